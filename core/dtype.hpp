@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <utility>
+
+namespace pbprobe {
+
+// Element types of operands, accumulators and results. TF32 is FP32 in memory, rounded by the tensor core.
+enum class DType : uint8_t { fp32, tf32, fp16, bf16, int8, uint8, int32 };
+
+inline constexpr std::array<std::pair<DType, std::string_view>, 7> kDTypeNames{{
+    {DType::fp32, "fp32"},
+    {DType::tf32, "tf32"},
+    {DType::fp16, "fp16"},
+    {DType::bf16, "bf16"},
+    {DType::int8, "int8"},
+    {DType::uint8, "uint8"},
+    {DType::int32, "int32"},
+}};
+
+[[nodiscard]] inline std::span<const std::pair<DType, std::string_view>> enum_names(DType) {
+  return kDTypeNames;
+}
+
+// Bytes of one element in memory.
+[[nodiscard]] constexpr int64_t size_of(DType type) {
+  switch (type) {
+    case DType::fp32:
+    case DType::tf32:
+    case DType::int32: return 4;
+    case DType::fp16:
+    case DType::bf16: return 2;
+    case DType::int8:
+    case DType::uint8: return 1;
+  }
+  return 0;
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,144 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Host: what this machine has. Unknown is null, never 0 and never a bad state.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/fields.hpp"
+
+namespace pbprobe {
+
+// Cores of one kind: Alder Lake has P and E cores, GB10 has X925 and A725.
+struct CoreClass {
+  std::string name;  // "Cortex-X925", "P"; the raw MIDR or CPUID signature where there is no exact match
+  int64_t count = 0;
+};
+
+struct Cpu {
+  std::string architecture;           // "x86_64", "aarch64"
+  std::string vendor;                 // "GenuineIntel", "ARM"
+  std::string name;                   // brand string; aarch64: the core's name on an exact match, else the raw MIDR
+  std::vector<std::string> features;  // usable: the OS saves their registers. Names as /proc/cpuinfo has them
+  std::vector<std::string> targets;   // ids of the CPU targets whose features are all there
+  std::vector<CoreClass> core_classes;
+  int64_t logical_cpus = 0;         // online
+  int64_t usable_cpus = 0;          // after affinity and cgroup quota, at least 1
+  std::optional<int64_t> sve_bits;  // vector length; null without SVE
+  std::optional<int64_t> last_level_cache_bytes;
+};
+
+enum class DriverState {
+  ok,         // loaded, and it lists at least one GPU
+  no_driver,  // libcuda.so.1 cannot be loaded
+  too_old,    // loaded, but older than this program's CUDA line needs
+  no_gpu,     // loaded, and it lists no device
+  gpu_bad,    // a device is there and cannot be used
+};
+
+[[nodiscard]] std::span<const EnumName<DriverState>> enum_names(DriverState);
+
+struct Driver {
+  DriverState state = DriverState::no_driver;
+  std::string sentence;                     // the state in one sentence, with the way out
+  std::optional<std::string> version;       // "580.159.04"
+  std::optional<std::string> cuda_version;  // highest CUDA that the driver supports: "13.0"
+  std::optional<std::string> library;       // the libcuda that was loaded
+};
+
+struct Gpu {
+  int64_t index = 0;
+  std::string name;                   // "NVIDIA GB10"
+  std::string capability;             // "12.1"
+  std::optional<std::string> target;  // id of the GPU target with this capability: "sm121"
+  std::optional<std::string> uuid;
+  std::optional<int64_t> sm_count;
+  std::optional<int64_t> memory_bytes;  // unified memory: what the driver gives as total
+  std::optional<bool> unified_memory;   // shares the machine's memory (GB10, Jetson)
+  std::optional<int64_t> max_sm_clock_mhz;
+  std::optional<int64_t> max_memory_clock_mhz;
+  std::optional<int64_t> l2_cache_bytes;
+  std::optional<int64_t> power_limit_watts;
+  std::optional<bool> mig;
+  std::optional<bool> ecc;
+  std::optional<std::string> problem;  // why it cannot be used; null: it can
+};
+
+struct Host {
+  std::optional<std::string> hostname;  // null after --redact
+  std::string os;                       // PRETTY_NAME of os-release, or "Linux"
+  std::string kernel;                   // uname -r
+  std::optional<std::string> glibc;     // "2.36"
+  std::optional<int64_t> memory_bytes;
+  Cpu cpu;
+  Driver driver;
+  std::vector<Gpu> gpus;
+};
+
+template <class Visitor, SameAs<CoreClass> T>
+void fields(Visitor& visit, T& core) {
+  visit("name", core.name, "core name on an exact match, else the raw MIDR or CPUID signature");
+  visit("count", core.count);
+}
+
+template <class Visitor, SameAs<Cpu> T>
+void fields(Visitor& visit, T& cpu) {
+  visit("architecture", cpu.architecture, "x86_64 or aarch64");
+  visit("vendor", cpu.vendor);
+  visit("name", cpu.name);
+  visit("features", cpu.features, "usable features, named as /proc/cpuinfo names them");
+  visit("targets", cpu.targets, "ids of the CPU targets that this CPU can run");
+  visit("core_classes", cpu.core_classes);
+  visit("logical_cpus", cpu.logical_cpus, "online");
+  visit("usable_cpus", cpu.usable_cpus, "after affinity and cgroup quota");
+  visit("sve_bits", cpu.sve_bits, "SVE vector length; null without SVE");
+  visit("last_level_cache_bytes", cpu.last_level_cache_bytes);
+}
+
+template <class Visitor, SameAs<Driver> T>
+void fields(Visitor& visit, T& driver) {
+  visit("state", driver.state);
+  visit("sentence", driver.sentence, "the state in one sentence, with the way out");
+  visit("version", driver.version);
+  visit("cuda_version", driver.cuda_version, "highest CUDA version that the driver supports");
+  visit("library", driver.library, "the libcuda that was loaded");
+}
+
+template <class Visitor, SameAs<Gpu> T>
+void fields(Visitor& visit, T& gpu) {
+  visit("index", gpu.index);
+  visit("name", gpu.name);
+  visit("capability", gpu.capability, "compute capability");
+  visit("target", gpu.target, "id of the GPU target with this capability");
+  visit("uuid", gpu.uuid);
+  visit("sm_count", gpu.sm_count);
+  visit("memory_bytes", gpu.memory_bytes);
+  visit("unified_memory", gpu.unified_memory, "shares the machine's memory");
+  visit("max_sm_clock_mhz", gpu.max_sm_clock_mhz);
+  visit("max_memory_clock_mhz", gpu.max_memory_clock_mhz);
+  visit("l2_cache_bytes", gpu.l2_cache_bytes);
+  visit("power_limit_watts", gpu.power_limit_watts);
+  visit("mig", gpu.mig, "MIG mode is on");
+  visit("ecc", gpu.ecc, "ECC is on");
+  visit("problem", gpu.problem, "why it cannot be used; null: it can");
+}
+
+template <class Visitor, SameAs<Host> T>
+void fields(Visitor& visit, T& host) {
+  visit.constant("schema", "pbprobe.host/1");
+  visit("hostname", host.hostname, "null when redacted");
+  visit("os", host.os);
+  visit("kernel", host.kernel);
+  visit("glibc", host.glibc);
+  visit("memory_bytes", host.memory_bytes);
+  visit("cpu", host.cpu);
+  visit("driver", host.driver);
+  visit("gpus", host.gpus);
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,141 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Inventory: what the audit found inside an artifact. Read from the files alone; nothing of them is executed.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/fields.hpp"
+
+namespace pbprobe {
+
+// Device images of one file, counted by header. Keys: "sm_90a", with the suffix.
+struct DeviceCode {
+  std::map<std::string, int64_t> cubin;
+  std::map<std::string, int64_t> ptx;
+  std::map<std::string, int64_t> lto_ir;
+  int64_t stored_bytes = 0;        // as they lie in the file, compressed or not
+  int64_t uncompressed_bytes = 0;  // as the headers say
+};
+
+// Where a library that a file needs comes from.
+enum class Provider {
+  artifact,    // the artifact itself
+  outside,     // another folder of this machine
+  system,      // the system's: its C and C++ libraries, or what its default folders hold
+  driver,      // the GPU driver's, not looked for
+  unresolved,  // ld.so would not find it by what the files say
+};
+
+[[nodiscard]] std::span<const EnumName<Provider>> enum_names(Provider);
+
+struct Dependency {
+  std::string name;
+  Provider provider = Provider::unresolved;
+  std::optional<std::string> path;  // as inside the artifact, or absolute
+  std::optional<std::string> by;    // "DT_RPATH of torch/lib/libtorch_cuda.so"
+};
+
+// How a host binary hangs together with others.
+struct Links {
+  std::vector<Dependency> dependencies;               // each of `needed`, by ld.so's rules
+  std::map<std::string, std::string> version_floors;  // highest versions needed: {"GLIBC": "2.28", "GLIBCXX": "3.4.22"}
+  std::vector<std::string> contains;                  // libraries linked in statically, by symbols: "FBGEMM", "MAGMA"
+  int64_t cxx11_names = 0;                            // torch's exports with C++11 strings
+  int64_t pre_cxx11_names = 0;                        // torch's exports with those before: a mix does not link
+};
+
+struct File {
+  std::string path;  // as inside the artifact: "torch/lib/libtorch_cuda.so"
+  int64_t size_bytes = 0;
+  std::optional<std::string> component;  // "libtorch", "NCCL", "cuDNN", "cuBLAS" …; null: not known
+  std::optional<std::string> machine;    // "x86_64", "aarch64"; null: not ELF
+  std::optional<std::string> soname;
+  std::vector<std::string> needed;
+  std::vector<std::string> rpath;         // DT_RPATH
+  std::vector<std::string> runpath;       // DT_RUNPATH
+  std::optional<Links> links;             // null: not looked at, or no host binary
+  std::optional<DeviceCode> device_code;  // null: has none
+  std::optional<std::string> problem;     // why it could not be read whole; the rest of the audit goes on
+};
+
+struct Inventory {
+  std::string artifact;                      // path as given, or as found
+  std::string layout;                        // "site-packages", "wheel", "libtorch", "nix", "debian", "file"
+  std::optional<std::string> torch_version;  // "2.11.0+cu130", from the artifact
+  std::optional<std::string> cuda_version;   // "13.0", from the artifact; null: a CPU build, or not known
+  std::optional<std::string> git_version;
+  std::optional<std::map<std::string, std::string>> component_versions;  // {"cuDNN": "9.19.0.56"}: metadata, file names
+  std::optional<std::map<std::string, std::string>> version_floors;      // of libtorch's own files together
+  std::optional<std::string> python_abi;                                 // "cp313t"; null: no extension module
+  std::optional<std::string> platform;                                   // "x86_64-linux"
+  std::optional<std::string> libtorch_dir;  // absolute folder of libtorch_cpu.so; null where it lies inside a wheel
+  std::vector<File> files;
+  std::vector<std::string> problems;  // what could not be read, one sentence each
+};
+
+template <class Visitor, SameAs<DeviceCode> T>
+void fields(Visitor& visit, T& code) {
+  visit("cubin", code.cubin, "machine code: images per SM, with suffix");
+  visit("ptx", code.ptx, "PTX: images per SM, with suffix");
+  visit("lto_ir", code.lto_ir, "NVVM IR for link-time optimization: images per SM");
+  visit("stored_bytes", code.stored_bytes, "as they lie in the file, compressed or not");
+  visit("uncompressed_bytes", code.uncompressed_bytes);
+}
+
+template <class Visitor, SameAs<Dependency> T>
+void fields(Visitor& visit, T& dependency) {
+  visit("name", dependency.name, "as DT_NEEDED has it");
+  visit("provider", dependency.provider);
+  visit("path", dependency.path, "as inside the artifact, or absolute");
+  visit("by", dependency.by, "what led ld.so there");
+}
+
+template <class Visitor, SameAs<Links> T>
+void fields(Visitor& visit, T& links) {
+  visit("dependencies", links.dependencies, "where each needed library comes from, by ld.so's rules");
+  visit("version_floors", links.version_floors, "highest versions needed of GLIBC, GLIBCXX, CXXABI …");
+  visit("contains", links.contains, "libraries linked in statically, by their symbols");
+  visit("cxx11_names", links.cxx11_names, "torch's exports with C++11 strings");
+  visit("pre_cxx11_names", links.pre_cxx11_names, "torch's exports with the strings before C++11");
+}
+
+template <class Visitor, SameAs<File> T>
+void fields(Visitor& visit, T& file) {
+  visit("path", file.path, "as inside the artifact");
+  visit("size_bytes", file.size_bytes);
+  visit("component", file.component, "the library that it belongs to");
+  visit("machine", file.machine, "ELF machine; null: not ELF");
+  visit("soname", file.soname);
+  visit("needed", file.needed, "DT_NEEDED");
+  visit("rpath", file.rpath, "DT_RPATH");
+  visit("runpath", file.runpath, "DT_RUNPATH");
+  visit("links", file.links, "null: not looked at, or no host binary");
+  visit("device_code", file.device_code, "null: the file has none");
+  visit("problem", file.problem, "why it could not be read whole");
+}
+
+template <class Visitor, SameAs<Inventory> T>
+void fields(Visitor& visit, T& inventory) {
+  visit.constant("schema", "pbprobe.inventory/1");
+  visit("artifact", inventory.artifact);
+  visit("layout", inventory.layout, "site-packages, wheel, libtorch, nix, debian or file");
+  visit("torch_version", inventory.torch_version, "read from the artifact");
+  visit("cuda_version", inventory.cuda_version, "read from the artifact; null: a CPU build, or not known");
+  visit("git_version", inventory.git_version);
+  visit("component_versions", inventory.component_versions, "from metadata or file names");
+  visit("version_floors", inventory.version_floors, "of libtorch's own files together");
+  visit("python_abi", inventory.python_abi, "of torch's extension module");
+  visit("platform", inventory.platform);
+  visit("libtorch_dir", inventory.libtorch_dir, "folder of libtorch_cpu.so; null inside a wheel");
+  visit("files", inventory.files);
+  visit("problems", inventory.problems, "what could not be read");
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,143 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Measurements: figures with their samples and what they were measured against in the same run.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/fields.hpp"
+
+namespace pbprobe {
+
+// The other side of an interleaved comparison.
+struct PeerFigure {
+  double gflops = 0;               // median
+  double ratio = 0;                // ours / peer: median of the pairs' ratios
+  std::vector<double> samples_us;  // one per round, beside the row's own
+};
+
+// One kernel on one shape, verified before it was timed.
+struct BenchRow {
+  std::string kernel;  // "gemm_fp32_8x48_avx512"
+  std::string target;
+  std::string dtype;
+  int64_t m = 0;
+  int64_t n = 0;
+  int64_t k = 0;
+  std::string layout;  // nt: A[m,k] B[n,k]; nn: A[m,k] B[k,n]; tn: A[k,m] B[k,n]; tt: A[k,m] B[n,k]
+  std::string out;     // type of C
+  std::string instruction;
+  std::string shape_class;              // "square", "small", "ragged", "skinny", "launch-bound"
+  int64_t threads = 1;                  // 0: a GPU kernel
+  double gflops = 0;                    // 2·m·n·k / median time
+  std::optional<double> peak_fraction;  // null where no peak could be paired, with the reason in `note`
+  bool best = false;                    // what dispatch chooses for this problem
+  std::optional<double> clock_ghz;
+  std::string plan;  // tile, split, packing: what `choose` decided
+  std::vector<double> samples_us;
+  std::map<std::string, PeerFigure> peers;
+  std::optional<std::string> note;
+};
+
+// A matrix product of libtorch itself, in the same run as the rows: also where no kernel of ours stands beside it.
+struct LibtorchFigure {
+  std::string device;  // "cpu", "cuda:0"
+  std::string dtype;
+  int64_t m = 0;
+  int64_t n = 0;
+  int64_t k = 0;
+  std::string layout;
+  int64_t threads = 1;  // 0: on a GPU
+  double gflops = 0;    // median
+  std::vector<double> samples_us;
+};
+
+// What a libtorch said when it was loaded and run in a child process.
+struct LibtorchRun {
+  std::string path;  // folder of libtorch_cpu.so
+  bool loaded = false;
+  bool executed = false;                      // matrix products were computed on the CPU and were right
+  std::optional<bool> executed_on_gpu;        // the same on a GPU; null: no GPU, or a build without CUDA
+  std::optional<std::string> version;         // from the library, not from Python
+  std::optional<std::string> cpu_capability;  // the dispatcher's tier: "AVX512"
+  std::vector<LibtorchFigure> figures;
+  std::optional<std::string> problem;  // one sentence with the way out: what failed, the signal, the time limit
+};
+
+struct Measurements {
+  std::vector<BenchRow> rows;
+  std::optional<LibtorchRun> libtorch;
+  std::vector<std::string> problems;  // what went wrong: a kernel with a wrong result, a child that died
+  std::vector<std::string> notes;     // what was not measured, and why
+};
+
+template <class Visitor, SameAs<PeerFigure> T>
+void fields(Visitor& visit, T& peer) {
+  visit("gflops", peer.gflops, "median");
+  visit("ratio", peer.ratio, "ours / peer: median of the pairs' ratios");
+  visit("samples_us", peer.samples_us);
+}
+
+template <class Visitor, SameAs<BenchRow> T>
+void fields(Visitor& visit, T& row) {
+  visit("kernel", row.kernel, "the kernel that ran");
+  visit("target", row.target);
+  visit("dtype", row.dtype, "type of A and B");
+  visit("m", row.m);
+  visit("n", row.n);
+  visit("k", row.k);
+  visit("layout", row.layout, "nt: A[m,k] B[n,k]; nn: A[m,k] B[k,n]; tn: A[k,m] B[k,n]; tt: A[k,m] B[n,k]");
+  visit("out", row.out, "type of C");
+  visit("instruction", row.instruction);
+  visit("class", row.shape_class, "class of shapes");
+  visit("threads", row.threads, "0: a GPU kernel");
+  visit("gflops", row.gflops, "2·m·n·k over the median time");
+  visit("peak_fraction", row.peak_fraction, "of the peak measured in the same run; null with the reason in note");
+  visit("best", row.best, "what dispatch chooses for this problem");
+  visit("clock_ghz", row.clock_ghz);
+  visit("plan", row.plan);
+  visit("samples_us", row.samples_us);
+  visit("peers", row.peers);
+  visit("note", row.note);
+}
+
+template <class Visitor, SameAs<LibtorchFigure> T>
+void fields(Visitor& visit, T& figure) {
+  visit("device", figure.device, "cpu or cuda:0");
+  visit("dtype", figure.dtype, "type of A and B");
+  visit("m", figure.m);
+  visit("n", figure.n);
+  visit("k", figure.k);
+  visit("layout", figure.layout);
+  visit("threads", figure.threads, "0: on a GPU");
+  visit("gflops", figure.gflops, "2·m·n·k over the median time");
+  visit("samples_us", figure.samples_us);
+}
+
+template <class Visitor, SameAs<LibtorchRun> T>
+void fields(Visitor& visit, T& run) {
+  visit("path", run.path, "folder of libtorch_cpu.so");
+  visit("loaded", run.loaded);
+  visit("executed", run.executed, "matrix products were computed on the CPU and were right");
+  visit("executed_on_gpu", run.executed_on_gpu, "the same on a GPU; null: no GPU, or a build without CUDA");
+  visit("version", run.version, "from the library, not from Python");
+  visit("cpu_capability", run.cpu_capability, "the dispatcher's tier");
+  visit("figures", run.figures, "its own matrix products, with or without a kernel of ours beside them");
+  visit("problem", run.problem, "what failed, and the way out");
+}
+
+template <class Visitor, SameAs<Measurements> T>
+void fields(Visitor& visit, T& measurements) {
+  visit.constant("schema", "pbprobe.measurements/1");
+  visit("rows", measurements.rows);
+  visit("libtorch", measurements.libtorch);
+  visit("problems", measurements.problems, "what went wrong: a kernel with a wrong result, a child that died");
+  visit("notes", measurements.notes, "what was not measured, and why");
+}
+
+}  // namespace pbprobe

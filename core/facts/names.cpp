@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include <array>
+
+#include "core/facts/report.hpp"
+
+namespace pbprobe {
+namespace {
+
+constexpr std::array<EnumName<DriverState>, 5> kDriverStates{{
+    {DriverState::ok, "ok"},
+    {DriverState::no_driver, "no_driver"},
+    {DriverState::too_old, "too_old"},
+    {DriverState::no_gpu, "no_gpu"},
+    {DriverState::gpu_bad, "gpu_bad"},
+}};
+constexpr std::array<EnumName<Outcome>, 3> kOutcomes{{
+    {Outcome::pass, "pass"},
+    {Outcome::fail, "fail"},
+    {Outcome::unknown, "unknown"},
+}};
+constexpr std::array<EnumName<Severity>, 3> kSeverities{{
+    {Severity::fail, "fail"},
+    {Severity::warn, "warn"},
+    {Severity::note, "note"},
+}};
+constexpr std::array<EnumName<GpuImage>, 5> kGpuImages{{
+    {GpuImage::native, "native"},
+    {GpuImage::same_major, "same_major"},
+    {GpuImage::ptx, "ptx"},
+    {GpuImage::none, "none"},
+    {GpuImage::unknown, "unknown"},
+}};
+constexpr std::array<EnumName<Level>, 5> kLevels{{
+    {Level::claimed, "claimed"},
+    {Level::shipped, "shipped"},
+    {Level::loaded, "loaded"},
+    {Level::executed, "executed"},
+    {Level::measured, "measured"},
+}};
+constexpr std::array<EnumName<Provider>, 5> kProviders{{
+    {Provider::artifact, "artifact"},
+    {Provider::outside, "outside"},
+    {Provider::system, "system"},
+    {Provider::driver, "driver"},
+    {Provider::unresolved, "unresolved"},
+}};
+
+}  // namespace
+
+std::span<const EnumName<DriverState>> enum_names(DriverState) {
+  return kDriverStates;
+}
+std::span<const EnumName<Outcome>> enum_names(Outcome) {
+  return kOutcomes;
+}
+std::span<const EnumName<Severity>> enum_names(Severity) {
+  return kSeverities;
+}
+std::span<const EnumName<GpuImage>> enum_names(GpuImage) {
+  return kGpuImages;
+}
+std::span<const EnumName<Level>> enum_names(Level) {
+  return kLevels;
+}
+std::span<const EnumName<Provider>> enum_names(Provider) {
+  return kProviders;
+}
+
+}  // namespace pbprobe

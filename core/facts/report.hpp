@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// The one document, pbprobe.report/1. Every section is optional, and an object with its own schema key.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/facts/claim.hpp"
+#include "core/facts/host.hpp"
+#include "core/facts/inventory.hpp"
+#include "core/facts/measurement.hpp"
+#include "core/facts/verdict.hpp"
+
+namespace pbprobe {
+
+struct Report {
+  std::string version;  // pbprobe's
+  std::string commit;
+  std::string created;  // UTC, ISO 8601
+  std::optional<Host> host;
+  std::optional<Claim> claim;
+  std::optional<Inventory> inventory;
+  std::optional<Measurements> measurements;
+  std::optional<Verdict> verdict;
+  std::vector<std::string> problems;  // steps that could not run, one sentence each with the way out
+};
+
+template <class Visitor, SameAs<Report> T>
+void fields(Visitor& visit, T& report) {
+  visit.constant("schema", "pbprobe.report/1");
+  visit("version", report.version, "pbprobe's version");
+  visit("commit", report.commit);
+  visit("created", report.created, "UTC, ISO 8601");
+  visit("host", report.host);
+  visit("claim", report.claim);
+  visit("inventory", report.inventory);
+  visit("measurements", report.measurements);
+  visit("verdict", report.verdict);
+  visit("problems", report.problems, "steps that could not run");
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// What `pbprobe targets` lists: each target with its kernels, and what is known of them as they are built.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/fields.hpp"
+#include "core/targets.hpp"
+
+namespace pbprobe {
+
+struct ListedKernel {
+  std::string name;
+  std::string dtype;
+  std::string instruction;
+  std::string evidence;               // "executed", "executed-via-ptx", "emulated", "assembled", "not built"
+  std::optional<std::string> device;  // what executed or emulated it
+};
+
+struct ListedTarget {
+  std::string id;
+  TargetKind kind = TargetKind::cpu;
+  std::vector<std::string> products;
+  bool built = false;
+  std::optional<std::string> why_not;  // why it is not built, with the way out
+  std::vector<ListedKernel> kernels;
+};
+
+struct TargetList {
+  std::vector<ListedTarget> targets;
+};
+
+template <class Visitor, SameAs<ListedKernel> T>
+void fields(Visitor& visit, T& kernel) {
+  visit("name", kernel.name);
+  visit("dtype", kernel.dtype, "type of A and B");
+  visit("instruction", kernel.instruction);
+  visit("evidence", kernel.evidence, "executed, executed-via-ptx, emulated, assembled or not built");
+  visit("device", kernel.device, "what executed or emulated it");
+}
+
+template <class Visitor, SameAs<ListedTarget> T>
+void fields(Visitor& visit, T& target) {
+  visit("id", target.id);
+  visit("kind", target.kind);
+  visit("products", target.products);
+  visit("built", target.built);
+  visit("why_not", target.why_not, "why it is not built, with the way out");
+  visit("kernels", target.kernels);
+}
+
+template <class Visitor, SameAs<TargetList> T>
+void fields(Visitor& visit, T& list) {
+  visit.constant("schema", "pbprobe.target-list/1");
+  visit("targets", list.targets);
+}
+
+}  // namespace pbprobe

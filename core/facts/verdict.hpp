@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Verdict: pass, fail or unknown, with its findings. Unknown is not pass.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/fields.hpp"
+
+namespace pbprobe {
+
+enum class Outcome { pass, fail, unknown };
+enum class Severity { fail, warn, note };
+
+// What a GPU gets from a torch: each is a different start-up and a different speed.
+enum class GpuImage {
+  native,      // a cubin for exactly this capability
+  same_major,  // a cubin for a lower minor of the same major
+  ptx,         // PTX only: compiled by the driver at load
+  none,        // nothing that runs here
+  unknown,     // no GPU, or no device code was read
+};
+
+// Levels of truth about a claim, lowest first.
+enum class Level { claimed, shipped, loaded, executed, measured };
+
+[[nodiscard]] std::span<const EnumName<Outcome>> enum_names(Outcome);
+[[nodiscard]] std::span<const EnumName<Severity>> enum_names(Severity);
+[[nodiscard]] std::span<const EnumName<GpuImage>> enum_names(GpuImage);
+[[nodiscard]] std::span<const EnumName<Level>> enum_names(Level);
+
+struct Finding {
+  std::string id;  // "PB301": stable, and never used again for another check
+  Severity severity = Severity::note;
+  Level level = Level::shipped;
+  std::string what;                  // what was seen
+  std::optional<std::string> where;  // file, section or symbol
+  std::string remedy;
+};
+
+struct GpuOutcome {
+  int64_t gpu = 0;  // index
+  std::string name;
+  std::string capability;
+  GpuImage image = GpuImage::unknown;
+  std::optional<std::string> best;  // the image that runs: "sm_120"
+  std::string sentence;
+};
+
+// One claim against the five levels: pass, fail, unknown, or null where the level was not asked.
+struct ClaimRow {
+  std::string claim;  // "sm121: native machine code"
+  std::optional<std::string> claimed;
+  std::optional<Outcome> shipped;
+  std::optional<Outcome> loaded;
+  std::optional<Outcome> executed;
+  std::optional<Outcome> measured;
+  std::string detail;
+};
+
+struct Verdict {
+  Outcome outcome = Outcome::unknown;
+  std::string reason;              // one sentence
+  std::optional<std::string> fix;  // the first thing to do; null where nothing is to be done
+  std::vector<GpuOutcome> gpus;
+  std::vector<std::string> cpu_targets;  // ids that this host can run
+  std::vector<ClaimRow> claims;
+  std::vector<Finding> findings;
+};
+
+template <class Visitor, SameAs<Finding> T>
+void fields(Visitor& visit, T& finding) {
+  visit("id", finding.id, "stable identifier of the check");
+  visit("severity", finding.severity);
+  visit("level", finding.level);
+  visit("what", finding.what, "what was seen");
+  visit("where", finding.where, "file, section or symbol");
+  visit("remedy", finding.remedy);
+}
+
+template <class Visitor, SameAs<GpuOutcome> T>
+void fields(Visitor& visit, T& gpu) {
+  visit("gpu", gpu.gpu, "index");
+  visit("name", gpu.name);
+  visit("capability", gpu.capability);
+  visit("image", gpu.image, "what this GPU gets from this torch");
+  visit("best", gpu.best, "the image that runs");
+  visit("sentence", gpu.sentence);
+}
+
+template <class Visitor, SameAs<ClaimRow> T>
+void fields(Visitor& visit, T& row) {
+  visit("claim", row.claim);
+  visit("claimed", row.claimed);
+  visit("shipped", row.shipped);
+  visit("loaded", row.loaded);
+  visit("executed", row.executed);
+  visit("measured", row.measured);
+  visit("detail", row.detail);
+}
+
+template <class Visitor, SameAs<Verdict> T>
+void fields(Visitor& visit, T& verdict) {
+  visit.constant("schema", "pbprobe.verdict/1");
+  visit("outcome", verdict.outcome, "unknown is not pass");
+  visit("reason", verdict.reason);
+  visit("fix", verdict.fix, "the first thing to do");
+  visit("gpus", verdict.gpus);
+  visit("cpu_targets", verdict.cpu_targets, "ids that this host can run");
+  visit("claims", verdict.claims);
+  visit("findings", verdict.findings);
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,142 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// aarch64 Linux: HWCAP and HWCAP2 (asm/hwcap.h of the kernel), and each core's MIDR_EL1.
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "core/host/detect.hpp"
+#include "core/host/files.hpp"
+
+namespace pbprobe::host {
+namespace {
+
+// Names as /proc/cpuinfo has them, bit by bit. tests/core/host compares them with the kernel's header.
+constexpr std::array<std::string_view, 32> kHwcap{
+    "fp",    "asimd",    "evtstrm", "aes",   "pmull",  "sha1",  "sha2", "crc32", "atomics", "fphp",    "asimdhp",
+    "cpuid", "asimdrdm", "jscvt",   "fcma",  "lrcpc",  "dcpop", "sha3", "sm3",   "sm4",     "asimddp", "sha512",
+    "sve",   "asimdfhm", "dit",     "uscat", "ilrcpc", "flagm", "ssbs", "sb",    "paca",    "pacg"};
+constexpr std::array<std::string_view, 39> kHwcap2{
+    "dcpodp",    "sve2",      "sveaes",   "svepmull",  "svebitperm", "svesha3",   "svesm4",  "flagm2",
+    "frint",     "svei8mm",   "svef32mm", "svef64mm",  "svebf16",    "i8mm",      "bf16",    "dgh",
+    "rng",       "bti",       "mte",      "ecv",       "afp",        "rpres",     "mte3",    "sme",
+    "smei16i64", "smef64f64", "smei8i32", "smef16f32", "smeb16f32",  "smef32f32", "smefa64", "wfxt",
+    "ebf16",     "sveebf16",  "cssc",     "rprfm",     "sve2p1",     "sme2",      "sme2p1"};
+constexpr int kSveBit = 22;  // HWCAP
+
+struct Core {
+  uint32_t implementer;
+  uint32_t part;
+  std::string_view name;
+};
+
+// Source: Arm's technical reference manuals, MIDR_EL1.
+constexpr Core kCores[] = {
+    {0x41, 0xd03, "Cortex-A53"},  {0x41, 0xd05, "Cortex-A55"},  {0x41, 0xd07, "Cortex-A57"},
+    {0x41, 0xd08, "Cortex-A72"},  {0x41, 0xd09, "Cortex-A73"},  {0x41, 0xd0a, "Cortex-A75"},
+    {0x41, 0xd0b, "Cortex-A76"},  {0x41, 0xd0c, "Neoverse-N1"}, {0x41, 0xd0d, "Cortex-A77"},
+    {0x41, 0xd40, "Neoverse-V1"}, {0x41, 0xd41, "Cortex-A78"},  {0x41, 0xd42, "Cortex-A78AE"},
+    {0x41, 0xd44, "Cortex-X1"},   {0x41, 0xd46, "Cortex-A510"}, {0x41, 0xd47, "Cortex-A710"},
+    {0x41, 0xd48, "Cortex-X2"},   {0x41, 0xd49, "Neoverse-N2"}, {0x41, 0xd4d, "Cortex-A715"},
+    {0x41, 0xd4e, "Cortex-X3"},   {0x41, 0xd4f, "Neoverse-V2"}, {0x41, 0xd80, "Cortex-A520"},
+    {0x41, 0xd81, "Cortex-A720"}, {0x41, 0xd82, "Cortex-X4"},   {0x41, 0xd83, "Neoverse-V3AE"},
+    {0x41, 0xd84, "Neoverse-V3"}, {0x41, 0xd85, "Cortex-X925"}, {0x41, 0xd87, "Cortex-A725"},
+    {0x41, 0xd8e, "Neoverse-N3"}, {0x46, 0x001, "A64FX"},
+};
+
+constexpr std::pair<uint32_t, std::string_view> kVendors[] = {
+    {0x41, "ARM"},    {0x42, "Broadcom"}, {0x46, "Fujitsu"}, {0x48, "HiSilicon"},
+    {0x4e, "NVIDIA"}, {0x51, "Qualcomm"}, {0x61, "Apple"},   {0xc0, "Ampere"},
+};
+
+uint32_t implementer_of(uint32_t midr) {
+  return midr >> 24;
+}
+
+std::string core_name(uint32_t midr) {
+  for (const auto& core : kCores) {
+    if (core.implementer == implementer_of(midr) && core.part == ((midr >> 4) & 0xFFF)) return std::string(core.name);
+  }
+  return fmt::format("MIDR {:#010x}", midr);
+}
+
+std::string vendor_name(uint32_t midr) {
+  for (const auto& [implementer, name] : kVendors) {
+    if (implementer == implementer_of(midr)) return std::string(name);
+  }
+  return fmt::format("implementer {:#04x}", implementer_of(midr));
+}
+
+// One block of /proc/cpuinfo as a MIDR_EL1 (architecture field 0xf), null where a field is missing.
+std::optional<uint32_t> midr_of_block(std::string_view block) {
+  uint64_t midr = 0xFU << 16;
+  constexpr std::pair<std::string_view, int> kFields[] = {
+      {"CPU implementer", 24}, {"CPU variant", 20}, {"CPU part", 4}, {"CPU revision", 0}};
+  for (const auto& [key, shift] : kFields) {
+    const auto text = value_of(block, key);
+    const auto value = text ? parse_number(*text) : std::nullopt;
+    if (!value || *value > 0xFFF) return std::nullopt;
+    midr |= *value << shift;
+  }
+  return static_cast<uint32_t>(midr);
+}
+
+std::vector<uint32_t> midrs_of_cpuinfo(const HostSources& sources) {
+  std::vector<uint32_t> midrs;
+  auto text = read_text(sources.root, "/proc/cpuinfo").value_or("");
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const auto next = rest.find("\nprocessor", 1);
+    if (const auto midr = midr_of_block(rest.substr(0, next))) midrs.push_back(*midr);
+    if (next == std::string_view::npos) break;
+    rest.remove_prefix(next);
+  }
+  return midrs;
+}
+
+// sysfs names every core; /proc/cpuinfo serves where sysfs is hidden.
+std::vector<uint32_t> midrs_of(const HostSources& sources, const std::vector<int64_t>& online) {
+  std::vector<uint32_t> midrs;
+  for (const auto cpu : online) {
+    const auto line =
+        read_line(sources.root, fmt::format("/sys/devices/system/cpu/cpu{}/regs/identification/midr_el1", cpu));
+    const auto midr = line ? parse_number(*line) : std::nullopt;
+    if (!midr || *midr > UINT32_MAX) return midrs_of_cpuinfo(sources);
+    midrs.push_back(static_cast<uint32_t>(*midr));
+  }
+  return midrs.empty() ? midrs_of_cpuinfo(sources) : midrs;
+}
+
+template <size_t N>
+void add_features(uint64_t word, const std::array<std::string_view, N>& names, Cpu& cpu) {
+  for (size_t bit = 0; bit < N; ++bit) {
+    if (((word >> bit) & 1U) != 0) cpu.features.emplace_back(names[bit]);
+  }
+}
+
+}  // namespace
+
+void detect_aarch64(const HostSources& sources, const std::vector<int64_t>& online, Cpu& cpu) {
+  add_features(sources.hwcap, kHwcap, cpu);
+  add_features(sources.hwcap2, kHwcap2, cpu);
+  if (((sources.hwcap >> kSveBit) & 1U) != 0) {
+    if (const auto bytes = sources.sve_bytes()) cpu.sve_bits = *bytes * 8;
+  }
+  const auto midrs = midrs_of(sources, online);
+  for (const auto midr : midrs) {
+    const auto name = core_name(midr);
+    auto& classes = cpu.core_classes;
+    const auto found = std::find_if(classes.begin(), classes.end(), [&](const auto& c) { return c.name == name; });
+    if (found == classes.end()) {
+      classes.push_back({name, 1});
+    } else {
+      ++found->count;
+    }
+  }
+  cpu.vendor = midrs.empty() ? "unknown" : vendor_name(midrs.front());
+  for (const auto& core : cpu.core_classes) cpu.name += (cpu.name.empty() ? "" : " + ") + core.name;
+  if (cpu.name.empty()) cpu.name = "unknown (neither sysfs nor /proc/cpuinfo gives a MIDR)";
+}
+
+}  // namespace pbprobe::host

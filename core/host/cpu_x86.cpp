@@ -1,0 +1,198 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// x86: CPUID, and what the operating system saves of it. Source of the bits: Intel SDM volume 2A, CPUID.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string_view>
+
+#include "core/host/detect.hpp"
+#include "core/host/files.hpp"
+
+namespace pbprobe::host {
+namespace {
+
+enum class Register { eax, ebx, ecx, edx };
+enum class State { none, avx, avx512, amx };  // registers that XCR0 must name
+
+struct Row {
+  uint32_t leaf;
+  uint32_t subleaf;
+  Register reg;
+  int bit;
+  State state;
+  std::string_view name;  // as /proc/cpuinfo has it
+};
+
+constexpr Row kRows[] = {
+    {1, 0, Register::ecx, 19, State::none, "sse4_1"},
+    {1, 0, Register::ecx, 20, State::none, "sse4_2"},
+    {1, 0, Register::ecx, 22, State::none, "movbe"},
+    {1, 0, Register::ecx, 23, State::none, "popcnt"},
+    {0x80000001, 0, Register::ecx, 5, State::none, "abm"},
+    {7, 0, Register::ebx, 3, State::none, "bmi1"},
+    {7, 0, Register::ebx, 8, State::none, "bmi2"},
+    {1, 0, Register::ecx, 28, State::avx, "avx"},
+    {1, 0, Register::ecx, 29, State::avx, "f16c"},
+    {1, 0, Register::ecx, 12, State::avx, "fma"},
+    {7, 0, Register::ebx, 5, State::avx, "avx2"},
+    {7, 1, Register::eax, 4, State::avx, "avx_vnni"},
+    {7, 1, Register::eax, 23, State::avx, "avx_ifma"},
+    {7, 1, Register::edx, 4, State::avx, "avx_vnni_int8"},
+    {7, 1, Register::edx, 5, State::avx, "avx_ne_convert"},
+    {7, 0, Register::ebx, 16, State::avx512, "avx512f"},
+    {7, 0, Register::ebx, 17, State::avx512, "avx512dq"},
+    {7, 0, Register::ebx, 21, State::avx512, "avx512ifma"},
+    {7, 0, Register::ebx, 28, State::avx512, "avx512cd"},
+    {7, 0, Register::ebx, 30, State::avx512, "avx512bw"},
+    {7, 0, Register::ebx, 31, State::avx512, "avx512vl"},
+    {7, 0, Register::ecx, 1, State::avx512, "avx512vbmi"},
+    {7, 0, Register::ecx, 6, State::avx512, "avx512_vbmi2"},
+    {7, 0, Register::ecx, 11, State::avx512, "avx512_vnni"},
+    {7, 0, Register::ecx, 12, State::avx512, "avx512_bitalg"},
+    {7, 0, Register::ecx, 14, State::avx512, "avx512_vpopcntdq"},
+    {7, 1, Register::eax, 5, State::avx512, "avx512_bf16"},
+    {7, 0, Register::edx, 23, State::avx512, "avx512_fp16"},
+    {7, 0, Register::edx, 24, State::amx, "amx_tile"},
+    {7, 0, Register::edx, 22, State::amx, "amx_bf16"},
+    {7, 0, Register::edx, 25, State::amx, "amx_int8"},
+    {7, 1, Register::eax, 21, State::amx, "amx_fp16"},
+};
+
+constexpr uint64_t kAvxState = 0x6;
+constexpr uint64_t kAvx512State = 0xE6;
+constexpr uint64_t kTileState = 0x60000;
+constexpr int kOsxsaveBit = 27;  // leaf 1 ECX
+constexpr int kTileBit = 24;     // leaf 7 EDX
+constexpr int kHybridBit = 15;   // leaf 7 EDX
+constexpr uint32_t kHybridLeaf = 0x1A;
+
+bool bit_of(uint32_t value, int bit) {
+  return ((value >> bit) & 1U) != 0;
+}
+
+// CPUID with the limits that it states itself: a leaf beyond them would answer another leaf's values.
+class Cpuid {
+ public:
+  explicit Cpuid(const HostSources& sources) : sources_(sources) {
+    basic_ = sources.cpuid(0, 0).eax;
+    extended_ = sources.cpuid(0x80000000, 0).eax;
+    subleaves_of_7_ = basic_ >= 7 ? sources.cpuid(7, 0).eax : 0;
+  }
+
+  [[nodiscard]] CpuidRegisters operator()(uint32_t leaf, uint32_t subleaf = 0) const {
+    const bool is_extended = leaf >= 0x80000000;
+    if (leaf > (is_extended ? extended_ : basic_) || (leaf == 7 && subleaf > subleaves_of_7_)) return {};
+    return sources_.cpuid(leaf, subleaf);
+  }
+
+ private:
+  const HostSources& sources_;
+  uint32_t basic_ = 0;
+  uint32_t extended_ = 0;
+  uint32_t subleaves_of_7_ = 0;
+};
+
+uint32_t pick(const CpuidRegisters& registers, Register reg) {
+  switch (reg) {
+    case Register::eax: return registers.eax;
+    case Register::ebx: return registers.ebx;
+    case Register::ecx: return registers.ecx;
+    case Register::edx: return registers.edx;
+  }
+  return 0;
+}
+
+// Whether the operating system saves what instructions of this kind use.
+class Saved {
+ public:
+  Saved(const HostSources& sources, const Cpuid& cpuid) {
+    if (bit_of(cpuid(1).ecx, kOsxsaveBit)) xcr0_ = sources.xcr0();
+    if ((xcr0_ & kTileState) == kTileState && bit_of(cpuid(7).edx, kTileBit)) tiles_ = sources.amx_permission();
+  }
+
+  [[nodiscard]] bool operator()(State state) const {
+    switch (state) {
+      case State::none: return true;
+      case State::avx: return (xcr0_ & kAvxState) == kAvxState;
+      case State::avx512: return (xcr0_ & kAvx512State) == kAvx512State;
+      case State::amx: return tiles_;
+    }
+    return false;
+  }
+
+ private:
+  uint64_t xcr0_ = 0;
+  bool tiles_ = false;
+};
+
+void append(std::string& text, uint32_t value) {
+  std::array<char, 4> bytes{};
+  std::memcpy(bytes.data(), &value, bytes.size());
+  text.append(bytes.data(), bytes.size());
+}
+
+std::string vendor_of(const Cpuid& cpuid) {
+  const auto leaf = cpuid(0);
+  std::string vendor;
+  append(vendor, leaf.ebx);
+  append(vendor, leaf.edx);
+  append(vendor, leaf.ecx);
+  return vendor;
+}
+
+std::string brand_of(const Cpuid& cpuid) {
+  std::string brand;
+  for (uint32_t leaf = 0x80000002; leaf <= 0x80000004; ++leaf) {
+    const auto registers = cpuid(leaf);
+    for (const auto value : {registers.eax, registers.ebx, registers.ecx, registers.edx}) append(brand, value);
+  }
+  brand.resize(std::min(brand.size(), brand.find('\0')));
+  return std::string(trim(brand));
+}
+
+// "family 6 model 143 stepping 8": what Intel and AMD list processors by.
+std::string signature_of(uint32_t eax) {
+  uint32_t family = (eax >> 8) & 0xF;
+  uint32_t model = (eax >> 4) & 0xF;
+  if (family == 0x6 || family == 0xF) model |= ((eax >> 16) & 0xF) << 4;
+  if (family == 0xF) family += (eax >> 20) & 0xFF;
+  return fmt::format("family {} model {} stepping {}", family, model, eax & 0xF);
+}
+
+// P and E cores by CPUID 1AH, of the CPUs that this process may use.
+std::vector<CoreClass> hybrid_classes(const HostSources& sources) {
+  std::vector<CoreClass> classes;
+  for (const auto leaf : sources.hybrid_leaves()) {
+    const uint32_t type = leaf >> 24;
+    const std::string name = type == 0x40 ? "P" : type == 0x20 ? "E" : fmt::format("core type {:#x}", type);
+    const auto found = std::find_if(classes.begin(), classes.end(), [&](const auto& c) { return c.name == name; });
+    if (found == classes.end()) {
+      classes.push_back({name, 1});
+    } else {
+      ++found->count;
+    }
+  }
+  return classes;
+}
+
+}  // namespace
+
+void detect_x86(const HostSources& sources, Cpu& cpu) {
+  const Cpuid cpuid(sources);
+  const Saved saved(sources, cpuid);
+  cpu.vendor = vendor_of(cpuid);
+  cpu.name = brand_of(cpuid);
+  const auto signature = signature_of(cpuid(1).eax);
+  if (cpu.name.empty()) cpu.name = signature;
+  for (const auto& row : kRows) {
+    if (saved(row.state) && bit_of(pick(cpuid(row.leaf, row.subleaf), row.reg), row.bit))
+      cpu.features.emplace_back(row.name);
+  }
+  const bool hybrid = bit_of(cpuid(7).edx, kHybridBit) && cpuid(kHybridLeaf).eax != 0;
+  if (hybrid) cpu.core_classes = hybrid_classes(sources);
+  if (cpu.core_classes.empty()) cpu.core_classes.push_back({signature, cpu.logical_cpus});
+}
+
+}  // namespace pbprobe::host

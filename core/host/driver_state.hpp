@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// From what was seen of the driver to its state and one sentence with the way out. Pure: no I/O.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/host/detect.hpp"
+
+namespace pbprobe::host {
+
+struct DriverSight {
+  std::optional<std::string> load_error;  // why libcuda cannot be loaded; null: it was
+  std::optional<std::string> library;
+  int cuda_version = 0;  // 13000; 0: it did not say
+  CuResult init = kCudaSuccess;
+  std::string init_error;  // name and text of `init`
+  std::optional<std::string> nvml_version;
+  std::optional<std::string> module_version;  // /proc/driver/nvidia/version
+  std::optional<int64_t> nvml_gpus;
+  bool mig_without_instance = false;
+  bool on_pci = false;
+  std::optional<std::string> visible_devices;  // CUDA_VISIBLE_DEVICES; null: not set
+};
+
+[[nodiscard]] Driver judge_driver(const DriverSight& sight, const std::vector<Gpu>& gpus);
+
+}  // namespace pbprobe::host

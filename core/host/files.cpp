@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "core/host/files.hpp"
+
+#include <charconv>
+#include <fstream>
+
+namespace pbprobe::host {
+namespace {
+
+constexpr size_t kMaxBytes = 1 << 20;
+constexpr int64_t kMaxCpus = 65536;
+
+}  // namespace
+
+std::optional<std::string> read_text(const std::string& root, const std::string& path) {
+  std::ifstream file(root + path, std::ios::binary);
+  if (!file) return std::nullopt;
+  std::string text(kMaxBytes, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (file.bad()) return std::nullopt;
+  text.resize(static_cast<size_t>(file.gcount()));
+  return text;
+}
+
+std::optional<std::string> read_line(const std::string& root, const std::string& path) {
+  const auto text = read_text(root, path);
+  if (!text || trim(*text).empty()) return std::nullopt;
+  return std::string(trim(*text));
+}
+
+std::optional<uint64_t> parse_number(std::string_view text) {
+  int base = 10;
+  if (text.starts_with("0x")) {
+    text.remove_prefix(2);
+    base = 16;
+  }
+  uint64_t value = 0;
+  const auto* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value, base);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return value;
+}
+
+std::optional<std::vector<int64_t>> parse_cpu_list(std::string_view text) {
+  std::vector<int64_t> cpus;
+  for (const auto range : split(trim(text), ',')) {
+    const auto dash = range.find('-');
+    const auto first = parse_number(range.substr(0, dash));
+    const auto last = dash == std::string_view::npos ? first : parse_number(range.substr(dash + 1));
+    if (!first || !last || *last < *first || *last >= kMaxCpus) return std::nullopt;
+    for (auto cpu = static_cast<int64_t>(*first); cpu <= static_cast<int64_t>(*last); ++cpu) cpus.push_back(cpu);
+    if (cpus.size() > static_cast<size_t>(kMaxCpus)) return std::nullopt;
+  }
+  return cpus;
+}
+
+std::optional<std::string> value_of(std::string_view text, std::string_view key) {
+  for (const auto line : split(text, '\n')) {
+    const auto colon = line.find(':');
+    if (colon == std::string_view::npos || trim(line.substr(0, colon)) != key) continue;
+    return std::string(trim(line.substr(colon + 1)));
+  }
+  return std::nullopt;
+}
+
+std::string_view trim(std::string_view text) {
+  constexpr std::string_view kBlanks(" \t\r\n\0", 5);
+  const auto first = text.find_first_not_of(kBlanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const auto end = text.find(separator);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+}  // namespace pbprobe::host

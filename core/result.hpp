@@ -1,0 +1,108 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Errors as values. No exception crosses a room; a message says what was tried, what was seen, and the way out.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+namespace pbprobe {
+
+// When two codes fit, the earlier one wins.
+enum class ErrorCode {
+  usage,         // the caller's argument is wrong: an unknown target, a shape of 0, an unknown format
+  not_found,     // nothing is there: no torch, no such file
+  unreadable,    // it is there, and the system refuses it: permissions, I/O
+  malformed,     // it was read, and breaks its own format: a truncated ELF, a JSON without a required key
+  unsupported,   // well-formed, but not for this machine or this build: a missing ISA, a target that was not built
+  limit,         // a time, memory or size limit was reached
+  failed_child,  // a child process crashed or left no answer
+  device,        // the GPU driver or the device reported an error
+};
+
+[[nodiscard]] std::string_view name_of(ErrorCode code);
+
+struct Error {
+  ErrorCode code = ErrorCode::usage;
+  std::string message;
+};
+
+// A value or an Error. Use PBPROBE_TRY to pass an error on, with what was being done.
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
+  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
+
+  [[nodiscard]] bool ok() const { return state_.index() == 0; }
+  explicit operator bool() const { return ok(); }
+  [[nodiscard]] T& value() & { return std::get<0>(state_); }
+  [[nodiscard]] const T& value() const& { return std::get<0>(state_); }
+  [[nodiscard]] T&& value() && { return std::get<0>(std::move(state_)); }
+  [[nodiscard]] const Error& error() const { return std::get<1>(state_); }
+
+  T& operator*() & { return value(); }
+  const T& operator*() const& { return value(); }
+  T&& operator*() && { return std::move(*this).value(); }
+  T* operator->() { return &value(); }
+  const T* operator->() const { return &value(); }
+
+ private:
+  std::variant<T, Error> state_;
+};
+
+template <>
+class [[nodiscard]] Result<void> {
+ public:
+  Result() = default;
+  Result(Error error) : error_(std::move(error)) {}
+  [[nodiscard]] bool ok() const { return !error_.has_value(); }
+  explicit operator bool() const { return ok(); }
+  [[nodiscard]] const Error& error() const { return *error_; }
+
+ private:
+  std::optional<Error> error_;
+};
+
+template <class... Args>
+[[nodiscard]] Error make_error(ErrorCode code, fmt::format_string<Args...> format, Args&&... args) {
+  return Error{code, fmt::format(format, std::forward<Args>(args)...)};
+}
+
+namespace detail {
+inline Error with_context(Error error) {
+  return error;
+}
+template <class... Args>
+Error with_context(Error error, fmt::format_string<Args...> format, Args&&... args) {
+  error.message = fmt::format("{}: {}", fmt::format(format, std::forward<Args>(args)...), error.message);
+  return error;
+}
+}  // namespace detail
+
+#define PBPROBE_CONCAT_(a, b) a##b
+#define PBPROBE_CONCAT(a, b) PBPROBE_CONCAT_(a, b)
+
+// PBPROBE_TRY(auto elf, read_elf(path), "while auditing {}", artifact);
+// Declares `elf` from the Result's value, or returns its Error with the context put in front.
+#define PBPROBE_TRY(declaration, expression, ...) \
+  PBPROBE_TRY_(PBPROBE_CONCAT(pbprobe_result_, __LINE__), declaration, expression, __VA_ARGS__)
+#define PBPROBE_TRY_(result, declaration, expression, ...)                                             \
+  auto result = (expression);                                                                          \
+  if (!result.ok()) return ::pbprobe::detail::with_context(result.error() __VA_OPT__(, ) __VA_ARGS__); \
+  declaration = std::move(result).value()
+
+// The same for a Result<void>.
+#define PBPROBE_CHECK(expression, ...)                                                            \
+  do {                                                                                            \
+    if (auto pbprobe_result_ = (expression); !pbprobe_result_.ok())                               \
+      return ::pbprobe::detail::with_context(pbprobe_result_.error() __VA_OPT__(, ) __VA_ARGS__); \
+  } while (false)
+
+}  // namespace pbprobe

@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "core/targets.hpp"
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+
+#include <fmt/ranges.h>
+
+#include "core/json.hpp"
+
+namespace pbprobe {
+namespace {
+
+constexpr std::string_view kTargetsJson =
+#include "targets.inc"  // recipes/targets.json as string literals (cmake/Targets.cmake)
+    ;
+
+constexpr std::array<EnumName<TargetKind>, 2> kKindNames{{{TargetKind::cpu, "cpu"}, {TargetKind::gpu, "gpu"}}};
+
+std::vector<Target> load() {
+  auto parsed = parse_json(kTargetsJson);
+  auto table = parsed ? from_json<TargetTable>(*parsed) : Result<TargetTable>(parsed.error());
+  if (!table) {
+    // Embedded at build time and read by the tests: what is wrong here was wrong before it was shipped.
+    std::fprintf(stderr, "pbprobe: recipes/targets.json: %s\n", table.error().message.c_str());
+    std::abort();
+  }
+  return std::move(table->targets);
+}
+
+}  // namespace
+
+std::span<const EnumName<TargetKind>> enum_names(TargetKind) {
+  return kKindNames;
+}
+
+const std::vector<Target>& all_targets() {
+  static const std::vector<Target> targets = load();
+  return targets;
+}
+
+const Target* find_target(std::string_view id) {
+  for (const auto& target : all_targets()) {
+    if (target.id == id) return &target;
+  }
+  return nullptr;
+}
+
+const Target* find_gpu_target(std::string_view capability) {
+  for (const auto& target : all_targets()) {
+    if (target.capability == capability) return &target;
+  }
+  return nullptr;
+}
+
+Result<const Target*> require_target(std::string_view id) {
+  if (const auto* target = find_target(id)) return target;
+  std::vector<std::string_view> ids;
+  for (const auto& target : all_targets()) ids.push_back(target.id);
+  return make_error(ErrorCode::usage, "unknown target \"{}\": choose one of {}", id, fmt::join(ids, ", "));
+}
+
+}  // namespace pbprobe

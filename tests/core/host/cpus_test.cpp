@@ -1,0 +1,109 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include "core/host/detect.hpp"
+#include "tests/core/host/fake_root.hpp"
+#include "tests/core/host/recorded_host.hpp"
+
+namespace pbprobe::host {
+namespace {
+
+class Cpus : public testing::Test {
+ protected:
+  Cpu detect() { return detect_host(sources_)->cpu; }
+
+  FakeRoot root_;
+  HostSources sources_ = sources_of(read_recorded("haswell"), root_);  // 8 CPUs
+};
+
+TEST_F(Cpus, WithoutLimitsAllMayBeUsed) {
+  EXPECT_EQ(detect().logical_cpus, 8);
+  EXPECT_EQ(detect().usable_cpus, 8);
+}
+
+TEST_F(Cpus, AffinityLimits) {
+  sources_.affinity_cpus = 3;
+  EXPECT_EQ(detect().logical_cpus, 8);
+  EXPECT_EQ(detect().usable_cpus, 3);
+}
+
+TEST_F(Cpus, CgroupV2QuotaIsRoundedDown) {
+  root_.write("/proc/self/cgroup", "0::/\n");
+  root_.write("/sys/fs/cgroup/cpu.max", "250000 100000\n");
+  EXPECT_EQ(detect().usable_cpus, 2);
+  root_.write("/sys/fs/cgroup/cpu.max", "50000 100000\n");
+  EXPECT_EQ(detect().usable_cpus, 1);
+  root_.write("/sys/fs/cgroup/cpu.max", "max 100000\n");
+  EXPECT_EQ(detect().usable_cpus, 8);
+}
+
+TEST_F(Cpus, TheTightestGroupAboveCounts) {
+  root_.write("/proc/self/cgroup", "0::/user.slice/session.scope\n");
+  root_.write("/sys/fs/cgroup/user.slice/session.scope/cpu.max", "700000 100000\n");
+  root_.write("/sys/fs/cgroup/user.slice/cpu.max", "400000 100000\n");
+  EXPECT_EQ(detect().usable_cpus, 4);
+  root_.write("/sys/fs/cgroup/user.slice/session.scope/cpu.max", "300000 100000\n");
+  EXPECT_EQ(detect().usable_cpus, 3);
+  sources_.affinity_cpus = 2;
+  EXPECT_EQ(detect().usable_cpus, 2);
+}
+
+TEST_F(Cpus, CgroupV1Quota) {
+  root_.write("/proc/self/cgroup", "12:memory:/x\n4:cpu,cpuacct:/docker/abc\n3:cpuset:/y\n0::/z\n");
+  root_.write("/sys/fs/cgroup/cpu,cpuacct/docker/abc/cpu.cfs_quota_us", "300000\n");
+  root_.write("/sys/fs/cgroup/cpu,cpuacct/docker/abc/cpu.cfs_period_us", "100000\n");
+  EXPECT_EQ(detect().usable_cpus, 3);
+  root_.write("/sys/fs/cgroup/cpu,cpuacct/docker/abc/cpu.cfs_quota_us", "-1\n");
+  EXPECT_EQ(detect().usable_cpus, 8);
+  // In a container the mount's root is the group itself, whatever the path says.
+  root_.write("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "200000\n");
+  root_.write("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n");
+  EXPECT_EQ(detect().usable_cpus, 2);
+}
+
+TEST_F(Cpus, MalformedLimitsAreNone) {
+  for (const auto* group : {"", "0", "0:", "::\n", "0::\n", "0::relative\n", "0::/../../etc\n"}) {
+    root_.write("/proc/self/cgroup", group);
+    EXPECT_EQ(detect().usable_cpus, 8) << group;
+  }
+  root_.write("/proc/self/cgroup", "0::/\n");
+  for (const auto* quota : {"", "100000", "100000 0", "x y", "100000  100000", "-5 100000", "1e5 100000", "100000 "}) {
+    root_.write("/sys/fs/cgroup/cpu.max", quota);
+    EXPECT_EQ(detect().usable_cpus, 8) << quota;
+  }
+}
+
+TEST_F(Cpus, WithoutTheOnlineListTheAffinityIsTheCount) {
+  root_.write("/sys/devices/system/cpu/online", "0-\n");
+  EXPECT_EQ(detect().logical_cpus, 1);
+  sources_.affinity_cpus = 6;
+  EXPECT_EQ(detect().logical_cpus, 6);
+  EXPECT_EQ(detect().usable_cpus, 6);
+}
+
+void write_cache(const FakeRoot& root, int cpu, int index, int level, const char* type, const char* size,
+                 const char* sharers) {
+  const auto folder = fmt::format("/sys/devices/system/cpu/cpu{}/cache/index{}/", cpu, index);
+  root.write(folder + "level", fmt::format("{}\n", level));
+  root.write(folder + "type", type);
+  root.write(folder + "size", size);
+  root.write(folder + "shared_cpu_list", sharers);
+}
+
+TEST_F(Cpus, LastLevelCachesAddUpAndAreCountedOnce) {
+  EXPECT_EQ(detect().last_level_cache_bytes, std::nullopt);
+  for (int cpu = 0; cpu < 8; ++cpu) {
+    write_cache(root_, cpu, 0, 1, "Data\n", "32K\n", "0\n");
+    write_cache(root_, cpu, 1, 1, "Instruction\n", "64K\n", "0\n");
+    write_cache(root_, cpu, 2, 2, "Unified\n", "1M\n", fmt::format("{}\n", cpu).c_str());
+  }
+  EXPECT_EQ(detect().last_level_cache_bytes, 8 << 20);
+  for (int cpu = 0; cpu < 8; ++cpu) write_cache(root_, cpu, 3, 3, "Unified\n", "16384K\n", cpu < 4 ? "0-3\n" : "4-7\n");
+  EXPECT_EQ(detect().last_level_cache_bytes, 32 << 20);
+  write_cache(root_, 0, 3, 3, "Unified\n", "lots\n", "0-3\n");
+  EXPECT_EQ(detect().last_level_cache_bytes, 32 << 20);  // CPU 1 shares it and still tells
+}
+
+}  // namespace
+}  // namespace pbprobe::host

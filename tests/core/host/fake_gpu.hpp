@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// What the stand-ins for libcuda and NVML answer. The test sets it through fake_cuda_set() and fake_nvml_set().
+#pragma once
+
+#include <cstddef>
+
+struct FakeGpu {
+  const char* name = "";
+  int major = 0;
+  int minor = 0;
+  size_t memory = 0;
+  int sm_count = 0;
+  int l2_bytes = 0;
+  int integrated = 0;
+  int ecc = 0;
+  int sm_khz = 0;
+  int memory_khz = 0;
+  int compute_mode = 0;
+  const char* bus = "";
+  int get_result = 0;   // of cuDeviceGet
+  int name_result = 0;  // of cuDeviceGetName
+};
+
+struct FakeCuda {
+  int version = 13000;
+  int init = 0;
+  int count = 0;
+  FakeGpu gpus[4];
+};
+
+// `result` answers for a field instead of its value where it is not 0.
+struct FakeField {
+  unsigned value = 0;
+  int result = 0;
+};
+
+struct FakeNvmlGpu {
+  const char* bus = "";
+  FakeField handle;
+  FakeField sm_mhz;
+  FakeField memory_mhz;
+  FakeField milliwatts;
+  FakeField mig;
+  FakeField ecc;
+};
+
+struct FakeNvml {
+  int init = 0;
+  const char* version = "";
+  unsigned count = 0;
+  FakeNvmlGpu gpus[4];
+};

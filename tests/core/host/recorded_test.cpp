@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Every host of recorded/ is detected on any machine, and gives exactly what expected.json says. Its `features` there
+// are from public feature tables (GCC's -march=…), not from this code; on aarch64 they are the dump's own words.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "core/json.hpp"
+#include "tests/core/host/recorded_host.hpp"
+
+namespace pbprobe::host {
+namespace {
+
+using testing::Contains;
+using testing::Not;
+using testing::UnorderedElementsAreArray;
+
+std::vector<std::string> strings(const Json& array) {
+  return array.get<std::vector<std::string>>();
+}
+
+std::map<std::string, int64_t> counts(const std::vector<CoreClass>& classes) {
+  std::map<std::string, int64_t> result;
+  for (const auto& core : classes) result[core.name] += core.count;
+  return result;
+}
+
+class RecordedHost : public testing::TestWithParam<std::string> {};
+
+TEST_P(RecordedHost, IsDetected) {
+  const auto record = read_recorded(GetParam());
+  const auto expected = read_json("expected.json").at(GetParam());
+  const FakeRoot root;
+  const auto host = detect_host(sources_of(record, root));
+  ASSERT_TRUE(host.ok()) << host.error().message;
+  const auto& cpu = host->cpu;
+  EXPECT_EQ(cpu.architecture, record.at("architecture").get<std::string>());
+  EXPECT_EQ(cpu.vendor, expected.at("vendor").get<std::string>());
+  EXPECT_EQ(cpu.name, expected.at("name").get<std::string>());
+  const auto& features = cpu.architecture == "aarch64" ? record.at("features") : expected.at("features");
+  EXPECT_THAT(cpu.features, UnorderedElementsAreArray(strings(features)));
+  EXPECT_THAT(cpu.targets, UnorderedElementsAreArray(strings(expected.at("targets"))));
+  EXPECT_EQ(counts(cpu.core_classes), (expected.at("core_classes").get<std::map<std::string, int64_t>>()));
+  EXPECT_EQ(cpu.logical_cpus, record.at("cpus").get<int64_t>());
+  const auto sve = expected.value("sve_bits", Json(nullptr));
+  EXPECT_EQ(cpu.sve_bits, sve.is_null() ? std::nullopt : std::optional<int64_t>(sve.get<int64_t>()));
+  EXPECT_EQ(host->driver.state, DriverState::no_driver);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, RecordedHost, testing::ValuesIn(recorded_names()),
+                         [](const auto& test) { return test.param; });
+
+TEST(RecordedHosts, AllHaveExpectationsAndASource) {
+  std::set<std::string> expected;
+  const auto document = read_json("expected.json");
+  for (const auto& [name, value] : document.items()) expected.insert(name);
+  const auto names = recorded_names();
+  EXPECT_EQ(std::set<std::string>(names.begin(), names.end()), expected);
+  for (const auto& name : names) {
+    EXPECT_THAT(read_recorded(name).at("source").get<std::string>(), testing::StartsWith("github.com/")) << name;
+  }
+}
+
+// What these hosts are famous for, apart from expected.json.
+std::vector<std::string> features_of(const std::string& name) {
+  const FakeRoot root;
+  return detect_host(sources_of(read_recorded(name), root))->cpu.features;
+}
+std::vector<std::string> targets_of(const std::string& name) {
+  const FakeRoot root;
+  return detect_host(sources_of(read_recorded(name), root))->cpu.targets;
+}
+
+TEST(RecordedHosts, Graviton3HasSveButNotSve2) {
+  EXPECT_THAT(features_of("graviton3"), Contains("sve"));
+  EXPECT_THAT(features_of("graviton3"), Not(Contains("sve2")));
+  EXPECT_THAT(targets_of("graviton3"), Contains("armv8_2"));
+  EXPECT_THAT(targets_of("graviton3"), Not(Contains("armv9")));
+}
+
+TEST(RecordedHosts, AlderLakeHasNoAvx512) {
+  EXPECT_THAT(targets_of("alder_lake_i9_12900k"), Contains("avx2"));
+  for (const auto& feature : features_of("alder_lake_i9_12900k"))
+    EXPECT_THAT(feature, Not(testing::HasSubstr("avx512")));
+}
+
+TEST(RecordedHosts, VnniAndBf16AreTwoThings) {
+  EXPECT_THAT(targets_of("skylake_x"), Contains("avx512"));
+  EXPECT_THAT(features_of("skylake_x"), Not(Contains("avx512_vnni")));
+  EXPECT_THAT(features_of("ice_lake_server"), Contains("avx512_vnni"));
+  EXPECT_THAT(features_of("ice_lake_server"), Not(Contains("avx512_bf16")));
+  EXPECT_THAT(features_of("cooper_lake"), Contains("avx512_bf16"));
+}
+
+}  // namespace
+}  // namespace pbprobe::host

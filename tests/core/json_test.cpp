@@ -1,0 +1,206 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "core/json.hpp"
+
+#include <gtest/gtest.h>
+
+#include "core/facts/report.hpp"
+
+namespace pbprobe {
+namespace {
+
+// Every optional filled, every list with an element: a document in which each key of the schema occurs.
+Report full_report() {
+  Report report{.version = "1", .commit = "c", .created = "2026-01-01T00:00:00Z", .problems = {"p"}};
+  report.host = Host{.hostname = "h", .os = "Debian", .kernel = "6", .glibc = "2.36", .memory_bytes = 1};
+  report.host->cpu = Cpu{.architecture = "x86_64",
+                         .vendor = "v",
+                         .name = "n",
+                         .features = {"avx2"},
+                         .targets = {"avx2"},
+                         .core_classes = {{.name = "P", .count = 8}},
+                         .logical_cpus = 8,
+                         .usable_cpus = 2,
+                         .sve_bits = 128,
+                         .last_level_cache_bytes = 1};
+  report.host->driver = Driver{
+      .state = DriverState::ok, .sentence = "s", .version = "580.1", .cuda_version = "13.0", .library = "libcuda.so.1"};
+  report.host->gpus = {Gpu{.index = 0,
+                           .name = "NVIDIA GB10",
+                           .capability = "12.1",
+                           .target = "sm121",
+                           .uuid = "u",
+                           .sm_count = 48,
+                           .memory_bytes = 1,
+                           .unified_memory = true,
+                           .max_sm_clock_mhz = 1,
+                           .max_memory_clock_mhz = 1,
+                           .l2_cache_bytes = 1,
+                           .power_limit_watts = 1,
+                           .mig = false,
+                           .ecc = false,
+                           .problem = "x"}};
+  report.claim = Claim{.text = "sm121",
+                       .exact = true,
+                       .targets = {"sm121"},
+                       .cuda = "13.0",
+                       .torch = "2.10.0",
+                       .python = "3.13",
+                       .blas = "mkl"};
+  report.inventory = Inventory{.artifact = "a",
+                               .layout = "wheel",
+                               .torch_version = "2.11.0",
+                               .cuda_version = "13.0",
+                               .git_version = "g",
+                               .component_versions = std::map<std::string, std::string>{{"cuDNN", "9"}},
+                               .version_floors = std::map<std::string, std::string>{{"GLIBC", "2.28"}},
+                               .python_abi = "cp313",
+                               .platform = "x86_64-linux",
+                               .libtorch_dir = "/d",
+                               .problems = {"p"}};
+  report.inventory->files = {File{
+      .path = "f",
+      .size_bytes = 1,
+      .component = "libtorch",
+      .machine = "x86_64",
+      .soname = "s",
+      .needed = {"n"},
+      .rpath = {"r"},
+      .runpath = {"r"},
+      .links = Links{.dependencies = {{.name = "libc.so.6", .provider = Provider::system, .path = "/p", .by = "b"}},
+                     .version_floors = {{"GLIBC", "2.28"}},
+                     .contains = {"MAGMA"}},
+      .device_code = DeviceCode{.cubin = {{"sm_90a", 4}}, .ptx = {{"sm_80", 1}}, .lto_ir = {{"sm_80", 1}}},
+      .problem = "p"}};
+  report.measurements = Measurements{.libtorch = LibtorchRun{.path = "/d",
+                                                             .loaded = true,
+                                                             .executed = true,
+                                                             .version = "2.11.0",
+                                                             .cpu_capability = "AVX512",
+                                                             .problem = "p"},
+                                     .notes = {"n"}};
+  report.measurements->rows = {BenchRow{.kernel = "k",
+                                        .target = "avx2",
+                                        .dtype = "fp32",
+                                        .m = 1,
+                                        .n = 1,
+                                        .k = 1,
+                                        .layout = "nt",
+                                        .out = "fp32",
+                                        .instruction = "fma",
+                                        .shape_class = "square",
+                                        .gflops = 1.5,
+                                        .peak_fraction = 0.9,
+                                        .best = true,
+                                        .clock_ghz = 3.0,
+                                        .plan = "p",
+                                        .samples_us = {1.5},
+                                        .peers = {{"libtorch", {.gflops = 1, .ratio = 1.5, .samples_us = {1}}}},
+                                        .note = "n"}};
+  report.verdict = Verdict{.outcome = Outcome::pass, .reason = "r", .fix = "f", .cpu_targets = {"avx2"}};
+  report.verdict->gpus = {
+      GpuOutcome{.name = "n", .capability = "12.1", .image = GpuImage::native, .best = "sm_121", .sentence = "s"}};
+  report.verdict->claims = {ClaimRow{.claim = "c",
+                                     .claimed = "y",
+                                     .shipped = Outcome::pass,
+                                     .loaded = Outcome::pass,
+                                     .executed = Outcome::pass,
+                                     .measured = Outcome::pass,
+                                     .detail = "d"}};
+  report.verdict->findings = {Finding{.id = "PB301", .what = "w", .where = "f", .remedy = "r"}};
+  return report;
+}
+
+// A value of another type than `json` has.
+Json of_another_type(const Json& json) {
+  return json.is_string() ? Json(1) : Json("text");
+}
+
+// Calls `visit(document, path, required)` with each key of each object changed in turn by `change`.
+template <class Change, class Visit>
+void mutate(Json& document, const Json& schema, Json& node, const std::string& path, Change change, Visit visit) {
+  const Json& plain = schema.contains("anyOf") ? schema["anyOf"][0] : schema;
+  if (node.is_array() && !node.empty()) return mutate(document, plain["items"], node[0], path + "[0]", change, visit);
+  if (!node.is_object()) return;
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : node.items()) keys.push_back(key);
+  for (const auto& key : keys) {
+    const std::string here = path.empty() ? key : path + "." + key;
+    const bool named = plain.contains("properties");
+    if (named) {
+      bool required = false;
+      for (const auto& entry : plain["required"]) required |= entry == key;
+      const Json before = node;
+      change(node, key);
+      visit(here, required);
+      node = before;
+    }
+    mutate(document, named ? plain["properties"][key] : plain["additionalProperties"], node[key], here, change, visit);
+  }
+}
+
+TEST(Fields, AFullReportSurvivesTheRoundTrip) {
+  const Json json = to_json(full_report());
+  auto again = from_json<Report>(json);
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  EXPECT_EQ(to_json(*again), json);
+}
+
+TEST(Fields, EveryRequiredKeyIsRequired) {
+  Json json = to_json(full_report());
+  const Json schema = json_schema<Report>();
+  int seen = 0;
+  mutate(
+      json, schema, json, "", [](Json& node, const std::string& key) { node.erase(key); },
+      [&](const std::string& path, bool required) {
+        const auto result = from_json<Report>(json);
+        ASSERT_EQ(result.ok(), !required) << path;
+        if (required) {
+          EXPECT_EQ(result.error().message, path + ": required key is missing");
+        }
+        ++seen;
+      });
+  EXPECT_GT(seen, 120);
+}
+
+TEST(Fields, EveryTypeIsChecked) {
+  Json json = to_json(full_report());
+  const Json schema = json_schema<Report>();
+  mutate(
+      json, schema, json, "", [](Json& node, const std::string& key) { node[key] = of_another_type(node[key]); },
+      [&](const std::string& path, bool) {
+        const auto result = from_json<Report>(json);
+        ASSERT_FALSE(result.ok()) << path;
+        EXPECT_EQ(result.error().message.rfind(path + ": ", 0), 0U) << result.error().message;
+      });
+}
+
+TEST(Fields, AFractionOrABooleanIsNoInteger) {
+  for (const Json& wrong : {Json(1.5), Json(true)}) {
+    const auto result = from_json<CoreClass>(Json{{"name", "P"}, {"count", wrong}});
+    ASSERT_FALSE(result.ok());
+    EXPECT_EQ(result.error().message.rfind("count: expected an integer", 0), 0U);
+  }
+}
+
+TEST(Fields, UnknownKeysAreIgnoredAndUnknownNamesAreNot) {
+  EXPECT_TRUE(from_json<CoreClass>(Json{{"name", "P"}, {"count", 1}, {"new", {}}}).ok());
+  const auto result = from_json<Driver>(Json{{"state", "asleep"}, {"sentence", ""}});
+  EXPECT_EQ(result.error().message, "state: unknown value \"asleep\"");
+}
+
+TEST(ParseJson, NamesLineAndColumn) {
+  const auto result = parse_json("{\n  \"a\": }");
+  ASSERT_FALSE(result.ok());
+  EXPECT_NE(result.error().message.find("line 2, column 8"), std::string::npos) << result.error().message;
+}
+
+TEST(ParseJson, RefusesDeepNesting) {
+  EXPECT_TRUE(parse_json(std::string(64, '[') + std::string(64, ']')).ok());
+  EXPECT_EQ(parse_json(std::string(65, '[') + std::string(65, ']')).error().message,
+            "JSON nests deeper than 64 levels");
+  EXPECT_TRUE(parse_json("\"" + std::string(100, '[') + "\"").ok());
+}
+
+}  // namespace
+}  // namespace pbprobe
