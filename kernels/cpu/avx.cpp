@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// avx: vmulps and vaddps ymm for FP32 and for BF16 widened while packing.
+// A[M,K] or [K,M], B[N,K] or [K,N] → C[M,N]. Source: Intel SDM, volume 2.
+#define PBPROBE_TARGET avx
+
+#include "kernels/cpu/x86_256.hpp"
+
+#include "kernels/cpu/gemm_panels.hpp"
+#include "kernels/cpu/peak_x86.hpp"
+
+namespace pbprobe::avx {
+
+void gemm_fp32_5x16(const CpuCall& call, const CpuTask& task) {
+  GemmPanels<Fma256, 5, 2>::run(call, task);
+}
+
+void gemm_bf16_5x16(const CpuCall& call, const CpuTask& task) {
+  GemmPanels<Fma256, 5, 2>::run(call, task);
+}
+
+uint64_t peak_fp32(int64_t iterations) {
+  return run_peak<Fma256>(iterations, kSomeFloats);
+}
+
+uint64_t clock_chain(int64_t iterations) {
+  return run_clock(iterations);
+}
+
+}  // namespace pbprobe::avx

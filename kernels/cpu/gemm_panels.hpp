@@ -1,0 +1,360 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Products over packed panels, for every instruction that multiplies words and adds to sums of 32 bits.
+// A family header: the target's file defines PBPROBE_TARGET, includes a header with instructions (x86_512.hpp), then
+// this one. Everything has internal linkage and no std template is used, so that no code with the target's flags can
+// serve another object.
+// Source: Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (loop order, panels).
+//
+// A word holds I::kGroup neighbouring depths of one row or column: one float, two BF16, four INT8. A panel of A holds
+// kRows rows, [words][kRows], one of B kColumns columns, [words][kColumns], both padded with zeros.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/cpu/call.hpp"
+#include "kernels/cpu/elements.hpp"
+
+namespace pbprobe::PBPROBE_TARGET {
+namespace {
+
+// I: the instruction and its vectors of kLanes words. The register tile is kRows × kVectors vectors of sums.
+template <class I, int kRows, int kVectors>
+struct GemmPanels {
+  using Sum = typename I::Sum;
+  using Sums = typename I::Sums;
+  static constexpr int kLanes = I::kLanes;
+  static constexpr int kGroup = I::kGroup;
+  static constexpr int kColumns = kVectors * kLanes;
+  static constexpr int kWordBytes = 4;
+
+  static void run(const CpuCall& call, const CpuTask& task) {
+    switch (task.step) {
+      case CpuStep::pack_a: pack_a(call, task); break;
+      case CpuStep::pack_b: pack_b(call, task); break;
+      case CpuStep::compute: compute(call, task); break;
+    }
+  }
+
+  // --- packing ---
+
+  static int64_t words_of(const CpuCall& call) { return (call.depths + kGroup - 1) / kGroup; }
+  // Of each packed row or column; B's carry the sum of their elements where the instruction wants a correction.
+  static int64_t a_line_bytes(const CpuCall& call) { return words_of(call) * kWordBytes; }
+  static int64_t b_line_bytes(const CpuCall& call) {
+    return words_of(call) * kWordBytes + (I::kCorrects ? kWordBytes : 0);
+  }
+  static char* a_panel(const CpuCall& call, int64_t row) {
+    return static_cast<char*>(call.packed_a) + row * a_line_bytes(call);
+  }
+  static char* b_panel(const CpuCall& call, int64_t column) {
+    return static_cast<char*>(call.packed_b) + column * b_line_bytes(call);
+  }
+
+  static void pack_a(const CpuCall& call, const CpuTask& task) {
+    switch (call.a_type) {
+      case CpuType::fp32: return pack_a_of(static_cast<const float*>(call.a), call, task);
+      case CpuType::bf16: return pack_a_of(static_cast<const Bf16*>(call.a), call, task);
+      case CpuType::int8: return pack_a_of(static_cast<const int8_t*>(call.a), call, task);
+      case CpuType::uint8: return pack_a_of(static_cast<const uint8_t*>(call.a), call, task);
+      case CpuType::int32: return;
+    }
+  }
+
+  template <class T>
+  static void pack_a_of(const T* a, const CpuCall& call, const CpuTask& task) {
+    if constexpr (I::template kReads<T>) {
+      const int64_t end = least(task.first_row + task.rows, call.rows);
+      for (int64_t row = task.first_row; row < end; row += kRows) {
+        const T* from = a + (call.row + row) * call.a_row + call.depth * call.a_depth;
+        pack_panel<kRows, true>(from, call.a_row, call.a_depth, least(kRows, end - row), call.depths,
+                                a_panel(call, row));
+      }
+    }
+  }
+
+  static void pack_b(const CpuCall& call, const CpuTask& task) {
+    switch (call.b_type) {
+      case CpuType::fp32: return pack_b_of(static_cast<const float*>(call.b), call, task);
+      case CpuType::bf16: return pack_b_of(static_cast<const Bf16*>(call.b), call, task);
+      case CpuType::int8: return pack_b_of(static_cast<const int8_t*>(call.b), call, task);
+      default: return;
+    }
+  }
+
+  template <class T>
+  static void pack_b_of(const T* b, const CpuCall& call, const CpuTask& task) {
+    if constexpr (I::template kReads<T>) {
+      const int64_t end = least(task.first_column + task.columns, call.columns);
+      for (int64_t column = task.first_column; column < end; column += kColumns) {
+        const T* from = b + (call.column + column) * call.b_column + call.depth * call.b_depth;
+        char* to = b_panel(call, column);
+        pack_panel<kColumns, false>(from, call.b_column, call.b_depth, least(kColumns, end - column), call.depths, to);
+        if constexpr (I::kCorrects) sum_columns(to, words_of(call));
+      }
+    }
+  }
+
+  // Writes to[word][kWidth] from lines × depths elements, of which `across` separates lines and `along` depths.
+  template <int kWidth, bool kIsA, class T>
+  [[gnu::noinline]] static void pack_panel(const T* from, int64_t across, int64_t along, int64_t lines, int64_t depths,
+                                           char* to) {
+    if (along == 1 && (lines > 1 || across != 1)) {
+      for (int begin = 0; begin < kWidth; begin += kLanes) {
+        transpose_lines<kWidth, kIsA>(from, across, begin, lines, depths, to);
+      }
+    } else if (across == 1) {
+      for (int begin = 0; begin < kWidth; begin += kLanes) {
+        copy_depths<kWidth, kIsA>(from, along, begin, lines, depths, to);
+      }
+    } else {
+      pack_scattered<kWidth, kIsA>(from, across, along, lines, depths, to);
+    }
+  }
+
+  // Depths lie next to each other: squares of kLanes × kLanes words are turned in registers.
+  template <int kWidth, bool kIsA, class T>
+  static void transpose_lines(const T* from, int64_t across, int begin, int64_t lines, int64_t depths, char* to) {
+    constexpr int kStep = kLanes * kGroup;
+    const int width = static_cast<int>(least(kLanes, kWidth - begin));
+    typename I::Words square[kLanes];
+    for (int64_t d = 0; d < depths; d += kStep) {
+      const int there = static_cast<int>(least(kStep, depths - d));
+      if (there == kStep && begin + kLanes <= lines) {
+        for (int i = 0; i < kLanes; ++i) square[i] = I::template load<kIsA>(from + (begin + i) * across + d);
+      } else {
+        for (int i = 0; i < kLanes; ++i) {
+          square[i] =
+              begin + i < lines ? I::template load_part<kIsA>(from + (begin + i) * across + d, there) : I::no_words();
+        }
+      }
+      I::transpose(square);
+      char* out = to + (d / kGroup * kWidth + begin) * kWordBytes;
+      const int words = (there + kGroup - 1) / kGroup;
+      if (width == kLanes) {
+        for (int i = 0; i < words; ++i) I::store_words(out + i * kWidth * kWordBytes, square[i]);
+      } else {
+        for (int i = 0; i < words; ++i) I::store_words_part(out + i * kWidth * kWordBytes, square[i], width);
+      }
+    }
+  }
+
+  // Lines lie next to each other: words are put together from kGroup short rows.
+  template <int kWidth, bool kIsA, class T>
+  static void copy_depths(const T* from, int64_t along, int begin, int64_t lines, int64_t depths, char* to) {
+    const int width = static_cast<int>(least(kLanes, kWidth - begin));
+    const int there = static_cast<int>(least(kLanes, lines - begin));
+    char* out = to + begin * kWordBytes;
+    const T* row = from + begin;
+    for (int64_t d = 0; d < depths; d += kGroup, row += kGroup * along, out += kWidth * kWordBytes) {
+      const int group = static_cast<int>(least(kGroup, depths - d));
+      typename I::Words words = I::no_words();
+      if (there == kLanes && group == kGroup) {
+        words = I::template gather<kIsA>(row, along);
+      } else if (there > 0) {
+        words = I::template gather_part<kIsA>(row, along, there, group);
+      }
+      if (width == kLanes) {
+        I::store_words(out, words);
+      } else {
+        I::store_words_part(out, words, width);
+      }
+    }
+  }
+
+  // Neither: element by element.
+  template <int kWidth, bool kIsA, class T>
+  static void pack_scattered(const T* from, int64_t across, int64_t along, int64_t lines, int64_t depths, char* to) {
+    for (int64_t d = 0; d < depths; d += kGroup) {
+      for (int line = 0; line < kWidth; ++line, to += kWordBytes) {
+        T group[kGroup] = {};
+        for (int i = 0; i < kGroup && line < lines && d + i < depths; ++i)
+          group[i] = from[line * across + (d + i) * along];
+        I::store_words_part(to, I::template load_part<kIsA>(group, kGroup), 1);
+      }
+    }
+  }
+
+  // The sums of a packed panel's columns, behind its words.
+  static void sum_columns(char* panel, int64_t words) {
+    for (int begin = 0; begin < kColumns; begin += kLanes) {
+      Sums sums = I::no_sums();
+      const char* from = panel + begin * kWordBytes;
+      for (int64_t w = 0; w < words; ++w, from += kColumns * kWordBytes) {
+        sums = I::multiply_add(I::ones(), I::load_words(from), sums);
+      }
+      I::store_sums(reinterpret_cast<Sum*>(panel + (words * kColumns + begin) * kWordBytes), sums);
+    }
+  }
+
+  // --- computing ---
+
+  // What one register tile reads and writes.
+  struct TileCall {
+    const char* a;
+    const char* b;
+    int64_t words;
+    Sum* d;  // C itself, the partial sums, or a buffer of one tile
+    int64_t ldd;
+    int columns;
+    bool add;      // to what is in d
+    bool correct;  // subtract what a signed A, shifted to be unsigned, adds too much
+  };
+
+  static void compute(const CpuCall& call, const CpuTask& task) {
+    const int64_t end_row = least(task.first_row + task.rows, call.rows);
+    const int64_t end_column = least(task.first_column + task.columns, call.columns);
+    TileCall tile;
+    tile.words = words_of(call);
+    tile.add = !call.first;
+    tile.correct = I::kCorrects && call.a_type == CpuType::int8 && call.depths > 0;
+    // Along C's rows, whose pages and lines are neighbours, as far as B's panels fit the second-level cache.
+    constexpr int64_t kAcross = 8 * kColumns;
+    for (int64_t first = task.first_column; first < end_column; first += kAcross) {
+      const int64_t end = least(first + kAcross, end_column);
+      for (int64_t row = task.first_row; row < end_row; row += kRows) {
+        for (int64_t column = first; column < end; column += kColumns) {
+          compute_tile(call, tile, row, column, least(kRows, end_row - row), least(kColumns, end - column));
+        }
+      }
+    }
+  }
+
+  static void compute_tile(const CpuCall& call, TileCall& tile, int64_t row, int64_t column, int64_t rows,
+                           int64_t columns) {
+    // A C of 32 bits holds the partial sums itself, whatever its type is in the end.
+    const bool wide = call.c_type == CpuType::fp32 || call.c_type == CpuType::int32;
+    const bool same = call.c_type == I::kSumType;
+    alignas(64) Sum buffer[kRows * kColumns];
+    tile.a = a_panel(call, row);
+    tile.b = b_panel(call, column);
+    tile.columns = static_cast<int>(columns);
+    if (call.sums) {
+      tile.d = static_cast<Sum*>(call.sums) + row * call.sums_leading + column;
+      tile.ldd = call.sums_leading;
+    } else if (wide) {
+      tile.d = static_cast<Sum*>(call.c) + (call.row + row) * call.ldc + call.column + column;
+      tile.ldd = call.ldc;
+    } else {
+      tile.d = buffer;
+      tile.ldd = kColumns;
+    }
+    choose_columns<kVectors>(tile, static_cast<int>(rows));
+    if (call.last && (!same || call.bias || call.scale_a || call.scale_b)) {
+      finish_tile(call, tile, call.row + row, call.column + column, static_cast<int>(rows));
+    }
+  }
+
+  template <int kVs>
+  static void choose_columns(const TileCall& tile, int rows) {
+    if constexpr (kVs > 1) {
+      if (tile.columns <= (kVs - 1) * kLanes) return choose_columns<kVs - 1>(tile, rows);
+    }
+    if (tile.columns == kVs * kLanes) return choose_rows<kVs, true, kRows>(tile, rows);
+    choose_rows<kVs, false, kRows>(tile, rows);
+  }
+
+  template <int kVs, bool kWhole, int kRs>
+  static void choose_rows(const TileCall& tile, int rows) {
+    if constexpr (kRs > 1) {
+      if (rows < kRs) return choose_rows<kVs, kWhole, kRs - 1>(tile, rows);
+    }
+    multiply<kRs, kVs, kWhole>(tile);
+  }
+
+  template <int kRs, int kVs>
+  [[gnu::always_inline]] static inline void step(const char* a, const char* b, Sums (&sums)[kRs][kVs]) {
+    typename I::Words line[kVs];
+#pragma GCC unroll 8
+    for (int j = 0; j < kVs; ++j) line[j] = I::load_words(b + j * kLanes * kWordBytes);
+#pragma GCC unroll 32
+    for (int i = 0; i < kRs; ++i) {
+      const typename I::Words word = I::broadcast(a + i * kWordBytes);
+#pragma GCC unroll 8
+      for (int j = 0; j < kVs; ++j) sums[i][j] = I::multiply_add(word, line[j], sums[i][j]);
+    }
+  }
+
+  // The product of two panels: kRs × kVs vectors of sums stay in registers over all depths.
+  template <int kRs, int kVs, bool kWhole>
+  [[gnu::noinline]] static void multiply(const TileCall& tile) {
+    constexpr int kUnroll = kRs * kVs >= 12 ? 2 : 1;
+    const char* a = tile.a;
+    const char* b = tile.b;
+    Sums sums[kRs][kVs];
+#pragma GCC unroll 32
+    for (int i = 0; i < kRs; ++i) {
+#pragma GCC unroll 8
+      for (int j = 0; j < kVs; ++j) sums[i][j] = I::no_sums();
+    }
+    for (int i = 0; i < kRs; ++i) {
+      for (int j = 0; j < kVs; ++j) __builtin_prefetch(tile.d + i * tile.ldd + j * kLanes, 1);
+    }
+    int64_t w = tile.words;
+#pragma GCC unroll 1
+    for (; w >= kUnroll; w -= kUnroll) {
+#pragma GCC unroll 4
+      for (int u = 0; u < kUnroll; ++u) step<kRs, kVs>(a + u * kRows * kWordBytes, b + u * kColumns * kWordBytes, sums);
+      a += kUnroll * kRows * kWordBytes;
+      b += kUnroll * kColumns * kWordBytes;
+    }
+    if (kUnroll > 1 && w > 0) step<kRs, kVs>(a, b, sums);
+    store<kRs, kVs, kWhole>(tile, sums);
+  }
+
+  template <int kRs, int kVs, bool kWhole>
+  [[gnu::always_inline]] static inline void store(const TileCall& tile, Sums (&sums)[kRs][kVs]) {
+    if constexpr (I::kCorrects) {
+      const Sum* columns = reinterpret_cast<const Sum*>(tile.b + tile.words * kColumns * kWordBytes);
+      if (tile.correct) {
+#pragma GCC unroll 8
+        for (int j = 0; j < kVs; ++j) {
+          const Sums less = I::correction(I::load_sums(columns + j * kLanes));
+#pragma GCC unroll 32
+          for (int i = 0; i < kRs; ++i) sums[i][j] = I::add(sums[i][j], less);
+        }
+      }
+    }
+    const int last = tile.columns - (kVs - 1) * kLanes;
+#pragma GCC unroll 32
+    for (int i = 0; i < kRs; ++i) {
+      Sum* d = tile.d + i * tile.ldd;
+#pragma GCC unroll 8
+      for (int j = 0; j < kVs; ++j) {
+        Sum* to = d + j * kLanes;
+        if (kWhole || j + 1 < kVs) {
+          I::store_sums(to, tile.add ? I::add(I::load_sums(to), sums[i][j]) : sums[i][j]);
+        } else {
+          I::store_sums_part(to, tile.add ? I::add(I::load_sums_part(to, last), sums[i][j]) : sums[i][j], last);
+        }
+      }
+    }
+  }
+
+  // Scales, adds the bias and converts one finished tile from d to C.
+  [[gnu::noinline]] static void finish_tile(const CpuCall& call, const TileCall& tile, int64_t row, int64_t column,
+                                            int rows) {
+    for (int i = 0; i < rows; ++i) {
+      const Sum* from = tile.d + i * tile.ldd;
+      const float scale = call.scale_a ? call.scale_a[row + i] : 1.0F;
+      const int64_t at = (row + i) * call.ldc + column;
+      for (int j = 0; j < tile.columns; ++j) {
+        float value = static_cast<float>(from[j]) * scale;
+        if (call.scale_b) value *= call.scale_b[column + j];
+        if (call.bias) value += call.bias[column + j];
+        if (call.c_type == CpuType::bf16) {
+          const uint16_t half = narrow_element(value);
+          __builtin_memcpy(static_cast<uint16_t*>(call.c) + at + j, &half, sizeof half);
+        } else {
+          // C may hold the sums that are read here: bytes are copied, since the types differ.
+          __builtin_memcpy(static_cast<float*>(call.c) + at + j, &value, sizeof value);
+        }
+      }
+    }
+  }
+};
+
+}  // namespace
+}  // namespace pbprobe::PBPROBE_TARGET

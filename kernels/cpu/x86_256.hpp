@@ -1,0 +1,194 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Instructions on eight words of a ymm register, as gemm_panels.hpp wants them. Needs AVX; what needs FMA or AVX2 is
+// there only where the target's flags allow it. A family header: see gemm_panels.hpp.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/cpu/call.hpp"
+#include "kernels/cpu/elements.hpp"
+
+namespace pbprobe::PBPROBE_TARGET {
+namespace {
+
+alignas(64) constexpr int32_t kFirst[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
+
+// Words of 32 bits, whatever is in them; as floats, since AVX moves nothing else by lanes.
+struct Words256 {
+  using Words = __m256;
+  static constexpr int kLanes = 8;
+  // More than latency (at most 5) times units (2) of an FMA; an addition alone takes half of that, and the product
+  // before it a register.
+#ifdef __FMA__
+  static constexpr int kPeakSums = 12;
+#else
+  static constexpr int kPeakSums = 8;
+#endif
+
+  static __m256i first(int count) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i_u*>(kFirst + kLanes - count));
+  }
+  static Words no_words() {
+    return _mm256_setzero_ps();
+  }
+  static Words load_words(const void* p) {
+    return _mm256_loadu_ps(static_cast<const float*>(p));
+  }
+  static void store_words(void* p, Words w) {
+    _mm256_storeu_ps(static_cast<float*>(p), w);
+  }
+  static void store_words_part(void* p, Words w, int count) {
+    _mm256_maskstore_ps(static_cast<float*>(p), first(count), w);
+  }
+  static Words broadcast(const void* p) {
+    return _mm256_broadcast_ss(static_cast<const float*>(p));
+  }
+
+  // w[i][j] becomes w[j][i]: pairs, then fours, within 128 bits; then the halves change places.
+  static void transpose(Words (&w)[kLanes]) {
+    Words t[kLanes];
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; i += 4) {
+      const Words a = _mm256_unpacklo_ps(w[i], w[i + 1]);
+      const Words b = _mm256_unpackhi_ps(w[i], w[i + 1]);
+      const Words c = _mm256_unpacklo_ps(w[i + 2], w[i + 3]);
+      const Words d = _mm256_unpackhi_ps(w[i + 2], w[i + 3]);
+      t[i] = _mm256_shuffle_ps(a, c, 0x44);
+      t[i + 1] = _mm256_shuffle_ps(a, c, 0xee);
+      t[i + 2] = _mm256_shuffle_ps(b, d, 0x44);
+      t[i + 3] = _mm256_shuffle_ps(b, d, 0xee);
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < 4; ++i) {
+      w[i] = _mm256_permute2f128_ps(t[i], t[i + 4], 0x20);
+      w[i + 4] = _mm256_permute2f128_ps(t[i], t[i + 4], 0x31);
+    }
+  }
+};
+
+struct FloatSums256 {
+  using Sum = float;
+  using Sums = __m256;
+  static constexpr CpuType kSumType = CpuType::fp32;
+  static constexpr bool kCorrects = false;
+  static Sums no_sums() { return _mm256_setzero_ps(); }
+  static Sums load_sums(const float* p) { return _mm256_loadu_ps(p); }
+  static Sums load_sums_part(const float* p, int n) { return _mm256_maskload_ps(p, Words256::first(n)); }
+  static void store_sums(float* p, Sums s) { _mm256_storeu_ps(p, s); }
+  static void store_sums_part(float* p, Sums s, int n) { _mm256_maskstore_ps(p, Words256::first(n), s); }
+  static Sums add(Sums a, Sums b) { return _mm256_add_ps(a, b); }
+};
+
+// vfmadd231ps ymm; vmulps and vaddps where the target lacks FMA. A word is one float; BF16 becomes one while packed.
+struct Fma256 : Words256, FloatSums256 {
+  static constexpr int kGroup = 1;
+  template <class T>
+  static constexpr bool kReads = kSame<T, float> || kSame<T, Bf16>;
+
+  static Sums multiply_add(Words a, Words b, Sums sums) {
+#ifdef __FMA__
+    return _mm256_fmadd_ps(a, b, sums);
+#else
+    return _mm256_add_ps(_mm256_mul_ps(a, b), sums);
+#endif
+  }
+  // kGroup · kLanes elements of one line, or the first `count` of them and zeros.
+  template <bool kIsA>
+  static Words load(const float* p) {
+    return _mm256_loadu_ps(p);
+  }
+  template <bool kIsA>
+  static Words load(const Bf16* p) {
+    return widen(_mm_loadu_si128(reinterpret_cast<const __m128i_u*>(p)));
+  }
+  template <bool kIsA>
+  static Words load_part(const float* p, int count) {
+    return _mm256_maskload_ps(p, first(count));
+  }
+  template <bool kIsA>
+  static Words load_part(const Bf16* p, int count) {
+    alignas(16) Bf16 copy[kLanes] = {};
+    for (int i = 0; i < count; ++i) copy[i] = p[i];
+    return widen(_mm_load_si128(reinterpret_cast<const __m128i*>(copy)));
+  }
+  // The same depths of kLanes lines that lie side by side, or of the first `lines`.
+  template <bool kIsA, class T>
+  static Words gather(const T* p, int64_t) {
+    return load<kIsA>(p);
+  }
+  template <bool kIsA, class T>
+  static Words gather_part(const T* p, int64_t, int lines, int) {
+    return load_part<kIsA>(p, lines);
+  }
+  // Into the upper half of each float, by interleaving with zeros: AVX can do that too.
+  static Words widen(__m128i half) {
+    const __m128 low = _mm_castsi128_ps(_mm_unpacklo_epi16(_mm_setzero_si128(), half));
+    const __m128 high = _mm_castsi128_ps(_mm_unpackhi_epi16(_mm_setzero_si128(), half));
+    return _mm256_insertf128_ps(_mm256_castps128_ps256(low), high, 1);
+  }
+};
+
+#ifdef __AVX2__
+// vpmaddwd ymm. A word is two bytes, widened to 16 bits while they are packed: exact for all of them, −128 included.
+struct Madd256 : Words256 {
+  using Sum = int32_t;
+  using Sums = __m256i;
+  static constexpr CpuType kSumType = CpuType::int32;
+  static constexpr bool kCorrects = false;
+  static constexpr int kPeakSums = 8;  // an addition takes one cycle
+  static constexpr int kGroup = 2;
+  template <class T>
+  static constexpr bool kReads = kSame<T, int8_t> || kSame<T, uint8_t>;
+
+  static Sums no_sums() { return _mm256_setzero_si256(); }
+  static Sums load_sums(const int32_t* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i_u*>(p)); }
+  static Sums load_sums_part(const int32_t* p, int n) { return _mm256_maskload_epi32(p, first(n)); }
+  static void store_sums(int32_t* p, Sums s) { _mm256_storeu_si256(reinterpret_cast<__m256i_u*>(p), s); }
+  static void store_sums_part(int32_t* p, Sums s, int n) { _mm256_maskstore_epi32(p, first(n), s); }
+  static Sums add(Sums a, Sums b) { return _mm256_add_epi32(a, b); }
+  static Sums multiply_add(Words a, Words b, Sums sums) {
+    // Not the intrinsics: gcc 12 reorders the additions, and spills.
+    Sums products;
+    asm("vpmaddwd %3, %2, %1\n\tvpaddd %1, %0, %0" : "+x"(sums), "=&x"(products) : "x"(a), "x"(b));
+    return sums;
+  }
+
+  template <class T>
+  static Words widen(__m128i bytes) {
+    return _mm256_castsi256_ps(kSame<T, int8_t> ? _mm256_cvtepi8_epi16(bytes) : _mm256_cvtepu8_epi16(bytes));
+  }
+  template <bool kIsA, class T>
+  static Words load(const T* p) {
+    return widen<T>(_mm_loadu_si128(reinterpret_cast<const __m128i_u*>(p)));
+  }
+  template <bool kIsA, class T>
+  static Words load_part(const T* p, int count) {
+    alignas(16) T copy[16] = {};
+    for (int i = 0; i < count; ++i) copy[i] = p[i];
+    return load<kIsA>(copy);
+  }
+  template <bool kIsA, class T>
+  static Words gather(const T* p, int64_t along) {
+    const __m128i low = _mm_loadl_epi64(reinterpret_cast<const __m128i_u*>(p));
+    const __m128i high = _mm_loadl_epi64(reinterpret_cast<const __m128i_u*>(p + along));
+    return widen<T>(_mm_unpacklo_epi8(low, high));
+  }
+  template <bool kIsA, class T>
+  static Words gather_part(const T* p, int64_t along, int lines, int depths) {
+    alignas(16) T copy[16] = {};
+    for (int i = 0; i < lines; ++i) {
+      copy[i] = p[i];
+      if (depths > 1) copy[8 + i] = p[along + i];
+    }
+    return gather<kIsA>(copy, 8);
+  }
+};
+#endif
+
+}  // namespace
+}  // namespace pbprobe::PBPROBE_TARGET

@@ -1,0 +1,256 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Instructions on sixteen words of a zmm register, as gemm_panels.hpp wants them. Needs AVX512F, BW and VL; what needs
+// more is there only where the target's flags allow it. A family header: see gemm_panels.hpp.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/cpu/call.hpp"
+#include "kernels/cpu/elements.hpp"
+
+namespace pbprobe::PBPROBE_TARGET {
+namespace {
+
+// Words of 32 bits, whatever is in them.
+struct Words512 {
+  using Words = __m512i;
+  static constexpr int kLanes = 16;
+  static constexpr int kPeakSums = 24;  // more than latency (4 or 5) times units (2)
+
+  static __mmask16 first(int count) { return static_cast<__mmask16>((1U << count) - 1U); }
+  static Words no_words() { return _mm512_setzero_si512(); }
+  static Words load_words(const void* p) { return _mm512_loadu_si512(p); }
+  static void store_words(void* p, Words w) { _mm512_storeu_si512(p, w); }
+  static void store_words_part(void* p, Words w, int count) { _mm512_mask_storeu_epi32(p, first(count), w); }
+  static Words broadcast(const void* p) {
+    int32_t word;
+    __builtin_memcpy(&word, p, sizeof word);
+    return _mm512_set1_epi32(word);
+  }
+
+  // w[i][j] becomes w[j][i]: pairs, then fours, within 128 bits; then the 128-bit lanes change places.
+  static void transpose(Words (&w)[kLanes]) {
+    __m512i t[kLanes];
+#pragma GCC unroll 16
+    for (int i = 0; i < 16; i += 4) {
+      const __m512i a = _mm512_unpacklo_epi32(w[i], w[i + 1]);
+      const __m512i b = _mm512_unpackhi_epi32(w[i], w[i + 1]);
+      const __m512i c = _mm512_unpacklo_epi32(w[i + 2], w[i + 3]);
+      const __m512i d = _mm512_unpackhi_epi32(w[i + 2], w[i + 3]);
+      t[i] = _mm512_unpacklo_epi64(a, c);
+      t[i + 1] = _mm512_unpackhi_epi64(a, c);
+      t[i + 2] = _mm512_unpacklo_epi64(b, d);
+      t[i + 3] = _mm512_unpackhi_epi64(b, d);
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < 4; ++i) {
+      const __m512i a = _mm512_shuffle_i32x4(t[i], t[i + 4], 0x88);
+      const __m512i b = _mm512_shuffle_i32x4(t[i], t[i + 4], 0xdd);
+      const __m512i c = _mm512_shuffle_i32x4(t[i + 8], t[i + 12], 0x88);
+      const __m512i d = _mm512_shuffle_i32x4(t[i + 8], t[i + 12], 0xdd);
+      w[i] = _mm512_shuffle_i32x4(a, c, 0x88);
+      w[i + 8] = _mm512_shuffle_i32x4(a, c, 0xdd);
+      w[i + 4] = _mm512_shuffle_i32x4(b, d, 0x88);
+      w[i + 12] = _mm512_shuffle_i32x4(b, d, 0xdd);
+    }
+  }
+};
+
+// Sums of FP32, and those of INT32.
+struct FloatSums512 {
+  using Sum = float;
+  using Sums = __m512;
+  static constexpr CpuType kSumType = CpuType::fp32;
+  static constexpr bool kCorrects = false;
+  static Sums no_sums() { return _mm512_setzero_ps(); }
+  static Sums load_sums(const float* p) { return _mm512_loadu_ps(p); }
+  static Sums load_sums_part(const float* p, int n) { return _mm512_maskz_loadu_ps(Words512::first(n), p); }
+  static void store_sums(float* p, Sums s) { _mm512_storeu_ps(p, s); }
+  static void store_sums_part(float* p, Sums s, int n) { _mm512_mask_storeu_ps(p, Words512::first(n), s); }
+  static Sums add(Sums a, Sums b) { return _mm512_add_ps(a, b); }
+};
+
+struct IntegerSums512 {
+  using Sum = int32_t;
+  using Sums = __m512i;
+  static constexpr CpuType kSumType = CpuType::int32;
+  static Sums no_sums() { return _mm512_setzero_si512(); }
+  static Sums load_sums(const int32_t* p) { return _mm512_loadu_si512(p); }
+  static Sums load_sums_part(const int32_t* p, int n) { return _mm512_maskz_loadu_epi32(Words512::first(n), p); }
+  static void store_sums(int32_t* p, Sums s) { _mm512_storeu_si512(p, s); }
+  static void store_sums_part(int32_t* p, Sums s, int n) { _mm512_mask_storeu_epi32(p, Words512::first(n), s); }
+  static Sums add(Sums a, Sums b) { return _mm512_add_epi32(a, b); }
+};
+
+// vfmadd231ps zmm. A word is one float; BF16 becomes one while it is packed.
+struct Fma512 : Words512, FloatSums512 {
+  static constexpr int kGroup = 1;
+  template <class T>
+  static constexpr bool kReads = kSame<T, float> || kSame<T, Bf16>;
+
+  static Sums multiply_add(Words a, Words b, Sums sums) {
+    return _mm512_fmadd_ps(_mm512_castsi512_ps(a), _mm512_castsi512_ps(b), sums);
+  }
+  // kGroup · kLanes elements of one line, or the first `count` of them and zeros.
+  template <bool kIsA>
+  static Words load(const float* p) {
+    return _mm512_loadu_si512(p);
+  }
+  template <bool kIsA>
+  static Words load(const Bf16* p) {
+    return widen(_mm256_loadu_si256(reinterpret_cast<const __m256i_u*>(p)));
+  }
+  template <bool kIsA>
+  static Words load_part(const float* p, int count) {
+    return _mm512_maskz_loadu_epi32(first(count), p);
+  }
+  template <bool kIsA>
+  static Words load_part(const Bf16* p, int count) {
+    return widen(_mm256_maskz_loadu_epi16(first(count), p));
+  }
+  // The same depths of kLanes lines that lie side by side, or of the first `lines`.
+  template <bool kIsA, class T>
+  static Words gather(const T* p, int64_t) {
+    return load<kIsA>(p);
+  }
+  template <bool kIsA, class T>
+  static Words gather_part(const T* p, int64_t, int lines, int) {
+    return load_part<kIsA>(p, lines);
+  }
+  static Words widen(__m256i half) { return _mm512_slli_epi32(_mm512_cvtepu16_epi32(half), 16); }
+};
+
+#ifdef __AVX512BF16__
+// vdpbf16ps zmm. A word is two BF16.
+struct Dot512 : Words512, FloatSums512 {
+  static constexpr int kGroup = 2;
+  template <class T>
+  static constexpr bool kReads = kSame<T, Bf16>;
+
+  static Sums multiply_add(Words a, Words b, Sums sums) {
+    // The vectors are the same 512 bits; the compilers differ in how to say so.
+    __m512bh x;
+    __m512bh y;
+    __builtin_memcpy(&x, &a, sizeof x);
+    __builtin_memcpy(&y, &b, sizeof y);
+    return _mm512_dpbf16_ps(sums, x, y);
+  }
+  template <bool kIsA>
+  static Words load(const Bf16* p) {
+    return _mm512_loadu_si512(p);
+  }
+  template <bool kIsA>
+  static Words load_part(const Bf16* p, int count) {
+    return _mm512_maskz_loadu_epi16(static_cast<__mmask32>((uint64_t{1} << count) - 1U), p);
+  }
+  template <bool kIsA>
+  static Words gather(const Bf16* p, int64_t along) {
+    return pair(_mm256_loadu_si256(reinterpret_cast<const __m256i_u*>(p)),
+                _mm256_loadu_si256(reinterpret_cast<const __m256i_u*>(p + along)));
+  }
+  template <bool kIsA>
+  static Words gather_part(const Bf16* p, int64_t along, int lines, int depths) {
+    return pair(_mm256_maskz_loadu_epi16(first(lines), p),
+                depths > 1 ? _mm256_maskz_loadu_epi16(first(lines), p + along) : _mm256_setzero_si256());
+  }
+  static Words pair(__m256i low, __m256i high) {
+    return _mm512_or_si512(_mm512_cvtepu16_epi32(low), _mm512_slli_epi32(_mm512_cvtepu16_epi32(high), 16));
+  }
+};
+#endif
+
+// Bytes of four lines of depths, side by side, become words; part of the INT8 instructions.
+struct Bytes512 : Words512, IntegerSums512 {
+  template <class T>
+  static constexpr bool kReads = kSame<T, int8_t> || kSame<T, uint8_t>;
+  static __m128i row(const void* p, int lines) { return _mm_maskz_loadu_epi8(first(lines), p); }
+};
+
+#ifdef __AVX512VNNI__
+// vpdpbusd zmm: unsigned A times signed B. A word is four bytes; a signed A is packed as a + 128, and 128 times the sum
+// of B's column is taken off at the end.
+struct Vnni512 : Bytes512 {
+  static constexpr int kGroup = 4;
+  static constexpr bool kCorrects = true;
+  static Words ones() { return _mm512_set1_epi8(1); }
+  static Sums multiply_add(Words a, Words b, Sums sums) {
+    // Not the intrinsic: gcc 12 copies and spills its sums, which takes more than half of the speed.
+    asm("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(a), "v"(b));
+    return sums;
+  }
+  static Sums correction(Sums columns) {
+    return _mm512_sub_epi32(_mm512_setzero_si512(), _mm512_slli_epi32(columns, 7));
+  }
+
+  template <bool kIsA, class T>
+  static Words shifted(Words w) {
+    return kIsA && kSame<T, int8_t> ? _mm512_xor_si512(w, _mm512_set1_epi8(-128)) : w;
+  }
+  template <bool kIsA, class T>
+  static Words load(const T* p) {
+    return shifted<kIsA, T>(_mm512_loadu_si512(p));
+  }
+  template <bool kIsA, class T>
+  static Words load_part(const T* p, int count) {
+    const auto mask = count >= 64 ? ~__mmask64{0} : (__mmask64{1} << count) - 1U;
+    return shifted<kIsA, T>(_mm512_maskz_loadu_epi8(mask, p));
+  }
+  template <bool kIsA, class T>
+  static Words gather(const T* p, int64_t along) {
+    return gather_part<kIsA>(p, along, kLanes, kGroup);
+  }
+  template <bool kIsA, class T>
+  static Words gather_part(const T* p, int64_t along, int lines, int depths) {
+    __m512i w = _mm512_cvtepu8_epi32(row(p, lines));
+    if (depths > 1) w = _mm512_or_si512(w, _mm512_slli_epi32(_mm512_cvtepu8_epi32(row(p + along, lines)), 8));
+    if (depths > 2) w = _mm512_or_si512(w, _mm512_slli_epi32(_mm512_cvtepu8_epi32(row(p + 2 * along, lines)), 16));
+    if (depths > 3) w = _mm512_or_si512(w, _mm512_slli_epi32(_mm512_cvtepu8_epi32(row(p + 3 * along, lines)), 24));
+    return shifted<kIsA, T>(w);
+  }
+};
+#endif
+
+// vpmaddwd zmm. A word is two bytes, widened to 16 bits while they are packed: exact for all of them.
+struct Madd512 : Bytes512 {
+  static constexpr int kGroup = 2;
+  static constexpr bool kCorrects = false;
+  static Sums multiply_add(Words a, Words b, Sums sums) {
+    // Not the intrinsics: gcc 12 reorders the additions, and spills.
+    Sums products;
+    asm("vpmaddwd %3, %2, %1\n\tvpaddd %1, %0, %0" : "+v"(sums), "=&v"(products) : "v"(a), "v"(b));
+    return sums;
+  }
+
+  template <class T>
+  static Words widen(__m256i bytes) {
+    return kSame<T, int8_t> ? _mm512_cvtepi8_epi16(bytes) : _mm512_cvtepu8_epi16(bytes);
+  }
+  template <bool kIsA, class T>
+  static Words load(const T* p) {
+    return widen<T>(_mm256_loadu_si256(reinterpret_cast<const __m256i_u*>(p)));
+  }
+  template <bool kIsA, class T>
+  static Words load_part(const T* p, int count) {
+    return widen<T>(_mm256_maskz_loadu_epi8(static_cast<__mmask32>((uint64_t{1} << count) - 1U), p));
+  }
+  template <bool kIsA, class T>
+  static Words gather(const T* p, int64_t along) {
+    return gather_part<kIsA>(p, along, kLanes, kGroup);
+  }
+  template <bool kIsA, class T>
+  static Words gather_part(const T* p, int64_t along, int lines, int depths) {
+    const __m128i zero = _mm_setzero_si128();
+    const __m128i low = row(p, lines);
+    const __m128i high = depths > 1 ? row(p + along, lines) : zero;
+    const __m256i pairs = _mm256_set_m128i(_mm_unpackhi_epi8(low, high), _mm_unpacklo_epi8(low, high));
+    return widen<T>(pairs);
+  }
+};
+
+}  // namespace
+}  // namespace pbprobe::PBPROBE_TARGET

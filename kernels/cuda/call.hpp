@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// What the host hands a GPU kernel by value. Included by host and device code: plain data alone.
+#pragma once
+
+namespace pbprobe {
+
+struct GpuCall {
+  const void* a;
+  const void* b;
+  void* c;
+  const float* bias;     // null: none
+  const float* scale_a;  // null: none
+  const float* scale_b;  // null: none
+  long long lda, ldb, ldc;
+  int m, n, k;
+  int a_aligned, b_aligned, c_aligned;  // 1: every stored row begins at a multiple of 16 bytes
+};
+
+// What one block of a peak loop writes: the device's clock and the wall clock around the loop.
+struct GpuPeakSample {
+  unsigned long long clocks;
+  unsigned long long begin_ns;
+  unsigned long long end_ns;
+  unsigned long long sink;
+};
+
+}  // namespace pbprobe

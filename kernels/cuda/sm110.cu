@@ -1,0 +1,9 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// sm110: fma.rn.f32. A[M,K] or [K,M], B[N,K] or [K,N] → C[M,N] FP32. Source: PTX ISA, fma.
+#define PBPROBE_TARGET sm110
+#define PBPROBE_SIMT_BLOCKS 1
+
+#include "kernels/cuda/peak.cuh"
+#include "kernels/cuda/simt.cuh"

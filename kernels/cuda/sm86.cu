@@ -1,0 +1,8 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// sm86: fma.rn.f32. A[M,K] or [K,M], B[N,K] or [K,N] → C[M,N] FP32. Source: PTX ISA, fma.
+#define PBPROBE_TARGET sm86
+
+#include "kernels/cuda/peak.cuh"
+#include "kernels/cuda/simt.cuh"

@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Checks a kernel on one problem: deterministic data between guard bands, a poisoned C, and two tiers.
+//   exact   integers whose every partial sum is below 2^24 (INT8: all values), so that any order of accumulation gives
+//           the same bits; two sets, without and with signs. Bits are compared; above 2^26 products by Freivalds' test.
+//   random  normal data at k ≤ 1024 against FP64: |C - reference| ≤ γ_k · |A||B| + rounding of the output, u = 2^-23.
+// Inputs have NaN (integers: a sentinel) before, behind and between their rows; C is poisoned, and what lies around it
+// must stay as it was. Above 2^26 products some rows and columns are compared, the first and last among them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/result.hpp"
+#include "kernels/gemm/problem.hpp"
+
+namespace pbprobe {
+
+enum class Tier { exact, random };
+
+[[nodiscard]] std::span<const EnumName<Tier>> enum_names(Tier);
+
+// An array between two guard bands, all in one allocation, so that a copy on a device keeps its bands.
+struct Guarded {
+  std::vector<std::byte> bytes;
+  int64_t offset = 0;        // of the first element
+  int64_t length_bytes = 0;  // of the elements and what lies between their rows
+
+  [[nodiscard]] std::byte* data() { return bytes.empty() ? nullptr : bytes.data() + offset; }
+  [[nodiscard]] const std::byte* data() const { return bytes.empty() ? nullptr : bytes.data() + offset; }
+};
+
+struct CheckData {
+  Guarded a;
+  Guarded b;
+  Guarded c;
+  Guarded bias;
+  Guarded scale_a;
+  Guarded scale_b;
+
+  // Pointers into host memory; null where the problem has no such vector.
+  [[nodiscard]] Operands operands() const;
+};
+
+// Computes the problem on this data, into data.c: on a device, by copying each whole allocation there and C's back.
+using Execute = std::function<Result<void>(const Problem&, CheckData&)>;
+
+struct CheckOptions {
+  int64_t misalign = 0;  // elements by which every array is off 64 bytes
+  uint64_t seed = 1;
+};
+
+struct CheckResult {
+  bool passed = true;
+  std::string what;     // of the worst element: where, what was expected, what was seen
+  double worst = 0;     // random: greatest error as a part of its bound
+  double greatest = 0;  // greatest |C|: exact tiers reach beyond 2^20 where k allows
+};
+
+// Runs one tier (of the exact tier both sets). Errors: those of `execute`, and usage: a problem that is not valid, or a
+// random tier with k > 1024, where a dropped element would hide in the bound.
+[[nodiscard]] Result<CheckResult> check(const Problem& problem, Tier tier, const Execute& execute,
+                                        const CheckOptions& options = {});
+
+// Both tiers; the random one on the first 1024 of k.
+[[nodiscard]] Result<CheckResult> check(const Problem& problem, const Execute& execute,
+                                        const CheckOptions& options = {});
+
+}  // namespace pbprobe

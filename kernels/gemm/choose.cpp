@@ -1,0 +1,277 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "kernels/gemm/choose.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+#include <vector>
+
+#include <fmt/ranges.h>
+
+namespace pbprobe {
+namespace {
+
+int64_t divide_up(int64_t a, int64_t b) {
+  return a / b + (a % b != 0 ? 1 : 0);
+}
+
+int64_t round_up(int64_t a, int64_t b) {
+  return divide_up(a, b) * b;
+}
+
+// Cuts `size` into the fewest parts of at most `most`, of nearly equal size and multiples of `unit`.
+int64_t even_part(int64_t size, int64_t most, int64_t unit) {
+  if (size <= 0) return unit;
+  const int64_t parts = divide_up(size, std::max(most, unit));
+  return round_up(divide_up(size, parts), unit);
+}
+
+// --- what a host can run ---
+
+struct Capability {
+  int major = 0;
+  int minor = 0;
+};
+
+std::optional<Capability> parse_capability(std::string_view text) {
+  Capability result;
+  const auto dot = text.find('.');
+  if (dot == std::string_view::npos) return std::nullopt;
+  const char* end = text.data() + text.size();
+  if (std::from_chars(text.data(), text.data() + dot, result.major).ec != std::errc()) return std::nullopt;
+  if (std::from_chars(text.data() + dot + 1, end, result.minor).ec != std::errc()) return std::nullopt;
+  return result;
+}
+
+// How well a target's machine code fits the device: 0 not at all; 1000 exactly; else a plain image of the same major
+// capability, the nearest first.
+int fit_of(const Target& target, const Gpu& gpu) {
+  if (!target.capability) return 0;
+  if (*target.capability == gpu.capability) return 1000;
+  const auto ours = parse_capability(*target.capability);
+  const auto theirs = parse_capability(gpu.capability);
+  const char last = target.architecture.empty() ? 'a' : target.architecture.back();
+  if (!ours || !theirs || last < '0' || last > '9') return 0;  // an "a" image runs on its own capability alone
+  return ours->major == theirs->major && ours->minor < theirs->minor ? 1 + ours->minor : 0;
+}
+
+Result<const Gpu*> gpu_of(const Host& host, int64_t index) {
+  for (const auto& gpu : host.gpus) {
+    if (gpu.index == index) return &gpu;
+  }
+  return make_error(ErrorCode::usage, "GPU {} was asked for, and this host lists {}: {}", index, host.gpus.size(),
+                    host.driver.sentence.empty() ? "choose one that is there" : host.driver.sentence);
+}
+
+// Why a kernel cannot run on this host; empty: it can.
+std::string host_lacks(const Target& target, const Host& host, const Gpu* gpu) {
+  if (target.kind == TargetKind::gpu) {
+    if (gpu == nullptr) return "it is a GPU's, and the operands are in CPU memory";
+    if (gpu->problem) return fmt::format("GPU {} cannot be used: {}", gpu->index, *gpu->problem);
+    if (fit_of(target, *gpu) > 0) return {};
+    return fmt::format("its machine code is for capability {}, and GPU {} ({}) has {}", target.capability.value_or("?"),
+                       gpu->index, gpu->name, gpu->capability);
+  }
+  if (gpu != nullptr) return "it is a CPU's, and the operands are on a GPU";
+  if (std::find(host.cpu.targets.begin(), host.cpu.targets.end(), target.id) != host.cpu.targets.end()) return {};
+  if (target.architecture != host.cpu.architecture) {
+    return fmt::format("it is for {}, and this CPU is {}", target.architecture, host.cpu.architecture);
+  }
+  std::vector<std::string> missing;
+  for (const auto& feature : target.requires_features) {
+    const auto& has = host.cpu.features;
+    if (std::find(has.begin(), has.end(), feature) == has.end()) missing.push_back(feature);
+  }
+  return fmt::format("{} needs {}, and this CPU ({}) lacks {}", target.id, fmt::join(target.requires_features, ", "),
+                     host.cpu.name, fmt::join(missing, ", "));
+}
+
+// Why a kernel does not compute this problem; empty: it does.
+std::string problem_differs(const Kernel& kernel, const Problem& p) {
+  const bool a = kernel.a == DTypes{} ? p.a == kernel.dtype : kernel.a.has(p.a);
+  const bool b = kernel.b == DTypes{} ? p.b == kernel.dtype : kernel.b.has(p.b);
+  if (!a || !b || p.accumulator != kernel.accumulator || !kernel.c.has(p.c)) {
+    return fmt::format("it does not compute these types ({})", describe(p));
+  }
+  if (p.m > kernel.max_m) return fmt::format("it is for at most {} rows ({})", kernel.max_m, describe(p));
+  return {};
+}
+
+// --- which kernel ---
+
+struct Candidate {
+  const Kernel* kernel;
+  int fit = 0;
+  double rate = 0;
+};
+
+Result<const Kernel*> forced(const Problem& problem, const Host& host, const Gpu* gpu, const ChooseOptions& options) {
+  PBPROBE_TRY(const Kernel* kernel, require_kernel(*options.kernel));
+  PBPROBE_TRY(const Target* target, require_target(kernel->target));
+  if (options.target && *options.target != kernel->target) {
+    return make_error(ErrorCode::usage, "kernel {} is of target {}, and {} was asked for", kernel->name, kernel->target,
+                      *options.target);
+  }
+  if (auto why = problem_differs(*kernel, problem); !why.empty()) {
+    return make_error(ErrorCode::usage, "kernel {}: {}", kernel->name, why);
+  }
+  if (auto why = host_lacks(*target, host, gpu); !why.empty()) {
+    return make_error(ErrorCode::unsupported, "kernel {} cannot run here: {}", kernel->name, why);
+  }
+  if (!kernel->built) {
+    const auto* build = find_build(kernel->target);
+    return make_error(ErrorCode::unsupported, "kernel {}: {}", kernel->name, build ? build->why_not : "not built");
+  }
+  return kernel;
+}
+
+// Says for each target that has a kernel for the problem why it was not taken.
+Error nothing_fits(const Problem& problem, const Host& host, const Gpu* gpu, const ChooseOptions& options) {
+  std::vector<std::string> reasons;
+  for (const auto& kernel : kernel_table()) {
+    if (options.target && *options.target != kernel.target) continue;
+    if (!problem_differs(kernel, problem).empty()) continue;
+    const Target* target = find_target(kernel.target);
+    if (target == nullptr || (target->kind == TargetKind::gpu) != (gpu != nullptr)) continue;
+    const auto lacks = host_lacks(*target, host, gpu);
+    const auto* build = find_build(kernel.target);
+    reasons.push_back(fmt::format("{}: {}", kernel.name, !lacks.empty() ? lacks : build ? build->why_not : "?"));
+  }
+  const auto where = gpu ? fmt::format("GPU {} ({}, {})", gpu->index, gpu->name, gpu->capability)
+                         : fmt::format("this CPU ({})", host.cpu.name);
+  return make_error(ErrorCode::unsupported, "no kernel for {} on {}{}: {}", describe(problem), where,
+                    options.target ? " of target " + *options.target : "",
+                    reasons.empty() ? "none of the table computes it" : fmt::format("{}", fmt::join(reasons, "; ")));
+}
+
+Result<Candidate> best(const Problem& problem, const Host& host, const Rates& rates, const Gpu* gpu,
+                       const ChooseOptions& options) {
+  if (options.target) PBPROBE_CHECK(require_target(*options.target));
+  std::vector<Candidate> candidates;
+  bool all_rated = true;
+  for (const auto& kernel : kernel_table()) {
+    if (!kernel.built || (options.target && *options.target != kernel.target)) continue;
+    const Target* target = find_target(kernel.target);
+    if (target == nullptr || !problem_differs(kernel, problem).empty()) continue;
+    if (!host_lacks(*target, host, gpu).empty()) continue;
+    const Peak* peak = peak_of(kernel);
+    const auto rate = peak ? rates.find(peak->name) : rates.end();
+    all_rated = all_rated && rate != rates.end();
+    candidates.push_back({&kernel, gpu ? fit_of(*target, *gpu) : 0, rate != rates.end() ? rate->second : 0});
+  }
+  if (candidates.empty()) return nothing_fits(problem, host, gpu, options);
+  // Skinny kernels exist because the others read the memory worse: they stay ahead of any rate.
+  const auto skinny = [](const Candidate& c) { return c.kernel->max_m != INT64_MAX; };
+  const auto better = [&](const Candidate& a, const Candidate& b) {
+    if (a.fit != b.fit) return a.fit > b.fit;
+    if (skinny(a) != skinny(b)) return skinny(a);
+    return all_rated && a.rate > b.rate;
+  };
+  std::stable_sort(candidates.begin(), candidates.end(), better);
+  if (!all_rated) candidates.front().rate = 0;
+  return candidates.front();
+}
+
+// --- how it is cut ---
+
+void cut_cpu(Plan& plan, int64_t threads) {
+  const Kernel& kernel = *plan.kernel;
+  const Problem& p = plan.problem;
+  const Tile& tile = kernel.tile;
+  constexpr int64_t kMaxBlock = 4096;  // rows or columns of a pass: bounds the workspace
+  constexpr int64_t kTasksPerThread = 4;
+  CpuBlocks& cpu = plan.cpu;
+  cpu.depths = even_part(p.k, kernel.depth_block, tile.k);
+  cpu.rows = even_part(p.m, kMaxBlock, tile.m);
+  cpu.columns = even_part(p.n, kMaxBlock, tile.n);
+  const int64_t line = cpu.depths * kernel.packed_bytes + kernel.line_bytes;
+  cpu.task_rows = even_part(cpu.rows, kernel.cache_bytes / line, tile.m);
+  cpu.task_columns = cpu.columns;
+  if (threads > 1) {
+    // First narrower, since a task's block of A stays in the cache whatever its columns are; then lower.
+    const int64_t wanted = threads * kTasksPerThread;
+    const int64_t down = divide_up(cpu.rows, cpu.task_rows);
+    cpu.task_columns = even_part(cpu.columns, cpu.columns / divide_up(wanted, down), tile.n);
+    const int64_t across = divide_up(cpu.columns, cpu.task_columns);
+    if (across * down < wanted) {
+      cpu.task_rows = std::min(cpu.task_rows, even_part(cpu.rows, cpu.rows / divide_up(wanted, across), tile.m));
+    }
+  }
+  const int64_t tasks = divide_up(cpu.rows, cpu.task_rows) * divide_up(cpu.columns, cpu.task_columns);
+  cpu.threads = std::clamp<int64_t>(threads, 1, tasks);
+  cpu.sums = p.k > cpu.depths && size_of(p.c) < size_of(p.accumulator);
+  constexpr int64_t kAlign = 64;
+  cpu.packed_b_offset = round_up(cpu.rows * line, kAlign);
+  cpu.sums_offset = cpu.packed_b_offset + round_up(cpu.columns * line, kAlign);
+  const int64_t sums = cpu.sums ? cpu.rows * cpu.columns * size_of(p.accumulator) : 0;
+  plan.workspace_bytes = cpu.sums_offset + sums + kAlign;
+}
+
+Result<void> cut_gpu(Plan& plan) {
+  const Problem& p = plan.problem;
+  const auto& tile = plan.kernel->tile;
+  constexpr int64_t kMaxSize = INT32_MAX - 1024;  // sizes are 32-bit on the device; offsets 64-bit
+  if (std::max({p.m, p.n, p.k}) > kMaxSize) {
+    return make_error(ErrorCode::limit, "{}: GPU kernels take sizes up to {}: split the product", describe(p),
+                      kMaxSize);
+  }
+  const int64_t blocks = divide_up(p.m, tile.m) * divide_up(p.n, tile.n);
+  if (blocks > INT32_MAX) {
+    return make_error(ErrorCode::limit, "{}: {} tiles exceed a grid's {}: split the product", describe(p), blocks,
+                      INT32_MAX);
+  }
+  plan.grid.x = blocks;
+  plan.shared_bytes = plan.kernel->shared_bytes;
+  plan.variant = fmt::format("_{}", name_of(p.layout));
+  return {};
+}
+
+std::string explain(const Candidate& chosen, const Plan& plan, const Gpu* gpu, bool was_forced) {
+  std::string why = was_forced           ? "forced by name"
+                    : chosen.rate > 0    ? fmt::format("its path is the fastest measured, {:.0f} Gop/s", chosen.rate)
+                    : chosen.fit == 1000 ? "the device's own target"
+                    : chosen.fit > 0     ? fmt::format("an image of the same major capability as {}", gpu->capability)
+                                         : "first of the table that this CPU runs";
+  if (gpu == nullptr) {
+    why += fmt::format("; {} of {}×{} tasks, k in {} passes of {}", plan.cpu.threads == 1 ? "one thread" : "threads",
+                       plan.cpu.task_rows, plan.cpu.task_columns,
+                       divide_up(std::max<int64_t>(plan.problem.k, 1), plan.cpu.depths), plan.cpu.depths);
+  } else {
+    why += fmt::format("; {} blocks of {}×{}", plan.grid.x, plan.tile.m, plan.tile.n);
+  }
+  return why;
+}
+
+}  // namespace
+
+Result<Plan> choose(const Problem& problem, const Host& host, const Rates& rates, const ChooseOptions& options) {
+  PBPROBE_CHECK(validate(problem));
+  if (options.threads < 1) {
+    return make_error(ErrorCode::usage, "{} threads were asked for: give 1 or more", options.threads);
+  }
+  const Gpu* gpu = nullptr;
+  if (options.gpu) {
+    PBPROBE_TRY(const Gpu* found, gpu_of(host, *options.gpu));
+    gpu = found;
+  }
+  Candidate chosen{nullptr, 0, 0};
+  if (options.kernel) {
+    PBPROBE_TRY(chosen.kernel, forced(problem, host, gpu, options));
+  } else {
+    PBPROBE_TRY(chosen, best(problem, host, rates, gpu, options));
+  }
+  Plan plan;
+  plan.kernel = chosen.kernel;
+  plan.problem = problem;
+  plan.tile = chosen.kernel->tile;
+  if (gpu) {
+    PBPROBE_CHECK(cut_gpu(plan));
+  } else {
+    cut_cpu(plan, options.threads);
+  }
+  plan.why = explain(chosen, plan, gpu, options.kernel.has_value());
+  return plan;
+}
+
+}  // namespace pbprobe

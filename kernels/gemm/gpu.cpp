@@ -1,0 +1,182 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "kernels/gemm/gpu.hpp"
+
+#include <utility>
+
+#include "core/host/driver_api.hpp"
+#include "kernels/gemm/launch.hpp"
+
+namespace pbprobe {
+namespace {
+
+// The symbols of one kernel: one a layout.
+std::vector<std::string> symbols_of(const Kernel& kernel) {
+  std::vector<std::string> symbols;
+  for (const auto& [layout, name] : enum_names(Layout{})) {
+    symbols.push_back(fmt::format("{}_{}", kernel.function_name, name));
+  }
+  return symbols;
+}
+
+Result<LoadedKernel> load_kernel(const DriverApi& driver, CuLibrary library, const std::string& symbol,
+                                 int64_t dynamic_shared, std::string_view target) {
+  CuKernel handle = nullptr;
+  PBPROBE_CU(driver, fmt::format("finding {} in the {} cubin", symbol, target),
+             cuLibraryGetKernel(&handle, library, symbol.c_str()));
+  CuDevice device = 0;
+  PBPROBE_CU(driver, "asking for the current device", cuCtxGetDevice(&device));
+  if (dynamic_shared > 0) {
+    PBPROBE_CU(driver, fmt::format("granting {} {} bytes of shared memory", symbol, dynamic_shared),
+               cuKernelSetAttribute(kCuFuncMaxDynamicSharedBytes, static_cast<int>(dynamic_shared), handle, device));
+  }
+  LoadedKernel loaded;
+  loaded.handle = handle;
+  const std::pair<int, int64_t*> attributes[] = {
+      {kCuFuncBinaryVersion, &loaded.binary_version},
+      {kCuFuncRegisters, &loaded.registers},
+      {kCuFuncLocalBytes, &loaded.local_bytes},
+      {kCuFuncStaticSharedBytes, &loaded.shared_bytes},
+  };
+  for (const auto& [attribute, value] : attributes) {
+    int number = 0;
+    PBPROBE_CU(driver, fmt::format("reading attribute {} of {}", attribute, symbol),
+               cuKernelGetAttribute(&number, attribute, handle, device));
+    *value = number;
+  }
+  return loaded;
+}
+
+Result<const LoadedKernel*> loaded_in(const Context& context, std::string_view target, std::string_view symbol) {
+  if (context.gpu == nullptr) {
+    return make_error(ErrorCode::usage,
+                      "{} is a kernel of {} and the context names no loaded image: call "
+                      "GpuKernels::load(driver, \"{}\") first",
+                      symbol, target, target);
+  }
+  if (context.gpu->target() != target) {
+    return make_error(ErrorCode::usage, "{} is a kernel of {}, and the image that was loaded is {}'s", symbol, target,
+                      context.gpu->target());
+  }
+  const LoadedKernel* loaded = context.gpu->find(symbol);
+  if (loaded == nullptr) {
+    return make_error(ErrorCode::usage, "the {} image has no kernel {}", target, symbol);
+  }
+  return loaded;
+}
+
+Result<void> launch(const DriverApi& driver, const LoadedKernel& kernel, std::string_view what, const Grid& grid,
+                    int64_t threads, int64_t shared_bytes, void* stream, void** parameters) {
+  // A CUkernel stands for its function in the current context.
+  PBPROBE_CU(
+      driver, fmt::format("launching {}", what),
+      cuLaunchKernel(static_cast<CuFunction>(kernel.handle), static_cast<unsigned>(grid.x),
+                     static_cast<unsigned>(grid.y), static_cast<unsigned>(grid.z), static_cast<unsigned>(threads), 1, 1,
+                     static_cast<unsigned>(shared_bytes), static_cast<CuStream>(stream), parameters, nullptr));
+  return {};
+}
+
+int is_aligned(const void* pointer, int64_t leading, int64_t element) {
+  constexpr int64_t kVector = 16;
+  return reinterpret_cast<uintptr_t>(pointer) % kVector == 0 && leading * element % kVector == 0 ? 1 : 0;
+}
+
+}  // namespace
+
+Result<GpuKernels> GpuKernels::load(const DriverApi& driver, std::string_view target) {
+  PBPROBE_CHECK(require_launch(driver));
+  PBPROBE_CHECK(require_target(target));
+  const TargetBuild* build = find_build(target);
+  if (build == nullptr || !build->built || build->image.empty()) {
+    return make_error(ErrorCode::unsupported, "no GPU kernels of {} to load: {}", target,
+                      build && !build->built ? build->why_not : "it is a CPU's");
+  }
+  GpuKernels kernels;
+  kernels.driver_ = &driver;
+  kernels.target_ = target;
+  CuLibrary library = nullptr;
+  const CuResult result =
+      driver.cuLibraryLoadData(&library, build->image.data(), nullptr, nullptr, 0, nullptr, nullptr, 0);
+  if (result == kCudaErrorNoBinaryForGpu) {
+    return make_error(ErrorCode::unsupported, "{}, so this device cannot run {}'s machine code: choose its own target",
+                      driver_error_name(driver, result), target);
+  }
+  if (result != kCudaSuccess) return driver_error(driver, result, fmt::format("loading the {} cubin", target));
+  kernels.library_ = library;
+  for (const auto& kernel : kernel_table()) {
+    if (kernel.target != target) continue;
+    for (const auto& symbol : symbols_of(kernel)) {
+      PBPROBE_TRY(auto loaded, load_kernel(driver, library, symbol, kernel.shared_bytes, target));
+      kernels.kernels_.emplace(symbol, loaded);
+    }
+  }
+  for (const auto& peak : peak_table()) {
+    if (peak.target != target) continue;
+    const std::string symbol(peak.function_name);
+    PBPROBE_TRY(auto loaded, load_kernel(driver, library, symbol, 0, target));
+    kernels.kernels_.emplace(symbol, loaded);
+  }
+  return kernels;
+}
+
+GpuKernels::GpuKernels(GpuKernels&& other) noexcept {
+  *this = std::move(other);
+}
+
+GpuKernels& GpuKernels::operator=(GpuKernels&& other) noexcept {
+  std::swap(driver_, other.driver_);
+  std::swap(library_, other.library_);
+  std::swap(target_, other.target_);
+  std::swap(kernels_, other.kernels_);
+  return *this;
+}
+
+GpuKernels::~GpuKernels() {
+  if (library_ != nullptr) driver_->cuLibraryUnload(static_cast<CuLibrary>(library_));
+}
+
+const LoadedKernel* GpuKernels::find(std::string_view symbol) const {
+  const auto found = kernels_.find(symbol);
+  return found == kernels_.end() ? nullptr : &found->second;
+}
+
+Result<void> launch_gpu(const Plan& plan, const Operands& o, const Context& context) {
+  const Problem& p = plan.problem;
+  const std::string symbol = std::string(plan.kernel->function_name) + plan.variant;
+  PBPROBE_TRY(const LoadedKernel* kernel, loaded_in(context, plan.kernel->target, symbol));
+  GpuCall call{};
+  call.a = o.a;
+  call.b = o.b;
+  call.c = o.c;
+  call.bias = p.bias ? o.bias : nullptr;
+  call.scale_a = p.scale_a ? o.scale_a : nullptr;
+  call.scale_b = p.scale_b ? o.scale_b : nullptr;
+  call.lda = p.lda;
+  call.ldb = p.ldb;
+  call.ldc = p.ldc;
+  call.m = static_cast<int>(p.m);
+  call.n = static_cast<int>(p.n);
+  call.k = static_cast<int>(p.k);
+  call.a_aligned = is_aligned(o.a, p.lda, size_of(p.a));
+  call.b_aligned = is_aligned(o.b, p.ldb, size_of(p.b));
+  call.c_aligned = is_aligned(o.c, p.ldc, size_of(p.c));
+  void* parameters[] = {&call};
+  return launch(context.gpu->driver(), *kernel, plan.kernel->name, plan.grid, plan.kernel->threads, plan.shared_bytes,
+                context.stream, parameters);
+}
+
+Result<void> run_peak(const Peak& peak, int64_t iterations, int64_t blocks, GpuPeakSample* samples,
+                      const Context& context) {
+  if (peak.threads == 0) return make_error(ErrorCode::usage, "{} is a CPU's loop: call its function", peak.name);
+  if (iterations < 1 || blocks < 1 || blocks > INT32_MAX) {
+    return make_error(ErrorCode::usage, "{}: {} iterations in {} blocks: give 1 or more of each", peak.name, iterations,
+                      blocks);
+  }
+  PBPROBE_TRY(const LoadedKernel* kernel, loaded_in(context, peak.target, peak.function_name));
+  long long count = iterations;
+  void* parameters[] = {&samples, &count};
+  return launch(context.gpu->driver(), *kernel, peak.name, Grid{blocks, 1, 1}, peak.threads, 0, context.stream,
+                parameters);
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// The problem that every kernel solves: C[m,n] = op(A) · op(B), row by row in memory, then scaled and biased:
+//   C[i,j] = scale_a[i] · scale_b[j] · Σ_k A[i,k] · B[k,j] + bias[j]
+// Any size from 0 on works; k = 0 writes zeros (plus the bias).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "core/dtype.hpp"
+#include "core/fields.hpp"
+#include "core/result.hpp"
+
+namespace pbprobe {
+
+// How the operands lie in memory. n: as the product reads them; t: the other way round, where B[n,k] is nn.Linear's.
+enum class Layout : uint8_t {
+  nt,  // A[m,k] B[n,k]
+  nn,  // A[m,k] B[k,n]
+  tn,  // A[k,m] B[k,n]
+  tt,  // A[k,m] B[n,k]
+};
+
+[[nodiscard]] std::span<const EnumName<Layout>> enum_names(Layout);
+
+// A is stored [k,m].
+[[nodiscard]] constexpr bool a_is_km(Layout layout) {
+  return layout == Layout::tn || layout == Layout::tt;
+}
+// B is stored [n,k].
+[[nodiscard]] constexpr bool b_is_nk(Layout layout) {
+  return layout == Layout::nt || layout == Layout::tt;
+}
+
+struct Problem {
+  int64_t m = 0;
+  int64_t n = 0;
+  int64_t k = 0;
+  Layout layout = Layout::nt;
+  // Leading dimensions: elements from one stored row to the next.
+  int64_t lda = 0;
+  int64_t ldb = 0;
+  int64_t ldc = 0;
+  DType a = DType::fp32;
+  DType b = DType::fp32;
+  DType accumulator = DType::fp32;
+  DType c = DType::fp32;
+  // Which of the optional vectors there are; all are FP32.
+  bool bias = false;     // [n]
+  bool scale_a = false;  // [m]
+  bool scale_b = false;  // [n]
+};
+
+// A problem of one data type with the least leading dimensions. INT8 accumulates in INT32, all others in FP32;
+// `c` is the type of the result.
+[[nodiscard]] Problem make_problem(int64_t m, int64_t n, int64_t k, DType type, DType c, Layout layout = Layout::nt);
+// The same with the type that the product gives without rounding: INT32 for INT8, else FP32.
+[[nodiscard]] Problem make_problem(int64_t m, int64_t n, int64_t k, DType type, Layout layout = Layout::nt);
+
+// Rows and columns of A, B as stored.
+[[nodiscard]] constexpr int64_t stored_rows_a(const Problem& p) {
+  return a_is_km(p.layout) ? p.k : p.m;
+}
+[[nodiscard]] constexpr int64_t stored_columns_a(const Problem& p) {
+  return a_is_km(p.layout) ? p.m : p.k;
+}
+[[nodiscard]] constexpr int64_t stored_rows_b(const Problem& p) {
+  return b_is_nk(p.layout) ? p.n : p.k;
+}
+[[nodiscard]] constexpr int64_t stored_columns_b(const Problem& p) {
+  return b_is_nk(p.layout) ? p.k : p.n;
+}
+
+// Elements from the first to one past the last of a matrix; 0 for an empty one. Valid problems only.
+[[nodiscard]] constexpr int64_t extent(int64_t rows, int64_t columns, int64_t leading) {
+  return rows == 0 || columns == 0 ? 0 : (rows - 1) * leading + columns;
+}
+
+// "m 5, n 7, k 3, nt, bf16·bf16→fp32→bf16", as messages name it.
+[[nodiscard]] std::string describe(const Problem& problem);
+
+// Errors (usage): a negative size; a leading dimension smaller than a stored row; sizes whose byte count overflows;
+// types that no product here combines; scales, or a bias, on an INT32 result.
+[[nodiscard]] Result<void> validate(const Problem& problem);
+
+// Pointers may have any alignment that their element type has.
+struct Operands {
+  const void* a = nullptr;
+  const void* b = nullptr;
+  void* c = nullptr;
+  const float* bias = nullptr;
+  const float* scale_a = nullptr;
+  const float* scale_b = nullptr;
+};
+
+// Errors (usage): a null pointer to a non-empty matrix or to a vector that the problem has; a pointer that is not
+// aligned to its element; a C that overlaps an input. The problem must be valid.
+[[nodiscard]] Result<void> validate(const Problem& problem, const Operands& operands);
+
+}  // namespace pbprobe

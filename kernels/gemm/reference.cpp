@@ -1,0 +1,164 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "kernels/gemm/reference.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace pbprobe {
+namespace {
+
+template <class T>
+T read(const void* data, int64_t index) {
+  T value;
+  std::memcpy(&value, static_cast<const char*>(data) + index * static_cast<int64_t>(sizeof(T)), sizeof(T));
+  return value;
+}
+
+template <class T>
+void write(void* data, int64_t index, T value) {
+  std::memcpy(static_cast<char*>(data) + index * static_cast<int64_t>(sizeof(T)), &value, sizeof(T));
+}
+
+double from_half(uint16_t bits) {
+  const int exponent = bits >> 10 & 31;
+  const int fraction = bits & 1023;
+  double value = 0;
+  if (exponent == 31) {
+    value = fraction != 0 ? std::numeric_limits<double>::quiet_NaN() : std::numeric_limits<double>::infinity();
+  } else if (exponent == 0) {
+    value = std::ldexp(fraction, -24);
+  } else {
+    value = std::ldexp(1024 + fraction, exponent - 25);
+  }
+  return (bits & 0x8000) != 0 ? -value : value;
+}
+
+// To a format of `fraction_bits` whose least normal exponent is `least` and whose greatest value is `greatest`.
+double round_to(double value, int fraction_bits, int least, double greatest) {
+  if (!std::isfinite(value) || value == 0) return value;
+  const int exponent = std::max(std::ilogb(value), least);
+  const double unit = std::ldexp(1.0, exponent - fraction_bits);
+  const double result = std::nearbyint(value / unit) * unit;  // the default mode: ties to even
+  return std::fabs(result) > greatest ? std::copysign(std::numeric_limits<double>::infinity(), value) : result;
+}
+
+uint16_t to_half(double value) {
+  const uint16_t sign = std::signbit(value) ? 0x8000 : 0;
+  value = std::fabs(rounded(value, DType::fp16));
+  if (std::isnan(value)) return static_cast<uint16_t>(sign | 0x7e00);
+  if (std::isinf(value)) return static_cast<uint16_t>(sign | 0x7c00);
+  if (value < std::ldexp(1.0, -14)) return static_cast<uint16_t>(sign | static_cast<int>(std::ldexp(value, 24)));
+  const int exponent = std::ilogb(value);
+  const int fraction = static_cast<int>(std::ldexp(value, 10 - exponent)) - 1024;
+  return static_cast<uint16_t>(sign | (exponent + 15) << 10 | fraction);
+}
+
+}  // namespace
+
+double element(const void* data, DType type, int64_t index) {
+  switch (type) {
+    case DType::fp32:
+    case DType::tf32: return static_cast<double>(read<float>(data, index));
+    case DType::fp16: return from_half(read<uint16_t>(data, index));
+    case DType::bf16:
+      return static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(read<uint16_t>(data, index)) << 16));
+    case DType::int8: return read<int8_t>(data, index);
+    case DType::uint8: return read<uint8_t>(data, index);
+    case DType::int32: return read<int32_t>(data, index);
+  }
+  return 0;
+}
+
+double rounded(double value, DType type) {
+  switch (type) {
+    case DType::fp32: return static_cast<double>(static_cast<float>(value));
+    case DType::tf32: return round_to(value, 10, -126, std::numeric_limits<float>::max());
+    case DType::fp16: return round_to(value, 10, -14, 65504.0);
+    case DType::bf16: return round_to(value, 7, -126, std::ldexp(255.0, 120));
+    default: return std::nearbyint(value);
+  }
+}
+
+void set_element(void* data, DType type, int64_t index, double value) {
+  switch (type) {
+    case DType::fp32:
+    case DType::tf32: return write(data, index, static_cast<float>(value));
+    case DType::fp16: return write(data, index, to_half(value));
+    case DType::bf16: {
+      const auto bits = std::bit_cast<uint32_t>(static_cast<float>(rounded(value, DType::bf16)));
+      return write(data, index, static_cast<uint16_t>(bits >> 16));
+    }
+    case DType::int8: return write(data, index, static_cast<int8_t>(value));
+    case DType::uint8: return write(data, index, static_cast<uint8_t>(value));
+    case DType::int32: return write(data, index, static_cast<int32_t>(value));
+  }
+}
+
+Reference::Reference(const Problem& p, const Operands& o) : problem_(p) {
+  const auto input = [](const void* data, DType type, int64_t index) {
+    const double value = element(data, type, index);
+    return type == DType::tf32 ? rounded(value, type) : value;
+  };
+  a_.resize(static_cast<size_t>(p.m * p.k));
+  b_.resize(static_cast<size_t>(p.n * p.k));
+  for (int64_t i = 0; i < p.m; ++i) {
+    for (int64_t l = 0; l < p.k; ++l) {
+      a_[static_cast<size_t>(i * p.k + l)] = input(o.a, p.a, a_is_km(p.layout) ? l * p.lda + i : i * p.lda + l);
+    }
+  }
+  for (int64_t j = 0; j < p.n; ++j) {
+    for (int64_t l = 0; l < p.k; ++l) {
+      b_[static_cast<size_t>(j * p.k + l)] = input(o.b, p.b, b_is_nk(p.layout) ? j * p.ldb + l : l * p.ldb + j);
+    }
+  }
+  const auto copy = [](bool there, const float* from, int64_t count, double otherwise) {
+    std::vector<double> to(static_cast<size_t>(count), otherwise);
+    for (int64_t i = 0; there && i < count; ++i) to[static_cast<size_t>(i)] = static_cast<double>(from[i]);
+    return to;
+  };
+  bias_ = copy(p.bias, o.bias, p.n, 0.0);
+  scale_a_ = copy(p.scale_a, o.scale_a, p.m, 1.0);
+  scale_b_ = copy(p.scale_b, o.scale_b, p.n, 1.0);
+}
+
+std::span<const double> Reference::a(int64_t i) const {
+  return {a_.data() + i * problem_.k, static_cast<size_t>(problem_.k)};
+}
+
+std::span<const double> Reference::b(int64_t j) const {
+  return {b_.data() + j * problem_.k, static_cast<size_t>(problem_.k)};
+}
+
+void Reference::add(int64_t i, int64_t j, ReferenceRow& to) const {
+  const auto x = a(i);
+  const auto y = b(j);
+  double sum = 0;
+  double magnitude = 0;
+  for (size_t l = 0; l < x.size(); ++l) {
+    const double product = x[l] * y[l];
+    sum += product;
+    magnitude += std::fabs(product);
+  }
+  const double scale = scale_a_[static_cast<size_t>(i)] * scale_b_[static_cast<size_t>(j)];
+  const double bias = bias_[static_cast<size_t>(j)];
+  to.value.push_back(sum * scale + bias);
+  to.magnitude.push_back(magnitude * std::fabs(scale) + std::fabs(bias));
+}
+
+ReferenceRow Reference::row(int64_t i) const {
+  ReferenceRow result;
+  for (int64_t j = 0; j < problem_.n; ++j) add(i, j, result);
+  return result;
+}
+
+ReferenceRow Reference::column(int64_t j) const {
+  ReferenceRow result;
+  for (int64_t i = 0; i < problem_.m; ++i) add(i, j, result);
+  return result;
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "kernels/gemm/table.hpp"
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include <fmt/ranges.h>
+
+#include "kernels/built.hpp"  // PBPROBE_HAS_<id>: cpu, gpu or none; PBPROBE_BUILDS (kernels/CMakeLists.txt)
+
+// A built CPU target's functions are declared, and no others: PBPROBE_HAS_<id> picks one of three macros.
+#define PBPROBE_PASTE(a, b) a##b
+#define PBPROBE_DECLARE(kind, result, target, name, ...) \
+  PBPROBE_PASTE(PBPROBE_DECLARE_, kind)(result, target, name, __VA_ARGS__)
+#define PBPROBE_DECLARE_cpu(result, target, name, ...) \
+  namespace target {                                   \
+  result name(__VA_ARGS__);                            \
+  }
+#define PBPROBE_DECLARE_gpu(result, target, name, ...)
+#define PBPROBE_DECLARE_none(result, target, name, ...)
+#define PBPROBE_FUNCTION(kind, target, name) PBPROBE_PASTE(PBPROBE_FUNCTION_, kind)(target, name)
+#define PBPROBE_FUNCTION_cpu(target, name) &target::name
+#define PBPROBE_FUNCTION_gpu(target, name) nullptr
+#define PBPROBE_FUNCTION_none(target, name) nullptr
+#define PBPROBE_IS_BUILT(kind) PBPROBE_PASTE(PBPROBE_IS_BUILT_, kind)
+#define PBPROBE_IS_BUILT_cpu true
+#define PBPROBE_IS_BUILT_gpu true
+#define PBPROBE_IS_BUILT_none false
+
+namespace pbprobe {
+
+#define PBPROBE_KERNEL(target, name, ...) \
+  PBPROBE_DECLARE(PBPROBE_HAS_##target, void, target, name, const CpuCall&, const CpuTask&)
+#define PBPROBE_PEAK(target, name, ...) PBPROBE_DECLARE(PBPROBE_HAS_##target, uint64_t, target, name, int64_t)
+#include "kernels/gemm/kernels.inc"
+#undef PBPROBE_KERNEL
+#undef PBPROBE_PEAK
+
+namespace {
+
+constexpr Kernel kKernels[] = {
+#define PBPROBE_KERNEL(id, name_, ...)                              \
+  Kernel{.target = #id,                                             \
+         .name = #name_ "_" #id,                                    \
+         .function_name = #name_,                                   \
+         .built = PBPROBE_IS_BUILT(PBPROBE_HAS_##id),               \
+         .function = PBPROBE_FUNCTION(PBPROBE_HAS_##id, id, name_), \
+         __VA_ARGS__},
+#define PBPROBE_PEAK(id, name_, ...)
+#include "kernels/gemm/kernels.inc"
+#undef PBPROBE_KERNEL
+#undef PBPROBE_PEAK
+};
+
+constexpr Peak kPeaks[] = {
+#define PBPROBE_KERNEL(id, name_, ...)
+#define PBPROBE_PEAK(id, name_, ...)                              \
+  Peak{.target = #id,                                             \
+       .name = #name_ "_" #id,                                    \
+       .function_name = #name_,                                   \
+       .built = PBPROBE_IS_BUILT(PBPROBE_HAS_##id),               \
+       .function = PBPROBE_FUNCTION(PBPROBE_HAS_##id, id, name_), \
+       __VA_ARGS__},
+#include "kernels/gemm/kernels.inc"
+#undef PBPROBE_KERNEL
+#undef PBPROBE_PEAK
+};
+
+}  // namespace
+
+std::span<const Kernel> kernel_table() {
+  return kKernels;
+}
+
+std::span<const Peak> peak_table() {
+  return kPeaks;
+}
+
+const Kernel* find_kernel(std::string_view name) {
+  for (const auto& kernel : kKernels) {
+    if (kernel.name == name) return &kernel;
+  }
+  return nullptr;
+}
+
+Result<const Kernel*> require_kernel(std::string_view name) {
+  if (const auto* kernel = find_kernel(name)) return kernel;
+  std::vector<std::string_view> names;
+  for (const auto& kernel : kKernels) names.push_back(kernel.name);
+  return make_error(ErrorCode::usage, "unknown kernel \"{}\": choose one of {}", name, fmt::join(names, ", "));
+}
+
+const Peak* peak_of(const Kernel& kernel) {
+  for (const auto& peak : kPeaks) {
+    if (peak.target == kernel.target && peak.function_name == kernel.peak) return &peak;
+  }
+  return nullptr;
+}
+
+const Peak* clock_of(std::string_view target) {
+  for (const auto& peak : kPeaks) {
+    if (peak.target == target && peak.cycles > 0) return &peak;
+  }
+  return nullptr;
+}
+
+const TargetBuild* find_build(std::string_view target) {
+  for (const auto& build : target_builds()) {
+    if (build.target == target) return &build;
+  }
+  return nullptr;
+}
+
+}  // namespace pbprobe

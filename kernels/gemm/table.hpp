@@ -1,0 +1,108 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// The kernel table: every row of kernels.inc, whatever was built. It feeds dispatch, tests, peaks, bench and report.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "core/dtype.hpp"
+#include "core/result.hpp"
+#include "core/targets.hpp"
+#include "kernels/cpu/call.hpp"
+
+namespace pbprobe {
+
+// Rows, columns and depth of C that one unit of the kernel computes: the register tile (CPU), the block's (GPU).
+struct Tile {
+  int64_t m = 0;
+  int64_t n = 0;
+  int64_t k = 0;
+};
+
+// A small set of data types: `DTypes{DType::fp32, DType::bf16}`.
+class DTypes {
+ public:
+  constexpr DTypes() = default;
+  constexpr DTypes(std::initializer_list<DType> types) {
+    for (DType type : types) bits_ = static_cast<uint16_t>(bits_ | (1U << static_cast<unsigned>(type)));
+  }
+  [[nodiscard]] constexpr bool operator==(const DTypes&) const = default;
+  [[nodiscard]] constexpr bool has(DType type) const { return (bits_ >> static_cast<unsigned>(type) & 1U) != 0; }
+
+ private:
+  uint16_t bits_ = 0;
+};
+
+// One kernel. A target that is not built keeps its rows: `built` is false and `function` null.
+struct Kernel {
+  std::string_view target;         // "avx512"
+  std::string_view name;           // "gemm_fp32_8x48_avx512"
+  std::string_view function_name;  // "gemm_fp32_8x48": the function's, and the beginning of the GPU symbols'
+  bool built = false;
+  CpuFunction function = nullptr;  // null: a GPU's, or not built
+  // What kernels.inc states.
+  DType dtype = DType::fp32;  // as users name it; INT8 stands for u8×s8 too
+  DTypes a = {};              // of A; empty: dtype alone
+  DTypes b = {};              // of B; empty: dtype alone
+  DType accumulator = DType::fp32;
+  DTypes c = {DType::fp32};  // what it can write
+  Tile tile = {};
+  std::string_view instruction;  // the path of the target's row in targets.json that it stands on
+  std::string_view peak;         // function_name of the loop that measures that path
+  int64_t max_m = INT64_MAX;     // for at most so many rows (kernels for skinny problems)
+  int64_t depth_block = 0;       // CPU: depth of a pass
+  int64_t cache_bytes = 0;       // CPU: what a block of A may take of the second-level cache
+  int64_t packed_bytes = 4;      // CPU: of one packed element
+  int64_t line_bytes = 0;        // CPU: of each packed row or column, besides its elements
+  int64_t threads = 0;           // GPU: of a block
+  int64_t shared_bytes = 0;      // GPU: dynamic shared memory of a block
+};
+
+// A register-only loop that shows how fast an instruction path issues, or (cycles > 0) a dependent chain of a known
+// length, which shows the clock.
+struct Peak {
+  std::string_view target;
+  std::string_view name;           // "peak_fp32_avx512"
+  std::string_view function_name;  // "peak_fp32"
+  bool built = false;
+  CpuLoop function = nullptr;  // null: a GPU's, or not built
+  DType dtype = DType::fp32;
+  std::string_view instruction;
+  int64_t operations = 0;  // of one iteration (FMA = 2); GPU: of one thread's
+  int64_t cycles = 0;      // of one iteration, for a clock chain
+  int64_t threads = 0;     // GPU: of a block
+};
+
+// What was built of one target. Every id of targets.json has one.
+struct TargetBuild {
+  std::string_view target;
+  bool built = false;
+  std::string_view why_not;          // one sentence with the way out; empty where it is built
+  std::string_view digest;           // SHA-256: of the cubin (GPU), of the source closure and flags (CPU)
+  std::span<const std::byte> image;  // GPU: the cubin that is embedded
+  int64_t spill_bytes = 0;           // GPU: registers that ptxas spilled, all kernels together
+};
+
+// Rows in the order of kernels.inc: of two that fit, the earlier one is preferred.
+[[nodiscard]] std::span<const Kernel> kernel_table();
+[[nodiscard]] std::span<const Peak> peak_table();
+[[nodiscard]] std::span<const TargetBuild> target_builds();
+
+// The row with this public name, or null.
+[[nodiscard]] const Kernel* find_kernel(std::string_view name);
+// The row, or an error that names those that are there.
+[[nodiscard]] Result<const Kernel*> require_kernel(std::string_view name);
+// The loop that a kernel's figure is held against, or null.
+[[nodiscard]] const Peak* peak_of(const Kernel& kernel);
+// The clock chain of a target, or null.
+[[nodiscard]] const Peak* clock_of(std::string_view target);
+// The target's build, or null for an id that targets.json lacks.
+[[nodiscard]] const TargetBuild* find_build(std::string_view target);
+
+}  // namespace pbprobe

@@ -1,0 +1,232 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "tests/kernels/bed.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "core/host/driver_api.hpp"
+#include "core/host/host.hpp"
+#include "kernels/gemm/run.hpp"
+
+namespace pbprobe::test {
+namespace {
+
+constexpr unsigned char kPoison = 0xff;  // NaN in every floating type
+
+class CpuBed : public Bed {
+ public:
+  Result<void> run(const Plan& plan, CheckData& data) override {
+    constexpr size_t kGuard = 256;
+    const auto size = static_cast<size_t>(plan.workspace_bytes);
+    std::vector<unsigned char> workspace(size + kGuard, kPoison);
+    Context context;
+    context.workspace = workspace.data();
+    context.workspace_bytes = plan.workspace_bytes;
+    context.parallel_for = plan.cpu.threads > 1 ? threads() : ParallelFor{};
+    PBPROBE_CHECK(pbprobe::run(plan, data.operands(), context));
+    for (size_t i = size; i < workspace.size(); ++i) {
+      if (workspace[i] != kPoison) {
+        return make_error(ErrorCode::usage, "{} wrote {} bytes past its workspace of {}", plan.kernel->name,
+                          i - size + 1, size);
+      }
+    }
+    return {};
+  }
+
+  Result<Rate> run_peak(const Peak& peak, int64_t iterations) override {
+    const auto begin = std::chrono::steady_clock::now();
+    Rate rate;
+    rate.sink = peak.function(iterations);
+    rate.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    rate.operations = static_cast<double>(iterations * peak.operations);
+    rate.clock_ghz = static_cast<double>(iterations * peak.cycles) / rate.seconds * 1e-9;
+    return rate;
+  }
+
+  [[nodiscard]] ChooseOptions options() const override { return {}; }
+  [[nodiscard]] std::string device() const override { return this_host().cpu.name; }
+};
+
+// Device memory for one call.
+class DeviceArray {
+ public:
+  DeviceArray(const DriverApi& driver, const Guarded& from) : driver_(driver) {
+    if (from.bytes.empty()) return;
+    // The device's base has 256 bytes alignment; the first element keeps its offset within 64.
+    shift_ = static_cast<size_t>((reinterpret_cast<uintptr_t>(from.data()) - static_cast<uintptr_t>(from.offset)) % 64);
+    result_ = driver.cuMemAlloc(&address_, from.bytes.size() + 64);
+    if (result_ == kCudaSuccess) result_ = driver.cuMemcpyHtoD(address_ + shift_, from.bytes.data(), from.bytes.size());
+    offset_ = shift_ + static_cast<size_t>(from.offset);
+  }
+  DeviceArray(const DeviceArray&) = delete;
+  DeviceArray& operator=(const DeviceArray&) = delete;
+  ~DeviceArray() {
+    if (address_ != 0) driver_.cuMemFree(address_);
+  }
+  [[nodiscard]] CuResult result() const { return result_; }
+  [[nodiscard]] void* data() const { return address_ == 0 ? nullptr : reinterpret_cast<void*>(address_ + offset_); }
+  CuResult download(Guarded& to) const {
+    return driver_.cuMemcpyDtoH(to.bytes.data(), address_ + shift_, to.bytes.size());
+  }
+
+ private:
+  const DriverApi& driver_;
+  CuDevicePtr address_ = 0;
+  size_t offset_ = 0;
+  size_t shift_ = 0;
+  CuResult result_ = kCudaSuccess;
+};
+
+class GpuBed : public Bed {
+ public:
+  GpuBed(const DriverApi& driver, GpuKernels kernels, const Gpu& gpu)
+      : driver_(driver), kernels_(std::move(kernels)), gpu_(gpu) {}
+
+  Result<void> run(const Plan& plan, CheckData& data) override {
+    DeviceArray a(driver_, data.a);
+    DeviceArray b(driver_, data.b);
+    DeviceArray c(driver_, data.c);
+    DeviceArray bias(driver_, data.bias);
+    DeviceArray scale_a(driver_, data.scale_a);
+    DeviceArray scale_b(driver_, data.scale_b);
+    for (const auto* array : {&a, &b, &c, &bias, &scale_a, &scale_b}) {
+      if (array->result() != kCudaSuccess) return driver_error(driver_, array->result(), "copying an operand there");
+    }
+    Operands operands;
+    operands.a = a.data();
+    operands.b = b.data();
+    operands.c = c.data();
+    operands.bias = static_cast<const float*>(bias.data());
+    operands.scale_a = static_cast<const float*>(scale_a.data());
+    operands.scale_b = static_cast<const float*>(scale_b.data());
+    Guarded space;
+    space.bytes.resize(static_cast<size_t>(plan.workspace_bytes), static_cast<std::byte>(kPoison));
+    DeviceArray workspace(driver_, space);
+    Context context;
+    context.workspace = workspace.data();
+    context.workspace_bytes = plan.workspace_bytes;
+    context.gpu = &kernels_;
+    PBPROBE_CHECK(pbprobe::run(plan, operands, context));
+    PBPROBE_CU(driver_, "waiting for the kernel", cuCtxSynchronize());
+    if (const auto result = c.download(data.c); result != kCudaSuccess) {
+      return driver_error(driver_, result, "copying C back");
+    }
+    return {};
+  }
+
+  Result<Rate> run_peak(const Peak& peak, int64_t iterations) override {
+    const int64_t blocks = gpu_.sm_count.value_or(1) * 2;
+    Guarded space;
+    space.bytes.resize(static_cast<size_t>(blocks) * sizeof(GpuPeakSample));
+    DeviceArray samples(driver_, space);
+    if (samples.result() != kCudaSuccess) return driver_error(driver_, samples.result(), "allocating samples");
+    Context context;
+    context.gpu = &kernels_;
+    auto* first = static_cast<GpuPeakSample*>(samples.data());
+    PBPROBE_CHECK(pbprobe::run_peak(peak, iterations, blocks, first, context));
+    PBPROBE_CU(driver_, "waiting for the peak loop", cuCtxSynchronize());
+    if (const auto result = samples.download(space); result != kCudaSuccess) {
+      return driver_error(driver_, result, "copying samples back");
+    }
+    std::vector<GpuPeakSample> read(static_cast<size_t>(blocks));
+    std::memcpy(read.data(), space.bytes.data(), space.bytes.size());
+    uint64_t begin = UINT64_MAX;
+    uint64_t end = 0;
+    for (const auto& sample : read) {
+      begin = std::min<uint64_t>(begin, sample.begin_ns);
+      end = std::max<uint64_t>(end, sample.end_ns);
+    }
+    Rate rate;
+    rate.seconds = static_cast<double>(end - begin) * 1e-9;
+    rate.operations = static_cast<double>(iterations * peak.operations * peak.threads * blocks);
+    const auto& one = read.front();
+    rate.clock_ghz = static_cast<double>(one.clocks) / static_cast<double>(one.end_ns - one.begin_ns);
+    rate.sink = one.sink;
+    return rate;
+  }
+
+  [[nodiscard]] ChooseOptions options() const override {
+    ChooseOptions options;
+    options.gpu = gpu_.index;
+    return options;
+  }
+  [[nodiscard]] std::string device() const override { return fmt::format("{}, {}", gpu_.name, gpu_.capability); }
+  [[nodiscard]] const GpuKernels* gpu_kernels() const override { return &kernels_; }
+
+ private:
+  const DriverApi& driver_;
+  GpuKernels kernels_;
+  Gpu gpu_;
+};
+
+const Gpu* gpu_for(const Target& target) {
+  for (const auto& gpu : this_host().gpus) {
+    if (gpu.capability == target.capability && !gpu.problem) return &gpu;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+const Host& this_host() {
+  static const Host host = [] {
+    auto detected = detect_host(system_sources());
+    return detected ? *detected : Host{};
+  }();
+  return host;
+}
+
+bool hardware_required() {
+  const char* value = std::getenv("PBPROBE_REQUIRE_HARDWARE");
+  return value != nullptr && std::string_view(value) == "1";
+}
+
+std::string hardware_lacking(std::string_view id) {
+  const Target* target = find_target(id);
+  if (target == nullptr) return fmt::format("{} is no target", id);
+  const Host& host = this_host();
+  if (target->kind == TargetKind::gpu) {
+    if (gpu_for(*target) != nullptr) return {};
+    return fmt::format("no GPU of capability {}: {}", target->capability.value_or("?"),
+                       host.gpus.empty() ? host.driver.sentence : "this machine has others");
+  }
+  const auto& targets = host.cpu.targets;
+  if (std::find(targets.begin(), targets.end(), id) != targets.end()) return {};
+  return fmt::format("this CPU ({}, {}) cannot run {}", host.cpu.architecture, host.cpu.name, id);
+}
+
+ParallelFor threads() {
+  ParallelFor parallel;
+  parallel.call = [](void*, int64_t count, ParallelFor::Task task, void* state) {
+    std::vector<std::thread> all;
+    for (int64_t i = 1; i < count; ++i) all.emplace_back([=] { task(state, i); });
+    task(state, 0);
+    for (auto& thread : all) thread.join();
+  };
+  return parallel;
+}
+
+Result<std::unique_ptr<Bed>> make_bed(std::string_view id) {
+  PBPROBE_TRY(const Target* target, require_target(id));
+  if (target->kind == TargetKind::cpu) return std::unique_ptr<Bed>(new CpuBed);
+  const Gpu* gpu = gpu_for(*target);
+  if (gpu == nullptr) return make_error(ErrorCode::unsupported, "{}", hardware_lacking(id));
+  const auto& driver = driver_api();
+  if (!driver) return driver.error();
+  PBPROBE_CHECK(require_launch(*driver));
+  CuDevice device = 0;
+  CuContext context = nullptr;
+  PBPROBE_CU(*driver, "starting the driver", cuInit(0));
+  PBPROBE_CU(*driver, "opening the GPU", cuDeviceGet(&device, static_cast<int>(gpu->index)));
+  PBPROBE_CU(*driver, "making its context", cuDevicePrimaryCtxRetain(&context, device));
+  PBPROBE_CU(*driver, "making it current", cuCtxSetCurrent(context));
+  PBPROBE_TRY(GpuKernels kernels, GpuKernels::load(*driver, id));
+  return std::unique_ptr<Bed>(new GpuBed(*driver, std::move(kernels), *gpu));
+}
+
+}  // namespace pbprobe::test

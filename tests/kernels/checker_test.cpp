@@ -1,0 +1,267 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// The checker must pass what is right and reject what is subtly wrong: each planted fault, and its passing twin.
+#include "kernels/gemm/checker.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <functional>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "kernels/gemm/reference.hpp"
+
+namespace pbprobe {
+namespace {
+
+using testing::HasSubstr;
+
+// A plain kernel whose faults can be planted: `step` sees the sum after each k, `depth` how far it goes.
+struct Faults {
+  std::function<float(float sum, int64_t l)> step = [](float sum, int64_t) { return sum; };
+  std::function<std::vector<int64_t>(int64_t k)> order = [](int64_t k) {
+    std::vector<int64_t> all(static_cast<size_t>(k));
+    for (int64_t l = 0; l < k; ++l) all[static_cast<size_t>(l)] = l;
+    return all;
+  };
+};
+
+Execute plain(Faults faults = {}) {
+  return [faults](const Problem& p, CheckData& data) -> Result<void> {
+    const auto o = data.operands();
+    const auto order = faults.order(p.k);
+    for (int64_t i = 0; i < p.m; ++i) {
+      for (int64_t j = 0; j < p.n; ++j) {
+        float sum = 0;
+        int32_t integer = 0;
+        for (int64_t l : order) {
+          const double a = element(o.a, p.a, a_is_km(p.layout) ? l * p.lda + i : i * p.lda + l);
+          const double b = element(o.b, p.b, b_is_nk(p.layout) ? j * p.ldb + l : l * p.ldb + j);
+          sum = faults.step(std::fmaf(static_cast<float>(a), static_cast<float>(b), sum), l);
+          integer += static_cast<int32_t>(a * b);
+        }
+        double value = p.accumulator == DType::int32 ? integer : static_cast<double>(sum);
+        if (p.scale_a) value = static_cast<double>(static_cast<float>(value) * o.scale_a[i]);
+        if (p.scale_b) value = static_cast<double>(static_cast<float>(value) * o.scale_b[j]);
+        if (p.bias) value = static_cast<double>(static_cast<float>(value) + o.bias[j]);
+        set_element(o.c, p.c, i * p.ldc + j, value);
+      }
+    }
+    return {};
+  };
+}
+
+float round_float(float value, DType type) {
+  return static_cast<float>(rounded(static_cast<double>(value), type));
+}
+
+CheckResult checked(const Problem& problem, const Execute& execute, const CheckOptions& options = {}) {
+  auto result = check(problem, execute, options);
+  EXPECT_TRUE(result.ok()) << result.error().message;
+  return result.ok() ? *result : CheckResult{};
+}
+
+Problem spaced(Problem p) {
+  p.lda += 3;
+  p.ldb += 1;
+  p.ldc += 2;
+  return p;
+}
+
+TEST(Checker, PassesWhatIsRight) {
+  for (Layout layout : {Layout::nt, Layout::nn, Layout::tn, Layout::tt}) {
+    for (DType type : {DType::fp32, DType::bf16, DType::fp16, DType::int8, DType::uint8}) {
+      const auto result = checked(spaced(make_problem(7, 11, 61, type, layout)), plain());
+      EXPECT_TRUE(result.passed) << result.what;
+    }
+  }
+  auto p = make_problem(5, 9, 33, DType::bf16, DType::bf16);
+  p.bias = p.scale_a = p.scale_b = true;
+  EXPECT_TRUE(checked(p, plain()).passed) << checked(p, plain()).what;
+  p = make_problem(5, 9, 33, DType::int8, DType::fp32);
+  p.bias = p.scale_a = p.scale_b = true;
+  EXPECT_TRUE(checked(p, plain()).passed) << checked(p, plain()).what;
+}
+
+TEST(Checker, PassesEmptyProblems) {
+  for (const auto& [m, n, k] : {std::array<int64_t, 3>{0, 3, 3}, {3, 0, 3}, {3, 3, 0}, {0, 0, 0}}) {
+    EXPECT_TRUE(checked(make_problem(m, n, k, DType::fp32), plain()).passed);
+  }
+}
+
+TEST(Checker, ExactTierGoesBeyondTwoToTheTwentieth) {
+  for (int64_t k : {17, 64, 300, 1024, 5000}) {
+    const auto result = check(make_problem(2, 2, k, DType::bf16), Tier::exact, plain());
+    ASSERT_TRUE(result.ok());
+    EXPECT_TRUE(result->passed) << result->what;
+    EXPECT_GT(result->greatest, 0x1p20) << k;
+    EXPECT_LE(result->greatest, 0x1p24) << k;
+  }
+}
+
+TEST(Checker, RejectsBf16Partials) {
+  Faults faults;
+  faults.step = [](float sum, int64_t l) { return l % 128 == 127 ? round_float(sum, DType::bf16) : sum; };
+  const auto result = check(make_problem(4, 4, 512, DType::bf16), Tier::exact, plain(faults));
+  ASSERT_TRUE(result.ok());
+  EXPECT_FALSE(result->passed);
+  EXPECT_THAT(result->what, HasSubstr("exact tier"));
+}
+
+TEST(Checker, RejectsAnFp16Accumulator) {
+  Faults faults;
+  faults.step = [](float sum, int64_t) { return round_float(sum, DType::fp16); };
+  for (Tier tier : {Tier::exact, Tier::random}) {
+    const auto result = check(make_problem(4, 4, 512, DType::fp16), tier, plain(faults));
+    ASSERT_TRUE(result.ok());
+    EXPECT_FALSE(result->passed) << name_of(tier);
+  }
+}
+
+TEST(Checker, RejectsATf32Product) {
+  Faults faults;
+  faults.step = [](float sum, int64_t) { return round_float(sum, DType::tf32); };
+  EXPECT_FALSE(checked(make_problem(4, 4, 100, DType::fp32), plain(faults)).passed);
+}
+
+TEST(Checker, RejectsADroppedLastK) {
+  Faults faults;
+  faults.order = [](int64_t k) {
+    std::vector<int64_t> all;
+    for (int64_t l = 0; l + 1 < k; ++l) all.push_back(l);
+    return all;
+  };
+  for (Tier tier : {Tier::exact, Tier::random}) {
+    const auto result = check(make_problem(8, 8, 1024, DType::bf16), tier, plain(faults));
+    ASSERT_TRUE(result.ok());
+    EXPECT_FALSE(result->passed) << name_of(tier);
+  }
+}
+
+TEST(Checker, RejectsAKTileCountedTwice) {
+  Faults faults;
+  faults.order = [](int64_t k) {
+    std::vector<int64_t> all;
+    for (int64_t l = 0; l < k; ++l) all.push_back(l);
+    for (int64_t l = k - 16; l < k; ++l) all.push_back(l);
+    return all;
+  };
+  for (DType type : {DType::fp32, DType::bf16, DType::int8}) {
+    EXPECT_FALSE(checked(make_problem(4, 4, 256, type), plain(faults)).passed);
+  }
+}
+
+TEST(Checker, RejectsARaggedTailReadPastTheEnd) {
+  // k is rounded up to 8: the tail comes from the gap between the rows, or from behind the matrix.
+  Faults faults;
+  faults.order = [](int64_t k) {
+    std::vector<int64_t> all;
+    for (int64_t l = 0; l < (k + 7) / 8 * 8; ++l) all.push_back(l);
+    return all;
+  };
+  for (DType type : {DType::fp32, DType::bf16, DType::fp16, DType::int8}) {
+    for (const auto& p : {make_problem(3, 3, 13, type), spaced(make_problem(3, 3, 13, type, Layout::tn))}) {
+      const auto result = checked(p, plain(faults));
+      EXPECT_FALSE(result.passed) << name_of(type) << ' ' << name_of(p.layout);
+    }
+  }
+}
+
+TEST(Checker, RejectsElementsThatWereNotWritten) {
+  const auto execute = [](const Problem& p, CheckData& data) -> Result<void> {
+    auto shorter = p;
+    shorter.n -= 1;
+    return plain()(shorter, data);
+  };
+  const auto result = checked(make_problem(4, 4, 4, DType::fp32), execute);
+  EXPECT_FALSE(result.passed);
+  EXPECT_THAT(result.what, HasSubstr("C[0,3] is nan"));
+}
+
+TEST(Checker, RejectsWritesAroundC) {
+  for (int64_t at : {int64_t{-1}, int64_t{4}, int64_t{3 * 6 + 4}}) {  // before, between the rows, behind
+    auto p = make_problem(4, 4, 4, DType::fp32);
+    p.ldc = 6;
+    const auto execute = [at](const Problem& q, CheckData& data) -> Result<void> {
+      auto result = plain()(q, data);
+      set_element(data.c.data(), DType::fp32, at, 0.0);
+      return result;
+    };
+    const auto result = checked(p, execute);
+    EXPECT_FALSE(result.passed) << at;
+    EXPECT_THAT(result.what, HasSubstr("memory outside C was written"));
+  }
+}
+
+TEST(Checker, RejectsKZeroThatLeavesCAsItWas) {
+  const auto nothing = [](const Problem&, CheckData&) -> Result<void> { return {}; };
+  EXPECT_FALSE(checked(make_problem(3, 3, 0, DType::fp32), nothing).passed);
+  EXPECT_FALSE(checked(make_problem(3, 3, 0, DType::int8), nothing).passed);
+}
+
+TEST(Checker, FreivaldsFindsOneWrongElementOfALargeProduct) {
+  // 513 × 512 × 512 exceeds what is compared whole. The plain product is computed once, and spoilt where nobody
+  // samples.
+  const auto p = make_problem(513, 512, 512, DType::int8);
+  for (const bool spoil : {false, true}) {
+    const auto execute = [&](const Problem& q, CheckData& data) -> Result<void> {
+      const auto o = data.operands();
+      const Reference reference(q, o);
+      for (int64_t i = 0; i < q.m; ++i) {
+        const auto row = reference.row(i);
+        for (int64_t j = 0; j < q.n; ++j) set_element(o.c, q.c, i * q.ldc + j, row.value[static_cast<size_t>(j)]);
+      }
+      if (spoil) set_element(o.c, q.c, 301 * q.ldc + 333, element(o.c, q.c, 301 * q.ldc + 333) + 1);
+      return {};
+    };
+    const auto result = check(p, Tier::exact, execute);
+    ASSERT_TRUE(result.ok());
+    EXPECT_EQ(result->passed, !spoil) << result->what;
+    EXPECT_THAT(result->what, HasSubstr(spoil ? "row 301" : ""));
+  }
+}
+
+TEST(Checker, RefusesARandomTierThatHidesADroppedK) {
+  const auto result = check(make_problem(2, 2, 8192, DType::fp32), Tier::random, plain());
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().code, ErrorCode::usage);
+}
+
+TEST(Checker, PassesAnErrorOn) {
+  const auto refuse = [](const Problem&, CheckData&) -> Result<void> {
+    return make_error(ErrorCode::device, "no such device");
+  };
+  const auto result = check(make_problem(2, 2, 2, DType::fp32), refuse);
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().message, "no such device");
+}
+
+TEST(Reference, RoundsAsTheFormatsDo) {
+  EXPECT_EQ(rounded(1.0 + 0x1p-8, DType::bf16), 1.0);  // a tie goes to the even one
+  EXPECT_EQ(rounded(1.0 + 3 * 0x1p-8, DType::bf16), 1.0 + 0x1p-6);
+  EXPECT_EQ(rounded(1.0 + 0x1.8p-8, DType::bf16), 1.0 + 0x1p-7);
+  EXPECT_EQ(rounded(65519.0, DType::fp16), 65504.0);
+  EXPECT_TRUE(std::isinf(rounded(65520.0, DType::fp16)));
+  EXPECT_EQ(rounded(0x1p-24, DType::fp16), 0x1p-24);
+  EXPECT_EQ(rounded(0x1p-26, DType::fp16), 0.0);
+  EXPECT_EQ(rounded(1.0 + 0x1p-11, DType::tf32), 1.0);
+}
+
+TEST(Reference, StoresAndReadsEveryHalf) {
+  for (int bits = 0; bits < 0x10000; ++bits) {
+    const auto half = static_cast<uint16_t>(bits);
+    if ((half & 0x7c00) == 0x7c00 && (half & 0x3ff) != 0) continue;  // NaNs
+    uint16_t stored = 0;
+    set_element(&stored, DType::fp16, 0, element(&half, DType::fp16, 0));
+    ASSERT_EQ(stored, half);
+    if ((half & 0x7f80) == 0x7f80 && (half & 0x7f) != 0) continue;
+    set_element(&stored, DType::bf16, 0, element(&half, DType::bf16, 0));
+    ASSERT_EQ(stored, half);
+  }
+}
+
+}  // namespace
+}  // namespace pbprobe

@@ -1,0 +1,475 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Every row of the table becomes tests: Gemm/<kernel>.<Case>, Peak/<loop>.Runs, and for each target <id>.row,
+// <id>.built and, of a GPU, <id>.cubin. CTest labels them with the target's id.
+//
+// PBPROBE_EVIDENCE_DIR=folder: a kernel that passes ManyShapes leaves its evidence record there.
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/json.hpp"
+#include "kernels/gemm/evidence.hpp"
+#include "kernels/gemm/run.hpp"
+#include "tests/kernels/bed.hpp"
+
+namespace pbprobe::test {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr Layout kLayouts[] = {Layout::nt, Layout::nn, Layout::tn, Layout::tt};
+
+// A test whose body is a function.
+class Body : public testing::Test {
+ public:
+  explicit Body(std::function<void()> body) : body_(std::move(body)) {}
+  void TestBody() override { body_(); }
+
+ private:
+  std::function<void()> body_;
+};
+
+void add(const std::string& suite, const char* name, std::function<void()> body) {
+  testing::RegisterTest(suite.c_str(), name, nullptr, nullptr, __FILE__, __LINE__,
+                        [body = std::move(body)]() -> Body* { return new Body(body); });
+}
+
+// --- kernels ---
+
+// What a kernel runs on; skips or fails where it cannot.
+struct Ready {
+  std::unique_ptr<Bed> bed;
+  bool ready = false;
+};
+
+void prepare(const Kernel& kernel, Ready& to) {
+  const TargetBuild* build = find_build(kernel.target);
+  std::string why = hardware_lacking(kernel.target);
+  if (why.empty() && !kernel.built) why = build ? std::string(build->why_not) : "not built";
+  if (!why.empty()) {
+    if (hardware_required()) FAIL() << why << " (PBPROBE_REQUIRE_HARDWARE=1)";
+    GTEST_SKIP() << why;
+  }
+  auto bed = make_bed(kernel.target);
+  ASSERT_TRUE(bed.ok()) << bed.error().message;
+  to.bed = std::move(*bed);
+  to.ready = true;
+}
+
+// Runs this very kernel, and no other.
+Execute execute_on(const Kernel& kernel, Bed& bed, int64_t threads = 1) {
+  return [&kernel, &bed, threads](const Problem& problem, CheckData& data) -> Result<void> {
+    ChooseOptions options = bed.options();
+    options.kernel = std::string(kernel.name);
+    options.threads = threads;
+    PBPROBE_TRY(const Plan plan, choose(problem, this_host(), {}, options));
+    if (plan.kernel != &kernel) return make_error(ErrorCode::usage, "{} was chosen", plan.kernel->name);
+    return bed.run(plan, data);
+  };
+}
+
+void expect_right(const Kernel& kernel, Bed& bed, const Problem& problem, const CheckOptions& options = {},
+                  int64_t threads = 1) {
+  const auto result = check(problem, execute_on(kernel, bed, threads), options);
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  EXPECT_TRUE(result->passed) << kernel.name << ": " << result->what;
+}
+
+// The types of A that a kernel reads.
+std::vector<DType> types_of(const Kernel& kernel) {
+  std::vector<DType> types;
+  for (DType type : {DType::fp32, DType::tf32, DType::fp16, DType::bf16, DType::int8, DType::uint8}) {
+    if (kernel.a == DTypes{} ? type == kernel.dtype : kernel.a.has(type)) types.push_back(type);
+  }
+  return types;
+}
+
+Problem spaced(Problem problem, int64_t by) {
+  problem.lda += by;
+  problem.ldb += by + 2;
+  problem.ldc += by;
+  return problem;
+}
+
+int64_t rows_of(const Kernel& kernel, int64_t rows) {
+  return std::min(rows, kernel.max_m);
+}
+
+void ragged(const Kernel& kernel, Bed& bed) {
+  const Tile& t = kernel.tile;
+  const int64_t block = kernel.depth_block > 0 ? kernel.depth_block : 64;
+  const std::array<int64_t, 3> shapes[] = {
+      {1, 1, 1},
+      {1, t.n + 1, 2},
+      {t.m + 1, 1, 3},
+      {t.m, t.n, t.k},
+      {t.m - 1, t.n - 1, 17},
+      {t.m + 1, t.n + 1, 31},
+      {13, 31, 61},
+      {2 * t.m + 3, 7, block},
+      {5, 2 * t.n + 5, block + 1},
+      {3, 3, 2 * block + 3},
+  };
+  for (DType type : types_of(kernel)) {
+    for (Layout layout : kLayouts) {
+      for (const auto& [m, n, k] : shapes) {
+        if (m == 0 || n == 0) continue;
+        expect_right(kernel, bed, make_problem(rows_of(kernel, m), n, k, type, layout));
+        if (testing::Test::HasFailure()) return;
+      }
+    }
+  }
+}
+
+void leading_dimensions(const Kernel& kernel, Bed& bed) {
+  for (DType type : types_of(kernel)) {
+    for (Layout layout : kLayouts) {
+      for (int64_t by : {1, 3, 16}) {
+        expect_right(kernel, bed, spaced(make_problem(rows_of(kernel, 23), 37, 41, type, layout), by));
+      }
+    }
+  }
+}
+
+void unaligned(const Kernel& kernel, Bed& bed) {
+  for (DType type : types_of(kernel)) {
+    for (Layout layout : kLayouts) {
+      for (int64_t misalign : {1, 3}) {
+        CheckOptions options;
+        options.misalign = misalign;
+        expect_right(kernel, bed, make_problem(rows_of(kernel, 33), 65, 70, type, layout), options);
+      }
+    }
+  }
+}
+
+void empty(const Kernel& kernel, Bed& bed) {
+  for (DType type : types_of(kernel)) {
+    for (const auto& [m, n, k] : {std::array<int64_t, 3>{0, 5, 5}, {5, 0, 5}, {5, 5, 0}, {0, 0, 0}}) {
+      expect_right(kernel, bed, make_problem(m, n, k, type));
+    }
+  }
+}
+
+// Each type of C, with every combination of bias and scales; k in one pass and in several.
+void outputs(const Kernel& kernel, Bed& bed) {
+  for (DType type : types_of(kernel)) {
+    for (DType c : {DType::fp32, DType::bf16, DType::fp16}) {
+      if (!kernel.c.has(c)) continue;
+      for (int vectors = 0; vectors < 8; ++vectors) {
+        auto problem = make_problem(rows_of(kernel, 2 * kernel.tile.m + 1), kernel.tile.n + 3,
+                                    vectors % 2 == 0 ? 50 : kernel.depth_block + 60, type, c);
+        problem.bias = (vectors & 1) != 0;
+        problem.scale_a = (vectors & 2) != 0;
+        problem.scale_b = (vectors & 4) != 0;
+        expect_right(kernel, bed, spaced(problem, 1));
+        if (testing::Test::HasFailure()) return;
+      }
+    }
+  }
+}
+
+// Several threads give the very bits that one gives.
+void four_threads(const Kernel& kernel, Bed& bed) {
+  for (DType type : types_of(kernel)) {
+    const auto problem = make_problem(rows_of(kernel, 5 * kernel.tile.m + 1), 6 * kernel.tile.n + 1, 300, type);
+    std::vector<std::byte> bits[2];
+    for (int i = 0; i < 2; ++i) {
+      const auto record = [&](const Problem& p, CheckData& data) -> Result<void> {
+        PBPROBE_CHECK(execute_on(kernel, bed, i == 0 ? 1 : 4)(p, data));
+        bits[i] = {data.c.data(), data.c.data() + data.c.length_bytes};
+        return {};
+      };
+      const auto result = check(problem, Tier::random, record);
+      ASSERT_TRUE(result.ok()) << result.error().message;
+      EXPECT_TRUE(result->passed) << result->what;
+    }
+    EXPECT_EQ(bits[0], bits[1]);
+    expect_right(kernel, bed, problem, {}, 4);
+  }
+}
+
+// Beyond what is compared element by element: blocks of rows and columns follow one another.
+void large(const Kernel& kernel, Bed& bed) {
+  for (DType type : types_of(kernel)) {
+    const auto problem = make_problem(rows_of(kernel, 611), 523, kernel.max_m < 611 ? 4100 : 1031, type);
+    expect_right(kernel, bed, problem, {}, 2);
+    // More columns than one pass of a CPU plan takes.
+    expect_right(kernel, bed, make_problem(rows_of(kernel, 17), 4200, 19, type, Layout::nn));
+  }
+}
+
+void write_evidence(const Kernel& kernel, const Bed& bed, int64_t shapes) {
+  const char* folder = std::getenv("PBPROBE_EVIDENCE_DIR");
+  if (folder == nullptr) return;
+  EvidenceRecord record;
+  record.kernel = kernel.name;
+  record.digest = find_build(kernel.target)->digest;
+  record.device = bed.device();
+  record.driver = this_host().driver.version;
+  if (const char* via = std::getenv("PBPROBE_EVIDENCE_VIA")) {
+    record.level = EvidenceLevel::emulated;
+    record.via = via;
+  }
+  if (find_target(kernel.target)->kind == TargetKind::cpu) record.driver.reset();
+  record.tiers = {"exact", "random"};
+  record.shapes = shapes;
+  const std::time_t now = std::time(nullptr);
+  char date[16];
+  std::strftime(date, sizeof date, "%Y-%m-%d", std::gmtime(&now));
+  record.date = date;
+  const auto path = std::filesystem::path(folder) / (std::string(kernel.name) + ".json");
+  std::ofstream file(path);
+  file << to_json(std::vector<EvidenceRecord>{record}).dump(2) << '\n';
+  ASSERT_TRUE(file.good()) << "cannot write " << path;
+}
+
+// Many shapes by chance, the same ones everywhere; both tiers on each.
+void many_shapes(const Kernel& kernel, Bed& bed) {
+  const bool gpu = bed.gpu_kernels() != nullptr;
+  const int64_t count = gpu ? 400 : 120;
+  uint64_t state = 12345;
+  const auto next = [&state](int64_t below) {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    return static_cast<int64_t>(state >> 33) % below;
+  };
+  const auto types = types_of(kernel);
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t m = rows_of(kernel, 1 + next(i % 4 == 0 ? 300 : 3 * kernel.tile.m));
+    const int64_t n = 1 + next(i % 4 == 1 ? 300 : 3 * kernel.tile.n);
+    const int64_t k = 1 + next(i % 4 == 2 ? 1200 : 100);
+    auto problem = make_problem(m, n, k, types[static_cast<size_t>(i) % types.size()], kLayouts[next(4)]);
+    problem = spaced(problem, next(3));
+    CheckOptions options;
+    options.seed = static_cast<uint64_t>(i);
+    options.misalign = next(2);
+    expect_right(kernel, bed, problem, options, 1 + next(3));
+    if (testing::Test::HasFailure()) return;
+  }
+  write_evidence(kernel, bed, count);
+}
+
+void refusals(const Kernel& kernel, Bed& bed) {
+  ChooseOptions options = bed.options();
+  options.kernel = std::string(kernel.name);
+  const auto problem = make_problem(4, 4, 4, types_of(kernel).front(), kernel.accumulator);
+  const auto plan = choose(problem, this_host(), {}, options);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  Context context;
+  context.gpu = bed.gpu_kernels();
+  std::vector<std::byte> workspace(static_cast<size_t>(plan->workspace_bytes));
+  context.workspace = workspace.data();
+  context.workspace_bytes = plan->workspace_bytes;
+  auto result = run(*plan, Operands{}, context);
+  ASSERT_FALSE(result.ok());
+  EXPECT_THAT(result.error().message, HasSubstr("C is a null pointer"));
+  // Nothing is written where there is an error.
+  std::vector<float> c(16, 7.0F);
+  std::vector<float> ab(32, 1.0F);
+  Operands operands;
+  operands.a = ab.data();
+  operands.b = ab.data();
+  operands.c = c.data();
+  if (plan->workspace_bytes > 0) {
+    context.workspace_bytes = plan->workspace_bytes - 1;
+    result = run(*plan, operands, context);
+    ASSERT_FALSE(result.ok());
+    EXPECT_THAT(result.error().message, HasSubstr("needs a workspace of"));
+    EXPECT_EQ(c, std::vector<float>(16, 7.0F));
+    context.workspace_bytes = plan->workspace_bytes;
+  }
+  operands.c = ab.data();
+  EXPECT_FALSE(run(*plan, operands, context).ok());
+  if (bed.gpu_kernels() != nullptr) {
+    context.gpu = nullptr;
+    operands.c = c.data();
+    result = run(*plan, operands, context);
+    ASSERT_FALSE(result.ok());
+    EXPECT_THAT(result.error().message, HasSubstr("GpuKernels::load"));
+  }
+}
+
+// No hardware is needed: the host is passed in.
+void refused_without_isa(const Kernel& kernel) {
+  const Target* target = find_target(kernel.target);
+  ASSERT_NE(target, nullptr);
+  Host host;
+  host.cpu.architecture = "x86_64";
+  host.cpu.name = "a CPU without features";
+  ChooseOptions options;
+  options.kernel = std::string(kernel.name);
+  if (target->kind == TargetKind::gpu) {
+    Gpu gpu;
+    gpu.name = "an older GPU";
+    gpu.capability = "3.5";
+    host.gpus.push_back(gpu);
+    options.gpu = 0;
+  }
+  const auto problem = make_problem(4, 4, 4, types_of(kernel).front(), kernel.accumulator);
+  const auto plan = choose(problem, host, {}, options);
+  ASSERT_FALSE(plan.ok());
+  EXPECT_EQ(plan.error().code, ErrorCode::unsupported);
+  EXPECT_THAT(plan.error().message, HasSubstr("cannot run here"));
+}
+
+// What the driver says of the code that it loaded: this target's machine code, and no spills.
+void loaded_image(const Kernel& kernel, Bed& bed) {
+  const Target* target = find_target(kernel.target);
+  const auto* kernels = bed.gpu_kernels();
+  ASSERT_NE(kernels, nullptr);
+  std::string version = target->capability.value_or("");
+  version.erase(std::remove(version.begin(), version.end(), '.'), version.end());
+  for (const auto& [symbol, loaded] : kernels->kernels()) {
+    EXPECT_EQ(std::to_string(loaded.binary_version), version) << symbol;
+    EXPECT_EQ(loaded.local_bytes, 0) << symbol;
+  }
+}
+
+void register_kernel(const Kernel& kernel) {
+  const std::string suite = "Gemm/" + std::string(kernel.name);
+  using Case = void (*)(const Kernel&, Bed&);
+  std::vector<std::pair<const char*, Case>> cases{
+      {"Ragged", ragged},       {"LeadingDimensions", leading_dimensions},
+      {"Unaligned", unaligned}, {"Empty", empty},
+      {"Outputs", outputs},     {"FourThreads", four_threads},
+      {"Large", large},         {"ManyShapes", many_shapes},
+      {"Refusals", refusals},
+  };
+  const Target* target = find_target(kernel.target);
+  if (target != nullptr && target->kind == TargetKind::gpu) cases.emplace_back("LoadedImage", loaded_image);
+  for (const auto& [name, run_case] : cases) {
+    add(suite, name, [&kernel, run_case = run_case] {
+      Ready to;
+      prepare(kernel, to);
+      if (to.ready) run_case(kernel, *to.bed);
+    });
+  }
+  add(suite, "RefusedWithoutItsIsa", [&kernel] { refused_without_isa(kernel); });
+}
+
+// --- peak loops ---
+
+void peak_runs(const Peak& peak) {
+  Kernel like;
+  like.target = peak.target;
+  like.built = peak.built;
+  Ready to;
+  prepare(like, to);
+  if (!to.ready) return;
+  const auto first = to.bed->run_peak(peak, 20000);
+  const auto again = to.bed->run_peak(peak, 20000);
+  const auto longer = to.bed->run_peak(peak, 40000);
+  for (const auto* rate : {&first, &again, &longer}) ASSERT_TRUE(rate->ok()) << rate->error().message;
+  if (peak.cycles > 0) {
+    EXPECT_GT(first->clock_ghz, 0.05);
+    EXPECT_LT(first->clock_ghz, 20);
+    return;
+  }
+  EXPECT_GT(first->operations / first->seconds, 1e8);
+  // It grows with its iterations: nothing was left out.
+  EXPECT_GT(longer->seconds, 1.2 * std::min(first->seconds, again->seconds));
+}
+
+// --- targets ---
+
+void row_is_well_formed(const Target& target) {
+  const TargetBuild* build = find_build(target.id);
+  ASSERT_NE(build, nullptr);
+  for (const auto& kernel : kernel_table()) {
+    if (kernel.target != target.id) continue;
+    EXPECT_EQ(kernel.built, build->built) << kernel.name;
+    EXPECT_EQ(kernel.function != nullptr, build->built && target.kind == TargetKind::cpu) << kernel.name;
+    EXPECT_GT(kernel.tile.m * kernel.tile.n * kernel.tile.k, 0) << kernel.name;
+    const auto promised = [&](const InstructionPath& path) { return path.name == kernel.instruction; };
+    EXPECT_TRUE(std::any_of(target.instructions.begin(), target.instructions.end(), promised))
+        << kernel.name << " stands on \"" << kernel.instruction << "\", which targets.json does not list";
+    const Peak* peak = peak_of(kernel);
+    ASSERT_NE(peak, nullptr) << kernel.name << " names no peak loop of its target";
+    EXPECT_EQ(peak->instruction, kernel.instruction);
+    EXPECT_GT(peak->operations, 0) << peak->name;
+    if (target.kind == TargetKind::gpu) {
+      EXPECT_GT(kernel.threads, 0);
+    } else {
+      EXPECT_GT(kernel.depth_block, 0);
+      EXPECT_NE(clock_of(target.id), nullptr);
+    }
+  }
+}
+
+// Not built is a skip; but a failure where this machine has that very hardware, or hardware was asked for.
+void is_built(const Target& target) {
+  const TargetBuild* build = find_build(target.id);
+  ASSERT_NE(build, nullptr);
+  if (build->built) return;
+  const bool can_be = build->why_not.find("no kernels for it") == std::string_view::npos;
+  if (can_be && hardware_lacking(target.id).empty()) {
+    FAIL() << "this machine has " << target.id << ", but it is " << build->why_not;
+  }
+  if (hardware_required()) FAIL() << build->why_not << " (PBPROBE_REQUIRE_HARDWARE=1)";
+  GTEST_SKIP() << build->why_not;
+}
+
+template <class T>
+T read_at(std::span<const std::byte> image, size_t offset) {
+  T value{};
+  if (offset + sizeof(T) <= image.size()) std::memcpy(&value, image.data() + offset, sizeof(T));
+  return value;
+}
+
+// The embedded image is an ELF of CUDA for this very SM, with a section of code for each row, and without spills.
+void cubin_is_right(const Target& target) {
+  const TargetBuild* build = find_build(target.id);
+  ASSERT_NE(build, nullptr);
+  if (!build->built) GTEST_SKIP() << build->why_not;
+  const auto image = build->image;
+  ASSERT_GT(image.size(), 64U);
+  EXPECT_EQ(std::memcmp(image.data(), "\177ELF\2\1", 6), 0);
+  constexpr uint16_t kEmCuda = 190;
+  EXPECT_EQ(read_at<uint16_t>(image, 18), kEmCuda);
+  const int abi = read_at<uint8_t>(image, 8);
+  const auto flags = read_at<uint32_t>(image, 48);
+  const uint32_t sm = abi >= 8 ? flags >> 8 & 0xff : flags & 0xff;
+  std::string capability = target.capability.value_or("");
+  capability.erase(std::remove(capability.begin(), capability.end(), '.'), capability.end());
+  EXPECT_EQ(std::to_string(sm), capability);
+  const std::string_view bytes(reinterpret_cast<const char*>(image.data()), image.size());
+  for (const auto& kernel : kernel_table()) {
+    if (kernel.target != target.id) continue;
+    for (const auto& [layout, name] : enum_names(Layout{})) {
+      const auto section = fmt::format(".text.{}_{}", kernel.function_name, name);
+      EXPECT_NE(bytes.find(section), std::string_view::npos) << section;
+    }
+  }
+  EXPECT_EQ(build->spill_bytes, 0) << "ptxas spilled registers of " << target.id;
+}
+
+void register_all() {
+  for (const auto& target : all_targets()) {
+    add(target.id, "row", [&target] { row_is_well_formed(target); });
+    add(target.id, "built", [&target] { is_built(target); });
+    if (target.kind == TargetKind::gpu) add(target.id, "cubin", [&target] { cubin_is_right(target); });
+  }
+  for (const auto& kernel : kernel_table()) register_kernel(kernel);
+  for (const auto& peak : peak_table()) {
+    add("Peak/" + std::string(peak.name), "Runs", [&peak] { peak_runs(peak); });
+  }
+}
+
+}  // namespace
+}  // namespace pbprobe::test
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  pbprobe::test::register_all();
+  return RUN_ALL_TESTS();
+}
