@@ -1,0 +1,138 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/audit/audit.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "probes/audit/closure.hpp"
+#include "probes/audit/elf.hpp"
+#include "probes/audit/inspect.hpp"
+#include "probes/audit/layout.hpp"
+#include "probes/audit/packages.hpp"
+#include "probes/audit/parallel.hpp"
+#include "probes/audit/symbols.hpp"
+#include "probes/audit/version.hpp"
+#include "probes/audit/walk.hpp"
+
+namespace pbprobe {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A member of a wheel, inflated into memory.
+Result<Mapping> inflate_item(const Layout& layout, const Item& item) {
+  PBPROBE_TRY(Mapping memory, map_memory(item.member->size_bytes));
+  uint64_t filled = 0;
+  const auto target = memory.writable();
+  PBPROBE_CHECK(inflate_member(layout.wheel->archive, *item.member, [&](std::span<const uint8_t> piece) {
+    std::memcpy(target.data() + filled, piece.data(), piece.size());
+    filled += piece.size();
+    return true;
+  }));
+  return memory;
+}
+
+File inspect_item(const Layout& layout, const Item& item, const AuditOptions& options) {
+  auto mapping = item.member != nullptr ? inflate_item(layout, item) : map_file(item.disk);
+  if (mapping) {
+    const std::string name = fs::path(item.path).filename().string();
+    return inspect(item.path, Bytes(mapping->bytes(), name), options);
+  }
+  File file;
+  file.path = item.path;
+  file.size_bytes = static_cast<int64_t>(item.size_bytes);
+  file.problem = mapping.error().message;
+  return file;
+}
+
+std::vector<File> inspect_all(const Layout& layout, const AuditOptions& options) {
+  std::vector<File> files(layout.items.size());
+  std::vector<size_t> order(files.size());
+  std::iota(order.begin(), order.end(), 0);
+  // The largest first, so that no thread starts a long task when the others are done.
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return layout.items[a].size_bytes > layout.items[b].size_bytes; });
+  run_tasks(order.size(), options.threads,
+            [&](size_t i) { files[order[i]] = inspect_item(layout, layout.items[order[i]], options); });
+  if (options.device_code_only) std::erase_if(files, [](const File& f) { return !f.device_code && !f.problem; });
+  return files;
+}
+
+// Inside a wheel only its members are there; on disk, also what lies beside the artifact.
+Lookup lookup_in(const Layout& layout) {
+  std::map<fs::path, std::string> by_disk;  // real path to the name in the artifact
+  std::set<std::string> names;
+  std::error_code error;
+  for (const auto& item : layout.items) {
+    names.insert(item.path);
+    if (!item.disk.empty()) by_disk.emplace(fs::canonical(item.disk, error), item.path);
+  }
+  const bool on_disk = layout.wheel == nullptr;
+  return [=, root = layout.root](const std::string& path) -> std::optional<Found> {
+    if (names.contains(path)) return Found{Provider::artifact, path};
+    std::error_code missing;
+    const fs::path real = on_disk ? fs::canonical(root / path, missing) : fs::path();
+    if (!on_disk || missing) return std::nullopt;
+    const auto found = by_disk.find(real);
+    if (found != by_disk.end()) return Found{Provider::artifact, found->second};
+    return Found{Provider::outside, real.string()};
+  };
+}
+
+std::optional<std::map<std::string, std::string>> libtorch_floors(const std::vector<File>& files) {
+  std::optional<std::map<std::string, std::string>> floors;
+  for (const auto& file : files) {
+    if (file.component != "libtorch" || !file.links) continue;
+    if (!floors) floors.emplace();
+    for (const auto& [set, version] : file.links->version_floors) {
+      std::string& floor = (*floors)[set];
+      if (floor.empty() || version_less(floor, version)) floor = version;
+    }
+  }
+  return floors;
+}
+
+// libtorch's own machine; where there is no libtorch, that of the first host binary.
+std::optional<std::string> platform_of(const std::vector<File>& files) {
+  std::optional<std::string> platform;
+  for (const auto& file : files) {
+    if (!file.machine || *file.machine == machine_name(kMachineCuda)) continue;
+    const bool libtorch = file.component == "libtorch";
+    if (!platform || libtorch) platform = *file.machine + "-linux";
+    if (libtorch) break;
+  }
+  return platform;
+}
+
+}  // namespace
+
+Result<Inventory> audit(const fs::path& artifact, const AuditOptions& options) {
+  PBPROBE_TRY(Layout layout, find_layout(artifact));
+  Inventory inventory;
+  inventory.artifact = artifact.string();
+  inventory.layout = layout.kind;
+  inventory.files = inspect_all(layout, options);
+  inventory.problems = layout.problems;
+  if (layout.kind == "file" && inventory.files.size() == 1) {
+    const File& file = inventory.files.front();
+    if (file.problem && !file.machine && !file.device_code) return Error{ErrorCode::malformed, *file.problem};
+  }
+  if (options.device_code_only) return inventory;
+  const Versions versions = read_versions(layout.texts);
+  inventory.torch_version = versions.torch;
+  inventory.cuda_version = versions.cuda;
+  inventory.git_version = versions.git;
+  resolve_closure(inventory.files, lookup_in(layout));
+  inventory.component_versions = component_versions(layout.distributions, inventory.files);
+  inventory.version_floors = libtorch_floors(inventory.files);
+  inventory.python_abi = python_abi(inventory.files);
+  inventory.platform = platform_of(inventory.files);
+  if (layout.libtorch_dir) inventory.libtorch_dir = layout.libtorch_dir->string();
+  return inventory;
+}
+
+}  // namespace pbprobe

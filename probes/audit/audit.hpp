@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// The audit: what is inside a build, told without running a byte of it.
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "core/facts/inventory.hpp"
+#include "core/result.hpp"
+
+namespace pbprobe {
+
+struct AuditOptions {
+  bool device_code_only = false;  // files with device code alone, and nothing else of them
+  unsigned threads = 0;           // 0: all usable cores
+};
+
+// A wheel (also of another platform), an environment, a site-packages, torch or libtorch folder, a Nix result, an
+// unpacked Debian system, one shared object, object file, cubin or fatbin.
+// Errors: not_found (nothing there, no torch), usage (no artifact), unreadable, malformed (the only file is broken).
+// What is wrong with one file of many stands in its `problem`; what could not be reached in the inventory's.
+[[nodiscard]] Result<Inventory> audit(const std::filesystem::path& artifact, const AuditOptions& options = {});
+
+// The torch folder of the first of these environments, site-packages or torch folders that has one. Also follows
+// *.pth files and pyvenv.cfg, as Python would, without running it.
+// Error: not_found, which names what was looked at.
+[[nodiscard]] Result<std::filesystem::path> find_torch(const std::vector<std::filesystem::path>& roots);
+
+}  // namespace pbprobe

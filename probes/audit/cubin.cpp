@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/audit/cubin.hpp"
+
+namespace pbprobe {
+namespace {
+
+constexpr uint32_t kAbi7Specific = 0x800;  // the a suffix, up to CUDA 12
+constexpr uint8_t kCompatSpecific = 9;     // attribute of .nv.compat: 1 is the a suffix
+
+// Attributes of .nv.compat: format, identifier, then a value of two bytes, or (format 4) a length and that many bytes.
+Result<bool> compat_says_specific(const Bytes& compat) {
+  for (uint64_t offset = 0; offset + 4 <= compat.size();) {
+    PBPROBE_TRY(const auto format, compat.read<uint8_t>(offset, "attribute format"));
+    PBPROBE_TRY(const auto identifier, compat.read<uint8_t>(offset + 1, "attribute identifier"));
+    PBPROBE_TRY(const auto value, compat.read<uint16_t>(offset + 2, "attribute value"));
+    if (format == 2 && identifier == kCompatSpecific) return (value & 0xff) == 1;
+    offset += 4 + (format == 4 ? value : 0);
+  }
+  return false;
+}
+
+// The f suffix stands in the command line of the assembler alone: ".note.nv.tkinfo … -arch sm_<number>f -m 64".
+bool note_says_family(const Bytes& note, uint32_t sm) {
+  const std::string argument = fmt::format("-arch sm_{}f", sm);
+  return note.text().find(argument) != std::string_view::npos;
+}
+
+}  // namespace
+
+Result<DeviceImage> read_cubin(const Elf& elf) {
+  DeviceImage image;
+  const uint32_t flags = elf.header.e_flags;
+  const uint8_t abi = elf.header.e_ident[EI_ABIVERSION];
+  if (abi < 7 || abi > 8)
+    return make_error(ErrorCode::unsupported, "{}: cubin of ABI version {}: 7 (CUDA 9 to 12) and 8 (CUDA 13) are read",
+                      elf.file.name(), abi);
+  image.sm = abi == 7 ? flags & 0xff : (flags >> 8) & 0xff;
+  if (abi == 7 && (flags & kAbi7Specific) != 0) image.suffix = 'a';
+  if (const auto* section = find_section(elf, ".nv.compat"); section != nullptr && abi == 8) {
+    PBPROBE_TRY(const Bytes compat, section_bytes(elf, *section));
+    PBPROBE_TRY(const bool specific, compat_says_specific(compat));
+    if (specific) image.suffix = 'a';
+  }
+  if (const auto* section = find_section(elf, ".note.nv.tkinfo"); section != nullptr && image.suffix == '\0') {
+    PBPROBE_TRY(const Bytes note, section_bytes(elf, *section));
+    if (note_says_family(note, image.sm)) image.suffix = 'f';
+  }
+  image.major = 1;
+  image.minor = abi;
+  image.stored_bytes = elf.file.size();
+  image.uncompressed_bytes = elf.file.size();
+  image.payload = elf.file.span();
+  return image;
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// A bare cubin: an ELF file whose machine is CUDA. What it was built for stands in e_flags, whose meaning depends on
+// the ABI version, and in the notes of the tool that wrote it.
+#pragma once
+
+#include "probes/audit/elf.hpp"
+#include "probes/audit/fatbin.hpp"
+
+namespace pbprobe {
+
+// The image that a bare cubin is, as if it stood in a fatbin.
+[[nodiscard]] Result<DeviceImage> read_cubin(const Elf& elf);
+
+}  // namespace pbprobe

@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Bounded reader of fatbins: containers of device images (cubin, PTX, LTO IR) as nvcc embeds them. Listing reads the
+// headers alone; nothing is decompressed.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "probes/audit/bytes.hpp"
+#include "probes/audit/elf.hpp"
+
+namespace pbprobe {
+
+enum class ImageKind { ptx, cubin, lto_ir };
+enum class Compression { none, lz4, zstd };
+
+struct DeviceImage {
+  ImageKind kind = ImageKind::cubin;
+  uint32_t sm = 0;
+  char suffix = '\0';  // 'a', 'f', or none
+  Compression compression = Compression::none;
+  uint16_t major = 0;  // PTX: ISA version; cubin: ELF version
+  uint16_t minor = 0;
+  uint64_t container = 0;  // which container of its section: one a translation unit
+  uint64_t stored_bytes = 0;
+  uint64_t uncompressed_bytes = 0;
+  std::span<const uint8_t> payload;  // inside the file's mapping
+};
+
+// What could be read, and the first thing that could not.
+struct Fatbins {
+  std::vector<DeviceImage> images;
+  uint64_t containers = 0;
+  std::optional<Error> problem;
+};
+
+inline constexpr uint32_t kFatbinMagic = 0xBA55ED50;
+inline constexpr uint64_t kMaxImageBytes = 512ULL << 20;
+inline constexpr uint64_t kMaxImages = 1'000'000;  // of one section
+
+// "sm_" + number + suffix
+[[nodiscard]] std::string target_of(const DeviceImage& image);
+
+// A concatenation of containers: a section, or a bare fatbin file.
+[[nodiscard]] Fatbins read_fatbins(const Bytes& bytes);
+
+// One container at the start of `bytes`: appends its images and gives the bytes that it takes.
+[[nodiscard]] Result<uint64_t> read_container(const Bytes& bytes, Fatbins& fatbins);
+
+// The images that a host binary loads: of .nv_fatbin, else (relocatable code that was not linked yet) __nv_relfatbin;
+// where there are no section headers, whatever containers its segments hold.
+[[nodiscard]] Fatbins read_embedded_fatbins(const Elf& elf);
+
+}  // namespace pbprobe

@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include <zlib.h>
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "probes/audit/zip.hpp"
+
+namespace pbprobe {
+namespace {
+
+constexpr uint64_t kPieceBytes = 1 << 20;
+
+struct Inflater {
+  z_stream stream{};
+  bool ready = false;
+  Inflater() { ready = inflateInit2(&stream, -MAX_WBITS) == Z_OK; }
+  Inflater(const Inflater&) = delete;
+  Inflater& operator=(const Inflater&) = delete;
+  ~Inflater() {
+    if (ready) inflateEnd(&stream);
+  }
+};
+
+// Counts and sums what goes to the sink.
+struct Output {
+  const ZipMember& member;
+  const ZipSink& sink;
+  uint64_t bytes = 0;
+  uint32_t crc = 0;
+  bool stopped = false;
+
+  void give(std::span<const uint8_t> piece) {
+    bytes += piece.size();
+    if (bytes > member.size_bytes) return;
+    crc = static_cast<uint32_t>(crc32_z(crc, piece.data(), piece.size()));
+    stopped = !sink(piece);
+  }
+};
+
+Result<void> run(Inflater& inflater, std::span<const uint8_t> data, Output& output, const std::string& name) {
+  std::vector<uint8_t> buffer(kPieceBytes);
+  z_stream& stream = inflater.stream;
+  int status = Z_OK;
+  while (status != Z_STREAM_END && !output.stopped) {
+    if (stream.avail_in == 0) {
+      const size_t piece = std::min<size_t>(data.size(), std::numeric_limits<uint32_t>::max());
+      stream.next_in = const_cast<Bytef*>(data.data());  // zlib does not write to it
+      stream.avail_in = static_cast<uInt>(piece);
+      data = data.subspan(piece);
+    }
+    stream.next_out = buffer.data();
+    stream.avail_out = static_cast<uInt>(buffer.size());
+    status = inflate(&stream, Z_NO_FLUSH);
+    const size_t produced = buffer.size() - stream.avail_out;
+    if (status != Z_OK && status != Z_STREAM_END)
+      return make_error(ErrorCode::malformed, "{}: broken after {} of {} bytes ({}): download it again", name,
+                        output.bytes + produced, output.member.size_bytes,
+                        stream.msg != nullptr ? stream.msg : "the data end too early");
+    if (produced > 0) output.give({buffer.data(), produced});
+    if (output.bytes > output.member.size_bytes) break;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> inflate_member(const ZipArchive& archive, const ZipMember& member, const ZipSink& sink) {
+  const std::string name = fmt::format("{}: member {}", archive.file.name(), member.name);
+  PBPROBE_TRY(const Bytes data, archive.file.slice(member.data_offset, member.compressed_bytes, member.name));
+  Output output{member, sink};
+  if (member.method == 0) {
+    output.give(data.span());
+  } else {
+    Inflater inflater;
+    if (!inflater.ready) return make_error(ErrorCode::limit, "{}: zlib has no memory to start", name);
+    PBPROBE_CHECK(run(inflater, data.span(), output, name));
+  }
+  if (output.stopped) return {};
+  if (output.bytes != member.size_bytes)
+    return make_error(ErrorCode::malformed, "{}: {} {} bytes, not the {} announced: refused", name,
+                      output.bytes > member.size_bytes ? "holds at least" : "holds", output.bytes, member.size_bytes);
+  if (output.crc != member.crc32)
+    return make_error(ErrorCode::malformed, "{}: checksum {:08x}, {:08x} announced: download it again", name,
+                      output.crc, member.crc32);
+  return {};
+}
+
+}  // namespace pbprobe

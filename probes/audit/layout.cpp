@@ -1,0 +1,267 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/audit/layout.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <fstream>
+#include <system_error>
+
+#include "probes/audit/fatbin.hpp"
+#include "probes/audit/walk.hpp"
+
+namespace pbprobe {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kWanted =
+    "give a wheel, an environment, a site-packages, torch or libtorch folder, a Nix result, or a shared object";
+constexpr uint64_t kMaxTextBytes = 1 << 20;
+constexpr std::array kVersionTexts{"version.py", "build-version", "build-hash", "TorchConfigVersion.cmake"};
+constexpr std::array kBesideTorch{"nvidia", "cusparselt", "torch.libs", "functorch"};
+
+bool is_libtorch_name(std::string_view name) {
+  return is_shared_object_name(name) && name.starts_with("libtorch");
+}
+
+// Debian's folder holds every library of the system.
+bool is_debian_torch_name(std::string_view name) {
+  constexpr std::array kPrefixes{"libtorch", "libc10", "libcaffe2", "libshm"};
+  return is_shared_object_name(name) && std::any_of(kPrefixes.begin(), kPrefixes.end(),
+                                                    [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
+bool is_there(const fs::path& path) {
+  std::error_code error;
+  return fs::exists(path, error);
+}
+
+bool holds_libtorch(const fs::path& folder) {
+  const auto names = names_in(folder);
+  return std::any_of(names.begin(), names.end(), is_libtorch_name);
+}
+
+bool is_torch_folder(const fs::path& folder) {
+  return is_there(folder / "version.py") && (is_there(folder / "lib") || fs::is_symlink(folder / "lib"));
+}
+
+void read_text(const fs::path& path, Layout& layout) {
+  std::error_code error;
+  const auto size = fs::file_size(path, error);
+  if (error || size > kMaxTextBytes) return;
+  std::ifstream file(path, std::ios::binary);
+  std::string text(size, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(size));
+  if (file) layout.texts.emplace(path.filename().string(), std::move(text));
+}
+
+void read_texts(const std::vector<fs::path>& folders, Layout& layout) {
+  for (const auto& folder : folders) {
+    for (const char* name : kVersionTexts) read_text(folder / name, layout);
+  }
+}
+
+void note_distribution(std::string_view name, Layout& layout) {
+  constexpr std::string_view kSuffix = ".dist-info";
+  if (name.ends_with(kSuffix)) layout.distributions.emplace_back(name.substr(0, name.size() - kSuffix.size()));
+}
+
+// result-NAME's torch/lib is a link into the -lib output, which may stand beside it alone.
+fs::path nix_lib_beside(const fs::path& artifact) {
+  const fs::path plain = artifact.has_filename() ? artifact : artifact.parent_path();
+  return fs::path(plain.string() + "-lib") / "lib";
+}
+
+bool is_nix(const fs::path& artifact) {
+  std::error_code error;
+  const fs::path real = fs::canonical(artifact, error);
+  return is_there(artifact / "nix-support") || (!error && real.string().starts_with("/nix/store/"));
+}
+
+void set_libtorch_dir(const fs::path& folder, Layout& layout) {
+  std::error_code error;
+  const fs::path real = fs::canonical(folder, error);
+  if (!error && holds_libtorch(real)) layout.libtorch_dir = real;
+}
+
+Layout torch_layout(const fs::path& artifact, const fs::path& torch) {
+  Layout layout;
+  layout.kind = is_nix(artifact) ? "nix" : "site-packages";
+  layout.torch_dir = torch;
+  const fs::path packages = torch.parent_path();
+  layout.root = packages;
+  walk_shared_objects(torch, "torch/", true, is_shared_object_name, layout);
+  fs::path lib = torch / "lib";
+  if (!is_there(lib)) {
+    lib = nix_lib_beside(artifact);
+    layout.kind = "nix";
+    walk_shared_objects(lib, "torch/lib/", true, is_shared_object_name, layout);
+  }
+  for (const char* name : kBesideTorch)
+    walk_shared_objects(packages / name, std::string(name) + "/", true, is_shared_object_name, layout);
+  for (const auto& name : names_in(packages)) note_distribution(name, layout);
+  set_libtorch_dir(lib, layout);
+  read_texts({torch, torch / "share/cmake/Torch"}, layout);
+  return layout;
+}
+
+Layout libtorch_layout(const fs::path& root) {
+  Layout layout;
+  layout.kind = is_nix(root) ? "nix" : "libtorch";
+  layout.root = root;
+  walk_shared_objects(root / "lib", "lib/", true, is_shared_object_name, layout);
+  set_libtorch_dir(root / "lib", layout);
+  read_texts({root, root / "share/cmake/Torch"}, layout);
+  return layout;
+}
+
+// `folder` is /usr/lib/<triplet> of this system or of an unpacked one.
+Layout debian_layout(const fs::path& folder) {
+  Layout layout;
+  layout.kind = "debian";
+  const std::string prefix = "usr/lib/" + folder.filename().string() + "/";
+  layout.root = folder.parent_path().parent_path().parent_path();
+  walk_shared_objects(folder, prefix, false, is_debian_torch_name, layout);
+  set_libtorch_dir(folder, layout);
+  const fs::path usr = folder.parent_path().parent_path();
+  read_texts({usr / "share/cmake/Torch", folder / "cmake/Torch"}, layout);
+  return layout;
+}
+
+std::optional<fs::path> debian_folder(const fs::path& root) {
+  for (const auto& lib : {root / "usr/lib", root / "lib", root}) {
+    for (const auto& name : names_in(lib)) {
+      if (name.find("-linux-gnu") != std::string::npos && holds_libtorch(lib / name)) return lib / name;
+    }
+  }
+  return std::nullopt;
+}
+
+Result<Layout> folder_layout(const fs::path& given) {
+  std::error_code error;
+  const fs::path folder = given.has_filename() ? given : given.parent_path();
+  if (const auto torch = torch_folder(folder)) return torch_layout(folder, *torch);
+  if (holds_libtorch(folder / "lib")) return libtorch_layout(folder);
+  if (folder.filename().string().find("-linux-gnu") != std::string::npos && holds_libtorch(folder))
+    return debian_layout(folder);
+  if (holds_libtorch(folder)) {
+    const fs::path above = fs::canonical(folder, error).parent_path();
+    if (is_torch_folder(above)) return torch_layout(above, above);
+    return libtorch_layout(above);
+  }
+  if (const auto found = debian_folder(folder)) return debian_layout(*found);
+  fs::directory_iterator readable(folder, error);
+  if (error) return make_error(ErrorCode::unreadable, "cannot list {}: {}", given.string(), error.message());
+  return make_error(ErrorCode::not_found,
+                    "no torch in {}: looked for torch/version.py, lib/python3*/site-packages/torch, "
+                    "lib/libtorch*.so and usr/lib/<triplet>/libtorch*.so: install torch there, or {}",
+                    given.string(), kWanted);
+}
+
+}  // namespace
+
+namespace {
+
+void read_member_text(const Wheel& wheel, const ZipMember& member, Layout& layout) {
+  const std::string name = fs::path(member.name).filename().string();
+  if (std::find(kVersionTexts.begin(), kVersionTexts.end(), name) == kVersionTexts.end()) return;
+  const std::string folder = fs::path(member.name).parent_path().string();
+  if (folder != "torch" && folder != "torch/share/cmake/Torch") return;
+  if (member.size_bytes > kMaxTextBytes) return;
+  std::string text;
+  auto read = inflate_member(wheel.archive, member, [&](std::span<const uint8_t> piece) {
+    text.append(reinterpret_cast<const char*>(piece.data()), piece.size());
+    return true;
+  });
+  if (read) {
+    layout.texts.emplace(name, std::move(text));
+  } else {
+    layout.problems.push_back(read.error().message);
+  }
+}
+
+Result<Layout> wheel_layout(const fs::path& path, Mapping mapping) {
+  auto wheel = std::make_shared<Wheel>();
+  wheel->mapping = std::move(mapping);
+  PBPROBE_TRY(wheel->archive, read_zip(Bytes(wheel->mapping.bytes(), path.filename().string())));
+  Layout layout;
+  layout.kind = "wheel";
+  for (const auto& fault : wheel->archive.refused) layout.problems.push_back(fault.message);
+  for (const auto& member : wheel->archive.members) {
+    if (is_shared_object_name(fs::path(member.name).filename().string()))
+      layout.items.push_back({member.name, member.size_bytes, {}, &member});
+    read_member_text(*wheel, member, layout);
+    if (member.name.ends_with(".dist-info/METADATA"))
+      note_distribution(member.name.substr(0, member.name.find('/')), layout);
+  }
+  layout.wheel = std::move(wheel);
+  if (layout.items.empty())
+    return make_error(ErrorCode::not_found,
+                      "{}: no shared object in it: nothing to audit: give a wheel of a built package", path.string());
+  return layout;
+}
+
+Result<Layout> file_layout(const fs::path& path) {
+  PBPROBE_TRY(Mapping mapping, map_file(path));
+  const Bytes bytes(mapping.bytes(), path.filename().string());
+  constexpr std::string_view kZip = "PK";
+  const auto magic = bytes.read<uint32_t>(0, "magic");
+  if (bytes.text().starts_with(kZip)) return wheel_layout(path, std::move(mapping));
+  const bool shared_object = is_shared_object_name(path.filename().string());
+  const bool known = bytes.text().starts_with(std::string_view(ELFMAG, SELFMAG)) || (magic && *magic == kFatbinMagic);
+  if (bytes.size() == 0)
+    return make_error(ErrorCode::malformed, "{} is empty (0 bytes): copy, download or build it again", path.string());
+  if (!known && path.extension() == ".whl")
+    return make_error(ErrorCode::malformed, "{}: not a ZIP archive, so no wheel: download it again", path.string());
+  if (!known && !shared_object)
+    return make_error(ErrorCode::usage, "{} is no artifact (neither ELF, fatbin nor wheel): {}", path.string(),
+                      kWanted);
+  Layout layout;
+  layout.kind = "file";
+  layout.root = path.parent_path();
+  layout.items.push_back({path.filename().string(), bytes.size(), path, nullptr});
+  return layout;
+}
+
+}  // namespace
+
+bool is_shared_object_name(std::string_view name) {
+  constexpr std::string_view kExtension = ".so";
+  for (size_t at = name.find(kExtension); at != std::string_view::npos; at = name.find(kExtension, at + 1)) {
+    const std::string_view rest = name.substr(at + kExtension.size());
+    if (at > 0 && rest.empty()) return true;
+    if (at > 0 && rest.size() > 1 && rest[0] == '.' && std::isdigit(static_cast<unsigned char>(rest[1])) != 0)
+      return true;
+  }
+  return false;
+}
+
+std::optional<fs::path> torch_folder(const fs::path& root) {
+  if (is_torch_folder(root / "torch")) return root / "torch";
+  if (is_torch_folder(root)) return root;
+  for (const char* lib : {"lib", "lib64", "local/lib"}) {
+    for (const auto& python : names_in(root / lib)) {
+      if (!python.starts_with("python3")) continue;
+      for (const char* packages : {"site-packages", "dist-packages"}) {
+        const fs::path torch = root / lib / python / packages / "torch";
+        if (is_torch_folder(torch)) return torch;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+Result<Layout> find_layout(const fs::path& artifact) {
+  std::error_code error;
+  const fs::file_status status = fs::status(artifact, error);
+  if (status.type() == fs::file_type::not_found)
+    return make_error(ErrorCode::not_found, "{}: no such file or folder: {}", artifact.string(), kWanted);
+  if (error) return make_error(ErrorCode::unreadable, "cannot look at {}: {}", artifact.string(), error.message());
+  auto layout = fs::is_directory(status) ? folder_layout(artifact) : file_layout(artifact);
+  if (layout) settle_items(*layout);
+  return layout;
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Finds what an artifact is, and which of its files the audit reads. Nothing is executed and no file is changed.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "probes/audit/mapped_file.hpp"
+#include "probes/audit/zip.hpp"
+
+namespace pbprobe {
+
+// One shared object: a file on disk, or a member of a wheel.
+struct Item {
+  std::string path;  // as inside the artifact: "torch/lib/libtorch_cuda.so"
+  uint64_t size_bytes = 0;
+  std::filesystem::path disk;         // empty inside a wheel
+  const ZipMember* member = nullptr;  // null on disk
+};
+
+struct Wheel {
+  Mapping mapping;
+  ZipArchive archive;
+};
+
+struct Layout {
+  std::string kind;            // as Inventory::layout
+  std::filesystem::path root;  // what paths inside the artifact are relative to; empty in a wheel
+  std::optional<std::filesystem::path> torch_dir;
+  std::optional<std::filesystem::path> libtorch_dir;
+  std::vector<Item> items;                   // sorted by path
+  std::map<std::string, std::string> texts;  // small files that tell versions: "version.py" and others, by file name
+  std::vector<std::string> distributions;    // "nvidia_nccl_cu13-2.28.9", from *.dist-info beside torch
+  std::vector<std::string> problems;
+  std::shared_ptr<const Wheel> wheel;  // null unless a wheel
+};
+
+// Errors: not_found where nothing is there or no torch in it, usage where the file is no artifact.
+[[nodiscard]] Result<Layout> find_layout(const std::filesystem::path& artifact);
+
+// "libtorch_cuda.so", "libcudart.so.13", "libnvrtc-builtins.alt.so.13.0"; not "notes.sources".
+[[nodiscard]] bool is_shared_object_name(std::string_view name);
+
+// The torch folder (that of version.py) of an environment, a site-packages folder, or the folder itself.
+[[nodiscard]] std::optional<std::filesystem::path> torch_folder(const std::filesystem::path& root);
+
+}  // namespace pbprobe

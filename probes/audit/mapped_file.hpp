@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Memory that the audit reads: a file mapped read-only, or anonymous pages for an inflated member of a wheel.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <utility>
+
+#include "core/result.hpp"
+
+namespace pbprobe {
+
+class Mapping {
+ public:
+  Mapping() = default;
+  Mapping(void* address, uint64_t size) : address_(address), size_(size) {}
+  Mapping(Mapping&& other) noexcept { swap(other); }
+  Mapping& operator=(Mapping&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~Mapping();
+
+  [[nodiscard]] std::span<const uint8_t> bytes() const { return {static_cast<const uint8_t*>(address_), size_}; }
+  // Only for anonymous mappings: a mapped file is read-only.
+  [[nodiscard]] std::span<uint8_t> writable() { return {static_cast<uint8_t*>(address_), size_}; }
+
+ private:
+  void swap(Mapping& other) noexcept {
+    std::swap(address_, other.address_);
+    std::swap(size_, other.size_);
+  }
+
+  void* address_ = nullptr;
+  uint64_t size_ = 0;
+};
+
+// An empty file gives an empty mapping. Only regular files are opened: a pipe named *.so would block for ever.
+// A file that somebody cuts short while it is mapped ends the program by SIGBUS, as it does for ld.so.
+[[nodiscard]] Result<Mapping> map_file(const std::filesystem::path& path);
+
+// Zeroed pages, which take memory only once they are written.
+[[nodiscard]] Result<Mapping> map_memory(uint64_t size);
+
+}  // namespace pbprobe

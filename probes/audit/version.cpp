@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/audit/version.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+namespace pbprobe {
+namespace {
+
+std::string_view trim(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\r\n";
+  const size_t first = text.find_first_not_of(kSpace);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
+}
+
+std::optional<std::string> quoted(std::string_view text) {
+  text = trim(text);
+  if (text.size() < 2 || (text[0] != '\'' && text[0] != '"')) return std::nullopt;
+  const size_t end = text.find(text[0], 1);
+  if (end == std::string_view::npos) return std::nullopt;
+  return std::string(text.substr(1, end - 1));
+}
+
+// "2.11.0+cu130" was built for CUDA 13.0: the last digit is the minor version.
+std::optional<std::string> cuda_of_version(std::string_view version) {
+  const size_t mark = version.find("+cu");
+  if (mark == std::string_view::npos) return std::nullopt;
+  const std::string_view digits = version.substr(mark + 3);
+  const bool number = std::all_of(digits.begin(), digits.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+  if (!number || digits.size() < 2) return std::nullopt;
+  return std::string(digits.substr(0, digits.size() - 1)) + "." + digits.back();
+}
+
+const std::string* text_of(const std::map<std::string, std::string>& texts, const char* name) {
+  const auto found = texts.find(name);
+  return found == texts.end() ? nullptr : &found->second;
+}
+
+std::optional<std::string> cmake_version(std::string_view text) {
+  constexpr std::string_view kSet = "set(PACKAGE_VERSION";
+  const size_t found = text.find(kSet);
+  if (found == std::string_view::npos) return std::nullopt;
+  return quoted(text.substr(found + kSet.size()));
+}
+
+}  // namespace
+
+std::optional<std::string> python_string(std::string_view text, std::string_view name) {
+  for (size_t start = 0; start < text.size();) {
+    const size_t end = std::min(text.find('\n', start), text.size());
+    const std::string_view line = text.substr(start, end - start);
+    start = end + 1;
+    if (!line.starts_with(name)) continue;
+    const std::string_view rest = trim(line.substr(name.size()));
+    const size_t equals = rest.find('=');
+    const bool assigned = equals != std::string_view::npos && (rest[0] == ':' || rest[0] == '=');
+    if (assigned) return quoted(rest.substr(equals + 1));
+  }
+  return std::nullopt;
+}
+
+Versions read_versions(const std::map<std::string, std::string>& texts) {
+  Versions versions;
+  if (const auto* text = text_of(texts, "version.py")) {
+    versions.torch = python_string(*text, "__version__");
+    versions.cuda = python_string(*text, "cuda");
+    versions.git = python_string(*text, "git_version");
+    return versions;
+  }
+  if (const auto* text = text_of(texts, "build-version")) versions.torch = trim(*text);
+  if (const auto* text = text_of(texts, "build-hash")) versions.git = trim(*text);
+  if (const auto* text = text_of(texts, "TorchConfigVersion.cmake"); text != nullptr && !versions.torch)
+    versions.torch = cmake_version(*text);
+  if (versions.torch) versions.cuda = cuda_of_version(*versions.torch);
+  return versions;
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,208 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/audit/audit.hpp"
+#include "core/json.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "zip_builder.hpp"
+
+namespace pbprobe {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::Content;
+using testing::content_of;
+using ::testing::ElementsAre;
+using testing::ElfBuilder;
+using testing::fatbin;
+using ::testing::IsEmpty;
+using testing::TempFolder;
+using testing::ZipBuilder;
+using Counts = std::map<std::string, int64_t>;
+
+constexpr std::string_view kVersion = "__version__ = '2.10.0'\ncuda: Optional[str] = '12.8'\n";
+constexpr const char* kWays =
+    "give a wheel, an environment, a site-packages, torch or libtorch folder, a Nix result, or a shared object";
+
+Content device_object(uint16_t machine = EM_X86_64) {
+  ElfBuilder elf;
+  elf.machine = machine;
+  elf.sections = {{".nv_fatbin", SHT_PROGBITS, fatbin({{.sm = 90}, {.sm = 90}, {.kind = 1, .sm = 80}})}};
+  elf.dynamic = {{DT_SONAME, "libtorch_cuda.so"}, {DT_NEEDED, "libc10.so"}, {DT_RUNPATH, "$ORIGIN"}};
+  return elf.build();
+}
+
+void write_torch(const TempFolder& folder) {
+  folder.write("torch/version.py", kVersion);
+  folder.write("torch/lib/libtorch_cpu.so", ElfBuilder().build());
+  folder.write("torch/lib/libtorch_cuda.so", device_object());
+}
+
+Error error_of(const fs::path& path) {
+  auto inventory = audit(path);
+  return inventory ? Error{ErrorCode::usage, "no error"} : inventory.error();
+}
+
+TEST(Audit, ListsFilesTheirLinksAndTheirDeviceCode) {
+  const TempFolder folder;
+  write_torch(folder);
+  auto inventory = audit(folder.path());
+  ASSERT_TRUE(inventory.ok()) << inventory.error().message;
+  ASSERT_EQ(inventory->files.size(), 2U);
+  const File& file = inventory->files[1];
+  EXPECT_EQ(file.path, "torch/lib/libtorch_cuda.so");
+  EXPECT_EQ(file.component, "libtorch");
+  EXPECT_EQ(file.machine, "x86_64");
+  EXPECT_EQ(file.soname, "libtorch_cuda.so");
+  EXPECT_THAT(file.needed, ElementsAre("libc10.so"));
+  EXPECT_THAT(file.runpath, ElementsAre("$ORIGIN"));
+  ASSERT_TRUE(file.device_code);
+  EXPECT_EQ(file.device_code->cubin, (Counts{{"sm_90", 2}}));
+  EXPECT_EQ(file.device_code->ptx, (Counts{{"sm_80", 1}}));
+  EXPECT_EQ(file.device_code->stored_bytes, 3 * 64);
+  EXPECT_EQ(inventory->files[0].device_code, std::nullopt);
+}
+
+TEST(Audit, DeviceCodeOnlyLeavesTheRestOut) {
+  const TempFolder folder;
+  write_torch(folder);
+  auto inventory = audit(folder.path(), {.device_code_only = true});
+  ASSERT_TRUE(inventory.ok());
+  ASSERT_EQ(inventory->files.size(), 1U);
+  EXPECT_EQ(inventory->files[0].device_code->cubin, (Counts{{"sm_90", 2}}));
+  EXPECT_THAT(inventory->files[0].needed, IsEmpty());
+  EXPECT_EQ(inventory->torch_version, std::nullopt);
+}
+
+TEST(Audit, AWheelOfAnotherPlatformTellsTheSameAsItsFolder) {
+  const TempFolder folder;
+  const Content object = device_object(EM_AARCH64);
+  folder.write("torch/version.py", kVersion);
+  folder.write("torch/lib/libtorch_cuda.so", object);
+  ZipBuilder builder;
+  builder.members = {{.name = "torch/version.py", .content = content_of(kVersion)},
+                     {.name = "torch/lib/libtorch_cuda.so", .content = object, .level = Z_BEST_COMPRESSION},
+                     {.name = "torch/include/x.h", .content = content_of("// nothing")},
+                     {.name = "torch-2.10.0.dist-info/METADATA", .content = content_of("Name: torch\n")}};
+  auto unpacked = audit(folder.path());
+  auto wheel = audit(folder.write("torch-2.10.0-cp313-cp313-manylinux_2_28_aarch64.whl", builder.build()));
+  ASSERT_TRUE(wheel.ok()) << wheel.error().message;
+  ASSERT_TRUE(unpacked.ok());
+  EXPECT_EQ(wheel->layout, "wheel");
+  EXPECT_EQ(wheel->platform, "aarch64-linux");
+  EXPECT_EQ(wheel->torch_version, "2.10.0");
+  EXPECT_EQ(wheel->libtorch_dir, std::nullopt);
+  EXPECT_EQ(to_json(wheel->files), to_json(unpacked->files));
+}
+
+TEST(Audit, HostileMembersAreRefusedByNameAndTheRestGoesOn) {
+  const TempFolder folder;
+  ZipBuilder builder;
+  builder.members = {{.name = "../evil.so", .content = device_object()},
+                     {.name = "torch/lib/libtorch_cuda.so", .content = device_object()},
+                     {.name = "torch/lib/libshort.so", .content = device_object(), .announced_bytes = 10}};
+  auto inventory = audit(folder.write("x.whl", builder.build()));
+  ASSERT_TRUE(inventory.ok()) << inventory.error().message;
+  EXPECT_THAT(inventory->problems,
+              ElementsAre("x.whl: member ../evil.so leads out of the archive (\"..\" in its name): refused"));
+  ASSERT_EQ(inventory->files.size(), 2U);
+  EXPECT_THAT(inventory->files[0].problem.value_or(""), ::testing::HasSubstr("not the 10 announced: refused"));
+  EXPECT_EQ(inventory->files[1].device_code->cubin, (Counts{{"sm_90", 2}}));
+}
+
+TEST(Audit, BrokenFilesAreToldAndTheRestGoesOn) {
+  const TempFolder folder;
+  write_torch(folder);
+  Content truncated = device_object();
+  truncated.resize(truncated.size() / 2);
+  folder.write("torch/lib/liba_empty.so", Content{});
+  folder.write("torch/lib/libb_truncated.so", truncated);
+  folder.write("torch/lib/libc_pointer.so", "version https://git-lfs.github.com/spec/v1\n");
+  folder.write("torch/lib/libd_text.so", "GROUP ( libx.so.1 )\n");
+  auto inventory = audit(folder.path());
+  ASSERT_TRUE(inventory.ok()) << inventory.error().message;
+  ASSERT_EQ(inventory->files.size(), 6U);
+  EXPECT_EQ(inventory->files[0].problem,
+            "liba_empty.so: the file is empty (0 bytes): copy, download or build it again");
+  EXPECT_THAT(inventory->files[1].problem.value_or(""), ::testing::HasSubstr("the file is truncated"));
+  EXPECT_EQ(inventory->files[2].problem, "libc_pointer.so: a Git LFS pointer instead of the file: run `git lfs pull`");
+  EXPECT_EQ(inventory->files[3].problem, "libd_text.so: neither ELF nor fatbin");
+  EXPECT_EQ(inventory->files[5].problem, std::nullopt);
+}
+
+TEST(Audit, NothingThere) {
+  const Error error = error_of("/made/up/path");
+  EXPECT_EQ(error.code, ErrorCode::not_found);
+  EXPECT_EQ(error.message, std::string("/made/up/path: no such file or folder: ") + kWays);
+}
+
+TEST(Audit, NoTorchInAFolder) {
+  const TempFolder folder;
+  folder.write("lib/python3.13/site-packages/numpy/__init__.py", "");
+  const Error error = error_of(folder.path());
+  EXPECT_EQ(error.code, ErrorCode::not_found);
+  EXPECT_EQ(error.message, "no torch in " + folder.path().string() +
+                               ": looked for torch/version.py, lib/python3*/site-packages/torch, lib/libtorch*.so and "
+                               "usr/lib/<triplet>/libtorch*.so: install torch there, or " +
+                               kWays);
+}
+
+TEST(Audit, AFileThatIsNoArtifact) {
+  const TempFolder folder;
+  const fs::path path = folder.write("notes.txt", "hello");
+  const Error error = error_of(path);
+  EXPECT_EQ(error.code, ErrorCode::usage);
+  EXPECT_EQ(error.message, path.string() + " is no artifact (neither ELF, fatbin nor wheel): " + kWays);
+}
+
+TEST(Audit, ASingleBrokenFileIsAnError) {
+  const TempFolder folder;
+  const fs::path empty = folder.write("libempty.so", "");
+  EXPECT_EQ(error_of(empty).code, ErrorCode::malformed);
+  EXPECT_EQ(error_of(empty).message, empty.string() + " is empty (0 bytes): copy, download or build it again");
+  Content cut = device_object();
+  cut.resize(40);
+  EXPECT_EQ(error_of(folder.write("libcut.so", cut)).message, "libcut.so+0x0: ELF header needs 64 bytes, 40 left");
+  const fs::path page = folder.write("x.whl", "<html>404</html>");
+  EXPECT_EQ(error_of(page).code, ErrorCode::malformed);
+  EXPECT_EQ(error_of(page).message, page.string() + ": not a ZIP archive, so no wheel: download it again");
+}
+
+TEST(Audit, AWheelWithoutSharedObjects) {
+  const TempFolder folder;
+  ZipBuilder builder;
+  builder.members = {{.name = "x/__init__.py", .content = content_of("pass\n")}};
+  const fs::path path = folder.write("x-1-py3-none-any.whl", builder.build());
+  EXPECT_EQ(error_of(path).code, ErrorCode::not_found);
+  EXPECT_EQ(error_of(path).message,
+            path.string() + ": no shared object in it: nothing to audit: give a wheel of a built package");
+}
+
+TEST(Audit, OneThreadTellsTheSameAsMany) {
+  const TempFolder folder;
+  write_torch(folder);
+  for (int i = 0; i < 40; ++i) folder.write("torch/lib/libx" + std::to_string(i) + ".so", device_object());
+  auto one = audit(folder.path(), {.threads = 1});
+  auto many = audit(folder.path(), {.threads = 8});
+  ASSERT_TRUE(one.ok() && many.ok());
+  EXPECT_EQ(one->files.size(), 42U);
+  EXPECT_EQ(to_json(*one), to_json(*many));
+}
+
+// What the inventory says can be written, read again, and is the same.
+TEST(Audit, TheInventoryGoesThroughJson) {
+  const TempFolder folder;
+  write_torch(folder);
+  auto inventory = audit(folder.path());
+  ASSERT_TRUE(inventory.ok());
+  const Json json = to_json(*inventory);
+  auto again = from_json<Inventory>(json);
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  EXPECT_EQ(to_json(*again), json);
+  EXPECT_EQ(json["files"][1]["device_code"]["ptx"]["sm_80"], 1);
+}
+
+}  // namespace
+}  // namespace pbprobe

@@ -1,0 +1,108 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/audit/closure.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include <fmt/format.h>
+
+namespace pbprobe {
+namespace {
+
+File file(std::string path, std::vector<std::string> needed, std::vector<std::string> rpath = {},
+          std::vector<std::string> runpath = {}) {
+  File made;
+  made.path = std::move(path);
+  made.needed = std::move(needed);
+  made.rpath = std::move(rpath);
+  made.runpath = std::move(runpath);
+  made.links.emplace();
+  return made;
+}
+
+// Resolves among the files themselves and what lies outside; tells the first file's first dependency.
+std::string resolve(std::vector<File> files, const std::set<std::string>& outside = {}) {
+  std::set<std::string> inside;
+  for (const auto& each : files) inside.insert(each.path);
+  resolve_closure(files, [&](const std::string& path) -> std::optional<Found> {
+    if (inside.contains(path)) return Found{Provider::artifact, path};
+    if (outside.contains(path)) return Found{Provider::outside, path};
+    return std::nullopt;
+  });
+  const Dependency& dependency = files.at(0).links->dependencies.at(0);
+  return fmt::format("{} {} {}", name_of(dependency.provider), dependency.path.value_or("-"),
+                     dependency.by.value_or("-"));
+}
+
+TEST(Closure, OriginIsTheFolderOfTheFile) {
+  const File cudnn = file("nvidia/cudnn/lib/libcudnn.so.9", {});
+  for (const char* origin : {"$ORIGIN", "${ORIGIN}"}) {
+    const std::string folder = std::string(origin) + "/../../nvidia/cudnn/lib";
+    EXPECT_EQ(resolve({file("torch/lib/liba.so", {"libcudnn.so.9"}, {folder}), cudnn}),
+              "artifact nvidia/cudnn/lib/libcudnn.so.9 DT_RPATH of torch/lib/liba.so");
+    EXPECT_EQ(resolve({file("torch/lib/liba.so", {"libcudnn.so.9"}, {}, {folder}), cudnn}),
+              "artifact nvidia/cudnn/lib/libcudnn.so.9 DT_RUNPATH of torch/lib/liba.so");
+  }
+}
+
+TEST(Closure, TheFirstFolderWins) {
+  const std::vector<File> files{file("torch/lib/liba.so", {"libb.so"}, {"/opt/lib", "$ORIGIN"}),
+                                file("torch/lib/libb.so", {})};
+  EXPECT_EQ(resolve(files), "artifact torch/lib/libb.so DT_RPATH of torch/lib/liba.so");
+  EXPECT_EQ(resolve(files, {"/opt/lib/libb.so"}), "outside /opt/lib/libb.so DT_RPATH of torch/lib/liba.so");
+}
+
+TEST(Closure, RpathIsIgnoredWhereThereIsARunpath) {
+  EXPECT_EQ(resolve({file("a/liba.so", {"libb.so"}, {"$ORIGIN"}, {"/nowhere"}), file("a/libb.so", {})}),
+            "unresolved - -");
+}
+
+TEST(Closure, ADtRpathServesWhatIsLoadedFromThere) {
+  // main loads liba, whose own tags lead nowhere; main's DT_RPATH holds libb as well, its DT_RUNPATH would not.
+  const File library = file("x/liba.so", {"libb.so"});
+  const File other = file("y/libb.so", {});
+  EXPECT_EQ(resolve({library, other, file("main.so", {"liba.so"}, {"$ORIGIN/x", "$ORIGIN/y"})}),
+            "artifact y/libb.so DT_RPATH of main.so");
+  EXPECT_EQ(resolve({library, other, file("main.so", {"liba.so"}, {}, {"$ORIGIN/x", "$ORIGIN/y"})}), "unresolved - -");
+}
+
+TEST(Closure, ALoadersRpathDoesNotServeAFileWithARunpath) {
+  EXPECT_EQ(resolve({file("x/liba.so", {"libb.so"}, {}, {"/nowhere"}), file("y/libb.so", {}),
+                     file("main.so", {"liba.so"}, {"$ORIGIN/x", "$ORIGIN/y"})}),
+            "unresolved - -");
+}
+
+TEST(Closure, WhatALoaderLoadedBeforeIsThere) {
+  EXPECT_EQ(resolve({file("x/liba.so", {"libb.so"}), file("y/libb.so", {}),
+                     file("main.so", {"liba.so", "libb.so"}, {}, {"$ORIGIN/x", "$ORIGIN/y"})}),
+            "artifact y/libb.so loaded before by main.so");
+}
+
+TEST(Closure, LoadersInACircleEnd) {
+  EXPECT_EQ(resolve({file("a.so", {"missing.so", "b.so"}, {"$ORIGIN"}), file("b.so", {"a.so"}, {"$ORIGIN"})}),
+            "unresolved - -");
+}
+
+TEST(Closure, DriverAndSystemAreNeverUnresolved) {
+  EXPECT_EQ(resolve({file("a.so", {"libcuda.so.1"})}), "driver - -");
+  EXPECT_EQ(resolve({file("a.so", {"libnvidia-ml.so.1"})}), "driver - -");
+  EXPECT_EQ(resolve({file("a.so", {"libc.so.6"})}), "system - -");
+  EXPECT_EQ(resolve({file("a.so", {"ld-linux-x86-64.so.2"})}), "system - -");
+  EXPECT_EQ(resolve({file("a.so", {"libcudart.so.13"})}), "unresolved - -");
+}
+
+TEST(Closure, DefaultFoldersOfItsOwnMachineComeLast) {
+  File needs = file("liba.so", {"libz.so.1"}, {}, {"/opt"});
+  needs.machine = "aarch64";
+  EXPECT_EQ(resolve({needs}, {"/usr/lib/aarch64-linux-gnu/libz.so.1"}),
+            "system /usr/lib/aarch64-linux-gnu/libz.so.1 the system's default folders");
+  EXPECT_EQ(resolve({needs}, {"/usr/lib/aarch64-linux-gnu/libz.so.1", "/opt/libz.so.1"}),
+            "outside /opt/libz.so.1 DT_RUNPATH of liba.so");
+  needs.machine = "x86_64";
+  EXPECT_EQ(resolve({needs}, {"/usr/lib/aarch64-linux-gnu/libz.so.1"}), "unresolved - -");
+}
+
+}  // namespace
+}  // namespace pbprobe

@@ -1,0 +1,224 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/audit/fatbin.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <ostream>
+
+#include "builders.hpp"
+#include "probes/audit/cubin.hpp"
+#include "probes/audit/elf.hpp"
+
+namespace pbprobe {
+namespace {
+
+using testing::append;
+using testing::Content;
+using testing::ElfBuilder;
+using testing::fatbin;
+using testing::ImageBuilder;
+using testing::patch;
+using Counts = std::map<std::string, int>;
+
+constexpr uint64_t kFlagA = 0x100000;
+constexpr uint64_t kFlagF = 0x200000;
+
+Counts count(const Fatbins& fatbins) {
+  Counts counts;
+  for (const auto& image : fatbins.images) {
+    const char* kind = image.kind == ImageKind::ptx ? "ptx " : image.kind == ImageKind::lto_ir ? "lto " : "";
+    ++counts[kind + target_of(image)];
+  }
+  return counts;
+}
+
+Fatbins read(const Content& content) {
+  return read_fatbins(Bytes(content, "libx.so .nv_fatbin"));
+}
+
+TEST(Fatbin, CountsKindsAndSuffixesOverContainers) {
+  Content section = fatbin({{.sm = 90, .flags = 0x11 | kFlagA}, {.kind = 1, .sm = 80}, {.kind = 8, .sm = 86}});
+  append(section, fatbin({{.sm = 120, .flags = 0x11 | kFlagF}, {.sm = 90}, {.sm = 90, .header_bytes = 112}}));
+  const Fatbins fatbins = read(section);
+  EXPECT_FALSE(fatbins.problem);
+  EXPECT_EQ(fatbins.containers, 2U);
+  EXPECT_EQ(count(fatbins), (Counts{{"sm_90a", 1}, {"ptx sm_80", 1}, {"lto sm_86", 1}, {"sm_120f", 1}, {"sm_90", 2}}));
+  EXPECT_EQ(fatbins.images[0].container, 0U);
+  EXPECT_EQ(fatbins.images[3].container, 1U);
+}
+
+TEST(Fatbin, ACompressedImageTellsBothSizes) {
+  const Fatbins fatbins = read(fatbin({{.flags = 0x8011, .compressed_bytes = 60, .uncompressed_bytes = 4096},
+                                       {.flags = 0x2011, .compressed_bytes = 33, .uncompressed_bytes = 100},
+                                       {.flags = 0x11}}));
+  ASSERT_EQ(fatbins.images.size(), 3U);
+  EXPECT_EQ(fatbins.images[0].compression, Compression::zstd);
+  EXPECT_EQ(fatbins.images[0].stored_bytes, 60U);
+  EXPECT_EQ(fatbins.images[0].payload.size(), 60U);
+  EXPECT_EQ(fatbins.images[0].uncompressed_bytes, 4096U);
+  EXPECT_EQ(fatbins.images[1].compression, Compression::lz4);
+  EXPECT_EQ(fatbins.images[1].uncompressed_bytes, 100U);
+  EXPECT_EQ(fatbins.images[2].compression, Compression::none);
+  EXPECT_EQ(fatbins.images[2].uncompressed_bytes, 64U);
+}
+
+TEST(Fatbin, ZerosBetweenContainersArePadding) {
+  Content section(8, 0);
+  append(section, fatbin({{.sm = 75}}));
+  section.resize(section.size() + 24);
+  append(section, fatbin({{.sm = 80}}));
+  section.resize(section.size() + 3);
+  const Fatbins fatbins = read(section);
+  EXPECT_FALSE(fatbins.problem) << fatbins.problem->message;
+  EXPECT_EQ(count(fatbins), (Counts{{"sm_75", 1}, {"sm_80", 1}}));
+}
+
+TEST(Fatbin, AnUnknownKindIsToldAndTheRestIsRead) {
+  const Fatbins fatbins = read(fatbin({{.kind = 64}, {.sm = 80}}));
+  ASSERT_TRUE(fatbins.problem);
+  EXPECT_EQ(fatbins.problem->message,
+            "libx.so .nv_fatbin+0x10: image of unknown kind 64, left out: a newer pbprobe may know it");
+  EXPECT_EQ(count(fatbins), (Counts{{"sm_80", 1}}));
+}
+
+struct Defect {
+  std::string name;
+  std::function<void(Content&)> make;
+  std::string message;
+  int images = 0;  // read before the defect
+};
+void PrintTo(const Defect& defect, std::ostream* out) {
+  *out << defect.name;
+}
+
+class MalformedFatbin : public ::testing::TestWithParam<Defect> {};
+
+TEST_P(MalformedFatbin, IsToldByItsDefect) {
+  Content section = fatbin({{.sm = 75}});  // 16 + 64 + 64 bytes
+  append(section, fatbin({{.sm = 80}, {.sm = 90}}));
+  ASSERT_FALSE(read(section).problem);
+  GetParam().make(section);
+  const Fatbins fatbins = read(section);
+  ASSERT_TRUE(fatbins.problem);
+  EXPECT_EQ(fatbins.problem->message, GetParam().message);
+  EXPECT_EQ(fatbins.images.size(), static_cast<size_t>(GetParam().images));
+}
+
+constexpr size_t kSecond = 144;  // where the second container starts
+
+const std::vector<Defect> kDefects{
+    {"CutInAContainerHeader", [](Content& c) { c.resize(kSecond + 9); },
+     "libx.so .nv_fatbin+0x90: fatbin header needs 16 bytes, 9 left", 1},
+    {"CutInAnImage", [](Content& c) { c.resize(kSecond + 100); },
+     "libx.so .nv_fatbin+0xa0: fatbin needs 256 bytes, 84 left", 1},
+    {"AnotherMagic", [](Content& c) { patch<uint32_t>(c, kSecond, 0x464c457f); },
+     "libx.so .nv_fatbin+0x90: fatbin magic 0x464c457f, 0xba55ed50 expected", 1},
+    {"AnotherVersion", [](Content& c) { patch<uint16_t>(c, kSecond + 4, 2); },
+     "libx.so .nv_fatbin+0x90: fatbin version 2 with a header of 16 bytes, version 1 with 16 is read", 1},
+    {"ALongerContainerHeader", [](Content& c) { patch<uint16_t>(c, kSecond + 6, 32); },
+     "libx.so .nv_fatbin+0x90: fatbin version 1 with a header of 32 bytes, version 1 with 16 is read", 1},
+    {"ABodyThatOverflows", [](Content& c) { patch<uint64_t>(c, kSecond + 8, ~uint64_t{0} - 8); },
+     "libx.so .nv_fatbin+0xa0: fatbin needs 18446744073709551607 bytes, 256 left", 1},
+    {"ABodyShorterThanAnImageHeader", [](Content& c) { patch<uint64_t>(c, kSecond + 8, 48); },
+     "libx.so .nv_fatbin+0xa0: image header needs 64 bytes, 48 left", 1},
+    {"AShortImageHeader", [](Content& c) { patch<uint32_t>(c, kSecond + 16 + 4, 32); },
+     "libx.so .nv_fatbin+0xa0: image header of 32 bytes, at least 64 expected", 1},
+    {"AnImageHeaderPastTheContainer", [](Content& c) { patch<uint32_t>(c, kSecond + 16 + 4, 0x10000); },
+     "libx.so .nv_fatbin+0x100a0: image needs 64 bytes, 0 left", 1},
+    {"AnImagePastTheContainer", [](Content& c) { patch<uint64_t>(c, kSecond + 16 + 128 + 8, 0x100); },
+     "libx.so .nv_fatbin+0x160: image needs 256 bytes, 64 left", 2},
+    {"AnImageThatOverflows",
+     [](Content& c) {
+       patch<uint64_t>(c, kSecond + 16 + 8, ~uint64_t{0} - 63);
+       patch<uint64_t>(c, kSecond + 16 + 0x28, 0x8011);
+     },
+     "libx.so .nv_fatbin+0xe0: image needs 18446744073709551552 bytes, 192 left", 1},
+    {"CompressedLargerThanItsPlace",
+     [](Content& c) {
+       patch<uint64_t>(c, kSecond + 16 + 0x28, 0x8011);
+       patch<uint32_t>(c, kSecond + 16 + 0x10, 65);
+     },
+     "libx.so .nv_fatbin+0xa0: image of 65 compressed bytes in a place of 64", 1},
+    {"ABomb",
+     [](Content& c) {
+       patch<uint64_t>(c, kSecond + 16 + 0x28, 0x8011);
+       patch<uint64_t>(c, kSecond + 16 + 0x38, uint64_t{1} << 30);
+     },
+     "libx.so .nv_fatbin+0xa0: image of 1073741824 bytes uncompressed, 536870912 are the limit", 1},
+    {"AnSmThatIsNone", [](Content& c) { patch<uint32_t>(c, kSecond + 16 + 0x1c, 0x12345678); },
+     "libx.so .nv_fatbin+0xa0: image for SM 305419896, 9999 is the limit", 1},
+};
+
+INSTANTIATE_TEST_SUITE_P(Table, MalformedFatbin, ::testing::ValuesIn(kDefects),
+                         [](const auto& test) { return test.param.name; });
+
+Fatbins embedded(const Content& content) {
+  auto elf = read_elf(Bytes(content, "libx.so"));
+  EXPECT_TRUE(elf.ok());
+  return read_embedded_fatbins(*elf);
+}
+
+TEST(EmbeddedFatbins, LinkedImagesAloneAreCountedWhereThereAreAny) {
+  ElfBuilder elf;
+  elf.sections = {{"__nv_relfatbin", SHT_PROGBITS, fatbin({{.sm = 80}, {.sm = 90}})}};
+  EXPECT_EQ(count(embedded(elf.build())), (Counts{{"sm_80", 1}, {"sm_90", 1}}));
+  elf.sections.push_back({".nv_fatbin", SHT_PROGBITS, fatbin({{.sm = 80}})});
+  EXPECT_EQ(count(embedded(elf.build())), (Counts{{"sm_80", 1}}));
+}
+
+TEST(EmbeddedFatbins, WithoutSectionHeadersTheSegmentsAreSearched) {
+  ElfBuilder elf;
+  Content look_alike;  // the magic alone is no container
+  append<uint32_t>(look_alike, kFatbinMagic);
+  look_alike.resize(64, 0xff);
+  Content section = fatbin({{.sm = 80}});
+  append(section, fatbin({{.sm = 90, .flags = 0x11 | kFlagA}}));
+  elf.sections = {{".rodata", SHT_PROGBITS, look_alike}, {".nv_fatbin", SHT_PROGBITS, section}};
+  elf.with_section_headers = false;
+  const Fatbins fatbins = embedded(elf.build());
+  EXPECT_FALSE(fatbins.problem);
+  EXPECT_EQ(count(fatbins), (Counts{{"sm_80", 1}, {"sm_90a", 1}}));
+}
+
+TEST(EmbeddedFatbins, AFileOfLookAlikesEndsTheSearch) {
+  ElfBuilder elf;
+  Content look_alikes;
+  const Content entry = fatbin({{.sm = 80}});
+  for (int i = 0; i < 3000; ++i) append(look_alikes, entry);
+  for (int i = 0; i < 3000; ++i) patch<uint64_t>(look_alikes, static_cast<size_t>(i) * entry.size() + 8, 1 << 30);
+  elf.sections = {{".rodata", SHT_PROGBITS, look_alikes}};
+  elf.with_section_headers = false;
+  const Fatbins fatbins = embedded(elf.build());
+  ASSERT_TRUE(fatbins.problem);
+  EXPECT_TRUE(fatbins.images.empty());
+}
+
+// e_flags, .nv.compat and the assembler's note as CUDA 12 (ABI 7) and CUDA 13 (ABI 8) write them.
+TEST(Cubin, TargetByAbi) {
+  const auto target = [](uint8_t abi, uint32_t flags, const Content& compat, std::string_view note) -> std::string {
+    ElfBuilder elf;
+    elf.machine = kMachineCuda;
+    elf.abi_version = abi;
+    elf.flags = flags;
+    elf.sections = {{".nv.compat", SHT_PROGBITS, compat}, {".note.nv.tkinfo", SHT_NOTE, testing::content_of(note)}};
+    const Content content = elf.build();
+    auto image = read_cubin(*read_elf(Bytes(content, "k.cubin")));
+    return image ? target_of(*image) : image.error().message;
+  };
+  const Content none;
+  const Content specific{2, 2, 1, 0, 4, 11, 8, 0, 2, 9, 9, 9, 9, 9, 9, 9, 2, 9, 1, 0};
+  EXPECT_EQ(target(7, 0x005a055a, none, ""), "sm_90");
+  EXPECT_EQ(target(7, 0x005a0d5a, none, ""), "sm_90a");
+  EXPECT_EQ(target(8, 0x6004b04, none, "-arch sm_75 -m 64"), "sm_75");
+  EXPECT_EQ(target(8, 0x6005a04, specific, "-arch sm_90a -m 64"), "sm_90a");
+  EXPECT_EQ(target(8, 0x6007802, {2, 9, 0, 0}, "-arch sm_120f -m 64"), "sm_120f");
+  EXPECT_EQ(target(8, 0x6007902, {2, 9, 0, 0}, "-arch sm_121 -m 64"), "sm_121");
+  EXPECT_EQ(target(9, 0x6007902, none, ""),
+            "k.cubin: cubin of ABI version 9: 7 (CUDA 9 to 12) and 8 (CUDA 13) are read");
+}
+
+}  // namespace
+}  // namespace pbprobe

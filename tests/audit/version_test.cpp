@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/audit/version.hpp"
+
+#include <gtest/gtest.h>
+
+#include "probes/audit/component.hpp"
+#include "probes/audit/layout.hpp"
+
+namespace pbprobe {
+namespace {
+
+using Texts = std::map<std::string, std::string>;
+
+TEST(Version, VersionPyIsReadAsText) {
+  const Versions versions = read_versions({{"version.py",
+                                            "from typing import Optional\n"
+                                            "__version__ = '2.11.0+cu130'\n"
+                                            "debug = False\n"
+                                            "cuda: Optional[str] = '13.0'\n"
+                                            "git_version = \"70d99e99\"\r\n"
+                                            "hip: Optional[str] = None\n"}});
+  EXPECT_EQ(versions.torch, "2.11.0+cu130");
+  EXPECT_EQ(versions.cuda, "13.0");
+  EXPECT_EQ(versions.git, "70d99e99");
+}
+
+TEST(Version, NoneIsNull) {
+  const Versions versions = read_versions({{"version.py", "__version__ = '2.10.0+cpu'\ncuda = None\n"}});
+  EXPECT_EQ(versions.torch, "2.10.0+cpu");
+  EXPECT_EQ(versions.cuda, std::nullopt);
+  EXPECT_EQ(versions.git, std::nullopt);
+}
+
+TEST(Version, ALongerNameIsAnother) {
+  EXPECT_EQ(python_string("cuda_arch = '9.0'\ncuda = '12.8'\n", "cuda"), "12.8");
+  EXPECT_EQ(python_string("cuda == '12.8\n", "cuda"), std::nullopt);
+  EXPECT_EQ(python_string("cuda = '12.8\n", "cuda"), std::nullopt);
+  EXPECT_EQ(python_string("", "cuda"), std::nullopt);
+}
+
+TEST(Version, ALibtorchArchiveHasBuildFiles) {
+  const Versions versions = read_versions({{"build-version", "2.9.1+cu126\n"}, {"build-hash", "5811a8d7\n"}});
+  EXPECT_EQ(versions.torch, "2.9.1+cu126");
+  EXPECT_EQ(versions.cuda, "12.6");
+  EXPECT_EQ(versions.git, "5811a8d7");
+}
+
+TEST(Version, DebianHasTheCMakeFileAlone) {
+  const Versions versions =
+      read_versions({{"TorchConfigVersion.cmake", "# comment\nset(PACKAGE_VERSION \"1.13.1\")\nif(x)\nendif()\n"}});
+  EXPECT_EQ(versions.torch, "1.13.1");
+  EXPECT_EQ(versions.cuda, std::nullopt);
+}
+
+TEST(Version, WithoutFilesNothingIsKnown) {
+  EXPECT_EQ(read_versions({}).torch, std::nullopt);
+  EXPECT_EQ(read_versions({{"build-version", "2.9.1+cpu\n"}}).cuda, std::nullopt);
+}
+
+TEST(Component, ByFileName) {
+  EXPECT_EQ(component_of("torch/lib/libtorch_cuda_linalg.so"), "libtorch");
+  EXPECT_EQ(component_of("torch/_C.cpython-311-x86_64-linux-gnu.so"), "libtorch");
+  EXPECT_EQ(component_of("nvidia/nccl/lib/libnccl.so.2"), "NCCL");
+  EXPECT_EQ(component_of("nvidia/cu13/lib/libcublasLt.so.13"), "cuBLAS");
+  EXPECT_EQ(component_of("nvidia/cusparselt/lib/libcusparseLt.so.0"), "cuSPARSELt");
+  EXPECT_EQ(component_of("nvidia/cu13/lib/libcusparse.so.12"), "cuSPARSE");
+  EXPECT_EQ(component_of("libmade_up.so"), std::nullopt);
+}
+
+TEST(SharedObjectName, SoAtTheEndOrBeforeAVersion) {
+  for (const char* name : {"libx.so", "libx.so.1", "libnvrtc-builtins.alt.so.13.0", "_C.abi3.so"})
+    EXPECT_TRUE(is_shared_object_name(name)) << name;
+  for (const char* name : {"x.sources", "libx.so.debug", "libx.a", ".so", "notes.so.txt", ""})
+    EXPECT_FALSE(is_shared_object_name(name)) << name;
+}
+
+}  // namespace
+}  // namespace pbprobe

@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "readers.hpp"
+
+#include <cstdlib>
+#include <string>
+
+#include "probes/audit/fatbin.hpp"
+#include "probes/audit/inspect.hpp"
+#include "probes/audit/version.hpp"
+#include "probes/audit/zip.hpp"
+
+namespace pbprobe::fuzz {
+namespace {
+
+// A reader that breaks its own promise is a finding like a crash.
+void require(bool promise) {
+  if (!promise) std::abort();
+}
+
+}  // namespace
+
+void read_elf_file(std::span<const uint8_t> input) {
+  const File file = inspect("lib/libx.so", Bytes(input, "libx.so"), {});
+  require(file.size_bytes == static_cast<int64_t>(input.size()));
+}
+
+void read_fatbin_section(std::span<const uint8_t> input) {
+  const Fatbins fatbins = read_fatbins(Bytes(input, "libx.so .nv_fatbin"));
+  for (const auto& image : fatbins.images) {
+    require(image.payload.size() == image.stored_bytes);
+    require(image.payload.empty() || (image.payload.data() >= input.data() &&
+                                      image.payload.data() + image.payload.size() <= input.data() + input.size()));
+    require(image.uncompressed_bytes <= kMaxImageBytes);
+  }
+}
+
+void read_zip_file(std::span<const uint8_t> input) {
+  auto archive = read_zip(Bytes(input, "x.whl"));
+  if (!archive) return;
+  uint64_t total = 0;
+  for (const auto& member : archive->members) {
+    total += member.size_bytes;
+    if (member.size_bytes > (1 << 20)) continue;  // time, not safety: the limits have tests of their own
+    uint64_t bytes = 0;
+    auto inflated = inflate_member(*archive, member, [&](std::span<const uint8_t> piece) {
+      bytes += piece.size();
+      return true;
+    });
+    require(!inflated || bytes == member.size_bytes);
+    require(bytes <= member.size_bytes);
+  }
+  require(total <= kMaxZipBytes);
+}
+
+void read_version_text(std::span<const uint8_t> input) {
+  const std::string text(input.begin(), input.end());
+  for (const char* name : {"version.py", "build-version", "TorchConfigVersion.cmake"}) {
+    const Versions versions = read_versions({{name, text}});
+    require(!versions.torch || versions.torch->size() <= text.size());
+  }
+}
+
+}  // namespace pbprobe::fuzz

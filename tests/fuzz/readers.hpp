@@ -1,0 +1,18 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// What a fuzz target does with its input: everything that the audit would ask of a reader. The same functions run on
+// the committed seeds in the unit tests, so that a seed that once crashed stays mended without a fuzzer.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace pbprobe::fuzz {
+
+void read_elf_file(std::span<const uint8_t> input);
+void read_fatbin_section(std::span<const uint8_t> input);
+void read_zip_file(std::span<const uint8_t> input);
+void read_version_text(std::span<const uint8_t> input);
+
+}  // namespace pbprobe::fuzz
