@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Where a case runs: its operands on one device, and what can be timed over them.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/facts/host.hpp"
+#include "core/result.hpp"
+#include "kernels/gemm/choose.hpp"
+#include "probes/measure/bench.hpp"
+#include "probes/measure/libtorch.hpp"
+#include "probes/measure/timing.hpp"
+
+namespace pbprobe {
+
+// One slice of a peak loop with the clock read beside it.
+struct PeakSlice {
+  double gflops = 0;
+  double clock_ghz = 0;
+};
+
+class Bed {
+ public:
+  virtual ~Bed() = default;
+
+  // Compares the kernel's results on this problem with the reference. Error malformed: a wrong element, named.
+  [[nodiscard]] virtual Result<void> verify(const Plan& plan) = 0;
+  // A sample runs the plan over operands that rotate through more than the last-level cache.
+  [[nodiscard]] virtual Result<Contender> kernel(const Plan& plan) = 0;
+  // A sample appends a slice and returns its time.
+  [[nodiscard]] virtual Result<Contender> peak(const Kernel& kernel, std::vector<PeakSlice>& slices) = 0;
+  [[nodiscard]] virtual Result<Contender> libtorch(const Libtorch& library) = 0;
+  // Cores or SMs that a peak slice uses.
+  [[nodiscard]] virtual int64_t peak_units() const = 0;
+};
+
+[[nodiscard]] Result<std::unique_ptr<Bed>> make_cpu_bed(const BenchCase& one, const Host& host);
+[[nodiscard]] Result<std::unique_ptr<Bed>> make_gpu_bed(const BenchCase& one, const Host& host);
+
+}  // namespace pbprobe

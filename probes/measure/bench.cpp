@@ -1,0 +1,274 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/measure/bench.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include "core/targets.hpp"
+#include "probes/measure/bed.hpp"
+#include "probes/measure/statistics.hpp"
+#include "probes/measure/timing.hpp"
+
+namespace pbprobe {
+namespace {
+
+constexpr double kLaunchBoundUs = 20;
+
+std::string device_name(const BenchCase& one) {
+  return one.gpu ? fmt::format("cuda:{}", *one.gpu) : "cpu";
+}
+
+std::string describe_plan(const Plan& plan) {
+  std::string text = fmt::format("tile {}x{}", plan.tile.m, plan.tile.n);
+  if (plan.split > 1) text += fmt::format(", k split in {}", plan.split);
+  if (!plan.variant.empty())
+    text += fmt::format(", variant {}", plan.variant.substr(plan.variant.find_first_not_of('_')));
+  if (plan.kernel->function != nullptr) {
+    text += fmt::format(", blocks {}x{}x{}", plan.cpu.rows, plan.cpu.columns, plan.cpu.depths);
+    text += fmt::format(", tasks {}x{}", plan.cpu.task_rows, plan.cpu.task_columns);
+  }
+  if (plan.transposing) text += ", " + *plan.transposing;
+  return text;
+}
+
+// Allowed operations per clock for this type; empty where one of them is second-hand and so refutes nothing.
+std::vector<int64_t> allowed_ops(const Target& target, DType type, bool& second_hand) {
+  std::vector<int64_t> allowed;
+  for (const OpsPerClock& ops : target.ops_per_clock) {
+    const std::optional<int64_t> entry = type == DType::fp32   ? ops.fp32
+                                         : type == DType::tf32 ? ops.tf32
+                                         : type == DType::fp16 ? ops.fp16
+                                         : type == DType::bf16 ? ops.bf16
+                                                               : ops.int8;
+    if (entry) allowed.push_back(*entry);
+    if (std::find(ops.leads.begin(), ops.leads.end(), name_of(type)) != ops.leads.end()) second_hand = true;
+  }
+  return allowed;
+}
+
+// A BF16 kernel may stand on FP32 instructions: what counts is the type of its peak loop.
+DType peak_type(const Kernel& kernel) {
+  const Peak* const peak = peak_of(kernel);
+  return peak != nullptr ? peak->dtype : kernel.dtype;
+}
+
+// A kernel of the case, with its place among the contenders.
+struct Lane {
+  Plan plan;
+  std::unique_ptr<std::vector<PeakSlice>> slices = std::make_unique<std::vector<PeakSlice>>();
+  std::optional<size_t> peak;  // index of its peak loop
+  size_t kernel = 0;
+};
+
+class CaseRun {
+ public:
+  CaseRun(const BenchCase& one, const CasePlans& plans, LibtorchProbe& libtorch, EventWriter& events)
+      : one_(one), plans_(plans), libtorch_(libtorch), events_(events), name_(describe(one.problem)) {}
+
+  void run(Bed& bed, const CaseLimits& limits) {
+    const double began = limits.clock();
+    for (const Plan& plan : plans_.plans) add_kernel(bed, plan);
+    if (one_.against_libtorch && libtorch_.library) add_libtorch(bed);
+    if (contenders_.empty()) return;
+    events_.stage(Step::kernels, fmt::format("timing {} on {}", name_, device_name(one_)));
+    auto rounds = interleave(
+        contenders_,
+        {.budget_seconds = limits.seconds - (limits.clock() - began), .deadline_seconds = limits.deadline_seconds},
+        limits.clock);
+    if (!rounds.ok()) return events_.problem(rounds.error().message);
+    if (rounds->cut_short)
+      events_.note(fmt::format("{} on {}: the budget of {:g} s allowed {} rounds; allow more with --budget", name_,
+                               device_name(one_), limits.budget_seconds, rounds->samples_us[0].size()));
+    report(*rounds, bed.peak_units());
+  }
+
+ private:
+  void add_kernel(Bed& bed, const Plan& plan) {
+    const std::string kernel(plan.kernel->name);
+    events_.stage(Step::kernels, fmt::format("checking {} on {}", kernel, name_));
+    if (auto right = bed.verify(plan); !right.ok())
+      return events_.problem(
+          fmt::format("{} is wrong on {}, and so has no rate: {}", kernel, name_, right.error().message));
+    Lane lane{.plan = plan};
+    if (auto peak = bed.peak(*plan.kernel, *lane.slices); peak.ok()) {
+      lane.peak = contenders_.size();
+      contenders_.push_back(std::move(*peak));
+    }
+    auto contender = bed.kernel(lane.plan);
+    if (!contender.ok()) return events_.problem(fmt::format("{} on {}: {}", kernel, name_, contender.error().message));
+    lane.kernel = contenders_.size();
+    contenders_.push_back(std::move(*contender));
+    lanes_.push_back(std::move(lane));
+  }
+
+  void add_libtorch(Bed& bed) {
+    events_.stage(Step::libtorch,
+                  fmt::format("computing {} with {} on {}", name_, libtorch_.run.path, device_name(one_)));
+    if (!one_.gpu && !libtorch_.library->set_threads(one_.threads))
+      events_.note("this libtorch does not let its threads be set: it runs with as many as it takes itself");
+    auto contender = bed.libtorch(*libtorch_.library);
+    if (contender.ok()) {
+      if (auto first = contender->sample(1); first.ok()) {
+        libtorch_at_ = contenders_.size();
+        contenders_.push_back(std::move(*contender));
+        return;
+      } else {
+        contender = first.error();
+      }
+    }
+    events_.note(fmt::format("libtorch did not run {} on {}: {}", name_, device_name(one_), contender.error().message));
+  }
+
+  [[nodiscard]] double gflops_at(const Rounds& rounds, size_t index) const {
+    return gflops_of(one_.problem.m, one_.problem.n, one_.problem.k, median(rounds.samples_us[index]));
+  }
+
+  void report(const Rounds& rounds, int64_t units) {
+    for (const Lane& lane : lanes_) {
+      const std::string& failure = rounds.failures[lane.kernel];
+      if (!failure.empty()) events_.problem(failure);
+      if (!rounds.samples_us[lane.kernel].empty()) events_.row(row_of(lane, rounds, units));
+    }
+    if (!libtorch_at_ || rounds.samples_us[*libtorch_at_].empty()) return;
+    const Problem& p = one_.problem;
+    libtorch_.run.figures.push_back({.device = device_name(one_),
+                                     .dtype = std::string(name_of(p.a)),
+                                     .m = p.m,
+                                     .n = p.n,
+                                     .k = p.k,
+                                     .layout = std::string(name_of(p.layout)),
+                                     .threads = one_.gpu ? 0 : one_.threads,
+                                     .gflops = gflops_at(rounds, *libtorch_at_),
+                                     .samples_us = rounds.samples_us[*libtorch_at_]});
+    events_.libtorch(libtorch_.run);
+  }
+
+  [[nodiscard]] BenchRow row_of(const Lane& lane, const Rounds& rounds, int64_t units) const {
+    const Problem& p = one_.problem;
+    const Kernel& kernel = *lane.plan.kernel;
+    const auto& samples = rounds.samples_us[lane.kernel];
+    BenchRow row{
+        .kernel = std::string(kernel.name),
+        .target = std::string(kernel.target),
+        .dtype = std::string(name_of(p.a)),
+        .m = p.m,
+        .n = p.n,
+        .k = p.k,
+        .layout = std::string(name_of(p.layout)),
+        .out = std::string(name_of(p.c)),
+        .instruction = std::string(kernel.instruction),
+        .shape_class = one_.gpu && median(samples) < kLaunchBoundUs ? "launch-bound" : shape_class(p.m, p.n, p.k),
+        .threads = one_.gpu ? 0 : one_.threads,
+        .gflops = gflops_at(rounds, lane.kernel),
+        .best = kernel.name == plans_.best,
+        .plan = describe_plan(lane.plan),
+        .samples_us = samples};
+    set_peak(row, lane, rounds, units);
+    if (libtorch_at_ && !rounds.samples_us[*libtorch_at_].empty()) {
+      const auto& theirs = rounds.samples_us[*libtorch_at_];
+      row.peers["libtorch"] = {gflops_at(rounds, *libtorch_at_), median_ratio(theirs, samples), theirs};
+    }
+    return row;
+  }
+
+  // The peers count against the fastest path of the run alone: they choose theirs themselves.
+  [[nodiscard]] double fastest_beside(const Lane& lane, const Rounds& rounds) const {
+    const auto best_peak = [](const Lane& other) {
+      double best = 0;
+      for (const PeakSlice& slice : *other.slices) best = std::max(best, slice.gflops);
+      return best;
+    };
+    double fastest = 0;
+    bool fastest_path = true;
+    for (const Lane& other : lanes_) {
+      if (peak_of(*other.plan.kernel) == peak_of(*lane.plan.kernel))
+        fastest = std::max(fastest, gflops_at(rounds, other.kernel));
+      else if (best_peak(other) > best_peak(lane))
+        fastest_path = false;
+    }
+    if (libtorch_at_ && fastest_path) fastest = std::max(fastest, gflops_at(rounds, *libtorch_at_));
+    return fastest;
+  }
+
+  void set_peak(BenchRow& row, const Lane& lane, const Rounds& rounds, int64_t units) const {
+    const auto& samples = rounds.samples_us[lane.kernel];
+    const auto& slices = *lane.slices;
+    std::vector<PeakPair> pairs;
+    if (lane.peak && slices.size() >= samples.size()) {
+      const size_t skip = slices.size() - samples.size();  // the warm-up's
+      for (size_t i = 0; i < samples.size(); ++i)
+        pairs.push_back(
+            {slices[skip + i].gflops, gflops_of(row.m, row.n, row.k, samples[i]), slices[skip + i].clock_ghz});
+    }
+    const Target* const target = find_target(row.target);
+    bool second_hand = false;
+    const auto allowed =
+        target != nullptr ? allowed_ops(*target, peak_type(*lane.plan.kernel), second_hand) : std::vector<int64_t>{};
+    const PeakVerdict verdict = judge_peak(pairs, fastest_beside(lane, rounds), allowed, second_hand, units);
+    if (verdict.clock_ghz > 0) row.clock_ghz = verdict.clock_ghz;
+    if (verdict.why_not.empty()) {
+      row.peak_fraction = verdict.fraction;
+    } else {
+      row.note = "no peak_fraction: " + verdict.why_not;
+    }
+  }
+
+  const BenchCase& one_;
+  const CasePlans& plans_;
+  LibtorchProbe& libtorch_;
+  EventWriter& events_;
+  std::string name_;
+  std::vector<Contender> contenders_;
+  std::vector<Lane> lanes_;
+  std::optional<size_t> libtorch_at_;
+};
+
+// What a case needs before it can be timed: plans, and operands on its device.
+void prepare_and_run(const BenchCase& one, const MeasureRequest& request, LibtorchProbe& libtorch, EventWriter& events,
+                     const CaseLimits& limits) {
+  const std::string where = fmt::format("{} on {}", describe(one.problem), device_name(one));
+  const CasePlans plans = plans_of(one, request.host);
+  if (plans.plans.empty()) {
+    const std::string text = fmt::format("no kernel of ours ran {}: {}", where, plans.why_not);
+    one.asked_for_target ? events.problem(text) : events.note(text);
+  }
+  const bool libtorch_runs = one.against_libtorch && libtorch.library && (!one.gpu || libtorch.on_gpu);
+  if (plans.plans.empty() && !libtorch_runs) return;
+  events.stage(Step::kernels, "preparing " + where);
+  auto bed = one.gpu ? make_gpu_bed(one, request.host) : make_cpu_bed(one, request.host);
+  if (!bed.ok()) return events.problem(fmt::format("{}: {}", where, bed.error().message));
+  BenchCase here = one;
+  here.against_libtorch = libtorch_runs;
+  CaseRun(here, plans, libtorch, events).run(**bed, limits);
+}
+
+}  // namespace
+
+void run_case(const BenchCase& one, const CasePlans& plans, Bed& bed, LibtorchProbe& libtorch, EventWriter& events,
+              const CaseLimits& limits) {
+  CaseRun(one, plans, libtorch, events).run(bed, limits);
+}
+
+void run_benches(const MeasureRequest& request, LibtorchProbe& libtorch, EventWriter& events) {
+  std::vector<BenchCase> cases;
+  for (const BenchRequest& bench : request.benches)
+    for (BenchCase& one : plan_cases(bench, request.host)) cases.push_back(std::move(one));
+  const Budget budget(request.budget_seconds, steady_seconds());
+  for (size_t i = 0; i < cases.size(); ++i) {
+    if (budget.left() <= 0) {
+      events.note(
+          fmt::format("not measured within the budget of {:g} s: {} on {}, and what follows; allow more with "
+                      "--budget",
+                      request.budget_seconds, describe(cases[i].problem), device_name(cases[i])));
+      return;
+    }
+    prepare_and_run(cases[i], request, libtorch, events,
+                    {.seconds = budget.share(static_cast<int64_t>(cases.size() - i)),
+                     .budget_seconds = request.budget_seconds,
+                     .deadline_seconds = budget.deadline() + 0.2 * request.budget_seconds,
+                     .clock = budget.clock()});
+  }
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Kernels of the table, each verified and then timed beside its peak loop and its peers.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernels/gemm/choose.hpp"
+#include "probes/measure/events.hpp"
+#include "probes/measure/libtorch_probe.hpp"
+#include "probes/measure/request.hpp"
+
+namespace pbprobe {
+
+// One product on one device: what a single interleaved run compares.
+struct BenchCase {
+  Problem problem;
+  int64_t threads = 1;               // CPU
+  std::optional<int64_t> gpu;        // index; none: the CPU
+  std::vector<std::string> targets;  // whose kernels
+  bool against_libtorch = false;
+  bool asked_for_target = false;  // then a missing kernel is a problem and not a note
+};
+
+// Threads that a request means on this host.
+[[nodiscard]] int64_t bench_threads(const BenchRequest& bench, const Host& host);
+
+// Errors: usage (an unknown target, layout or peer, a shape of 0 or below, operands that do not fit into memory, more
+// threads than the host allows, libtorch asked for and none given), unsupported (a target that this host cannot run,
+// or that was not built).
+[[nodiscard]] Result<void> check_bench(const BenchRequest& bench, const MeasureRequest& request);
+
+// The cases of a checked request, in order. Pure.
+[[nodiscard]] std::vector<BenchCase> plan_cases(const BenchRequest& bench, const Host& host);
+
+// The plans of a case: every kernel of its targets that takes the problem, in the table's order; and what dispatch
+// would choose among them. Pure.
+struct CasePlans {
+  std::vector<Plan> plans;
+  std::string best;     // public name; empty where there is none
+  std::string why_not;  // where there is none
+};
+[[nodiscard]] CasePlans plans_of(const BenchCase& one, const Host& host);
+
+// "square", "small", "skinny" or "ragged".
+[[nodiscard]] std::string shape_class(int64_t m, int64_t n, int64_t k);
+
+// Compares the plans on a bed: each is verified, then all alternate with their peak loops and with libtorch.
+class Bed;
+struct CaseLimits {
+  double seconds = 1;           // for this case
+  double budget_seconds = 1;    // of the whole request, as its messages say
+  double deadline_seconds = 0;  // on the clock; 0: none
+  std::function<double()> clock;
+};
+void run_case(const BenchCase& one, const CasePlans& plans, Bed& bed, LibtorchProbe& libtorch, EventWriter& events,
+              const CaseLimits& limits);
+
+// Runs all of it within the request's budget. Rows, libtorch's figures, problems and notes go to `events` at once.
+void run_benches(const MeasureRequest& request, LibtorchProbe& libtorch, EventWriter& events);
+
+}  // namespace pbprobe

@@ -1,0 +1,163 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// From a request to the cases that are run. Pure: no device, no clock.
+#include <algorithm>
+#include <array>
+
+#include <fmt/ranges.h>
+
+#include "core/targets.hpp"
+#include "probes/measure/bench.hpp"
+
+namespace pbprobe {
+namespace {
+
+constexpr std::array<std::string_view, 1> kPeers{"libtorch"};
+
+std::optional<Layout> layout_of(std::string_view name) {
+  for (const auto& [layout, text] : enum_names(Layout{}))
+    if (text == name) return layout;
+  return std::nullopt;
+}
+
+Problem problem_of(const BenchRequest& bench, const Shape& shape) {
+  const Layout layout = layout_of(bench.layout).value_or(Layout::nt);
+  return bench.out ? make_problem(shape.m, shape.n, shape.k, bench.dtype, *bench.out, layout)
+                   : make_problem(shape.m, shape.n, shape.k, bench.dtype, layout);
+}
+
+// The first usable GPU of each target: several of one kind are measured once.
+std::vector<const Gpu*> distinct_gpus(const Host& host) {
+  std::vector<const Gpu*> gpus;
+  for (const Gpu& gpu : host.gpus) {
+    const bool known =
+        std::any_of(gpus.begin(), gpus.end(), [&](const Gpu* other) { return other->capability == gpu.capability; });
+    if (!gpu.problem && !known) gpus.push_back(&gpu);
+  }
+  return gpus;
+}
+
+std::vector<Shape> shapes_on(const BenchRequest& bench, bool gpu) {
+  if (!bench.shapes.empty()) return bench.shapes;
+  if (gpu) return {{4096, 4096, 4096}};
+  return {{1024, 1024, 1024}};
+}
+
+Result<void> check_target(const std::string& id, const Host& host) {
+  PBPROBE_TRY(const Target* const target, require_target(id));
+  const auto& cpu = host.cpu.targets;
+  const auto gpus = distinct_gpus(host);
+  const bool here = target->kind == TargetKind::cpu
+                        ? std::find(cpu.begin(), cpu.end(), id) != cpu.end()
+                        : std::any_of(gpus.begin(), gpus.end(), [&](const Gpu* gpu) { return gpu->target == id; });
+  if (!here)
+    return make_error(
+        ErrorCode::unsupported, "{} cannot run on this machine: its {}; see `pbprobe host`", id,
+        target->kind == TargetKind::cpu
+            ? fmt::format("CPU runs {}", cpu.empty() ? "no target" : fmt::format("{}", fmt::join(cpu, ", ")))
+            : host.driver.sentence);
+  const TargetBuild* const build = find_build(id);
+  if (build != nullptr && !build->built)
+    return make_error(ErrorCode::unsupported, "{} was not built: {}", id, build->why_not);
+  return {};
+}
+
+Result<void> check_shape(const BenchRequest& bench, const Shape& shape, const Host& host) {
+  if (shape.m < 1 || shape.n < 1 || shape.k < 1)
+    return make_error(ErrorCode::usage, "shape {}x{}x{}: every size must be 1 or more", shape.m, shape.n, shape.k);
+  const Problem problem = problem_of(bench, shape);
+  PBPROBE_CHECK(validate(problem));
+  const auto elements = [](int64_t rows, int64_t columns) {
+    return static_cast<double>(rows) * static_cast<double>(columns);
+  };
+  const double bytes = elements(shape.m, shape.k) * static_cast<double>(size_of(problem.a)) +
+                       elements(shape.k, shape.n) * static_cast<double>(size_of(problem.b)) +
+                       elements(shape.m, shape.n) * static_cast<double>(size_of(problem.c));
+  // The operands, one packed copy, and the reference beside them.
+  const auto memory = static_cast<double>(host.memory_bytes.value_or(int64_t{8} << 30));
+  if (bytes * 4 > memory)
+    return make_error(ErrorCode::usage,
+                      "shape {}x{}x{}: its matrices take {:.1f} GiB, too much for {:.1f} GiB of memory", shape.m,
+                      shape.n, shape.k, bytes / (1 << 30), memory / (1 << 30));
+  return {};
+}
+
+}  // namespace
+
+int64_t bench_threads(const BenchRequest& bench, const Host& host) {
+  return bench.threads > 0 ? bench.threads : std::max<int64_t>(host.cpu.usable_cpus, 1);
+}
+
+Result<void> check_bench(const BenchRequest& bench, const MeasureRequest& request) {
+  if (!layout_of(bench.layout))
+    return make_error(ErrorCode::usage, "unknown layout \"{}\": choose nt, nn, tn or tt", bench.layout);
+  for (const std::string& peer : bench.against) {
+    if (std::find(kPeers.begin(), kPeers.end(), peer) == kPeers.end())
+      return make_error(ErrorCode::usage, "unknown peer \"{}\": choose {}", peer, fmt::join(kPeers, ", "));
+    if (!request.libtorch_dir)
+      return make_error(ErrorCode::usage,
+                        "against {}: no libtorch was found: activate an environment with a torch, or "
+                        "name the artifact",
+                        peer);
+  }
+  if (bench.threads < 0 || bench.threads > std::max<int64_t>(request.host.cpu.usable_cpus, 1))
+    return make_error(ErrorCode::usage, "{} threads: this process may use 1 to {}", bench.threads,
+                      request.host.cpu.usable_cpus);
+  if (bench.target) PBPROBE_CHECK(check_target(*bench.target, request.host));
+  for (const bool gpu : {false, true})
+    for (const Shape& shape : shapes_on(bench, gpu)) PBPROBE_CHECK(check_shape(bench, shape, request.host));
+  return {};
+}
+
+std::vector<BenchCase> plan_cases(const BenchRequest& bench, const Host& host) {
+  BenchCase one{
+      .threads = bench_threads(bench, host),
+      .against_libtorch = std::find(bench.against.begin(), bench.against.end(), "libtorch") != bench.against.end(),
+      .asked_for_target = bench.target.has_value()};
+  std::vector<BenchCase> cases;
+  const auto add = [&](std::optional<int64_t> gpu, std::vector<std::string> targets) {
+    one.gpu = gpu;
+    one.targets = std::move(targets);
+    for (const Shape& shape : shapes_on(bench, gpu.has_value())) {
+      one.problem = problem_of(bench, shape);
+      cases.push_back(one);
+    }
+  };
+  const Target* const wanted = bench.target ? find_target(*bench.target) : nullptr;
+  if (wanted == nullptr) add(std::nullopt, host.cpu.targets);
+  if (wanted != nullptr && wanted->kind == TargetKind::cpu) add(std::nullopt, {wanted->id});
+  for (const Gpu* gpu : distinct_gpus(host)) {
+    if (wanted == nullptr) add(gpu->index, gpu->target ? std::vector{*gpu->target} : std::vector<std::string>{});
+    if (wanted != nullptr && gpu->target == wanted->id) add(gpu->index, {wanted->id});
+  }
+  return cases;
+}
+
+CasePlans plans_of(const BenchCase& one, const Host& host) {
+  CasePlans result;
+  ChooseOptions options{.gpu = one.gpu, .threads = one.threads};
+  if (one.asked_for_target) options.target = one.targets.front();
+  auto best = choose(one.problem, host, {}, options);
+  if (best.ok()) {
+    result.best = best->kernel->name;
+  } else {
+    result.why_not = best.error().message;
+  }
+  for (const Kernel& kernel : kernel_table()) {
+    if (std::find(one.targets.begin(), one.targets.end(), kernel.target) == one.targets.end()) continue;
+    options.kernel = std::string(kernel.name);
+    if (auto plan = choose(one.problem, host, {}, options); plan.ok()) result.plans.push_back(std::move(*plan));
+  }
+  return result;
+}
+
+std::string shape_class(int64_t m, int64_t n, int64_t k) {
+  const auto [least, most] = std::minmax({m, n});
+  if (std::max(most, k) <= 256) return "small";
+  if (least <= 32 || most / least >= 16) return "skinny";
+  if (m % 16 != 0 || n % 16 != 0 || k % 16 != 0) return "ragged";
+  return "square";
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// The hidden subcommand `pbprobe measure`: a supervisor that forks one worker, and the worker that runs the request.
+#pragma once
+
+#include <functional>
+
+#include <sys/types.h>
+
+#include "probes/measure/events.hpp"
+#include "probes/measure/request.hpp"
+
+namespace pbprobe {
+
+// Reads a MeasureRequest from one descriptor and writes events to the other. Returns the exit code: 0 when an answer
+// was written, 2 otherwise. To be called from a program's main, while the process has a single thread.
+[[nodiscard]] int measure_main(int request_descriptor, int result_descriptor);
+
+struct Supervision {
+  double limit_seconds = 60;
+  double patience_seconds = 2;              // how long a killed process may take to disappear
+  std::function<int(pid_t, int)> end_them;  // ::kill; a test puts one here that has no effect
+};
+
+// Waits for the worker, ends it at the limit, and ends whatever it left behind. The caller must be the subreaper of
+// its descendants and have SIGCHLD, SIGTERM and SIGINT blocked (measure_main sees to it).
+[[nodiscard]] Ended supervise(pid_t worker, const Supervision& supervision);
+
+}  // namespace pbprobe

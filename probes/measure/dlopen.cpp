@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/measure/dlopen.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <gnu/libc-version.h>
+
+namespace pbprobe {
+namespace {
+
+#if defined(__x86_64__)
+constexpr uint16_t kMachine = EM_X86_64;
+#elif defined(__aarch64__)
+constexpr uint16_t kMachine = EM_AARCH64;
+#endif
+
+std::string machine_name(uint16_t machine) {
+  switch (machine) {
+    case EM_X86_64: return "x86_64";
+    case EM_AARCH64: return "aarch64";
+    case EM_386: return "i386";
+    case EM_PPC64: return "ppc64";
+    case EM_RISCV: return "riscv";
+    default: return fmt::format("ELF machine {}", machine);
+  }
+}
+
+// The loader's own words for another platform are "cannot open shared object file": so the header is read first.
+Result<void> check_header(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    const int why = errno;
+    return make_error(why == ENOENT ? ErrorCode::not_found : ErrorCode::unreadable, "loading {}: {}", path,
+                      std::strerror(why));
+  }
+  std::array<char, sizeof(Elf64_Ehdr)> bytes{};
+  file.read(bytes.data(), bytes.size());
+  Elf64_Ehdr header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  if (file.gcount() < static_cast<std::streamsize>(bytes.size()) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
+    return make_error(ErrorCode::malformed,
+                      "loading {}: it is no shared object (its first {} bytes are no ELF header): install it again",
+                      path, bytes.size());
+  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != kMachine)
+    return make_error(ErrorCode::unsupported,
+                      "loading {}: it is built for {}, and this program runs on {}: take the build for this machine",
+                      path, machine_name(header.e_machine), machine_name(kMachine));
+  return {};
+}
+
+}  // namespace
+
+Error explain_loader(std::string_view path, std::string_view said) {
+  const std::string_view none = ": cannot open shared object file";
+  if (const size_t end = said.find(none); end != std::string_view::npos) {
+    const std::string_view name = said.substr(0, end);
+    if (name != path)
+      return make_error(ErrorCode::not_found,
+                        "loading {}: it needs {}, which is not there: install what brings it, or set LD_LIBRARY_PATH "
+                        "to its folder",
+                        path, name);
+  }
+  if (said.find("version `GLIBC_") != std::string_view::npos)
+    return make_error(ErrorCode::unsupported,
+                      "loading {}: it was built for a newer glibc than this machine's {} ({}): take a build for this "
+                      "system, or run a newer one",
+                      path, gnu_get_libc_version(), said);
+  if (said.find("undefined symbol") != std::string_view::npos)
+    return make_error(ErrorCode::unsupported,
+                      "loading {}: libraries of different builds are mixed ({}): install it again, alone", path, said);
+  return make_error(ErrorCode::unsupported, "loading {}: the dynamic loader says: {}", path, said);
+}
+
+Result<void*> open_library(const std::string& path, Scope scope) {
+  PBPROBE_CHECK(check_header(path));
+  dlerror();
+  void* library = nullptr;
+  try {
+    // All symbols at once, as Python loads its extensions: a missing one is found here and not in the midst of work.
+    library = dlopen(path.c_str(), RTLD_NOW | (scope == Scope::global ? RTLD_GLOBAL : RTLD_LOCAL));
+  } catch (...) {  // from a static initializer
+    return make_error(ErrorCode::failed_child, "loading {}: a static initializer threw an exception: install it again",
+                      path);
+  }
+  if (library != nullptr) return library;
+  const char* const said = dlerror();
+  return explain_loader(path, said != nullptr ? said : "nothing");
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// What the child writes on its descriptor: one JSON object a line, at once, so that a crash loses only what comes
+// after.
+//
+//   {"stage": {"step": "libtorch", "doing": "loading /…/libtorch_cpu.so"}}
+//   {"row": {…BenchRow…}}   {"libtorch": {…LibtorchRun…}}   {"note": "…"}   {"problem": "…"}   {"refused": "…"}
+//   {"finished": true}
+//   {"ended": {"how": "signal", "signal": "SIGABRT", "left_behind": 0}}     (the supervisor's last word)
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <sys/types.h>
+
+#include "core/facts/measurement.hpp"
+#include "core/fields.hpp"
+
+namespace pbprobe {
+
+enum class Step { start, libtorch, kernels };
+[[nodiscard]] std::span<const EnumName<Step>> enum_names(Step);
+
+// What the worker is about to do: named in the sentence if it dies there.
+struct Stage {
+  Step step = Step::start;
+  std::string doing = "starting";
+};
+
+enum class How { exited, signal, time_limit, hung };
+[[nodiscard]] std::span<const EnumName<How>> enum_names(How);
+
+// How the worker ended, as its supervisor saw it.
+struct Ended {
+  How how = How::exited;
+  int64_t code = 0;
+  std::optional<std::string> signal;  // "SIGSEGV"
+  int64_t left_behind = 0;            // processes that it left, ended by the supervisor
+};
+
+template <class Visitor, SameAs<Stage> T>
+void fields(Visitor& visit, T& stage) {
+  visit("step", stage.step);
+  visit("doing", stage.doing);
+}
+
+template <class Visitor, SameAs<Ended> T>
+void fields(Visitor& visit, T& ended) {
+  visit("how", ended.how);
+  visit("code", ended.code, "exit code");
+  visit("signal", ended.signal);
+  visit("left_behind", ended.left_behind, "processes that it left, ended by the supervisor");
+}
+
+// Writes events to a descriptor. Only the process that made it writes: a library may fork the worker behind its back.
+class EventWriter {
+ public:
+  explicit EventWriter(int descriptor);
+
+  void stage(Step step, std::string doing);
+  void row(const BenchRow& row);
+  void libtorch(const LibtorchRun& run);
+  void note(const std::string& text);
+  void problem(const std::string& text);
+  void refused(const std::string& text);  // the request itself is wrong
+  void finished();
+  void ended(const Ended& ended);
+
+  [[nodiscard]] int descriptor() const { return descriptor_; }
+  [[nodiscard]] pid_t owner() const { return owner_; }
+
+ private:
+  int descriptor_;
+  pid_t owner_;
+};
+
+// What was read of a child's events.
+struct EventLog {
+  Measurements measurements;  // a later libtorch event replaces an earlier one
+  Stage stage;
+  bool finished = false;
+  std::optional<Ended> ended;
+  std::optional<std::string> refused;
+  std::string strange;  // the first line that is no event, shortened
+  bool any = false;     // at least one event
+};
+
+// Reads what has been written so far; a last line without an end is left out unless it is an event.
+[[nodiscard]] EventLog read_events(std::string_view text);
+
+// Foreign bytes on one line: control bytes become '?', at most `limit` characters stay.
+[[nodiscard]] std::string one_line(std::string_view text, size_t limit);
+
+}  // namespace pbprobe

@@ -1,0 +1,206 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "kernels/gemm/checker.hpp"
+#include "kernels/gemm/gpu.hpp"
+#include "kernels/gemm/run.hpp"
+#include "probes/measure/bed.hpp"
+#include "probes/measure/gpu_device.hpp"
+#include "probes/measure/operands.hpp"
+#include "probes/measure/verify.hpp"
+
+namespace pbprobe {
+namespace {
+
+constexpr size_t kMostOperandBytes = size_t{2} << 30;
+constexpr double kSliceSeconds = 2e-4;
+constexpr double kPeakSliceSeconds = 2e-3;
+// 1024 threads of an SM: resident at once on every SM since 6.1, and enough to fill its FP32 units.
+constexpr int64_t kPeakThreadsPerSm = 1024;
+
+class GpuBed : public Bed {
+ public:
+  GpuBed(const BenchCase& one, const Host& host, GpuDevice device)
+      : one_(one), host_(host), device_(std::move(device)), sms_(device_.attribute(kCuMultiprocessorCount)) {}
+
+  Result<void> prepare() {
+    rotation_ = plan_rotation(one_.problem, device_.attribute(kCuL2CacheBytes), kMostOperandBytes);
+    PBPROBE_TRY(memory_, device_.allocate(rotation_.bytes()));
+    PBPROBE_TRY(samples_, device_.allocate(sizeof(GpuPeakSample) * static_cast<size_t>(sms_ * kPeakThreadsPerSm / 32)));
+    for (size_t copy = 0; copy < rotation_.copies; ++copy)
+      PBPROBE_CHECK(fill_operands(one_.problem, rotation_, [&](size_t offset, const void* bytes, size_t count) {
+        return device_.upload(memory_, copy * rotation_.copy_bytes + offset, bytes, count);
+      }));
+    return {};
+  }
+
+  Result<void> verify(const Plan& plan) override {
+    PBPROBE_TRY(const GpuKernels* const images, images_of(plan.kernel->target));
+    const ChooseOptions same{.kernel = std::string(plan.kernel->name), .gpu = one_.gpu};
+    PBPROBE_TRY(const CheckResult result, check(check_problem(plan), [&](const Problem& problem, CheckData& data) {
+                  return execute(problem, data, same, images);
+                }));
+    if (!result.passed) return make_error(ErrorCode::malformed, "{}", result.what);
+    return check_timed(plan, images);
+  }
+
+  Result<Contender> kernel(const Plan& plan) override {
+    PBPROBE_TRY(const GpuKernels* const images, images_of(plan.kernel->target));
+    PBPROBE_TRY(DeviceBuffer workspace, device_.allocate(static_cast<size_t>(plan.workspace_bytes)));
+    workspaces_.push_back(std::move(workspace));
+    const Context context = context_for(plan, images, workspaces_.back());
+    return timed(std::string(plan.kernel->name), [this, plan, context] {
+      return pbprobe::run(plan, rotation_.operands(memory_.data(), turn_++), context);
+    });
+  }
+
+  Result<Contender> peak(const Kernel& kernel, std::vector<PeakSlice>& slices) override {
+    const Peak* const peak = peak_of(kernel);
+    if (peak == nullptr || !peak->built) return make_error(ErrorCode::not_found, "{} has no peak loop", kernel.name);
+    PBPROBE_TRY(const GpuKernels* const images, images_of(kernel.target));
+    const Context context{.stream = device_.stream(), .gpu = images};
+    int64_t iterations = 64;
+    PBPROBE_TRY([[maybe_unused]] const double cold, peak_us(*peak, iterations, context));
+    PBPROBE_TRY(const double once, peak_us(*peak, iterations, context));
+    iterations = std::max<int64_t>(static_cast<int64_t>(kPeakSliceSeconds * 1e6 / std::max(once, 1.0) * 64), 64);
+    return Contender{.name = std::string(peak->name),
+                     .sample = [this, peak, iterations, context, &slices](int64_t) -> Result<double> {
+                       PBPROBE_TRY(const double us, peak_us(*peak, iterations, context));
+                       PBPROBE_TRY(const PeakSlice slice, slice_of(*peak, iterations, us));
+                       slices.push_back(slice);
+                       return us;
+                     },
+                     .required = false};
+  }
+
+  Result<Contender> libtorch(const Libtorch& library) override {
+    tensors_.clear();
+    const int32_t index = device_.index();
+    for (size_t i = 0; i < rotation_.copies; ++i) {
+      PBPROBE_TRY(const PeerViews views, peer_views(one_.problem, rotation_.operands(memory_.data(), i), index));
+      Tensors tensors;
+      PBPROBE_TRY(tensors.a, library.wrap(views.a));
+      PBPROBE_TRY(tensors.b, library.wrap(views.b));
+      PBPROBE_TRY(tensors.c, library.wrap(views.c));
+      tensors_.push_back(std::move(tensors));
+    }
+    PBPROBE_TRY(auto guard, library.use_stream(device_.stream(), index));
+    stream_guard_.emplace(std::move(guard));
+    return timed("libtorch", [this, &library] {
+      const Tensors& t = tensors_[turn_++ % tensors_.size()];
+      return library.matmul(t.a, t.b, t.c, one_.problem.a);
+    });
+  }
+
+  [[nodiscard]] int64_t peak_units() const override { return sms_; }
+
+ private:
+  struct Tensors {
+    Libtorch::Tensor a, b, c;
+  };
+
+  Contender timed(std::string name, std::function<Result<void>()> enqueue) {
+    return {
+        .name = std::move(name),
+        .sample = [this, enqueue = std::move(enqueue)](int64_t repeats) { return device_.time_us(enqueue, repeats); },
+        .slice_seconds = kSliceSeconds,
+        .required = false};
+  }
+
+  // A target's image, loaded once.
+  Result<const GpuKernels*> images_of(std::string_view target) {
+    for (const auto& images : images_)
+      if (images->target() == target) return images.get();
+    PBPROBE_TRY(GpuKernels loaded, GpuKernels::load(device_.driver(), target));
+    images_.push_back(std::make_unique<GpuKernels>(std::move(loaded)));
+    return images_.back().get();
+  }
+
+  [[nodiscard]] Context context_for(const Plan& plan, const GpuKernels* images, const DeviceBuffer& workspace) const {
+    return {.workspace = workspace.data(),
+            .workspace_bytes = plan.workspace_bytes,
+            .stream = device_.stream(),
+            .gpu = images};
+  }
+
+  Result<double> peak_us(const Peak& peak, int64_t iterations, const Context& context) {
+    const int64_t blocks = sms_ * kPeakThreadsPerSm / peak.threads;
+    return device_.time_us(
+        [&] { return run_peak(peak, iterations, blocks, static_cast<GpuPeakSample*>(samples_.data()), context); }, 1);
+  }
+
+  // The clock that the device counted over the time that its events saw.
+  Result<PeakSlice> slice_of(const Peak& peak, int64_t iterations, double us) {
+    const int64_t blocks = sms_ * kPeakThreadsPerSm / peak.threads;
+    std::vector<GpuPeakSample> samples(static_cast<size_t>(blocks));
+    PBPROBE_CHECK(device_.download(samples.data(), samples_, 0, samples.size() * sizeof(GpuPeakSample)));
+    unsigned long long clocks = 0;
+    for (const GpuPeakSample& sample : samples) clocks = std::max(clocks, sample.clocks);
+    const auto operations = static_cast<double>(iterations * peak.operations * peak.threads * blocks);
+    return PeakSlice{.gflops = operations / us * 1e-3, .clock_ghz = static_cast<double>(clocks) / us * 1e-3};
+  }
+
+  // One run over the first copy of what is timed.
+  Result<void> check_timed(const Plan& plan, const GpuKernels* images) {
+    PBPROBE_TRY(const DeviceBuffer workspace, device_.allocate(static_cast<size_t>(plan.workspace_bytes)));
+    PBPROBE_TRY(const HostMemory host, HostMemory::allocate(rotation_.copy_bytes));
+    const Operands mirror = rotation_.operands(host.data(), 0);
+    poison(plan.problem, mirror.c);
+    const auto c_bytes =
+        static_cast<size_t>(extent(plan.problem.m, plan.problem.n, plan.problem.ldc) * size_of(plan.problem.c));
+    PBPROBE_CHECK(device_.upload(memory_, rotation_.c_offset, mirror.c, c_bytes));
+    PBPROBE_CHECK(pbprobe::run(plan, rotation_.operands(memory_.data(), 0), context_for(plan, images, workspace)));
+    PBPROBE_CHECK(device_.download(host.data(), memory_, 0, rotation_.copy_bytes));
+    return spot_check(plan.problem, mirror);
+  }
+
+  // Whole allocations travel, so that the guard bands lie around the operands on the device too.
+  Result<void> execute(const Problem& problem, CheckData& data, const ChooseOptions& same, const GpuKernels* images) {
+    PBPROBE_TRY(const Plan plan, choose(problem, host_, {}, same));
+    PBPROBE_TRY(const DeviceBuffer workspace, device_.allocate(static_cast<size_t>(plan.workspace_bytes)));
+    std::array<Guarded*, 6> host{&data.a, &data.b, &data.c, &data.bias, &data.scale_a, &data.scale_b};
+    std::array<DeviceBuffer, 6> buffers;
+    std::array<void*, 6> pointers{};
+    for (size_t i = 0; i < host.size(); ++i) {
+      if (host[i]->bytes.empty()) continue;
+      PBPROBE_TRY(buffers[i], device_.allocate(host[i]->bytes.size()));
+      PBPROBE_CHECK(device_.upload(buffers[i], 0, host[i]->bytes.data(), host[i]->bytes.size()));
+      pointers[i] = static_cast<std::byte*>(buffers[i].data()) + host[i]->offset;
+    }
+    const Operands operands{.a = pointers[0],
+                            .b = pointers[1],
+                            .c = pointers[2],
+                            .bias = static_cast<const float*>(pointers[3]),
+                            .scale_a = static_cast<const float*>(pointers[4]),
+                            .scale_b = static_cast<const float*>(pointers[5])};
+    PBPROBE_CHECK(pbprobe::run(plan, operands, context_for(plan, images, workspace)));
+    return device_.download(data.c.bytes.data(), buffers[2], 0, data.c.bytes.size());
+  }
+
+  const BenchCase& one_;
+  const Host& host_;
+  GpuDevice device_;  // before what lies on it: destroyed last
+  int64_t sms_;
+  Rotation rotation_;
+  DeviceBuffer memory_;
+  DeviceBuffer samples_;
+  size_t turn_ = 0;
+  std::vector<std::unique_ptr<GpuKernels>> images_;
+  std::vector<DeviceBuffer> workspaces_;
+  std::vector<Tensors> tensors_;
+  std::optional<Libtorch::StreamGuard> stream_guard_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Bed>> make_gpu_bed(const BenchCase& one, const Host& host) {
+  PBPROBE_TRY(GpuDevice device, GpuDevice::open(static_cast<int32_t>(*one.gpu)));
+  auto bed = std::make_unique<GpuBed>(one, host, std::move(device));
+  PBPROBE_CHECK(bed->prepare());
+  return std::unique_ptr<Bed>(std::move(bed));
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,126 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/measure/gpu_device.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace pbprobe {
+namespace {
+
+// A write of this size lasts longer than it takes to queue kHeldCalls products.
+constexpr size_t kHolderBytes = 512U << 20;
+constexpr int64_t kHeldCalls = 10;
+
+}  // namespace
+
+DeviceBuffer::DeviceBuffer(DeviceBuffer&& other) noexcept
+    : driver_(other.driver_), address_(std::exchange(other.address_, 0)), bytes_(std::exchange(other.bytes_, 0)) {}
+
+DeviceBuffer& DeviceBuffer::operator=(DeviceBuffer&& other) noexcept {
+  std::swap(driver_, other.driver_);
+  std::swap(address_, other.address_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+DeviceBuffer::~DeviceBuffer() {
+  if (address_ != 0) driver_->cuMemFree(address_);
+}
+
+Result<GpuDevice> GpuDevice::open(int32_t index) {
+  const auto& loaded = driver_api();
+  if (!loaded.ok()) return loaded.error();
+  PBPROBE_CHECK(require_launch(*loaded));
+  GpuDevice device;
+  device.driver_ = &*loaded;
+  PBPROBE_CHECK(device.start(index), "opening GPU {}", index);
+  return device;
+}
+
+Result<void> GpuDevice::start(int32_t index) {
+  index_ = index;
+  PBPROBE_CU(*driver_, "cuInit", cuInit(0));
+  PBPROBE_CU(*driver_, "cuDeviceGet", cuDeviceGet(&device_, index));
+  CuContext context = nullptr;
+  PBPROBE_CU(*driver_, "cuDevicePrimaryCtxRetain", cuDevicePrimaryCtxRetain(&context, device_));
+  retained_ = true;
+  PBPROBE_CU(*driver_, "cuCtxSetCurrent", cuCtxSetCurrent(context));
+  PBPROBE_CU(*driver_, "cuStreamCreate", cuStreamCreate(&stream_, kCuStreamNonBlocking));
+  PBPROBE_CU(*driver_, "cuEventCreate", cuEventCreate(&begin_, 0));
+  PBPROBE_CU(*driver_, "cuEventCreate", cuEventCreate(&end_, 0));
+  size_t free_bytes = 0;
+  size_t total_bytes = 0;
+  PBPROBE_CU(*driver_, "cuMemGetInfo", cuMemGetInfo(&free_bytes, &total_bytes));
+  PBPROBE_TRY(holder_, allocate(std::clamp<size_t>(free_bytes / 16, 1, kHolderBytes)));
+  return {};
+}
+
+GpuDevice::GpuDevice(GpuDevice&& other) noexcept
+    : driver_(other.driver_),
+      device_(other.device_),
+      index_(other.index_),
+      retained_(std::exchange(other.retained_, false)),
+      stream_(std::exchange(other.stream_, nullptr)),
+      begin_(std::exchange(other.begin_, nullptr)),
+      end_(std::exchange(other.end_, nullptr)),
+      holder_(std::move(other.holder_)) {}
+
+GpuDevice::~GpuDevice() {
+  holder_ = DeviceBuffer();
+  if (begin_ != nullptr) driver_->cuEventDestroy(begin_);
+  if (end_ != nullptr) driver_->cuEventDestroy(end_);
+  if (stream_ != nullptr) driver_->cuStreamDestroy(stream_);
+  if (retained_) driver_->cuDevicePrimaryCtxRelease(device_);
+}
+
+int64_t GpuDevice::attribute(CuDeviceAttribute attribute) const {
+  int value = 0;
+  return driver_->cuDeviceGetAttribute(&value, attribute, device_) == kCudaSuccess ? value : 0;
+}
+
+Result<DeviceBuffer> GpuDevice::allocate(size_t bytes) const {
+  CuDevicePtr address = 0;
+  PBPROBE_CU(*driver_, fmt::format("cuMemAlloc({} bytes)", bytes), cuMemAlloc(&address, std::max<size_t>(bytes, 1)));
+  return DeviceBuffer(driver_, address, bytes);
+}
+
+// In the stream, and waited for: a plain copy from pageable memory may return before it has arrived, and our stream
+// does not wait for the default one.
+Result<void> GpuDevice::upload(const DeviceBuffer& to, size_t offset, const void* from, size_t bytes) const {
+  const auto address = reinterpret_cast<CuDevicePtr>(to.data()) + offset;
+  PBPROBE_CU(*driver_, "cuMemcpyHtoDAsync", cuMemcpyHtoDAsync(address, from, bytes, stream_));
+  return synchronize();
+}
+
+Result<void> GpuDevice::download(void* to, const DeviceBuffer& from, size_t offset, size_t bytes) const {
+  PBPROBE_CHECK(synchronize());
+  const auto address = reinterpret_cast<CuDevicePtr>(from.data()) + offset;
+  PBPROBE_CU(*driver_, "cuMemcpyDtoH", cuMemcpyDtoH(to, address, bytes));
+  return {};
+}
+
+Result<void> GpuDevice::fill(const DeviceBuffer& buffer, unsigned char byte) const {
+  if (buffer.bytes() == 0) return {};
+  PBPROBE_CU(*driver_, "cuMemsetD8Async",
+             cuMemsetD8Async(reinterpret_cast<CuDevicePtr>(buffer.data()), byte, buffer.bytes(), stream_));
+  return {};
+}
+
+Result<void> GpuDevice::synchronize() const {
+  PBPROBE_CU(*driver_, "cuStreamSynchronize", cuStreamSynchronize(stream_));
+  return {};
+}
+
+Result<double> GpuDevice::time_us(const std::function<Result<void>()>& enqueue, int64_t repeats) const {
+  for (int64_t i = 0; i <= repeats / kHeldCalls; ++i) PBPROBE_CHECK(fill(holder_, 0));
+  PBPROBE_CU(*driver_, "cuEventRecord", cuEventRecord(begin_, stream_));
+  for (int64_t i = 0; i < repeats; ++i) PBPROBE_CHECK(enqueue());
+  PBPROBE_CU(*driver_, "cuEventRecord", cuEventRecord(end_, stream_));
+  PBPROBE_CU(*driver_, "cuEventSynchronize", cuEventSynchronize(end_));
+  float milliseconds = 0;
+  PBPROBE_CU(*driver_, "cuEventElapsedTime", cuEventElapsedTime(&milliseconds, begin_, end_));
+  return static_cast<double>(milliseconds) * 1e3 / static_cast<double>(repeats);
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,219 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/measure/libtorch.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <utility>
+
+#include <dlfcn.h>
+
+#include "core/fields.hpp"
+#include "probes/measure/dlopen.hpp"
+
+namespace pbprobe {
+
+// The shims as torch/csrc/inductor/aoti_torch/c/shim.h declares them; 0 is success. On failure they print the
+// exception to stderr, which the starter of this process captures.
+struct Libtorch::Shims {
+  uint64_t (*abi_version)() = nullptr;
+  int32_t (*create_tensor_from_blob)(void* data, int64_t ndim, const int64_t* sizes, const int64_t* strides,
+                                     int64_t storage_offset, int32_t dtype, int32_t device_type, int32_t device_index,
+                                     void** tensor) = nullptr;
+  int32_t (*empty_strided)(int64_t ndim, const int64_t* sizes, const int64_t* strides, int32_t dtype,
+                           int32_t device_type, int32_t device_index, void** tensor) = nullptr;
+  int32_t (*new_tensor_handle)(void* tensor, void** copy) = nullptr;
+  int32_t (*delete_tensor_object)(void* tensor) = nullptr;
+  int32_t (*call_dispatcher)(const char* name, const char* overload, uint64_t* stack) = nullptr;
+  int32_t (*device_type_cpu)() = nullptr;
+  int32_t (*device_type_cuda)() = nullptr;
+  int32_t (*dtype_float32)() = nullptr;
+  int32_t (*dtype_float16)() = nullptr;
+  int32_t (*dtype_bfloat16)() = nullptr;
+  int32_t (*dtype_int8)() = nullptr;
+  int32_t (*dtype_uint8)() = nullptr;
+  int32_t (*dtype_int32)() = nullptr;
+
+  // Not part of the C interface, hence optional.
+  std::string (*get_cpu_capability)() = nullptr;
+  void (*set_num_threads)(int threads) = nullptr;
+
+  // In libtorch_cuda.so.
+  int32_t (*create_cuda_stream_guard)(void* stream, int32_t device_index, void** guard) = nullptr;
+  int32_t (*delete_cuda_stream_guard)(void* guard) = nullptr;
+
+  [[nodiscard]] int32_t code_of(DType type) const {
+    switch (type) {
+      case DType::fp32:
+      case DType::tf32: return dtype_float32();
+      case DType::fp16: return dtype_float16();
+      case DType::bf16: return dtype_bfloat16();
+      case DType::int8: return dtype_int8();
+      case DType::uint8: return dtype_uint8();
+      case DType::int32: return dtype_int32();
+    }
+    return -1;
+  }
+};
+
+namespace {
+
+// Fills a function pointer; the first name that is missing is kept.
+struct Symbols {
+  void* library;
+  std::string missing;
+
+  template <class Function>
+  void operator()(Function& function, const char* name) {
+    optional(function, name);
+    if (function == nullptr && missing.empty()) missing = name;
+  }
+  template <class Function>
+  void optional(Function& function, const char* name) const {
+    function = reinterpret_cast<Function>(dlsym(library, name));
+  }
+};
+
+Error shim_failed(std::string_view what) {
+  return make_error(ErrorCode::failed_child, "{}: libtorch threw an exception", what);
+}
+
+}  // namespace
+
+Libtorch::Tensor::Tensor(Tensor&& other) noexcept
+    : shims_(other.shims_), handle_(std::exchange(other.handle_, nullptr)) {}
+
+Libtorch::Tensor& Libtorch::Tensor::operator=(Tensor&& other) noexcept {
+  std::swap(shims_, other.shims_);
+  std::swap(handle_, other.handle_);
+  return *this;
+}
+
+Libtorch::Tensor::~Tensor() {
+  if (handle_ != nullptr) shims_->delete_tensor_object(handle_);
+}
+
+Libtorch::StreamGuard::StreamGuard(StreamGuard&& other) noexcept
+    : shims_(other.shims_), handle_(std::exchange(other.handle_, nullptr)) {}
+
+Libtorch::StreamGuard::~StreamGuard() {
+  if (handle_ != nullptr) shims_->delete_cuda_stream_guard(handle_);
+}
+
+Result<Libtorch> Libtorch::load(const std::string& folder) {
+  const std::string path = folder + "/libtorch_cpu.so";
+  const std::string global = folder + "/libtorch_global_deps.so";
+  std::error_code error;
+  if (std::filesystem::exists(global, error)) PBPROBE_CHECK(open_library(global, Scope::global));
+  PBPROBE_TRY(void* const library, open_library(path, Scope::local));
+  auto shims = std::make_unique<Shims>();
+  Symbols find{library, {}};
+  find(shims->abi_version, "aoti_torch_abi_version");
+  find(shims->create_tensor_from_blob, "aoti_torch_create_tensor_from_blob");
+  find(shims->empty_strided, "aoti_torch_empty_strided");
+  find(shims->new_tensor_handle, "aoti_torch_new_tensor_handle");
+  find(shims->delete_tensor_object, "aoti_torch_delete_tensor_object");
+  find(shims->call_dispatcher, "aoti_torch_call_dispatcher");
+  find(shims->device_type_cpu, "aoti_torch_device_type_cpu");
+  find(shims->device_type_cuda, "aoti_torch_device_type_cuda");
+  find(shims->dtype_float32, "aoti_torch_dtype_float32");
+  find(shims->dtype_float16, "aoti_torch_dtype_float16");
+  find(shims->dtype_bfloat16, "aoti_torch_dtype_bfloat16");
+  find(shims->dtype_int8, "aoti_torch_dtype_int8");
+  find(shims->dtype_uint8, "aoti_torch_dtype_uint8");
+  find(shims->dtype_int32, "aoti_torch_dtype_int32");
+  if (!find.missing.empty())
+    return make_error(ErrorCode::unsupported,
+                      "{} was loaded, but has no {}: it is older than torch 2.8, which pbprobe cannot run; take torch "
+                      "2.8 or later",
+                      path, find.missing);
+  find.optional(shims->get_cpu_capability, "_ZN2at18get_cpu_capabilityB5cxx11Ev");
+  find.optional(shims->set_num_threads, "_ZN2at15set_num_threadsEi");
+  return Libtorch(folder, shims.release());
+}
+
+Result<void> Libtorch::load_cuda(int32_t device) {
+  const std::string path = folder_ + "/libtorch_cuda.so";
+  PBPROBE_TRY(void* const library, open_library(path, Scope::local));
+  auto* const shims = const_cast<Shims*>(shims_);
+  Symbols find{library, {}};
+  find(shims->create_cuda_stream_guard, "aoti_torch_create_cuda_stream_guard");
+  find(shims->delete_cuda_stream_guard, "aoti_torch_delete_cuda_stream_guard");
+  if (!find.missing.empty())
+    return make_error(ErrorCode::unsupported, "{} was loaded, but has no {}: take torch 2.8 or later", path,
+                      find.missing);
+  // Only a factory function initializes the device and its allocator; cuBLAS fails over a wrapped tensor without.
+  const int64_t one = 1;
+  void* tensor = nullptr;
+  if (shims_->empty_strided(1, &one, &one, shims_->dtype_float32(), shims_->device_type_cuda(), device, &tensor) != 0)
+    return shim_failed(fmt::format("{}: making a first tensor on cuda:{}", path, device));
+  shims_->delete_tensor_object(tensor);
+  return {};
+}
+
+std::optional<std::string> Libtorch::version() const {
+  const uint64_t abi = shims_->abi_version();  // major, minor, patch, one byte each from the top
+  if (abi >> 56 == 0) return std::nullopt;
+  return fmt::format("{}.{}.{}", abi >> 56, abi >> 48 & 0xff, abi >> 40 & 0xff);
+}
+
+std::optional<std::string> Libtorch::cpu_capability() const {
+  if (shims_->get_cpu_capability == nullptr) return std::nullopt;
+  try {
+    return shims_->get_cpu_capability();
+  } catch (...) {  // foreign code
+    return std::nullopt;
+  }
+}
+
+bool Libtorch::set_threads(int64_t threads) const {
+  if (shims_->set_num_threads == nullptr) return false;
+  try {
+    shims_->set_num_threads(static_cast<int>(threads));
+    return true;
+  } catch (...) {  // foreign code
+    return false;
+  }
+}
+
+Result<Libtorch::Tensor> Libtorch::wrap(const MatrixView& view) const {
+  const std::array<int64_t, 2> sizes{view.rows, view.columns};
+  const std::array<int64_t, 2> strides{view.row_stride, view.column_stride};
+  const bool cuda = view.device >= 0;
+  const int32_t device_type = cuda ? shims_->device_type_cuda() : shims_->device_type_cpu();
+  void* handle = nullptr;
+  if (shims_->create_tensor_from_blob(view.data, 2, sizes.data(), strides.data(), 0, shims_->code_of(view.type),
+                                      device_type, cuda ? view.device : -1, &handle) != 0)
+    return shim_failed(fmt::format("wrapping a {}x{} {} tensor", view.rows, view.columns, name_of(view.type)));
+  return Tensor(shims_, handle);
+}
+
+Result<void> Libtorch::matmul(const Tensor& a, const Tensor& b, const Tensor& out, DType operands) const {
+  // The dispatcher takes the handles on its stack over and leaves one for the result.
+  std::array<uint64_t, 3> stack{};
+  const std::array<const Tensor*, 3> tensors{&a, &b, &out};
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    void* copy = nullptr;
+    if (shims_->new_tensor_handle(tensors[i]->handle(), &copy) != 0) return shim_failed("copying a tensor's handle");
+    std::memcpy(&stack[i], &copy, sizeof copy);
+  }
+  const char* const name = operands == DType::int8 ? "aten::_int_mm" : "aten::mm";
+  if (shims_->call_dispatcher(name, "out", stack.data()) != 0)
+    return shim_failed(fmt::format("{}.out in {}", name, name_of(operands)));
+  void* result = nullptr;
+  std::memcpy(&result, &stack[0], sizeof result);
+  shims_->delete_tensor_object(result);
+  return {};
+}
+
+Result<Libtorch::StreamGuard> Libtorch::use_stream(void* stream, int32_t device) const {
+  void* guard = nullptr;
+  if (shims_->create_cuda_stream_guard(stream, device, &guard) != 0)
+    return shim_failed(fmt::format("setting the stream of cuda:{}", device));
+  return StreamGuard(shims_, guard);
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// A libtorch chosen by path at run time and called through its own C shims (torch 2.8 and later): no torch headers,
+// one program for every version. To be loaded in a child process only: whatever it does, it does there.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/dtype.hpp"
+#include "core/result.hpp"
+
+namespace pbprobe {
+
+// A matrix in memory that libtorch only reads or writes: rows × columns, strides in elements.
+struct MatrixView {
+  void* data = nullptr;  // a device address where device >= 0
+  DType type = DType::fp32;
+  int64_t rows = 0;
+  int64_t columns = 0;
+  int64_t row_stride = 0;
+  int64_t column_stride = 0;
+  int32_t device = -1;  // index of the GPU; -1: the CPU
+};
+
+class Libtorch {
+  struct Shims;
+
+ public:
+  // An at::Tensor over a MatrixView, whose memory must outlive it.
+  class Tensor {
+   public:
+    Tensor() = default;
+    Tensor(const Shims* shims, void* handle) : shims_(shims), handle_(handle) {}
+    Tensor(Tensor&& other) noexcept;
+    Tensor& operator=(Tensor&& other) noexcept;
+    ~Tensor();
+    [[nodiscard]] void* handle() const { return handle_; }
+
+   private:
+    const Shims* shims_ = nullptr;
+    void* handle_ = nullptr;
+  };
+
+  // Sends libtorch's work on one GPU to one stream for as long as it lives.
+  class StreamGuard {
+   public:
+    StreamGuard(const Shims* shims, void* handle) : shims_(shims), handle_(handle) {}
+    StreamGuard(StreamGuard&& other) noexcept;
+    StreamGuard& operator=(StreamGuard&&) = delete;
+    ~StreamGuard();
+
+   private:
+    const Shims* shims_ = nullptr;
+    void* handle_ = nullptr;
+  };
+
+  // Loads libtorch_cpu.so of this folder, as Python's torch does: libtorch_global_deps.so first, where there is one.
+  // Errors: not_found (no such file, or a library that it needs), unsupported (another platform, a newer glibc, older
+  // than torch 2.8), malformed (no shared object).
+  [[nodiscard]] static Result<Libtorch> load(const std::string& folder);
+
+  // Loads libtorch_cuda.so beside it and lets it initialize this GPU. Errors: not_found: a build for CPUs only.
+  [[nodiscard]] Result<void> load_cuda(int32_t device);
+
+  [[nodiscard]] std::optional<std::string> version() const;         // "2.11.0", from the library's ABI version
+  [[nodiscard]] std::optional<std::string> cpu_capability() const;  // the dispatcher's tier: "AVX512"
+  [[nodiscard]] bool set_threads(int64_t threads) const;            // false: this libtorch does not export it
+
+  [[nodiscard]] Result<Tensor> wrap(const MatrixView& view) const;
+  // out = a · b: aten::mm.out, or aten::_int_mm.out where the operands are INT8.
+  [[nodiscard]] Result<void> matmul(const Tensor& a, const Tensor& b, const Tensor& out, DType operands) const;
+  [[nodiscard]] Result<StreamGuard> use_stream(void* stream, int32_t device) const;
+
+ private:
+  explicit Libtorch(std::string folder, const Shims* shims) : folder_(std::move(folder)), shims_(shims) {}
+  std::string folder_;
+  const Shims* shims_;  // never freed: a libtorch cannot be unloaded
+};
+
+}  // namespace pbprobe

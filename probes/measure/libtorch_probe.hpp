@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Does this libtorch load, and does it compute right? To be called in a child process.
+#pragma once
+
+#include <optional>
+
+#include "core/facts/host.hpp"
+#include "core/facts/measurement.hpp"
+#include "core/result.hpp"
+#include "probes/measure/events.hpp"
+#include "probes/measure/gpu_device.hpp"
+#include "probes/measure/libtorch.hpp"
+
+namespace pbprobe {
+
+struct LibtorchProbe {
+  LibtorchRun run;
+  std::optional<Libtorch> library;  // null where it did not load or computed wrong
+  bool on_gpu = false;              // libtorch_cuda.so is loaded and computed right on the first usable GPU
+};
+
+// Loads it, multiplies small integers in FP32 and BF16, whose product is exact in both, and compares every bit; on the
+// host's first usable GPU as well where it is a CUDA build. Each step is announced and each fact written at once.
+[[nodiscard]] LibtorchProbe probe_libtorch(const std::string& folder, const Host& host, EventWriter& events);
+
+// The exact product on the CPU, or on `gpu`. Errors: failed_child (it threw), malformed (a wrong element, named).
+[[nodiscard]] Result<void> check_product(const Libtorch& library, DType type, const GpuDevice* gpu);
+
+// Index of the first GPU without a problem; -1: none.
+[[nodiscard]] int32_t first_usable_gpu(const Host& host);
+
+}  // namespace pbprobe

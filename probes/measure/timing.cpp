@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/measure/timing.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+namespace pbprobe {
+namespace {
+
+constexpr int64_t kMostRepeats = 1 << 20;
+
+// Whether the failure ends the run; otherwise the contender has left.
+bool leaves(const Contender& contender, const Error& error, std::string& failure) {
+  failure = error.message;
+  return !contender.required;
+}
+
+// Repeats so that one sample fills its slice, from two warm-up samples; `seconds` gets a round's expected time.
+Result<int64_t> warm_up(const Contender& contender, double& seconds) {
+  PBPROBE_TRY([[maybe_unused]] const double cold, contender.sample(1), "{}", contender.name);
+  PBPROBE_TRY(const double once_us, contender.sample(1), "{}", contender.name);
+  const double once = std::max(once_us * 1e-6, 1e-8);
+  const auto repeats =
+      contender.slice_seconds <= 0
+          ? int64_t{1}
+          : std::clamp(static_cast<int64_t>(std::ceil(contender.slice_seconds / once)), int64_t{1}, kMostRepeats);
+  seconds += once * static_cast<double>(repeats);
+  return repeats;
+}
+
+}  // namespace
+
+SecondsClock steady_seconds() {
+  return [] { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); };
+}
+
+Result<Rounds> interleave(std::vector<Contender>& contenders, const RoundLimits& limits, const SecondsClock& clock) {
+  Rounds rounds;
+  rounds.samples_us.resize(contenders.size());
+  rounds.failures.resize(contenders.size());
+  std::vector<int64_t> repeats(contenders.size(), 0);  // 0: has left
+  double round_seconds = 0;
+  for (size_t i = 0; i < contenders.size(); ++i) {
+    auto found = warm_up(contenders[i], round_seconds);
+    if (found.ok()) {
+      repeats[i] = *found;
+    } else if (!leaves(contenders[i], found.error(), rounds.failures[i])) {
+      return found.error();
+    }
+  }
+  const double start = clock();
+  for (int64_t round = 0; round < limits.most_rounds; ++round) {
+    const double now = clock();
+    if (round > 0 && limits.deadline_seconds > 0 && now + round_seconds > limits.deadline_seconds) {
+      rounds.cut_short = round < limits.least_rounds;
+      break;
+    }
+    if (round >= limits.least_rounds && now - start + round_seconds > limits.budget_seconds) break;
+    for (size_t i = 0; i < contenders.size(); ++i) {
+      if (repeats[i] == 0) continue;
+      auto sample = contenders[i].sample(repeats[i]);
+      if (sample.ok()) {
+        rounds.samples_us[i].push_back(*sample);
+      } else {
+        if (!leaves(contenders[i], sample.error(), rounds.failures[i])) return sample.error();
+        repeats[i] = 0;
+        rounds.samples_us[i].clear();
+      }
+    }
+    round_seconds = std::max((clock() - start) / static_cast<double>(round + 1), 1e-9);
+  }
+  return rounds;
+}
+
+double Budget::share(int64_t pieces_left) const {
+  return std::max(left(), 0.0) / static_cast<double>(std::max<int64_t>(pieces_left, 1));
+}
+
+}  // namespace pbprobe

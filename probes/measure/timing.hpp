@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Interleaved rounds, A B C A B C …, within a time budget.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/result.hpp"
+
+namespace pbprobe {
+
+// Seconds on a steady clock; a test puts its own here.
+using SecondsClock = std::function<double()>;
+[[nodiscard]] SecondsClock steady_seconds();
+
+// One side of a comparison. `sample` runs it `repeats` times and returns the microseconds of one run.
+struct Contender {
+  std::string name;
+  std::function<Result<double>(int64_t repeats)> sample;
+  double slice_seconds = 0;  // repeats until a sample takes this long; 0: one run a sample
+  bool required = true;      // false: where it fails it leaves, and the others go on
+};
+
+struct RoundLimits {
+  double budget_seconds = 1;    // for all rounds together
+  double deadline_seconds = 0;  // on the clock: only the first round may end after it; 0: none
+  int64_t least_rounds = 3;     // done even if the budget is too small for them, as long as the deadline allows
+  int64_t most_rounds = 50;
+};
+
+struct Rounds {
+  std::vector<std::vector<double>> samples_us;  // per contender, one a round
+  std::vector<std::string> failures;            // per contender: why it left, or ""
+  bool cut_short = false;                       // fewer than least_rounds: the deadline came first
+};
+
+// Warms up once each, finds the repeats, then goes round. Error: that of a required contender.
+[[nodiscard]] Result<Rounds> interleave(std::vector<Contender>& contenders, const RoundLimits& limits,
+                                        const SecondsClock& clock);
+
+// What is left of a budget, and the share of each of the pieces still to come.
+class Budget {
+ public:
+  Budget(double seconds, SecondsClock clock) : clock_(std::move(clock)), end_(clock_() + seconds) {}
+  [[nodiscard]] double left() const { return end_ - clock_(); }
+  [[nodiscard]] double share(int64_t pieces_left) const;
+  [[nodiscard]] double deadline() const { return end_; }
+  [[nodiscard]] const SecondsClock& clock() const { return clock_; }
+
+ private:
+  SecondsClock clock_;
+  double end_;
+};
+
+}  // namespace pbprobe

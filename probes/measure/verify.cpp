@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/measure/verify.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "core/fields.hpp"
+#include "kernels/gemm/reference.hpp"
+
+namespace pbprobe {
+namespace {
+
+constexpr double kSmallProducts = 1 << 22;
+constexpr int64_t kGrid = 24;  // rows and columns that are compared
+
+// Two tiles and what the size leaves over a tile.
+int64_t clipped(int64_t size, int64_t tile) {
+  const int64_t unit = std::max<int64_t>(tile, 1);
+  return std::min(size, 2 * unit + size % unit);
+}
+
+// Up to kGrid indices from the first to the last, none on a common period with a tile.
+std::vector<int64_t> grid(int64_t size) {
+  std::vector<int64_t> indices;
+  const int64_t count = std::min(size, kGrid);
+  for (int64_t i = 0; i < count; ++i) indices.push_back(count == 1 ? 0 : i * (size - 1) / (count - 1));
+  return indices;
+}
+
+double bound(const Problem& p, double magnitude, double expected) {
+  if (p.accumulator == DType::int32) return 0;
+  constexpr double kUnit = 0x1p-23;  // tensor cores truncate
+  const double ku = static_cast<double>(p.k) * kUnit;
+  const double rounding = p.c == DType::bf16 ? 0x1p-8 : p.c == DType::fp16 ? 0x1p-11 : 0x1p-24;
+  const double inputs = p.a == DType::tf32 ? 0x1p-9 * magnitude : 0;
+  return ku / (1 - ku) * magnitude + inputs + rounding * std::abs(expected);
+}
+
+}  // namespace
+
+Problem check_problem(const Plan& plan) {
+  const Problem& p = plan.problem;
+  if (static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k) <= kSmallProducts) return p;
+  const int64_t depth = std::max<int64_t>({plan.kernel->depth_block, 4 * plan.tile.k, 16});
+  Problem small = make_problem(clipped(p.m, plan.tile.m), clipped(p.n, plan.tile.n),
+                               std::min(p.k, 2 * depth + p.k % 16), p.a, p.c, p.layout);
+  small.b = p.b;
+  small.accumulator = p.accumulator;
+  return small;
+}
+
+void poison(const Problem& p, void* c) {
+  std::memset(c, 0xff, static_cast<size_t>(extent(p.m, p.n, p.ldc) * size_of(p.c)));
+}
+
+Result<void> spot_check(const Problem& p, const Operands& operands) {
+  for (const int64_t i : grid(p.m)) {
+    for (const int64_t j : grid(p.n)) {
+      double expected = 0;
+      double magnitude = 0;
+      for (int64_t k = 0; k < p.k; ++k) {
+        const double a = element(operands.a, p.a, a_is_km(p.layout) ? k * p.lda + i : i * p.lda + k);
+        const double b = element(operands.b, p.b, b_is_nk(p.layout) ? j * p.ldb + k : k * p.ldb + j);
+        expected += a * b;
+        magnitude += std::abs(a * b);
+      }
+      const double seen = element(operands.c, p.c, i * p.ldc + j);
+      if (!(std::abs(seen - expected) <= bound(p, magnitude, expected)))
+        return make_error(ErrorCode::malformed, "C[{},{}] is {}, and must be {}", i, j, seen, expected);
+    }
+  }
+  if (p.c == DType::int32) return {};
+  for (int64_t i = 0; i < p.m; ++i)
+    for (int64_t j = 0; j < p.n; ++j)
+      if (std::isnan(element(operands.c, p.c, i * p.ldc + j)))
+        return make_error(ErrorCode::malformed, "C[{},{}] was not written, or is NaN", i, j);
+  return {};
+}
+
+}  // namespace pbprobe

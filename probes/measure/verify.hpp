@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// What a kernel must pass before it is timed, in a fraction of the time that the measuring takes: the checker on a
+// problem of this kind that is small enough, and elements of the very product that is timed against FP64.
+#pragma once
+
+#include "core/result.hpp"
+#include "kernels/gemm/choose.hpp"
+#include "kernels/gemm/problem.hpp"
+
+namespace pbprobe {
+
+// The plan's problem, or one of its types and layout with two tiles and the same ragged rest in each direction, and two
+// passes over k: what the checker then runs takes milliseconds.
+[[nodiscard]] Problem check_problem(const Plan& plan);
+
+// Sets every byte of C to 0xff: NaN, and -1 in INT32.
+void poison(const Problem& problem, void* c);
+
+// Compares a grid of elements of C, the corners among them, with sums in FP64 (integers: exactly), within
+// γ_k · Σ|a·b| + the output's rounding; and finds floating point elements that were never written. Host pointers; the
+// problem has neither bias nor scales. Error malformed: the element, what it is, and what it must be.
+[[nodiscard]] Result<void> spot_check(const Problem& problem, const Operands& operands);
+
+}  // namespace pbprobe

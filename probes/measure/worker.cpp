@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/measure/worker.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+
+#include <unistd.h>
+
+#include "probes/measure/bench.hpp"
+#include "probes/measure/libtorch_probe.hpp"
+
+namespace pbprobe {
+namespace {
+
+// OpenMP and MKL read these when they are loaded. Waiting threads that spin would be measured with our kernels.
+void prepare_environment(const MeasureRequest& request) {
+  int64_t threads = 1;
+  for (const BenchRequest& bench : request.benches) threads = std::max(threads, bench_threads(bench, request.host));
+  const std::string text = std::to_string(threads);
+  setenv("OMP_WAIT_POLICY", "passive", 1);
+  setenv("KMP_BLOCKTIME", "0", 1);
+  setenv("OMP_NUM_THREADS", text.c_str(), 1);
+  setenv("MKL_NUM_THREADS", text.c_str(), 1);
+}
+
+}  // namespace
+
+bool run_request(const MeasureRequest& request, EventWriter& events) {
+  for (const BenchRequest& bench : request.benches) {
+    if (auto right = check_bench(bench, request); !right.ok()) {
+      events.refused(right.error().message);
+      return false;
+    }
+  }
+  prepare_environment(request);
+  LibtorchProbe libtorch;
+  if (request.libtorch_dir) {
+    const pid_t self = getpid();
+    libtorch = probe_libtorch(*request.libtorch_dir, request.host, events);
+    if (getpid() != self) _exit(0);  // a library that forks while it is loaded made a second worker of us
+  }
+  run_benches(request, libtorch, events);
+  events.finished();
+  return true;
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,218 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+
+#include <unistd.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/host/host.hpp"
+#include "probes/measure/bed.hpp"
+#include "probes/measure/bench.hpp"
+#include "probes/measure/statistics.hpp"
+#include "tests/measure/child.hpp"
+
+namespace pbprobe {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// A device on which time passes as the test says. Stands for hardware alone: rows are made of what it measures.
+class ScriptedBed : public Bed {
+ public:
+  Result<void> verify(const Plan& plan) override {
+    if (plan.kernel->name == wrong) return make_error(ErrorCode::malformed, "C[3,5] is 1, and must be 2");
+    return {};
+  }
+  Result<Contender> kernel(const Plan& plan) override {
+    return Contender{.name = std::string(plan.kernel->name), .sample = [this](int64_t) { return spend(kernel_us); }};
+  }
+  Result<Contender> peak(const Kernel&, std::vector<PeakSlice>& slices) override {
+    return Contender{.name = "peak", .sample = [this, &slices](int64_t) {
+                       slices.push_back(slice);
+                       return spend(1000);
+                     }};
+  }
+  Result<Contender> libtorch(const Libtorch&) override { return make_error(ErrorCode::unsupported, "not here"); }
+  [[nodiscard]] int64_t peak_units() const override { return 1; }
+
+  Result<double> spend(double us) {
+    now += us * 1e-6;
+    return us;
+  }
+
+  double now = 0;
+  double kernel_us = 1000;
+  std::string wrong;
+  PeakSlice slice{};
+};
+
+// Two kernels of the table as if this host had both, whatever was built.
+class RunCase : public testing::Test {
+ protected:
+  void SetUp() override {
+    one_.problem = make_problem(100, 100, 100, DType::fp32);
+    for (const char* name : {"gemm_fp32_14x32_avx512", "gemm_fp32_6x16_avx2"}) {
+      const Kernel* kernel = find_kernel(name);
+      ASSERT_NE(kernel, nullptr);
+      plans_.plans.push_back({.kernel = kernel, .problem = one_.problem, .tile = kernel->tile});
+    }
+    plans_.best = plans_.plans[0].kernel->name;
+  }
+
+  EventLog run() {
+    int ends[2];
+    EXPECT_EQ(pipe(ends), 0);
+    EventWriter events(ends[1]);
+    LibtorchProbe none;
+    run_case(one_, plans_, bed_, none, events, {.seconds = 0.0205, .clock = [this] { return bed_.now; }});
+    close(ends[1]);
+    std::string text(65536, '\0');
+    text.resize(static_cast<size_t>(std::max<ssize_t>(::read(ends[0], text.data(), text.size()), 0)));
+    close(ends[0]);
+    return read_events(text);
+  }
+
+  BenchCase one_;
+  CasePlans plans_;
+  ScriptedBed bed_;
+};
+
+TEST_F(RunCase, RowsHoldWhatWasMeasured) {
+  bed_.slice = {.gflops = 64 * 2.0, .clock_ghz = 2.0};  // what the table allows for avx512
+  const EventLog log = run();
+  ASSERT_EQ(log.measurements.rows.size(), 2U);
+  const BenchRow& row = log.measurements.rows[0];
+  EXPECT_EQ(row.kernel, "gemm_fp32_14x32_avx512");
+  EXPECT_EQ(row.target, "avx512");
+  EXPECT_DOUBLE_EQ(row.gflops, 2.0);
+  EXPECT_TRUE(row.best);
+  EXPECT_FALSE(log.measurements.rows[1].best);
+  EXPECT_EQ(row.samples_us.size(), 5U) << "20.5 ms, four contenders of 1 ms a round";
+  ASSERT_TRUE(row.peak_fraction);
+  EXPECT_DOUBLE_EQ(*row.peak_fraction, 2.0 / 128);
+  EXPECT_EQ(row.clock_ghz, 2.0);
+  EXPECT_EQ(row.shape_class, "small");
+  EXPECT_EQ(row.note, std::nullopt);
+  // The same slice is twice what avx2's row allows.
+  EXPECT_EQ(log.measurements.rows[1].peak_fraction, std::nullopt);
+  EXPECT_THAT(log.measurements.rows[1].note.value_or(""), HasSubstr("64 operations per clock and core"));
+}
+
+TEST_F(RunCase, AWrongKernelHasNoRateAndIsNamed) {
+  bed_.wrong = "gemm_fp32_6x16_avx2";
+  const EventLog log = run();
+  ASSERT_EQ(log.measurements.rows.size(), 1U);
+  EXPECT_EQ(log.measurements.rows[0].target, "avx512");
+  ASSERT_EQ(log.measurements.problems.size(), 1U);
+  EXPECT_THAT(log.measurements.problems[0], HasSubstr("gemm_fp32_6x16_avx2 is wrong on m 100, n 100, k 100"));
+  EXPECT_THAT(log.measurements.problems[0], HasSubstr("C[3,5] is 1, and must be 2"));
+}
+
+TEST_F(RunCase, APeakBelowTheKernelIsNoPeak) {
+  bed_.slice = {.gflops = 1.5, .clock_ghz = 2.0};
+  const EventLog log = run();
+  ASSERT_EQ(log.measurements.rows.size(), 2U);
+  EXPECT_EQ(log.measurements.rows[0].peak_fraction, std::nullopt);
+  EXPECT_THAT(log.measurements.rows[0].note.value_or(""), HasSubstr("is below the 2 Gop/s that were reached"));
+}
+
+// --- on this machine ---
+
+std::vector<std::string> built_cpu_targets(const Host& host, DType dtype) {
+  std::vector<std::string> targets;
+  for (const Kernel& kernel : kernel_table()) {
+    const auto& mine = host.cpu.targets;
+    const std::string target(kernel.target);
+    if (kernel.dtype == dtype && kernel.built && std::find(mine.begin(), mine.end(), target) != mine.end())
+      targets.push_back(target);
+  }
+  return targets;
+}
+
+class Bench : public testing::Test {
+ protected:
+  void SetUp() override {
+    request_.host = detect_host(system_sources()).value();
+    request_.host.gpus.clear();
+    request_.budget_seconds = 4;
+  }
+  Measurements measure() {
+    auto result = measure_in_child(request_, {.program = self()});
+    EXPECT_TRUE(result.ok()) << result.error().message;
+    return result.ok() ? std::move(*result) : Measurements{};
+  }
+  MeasureRequest request_;
+};
+
+TEST_F(Bench, EveryKernelOfThisCpuIsVerifiedAndTimed) {
+  const auto targets = built_cpu_targets(request_.host, DType::fp32);
+  if (targets.empty()) GTEST_SKIP() << "no FP32 kernel was built for this CPU: make build";
+  request_.benches = {{.shapes = {{150, 130, 70}, {64, 65, 66}}}};
+  const Measurements m = measure();
+  EXPECT_THAT(m.problems, IsEmpty());
+  ASSERT_EQ(m.rows.size(), 2 * targets.size());
+  int best = 0;
+  for (const BenchRow& row : m.rows) {
+    EXPECT_GE(row.samples_us.size(), 3U) << row.kernel;
+    EXPECT_DOUBLE_EQ(row.gflops, gflops_of(row.m, row.n, row.k, median(row.samples_us)));
+    EXPECT_GT(row.gflops, 0.01);
+    EXPECT_EQ(row.threads, request_.host.cpu.usable_cpus);
+    EXPECT_TRUE(row.peak_fraction.has_value() != row.note.has_value()) << row.kernel << ": a fraction or a reason";
+    if (row.peak_fraction) {
+      EXPECT_GT(*row.peak_fraction, 0);
+      EXPECT_LT(*row.peak_fraction, 1.2);
+    }
+    best += row.best ? 1 : 0;
+  }
+  EXPECT_EQ(best, 2) << "one a shape";
+}
+
+TEST_F(Bench, EveryLayoutRuns) {
+  const auto targets = built_cpu_targets(request_.host, DType::fp32);
+  if (targets.empty()) GTEST_SKIP() << "no FP32 kernel was built for this CPU: make build";
+  for (const char* layout : {"nt", "nn", "tn", "tt"})
+    request_.benches.push_back({.target = targets[0], .layout = layout, .shapes = {{33, 34, 35}}, .threads = 1});
+  const Measurements m = measure();
+  EXPECT_THAT(m.problems, IsEmpty());
+  std::vector<std::string> layouts;
+  for (const BenchRow& row : m.rows) layouts.push_back(row.layout);
+  EXPECT_THAT(layouts, ElementsAre("nt", "nn", "tn", "tt"));
+}
+
+TEST_F(Bench, WhatDoesNotFitTheBudgetIsNamed) {
+  if (built_cpu_targets(request_.host, DType::fp32).empty())
+    GTEST_SKIP() << "no FP32 kernel was built for this CPU: make build";
+  request_.budget_seconds = 0.001;
+  request_.benches = {{.shapes = {{256, 256, 256}, {300, 300, 300}}}};
+  const Measurements m = measure();
+  ASSERT_FALSE(m.notes.empty());
+  EXPECT_THAT(m.notes.back(), HasSubstr("not measured within the budget of 0.001 s: m 300, n 300, k 300"));
+}
+
+TEST_F(Bench, ACrashInLibtorchLosesNoRowOfOurs) {
+  if (built_cpu_targets(request_.host, DType::fp32).empty())
+    GTEST_SKIP() << "no FP32 kernel was built for this CPU: make build";
+  request_.libtorch_dir = PBPROBE_FAKES "/abort";
+  request_.benches = {{.shapes = {{40, 40, 40}}, .against = {"libtorch"}}};
+  const Measurements m = measure();
+  ASSERT_TRUE(m.libtorch);
+  EXPECT_THAT(m.libtorch->problem.value_or(""), HasSubstr("SIGABRT"));
+  EXPECT_FALSE(m.rows.empty());
+  EXPECT_THAT(m.notes, testing::Contains(HasSubstr("second process, without libtorch")));
+}
+
+TEST_F(Bench, ADtypeWithoutAKernelIsANote) {
+  request_.benches = {{.dtype = DType::tf32, .shapes = {{40, 40, 40}}}};
+  ASSERT_TRUE(built_cpu_targets(request_.host, DType::tf32).empty()) << "a CPU kernel for TF32? take another type here";
+  const Measurements m = measure();
+  EXPECT_TRUE(m.rows.empty());
+  ASSERT_EQ(m.notes.size(), 1U);
+  EXPECT_THAT(m.notes[0], HasSubstr("no kernel of ours ran m 40, n 40, k 40"));
+}
+
+}  // namespace
+}  // namespace pbprobe

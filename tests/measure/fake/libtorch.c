@@ -1,0 +1,101 @@
+/* SPDX-FileCopyrightText: 2026 The pbprobe authors
+ * SPDX-License-Identifier: MIT
+ *
+ * Libraries that go by the name of libtorch_cpu.so and misbehave while they are loaded, one for each FAKE_… */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#if defined(FAKE_ABORT)
+__attribute__((constructor)) static void start(void) {
+  fputs("terminate called after throwing an instance of 'std::bad_alloc'\n", stderr);
+  abort();
+}
+
+#elif defined(FAKE_ILLEGAL)
+__attribute__((constructor)) static void start(void) { raise(SIGILL); }
+
+#elif defined(FAKE_DEADLOCK)
+__attribute__((constructor)) static void start(void) {
+  static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  pthread_mutex_lock(&mutex);
+  pthread_mutex_lock(&mutex);
+}
+
+#elif defined(FAKE_GARBAGE)
+__attribute__((constructor)) static void start(void) {
+  static const char noise[] = "{\"row\": 1}\n\x01\xff not JSON at all\n";
+  for (int i = 0; i < 20000; ++i) fwrite(noise, 1, sizeof noise - 1, stdout);
+  fflush(stdout);
+}
+
+#elif defined(FAKE_DAEMON)
+__attribute__((constructor)) static void start(void) {
+  if (fork() != 0) return;
+  setsid();
+  if (fork() != 0) _exit(0);
+  signal(SIGTERM, SIG_IGN);
+  while (1) pause();
+}
+
+#elif defined(FAKE_FORK_AND_LEAVE)
+__attribute__((constructor)) static void start(void) {
+  if (fork() != 0) _exit(0);
+}
+
+#elif defined(FAKE_EXIT)
+__attribute__((constructor)) static void start(void) { exit(3); }
+
+#elif defined(FAKE_MISSING)
+int pbprobe_absent(void);
+int use_it(void) { return pbprobe_absent(); }
+
+#elif defined(FAKE_ABSENT)
+int pbprobe_absent(void) { return 0; }
+
+#elif defined(FAKE_WRONG)
+/* The shims of a torch that computes nothing: C stays as it was. */
+uint64_t aoti_torch_abi_version(void) { return 2ULL << 56 | 99ULL << 48 | 1ULL << 40; }
+static int tensor;
+int32_t aoti_torch_create_tensor_from_blob(void* data, int64_t ndim, const int64_t* sizes, const int64_t* strides,
+                                           int64_t offset, int32_t dtype, int32_t device_type, int32_t device_index,
+                                           void** result) {
+  (void)data, (void)ndim, (void)sizes, (void)strides, (void)offset, (void)dtype, (void)device_type, (void)device_index;
+  *result = &tensor;
+  return 0;
+}
+int32_t aoti_torch_empty_strided(int64_t ndim, const int64_t* sizes, const int64_t* strides, int32_t dtype,
+                                 int32_t device_type, int32_t device_index, void** result) {
+  (void)ndim, (void)sizes, (void)strides, (void)dtype, (void)device_type, (void)device_index;
+  *result = &tensor;
+  return 0;
+}
+int32_t aoti_torch_new_tensor_handle(void* from, void** to) {
+  *to = from;
+  return 0;
+}
+int32_t aoti_torch_delete_tensor_object(void* which) {
+  (void)which;
+  return 0;
+}
+int32_t aoti_torch_call_dispatcher(const char* name, const char* overload, uint64_t* stack) {
+  (void)name, (void)overload, (void)stack;
+  return 0;
+}
+int32_t aoti_torch_device_type_cpu(void) { return 0; }
+int32_t aoti_torch_device_type_cuda(void) { return 1; }
+int32_t aoti_torch_dtype_float32(void) { return 6; }
+int32_t aoti_torch_dtype_float16(void) { return 5; }
+int32_t aoti_torch_dtype_bfloat16(void) { return 15; }
+int32_t aoti_torch_dtype_int8(void) { return 1; }
+int32_t aoti_torch_dtype_uint8(void) { return 0; }
+int32_t aoti_torch_dtype_int32(void) { return 3; }
+
+#else /* FAKE_OLD: a torch from before the shims */
+int some_function(void) { return 1; }
+#endif

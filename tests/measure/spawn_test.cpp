@@ -1,0 +1,196 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/measure/spawn.hpp"
+
+#include <chrono>
+
+#include <unistd.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/measure/child.hpp"
+
+namespace pbprobe {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+// Marks the children of one test in their environment, and wants none left at its end.
+class Spawn : public testing::Test {
+ protected:
+  void SetUp() override {
+    mark_ = "PBPROBE_TEST_MARK=" + std::to_string(getpid()) + "-" +
+            testing::UnitTest::GetInstance()->current_test_info()->name();
+    const size_t equals = mark_.find('=');
+    setenv(mark_.substr(0, equals).c_str(), mark_.c_str() + equals + 1, 1);
+  }
+  void TearDown() override {
+    EXPECT_EQ(processes_with(mark_), 0) << "processes were left behind";
+    unsetenv("PBPROBE_TEST_MARK");
+  }
+
+  static Result<Measurements> load(const std::string& fake, double limit_seconds = 20) {
+    MeasureRequest request{.host = small_host(), .libtorch_dir = std::string(PBPROBE_FAKES) + "/" + fake};
+    request.limit_seconds = limit_seconds;
+    return measure_in_child(request, {.program = self()});
+  }
+  static std::string problem_of(const std::string& fake, double limit_seconds = 20) {
+    auto result = load(fake, limit_seconds);
+    if (!result.ok()) return "error: " + result.error().message;
+    if (!result->libtorch) return "no libtorch section";
+    return result->libtorch->problem.value_or("no problem");
+  }
+
+ private:
+  std::string mark_;
+};
+
+TEST_F(Spawn, AnEmptyRequestIsAnsweredByNothing) {
+  auto result = measure_in_child({.host = small_host()}, {.program = self()});
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  EXPECT_TRUE(result->rows.empty());
+  EXPECT_TRUE(result->problems.empty());
+  EXPECT_TRUE(result->notes.empty());
+  EXPECT_FALSE(result->libtorch);
+}
+
+TEST_F(Spawn, AnAbortInAStaticInitializerNamesTheSignalAndTheLastWords) {
+  EXPECT_THAT(problem_of("abort"),
+              AllOf(HasSubstr("loading " PBPROBE_FAKES "/abort/libtorch_cpu.so ended its process by SIGABRT"),
+                    HasSubstr("reinstall or rebuild"), HasSubstr("std::bad_alloc")));
+}
+
+TEST_F(Spawn, AnIllegalInstructionNamesTheCpu) {
+  EXPECT_THAT(problem_of("illegal"), AllOf(HasSubstr("SIGILL"), HasSubstr("take a build for this CPU")));
+}
+
+TEST_F(Spawn, ADeadlockEndsAtTheTimeLimit) {
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_THAT(problem_of("deadlock", 0.5), AllOf(HasSubstr("did not end within 0.5 s"), HasSubstr("--budget")));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(4));
+}
+
+TEST_F(Spawn, GarbageOnStdoutIsKeptApartFromTheAnswer) {
+  auto result = load("garbage");
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  EXPECT_TRUE(result->rows.empty());
+  ASSERT_EQ(result->notes.size(), 1U);
+  EXPECT_THAT(result->notes[0], HasSubstr("also printed 600000 bytes: "));
+  EXPECT_THAT(result->libtorch->problem.value_or(""), HasSubstr("older than torch 2.8"));
+}
+
+TEST_F(Spawn, ADaemonThatItLeavesIsEndedAndNamed) {
+  auto result = load("daemon");
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  ASSERT_EQ(result->problems.size(), 1U);
+  EXPECT_THAT(result->problems[0],
+              AllOf(HasSubstr("1 process outlived"), HasSubstr("daemon starts processes of its own")));
+}
+
+TEST_F(Spawn, ALibraryThatForksAndLeavesGivesNoAnswer) {
+  EXPECT_THAT(problem_of("fork_and_leave"), HasSubstr("with exit code 0 and without an answer"));
+}
+
+TEST_F(Spawn, ALibraryThatExitsIsToldByItsCode) {
+  EXPECT_THAT(problem_of("exit"), HasSubstr("with exit code 3 and without an answer"));
+}
+
+TEST_F(Spawn, AMissingDependencyIsNamed) {
+  EXPECT_THAT(problem_of("missing"), HasSubstr("needs libpbprobe_absent.so, which is not there"));
+}
+
+TEST_F(Spawn, AnotherPlatformIsNamed) {
+  if (!std::filesystem::exists(PBPROBE_FAKES "/foreign/libtorch_cpu.so"))
+    GTEST_SKIP() << "no compiler for the other platform: install g++-aarch64-linux-gnu";
+  EXPECT_THAT(problem_of("foreign"),
+              AllOf(HasSubstr("it is built for "), HasSubstr("take the build for this machine")));
+}
+
+TEST_F(Spawn, ALibraryWithoutTheShimsIsTooOld) {
+  EXPECT_THAT(problem_of("old"), AllOf(HasSubstr("has no aoti_torch_abi_version"), HasSubstr("torch 2.8 or later")));
+}
+
+TEST_F(Spawn, ALibraryThatComputesWrongIsCaught) {
+  auto result = load("wrong");
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  EXPECT_TRUE(result->libtorch->loaded);
+  EXPECT_FALSE(result->libtorch->executed);
+  EXPECT_EQ(result->libtorch->version, "2.99.1");
+  EXPECT_THAT(result->libtorch->problem.value_or(""), AllOf(HasSubstr("C[0,0]"), HasSubstr("computes wrong")));
+}
+
+TEST_F(Spawn, AnEmptyFileATextAndAnAbsentFolderAreToldApart) {
+  const std::filesystem::path folder = std::filesystem::path(PBPROBE_FAKES) / ("text" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  const std::string name = folder.filename();
+  std::ofstream(folder / "libtorch_cpu.so").close();
+  EXPECT_THAT(problem_of(name), HasSubstr("it is no shared object"));
+  std::ofstream(folder / "libtorch_cpu.so") << std::string(100, 'x');
+  EXPECT_THAT(problem_of(name), HasSubstr("it is no shared object"));
+  std::filesystem::remove_all(folder);
+  EXPECT_THAT(problem_of(name), HasSubstr("No such file or directory"));
+}
+
+// --- programs that are not pbprobe, or not well ---
+
+TEST_F(Spawn, AProgramThatIsNotThere) {
+  auto result = measure_in_child({.host = small_host()}, {.program = {"/nonexistent/pbprobe"}});
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().code, ErrorCode::failed_child);
+  EXPECT_THAT(result.error().message, AllOf(HasSubstr("/nonexistent/pbprobe"), HasSubstr("No such file")));
+}
+
+TEST_F(Spawn, OutputThatIsNoJson) {
+  auto result = measure_in_child({.host = small_host()}, {.program = self("text")});
+  ASSERT_FALSE(result.ok());
+  EXPECT_THAT(result.error().message,
+              AllOf(HasSubstr("no JSON, \"Usage: something [else]\""), HasSubstr("is it a pbprobe of this version?")));
+}
+
+TEST_F(Spawn, AnExitWithoutAnAnswer) {
+  auto result = measure_in_child({.host = small_host()}, {.program = self("exit")});
+  ASSERT_FALSE(result.ok());
+  EXPECT_THAT(result.error().message, HasSubstr("ended with exit code 3 and without an answer"));
+}
+
+TEST_F(Spawn, ASignalWithoutAnAnswer) {
+  auto result = measure_in_child({.host = small_host()}, {.program = self("abort")});
+  ASSERT_FALSE(result.ok());
+  EXPECT_THAT(result.error().message, HasSubstr("was ended by SIGABRT before it answered"));
+}
+
+TEST_F(Spawn, ASupervisorThatHangsIsEndedAfterTheGrace) {
+  MeasureRequest request{.host = small_host()};
+  request.limit_seconds = 0.2;
+  auto result = measure_in_child(request, {.grace_seconds = 0.3, .program = self("hang")});
+  ASSERT_FALSE(result.ok());
+  EXPECT_THAT(result.error().message, HasSubstr("gave no answer in time and was ended"));
+}
+
+// TearDown wants the daemon gone, although it left the supervisor's group and the supervisor could not end it.
+TEST_F(Spawn, WhatEscapesASupervisorThatIsKilledIsEndedToo) {
+  MeasureRequest request{.host = small_host()};
+  request.limit_seconds = 0.2;
+  auto result = measure_in_child(request, {.grace_seconds = 0.3, .program = self("daemon")});
+  ASSERT_FALSE(result.ok());
+}
+
+TEST_F(Spawn, AWrongRequestIsAUsageError) {
+  MeasureRequest request{.host = small_host()};
+  request.benches = {{.layout = "xy", .shapes = {{8, 8, 8}}}};
+  auto result = measure_in_child(request, {.program = self()});
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().code, ErrorCode::usage);
+  EXPECT_EQ(result.error().message, "unknown layout \"xy\": choose nt, nn, tn or tt");
+}
+
+TEST_F(Spawn, AnAnswerThatIsTooLargeIsRefused) {
+  auto result = measure_in_child({.host = small_host()}, {.answer_bytes = 4, .program = self()});
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().code, ErrorCode::limit);
+}
+
+}  // namespace
+}  // namespace pbprobe

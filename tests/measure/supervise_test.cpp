@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include <csignal>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "probes/measure/child.hpp"
+#include "probes/measure/sentences.hpp"
+
+namespace pbprobe {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+// supervise() expects these blocked.
+class Supervise : public testing::Test {
+ protected:
+  void SetUp() override {
+    sigset_t set;
+    sigemptyset(&set);
+    for (const int signal : {SIGCHLD, SIGTERM, SIGINT}) sigaddset(&set, signal);
+    sigprocmask(SIG_BLOCK, &set, &before_);
+  }
+  void TearDown() override { sigprocmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_{};
+};
+
+[[noreturn]] void sleep_for_ever() {
+  while (true) pause();
+}
+
+TEST_F(Supervise, AWorkerThatEndsIsReportedByItsCode) {
+  const pid_t worker = fork();
+  if (worker == 0) _exit(7);
+  const Ended ended = supervise(worker, {.end_them = ::kill});
+  EXPECT_EQ(ended.how, How::exited);
+  EXPECT_EQ(ended.code, 7);
+  EXPECT_EQ(ended.left_behind, 0);
+}
+
+TEST_F(Supervise, AWorkerThatSleepsIsEndedAtTheLimit) {
+  const pid_t worker = fork();
+  if (worker == 0) sleep_for_ever();
+  const Ended ended = supervise(worker, {.limit_seconds = 0.1, .end_them = ::kill});
+  EXPECT_EQ(ended.how, How::time_limit);
+  EXPECT_EQ(waitpid(worker, nullptr, WNOHANG), -1) << "it was not reaped";
+}
+
+// A process in the driver can ignore SIGKILL; here the signal is simply never sent.
+TEST_F(Supervise, AWorkerThatSurvivesTheKillIsHungAndNotWaitedFor) {
+  const pid_t worker = fork();
+  if (worker == 0) sleep_for_ever();
+  int asked = 0;
+  const Ended ended =
+      supervise(worker, {.limit_seconds = 0.1, .patience_seconds = 0.2, .end_them = [&](pid_t pid, int) {
+                           asked += pid == worker ? 1 : 0;
+                           return 0;
+                         }});
+  EXPECT_EQ(ended.how, How::hung);
+  EXPECT_GT(asked, 0);
+  EXPECT_EQ(waitpid(worker, nullptr, WNOHANG), 0) << "it must still be there";
+  kill(worker, SIGKILL);
+  EXPECT_EQ(waitpid(worker, nullptr, 0), worker);
+}
+
+TEST(Sentences, AHungWorkerIsNamedWithWhatItDid) {
+  EventLog log;
+  log.any = true;
+  log.stage = {Step::libtorch, "computing with /t on cuda:0"};
+  log.ended = Ended{.how = How::hung};
+  EXPECT_TRUE(is_hung(log, {}));
+  EXPECT_THAT(
+      fault_sentence(log, {}, "", 5).value_or(""),
+      AllOf(HasSubstr("computing with /t on cuda:0 hangs"), HasSubstr("does not end by SIGKILL"), HasSubstr("reboot")));
+}
+
+TEST(Sentences, AFinishedWorkerHasNone) {
+  EventLog log;
+  log.any = log.finished = true;
+  log.ended = Ended{};
+  EXPECT_EQ(fault_sentence(log, {}, "noise", 5), std::nullopt);
+}
+
+TEST(Sentences, ACrashAfterTheAnswerIsStillOne) {
+  EventLog log;
+  log.any = log.finished = true;
+  log.ended = Ended{.how = How::signal, .signal = "SIGSEGV"};
+  EXPECT_THAT(fault_sentence(log, {}, "", 5).value_or(""), HasSubstr("SIGSEGV"));
+}
+
+TEST(Sentences, ASupervisorThatDiedIsReadFromItsStatus) {
+  EventLog log;
+  log.any = true;
+  log.stage = {Step::kernels, "timing m 8, n 8, k 8"};
+  EXPECT_THAT(fault_sentence(log, {.status = SIGKILL}, "", 5).value_or(""),
+              AllOf(HasSubstr("timing m 8, n 8, k 8 ended its process by SIGKILL"), HasSubstr("out of memory")));
+}
+
+TEST(Sentences, LastWordsAreOneLineAndShort) {
+  EventLog log;
+  log.any = true;
+  log.ended = Ended{.how = How::signal, .signal = "SIGABRT"};
+  const std::string sentence =
+      fault_sentence(log, {}, std::string(500, 'x') + "\nwhat():\x1b[31m bad\n", 5).value_or("");
+  EXPECT_THAT(sentence, HasSubstr("what():?[31m bad\""));
+  EXPECT_EQ(sentence.find('\n'), std::string::npos);
+  EXPECT_LT(sentence.size(), 500U);
+}
+
+TEST(SignalName, OthersKeepTheirNumber) {
+  EXPECT_EQ(signal_name(SIGSEGV), "SIGSEGV");
+  EXPECT_EQ(signal_name(40), "signal 40");
+}
+
+}  // namespace
+}  // namespace pbprobe

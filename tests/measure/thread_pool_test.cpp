@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/measure/thread_pool.hpp"
+
+#include <ctime>
+#include <numeric>
+#include <set>
+
+#include <gtest/gtest.h>
+
+namespace pbprobe {
+namespace {
+
+struct Tally {
+  std::vector<int> counts;
+  std::mutex mutex;
+  std::set<std::thread::id> threads;
+};
+
+void count_one(void* state, int64_t index) {
+  auto& tally = *static_cast<Tally*>(state);
+  const std::lock_guard lock(tally.mutex);
+  ++tally.counts[static_cast<size_t>(index)];
+  tally.threads.insert(std::this_thread::get_id());
+}
+
+TEST(ThreadPoolTest, EveryIndexIsDoneOnce) {
+  for (const int64_t threads : {1, 2, 5}) {
+    ThreadPool pool(threads);
+    EXPECT_EQ(pool.threads(), threads);
+    for (const int64_t count : {0, 1, 2, 7, 1000}) {
+      Tally tally{std::vector<int>(static_cast<size_t>(count))};
+      const ParallelFor parallel = pool.parallel_for();
+      parallel.call(parallel.pool, count, count_one, &tally);
+      EXPECT_EQ(std::accumulate(tally.counts.begin(), tally.counts.end(), int64_t{0}), count);
+      for (const int times : tally.counts) ASSERT_EQ(times, 1);
+    }
+  }
+}
+
+TEST(ThreadPoolTest, ManyShortRunsAndRestsDoNotHang) {
+  ThreadPool pool(3);
+  std::atomic<int64_t> sum{0};
+  const auto add = [](void* state, int64_t index) { *static_cast<std::atomic<int64_t>*>(state) += index; };
+  for (int i = 0; i < 2000; ++i) {
+    pool.run(10, add, &sum);
+    if (i % 7 == 0) pool.rest();
+  }
+  EXPECT_EQ(sum, 2000 * 45);
+}
+
+// Tasks that wait for each other end only if each has a thread of its own: the peak loops rely on it.
+TEST(ThreadPoolTest, AsManyTasksAsThreadsRunAtOnce) {
+  ThreadPool pool(4);
+  struct Meeting {
+    std::atomic<int> arrived{0};
+  } meeting;
+  for (int i = 0; i < 20; ++i) {
+    meeting.arrived = 0;
+    pool.run(
+        4,
+        [](void* state, int64_t) {
+          auto& arrived = static_cast<Meeting*>(state)->arrived;
+          ++arrived;
+          while (arrived < 4) std::this_thread::yield();
+        },
+        &meeting);
+    EXPECT_EQ(meeting.arrived, 4);
+  }
+}
+
+TEST(ThreadPoolTest, RestingWorkersTakeNoTime) {
+  ThreadPool pool(3);
+  std::atomic<int64_t> sum{0};
+  pool.run(
+      3, [](void* state, int64_t) { ++*static_cast<std::atomic<int64_t>*>(state); }, &sum);
+  pool.rest();
+  const std::clock_t before = std::clock();
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_LT(static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC, 0.02);
+}
+
+}  // namespace
+}  // namespace pbprobe

@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/measure/verify.hpp"
+
+#include <cstring>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "kernels/gemm/reference.hpp"
+#include "probes/measure/operands.hpp"
+
+namespace pbprobe {
+namespace {
+
+using testing::HasSubstr;
+
+// Operands of a problem with the right product in C, made by plain sums.
+class SpotCheck : public testing::TestWithParam<std::pair<DType, Layout>> {
+ protected:
+  void SetUp() override {
+    const auto [type, layout] = GetParam();
+    problem_ = make_problem(61, 53, 128, type, layout);
+    const Rotation rotation = plan_rotation(problem_, 0, 1);
+    memory_.resize(rotation.bytes());
+    ASSERT_TRUE(fill_operands(problem_, rotation, [&](size_t offset, const void* bytes, size_t count) {
+                  std::memcpy(memory_.data() + offset, bytes, count);
+                  return Result<void>();
+                }).ok());
+    operands_ = rotation.operands(memory_.data(), 0);
+    poison(problem_, operands_.c);
+    const Reference reference(problem_, operands_);
+    for (int64_t i = 0; i < problem_.m; ++i) {
+      const ReferenceRow row = reference.row(i);
+      for (int64_t j = 0; j < problem_.n; ++j) set(i, j, row.value[static_cast<size_t>(j)]);
+    }
+  }
+  void set(int64_t i, int64_t j, double value) { set_element(operands_.c, problem_.c, i * problem_.ldc + j, value); }
+  [[nodiscard]] double at(int64_t i, int64_t j) const { return element(operands_.c, problem_.c, i * problem_.ldc + j); }
+  [[nodiscard]] std::string fault() const {
+    auto result = spot_check(problem_, operands_);
+    return result.ok() ? "" : result.error().message;
+  }
+
+  Problem problem_;
+  std::vector<std::byte> memory_;
+  Operands operands_;
+};
+
+TEST_P(SpotCheck, ARightProductPasses) {
+  EXPECT_EQ(fault(), "");
+}
+
+TEST_P(SpotCheck, AWrongCornerIsFound) {
+  set(60, 52, at(60, 52) + 1);
+  EXPECT_THAT(fault(), HasSubstr("C[60,52] is "));
+}
+
+TEST_P(SpotCheck, ADroppedLastProductIsFound) {
+  const Problem shorter = [&] {
+    Problem p = problem_;
+    --p.k;
+    return p;
+  }();
+  const Reference reference(shorter, operands_);
+  for (int64_t i = 0; i < problem_.m; ++i) {
+    const ReferenceRow row = reference.row(i);
+    for (int64_t j = 0; j < problem_.n; ++j) set(i, j, row.value[static_cast<size_t>(j)]);
+  }
+  EXPECT_NE(fault(), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(All, SpotCheck,
+                         testing::Values(std::pair{DType::fp32, Layout::nt}, std::pair{DType::fp32, Layout::tn},
+                                         std::pair{DType::bf16, Layout::nn}, std::pair{DType::fp16, Layout::tt},
+                                         std::pair{DType::int8, Layout::nt}, std::pair{DType::int8, Layout::tn}));
+
+// -1 in INT32 is a number: there the checker's own poison finds it.
+class FloatSpotCheck : public SpotCheck {};
+
+TEST_P(FloatSpotCheck, AnUnwrittenElementIsFound) {
+  const int64_t i = 30;
+  const int64_t j = 29;
+  std::memset(static_cast<std::byte*>(operands_.c) + (i * problem_.ldc + j) * size_of(problem_.c), 0xff,
+              static_cast<size_t>(size_of(problem_.c)));
+  EXPECT_THAT(fault(), HasSubstr("C[30,29]"));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, FloatSpotCheck,
+                         testing::Values(std::pair{DType::fp32, Layout::nt}, std::pair{DType::bf16, Layout::tn}));
+
+TEST(CheckProblem, ASmallOneIsCheckedItself) {
+  const Plan plan{.kernel = find_kernel("gemm_fp32_6x16_avx2"),
+                  .problem = make_problem(100, 101, 102, DType::fp32),
+                  .tile = {6, 16, 1}};
+  EXPECT_EQ(check_problem(plan).n, 101);
+  EXPECT_EQ(check_problem(plan).k, 102);
+}
+
+TEST(CheckProblem, ALargeOneKeepsItsRaggedRestAndTwoPasses) {
+  const Kernel* const kernel = find_kernel("gemm_fp32_6x16_avx2");
+  ASSERT_NE(kernel, nullptr);
+  const Plan plan{
+      .kernel = kernel, .problem = make_problem(1000, 1003, 2005, DType::fp32, Layout::tt), .tile = {6, 16, 1}};
+  const Problem small = check_problem(plan);
+  EXPECT_EQ(small.m, 12 + 1000 % 6);
+  EXPECT_EQ(small.n, 32 + 1003 % 16);
+  EXPECT_GT(small.k, kernel->depth_block);
+  EXPECT_EQ(small.k % 16, 2005 % 16);
+  EXPECT_EQ(small.layout, Layout::tt);
+  EXPECT_TRUE(validate(small).ok());
+}
+
+}  // namespace
+}  // namespace pbprobe
