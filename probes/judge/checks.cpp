@@ -1,0 +1,265 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/judge/checks.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "probes/judge/questions.hpp"
+
+namespace pbprobe {
+namespace {
+
+using enum Need;
+constexpr bool kDecides = true;
+constexpr bool kAdds = false;
+
+const std::vector<Check>& table() {
+  using L = Level;
+  using S = Severity;
+  static const std::vector<Check> checks{
+      {"PB101",
+       L::shipped,
+       S::fail,
+       {inventory},
+       kDecides,
+       "Can each of libtorch's files be read whole?",
+       "install this torch again: the file is damaged or unreadable",
+       ask::libtorch_readable},
+      {"PB102",
+       L::shipped,
+       S::warn,
+       {inventory},
+       kAdds,
+       "Can every other file be read whole?",
+       "check the file's permissions, or install its package again",
+       ask::rest_readable},
+      {"PB103",
+       L::shipped,
+       S::fail,
+       {inventory},
+       kDecides,
+       "Is there a libtorch in the artifact?",
+       "name the folder that holds torch/ (site-packages), a libtorch folder or a wheel",
+       ask::libtorch_present},
+      {"PB104",
+       L::shipped,
+       S::fail,
+       {host, inventory},
+       kDecides,
+       "Is it built for this machine's processor?",
+       "install the torch for this machine's processor",
+       ask::right_platform},
+      {"PB201",
+       L::shipped,
+       S::note,
+       {host},
+       kAdds,
+       "Can this CPU run a target of the table?",
+       "use a build for the processor's base instruction set",
+       ask::cpu_has_target},
+      {"PB202",
+       L::executed,
+       S::warn,
+       {host, run},
+       kAdds,
+       "Does libtorch take the best CPU code that this CPU can run?",
+       "unset ATEN_CPU_CAPABILITY; where it is not set, this build has lost its tier: use another",
+       ask::cpu_tier},
+      {"PB301",
+       L::shipped,
+       S::fail,
+       {host, inventory},
+       kDecides,
+       "Does libtorch hold code that runs on each GPU here?",
+       "install a torch built for this GPU",
+       ask::gpu_code_runs},
+      {"PB302",
+       L::shipped,
+       S::warn,
+       {host, inventory},
+       kAdds,
+       "Is it machine code, not PTX alone?",
+       "use a build with machine code for this GPU, and check its results: PTX is compiled at the first start",
+       ask::gpu_code_is_machine_code},
+      {"PB303",
+       L::shipped,
+       S::note,
+       {host, inventory},
+       kAdds,
+       "Is it machine code for exactly this chip?",
+       "nothing to mend: a build for exactly this chip may be faster",
+       ask::gpu_code_is_native},
+      {"PB304",
+       L::shipped,
+       S::warn,
+       {host, inventory},
+       kAdds,
+       "Is it beyond doubt that the image runs on this chip?",
+       "compute something on that GPU and compare it, or use a build for exactly this chip",
+       ask::gpu_code_is_uncontested},
+      {"PB305",
+       L::shipped,
+       S::fail,
+       {host, inventory},
+       kAdds,
+       "Is the GPU of this machine used by this torch?",
+       "install a CUDA build of torch",
+       ask::gpu_is_used},
+      {"PB306",
+       L::loaded,
+       S::fail,
+       {host, inventory},
+       kAdds,
+       "Does the driver support the build's CUDA generation?",
+       "update the NVIDIA driver, or install a torch built with an older CUDA",
+       ask::driver_knows_cuda_major},
+      {"PB307",
+       L::loaded,
+       S::warn,
+       {host, inventory},
+       kAdds,
+       "Is the driver as new as the build's CUDA version?",
+       "update the NVIDIA driver before using torch.compile or PTX",
+       ask::driver_knows_cuda_minor},
+      {"PB308",
+       L::loaded,
+       S::fail,
+       {host},
+       kAdds,
+       "Can every GPU that the driver lists be used?",
+       "look at `nvidia-smi` and `dmesg`; a reset or a reboot may bring it back",
+       ask::gpu_is_usable},
+      {"PB309",
+       L::loaded,
+       S::note,
+       {host, inventory},
+       kAdds,
+       "Does a CUDA build find a GPU here?",
+       "run `pbprobe report` on the machine with the GPU; in a container, pass the GPU and its driver into it",
+       ask::gpu_is_visible},
+      {"PB310",
+       L::shipped,
+       S::fail,
+       {inventory},
+       kAdds,
+       "Does a CUDA build hold device code?",
+       "install this torch again: libtorch_cuda.so is missing or empty",
+       ask::has_device_code},
+      {"PB311",
+       L::shipped,
+       S::warn,
+       {host, inventory},
+       kAdds,
+       "Do MAGMA, NCCL, cuDNN and cuBLAS hold code that runs on each GPU here?",
+       "use a build whose libraries hold code for this GPU",
+       ask::other_libraries_run},
+      {"PB312",
+       L::loaded,
+       S::note,
+       {host},
+       kAdds,
+       "Is the driver new enough for pbprobe's own GPU kernels?",
+       "update the NVIDIA driver to measure on the GPU",
+       ask::driver_runs_our_kernels},
+      {"PB313",
+       L::shipped,
+       S::warn,
+       {host, inventory},
+       kAdds,
+       "Do libtorch's smaller files hold code that runs on each GPU here?",
+       "what this file does (linear algebra, for example) fails on that GPU: use a build that holds code for it",
+       ask::other_libtorch_files_run},
+      {"PB501",
+       L::loaded,
+       S::fail,
+       {inventory, run},
+       kDecides,
+       "Does libtorch load?",
+       "install this torch again in a clean environment, and try `python -c \"import torch\"`",
+       ask::libtorch_loads},
+      {"PB502",
+       L::executed,
+       S::fail,
+       {inventory, run},
+       kAdds,
+       "Does libtorch compute a matrix product right?",
+       "use a build for this CPU: `pbprobe host` names its targets",
+       ask::libtorch_computes},
+      {"PB503",
+       L::executed,
+       S::fail,
+       {host, inventory, run},
+       kDecides,
+       "Does libtorch compute on a GPU of this host?",
+       "run `pbprobe report --full` on a machine whose GPU is free",
+       ask::libtorch_computes_on_gpu},
+      {"PB504",
+       L::measured,
+       S::fail,
+       {},
+       kAdds,
+       "Were pbprobe's own kernels right, and did measuring end well?",
+       "run it again on an idle machine; if it stays, test the hardware or report it with `--format json`",
+       ask::kernels_are_right},
+      {"PB505",
+       L::executed,
+       S::warn,
+       {},
+       kAdds,
+       "Could every step of the report run?",
+       "mend what the sentence names, and run it again",
+       ask::steps_ran},
+      {"PB506",
+       L::loaded,
+       S::warn,
+       {inventory, run},
+       kAdds,
+       "Does the loaded library have the version of its files?",
+       "install this torch again in a clean environment: two versions are mixed",
+       ask::version_agrees},
+      {"PB507",
+       L::measured,
+       S::note,
+       {},
+       kAdds,
+       "Is libtorch about as fast as pbprobe's kernels?",
+       "a build for exactly this machine may be faster: measure it with `pbprobe bench --against libtorch`",
+       ask::libtorch_keeps_up},
+  };
+  return checks;
+}
+
+std::string_view word_for(Need need) {
+  switch (need) {
+    case Need::host: return "host";
+    case Need::inventory: return "inventory";
+    case Need::run: return "a started libtorch";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::span<const Check> all_checks() {
+  return table();
+}
+
+std::string checks_markdown() {
+  std::string text =
+      "# Checks\n\n"
+      "Written by `make generate` from the catalogue in `probes/judge/checks.cpp`. An identifier is stable, and never "
+      "used again for another check. A check whose facts are missing has no answer; where it decides, the verdict is "
+      "then unknown, and unknown is not pass.\n\n"
+      "| check | level | severity | asks | needs | decides | remedy |\n|---|---|---|---|---|---|---|\n";
+  for (const auto& check : all_checks()) {
+    std::vector<std::string_view> needs;
+    for (const Need need : check.needs) needs.push_back(word_for(need));
+    text +=
+        fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", check.id, name_of(check.level), name_of(check.severity),
+                    check.question, fmt::join(needs, ", "), check.decides ? "yes" : "", check.remedy);
+  }
+  return text;
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// The one catalogue of checks. PB1xx files, PB2xx CPU, PB3xx GPU, PB4xx recipes, PB5xx running. An id is stable, and
+// never used again for another check.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/facts/verdict.hpp"
+
+namespace pbprobe {
+
+struct Facts;  // probes/judge/facts.hpp
+
+// What a check reads. Without it the question has no answer.
+enum class Need : uint8_t { host, inventory, run };  // run: libtorch was started
+
+// One fault that a check saw.
+struct Seen {
+  std::string what;
+  std::optional<std::string> where = std::nullopt;
+  std::optional<std::string> remedy = std::nullopt;  // where the catalogue's can be said more exactly
+};
+
+struct Answer {
+  std::vector<Seen> seen;
+  std::optional<Seen> unknown = std::nullopt;  // why there is no answer
+};
+
+struct Check {
+  std::string_view id;
+  Level level;
+  Severity severity;
+  std::vector<Need> needs;
+  bool decides;  // without an answer to it the verdict is unknown
+  std::string_view question;
+  std::string_view remedy;
+  Answer (*ask)(const Facts& facts);
+};
+
+// In the order of their ids.
+[[nodiscard]] std::span<const Check> all_checks();
+
+// docs/checks.md.
+[[nodiscard]] std::string checks_markdown();
+
+}  // namespace pbprobe

@@ -1,0 +1,159 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/judge/facts.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace pbprobe {
+namespace {
+
+template <class T>
+const T* pointer_to(const std::optional<T>& value) {
+  return value ? &*value : nullptr;
+}
+
+// Translation units with device code: how often the most frequent image stands there.
+int64_t units_in(const File& file) {
+  if (!file.device_code) return 0;
+  int64_t most = 0;
+  for (const auto* images : {&file.device_code->cubin, &file.device_code->ptx}) {
+    for (const auto& [name, count] : *images) most = std::max(most, count);
+  }
+  return most;
+}
+
+const File* file_with_most_units(const Inventory& inventory) {
+  const File* most = nullptr;
+  for (const auto& file : inventory.files) {
+    if (file.component != kLibtorch || units_in(file) == 0) continue;
+    if (most == nullptr || units_in(file) > units_in(*most)) most = &file;
+  }
+  return most;
+}
+
+bool built_for_other_processor(const Host& host, const Inventory& inventory) {
+  if (inventory.platform) return processor_of(*inventory.platform) != host.cpu.architecture;
+  return std::any_of(inventory.files.begin(), inventory.files.end(), [&](const File& file) {
+    return file.component == kLibtorch && file.machine && *file.machine != host.cpu.architecture;
+  });
+}
+
+std::string torch_name(const Inventory* inventory) {
+  if (inventory == nullptr) return "torch";
+  if (inventory->torch_version) return "torch " + *inventory->torch_version;
+  return std::string(base_name(inventory->artifact));
+}
+
+std::string sentence_of(const ImageChoice& choice, const std::string& capability) {
+  switch (choice.image) {
+    case GpuImage::native:
+      return fmt::format("{} machine code, made for this chip ({} images)", *choice.best, choice.best_count);
+    case GpuImage::same_major: {
+      std::string few;
+      if (choice.exact) few = fmt::format("; {} of {} images are {}", choice.exact_count, choice.units, *choice.exact);
+      return fmt::format("{} machine code runs on {} as it is{}", *choice.best, capability, few);
+    }
+    case GpuImage::ptx:
+      return fmt::format("{} PTX, which the driver compiles at the first start: up to a minute", *choice.best);
+    case GpuImage::none:
+      if (choice.exact)
+        return fmt::format("only {} of {} images are for {} ({}), the rest has none that runs there",
+                           choice.exact_count, choice.units, capability, *choice.exact);
+      return fmt::format("no machine code or PTX that runs on {}", capability);
+    case GpuImage::unknown: return "the device code was not read";
+  }
+  return "";
+}
+
+ImageChoice choice_for(const Facts& facts, const Gpu& gpu) {
+  if (facts.inventory == nullptr) return {};
+  if (facts.wrong_platform || !facts.cuda_build) return {.image = GpuImage::none};
+  const auto capability = parse_capability(gpu.capability);
+  if (facts.main_file == nullptr || !capability) return {};
+  return choose_image(*facts.main_file->device_code, *capability);
+}
+
+std::string sentence_for(const Facts& facts, const Gpu& gpu, const ImageChoice& choice) {
+  if (facts.inventory == nullptr) return "no torch was read";
+  if (facts.wrong_platform)
+    return fmt::format("built for {}: nothing of it runs here",
+                       facts.inventory->platform.value_or("another processor"));
+  if (!facts.cuda_build) return "a CPU build: it has no GPU code";
+  return sentence_of(choice, gpu.capability);
+}
+
+// Why no GPU can be judged, or nothing where one is listed.
+std::optional<std::string> missing_gpu(const Host& host) {
+  if (!host.gpus.empty()) return std::nullopt;
+  if (!host.driver.sentence.empty()) return host.driver.sentence;
+  return "the driver lists none";
+}
+
+}  // namespace
+
+Facts derive_facts(const Report& report) {
+  Facts facts{.report = report,
+              .host = pointer_to(report.host),
+              .inventory = pointer_to(report.inventory),
+              .measurements = pointer_to(report.measurements)};
+  if (facts.measurements != nullptr) facts.run = pointer_to(facts.measurements->libtorch);
+  facts.torch = torch_name(facts.inventory);
+  if (facts.inventory != nullptr) {
+    facts.main_file = file_with_most_units(*facts.inventory);
+    facts.cuda_build = facts.inventory->cuda_version || facts.main_file != nullptr;
+    facts.wrong_platform = facts.host != nullptr && built_for_other_processor(*facts.host, *facts.inventory);
+  }
+  if (facts.host == nullptr) return facts;
+  facts.no_gpu = missing_gpu(*facts.host);
+  for (const auto& gpu : facts.host->gpus) {
+    const ImageChoice choice = choice_for(facts, gpu);
+    facts.gpus.push_back({.gpu = gpu.index,
+                          .name = gpu.name,
+                          .capability = gpu.capability,
+                          .image = choice.image,
+                          .best = choice.best,
+                          .sentence = sentence_for(facts, gpu, choice)});
+    facts.choices.push_back(choice);
+  }
+  return facts;
+}
+
+std::string_view base_name(std::string_view path) {
+  while (path.ends_with('/')) path.remove_suffix(1);
+  const auto slash = path.rfind('/');
+  return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
+std::string gpu_label(const GpuOutcome& gpu) {
+  return fmt::format("GPU {} {} ({})", gpu.gpu, gpu.name, gpu.capability);
+}
+
+std::vector<GpuGroup> gpu_groups(const Facts& facts) {
+  const auto alike = [](const GpuOutcome& a, const GpuOutcome& b) {
+    return a.name == b.name && a.capability == b.capability && a.image == b.image && a.best == b.best;
+  };
+  std::vector<GpuGroup> groups;
+  for (size_t i = 0; i < facts.gpus.size(); ++i) {
+    if (groups.empty() || !alike(facts.gpus[groups.back().first], facts.gpus[i])) groups.push_back({.first = i});
+    GpuGroup& group = groups.back();
+    const GpuOutcome& first = facts.gpus[group.first];
+    group.count += 1;
+    group.numbers =
+        group.count == 1 ? fmt::format("GPU {}", first.gpu) : fmt::format("GPU {}-{}", first.gpu, facts.gpus[i].gpu);
+    group.label = fmt::format("{} {} ({})", group.numbers, first.name, first.capability);
+  }
+  return groups;
+}
+
+bool ran_on(const LibtorchRun& run, std::string_view device) {
+  return std::any_of(run.figures.begin(), run.figures.end(),
+                     [&](const LibtorchFigure& figure) { return figure.device == device; });
+}
+
+std::string_view processor_of(std::string_view platform) {
+  return platform.substr(0, platform.find('-'));
+}
+
+}  // namespace pbprobe

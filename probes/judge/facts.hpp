@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// The report's facts as the checks ask for them, with what several checks derive from them.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/facts/report.hpp"
+#include "probes/judge/images.hpp"
+
+namespace pbprobe {
+
+inline constexpr std::string_view kLibtorch = "libtorch";  // File::component of torch's own libraries
+
+struct Facts {
+  const Report& report;
+  const Host* host = nullptr;
+  const Inventory* inventory = nullptr;
+  const Measurements* measurements = nullptr;
+  const LibtorchRun* run = nullptr;
+
+  bool cuda_build = false;            // the artifact says so, or its libtorch holds device code
+  const File* main_file = nullptr;    // libtorch's file with the most units of device code
+  bool wrong_platform = false;        // built for another processor: nothing of it can run here
+  std::string torch;                  // "torch 2.11.0+cu130"
+  std::optional<std::string> no_gpu;  // why there is no GPU to judge; null: there is one
+  std::vector<GpuOutcome> gpus;       // one for each GPU of the host
+  std::vector<ImageChoice> choices;   // in the same order
+};
+
+[[nodiscard]] Facts derive_facts(const Report& report);
+
+// "torch/lib/libc10.so" is "libc10.so".
+[[nodiscard]] std::string_view base_name(std::string_view path);
+
+// "GPU 0 NVIDIA H200 (9.0)".
+[[nodiscard]] std::string gpu_label(const GpuOutcome& gpu);
+
+// GPUs beside each other that get the same from this torch are told of once.
+struct GpuGroup {
+  size_t first = 0;  // index into Facts::gpus
+  size_t count = 0;
+  std::string numbers;  // "GPU 0", "GPU 0-7"
+  std::string label;    // "GPU 0-7 NVIDIA H200 (9.0)"
+};
+
+[[nodiscard]] std::vector<GpuGroup> gpu_groups(const Facts& facts);
+
+// Did libtorch compute on this device ("cpu", "cuda:0")?
+[[nodiscard]] bool ran_on(const LibtorchRun& run, std::string_view device);
+
+// The processor of "aarch64-linux".
+[[nodiscard]] std::string_view processor_of(std::string_view platform);
+
+}  // namespace pbprobe

@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "probes/judge/questions.hpp"
+
+namespace pbprobe::ask {
+namespace {
+
+Answer unreadable(const Inventory& inventory, bool of_libtorch) {
+  Answer answer;
+  for (const auto& file : inventory.files) {
+    if (file.problem && (file.component == kLibtorch) == of_libtorch) answer.seen.push_back({*file.problem, file.path});
+  }
+  return answer;
+}
+
+}  // namespace
+
+Answer libtorch_readable(const Facts& facts) {
+  return unreadable(*facts.inventory, true);
+}
+
+Answer rest_readable(const Facts& facts) {
+  Answer answer = unreadable(*facts.inventory, false);
+  for (const auto& problem : facts.inventory->problems) answer.seen.push_back({problem});
+  return answer;
+}
+
+Answer libtorch_present(const Facts& facts) {
+  const Inventory& inventory = *facts.inventory;
+  const bool single = inventory.layout == "file";  // one shared object was asked about, not a torch
+  const bool present = std::any_of(inventory.files.begin(), inventory.files.end(), [](const File& file) {
+    return base_name(file.path).starts_with("libtorch_cpu.so");
+  });
+  if (single || present) return {};
+  return {.seen = {{.what = fmt::format("{} holds no libtorch_cpu.so", inventory.artifact)}}};
+}
+
+Answer right_platform(const Facts& facts) {
+  if (!facts.wrong_platform) return {};
+  return {.seen = {{.what = fmt::format("{} is built for {}, and this machine is {}", facts.torch,
+                                        facts.inventory->platform.value_or("another processor"),
+                                        facts.host->cpu.architecture),
+                    .remedy = fmt::format("install the torch for {}-linux", facts.host->cpu.architecture)}}};
+}
+
+}  // namespace pbprobe::ask

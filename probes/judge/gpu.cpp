@@ -1,0 +1,216 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "core/targets.hpp"
+#include "probes/judge/questions.hpp"
+
+namespace pbprobe::ask {
+namespace {
+
+// The libraries that torch cannot do without on a GPU. Others may leave a chip out by design.
+constexpr std::array<std::string_view, 4> kNeededLibraries{"MAGMA", "NCCL", "cuDNN", "cuBLAS"};
+
+bool asks_gpus(const Facts& facts) {
+  return facts.cuda_build && !facts.wrong_platform && facts.main_file != nullptr;
+}
+
+// What GPUs with this outcome get, a group a fault.
+Answer gpus_with(const Facts& facts, GpuImage image) {
+  Answer answer;
+  if (!asks_gpus(facts)) return answer;
+  for (const auto& group : gpu_groups(facts)) {
+    const GpuOutcome& gpu = facts.gpus[group.first];
+    if (gpu.image != image) continue;
+    answer.seen.push_back({fmt::format("{}: {}", group.label, gpu.sentence), facts.main_file->path});
+  }
+  return answer;
+}
+
+// What the table knows about builds for this chip.
+std::string build_for(const GpuOutcome& gpu) {
+  const Target* target = find_gpu_target(gpu.capability);
+  if (target == nullptr) return fmt::format("a torch built for {}", gpu.capability);
+  if (target->last_cuda)
+    return fmt::format("a torch built for {} with CUDA {} or older", gpu.capability, *target->last_cuda);
+  return fmt::format("a torch built for {} with CUDA {} or newer", gpu.capability,
+                     target->first_cuda.value_or("of any version"));
+}
+
+struct CudaVersions {
+  Capability torch;
+  Capability driver;
+};
+
+std::optional<CudaVersions> cuda_versions(const Facts& facts) {
+  if (!facts.inventory->cuda_version || !facts.host->driver.cuda_version || facts.wrong_platform) return std::nullopt;
+  const auto torch = parse_capability(*facts.inventory->cuda_version);
+  const auto driver = parse_capability(*facts.host->driver.cuda_version);
+  if (!torch || !driver) return std::nullopt;
+  return CudaVersions{*torch, *driver};
+}
+
+std::string versions_sentence(const Facts& facts) {
+  return fmt::format("{} is built with CUDA {}, and the driver supports {}", facts.torch,
+                     *facts.inventory->cuda_version, *facts.host->driver.cuda_version);
+}
+
+// Adds up the device code of a component's files: it may spread its chips over several of them.
+std::map<std::string, DeviceCode> code_by_component(const Inventory& inventory) {
+  std::map<std::string, DeviceCode> components;
+  for (const auto& file : inventory.files) {
+    if (!file.component || !file.device_code) continue;
+    DeviceCode& code = components[*file.component];
+    for (const auto& [name, count] : file.device_code->cubin) code.cubin[name] += count;
+    for (const auto& [name, count] : file.device_code->ptx) code.ptx[name] += count;
+  }
+  return components;
+}
+
+bool anything_runs(const DeviceCode& code, const Capability& gpu) {
+  const auto any = [&](const auto& images, auto runs) {
+    return std::any_of(images.begin(), images.end(), [&](const auto& entry) {
+      const auto image = parse_image(entry.first);
+      return image && runs(*image, gpu);
+    });
+  };
+  return any(code.cubin, cubin_runs_on) || any(code.ptx, ptx_runs_on);
+}
+
+}  // namespace
+
+Answer gpu_code_runs(const Facts& facts) {
+  if (!facts.cuda_build || facts.wrong_platform) return {};
+  if (facts.no_gpu)
+    return {.seen = {},
+            .unknown = Seen{.what = "no GPU here: " + *facts.no_gpu,
+                            .remedy = "run `pbprobe report` on the machine with the GPU"}};
+  if (facts.main_file == nullptr) return {};  // another check's
+  Answer answer;
+  for (const auto& group : gpu_groups(facts)) {
+    const GpuOutcome& gpu = facts.gpus[group.first];
+    const std::string what = fmt::format("{}: {}", group.label, gpu.sentence);
+    if (gpu.image == GpuImage::none) answer.seen.push_back({what, facts.main_file->path, "install " + build_for(gpu)});
+    if (gpu.image == GpuImage::unknown) answer.unknown = Seen{what};
+  }
+  return answer;
+}
+
+Answer gpu_code_is_machine_code(const Facts& facts) {
+  return gpus_with(facts, GpuImage::ptx);
+}
+
+Answer gpu_code_is_native(const Facts& facts) {
+  Answer answer;
+  for (const auto& group : gpu_groups(facts)) {
+    if (facts.gpus[group.first].image != GpuImage::same_major || facts.choices[group.first].contested) continue;
+    answer.seen.push_back({fmt::format("{} runs code made for an earlier chip of its generation, {}", group.label,
+                                       *facts.gpus[group.first].best)});
+  }
+  return answer;
+}
+
+Answer gpu_code_is_uncontested(const Facts& facts) {
+  Answer answer;
+  for (const auto& group : gpu_groups(facts)) {
+    const ImageChoice& choice = facts.choices[group.first];
+    if (!choice.contested) continue;
+    answer.seen.push_back({fmt::format("{}: whether {} code runs there is told differently by different sources",
+                                       group.label, *choice.best),
+                           facts.main_file->path});
+  }
+  return answer;
+}
+
+Answer gpu_is_used(const Facts& facts) {
+  if (facts.cuda_build || facts.wrong_platform || facts.gpus.empty() || facts.inventory->layout == "file") return {};
+  if (facts.report.claim) return {};  // who claims a build says what it is for
+  return {.seen = {{.what = fmt::format("{} is a CPU build: it leaves {} unused", facts.torch,
+                                        gpu_label(facts.gpus.front())),
+                    .remedy = "install " + build_for(facts.gpus.front())}}};
+}
+
+Answer driver_knows_cuda_major(const Facts& facts) {
+  const auto versions = cuda_versions(facts);
+  if (!versions || versions->torch.major <= versions->driver.major) return {};
+  return {.seen = {{.what = versions_sentence(facts),
+                    .where = facts.host->driver.library,
+                    .remedy = fmt::format("update the NVIDIA driver, or install a torch built with CUDA {}.x",
+                                          versions->driver.major)}}};
+}
+
+Answer driver_knows_cuda_minor(const Facts& facts) {
+  const auto versions = cuda_versions(facts);
+  if (!versions || versions->torch.major != versions->driver.major || versions->torch.minor <= versions->driver.minor)
+    return {};
+  return {.seen = {{.what = versions_sentence(facts) + ": its machine code runs, PTX from that toolkit does not",
+                    .where = facts.host->driver.library}}};
+}
+
+Answer gpu_is_usable(const Facts& facts) {
+  Answer answer;
+  for (const auto& gpu : facts.host->gpus) {
+    if (gpu.problem) answer.seen.push_back({fmt::format("GPU {} {}: {}", gpu.index, gpu.name, *gpu.problem)});
+  }
+  if (answer.seen.empty() && facts.host->driver.state == DriverState::gpu_bad)
+    answer.seen.push_back({facts.host->driver.sentence});
+  return answer;
+}
+
+Answer gpu_is_visible(const Facts& facts) {
+  const DriverState state = facts.host->driver.state;
+  const bool absent = state == DriverState::no_driver || state == DriverState::no_gpu;
+  if (!facts.cuda_build || facts.wrong_platform || !facts.no_gpu || !absent) return {};
+  return {.seen = {{.what = fmt::format("{} is built for CUDA, and no GPU is here", facts.torch)}}};
+}
+
+Answer has_device_code(const Facts& facts) {
+  const Inventory& inventory = *facts.inventory;
+  if (!inventory.cuda_version || facts.main_file != nullptr || inventory.layout == "file") return {};
+  const bool damaged = std::any_of(inventory.files.begin(), inventory.files.end(),
+                                   [](const File& file) { return file.component == kLibtorch && file.problem; });
+  if (damaged) return {};  // already said, with its reason
+  return {.seen = {{.what = fmt::format("{} is built with CUDA {}, and none of libtorch's files holds device code",
+                                        facts.torch, *inventory.cuda_version)}}};
+}
+
+Answer other_libraries_run(const Facts& facts) {
+  Answer answer;
+  if (!asks_gpus(facts)) return answer;
+  for (const auto& [component, code] : code_by_component(*facts.inventory)) {
+    if (std::find(kNeededLibraries.begin(), kNeededLibraries.end(), component) == kNeededLibraries.end()) continue;
+    for (const auto& group : gpu_groups(facts)) {
+      const GpuOutcome& gpu = facts.gpus[group.first];
+      const auto capability = parse_capability(gpu.capability);
+      if (!capability || gpu.image == GpuImage::none || anything_runs(code, *capability)) continue;
+      answer.seen.push_back({fmt::format("{} holds no code that runs on {}", component, group.label)});
+    }
+  }
+  return answer;
+}
+
+Answer other_libtorch_files_run(const Facts& facts) {
+  Answer answer;
+  if (!asks_gpus(facts)) return answer;
+  for (const auto& file : facts.inventory->files) {
+    if (file.component != kLibtorch || !file.device_code || &file == facts.main_file) continue;
+    for (const auto& group : gpu_groups(facts)) {
+      const GpuOutcome& gpu = facts.gpus[group.first];
+      const auto capability = parse_capability(gpu.capability);
+      if (!capability || gpu.image == GpuImage::none || anything_runs(*file.device_code, *capability)) continue;
+      answer.seen.push_back(
+          {fmt::format("{} holds no code that runs on {}", base_name(file.path), group.label), file.path});
+    }
+  }
+  return answer;
+}
+
+Answer driver_runs_our_kernels(const Facts& facts) {
+  if (facts.host->driver.state != DriverState::too_old) return {};
+  return {.seen = {{facts.host->driver.sentence}}};
+}
+
+}  // namespace pbprobe::ask

@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/judge/judge.hpp"
+
+#include <algorithm>
+
+#include "probes/judge/checks.hpp"
+#include "probes/judge/facts.hpp"
+#include "probes/judge/rows.hpp"
+
+namespace pbprobe {
+namespace {
+
+struct Judgement {
+  std::vector<Finding> findings;
+  std::optional<Seen> unknown;  // the first deciding question without an answer
+};
+
+// Why a needed fact is missing, in the words of the step that could not get it.
+std::optional<Seen> missing(Need need, const Facts& facts) {
+  switch (need) {
+    case Need::host:
+      if (facts.host != nullptr) return std::nullopt;
+      return Seen{.what = "this machine was not looked at", .remedy = "run `pbprobe report` on it"};
+    case Need::inventory: {
+      if (facts.inventory != nullptr) return std::nullopt;
+      const auto& problems = facts.report.problems;
+      return Seen{.what = problems.empty() ? "no torch was read" : problems.front(),
+                  .remedy = "activate an environment that has a torch, or name it: `pbprobe report SITE_PACKAGES`"};
+    }
+    case Need::run:
+      if (facts.run != nullptr) return std::nullopt;
+      return Seen{.what = facts.torch + " was not started",
+                  .remedy = "run `pbprobe report` on an installed torch: what lies in a wheel is only read"};
+  }
+  return std::nullopt;
+}
+
+std::optional<Seen> first_missing(const Check& check, const Facts& facts) {
+  for (const Need need : check.needs) {
+    if (auto seen = missing(need, facts)) return seen;
+  }
+  return std::nullopt;
+}
+
+Judgement ask_all(const Facts& facts) {
+  Judgement judgement;
+  for (const auto& check : all_checks()) {
+    Answer answer;
+    if (auto seen = first_missing(check, facts)) {
+      answer.unknown = std::move(seen);
+    } else {
+      answer = check.ask(facts);
+    }
+    for (auto& seen : answer.seen) {
+      judgement.findings.push_back({.id = std::string(check.id),
+                                    .severity = check.severity,
+                                    .level = check.level,
+                                    .what = std::move(seen.what),
+                                    .where = std::move(seen.where),
+                                    .remedy = seen.remedy.value_or(std::string(check.remedy))});
+    }
+    if (answer.unknown && check.decides && !judgement.unknown) {
+      judgement.unknown = std::move(answer.unknown);
+      if (!judgement.unknown->remedy) judgement.unknown->remedy = std::string(check.remedy);
+    }
+  }
+  std::stable_sort(judgement.findings.begin(), judgement.findings.end(),
+                   [](const Finding& a, const Finding& b) { return a.severity < b.severity; });
+  return judgement;
+}
+
+// Claims are judged once the audit can tell what an exact one excludes; until then a claim has no verdict.
+std::optional<Seen> unjudged_claim(const Report& report) {
+  if (!report.claim) return std::nullopt;
+  return Seen{.what = "the claim \"" + report.claim->text + "\" is not judged by this version",
+              .remedy = "run `pbprobe report` without the claim"};
+}
+
+void decide(Verdict& verdict, const Judgement& judgement, const Facts& facts) {
+  const auto* first = verdict.findings.empty() ? nullptr : &verdict.findings.front();
+  if (first != nullptr && first->severity == Severity::fail) {
+    verdict.outcome = Outcome::fail;
+    verdict.reason = first->what;
+    verdict.fix = first->remedy;
+  } else if (judgement.unknown) {
+    verdict.outcome = Outcome::unknown;
+    verdict.reason = judgement.unknown->what;
+    verdict.fix = judgement.unknown->remedy;
+  } else {
+    verdict.outcome = Outcome::pass;
+    verdict.reason = what_runs(facts);
+    if (first != nullptr && first->severity == Severity::warn) verdict.fix = first->remedy;
+  }
+}
+
+}  // namespace
+
+Verdict judge(const Report& report) {
+  const Facts facts = derive_facts(report);
+  Judgement judgement = ask_all(facts);
+  if (auto claim = unjudged_claim(report)) judgement.unknown = std::move(claim);
+  Verdict verdict{.gpus = facts.gpus};
+  if (facts.host != nullptr) verdict.cpu_targets = facts.host->cpu.targets;
+  verdict.findings = std::move(judgement.findings);
+  verdict.claims = claim_rows(facts, verdict.findings);
+  decide(verdict, judgement, facts);
+  return verdict;
+}
+
+}  // namespace pbprobe

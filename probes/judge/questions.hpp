@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// The functions behind the rows of the catalogue (checks.cpp), one a row; the row says what each asks.
+#pragma once
+
+#include "probes/judge/checks.hpp"
+#include "probes/judge/facts.hpp"
+
+namespace pbprobe::ask {
+
+// files.cpp
+Answer libtorch_readable(const Facts& facts);
+Answer rest_readable(const Facts& facts);
+Answer libtorch_present(const Facts& facts);
+Answer right_platform(const Facts& facts);
+
+// cpu.cpp
+Answer cpu_has_target(const Facts& facts);
+Answer cpu_tier(const Facts& facts);
+
+// gpu.cpp
+Answer gpu_code_runs(const Facts& facts);
+Answer gpu_code_is_machine_code(const Facts& facts);
+Answer gpu_code_is_native(const Facts& facts);
+Answer gpu_code_is_uncontested(const Facts& facts);
+Answer gpu_is_used(const Facts& facts);
+Answer driver_knows_cuda_major(const Facts& facts);
+Answer driver_knows_cuda_minor(const Facts& facts);
+Answer gpu_is_usable(const Facts& facts);
+Answer gpu_is_visible(const Facts& facts);
+Answer has_device_code(const Facts& facts);
+Answer other_libraries_run(const Facts& facts);
+Answer driver_runs_our_kernels(const Facts& facts);
+Answer other_libtorch_files_run(const Facts& facts);
+
+// running.cpp
+Answer libtorch_loads(const Facts& facts);
+Answer libtorch_computes(const Facts& facts);
+Answer libtorch_computes_on_gpu(const Facts& facts);
+Answer kernels_are_right(const Facts& facts);
+Answer steps_ran(const Facts& facts);
+Answer version_agrees(const Facts& facts);
+Answer libtorch_keeps_up(const Facts& facts);
+
+}  // namespace pbprobe::ask

@@ -1,0 +1,145 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/judge/rows.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace pbprobe {
+namespace {
+
+Outcome known(bool good) {
+  return good ? Outcome::pass : Outcome::fail;
+}
+
+std::string rate(double gflops) {
+  return gflops >= 10000 ? fmt::format("{:.1f} TFLOP/s", gflops / 1000) : fmt::format("{:.0f} GFLOP/s", gflops);
+}
+
+// Of one device and each type, the figure of the largest problem.
+std::string figures_on(const LibtorchRun& run, std::string_view device) {
+  std::map<std::string, const LibtorchFigure*> largest;
+  const auto work = [](const LibtorchFigure& figure) {
+    return static_cast<double>(figure.m) * static_cast<double>(figure.n) * static_cast<double>(figure.k);
+  };
+  for (const auto& figure : run.figures) {
+    if (figure.device != device) continue;
+    const LibtorchFigure*& kept = largest[figure.dtype];
+    if (kept == nullptr || work(figure) > work(*kept)) kept = &figure;
+  }
+  std::vector<std::string> parts;
+  for (const auto& [dtype, figure] : largest) parts.push_back(fmt::format("{} {}", dtype, rate(figure->gflops)));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+void add_detail(std::string& detail, const std::string& more) {
+  if (more.empty()) return;
+  if (!detail.empty()) detail += "; ";
+  detail += more;
+}
+
+bool has_failure(const std::vector<Finding>& findings, Level level, std::string_view id_prefix) {
+  return std::any_of(findings.begin(), findings.end(), [&](const Finding& finding) {
+    return finding.severity == Severity::fail && finding.level == level && finding.id.starts_with(id_prefix);
+  });
+}
+
+// Fills what running tells: a level is known only once the one below it was reached.
+void fill_cpu(ClaimRow& row, const Facts& facts) {
+  row.loaded = row.executed = row.measured = Outcome::unknown;
+  if (facts.run == nullptr) return;
+  row.loaded = known(facts.run->loaded);
+  if (facts.run->loaded) row.executed = known(facts.run->executed);
+  if (ran_on(*facts.run, "cpu")) row.measured = Outcome::pass;
+  if (facts.run->cpu_capability) add_detail(row.detail, "tier " + *facts.run->cpu_capability);
+  add_detail(row.detail, figures_on(*facts.run, "cpu"));
+}
+
+void fill_gpu(ClaimRow& row, const Facts& facts, const GpuOutcome& gpu) {
+  row.loaded = row.executed = row.measured = Outcome::unknown;
+  if (facts.run == nullptr) return;
+  const std::string device = fmt::format("cuda:{}", gpu.gpu);
+  const bool first = gpu.gpu == facts.gpus.front().gpu;  // libtorch is run on one
+  if (first && facts.run->executed_on_gpu) row.executed = known(*facts.run->executed_on_gpu);
+  if (ran_on(*facts.run, device)) row.executed = row.measured = Outcome::pass;
+  if (row.executed == Outcome::pass) row.loaded = Outcome::pass;
+  add_detail(row.detail, figures_on(*facts.run, device));
+}
+
+ClaimRow cpu_row(const Facts& facts, const std::vector<Finding>& findings) {
+  ClaimRow row{.claim = "CPU " + facts.host->cpu.name, .shipped = Outcome::unknown};
+  if (facts.inventory != nullptr) row.shipped = known(!has_failure(findings, Level::shipped, "PB1"));
+  if (facts.wrong_platform) {
+    row.detail = "built for " + facts.inventory->platform.value_or("another processor");
+  } else {
+    fill_cpu(row, facts);
+  }
+  return row;
+}
+
+ClaimRow gpu_row(const Facts& facts, size_t index, const std::vector<Finding>& findings) {
+  const GpuOutcome& gpu = facts.gpus[index];
+  ClaimRow row{.claim = gpu_label(gpu)};
+  if (gpu.image == GpuImage::unknown) {
+    row.shipped = Outcome::unknown;
+  } else {
+    row.shipped = known(gpu.image != GpuImage::none);
+  }
+  if (gpu.image == GpuImage::none) return row;
+  fill_gpu(row, facts, gpu);
+  const bool usable = !facts.host->gpus[index].problem && !has_failure(findings, Level::loaded, "PB3");
+  if (!usable && row.loaded == Outcome::unknown) row.loaded = Outcome::fail;
+  return row;
+}
+
+// Our own kernels prove that the machine does what a target needs; a row is verified before it is timed.
+std::vector<ClaimRow> kernel_rows(const Measurements& measurements) {
+  std::map<std::string, std::map<std::string, const BenchRow*>> fastest;
+  for (const auto& row : measurements.rows) {
+    const BenchRow*& kept = fastest[row.target][row.dtype];
+    if (kept == nullptr || row.gflops > kept->gflops) kept = &row;
+  }
+  std::vector<ClaimRow> rows;
+  for (const auto& [target, types] : fastest) {
+    ClaimRow claim{.claim = "kernels " + target, .executed = Outcome::pass, .measured = Outcome::pass};
+    for (const auto& [dtype, row] : types) {
+      std::string peak;
+      if (row->peak_fraction) peak = fmt::format(" ({:.0f} % of peak)", *row->peak_fraction * 100);
+      add_detail(claim.detail, fmt::format("{} {}{}", dtype, rate(row->gflops), peak));
+    }
+    rows.push_back(std::move(claim));
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::vector<ClaimRow> claim_rows(const Facts& facts, const std::vector<Finding>& findings) {
+  std::vector<ClaimRow> rows;
+  if (facts.host != nullptr) {
+    for (size_t i = 0; i < facts.gpus.size(); ++i) rows.push_back(gpu_row(facts, i, findings));
+    if (facts.gpus.empty() && facts.cuda_build && !facts.wrong_platform)
+      rows.push_back({.claim = "GPU", .shipped = Outcome::unknown, .detail = "no GPU here"});
+    rows.push_back(cpu_row(facts, findings));
+  }
+  if (facts.measurements != nullptr) {
+    for (auto& row : kernel_rows(*facts.measurements)) rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::string what_runs(const Facts& facts) {
+  std::string text = fmt::format("{} computes right on this CPU", facts.torch);
+  for (const auto& group : gpu_groups(facts)) {
+    const GpuOutcome& gpu = facts.gpus[group.first];
+    if (!facts.cuda_build || !gpu.best) continue;
+    text += fmt::format("; {} {} {}", group.numbers, group.count == 1 ? "runs" : "run", *gpu.best);
+    if (gpu.image == GpuImage::native) text += ", made for it";
+    if (gpu.image == GpuImage::ptx) text += " PTX, compiled by the driver at the first start";
+  }
+  return text;
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,18 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// The five levels, a row for each thing that this torch and this machine should do together.
+#pragma once
+
+#include <vector>
+
+#include "probes/judge/facts.hpp"
+
+namespace pbprobe {
+
+[[nodiscard]] std::vector<ClaimRow> claim_rows(const Facts& facts, const std::vector<Finding>& findings);
+
+// What runs here, in one sentence: the reason of a pass.
+[[nodiscard]] std::string what_runs(const Facts& facts);
+
+}  // namespace pbprobe

@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "probes/judge/questions.hpp"
+
+namespace pbprobe::ask {
+namespace {
+
+// Ours against libtorch's: from here on a user would notice. A property of the build, never a fault.
+constexpr double kNoticeable = 1.5;
+
+// "2.11.0+cu130", "2.11.0a0" and "2.11.0.dev20260101" are 2.11.0 to the library.
+std::string_view release_of(std::string_view version) {
+  version = version.substr(0, version.find_first_not_of("0123456789."));
+  while (version.ends_with('.')) version.remove_suffix(1);
+  return version;
+}
+
+// libtorch has the interface that pbprobe runs it by from here on.
+constexpr Capability kFirstRunnable{2, 8};
+
+bool too_old_to_run(const Inventory& inventory) {
+  const auto version = parse_capability(inventory.torch_version.value_or(""));
+  return version && std::pair(version->major, version->minor) < std::pair(kFirstRunnable.major, kFirstRunnable.minor);
+}
+
+}  // namespace
+
+Answer libtorch_loads(const Facts& facts) {
+  if (facts.wrong_platform || facts.run->loaded) return {};
+  if (too_old_to_run(*facts.inventory))
+    return {.seen = {},
+            .unknown = Seen{.what = facts.torch + " is older than 2.8, and pbprobe can only read it",
+                            .remedy = "try `python -c \"import torch\"` yourself, or use torch 2.8 or newer"}};
+  return {.seen = {{.what = facts.run->problem.value_or("libtorch could not be loaded"), .where = facts.run->path}}};
+}
+
+Answer libtorch_computes(const Facts& facts) {
+  if (facts.wrong_platform || !facts.run->loaded || facts.run->executed) return {};
+  return {.seen = {{.what = facts.run->problem.value_or("libtorch was loaded, and computed nothing"),
+                    .where = facts.run->path}}};
+}
+
+// Where another check has said already why no GPU can work, a run that failed there says nothing new.
+Answer libtorch_computes_on_gpu(const Facts& facts) {
+  const bool expected = std::any_of(facts.gpus.begin(), facts.gpus.end(), [](const GpuOutcome& gpu) {
+    return gpu.image != GpuImage::none && gpu.image != GpuImage::unknown;
+  });
+  if (!expected || !facts.run->executed) return {};
+  if (!gpu_is_usable(facts).seen.empty() || !driver_knows_cuda_major(facts).seen.empty()) return {};
+  if (!facts.run->executed_on_gpu)
+    return {.seen = {}, .unknown = Seen{facts.run->problem.value_or("libtorch was not run on a GPU")}};
+  if (*facts.run->executed_on_gpu) return {};
+  return {.seen = {{.what = facts.run->problem.value_or("libtorch's matrix product on the GPU was not right"),
+                    .where = facts.run->path}}};
+}
+
+Answer kernels_are_right(const Facts& facts) {
+  Answer answer;
+  if (facts.measurements == nullptr) return answer;
+  for (const auto& problem : facts.measurements->problems) answer.seen.push_back({problem});
+  return answer;
+}
+
+Answer steps_ran(const Facts& facts) {
+  Answer answer;
+  for (const auto& problem : facts.report.problems) answer.seen.push_back({problem});
+  return answer;
+}
+
+Answer version_agrees(const Facts& facts) {
+  if (!facts.run->version || !facts.inventory->torch_version) return {};
+  if (release_of(*facts.run->version) == release_of(*facts.inventory->torch_version)) return {};
+  return {.seen = {{.what = fmt::format("its files say torch {}, the loaded library says {}",
+                                        *facts.inventory->torch_version, *facts.run->version),
+                    .where = facts.run->path}}};
+}
+
+Answer libtorch_keeps_up(const Facts& facts) {
+  Answer answer;
+  if (facts.measurements == nullptr) return answer;
+  std::map<std::string, const BenchRow*> slowest;  // by dtype: one line each is enough
+  for (const auto& row : facts.measurements->rows) {
+    const auto peer = row.peers.find(std::string(kLibtorch));
+    if (!row.best || peer == row.peers.end() || peer->second.ratio < kNoticeable) continue;
+    const BenchRow*& kept = slowest[row.dtype];
+    if (kept == nullptr || peer->second.ratio > kept->peers.at(std::string(kLibtorch)).ratio) kept = &row;
+  }
+  for (const auto& [dtype, row] : slowest) {
+    const PeerFigure& peer = row->peers.at(std::string(kLibtorch));
+    answer.seen.push_back({fmt::format("{} {}x{}x{}: libtorch {:.0f} GFLOP/s, {} {:.0f} ({:.1f} times as fast)", dtype,
+                                       row->m, row->n, row->k, peer.gflops, row->kernel, row->gflops, peer.ratio)});
+  }
+  return answer;
+}
+
+}  // namespace pbprobe::ask

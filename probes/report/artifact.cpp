@@ -1,0 +1,109 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <charconv>
+#include <functional>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "probes/report/sections.hpp"
+
+namespace pbprobe::text {
+namespace {
+
+// Of the libraries beside libtorch's own, the largest, and names alone: how often each stands there matters to nobody.
+constexpr size_t kMostComponents = 4;
+
+// By number and then suffix: 75, 80, 100, 100a.
+bool chip_order(const std::string& a, const std::string& b) {
+  const auto key = [](const std::string& name) {
+    int number = 0;
+    const char* begin = name.data() + std::min<size_t>(3, name.size());
+    const auto [end, error] = std::from_chars(begin, name.data() + name.size(), number);
+    return std::pair(number, std::string(end, name.data() + name.size()));
+  };
+  return key(a) < key(b);
+}
+
+// "sm_75, 80, 100a": the prefix once.
+std::string chips(std::vector<std::string> names) {
+  std::sort(names.begin(), names.end(), chip_order);
+  for (size_t i = 1; i < names.size(); ++i) {
+    if (names[i].starts_with("sm_")) names[i].erase(0, 3);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+// "444 × sm_75, 80; 4 × sm_90a": most frequent first.
+std::string counted(const std::map<std::string, int64_t>& images) {
+  std::map<int64_t, std::vector<std::string>, std::greater<>> by_count;
+  for (const auto& [name, count] : images) by_count[count].push_back(name);
+  std::vector<std::string> groups;
+  for (const auto& [count, names] : by_count)
+    groups.push_back(fmt::format("{0}{1}×{1}{2}", count, kNoBreak, chips(names)));
+  return fmt::format("{}", fmt::join(groups, "; "));
+}
+
+std::string base_name(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+struct Names {
+  std::set<std::string> cubin;
+  bool ptx = false;
+  int64_t stored_bytes = 0;
+};
+
+std::string names_line(const Names& names) {
+  if (names.cubin.empty()) return "PTX only";
+  return chips({names.cubin.begin(), names.cubin.end()}) + (names.ptx ? "; and PTX" : "");
+}
+
+void add_components(Page& page, const Inventory& inventory) {
+  std::map<std::string, Names> components;
+  for (const auto& file : inventory.files) {
+    if (!file.device_code || file.component == "libtorch") continue;
+    Names& names = components[file.component.value_or(base_name(file.path))];
+    for (const auto& [name, count] : file.device_code->cubin) names.cubin.insert(name);
+    names.ptx = names.ptx || !file.device_code->ptx.empty();
+    names.stored_bytes += file.device_code->stored_bytes;
+  }
+  std::vector<std::pair<std::string, Names>> largest(components.begin(), components.end());
+  std::stable_sort(largest.begin(), largest.end(),
+                   [](const auto& a, const auto& b) { return a.second.stored_bytes > b.second.stored_bytes; });
+  const size_t left_out = largest.size() > kMostComponents ? largest.size() - kMostComponents : 0;
+  largest.resize(largest.size() - left_out);
+  for (const auto& [component, names] : largest) page.entry(component, names_line(names), 24);
+  if (left_out > 0) page.entry("", fmt::format("and {} more libraries: `pbprobe audit` has them all", left_out), 24);
+}
+
+}  // namespace
+
+std::string torch_line(const Inventory& inventory) {
+  std::string line = inventory.torch_version.value_or("of unknown version");
+  line += inventory.cuda_version ? ", CUDA " + *inventory.cuda_version : ", no CUDA version";
+  return fmt::format("{}, {}: {}", line, inventory.layout, inventory.artifact);
+}
+
+std::string device_code_line(const DeviceCode& code) {
+  std::string line = code.cubin.empty() ? "no machine code" : counted(code.cubin);
+  line += code.ptx.empty() ? "; no PTX" : "; PTX " + counted(code.ptx);
+  if (!code.lto_ir.empty()) line += "; LTO-IR " + counted(code.lto_ir);
+  return line;
+}
+
+void add_device_code(Page& page, const Inventory& inventory) {
+  const bool any = std::any_of(inventory.files.begin(), inventory.files.end(),
+                               [](const File& file) { return file.device_code.has_value(); });
+  if (!any) return;
+  page.heading("Device code");
+  for (const auto& file : inventory.files) {
+    if (file.component == "libtorch" && file.device_code)
+      page.entry(base_name(file.path), device_code_line(*file.device_code), 24);
+  }
+  add_components(page, inventory);
+}
+
+}  // namespace pbprobe::text

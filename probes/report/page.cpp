@@ -1,0 +1,166 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/report/page.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <utility>
+
+namespace pbprobe::text {
+namespace {
+
+// The signs that the project's own sentences use.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kAscii{{
+    {"×", "x"},
+    {"·", "."},
+    {"…", "..."},
+    {"–", "-"},
+    {"—", "-"},
+    {"≥", ">="},
+    {"≤", "<="},
+    {"µ", "u"},
+    {"→", "->"},
+}};
+
+// Bytes of the UTF-8 character at the front, or 0 where it is not well-formed.
+size_t character_size(std::string_view text) {
+  const auto lead = static_cast<uint8_t>(text[0]);
+  const size_t size = lead < 0x80                   ? 1
+                      : lead >= 0xC2 && lead < 0xE0 ? 2
+                      : (lead & 0xF0) == 0xE0       ? 3
+                      : lead >= 0xF0 && lead < 0xF5 ? 4
+                                                    : 0;
+  if (size == 0 || size > text.size()) return 0;
+  for (size_t i = 1; i < size; ++i) {
+    if ((static_cast<uint8_t>(text[i]) & 0xC0) != 0x80) return 0;
+  }
+  return size;
+}
+
+// C0, DEL and the C1 controls (U+0080 to U+009F): terminals act on them.
+bool is_control(std::string_view character) {
+  const auto first = static_cast<uint8_t>(character[0]);
+  if (character.size() == 1) return first < 0x20 || first == 0x7F;
+  return character.size() == 2 && first == 0xC2 && static_cast<uint8_t>(character[1]) < 0xA0;
+}
+
+std::string_view ascii_of(std::string_view character) {
+  if (character.size() == 1) return character;
+  for (const auto& [sign, ascii] : kAscii) {
+    if (sign == character) return ascii;
+  }
+  return "?";
+}
+
+std::string_view code_of(Colour colour) {
+  switch (colour) {
+    case Colour::none: return "";
+    case Colour::good: return "\033[1;32m";
+    case Colour::bad: return "\033[1;31m";
+    case Colour::doubt: return "\033[1;33m";
+    case Colour::faint: return "\033[2m";
+    case Colour::strong: return "\033[1m";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string clean(std::string_view text, bool unicode) {
+  std::string out;
+  while (!text.empty()) {
+    const size_t size = character_size(text);
+    const auto character = text.substr(0, std::max<size_t>(size, 1));
+    if (character == kNoBreak) {
+      out += ' ';
+    } else if (size == 0 || is_control(character)) {
+      out += character == "\n" || character == "\t" ? ' ' : '?';
+    } else {
+      out += unicode ? character : ascii_of(character);
+    }
+    text.remove_prefix(character.size());
+  }
+  return out;
+}
+
+size_t columns(std::string_view text) {
+  return static_cast<size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<uint8_t>(c) & 0xC0) != 0x80; }));
+}
+
+std::string Page::paint(std::string_view text, Colour colour) const {
+  if (!options_.colour || colour == Colour::none || text.empty()) return std::string(text);
+  return std::string(code_of(colour)).append(text).append("\033[0m");
+}
+
+std::vector<std::string> Page::wrap(std::string_view text, size_t width) const {
+  std::vector<std::string> lines(1);
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(' '), text.size());
+    const std::string word = cleaned(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (word.empty()) continue;
+    if (!lines.back().empty() && columns(lines.back()) + 1 + columns(word) > width) lines.emplace_back();
+    if (!lines.back().empty()) lines.back() += ' ';
+    lines.back() += word;
+  }
+  return lines;
+}
+
+void Page::blank() {
+  out_ += '\n';
+}
+
+void Page::heading(std::string_view title) {
+  blank();
+  out_ += paint(title, Colour::strong) + "\n";
+}
+
+void Page::entry(std::string_view label, std::string_view text, size_t label_width, Colour colour) {
+  const size_t start = 2 + label_width;
+  const auto limit = static_cast<size_t>(options_.width);
+  const auto lines = wrap(text, limit > start + 20 ? limit - start : 20);
+  const std::string name = cleaned(label);
+  for (size_t i = 0; i < lines.size(); ++i) {
+    std::string front = i == 0 ? "  " + name : "";
+    front.resize(std::max(front.size() + (start > columns(front) ? start - columns(front) : 1), front.size()), ' ');
+    out_ += front + paint(lines[i], colour) + "\n";
+  }
+}
+
+void Page::paragraph(std::string_view text, size_t indent, Colour colour) {
+  const auto limit = static_cast<size_t>(options_.width);
+  for (const auto& line : wrap(text, limit > indent + 20 ? limit - indent : 20))
+    out_ += std::string(indent, ' ') + paint(line, colour) + "\n";
+}
+
+void Page::table(const std::vector<std::vector<Cell>>& rows, const std::vector<std::string>& below) {
+  std::vector<size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], columns(cleaned(row[i].text)));
+  }
+  for (size_t r = 0; r < rows.size(); ++r) {
+    const auto& row = rows[r];
+    std::string front = "  ";
+    for (size_t i = 0; i < row.size(); ++i) {
+      const std::string text = cleaned(row[i].text);
+      const std::string gap(widths[i] - columns(text), ' ');
+      const std::string shown = paint(text, row[i].colour);
+      const bool last = i + 1 == row.size();
+      front += row[i].right ? gap + shown : last ? shown : shown + gap;
+      if (!last) front += "  ";
+    }
+    while (front.ends_with(' ')) front.pop_back();
+    out_ += front + "\n";
+    if (r < below.size() && !below[r].empty()) paragraph(below[r], 4, Colour::faint);
+  }
+}
+
+void Page::line(const std::vector<Cell>& parts) {
+  for (const auto& part : parts) out_ += paint(cleaned(part.text), part.colour);
+  out_ += '\n';
+}
+
+}  // namespace pbprobe::text

@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Lines of text: wrapping, columns, colour. Every string of the document passes through clean(), since file and device
+// names come from outside and may hold anything.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "probes/report/text.hpp"
+
+namespace pbprobe::text {
+
+enum class Colour { none, good, bad, doubt, faint, strong };
+
+// A space at which no line is broken.
+inline constexpr std::string_view kNoBreak = "\xC2\xA0";
+
+// Control characters become '?', bytes that are no UTF-8 too; without `unicode` the project's own signs get their
+// ASCII forms and all else becomes '?'.
+[[nodiscard]] std::string clean(std::string_view text, bool unicode);
+
+// Columns that UTF-8 text takes; combining characters are counted as one each.
+[[nodiscard]] size_t columns(std::string_view text);
+
+struct Cell {
+  std::string text;
+  Colour colour = Colour::none;
+  bool right = false;
+};
+
+class Page {
+ public:
+  explicit Page(const TextOptions& options) : options_(options) {}
+
+  void blank();
+  void heading(std::string_view title);
+  // "  label     text", wrapped below the text's first column.
+  void entry(std::string_view label, std::string_view text, size_t label_width = 10, Colour colour = Colour::none);
+  // Text wrapped with this indent.
+  void paragraph(std::string_view text, size_t indent, Colour colour = Colour::none);
+  // Columns as wide as their widest cell, two spaces between them; `below` holds a line to stand under each row.
+  void table(const std::vector<std::vector<Cell>>& rows, const std::vector<std::string>& below = {});
+  // One line as it is, coloured parts and all.
+  void line(const std::vector<Cell>& parts);
+
+  [[nodiscard]] std::string paint(std::string_view text, Colour colour) const;
+  [[nodiscard]] std::string cleaned(std::string_view text) const { return clean(text, options_.unicode); }
+  [[nodiscard]] std::string take() && { return std::move(out_); }
+
+ private:
+  [[nodiscard]] std::vector<std::string> wrap(std::string_view text, size_t width) const;
+  TextOptions options_;
+  std::string out_;
+};
+
+}  // namespace pbprobe::text

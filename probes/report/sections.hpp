@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// The sections of the report, each written onto a page.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "core/facts/report.hpp"
+#include "probes/report/page.hpp"
+
+namespace pbprobe::text {
+
+// verdict.cpp
+void add_verdict(Page& page, const Report& report);
+void add_levels(Page& page, const Verdict& verdict);
+void add_gpu_outcomes(Page& page, const Verdict& verdict);
+void add_findings(Page& page, const Verdict& verdict);
+
+// artifact.cpp
+void add_device_code(Page& page, const Inventory& inventory);
+[[nodiscard]] std::string torch_line(const Inventory& inventory);
+// "444 × sm_75, 80, 86; 4 × sm_90a; no PTX".
+[[nodiscard]] std::string device_code_line(const DeviceCode& code);
+
+// figures.cpp
+void add_figures(Page& page, const Measurements& measurements, size_t limit);
+
+// environment.cpp
+void add_environment(Page& page, const Host& host);
+
+// "139.8 GiB".
+[[nodiscard]] std::string bytes(int64_t count);
+
+}  // namespace pbprobe::text

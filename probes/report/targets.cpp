@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "probes/report/page.hpp"
+
+namespace pbprobe {
+
+std::string render_targets(const TargetList& list, const TextOptions& options) {
+  text::Page page(options);
+  for (const auto& target : list.targets) {
+    page.line({{target.id, text::Colour::strong},
+               {fmt::format("  {}", fmt::join(target.products, ", ")), text::Colour::none},
+               {target.built ? "" : "  (not built)", text::Colour::doubt}});
+    std::vector<std::vector<text::Cell>> rows;
+    for (const auto& kernel : target.kernels) {
+      const std::string device = kernel.device ? " on " + *kernel.device : "";
+      rows.push_back({{kernel.name}, {kernel.dtype}, {kernel.instruction}, {kernel.evidence + device}});
+    }
+    page.table(rows);
+    if (target.kernels.empty()) page.paragraph("no kernel yet", 2, text::Colour::faint);
+    if (target.why_not) page.paragraph(*target.why_not, 2, text::Colour::faint);
+  }
+  return std::move(page).take();
+}
+
+}  // namespace pbprobe

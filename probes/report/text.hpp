@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// The document as text for people. It decides nothing: what it prints is in the document.
+#pragma once
+
+#include <string>
+
+#include "core/facts/report.hpp"
+#include "core/facts/target_list.hpp"
+
+namespace pbprobe {
+
+struct TextOptions {
+  bool colour = false;   // the caller knows whether this is a terminal, and what NO_COLOR says
+  bool unicode = false;  // else plain ASCII
+  int width = 100;       // columns
+};
+
+// The verdict first: one line, one reason, one fix; then the five levels, the GPU outcomes, device code, findings,
+// figures, and the environment last.
+[[nodiscard]] std::string render_report(const Report& report, const TextOptions& options = {});
+
+// The sections on their own: what `pbprobe host`, `audit` and `bench` print.
+[[nodiscard]] std::string render_host(const Host& host, const TextOptions& options = {});
+[[nodiscard]] std::string render_inventory(const Inventory& inventory, const TextOptions& options = {});
+[[nodiscard]] std::string render_bench(const Measurements& measurements, const TextOptions& options = {});
+[[nodiscard]] std::string render_targets(const TargetList& list, const TextOptions& options = {});
+
+}  // namespace pbprobe

@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Reports to judge: recorded facts, with what a test plants in them.
+#pragma once
+
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "core/facts/report.hpp"
+#include "core/json.hpp"
+
+namespace pbprobe::test {
+
+template <class T>
+T recorded(const std::string& name) {
+  std::ifstream stream(std::string(PBPROBE_SOURCE_DIR) + "/tests/judge/recorded/" + name);
+  std::ostringstream text;
+  text << stream.rdbuf();
+  const auto json = parse_json(text.str());
+  EXPECT_TRUE(json.ok()) << name << ": " << (json.ok() ? "" : json.error().message);
+  if (!json.ok()) return {};
+  auto value = from_json<T>(*json);
+  EXPECT_TRUE(value.ok()) << name << ": " << (value.ok() ? "" : value.error().message);
+  return value.ok() ? *value : T{};
+}
+
+inline LibtorchFigure figure(std::string device, std::string dtype, double gflops) {
+  const int64_t threads = device == "cpu" ? 2 : 0;
+  return {.device = std::move(device),
+          .dtype = std::move(dtype),
+          .m = 2048,
+          .n = 2048,
+          .k = 2048,
+          .layout = "nt",
+          .threads = threads,
+          .gflops = gflops,
+          .samples_us = {100, 101, 102}};
+}
+
+// torch 2.11.0+cu130 on a machine without a GPU, where libtorch computed on the CPU.
+inline Report cpu_report() {
+  Report report{.version = "0.1.0", .commit = "0123456789ab", .created = "2026-11-21T00:00:00Z"};
+  report.host = recorded<Host>("xeon-without-gpu.json");
+  report.inventory = recorded<Inventory>("torch-2.11.0-cu130-x86_64.json");
+  report.measurements = Measurements{};
+  report.measurements->libtorch = LibtorchRun{.path = *report.inventory->libtorch_dir,
+                                              .loaded = true,
+                                              .executed = true,
+                                              .version = "2.11.0",
+                                              .cpu_capability = "AVX512",
+                                              .figures = {figure("cpu", "fp32", 205), figure("cpu", "bf16", 104)}};
+  return report;
+}
+
+// The same with one GPU, on which libtorch computed too.
+inline Report gpu_report(std::string name, std::string capability) {
+  Report report = cpu_report();
+  report.host->driver = {.state = DriverState::ok,
+                         .sentence = "Driver 580.159.04 supports CUDA 13.0",
+                         .version = "580.159.04",
+                         .cuda_version = "13.0",
+                         .library = "libcuda.so.1"};
+  report.host->gpus = {{.index = 0,
+                        .name = std::move(name),
+                        .capability = std::move(capability),
+                        .uuid = "GPU-01234567-89ab-cdef-0123-456789abcdef"}};
+  report.measurements->libtorch->executed_on_gpu = true;
+  report.measurements->libtorch->figures.push_back(figure("cuda:0", "bf16", 750000));
+  return report;
+}
+
+inline File& libtorch_cuda(Report& report) {
+  for (auto& file : report.inventory->files) {
+    if (file.path.ends_with("/libtorch_cuda.so")) return file;
+  }
+  ADD_FAILURE() << "the recorded torch has no libtorch_cuda.so";
+  return report.inventory->files.front();
+}
+
+// Rewrites it into a build without CUDA.
+inline void make_cpu_build(Report& report) {
+  report.inventory->torch_version = "2.11.0+cpu";
+  report.inventory->cuda_version.reset();
+  std::erase_if(report.inventory->files, [](const File& file) { return file.device_code.has_value(); });
+}
+
+}  // namespace pbprobe::test

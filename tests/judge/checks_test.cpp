@@ -1,0 +1,280 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Every check with a planted fault, which it must find and nothing else may, and a sound twin, which must stay silent.
+#include "probes/judge/checks.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include <gmock/gmock.h>
+
+#include "probes/judge/judge.hpp"
+#include "tests/judge/cases.hpp"
+
+namespace pbprobe::test {
+namespace {
+
+struct Case {
+  std::string id;
+  std::string says;  // part of what the finding says
+  Report planted;
+  Report twin;
+  std::set<std::string> beside{};  // findings below fail that come with the fault by their nature
+};
+
+Report h200() {
+  return gpu_report("NVIDIA H200", "9.0");
+}
+Report gb10() {
+  return gpu_report("NVIDIA GB10", "12.1");
+}
+
+template <class Change>
+Report with(Report report, Change change) {
+  change(report);
+  return report;
+}
+
+BenchRow bench_row(double ratio) {
+  return {.kernel = "gemm_bf16",
+          .target = "fast",
+          .dtype = "bf16",
+          .m = 1024,
+          .n = 1024,
+          .k = 1024,
+          .layout = "nt",
+          .out = "fp32",
+          .gflops = 100 * ratio,
+          .best = true,
+          .samples_us = {1, 1, 1},
+          .peers = {{"libtorch", {.gflops = 100, .ratio = ratio, .samples_us = {1, 1, 1}}}}};
+}
+
+void add_file_cases(std::vector<Case>& cases) {
+  cases.push_back({"PB101",
+                   "header needs 64 bytes, 12 left",
+                   with(cpu_report(),
+                        [](Report& r) {
+                          libtorch_cuda(r).problem = "header needs 64 bytes, 12 left";
+                          libtorch_cuda(r).device_code.reset();
+                        }),
+                   cpu_report(),
+                   {"PB309"}});
+  cases.push_back({"PB102", "permission denied",
+                   with(h200(), [](Report& r) { r.inventory->problems = {"nvidia/x.so: permission denied"}; }),
+                   h200()});
+  cases.push_back({"PB103", "holds no libtorch_cpu.so",
+                   with(h200(),
+                        [](Report& r) {
+                          std::erase_if(r.inventory->files,
+                                        [](const File& f) { return f.path.ends_with("libtorch_cpu.so"); });
+                        }),
+                   h200()});
+  cases.push_back({"PB104", "built for aarch64-linux",
+                   with(h200(),
+                        [](Report& r) {
+                          r.inventory->platform = "aarch64-linux";
+                          r.measurements.reset();
+                        }),
+                   h200()});
+}
+
+void add_cpu_cases(std::vector<Case>& cases) {
+  cases.push_back(
+      {"PB201", "the features of no target", with(h200(), [](Report& r) { r.host->cpu.targets.clear(); }), h200()});
+  cases.push_back({"PB202", "takes its AVX2 code",
+                   with(h200(), [](Report& r) { r.measurements->libtorch->cpu_capability = "AVX2"; }),
+                   with(h200(), [](Report& r) {  // no AVX-512 on this CPU: AVX2 is the best there is
+                     r.measurements->libtorch->cpu_capability = "AVX2";
+                     std::erase_if(r.host->cpu.targets, [](const auto& id) { return id.find("512") != id.npos; });
+                   })});
+}
+
+void add_gpu_cases(std::vector<Case>& cases) {
+  cases.push_back({"PB301", "no machine code or PTX that runs on 6.1",
+                   with(gpu_report("GTX 1080", "6.1"),
+                        [](Report& r) {
+                          r.measurements->libtorch->executed_on_gpu = false;
+                          r.measurements->libtorch->problem = "no kernel image is available for execution";
+                        }),
+                   gpu_report("NVIDIA A100", "8.0")});
+  cases.push_back({"PB302", "compute_80 PTX",
+                   with(h200(),
+                        [](Report& r) {
+                          libtorch_cuda(r).device_code = {.ptx = {{"sm_80", 444}}};
+                        }),
+                   h200()});
+  cases.push_back({"PB303", "code made for an earlier chip of its generation, sm_120", gb10(),
+                   with(gb10(), [](Report& r) { libtorch_cuda(r).device_code->cubin["sm_121"] = 444; })});
+  cases.push_back({"PB304", "told differently",
+                   with(gpu_report("Orin", "8.7"),
+                        [](Report& r) {
+                          libtorch_cuda(r).device_code = {.cubin = {{"sm_80", 444}, {"sm_90", 444}}};
+                        }),
+                   with(gpu_report("Orin", "8.7"), [](Report& r) {
+                     libtorch_cuda(r).device_code = {.cubin = {{"sm_87", 444}, {"sm_90", 444}}};
+                   })});
+  cases.push_back({"PB305", "is a CPU build: it leaves GPU 0 NVIDIA H200 (9.0) unused",
+                   with(h200(),
+                        [](Report& r) {
+                          make_cpu_build(r);
+                          r.measurements->libtorch->executed_on_gpu.reset();
+                        }),
+                   with(cpu_report(), make_cpu_build)});
+}
+
+void add_driver_cases(std::vector<Case>& cases) {
+  cases.push_back({"PB306", "built with CUDA 13.0, and the driver supports 12.8",
+                   with(h200(), [](Report& r) { r.host->driver.cuda_version = "12.8"; }), h200()});
+  cases.push_back({"PB307", "built with CUDA 13.2, and the driver supports 13.0",
+                   with(h200(), [](Report& r) { r.inventory->cuda_version = "13.2"; }),
+                   with(h200(), [](Report& r) { r.host->driver.cuda_version = "13.2"; })});
+  cases.push_back({"PB308", "GPU 0 NVIDIA H200: fell off the bus",
+                   with(h200(), [](Report& r) { r.host->gpus[0].problem = "fell off the bus"; }), h200()});
+  cases.push_back({"PB309", "no GPU is here", cpu_report(), h200()});
+  cases.push_back({"PB310", "none of libtorch's files holds device code",
+                   with(h200(),
+                        [](Report& r) {
+                          std::erase_if(r.inventory->files, [](const File& f) {
+                            return f.component == "libtorch" && f.device_code.has_value();
+                          });
+                        }),
+                   h200()});
+  cases.push_back({"PB311", "NCCL holds no code that runs on GPU 0 NVIDIA H200",
+                   with(h200(),
+                        [](Report& r) {
+                          for (auto& file : r.inventory->files) {
+                            if (file.component == "NCCL") file.device_code = {.cubin = {{"sm_120", 12}}};
+                          }
+                        }),
+                   h200()});
+  cases.push_back({"PB312", "older than pbprobe needs",
+                   with(h200(),
+                        [](Report& r) {
+                          r.host->driver.state = DriverState::too_old;
+                          r.host->driver.sentence = "The driver is older than pbprobe needs";
+                          r.host->driver.cuda_version = "12.8";
+                          r.inventory->cuda_version = "12.8";
+                        }),
+                   h200()});
+  cases.push_back({"PB313", "libtorch_cuda_linalg.so holds no code that runs on GPU 0 Tesla T4 (7.5)",
+                   gpu_report("Tesla T4", "7.5"), h200()});
+}
+
+void add_running_cases(std::vector<Case>& cases) {
+  cases.push_back({"PB501", "died of SIGILL",
+                   with(h200(),
+                        [](Report& r) {
+                          r.measurements->libtorch = LibtorchRun{.path = "/opt", .problem = "loading died of SIGILL"};
+                        }),
+                   h200()});
+  cases.push_back({"PB502", "the product was wrong",
+                   with(h200(),
+                        [](Report& r) {
+                          r.measurements->libtorch->executed = false;
+                          r.measurements->libtorch->problem = "the product was wrong";
+                        }),
+                   h200()});
+  cases.push_back({"PB503", "device-side assert",
+                   with(h200(),
+                        [](Report& r) {
+                          r.measurements->libtorch->executed_on_gpu = false;
+                          r.measurements->libtorch->problem = "device-side assert";
+                        }),
+                   h200()});
+  cases.push_back({"PB504", "wrong result",
+                   with(h200(), [](Report& r) { r.measurements->problems = {"gemm_fp32: wrong result"}; }), h200()});
+  cases.push_back(
+      {"PB505", "could not be read", with(h200(), [](Report& r) { r.problems = {"x could not be read"}; }), h200()});
+  cases.push_back({"PB506", "the loaded library says 2.10.0",
+                   with(h200(), [](Report& r) { r.measurements->libtorch->version = "2.10.0"; }),
+                   with(h200(), [](Report& r) { r.inventory->torch_version = "2.11.0.dev20260101+cu130"; })});
+  cases.push_back({"PB507", "3.0 times as fast", with(h200(), [](Report& r) { r.measurements->rows = {bench_row(3)}; }),
+                   with(h200(), [](Report& r) { r.measurements->rows = {bench_row(1.1)}; })});
+}
+
+const std::vector<Case>& cases() {
+  static const std::vector<Case> all = [] {
+    std::vector<Case> built;
+    add_file_cases(built);
+    add_cpu_cases(built);
+    add_gpu_cases(built);
+    add_driver_cases(built);
+    add_running_cases(built);
+    return built;
+  }();
+  return all;
+}
+
+const Check& check_of(const std::string& id) {
+  const auto checks = all_checks();
+  const auto found = std::find_if(checks.begin(), checks.end(), [&](const Check& check) { return check.id == id; });
+  EXPECT_NE(found, checks.end()) << id << " is not in the catalogue";
+  return *found;
+}
+
+TEST(Catalogue, EveryCheckHasAPlantedFaultAndATwin) {
+  std::set<std::string> planted, known;
+  for (const auto& c : cases()) planted.insert(c.id);
+  for (const auto& check : all_checks()) known.insert(std::string(check.id));
+  EXPECT_EQ(planted, known);
+}
+
+TEST(Catalogue, IdsAreUniqueAndInOrderAndEveryRowIsWhole) {
+  std::string last;
+  for (const auto& check : all_checks()) {
+    EXPECT_LT(last, check.id);
+    last = check.id;
+    EXPECT_THAT(last, testing::MatchesRegex("PB[1-5][0-9][0-9]"));
+    EXPECT_TRUE(check.question.ends_with("?")) << check.id;
+    EXPECT_GT(check.remedy.size(), 10U) << check.id;
+    EXPECT_NE(check.ask, nullptr) << check.id;
+  }
+}
+
+TEST(Catalogue, MarkdownHasARowForEachCheck) {
+  const std::string text = checks_markdown();
+  for (const auto& check : all_checks()) EXPECT_THAT(text, testing::HasSubstr("| " + std::string(check.id) + " |"));
+}
+
+TEST(Checks, FindTheirPlantedFaultAndNothingElse) {
+  for (const auto& c : cases()) {
+    SCOPED_TRACE(c.id);
+    const Check& check = check_of(c.id);
+    const Verdict verdict = judge(c.planted);
+    bool found = false;
+    for (const auto& finding : verdict.findings) {
+      if (finding.id == c.id) {
+        found = true;
+        EXPECT_EQ(finding.severity, check.severity);
+        EXPECT_THAT(finding.what, testing::HasSubstr(c.says));
+        EXPECT_FALSE(finding.remedy.empty());
+      } else {
+        const bool expected = c.beside.count(finding.id) == 1 && finding.severity != Severity::fail;
+        EXPECT_TRUE(expected) << finding.id << ": " << finding.what;
+      }
+    }
+    EXPECT_TRUE(found) << "verdict: " << verdict.reason;
+    EXPECT_EQ(verdict.outcome == Outcome::fail, check.severity == Severity::fail) << verdict.reason;
+    if (check.severity == Severity::fail) {
+      EXPECT_THAT(verdict.reason, testing::HasSubstr(c.says));
+      EXPECT_TRUE(verdict.fix && !verdict.fix->empty());
+    }
+  }
+}
+
+TEST(Checks, AreSilentOnTheSoundTwin) {
+  for (const auto& c : cases()) {
+    SCOPED_TRACE(c.id);
+    const Verdict verdict = judge(c.twin);
+    for (const auto& finding : verdict.findings) {
+      EXPECT_NE(finding.id, c.id) << finding.what;
+      EXPECT_NE(finding.severity, Severity::fail) << finding.id << ": " << finding.what;
+    }
+    EXPECT_NE(verdict.outcome, Outcome::fail);
+  }
+}
+
+}  // namespace
+}  // namespace pbprobe::test

@@ -1,0 +1,174 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/judge/judge.hpp"
+#include "core/json.hpp"
+
+#include <gmock/gmock.h>
+
+#include "tests/judge/cases.hpp"
+
+namespace pbprobe::test {
+namespace {
+
+using testing::HasSubstr;
+
+const ClaimRow& row_of(const Verdict& verdict, const std::string& begin) {
+  for (const auto& row : verdict.claims) {
+    if (row.claim.starts_with(begin)) return row;
+  }
+  ADD_FAILURE() << "no row begins with " << begin;
+  static const ClaimRow none;
+  return none;
+}
+
+TEST(Judge, NativeCodeThatRanPasses) {
+  const Verdict verdict = judge(gpu_report("NVIDIA H200", "9.0"));
+  EXPECT_EQ(verdict.outcome, Outcome::pass) << verdict.reason;
+  EXPECT_TRUE(verdict.findings.empty());
+  EXPECT_EQ(verdict.fix, std::nullopt);
+  ASSERT_EQ(verdict.gpus.size(), 1U);
+  EXPECT_EQ(verdict.gpus[0].image, GpuImage::native);
+  EXPECT_EQ(verdict.gpus[0].best, "sm_90");
+  EXPECT_THAT(verdict.cpu_targets, testing::Contains("avx2"));
+  const ClaimRow& row = row_of(verdict, "GPU 0 NVIDIA H200 (9.0)");
+  for (const auto& level : {row.shipped, row.loaded, row.executed, row.measured}) EXPECT_EQ(level, Outcome::pass);
+}
+
+// Code for 12.0 on a 12.1 chip is right: the false alarm that GB10's owners know.
+TEST(Judge, SameMajorCodePassesWithoutAWarning) {
+  const Verdict verdict = judge(gpu_report("NVIDIA GB10", "12.1"));
+  EXPECT_EQ(verdict.outcome, Outcome::pass) << verdict.reason;
+  EXPECT_EQ(verdict.gpus[0].image, GpuImage::same_major);
+  EXPECT_EQ(verdict.gpus[0].best, "sm_120");
+  EXPECT_THAT(verdict.gpus[0].sentence, HasSubstr("1 of 444 images are sm_121a"));
+  for (const auto& finding : verdict.findings) EXPECT_EQ(finding.severity, Severity::note) << finding.what;
+}
+
+TEST(Judge, CudaTorchWithoutAGpuIsUnknownAndSaysWhy) {
+  const Report report = cpu_report();
+  const Verdict verdict = judge(report);
+  EXPECT_EQ(verdict.outcome, Outcome::unknown);
+  EXPECT_THAT(verdict.reason, HasSubstr("no GPU here: " + report.host->driver.sentence));
+  EXPECT_THAT(*verdict.fix, HasSubstr("on the machine with the GPU"));
+  EXPECT_TRUE(verdict.gpus.empty());
+  EXPECT_EQ(row_of(verdict, "GPU").shipped, Outcome::unknown);
+  EXPECT_EQ(row_of(verdict, "CPU").executed, Outcome::pass);
+}
+
+TEST(Judge, CpuTorchWithoutAGpuPasses) {
+  Report report = cpu_report();
+  make_cpu_build(report);
+  const Verdict verdict = judge(report);
+  EXPECT_EQ(verdict.outcome, Outcome::pass) << verdict.reason;
+  EXPECT_THAT(verdict.reason, HasSubstr("torch 2.11.0+cpu computes right on this CPU"));
+}
+
+TEST(Judge, EachDriverStateIsItsOwnSentence) {
+  for (const DriverState state : {DriverState::no_driver, DriverState::no_gpu}) {
+    Report report = cpu_report();
+    report.host->driver = {.state = state, .sentence = "sentence of this state"};
+    const Verdict verdict = judge(report);
+    EXPECT_EQ(verdict.outcome, Outcome::unknown);
+    EXPECT_THAT(verdict.reason, HasSubstr("sentence of this state"));
+  }
+  Report report = cpu_report();
+  report.host->driver = {.state = DriverState::too_old, .sentence = "too old", .cuda_version = "12.4"};
+  Verdict verdict = judge(report);
+  EXPECT_EQ(verdict.outcome, Outcome::fail);
+  EXPECT_THAT(verdict.reason, HasSubstr("the driver supports 12.4"));
+  EXPECT_THAT(*verdict.fix, HasSubstr("built with CUDA 12.x"));
+  report.host->driver = {.state = DriverState::gpu_bad, .sentence = "GPU 0 needs a reset"};
+  verdict = judge(report);
+  EXPECT_EQ(verdict.outcome, Outcome::fail);
+  EXPECT_EQ(verdict.reason, "GPU 0 needs a reset");
+}
+
+TEST(Judge, AWheelForAnotherProcessorGetsNothing) {
+  Report report = gpu_report("NVIDIA H200", "9.0");
+  report.inventory->platform = "aarch64-linux";
+  report.measurements.reset();
+  const Verdict verdict = judge(report);
+  EXPECT_EQ(verdict.outcome, Outcome::fail);
+  EXPECT_EQ(verdict.gpus[0].image, GpuImage::none);
+  EXPECT_EQ(verdict.fix, "install the torch for x86_64-linux");
+  EXPECT_EQ(row_of(verdict, "CPU").shipped, Outcome::fail);
+}
+
+TEST(Judge, NotHavingRunIsUnknown) {
+  Report report = gpu_report("NVIDIA H200", "9.0");
+  report.measurements.reset();
+  EXPECT_EQ(judge(report).outcome, Outcome::unknown);
+  report = gpu_report("NVIDIA H200", "9.0");
+  report.measurements->libtorch->executed_on_gpu.reset();
+  const Verdict verdict = judge(report);
+  EXPECT_EQ(verdict.outcome, Outcome::unknown);
+  EXPECT_THAT(verdict.reason, HasSubstr("not run on a GPU"));
+}
+
+TEST(Judge, MissingSectionsAreUnknownInTheWordsOfTheirStep) {
+  Report report = cpu_report();
+  report.inventory.reset();
+  report.measurements.reset();
+  report.problems = {"no torch was found in /opt/venv"};
+  Verdict verdict = judge(report);
+  EXPECT_EQ(verdict.outcome, Outcome::unknown);
+  EXPECT_EQ(verdict.reason, "no torch was found in /opt/venv");
+  verdict = judge(Report{});
+  EXPECT_EQ(verdict.outcome, Outcome::unknown);
+  EXPECT_FALSE(verdict.reason.empty());
+}
+
+TEST(Judge, AFailureOutranksWhatIsUnknown) {
+  Report report = cpu_report();
+  report.measurements->libtorch = LibtorchRun{.path = "/opt", .problem = "loading died of SIGSEGV"};
+  const Verdict verdict = judge(report);
+  EXPECT_EQ(verdict.outcome, Outcome::fail);
+  EXPECT_EQ(verdict.reason, "loading died of SIGSEGV");
+  EXPECT_EQ(verdict.findings.front().severity, Severity::fail);
+}
+
+TEST(Judge, AlikeGpusAreToldOfOnce) {
+  Report report = gpu_report("NVIDIA B300", "10.3");
+  for (int64_t i = 1; i < 4; ++i) {
+    report.host->gpus.push_back(report.host->gpus[0]);
+    report.host->gpus.back().index = i;
+  }
+  report.host->gpus[3].name = "NVIDIA H200";
+  report.host->gpus[3].capability = "9.0";
+  const Verdict verdict = judge(report);
+  EXPECT_EQ(verdict.gpus.size(), 4U);
+  ASSERT_EQ(verdict.findings.size(), 1U);
+  EXPECT_THAT(verdict.findings[0].what, HasSubstr("GPU 0-2 NVIDIA B300 (10.3)"));
+  EXPECT_THAT(verdict.reason, HasSubstr("GPU 0-2 run sm_100; GPU 3 runs sm_90, made for it"));
+}
+
+// What pbprobe cannot run is no fault of the build.
+TEST(Judge, AnOldTorchIsOnlyRead) {
+  Report report = cpu_report();
+  make_cpu_build(report);
+  report.inventory->torch_version = "1.13.1";
+  report.measurements->libtorch = LibtorchRun{.path = "/usr/lib", .problem = "has no aoti_torch_abi_version"};
+  const Verdict verdict = judge(report);
+  EXPECT_EQ(verdict.outcome, Outcome::unknown);
+  EXPECT_THAT(verdict.reason, HasSubstr("torch 1.13.1 is older than 2.8"));
+}
+
+TEST(Judge, AClaimIsNotPassedUnjudged) {
+  Report report = gpu_report("NVIDIA H200", "9.0");
+  report.claim = Claim{.text = "sm90"};
+  EXPECT_EQ(judge(report).outcome, Outcome::unknown);
+}
+
+// A verdict that stands in the document is no fact.
+TEST(Judge, JudgesTheFactsAgain) {
+  Report report = gpu_report("NVIDIA H200", "9.0");
+  const Json fresh = to_json(judge(report));
+  report.verdict = Verdict{.outcome = Outcome::fail, .reason = "forged"};
+  EXPECT_EQ(to_json(judge(report)), fresh);
+  const auto again = from_json<Report>(*parse_json(to_json(report).dump()));
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(to_json(judge(*again)), fresh);
+}
+
+}  // namespace
+}  // namespace pbprobe::test

@@ -1,0 +1,149 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/report/text.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "probes/report/sections.hpp"
+#include "tests/report/documents.hpp"
+
+namespace pbprobe::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::string begin_of(const std::string& text, int lines) {
+  size_t at = 0;
+  for (int i = 0; i < lines; ++i) at = text.find('\n', at) + 1;
+  return text.substr(0, at);
+}
+
+TEST(Text, TheVerdictItsReasonAndItsFixComeFirst) {
+  EXPECT_THAT(begin_of(render_report(h200_document()), 1),
+              testing::StartsWith("PASS  torch 2.11.0+cu130 on NVIDIA H200"));
+  const std::string failed = begin_of(render_report(pascal_document()), 3);
+  EXPECT_THAT(failed, testing::StartsWith("FAIL  "));
+  EXPECT_THAT(failed, HasSubstr("reason  GPU 0 NVIDIA GeForce GTX 1080 Ti (6.1): no machine code or PTX"));
+  EXPECT_THAT(failed, HasSubstr("fix     install a torch built for 6.1 with CUDA 12.9 or older"));
+  EXPECT_THAT(begin_of(render_report(no_gpu_document()), 1), testing::StartsWith("UNKNOWN  "));
+  Report report = h200_document();
+  report.verdict.reset();
+  EXPECT_THAT(render_report(report), testing::StartsWith("NO VERDICT  "));
+}
+
+std::string device_code_of(const DeviceCode& code) {
+  return text::clean(text::device_code_line(code), true);
+}
+
+TEST(Text, DeviceCodeIsSummarizedByCount) {
+  Report report = h200_document();
+  EXPECT_EQ(device_code_of(*libtorch_cuda(report).device_code),
+            "444 × sm_75, 80, 86, 90, 100, 120; 59 × sm_100a, 103a; 4 × sm_90a; 1 × sm_89, 120a, 121a; no PTX");
+  EXPECT_EQ(device_code_of({.ptx = {{"sm_80", 11}}}), "no machine code; PTX 11 × sm_80");
+  EXPECT_EQ(device_code_of({.cubin = {{"sm_90", 2}}, .lto_ir = {{"sm_90", 1}}}), "2 × sm_90; no PTX; LTO-IR 1 × sm_90");
+}
+
+// The four states of the driver are four different sentences; a host's text has them whole.
+TEST(Text, TheDriversStateIsSaid) {
+  Host host = *no_gpu_document().host;
+  host.driver.version = "580.1";
+  host.driver.cuda_version = "13.0";
+  const std::pair<DriverState, const char*> words[] = {{DriverState::no_driver, "driver    none"},
+                                                       {DriverState::too_old, "too old for pbprobe's own kernels"},
+                                                       {DriverState::no_gpu, "it lists no GPU"},
+                                                       {DriverState::gpu_bad, "a GPU cannot be used"}};
+  for (const auto& [state, word] : words) {
+    host.driver.state = state;
+    host.driver.sentence = "the whole sentence";
+    EXPECT_THAT(render_host(host), HasSubstr(word));
+    EXPECT_THAT(render_host(host), HasSubstr("the whole sentence"));
+  }
+}
+
+TEST(Text, TheFourGpuOutcomesHaveTheirWords) {
+  const std::pair<GpuImage, const char*> words[] = {{GpuImage::native, "native cubin"},
+                                                    {GpuImage::same_major, "same-major cubin"},
+                                                    {GpuImage::ptx, "PTX compiled at load"},
+                                                    {GpuImage::none, "none"},
+                                                    {GpuImage::unknown, "unknown"}};
+  for (const auto& [image, word] : words) {
+    Report report = h200_document();
+    report.verdict->gpus[0].image = image;
+    EXPECT_THAT(render_report(report), HasSubstr(fmt::format("GPU 0     {}: ", word)));
+  }
+}
+
+TEST(Text, ColourAndSignsOnlyWhereAskedFor) {
+  const Report report = h200_document();
+  const std::string plain = render_report(report);
+  EXPECT_THAT(plain, Not(HasSubstr("\033")));
+  EXPECT_THAT(plain, HasSubstr("444 x sm_75"));
+  EXPECT_THAT(render_report(report, {.colour = true}), HasSubstr("\033[1;32mPASS\033[0m"));
+  EXPECT_THAT(render_report(report, {.unicode = true}), HasSubstr("444 × sm_75"));
+}
+
+// Device and file names come from outside: a report must not act on the reader's terminal.
+TEST(Text, ForeignBytesAreMadeHarmless) {
+  EXPECT_EQ(text::clean("a\033[31mb\x07", true), "a?[31mb?");
+  EXPECT_EQ(text::clean("\xC2\x9B"
+                        "31m",
+                        true),
+            "?31m");
+  EXPECT_EQ(text::clean("\xFF\xC3", true), "??");
+  EXPECT_EQ(text::clean("line\nnext\ttab", true), "line next tab");
+  EXPECT_EQ(text::clean("3 × 4 → … é", false), "3 x 4 -> ... ?");
+  EXPECT_EQ(text::clean("3 × é", true), "3 × é");
+  Report report = h200_document();
+  report.host->gpus[0].name = "evil\033]0;title\007";
+  EXPECT_THAT(render_report(report), Not(HasSubstr("\033")));
+}
+
+TEST(Text, BytesHaveReadableUnits) {
+  EXPECT_EQ(text::bytes(0), "0 bytes");
+  EXPECT_EQ(text::bytes(1023), "1023 bytes");
+  EXPECT_EQ(text::bytes(1536), "1.5 KiB");
+  EXPECT_EQ(text::bytes(int64_t{3} << 40), "3.0 TiB");
+}
+
+TEST(Text, NarrowPagesWrapUnderTheText) {
+  const std::string text = render_report(no_gpu_document(), {.width = 60});
+  EXPECT_THAT(text, HasSubstr("\n          "));
+  std::istringstream lines(begin_of(text, 6));
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100U) << line;
+}
+
+TEST(Text, HostInventoryBenchAndTargetsStandOnTheirOwn) {
+  const Report report = h200_document();
+  const std::string host = render_host(*report.host);
+  EXPECT_THAT(host, HasSubstr("Intel(R) Xeon(R) Processor, x86_64, 2 CPUs"));
+  EXPECT_THAT(host, HasSubstr("features  "));
+  const std::string inventory = render_inventory(*report.inventory);
+  EXPECT_THAT(inventory, testing::StartsWith("torch 2.11.0+cu130, CUDA 13.0, site-packages: "));
+  EXPECT_THAT(inventory, HasSubstr("torch/lib/libtorch_cuda.so\n      444 x sm_75, 80, 86, 90, 100, 120; 59"));
+  const std::string bench = render_bench(*report.measurements);
+  EXPECT_THAT(bench, HasSubstr("gemm_fp32_8x48  *  fp32  1024x1024x1024  nt        2      158     91 %"));
+  EXPECT_THAT(bench, HasSubstr("1.04x"));
+  const TargetList list{
+      .targets = {{.id = "one",
+                   .products = {"Chip"},
+                   .built = true,
+                   .kernels = {{.name = "gemm_fp32", .dtype = "fp32", .instruction = "FFMA", .evidence = "assembled"}}},
+                  {.id = "two", .why_not = "not built: make build TARGETS=two"}}};
+  EXPECT_EQ(render_targets(list),
+            "one  Chip\n  gemm_fp32  fp32  FFMA  assembled\n"
+            "two    (not built)\n  no kernel yet\n  not built: make build TARGETS=two\n");
+}
+
+TEST(Text, WhatCouldNotBeReadIsListed) {
+  Report report = h200_document();
+  libtorch_cuda(report).problem = "header needs 16 bytes, 9 left";
+  report.inventory->problems = {"nvidia/x.so: permission denied"};
+  const std::string inventory = render_inventory(*report.inventory);
+  EXPECT_THAT(inventory, HasSubstr("libtorch_cuda.so: header needs 16 bytes, 9 left"));
+  EXPECT_THAT(inventory, HasSubstr("permission denied"));
+}
+
+}  // namespace
+}  // namespace pbprobe::test
