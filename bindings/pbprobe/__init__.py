@@ -1,0 +1,16 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""Does this PyTorch build deliver the specialization that it claims, on this machine?
+
+    import pbprobe
+    pbprobe.report()
+
+prints the verdict on the torch of this interpreter and returns it. Neither imports torch nor opens a CUDA context in
+this process: what executes kernels is a child.
+"""
+
+from pbprobe._core import commit as __commit__
+from pbprobe._core import version as __version__
+from pbprobe._report import Finding, Report, report
+
+__all__ = ["Finding", "Report", "__commit__", "__version__", "report"]

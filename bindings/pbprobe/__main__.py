@@ -1,0 +1,23 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""`python -m pbprobe` and the console script `pbprobe`: the program that the package ships."""
+
+import os
+import sys
+
+from pbprobe._environment import PROGRAM, torch_folder
+
+
+def main() -> None:
+    """Becomes the program, with this interpreter's torch as the one that is meant where none is named."""
+    torch = torch_folder()
+    if torch is not None:
+        os.environ.setdefault("PBPROBE_TORCH", str(torch))
+    try:
+        os.execv(PROGRAM, [str(PROGRAM), *sys.argv[1:]])
+    except OSError as error:
+        sys.exit(f"pbprobe: {PROGRAM} cannot be started: {error.strerror}: install the package again")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include <charconv>
+#include <map>
+
+#include "core/json.hpp"
+#include "core/targets.hpp"
+#include "probes/cli/cli.hpp"
+#include "probes/pipeline/pipeline.hpp"
+
+namespace pbprobe::cli {
+namespace {
+
+struct Options {
+  BenchOptions bench{.bench = {.shapes = {}}};
+  std::vector<std::string> shapes{"256x256x256", "1024x1024x1024", "2048x2048x2048"};
+  std::string dtype = "fp32";
+  std::optional<std::string> out;
+  Format format = Format::text;
+};
+
+Result<Shape> parse_shape(const std::string& text) {
+  int64_t sizes[3] = {0, 0, 0};
+  const char* at = text.data();
+  const char* const end = text.data() + text.size();
+  for (int i = 0; i < 3; ++i) {
+    if (i > 0 && (at == end || *at++ != 'x')) at = nullptr;
+    const auto [stop, error] =
+        at == nullptr ? std::from_chars_result{end, std::errc::invalid_argument} : std::from_chars(at, end, sizes[i]);
+    if (error != std::errc() || (i == 2 && stop != end))
+      return make_error(ErrorCode::usage, "--shape {}: write it as MxNxK, for example 1024x1024x512", text);
+    if (sizes[i] < 1)
+      return make_error(ErrorCode::usage, "--shape {}: every size must be at least 1, got {}", text, sizes[i]);
+    at = stop;
+  }
+  return Shape{.m = sizes[0], .n = sizes[1], .k = sizes[2]};
+}
+
+Result<DType> parse_dtype(const std::string& text) {
+  for (const auto& [type, name] : kDTypeNames) {
+    if (name == text) return type;
+  }
+  return make_error(ErrorCode::usage, "unknown type {}", text);
+}
+
+Result<Measurements> measure(Options options) {
+  BenchRequest& bench = options.bench.bench;
+  if (bench.target) PBPROBE_CHECK(require_target(*bench.target));
+  PBPROBE_TRY(bench.dtype, parse_dtype(options.dtype));
+  if (options.out) {
+    PBPROBE_TRY(bench.out, parse_dtype(*options.out));
+  }
+  for (const auto& text : options.shapes) {
+    PBPROBE_TRY(const Shape shape, parse_shape(text));
+    bench.shapes.push_back(shape);
+  }
+  options.bench.progress = show_progress;
+  return run_bench(options.bench);
+}
+
+int run(const Options& options) {
+  auto measurements = measure(options);
+  clear_progress();
+  if (!measurements) return print_error(measurements.error());
+  const int written = write_output(options.format == Format::json ? json_text(to_json(*measurements))
+                                                                  : render_bench(*measurements, text_options()));
+  if (written != kPassed) return written;
+  if (!measurements->problems.empty()) return kFailed;  // a wrong result, or a peer that died: each is named
+  return measurements->rows.empty() ? kCouldNotRun : kPassed;
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app, int& exit_code) {
+  auto* command = app.add_subcommand("bench",
+                                     "Time our kernels, verified before they are timed\n"
+                                     "Examples:\n"
+                                     "  pbprobe bench --target avx512 --shape 1024x1024x1024 --threads 1\n"
+                                     "  pbprobe bench --dtype fp32 --layout nt --against libtorch --format json");
+  static Options options;
+  BenchRequest& bench = options.bench.bench;
+  command->add_option("--target", bench.target, "Only this target's kernels (pbprobe targets lists them)");
+  command->add_option("--dtype", options.dtype, "Type of A and B")
+      ->check(CLI::IsMember({"fp32", "tf32", "fp16", "bf16", "int8"}))
+      ->capture_default_str();
+  command
+      ->add_option("--layout", bench.layout,
+                   "nt: A[m,k] B[n,k]; nn: A[m,k] B[k,n]; tn: A[k,m] B[k,n]; tt: A[k,m] B[n,k]")
+      ->check(CLI::IsMember({"nt", "nn", "tn", "tt"}))
+      ->capture_default_str();
+  command->add_option("--out", options.out, "Type of C")->check(CLI::IsMember({"fp32", "fp16", "bf16", "int32"}));
+  command->add_option("--shape", options.shapes, "MxNxK; may be given often")->capture_default_str();
+  command->add_option("--threads", bench.threads, "0: as many as this process may use")
+      ->check(CLI::Range(0, 4096))
+      ->capture_default_str();
+  command->add_option("--against", bench.against, "A peer measured in the same run, interleaved: libtorch");
+  command->add_option("--libtorch", options.bench.artifact,
+                      "The build to measure against; by default the torch of the active environment");
+  add_format(*command, options.format);
+  command->callback([&exit_code] { exit_code = run(options); });
+}
+
+}  // namespace pbprobe::cli

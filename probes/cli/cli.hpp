@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// The program's frame: one file a subcommand, each a few lines on top of the pipeline.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <CLI/CLI.hpp>
+
+#include "core/json.hpp"
+#include "core/result.hpp"
+#include "probes/report/text.hpp"
+
+namespace pbprobe::cli {
+
+// Exit codes of report, audit and recipes verify.
+inline constexpr int kPassed = 0;       // nothing failed: pass, or unknown and said so
+inline constexpr int kFailed = 1;       // a check failed
+inline constexpr int kCouldNotRun = 2;  // or wrong usage
+
+enum class Format { text, json };
+
+// Each adds its subcommand; when it is chosen, it runs and leaves its exit code in `exit_code`.
+void add_report(CLI::App& app, int& exit_code);
+void add_host(CLI::App& app, int& exit_code);
+void add_targets(CLI::App& app, int& exit_code);
+void add_audit(CLI::App& app, int& exit_code);
+void add_bench(CLI::App& app, int& exit_code);
+void add_recipes(CLI::App& app, int& exit_code);
+void add_measure(CLI::App& app, int& exit_code);  // hidden: the child that runs kernels and foreign code
+
+// --format text|json
+void add_format(CLI::App& command, Format& format);
+
+[[nodiscard]] std::string json_text(const Json& json);
+
+// Writes to standard output, or atomically to `file`. Returns kPassed or kCouldNotRun, having said why.
+[[nodiscard]] int write_output(std::string_view text, const std::optional<std::filesystem::path>& file = std::nullopt);
+
+// One line on standard error. Returns kCouldNotRun.
+int print_error(const Error& error);
+
+// Colour and more than ASCII on a terminal alone; NO_COLOR, TERM=dumb and a locale without UTF-8 are honoured.
+[[nodiscard]] TextOptions text_options();
+
+// A line of progress on standard error, overwritten by the next; nothing where that is no terminal.
+void show_progress(std::string_view step);
+void clear_progress();
+
+}  // namespace pbprobe::cli

@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include <exception>
+#include <string_view>
+#include <vector>
+
+#include <fmt/ranges.h>
+
+#include "core/version.hpp"
+#include "kernels/gemm/table.hpp"
+#include "probes/cli/cli.hpp"
+
+namespace {
+
+std::string version_text() {
+  std::vector<std::string_view> built;
+  for (const auto& build : pbprobe::target_builds()) {
+    if (build.built) built.push_back(build.target);
+  }
+  return fmt::format("pbprobe {} ({})\ntargets compiled in: {}", pbprobe::version(), pbprobe::commit(),
+                     fmt::join(built, " "));
+}
+
+int run(int argc, char** argv) {
+  int exit_code = pbprobe::cli::kPassed;
+  CLI::App app(
+      "Does this PyTorch build deliver the specialization that it claims, on this machine?\n"
+      "Examples:\n"
+      "  pbprobe report                      the torch of the active environment, on this machine\n"
+      "  pbprobe audit torch-2.11.0.whl      what a build ships, without running a byte of it\n"
+      "  pbprobe bench --shape 1024x1024x1024 --against libtorch",
+      "pbprobe");
+  app.set_version_flag("--version", version_text, "Version, commit, and the targets compiled in");
+  app.require_subcommand(0, 1);  // so that an unknown word is named, not only missed
+  app.fallthrough(false);
+  pbprobe::cli::add_report(app, exit_code);
+  pbprobe::cli::add_host(app, exit_code);
+  pbprobe::cli::add_targets(app, exit_code);
+  pbprobe::cli::add_audit(app, exit_code);
+  pbprobe::cli::add_bench(app, exit_code);
+  pbprobe::cli::add_recipes(app, exit_code);
+  pbprobe::cli::add_measure(app, exit_code);
+  if (argc == 1) {
+    fmt::print("{}", app.help());
+    return pbprobe::cli::kCouldNotRun;
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {  // --help, --version
+    return app.exit(success);
+  } catch (const CLI::ParseError& error) {
+    fmt::print(stderr, "pbprobe: {}\nTry `pbprobe --help`, or `pbprobe SUBCOMMAND --help`.\n", error.what());
+    return pbprobe::cli::kCouldNotRun;
+  }
+  return exit_code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::exception& error) {  // out of memory, or a fault of ours: never a stack trace
+    fmt::print(stderr, "pbprobe: internal error: {}: please report it with the command that you typed\n", error.what());
+    return pbprobe::cli::kCouldNotRun;
+  }
+}

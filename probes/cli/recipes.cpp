@@ -1,0 +1,216 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include <fmt/ranges.h>
+
+#include "core/host/host.hpp"
+#include "core/json.hpp"
+#include "probes/cli/cli.hpp"
+#include "recipes/src/documents.hpp"
+#include "recipes/src/evaluate.hpp"
+#include "recipes/src/lock.hpp"
+#include "recipes/src/recommend.hpp"
+#include "recipes/src/variant_facts.hpp"
+#include "recipes/src/verify.hpp"
+#include "recipes/src/write.hpp"
+
+namespace pbprobe::cli {
+namespace {
+
+enum class ListFormat { text, json, github_matrix };
+
+struct Options {
+  Format format = Format::text;
+  ListFormat list_format = ListFormat::text;
+  VariantFilter filter;
+  std::string name;
+  std::filesystem::path folder = ".flox/pkgs";
+  std::string line = matrix().default_line;
+  std::string python = matrix().python.default_value;
+  std::string blas = matrix().blas.default_value;
+  bool check = false;
+  bool force = false;
+  bool no_nix = false;
+  std::optional<std::filesystem::path> host;
+  std::string workload;
+  std::filesystem::path matrix_file = "recipes/matrix.json";
+  LockRequest lock;
+};
+
+int run_list(const Options& options) {
+  const auto variants = list_variants(options.filter);
+  if (!variants) return print_error(variants.error());
+  if (options.list_format == ListFormat::json) return write_output(json_text(list_json(*variants)));
+  // One line: it goes into $GITHUB_OUTPUT.
+  if (options.list_format == ListFormat::github_matrix) return write_output(github_matrix(*variants).dump() + "\n");
+  return write_output(list_text(*variants));
+}
+
+int run_show(const Options& options) {
+  const auto variant = parse_variant(options.name);
+  if (!variant) return print_error(variant.error());
+  const auto facts = facts_of(*variant);
+  return write_output(options.format == Format::json ? json_text(to_json(facts)) : render_variant(facts));
+}
+
+std::string_view word(Difference::Kind kind) {
+  switch (kind) {
+    case Difference::Kind::missing: return "missing";
+    case Difference::Kind::stale: return "not what the matrix says";
+    case Difference::Kind::edited: return "edited by hand";
+    case Difference::Kind::surplus: return "no longer in the matrix";
+  }
+  return "?";
+}
+
+int run_write(const Options& options) {
+  const auto files = recipe_files({options.line, options.python, options.blas});
+  if (!files) return print_error(files.error());
+  if (options.check) {
+    const auto differences = compare_recipes(options.folder, *files);
+    if (!differences) return print_error(differences.error());
+    std::string text;
+    for (const auto& d : *differences)
+      text += fmt::format("{}: {}\n{}", (options.folder / d.name).string(), word(d.kind), d.text);
+    text += fmt::format("{} of {} recipes differ\n", differences->size(), files->size());
+    const int written = write_output(text);
+    return written != kPassed ? written : differences->empty() ? kPassed : kFailed;
+  }
+  const auto written = write_recipes(options.folder, *files, options.force);
+  if (!written) return print_error(written.error());
+  return write_output(fmt::format("{}: {} written, {} removed, {} unchanged\n", options.folder.string(),
+                                  written->written.size(), written->removed.size(), written->unchanged));
+}
+
+int run_verify(const Options& options) {
+  auto verified = verify_folder(options.folder);
+  if (!verified) return print_error(verified.error());
+  if (!options.no_nix) {
+    auto evaluation = evaluate_folder(options.folder);
+    if (evaluation) {
+      verified->evaluated = evaluation->evaluated;
+      for (auto& f : evaluation->findings) verified->findings.push_back(std::move(f));
+    } else if (evaluation.error().code == ErrorCode::unsupported) {
+      fmt::print(stderr, "pbprobe: by line patterns alone: {}\n", evaluation.error().message);
+    } else {
+      return print_error(evaluation.error());
+    }
+  }
+  const int written =
+      write_output(options.format == Format::json ? json_text(to_json(*verified)) : render_verified(*verified));
+  return written != kPassed ? written : has_failures(*verified) ? kFailed : kPassed;
+}
+
+Result<std::string> read_file(const std::filesystem::path& path, std::string_view way_out) {
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream text;
+  if (!file || !(text << file.rdbuf()))
+    return make_error(ErrorCode::unreadable, "{} cannot be read: {}", path.string(), way_out);
+  return text.str();
+}
+
+Result<Host> read_host(const std::filesystem::path& path) {
+  PBPROBE_TRY(const auto text, read_file(path, "write one with `pbprobe host --format json`"));
+  PBPROBE_TRY(const auto json, parse_json(text), "{}", path.string());
+  // A whole report holds the host as one of its sections.
+  const auto section = json.is_object() ? json.find("host") : json.end();
+  PBPROBE_TRY(auto host, from_json<Host>(section != json.end() && section->is_object() ? *section : json), "{}",
+              path.string());
+  return host;
+}
+
+int run_lock(const Options& options) {
+  const auto text = read_file(options.matrix_file, "run it in a checkout, or name the matrix with --matrix");
+  if (!text) return print_error(text.error());
+  const auto locked = lock_matrix(*text, options.lock, fetch_by_nix);
+  if (!locked) return print_error(locked.error());
+  if (locked->changed.empty()) return write_output("every hash is there\n");
+  if (const int written = write_output(locked->text, options.matrix_file); written != kPassed) return written;
+  std::string said;
+  for (const auto& change : locked->changed) said += change + "\n";
+  return write_output(said + "now build pbprobe, and run `pbprobe recipes write`\n");
+}
+
+int run_recommend(const Options& options) {
+  const auto host = options.host ? read_host(*options.host) : detect_host(system_sources());
+  if (!host) return print_error(host.error());
+  const auto answer = recommend(*host, options.workload);
+  if (!answer) return print_error(answer.error());
+  return write_output(options.format == Format::json ? json_text(to_json(*answer)) : render_recommendation(*answer));
+}
+
+void add_list(CLI::App& recipes, Options& options, int& exit_code) {
+  auto* command = recipes.add_subcommand("list", "The variants of the matrix");
+  static const std::map<std::string, ListFormat> formats{
+      {"text", ListFormat::text}, {"json", ListFormat::json}, {"github-matrix", ListFormat::github_matrix}};
+  command->add_option("--line", options.filter.line, "A line of CUDA, or all; the default line where none is given");
+  command->add_option("--sm", options.filter.gpu, "An SM, or cpu for the variants without CUDA");
+  command->add_option("--isa", options.filter.cpu, "An ISA");
+  command->add_option("--python", options.filter.python, "313, 312 or 311");
+  command->add_option("--format", options.list_format, "text, json or github-matrix")
+      ->transform(CLI::CheckedTransformer(formats).description(""))
+      ->option_text("text|json|github-matrix");
+  command->callback([&] { exit_code = run_list(options); });
+}
+
+void add_write(CLI::App& recipes, Options& options, int& exit_code) {
+  auto* command = recipes.add_subcommand("write", "Write the recipes of a line from the matrix");
+  command->add_option("--output", options.folder, "The folder to write to")->capture_default_str();
+  command->add_option("--line", options.line, "The line")->capture_default_str();
+  command->add_option("--python", options.python, "313, 312 or 311")->capture_default_str();
+  command->add_option("--blas", options.blas, "openblas or mkl")->capture_default_str();
+  command->add_flag("--check", options.check, "Only compare: exit code 1 where something differs");
+  command->add_flag("--force", options.force, "Overwrite recipes that were edited by hand");
+  command->callback([&] { exit_code = run_write(options); });
+}
+
+void add_lock(CLI::App& recipes, Options& options, int& exit_code) {
+  auto* command = recipes.add_subcommand("lock", "Move a pin or a version everywhere at once; no hash is left empty");
+  command->add_option("--matrix", options.matrix_file, "The matrix to change")->capture_default_str();
+  command->add_option("--line", options.lock.line, "The line; the default line otherwise");
+  command->add_option("--rev", options.lock.rev, "A commit of nixpkgs");
+  command->add_option("--torch", options.lock.torch, "A version of torch, with --source-hash");
+  command->add_option("--source-hash", options.lock.source_hash, "The hash of its source, as Nix printed it");
+  command->add_flag("--fill", options.lock.fill, "Fetch the pins that have no hash");
+  command->add_option("--pin-url", options.lock.pin_url, "Where pins are fetched; {rev} is put in")
+      ->capture_default_str();
+  command->callback([&] { exit_code = run_lock(options); });
+}
+
+}  // namespace
+
+void add_recipes(CLI::App& app, int& exit_code) {
+  auto* recipes = app.add_subcommand("recipes",
+                                     "The matrix of targeted builds\n"
+                                     "Examples:\n"
+                                     "  pbprobe recipes recommend --workload infer-int8\n"
+                                     "  pbprobe recipes show pytorch-python313-cuda13_0-sm121-armv9\n"
+                                     "  pbprobe recipes verify ~/build-pytorch/.flox/pkgs");
+  recipes->require_subcommand(1);
+  static Options options;
+  add_list(*recipes, options, exit_code);
+  add_write(*recipes, options, exit_code);
+  add_lock(*recipes, options, exit_code);
+
+  auto* show = recipes->add_subcommand("show", "One variant: its claim, what it needs, its flags, what it runs on");
+  show->add_option("NAME", options.name, "A variant's name")->required();
+  add_format(*show, options.format);
+  show->callback([&exit_code] { exit_code = run_show(options); });
+
+  auto* verify = recipes->add_subcommand("verify", "Is a folder of recipes what its files' names say?");
+  verify->add_option("FOLDER", options.folder, "The folder")->capture_default_str();
+  add_format(*verify, options.format);
+  verify->add_flag("--no-nix", options.no_nix, "By line patterns alone, where Nix is here too");
+  verify->callback([&exit_code] { exit_code = run_verify(options); });
+
+  auto* recommend = recipes->add_subcommand("recommend", "The variant for a machine, and why");
+  recommend->add_option("--host", options.host, "A host's JSON (`pbprobe host --format json`); this machine otherwise");
+  recommend->add_option("--workload", options.workload, "train, infer-bf16, infer-int8 or dev; train otherwise");
+  add_format(*recommend, options.format);
+  recommend->callback([&exit_code] { exit_code = run_recommend(options); });
+}
+
+}  // namespace pbprobe::cli

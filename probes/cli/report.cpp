@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "core/json.hpp"
+#include "probes/cli/cli.hpp"
+#include "probes/pipeline/pipeline.hpp"
+#include "probes/report/redact.hpp"
+#include "probes/report/text.hpp"
+
+namespace pbprobe::cli {
+namespace {
+
+struct Options {
+  std::optional<std::filesystem::path> artifact;
+  std::optional<std::filesystem::path> output;
+  Format format = Format::text;
+  bool full = false;
+  bool quick = false;
+  bool redact = false;
+  double budget_seconds = 0;
+};
+
+int exit_code_of(const ReportResult& result) {
+  if (!result.could_run) return kCouldNotRun;
+  return result.report.verdict && result.report.verdict->outcome == Outcome::fail ? kFailed : kPassed;
+}
+
+int run(const Options& options) {
+  ReportResult result = make_report({.artifact = options.artifact,
+                                     .depth = options.full ? Depth::full : Depth::quick,
+                                     .budget_seconds = options.budget_seconds,
+                                     .progress = show_progress});
+  clear_progress();
+  if (options.redact) result.report = redact(std::move(result.report));
+  const std::string text = options.format == Format::json
+                               ? json_text(to_json(result.report))
+                               : render_report(result.report, options.output ? TextOptions{} : text_options());
+  if (const int written = write_output(text, options.output); written != kPassed) return written;
+  return exit_code_of(result);
+}
+
+}  // namespace
+
+void add_report(CLI::App& app, int& exit_code) {
+  auto* command = app.add_subcommand(
+      "report",
+      "Verdict, reason and fix for a torch on this machine\n"
+      "Examples:\n"
+      "  pbprobe report                                  the torch of the active environment\n"
+      "  pbprobe report .venv --format json --output report.json\n"
+      "  pbprobe report report.json                      judge a report again from its facts\n"
+      "Exit code: 0 nothing failed (pass, or unknown and said so), 1 a check failed, 2 could not run");
+  static Options options;
+  command->add_option("ARTIFACT", options.artifact,
+                      "A site-packages folder, an environment, a libtorch, a wheel, or a report; by default the torch "
+                      "of the active environment");
+  auto* quick = command->add_flag("--quick", options.quick, "Under 10 seconds (the default)");
+  command->add_flag("--full", options.full, "More shapes, more samples: minutes")->excludes(quick);
+  add_format(*command, options.format);
+  command->add_option("--output", options.output, "Write to this file instead of standard output");
+  command->add_option("--budget", options.budget_seconds, "Seconds that the whole report may take")
+      ->check(CLI::PositiveNumber);
+  command->add_flag("--redact", options.redact, "Leave out host names, serial numbers and home folders");
+  command->callback([&exit_code] { exit_code = run(options); });
+}
+
+}  // namespace pbprobe::cli

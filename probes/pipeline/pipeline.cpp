@@ -1,0 +1,233 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/pipeline/pipeline.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <fstream>
+#include <sstream>
+
+#include <fmt/ranges.h>
+
+#include "core/host/host.hpp"
+#include "core/json.hpp"
+#include "core/version.hpp"
+#include "probes/audit/audit.hpp"
+#include "probes/judge/judge.hpp"
+#include "probes/measure/spawn.hpp"
+#include "probes/pipeline/presets.hpp"
+#include "probes/pipeline/python.hpp"
+
+namespace pbprobe {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return text;
+}
+
+// Everything after the first whitespace must be an object: artifacts are ELF, ZIP or folders.
+bool looks_like_json(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  char first = 0;
+  return stream >> first && first == '{';
+}
+
+Result<std::string> read_text(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  std::ostringstream text;
+  text << stream.rdbuf();
+  if (!stream) return make_error(ErrorCode::unreadable, "{} cannot be read: check its permissions", file.string());
+  return std::move(text).str();
+}
+
+ChildLimits limits_for(const fs::path& program) {
+  ChildLimits limits;
+  if (!program.empty()) limits.program = {program.string()};
+  return limits;
+}
+
+class Pipeline {
+ public:
+  explicit Pipeline(const ReportOptions& options) : options_(options), result_{.report = new_report()} {
+    const double fallback = options.depth == Depth::quick ? 10 : 300;
+    budget_ = std::chrono::duration<double>(options.budget_seconds > 0 ? options.budget_seconds : fallback);
+  }
+
+  ReportResult run() {
+    detect();
+    if (!from_document()) {
+      audit_artifact();
+      measure();
+    }
+    begin("judging");
+    result_.report.verdict = judge(result_.report);
+    return std::move(result_);
+  }
+
+ private:
+  void begin(std::string_view step) const {
+    if (options_.progress) options_.progress(step);
+  }
+  void problem(const Error& error) { result_.report.problems.push_back(error.message); }
+  void stop(const Error& error) {
+    problem(error);
+    result_.could_run = false;
+  }
+  double seconds_left() const { return std::chrono::duration<double>(budget_ - (Clock::now() - start_)).count(); }
+
+  void detect() {
+    begin("looking at this machine");
+    auto host = detect_host(system_sources());
+    if (host) {
+      result_.report.host = std::move(*host);
+    } else {
+      problem(host.error());
+    }
+  }
+
+  // A report is judged again from its own facts: those of the machine that wrote it.
+  bool from_document() {
+    if (!options_.artifact) return false;
+    auto document = load_report(*options_.artifact);
+    if (!document) {
+      stop(document.error());
+      return true;
+    }
+    if (!*document) return false;
+    const auto host = result_.report.host;
+    result_.report = std::move(**document);
+    if (!result_.report.host) result_.report.host = host;
+    return true;
+  }
+
+  void audit_artifact() {
+    fs::path artifact;
+    if (options_.artifact) {
+      artifact = *options_.artifact;
+    } else {
+      auto found = find_default_artifact(options_.roots.empty() ? torch_search_roots(system_env()) : options_.roots);
+      if (!found) return stop(found.error());
+      artifact = std::move(*found);
+    }
+    begin("reading " + artifact.string());
+    auto inventory = audit(artifact, {});
+    if (!inventory) return stop(inventory.error());
+    result_.report.inventory = std::move(*inventory);
+  }
+
+  void measure() {
+    if (!result_.report.host) return;
+    std::optional<std::string> libtorch;
+    if (result_.report.inventory) libtorch = result_.report.inventory->libtorch_dir;
+    const auto benches = options_.depth == Depth::quick ? quick_benches : full_benches;
+    MeasureRequest request{.host = *result_.report.host,
+                           .libtorch_dir = libtorch,
+                           .benches = benches(libtorch.has_value()),
+                           // No case begins after this; what has begun on a slow machine has the rest to end in.
+                           .budget_seconds = 0.6 * seconds_left(),
+                           .limit_seconds = seconds_left() - 0.5};
+    if (request.budget_seconds < 0.5) {
+      result_.report.problems.push_back("nothing was measured: the time budget was used up before; give --budget more");
+      return;
+    }
+    begin("measuring");
+    auto measurements = measure_in_child(request, limits_for(options_.program));
+    if (measurements) {
+      result_.report.measurements = std::move(*measurements);
+    } else {
+      problem(measurements.error());
+    }
+  }
+
+  const ReportOptions& options_;
+  ReportResult result_;
+  const Clock::time_point start_ = Clock::now();
+  std::chrono::duration<double> budget_{};
+};
+
+}  // namespace
+
+Report new_report() {
+  return Report{.version = std::string(version()), .commit = std::string(commit()), .created = utc_now()};
+}
+
+ReportResult make_report(const ReportOptions& options) {
+  return Pipeline(options).run();
+}
+
+Result<Measurements> run_bench(const BenchOptions& options) {
+  PBPROBE_TRY(Host host, detect_host(system_sources()));
+  MeasureRequest request{.host = std::move(host),
+                         .benches = {options.bench},
+                         .budget_seconds = options.budget_seconds,
+                         .limit_seconds = 2 * options.budget_seconds};
+  const auto& peers = options.bench.against;
+  if (std::find(peers.begin(), peers.end(), "libtorch") != peers.end()) {
+    fs::path artifact = options.artifact.value_or(fs::path());
+    if (artifact.empty()) {
+      PBPROBE_TRY(artifact, find_default_artifact(torch_search_roots(system_env())), "bench --against");
+    }
+    PBPROBE_TRY(const Inventory inventory, load_inventory(artifact, false));
+    if (!inventory.libtorch_dir)
+      return make_error(ErrorCode::unsupported,
+                        "{} holds no libtorch that can be loaded from where it lies: give a site-packages folder or a "
+                        "libtorch folder",
+                        artifact.string());
+    request.libtorch_dir = inventory.libtorch_dir;
+  }
+  if (options.progress) options.progress("measuring");
+  return measure_in_child(request, limits_for(options.program));
+}
+
+Result<std::optional<Report>> load_report(const fs::path& file) {
+  std::error_code error;
+  if (!fs::is_regular_file(file, error) || !looks_like_json(file)) return std::optional<Report>();
+  PBPROBE_TRY(const std::string text, read_text(file));
+  PBPROBE_TRY(const Json json, parse_json(text), "{} is no JSON document", file.string());
+  const auto schema = json.find("schema");
+  const std::string name = schema != json.end() && schema->is_string() ? schema->get<std::string>() : "none";
+  if (name == "pbprobe.report/1") {
+    PBPROBE_TRY(Report report, from_json<Report>(json), "{}", file.string());
+    return std::optional<Report>(std::move(report));
+  }
+  if (name == "pbprobe.inventory/1") {
+    Report report = new_report();
+    PBPROBE_TRY(report.inventory, from_json<Inventory>(json), "{}", file.string());
+    return std::optional<Report>(std::move(report));
+  }
+  return make_error(ErrorCode::malformed,
+                    "{}: its schema is {}: give an artifact, or JSON that pbprobe wrote (pbprobe.report/1 or "
+                    "pbprobe.inventory/1)",
+                    file.string(), name);
+}
+
+Result<Inventory> load_inventory(const fs::path& artifact, bool device_code_only) {
+  PBPROBE_TRY(auto document, load_report(artifact));
+  if (!document) return audit(artifact, {.device_code_only = device_code_only});
+  if (!document->inventory)
+    return make_error(ErrorCode::not_found, "{}: this report has no inventory: audit its artifact again",
+                      artifact.string());
+  return std::move(*document->inventory);
+}
+
+Result<fs::path> find_default_artifact(const std::vector<fs::path>& roots) {
+  auto found = find_torch(roots);
+  if (found) return found;
+  std::vector<std::string> names;
+  for (const auto& root : roots) names.push_back(root.string());
+  return make_error(ErrorCode::not_found,
+                    "no torch was found in {}: activate an environment that has one, or name it: pbprobe report "
+                    "SITE_PACKAGES",
+                    names.empty() ? "any Python environment" : fmt::format("{}", fmt::join(names, ", ")));
+}
+
+}  // namespace pbprobe

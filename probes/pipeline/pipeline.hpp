@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Strings the steps together: host, artifact, measurements, verdict. It decides nothing and prints nothing; the facts
+// of each step that could run are in the report, and what could not run is a sentence in `problems`.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "core/facts/report.hpp"
+#include "core/result.hpp"
+#include "probes/measure/request.hpp"
+
+namespace pbprobe {
+
+enum class Depth { quick, full };
+
+struct ReportOptions {
+  std::optional<std::filesystem::path> artifact;  // none: the torch of the active Python environment
+  std::vector<std::filesystem::path> roots;       // folders to search for it; empty: torch_search_roots()
+  std::filesystem::path program;                  // pbprobe itself, started as the measuring child; empty: this one
+  Depth depth = Depth::quick;
+  double budget_seconds = 0;                            // of the whole report; 0: 10 quick, 300 full
+  std::function<void(std::string_view step)> progress;  // called as each step begins
+};
+
+struct ReportResult {
+  Report report;
+  bool could_run = true;  // false: nothing to judge, so that exit code 2 is due; the report says why
+};
+
+// What `pbprobe report` does. Never fails as a whole: a step that cannot run becomes a problem of the report.
+[[nodiscard]] ReportResult make_report(const ReportOptions& options);
+
+struct BenchOptions {
+  BenchRequest bench;
+  std::optional<std::filesystem::path> artifact;  // whose libtorch is the peer; none: as in ReportOptions
+  std::filesystem::path program;                  // as in ReportOptions
+  double budget_seconds = 600;
+  std::function<void(std::string_view step)> progress;
+};
+
+// What `pbprobe bench` does. Errors: usage (an unknown peer, a shape that is no problem), failed_child.
+[[nodiscard]] Result<Measurements> run_bench(const BenchOptions& options);
+
+// Reads what a command takes as ARTIFACT into an inventory: an artifact, or a JSON file of pbprobe's own (a report with
+// an inventory, or an inventory).
+[[nodiscard]] Result<Inventory> load_inventory(const std::filesystem::path& artifact, bool device_code_only);
+
+// The document in a file that begins with "{", or nothing where the file is something else.
+[[nodiscard]] Result<std::optional<Report>> load_report(const std::filesystem::path& file);
+
+// The artifact that is meant when none is given. Errors: not_found, with the folders that were searched.
+[[nodiscard]] Result<std::filesystem::path> find_default_artifact(const std::vector<std::filesystem::path>& roots);
+
+// An empty report with version, commit and date filled in.
+[[nodiscard]] Report new_report();
+
+}  // namespace pbprobe

@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Where the torch of this user may lie: the folders of Python environments, found without running Python.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace pbprobe {
+
+// Reads an environment variable; passed in, so that tests need no environment of their own.
+using GetEnv = std::function<std::optional<std::string>(const char*)>;
+[[nodiscard]] GetEnv system_env();
+
+// Folders to search for a torch, best first: the torch that `python -m pbprobe` names (PBPROBE_TORCH), an activated
+// environment (VIRTUAL_ENV, CONDA_PREFIX), then the prefix of the python3 on PATH, its user site, and `.venv` of the
+// current folder.
+[[nodiscard]] std::vector<std::filesystem::path> torch_search_roots(const GetEnv& env);
+
+}  // namespace pbprobe

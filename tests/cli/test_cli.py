@@ -1,0 +1,294 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""The program as its users run it: every kind of bad input gets one clear line, the right exit code, no stack trace."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import zipfile
+
+import pytest
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = pathlib.Path(os.environ.get("PBPROBE_TEST_BUILD", SOURCE / "build")) / "bin/pbprobe"
+TORCH = os.environ.get("PBPROBE_TEST_TORCH")
+needs_torch = pytest.mark.skipif(not TORCH, reason="PBPROBE_TEST_TORCH names no torch")
+
+PASSED, FAILED, COULD_NOT_RUN = 0, 1, 2
+
+
+def run(*arguments, env=None, timeout=60, **options):
+    return subprocess.run(
+        [PROGRAM, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        env={**os.environ, **(env or {})},
+        check=False,
+        **options,
+    )
+
+
+def refused(result, *words):
+    """One line on standard error that holds the words, and exit code 2."""
+    assert result.returncode == COULD_NOT_RUN, result.stdout + result.stderr
+    lines = [line for line in result.stderr.splitlines() if line.startswith("pbprobe: ")]
+    assert len(lines) == 1, result.stderr
+    for word in words:
+        assert word in lines[0], lines[0]
+    assert "terminate called" not in result.stderr
+
+
+def small_library(folder: pathlib.Path, name: str = "libsmall.so") -> pathlib.Path:
+    source = folder / "small.c"
+    source.write_text("int answer(void) { return 42; }\n")
+    library = folder / name
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+    return library
+
+
+# ---- usage --------------------------------------------------------------------------------------------------------
+
+
+def test_without_a_subcommand_the_help_is_shown():
+    result = run()
+    assert result.returncode == COULD_NOT_RUN
+    assert "pbprobe report" in result.stdout
+
+
+@pytest.mark.parametrize("command", [[], ["report"], ["host"], ["targets"], ["audit"], ["bench"]])
+def test_help_has_exit_code_0(command):
+    result = run(*command, "--help")
+    assert result.returncode == PASSED
+    assert "Usage" in result.stdout
+
+
+def test_measure_is_hidden():
+    assert "measure" not in [line.split()[0] for line in run("--help").stdout.splitlines() if line.startswith("  ")]
+
+
+def test_version_names_the_targets_compiled_in():
+    result = run("--version")
+    assert result.returncode == PASSED
+    assert "targets compiled in:" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["frobnicate"], ["frobnicate"]),
+        (["report", "--format", "yaml"], ["--format", "yaml"]),
+        (["report", "--budget", "0"], ["--budget"]),
+        (["report", "--budget", "soon"], ["--budget", "soon"]),
+        (["report", "--quick", "--full"], ["--full"]),
+        (["audit"], ["ARTIFACT"]),
+        (["audit", "/nowhere/at/all"], ["/nowhere/at/all"]),
+        (["bench", "--target", "sm999"], ["sm999", "sm121", "avx512"]),
+        (["bench", "--shape", "0x1x1"], ["0x1x1", "at least 1"]),
+        (["bench", "--shape=-4x1x1"], ["-4x1x1", "at least 1"]),
+        (["bench", "--shape", "12x12"], ["12x12", "MxNxK"]),
+        (["bench", "--shape", "1x2x3x4"], ["1x2x3x4", "MxNxK"]),
+        (["bench", "--shape", "99999999999999999999x1x1"], ["MxNxK"]),
+        (["bench", "--dtype", "fp8"], ["--dtype", "fp8"]),
+        (["bench", "--layout", "xx"], ["--layout", "xx"]),
+        (["bench", "--threads=-1"], ["--threads"]),
+        (["bench", "--against", "numpy"], ["numpy", "libtorch"]),
+    ],
+)
+def test_wrong_usage_is_refused_in_one_line(arguments, words):
+    refused(run(*arguments), *words)
+
+
+# ---- artifacts ----------------------------------------------------------------------------------------------------
+
+
+def test_a_text_file_is_no_artifact(tmp_path):
+    file = tmp_path / "notes.txt"
+    file.write_text("hello")
+    refused(run("audit", file), "notes.txt")
+
+
+def test_an_empty_folder_has_no_torch(tmp_path):
+    refused(run("audit", tmp_path), str(tmp_path))
+
+
+def test_an_empty_shared_object_is_refused(tmp_path):
+    file = tmp_path / "libempty.so"
+    file.touch()
+    refused(run("audit", file), "libempty.so")
+
+
+def test_a_truncated_shared_object_is_named(tmp_path):
+    library = small_library(tmp_path)
+    whole = library.read_bytes()
+    library.write_bytes(whole[: len(whole) // 2])
+    result = run("audit", library)
+    assert result.returncode == FAILED
+    assert "libsmall.so" in result.stdout
+    assert "truncated" in result.stdout
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
+def test_an_unreadable_file_is_named(tmp_path):
+    library = small_library(tmp_path)
+    library.chmod(0)
+    refused(run("audit", library), "libsmall.so")
+
+
+def test_a_wheel_of_another_platform_is_read_in_place(tmp_path):
+    if not shutil.which("aarch64-linux-gnu-gcc"):
+        pytest.skip("no aarch64-linux-gnu-gcc")
+    source = tmp_path / "small.c"
+    source.write_text("int answer(void) { return 42; }\n")
+    library = tmp_path / "libtorch_cpu.so"
+    subprocess.run(["aarch64-linux-gnu-gcc", "-shared", "-fPIC", "-nostdlib", "-o", library, source], check=True)
+    wheel = tmp_path / "torch-2.10.0-cp313-cp313-manylinux_2_28_aarch64.whl"
+    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.write(library, "torch/lib/libtorch_cpu.so")
+        archive.writestr("torch/version.py", "__version__ = '2.10.0+cpu'\ncuda = None\ngit_version = 'abc'\n")
+    result = run("audit", wheel, "--format", "json")
+    assert result.returncode == PASSED, result.stderr
+    inventory = json.loads(result.stdout)
+    assert inventory["torch_version"] == "2.10.0+cpu"
+    assert inventory["platform"] == "aarch64-linux"
+    assert inventory["files"][0]["path"] == "torch/lib/libtorch_cpu.so"
+    assert not [file for file in tmp_path.iterdir() if file.is_dir()], "something was extracted"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{", ["is no JSON document", "line 1"]),
+        ("{}", ["its schema is none"]),
+        ('{"schema": "pbprobe.report/2"}', ["pbprobe.report/2"]),
+        ('{"schema": "pbprobe.inventory/1"}', ["artifact: required key is missing"]),
+        ("[" * 100, []),
+        ('{"a":' * 100, ["64 levels"]),
+    ],
+)
+def test_json_that_is_none_of_ours_is_refused(tmp_path, text, words):
+    file = tmp_path / "report.json"
+    file.write_text(text)
+    refused(run("audit", file), "report.json" if words else "", *words)
+
+
+# ---- report -------------------------------------------------------------------------------------------------------
+
+
+def no_torch(tmp_path):
+    return {"PATH": "/nonexistent", "VIRTUAL_ENV": "", "CONDA_PREFIX": "", "HOME": str(tmp_path)}
+
+
+def test_no_torch_is_one_sentence_and_the_other_facts_appear(tmp_path):
+    result = run("report", env=no_torch(tmp_path), cwd=tmp_path)
+    assert result.returncode == COULD_NOT_RUN
+    assert "no torch was found" in result.stdout
+    assert "activate an environment" in result.stdout
+    assert "UNKNOWN" in result.stdout.upper()
+    report = json.loads(run("report", "--format", "json", env=no_torch(tmp_path), cwd=tmp_path).stdout)
+    assert report["schema"] == "pbprobe.report/1"
+    assert report["host"]["cpu"]["targets"] is not None
+    assert report["inventory"] is None
+    assert report["verdict"]["outcome"] == "unknown"
+
+
+def test_a_path_that_is_no_artifact_leaves_the_other_facts(tmp_path):
+    result = run("report", tmp_path / "nothing", "--format", "json")
+    assert result.returncode == COULD_NOT_RUN
+    report = json.loads(result.stdout)
+    assert "nothing" in report["problems"][0]
+    assert report["host"]["cpu"]["architecture"]
+
+
+def test_the_output_file_is_written_whole_or_not_at_all(tmp_path):
+    file = tmp_path / "report.json"
+    run("report", tmp_path / "nothing", "--format", "json", "--output", file)
+    assert json.loads(file.read_text())["schema"] == "pbprobe.report/1"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["report.json"]
+    refused(
+        run("report", tmp_path / "nothing", "--output", tmp_path / "no/such/folder/report.txt"), "cannot be written"
+    )
+
+
+@needs_torch
+def test_a_report_on_a_real_torch(tmp_path):
+    result = run("report", TORCH, "--format", "json", "--output", tmp_path / "report.json")
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert result.returncode == (FAILED if report["verdict"]["outcome"] == "fail" else PASSED)
+    assert report["problems"] == []
+    assert report["inventory"]["torch_version"][0].isdigit()
+    run_of_torch = report["measurements"]["libtorch"]
+    assert run_of_torch["loaded"], run_of_torch
+    assert run_of_torch["executed"], run_of_torch
+    assert {figure["dtype"] for figure in run_of_torch["figures"]} >= {"fp32", "bf16"}
+    assert report["measurements"]["rows"], report["measurements"]["notes"]
+    assert all(row["gflops"] > 0 and row["samples_us"] for row in report["measurements"]["rows"])
+
+    # The verdict can be computed again from the document, and an audit reads its inventory.
+    again = json.loads(run("report", tmp_path / "report.json", "--format", "json").stdout)
+    assert again["verdict"] == report["verdict"]
+    inventory = json.loads(run("audit", tmp_path / "report.json", "--format", "json").stdout)
+    assert inventory == report["inventory"]
+
+
+@needs_torch
+def test_the_budget_is_kept():
+    result = run("report", TORCH, "--budget", "3", "--format", "json", timeout=10)
+    assert result.returncode in (PASSED, FAILED)
+    assert json.loads(result.stdout)["verdict"]
+
+
+def test_a_torch_that_crashes_when_it_is_loaded(tmp_path):
+    library_folder = tmp_path / "torch" / "lib"
+    library_folder.mkdir(parents=True)
+    source = tmp_path / "crash.c"
+    source.write_text("#include <stdlib.h>\n__attribute__((constructor)) static void crash(void) { abort(); }\n")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library_folder / "libtorch_cpu.so", source], check=True)
+    (tmp_path / "torch" / "version.py").write_text("__version__ = '2.11.0+cpu'\ncuda = None\n")
+    result = run("report", tmp_path, "--format", "json")
+    report = json.loads(result.stdout)
+    assert result.returncode == FAILED
+    assert "SIGABRT" in report["measurements"]["libtorch"]["problem"]
+    assert report["inventory"]["torch_version"] == "2.11.0+cpu"
+    assert [finding["id"] for finding in report["verdict"]["findings"] if finding["severity"] == "fail"]
+
+
+# ---- host, targets, bench -----------------------------------------------------------------------------------------
+
+
+def test_host_and_targets_as_json():
+    host = json.loads(run("host", "--format", "json").stdout)
+    assert host["schema"] == "pbprobe.host/1"
+    targets = json.loads(run("targets", "--format", "json").stdout)["targets"]
+    ids = [target["id"] for target in targets]
+    assert len([target for target in targets if target["kind"] == "gpu"]) == 11
+    assert len([target for target in targets if target["kind"] == "cpu"]) == 7
+    assert set(host["cpu"]["targets"]) <= set(ids)
+    for target in targets:
+        for kernel in target["kernels"]:
+            assert {"name", "dtype", "instruction", "evidence"} <= set(kernel)
+
+
+def test_bench_rows_have_every_promised_key():
+    host = json.loads(run("host", "--format", "json").stdout)
+    targets = json.loads(run("targets", "--format", "json").stdout)["targets"]
+    runnable = [
+        target["id"]
+        for target in targets
+        if target["built"]
+        and target["id"] in host["cpu"]["targets"]
+        and any(kernel["dtype"] == "fp32" and kernel["evidence"] != "not built" for kernel in target["kernels"])
+    ]
+    if not runnable:
+        pytest.skip("no FP32 kernel for this CPU is built")
+    result = run("bench", "--target", runnable[-1], "--shape", "64x64x64", "--shape", "97x31x53", "--format", "json")
+    assert result.returncode == PASSED, result.stderr
+    rows = json.loads(result.stdout)["rows"]
+    assert {(row["m"], row["n"], row["k"]) for row in rows} == {(64, 64, 64), (97, 31, 53)}
+    promised = {"kernel", "target", "dtype", "m", "n", "k", "threads", "gflops", "peak_fraction", "best", "layout"}
+    promised |= {"out", "instruction", "class", "clock_ghz", "plan", "samples_us", "peers"}
+    for row in rows:
+        assert promised <= set(row)
+        assert row["target"] == runnable[-1]

@@ -1,0 +1,91 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+import importlib.metadata
+import json
+import subprocess
+import sys
+
+import pytest
+from conftest import SOURCE
+
+import pbprobe
+
+PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
+
+
+def test_module_is_the_program(python, build):
+    program = subprocess.run([build / "bin" / "pbprobe", "--version"], capture_output=True, text=True, check=True)
+    run = python("-m", "pbprobe", "--version")
+    assert (run.returncode, run.stdout) == (0, program.stdout)
+    assert run.stdout.startswith(f"pbprobe {pbprobe.__version__} ({pbprobe.__commit__})")
+
+
+@pytest.mark.parametrize("arguments", [["report", "--format", "nope"], ["bench", "--shape", "0x1x1"], ["no-such"]])
+def test_wrong_usage_is_2_and_one_clear_message(python, arguments):
+    run = python("-m", "pbprobe", *arguments)
+    assert run.returncode == 2
+    assert run.stdout == ""
+    assert run.stderr.startswith("pbprobe: ")
+    assert "Traceback" not in run.stderr
+
+
+def test_module_means_the_torch_of_its_interpreter(python, torch):
+    run = python("-m", "pbprobe", "report", "--format", "json", see=[torch.parent], env={"PATH": "/usr/bin:/bin"})
+    assert run.returncode in {0, 1}
+    assert json.loads(run.stdout)["inventory"]["artifact"] == str(torch)
+
+
+def test_missing_program_is_said(python, build, tmp_path):
+    package = tmp_path / "pbprobe"
+    package.mkdir()
+    for file in (build / "python" / "pbprobe").iterdir():
+        if file.name not in {"bin", "__pycache__"}:
+            (package / file.name).symlink_to(file.resolve())
+    run = python("-m", "pbprobe", env={"PYTHONPATH": str(tmp_path)})
+    assert run.returncode == 1
+    assert run.stderr.startswith("pbprobe: ")
+    assert "install the package again" in run.stderr
+
+
+def test_core_links_neither_kernels_nor_cuda_nor_torch(build):
+    (module,) = (build / "python" / "pbprobe").glob("_core*.so")
+    needed = subprocess.run(["readelf", "--dynamic", module], capture_output=True, text=True, check=True).stdout
+    libraries = {line.split("[")[1].rstrip("]") for line in needed.splitlines() if "(NEEDED)" in line}
+    assert libraries <= {
+        "libstdc++.so.6",
+        "libgcc_s.so.1",
+        "libm.so.6",
+        "libc.so.6",
+        "libz.so.1",
+        "ld-linux-x86-64.so.2",
+        "ld-linux-aarch64.so.1",
+    }
+    # Names of kernels end in their target's; -debug sections and symbols are in this build.
+    symbols = subprocess.run(["nm", "--demangle", module], capture_output=True, text=True, check=True).stdout
+    assert "pbprobe::make_report" in symbols
+    assert "gemm_fp32" not in symbols
+
+
+@pytest.mark.slow
+def test_wheel_ships_the_program_and_asks_for_no_torch(tmp_path, bare_python):
+    """`pip install .` in an environment of its own, without the network."""
+    subprocess.run(
+        [*PIP, "wheel", "--no-index", "--no-build-isolation", "--wheel-dir", tmp_path, SOURCE],
+        check=True,
+    )
+    (wheel,) = tmp_path.glob("pbprobe-*.whl")
+    site = subprocess.run(
+        [bare_python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.strip()
+    subprocess.run([*PIP, "install", "--no-index", "--target", site, wheel], check=True)
+    (metadata,) = importlib.metadata.distributions(name="pbprobe", path=[site])
+    assert metadata.requires in (None, [])
+    (script,) = [point for point in metadata.entry_points if point.name == "pbprobe"]
+    assert script.value == "pbprobe.__main__:main"
+    shown = subprocess.run(
+        [bare_python, "-m", "pbprobe", "--version"], capture_output=True, text=True, check=True, env={}
+    )
+    assert shown.stdout.startswith(f"pbprobe {pbprobe.__version__}")

@@ -1,0 +1,103 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+import json
+
+import pytest
+
+import pbprobe
+
+
+@pytest.fixture(scope="module")
+def report(torch):
+    return pbprobe.report(torch, show=False)
+
+
+def test_prints_what_it_returns(torch, capsys):
+    result = pbprobe.report(torch)
+    printed = capsys.readouterr().out
+    assert printed == str(result)
+    assert " ".join(result.reason.split()) in " ".join(printed.split())  # the page wraps its lines
+
+
+def test_verdict_and_findings_are_those_of_the_document(report):
+    document = report.to_dict()
+    assert document["schema"] == "pbprobe.report/1"
+    assert report.could_run
+    assert report.verdict == document["verdict"]["outcome"]
+    assert report.verdict in {"pass", "fail", "unknown"}
+    assert report.fix == document["verdict"]["fix"]
+    assert [(f.id, f.severity, f.where) for f in report.findings] == [
+        (f["id"], f["severity"], f["where"]) for f in document["verdict"]["findings"]
+    ]
+    assert report.problems == document["problems"]
+
+
+def test_to_dict_is_a_copy(report):
+    report.to_dict()["verdict"]["outcome"] = "changed"
+    assert report.verdict != "changed"
+
+
+def test_json_is_judged_again_to_the_same_verdict(report, tmp_path):
+    file = tmp_path / "report.json"
+    file.write_text(report.to_json())
+    again = pbprobe.report(file, show=False)
+    assert again.verdict == report.verdict
+    assert again.findings == report.findings
+
+
+def test_reads_the_version_of_the_artifact(report, torch):
+    version = (torch / "version.py").read_text()
+    assert repr(report.to_dict()["inventory"]["torch_version"]) in version
+
+
+def test_default_is_the_torch_of_this_interpreter_and_stays_outside(python, torch):
+    code = """
+import sys, pathlib, pbprobe
+result = pbprobe.report(show=False)
+maps = pathlib.Path("/proc/self/maps").read_text()
+print(result.to_dict()["inventory"]["artifact"])
+print("torch" in sys.modules, "libtorch" in maps, "libcuda" in maps)
+"""
+    run = python("-c", code, see=[torch.parent])
+    assert run.stderr == ""
+    assert run.stdout.splitlines() == [str(torch), "False False False"]
+
+
+def test_no_torch_is_said_with_the_way_out(python, bare_python):
+    code = """
+import json, pbprobe
+result = pbprobe.report(show=False)
+print(json.dumps([result.could_run, result.verdict, result.problems, "host" in result.to_dict()]))
+"""
+    run = python("-c", code, executable=bare_python)
+    assert run.stderr == ""
+    could_run, verdict, problems, has_host = json.loads(run.stdout)
+    assert (could_run, verdict, has_host) == (False, "unknown", True)
+    assert "no torch" in problems[0]
+    assert str(bare_python.parent.parent) in problems[0]
+
+
+def test_path_that_is_no_artifact(tmp_path):
+    result = pbprobe.report(tmp_path / "absent", show=False)
+    assert not result.could_run
+    assert result.verdict == "unknown"
+    assert "absent" in result.problems[0]
+
+
+def test_folder_called_torch_is_no_torch(python, bare_python, tmp_path):
+    (tmp_path / "torch").mkdir()
+    run = python(
+        "-c", "import pbprobe; print(pbprobe.report(show=False).could_run)", executable=bare_python, see=[tmp_path]
+    )
+    assert (run.stdout, run.stderr) == ("False\n", "")
+
+
+@pytest.mark.parametrize("budget", [0, -1, float("nan")])
+def test_budget_must_be_positive(budget):
+    with pytest.raises(ValueError, match="above 0"):
+        pbprobe.report(budget=budget)
+
+
+def test_render_names_the_wrong_key():
+    with pytest.raises(ValueError, match="created"):
+        pbprobe._core.render('{"schema": "pbprobe.report/1", "version": "", "commit": ""}', colour=False)
