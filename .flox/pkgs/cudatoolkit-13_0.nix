@@ -1,0 +1,14 @@
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [7c1e083c50ce46ea]
+# cudatoolkit of CUDA 13.0, as the recipes use it.
+{ system ? builtins.currentSystem }:
+
+import ../../recipes/nix/cuda.nix {
+  inherit system;
+  name = "cudatoolkit-13_0";
+  attribute = "cudatoolkit";
+  cudaPackages = "cudaPackages_13_0";
+  nixpkgs = {
+    rev = "6a030d535719c5190187c4cec156f335e95e3211";
+    hash = null;
+  };
+}

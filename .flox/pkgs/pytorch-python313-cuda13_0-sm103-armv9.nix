@@ -1,0 +1,94 @@
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [88ccfd7ce852f7e6]
+# PyTorch 2.10.0 with CUDA 13.0 for SM103 (B300) and armv9.
+{
+  system ? builtins.currentSystem,
+  cudaToolkitRepo ? builtins.getEnv "CUDA_TOOLKIT_REPO", # a checkout with CUDA packages of its own
+  blasProvider ? "openblas", # or "mkl"
+}:
+
+let
+  pname = "pytorch210-python313-cuda13_0-sm103-armv9";
+  version = "2.10.0";
+
+  # B300
+  gpuArchNum = "103";
+  gpuArchSM = "10.3";
+
+  # Neoverse V2 (Grace, Graviton4), Neoverse N2, Cortex-X2 and later, GB10 (Cortex-X925, Cortex-A725)
+  cpuFlags = [
+    "-march=armv9-a+sve2"
+  ];
+
+  # hash = null: not verified until `pbprobe recipes lock --fill` has run
+  nixpkgs = {
+    rev = "6a030d535719c5190187c4cec156f335e95e3211";
+    hash = null;
+  };
+
+  overlays =
+    { patchOnce, upgradeTorch }:
+    [
+      # CUDA 13.0 for the whole set: torch, MAGMA and NCCL
+      (final: prev: { cudaPackages = final.cudaPackages_13_0; })
+      # magma: CUDA 13 has no cudaDeviceProp.clockRate
+      (final: prev: {
+        magma = patchOnce prev.magma (
+          final.fetchpatch {
+            name = "cuda-13.0-clockrate-fix.patch";
+            url = "https://github.com/icl-utk-edu/magma/commit/235aefb7b064954fce09d035c69907ba8a87cbcd.patch";
+            hash = "sha256-i9InbxD5HtfonB/GyF9nQhFmok3jZ73RxGcIciGBGvU=";
+          }
+        );
+      })
+      # torch 2.10.0 in every Python set
+      (final: prev: {
+        pythonPackagesExtensions = prev.pythonPackagesExtensions ++ [
+          (pyfinal: pyprev: {
+            torch = upgradeTorch pyprev.torch {
+              inherit version;
+              dropPatches = [ ];
+              src = final.fetchFromGitHub {
+                owner = "pytorch";
+                repo = "pytorch";
+                tag = "v2.10.0";
+                fetchSubmodules = true;
+                hash = "sha256-RKiZLHBCneMtZKRgTEuW1K7+Jpi+tx11BMXuS1jC1xQ=";
+              };
+            };
+          })
+        ];
+      })
+    ];
+in
+import ../../recipes/nix/torch.nix {
+  inherit
+    pname
+    version
+    system
+    gpuArchNum
+    gpuArchSM
+    cudaToolkitRepo
+    cpuFlags
+    nixpkgs
+    overlays
+    blasProvider
+    ;
+  python = "313";
+  cuda = "13.0";
+  driver = 580;
+  cudaComponents = {
+    cudatoolkit = "cudatoolkit-13_0";
+    cudnn = "cudnn-13_0";
+    nccl = "nccl-13_0";
+    libcusparse_lt = "libcusparse_lt-13_0";
+  };
+  platforms = [ "aarch64-linux" ];
+  description = "PyTorch 2.10.0 with CUDA 13.0 for SM103 (B300) and armv9";
+  longDescription = ''
+    CUDA 13.0; driver 580 or later.
+    CPU: sve2.
+    Note: sm103: no INT8 by tcgen05: INT8 goes by mma.sync.
+    Note: armv9: Graviton3 (Neoverse V1) has SVE but no SVE2; -march=armv9-a enables neither bf16 nor i8mm.
+  '';
+  claim = "pytorch-python313-cuda13_0-sm103-armv9";
+}

@@ -1,0 +1,167 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "recipes/src/documents.hpp"
+
+#include <algorithm>
+
+#include <fmt/ranges.h>
+
+#include "core/json.hpp"
+#include "recipes/src/variant_facts.hpp"
+
+namespace pbprobe {
+namespace {
+
+std::string upper(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return text;
+}
+
+std::string lines_table(const Matrix& m) {
+  std::string text = "| line | torch | CUDA | variants | driver | nixpkgs |\n|---|---|---|---|---|---|\n";
+  for (const auto& line : m.lines) {
+    const auto variants = line_variants(line, m.python.default_value);
+    const auto cpu_only = line.cpu_only.size();
+    int64_t floor = 0;
+    for (const auto& variant : variants) {
+      if (!variant.gpu) continue;
+      const auto driver = min_driver(line, *find_target(*variant.gpu), m).value_or(0);
+      floor = floor == 0 ? driver : std::min(floor, driver);
+    }
+    const char* bold = line.id == m.default_line ? "**" : "";
+    text +=
+        fmt::format("| {0}{1}{0} | {2} | {3} | {4}{5} | {6} | [{7}](https://github.com/NixOS/nixpkgs/tree/{8}){9} |\n",
+                    bold, line.id, line.torch, line.cuda_release, variants.size(),
+                    cpu_only > 0 ? fmt::format(" ({} GPU, {} CPU)", variants.size() - cpu_only, cpu_only) : "", floor,
+                    line.pin.rev.substr(0, 7), line.pin.rev, line.pin.hash ? "" : ", not verified");
+  }
+  return text;
+}
+
+std::string variants_table(const Matrix& m) {
+  const auto& line = m.default_matrix_line();
+  std::string text = "| recipe | GPUs | CPUs | system |\n|---|---|---|---|\n";
+  for (const auto& variant : line_variants(line, m.python.default_value)) {
+    const auto facts = facts_of(variant, m);
+    text += fmt::format("| [{0}](../.flox/pkgs/{0}.nix) | {1} | {2} | {3} |\n", facts.name,
+                        facts.gpu ? fmt::format("{}", fmt::join(facts.gpu_products, ", ")) : "none",
+                        fmt::join(facts.cpu_products, ", "), fmt::join(facts.platforms, ", "));
+  }
+  return text;
+}
+
+std::string gpu_guide(const Matrix& m) {
+  std::string text = "| SM | compute capability | GPUs | lines | driver | note |\n|---|---|---|---|---|---|\n";
+  for (const auto& target : all_targets()) {
+    if (target.kind != TargetKind::gpu) continue;
+    std::vector<std::string> lines;
+    std::vector<std::string> drivers;
+    for (const auto& line : m.lines) {
+      const auto variants = line_variants(line, m.python.default_value);
+      if (std::none_of(variants.begin(), variants.end(), [&](const auto& v) { return v.gpu == target.id; })) continue;
+      lines.push_back(line.id);
+      drivers.push_back(fmt::format("{}", min_driver(line, target, m).value_or(0)));
+    }
+    text += fmt::format("| {} | {} | {} | {} | {} | {} |\n", upper(target.id), target.capability.value_or(""),
+                        fmt::join(target.products, ", "), fmt::join(lines, ", "), fmt::join(drivers, ", "),
+                        target.note.value_or(""));
+  }
+  return text;
+}
+
+std::string cpu_guide(const Matrix& m) {
+  std::string text = "| ISA | the CPU must have | first CPUs | flags | best for | note |\n|---|---|---|---|---|---|\n";
+  for (const auto& target : all_targets()) {
+    if (target.kind != TargetKind::cpu) continue;
+    std::vector<std::string> workloads;
+    for (const auto& workload : m.workloads) {
+      for (const auto& id : workload.cpus) {
+        if (find_target(id)->architecture != target.architecture) continue;
+        if (id == target.id) workloads.push_back(workload.id);
+        break;  // the first of this architecture is the choice
+      }
+    }
+    text += fmt::format("| {} | {} | {} | `{}` | {} | {} |\n", target.id, fmt::join(target.recipe_requires, ", "),
+                        fmt::join(target.products, ", "), fmt::join(target.recipe_flags, " "),
+                        fmt::join(workloads, ", "), target.note.value_or(""));
+  }
+  return text;
+}
+
+std::string decision_tree(const Matrix& m) {
+  std::string text =
+      "1. `nvidia-smi --query-gpu=name,compute_cap --format=csv,noheader`: without a GPU take a `cpu` variant, else "
+      "the "
+      "SM whose compute capability it prints.\n";
+  text +=
+      "2. `grep -om1 -wE 'Features.*|flags.*' /proc/cpuinfo`: of the ISAs whose words are all there, take by "
+      "workload:\n";
+  for (const auto& workload : m.workloads)
+    text += fmt::format("   - {}: {} ({})\n", workload.id, fmt::join(workload.cpus, ", then "), workload.why);
+  text += fmt::format(
+      "3. `nvidia-smi` says the CUDA that the driver has. The default line, {}, needs driver {}; an older driver takes "
+      "an older line where one has the SM.\n",
+      m.default_line, m.drivers.rbegin()->second);
+  return text;
+}
+
+std::string_view runner(const std::string& system) {
+  return system.starts_with("aarch64") ? "ubuntu-24.04-arm" : "ubuntu-24.04";
+}
+
+}  // namespace
+
+std::string variants_markdown(const Matrix& m) {
+  const auto& line = m.default_matrix_line();
+  std::string text =
+      "# Variants\n\nWritten by `make generate` from `recipes/matrix.json` and `recipes/targets.json`.\n\n";
+  text +=
+      "`pbprobe recipes recommend` picks the variant for the machine that it runs on, and says why.\n\n## Lines\n\n";
+  text += lines_table(m);
+  text += fmt::format(
+      "\nThe recipes of {} lie in `.flox/pkgs`; another line's are written by `pbprobe recipes write --line LINE "
+      "--output "
+      "FOLDER`.\n\n## The {} variants of {}\n\n",
+      m.default_line, line_variants(line, m.python.default_value).size(), m.default_line);
+  text += variants_table(m) + "\n## Which one?\n\n" + decision_tree(m);
+  text += "\n## GPUs\n\n" + gpu_guide(m) + "\n## CPUs\n\n" + cpu_guide(m);
+  text += "\n## What certain variants are built with\n\n";
+  for (const auto& rule : m.rules) {
+    std::vector<std::string> ids = rule.gpus;
+    ids.insert(ids.end(), rule.cpus.begin(), rule.cpus.end());
+    text += fmt::format("- {}: {}\n", fmt::join(ids, ", "), rule.note);
+  }
+  text += "\n## Said elsewhere, and wrong\n\n| said | in fact | source |\n|---|---|---|\n";
+  for (const auto& c : m.corrections) text += fmt::format("| {} | {} | <{}> |\n", c.said, c.fact, c.source);
+  return text;
+}
+
+std::string list_text(const std::vector<Variant>& variants) {
+  std::string text;
+  for (const auto& variant : variants) text += variant_name(variant) + "\n";
+  return text;
+}
+
+Json list_json(const std::vector<Variant>& variants, const Matrix& m) {
+  Json rows = Json::array();
+  for (const auto& variant : variants) rows.push_back(to_json(facts_of(variant, m)));
+  return Json{{"schema", "pbprobe.variants/1"}, {"variants", std::move(rows)}};
+}
+
+Json github_matrix(const std::vector<Variant>& variants) {
+  Json include = Json::array();
+  for (const auto& variant : variants) {
+    const auto system = variant_platforms(variant).front();
+    include.push_back(Json{{"name", variant_name(variant)},
+                           {"line", variant.line},
+                           {"sm", variant.gpu.value_or("cpu")},
+                           {"isa", variant.cpu},
+                           {"python", variant.python},
+                           {"system", system},
+                           {"runner", runner(system)}});
+  }
+  return Json{{"include", std::move(include)}};
+}
+
+}  // namespace pbprobe

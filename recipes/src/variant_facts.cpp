@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "recipes/src/variant_facts.hpp"
+
+#include <algorithm>
+
+#include <fmt/ranges.h>
+
+#include "recipes/src/claim.hpp"
+
+namespace pbprobe {
+namespace {
+
+bool covers(const std::vector<std::string>& ids, const std::string& id) {
+  return ids.empty() || std::find(ids.begin(), ids.end(), id) != ids.end();
+}
+
+bool applies(const MatrixRule& rule, const Variant& variant) {
+  if (!variant.gpu && !rule.gpus.empty()) return false;
+  return covers(rule.cpus, variant.cpu) && (!variant.gpu || covers(rule.gpus, *variant.gpu));
+}
+
+std::string upper(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return text;
+}
+
+std::string without_dots(std::string text) {
+  text.erase(std::remove(text.begin(), text.end(), '.'), text.end());
+  return text;
+}
+
+}  // namespace
+
+std::optional<int64_t> min_driver(const MatrixLine& line, const Target& gpu, const Matrix& m) {
+  // Within one major version CUDA runs on the major's first driver, if that driver knows the chip.
+  const auto major = line.cuda.substr(0, line.cuda.find('.')) + ".0";
+  std::optional<int64_t> floor;
+  if (const auto found = m.drivers.find(major); found != m.drivers.end()) floor = found->second;
+  if (gpu.first_cuda) {
+    if (const auto found = m.drivers.find(*gpu.first_cuda); found != m.drivers.end())
+      floor = std::max(floor.value_or(0), found->second);
+  }
+  return floor;
+}
+
+VariantFacts facts_of(const Variant& variant, const Matrix& m) {
+  const auto& line = *m.find_line(variant.line);
+  const auto& cpu = *find_target(variant.cpu);
+  VariantFacts facts{.name = variant_name(variant),
+                     .pname = variant_pname(variant, m),
+                     .claim = claim_of(variant, m),
+                     .platforms = variant_platforms(variant),
+                     .gpu = variant.gpu,
+                     .cpu = variant.cpu,
+                     .cpu_flags = cpu.recipe_flags,
+                     .cpu_requires = cpu.recipe_requires,
+                     .cpu_products = cpu.products};
+  if (variant.gpu) {
+    const auto& gpu = *find_target(*variant.gpu);
+    facts.gpu_arch_sm = gpu.capability;
+    facts.gpu_arch_num = without_dots(gpu.capability.value_or(""));
+    facts.gpu_products = gpu.products;
+    facts.min_driver = min_driver(line, gpu, m);
+    facts.description = fmt::format("PyTorch {} with CUDA {} for {} ({}) and {}", line.torch, line.cuda, upper(gpu.id),
+                                    fmt::join(gpu.products, ", "), cpu.id);
+    if (gpu.note) facts.notes.push_back(fmt::format("{}: {}", gpu.id, *gpu.note));
+  } else {
+    facts.description =
+        fmt::format("PyTorch {} without CUDA for {} ({})", line.torch, cpu.id, fmt::join(cpu.products, ", "));
+  }
+  if (cpu.note) facts.notes.push_back(fmt::format("{}: {}", cpu.id, *cpu.note));
+  for (const auto& rule : m.rules) {
+    if (!applies(rule, variant)) continue;
+    facts.notes.push_back(rule.note);
+    for (const auto& [key, value] : rule.environment) facts.environment[key] = value;
+  }
+  return facts;
+}
+
+std::string render_variant(const VariantFacts& facts) {
+  std::string text = fmt::format("{}\n  {}\n\n", facts.name, facts.description);
+  const auto row = [&text](std::string_view key, const std::string& value) {
+    if (!value.empty()) text += fmt::format("  {:<10} {}\n", key, value);
+  };
+  row("claims", fmt::format("exactly {}; torch {}{}, Python {}, {}", fmt::join(facts.claim.targets, " + "),
+                            facts.claim.torch.value_or("?"), facts.claim.cuda ? ", CUDA " + *facts.claim.cuda : "",
+                            facts.claim.python.value_or("?"), facts.claim.blas.value_or("?")));
+  row("runs on", fmt::format("{}", fmt::join(facts.platforms, ", ")));
+  row("GPUs", fmt::format("{}", fmt::join(facts.gpu_products, ", ")));
+  row("CPUs", fmt::format("{}", fmt::join(facts.cpu_products, ", ")));
+  row("needs", fmt::format("{}{}", fmt::join(facts.cpu_requires, ", "),
+                           facts.min_driver ? fmt::format("; driver {} or later", *facts.min_driver) : ""));
+  row("CPU flags", fmt::format("{}", fmt::join(facts.cpu_flags, " ")));
+  row("SM", facts.gpu_arch_sm.value_or(""));
+  row("pname", facts.pname);
+  for (const auto& [key, value] : facts.environment) row("build", key + "=" + value);
+  for (const auto& note : facts.notes) row("note", note);
+  return text;
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// What follows for one variant from the matrix and the target table: what `recipes show` prints, recipes state,
+// documents list and verification compares.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/facts/claim.hpp"
+#include "recipes/src/variant.hpp"
+
+namespace pbprobe {
+
+struct VariantFacts {
+  std::string name;
+  std::string pname;
+  std::string description;
+  Claim claim;
+  std::vector<std::string> platforms;
+  std::optional<std::string> gpu;
+  std::string cpu;
+  std::optional<std::string> gpu_arch_sm;   // "12.1"
+  std::optional<std::string> gpu_arch_num;  // "121"
+  std::vector<std::string> cpu_flags;
+  std::vector<std::string> cpu_requires;  // features, as /proc/cpuinfo names them
+  std::vector<std::string> gpu_products;
+  std::vector<std::string> cpu_products;
+  std::optional<int64_t> min_driver;
+  std::map<std::string, std::string> environment;
+  std::vector<std::string> notes;
+};
+
+[[nodiscard]] VariantFacts facts_of(const Variant& variant, const Matrix& m = matrix());
+
+// First driver branch that serves this SM on this line; null where the table does not say.
+[[nodiscard]] std::optional<int64_t> min_driver(const MatrixLine& line, const Target& gpu, const Matrix& m = matrix());
+
+// Text of `pbprobe recipes show NAME`.
+[[nodiscard]] std::string render_variant(const VariantFacts& facts);
+
+template <class Visitor, SameAs<VariantFacts> T>
+void fields(Visitor& visit, T& facts) {
+  visit.constant("schema", "pbprobe.variant/1");
+  visit("name", facts.name);
+  visit("pname", facts.pname);
+  visit("description", facts.description);
+  visit("claim", facts.claim);
+  visit("platforms", facts.platforms, "Nix systems");
+  visit("gpu", facts.gpu, "null: CPU only");
+  visit("cpu", facts.cpu);
+  visit("gpu_arch_sm", facts.gpu_arch_sm, "entry of TORCH_CUDA_ARCH_LIST");
+  visit("gpu_arch_num", facts.gpu_arch_num);
+  visit("cpu_flags", facts.cpu_flags);
+  visit("cpu_requires", facts.cpu_requires, "features that the CPU must have, as /proc/cpuinfo names them");
+  visit("gpu_products", facts.gpu_products);
+  visit("cpu_products", facts.cpu_products);
+  visit("min_driver", facts.min_driver, "first driver branch");
+  visit("environment", facts.environment, "variables of the build");
+  visit("notes", facts.notes);
+}
+
+}  // namespace pbprobe

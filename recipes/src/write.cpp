@@ -1,0 +1,168 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "recipes/src/write.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <system_error>
+
+#include "recipes/src/recipe_head.hpp"
+
+namespace pbprobe {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kHead = "# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. ";
+
+// FNV-1a: it tells an edit from none; it guards against nobody.
+uint64_t checksum(std::string_view text) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return hash;
+}
+
+Result<std::string> read_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream text;
+  if (!file || !(text << file.rdbuf()))
+    return make_error(ErrorCode::unreadable, "cannot read {}: {}", path.string(),
+                      std::error_code(errno, std::generic_category()).message());
+  return text.str();
+}
+
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    const auto end = text.find('\n');
+    lines.push_back(text.substr(0, end));
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+  return lines;
+}
+
+// Lines taken away and added between the common beginning and the common end.
+std::string difference(std::string_view old_text, std::string_view new_text) {
+  const auto before = lines_of(old_text);
+  const auto after = lines_of(new_text);
+  size_t front = 0;
+  while (front < before.size() && front < after.size() && before[front] == after[front]) ++front;
+  size_t back = 0;
+  while (back < before.size() - front && back < after.size() - front &&
+         before[before.size() - 1 - back] == after[after.size() - 1 - back])
+    ++back;
+  std::string text = fmt::format("@@ line {} @@\n", front + 1);
+  for (size_t i = front; i < before.size() - back; ++i) text += fmt::format("-{}\n", before[i]);
+  for (size_t i = front; i < after.size() - back; ++i) text += fmt::format("+{}\n", after[i]);
+  return text;
+}
+
+// Written beside its place and moved there, so that nobody ever sees half of it.
+Result<void> write_whole(const fs::path& path, std::string_view text) {
+  const fs::path part = path.string() + fmt::format(".part{}", ::getpid());
+  {
+    std::ofstream file(part, std::ios::binary | std::ios::trunc);
+    file.write(text.data(), static_cast<std::streamsize>(text.size()));
+    file.close();
+    if (!file) {
+      const auto why = std::error_code(errno, std::generic_category()).message();
+      std::error_code ignored;
+      fs::remove(part, ignored);
+      return make_error(ErrorCode::unreadable, "cannot write {}: {}: choose a folder that you may write with --output",
+                        path.string(), why);
+    }
+  }
+  std::error_code code;
+  fs::rename(part, path, code);
+  if (!code) return {};
+  std::error_code ignored;
+  fs::remove(part, ignored);
+  return make_error(ErrorCode::unreadable, "cannot write {}: {}", path.string(), code.message());
+}
+
+// Recipes of ours that no variant of this folder's line has any more.
+Result<std::vector<std::string>> surplus_files(const fs::path& folder, const std::vector<GeneratedFile>& files) {
+  std::vector<std::string> names;
+  std::error_code code;
+  for (fs::directory_iterator entry(folder, code), end; !code && entry != end; entry.increment(code)) {
+    const auto name = entry->path().filename().string();
+    if (entry->path().extension() != ".nix") continue;
+    if (std::any_of(files.begin(), files.end(), [&](const auto& file) { return file.name == name; })) continue;
+    PBPROBE_TRY(const auto text, read_file(entry->path()));
+    if (text.starts_with(kHead)) names.push_back(name);
+  }
+  if (code && code != std::errc::no_such_file_or_directory)
+    return make_error(ErrorCode::unreadable, "cannot list {}: {}", folder.string(), code.message());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace
+
+std::string with_head(std::string_view body) {
+  return fmt::format("{}[{:016x}]\n{}", kHead, checksum(body), body);
+}
+
+bool is_untouched(std::string_view text) {
+  const auto end = text.find('\n');
+  return text.starts_with(kHead) && end != std::string_view::npos && with_head(text.substr(end + 1)) == text;
+}
+
+Result<std::vector<Difference>> compare_recipes(const fs::path& folder, const std::vector<GeneratedFile>& files) {
+  std::vector<Difference> differences;
+  for (const auto& file : files) {
+    std::error_code code;
+    if (!fs::exists(folder / file.name, code)) {
+      differences.push_back({file.name, Difference::Kind::missing, ""});
+      continue;
+    }
+    PBPROBE_TRY(const auto text, read_file(folder / file.name));
+    if (text == file.text) continue;
+    differences.push_back({file.name, is_untouched(text) ? Difference::Kind::stale : Difference::Kind::edited,
+                           difference(text, file.text)});
+  }
+  PBPROBE_TRY(const auto surplus, surplus_files(folder, files));
+  for (const auto& name : surplus) differences.push_back({name, Difference::Kind::surplus, ""});
+  return differences;
+}
+
+Result<Written> write_recipes(const fs::path& folder, const std::vector<GeneratedFile>& files, bool force) {
+  std::error_code code;
+  fs::create_directories(folder, code);
+  if (code)
+    return make_error(ErrorCode::unreadable, "cannot make {}: {}: choose another folder with --output", folder.string(),
+                      code.message());
+  PBPROBE_TRY(const auto differences, compare_recipes(folder, files));
+  std::string edited;
+  for (const auto& d : differences) {
+    if (d.kind == Difference::Kind::edited) edited += fmt::format("\n{}\n{}", (folder / d.name).string(), d.text);
+  }
+  if (!edited.empty() && !force)
+    return make_error(ErrorCode::usage,
+                      "edited by hand, and not overwritten: put the change into recipes/matrix.json, or use --force{}",
+                      edited);
+  Written written;
+  written.unchanged = files.size();
+  for (const auto& d : differences) {
+    if (d.kind == Difference::Kind::surplus) {
+      PBPROBE_TRY(const auto text, read_file(folder / d.name));
+      if (!is_untouched(text) && !force) continue;
+      fs::remove(folder / d.name, code);
+      if (code)
+        return make_error(ErrorCode::unreadable, "cannot remove {}: {}", (folder / d.name).string(), code.message());
+      written.removed.push_back(d.name);
+      continue;
+    }
+    const auto file = std::find_if(files.begin(), files.end(), [&](const auto& f) { return f.name == d.name; });
+    PBPROBE_CHECK(write_whole(folder / d.name, file->text));
+    written.written.push_back(d.name);
+    --written.unchanged;
+  }
+  return written;
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,103 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""Adds a made-up SM and a made-up CPU ISA to a copy of the tree, by the steps of CONTRIBUTING.md and nothing else.
+
+made_up_target.py SOURCE SCRATCH [-DNAME=VALUE…]     what follows SCRATCH goes to CMake
+
+Then it builds the copy and wants both targets in `pbprobe targets` and as labels of CTest.
+"""
+
+import json
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+SM = ("sm121", "sm130")  # (the row to start from, the made-up one)
+
+
+def fail(sentence):
+    print(f"made-up target: {sentence}")
+    sys.exit(1)
+
+
+def run(*command, cwd=None):
+    done = subprocess.run(list(map(str, command)), cwd=cwd, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        fail(f"{' '.join(map(str, command))} ended with {done.returncode}:\n{(done.stdout + done.stderr)[-4000:]}")
+    return done.stdout
+
+
+def copy_tree(source, tree):
+    listed = run("git", "-C", source, "ls-files", "-co", "--exclude-standard", "-z").split("\0")
+    for name in filter(None, listed):
+        if (source / name).is_file():
+            (tree / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source / name, tree / name)
+
+
+def add_row(tree, old, new, **changes):
+    path = tree / "recipes/targets.json"
+    table = json.loads(path.read_text())
+    row = next(dict(row) for row in table["targets"] if row["id"] == old)
+    table["targets"].append({**row, "id": new, "products": ["made up"], **changes})
+    path.write_text(json.dumps(table, indent=1))
+
+
+def add_kernels(tree, old, new, file):
+    text = (tree / file.format(old)).read_text()
+    (tree / file.format(new)).write_text(re.sub(rf"\b{old}\b", new, text))
+    path = tree / "kernels/gemm/kernels.inc"
+    statement = re.compile(rf"^PBPROBE_\w+\({old},.*?\)\n(?=PBPROBE_|\n|//|#|\Z)", re.MULTILINE | re.DOTALL)
+    text, count = statement.subn(lambda match: match[0] + match[0].replace(f"({old},", f"({new},"), path.read_text())
+    if count == 0:
+        fail(f"kernels/gemm/kernels.inc has no row of {old}")
+    path.write_text(text)
+
+
+def cpu_to_start_from(tree):
+    """A CPU target of this machine that has kernels."""
+    for row in json.loads((tree / "recipes/targets.json").read_text())["targets"]:
+        if row["architecture"] == platform.machine() and (tree / f"kernels/cpu/{row['id']}.cpp").exists():
+            return row["id"]
+    return None
+
+
+def check(tree, build, ids, has_nvcc):
+    listed = json.loads(run(build / "bin/pbprobe", "targets", "--format", "json"))["targets"]
+    rows = {row["id"]: row for row in listed}
+    for new in ids:
+        if new not in rows or not rows[new]["kernels"]:
+            fail(f"`pbprobe targets` does not list {new} with its kernels")
+        if not rows[new]["built"] and (new != SM[1] or has_nvcc):
+            fail(f"{new} was not built: {rows[new]['why_not']}")
+        tests = run("ctest", "-N", "-L", f"^{new}$", cwd=build)
+        if re.search(r"Total Tests: [1-9]", tests) is None:
+            fail(f"no test has the label {new}")
+        print(f"{new}: {len(rows[new]['kernels'])} kernels, {'built' if rows[new]['built'] else 'listed'}, labelled")
+
+
+def main():
+    source, scratch, options = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3:]
+    tree, build = scratch / "tree", scratch / "build"
+    shutil.rmtree(scratch, ignore_errors=True)
+    copy_tree(source, tree)
+    # SM 13.0 is built as 12.1 is: no compiler knows it yet.
+    add_row(tree, *SM, capability="13.0")
+    add_kernels(tree, *SM, "kernels/cuda/{}.cu")
+    ids = [SM[1]]
+    cpu = cpu_to_start_from(tree)
+    if cpu is not None:
+        ids.append(cpu + "made")
+        add_row(tree, cpu, ids[-1])
+        add_kernels(tree, cpu, ids[-1], "kernels/cpu/{}.cpp")
+    said = run("cmake", "-G", "Ninja", "-S", tree, "-B", build, f"-DPBPROBE_TARGETS={','.join(ids)}", *options)
+    run("cmake", "--build", build, "--target", "pbprobe", "kernels_test", "--parallel", "2")
+    check(tree, build, ids, f"pbprobe: {SM[1]}: not built: nvcc" not in said)
+    shutil.rmtree(scratch, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "recipes/src/claim.hpp"
+
+#include <gmock/gmock.h>
+
+#include "core/json.hpp"
+
+namespace pbprobe {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(Claim, AVariantsNameClaimsExactly) {
+  const auto claim = parse_claim("pytorch-python313-cuda13_0-sm121-armv9");
+  ASSERT_TRUE(claim) << claim.error().message;
+  EXPECT_TRUE(claim->exact);
+  EXPECT_THAT(claim->targets, ElementsAre("sm121", "armv9"));
+  EXPECT_EQ(claim->cuda, "13.0");
+  EXPECT_EQ(claim->torch, "2.10.0");
+  EXPECT_EQ(claim->python, "3.13");
+  EXPECT_EQ(claim->blas, "openblas");
+  EXPECT_EQ(claim->text, "pytorch-python313-cuda13_0-sm121-armv9");
+}
+
+TEST(Claim, EachLineClaimsItsTorchAndCuda) {
+  const auto old_line = parse_claim("pytorch-python313-cuda12_8-sm61-avx");
+  EXPECT_EQ(old_line->torch, "2.8.0");
+  EXPECT_EQ(old_line->cuda, "12.8");
+  EXPECT_EQ(parse_claim("pytorch-python313-cuda12_9-sm103-avx2")->torch, "2.9.1");
+}
+
+TEST(Claim, ACpuOnlyVariantClaimsNoCuda) {
+  const auto claim = parse_claim("pytorch210-python312-cpu-avx512vnni");
+  ASSERT_TRUE(claim) << claim.error().message;
+  EXPECT_TRUE(claim->exact);
+  EXPECT_THAT(claim->targets, ElementsAre("avx512vnni"));
+  EXPECT_FALSE(claim->cuda);
+  EXPECT_EQ(claim->torch, "2.10.0");
+  EXPECT_EQ(claim->python, "3.12");
+}
+
+TEST(Claim, AListClaimsAtLeast) {
+  const auto claim = parse_claim(" sm90, avx512 ,cuda=13.0,torch=2.10.0,python=313,blas=mkl");
+  ASSERT_TRUE(claim) << claim.error().message;
+  EXPECT_FALSE(claim->exact);
+  EXPECT_THAT(claim->targets, ElementsAre("sm90", "avx512"));
+  EXPECT_EQ(claim->cuda, "13.0");
+  EXPECT_EQ(claim->torch, "2.10.0");
+  EXPECT_EQ(claim->python, "3.13");
+  EXPECT_EQ(claim->blas, "mkl");
+  EXPECT_EQ(claim->text, "sm90, avx512 ,cuda=13.0,torch=2.10.0,python=313,blas=mkl");
+  EXPECT_THAT(parse_claim("sm80,sm90,avx2,avx512")->targets, ElementsAre("sm80", "sm90", "avx2", "avx512"));
+}
+
+TEST(Claim, OnlyMakesAListExact) {
+  EXPECT_TRUE(parse_claim("sm90,only")->exact);
+  EXPECT_TRUE(parse_claim("only,sm90,sm100,avx2")->exact);
+}
+
+TEST(Claim, AnOlderReleaseOfCudaMayBuildWhatANewerDropped) {
+  EXPECT_TRUE(parse_claim("sm61,cuda=12.9.1"));
+}
+
+TEST(Claim, AListWithoutTargetsIsOneToo) {
+  const auto claim = parse_claim("cuda=13.0");
+  ASSERT_TRUE(claim) << claim.error().message;
+  EXPECT_TRUE(claim->targets.empty());
+}
+
+TEST(Claim, ANameAndItsListAgree) {
+  auto name = *parse_claim("pytorch-python313-cuda13_0-sm90-avx512");
+  auto list = *parse_claim("sm90,avx512,cuda=13.0,torch=2.10.0,python=3.13,blas=openblas,only");
+  name.text = list.text = "";
+  EXPECT_EQ(to_json(name).dump(), to_json(list).dump());
+}
+
+struct Refused {
+  const char* title;
+  const char* text;
+  const char* message;
+};
+
+class RefusedClaim : public testing::TestWithParam<Refused> {};
+
+TEST_P(RefusedClaim, SaysWhatIsWrong) {
+  const auto claim = parse_claim(GetParam().text);
+  ASSERT_FALSE(claim);
+  EXPECT_EQ(claim.error().code, ErrorCode::usage);
+  EXPECT_THAT(claim.error().message, HasSubstr(GetParam().message));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Claim, RefusedClaim,
+    testing::Values(
+        Refused{"Empty", "  ", "an empty claim"}, Refused{"EmptyWord", "sm90,,avx2", "a word is missing"},
+        Refused{"TrailingComma", "sm90,", "a word is missing"},
+        Refused{"UnknownTarget", "sm90,avx3", "unknown target \"avx3\": choose one of "},
+        Refused{"SmByCapability", "sm_90", "unknown target \"sm_90\""},
+        Refused{"UnknownKey", "sm90,rocm=6.2", "unknown key \"rocm\": choose one of cuda, torch, python, blas"},
+        Refused{"CudaNoVersion", "cuda=cu130", "cuda=cu130: want a version such as cuda=13.0"},
+        Refused{"TorchNoVersion", "torch=nightly", "torch=nightly: want a version"},
+        Refused{"PythonNoVersion", "python=cp313", "python=cp313: want a version"},
+        Refused{"UnknownBlas", "blas=opneblas", "blas=opneblas: choose one of openblas, mkl"},
+        Refused{"KeyTwice", "cuda=13.0,cuda=12.8", "cuda= stands there twice, as 13.0 and as 12.8"},
+        Refused{"TargetTwice", "sm90,sm90", "sm90 stands there twice"},
+        Refused{"NoSuchMachine", "sm121,avx2", "sm121 with avx2: no such machine"},
+        Refused{"TwoArchitectures", "avx2,armv9", "avx2 and armv9: no build is for both x86_64 and aarch64"},
+        Refused{"DroppedByCuda", "sm61,cuda=13.0", "CUDA 13.0 has dropped sm61"},
+        Refused{"TooNewForCuda", "sm121,cuda=12.8", "CUDA 12.8 does not know sm121"},
+        Refused{"TwoLeastCpus", "avx2,avx512,only", "a build has one least CPU"},
+        Refused{"OnlyNothing", "only,cuda=13.0", "\"only\" without a target"},
+        Refused{"BrokenName", "pytorch-python313-cuda13_0-sm121-avx2",
+                "claim: variant \"pytorch-python313-cuda13_0-sm121-avx2\": sm121 with avx2: no such machine"}),
+    [](const auto& test) { return std::string(test.param.title); });
+
+}  // namespace
+}  // namespace pbprobe

@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Faults that no line shows: planted into a recipe or into what it imports, and found by Nix.
+#include "recipes/src/evaluate.hpp"
+
+#include <gmock/gmock.h>
+
+#include "recipes/src/write.hpp"
+#include "tests/recipes/matrix/nix.hpp"
+
+namespace pbprobe {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+struct Planted {
+  const char* title;
+  const char* id;
+  const char* file;  // from the root: the recipe, or what it imports
+  std::string from;
+  std::string to;
+  const char* what;
+};
+
+class PlantedInNix : public testing::TestWithParam<Planted> {
+ protected:
+  void SetUp() override {
+    if (!nix::present()) GTEST_SKIP() << "nix-instantiate is not installed: apt install nix-bin";
+  }
+};
+
+constexpr const char* kSpark = ".flox/pkgs/pytorch-python313-cuda13_0-sm121-armv9.nix";
+constexpr const char* kTorch = "recipes/nix/torch.nix";
+
+TEST_P(PlantedInNix, IsFoundByItsId) {
+  const nix::Scratch scratch;
+  const nix::Tree tree(scratch.path());
+  const auto variant = parse_variant("pytorch-python313-cuda13_0-sm121-armv9");
+  nix::write(scratch.path() / kSpark, recipe_text(*variant, "openblas"));
+  const auto sound = evaluate_folder(tree.recipes);
+  ASSERT_TRUE(sound) << sound.error().message;
+  EXPECT_EQ(sound->evaluated, 1u);
+  ASSERT_THAT(sound->findings, IsEmpty());
+
+  const auto& fault = GetParam();
+  auto text = nix::read(scratch.path() / fault.file);
+  const auto at = text.find(fault.from);
+  ASSERT_NE(at, std::string::npos) << fault.from;
+  text.replace(at, fault.from.size(), fault.to);
+  nix::write(scratch.path() / fault.file, text);
+  const auto found = evaluate_folder(tree.recipes);
+  ASSERT_TRUE(found) << found.error().message;
+  bool said = false;
+  std::string all;
+  for (const auto& f : found->findings) {
+    all += f.id + " " + f.what + "\n";
+    said |= f.id == fault.id && f.what.find(fault.what) != std::string::npos;
+  }
+  EXPECT_TRUE(said) << all;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Evaluate, PlantedInNix,
+    testing::Values(Planted{"Syntax", "PB427", kSpark, "let\n", "let let\n", "syntax error"},
+                    Planted{"MissingImport", "PB427", kSpark, "../../recipes/nix/torch.nix",
+                            "../../recipes/nix/gone.nix", "gone.nix"},
+                    Planted{"VersionWithoutItsOverlay", "PB427", kSpark,
+                            "pythonPackagesExtensions = prev.pythonPackagesExtensions ++",
+                            "lostExtensions = prev.pythonPackagesExtensions ++", "torch 2.9.1 came out"},
+                    Planted{"NoCudaOverlay", "PB427", kSpark, "cudaPackages = final.cudaPackages_13_0",
+                            "other = final.cudaPackages_13_0", "too new for CUDA 12.8"},
+                    Planted{"NoSystem", "PB427", kTorch, "    inherit system;\n", "", "without required argument"},
+                    Planted{"OldPinStillUnfree", "PB427", kTorch, "allowUnfree = true;", "", "unfree"},
+                    Planted{"StillBroken", "PB427", kTorch, "{ broken = false; }", "{ }", "marked as broken"},
+                    Planted{"UnknownArgument", "PB427", kTorch, "        gpuTargets = [ gpuArchSM ];",
+                            "        gpuTargets = [ gpuArchSM ]; effectiveStdenv = null;", "unexpected argument"},
+                    Planted{"PrefixInTheList", "PB428", kTorch, "        gpuTargets = [ gpuArchSM ];",
+                            "        gpuTargets = [ \"sm_${gpuArchNum}\" ];", "does not reach preConfigure"},
+                    Planted{"MagmaOfEverySm", "PB428", kTorch, "          cudaCapabilities = [ gpuArchSM ];\n", "",
+                            "MAGMA's SMs"},
+                    Planted{"FlagsOfAnother", "PB428", kSpark, "-march=armv9-a+sve2", "-march=armv8.2-a+fp16+dotprod",
+                            "-march=armv9-a+sve2 does not reach preConfigure"},
+                    Planted{"PlatformsOfAll", "PB428", kSpark, "platforms = [ \"aarch64-linux\" ]",
+                            "platforms = [ \"aarch64-linux\" \"x86_64-linux\" ]", "platforms is"}),
+    [](const auto& test) { return std::string(test.param.title); });
+
+TEST(Evaluate, ARecipeThatUsesMoreThanTheStandInHasIsANote) {
+  if (!nix::present()) GTEST_SKIP() << "nix-instantiate is not installed: apt install nix-bin";
+  const nix::Scratch scratch;
+  nix::write(scratch.path() / "pytorch-python313-cpu-avx2.nix", "{ python3Packages }: python3Packages.torch\n");
+  const auto found = evaluate_folder(scratch.path());
+  ASSERT_TRUE(found) << found.error().message;
+  ASSERT_EQ(found->findings.size(), 1u);
+  EXPECT_EQ(found->findings[0].id, "PB429");
+  EXPECT_EQ(found->findings[0].severity, Severity::note);
+}
+
+TEST(Evaluate, OurOwnFolderIsAllRight) {
+  if (!nix::present()) GTEST_SKIP() << "nix-instantiate is not installed: apt install nix-bin";
+  const auto found = evaluate_folder(PBPROBE_SOURCE_DIR "/.flox/pkgs");
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_EQ(found->evaluated, 59u);
+  EXPECT_THAT(found->findings, IsEmpty());
+}
+
+TEST(Evaluate, WithoutNixItSaysHowToGetIt) {
+  const nix::Scratch scratch;
+  nix::write(scratch.path() / "pytorch-python313-cpu-avx2.nix", "{ }: { }\n");
+  const std::string path = std::getenv("PATH");
+  ::setenv("PATH", "/nowhere", 1);
+  const auto found = evaluate_folder(scratch.path());
+  ::setenv("PATH", path.c_str(), 1);
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().code, ErrorCode::unsupported);
+  EXPECT_THAT(found.error().message, HasSubstr("install Nix"));
+}
+
+}  // namespace
+}  // namespace pbprobe

@@ -1,0 +1,144 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "recipes/src/matrix.hpp"
+
+#include <fstream>
+#include <functional>
+#include <sstream>
+
+#include <gmock/gmock.h>
+
+#include "core/json.hpp"
+#include "recipes/src/variant.hpp"
+
+namespace pbprobe {
+namespace {
+
+using testing::HasSubstr;
+
+std::string read(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+Json committed() {
+  return *parse_json(read(PBPROBE_SOURCE_DIR "/recipes/matrix.json"));
+}
+
+TEST(Matrix, HoldsThreeLinesOf44And50And59) {
+  ASSERT_EQ(matrix().lines.size(), 3u);
+  const auto count = [](const char* id) { return line_variants(*matrix().find_line(id), "313").size(); };
+  EXPECT_EQ(count("cuda12_8"), 44u);
+  EXPECT_EQ(count("cuda12_9"), 50u);
+  EXPECT_EQ(count("cuda13_0"), 59u);
+  EXPECT_EQ(matrix().default_line, "cuda13_0");
+  EXPECT_EQ(matrix().default_matrix_line().cpu_only.size(), 7u);
+}
+
+TEST(Matrix, KeepsThePinsOfItsLines) {
+  EXPECT_EQ(matrix().find_line("cuda12_8")->pin.rev, "fe5e41d7ffc0421f0913e8472ce6238ed0daf8e3");
+  EXPECT_EQ(matrix().find_line("cuda12_9")->pin.rev, "6a030d535719c5190187c4cec156f335e95e3211");
+  EXPECT_EQ(matrix().find_line("cuda13_0")->pin.rev, "6a030d535719c5190187c4cec156f335e95e3211");
+}
+
+TEST(Matrix, HoldsEverySmOfTheTableInSomeLine) {
+  for (const auto& target : all_targets()) {
+    bool found = false;
+    for (const auto& line : matrix().lines) {
+      for (const auto& variant : line_variants(line, "313"))
+        found |= variant.gpu == target.id || variant.cpu == target.id;
+    }
+    EXPECT_TRUE(found) << target.id << " is in no line of recipes/matrix.json";
+  }
+}
+
+TEST(Matrix, SchemaIsWhatTheCodeReads) {
+  EXPECT_EQ(read(PBPROBE_SOURCE_DIR "/recipes/matrix.schema.json"), matrix_schema());
+}
+
+struct Broken {
+  const char* name;
+  std::function<void(Json&)> plant;
+  const char* message;
+};
+
+class BrokenMatrix : public testing::TestWithParam<Broken> {};
+
+TEST_P(BrokenMatrix, IsRefusedByPathAndReason) {
+  auto json = committed();
+  ASSERT_TRUE(parse_matrix(json.dump()));
+  GetParam().plant(json);
+  const auto m = parse_matrix(json.dump());
+  ASSERT_FALSE(m);
+  EXPECT_EQ(m.error().code, ErrorCode::malformed);
+  EXPECT_THAT(m.error().message, HasSubstr(GetParam().message));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Matrix, BrokenMatrix,
+    testing::Values(
+        Broken{"UnknownSm", [](Json& m) { m["lines"][2]["rows"][1]["gpus"][0] = "sm999"; },
+               "lines[2].rows[1].gpus[0]: unknown target \"sm999\""},
+        Broken{"IsaWhereAnSmBelongs", [](Json& m) { m["lines"][2]["rows"][1]["gpus"][0] = "avx"; },
+               "lines[2].rows[1].gpus[0]: avx is a cpu target, and a gpu target belongs here"},
+        Broken{"NoSuchMachine", [](Json& m) { m["lines"][2]["rows"][1]["cpus"][0] = "avx2"; },
+               "lines[2].rows[1]: no machine has both sm110 and avx2"},
+        Broken{"SmNewerThanItsCuda", [](Json& m) { m["lines"][0]["rows"][1]["gpus"].push_back("sm103"); },
+               "lines[0].rows[1].gpus: CUDA 12.8 does not know sm103: the first that does is 12.9"},
+        Broken{"SmDroppedByItsCuda", [](Json& m) { m["lines"][2]["rows"][0]["gpus"].push_back("sm61"); },
+               "CUDA 13.0 has dropped sm61: the last that builds it is 12.9"},
+        Broken{"SameVariantTwice",
+               [](Json& m) {
+                 m["lines"][2]["rows"].push_back(Json{{"gpus", {"sm90"}}, {"cpus", {"avx2"}}});
+               },
+               "lines[2].rows[2]: sm90-avx2 stands in another row already"},
+        Broken{"SameIsaTwice", [](Json& m) { m["lines"][2]["cpu_only"].push_back("avx"); },
+               "lines[2].cpu_only[7]: avx stands here twice"},
+        Broken{"EmptyHash", [](Json& m) { m["lines"][2]["pin"]["hash"] = ""; }, "lines[2].pin.hash: \"\" is no hash"},
+        Broken{"HashOfNothing",
+               [](Json& m) { m["lines"][2]["source"]["hash"] = "sha256-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="; },
+               "lines[2].source.hash"},
+        Broken{"ShortHash", [](Json& m) { m["lines"][2]["patches"][0]["hash"] = "sha256-abc="; },
+               "lines[2].patches[0].hash"},
+        Broken{"ShortRevision", [](Json& m) { m["lines"][1]["pin"]["rev"] = "6a030d5"; },
+               "lines[1].pin.rev: \"6a030d5\" is no commit"},
+        Broken{"LineUnlikeItsCuda", [](Json& m) { m["lines"][2]["cuda"] = "13.1"; },
+               "lines[2].id: cuda13_0 is not cuda13_1, as CUDA 13.1 makes it"},
+        Broken{"PackagesOfAnotherCuda", [](Json& m) { m["lines"][2]["cuda_packages"] = "cudaPackages_13"; },
+               "lines[2].cuda_packages: cudaPackages_13 is not cudaPackages_13_0"},
+        Broken{"ReleaseOfAnotherCuda", [](Json& m) { m["lines"][1]["cuda_release"] = "12.8.1"; },
+               "lines[1].cuda_release: 12.8.1 is no release of CUDA 12.9"},
+        Broken{"VersionWithoutItsSource", [](Json& m) { m["lines"][2]["source"] = nullptr; },
+               "lines[2].source: the pin has torch 2.9.1, so torch 2.10.0 needs a source of its own"},
+        Broken{"UnknownDefaultLine", [](Json& m) { m["default_line"] = "cuda14_0"; }, "cuda14_0"},
+        Broken{"DefaultPythonNotAmongItsChoices", [](Json& m) { m["python"]["default"] = "310"; },
+               "python.default: 310 is none of its choices"},
+        Broken{"RequiredKeyMissing", [](Json& m) { m["lines"][0].erase("torch"); },
+               "lines[0].torch: required key is missing"},
+        Broken{"NumberForAString", [](Json& m) { m["lines"][0]["cuda"] = 12.8; },
+               "lines[0].cuda: expected a string, got a fractional number"},
+        Broken{"AnotherSchema", [](Json& m) { m["schema"] = "pbprobe.matrix/2"; }, "schema"}),
+    [](const auto& test) { return std::string(test.param.name); });
+
+TEST(Matrix, SyntaxErrorNamesItsLine) {
+  const auto m = parse_matrix("{\n  \"schema\": \"pbprobe.matrix/1\",\n  oops\n}");
+  ASSERT_FALSE(m);
+  EXPECT_THAT(m.error().message, HasSubstr("line 3"));
+}
+
+TEST(Versions, AreComparedNumberByNumber) {
+  EXPECT_EQ(compare_versions("2.10.0", "2.9.1"), 1);
+  EXPECT_EQ(compare_versions("12.8", "12.9"), -1);
+  EXPECT_EQ(compare_versions("12.9.1", "12.9"), 1);
+  EXPECT_EQ(compare_versions("13.0", "13"), 0);
+  EXPECT_TRUE(is_version("2.10.0", 3, 3));
+  EXPECT_FALSE(is_version("2.10.", 2, 3));
+  EXPECT_FALSE(is_version(".10", 1, 3));
+  EXPECT_FALSE(is_version("2.10a", 1, 3));
+  EXPECT_FALSE(is_version("", 0, 3));
+}
+
+}  // namespace
+}  // namespace pbprobe

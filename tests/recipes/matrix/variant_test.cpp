@@ -1,0 +1,117 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "recipes/src/variant.hpp"
+
+#include <set>
+
+#include <gmock/gmock.h>
+
+namespace pbprobe {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(Variant, EveryNameOfTheMatrixIsReadBack) {
+  std::set<std::string> names;
+  for (const auto& line : matrix().lines) {
+    for (const auto& python : matrix().python.choices) {
+      for (const auto& variant : line_variants(line, python)) {
+        const auto name = variant_name(variant);
+        EXPECT_TRUE(names.insert(name).second) << name;
+        EXPECT_EQ(name.find('.'), std::string::npos) << name;
+        const auto read = parse_variant(name);
+        ASSERT_TRUE(read) << read.error().message;
+        EXPECT_EQ(*read, variant);
+        const auto by_pname = parse_variant(variant_pname(variant));
+        ASSERT_TRUE(by_pname) << by_pname.error().message;
+        EXPECT_EQ(*by_pname, variant);
+      }
+    }
+  }
+  EXPECT_EQ(names.size(), 153u * 3);
+}
+
+TEST(Variant, IsNamedAsItsRecipe) {
+  const Variant spark{.line = "cuda13_0", .python = "313", .gpu = "sm121", .cpu = "armv9"};
+  EXPECT_EQ(variant_name(spark), "pytorch-python313-cuda13_0-sm121-armv9");
+  EXPECT_EQ(variant_pname(spark), "pytorch210-python313-cuda13_0-sm121-armv9");
+  const Variant cpu{.line = "cuda13_0", .python = "313", .gpu = std::nullopt, .cpu = "avx2"};
+  EXPECT_EQ(variant_name(cpu), "pytorch-python313-cpu-avx2");
+  EXPECT_EQ(variant_pname(cpu), "pytorch210-python313-cpu-avx2");
+  EXPECT_EQ(python_version("313"), "3.13");
+}
+
+TEST(Variant, RunsWhereBothItsTargetsAre) {
+  EXPECT_THAT(variant_platforms({"cuda13_0", "313", "sm90", "armv9"}), ElementsAre("aarch64-linux"));
+  EXPECT_THAT(variant_platforms({"cuda13_0", "313", "sm90", "avx2"}), ElementsAre("x86_64-linux"));
+  EXPECT_THAT(variant_platforms({"cuda13_0", "313", std::nullopt, "avx"}), ElementsAre("x86_64-linux"));
+}
+
+struct Refused {
+  const char* title;
+  const char* name;
+  const char* message;
+};
+
+class RefusedVariant : public testing::TestWithParam<Refused> {};
+
+TEST_P(RefusedVariant, SaysWhatIsWrongAndWhatCouldStandThere) {
+  const auto variant = parse_variant(GetParam().name);
+  ASSERT_FALSE(variant);
+  EXPECT_EQ(variant.error().code, ErrorCode::usage);
+  EXPECT_THAT(variant.error().message, HasSubstr(GetParam().name));
+  EXPECT_THAT(variant.error().message, HasSubstr(GetParam().message));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Variant, RefusedVariant,
+    testing::Values(
+        Refused{"UnknownSm", "pytorch-python313-cuda13_0-sm999-armv9", "unknown SM \"sm999\": choose one of sm61, "},
+        Refused{"UnknownIsa", "pytorch-python313-cuda13_0-sm90-avx1024",
+                "unknown ISA \"avx1024\": choose one of avx, "},
+        Refused{"SmAndIsaSwapped", "pytorch-python313-cuda13_0-armv9-sm121", "unknown SM \"armv9\""},
+        Refused{"UnknownLine", "pytorch-python313-cuda14_0-sm90-avx2",
+                "unknown line \"cuda14_0\": choose one of cuda12_8"},
+        Refused{"UnknownPython", "pytorch-python27-cuda13_0-sm90-avx2", "unknown Python \"27\": choose one of 313"},
+        Refused{"NoSuchMachine", "pytorch-python313-cuda13_0-sm121-avx512",
+                "sm121 with avx512: no such machine (sm121 is found on aarch64-linux only"},
+        Refused{"IsaNotBuiltForThisSm", "pytorch-python313-cuda13_0-sm90-avx",
+                "cuda13_0 has no sm90 with avx: choose one of avx2"},
+        Refused{"SmTooNewForTheLine", "pytorch-python313-cuda12_8-sm103-avx2",
+                "CUDA 12.8 does not know sm103: the first that does is 12.9: lines that have it: cuda12_9, cuda13_0"},
+        Refused{"SmTooOldForTheLine", "pytorch-python313-cuda13_0-sm61-avx2",
+                "CUDA 13.0 has dropped sm61: the last that builds it is 12.9: lines that have it: cuda12_8, cuda12_9"},
+        Refused{"Dots", "pytorch-python313-cuda13.0-sm90-avx2", "a name has no dots"},
+        Refused{"CpuOnlyWithALine", "pytorch-python313-cuda12_8-cpu-avx2", "pytorch-python313-cpu-avx2"},
+        Refused{"Nightly", "pytorch-python313-cuda13_0-sm121-armv9-nightly", "it has 6 parts"},
+        Refused{"TooShort", "pytorch-python313-cuda13_0", "it has 3 parts"},
+        Refused{"AnotherFamily", "torchvision-python313-cuda13_0-sm90-avx2",
+                "a variant is pytorch-python313-LINE-SM-ISA"},
+        Refused{"PnameOfAnotherTorch", "pytorch29-python313-cuda13_0-sm90-avx2",
+                "cuda13_0 builds torch 2.10.0, whose names start with pytorch or pytorch210"},
+        Refused{"UnknownIsaWithoutCuda", "pytorch-python313-cpu-sm90", "unknown ISA \"sm90\""}),
+    [](const auto& test) { return std::string(test.param.title); });
+
+TEST(ListVariants, FiltersByLineSmIsaAndPython) {
+  const auto count = [](const VariantFilter& filter) { return list_variants(filter)->size(); };
+  EXPECT_EQ(count({}), 59u);
+  EXPECT_EQ(count({.line = "all"}), 153u);
+  EXPECT_EQ(count({.line = "cuda12_9"}), 50u);
+  EXPECT_EQ(count({.gpu = "sm121"}), 2u);
+  EXPECT_EQ(count({.gpu = "cpu"}), 7u);
+  EXPECT_EQ(count({.line = "all", .gpu = "sm61"}), 4u);
+  EXPECT_EQ(count({.cpu = "armv9"}), 11u);
+  EXPECT_EQ(count({.gpu = "sm61"}), 0u);
+  EXPECT_EQ(list_variants({.gpu = "sm121", .python = "312"})->front().python, "312");
+}
+
+TEST(ListVariants, RefusesWhatTheMatrixDoesNotKnow) {
+  EXPECT_THAT(list_variants({.line = "cuda11_8"}).error().message, HasSubstr("unknown line \"cuda11_8\""));
+  EXPECT_THAT(list_variants({.gpu = "sm87"}).error().message, HasSubstr("unknown SM \"sm87\""));
+  EXPECT_THAT(list_variants({.cpu = "sm90"}).error().message, HasSubstr("unknown ISA \"sm90\""));
+  EXPECT_THAT(list_variants({.python = "39"}).error().message, HasSubstr("unknown Python \"39\""));
+}
+
+}  // namespace
+}  // namespace pbprobe

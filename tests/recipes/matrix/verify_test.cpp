@@ -1,0 +1,253 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Planted faults: each is put into a sound recipe, and is found by its id. The sound twin has the one allowed finding.
+#include "recipes/src/verify.hpp"
+
+#include <set>
+
+#include <gmock/gmock.h>
+
+#include "core/json.hpp"
+#include "recipes/src/write.hpp"
+#include "tests/recipes/matrix/nix.hpp"
+
+namespace pbprobe {
+namespace {
+
+using testing::Contains;
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+std::vector<std::string> ids(const std::vector<Finding>& findings) {
+  std::vector<std::string> result;
+  for (const auto& f : findings) result.push_back(f.id);
+  return result;
+}
+
+std::string sound(const std::string& name) {
+  const auto variant = parse_variant(name);
+  return variant ? recipe_text(*variant, "openblas") : "";
+}
+
+struct Planted {
+  const char* title;
+  const char* id;
+  const char* recipe;
+  std::string from;  // empty: put `to` in front
+  std::string to;
+  const char* what;
+  const char* file = nullptr;  // null: as the recipe's name
+};
+
+class PlantedFault : public testing::TestWithParam<Planted> {};
+
+TEST_P(PlantedFault, IsFoundByItsId) {
+  const auto& fault = GetParam();
+  auto text = sound(fault.recipe);
+  ASSERT_FALSE(text.empty());
+  const std::string path = std::string(fault.file != nullptr ? fault.file : fault.recipe) + ".nix";
+  EXPECT_THAT(ids(verify_recipe(std::string(fault.recipe) + ".nix", text)), ElementsAre("PB405"));
+  const auto at = text.find(fault.from);
+  ASSERT_NE(at, std::string::npos) << fault.from;
+  text.replace(at, fault.from.size(), fault.to);
+  const auto findings = verify_recipe(path, text);
+  EXPECT_THAT(ids(findings), Contains(std::string(fault.id)));
+  bool said = false;
+  for (const auto& f : findings) {
+    if (f.id != fault.id || f.what.find(fault.what) == std::string::npos) continue;
+    said = true;
+    EXPECT_THAT(*f.where, HasSubstr(path));
+    EXPECT_FALSE(f.remedy.empty());
+  }
+  EXPECT_TRUE(said) << fault.what << " was not said: " << to_json(findings).dump(1);
+}
+
+constexpr const char* kSpark = "pytorch-python313-cuda13_0-sm121-armv9";
+constexpr const char* kHopper = "pytorch-python313-cuda13_0-sm90-avx512";
+constexpr const char* kAvx2 = "pytorch-python313-cuda13_0-sm90-avx2";
+constexpr const char* kOld = "pytorch-python313-cuda12_8-sm61-avx";
+constexpr const char* kCpu = "pytorch-python313-cpu-avx";
+
+INSTANTIATE_TEST_SUITE_P(
+    Verify, PlantedFault,
+    testing::Values(
+        Planted{"NightlyInTheName", "PB401", kSpark, "", "", "it has 6 parts",
+                "pytorch-python313-cuda13_0-sm121-armv9-nightly"},
+        Planted{"AvxInAGpuName", "PB401", kHopper, "", "", "has no sm90 with avx",
+                "pytorch-python313-cuda13_0-sm90-avx"},
+        Planted{"SparkOnX86", "PB402", kSpark, "", "", "sm121 with avx2: no such machine",
+                "pytorch-python313-cuda13_0-sm121-avx2"},
+        Planted{"ThorOnX86", "PB402", kSpark, "", "", "sm110 with avx512", "pytorch-python313-cuda13_0-sm110-avx512"},
+        Planted{"PnameOfAnotherRecipe", "PB403", kSpark, "sm121-armv9\"", "sm120-armv9\"",
+                "pname is \"pytorch210-python313-cuda13_0-sm120-armv9\""},
+        Planted{"NoPname", "PB403", kSpark, "pname = ", "name = ", "no pname"},
+        Planted{"PinOfAnotherLine", "PB404", kSpark, "6a030d535719c5190187c4cec156f335e95e3211",
+                "fe5e41d7ffc0421f0913e8472ce6238ed0daf8e3", "is the pin of cuda12_8"},
+        Planted{"NoPin", "PB404", kSpark, "rev = \"6a030d535719c5190187c4cec156f335e95e3211\"", "rev = \"main\"",
+                "is not there"},
+        Planted{"EmptyHash", "PB406", kSpark, "hash = \"sha256-RKiZLHBCneMtZKRgTEuW1K7+Jpi+tx11BMXuS1jC1xQ=\"",
+                "hash = \"\"", "hash = \"\""},
+        Planted{"FakeHash", "PB406", kSpark, "\"sha256-RKiZLHBCneMtZKRgTEuW1K7+Jpi+tx11BMXuS1jC1xQ=\"", "lib.fakeHash",
+                "lib.fakeHash"},
+        Planted{"PastedHash", "PB406", kSpark, "sha256-RKiZ", "sha256-XXXX", "is no hash of cuda13_0"},
+        Planted{"CudaThatMovesWithThePin", "PB407", kSpark, "final.cudaPackages_13_0", "final.cudaPackages_13",
+                "cudaPackages_13, expected cudaPackages_13_0"},
+        Planted{"CudaOfAnotherLine", "PB407", kHopper, "final.cudaPackages_13_0", "final.cudaPackages_12_8",
+                "cudaPackages_12_8, expected cudaPackages_13_0"},
+        Planted{"NoCudaOverlay", "PB407", kSpark, "(final: prev: { cudaPackages = final.cudaPackages_13_0; })", "",
+                "no cudaPackages_13_0"},
+        Planted{"CudaInACpuRecipe", "PB407", kCpu, "    [\n", "    [ (final: prev: { x = final.cudaPackages_13_0; })\n",
+                "in a recipe without CUDA"},
+        Planted{"NoMagmaPatch", "PB408", kSpark, "cuda-13.0-clockrate-fix.patch", "other.patch",
+                "cuda-13.0-clockrate-fix.patch is not there"},
+        Planted{"MagmaFiltered", "PB409", kHopper, "in\n", "  buildInputs = filterMagma old.buildInputs;\nin\n",
+                "filterMagma"},
+        Planted{"MagmaOff", "PB409", kHopper, "in\n", "  flags = \"USE_MAGMA=0\";\nin\n", "USE_MAGMA=0"},
+        Planted{"TorchOfThePin", "PB410", kSpark, "version = \"2.10.0\"", "version = \"2.9.1\"",
+                "torch is 2.9.1, expected 2.10.0"},
+        Planted{"NoVersion", "PB410", kSpark, "version = \"2.10.0\";", "", "torch stays 2.9.1"},
+        Planted{"SmWithItsPrefix", "PB411", kHopper, "gpuArchSM = \"9.0\"", "gpuArchSM = \"sm_90\"",
+                "gpuArchSM is \"sm_90\", expected \"9.0\""},
+        Planted{"SmOfANeighbour", "PB411", kSpark, "gpuArchSM = \"12.1\"", "gpuArchSM = \"12.0\"",
+                "gpuArchSM is \"12.0\""},
+        Planted{"NumberWithADot", "PB412", kSpark, "gpuArchNum = \"121\"", "gpuArchNum = \"12.1\"",
+                "gpuArchNum is \"12.1\", expected \"121\""},
+        Planted{"FmaInAvx", "PB413", kCpu, "\"-mavx\"\n", "\"-mavx\" \"-mfma\"\n", "-mfma is no part of avx"},
+        Planted{"Avx512InAvx2", "PB413", kAvx2, "\"-mf16c\"", "\"-mf16c\" \"-mavx512f\"",
+                "-mavx512f is no part of avx2"},
+        Planted{"FlagsMissing", "PB413", kHopper, "\"-mavx512vl\"", "", "avx512 lacks -mavx512vl"},
+        Planted{"Armv8InArmv9", "PB413", kSpark, "-march=armv9-a+sve2", "-march=armv8.2-a+fp16+dotprod",
+                "is no part of armv9"},
+        Planted{"NoFlags", "PB413", kSpark, "cpuFlags = [", "otherFlags = [", "no cpuFlags"},
+        Planted{"PlatformOfX86", "PB414", kSpark, "platforms = [ \"aarch64-linux\" ]",
+                "platforms = [ \"x86_64-linux\" ]", "platforms are x86_64-linux, expected aarch64-linux"},
+        Planted{"BothPlatforms", "PB414", kHopper, "[ \"x86_64-linux\" ]", "[ \"x86_64-linux\" \"aarch64-linux\" ]",
+                "platforms are x86_64-linux, aarch64-linux"},
+        Planted{"DescriptionOfAnotherCuda", "PB415", kSpark, "description = \"PyTorch 2.10.0 with CUDA 13.0",
+                "description = \"PyTorch 2.10.0 with CUDA 13.1", "the description says CUDA 13.1"},
+        Planted{"DescriptionOfAnotherSm", "PB415", kSpark, "with CUDA 13.0 for SM121 (DGX Spark (GB10)) and armv9\"",
+                "with CUDA 13.0 for SM120\"", "the description says SM120"},
+        Planted{"DeadCmakeFlags", "PB416", kSpark, "in\n", "  cmakeFlags = [ \"-DCUDA_VERSION=13.0\" ];\nin\n",
+                "-DCUDA_VERSION"},
+        Planted{"AllPatchesDropped", "PB417", kSpark, "dropPatches = [ ];", "patches = [ ];", "every patch of nixpkgs"},
+        Planted{"ArchListAsAnAttribute", "PB418", kSpark, "in\n", "  TORCH_CUDA_ARCH_LIST = \"12.1\";\nin\n",
+                "as an attribute"},
+        Planted{"GpuTargetsWithPrefix", "PB418", kSpark, "in\n", "  gpuTargets = [ \"sm_121\" ];\nin\n", "\"sm_121\""},
+        Planted{"CudaByOverride", "PB419", kSpark, "in\n", "  t = torch.override { cudaPackages = x; };\nin\n",
+                "by an override"},
+        Planted{"OnePythonSetOnly", "PB420", kSpark, "pythonPackagesExtensions = prev.pythonPackagesExtensions",
+                "python3Packages = prev.python3Packages.override", "in python3Packages alone"},
+        Planted{"AllBrokenAllowed", "PB421", kSpark, "in\n", "  config = { allowBroken = true; };\nin\n",
+                "every broken package"},
+        Planted{"UnknownArgument", "PB422", kSpark, "in\n", "  x = { effectiveStdenv = gcc14; };\nin\n",
+                "no argument effectiveStdenv"},
+        Planted{"OldAttribute", "PB422", kSpark, "in\n", "  x = python3Packages.pytorch;\nin\n", "not pytorch"},
+        Planted{"ClobberedProvider", "PB422", kSpark, "in\n", "  passthru.blasProvider = \"cublas\";\nin\n",
+                "is overwritten"},
+        Planted{"FixedBuildFolder", "PB423", kSpark, "in\n", "  x = \"-I/build/cccl-compat\";\nin\n",
+                "no build folder"},
+        Planted{"AvxWithFbgemm", "PB425", kCpu, "USE_FBGEMM = \"0\";", "", "USE_FBGEMM=0 is not set"},
+        Planted{"PascalWithCudnn", "PB425", kOld, "USE_CUDNN = \"0\";", "", "USE_CUDNN=0 is not set"}),
+    [](const auto& test) { return std::string(test.param.title); });
+
+// As people write them by hand: everything in one file.
+constexpr std::string_view kByHand = R"nix(
+{ lib }:
+let
+  nixpkgs = fetchTarball {
+    url = "https://github.com/NixOS/nixpkgs/archive/6a030d535719c5190187c4cec156f335e95e3211.tar.gz";
+  };
+  gpuArchNum = "120";
+  gpuArchSM = "12.0";  # TORCH_CUDA_ARCH_LIST
+  cpuFlags = [ "-mfma" "-mavx512bw" "-mavx512vl" "-mavx512dq" "-mavx512f" ];
+  pkgs = import nixpkgs {
+    config.allowUnfree = true;
+    overlays = [
+      (final: prev: { cudaPackages = final.cudaPackages_13_0; })
+      (final: prev: { magma = prev.magma.overrideAttrs (old: { patches = [ (fetchpatch {
+        name = "cuda-13.0-clockrate-fix.patch";
+        hash = "sha256-i9InbxD5HtfonB/GyF9nQhFmok3jZ73RxGcIciGBGvU=";
+      }) ]; }); })
+    ];
+  };
+in pkgs.python313Packages.torch.overrideAttrs (old: {
+  pname = "pytorch210-python313-cuda13_0-sm120-avx512";
+  version = "2.10.0";
+  meta = old.meta // { description = "PyTorch for RTX 5090 (SM120)";
+platforms = ["x86_64-linux"];
+};
+})
+)nix";
+
+TEST(Verify, ARecipeByHandIsReadToo) {
+  const auto findings = verify_recipe("pytorch-python313-cuda13_0-sm120-avx512.nix", kByHand);
+  EXPECT_THAT(ids(findings), ElementsAre("PB424", "PB405"));
+  EXPECT_EQ(findings[0].where, "pytorch-python313-cuda13_0-sm120-avx512.nix:4");
+  EXPECT_EQ(findings[0].what, "nixpkgs is imported without a system");
+}
+
+TEST(Verify, EquivalentSpellingsAreOne) {
+  auto text = sound(kSpark);
+  const std::string flag = "-march=armv9-a+sve2";
+  text.replace(text.find(flag), flag.size(), "-march=armv9-a");
+  EXPECT_THAT(ids(verify_recipe(std::string(kSpark) + ".nix", text)), ElementsAre("PB405"));
+}
+
+TEST(Verify, EveryCheckOfTheCatalogueHasAPlantedFault) {
+  std::set<std::string_view> seen;
+  for (const auto& check : recipe_checks()) {
+    EXPECT_TRUE(seen.insert(check.id).second) << check.id << " twice";
+    EXPECT_FALSE(check.question.empty() || check.remedy.empty()) << check.id;
+  }
+  EXPECT_EQ(seen.size(), 29u) << "a new check wants its planted fault here";
+}
+
+TEST(Verify, OurOwnRecipesHaveTheOneAllowedFinding) {
+  const auto verified = verify_folder(PBPROBE_SOURCE_DIR "/.flox/pkgs");
+  ASSERT_TRUE(verified) << verified.error().message;
+  EXPECT_EQ(verified->recipes, 59u);
+  EXPECT_EQ(verified->findings.size(), 59u);
+  EXPECT_THAT(ids(verified->findings), Each("PB405"));
+  EXPECT_FALSE(has_failures(*verified));
+  EXPECT_THAT(render_verified(*verified), HasSubstr("59 recipes, none evaluated by Nix, 0 failures"));
+}
+
+TEST(Verify, EveryRecipeOfEveryLineIsSound) {
+  const auto variants = list_variants({.line = "all"});
+  for (const auto& variant : *variants)
+    EXPECT_THAT(ids(verify_recipe(variant_name(variant) + ".nix", recipe_text(variant, "openblas"))),
+                ElementsAre("PB405"))
+        << variant_name(variant);
+}
+
+TEST(Verify, AReadmeThatMiscountsIsFound) {
+  const auto findings =
+      verify_counts("README.md", "# Title\nAll 44-variant and 57 variants; SM90 has 6 variants.\n", 59);
+  ASSERT_THAT(ids(findings), ElementsAre("PB426"));
+  EXPECT_EQ(findings[0].where, "README.md:2");
+  EXPECT_THAT(findings[0].what, HasSubstr("57 variants, and there are 59 recipes"));
+}
+
+TEST(Verify, ThePinsHashMayBeKnown) {
+  const std::string hash = "sha256-0123456789abcdefghijABCDEFGHIJ0123456789abc=";
+  auto m = matrix();
+  for (auto& line : m.lines) line.pin.hash = hash;
+  const auto variant = *parse_variant(kSpark);
+  EXPECT_THAT(verify_recipe(std::string(kSpark) + ".nix", recipe_text(variant, "openblas", m), m), IsEmpty());
+}
+
+TEST(Verify, AFolderWithoutRecipesIsSaid) {
+  const nix::Scratch scratch;
+  const auto none = verify_folder(scratch.path() / "none");
+  ASSERT_FALSE(none);
+  EXPECT_THAT(none.error().message, HasSubstr("give the folder that holds the recipes"));
+  const auto empty = verify_folder(scratch.path());
+  ASSERT_FALSE(empty);
+  EXPECT_THAT(empty.error().message, HasSubstr("no pytorch*.nix in it"));
+}
+
+}  // namespace
+}  // namespace pbprobe

@@ -1,0 +1,124 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""Nothing about a target stands outside recipes/targets.json and the kernels: searches for ids, images and flags.
+
+one_place.py SOURCE              prints what it finds; exit code 1 if anything
+one_place.py SOURCE --self-test  plants literals and wants each found
+"""
+
+import json
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+PLACES = ("core", "probes", "bindings", "cmake", "ci", ".ci", "CMakeLists.txt", "CMakePresets.json", "Makefile")
+SUFFIXES = {".cpp", ".hpp", ".h", ".py", ".pyi", ".cmake", ".txt", ".json", ".sh", ""}
+
+# Where a target's name is an example for the reader, in help and messages. (file, what stands there)
+ALLOWED = {
+    ("Makefile", "sm90"),
+    ("Makefile", "avx512"),
+    ("probes/cli/bench.cpp", "avx512"),
+    ("cmake/native_targets.py", "sm90"),
+    # The name of a register state that the system saves, not of the target.
+    ("core/host/cpu_x86.cpp", "avx512"),
+}
+
+# States what recipes must hold a second time, on purpose: a wrong table must not make wrong recipes right.
+ORACLES = {"ci/check-recipes"}
+
+
+def patterns(table):
+    """What names a target: ids, image names, flags. Names that are CPU features too (avx, avx2) are no evidence."""
+    features = {feature for row in table for feature in row["requires"]}
+    ids = [row["id"] for row in table if row["id"] not in features]
+    flags = {flag for row in table for flag in row["flags"] + row["recipe_flags"] if flag.startswith("-m")}
+    words = "|".join(map(re.escape, sorted(ids, key=len, reverse=True)))
+    yield re.compile(rf"(?<![\w-])(?:{words})(?!\w)")
+    yield re.compile(r"(?<!\w)(?:sm|compute)_\d{2,3}[af]?(?!\w)")
+    yield re.compile(r"(?<![\w-])(?:" + "|".join(map(re.escape, sorted(flags, key=len, reverse=True))) + r")(?![\w+])")
+
+
+def without_comments(text, suffix):
+    """A comment may give an example; code may not."""
+    if suffix in {".cpp", ".hpp", ".h"}:
+        text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
+        return re.sub(r"//.*", "", text)
+    if suffix in {".py", ".pyi"}:
+        text = re.sub(r'"""(?!,).*?"""', "", text, flags=re.DOTALL)
+    if suffix == ".json":
+        return text
+    return re.sub(r"(?m)(^|\s)#.*", "", text)
+
+
+def files(source):
+    for place in PLACES:
+        path = source / place
+        found = [path] if path.is_file() else sorted(path.rglob("*")) if path.is_dir() else []
+        yield from (file for file in found if file.is_file() and file.suffix in SUFFIXES)
+
+
+def findings(source, table):
+    wanted = list(patterns(table))
+    for file in files(source):
+        name = file.relative_to(source).as_posix()
+        if "__pycache__" in name or name in ORACLES:
+            continue
+        lines = without_comments(file.read_text(encoding="utf-8", errors="replace"), file.suffix).splitlines()
+        for line in lines:
+            for pattern in wanted:
+                for match in pattern.finditer(line):
+                    if (name, match[0]) not in ALLOWED:
+                        yield f"{name}: {match[0]} in: {line.strip()}"
+
+
+PLANTED = {
+    "core/a.cpp": 'if (id == "sm121") return;',
+    "probes/judge/b.cpp": 'constexpr auto kBase = "sm_120";',
+    "probes/c.hpp": "#define FLAGS -mavx512f",
+    "bindings/d.py": 'TARGET = "avx512vnni"',
+    "cmake/E.cmake": "set(flags -march=armv9-a+sve2)",
+    "ci/f": "build/bin/pbprobe bench --target armv8_2",
+    "Makefile": "TARGETS = sm100",
+}
+SOUND = {
+    "core/a.cpp": '// for example sm121\nreturn features.contains("avx2");',
+    "cmake/B.cmake": "# sm_121 is an example\nset(x my_sm121x)",
+    "Makefile": "\t@echo 'TARGETS=sm90,avx512 a choice'",
+}
+
+
+def self_test(table):
+    for planted, expected in ((PLANTED, len(PLANTED)), (SOUND, 0)):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in planted.items():
+                path = Path(folder, name)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text)
+            found = {finding.split(":")[0] for finding in findings(Path(folder), table)}
+        if len(found) != expected:
+            print(f"wanted {expected} files to be found, got {sorted(found)} of {sorted(planted)}")
+            return 1
+    print("each planted literal was found, and nothing else")
+    return 0
+
+
+def main():
+    source = Path(sys.argv[1])
+    table = json.loads((source / "recipes/targets.json").read_text())["targets"]
+    if "--self-test" in sys.argv[2:]:
+        return self_test(table)
+    found = list(findings(source, table))
+    for finding in found:
+        print(finding)
+    if found:
+        print("read it from the target table (core/targets.hpp, cmake/Targets.cmake), or, in help, add it to ALLOWED")
+    elif not any(files(source)):
+        print(f"no files were searched in {source}")
+        return 1
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,100 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""The committed schemas, by a validator that is not ours: what they take and what they refuse."""
+
+import copy
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+SOURCE = Path(__file__).resolve().parents[2]
+TABLE = json.loads((SOURCE / "recipes/targets.json").read_text())
+GOLDEN = sorted((SOURCE / "tests/report/golden").glob("*.json"))
+
+
+def validator(path):
+    schema = json.loads((SOURCE / path).read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(schema)
+
+
+TARGETS = validator("recipes/targets.schema.json")
+REPORT = validator("docs/report.schema.json")
+
+
+def test_the_table_is_valid():
+    TARGETS.validate(TABLE)
+
+
+def test_every_row_writes_every_key():
+    keys = set(TARGETS.schema["properties"]["targets"]["items"]["properties"])
+    assert [row["id"] for row in TABLE["targets"] if set(row) != keys] == []
+
+
+def test_there_are_whole_reports():
+    assert len(GOLDEN) >= 6
+
+
+@pytest.mark.parametrize("file", GOLDEN, ids=lambda file: file.stem)
+def test_a_report_is_valid(file):
+    REPORT.validate(json.loads(file.read_text()))
+
+
+def wrong_values(schema):
+    schema = schema.get("anyOf", [schema])[0]
+    return {
+        "integer": ["text", 1.5, True, []],
+        "number": ["text", True, []],
+        "boolean": ["text", 1],
+        "array": [{}, "text", 1],
+        "object": [[], "text", 1],
+    }.get(schema.get("type", "string"), [42, {}, False])
+
+
+def shortened(value):
+    """The same document with lists of one: a validator reads the whole of it for every break."""
+    if isinstance(value, dict):
+        return {key: shortened(inner) for key, inner in value.items()}
+    return [shortened(inner) for inner in value[:1]] if isinstance(value, list) else value
+
+
+def breaks(whole, schema, at=()):
+    """Each document with one required key removed, or with one key of another type; at every depth that it has."""
+    schema = schema.get("anyOf", [schema])[0]
+    here = whole
+    for step in at:
+        here = here[step]
+    if here is None or here == []:
+        return
+    if "items" in schema:
+        yield from breaks(whole, schema["items"], (*at, 0))
+    for key, inner in schema.get("properties", {}).items():
+        if inner == {"description": inner.get("description")} or key not in here:
+            continue
+        changes = list(wrong_values(inner))
+        if key in schema["required"]:
+            changes.append(None)
+        for change in changes:
+            broken = copy.deepcopy(whole)
+            place = broken
+            for step in at:
+                place = place[step]
+            if change is None:
+                del place[key]
+            else:
+                place[key] = change
+            yield f"{'.'.join(map(str, (*at, key)))} = {change}", broken
+        yield from breaks(whole, inner, (*at, key))
+
+
+@pytest.mark.parametrize("which", ["targets", "report"])
+def test_every_missing_key_and_every_wrong_type_is_refused(which):
+    schema = TARGETS if which == "targets" else REPORT
+    whole = TABLE if which == "targets" else json.loads((SOURCE / "tests/report/golden/h200.json").read_text())
+    whole = shortened(whole)
+    schema.validate(whole)
+    broken = list(breaks(whole, schema.schema))
+    assert len(broken) > 100
+    assert [name for name, document in broken if schema.is_valid(document)] == []
