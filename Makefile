@@ -1,0 +1,67 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+#
+# A thin face over cmake/bootstrap.sh, which installs what is missing, and CMake's presets.
+
+TARGETS ?=
+PYTHON ?=
+JOBS ?= $(shell nproc)
+export TARGETS PYTHON
+
+SETUP := cmake/bootstrap.sh
+CMAKE := .venv/bin/cmake
+CTEST := .venv/bin/ctest
+
+help:
+	@echo 'make report    install what is missing, build for this machine, and print the report on its torch'
+	@echo 'make test      build and run the tests of what is built'
+	@echo 'make build     build everything; the program is build/bin/pbprobe'
+	@echo 'make setup     only install what is missing (Debian packages when root; the rest into .venv)'
+	@echo 'make check     lint, sanitizers, aarch64 cross build, generated files'
+	@echo 'make lint | asan | cross    one of them'
+	@echo 'make generate  write generated files again'
+	@echo 'make clean     remove build/'
+	@echo
+	@echo 'TARGETS=native   the default: CPU targets of this architecture, and the GPUs that the driver reports'
+	@echo 'TARGETS=all, TARGETS=sm90,avx512   every target of recipes/targets.json, or a choice; kept until changed'
+	@echo 'PYTHON=…         the Python whose torch is examined (default: the activated environment, else python3,'
+	@echo '                 else a torch that is installed into .venv)'
+
+setup:
+	@$(SETUP) build test torch
+
+report:
+	@$(SETUP) build torch configure
+	@$(CMAKE) --build build --parallel $(JOBS) --target pbprobe pbprobe_python
+	@build/bin/pbprobe report "$$(cat build/setup/torch)"
+
+build:
+	@$(SETUP) build test configure
+	@$(CMAKE) --build build --parallel $(JOBS)
+
+test:
+	@$(SETUP) build test torch configure
+	@$(CMAKE) --build build --parallel $(JOBS)
+	@$(CTEST) --test-dir build --output-on-failure --parallel $(JOBS)
+
+check:
+	@ci/check
+
+lint:
+	@ci/check lint
+
+asan:
+	@ci/check asan
+
+cross:
+	@ci/check aarch64
+
+generate:
+	@$(SETUP) build configure
+	@$(CMAKE) --build build --parallel $(JOBS) --target pbprobe_generate
+	@build/bin/pbprobe_generate .
+
+clean:
+	rm -rf build
+
+.PHONY: help setup report build test check lint asan cross generate clean

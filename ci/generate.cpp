@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Writes the committed files that are made from code: `make generate`. With --check it only compares.
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/facts/report.hpp"
+#include "core/targets.hpp"
+#include "probes/judge/checks.hpp"
+#include "recipes/src/documents.hpp"
+#include "recipes/src/matrix.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Generated {
+  std::string_view path;  // from the repository's root
+  std::function<std::string()> text;
+};
+
+template <class T>
+std::string schema_text(std::string_view id, std::string_view title) {
+  pbprobe::Json schema{{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"$id", id}, {"title", title}};
+  schema.update(pbprobe::json_schema<T>());
+  return schema.dump(2) + "\n";
+}
+
+const std::vector<Generated>& all_files() {
+  static const std::vector<Generated> files{
+      {"docs/checks.md", [] { return pbprobe::checks_markdown(); }},
+      {"docs/report.schema.json",
+       [] { return schema_text<pbprobe::Report>("pbprobe.report/1", "What pbprobe found"); }},
+      {"recipes/targets.schema.json",
+       [] { return schema_text<pbprobe::TargetTable>("pbprobe.targets/1", "The table of targets"); }},
+      {"recipes/matrix.schema.json", [] { return pbprobe::matrix_schema(); }},
+      {"docs/variants.md", [] { return pbprobe::variants_markdown(); }},
+  };
+  return files;
+}
+
+std::string read(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  std::ostringstream text;
+  text << stream.rdbuf();
+  return std::move(text).str();
+}
+
+bool write(const fs::path& file, const std::string& text) {
+  std::ofstream stream(file, std::ios::binary);
+  stream << text;
+  stream.close();
+  return static_cast<bool>(stream);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<std::string_view> arguments(argv + 1, argv + argc);
+  const bool check = arguments.size() == 2 && arguments[1] == "--check";
+  if (arguments.empty() || (arguments.size() > 1 && !check)) {
+    std::fputs("usage: pbprobe_generate ROOT [--check]\n", stderr);
+    return 2;
+  }
+  int stale = 0;
+  for (const auto& [path, make] : all_files()) {
+    const fs::path file = fs::path(arguments[0]) / path;
+    const std::string text = make();
+    if (read(file) == text) continue;
+    if (check) {
+      std::fprintf(stderr, "%s is not what the code says: run `make generate` and commit it\n", file.c_str());
+      ++stale;
+    } else if (write(file, text)) {
+      std::printf("wrote %s\n", file.c_str());
+    } else {
+      std::fprintf(stderr, "%s cannot be written: check the permissions of its folder\n", file.c_str());
+      return 2;
+    }
+  }
+  return stale == 0 ? 0 : 1;
+}

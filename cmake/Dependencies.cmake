@@ -1,0 +1,21 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+#
+# Debian's packages (cmake/bootstrap.sh installs them). Header-only or static where a program is copied between machines.
+
+set(PBPROBE_APT_HINT "install Debian's libfmt-dev nlohmann-json3-dev libcli11-dev zlib1g-dev, or run `make setup`")
+
+function(pbprobe_require package)
+  find_package(${package} ${ARGN} QUIET)
+  if(NOT ${package}_FOUND)
+    message(FATAL_ERROR "pbprobe: ${package} was not found: ${PBPROBE_APT_HINT}")
+  endif()
+endfunction()
+
+pbprobe_require(fmt CONFIG)
+pbprobe_require(nlohmann_json CONFIG)
+pbprobe_require(CLI11 CONFIG)
+# Shared: Debian's libz.a is not position-independent, so the Python module cannot link it, and libz.so.1 is in every base
+# system.
+pbprobe_require(ZLIB)
+find_package(Threads REQUIRED)

@@ -1,0 +1,18 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+#
+# pbprobe_embed(<file> <name>): writes generated/<name>, the file's text as string literals for an #include.
+# Raw literals of at most 8 KB: compilers limit the length of one. Adjacent ones are joined.
+function(pbprobe_embed file name)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+  file(READ ${file} text)
+  string(LENGTH "${text}" length)
+  set(pieces "")
+  set(offset 0)
+  while(offset LESS length)
+    string(SUBSTRING "${text}" ${offset} 8000 piece)
+    string(APPEND pieces "R\"json(${piece})json\"\n")
+    math(EXPR offset "${offset} + 8000")
+  endwhile()
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/${name} CONTENT "${pieces}" @ONLY)
+endfunction()

@@ -1,0 +1,24 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+#
+# What every object of the project shares. Kernels get their target's flags on top (cmake/Targets.cmake); nothing global.
+
+add_library(pbprobe_options INTERFACE)
+target_include_directories(pbprobe_options INTERFACE ${PROJECT_SOURCE_DIR})
+target_compile_options(pbprobe_options INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion
+                       -Wno-missing-field-initializers)  # designated initializers name what they set
+if(PBPROBE_WERROR)
+  target_compile_options(pbprobe_options INTERFACE -Werror)
+endif()
+if(PBPROBE_SANITIZE)
+  target_compile_options(pbprobe_options INTERFACE -fsanitize=${PBPROBE_SANITIZE} -fno-omit-frame-pointer
+                                                   -fno-sanitize-recover=all)
+  target_link_options(pbprobe_options INTERFACE -fsanitize=${PBPROBE_SANITIZE})
+endif()
+
+# A static library of one room. What it links (PUBLIC) are the rooms below it: the arrows of docs/architecture.md.
+function(pbprobe_library name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINKS" ${ARGN})
+  add_library(${name} STATIC ${arg_SOURCES})
+  target_link_libraries(${name} PUBLIC pbprobe_options ${arg_LINKS})
+endfunction()

@@ -1,0 +1,256 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+#
+# Installs what a machine lacks and configures build/. The Makefile calls it; it does nothing, quickly, where all is there.
+#
+#   cmake/bootstrap.sh NEED…     each of: build test torch lint asan cross configure
+#
+# build      compiler, libraries (Debian packages), .venv with cmake, ninja, pybind11
+# test       GoogleTest, pytest
+# torch      finds the torch of $PYTHON, of an activated environment or of python3; else installs one into .venv
+# configure  runs CMake for $TARGETS (native, all, or a list; default: as it is configured, else native) into build/;
+#            where these take CUDA compilers and no toolkit is installed, they come from wheels into .venv
+#
+# Writes build/setup/torch: the folder of the torch to examine.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+venv=.venv
+stamps=$venv/.pbprobe
+setup=build/setup
+requirements=cmake/requirements.txt
+needs=" $* "
+
+say() { printf 'pbprobe: %s\n' "$*"; }
+give_up() {
+  printf 'pbprobe: %s\n' "$1" >&2
+  [[ $# -eq 1 ]] || printf '%s\n' "${@:2}" >&2
+  exit 2
+}
+needed() { [[ $needs == *" $1 "* ]]; }
+
+# Runs a command with its output in the log, and shows what it is at.
+logged() {
+  "$@" 2>&1 | tee "$log" | show_progress || {
+    tail -n 8 "$log" >&2
+    give_up "failed: $*" "(the whole output: $log)"
+  }
+}
+
+# On a terminal one line, written over; elsewhere the larger steps as lines.
+show_progress() {
+  local line
+  while read -r line; do
+    case $line in
+      Collecting* | Downloading* | Installing* | Unpacking* | "Setting up"*) ;;
+      *) continue ;;
+    esac
+    if [[ -t 1 ]]; then
+      printf '\r\033[K  %.*s' "$((${COLUMNS:-80} - 3))" "$line"
+    elif [[ $line == Downloading* || $line == Installing* ]]; then
+      printf '  %.100s\n' "$line"
+    fi
+  done
+  [[ ! -t 1 ]] || printf '\r\033[K'
+}
+
+# The user's Python: PYTHON=…, an activated environment, or python3.
+user_python() {
+  local prefix
+  if [[ -n ${PYTHON:-} ]]; then
+    command -v "$PYTHON" || give_up "PYTHON=$PYTHON is no program: give the path of a python3"
+    return
+  fi
+  for prefix in "${VIRTUAL_ENV:-}" "${CONDA_PREFIX:-}"; do
+    if [[ -n $prefix && -x $prefix/bin/python3 ]]; then
+      echo "$prefix/bin/python3"
+      return
+    fi
+  done
+  command -v python3 || give_up "no python3 on PATH: install it (Debian: apt-get install python3)"
+}
+
+# ---- Debian packages ----------------------------------------------------------------------------------------------
+
+# Libraries: also the list of what the cross build takes for arm64 (ci/sysroot).
+libraries="$(cat cmake/debian-libraries.txt)"
+
+packages_for() {
+  local list=""
+  needed build && list+=" g++ make git $libraries libgtest-dev libgmock-dev"
+  needed lint && list+=" clang-tidy shellcheck"
+  needed asan && list+=" clang libclang-rt-dev"
+  needed cross && list+=" g++-aarch64-linux-gnu qemu-user-static"
+  # The system's own python3 comes without venv and headers; other Pythons have both.
+  if needed build && [[ $(readlink -f "$python") == /usr/bin/* ]]; then list+=" python3-venv python3-dev"; fi
+  # So that `cd build && ctest` works as it is typed; the build itself uses .venv's cmake, and asks nobody for this one.
+  if needed build && [[ $(id -u) -eq 0 ]] && ! command -v ctest >/dev/null; then list+=" cmake"; fi
+  echo "$list"
+}
+
+install_packages() {
+  local missing=() package sudo=()
+  if ! command -v dpkg-query >/dev/null; then
+    say "this system has no Debian packages: install these by its own means:$(packages_for)"
+    return
+  fi
+  for package in $(packages_for); do
+    [[ $(dpkg-query -W -f='${db:Status-Status}\n' "$package" 2>/dev/null | head -n 1) == installed ]] || missing+=("$package")
+  done
+  [[ ${#missing[@]} -gt 0 ]] || return 0
+  if [[ $(id -u) -ne 0 ]]; then
+    sudo -n true 2>/dev/null ||
+      give_up "these Debian packages are missing, and installing them takes root. Run" \
+        "  sudo apt-get update && sudo apt-get install -y --no-install-recommends ${missing[*]}" \
+        "and then the same make command again."
+    sudo=(sudo -n)
+  fi
+  say "installing Debian packages: ${missing[*]}"
+  logged "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update
+  logged "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${missing[@]}"
+}
+
+# ---- .venv --------------------------------------------------------------------------------------------------------
+
+make_venv() {
+  [[ -x $venv/bin/python3 ]] && return
+  "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' ||
+    give_up "$python is older than Python 3.10: set PYTHON=… to a newer one"
+  say "making $venv with $python"
+  "$python" -m venv "$venv" || give_up "$python cannot make a virtual environment: set PYTHON=… to one that can"
+}
+
+# pip_install NAME PACKAGE…: once for each state of the requirements.
+pip_install() {
+  local stamp=$stamps/$1 key
+  shift
+  key="$* $(cksum <"$requirements")"
+  [[ -f $stamp && $(<"$stamp") == "$key" ]] && return
+  say "installing into $venv: $*"
+  logged "$venv/bin/python3" -m pip install --disable-pip-version-check --constraint "$requirements" "$@"
+  mkdir -p "$stamps"
+  printf '%s' "$key" >"$stamp"
+}
+
+# ---- torch --------------------------------------------------------------------------------------------------------
+
+# Prints the folder of the torch of a Python, without importing it.
+torch_of() {
+  "$1" - <<'PY' 2>/dev/null
+import importlib.util, pathlib, sys
+sys.path = [entry for entry in sys.path if entry]  # not what lies in this folder by chance
+spec = importlib.util.find_spec("torch")
+if spec is None or spec.origin is None:
+    sys.exit(1)
+print(pathlib.Path(spec.origin).parent)
+PY
+}
+
+find_torch() {
+  local folder
+  if ! folder=$(torch_of "$python"); then
+    if [[ -n ${PYTHON:-} ]] && ! [[ $python -ef $venv/bin/python3 ]]; then
+      say "PYTHON=$PYTHON has no torch: taking the one of $venv"
+    fi
+    pip_install torch torch
+    folder=$(torch_of "$venv/bin/python3") || give_up "torch was installed into $venv, but cannot be found there: rm -r $venv"
+  fi
+  write_if_changed "$setup/torch" "$folder"
+}
+
+write_if_changed() {
+  [[ -f $1 && $(<"$1") == "$2" ]] || printf '%s\n' "$2" >"$1"
+}
+
+# ---- CUDA ---------------------------------------------------------------------------------------------------------
+
+# As it was asked for last: `make test` after `make build TARGETS=sm90` tests sm90.
+targets_word() {
+  if [[ -n ${TARGETS:-} ]]; then
+    echo "$TARGETS"
+  elif [[ -f $setup/targets ]]; then
+    cat "$setup/targets"
+  else
+    echo native
+  fi
+}
+
+find_nvcc() {
+  local nvcc
+  for nvcc in "${CUDACXX:-}" "$(command -v nvcc || true)" "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc"; do
+    if [[ -n $nvcc && -x $nvcc && $("$nvcc" --version) =~ release\ ([0-9]+)\. && ${BASH_REMATCH[1]} -ge 13 ]]; then
+      echo "$nvcc"
+      return
+    fi
+  done
+}
+
+# The tests make device code for the readers too, whatever the targets.
+install_cuda() {
+  local compilers site
+  compilers=$("$python" cmake/native_targets.py --compilers "$targets") || exit 2
+  nvcc=""
+  [[ " $compilers " == *" nvcc "* ]] || needed test || return 0
+  nvcc=$(find_nvcc)
+  [[ -z $nvcc ]] || return 0
+  pip_install cuda nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-crt nvidia-cuda-runtime
+  for site in "$PWD/$venv"/lib/python3*/site-packages; do
+    nvcc=$site/nvidia/cu13/bin/nvcc
+    ln -sfn lib "$site/nvidia/cu13/lib64" # where nvcc looks for its libraries
+  done
+}
+
+# ---- configure ----------------------------------------------------------------------------------------------------
+
+# CMake's cache keeps what was given before, so only what is new or has changed makes it run again.
+configure() {
+  local arguments argument preset=dev launcher="" changed=""
+  launcher=$(command -v ccache || true)
+  [[ -z ${CI:-} ]] || preset=ci
+  arguments=("--preset=$preset" "-DCMAKE_MAKE_PROGRAM=$PWD/$venv/bin/ninja" "-DPython_EXECUTABLE=$PWD/$venv/bin/python3"
+    "-DCMAKE_CXX_COMPILER_LAUNCHER=$launcher" "-DPBPROBE_TARGETS=$ids")
+  [[ -z $nvcc ]] || arguments+=("-DPBPROBE_NVCC=$nvcc" "-DPBPROBE_TEST_NVCC=$nvcc")
+  [[ ! -f $setup/torch ]] || arguments+=("-DPBPROBE_TEST_TORCH=$(dirname "$(<"$setup/torch")")")
+  [[ -f build/build.ninja ]] || : >"$setup/configured"
+  for argument in "${arguments[@]}"; do
+    grep -qFx -- "$argument" "$setup/configured" || changed=yes
+  done
+  if [[ -n $changed ]]; then
+    say "configuring build/ for the targets $ids"
+    "$venv/bin/cmake" "${arguments[@]}" --log-level=NOTICE >"$log" || {
+      cat "$log" >&2
+      exit 2
+    }
+    printf '%s\n' "${arguments[@]}" | cat - "$setup/configured" | awk -F= '!seen[$1]++' >"$setup/configured.new"
+    mv "$setup/configured.new" "$setup/configured"
+    link_package
+  fi
+  printf '%s' "$targets" >"$setup/targets"
+}
+
+# `import pbprobe` and the script pbprobe in .venv are those of build/.
+link_package() {
+  local site
+  for site in "$venv"/lib/python3*/site-packages; do printf '%s\n' "$PWD/build/python" >"$site/pbprobe-build.pth"; done
+  printf '#!%s\nfrom pbprobe.__main__ import main\n\nmain()\n' "$PWD/$venv/bin/python3" >"$venv/bin/pbprobe"
+  chmod +x "$venv/bin/pbprobe"
+}
+
+python=$(user_python)
+mkdir -p "$setup"
+log=$setup/log.txt
+if needed configure; then
+  targets=$(targets_word)
+  ids=$("$python" cmake/native_targets.py "$targets") || exit 2
+fi
+install_packages
+make_venv
+if needed build; then pip_install build cmake ninja pybind11; fi
+if needed test; then pip_install test pytest jsonschema scikit-build-core; fi
+if needed lint; then pip_install lint ruff clang-format; fi
+if needed torch; then find_torch; fi
+if needed configure; then
+  install_cuda
+  configure
+fi
