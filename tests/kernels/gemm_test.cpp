@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Every row of the table becomes tests: Gemm/<kernel>.<Case>, Peak/<loop>.Runs, and for each target <id>.row,
-// <id>.built and, of a GPU, <id>.cubin. CTest labels them with the target's id.
+// Every row of the table becomes tests: Gemm/<kernel>.<Case>, Peak/<loop>.Runs, and for each target <id>.table
+// and, of a GPU, <id>.cubin. CTest labels them with the target's id.
 //
 // PBPROBE_EVIDENCE_DIR=folder: a kernel that passes ManyShapes leaves its evidence record there.
 #include <chrono>
@@ -382,7 +382,7 @@ void peak_runs(const Peak& peak) {
 
 // --- targets ---
 
-void row_is_well_formed(const Target& target) {
+void rows_are_well_formed(const Target& target) {
   const TargetBuild* build = find_build(target.id);
   ASSERT_NE(build, nullptr);
   for (const auto& kernel : kernel_table()) {
@@ -404,19 +404,6 @@ void row_is_well_formed(const Target& target) {
       EXPECT_NE(clock_of(target.id), nullptr);
     }
   }
-}
-
-// Not built is a skip; but a failure where this machine has that very hardware, or hardware was asked for.
-void is_built(const Target& target) {
-  const TargetBuild* build = find_build(target.id);
-  ASSERT_NE(build, nullptr);
-  if (build->built) return;
-  const bool can_be = build->why_not.find("no kernels for it") == std::string_view::npos;
-  if (can_be && hardware_lacking(target.id).empty()) {
-    FAIL() << "this machine has " << target.id << ", but it is " << build->why_not;
-  }
-  if (hardware_required()) FAIL() << build->why_not << " (PBPROBE_REQUIRE_HARDWARE=1)";
-  GTEST_SKIP() << build->why_not;
 }
 
 template <class T>
@@ -455,8 +442,7 @@ void cubin_is_right(const Target& target) {
 
 void register_all() {
   for (const auto& target : all_targets()) {
-    add(target.id, "row", [&target] { row_is_well_formed(target); });
-    add(target.id, "built", [&target] { is_built(target); });
+    add(target.id, "table", [&target] { rows_are_well_formed(target); });
     if (target.kind == TargetKind::gpu) add(target.id, "cubin", [&target] { cubin_is_right(target); });
   }
   for (const auto& kernel : kernel_table()) register_kernel(kernel);
