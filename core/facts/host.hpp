@@ -27,9 +27,10 @@ struct Cpu {
   std::vector<std::string> features;  // usable: the OS saves their registers. Names as /proc/cpuinfo has them
   std::vector<std::string> targets;   // ids of the CPU targets whose features are all there
   std::vector<CoreClass> core_classes;
-  int64_t logical_cpus = 0;         // online
-  int64_t usable_cpus = 0;          // after affinity and cgroup quota, at least 1
-  std::optional<int64_t> sve_bits;  // vector length; null without SVE
+  int64_t logical_cpus = 0;               // online
+  int64_t usable_cpus = 0;                // after affinity and cgroup quota, at least 1
+  std::optional<int64_t> physical_cores;  // of the online CPUs, which may be two to a core; null: not told
+  std::optional<int64_t> sve_bits;        // vector length; null without SVE
   std::optional<int64_t> last_level_cache_bytes;
 };
 
@@ -96,6 +97,7 @@ void fields(Visitor& visit, T& cpu) {
   visit("core_classes", cpu.core_classes);
   visit("logical_cpus", cpu.logical_cpus, "online");
   visit("usable_cpus", cpu.usable_cpus, "after affinity and cgroup quota");
+  visit("physical_cores", cpu.physical_cores, "of the online CPUs; null: not told");
   visit("sve_bits", cpu.sve_bits, "SVE vector length; null without SVE");
   visit("last_level_cache_bytes", cpu.last_level_cache_bytes);
 }

@@ -119,6 +119,19 @@ std::optional<int64_t> quota_cpus(const HostSources& sources) {
   return limit;
 }
 
+std::optional<int64_t> physical_cores(const HostSources& sources, const std::vector<int64_t>& online) {
+  std::set<std::string> cores;
+  for (const auto cpu : online) {
+    // Its older name, which every kernel still has.
+    auto siblings =
+        read_line(sources.root, fmt::format("/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list", cpu));
+    if (!siblings) return std::nullopt;
+    cores.insert(std::move(*siblings));
+  }
+  if (cores.empty()) return std::nullopt;
+  return static_cast<int64_t>(cores.size());
+}
+
 std::optional<int64_t> last_level_cache(const HostSources& sources, const std::vector<int64_t>& online) {
   std::set<std::pair<uint64_t, std::string>> seen;
   int64_t bytes = 0;

@@ -23,6 +23,9 @@ void detect_aarch64(const HostSources& sources, const std::vector<int64_t>& onli
 // Rounded down, since a thread beyond the quota is throttled in the middle of what it measures.
 [[nodiscard]] std::optional<int64_t> quota_cpus(const HostSources& sources);
 
+// Distinct cores of these CPUs, of which hyperthreads share one; null where the kernel does not tell it of each.
+[[nodiscard]] std::optional<int64_t> physical_cores(const HostSources& sources, const std::vector<int64_t>& online);
+
 // All last-level caches together.
 [[nodiscard]] std::optional<int64_t> last_level_cache(const HostSources& sources, const std::vector<int64_t>& online);
 

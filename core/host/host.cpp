@@ -54,6 +54,7 @@ Cpu detect_cpu(const HostSources& sources) {
   cpu.logical_cpus = online.empty() ? sources.affinity_cpus.value_or(1) : static_cast<int64_t>(online.size());
   cpu.usable_cpus = std::min(cpu.logical_cpus, sources.affinity_cpus.value_or(cpu.logical_cpus));
   cpu.usable_cpus = std::max<int64_t>(1, std::min(cpu.usable_cpus, host::quota_cpus(sources).value_or(INT64_MAX)));
+  cpu.physical_cores = host::physical_cores(sources, online);
   cpu.last_level_cache_bytes = host::last_level_cache(sources, online);
   if (cpu.architecture == "x86_64") {
     host::detect_x86(sources, cpu);

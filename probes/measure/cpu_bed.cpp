@@ -188,7 +188,10 @@ class CpuBed : public Bed {
                      .required = false};
   }
 
-  [[nodiscard]] int64_t peak_units() const override { return pool_.threads(); }
+  // Hyperthreads share the units of a core.
+  [[nodiscard]] int64_t peak_units() const override {
+    return std::min(pool_.threads(), host_.cpu.physical_cores.value_or(pool_.threads()));
+  }
 
  private:
   struct Tensors {

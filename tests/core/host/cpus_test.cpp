@@ -22,6 +22,17 @@ TEST_F(Cpus, WithoutLimitsAllMayBeUsed) {
   EXPECT_EQ(detect().usable_cpus, 8);
 }
 
+TEST_F(Cpus, HyperthreadsShareACore) {
+  for (int cpu = 0; cpu < 8; ++cpu) {
+    EXPECT_FALSE(detect().physical_cores.has_value()) << "told of " << cpu << " of 8";
+    root_.write(fmt::format("/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list", cpu),
+                fmt::format("{},{}\n", cpu % 4, cpu % 4 + 4));
+  }
+  EXPECT_EQ(detect().physical_cores, 4);
+  root_.write("/sys/devices/system/cpu/cpu7/topology/thread_siblings_list", "7\n");
+  EXPECT_EQ(detect().physical_cores, 5);
+}
+
 TEST_F(Cpus, AffinityLimits) {
   sources_.affinity_cpus = 3;
   EXPECT_EQ(detect().logical_cpus, 8);
