@@ -4,7 +4,8 @@
 
 made_up_target.py SOURCE SCRATCH [-DNAME=VALUE…]     what follows SCRATCH goes to CMake
 
-Then it builds the copy and wants both targets in `pbprobe targets` and as labels of CTest.
+Then it builds the copy and wants both targets in `pbprobe targets` and as labels of CTest, and the SM's recipe among
+the variants.
 """
 
 import json
@@ -16,6 +17,7 @@ import sys
 from pathlib import Path
 
 SM = ("sm121", "sm130")  # (the row to start from, the made-up one)
+SM_CPU = "armv9"
 
 
 def fail(sentence):
@@ -57,6 +59,15 @@ def add_kernels(tree, old, new, file):
     path.write_text(text)
 
 
+def add_variant(tree, gpu, cpu):
+    """A row of the default line's matrix: one more recipe."""
+    path = tree / "recipes/matrix.json"
+    matrix = json.loads(path.read_text())
+    line = next(line for line in matrix["lines"] if line["id"] == matrix["default_line"])
+    line["rows"].append({"gpus": [gpu], "cpus": [cpu]})
+    path.write_text(json.dumps(matrix, indent=1))
+
+
 def cpu_to_start_from(tree):
     """A CPU target of this machine that has kernels."""
     for row in json.loads((tree / "recipes/targets.json").read_text())["targets"]:
@@ -79,6 +90,13 @@ def check(tree, build, ids, has_nvcc):
         print(f"{new}: {len(rows[new]['kernels'])} kernels, {'built' if rows[new]['built'] else 'listed'}, labelled")
 
 
+def check_variant(build, gpu, cpu):
+    listed = run(build / "bin/pbprobe", "recipes", "list").split()
+    if not any(name.endswith(f"-{gpu}-{cpu}") for name in listed):
+        fail(f"`pbprobe recipes list` does not list the variant of {gpu} and {cpu}")
+    print(f"{gpu}: its variant with {cpu} is listed")
+
+
 def main():
     source, scratch, options = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3:]
     tree, build = scratch / "tree", scratch / "build"
@@ -87,6 +105,7 @@ def main():
     # SM 13.0 is built as 12.1 is: no compiler knows it yet.
     add_row(tree, *SM, capability="13.0")
     add_kernels(tree, *SM, "kernels/cuda/{}.cu")
+    add_variant(tree, SM[1], SM_CPU)
     ids = [SM[1]]
     cpu = cpu_to_start_from(tree)
     if cpu is not None:
@@ -96,6 +115,7 @@ def main():
     said = run("cmake", "-G", "Ninja", "-S", tree, "-B", build, f"-DPBPROBE_TARGETS={','.join(ids)}", *options)
     run("cmake", "--build", build, "--target", "pbprobe", "kernels_test", "--parallel", "2")
     check(tree, build, ids, f"pbprobe: {SM[1]}: not built: nvcc" not in said)
+    check_variant(build, SM[1], SM_CPU)
     shutil.rmtree(scratch, ignore_errors=True)
 
 
