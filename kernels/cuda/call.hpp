@@ -18,12 +18,14 @@ struct GpuCall {
   int a_aligned, b_aligned, c_aligned;  // 1: every stored row begins at a multiple of 16 bytes
 };
 
-// What one block of a peak loop writes: the device's clock and the wall clock around the loop.
+// What one block of a peak loop writes: the clock of its SM and the wall clock around the loop.
 struct GpuPeakSample {
-  unsigned long long clocks;
+  unsigned long long begin;
+  unsigned long long end;
   unsigned long long begin_ns;
   unsigned long long end_ns;
-  unsigned long long sink;
+  unsigned sm;  // blocks of one SM do not begin together: its time is from the first begin to the last end
+  unsigned sink;
 };
 
 }  // namespace pbprobe

@@ -32,7 +32,7 @@ extern "C" __global__ void __launch_bounds__(256) peak_fp32(pbprobe::GpuPeakSamp
   const float addend = 0.00123F * static_cast<float>(1 + wall_clock() % 8);
   __syncthreads();
   const unsigned long long begin_ns = wall_clock();
-  const long long begin = clock64();
+  const unsigned long long begin = clock64();
   for (long long n = 0; n < iterations; ++n) {
 #pragma unroll
     for (int r = 0; r < kPeakRepeats; ++r) {
@@ -54,14 +54,15 @@ extern "C" __global__ void __launch_bounds__(256) peak_fp32(pbprobe::GpuPeakSamp
 #endif
     }
   }
-  const long long end = clock64();
+  const unsigned long long end = clock64();
   float sink = 0.0F;
   for (int i = 0; i < kPeakSums; ++i) sink += sums[i];
   __syncthreads();
   const unsigned long long end_ns = wall_clock();
   // A sum that cannot be: keeps every thread's work alive without writing it all.
   if (threadIdx.x == 0 || sink == -1.0F) {
-    samples[blockIdx.x] = {static_cast<unsigned long long>(end - begin), begin_ns, end_ns,
-                           static_cast<unsigned long long>(__float_as_uint(sink))};
+    unsigned sm;
+    asm volatile("mov.u32 %0, %smid;" : "=r"(sm));
+    samples[blockIdx.x] = {begin, end, begin_ns, end_ns, sm, __float_as_uint(sink)};
   }
 }

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <array>
+#include <cstring>
+#include <map>
 #include <optional>
 
 #include "kernels/gemm/checker.hpp"
@@ -30,10 +32,14 @@ class GpuBed : public Bed {
     rotation_ = plan_rotation(one_.problem, device_.attribute(kCuL2CacheBytes), kMostOperandBytes);
     PBPROBE_TRY(memory_, device_.allocate(rotation_.bytes()));
     PBPROBE_TRY(samples_, device_.allocate(sizeof(GpuPeakSample) * static_cast<size_t>(sms_ * kPeakThreadsPerSm / 32)));
-    for (size_t copy = 0; copy < rotation_.copies; ++copy)
-      PBPROBE_CHECK(fill_operands(one_.problem, rotation_, [&](size_t offset, const void* bytes, size_t count) {
-        return device_.upload(memory_, copy * rotation_.copy_bytes + offset, bytes, count);
-      }));
+    // Random numbers take longer to make than to send.
+    PBPROBE_TRY(const HostMemory copy, HostMemory::allocate(rotation_.copy_bytes));
+    PBPROBE_CHECK(fill_operands(one_.problem, rotation_, [&](size_t offset, const void* bytes, size_t count) {
+      std::memcpy(copy.data() + offset, bytes, count);
+      return Result<void>();
+    }));
+    for (size_t i = 0; i < rotation_.copies; ++i)
+      PBPROBE_CHECK(device_.upload(memory_, i * rotation_.copy_bytes, copy.data(), rotation_.copy_bytes));
     return {};
   }
 
@@ -137,8 +143,14 @@ class GpuBed : public Bed {
     const int64_t blocks = sms_ * kPeakThreadsPerSm / peak.threads;
     std::vector<GpuPeakSample> samples(static_cast<size_t>(blocks));
     PBPROBE_CHECK(device_.download(samples.data(), samples_, 0, samples.size() * sizeof(GpuPeakSample)));
+    std::map<unsigned, std::pair<unsigned long long, unsigned long long>> spans;  // of each SM: first begin, last end
+    for (const GpuPeakSample& sample : samples) {
+      auto& [begin, end] = spans.try_emplace(sample.sm, sample.begin, sample.end).first->second;
+      begin = std::min(begin, sample.begin);
+      end = std::max(end, sample.end);
+    }
     unsigned long long clocks = 0;
-    for (const GpuPeakSample& sample : samples) clocks = std::max(clocks, sample.clocks);
+    for (const auto& [sm, span] : spans) clocks = std::max(clocks, span.second - span.first);
     const auto operations = static_cast<double>(iterations * peak.operations * peak.threads * blocks);
     return PeakSlice{.gflops = operations / us * 1e-3, .clock_ghz = static_cast<double>(clocks) / us * 1e-3};
   }

@@ -145,7 +145,7 @@ class GpuBed : public Bed {
     rate.seconds = static_cast<double>(end - begin) * 1e-9;
     rate.operations = static_cast<double>(iterations * peak.operations * peak.threads * blocks);
     const auto& one = read.front();
-    rate.clock_ghz = static_cast<double>(one.clocks) / static_cast<double>(one.end_ns - one.begin_ns);
+    rate.clock_ghz = static_cast<double>(one.end - one.begin) / static_cast<double>(one.end_ns - one.begin_ns);
     rate.sink = one.sink;
     return rate;
   }
