@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// This machine in the words of other systems, which choose packages or builders by them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/facts/host.hpp"
+
+namespace pbprobe {
+
+enum class Naming : uint8_t {
+  variant,  // variant properties of wheels (PEP 817 and 825, drafts): "nvidia :: sm_arch :: 90_real"
+  conda,    // virtual packages as `conda info` lists them: "__cuda_arch=9.0=0"
+  nix,      // system-features of nix.conf that this machine may offer: "gccarch-x86-64-v4", "cuda"
+};
+
+// One name a line, what a package may ask for most specific last. Empty: this machine has none.
+[[nodiscard]] std::string host_names(const Host& host, Naming naming);
+
+}  // namespace pbprobe
