@@ -4,10 +4,11 @@
 #
 # Installs what a machine lacks and configures build/. The Makefile calls it; it does nothing, quickly, where all is there.
 #
-#   cmake/bootstrap.sh NEED…     each of: build test torch lint asan cross configure
+#   cmake/bootstrap.sh NEED…     each of: build test torch lint asan cross nix configure
 #
 # build      compiler, libraries (Debian packages), .venv with cmake, ninja, pybind11
 # test       GoogleTest, pytest
+# nix        evaluates the recipes in tests, which are skipped without it
 # torch      finds the torch of $PYTHON, of an activated environment or of python3; else installs one into .venv
 # configure  runs CMake for $TARGETS (native, all, or a list; default: as it is configured, else native) into build/;
 #            where these take CUDA compilers and no toolkit is installed, they come from wheels into .venv
@@ -82,6 +83,7 @@ packages_for() {
   needed lint && list+=" clang-tidy shellcheck"
   needed asan && list+=" clang libclang-rt-dev"
   needed cross && list+=" g++-aarch64-linux-gnu qemu-user-static"
+  needed nix && list+=" nix-bin"
   # The system's own python3 comes without venv and headers; other Pythons have both.
   if needed build && [[ $(readlink -f "$python") == /usr/bin/* ]]; then list+=" python3-venv python3-dev"; fi
   # So that `cd build && ctest` works as it is typed; the build itself uses .venv's cmake, and asks nobody for this one.
@@ -212,7 +214,7 @@ configure() {
     "-DCMAKE_CXX_COMPILER_LAUNCHER=$launcher" "-DPBPROBE_TARGETS=$ids")
   [[ -z $nvcc ]] || arguments+=("-DPBPROBE_NVCC=$nvcc" "-DPBPROBE_TEST_NVCC=$nvcc")
   [[ ! -f $setup/torch ]] || arguments+=("-DPBPROBE_TEST_TORCH=$(dirname "$(<"$setup/torch")")")
-  [[ -f build/build.ninja ]] || : >"$setup/configured"
+  [[ -f build/build.ninja && -f $setup/configured ]] || : >"$setup/configured"
   for argument in "${arguments[@]}"; do
     grep -qFx -- "$argument" "$setup/configured" || changed=yes
   done

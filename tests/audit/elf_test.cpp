@@ -166,7 +166,7 @@ const std::vector<Defect> kDefects{
     {"NoSegmentHoldsTheStrings", [](Content& c) { segment(c, kProgramHeaders).p_vaddr = 0x100000; },
      "libx.so: dynamic strings at address 0xb0, which no segment holds"},
     {"StringsLongerThanTheirSegment",
-     [](Content& c) { patch<uint64_t>(c, segment(c, kDynamicHeader).p_offset + 4 * 16 + 8, 0x10000); },
+     [](Content& c) { patch<uint64_t>(c, segment(c, kDynamicHeader).p_offset + 4UL * 16 + 8, 0x10000); },
      "libx.so+0xb0: dynamic strings needs 65536 bytes, 456 left"},
     {"ANeededNameOutsideTheStrings",
      [](Content& c) { patch<uint64_t>(c, segment(c, kDynamicHeader).p_offset + 16 + 8, 0x999); },

@@ -111,7 +111,7 @@ TEST_P(HostileZip, IsRefusedByName) {
 }
 
 size_t directory_at(const Content& file) {
-  return file.size() - 22 - 2 * 50;
+  return file.size() - 22 - 2UL * 50;
 }
 
 constexpr auto kNoEnd = "x.whl: no end of a ZIP directory in it: the file is truncated, or no wheel: download it again";

@@ -40,8 +40,11 @@ Execute plain(Faults faults = {}) {
         for (int64_t l : order) {
           const double a = element(o.a, p.a, a_is_km(p.layout) ? l * p.lda + i : i * p.lda + l);
           const double b = element(o.b, p.b, b_is_nk(p.layout) ? j * p.ldb + l : l * p.ldb + j);
-          sum = faults.step(std::fmaf(static_cast<float>(a), static_cast<float>(b), sum), l);
-          integer += static_cast<int32_t>(a * b);
+          if (p.accumulator == DType::int32) {
+            integer += static_cast<int32_t>(a * b);
+          } else {
+            sum = faults.step(std::fmaf(static_cast<float>(a), static_cast<float>(b), sum), l);
+          }
         }
         double value = p.accumulator == DType::int32 ? integer : static_cast<double>(sum);
         if (p.scale_a) value = static_cast<double>(static_cast<float>(value) * o.scale_a[i]);

@@ -4,8 +4,8 @@
 
 made_up_target.py SOURCE SCRATCH [-DNAME=VALUE…]     what follows SCRATCH goes to CMake
 
-Then it builds the copy and wants both targets in `pbprobe targets` and as labels of CTest, and the SM's recipe among
-the variants.
+Then it builds the copy and wants both targets in `pbprobe targets` and as labels of CTest, and the SM's recipe listed,
+written, verified, documented and in CI's matrix.
 """
 
 import json
@@ -18,6 +18,7 @@ from pathlib import Path
 
 SM = ("sm121", "sm130")  # (the row to start from, the made-up one)
 SM_CPU = "armv9"
+TOOLS = ("pbprobe", "pbprobe_generate", "kernels_test")
 
 
 def fail(sentence):
@@ -90,11 +91,23 @@ def check(tree, build, ids, has_nvcc):
         print(f"{new}: {len(rows[new]['kernels'])} kernels, {'built' if rows[new]['built'] else 'listed'}, labelled")
 
 
-def check_variant(build, gpu, cpu):
-    listed = run(build / "bin/pbprobe", "recipes", "list").split()
-    if not any(name.endswith(f"-{gpu}-{cpu}") for name in listed):
-        fail(f"`pbprobe recipes list` does not list the variant of {gpu} and {cpu}")
-    print(f"{gpu}: its variant with {cpu} is listed")
+def check_variant(tree, build, gpu, cpu):
+    """The new variant is listed, written, verified, documented and in CI's matrix."""
+    program = build / "bin/pbprobe"
+    names = [word for word in run(program, "recipes", "list").split() if word.endswith(f"-{gpu}-{cpu}")]
+    if len(names) != 1:
+        fail(f"`pbprobe recipes list` has {len(names)} variants of {gpu} and {cpu}")
+    run(program, "recipes", "write", cwd=tree)
+    run(program, "recipes", "verify", cwd=tree)
+    run(build / "bin/pbprobe_generate", ".", cwd=tree)
+    for place, text in {
+        "recipe": (tree / f".flox/pkgs/{names[0]}.nix").read_text(),
+        "docs/variants.md": (tree / "docs/variants.md").read_text(),
+        "CI matrix": run(program, "recipes", "list", "--format", "github-matrix"),
+    }.items():
+        if names[0] not in text and f"{gpu}-{cpu}" not in text:
+            fail(f"{names[0]} is not in the {place}")
+    print(f"{names[0]}: listed, written, verified, documented, in CI's matrix")
 
 
 def main():
@@ -113,9 +126,9 @@ def main():
         add_row(tree, cpu, ids[-1])
         add_kernels(tree, cpu, ids[-1], "kernels/cpu/{}.cpp")
     said = run("cmake", "-G", "Ninja", "-S", tree, "-B", build, f"-DPBPROBE_TARGETS={','.join(ids)}", *options)
-    run("cmake", "--build", build, "--target", "pbprobe", "kernels_test", "--parallel", "2")
+    run("cmake", "--build", build, "--target", *TOOLS, "--parallel", "2")
     check(tree, build, ids, f"pbprobe: {SM[1]}: not built: nvcc" not in said)
-    check_variant(build, SM[1], SM_CPU)
+    check_variant(tree, build, SM[1], SM_CPU)
     shutil.rmtree(scratch, ignore_errors=True)
 
 
