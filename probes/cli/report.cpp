@@ -5,6 +5,7 @@
 #include "probes/pipeline/pipeline.hpp"
 #include "probes/report/redact.hpp"
 #include "probes/report/text.hpp"
+#include "recipes/src/claim.hpp"
 
 namespace pbprobe::cli {
 namespace {
@@ -12,6 +13,7 @@ namespace {
 struct Options {
   std::optional<std::filesystem::path> artifact;
   std::optional<std::filesystem::path> output;
+  std::string claim;
   Format format = Format::text;
   bool full = false;
   bool quick = false;
@@ -25,7 +27,14 @@ int exit_code_of(const ReportResult& result) {
 }
 
 int run(const Options& options) {
+  std::optional<Claim> claim;
+  if (!options.claim.empty()) {
+    auto parsed = parse_claim(options.claim);
+    if (!parsed) return print_error(parsed.error());
+    claim = std::move(*parsed);
+  }
   ReportResult result = make_report({.artifact = options.artifact,
+                                     .claim = claim,
                                      .depth = options.full ? Depth::full : Depth::quick,
                                      .budget_seconds = options.budget_seconds,
                                      .progress = show_progress});
@@ -48,11 +57,14 @@ void add_report(CLI::App& app, int& exit_code) {
       "  pbprobe report                                  the torch of the active environment\n"
       "  pbprobe report .venv --format json --output report.json\n"
       "  pbprobe report report.json                      judge a report again from its facts\n"
+      "  pbprobe report .venv --claim sm90,avx512        is it also what it claims to be?\n"
       "Exit code: 0 nothing failed (pass, or unknown and said so), 1 a check failed, 2 could not run");
   static Options options;
   command->add_option("ARTIFACT", options.artifact,
                       "A site-packages folder, an environment, a libtorch, a wheel, or a report; by default the torch "
                       "of the active environment");
+  command->add_option("--claim", options.claim,
+                      "What the build is to deliver: a variant's name, or a list of targets and versions");
   auto* quick = command->add_flag("--quick", options.quick, "Under 10 seconds (the default)");
   command->add_flag("--full", options.full, "More shapes, more samples: minutes")->excludes(quick);
   add_format(*command, options.format);

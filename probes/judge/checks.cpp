@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "probes/judge/checks.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -50,6 +52,46 @@ const std::vector<Check>& table() {
        "Is it built for this machine's processor?",
        "install the torch for this machine's processor",
        ask::right_platform},
+      {"PB105",
+       L::shipped,
+       S::fail,
+       {claim, inventory},
+       kDecides,
+       "Is its torch the version that is claimed?",
+       "build the claimed version: look at the source that the recipe takes",
+       ask::torch_is_claimed},
+      {"PB106",
+       L::shipped,
+       S::fail,
+       {claim, inventory},
+       kDecides,
+       "Is it built with the CUDA that is claimed?",
+       "build it with the claimed CUDA: look for another one among the build's inputs",
+       ask::cuda_is_claimed},
+      {"PB107",
+       L::shipped,
+       S::fail,
+       {claim, inventory},
+       kDecides,
+       "Is its extension module for the Python that is claimed?",
+       "build it with the claimed Python",
+       ask::python_is_claimed},
+      {"PB108",
+       L::shipped,
+       S::fail,
+       {claim, inventory},
+       kDecides,
+       "Is its BLAS the one that is claimed?",
+       "build it with the claimed BLAS (the BLAS variable of torch's build)",
+       ask::blas_is_claimed},
+      {"PB109",
+       L::shipped,
+       S::fail,
+       {claim, inventory},
+       kDecides,
+       "Is it built for the processor that the claimed targets have?",
+       "build it on that platform, or claim a target of this one",
+       ask::processor_is_claimed},
       {"PB201",
        L::shipped,
        S::note,
@@ -235,6 +277,9 @@ std::string_view word_for(Need need) {
     case Need::host: return "host";
     case Need::inventory: return "inventory";
     case Need::run: return "a started libtorch";
+    case Need::claim: return "claim";
+    case Need::gpu_claim: return "claimed SM";
+    case Need::cpu_claim: return "claimed ISA";
   }
   return "";
 }
@@ -245,12 +290,20 @@ std::span<const Check> all_checks() {
   return table();
 }
 
+bool asks(Need need) {
+  return std::any_of(table().begin(), table().end(), [&](const Check& check) {
+    return std::find(check.needs.begin(), check.needs.end(), need) != check.needs.end();
+  });
+}
+
 std::string checks_markdown() {
   std::string text =
       "# Checks\n\n"
       "Written by `make generate` from the catalogue in `probes/judge/checks.cpp`. An identifier is stable, and never "
       "used again for another check. A check whose facts are missing has no answer; where it decides, the verdict is "
-      "then unknown, and unknown is not pass.\n\n"
+      "then unknown, and unknown is not pass. What needs a claim is asked where there is one; where no machine was "
+      "looked "
+      "at (`pbprobe audit`), what needs a host or a started libtorch is not asked.\n\n"
       "| check | level | severity | asks | needs | decides | remedy |\n|---|---|---|---|---|---|---|\n";
   for (const auto& check : all_checks()) {
     std::vector<std::string_view> needs;

@@ -18,8 +18,15 @@ namespace pbprobe {
 
 struct Facts;  // probes/judge/facts.hpp
 
-// What a check reads. Without it the question has no answer.
-enum class Need : uint8_t { host, inventory, run };  // run: libtorch was started
+// What a check reads. Without a fact the question has no answer; without the claim it is not asked.
+enum class Need : uint8_t {
+  host,
+  inventory,
+  run,        // libtorch was started
+  claim,      // something is claimed
+  gpu_claim,  // at least one SM is
+  cpu_claim,  // at least one CPU ISA is
+};
 
 // One fault that a check saw.
 struct Seen {
@@ -46,6 +53,9 @@ struct Check {
 
 // In the order of their ids.
 [[nodiscard]] std::span<const Check> all_checks();
+
+// Is there a check that needs it?
+[[nodiscard]] bool asks(Need need);
 
 // docs/checks.md.
 [[nodiscard]] std::string checks_markdown();

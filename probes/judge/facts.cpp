@@ -91,6 +91,16 @@ std::optional<std::string> missing_gpu(const Host& host) {
   return "the driver lists none";
 }
 
+void take_claim(Facts& facts) {
+  facts.claim = pointer_to(facts.report.claim);
+  if (facts.claim == nullptr) return;
+  for (const auto& id : facts.claim->targets) {
+    const Target* target = find_target(id);
+    if (target == nullptr) continue;
+    (target->kind == TargetKind::gpu ? facts.claimed_gpus : facts.claimed_cpus).push_back(target);
+  }
+}
+
 }  // namespace
 
 Facts derive_facts(const Report& report) {
@@ -98,6 +108,9 @@ Facts derive_facts(const Report& report) {
               .host = pointer_to(report.host),
               .inventory = pointer_to(report.inventory),
               .measurements = pointer_to(report.measurements)};
+  facts.files_only = facts.inventory != nullptr && facts.host == nullptr && facts.measurements == nullptr &&
+                     facts.report.problems.empty();
+  take_claim(facts);
   if (facts.measurements != nullptr) facts.run = pointer_to(facts.measurements->libtorch);
   facts.torch = torch_name(facts.inventory);
   if (facts.inventory != nullptr) {
@@ -124,6 +137,12 @@ std::string_view base_name(std::string_view path) {
   while (path.ends_with('/')) path.remove_suffix(1);
   const auto slash = path.rfind('/');
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
+std::string_view release_of(std::string_view version) {
+  version = version.substr(0, version.find_first_not_of("0123456789."));
+  while (version.ends_with('.')) version.remove_suffix(1);
+  return version;
 }
 
 std::string gpu_label(const GpuOutcome& gpu) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/facts/report.hpp"
+#include "core/targets.hpp"
 #include "probes/judge/images.hpp"
 
 namespace pbprobe {
@@ -23,6 +24,10 @@ struct Facts {
   const Inventory* inventory = nullptr;
   const Measurements* measurements = nullptr;
   const LibtorchRun* run = nullptr;
+  const Claim* claim = nullptr;
+  std::vector<const Target*> claimed_gpus;
+  std::vector<const Target*> claimed_cpus;
+  bool files_only = false;  // no machine was looked at: what is judged is the artifact alone
 
   bool cuda_build = false;            // the artifact says so, or its libtorch holds device code
   const File* main_file = nullptr;    // libtorch's file with the most units of device code
@@ -37,6 +42,9 @@ struct Facts {
 
 // "torch/lib/libc10.so" is "libc10.so".
 [[nodiscard]] std::string_view base_name(std::string_view path);
+
+// "2.11.0+cu130", "2.11.0a0" and "2.11.0.dev20260101" are 2.11.0.
+[[nodiscard]] std::string_view release_of(std::string_view version);
 
 // "GPU 0 NVIDIA H200 (9.0)".
 [[nodiscard]] std::string gpu_label(const GpuOutcome& gpu);

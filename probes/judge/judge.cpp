@@ -13,8 +13,24 @@ namespace {
 
 struct Judgement {
   std::vector<Finding> findings;
-  std::optional<Seen> unknown;  // the first deciding question without an answer
+  std::vector<std::string> unanswered;  // ids
+  std::optional<Seen> unknown;          // the first deciding question without an answer
 };
+
+// Nobody asks what a claim would say where nothing is claimed, nor how files run where no machine was looked at.
+bool is_asked(const Check& check, const Facts& facts) {
+  return std::all_of(check.needs.begin(), check.needs.end(), [&](Need need) {
+    switch (need) {
+      case Need::host:
+      case Need::run: return !facts.files_only;
+      case Need::claim: return facts.claim != nullptr;
+      case Need::gpu_claim: return !facts.claimed_gpus.empty();
+      case Need::cpu_claim: return !facts.claimed_cpus.empty();
+      case Need::inventory: return true;
+    }
+    return true;
+  });
+}
 
 // Why a needed fact is missing, in the words of the step that could not get it.
 std::optional<Seen> missing(Need need, const Facts& facts) {
@@ -32,6 +48,9 @@ std::optional<Seen> missing(Need need, const Facts& facts) {
       if (facts.run != nullptr) return std::nullopt;
       return Seen{.what = facts.torch + " was not started",
                   .remedy = "run `pbprobe report` on an installed torch: what lies in a wheel is only read"};
+    case Need::claim:
+    case Need::gpu_claim:
+    case Need::cpu_claim: return std::nullopt;  // else it is not asked
   }
   return std::nullopt;
 }
@@ -46,6 +65,7 @@ std::optional<Seen> first_missing(const Check& check, const Facts& facts) {
 Judgement ask_all(const Facts& facts) {
   Judgement judgement;
   for (const auto& check : all_checks()) {
+    if (!is_asked(check, facts)) continue;
     Answer answer;
     if (auto seen = first_missing(check, facts)) {
       answer.unknown = std::move(seen);
@@ -60,6 +80,7 @@ Judgement ask_all(const Facts& facts) {
                                     .where = std::move(seen.where),
                                     .remedy = seen.remedy.value_or(std::string(check.remedy))});
     }
+    if (answer.unknown) judgement.unanswered.emplace_back(check.id);
     if (answer.unknown && check.decides && !judgement.unknown) {
       judgement.unknown = std::move(answer.unknown);
       if (!judgement.unknown->remedy) judgement.unknown->remedy = std::string(check.remedy);
@@ -70,11 +91,15 @@ Judgement ask_all(const Facts& facts) {
   return judgement;
 }
 
-// Claims are judged once the audit can tell what an exact one excludes; until then a claim has no verdict.
-std::optional<Seen> unjudged_claim(const Report& report) {
-  if (!report.claim) return std::nullopt;
-  return Seen{.what = "the claim \"" + report.claim->text + "\" is not judged by this version",
-              .remedy = "run `pbprobe report` without the claim"};
+// A claimed target that no check asks about has no verdict.
+std::optional<Seen> unjudged_claim(const Facts& facts) {
+  for (const Need need : {Need::gpu_claim, Need::cpu_claim}) {
+    const auto& targets = need == Need::gpu_claim ? facts.claimed_gpus : facts.claimed_cpus;
+    if (targets.empty() || asks(need)) continue;
+    return Seen{.what = "the claim of " + targets.front()->id + " is not judged by this version",
+                .remedy = "leave " + targets.front()->id + " out of the claim"};
+  }
+  return std::nullopt;
 }
 
 void decide(Verdict& verdict, const Judgement& judgement, const Facts& facts) {
@@ -89,7 +114,7 @@ void decide(Verdict& verdict, const Judgement& judgement, const Facts& facts) {
     verdict.fix = judgement.unknown->remedy;
   } else {
     verdict.outcome = Outcome::pass;
-    verdict.reason = what_runs(facts);
+    verdict.reason = facts.files_only ? what_files_hold(facts) : what_runs(facts);
     if (first != nullptr && first->severity == Severity::warn) verdict.fix = first->remedy;
   }
 }
@@ -99,11 +124,11 @@ void decide(Verdict& verdict, const Judgement& judgement, const Facts& facts) {
 Verdict judge(const Report& report) {
   const Facts facts = derive_facts(report);
   Judgement judgement = ask_all(facts);
-  if (auto claim = unjudged_claim(report)) judgement.unknown = std::move(claim);
+  if (auto claim = unjudged_claim(facts)) judgement.unknown = std::move(claim);
   Verdict verdict{.gpus = facts.gpus};
   if (facts.host != nullptr) verdict.cpu_targets = facts.host->cpu.targets;
   verdict.findings = std::move(judgement.findings);
-  verdict.claims = claim_rows(facts, verdict.findings);
+  verdict.claims = claim_rows(facts, verdict.findings, judgement.unanswered);
   decide(verdict, judgement, facts);
   return verdict;
 }

@@ -9,8 +9,9 @@
 
 namespace pbprobe {
 
-// Judges host, inventory, measurements and problems; a verdict that is already there is ignored. Any finding of
-// severity fail fails; else a deciding question without an answer leaves it unknown; else it passes.
+// Judges host, claim, inventory, measurements and problems; a verdict that is already there is ignored. Any finding of
+// severity fail fails; else a deciding question without an answer leaves it unknown; else it passes. An inventory
+// without a machine (no host, nothing measured, no problem of a step) is judged by its files alone.
 [[nodiscard]] Verdict judge(const Report& facts);
 
 }  // namespace pbprobe

@@ -15,6 +15,13 @@ Answer rest_readable(const Facts& facts);
 Answer libtorch_present(const Facts& facts);
 Answer right_platform(const Facts& facts);
 
+// claims.cpp
+Answer torch_is_claimed(const Facts& facts);
+Answer cuda_is_claimed(const Facts& facts);
+Answer python_is_claimed(const Facts& facts);
+Answer blas_is_claimed(const Facts& facts);
+Answer processor_is_claimed(const Facts& facts);
+
 // cpu.cpp
 Answer cpu_has_target(const Facts& facts);
 Answer cpu_tier(const Facts& facts);

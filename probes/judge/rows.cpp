@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "probes/judge/checks.hpp"
+
 namespace pbprobe {
 namespace {
 
@@ -114,10 +116,68 @@ std::vector<ClaimRow> kernel_rows(const Measurements& measurements) {
   return rows;
 }
 
+// What is shipped of a claim is what its checks say: unknown without an answer, or without a check.
+struct Shipped {
+  const std::vector<Finding>& findings;
+  const std::vector<std::string>& unanswered;
+
+  template <class Which>
+  Outcome by(Which which) const {
+    bool any = false;
+    bool unknown = false;
+    for (const auto& check : all_checks()) {
+      if (!which(check)) continue;
+      any = true;
+      const bool failed = std::any_of(findings.begin(), findings.end(), [&](const Finding& finding) {
+        return finding.id == check.id && finding.severity == Severity::fail;
+      });
+      if (failed) return Outcome::fail;
+      unknown = unknown || std::find(unanswered.begin(), unanswered.end(), check.id) != unanswered.end();
+    }
+    return any && !unknown ? Outcome::pass : Outcome::unknown;
+  }
+  Outcome by_id(std::string_view id) const {
+    return by([&](const Check& check) { return check.id == id; });
+  }
+  Outcome by_need(Need need) const {
+    return by([&](const Check& check) {
+      return std::find(check.needs.begin(), check.needs.end(), need) != check.needs.end();
+    });
+  }
+};
+
+std::string ids_of(const std::vector<const Target*>& targets, bool exact) {
+  std::vector<std::string_view> ids;
+  for (const Target* target : targets) ids.push_back(target->id);
+  return fmt::format("{}{}", fmt::join(ids, ", "), exact ? " only" : "");
+}
+
+std::vector<ClaimRow> claimed_rows(const Facts& facts, const Shipped& shipped) {
+  const Claim& claim = *facts.claim;
+  std::vector<ClaimRow> rows;
+  const auto add = [&](const char* what, const std::string& claimed, Outcome outcome, const std::string& detail) {
+    rows.push_back({.claim = what, .claimed = claimed, .shipped = outcome, .detail = detail});
+  };
+  const auto seen = [](const std::optional<std::string>& value) { return value ? "it is " + *value : ""; };
+  const Inventory none;
+  const Inventory& inventory = facts.inventory != nullptr ? *facts.inventory : none;
+  if (!facts.claimed_gpus.empty())
+    add("SM", ids_of(facts.claimed_gpus, claim.exact), shipped.by_need(Need::gpu_claim), "");
+  if (!facts.claimed_cpus.empty())
+    add("ISA", ids_of(facts.claimed_cpus, claim.exact), shipped.by_need(Need::cpu_claim), seen(inventory.platform));
+  if (claim.torch) add("torch", *claim.torch, shipped.by_id("PB105"), seen(inventory.torch_version));
+  if (claim.cuda) add("CUDA", *claim.cuda, shipped.by_id("PB106"), seen(inventory.cuda_version));
+  if (claim.python) add("Python", *claim.python, shipped.by_id("PB107"), seen(inventory.python_abi));
+  if (claim.blas) add("BLAS", *claim.blas, shipped.by_id("PB108"), "");
+  return rows;
+}
+
 }  // namespace
 
-std::vector<ClaimRow> claim_rows(const Facts& facts, const std::vector<Finding>& findings) {
+std::vector<ClaimRow> claim_rows(const Facts& facts, const std::vector<Finding>& findings,
+                                 const std::vector<std::string>& unanswered) {
   std::vector<ClaimRow> rows;
+  if (facts.claim != nullptr) rows = claimed_rows(facts, {findings, unanswered});
   if (facts.host != nullptr) {
     for (size_t i = 0; i < facts.gpus.size(); ++i) rows.push_back(gpu_row(facts, i, findings));
     if (facts.gpus.empty() && facts.cuda_build && !facts.wrong_platform)
@@ -128,6 +188,11 @@ std::vector<ClaimRow> claim_rows(const Facts& facts, const std::vector<Finding>&
     for (auto& row : kernel_rows(*facts.measurements)) rows.push_back(std::move(row));
   }
   return rows;
+}
+
+std::string what_files_hold(const Facts& facts) {
+  if (facts.claim == nullptr) return "nothing in the files is wrong";
+  return fmt::format("{} holds what \"{}\" claims", facts.torch, facts.claim->text);
 }
 
 std::string what_runs(const Facts& facts) {

@@ -10,9 +10,14 @@
 
 namespace pbprobe {
 
-[[nodiscard]] std::vector<ClaimRow> claim_rows(const Facts& facts, const std::vector<Finding>& findings);
+// `unanswered`: ids of checks that were asked and have no answer.
+[[nodiscard]] std::vector<ClaimRow> claim_rows(const Facts& facts, const std::vector<Finding>& findings,
+                                               const std::vector<std::string>& unanswered);
 
 // What runs here, in one sentence: the reason of a pass.
 [[nodiscard]] std::string what_runs(const Facts& facts);
+
+// What the files hold, in one sentence: the reason of a pass where no machine was looked at.
+[[nodiscard]] std::string what_files_hold(const Facts& facts);
 
 }  // namespace pbprobe

@@ -12,13 +12,6 @@ namespace {
 // Ours against libtorch's: from here on a user would notice. A property of the build, never a fault.
 constexpr double kNoticeable = 1.5;
 
-// "2.11.0+cu130", "2.11.0a0" and "2.11.0.dev20260101" are 2.11.0 to the library.
-std::string_view release_of(std::string_view version) {
-  version = version.substr(0, version.find_first_not_of("0123456789."));
-  while (version.ends_with('.')) version.remove_suffix(1);
-  return version;
-}
-
 // libtorch has the interface that pbprobe runs it by from here on.
 constexpr Capability kFirstRunnable{2, 8};
 

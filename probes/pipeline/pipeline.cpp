@@ -68,6 +68,7 @@ class Pipeline {
       audit_artifact();
       measure();
     }
+    if (options_.claim) result_.report.claim = options_.claim;
     begin("judging");
     result_.report.verdict = judge(result_.report);
     return std::move(result_);
@@ -162,6 +163,14 @@ Report new_report() {
 
 ReportResult make_report(const ReportOptions& options) {
   return Pipeline(options).run();
+}
+
+Result<Report> make_audit(const AuditRequest& request) {
+  Report report = new_report();
+  PBPROBE_TRY(report.inventory, load_inventory(request.artifact, request.device_code_only));
+  report.claim = request.claim;
+  if (!request.device_code_only) report.verdict = judge(report);
+  return report;
 }
 
 Result<Measurements> run_bench(const BenchOptions& options) {

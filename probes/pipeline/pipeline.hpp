@@ -22,6 +22,7 @@ enum class Depth { quick, full };
 struct ReportOptions {
   std::optional<std::filesystem::path> artifact;  // none: the torch of the active Python environment
   std::vector<std::filesystem::path> roots;       // folders to search for it; empty: torch_search_roots()
+  std::optional<Claim> claim;                     // what the build is to deliver; replaces that of a document
   std::filesystem::path program;                  // pbprobe itself, started as the measuring child; empty: this one
   Depth depth = Depth::quick;
   double budget_seconds = 0;                            // of the whole report; 0: 10 quick, 300 full
@@ -35,6 +36,17 @@ struct ReportResult {
 
 // What `pbprobe report` does. Never fails as a whole: a step that cannot run becomes a problem of the report.
 [[nodiscard]] ReportResult make_report(const ReportOptions& options);
+
+struct AuditRequest {
+  std::filesystem::path artifact;
+  std::optional<Claim> claim;
+  bool device_code_only = false;
+};
+
+// What `pbprobe audit` does: inventory, claim and a verdict on the files alone, whatever machine this is;
+// no verdict on a list of device code, from which the rest is left out.
+// Errors: those of load_inventory.
+[[nodiscard]] Result<Report> make_audit(const AuditRequest& request);
 
 struct BenchOptions {
   BenchRequest bench;

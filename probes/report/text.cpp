@@ -78,8 +78,15 @@ std::string render_host(const Host& host, const TextOptions& options) {
   return std::move(page).take();
 }
 
-std::string render_inventory(const Inventory& inventory, const TextOptions& options) {
+std::string render_audit(const Report& report, const TextOptions& options) {
   Page page(options);
+  if (!report.inventory) return {};
+  const Inventory& inventory = *report.inventory;
+  if (report.claim) {
+    text::add_verdict(page, report);
+    if (report.verdict) text::add_levels(page, *report.verdict);
+    page.blank();
+  }
   page.line({{"torch ", text::Colour::strong}, {text::torch_line(inventory)}});
   if (inventory.platform) page.entry("platform", *inventory.platform);
   if (inventory.git_version) page.entry("commit", *inventory.git_version);
@@ -93,6 +100,7 @@ std::string render_inventory(const Inventory& inventory, const TextOptions& opti
     any = true;
   }
   if (!any) page.paragraph("none", 2);
+  if (report.verdict) text::add_findings(page, *report.verdict);
   std::vector<std::string> problems = inventory.problems;
   for (const auto& file : inventory.files) {
     if (file.problem) problems.push_back(fmt::format("{}: {}", file.path, *file.problem));

@@ -21,9 +21,11 @@ struct TextOptions {
 // figures, and the environment last.
 [[nodiscard]] std::string render_report(const Report& report, const TextOptions& options = {});
 
-// The sections on their own: what `pbprobe host`, `audit` and `bench` print.
+// What `pbprobe audit` prints: with a claim the verdict on it first; then what the artifact ships, and the findings.
+[[nodiscard]] std::string render_audit(const Report& report, const TextOptions& options = {});
+
+// The sections on their own: what `pbprobe host` and `bench` print.
 [[nodiscard]] std::string render_host(const Host& host, const TextOptions& options = {});
-[[nodiscard]] std::string render_inventory(const Inventory& inventory, const TextOptions& options = {});
 [[nodiscard]] std::string render_bench(const Measurements& measurements, const TextOptions& options = {});
 [[nodiscard]] std::string render_targets(const TargetList& list, const TextOptions& options = {});
 

@@ -85,6 +85,9 @@ def test_version_names_the_targets_compiled_in():
         (["report", "--quick", "--full"], ["--full"]),
         (["audit"], ["ARTIFACT"]),
         (["audit", "/nowhere/at/all"], ["/nowhere/at/all"]),
+        (["audit", "x.so", "--claim", "sm999"], ["claim", "sm999", "sm121"]),
+        (["report", "x.so", "--claim", "sm121,avx2"], ["sm121", "avx2"]),
+        (["audit", "x.so", "--claim", "sm90", "--device-code-only"], ["--claim"]),
         (["bench", "--target", "sm999"], ["sm999", "sm121", "avx512"]),
         (["bench", "--shape", "0x1x1"], ["0x1x1", "at least 1"]),
         (["bench", "--shape=-4x1x1"], ["-4x1x1", "at least 1"]),
@@ -155,6 +158,36 @@ def test_a_wheel_of_another_platform_is_read_in_place(tmp_path):
     assert inventory["platform"] == "aarch64-linux"
     assert inventory["files"][0]["path"] == "torch/lib/libtorch_cpu.so"
     assert not [file for file in tmp_path.iterdir() if file.is_dir()], "something was extracted"
+
+
+def small_torch(folder: pathlib.Path) -> pathlib.Path:
+    """A site-packages folder with a torch that is no more than its files' names and versions."""
+    library_folder = folder / "torch" / "lib"
+    library_folder.mkdir(parents=True)
+    small_library(library_folder, "libtorch_cpu.so")
+    (library_folder / "small.c").unlink()
+    (folder / "torch" / "version.py").write_text("__version__ = '2.10.0+cpu'\ncuda = None\n")
+    return folder
+
+
+def test_a_claim_is_judged_by_the_files(tmp_path):
+    torch = small_torch(tmp_path)
+    result = run("audit", torch, "--claim", "torch=2.10.0", "--format", "json")
+    assert result.returncode == PASSED, result.stdout + result.stderr
+    report = json.loads(result.stdout)
+    assert report["schema"] == "pbprobe.report/1"
+    assert report["claim"]["torch"] == "2.10.0"
+    assert report["inventory"]["torch_version"] == "2.10.0+cpu"
+    assert report["host"] is None
+    assert report["verdict"]["outcome"] == "pass"
+    result = run("audit", torch, "--claim", "torch=2.9.1,cuda=13.0")
+    assert result.returncode == FAILED
+    assert result.stdout.startswith("FAIL")
+    assert "PB105" in result.stdout
+    assert "PB106" in result.stdout
+    open_question = run("audit", torch, "--claim", "python=3.13")
+    assert open_question.returncode == PASSED, "unknown, and said so"
+    assert open_question.stdout.startswith("UNKNOWN")
 
 
 @pytest.mark.parametrize(

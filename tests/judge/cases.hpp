@@ -81,6 +81,18 @@ inline File& libtorch_cuda(Report& report) {
   return report.inventory->files.front();
 }
 
+// Its files alone, as `pbprobe audit --claim` judges them.
+inline Report audit_report(std::optional<Claim> claim = std::nullopt) {
+  Report report{.version = "0.1.0", .commit = "0123456789ab", .created = "2026-11-21T00:00:00Z"};
+  report.inventory = recorded<Inventory>("torch-2.11.0-cu130-x86_64.json");
+  report.inventory->python_abi = "cp311";
+  for (auto& file : report.inventory->files) {
+    if (file.path.ends_with("/libtorch_cpu.so")) file.links = Links{.contains = {"FBGEMM", "MKL", "oneDNN"}};
+  }
+  report.claim = std::move(claim);
+  return report;
+}
+
 // Rewrites it into a build without CUDA.
 inline void make_cpu_build(Report& report) {
   report.inventory->torch_version = "2.11.0+cpu";

@@ -80,6 +80,29 @@ void add_file_cases(std::vector<Case>& cases) {
                    h200()});
 }
 
+Report claimed(Claim claim) {
+  claim.text = "the claim";
+  return audit_report(std::move(claim));
+}
+
+void add_claim_cases(std::vector<Case>& cases) {
+  cases.push_back(
+      {"PB105", "torch 2.10.0 is claimed, and the files say 2.11.0+cu130", claimed({.torch = "2.10.0"}),
+       with(claimed({.torch = "2.11"}), [](Report& r) { r.inventory->torch_version = "2.11.0a0+gitabc"; })});
+  cases.push_back({"PB106", "CUDA 12.8 is claimed, and the files say 13.0", claimed({.cuda = "12.8"}),
+                   claimed({.cuda = "13.0.2"})});
+  cases.push_back({"PB106", "CUDA 13.0 is claimed, and torch 2.11.0+cpu is a CPU build",
+                   with(claimed({.cuda = "13.0"}), make_cpu_build), claimed({.cuda = "13.0"})});
+  cases.push_back({"PB106", "a CPU build is claimed, and torch 2.11.0+cu130 is built with CUDA 13.0",
+                   claimed({.exact = true}), with(claimed({.exact = true}), make_cpu_build)});
+  cases.push_back({"PB107", "Python 3.13 (cp313) is claimed, and torch's extension module is for cp311",
+                   claimed({.python = "3.13"}), claimed({.python = "3.11"})});
+  cases.push_back({"PB108", "BLAS openblas is claimed, and libtorch_cpu.so has mkl", claimed({.blas = "openblas"}),
+                   claimed({.blas = "mkl"})});
+  cases.push_back({"PB109", "armv9 is claimed, which is found on aarch64-linux, and this is built for x86_64-linux",
+                   claimed({.targets = {"armv9"}}), claimed({.targets = {"avx2"}})});
+}
+
 void add_cpu_cases(std::vector<Case>& cases) {
   cases.push_back(
       {"PB201", "the features of no target", with(h200(), [](Report& r) { r.host->cpu.targets.clear(); }), h200()});
@@ -198,6 +221,7 @@ const std::vector<Case>& cases() {
   static const std::vector<Case> all = [] {
     std::vector<Case> built;
     add_file_cases(built);
+    add_claim_cases(built);
     add_cpu_cases(built);
     add_gpu_cases(built);
     add_driver_cases(built);

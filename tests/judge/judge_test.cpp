@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 
+#include "probes/judge/checks.hpp"
 #include "tests/judge/cases.hpp"
 
 namespace pbprobe::test {
@@ -154,8 +155,50 @@ TEST(Judge, AnOldTorchIsOnlyRead) {
 }
 
 TEST(Judge, AClaimIsNotPassedUnjudged) {
+  const auto outcome_of = [](const char* target) {
+    return judge(audit_report(Claim{.text = target, .targets = {target}})).outcome;
+  };
+  EXPECT_TRUE(asks(Need::gpu_claim) || outcome_of("sm90") == Outcome::unknown);
+  EXPECT_TRUE(asks(Need::cpu_claim) || outcome_of("avx2") == Outcome::unknown);
+}
+
+// What an audit judges: no machine is missing where none was looked at.
+TEST(Judge, FilesAloneAreJudgedByTheirClaim) {
+  const Claim claim{.text = "cuda=13.0,torch=2.11.0,python=3.11,blas=mkl",
+                    .cuda = "13.0",
+                    .torch = "2.11.0",
+                    .python = "3.11",
+                    .blas = "mkl"};
+  Report report = audit_report(claim);
+  const Verdict sound = judge(report);
+  EXPECT_EQ(sound.outcome, Outcome::pass) << sound.reason;
+  EXPECT_EQ(sound.reason, "torch 2.11.0+cu130 holds what \"cuda=13.0,torch=2.11.0,python=3.11,blas=mkl\" claims");
+  for (const char* name : {"torch", "CUDA", "Python", "BLAS"}) EXPECT_EQ(row_of(sound, name).shipped, Outcome::pass);
+  EXPECT_EQ(row_of(sound, "CUDA").claimed, "13.0");
+
+  report.inventory->cuda_version = "12.8";
+  const Verdict wrong = judge(report);
+  EXPECT_EQ(wrong.outcome, Outcome::fail);
+  EXPECT_EQ(row_of(wrong, "CUDA").shipped, Outcome::fail);
+  EXPECT_EQ(row_of(wrong, "torch").shipped, Outcome::pass);
+
+  report = audit_report(claim);
+  report.inventory->python_abi.reset();
+  const Verdict open = judge(report);
+  EXPECT_EQ(open.outcome, Outcome::unknown);
+  EXPECT_THAT(open.reason, HasSubstr("no extension module"));
+  EXPECT_EQ(row_of(open, "Python").shipped, Outcome::unknown);
+}
+
+TEST(Judge, AClaimOnAMachineIsAskedBesideTheMachine) {
   Report report = gpu_report("NVIDIA H200", "9.0");
-  report.claim = Claim{.text = "sm90"};
+  report.claim = Claim{.text = "cuda=12.8", .cuda = "12.8"};
+  const Verdict verdict = judge(report);
+  EXPECT_EQ(verdict.outcome, Outcome::fail);
+  EXPECT_EQ(verdict.findings.front().id, "PB106");
+  EXPECT_EQ(row_of(verdict, "GPU 0").executed, Outcome::pass);
+  report.measurements.reset();  // no machine that ran it: what it is on this host stays open
+  report.claim->cuda = "13.0";
   EXPECT_EQ(judge(report).outcome, Outcome::unknown);
 }
 

@@ -119,7 +119,7 @@ TEST(Text, HostInventoryBenchAndTargetsStandOnTheirOwn) {
   const std::string host = render_host(*report.host);
   EXPECT_THAT(host, HasSubstr("Intel(R) Xeon(R) Processor, x86_64, 2 CPUs"));
   EXPECT_THAT(host, HasSubstr("features  "));
-  const std::string inventory = render_inventory(*report.inventory);
+  const std::string inventory = render_audit({.inventory = report.inventory});
   EXPECT_THAT(inventory, testing::StartsWith("torch 2.11.0+cu130, CUDA 13.0, site-packages: "));
   EXPECT_THAT(inventory, HasSubstr("torch/lib/libtorch_cuda.so\n      444 x sm_75, 80, 86, 90, 100, 120; 59"));
   const std::string bench = render_bench(*report.measurements);
@@ -140,7 +140,7 @@ TEST(Text, WhatCouldNotBeReadIsListed) {
   Report report = h200_document();
   libtorch_cuda(report).problem = "header needs 16 bytes, 9 left";
   report.inventory->problems = {"nvidia/x.so: permission denied"};
-  const std::string inventory = render_inventory(*report.inventory);
+  const std::string inventory = render_audit(report);
   EXPECT_THAT(inventory, HasSubstr("libtorch_cuda.so: header needs 16 bytes, 9 left"));
   EXPECT_THAT(inventory, HasSubstr("permission denied"));
 }

@@ -1,0 +1,144 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// What a claim says of versions and platform, against the artifact's files.
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "probes/judge/questions.hpp"
+
+namespace pbprobe::ask {
+namespace {
+
+Answer cannot_tell(std::string what, std::string remedy) {
+  return {.seen = {}, .unknown = Seen{.what = std::move(what), .remedy = std::move(remedy)}};
+}
+
+// "2.10" is claimed by 2.10.0 too.
+bool begins_version(std::string_view version, std::string_view begin) {
+  return version.starts_with(begin) && (version.size() == begin.size() || version[begin.size()] == '.');
+}
+
+// "3.13" is cp313, and cp313t too.
+std::string abi_of(std::string_view python) {
+  std::string abi = "cp";
+  std::copy_if(python.begin(), python.end(), std::back_inserter(abi), [](char c) { return c != '.'; });
+  return abi;
+}
+
+// A BLAS by the names of its files and by what is linked in, with the word that a claim uses for it.
+struct BlasSign {
+  std::string_view claim;
+  std::string_view file;     // begins the name of a needed library
+  std::string_view content;  // as Links::contains has it
+};
+constexpr std::array<BlasSign, 4> kBlas{{
+    {"mkl", "libmkl_", "MKL"},
+    {"openblas", "libopenblas", "OpenBLAS"},
+    {"nvpl", "libnvpl_blas", "NVPL"},
+    {"the system's libblas", "libblas.so", ""},
+}};
+
+bool shows(const File& file, const BlasSign& sign) {
+  const auto names = [](const std::vector<std::string>& list, auto test) {
+    return std::any_of(list.begin(), list.end(), test);
+  };
+  if (names(file.needed, [&](const std::string& name) { return name.starts_with(sign.file); })) return true;
+  return file.links && names(file.links->contains, [&](const std::string& name) { return name == sign.content; });
+}
+
+// The file that tells the versions.
+std::string version_file(const Inventory& inventory) {
+  if (inventory.layout == "libtorch") return "build-version";
+  if (inventory.layout == "debian") return "TorchConfigVersion.cmake";
+  return "torch/version.py";
+}
+
+const File* libtorch_cpu(const Inventory& inventory) {
+  for (const auto& file : inventory.files) {
+    if (base_name(file.path).starts_with("libtorch_cpu.so")) return &file;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Answer torch_is_claimed(const Facts& facts) {
+  if (!facts.claim->torch) return {};
+  if (!facts.inventory->torch_version)
+    return cannot_tell("the files do not say which torch this is",
+                       "audit the whole package: its version stands in torch/version.py");
+  if (begins_version(release_of(*facts.inventory->torch_version), *facts.claim->torch)) return {};
+  return {.seen = {{.what = fmt::format("torch {} is claimed, and the files say {}", *facts.claim->torch,
+                                        *facts.inventory->torch_version),
+                    .where = version_file(*facts.inventory)}}};
+}
+
+Answer cuda_is_claimed(const Facts& facts) {
+  const bool cpu_build_claimed = facts.claim->exact && facts.claimed_gpus.empty() && !facts.claim->cuda;
+  if (cpu_build_claimed) {
+    if (!facts.cuda_build) return {};
+    return {.seen = {{.what = fmt::format("a CPU build is claimed, and {} is built with CUDA {}", facts.torch,
+                                          facts.inventory->cuda_version.value_or("of unknown version")),
+                      .remedy = "build it without CUDA (USE_CUDA=0)"}}};
+  }
+  const bool cuda_claimed = facts.claim->cuda || !facts.claimed_gpus.empty();
+  if (!cuda_claimed) return {};
+  const std::string claimed = facts.claim->cuda ? "CUDA " + *facts.claim->cuda : "a CUDA build";
+  if (!facts.cuda_build && facts.inventory->torch_version)
+    return {.seen = {{fmt::format("{} is claimed, and {} is a CPU build", claimed, facts.torch)}}};
+  if (!facts.claim->cuda) return {};
+  if (!facts.inventory->cuda_version)
+    return cannot_tell("the files do not say which CUDA this is built with",
+                       "audit the whole package: its CUDA version stands in torch/version.py");
+  if (parse_capability(*facts.inventory->cuda_version) == parse_capability(*facts.claim->cuda)) return {};
+  return {.seen = {{.what = fmt::format("{} is claimed, and the files say {}", claimed, *facts.inventory->cuda_version),
+                    .where = version_file(*facts.inventory)}}};
+}
+
+Answer python_is_claimed(const Facts& facts) {
+  if (!facts.claim->python) return {};
+  if (!facts.inventory->python_abi)
+    return cannot_tell("the files hold no extension module that would tell the Python",
+                       "audit the whole package: torch/_C*.so tells it");
+  const std::string abi = abi_of(*facts.claim->python);
+  const std::string& seen = *facts.inventory->python_abi;
+  if (seen == abi || seen == abi + "t" || seen == "abi3") return {};
+  return {.seen = {{fmt::format("Python {} ({}) is claimed, and torch's extension module is for {}",
+                                *facts.claim->python, abi, seen)}}};
+}
+
+Answer blas_is_claimed(const Facts& facts) {
+  if (!facts.claim->blas) return {};
+  const File* file = libtorch_cpu(*facts.inventory);
+  std::vector<std::string_view> found;
+  for (const auto& sign : kBlas) {
+    if (file != nullptr && shows(*file, sign)) found.push_back(sign.claim);
+  }
+  if (found.empty())
+    return cannot_tell("libtorch_cpu.so shows no BLAS, neither among what it needs nor by its symbols",
+                       "audit it before it is stripped");
+  if (std::find(found.begin(), found.end(), *facts.claim->blas) != found.end()) return {};
+  return {.seen = {{fmt::format("BLAS {} is claimed, and libtorch_cpu.so has {}", *facts.claim->blas,
+                                fmt::join(found, " and ")),
+                    file->path}}};
+}
+
+Answer processor_is_claimed(const Facts& facts) {
+  if (!facts.inventory->platform || facts.claim->targets.empty()) return {};
+  const std::string& platform = *facts.inventory->platform;
+  for (const auto* targets : {&facts.claimed_cpus, &facts.claimed_gpus}) {
+    for (const Target* target : *targets) {
+      const auto& there = target->platforms;
+      if (std::find(there.begin(), there.end(), platform) != there.end()) continue;
+      return {.seen = {{fmt::format("{} is claimed, which is found on {}, and this is built for {}", target->id,
+                                    fmt::join(there, " and "), platform)}}};
+    }
+  }
+  return {};
+}
+
+}  // namespace pbprobe::ask
