@@ -3,7 +3,7 @@
 #
 # Debian's packages (cmake/bootstrap.sh installs them). Header-only or static where a program is copied between machines.
 
-set(PBPROBE_APT_HINT "install Debian's libfmt-dev nlohmann-json3-dev libcli11-dev zlib1g-dev, or run `make setup`")
+set(PBPROBE_APT_HINT "install Debian's libfmt-dev nlohmann-json3-dev libcli11-dev zlib1g-dev libzydis-dev, or run `make setup`")
 
 function(pbprobe_require package)
   find_package(${package} ${ARGN} QUIET)
@@ -18,4 +18,9 @@ pbprobe_require(CLI11 CONFIG)
 # Shared: Debian's libz.a is not position-independent, so the Python module cannot link it, and libz.so.1 is in every base
 # system.
 pbprobe_require(ZLIB)
+# Debian has no static Zydis: the library is copied into lib beside the program's bin (probes/cli, bindings). Of Zycore it
+# takes headers alone.
+pbprobe_require(zycore CONFIG)
+pbprobe_require(zydis CONFIG)
+set_target_properties(Zydis::Zydis PROPERTIES INTERFACE_LINK_LIBRARIES "")
 find_package(Threads REQUIRED)

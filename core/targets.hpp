@@ -58,6 +58,8 @@ struct Target {
   std::vector<std::string> recipe_flags;       // CPU: what its recipes are compiled with
   std::vector<std::string> requires_features;  // CPU: feature names of core/host that its kernels need
   std::vector<std::string> recipe_requires;    // CPU: those that its recipes need
+  std::optional<std::vector<std::string>> implied_features;  // CPU: what each of its CPUs has besides
+  std::optional<std::vector<std::string>> marks;             // CPU: code that uses none of these is not made for it
   std::optional<std::string> first_cuda;
   std::optional<std::string> last_cuda;  // last CUDA line that still builds it; null: current
   std::optional<int64_t> min_driver;     // for the default CUDA line; null: that line does not build it
@@ -126,6 +128,8 @@ void fields(Visitor& visit, T& target) {
   visit("recipe_flags", target.recipe_flags, "CPU: what its recipes are compiled with");
   visit("requires", target.requires_features, "CPU features that its kernels need of a host");
   visit("recipe_requires", target.recipe_requires, "CPU features that its recipes need of a host");
+  visit("implied", target.implied_features, "CPU features that each of its CPUs has besides: code for it may use them");
+  visit("marks", target.marks, "CPU features of which code that is made for it uses at least one");
   visit("first_cuda", target.first_cuda, "first CUDA version that builds it");
   visit("last_cuda", target.last_cuda, "last CUDA version that builds it; null: the current one");
   visit("min_driver", target.min_driver, "driver branch for the default CUDA line");

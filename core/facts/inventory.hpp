@@ -51,6 +51,51 @@ struct Links {
   int64_t pre_cxx11_names = 0;                        // torch's exports with those before: a mix does not link
 };
 
+// How code of a file comes to run.
+enum class CodeClass {
+  unguarded,           // runs wherever the file is used
+  static_initializer,  // runs when the file is loaded
+  default_tier,        // torch's tier for every CPU
+  tier,                // torch's tiers for better CPUs
+  dispatched,          // of a library that chooses by CPU, or named after an instruction set
+  tier_leak,           // a weak or inline function that the linker took from a tier's object: runs everywhere
+  unclassified,        // nameless, and reached from no root
+};
+
+[[nodiscard]] std::span<const EnumName<CodeClass>> enum_names(CodeClass);
+
+// One of torch's tiers.
+struct TierCode {
+  int64_t functions = 0;
+  std::map<std::string, int64_t> features;  // instructions that need each CPU feature
+};
+
+// A function that runs unguarded and needs more than the architecture's base.
+struct CodeOffender {
+  std::string function;  // demangled; nameless: its address
+  std::string section;
+  CodeClass code_class = CodeClass::unguarded;
+  std::vector<std::string> features;
+  int64_t instructions = 0;  // that need them
+};
+
+// The machine code of one file, function by function. Features are named as /proc/cpuinfo names them, and what every
+// CPU of the architecture has is not among them.
+struct HostCode {
+  std::string functions_from;  // ".symtab", ".dynsym", ".eh_frame"; "none": each section is one nameless function
+  std::map<std::string, int64_t> functions;  // by class
+  int64_t code_bytes = 0;
+  int64_t instructions = 0;
+  std::map<std::string, int64_t> features;       // instructions that need each, in all of the file
+  std::map<std::string, int64_t> unguarded;      // the same in what runs on every CPU: its keys are what the file needs
+  std::map<std::string, int64_t> unclassified;   // the same where nothing tells what guards it
+  std::map<std::string, TierCode> tiers;         // torch's
+  std::map<std::string, int64_t> dispatchers;    // functions of each library that chooses at run time
+  std::string least_cpu;                         // id of a target, or the architecture: "avx2", "x86_64+sse4_1"
+  std::optional<std::string> least_cpu_at_most;  // were all unclassified code unguarded too; null: the same
+  std::vector<CodeOffender> offenders;           // the first of each class
+};
+
 struct File {
   std::string path;  // as inside the artifact: "torch/lib/libtorch_cuda.so"
   int64_t size_bytes = 0;
@@ -62,6 +107,7 @@ struct File {
   std::vector<std::string> runpath;       // DT_RUNPATH
   std::optional<Links> links;             // null: not looked at, or no host binary
   std::optional<DeviceCode> device_code;  // null: has none
+  std::optional<HostCode> host_code;      // null: not looked at, or no code
   std::optional<std::string> problem;     // why it could not be read whole; the rest of the audit goes on
 };
 
@@ -106,6 +152,37 @@ void fields(Visitor& visit, T& links) {
   visit("pre_cxx11_names", links.pre_cxx11_names, "torch's exports with the strings before C++11");
 }
 
+template <class Visitor, SameAs<TierCode> T>
+void fields(Visitor& visit, T& tier) {
+  visit("functions", tier.functions);
+  visit("features", tier.features, "instructions that need each CPU feature");
+}
+
+template <class Visitor, SameAs<CodeOffender> T>
+void fields(Visitor& visit, T& offender) {
+  visit("function", offender.function, "demangled; nameless: its address");
+  visit("section", offender.section);
+  visit("class", offender.code_class);
+  visit("features", offender.features, "CPU features that it needs beyond the architecture's base");
+  visit("instructions", offender.instructions, "those that need them");
+}
+
+template <class Visitor, SameAs<HostCode> T>
+void fields(Visitor& visit, T& code) {
+  visit("functions_from", code.functions_from, "section that names the functions, or none");
+  visit("functions", code.functions, "by class");
+  visit("code_bytes", code.code_bytes);
+  visit("instructions", code.instructions);
+  visit("features", code.features, "instructions that need each CPU feature, in the whole file");
+  visit("unguarded", code.unguarded, "the same in code that runs on every CPU: its keys are what the file needs");
+  visit("unclassified", code.unclassified, "the same in code of which nothing tells what guards it");
+  visit("tiers", code.tiers, "of torch's dispatcher");
+  visit("dispatchers", code.dispatchers, "functions of each library that chooses at run time");
+  visit("least_cpu", code.least_cpu, "id of a target, or the architecture, and what is needed beyond");
+  visit("least_cpu_at_most", code.least_cpu_at_most, "if all unclassified code were unguarded; null: the same");
+  visit("offenders", code.offenders, "the first functions of each class that need more than the base");
+}
+
 template <class Visitor, SameAs<File> T>
 void fields(Visitor& visit, T& file) {
   visit("path", file.path, "as inside the artifact");
@@ -118,6 +195,7 @@ void fields(Visitor& visit, T& file) {
   visit("runpath", file.runpath, "DT_RUNPATH");
   visit("links", file.links, "null: not looked at, or no host binary");
   visit("device_code", file.device_code, "null: the file has none");
+  visit("host_code", file.host_code, "machine code by function; null: not looked at, or none");
   visit("problem", file.problem, "why it could not be read whole");
 }
 

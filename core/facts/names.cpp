@@ -45,6 +45,15 @@ constexpr std::array<EnumName<Provider>, 5> kProviders{{
     {Provider::driver, "driver"},
     {Provider::unresolved, "unresolved"},
 }};
+constexpr std::array<EnumName<CodeClass>, 7> kCodeClasses{{
+    {CodeClass::unguarded, "unguarded"},
+    {CodeClass::static_initializer, "static_initializer"},
+    {CodeClass::default_tier, "default_tier"},
+    {CodeClass::tier, "tier"},
+    {CodeClass::dispatched, "dispatched"},
+    {CodeClass::tier_leak, "tier_leak"},
+    {CodeClass::unclassified, "unclassified"},
+}};
 
 }  // namespace
 
@@ -62,6 +71,9 @@ std::span<const EnumName<GpuImage>> enum_names(GpuImage) {
 }
 std::span<const EnumName<Level>> enum_names(Level) {
   return kLevels;
+}
+std::span<const EnumName<CodeClass>> enum_names(CodeClass) {
+  return kCodeClasses;
 }
 std::span<const EnumName<Provider>> enum_names(Provider) {
   return kProviders;

@@ -26,6 +26,8 @@ struct Row {
 };
 
 constexpr Row kRows[] = {
+    {1, 0, Register::ecx, 0, State::none, "pni"},  // SSE3
+    {1, 0, Register::ecx, 9, State::none, "ssse3"},
     {1, 0, Register::ecx, 19, State::none, "sse4_1"},
     {1, 0, Register::ecx, 20, State::none, "sse4_2"},
     {1, 0, Register::ecx, 22, State::none, "movbe"},

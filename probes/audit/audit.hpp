@@ -12,9 +12,13 @@
 
 namespace pbprobe {
 
+// Whose machine code is counted, function by function.
+enum class HostCodeScope { none, libtorch, all };
+
 struct AuditOptions {
-  bool device_code_only = false;  // files with device code alone, and nothing else of them
-  unsigned threads = 0;           // 0: all usable cores
+  bool device_code_only = false;                  // files with device code alone, and nothing else of them
+  HostCodeScope host_code = HostCodeScope::none;  // libtorch: its own files, and a file that was given alone
+  unsigned threads = 0;                           // 0: all usable cores
 };
 
 // A wheel (also of another platform), an environment, a site-packages, torch or libtorch folder, a Nix result, an

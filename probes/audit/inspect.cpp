@@ -7,6 +7,7 @@
 #include "probes/audit/cubin.hpp"
 #include "probes/audit/elf.hpp"
 #include "probes/audit/fatbin.hpp"
+#include "probes/audit/host_code.hpp"
 #include "probes/audit/symbols.hpp"
 
 namespace pbprobe {
@@ -44,6 +45,21 @@ void inspect_links(File& file, const Elf& elf) {
   file.links->pre_cxx11_names = contents->pre_cxx11_names;
 }
 
+bool wants_host_code(const File& file, const AuditOptions& options) {
+  switch (options.host_code) {
+    case HostCodeScope::none: return false;
+    case HostCodeScope::libtorch: return file.component == "libtorch" || file.path.find('/') == std::string::npos;
+    case HostCodeScope::all: return true;
+  }
+  return false;
+}
+
+void inspect_code(File& file, const Elf& elf, const AuditOptions& options) {
+  auto code = read_host_code(elf, options.threads);
+  if (!code) return note(file, code.error());
+  file.host_code = std::move(*code);
+}
+
 void inspect_elf(File& file, const Bytes& bytes, const AuditOptions& options) {
   auto elf = read_elf(bytes);
   if (!elf) return note(file, elf.error());
@@ -65,6 +81,7 @@ void inspect_elf(File& file, const Bytes& bytes, const AuditOptions& options) {
   file.rpath = dynamic->rpath;
   file.runpath = dynamic->runpath;
   inspect_links(file, *elf);
+  if (wants_host_code(file, options)) inspect_code(file, *elf, options);
 }
 
 std::string why_not_elf(const Bytes& bytes) {

@@ -26,6 +26,15 @@ Answer processor_is_claimed(const Facts& facts);
 Answer cpu_has_target(const Facts& facts);
 Answer cpu_tier(const Facts& facts);
 
+// host_code.cpp
+Answer cpu_runs_unguarded_code(const Facts& facts);
+Answer initializers_are_plain(const Facts& facts);
+Answer no_tier_code_leaks(const Facts& facts);
+Answer has_its_tiers(const Facts& facts);
+Answer claimed_cpu_suffices(const Facts& facts);
+Answer claimed_cpu_is_delivered(const Facts& facts);
+Answer claimed_sub_row_differs(const Facts& facts);
+
 // gpu.cpp
 Answer gpu_code_runs(const Facts& facts);
 Answer gpu_code_is_machine_code(const Facts& facts);

@@ -120,7 +120,7 @@ class Pipeline {
       artifact = std::move(*found);
     }
     begin("reading " + artifact.string());
-    auto inventory = audit(artifact, {});
+    auto inventory = audit(artifact, {.host_code = HostCodeScope::libtorch});
     if (!inventory) return stop(inventory.error());
     result_.report.inventory = std::move(*inventory);
   }
@@ -221,7 +221,9 @@ Result<std::optional<Report>> load_report(const fs::path& file) {
 
 Result<Inventory> load_inventory(const fs::path& artifact, bool device_code_only) {
   PBPROBE_TRY(auto document, load_report(artifact));
-  if (!document) return audit(artifact, {.device_code_only = device_code_only});
+  if (!document)
+    return audit(artifact, {.device_code_only = device_code_only,
+                            .host_code = device_code_only ? HostCodeScope::none : HostCodeScope::all});
   if (!document->inventory)
     return make_error(ErrorCode::not_found, "{}: this report has no inventory: audit its artifact again",
                       artifact.string());

@@ -24,6 +24,11 @@ void add_device_code(Page& page, const Inventory& inventory);
 // "444 × sm_75, 80, 86; 4 × sm_90a; no PTX".
 [[nodiscard]] std::string device_code_line(const DeviceCode& code);
 
+// host_code.cpp
+void add_host_code(Page& page, const Inventory& inventory);
+// "least CPU: avx2", or the range where some code is unclassified.
+[[nodiscard]] std::string least_cpu_line(const HostCode& code);
+
 // figures.cpp
 void add_figures(Page& page, const Measurements& measurements, size_t limit);
 

@@ -100,6 +100,7 @@ std::string render_audit(const Report& report, const TextOptions& options) {
     any = true;
   }
   if (!any) page.paragraph("none", 2);
+  text::add_host_code(page, inventory);
   if (report.verdict) text::add_findings(page, *report.verdict);
   std::vector<std::string> problems = inventory.problems;
   for (const auto& file : inventory.files) {

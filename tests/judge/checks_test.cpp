@@ -114,6 +114,73 @@ void add_cpu_cases(std::vector<Case>& cases) {
                    })});
 }
 
+HostCode host_code(std::map<std::string, int64_t> unguarded, std::vector<CodeOffender> offenders = {}) {
+  HostCode code{.functions_from = ".symtab", .unguarded = std::move(unguarded), .offenders = std::move(offenders)};
+  code.least_cpu = "x86_64";
+  code.tiers = {{"AVX2", {.functions = 2, .features = {{"avx2", 9}, {"fma", 4}}}},
+                {"AVX512", {.functions = 2, .features = {{"avx512f", 9}}}},
+                {"DEFAULT", {.functions = 2}}};
+  return code;
+}
+
+File& libtorch_cpu(Report& report) {
+  for (auto& file : report.inventory->files) {
+    if (file.path.ends_with("/libtorch_cpu.so")) return file;
+  }
+  ADD_FAILURE() << "the recorded torch has no libtorch_cpu.so";
+  return report.inventory->files.front();
+}
+
+Report counted(HostCode code, std::optional<Claim> claim = {}) {
+  Report report = h200();
+  libtorch_cpu(report).host_code = std::move(code);
+  report.claim = std::move(claim);
+  return report;
+}
+
+CodeOffender offender(CodeClass code_class, std::vector<std::string> features) {
+  return {.function = "at::native::f()",
+          .section = ".text",
+          .code_class = code_class,
+          .features = std::move(features),
+          .instructions = 3};
+}
+
+Claim claim_of(std::string target, bool exact) {
+  return {.text = "claimed", .exact = exact, .targets = {std::move(target)}};
+}
+
+void add_host_code_cases(std::vector<Case>& cases) {
+  const auto lacks_avx512 = [](Report& r) {
+    std::erase_if(r.host->cpu.features, [](const auto& name) { return name.starts_with("avx512"); });
+    std::erase_if(r.host->cpu.targets, [](const auto& id) { return id.find("512") != id.npos; });
+    r.measurements->libtorch->cpu_capability = "AVX2";
+  };
+  const HostCode wide = host_code({{"avx512f", 7}}, {offender(CodeClass::unguarded, {"avx512f"})});
+  cases.push_back({"PB203", "needs avx512f, which", with(counted(wide), lacks_avx512), counted(wide)});
+  cases.push_back({"PB204", "needs avx2 as soon as the library is loaded",
+                   counted(host_code({{"avx2", 3}}, {offender(CodeClass::static_initializer, {"avx2"})})),
+                   counted(host_code({{"avx2", 9}}, {offender(CodeClass::static_initializer, {"avx2"}),
+                                                     offender(CodeClass::unguarded, {"avx2"})}))});
+  cases.push_back({"PB205", "took a tier's copy of it, which needs f16c",
+                   counted(host_code({}, {offender(CodeClass::tier_leak, {"f16c"})})), counted(host_code({}))});
+  cases.push_back({"PB206", "the AVX512 tier holds no such instruction",
+                   with(counted(host_code({})),
+                        [](Report& r) {
+                          libtorch_cpu(r).host_code->tiers["AVX512"].features = {{"avx2", 3}};
+                        }),
+                   counted(host_code({}))});
+  const HostCode vex = host_code({{"avx", 40}, {"avx2", 10}}, {offender(CodeClass::default_tier, {"avx2"})});
+  cases.push_back({"PB207", "unguarded code needs avx2, which avx has not: at::native::f() (.text)",
+                   counted(vex, claim_of("avx", true)), counted(vex, claim_of("avx2", true))});
+  cases.push_back({"PB208", "avx2 is claimed, and no unguarded code of libtorch uses avx2, fma",
+                   counted(host_code({}), claim_of("avx2", true)), counted(host_code({}), claim_of("avx2", false))});
+  const HostCode plain512 = host_code({{"avx512f", 90}, {"avx512vl", 3}});
+  cases.push_back({"PB209", "avx512bf16: 0 unguarded instructions need avx512_bf16: the same code as avx512",
+                   counted(plain512, claim_of("avx512bf16", true)),
+                   counted(host_code({{"avx512f", 90}, {"avx512_bf16", 1}}), claim_of("avx512bf16", true))});
+}
+
 void add_gpu_cases(std::vector<Case>& cases) {
   cases.push_back({"PB301", "no machine code or PTX that runs on 6.1",
                    with(gpu_report("GTX 1080", "6.1"),
@@ -223,6 +290,7 @@ const std::vector<Case>& cases() {
     add_file_cases(built);
     add_claim_cases(built);
     add_cpu_cases(built);
+    add_host_code_cases(built);
     add_gpu_cases(built);
     add_driver_cases(built);
     add_running_cases(built);

@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "core/cpu_needs.hpp"
+
+#include <algorithm>
+
+namespace pbprobe {
+namespace {
+
+using Names = std::vector<std::string>;
+
+bool has(std::span<const std::string> names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+void add(Names& names, std::span<const std::string> more) {
+  for (const auto& name : more) {
+    if (!has(names, name)) names.push_back(name);
+  }
+}
+
+bool any_of_row(const Target& target, std::span<const std::string> needs) {
+  Names makes = target.requires_features;
+  if (target.marks) add(makes, *target.marks);
+  return std::any_of(makes.begin(), makes.end(), [&](const auto& name) { return has(needs, name); });
+}
+
+std::string with(std::string text, std::span<const std::string> more) {
+  for (const auto& name : more) text += "+" + name;
+  return text;
+}
+
+}  // namespace
+
+Names missing_features(std::span<const std::string> wanted, std::span<const std::string> there) {
+  Names missing;
+  for (const auto& name : wanted) {
+    if (!has(there, name)) missing.push_back(name);
+  }
+  return missing;
+}
+
+Names features_for(const Target& target) {
+  Names names = target.requires_features;
+  add(names, target.recipe_requires);
+  if (target.implied_features) add(names, *target.implied_features);
+  return names;
+}
+
+Names lacking_features(std::string_view architecture, std::span<const std::string> needs,
+                       std::span<const std::string> host_features) {
+  Names known;
+  for (const auto& target : all_targets()) {
+    if (target.kind == TargetKind::cpu && target.architecture == architecture) add(known, features_for(target));
+  }
+  Names lacking = missing_features(needs, host_features);
+  std::erase_if(lacking, [&](const auto& name) { return !has(known, name); });
+  return lacking;
+}
+
+std::string least_cpu(std::string_view architecture, std::span<const std::string> needs) {
+  std::string base(architecture);
+  if (needs.empty()) return base;
+  const Target* best = nullptr;
+  Names best_missing;
+  size_t best_size = 0;
+  for (const auto& target : all_targets()) {
+    if (target.kind != TargetKind::cpu || target.architecture != architecture) continue;
+    const Names there = features_for(target);
+    Names missing = missing_features(needs, there);
+    const bool better = best == nullptr || missing.size() < best_missing.size() ||
+                        (missing.size() == best_missing.size() && there.size() < best_size);
+    if (!better) continue;
+    best = &target;
+    best_missing = std::move(missing);
+    best_size = there.size();
+  }
+  // Code that uses nothing of what makes the row (SSE4.1 alone, say) runs on CPUs before it.
+  if (best == nullptr || !any_of_row(*best, needs)) return with(base, needs);
+  return with(best->id, best_missing);
+}
+
+const Target* base_target(const Target& target) {
+  const Target* base = nullptr;
+  size_t most = 0;
+  for (const auto& row : all_targets()) {
+    if (row.kind != TargetKind::cpu || row.id == target.id || row.architecture != target.architecture) continue;
+    if (row.marks != target.marks || !target.marks) continue;
+    if (!missing_features(row.recipe_requires, target.recipe_requires).empty()) continue;
+    if (row.recipe_requires.size() < target.recipe_requires.size() && row.recipe_requires.size() > most) {
+      base = &row;
+      most = row.recipe_requires.size();
+    }
+  }
+  return base;
+}
+
+Names own_features(const Target& target) {
+  const Target* base = base_target(target);
+  return base == nullptr ? target.recipe_requires : missing_features(target.recipe_requires, base->recipe_requires);
+}
+
+}  // namespace pbprobe

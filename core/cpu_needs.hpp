@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// What code needs of a CPU, compared with the CPU rows of the target table.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/targets.hpp"
+
+namespace pbprobe {
+
+// Those of `wanted` that `there` has not, in their order.
+[[nodiscard]] std::vector<std::string> missing_features(std::span<const std::string> wanted,
+                                                        std::span<const std::string> there);
+
+// What code for this CPU target may use: all that every CPU of the target has.
+[[nodiscard]] std::vector<std::string> features_for(const Target& target);
+
+// Those of `needs` that this CPU is known to lack: a name that no row of its architecture has says nothing of a host.
+[[nodiscard]] std::vector<std::string> lacking_features(std::string_view architecture,
+                                                        std::span<const std::string> needs,
+                                                        std::span<const std::string> host_features);
+
+// The least CPU for code that needs these features: a target's id; the architecture's name where none is needed.
+// What no fitting row has is added by name: "x86_64+sse4_1".
+[[nodiscard]] std::string least_cpu(std::string_view architecture, std::span<const std::string> needs);
+
+// The row that this CPU target only adds instructions to, so that code without them is the same as code for that row;
+// null where there is none.
+[[nodiscard]] const Target* base_target(const Target& target);
+
+// What a build for this target needs that one for its base row does not.
+[[nodiscard]] std::vector<std::string> own_features(const Target& target);
+
+}  // namespace pbprobe

@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+
+#include "probes/audit/census.hpp"
+
+namespace pbprobe {
+namespace {
+
+void own_initializers(const Functions& functions, std::vector<CodeOwner>& owners) {
+  for (const uint64_t address : functions.initializers) {
+    const Function* function = function_at(functions, address);
+    if (function != nullptr)
+      owners[static_cast<size_t>(function - functions.all.data())].code_class = CodeClass::static_initializer;
+  }
+}
+
+// Neither C++ nor public: its name says nothing of where it belongs.
+bool is_telling(const Function& function) {
+  return function.binding != Binding::local || function.name.starts_with("_Z");
+}
+
+void own_neighbours(const Functions& functions, std::vector<CodeOwner>& owners) {
+  std::string_view library;  // of the last function that has one
+  size_t first = 0;          // of those since then that say nothing
+  for (size_t i = 0; i < owners.size(); ++i) {
+    const bool starts_section = i == 0 || functions.all[i].section != functions.all[i - 1].section;
+    if (starts_section) {
+      library = {};
+      first = i;
+    }
+    const CodeOwner& owner = owners[i];
+    const bool labelled = owner.code_class == CodeClass::dispatched && !owner.label.empty();
+    if (owner.code_class == CodeClass::dispatched && !labelled) continue;  // named after an instruction set
+    if (owner.code_class == CodeClass::unguarded && !is_telling(functions.all[i])) continue;
+    if (labelled && owner.label == library) {
+      for (size_t k = first; k < i; ++k) {
+        if (owners[k].code_class == CodeClass::unguarded) owners[k] = {CodeClass::dispatched, library};
+      }
+    }
+    library = labelled ? owner.label : std::string_view();
+    first = i + 1;
+  }
+}
+
+bool runs_unguarded(CodeClass code_class) {
+  return code_class == CodeClass::unguarded || code_class == CodeClass::default_tier ||
+         code_class == CodeClass::static_initializer;
+}
+
+// The linker keeps one copy of these; hidden ones have become local, after the symbols of the last source file.
+bool is_merged(const Function& function) {
+  if (!function.name.starts_with("_Z")) return false;
+  return function.binding == Binding::weak || (function.binding == Binding::local && function.source.empty());
+}
+
+}  // namespace
+
+std::vector<CodeOwner> find_owners(const Functions& functions) {
+  std::vector<CodeOwner> owners;
+  owners.reserve(functions.all.size());
+  for (const auto& function : functions.all) {
+    owners.push_back(owner_of(function));
+    if (function.resolver) owners.back() = {CodeClass::dispatched, {}};
+  }
+  own_initializers(functions, owners);
+  own_neighbours(functions, owners);
+  return owners;
+}
+
+void find_tier_leaks(Census& census) {
+  const auto& owners = census.owners;
+  const bool has_tiers = std::any_of(owners.begin(), owners.end(),
+                                     [](const CodeOwner& owner) { return owner.code_class == CodeClass::tier; });
+  if (!has_tiers) return;
+  FeatureSet elsewhere = 0;
+  for (size_t i = 0; i < owners.size(); ++i) {
+    const bool candidate = owners[i].code_class == CodeClass::unguarded && is_merged(census.functions.all[i]);
+    if (runs_unguarded(owners[i].code_class) && !candidate) elsewhere |= census.counts[i].features;
+  }
+  for (size_t i = 0; i < owners.size(); ++i) {
+    if (owners[i].code_class != CodeClass::unguarded || !is_merged(census.functions.all[i])) continue;
+    if ((census.counts[i].features & ~elsewhere) != 0) census.owners[i].code_class = CodeClass::tier_leak;
+  }
+}
+
+}  // namespace pbprobe

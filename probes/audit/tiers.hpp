@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Who decides whether a function runs: told by its name, and by the source file that its symbol names.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "core/facts/inventory.hpp"
+#include "probes/audit/functions.hpp"
+
+namespace pbprobe {
+
+inline constexpr size_t kCodeClasses = 7;
+
+struct CodeOwner {
+  CodeClass code_class = CodeClass::unguarded;
+  std::string_view label;  // the tier ("AVX2") or the library ("oneDNN"); empty where there is none
+};
+
+// Judged by one function alone: tier leaks and what is nameless are found by comparing with others (host_code.cpp).
+[[nodiscard]] CodeOwner owner_of(const Function& function);
+
+// The tier in a mangled name or in the name of a source file, else empty.
+[[nodiscard]] std::string_view tier_in(std::string_view name);
+
+// Whether a name says for which instruction set it was written: "sgemm_upto__avx2", "sdot_kernel_SKYLAKEX".
+[[nodiscard]] bool names_instruction_set(std::string_view name);
+
+inline constexpr std::string_view kDefaultTier = "DEFAULT";
+
+}  // namespace pbprobe

@@ -1,0 +1,222 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/cpu_needs.hpp"
+#include "probes/judge/questions.hpp"
+
+namespace pbprobe::ask {
+namespace {
+
+using Names = std::vector<std::string>;
+
+constexpr size_t kMostFiles = 4;  // a build with one fault has it in every file: the first ones are enough
+
+bool is_libtorch(const File& file) {
+  return file.component == kLibtorch && file.host_code.has_value();
+}
+
+bool was_counted(const Inventory& inventory) {
+  return std::any_of(inventory.files.begin(), inventory.files.end(), is_libtorch);
+}
+
+std::optional<Seen> not_counted(const Facts& facts) {
+  return Seen{.what = "the machine code of " + facts.torch + " was not counted",
+              .remedy = "run `pbprobe audit` on the artifact itself"};
+}
+
+Names keys(const std::map<std::string, int64_t>& counts) {
+  Names names;
+  for (const auto& [name, count] : counts) names.push_back(name);
+  return names;
+}
+
+// The first offender of these classes that needs one of these features: "f (.text)".
+std::string example(const HostCode& code, const Names& features, const std::set<CodeClass>& classes) {
+  for (const auto& offender : code.offenders) {
+    if (!classes.contains(offender.code_class)) continue;
+    const bool needs = std::any_of(offender.features.begin(), offender.features.end(), [&](const auto& name) {
+      return std::find(features.begin(), features.end(), name) != features.end();
+    });
+    if (needs) return fmt::format("{} ({})", offender.function, offender.section);
+  }
+  return {};
+}
+
+Seen seen_in(const File& file, std::string what, const std::string& function) {
+  if (!function.empty()) what += ": " + function;
+  return {.what = std::move(what), .where = file.path};
+}
+
+// What unguarded code of libtorch's files uses, all together.
+Names used_by_libtorch(const Inventory& inventory) {
+  std::set<std::string> used;
+  for (const auto& file : inventory.files) {
+    if (!is_libtorch(file)) continue;
+    for (const auto& [name, count] : file.host_code->unguarded) used.insert(name);
+  }
+  return {used.begin(), used.end()};
+}
+
+bool shares(const Names& a, const Names& b) {
+  return std::any_of(a.begin(), a.end(),
+                     [&](const auto& name) { return std::find(b.begin(), b.end(), name) != b.end(); });
+}
+
+// Rows of the claim that are CPU targets.
+std::vector<const Target*> claimed_cpus(const Facts& facts) {
+  std::vector<const Target*> targets;
+  if (!facts.report.claim) return targets;
+  for (const auto& id : facts.report.claim->targets) {
+    const Target* target = find_target(id);
+    if (target != nullptr && target->kind == TargetKind::cpu) targets.push_back(target);
+  }
+  return targets;
+}
+
+// Functions of a tier that use what its targets are made of.
+bool has_tier(const Inventory& inventory, const std::string& tier) {
+  for (const auto& file : inventory.files) {
+    if (!is_libtorch(file)) continue;
+    const auto found = file.host_code->tiers.find(tier);
+    if (found == file.host_code->tiers.end()) continue;
+    for (const auto& target : all_targets()) {
+      if (target.torch_tier == tier && target.marks && shares(keys(found->second.features), *target.marks)) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+Answer cpu_runs_unguarded_code(const Facts& facts) {
+  if (facts.wrong_platform) return {};
+  if (!was_counted(*facts.inventory)) return {.seen = {}, .unknown = not_counted(facts)};
+  Answer answer;
+  for (const auto& file : facts.inventory->files) {
+    if (!is_libtorch(file) || answer.seen.size() >= kMostFiles) continue;
+    const auto lacking =
+        lacking_features(facts.host->cpu.architecture, keys(file.host_code->unguarded), facts.host->cpu.features);
+    if (lacking.empty()) continue;
+    answer.seen.push_back(
+        seen_in(file,
+                fmt::format("unguarded code needs {}, which {} lacks (least CPU: {})", fmt::join(lacking, ", "),
+                            facts.host->cpu.name, file.host_code->least_cpu),
+                example(*file.host_code, lacking,
+                        {CodeClass::static_initializer, CodeClass::unguarded, CodeClass::default_tier})));
+  }
+  return answer;
+}
+
+// Where everything is built with these instructions, an initializer with them is no fault of its own.
+Answer initializers_are_plain(const Facts& facts) {
+  Answer answer;
+  for (const auto& file : facts.inventory->files) {
+    if (!is_libtorch(file)) continue;
+    std::set<std::string> elsewhere;
+    for (const auto& offender : file.host_code->offenders) {
+      if (offender.code_class == CodeClass::unguarded || offender.code_class == CodeClass::default_tier)
+        elsewhere.insert(offender.features.begin(), offender.features.end());
+    }
+    const Names plain(elsewhere.begin(), elsewhere.end());
+    for (const auto& offender : file.host_code->offenders) {
+      if (offender.code_class != CodeClass::static_initializer || answer.seen.size() >= kMostFiles) continue;
+      const auto more = missing_features(offender.features, plain);
+      if (more.empty()) continue;
+      answer.seen.push_back({.what = fmt::format("{} needs {} as soon as the library is loaded", offender.function,
+                                                 fmt::join(more, ", ")),
+                             .where = fmt::format("{} {}", file.path, offender.section)});
+    }
+  }
+  return answer;
+}
+
+Answer no_tier_code_leaks(const Facts& facts) {
+  Answer answer;
+  for (const auto& file : facts.inventory->files) {
+    if (!is_libtorch(file)) continue;
+    for (const auto& offender : file.host_code->offenders) {
+      if (offender.code_class != CodeClass::tier_leak || answer.seen.size() >= kMostFiles) continue;
+      answer.seen.push_back({.what = fmt::format("{} runs everywhere, and the linker took a tier's copy of it, which "
+                                                 "needs {}",
+                                                 offender.function, fmt::join(offender.features, ", ")),
+                             .where = fmt::format("{} {}", file.path, offender.section)});
+    }
+  }
+  return answer;
+}
+
+Answer has_its_tiers(const Facts& facts) {
+  const Inventory& inventory = *facts.inventory;
+  const auto has_names = [](const File& file) {
+    return is_libtorch(file) && base_name(file.path).starts_with("libtorch_cpu.so") && !file.host_code->tiers.empty();
+  };
+  const auto cpu = std::find_if(inventory.files.begin(), inventory.files.end(), has_names);
+  if (cpu == inventory.files.end()) return {};  // counted without names, or not at all: nothing is known of tiers
+  Answer answer;
+  std::set<std::string> asked;
+  for (const auto& target : all_targets()) {
+    if (!target.torch_tier || target.architecture != cpu->machine || !asked.insert(*target.torch_tier).second) continue;
+    if (has_tier(inventory, *target.torch_tier)) continue;
+    const bool listed = cpu->host_code->tiers.contains(*target.torch_tier);
+    answer.seen.push_back(
+        {.what = fmt::format("the {} tier {}", *target.torch_tier, listed ? "holds no such instruction" : "is missing"),
+         .where = cpu->path});
+  }
+  return answer;
+}
+
+Answer claimed_cpu_suffices(const Facts& facts) {
+  if (!facts.report.claim || !facts.report.claim->exact) return {};
+  Answer answer;
+  for (const Target* target : claimed_cpus(facts)) {
+    const Names there = features_for(*target);
+    for (const auto& file : facts.inventory->files) {
+      if (!is_libtorch(file) || file.machine != target->architecture || answer.seen.size() >= kMostFiles) continue;
+      const auto more = missing_features(keys(file.host_code->unguarded), there);
+      if (more.empty()) continue;
+      answer.seen.push_back(
+          seen_in(file, fmt::format("unguarded code needs {}, which {} has not", fmt::join(more, ", "), target->id),
+                  example(*file.host_code, more,
+                          {CodeClass::static_initializer, CodeClass::unguarded, CodeClass::default_tier})));
+    }
+  }
+  return answer;
+}
+
+Answer claimed_cpu_is_delivered(const Facts& facts) {
+  const auto claimed = claimed_cpus(facts);
+  if (claimed.empty()) return {};
+  if (!was_counted(*facts.inventory)) return {.seen = {}, .unknown = not_counted(facts)};
+  Answer answer;
+  for (const Target* target : claimed) {
+    const bool built = target->marks && shares(used_by_libtorch(*facts.inventory), *target->marks);
+    const bool tier =
+        !facts.report.claim->exact && target->torch_tier && has_tier(*facts.inventory, *target->torch_tier);
+    if (built || tier) continue;
+    answer.seen.push_back({.what = fmt::format("{} is claimed, and no unguarded code of libtorch uses {}", target->id,
+                                               fmt::join(target->marks.value_or(Names{}), ", "))});
+  }
+  return answer;
+}
+
+Answer claimed_sub_row_differs(const Facts& facts) {
+  Answer answer;
+  if (!was_counted(*facts.inventory)) return answer;
+  const Names used = used_by_libtorch(*facts.inventory);
+  for (const Target* target : claimed_cpus(facts)) {
+    const Names own = own_features(*target);
+    const bool built = target->marks && shares(used, *target->marks);
+    if (!built || shares(used, own)) continue;
+    const Target* base = base_target(*target);
+    answer.seen.push_back({.what = fmt::format("{}: 0 unguarded instructions need {}: the same code as {}", target->id,
+                                               fmt::join(own, ", "), base != nullptr ? base->id : "for a lesser CPU")});
+  }
+  return answer;
+}
+
+}  // namespace pbprobe::ask

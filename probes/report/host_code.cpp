@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "probes/report/sections.hpp"
+
+namespace pbprobe::text {
+namespace {
+
+constexpr size_t kMostOffenders = 3;  // of one file; JSON has more
+
+std::string_view words_for(CodeClass code_class) {
+  switch (code_class) {
+    case CodeClass::unguarded: return "unguarded";
+    case CodeClass::static_initializer: return "at load";
+    case CodeClass::default_tier: return "default tier";
+    case CodeClass::tier_leak: return "taken from a tier";
+    case CodeClass::unclassified: return "unclassified";
+    case CodeClass::tier:
+    case CodeClass::dispatched: break;
+  }
+  return name_of(code_class);
+}
+
+std::string counted(const std::map<std::string, int64_t>& counts) {
+  std::vector<std::string> parts;
+  for (const auto& [name, count] : counts) parts.push_back(fmt::format("{}{}{}", name, kNoBreak, count));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string tiers_line(const std::map<std::string, TierCode>& tiers) {
+  std::vector<std::string> parts;
+  for (const auto& [name, tier] : tiers) parts.push_back(fmt::format("{}{}{}", name, kNoBreak, tier.functions));
+  return fmt::format("tiers, with functions: {}", fmt::join(parts, ", "));
+}
+
+// Code of the base alone is no news, except where torch's tiers show what else there is.
+bool is_telling(const HostCode& code) {
+  return !code.features.empty() || !code.tiers.empty();
+}
+
+void add_code(Page& page, const File& file, const HostCode& code) {
+  page.paragraph(file.path, 2);
+  page.paragraph(least_cpu_line(code), 6);
+  if (!code.tiers.empty()) page.paragraph(tiers_line(code.tiers), 6);
+  if (!code.dispatchers.empty()) page.paragraph("chosen at run time, functions: " + counted(code.dispatchers), 6);
+  size_t shown = 0;
+  for (const auto& offender : code.offenders) {
+    if (offender.code_class == CodeClass::unclassified || shown++ >= kMostOffenders) continue;
+    page.paragraph(fmt::format("{}: {} in {} needs {}", words_for(offender.code_class), offender.function,
+                               offender.section, fmt::join(offender.features, ", ")),
+                   6);
+  }
+}
+
+}  // namespace
+
+std::string least_cpu_line(const HostCode& code) {
+  if (!code.least_cpu_at_most) return "least CPU: " + code.least_cpu;
+  return fmt::format("least CPU: {} to {}: nothing tells what guards {} of its functions", code.least_cpu,
+                     *code.least_cpu_at_most,
+                     code.functions.contains("unclassified") ? code.functions.at("unclassified") : 0);
+}
+
+void add_host_code(Page& page, const Inventory& inventory) {
+  const auto telling = [](const File& file) { return file.host_code && is_telling(*file.host_code); };
+  if (std::none_of(inventory.files.begin(), inventory.files.end(), telling)) return;
+  page.heading("Host code");
+  for (const auto& file : inventory.files) {
+    if (telling(file)) add_code(page, file, *file.host_code);
+  }
+}
+
+}  // namespace pbprobe::text

@@ -1,0 +1,194 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// What single instructions need, and that our lengths and Zydis' agree on every instruction of real code.
+#include "probes/audit/code.hpp"
+
+#include <Zydis/Zydis.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+#include "probes/audit/elf.hpp"
+#include "probes/audit/functions.hpp"
+#include "probes/audit/mapped_file.hpp"
+#include "probes/audit/x86_forms.hpp"
+
+namespace pbprobe {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+using Names = std::vector<std::string>;
+
+Names needs_x86(std::vector<uint8_t> code) {
+  const Instruction instruction = decode_x86(code);
+  EXPECT_EQ(instruction.length, code.size());
+  return names_of(instruction.features, kX86Features);
+}
+
+TEST(CodeX86, NamesWhatAnInstructionNeeds) {
+  EXPECT_THAT(needs_x86({0x0F, 0x58, 0xC1}), IsEmpty());                               // addps
+  EXPECT_THAT(needs_x86({0x66, 0x0F, 0x38, 0x00, 0xC1}), ElementsAre("ssse3"));        // pshufb
+  EXPECT_THAT(needs_x86({0x66, 0x0F, 0x3A, 0x0F, 0xC1, 0x04}), ElementsAre("ssse3"));  // palignr
+  EXPECT_THAT(needs_x86({0xF3, 0x0F, 0xB8, 0xC1}), ElementsAre("popcnt"));
+  EXPECT_THAT(needs_x86({0xF3, 0x0F, 0xBC, 0xC1}), IsEmpty());                           // tzcnt, or bsf
+  EXPECT_THAT(needs_x86({0xF3, 0x0F, 0xBD, 0xC1}), ElementsAre("abm"));                  // lzcnt
+  EXPECT_THAT(needs_x86({0xC5, 0xF8, 0x77}), ElementsAre("avx"));                        // vzeroupper
+  EXPECT_THAT(needs_x86({0xC5, 0xFC, 0x58, 0xC1}), ElementsAre("avx"));                  // vaddps ymm
+  EXPECT_THAT(needs_x86({0xC5, 0xFD, 0xFE, 0xC1}), ElementsAre("avx2"));                 // vpaddd ymm
+  EXPECT_THAT(needs_x86({0xC5, 0xF9, 0xFE, 0xC1}), ElementsAre("avx"));                  // vpaddd xmm
+  EXPECT_THAT(needs_x86({0xC4, 0xE2, 0x7D, 0xB8, 0xC1}), ElementsAre("fma"));            // vfmadd231ps ymm
+  EXPECT_THAT(needs_x86({0xC4, 0xE2, 0x7D, 0x13, 0xC1}), ElementsAre("f16c"));           // vcvtph2ps
+  EXPECT_THAT(needs_x86({0xC4, 0xE2, 0x70, 0xF2, 0xC2}), ElementsAre("bmi1"));           // andn
+  EXPECT_THAT(needs_x86({0xC4, 0xE3, 0x7B, 0xF0, 0xC1, 0x05}), ElementsAre("bmi2"));     // rorx
+  EXPECT_THAT(needs_x86({0x62, 0xF1, 0x7C, 0x48, 0x58, 0xC1}), ElementsAre("avx512f"));  // vaddps zmm
+  EXPECT_THAT(needs_x86({0x62, 0xF1, 0x7C, 0x28, 0x58, 0x40, 0x01}), UnorderedElementsAre("avx512f", "avx512vl"));
+  EXPECT_THAT(needs_x86({0x62, 0xF1, 0x7D, 0x48, 0xFD, 0xC1}), ElementsAre("avx512bw"));     // vpaddw zmm
+  EXPECT_THAT(needs_x86({0x62, 0xF2, 0x7D, 0x48, 0x50, 0xC1}), ElementsAre("avx512_vnni"));  // vpdpbusd zmm
+  EXPECT_THAT(needs_x86({0x62, 0xF2, 0x7E, 0x48, 0x52, 0xC1}), ElementsAre("avx512_bf16"));  // vdpbf16ps zmm
+  EXPECT_THAT(needs_x86({0x62, 0xF5, 0x7C, 0x48, 0x58, 0xC1}), ElementsAre("avx512_fp16"));  // vaddph zmm
+  EXPECT_THAT(needs_x86({0xC4, 0xE2, 0x71, 0x50, 0xC2}), ElementsAre("avx_vnni"));           // {vex} vpdpbusd
+  EXPECT_THAT(needs_x86({0xC4, 0xE2, 0x6A, 0x5C, 0xC1}), ElementsAre("amx_bf16"));           // tdpbf16ps
+  EXPECT_THAT(needs_x86({0xC4, 0xE2, 0x78, 0x49, 0xC0}), ElementsAre("amx_tile"));           // tilerelease
+}
+
+TEST(CodeX86, LengthsOfRareForms) {
+  EXPECT_THAT(needs_x86({0x48, 0xB8, 1, 2, 3, 4, 5, 6, 7, 8}), IsEmpty());             // movabs
+  EXPECT_THAT(needs_x86({0x66, 0xB8, 1, 2}), IsEmpty());                               // mov ax
+  EXPECT_THAT(needs_x86({0x48, 0xA1, 1, 2, 3, 4, 5, 6, 7, 8}), IsEmpty());             // mov rax, [address]
+  EXPECT_THAT(needs_x86({0xC8, 1, 2, 3}), IsEmpty());                                  // enter
+  EXPECT_THAT(needs_x86({0xF6, 0xC1, 0x01}), IsEmpty());                               // test cl, 1
+  EXPECT_THAT(needs_x86({0xF6, 0xD1}), IsEmpty());                                     // not cl
+  EXPECT_THAT(needs_x86({0xF7, 0x05, 1, 2, 3, 4, 5, 6, 7, 8}), IsEmpty());             // test [rip], imm32
+  EXPECT_THAT(needs_x86({0x64, 0x48, 0x8B, 0x04, 0x25, 0x28, 0, 0, 0}), IsEmpty());    // mov rax, fs:0x28
+  EXPECT_THAT(needs_x86({0x66, 0x2E, 0x0F, 0x1F, 0x84, 0, 0, 0, 0, 0}), IsEmpty());    // nop
+  EXPECT_THAT(needs_x86({0xF2, 0x0F, 0x78, 0xC1, 0x01, 0x02}), ElementsAre("sse4a"));  // insertq
+}
+
+TEST(CodeX86, WhatIsNoInstructionHasNoLength) {
+  for (const std::vector<uint8_t>& code : std::vector<std::vector<uint8_t>>{{},
+                                                                            {0x06},
+                                                                            {0x0F},
+                                                                            {0x0F, 0x04},
+                                                                            {0x62},
+                                                                            {0x62, 0xF1, 0x7C},
+                                                                            {0xC5},
+                                                                            {0xE8, 1, 2},
+                                                                            {0x48, 0xC5, 0xF8, 0x77},
+                                                                            std::vector<uint8_t>(20, 0x66),
+                                                                            {0x62, 0xF1, 0x78, 0x48, 0x58, 0xC1},
+                                                                            {0xC4, 0xE0, 0x78, 0x10, 0xC0}})
+    EXPECT_EQ(decode_x86(code).length, 0U);
+}
+
+TEST(CodeX86, CountsAndLeadsToWhatIsCalled) {
+  // vpaddd ymm; call +0; lea rax, [rip+16]; nothing; vaddps zmm, cut off
+  const std::vector<uint8_t> code{0xC5, 0xFD, 0xFE, 0xC1, 0xE8, 0, 0,    0,    0,   0x48,
+                                  0x8D, 0x05, 16,   0,    0,    0, 0x06, 0x62, 0xF1};
+  CodeTargets targets;
+  const CodeCount count = count_x86(code, 0x1000, &targets);
+  EXPECT_EQ(count.instructions, 4);  // the last one is 0xF1, after the prefix that is none
+  ASSERT_EQ(count.counts.size(), 1U);
+  EXPECT_EQ(count.counts[0], std::pair(x86("avx2"), int64_t{1}));
+  EXPECT_THAT(targets, ElementsAre(0x1009, 0x1020));
+}
+
+// Every instruction of this program, whose code gcc or clang wrote, and of its kernels.
+TEST(CodeX86, AgreesWithZydisOnThisProgram) {
+  auto mapping = map_file("/proc/self/exe");
+  ASSERT_TRUE(mapping.ok()) << mapping.error().message;
+  auto elf = read_elf(Bytes(mapping->bytes(), "self"));
+  ASSERT_TRUE(elf.ok());
+  if (elf->header.e_machine != EM_X86_64) GTEST_SKIP() << "this program is no x86-64 code";
+  auto functions = list_functions(*elf);
+  ASSERT_TRUE(functions.ok()) << functions.error().message;
+  ZydisDecoder decoder;
+  ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+  int64_t instructions = 0;
+  for (const auto& function : functions->all) {
+    const auto code = mapping->bytes().subspan(function.offset, function.size);
+    for (size_t at = 0; at < code.size();) {
+      ZydisDecodedInstruction theirs;
+      const bool sound =
+          ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, nullptr, code.data() + at, code.size() - at, &theirs));
+      const Instruction ours = decode_x86(code.subspan(at));
+      ASSERT_EQ(ours.length, sound ? theirs.length : 0) << function.name << "+" << at;
+      if (sound && theirs.mnemonic != ZYDIS_MNEMONIC_TZCNT && theirs.mnemonic != ZYDIS_MNEMONIC_FISTTP) {
+        ASSERT_EQ(ours.features, X86Forms::features(static_cast<uint8_t>(theirs.meta.isa_set))) << function.name;
+      }
+      at += std::max<size_t>(ours.length, 1);
+      ++instructions;
+    }
+  }
+  EXPECT_GT(instructions, 50000);
+}
+
+// Whatever Zydis takes for an instruction has the same length and needs here, whatever its bytes.
+TEST(CodeX86, AgreesWithZydisOnRandomInstructions) {
+  std::mt19937 random(7);
+  ZydisDecoder decoder;
+  ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+  const std::vector<std::vector<uint8_t>> starts{
+      {},     {0x0F}, {0x66, 0x0F}, {0xF2, 0x0F}, {0xF3, 0x48, 0x0F}, {0x0F, 0x38}, {0x66, 0x0F, 0x3A},
+      {0xC5}, {0xC4}, {0x62},       {0x8F},       {0x64, 0x67}};
+  int sound = 0;
+  for (int i = 0; i < 400000; ++i) {
+    std::vector<uint8_t> code = starts[static_cast<size_t>(i) % starts.size()];
+    while (code.size() < 24) code.push_back(static_cast<uint8_t>(random()));
+    ZydisDecodedInstruction theirs;
+    if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, nullptr, code.data(), code.size(), &theirs))) continue;
+    const std::string_view set = ZydisISASetGetString(theirs.meta.isa_set);
+    if (set.starts_with("KNC")) continue;  // Knights Corner's own
+    const Instruction ours = decode_x86(code);
+    ASSERT_EQ(ours.length, theirs.length) << ZydisMnemonicGetString(theirs.mnemonic) << " " << i;
+    if (theirs.mnemonic != ZYDIS_MNEMONIC_TZCNT && theirs.mnemonic != ZYDIS_MNEMONIC_FISTTP) {
+      ASSERT_EQ(ours.features, X86Forms::features(static_cast<uint8_t>(theirs.meta.isa_set)))
+          << ZydisMnemonicGetString(theirs.mnemonic);
+    }
+    ++sound;
+  }
+  EXPECT_GT(sound, 100000);
+}
+
+Names needs_arm(uint32_t word) {
+  return names_of(decode_aarch64(word), kAarch64Features);
+}
+
+// One of each; tests/audit/aarch64_truth.py compares every pattern with llvm-mc.
+TEST(CodeAarch64, NamesWhatAnInstructionNeeds) {
+  EXPECT_THAT(needs_arm(0xD65F03C0), IsEmpty());                               // ret
+  EXPECT_THAT(needs_arm(0x4E20D400), IsEmpty());                               // fadd v0.4s
+  EXPECT_THAT(needs_arm(0xB8E00020), ElementsAre("atomics"));                  // ldaddal w0, w0, [x1]
+  EXPECT_THAT(needs_arm(0x88E0FC20), ElementsAre("atomics"));                  // casal
+  EXPECT_THAT(needs_arm(0xB8BFC020), ElementsAre("lrcpc"));                    // ldapr
+  EXPECT_THAT(needs_arm(0x1EE02820), ElementsAre("fphp"));                     // fadd h0, h1, h0
+  EXPECT_THAT(needs_arm(0x1EE24020), IsEmpty());                               // fcvt s0, h1
+  EXPECT_THAT(needs_arm(0x4E401420), ElementsAre("asimdhp"));                  // fadd v0.8h
+  EXPECT_THAT(needs_arm(0x4E809420), ElementsAre("asimddp"));                  // sdot v0.4s
+  EXPECT_THAT(needs_arm(0x6E40EC20), ElementsAre("bf16"));                     // bfmmla
+  EXPECT_THAT(needs_arm(0x4E80A420), ElementsAre("i8mm"));                     // smmla
+  EXPECT_THAT(needs_arm(0x65A00020), ElementsAre("sve"));                      // fmla z0.s
+  EXPECT_THAT(needs_arm(0x44C00000), UnorderedElementsAre("sve"));             // sdot z0.d
+  EXPECT_THAT(needs_arm(0x6460E420), UnorderedElementsAre("sve", "svebf16"));  // bfmmla z0.s
+  EXPECT_THAT(needs_arm(0x45009820), UnorderedElementsAre("sve", "svei8mm"));  // smmla z0.s
+  EXPECT_THAT(needs_arm(0x04206020), UnorderedElementsAre("sve", "sve2"));     // mul z0.b, z1.b, z0.b
+  EXPECT_THAT(needs_arm(0x80800000), ElementsAre("sme"));                      // fmopa za0.s
+}
+
+TEST(CodeAarch64, CountsAndLeadsToWhatIsCalled) {
+  const std::vector<uint32_t> words{0x94000004, 0x90000000, 0x91004000, 0xB8E00020, 0x54000040, 0xD65F03C0};
+  std::vector<uint8_t> code(words.size() * 4 + 2);
+  std::memcpy(code.data(), words.data(), words.size() * 4);
+  CodeTargets targets;
+  const CodeCount count = count_aarch64(code, 0x5000, &targets);
+  EXPECT_EQ(count.instructions, 6);
+  EXPECT_EQ(count.features, arm("atomics"));
+  EXPECT_THAT(targets, ElementsAre(0x5010, 0x5010, 0x5018));  // bl; adrp and add; b.eq
+}
+
+}  // namespace
+}  // namespace pbprobe

@@ -1,0 +1,175 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// The census of small libtorches that gcc built for the test (HostCodeFixtures.cmake), each beside its stripped twin.
+#include "probes/audit/host_code.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "builders.hpp"
+#include "probes/audit/census.hpp"
+#include "probes/audit/demangle.hpp"
+#include "probes/audit/mapped_file.hpp"
+
+namespace pbprobe {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using testing::ElfBuilder;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Key;
+using ::testing::UnorderedElementsAre;
+
+struct Library {
+  std::string name;
+  std::string least_cpu;
+};
+
+const std::vector<Library> kX86{{"generic", "x86_64"}, {"leak", "x86_64"},   {"lost", "x86_64"},      {"avx", "avx"},
+                                {"avx2", "avx2"},      {"avx512", "avx512"}, {"avx512bf16", "avx512"}};
+const std::vector<Library> kArm{{"arm_generic", "aarch64"}, {"armv8_2", "armv8_2"}, {"armv9", "armv9"}};
+
+class HostCodeOf : public ::testing::Test {
+ protected:
+  HostCode census(const std::string& path) {
+    const fs::path file = fs::path(PBPROBE_FIXTURE_HOST_CODE) / path;
+    mapping_ = std::move(*map_file(file));
+    auto elf = read_elf(Bytes(mapping_.bytes(), file.filename().string()));
+    EXPECT_TRUE(elf.ok()) << (elf.ok() ? "" : elf.error().message);
+    auto code = read_host_code(*elf, 2);
+    EXPECT_TRUE(code.ok()) << (code.ok() ? "" : code.error().message);
+    return code.ok() && *code ? **code : HostCode{};
+  }
+  static bool built(const std::string& name) {
+    return fs::exists(fs::path(PBPROBE_FIXTURE_HOST_CODE) / ("lib" + name + ".so"));
+  }
+
+ private:
+  Mapping mapping_;
+};
+
+TEST_F(HostCodeOf, LeastCpuIsWhatTheFlagsSay) {
+  int seen = 0;
+  for (const auto& libraries : {kX86, kArm}) {
+    for (const auto& [name, least] : libraries) {
+      if (!built(name)) continue;
+      SCOPED_TRACE(name);
+      const HostCode code = census("lib" + name + ".so");
+      EXPECT_EQ(code.functions_from, ".symtab");
+      EXPECT_EQ(code.least_cpu, least);
+      EXPECT_EQ(code.least_cpu_at_most, std::nullopt);
+      ++seen;
+    }
+  }
+  if (seen == 0) GTEST_SKIP() << "neither x86_64-linux-gnu-g++ nor aarch64-linux-gnu-g++ is here";
+}
+
+// Names of tiers are gone; what DispatchStub's pointers reach tells the same.
+TEST_F(HostCodeOf, StrippedFilesHaveTheSameLeastCpu) {
+  int seen = 0;
+  for (const auto& libraries : {kX86, kArm}) {
+    for (const auto& [name, least] : libraries) {
+      if (!built(name)) continue;
+      SCOPED_TRACE(name);
+      const HostCode code = census("stripped/lib" + name + ".so");
+      EXPECT_EQ(code.functions_from, ".eh_frame");
+      EXPECT_EQ(code.least_cpu, least);
+      ++seen;
+    }
+  }
+  if (seen == 0) GTEST_SKIP() << "neither x86_64-linux-gnu-g++ nor aarch64-linux-gnu-g++ is here";
+}
+
+TEST_F(HostCodeOf, TiersHoldTheirInstructions) {
+  if (!built("generic")) GTEST_SKIP() << "x86_64-linux-gnu-g++ is not here";
+  for (const char* path : {"libgeneric.so", "stripped/libgeneric.so"}) {
+    SCOPED_TRACE(path);
+    const HostCode code = census(path);
+    EXPECT_THAT(code.tiers, UnorderedElementsAre(Key("AVX2"), Key("AVX512"), Key("DEFAULT")));
+    EXPECT_THAT(code.tiers.at("AVX2").features, Contains(Key("fma")));
+    EXPECT_THAT(code.tiers.at("AVX512").features, Contains(Key("avx512f")));
+    EXPECT_THAT(code.tiers.at("DEFAULT").features, IsEmpty());
+    EXPECT_GE(code.tiers.at("AVX512").functions, 2);  // the kernel, and what it calls
+    EXPECT_THAT(code.unguarded, IsEmpty());
+    EXPECT_THAT(code.offenders, IsEmpty());
+  }
+}
+
+TEST_F(HostCodeOf, InlineFunctionOfATierIsALeak) {
+  if (!built("leak")) GTEST_SKIP() << "x86_64-linux-gnu-g++ is not here";
+  const HostCode code = census("libleak.so");
+  ASSERT_EQ(code.offenders.size(), 1U);
+  EXPECT_EQ(code.offenders[0].code_class, CodeClass::tier_leak);
+  EXPECT_EQ(code.offenders[0].function, "shared::scale(float*, int, float)");
+  EXPECT_THAT(code.offenders[0].features, Contains("avx512f"));
+  EXPECT_EQ(code.offenders[0].section, ".text");
+}
+
+TEST_F(HostCodeOf, InitializersRunUnguarded) {
+  if (!built("initializer")) GTEST_SKIP() << "x86_64-linux-gnu-g++ is not here";
+  for (const char* path : {"libinitializer.so", "stripped/libinitializer.so"}) {
+    SCOPED_TRACE(path);
+    const HostCode code = census(path);
+    EXPECT_NE(code.least_cpu, "x86_64");
+    ASSERT_FALSE(code.offenders.empty());
+    EXPECT_EQ(code.offenders[0].code_class, CodeClass::static_initializer);
+  }
+  EXPECT_THAT(census("libinitializer.so").offenders[0].function, HasSubstr("_GLOBAL__sub_I_"));
+}
+
+TEST(HostCode, FilesWithoutCodeHaveNone) {
+  const auto content = ElfBuilder().build();
+  auto elf = read_elf(Bytes(content, "x"));
+  ASSERT_TRUE(elf.ok());
+  auto code = read_host_code(*elf, 1);
+  ASSERT_TRUE(code.ok());
+  EXPECT_FALSE(code->has_value());
+}
+
+CodeOwner owner(std::string_view name, std::string_view source = {}) {
+  return owner_of({.name = name, .source = source, .binding = Binding::local});
+}
+
+TEST(Owners, ByName) {
+  using enum CodeClass;
+  EXPECT_EQ(owner("_ZN2at6native4AVX212_GLOBAL__N_13addEv").label, "AVX2");
+  EXPECT_EQ(owner("_ZN2at6native7DEFAULT3addEv").code_class, default_tier);
+  EXPECT_EQ(owner("_ZN2at6native14AVX2KernelInfo3addEv").code_class, dispatched);  // no tier, but named after one
+  EXPECT_EQ(owner("_ZN2at6native17DEFAULT_THRESHOLD3addEv").code_class, unguarded);
+  EXPECT_EQ(owner("helper", "BinaryOps.cpp.AVX512.cpp").label, "AVX512");
+  EXPECT_EQ(owner("_GLOBAL__sub_I_BinaryOps.cpp.AVX2.cpp").code_class, static_initializer);
+  EXPECT_EQ(owner("_ZN4dnnl4impl3cpu3x64foo").label, "oneDNN");
+  EXPECT_EQ(owner("_ZNK6fbgemm6PackedEv").label, "FBGEMM");
+  EXPECT_EQ(owner("_ZN16fbgemm6PackedEv").code_class, unguarded);
+  EXPECT_EQ(owner("mkl_blas_avx2_sgemm").label, "MKL");
+  EXPECT_EQ(owner("Sleef_sinf8_u10avx2").label, "SLEEF");
+  EXPECT_EQ(owner("sgemm_kernel_SKYLAKEX").code_class, dispatched);
+  EXPECT_EQ(owner("max__avx").code_class, dispatched);
+  EXPECT_EQ(owner("memcpy").code_class, unguarded);
+  EXPECT_EQ(owner("").code_class, unclassified);
+}
+
+TEST(Owners, NeighboursOfOneLibraryBelongToIt) {
+  Functions functions;
+  for (const char* name : {"first", "mkl_one", "local_name", "mkl_two", "last", "Sleef_x"})
+    functions.all.push_back({.name = name, .binding = Binding::local});
+  const auto owners = find_owners(functions);
+  EXPECT_EQ(owners[0].code_class, CodeClass::unguarded);
+  EXPECT_EQ(owners[2].label, "MKL");
+  EXPECT_EQ(owners[4].code_class, CodeClass::unguarded);  // between two libraries
+}
+
+TEST(Demangle, WritesNamesForPeople) {
+  EXPECT_EQ(demangled("_ZN2at6native4AVX23addEi"), "at::native::AVX2::add(int)");
+  EXPECT_EQ(demangled("plain"), "plain");
+  EXPECT_EQ(demangled(std::string(5000, 'x')).size(), 200U);
+}
+
+}  // namespace
+}  // namespace pbprobe
