@@ -67,17 +67,6 @@ bool shares(const Names& a, const Names& b) {
                      [&](const auto& name) { return std::find(b.begin(), b.end(), name) != b.end(); });
 }
 
-// Rows of the claim that are CPU targets.
-std::vector<const Target*> claimed_cpus(const Facts& facts) {
-  std::vector<const Target*> targets;
-  if (!facts.report.claim) return targets;
-  for (const auto& id : facts.report.claim->targets) {
-    const Target* target = find_target(id);
-    if (target != nullptr && target->kind == TargetKind::cpu) targets.push_back(target);
-  }
-  return targets;
-}
-
 // Functions of a tier that use what its targets are made of.
 bool has_tier(const Inventory& inventory, const std::string& tier) {
   for (const auto& file : inventory.files) {
@@ -171,9 +160,10 @@ Answer has_its_tiers(const Facts& facts) {
 }
 
 Answer claimed_cpu_suffices(const Facts& facts) {
-  if (!facts.report.claim || !facts.report.claim->exact) return {};
+  if (!facts.claim->exact) return {};
+  if (!was_counted(*facts.inventory)) return {.seen = {}, .unknown = not_counted(facts)};
   Answer answer;
-  for (const Target* target : claimed_cpus(facts)) {
+  for (const Target* target : facts.claimed_cpus) {
     const Names there = features_for(*target);
     for (const auto& file : facts.inventory->files) {
       if (!is_libtorch(file) || file.machine != target->architecture || answer.seen.size() >= kMostFiles) continue;
@@ -189,14 +179,11 @@ Answer claimed_cpu_suffices(const Facts& facts) {
 }
 
 Answer claimed_cpu_is_delivered(const Facts& facts) {
-  const auto claimed = claimed_cpus(facts);
-  if (claimed.empty()) return {};
   if (!was_counted(*facts.inventory)) return {.seen = {}, .unknown = not_counted(facts)};
   Answer answer;
-  for (const Target* target : claimed) {
+  for (const Target* target : facts.claimed_cpus) {
     const bool built = target->marks && shares(used_by_libtorch(*facts.inventory), *target->marks);
-    const bool tier =
-        !facts.report.claim->exact && target->torch_tier && has_tier(*facts.inventory, *target->torch_tier);
+    const bool tier = !facts.claim->exact && target->torch_tier && has_tier(*facts.inventory, *target->torch_tier);
     if (built || tier) continue;
     answer.seen.push_back({.what = fmt::format("{} is claimed, and no unguarded code of libtorch uses {}", target->id,
                                                fmt::join(target->marks.value_or(Names{}), ", "))});
@@ -208,7 +195,7 @@ Answer claimed_sub_row_differs(const Facts& facts) {
   Answer answer;
   if (!was_counted(*facts.inventory)) return answer;
   const Names used = used_by_libtorch(*facts.inventory);
-  for (const Target* target : claimed_cpus(facts)) {
+  for (const Target* target : facts.claimed_cpus) {
     const Names own = own_features(*target);
     const bool built = target->marks && shares(used, *target->marks);
     if (!built || shares(used, own)) continue;

@@ -185,7 +185,7 @@ Result<Measurements> run_bench(const BenchOptions& options) {
     if (artifact.empty()) {
       PBPROBE_TRY(artifact, find_default_artifact(torch_search_roots(system_env())), "bench --against");
     }
-    PBPROBE_TRY(const Inventory inventory, load_inventory(artifact, false));
+    PBPROBE_TRY(const Inventory inventory, load_inventory(artifact, false, false));
     if (!inventory.libtorch_dir)
       return make_error(ErrorCode::unsupported,
                         "{} holds no libtorch that can be loaded from where it lies: give a site-packages folder or a "
@@ -219,11 +219,11 @@ Result<std::optional<Report>> load_report(const fs::path& file) {
                     file.string(), name);
 }
 
-Result<Inventory> load_inventory(const fs::path& artifact, bool device_code_only) {
+Result<Inventory> load_inventory(const fs::path& artifact, bool device_code_only, bool host_code) {
   PBPROBE_TRY(auto document, load_report(artifact));
   if (!document)
     return audit(artifact, {.device_code_only = device_code_only,
-                            .host_code = device_code_only ? HostCodeScope::none : HostCodeScope::all});
+                            .host_code = host_code && !device_code_only ? HostCodeScope::all : HostCodeScope::none});
   if (!document->inventory)
     return make_error(ErrorCode::not_found, "{}: this report has no inventory: audit its artifact again",
                       artifact.string());

@@ -61,7 +61,8 @@ struct BenchOptions {
 
 // Reads what a command takes as ARTIFACT into an inventory: an artifact, or a JSON file of pbprobe's own (a report with
 // an inventory, or an inventory).
-[[nodiscard]] Result<Inventory> load_inventory(const std::filesystem::path& artifact, bool device_code_only);
+[[nodiscard]] Result<Inventory> load_inventory(const std::filesystem::path& artifact, bool device_code_only,
+                                               bool host_code = true);
 
 // The document in a file that begins with "{", or nothing where the file is something else.
 [[nodiscard]] Result<std::optional<Report>> load_report(const std::filesystem::path& file);

@@ -147,7 +147,7 @@ CodeOffender offender(CodeClass code_class, std::vector<std::string> features) {
 }
 
 Claim claim_of(std::string target, bool exact) {
-  return {.text = "claimed", .exact = exact, .targets = {std::move(target)}};
+  return {.text = "claimed", .exact = exact, .targets = {std::move(target)}, .cuda = "13.0"};
 }
 
 void add_host_code_cases(std::vector<Case>& cases) {
