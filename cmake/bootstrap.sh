@@ -80,6 +80,7 @@ libraries="$(cat cmake/debian-libraries.txt)"
 packages_for() {
   local list=""
   needed build && list+=" g++ make git $libraries libgtest-dev libgmock-dev"
+  needed test && list+=" binutils llvm"
   needed lint && list+=" clang-tidy shellcheck"
   needed asan && list+=" clang libclang-rt-dev"
   needed cross && list+=" g++-aarch64-linux-gnu qemu-user-static"

@@ -138,7 +138,8 @@ void settle(const Elf& elf, std::vector<Function>& functions, bool marks) {
   for (const auto& function : functions) {
     if (function.label && kept > 0 && functions[kept - 1].section == function.section && function.offset < end_of_known)
       continue;
-    if (!function.label) end_of_known = function.offset + std::min(function.extent, elf.file.size());
+    if (!function.label)
+      end_of_known = std::max(end_of_known, function.offset + std::min(function.extent, elf.file.size()));
     if (kept > 0 && functions[kept - 1].offset == function.offset && functions[kept - 1].section == function.section) {
       functions[kept - 1].resolver = functions[kept - 1].resolver || function.resolver;
       functions[kept - 1].data = functions[kept - 1].data || function.data;
@@ -197,7 +198,8 @@ Result<Functions> list_functions(const Elf& elf) {
                                                                  : FunctionSource::none;
   }
   functions.all = std::move(gather.found);
-  settle(elf, functions.all, elf.header.e_machine == EM_AARCH64);
+  // Marks stand in .symtab alone; what .eh_frame adds is nameless, whatever comes before it.
+  settle(elf, functions.all, elf.header.e_machine == EM_AARCH64 && functions.source == FunctionSource::symtab);
   if (!is_object_file(elf)) PBPROBE_CHECK(add_initializers(elf, functions));
   return functions;
 }

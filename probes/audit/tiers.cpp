@@ -14,12 +14,29 @@ namespace {
 constexpr std::array<std::string_view, 4> kTiers{"AVX512", "AVX2", "SVE256", kDefaultTier};
 constexpr std::array<std::string_view, 4> kMangled{"6AVX512", "4AVX2", "6SVE256", "7DEFAULT"};
 
+constexpr std::string_view kOutlined = "gcc's atomics";  // LSE where __aarch64_have_lse_atomics says so
+
 // Libraries that choose their code when they run.
 constexpr std::pair<std::string_view, std::string_view> kPrefixes[] = {
-    {"mkl_", "MKL"},     {"fpk_", "MKL"},      {"_vmls", "MKL"},          {"_vmld", "MKL"},
-    {"__svml_", "MKL"},  {"__libm_", "MKL"},   {"dnnl_", "oneDNN"},       {"Sleef_", "SLEEF"},
-    {"xnn_", "XNNPACK"}, {"nnp_", "NNPACK"},   {"pytorch_q", "QNNPACK"},  {"qnnp_", "QNNPACK"},
-    {"nvpl_", "NVPL"},   {"kai_", "KleidiAI"}, {"openblas_", "OpenBLAS"}, {"jsimd_", "libjpeg-turbo"},
+    {"mkl_", "MKL"},
+    {"fpk_", "MKL"},
+    {"_vmls", "MKL"},
+    {"_vmld", "MKL"},
+    {"__svml_", "MKL"},
+    {"__libm_", "MKL"},
+    {"dnnl_", "oneDNN"},
+    {"Sleef_", "SLEEF"},
+    {"xnn_", "XNNPACK"},
+    {"nnp_", "NNPACK"},
+    {"pytorch_q", "QNNPACK"},
+    {"qnnp_", "QNNPACK"},
+    {"nvpl_", "NVPL"},
+    {"kai_", "KleidiAI"},
+    {"openblas_", "OpenBLAS"},
+    {"jsimd_", "libjpeg-turbo"},
+    {"__aarch64_cas", kOutlined},
+    {"__aarch64_swp", kOutlined},
+    {"__aarch64_ld", kOutlined},
 };
 constexpr std::pair<std::string_view, std::string_view> kNamespaces[] = {
     {"4dnnl", "oneDNN"},          {"6fbgemm", "FBGEMM"},         {"6asmjit", "FBGEMM"},
@@ -28,14 +45,16 @@ constexpr std::pair<std::string_view, std::string_view> kNamespaces[] = {
 };
 
 // Written in lower case; found in any.
-constexpr std::array<std::string_view, 16> kInstructionSets{
-    "avx",  "_amx",    "_sse", "ssse3",  "_fma3", "_fma4", "f16c",          "_xop",
-    "vnni", "neondot", "i8mm", "bf16mm", "_sve",  "sve2",  "neonfp16arith", "neoni8mm"};
+constexpr std::string_view kInstructionSets[] = {"avx",  "_amx", "_sse",          "ssse3",   "_fma3",   "_fma4",
+                                                 "f16c", "_xop", "vnni",          "neondot", "i8mm",    "bf16mm",
+                                                 "_sve", "sve2", "neonfp16arith", "a64_",    "neoverse"};
 // OpenBLAS names its kernels after cores.
-constexpr std::array<std::string_view, 24> kCores{
-    "_PRESCOTT", "_CORE2", "_PENRYN",   "_DUNNINGTON",  "_NEHALEM",        "_ATHLON",     "_OPTERON",     "_BARCELONA",
-    "_BOBCAT",   "_ATOM",  "_NANO",     "_SANDYBRIDGE", "_BULLDOZER",      "_PILEDRIVER", "_STEAMROLLER", "_EXCAVATOR",
-    "_HASWELL",  "_ZEN",   "_SKYLAKEX", "_COOPERLAKE",  "_SAPPHIRERAPIDS", "_NEOVERSE",   "_CORTEXA",     "_ARMV8SVE"};
+constexpr std::string_view kCores[] = {"_PRESCOTT",       "_CORE2",       "_PENRYN",    "_DUNNINGTON", "_NEHALEM",
+                                       "_ATHLON",         "_OPTERON",     "_BARCELONA", "_BOBCAT",     "_ATOM",
+                                       "_NANO",           "_SANDYBRIDGE", "_BULLDOZER", "_PILEDRIVER", "_STEAMROLLER",
+                                       "_EXCAVATOR",      "_HASWELL",     "_ZEN",       "_SKYLAKEX",   "_COOPERLAKE",
+                                       "_SAPPHIRERAPIDS", "_NEOVERSE",    "_CORTEXA",   "_ARMV8SVE",   "_A64FX",
+                                       "_THUNDERX",       "_TSV110",      "_EMAG8180",  "_FALKOR",     "_VORTEX"};
 
 bool starts_initializer(std::string_view name) {
   for (const char* prefix : {"_GLOBAL__sub_I_", "_GLOBAL__I_", "_Z41__static_initialization_and_destruction_0",
@@ -88,7 +107,7 @@ bool names_instruction_set(std::string_view name) {
   for (const auto word : kInstructionSets) {
     if (folded.find(word) != std::string_view::npos) return true;
   }
-  return std::any_of(kCores.begin(), kCores.end(),
+  return std::any_of(std::begin(kCores), std::end(kCores),
                      [&](std::string_view core) { return name.find(core) != std::string_view::npos; });
 }
 

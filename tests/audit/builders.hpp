@@ -44,6 +44,7 @@ struct ElfBuilder {
     std::string name;
     uint32_t type;
     Content bytes;
+    uint64_t flags = 0;
   };
   uint16_t machine = EM_X86_64;
   uint32_t flags = 0;
@@ -94,6 +95,7 @@ inline Content ElfBuilder::build() const {
     Elf64_Shdr header{};
     header.sh_name = name;
     header.sh_type = section.type;
+    header.sh_flags = section.flags;
     header.sh_offset = file.size();
     header.sh_size = section.bytes.size();
     for (const auto& [linked, index] : links) {

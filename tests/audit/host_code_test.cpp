@@ -151,6 +151,9 @@ TEST(Owners, ByName) {
   EXPECT_EQ(owner("Sleef_sinf8_u10avx2").label, "SLEEF");
   EXPECT_EQ(owner("sgemm_kernel_SKYLAKEX").code_class, dispatched);
   EXPECT_EQ(owner("max__avx").code_class, dispatched);
+  EXPECT_EQ(owner("sgemm_kernel_A64FX").code_class, dispatched);
+  EXPECT_EQ(owner("__aarch64_ldadd4_acq_rel").code_class, dispatched);  // asks for LSE first
+  EXPECT_EQ(owner("__aarch64_other").code_class, unguarded);
   EXPECT_EQ(owner("memcpy").code_class, unguarded);
   EXPECT_EQ(owner("").code_class, unclassified);
 }

@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: MIT
 #include "readers.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 
+#include "probes/audit/code.hpp"
 #include "probes/audit/fatbin.hpp"
 #include "probes/audit/inspect.hpp"
 #include "probes/audit/version.hpp"
@@ -21,8 +23,25 @@ void require(bool promise) {
 }  // namespace
 
 void read_elf_file(std::span<const uint8_t> input) {
-  const File file = inspect("lib/libx.so", Bytes(input, "libx.so"), {});
+  const File file = inspect("lib/libx.so", Bytes(input, "libx.so"), {.host_code = HostCodeScope::all});
   require(file.size_bytes == static_cast<int64_t>(input.size()));
+}
+
+void read_machine_code(std::span<const uint8_t> input) {
+  for (const auto count : {count_x86, count_aarch64}) {
+    CodeTargets targets;
+    const CodeCount all = count(input, 0x1000, &targets);
+    int64_t special = 0;
+    FeatureSet features = 0;
+    for (const auto& [set, instructions] : all.counts) {
+      special += instructions;
+      features |= set;
+    }
+    require(features == all.features && special <= all.instructions);
+    require(all.instructions <= static_cast<int64_t>(input.size()));
+  }
+  const Instruction first = decode_x86(input);
+  require(first.length <= std::min<size_t>(input.size(), 15));
 }
 
 void read_fatbin_section(std::span<const uint8_t> input) {

@@ -11,6 +11,7 @@
 namespace pbprobe::fuzz {
 
 void read_elf_file(std::span<const uint8_t> input);
+void read_machine_code(std::span<const uint8_t> input);
 void read_fatbin_section(std::span<const uint8_t> input);
 void read_zip_file(std::span<const uint8_t> input);
 void read_version_text(std::span<const uint8_t> input);

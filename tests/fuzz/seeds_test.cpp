@@ -37,8 +37,9 @@ TEST_P(FuzzSeeds, AreReadWithoutACrash) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Readers, FuzzSeeds,
-                         ::testing::Values(Reader{"elf", read_elf_file}, Reader{"fatbin", read_fatbin_section},
-                                           Reader{"zip", read_zip_file}, Reader{"version", read_version_text}),
+                         ::testing::Values(Reader{"elf", read_elf_file}, Reader{"code", read_machine_code},
+                                           Reader{"fatbin", read_fatbin_section}, Reader{"zip", read_zip_file},
+                                           Reader{"version", read_version_text}),
                          [](const auto& test) { return test.param.name; });
 
 }  // namespace

@@ -1,0 +1,122 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/audit/functions.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "builders.hpp"
+#include "probes/audit/host_code.hpp"
+
+namespace pbprobe {
+namespace {
+
+using testing::append;
+using testing::Content;
+using testing::content_of;
+using testing::ElfBuilder;
+
+constexpr uint64_t kCode = SHF_ALLOC | SHF_EXECINSTR;
+constexpr uint16_t kText = 1;  // index of the first section
+
+Elf64_Sym symbol(uint32_t name, uint8_t type, uint64_t value, uint64_t size = 0, uint8_t binding = STB_LOCAL) {
+  return {.st_name = name,
+          .st_info = static_cast<uint8_t>(ELF64_ST_INFO(binding, type)),
+          .st_shndx = kText,
+          .st_value = value,
+          .st_size = size};
+}
+
+// 32 bytes of code with these symbols; names at 1 ("f"), 3 ("g"), 5 ("$d"), 8 ("$x").
+struct Built {
+  Content file;
+  Result<Functions> functions;
+};
+
+Built build(const std::vector<Elf64_Sym>& symbols, uint16_t machine = EM_X86_64) {
+  ElfBuilder builder;
+  builder.machine = machine;
+  Content table;
+  append(table, Elf64_Sym{});
+  for (const auto& entry : symbols) append(table, entry);
+  builder.sections = {{".text", SHT_PROGBITS, Content(32, 0x90), kCode},
+                      {".symtab", SHT_SYMTAB, table},
+                      {".strtab", SHT_STRTAB, content_of(std::string_view("\0f\0g\0$d\0$x\0", 11))}};
+  builder.links = {{".symtab", 3}};
+  Content file = builder.build();
+  auto elf = read_elf(Bytes(file, "libx.so"));
+  EXPECT_TRUE(elf.ok());
+  return {file, list_functions(*elf)};
+}
+
+std::vector<std::pair<std::string, uint64_t>> spans(const Functions& functions) {
+  std::vector<std::pair<std::string, uint64_t>> spans;
+  for (const auto& f : functions.all) spans.emplace_back(std::string(f.data ? "data" : f.name), f.size);
+  return spans;
+}
+
+TEST(Functions, CoverTheirSectionWithoutGaps) {
+  const Built built = build({symbol(1, STT_FUNC, 8, 8), symbol(3, STT_FUNC, 20, 4, STB_WEAK)});
+  ASSERT_TRUE(built.functions.ok()) << built.functions.error().message;
+  using Spans = std::vector<std::pair<std::string, uint64_t>>;
+  EXPECT_EQ(spans(*built.functions), (Spans{{"", 8}, {"f", 12}, {"g", 12}}));
+  EXPECT_EQ(built.functions->all[2].binding, Binding::weak);
+  EXPECT_EQ(function_at(*built.functions, 19)->name, "f");
+  EXPECT_EQ(function_at(*built.functions, 32), nullptr);
+}
+
+TEST(Functions, LabelsInsideAFunctionDoNotSplitIt) {
+  const Built built = build({symbol(1, STT_FUNC, 0, 16), symbol(3, STT_NOTYPE, 8)});
+  ASSERT_TRUE(built.functions.ok());
+  EXPECT_EQ(built.functions->all.size(), 1U);
+}
+
+TEST(Functions, ArmLiteralsAreData) {
+  const Built built =
+      build({symbol(1, STT_FUNC, 0, 32), symbol(5, STT_NOTYPE, 8), symbol(8, STT_NOTYPE, 16)}, EM_AARCH64);
+  ASSERT_TRUE(built.functions.ok());
+  using Spans = std::vector<std::pair<std::string, uint64_t>>;
+  EXPECT_EQ(spans(*built.functions), (Spans{{"f", 8}, {"data", 8}, {"f", 16}}));
+}
+
+TEST(Functions, SymbolsBeyondTheirSectionAreLeftOut) {
+  const Built built = build({symbol(1, STT_FUNC, 32, 8), symbol(3, STT_FUNC, ~uint64_t{0}, 8)});
+  ASSERT_TRUE(built.functions.ok());
+  EXPECT_EQ(built.functions->all.size(), 1U);
+}
+
+TEST(Functions, SectionsOfCodeThatOverlapAreRefused) {
+  ElfBuilder builder;
+  builder.sections = {{".text", SHT_PROGBITS, Content(64, 0x90), kCode},
+                      {".more", SHT_PROGBITS, Content(64, 0x90), kCode}};
+  Content file = builder.build();
+  Elf64_Ehdr header;
+  std::memcpy(&header, file.data(), sizeof header);
+  for (const size_t section : {1, 2}) {
+    testing::patch<uint64_t>(file, header.e_shoff + section * sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, sh_offset), 0);
+    testing::patch<uint64_t>(file, header.e_shoff + section * sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, sh_size),
+                             file.size());
+  }
+  auto elf = read_elf(Bytes(file, "libx.so"));
+  ASSERT_TRUE(elf.ok());
+  auto code = read_host_code(*elf, 1);
+  ASSERT_FALSE(code.ok());
+  EXPECT_EQ(code.error().message, "libx.so .more: sections of code overlap: refused");
+}
+
+TEST(Functions, CodeBeyondTheFileIsNamed) {
+  ElfBuilder builder;
+  builder.sections = {{".text", SHT_PROGBITS, Content(64, 0x90), kCode}};
+  Content file = builder.build();
+  Elf64_Ehdr header;
+  std::memcpy(&header, file.data(), sizeof header);
+  testing::patch<uint64_t>(file, header.e_shoff + sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, sh_size), 0x10000);
+  auto elf = read_elf(Bytes(file, "libx.so"));
+  ASSERT_TRUE(elf.ok());
+  auto functions = list_functions(*elf);
+  ASSERT_FALSE(functions.ok());
+  EXPECT_THAT(functions.error().message, ::testing::StartsWith("libx.so .text: 0x10000 bytes at 0x"));
+}
+
+}  // namespace
+}  // namespace pbprobe

@@ -1,0 +1,109 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""The census against objdump, piped into an awk that counts: the same counts, and how much faster.
+
+objdump_truth.py PBPROBE [--runs N] FILE…     exit code 1 where a count differs, 77 where there is no objdump
+
+With --runs both take turns N times, and the medians are printed with their ratio. What the figure compares: objdump and
+awk, which run beside each other, against one `pbprobe audit` of the file, which also reads all else of it.
+"""
+
+import argparse
+import json
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+AWK = Path(__file__).parent / "objdump_count.awk"
+MACHINES = {b"\x3e\x00": ("objdump", False), b"\xb7\x00": ("aarch64-linux-gnu-objdump", True)}
+VEX = ("avx", "avx2", "fma", "f16c", "bmi1", "bmi2", "fma4", "avx_vnni", "amx_tile", "amx_bf16", "amx_int8")
+SINGLE = ("fma", "f16c", "bmi1", "bmi2", "popcnt", "abm", "avx512_bf16", "avx512_fp16")
+SINGLE_ARM = ("atomics", "sve", "asimddp", "i8mm", "bf16")
+
+
+def by_objdump(tool, arm, path):
+    with subprocess.Popen([tool, "-d", path], stdout=subprocess.PIPE) as objdump:
+        told = subprocess.run(
+            ["awk", "-v", f"arm={int(arm)}", "-f", AWK],
+            stdin=objdump.stdout,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    return {name: int(count) for name, count in (line.split() for line in told.stdout.splitlines())}
+
+
+def by_pbprobe(program, arm, path):
+    done = subprocess.run([program, "audit", path, "--format", "json"], capture_output=True, text=True, check=False)
+    document = json.loads(done.stdout)
+    code = document["files"][0]["host_code"]
+    features = code["features"]
+    if arm:
+        return {"instructions": code["instructions"], **{name: features.get(name, 0) for name in SINGLE_ARM}}
+    groups = {name: features.get(name, 0) for name in SINGLE}
+    groups["instructions"] = code["instructions"]
+    # Each EVEX or mask instruction needs one of AVX-512's parts, and some AVX512VL besides.
+    groups["evex"] = sum(n for name, n in features.items() if name.startswith("avx512") and name != "avx512vl")
+    groups["vex"] = sum(features.get(name, 0) for name in VEX)
+    groups["vnni"] = features.get("avx512_vnni", 0) + features.get("avx_vnni", 0)
+    groups["amx"] = sum(features.get(name, 0) for name in ("amx_tile", "amx_bf16", "amx_int8"))
+    return groups
+
+
+def timed(function, *arguments):
+    start = time.monotonic()
+    result = function(*arguments)
+    return result, time.monotonic() - start
+
+
+def compare(program, path, runs):
+    tool, arm = MACHINES[head(path)]
+    if shutil.which(tool) is None:
+        print(f"{path.name}: no {tool} here")
+        return None
+    times = ([], [])
+    for _ in range(max(1, runs)):
+        theirs, seconds = timed(by_objdump, tool, arm, path)
+        times[0].append(seconds)
+        ours, seconds = timed(by_pbprobe, program, arm, path)
+        times[1].append(seconds)
+    equal = True
+    for name in sorted(ours):
+        same = ours[name] == theirs.get(name, 0)
+        equal = equal and same
+        if not same or runs:
+            print(
+                f"{path.name} {name}: pbprobe {ours[name]}, objdump {theirs.get(name, 0)}{'' if same else '  DIFFERS'}"
+            )
+    if runs:
+        medians = [statistics.median(values) for values in times]
+        print(
+            f"{path.name}: objdump | awk {medians[0]:.2f} s, pbprobe {medians[1]:.2f} s: {medians[0] / medians[1]:.0f} "
+            f"times as fast (medians of {runs})"
+        )
+    return equal
+
+
+def head(path):
+    with path.open("rb") as file:
+        return file.read(20)[18:20]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program")
+    parser.add_argument("files", nargs="+", type=Path)
+    parser.add_argument("--runs", type=int, default=0)
+    options = parser.parse_args()
+    results = [compare(options.program, path, options.runs) for path in options.files]
+    if all(result is None for result in results):
+        return 77
+    print(f"{sum(result is not None for result in results)} files compared with objdump")
+    return 1 if False in results else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

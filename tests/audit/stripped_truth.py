@@ -1,0 +1,46 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""A library without its symbols has the same least CPU as with them.
+
+stripped_truth.py PBPROBE FILE…     exit code 1 where it has another, 77 where there is no strip for it
+"""
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+TOOLS = {b"\x3e\x00": "x86_64-linux-gnu-strip", b"\xb7\x00": "aarch64-linux-gnu-strip"}
+
+
+def host_code(program, path):
+    done = subprocess.run([program, "audit", path, "--format", "json"], capture_output=True, text=True, check=False)
+    return json.loads(done.stdout)["files"][0]["host_code"]
+
+
+def main():
+    program, *files = sys.argv[1:]
+    compared = wrong = 0
+    for path in map(Path, files):
+        with path.open("rb") as file:
+            tool = TOOLS[file.read(20)[18:20]]
+        if shutil.which(tool) is None:
+            print(f"{path.name}: no {tool} here")
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            stripped = Path(folder) / path.name
+            subprocess.run([tool, "-o", stripped, path], check=True)
+            whole, bare = host_code(program, path), host_code(program, stripped)
+        same = whole["least_cpu"] == bare["least_cpu"] and bare["functions_from"] != ".symtab"
+        print(f"{path.name}: least CPU {whole['least_cpu']}, stripped {bare['least_cpu']}{'' if same else '  DIFFERS'}")
+        compared += 1
+        wrong += not same
+    if wrong:
+        return 1
+    return 0 if compared else 77
+
+
+if __name__ == "__main__":
+    sys.exit(main())
