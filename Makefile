@@ -15,7 +15,7 @@ CTEST := .venv/bin/ctest
 help:
 	@echo 'make report    install what is missing, build for this machine, and print the report on its torch'
 	@echo 'make test      build and run the tests of what is built'
-	@echo 'make test-real compare the audit of a real torch with objdump and others: minutes'
+	@echo 'make test-real compare the audit with other tools on a whole torch, and print its figures: minutes'
 	@echo 'make build     build everything; the program is build/bin/pbprobe'
 	@echo 'make setup     only install what is missing (Debian packages when root; the rest into .venv)'
 	@echo 'make check     lint, sanitizers, aarch64 cross build, generated files'
@@ -43,13 +43,13 @@ build:
 test:
 	@$(SETUP) build test torch configure
 	@$(CMAKE) --build build --parallel $(JOBS)
-	@$(CTEST) --test-dir build -LE '^real$$' --output-on-failure --parallel $(JOBS)
+	@$(CTEST) --test-dir build --output-on-failure --parallel $(JOBS)
 
 # Comparisons on a whole torch take minutes: not part of `make test`.
 test-real:
-	@$(SETUP) build test torch configure
+	@$(SETUP) build test torch real configure
 	@$(CMAKE) --build build --parallel $(JOBS)
-	@$(CTEST) --test-dir build -L '^real$$' --no-tests=error --output-on-failure
+	@$(CTEST) --test-dir build --output-on-failure --verbose -C real -L '^real$$' --no-tests=error
 
 check:
 	@ci/check

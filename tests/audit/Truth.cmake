@@ -13,7 +13,11 @@ endif()
 
 # audit_truth(<name> <label> <seconds> <script> <argument> …)
 function(audit_truth name label seconds script)
-  add_test(NAME audit.${name} COMMAND ${Python_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/${script} ${ARGN})
+  set(configurations "")
+  if(label STREQUAL "real")
+    set(configurations CONFIGURATIONS real)
+  endif()
+  add_test(NAME audit.${name} ${configurations} COMMAND ${Python_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/${script} ${ARGN})
   set_tests_properties(audit.${name} PROPERTIES LABELS "${label}" SKIP_RETURN_CODE 77 TIMEOUT ${seconds})
 endfunction()
 
