@@ -19,6 +19,7 @@ help:
 	@echo 'make build     build everything; the program is build/bin/pbprobe'
 	@echo 'make setup     only install what is missing (Debian packages when root; the rest into .venv)'
 	@echo 'make check     lint, sanitizers, aarch64 cross build, generated files'
+	@echo 'make test-real compare with readelf on the files of a whole torch; needs no GPU'
 	@echo 'make lint | asan | cross    one of them'
 	@echo 'make generate  write generated files again'
 	@echo 'make clean     remove build/'
