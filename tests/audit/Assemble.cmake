@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # cmake -DPTXAS= -DSM= -DPTX= -DCUBIN= -P Assemble.cmake: PTX for one SM by that assembler, whatever its release.
+cmake_minimum_required(VERSION 3.25)
 file(READ ${PTX} text)
 string(REPLACE "@SM@" "${SM}" text "${text}")
 file(WRITE ${CUBIN}.ptx "${text}")
