@@ -6,6 +6,9 @@
 
 namespace pbprobe {
 
+// Types of C as the device reads them: a kernel writes each of them by one symbol.
+enum GpuType : int { kGpuFp32, kGpuBf16, kGpuFp16, kGpuInt32 };
+
 struct GpuCall {
   const void* a;
   const void* b;
@@ -13,9 +16,21 @@ struct GpuCall {
   const float* bias;     // null: none
   const float* scale_a;  // null: none
   const float* scale_b;  // null: none
+  void* sums;            // [split,m,n] of the accumulator's type, where split > 1
   long long lda, ldb, ldc;
   int m, n, k;
+  int split, part;                      // parts of k, and the depth of one
+  int c_type;                           // GpuType
   int a_aligned, b_aligned, c_aligned;  // 1: every stored row begins at a multiple of 16 bytes
+};
+
+// A pass that lays an operand out K-major with aligned rows: to[i,j] = turn ? from[j,i] : from[i,j].
+struct GpuRepack {
+  const void* from;
+  void* to;
+  long long from_leading, to_leading;  // elements
+  int rows, columns;                   // of `to`
+  int turn;
 };
 
 // What one block of a peak loop writes: the clock of its SM and the wall clock around the loop.

@@ -14,7 +14,7 @@
 #define PBPROBE_SIMT_BLOCKS 2
 #endif
 
-#include "kernels/cuda/call.hpp"
+#include "kernels/cuda/tile.cuh"
 
 namespace pbprobe::PBPROBE_TARGET {
 namespace {
@@ -138,48 +138,14 @@ struct Fetch {
   }
 };
 
-// The first row and column of this block. Blocks walk C in bands of 8 tiles, so that those that run together share rows
-// and columns in the L2 cache. Read anew where it is needed again: two registers through the main loop would spill.
-__device__ inline int2 corner(const GpuCall& call) {
-  constexpr int kBand = 8;
-  const int down = (call.m + kTile - 1) / kTile;
-  const int across = (call.n + kTile - 1) / kTile;
-  int block;
-  asm volatile("mov.u32 %0, %ctaid.x;" : "=r"(block));
-  const int band = block / (kBand * across);
-  const int height = min(kBand, down - band * kBand);
-  const int inside = block - band * kBand * across;
-  return make_int2((band * kBand + inside % height) * kTile, inside / height * kTile);
-}
-
 __device__ inline void write_tile(const GpuCall& call, const Sums& sums, int first_row, int first_column) {
 #pragma unroll
   for (int i = 0; i < 8; ++i) {
-    const int row = first_row + i % 4 + i / 4 * 32;
-    if (row >= call.m) continue;
-    const float scale = call.scale_a ? call.scale_a[row] : 1.0F;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const int column = first_column + half * 16;
-      float four[4];
-#pragma unroll
-      for (int j = 0; j < 4; ++j) {
-        float value = sums.get(i, half * 4 + j) * scale;
-        if (column + j < call.n) {
-          if (call.scale_b) value *= call.scale_b[column + j];
-          if (call.bias) value += call.bias[column + j];
-        }
-        four[j] = value;
-      }
-      float* to = static_cast<float*>(call.c) + row * call.ldc + column;
-      if (call.c_aligned && column + 3 < call.n) {
-        *reinterpret_cast<float4*>(to) = make_float4(four[0], four[1], four[2], four[3]);
-      } else {
-#pragma unroll
-        for (int j = 0; j < 4; ++j) {
-          if (column + j < call.n) to[j] = four[j];
-        }
-      }
+      const float four[4] = {sums.get(i, half * 4), sums.get(i, half * 4 + 1), sums.get(i, half * 4 + 2),
+                             sums.get(i, half * 4 + 3)};
+      write_sums<4>(call, first_row + i % 4 + i / 4 * 32, first_column + half * 16, four);
     }
   }
 }
@@ -189,15 +155,16 @@ template <bool kAkm, bool kBnk>
 __device__ void multiply(const GpuCall& call) {
   __shared__ __align__(16) float shared_a[2][kStep][kLine];
   __shared__ __align__(16) float shared_b[2][kStep][kLine];
-  const int2 first = corner(call);
+  const int2 first = tile_corner<kTile, kTile>(call);
   Fetch<!kAkm> a(call.a, first.x, call.lda, call.m);
   Fetch<kBnk> b(call.b, first.y, call.ldb, call.n);
 
-  // Warps lie 2 down and 4 across; in a warp, threads 8 down and 4 across.
-  const int thread = static_cast<int>(threadIdx.x);
-  const int warp = thread / 32;
-  const int my_row = warp % 2 * 64 + thread % 32 / 4 * 4;
-  const int my_column = warp / 2 * 32 + thread % 4 * 4;
+  // Warps lie 2 down and 4 across; in a warp, threads 8 down and 4 across, in an order in which every other lane, or
+  // every other pair, reads the same 16 bytes: two wavefronts then serve a warp.
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  const int my_row = warp % 2 * 64 + ((lane >> 1 & 1) | (lane >> 2 & 6)) * 4;
+  const int my_column = warp / 2 * 32 + ((lane & 1) | (lane >> 1 & 2)) * 4;
 
   Sums sums;
   sums.clear();
@@ -236,7 +203,7 @@ __device__ void multiply(const GpuCall& call) {
     __syncthreads();
     now = 1 - now;
   }
-  const int2 here = corner(call);
+  const int2 here = tile_corner<kTile, kTile>(call);
   write_tile(call, sums, here.x + my_row, here.y + my_column);
 }
 

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/ranges.h>
@@ -104,7 +106,48 @@ struct Candidate {
   const Kernel* kernel;
   int fit = 0;
   double rate = 0;
+  size_t path = 0;     // GPU: place of the first candidate of the same target and peak loop
+  double seconds = 0;  // GPU: that its tiles take by the model of best_split()
 };
+
+// Into how many parts k is cut, and how long the product then takes by a model: an SM works off its blocks one after
+// the other, at the share of the peak that the table states. Its absolute unit is that of one large GPU; only ratios
+// count.
+struct Split {
+  int64_t parts = 1;
+  double seconds = 0;
+};
+
+Split best_split(const Kernel& kernel, const Problem& p, const Gpu& gpu) {
+  constexpr double kTileSeconds = 0.5e-6;   // of 128 × 128 and one stage, at the whole peak
+  constexpr double kFill = 4;               // stages that pass before a block is at work, and to write C
+  constexpr double kPassSeconds = 3e-6;     // of the pass that adds the parts, besides
+  constexpr double kBytesPerSecond = 2e12;  // that it reads
+  constexpr int64_t kMostParts = 32;
+  constexpr int64_t kFewestStages = 4;  // of a part
+  constexpr int64_t kUnknownSms = 64;
+  constexpr int64_t kSkinny = 32;  // rows up to which reading B takes the time: every SM reads, all it can
+  const auto& tile = kernel.tile;
+  const double sms = static_cast<double>(std::max<int64_t>(gpu.sm_count.value_or(kUnknownSms), 1));
+  const double tiles = static_cast<double>(divide_up(p.m, tile.m)) * static_cast<double>(divide_up(p.n, tile.n));
+  const int64_t stages = std::max<int64_t>(divide_up(p.k, tile.k), 1);
+  const double stage_seconds = kTileSeconds * static_cast<double>(tile.m * tile.n) / (128.0 * 128.0) * 100.0 /
+                               static_cast<double>(std::max<int64_t>(kernel.share, 1));
+  const double parts_bytes = 4.0 * static_cast<double>(p.m) * static_cast<double>(p.n);
+  Split best;
+  for (int64_t parts = 1; parts <= kMostParts && (parts == 1 || stages / parts >= kFewestStages); ++parts) {
+    if (kernel.peak == "peak_fp32" && parts > 1) break;  // the FP32 family sums k in one go
+    const double rounds = std::ceil(tiles * static_cast<double>(parts) / sms);
+    double seconds = rounds * (static_cast<double>(divide_up(stages, parts)) + kFill) * stage_seconds;
+    if (parts > 1) seconds += kPassSeconds + static_cast<double>(parts + 1) * parts_bytes / kBytesPerSecond;
+    if (parts == 1 || seconds < best.seconds) best = {parts, seconds};
+  }
+  if (p.m <= kSkinny && kernel.peak != "peak_fp32") {
+    const auto wanted = static_cast<int64_t>(static_cast<double>(kernel.blocks) * sms / std::max(tiles, 1.0));
+    best.parts = std::clamp<int64_t>(std::max(best.parts, wanted), 1, std::max<int64_t>(stages / kFewestStages, 1));
+  }
+  return best;
+}
 
 Result<const Kernel*> forced(const Problem& problem, const Host& host, const Gpu* gpu, const ChooseOptions& options) {
   PBPROBE_TRY(const Kernel* kernel, require_kernel(*options.kernel));
@@ -158,7 +201,14 @@ Result<Candidate> best(const Problem& problem, const Host& host, const Rates& ra
     const Peak* peak = peak_of(kernel);
     const auto rate = peak ? rates.find(peak->name) : rates.end();
     all_rated = all_rated && rate != rates.end();
-    candidates.push_back({&kernel, gpu ? fit_of(*target, *gpu) : 0, rate != rates.end() ? rate->second : 0});
+    Candidate one{&kernel, gpu ? fit_of(*target, *gpu) : 0, rate != rates.end() ? rate->second : 0, candidates.size()};
+    if (gpu) {
+      for (const auto& other : candidates) {
+        if (peak_of(*other.kernel) == peak) one.path = std::min(one.path, other.path);
+      }
+      one.seconds = best_split(kernel, problem, *gpu).seconds;
+    }
+    candidates.push_back(one);
   }
   if (candidates.empty()) return nothing_fits(problem, host, gpu, options);
   // Skinny kernels exist because the others read the memory worse: they stay ahead of any rate.
@@ -166,7 +216,8 @@ Result<Candidate> best(const Problem& problem, const Host& host, const Rates& ra
   const auto better = [&](const Candidate& a, const Candidate& b) {
     if (a.fit != b.fit) return a.fit > b.fit;
     if (skinny(a) != skinny(b)) return skinny(a);
-    return all_rated && a.rate > b.rate;
+    if (all_rated && a.rate != b.rate) return a.rate > b.rate;
+    return std::pair(a.path, a.seconds) < std::pair(b.path, b.seconds);
   };
   std::stable_sort(candidates.begin(), candidates.end(), better);
   if (!all_rated) candidates.front().rate = 0;
@@ -208,7 +259,38 @@ void cut_cpu(Plan& plan, int64_t threads) {
   plan.workspace_bytes = cpu.sums_offset + sums + kAlign;
 }
 
-Result<void> cut_gpu(Plan& plan) {
+// The passes that come first, and where what they write lies.
+void plan_passes(Plan& plan) {
+  constexpr int64_t kVector = 16;
+  constexpr int64_t kWorthRows = 64;  // below, reading element by element costs less than a copy
+  constexpr int64_t kAlign = 256;
+  const Problem& p = plan.problem;
+  GpuBlocks& gpu = plan.gpu;
+  const bool worth = std::min(p.m, p.n) > kWorthRows && plan.kernel->peak != "peak_fp32";
+  const int64_t vector = kVector / std::min(kVector, size_of(p.a));
+  gpu.turn_a = plan.kernel->k_major && a_is_km(p.layout);
+  gpu.turn_b = plan.kernel->k_major && !b_is_nk(p.layout);
+  gpu.align_a = !gpu.turn_a && worth && stored_rows_a(p) > 1 && p.lda % vector != 0;
+  gpu.align_b = !gpu.turn_b && worth && stored_rows_b(p) > 1 && p.ldb % vector != 0;
+  const int64_t line = kAlign / size_of(p.a);
+  gpu.a_leading = round_up(gpu.turn_a ? p.k : stored_columns_a(p), line);
+  gpu.b_leading = round_up(gpu.turn_b ? p.k : stored_columns_b(p), line);
+  const bool any_a = gpu.turn_a || gpu.align_a;
+  const bool any_b = gpu.turn_b || gpu.align_b;
+  gpu.b_offset = any_a ? (gpu.turn_a ? p.m : stored_rows_a(p)) * gpu.a_leading * size_of(p.a) : 0;
+  gpu.sums_offset = gpu.b_offset + (any_b ? (gpu.turn_b ? p.n : stored_rows_b(p)) * gpu.b_leading * size_of(p.b) : 0);
+  const int64_t sums = plan.split > 1 ? plan.split * p.m * p.n * size_of(p.accumulator) : 0;
+  plan.workspace_bytes = gpu.sums_offset + sums;
+  if (plan.workspace_bytes > 0) plan.workspace_bytes += kAlign;
+  std::vector<std::string> passes;
+  if (gpu.turn_a) passes.emplace_back("A is turned first");
+  if (gpu.turn_b) passes.emplace_back("B is turned first");
+  if (gpu.align_a) passes.emplace_back("A is aligned first");
+  if (gpu.align_b) passes.emplace_back("B is aligned first");
+  if (!passes.empty()) plan.transposing = fmt::format("{}", fmt::join(passes, ", "));
+}
+
+Result<void> cut_gpu(Plan& plan, const Gpu& gpu) {
   const Problem& p = plan.problem;
   const auto& tile = plan.kernel->tile;
   constexpr int64_t kMaxSize = INT32_MAX - 1024;  // sizes are 32-bit on the device; offsets 64-bit
@@ -221,9 +303,15 @@ Result<void> cut_gpu(Plan& plan) {
     return make_error(ErrorCode::limit, "{}: {} tiles exceed a grid's {}: split the product", describe(p), blocks,
                       INT32_MAX);
   }
+  const int64_t stages = std::max<int64_t>(divide_up(p.k, tile.k), 1);
+  // No part is empty.
+  plan.gpu.part = divide_up(stages, best_split(*plan.kernel, p, gpu).parts) * tile.k;
+  plan.split = std::max<int64_t>(divide_up(p.k, plan.gpu.part), 1);
   plan.grid.x = blocks;
+  plan.grid.z = plan.split;
   plan.shared_bytes = plan.kernel->shared_bytes;
-  plan.variant = fmt::format("_{}", name_of(p.layout));
+  plan.variant = fmt::format("_{}", name_of(plan.kernel->k_major ? Layout::nt : p.layout));
+  plan_passes(plan);
   return {};
 }
 
@@ -239,6 +327,8 @@ std::string explain(const Candidate& chosen, const Plan& plan, const Gpu* gpu, b
                        divide_up(std::max<int64_t>(plan.problem.k, 1), plan.cpu.depths), plan.cpu.depths);
   } else {
     why += fmt::format("; {} blocks of {}×{}", plan.grid.x, plan.tile.m, plan.tile.n);
+    if (plan.split > 1) why += fmt::format(", k in {} parts of {}", plan.split, plan.gpu.part);
+    if (plan.transposing) why += "; " + *plan.transposing;
   }
   return why;
 }
@@ -266,7 +356,7 @@ Result<Plan> choose(const Problem& problem, const Host& host, const Rates& rates
   plan.problem = problem;
   plan.tile = chosen.kernel->tile;
   if (gpu) {
-    PBPROBE_CHECK(cut_gpu(plan));
+    PBPROBE_CHECK(cut_gpu(plan, *gpu));
   } else {
     cut_cpu(plan, options.threads);
   }

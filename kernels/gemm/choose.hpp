@@ -48,15 +48,30 @@ struct CpuBlocks {
   bool sums = false;  // C is narrower than the accumulator, and k takes several passes
 };
 
+// How a GPU kernel is cut: parts of k, each summed by blocks of its own, and passes over operands that its instruction
+// cannot read as they lie. Offsets are in the workspace, from a multiple of 256 bytes on.
+struct GpuBlocks {
+  int64_t part = 0;     // depth of one part
+  bool turn_a = false;  // laid out K-major first
+  bool turn_b = false;
+  bool align_a = false;  // copied first, with rows at multiples of 16 bytes
+  bool align_b = false;
+  int64_t a_leading = 0;  // of the copy, in elements
+  int64_t b_leading = 0;
+  int64_t b_offset = 0;
+  int64_t sums_offset = 0;
+};
+
 struct Plan {
   const Kernel* kernel = nullptr;
   Problem problem;
   Tile tile;
   int64_t split = 1;            // parts of k, reduced in a fixed order
-  std::string variant;          // GPU: what the symbol's name adds, "_nt_aligned"
+  std::string variant;          // GPU: what the symbol's name adds, "_nt"
   Grid grid;                    // GPU
   int64_t shared_bytes = 0;     // GPU: dynamic, of a block
   CpuBlocks cpu;                // CPU
+  GpuBlocks gpu;                // GPU
   int64_t workspace_bytes = 0;  // what run() needs, at any alignment; its content is arbitrary before and after
   std::optional<std::string> transposing;  // a pass that turns an operand first, counted in the time; none: no pass
   std::string why;                         // one sentence: why this kernel, cut like this

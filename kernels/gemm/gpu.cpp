@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/gemm/gpu.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/host/driver_api.hpp"
@@ -9,15 +10,6 @@
 
 namespace pbprobe {
 namespace {
-
-// The symbols of one kernel: one a layout.
-std::vector<std::string> symbols_of(const Kernel& kernel) {
-  std::vector<std::string> symbols;
-  for (const auto& [layout, name] : enum_names(Layout{})) {
-    symbols.push_back(fmt::format("{}_{}", kernel.function_name, name));
-  }
-  return symbols;
-}
 
 Result<LoadedKernel> load_kernel(const DriverApi& driver, CuLibrary library, const std::string& symbol,
                                  int64_t dynamic_shared, std::string_view target) {
@@ -110,6 +102,10 @@ Result<GpuKernels> GpuKernels::load(const DriverApi& driver, std::string_view ta
       kernels.kernels_.emplace(symbol, loaded);
     }
   }
+  for (const auto pass : pass_symbols()) {
+    PBPROBE_TRY(auto loaded, load_kernel(driver, library, std::string(pass), 0, target));
+    kernels.kernels_.emplace(pass, loaded);
+  }
   for (const auto& peak : peak_table()) {
     if (peak.target != target) continue;
     const std::string symbol(peak.function_name);
@@ -140,10 +136,54 @@ const LoadedKernel* GpuKernels::find(std::string_view symbol) const {
   return found == kernels_.end() ? nullptr : &found->second;
 }
 
-Result<void> launch_gpu(const Plan& plan, const Operands& o, const Context& context) {
-  const Problem& p = plan.problem;
-  const std::string symbol = std::string(plan.kernel->function_name) + plan.variant;
+namespace {
+
+GpuType gpu_type(DType type) {
+  switch (type) {
+    case DType::bf16: return kGpuBf16;
+    case DType::fp16: return kGpuFp16;
+    case DType::int32: return kGpuInt32;
+    default: return kGpuFp32;
+  }
+}
+
+// An operand that a pass writes into the workspace before the product reads it there.
+struct Repacked {
+  const void* from;
+  int64_t leading;
+  std::byte* to;
+  int64_t to_leading;
+  int64_t rows, columns;  // as written
+  bool turn;
+  DType type;
+};
+
+Result<void> launch_repack(const Plan& plan, const Repacked& r, const Context& context) {
+  if (r.rows == 0 || r.columns == 0) return {};
+  const std::string symbol = fmt::format("repack_{}", size_of(r.type));
   PBPROBE_TRY(const LoadedKernel* kernel, loaded_in(context, plan.kernel->target, symbol));
+  constexpr int64_t kSquare = 64;
+  constexpr int64_t kThreads = 256;
+  GpuRepack pass{r.from,        r.to, r.leading, r.to_leading, static_cast<int>(r.rows), static_cast<int>(r.columns),
+                 r.turn ? 1 : 0};
+  void* parameters[] = {&pass};
+  const int64_t squares = (r.rows + kSquare - 1) / kSquare * ((r.columns + kSquare - 1) / kSquare);
+  return launch(context.gpu->driver(), *kernel, symbol, Grid{squares, 1, 1}, kThreads, 0, context.stream, parameters);
+}
+
+Result<void> launch_reduce(const Plan& plan, GpuCall call, const Context& context) {
+  const std::string symbol = plan.problem.accumulator == DType::int32 ? "reduce_int32" : "reduce_fp32";
+  PBPROBE_TRY(const LoadedKernel* kernel, loaded_in(context, plan.kernel->target, symbol));
+  constexpr int64_t kThreads = 256;
+  constexpr int64_t kMostBlocks = 4096;
+  const int64_t eights = (plan.problem.n + 7) / 8 * plan.problem.m;
+  const int64_t blocks = std::min((eights + kThreads - 1) / kThreads, kMostBlocks);
+  void* parameters[] = {&call};
+  return launch(context.gpu->driver(), *kernel, symbol, Grid{blocks, 1, 1}, kThreads, 0, context.stream, parameters);
+}
+
+GpuCall make_call(const Plan& plan, const Operands& o) {
+  const Problem& p = plan.problem;
   GpuCall call{};
   call.a = o.a;
   call.b = o.b;
@@ -157,12 +197,55 @@ Result<void> launch_gpu(const Plan& plan, const Operands& o, const Context& cont
   call.m = static_cast<int>(p.m);
   call.n = static_cast<int>(p.n);
   call.k = static_cast<int>(p.k);
-  call.a_aligned = is_aligned(o.a, p.lda, size_of(p.a));
-  call.b_aligned = is_aligned(o.b, p.ldb, size_of(p.b));
-  call.c_aligned = is_aligned(o.c, p.ldc, size_of(p.c));
+  call.split = static_cast<int>(plan.split);
+  call.part = static_cast<int>(std::min<int64_t>(plan.gpu.part, p.k));
+  call.c_type = gpu_type(p.c);
+  return call;
+}
+
+// Lays out the operands that the plan says, and points the call at them.
+Result<void> launch_passes(const Plan& plan, GpuCall& call, std::byte* workspace, const Context& context) {
+  const Problem& p = plan.problem;
+  const GpuBlocks& gpu = plan.gpu;
+  if (gpu.turn_a || gpu.align_a) {
+    PBPROBE_CHECK(launch_repack(plan,
+                                {call.a, p.lda, workspace, gpu.a_leading, gpu.turn_a ? p.m : stored_rows_a(p),
+                                 gpu.turn_a ? p.k : stored_columns_a(p), gpu.turn_a, p.a},
+                                context));
+    call.a = workspace;
+    call.lda = gpu.a_leading;
+  }
+  if (gpu.turn_b || gpu.align_b) {
+    std::byte* to = workspace + gpu.b_offset;
+    PBPROBE_CHECK(launch_repack(plan,
+                                {call.b, p.ldb, to, gpu.b_leading, gpu.turn_b ? p.n : stored_rows_b(p),
+                                 gpu.turn_b ? p.k : stored_columns_b(p), gpu.turn_b, p.b},
+                                context));
+    call.b = to;
+    call.ldb = gpu.b_leading;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> launch_gpu(const Plan& plan, const Operands& o, const Context& context) {
+  const Problem& p = plan.problem;
+  const std::string symbol = std::string(plan.kernel->function_name) + plan.variant;
+  PBPROBE_TRY(const LoadedKernel* kernel, loaded_in(context, plan.kernel->target, symbol));
+  constexpr uintptr_t kAlign = 256;
+  const auto address = (reinterpret_cast<uintptr_t>(context.workspace) + kAlign - 1) / kAlign * kAlign;
+  auto* workspace = reinterpret_cast<std::byte*>(address);
+  GpuCall call = make_call(plan, o);
+  PBPROBE_CHECK(launch_passes(plan, call, workspace, context));
+  call.sums = workspace + plan.gpu.sums_offset;
+  call.a_aligned = is_aligned(call.a, call.lda, size_of(p.a));
+  call.b_aligned = is_aligned(call.b, call.ldb, size_of(p.b));
+  call.c_aligned = is_aligned(call.c, call.ldc, size_of(p.c));
   void* parameters[] = {&call};
-  return launch(context.gpu->driver(), *kernel, plan.kernel->name, plan.grid, plan.kernel->threads, plan.shared_bytes,
-                context.stream, parameters);
+  PBPROBE_CHECK(launch(context.gpu->driver(), *kernel, plan.kernel->name, plan.grid, plan.kernel->threads,
+                       plan.shared_bytes, context.stream, parameters));
+  return plan.split > 1 ? launch_reduce(plan, call, context) : Result<void>{};
 }
 
 Result<void> run_peak(const Peak& peak, int64_t iterations, int64_t blocks, GpuPeakSample* samples,

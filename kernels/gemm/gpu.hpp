@@ -40,7 +40,7 @@ class GpuKernels {
   ~GpuKernels();
 
   [[nodiscard]] std::string_view target() const { return target_; }
-  // By symbol: "gemm_fp32_128x128_nt_aligned". Null where the image has no such kernel.
+  // By symbol: "gemm_fp32_128x128_nt". Null where the image has no such kernel.
   [[nodiscard]] const LoadedKernel* find(std::string_view symbol) const;
   [[nodiscard]] const std::map<std::string, LoadedKernel, std::less<>>& kernels() const { return kernels_; }
   [[nodiscard]] const DriverApi& driver() const { return *driver_; }

@@ -46,6 +46,13 @@ double round_to(double value, int fraction_bits, int least, double greatest) {
   return std::fabs(result) > greatest ? std::copysign(std::numeric_limits<double>::infinity(), value) : result;
 }
 
+// To 10 bits as cvt.rna.tf32 does: ties away from zero.
+double round_to_tf32(double value) {
+  auto bits = std::bit_cast<uint32_t>(static_cast<float>(value));
+  if (std::isfinite(value)) bits = (bits + 0x1000U) & ~0x1fffU;
+  return static_cast<double>(std::bit_cast<float>(bits));
+}
+
 uint16_t to_half(double value) {
   const uint16_t sign = std::signbit(value) ? 0x8000 : 0;
   value = std::fabs(rounded(value, DType::fp16));
@@ -76,7 +83,7 @@ double element(const void* data, DType type, int64_t index) {
 double rounded(double value, DType type) {
   switch (type) {
     case DType::fp32: return static_cast<double>(static_cast<float>(value));
-    case DType::tf32: return round_to(value, 10, -126, std::numeric_limits<float>::max());
+    case DType::tf32: return round_to_tf32(value);
     case DType::fp16: return round_to(value, 10, -14, 65504.0);
     case DType::bf16: return round_to(value, 7, -126, std::ldexp(255.0, 120));
     default: return std::nearbyint(value);

@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "kernels/built.hpp"  // PBPROBE_HAS_<id>: cpu, gpu or none; PBPROBE_BUILDS (kernels/CMakeLists.txt)
+#include "kernels/gemm/problem.hpp"
 
 // A built CPU target's functions are declared, and no others: PBPROBE_HAS_<id> picks one of three macros.
 #define PBPROBE_PASTE(a, b) a##b
@@ -39,6 +40,9 @@ namespace pbprobe {
 #undef PBPROBE_PEAK
 
 namespace {
+
+constexpr DTypes kFloatResults{DType::fp32, DType::bf16, DType::fp16};
+constexpr DTypes kIntegerResults{DType::int32, DType::fp32, DType::bf16, DType::fp16};
 
 constexpr Kernel kKernels[] = {
 #define PBPROBE_KERNEL(id, name_, ...)                              \
@@ -76,6 +80,19 @@ std::span<const Kernel> kernel_table() {
 
 std::span<const Peak> peak_table() {
   return kPeaks;
+}
+
+std::vector<std::string> symbols_of(const Kernel& kernel) {
+  std::vector<std::string> symbols;
+  for (const auto& [layout, name] : enum_names(Layout{})) {
+    if (!kernel.k_major || layout == Layout::nt) symbols.push_back(fmt::format("{}_{}", kernel.function_name, name));
+  }
+  return symbols;
+}
+
+std::span<const std::string_view> pass_symbols() {
+  static constexpr std::string_view kSymbols[] = {"repack_1", "repack_2", "repack_4", "reduce_fp32", "reduce_int32"};
+  return kSymbols;
 }
 
 const Kernel* find_kernel(std::string_view name) {

@@ -9,7 +9,9 @@
 #include <initializer_list>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/dtype.hpp"
 #include "core/result.hpp"
@@ -62,7 +64,15 @@ struct Kernel {
   int64_t line_bytes = 0;        // CPU: of each packed row or column, besides its elements
   int64_t threads = 0;           // GPU: of a block
   int64_t shared_bytes = 0;      // GPU: dynamic shared memory of a block
+  int64_t blocks = 1;            // GPU: that an SM holds at once
+  int64_t share = 0;             // GPU: percent of its path's peak on large problems, for the choice between tiles
+  bool k_major = false;          // GPU: reads operands along k alone; others are turned first
 };
+
+// The symbols of a GPU kernel in its cubin, without the target: one a layout that it reads as it lies.
+[[nodiscard]] std::vector<std::string> symbols_of(const Kernel& kernel);
+// Those of the passes that every cubin has beside its kernels (kernels/cuda/passes.cuh).
+[[nodiscard]] std::span<const std::string_view> pass_symbols();
 
 // A register-only loop that shows how fast an instruction path issues, or (cycles > 0) a dependent chain of a known
 // length, which shows the clock.

@@ -250,7 +250,8 @@ TEST(Reference, RoundsAsTheFormatsDo) {
   EXPECT_TRUE(std::isinf(rounded(65520.0, DType::fp16)));
   EXPECT_EQ(rounded(0x1p-24, DType::fp16), 0x1p-24);
   EXPECT_EQ(rounded(0x1p-26, DType::fp16), 0.0);
-  EXPECT_EQ(rounded(1.0 + 0x1p-11, DType::tf32), 1.0);
+  EXPECT_EQ(rounded(1.0 + 0x1p-11, DType::tf32), 1.0 + 0x1p-10);  // cvt.rna: ties away from zero
+  EXPECT_EQ(rounded(-1.0 - 0x1p-11, DType::tf32), -1.0 - 0x1p-10);
 }
 
 TEST(Reference, StoresAndReadsEveryHalf) {

@@ -4,6 +4,8 @@
 // Dispatch on hosts that are passed in: no hardware is needed.
 #include "kernels/gemm/choose.hpp"
 
+#include <array>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -157,16 +159,88 @@ TEST(Choose, AGpuPlanCoversC) {
   EXPECT_EQ(huge.error().code, ErrorCode::limit);
 }
 
-// Every plan keeps to its target's limits, and to what the table says of the kernel.
-TEST(Choose, PlansKeepToTheirTargetsLimits) {
+// Every row keeps to its target's limits, built or not: a block's shared memory, and what an SM holds of such blocks.
+TEST(Choose, RowsKeepToTheirTargetsLimits) {
+  constexpr int64_t kReserved = 1024;  // of each block, by the driver
+  constexpr int64_t kThreadsOfEverySm = 1024;
   for (const auto& kernel : kernel_table()) {
     const Target* target = find_target(kernel.target);
     ASSERT_NE(target, nullptr) << kernel.name;
     if (target->kind != TargetKind::gpu) continue;
-    EXPECT_LE(kernel.threads, 1024) << kernel.name;
     EXPECT_GT(kernel.threads, 0) << kernel.name;
+    EXPECT_GT(kernel.share, 0) << kernel.name;
+    EXPECT_LE(kernel.threads * kernel.blocks, kThreadsOfEverySm) << kernel.name;
     EXPECT_LE(kernel.shared_bytes, target->limits.shared_per_block_bytes.value_or(0)) << kernel.name;
+    EXPECT_LE(kernel.blocks * (kernel.shared_bytes + kReserved), target->limits.shared_per_sm_bytes.value_or(0))
+        << kernel.name << ": an SM does not hold " << kernel.blocks << " blocks";
   }
+}
+
+// The plan of one kernel for one problem, whatever its shape: it covers C and k, and its workspace holds what it names.
+void expect_whole(const Kernel& kernel, const Problem& p, const Host& host) {
+  const auto plan = choose(p, host, {}, {.kernel = std::string(kernel.name), .gpu = 0});
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  const auto& gpu = plan->gpu;
+  EXPECT_GE(plan->grid.x * plan->tile.m * plan->tile.n, p.m * p.n) << describe(p);
+  EXPECT_EQ(plan->grid.z, plan->split);
+  EXPECT_LE(plan->grid.z, 65535);
+  EXPECT_GE(plan->split, 1);
+  EXPECT_GE(plan->split * gpu.part, p.k) << describe(p);
+  EXPECT_LT((plan->split - 1) * gpu.part, std::max<int64_t>(p.k, 1)) << describe(p) << ": a part is empty";
+  EXPECT_EQ(gpu.part % plan->tile.k, 0);
+  EXPECT_LE(plan->shared_bytes, find_target(kernel.target)->limits.shared_per_block_bytes.value_or(0));
+  int64_t needed = plan->split > 1 ? plan->split * p.m * p.n * 4 : 0;
+  if (gpu.turn_a || gpu.align_a) needed += p.m * p.k * size_of(p.a);
+  if (gpu.turn_b || gpu.align_b) needed += p.n * p.k * size_of(p.b);
+  EXPECT_GE(plan->workspace_bytes, needed) << describe(p);
+  EXPECT_LE(plan->workspace_bytes, 2 * needed + 512 * 256 * (p.m + p.n + p.k)) << describe(p);
+  EXPECT_EQ(plan->transposing.has_value(), gpu.turn_a || gpu.turn_b || gpu.align_a || gpu.align_b);
+  EXPECT_EQ(gpu.turn_b, kernel.k_major && !b_is_nk(p.layout)) << describe(p);
+  if (plan->transposing) {
+    EXPECT_THAT(plan->why, HasSubstr(*plan->transposing));
+  }
+}
+
+TEST(Choose, EveryPlanOfEveryTargetIsWhole) {
+  int64_t seen = 0;
+  for (const auto& kernel : kernel_table()) {
+    const Target* target = find_target(kernel.target);
+    if (target->kind != TargetKind::gpu || !kernel.built) continue;
+    Host host = gpu_host(*target->capability);
+    for (const int64_t sms : {1, 40, 132, 188}) {
+      host.gpus[0].sm_count = sms;
+      for (const Layout layout : {Layout::nt, Layout::nn, Layout::tn, Layout::tt}) {
+        for (const auto& [m, n, k] : {std::array<int64_t, 3>{1, 1, 1},
+                                      {1, 8192, 8192},
+                                      {16, 8192, 8192},
+                                      {127, 129, 65537},
+                                      {5120, 5120, 777},
+                                      {64, 64, 0},
+                                      {4096, 4096, 4096},
+                                      {3, 100000, 5},
+                                      {8192, 1, 8192}}) {
+          expect_whole(kernel, make_problem(m, n, k, kernel.dtype, layout), host);
+          ++seen;
+        }
+      }
+    }
+  }
+  if (seen == 0) GTEST_SKIP() << "not built: make build TARGETS=sm90";
+}
+
+TEST(Choose, TakesTheTileThatFillsTheGpu) {
+  if (!is_built("sm90")) GTEST_SKIP() << "not built: make build TARGETS=sm90";
+  auto host = gpu_host("9.0");
+  host.gpus[0].sm_count = 132;
+  const auto of = [&](int64_t m, int64_t n, int64_t k) {
+    return *choose(make_problem(m, n, k, DType::bf16), host, {}, {.gpu = 0});
+  };
+  EXPECT_EQ(of(4096, 4096, 4096).kernel->name, "gemm_bf16_128x128_sm90");
+  EXPECT_EQ(of(4096, 4096, 4096).split, 1);
+  EXPECT_EQ(of(1024, 1024, 1024).kernel->name, "gemm_bf16_64x64_sm90");
+  EXPECT_GT(of(128, 128, 16384).split, 8);
+  EXPECT_GT(of(16, 8192, 8192).split, 1);
+  EXPECT_THAT(of(128, 128, 16384).why, HasSubstr("k in"));
 }
 
 TEST(Choose, CpuTasksCoverCOnceAndKIsNeverSplit) {

@@ -432,11 +432,12 @@ void cubin_is_right(const Target& target) {
   const std::string_view bytes(reinterpret_cast<const char*>(image.data()), image.size());
   for (const auto& kernel : kernel_table()) {
     if (kernel.target != target.id) continue;
-    for (const auto& [layout, name] : enum_names(Layout{})) {
-      const auto section = fmt::format(".text.{}_{}", kernel.function_name, name);
+    for (const auto& symbol : symbols_of(kernel)) {
+      const auto section = ".text." + symbol;
       EXPECT_NE(bytes.find(section), std::string_view::npos) << section;
     }
   }
+  for (const auto pass : pass_symbols()) EXPECT_NE(bytes.find(pass), std::string_view::npos) << pass;
   EXPECT_EQ(build->spill_bytes, 0) << "ptxas spilled registers of " << target.id;
 }
 

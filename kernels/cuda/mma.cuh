@@ -1,0 +1,370 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Products on the tensor cores by mma.sync, for every SM since 7.5. A[M,K] or [K,M], B[N,K] or [K,N] → C[M,N].
+//   BF16, FP16   m16n8k16, all four layouts: ldmatrix turns what does not lie along k
+//   INT8, TF32   m16n8k32, m16n8k8: along k alone (ldmatrix turns 16-bit elements only)
+// Each warp computes kWarpM × kWarpN; stages of kLineBytes of k run ahead by cp.async in a ring of kStages (on 7.5: one
+// stage ahead in registers), and fragments one step of 32 bytes ahead of the tensor cores.
+// Source: PTX ISA, mma, ldmatrix, cp.async.
+#pragma once
+
+#include "kernels/cuda/tile.cuh"
+
+namespace pbprobe::PBPROBE_TARGET {
+namespace {
+
+// One step: 16 rows × 8 columns × 32 bytes of k. Rows g and g + 8, columns 2t and 2t + 1 of lane 4g + t in c.
+struct Bf16 {
+  using Sum = float;
+  static constexpr int kElement = 2;
+  static constexpr unsigned kPeakAnd = 0x807f807fU;  // of random bits, so that with kPeakOr they are numbers near 1
+  static constexpr unsigned kPeakOr = 0x3f003f00U;
+  __device__ static void multiply(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
+#ifndef PBPROBE_STAGED
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+        "{%0, %1, %2, %3};"
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+#endif
+  }
+};
+
+struct Fp16 {
+  using Sum = float;
+  static constexpr int kElement = 2;
+  static constexpr unsigned kPeakAnd = 0x83ff83ffU;
+  static constexpr unsigned kPeakOr = 0x38003800U;
+  __device__ static void multiply(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
+#ifndef PBPROBE_STAGED
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+        "{%0, %1, %2, %3};"
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+#else
+    const unsigned b[2] = {b0, b1};
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      asm volatile(
+          "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+          : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+          : "r"(a[2 * i]), "r"(a[2 * i + 1]), "r"(b[i]));
+    }
+#endif
+  }
+};
+
+struct Int8 {
+  using Sum = int;
+  static constexpr int kElement = 1;
+  __device__ static void multiply(int (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
+#ifndef PBPROBE_STAGED
+    asm volatile(
+        "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+        "{%0, %1, %2, %3};"
+        : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+#else
+    const unsigned b[2] = {b0, b1};
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      asm volatile("mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%0, %1}, {%2}, {%3}, {%0, %1};"
+                   : "+r"(c[i % 2 * 2]), "+r"(c[i % 2 * 2 + 1])
+                   : "r"(a[i]), "r"(b[i / 2]));
+    }
+#endif
+  }
+};
+
+// Rounds each element to 10 bits, ties away from zero; the tensor core alone would cut it off.
+struct Tf32 {
+  using Sum = float;
+  static constexpr int kElement = 4;
+  __device__ static void multiply(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
+#ifndef PBPROBE_STAGED
+    asm volatile(
+        "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+        "{%0, %1, %2, %3};"
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+#endif
+  }
+  __device__ static void round(unsigned& bits) {
+#ifndef PBPROBE_STAGED
+    asm volatile("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(__uint_as_float(bits)));
+#endif
+  }
+};
+
+// Four 8 × 8 matrices of 16 bits, one row of 16 bytes at each lane's address.
+template <bool kTurned>
+__device__ inline void load_matrices(unsigned (&to)[4], unsigned from) {
+  if constexpr (kTurned) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                 : "r"(from)
+                 : "memory");
+  } else {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                 : "r"(from)
+                 : "memory");
+  }
+}
+
+// Where a warp's matrices of one operand lie in a stage: blocks of 16 lines × 32 bytes of k.
+template <int kLines, int kLineBytes, bool kKMajor>
+struct Fragments {
+  unsigned row;     // bytes of this lane's row
+  unsigned column;  // bytes inside it, permuted
+
+  // kSides: lanes 8 to 15 hold the second half of the lines (A), or that of k (B).
+  __device__ Fragments(int first_line, bool lines_first) {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const int inner = lane % 8;
+    const int second = lane / 8 % 2;
+    const int third = lane / 16;
+    const int line_half = lines_first ? second : third;
+    const int depth_half = lines_first ? third : second;
+    if constexpr (kKMajor) {
+      const int line = first_line + inner + line_half * 8;
+      row = static_cast<unsigned>(line * kLineBytes);
+      column = static_cast<unsigned>((depth_half ^ swizzle_of<Swizzle::matrices, kLineBytes>(line)) << 4);
+    } else {
+      const int depth = inner + depth_half * 8;
+      row = static_cast<unsigned>(depth * kLines * 2);
+      column = static_cast<unsigned>(((first_line / 8 + line_half) ^ (depth & 7)) << 4);
+    }
+  }
+  // Of block `block` along the lines and step `step` along k.
+  __device__ unsigned at(unsigned stage, int block, int step) const {
+    if constexpr (kKMajor) return stage + row + block * 16 * kLineBytes + (column ^ static_cast<unsigned>(step << 5));
+    return stage + row + step * 16 * kLines * 2 + (column ^ static_cast<unsigned>(block << 5));
+  }
+};
+
+template <class Op_, int kM_, int kN_, int kWarpM_, int kWarpN_, int kLineBytes_, int kStages_>
+struct MmaTile {
+  using Op = Op_;
+  static constexpr int kM = kM_;
+  static constexpr int kN = kN_;
+  static constexpr int kWarpM = kWarpM_;
+  static constexpr int kWarpN = kWarpN_;
+  static constexpr int kLineBytes = kLineBytes_;
+  static constexpr int kStages = kStages_;
+  static constexpr int kDepths = kLineBytes / Op::kElement;
+  static constexpr int kThreads = kM / kWarpM * (kN / kWarpN) * 32;
+  static constexpr int kStageBytes = (kM + kN) * kLineBytes;
+  static constexpr int kSharedBytes = kStageBytes * kStages;
+};
+
+// The sums of one warp: kWarpM / 16 × kWarpN / 8 steps.
+template <class Tile>
+struct WarpSums {
+  typename Tile::Op::Sum values[Tile::kWarpM / 16][Tile::kWarpN / 8][4];
+
+  __device__ void clear() {
+#pragma unroll
+    for (auto& row : values) {
+#pragma unroll
+      for (auto& step : row) {
+#pragma unroll
+        for (auto& value : step) value = 0;
+      }
+    }
+  }
+  __device__ void add_product(const unsigned (&a)[Tile::kWarpM / 16][4], const unsigned (&b)[Tile::kWarpN / 16][4]) {
+#pragma unroll
+    for (int i = 0; i < Tile::kWarpM / 16; ++i) {
+#pragma unroll
+      for (int j = 0; j < Tile::kWarpN / 8; ++j) {
+        // There and back again: neighbours share the fragment of B.
+        const int column = i % 2 == 0 ? j : Tile::kWarpN / 8 - 1 - j;
+        Tile::Op::multiply(values[i][column], a[i], b[column / 2][column % 2 * 2], b[column / 2][column % 2 * 2 + 1]);
+      }
+    }
+  }
+};
+
+// Writes the sums by way of shared memory, 16 rows at a time, so that whole lines of C leave together.
+template <class Tile>
+__device__ inline void write_warp(const GpuCall& call, const WarpSums<Tile>& sums, unsigned char* ring, int first_row,
+                                  int first_column) {
+  using Sum = typename Tile::Op::Sum;
+  constexpr int kLine = Tile::kWarpN + 8;  // the 8 spread the rows of a half warp over the banks
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  Sum* mine = reinterpret_cast<Sum*>(ring) + threadIdx.x / 32 * 16 * kLine;
+  constexpr int kAcross = Tile::kWarpN / 8;  // lanes of a row, 8 columns each
+#pragma unroll
+  for (int i = 0; i < Tile::kWarpM / 16; ++i) {
+#pragma unroll
+    for (int j = 0; j < Tile::kWarpN / 8; ++j) {
+      Sum* to = mine + lane / 4 * kLine + j * 8 + lane % 4 * 2;
+      to[0] = sums.values[i][j][0];
+      to[1] = sums.values[i][j][1];
+      to[8 * kLine] = sums.values[i][j][2];
+      to[8 * kLine + 1] = sums.values[i][j][3];
+    }
+    __syncwarp();
+#pragma unroll 1
+    for (int row = lane / kAcross; row < 16; row += 32 / kAcross) {
+      Sum eight[8];
+#pragma unroll
+      for (int c = 0; c < 8; ++c) eight[c] = mine[row * kLine + lane % kAcross * 8 + c];
+      write_sums<8>(call, first_row + i * 16 + row, first_column + lane % kAcross * 8, eight);
+    }
+    __syncwarp();
+  }
+}
+
+// kAkm: A is stored [k,m]; kBnk: B is stored [n,k].
+template <class Tile, bool kAkm, bool kBnk>
+__device__ inline void multiply_tiles(const GpuCall& call) {
+  using Op = typename Tile::Op;
+  constexpr int kBlocksA = Tile::kWarpM / 16;
+  constexpr int kBlocksB = Tile::kWarpN / 16;
+  constexpr int kSteps = Tile::kLineBytes / 32;
+  constexpr int kBytesA = Tile::kM * Tile::kLineBytes;
+  constexpr int kAhead = Tile::kStages - 1;
+  static_assert(kSteps % 2 == 0, "fragments alternate between two sets of registers");
+  extern __shared__ __align__(128) unsigned char ring[];
+  const unsigned base = shared_address(ring);
+
+  const int2 first = tile_corner<Tile::kM, Tile::kN>(call);
+  const int2 depth = depth_range(call);
+  Operand<Tile::kM, Tile::kDepths, Op::kElement, Tile::kThreads, !kAkm, Swizzle::matrices> a(call.a, call.lda, first.x,
+                                                                                             call.m, depth);
+  Operand<Tile::kN, Tile::kDepths, Op::kElement, Tile::kThreads, kBnk, Swizzle::matrices> b(call.b, call.ldb, first.y,
+                                                                                            call.n, depth);
+  constexpr int kWarpsDown = Tile::kM / Tile::kWarpM;
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  const int my_row = warp % kWarpsDown * Tile::kWarpM;
+  const int my_column = warp / kWarpsDown * Tile::kWarpN;
+  const Fragments<Tile::kM, Tile::kLineBytes, !kAkm> fragments_a(my_row, true);
+  const Fragments<Tile::kN, Tile::kLineBytes, kBnk> fragments_b(my_column, false);
+
+  WarpSums<Tile> sums;
+  sums.clear();
+  unsigned held_a[2][kBlocksA][4];
+  unsigned held_b[2][kBlocksB][4];
+  const auto load = [&](int set, unsigned stage, int step) {
+#pragma unroll
+    for (int i = 0; i < kBlocksA; ++i) load_matrices<kAkm>(held_a[set][i], fragments_a.at(stage, i, step));
+#pragma unroll
+    for (int j = 0; j < kBlocksB; ++j) load_matrices<!kBnk>(held_b[set][j], fragments_b.at(stage + kBytesA, j, step));
+  };
+  const auto multiply = [&](int set) {
+    if constexpr (Op::kElement == 4) {
+#pragma unroll
+      for (auto& block : held_a[set]) {
+#pragma unroll
+        for (unsigned& word : block) Op::round(word);
+      }
+#pragma unroll
+      for (auto& block : held_b[set]) {
+#pragma unroll
+        for (unsigned& word : block) Op::round(word);
+      }
+    }
+    sums.add_product(held_a[set], held_b[set]);
+  };
+
+  const int stages = depth.y > 0 ? (depth.y + Tile::kDepths - 1) / Tile::kDepths : 0;
+  const auto slot = [&](int stage) { return base + stage % Tile::kStages * Tile::kStageBytes; };
+#ifdef PBPROBE_STAGED
+  static_assert(Tile::kStages == 2, "one stage is multiplied while the next is in registers");
+  uint4 next_a[decltype(a)::kCount];
+  uint4 next_b[decltype(b)::kCount];
+  const auto read = [&] {
+    a.read(next_a, call.a_aligned, call.lda);
+    b.read(next_b, call.b_aligned, call.ldb);
+  };
+  const auto store = [&](int stage) {
+    a.store(slot(stage), next_a);
+    b.store(slot(stage) + kBytesA, next_b);
+    __syncthreads();
+  };
+  if (stages > 0) {
+    read();
+    store(0);
+  }
+#pragma unroll 1
+  for (int stage = 0; stage < stages; ++stage) {
+    if (stage + 1 < stages) read();
+    load(0, slot(stage), 0);
+#pragma unroll
+    for (int step = 0; step < kSteps; ++step) {
+      if (step + 1 < kSteps) load((step + 1) % 2, slot(stage), step + 1);
+      multiply(step % 2);
+    }
+    if (stage + 1 < stages) store(stage + 1);
+  }
+#else
+  const auto fetch = [&](unsigned to, bool there) {
+    if (there) {
+      a.fetch(to, call.a_aligned, call.lda);
+      b.fetch(to + kBytesA, call.b_aligned, call.ldb);
+    }
+    end_copies();
+  };
+#pragma unroll
+  for (int stage = 0; stage < kAhead; ++stage) fetch(base + stage * Tile::kStageBytes, stage < stages);
+  await_copies<kAhead - 1>();
+  __syncthreads();
+  unsigned reading = base;
+  unsigned writing = base + kAhead * Tile::kStageBytes;
+  if (stages > 0) load(0, reading, 0);
+#pragma unroll 1
+  for (int stage = 0; stage < stages; ++stage) {
+#pragma unroll
+    for (int step = 0; step < kSteps; ++step) {
+      if (step == kSteps - 1) {
+        await_copies<kAhead - 1>();
+        __syncthreads();
+        reading = reading == base + kAhead * Tile::kStageBytes ? base : reading + Tile::kStageBytes;
+      }
+      // Behind the last stage this reads what nobody uses.
+      load((step + 1) % 2, reading, (step + 1) % kSteps);
+      if (step == 0) {
+        fetch(writing, stage + kAhead < stages);
+        writing = writing == base + kAhead * Tile::kStageBytes ? base : writing + Tile::kStageBytes;
+      }
+      multiply(step % 2);
+    }
+  }
+  await_copies<0>();
+#endif
+  __syncthreads();
+  const int2 here = tile_corner<Tile::kM, Tile::kN>(call);
+  write_warp<Tile>(call, sums, ring, here.x + my_row, here.y + my_column);
+}
+
+}  // namespace
+}  // namespace pbprobe::PBPROBE_TARGET
+
+// PBPROBE_MMA_TILE(tile, blocks of an SM, MmaTile's parameters), then kernels of it.
+#define PBPROBE_MMA_TILE(name, blocks, ...) \
+  namespace pbprobe::PBPROBE_TARGET {       \
+  namespace {                               \
+  using Tile_##name = MmaTile<__VA_ARGS__>; \
+  constexpr int kBlocks_##name = blocks;    \
+  }                                         \
+  }
+#define PBPROBE_MMA_KERNEL(name, layout, a_km, b_nk)                                                 \
+  extern "C" __global__ void __launch_bounds__(pbprobe::PBPROBE_TARGET::Tile_##name::kThreads,       \
+                                               pbprobe::PBPROBE_TARGET::kBlocks_##name)              \
+      name##_##layout(const __grid_constant__ pbprobe::GpuCall call) {                               \
+    pbprobe::PBPROBE_TARGET::multiply_tiles<pbprobe::PBPROBE_TARGET::Tile_##name, a_km, b_nk>(call); \
+  }
+// Along k, as every type can be read.
+#define PBPROBE_MMA_KMAJOR(name, blocks, ...) \
+  PBPROBE_MMA_TILE(name, blocks, __VA_ARGS__) \
+  PBPROBE_MMA_KERNEL(name, nt, false, true)
+// 16-bit operands: each layout as it lies.
+#define PBPROBE_MMA_LAYOUTS(name, blocks, ...)  \
+  PBPROBE_MMA_KMAJOR(name, blocks, __VA_ARGS__) \
+  PBPROBE_MMA_KERNEL(name, nn, false, false)    \
+  PBPROBE_MMA_KERNEL(name, tn, true, false)     \
+  PBPROBE_MMA_KERNEL(name, tt, true, true)

@@ -1,0 +1,287 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// What the tiled families share: the order of blocks, operands on their way to shared memory, C on its way out.
+// A family header: the target's file defines PBPROBE_TARGET, and PBPROBE_STAGED where the SM has no cp.async.
+// Source: PTX ISA, cp.async; CUDA C++ Programming Guide, shared memory and its banks.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include "kernels/cuda/call.hpp"
+
+namespace pbprobe::PBPROBE_TARGET {
+namespace {
+
+// The first row and column of this block. Blocks walk C in bands of 8 tiles, so that those that run together share rows
+// and columns in the L2 cache. Read anew where it is needed again: registers through the main loop would spill.
+template <int kRows, int kColumns>
+__device__ inline int2 tile_corner(const GpuCall& call) {
+  constexpr int kBand = 8;
+  const int down = (call.m + kRows - 1) / kRows;
+  const int across = (call.n + kColumns - 1) / kColumns;
+  int block;
+  asm volatile("mov.u32 %0, %ctaid.x;" : "=r"(block));
+  const int band = block / (kBand * across);
+  const int height = min(kBand, down - band * kBand);
+  const int inside = block - band * kBand * across;
+  return make_int2((band * kBand + inside % height) * kRows, inside / height * kColumns);
+}
+
+// The part of k that this block sums up: its first depth and how many there are.
+__device__ inline int2 depth_range(const GpuCall& call) {
+  const int first = static_cast<int>(blockIdx.z) * call.part;
+  return make_int2(first, min(call.part, call.k - first));
+}
+
+__device__ inline unsigned shared_address(const void* pointer) {
+  return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
+}
+
+// --- operands to shared memory ---
+
+// 16 bytes; zeros where they are not there.
+__device__ inline void copy_async(unsigned to, const char* from, bool there) {
+#ifndef PBPROBE_STAGED
+  asm volatile(
+      "{\n .reg .pred absent;\n setp.eq.u32 absent, %2, 0;\n"
+      " cp.async.cg.shared.global [%0], [%1], 16, absent;\n}" ::"r"(to),
+      "l"(from), "r"(static_cast<unsigned>(there))
+      : "memory");
+#endif
+}
+// 16 bytes, of which the first `bytes` are there; the others become zeros.
+__device__ inline void copy_part_async(unsigned to, const char* from, int bytes) {
+#ifndef PBPROBE_STAGED
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
+#endif
+}
+__device__ inline void end_copies() {
+#ifndef PBPROBE_STAGED
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+// Until at most kPending groups of this thread are under way.
+template <int kPending>
+__device__ inline void await_copies() {
+#ifndef PBPROBE_STAGED
+  asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
+#endif
+}
+
+__device__ inline void store_shared(unsigned to, uint4 value) {
+  asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(value.x), "r"(value.y), "r"(value.z),
+               "r"(value.w)
+               : "memory");
+}
+
+// The same 16 bytes by loads of single elements, wherever they lie.
+template <int kElement>
+__device__ inline uint4 read_elements(const char* from, int bytes) {
+  unsigned words[4] = {0, 0, 0, 0};
+#pragma unroll
+  for (int i = 0; i < 16 / kElement; ++i) {
+    if (i * kElement >= bytes) break;
+    unsigned value;
+    if constexpr (kElement == 1) value = *reinterpret_cast<const unsigned char*>(from + i);
+    if constexpr (kElement == 2) value = *reinterpret_cast<const unsigned short*>(from + 2 * i);
+    if constexpr (kElement == 4) value = *reinterpret_cast<const unsigned*>(from + 4 * i);
+    words[i * kElement / 4] |= value << i * kElement % 4 * 8;
+  }
+  return make_uint4(words[0], words[1], words[2], words[3]);
+}
+
+// How 16-byte chunks of a line are permuted, so that the reads of a warp spread over the banks.
+enum class Swizzle {
+  matrices,  // ldmatrix: eight lines in a row
+  fours,     // four lines that lie four apart, and eight in a row
+};
+
+template <Swizzle kSwizzle, int kLineBytes>
+__device__ constexpr int swizzle_of(int line) {
+  if (kSwizzle == Swizzle::fours) return (line >> 1 ^ line >> 3) & 3;
+  return kLineBytes >= 128 ? line & 7 : line >> 1 & 3;
+}
+
+// One operand: kLines rows of A or columns of B × kDepths a stage. In shared memory it lies as in memory: kKMajor, a
+// line's depths next to each other; else the lines of one depth next to each other.
+template <int kLines, int kDepths, int kElement, int kThreads, bool kKMajor, Swizzle kSwizzle>
+struct Operand {
+  static constexpr int kStageBytes = kLines * kDepths * kElement;
+  static constexpr int kRowBytes = (kKMajor ? kDepths : kLines) * kElement;
+  static constexpr int kChunks = kRowBytes / 16;              // of a stored row
+  static constexpr int kStep = kThreads / kChunks;            // rows between two chunks of a thread
+  static constexpr int kCount = kStageBytes / 16 / kThreads;  // chunks of a thread
+  static_assert(kStep % (kSwizzle == Swizzle::matrices ? 8
+                         : kKMajor                     ? 32
+                                                       : 1) ==
+                    0,
+                "a thread's chunks keep their swizzle");
+  static_assert(kCount > 0 && kCount * kThreads * 16 == kStageBytes, "the chunks divide among the threads");
+
+  const char* next;  // this thread's first chunk of the coming stage
+  long long stride;  // bytes to its next one
+  int rows_left;     // stored rows from its first chunk on
+  int bytes_left;    // of a stored row from its chunk on
+  unsigned offset;   // of its first chunk in a stage
+
+  // `lines` of the whole operand; depths from `depth.x` on, depth.y of them.
+  __device__ Operand(const void* operand, long long leading, int first_line, int lines, int2 depth) {
+    const int thread = static_cast<int>(threadIdx.x);
+    const int chunk = thread % kChunks;
+    const int row = thread / kChunks;
+    const long long first_row = kKMajor ? first_line : depth.x;
+    const long long first_column = kKMajor ? depth.x : first_line;
+    next = static_cast<const char*>(operand) + ((first_row + row) * leading + first_column) * kElement + chunk * 16;
+    stride = kStep * leading * kElement;
+    rows_left = (kKMajor ? lines - first_line : depth.y) - row;
+    bytes_left = (kKMajor ? depth.y : lines - first_line) * kElement - chunk * 16;
+    const int swizzled = kKMajor ? swizzle_of<kSwizzle, kRowBytes>(row) : kSwizzle == Swizzle::matrices ? row & 7 : 0;
+    offset = static_cast<unsigned>(row * kRowBytes + ((chunk ^ swizzled) << 4));
+  }
+
+  __device__ int bytes_of(int i) const { return i * kStep < rows_left ? min(max(bytes_left, 0), 16) : 0; }
+  __device__ void advance(long long leading) {
+    next += kKMajor ? kDepths * kElement : kDepths * leading * kElement;
+    if (kKMajor) {
+      bytes_left -= kDepths * kElement;
+    } else {
+      rows_left -= kDepths;
+    }
+  }
+  // Sends the coming stage on its way to `to` (an address in shared memory).
+  __device__ void fetch(unsigned to, int aligned, long long leading) {
+    if (aligned && (bytes_left >= 16 || bytes_left <= 0)) {
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) {
+        copy_async(to + offset + i * kStep * kRowBytes, next + i * stride, i * kStep < rows_left && bytes_left > 0);
+      }
+    } else if (aligned) {
+#pragma unroll 1
+      for (int i = 0; i < kCount; ++i) {
+        copy_part_async(to + offset + i * kStep * kRowBytes, next + i * stride, bytes_of(i));
+      }
+    } else {
+#pragma unroll 1
+      for (int i = 0; i < kCount; ++i) {
+        store_shared(to + offset + i * kStep * kRowBytes, read_elements<kElement>(next + i * stride, bytes_of(i)));
+      }
+    }
+    advance(leading);
+  }
+
+  // The same in two steps, for an SM without cp.async.
+  __device__ void read(uint4 (&held)[kCount], int aligned, long long leading) {
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      const int bytes = bytes_of(i);
+      const char* from = next + i * stride;
+      held[i] = aligned && bytes == 16 ? *reinterpret_cast<const uint4*>(from) : read_elements<kElement>(from, bytes);
+    }
+    advance(leading);
+  }
+  __device__ void store(unsigned to, const uint4 (&held)[kCount]) const {
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) store_shared(to + offset + i * kStep * kRowBytes, held[i]);
+  }
+};
+
+// --- C ---
+
+__device__ inline unsigned pack(float low, float high, int type) {
+  if (type == kGpuBf16) {
+    const __nv_bfloat162 two = __floats2bfloat162_rn(low, high);
+    return *reinterpret_cast<const unsigned*>(&two);
+  }
+  const __half2 two = __floats2half2_rn(low, high);
+  return *reinterpret_cast<const unsigned*>(&two);
+}
+
+// kCount neighbouring 4-byte values at `to`, of which `there` exist.
+template <int kCount>
+__device__ inline void write_words(unsigned* to, const unsigned (&words)[kCount], int there, int aligned) {
+  if (aligned && there >= kCount) {
+#pragma unroll
+    for (int i = 0; i < kCount; i += 4) {
+      *reinterpret_cast<uint4*>(to + i) = make_uint4(words[i], words[i + 1], words[i + 2], words[i + 3]);
+    }
+    return;
+  }
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) {
+    if (i < there) to[i] = words[i];
+  }
+}
+
+template <int kCount>
+__device__ inline void write_halves(unsigned short* to, const unsigned (&words)[kCount / 2], int there, int aligned) {
+  if (aligned && there >= kCount) {
+    if constexpr (kCount == 8) *reinterpret_cast<uint4*>(to) = make_uint4(words[0], words[1], words[2], words[3]);
+    if constexpr (kCount == 4) *reinterpret_cast<uint2*>(to) = make_uint2(words[0], words[1]);
+    return;
+  }
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) {
+    if (i < there) to[i] = static_cast<unsigned short>(words[i / 2] >> i % 2 * 16);
+  }
+}
+
+__device__ inline unsigned bits_of(float value) {
+  return __float_as_uint(value);
+}
+__device__ inline unsigned bits_of(int value) {
+  return static_cast<unsigned>(value);
+}
+
+// kCount neighbours of C (a multiple of it from the row's beginning), scaled, biased and rounded.
+template <int kCount, class Sum>
+__device__ inline void write_result(const GpuCall& call, int row, int column, const Sum (&sums)[kCount]) {
+  const int there = call.n - column;
+  const long long index = row * call.ldc + column;
+  unsigned words[kCount];
+  if (call.c_type == kGpuInt32) {
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) words[i] = bits_of(sums[i]);
+    write_words(static_cast<unsigned*>(call.c) + index, words, there, call.c_aligned);
+    return;
+  }
+  const float scale = call.scale_a ? call.scale_a[row] : 1.0F;
+  float values[kCount];
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) {
+    values[i] = static_cast<float>(sums[i]) * scale;
+    if (i < there) {
+      if (call.scale_b) values[i] *= call.scale_b[column + i];
+      if (call.bias) values[i] += call.bias[column + i];
+    }
+  }
+  if (call.c_type == kGpuFp32) {
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) words[i] = __float_as_uint(values[i]);
+    write_words(static_cast<unsigned*>(call.c) + index, words, there, call.c_aligned);
+    return;
+  }
+  unsigned halves[kCount / 2];
+#pragma unroll
+  for (int i = 0; i < kCount / 2; ++i) halves[i] = pack(values[2 * i], values[2 * i + 1], call.c_type);
+  write_halves<kCount>(static_cast<unsigned short*>(call.c) + index, halves, there, call.c_aligned);
+}
+
+// What a block writes of its sums: C itself, or its part of k for the pass that adds the parts.
+template <int kCount, class Sum>
+__device__ inline void write_sums(const GpuCall& call, int row, int column, const Sum (&sums)[kCount]) {
+  if (row >= call.m || column >= call.n) return;
+  if (call.split == 1) {
+    write_result<kCount>(call, row, column, sums);
+    return;
+  }
+  unsigned words[kCount];
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) words[i] = bits_of(sums[i]);
+  const long long line = static_cast<long long>(blockIdx.z) * call.m + row;
+  write_words(static_cast<unsigned*>(call.sums) + line * call.n + column, words, call.n - column, call.n % 4 == 0);
+}
+
+}  // namespace
+}  // namespace pbprobe::PBPROBE_TARGET
