@@ -54,7 +54,7 @@ def add_kernels(tree, old, new, file):
     (tree / file.format(new)).write_text(re.sub(rf"\b{old}\b", new, text))
     path = tree / "kernels/gemm/kernels.inc"
     statement = re.compile(rf"^PBPROBE_\w+\({old}\b.*?\)\n(?=PBPROBE_|\n|//|#|\Z)", re.MULTILINE | re.DOTALL)
-    text, count = statement.subn(lambda match: match[0] + match[0].replace(f"({old}", f"({new}", 1), path.read_text())
+    text, count = statement.subn(lambda match: match[0] + re.sub(rf"\({old}\b", f"({new}", match[0]), path.read_text())
     if count == 0:
         fail(f"kernels/gemm/kernels.inc has no row of {old}")
     path.write_text(text)

@@ -20,6 +20,10 @@ ALLOWED = {
     ("Makefile", "sm90"),
     ("Makefile", "avx512"),
     ("probes/cli/bench.cpp", "avx512"),
+    ("probes/cli/audit.cpp", "sm90"),
+    ("probes/cli/audit.cpp", "avx512"),
+    ("probes/cli/report.cpp", "sm90"),
+    ("probes/cli/report.cpp", "avx512"),
     ("cmake/native_targets.py", "sm90"),
     # The name of a register state that the system saves, not of the target.
     ("core/host/cpu_x86.cpp", "avx512"),
