@@ -97,7 +97,11 @@ const Target* base_target(const Target& target) {
 
 Names own_features(const Target& target) {
   const Target* base = base_target(target);
-  return base == nullptr ? target.recipe_requires : missing_features(target.recipe_requires, base->recipe_requires);
+  Names own =
+      base == nullptr ? target.recipe_requires : missing_features(target.recipe_requires, base->recipe_requires);
+  const Names marks = target.marks.value_or(Names{});
+  if (missing_features(own, marks).size() != own.size()) own.clear();  // a mark is asked for anyway
+  return own;
 }
 
 }  // namespace pbprobe

@@ -33,7 +33,8 @@ namespace pbprobe {
 // null where there is none.
 [[nodiscard]] const Target* base_target(const Target& target);
 
-// What a build for this target needs that one for its base row does not.
+// What a build for this target needs that one for its base row does not, where that is no mark of the row: code may be
+// made for the row, and still use none of it.
 [[nodiscard]] std::vector<std::string> own_features(const Target& target);
 
 }  // namespace pbprobe

@@ -198,7 +198,7 @@ Answer claimed_sub_row_differs(const Facts& facts) {
   for (const Target* target : facts.claimed_cpus) {
     const Names own = own_features(*target);
     const bool built = target->marks && shares(used, *target->marks);
-    if (!built || shares(used, own)) continue;
+    if (!built || own.empty() || shares(used, own)) continue;
     const Target* base = base_target(*target);
     answer.seen.push_back({.what = fmt::format("{}: 0 unguarded instructions need {}: the same code as {}", target->id,
                                                fmt::join(own, ", "), base != nullptr ? base->id : "for a lesser CPU")});

@@ -221,6 +221,8 @@ void add_claimed_library_cases(std::vector<Case>& cases) {
                      code.toolkits = {{{"12.9", 3}}};
                    }),
                    sm121_build()});
+}
+
 Report audited() {
   return audit_report();
 }
