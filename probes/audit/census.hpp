@@ -27,7 +27,7 @@ using CountCode = CodeCount (*)(std::span<const uint8_t>, uint64_t, CodeTargets*
 
 // owners.cpp. By names, initializers, and neighbours: a C function without a telling name that lies between functions
 // of one library came from that library's archive.
-[[nodiscard]] std::vector<CodeOwner> find_owners(const Functions& functions);
+[[nodiscard]] std::vector<CodeOwner> find_owners(const Functions& functions, const std::vector<CodeCount>& counts);
 
 // call_graph.cpp. Nameless functions that only kernels of a better tier reach get that tier: from what is stored in
 // DispatchStub<…>::AVX2 and its like, along direct calls and addresses taken.

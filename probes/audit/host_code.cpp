@@ -164,9 +164,9 @@ Result<std::optional<HostCode>> read_host_code(const Elf& elf, unsigned threads)
   Census census;
   PBPROBE_TRY(census.functions, list_functions(elf));
   if (census.functions.all.empty()) return std::optional<HostCode>();
-  census.owners = find_owners(census.functions);
-  PBPROBE_CHECK(follow_tier_roots(elf, census.functions, census.owners));
   count_all(elf, census, threads);
+  census.owners = find_owners(census.functions, census.counts);
+  PBPROBE_CHECK(follow_tier_roots(elf, census.functions, census.owners));
   find_tier_leaks(census);
   return std::optional<HostCode>(Summary(elf, census).take());
 }

@@ -56,12 +56,12 @@ bool is_merged(const Function& function) {
 
 }  // namespace
 
-std::vector<CodeOwner> find_owners(const Functions& functions) {
+std::vector<CodeOwner> find_owners(const Functions& functions, const std::vector<CodeCount>& counts) {
   std::vector<CodeOwner> owners;
   owners.reserve(functions.all.size());
-  for (const auto& function : functions.all) {
-    owners.push_back(owner_of(function));
-    if (function.resolver) owners.back() = {CodeClass::dispatched, {}};
+  for (size_t i = 0; i < functions.all.size(); ++i) {
+    owners.push_back(owner_of(functions.all[i], counts[i].features != 0));
+    if (functions.all[i].resolver) owners.back() = {CodeClass::dispatched, {}};
   }
   own_initializers(functions, owners);
   own_neighbours(functions, owners);

@@ -111,7 +111,7 @@ bool names_instruction_set(std::string_view name) {
                      [&](std::string_view core) { return name.find(core) != std::string_view::npos; });
 }
 
-CodeOwner owner_of(const Function& function) {
+CodeOwner owner_of(const Function& function, bool needs_more) {
   if (starts_initializer(function.name)) return {CodeClass::static_initializer, {}};
   for (const auto text : {function.name, function.source}) {
     if (const auto tier = tier_in(text); !tier.empty())
@@ -120,7 +120,7 @@ CodeOwner owner_of(const Function& function) {
   if (const auto library = library_of(function.name); !library.empty()) return {CodeClass::dispatched, library};
   if (function.source.starts_with("sleef")) return {CodeClass::dispatched, "SLEEF"};
   if (function.source.starts_with("mkl")) return {CodeClass::dispatched, "MKL"};
-  if (names_instruction_set(function.name) || names_instruction_set(function.source))
+  if (needs_more && (names_instruction_set(function.name) || names_instruction_set(function.source)))
     return {CodeClass::dispatched, {}};
   if (function.name.empty()) return {CodeClass::unclassified, {}};
   return {};

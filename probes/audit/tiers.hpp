@@ -19,8 +19,9 @@ struct CodeOwner {
   std::string_view label;  // the tier ("AVX2") or the library ("oneDNN"); empty where there is none
 };
 
-// Judged by one function alone: tier leaks and what is nameless are found by comparing with others (host_code.cpp).
-[[nodiscard]] CodeOwner owner_of(const Function& function);
+// Judged by one function alone: tier leaks and what is nameless are found by comparing with others (owners.cpp). Only
+// of one that needs more than the base is it asked whether its name guards it: most functions need nothing.
+[[nodiscard]] CodeOwner owner_of(const Function& function, bool needs_more);
 
 // The tier in a mangled name or in the name of a source file, else empty.
 [[nodiscard]] std::string_view tier_in(std::string_view name);

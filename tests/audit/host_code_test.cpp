@@ -133,7 +133,7 @@ TEST(HostCode, FilesWithoutCodeHaveNone) {
 }
 
 CodeOwner owner(std::string_view name, std::string_view source = {}) {
-  return owner_of({.name = name, .source = source, .binding = Binding::local});
+  return owner_of({.name = name, .source = source, .binding = Binding::local}, true);
 }
 
 TEST(Owners, ByName) {
@@ -162,7 +162,7 @@ TEST(Owners, NeighboursOfOneLibraryBelongToIt) {
   Functions functions;
   for (const char* name : {"first", "mkl_one", "local_name", "mkl_two", "last", "Sleef_x"})
     functions.all.push_back({.name = name, .binding = Binding::local});
-  const auto owners = find_owners(functions);
+  const auto owners = find_owners(functions, std::vector<CodeCount>(functions.all.size()));
   EXPECT_EQ(owners[0].code_class, CodeClass::unguarded);
   EXPECT_EQ(owners[2].label, "MKL");
   EXPECT_EQ(owners[4].code_class, CodeClass::unguarded);  // between two libraries

@@ -82,6 +82,31 @@ TEST_F(RealTorch, SitePackagesTellsWhatTheWheelHolds) {
   check_links(*inventory, *cpu, *cuda);
 }
 
+// It runs on Nehalem, as QEMU shows, though 36,000 of its functions need more.
+TEST_F(RealTorch, ItsCodeRunsOnEveryCpu) {
+  auto inventory = audit(packages_, {.host_code = HostCodeScope::libtorch});
+  ASSERT_TRUE(inventory.ok()) << inventory.error().message;
+  if (inventory->torch_version != "2.11.0+cu130" || inventory->platform != "x86_64-linux")
+    GTEST_SKIP() << "counts are known for 2.11.0+cu130 on x86_64-linux";
+  const File* cpu = file_named(*inventory, "torch/lib/libtorch_cpu.so");
+  ASSERT_NE(cpu, nullptr);
+  ASSERT_TRUE(cpu->host_code);
+  const HostCode& code = *cpu->host_code;
+  EXPECT_EQ(code.least_cpu, "x86_64");
+  EXPECT_EQ(code.least_cpu_at_most, std::nullopt);
+  EXPECT_TRUE(code.unguarded.empty());
+  EXPECT_GT(code.tiers.at("AVX2").functions, 10000);
+  EXPECT_GT(code.tiers.at("AVX512").features.at("avx512f"), 100000);
+  EXPECT_TRUE(code.tiers.at("DEFAULT").features.empty());
+  EXPECT_GT(code.dispatchers.at("MKL"), 25000);
+  EXPECT_GT(code.features.at("fma"), 400000);
+  // The linker kept the AVX2 tier's copy of one inline function.
+  ASSERT_EQ(code.offenders.size(), 1U);
+  EXPECT_EQ(code.offenders[0].code_class, CodeClass::tier_leak);
+  EXPECT_THAT(code.offenders[0].function, ::testing::HasSubstr("c10::checked_convert<c10::Float8_e5m2"));
+  EXPECT_EQ(inventory->files.size(), audit(packages_)->files.size());
+}
+
 // `pbprobe report --quick` has 10 s for everything. Time of the processor, so that a busy machine is no failure.
 TEST_F(RealTorch, AuditTakesLittleTime) {
   const std::clock_t start = std::clock();
