@@ -18,6 +18,7 @@ help:
 	@echo 'make build     build everything; the program is build/bin/pbprobe'
 	@echo 'make setup     only install what is missing (Debian packages when root; the rest into .venv)'
 	@echo 'make check     lint, sanitizers, aarch64 cross build, generated files'
+	@echo 'make test-real compare with readelf on the files of a whole torch; needs no GPU'
 	@echo 'make lint | asan | cross    one of them'
 	@echo 'make generate  write generated files again'
 	@echo 'make clean     remove build/'
@@ -44,6 +45,11 @@ test:
 	@$(CMAKE) --build build --parallel $(JOBS)
 	@$(CTEST) --test-dir build --output-on-failure --parallel $(JOBS)
 
+test-real:
+	@$(SETUP) build test torch configure
+	@$(CMAKE) --build build --parallel $(JOBS) --target pbprobe
+	@$(CTEST) --test-dir build -L '^real$$' -C Real --no-tests=error --output-on-failure
+
 check:
 	@ci/check
 
@@ -64,4 +70,4 @@ generate:
 clean:
 	rm -rf build
 
-.PHONY: help setup report build test check lint asan cross generate clean
+.PHONY: help setup report build test test-real check lint asan cross generate clean

@@ -11,11 +11,13 @@
 #include <string_view>
 #include <vector>
 
+#include "core/cuda_releases.hpp"
 #include "core/facts/report.hpp"
 #include "core/targets.hpp"
 #include "probes/judge/checks.hpp"
 #include "recipes/src/documents.hpp"
 #include "recipes/src/matrix.hpp"
+#include "recipes/src/verify.hpp"
 
 namespace {
 
@@ -33,13 +35,28 @@ std::string schema_text(std::string_view id, std::string_view title) {
   return schema.dump(2) + "\n";
 }
 
+// The judge and the recipes do not know each other; their checks are one catalogue all the same.
+std::string recipe_checks_markdown() {
+  std::string text =
+      "\n## Recipes\n\nWhat `pbprobe recipes verify` asks of each recipe; the rows stand in "
+      "`recipes/src/recipe_checks.cpp`.\n\n| check | severity | asks | remedy |\n|---|---|---|---|\n";
+  for (const auto& check : pbprobe::recipe_checks()) {
+    for (const std::string_view cell : {check.id, pbprobe::name_of(check.severity), check.question, check.remedy})
+      text += "| " + std::string(cell) + " ";
+    text += "|\n";
+  }
+  return text;
+}
+
 const std::vector<Generated>& all_files() {
   static const std::vector<Generated> files{
-      {"docs/checks.md", [] { return pbprobe::checks_markdown(); }},
+      {"docs/checks.md", [] { return pbprobe::checks_markdown() + recipe_checks_markdown(); }},
       {"docs/report.schema.json",
        [] { return schema_text<pbprobe::Report>("pbprobe.report/1", "What pbprobe found"); }},
       {"recipes/targets.schema.json",
        [] { return schema_text<pbprobe::TargetTable>("pbprobe.targets/1", "The table of targets"); }},
+      {"recipes/cuda_components.schema.json",
+       [] { return schema_text<pbprobe::ToolkitTable>("pbprobe.cuda_components/1", "Releases of the CUDA toolkit"); }},
       {"recipes/matrix.schema.json", [] { return pbprobe::matrix_schema(); }},
       {"docs/variants.md", [] { return pbprobe::variants_markdown(); }},
   };

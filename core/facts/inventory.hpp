@@ -45,6 +45,7 @@ struct Dependency {
 // How a host binary hangs together with others.
 struct Links {
   std::vector<Dependency> dependencies;               // each of `needed`, by ld.so's rules
+  std::optional<std::vector<Dependency>> opened;      // names among the constants that it may open as it runs
   std::map<std::string, std::string> version_floors;  // highest versions needed: {"GLIBC": "2.28", "GLIBCXX": "3.4.22"}
   std::vector<std::string> contains;                  // libraries linked in statically, by symbols: "FBGEMM", "MAGMA"
   int64_t cxx11_names = 0;                            // torch's exports with C++11 strings
@@ -96,6 +97,12 @@ struct HostCode {
   std::vector<CodeOffender> offenders;           // the first of each class
 };
 
+// A compiler that runs when a program does: Triton's ptxas, NVRTC, nvJitLink.
+struct Compiler {
+  std::optional<std::string> version;  // "12.8.93", from its own text
+  std::vector<std::string> knows;      // device targets with their suffix: "sm_121a"
+};
+
 struct File {
   std::string path;  // as inside the artifact: "torch/lib/libtorch_cuda.so"
   int64_t size_bytes = 0;
@@ -108,6 +115,7 @@ struct File {
   std::optional<Links> links;             // null: not looked at, or no host binary
   std::optional<DeviceCode> device_code;  // null: has none
   std::optional<HostCode> host_code;      // null: not looked at, or no code
+  std::optional<Compiler> compiler;       // null: is none
   std::optional<std::string> problem;     // why it could not be read whole; the rest of the audit goes on
 };
 
@@ -118,8 +126,10 @@ struct Inventory {
   std::optional<std::string> cuda_version;   // "13.0", from the artifact; null: a CPU build, or not known
   std::optional<std::string> git_version;
   std::optional<std::map<std::string, std::string>> component_versions;  // {"cuDNN": "9.19.0.56"}: metadata, file names
+  std::optional<std::map<std::string, std::string>> required_versions;   // the same, as torch's package asks for them
   std::optional<std::map<std::string, std::string>> version_floors;      // of libtorch's own files together
   std::optional<std::string> python_abi;                                 // "cp313t"; null: no extension module
+  std::optional<std::vector<std::string>> wheel_tags;                    // "cp313-cp313-manylinux_2_28_x86_64"
   std::optional<std::string> platform;                                   // "x86_64-linux"
   std::optional<std::string> libtorch_dir;  // absolute folder of libtorch_cpu.so; null where it lies inside a wheel
   std::vector<File> files;
@@ -146,6 +156,7 @@ void fields(Visitor& visit, T& dependency) {
 template <class Visitor, SameAs<Links> T>
 void fields(Visitor& visit, T& links) {
   visit("dependencies", links.dependencies, "where each needed library comes from, by ld.so's rules");
+  visit("opened", links.opened, "libraries that it may open as it runs, by the names among its constants");
   visit("version_floors", links.version_floors, "highest versions needed of GLIBC, GLIBCXX, CXXABI …");
   visit("contains", links.contains, "libraries linked in statically, by their symbols");
   visit("cxx11_names", links.cxx11_names, "torch's exports with C++11 strings");
@@ -183,6 +194,12 @@ void fields(Visitor& visit, T& code) {
   visit("offenders", code.offenders, "the first functions of each class that need more than the base");
 }
 
+template <class Visitor, SameAs<Compiler> T>
+void fields(Visitor& visit, T& compiler) {
+  visit("version", compiler.version, "from its own text");
+  visit("knows", compiler.knows, "device targets, with their suffix");
+}
+
 template <class Visitor, SameAs<File> T>
 void fields(Visitor& visit, T& file) {
   visit("path", file.path, "as inside the artifact");
@@ -196,6 +213,7 @@ void fields(Visitor& visit, T& file) {
   visit("links", file.links, "null: not looked at, or no host binary");
   visit("device_code", file.device_code, "null: the file has none");
   visit("host_code", file.host_code, "machine code by function; null: not looked at, or none");
+  visit("compiler", file.compiler, "what a compiler that runs when a program does can compile for");
   visit("problem", file.problem, "why it could not be read whole");
 }
 
@@ -208,8 +226,10 @@ void fields(Visitor& visit, T& inventory) {
   visit("cuda_version", inventory.cuda_version, "read from the artifact; null: a CPU build, or not known");
   visit("git_version", inventory.git_version);
   visit("component_versions", inventory.component_versions, "from metadata or file names");
+  visit("required_versions", inventory.required_versions, "as torch's package asks for them");
   visit("version_floors", inventory.version_floors, "of libtorch's own files together");
   visit("python_abi", inventory.python_abi, "of torch's extension module");
+  visit("wheel_tags", inventory.wheel_tags, "of torch's package: Python, ABI and platform");
   visit("platform", inventory.platform);
   visit("libtorch_dir", inventory.libtorch_dir, "folder of libtorch_cpu.so; null inside a wheel");
   visit("files", inventory.files);

@@ -63,6 +63,18 @@ struct ClaimRow {
   std::string detail;
 };
 
+// What an artifact could truly claim, from its files.
+struct Holdings {
+  std::string sentence;                       // "a sm_75, 80, 90 build with CUDA 13.0 for x86_64-linux …"
+  std::vector<std::string> sms;               // of most translation units of libtorch's main file: "sm_90"
+  std::vector<std::string> few;               // of a handful of them: "sm_103a"
+  std::vector<std::string> ptx;               // of most translation units: "sm_90"
+  std::vector<std::string> tiers;             // torch's CPU tiers beside its default: "AVX2"
+  std::optional<std::string> least_cpu;       // null: the CPU code was not looked at
+  std::optional<std::string> least_cpu_most;  // where nameless code leaves a range: its upper end
+  int64_t size_bytes = 0;                     // of all files that were read
+};
+
 struct Verdict {
   Outcome outcome = Outcome::unknown;
   std::string reason;              // one sentence
@@ -71,6 +83,7 @@ struct Verdict {
   std::vector<std::string> cpu_targets;  // ids that this host can run
   std::vector<ClaimRow> claims;
   std::vector<Finding> findings;
+  std::optional<Holdings> holdings;  // null: no artifact was read
 };
 
 template <class Visitor, SameAs<Finding> T>
@@ -104,6 +117,18 @@ void fields(Visitor& visit, T& row) {
   visit("detail", row.detail);
 }
 
+template <class Visitor, SameAs<Holdings> T>
+void fields(Visitor& visit, T& holdings) {
+  visit("sentence", holdings.sentence);
+  visit("sms", holdings.sms, "of most translation units of libtorch's main file");
+  visit("few", holdings.few, "of a handful of them");
+  visit("ptx", holdings.ptx, "of most translation units");
+  visit("tiers", holdings.tiers, "torch's CPU tiers beside its default");
+  visit("least_cpu", holdings.least_cpu, "null: the CPU code was not looked at");
+  visit("least_cpu_most", holdings.least_cpu_most, "where nameless code leaves a range: its upper end");
+  visit("size_bytes", holdings.size_bytes, "of all files that were read");
+}
+
 template <class Visitor, SameAs<Verdict> T>
 void fields(Visitor& visit, T& verdict) {
   visit.constant("schema", "pbprobe.verdict/1");
@@ -114,6 +139,7 @@ void fields(Visitor& visit, T& verdict) {
   visit("cpu_targets", verdict.cpu_targets, "ids that this host can run");
   visit("claims", verdict.claims);
   visit("findings", verdict.findings);
+  visit("holdings", verdict.holdings, "what the artifact could truly claim");
 }
 
 }  // namespace pbprobe

@@ -128,6 +128,10 @@ Result<Inventory> audit(const fs::path& artifact, const AuditOptions& options) {
   inventory.git_version = versions.git;
   resolve_closure(inventory.files, lookup_in(layout));
   inventory.component_versions = component_versions(layout.distributions, inventory.files);
+  if (const auto text = layout.texts.find("METADATA"); text != layout.texts.end())
+    inventory.required_versions = required_versions(text->second);
+  if (const auto text = layout.texts.find("WHEEL"); text != layout.texts.end())
+    inventory.wheel_tags = wheel_tags(text->second);
   inventory.version_floors = libtorch_floors(inventory.files);
   inventory.python_abi = python_abi(inventory.files);
   inventory.platform = platform_of(inventory.files);

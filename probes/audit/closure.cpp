@@ -77,6 +77,8 @@ struct Closure {
   void resolve_all();
   void connect();
   void resolve_by_loaders(size_t index);
+  void resolve_opened(size_t index);
+  [[nodiscard]] std::optional<Dependency> opened_under(const std::string& name, size_t index) const;
 };
 
 // The multiarch folders name their machine; lib64 is this machine's.
@@ -144,6 +146,37 @@ void Closure::resolve_by_loaders(size_t index) {
   }
 }
 
+// dlopen() searches as ld.so does, and finds what is loaded already by its SONAME.
+std::optional<Dependency> Closure::opened_under(const std::string& name, size_t index) const {
+  Dependency found = resolve(name, files[index]);
+  if (found.provider != Provider::unresolved) return found;
+  for (const size_t loader : above(index)) {
+    const File& owner = files[loader];
+    if (files[index].runpath.empty() && owner.runpath.empty()) {
+      if (auto by_owner = search(name, owner, owner.rpath, "DT_RPATH")) return by_owner;
+    }
+  }
+  for (const auto& other : files) {
+    if (other.soname == name) return Dependency{name, Provider::artifact, other.path, "its SONAME, once loaded"};
+  }
+  return std::nullopt;
+}
+
+// cuDNN opens "libcudnn_ops.so" with the number of its own SONAME behind it.
+void Closure::resolve_opened(size_t index) {
+  File& file = files[index];
+  if (!file.links || !file.links->opened) return;
+  std::string number;
+  if (file.soname) number = file.soname->substr(std::min(file.soname->rfind(".so") + 3, file.soname->size()));
+  for (auto& opened : *file.links->opened) {
+    auto found = opened_under(opened.name, index);
+    if (!found && opened.name.ends_with(".so") && !number.empty()) found = opened_under(opened.name + number, index);
+    if (!found) continue;
+    found->name = opened.name;
+    opened = std::move(*found);
+  }
+}
+
 void Closure::resolve_all() {
   for (auto& file : files) {
     if (!file.links) continue;
@@ -152,6 +185,7 @@ void Closure::resolve_all() {
   }
   connect();
   for (size_t i = 0; i < files.size(); ++i) resolve_by_loaders(i);
+  for (size_t i = 0; i < files.size(); ++i) resolve_opened(i);
 }
 
 }  // namespace

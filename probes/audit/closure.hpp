@@ -21,8 +21,9 @@ struct Found {
 };
 using Lookup = std::function<std::optional<Found>(const std::string& path)>;
 
-// Fills the dependencies of every file that has `links`. A file's DT_RPATH counts only where it has no DT_RUNPATH; it
-// is also searched for the libraries of those that it loads. The driver's libraries are never unresolved.
+// Fills the dependencies of every file that has `links`, and where what it opens lies. A file's DT_RPATH counts only
+// where it has no DT_RUNPATH; it is also searched for the libraries of those that it loads. The driver's libraries are
+// never unresolved.
 void resolve_closure(std::vector<File>& files, const Lookup& lookup);
 
 }  // namespace pbprobe

@@ -9,7 +9,7 @@ namespace pbprobe {
 namespace {
 
 // The first prefix that fits wins, so longer ones stand before shorter ones.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 50> kComponents{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 51> kComponents{{
     {"libtorch", "libtorch"},
     {"libc10", "libtorch"},
     {"libcaffe2", "libtorch"},
@@ -60,6 +60,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 50> kCompone
     {"libstdc++", "GCC runtime"},
     {"libgcc_s", "GCC runtime"},
     {"libblas", "BLAS"},
+    {"ptxas", "PTX compiler"},
 }};
 
 }  // namespace

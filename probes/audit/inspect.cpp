@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: MIT
 #include "probes/audit/inspect.hpp"
 
+#include <algorithm>
+
 #include "probes/audit/component.hpp"
+#include "probes/audit/constants.hpp"
 #include "probes/audit/contents.hpp"
 #include "probes/audit/cubin.hpp"
 #include "probes/audit/elf.hpp"
@@ -60,6 +63,26 @@ void inspect_code(File& file, const Elf& elf, const AuditOptions& options) {
   file.host_code = std::move(*code);
 }
 
+std::string_view base_name(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+// What it opens is told apart from what it needs: the constants of some name both.
+void inspect_constants(File& file, const Elf& elf) {
+  auto names = read_library_names(elf);
+  if (!names) return note(file, names.error());
+  file.links->opened.emplace();
+  for (auto& name : *names) {
+    const bool needed = std::find(file.needed.begin(), file.needed.end(), name) != file.needed.end();
+    if (!needed && name != file.soname && name != base_name(file.path))
+      file.links->opened->push_back({.name = std::move(name)});
+  }
+  if (!is_compiler(base_name(file.path))) return;
+  auto compiler = read_compiler(elf);
+  if (!compiler) return note(file, compiler.error());
+  if (!compiler->knows.empty()) file.compiler = std::move(*compiler);
+}
+
 void inspect_elf(File& file, const Bytes& bytes, const AuditOptions& options) {
   auto elf = read_elf(bytes);
   if (!elf) return note(file, elf.error());
@@ -82,6 +105,7 @@ void inspect_elf(File& file, const Bytes& bytes, const AuditOptions& options) {
   file.runpath = dynamic->runpath;
   inspect_links(file, *elf);
   if (wants_host_code(file, options)) inspect_code(file, *elf, options);
+  inspect_constants(file, *elf);
 }
 
 std::string why_not_elf(const Bytes& bytes) {

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <system_error>
 
+#include "probes/audit/constants.hpp"
 #include "probes/audit/fatbin.hpp"
 #include "probes/audit/walk.hpp"
 
@@ -20,7 +21,17 @@ constexpr std::string_view kWanted =
     "give a wheel, an environment, a site-packages, torch or libtorch folder, a Nix result, or a shared object";
 constexpr uint64_t kMaxTextBytes = 1 << 20;
 constexpr std::array kVersionTexts{"version.py", "build-version", "build-hash", "TorchConfigVersion.cmake"};
-constexpr std::array kBesideTorch{"nvidia", "cusparselt", "torch.libs", "functorch"};
+constexpr std::array kBesideTorch{"nvidia", "cusparselt", "torch.libs", "functorch", "triton/backends/nvidia/bin"};
+constexpr std::array kPackageTexts{"METADATA", "WHEEL"};
+
+bool is_wanted_name(std::string_view name) {
+  return is_shared_object_name(name) || is_compiler_program(name);
+}
+
+// "torch-2.11.0.dist-info"
+bool is_of_torch_package(std::string_view folder) {
+  return folder.starts_with("torch-") && folder.ends_with(".dist-info");
+}
 
 bool is_libtorch_name(std::string_view name) {
   return is_shared_object_name(name) && name.starts_with("libtorch");
@@ -92,7 +103,7 @@ Layout torch_layout(const fs::path& artifact, const fs::path& torch) {
   layout.torch_dir = torch;
   const fs::path packages = torch.parent_path();
   layout.root = packages;
-  walk_shared_objects(torch, "torch/", true, is_shared_object_name, layout);
+  walk_shared_objects(torch, "torch/", true, is_wanted_name, layout);
   fs::path lib = torch / "lib";
   if (!is_there(lib)) {
     lib = nix_lib_beside(artifact);
@@ -100,8 +111,12 @@ Layout torch_layout(const fs::path& artifact, const fs::path& torch) {
     walk_shared_objects(lib, "torch/lib/", true, is_shared_object_name, layout);
   }
   for (const char* name : kBesideTorch)
-    walk_shared_objects(packages / name, std::string(name) + "/", true, is_shared_object_name, layout);
-  for (const auto& name : names_in(packages)) note_distribution(name, layout);
+    walk_shared_objects(packages / name, std::string(name) + "/", true, is_wanted_name, layout);
+  for (const auto& name : names_in(packages)) {
+    note_distribution(name, layout);
+    if (!is_of_torch_package(name)) continue;
+    for (const char* text : kPackageTexts) read_text(packages / name / text, layout);
+  }
   set_libtorch_dir(lib, layout);
   read_texts({torch, torch / "share/cmake/Torch"}, layout);
   return layout;
@@ -166,9 +181,10 @@ namespace {
 
 void read_member_text(const Wheel& wheel, const ZipMember& member, Layout& layout) {
   const std::string name = fs::path(member.name).filename().string();
-  if (std::find(kVersionTexts.begin(), kVersionTexts.end(), name) == kVersionTexts.end()) return;
   const std::string folder = fs::path(member.name).parent_path().string();
-  if (folder != "torch" && folder != "torch/share/cmake/Torch") return;
+  const auto among = [&](const auto& names) { return std::find(names.begin(), names.end(), name) != names.end(); };
+  const bool version = among(kVersionTexts) && (folder == "torch" || folder == "torch/share/cmake/Torch");
+  if (!version && !(among(kPackageTexts) && is_of_torch_package(folder))) return;
   if (member.size_bytes > kMaxTextBytes) return;
   std::string text;
   auto read = inflate_member(wheel.archive, member, [&](std::span<const uint8_t> piece) {
@@ -190,7 +206,7 @@ Result<Layout> wheel_layout(const fs::path& path, Mapping mapping) {
   layout.kind = "wheel";
   for (const auto& fault : wheel->archive.refused) layout.problems.push_back(fault.message);
   for (const auto& member : wheel->archive.members) {
-    if (is_shared_object_name(fs::path(member.name).filename().string()))
+    if (is_wanted_name(fs::path(member.name).filename().string()))
       layout.items.push_back({member.name, member.size_bytes, {}, &member});
     read_member_text(*wheel, member, layout);
     if (member.name.ends_with(".dist-info/METADATA"))

@@ -10,7 +10,7 @@
 namespace pbprobe {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 19> kDistributions{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 20> kDistributions{{
     {"nvidia_cublas", "cuBLAS"},
     {"nvidia_cuda_cupti", "CUPTI"},
     {"nvidia_cuda_nvrtc", "NVRTC"},
@@ -26,6 +26,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 19> kDistrib
     {"nvidia_nvjitlink", "nvJitLink"},
     {"nvidia_nvshmem", "NVSHMEM"},
     {"nvidia_nvtx", "NVTX"},
+    {"torch", "torch"},
     {"triton", "Triton"},
     {"cuda_toolkit", "CUDA toolkit"},
     {"cuda_bindings", "CUDA bindings"},
@@ -49,7 +50,52 @@ std::optional<std::string> version_of_file(std::string_view path) {
   return std::string(version);
 }
 
+// Calls `visit` with what stands behind `key` in each line that begins with it.
+template <class Visit>
+void visit_lines(std::string_view text, std::string_view key, const Visit& visit) {
+  for (size_t at = 0; at < text.size();) {
+    size_t end = text.find('\n', at);
+    if (end == std::string_view::npos) end = text.size();
+    std::string_view line = text.substr(at, end - at);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (line.starts_with(key)) visit(line.substr(key.size()));
+    at = end + 1;
+  }
+}
+
+std::optional<std::string> component_named(std::string_view distribution) {
+  for (const auto& [package, component] : kDistributions) {
+    if (names_package(distribution, package)) return std::string(component);
+  }
+  return std::nullopt;
+}
+
 }  // namespace
+
+std::map<std::string, std::string> required_versions(std::string_view metadata) {
+  std::map<std::string, std::string> versions;
+  visit_lines(metadata, "Requires-Dist: ", [&](std::string_view requirement) {
+    const size_t pin = requirement.find("==");
+    const size_t name_end = requirement.find_first_of(" [(<>=!~;");
+    const size_t condition = requirement.find(';');
+    if (pin == std::string_view::npos || condition < pin || name_end > pin) return;
+    if (condition != std::string_view::npos && requirement.find("extra ==", condition) != std::string_view::npos)
+      return;
+    std::string name(requirement.substr(0, name_end));
+    std::replace(name.begin(), name.end(), '-', '_');
+    const std::string_view rest = requirement.substr(pin + 2);
+    const std::string_view version = rest.substr(0, rest.find_first_not_of("0123456789."));
+    const auto component = component_named(name);
+    if (component && !version.empty()) versions.emplace(*component, version);
+  });
+  return versions;
+}
+
+std::vector<std::string> wheel_tags(std::string_view wheel) {
+  std::vector<std::string> tags;
+  visit_lines(wheel, "Tag: ", [&](std::string_view tag) { tags.emplace_back(tag); });
+  return tags;
+}
 
 std::map<std::string, std::string> component_versions(const std::vector<std::string>& distributions,
                                                       const std::vector<File>& files) {
@@ -57,10 +103,8 @@ std::map<std::string, std::string> component_versions(const std::vector<std::str
   for (const auto& distribution : distributions) {
     const size_t dash = distribution.find('-');
     if (dash == std::string::npos) continue;
-    for (const auto& [package, component] : kDistributions) {
-      if (names_package(std::string_view(distribution).substr(0, dash), package))
-        versions.emplace(component, distribution.substr(dash + 1));
-    }
+    const auto component = component_named(std::string_view(distribution).substr(0, dash));
+    if (component) versions.emplace(*component, distribution.substr(dash + 1));
   }
   for (const auto& file : files) {
     if (!file.component || *file.component == "libtorch") continue;

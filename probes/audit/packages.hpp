@@ -18,6 +18,12 @@ namespace pbprobe {
 [[nodiscard]] std::map<std::string, std::string> component_versions(const std::vector<std::string>& distributions,
                                                                     const std::vector<File>& files);
 
+// {"cuDNN": "9.19.0.56", "CUDA toolkit": "13.0.2"}: what the METADATA of torch's package pins with "==".
+[[nodiscard]] std::map<std::string, std::string> required_versions(std::string_view metadata);
+
+// The tags of a WHEEL file: "cp313-cp313-manylinux_2_28_x86_64".
+[[nodiscard]] std::vector<std::string> wheel_tags(std::string_view wheel);
+
 // "cp313", "cp313t" or "abi3", from the name of torch's own extension module.
 [[nodiscard]] std::optional<std::string> python_abi(const std::vector<File>& files);
 

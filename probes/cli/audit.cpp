@@ -11,10 +11,11 @@ namespace pbprobe::cli {
 namespace {
 
 struct Options {
-  std::filesystem::path artifact;
+  std::vector<std::filesystem::path> artifacts;
   std::string claim;
   Format format = Format::text;
   bool device_code_only = false;
+  bool table = false;
 };
 
 // Without a claim nobody asked for a verdict: the inventory alone.
@@ -30,21 +31,43 @@ int exit_code_of(const Report& report) {
   return report.verdict && report.verdict->outcome == Outcome::fail ? kFailed : kPassed;
 }
 
-int run(const Options& options) {
-  AuditRequest request{.artifact = options.artifact, .device_code_only = options.device_code_only};
+Result<Report> audit_one(const Options& options, const std::filesystem::path& artifact) {
+  AuditRequest request{.artifact = artifact, .device_code_only = options.device_code_only};
   if (!options.claim.empty()) {
-    auto claim = parse_claim(options.claim);
-    if (!claim) return print_error(claim.error());
-    request.claim = std::move(*claim);
+    PBPROBE_TRY(request.claim, parse_claim(options.claim));
   }
-  show_progress("reading " + options.artifact.string());
-  const auto report = make_audit(request);
+  show_progress("reading " + artifact.string());
+  auto report = make_audit(request);
   clear_progress();
+  return report;
+}
+
+// One row each; what cannot be audited is told beside the table, and leaves no row.
+int run_table(const Options& options) {
+  std::vector<Report> reports;
+  int exit_code = kPassed;
+  for (const auto& artifact : options.artifacts) {
+    auto report = audit_one(options, artifact);
+    if (!report) {
+      exit_code = print_error(report.error());
+      continue;
+    }
+    exit_code = std::max(exit_code, exit_code_of(*report));
+    reports.push_back(std::move(*report));
+  }
+  const int written = write_output(render_table(reports));
+  return written == kPassed ? exit_code : written;
+}
+
+int run(const Options& options) {
+  if (options.table) return run_table(options);
+  if (options.artifacts.size() > 1)
+    return print_error(
+        make_error(ErrorCode::usage, "{} artifacts: give one, or --table for a row of each", options.artifacts.size()));
+  const auto report = audit_one(options, options.artifacts.front());
   if (!report) return print_error(report.error());
-  if (const int written =
-          write_output(options.format == Format::json ? json_of(*report) : render_audit(*report, text_options()));
-      written != kPassed)
-    return written;
+  const std::string text = options.format == Format::json ? json_of(*report) : render_audit(*report, text_options());
+  if (const int written = write_output(text); written != kPassed) return written;
   return exit_code_of(*report);
 }
 
@@ -58,21 +81,24 @@ void add_audit(CLI::App& app, int& exit_code) {
                                      "  pbprobe audit torch-2.11.0-cp311-cp311-manylinux_2_28_x86_64.whl\n"
                                      "  pbprobe audit .venv/lib/python3.11/site-packages --format json\n"
                                      "  pbprobe audit libtorch_cuda.so --device-code-only\n"
+                                     "  pbprobe audit --table torch-*.whl\n"
                                      "  pbprobe audit result-NAME --claim pytorch-python313-cuda13_0-sm121-armv9\n"
                                      "  pbprobe audit torch.whl --claim sm90,avx512,cuda=13.0,torch=2.10.0\n"
                                      "Exit code: 0 nothing failed (pass, or unknown and said so), 1 a check failed or "
                                      "something could not be read, 2 could not run");
   static Options options;
   command
-      ->add_option("ARTIFACT", options.artifact,
+      ->add_option("ARTIFACT", options.artifacts,
                    "A wheel, an environment, site-packages, a libtorch folder, Nix outputs, a shared object, or JSON "
                    "that pbprobe wrote")
       ->required();
   auto* claim = command->add_option("--claim", options.claim,
                                     "What it is to deliver: a variant's name, or a list of targets and versions");
   add_format(*command, options.format);
-  command->add_flag("--device-code-only", options.device_code_only, "List device code, and leave out all else")
-      ->excludes(claim);
+  auto* device =
+      command->add_flag("--device-code-only", options.device_code_only, "List device code, and leave out all else");
+  device->excludes(claim);
+  command->add_flag("--table", options.table, "One row of a Markdown table for each ARTIFACT")->excludes(device);
   command->callback([&exit_code] { exit_code = run(options); });
 }
 

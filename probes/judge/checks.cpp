@@ -16,82 +16,10 @@ using enum Need;
 constexpr bool kDecides = true;
 constexpr bool kAdds = false;
 
-const std::vector<Check>& table() {
+std::vector<Check> other_checks() {
   using L = Level;
   using S = Severity;
-  static const std::vector<Check> checks{
-      {"PB101",
-       L::shipped,
-       S::fail,
-       {inventory},
-       kDecides,
-       "Can each of libtorch's files be read whole?",
-       "install this torch again: the file is damaged or unreadable",
-       ask::libtorch_readable},
-      {"PB102",
-       L::shipped,
-       S::warn,
-       {inventory},
-       kAdds,
-       "Can every other file be read whole?",
-       "check the file's permissions, or install its package again",
-       ask::rest_readable},
-      {"PB103",
-       L::shipped,
-       S::fail,
-       {inventory},
-       kDecides,
-       "Is there a libtorch in the artifact?",
-       "name the folder that holds torch/ (site-packages), a libtorch folder or a wheel",
-       ask::libtorch_present},
-      {"PB104",
-       L::shipped,
-       S::fail,
-       {host, inventory},
-       kDecides,
-       "Is it built for this machine's processor?",
-       "install the torch for this machine's processor",
-       ask::right_platform},
-      {"PB105",
-       L::shipped,
-       S::fail,
-       {claim, inventory},
-       kDecides,
-       "Is its torch the version that is claimed?",
-       "build the claimed version: look at the source that the recipe takes",
-       ask::torch_is_claimed},
-      {"PB106",
-       L::shipped,
-       S::fail,
-       {claim, inventory},
-       kDecides,
-       "Is it built with the CUDA that is claimed?",
-       "build it with the claimed CUDA: look for another one among the build's inputs",
-       ask::cuda_is_claimed},
-      {"PB107",
-       L::shipped,
-       S::fail,
-       {claim, inventory},
-       kDecides,
-       "Is its extension module for the Python that is claimed?",
-       "build it with the claimed Python",
-       ask::python_is_claimed},
-      {"PB108",
-       L::shipped,
-       S::fail,
-       {claim, inventory},
-       kDecides,
-       "Is its BLAS the one that is claimed?",
-       "build it with the claimed BLAS (the BLAS variable of torch's build)",
-       ask::blas_is_claimed},
-      {"PB109",
-       L::shipped,
-       S::fail,
-       {claim, inventory},
-       kDecides,
-       "Is it built for the processor that the claimed targets have?",
-       "build it on that platform, or claim a target of this one",
-       ask::processor_is_claimed},
+  return {
       {"PB201",
        L::shipped,
        S::note,
@@ -325,6 +253,14 @@ const std::vector<Check>& table() {
        "a build for exactly this machine may be faster: measure it with `pbprobe bench --against libtorch`",
        ask::libtorch_keeps_up},
   };
+}
+
+const std::vector<Check>& table() {
+  static const std::vector<Check> checks = [] {
+    std::vector<Check> all = file_checks();
+    for (auto& check : other_checks()) all.push_back(std::move(check));
+    return all;
+  }();
   return checks;
 }
 
@@ -355,7 +291,7 @@ bool asks(Need need) {
 std::string checks_markdown() {
   std::string text =
       "# Checks\n\n"
-      "Written by `make generate` from the catalogue in `probes/judge/checks.cpp`. An identifier is stable, and never "
+      "Written by `make generate` from the catalogue in `probes/judge`. An identifier is stable, and never "
       "used again for another check. A check whose facts are missing has no answer; where it decides, the verdict is "
       "then unknown, and unknown is not pass. What needs a claim is asked where there is one; where no machine was "
       "looked "

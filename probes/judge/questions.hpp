@@ -1,11 +1,18 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// The functions behind the rows of the catalogue (checks.cpp), one a row; the row says what each asks.
+// The functions behind the rows of the catalogue, one a row; the row says what each asks.
 #pragma once
 
 #include "probes/judge/checks.hpp"
 #include "probes/judge/facts.hpp"
+
+namespace pbprobe {
+
+// The catalogue's rows PB1xx (file_checks.cpp); the others stand in checks.cpp.
+[[nodiscard]] std::vector<Check> file_checks();
+
+}  // namespace pbprobe
 
 namespace pbprobe::ask {
 
@@ -21,6 +28,27 @@ Answer cuda_is_claimed(const Facts& facts);
 Answer python_is_claimed(const Facts& facts);
 Answer blas_is_claimed(const Facts& facts);
 Answer processor_is_claimed(const Facts& facts);
+
+// closure.cpp
+Answer cuda_is_one_major(const Facts& facts);
+Answer toolkit_is_one_release(const Facts& facts);
+Answer toolkit_is_claimed(const Facts& facts);
+Answer compilers_know_claim(const Facts& facts);
+Answer compilers_know_host(const Facts& facts);
+Answer closure_resolves(const Facts& facts);
+Answer opened_parts_are_there(const Facts& facts);
+Answer openmp_is_one(const Facts& facts);
+Answer driver_is_not_shipped(const Facts& facts);
+
+// packages.cpp
+Answer requirements_are_met(const Facts& facts);
+Answer versions_agree(const Facts& facts);
+Answer tags_agree(const Facts& facts);
+Answer abi_is_one(const Facts& facts);
+Answer commit_is_known(const Facts& facts);
+Answer matrix_library_is_there(const Facts& facts);
+Answer cudnn_is_there(const Facts& facts);
+Answer magma_is_there(const Facts& facts);
 
 // cpu.cpp
 Answer cpu_has_target(const Facts& facts);

@@ -191,7 +191,7 @@ std::vector<ClaimRow> claim_rows(const Facts& facts, const std::vector<Finding>&
 }
 
 std::string what_files_hold(const Facts& facts) {
-  if (facts.claim == nullptr) return "nothing in the files is wrong";
+  if (facts.claim == nullptr) return "nothing in the files is wrong: " + holdings_of(facts)->sentence;
   return fmt::format("{} holds what \"{}\" claims", facts.torch, facts.claim->text);
 }
 

@@ -17,6 +17,9 @@ namespace pbprobe {
 // What runs here, in one sentence: the reason of a pass.
 [[nodiscard]] std::string what_runs(const Facts& facts);
 
+// What the artifact could truly claim; null where none was read.
+[[nodiscard]] std::optional<Holdings> holdings_of(const Facts& facts);
+
 // What the files hold, in one sentence: the reason of a pass where no machine was looked at.
 [[nodiscard]] std::string what_files_hold(const Facts& facts);
 

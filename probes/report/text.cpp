@@ -47,6 +47,26 @@ void add_components(Page& page, const Inventory& inventory) {
   page.table(rows);
 }
 
+void add_versions(Page& page, const Inventory& inventory) {
+  const auto& versions = inventory.component_versions ? inventory.component_versions : inventory.required_versions;
+  const bool compilers = std::any_of(inventory.files.begin(), inventory.files.end(),
+                                     [](const File& file) { return file.compiler.has_value(); });
+  if ((!versions || versions->empty()) && !inventory.version_floors && !inventory.python_abi && !compilers) return;
+  page.heading("Versions");
+  if (inventory.python_abi) page.entry("Python ABI", *inventory.python_abi, 24);
+  if (inventory.version_floors) {
+    for (const auto& [name, version] : *inventory.version_floors) page.entry(name + " from", version, 24);
+  }
+  if (versions) {
+    for (const auto& [name, version] : *versions) page.entry(name, version, 24);
+  }
+  for (const auto& file : inventory.files) {
+    if (!file.compiler) continue;
+    const std::string last = file.compiler->knows.empty() ? "" : ", knows up to " + file.compiler->knows.back();
+    page.entry(file.path.substr(file.path.rfind('/') + 1), file.compiler->version.value_or("?") + last, 24);
+  }
+}
+
 }  // namespace
 
 std::string render_report(const Report& report, const TextOptions& options) {
@@ -88,9 +108,12 @@ std::string render_audit(const Report& report, const TextOptions& options) {
     page.blank();
   }
   page.line({{"torch ", text::Colour::strong}, {text::torch_line(inventory)}});
+  if (!report.claim && report.verdict && report.verdict->holdings)
+    page.entry("claim", report.verdict->holdings->sentence + ": that much could be claimed");
   if (inventory.platform) page.entry("platform", *inventory.platform);
   if (inventory.git_version) page.entry("commit", *inventory.git_version);
   if (!inventory.files.empty()) add_components(page, inventory);
+  add_versions(page, inventory);
   page.heading("Device code");
   bool any = false;
   for (const auto& file : inventory.files) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "core/facts/report.hpp"
 #include "core/facts/target_list.hpp"
@@ -23,6 +24,9 @@ struct TextOptions {
 
 // What `pbprobe audit` prints: with a claim the verdict on it first; then what the artifact ships, and the findings.
 [[nodiscard]] std::string render_audit(const Report& report, const TextOptions& options = {});
+
+// What `pbprobe audit --table` prints: one row of a Markdown table for each audit.
+[[nodiscard]] std::string render_table(const std::vector<Report>& reports);
 
 // The sections on their own: what `pbprobe host` and `bench` print.
 [[nodiscard]] std::string render_host(const Host& host, const TextOptions& options = {});

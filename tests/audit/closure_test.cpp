@@ -47,6 +47,31 @@ TEST(Closure, OriginIsTheFolderOfTheFile) {
   }
 }
 
+// What is opened is looked for as ld.so does, by SONAME once loaded, and as cuDNN does with its own number.
+TEST(Closure, WhatAFileOpensIsLookedForToo) {
+  const auto opened = [](const std::string& name, std::vector<File> files) {
+    files[0].links->opened = {{.name = name}};
+    std::set<std::string> inside;
+    for (const auto& each : files) inside.insert(each.path);
+    resolve_closure(files, [&](const std::string& path) -> std::optional<Found> {
+      if (inside.contains(path)) return Found{Provider::artifact, path};
+      return std::nullopt;
+    });
+    const Dependency& dependency = files[0].links->opened->at(0);
+    EXPECT_EQ(dependency.name, name);
+    return fmt::format("{} {}", name_of(dependency.provider), dependency.path.value_or("-"));
+  };
+  File cudnn = file("lib/libcudnn.so.9", {}, {}, {"$ORIGIN"});
+  cudnn.soname = "libcudnn.so.9";
+  const File ops = file("lib/libcudnn_ops.so.9", {});
+  EXPECT_EQ(opened("libcudnn_ops.so", {cudnn, ops}), "artifact lib/libcudnn_ops.so.9");
+  EXPECT_EQ(opened("libcudnn_adv.so", {cudnn, ops}), "unresolved -");
+  EXPECT_EQ(opened("libcuda.so.1", {cudnn}), "driver -");
+  File elsewhere = file("other/libcupti.so.13", {});
+  elsewhere.soname = "libcupti.so.13";
+  EXPECT_EQ(opened("libcupti.so.13", {cudnn, elsewhere}), "artifact other/libcupti.so.13");
+}
+
 TEST(Closure, TheFirstFolderWins) {
   const std::vector<File> files{file("torch/lib/liba.so", {"libb.so"}, {"/opt/lib", "$ORIGIN"}),
                                 file("torch/lib/libb.so", {})};

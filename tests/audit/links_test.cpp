@@ -124,7 +124,27 @@ TEST(Packages, VersionsFromMetadataElseFromFileNames) {
       {named("lib/libcudnn.so.9.1.1", "cuDNN"), named("lib/libnccl.so.2.28.9", "NCCL"),
        named("lib/libcudart.so.13", "CUDA runtime"), named("lib/libtorch.so.1.13.1", "libtorch")});
   EXPECT_THAT(versions,
-              UnorderedElementsAre(Pair("cuDNN", "9.19.0.56"), Pair("cuBLAS", "13.1.0.3"), Pair("NCCL", "2.28.9")));
+              UnorderedElementsAre(Pair("cuDNN", "9.19.0.56"), Pair("cuBLAS", "13.1.0.3"), Pair("NCCL", "2.28.9"),
+                                   Pair("torch", "2.11.0")));
+}
+
+// Lines of the METADATA of torch 2.11.0 and 2.8.0.
+TEST(Packages, WhatTorchsPackagePinsIsRead) {
+  const auto versions = required_versions(
+      "Name: torch\nVersion: 2.11.0\nRequires-Dist: filelock\nRequires-Dist: setuptools<82\n"
+      "Requires-Dist: cuda-toolkit[cublas,cudart]==13.0.2; platform_system == \"Linux\"\n"
+      "Requires-Dist: cuda-bindings<14,>=13.0.3; platform_system == \"Linux\"\n"
+      "Requires-Dist: nvidia-cudnn-cu13==9.19.0.56; platform_system == \"Linux\"\r\n"
+      "Requires-Dist: nvidia-cublas-cu12==12.8.4.1; platform_system == \"Linux\" and platform_machine == \"x86_64\"\n"
+      "Requires-Dist: triton==3.6.0; extra == \"opt\"\nRequires-Dist: mkl ; platform_system == \"Windows\"\n");
+  EXPECT_THAT(versions, UnorderedElementsAre(Pair("CUDA toolkit", "13.0.2"), Pair("cuDNN", "9.19.0.56"),
+                                             Pair("cuBLAS", "12.8.4.1")));
+}
+
+TEST(Packages, TagsOfAWheel) {
+  EXPECT_THAT(wheel_tags("Wheel-Version: 1.0\nTag: cp313-cp313t-manylinux_2_28_x86_64\nTag: x-y-z\n"),
+              ElementsAre("cp313-cp313t-manylinux_2_28_x86_64", "x-y-z"));
+  EXPECT_THAT(wheel_tags(""), ElementsAre());
 }
 
 TEST(Packages, PythonAbiFromTheModulesName) {

@@ -86,6 +86,7 @@ def test_version_names_the_targets_compiled_in():
         (["audit"], ["ARTIFACT"]),
         (["audit", "/nowhere/at/all"], ["/nowhere/at/all"]),
         (["audit", "x.so", "--claim", "sm999"], ["claim", "sm999", "sm121"]),
+        (["audit", "x.so", "y.so"], ["2 artifacts", "--table"]),
         (["report", "x.so", "--claim", "sm121,avx2"], ["sm121", "avx2"]),
         (["audit", "x.so", "--claim", "sm90", "--device-code-only"], ["--claim"]),
         (["bench", "--target", "sm999"], ["sm999", "sm121", "avx512"]),
@@ -188,6 +189,19 @@ def test_a_claim_is_judged_by_the_files(tmp_path):
     open_question = run("audit", torch, "--claim", "python=3.13")
     assert open_question.returncode == PASSED, "unknown, and said so"
     assert open_question.stdout.startswith("UNKNOWN")
+
+
+def test_a_table_has_a_row_for_each_artifact(tmp_path):
+    first, second = (small_torch(tmp_path / name) for name in ("one", "two"))
+    result = run("audit", "--table", first, second)
+    assert result.returncode == PASSED, result.stderr
+    lines = result.stdout.splitlines()
+    assert lines[0].startswith("| artifact | torch | platform | CUDA | SMs |")
+    assert [line.split(" | ")[:2] for line in lines[2:]] == [["| one", "2.10.0+cpu"], ["| two", "2.10.0+cpu"]]
+    result = run("audit", "--table", first, tmp_path / "nothing")
+    assert result.returncode == COULD_NOT_RUN
+    assert "nothing" in result.stderr
+    assert "| one | 2.10.0+cpu |" in result.stdout
 
 
 @pytest.mark.parametrize(

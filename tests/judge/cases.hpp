@@ -5,6 +5,7 @@
 #pragma once
 
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <string>
 
@@ -73,22 +74,36 @@ inline Report gpu_report(std::string name, std::string capability) {
   return report;
 }
 
-inline File& libtorch_cuda(Report& report) {
+inline File& file_named(Report& report, const std::string& end) {
   for (auto& file : report.inventory->files) {
-    if (file.path.ends_with("/libtorch_cuda.so")) return file;
+    if (file.path.ends_with("/" + end)) return file;
   }
-  ADD_FAILURE() << "the recorded torch has no libtorch_cuda.so";
+  ADD_FAILURE() << "the recorded torch has no " << end;
   return report.inventory->files.front();
 }
+
+inline File& libtorch_cuda(Report& report) {
+  return file_named(report, "libtorch_cuda.so");
+}
+
+using Versions = std::map<std::string, std::string>;
 
 // Its files alone, as `pbprobe audit --claim` judges them.
 inline Report audit_report(std::optional<Claim> claim = std::nullopt) {
   Report report{.version = "0.1.0", .commit = "0123456789ab", .created = "2026-11-21T00:00:00Z"};
   report.inventory = recorded<Inventory>("torch-2.11.0-cu130-x86_64.json");
   report.inventory->python_abi = "cp311";
-  for (auto& file : report.inventory->files) {
-    if (file.path.ends_with("/libtorch_cpu.so")) file.links = Links{.contains = {"FBGEMM", "MKL", "oneDNN"}};
-  }
+  file_named(report, "libtorch_cpu.so").links = Links{.contains = {"FBGEMM", "MKL", "oneDNN"}, .cxx11_names = 570};
+  file_named(report, "libtorch_cuda_linalg.so").links = Links{.contains = {"MAGMA"}};
+  libtorch_cuda(report).links.emplace();
+  report.inventory->component_versions = Versions{{"torch", "2.11.0"},
+                                                  {"cuBLAS", "13.1.0.3"},
+                                                  {"cuFFT", "12.0.0.61"},
+                                                  {"NVRTC", "13.0.88"},
+                                                  {"cuDNN", "9.19.0.56"}};
+  report.inventory->required_versions = Versions{{"cuDNN", "9.19.0.56"}, {"CUDA toolkit", "13.0.2"}};
+  report.inventory->wheel_tags = {"cp311-cp311-manylinux_2_28_x86_64"};
+  report.inventory->version_floors = Versions{{"GLIBC", "2.28"}};
   report.claim = std::move(claim);
   return report;
 }

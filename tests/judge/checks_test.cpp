@@ -103,6 +103,113 @@ void add_claim_cases(std::vector<Case>& cases) {
                    claimed({.targets = {"armv9"}}), claimed({.targets = {"avx2"}})});
 }
 
+Report audited() {
+  return audit_report();
+}
+
+void add_cuda_cases(std::vector<Case>& cases) {
+  cases.push_back({"PB110", "built with CUDA 13.0, and it needs libcudart.so.12 (there it is libcudart.so.13)",
+                   with(audited(), [](Report& r) { libtorch_cuda(r).needed[2] = "libcudart.so.12"; }),
+                   with(audited(), [](Report& r) { EXPECT_EQ(libtorch_cuda(r).needed[2], "libcudart.so.13"); })});
+  cases.push_back({"PB111", "most of CUDA's libraries are those of release 13.0.2; not cuFFT 11.4.1.4",
+                   with(audited(), [](Report& r) { (*r.inventory->component_versions)["cuFFT"] = "11.4.1.4"; }),
+                   audited()});
+  cases.push_back(
+      {"PB112",
+       "CUDA 13.0 is claimed, and these are of no release of it: cuFFT 11.4.1.4",
+       with(claimed({.cuda = "13.0"}), [](Report& r) { (*r.inventory->component_versions)["cuFFT"] = "11.4.1.4"; }),
+       claimed({.cuda = "13.0"}),
+       {"PB111"}});
+  const auto with_ptxas = [](std::vector<std::string> knows) {
+    return [knows](Report& r) {
+      r.inventory->files.push_back({.path = "triton/backends/nvidia/bin/ptxas",
+                                    .component = "PTX compiler",
+                                    .compiler = Compiler{.version = "12.8.93", .knows = knows}});
+    };
+  };
+  cases.push_back({"PB113", "ptxas 12.8.93 knows no 9.0", with(claimed({.targets = {"sm90"}}), with_ptxas({"sm_80"})),
+                   with(claimed({.targets = {"sm90"}}), with_ptxas({"sm_80", "sm_90a"}))});
+  cases.push_back({"PB114", "ptxas 12.8.93 knows no 9.0", with(h200(), with_ptxas({"sm_80", "sm_120"})),
+                   with(h200(), with_ptxas({"sm_80", "sm_90"}))});
+}
+
+void add_closure_cases(std::vector<Case>& cases) {
+  const auto needing = [](std::vector<Dependency> dependencies) {
+    return [dependencies](Report& r) { libtorch_cuda(r).links->dependencies = dependencies; };
+  };
+  const Dependency gomp{"libgomp.so.1", Provider::system, "/usr/lib/libgomp.so.1", "the system's default folders"};
+  cases.push_back(
+      {"PB115", "libtorch_cuda.so needs libnccl.so.2, which neither its RPATH nor the system's folders hold",
+       with(audited(), needing({{"libnccl.so.2"}})), with(audited(), needing({{"libcuda.so.1", Provider::driver}}))});
+  const auto opening = [](Provider provider) {
+    return [provider](Report& r) {
+      File& file = file_named(r, "libcudnn_ops.so.9");
+      file.links.emplace();
+      file.links->opened = {{{"libcudnn_heuristic.so", provider}, {"libibverbs.so.1", Provider::unresolved}}};
+    };
+  };
+  cases.push_back({"PB116", "libcudnn_ops.so.9 opens libcudnn_heuristic.so as it runs, which is not there",
+                   with(audited(), opening(Provider::unresolved)), with(audited(), opening(Provider::artifact))});
+  cases.push_back({"PB117", "2 OpenMP libraries are loaded together",
+                   with(audited(), needing({gomp, {"libiomp5.so", Provider::artifact, "torch/lib/libiomp5.so"}})),
+                   with(audited(), needing({gomp, gomp}))});
+  cases.push_back({"PB118", "where a stub of the driver lies",
+                   with(audited(), [](Report& r) { libtorch_cuda(r).rpath = {"/opt/cuda/lib64/stubs"}; }),
+                   with(audited(), [](Report& r) { libtorch_cuda(r).rpath = {"/opt/cuda/lib64"}; })});
+  cases.push_back({"PB118", "it ships a libcuda",
+                   with(audited(),
+                        [](Report& r) {
+                          r.inventory->files.push_back({.path = "torch/lib/libcuda.so.1", .soname = "libcuda.so.1"});
+                        }),
+                   with(audited(), [](Report& r) {
+                     r.inventory->files.push_back({.path = "torch/lib/libcudart.so.13", .soname = "libcudart.so.13"});
+                   })});
+}
+
+void add_package_cases(std::vector<Case>& cases) {
+  cases.push_back({"PB119", "torch's package asks for cuDNN 9.19.0.56, and 9.11.0.98 is installed",
+                   with(audited(), [](Report& r) { (*r.inventory->component_versions)["cuDNN"] = "9.11.0.98"; }),
+                   audited()});
+  cases.push_back({"PB120", "its package says torch 2.10.0, and its files say 2.11.0+cu130",
+                   with(audited(), [](Report& r) { (*r.inventory->component_versions)["torch"] = "2.10.0"; }),
+                   audited()});
+  cases.push_back({"PB120", "its version 2.11.0+cu128 says CUDA 12.8, and it is built with 13.0",
+                   with(audited(), [](Report& r) { r.inventory->torch_version = "2.11.0+cu128"; }), audited()});
+  cases.push_back({"PB121", "says cp313t, and torch's extension module is for cp311",
+                   with(audited(), [](Report& r) { r.inventory->wheel_tags = {"cp313-cp313t-manylinux_2_28_x86_64"}; }),
+                   audited()});
+  cases.push_back({"PB121", "says linux_aarch64, and its files are built for x86_64-linux",
+                   with(audited(), [](Report& r) { r.inventory->wheel_tags = {"cp311-cp311-linux_aarch64"}; }),
+                   with(audited(), [](Report& r) { r.inventory->wheel_tags = {"cp311-cp311-linux_x86_64"}; })});
+  cases.push_back({"PB121", "promises glibc 2.28, and libtorch needs 2.34",
+                   with(audited(),
+                        [](Report& r) {
+                          r.inventory->version_floors = Versions{{"GLIBC", "2.34"}};
+                        }),
+                   audited()});
+  cases.push_back({"PB122", "12 of its names have the strings before C++11, and 570 those since",
+                   with(audited(), [](Report& r) { file_named(r, "libtorch_cpu.so").links->pre_cxx11_names = 12; }),
+                   with(audited(), [](Report& r) {  // old wheels had the old strings throughout
+                     file_named(r, "libtorch_cpu.so").links->pre_cxx11_names = 570;
+                     file_named(r, "libtorch_cpu.so").links->cxx11_names = 0;
+                     r.inventory->torch_version = "2.5.1";
+                     r.inventory->component_versions->erase("torch");
+                   })});
+  cases.push_back({"PB123", "do not say which commit",
+                   with(audited(), [](Report& r) { r.inventory->git_version = "Unknown"; }), audited()});
+  cases.push_back({"PB124", "libtorch_cpu.so has no oneDNN",
+                   with(audited(), [](Report& r) { file_named(r, "libtorch_cpu.so").links->contains = {"OpenBLAS"}; }),
+                   with(audited(), [](Report& r) {
+                     file_named(r, "libtorch_cpu.so").links->contains = {"OpenBLAS"};
+                     file_named(r, "libtorch_cpu.so").needed = {"libdnnl.so.3"};
+                   })});
+  cases.push_back({"PB125", "libtorch_cuda.so needs no cuDNN",
+                   with(audited(), [](Report& r) { libtorch_cuda(r).needed = {"libcudart.so.13"}; }), audited()});
+  cases.push_back({"PB126", "it has no MAGMA",
+                   with(audited(), [](Report& r) { file_named(r, "libtorch_cuda_linalg.so").links->contains.clear(); }),
+                   audited()});
+}
+
 void add_cpu_cases(std::vector<Case>& cases) {
   cases.push_back(
       {"PB201", "the features of no target", with(h200(), [](Report& r) { r.host->cpu.targets.clear(); }), h200()});
@@ -218,7 +325,11 @@ void add_driver_cases(std::vector<Case>& cases) {
   cases.push_back({"PB306", "built with CUDA 13.0, and the driver supports 12.8",
                    with(h200(), [](Report& r) { r.host->driver.cuda_version = "12.8"; }), h200()});
   cases.push_back({"PB307", "built with CUDA 13.2, and the driver supports 13.0",
-                   with(h200(), [](Report& r) { r.inventory->cuda_version = "13.2"; }),
+                   with(h200(),
+                        [](Report& r) {
+                          r.inventory->cuda_version = "13.2";
+                          r.inventory->torch_version = "2.11.0+cu132";
+                        }),
                    with(h200(), [](Report& r) { r.host->driver.cuda_version = "13.2"; })});
   cases.push_back({"PB308", "GPU 0 NVIDIA H200: fell off the bus",
                    with(h200(), [](Report& r) { r.host->gpus[0].problem = "fell off the bus"; }), h200()});
@@ -244,8 +355,6 @@ void add_driver_cases(std::vector<Case>& cases) {
                         [](Report& r) {
                           r.host->driver.state = DriverState::too_old;
                           r.host->driver.sentence = "The driver is older than pbprobe needs";
-                          r.host->driver.cuda_version = "12.8";
-                          r.inventory->cuda_version = "12.8";
                         }),
                    h200()});
   cases.push_back({"PB313", "libtorch_cuda_linalg.so holds no code that runs on GPU 0 Tesla T4 (7.5)",
@@ -289,6 +398,9 @@ const std::vector<Case>& cases() {
     std::vector<Case> built;
     add_file_cases(built);
     add_claim_cases(built);
+    add_cuda_cases(built);
+    add_closure_cases(built);
+    add_package_cases(built);
     add_cpu_cases(built);
     add_host_code_cases(built);
     add_gpu_cases(built);

@@ -21,11 +21,20 @@ def validator(path):
 
 
 TARGETS = validator("recipes/targets.schema.json")
+COMPONENTS = validator("recipes/cuda_components.schema.json")
 REPORT = validator("docs/report.schema.json")
 
 
 def test_the_table_is_valid():
     TARGETS.validate(TABLE)
+
+
+def test_the_table_of_cuda_releases_is_valid_and_a_broken_one_is_not():
+    table = json.loads((SOURCE / "recipes/cuda_components.json").read_text())
+    COMPONENTS.validate(table)
+    broken = list(breaks(shortened(table), COMPONENTS.schema))
+    assert len(broken) > 20
+    assert [name for name, document in broken if COMPONENTS.is_valid(document)] == []
 
 
 def test_every_row_writes_every_key():

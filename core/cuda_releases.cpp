@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "core/cuda_releases.hpp"
+
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+
+#include "core/json.hpp"
+
+namespace pbprobe {
+namespace {
+
+constexpr std::string_view kReleasesJson =
+#include "cuda_components.inc"  // recipes/cuda_components.json as string literals (cmake/Embed.cmake)
+    ;
+
+std::vector<ToolkitRelease> load() {
+  auto parsed = parse_json(kReleasesJson);
+  auto table = parsed ? from_json<ToolkitTable>(*parsed) : Result<ToolkitTable>(parsed.error());
+  if (!table) {
+    // Embedded at build time and read by the tests: what is wrong here was wrong before it was shipped.
+    std::fprintf(stderr, "pbprobe: recipes/cuda_components.json: %s\n", table.error().message.c_str());
+    std::abort();
+  }
+  return std::move(table->releases);
+}
+
+std::vector<int64_t> numbers_of(std::string_view version) {
+  std::vector<int64_t> numbers;
+  while (!version.empty()) {
+    int64_t number = 0;
+    const auto [end, error] = std::from_chars(version.data(), version.data() + version.size(), number);
+    if (error != std::errc()) break;
+    numbers.push_back(number);
+    version.remove_prefix(static_cast<size_t>(end - version.data()));
+    if (version.starts_with('.')) version.remove_prefix(1);
+  }
+  return numbers;
+}
+
+}  // namespace
+
+const std::vector<ToolkitRelease>& all_cuda_releases() {
+  static const std::vector<ToolkitRelease> releases = load();
+  return releases;
+}
+
+bool is_version_of(std::string_view version, std::string_view begin) {
+  return version.starts_with(begin) && (version.size() == begin.size() || version[begin.size()] == '.');
+}
+
+bool belongs(const ToolkitComponent& component, std::string_view version) {
+  if (is_version_of(component.version, version) || is_version_of(version, component.version)) return true;
+  const auto least = numbers_of(component.version);
+  const auto there = numbers_of(version);
+  return component.newer_too && !least.empty() && !there.empty() && there[0] == least[0] && there > least;
+}
+
+}  // namespace pbprobe

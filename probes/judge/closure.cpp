@@ -1,0 +1,304 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// What libtorch needs and opens: whether it is there, and whether it fits together.
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/cuda_releases.hpp"
+#include "probes/judge/questions.hpp"
+
+namespace pbprobe::ask {
+namespace {
+
+const std::vector<Dependency>& needed_by(const File& file) {
+  static const std::vector<Dependency> kNone;
+  return file.links ? file.links->dependencies : kNone;
+}
+
+const std::vector<Dependency>& opened_by(const File& file) {
+  static const std::vector<Dependency> kNone;
+  return file.links && file.links->opened ? *file.links->opened : kNone;
+}
+
+// libtorch's own files, and those of the artifact that they lead to.
+std::vector<const File*> closure_of(const Inventory& inventory) {
+  std::map<std::string_view, const File*> by_path;
+  std::vector<const File*> closure;
+  std::set<const File*> seen;
+  for (const auto& file : inventory.files) {
+    by_path[file.path] = &file;
+    if (file.component == kLibtorch && seen.insert(&file).second) closure.push_back(&file);
+  }
+  for (size_t i = 0; i < closure.size(); ++i) {
+    for (const auto& dependency : needed_by(*closure[i])) {
+      const auto found = dependency.path ? by_path.find(*dependency.path) : by_path.end();
+      if (found != by_path.end() && seen.insert(found->second).second) closure.push_back(found->second);
+    }
+  }
+  return closure;
+}
+
+// "libcublas" of "libcublas.so.13".
+std::string_view stem_of(std::string_view soname) {
+  return soname.substr(0, soname.find(".so"));
+}
+
+std::vector<const ToolkitRelease*> releases_of(std::string_view cuda) {
+  std::vector<const ToolkitRelease*> releases;
+  for (const auto& release : all_cuda_releases()) {
+    if (is_version_of(release.release, cuda)) releases.push_back(&release);
+  }
+  return releases;
+}
+
+// What a CUDA library may be loaded by in one of these releases; none where it is no part of the toolkit.
+std::set<std::string_view> sonames_in(const std::vector<const ToolkitRelease*>& releases, std::string_view stem) {
+  std::set<std::string_view> names;
+  for (const auto* release : releases) {
+    for (const auto& component : release->components) {
+      for (const auto& soname : component.sonames) {
+        if (stem_of(soname) == stem) names.insert(soname);
+      }
+    }
+  }
+  return names;
+}
+
+bool has_version(const ToolkitRelease& release, std::string_view component, std::string_view version) {
+  return std::any_of(release.components.begin(), release.components.end(), [&](const ToolkitComponent& entry) {
+    return entry.component == component && belongs(entry, version);
+  });
+}
+
+bool is_of_toolkit(std::string_view component) {
+  const auto& components = all_cuda_releases().back().components;
+  return std::any_of(components.begin(), components.end(),
+                     [&](const ToolkitComponent& entry) { return entry.component == component; });
+}
+
+// Libraries of the toolkit whose version stands in a package's or a file's name; of a wheel, those that it asks for.
+std::map<std::string, std::string> toolkit_versions(const Inventory& inventory) {
+  std::map<std::string, std::string> versions;
+  for (const auto* told : {&inventory.component_versions, &inventory.required_versions}) {
+    if (!*told || (told == &inventory.required_versions && inventory.layout != "wheel")) continue;
+    for (const auto& [component, version] : **told) {
+      if (is_of_toolkit(component)) versions.emplace(component, version);
+    }
+  }
+  return versions;
+}
+
+// Those that do not belong to the release, as "cuBLAS 12.8.4.1".
+std::vector<std::string> strangers(const std::map<std::string, std::string>& versions, const ToolkitRelease& release) {
+  std::vector<std::string> names;
+  for (const auto& [component, version] : versions) {
+    if (!has_version(release, component, version)) names.push_back(component + " " + version);
+  }
+  return names;
+}
+
+struct Fit {
+  const ToolkitRelease* release = nullptr;
+  std::vector<std::string> strangers;
+};
+
+// The release that the fewest do not belong to.
+Fit best_fit(const std::map<std::string, std::string>& versions, const std::vector<const ToolkitRelease*>& releases) {
+  Fit best;
+  for (const auto* release : releases) {
+    auto names = strangers(versions, *release);
+    if (best.release == nullptr || names.size() <= best.strangers.size()) best = {release, std::move(names)};
+  }
+  return best;
+}
+
+std::vector<const ToolkitRelease*> every_release() {
+  std::vector<const ToolkitRelease*> releases;
+  for (const auto& release : all_cuda_releases()) releases.push_back(&release);
+  return releases;
+}
+
+// What lies outside a wheel or beside one file was not looked at, and Debian's packages bring each other.
+bool is_whole(const Inventory& inventory) {
+  return inventory.layout == "site-packages" || inventory.layout == "libtorch" || inventory.layout == "nix";
+}
+
+// Which of the compilers that run with the program cannot compile for a chip of this capability.
+std::vector<const File*> ignorant_compilers(const Inventory& inventory, const Capability& gpu) {
+  std::vector<const File*> files;
+  for (const auto& file : inventory.files) {
+    if (!file.compiler || base_name(file.path).find(".alt.") != std::string_view::npos) continue;
+    const auto& knows = file.compiler->knows;
+    const bool knows_it = std::any_of(knows.begin(), knows.end(), [&](const std::string& name) {
+      const auto image = parse_image(name);
+      return image && image->made_for == gpu;
+    });
+    if (!knows_it) files.push_back(&file);
+  }
+  return files;
+}
+
+Seen ignorance(const File& file, std::string_view chip) {
+  return {.what = fmt::format("{} {} knows no {}: what it compiles as it runs fails there (torch.compile, for example)",
+                              base_name(file.path), file.compiler->version.value_or("of unknown version"), chip),
+          .where = file.path,
+          .remedy = file.component == "PTX compiler"
+                        ? std::optional<std::string>("give Triton a newer one: TRITON_PTXAS_PATH=/path/to/ptxas")
+                        : std::nullopt};
+}
+
+// Triton ships two: for Blackwell the other one is asked.
+bool another_knows(const Inventory& inventory, const File& file, const Capability& gpu) {
+  if (file.component != "PTX compiler") return false;
+  const std::string folder = file.path.substr(0, file.path.rfind('/') + 1);
+  return std::any_of(inventory.files.begin(), inventory.files.end(), [&](const File& other) {
+    return other.compiler && other.path.starts_with(folder) &&
+           other.path.find('/', folder.size()) == std::string::npos &&
+           std::any_of(other.compiler->knows.begin(), other.compiler->knows.end(), [&](const std::string& name) {
+             const auto image = parse_image(name);
+             return image && image->made_for == gpu;
+           });
+  });
+}
+
+void ask_compilers(Answer& answer, const Inventory& inventory, const std::string& capability) {
+  const auto gpu = parse_capability(capability);
+  if (!gpu) return;
+  for (const File* file : ignorant_compilers(inventory, *gpu)) {
+    if (!another_knows(inventory, *file, *gpu)) answer.seen.push_back(ignorance(*file, capability));
+  }
+}
+
+}  // namespace
+
+Answer cuda_is_one_major(const Facts& facts) {
+  if (!facts.inventory->cuda_version) return {};
+  const auto releases = releases_of(*facts.inventory->cuda_version);
+  if (releases.empty()) return {};  // newer than the table
+  std::map<std::string, const File*> foreign;
+  for (const File* file : closure_of(*facts.inventory)) {
+    for (const auto& name : file->needed) {
+      const auto names = sonames_in(releases, stem_of(name));
+      if (!names.empty() && !names.contains(name)) foreign.emplace(name, file);
+    }
+  }
+  if (foreign.empty()) return {};
+  std::vector<std::string> told;
+  for (const auto& [name, file] : foreign)
+    told.push_back(fmt::format("{} (there it is {})", name, fmt::join(sonames_in(releases, stem_of(name)), ", ")));
+  return {.seen = {{.what = fmt::format("built with CUDA {}, and it needs {}", *facts.inventory->cuda_version,
+                                        fmt::join(told, ", ")),
+                    .where = foreign.begin()->second->path}}};
+}
+
+Answer toolkit_is_one_release(const Facts& facts) {
+  const auto versions = toolkit_versions(*facts.inventory);
+  if (versions.size() < 2) return {};
+  const Fit fit = best_fit(versions, every_release());
+  if (fit.strangers.empty() || fit.strangers.size() * 2 > versions.size()) return {};  // none that the table knows
+  return {.seen = {{fmt::format("most of CUDA's libraries are those of release {}; not {}", fit.release->release,
+                                fmt::join(fit.strangers, ", "))}}};
+}
+
+Answer toolkit_is_claimed(const Facts& facts) {
+  if (!facts.claim->cuda || !cuda_is_claimed(facts).seen.empty()) return {};  // said already
+  const auto versions = toolkit_versions(*facts.inventory);
+  const auto releases = releases_of(*facts.claim->cuda);
+  if (versions.empty() || releases.empty()) return {};
+  const Fit fit = best_fit(versions, releases);
+  if (fit.strangers.empty()) return {};
+  return {.seen = {{fmt::format("CUDA {} is claimed, and these are of no release of it: {}", *facts.claim->cuda,
+                                fmt::join(fit.strangers, ", "))}}};
+}
+
+Answer compilers_know_claim(const Facts& facts) {
+  Answer answer;
+  for (const Target* target : facts.claimed_gpus)
+    ask_compilers(answer, *facts.inventory, target->capability.value_or(""));
+  return answer;
+}
+
+Answer compilers_know_host(const Facts& facts) {
+  Answer answer;
+  if (!facts.cuda_build || facts.wrong_platform) return answer;
+  std::set<std::string> asked;
+  for (const auto& gpu : facts.gpus) {
+    if (asked.insert(gpu.capability).second) ask_compilers(answer, *facts.inventory, gpu.capability);
+  }
+  return answer;
+}
+
+Answer closure_resolves(const Facts& facts) {
+  Answer answer;
+  if (!is_whole(*facts.inventory)) return answer;
+  std::map<std::string, const File*> missing;  // what is missing, and who needs it first
+  for (const File* file : closure_of(*facts.inventory)) {
+    for (const auto& dependency : needed_by(*file)) {
+      if (dependency.provider == Provider::unresolved) missing.emplace(dependency.name, file);
+    }
+  }
+  for (const auto& [name, file] : missing) {
+    answer.seen.push_back(
+        {fmt::format("{} needs {}, which neither its RPATH nor the system's folders hold", base_name(file->path), name),
+         file->path});
+  }
+  return answer;
+}
+
+Answer opened_parts_are_there(const Facts& facts) {
+  Answer answer;
+  for (const auto& file : facts.inventory->files) {
+    for (const auto& opened : opened_by(file)) {
+      const bool part = opened.name.starts_with("libcudnn_") || opened.name.starts_with("libnvrtc-builtins");
+      if (!part || opened.provider != Provider::unresolved) continue;
+      answer.seen.push_back(
+          {fmt::format("{} opens {} as it runs, which is not there", base_name(file.path), opened.name), file.path});
+    }
+  }
+  return answer;
+}
+
+Answer openmp_is_one(const Facts& facts) {
+  std::map<std::string, const File*> runtimes;  // by where it lies, else by its name
+  for (const File* file : closure_of(*facts.inventory)) {
+    for (const auto& dependency : needed_by(*file)) {
+      constexpr std::array kRuntimes{"libgomp", "libiomp5", "libomp"};
+      const std::string stem(stem_of(dependency.name));
+      const bool runtime = std::any_of(kRuntimes.begin(), kRuntimes.end(), [&](const char* name) {
+        return stem == name || stem.starts_with(std::string(name) + "-");
+      });
+      if (runtime) runtimes.emplace(dependency.path.value_or(dependency.name), file);
+    }
+  }
+  if (runtimes.size() < 2) return {};
+  std::vector<std::string_view> names;
+  for (const auto& [name, file] : runtimes) names.push_back(name);
+  return {.seen = {{fmt::format("{} OpenMP libraries are loaded together: {}", runtimes.size(), fmt::join(names, ", ")),
+                    runtimes.rbegin()->second->path}}};
+}
+
+Answer driver_is_not_shipped(const Facts& facts) {
+  Answer answer;
+  for (const auto& file : facts.inventory->files) {
+    const bool stub =
+        base_name(file.path).starts_with("libcuda.so") || file.soname.value_or("").starts_with("libcuda.so");
+    if (stub)
+      answer.seen.push_back({"it ships a libcuda, which belongs to the driver: a stub hides the real one", file.path});
+    if (file.component != kLibtorch) continue;
+    for (const auto* folders : {&file.rpath, &file.runpath}) {
+      const auto found = std::find_if(folders->begin(), folders->end(), [](const std::string& folder) {
+        return folder.find("/stubs") != std::string::npos;
+      });
+      if (found == folders->end()) continue;
+      answer.seen.push_back({fmt::format("it searches {}, where a stub of the driver lies", *found), file.path});
+    }
+  }
+  return answer;
+}
+
+}  // namespace pbprobe::ask

@@ -1,0 +1,187 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Whether what the package says of itself agrees with its files, and whether the back ends that a build has are there.
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/cuda_releases.hpp"
+#include "probes/judge/questions.hpp"
+
+namespace pbprobe::ask {
+namespace {
+
+constexpr int64_t kEnoughCxx11Names = 100;  // torch's release gate asks for as many
+constexpr Capability kFirstCxx11{2, 7};     // from here on no public build has the old strings
+
+std::optional<std::string> value_in(const std::optional<std::map<std::string, std::string>>& values,
+                                    const std::string& key) {
+  if (!values) return std::nullopt;
+  const auto found = values->find(key);
+  return found == values->end() ? std::nullopt : std::optional(found->second);
+}
+
+const File* file_named(const Inventory& inventory, std::string_view begin) {
+  for (const auto& file : inventory.files) {
+    if (base_name(file.path).starts_with(begin)) return &file;
+  }
+  return nullptr;
+}
+
+bool has(const File& file, std::string_view content, std::string_view needed) {
+  if (std::any_of(file.needed.begin(), file.needed.end(), [&](const auto& name) { return name.starts_with(needed); }))
+    return true;
+  if (!file.links) return false;
+  const auto& contains = file.links->contains;
+  return std::find(contains.begin(), contains.end(), content) != contains.end();
+}
+
+struct Tag {
+  std::string python;
+  std::string abi;
+  std::string platform;
+};
+
+std::optional<Tag> parse_tag(const std::string& text) {
+  const size_t first = text.find('-');
+  const size_t second = first == std::string::npos ? first : text.find('-', first + 1);
+  if (second == std::string::npos) return std::nullopt;
+  return Tag{text.substr(0, first), text.substr(first + 1, second - first - 1), text.substr(second + 1)};
+}
+
+// "2.28" of "manylinux_2_28_x86_64".
+std::optional<std::string> glibc_of(const std::string& platform) {
+  constexpr std::string_view kBegin = "manylinux_";
+  if (!platform.starts_with(kBegin)) return std::nullopt;
+  const size_t first = platform.find('_', kBegin.size());
+  const size_t second = first == std::string::npos ? first : platform.find('_', first + 1);
+  if (second == std::string::npos) return std::nullopt;
+  return platform.substr(kBegin.size(), first - kBegin.size()) + "." + platform.substr(first + 1, second - first - 1);
+}
+
+bool older(const Capability& a, const Capability& b) {
+  return std::pair(a.major, a.minor) < std::pair(b.major, b.minor);
+}
+
+void ask_tag(Answer& answer, const Inventory& inventory, const std::string& text) {
+  const auto tag = parse_tag(text);
+  if (!tag) return;
+  const auto& abi = inventory.python_abi;
+  if (abi && tag->abi != *abi && tag->abi != "none")
+    answer.seen.push_back(
+        {fmt::format("its tag {} says {}, and torch's extension module is for {}", text, tag->abi, *abi)});
+  if (inventory.platform && !tag->platform.ends_with(processor_of(*inventory.platform)))
+    answer.seen.push_back(
+        {fmt::format("its tag {} says {}, and its files are built for {}", text, tag->platform, *inventory.platform)});
+  const auto promised = parse_capability(glibc_of(tag->platform).value_or(""));
+  const auto floor = value_in(inventory.version_floors, "GLIBC");
+  const auto needed = parse_capability(floor.value_or(""));
+  if (promised && needed && older(*promised, *needed))
+    answer.seen.push_back({fmt::format("its tag {} promises glibc {}.{}, and libtorch needs {}", text, promised->major,
+                                       promised->minor, *floor)});
+}
+
+// "cu130" of "2.11.0+cu130" is 13.0.
+std::optional<Capability> local_cuda(std::string_view version) {
+  const size_t mark = version.find("+cu");
+  if (mark == std::string_view::npos) return std::nullopt;
+  const std::string_view digits = version.substr(mark + 3);
+  if (digits.size() != 3 || digits.find_first_not_of("0123456789") != std::string_view::npos) return std::nullopt;
+  return parse_capability(fmt::format("{}.{}", digits.substr(0, 2), digits.substr(2)));
+}
+
+}  // namespace
+
+Answer requirements_are_met(const Facts& facts) {
+  Answer answer;
+  const auto& required = facts.inventory->required_versions;
+  if (!required || facts.inventory->layout == "wheel") return answer;  // what lies beside a wheel comes with installing
+  for (const auto& [component, version] : *required) {
+    const auto there = value_in(facts.inventory->component_versions, component);
+    if (there && !is_version_of(*there, version))
+      answer.seen.push_back(
+          {fmt::format("torch's package asks for {} {}, and {} is installed", component, version, *there)});
+  }
+  return answer;
+}
+
+Answer versions_agree(const Facts& facts) {
+  Answer answer;
+  const Inventory& inventory = *facts.inventory;
+  if (!inventory.torch_version) return answer;
+  const auto package = value_in(inventory.component_versions, "torch");
+  if (package && release_of(*package) != release_of(*inventory.torch_version))
+    answer.seen.push_back(
+        {fmt::format("its package says torch {}, and its files say {}", *package, *inventory.torch_version),
+         "torch/version.py"});
+  const auto local = local_cuda(*inventory.torch_version);
+  if (local && local != parse_capability(inventory.cuda_version.value_or("")))
+    answer.seen.push_back(
+        {fmt::format("its version {} says CUDA {}.{}, and it is built with {}", *inventory.torch_version, local->major,
+                     local->minor, inventory.cuda_version.value_or("none")),
+         "torch/version.py"});
+  return answer;
+}
+
+Answer tags_agree(const Facts& facts) {
+  Answer answer;
+  if (!facts.inventory->wheel_tags) return answer;
+  for (const auto& tag : *facts.inventory->wheel_tags) ask_tag(answer, *facts.inventory, tag);
+  return answer;
+}
+
+Answer abi_is_one(const Facts& facts) {
+  Answer answer;
+  const auto version = parse_capability(facts.inventory->torch_version.value_or(""));
+  for (const auto& file : facts.inventory->files) {
+    if (file.component != kLibtorch || !file.links || file.links->pre_cxx11_names == 0) continue;
+    const Links& links = *file.links;
+    const bool mixed = links.cxx11_names >= kEnoughCxx11Names;
+    const bool all_old_by_then = links.cxx11_names == 0 && version && older(*version, kFirstCxx11);
+    if (!mixed && (!version || all_old_by_then)) continue;
+    answer.seen.push_back({fmt::format("{} of its names have the strings before C++11, and {} those since",
+                                       links.pre_cxx11_names, links.cxx11_names),
+                           file.path});
+  }
+  return answer;
+}
+
+Answer commit_is_known(const Facts& facts) {
+  const Inventory& inventory = *facts.inventory;
+  const bool has_file = inventory.layout == "wheel" || inventory.layout == "site-packages";
+  if (!has_file || !inventory.torch_version) return {};
+  const std::string commit = inventory.git_version.value_or("");
+  if (!commit.empty() && commit != "Unknown") return {};
+  return {.seen = {{"the files do not say which commit this torch is built from", "torch/version.py"}}};
+}
+
+Answer matrix_library_is_there(const Facts& facts) {
+  const File* file = file_named(*facts.inventory, "libtorch_cpu.so");
+  if (file == nullptr || !file->links || has(*file, "oneDNN", "libdnnl")) return {};
+  if (file->links->contains.empty()) return {};  // stripped of the names that would tell
+  return {
+      .seen = {{"libtorch_cpu.so has no oneDNN, neither linked in nor needed: BF16, FP16 and INT8 are slow on the CPU",
+                file->path}}};
+}
+
+Answer cudnn_is_there(const Facts& facts) {
+  if (!facts.cuda_build || facts.inventory->layout == "file") return {};
+  const File* file = file_named(*facts.inventory, "libtorch_cuda.so");
+  if (file == nullptr || !file->links || has(*file, "cuDNN", "libcudnn")) return {};
+  return {.seen = {{"libtorch_cuda.so needs no cuDNN: convolutions are slow on the GPU", file->path}}};
+}
+
+Answer magma_is_there(const Facts& facts) {
+  if (!facts.cuda_build || facts.inventory->layout == "file") return {};
+  for (const char* name : {"libtorch_cuda_linalg.so", "libtorch_cuda.so"}) {
+    const File* file = file_named(*facts.inventory, name);
+    if (file == nullptr || !file->links) continue;
+    if (has(*file, "MAGMA", "libmagma")) return {};
+    return {.seen = {{"it has no MAGMA: linear algebra on the GPU is cuSOLVER's alone", file->path}}};
+  }
+  return {};
+}
+
+}  // namespace pbprobe::ask

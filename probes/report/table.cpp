@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "probes/report/sections.hpp"
+#include "probes/report/text.hpp"
+
+namespace pbprobe {
+namespace {
+
+std::string base_name(std::string path) {
+  while (path.ends_with('/')) path.pop_back();
+  return path.substr(path.rfind('/') + 1);
+}
+
+// "75 80 100a", or a dash.
+std::string numbers(const std::vector<std::string>& names) {
+  std::string text;
+  for (const auto& name : names) text += (text.empty() ? "" : " ") + name.substr(name.find('_') + 1);
+  return text.empty() ? "-" : text;
+}
+
+std::string least_cpu(const Holdings& holdings) {
+  std::string text = holdings.least_cpu.value_or("?");
+  if (holdings.least_cpu_most) text += " to " + *holdings.least_cpu_most;
+  return text;
+}
+
+std::string table_row(const Report& report) {
+  const Inventory& inventory = *report.inventory;
+  const Holdings holdings = report.verdict && report.verdict->holdings ? *report.verdict->holdings : Holdings{};
+  std::string sms = numbers(holdings.sms);
+  if (!holdings.few.empty()) sms += fmt::format(" (few: {})", numbers(holdings.few));
+  const std::string tiers = holdings.tiers.empty() ? "-" : fmt::format("{}", fmt::join(holdings.tiers, " "));
+  return fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", base_name(inventory.artifact),
+                     inventory.torch_version.value_or("?"), inventory.platform.value_or("?"),
+                     inventory.cuda_version.value_or("-"), sms, numbers(holdings.ptx), least_cpu(holdings), tiers,
+                     text::bytes(holdings.size_bytes));
+}
+
+}  // namespace
+
+std::string render_table(const std::vector<Report>& reports) {
+  std::string text =
+      "| artifact | torch | platform | CUDA | SMs | PTX | least CPU | tiers | unpacked |\n"
+      "|---|---|---|---|---|---|---|---|---|\n";
+  for (const auto& report : reports) {
+    if (report.inventory) text += table_row(report);
+  }
+  return text;
+}
+
+}  // namespace pbprobe
