@@ -15,6 +15,7 @@ CTEST := .venv/bin/ctest
 help:
 	@echo 'make report    install what is missing, build for this machine, and print the report on its torch'
 	@echo 'make test      build and run the tests of what is built'
+	@echo 'make test-real compare the audit with NVIDIA'"'"'s tools on real builds, and print its figures'
 	@echo 'make build     build everything; the program is build/bin/pbprobe'
 	@echo 'make setup     only install what is missing (Debian packages when root; the rest into .venv)'
 	@echo 'make check     lint, sanitizers, aarch64 cross build, generated files'
@@ -44,6 +45,11 @@ test:
 	@$(CMAKE) --build build --parallel $(JOBS)
 	@$(CTEST) --test-dir build --output-on-failure --parallel $(JOBS)
 
+test-real:
+	@$(SETUP) build test torch real configure
+	@$(CMAKE) --build build --parallel $(JOBS) --target pbprobe
+	@$(CTEST) --test-dir build --output-on-failure --verbose -C real -L '^real$$' --no-tests=error
+
 check:
 	@ci/check
 
@@ -64,4 +70,4 @@ generate:
 clean:
 	rm -rf build
 
-.PHONY: help setup report build test check lint asan cross generate clean
+.PHONY: help setup report build test test-real check lint asan cross generate clean

@@ -3,7 +3,7 @@
 #
 # Debian's packages (cmake/bootstrap.sh installs them). Header-only or static where a program is copied between machines.
 
-set(PBPROBE_APT_HINT "install Debian's libfmt-dev nlohmann-json3-dev libcli11-dev zlib1g-dev libzydis-dev, or run `make setup`")
+set(PBPROBE_APT_HINT "install Debian's libfmt-dev nlohmann-json3-dev libcli11-dev zlib1g-dev libzstd-dev liblz4-dev libzydis-dev, or run `make setup`")
 
 function(pbprobe_require package)
   find_package(${package} ${ARGN} QUIET)
@@ -23,4 +23,17 @@ pbprobe_require(ZLIB)
 pbprobe_require(zycore CONFIG)
 pbprobe_require(zydis CONFIG)
 set_target_properties(Zydis::Zydis PROPERTIES INTERFACE_LINK_LIBRARIES "")
+# pbprobe_static(<name> <library> <header>): an archive that needs nothing else.
+function(pbprobe_static name library header)
+  find_library(PBPROBE_${name}_ARCHIVE NAMES lib${library}.a)
+  find_path(PBPROBE_${name}_INCLUDE NAMES ${header})
+  if(NOT PBPROBE_${name}_ARCHIVE OR NOT PBPROBE_${name}_INCLUDE)
+    message(FATAL_ERROR "pbprobe: lib${library}.a with ${header} was not found: ${PBPROBE_APT_HINT}")
+  endif()
+  add_library(pbprobe_${name} STATIC IMPORTED GLOBAL)
+  set_target_properties(pbprobe_${name} PROPERTIES IMPORTED_LOCATION ${PBPROBE_${name}_ARCHIVE}
+                        INTERFACE_INCLUDE_DIRECTORIES ${PBPROBE_${name}_INCLUDE})
+endfunction()
+pbprobe_static(zstd zstd zstd.h)
+pbprobe_static(lz4 lz4 lz4.h)
 find_package(Threads REQUIRED)

@@ -4,11 +4,12 @@
 #
 # Installs what a machine lacks and configures build/. The Makefile calls it; it does nothing, quickly, where all is there.
 #
-#   cmake/bootstrap.sh NEED…     each of: build test torch lint asan cross nix configure
+#   cmake/bootstrap.sh NEED…     each of: build test torch real lint asan cross nix configure
 #
 # build      compiler, libraries (Debian packages), .venv with cmake, ninja, pybind11
 # test       GoogleTest, pytest
 # nix        evaluates the recipes in tests, which are skipped without it
+# real       NVIDIA's cuobjdump and nvdisasm, which the audit is compared with
 # torch      finds the torch of $PYTHON, of an activated environment or of python3; else installs one into .venv
 # configure  runs CMake for $TARGETS (native, all, or a list; default: as it is configured, else native) into build/;
 #            where these take CUDA compilers and no toolkit is installed, they come from wheels into .venv
@@ -79,7 +80,7 @@ libraries="$(cat cmake/debian-libraries.txt)"
 
 packages_for() {
   local list=""
-  needed build && list+=" g++ make git $libraries libgtest-dev libgmock-dev"
+  needed build && list+=" g++ make git $libraries libgtest-dev libgmock-dev libisal-dev"
   needed lint && list+=" clang-tidy shellcheck"
   needed asan && list+=" clang libclang-rt-dev"
   needed cross && list+=" g++-aarch64-linux-gnu qemu-user-static"
@@ -252,6 +253,7 @@ if needed build; then pip_install build cmake ninja pybind11; fi
 if needed test; then pip_install test pytest jsonschema scikit-build-core; fi
 if needed lint; then pip_install lint ruff clang-format; fi
 if needed torch; then find_torch; fi
+if needed real; then pip_install real nvidia-cuda-cuobjdump nvidia-cuda-nvdisasm; fi
 if needed configure; then
   install_cuda
   configure

@@ -15,13 +15,32 @@
 
 namespace pbprobe {
 
+struct ImageBytes {
+  int64_t stored_bytes = 0;        // as they lie in the file, compressed or not
+  int64_t uncompressed_bytes = 0;  // as the headers say
+};
+
+// What the machine code for one SM is made of: `pbprobe audit --full`.
+struct SmCensus {
+  int64_t kernels = 0;
+  int64_t words = 0;                            // instructions, padding included; 0 before Volta
+  std::map<std::string, int64_t> instructions;  // tensor, copy, FMA, trap and local-memory ones by mnemonic: "HGMMA"
+  int64_t trap_kernels = 0;                     // kernels that trap, and touch no global or shared memory
+  std::vector<std::string> only_traps;          // the first of them, as mangled
+};
+
 // Device images of one file, counted by header. Keys: "sm_90a", with the suffix.
 struct DeviceCode {
   std::map<std::string, int64_t> cubin;
   std::map<std::string, int64_t> ptx;
   std::map<std::string, int64_t> lto_ir;
-  int64_t stored_bytes = 0;        // as they lie in the file, compressed or not
-  int64_t uncompressed_bytes = 0;  // as the headers say
+  int64_t stored_bytes = 0;                                      // as they lie in the file, compressed or not
+  int64_t uncompressed_bytes = 0;                                // as the headers say
+  std::optional<std::map<std::string, ImageBytes>> cubin_bytes;  // these four: null in facts of an older pbprobe
+  std::optional<std::map<std::string, ImageBytes>> ptx_bytes;
+  std::optional<std::map<std::string, int64_t>> unit_sets;  // "sm_90 sm_90a": translation units with cubins for these
+  std::optional<std::map<std::string, int64_t>> toolkits;   // "13.0": cubins that say so; a sample without --full
+  std::optional<std::map<std::string, SmCensus>> census;    // null: not asked for
 };
 
 // Where a library that a file needs comes from.
@@ -126,6 +145,21 @@ struct Inventory {
   std::vector<std::string> problems;  // what could not be read, one sentence each
 };
 
+template <class Visitor, SameAs<ImageBytes> T>
+void fields(Visitor& visit, T& bytes) {
+  visit("stored_bytes", bytes.stored_bytes, "as they lie in the file, compressed or not");
+  visit("uncompressed_bytes", bytes.uncompressed_bytes);
+}
+
+template <class Visitor, SameAs<SmCensus> T>
+void fields(Visitor& visit, T& census) {
+  visit("kernels", census.kernels);
+  visit("words", census.words, "instructions, padding included; 0 before Volta");
+  visit("instructions", census.instructions, "tensor, copy, FMA, trap and local-memory instructions by mnemonic");
+  visit("trap_kernels", census.trap_kernels, "kernels that trap, and touch no global or shared memory");
+  visit("only_traps", census.only_traps, "the first of them, as mangled");
+}
+
 template <class Visitor, SameAs<DeviceCode> T>
 void fields(Visitor& visit, T& code) {
   visit("cubin", code.cubin, "machine code: images per SM, with suffix");
@@ -133,6 +167,11 @@ void fields(Visitor& visit, T& code) {
   visit("lto_ir", code.lto_ir, "NVVM IR for link-time optimization: images per SM");
   visit("stored_bytes", code.stored_bytes, "as they lie in the file, compressed or not");
   visit("uncompressed_bytes", code.uncompressed_bytes);
+  visit("cubin_bytes", code.cubin_bytes, "of machine code, per SM");
+  visit("ptx_bytes", code.ptx_bytes, "of PTX, per SM");
+  visit("unit_sets", code.unit_sets, "translation units by the SMs that they hold machine code for");
+  visit("toolkits", code.toolkits, "toolkit releases that cubins name: of all with --full, else of a sample");
+  visit("census", code.census, "what the machine code is made of, per SM; null: not asked for");
 }
 
 template <class Visitor, SameAs<Dependency> T>

@@ -3,8 +3,9 @@
 #include "probes/audit/audit.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <condition_variable>
 #include <map>
+#include <mutex>
 #include <numeric>
 #include <set>
 
@@ -14,6 +15,7 @@
 #include "probes/audit/layout.hpp"
 #include "probes/audit/packages.hpp"
 #include "probes/audit/parallel.hpp"
+#include "probes/audit/stream.hpp"
 #include "probes/audit/symbols.hpp"
 #include "probes/audit/version.hpp"
 #include "probes/audit/walk.hpp"
@@ -23,29 +25,55 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A member of a wheel, inflated into memory.
-Result<Mapping> inflate_item(const Layout& layout, const Item& item) {
-  PBPROBE_TRY(Mapping memory, map_memory(item.member->size_bytes));
-  uint64_t filled = 0;
-  const auto target = memory.writable();
-  PBPROBE_CHECK(inflate_member(layout.wheel->archive, *item.member, [&](std::span<const uint8_t> piece) {
-    std::memcpy(target.data() + filled, piece.data(), piece.size());
-    filled += piece.size();
-    return true;
-  }));
-  return memory;
+// Members that are in memory at the same time; one that is larger than all of it comes alone.
+class MemoryBudget {
+ public:
+  void take(uint64_t bytes) {
+    std::unique_lock lock(mutex_);
+    freed_.wait(lock, [&] { return used_ == 0 || used_ + bytes <= kMostBytes; });
+    used_ += bytes;
+  }
+  void give_back(uint64_t bytes) {
+    {
+      const std::lock_guard lock(mutex_);
+      used_ -= bytes;
+    }
+    freed_.notify_all();
+  }
+
+ private:
+  static constexpr uint64_t kMostBytes = 960ULL << 20;
+  std::mutex mutex_;
+  std::condition_variable freed_;
+  uint64_t used_ = 0;
+};
+
+Result<File> inspect_member(const Layout& layout, const Item& item, const AuditOptions& options) {
+  const std::string name = fs::path(item.path).filename().string();
+  PBPROBE_TRY(StreamedMember member, stream_member(layout.wheel->archive, *item.member, options, false));
+  if (!left_out_images_alone(member, name)) {
+    member = {};  // its memory first
+    PBPROBE_TRY(member, stream_member(layout.wheel->archive, *item.member, options, true));
+  }
+  const bool streamed = !member.left_out.empty();
+  return inspect(item.path, Bytes(member.memory.bytes(), name), options, streamed ? &member.inside : nullptr);
 }
 
-File inspect_item(const Layout& layout, const Item& item, const AuditOptions& options) {
-  auto mapping = item.member != nullptr ? inflate_item(layout, item) : map_file(item.disk);
-  if (mapping) {
-    const std::string name = fs::path(item.path).filename().string();
-    return inspect(item.path, Bytes(mapping->bytes(), name), options);
-  }
+Result<File> inspect_file(const Item& item, const AuditOptions& options) {
+  PBPROBE_TRY(const Mapping mapping, map_file(item.disk));
+  return inspect(item.path, Bytes(mapping.bytes(), fs::path(item.path).filename().string()), options);
+}
+
+File inspect_item(const Layout& layout, const Item& item, const AuditOptions& options, MemoryBudget& budget) {
+  const bool in_wheel = item.member != nullptr;
+  if (in_wheel) budget.take(item.size_bytes);
+  auto inspected = in_wheel ? inspect_member(layout, item, options) : inspect_file(item, options);
+  if (in_wheel) budget.give_back(item.size_bytes);
+  if (inspected) return std::move(*inspected);
   File file;
   file.path = item.path;
   file.size_bytes = static_cast<int64_t>(item.size_bytes);
-  file.problem = mapping.error().message;
+  file.problem = inspected.error().message;
   return file;
 }
 
@@ -56,8 +84,9 @@ std::vector<File> inspect_all(const Layout& layout, const AuditOptions& options)
   // The largest first, so that no thread starts a long task when the others are done.
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return layout.items[a].size_bytes > layout.items[b].size_bytes; });
+  MemoryBudget budget;
   run_tasks(order.size(), options.threads,
-            [&](size_t i) { files[order[i]] = inspect_item(layout, layout.items[order[i]], options); });
+            [&](size_t i) { files[order[i]] = inspect_item(layout, layout.items[order[i]], options, budget); });
   if (options.device_code_only) std::erase_if(files, [](const File& f) { return !f.device_code && !f.problem; });
   return files;
 }

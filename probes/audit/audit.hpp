@@ -18,6 +18,7 @@ enum class HostCodeScope { none, libtorch, all };
 struct AuditOptions {
   bool device_code_only = false;                  // files with device code alone, and nothing else of them
   HostCodeScope host_code = HostCodeScope::none;  // libtorch: its own files, and a file that was given alone
+  bool full = false;                              // decompress device code: kernels and instructions per SM
   unsigned threads = 0;                           // 0: all usable cores
 };
 

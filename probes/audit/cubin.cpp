@@ -26,7 +26,32 @@ bool note_says_family(const Bytes& note, uint32_t sm) {
   return note.text().find(argument) != std::string_view::npos;
 }
 
+// "Cuda compilation tools, release 13.0, V13.0.88"
+std::optional<std::string> release_in(std::string_view note) {
+  constexpr std::string_view kMark = "release ";
+  constexpr size_t kLongest = 8;
+  const size_t at = note.find(kMark);
+  if (at == std::string_view::npos) return std::nullopt;
+  const std::string_view rest = note.substr(at + kMark.size());
+  const std::string_view release = rest.substr(0, rest.find_first_not_of("0123456789."));
+  if (release.empty() || release.size() > kLongest) return std::nullopt;
+  return std::string(release);
+}
+
 }  // namespace
+
+Result<std::optional<std::string>> read_toolkit(const Elf& elf) {
+  std::optional<std::string> release;
+  constexpr uint32_t kFirstTenth = 90;  // e_version of older ABIs is ten times the release: 129 is 12.9
+  const uint32_t version = elf.header.e_version;
+  if (elf.header.e_ident[EI_ABIVERSION] == 7 && version >= kFirstTenth && version < 1000)
+    release = fmt::format("{}.{}", version / 10, version % 10);
+  if (const auto* section = find_section(elf, ".note.nv.tkinfo"); section != nullptr) {
+    PBPROBE_TRY(const Bytes note, section_bytes(elf, *section));
+    if (auto told = release_in(note.text())) release = std::move(told);
+  }
+  return release;
+}
 
 Result<DeviceImage> read_cubin(const Elf& elf) {
   DeviceImage image;

@@ -5,6 +5,9 @@
 // the ABI version, and in the notes of the tool that wrote it.
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "probes/audit/elf.hpp"
 #include "probes/audit/fatbin.hpp"
 
@@ -12,5 +15,8 @@ namespace pbprobe {
 
 // The image that a bare cubin is, as if it stood in a fatbin.
 [[nodiscard]] Result<DeviceImage> read_cubin(const Elf& elf);
+
+// The release of the toolkit whose assembler wrote a cubin: "13.0"; nothing where it does not say.
+[[nodiscard]] Result<std::optional<std::string>> read_toolkit(const Elf& elf);
 
 }  // namespace pbprobe

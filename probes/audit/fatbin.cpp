@@ -130,7 +130,7 @@ std::string target_of(const DeviceImage& image) {
   return name;
 }
 
-Result<uint64_t> read_container(const Bytes& bytes, Fatbins& fatbins) {
+Result<uint64_t> read_container_header(const Bytes& bytes) {
   PBPROBE_TRY(const auto header, bytes.read<ContainerHeader>(0, "fatbin header"));
   if (header.magic != kFatbinMagic)
     return make_error(ErrorCode::malformed, "{}: fatbin magic 0x{:08x}, 0x{:08x} expected", bytes.at(0), header.magic,
@@ -140,30 +140,46 @@ Result<uint64_t> read_container(const Bytes& bytes, Fatbins& fatbins) {
                       "{}: fatbin version {} with a header of {} bytes, version 1 with {} is "
                       "read",
                       bytes.at(0), header.version, header.header_bytes, sizeof(header));
-  PBPROBE_TRY(const Bytes body, bytes.slice(sizeof(header), header.body_bytes, "fatbin"));
+  return header.body_bytes;
+}
+
+Result<ImageHeader> read_image_header(const Bytes& bytes, uint64_t offset) {
+  PBPROBE_TRY(const auto entry, bytes.read<EntryHeader>(offset, "image header"));
+  PBPROBE_CHECK(check_entry(bytes, offset, entry));
+  ImageHeader header;
+  header.image = image_of(entry);
+  header.kind = entry.kind;
+  const auto kind = kind_of(entry.kind);
+  header.known = kind.has_value();
+  if (kind) header.image.kind = *kind;
+  header.header_bytes = entry.header_bytes;
+  header.padded_bytes = entry.padded_bytes;
+  return header;
+}
+
+Result<uint64_t> read_container(const Bytes& bytes, Fatbins& fatbins) {
+  PBPROBE_TRY(const uint64_t body_bytes, read_container_header(bytes));
+  PBPROBE_TRY(const Bytes body, bytes.slice(kContainerHeaderBytes, body_bytes, "fatbin"));
   for (uint64_t offset = 0; offset < body.size();) {
     if (fatbins.images.size() >= kMaxImages)
       return make_error(ErrorCode::limit, "{}: more than {} images", body.at(offset), kMaxImages);
-    PBPROBE_TRY(const auto entry, body.read<EntryHeader>(offset, "image header"));
-    PBPROBE_CHECK(check_entry(body, offset, entry));
+    PBPROBE_TRY(ImageHeader header, read_image_header(body, offset));
     PBPROBE_TRY(const Bytes rest, body.slice(offset, body.size() - offset, "image"));
-    PBPROBE_TRY(const Bytes payload, rest.slice(entry.header_bytes, entry.padded_bytes, "image"));
-    if (const auto kind = kind_of(entry.kind)) {
-      DeviceImage image = image_of(entry);
-      image.kind = *kind;
-      image.container = fatbins.containers;
-      image.payload = payload.span().first(image.stored_bytes);
-      fatbins.images.push_back(image);
+    PBPROBE_TRY(const Bytes payload, rest.slice(header.header_bytes, header.padded_bytes, "image"));
+    if (header.known) {
+      header.image.container = fatbins.containers;
+      header.image.payload = payload.span().first(header.image.stored_bytes);
+      fatbins.images.push_back(header.image);
     } else if (!fatbins.problem) {
       fatbins.problem = make_error(ErrorCode::unsupported,
                                    "{}: image of unknown kind {}, left out: a newer pbprobe may "
                                    "know it",
-                                   body.at(offset), entry.kind);
+                                   body.at(offset), header.kind);
     }
-    offset += entry.header_bytes + entry.padded_bytes;
+    offset += header.header_bytes + header.padded_bytes;
   }
   ++fatbins.containers;
-  return sizeof(header) + header.body_bytes;
+  return kContainerHeaderBytes + body_bytes;
 }
 
 Fatbins read_fatbins(const Bytes& bytes) {
@@ -180,23 +196,31 @@ Fatbins read_fatbins(const Bytes& bytes) {
   return fatbins;
 }
 
+Fatbins read_fatbin_sections(const Elf& elf, std::string_view name) {
+  Fatbins fatbins;
+  for (const auto& section : elf.sections) {
+    if (section.name != name) continue;
+    auto bytes = section_bytes(elf, section);
+    Fatbins found;
+    if (bytes) {
+      found = read_fatbins(*bytes);
+    } else {
+      found.problem = bytes.error();
+    }
+    for (auto& image : found.images) image.container += fatbins.containers;
+    fatbins.images.insert(fatbins.images.end(), found.images.begin(), found.images.end());
+    fatbins.containers += found.containers;
+    if (!fatbins.problem) fatbins.problem = found.problem;
+  }
+  return fatbins;
+}
+
 Fatbins read_embedded_fatbins(const Elf& elf) {
   Fatbins fatbins;
-  for (const char* name : {".nv_fatbin", "__nv_relfatbin"}) {
-    for (const auto& section : elf.sections) {
-      if (section.name != name) continue;
-      auto bytes = section_bytes(elf, section);
-      Fatbins found;
-      if (bytes) {
-        found = read_fatbins(*bytes);
-      } else {
-        found.problem = bytes.error();
-      }
-      for (auto& image : found.images) image.container += fatbins.containers;
-      fatbins.images.insert(fatbins.images.end(), found.images.begin(), found.images.end());
-      fatbins.containers += found.containers;
-      if (!fatbins.problem) fatbins.problem = found.problem;
-    }
+  for (const auto name : {kFatbinSection, kRelocatableSection}) {
+    Fatbins found = read_fatbin_sections(elf, name);
+    if (!found.problem) found.problem = fatbins.problem;
+    fatbins = std::move(found);
     if (fatbins.containers > 0) return fatbins;
   }
   if (!elf.sections.empty()) return fatbins;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "probes/audit/bytes.hpp"
@@ -38,6 +39,8 @@ struct Fatbins {
   std::optional<Error> problem;
 };
 
+inline constexpr std::string_view kFatbinSection = ".nv_fatbin";
+inline constexpr std::string_view kRelocatableSection = "__nv_relfatbin";
 inline constexpr uint32_t kFatbinMagic = 0xBA55ED50;
 inline constexpr uint64_t kMaxImageBytes = 512ULL << 20;
 inline constexpr uint64_t kMaxImages = 1'000'000;  // of one section
@@ -48,11 +51,32 @@ inline constexpr uint64_t kMaxImages = 1'000'000;  // of one section
 // A concatenation of containers: a section, or a bare fatbin file.
 [[nodiscard]] Fatbins read_fatbins(const Bytes& bytes);
 
+// The header of a container, and that of an image in it: what a stream needs to know where the next one begins.
+inline constexpr uint64_t kContainerHeaderBytes = 16;
+inline constexpr uint64_t kImageHeaderBytes = 64;  // at least: ImageHeader::header_bytes tells
+
+struct ImageHeader {
+  DeviceImage image;  // without payload and container
+  bool known = true;  // false: of a kind that is not read
+  uint16_t kind = 0;  // as it stands there
+  uint64_t header_bytes = 0;
+  uint64_t padded_bytes = 0;  // of what follows the header
+};
+
+// The bytes that follow a container's header.
+[[nodiscard]] Result<uint64_t> read_container_header(const Bytes& bytes);
+
+// Errors: sizes that break the format or the limits.
+[[nodiscard]] Result<ImageHeader> read_image_header(const Bytes& bytes, uint64_t offset);
+
 // One container at the start of `bytes`: appends its images and gives the bytes that it takes.
 [[nodiscard]] Result<uint64_t> read_container(const Bytes& bytes, Fatbins& fatbins);
 
 // The images that a host binary loads: of .nv_fatbin, else (relocatable code that was not linked yet) __nv_relfatbin;
 // where there are no section headers, whatever containers its segments hold.
 [[nodiscard]] Fatbins read_embedded_fatbins(const Elf& elf);
+
+// The images of the sections with this name, whether they are loaded or not.
+[[nodiscard]] Fatbins read_fatbin_sections(const Elf& elf, std::string_view name);
 
 }  // namespace pbprobe

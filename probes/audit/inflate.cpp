@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "probes/audit/isal.hpp"
 #include "probes/audit/zip.hpp"
 
 namespace pbprobe {
@@ -28,23 +29,24 @@ struct Inflater {
 struct Output {
   const ZipMember& member;
   const ZipSink& sink;
+  Inflate library;
   uint64_t bytes = 0;
   uint32_t crc = 0;
   bool stopped = false;
 
-  void give(std::span<const uint8_t> piece) {
+  bool give(std::span<const uint8_t> piece) {
     bytes += piece.size();
-    if (bytes > member.size_bytes) return;
-    crc = static_cast<uint32_t>(crc32_z(crc, piece.data(), piece.size()));
+    if (bytes > member.size_bytes) return false;
+    crc = library == Inflate::isal ? isal_crc32(crc, piece)
+                                   : static_cast<uint32_t>(crc32_z(crc, piece.data(), piece.size()));
     stopped = !sink(piece);
+    return !stopped;
   }
 };
 
-Result<void> run(Inflater& inflater, std::span<const uint8_t> data, Output& output, const std::string& name) {
-  std::vector<uint8_t> buffer(kPieceBytes);
-  z_stream& stream = inflater.stream;
-  int status = Z_OK;
-  while (status != Z_STREAM_END && !output.stopped) {
+InflateEnd zlib_inflate_raw(z_stream& stream, std::span<const uint8_t> data, std::span<uint8_t> buffer,
+                            const PieceSink& sink) {
+  for (int status = Z_OK; status != Z_STREAM_END;) {
     if (stream.avail_in == 0) {
       const size_t piece = std::min<size_t>(data.size(), std::numeric_limits<uint32_t>::max());
       stream.next_in = const_cast<Bytef*>(data.data());  // zlib does not write to it
@@ -54,29 +56,46 @@ Result<void> run(Inflater& inflater, std::span<const uint8_t> data, Output& outp
     stream.next_out = buffer.data();
     stream.avail_out = static_cast<uInt>(buffer.size());
     status = inflate(&stream, Z_NO_FLUSH);
-    const size_t produced = buffer.size() - stream.avail_out;
-    if (status != Z_OK && status != Z_STREAM_END)
-      return make_error(ErrorCode::malformed, "{}: broken after {} of {} bytes ({}): download it again", name,
-                        output.bytes + produced, output.member.size_bytes,
-                        stream.msg != nullptr ? stream.msg : "the data end too early");
-    if (produced > 0) output.give({buffer.data(), produced});
-    if (output.bytes > output.member.size_bytes) break;
+    const size_t made = buffer.size() - stream.avail_out;
+    if (status == Z_BUF_ERROR && made == 0) return InflateEnd::cut;
+    if (status != Z_OK && status != Z_STREAM_END) return InflateEnd::broken;
+    if (made > 0 && !sink(buffer.first(made))) return InflateEnd::stopped;
   }
+  return InflateEnd::whole;
+}
+
+Result<void> run(std::span<const uint8_t> data, Output& output, const std::string& name) {
+  std::vector<uint8_t> buffer(kPieceBytes);
+  const auto sink = [&](std::span<const uint8_t> piece) { return output.give(piece); };
+  InflateEnd end = InflateEnd::broken;
+  if (output.library == Inflate::isal) {
+    end = isal_inflate_raw(data, buffer, sink);
+  } else {
+    Inflater inflater;
+    if (!inflater.ready) return make_error(ErrorCode::limit, "{}: zlib has no memory to start", name);
+    end = zlib_inflate_raw(inflater.stream, data, buffer, sink);
+  }
+  if (end == InflateEnd::broken)
+    return make_error(ErrorCode::malformed, "{}: broken deflate data: download it again", name);
+  if (end == InflateEnd::cut)
+    return make_error(ErrorCode::malformed, "{}: its deflate data end too early: download it again", name);
   return {};
 }
 
 }  // namespace
 
-Result<void> inflate_member(const ZipArchive& archive, const ZipMember& member, const ZipSink& sink) {
+Inflate best_inflate() {
+  return isal_is_there() ? Inflate::isal : Inflate::zlib;
+}
+
+Result<void> inflate_member(const ZipArchive& archive, const ZipMember& member, const ZipSink& sink, Inflate library) {
   const std::string name = fmt::format("{}: member {}", archive.file.name(), member.name);
   PBPROBE_TRY(const Bytes data, archive.file.slice(member.data_offset, member.compressed_bytes, member.name));
-  Output output{member, sink};
+  Output output{member, sink, library};
   if (member.method == 0) {
     output.give(data.span());
   } else {
-    Inflater inflater;
-    if (!inflater.ready) return make_error(ErrorCode::limit, "{}: zlib has no memory to start", name);
-    PBPROBE_CHECK(run(inflater, data.span(), output, name));
+    PBPROBE_CHECK(run(data.span(), output, name));
   }
   if (output.stopped) return {};
   if (output.bytes != member.size_bytes)

@@ -5,6 +5,7 @@
 #include "probes/audit/component.hpp"
 #include "probes/audit/contents.hpp"
 #include "probes/audit/cubin.hpp"
+#include "probes/audit/device_code.hpp"
 #include "probes/audit/elf.hpp"
 #include "probes/audit/fatbin.hpp"
 #include "probes/audit/host_code.hpp"
@@ -17,20 +18,31 @@ void note(File& file, const std::optional<Error>& error) {
   if (error && !file.problem) file.problem = error->message;
 }
 
-DeviceCode count_images(const std::vector<DeviceImage>& images) {
-  DeviceCode code;
-  for (const auto& image : images) {
-    auto& counts = image.kind == ImageKind::cubin ? code.cubin : image.kind == ImageKind::ptx ? code.ptx : code.lto_ir;
-    ++counts[target_of(image)];
-    code.stored_bytes += static_cast<int64_t>(image.stored_bytes);
-    code.uncompressed_bytes += static_cast<int64_t>(image.uncompressed_bytes);
+// One file at work.
+struct Task {
+  const Bytes& bytes;
+  const AuditOptions& options;
+  const PassedImages* passed;
+};
+
+InsideFacts inside_of(const std::vector<DeviceImage>& images, const Task& task) {
+  InsideFacts inside(images.size());
+  if (task.options.device_code_only) return inside;
+  if (task.passed == nullptr) return look_inside_all(images, task.bytes, task.options.full);
+  for (size_t i = 0; i < images.size(); ++i) {
+    const auto offset = static_cast<uint64_t>(images[i].payload.data() - task.bytes.span().data());
+    if (const auto found = task.passed->find(offset); found != task.passed->end()) inside[i] = found->second;
   }
-  return code;
+  return inside;
 }
 
-void take_fatbins(File& file, const Fatbins& fatbins) {
-  if (!fatbins.images.empty()) file.device_code = count_images(fatbins.images);
+void take_fatbins(File& file, const Fatbins& fatbins, const Task& task) {
   note(file, fatbins.problem);
+  if (fatbins.images.empty()) return;
+  const bool full = task.options.full && !task.options.device_code_only;
+  const InsideFacts inside = inside_of(fatbins.images, task);
+  file.device_code = add_up(fatbins.images, inside, full);
+  if (full) note(file, first_problem(inside));  // a listing stands without its sample
 }
 
 void inspect_links(File& file, const Elf& elf) {
@@ -60,19 +72,21 @@ void inspect_code(File& file, const Elf& elf, const AuditOptions& options) {
   file.host_code = std::move(*code);
 }
 
-void inspect_elf(File& file, const Bytes& bytes, const AuditOptions& options) {
-  auto elf = read_elf(bytes);
+void inspect_elf(File& file, const Task& task) {
+  auto elf = read_elf(task.bytes);
   if (!elf) return note(file, elf.error());
   note(file, elf->problem);
   if (elf->header.e_machine == kMachineCuda) {
     auto image = read_cubin(*elf);
     if (!image) return note(file, image.error());
     file.machine = machine_name(kMachineCuda);
-    file.device_code = count_images({*image});
+    Fatbins alone;
+    alone.images = {*image};
+    take_fatbins(file, alone, task);
     return;
   }
-  take_fatbins(file, read_embedded_fatbins(*elf));
-  if (options.device_code_only) return;
+  take_fatbins(file, read_embedded_fatbins(*elf), task);
+  if (task.options.device_code_only) return;
   file.machine = machine_name(elf->header.e_machine);
   auto dynamic = read_dynamic(*elf);
   if (!dynamic) return note(file, dynamic.error());
@@ -81,7 +95,7 @@ void inspect_elf(File& file, const Bytes& bytes, const AuditOptions& options) {
   file.rpath = dynamic->rpath;
   file.runpath = dynamic->runpath;
   inspect_links(file, *elf);
-  if (wants_host_code(file, options)) inspect_code(file, *elf, options);
+  if (wants_host_code(file, task.options)) inspect_code(file, *elf, task.options);
 }
 
 std::string why_not_elf(const Bytes& bytes) {
@@ -93,16 +107,17 @@ std::string why_not_elf(const Bytes& bytes) {
 
 }  // namespace
 
-File inspect(const std::string& path, const Bytes& bytes, const AuditOptions& options) {
+File inspect(const std::string& path, const Bytes& bytes, const AuditOptions& options, const PassedImages* passed) {
+  const Task task{bytes, options, passed};
   File file;
   file.path = path;
   file.size_bytes = static_cast<int64_t>(bytes.size());
   if (!options.device_code_only) file.component = component_of(path);
   const auto magic = bytes.read<uint32_t>(0, "magic");
   if (bytes.text().starts_with(std::string_view(ELFMAG, SELFMAG))) {
-    inspect_elf(file, bytes, options);
+    inspect_elf(file, task);
   } else if (magic && *magic == kFatbinMagic) {
-    take_fatbins(file, read_fatbins(bytes));
+    take_fatbins(file, read_fatbins(bytes), task);
   } else {
     file.problem = why_not_elf(bytes);
   }

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <system_error>
 
@@ -32,6 +33,13 @@ struct Descriptor {
 
 Mapping::~Mapping() {
   if (address_ != nullptr) munmap(address_, size_);
+}
+
+void Mapping::expect_gaps(uint64_t offset, uint64_t size) {
+  const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  const uint64_t first = (offset + page - 1) / page * page;
+  const uint64_t end = std::min(offset + size, size_) / page * page;
+  if (first < end) madvise(static_cast<uint8_t*>(address_) + first, end - first, MADV_NOHUGEPAGE);
 }
 
 Result<Mapping> map_file(const std::filesystem::path& path) {

@@ -27,6 +27,8 @@ class Mapping {
   [[nodiscard]] std::span<const uint8_t> bytes() const { return {static_cast<const uint8_t*>(address_), size_}; }
   // Only for anonymous mappings: a mapped file is read-only.
   [[nodiscard]] std::span<uint8_t> writable() { return {static_cast<uint8_t*>(address_), size_}; }
+  // This part will be written here and there only: huge pages would fill it with zeros.
+  void expect_gaps(uint64_t offset, uint64_t size);
 
  private:
   void swap(Mapping& other) noexcept {

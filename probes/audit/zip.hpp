@@ -46,7 +46,13 @@ inline constexpr uint64_t kMaxZipRatio = 200;
 // Takes the next piece of a member; false ends the reading early, without an error.
 using ZipSink = std::function<bool(std::span<const uint8_t>)>;
 
+enum class Inflate { zlib, isal };
+
+// ISA-L where this machine has it.
+[[nodiscard]] Inflate best_inflate();
+
 // Inflates a member piece by piece. Errors: more or fewer bytes than announced, a wrong checksum, broken data.
-[[nodiscard]] Result<void> inflate_member(const ZipArchive& archive, const ZipMember& member, const ZipSink& sink);
+[[nodiscard]] Result<void> inflate_member(const ZipArchive& archive, const ZipMember& member, const ZipSink& sink,
+                                          Inflate library = best_inflate());
 
 }  // namespace pbprobe

@@ -14,7 +14,7 @@ struct Options {
   std::filesystem::path artifact;
   std::string claim;
   Format format = Format::text;
-  bool device_code_only = false;
+  AuditOptions audit;
 };
 
 // Without a claim nobody asked for a verdict: the inventory alone.
@@ -31,7 +31,7 @@ int exit_code_of(const Report& report) {
 }
 
 int run(const Options& options) {
-  AuditRequest request{.artifact = options.artifact, .device_code_only = options.device_code_only};
+  AuditRequest request{.artifact = options.artifact, .audit = options.audit};
   if (!options.claim.empty()) {
     auto claim = parse_claim(options.claim);
     if (!claim) return print_error(claim.error());
@@ -58,6 +58,7 @@ void add_audit(CLI::App& app, int& exit_code) {
                                      "  pbprobe audit torch-2.11.0-cp311-cp311-manylinux_2_28_x86_64.whl\n"
                                      "  pbprobe audit .venv/lib/python3.11/site-packages --format json\n"
                                      "  pbprobe audit libtorch_cuda.so --device-code-only\n"
+                                     "  pbprobe audit libtorch_cuda.so --full\n"
                                      "  pbprobe audit result-NAME --claim pytorch-python313-cuda13_0-sm121-armv9\n"
                                      "  pbprobe audit torch.whl --claim sm90,avx512,cuda=13.0,torch=2.10.0\n"
                                      "Exit code: 0 nothing failed (pass, or unknown and said so), 1 a check failed or "
@@ -71,8 +72,13 @@ void add_audit(CLI::App& app, int& exit_code) {
   auto* claim = command->add_option("--claim", options.claim,
                                     "What it is to deliver: a variant's name, or a list of targets and versions");
   add_format(*command, options.format);
-  command->add_flag("--device-code-only", options.device_code_only, "List device code, and leave out all else")
-      ->excludes(claim);
+  auto* only = command->add_flag("--device-code-only", options.audit.device_code_only,
+                                 "List device code by its headers, and leave out all else");
+  only->excludes(claim);
+  command
+      ->add_flag("--full", options.audit.full,
+                 "Decompress all device code: kernels, tensor instructions and traps per SM")
+      ->excludes(only);
   command->callback([&exit_code] { exit_code = run(options); });
 }
 

@@ -50,6 +50,17 @@ Answer other_libraries_run(const Facts& facts);
 Answer driver_runs_our_kernels(const Facts& facts);
 Answer other_libtorch_files_run(const Facts& facts);
 
+// claimed_sms.cpp
+Answer claimed_sm_is_throughout(const Facts& facts);
+Answer claimed_sm_is_machine_code(const Facts& facts);
+Answer nothing_but_claimed_sms(const Facts& facts);
+Answer no_ptx_beside_claimed_sms(const Facts& facts);
+Answer other_libraries_hold_claimed_sm(const Facts& facts);
+Answer other_libraries_hold_more(const Facts& facts);
+Answer no_claimed_kernel_only_traps(const Facts& facts);
+Answer one_toolkit_a_file(const Facts& facts);
+Answer images_are_of_claimed_cuda(const Facts& facts);
+
 // running.cpp
 Answer libtorch_loads(const Facts& facts);
 Answer libtorch_computes(const Facts& facts);

@@ -167,9 +167,11 @@ ReportResult make_report(const ReportOptions& options) {
 
 Result<Report> make_audit(const AuditRequest& request) {
   Report report = new_report();
-  PBPROBE_TRY(report.inventory, load_inventory(request.artifact, request.device_code_only));
+  AuditOptions options = request.audit;
+  options.host_code = options.device_code_only ? HostCodeScope::none : HostCodeScope::all;
+  PBPROBE_TRY(report.inventory, load_inventory(request.artifact, options));
   report.claim = request.claim;
-  if (!request.device_code_only) report.verdict = judge(report);
+  if (!request.audit.device_code_only) report.verdict = judge(report);
   return report;
 }
 
@@ -185,7 +187,7 @@ Result<Measurements> run_bench(const BenchOptions& options) {
     if (artifact.empty()) {
       PBPROBE_TRY(artifact, find_default_artifact(torch_search_roots(system_env())), "bench --against");
     }
-    PBPROBE_TRY(const Inventory inventory, load_inventory(artifact, false, false));
+    PBPROBE_TRY(const Inventory inventory, load_inventory(artifact));
     if (!inventory.libtorch_dir)
       return make_error(ErrorCode::unsupported,
                         "{} holds no libtorch that can be loaded from where it lies: give a site-packages folder or a "
@@ -219,11 +221,9 @@ Result<std::optional<Report>> load_report(const fs::path& file) {
                     file.string(), name);
 }
 
-Result<Inventory> load_inventory(const fs::path& artifact, bool device_code_only, bool host_code) {
+Result<Inventory> load_inventory(const fs::path& artifact, const AuditOptions& options) {
   PBPROBE_TRY(auto document, load_report(artifact));
-  if (!document)
-    return audit(artifact, {.device_code_only = device_code_only,
-                            .host_code = host_code && !device_code_only ? HostCodeScope::all : HostCodeScope::none});
+  if (!document) return audit(artifact, options);
   if (!document->inventory)
     return make_error(ErrorCode::not_found, "{}: this report has no inventory: audit its artifact again",
                       artifact.string());

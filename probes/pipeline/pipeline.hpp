@@ -13,6 +13,7 @@
 
 #include "core/facts/report.hpp"
 #include "core/result.hpp"
+#include "probes/audit/audit.hpp"
 #include "probes/measure/request.hpp"
 
 namespace pbprobe {
@@ -40,7 +41,7 @@ struct ReportResult {
 struct AuditRequest {
   std::filesystem::path artifact;
   std::optional<Claim> claim;
-  bool device_code_only = false;
+  AuditOptions audit;
 };
 
 // What `pbprobe audit` does: inventory, claim and a verdict on the files alone, whatever machine this is;
@@ -61,8 +62,7 @@ struct BenchOptions {
 
 // Reads what a command takes as ARTIFACT into an inventory: an artifact, or a JSON file of pbprobe's own (a report with
 // an inventory, or an inventory).
-[[nodiscard]] Result<Inventory> load_inventory(const std::filesystem::path& artifact, bool device_code_only,
-                                               bool host_code = true);
+[[nodiscard]] Result<Inventory> load_inventory(const std::filesystem::path& artifact, const AuditOptions& options = {});
 
 // The document in a file that begins with "{", or nothing where the file is something else.
 [[nodiscard]] Result<std::optional<Report>> load_report(const std::filesystem::path& file);

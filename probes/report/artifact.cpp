@@ -94,6 +94,27 @@ std::string device_code_line(const DeviceCode& code) {
   return line;
 }
 
+std::vector<std::string> device_code_details(const DeviceCode& code) {
+  std::vector<std::string> lines;
+  if (code.toolkits && !code.toolkits->empty()) {
+    std::vector<std::string_view> releases;
+    for (const auto& [release, count] : *code.toolkits) releases.push_back(release);
+    lines.push_back(fmt::format("made by CUDA {}", fmt::join(releases, " and ")));
+  }
+  if (!code.census) return lines;
+  for (const auto& [sm, census] : *code.census) {
+    std::string line = fmt::format("{}: {} {}", sm, census.kernels, census.kernels == 1 ? "kernel" : "kernels");
+    for (const auto& [mnemonic, count] : census.instructions)
+      line += fmt::format(", {}{}{}", count, kNoBreak, mnemonic);
+    if (census.trap_kernels > 0) {
+      const std::string first = census.only_traps.empty() ? "" : ": " + census.only_traps.front();
+      line += fmt::format("; {} of them only trap{}", census.trap_kernels, first);
+    }
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
 void add_device_code(Page& page, const Inventory& inventory) {
   const bool any = std::any_of(inventory.files.begin(), inventory.files.end(),
                                [](const File& file) { return file.device_code.has_value(); });

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "core/facts/report.hpp"
 #include "probes/report/page.hpp"
@@ -23,6 +24,8 @@ void add_device_code(Page& page, const Inventory& inventory);
 [[nodiscard]] std::string torch_line(const Inventory& inventory);
 // "444 × sm_75, 80, 86; 4 × sm_90a; no PTX".
 [[nodiscard]] std::string device_code_line(const DeviceCode& code);
+// "made by CUDA 13.0"; with a census "sm_90a: 12 kernels, 400 HGMMA, 12 HMMA" for each SM.
+[[nodiscard]] std::vector<std::string> device_code_details(const DeviceCode& code);
 
 // host_code.cpp
 void add_host_code(Page& page, const Inventory& inventory);

@@ -97,6 +97,7 @@ std::string render_audit(const Report& report, const TextOptions& options) {
     if (!file.device_code) continue;
     page.paragraph(file.path, 2);
     page.paragraph(text::device_code_line(*file.device_code), 6);
+    for (const auto& line : text::device_code_details(*file.device_code)) page.paragraph(line, 6);
     any = true;
   }
   if (!any) page.paragraph("none", 2);

@@ -7,6 +7,7 @@ set(fixtures ${CMAKE_CURRENT_SOURCE_DIR}/fixtures)
 set(mixed -gencode arch=compute_75,code=sm_75 -gencode arch=compute_90a,code=sm_90a
           -gencode arch=compute_120f,code=sm_120f -gencode arch=compute_80,code=compute_80)
 set(two -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90)
+get_filename_component(nvcc_folder ${PBPROBE_TEST_NVCC} DIRECTORY)
 set(shared -shared -cudart none -Xcompiler -fPIC)
 
 function(device_fixture output)
@@ -36,3 +37,34 @@ device_fixture(librelocatable.so ARGS ${shared} ${device}/user.o ${device}/helpe
                DEPENDS ${device}/linked.o)
 device_fixture(lto.o ARGS -c -rdc=true -Xcompiler -fPIC -gencode arch=compute_80,code=lto_80
                ${fixtures}/relocatable_helper.cu DEPENDS ${fixtures}/relocatable_helper.cu)
+
+# What a kernel is made of: two that do nothing but trap, one that traps where it must, tensor instructions and spills.
+foreach(sm IN ITEMS 75 90a 121)
+  device_fixture(census_${sm}.cubin ARGS -cubin -arch=sm_${sm} ${fixtures}/census.cu DEPENDS ${fixtures}/census.cu)
+endforeach()
+
+# Images of CUDA 12.9, whose assembler comes with torch's Triton, alone and beside one of this nvcc.
+find_program(PBPROBE_TEST_PTXAS_12 ptxas-blackwell HINTS ${PBPROBE_TEST_TORCH}/triton/backends/nvidia/bin)
+find_program(PBPROBE_TEST_FATBINARY fatbinary HINTS ${nvcc_folder} /usr/local/cuda/bin)
+if(PBPROBE_TEST_PTXAS_12 AND PBPROBE_TEST_FATBINARY)
+  set(packed "")
+  foreach(sm IN ITEMS 61 75 90a 121)
+    add_custom_command(OUTPUT ${device}/cuda12_sm_${sm}.cubin
+      COMMAND ${CMAKE_COMMAND} -DPTXAS=${PBPROBE_TEST_PTXAS_12} -DSM=${sm} -DPTX=${fixtures}/store.ptx.in
+              -DCUBIN=${device}/cuda12_sm_${sm}.cubin -P ${CMAKE_CURRENT_SOURCE_DIR}/Assemble.cmake
+      DEPENDS ${fixtures}/store.ptx.in Assemble.cmake ${device}/sm_75.cubin VERBATIM)
+    list(APPEND device_files ${device}/cuda12_sm_${sm}.cubin)
+    list(APPEND packed --image3=kind=elf,sm=${sm},file=${device}/cuda12_sm_${sm}.cubin)
+  endforeach()
+  foreach(mode IN ITEMS size speed none)
+    add_custom_command(OUTPUT ${device}/cuda12_${mode}.fatbin
+      COMMAND ${PBPROBE_TEST_FATBINARY} --create=${device}/cuda12_${mode}.fatbin -64 --compress-all --compress-mode=${mode} ${packed}
+      DEPENDS ${device_files} VERBATIM)
+  endforeach()
+  add_custom_command(OUTPUT ${device}/two_toolkits.fatbin
+    COMMAND ${PBPROBE_TEST_FATBINARY} --create=${device}/two_toolkits.fatbin -64 ${packed}
+            --image3=kind=elf,sm=75,file=${device}/sm_75.cubin
+    DEPENDS ${device_files} VERBATIM)
+  list(APPEND device_files ${device}/cuda12_size.fatbin ${device}/cuda12_speed.fatbin ${device}/cuda12_none.fatbin
+       ${device}/two_toolkits.fatbin)
+endif()

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "probes/audit/audit.hpp"
 
 namespace pbprobe {
@@ -19,8 +21,8 @@ class NvccFiles : public ::testing::Test {
       GTEST_SKIP() << "nvcc was not found when this build was configured: set PBPROBE_TEST_NVCC, or run `make setup`";
   }
 
-  static File read(const std::string& name) {
-    auto inventory = audit(std::string(PBPROBE_FIXTURE_DEVICE) + "/" + name);
+  static File read(const std::string& name, bool full = false) {
+    auto inventory = audit(std::string(PBPROBE_FIXTURE_DEVICE) + "/" + name, {.full = full});
     EXPECT_TRUE(inventory.ok()) << inventory.error().message;
     if (!inventory) return {};
     EXPECT_EQ(inventory->files.size(), 1U);
@@ -74,6 +76,87 @@ TEST_F(NvccFiles, RelocatableObjectsBeforeAndAfterLinking) {
 
 TEST_F(NvccFiles, LinkTimeCodeIsNoMachineCode) {
   expect("lto.o", {}, {}, {{"sm_80", 1}});
+}
+
+TEST_F(NvccFiles, BytesPerSmAddUpToTheFiles) {
+  const DeviceCode code = *read("libsize.so").device_code;
+  int64_t stored = 0;
+  int64_t uncompressed = 0;
+  for (const auto* images : {&*code.cubin_bytes, &*code.ptx_bytes}) {
+    for (const auto& [target, bytes] : *images) {
+      EXPECT_LT(bytes.stored_bytes, bytes.uncompressed_bytes) << target;
+      stored += bytes.stored_bytes;
+      uncompressed += bytes.uncompressed_bytes;
+    }
+  }
+  EXPECT_EQ(code.cubin_bytes->size(), 3U);
+  EXPECT_EQ(stored, code.stored_bytes);
+  EXPECT_EQ(uncompressed, code.uncompressed_bytes);
+}
+
+TEST_F(NvccFiles, UnitsAreToldByTheSmsThatTheyHold) {
+  EXPECT_EQ(read("libsize.so").device_code->unit_sets, (Counts{{"sm_120f sm_75 sm_90a", 1}}));
+  EXPECT_EQ(read("librelocatable.so").device_code->unit_sets, (Counts{{"sm_80 sm_90", 1}}));
+  EXPECT_EQ(read("lto.o").device_code->unit_sets, Counts{});
+}
+
+TEST_F(NvccFiles, EachCompressionModeHidesTheSameKernels) {
+  for (const char* mode : {"default", "size", "speed", "balance", "none"}) {
+    const File file = read(std::string("lib") + mode + ".so", true);
+    EXPECT_EQ(file.problem, std::nullopt) << mode;
+    ASSERT_TRUE(file.device_code->census) << mode;
+    EXPECT_EQ(file.device_code->census->size(), 3U) << mode;
+    for (const auto& [target, census] : *file.device_code->census) {
+      EXPECT_EQ(census.kernels, 1) << mode << target;
+      EXPECT_GT(census.words, 8) << mode << target;
+      EXPECT_EQ(census.trap_kernels, 0) << mode << target;
+    }
+    EXPECT_EQ(file.device_code->toolkits, (Counts{{"13.0", 3}})) << mode;
+  }
+}
+
+TEST_F(NvccFiles, TheListingSamplesToolkits) {
+  for (const char* mode : {"size", "speed", "none"}) {
+    const DeviceCode code = *read(std::string("lib") + mode + ".so").device_code;
+    EXPECT_EQ(code.toolkits, (Counts{{"13.0", 3}})) << mode;
+    EXPECT_EQ(code.census, std::nullopt) << mode;
+  }
+}
+
+TEST_F(NvccFiles, KernelsThatOnlyTrapAreToldByName) {
+  for (const char* sm : {"sm_75", "sm_90a", "sm_121"}) {
+    const File file = read(std::string("census_") + (sm + 3) + ".cubin", true);
+    EXPECT_EQ(file.problem, std::nullopt);
+    const SmCensus census = file.device_code->census->at(sm);
+    EXPECT_EQ(census.kernels, 6) << sm;  // and one function that is none
+    EXPECT_EQ(census.trap_kernels, 2) << sm;
+    EXPECT_THAT(census.only_traps, ::testing::UnorderedElementsAre("_Z10only_trapsv", "_Z16prints_and_trapsPKf"));
+    EXPECT_EQ(census.instructions.at("BPT"), 3) << sm;
+    EXPECT_EQ(census.instructions.at("HMMA"), 1) << sm;
+    EXPECT_GT(census.instructions.at("STL"), 0) << sm;
+    EXPECT_GT(census.instructions.at("LDL"), 1) << sm;
+    EXPECT_FALSE(census.instructions.contains("HGMMA")) << sm;
+  }
+}
+
+// Cubins of CUDA 12.9's assembler in containers of CUDA 13: the ABI of the former, in each compression mode.
+TEST_F(NvccFiles, ImagesOfCuda12) {
+  const Counts images{{"sm_61", 1}, {"sm_75", 1}, {"sm_90a", 1}, {"sm_121", 1}};
+  if (!std::filesystem::exists(std::string(PBPROBE_FIXTURE_DEVICE) + "/cuda12_none.fatbin"))
+    GTEST_SKIP() << "no assembler of CUDA 12: give a site-packages with Triton by PBPROBE_TEST_TORCH";
+  for (const char* sm : {"sm_61", "sm_75", "sm_90a", "sm_121"}) {
+    const File file = read(std::string("cuda12_") + sm + ".cubin", true);
+    EXPECT_EQ(file.device_code->cubin, (Counts{{sm, 1}}));
+    EXPECT_EQ(file.device_code->toolkits, (Counts{{"12.9", 1}})) << sm;
+    EXPECT_EQ(file.device_code->census->at(sm).kernels, 1) << sm;
+  }
+  for (const char* mode : {"size", "speed", "none"}) {
+    const File file = read(std::string("cuda12_") + mode + ".fatbin", true);
+    EXPECT_EQ(file.problem, std::nullopt);
+    EXPECT_EQ(file.device_code->cubin, images) << mode;
+    EXPECT_EQ(file.device_code->toolkits, (Counts{{"12.9", 4}})) << mode;
+  }
+  EXPECT_EQ(read("two_toolkits.fatbin", true).device_code->toolkits, (Counts{{"12.9", 4}, {"13.0", 1}}));
 }
 
 }  // namespace

@@ -2,11 +2,16 @@
 // SPDX-License-Identifier: MIT
 #include "readers.hpp"
 
+#include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <string>
+#include <vector>
 
+#include "probes/audit/device_code.hpp"
 #include "probes/audit/fatbin.hpp"
 #include "probes/audit/inspect.hpp"
+#include "probes/audit/stream.hpp"
 #include "probes/audit/version.hpp"
 #include "probes/audit/zip.hpp"
 
@@ -18,10 +23,25 @@ void require(bool promise) {
   if (!promise) std::abort();
 }
 
+// What is left out of memory is gone, and nothing else is.
+void read_as_stream(const ZipArchive& archive, const ZipMember& member) {
+  auto sparse = stream_member(archive, member, {.full = true}, false);
+  auto whole = stream_member(archive, member, {}, true);
+  require(sparse.ok() == whole.ok());
+  if (!sparse) return;
+  (void)left_out_images_alone(*sparse, member.name);
+  std::vector<uint8_t> expected(whole->memory.bytes().begin(), whole->memory.bytes().end());
+  for (const auto& left : sparse->left_out) {
+    require(left.offset <= expected.size() && left.bytes <= expected.size() - left.offset);
+    std::fill_n(expected.begin() + static_cast<std::ptrdiff_t>(left.offset), left.bytes, uint8_t{0});
+  }
+  require(std::equal(expected.begin(), expected.end(), sparse->memory.bytes().begin(), sparse->memory.bytes().end()));
+}
+
 }  // namespace
 
 void read_elf_file(std::span<const uint8_t> input) {
-  const File file = inspect("lib/libx.so", Bytes(input, "libx.so"), {});
+  const File file = inspect("lib/libx.so", Bytes(input, "libx.so"), {.full = true});
   require(file.size_bytes == static_cast<int64_t>(input.size()));
 }
 
@@ -49,8 +69,26 @@ void read_zip_file(std::span<const uint8_t> input) {
     });
     require(!inflated || bytes == member.size_bytes);
     require(bytes <= member.size_bytes);
+    read_as_stream(*archive, member);
   }
   require(total <= kMaxZipBytes);
+}
+
+// The first byte is the compression, the next four the size that the header announces.
+void read_device_image(std::span<const uint8_t> input) {
+  constexpr size_t kPrefix = 5;
+  constexpr uint32_t kMostBytes = 1 << 20;  // time, not safety
+  if (input.size() < kPrefix) return;
+  uint32_t announced = 0;
+  std::memcpy(&announced, input.data() + 1, sizeof(announced));
+  DeviceImage image;
+  image.sm = 90;
+  image.compression = static_cast<Compression>(input[0] % 3);
+  image.uncompressed_bytes = announced % kMostBytes;
+  image.stored_bytes = input.size() - kPrefix;
+  const ImageFacts facts = look_inside(image, input.subspan(kPrefix), "libx.so", 0, true);
+  require(facts.problem.has_value() != facts.census.has_value());
+  if (facts.census) require(facts.census->only_traps.size() <= static_cast<size_t>(facts.census->kernels));
 }
 
 void read_version_text(std::span<const uint8_t> input) {

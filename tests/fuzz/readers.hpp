@@ -13,6 +13,7 @@ namespace pbprobe::fuzz {
 void read_elf_file(std::span<const uint8_t> input);
 void read_fatbin_section(std::span<const uint8_t> input);
 void read_zip_file(std::span<const uint8_t> input);
+void read_device_image(std::span<const uint8_t> input);
 void read_version_text(std::span<const uint8_t> input);
 
 }  // namespace pbprobe::fuzz

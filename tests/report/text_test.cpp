@@ -45,6 +45,24 @@ TEST(Text, DeviceCodeIsSummarizedByCount) {
   EXPECT_EQ(device_code_of({.cubin = {{"sm_90", 2}}, .lto_ir = {{"sm_90", 1}}}), "2 × sm_90; no PTX; LTO-IR 1 × sm_90");
 }
 
+TEST(Text, WhatIsInsideDeviceCodeIsALineAnSm) {
+  const auto details = [](const DeviceCode& code) {
+    std::vector<std::string> lines = text::device_code_details(code);
+    for (auto& line : lines) line = text::clean(line, true);
+    return lines;
+  };
+  EXPECT_THAT(details({.cubin = {{"sm_90", 2}}}), testing::IsEmpty());
+  EXPECT_THAT(details({.toolkits = {{{"12.9", 1}, {"13.0", 3}}}}), testing::ElementsAre("made by CUDA 12.9 and 13.0"));
+  EXPECT_THAT(
+      details({.census = {{{"sm_80", {.kernels = 1}},
+                           {"sm_90a",
+                            {.kernels = 12,
+                             .instructions = {{"HGMMA", 400}, {"HMMA", 12}},
+                             .trap_kernels = 2,
+                             .only_traps = {"_Z1kv", "_Z1lv"}}}}}}),
+      testing::ElementsAre("sm_80: 1 kernel", "sm_90a: 12 kernels, 400 HGMMA, 12 HMMA; 2 of them only trap: _Z1kv"));
+}
+
 // The four states of the driver are four different sentences; a host's text has them whole.
 TEST(Text, TheDriversStateIsSaid) {
   Host host = *no_gpu_document().host;

@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Census of GPU machine code (SASS): sm_70 and later have words of 128 bits, whose opcode is read by masks. Nothing is
+// disassembled beyond that, so counting runs at the speed of memory.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "probes/audit/elf.hpp"
+
+namespace pbprobe {
+
+enum class SassUse : uint8_t { math, tensor, copy, trap, local, memory };
+
+struct SassInstruction {
+  std::string_view mnemonic;
+  uint16_t opcode;
+  SassUse use;
+  uint64_t low_mask, low_value, high_mask, high_value;
+};
+
+[[nodiscard]] std::span<const SassInstruction> sass_instructions();
+
+// One count for each row of sass_instructions(), and the words in all.
+struct SassCounts {
+  std::vector<uint64_t> rows;
+  uint64_t words = 0;
+};
+
+// Counts the whole words of `code`; what is left of an incomplete last word is not looked at.
+[[nodiscard]] SassCounts count_sass(std::span<const uint8_t> code);
+
+struct CubinCensus {
+  int64_t kernels = 0;
+  int64_t words = 0;                            // instructions, padding included; 0 before sm_70
+  std::map<std::string, int64_t> instructions;  // by mnemonic, SassUse::memory left out
+  std::vector<std::string> only_traps;          // kernels that trap, and touch no global or shared memory
+};
+
+inline constexpr uint32_t kFirstWideSm = 70;  // words of 128 bits from here on
+
+// Errors: malformed sections or symbols.
+[[nodiscard]] Result<CubinCensus> read_census(const Elf& cubin, uint32_t sm);
+
+}  // namespace pbprobe

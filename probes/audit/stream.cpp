@@ -1,0 +1,197 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/audit/stream.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+namespace pbprobe {
+namespace {
+
+constexpr uint64_t kAlignment = 8;                   // of containers in a file
+constexpr uint64_t kMostSampledBytes = 64ULL << 20;  // of an image that a listing looks into
+
+// Follows containers through a stream of bytes, which arrive in pieces of any size.
+class Passing {
+ public:
+  Passing(StreamedMember& member, std::string name, const AuditOptions& options, bool keep_all)
+      : member_(member), target_(member.memory.writable()), name_(std::move(name)), options_(options) {
+    if (keep_all) state_ = State::keep;
+  }
+
+  void take(std::span<const uint8_t> piece) {
+    while (!piece.empty()) {
+      const uint64_t taken = step(piece.first(std::min<uint64_t>(piece.size(), target_.size() - filled_)));
+      if (taken == 0) return;  // more than the member announced: the reader of the archive says so
+      filled_ += taken;
+      piece = piece.subspan(taken);
+    }
+  }
+
+ private:
+  enum class State { keep, search, container, image, payload };
+
+  uint64_t step(std::span<const uint8_t> piece) {
+    if (piece.empty()) return 0;
+    switch (state_) {
+      case State::keep: return keep(piece);
+      case State::search: return search(piece);
+      case State::container:
+      case State::image: return header(piece);
+      case State::payload: return payload(piece);
+    }
+    return 0;
+  }
+
+  uint64_t keep(std::span<const uint8_t> piece) {
+    std::memcpy(target_.data() + filled_, piece.data(), piece.size());
+    return piece.size();
+  }
+
+  // Up to the next magic at a multiple of 8. One that a piece cuts in two is missed: the file is then kept whole.
+  uint64_t search(std::span<const uint8_t> piece) {
+    for (uint64_t at = (kAlignment - filled_ % kAlignment) % kAlignment; at + sizeof(uint32_t) <= piece.size();
+         at += kAlignment) {
+      uint32_t magic = 0;
+      std::memcpy(&magic, piece.data() + at, sizeof(magic));
+      if (magic != kFatbinMagic) continue;
+      if (at > 0) return keep(piece.first(at));
+      begin_header(State::container, kContainerHeaderBytes);
+      return header(piece);
+    }
+    return keep(piece);
+  }
+
+  void begin_header(State state, uint64_t bytes) {
+    state_ = state;
+    header_at_ = filled_;
+    header_ends_ = filled_ + bytes;
+  }
+
+  // Keeps what a header takes, and reads it once it is there.
+  uint64_t header(std::span<const uint8_t> piece) {
+    const uint64_t taken = keep(piece.first(std::min<uint64_t>(piece.size(), header_ends_ - filled_)));
+    if (filled_ + taken < header_ends_) return taken;
+    const Bytes bytes(std::span<const uint8_t>(target_).subspan(header_at_, header_ends_ - header_at_), name_);
+    state_ == State::container ? read_container_at(bytes, filled_ + taken) : read_image_at(bytes, filled_ + taken);
+    return taken;
+  }
+
+  void read_container_at(const Bytes& bytes, uint64_t next) {
+    const auto body = pbprobe::read_container_header(bytes);
+    if (!body || *body > target_.size() - next) {
+      state_ = State::search;
+      return;
+    }
+    container_ends_ = next + *body;
+    member_.memory.expect_gaps(next, *body);
+    next_image(next);
+  }
+
+  void next_image(uint64_t at) {
+    state_ = State::search;
+    if (at + kImageHeaderBytes > container_ends_) return;
+    state_ = State::image;
+    header_at_ = at;
+    header_ends_ = at + kImageHeaderBytes;
+  }
+
+  void read_image_at(const Bytes& bytes, uint64_t next) {
+    const auto header = pbprobe::read_image_header(bytes, 0);
+    const uint64_t longer = header ? header->header_bytes - kImageHeaderBytes : 0;
+    if (!header || longer > container_ends_ - next || header->padded_bytes > container_ends_ - next - longer) {
+      state_ = State::search;
+      return;
+    }
+    state_ = State::payload;
+    image_ = header->image;
+    payload_at_ = next + longer;
+    payload_ends_ = payload_at_ + header->padded_bytes;
+    collects_ = header->known && image_.kind == ImageKind::cubin && is_looked_into();
+    collected_.clear();
+    if (payload_ends_ == payload_at_) next_image(payload_ends_);
+  }
+
+  bool is_looked_into() {
+    if (options_.device_code_only) return false;
+    if (options_.full) return true;
+    if (image_.stored_bytes > kMostSampledBytes) return false;
+    return image_.compression == Compression::none || sampled_.insert(target_of(image_)).second;
+  }
+
+  uint64_t payload(std::span<const uint8_t> piece) {
+    if (filled_ < payload_at_) return keep(piece.first(std::min<uint64_t>(piece.size(), payload_at_ - filled_)));
+    const auto part = piece.first(std::min<uint64_t>(piece.size(), payload_ends_ - filled_));
+    const uint64_t wanted = image_.stored_bytes - std::min<uint64_t>(image_.stored_bytes, filled_ - payload_at_);
+    if (collects_) {
+      const auto kept = part.first(std::min<uint64_t>(part.size(), wanted));
+      collected_.insert(collected_.end(), kept.begin(), kept.end());
+    }
+    if (filled_ + part.size() == payload_ends_) end_payload();
+    return part.size();
+  }
+
+  void end_payload() {
+    member_.left_out.push_back({payload_at_, payload_ends_ - payload_at_});
+    if (collects_) {
+      member_.inside.emplace(payload_at_, look_inside(image_, collected_, name_, payload_at_, options_.full));
+    }
+    next_image(payload_ends_);
+  }
+
+  StreamedMember& member_;
+  std::span<uint8_t> target_;
+  std::string name_;
+  const AuditOptions& options_;
+  State state_ = State::search;
+  uint64_t filled_ = 0;
+  uint64_t header_at_ = 0;
+  uint64_t header_ends_ = 0;
+  uint64_t container_ends_ = 0;
+  DeviceImage image_;
+  uint64_t payload_at_ = 0;
+  uint64_t payload_ends_ = 0;
+  bool collects_ = false;
+  std::vector<uint8_t> collected_;
+  std::set<std::string> sampled_;
+};
+
+// Where the payloads of these images begin, with the place that each has.
+void add_payloads(const Fatbins& fatbins, const Bytes& file, std::map<uint64_t, uint64_t>& payloads) {
+  for (const auto& image : fatbins.images)
+    payloads.emplace(static_cast<uint64_t>(image.payload.data() - file.span().data()), image.payload.size());
+}
+
+}  // namespace
+
+Result<StreamedMember> stream_member(const ZipArchive& archive, const ZipMember& member, const AuditOptions& options,
+                                     bool keep_all) {
+  StreamedMember streamed;
+  PBPROBE_TRY(streamed.memory, map_memory(member.size_bytes));
+  Passing passing(streamed, member.name.substr(member.name.rfind('/') + 1), options, keep_all);
+  PBPROBE_CHECK(inflate_member(archive, member, [&](std::span<const uint8_t> piece) {
+    passing.take(piece);
+    return true;
+  }));
+  return streamed;
+}
+
+bool left_out_images_alone(const StreamedMember& member, const std::string& name) {
+  if (member.left_out.empty()) return true;
+  const Bytes file(member.memory.bytes(), name);
+  std::map<uint64_t, uint64_t> payloads;
+  if (auto elf = read_elf(file)) {
+    add_payloads(read_embedded_fatbins(*elf), file, payloads);
+    add_payloads(read_fatbin_sections(*elf, kRelocatableSection), file, payloads);
+  } else {
+    add_payloads(read_fatbins(file), file, payloads);
+  }
+  constexpr uint64_t kPadding = 64;  // a compressed payload ends before its place does
+  return std::all_of(member.left_out.begin(), member.left_out.end(), [&](const LeftOut& left) {
+    const auto image = payloads.find(left.offset);
+    return image != payloads.end() && image->second <= left.bytes && left.bytes - image->second < kPadding;
+  });
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// A member of a wheel as it is inflated: device images are read in passing and left out of memory, the rest is kept, so
+// that a library of a gigabyte takes what its host part takes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "probes/audit/audit.hpp"
+#include "probes/audit/device_code.hpp"
+#include "probes/audit/mapped_file.hpp"
+#include "probes/audit/zip.hpp"
+
+namespace pbprobe {
+
+struct LeftOut {
+  uint64_t offset = 0;
+  uint64_t bytes = 0;
+};
+
+struct StreamedMember {
+  Mapping memory;                         // the member, with zeros for what was left out
+  std::vector<LeftOut> left_out;          // in order of their offsets
+  std::map<uint64_t, ImageFacts> inside;  // of images that were looked into, by the offset of their payload
+};
+
+// Inflates a member. `keep_all`: nothing is left out. Errors: as inflate_member.
+[[nodiscard]] Result<StreamedMember> stream_member(const ZipArchive& archive, const ZipMember& member,
+                                                   const AuditOptions& options, bool keep_all);
+
+// Whether everything that was left out is the payload of an image that the file's own headers name. A file in which
+// something else looks like a fatbin is to be inflated again, whole.
+[[nodiscard]] bool left_out_images_alone(const StreamedMember& member, const std::string& name);
+
+}  // namespace pbprobe

@@ -1,0 +1,8 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+#
+# cmake -DPTXAS= -DSM= -DPTX= -DCUBIN= -P Assemble.cmake: PTX for one SM by that assembler, whatever its release.
+file(READ ${PTX} text)
+string(REPLACE "@SM@" "${SM}" text "${text}")
+file(WRITE ${CUBIN}.ptx "${text}")
+execute_process(COMMAND ${PTXAS} -arch=sm_${SM} ${CUBIN}.ptx -o ${CUBIN} COMMAND_ERROR_IS_FATAL ANY)

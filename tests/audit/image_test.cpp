@@ -1,0 +1,191 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// What is inside a device image, sound and not: each defect by its name and its message.
+#include "probes/audit/device_code.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <lz4.h>
+#include <zstd.h>
+
+#include <functional>
+#include <ostream>
+
+#include "builders.hpp"
+#include "probes/audit/decompress.hpp"
+
+namespace pbprobe {
+namespace {
+
+using testing::append;
+using testing::Content;
+using testing::content_of;
+using ::testing::ElementsAre;
+using testing::ElfBuilder;
+using ::testing::Pair;
+using testing::patch;
+
+Content word(uint64_t low, uint64_t high = 0) {
+  Content bytes;
+  append<uint64_t>(bytes, low);
+  append<uint64_t>(bytes, high);
+  return bytes;
+}
+
+Content words(const std::vector<Content>& list) {
+  Content code;
+  for (const auto& one : list) append(code, one);
+  return code;
+}
+
+const Content kStore = word(0x0000000dff007986);  // STG
+const Content kTrap = word(0x000000040000795c);   // BPT.TRAP
+const Content kNop = word(0x0000000000007918);
+
+// A cubin of CUDA 13 for sm_90 with one kernel.
+ElfBuilder cubin() {
+  ElfBuilder elf;
+  elf.machine = kMachineCuda;
+  elf.abi_version = 8;
+  elf.flags = 0x6005a04;
+  elf.sections = {{".note.nv.tkinfo", SHT_NOTE, content_of("Cuda compilation tools, release 13.0, V13.0.88")},
+                  {".text.k", SHT_PROGBITS, words({kStore, kNop})}};
+  return elf;
+}
+
+struct Packed {
+  DeviceImage image;
+  Content payload;
+};
+
+Packed pack(const Content& content, Compression compression) {
+  Packed packed;
+  packed.image.sm = 90;
+  packed.image.compression = compression;
+  packed.image.uncompressed_bytes = content.size();
+  if (compression == Compression::none) packed.payload = content;
+  if (compression == Compression::zstd) {
+    packed.payload.resize(ZSTD_compressBound(content.size()));
+    packed.payload.resize(
+        ZSTD_compress(packed.payload.data(), packed.payload.size(), content.data(), content.size(), 3));
+  }
+  if (compression == Compression::lz4) {
+    packed.payload.resize(static_cast<size_t>(LZ4_compressBound(static_cast<int>(content.size()))));
+    packed.payload.resize(static_cast<size_t>(LZ4_compress_default(
+        reinterpret_cast<const char*>(content.data()), reinterpret_cast<char*>(packed.payload.data()),
+        static_cast<int>(content.size()), static_cast<int>(packed.payload.size()))));
+  }
+  packed.image.stored_bytes = packed.payload.size();
+  return packed;
+}
+
+ImageFacts look(const Packed& packed) {
+  return look_inside(packed.image, packed.payload, "libx.so", 0x40, true);
+}
+
+TEST(Image, EachCompressionHidesTheSameKernel) {
+  for (const auto compression : {Compression::none, Compression::lz4, Compression::zstd}) {
+    const ImageFacts facts = look(pack(cubin().build(), compression));
+    ASSERT_FALSE(facts.problem) << facts.problem->message;
+    EXPECT_EQ(facts.toolkit, "13.0");
+    EXPECT_EQ(facts.census->kernels, 1);
+    EXPECT_EQ(facts.census->words, 2);
+    EXPECT_THAT(facts.census->only_traps, ElementsAre());
+  }
+}
+
+TEST(Image, TheToolkitOfAnOlderAbiStandsInTheHeader) {
+  ElfBuilder elf = cubin();
+  elf.abi_version = 7;
+  elf.sections.erase(elf.sections.begin());
+  Content content = elf.build();
+  const auto with_version = [&](uint32_t version) {
+    patch<uint32_t>(content, 20, version);  // e_version
+    return look(pack(content, Compression::none)).toolkit;
+  };
+  EXPECT_EQ(with_version(129), "12.9");
+  EXPECT_EQ(with_version(118), "11.8");
+  EXPECT_EQ(with_version(1), std::nullopt);
+}
+
+TEST(Image, WordsAreToldApartWhereTheyShareAnOpcode) {
+  ElfBuilder elf = cubin();
+  elf.sections[1].bytes =
+      words({word(0x00ff0408060075ea, 0x0001d8000800000a), word(0x00ff0408060075ea, 0x0001d8000800010a),
+             word(0x00ff0408060075ea, 0x0001d8000800030a), word(0xc006040a080075ea, 0x0001d8000800000c),
+             word(0x0006040a08007dea, 0x0001d8000820030c)});
+  const ImageFacts facts = look(pack(elf.build(), Compression::none));
+  ASSERT_FALSE(facts.problem) << facts.problem->message;
+  EXPECT_THAT(facts.census->instructions,
+              ElementsAre(Pair("UTCHMMA", 1), Pair("UTCIMMA", 1), Pair("UTCOMMA", 1), Pair("UTCQMMA", 2)));
+}
+
+TEST(Image, AKernelThatTrapsAndStoresIsSound) {
+  ElfBuilder elf = cubin();
+  elf.sections.push_back({".text.only", SHT_PROGBITS, words({kTrap, kNop})});
+  elf.sections.push_back({".text.both", SHT_PROGBITS, words({kTrap, kStore})});
+  const ImageFacts facts = look(pack(elf.build(), Compression::none));
+  EXPECT_EQ(facts.census->kernels, 3);
+  EXPECT_THAT(facts.census->only_traps, ElementsAre("only"));
+}
+
+struct Defect {
+  std::string name;
+  Compression compression;
+  std::function<void(Packed&)> damage;
+  std::string message;
+};
+void PrintTo(const Defect& defect, std::ostream* out) {
+  *out << defect.name;
+}
+
+class BrokenImage : public ::testing::TestWithParam<Defect> {};
+
+TEST_P(BrokenImage, IsToldByItsDefect) {
+  Packed packed = pack(cubin().build(), GetParam().compression);
+  ASSERT_FALSE(look(packed).problem);
+  GetParam().damage(packed);
+  const ImageFacts facts = look(packed);
+  ASSERT_TRUE(facts.problem);
+  EXPECT_EQ(facts.problem->message, GetParam().message);
+  EXPECT_FALSE(facts.census);
+}
+
+const std::vector<Defect> kDefects{
+    {"NoZstdFrame", Compression::zstd, [](Packed& p) { p.payload[0] ^= 1; },
+     "libx.so image at 0x40 (sm_90): no zstd frame where one is announced: copy, download or build the file again"},
+    {"AZstdFrameOfAnotherSize", Compression::zstd, [](Packed& p) { p.image.uncompressed_bytes += 1; },
+     "libx.so image at 0x40 (sm_90): a zstd frame of 624 bytes, 625 announced by the image's header"},
+    {"CutZstdData", Compression::zstd, [](Packed& p) { p.payload.resize(p.payload.size() - 9); },
+     "libx.so image at 0x40 (sm_90): broken zstd data (Src size is incorrect): copy, download or build the file again"},
+    {"NoZstdData", Compression::zstd, [](Packed& p) { p.payload.clear(); },
+     "libx.so image at 0x40 (sm_90): no zstd frame where one is announced: copy, download or build the file again"},
+    {"AZstdBomb", Compression::zstd, [](Packed& p) { p = pack(Content(64 << 20, 0), Compression::zstd); },
+     "libx.so image at 0x40 (sm_90): grows from 2070 to 67108864 bytes, more than 200 times: refused"},
+    {"MoreThanTheLimit", Compression::zstd, [](Packed& p) { p.image.uncompressed_bytes = 600ULL << 20; },
+     "libx.so image at 0x40 (sm_90): image of 629145600 bytes uncompressed, 536870912 are the limit"},
+    {"DamagedLz4Data", Compression::lz4, [](Packed& p) { p.payload.resize(p.payload.size() / 2); },
+     "libx.so image at 0x40 (sm_90): broken LZ4 data: copy, download or build the file again"},
+    {"MoreLz4DataThanAnnounced", Compression::lz4, [](Packed& p) { p.image.uncompressed_bytes -= 1; },
+     "libx.so image at 0x40 (sm_90): broken LZ4 data: copy, download or build the file again"},
+    {"FewerLz4DataThanAnnounced", Compression::lz4, [](Packed& p) { p.image.uncompressed_bytes += 1; },
+     "libx.so image at 0x40 (sm_90): 624 bytes from its LZ4 data, 625 announced"},
+    {"NoElfInside", Compression::none, [](Packed& p) { p.payload[0] = 0; },
+     "libx.so image at 0x40 (sm_90): not an ELF file"},
+    {"AnotherMachineInside", Compression::none, [](Packed& p) { patch<uint16_t>(p.payload, 18, EM_X86_64); },
+     "libx.so image at 0x40 (sm_90): machine 62 inside a device image, 190 (CUDA) expected"},
+    {"CutBeforeItsSectionHeaders", Compression::none, [](Packed& p) { p.payload.resize(200); },
+     "libx.so image at 0x40 (sm_90): a segment of 0x270 bytes at 0x0, but the file ends at 0xc8: the file is "
+     "truncated: "
+     "copy, download or build it again"},
+    {"ASectionOutside", Compression::none,
+     [](Packed& p) { patch<uint64_t>(p.payload, p.payload.size() - 2 * 64 + 0x18, 0x9000); },
+     "libx.so image at 0x40 (sm_90)+0x9000: .text.k needs 32 bytes, 0 left"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Table, BrokenImage, ::testing::ValuesIn(kDefects),
+                         [](const auto& test) { return test.param.name; });
+
+}  // namespace
+}  // namespace pbprobe

@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""Holds `pbprobe audit` against NVIDIA's own tools: the list of device images against cuobjdump, the census against
+nvdisasm.
+
+  peers.py --pbprobe PROGRAM --cuobjdump CUOBJDUMP [--nvdisasm NVDISASM] [--speed] FILE...
+
+With --nvdisasm every cubin is extracted and disassembled: for small files. With --speed both list each file by turns,
+and the medians and their ratio are printed. Exit code 77: a tool is missing. Never run NVIDIA's tools on files from
+strangers.
+"""
+
+import argparse
+import collections
+import json
+import pathlib
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+SKIPPED = 77
+RUNS = 7
+INSTRUCTION = re.compile(r"^\s+/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P[T0-9]+\s+)?([A-Z0-9_]+)", re.MULTILINE)
+
+
+def run(*command, cwd=None):
+    return subprocess.run([str(part) for part in command], capture_output=True, text=True, check=True, cwd=cwd).stdout
+
+
+def audited(pbprobe, file, *flags):
+    done = subprocess.run([pbprobe, "audit", str(file), "--format", "json", *flags], capture_output=True, text=True)
+    if done.returncode not in (0, 1):
+        sys.exit(f"{file}: {done.stderr}")
+    [entry] = json.loads(done.stdout)["files"]
+    if entry["problem"]:
+        sys.exit(f"{file}: {entry['problem']}")
+    return entry["device_code"]
+
+
+def listed(cuobjdump, file, what):
+    """Images per SM: lines like "ELF file    1: libx.1.sm_90a.cubin"."""
+    text = run(cuobjdump, f"--list-{what}", file)
+    return collections.Counter(re.findall(r"\.(sm_\d+[af]?)\.(?:cubin|ptx)$", text, re.MULTILINE))
+
+
+def census_of(nvdisasm, cubins, counted):
+    counts = collections.Counter()
+    words = 0
+    for cubin in cubins:
+        mnemonics = collections.Counter(INSTRUCTION.findall(run(nvdisasm, "-c", cubin)))
+        words += mnemonics.total()
+        counts.update({name: count for name, count in mnemonics.items() if name in counted})
+    return counts, words
+
+
+def counted_mnemonics():
+    table = pathlib.Path(__file__).parents[2] / "probes/audit/sass.inc"
+    rows = re.findall(r"^PBPROBE_SASS\((\w+), \w+, (\w+)", table.read_text(), re.MULTILINE)
+    return {mnemonic for mnemonic, use in rows if use != "memory"}
+
+
+def compare_lists(options, file):
+    code = audited(options.pbprobe, file, "--device-code-only")
+    wrong = 0
+    for ours, what in (("cubin", "elf"), ("ptx", "ptx")):
+        theirs = listed(options.cuobjdump, file, what)
+        if collections.Counter(code[ours]) != theirs:
+            print(f"{file.name}: {ours}: pbprobe {code[ours]}, cuobjdump {dict(theirs)}")
+            wrong += 1
+    return wrong
+
+
+def compare_census(options, file):
+    wrong = 0
+    with tempfile.TemporaryDirectory() as folder:
+        run(options.cuobjdump, "--extract-elf", "all", file.resolve(), cwd=folder)
+        by_sm = collections.defaultdict(list)
+        for cubin in pathlib.Path(folder).iterdir():
+            by_sm[re.search(r"(sm_\d+[af]?)\.cubin$", cubin.name)[1]].append(cubin)
+        for sm, census in audited(options.pbprobe, file, "--full")["census"].items():
+            if int(re.search(r"\d+", sm)[0]) < 70:
+                continue  # words of 64 bits, which are not counted
+            theirs, words = census_of(options.nvdisasm, by_sm[sm], counted_mnemonics())
+            if collections.Counter(census["instructions"]) != theirs or census["words"] != words:
+                print(f"{file.name} {sm}: pbprobe {census}, nvdisasm {dict(theirs)} in {words} words")
+                wrong += 1
+    return wrong
+
+
+def seconds(*command):
+    start = time.perf_counter()
+    subprocess.run([str(part) for part in command], stdout=subprocess.DEVNULL, check=True)
+    return time.perf_counter() - start
+
+
+def measure(options, file):
+    ours, theirs = [], []
+    for _ in range(RUNS):
+        theirs.append(seconds(options.cuobjdump, "--list-elf", file))
+        ours.append(seconds(options.pbprobe, "audit", file, "--device-code-only", "--format", "json"))
+    slow, fast = statistics.median(theirs), statistics.median(ours)
+    print(f"{file.name}: {file.stat().st_size / 1e6:.0f} MB, medians of {RUNS} by turns:")
+    print(f"  cuobjdump --list-elf               {slow * 1e3:8.1f} ms")
+    print(f"  pbprobe audit --device-code-only   {fast * 1e3:8.1f} ms   {slow / fast:.0f} times as fast")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--pbprobe", required=True)
+    parser.add_argument("--cuobjdump", required=True)
+    parser.add_argument("--nvdisasm")
+    parser.add_argument("--speed", action="store_true")
+    parser.add_argument("files", nargs="+", type=pathlib.Path)
+    options = parser.parse_args()
+    for tool in filter(None, (options.pbprobe, options.cuobjdump, options.nvdisasm)):
+        if not shutil.which(tool):
+            print(f"{tool} is not here: pip install nvidia-cuda-cuobjdump nvidia-cuda-nvdisasm")
+            return SKIPPED
+    wrong = 0
+    for file in options.files:
+        wrong += compare_lists(options, file)
+        if options.nvdisasm:
+            wrong += compare_census(options, file)
+        if options.speed:
+            measure(options, file)
+    print(f"{len(options.files)} files, {wrong} differences")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

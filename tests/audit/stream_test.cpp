@@ -1,0 +1,154 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Members of wheels, whose device images are left out of memory: the facts are those of the file on disk.
+#include "probes/audit/stream.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "core/json.hpp"
+#include "zip_builder.hpp"
+
+namespace pbprobe {
+namespace {
+
+using testing::append;
+using testing::Content;
+using testing::ElfBuilder;
+using testing::fatbin;
+using testing::TempFolder;
+using testing::ZipBuilder;
+
+Content random_bytes(size_t size) {
+  Content content(size);
+  uint32_t state = 1;
+  for (auto& byte : content) {
+    state = state * 1664525 + 1013904223;
+    byte = static_cast<uint8_t>(state >> 24);
+  }
+  return content;
+}
+
+Content images() {
+  Content section;
+  for (int unit = 0; unit < 40; ++unit)
+    append(section, fatbin({{.sm = 80, .payload = random_bytes(100'000)},
+                            {.sm = 90, .header_bytes = 112, .payload = random_bytes(60'008)},
+                            {.kind = 1, .sm = 90, .payload = random_bytes(5'000)}}));
+  return section;
+}
+
+ElfBuilder library() {
+  ElfBuilder elf;
+  elf.sections = {{".text", SHT_PROGBITS, random_bytes(300'000)},
+                  {".nv_fatbin", SHT_PROGBITS, images()},
+                  {".rodata", SHT_PROGBITS, random_bytes(50'000)}};
+  elf.dynamic = {{DT_SONAME, "libx.so"}, {DT_NEEDED, "libc10.so"}};
+  return elf;
+}
+
+// The same member by each inflating library, and whole.
+struct Streams {
+  Content file;
+  ZipArchive archive;
+  explicit Streams(const Content& object) {
+    ZipBuilder builder;
+    builder.members = {{.name = "torch/lib/libx.so", .content = object, .level = 1}};
+    file = builder.build();
+    auto read = read_zip(Bytes(file, "x.whl"));
+    EXPECT_TRUE(read.ok());
+    if (read) archive = std::move(*read);
+  }
+  [[nodiscard]] StreamedMember stream(bool keep_all) const {
+    auto member = stream_member(archive, archive.members.at(0), {}, keep_all);
+    EXPECT_TRUE(member.ok());
+    return std::move(*member);
+  }
+};
+
+TEST(Stream, LeavesImagesOutAndKeepsTheRest) {
+  const Content object = library().build();
+  const Streams streams(object);
+  const StreamedMember member = streams.stream(false);
+  ASSERT_EQ(member.left_out.size(), 120U);
+  EXPECT_TRUE(left_out_images_alone(member, "libx.so"));
+  Content expected = object;
+  for (const auto& left : member.left_out) std::memset(expected.data() + left.offset, 0, left.bytes);
+  ASSERT_EQ(member.memory.bytes().size(), object.size());
+  EXPECT_EQ(std::memcmp(member.memory.bytes().data(), expected.data(), object.size()), 0);
+  EXPECT_EQ(std::memcmp(streams.stream(true).memory.bytes().data(), object.data(), object.size()), 0);
+}
+
+// A container in code, before and beside the real ones: nothing may hide behind it.
+TEST(Stream, WhatOnlyLooksLikeAFatbinIsKept) {
+  ElfBuilder elf = library();
+  const Content fake = fatbin({{.sm = 75, .payload = random_bytes(2'000)}});
+  std::memcpy(elf.sections[0].bytes.data() + 4096, fake.data(), fake.size());
+  const Content object = elf.build();
+  const Streams streams(object);
+  EXPECT_FALSE(left_out_images_alone(streams.stream(false), "libx.so"));
+  const TempFolder folder;
+  folder.write("torch/version.py", "__version__ = '2.10.0'\n");
+  folder.write("torch/lib/libx.so", object);
+  auto wheel = audit(folder.write("x.whl", streams.file));
+  auto unpacked = audit(folder.path());
+  ASSERT_TRUE(wheel.ok() && unpacked.ok());
+  EXPECT_EQ(to_json(wheel->files), to_json(unpacked->files));
+  EXPECT_FALSE(wheel->files[0].device_code->cubin.contains("sm_75"));
+}
+
+TEST(Stream, WithoutSectionHeadersTheFactsAreTheSame) {
+  ElfBuilder elf = library();
+  elf.with_section_headers = false;
+  const Content object = elf.build();
+  const Streams streams(object);
+  EXPECT_TRUE(left_out_images_alone(streams.stream(false), "libx.so"));
+  const TempFolder folder;
+  folder.write("torch/version.py", "__version__ = '2.10.0'\n");
+  folder.write("torch/lib/libx.so", object);
+  auto wheel = audit(folder.write("x.whl", streams.file), {.full = true});
+  auto unpacked = audit(folder.path(), {.full = true});
+  ASSERT_TRUE(wheel.ok() && unpacked.ok());
+  EXPECT_EQ(to_json(wheel->files), to_json(unpacked->files));
+  EXPECT_EQ(wheel->files[0].device_code->cubin.at("sm_90"), 40);
+}
+
+TEST(Stream, BothLibrariesInflateTheSame) {
+  const Content object = library().build();
+  const Streams streams(object);
+  for (const auto choice : {Inflate::zlib, Inflate::isal}) {
+    if (choice == Inflate::isal && best_inflate() != Inflate::isal) continue;  // not on this machine
+    Content content;
+    auto inflated = inflate_member(
+        streams.archive, streams.archive.members[0],
+        [&](std::span<const uint8_t> piece) {
+          content.insert(content.end(), piece.begin(), piece.end());
+          return true;
+        },
+        choice);
+    ASSERT_TRUE(inflated.ok()) << inflated.error().message;
+    EXPECT_EQ(content, object);
+  }
+}
+
+// Deflate data whose end is missing, by each library.
+TEST(Stream, CutDataAreToldAlike) {
+  const Content object = random_bytes(100'000);
+  const Streams streams(object);
+  ZipMember member = streams.archive.members.at(0);
+  member.compressed_bytes /= 2;
+  for (const auto choice : {Inflate::zlib, Inflate::isal}) {
+    if (choice == Inflate::isal && best_inflate() != Inflate::isal) continue;
+    auto inflated = inflate_member(
+        streams.archive, member, [](std::span<const uint8_t>) { return true; }, choice);
+    ASSERT_FALSE(inflated.ok());
+    EXPECT_EQ(inflated.error().message,
+              "x.whl: member torch/lib/libx.so: its deflate data end too early: download it again");
+  }
+}
+
+}  // namespace
+}  // namespace pbprobe
