@@ -83,7 +83,7 @@ struct Verdict {
   std::vector<std::string> cpu_targets;  // ids that this host can run
   std::vector<ClaimRow> claims;
   std::vector<Finding> findings;
-  std::optional<Holdings> holdings;  // null: no artifact was read
+  std::optional<Holdings> holdings;  // null: a machine was looked at, or no artifact read
 };
 
 template <class Visitor, SameAs<Finding> T>

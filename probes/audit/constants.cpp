@@ -86,6 +86,10 @@ bool target_less(const std::string& a, const std::string& b) {
 Result<std::vector<std::string>> read_library_names(const Elf& elf) {
   std::set<std::string> names;
   PBPROBE_CHECK(in_constants(elf, [&](std::string_view text) {
+    const std::string_view first = text.substr(0, text.find('\0'));  // nothing stands before it
+    if (first.size() < text.size() && first.size() <= kLongestName && first.starts_with("lib") &&
+        is_library_name(first))
+      names.emplace(first);
     constexpr std::string_view kMark("\0lib", 4);
     visit_strings(text, kMark, [&](std::string_view word, char) {
       word.remove_prefix(1);

@@ -53,6 +53,7 @@ unsigned usable_cores() {
 void run_tasks(size_t count, unsigned threads, const std::function<void(size_t)>& task) {
   const size_t allowed = threads == 0 ? usable_cores() : threads;
   const size_t wanted = std::max<size_t>(1, std::min<size_t>(allowed, count));
+  if (inside_task) return spread(count, wanted - 1, task, [] {});  // the outer call keeps the accounts
   const int unused = static_cast<int>(allowed - wanted);
   std::atomic<int> ended{0};
   spare_cores += unused;

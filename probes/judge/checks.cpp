@@ -249,7 +249,7 @@ std::vector<Check> other_checks() {
        S::warn,
        {gpu_claim, inventory},
        kAdds,
-       "Does each kernel for the claimed SM do something else than trap? (with --full)",
+       "By the census of --full, does each kernel for the claimed SM do something else than trap?",
        "look at what guards the kernel's code, `__CUDA_ARCH__` for example: it was compiled for a chip that it leaves "
        "out",
        ask::no_claimed_kernel_only_traps},

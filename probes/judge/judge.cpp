@@ -126,7 +126,7 @@ Verdict judge(const Report& report) {
   Judgement judgement = ask_all(facts);
   if (auto claim = unjudged_claim(facts)) judgement.unknown = std::move(claim);
   Verdict verdict{.gpus = facts.gpus};
-  verdict.holdings = holdings_of(facts);
+  if (facts.files_only) verdict.holdings = holdings_of(facts);
   if (facts.host != nullptr) verdict.cpu_targets = facts.host->cpu.targets;
   verdict.findings = std::move(judgement.findings);
   verdict.claims = claim_rows(facts, verdict.findings, judgement.unanswered);

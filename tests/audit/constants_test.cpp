@@ -50,6 +50,14 @@ TEST(LibraryNames, OnlyConstantsCount) {
   EXPECT_THAT(names_in(file_with({"libcupti.so.13"}, ".dynstr")), ElementsAre());
 }
 
+TEST(LibraryNames, TheFirstStringOfASectionIsOneToo) {
+  ElfBuilder elf;
+  elf.sections = {{".rodata", SHT_PROGBITS, content_of(std::string("libz.so.1\0x", 11))}};
+  EXPECT_THAT(names_in(elf.build()), ElementsAre("libz.so.1"));
+  elf.sections = {{".rodata", SHT_PROGBITS, content_of("libz.so.1")}};
+  EXPECT_THAT(names_in(elf.build()), ElementsAre());
+}
+
 TEST(LibraryNames, ANameWithoutAnEndIsNone) {
   ElfBuilder elf;
   elf.sections = {{".rodata", SHT_PROGBITS, content_of(std::string("\0libz.so.1", 10))}};

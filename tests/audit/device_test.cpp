@@ -134,7 +134,7 @@ TEST_F(NvccFiles, KernelsThatOnlyTrapAreToldByName) {
     EXPECT_EQ(census.instructions.at("BPT"), 3) << sm;
     EXPECT_EQ(census.instructions.at("HMMA"), 1) << sm;
     EXPECT_GT(census.instructions.at("STL"), 0) << sm;
-    EXPECT_GT(census.instructions.at("LDL"), 1) << sm;
+    EXPECT_GT(census.instructions.at("LDL"), 0) << sm;
     EXPECT_FALSE(census.instructions.contains("HGMMA")) << sm;
   }
 }

@@ -109,6 +109,7 @@ void add_claim_cases(std::vector<Case>& cases) {
 Report sm121_build(bool exact = true) {
   Report report = claimed({.exact = exact, .targets = {"sm121"}, .cuda = "13.0"});
   report.inventory->platform = "aarch64-linux";
+  report.inventory->wheel_tags = std::nullopt;
   std::erase_if(report.inventory->files, [](const File& file) {
     return file.component == kLibtorch && file.device_code && !file.path.ends_with("/libtorch_cuda.so");
   });
@@ -116,6 +117,7 @@ Report sm121_build(bool exact = true) {
     if (file.component == "NCCL" || file.component == "cuDNN" || file.component == "cuBLAS")
       file.device_code = DeviceCode{.cubin = {{"sm_121", 12}}};
   }
+  libtorch_cuda(report).links = std::nullopt;  // its MAGMA lay in the file that is gone
   libtorch_cuda(report).device_code = DeviceCode{.cubin = {{"sm_121", 444}, {"sm_121a", 1}},
                                                  .unit_sets = {{{"sm_121", 443}, {"sm_121 sm_121a", 1}}},
                                                  .toolkits = {{{"13.0", 2}}}};
@@ -196,7 +198,7 @@ void add_claimed_library_cases(std::vector<Case>& cases) {
   cases.push_back({"PB319", "libraries linked into libtorch_cuda.so hold machine code for sm_80, sm_90 too",
                    with(sm121_build(),
                         [](Report& r) {
-                          libtorch_cuda(r).links = Links{.contains = {"NCCL"}};
+                          libtorch_cuda(r).links = Links{.contains = {"MAGMA", "NCCL"}};
                           auto& code = *libtorch_cuda(r).device_code;
                           code.cubin["sm_80"] = code.cubin["sm_90"] = 12;
                           (*code.unit_sets)["sm_121 sm_80 sm_90"] = 12;
