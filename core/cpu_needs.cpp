@@ -51,7 +51,8 @@ Names lacking_features(std::string_view architecture, std::span<const std::strin
                        std::span<const std::string> host_features) {
   Names known;
   for (const auto& target : all_targets()) {
-    if (target.kind == TargetKind::cpu && target.architecture == architecture) add(known, features_for(target));
+    if (target.kind != TargetKind::cpu || target.architecture != architecture || !has_variants(target)) continue;
+    add(known, features_for(target));
   }
   Names lacking = missing_features(needs, host_features);
   std::erase_if(lacking, [&](const auto& name) { return !has(known, name); });
@@ -65,7 +66,7 @@ std::string least_cpu(std::string_view architecture, std::span<const std::string
   Names best_missing;
   size_t best_size = 0;
   for (const auto& target : all_targets()) {
-    if (target.kind != TargetKind::cpu || target.architecture != architecture) continue;
+    if (target.kind != TargetKind::cpu || target.architecture != architecture || !has_variants(target)) continue;
     const Names there = features_for(target);
     Names missing = missing_features(needs, there);
     const bool better = best == nullptr || missing.size() < best_missing.size() ||

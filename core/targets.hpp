@@ -79,6 +79,11 @@ struct TargetTable {
 // Every row, in the file's order. The table is part of the program: a broken one ends the build (tests/core/targets).
 [[nodiscard]] const std::vector<Target>& all_targets();
 
+// Whether variants can be built for it. amx is there for the kernels alone: libraries use it on their own account.
+[[nodiscard]] inline bool has_variants(const Target& target) {
+  return target.kind == TargetKind::gpu || !target.recipe_flags.empty();
+}
+
 // The row with this id, or null.
 [[nodiscard]] const Target* find_target(std::string_view id);
 
@@ -125,7 +130,7 @@ void fields(Visitor& visit, T& target) {
   visit("siblings", target.siblings, "GPU: further image targets that an exact claim allows");
   visit("compiler", target.compiler, "cxx, nvcc or nvrtc");
   visit("flags", target.flags, "what its kernels are compiled with, and no others");
-  visit("recipe_flags", target.recipe_flags, "CPU: what its recipes are compiled with");
+  visit("recipe_flags", target.recipe_flags, "CPU: what its recipes are compiled with; empty: it has none");
   visit("requires", target.requires_features, "CPU features that its kernels need of a host");
   visit("recipe_requires", target.recipe_requires, "CPU features that its recipes need of a host");
   visit("implied", target.implied_features, "CPU features that each of its CPUs has besides: code for it may use them");

@@ -8,6 +8,7 @@
 #include "kernels/cpu/x86_256.hpp"
 
 #include "kernels/cpu/gemm_panels.hpp"
+#include "kernels/cpu/gemv.hpp"
 #include "kernels/cpu/peak_x86.hpp"
 
 namespace pbprobe::avx {
@@ -18,6 +19,14 @@ void gemm_fp32_5x16(const CpuCall& call, const CpuTask& task) {
 
 void gemm_bf16_5x16(const CpuCall& call, const CpuTask& task) {
   GemmPanels<Fma256, 5, 2>::run(call, task);
+}
+
+void gemv_fp32_8x64(const CpuCall& call, const CpuTask& task) {
+  Gemv<Fma256, 8>::run(call, task);
+}
+
+void gemv_bf16_8x64(const CpuCall& call, const CpuTask& task) {
+  Gemv<Fma256, 8>::run(call, task);
 }
 
 uint64_t peak_fp32(int64_t iterations) {

@@ -8,6 +8,7 @@
 #include "kernels/cpu/x86_256.hpp"
 
 #include "kernels/cpu/gemm_panels.hpp"
+#include "kernels/cpu/gemv.hpp"
 #include "kernels/cpu/peak_x86.hpp"
 
 namespace pbprobe::avx2 {
@@ -22,6 +23,18 @@ void gemm_bf16_6x16(const CpuCall& call, const CpuTask& task) {
 
 void gemm_int8_5x16(const CpuCall& call, const CpuTask& task) {
   GemmPanels<Madd256, 5, 2>::run(call, task);
+}
+
+void gemv_fp32_8x64(const CpuCall& call, const CpuTask& task) {
+  Gemv<Fma256, 8>::run(call, task);
+}
+
+void gemv_bf16_8x64(const CpuCall& call, const CpuTask& task) {
+  Gemv<Fma256, 8>::run(call, task);
+}
+
+void gemv_int8_8x64(const CpuCall& call, const CpuTask& task) {
+  Gemv<Madd256, 8>::run(call, task);
 }
 
 uint64_t peak_fp32(int64_t iterations) {

@@ -8,6 +8,7 @@
 #include "kernels/cpu/x86_512.hpp"
 
 #include "kernels/cpu/gemm_panels.hpp"
+#include "kernels/cpu/gemv.hpp"
 #include "kernels/cpu/peak_x86.hpp"
 
 namespace pbprobe::avx512 {
@@ -22,6 +23,18 @@ void gemm_bf16_14x32(const CpuCall& call, const CpuTask& task) {
 
 void gemm_int8_12x32(const CpuCall& call, const CpuTask& task) {
   GemmPanels<Madd512, 12, 2>::run(call, task);
+}
+
+void gemv_fp32_8x64(const CpuCall& call, const CpuTask& task) {
+  Gemv<Fma512, 24>::run(call, task);
+}
+
+void gemv_bf16_8x64(const CpuCall& call, const CpuTask& task) {
+  Gemv<Fma512, 24>::run(call, task);
+}
+
+void gemv_int8_8x64(const CpuCall& call, const CpuTask& task) {
+  Gemv<Madd512, 16>::run(call, task);
 }
 
 uint64_t peak_fp32(int64_t iterations) {

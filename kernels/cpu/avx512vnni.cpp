@@ -8,12 +8,17 @@
 #include "kernels/cpu/x86_512.hpp"
 
 #include "kernels/cpu/gemm_panels.hpp"
+#include "kernels/cpu/gemv.hpp"
 #include "kernels/cpu/peak_x86.hpp"
 
 namespace pbprobe::avx512vnni {
 
 void gemm_int8_14x32(const CpuCall& call, const CpuTask& task) {
   GemmPanels<Vnni512, 14, 2>::run(call, task);
+}
+
+void gemv_int8_8x64(const CpuCall& call, const CpuTask& task) {
+  Gemv<Vnni512, 20>::run(call, task);
 }
 
 uint64_t peak_int8(int64_t iterations) {

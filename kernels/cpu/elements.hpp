@@ -31,8 +31,9 @@ constexpr bool kSame<T, T> = true;
 [[gnu::unused]] inline uint16_t narrow_element(float value) {
   uint32_t bits;
   __builtin_memcpy(&bits, &value, sizeof bits);
-  if ((bits & 0x7fffffffU) > 0x7f800000U) return static_cast<uint16_t>(bits >> 16 | 0x40U);
-  return static_cast<uint16_t>((bits + 0x7fffU + (bits >> 16 & 1U)) >> 16);
+  const uint32_t rounded = (bits + 0x7fffU + (bits >> 16 & 1U)) >> 16;
+  const uint32_t quiet = bits >> 16 | 0x40U;
+  return static_cast<uint16_t>((bits & 0x7fffffffU) > 0x7f800000U ? quiet : rounded);
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 
 #include "kernels/cpu/call.hpp"
 #include "kernels/cpu/elements.hpp"
+#include "kernels/cpu/finish.hpp"
 
 namespace pbprobe::PBPROBE_TARGET {
 namespace {
@@ -118,27 +119,63 @@ struct GemmPanels {
   template <int kWidth, bool kIsA, class T>
   static void transpose_lines(const T* from, int64_t across, int begin, int64_t lines, int64_t depths, char* to) {
     constexpr int kStep = kLanes * kGroup;
+    constexpr int kRest = kWidth % kLanes;
     const int width = static_cast<int>(least(kLanes, kWidth - begin));
-    typename I::Words square[kLanes];
-    for (int64_t d = 0; d < depths; d += kStep) {
-      const int there = static_cast<int>(least(kStep, depths - d));
-      if (there == kStep && begin + kLanes <= lines) {
-        for (int i = 0; i < kLanes; ++i) square[i] = I::template load<kIsA>(from + (begin + i) * across + d);
-      } else {
-        for (int i = 0; i < kLanes; ++i) {
-          square[i] =
-              begin + i < lines ? I::template load_part<kIsA>(from + (begin + i) * across + d, there) : I::no_words();
+    from += begin * across;
+    to += begin * kWordBytes;
+    int64_t d = 0;
+    if (lines >= begin + width) {
+      for (; d + kStep <= depths; d += kStep, from += kStep, to += kLanes * kWidth * kWordBytes) {
+        if constexpr (kWidth >= kLanes) {
+          if (width == kLanes) {
+            turn_square<kWidth, kIsA, kLanes>(from, across, to);
+            continue;
+          }
         }
-      }
-      I::transpose(square);
-      char* out = to + (d / kGroup * kWidth + begin) * kWordBytes;
-      const int words = (there + kGroup - 1) / kGroup;
-      if (width == kLanes) {
-        for (int i = 0; i < words; ++i) I::store_words(out + i * kWidth * kWordBytes, square[i]);
-      } else {
-        for (int i = 0; i < words; ++i) I::store_words_part(out + i * kWidth * kWordBytes, square[i], width);
+        if constexpr (kRest > 0) turn_square<kWidth, kIsA, kRest>(from, across, to);
       }
     }
+    for (; d < depths; d += kStep, from += kStep, to += kLanes * kWidth * kWordBytes) {
+      const int there = static_cast<int>(least(kStep, depths - d));
+      turn_part<kWidth, kIsA>(from, across, width, static_cast<int>(lines - begin), there, to);
+    }
+  }
+
+  // kHere whole lines. What is stored beside a narrow panel's words is overwritten by the words that follow.
+  template <int kWidth, bool kIsA, int kHere, class T>
+  [[gnu::always_inline]] static inline void turn_square(const T* from, int64_t across, char* to) {
+    constexpr int kAhead = 256 / static_cast<int>(sizeof(T));
+    typename I::Words square[kLanes];
+#pragma GCC unroll 16
+    for (int i = 0; i < kLanes; ++i) {
+      if (i >= kHere) {
+        square[i] = I::no_words();
+        continue;
+      }
+      __builtin_prefetch(from + i * across + kAhead);
+      square[i] = I::template load<kIsA>(from + i * across);
+    }
+    I::transpose(square);
+#pragma GCC unroll 16
+    for (int i = 0; i < kLanes; ++i, to += kWidth * kWordBytes) {
+      if (kHere == kLanes || (kWidth < kLanes && i + 1 < kLanes)) {
+        I::store_words(to, square[i]);
+      } else {
+        I::store_words_part(to, square[i], kHere);
+      }
+    }
+  }
+
+  // Lines that are not there, and depths, become zeros.
+  template <int kWidth, bool kIsA, class T>
+  static void turn_part(const T* from, int64_t across, int width, int lines, int there, char* to) {
+    typename I::Words square[kLanes];
+    for (int i = 0; i < kLanes; ++i) {
+      square[i] = i < lines ? I::template load_part<kIsA>(from + i * across, there) : I::no_words();
+    }
+    I::transpose(square);
+    const int words = (there + kGroup - 1) / kGroup;
+    for (int i = 0; i < words; ++i) I::store_words_part(to + i * kWidth * kWordBytes, square[i], width);
   }
 
   // Lines lie next to each other: words are put together from kGroup short rows.
@@ -226,7 +263,6 @@ struct GemmPanels {
                            int64_t columns) {
     // A C of 32 bits holds the partial sums itself, whatever its type is in the end.
     const bool wide = call.c_type == CpuType::fp32 || call.c_type == CpuType::int32;
-    const bool same = call.c_type == I::kSumType;
     alignas(64) Sum buffer[kRows * kColumns];
     tile.a = a_panel(call, row);
     tile.b = b_panel(call, column);
@@ -242,8 +278,10 @@ struct GemmPanels {
       tile.ldd = kColumns;
     }
     choose_columns<kVectors>(tile, static_cast<int>(rows));
-    if (call.last && (!same || call.bias || call.scale_a || call.scale_b)) {
-      finish_tile(call, tile, call.row + row, call.column + column, static_cast<int>(rows));
+    if (call.last && must_finish(call, I::kSumType)) {
+      for (int64_t i = 0; i < rows; ++i) {
+        finish_row(call, tile.d + i * tile.ldd, call.row + row + i, call.column + column, columns);
+      }
     }
   }
 
@@ -277,6 +315,14 @@ struct GemmPanels {
     }
   }
 
+  template <int kRs, int kVs, int kUnroll>
+  [[gnu::always_inline]] static inline void steps(const char*& a, const char*& b, Sums (&sums)[kRs][kVs]) {
+#pragma GCC unroll 4
+    for (int u = 0; u < kUnroll; ++u) step<kRs, kVs>(a + u * kRows * kWordBytes, b + u * kColumns * kWordBytes, sums);
+    a += kUnroll * kRows * kWordBytes;
+    b += kUnroll * kColumns * kWordBytes;
+  }
+
   // The product of two panels: kRs × kVs vectors of sums stay in registers over all depths.
   template <int kRs, int kVs, bool kWhole>
   [[gnu::noinline]] static void multiply(const TileCall& tile) {
@@ -289,17 +335,21 @@ struct GemmPanels {
 #pragma GCC unroll 8
       for (int j = 0; j < kVs; ++j) sums[i][j] = I::no_sums();
     }
-    for (int i = 0; i < kRs; ++i) {
-      for (int j = 0; j < kVs; ++j) __builtin_prefetch(tile.d + i * tile.ldd + j * kLanes, 1);
-    }
     int64_t w = tile.words;
+    if constexpr (kRs * kVs >= 12) {
+      // C is fetched meanwhile, a row at a time: a core has room for few misses. Into the second-level cache, since
+      // rows that lie a power of two apart throw each other out of the first.
+      const Sum* d = tile.d;
+      const int64_t until = w - kUnroll * least(kRs, w / kUnroll);
 #pragma GCC unroll 1
-    for (; w >= kUnroll; w -= kUnroll) {
-#pragma GCC unroll 4
-      for (int u = 0; u < kUnroll; ++u) step<kRs, kVs>(a + u * kRows * kWordBytes, b + u * kColumns * kWordBytes, sums);
-      a += kUnroll * kRows * kWordBytes;
-      b += kUnroll * kColumns * kWordBytes;
+      for (; w > until; w -= kUnroll, d += tile.ldd) {
+#pragma GCC unroll 8
+        for (int j = 0; j < kVs; ++j) __builtin_prefetch(d + j * kLanes, 1, 2);
+        steps<kRs, kVs, kUnroll>(a, b, sums);
+      }
     }
+#pragma GCC unroll 1
+    for (; w >= kUnroll; w -= kUnroll) steps<kRs, kVs, kUnroll>(a, b, sums);
     if (kUnroll > 1 && w > 0) step<kRs, kVs>(a, b, sums);
     store<kRs, kVs, kWhole>(tile, sums);
   }
@@ -317,39 +367,23 @@ struct GemmPanels {
         }
       }
     }
+    if (tile.add) return put<kRs, kVs, kWhole, true>(tile, sums);
+    put<kRs, kVs, kWhole, false>(tile, sums);
+  }
+
+  template <int kRs, int kVs, bool kWhole, bool kAdd>
+  [[gnu::always_inline]] static inline void put(const TileCall& tile, Sums (&sums)[kRs][kVs]) {
     const int last = tile.columns - (kVs - 1) * kLanes;
+    Sum* d = tile.d;
 #pragma GCC unroll 32
-    for (int i = 0; i < kRs; ++i) {
-      Sum* d = tile.d + i * tile.ldd;
+    for (int i = 0; i < kRs; ++i, d += tile.ldd) {
 #pragma GCC unroll 8
       for (int j = 0; j < kVs; ++j) {
         Sum* to = d + j * kLanes;
         if (kWhole || j + 1 < kVs) {
-          I::store_sums(to, tile.add ? I::add(I::load_sums(to), sums[i][j]) : sums[i][j]);
+          I::store_sums(to, kAdd ? I::add(I::load_sums(to), sums[i][j]) : sums[i][j]);
         } else {
-          I::store_sums_part(to, tile.add ? I::add(I::load_sums_part(to, last), sums[i][j]) : sums[i][j], last);
-        }
-      }
-    }
-  }
-
-  // Scales, adds the bias and converts one finished tile from d to C.
-  [[gnu::noinline]] static void finish_tile(const CpuCall& call, const TileCall& tile, int64_t row, int64_t column,
-                                            int rows) {
-    for (int i = 0; i < rows; ++i) {
-      const Sum* from = tile.d + i * tile.ldd;
-      const float scale = call.scale_a ? call.scale_a[row + i] : 1.0F;
-      const int64_t at = (row + i) * call.ldc + column;
-      for (int j = 0; j < tile.columns; ++j) {
-        float value = static_cast<float>(from[j]) * scale;
-        if (call.scale_b) value *= call.scale_b[column + j];
-        if (call.bias) value += call.bias[column + j];
-        if (call.c_type == CpuType::bf16) {
-          const uint16_t half = narrow_element(value);
-          __builtin_memcpy(static_cast<uint16_t*>(call.c) + at + j, &half, sizeof half);
-        } else {
-          // C may hold the sums that are read here: bytes are copied, since the types differ.
-          __builtin_memcpy(static_cast<float*>(call.c) + at + j, &value, sizeof value);
+          I::store_sums_part(to, kAdd ? I::add(I::load_sums_part(to, last), sums[i][j]) : sums[i][j], last);
         }
       }
     }

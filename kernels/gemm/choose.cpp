@@ -226,6 +226,21 @@ Result<Candidate> best(const Problem& problem, const Host& host, const Rates& ra
 
 // --- how it is cut ---
 
+// Few rows over all of k: only A is packed, and the threads share the columns.
+void cut_in_place(Plan& plan, int64_t threads) {
+  const Tile& tile = plan.tile;
+  constexpr int64_t kTasksPerThread = 8;
+  CpuBlocks& cpu = plan.cpu;
+  cpu.depths = even_part(plan.problem.k, INT64_MAX, tile.k);
+  cpu.rows = cpu.task_rows = tile.m;
+  cpu.columns = cpu.task_columns = even_part(plan.problem.n, INT64_MAX, tile.n);
+  if (threads > 1) cpu.task_columns = even_part(cpu.columns, cpu.columns / (threads * kTasksPerThread), tile.n);
+  cpu.threads = std::clamp<int64_t>(threads, 1, divide_up(cpu.columns, cpu.task_columns));
+  constexpr int64_t kAlign = 64;
+  cpu.packed_b_offset = cpu.sums_offset = round_up(cpu.rows * cpu.depths * plan.kernel->packed_bytes, kAlign);
+  plan.workspace_bytes = cpu.packed_b_offset + kAlign;
+}
+
 void cut_cpu(Plan& plan, int64_t threads) {
   const Kernel& kernel = *plan.kernel;
   const Problem& p = plan.problem;
@@ -357,6 +372,8 @@ Result<Plan> choose(const Problem& problem, const Host& host, const Rates& rates
   plan.tile = chosen.kernel->tile;
   if (gpu) {
     PBPROBE_CHECK(cut_gpu(plan, *gpu));
+  } else if (plan.kernel->in_place) {
+    cut_in_place(plan, options.threads);
   } else {
     cut_cpu(plan, options.threads);
   }

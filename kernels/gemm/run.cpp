@@ -127,7 +127,7 @@ void run_cpu(const Plan& plan, const Operands& operands, const Context& context)
         call.first = pass == 0;
         call.last = pass + 1 == passes;
         // With k in one pass, the columns' panels serve all blocks of rows.
-        run_pass(plan, call, row == 0 || passes > 1, context.parallel_for);
+        run_pass(plan, call, !plan.kernel->in_place && (row == 0 || passes > 1), context.parallel_for);
       }
     }
   }

@@ -58,7 +58,8 @@ struct Kernel {
   std::string_view instruction;  // the path of the target's row in targets.json that it stands on
   std::string_view peak;         // function_name of the loop that measures that path
   int64_t max_m = INT64_MAX;     // for at most so many rows (kernels for skinny problems)
-  int64_t depth_block = 0;       // CPU: depth of a pass
+  bool in_place = false;         // CPU: B is read where it lies, and k in one pass
+  int64_t depth_block = 0;       // CPU: depth of a pass; 0 where in_place
   int64_t cache_bytes = 0;       // CPU: what a block of A may take of the second-level cache
   int64_t packed_bytes = 4;      // CPU: of one packed element
   int64_t line_bytes = 0;        // CPU: of each packed row or column, besides its elements

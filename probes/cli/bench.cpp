@@ -96,6 +96,9 @@ void add_bench(CLI::App& app, int& exit_code) {
   command->add_option("--against", bench.against, "A peer measured in the same run, interleaved: libtorch");
   command->add_option("--libtorch", options.bench.artifact,
                       "The build to measure against; by default the torch of the active environment");
+  command->add_option("--budget", options.bench.budget_seconds, "Seconds that all shapes together may take")
+      ->check(CLI::Range(1.0, 86400.0))
+      ->capture_default_str();
   add_format(*command, options.format);
   command->callback([&exit_code] { exit_code = run(options); });
 }

@@ -33,6 +33,10 @@ class Bed {
   // A sample appends a slice and returns its time.
   [[nodiscard]] virtual Result<Contender> peak(const Kernel& kernel, std::vector<PeakSlice>& slices) = 0;
   [[nodiscard]] virtual Result<Contender> libtorch(const Libtorch& library) = 0;
+  // A sample reads B once and does nothing else, with as many threads: what a product of few rows cannot beat.
+  [[nodiscard]] virtual Result<Contender> reading() {
+    return make_error(ErrorCode::unsupported, "no read-only loop for this device");
+  }
   // Cores or SMs that a peak slice uses.
   [[nodiscard]] virtual int64_t peak_units() const = 0;
 };

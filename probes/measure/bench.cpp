@@ -14,6 +14,7 @@ namespace pbprobe {
 namespace {
 
 constexpr double kLaunchBoundUs = 20;
+constexpr int64_t kFewRows = 8;  // up to so many, the memory is the limit
 
 std::string device_name(const BenchCase& one) {
   return one.gpu ? fmt::format("cuda:{}", *one.gpu) : "cpu";
@@ -70,6 +71,7 @@ class CaseRun {
     const double began = limits.clock();
     for (const Plan& plan : plans_.plans) add_kernel(bed, plan);
     if (one_.against_libtorch && libtorch_.library) add_libtorch(bed);
+    if (one_.problem.m <= kFewRows) add_reading(bed);
     if (contenders_.empty()) return;
     events_.stage(Step::kernels, fmt::format("timing {} on {}", name_, device_name(one_)));
     auto rounds = interleave(
@@ -120,6 +122,13 @@ class CaseRun {
     events_.note(fmt::format("libtorch did not run {} on {}: {}", name_, device_name(one_), contender.error().message));
   }
 
+  void add_reading(Bed& bed) {
+    auto contender = bed.reading();
+    if (!contender.ok()) return;
+    reading_at_ = contenders_.size();
+    contenders_.push_back(std::move(*contender));
+  }
+
   [[nodiscard]] double gflops_at(const Rounds& rounds, size_t index) const {
     return gflops_of(one_.problem.m, one_.problem.n, one_.problem.k, median(rounds.samples_us[index]));
   }
@@ -165,10 +174,13 @@ class CaseRun {
         .plan = describe_plan(lane.plan),
         .samples_us = samples};
     set_peak(row, lane, rounds, units);
-    if (libtorch_at_ && !rounds.samples_us[*libtorch_at_].empty()) {
-      const auto& theirs = rounds.samples_us[*libtorch_at_];
-      row.peers["libtorch"] = {gflops_at(rounds, *libtorch_at_), median_ratio(theirs, samples), theirs};
-    }
+    const auto add_peer = [&](const char* name, std::optional<size_t> at) {
+      if (!at || rounds.samples_us[*at].empty()) return;
+      const auto& theirs = rounds.samples_us[*at];
+      row.peers[name] = {gflops_at(rounds, *at), median_ratio(theirs, samples), theirs};
+    };
+    add_peer("libtorch", libtorch_at_);
+    add_peer("reading", reading_at_);
     return row;
   }
 
@@ -222,6 +234,7 @@ class CaseRun {
   std::vector<Contender> contenders_;
   std::vector<Lane> lanes_;
   std::optional<size_t> libtorch_at_;
+  std::optional<size_t> reading_at_;
 };
 
 // What a case needs before it can be timed: plans, and operands on its device.

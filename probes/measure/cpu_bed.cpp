@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstring>
@@ -188,12 +189,63 @@ class CpuBed : public Bed {
                      .required = false};
   }
 
+  Result<Contender> reading() override {
+    return Contender{.name = "reading B",
+                     .sample = [this](int64_t repeats) -> Result<double> {
+                       const auto begin = Clock::now();
+                       for (int64_t i = 0; i < repeats; ++i) read_once(rotation_.operands(memory_.data(), turn_++));
+                       return seconds_between(begin, Clock::now()) * 1e6 / static_cast<double>(repeats);
+                     },
+                     .slice_seconds = kSliceSeconds,
+                     .required = false};
+  }
+
   // Hyperthreads share the units of a core.
   [[nodiscard]] int64_t peak_units() const override {
     return std::min(pool_.threads(), host_.cpu.physical_cores.value_or(pool_.threads()));
   }
 
  private:
+  // All of B, a piece at a time by whichever thread is free.
+  void read_once(const Operands& operands) {
+    static constexpr int64_t kPiece = 256 << 10;
+    const Problem& p = one_.problem;
+    struct Reading {
+      const std::byte* from;
+      int64_t bytes;
+      std::atomic<uint64_t> sum{0};
+    };
+    Reading reading{.from = static_cast<const std::byte*>(operands.b),
+                    .bytes = extent(stored_rows_b(p), stored_columns_b(p), p.ldb) * size_of(p.b)};
+    pool_.run((reading.bytes + kPiece - 1) / kPiece,
+              [](void* state, int64_t index) {
+                auto& all = *static_cast<Reading*>(state);
+                all.sum += sum_words(all.from + index * kPiece, std::min(kPiece, all.bytes - index * kPiece));
+              },
+              &reading);
+    [[maybe_unused]] volatile uint64_t sink = reading.sum;
+  }
+
+  // Four streams at a time, as a kernel reads columns: one alone does not keep the memory busy.
+  static uint64_t sum_words(const std::byte* from, int64_t bytes) {
+    constexpr size_t kStreams = 4;
+    constexpr size_t kWords = 8;
+    constexpr size_t kAheadBytes = 1024;
+    std::array<uint64_t, kStreams * kWords> sums{};
+    const size_t stream = static_cast<size_t>(bytes) / kStreams / 64 * 64;
+    for (size_t at = 0; at < stream; at += 64) {
+      for (size_t s = 0; s < kStreams; ++s) {
+        std::array<uint64_t, kWords> words;
+        std::memcpy(words.data(), from + s * stream + at, sizeof words);
+        __builtin_prefetch(from + s * stream + at + kAheadBytes);
+        for (size_t i = 0; i < kWords; ++i) sums[s * kWords + i] += words[i];
+      }
+    }
+    uint64_t sum = 0;
+    for (const uint64_t word : sums) sum += word;
+    return sum;
+  }
+
   struct Tensors {
     Libtorch::Tensor a, b, c;
   };

@@ -8,6 +8,7 @@
 
 #include <unistd.h>
 
+#include "core/host/host.hpp"
 #include "probes/measure/bench.hpp"
 #include "probes/measure/libtorch_probe.hpp"
 
@@ -25,6 +26,14 @@ void prepare_environment(const MeasureRequest& request) {
   setenv("MKL_NUM_THREADS", text.c_str(), 1);
 }
 
+// The permission that the host's detection asked for was its process's; kernels ask for nothing.
+void ask_for_tiles(const Host& host) {
+  const auto& features = host.cpu.features;
+  if (std::find(features.begin(), features.end(), "amx_tile") == features.end()) return;
+  const HostSources sources = system_sources();
+  if (sources.amx_permission) sources.amx_permission();
+}
+
 }  // namespace
 
 bool run_request(const MeasureRequest& request, EventWriter& events) {
@@ -35,6 +44,7 @@ bool run_request(const MeasureRequest& request, EventWriter& events) {
     }
   }
   prepare_environment(request);
+  ask_for_tiles(request.host);
   LibtorchProbe libtorch;
   if (request.libtorch_dir) {
     const pid_t self = getpid();

@@ -73,7 +73,7 @@ std::string gpu_guide(const Matrix& m) {
 std::string cpu_guide(const Matrix& m) {
   std::string text = "| ISA | the CPU must have | first CPUs | flags | best for | note |\n|---|---|---|---|---|---|\n";
   for (const auto& target : all_targets()) {
-    if (target.kind != TargetKind::cpu) continue;
+    if (target.kind != TargetKind::cpu || !has_variants(target)) continue;
     std::vector<std::string> workloads;
     for (const auto& workload : m.workloads) {
       for (const auto& id : workload.cpus) {

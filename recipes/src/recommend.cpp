@@ -245,7 +245,8 @@ class Advice {
   // Every ISA of this architecture that a reader may have hoped for.
   void note_missing_isas() {
     for (const auto& target : all_targets()) {
-      if (target.kind != TargetKind::cpu || target.architecture != host_.cpu.architecture) continue;
+      if (target.kind != TargetKind::cpu || target.architecture != host_.cpu.architecture || !has_variants(target))
+        continue;
       const auto missing = missing_features(host_, target);
       if (missing.empty()) continue;
       answer_.not_possible.push_back(fmt::format("{}: {} has no {}{}{}", target.id, cpu_name(host_), joined(missing),

@@ -38,7 +38,7 @@ std::vector<std::string> line_ids(const Matrix& m) {
 std::vector<std::string> ids_of(TargetKind kind) {
   std::vector<std::string> ids;
   for (const auto& target : all_targets()) {
-    if (target.kind == kind) ids.push_back(target.id);
+    if (target.kind == kind && has_variants(target)) ids.push_back(target.id);
   }
   return ids;
 }

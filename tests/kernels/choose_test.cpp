@@ -259,7 +259,9 @@ TEST(Choose, CpuTasksCoverCOnceAndKIsNeverSplit) {
       EXPECT_EQ(cpu.rows % plan->tile.m, 0);
       EXPECT_EQ(cpu.columns % plan->tile.n, 0);
       EXPECT_EQ(plan->split, 1);
-      EXPECT_GE(plan->workspace_bytes, (cpu.rows + cpu.columns) * cpu.depths * 4);
+      const int64_t packed_lines = cpu.rows + (plan->kernel->in_place ? 0 : cpu.columns);
+      EXPECT_EQ(plan->kernel->in_place, m <= 8);
+      EXPECT_GE(plan->workspace_bytes, packed_lines * cpu.depths * 4);
     }
   }
   EXPECT_FALSE(choose(make_problem(1, 1, 1, DType::fp32), host, {}, {.threads = 0}).ok());

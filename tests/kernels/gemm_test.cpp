@@ -416,7 +416,7 @@ void rows_are_well_formed(const Target& target) {
     if (target.kind == TargetKind::gpu) {
       EXPECT_GT(kernel.threads, 0);
     } else {
-      EXPECT_GT(kernel.depth_block, 0);
+      EXPECT_EQ(kernel.depth_block == 0, kernel.in_place) << kernel.name;
       EXPECT_NE(clock_of(target.id), nullptr);
     }
   }

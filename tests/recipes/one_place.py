@@ -25,8 +25,9 @@ ALLOWED = {
     ("probes/cli/report.cpp", "sm90"),
     ("probes/cli/report.cpp", "avx512"),
     ("cmake/native_targets.py", "sm90"),
-    # The name of a register state that the system saves, not of the target.
+    # The names of register states that the system saves, not of the targets.
     ("core/host/cpu_x86.cpp", "avx512"),
+    ("core/host/cpu_x86.cpp", "amx"),
 }
 
 # States what recipes must hold a second time, on purpose: a wrong table must not make wrong recipes right.

@@ -45,6 +45,7 @@ TEST(Targets, TheProgramHoldsTheFile) {
 TEST(Targets, ElevenSmsAndSevenIsas) {
   std::set<std::string> gpu, cpu;
   for (const auto& target : all_targets()) {
+    if (!has_variants(target)) continue;
     const bool is_new = (target.kind == TargetKind::gpu ? gpu : cpu).insert(target.id).second;
     EXPECT_TRUE(is_new) << target.id << " stands twice";
   }
@@ -52,6 +53,15 @@ TEST(Targets, ElevenSmsAndSevenIsas) {
                                                  "sm110", "sm120", "sm121"));
   EXPECT_THAT(cpu,
               testing::UnorderedElementsAre("avx", "avx2", "avx512", "avx512bf16", "avx512vnni", "armv8_2", "armv9"));
+}
+
+TEST(Targets, AmxIsForTheKernelsAlone) {
+  std::set<std::string> without;
+  for (const auto& target : all_targets()) {
+    if (!has_variants(target)) without.insert(target.id);
+  }
+  EXPECT_THAT(without, ElementsAre("amx"));
+  EXPECT_TRUE(row("amx").recipe_requires.empty());
 }
 
 TEST(Targets, AGpuRowAgreesWithItself) {

@@ -45,6 +45,7 @@ TEST(Matrix, KeepsThePinsOfItsLines) {
 
 TEST(Matrix, HoldsEverySmOfTheTableInSomeLine) {
   for (const auto& target : all_targets()) {
+    if (!has_variants(target)) continue;
     bool found = false;
     for (const auto& line : matrix().lines) {
       for (const auto& variant : line_variants(line, "313"))

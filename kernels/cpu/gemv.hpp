@@ -1,0 +1,278 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Products of few rows: B is read once, where it lies, at the speed of the memory. A family header: see
+// gemm_panels.hpp, whose instructions it takes.
+//
+// A is packed as lines of words (one float, two BF16, four INT8), padded with zeros to whole vectors. Where B's depths
+// lie next to each other, a column is a dot product over vectors; where its columns do, words are put together from
+// kGroup short rows and multiplied by A's, one at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/cpu/call.hpp"
+#include "kernels/cpu/elements.hpp"
+#include "kernels/cpu/finish.hpp"
+
+namespace pbprobe::PBPROBE_TARGET {
+namespace {
+
+// kSums: vectors of sums that the registers hold beside the operands.
+template <class I, int kSums>
+struct Gemv {
+  using Sum = typename I::Sum;
+  using Sums = typename I::Sums;
+  using Words = typename I::Words;
+  static constexpr int kRows = 8;
+  static constexpr int kLanes = I::kLanes;
+  static constexpr int kGroup = I::kGroup;
+  static constexpr int kStep = kLanes * kGroup;
+  static constexpr int kWordBytes = 4;
+  // How far ahead the memory is asked.
+  static constexpr int kAheadBytes = 1024;
+  static constexpr int kAheadRows = 16;
+
+  static void run(const CpuCall& call, const CpuTask& task) {
+    switch (task.step) {
+      case CpuStep::pack_a: pack_a(call); break;
+      case CpuStep::pack_b: break;
+      case CpuStep::compute: compute(call, task); break;
+    }
+  }
+
+  static int64_t line_bytes(const CpuCall& call) { return (call.depths + kStep - 1) / kStep * kLanes * kWordBytes; }
+
+  static void pack_a(const CpuCall& call) {
+    switch (call.a_type) {
+      case CpuType::fp32: return pack_a_of(static_cast<const float*>(call.a), call);
+      case CpuType::bf16: return pack_a_of(static_cast<const Bf16*>(call.a), call);
+      case CpuType::int8: return pack_a_of(static_cast<const int8_t*>(call.a), call);
+      case CpuType::uint8: return pack_a_of(static_cast<const uint8_t*>(call.a), call);
+      case CpuType::int32: return;
+    }
+  }
+
+  template <class T>
+  static void pack_a_of(const T* a, const CpuCall& call) {
+    if constexpr (I::template kReads<T>) {
+      for (int64_t i = 0; i < call.rows; ++i) {
+        const T* from = a + (call.row + i) * call.a_row;
+        char* to = static_cast<char*>(call.packed_a) + i * line_bytes(call);
+        for (int64_t d = 0; d < call.depths; d += kStep, to += kLanes * kWordBytes) {
+          const int there = static_cast<int>(least(kStep, call.depths - d));
+          T some[kStep] = {};
+          if (call.a_depth == 1 && there == kStep) {
+            I::store_words(to, I::template load<true>(from + d));
+            continue;
+          }
+          for (int j = 0; j < there; ++j) some[j] = from[(d + j) * call.a_depth];
+          I::store_words(to, I::template load<true>(some));
+        }
+      }
+    }
+  }
+
+  static void compute(const CpuCall& call, const CpuTask& task) {
+    switch (call.b_type) {
+      case CpuType::fp32: return compute_of(static_cast<const float*>(call.b), call, task);
+      case CpuType::bf16: return compute_of(static_cast<const Bf16*>(call.b), call, task);
+      case CpuType::int8: return compute_of(static_cast<const int8_t*>(call.b), call, task);
+      default: return;
+    }
+  }
+
+  template <class T>
+  static void compute_of(const T* b, const CpuCall& call, const CpuTask& task) {
+    if constexpr (I::template kReads<T>) {
+      const int64_t begin = call.column + task.first_column;
+      const int64_t end = call.column + least(task.first_column + task.columns, call.columns);
+      choose_rows<kRows>(b, call, begin, end);
+    }
+  }
+
+  template <int kRs, class T>
+  static void choose_rows(const T* b, const CpuCall& call, int64_t begin, int64_t end) {
+    if constexpr (kRs > 1) {
+      if (call.rows < kRs) return choose_rows<kRs - 1>(b, call, begin, end);
+    }
+    if (call.b_depth == 1) {
+      columns_of_depths<kRs>(b, call, begin, end);
+    } else {
+      rows_of_columns<kRs>(b, call, begin, end);
+    }
+  }
+
+  static constexpr int at_least_one(int n) { return n < 1 ? 1 : n; }
+  static constexpr int at_most(int n, int most) { return n > most ? most : n; }
+
+  static bool corrects(const CpuCall& call) { return I::kCorrects && call.a_type == CpuType::int8; }
+
+  // --- B[n,k] ---
+
+  template <int kRs, class T>
+  static void columns_of_depths(const T* b, const CpuCall& call, int64_t begin, int64_t end) {
+    constexpr int kCs = at_least_one(at_most(kSums / kRs, 4));
+    int64_t column = begin;
+    for (; column + kCs <= end; column += kCs) dots<kRs, kCs>(b, call, column);
+    for (; column < end; ++column) dots<kRs, 1>(b, call, column);
+  }
+
+  // A's rows times kCs columns of B.
+  template <int kRs, int kCs, class T>
+  [[gnu::noinline]] static void dots(const T* b, const CpuCall& call, int64_t column) {
+    constexpr int kAhead = kAheadBytes / static_cast<int>(sizeof(T));
+    const char* a = static_cast<const char*>(call.packed_a);
+    const int64_t line = line_bytes(call);
+    const bool correct = corrects(call);
+    const T* from[kCs];
+    Sums sums[kRs][kCs];
+    Sums columns[kCs];
+#pragma GCC unroll 8
+    for (int j = 0; j < kCs; ++j) {
+      from[j] = b + (column + j) * call.b_column;
+      columns[j] = I::no_sums();
+#pragma GCC unroll 8
+      for (int i = 0; i < kRs; ++i) sums[i][j] = I::no_sums();
+    }
+    int64_t d = 0;
+#pragma GCC unroll 1
+    for (; d + kStep <= call.depths; d += kStep, a += kLanes * kWordBytes) {
+      Words words[kCs];
+#pragma GCC unroll 8
+      for (int j = 0; j < kCs; ++j) {
+        words[j] = I::template load<false>(from[j] + d);
+        __builtin_prefetch(from[j] + d + kAhead);
+      }
+      add_vector<kRs, kCs>(a, line, words, correct, sums, columns);
+    }
+    if (d < call.depths) {
+      Words words[kCs];
+#pragma GCC unroll 8
+      for (int j = 0; j < kCs; ++j) {
+        words[j] = I::template load_part<false>(from[j] + d, static_cast<int>(call.depths - d));
+      }
+      add_vector<kRs, kCs>(a, line, words, correct, sums, columns);
+    }
+    for (int i = 0; i < kRs; ++i) {
+      Sum results[kCs];
+      for (int j = 0; j < kCs; ++j) {
+        if constexpr (I::kCorrects) {
+          if (correct) sums[i][j] = I::add(sums[i][j], I::correction(columns[j]));
+        }
+        results[j] = total(sums[i][j]);
+      }
+      put(call, results, i, column, kCs);
+    }
+  }
+
+  template <int kRs, int kCs>
+  [[gnu::always_inline]] static inline void add_vector(const char* a, int64_t line, const Words (&words)[kCs],
+                                                       bool correct, Sums (&sums)[kRs][kCs], Sums (&columns)[kCs]) {
+#pragma GCC unroll 8
+    for (int i = 0; i < kRs; ++i) {
+      const Words mine = I::load_words(a + i * line);
+#pragma GCC unroll 8
+      for (int j = 0; j < kCs; ++j) sums[i][j] = I::multiply_add(mine, words[j], sums[i][j]);
+    }
+    add_to_columns(words, correct, columns);
+  }
+
+  template <int kCs>
+  [[gnu::always_inline]] static inline void add_to_columns(const Words (&words)[kCs], bool correct,
+                                                           Sums (&columns)[kCs]) {
+    if constexpr (I::kCorrects) {
+      if (!correct) return;
+#pragma GCC unroll 16
+      for (int j = 0; j < kCs; ++j) columns[j] = I::multiply_add(I::ones(), words[j], columns[j]);
+    }
+  }
+
+  // In a fixed order.
+  static Sum total(Sums sums) {
+    Sum lanes[kLanes];
+    I::store_sums(lanes, sums);
+    for (int half = kLanes / 2; half > 0; half /= 2) {
+      for (int l = 0; l < half; ++l) lanes[l] += lanes[l + half];
+    }
+    return lanes[0];
+  }
+
+  static void put(const CpuCall& call, const Sum* results, int64_t row, int64_t column, int64_t columns) {
+    if (must_finish(call, I::kSumType)) return finish_row(call, results, call.row + row, column, columns);
+    __builtin_memcpy(static_cast<Sum*>(call.c) + (call.row + row) * call.ldc + column, results,
+                     static_cast<size_t>(columns) * sizeof(Sum));
+  }
+
+  // --- B[k,n] ---
+
+  template <int kRs, class T>
+  static void rows_of_columns(const T* b, const CpuCall& call, int64_t begin, int64_t end) {
+    constexpr int kVs = at_least_one(at_most((kSums - (I::kCorrects ? 4 : 0)) / kRs, kSums >= 16 ? 8 : 4));
+    int64_t column = begin;
+    for (; column + kVs * kLanes <= end; column += kVs * kLanes) stripe<kRs, kVs>(b, call, column, kVs * kLanes);
+    for (; column < end; column += kLanes) {
+      stripe<kRs, 1>(b, call, column, static_cast<int>(least(kLanes, end - column)));
+    }
+  }
+
+  // A's rows times kVs vectors of columns of B, the last of which may be ragged.
+  template <int kRs, int kVs, class T>
+  [[gnu::noinline]] static void stripe(const T* b, const CpuCall& call, int64_t column, int columns) {
+    const int64_t along = call.b_depth;
+    const int64_t line = line_bytes(call);
+    const bool correct = corrects(call);
+    const char* a = static_cast<const char*>(call.packed_a);
+    const T* from = b + column;
+    const int last = columns - (kVs - 1) * kLanes;
+    Sums sums[kRs][kVs];
+    Sums totals[kVs];
+#pragma GCC unroll 16
+    for (int j = 0; j < kVs; ++j) {
+      totals[j] = I::no_sums();
+#pragma GCC unroll 8
+      for (int i = 0; i < kRs; ++i) sums[i][j] = I::no_sums();
+    }
+#pragma GCC unroll 1
+    for (int64_t d = 0; d < call.depths; d += kGroup, a += kWordBytes, from += kGroup * along) {
+      const int depths = static_cast<int>(least(kGroup, call.depths - d));
+      Words words[kVs];
+#pragma GCC unroll 4
+      for (int g = 0; g < kGroup; ++g) {
+        const T* ahead = from + (kAheadRows + g) * along;
+#pragma GCC unroll 8
+        for (int j = 0; j < kVs * kLanes; j += 64 / static_cast<int>(sizeof(T))) __builtin_prefetch(ahead + j);
+      }
+      if (depths == kGroup && last == kLanes) {
+#pragma GCC unroll 16
+        for (int j = 0; j < kVs; ++j) words[j] = I::template gather<false>(from + j * kLanes, along);
+      } else {
+#pragma GCC unroll 16
+        for (int j = 0; j < kVs; ++j) {
+          words[j] = I::template gather_part<false>(from + j * kLanes, along, j + 1 < kVs ? kLanes : last, depths);
+        }
+      }
+#pragma GCC unroll 8
+      for (int i = 0; i < kRs; ++i) {
+        const Words mine = I::broadcast(a + i * line);
+#pragma GCC unroll 16
+        for (int j = 0; j < kVs; ++j) sums[i][j] = I::multiply_add(mine, words[j], sums[i][j]);
+      }
+      add_to_columns(words, correct, totals);
+    }
+    for (int i = 0; i < kRs; ++i) {
+      Sum results[kVs * kLanes];
+      for (int j = 0; j < kVs; ++j) {
+        if constexpr (I::kCorrects) {
+          if (correct) sums[i][j] = I::add(sums[i][j], I::correction(totals[j]));
+        }
+        I::store_sums(results + j * kLanes, sums[i][j]);
+      }
+      put(call, results, i, column, columns);
+    }
+  }
+};
+
+}  // namespace
+}  // namespace pbprobe::PBPROBE_TARGET
