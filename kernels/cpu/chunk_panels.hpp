@@ -1,0 +1,261 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Products over packed panels for aarch64, whose instructions take one operand by lane or multiply 2 × 2 blocks, each
+// within 128 bits. A family header: the target's file defines PBPROBE_TARGET, includes a header with instructions
+// (neon.hpp, sve.hpp), then this one. Everything has internal linkage, and no std template is used.
+// Source: Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (loop order, panels).
+//
+// A chunk is 16 bytes: I::kLines neighbouring rows of A or columns of B, I::kGroup depths of each. A vector holds
+// I::segments() chunks of consecutive depths, whose sums are added at the end; so the tile of C is the same for every
+// vector length. A panel is [steps][chunks of a tile][segments] chunks, padded with zeros.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/cpu/call.hpp"
+#include "kernels/cpu/elements.hpp"
+
+namespace pbprobe::PBPROBE_TARGET {
+namespace {
+
+constexpr int64_t kChunkBytes = 16;
+
+// I: the instruction. The tile is kRows × kColumns, both multiples of I::kLines.
+template <class I, int kRows, int kColumns>
+struct GemmChunks {
+  using Sum = typename I::Sum;
+  static constexpr int kLines = I::kLines;
+  static constexpr int kGroup = I::kGroup;
+  static constexpr int kLineBytes = kChunkBytes / kLines;  // of one line in a chunk
+
+  static void run(const CpuCall& call, const CpuTask& task) {
+    switch (task.step) {
+      case CpuStep::pack_a: pack_a(call, task); break;
+      case CpuStep::pack_b: pack_b(call, task); break;
+      case CpuStep::compute: compute(call, task); break;
+    }
+  }
+
+  // --- packing ---
+
+  static int64_t steps_of(const CpuCall& call) {
+    const int64_t depths = kGroup * I::segments();
+    return (call.depths + depths - 1) / depths;
+  }
+  // Of each packed row or column; B's carry the sum of their elements where the instruction wants a correction.
+  static int64_t a_line_bytes(const CpuCall& call) { return steps_of(call) * I::segments() * kLineBytes; }
+  static int64_t b_line_bytes(const CpuCall& call) {
+    return a_line_bytes(call) + (I::kCorrects ? static_cast<int64_t>(sizeof(Sum)) : 0);
+  }
+  static char* a_panel(const CpuCall& call, int64_t row) {
+    return static_cast<char*>(call.packed_a) + row * a_line_bytes(call);
+  }
+  static char* b_panel(const CpuCall& call, int64_t column) {
+    return static_cast<char*>(call.packed_b) + column * b_line_bytes(call);
+  }
+  static Sum* column_sums(const CpuCall& call, char* panel) {
+    return reinterpret_cast<Sum*>(panel + kColumns * a_line_bytes(call));
+  }
+
+  static void pack_a(const CpuCall& call, const CpuTask& task) {
+    switch (call.a_type) {
+      case CpuType::fp32: return pack_a_of(static_cast<const float*>(call.a), call, task);
+      case CpuType::bf16: return pack_a_of(static_cast<const Bf16*>(call.a), call, task);
+      case CpuType::int8: return pack_a_of(static_cast<const int8_t*>(call.a), call, task);
+      case CpuType::uint8: return pack_a_of(static_cast<const uint8_t*>(call.a), call, task);
+      case CpuType::int32: return;
+    }
+  }
+
+  template <class T>
+  static void pack_a_of(const T* a, const CpuCall& call, const CpuTask& task) {
+    if constexpr (I::template kReads<T>) {
+      const int64_t end = least(task.first_row + task.rows, call.rows);
+      for (int64_t row = task.first_row; row < end; row += kRows) {
+        const T* from = a + (call.row + row) * call.a_row + call.depth * call.a_depth;
+        pack_panel<kRows>(from, call.a_row, call.a_depth, end - row, call, a_panel(call, row));
+      }
+    }
+  }
+
+  static void pack_b(const CpuCall& call, const CpuTask& task) {
+    switch (call.b_type) {
+      case CpuType::fp32: return pack_b_of(static_cast<const float*>(call.b), call, task);
+      case CpuType::bf16: return pack_b_of(static_cast<const Bf16*>(call.b), call, task);
+      case CpuType::int8: return pack_b_of(static_cast<const int8_t*>(call.b), call, task);
+      default: return;
+    }
+  }
+
+  template <class T>
+  static void pack_b_of(const T* b, const CpuCall& call, const CpuTask& task) {
+    if constexpr (I::template kReads<T>) {
+      const int64_t end = least(task.first_column + task.columns, call.columns);
+      for (int64_t column = task.first_column; column < end; column += kColumns) {
+        const T* from = b + (call.column + column) * call.b_column + call.depth * call.b_depth;
+        char* to = b_panel(call, column);
+        pack_panel<kColumns>(from, call.b_column, call.b_depth, end - column, call, to);
+        if constexpr (I::kCorrects) I::template sum_columns<kColumns>(to, steps_of(call), column_sums(call, to));
+      }
+    }
+  }
+
+  // Walks the chunks of kLines lines in a panel whose steps hold kWidth lines.
+  template <int kWidth>
+  struct Cursor {
+    char* to;
+    int64_t segments;
+    int64_t segment = 0;
+    void next() {
+      to += kChunkBytes;
+      if (++segment < segments) return;
+      segment = 0;
+      to += (kWidth / kLines - 1) * segments * kChunkBytes;
+    }
+  };
+
+  // lines × depths elements, of which `across` separates lines and `along` depths.
+  template <int kWidth, class T>
+  [[gnu::noinline]] static void pack_panel(const T* from, int64_t across, int64_t along, int64_t lines,
+                                           const CpuCall& call, char* to) {
+    const int64_t segments = I::segments();
+    const int64_t groups = steps_of(call) * segments;
+    for (int line = 0; line < kWidth; line += kLines, from += kLines * across, lines -= kLines) {
+      Cursor<kWidth> cursor{to + line / kLines * segments * kChunkBytes, segments};
+      int64_t group = 0;
+      if (lines >= kLines && along == 1) {
+        group = pack_depths(from, across, call.depths, cursor);
+      } else if (lines >= kLines && across == 1) {
+        group = pack_lines(from, along, call.depths, cursor);
+      }
+      for (; group < groups; ++group, cursor.next()) {
+        const int64_t depth = group * kGroup;
+        T chunk[kLines][kGroup] = {};
+        for (int l = 0; l < kLines && l < lines; ++l) {
+          for (int d = 0; d < kGroup && depth + d < call.depths; ++d)
+            chunk[l][d] = from[l * across + (depth + d) * along];
+        }
+        I::store_chunk(cursor.to, chunk);
+      }
+    }
+  }
+
+  // Depths lie next to each other. Returns how many groups it packed.
+  template <int kWidth, class T>
+  static int64_t pack_depths(const T* from, int64_t across, int64_t depths, Cursor<kWidth>& cursor) {
+    int64_t group = 0;
+    for (; (group + I::kTurn) * kGroup <= depths; group += I::kTurn) {
+      char chunks[I::kTurn][kChunkBytes];
+      I::turn(from + group * kGroup, across, chunks);
+#pragma GCC unroll 4
+      for (int i = 0; i < I::kTurn; ++i, cursor.next()) __builtin_memcpy(cursor.to, chunks[i], kChunkBytes);
+    }
+    return group;
+  }
+
+  // Lines lie next to each other.
+  template <int kWidth, class T>
+  static int64_t pack_lines(const T* from, int64_t along, int64_t depths, Cursor<kWidth>& cursor) {
+    int64_t group = 0;
+    for (; (group + 1) * kGroup <= depths; ++group, cursor.next())
+      I::gather(cursor.to, from + group * kGroup * along, along);
+    return group;
+  }
+
+  // --- computing ---
+
+  static void compute(const CpuCall& call, const CpuTask& task) {
+    const int64_t end_row = least(task.first_row + task.rows, call.rows);
+    const int64_t end_column = least(task.first_column + task.columns, call.columns);
+    // Along C's rows, whose pages and lines are neighbours, as far as B's panels fit the second-level cache.
+    constexpr int64_t kAcross = 8 * kColumns;
+    for (int64_t first = task.first_column; first < end_column; first += kAcross) {
+      const int64_t end = least(first + kAcross, end_column);
+      for (int64_t row = task.first_row; row < end_row; row += kRows) {
+        for (int64_t column = first; column < end; column += kColumns) {
+          compute_tile(call, row, column, least(kRows, end_row - row), least(kColumns, end - column));
+        }
+      }
+    }
+  }
+
+  static void compute_tile(const CpuCall& call, int64_t row, int64_t column, int64_t rows, int64_t columns) {
+    // A C of 32 bits holds the partial sums itself, whatever its type is in the end.
+    const bool wide = call.c_type == CpuType::fp32 || call.c_type == CpuType::int32;
+    alignas(64) Sum buffer[kRows * kColumns];
+    alignas(16) Sum start[kColumns] = {};
+    if constexpr (I::kCorrects) {
+      if (call.a_type == I::kCorrected && call.depths > 0) {
+        const Sum* sums = column_sums(call, b_panel(call, column));
+        for (int j = 0; j < kColumns; ++j) start[j] = I::correction(sums[j]);
+      }
+    }
+    Sum* d = buffer;
+    int64_t ldd = kColumns;
+    if (call.sums) {
+      d = static_cast<Sum*>(call.sums) + row * call.sums_leading + column;
+      ldd = call.sums_leading;
+    } else if (wide) {
+      d = static_cast<Sum*>(call.c) + (call.row + row) * call.ldc + call.column + column;
+      ldd = call.ldc;
+    }
+    const ChunkTile<Sum> tile{a_panel(call, row), b_panel(call, column), steps_of(call), start, d, ldd, !call.first};
+    if (rows == kRows && columns == kColumns) {
+      multiply_rows<kRows / kLines>(tile, rows);
+    } else {
+      ChunkTile<Sum> part = tile;
+      part.d = buffer;
+      part.ldd = kColumns;
+      part.add = false;
+      multiply_rows<kRows / kLines>(part, rows);
+      if (d != buffer) merge(tile, buffer, static_cast<int>(rows), static_cast<int>(columns));
+    }
+    if (call.last && (call.c_type != I::kSumType || call.bias || call.scale_a || call.scale_b)) {
+      finish_tile(call, d, ldd, call.row + row, call.column + column, static_cast<int>(rows),
+                  static_cast<int>(columns));
+    }
+  }
+
+  // As many chunks of rows as there are.
+  template <int kChunks>
+  static void multiply_rows(const ChunkTile<Sum>& tile, int64_t rows) {
+    if constexpr (kChunks > 1) {
+      if (rows <= (kChunks - 1) * kLines) return multiply_rows<kChunks - 1>(tile, rows);
+    }
+    multiply_tile<I, kChunks, kRows, kColumns>(tile);
+  }
+
+  static void merge(const ChunkTile<Sum>& to, const Sum* from, int rows, int columns) {
+    for (int i = 0; i < rows; ++i) {
+      Sum* d = to.d + i * to.ldd;
+      for (int j = 0; j < columns; ++j) d[j] = to.add ? I::add(d[j], from[i * kColumns + j]) : from[i * kColumns + j];
+    }
+  }
+
+  // Scales, adds the bias and converts one finished tile from d to C.
+  [[gnu::noinline]] static void finish_tile(const CpuCall& call, const Sum* d, int64_t ldd, int64_t row, int64_t column,
+                                            int rows, int columns) {
+    for (int i = 0; i < rows; ++i) {
+      const Sum* from = d + i * ldd;
+      const float scale = call.scale_a ? call.scale_a[row + i] : 1.0F;
+      const int64_t at = (row + i) * call.ldc + column;
+      for (int j = 0; j < columns; ++j) {
+        float value = static_cast<float>(from[j]) * scale;
+        if (call.scale_b) value *= call.scale_b[column + j];
+        if (call.bias) value += call.bias[column + j];
+        if (call.c_type == CpuType::bf16) {
+          const uint16_t half = narrow_element(value);
+          __builtin_memcpy(static_cast<uint16_t*>(call.c) + at + j, &half, sizeof half);
+        } else {
+          // C may hold the sums that are read here: bytes are copied, since the types differ.
+          __builtin_memcpy(static_cast<float*>(call.c) + at + j, &value, sizeof value);
+        }
+      }
+    }
+  }
+};
+
+}  // namespace
+}  // namespace pbprobe::PBPROBE_TARGET
