@@ -186,6 +186,14 @@ bool hardware_required() {
   return value != nullptr && std::string_view(value) == "1";
 }
 
+bool emulated() {
+  return std::getenv("PBPROBE_EVIDENCE_VIA") != nullptr;
+}
+
+bool refusal_expected() {
+  return std::getenv("PBPROBE_EXPECT_REFUSED") != nullptr;
+}
+
 std::string hardware_lacking(std::string_view id) {
   const Target* target = find_target(id);
   if (target == nullptr) return fmt::format("{} is no target", id);

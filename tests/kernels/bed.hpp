@@ -21,6 +21,13 @@ const Host& this_host();
 // PBPROBE_REQUIRE_HARDWARE=1: what is missing is a failure, not a skip.
 bool hardware_required();
 
+// PBPROBE_EVIDENCE_VIA=words: an emulator runs this, named so in evidence records. Less is run, and no rate is asked
+// for.
+bool emulated();
+
+// PBPROBE_EXPECT_REFUSED=1: this machine is there to lack the ISA.
+bool refusal_expected();
+
 // Why this machine cannot run a target's kernels; empty: it can.
 std::string hardware_lacking(std::string_view target);
 
