@@ -202,7 +202,7 @@ void four_threads(const Kernel& kernel, Bed& bed) {
 // Beyond what is compared element by element: blocks of rows and columns follow one another.
 void large(const Kernel& kernel, Bed& bed) {
   for (DType type : types_of(kernel)) {
-    const int64_t part = emulated() ? 6 : 1;
+    const int64_t part = emulated() ? 12 : 1;
     const auto problem = make_problem(rows_of(kernel, 611 / part), 523 / part, kernel.max_m < 611 ? 4100 : 1031, type);
     expect_right(kernel, bed, problem, {}, 2);
     // More columns than one pass of a CPU plan takes.
@@ -238,7 +238,7 @@ void write_evidence(const Kernel& kernel, const Bed& bed, int64_t shapes) {
 // Many shapes by chance, the same ones everywhere; both tiers on each.
 void many_shapes(const Kernel& kernel, Bed& bed) {
   const bool gpu = bed.gpu_kernels() != nullptr;
-  const int64_t count = gpu ? 400 : emulated() ? 40 : 120;
+  const int64_t count = gpu ? 400 : emulated() ? 24 : 120;
   uint64_t state = 12345;
   const auto next = [&state](int64_t below) {
     state = state * 6364136223846793005U + 1442695040888963407U;
