@@ -381,7 +381,7 @@ void peak_runs(const Peak& peak) {
   const auto again = to.bed->run_peak(peak, iterations);
   const auto longer = to.bed->run_peak(peak, 2 * iterations);
   for (const auto* rate : {&first, &again, &longer}) ASSERT_TRUE(rate->ok()) << rate->error().message;
-  if (peak.function != nullptr) {
+  if (peak.function != nullptr && peak.cycles == 0) {
     EXPECT_EQ(first->sink, again->sink) << "the loop's sums depend on something else";
     EXPECT_NE(first->sink, longer->sink);
   }
