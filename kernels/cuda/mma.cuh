@@ -302,15 +302,18 @@ __device__ inline void multiply_tiles(const GpuCall& call) {
     if (stage + 1 < stages) store(stage + 1);
   }
 #else
-  const auto fetch = [&](unsigned to, bool there) {
-    if (there) {
-      a.fetch(to, call.a_aligned, call.lda);
-      b.fetch(to + kBytesA, call.b_aligned, call.ldb);
-    }
+  const auto fetch_a = [&](unsigned to, bool there) {
+    if (there) a.fetch(to, call.a_aligned, call.lda);
+  };
+  const auto fetch_b = [&](unsigned to, bool there) {
+    if (there) b.fetch(to + kBytesA, call.b_aligned, call.ldb);
     end_copies();
   };
 #pragma unroll
-  for (int stage = 0; stage < kAhead; ++stage) fetch(base + stage * Tile::kStageBytes, stage < stages);
+  for (int stage = 0; stage < kAhead; ++stage) {
+    fetch_a(base + stage * Tile::kStageBytes, stage < stages);
+    fetch_b(base + stage * Tile::kStageBytes, stage < stages);
+  }
   await_copies<kAhead - 1>();
   __syncthreads();
   unsigned reading = base;
@@ -327,8 +330,10 @@ __device__ inline void multiply_tiles(const GpuCall& call) {
       }
       // Behind the last stage this reads what nobody uses.
       load((step + 1) % 2, reading, (step + 1) % kSteps);
-      if (step == 0) {
-        fetch(writing, stage + kAhead < stages);
+      // A's copies and B's in different steps, so that neither keeps the tensor cores waiting long.
+      if (step == 0) fetch_a(writing, stage + kAhead < stages);
+      if (step == (kSteps > 2 ? 1 : 0)) {
+        fetch_b(writing, stage + kAhead < stages);
         writing = writing == base + kAhead * Tile::kStageBytes ? base : writing + Tile::kStageBytes;
       }
       multiply(step % 2);

@@ -94,7 +94,7 @@ def x86_options(flags):
     """The assembler's name of each flag, on top of what every x86-64 CPU has."""
     renamed = {"avx512bf16": "avx512_bf16", "avx512vnni": "avx512_vnni"}
     names = [flag[2:] for flag in flags if flag.startswith("-m") and not flag.startswith("-mno-")]
-    return "generic64" + "".join("+" + renamed.get(name, name) for name in names)
+    return "generic64" + "".join("+" + renamed.get(name, name.replace("-", "_")) for name in names)
 
 
 def assembler_options(row):

@@ -105,7 +105,11 @@ TEST(BadInput, IsRefusedByEveryCpuKernelBeforeAnythingIsWritten) {
     problem.bias = problem.scale_a = problem.scale_b = true;
     const auto plan = choose(problem, host, {}, {.kernel = std::string(kernel.name)});
     ASSERT_TRUE(plan.ok()) << plan.error().message;
-    for (const auto& bad : bad_inputs()) expect_refused(*plan, bad);
+    for (const auto& bad : bad_inputs()) {
+      // What is read in place may need none.
+      if (plan->workspace_bytes == 0 && std::strcmp(bad.says, "needs a workspace") == 0) continue;
+      expect_refused(*plan, bad);
+    }
     ++kernels;
   }
   if (kernels == 0) GTEST_SKIP() << "no CPU target is built";
