@@ -123,9 +123,8 @@ TEST(Packages, VersionsFromMetadataElseFromFileNames) {
       {"nvidia_cudnn_cu13-9.19.0.56", "nvidia_cublas-13.1.0.3", "nvidia_cublasmp_cu13-0.4", "torch-2.11.0", "broken"},
       {named("lib/libcudnn.so.9.1.1", "cuDNN"), named("lib/libnccl.so.2.28.9", "NCCL"),
        named("lib/libcudart.so.13", "CUDA runtime"), named("lib/libtorch.so.1.13.1", "libtorch")});
-  EXPECT_THAT(versions,
-              UnorderedElementsAre(Pair("cuDNN", "9.19.0.56"), Pair("cuBLAS", "13.1.0.3"), Pair("NCCL", "2.28.9"),
-                                   Pair("torch", "2.11.0")));
+  EXPECT_THAT(versions, UnorderedElementsAre(Pair("cuDNN", "9.19.0.56"), Pair("cuBLAS", "13.1.0.3"),
+                                             Pair("NCCL", "2.28.9"), Pair("torch", "2.11.0")));
 }
 
 // Lines of the METADATA of torch 2.11.0 and 2.8.0.
