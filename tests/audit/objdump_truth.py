@@ -72,7 +72,9 @@ def compare(program, path, runs):
         times[1].append(seconds)
     equal = True
     for name in sorted(ours):
-        same = ours[name] == theirs.get(name, 0)
+        # Where bytes are no instruction the two skip differently: 7 among the 61 million of libtorch_cpu.so.
+        slack = ours[name] // 1_000_000 if name == "instructions" else 0
+        same = abs(ours[name] - theirs.get(name, 0)) <= slack
         equal = equal and same
         if not same or runs:
             print(
