@@ -16,7 +16,7 @@ namespace pbprobe {
 
 using FeatureSet = uint64_t;  // bit i: the i-th name of the architecture's list
 
-inline constexpr std::array<std::string_view, 45> kX86Features{"pni",
+inline constexpr std::array<std::string_view, 46> kX86Features{"pni",
                                                                "ssse3",
                                                                "sse4_1",
                                                                "sse4_2",
@@ -60,7 +60,8 @@ inline constexpr std::array<std::string_view, 45> kX86Features{"pni",
                                                                "avx512_4vnniw",
                                                                "amx_tile",
                                                                "amx_bf16",
-                                                               "amx_int8"};
+                                                               "amx_int8",
+                                                               "amx_fp16"};
 
 inline constexpr std::array<std::string_view, 38> kAarch64Features{
     "atomics", "asimdrdm",   "crc32",   "aes",     "pmull",    "sha1",     "sha2", "sha3",  "sha512", "sm3",

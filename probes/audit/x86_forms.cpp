@@ -83,6 +83,12 @@ FeatureSet features_named(std::string_view set) {
 
 static_assert(ZYDIS_ISA_SET_INVALID == X86Forms::kInvalid && ZYDIS_ISA_SET_MAX_VALUE < 256);
 
+// tdpfp16ps, which Zydis 4.0 does not know: VEX.128.F2.0F38.W0 5C, registers alone.
+constexpr uint32_t kTileFp16 = X86Forms::kVex + (2U << 16U | 0x5CU << 8U | 3U << 6U | 1U);
+constexpr uint32_t kAnyReg = 7U << 1U;
+constexpr uint8_t kTileFp16Set = 255;
+static_assert(ZYDIS_ISA_SET_MAX_VALUE < kTileFp16Set);
+
 // tzcnt is what compilers write for bsf on every CPU: older ones ignore its prefix, and the results agree.
 bool is_bsf_too(const ZydisDecodedInstruction& instruction) {
   return instruction.mnemonic == ZYDIS_MNEMONIC_TZCNT;
@@ -97,6 +103,7 @@ FeatureSet X86Forms::features(uint8_t set) {
       const char* name = ZydisISASetGetString(static_cast<ZydisISASet>(i));
       if (name != nullptr) features[static_cast<size_t>(i)] = features_named(name);
     }
+    features[kTileFp16Set] = x86("amx_fp16");
     return features;
   }();
   return table[set];
@@ -108,6 +115,7 @@ uint8_t X86Forms::ask(uint32_t form, std::span<const uint8_t> code) {
     ZydisDecoderInit(&made, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
     return made;
   }();
+  if ((form & ~kAnyReg) == kTileFp16) return kTileFp16Set;
   ZydisDecodedInstruction instruction;
   if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, nullptr, code.data(), code.size(), &instruction)))
     return kInvalid;  // not remembered: another instruction of this form may be sound

@@ -53,6 +53,7 @@ TEST(CodeX86, NamesWhatAnInstructionNeeds) {
   EXPECT_THAT(needs_x86({0x62, 0xF5, 0x7C, 0x48, 0x58, 0xC1}), ElementsAre("avx512_fp16"));  // vaddph zmm
   EXPECT_THAT(needs_x86({0xC4, 0xE2, 0x71, 0x50, 0xC2}), ElementsAre("avx_vnni"));           // {vex} vpdpbusd
   EXPECT_THAT(needs_x86({0xC4, 0xE2, 0x6A, 0x5C, 0xC1}), ElementsAre("amx_bf16"));           // tdpbf16ps
+  EXPECT_THAT(needs_x86({0xC4, 0xE2, 0x6B, 0x5C, 0xC1}), ElementsAre("amx_fp16"));           // tdpfp16ps
   EXPECT_THAT(needs_x86({0xC4, 0xE2, 0x78, 0x49, 0xC0}), ElementsAre("amx_tile"));           // tilerelease
 }
 
