@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Runs the kernels of a CPU target on a CPU that QEMU makes up.
 
-    emulate.py run ARCHITECTURE CPU PROGRAM ID        every test of the target's rows
+    emulate.py run ARCHITECTURE CPU PROGRAM ID        the tests of the target's rows; the long ones too with
+                                                      PBPROBE_EVIDENCE_DIR
     emulate.py refused ARCHITECTURE CPU PROGRAM ID    a CPU that lacks the ISA: forced kernels are refused, not crashed
     emulate.py dies ARCHITECTURE CPU COMPILER FOLDER ROOT TABLE ID PLANT
                                                       a planted instruction kills the program, its sound twin ends well
@@ -106,7 +107,9 @@ def main():
     if question == "refused":
         run_tests(command, program, f"Gemm/*_{name}.RefusedWithoutItsIsa", {**extra, "PBPROBE_EXPECT_REFUSED": "1"})
     else:
-        run_tests(command, program, f"{name}.*:*_{name}.*", {**extra, "PBPROBE_REQUIRE_HARDWARE": "1"})
+        # The long tests are for evidence: an emulated product takes a hundred times as long.
+        long = "" if os.environ.get("PBPROBE_EVIDENCE_DIR") else ":-*.Large:*.ManyShapes"
+        run_tests(command, program, f"{name}.*:*_{name}.*{long}", {**extra, "PBPROBE_REQUIRE_HARDWARE": "1"})
 
 
 if __name__ == "__main__":

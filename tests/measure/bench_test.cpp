@@ -127,7 +127,8 @@ std::vector<std::string> built_cpu_targets(const Host& host, DType dtype) {
   for (const Kernel& kernel : kernel_table()) {
     const auto& mine = host.cpu.targets;
     const std::string target(kernel.target);
-    if (kernel.dtype == dtype && kernel.built && std::find(mine.begin(), mine.end(), target) != mine.end())
+    const bool any_rows = kernel.max_m == INT64_MAX;  // not one of few rows
+    if (kernel.dtype == dtype && kernel.built && any_rows && std::find(mine.begin(), mine.end(), target) != mine.end())
       targets.push_back(target);
   }
   return targets;
