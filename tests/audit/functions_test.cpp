@@ -46,7 +46,8 @@ Built build(const std::vector<Elf64_Sym>& symbols, uint16_t machine = EM_X86_64)
   Content file = builder.build();
   auto elf = read_elf(Bytes(file, "libx.so"));
   EXPECT_TRUE(elf.ok());
-  return {file, list_functions(*elf)};
+  auto functions = list_functions(*elf);
+  return {std::move(file), std::move(functions)};  // moved, not copied: the names are views on it
 }
 
 std::vector<std::pair<std::string, uint64_t>> spans(const Functions& functions) {
