@@ -124,12 +124,14 @@ Answer initializers_are_plain(const Facts& facts) {
   return answer;
 }
 
+// On a machine that has what the copy needs, it is no fault.
 Answer no_tier_code_leaks(const Facts& facts) {
   Answer answer;
   for (const auto& file : facts.inventory->files) {
     if (!is_libtorch(file)) continue;
     for (const auto& offender : file.host_code->offenders) {
       if (offender.code_class != CodeClass::tier_leak || answer.seen.size() >= kMostFiles) continue;
+      if (facts.host != nullptr && missing_features(offender.features, facts.host->cpu.features).empty()) continue;
       answer.seen.push_back({.what = fmt::format("{} runs everywhere, and the linker took a tier's copy of it, which "
                                                  "needs {}",
                                                  offender.function, fmt::join(offender.features, ", ")),

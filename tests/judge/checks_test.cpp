@@ -391,8 +391,9 @@ void add_host_code_cases(std::vector<Case>& cases) {
                    counted(host_code({{"avx2", 3}}, {offender(CodeClass::static_initializer, {"avx2"})})),
                    counted(host_code({{"avx2", 9}}, {offender(CodeClass::static_initializer, {"avx2"}),
                                                      offender(CodeClass::unguarded, {"avx2"})}))});
-  cases.push_back({"PB205", "took a tier's copy of it, which needs f16c",
-                   counted(host_code({}, {offender(CodeClass::tier_leak, {"f16c"})})), counted(host_code({}))});
+  cases.push_back({"PB205", "took a tier's copy of it, which needs amx_fp16",
+                   counted(host_code({}, {offender(CodeClass::tier_leak, {"amx_fp16"})})),
+                   counted(host_code({}, {offender(CodeClass::tier_leak, {"f16c"})}))});  // this host has it
   cases.push_back({"PB206", "the AVX512 tier holds no such instruction",
                    with(counted(host_code({})),
                         [](Report& r) {
