@@ -11,8 +11,8 @@ namespace pbprobe {
 namespace {
 
 // at::native and at::vec are compiled once for each, in a namespace or a file of this name.
-constexpr std::array<std::string_view, 4> kTiers{"AVX512", "AVX2", "SVE256", kDefaultTier};
-constexpr std::array<std::string_view, 4> kMangled{"6AVX512", "4AVX2", "6SVE256", "7DEFAULT"};
+constexpr std::array<std::string_view, 5> kTiers{"AVX512", "AVX2", "SVE256", "SVE128", kDefaultTier};
+constexpr std::array<std::string_view, 5> kMangled{"6AVX512", "4AVX2", "6SVE256", "6SVE128", "7DEFAULT"};
 
 constexpr std::string_view kOutlined = "gcc's atomics";  // LSE where __aarch64_have_lse_atomics says so
 
