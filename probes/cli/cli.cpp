@@ -9,7 +9,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <map>
 
 namespace pbprobe::cli {
 namespace {
@@ -32,10 +31,7 @@ int write_file(std::string_view text, const std::filesystem::path& file) {
 }  // namespace
 
 void add_format(CLI::App& command, Format& format) {
-  static const std::map<std::string, Format> formats{{"text", Format::text}, {"json", Format::json}};
-  command.add_option("--format", format, "text or json")
-      ->transform(CLI::CheckedTransformer(formats).description(""))
-      ->option_text("text|json");
+  add_choice<Format>(command, "--format", format, {{"text", Format::text}, {"json", Format::json}}, "text or json");
 }
 
 std::string json_text(const Json& json) {

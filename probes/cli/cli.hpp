@@ -8,7 +8,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include "core/json.hpp"
@@ -32,6 +35,25 @@ void add_audit(CLI::App& app, int& exit_code);
 void add_bench(CLI::App& app, int& exit_code);
 void add_recipes(CLI::App& app, int& exit_code);
 void add_measure(CLI::App& app, int& exit_code);  // hidden: the child that runs kernels and foreign code
+
+// An option that takes one of these names; another is refused with all of them. `help` is the option's description.
+template <class Value>
+void add_choice(CLI::App& command, const std::string& name, Value& value,
+                const std::vector<std::pair<std::string, Value>>& choices, const std::string& help) {
+  std::string names;
+  for (const auto& [word, meaning] : choices) names += (names.empty() ? "" : "|") + word;
+  command
+      .add_option_function<std::string>(
+          name,
+          [&value, choices, name, names](const std::string& given) {
+            for (const auto& [word, meaning] : choices) {
+              if (word == given) return void(value = meaning);
+            }
+            throw CLI::ValidationError(name, fmt::format("unknown \"{}\": choose one of {}", given, names));
+          },
+          help)
+      ->option_text(names);
+}
 
 // --format text|json
 void add_format(CLI::App& command, Format& format);

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: MIT
 #include "core/host/host.hpp"
 
-#include <map>
-
 #include "core/json.hpp"
 #include "probes/cli/cli.hpp"
 #include "probes/report/host_names.hpp"
@@ -39,17 +37,15 @@ void add_host(CLI::App& app, int& exit_code) {
                                      "  pbprobe host --format json > host.json\n"
                                      "  pbprobe host --format nix      # system-features for nix.conf");
   static HostFormat format = HostFormat::text;
-  static const std::map<std::string, HostFormat> formats{{"text", HostFormat::text},
-                                                         {"json", HostFormat::json},
-                                                         {"variant", HostFormat::variant},
-                                                         {"conda", HostFormat::conda},
-                                                         {"nix", HostFormat::nix}};
-  command
-      ->add_option("--format", format,
-                   "text, json, or the names that other systems use: variant (properties of variant wheels, drafts of "
-                   "PEP 817 and 825), conda (virtual packages), nix (system features)")
-      ->transform(CLI::CheckedTransformer(formats).description(""))
-      ->option_text("text|json|variant|conda|nix");
+  add_choice<HostFormat>(
+      *command, "--format", format,
+      {{"text", HostFormat::text},
+       {"json", HostFormat::json},
+       {"variant", HostFormat::variant},
+       {"conda", HostFormat::conda},
+       {"nix", HostFormat::nix}},
+      "text, json, or the names that other systems use: variant (properties of variant wheels, drafts of PEP 817 and "
+      "825), conda (virtual packages), nix (system features)");
   command->callback([&exit_code] { exit_code = run(format); });
 }
 

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 #include <fstream>
-#include <map>
 #include <sstream>
 
 #include <fmt/ranges.h>
@@ -144,15 +143,14 @@ int run_recommend(const Options& options) {
 
 void add_list(CLI::App& recipes, Options& options, int& exit_code) {
   auto* command = recipes.add_subcommand("list", "The variants of the matrix");
-  static const std::map<std::string, ListFormat> formats{
-      {"text", ListFormat::text}, {"json", ListFormat::json}, {"github-matrix", ListFormat::github_matrix}};
   command->add_option("--line", options.filter.line, "A line of CUDA, or all; the default line where none is given");
   command->add_option("--sm", options.filter.gpu, "An SM, or cpu for the variants without CUDA");
   command->add_option("--isa", options.filter.cpu, "An ISA");
   command->add_option("--python", options.filter.python, "313, 312 or 311");
-  command->add_option("--format", options.list_format, "text, json or github-matrix")
-      ->transform(CLI::CheckedTransformer(formats).description(""))
-      ->option_text("text|json|github-matrix");
+  add_choice<ListFormat>(
+      *command, "--format", options.list_format,
+      {{"text", ListFormat::text}, {"json", ListFormat::json}, {"github-matrix", ListFormat::github_matrix}},
+      "text, json or github-matrix");
   command->callback([&] { exit_code = run_list(options); });
 }
 

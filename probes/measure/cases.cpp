@@ -53,9 +53,9 @@ Result<void> check_target(const std::string& id, const Host& host) {
                         : std::any_of(gpus.begin(), gpus.end(), [&](const Gpu* gpu) { return gpu->target == id; });
   if (!here)
     return make_error(
-        ErrorCode::unsupported, "{} cannot run on this machine: its {}; see `pbprobe host`", id,
+        ErrorCode::unsupported, "{} cannot run on this machine, as `pbprobe host` shows: {}", id,
         target->kind == TargetKind::cpu
-            ? fmt::format("CPU runs {}", cpu.empty() ? "no target" : fmt::format("{}", fmt::join(cpu, ", ")))
+            ? fmt::format("its CPU runs {}", cpu.empty() ? "no target" : fmt::format("{}", fmt::join(cpu, ", ")))
             : host.driver.sentence);
   const TargetBuild* const build = find_build(id);
   if (build != nullptr && !build->built)
