@@ -54,7 +54,8 @@ TEST(CheckBench, ATargetOfAnotherMachineIsUnsupported) {
   auto result = check_bench({.target = "avx512"}, request_on(host_with_gpus()));
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().code, ErrorCode::unsupported);
-  EXPECT_THAT(result.error().message, HasSubstr("avx512 cannot run on this machine, as `pbprobe host` shows: its CPU runs avx, avx2"));
+  EXPECT_THAT(result.error().message,
+              HasSubstr("avx512 cannot run on this machine, as `pbprobe host` shows: its CPU runs avx, avx2"));
   Host host = host_with_gpus();
   host.gpus.clear();
   host.driver.sentence = "no driver here";
