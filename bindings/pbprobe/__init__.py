@@ -7,10 +7,21 @@
 
 prints the verdict on the torch of this interpreter and returns it. Neither imports torch nor opens a CUDA context in
 this process: what executes kernels is a child.
+
+pbprobe.ops holds the kernels as torch operators, and is imported when it is first asked for: it imports torch.
 """
+
+import importlib
+from types import ModuleType
 
 from pbprobe._core import commit as __commit__
 from pbprobe._core import version as __version__
 from pbprobe._report import Finding, Report, report
 
 __all__ = ["Finding", "Report", "__commit__", "__version__", "report"]
+
+
+def __getattr__(name: str) -> ModuleType:
+    if name == "ops":
+        return importlib.import_module("pbprobe.ops")
+    raise AttributeError(f"module 'pbprobe' has no attribute {name!r}")

@@ -1,7 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
 #
-# pbprobe built against one torch: its compiler, its SM and ISA, its outputs.
+# pbprobe built against one torch: its compiler, its SM and ISA, its outputs. tests/recipes/split_libtorch.py makes the same
+# CMake call in CI.
 {
   pkgs,
   torch,
@@ -45,6 +46,7 @@ pkgs.stdenv.mkDerivation {
     pkgs.cmake
     pkgs.ninja
     python
+    python.pkgs.pybind11
   ]
   ++ lib.optionals (sm != [ ]) [ pkgs.cudaPackages.cuda_nvcc ];
   buildInputs = [
@@ -63,7 +65,8 @@ pkgs.stdenv.mkDerivation {
     "-DPBPROBE_TARGETS=${if wanted == [ ] then "cpu" else lib.concatStringsSep "," wanted}"
     "-DPBPROBE_BUILD_TESTS=ON"
     "-DPBPROBE_BUILD_PYTHON=ON"
-    "-DTorch_DIR=${lib.getDev torch}/share/cmake/Torch"
+    # Its include is a copy of the dev output's, its lib a link into the lib output.
+    "-DPBPROBE_TORCH=${torch}/${python.sitePackages}/torch"
   ];
   doCheck = true;
   meta = {

@@ -1,9 +1,11 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
 import importlib.metadata
+import importlib.util
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from conftest import SOURCE
@@ -95,3 +97,11 @@ def test_wheel_ships_the_program_and_asks_for_no_torch(tmp_path, bare_python):
         [bare_python, "-m", "pbprobe", "--version"], capture_output=True, text=True, check=True, env={}
     )
     assert shown.stdout.startswith(f"pbprobe {pbprobe.__version__}")
+    torch = importlib.util.find_spec("torch")
+    if torch is not None:  # it was there to build against, so the operators are in the wheel
+        computes = "import pbprobe, torch; a = torch.eye(3); assert torch.equal(pbprobe.ops.mm(a, a), a)"
+        subprocess.run(
+            [bare_python, "-W", "ignore", "-c", computes],
+            check=True,
+            env={"PYTHONPATH": str(Path(torch.origin).parents[1])},
+        )

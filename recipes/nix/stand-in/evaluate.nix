@@ -79,6 +79,7 @@ let
     nccl = if drv.cudaSupport then drv.cudaPackages.nccl.gpuTargets else null;
     blas = drv.blasProvider.pname;
     probe = drv.passthru.tests.pbprobe.drvPath or null;
+    probeFlags = drv.passthru.tests.pbprobe.cmakeFlags or null;
   } else { });
 in
 builtins.genList (

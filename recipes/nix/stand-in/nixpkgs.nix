@@ -291,13 +291,19 @@ let
       builtins.concatMap (v: [
         {
           name = "python${v}";
-          value = simple "python3" v { };
+          value = simple "python3" v {
+            passthru = {
+              sitePackages = "lib/python${builtins.substring 0 1 v}.${builtins.substring 1 9 v}/site-packages";
+              pkgs = final."python${v}Packages";
+            };
+          };
         }
         {
           name = "python${v}Packages";
           value = lib.fix (
             builtins.foldl' (f: overlay: lib.extends overlay f) (_: {
               torch = callWith (final // { inherit lib; python = final."python${v}"; }) torchPackage { };
+              pybind11 = simple "pybind11" "3.0.1" { };
             }) final.pythonPackagesExtensions
           );
         }

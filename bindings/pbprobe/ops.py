@@ -1,0 +1,143 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""The kernels as torch operators: torch.ops.pbprobe.mm, linear, int_mm and scaled_int_mm, on CPU and CUDA.
+
+    import torch
+    from pbprobe import ops
+
+    y = ops.linear(x, weight, bias)           # or torch.ops.pbprobe.linear
+    print(ops.which(x, weight.t()))           # gemm_bf16_14x32_avx512bf16
+    with ops.use("gemm_fp32_6x16_avx2"):      # this kernel and no other, or an error that says why not
+        z = ops.mm(a, b)
+
+They work under torch.compile, torch.export, autograd (mm, linear) and CUDA graphs (call each shape once before
+capture), and give the same bits every time. Errors are RuntimeError, as torch's own operators raise.
+"""
+
+import contextlib
+import ctypes
+from collections.abc import Iterator
+from pathlib import Path
+
+import torch
+
+__all__ = ["int_mm", "linear", "mm", "scaled_int_mm", "use", "which"]
+
+_LIBRARY = Path(__file__).parent / "libpbprobe_ops.so"
+
+
+def _load() -> ctypes.CDLL:
+    if not _LIBRARY.exists():
+        raise ImportError(
+            "pbprobe.ops: this package was built where there was no torch: install it again, from source, where torch "
+            "2.8 or newer is: pip install --force-reinstall --no-deps SOURCE"
+        )
+    try:
+        torch.ops.load_library(str(_LIBRARY))
+    except OSError as error:
+        raise ImportError(
+            f"pbprobe.ops: {_LIBRARY} does not load in torch {torch.__version__}: {error}: it was built for another "
+            "torch; install the package again, from source, beside this one"
+        ) from error
+    library = ctypes.CDLL(str(_LIBRARY))
+    library.pbprobe_force_kernel.argtypes = [ctypes.c_char_p]
+    library.pbprobe_force_kernel.restype = ctypes.c_char_p
+    library.pbprobe_forced_kernel.restype = ctypes.c_char_p
+    return library
+
+
+_library = _load()
+
+mm = torch.ops.pbprobe.mm
+linear = torch.ops.pbprobe.linear
+int_mm = torch.ops.pbprobe.int_mm
+scaled_int_mm = torch.ops.pbprobe.scaled_int_mm
+
+
+def which(a: torch.Tensor, b: torch.Tensor) -> str:
+    """The public name of the kernel that mm(a, b), or int_mm for integers, takes for these tensors on this machine."""
+    return str(torch.ops.pbprobe.which(a, b))
+
+
+@contextlib.contextmanager
+def use(kernel: str) -> Iterator[None]:
+    """Forces a kernel, by public name, on the operators that this thread calls; never replaced by another in silence.
+
+    A backward pass on a GPU runs in a thread of torch's own, and chooses for itself.
+    Errors: ValueError for a name that the table lacks. An operator whose problem the kernel cannot solve raises
+    RuntimeError.
+    """
+    before = _library.pbprobe_forced_kernel()
+    why = _library.pbprobe_force_kernel(kernel.encode())
+    if why is not None:
+        raise ValueError(why.decode())
+    try:
+        yield
+    finally:
+        _library.pbprobe_force_kernel(before)
+
+
+def _product_shape(a: torch.Tensor, b: torch.Tensor) -> list[int]:
+    torch._check(
+        a.dim() == b.dim() and a.dim() in (2, 3),
+        lambda: f"expected two matrices, or two batches of as many: got {list(a.shape)} and {list(b.shape)}",
+    )
+    torch._check(
+        a.shape[-1] == b.shape[-2] and a.shape[:-2] == b.shape[:-2],
+        lambda: f"a and b cannot be multiplied: {list(a.shape)} and {list(b.shape)}",
+    )
+    return [*a.shape[:-1], b.shape[-1]]
+
+
+@torch.library.register_fake("pbprobe::mm")
+def _(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    return a.new_empty(_product_shape(a, b))
+
+
+@torch.library.register_fake("pbprobe::linear")
+def _(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
+    torch._check(
+        weight.dim() == 2 and x.shape[-1] == weight.shape[1],
+        lambda: f"expected x [..., k] and weight [n, k]: got {list(x.shape)} and {list(weight.shape)}",
+    )
+    return x.new_empty([*x.shape[:-1], weight.shape[0]])
+
+
+@torch.library.register_fake("pbprobe::int_mm")
+def _(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    return a.new_empty(_product_shape(a, b), dtype=torch.int32)
+
+
+@torch.library.register_fake("pbprobe::scaled_int_mm")
+def _(
+    a: torch.Tensor, b: torch.Tensor, scale_a: torch.Tensor, scale_b: torch.Tensor, out_dtype: torch.dtype
+) -> torch.Tensor:
+    return a.new_empty(_product_shape(a, b), dtype=out_dtype)
+
+
+def _keep_operands(ctx: torch.autograd.function.FunctionCtx, inputs: tuple, output: torch.Tensor) -> None:
+    ctx.save_for_backward(*inputs[:2])
+
+
+def _mm_backward(ctx: torch.autograd.function.FunctionCtx, grad: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+    a, b = ctx.saved_tensors
+    need_a, need_b = ctx.needs_input_grad
+    return (
+        mm(grad, b.transpose(-2, -1)) if need_a else None,
+        mm(a.transpose(-2, -1), grad) if need_b else None,
+    )
+
+
+def _linear_backward(ctx: torch.autograd.function.FunctionCtx, grad: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+    x, weight = ctx.saved_tensors
+    need_x, need_weight, *need_bias = ctx.needs_input_grad  # a bias that was not given is no input
+    rows = grad.reshape(-1, weight.shape[0])
+    return (
+        mm(rows, weight).reshape(x.shape) if need_x else None,
+        mm(rows.t(), x.reshape(-1, weight.shape[1])) if need_weight else None,
+        *(rows.sum(0) if need else None for need in need_bias),
+    )
+
+
+torch.library.register_autograd("pbprobe::mm", _mm_backward, setup_context=_keep_operands)
+torch.library.register_autograd("pbprobe::linear", _linear_backward, setup_context=_keep_operands)

@@ -1,0 +1,317 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// torch.ops.pbprobe: our kernels as operators of torch, on CPU and CUDA. The only file that sees torch's headers.
+#include <dlfcn.h>
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <fmt/ranges.h>
+
+#include "bindings/product.hpp"
+#include "bindings/torch_abi.hpp"
+
+namespace pbprobe::ops {
+namespace {
+
+using torch_abi::ScalarType;
+using torch_abi::Tensor;
+
+// torch turns it into a RuntimeError, which is also what its own operators raise for shapes and types.
+template <class... Args>
+[[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) {
+  throw std::runtime_error(fmt::format(format, std::forward<Args>(args)...));
+}
+
+template <class T>
+T value_of(Result<T> result, const char* operation) {
+  if (!result.ok()) fail("pbprobe::{}: {}", operation, result.error().message);
+  return std::move(result).value();
+}
+
+std::optional<DType> dtype_of(ScalarType type) {
+  switch (type) {
+    case ScalarType::Float: return DType::fp32;
+    case ScalarType::Half: return DType::fp16;
+    case ScalarType::BFloat16: return DType::bf16;
+    case ScalarType::Char: return DType::int8;
+    case ScalarType::Byte: return DType::uint8;
+    case ScalarType::Int: return DType::int32;
+    default: return std::nullopt;
+  }
+}
+
+// As Python names it.
+std::string name_of(ScalarType type) {
+  switch (type) {
+    case ScalarType::Float: return "torch.float32";
+    case ScalarType::Double: return "torch.float64";
+    case ScalarType::Half: return "torch.float16";
+    case ScalarType::BFloat16: return "torch.bfloat16";
+    case ScalarType::Char: return "torch.int8";
+    case ScalarType::Byte: return "torch.uint8";
+    case ScalarType::Int: return "torch.int32";
+    case ScalarType::Long: return "torch.int64";
+    case ScalarType::Bool: return "torch.bool";
+    default: return fmt::format("scalar type {}", static_cast<int>(type));
+  }
+}
+
+std::vector<int64_t> sizes_of(const Tensor& tensor) {
+  std::vector<int64_t> sizes;
+  for (int64_t i = 0; i < tensor.dim(); ++i) sizes.push_back(tensor.size(i));
+  return sizes;
+}
+
+// "[2, 3] torch.float32"
+std::string describe(const Tensor& tensor) {
+  return fmt::format("[{}] {}", fmt::join(sizes_of(tensor), ", "), name_of(tensor.scalar_type()));
+}
+
+// The last two dimensions, which index `batch` of the first one selects where there are three.
+Matrix matrix_of(const Tensor& tensor, int64_t batch = 0) {
+  const int64_t first = tensor.dim() - 2;
+  const int64_t offset = first == 1 ? batch * tensor.stride(0) : 0;
+  const DType type = *dtype_of(tensor.scalar_type());
+  return {static_cast<const std::byte*>(tensor.data_ptr()) + offset * size_of(type),
+          tensor.size(first),
+          tensor.size(first + 1),
+          tensor.stride(first),
+          tensor.stride(first + 1),
+          type};
+}
+
+Tensor readable(const Tensor& tensor) {
+  return is_readable(matrix_of(tensor)) ? tensor : torch_abi::contiguous(tensor);
+}
+
+Place place_of(const Tensor& tensor) {
+  if (tensor.is_cuda()) return {.gpu = torch_abi::device_index(tensor)};
+  return {.gpu = std::nullopt, .threads = torch_abi::threads()};
+}
+
+// The stream that torch works in on this GPU. Looked up where torch has it: a CPU torch has no such library, and ours
+// loads beside that too.
+void* current_stream(int32_t gpu) {
+  using Function = int32_t (*)(int32_t, void**);
+  static const auto function = [] {
+    void* const library = ::dlopen("libtorch_cuda.so", RTLD_NOW | RTLD_NOLOAD);
+    return library == nullptr ? nullptr
+                              : reinterpret_cast<Function>(::dlsym(library, "aoti_torch_get_current_cuda_stream"));
+  }();
+  void* stream = nullptr;
+  if (function == nullptr || function(gpu, &stream) != 0)
+    fail("pbprobe: this torch does not say its current stream on cuda:{}: use torch 2.8 or newer, with CUDA", gpu);
+  return stream;
+}
+
+ParallelFor torch_threads() {
+  return {.call = [](void*, int64_t count, ParallelFor::Task task, void* state) {
+    torch_abi::parallel_for(count, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) task(state, i);
+    });
+  }};
+}
+
+// What a product has besides A and B: FP32, contiguous, on their device.
+struct Extras {
+  std::optional<Tensor> bias;
+  std::optional<Tensor> scale_a;
+  std::optional<Tensor> scale_b;
+};
+
+const float* data_of(const std::optional<Tensor>& vector) {
+  return vector ? static_cast<const float*>(vector->data_ptr()) : nullptr;
+}
+
+// C = A · B into `c`, contiguous; `like` says where the operands are, and where workspace is to be had.
+void multiply(const char* operation, const Matrix& a, const Matrix& b, void* c, DType c_type, const Extras& extras,
+              const Tensor& like) {
+  const Place place = place_of(like);
+  const Product product{.a = a,
+                        .b = b,
+                        .c = c_type,
+                        .bias = extras.bias.has_value(),
+                        .scale_a = extras.scale_a.has_value(),
+                        .scale_b = extras.scale_b.has_value()};
+  const Plan plan = value_of(plan_product(product, place), operation);
+  // torch frees device memory in the order of the stream, so it may go back before the kernel has run.
+  const Tensor workspace = torch_abi::empty({plan.workspace_bytes}, ScalarType::Byte, like);
+  const Operands operands{.a = a.data,
+                          .b = b.data,
+                          .c = c,
+                          .bias = data_of(extras.bias),
+                          .scale_a = data_of(extras.scale_a),
+                          .scale_b = data_of(extras.scale_b)};
+  void* const stream = place.gpu ? current_stream(*place.gpu) : nullptr;
+  const auto done = run_product(plan, operands, place, workspace.data_ptr(), stream, torch_threads());
+  if (!done.ok()) fail("pbprobe::{}: {}", operation, done.error().message);
+}
+
+void check_devices(const char* operation, const Tensor& a, const Tensor& b, const char* name) {
+  if (a.is_cuda() != b.is_cuda() || (a.is_cuda() && torch_abi::device_index(a) != torch_abi::device_index(b)))
+    fail("pbprobe::{}: expected all tensors to be on the same device, but {} is on another one than the first",
+         operation, name);
+}
+
+void check_shapes(const char* operation, const Tensor& a, const Tensor& b) {
+  const bool batches = a.dim() == 3 && b.dim() == 3 && a.size(0) == b.size(0);
+  if (!batches && (a.dim() != 2 || b.dim() != 2))
+    fail("pbprobe::{}: expected two matrices, or two batches of as many: got {} and {}", operation, describe(a),
+         describe(b));
+  if (a.size(a.dim() - 1) != b.size(b.dim() - 2))
+    fail("pbprobe::{}: a and b cannot be multiplied: {} and {}", operation, describe(a), describe(b));
+  check_devices(operation, a, b, "b");
+}
+
+bool is_floating(ScalarType type) {
+  return type == ScalarType::Float || type == ScalarType::BFloat16 || type == ScalarType::Half;
+}
+
+void check_floating(const char* operation, const Tensor& a, const Tensor& b) {
+  if (!is_floating(a.scalar_type()) || a.scalar_type() != b.scalar_type())
+    fail("pbprobe::{}: expected both to be torch.float32, torch.bfloat16 or torch.float16, and the same: got {} and {}",
+         operation, describe(a), describe(b));
+}
+
+void check_integers(const char* operation, const Tensor& a, const Tensor& b) {
+  const auto type = a.scalar_type();
+  if ((type != ScalarType::Char && type != ScalarType::Byte) || b.scalar_type() != ScalarType::Char)
+    fail("pbprobe::{}: expected a of torch.int8 or torch.uint8 and b of torch.int8: got {} and {}", operation,
+         describe(a), describe(b));
+}
+
+Tensor product_of(const char* operation, const Tensor& a, const Tensor& b, ScalarType type, const Extras& extras = {}) {
+  const Tensor left = readable(a);
+  const Tensor right = readable(b);
+  auto sizes = sizes_of(a);
+  sizes.back() = b.size(b.dim() - 1);
+  Tensor c = torch_abi::empty(sizes, type, a);
+  const DType c_type = *dtype_of(type);
+  const int64_t batches = a.dim() == 3 ? a.size(0) : 1;
+  const int64_t bytes = sizes.back() * a.size(a.dim() - 2) * size_of(c_type);
+  for (int64_t i = 0; i < batches; ++i)
+    multiply(operation, matrix_of(left, i), matrix_of(right, i), static_cast<std::byte*>(c.data_ptr()) + i * bytes,
+             c_type, extras, a);
+  return c;
+}
+
+// a[m,k] · b[k,n], or as many of them: [b,m,k] · [b,k,n]. Result in the operands' type.
+Tensor mm(const Tensor& a, const Tensor& b) {
+  check_shapes("mm", a, b);
+  check_floating("mm", a, b);
+  return product_of("mm", a, b, a.scalar_type());
+}
+
+// x[…,k] · weight[n,k]ᵀ + bias[n].
+Tensor linear(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias) {
+  if (x.dim() < 1 || weight.dim() != 2 || x.size(x.dim() - 1) != weight.size(1))
+    fail("pbprobe::linear: expected x [..., k] and weight [n, k]: got {} and {}", describe(x), describe(weight));
+  check_floating("linear", x, weight);
+  check_devices("linear", x, weight, "weight");
+  Extras extras;
+  if (bias) {
+    if (bias->dim() != 1 || bias->size(0) != weight.size(0) || bias->scalar_type() != x.scalar_type())
+      fail("pbprobe::linear: expected bias [{}] {}: got {}", weight.size(0), name_of(x.scalar_type()), describe(*bias));
+    check_devices("linear", x, *bias, "bias");
+    extras.bias = torch_abi::contiguous(torch_abi::to_fp32(*bias));
+  }
+  int64_t rows = 1;
+  for (int64_t i = 0; i + 1 < x.dim(); ++i) rows *= x.size(i);
+  const Tensor left = readable(x.dim() == 2 ? x : torch_abi::reshape(x, {rows, weight.size(1)}));
+  const Tensor right = readable(weight);
+  auto sizes = sizes_of(x);
+  sizes.back() = weight.size(0);
+  Tensor y = torch_abi::empty(sizes, x.scalar_type(), x);
+  multiply("linear", matrix_of(left), matrix_of(right).transposed(), y.data_ptr(), *dtype_of(x.scalar_type()), extras,
+           x);
+  return y;
+}
+
+// a[m,k] · b[k,n] of int8 (a: or uint8), exact, as int32.
+Tensor int_mm(const Tensor& a, const Tensor& b) {
+  check_shapes("int_mm", a, b);
+  check_integers("int_mm", a, b);
+  return product_of("int_mm", a, b, ScalarType::Int);
+}
+
+Tensor scale_of(const char* name, const Tensor& scale, int64_t count, const Tensor& a) {
+  const int64_t elements = scale.numel();
+  if (elements != count || scale.scalar_type() != ScalarType::Float)
+    fail("pbprobe::scaled_int_mm: expected {} of {} elements of torch.float32: got {}", name, count, describe(scale));
+  check_devices("scaled_int_mm", a, scale, name);
+  return torch_abi::contiguous(torch_abi::reshape(scale, {count}));
+}
+
+// scale_a[i] · scale_b[j] · Σ a[i,k] · b[k,j]; scales may also be [m,1] and [1,n].
+Tensor scaled_int_mm(const Tensor& a, const Tensor& b, const Tensor& scale_a, const Tensor& scale_b,
+                     ScalarType out_dtype) {
+  check_shapes("scaled_int_mm", a, b);
+  if (a.dim() != 2) fail("pbprobe::scaled_int_mm: expected matrices: got {} and {}", describe(a), describe(b));
+  check_integers("scaled_int_mm", a, b);
+  if (!is_floating(out_dtype))
+    fail("pbprobe::scaled_int_mm: expected out_dtype torch.bfloat16, torch.float16 or torch.float32: got {}",
+         name_of(out_dtype));
+  Extras extras;
+  extras.scale_a = scale_of("scale_a", scale_a, a.size(0), a);
+  extras.scale_b = scale_of("scale_b", scale_b, b.size(1), a);
+  return product_of("scaled_int_mm", a, b, out_dtype, extras);
+}
+
+// The public name of the kernel that mm or int_mm would take here.
+std::string which(const Tensor& a, const Tensor& b) {
+  check_shapes("which", a, b);
+  const bool floating = is_floating(a.scalar_type());
+  if (floating) {
+    check_floating("which", a, b);
+  } else {
+    check_integers("which", a, b);
+  }
+  const Tensor left = readable(a);
+  const Tensor right = readable(b);
+  const Product product{
+      .a = matrix_of(left), .b = matrix_of(right), .c = floating ? *dtype_of(a.scalar_type()) : DType::int32};
+  return std::string(value_of(plan_product(product, place_of(a)), "which").kernel->name);
+}
+
+}  // namespace
+}  // namespace pbprobe::ops
+
+PBPROBE_OPERATORS(library) {
+  library.def("mm(Tensor a, Tensor b) -> Tensor");
+  library.def("linear(Tensor x, Tensor weight, Tensor? bias=None) -> Tensor");
+  library.def("int_mm(Tensor a, Tensor b) -> Tensor");
+  library.def("scaled_int_mm(Tensor a, Tensor b, Tensor scale_a, Tensor scale_b, ScalarType out_dtype) -> Tensor");
+  library.def("which(Tensor a, Tensor b) -> str");
+}
+
+#define PBPROBE_IMPLEMENT(library)                                              \
+  library.impl("mm", PBPROBE_OPERATOR(pbprobe::ops::mm));                       \
+  library.impl("linear", PBPROBE_OPERATOR(pbprobe::ops::linear));               \
+  library.impl("int_mm", PBPROBE_OPERATOR(pbprobe::ops::int_mm));               \
+  library.impl("scaled_int_mm", PBPROBE_OPERATOR(pbprobe::ops::scaled_int_mm)); \
+  library.impl("which", PBPROBE_OPERATOR(pbprobe::ops::which))
+
+PBPROBE_OPERATORS_ON(CPU, library) {
+  PBPROBE_IMPLEMENT(library);
+}
+PBPROBE_OPERATORS_ON(CUDA, library) {
+  PBPROBE_IMPLEMENT(library);
+}
+
+// For Python, by ctypes: an operator without tensors would be traced into graphs. Null: done; else why not, valid until
+// the thread's next call.
+extern "C" __attribute__((visibility("default"))) const char* pbprobe_force_kernel(const char* name) {
+  static thread_local std::string why;
+  const auto done = pbprobe::ops::force_kernel(name);
+  if (done.ok()) return nullptr;
+  why = done.error().message;
+  return why.c_str();
+}
+
+extern "C" __attribute__((visibility("default"))) const char* pbprobe_forced_kernel() {
+  return pbprobe::ops::forced_kernel().c_str();
+}

@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// The little that torch.cpp needs of torch, by one of two ABIs: LibTorch's stable one (torch ≥ 2.10,
+// PBPROBE_STABLE_ABI), so that one shared object serves them all, or the C++ API of one torch (2.8, 2.9).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#ifdef PBPROBE_STABLE_ABI
+#include <torch/csrc/stable/library.h>
+#include <torch/csrc/stable/ops.h>
+#include <torch/csrc/stable/tensor.h>
+#include <torch/headeronly/core/ScalarType.h>
+#else
+#include <ATen/Parallel.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
+#include <torch/library.h>
+#endif
+
+namespace pbprobe::ops::torch_abi {
+
+#ifdef PBPROBE_STABLE_ABI
+
+using Tensor = torch::stable::Tensor;
+using ScalarType = torch::headeronly::ScalarType;
+
+inline int32_t device_index(const Tensor& tensor) {
+  return tensor.get_device_index();
+}
+// On the device of `like`, uninitialized.
+inline Tensor empty(const std::vector<int64_t>& sizes, ScalarType type, const Tensor& like) {
+  return torch::stable::new_empty(like, sizes, type);
+}
+inline Tensor contiguous(const Tensor& tensor) {
+  return torch::stable::contiguous(tensor);
+}
+inline Tensor reshape(const Tensor& tensor, const std::vector<int64_t>& sizes) {
+  return torch::stable::reshape(tensor, sizes);
+}
+inline Tensor to_fp32(const Tensor& tensor) {
+  return torch::stable::to(tensor, ScalarType::Float);
+}
+inline int64_t threads() {
+  return torch::stable::get_num_threads();
+}
+template <class Function>
+void parallel_for(int64_t count, const Function& function) {
+  torch::stable::parallel_for(0, count, 1, function);
+}
+
+#define PBPROBE_OPERATORS(m) STABLE_TORCH_LIBRARY(pbprobe, m)
+#define PBPROBE_OPERATORS_ON(device, m) STABLE_TORCH_LIBRARY_IMPL(pbprobe, device, m)
+#define PBPROBE_OPERATOR(function) TORCH_BOX(&function)
+
+#else
+
+using Tensor = at::Tensor;
+using ScalarType = at::ScalarType;
+
+inline int32_t device_index(const Tensor& tensor) {
+  return tensor.get_device();
+}
+inline Tensor empty(const std::vector<int64_t>& sizes, ScalarType type, const Tensor& like) {
+  return at::empty(sizes, like.options().dtype(type));
+}
+inline Tensor contiguous(const Tensor& tensor) {
+  return tensor.contiguous();
+}
+inline Tensor reshape(const Tensor& tensor, const std::vector<int64_t>& sizes) {
+  return tensor.reshape(sizes);
+}
+inline Tensor to_fp32(const Tensor& tensor) {
+  return tensor.to(ScalarType::Float);
+}
+inline int64_t threads() {
+  return at::get_num_threads();
+}
+template <class Function>
+void parallel_for(int64_t count, const Function& function) {
+  at::parallel_for(0, count, 1, function);
+}
+
+#define PBPROBE_OPERATORS(m) TORCH_LIBRARY(pbprobe, m)
+#define PBPROBE_OPERATORS_ON(device, m) TORCH_LIBRARY_IMPL(pbprobe, device, m)
+#define PBPROBE_OPERATOR(function) TORCH_FN(function)
+
+#endif
+
+}  // namespace pbprobe::ops::torch_abi

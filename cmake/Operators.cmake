@@ -1,0 +1,44 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+#
+# The shared object of pbprobe.ops. From torch 2.10 on it is built by LibTorch's stable ABI, and loads in every later torch
+# (and Python); with 2.8 and 2.9 by their C++ API, and loads in that torch alone.
+#   pbprobe_operators(<torch> <folder>)   target pbprobe_operators: <folder>/libpbprobe_ops.so
+function(pbprobe_operators torch folder)
+  set(header ${torch}/include/torch/csrc/api/include/torch/version.h)
+  if(EXISTS ${torch}/include/torch/headeronly/version.h)
+    set(header ${torch}/include/torch/headeronly/version.h)
+  endif()
+  if(NOT EXISTS ${header} OR NOT EXISTS ${torch}/lib/libtorch_cpu.so)
+    message(FATAL_ERROR "pbprobe: -DPBPROBE_TORCH=${torch} has no include/torch with a version.h, or no lib/libtorch_cpu.so: name "
+                        "the folder of a torch, such as site-packages/torch or libtorch")
+  endif()
+  file(STRINGS ${header} lines REGEX "define TORCH_VERSION_(MAJOR|MINOR) ")
+  string(REGEX REPLACE ".*MAJOR ([0-9]+).*MINOR ([0-9]+).*" "\\1.\\2" version "${lines}")
+  if(version VERSION_LESS 2.8)
+    message(STATUS "pbprobe: the operators are not built: torch ${version} is older than 2.8")
+    return()
+  endif()
+  add_library(pbprobe_operators MODULE ${PROJECT_SOURCE_DIR}/bindings/torch.cpp ${PROJECT_SOURCE_DIR}/bindings/product.cpp)
+  # torch brings a fmt of its own among its headers, which must not hide ours.
+  get_target_property(fmt fmt::fmt-header-only INTERFACE_INCLUDE_DIRECTORIES)
+  file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/generated/ours)
+  file(CREATE_LINK ${fmt}/fmt ${PROJECT_BINARY_DIR}/generated/ours/fmt SYMBOLIC)
+  target_include_directories(pbprobe_operators SYSTEM PRIVATE ${PROJECT_BINARY_DIR}/generated/ours ${torch}/include
+                             ${torch}/include/torch/csrc/api/include)
+  if(version VERSION_GREATER_EQUAL 2.10)
+    target_compile_definitions(pbprobe_operators PRIVATE PBPROBE_STABLE_ABI TORCH_TARGET_VERSION=0x020a000000000000)
+    set(libraries ${torch}/lib/libtorch_cpu.so)
+    message(STATUS "pbprobe: operators for torch 2.10 and later, built against ${version}")
+  else()
+    set(libraries ${torch}/lib/libtorch_cpu.so ${torch}/lib/libc10.so)
+    message(STATUS "pbprobe: operators for torch ${version} alone")
+  endif()
+  # Torch's own libraries are there when this one is loaded: it names them, and no folder.
+  target_link_libraries(pbprobe_operators PRIVATE pbprobe_options pbprobe_kernels pbprobe_host ${libraries})
+  target_link_options(pbprobe_operators PRIVATE -Wl,--exclude-libs,ALL -Wl,--as-needed)
+  set_target_properties(pbprobe_operators PROPERTIES OUTPUT_NAME pbprobe_ops LIBRARY_OUTPUT_DIRECTORY ${folder}
+                        BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "")
+  add_dependencies(pbprobe_python pbprobe_operators)
+  install(TARGETS pbprobe_operators LIBRARY DESTINATION pbprobe COMPONENT python)
+endfunction()

@@ -1,0 +1,283 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""torch.ops.pbprobe in this interpreter's torch: right, and at home in what torch does with operators."""
+
+import platform
+import subprocess
+import threading
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="operators need a torch: `make test` installs one")
+ops = pytest.importorskip("pbprobe.ops", reason="built without a torch", exc_type=ImportError)
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Failed to initialize NumPy"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # torch's own, from its compiler
+    pytest.mark.filterwarnings("ignore::FutureWarning"),
+]
+
+DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
+SHAPES = [
+    (1, 1, 1),
+    (3, 5, 7),
+    (33, 17, 65),
+    (64, 64, 64),
+    (1, 300, 129),
+    (130, 70, 256),
+    (0, 4, 3),
+    (4, 0, 3),
+    (4, 3, 0),
+]
+
+
+def floating_types(device):
+    types = [torch.float32, torch.bfloat16]
+    return [*types, torch.float16] if device == "cuda" else types
+
+
+CASES = [(device, dtype) for device in DEVICES for dtype in floating_types(device)]
+
+
+def exact(rows, columns, dtype, device):
+    """Small integers: every product and sum is exact in all types that hold the result."""
+    return torch.randint(-2, 3, (rows, columns), device=device).to(dtype)
+
+
+def integers(rows, columns, device, low=-128):
+    return torch.randint(low, low + 256, (rows, columns), device=device).to(torch.int8 if low else torch.uint8)
+
+
+@pytest.fixture(autouse=True)
+def _same_numbers():
+    torch.manual_seed(5)
+
+
+@pytest.mark.parametrize("device, dtype", CASES)
+@pytest.mark.parametrize("m, n, k", SHAPES)
+def test_mm_is_right_in_all_layouts(device, dtype, m, n, k):
+    a, b = exact(m, k, dtype, device), exact(k, n, dtype, device)
+    expected = (a.double() @ b.double()).to(dtype)
+    for left in (a, a.t().contiguous().t(), torch.empty(m, 2 * k, dtype=dtype, device=device)[:, ::2].copy_(a)):
+        for right in (b, b.t().contiguous().t()):
+            assert torch.equal(ops.mm(left, right), expected)
+
+
+@pytest.mark.parametrize("device, dtype", CASES)
+def test_mm_of_batches(device, dtype):
+    a = torch.stack([exact(5, 9, dtype, device) for _ in range(3)])
+    b = torch.stack([exact(9, 4, dtype, device) for _ in range(3)])
+    expected = (a.double() @ b.double()).to(dtype)
+    assert torch.equal(ops.mm(a, b), expected)
+    assert torch.equal(ops.mm(a.transpose(0, 1).contiguous().transpose(0, 1), b), expected)
+    assert ops.mm(a[:0], b[:0]).shape == (0, 5, 4)
+
+
+@pytest.mark.parametrize("device, dtype", CASES)
+@pytest.mark.parametrize("shape", [(64,), (9, 64), (2, 3, 64), (2, 0, 64), (2, 3, 4, 64)])
+@pytest.mark.parametrize("with_bias", [False, True])
+def test_linear_is_right_for_any_leading_dimensions(device, dtype, shape, with_bias):
+    x = torch.randint(-2, 3, shape, device=device).to(dtype)
+    weight, bias = exact(32, 64, dtype, device), exact(1, 32, dtype, device)[0] if with_bias else None
+    expected = x.double() @ weight.double().t() + (bias.double() if with_bias else 0)
+    y = ops.linear(x, weight, bias)
+    assert y.shape == (*shape[:-1], 32)
+    assert torch.equal(y, expected.to(dtype))
+
+
+@pytest.mark.parametrize("device, dtype", CASES)
+def test_random_values_stay_within_the_rounding_of_the_type(device, dtype):
+    a, b = torch.randn(200, 300, device=device).to(dtype), torch.randn(300, 100, device=device).to(dtype)
+    expected = a.double() @ b.double()
+    scale = a.double().abs() @ b.double().abs()
+    bound = 300 * 2.0**-24 * scale + torch.finfo(dtype).eps * expected.abs()
+    assert ((ops.mm(a, b).double() - expected).abs() <= bound).all()
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("m, n, k", SHAPES)
+@pytest.mark.parametrize("low", [-128, 0])
+def test_int_mm_is_exact(device, m, n, k, low):
+    a, b = integers(m, k, device, low), integers(k, n, device)
+    expected = (a.cpu().long() @ b.cpu().long()).int()
+    assert torch.equal(ops.int_mm(a, b).cpu(), expected)
+    assert torch.equal(ops.int_mm(a, b.t().contiguous().t()).cpu(), expected)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_scaled_int_mm_scales_rows_and_columns(device, dtype):
+    a, b = integers(20, 64, device), integers(64, 24, device)
+    scale_a = 2.0 ** torch.randint(-4, 4, (20, 1), device=device)
+    scale_b = 2.0 ** torch.randint(-4, 4, (1, 24), device=device)
+    expected = ((a.cpu().double() @ b.cpu().double()) * scale_a.cpu() * scale_b.cpu()).to(dtype)
+    assert torch.equal(ops.scaled_int_mm(a, b, scale_a, scale_b, dtype).cpu(), expected)
+    assert torch.equal(ops.scaled_int_mm(a, b, scale_a[:, 0], scale_b[0], dtype).cpu(), expected)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_opcheck_passes_for_every_operator(device):
+    a, b = torch.randn(6, 8, device=device, requires_grad=True), torch.randn(8, 4, device=device, requires_grad=True)
+    weight = torch.randn(4, 8, device=device, requires_grad=True)
+    bias = torch.randn(4, device=device, requires_grad=True)
+    whole, other = integers(6, 8, device), integers(8, 4, device)
+    scales = torch.rand(6, device=device), torch.rand(4, device=device)
+    for operator, arguments in [
+        (ops.mm, (a, b)),
+        (ops.linear, (a, weight, bias)),
+        (ops.linear, (a, weight)),
+        (ops.int_mm, (whole, other)),
+        (ops.scaled_int_mm, (whole, other, *scales, torch.bfloat16)),
+    ]:
+        results = torch.library.opcheck(operator.default, arguments)
+        assert set(results.values()) == {"SUCCESS"}
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_gradients_are_those_of_torch(device):
+    def gradients(mm, linear):
+        torch.manual_seed(7)
+        x = torch.randn(2, 3, 8, device=device, requires_grad=True)
+        weight = torch.randn(5, 8, device=device, requires_grad=True)
+        bias = torch.randn(5, device=device, requires_grad=True)
+        b = torch.randn(2, 5, 4, device=device, requires_grad=True)
+        mm(linear(x, weight, bias), b).square().sum().backward()
+        return [tensor.grad for tensor in (x, weight, bias, b)]
+
+    theirs = gradients(torch.bmm, torch.nn.functional.linear)
+    for ours, reference in zip(gradients(ops.mm, ops.linear), theirs, strict=True):
+        torch.testing.assert_close(ours, reference)
+
+
+def test_works_in_graphs_of_torch_compile_and_export():
+    class Layer(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = torch.nn.Linear(16, 8)
+
+        def forward(self, x):
+            return torch.relu(ops.linear(x, self.inner.weight, self.inner.bias))
+
+    layer, x = Layer(), torch.randn(5, 16)
+    compiled = torch.compile(layer, fullgraph=True, backend="aot_eager")
+    exported = torch.export.export(layer, (x,)).module()
+    for run in (compiled, exported):
+        assert torch.equal(run(x), layer(x))
+    with torch.inference_mode():
+        assert torch.equal(compiled(x), layer(x))
+
+
+def test_results_repeat_bit_for_bit_with_deterministic_algorithms():
+    a, b = torch.randn(300, 500), torch.randn(500, 200)
+    torch.use_deterministic_algorithms(True)
+    try:
+        first = ops.mm(a, b)
+        assert all(torch.equal(first, ops.mm(a, b)) for _ in range(3))
+    finally:
+        torch.use_deterministic_algorithms(False)
+
+
+@pytest.mark.parametrize(
+    "call, sentence",
+    [
+        (
+            lambda: ops.mm(torch.ones(2, 3), torch.ones(4, 5)),
+            r"cannot be multiplied: \[2, 3\] torch.float32 and \[4, 5\]",
+        ),
+        (lambda: ops.mm(torch.ones(2, 3), torch.ones(3, 4).double()), r"and \[3, 4\] torch.float64"),
+        (lambda: ops.mm(torch.ones(3), torch.ones(3, 4)), "expected two matrices, or two batches"),
+        (lambda: ops.mm(torch.ones(2, 2, 3), torch.ones(3, 3, 4)), "expected two matrices, or two batches"),
+        (lambda: ops.mm(torch.ones(2, 3).half(), torch.ones(3, 4).half()), "no kernel for .*fp16"),
+        (lambda: ops.int_mm(torch.ones(2, 3), torch.ones(3, 4)), "expected a of torch.int8 or torch.uint8"),
+        (lambda: ops.linear(torch.ones(2, 3), torch.ones(4, 5)), r"expected x \[..., k\] and weight \[n, k\]"),
+        (lambda: ops.linear(torch.ones(2, 3), torch.ones(4, 3), torch.ones(5)), r"expected bias \[4\] torch.float32"),
+        (
+            lambda: ops.scaled_int_mm(
+                torch.ones(2, 3).char(), torch.ones(3, 4).char(), torch.ones(3), torch.ones(4), torch.float32
+            ),
+            "expected scale_a of 2 elements",
+        ),
+        (
+            lambda: ops.scaled_int_mm(
+                torch.ones(2, 3).char(), torch.ones(3, 4).char(), torch.ones(2), torch.ones(4), torch.int32
+            ),
+            "expected out_dtype",
+        ),
+    ],
+)
+def test_bad_input_is_refused_with_shapes_and_types(call, sentence):
+    with pytest.raises(RuntimeError, match=sentence):
+        call()
+
+
+def test_which_names_the_kernel_and_use_forces_it():
+    a, b = torch.randn(40, 50), torch.randn(50, 60)
+    chosen = ops.which(a, b)
+    forced = {"x86_64": "gemm_fp32_5x16_avx", "aarch64": "gemm_fp32_8x12_armv8_2"}[platform.machine()]
+    with ops.use(forced):
+        assert ops.which(a, b) == forced
+        torch.testing.assert_close(ops.mm(a, b), a @ b)
+        seen = []
+        thread = threading.Thread(target=lambda: seen.append(ops.which(a, b)))
+        thread.start()
+        thread.join()
+        assert seen == [chosen]
+        with pytest.raises(RuntimeError, match=forced):
+            ops.int_mm(integers(4, 4, "cpu"), integers(4, 4, "cpu"))
+    assert ops.which(a, b) == chosen
+    with pytest.raises(ValueError, match='unknown kernel "nothing"'), ops.use("nothing"):
+        pass
+
+
+def test_needs_nothing_but_libtorch_cpu_and_libc(build):
+    said = subprocess.run(
+        ["readelf", "-dW", build / "python" / "pbprobe" / "libpbprobe_ops.so"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    needed = {line.split("[")[1].rstrip("]") for line in said.splitlines() if "(NEEDED)" in line}
+    allowed = {"libstdc++.so.6", "libm.so.6", "libgcc_s.so.1", "libc.so.6", "libdl.so.2", "libpthread.so.0"}
+    loader = {name for name in needed if name.startswith("ld-linux")}
+    assert needed - allowed - loader == {"libtorch_cpu.so"}
+    assert "RPATH" not in said and "RUNPATH" not in said
+
+
+@pytest.mark.skipif("cuda" not in DEVICES, reason="no GPU for this torch")
+class TestOnCuda:
+    """What only a GPU has: streams, graphs."""
+
+    def test_works_in_the_current_stream(self):
+        a, b = exact(512, 512, torch.bfloat16, "cuda"), exact(512, 512, torch.bfloat16, "cuda")
+        expected = (a.double() @ b.double()).bfloat16()
+        side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            late = a.clone()
+            torch.cuda._sleep(50_000_000)
+            late.mul_(2)
+            product = ops.mm(late, b)
+        torch.cuda.current_stream().wait_stream(side)
+        assert torch.equal(product, (2 * expected.double()).bfloat16())
+
+    def test_is_captured_in_a_graph(self):
+        a, b = exact(256, 300, torch.float32, "cuda"), exact(300, 128, torch.float32, "cuda")
+        ops.mm(a, b)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            product = ops.mm(a, b)
+        a.copy_(exact(256, 300, torch.float32, "cuda"))
+        graph.replay()
+        assert torch.equal(product, (a.double() @ b.double()).float())
+
+    def test_operands_on_two_devices_are_refused(self):
+        with pytest.raises(RuntimeError, match="same device"):
+            ops.mm(torch.ones(2, 2), torch.ones(2, 2, device="cuda"))
+
+    def test_a_second_gpu_is_used_where_the_tensors_are(self):
+        if torch.cuda.device_count() < 2:
+            pytest.skip("one GPU")
+        a, b = exact(64, 64, torch.float32, "cuda:1"), exact(64, 64, torch.float32, "cuda:1")
+        product = ops.mm(a, b)
+        assert product.device == a.device and torch.cuda.current_device() == 0
+        assert torch.equal(product, (a.double() @ b.double()).float())
