@@ -31,6 +31,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 51> kCompone
     {"libcudart", "CUDA runtime"},
     {"libnvrtc", "NVRTC"},
     {"libnvJitLink", "nvJitLink"},
+    {"libnvvm", "NVVM"},
     {"libcupti", "CUPTI"},
     {"libnvperf", "CUPTI"},
     {"libpcsamplingutil", "CUPTI"},
