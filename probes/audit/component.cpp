@@ -9,7 +9,7 @@ namespace pbprobe {
 namespace {
 
 // The first prefix that fits wins, so longer ones stand before shorter ones.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 51> kComponents{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 52> kComponents{{
     {"libtorch", "libtorch"},
     {"libc10", "libtorch"},
     {"libcaffe2", "libtorch"},
