@@ -4,6 +4,8 @@
 // On the hosts recorded for detection; a GPU is put into them where the question is about one.
 #include "recipes/src/recommend.hpp"
 
+#include <iostream>
+
 #include <gmock/gmock.h>
 
 #include "core/host/host.hpp"
@@ -66,6 +68,8 @@ TEST_P(RecordedCpu, GetsTheIsaThatItRuns) {
   EXPECT_EQ(variant(host, "infer-bf16"), name(GetParam().bf16));
   EXPECT_EQ(variant(host, "infer-int8"), name(GetParam().int8));
   EXPECT_EQ(variant(host, "dev"), name(GetParam().dev));
+  std::cout << GetParam().host << ": "
+            << render_recommendation(advice(host));  // for whoever wants the answers in a row
 }
 
 INSTANTIATE_TEST_SUITE_P(Recommend, RecordedCpu,
