@@ -57,6 +57,13 @@ struct LibtorchFigure {
   std::vector<double> samples_us;
 };
 
+// A small program of one area, compared with a reference in FP64.
+struct LibtorchArea {
+  std::string area;                    // "softmax"
+  std::string device;                  // "cpu", "cuda:0"
+  std::optional<std::string> problem;  // what it got wrong, or could not do; null: right
+};
+
 // What a libtorch said when it was loaded and run in a child process.
 struct LibtorchRun {
   std::string path;  // folder of libtorch_cpu.so
@@ -65,6 +72,7 @@ struct LibtorchRun {
   std::optional<bool> executed_on_gpu;        // the same on a GPU; null: no GPU, or a build without CUDA
   std::optional<std::string> version;         // from the library, not from Python
   std::optional<std::string> cpu_capability;  // the dispatcher's tier: "AVX512"
+  std::vector<LibtorchArea> areas;
   std::vector<LibtorchFigure> figures;
   std::optional<std::string> problem;  // one sentence with the way out: what failed, the signal, the time limit
 };
@@ -119,6 +127,13 @@ void fields(Visitor& visit, T& figure) {
   visit("samples_us", figure.samples_us);
 }
 
+template <class Visitor, SameAs<LibtorchArea> T>
+void fields(Visitor& visit, T& area) {
+  visit("area", area.area);
+  visit("device", area.device, "cpu or cuda:0");
+  visit("problem", area.problem, "what it got wrong, or could not do; null: right");
+}
+
 template <class Visitor, SameAs<LibtorchRun> T>
 void fields(Visitor& visit, T& run) {
   visit("path", run.path, "folder of libtorch_cpu.so");
@@ -127,6 +142,7 @@ void fields(Visitor& visit, T& run) {
   visit("executed_on_gpu", run.executed_on_gpu, "the same on a GPU; null: no GPU, or a build without CUDA");
   visit("version", run.version, "from the library, not from Python");
   visit("cpu_capability", run.cpu_capability, "the dispatcher's tier");
+  visit("areas", run.areas, "small programs, compared with references in FP64");
   visit("figures", run.figures, "its own matrix products, with or without a kernel of ours beside them");
   visit("problem", run.problem, "what failed, and the way out");
 }

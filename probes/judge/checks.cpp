@@ -325,6 +325,14 @@ std::vector<Check> other_checks() {
        "Is libtorch about as fast as pbprobe's kernels?",
        "a build for exactly this machine may be faster: measure it with `pbprobe bench --against libtorch`",
        ask::libtorch_keeps_up},
+      {"PB508",
+       L::executed,
+       S::fail,
+       {inventory, run},
+       kAdds,
+       "Does libtorch compute right in every area?",
+       "install this torch again; if it stays, this build is wrong for this machine: take another one, and report it",
+       ask::areas_are_right},
   };
 }
 

@@ -93,6 +93,7 @@ Answer images_are_of_claimed_cuda(const Facts& facts);
 Answer libtorch_loads(const Facts& facts);
 Answer libtorch_computes(const Facts& facts);
 Answer libtorch_computes_on_gpu(const Facts& facts);
+Answer areas_are_right(const Facts& facts);
 Answer kernels_are_right(const Facts& facts);
 Answer steps_ran(const Facts& facts);
 Answer version_agrees(const Facts& facts);

@@ -51,6 +51,16 @@ Answer libtorch_computes_on_gpu(const Facts& facts) {
                     .where = facts.run->path}}};
 }
 
+Answer areas_are_right(const Facts& facts) {
+  Answer answer;
+  for (const auto& area : facts.run->areas) {
+    if (!area.problem) continue;
+    answer.seen.push_back(
+        {.what = fmt::format("{} on {}: {}", area.area, area.device, *area.problem), .where = facts.run->path});
+  }
+  return answer;
+}
+
 Answer kernels_are_right(const Facts& facts) {
   Answer answer;
   if (facts.measurements == nullptr) return answer;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "probes/measure/libtorch.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -36,6 +37,14 @@ struct Libtorch::Shims {
   int32_t (*dtype_int8)() = nullptr;
   int32_t (*dtype_uint8)() = nullptr;
   int32_t (*dtype_int32)() = nullptr;
+  int32_t (*dtype_float64)() = nullptr;
+  int32_t (*dtype_int64)() = nullptr;
+  int32_t (*dtype_complex64)() = nullptr;
+  using Convolution = int32_t (*)(void* input, void* weight, void** bias, const int64_t* stride, int64_t strides,
+                                  const int64_t* padding, int64_t paddings, const int64_t* dilation, int64_t dilations,
+                                  int32_t transposed, const int64_t* output_padding, int64_t output_paddings,
+                                  int64_t groups, void** result);
+  Convolution convolution = nullptr;
 
   // Not part of the C interface, hence optional.
   std::string (*get_cpu_capability)() = nullptr;
@@ -44,6 +53,7 @@ struct Libtorch::Shims {
   // In libtorch_cuda.so.
   int32_t (*create_cuda_stream_guard)(void* stream, int32_t device_index, void** guard) = nullptr;
   int32_t (*delete_cuda_stream_guard)(void* guard) = nullptr;
+  Convolution cuda_convolution = nullptr;
 
   [[nodiscard]] int32_t code_of(DType type) const {
     switch (type) {
@@ -54,6 +64,15 @@ struct Libtorch::Shims {
       case DType::int8: return dtype_int8();
       case DType::uint8: return dtype_uint8();
       case DType::int32: return dtype_int32();
+    }
+    return -1;
+  }
+  [[nodiscard]] int32_t code_of(Element type) const {
+    switch (type) {
+      case Element::fp32: return dtype_float32();
+      case Element::fp64: return dtype_float64();
+      case Element::int64: return dtype_int64();
+      case Element::complex64: return dtype_complex64();
     }
     return -1;
   }
@@ -130,6 +149,11 @@ Result<Libtorch> Libtorch::load(const std::string& folder) {
                       "{} was loaded, but has no {}: it is older than torch 2.8, which pbprobe cannot run; take torch "
                       "2.8 or later",
                       path, find.missing);
+  // Not in a torch that computes products alone, such as a test's: areas then say what is missing.
+  find.optional(shims->dtype_float64, "aoti_torch_dtype_float64");
+  find.optional(shims->dtype_int64, "aoti_torch_dtype_int64");
+  find.optional(shims->dtype_complex64, "aoti_torch_dtype_complex64");
+  find.optional(shims->convolution, "aoti_torch_cpu_convolution");
   find.optional(shims->get_cpu_capability, "_ZN2at18get_cpu_capabilityB5cxx11Ev");
   find.optional(shims->set_num_threads, "_ZN2at15set_num_threadsEi");
   return Libtorch(folder, shims.release());
@@ -142,6 +166,7 @@ Result<void> Libtorch::load_cuda(int32_t device) {
   Symbols find{library, {}};
   find(shims->create_cuda_stream_guard, "aoti_torch_create_cuda_stream_guard");
   find(shims->delete_cuda_stream_guard, "aoti_torch_delete_cuda_stream_guard");
+  find.optional(shims->cuda_convolution, "aoti_torch_cuda_convolution");
   if (!find.missing.empty())
     return make_error(ErrorCode::unsupported, "{} was loaded, but has no {}: take torch 2.8 or later", path,
                       find.missing);
@@ -207,6 +232,61 @@ Result<void> Libtorch::matmul(const Tensor& a, const Tensor& b, const Tensor& ou
   std::memcpy(&result, &stack[0], sizeof result);
   shims_->delete_tensor_object(result);
   return {};
+}
+
+Result<Libtorch::Tensor> Libtorch::wrap(const ArrayView& view) const {
+  if (shims_->dtype_float64 == nullptr || shims_->dtype_int64 == nullptr || shims_->dtype_complex64 == nullptr)
+    return make_error(ErrorCode::unsupported, "it exports no aoti_torch_dtype_float64, int64 or complex64");
+  std::vector<int64_t> strides(view.sizes.size(), 1);
+  for (size_t i = strides.size(); i-- > 1;) strides[i - 1] = strides[i] * view.sizes[i];
+  const bool cuda = view.device >= 0;
+  const int32_t device_type = cuda ? shims_->device_type_cuda() : shims_->device_type_cpu();
+  void* handle = nullptr;
+  if (shims_->create_tensor_from_blob(view.data, static_cast<int64_t>(view.sizes.size()), view.sizes.data(),
+                                      strides.data(), 0, shims_->code_of(view.type), device_type,
+                                      cuda ? view.device : -1, &handle) != 0)
+    return shim_failed("wrapping an array");
+  return Tensor(shims_, handle);
+}
+
+Result<std::vector<Libtorch::Tensor>> Libtorch::call(const std::string& name, const std::string& overload,
+                                                     std::span<const Argument> arguments, size_t results) const {
+  // As in matmul(): handles on the stack change owners. Scalars lie in the low bytes, None is a null pointer.
+  std::vector<uint64_t> stack(std::max(arguments.size(), results), 0);
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (const auto* tensor = std::get_if<const Tensor*>(&arguments[i])) {
+      void* copy = nullptr;
+      if (shims_->new_tensor_handle((*tensor)->handle(), &copy) != 0) return shim_failed("copying a tensor's handle");
+      std::memcpy(&stack[i], &copy, sizeof copy);
+    } else if (const auto* integer = std::get_if<int64_t>(&arguments[i])) {
+      stack[i] = static_cast<uint64_t>(*integer);
+    } else if (const auto* truth = std::get_if<bool>(&arguments[i])) {
+      stack[i] = *truth ? 1 : 0;
+    }
+  }
+  if (shims_->call_dispatcher(name.c_str(), overload.c_str(), stack.data()) != 0)
+    return shim_failed(overload.empty() ? name : name + "." + overload);
+  std::vector<Tensor> tensors;
+  for (size_t i = 0; i < results; ++i) {
+    void* handle = nullptr;
+    std::memcpy(&handle, &stack[i], sizeof handle);
+    tensors.emplace_back(shims_, handle);
+  }
+  return tensors;
+}
+
+Result<Libtorch::Tensor> Libtorch::convolve(const Tensor& input, const Tensor& weight, std::span<const int64_t> stride,
+                                            std::span<const int64_t> padding, bool cuda) const {
+  const auto function = cuda ? shims_->cuda_convolution : shims_->convolution;
+  if (function == nullptr) return make_error(ErrorCode::unsupported, "it exports no shim of convolution");
+  const std::vector<int64_t> ones(stride.size(), 1);
+  const std::vector<int64_t> zeros(stride.size(), 0);
+  const auto count = static_cast<int64_t>(stride.size());
+  void* result = nullptr;
+  if (function(input.handle(), weight.handle(), nullptr, stride.data(), count, padding.data(), count, ones.data(),
+               count, 0, zeros.data(), count, 1, &result) != 0)
+    return shim_failed("convolution");
+  return Tensor(shims_, result);
 }
 
 Result<Libtorch::StreamGuard> Libtorch::use_stream(void* stream, int32_t device) const {

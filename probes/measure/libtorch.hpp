@@ -7,7 +7,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <variant>
+#include <vector>
 
 #include "core/dtype.hpp"
 #include "core/result.hpp"
@@ -23,6 +26,17 @@ struct MatrixView {
   int64_t row_stride = 0;
   int64_t column_stride = 0;
   int32_t device = -1;  // index of the GPU; -1: the CPU
+};
+
+// Element types of what is not a matrix product's operand; complex64: pairs of FP32.
+enum class Element : uint8_t { fp32, fp64, int64, complex64 };
+
+// A contiguous array in memory.
+struct ArrayView {
+  void* data = nullptr;
+  Element type = Element::fp32;
+  std::vector<int64_t> sizes;
+  int32_t device = -1;
 };
 
 class Libtorch {
@@ -72,6 +86,17 @@ class Libtorch {
   [[nodiscard]] Result<Tensor> wrap(const MatrixView& view) const;
   // out = a · b: aten::mm.out, or aten::_int_mm.out where the operands are INT8.
   [[nodiscard]] Result<void> matmul(const Tensor& a, const Tensor& b, const Tensor& out, DType operands) const;
+
+  [[nodiscard]] Result<Tensor> wrap(const ArrayView& view) const;
+  // An operator by its schema's name, "aten::sort" and "values". Arguments are all of the schema, in its order;
+  // monostate stands for None. Errors: failed_child (it threw).
+  using Argument = std::variant<std::monostate, const Tensor*, int64_t, bool>;
+  [[nodiscard]] Result<std::vector<Tensor>> call(const std::string& name, const std::string& overload,
+                                                 std::span<const Argument> arguments, size_t results) const;
+  // A convolution over the last dimensions of input [n,c,…] with weight [o,c,…], where the dispatcher takes no lists.
+  [[nodiscard]] Result<Tensor> convolve(const Tensor& input, const Tensor& weight, std::span<const int64_t> stride,
+                                        std::span<const int64_t> padding, bool cuda) const;
+
   [[nodiscard]] Result<StreamGuard> use_stream(void* stream, int32_t device) const;
 
  private:

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <vector>
 
+#include "probes/measure/libtorch_areas.hpp"
+
 namespace pbprobe {
 namespace {
 
@@ -106,12 +108,25 @@ Result<void> check_both_types(const Libtorch& library, const GpuDevice* gpu) {
   return {};
 }
 
-Result<void> try_gpu(Libtorch& library, int32_t index, const std::string& folder, EventWriter& events) {
+void try_areas(const Libtorch& library, const GpuDevice* gpu, LibtorchRun& run, EventWriter& events) {
+  check_areas(library, gpu, run.areas, [&] {
+    events.stage(Step::libtorch, fmt::format("computing {} with {}", run.areas.back().area, run.path));
+    events.libtorch(run);
+  });
+}
+
+Result<void> try_gpu(Libtorch& library, int32_t index, LibtorchRun& run, bool areas, EventWriter& events) {
+  const std::string& folder = run.path;
   events.stage(Step::libtorch, fmt::format("loading {}/libtorch_cuda.so", folder));
   PBPROBE_CHECK(library.load_cuda(index));
   events.stage(Step::libtorch, fmt::format("computing with {} on cuda:{}", folder, index));
   PBPROBE_TRY(const GpuDevice gpu, GpuDevice::open(index));
-  return check_both_types(library, &gpu);
+  PBPROBE_CHECK(check_both_types(library, &gpu));
+  run.executed_on_gpu = true;
+  if (!areas) return {};
+  PBPROBE_TRY(const auto guard, library.use_stream(gpu.stream(), index));
+  try_areas(library, &gpu, run, events);
+  return {};
 }
 
 std::string sentence(const Error& error, const std::string& folder) {
@@ -139,7 +154,7 @@ int32_t first_usable_gpu(const Host& host) {
   return -1;
 }
 
-LibtorchProbe probe_libtorch(const std::string& folder, const Host& host, EventWriter& events) {
+LibtorchProbe probe_libtorch(const std::string& folder, const Host& host, bool gpu_areas, EventWriter& events) {
   LibtorchProbe probe{.run = {.path = folder}, .library = std::nullopt};
   LibtorchRun& run = probe.run;
   events.stage(Step::libtorch, fmt::format("loading {}/libtorch_cpu.so", folder));
@@ -153,6 +168,7 @@ LibtorchProbe probe_libtorch(const std::string& folder, const Host& host, EventW
     auto right = check_both_types(*library, nullptr);
     run.executed = right.ok();
     if (right.ok()) probe.library = *library;
+    if (right.ok()) try_areas(*library, nullptr, run, events);
     if (!right.ok()) run.problem = sentence(right.error(), folder);
   } else {
     run.problem = library.error().message;
@@ -161,7 +177,7 @@ LibtorchProbe probe_libtorch(const std::string& folder, const Host& host, EventW
   const int32_t gpu = first_usable_gpu(host);
   std::error_code error;
   if (!probe.library || gpu < 0 || !std::filesystem::exists(folder + "/libtorch_cuda.so", error)) return probe;
-  auto right = try_gpu(*probe.library, gpu, folder, events);
+  auto right = try_gpu(*probe.library, gpu, run, gpu_areas, events);
   run.executed_on_gpu = probe.on_gpu = right.ok();
   if (!right.ok()) run.problem = sentence(right.error(), folder);
   events.libtorch(run);

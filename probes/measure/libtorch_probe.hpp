@@ -22,8 +22,10 @@ struct LibtorchProbe {
 };
 
 // Loads it, multiplies small integers in FP32 and BF16, whose product is exact in both, and compares every bit; on the
-// host's first usable GPU as well where it is a CUDA build. Each step is announced and each fact written at once.
-[[nodiscard]] LibtorchProbe probe_libtorch(const std::string& folder, const Host& host, EventWriter& events);
+// host's first usable GPU as well where it is a CUDA build. Then its areas (libtorch_areas.hpp); those on the GPU,
+// which load cuDNN, cuFFT and cuSOLVER, only with `gpu_areas`. Each step is announced and each fact written at once.
+[[nodiscard]] LibtorchProbe probe_libtorch(const std::string& folder, const Host& host, bool gpu_areas,
+                                           EventWriter& events);
 
 // The exact product on the CPU, or on `gpu`. Errors: failed_child (it threw), malformed (a wrong element, named).
 [[nodiscard]] Result<void> check_product(const Libtorch& library, DType type, const GpuDevice* gpu);

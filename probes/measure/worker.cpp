@@ -48,7 +48,8 @@ bool run_request(const MeasureRequest& request, EventWriter& events) {
   LibtorchProbe libtorch;
   if (request.libtorch_dir) {
     const pid_t self = getpid();
-    libtorch = probe_libtorch(*request.libtorch_dir, request.host, events);
+    constexpr double kTimeForGpuAreas = 20;
+    libtorch = probe_libtorch(*request.libtorch_dir, request.host, request.budget_seconds >= kTimeForGpuAreas, events);
     if (getpid() != self) _exit(0);  // a library that forks while it is loaded made a second worker of us
   }
   run_benches(request, libtorch, events);

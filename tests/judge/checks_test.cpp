@@ -514,6 +514,15 @@ void add_running_cases(std::vector<Case>& cases) {
                    with(h200(), [](Report& r) { r.inventory->torch_version = "2.11.0.dev20260101+cu130"; })});
   cases.push_back({"PB507", "3.0 times as fast", with(h200(), [](Report& r) { r.measurements->rows = {bench_row(3)}; }),
                    with(h200(), [](Report& r) { r.measurements->rows = {bench_row(1.1)}; })});
+  cases.push_back({"PB508", "softmax on cpu: element 3 is 1, and must be 0.1",
+                   with(h200(),
+                        [](Report& r) {
+                          r.measurements->libtorch->areas = {{"sort", "cpu", std::nullopt},
+                                                             {"softmax", "cpu", "element 3 is 1, and must be 0.1"}};
+                        }),
+                   with(h200(), [](Report& r) {
+                     r.measurements->libtorch->areas = {{"sort", "cpu", std::nullopt}};
+                   })});
 }
 
 const std::vector<Case>& cases() {

@@ -55,6 +55,39 @@ TEST_F(RealLibtorch, LoadsComputesAndSaysWhatItIs) {
   EXPECT_THAT(m.problems, IsEmpty());
 }
 
+TEST_F(RealLibtorch, EveryAreaIsRight) {
+  const Measurements m = measure();
+  ASSERT_TRUE(m.libtorch);
+  EXPECT_GE(m.libtorch->areas.size(), 10U);
+  for (const LibtorchArea& area : m.libtorch->areas) EXPECT_EQ(area.problem, std::nullopt) << area.area;
+}
+
+// The same torch behind a library that computes one area wrong, or dies in it.
+TEST_F(RealLibtorch, AnAreaThatIsWrongIsNamedWithItsElement) {
+  request_.libtorch_dir = PBPROBE_FAKES "/wrong_area";
+  const Measurements m = measure();
+  ASSERT_TRUE(m.libtorch);
+  EXPECT_TRUE(m.libtorch->executed);
+  for (const LibtorchArea& area : m.libtorch->areas) {
+    if (area.area == "softmax") {
+      EXPECT_THAT(area.problem.value_or("right"), testing::HasSubstr("element 0 of aten::_softmax is "));
+    } else {
+      EXPECT_EQ(area.problem, std::nullopt) << area.area;
+    }
+  }
+}
+
+TEST_F(RealLibtorch, AnAreaThatItDiesInIsNamed) {
+  request_.libtorch_dir = PBPROBE_FAKES "/deadly_area";
+  const Measurements m = measure();
+  ASSERT_TRUE(m.libtorch);
+  EXPECT_THAT(m.libtorch->problem.value_or(""),
+              testing::AllOf(testing::HasSubstr("computing softmax with "), testing::HasSubstr("SIGILL")));
+  ASSERT_FALSE(m.libtorch->areas.empty());
+  EXPECT_EQ(m.libtorch->areas.back().area, "softmax");
+  EXPECT_EQ(m.libtorch->areas.back().problem, "nothing came back from it");
+}
+
 TEST_F(RealLibtorch, TheTierCanBeForced) {
   setenv("ATEN_CPU_CAPABILITY", "default", 1);
   const Measurements m = measure();

@@ -96,6 +96,65 @@ int32_t aoti_torch_dtype_int8(void) { return 1; }
 int32_t aoti_torch_dtype_uint8(void) { return 0; }
 int32_t aoti_torch_dtype_int32(void) { return 3; }
 
+#elif defined(FAKE_WRONG_AREA) || defined(FAKE_DEADLY_AREA)
+/* A real torch, of the site-packages that PBPROBE_TEST_TORCH names, but for its softmax. */
+#include <dlfcn.h>
+static void* real(const char* name) {
+  static void* library;
+  if (library == NULL) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/torch/lib/libtorch_global_deps.so", getenv("PBPROBE_TEST_TORCH"));
+    dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+    snprintf(path, sizeof path, "%s/torch/lib/libtorch_cpu.so", getenv("PBPROBE_TEST_TORCH"));
+    library = dlopen(path, RTLD_NOW);
+    if (library == NULL) {
+      fprintf(stderr, "%s\n", dlerror());
+      abort();
+    }
+  }
+  return dlsym(library, name);
+}
+#define FORWARD(result, name, parameters, arguments) \
+  result name parameters { return ((result(*) parameters)real(#name)) arguments; }
+FORWARD(uint64_t, aoti_torch_abi_version, (void), ())
+FORWARD(int32_t, aoti_torch_create_tensor_from_blob,
+        (void* data, int64_t ndim, const int64_t* sizes, const int64_t* strides, int64_t offset, int32_t dtype,
+         int32_t device_type, int32_t device_index, void** result),
+        (data, ndim, sizes, strides, offset, dtype, device_type, device_index, result))
+FORWARD(int32_t, aoti_torch_empty_strided,
+        (int64_t ndim, const int64_t* sizes, const int64_t* strides, int32_t dtype, int32_t device_type,
+         int32_t device_index, void** result),
+        (ndim, sizes, strides, dtype, device_type, device_index, result))
+FORWARD(int32_t, aoti_torch_new_tensor_handle, (void* from, void** to), (from, to))
+FORWARD(int32_t, aoti_torch_delete_tensor_object, (void* which), (which))
+FORWARD(int32_t, aoti_torch_cpu_convolution,
+        (void* input, void* weight, void** bias, const int64_t* stride, int64_t strides, const int64_t* padding,
+         int64_t paddings, const int64_t* dilation, int64_t dilations, int32_t transposed,
+         const int64_t* output_padding, int64_t output_paddings, int64_t groups, void** result),
+        (input, weight, bias, stride, strides, padding, paddings, dilation, dilations, transposed, output_padding,
+         output_paddings, groups, result))
+#define FORWARD_CODE(name) FORWARD(int32_t, name, (void), ())
+FORWARD_CODE(aoti_torch_device_type_cpu)
+FORWARD_CODE(aoti_torch_device_type_cuda)
+FORWARD_CODE(aoti_torch_dtype_float32)
+FORWARD_CODE(aoti_torch_dtype_float16)
+FORWARD_CODE(aoti_torch_dtype_bfloat16)
+FORWARD_CODE(aoti_torch_dtype_int8)
+FORWARD_CODE(aoti_torch_dtype_uint8)
+FORWARD_CODE(aoti_torch_dtype_int32)
+FORWARD_CODE(aoti_torch_dtype_float64)
+FORWARD_CODE(aoti_torch_dtype_int64)
+FORWARD_CODE(aoti_torch_dtype_complex64)
+typedef int32_t (*dispatcher)(const char* name, const char* overload, uint64_t* stack);
+int32_t aoti_torch_call_dispatcher(const char* name, const char* overload, uint64_t* stack) {
+  const dispatcher call = (dispatcher)real("aoti_torch_call_dispatcher");
+  if (strcmp(name, "aten::_softmax") != 0) return call(name, overload, stack);
+#ifdef FAKE_DEADLY_AREA
+  raise(SIGILL);
+#endif
+  return call("aten::_log_softmax", overload, stack);
+}
+
 #else /* FAKE_OLD: a torch from before the shims */
 int some_function(void) { return 1; }
 #endif
