@@ -198,7 +198,7 @@ install_cuda() {
   [[ " $compilers " == *" nvcc "* ]] || needed test || return 0
   nvcc=$(find_nvcc)
   [[ -z $nvcc ]] || return 0
-  pip_install cuda nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-crt nvidia-cuda-runtime
+  pip_install cuda nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-crt nvidia-cuda-cccl nvidia-cuda-runtime
   for site in "$PWD/$venv"/lib/python3*/site-packages; do
     nvcc=$site/nvidia/cu13/bin/nvcc
     ln -sfn lib "$site/nvidia/cu13/lib64" # where nvcc looks for its libraries

@@ -83,7 +83,7 @@ def _row(operator: str, dtype: str, m: int, n: int, k: int, device: str, budget:
         for samples, call in zip(times, (ours, theirs), strict=True):
             samples.append(_seconds(call, device))
     mine, other = (statistics.median(samples) for samples in times)
-    return f"{head} {mine * 1e6:.0f} | {other * 1e6:.0f} | {other / mine:.2f} |"
+    return f"{head} {mine * 1e6:.0f} | {other * 1e6:.0f} | {other / mine:.3g} |"
 
 
 def rows(devices: list[str], budget: float) -> Iterator[str]:
