@@ -19,6 +19,7 @@ struct Options {
   bool quick = false;
   bool redact = false;
   double budget_seconds = 0;
+  Emulation emulation;
 };
 
 int exit_code_of(const ReportResult& result) {
@@ -33,11 +34,13 @@ int run(const Options& options) {
     if (!parsed) return print_error(parsed.error());
     claim = std::move(*parsed);
   }
-  ReportResult result = make_report({.artifact = options.artifact,
-                                     .claim = claim,
-                                     .depth = options.full ? Depth::full : Depth::quick,
-                                     .budget_seconds = options.budget_seconds,
-                                     .progress = show_progress});
+  ReportResult result =
+      make_report({.artifact = options.artifact,
+                   .claim = claim,
+                   .depth = options.full ? Depth::full : Depth::quick,
+                   .emulation = options.emulation.cpu.empty() ? std::nullopt : std::optional(options.emulation),
+                   .budget_seconds = options.budget_seconds,
+                   .progress = show_progress});
   clear_progress();
   if (options.redact) result.report = redact(std::move(result.report));
   const std::string text = options.format == Format::json
@@ -58,6 +61,8 @@ void add_report(CLI::App& app, int& exit_code) {
       "  pbprobe report .venv --format json --output report.json\n"
       "  pbprobe report report.json                      judge a report again from its facts\n"
       "  pbprobe report .venv --claim sm90,avx512        is it also what it claims to be?\n"
+      "  pbprobe report .venv --emulate SandyBridge      does it start and compute right on another CPU?\n"
+      "  pbprobe report ARM64_SITE_PACKAGES --emulate neoverse-n1 --program build/aarch64/bin/pbprobe\n"
       "Exit code: 0 nothing failed (pass, or unknown and said so), 1 a check failed, 2 could not run");
   static Options options;
   command->add_option("ARTIFACT", options.artifact,
@@ -71,6 +76,12 @@ void add_report(CLI::App& app, int& exit_code) {
   command->add_option("--output", options.output, "Write to this file instead of standard output");
   command->add_option("--budget", options.budget_seconds, "Seconds that the whole report may take")
       ->check(CLI::PositiveNumber);
+  auto* emulate = command->add_option("--emulate", options.emulation.cpu,
+                                      "Run libtorch on this CPU of QEMU's instead, such as Haswell, neoverse-n1 or "
+                                      "max,sve-default-vector-length=32; correctness alone, no speeds");
+  command->add_option("--program", options.emulation.program, "pbprobe as built for the emulated platform")
+      ->needs(emulate);
+  command->add_option("--sysroot", options.emulation.sysroot, "Where that platform's libc lies")->needs(emulate);
   command->add_flag("--redact", options.redact, "Leave out host names, serial numbers and home folders");
   command->callback([&exit_code] { exit_code = run(options); });
 }

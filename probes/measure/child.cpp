@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "core/json.hpp"
+#include "probes/measure/crash.hpp"
 #include "probes/measure/sentences.hpp"
 #include "probes/measure/worker.hpp"
 
@@ -146,6 +147,7 @@ void confine() {
   if (getppid() != supervisor) _exit(2);
   const sigset_t signals = watched_signals();
   sigprocmask(SIG_UNBLOCK, &signals, nullptr);
+  report_crashes(events);
   const bool finished = run_request(request, events);
   // Not exit(): a foreign library's destructors could still crash or hang after the answer.
   _exit(finished ? 0 : 2);

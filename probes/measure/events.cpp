@@ -37,6 +37,7 @@ bool record(const Json& event, EventLog& log) {
                            [&](std::string text) { measurements.problems.push_back(std::move(text)); }) ||
          take<std::string>(event, "refused", [&](std::string text) { log.refused = std::move(text); }) ||
          take<Stage>(event, "stage", [&](Stage stage) { log.stage = std::move(stage); }) ||
+         take<Crash>(event, "crash", [&](Crash crash) { log.crash = std::move(crash); }) ||
          take<Ended>(event, "ended", [&](Ended ended) { log.ended = std::move(ended); }) ||
          take<bool>(event, "finished", [&](bool finished) { log.finished = finished; });
 }

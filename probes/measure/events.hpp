@@ -6,6 +6,7 @@
 //
 //   {"stage": {"step": "libtorch", "doing": "loading /…/libtorch_cpu.so"}}
 //   {"row": {…BenchRow…}}   {"libtorch": {…LibtorchRun…}}   {"note": "…"}   {"problem": "…"}   {"refused": "…"}
+//   {"crash": {"object": "libtorch_cpu.so", "offset": 4660, "symbol": "…", "bytes": "c5 fd 6f 06 …"}}
 //   {"finished": true}
 //   {"ended": {"how": "signal", "signal": "SIGABRT", "left_behind": 0}}     (the supervisor's last word)
 #pragma once
@@ -35,6 +36,14 @@ struct Stage {
 enum class How { exited, signal, time_limit, hung };
 [[nodiscard]] std::span<const EnumName<How>> enum_names(How);
 
+// The instruction that ended it, as its own signal handler saw it.
+struct Crash {
+  std::string object;   // file that it lies in; empty: none, such as code made at run time
+  uint64_t offset = 0;  // in that file's image, else the address
+  std::string symbol;   // empty: none that is exported
+  std::string bytes;    // from the instruction on, in hexadecimal
+};
+
 // How the worker ended, as its supervisor saw it.
 struct Ended {
   How how = How::exited;
@@ -47,6 +56,14 @@ template <class Visitor, SameAs<Stage> T>
 void fields(Visitor& visit, T& stage) {
   visit("step", stage.step);
   visit("doing", stage.doing);
+}
+
+template <class Visitor, SameAs<Crash> T>
+void fields(Visitor& visit, T& crash) {
+  visit("object", crash.object);
+  visit("offset", crash.offset);
+  visit("symbol", crash.symbol);
+  visit("bytes", crash.bytes);
 }
 
 template <class Visitor, SameAs<Ended> T>
@@ -83,6 +100,7 @@ class EventWriter {
 struct EventLog {
   Measurements measurements;  // a later libtorch event replaces an earlier one
   Stage stage;
+  std::optional<Crash> crash;
   bool finished = false;
   std::optional<Ended> ended;
   std::optional<std::string> refused;

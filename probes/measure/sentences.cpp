@@ -30,6 +30,16 @@ std::string_view remedy_for(const std::string& signal, Step step) {
   return "please report it with `pbprobe host --format json`";
 }
 
+// " at libtorch_cpu.so+0x1234 (in at::native::…, c5 fd 6f 06 …)"
+std::string place_of(const std::optional<Crash>& crash) {
+  if (!crash) return {};
+  const std::string where = crash->object.empty() ? fmt::format("{:#x}", crash->offset)
+                                                  : fmt::format("{}+{:#x}", crash->object, crash->offset);
+  std::string inside = crash->symbol.empty() ? "" : "in " + crash->symbol;
+  if (!crash->bytes.empty()) inside += (inside.empty() ? "bytes " : ", bytes ") + crash->bytes;
+  return inside.empty() ? " at " + where : fmt::format(" at {} ({})", where, inside);
+}
+
 std::string doing(const EventLog& log) {
   return log.stage.doing;
 }
@@ -73,8 +83,8 @@ std::optional<std::string> fault_sentence(const EventLog& log, const ChildEnd& e
   std::optional<std::string> signal = log.ended ? log.ended->signal : std::nullopt;
   if (!log.ended && WIFSIGNALED(end.status)) signal = signal_name(WTERMSIG(end.status));
   if (signal)
-    return fmt::format("{} ended its process by {}: {}{}", doing(log), *signal, remedy_for(*signal, log.stage.step),
-                       last_words(output));
+    return fmt::format("{} ended its process by {}{}: {}{}", doing(log), *signal, place_of(log.crash),
+                       remedy_for(*signal, log.stage.step), last_words(output));
   const int64_t code = log.ended ? log.ended->code : WEXITSTATUS(end.status);
   return fmt::format("{} ended its process with exit code {} and without an answer: {}{}", doing(log), code,
                      remedy_for("", log.stage.step), last_words(output));

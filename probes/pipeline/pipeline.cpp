@@ -49,8 +49,12 @@ Result<std::string> read_text(const fs::path& file) {
   return std::move(text).str();
 }
 
-ChildLimits limits_for(const fs::path& program) {
+ChildLimits limits_for(const fs::path& program, const std::optional<Emulator>& emulator = std::nullopt) {
   ChildLimits limits;
+  if (emulator) {
+    limits.program = emulator->words;
+    return limits;
+  }
   if (!program.empty()) limits.program = {program.string()};
   return limits;
 }
@@ -58,7 +62,7 @@ ChildLimits limits_for(const fs::path& program) {
 class Pipeline {
  public:
   explicit Pipeline(const ReportOptions& options) : options_(options), result_{.report = new_report()} {
-    const double fallback = options.depth == Depth::quick ? 10 : 300;
+    const double fallback = options.emulation ? 120 : options.depth == Depth::quick ? 10 : 300;
     budget_ = std::chrono::duration<double>(options.budget_seconds > 0 ? options.budget_seconds : fallback);
   }
 
@@ -86,6 +90,7 @@ class Pipeline {
   double seconds_left() const { return std::chrono::duration<double>(budget_ - (Clock::now() - start_)).count(); }
 
   void detect() {
+    if (options_.emulation) return emulate();
     begin("looking at this machine");
     auto host = detect_host(system_sources());
     if (host) {
@@ -93,6 +98,23 @@ class Pipeline {
     } else {
       problem(host.error());
     }
+  }
+
+  // Without the emulated CPU there is nothing to say about it: this machine's own is not asked in its stead.
+  void emulate() {
+    begin("starting " + options_.emulation->cpu);
+    std::error_code error;
+    const fs::path self = options_.program.empty() ? fs::read_symlink("/proc/self/exe", error) : options_.program;
+    auto emulator = find_emulator(*options_.emulation, self);
+    if (!emulator) return stop(emulator.error());
+    result_.report.host = emulator->host;
+    emulator_ = std::move(*emulator);
+  }
+
+  void note_emulation(Measurements& measurements) const {
+    // QEMU warns of each feature of the CPU that it lacks.
+    std::erase_if(measurements.notes, [](const std::string& note) { return note.find(": warning: TCG") != note.npos; });
+    measurements.notes.push_back(emulator_->sentence + ": speeds say nothing there, and were not measured");
   }
 
   // A report is judged again from its own facts: those of the machine that wrote it.
@@ -130,9 +152,10 @@ class Pipeline {
     std::optional<std::string> libtorch;
     if (result_.report.inventory) libtorch = result_.report.inventory->libtorch_dir;
     const auto benches = options_.depth == Depth::quick ? quick_benches : full_benches;
+    const bool timed = !emulator_;
     MeasureRequest request{.host = *result_.report.host,
                            .libtorch_dir = libtorch,
-                           .benches = benches(libtorch.has_value()),
+                           .benches = timed ? benches(libtorch.has_value()) : std::vector<BenchRequest>(),
                            // No case begins after this; what has begun on a slow machine has the rest to end in.
                            .budget_seconds = 0.6 * seconds_left(),
                            .limit_seconds = seconds_left() - 0.5};
@@ -141,8 +164,9 @@ class Pipeline {
       return;
     }
     begin("measuring");
-    auto measurements = measure_in_child(request, limits_for(options_.program));
+    auto measurements = measure_in_child(request, limits_for(options_.program, emulator_));
     if (measurements) {
+      if (emulator_) note_emulation(*measurements);
       result_.report.measurements = std::move(*measurements);
     } else {
       problem(measurements.error());
@@ -151,6 +175,7 @@ class Pipeline {
 
   const ReportOptions& options_;
   ReportResult result_;
+  std::optional<Emulator> emulator_;
   const Clock::time_point start_ = Clock::now();
   std::chrono::duration<double> budget_{};
 };

@@ -15,6 +15,7 @@
 #include "core/result.hpp"
 #include "probes/audit/audit.hpp"
 #include "probes/measure/request.hpp"
+#include "probes/pipeline/emulate.hpp"
 
 namespace pbprobe {
 
@@ -26,7 +27,8 @@ struct ReportOptions {
   std::optional<Claim> claim;                     // what the build is to deliver; replaces that of a document
   std::filesystem::path program;                  // pbprobe itself, started as the measuring child; empty: this one
   Depth depth = Depth::quick;
-  double budget_seconds = 0;                            // of the whole report; 0: 10 quick, 300 full
+  std::optional<Emulation> emulation;                   // another CPU: libtorch is run there, and no kernel of ours
+  double budget_seconds = 0;                            // of the whole report; 0: 10 quick, 300 full, 120 emulated
   std::function<void(std::string_view step)> progress;  // called as each step begins
 };
 

@@ -62,8 +62,14 @@ TEST_F(Spawn, AnAbortInAStaticInitializerNamesTheSignalAndTheLastWords) {
                     HasSubstr("reinstall or rebuild"), HasSubstr("std::bad_alloc")));
 }
 
-TEST_F(Spawn, AnIllegalInstructionNamesTheCpu) {
-  EXPECT_THAT(problem_of("illegal"), AllOf(HasSubstr("SIGILL"), HasSubstr("take a build for this CPU")));
+TEST_F(Spawn, AnIllegalInstructionIsNamedWithItsBytes) {
+  EXPECT_THAT(problem_of("illegal"),
+              AllOf(HasSubstr("SIGILL at libtorch_cpu.so+0x"), HasSubstr("take a build for this CPU")));
+#if defined(__x86_64__)
+  EXPECT_THAT(problem_of("illegal"), HasSubstr("bytes 0f 0b "));
+#else
+  EXPECT_THAT(problem_of("illegal"), HasSubstr("bytes 00 00 00 00 "));
+#endif
 }
 
 TEST_F(Spawn, ADeadlockEndsAtTheTimeLimit) {

@@ -18,7 +18,13 @@ __attribute__((constructor)) static void start(void) {
 }
 
 #elif defined(FAKE_ILLEGAL)
-__attribute__((constructor)) static void start(void) { raise(SIGILL); }
+__attribute__((constructor)) static void start(void) {
+#if defined(__x86_64__)
+  __asm__ volatile("ud2");
+#else
+  __asm__ volatile("udf #0");
+#endif
+}
 
 #elif defined(FAKE_DEADLOCK)
 __attribute__((constructor)) static void start(void) {

@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/pipeline/emulate.hpp"
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <optional>
+#include <sstream>
+
+#include <elf.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/json.hpp"
+
+namespace pbprobe {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The architecture of a program for Linux, as QEMU and GNU name it.
+Result<std::string> architecture_of(const fs::path& program) {
+  std::ifstream file(program, std::ios::binary);
+  Elf64_Ehdr header{};
+  if (!file.read(reinterpret_cast<char*>(&header), sizeof header))
+    return make_error(
+        ErrorCode::not_found,
+        "{} is no program that can be read: name pbprobe, as built for the emulated platform, by --program",
+        program.string());
+  switch (header.e_machine) {
+    case EM_X86_64: return std::string("x86_64");
+    case EM_AARCH64: return std::string("aarch64");
+    default: return make_error(ErrorCode::malformed, "{} is no program for x86-64 or aarch64 Linux", program.string());
+  }
+}
+
+std::optional<fs::path> find_program(const std::vector<std::string>& names) {
+  const char* const path = std::getenv("PATH");
+  std::stringstream folders(path == nullptr ? "/usr/bin" : path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    for (const auto& name : names) {
+      if (::access((fs::path(folder) / name).c_str(), X_OK) == 0) return fs::path(folder) / name;
+    }
+  }
+  return std::nullopt;
+}
+
+std::string quoted(const std::string& word) {
+  std::string result = "'";
+  for (const char c : word) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return result + "'";
+}
+
+struct Said {
+  int exit_code = 0;
+  std::string text;
+};
+
+// Output and errors together: where it fails, QEMU's words are the reason.
+Said run(const std::vector<std::string>& words) {
+  std::string command;
+  for (const auto& word : words) command += quoted(word) + " ";
+  Said said;
+  std::FILE* const pipe = ::popen((command + "2>&1 </dev/null").c_str(), "r");
+  if (pipe == nullptr) return {127, "no process could be started"};
+  std::array<char, 4096> buffer;
+  while (const size_t count = std::fread(buffer.data(), 1, buffer.size(), pipe)) said.text.append(buffer.data(), count);
+  const int status = ::pclose(pipe);
+  said.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+  return said;
+}
+
+std::string first_line(const std::string& text) {
+  return text.substr(0, text.find('\n'));
+}
+
+}  // namespace
+
+Result<Emulator> find_emulator(const Emulation& emulation, const fs::path& self) {
+  const fs::path program = emulation.program.empty() ? self : emulation.program;
+  PBPROBE_TRY(const std::string architecture, architecture_of(program));
+  const std::string name = "qemu-" + architecture;
+  const auto qemu = find_program({name + "-static", name});
+  if (!qemu) return make_error(ErrorCode::not_found, "{} is not installed: apt install qemu-user-static", name);
+  Emulator emulator;
+  emulator.words = {qemu->string(), "-cpu", emulation.cpu};
+  fs::path sysroot = emulation.sysroot;
+  std::error_code error;
+  if (sysroot.empty() && !emulation.program.empty() && fs::exists("/usr/" + architecture + "-linux-gnu", error))
+    sysroot = "/usr/" + architecture + "-linux-gnu";
+  if (!sysroot.empty()) {
+    emulator.words.emplace_back("-L");
+    emulator.words.push_back(sysroot.string());
+  }
+  emulator.words.push_back(program.string());
+  emulator.sentence = fmt::format("emulated by {} -cpu {}", qemu->filename().string(), emulation.cpu);
+
+  auto asked = emulator.words;
+  for (const char* word : {"host", "--format", "json"}) asked.emplace_back(word);
+  const Said said = run(asked);
+  if (said.text.find("unable to find CPU model") != std::string::npos)
+    return make_error(ErrorCode::usage, "{}: `{} -cpu help` lists those that there are", first_line(said.text),
+                      qemu->filename().string());
+  if (said.exit_code != 0)
+    return make_error(ErrorCode::failed_child,
+                      "{} does not start {}: \"{}\": give its libraries by --sysroot, or a CPU that it runs on",
+                      qemu->filename().string(), program.string(), first_line(said.text));
+  const auto begin = said.text.find('{');  // QEMU warns of features that it lacks
+  PBPROBE_TRY(const Json json, parse_json(said.text.substr(begin == std::string::npos ? 0 : begin)),
+              "the emulated host");
+  PBPROBE_TRY(emulator.host, from_json<Host>(json), "the emulated host");
+  emulator.host.cpu.name = fmt::format("{} ({})", emulation.cpu, emulator.sentence);
+  return emulator;
+}
+
+}  // namespace pbprobe
