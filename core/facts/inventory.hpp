@@ -80,6 +80,7 @@ enum class CodeClass {
   dispatched,          // of a library that chooses by CPU, or named after an instruction set
   tier_leak,           // a weak or inline function that the linker took from a tier's object: runs everywhere
   unclassified,        // nameless, and reached from no root
+  replaced,            // the old copy of a function that BOLT moved: nothing runs it
 };
 
 [[nodiscard]] std::span<const EnumName<CodeClass>> enum_names(CodeClass);
@@ -106,14 +107,16 @@ struct HostCode {
   std::map<std::string, int64_t> functions;  // by class
   int64_t code_bytes = 0;
   int64_t instructions = 0;
-  std::map<std::string, int64_t> features;       // instructions that need each, in all of the file
-  std::map<std::string, int64_t> unguarded;      // the same in what runs on every CPU: its keys are what the file needs
-  std::map<std::string, int64_t> unclassified;   // the same where nothing tells what guards it
-  std::map<std::string, TierCode> tiers;         // torch's
-  std::map<std::string, int64_t> dispatchers;    // functions of each library that chooses at run time
-  std::string least_cpu;                         // id of a target, or the architecture: "avx2", "x86_64+sse4_1"
-  std::optional<std::string> least_cpu_at_most;  // were all unclassified code unguarded too; null: the same
-  std::vector<CodeOffender> offenders;           // the first of each class
+  std::map<std::string, int64_t> features;   // instructions that need each, in all of the file
+  std::map<std::string, int64_t> unguarded;  // the same in what runs on every CPU: its keys are what the file needs
+  std::optional<std::map<std::string, int64_t>> at_load;  // the part of it that runs as the file is loaded
+  std::optional<std::map<std::string, int64_t>> leaked;  // the same in copies that the linker took from a tier's object
+  std::map<std::string, int64_t> unclassified;           // the same where nothing tells what guards it
+  std::map<std::string, TierCode> tiers;                 // torch's
+  std::map<std::string, int64_t> dispatchers;            // functions of each library that chooses at run time
+  std::string least_cpu;                                 // id of a target, or the architecture: "avx2", "x86_64+sse4_1"
+  std::optional<std::string> least_cpu_at_most;          // were all unclassified code unguarded too; null: the same
+  std::vector<CodeOffender> offenders;                   // the first of each class
 };
 
 // A compiler that runs when a program does: Triton's ptxas, NVRTC, nvJitLink.
@@ -152,7 +155,8 @@ struct Inventory {
   std::optional<std::string> platform;                                   // "x86_64-linux"
   std::optional<std::string> libtorch_dir;  // absolute folder of libtorch_cpu.so; null where it lies inside a wheel
   std::vector<File> files;
-  std::vector<std::string> problems;  // what could not be read, one sentence each
+  std::optional<std::vector<std::string>> broken_links;  // links to shared objects that are not there
+  std::vector<std::string> problems;                     // what could not be read, one sentence each
 };
 
 template <class Visitor, SameAs<ImageBytes> T>
@@ -225,6 +229,8 @@ void fields(Visitor& visit, T& code) {
   visit("instructions", code.instructions);
   visit("features", code.features, "instructions that need each CPU feature, in the whole file");
   visit("unguarded", code.unguarded, "the same in code that runs on every CPU: its keys are what the file needs");
+  visit("at_load", code.at_load, "the part of it in static initializers; null in facts of an older pbprobe");
+  visit("leaked", code.leaked, "the same in a tier's copies of functions that run everywhere; null likewise");
   visit("unclassified", code.unclassified, "the same in code of which nothing tells what guards it");
   visit("tiers", code.tiers, "of torch's dispatcher");
   visit("dispatchers", code.dispatchers, "functions of each library that chooses at run time");
@@ -272,6 +278,7 @@ void fields(Visitor& visit, T& inventory) {
   visit("platform", inventory.platform);
   visit("libtorch_dir", inventory.libtorch_dir, "folder of libtorch_cpu.so; null inside a wheel");
   visit("files", inventory.files);
+  visit("broken_links", inventory.broken_links, "to shared objects that are not there");
   visit("problems", inventory.problems, "what could not be read");
 }
 

@@ -45,7 +45,7 @@ constexpr std::array<EnumName<Provider>, 5> kProviders{{
     {Provider::driver, "driver"},
     {Provider::unresolved, "unresolved"},
 }};
-constexpr std::array<EnumName<CodeClass>, 7> kCodeClasses{{
+constexpr std::array<EnumName<CodeClass>, 8> kCodeClasses{{
     {CodeClass::unguarded, "unguarded"},
     {CodeClass::static_initializer, "static_initializer"},
     {CodeClass::default_tier, "default_tier"},
@@ -53,6 +53,7 @@ constexpr std::array<EnumName<CodeClass>, 7> kCodeClasses{{
     {CodeClass::dispatched, "dispatched"},
     {CodeClass::tier_leak, "tier_leak"},
     {CodeClass::unclassified, "unclassified"},
+    {CodeClass::replaced, "replaced"},
 }};
 
 }  // namespace

@@ -65,14 +65,15 @@ struct ClaimRow {
 
 // What an artifact could truly claim, from its files.
 struct Holdings {
-  std::string sentence;                       // "a sm_75, 80, 90 build with CUDA 13.0 for x86_64-linux …"
-  std::vector<std::string> sms;               // of most translation units of libtorch's main file: "sm_90"
-  std::vector<std::string> few;               // of a handful of them: "sm_103a"
-  std::vector<std::string> ptx;               // of most translation units: "sm_90"
-  std::vector<std::string> tiers;             // torch's CPU tiers beside its default: "AVX2"
-  std::optional<std::string> least_cpu;       // null: the CPU code was not looked at
-  std::optional<std::string> least_cpu_most;  // where nameless code leaves a range: its upper end
-  int64_t size_bytes = 0;                     // of all files that were read
+  std::string sentence;                           // "a sm_75, 80, 90 build with CUDA 13.0 for x86_64-linux …"
+  std::vector<std::string> sms;                   // of most translation units of libtorch's main file: "sm_90"
+  std::vector<std::string> few;                   // of a handful of them: "sm_103a"
+  std::vector<std::string> ptx;                   // of most translation units: "sm_90"
+  std::vector<std::string> tiers;                 // torch's CPU tiers beside its default: "AVX2"
+  std::optional<std::string> least_cpu;           // of libtorch's files together; null: not looked at
+  std::optional<std::string> least_cpu_most;      // where nameless code leaves a range: its upper end
+  std::optional<std::vector<std::string>> leaks;  // CPU features that only a tier's copies of shared functions need
+  int64_t size_bytes = 0;                         // of all files that were read
 };
 
 struct Verdict {
@@ -124,8 +125,9 @@ void fields(Visitor& visit, T& holdings) {
   visit("few", holdings.few, "of a handful of them");
   visit("ptx", holdings.ptx, "of most translation units");
   visit("tiers", holdings.tiers, "torch's CPU tiers beside its default");
-  visit("least_cpu", holdings.least_cpu, "null: the CPU code was not looked at");
+  visit("least_cpu", holdings.least_cpu, "of libtorch's files together; null: not looked at");
   visit("least_cpu_most", holdings.least_cpu_most, "where nameless code leaves a range: its upper end");
+  visit("leaks", holdings.leaks, "CPU features beyond it that only a tier's copies of shared functions need");
   visit("size_bytes", holdings.size_bytes, "of all files that were read");
 }
 

@@ -146,6 +146,7 @@ Result<Inventory> audit(const fs::path& artifact, const AuditOptions& options) {
   inventory.layout = layout.kind;
   inventory.files = inspect_all(layout, options);
   inventory.problems = layout.problems;
+  inventory.broken_links = layout.broken_links;
   if (layout.kind == "file" && inventory.files.size() == 1) {
     const File& file = inventory.files.front();
     if (file.problem && !file.machine && !file.device_code) return Error{ErrorCode::malformed, *file.problem};

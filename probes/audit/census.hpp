@@ -25,6 +25,9 @@ using CountCode = CodeCount (*)(std::span<const uint8_t>, uint64_t, CodeTargets*
 
 [[nodiscard]] std::span<const uint8_t> code_of(const Elf& elf, const Function& function);
 
+// host_code.cpp. The first function of each task, and one past the last: stretches of about the same number of bytes.
+[[nodiscard]] std::vector<size_t> task_begins(const std::vector<Function>& functions);
+
 // owners.cpp. By names, initializers, and neighbours: a C function without a telling name that lies between functions
 // of one library came from that library's archive.
 [[nodiscard]] std::vector<CodeOwner> find_owners(const Functions& functions, const std::vector<CodeCount>& counts);
@@ -34,8 +37,12 @@ using CountCode = CodeCount (*)(std::span<const uint8_t>, uint64_t, CodeTargets*
 [[nodiscard]] Result<void> follow_tier_roots(const Elf& elf, const Functions& functions,
                                              std::vector<CodeOwner>& owners);
 
-// owners.cpp. Weak and inline functions that need more than everything else that runs unguarded: the linker kept a
-// tier's copy of them.
-void find_tier_leaks(Census& census);
+// leaks.cpp. The copies that BOLT left behind in .bolt.org.text, "f.org.0": it moved f elsewhere. What it did not move
+// still runs from there.
+void set_aside_replaced(const Elf& elf, const Functions& functions, std::vector<CodeOwner>& owners);
+
+// leaks.cpp. Weak and inline functions that lie in the object file of a better tier, and need more than what else runs
+// unguarded: where that tier alone leads to them they are its own; else the linker kept its copy for everybody.
+[[nodiscard]] Result<void> find_tier_leaks(const Elf& elf, Census& census, unsigned threads);
 
 }  // namespace pbprobe

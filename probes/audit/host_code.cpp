@@ -28,25 +28,11 @@ std::string_view name_of_source(FunctionSource source) {
   return "none";
 }
 
-// Each task a stretch of functions of about the same number of bytes.
-std::vector<size_t> split(const std::vector<Function>& functions) {
-  std::vector<size_t> begins{0};
-  uint64_t bytes = 0;
-  for (size_t i = 0; i < functions.size(); ++i) {
-    bytes += functions[i].size;
-    if (bytes < kTaskBytes) continue;
-    begins.push_back(i + 1);
-    bytes = 0;
-  }
-  if (begins.back() != functions.size()) begins.push_back(functions.size());
-  return begins;
-}
-
 void count_all(const Elf& elf, Census& census, unsigned threads) {
   const auto& functions = census.functions.all;
   census.counts.resize(functions.size());
   const CountCode count = counter_for(elf);
-  const auto begins = split(functions);
+  const auto begins = task_begins(functions);
   run_tasks(begins.size() - 1, threads, [&](size_t task) {
     for (size_t i = begins[task]; i < begins[task + 1]; ++i) {
       if (!functions[i].data) census.counts[i] = count(code_of(elf, functions[i]), functions[i].address, nullptr);
@@ -61,6 +47,8 @@ class Summary {
 
   HostCode take() {
     code_.functions_from = name_of_source(census_.functions.source);
+    code_.at_load.emplace();
+    code_.leaked.emplace();
     for (size_t i = 0; i < census_.functions.all.size(); ++i) add(i);
     offenders();
     needs();
@@ -87,6 +75,8 @@ class Summary {
       if (owner.code_class == CodeClass::unguarded || owner.code_class == CodeClass::default_tier ||
           owner.code_class == CodeClass::static_initializer)
         count_into(code_.unguarded, features, instructions);
+      if (owner.code_class == CodeClass::static_initializer) count_into(*code_.at_load, features, instructions);
+      if (owner.code_class == CodeClass::tier_leak) count_into(*code_.leaked, features, instructions);
     }
     if (count.features != 0) found_[static_cast<size_t>(owner.code_class)].push_back(i);
   }
@@ -147,6 +137,19 @@ class Summary {
 
 }  // namespace
 
+std::vector<size_t> task_begins(const std::vector<Function>& functions) {
+  std::vector<size_t> begins{0};
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < functions.size(); ++i) {
+    bytes += functions[i].size;
+    if (bytes < kTaskBytes) continue;
+    begins.push_back(i + 1);
+    bytes = 0;
+  }
+  if (begins.back() != functions.size()) begins.push_back(functions.size());
+  return begins;
+}
+
 CountCode counter_for(const Elf& elf) {
   switch (elf.header.e_machine) {
     case EM_X86_64: return count_x86;
@@ -166,8 +169,9 @@ Result<std::optional<HostCode>> read_host_code(const Elf& elf, unsigned threads)
   if (census.functions.all.empty()) return std::optional<HostCode>();
   count_all(elf, census, threads);
   census.owners = find_owners(census.functions, census.counts);
+  set_aside_replaced(elf, census.functions, census.owners);
   PBPROBE_CHECK(follow_tier_roots(elf, census.functions, census.owners));
-  find_tier_leaks(census);
+  PBPROBE_CHECK(find_tier_leaks(elf, census, threads));
   return std::optional<HostCode>(Summary(elf, census).take());
 }
 

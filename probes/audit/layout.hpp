@@ -39,6 +39,7 @@ struct Layout {
   std::vector<Item> items;                   // sorted by path
   std::map<std::string, std::string> texts;  // small files that tell versions: "version.py" and others, by file name
   std::vector<std::string> distributions;    // "nvidia_nccl_cu13-2.28.9", from *.dist-info beside torch
+  std::vector<std::string> broken_links;     // to shared objects that are not there
   std::vector<std::string> problems;
   std::shared_ptr<const Wheel> wheel;  // null unless a wheel
 };

@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include <algorithm>
-
 #include "probes/audit/census.hpp"
 
 namespace pbprobe {
@@ -43,17 +41,6 @@ void own_neighbours(const Functions& functions, std::vector<CodeOwner>& owners) 
   }
 }
 
-bool runs_unguarded(CodeClass code_class) {
-  return code_class == CodeClass::unguarded || code_class == CodeClass::default_tier ||
-         code_class == CodeClass::static_initializer;
-}
-
-// The linker keeps one copy of these; hidden ones have become local, after the symbols of the last source file.
-bool is_merged(const Function& function) {
-  if (!function.name.starts_with("_Z")) return false;
-  return function.binding == Binding::weak || (function.binding == Binding::local && function.source.empty());
-}
-
 }  // namespace
 
 std::vector<CodeOwner> find_owners(const Functions& functions, const std::vector<CodeCount>& counts) {
@@ -66,22 +53,6 @@ std::vector<CodeOwner> find_owners(const Functions& functions, const std::vector
   own_initializers(functions, owners);
   own_neighbours(functions, owners);
   return owners;
-}
-
-void find_tier_leaks(Census& census) {
-  const auto& owners = census.owners;
-  const bool has_tiers = std::any_of(owners.begin(), owners.end(),
-                                     [](const CodeOwner& owner) { return owner.code_class == CodeClass::tier; });
-  if (!has_tiers) return;
-  FeatureSet elsewhere = 0;
-  for (size_t i = 0; i < owners.size(); ++i) {
-    const bool candidate = owners[i].code_class == CodeClass::unguarded && is_merged(census.functions.all[i]);
-    if (runs_unguarded(owners[i].code_class) && !candidate) elsewhere |= census.counts[i].features;
-  }
-  for (size_t i = 0; i < owners.size(); ++i) {
-    if (owners[i].code_class != CodeClass::unguarded || !is_merged(census.functions.all[i])) continue;
-    if ((census.counts[i].features & ~elsewhere) != 0) census.owners[i].code_class = CodeClass::tier_leak;
-  }
 }
 
 }  // namespace pbprobe

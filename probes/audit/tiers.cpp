@@ -31,6 +31,7 @@ constexpr std::pair<std::string_view, std::string_view> kPrefixes[] = {
     {"pytorch_q", "QNNPACK"},
     {"qnnp_", "QNNPACK"},
     {"nvpl_", "NVPL"},
+    {"libnvpl_", "NVPL"},  // "libnvpl_blas_core_275ed0…": its inner names are hashes
     {"kai_", "KleidiAI"},
     {"openblas_", "OpenBLAS"},
     {"jsimd_", "libjpeg-turbo"},

@@ -12,7 +12,7 @@
 
 namespace pbprobe {
 
-inline constexpr size_t kCodeClasses = 7;
+inline constexpr size_t kCodeClasses = 8;
 
 struct CodeOwner {
   CodeClass code_class = CodeClass::unguarded;

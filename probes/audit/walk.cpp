@@ -41,10 +41,13 @@ void Walk::entry(const fs::directory_entry& entry, const std::string& prefix) {
   if (!link && !shared_object && !entry.is_directory(error)) return;  // no stat for the thousands of other files
   struct stat status {};
   if (stat(entry.path().c_str(), &status) != 0) {
-    if (shared_object)
-      layout.problems.push_back(fmt::format("{}{}: {}: {}", prefix, name,
-                                            link ? "the link leads nowhere" : "cannot read",
-                                            std::generic_category().message(errno)));
+    const int why = errno;
+    if (shared_object && link && why == ENOENT) {
+      layout.broken_links.push_back(prefix + name);
+    } else if (shared_object) {
+      layout.problems.push_back(
+          fmt::format("{}{}: cannot read: {}", prefix, name, std::generic_category().message(why)));
+    }
     return;
   }
   if (S_ISDIR(status.st_mode)) {

@@ -221,6 +221,22 @@ std::vector<Check> file_checks() {
        "Has a CUDA build MAGMA?",
        "build it with USE_MAGMA=1 where linear algebra on the GPU matters",
        ask::magma_is_there},
+      {"PB127",
+       L::shipped,
+       S::note,
+       {inventory},
+       kAdds,
+       "Has a CUDA build since 2.9 NVSHMEM?",
+       "build it with USE_NVSHMEM=1 and NVSHMEM among its inputs where symmetric memory between GPUs matters",
+       ask::nvshmem_is_there},
+      {"PB128",
+       L::shipped,
+       S::note,
+       {inventory},
+       kAdds,
+       "Do links to shared objects lead to one?",
+       "leave the link out of the package, or ship what it names",
+       ask::links_lead_somewhere},
   };
 }
 

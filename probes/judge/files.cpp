@@ -29,6 +29,13 @@ Answer rest_readable(const Facts& facts) {
   return answer;
 }
 
+Answer links_lead_somewhere(const Facts& facts) {
+  Answer answer;
+  for (const auto& link : facts.inventory->broken_links.value_or(std::vector<std::string>{}))
+    answer.seen.push_back({.what = "it links to a shared object that is not there", .where = link});
+  return answer;
+}
+
 Answer libtorch_present(const Facts& facts) {
   const Inventory& inventory = *facts.inventory;
   const bool single = inventory.layout == "file";  // one shared object was asked about, not a torch

@@ -3,10 +3,12 @@
 //
 // What claim would be true of an artifact.
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/cpu_needs.hpp"
 #include "probes/judge/rows.hpp"
 
 namespace pbprobe {
@@ -45,15 +47,33 @@ std::string chips(const std::vector<std::string>& names) {
   return text;
 }
 
+using Counts = std::map<std::string, int64_t>;
+
 void take_host_code(Holdings& holdings, const Inventory& inventory) {
+  std::string machine;
+  std::set<std::string> needs;
+  std::set<std::string> open;
+  std::set<std::string> leaked;
+  std::set<std::string> tiers;
   for (const auto& file : inventory.files) {
-    if (!base_name(file.path).starts_with("libtorch_cpu.so") || !file.host_code) continue;
-    holdings.least_cpu = file.host_code->least_cpu;
-    holdings.least_cpu_most = file.host_code->least_cpu_at_most;
-    for (const auto& [name, tier] : file.host_code->tiers) {
-      if (name != "DEFAULT") holdings.tiers.push_back(name);
+    if (file.component != kLibtorch || !file.host_code || !file.machine) continue;
+    machine = *file.machine;
+    const HostCode& code = *file.host_code;
+    for (const auto& [name, count] : code.unguarded) needs.insert(name);
+    for (const auto& [name, count] : code.unclassified) open.insert(name);
+    for (const auto& [name, count] : code.leaked.value_or(Counts{})) leaked.insert(name);
+    for (const auto& [name, tier] : code.tiers) {
+      if (name != "DEFAULT") tiers.insert(name);
     }
   }
+  if (machine.empty()) return;
+  const std::vector<std::string> certain(needs.begin(), needs.end());
+  holdings.least_cpu = least_cpu(machine, certain);
+  holdings.tiers.assign(tiers.begin(), tiers.end());
+  holdings.leaks = missing_features(std::vector<std::string>(leaked.begin(), leaked.end()), certain);
+  needs.merge(open);
+  const auto most = least_cpu(machine, std::vector<std::string>(needs.begin(), needs.end()));
+  if (most != *holdings.least_cpu) holdings.least_cpu_most = most;
 }
 
 std::string sentence_for(const Facts& facts, const Holdings& holdings) {

@@ -62,6 +62,17 @@ Names used_by_libtorch(const Inventory& inventory) {
   return {used.begin(), used.end()};
 }
 
+Names certain_needs(const HostCode& code) {
+  std::set<std::string> names;
+  if (code.at_load) {
+    for (const auto& [name, count] : *code.at_load) names.insert(name);
+  }
+  if (const auto tier = code.tiers.find("DEFAULT"); tier != code.tiers.end()) {
+    for (const auto& [name, count] : tier->second.features) names.insert(name);
+  }
+  return {names.begin(), names.end()};
+}
+
 bool shares(const Names& a, const Names& b) {
   return std::any_of(a.begin(), a.end(),
                      [&](const auto& name) { return std::find(b.begin(), b.end(), name) != b.end(); });
@@ -82,21 +93,40 @@ bool has_tier(const Inventory& inventory, const std::string& tier) {
 
 }  // namespace
 
-Answer cpu_runs_unguarded_code(const Facts& facts) {
+// Runs for certain: when the file is loaded, or where torch's dispatcher takes its default tier.
+Answer cpu_loads_libtorch(const Facts& facts) {
   if (facts.wrong_platform) return {};
   if (!was_counted(*facts.inventory)) return {.seen = {}, .unknown = not_counted(facts)};
   Answer answer;
   for (const auto& file : facts.inventory->files) {
     if (!is_libtorch(file) || answer.seen.size() >= kMostFiles) continue;
     const auto lacking =
-        lacking_features(facts.host->cpu.architecture, keys(file.host_code->unguarded), facts.host->cpu.features);
+        lacking_features(facts.host->cpu.architecture, certain_needs(*file.host_code), facts.host->cpu.features);
+    if (lacking.empty()) continue;
+    answer.seen.push_back(
+        seen_in(file,
+                fmt::format("it needs {}, which {} lacks, as soon as it is loaded or takes its default tier",
+                            fmt::join(lacking, ", "), facts.host->cpu.name),
+                example(*file.host_code, lacking, {CodeClass::static_initializer, CodeClass::default_tier})));
+  }
+  return answer;
+}
+
+// A guard may lie inside a function, or in one that calls it: what loads or runs for certain is PB210's.
+Answer cpu_runs_unguarded_code(const Facts& facts) {
+  if (facts.wrong_platform) return {};
+  if (!was_counted(*facts.inventory)) return {.seen = {}, .unknown = not_counted(facts)};
+  Answer answer;
+  for (const auto& file : facts.inventory->files) {
+    if (!is_libtorch(file) || answer.seen.size() >= kMostFiles) continue;
+    const auto needs = missing_features(keys(file.host_code->unguarded), certain_needs(*file.host_code));
+    const auto lacking = lacking_features(facts.host->cpu.architecture, needs, facts.host->cpu.features);
     if (lacking.empty()) continue;
     answer.seen.push_back(
         seen_in(file,
                 fmt::format("unguarded code needs {}, which {} lacks (least CPU: {})", fmt::join(lacking, ", "),
                             facts.host->cpu.name, file.host_code->least_cpu),
-                example(*file.host_code, lacking,
-                        {CodeClass::static_initializer, CodeClass::unguarded, CodeClass::default_tier})));
+                example(*file.host_code, lacking, {CodeClass::unguarded})));
   }
   return answer;
 }
@@ -124,19 +154,25 @@ Answer initializers_are_plain(const Facts& facts) {
   return answer;
 }
 
-// On a machine that has what the copy needs, it is no fault.
+// On a machine that has what the copy needs, it is no fault. One finding for each file, however many there are.
 Answer no_tier_code_leaks(const Facts& facts) {
   Answer answer;
   for (const auto& file : facts.inventory->files) {
     if (!is_libtorch(file)) continue;
-    for (const auto& offender : file.host_code->offenders) {
-      if (offender.code_class != CodeClass::tier_leak || answer.seen.size() >= kMostFiles) continue;
-      if (facts.host != nullptr && missing_features(offender.features, facts.host->cpu.features).empty()) continue;
-      answer.seen.push_back({.what = fmt::format("{} runs everywhere, and the linker took a tier's copy of it, which "
-                                                 "needs {}",
-                                                 offender.function, fmt::join(offender.features, ", ")),
-                             .where = fmt::format("{} {}", file.path, offender.section)});
-    }
+    const auto& offenders = file.host_code->offenders;
+    const auto first = std::find_if(offenders.begin(), offenders.end(), [&](const CodeOffender& offender) {
+      return offender.code_class == CodeClass::tier_leak &&
+             (facts.host == nullptr || !missing_features(offender.features, facts.host->cpu.features).empty());
+    });
+    if (first == offenders.end()) continue;
+    const auto& functions = file.host_code->functions;
+    const auto leaks = functions.find("tier_leak");
+    const int64_t more = leaks == functions.end() ? 0 : leaks->second - 1;
+    answer.seen.push_back(
+        {.what = fmt::format("{} runs everywhere, and the linker took a tier's copy of it, which needs {}{}",
+                             first->function, fmt::join(first->features, ", "),
+                             more < 1 ? "" : fmt::format("; so it is with {} more functions", more)),
+         .where = fmt::format("{} {}", file.path, first->section)});
   }
   return answer;
 }

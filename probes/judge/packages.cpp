@@ -14,6 +14,7 @@ namespace pbprobe::ask {
 namespace {
 
 constexpr int64_t kEnoughCxx11Names = 100;  // torch's release gate asks for as many
+constexpr Capability kFirstNvshmem{2, 9};   // torch's release gate asks for it from here on
 constexpr Capability kFirstCxx11{2, 7};     // from here on no public build has the old strings
 
 std::optional<std::string> value_in(const std::optional<std::map<std::string, std::string>>& values,
@@ -182,6 +183,19 @@ Answer magma_is_there(const Facts& facts) {
     return {.seen = {{"it has no MAGMA: linear algebra on the GPU is cuSOLVER's alone", file->path}}};
   }
   return {};
+}
+
+Answer nvshmem_is_there(const Facts& facts) {
+  const Inventory& inventory = *facts.inventory;
+  const auto version = parse_capability(inventory.torch_version.value_or(""));
+  if (!facts.cuda_build || inventory.layout == "file" || !version || older(*version, kFirstNvshmem)) return {};
+  const File* cuda = file_named(inventory, "libtorch_cuda.so");
+  if (cuda == nullptr || !cuda->links) return {};
+  const bool there = std::any_of(inventory.files.begin(), inventory.files.end(), [](const File& file) {
+    return file.component == kLibtorch && has(file, "NVSHMEM", "libnvshmem_host");
+  });
+  if (there) return {};
+  return {.seen = {{"no file of libtorch needs NVSHMEM: symmetric memory between GPUs has no such back end"}}};
 }
 
 }  // namespace pbprobe::ask

@@ -19,6 +19,7 @@ namespace pbprobe::ask {
 // files.cpp
 Answer libtorch_readable(const Facts& facts);
 Answer rest_readable(const Facts& facts);
+Answer links_lead_somewhere(const Facts& facts);
 Answer libtorch_present(const Facts& facts);
 Answer right_platform(const Facts& facts);
 
@@ -49,6 +50,7 @@ Answer commit_is_known(const Facts& facts);
 Answer matrix_library_is_there(const Facts& facts);
 Answer cudnn_is_there(const Facts& facts);
 Answer magma_is_there(const Facts& facts);
+Answer nvshmem_is_there(const Facts& facts);
 
 // cpu.cpp
 Answer cpu_has_target(const Facts& facts);
@@ -56,6 +58,7 @@ Answer cpu_tier(const Facts& facts);
 
 // host_code.cpp
 Answer cpu_runs_unguarded_code(const Facts& facts);
+Answer cpu_loads_libtorch(const Facts& facts);
 Answer initializers_are_plain(const Facts& facts);
 Answer no_tier_code_leaks(const Facts& facts);
 Answer has_its_tiers(const Facts& facts);

@@ -20,7 +20,8 @@ std::string_view words_for(CodeClass code_class) {
     case CodeClass::tier_leak: return "taken from a tier";
     case CodeClass::unclassified: return "unclassified";
     case CodeClass::tier:
-    case CodeClass::dispatched: break;
+    case CodeClass::dispatched:
+    case CodeClass::replaced: break;
   }
   return name_of(code_class);
 }

@@ -24,6 +24,7 @@ std::string numbers(const std::vector<std::string>& names) {
 std::string least_cpu(const Holdings& holdings) {
   std::string text = holdings.least_cpu.value_or("?");
   if (holdings.least_cpu_most) text += " to " + *holdings.least_cpu_most;
+  if (holdings.leaks && !holdings.leaks->empty()) text += fmt::format(" (leaks: {})", fmt::join(*holdings.leaks, " "));
   return text;
 }
 

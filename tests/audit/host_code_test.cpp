@@ -111,12 +111,27 @@ TEST_F(HostCodeOf, InlineFunctionOfATierIsALeak) {
   EXPECT_EQ(code.offenders[0].section, ".text");
 }
 
+// Hidden ones are local names, which tell no tier: who calls them does.
+TEST_F(HostCodeOf, InlineFunctionThatOneTierCallsIsItsOwn) {
+  if (!built("own")) GTEST_SKIP() << "x86_64-linux-gnu-g++ is not here";
+  const HostCode leak = census("libhidden_leak.so");
+  ASSERT_EQ(leak.offenders.size(), 1U);
+  EXPECT_EQ(leak.offenders[0].code_class, CodeClass::tier_leak);
+  EXPECT_THAT(*leak.leaked, Contains(Key("avx512f")));
+  EXPECT_EQ(leak.least_cpu, "x86_64");
+  const HostCode own = census("libown.so");
+  EXPECT_THAT(own.offenders, IsEmpty());
+  EXPECT_THAT(*own.leaked, IsEmpty());
+  EXPECT_EQ(own.tiers.at("AVX512").functions, leak.tiers.at("AVX512").functions + 1);
+}
+
 TEST_F(HostCodeOf, InitializersRunUnguarded) {
   if (!built("initializer")) GTEST_SKIP() << "x86_64-linux-gnu-g++ is not here";
   for (const char* path : {"libinitializer.so", "stripped/libinitializer.so"}) {
     SCOPED_TRACE(path);
     const HostCode code = census(path);
     EXPECT_NE(code.least_cpu, "x86_64");
+    EXPECT_THAT(*code.at_load, Contains(Key("avx")));
     ASSERT_FALSE(code.offenders.empty());
     EXPECT_EQ(code.offenders[0].code_class, CodeClass::static_initializer);
   }
@@ -153,6 +168,7 @@ TEST(Owners, ByName) {
   EXPECT_EQ(owner("max__avx").code_class, dispatched);
   EXPECT_EQ(owner("sgemm_kernel_A64FX").code_class, dispatched);
   EXPECT_EQ(owner("__aarch64_ldadd4_acq_rel").code_class, dispatched);  // asks for LSE first
+  EXPECT_EQ(owner("libnvpl_blas_core_275ed07fa3be74bc").label, "NVPL");
   EXPECT_EQ(owner("__aarch64_other").code_class, unguarded);
   EXPECT_EQ(owner("memcpy").code_class, unguarded);
   EXPECT_EQ(owner("").code_class, unclassified);
@@ -166,6 +182,21 @@ TEST(Owners, NeighboursOfOneLibraryBelongToIt) {
   EXPECT_EQ(owners[0].code_class, CodeClass::unguarded);
   EXPECT_EQ(owners[2].label, "MKL");
   EXPECT_EQ(owners[4].code_class, CodeClass::unguarded);  // between two libraries
+}
+
+// BOLT leaves "f.org.0" behind where it moved f, and all functions there that it did not move.
+TEST(Owners, CopiesThatBoltMovedDoNotRun) {
+  Elf elf;
+  elf.sections = {{"", {}}, {".bolt.org.text", {}}, {".text", {}}};
+  Functions functions;
+  functions.all = {{.name = "_Z1fv.org.0", .section = 1, .binding = Binding::local},
+                   {.name = "_Z1gv", .section = 1, .binding = Binding::local},
+                   {.name = "_Z1hv.org.x", .section = 1, .binding = Binding::local},
+                   {.name = "_Z1iv.org.0", .section = 2, .binding = Binding::local}};
+  std::vector<CodeOwner> owners(functions.all.size());
+  set_aside_replaced(elf, functions, owners);
+  EXPECT_EQ(owners[0].code_class, CodeClass::replaced);
+  for (size_t i = 1; i < owners.size(); ++i) EXPECT_EQ(owners[i].code_class, CodeClass::unguarded) << i;
 }
 
 TEST(Demangle, WritesNamesForPeople) {

@@ -14,6 +14,8 @@ from pathlib import Path
 # (library, claim, the ids that it must be given); a sound twin has none
 CASES = [
     ("leak", "", {"PB205"}),
+    ("hidden_leak", "", {"PB205"}),
+    ("own", "", set()),  # the tier alone calls its inline function
     ("initializer", "", {"PB204"}),
     ("lost", "", {"PB206"}),
     ("generic", "", set()),

@@ -198,7 +198,7 @@ void add_claimed_library_cases(std::vector<Case>& cases) {
   cases.push_back({"PB319", "libraries linked into libtorch_cuda.so hold machine code for sm_80, sm_90 too",
                    with(sm121_build(),
                         [](Report& r) {
-                          libtorch_cuda(r).links = Links{.contains = {"MAGMA", "NCCL"}};
+                          libtorch_cuda(r).links = Links{.contains = {"MAGMA", "NCCL", "NVSHMEM"}};
                           auto& code = *libtorch_cuda(r).device_code;
                           code.cubin["sm_80"] = code.cubin["sm_90"] = 12;
                           (*code.unit_sets)["sm_121 sm_80 sm_90"] = 12;
@@ -330,6 +330,18 @@ void add_package_cases(std::vector<Case>& cases) {
   cases.push_back({"PB126", "it has no MAGMA",
                    with(audited(), [](Report& r) { file_named(r, "libtorch_cuda_linalg.so").links->contains.clear(); }),
                    audited()});
+  cases.push_back({"PB128", "it links to a shared object that is not there",
+                   with(audited(), [](Report& r) { r.inventory->broken_links = {{"lib/libtorch_old.so"}}; }),
+                   with(audited(), [](Report& r) { r.inventory->broken_links.emplace(); })});
+  const auto no_nvshmem = [](Report& r) {
+    std::erase_if(r.inventory->files, [](const File& file) { return file.path.ends_with("libtorch_nvshmem.so"); });
+  };
+  cases.push_back(
+      {"PB127", "no file of libtorch needs NVSHMEM", with(audited(), no_nvshmem), with(audited(), [&](Report& r) {
+         no_nvshmem(r);
+         r.inventory->torch_version = "2.8.0+cu130";  // before it came
+         r.inventory->component_versions->at("torch") = "2.8.0";
+       })});
 }
 
 void add_cpu_cases(std::vector<Case>& cases) {
@@ -387,6 +399,13 @@ void add_host_code_cases(std::vector<Case>& cases) {
   };
   const HostCode wide = host_code({{"avx512f", 7}}, {offender(CodeClass::unguarded, {"avx512f"})});
   cases.push_back({"PB203", "needs avx512f, which", with(counted(wide), lacks_avx512), counted(wide)});
+  HostCode at_load = wide;
+  at_load.at_load = {{"avx512f", 2}};
+  HostCode by_default = wide;
+  by_default.tiers["DEFAULT"].features = {{"avx512f", 5}};
+  cases.push_back({"PB210", "it needs avx512f, which", with(counted(at_load), lacks_avx512), counted(at_load)});
+  cases.push_back({"PB210", "or takes its default tier", with(counted(by_default), lacks_avx512),
+                   with(counted(wide), lacks_avx512)});  // a function of its own may be guarded: PB203
   cases.push_back({"PB204", "needs avx2 as soon as the library is loaded",
                    counted(host_code({{"avx2", 3}}, {offender(CodeClass::static_initializer, {"avx2"})})),
                    counted(host_code({{"avx2", 9}}, {offender(CodeClass::static_initializer, {"avx2"}),

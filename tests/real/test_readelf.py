@@ -6,9 +6,9 @@ import json
 import os
 import pathlib
 import re
-import subprocess
 
 import pytest
+import readelf
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = pathlib.Path(os.environ.get("PBPROBE_TEST_BUILD", SOURCE / "build")) / "bin/pbprobe"
@@ -16,14 +16,9 @@ TORCH = os.environ.get("PBPROBE_TEST_TORCH")
 pytestmark = pytest.mark.skipif(not TORCH, reason="PBPROBE_TEST_TORCH names no torch")
 
 
-def output(*command):
-    environment = {**os.environ, "LC_ALL": "C"}
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment).stdout
-
-
 @pytest.fixture(scope="module")
 def files():
-    inventory = json.loads(output(PROGRAM, "audit", TORCH, "--format", "json"))
+    inventory = json.loads(readelf.output(PROGRAM, "audit", TORCH, "--format", "json"))
     found = {file["path"]: file for file in inventory["files"] if file["links"]}
     assert len(found) > 10
     return found
@@ -33,51 +28,24 @@ def on_disk(path):
     return pathlib.Path(TORCH) / path
 
 
-def dynamic(path):
-    """DT_NEEDED, DT_SONAME, DT_RPATH and DT_RUNPATH, as readelf -d prints them."""
-    entries = {"NEEDED": [], "SONAME": [], "RPATH": [], "RUNPATH": []}
-    for line in output("readelf", "-dW", on_disk(path)).splitlines():
-        match = re.search(r"\((NEEDED|SONAME|RPATH|RUNPATH)\).*\[(.*)\]$", line)
-        if match:
-            entries[match[1]].append(match[2])
-    return entries
-
-
-def numbers(version):
-    return [int(part) for part in version.split(".")]
-
-
-def floors(path):
-    """Highest versions that readelf -V lists as needed."""
-    highest = {}
-    for name, version in re.findall(r"Name: (\w+)_([0-9.]+)\s+Flags", output("readelf", "-VW", on_disk(path))):
-        if name not in highest or numbers(version) > numbers(highest[name]):
-            highest[name] = version
-    return highest
-
-
-def split(paths):
-    return [folder for path in paths for folder in path.split(":") if folder]
-
-
 def test_links_are_those_of_readelf(files):
     for path, file in files.items():
-        entries = dynamic(path)
+        entries = readelf.dynamic(on_disk(path))
         assert file["needed"] == entries["NEEDED"], path
         assert [file["soname"]] == (entries["SONAME"] or [None]), path
-        assert file["rpath"] == split(entries["RPATH"]), path
-        assert file["runpath"] == split(entries["RUNPATH"]), path
+        assert file["rpath"] == readelf.split(entries["RPATH"]), path
+        assert file["runpath"] == readelf.split(entries["RUNPATH"]), path
 
 
 def test_version_floors_are_those_of_readelf(files):
     for path, file in files.items():
-        assert file["links"]["version_floors"] == floors(path), path
+        assert file["links"]["version_floors"] == readelf.floors(on_disk(path)), path
 
 
 def test_sonames_of_the_toolkit_are_those_of_the_table(files):
     """Each library of the installed release is loaded by a name that recipes/cuda_components.json has for it."""
     table = json.loads((SOURCE / "recipes/cuda_components.json").read_text())["releases"]
-    inventory = json.loads(output(PROGRAM, "audit", TORCH, "--format", "json"))
+    inventory = json.loads(readelf.output(PROGRAM, "audit", TORCH, "--format", "json"))
     wanted = (inventory["component_versions"] or {}).get("CUDA toolkit")
     release = next((entry for entry in table if entry["release"] == wanted), None)
     if release is None:
@@ -94,7 +62,7 @@ def test_what_compilers_know_stands_in_their_files(files):
     compilers = {path: file["compiler"] for path, file in files.items() if file["compiler"]}
     assert compilers
     for path, compiler in compilers.items():
-        lines = output("strings", "-n", "8", on_disk(path)).splitlines()
+        lines = readelf.output("strings", "-n", "8", on_disk(path)).splitlines()
         words = {match[1] for line in lines if (match := re.search(r"(?<! )compute_([0-9]{2,3}[af]?)$", line))}
         assert set(compiler["knows"]) == {f"sm_{word}" for word in words}, path
         assert any(f"V{compiler['version']}" in line for line in lines), path
