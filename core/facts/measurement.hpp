@@ -38,7 +38,8 @@ struct BenchRow {
   std::optional<double> peak_fraction;  // null where no peak could be paired, with the reason in `note`
   bool best = false;                    // what dispatch chooses for this problem
   std::optional<double> clock_ghz;
-  std::string plan;  // tile, split, packing: what `choose` decided
+  bool prepacked_b = false;  // B was packed once, outside the time, as weights are
+  std::string plan;          // tile, split, packing: what `choose` decided
   std::vector<double> samples_us;
   std::map<std::string, PeerFigure> peers;
   std::optional<std::string> note;
@@ -80,6 +81,7 @@ struct LibtorchRun {
 struct Measurements {
   std::vector<BenchRow> rows;
   std::optional<LibtorchRun> libtorch;
+  std::vector<int64_t> exact_cpus;    // CPUs on each of which every kernel was right, bit for bit; empty: not asked
   std::vector<std::string> problems;  // what went wrong: a kernel with a wrong result, a child that died
   std::vector<std::string> notes;     // what was not measured, and why
 };
@@ -108,6 +110,7 @@ void fields(Visitor& visit, T& row) {
   visit("peak_fraction", row.peak_fraction, "of the peak measured in the same run; null with the reason in note");
   visit("best", row.best, "what dispatch chooses for this problem");
   visit("clock_ghz", row.clock_ghz);
+  visit("prepacked_b", row.prepacked_b, "B was packed once, outside the time; the peers read it as it lies");
   visit("plan", row.plan);
   visit("samples_us", row.samples_us);
   visit("peers", row.peers);
@@ -152,6 +155,7 @@ void fields(Visitor& visit, T& measurements) {
   visit.constant("schema", "pbprobe.measurements/1");
   visit("rows", measurements.rows);
   visit("libtorch", measurements.libtorch);
+  visit("exact_cpus", measurements.exact_cpus, "CPUs on each of which every kernel was right, bit for bit");
   visit("problems", measurements.problems, "what went wrong: a kernel with a wrong result, a child that died");
   visit("notes", measurements.notes, "what was not measured, and why");
 }

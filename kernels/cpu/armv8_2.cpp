@@ -8,6 +8,8 @@
 #include "kernels/cpu/neon.hpp"
 
 #include "kernels/cpu/chunk_panels.hpp"
+#include "kernels/cpu/gemv.hpp"
+#include "kernels/cpu/gemv_neon.hpp"
 #include "kernels/cpu/peak_aarch64.hpp"
 
 namespace pbprobe::armv8_2 {
@@ -22,6 +24,18 @@ void gemm_bf16_8x12(const CpuCall& call, const CpuTask& task) {
 
 void gemm_int8_8x12(const CpuCall& call, const CpuTask& task) {
   GemmChunks<SdotNeon, 8, 12>::run(call, task);
+}
+
+void gemv_fp32_8x64(const CpuCall& call, const CpuTask& task) {
+  Gemv<GemvFmla, 16>::run(call, task);
+}
+
+void gemv_bf16_8x64(const CpuCall& call, const CpuTask& task) {
+  Gemv<GemvFmla, 16>::run(call, task);
+}
+
+void gemv_int8_8x64(const CpuCall& call, const CpuTask& task) {
+  Gemv<GemvSdot, 16>::run(call, task);
 }
 
 uint64_t peak_fp32(int64_t iterations) {

@@ -44,11 +44,19 @@ enum class CpuStep : uint8_t {
   compute,  // that part of C
 };
 
+// Lines of A or B as they lie.
+struct CpuLines {
+  const char* first;      // null: none
+  int64_t count, stride;  // the stride in bytes
+  int64_t bytes;          // of each
+};
+
 // Rows and columns count from the block's corner and begin at multiples of the kernel's tile.
 struct CpuTask {
   CpuStep step;
   int64_t first_row, rows;
   int64_t first_column, columns;
+  CpuLines ahead[2];  // compute: what will be packed next, to be fetched into the second-level cache meanwhile
 };
 
 using CpuFunction = void (*)(const CpuCall& call, const CpuTask& task);

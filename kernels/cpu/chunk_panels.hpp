@@ -16,6 +16,7 @@
 
 #include "kernels/cpu/call.hpp"
 #include "kernels/cpu/elements.hpp"
+#include "kernels/cpu/finish.hpp"
 
 namespace pbprobe::PBPROBE_TARGET {
 namespace {
@@ -212,9 +213,10 @@ struct GemmChunks {
       multiply_rows<kRows / kLines>(part, rows);
       if (d != buffer) merge(tile, buffer, static_cast<int>(rows), static_cast<int>(columns));
     }
-    if (call.last && (call.c_type != I::kSumType || call.bias || call.scale_a || call.scale_b)) {
-      finish_tile(call, d, ldd, call.row + row, call.column + column, static_cast<int>(rows),
-                  static_cast<int>(columns));
+    if (call.last && must_finish(call, I::kSumType)) {
+      for (int64_t i = 0; i < rows; ++i) {
+        finish_row(call, d + i * ldd, call.row + row + i, call.column + column, columns);
+      }
     }
   }
 
@@ -231,28 +233,6 @@ struct GemmChunks {
     for (int i = 0; i < rows; ++i) {
       Sum* d = to.d + i * to.ldd;
       for (int j = 0; j < columns; ++j) d[j] = to.add ? I::add(d[j], from[i * kColumns + j]) : from[i * kColumns + j];
-    }
-  }
-
-  // Scales, adds the bias and converts one finished tile from d to C.
-  [[gnu::noinline]] static void finish_tile(const CpuCall& call, const Sum* d, int64_t ldd, int64_t row, int64_t column,
-                                            int rows, int columns) {
-    for (int i = 0; i < rows; ++i) {
-      const Sum* from = d + i * ldd;
-      const float scale = call.scale_a ? call.scale_a[row + i] : 1.0F;
-      const int64_t at = (row + i) * call.ldc + column;
-      for (int j = 0; j < columns; ++j) {
-        float value = static_cast<float>(from[j]) * scale;
-        if (call.scale_b) value *= call.scale_b[column + j];
-        if (call.bias) value += call.bias[column + j];
-        if (call.c_type == CpuType::bf16) {
-          const uint16_t half = narrow_element(value);
-          __builtin_memcpy(static_cast<uint16_t*>(call.c) + at + j, &half, sizeof half);
-        } else {
-          // C may hold the sums that are read here: bytes are copied, since the types differ.
-          __builtin_memcpy(static_cast<float*>(call.c) + at + j, &value, sizeof value);
-        }
-      }
     }
   }
 };

@@ -236,24 +236,48 @@ struct GemmPanels {
     Sum* d;  // C itself, the partial sums, or a buffer of one tile
     int64_t ldd;
     int columns;
-    bool add;      // to what is in d
-    bool correct;  // subtract what a signed A, shifted to be unsigned, adds too much
+    bool add;        // to what is in d
+    bool correct;    // subtract what a signed A, shifted to be unsigned, adds too much
+    CpuLines ahead;  // what will be packed next
+  };
+
+  // Deals the lines of a task out to its tiles.
+  struct Ahead {
+    CpuLines left[2];
+    int64_t share = 0;
+
+    Ahead(const CpuTask& task, int64_t rows, int64_t columns) : left{task.ahead[0], task.ahead[1]} {
+      const int64_t lines = left[0].count + left[1].count;
+      const int64_t tiles = (rows / kRows) * ((columns + kColumns - 1) / kColumns);
+      if (tiles > 0) share = (lines + tiles - 1) / tiles;
+    }
+    CpuLines next() {
+      CpuLines& from = left[left[0].count > 0 ? 0 : 1];
+      CpuLines mine = from;
+      mine.count = least(share, from.count);
+      from.count -= mine.count;
+      if (mine.count > 0) from.first += mine.count * mine.stride;
+      return mine;
+    }
   };
 
   static void compute(const CpuCall& call, const CpuTask& task) {
     const int64_t end_row = least(task.first_row + task.rows, call.rows);
     const int64_t end_column = least(task.first_column + task.columns, call.columns);
-    TileCall tile;
+    TileCall tile{};
     tile.words = words_of(call);
     tile.add = !call.first;
     tile.correct = I::kCorrects && call.a_type == CpuType::int8 && call.depths > 0;
+    Ahead ahead(task, end_row - task.first_row, end_column - task.first_column);
     // Along C's rows, whose pages and lines are neighbours, as far as B's panels fit the second-level cache.
     constexpr int64_t kAcross = 8 * kColumns;
     for (int64_t first = task.first_column; first < end_column; first += kAcross) {
       const int64_t end = least(first + kAcross, end_column);
       for (int64_t row = task.first_row; row < end_row; row += kRows) {
         for (int64_t column = first; column < end; column += kColumns) {
-          compute_tile(call, tile, row, column, least(kRows, end_row - row), least(kColumns, end - column));
+          const int64_t rows = least(kRows, end_row - row);
+          if (rows == kRows) tile.ahead = ahead.next();
+          compute_tile(call, tile, row, column, rows, least(kColumns, end - column));
         }
       }
     }
@@ -306,7 +330,11 @@ struct GemmPanels {
   [[gnu::always_inline]] static inline void step(const char* a, const char* b, Sums (&sums)[kRs][kVs]) {
     typename I::Words line[kVs];
 #pragma GCC unroll 8
-    for (int j = 0; j < kVs; ++j) line[j] = I::load_words(b + j * kLanes * kWordBytes);
+    for (int j = 0; j < kVs; ++j) {
+      line[j] = I::load_words(b + j * kLanes * kWordBytes);
+      // Vectors of whole lines use them up faster than the first-level cache fetches by itself.
+      if constexpr (kLanes * kWordBytes == 64) __builtin_prefetch(b + j * 64 + 1024);
+    }
 #pragma GCC unroll 32
     for (int i = 0; i < kRs; ++i) {
       const typename I::Words word = I::broadcast(a + i * kWordBytes);
@@ -326,7 +354,8 @@ struct GemmPanels {
   // The product of two panels: kRs × kVs vectors of sums stay in registers over all depths.
   template <int kRs, int kVs, bool kWhole>
   [[gnu::noinline]] static void multiply(const TileCall& tile) {
-    constexpr int kUnroll = kRs * kVs >= 12 ? 2 : 1;
+    constexpr bool kLarge = kRs * kVs >= 8;
+    constexpr int kUnroll = kLarge ? 2 : 1;
     const char* a = tile.a;
     const char* b = tile.b;
     Sums sums[kRs][kVs];
@@ -336,7 +365,7 @@ struct GemmPanels {
       for (int j = 0; j < kVs; ++j) sums[i][j] = I::no_sums();
     }
     int64_t w = tile.words;
-    if constexpr (kRs * kVs >= 12) {
+    if constexpr (kLarge) {
       // C is fetched meanwhile, a row at a time: a core has room for few misses. Into the second-level cache, since
       // rows that lie a power of two apart throw each other out of the first.
       const Sum* d = tile.d;
@@ -348,10 +377,33 @@ struct GemmPanels {
         steps<kRs, kVs, kUnroll>(a, b, sums);
       }
     }
+    if constexpr (kRs == kRows) fetch_ahead<kRs, kVs, kUnroll>(tile, w, a, b, sums);
 #pragma GCC unroll 1
     for (; w >= kUnroll; w -= kUnroll) steps<kRs, kVs, kUnroll>(a, b, sums);
     if (kUnroll > 1 && w > 0) step<kRs, kVs>(a, b, sums);
     store<kRs, kVs, kWhole>(tile, sums);
+  }
+
+  // Multiplies on, and asks for a line's bytes meanwhile, at even distances.
+  template <int kRs, int kVs, int kUnroll>
+  [[gnu::always_inline]] static inline void fetch_ahead(const TileCall& tile, int64_t& w, const char*& a,
+                                                        const char*& b, Sums (&sums)[kRs][kVs]) {
+    if (tile.ahead.count == 0) return;
+    const int64_t turns = w / kUnroll / tile.ahead.count;
+    if (turns == 0) return;
+    const int64_t step = (tile.ahead.bytes + turns - 1) / turns;
+    const char* line = tile.ahead.first;
+#pragma GCC unroll 1
+    for (int64_t left = tile.ahead.count; left > 0; --left, line += tile.ahead.stride) {
+      const char* at = line;
+#pragma GCC unroll 1
+      for (int64_t n = turns; n > 0; --n, at += step) {
+        __builtin_prefetch(at, 0, 2);
+        __builtin_prefetch(at + 64, 0, 2);
+        steps<kRs, kVs, kUnroll>(a, b, sums);
+      }
+    }
+    w -= turns * tile.ahead.count * kUnroll;
   }
 
   template <int kRs, int kVs, bool kWhole>

@@ -203,9 +203,14 @@ struct GemmTiles {
   static void compute_with(const CpuCall& call, const CpuTask& task) {
     const int64_t end_row = least(task.first_row + task.rows, call.rows);
     const int64_t end_column = least(task.first_column + task.columns, call.columns);
-    for (int64_t column = task.first_column; column < end_column; column += kColumns) {
+    // Along C's rows, as far as B's panels fit the second-level cache.
+    constexpr int64_t kAcross = 8 * kColumns;
+    for (int64_t first = task.first_column; first < end_column; first += kAcross) {
+      const int64_t end = least(first + kAcross, end_column);
       for (int64_t row = task.first_row; row < end_row; row += kRows) {
-        compute_block<kDot>(call, row, column, least(kRows, end_row - row), least(kColumns, end_column - column));
+        for (int64_t column = first; column < end; column += kColumns) {
+          compute_block<kDot>(call, row, column, least(kRows, end_row - row), least(kColumns, end - column));
+        }
       }
     }
   }

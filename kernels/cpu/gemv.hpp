@@ -107,7 +107,13 @@ struct Gemv {
   static constexpr int at_least_one(int n) { return n < 1 ? 1 : n; }
   static constexpr int at_most(int n, int most) { return n > most ? most : n; }
 
-  static bool corrects(const CpuCall& call) { return I::kCorrects && call.a_type == CpuType::int8; }
+  static bool corrects(const CpuCall& call) {
+    if constexpr (I::kCorrects) {
+      return call.a_type == I::kCorrected;
+    } else {
+      return false;
+    }
+  }
 
   // --- B[n,k] ---
 
@@ -137,15 +143,22 @@ struct Gemv {
       for (int i = 0; i < kRs; ++i) sums[i][j] = I::no_sums();
     }
     int64_t d = 0;
+    // Further along these columns, and then the beginnings of the next ones.
+    int64_t ahead = kAhead;
+    int64_t until = call.depths - kAhead;
+    for (int part = 0; part < 2; ++part) {
 #pragma GCC unroll 1
-    for (; d + kStep <= call.depths; d += kStep, a += kLanes * kWordBytes) {
-      Words words[kCs];
+      for (; d + kStep <= until; d += kStep, a += kLanes * kWordBytes) {
+        Words words[kCs];
 #pragma GCC unroll 8
-      for (int j = 0; j < kCs; ++j) {
-        words[j] = I::template load<false>(from[j] + d);
-        __builtin_prefetch(from[j] + d + kAhead);
+        for (int j = 0; j < kCs; ++j) {
+          words[j] = I::template load<false>(from[j] + d);
+          __builtin_prefetch(from[j] + d + ahead);
+        }
+        add_vector<kRs, kCs>(a, line, words, correct, sums, columns);
       }
-      add_vector<kRs, kCs>(a, line, words, correct, sums, columns);
+      ahead += kCs * call.b_column - call.depths;
+      until = call.depths;
     }
     if (d < call.depths) {
       Words words[kCs];

@@ -75,7 +75,8 @@ template <class I>
 #undef PBPROBE_4
   return result;
 }
-#else
+#endif
+
 // kPeakChain instructions an iteration on kPeakSums independent sums.
 template <class I>
 [[gnu::unused]] uint64_t run_peak_neon(int64_t iterations, uint32_t (*some)(uint32_t&)) {
@@ -106,7 +107,6 @@ template <class I>
   }
   return result;
 }
-#endif
 
 // A dependent chain of kClockLinks operations on two registers: one cycle each on every core of this architecture.
 // Not multiplications, which take two to four.

@@ -177,6 +177,7 @@ struct Bytes512 : Words512, IntegerSums512 {
 struct Vnni512 : Bytes512 {
   static constexpr int kGroup = 4;
   static constexpr bool kCorrects = true;
+  static constexpr CpuType kCorrected = CpuType::int8;
   static Words ones() { return _mm512_set1_epi8(1); }
   static Sums multiply_add(Words a, Words b, Sums sums) {
     // Not the intrinsic: gcc 12 copies and spills its sums, which takes more than half of the speed.

@@ -96,6 +96,7 @@ std::string problem_differs(const Kernel& kernel, const Problem& p) {
   if (!a || !b || p.accumulator != kernel.accumulator || !kernel.c.has(p.c)) {
     return fmt::format("it does not compute these types ({})", describe(p));
   }
+  if (p.prepacked_b && kernel.in_place) return "it reads B where it lies, and this one is packed already";
   if (p.m > kernel.max_m) return fmt::format("it is for at most {} rows ({})", kernel.max_m, describe(p));
   return {};
 }
@@ -226,8 +227,18 @@ Result<Candidate> best(const Problem& problem, const Host& host, const Rates& ra
 
 // --- how it is cut ---
 
+// As many threads as the work is worth: calling one, and waiting for the last, takes some microseconds.
+int64_t worthwhile(double work, int64_t least, int64_t threads) {
+  const double most = work / static_cast<double>(std::max<int64_t>(least, 1));
+  return most >= static_cast<double>(threads) ? threads : std::max<int64_t>(static_cast<int64_t>(most), 1);
+}
+
 // Few rows over all of k: only A is packed, and the threads share the columns.
 void cut_in_place(Plan& plan, int64_t threads) {
+  constexpr int64_t kLeastBytes = 512 << 10;  // of B: about 40 µs of one core's reading
+  const Problem& p = plan.problem;
+  threads = worthwhile(static_cast<double>(p.n) * static_cast<double>(p.k) * static_cast<double>(size_of(p.b)),
+                       kLeastBytes, threads);
   const Tile& tile = plan.tile;
   constexpr int64_t kTasksPerThread = 8;
   CpuBlocks& cpu = plan.cpu;
@@ -248,6 +259,10 @@ void cut_cpu(Plan& plan, int64_t threads) {
   constexpr int64_t kMaxBlock = 4096;  // rows or columns of a pass: bounds the workspace
   constexpr int64_t kTasksPerThread = 4;
   CpuBlocks& cpu = plan.cpu;
+  // Instructions are as wide for every type, so bytes of packed elements measure their number.
+  threads = worthwhile(static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k) *
+                           static_cast<double>(kernel.packed_bytes),
+                       kernel.least_work, threads);
   cpu.depths = even_part(p.k, kernel.depth_block, tile.k);
   cpu.rows = even_part(p.m, kMaxBlock, tile.m);
   cpu.columns = even_part(p.n, kMaxBlock, tile.n);
@@ -267,11 +282,14 @@ void cut_cpu(Plan& plan, int64_t threads) {
   const int64_t tasks = divide_up(cpu.rows, cpu.task_rows) * divide_up(cpu.columns, cpu.task_columns);
   cpu.threads = std::clamp<int64_t>(threads, 1, tasks);
   cpu.sums = p.k > cpu.depths && size_of(p.c) < size_of(p.accumulator);
-  constexpr int64_t kAlign = 64;
-  cpu.packed_b_offset = round_up(cpu.rows * line, kAlign);
-  cpu.sums_offset = cpu.packed_b_offset + round_up(cpu.columns * line, kAlign);
+  cpu.packed_b_offset = round_up(cpu.rows * line, kPackedAlign);
+  const int64_t packed_b = round_up(cpu.columns * line, kPackedAlign);
+  cpu.sums_offset = cpu.packed_b_offset + (p.prepacked_b ? 0 : packed_b);
   const int64_t sums = cpu.sums ? cpu.rows * cpu.columns * size_of(p.accumulator) : 0;
-  plan.workspace_bytes = cpu.sums_offset + sums + kAlign;
+  plan.workspace_bytes = cpu.sums_offset + sums + kPackedAlign;
+  if (!p.prepacked_b) return;
+  cpu.prepacked_block = packed_b;
+  plan.prepacked_bytes = packed_b * divide_up(p.n, cpu.columns) * divide_up(p.k, cpu.depths);
 }
 
 // The passes that come first, and where what they write lies.
@@ -340,6 +358,7 @@ std::string explain(const Candidate& chosen, const Plan& plan, const Gpu* gpu, b
     why += fmt::format("; {} of {}×{} tasks, k in {} passes of {}", plan.cpu.threads == 1 ? "one thread" : "threads",
                        plan.cpu.task_rows, plan.cpu.task_columns,
                        divide_up(std::max<int64_t>(plan.problem.k, 1), plan.cpu.depths), plan.cpu.depths);
+    if (plan.problem.prepacked_b) why += "; B was packed beforehand";
   } else {
     why += fmt::format("; {} blocks of {}×{}", plan.grid.x, plan.tile.m, plan.tile.n);
     if (plan.split > 1) why += fmt::format(", k in {} parts of {}", plan.split, plan.gpu.part);
@@ -354,6 +373,10 @@ Result<Plan> choose(const Problem& problem, const Host& host, const Rates& rates
   PBPROBE_CHECK(validate(problem));
   if (options.threads < 1) {
     return make_error(ErrorCode::usage, "{} threads were asked for: give 1 or more", options.threads);
+  }
+  if (options.gpu && problem.prepacked_b) {
+    return make_error(ErrorCode::unsupported, "{}: GPU kernels read B as it lies: choose without prepacked_b",
+                      describe(problem));
   }
   const Gpu* gpu = nullptr;
   if (options.gpu) {

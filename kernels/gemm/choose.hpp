@@ -45,7 +45,8 @@ struct CpuBlocks {
   // Where the packed panels and the partial sums lie in the workspace, each aligned to 64 bytes.
   int64_t packed_b_offset = 0;
   int64_t sums_offset = 0;
-  bool sums = false;  // C is narrower than the accumulator, and k takes several passes
+  int64_t prepacked_block = 0;  // bytes from one block of `columns` × `depths` to the next in a prepacked B; 0: none
+  bool sums = false;            // C is narrower than the accumulator, and k takes several passes
 };
 
 // How a GPU kernel is cut: parts of k, each summed by blocks of its own, and passes over operands that its instruction
@@ -62,6 +63,8 @@ struct GpuBlocks {
   int64_t sums_offset = 0;
 };
 
+constexpr int64_t kPackedAlign = 64;
+
 struct Plan {
   const Kernel* kernel = nullptr;
   Problem problem;
@@ -73,6 +76,9 @@ struct Plan {
   CpuBlocks cpu;                // CPU
   GpuBlocks gpu;                // GPU
   int64_t workspace_bytes = 0;  // what run() needs, at any alignment; its content is arbitrary before and after
+  // Of a prepacked B, at a multiple of kPackedAlign; 0: the problem has none. The same for every m and every number of
+  // threads, so plans of one kernel, n and k share it.
+  int64_t prepacked_bytes = 0;
   std::optional<std::string> transposing;  // a pass that turns an operand first, counted in the time; none: no pass
   std::string why;                         // one sentence: why this kernel, cut like this
 };

@@ -165,7 +165,7 @@ Result<void> validate(const Problem& p, const Operands& o) {
   const Range c{"C", o.c, bytes(p.m, p.n, p.ldc, p.c), size_of(p.c)};
   const std::array<Range, 5> inputs{{
       {"A", o.a, reads ? bytes(stored_rows_a(p), stored_columns_a(p), p.lda, p.a) : 0, size_of(p.a)},
-      {"B", o.b, reads ? bytes(stored_rows_b(p), stored_columns_b(p), p.ldb, p.b) : 0, size_of(p.b)},
+      {"B", o.b, reads && !p.prepacked_b ? bytes(stored_rows_b(p), stored_columns_b(p), p.ldb, p.b) : 0, size_of(p.b)},
       {"bias", o.bias, reads && p.bias ? p.n * 4 : 0, 4},
       {"scale_a", o.scale_a, reads && p.scale_a ? p.m * 4 : 0, 4},
       {"scale_b", o.scale_b, reads && p.scale_b ? p.n * 4 : 0, 4},

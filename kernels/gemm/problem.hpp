@@ -52,6 +52,8 @@ struct Problem {
   bool bias = false;     // [n]
   bool scale_a = false;  // [m]
   bool scale_b = false;  // [n]
+  // B was packed once by prepack() (kernels/gemm/run.hpp), as weights are; layout and ldb say how it lay before. CPU.
+  bool prepacked_b = false;
 };
 
 // A problem of one data type with the least leading dimensions. INT8 accumulates in INT32, all others in FP32;
@@ -94,6 +96,7 @@ struct Operands {
   const float* bias = nullptr;
   const float* scale_a = nullptr;
   const float* scale_b = nullptr;
+  const void* packed_b = nullptr;  // what prepack() wrote, where the problem says so; then B is not read
 };
 
 // Errors (usage): a null pointer to a non-empty matrix or to a vector that the problem has; a pointer that is not

@@ -42,7 +42,7 @@ CpuCall make_call(const Plan& plan, const Operands& o, std::byte* workspace) {
   call.b_type = cpu_type(p.b);
   call.c_type = cpu_type(p.c);
   call.packed_a = workspace;
-  call.packed_b = workspace + plan.cpu.packed_b_offset;
+  call.packed_b = workspace ? workspace + plan.cpu.packed_b_offset : nullptr;
   call.sums = plan.cpu.sums ? workspace + plan.cpu.sums_offset : nullptr;
   call.sums_leading = plan.cpu.columns;
   return call;
@@ -64,7 +64,7 @@ struct Pass {
          i = next.fetch_add(1, std::memory_order_relaxed)) {
       const CpuStep step = steps[i < tasks[0] ? 0 : 1];
       const int64_t index = i < tasks[0] ? i : i - tasks[0];
-      CpuTask task{step, 0, call.rows, 0, call.columns};
+      CpuTask task{step, 0, call.rows, 0, call.columns, {}};
       if (step != CpuStep::pack_b) {
         task.first_row = index % down * rows;
         task.rows = rows;
@@ -89,9 +89,100 @@ int64_t divide_up(int64_t a, int64_t b) {
   return a / b + (a % b != 0 ? 1 : 0);
 }
 
+constexpr int64_t kPanels = 4;  // panels of one packing task
+
+// A thread that works alone packs just before it computes, and fetches what it packs next meanwhile. Columns are taken
+// in blocks whose panels of B stay in the second-level cache; each block is packed into the same place.
+class Alone {
+ public:
+  Alone(const Plan& plan, const CpuCall& call)
+      : plan_(plan),
+        all_(call),
+        down_(plan.tile.m),
+        across_(std::max(plan.kernel->cache_bytes / std::max<int64_t>(call.depths * plan.kernel->packed_bytes, 1) /
+                             plan.tile.n * plan.tile.n,
+                         plan.tile.n)) {}
+
+  void run() const {
+    for (int64_t column = 0; column < all_.columns; column += across_) {
+      CpuCall call = all_;
+      int64_t first = column;
+      if (!plan_.problem.prepacked_b) {
+        call.column += column;
+        call.columns = std::min(across_, all_.columns - column);
+        if (call.sums != nullptr) call.sums = static_cast<int32_t*>(call.sums) + column;
+        first = 0;
+      }
+      first_rows(call, first, column);
+      if (column == 0) {
+        for (int64_t row = down_; row < call.rows; row += down_) {
+          step(call, {CpuStep::pack_a, row, down_, 0, 0, {}});
+          step(call, {CpuStep::compute, row, down_, first, across_, {of_a(row + down_), of_b(column, row)}});
+        }
+      } else if (call.rows > down_) {
+        step(call, {CpuStep::compute, down_, call.rows - down_, first, across_, {of_b(column, 0), {}}});
+      }
+    }
+  }
+
+ private:
+  // The first panel of rows, by the columns of one panel after the other while B is packed.
+  void first_rows(const CpuCall& call, int64_t first, int64_t column) const {
+    if (column == 0) step(call, {CpuStep::pack_a, 0, down_, 0, 0, {}});
+    if (plan_.problem.prepacked_b) {
+      step(call, {CpuStep::compute, 0, down_, first, across_, {of_a(down_), {}}});
+      return;
+    }
+    const int64_t wide = plan_.tile.n;
+    for (int64_t at = 0; at < call.columns; at += wide) {
+      step(call, {CpuStep::pack_b, 0, 0, at, wide, {}});
+      const bool more = at + wide < call.columns;
+      step(call, {CpuStep::compute, 0, down_, at, wide, {more ? of_b_at(column + at + wide, wide) : of_a(down_), {}}});
+    }
+  }
+
+  void step(const CpuCall& call, const CpuTask& task) const {
+    if (task.step == CpuStep::compute || call.depths > 0) plan_.kernel->function(call, task);
+  }
+
+  // Some rows of A or columns of B with this pass's depths, as they lie.
+  [[nodiscard]] CpuLines lines(const void* matrix, DType type, int64_t line, int64_t depth, int64_t first,
+                               int64_t count) const {
+    if (count <= 0) return {};
+    const int64_t size = size_of(type);
+    const auto* at = static_cast<const char*>(matrix) + (first * line + all_.depth * depth) * size;
+    if (depth == 1) return {at, count, line * size, all_.depths * size};
+    return {at, all_.depths, depth * size, count * size};
+  }
+  [[nodiscard]] CpuLines of_a(int64_t row) const {
+    return lines(all_.a, plan_.problem.a, all_.a_row, all_.a_depth, all_.row + row, std::min(down_, all_.rows - row));
+  }
+  [[nodiscard]] CpuLines of_b_at(int64_t column, int64_t count) const {
+    return lines(all_.b, plan_.problem.b, all_.b_column, all_.b_depth, all_.column + column,
+                 std::min(count, all_.columns - column));
+  }
+  // Of the block of columns after this one: all of it, or the share of one panel of rows.
+  [[nodiscard]] CpuLines of_b(int64_t column, int64_t row) const {
+    if (plan_.problem.prepacked_b) return {};
+    CpuLines all = of_b_at(column + across_, across_);
+    if (row == 0 || all.count == 0) return all;
+    const int64_t panels = divide_up(all_.rows, down_) - 1;
+    const int64_t begin = all.count * (row / down_ - 1) / panels;
+    const int64_t end = all.count * (row / down_) / panels;
+    all.first += begin * all.stride;
+    all.count = end - begin;
+    return all;
+  }
+
+  const Plan& plan_;
+  const CpuCall& all_;
+  const int64_t down_;
+  const int64_t across_;
+};
+
 void run_pass(const Plan& plan, const CpuCall& call, bool pack_b, const ParallelFor& parallel_for) {
   const CpuBlocks& cpu = plan.cpu;
-  constexpr int64_t kPanels = 4;  // panels of one packing task
+  if (cpu.threads == 1 && !plan.kernel->in_place) return Alone(plan, call).run();
   const int64_t a_rows = plan.tile.m * kPanels;
   const int64_t b_columns = plan.tile.n * kPanels;
   if (call.depths > 0) {
@@ -106,6 +197,12 @@ void run_pass(const Plan& plan, const CpuCall& call, bool pack_b, const Parallel
   Pass compute{call,          plan.kernel->function, {CpuStep::compute, CpuStep::compute}, {tasks, 0}, down,
                cpu.task_rows, cpu.task_columns};
   compute.run(parallel_for, cpu.threads);
+}
+
+// Where the panels of one block of columns and depths lie in a prepacked B.
+void* prepacked_at(const Plan& plan, void* packed_b, int64_t column, int64_t pass) {
+  const int64_t passes = divide_up(plan.problem.k, plan.cpu.depths);
+  return static_cast<std::byte*>(packed_b) + (column / plan.cpu.columns * passes + pass) * plan.cpu.prepacked_block;
 }
 
 void run_cpu(const Plan& plan, const Operands& operands, const Context& context) {
@@ -126,14 +223,63 @@ void run_cpu(const Plan& plan, const Operands& operands, const Context& context)
         call.depths = std::min(cpu.depths, p.k - call.depth);
         call.first = pass == 0;
         call.last = pass + 1 == passes;
+        // Kernels read it alone.
+        if (p.prepacked_b) call.packed_b = prepacked_at(plan, const_cast<void*>(operands.packed_b), column, pass);
         // With k in one pass, the columns' panels serve all blocks of rows.
-        run_pass(plan, call, !plan.kernel->in_place && (row == 0 || passes > 1), context.parallel_for);
+        const bool pack_b = !plan.kernel->in_place && !p.prepacked_b && (row == 0 || passes > 1);
+        run_pass(plan, call, pack_b, context.parallel_for);
       }
     }
   }
 }
 
+// Whether a packed B can lie there, beside another matrix.
+Result<void> check_packed(const Plan& plan, const void* packed_b, const void* other, int64_t bytes, const char* name) {
+  if (plan.prepacked_bytes == 0) return {};
+  const auto at = reinterpret_cast<uintptr_t>(packed_b);
+  if (packed_b == nullptr || at % kPackedAlign != 0) {
+    return make_error(ErrorCode::usage, "the packed B ({}) is at {:#x}: it takes {} bytes at a multiple of {}",
+                      describe(plan.problem), at, plan.prepacked_bytes, kPackedAlign);
+  }
+  const auto begin = reinterpret_cast<uintptr_t>(other);
+  if (at < begin + static_cast<uintptr_t>(bytes) && begin < at + static_cast<uintptr_t>(plan.prepacked_bytes)) {
+    return make_error(ErrorCode::usage, "{} overlaps the packed B ({}): give it memory of its own", name,
+                      describe(plan.problem));
+  }
+  return {};
+}
+
 }  // namespace
+
+Result<void> prepack(const Plan& plan, const void* b, void* packed_b, const ParallelFor& parallel_for) {
+  const Problem& p = plan.problem;
+  if (plan.kernel == nullptr || plan.kernel->function == nullptr || !p.prepacked_b) {
+    return make_error(ErrorCode::usage, "the plan reads B as it lies: choose() one for a problem with prepacked_b");
+  }
+  PBPROBE_CHECK(validate(p));
+  if (plan.prepacked_bytes == 0) return {};
+  const int64_t bytes = extent(stored_rows_b(p), stored_columns_b(p), p.ldb) * size_of(p.b);
+  if (b == nullptr) return make_error(ErrorCode::usage, "B is a null pointer ({})", describe(p));
+  PBPROBE_CHECK(check_packed(plan, packed_b, b, bytes, "B"));
+  CpuCall call = make_call(plan, {.b = b}, nullptr);
+  for (call.column = 0; call.column < p.n; call.column += plan.cpu.columns) {
+    call.columns = std::min(plan.cpu.columns, p.n - call.column);
+    for (call.depth = 0; call.depth < p.k; call.depth += plan.cpu.depths) {
+      call.depths = std::min(plan.cpu.depths, p.k - call.depth);
+      call.packed_b = prepacked_at(plan, packed_b, call.column, call.depth / plan.cpu.depths);
+      const int64_t columns = plan.tile.n * kPanels;
+      Pass pack{call,
+                plan.kernel->function,
+                {CpuStep::pack_b, CpuStep::pack_b},
+                {divide_up(call.columns, columns), 0},
+                1,
+                0,
+                columns};
+      pack.run(parallel_for, plan.cpu.threads);
+    }
+  }
+  return {};
+}
 
 void ParallelFor::operator()(int64_t count, Task task, void* state) const {
   if (call != nullptr) {
@@ -149,6 +295,10 @@ Result<void> run(const Plan& plan, const Operands& operands, const Context& cont
   }
   PBPROBE_CHECK(validate(plan.problem));
   PBPROBE_CHECK(validate(plan.problem, operands));
+  if (plan.problem.m > 0 && plan.problem.n > 0) {
+    const int64_t bytes = extent(plan.problem.m, plan.problem.n, plan.problem.ldc) * size_of(plan.problem.c);
+    PBPROBE_CHECK(check_packed(plan, operands.packed_b, operands.c, bytes, "C"));
+  }
   if (plan.workspace_bytes > 0 && (context.workspace == nullptr || context.workspace_bytes < plan.workspace_bytes)) {
     return make_error(ErrorCode::usage, "{} needs a workspace of {} bytes and was given {}", plan.kernel->name,
                       plan.workspace_bytes, context.workspace ? context.workspace_bytes : 0);

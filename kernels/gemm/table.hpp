@@ -63,11 +63,13 @@ struct Kernel {
   int64_t cache_bytes = 0;       // CPU: what a block of A may take of the second-level cache
   int64_t packed_bytes = 4;      // CPU: of one packed element
   int64_t line_bytes = 0;        // CPU: of each packed row or column, besides its elements
-  int64_t threads = 0;           // GPU: of a block
-  int64_t shared_bytes = 0;      // GPU: dynamic shared memory of a block
-  int64_t blocks = 1;            // GPU: that an SM holds at once
-  int64_t share = 0;             // GPU: percent of its path's peak on large problems, for the choice between tiles
-  bool k_major = false;          // GPU: reads operands along k alone; others are turned first
+  // CPU: m · n · k · packed_bytes that a thread must have to be worth calling: about 15 µs.
+  int64_t least_work = 4 << 20;
+  int64_t threads = 0;       // GPU: of a block
+  int64_t shared_bytes = 0;  // GPU: dynamic shared memory of a block
+  int64_t blocks = 1;        // GPU: that an SM holds at once
+  int64_t share = 0;         // GPU: percent of its path's peak on large problems, for the choice between tiles
+  bool k_major = false;      // GPU: reads operands along k alone; others are turned first
 };
 
 // The symbols of a GPU kernel in its cubin, without the target: one a layout that it reads as it lies.

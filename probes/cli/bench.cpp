@@ -93,6 +93,8 @@ void add_bench(CLI::App& app, int& exit_code) {
   command->add_option("--threads", bench.threads, "0: as many as this process may use")
       ->check(CLI::Range(0, 4096))
       ->capture_default_str();
+  command->add_flag("--prepacked", bench.prepacked,
+                    "Pack B once, outside the time, as weights are; CPU kernels alone; a peer reads B as it lies");
   command->add_option("--against", bench.against, "A peer measured in the same run, interleaved: libtorch");
   command->add_option("--libtorch", options.bench.artifact,
                       "The build to measure against; by default the torch of the active environment");

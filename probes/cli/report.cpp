@@ -71,7 +71,7 @@ void add_report(CLI::App& app, int& exit_code) {
   command->add_option("--claim", options.claim,
                       "What the build is to deliver: a variant's name, or a list of targets and versions");
   auto* quick = command->add_flag("--quick", options.quick, "Under 10 seconds (the default)");
-  command->add_flag("--full", options.full, "More shapes, more samples: minutes")->excludes(quick);
+  command->add_flag("--full", options.full, "More shapes, more samples, every core checked: minutes")->excludes(quick);
   add_format(*command, options.format);
   command->add_option("--output", options.output, "Write to this file instead of standard output");
   command->add_option("--budget", options.budget_seconds, "Seconds that the whole report may take")

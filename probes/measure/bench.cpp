@@ -27,7 +27,9 @@ std::string describe_plan(const Plan& plan) {
     text += fmt::format(", variant {}", plan.variant.substr(plan.variant.find_first_not_of('_')));
   if (plan.kernel->function != nullptr) {
     text += fmt::format(", blocks {}x{}x{}", plan.cpu.rows, plan.cpu.columns, plan.cpu.depths);
-    text += fmt::format(", tasks {}x{}", plan.cpu.task_rows, plan.cpu.task_columns);
+    text += fmt::format(", tasks {}x{} on {} {}", plan.cpu.task_rows, plan.cpu.task_columns, plan.cpu.threads,
+                        plan.cpu.threads == 1 ? "thread" : "threads");
+    if (plan.problem.prepacked_b) text += ", B packed beforehand";
   }
   if (plan.transposing) text += ", " + *plan.transposing;
   return text;
@@ -171,6 +173,7 @@ class CaseRun {
         .threads = one_.gpu ? 0 : one_.threads,
         .gflops = gflops_at(rounds, lane.kernel),
         .best = kernel.name == plans_.best,
+        .prepacked_b = p.prepacked_b,
         .plan = describe_plan(lane.plan),
         .samples_us = samples};
     set_peak(row, lane, rounds, units);

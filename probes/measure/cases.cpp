@@ -23,8 +23,10 @@ std::optional<Layout> layout_of(std::string_view name) {
 
 Problem problem_of(const BenchRequest& bench, const Shape& shape) {
   const Layout layout = layout_of(bench.layout).value_or(Layout::nt);
-  return bench.out ? make_problem(shape.m, shape.n, shape.k, bench.dtype, *bench.out, layout)
-                   : make_problem(shape.m, shape.n, shape.k, bench.dtype, layout);
+  Problem problem = bench.out ? make_problem(shape.m, shape.n, shape.k, bench.dtype, *bench.out, layout)
+                              : make_problem(shape.m, shape.n, shape.k, bench.dtype, layout);
+  problem.prepacked_b = bench.prepacked;
+  return problem;
 }
 
 // The first usable GPU of each target: several of one kind are measured once.
@@ -44,10 +46,13 @@ std::vector<Shape> shapes_on(const BenchRequest& bench, bool gpu) {
   return {{1024, 1024, 1024}};
 }
 
-Result<void> check_target(const std::string& id, const Host& host) {
+Result<void> check_target(const std::string& id, bool prepacked, const Host& host) {
   PBPROBE_TRY(const Target* const target, require_target(id));
   const auto& cpu = host.cpu.targets;
   const auto gpus = distinct_gpus(host);
+  if (prepacked && target->kind == TargetKind::gpu)
+    return make_error(ErrorCode::usage,
+                      "{} is a GPU's target, and GPU kernels read B as it lies: leave out --prepacked", id);
   const bool here = target->kind == TargetKind::cpu
                         ? std::find(cpu.begin(), cpu.end(), id) != cpu.end()
                         : std::any_of(gpus.begin(), gpus.end(), [&](const Gpu* gpu) { return gpu->target == id; });
@@ -104,7 +109,7 @@ Result<void> check_bench(const BenchRequest& bench, const MeasureRequest& reques
   if (bench.threads < 0 || bench.threads > std::max<int64_t>(request.host.cpu.usable_cpus, 1))
     return make_error(ErrorCode::usage, "{} threads: this process may use 1 to {}", bench.threads,
                       request.host.cpu.usable_cpus);
-  if (bench.target) PBPROBE_CHECK(check_target(*bench.target, request.host));
+  if (bench.target) PBPROBE_CHECK(check_target(*bench.target, bench.prepacked, request.host));
   for (const bool gpu : {false, true})
     for (const Shape& shape : shapes_on(bench, gpu)) PBPROBE_CHECK(check_shape(bench, shape, request.host));
   return {};
@@ -128,6 +133,7 @@ std::vector<BenchCase> plan_cases(const BenchRequest& bench, const Host& host) {
   if (wanted == nullptr) add(std::nullopt, host.cpu.targets);
   if (wanted != nullptr && wanted->kind == TargetKind::cpu) add(std::nullopt, {wanted->id});
   for (const Gpu* gpu : distinct_gpus(host)) {
+    if (bench.prepacked) break;
     if (wanted == nullptr) add(gpu->index, gpu->target ? std::vector{*gpu->target} : std::vector<std::string>{});
     if (wanted != nullptr && gpu->target == wanted->id) add(gpu->index, {wanted->id});
   }

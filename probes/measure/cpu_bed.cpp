@@ -136,14 +136,20 @@ class CpuBed : public Bed {
     PBPROBE_TRY(HostMemory memory, HostMemory::allocate(static_cast<size_t>(plan.workspace_bytes)));
     workspaces_.push_back(std::move(memory));
     std::byte* const workspace = workspaces_.back().data();
+    PBPROBE_TRY(const std::byte* const packed, prepack_all(plan));
     return Contender{.name = std::string(plan.kernel->name),
-                     .sample = [this, plan, workspace](int64_t repeats) -> Result<double> {
+                     .sample = [this, plan, workspace, packed](int64_t repeats) -> Result<double> {
                        const Context context{.workspace = workspace,
                                              .workspace_bytes = plan.workspace_bytes,
                                              .parallel_for = pool_.parallel_for()};
                        const auto begin = Clock::now();
-                       for (int64_t i = 0; i < repeats; ++i)
-                         PBPROBE_CHECK(pbprobe::run(plan, rotation_.operands(memory_.data(), turn_++), context));
+                       for (int64_t i = 0; i < repeats; ++i) {
+                         const size_t turn = turn_++;
+                         Operands operands = rotation_.operands(memory_.data(), turn);
+                         if (packed != nullptr)
+                           operands.packed_b = packed + turn % rotation_.copies * packed_step(plan);
+                         PBPROBE_CHECK(pbprobe::run(plan, operands, context));
+                       }
                        return seconds_between(begin, Clock::now()) * 1e6 / static_cast<double>(repeats);
                      },
                      .slice_seconds = kSliceSeconds,
@@ -246,6 +252,22 @@ class CpuBed : public Bed {
     return sum;
   }
 
+  static size_t packed_step(const Plan& plan) {
+    return static_cast<size_t>((plan.prepacked_bytes + kPackedAlign - 1) / kPackedAlign * kPackedAlign);
+  }
+
+  // Every copy of B, packed; null where the plan reads B as it lies.
+  Result<const std::byte*> prepack_all(const Plan& plan) {
+    if (plan.prepacked_bytes == 0) return nullptr;
+    PBPROBE_TRY(HostMemory memory, HostMemory::allocate(packed_step(plan) * rotation_.copies));
+    workspaces_.push_back(std::move(memory));
+    std::byte* const packed = workspaces_.back().data();
+    for (size_t i = 0; i < rotation_.copies; ++i)
+      PBPROBE_CHECK(
+          prepack(plan, rotation_.operands(memory_.data(), i).b, packed + i * packed_step(plan), pool_.parallel_for()));
+    return packed;
+  }
+
   struct Tensors {
     Libtorch::Tensor a, b, c;
   };
@@ -257,8 +279,14 @@ class CpuBed : public Bed {
 
   Result<void> run_once(const Plan& plan, const Operands& operands) {
     PBPROBE_TRY(const HostMemory workspace, HostMemory::allocate(static_cast<size_t>(plan.workspace_bytes)));
+    PBPROBE_TRY(const HostMemory packed, HostMemory::allocate(static_cast<size_t>(plan.prepacked_bytes)));
+    Operands all = operands;
+    if (plan.prepacked_bytes > 0) {
+      PBPROBE_CHECK(prepack(plan, operands.b, packed.data(), pool_.parallel_for()));
+      all.packed_b = packed.data();
+    }
     return pbprobe::run(
-        plan, operands,
+        plan, all,
         {.workspace = workspace.data(), .workspace_bytes = plan.workspace_bytes, .parallel_for = pool_.parallel_for()});
   }
 

@@ -32,6 +32,7 @@ bool record(const Json& event, EventLog& log) {
   auto& measurements = log.measurements;
   return take<BenchRow>(event, "row", [&](BenchRow row) { measurements.rows.push_back(std::move(row)); }) ||
          take<LibtorchRun>(event, "libtorch", [&](LibtorchRun run) { measurements.libtorch = std::move(run); }) ||
+         take<int64_t>(event, "exact_cpu", [&](int64_t cpu) { measurements.exact_cpus.push_back(cpu); }) ||
          take<std::string>(event, "note", [&](std::string text) { measurements.notes.push_back(std::move(text)); }) ||
          take<std::string>(event, "problem",
                            [&](std::string text) { measurements.problems.push_back(std::move(text)); }) ||
@@ -79,6 +80,9 @@ void EventWriter::row(const BenchRow& row) {
 }
 void EventWriter::libtorch(const LibtorchRun& run) {
   write(*this, "libtorch", to_json(run));
+}
+void EventWriter::exact_cpu(int64_t cpu) {
+  write(*this, "exact_cpu", cpu);
 }
 void EventWriter::note(const std::string& text) {
   write(*this, "note", text);

@@ -5,7 +5,8 @@
 // after.
 //
 //   {"stage": {"step": "libtorch", "doing": "loading /…/libtorch_cpu.so"}}
-//   {"row": {…BenchRow…}}   {"libtorch": {…LibtorchRun…}}   {"note": "…"}   {"problem": "…"}   {"refused": "…"}
+//   {"row": {…BenchRow…}}   {"libtorch": {…LibtorchRun…}}   {"exact_cpu": 3}   {"note": "…"}   {"problem": "…"}
+//   {"refused": "…"}
 //   {"crash": {"object": "libtorch_cpu.so", "offset": 4660, "symbol": "…", "bytes": "c5 fd 6f 06 …"}}
 //   {"finished": true}
 //   {"ended": {"how": "signal", "signal": "SIGABRT", "left_behind": 0}}     (the supervisor's last word)
@@ -82,6 +83,7 @@ class EventWriter {
   void stage(Step step, std::string doing);
   void row(const BenchRow& row);
   void libtorch(const LibtorchRun& run);
+  void exact_cpu(int64_t cpu);
   void note(const std::string& text);
   void problem(const std::string& text);
   void refused(const std::string& text);  // the request itself is wrong

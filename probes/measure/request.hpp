@@ -28,6 +28,7 @@ struct BenchRequest {
   std::string layout = "nt";
   std::optional<DType> out;  // null: as the kernels of this dtype write it
   std::vector<Shape> shapes;
+  bool prepacked = false;            // B is packed once, outside the time, as weights are; CPU kernels alone
   int64_t threads = 0;               // 0: as many as the host lets us use
   std::vector<std::string> against;  // "libtorch"
 };
@@ -36,6 +37,7 @@ struct MeasureRequest {
   Host host;
   std::optional<std::string> libtorch_dir;  // folder of libtorch_cpu.so; null: none is loaded
   std::vector<BenchRequest> benches;
+  bool every_core = false;     // the exact tier on each CPU first
   double budget_seconds = 10;  // what the measuring may take; rows that do not fit are named in the notes
   double limit_seconds = 60;   // after this the child is ended
 };
@@ -54,6 +56,7 @@ void fields(Visitor& visit, T& bench) {
   visit("layout", bench.layout, "nt, nn, tn or tt");
   visit("out", bench.out, "type of C; null: as the kernels of this dtype write it");
   visit("shapes", bench.shapes);
+  visit("prepacked", bench.prepacked, "B is packed once, outside the time");
   visit("threads", bench.threads, "0: as many as the host lets us use");
   visit("against", bench.against, "peers: libtorch");
 }
@@ -64,6 +67,7 @@ void fields(Visitor& visit, T& request) {
   visit("host", request.host);
   visit("libtorch_dir", request.libtorch_dir, "folder of libtorch_cpu.so; null: none is loaded");
   visit("benches", request.benches);
+  visit("every_core", request.every_core, "the exact tier on each CPU first");
   visit("budget_seconds", request.budget_seconds, "what the measuring may take");
   visit("limit_seconds", request.limit_seconds, "after this the child is ended");
 }

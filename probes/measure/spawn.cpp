@@ -273,6 +273,7 @@ Result<Measurements> measure_in_child(const MeasureRequest& request, const Child
   for (BenchRequest& bench : again.benches) bench.against.clear();
   PBPROBE_TRY(Attempt second, attempt(again, limits), "measuring without libtorch");
   first.measurements.rows = std::move(second.measurements.rows);
+  first.measurements.exact_cpus = std::move(second.measurements.exact_cpus);
   auto& problems = first.measurements.problems;
   problems.insert(problems.end(), second.measurements.problems.begin(), second.measurements.problems.end());
   first.measurements.notes = std::move(second.measurements.notes);

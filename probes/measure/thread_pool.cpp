@@ -34,16 +34,28 @@ bool watch(Condition&& condition) {
 
 }  // namespace
 
-ThreadPool::ThreadPool(int64_t threads) {
-  for (int64_t i = 1; i < threads; ++i) workers_.emplace_back([this] { work(); });
+// A worker says that it parks before it looks at its rings for the last time, and who rings looks whether it parked
+// afterwards: one of the two sees the other.
+void ThreadPool::Bell::ring() {
+  ++rings;
+  if (parked) rings.notify_one();
+}
+
+// Waking a thread takes microseconds: whoever was called calls four more, worker 0 being the caller of run().
+void ThreadPool::ring_next(int64_t caller) {
+  constexpr int64_t kFan = 4;
+  const int64_t last = std::min(kFan * (caller + 1), job_.called);
+  for (int64_t next = kFan * caller + 1; next <= last; ++next) bells_[static_cast<size_t>(next)].ring();
+}
+
+ThreadPool::ThreadPool(int64_t threads)
+    : bells_(std::make_unique<Bell[]>(static_cast<size_t>(std::max<int64_t>(threads, 1)))) {
+  for (int64_t i = 1; i < threads; ++i) workers_.emplace_back([this, i] { work(i); });
 }
 
 ThreadPool::~ThreadPool() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  wake_.notify_all();
+  stopping_ = true;
+  for (size_t i = 1; i <= workers_.size(); ++i) bells_[i].ring();
   for (std::thread& worker : workers_) worker.join();
 }
 
@@ -59,17 +71,14 @@ void ThreadPool::run(int64_t count, ParallelFor::Task task, void* state) {
     for (int64_t i = 0; i < count; ++i) task(state, i);
     return;
   }
-  job_ = {count, task, state};
+  const auto called = std::min(static_cast<int64_t>(workers_.size()), count - 1);
+  job_ = {called, count, task, state};
   next_ = 0;
-  busy_ = static_cast<int64_t>(workers_.size());
-  {
-    const std::lock_guard lock(mutex_);
-    resting_ = false;
-    ++generation_;
-  }
-  wake_.notify_all();
+  busy_ = called;
+  resting_ = false;
+  ring_next(0);
   take_tasks();
-  // Every worker reports, so that none can still look at this job when the next one is written.
+  // Everyone who was called reports, so that none can still look at this job when the next one is written.
   while (!watch([this] { return busy_ == 0; })) std::this_thread::yield();
 }
 
@@ -77,28 +86,31 @@ void ThreadPool::take_tasks() {
   for (int64_t i = 0; (i = next_++) < job_.count;) job_.task(job_.state, i);
 }
 
-void ThreadPool::work() {
-  uint64_t seen = 0;
+void ThreadPool::work(int64_t worker) {
+  Bell& bell = bells_[static_cast<size_t>(worker)];
+  uint32_t heard = 0;
   while (true) {
-    const auto called = [&] { return generation_ != seen || stopping_; };
+    const auto called = [&] { return bell.rings != heard; };
     if (!watch([&] { return called() || resting_; }) || !called()) {
-      std::unique_lock lock(mutex_);
+      bell.parked = true;
       ++parked_;
-      parked_changed_.notify_all();
-      wake_.wait(lock, called);
+      parked_.notify_all();
+      while (!called()) bell.rings.wait(heard);
       --parked_;
+      bell.parked = false;
     }
     if (stopping_) return;
-    seen = generation_;
+    ++heard;
+    ring_next(worker);
     take_tasks();
     --busy_;
   }
 }
 
 void ThreadPool::rest() {
-  std::unique_lock lock(mutex_);
   resting_ = true;
-  parked_changed_.wait(lock, [this] { return parked_ == static_cast<int64_t>(workers_.size()); });
+  for (int32_t parked = parked_; parked != static_cast<int32_t>(workers_.size()); parked = parked_)
+    parked_.wait(parked);
 }
 
 }  // namespace pbprobe

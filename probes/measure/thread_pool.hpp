@@ -5,9 +5,8 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
-#include <mutex>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -15,8 +14,9 @@
 
 namespace pbprobe {
 
-// The caller's thread and threads − 1 workers. Workers watch for the next task for a moment, then park; one run at a
-// time, from one thread.
+// The caller's thread and threads − 1 workers, of which a run calls only as many as it has tasks for: the others sleep
+// on, and nobody waits for them. Workers watch for their next call for a moment, then park; one run at a time, from one
+// thread.
 class ThreadPool {
  public:
   explicit ThreadPool(int64_t threads);
@@ -32,10 +32,20 @@ class ThreadPool {
   void rest();
 
  private:
-  void work();
+  // One for each worker, on a cache line of its own.
+  struct alignas(64) Bell {
+    std::atomic<uint32_t> rings{0};
+    std::atomic<bool> parked{false};
+
+    void ring();
+  };
+
+  void work(int64_t worker);
+  void ring_next(int64_t caller);
   void take_tasks();
 
   struct Job {
+    int64_t called = 0;  // workers
     int64_t count = 0;
     ParallelFor::Task task = nullptr;
     void* state = nullptr;
@@ -43,13 +53,10 @@ class ThreadPool {
   Job job_;
   std::atomic<int64_t> next_{0};
   std::atomic<int64_t> busy_{0};
-  std::atomic<uint64_t> generation_{0};
   std::atomic<bool> resting_{false};
   std::atomic<bool> stopping_{false};
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::condition_variable parked_changed_;
-  int64_t parked_ = 0;
+  std::atomic<int32_t> parked_{0};
+  std::unique_ptr<Bell[]> bells_;
   std::vector<std::thread> workers_;
 };
 

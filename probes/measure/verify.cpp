@@ -49,6 +49,7 @@ Problem check_problem(const Plan& plan) {
                                std::min(p.k, 2 * depth + p.k % 16), p.a, p.c, p.layout);
   small.b = p.b;
   small.accumulator = p.accumulator;
+  small.prepacked_b = p.prepacked_b;
   return small;
 }
 

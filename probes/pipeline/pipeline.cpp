@@ -156,6 +156,7 @@ class Pipeline {
     MeasureRequest request{.host = *result_.report.host,
                            .libtorch_dir = libtorch,
                            .benches = timed ? benches(libtorch.has_value()) : std::vector<BenchRequest>(),
+                           .every_core = timed && options_.depth != Depth::quick,
                            // No case begins after this; what has begun on a slow machine has the rest to end in.
                            .budget_seconds = 0.6 * seconds_left(),
                            .limit_seconds = seconds_left() - 0.5};

@@ -77,6 +77,10 @@ void add_figures(Page& page, const Measurements& measurements, size_t limit) {
     }
   }
   page.table(rows);
+  if (!measurements.exact_cpus.empty()) {
+    page.paragraph(
+        fmt::format("every kernel is right, bit for bit, on each of {} CPUs", measurements.exact_cpus.size()), 2);
+  }
   if (left_out > 0) page.paragraph(fmt::format("and {} more rows: --format json has them all", left_out), 2);
 }
 

@@ -99,6 +99,7 @@ def test_version_names_the_targets_compiled_in():
         (["bench", "--layout", "xx"], ["--layout", "xx"]),
         (["bench", "--threads=-1"], ["--threads"]),
         (["bench", "--against", "numpy"], ["numpy", "libtorch"]),
+        (["bench", "--prepacked", "--target", "sm90"], ["sm90", "--prepacked"]),
     ],
 )
 def test_wrong_usage_is_refused_in_one_line(arguments, words):
@@ -335,7 +336,13 @@ def test_bench_rows_have_every_promised_key():
     rows = json.loads(result.stdout)["rows"]
     assert {(row["m"], row["n"], row["k"]) for row in rows} == {(64, 64, 64), (97, 31, 53)}
     promised = {"kernel", "target", "dtype", "m", "n", "k", "threads", "gflops", "peak_fraction", "best", "layout"}
-    promised |= {"out", "instruction", "class", "clock_ghz", "plan", "samples_us", "peers"}
+    promised |= {"out", "instruction", "class", "clock_ghz", "plan", "samples_us", "peers", "prepacked_b"}
     for row in rows:
         assert promised <= set(row)
         assert row["target"] == runnable[-1]
+        assert not row["prepacked_b"]
+    result = run("bench", "--target", runnable[-1], "--shape", "97x31x53", "--prepacked", "--format", "json")
+    assert result.returncode == PASSED, result.stderr
+    (row,) = json.loads(result.stdout)["rows"]
+    assert row["prepacked_b"]
+    assert "B packed beforehand" in row["plan"]

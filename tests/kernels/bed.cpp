@@ -28,14 +28,18 @@ class CpuBed : public Bed {
     context.workspace = workspace.data();
     context.workspace_bytes = plan.workspace_bytes;
     context.parallel_for = plan.cpu.threads > 1 ? threads() : ParallelFor{};
-    PBPROBE_CHECK(pbprobe::run(plan, data.operands(), context));
-    for (size_t i = size; i < workspace.size(); ++i) {
-      if (workspace[i] != kPoison) {
-        return make_error(ErrorCode::usage, "{} wrote {} bytes past its workspace of {}", plan.kernel->name,
-                          i - size + 1, size);
-      }
+    Operands operands = data.operands();
+    std::vector<unsigned char> packed(static_cast<size_t>(plan.prepacked_bytes + kPackedAlign) + kGuard, kPoison);
+    if (plan.problem.prepacked_b) {
+      const auto at = reinterpret_cast<uintptr_t>(packed.data());
+      const size_t first = (kPackedAlign - at % kPackedAlign) % kPackedAlign;
+      PBPROBE_CHECK(prepack(plan, operands.b, packed.data() + first, context.parallel_for));
+      PBPROBE_CHECK(untouched(packed, first + static_cast<size_t>(plan.prepacked_bytes), plan, "a packed B"));
+      operands.packed_b = packed.data() + first;
+      operands.b = nullptr;  // it is not read again
     }
-    return {};
+    PBPROBE_CHECK(pbprobe::run(plan, operands, context));
+    return untouched(workspace, size, plan, "its workspace");
   }
 
   Result<Rate> run_peak(const Peak& peak, int64_t iterations) override {
@@ -50,6 +54,18 @@ class CpuBed : public Bed {
 
   [[nodiscard]] ChooseOptions options() const override { return {}; }
   [[nodiscard]] std::string device() const override { return this_host().cpu.name; }
+
+ private:
+  static Result<void> untouched(const std::vector<unsigned char>& bytes, size_t size, const Plan& plan,
+                                const char* what) {
+    for (size_t i = size; i < bytes.size(); ++i) {
+      if (bytes[i] != kPoison) {
+        return make_error(ErrorCode::usage, "{} wrote {} bytes past {} of {}", plan.kernel->name, i - size + 1, what,
+                          size);
+      }
+    }
+    return {};
+  }
 };
 
 // Device memory for one call.

@@ -267,5 +267,48 @@ TEST(Choose, CpuTasksCoverCOnceAndKIsNeverSplit) {
   EXPECT_FALSE(choose(make_problem(1, 1, 1, DType::fp32), host, {}, {.threads = 0}).ok());
 }
 
+// Calling threads takes longer than a small product.
+TEST(Choose, SmallProductsTakeFewThreads) {
+  for (const auto& kernel : kernel_table()) {
+    const Target* target = find_target(kernel.target);
+    if (target->kind != TargetKind::cpu || !kernel.built) continue;
+    auto host = cpu_host({std::string(kernel.target)});
+    host.cpu.architecture = target->architecture;
+    int64_t before = 0;
+    for (const int64_t n : {16, 64, 256, 1024, 4096}) {
+      const auto plan = choose(make_problem(std::min(n, kernel.max_m), n, n, kernel.dtype, kernel.accumulator), host,
+                               {}, {.kernel = std::string(kernel.name), .threads = 16});
+      ASSERT_TRUE(plan.ok()) << plan.error().message;
+      EXPECT_GE(plan->cpu.threads, before) << kernel.name << ", " << n;
+      before = plan->cpu.threads;
+      if (n <= 64) {
+        EXPECT_EQ(plan->cpu.threads, 1) << kernel.name << ", " << n;
+      }
+    }
+    EXPECT_EQ(before, 16) << kernel.name;
+  }
+}
+
+TEST(Choose, APackedBIsForKernelsThatPackIt) {
+  if (!is_built("avx2")) GTEST_SKIP() << "not built: make build TARGETS=avx2";
+  const auto host = cpu_host({"avx2"});
+  auto problem = make_problem(1, 4096, 4096, DType::fp32);
+  EXPECT_EQ(choose(problem, host)->kernel->name, "gemv_fp32_8x64_avx2");
+  EXPECT_EQ(choose(problem, host)->prepacked_bytes, 0);
+  problem.prepacked_b = true;
+  const auto plan = choose(problem, host);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_EQ(plan->kernel->name, "gemm_fp32_6x16_avx2");
+  EXPECT_GE(plan->prepacked_bytes, 4096 * 4096 * 4);
+  EXPECT_THAT(plan->why, HasSubstr("packed beforehand"));
+  const auto forced = choose(problem, host, {}, {.kernel = "gemv_fp32_8x64_avx2"});
+  ASSERT_FALSE(forced.ok());
+  EXPECT_THAT(forced.error().message, HasSubstr("reads B where it lies"));
+  const auto gpu = choose(problem, gpu_host("8.0"), {}, {.gpu = 0});
+  ASSERT_FALSE(gpu.ok());
+  EXPECT_EQ(gpu.error().code, ErrorCode::unsupported);
+  EXPECT_THAT(gpu.error().message, HasSubstr("GPU kernels read B as it lies"));
+}
+
 }  // namespace
 }  // namespace pbprobe

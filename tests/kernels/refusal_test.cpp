@@ -115,5 +115,50 @@ TEST(BadInput, IsRefusedByEveryCpuKernelBeforeAnythingIsWritten) {
   if (kernels == 0) GTEST_SKIP() << "no CPU target is built";
 }
 
+// The same for a B that is packed beforehand: neither prepack() nor run() writes anything.
+TEST(BadInput, OfAPackedBIsRefused) {
+  int kernels = 0;
+  for (const auto& kernel : kernel_table()) {
+    if (kernel.function == nullptr || kernel.in_place) continue;
+    Host host;
+    host.cpu.architecture = find_target(kernel.target)->architecture;
+    host.cpu.targets = {std::string(kernel.target)};
+    auto problem = make_problem(kM, kN, kK, kernel.dtype, DType::fp32);
+    const auto plain = choose(problem, host, {}, {.kernel = std::string(kernel.name)});
+    problem.prepacked_b = true;
+    const auto plan = choose(problem, host, {}, {.kernel = std::string(kernel.name)});
+    ASSERT_TRUE(plan.ok() && plain.ok());
+    const auto bytes = static_cast<size_t>(plan->prepacked_bytes + 2 * kPackedAlign);
+    std::vector<std::byte> memory(bytes, kUntouched);
+    const auto at = reinterpret_cast<uintptr_t>(memory.data());
+    std::byte* const packed = memory.data() + (kPackedAlign - at % kPackedAlign) % kPackedAlign;
+    const std::vector<float> b(256, 1.0F);
+    const auto expect = [&](const Result<void>& result, const char* says) {
+      ASSERT_FALSE(result.ok()) << kernel.name << ": " << says;
+      EXPECT_EQ(result.error().code, ErrorCode::usage);
+      EXPECT_THAT(result.error().message, HasSubstr(says));
+    };
+    expect(prepack(*plain, b.data(), packed), "reads B as it lies");
+    expect(prepack(*plan, nullptr, packed), "B is a null pointer");
+    expect(prepack(*plan, b.data(), nullptr), "the packed B");
+    expect(prepack(*plan, b.data(), packed + 4), "at a multiple of 64");
+    expect(prepack(*plan, packed, packed), "B overlaps the packed B");
+    std::vector<std::byte> workspace(static_cast<size_t>(plan->workspace_bytes), kUntouched);
+    const Context context{.workspace = workspace.data(), .workspace_bytes = plan->workspace_bytes};
+    std::vector<float> c(kM * kN, 7.0F);
+    Operands operands{.a = b.data(), .c = c.data()};
+    expect(run(*plan, operands, context), "the packed B");
+    operands.packed_b = packed + 1;
+    expect(run(*plan, operands, context), "at a multiple of 64");
+    operands.packed_b = packed;
+    operands.c = packed;
+    expect(run(*plan, operands, context), "C overlaps the packed B");
+    EXPECT_EQ(memory, std::vector<std::byte>(bytes, kUntouched));
+    EXPECT_EQ(c, std::vector<float>(kM * kN, 7.0F));
+    ++kernels;
+  }
+  if (kernels == 0) GTEST_SKIP() << "no CPU target is built";
+}
+
 }  // namespace
 }  // namespace pbprobe

@@ -37,6 +37,8 @@ std::string refusal(const BenchRequest& bench, const MeasureRequest& request) {
 TEST(CheckBench, EachWrongArgumentIsNamedWithItsChoices) {
   MeasureRequest request = request_on(small_host());
   EXPECT_EQ(refusal({.layout = "nx"}, request), "unknown layout \"nx\": choose nt, nn, tn or tt");
+  EXPECT_EQ(refusal({.target = "sm90", .prepacked = true}, request_on(host_with_gpus())),
+            "sm90 is a GPU's target, and GPU kernels read B as it lies: leave out --prepacked");
   EXPECT_EQ(refusal({.against = {"mkl"}}, request), "unknown peer \"mkl\": choose libtorch");
   EXPECT_THAT(refusal({.against = {"libtorch"}}, request), HasSubstr("no libtorch was found"));
   EXPECT_THAT(refusal({.shapes = {{5, 0, 5}}}, request), HasSubstr("shape 5x0x5: every size must be 1 or more"));
@@ -83,6 +85,13 @@ TEST(PlanCases, ATargetChoosesItsDevice) {
   const auto gpu = plan_cases({.target = "sm80", .shapes = {{8, 8, 8}}}, host_with_gpus());
   ASSERT_EQ(gpu.size(), 1U);
   EXPECT_EQ(gpu[0].gpu, 2);
+}
+
+TEST(PlanCases, BPackedBeforehandIsForCpus) {
+  const auto cases = plan_cases({.shapes = {{8, 8, 8}}, .prepacked = true}, host_with_gpus());
+  ASSERT_EQ(cases.size(), 1U);
+  EXPECT_EQ(cases[0].gpu, std::nullopt);
+  EXPECT_TRUE(cases[0].problem.prepacked_b);
 }
 
 TEST(PlanCases, ABadGpuIsLeftOut) {

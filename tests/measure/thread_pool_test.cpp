@@ -3,6 +3,7 @@
 #include "probes/measure/thread_pool.hpp"
 
 #include <ctime>
+#include <mutex>
 #include <numeric>
 #include <set>
 
@@ -67,6 +68,15 @@ TEST(ThreadPoolTest, AsManyTasksAsThreadsRunAtOnce) {
         &meeting);
     EXPECT_EQ(meeting.arrived, 4);
   }
+}
+
+// A short run does not wait for workers that it has no task for: here they could not even report.
+TEST(ThreadPoolTest, OnlyAsManyAsThereAreTasksAreCalled) {
+  ThreadPool pool(6);
+  Tally tally{std::vector<int>(2)};
+  for (int i = 0; i < 200; ++i) pool.run(2, count_one, &tally);
+  EXPECT_EQ(tally.counts, (std::vector<int>{200, 200}));
+  EXPECT_LE(tally.threads.size(), 2U);
 }
 
 TEST(ThreadPoolTest, RestingWorkersTakeNoTime) {

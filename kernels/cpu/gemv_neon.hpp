@@ -1,0 +1,144 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Advanced SIMD instructions as gemv.hpp wants them. 128 bits at a time for every aarch64 target: products of few rows
+// wait for the memory, whatever the length of the vectors is. Needs FEAT_DotProd. A family header: see gemm_panels.hpp.
+// Source: Arm Architecture Reference Manual, "FMLA (vector)", "SDOT (vector)".
+#pragma once
+
+#include <arm_neon.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/cpu/call.hpp"
+#include "kernels/cpu/elements.hpp"
+
+namespace pbprobe::PBPROBE_TARGET {
+namespace {
+
+// Words of 32 bits, whatever is in them.
+struct Words128 {
+  using Words = uint32x4_t;
+  using Chunk = Words;  // as the peak loops call it
+  static constexpr int kLanes = 4;
+
+  static Words no_words() { return vdupq_n_u32(0); }
+  static Words load_words(const void* p) { return vreinterpretq_u32_u8(vld1q_u8(static_cast<const uint8_t*>(p))); }
+  static Chunk load(const char* p) { return load_words(p); }
+  static void store_words(void* p, Words w) { vst1q_u8(static_cast<uint8_t*>(p), vreinterpretq_u8_u32(w)); }
+  static Words broadcast(const void* p) {
+    uint32_t word;
+    __builtin_memcpy(&word, p, sizeof word);
+    return vdupq_n_u32(word);
+  }
+};
+
+// fmla v.4s. A word is one float; BF16 becomes one when it is read.
+struct GemvFmla : Words128 {
+  using Sum = float;
+  using Sums = float32x4_t;
+  static constexpr CpuType kSumType = CpuType::fp32;
+  static constexpr bool kCorrects = false;
+  static constexpr int kGroup = 1;
+  template <class T>
+  static constexpr bool kReads = kSame<T, float> || kSame<T, Bf16>;
+
+  static Sums no_sums() { return vdupq_n_f32(0); }
+  static void store_sums(float* p, Sums s) { vst1q_f32(p, s); }
+  static Sums add(Sums a, Sums b) { return vaddq_f32(a, b); }
+  static Sums multiply_add(Words a, Words b, Sums sums) {
+    return vfmaq_f32(sums, vreinterpretq_f32_u32(a), vreinterpretq_f32_u32(b));
+  }
+  static void multiply_add(Sums& sums, Chunk b, Chunk a) {
+    asm volatile("fmla %0.4s, %1.4s, %2.4s" : "+w"(sums) : "w"(b), "w"(a));
+  }
+
+  using Words128::load;
+  // kLanes elements of one line, or the first `count` of them and zeros.
+  template <bool kIsA>
+  static Words load(const float* p) {
+    return vreinterpretq_u32_f32(vld1q_f32(p));
+  }
+  template <bool kIsA>
+  static Words load(const Bf16* p) {
+    return vshll_n_u16(vld1_u16(&p->bits), 16);
+  }
+  template <bool kIsA, class T>
+  static Words load_part(const T* p, int count) {
+    T copy[kLanes] = {};
+    for (int i = 0; i < count; ++i) copy[i] = p[i];
+    return load<kIsA>(copy);
+  }
+  // The same depth of kLanes columns that lie side by side, or of the first `lines`.
+  template <bool kIsA, class T>
+  static Words gather(const T* p, int64_t) {
+    return load<kIsA>(p);
+  }
+  template <bool kIsA, class T>
+  static Words gather_part(const T* p, int64_t, int lines, int) {
+    return load_part<kIsA>(p, lines);
+  }
+};
+
+// sdot v.4s. A word is four bytes; an unsigned A is packed as a − 128, and 128 times the sum of B's column is added.
+struct GemvSdot : Words128 {
+  using Sum = int32_t;
+  using Sums = int32x4_t;
+  static constexpr CpuType kSumType = CpuType::int32;
+  static constexpr bool kCorrects = true;
+  static constexpr CpuType kCorrected = CpuType::uint8;
+  static constexpr int kGroup = 4;
+  template <class T>
+  static constexpr bool kReads = kSame<T, int8_t> || kSame<T, uint8_t>;
+
+  static Sums no_sums() { return vdupq_n_s32(0); }
+  static void store_sums(int32_t* p, Sums s) { vst1q_s32(p, s); }
+  static Sums add(Sums a, Sums b) { return vaddq_s32(a, b); }
+  static Words ones() { return vreinterpretq_u32_u8(vdupq_n_u8(1)); }
+  static Sums correction(Sums columns) { return vshlq_n_s32(columns, 7); }
+  static Sums multiply_add(Words a, Words b, Sums sums) {
+    return vdotq_s32(sums, vreinterpretq_s8_u32(a), vreinterpretq_s8_u32(b));
+  }
+  static void multiply_add(Sums& sums, Chunk b, Chunk a) {
+    asm volatile("sdot %0.4s, %1.16b, %2.16b" : "+w"(sums) : "w"(b), "w"(a));
+  }
+
+  template <bool kIsA, class T>
+  static Words shifted(Words w) {
+    return kIsA && kSame<T, uint8_t> ? veorq_u32(w, vdupq_n_u32(0x80808080U)) : w;
+  }
+  using Words128::load;
+  template <bool kIsA, class T>
+  static Words load(const T* p) {
+    return shifted<kIsA, T>(load_words(p));
+  }
+  template <bool kIsA, class T>
+  static Words load_part(const T* p, int count) {
+    T copy[16] = {};
+    for (int i = 0; i < count; ++i) copy[i] = p[i];
+    return load<kIsA>(copy);
+  }
+  // Four depths of four columns each; the table turns them.
+  template <bool kIsA, class T>
+  static Words gather(const T* p, int64_t along) {
+    return gather_part<kIsA>(p, along, kLanes, kGroup);
+  }
+  template <bool kIsA, class T>
+  static Words gather_part(const T* p, int64_t along, int lines, int depths) {
+    T rows[16] = {};
+    if (lines == kLanes) {
+      for (int d = 0; d < depths; ++d) __builtin_memcpy(rows + 4 * d, p + d * along, 4);
+    } else {
+      for (int d = 0; d < depths; ++d) {
+        for (int i = 0; i < lines; ++i) rows[4 * d + i] = p[d * along + i];
+      }
+    }
+    constexpr uint8_t kTurned[16] = {0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15};
+    const uint8x16_t turned = vqtbl1q_u8(vreinterpretq_u8_u32(load_words(rows)), vld1q_u8(kTurned));
+    return shifted<kIsA, T>(vreinterpretq_u32_u8(turned));
+  }
+};
+
+}  // namespace
+}  // namespace pbprobe::PBPROBE_TARGET

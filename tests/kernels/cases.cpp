@@ -1,0 +1,117 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "tests/kernels/cases.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "kernels/gemm/run.hpp"
+
+namespace pbprobe::test {
+
+Execute execute_on(const Kernel& kernel, Bed& bed, int64_t threads) {
+  return [&kernel, &bed, threads](const Problem& problem, CheckData& data) -> Result<void> {
+    ChooseOptions options = bed.options();
+    options.kernel = std::string(kernel.name);
+    options.threads = threads;
+    PBPROBE_TRY(Plan plan, choose(problem, this_host(), {}, options));
+    if (plan.kernel != &kernel) return make_error(ErrorCode::usage, "{} was chosen", plan.kernel->name);
+    if (kernel.function != nullptr && threads > 1) {
+      plan.cpu.threads = threads;
+      plan.cpu.task_rows = kernel.tile.m;
+      plan.cpu.task_columns = kernel.tile.n;
+    }
+    return bed.run(plan, data);
+  };
+}
+
+void expect_right(const Kernel& kernel, Bed& bed, const Problem& problem, const CheckOptions& options,
+                  int64_t threads) {
+  const auto result = check(problem, execute_on(kernel, bed, threads), options);
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  EXPECT_TRUE(result->passed) << kernel.name << ": " << result->what;
+}
+
+std::vector<DType> types_of(const Kernel& kernel) {
+  std::vector<DType> types;
+  for (DType type : {DType::fp32, DType::tf32, DType::fp16, DType::bf16, DType::int8, DType::uint8}) {
+    if (kernel.a == DTypes{} ? type == kernel.dtype : kernel.a.has(type)) types.push_back(type);
+  }
+  return types;
+}
+
+Problem spaced(Problem problem, int64_t by) {
+  problem.lda += by;
+  problem.ldb += by + 2;
+  problem.ldc += by;
+  return problem;
+}
+
+int64_t rows_of(const Kernel& kernel, int64_t rows) {
+  return std::min(rows, kernel.max_m);
+}
+
+void prepacked(const Kernel& kernel, Bed& bed) {
+  const auto& t = kernel.tile;
+  const int64_t depth = kernel.depth_block > 0 ? kernel.depth_block : 64;
+  for (DType type : types_of(kernel)) {
+    for (Layout layout : kLayouts) {
+      for (const auto& [m, n, k] : {std::array<int64_t, 3>{1, 1, 1},
+                                    {t.m + 1, 2 * t.n + 3, 70},
+                                    {2 * t.m, t.n - 1, 2 * depth + 3},
+                                    {3, 5, 0}}) {
+        auto problem = spaced(make_problem(rows_of(kernel, m), n, k, type, layout), 1);
+        problem.prepacked_b = true;
+        if (kernel.function != nullptr && !kernel.in_place) {
+          for (const int64_t threads : {1, 2}) expect_right(kernel, bed, problem, {}, threads);
+          continue;
+        }
+        ChooseOptions options = bed.options();
+        options.kernel = std::string(kernel.name);
+        EXPECT_FALSE(choose(problem, this_host(), {}, options).ok());
+      }
+    }
+    if (emulated() || kernel.function == nullptr || kernel.in_place) continue;
+    // More columns than one pass takes.
+    auto wide = make_problem(5, 4200, 19, type, Layout::nn);
+    wide.prepacked_b = true;
+    expect_right(kernel, bed, wide);
+  }
+}
+
+void packed_once(const Kernel& kernel, Bed& bed) {
+  if (kernel.function == nullptr || kernel.in_place) return;
+  ChooseOptions options = bed.options();
+  options.kernel = std::string(kernel.name);
+  const DType type = types_of(kernel).front();
+  const int64_t n = 2 * kernel.tile.n + 5;
+  const int64_t k = kernel.depth_block + 9;
+  const auto packed_for = [&](int64_t m, int64_t threads) {
+    auto problem = make_problem(m, n, k, type);
+    problem.prepacked_b = true;
+    options.threads = threads;
+    return choose(problem, this_host(), {}, options);
+  };
+  const auto few = packed_for(1, 1);
+  const auto many = packed_for(900, 8);
+  ASSERT_TRUE(few.ok() && many.ok());
+  ASSERT_EQ(few->prepacked_bytes, many->prepacked_bytes);
+  std::vector<uint8_t> b(static_cast<size_t>(n * k) * 4);
+  for (size_t i = 0; i < b.size(); ++i) b[i] = static_cast<uint8_t>(i * 37 % 61);
+  std::vector<std::byte> packed[2];
+  for (int i = 0; i < 2; ++i) {
+    auto& bytes = packed[i];
+    bytes.resize(static_cast<size_t>(few->prepacked_bytes + kPackedAlign));
+    const auto at = reinterpret_cast<uintptr_t>(bytes.data());
+    std::byte* const to = bytes.data() + (kPackedAlign - at % kPackedAlign) % kPackedAlign;
+    ASSERT_TRUE(prepack(i == 0 ? *few : *many, b.data(), to, i == 0 ? ParallelFor{} : threads()).ok());
+    std::rotate(bytes.begin(), bytes.begin() + (to - bytes.data()), bytes.end());
+    bytes.resize(static_cast<size_t>(few->prepacked_bytes));
+  }
+  EXPECT_EQ(packed[0], packed[1]);
+}
+
+}  // namespace pbprobe::test

@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// What every row of the table is asked: one kernel forced on one problem, and its results compared.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/gemm/checker.hpp"
+#include "tests/kernels/bed.hpp"
+
+namespace pbprobe::test {
+
+constexpr Layout kLayouts[] = {Layout::nt, Layout::nn, Layout::tn, Layout::tt};
+
+// Runs this very kernel, and no other. Several threads take a tile each, since small problems are not worth them.
+Execute execute_on(const Kernel& kernel, Bed& bed, int64_t threads = 1);
+
+// Both tiers of the checker.
+void expect_right(const Kernel& kernel, Bed& bed, const Problem& problem, const CheckOptions& options = {},
+                  int64_t threads = 1);
+
+// The types of A that a kernel reads.
+std::vector<DType> types_of(const Kernel& kernel);
+// Larger leading dimensions, each by another number.
+Problem spaced(Problem problem, int64_t by);
+// As many rows as the kernel takes, at most.
+int64_t rows_of(const Kernel& kernel, int64_t rows);
+
+// B packed beforehand gives what it gives as it lies. What reads B in place, or on a GPU, refuses.
+void prepacked(const Kernel& kernel, Bed& bed);
+// What was packed for one plan serves every other number of rows and threads.
+void packed_once(const Kernel& kernel, Bed& bed);
+
+}  // namespace pbprobe::test
