@@ -22,7 +22,6 @@ function(audit_truth name label seconds script)
 endfunction()
 
 audit_truth(aarch64_truth audit 300 aarch64_truth.py $<TARGET_FILE:audit_decode_aarch64>)
-audit_truth(planted_cpu_faults audit 300 planted.py $<TARGET_FILE:pbprobe> ${host_code})
 audit_truth(objdump_truth audit 300 objdump_truth.py $<TARGET_FILE:pbprobe> ${host_code_files} $<TARGET_FILE:audit_test>)
 if(PBPROBE_TEST_TORCH)
   set(library ${PBPROBE_TEST_TORCH}/torch/lib/libtorch_cpu.so)

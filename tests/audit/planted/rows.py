@@ -1,0 +1,66 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""What each planted build is asked, and how it is asked."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import re
+from collections.abc import Callable
+
+from builds import SOURCE, Build, audit
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """A check, part of what it says, a build with that fault alone, and the sound twin that differs in it alone."""
+
+    check: str
+    says: str
+    planted: Callable[[], Build]
+    twin: Callable[[], Build]
+    claim: str | Callable[[], str]
+    twin_claim: str | Callable[[], str] | None = None
+    options: tuple[str, ...] = ()
+    beside: frozenset[str] = frozenset()  # findings below fail that the fault brings by its nature
+    beside_twin: frozenset[str] = frozenset()  # and those of the twin
+
+    @property
+    def name(self) -> str:
+        return f"{self.check}-{re.sub(r'[^A-Za-z0-9]+', '-', self.says)}"
+
+
+@functools.cache
+def catalogue() -> dict[str, tuple[str, str]]:
+    """Severity and needs of each check, from the generated list."""
+    checks = {}
+    for line in (SOURCE / "docs/checks.md").read_text().splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if re.fullmatch(r"PB[1235]\d\d", cells[0]):
+            checks[cells[0]] = (cells[2], cells[4])
+    return checks
+
+
+def text_of(claim: str | Callable[[], str]) -> str:
+    return claim if isinstance(claim, str) else claim()
+
+
+def ask(row: Row, folder) -> None:
+    """The planted build has the finding and no other; its twin has none."""
+    severity, _ = catalogue()[row.check]
+    found, code = audit(row.planted().write(folder / "planted"), text_of(row.claim), *row.options)
+    assert row.check in found, {id_: finding["what"] for id_, finding in found.items()}
+    assert row.says in found[row.check]["what"]
+    assert found[row.check]["severity"] == severity
+    assert found[row.check]["remedy"]
+    others = {id_: finding["what"] for id_, finding in found.items() if id_ not in {row.check} | row.beside}
+    assert others == {}
+    assert all(found[id_]["severity"] != "fail" for id_ in row.beside)
+    # What could not be read is never a success, whichever file it is.
+    assert code == (1 if severity == "fail" or row.check in ("PB101", "PB102") else 0)
+
+    twin_claim = row.twin_claim or row.claim
+    found, code = audit(row.twin().write(folder / "twin"), text_of(twin_claim), *row.options)
+    assert {id_: finding["what"] for id_, finding in found.items() if id_ not in row.beside_twin} == {}
+    assert code == 0

@@ -1,0 +1,24 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""Every check that the file alone can answer has a planted fault and a sound twin."""
+
+import test_cpu
+import test_files
+import test_gpu
+from rows import catalogue
+
+
+def test_each_check_of_files_alone_is_planted():
+    asked = {row.check for module in (test_files, test_cpu, test_gpu) for row in module.ROWS}
+    answered_by_files = {
+        id_
+        for id_, (_, needs) in catalogue().items()
+        if id_ < "PB400" and "host" not in needs.split(", ") and "a started libtorch" not in needs
+    }
+    assert len(answered_by_files) > 30, "docs/checks.md was not understood"
+    assert asked == answered_by_files
+
+
+def test_the_files_hold_what_their_names_say():
+    for module, prefix in ((test_files, "PB1"), (test_cpu, "PB2"), (test_gpu, "PB3")):
+        assert all(row.check.startswith(prefix) for row in module.ROWS)

@@ -1,0 +1,251 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""PB1xx: what files, versions and packages say."""
+
+import pytest
+from builds import ANY, BESIDE, CPU, CUDA, MACHINE, NCCL, Library, cpu, cuda, cuda_release
+from rows import Row, ask
+
+MODULE = "torch/_C.cpython-{}-" + MACHINE + "-linux-gnu.so"
+OLD_STRINGS = "#define _GLIBCXX_USE_CXX11_ABI 0\n#include <string>\n"
+NEW_STRINGS = "#include <string>\n"
+TAG = "cp311-cp311-{}"
+OTHER = "aarch64" if MACHINE == "x86_64" else "x86_64"
+LATER_GLIBC = (  # a symbol that is as new as the linker script says
+    "#include <dlfcn.h>\nvoid* f(void) { return dlopen(0, 0); }\n"
+)
+
+
+def strings(head: str) -> str:
+    functions = "".join(f"int f{i}(const std::string& s) {{ return (int)s.size() + {i}; }}\n" for i in range(12))
+    return f"{head}namespace c10 {{ {functions} }}\n"
+
+
+def names(prefix: str, count: int = 12) -> str:
+    """C functions of a library that is linked in."""
+    return "".join(f'extern "C" int {prefix}{i}(void) {{ return {i}; }}\n' for i in range(count))
+
+
+def compiler(newest: str) -> Library:
+    return Library(
+        code=f'const char* const kTargets[] = {{"compute_75", "compute_90a", "{newest}", '
+        '"Cuda compilation tools, release 12.8, V12.8.93"};\n'
+        "const char* target(int i) { return kTargets[i]; }\n"
+    )
+
+
+def minor_sm_claim() -> str:
+    return f"sm120,cuda={cuda_release()}"
+
+
+# Of toolkit release 13.0.2, but for cuFFT: as recipes/cuda_components.json has them.
+TOOLKIT_13_0 = ("nvidia_cublas-13.1.0.3", "nvidia_cuda_nvrtc-13.0.88", "nvidia_cufft-12.0.0.61")
+MIXED = (*TOOLKIT_13_0[:2], "nvidia_cufft-11.4.1.4")
+TOOLKIT_12_9 = ("nvidia_cublas_cu12-12.9.1.4", "nvidia_cuda_nvrtc_cu12-12.9.86", "nvidia_cufft_cu12-11.4.1.4")
+
+CUDNN = "nvidia/cudnn/lib/libcudnn.so.9"
+OPENS = Library(code='const char* part() { return "libcudnn_graph.so"; }\n')
+PART = "nvidia/cudnn/lib/libcudnn_graph.so.9"
+
+READING = [
+    Row("PB101", "the file is truncated", lambda: cuda().but({CUDA: cut(cuda)}), cuda, ANY),
+    Row(
+        "PB102",
+        "libnccl.so.2",
+        lambda: cuda(nccl=["collective120.o"]).but({NCCL: Library(units=("collective120.o",), keeps=0.5)}),
+        lambda: cuda(nccl=["collective120.o"]),
+        ANY,
+    ),
+    Row("PB103", "holds no libtorch_cpu.so", lambda: cuda().but({CPU: None}), cuda, ANY),
+]
+
+
+def cut(build) -> Library:
+    library = build().libraries[CUDA]
+    return Library(needs=library.needs, units=library.units, keeps=0.5)
+
+
+CLAIMED = [
+    Row(
+        "PB105",
+        "torch 2.11.0 is claimed, and the files say 2.9.1+cpu",
+        lambda: cpu(version="2.9.1+cpu"),
+        lambda: cpu(version="2.11.0+cpu"),
+        ANY,
+    ),
+    Row(
+        "PB106",
+        "CUDA 12.8 is claimed, and the files say ",
+        lambda: cuda(),
+        lambda: cuda(),
+        "cuda=12.8",
+        twin_claim=lambda: f"cuda={cuda_release()}",
+    ),
+    Row("PB106", "is claimed, and torch 2.11.0+cpu is a CPU build", cpu, cuda, lambda: f"cuda={cuda_release()}"),
+    Row(
+        "PB107",
+        "Python 3.13 (cp313) is claimed, and torch's extension module is for cp311",
+        lambda: cpu(libraries={CPU: Library(), MODULE.format("311"): Library()}),
+        lambda: cpu(libraries={CPU: Library(), MODULE.format("313"): Library()}, tag=f"cp313-cp313-linux_{MACHINE}"),
+        "python=3.13",
+    ),
+    Row(
+        "PB108",
+        "BLAS mkl is claimed, and libtorch_cpu.so has openblas",
+        lambda: cpu(Library(needs=("libopenblas.so.0",))).but({"torch/lib/libopenblas.so.0": Library()}),
+        lambda: cpu(Library(code=names("mkl_") + names("dnnl_"))),
+        "blas=mkl",
+    ),
+    Row(
+        "PB109",
+        f"sm110 is claimed, which is found on aarch64-linux, and this is built for {MACHINE}-linux",
+        lambda: cuda(units=("sm110.fatbin",)),
+        lambda: cuda(units=("sm110.fatbin",), machine="aarch64"),
+        "sm110",
+    ),
+]
+
+TOGETHER = [
+    Row(
+        "PB110",
+        "it needs libcudart.so.12 (there it is libcudart.so.13)",
+        lambda: needing("libcudart.so.12"),
+        lambda: needing("libcudart.so.13"),
+        ANY,
+    ),
+    Row(
+        "PB111",
+        "most of CUDA's libraries are those of release 13.0.2; not cuFFT 11.4.1.4",
+        lambda: cuda(installed=MIXED),
+        lambda: cuda(installed=TOOLKIT_13_0),
+        ANY,
+    ),
+    Row(
+        "PB112",
+        "CUDA 13.0 is claimed, and these are of no release of it: NVRTC 12.9.86, cuBLAS 12.9.1.4, cuFFT 11.4.1.4",
+        lambda: cuda(installed=TOOLKIT_12_9, cuda="13.0", version="2.11.0+cu130"),
+        lambda: cuda(installed=TOOLKIT_13_0, cuda="13.0", version="2.11.0+cu130"),
+        "cuda=13.0",
+    ),
+    Row(
+        "PB113",
+        "ptxas 12.8.93 knows no 12.0",
+        lambda: cuda().but({"torch/bin/ptxas": compiler("compute_100a")}),
+        lambda: cuda().but({"torch/bin/ptxas": compiler("compute_120a")}),
+        "sm120",
+    ),
+    Row(
+        "PB115",
+        "libtorch_cpu.so needs libmade-up.so.3",
+        lambda: cpu(Library(needs=("libmade-up.so.3",))),
+        lambda: cpu(Library(needs=("libmade-up.so.3",))).but({"torch/lib/libmade-up.so.3": Library()}),
+        ANY,
+    ),
+    Row(
+        "PB116",
+        "opens libcudnn_graph.so as it runs",
+        lambda: cpu().but({CUDNN: OPENS}),
+        lambda: cpu().but({CUDNN: OPENS, PART: Library()}),
+        ANY,
+    ),
+    Row(
+        "PB117",
+        "2 OpenMP libraries are loaded together",
+        lambda: cpu(Library(needs=("libiomp5.so", "libgomp.so.1"))).but(
+            {"torch/lib/libiomp5.so": Library(), "torch/lib/libgomp.so.1": Library()}
+        ),
+        lambda: cpu(Library(needs=("libgomp.so.1",))).but({"torch/lib/libgomp.so.1": Library()}),
+        ANY,
+    ),
+    Row(
+        "PB118",
+        "where a stub of the driver lies",
+        lambda: cpu(Library(runpath=("/opt/cuda/lib64/stubs",))),
+        lambda: cpu(Library(runpath=("/opt/cuda/lib64",))),
+        ANY,
+    ),
+    Row(
+        "PB118",
+        "it ships a libcuda, which belongs to the driver",
+        lambda: cpu().but({"torch/lib/libcuda.so.1": Library()}),
+        lambda: cpu(Library(needs=("libcuda.so.1",))),
+        ANY,
+    ),
+]
+
+PACKAGES = [
+    Row(
+        "PB119",
+        "torch's package asks for cuDNN 9.19.0.56, and 9.11.0.98 is installed",
+        lambda: cpu(installed=("nvidia_cudnn_cu13-9.11.0.98",)),
+        lambda: cpu(installed=("nvidia_cudnn_cu13-9.19.0.56",)),
+        ANY,
+    ),
+    Row(
+        "PB120",
+        "its version 2.11.0+cu128 says CUDA 12.8, and it is built with none",
+        lambda: cpu(version="2.11.0+cu128"),
+        cpu,
+        ANY,
+    ),
+    Row("PB120", "2.9.1", lambda: cpu(version="2.11.0+cpu", package="2.9.1"), cpu, ANY),
+    Row(
+        "PB121",
+        "says linux_sparc64, and its files are built for",
+        lambda: cpu(tag=TAG.format("linux_sparc64")),
+        lambda: cpu(tag=TAG.format(f"linux_{MACHINE}")),
+        ANY,
+    ),
+    Row(
+        "PB121",
+        "says cp311, and torch's extension module is for cp313",
+        lambda: cpu(libraries={CPU: Library(), MODULE.format("313"): Library()}),
+        lambda: cpu(libraries={CPU: Library(), MODULE.format("311"): Library()}),
+        ANY,
+    ),
+    Row(
+        "PB121",
+        "promises glibc 2.5, and libtorch needs 2.",
+        lambda: cpu(Library(code=LATER_GLIBC), tag=TAG.format(f"manylinux_2_5_{MACHINE}")),
+        lambda: cpu(Library(code=LATER_GLIBC), tag=TAG.format(f"manylinux_2_99_{MACHINE}")),
+        ANY,
+    ),
+    Row(
+        "PB122",
+        "names have the strings before C++11",
+        lambda: cpu(Library(code=strings(OLD_STRINGS))),
+        lambda: cpu(Library(code=strings(NEW_STRINGS))),
+        ANY,
+    ),
+    Row("PB123", "do not say which commit", lambda: cpu(commit="Unknown"), cpu, ANY),
+    Row(
+        "PB124",
+        "libtorch_cpu.so has no oneDNN",
+        lambda: cpu(Library(code=names("mkl_"))),
+        lambda: cpu(Library(code=names("mkl_") + names("dnnl_"))),
+        ANY,
+    ),
+    Row("PB125", "libtorch_cuda.so needs no cuDNN", lambda: without(BESIDE[0]), cuda, ANY),
+    Row("PB126", "it has no MAGMA", lambda: without(BESIDE[1]), cuda, ANY),
+    Row("PB127", "no file of libtorch needs NVSHMEM", lambda: without(BESIDE[2]), cuda, ANY),
+    Row("PB128", "it links to a shared object", lambda: cpu(links=("torch/lib/libtorch_old.so",)), cpu, ANY),
+]
+
+
+def without(name: str):
+    needs = tuple(other for other in BESIDE if other != name)
+    return cuda().but({CUDA: Library(needs=needs, units=("first120.o", "second120.o"))})
+
+
+def needing(runtime: str):
+    library = Library(needs=(*BESIDE, runtime), units=("first120.o", "second120.o"))
+    build = cuda(cuda="13.0", version="2.11.0+cu130")
+    return build.but({CUDA: library, f"torch/lib/{runtime}": Library()})
+
+
+ROWS = [*READING, *CLAIMED, *TOGETHER, *PACKAGES]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_a_planted_fault_is_found_and_its_twin_is_sound(tmp_path, row):
+    ask(row, tmp_path)

@@ -1,0 +1,189 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""PB3xx: device code as nvcc writes it, in libraries that are laid out as a torch."""
+
+import pytest
+from builds import ANY, BESIDE, CUDA, Build, Library, audit, cuda, cuda_release
+from rows import Row, ask
+
+BOTH = ("first120.o", "second120.o")
+NCCL_FUNCTIONS = "".join(f'extern "C" int ncclMadeUp{i}(void) {{ return {i}; }}\n' for i in range(12))
+
+
+def claim_of_this_cuda() -> str:
+    return f"sm120,cuda={cuda_release()}"
+
+
+def without_device_code() -> Build:
+    return cuda(units=())
+
+
+def with_nccl_inside(unit: str) -> Build:
+    """NCCL is linked in statically, and brings the SMs that it was built for."""
+    build = cuda()
+    return build.but({CUDA: Library(needs=build.libraries[CUDA].needs, units=(*BOTH, unit), code=NCCL_FUNCTIONS)})
+
+
+UNITS = [
+    Row("PB310", "none of libtorch's files holds device code", without_device_code, cuda, ANY),
+    Row(
+        "PB314",
+        "sm120 is claimed, and libtorch_cuda.so holds machine code for sm_90 alone",
+        lambda: cuda(units=("first90.o", "second90.o")),
+        lambda: cuda(units=BOTH),
+        "sm120",
+    ),
+    Row(
+        "PB314",
+        "sm120 is claimed, and 1 of the 2 translation units of libtorch_cuda.so hold machine code for it",
+        lambda: cuda(units=("first120.o", "second90.o")),
+        lambda: cuda(units=("first120.o", "second90_120.o")),
+        "sm120",
+    ),
+    # As CMake's detection makes of a 12.1 that it turned into "12.1(2.0)".
+    Row(
+        "PB314",
+        "holds machine code for sm_75 alone",
+        lambda: cuda(units=("second75.o",)),
+        lambda: cuda(units=("second120.o",)),
+        "sm120",
+    ),
+    # It runs on 12.1, and is not what is claimed.
+    Row(
+        "PB314",
+        "sm121 is claimed, and libtorch_cuda.so holds machine code for sm_120 alone",
+        lambda: cuda(units=("sm120.fatbin",), machine="aarch64"),
+        lambda: cuda(units=("sm121.fatbin",), machine="aarch64"),
+        "sm121",
+    ),
+    Row(
+        "PB315",
+        "libtorch_cuda.so holds PTX alone (sm_120)",
+        lambda: cuda(units=("first_ptx.o",)),
+        lambda: cuda(units=("first120.o",)),
+        "sm120",
+    ),
+    Row(
+        "PB315",
+        "libnccl.so.2 holds PTX alone (sm_80)",
+        lambda: cuda(nccl=["collective_ptx.o"]),
+        lambda: cuda(nccl=["collective120.o"]),
+        "sm120",
+    ),
+    Row(
+        "PB316",
+        "libtorch_cuda.so holds machine code for sm_90 too",
+        lambda: cuda(units=("first120.o", "second90_120.o")),
+        lambda: cuda(units=("first120.o", "second120a.o")),  # the a variant is a sibling
+        "sm120,only",
+    ),
+    Row(
+        "PB317",
+        "libtorch_cuda.so holds PTX for sm_120 beside its machine code",
+        lambda: cuda(units=("first120.o", "second_ptx.o")),
+        lambda: cuda(units=BOTH),
+        "sm120,only",
+    ),
+]
+
+LIBRARIES = [
+    Row(
+        "PB318",
+        "sm120 is claimed, and NCCL holds machine code for sm_80 alone, none of which runs there",
+        lambda: cuda(nccl=["collective80.o"]),
+        lambda: cuda(nccl=["collective80_90_120.o"]),
+        "sm120",
+    ),
+    Row(
+        "PB319",
+        "NCCL holds machine code for sm_80, sm_90 too",
+        lambda: cuda(nccl=["collective80_90_120.o"]),
+        lambda: cuda(nccl=["collective120.o"]),
+        "sm120,only",
+    ),
+    Row(
+        "PB319",
+        "libraries linked into libtorch_cuda.so hold machine code for sm_80, sm_90 too",
+        lambda: with_nccl_inside("collective80_90_120.o"),
+        lambda: with_nccl_inside("collective120.o"),
+        "sm120,only",
+    ),
+]
+
+INSIDE = [
+    Row(
+        "PB320",
+        "1 kernels of libtorch_cuda.so for sm_120 do nothing but trap: _Z6second",
+        lambda: cuda(units=("first120.o", "traps.o")),
+        lambda: cuda(units=("first120.o", "works.o")),
+        "sm120",
+        options=("--full",),
+    ),
+    Row(
+        "PB321",
+        "cubins of libtorch_cuda.so were made by different toolkits: 1 by CUDA 12.9, ",
+        lambda: cuda(units=("first120.o", "older120.fatbin")),
+        lambda: cuda(units=BOTH),
+        "sm120",
+        options=("--full",),
+    ),
+    Row(
+        "PB322",
+        "CUDA 12.9 is claimed, and cubins of libtorch_cuda.so were made by CUDA ",
+        lambda: cuda(cuda="12.9", version="2.11.0+cu129"),
+        lambda: cuda(),
+        "sm120,cuda=12.9",
+        twin_claim=claim_of_this_cuda,
+    ),
+    Row(
+        "PB322",
+        "is claimed, and cubins of libtorch_cuda.so were made by CUDA 12.9",
+        lambda: cuda(units=("older120.fatbin",)),
+        lambda: cuda(units=BOTH),
+        claim_of_this_cuda,
+    ),
+]
+
+ROWS = [*UNITS, *LIBRARIES, *INSIDE]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_a_planted_fault_is_found_and_its_twin_is_sound(tmp_path, row):
+    ask(row, tmp_path)
+
+
+FORMS = [["first120.o", f"second_{mode}.o"] for mode in ("size", "speed", "balance", "none")]
+FORMS.append(["first120.o", "relocatable.o", "linked.o"])
+
+
+@pytest.mark.parametrize("units", FORMS, ids=lambda units: units[1])
+def test_whatever_form_the_device_code_has_its_claim_is_true(tmp_path, units):
+    found, code = audit(cuda(units=tuple(units)).write(tmp_path), claim_of_this_cuda(), "--full")
+    assert found == {}
+    assert code == 0
+
+
+# id, what it says, and which bytes of the file are written over
+DAMAGE = [
+    ("fatbin magic 0x00000000, 0xba55ed50 expected", b"\x50\xed\x55\xba"),
+    ("broken zstd data", None),
+]
+
+
+@pytest.mark.parametrize(("says", "damage"), DAMAGE, ids=["header", "payload"])
+def test_damaged_device_code_is_named(tmp_path, says, damage):
+    unit = "second_size.o"
+    damage = damage or zstd_frame(tmp_path, unit)
+    damaged = Library(needs=BESIDE, units=("first120.o", unit), damage=damage)
+    found, code = audit(cuda().but({CUDA: damaged}).write(tmp_path / "planted"), ANY, "--full")
+    assert says in found["PB101"]["what"]
+    assert "libtorch_cuda.so" in found["PB101"]["what"]
+    assert set(found) == {"PB101"}
+    assert code == 1
+
+
+def zstd_frame(folder, unit: str) -> bytes:
+    """Some bytes behind the first frame's header."""
+    content = cuda(units=("first120.o", unit)).write(folder / "sound").joinpath(CUDA).read_bytes()
+    at = content.index(b"\x28\xb5\x2f\xfd") + 24
+    return content[at : at + 64]

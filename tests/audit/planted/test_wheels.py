@@ -1,0 +1,124 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""Wheels from strangers: what is hostile is refused by name, and the rest of the audit goes on."""
+
+import json
+import subprocess
+import warnings
+import zipfile
+
+import pytest
+from builds import CPU, PROGRAM, cpu
+
+SHM = "torch/lib/libshm.so"
+STORED, DEFLATED = zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED
+
+
+def wheel(folder, add=lambda archive: None):
+    """Of a sound build, with what `add` puts into it."""
+    build = cpu().write(folder / "build")
+    file = folder / "torch-2.11.0-cp311-cp311-linux_x86_64.whl"
+    with zipfile.ZipFile(file, "w", DEFLATED) as archive, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of two members with one name
+        for path in sorted(build.rglob("*")):
+            archive.write(path, path.relative_to(build))
+        add(archive)
+    return file
+
+
+def link(name, target):
+    entry = zipfile.ZipInfo(name)
+    entry.external_attr = 0o120777 << 16
+    return lambda archive: archive.writestr(entry, target)
+
+
+def member(name, content=b"\x7fELF", method=STORED):
+    return lambda archive: archive.writestr(name, content, method)
+
+
+def audit(file):
+    result = subprocess.run([PROGRAM, "audit", file, "--format", "json"], capture_output=True, text=True, check=False)
+    assert "terminate called" not in result.stderr
+    return result, json.loads(result.stdout) if result.stdout else None
+
+
+HOSTILE = [
+    ("torch/lib/../../../evil.so", member("torch/lib/../../../evil.so"), "leads out of the archive"),
+    ("/etc/evil.so", member("/etc/evil.so"), "has an absolute name"),
+    ("C:evil.so", member("C:evil.so"), "has a drive in its name"),
+    (CPU, member(CPU), "is there twice"),
+    (SHM, link(SHM, "/etc/passwd"), "is a link"),
+    (SHM, member(SHM, bytes(64 << 20), DEFLATED), "more than 200 times"),
+]
+
+
+@pytest.mark.parametrize(("name", "add", "says"), HOSTILE, ids=[row[2] for row in HOSTILE])
+def test_a_hostile_member_is_refused_by_name_and_the_rest_is_read(tmp_path, name, add, says):
+    result, inventory = audit(wheel(tmp_path, add))
+    assert result.returncode == 1
+    [problem] = inventory["problems"]
+    assert f"member {name} " in problem
+    assert says in problem
+    assert [file["path"] for file in inventory["files"]] == [CPU]
+    assert inventory["files"][0]["problem"] is None
+    assert inventory["torch_version"] == "2.11.0+cpu"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["build", "torch-2.11.0-cp311-cp311-linux_x86_64.whl"]
+
+
+def test_a_sound_wheel_has_no_problem(tmp_path):
+    result, inventory = audit(wheel(tmp_path))
+    assert inventory["problems"] == []
+    assert result.returncode == 0
+
+
+LIES = [
+    ("called", lambda whole, at: whole[: at + 30] + b"T" + whole[at + 31 :], "is called Torch/lib/libtorch_cpu.so"),
+    ("checksum", lambda whole, at: whole[: at + 14] + bytes(4) + whole[at + 18 :], "has another checksum"),
+    ("size", lambda whole, at: whole[: at + 22] + b"\1\0\0\0" + whole[at + 26 :], "has another size"),
+]
+
+
+@pytest.mark.parametrize(("name", "lie", "says"), LIES, ids=[row[0] for row in LIES])
+def test_a_directory_that_lies_about_a_member_is_named(tmp_path, name, lie, says):
+    file = wheel(tmp_path, lambda archive: archive.write(tmp_path / "build" / CPU, SHM))
+    whole = file.read_bytes()
+    file.write_bytes(lie(whole, whole.index(CPU.encode()) - 30))  # its local header
+    result, inventory = audit(file)
+    assert result.returncode == 1
+    assert f"member {CPU} {says}" in inventory["problems"][0]
+    assert [file["path"] for file in inventory["files"]] == [SHM]
+
+
+def test_damaged_data_is_a_problem_of_its_file(tmp_path):
+    file = wheel(tmp_path, lambda archive: archive.write(tmp_path / "build" / CPU, SHM))
+    whole = bytearray(file.read_bytes())
+    whole[whole.index(CPU.encode()) + 400] ^= 0xFF
+    file.write_bytes(whole)
+    result, inventory = audit(file)
+    assert result.returncode == 1
+    problems = {file["path"]: file["problem"] for file in inventory["files"]}
+    assert problems[SHM] is None
+    assert f"member {CPU}: " in problems[CPU]
+    assert "download it again" in problems[CPU]
+
+
+def test_too_many_members_are_refused(tmp_path):
+    def many(archive):
+        for i in range(20000):
+            archive.writestr(f"torch/{i}", b"")
+
+    result, _ = audit(wheel(tmp_path, many))
+    assert result.returncode == 2
+    assert "20000 are the limit" in result.stderr
+
+
+@pytest.mark.parametrize("keeps", [0.0, 0.5, 0.999])
+def test_a_wheel_that_was_cut_is_refused_in_one_line(tmp_path, keeps):
+    file = wheel(tmp_path)
+    whole = file.read_bytes()
+    file.write_bytes(whole[: int(len(whole) * keeps)])
+    result, _ = audit(file)
+    assert result.returncode == 2
+    lines = result.stderr.splitlines()
+    assert len(lines) == 1
+    assert lines[0].endswith("again")
