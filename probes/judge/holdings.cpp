@@ -87,7 +87,11 @@ std::string sentence_for(const Facts& facts, const Holdings& holdings) {
     if (inventory.cuda_version) text += " of CUDA " + *inventory.cuda_version;
   }
   if (inventory.platform) text += " for " + *inventory.platform;
-  if (holdings.least_cpu) text += fmt::format(", from {} on", *holdings.least_cpu);
+  if (holdings.least_cpu_most) {
+    text += fmt::format(", from {} or at most {} on", *holdings.least_cpu, *holdings.least_cpu_most);
+  } else if (holdings.least_cpu) {
+    text += fmt::format(", from {} on", *holdings.least_cpu);
+  }
   if (!holdings.tiers.empty()) text += fmt::format(", with tiers {}", fmt::join(holdings.tiers, " and "));
   return text;
 }
