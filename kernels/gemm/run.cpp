@@ -148,7 +148,7 @@ class Alone {
   // Some rows of A or columns of B with this pass's depths, as they lie.
   [[nodiscard]] CpuLines lines(const void* matrix, DType type, int64_t line, int64_t depth, int64_t first,
                                int64_t count) const {
-    if (count <= 0) return {};
+    if (count <= 0 || all_.depths == 0) return {};
     const int64_t size = size_of(type);
     const auto* at = static_cast<const char*>(matrix) + (first * line + all_.depth * depth) * size;
     if (depth == 1) return {at, count, line * size, all_.depths * size};
