@@ -4,10 +4,15 @@
 # One object library per CPU target with exactly the flags of its row, one cubin per GPU target with those of its row.
 #   pbprobe_cpu_kernels(<id>)   OBJECT library pbprobe_kernels_<id> from kernels/cpu/<id>.cpp
 #   pbprobe_gpu_kernels(<id>)   the cubin of kernels/cuda/<id>.cu, embedded in pbprobe_kernels_<id>
-# CUDA is no CMake language here: nvcc is run by hand, so that a build without it differs in nothing else.
-#   PBPROBE_NVCC   nvcc itself, or the folder it lies in; else PATH, $CUDA_HOME, /usr/local/cuda
+# CUDA is no CMake language here: nvcc is run by hand, so that a build without it differs in nothing else. SMs that nvcc
+# no longer knows are compiled by NVRTC of the last CUDA that does (cmake/nvrtc.cpp).
+#   PBPROBE_NVCC    nvcc itself, or the folder it lies in; else PATH, $CUDA_HOME, /usr/local/cuda
+#   PBPROBE_NVRTC   libnvrtc.so.12; else that of .venv, where `make TARGETS=…` installs it
+#   PBPROBE_PTX     the targets' own kernels become PTX, so that newer silicon runs them in tests (the preset ptx)
 
 set(PBPROBE_NVCC "" CACHE STRING "nvcc, or the folder that holds it (also that of the nvidia-cuda-nvcc wheel)")
+set(PBPROBE_NVRTC "" CACHE FILEPATH "libnvrtc.so.12 of the nvidia-cuda-nvrtc-cu12 wheel")
+option(PBPROBE_PTX "Embed PTX instead of machine code: for tests on newer silicon, never for a release" OFF)
 set(PBPROBE_KERNELS_GENERATED ${PROJECT_BINARY_DIR}/generated/kernels)
 
 find_program(PBPROBE_NVCC_PROGRAM nvcc NO_CACHE
@@ -22,6 +27,22 @@ if(PBPROBE_NVCC_PROGRAM)
   if(said MATCHES "release ([0-9]+\\.[0-9]+)")
     set(PBPROBE_NVCC_VERSION ${CMAKE_MATCH_1})
   endif()
+endif()
+
+file(GLOB PBPROBE_NVRTC_LIBRARY ${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.12)
+if(PBPROBE_NVRTC)
+  set(PBPROBE_NVRTC_LIBRARY ${PBPROBE_NVRTC})
+endif()
+set(PBPROBE_NVRTC_VERSION "")
+if(PBPROBE_NVRTC_LIBRARY)
+  cmake_path(GET PBPROBE_NVRTC_LIBRARY PARENT_PATH folder)
+  file(GLOB builtins ${folder}/libnvrtc-builtins.so.*)
+  if(builtins MATCHES "libnvrtc-builtins\\.so\\.([0-9]+\\.[0-9]+)")
+    set(PBPROBE_NVRTC_VERSION ${CMAKE_MATCH_1})
+  endif()
+  add_executable(pbprobe_nvrtc EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/cmake/nvrtc.cpp)
+  target_link_libraries(pbprobe_nvrtc PRIVATE pbprobe_options ${CMAKE_DL_LIBS})
+  set_target_properties(pbprobe_nvrtc PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PBPROBE_KERNELS_GENERATED})
 endif()
 
 # Kernels are measured: they are compiled with -O3 in every build but Debug and the sanitizers', which must see -O0.
@@ -41,14 +62,28 @@ function(pbprobe_cpu_kernels id)
   endif()
 endfunction()
 
-# Sets ${variable} to why nvcc cannot build a GPU target; empty: it can.
+# Sets ${variable} to why NVRTC cannot build a GPU target; empty: it can.
+function(pbprobe_nvrtc_obstacle id variable)
+  pbprobe_target(${id} last_cuda last)
+  set(why "")
+  if(CMAKE_CROSSCOMPILING)
+    set(why "not built: NVRTC runs on the machine that it compiles for")
+  elseif(NOT EXISTS "${PBPROBE_NVRTC_LIBRARY}")
+    set(why "not built: NVRTC ${last} was not found: `make build TARGETS=${id}` installs its wheel; or give -DPBPROBE_NVRTC=/path/to/libnvrtc.so.12")
+  elseif(NOT PBPROBE_NVRTC_VERSION STREQUAL last)
+    set(why "not built: ${PBPROBE_NVRTC_LIBRARY} is of CUDA ${PBPROBE_NVRTC_VERSION}, and CUDA ${last} is the last that builds it")
+  endif()
+  set(${variable} "${why}" PARENT_SCOPE)
+endfunction()
+
+# Sets ${variable} to why its compiler cannot build a GPU target; empty: it can.
 function(pbprobe_gpu_obstacle id variable)
   pbprobe_target(${id} compiler compiler)
   pbprobe_target(${id} first_cuda first)
   pbprobe_target(${id} last_cuda last)
   set(why "")
-  if(NOT compiler STREQUAL "nvcc")
-    set(why "not built: its compiler, ${compiler}, is not used by this version")
+  if(compiler STREQUAL "nvrtc")
+    pbprobe_nvrtc_obstacle(${id} why)
   elseif(NOT PBPROBE_NVCC_PROGRAM)
     set(why "not built: nvcc was not found; install the CUDA toolkit, or give -DPBPROBE_NVCC=/path/to/nvcc")
   elseif(NOT PBPROBE_NVCC_VERSION)
@@ -61,34 +96,64 @@ function(pbprobe_gpu_obstacle id variable)
   set(${variable} "${why}" PARENT_SCOPE)
 endfunction()
 
+# Sets ${variable} to where the image of a GPU target is built.
+function(pbprobe_gpu_image id variable)
+  set(extension cubin)
+  if(PBPROBE_PTX)
+    set(extension ptx)
+  endif()
+  set(${variable} ${PBPROBE_KERNELS_GENERATED}/${id}.${extension} PARENT_SCOPE)
+endfunction()
+
 function(pbprobe_gpu_kernels id)
+  pbprobe_target(${id} compiler compiler)
   pbprobe_target(${id} flags flags)
-  set(cubin ${PBPROBE_KERNELS_GENERATED}/${id}.cubin)
+  pbprobe_target(${id} ptx ptx)
+  pbprobe_target(${id} last_cuda last)
+  pbprobe_gpu_image(${id} image)
   set(assembly ${PBPROBE_KERNELS_GENERATED}/${id}.S)
-  # ptxas names registers, spills and shared memory of each kernel: the tests read that from beside the cubin.
-  add_custom_command(
-    OUTPUT ${cubin}
-    COMMAND ${CMAKE_COMMAND} -DNVCC=${PBPROBE_NVCC_PROGRAM} "-DFLAGS=${flags}"
-            -DSOURCE=${PROJECT_SOURCE_DIR}/kernels/cuda/${id}.cu -DINCLUDE=${PROJECT_SOURCE_DIR} -DCUBIN=${cubin}
-            -P ${PROJECT_SOURCE_DIR}/cmake/Cubin.cmake
-    DEPENDS ${PROJECT_SOURCE_DIR}/cmake/Cubin.cmake ${PROJECT_SOURCE_DIR}/kernels/cuda/${id}.cu
-    DEPFILE ${cubin}.d
-    COMMENT "Building CUDA kernels of ${id}"
-    VERBATIM)
+  set(source ${PROJECT_SOURCE_DIR}/kernels/cuda/${id}.cu)
+  # ptxas names registers, spills and shared memory of each kernel: the tests read that from beside the image.
+  if(compiler STREQUAL "nvrtc")
+    if(PBPROBE_PTX)
+      set(flags --gpu-architecture=compute_${ptx})
+    endif()
+    file(GLOB headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/kernels/cuda/*.?pp ${PROJECT_SOURCE_DIR}/kernels/cuda/*.cuh)
+    add_custom_command(
+      OUTPUT ${image}
+      COMMAND pbprobe_nvrtc ${PBPROBE_NVRTC_LIBRARY} ${last} ${source} ${PROJECT_SOURCE_DIR} ${image} ${flags}
+      DEPENDS pbprobe_nvrtc ${source} ${headers}
+      COMMENT "Building CUDA kernels of ${id}"
+      VERBATIM)
+  else()
+    set(output -cubin)
+    if(PBPROBE_PTX)
+      set(output -ptx)
+      set(flags -arch=compute_${ptx})
+    endif()
+    add_custom_command(
+      OUTPUT ${image}
+      COMMAND ${CMAKE_COMMAND} -DNVCC=${PBPROBE_NVCC_PROGRAM} -DOUTPUT=${output} "-DFLAGS=${flags}" -DSOURCE=${source}
+              -DINCLUDE=${PROJECT_SOURCE_DIR} -DIMAGE=${image} -P ${PROJECT_SOURCE_DIR}/cmake/Cubin.cmake
+      DEPENDS ${PROJECT_SOURCE_DIR}/cmake/Cubin.cmake ${source}
+      DEPFILE ${image}.d
+      COMMENT "Building CUDA kernels of ${id}"
+      VERBATIM)
+  endif()
   file(CONFIGURE OUTPUT ${assembly} @ONLY CONTENT [[
-// The cubin of @id@ as it lies in the build folder.
+// The image of @id@ as it lies in the build folder.
     .section .rodata
     .balign 64
     .global pbprobe_image_@id@
     .hidden pbprobe_image_@id@
 pbprobe_image_@id@:
-    .incbin "@cubin@"
+    .incbin "@image@"
     .global pbprobe_image_@id@_end
     .hidden pbprobe_image_@id@_end
 pbprobe_image_@id@_end:
     .byte 0
     .section .note.GNU-stack,"",%progbits
 ]])
-  set_source_files_properties(${assembly} PROPERTIES OBJECT_DEPENDS ${cubin})
+  set_source_files_properties(${assembly} PROPERTIES OBJECT_DEPENDS ${image})
   add_library(pbprobe_kernels_${id} OBJECT ${assembly})
 endfunction()

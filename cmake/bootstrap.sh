@@ -190,11 +190,29 @@ find_nvcc() {
   done
 }
 
+# SMs that nvcc no longer builds. By hash: what it holds runs in the build. Without it they are listed as not built.
+install_nvrtc() {
+  local file=cmake/requirements-nvrtc.txt stamp=$stamps/nvrtc library
+  nvrtc=""
+  if ! [[ -f $stamp && $(<"$stamp") == "$(cksum <"$file")" ]]; then
+    say "installing into $venv: NVRTC 12.9"
+    if ! "$venv/bin/python3" -m pip install --disable-pip-version-check --require-hashes --no-deps -r "$file" >"$log" 2>&1; then
+      say "NVRTC 12.9 could not be installed (the whole output: $log): targets that need it are not built"
+      return 0
+    fi
+    mkdir -p "$stamps"
+    cksum <"$file" >"$stamp"
+  fi
+  for library in "$PWD/$venv"/lib/python3*/site-packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.12; do nvrtc=$library; done
+}
+
 # The tests make device code for the readers too, whatever the targets.
 install_cuda() {
   local compilers site
   compilers=$("$python" cmake/native_targets.py --compilers "$targets") || exit 2
   nvcc=""
+  nvrtc=""
+  [[ " $compilers " != *" nvrtc "* ]] || install_nvrtc
   [[ " $compilers " == *" nvcc "* ]] || needed test || return 0
   nvcc=$(find_nvcc)
   [[ -z $nvcc ]] || return 0
@@ -215,6 +233,7 @@ configure() {
   arguments=("--preset=$preset" "-DCMAKE_MAKE_PROGRAM=$PWD/$venv/bin/ninja" "-DPython_EXECUTABLE=$PWD/$venv/bin/python3"
     "-DCMAKE_CXX_COMPILER_LAUNCHER=$launcher" "-DPBPROBE_TARGETS=$ids")
   [[ -z $nvcc ]] || arguments+=("-DPBPROBE_NVCC=$nvcc" "-DPBPROBE_TEST_NVCC=$nvcc")
+  [[ -z $nvrtc ]] || arguments+=("-DPBPROBE_NVRTC=$nvrtc")
   [[ ! -f $setup/torch ]] || arguments+=("-DPBPROBE_TEST_TORCH=$(dirname "$(<"$setup/torch")")")
   [[ -f build/build.ninja && -f $setup/configured ]] || : >"$setup/configured"
   for argument in "${arguments[@]}"; do

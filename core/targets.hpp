@@ -55,6 +55,7 @@ struct Target {
   std::vector<std::string> siblings;           // GPU: further image targets that an exact claim allows ("sm_121a")
   std::string compiler;                        // "cxx", "nvcc" or "nvrtc"
   std::vector<std::string> flags;              // what its kernels are compiled with, and no others
+  std::optional<std::string> ptx;              // GPU: whose PTX its kernels become in tests on newer silicon: "80"
   std::vector<std::string> recipe_flags;       // CPU: what its recipes are compiled with
   std::vector<std::string> requires_features;  // CPU: feature names of core/host that its kernels need
   std::vector<std::string> recipe_requires;    // CPU: those that its recipes need
@@ -130,6 +131,7 @@ void fields(Visitor& visit, T& target) {
   visit("siblings", target.siblings, "GPU: further image targets that an exact claim allows");
   visit("compiler", target.compiler, "cxx, nvcc or nvrtc");
   visit("flags", target.flags, "what its kernels are compiled with, and no others");
+  visit("ptx", target.ptx, "GPU: the architecture whose PTX its kernels become in tests on newer silicon");
   visit("recipe_flags", target.recipe_flags, "CPU: what its recipes are compiled with; empty: it has none");
   visit("requires", target.requires_features, "CPU features that its kernels need of a host");
   visit("recipe_requires", target.recipe_requires, "CPU features that its recipes need of a host");

@@ -94,6 +94,7 @@ enum CuFunctionAttribute : int {
   kCuFuncStaticSharedBytes = 1,
   kCuFuncLocalBytes = 3,
   kCuFuncRegisters = 4,
+  kCuFuncPtxVersion = 5,
   kCuFuncBinaryVersion = 6,
   kCuFuncMaxDynamicSharedBytes = 8,
 };

@@ -135,7 +135,7 @@ struct Fragments {
     } else {
       const int depth = inner + depth_half * 8;
       row = static_cast<unsigned>(depth * kLines * 2);
-      column = static_cast<unsigned>(((first_line / 8 + line_half) ^ (depth & 7)) << 4);
+      column = static_cast<unsigned>(((first_line / 8 + line_half) ^ turned_swizzle<kLines * 2>(depth)) << 4);
     }
   }
   // Of block `block` along the lines and step `step` along k.
@@ -360,7 +360,7 @@ __device__ inline void multiply_tiles(const GpuCall& call) {
 #define PBPROBE_MMA_KERNEL(name, layout, a_km, b_nk)                                                 \
   extern "C" __global__ void __launch_bounds__(pbprobe::PBPROBE_TARGET::Tile_##name::kThreads,       \
                                                pbprobe::PBPROBE_TARGET::kBlocks_##name)              \
-      name##_##layout(const __grid_constant__ pbprobe::GpuCall call) {                               \
+      name##_##layout(PBPROBE_PARAMETER pbprobe::GpuCall call) {                                     \
     pbprobe::PBPROBE_TARGET::multiply_tiles<pbprobe::PBPROBE_TARGET::Tile_##name, a_km, b_nk>(call); \
   }
 // Along k, as every type can be read.

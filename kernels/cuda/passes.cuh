@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What runs before and after a product where its plan says so: laying an operand out K-major with aligned rows, and
+// What runs before and after a product where its plan says so: laying an operand out K-major or with aligned rows, and
 // adding up the parts of a split k, always in the same order. Family header: see tile.cuh.
 #pragma once
 
@@ -13,9 +13,48 @@ namespace {
 constexpr int kPassTile = 64;
 constexpr int kPassThreads = 256;
 
-// Turns a square of the operand in shared memory, or copies it. A block takes one square.
+// Copies rows that begin anywhere to rows that begin at multiples of 16 bytes, 16 bytes a thread from the five aligned
+// words around them. Of a row's ends, which such words would leave, element by element. A warp takes pieces of a row.
+template <class T>
+__device__ inline void align_rows(const GpuRepack& pass) {
+  constexpr int kPiece = 4 * 32 * 16;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const long long warps = static_cast<long long>(gridDim.x) * (kPassThreads / 32);
+  const long long bytes = static_cast<long long>(pass.columns) * sizeof(T);
+  const long long pieces = (bytes + kPiece - 1) / kPiece;
+  for (long long i = blockIdx.x * (kPassThreads / 32) + threadIdx.x / 32; i < pieces * pass.rows; i += warps) {
+    const long long row = i / pieces;
+    const char* from = static_cast<const char*>(pass.from) + row * pass.from_leading * sizeof(T);
+    char* to = static_cast<char*>(pass.to) + row * pass.to_leading * sizeof(T);
+    const long long first = (i - row * pieces) * kPiece + lane * 16;
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      const long long at = first + j * 512;
+      if (at >= bytes) break;
+      const int skew = static_cast<int>(reinterpret_cast<unsigned long long>(from + at) & 3);
+      if (at >= skew && at - skew + 20 <= bytes) {
+        const auto* words = reinterpret_cast<const unsigned*>(from + at - skew);
+        unsigned read[5];
+#pragma unroll
+        for (int w = 0; w < 5; ++w) read[w] = words[w];
+        *reinterpret_cast<uint4*>(to + at) =
+            make_uint4(__funnelshift_r(read[0], read[1], skew * 8), __funnelshift_r(read[1], read[2], skew * 8),
+                       __funnelshift_r(read[2], read[3], skew * 8), __funnelshift_r(read[3], read[4], skew * 8));
+      } else {
+        const int there = static_cast<int>(bytes - at < 16 ? bytes - at : 16);
+        *reinterpret_cast<uint4*>(to + at) = read_elements<sizeof(T)>(from + at, there);
+      }
+    }
+  }
+}
+
+// Turns a square of the operand in shared memory. A block takes one square.
 template <class T>
 __device__ inline void repack(const GpuRepack& pass) {
+  if (!pass.turn) {
+    align_rows<T>(pass);
+    return;
+  }
   __shared__ T square[kPassTile][kPassTile + 4 / sizeof(T)];
   const int across = (pass.columns + kPassTile - 1) / kPassTile;
   const int row = static_cast<int>(blockIdx.x) / across * kPassTile;
@@ -25,20 +64,17 @@ __device__ inline void repack(const GpuRepack& pass) {
   constexpr int kStep = kPassThreads / kPassTile;
   const T* from = static_cast<const T*>(pass.from);
   T* to = static_cast<T*>(pass.to);
-  if (pass.turn) {
 #pragma unroll 4
-    for (int i = y; i < kPassTile; i += kStep) {
-      if (column + i < pass.columns && row + x < pass.rows) {
-        square[i][x] = from[(column + i) * pass.from_leading + row + x];
-      }
+  for (int i = y; i < kPassTile; i += kStep) {
+    if (column + i < pass.columns && row + x < pass.rows) {
+      square[i][x] = from[(column + i) * pass.from_leading + row + x];
     }
-    __syncthreads();
   }
+  __syncthreads();
 #pragma unroll 4
   for (int i = y; i < kPassTile; i += kStep) {
     if (row + i >= pass.rows || column + x >= pass.columns) continue;
-    to[(row + i) * pass.to_leading + column + x] =
-        pass.turn ? square[x][i] : from[(row + i) * pass.from_leading + column + x];
+    to[(row + i) * pass.to_leading + column + x] = square[x][i];
   }
 }
 
@@ -67,9 +103,9 @@ __device__ inline void reduce(const GpuCall& call) {
 }  // namespace
 }  // namespace pbprobe::PBPROBE_TARGET
 
-#define PBPROBE_PASS(name, parameter, function, type)                                                       \
-  extern "C" __global__ void __launch_bounds__(256) name(const __grid_constant__ pbprobe::parameter call) { \
-    pbprobe::PBPROBE_TARGET::function<type>(call);                                                          \
+#define PBPROBE_PASS(name, parameter, function, type)                                                 \
+  extern "C" __global__ void __launch_bounds__(256) name(PBPROBE_PARAMETER pbprobe::parameter call) { \
+    pbprobe::PBPROBE_TARGET::function<type>(call);                                                    \
   }
 PBPROBE_PASS(repack_1, GpuRepack, repack, unsigned char)
 PBPROBE_PASS(repack_2, GpuRepack, repack, unsigned short)

@@ -1,23 +1,21 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// A register-only loop of FP32 FMAs with the device's clock around it: how fast they issue. Family header: see
-// simt.cuh.
+// Register-only loops of FP32 FMAs, and of dp4a, with the device's clock around them: how fast they issue. Family
+// header: see simt.cuh.
 #pragma once
 
-#include "kernels/cuda/call.hpp"
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 1000
+#undef PBPROBE_PACKED_FMA  // compiled to PTX of an older SM
+#endif
+
+#include "kernels/cuda/memory.cuh"
 
 namespace pbprobe::PBPROBE_TARGET {
 namespace {
 
 constexpr int kPeakSums = 16;     // FMAs of a thread in flight; two thirds of them would do
 constexpr int kPeakRepeats = 32;  // of all sums in one iteration, so that the loop's own instructions vanish
-
-__device__ inline unsigned long long wall_clock() {
-  unsigned long long ns;
-  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(ns));
-  return ns;
-}
 
 }  // namespace
 }  // namespace pbprobe::PBPROBE_TARGET
@@ -66,3 +64,53 @@ extern "C" __global__ void __launch_bounds__(256) peak_fp32(pbprobe::GpuPeakSamp
     samples[blockIdx.x] = {begin, end, begin_ns, end_ns, sm, __float_as_uint(sink)};
   }
 }
+
+// c[i] = a[i] · b[i] + c[i] by one instruction each, so that its bits can be held against those that it must give.
+extern "C" __global__ void proof_fp32(const float* a, const float* b, float* c) {
+  const int i = static_cast<int>(threadIdx.x) * 2;
+#ifdef PBPROBE_PACKED_FMA
+  unsigned long long left;
+  unsigned long long right;
+  unsigned long long sum;
+  asm("mov.b64 %0, {%1, %2};" : "=l"(left) : "f"(a[i]), "f"(a[i + 1]));
+  asm("mov.b64 %0, {%1, %2};" : "=l"(right) : "f"(b[i]), "f"(b[i + 1]));
+  asm("mov.b64 %0, {%1, %2};" : "=l"(sum) : "f"(c[i]), "f"(c[i + 1]));
+  asm volatile("fma.rn.f32x2 %0, %1, %2, %0;" : "+l"(sum) : "l"(left), "l"(right));
+  asm("mov.b64 {%0, %1}, %2;" : "=f"(c[i]), "=f"(c[i + 1]) : "l"(sum));
+#else
+  for (int j = 0; j < 2; ++j) c[i + j] = fmaf(a[i + j], b[i + j], c[i + j]);
+#endif
+}
+
+// 8 · kPeakSums · kPeakRepeats operations a thread and iteration, on bits by chance.
+#define PBPROBE_DP4A_PEAK(name)                                                                \
+  extern "C" __global__ void __launch_bounds__(256)                                            \
+      peak_##name(pbprobe::GpuPeakSample* samples, long long iterations) {                     \
+    using namespace pbprobe::PBPROBE_TARGET;                                                   \
+    int sums[kPeakSums];                                                                       \
+    for (int i = 0; i < kPeakSums; ++i) sums[i] = static_cast<int>(threadIdx.x + i);           \
+    const int a = static_cast<int>((threadIdx.x + 1) * 2654435761U + wall_clock() % 8);        \
+    const int b = static_cast<int>((threadIdx.x + 7) * 2246822519U + wall_clock() % 8);        \
+    __syncthreads();                                                                           \
+    const unsigned long long begin_ns = wall_clock();                                          \
+    const unsigned long long begin = clock64();                                                \
+    for (long long n = 0; n < iterations; ++n) {                                               \
+      _Pragma("unroll") for (int r = 0; r < kPeakRepeats; ++r) {                               \
+        _Pragma("unroll") for (int i = 0; i < kPeakSums; ++i) sums[i] = __dp4a(a, b, sums[i]); \
+      }                                                                                        \
+    }                                                                                          \
+    const unsigned long long end = clock64();                                                  \
+    int sink = 0;                                                                              \
+    for (int i = 0; i < kPeakSums; ++i) sink += sums[i];                                       \
+    __syncthreads();                                                                           \
+    const unsigned long long end_ns = wall_clock();                                            \
+    if (threadIdx.x == 0 || sink == -1) {                                                      \
+      unsigned sm;                                                                             \
+      asm volatile("mov.u32 %0, %smid;" : "=r"(sm));                                           \
+      samples[blockIdx.x] = {begin, end, begin_ns, end_ns, sm, static_cast<unsigned>(sink)};   \
+    }                                                                                          \
+  }                                                                                            \
+  extern "C" __global__ void proof_##name(const int* a, const int* b, int* c) {                \
+    const int i = static_cast<int>(threadIdx.x) * 2;                                           \
+    for (int j = 0; j < 2; ++j) c[i + j] = __dp4a(a[i + j], b[i + j], c[i + j]);               \
+  }

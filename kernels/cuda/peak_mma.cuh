@@ -72,10 +72,28 @@ __device__ inline void run_peak(GpuPeakSample* samples, long long iterations) {
   }
 }
 
+// One step of one warp on fragments that lie in order: words 4 · lane on of a and c, 2 · lane on of b.
+template <class Op>
+__device__ inline void run_proof(const unsigned* a, const unsigned* b, typename Op::Sum* c) {
+  const int lane = static_cast<int>(threadIdx.x);
+  unsigned rows[4];
+  typename Op::Sum sums[4];
+  for (int i = 0; i < 4; ++i) rows[i] = a[4 * lane + i];
+  for (int i = 0; i < 4; ++i) sums[i] = c[4 * lane + i];
+  Op::multiply(sums, rows, b[2 * lane], b[2 * lane + 1]);
+  for (int i = 0; i < 4; ++i) c[4 * lane + i] = sums[i];
+}
+
 }  // namespace
 }  // namespace pbprobe::PBPROBE_TARGET
 
-#define PBPROBE_MMA_PEAK(name, op)                                                                                \
-  extern "C" __global__ void __launch_bounds__(256) name(pbprobe::GpuPeakSample* samples, long long iterations) { \
-    pbprobe::PBPROBE_TARGET::run_peak<pbprobe::PBPROBE_TARGET::op>(samples, iterations);                          \
+// peak_<name>, and proof_<name>, which runs the instruction once.
+#define PBPROBE_MMA_PEAK(name, op)                                                              \
+  extern "C" __global__ void __launch_bounds__(256)                                             \
+      peak_##name(pbprobe::GpuPeakSample* samples, long long iterations) {                      \
+    pbprobe::PBPROBE_TARGET::run_peak<pbprobe::PBPROBE_TARGET::op>(samples, iterations);        \
+  }                                                                                             \
+  extern "C" __global__ void __launch_bounds__(32)                                              \
+      proof_##name(const unsigned* a, const unsigned* b, pbprobe::PBPROBE_TARGET::op::Sum* c) { \
+    pbprobe::PBPROBE_TARGET::run_proof<pbprobe::PBPROBE_TARGET::op>(a, b, c);                   \
   }

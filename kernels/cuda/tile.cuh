@@ -6,10 +6,14 @@
 // Source: PTX ISA, cp.async; CUDA C++ Programming Guide, shared memory and its banks.
 #pragma once
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-
 #include "kernels/cuda/call.hpp"
+
+// How a kernel takes its struct: on Pascal a parameter cannot be named as the constant that it is.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 700
+#define PBPROBE_PARAMETER const
+#else
+#define PBPROBE_PARAMETER const __grid_constant__
+#endif
 
 namespace pbprobe::PBPROBE_TARGET {
 namespace {
@@ -37,6 +41,12 @@ __device__ inline int2 depth_range(const GpuCall& call) {
 
 __device__ inline unsigned shared_address(const void* pointer) {
   return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
+}
+
+__device__ inline unsigned long long wall_clock() {
+  unsigned long long ns;
+  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(ns));
+  return ns;
 }
 
 // --- operands to shared memory ---
@@ -104,6 +114,12 @@ __device__ constexpr int swizzle_of(int line) {
   return kLineBytes >= 128 ? line & 7 : line >> 1 & 3;
 }
 
+// Where the lines of one depth lie next to each other: a row of them has as many chunks as it has.
+template <int kRowBytes>
+__device__ constexpr int turned_swizzle(int depth) {
+  return depth & (kRowBytes >= 128 ? 7 : kRowBytes / 16 - 1);
+}
+
 // One operand: kLines rows of A or columns of B × kDepths a stage. In shared memory it lies as in memory: kKMajor, a
 // line's depths next to each other; else the lines of one depth next to each other.
 template <int kLines, int kDepths, int kElement, int kThreads, bool kKMajor, Swizzle kSwizzle>
@@ -137,7 +153,9 @@ struct Operand {
     stride = kStep * leading * kElement;
     rows_left = (kKMajor ? lines - first_line : depth.y) - row;
     bytes_left = (kKMajor ? depth.y : lines - first_line) * kElement - chunk * 16;
-    const int swizzled = kKMajor ? swizzle_of<kSwizzle, kRowBytes>(row) : kSwizzle == Swizzle::matrices ? row & 7 : 0;
+    const int swizzled = kKMajor                         ? swizzle_of<kSwizzle, kRowBytes>(row)
+                         : kSwizzle == Swizzle::matrices ? turned_swizzle<kRowBytes>(row)
+                                                         : 0;
     offset = static_cast<unsigned>(row * kRowBytes + ((chunk ^ swizzled) << 4));
   }
 
@@ -189,13 +207,29 @@ struct Operand {
 
 // --- C ---
 
+// To BF16 by integers, for an SM without the conversion: ties to even, NaN as the instruction has it.
+__device__ inline unsigned bf16_bits(float value) {
+  const unsigned bits = __float_as_uint(value);
+  if ((bits & 0x7fffffffU) > 0x7f800000U) return 0x7fffU;
+  return (bits + 0x7fffU + (bits >> 16 & 1U)) >> 16;
+}
+__device__ inline unsigned fp16_bits(float value) {
+  unsigned short bits;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+  return bits;
+}
+
 __device__ inline unsigned pack(float low, float high, int type) {
   if (type == kGpuBf16) {
-    const __nv_bfloat162 two = __floats2bfloat162_rn(low, high);
-    return *reinterpret_cast<const unsigned*>(&two);
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    unsigned two;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(two) : "f"(high), "f"(low));
+    return two;
+#else
+    return bf16_bits(low) | bf16_bits(high) << 16;
+#endif
   }
-  const __half2 two = __floats2half2_rn(low, high);
-  return *reinterpret_cast<const unsigned*>(&two);
+  return fp16_bits(low) | fp16_bits(high) << 16;
 }
 
 // kCount neighbouring 4-byte values at `to`, of which `there` exist.

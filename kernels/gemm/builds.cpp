@@ -3,11 +3,11 @@
 #include "kernels/gemm/table.hpp"
 
 #include "kernels/built.hpp"    // PBPROBE_BUILDS: a row for each target (kernels/CMakeLists.txt)
-#include "kernels/digests.hpp"  // PBPROBE_DIGEST_<id>, PBPROBE_SPILLS_<id> (cmake/KernelBuilds.cmake)
+#include "kernels/digests.hpp"  // PBPROBE_DIGEST_<id>, _SOURCES_<id>, _SPILLS_<id> (cmake/KernelBuilds.cmake)
 
-// The cubins that kernels/embed.S embeds.
+// The images that cmake/Kernels.cmake embeds.
 #define PBPROBE_CPU(id, digest)
-#define PBPROBE_GPU(id, digest)                    \
+#define PBPROBE_GPU(id, digest, ptx)               \
   extern "C" const std::byte pbprobe_image_##id[]; \
   extern "C" const std::byte pbprobe_image_##id##_end[];
 #define PBPROBE_NOT_BUILT(id, why)
@@ -20,11 +20,13 @@ namespace pbprobe {
 
 std::span<const TargetBuild> target_builds() {
 #define PBPROBE_CPU(id, digest_) TargetBuild{.target = #id, .built = true, .digest = digest_},
-#define PBPROBE_GPU(id, digest_)                                                                                 \
+#define PBPROBE_GPU(id, digest_, ptx_)                                                                           \
   TargetBuild{.target = #id,                                                                                     \
               .built = true,                                                                                     \
               .digest = digest_,                                                                                 \
               .image = {pbprobe_image_##id, static_cast<size_t>(pbprobe_image_##id##_end - pbprobe_image_##id)}, \
+              .ptx = ptx_,                                                                                       \
+              .source_digest = PBPROBE_SOURCES_##id,                                                             \
               .spill_bytes = PBPROBE_SPILLS_##id},
 #define PBPROBE_NOT_BUILT(id, why) TargetBuild{.target = #id, .why_not = why},
   static const TargetBuild builds[] = {PBPROBE_BUILDS};

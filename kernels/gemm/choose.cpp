@@ -46,13 +46,18 @@ std::optional<Capability> parse_capability(std::string_view text) {
   return result;
 }
 
-// How well a target's machine code fits the device: 0 not at all; 1000 exactly; else a plain image of the same major
-// capability, the nearest first.
+// How well a target's image fits the device: 0 not at all; 1000 exactly; else a plain image of the same major
+// capability, the nearest first, or PTX that the driver can compile.
 int fit_of(const Target& target, const Gpu& gpu) {
   if (!target.capability) return 0;
   if (*target.capability == gpu.capability) return 1000;
-  const auto ours = parse_capability(*target.capability);
   const auto theirs = parse_capability(gpu.capability);
+  if (const auto* build = find_build(target.id); build != nullptr && !build->ptx.empty()) {
+    int least = 0;
+    std::from_chars(build->ptx.data(), build->ptx.data() + build->ptx.size(), least);
+    return theirs && theirs->major * 10 + theirs->minor >= least ? 1 : 0;
+  }
+  const auto ours = parse_capability(*target.capability);
   const char last = target.architecture.empty() ? 'a' : target.architecture.back();
   if (!ours || !theirs || last < '0' || last > '9') return 0;  // an "a" image runs on its own capability alone
   return ours->major == theirs->major && ours->minor < theirs->minor ? 1 + ours->minor : 0;
@@ -119,31 +124,56 @@ struct Split {
   double seconds = 0;
 };
 
-Split best_split(const Kernel& kernel, const Problem& p, const Gpu& gpu) {
-  constexpr double kTileSeconds = 0.5e-6;   // of 128 × 128 and one stage, at the whole peak
-  constexpr double kFill = 4;               // stages that pass before a block is at work, and to write C
-  constexpr double kPassSeconds = 3e-6;     // of the pass that adds the parts, besides
-  constexpr double kBytesPerSecond = 2e12;  // that it reads
-  constexpr int64_t kMostParts = 32;
-  constexpr int64_t kFewestStages = 4;  // of a part
+constexpr double kPassSeconds = 3e-6;     // of the pass that adds the parts, besides
+constexpr double kBytesPerSecond = 4e12;  // of the memory
+constexpr int64_t kMostParts = 32;
+constexpr int64_t kFewestStages = 4;  // of a part
+
+int64_t sms_of(const Gpu& gpu) {
   constexpr int64_t kUnknownSms = 64;
-  constexpr int64_t kSkinny = 32;  // rows up to which reading B takes the time: every SM reads, all it can
+  return std::max<int64_t>(gpu.sm_count.value_or(kUnknownSms), 1);
+}
+
+double pass_seconds(const Problem& p, int64_t parts) {
+  if (parts == 1) return 0;
+  const double bytes = 4.0 * static_cast<double>(p.m) * static_cast<double>(p.n);
+  return kPassSeconds + static_cast<double>(parts + 1) * bytes / kBytesPerSecond;
+}
+
+// For a kernel of few rows the memory is the limit, and SMs without a block read nothing.
+Split best_split_of_few_rows(const Kernel& kernel, const Problem& p, int64_t sms) {
   const auto& tile = kernel.tile;
-  const double sms = static_cast<double>(std::max<int64_t>(gpu.sm_count.value_or(kUnknownSms), 1));
+  const int64_t tiles = divide_up(p.m, tile.m) * divide_up(p.n, tile.n);
+  const int64_t stages = std::max<int64_t>(divide_up(p.k, tile.k), 1);
+  const double bytes = static_cast<double>(p.n) * static_cast<double>(p.k) * static_cast<double>(size_of(p.b));
+  Split best;
+  for (int64_t parts = 1; parts <= kMostParts && (parts == 1 || stages / parts >= kFewestStages); ++parts) {
+    const double reading = std::min(1.0, static_cast<double>(tiles * parts) / static_cast<double>(sms));
+    const double seconds = bytes / kBytesPerSecond / std::max(reading, 1e-6) + pass_seconds(p, parts);
+    if (parts == 1 || seconds < best.seconds) best = {parts, seconds};
+  }
+  return best;
+}
+
+Split best_split(const Kernel& kernel, const Problem& p, const Gpu& gpu) {
+  constexpr double kTileSeconds = 0.5e-6;  // of 128 × 128 and one stage, at the whole peak
+  constexpr double kFill = 4;              // stages that pass before a block is at work, and to write C
+  constexpr int64_t kSkinny = 32;          // rows up to which reading B takes the time: every SM reads, all it can
+  const auto& tile = kernel.tile;
+  if (kernel.max_m != INT64_MAX) return best_split_of_few_rows(kernel, p, sms_of(gpu));
+  const auto sms = static_cast<double>(sms_of(gpu));
   const double tiles = static_cast<double>(divide_up(p.m, tile.m)) * static_cast<double>(divide_up(p.n, tile.n));
   const int64_t stages = std::max<int64_t>(divide_up(p.k, tile.k), 1);
   const double stage_seconds = kTileSeconds * static_cast<double>(tile.m * tile.n) / (128.0 * 128.0) * 100.0 /
                                static_cast<double>(std::max<int64_t>(kernel.share, 1));
-  const double parts_bytes = 4.0 * static_cast<double>(p.m) * static_cast<double>(p.n);
   Split best;
   for (int64_t parts = 1; parts <= kMostParts && (parts == 1 || stages / parts >= kFewestStages); ++parts) {
-    if (kernel.peak == "peak_fp32" && parts > 1) break;  // the FP32 family sums k in one go
     const double rounds = std::ceil(tiles * static_cast<double>(parts) / sms);
-    double seconds = rounds * (static_cast<double>(divide_up(stages, parts)) + kFill) * stage_seconds;
-    if (parts > 1) seconds += kPassSeconds + static_cast<double>(parts + 1) * parts_bytes / kBytesPerSecond;
+    const double seconds =
+        rounds * (static_cast<double>(divide_up(stages, parts)) + kFill) * stage_seconds + pass_seconds(p, parts);
     if (parts == 1 || seconds < best.seconds) best = {parts, seconds};
   }
-  if (p.m <= kSkinny && kernel.peak != "peak_fp32") {
+  if (p.m <= kSkinny) {
     const auto wanted = static_cast<int64_t>(static_cast<double>(kernel.blocks) * sms / std::max(tiles, 1.0));
     best.parts = std::clamp<int64_t>(std::max(best.parts, wanted), 1, std::max<int64_t>(stages / kFewestStages, 1));
   }
@@ -368,6 +398,10 @@ std::string explain(const Candidate& chosen, const Plan& plan, const Gpu* gpu, b
 }
 
 }  // namespace
+
+bool runs_on(const Target& target, const Gpu& gpu) {
+  return fit_of(target, gpu) > 0;
+}
 
 Result<Plan> choose(const Problem& problem, const Host& host, const Rates& rates, const ChooseOptions& options) {
   PBPROBE_CHECK(validate(problem));

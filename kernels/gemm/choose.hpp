@@ -83,6 +83,10 @@ struct Plan {
   std::string why;                         // one sentence: why this kernel, cut like this
 };
 
+// Whether this build's image of a GPU target runs on the device: machine code on its own capability, a plain image on
+// later ones of the same major number too; PTX wherever the driver can compile it.
+[[nodiscard]] bool runs_on(const Target& target, const Gpu& gpu);
+
 // Errors: usage (the problem is wrong, the kernel or target unknown, the GPU not there); unsupported (no kernel for
 // these types, a forced kernel whose target was not built or whose ISA the host lacks: the message names it); limit
 // (more tiles than a grid holds).

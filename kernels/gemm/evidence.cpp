@@ -63,7 +63,9 @@ Evidence evidence_of(const Kernel& kernel, const TargetBuild& build, std::span<c
   if (!build.built) return evidence;
   evidence.level = EvidenceLevel::assembled;
   for (const auto& record : records) {
-    if (record.kernel != kernel.name || record.digest != build.digest) continue;
+    // The cubin that is built cannot be the one that ran as PTX: what they share is their sources.
+    const auto built = record.level == EvidenceLevel::executed_via_ptx ? build.source_digest : build.digest;
+    if (record.kernel != kernel.name || record.digest != built) continue;
     if (record.level < evidence.level) {
       evidence.level = record.level;
       evidence.record = record;

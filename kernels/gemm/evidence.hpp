@@ -28,7 +28,7 @@ enum class EvidenceLevel {
 
 struct EvidenceRecord {
   std::string kernel;  // public name
-  std::string digest;  // of TargetBuild
+  std::string digest;  // of TargetBuild; its source_digest where PTX ran
   EvidenceLevel level = EvidenceLevel::executed;
   std::string device;                 // "NVIDIA H200, 9.0", "Intel Xeon Platinum 8581C"
   std::optional<std::string> driver;  // GPU
@@ -42,7 +42,7 @@ template <class Visitor, SameAs<EvidenceRecord> T>
 void fields(Visitor& visit, T& record) {
   visit.constant("schema", "pbprobe.evidence/1");
   visit("kernel", record.kernel, "public name");
-  visit("digest", record.digest, "SHA-256 of the cubin, or of a CPU target's sources and flags");
+  visit("digest", record.digest, "SHA-256 of the cubin, or of the sources: a CPU's, and where PTX ran");
   visit("level", record.level);
   visit("device", record.device);
   visit("driver", record.driver);

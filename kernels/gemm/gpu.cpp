@@ -26,6 +26,7 @@ Result<LoadedKernel> load_kernel(const DriverApi& driver, CuLibrary library, con
   loaded.handle = handle;
   const std::pair<int, int64_t*> attributes[] = {
       {kCuFuncBinaryVersion, &loaded.binary_version},
+      {kCuFuncPtxVersion, &loaded.ptx_version},
       {kCuFuncRegisters, &loaded.registers},
       {kCuFuncLocalBytes, &loaded.local_bytes},
       {kCuFuncStaticSharedBytes, &loaded.shared_bytes},
@@ -38,6 +39,22 @@ Result<LoadedKernel> load_kernel(const DriverApi& driver, CuLibrary library, con
   }
   return loaded;
 }
+
+// A target's own limit, also where its PTX runs on a GPU that has more.
+Result<void> check_shared(std::string_view what, std::string_view target, int64_t bytes) {
+  PBPROBE_TRY(const Target* row, require_target(target));
+  const int64_t most = row->limits.shared_per_block_bytes.value_or(0);
+  if (bytes <= most) return {};
+  return make_error(ErrorCode::limit, "{} takes {} bytes of shared memory, and a block of {} has at most {}", what,
+                    bytes, target, most);
+}
+
+int is_aligned(const void* pointer, int64_t leading, int64_t element) {
+  constexpr int64_t kVector = 16;
+  return reinterpret_cast<uintptr_t>(pointer) % kVector == 0 && leading * element % kVector == 0 ? 1 : 0;
+}
+
+}  // namespace
 
 Result<const LoadedKernel*> loaded_in(const Context& context, std::string_view target, std::string_view symbol) {
   if (context.gpu == nullptr) {
@@ -57,23 +74,16 @@ Result<const LoadedKernel*> loaded_in(const Context& context, std::string_view t
   return loaded;
 }
 
-Result<void> launch(const DriverApi& driver, const LoadedKernel& kernel, std::string_view what, const Grid& grid,
-                    int64_t threads, int64_t shared_bytes, void* stream, void** parameters) {
+Result<void> launch(const Launch& what, const Context& context, void** parameters) {
+  PBPROBE_TRY(const LoadedKernel* kernel, loaded_in(context, what.target, what.symbol));
+  const auto size = [](int64_t number) { return static_cast<unsigned>(number); };
   // A CUkernel stands for its function in the current context.
-  PBPROBE_CU(
-      driver, fmt::format("launching {}", what),
-      cuLaunchKernel(static_cast<CuFunction>(kernel.handle), static_cast<unsigned>(grid.x),
-                     static_cast<unsigned>(grid.y), static_cast<unsigned>(grid.z), static_cast<unsigned>(threads), 1, 1,
-                     static_cast<unsigned>(shared_bytes), static_cast<CuStream>(stream), parameters, nullptr));
+  PBPROBE_CU(context.gpu->driver(), fmt::format("launching {}", what.symbol),
+             cuLaunchKernel(static_cast<CuFunction>(kernel->handle), size(what.grid.x), size(what.grid.y),
+                            size(what.grid.z), size(what.threads), 1, 1, size(what.shared_bytes),
+                            static_cast<CuStream>(context.stream), parameters, nullptr));
   return {};
 }
-
-int is_aligned(const void* pointer, int64_t leading, int64_t element) {
-  constexpr int64_t kVector = 16;
-  return reinterpret_cast<uintptr_t>(pointer) % kVector == 0 && leading * element % kVector == 0 ? 1 : 0;
-}
-
-}  // namespace
 
 Result<GpuKernels> GpuKernels::load(const DriverApi& driver, std::string_view target) {
   PBPROBE_CHECK(require_launch(driver));
@@ -108,9 +118,10 @@ Result<GpuKernels> GpuKernels::load(const DriverApi& driver, std::string_view ta
   }
   for (const auto& peak : peak_table()) {
     if (peak.target != target) continue;
-    const std::string symbol(peak.function_name);
-    PBPROBE_TRY(auto loaded, load_kernel(driver, library, symbol, 0, target));
-    kernels.kernels_.emplace(symbol, loaded);
+    for (const auto& symbol : {std::string(peak.function_name), proof_symbol(peak)}) {
+      PBPROBE_TRY(auto loaded, load_kernel(driver, library, symbol, 0, target));
+      kernels.kernels_.emplace(symbol, loaded);
+    }
   }
   return kernels;
 }
@@ -161,25 +172,23 @@ struct Repacked {
 Result<void> launch_repack(const Plan& plan, const Repacked& r, const Context& context) {
   if (r.rows == 0 || r.columns == 0) return {};
   const std::string symbol = fmt::format("repack_{}", size_of(r.type));
-  PBPROBE_TRY(const LoadedKernel* kernel, loaded_in(context, plan.kernel->target, symbol));
   constexpr int64_t kSquare = 64;
   constexpr int64_t kThreads = 256;
   GpuRepack pass{r.from,        r.to, r.leading, r.to_leading, static_cast<int>(r.rows), static_cast<int>(r.columns),
                  r.turn ? 1 : 0};
   void* parameters[] = {&pass};
   const int64_t squares = (r.rows + kSquare - 1) / kSquare * ((r.columns + kSquare - 1) / kSquare);
-  return launch(context.gpu->driver(), *kernel, symbol, Grid{squares, 1, 1}, kThreads, 0, context.stream, parameters);
+  return launch({plan.kernel->target, symbol, Grid{squares, 1, 1}, kThreads}, context, parameters);
 }
 
 Result<void> launch_reduce(const Plan& plan, GpuCall call, const Context& context) {
   const std::string symbol = plan.problem.accumulator == DType::int32 ? "reduce_int32" : "reduce_fp32";
-  PBPROBE_TRY(const LoadedKernel* kernel, loaded_in(context, plan.kernel->target, symbol));
   constexpr int64_t kThreads = 256;
   constexpr int64_t kMostBlocks = 4096;
   const int64_t eights = (plan.problem.n + 7) / 8 * plan.problem.m;
   const int64_t blocks = std::min((eights + kThreads - 1) / kThreads, kMostBlocks);
   void* parameters[] = {&call};
-  return launch(context.gpu->driver(), *kernel, symbol, Grid{blocks, 1, 1}, kThreads, 0, context.stream, parameters);
+  return launch({plan.kernel->target, symbol, Grid{blocks, 1, 1}, kThreads}, context, parameters);
 }
 
 GpuCall make_call(const Plan& plan, const Operands& o) {
@@ -243,8 +252,9 @@ Result<void> launch_gpu(const Plan& plan, const Operands& o, const Context& cont
   call.b_aligned = is_aligned(call.b, call.ldb, size_of(p.b));
   call.c_aligned = is_aligned(call.c, call.ldc, size_of(p.c));
   void* parameters[] = {&call};
-  PBPROBE_CHECK(launch(context.gpu->driver(), *kernel, plan.kernel->name, plan.grid, plan.kernel->threads,
-                       plan.shared_bytes, context.stream, parameters));
+  PBPROBE_CHECK(check_shared(plan.kernel->name, plan.kernel->target, kernel->shared_bytes + plan.shared_bytes));
+  PBPROBE_CHECK(
+      launch({plan.kernel->target, symbol, plan.grid, plan.kernel->threads, plan.shared_bytes}, context, parameters));
   return plan.split > 1 ? launch_reduce(plan, call, context) : Result<void>{};
 }
 
@@ -255,11 +265,9 @@ Result<void> run_peak(const Peak& peak, int64_t iterations, int64_t blocks, GpuP
     return make_error(ErrorCode::usage, "{}: {} iterations in {} blocks: give 1 or more of each", peak.name, iterations,
                       blocks);
   }
-  PBPROBE_TRY(const LoadedKernel* kernel, loaded_in(context, peak.target, peak.function_name));
   long long count = iterations;
   void* parameters[] = {&samples, &count};
-  return launch(context.gpu->driver(), *kernel, peak.name, Grid{blocks, 1, 1}, peak.threads, 0, context.stream,
-                parameters);
+  return launch({peak.target, peak.function_name, Grid{blocks, 1, 1}, peak.threads}, context, parameters);
 }
 
 }  // namespace pbprobe

@@ -23,6 +23,7 @@ struct DriverApi;  // core/host/driver_api.hpp
 struct LoadedKernel {
   void* handle = nullptr;      // CUkernel
   int64_t binary_version = 0;  // 90: machine code for 9.0
+  int64_t ptx_version = 0;     // 80: compiled from PTX for 8.0, or machine code that came from it
   int64_t registers = 0;
   int64_t local_bytes = 0;  // spills, and arrays that did not fit registers
   int64_t shared_bytes = 0;

@@ -1,13 +1,27 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Inside the room: the launch of a GPU plan whose operands run() has checked.
+// Inside the room: the launch of a GPU plan whose operands run() has checked, and of a kernel by its symbol.
 #pragma once
 
+#include "kernels/gemm/gpu.hpp"
 #include "kernels/gemm/run.hpp"
 
 namespace pbprobe {
 
 [[nodiscard]] Result<void> launch_gpu(const Plan& plan, const Operands& operands, const Context& context);
+
+// One kernel of a target's image, by its symbol. Errors: usage (the context names no image of this target, or the image
+// has no such kernel); device.
+struct Launch {
+  std::string_view target;
+  std::string_view symbol;
+  Grid grid;
+  int64_t threads = 1;
+  int64_t shared_bytes = 0;
+};
+[[nodiscard]] Result<void> launch(const Launch& what, const Context& context, void** parameters);
+[[nodiscard]] Result<const LoadedKernel*> loaded_in(const Context& context, std::string_view target,
+                                                    std::string_view symbol);
 
 }  // namespace pbprobe

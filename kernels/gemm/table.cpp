@@ -91,8 +91,14 @@ std::vector<std::string> symbols_of(const Kernel& kernel) {
 }
 
 std::span<const std::string_view> pass_symbols() {
-  static constexpr std::string_view kSymbols[] = {"repack_1", "repack_2", "repack_4", "reduce_fp32", "reduce_int32"};
+  static constexpr std::string_view kSymbols[] = {"repack_1",    "repack_2",     "repack_4",
+                                                  "reduce_fp32", "reduce_int32", "probe_read",
+                                                  "probe_copy",  "probe_shared", "probe_nothing"};
   return kSymbols;
+}
+
+std::string proof_symbol(const Peak& peak) {
+  return "proof" + std::string(peak.function_name.substr(peak.function_name.find('_')));
 }
 
 const Kernel* find_kernel(std::string_view name) {

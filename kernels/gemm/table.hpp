@@ -74,8 +74,12 @@ struct Kernel {
 
 // The symbols of a GPU kernel in its cubin, without the target: one a layout that it reads as it lies.
 [[nodiscard]] std::vector<std::string> symbols_of(const Kernel& kernel);
-// Those of the passes that every cubin has beside its kernels (kernels/cuda/passes.cuh).
+// Those that every cubin has beside its kernels: passes (kernels/cuda/passes.cuh) and memory probes (memory.cuh).
 [[nodiscard]] std::span<const std::string_view> pass_symbols();
+
+struct Peak;
+// The symbol of what runs a GPU loop's instruction once: "proof_bf16" of "peak_bf16".
+[[nodiscard]] std::string proof_symbol(const Peak& peak);
 
 // A register-only loop that shows how fast an instruction path issues, or (cycles > 0) a dependent chain of a known
 // length, which shows the clock.
@@ -98,7 +102,9 @@ struct TargetBuild {
   bool built = false;
   std::string_view why_not;          // one sentence with the way out; empty where it is built
   std::string_view digest;           // SHA-256: of the cubin (GPU), of the source closure and flags (CPU)
-  std::span<const std::byte> image;  // GPU: the cubin that is embedded
+  std::span<const std::byte> image;  // GPU: the cubin that is embedded; PTX in the preset ptx
+  std::string_view ptx;              // GPU: whose PTX the image is ("80"); empty: machine code
+  std::string_view source_digest;    // GPU: of the source closure and `ptx`, which evidence by way of PTX names
   int64_t spill_bytes = 0;           // GPU: registers that ptxas spilled, all kernels together
 };
 

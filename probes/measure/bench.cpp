@@ -15,6 +15,7 @@ namespace {
 
 constexpr double kLaunchBoundUs = 20;
 constexpr int64_t kFewRows = 8;  // up to so many, the memory is the limit
+constexpr int64_t kFewRowsOfGpu = 16;
 
 std::string device_name(const BenchCase& one) {
   return one.gpu ? fmt::format("cuda:{}", *one.gpu) : "cpu";
@@ -73,7 +74,7 @@ class CaseRun {
     const double began = limits.clock();
     for (const Plan& plan : plans_.plans) add_kernel(bed, plan);
     if (one_.against_libtorch && libtorch_.library) add_libtorch(bed);
-    if (one_.problem.m <= kFewRows) add_reading(bed);
+    if (one_.problem.m <= (one_.gpu ? kFewRowsOfGpu : kFewRows)) add_reading(bed);
     if (contenders_.empty()) return;
     events_.stage(Step::kernels, fmt::format("timing {} on {}", name_, device_name(one_)));
     auto rounds = interleave(

@@ -8,6 +8,7 @@
 
 #include "kernels/gemm/checker.hpp"
 #include "kernels/gemm/gpu.hpp"
+#include "kernels/gemm/probes.hpp"
 #include "kernels/gemm/run.hpp"
 #include "probes/measure/bed.hpp"
 #include "probes/measure/gpu_device.hpp"
@@ -98,6 +99,21 @@ class GpuBed : public Bed {
     return timed("libtorch", [this, &library] {
       const Tensors& t = tensors_[turn_++ % tensors_.size()];
       return library.matmul(t.a, t.b, t.c, one_.problem.a);
+    });
+  }
+
+  Result<Contender> reading() override {
+    const GpuKernels* const images = images_.empty() ? nullptr : images_.front().get();
+    if (images == nullptr) return make_error(ErrorCode::unsupported, "no image of ours is loaded to read with");
+    const Problem& p = one_.problem;
+    constexpr int64_t kVector = 16;
+    const int64_t bytes = extent(stored_rows_b(p), stored_columns_b(p), p.ldb) * size_of(p.b) / kVector * kVector;
+    if (bytes == 0) return make_error(ErrorCode::unsupported, "B is too small to be read by vectors");
+    const Context context{.stream = device_.stream(), .gpu = images};
+    return timed("reading B", [this, images, bytes, context] {
+      const Operands operands = rotation_.operands(memory_.data(), turn_++);
+      return run_read_probe(images->target(), operands.b, bytes, 1, 0, static_cast<uint32_t*>(samples_.data()),
+                            context);
     });
   }
 

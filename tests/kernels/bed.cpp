@@ -166,12 +166,41 @@ class GpuBed : public Bed {
     return rate;
   }
 
+  Result<std::vector<uint32_t>> run_proof(const Peak& peak, const Proof& proof) override {
+    const auto guarded = [](const std::vector<uint32_t>& words) {
+      Guarded array;
+      array.bytes.resize(words.size() * sizeof(uint32_t));
+      std::memcpy(array.bytes.data(), words.data(), array.bytes.size());
+      return array;
+    };
+    Guarded left = guarded(proof.a);
+    Guarded right = guarded(proof.b);
+    Guarded sums = guarded(proof.c);
+    DeviceArray a(driver_, left);
+    DeviceArray b(driver_, right);
+    DeviceArray c(driver_, sums);
+    for (const auto* array : {&a, &b, &c}) {
+      if (array->result() != kCudaSuccess) return driver_error(driver_, array->result(), "copying an operand there");
+    }
+    Context context;
+    context.gpu = &kernels_;
+    PBPROBE_CHECK(pbprobe::run_proof(peak, a.data(), b.data(), c.data(), context));
+    PBPROBE_CU(driver_, "waiting for the proof", cuCtxSynchronize());
+    if (const auto result = c.download(sums); result != kCudaSuccess) {
+      return driver_error(driver_, result, "copying c back");
+    }
+    std::vector<uint32_t> seen(proof.c.size());
+    std::memcpy(seen.data(), sums.bytes.data(), sums.bytes.size());
+    return seen;
+  }
+
   [[nodiscard]] ChooseOptions options() const override {
     ChooseOptions options;
     options.gpu = gpu_.index;
     return options;
   }
   [[nodiscard]] std::string device() const override { return fmt::format("{}, {}", gpu_.name, gpu_.capability); }
+  [[nodiscard]] std::string capability() const override { return gpu_.capability; }
   [[nodiscard]] const GpuKernels* gpu_kernels() const override { return &kernels_; }
 
  private:
@@ -182,7 +211,11 @@ class GpuBed : public Bed {
 
 const Gpu* gpu_for(const Target& target) {
   for (const auto& gpu : this_host().gpus) {
-    if (gpu.capability == target.capability && !gpu.problem) return &gpu;
+    if (gpu.problem) continue;
+    // Machine code is tested on the very capability; PTX, in the preset ptx, on any GPU that can compile it.
+    const auto* build = find_build(target.id);
+    const bool ptx = build != nullptr && !build->ptx.empty();
+    if (ptx ? runs_on(target, gpu) : gpu.capability == target.capability) return &gpu;
   }
   return nullptr;
 }

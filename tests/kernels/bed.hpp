@@ -7,11 +7,13 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/facts/host.hpp"
 #include "kernels/gemm/checker.hpp"
 #include "kernels/gemm/choose.hpp"
 #include "kernels/gemm/gpu.hpp"
+#include "kernels/gemm/probes.hpp"
 
 namespace pbprobe::test {
 
@@ -47,8 +49,13 @@ class Bed {
     uint64_t sink = 0;
   };
   virtual Result<Rate> run_peak(const Peak& peak, int64_t iterations) = 0;
+  // What the loop's instruction leaves in c, run once (GPU).
+  virtual Result<std::vector<uint32_t>> run_proof(const Peak& peak, const Proof& proof) {
+    return make_error(ErrorCode::unsupported, "{}: {} words of a proof, and no GPU", peak.name, proof.c.size());
+  }
   [[nodiscard]] virtual ChooseOptions options() const = 0;
   [[nodiscard]] virtual std::string device() const = 0;
+  [[nodiscard]] virtual std::string capability() const { return {}; }  // of a GPU: "9.0"
   [[nodiscard]] virtual const GpuKernels* gpu_kernels() const { return nullptr; }
 };
 

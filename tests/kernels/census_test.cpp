@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "kernels/gemm/problem.hpp"
 #include "kernels/gemm/table.hpp"
@@ -36,25 +37,25 @@ const TargetBuild& build_of(std::string_view id) {
 }
 
 // How often one kernel's section holds each mnemonic.
-std::map<std::string, int64_t> counts_of(const Elf& cubin, const std::string& section) {
+std::map<std::string, int64_t> counts_of(const Elf& cubin, uint32_t sm, const std::string& section) {
   std::map<std::string, int64_t> counts;
   const ElfSection* found = find_section(cubin, section);
   EXPECT_NE(found, nullptr) << section;
   auto code = found != nullptr ? section_bytes(cubin, *found) : Result<Bytes>(Bytes());
   EXPECT_TRUE(code.ok());
   if (!code) return counts;
-  const SassCounts sass = count_sass(code->span());
+  const SassCounts sass = sm < kFirstWideSm ? count_narrow_sass(code->span()) : count_sass(code->span());
   const auto rows = sass_instructions();
   for (size_t i = 0; i < rows.size(); ++i) counts[std::string(rows[i].mnemonic)] += static_cast<int64_t>(sass.rows[i]);
   return counts;
 }
 
 // "mma.sync" stands there for several types, with other opcodes; a type that is widened stands on another's path.
-auto path_of(const Target& target, const Kernel& kernel) {
+auto path_of(const Target& target, std::string_view instruction, DType type) {
   const auto& paths = target.instructions;
-  const auto by_name = [&](const InstructionPath& path) { return path.name == kernel.instruction; };
+  const auto by_name = [&](const InstructionPath& path) { return path.name == instruction; };
   const auto exact = std::find_if(paths.begin(), paths.end(), [&](const InstructionPath& path) {
-    return by_name(path) && path.dtype == name_of(kernel.dtype);
+    return by_name(path) && path.dtype == name_of(type);
   });
   return exact != paths.end() ? exact : std::find_if(paths.begin(), paths.end(), by_name);
 }
@@ -65,28 +66,85 @@ TEST_P(Census, KernelsHoldWhatTheirTargetPromisesAndSpillNothing) {
   const Target& target = *find_target(GetParam());
   const TargetBuild& build = build_of(target.id);
   if (!build.built) GTEST_SKIP() << build.why_not;
+  if (!build.ptx.empty()) GTEST_SKIP() << "this build embeds PTX, which holds no machine code";
   const std::span bytes(reinterpret_cast<const uint8_t*>(build.image.data()), build.image.size());
   const auto cubin = read_elf(Bytes(bytes, target.id + ".cubin"));
   ASSERT_TRUE(cubin.ok()) << cubin.error().message;
   const auto sm = static_cast<uint32_t>(std::stoul(target.architecture));
-  if (sm < kFirstWideSm) GTEST_SKIP() << "words of 64 bits, which the census does not count";
   const auto census = read_census(*cubin, sm);
   ASSERT_TRUE(census.ok()) << census.error().message;
   EXPECT_THAT(census->only_traps, ::testing::IsEmpty());
+  const auto expect_promised = [&](const std::string& section, const InstructionPath& path) {
+    const auto counts = counts_of(*cubin, sm, section);
+    int64_t promised = 0;
+    for (const auto& opcode : path.opcodes) {
+      if (counts.contains(opcode)) promised += counts.at(opcode);
+    }
+    EXPECT_GT(promised, 0) << section << " holds none of " << fmt::format("{}", fmt::join(path.opcodes, ", "));
+    EXPECT_EQ(counts.at("LDL") + counts.at("STL"), 0) << section << " uses local memory";
+    EXPECT_EQ(counts.at("BPT"), 0) << section << " traps";
+  };
+  int64_t kernels = 0;
   for (const auto& kernel : kernel_table()) {
     if (kernel.target != target.id) continue;
-    const auto path = path_of(target, kernel);
+    const auto path = path_of(target, kernel.instruction, kernel.dtype);
     ASSERT_NE(path, target.instructions.end()) << kernel.name << " stands on " << kernel.instruction;
-    for (const auto& [layout, name] : enum_names(Layout{})) {
-      const auto section = fmt::format(".text.{}_{}", kernel.function_name, name);
-      const auto counts = counts_of(*cubin, section);
-      int64_t promised = 0;
-      for (const auto& opcode : path->opcodes) {
-        if (counts.contains(opcode)) promised += counts.at(opcode);
-      }
-      EXPECT_GT(promised, 0) << section << " holds none of " << fmt::format("{}", fmt::join(path->opcodes, ", "));
-      EXPECT_EQ(counts.at("LDL") + counts.at("STL"), 0) << section << " uses local memory";
-    }
+    for (const auto& symbol : symbols_of(kernel)) expect_promised(".text." + symbol, *path);
+    ++kernels;
+  }
+  EXPECT_GT(kernels, 0);
+  for (const auto& peak : peak_table()) {
+    if (peak.target != target.id) continue;
+    const auto path = path_of(target, peak.instruction, peak.dtype);
+    ASSERT_NE(path, target.instructions.end()) << peak.name << " stands on " << peak.instruction;
+    expect_promised(fmt::format(".text.{}", peak.function_name), *path);
+  }
+}
+
+// Every row of targets.json that names an instruction of a type has a kernel or a peak loop that stands on it: what the
+// row promises is shown by code of ours.
+TEST_P(Census, EveryTypeThatTheRowPromisesHasAKernel) {
+  const Target& target = *find_target(GetParam());
+  std::set<std::string> types;
+  for (const auto& path : target.instructions) types.insert(path.dtype);
+  for (const auto& type : types) {
+    const auto rows = kernel_table();
+    EXPECT_TRUE(
+        std::any_of(rows.begin(), rows.end(),
+                    [&](const Kernel& kernel) { return kernel.target == target.id && name_of(kernel.dtype) == type; }))
+        << target.id << " promises " << type;
+  }
+}
+
+// As NVIDIA's disassembler reads them; the first of four words schedules the others.
+TEST(NarrowSass, CountsWhatTheDisassemblerShows) {
+  const std::vector<uint64_t> words{
+      0,
+      0xeed4200000070205,
+      0xef44000002070b00,
+      0xef45000004070b06,  // LDG LDL LDL.64
+      0,
+      0xef54000000070b04,
+      0x53fa830000070508,
+      0x53f8840000770507,  // STL IDP.4A.S8.S8 IDP.4A.U8.S8
+      0,
+      0x53da828005270707,
+      0x4980050005270a08,
+      0x5180040005270a08,  // IDP FFMA FFMA
+      0,
+      0x59a0040000070a08,
+      0xe3a00000001000c0,
+      0xeedc200000070200,  // FFMA BPT STG
+      0x59a0040000070a08,  // scheduling, whatever it looks like
+  };
+  const auto* bytes = reinterpret_cast<const uint8_t*>(words.data());
+  const SassCounts counts = count_narrow_sass({bytes, words.size() * sizeof(uint64_t)});
+  EXPECT_EQ(counts.words, 12U);
+  std::map<std::string_view, uint64_t> seen;
+  for (size_t i = 0; i < sass_instructions().size(); ++i) seen[sass_instructions()[i].mnemonic] += counts.rows[i];
+  for (const auto& [mnemonic, count] : std::map<std::string_view, uint64_t>{
+           {"LDG", 1}, {"LDL", 2}, {"STL", 1}, {"IDP", 3}, {"FFMA", 3}, {"BPT", 1}, {"STG", 1}, {"HMMA", 0}}) {
+    EXPECT_EQ(seen[mnemonic], count) << mnemonic;
   }
 }
 

@@ -141,7 +141,7 @@ TEST(Choose, GpusTakeTheirOwnTargetElseAPlainOneOfTheirMajor) {
   EXPECT_EQ(target_on("8.7"), "sm86");
   EXPECT_EQ(target_on("12.1"), "sm121");
   EXPECT_EQ(target_on("9.0"), "sm90");
-  EXPECT_EQ(target_on("7.0"), "");   // older than sm_75
+  EXPECT_EQ(target_on("7.0"), "");   // between sm_61 and sm_75
   EXPECT_EQ(target_on("10.1"), "");  // sm_100a runs on 10.0 alone
   EXPECT_EQ(target_on("13.0"), "");
   EXPECT_EQ(target_on("9.x"), "");
@@ -219,7 +219,7 @@ TEST(Choose, EveryPlanOfEveryTargetIsWhole) {
                                       {4096, 4096, 4096},
                                       {3, 100000, 5},
                                       {8192, 1, 8192}}) {
-          expect_whole(kernel, make_problem(m, n, k, kernel.dtype, layout), host);
+          expect_whole(kernel, make_problem(std::min(m, kernel.max_m), n, k, kernel.dtype, layout), host);
           ++seen;
         }
       }
@@ -239,7 +239,10 @@ TEST(Choose, TakesTheTileThatFillsTheGpu) {
   EXPECT_EQ(of(4096, 4096, 4096).split, 1);
   EXPECT_EQ(of(1024, 1024, 1024).kernel->name, "gemm_bf16_64x64_sm90");
   EXPECT_GT(of(128, 128, 16384).split, 8);
-  EXPECT_GT(of(16, 8192, 8192).split, 1);
+  EXPECT_EQ(of(16, 8192, 8192).kernel->name, "gemm_bf16_16x64_sm90");
+  EXPECT_EQ(of(16, 8192, 8192).split, 1);  // 128 tiles for 132 SMs
+  EXPECT_GE(of(16, 2048, 8192).split, 4);
+  EXPECT_EQ(of(17, 8192, 8192).kernel->max_m, INT64_MAX);
   EXPECT_THAT(of(128, 128, 16384).why, HasSubstr("k in"));
 }
 

@@ -19,6 +19,7 @@
 
 #include "core/json.hpp"
 #include "kernels/gemm/evidence.hpp"
+#include "kernels/gemm/probes.hpp"
 #include "kernels/gemm/run.hpp"
 #include "tests/kernels/bed.hpp"
 #include "tests/kernels/cases.hpp"
@@ -182,6 +183,12 @@ void write_evidence(const Kernel& kernel, const Bed& bed, int64_t shapes) {
     record.level = EvidenceLevel::emulated;
     record.via = via;
   }
+  const TargetBuild& build = *find_build(kernel.target);
+  if (!build.ptx.empty()) {
+    record.level = EvidenceLevel::executed_via_ptx;
+    record.via = fmt::format("compute_{} PTX, run on {}", build.ptx, bed.capability());
+    record.digest = build.source_digest;
+  }
   if (find_target(kernel.target)->kind == TargetKind::cpu) record.driver.reset();
   record.tiers = {"exact", "random"};
   record.shapes = shapes;
@@ -304,17 +311,43 @@ void refused_without_isa(const Kernel& kernel) {
   EXPECT_THAT(here.error().message, HasSubstr("cannot run here"));
 }
 
-// What the driver says of the code that it loaded: this target's machine code, and no spills.
+std::string without_dot(std::string capability) {
+  capability.erase(std::remove(capability.begin(), capability.end(), '.'), capability.end());
+  return capability;
+}
+
+// What the driver says of the code that it loaded: this target's machine code, and no spills; or what it made itself of
+// this target's PTX for the device.
 void loaded_image(const Kernel& kernel, Bed& bed) {
   const Target* target = find_target(kernel.target);
   const auto* kernels = bed.gpu_kernels();
   ASSERT_NE(kernels, nullptr);
-  std::string version = target->capability.value_or("");
-  version.erase(std::remove(version.begin(), version.end(), '.'), version.end());
+  const auto ptx = find_build(kernel.target)->ptx;
+  const std::string version = without_dot(ptx.empty() ? target->capability.value_or("") : bed.capability());
   for (const auto& [symbol, loaded] : kernels->kernels()) {
     EXPECT_EQ(std::to_string(loaded.binary_version), version) << symbol;
-    EXPECT_EQ(loaded.local_bytes, 0) << symbol;
+    if (ptx.empty()) {
+      EXPECT_EQ(loaded.local_bytes, 0) << symbol;
+    } else {
+      EXPECT_EQ(std::to_string(loaded.ptx_version), ptx) << symbol;
+    }
   }
+}
+
+// The launcher enforces the target's own limit, whatever the GPU has: a plan that asks for more is refused.
+void keeps_to_its_limits(const Kernel& kernel, Bed& bed) {
+  ChooseOptions options = bed.options();
+  options.kernel = std::string(kernel.name);
+  const auto problem = make_problem(4, 4, 4, types_of(kernel).front(), kernel.accumulator);
+  auto plan = choose(problem, this_host(), {}, options);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  plan->shared_bytes = find_target(kernel.target)->limits.shared_per_block_bytes.value_or(0) + 16;
+  CheckOptions check_options;
+  const auto result = check(
+      problem, [&](const Problem&, CheckData& data) { return bed.run(*plan, data); }, check_options);
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().code, ErrorCode::limit);
+  EXPECT_THAT(result.error().message, HasSubstr(fmt::format("a block of {} has at most", kernel.target)));
 }
 
 void register_kernel(const Kernel& kernel) {
@@ -334,7 +367,10 @@ void register_kernel(const Kernel& kernel) {
       {"PackedOnce", packed_once},
   };
   const Target* target = find_target(kernel.target);
-  if (target != nullptr && target->kind == TargetKind::gpu) cases.emplace_back("LoadedImage", loaded_image);
+  if (target != nullptr && target->kind == TargetKind::gpu) {
+    cases.emplace_back("LoadedImage", loaded_image);
+    cases.emplace_back("KeepsToItsLimits", keeps_to_its_limits);
+  }
   for (const auto& [name, run_case] : cases) {
     add(suite, name, [&kernel, run_case = run_case] {
       Ready to;
@@ -381,6 +417,25 @@ void peak_runs(const Peak& peak) {
   EXPECT_GT(twice, 1.2 * once);
 }
 
+// The instruction is really there: its bits on known operands, and no others. Another operand gives other bits.
+void instruction_proved(const Peak& peak) {
+  Kernel like;
+  like.target = peak.target;
+  like.built = peak.built;
+  Ready to;
+  prepare(like, to);
+  if (!to.ready) return;
+  auto proof = make_proof(peak);
+  ASSERT_TRUE(proof.ok()) << proof.error().message;
+  const auto seen = to.bed->run_proof(peak, *proof);
+  ASSERT_TRUE(seen.ok()) << seen.error().message;
+  EXPECT_EQ(proof_differs(*proof, *seen), "") << peak.name;
+  proof->a[0] ^= peak.dtype == DType::int8 ? 1U : 0x400000U;
+  const auto other = to.bed->run_proof(peak, *proof);
+  ASSERT_TRUE(other.ok()) << other.error().message;
+  EXPECT_NE(proof_differs(*proof, *other), "") << peak.name << " does not depend on its operand";
+}
+
 // --- targets ---
 
 void rows_are_well_formed(const Target& target) {
@@ -414,11 +469,26 @@ T read_at(std::span<const std::byte> image, size_t offset) {
   return value;
 }
 
+// PTX that is embedded in the place of a cubin: of the architecture that the target's row names, with an entry for each
+// row and no word of another target.
+void ptx_is_right(const Target& target, const TargetBuild& build) {
+  const std::string_view text(reinterpret_cast<const char*>(build.image.data()), build.image.size());
+  EXPECT_EQ(build.ptx, target.ptx);
+  EXPECT_NE(text.find(fmt::format(".target sm_{}", build.ptx)), std::string_view::npos);
+  for (const auto& kernel : kernel_table()) {
+    if (kernel.target != target.id) continue;
+    for (const auto& symbol : symbols_of(kernel)) {
+      EXPECT_NE(text.find(fmt::format(".entry {}(", symbol)), std::string_view::npos) << symbol;
+    }
+  }
+}
+
 // The embedded image is an ELF of CUDA for this very SM, with a section of code for each row, and without spills.
 void cubin_is_right(const Target& target) {
   const TargetBuild* build = find_build(target.id);
   ASSERT_NE(build, nullptr);
   if (!build->built) GTEST_SKIP() << build->why_not;
+  if (!build->ptx.empty()) return ptx_is_right(target, *build);
   const auto image = build->image;
   ASSERT_GT(image.size(), 64U);
   EXPECT_EQ(std::memcmp(image.data(), "\177ELF\2\1", 6), 0);
@@ -427,9 +497,7 @@ void cubin_is_right(const Target& target) {
   const int abi = read_at<uint8_t>(image, 8);
   const auto flags = read_at<uint32_t>(image, 48);
   const uint32_t sm = abi >= 8 ? flags >> 8 & 0xff : flags & 0xff;
-  std::string capability = target.capability.value_or("");
-  capability.erase(std::remove(capability.begin(), capability.end(), '.'), capability.end());
-  EXPECT_EQ(std::to_string(sm), capability);
+  EXPECT_EQ(std::to_string(sm), without_dot(target.capability.value_or("")));
   const std::string_view bytes(reinterpret_cast<const char*>(image.data()), image.size());
   for (const auto& kernel : kernel_table()) {
     if (kernel.target != target.id) continue;
@@ -450,6 +518,7 @@ void register_all() {
   for (const auto& kernel : kernel_table()) register_kernel(kernel);
   for (const auto& peak : peak_table()) {
     add("Peak/" + std::string(peak.name), "Runs", [&peak] { peak_runs(peak); });
+    if (peak.threads > 0) add("Peak/" + std::string(peak.name), "Proof", [&peak] { instruction_proved(peak); });
   }
 }
 

@@ -1,0 +1,191 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "kernels/gemm/probes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+
+#include "kernels/gemm/launch.hpp"
+
+namespace pbprobe {
+namespace {
+
+constexpr int64_t kMemoryThreads = 512;
+constexpr int64_t kVectorBytes = 16;
+constexpr int64_t kPieceVectors = 8 * kMemoryThreads;  // of a block: kernels/cuda/memory.cuh
+constexpr int kLanes = 32;
+
+int64_t pieces_of(int64_t vectors) {
+  return (vectors + kPieceVectors - 1) / kPieceVectors;
+}
+
+Result<int64_t> vectors_of(int64_t bytes) {
+  if (bytes < kVectorBytes || bytes % kVectorBytes != 0) {
+    return make_error(ErrorCode::usage, "{} bytes: give a multiple of {}", bytes, kVectorBytes);
+  }
+  return bytes / kVectorBytes;
+}
+
+// Numbers by chance, the same in every run.
+class Chance {
+ public:
+  uint32_t next() {
+    state_ = state_ * 6364136223846793005U + 1442695040888963407U;
+    return static_cast<uint32_t>(state_ >> 32);
+  }
+  int within(int least, int most) { return least + static_cast<int>(next() % static_cast<uint32_t>(most - least + 1)); }
+
+ private:
+  uint64_t state_ = 4711;
+};
+
+uint32_t bits_of(float value) {
+  uint32_t bits = 0;
+  std::memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
+// a · b + c where the product is longer than FP32: only what rounds once gives these bits.
+Proof fma_proof() {
+  Proof proof;
+  Chance chance;
+  for (int i = 0; i < 2 * kLanes; ++i) {
+    const float a = 1.0F + static_cast<float>(chance.next() >> 9) * 0x1p-23F;
+    const float b = 1.0F + static_cast<float>(chance.next() >> 9) * 0x1p-23F;
+    const float c = -(a * b);
+    proof.a.push_back(bits_of(a));
+    proof.b.push_back(bits_of(b));
+    proof.c.push_back(bits_of(c));
+    proof.expected.push_back(bits_of(std::fma(a, b, c)));
+  }
+  return proof;
+}
+
+int byte_of(uint32_t word, int i) {
+  return static_cast<int8_t>(word >> (8 * i) & 0xff);
+}
+
+Proof dp4a_proof() {
+  Proof proof;
+  Chance chance;
+  for (int i = 0; i < 2 * kLanes; ++i) {
+    const uint32_t a = chance.next();
+    const uint32_t b = chance.next();
+    const auto c = static_cast<int32_t>(chance.next() >> 8);
+    int32_t sum = c;
+    for (int j = 0; j < 4; ++j) sum += byte_of(a, j) * byte_of(b, j);
+    proof.a.push_back(a);
+    proof.b.push_back(b);
+    proof.c.push_back(static_cast<uint32_t>(c));
+    proof.expected.push_back(static_cast<uint32_t>(sum));
+  }
+  return proof;
+}
+
+// An integer's bits in a type: those of the lowest bytes.
+uint32_t encode(DType type, int value) {
+  const uint32_t bits = bits_of(static_cast<float>(value));
+  switch (type) {
+    case DType::bf16: return bits >> 16;
+    case DType::tf32: return bits;
+    case DType::int8: return static_cast<uint32_t>(value) & 0xff;
+    default: break;
+  }
+  // FP16 of an integer below 2048: the exponent's bias changes, and 13 bits of the fraction are zeros.
+  return value == 0 ? 0 : (bits >> 16 & 0x8000U) | (((bits >> 23 & 0xffU) - 112) << 10) | (bits >> 13 & 0x3ffU);
+}
+
+// One step of mma.sync: 16 rows, 8 columns, 32 bytes of k. PTX ISA: in a, word i of lane 4g + t is row g + 8 · (i % 2),
+// bytes 4t + 16 · (i / 2) on of k; in b, column g, bytes 4t + 16i; in c, row g + 8 · (i / 2), column 2t + i % 2.
+Proof mma_proof(DType type) {
+  constexpr int kRows = 16;
+  constexpr int kColumns = 8;
+  constexpr int kLineBytes = 32;
+  const int element = static_cast<int>(size_of(type));
+  const int depths = kLineBytes / element;
+  const int most = type == DType::int8 ? 127 : 15;
+  Chance chance;
+  std::array<std::array<int, kLineBytes>, kRows> a{};
+  std::array<std::array<int, kLineBytes>, kColumns> b{};
+  for (auto& row : a) std::generate_n(row.begin(), depths, [&] { return chance.within(-most, most); });
+  for (auto& column : b) std::generate_n(column.begin(), depths, [&] { return chance.within(-most, most); });
+  const auto word = [&](const std::array<int, kLineBytes>& line, int byte) {
+    uint32_t bits = 0;
+    for (int i = 0; i < 4 / element; ++i) bits |= encode(type, line[byte / element + i]) << (8 * element * i);
+    return bits;
+  };
+  const auto number = [&](int value) {
+    return type == DType::int8 ? static_cast<uint32_t>(value) : bits_of(static_cast<float>(value));
+  };
+  Proof proof;
+  for (int lane = 0; lane < kLanes; ++lane) {
+    const int g = lane / 4;
+    const int t = lane % 4;
+    for (int i = 0; i < 4; ++i) proof.a.push_back(word(a[g + 8 * (i % 2)], 4 * t + 16 * (i / 2)));
+    for (int i = 0; i < 2; ++i) proof.b.push_back(word(b[g], 4 * t + 16 * i));
+    for (int i = 0; i < 4; ++i) {
+      const int start = chance.within(-1000, 1000);
+      int sum = start;
+      for (int k = 0; k < depths; ++k) sum += a[g + 8 * (i / 2)][k] * b[2 * t + i % 2][k];
+      proof.c.push_back(number(start));
+      proof.expected.push_back(number(sum));
+    }
+  }
+  return proof;
+}
+
+}  // namespace
+
+Result<void> run_read_probe(std::string_view target, const void* from, int64_t bytes, int rounds, int64_t blocks,
+                            uint32_t* sink, const Context& context) {
+  PBPROBE_TRY(const int64_t vectors, vectors_of(bytes));
+  long long count = vectors;
+  void* parameters[] = {&from, &count, &rounds, &sink};
+  const Grid grid{blocks > 0 ? blocks : pieces_of(vectors), 1, 1};
+  return launch({target, "probe_read", grid, kMemoryThreads}, context, parameters);
+}
+
+Result<void> run_copy_probe(std::string_view target, const void* from, void* to, int64_t bytes,
+                            const Context& context) {
+  PBPROBE_TRY(const int64_t vectors, vectors_of(bytes));
+  long long count = vectors;
+  void* parameters[] = {&from, &to, &count};
+  return launch({target, "probe_copy", Grid{pieces_of(vectors), 1, 1}, kMemoryThreads}, context, parameters);
+}
+
+Result<void> run_shared_probe(std::string_view target, int64_t iterations, int64_t blocks, GpuPeakSample* samples,
+                              const Context& context) {
+  long long count = iterations;
+  void* parameters[] = {&samples, &count};
+  return launch({target, "probe_shared", Grid{blocks, 1, 1}, kSharedProbeThreads}, context, parameters);
+}
+
+Result<void> run_empty_probe(std::string_view target, const Context& context) {
+  return launch({target, "probe_nothing", Grid{}, 1}, context, nullptr);
+}
+
+Result<Proof> make_proof(const Peak& peak) {
+  if (peak.threads == 0) return make_error(ErrorCode::usage, "{} is a CPU's loop: there is no proof of it", peak.name);
+  if (peak.dtype == DType::fp32) return fma_proof();
+  return peak.instruction == "dp4a" ? dp4a_proof() : mma_proof(peak.dtype);
+}
+
+Result<void> run_proof(const Peak& peak, const void* a, const void* b, void* c, const Context& context) {
+  void* parameters[] = {&a, &b, &c};
+  return launch({peak.target, proof_symbol(peak), Grid{}, kLanes}, context, parameters);
+}
+
+std::string proof_differs(const Proof& proof, const std::vector<uint32_t>& seen) {
+  if (seen.size() != proof.expected.size()) {
+    return fmt::format("{} words came back, and {} were expected", seen.size(), proof.expected.size());
+  }
+  for (size_t i = 0; i < seen.size(); ++i) {
+    if (seen[i] == proof.expected[i]) continue;
+    return fmt::format("word {} is {:#010x}, and must be {:#010x}", i, seen[i], proof.expected[i]);
+  }
+  return {};
+}
+
+}  // namespace pbprobe
