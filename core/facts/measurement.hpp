@@ -78,10 +78,26 @@ struct LibtorchRun {
   std::optional<std::string> problem;  // one sentence with the way out: what failed, the signal, the time limit
 };
 
+// What a GPU gave when it was asked for one thing alone: bytes of a memory, a launch, an instruction.
+struct ProbeFigure {
+  std::string device;  // "cuda:0"
+  std::string target;  // whose kernels asked
+  std::string name;    // "copy", "read", "read from L2", "read from shared memory", "launch", "mma.sync bf16"
+  std::string unit;    // "GB/s", "bytes/clock/SM", "us", "Gop/s"
+  double value = 0;    // median of the samples
+  std::optional<std::string> against;  // what it took turns with
+  std::optional<double> ratio;         // value / that of `against`: median of the pairs' ratios
+  std::optional<double> per_clock;     // an instruction's operations per clock and SM, by the device's own clock
+  std::optional<std::string> fits;     // the class of chips whose rate that is, within 3 %
+  std::optional<bool> proved;          // an instruction, run once on known operands, gave the bits that it must
+  std::vector<double> samples;
+};
+
 struct Measurements {
   std::vector<BenchRow> rows;
   std::optional<LibtorchRun> libtorch;
-  std::vector<int64_t> exact_cpus;    // CPUs on each of which every kernel was right, bit for bit; empty: not asked
+  std::vector<int64_t> exact_cpus;  // CPUs on each of which every kernel was right, bit for bit; empty: not asked
+  std::vector<ProbeFigure> probes;
   std::vector<std::string> problems;  // what went wrong: a kernel with a wrong result, a child that died
   std::vector<std::string> notes;     // what was not measured, and why
 };
@@ -150,12 +166,28 @@ void fields(Visitor& visit, T& run) {
   visit("problem", run.problem, "what failed, and the way out");
 }
 
+template <class Visitor, SameAs<ProbeFigure> T>
+void fields(Visitor& visit, T& figure) {
+  visit("device", figure.device, "cuda:0");
+  visit("target", figure.target, "whose kernels asked");
+  visit("name", figure.name, "what was asked: a memory, a launch, an instruction with its type");
+  visit("unit", figure.unit);
+  visit("value", figure.value, "median");
+  visit("against", figure.against, "what it took turns with");
+  visit("ratio", figure.ratio, "to that: median of the pairs' ratios");
+  visit("per_clock", figure.per_clock, "operations per clock and SM, by the device's own clock");
+  visit("fits", figure.fits, "the class of chips whose rate that is, within 3 %");
+  visit("proved", figure.proved, "an instruction, run once on known operands, gave the bits that it must");
+  visit("samples", figure.samples);
+}
+
 template <class Visitor, SameAs<Measurements> T>
 void fields(Visitor& visit, T& measurements) {
   visit.constant("schema", "pbprobe.measurements/1");
   visit("rows", measurements.rows);
   visit("libtorch", measurements.libtorch);
   visit("exact_cpus", measurements.exact_cpus, "CPUs on each of which every kernel was right, bit for bit");
+  visit("probes", measurements.probes, "what a GPU gave when it was asked for one thing alone");
   visit("problems", measurements.problems, "what went wrong: a kernel with a wrong result, a child that died");
   visit("notes", measurements.notes, "what was not measured, and why");
 }

@@ -113,11 +113,33 @@ std::string driver_error_name(const DriverApi& api, CuResult result) {
   return name;
 }
 
+// The way out, for those errors that a user can do something about.
+std::string_view driver_remedy(CuResult result) {
+  switch (result) {
+    case kCudaErrorOutOfMemory: return "free memory of the GPU (nvidia-smi shows who holds it), or take smaller shapes";
+    case kCudaErrorDeviceUnavailable: return "another process holds the GPU for itself: end it, or choose another GPU";
+    case kCudaErrorNoBinaryForGpu: return "choose the target of this GPU, or build it: make build TARGETS=native";
+    case kCudaErrorIllegalAddress:
+    case kCudaErrorIllegalInstruction:
+    case kCudaErrorMisalignedAddress:
+    case kCudaErrorLaunchFailed:
+      return "a kernel before this broke the process's context, perhaps another library's: start the process again, "
+             "and "
+             "under compute-sanitizer to see which";
+    case kCudaErrorLaunchTimeout:
+      return "a kernel ran longer than the display's watchdog allows: use a GPU without display";
+    case kCudaErrorEccUncorrectable:
+      return "the GPU failed: look for Xid messages in the kernel's log, and restart the machine";
+    default: return {};
+  }
+}
+
 Error driver_error(const DriverApi& api, CuResult result, std::string_view what) {
   const char* text = nullptr;
   if (api.cuGetErrorString(result, &text) != kCudaSuccess) text = nullptr;
-  return make_error(ErrorCode::device, "{}: {} ({}){}{}", what, driver_error_name(api, result), result,
-                    text ? ", " : "", text ? text : "");
+  const std::string_view remedy = driver_remedy(result);
+  return make_error(ErrorCode::device, "{}: {} ({}){}{}{}{}", what, driver_error_name(api, result), result,
+                    text ? ", " : "", text ? text : "", remedy.empty() ? "" : ": ", remedy);
 }
 
 }  // namespace pbprobe

@@ -68,7 +68,13 @@ enum CuError : int {
   kCudaErrorDeviceUnavailable = 46,
   kCudaErrorNoDevice = 100,
   kCudaErrorNoBinaryForGpu = 209,
+  kCudaErrorEccUncorrectable = 214,
   kCudaErrorOperatingSystem = 304,
+  kCudaErrorIllegalAddress = 700,
+  kCudaErrorLaunchTimeout = 702,
+  kCudaErrorIllegalInstruction = 715,
+  kCudaErrorMisalignedAddress = 716,
+  kCudaErrorLaunchFailed = 719,
   kCudaErrorSystemNotReady = 802,
   kCudaErrorSystemDriverMismatch = 803,
   kCudaErrorCompatNotSupported = 804,
@@ -192,7 +198,7 @@ struct DriverApi {
 // Error `unsupported`, naming what is missing, where the driver is older than CUDA 12.0 and cannot launch for us.
 [[nodiscard]] Result<void> require_launch(const DriverApi& api);
 
-// "cuMemAlloc(4096 bytes): CUDA_ERROR_OUT_OF_MEMORY (2), out of memory": code `device`.
+// "cuMemAlloc(4096 bytes): CUDA_ERROR_OUT_OF_MEMORY (2), out of memory: free memory of the GPU …": code `device`.
 [[nodiscard]] Error driver_error(const DriverApi& api, CuResult result, std::string_view what);
 
 // The name of a result, "CUDA_ERROR_NO_DEVICE"; "CUDA error 4711" where the driver does not know it.

@@ -66,7 +66,7 @@ int run(const Options& options) {
                                                                   : render_bench(*measurements, text_options()));
   if (written != kPassed) return written;
   if (!measurements->problems.empty()) return kFailed;  // a wrong result, or a peer that died: each is named
-  return measurements->rows.empty() ? kCouldNotRun : kPassed;
+  return measurements->rows.empty() && measurements->probes.empty() ? kCouldNotRun : kPassed;
 }
 
 }  // namespace
@@ -95,7 +95,10 @@ void add_bench(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command->add_flag("--prepacked", bench.prepacked,
                     "Pack B once, outside the time, as weights are; CPU kernels alone; a peer reads B as it lies");
-  command->add_option("--against", bench.against, "A peer measured in the same run, interleaved: libtorch");
+  command->add_flag("--probes", options.bench.probes,
+                    "Ask each GPU first what its memories, launches and instructions give alone, and hold the rows "
+                    "against that (a roofline)");
+  command->add_option("--against", bench.against, "A peer measured in the same run, interleaved: libtorch, cublaslt");
   command->add_option("--libtorch", options.bench.artifact,
                       "The build to measure against; by default the torch of the active environment");
   command->add_option("--budget", options.bench.budget_seconds, "Seconds that all shapes together may take")

@@ -11,6 +11,7 @@
 #include "core/result.hpp"
 #include "kernels/gemm/choose.hpp"
 #include "probes/measure/bench.hpp"
+#include "probes/measure/cublaslt.hpp"
 #include "probes/measure/libtorch.hpp"
 #include "probes/measure/timing.hpp"
 
@@ -33,6 +34,9 @@ class Bed {
   // A sample appends a slice and returns its time.
   [[nodiscard]] virtual Result<Contender> peak(const Kernel& kernel, std::vector<PeakSlice>& slices) = 0;
   [[nodiscard]] virtual Result<Contender> libtorch(const Libtorch& library) = 0;
+  [[nodiscard]] virtual Result<Contender> cublaslt(const CublasLt& library) {
+    return make_error(ErrorCode::unsupported, "{} multiplies on GPUs alone", library.path());
+  }
   // A sample reads B once and does nothing else, with as many threads: what a product of few rows cannot beat.
   [[nodiscard]] virtual Result<Contender> reading() {
     return make_error(ErrorCode::unsupported, "no read-only loop for this device");

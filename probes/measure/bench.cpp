@@ -69,11 +69,13 @@ class CaseRun {
  public:
   CaseRun(const BenchCase& one, const CasePlans& plans, LibtorchProbe& libtorch, EventWriter& events)
       : one_(one), plans_(plans), libtorch_(libtorch), events_(events), name_(describe(one.problem)) {}
+  void use(const CublasLt& library) { lt_ = &library; }
 
   void run(Bed& bed, const CaseLimits& limits) {
     const double began = limits.clock();
     for (const Plan& plan : plans_.plans) add_kernel(bed, plan);
     if (one_.against_libtorch && libtorch_.library) add_libtorch(bed);
+    if (one_.against_cublaslt && lt_ != nullptr) add_cublaslt(bed);
     if (one_.problem.m <= (one_.gpu ? kFewRowsOfGpu : kFewRows)) add_reading(bed);
     if (contenders_.empty()) return;
     events_.stage(Step::kernels, fmt::format("timing {} on {}", name_, device_name(one_)));
@@ -123,6 +125,21 @@ class CaseRun {
       }
     }
     events_.note(fmt::format("libtorch did not run {} on {}: {}", name_, device_name(one_), contender.error().message));
+  }
+
+  void add_cublaslt(Bed& bed) {
+    events_.stage(Step::kernels, fmt::format("computing {} with {} on {}", name_, lt_->path(), device_name(one_)));
+    auto contender = bed.cublaslt(*lt_);
+    if (contender.ok()) {
+      if (auto first = contender->sample(1); first.ok()) {
+        cublaslt_at_ = contenders_.size();
+        contenders_.push_back(std::move(*contender));
+        return;
+      } else {
+        contender = first.error();
+      }
+    }
+    events_.note(fmt::format("cublaslt did not run {} on {}: {}", name_, device_name(one_), contender.error().message));
   }
 
   void add_reading(Bed& bed) {
@@ -184,6 +201,7 @@ class CaseRun {
       row.peers[name] = {gflops_at(rounds, *at), median_ratio(theirs, samples), theirs};
     };
     add_peer("libtorch", libtorch_at_);
+    add_peer("cublaslt", cublaslt_at_);
     add_peer("reading", reading_at_);
     return row;
   }
@@ -238,12 +256,14 @@ class CaseRun {
   std::vector<Contender> contenders_;
   std::vector<Lane> lanes_;
   std::optional<size_t> libtorch_at_;
+  std::optional<size_t> cublaslt_at_;
   std::optional<size_t> reading_at_;
+  const CublasLt* lt_ = nullptr;
 };
 
 // What a case needs before it can be timed: plans, and operands on its device.
-void prepare_and_run(const BenchCase& one, const MeasureRequest& request, LibtorchProbe& libtorch, EventWriter& events,
-                     const CaseLimits& limits) {
+void prepare_and_run(const BenchCase& one, const MeasureRequest& request, LibtorchProbe& libtorch,
+                     const CublasLt* cublaslt, EventWriter& events, const CaseLimits& limits) {
   const std::string where = fmt::format("{} on {}", describe(one.problem), device_name(one));
   const CasePlans plans = plans_of(one, request.host);
   if (plans.plans.empty()) {
@@ -257,7 +277,22 @@ void prepare_and_run(const BenchCase& one, const MeasureRequest& request, Libtor
   if (!bed.ok()) return events.problem(fmt::format("{}: {}", where, bed.error().message));
   BenchCase here = one;
   here.against_libtorch = libtorch_runs;
-  CaseRun(here, plans, libtorch, events).run(**bed, limits);
+  CaseRun run(here, plans, libtorch, events);
+  if (cublaslt != nullptr) run.use(*cublaslt);
+  run.run(**bed, limits);
+}
+
+// Loaded once, where a case on a GPU asks for it.
+std::optional<CublasLt> load_cublaslt(const std::vector<BenchCase>& cases, const MeasureRequest& request,
+                                      EventWriter& events) {
+  const bool asked =
+      std::any_of(cases.begin(), cases.end(), [](const BenchCase& one) { return one.gpu && one.against_cublaslt; });
+  if (!asked) return std::nullopt;
+  events.stage(Step::kernels, "loading libcublasLt");
+  auto loaded = CublasLt::load(cublaslt_places(request.cublaslt_near));
+  if (loaded.ok()) return std::optional<CublasLt>(std::move(*loaded));
+  events.note(fmt::format("against cublaslt: {}", loaded.error().message));
+  return std::nullopt;
 }
 
 }  // namespace
@@ -271,6 +306,7 @@ void run_benches(const MeasureRequest& request, LibtorchProbe& libtorch, EventWr
   std::vector<BenchCase> cases;
   for (const BenchRequest& bench : request.benches)
     for (BenchCase& one : plan_cases(bench, request.host)) cases.push_back(std::move(one));
+  const std::optional<CublasLt> cublaslt = load_cublaslt(cases, request, events);
   const Budget budget(request.budget_seconds, steady_seconds());
   for (size_t i = 0; i < cases.size(); ++i) {
     if (budget.left() <= 0) {
@@ -280,7 +316,7 @@ void run_benches(const MeasureRequest& request, LibtorchProbe& libtorch, EventWr
                       request.budget_seconds, describe(cases[i].problem), device_name(cases[i])));
       return;
     }
-    prepare_and_run(cases[i], request, libtorch, events,
+    prepare_and_run(cases[i], request, libtorch, cublaslt ? &*cublaslt : nullptr, events,
                     {.seconds = budget.share(static_cast<int64_t>(cases.size() - i)),
                      .budget_seconds = request.budget_seconds,
                      .deadline_seconds = budget.deadline() + 0.2 * request.budget_seconds,

@@ -23,6 +23,7 @@ struct BenchCase {
   std::optional<int64_t> gpu;        // index; none: the CPU
   std::vector<std::string> targets;  // whose kernels
   bool against_libtorch = false;
+  bool against_cublaslt = false;
   bool asked_for_target = false;  // then a missing kernel is a problem and not a note
 };
 
@@ -62,5 +63,8 @@ void run_case(const BenchCase& one, const CasePlans& plans, Bed& bed, LibtorchPr
 
 // Runs all of it within the request's budget. Rows, libtorch's figures, problems and notes go to `events` at once.
 void run_benches(const MeasureRequest& request, LibtorchProbe& libtorch, EventWriter& events);
+
+// The first usable GPU of each capability: several of one kind are measured once.
+[[nodiscard]] std::vector<const Gpu*> distinct_gpus(const Host& host);
 
 }  // namespace pbprobe

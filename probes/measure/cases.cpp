@@ -13,7 +13,7 @@
 namespace pbprobe {
 namespace {
 
-constexpr std::array<std::string_view, 1> kPeers{"libtorch"};
+constexpr std::array<std::string_view, 2> kPeers{"libtorch", "cublaslt"};
 
 std::optional<Layout> layout_of(std::string_view name) {
   for (const auto& [layout, text] : enum_names(Layout{}))
@@ -27,17 +27,6 @@ Problem problem_of(const BenchRequest& bench, const Shape& shape) {
                               : make_problem(shape.m, shape.n, shape.k, bench.dtype, layout);
   problem.prepacked_b = bench.prepacked;
   return problem;
-}
-
-// The first usable GPU of each target: several of one kind are measured once.
-std::vector<const Gpu*> distinct_gpus(const Host& host) {
-  std::vector<const Gpu*> gpus;
-  for (const Gpu& gpu : host.gpus) {
-    const bool known =
-        std::any_of(gpus.begin(), gpus.end(), [&](const Gpu* other) { return other->capability == gpu.capability; });
-    if (!gpu.problem && !known) gpus.push_back(&gpu);
-  }
-  return gpus;
 }
 
 std::vector<Shape> shapes_on(const BenchRequest& bench, bool gpu) {
@@ -90,6 +79,16 @@ Result<void> check_shape(const BenchRequest& bench, const Shape& shape, const Ho
 
 }  // namespace
 
+std::vector<const Gpu*> distinct_gpus(const Host& host) {
+  std::vector<const Gpu*> gpus;
+  for (const Gpu& gpu : host.gpus) {
+    const bool known =
+        std::any_of(gpus.begin(), gpus.end(), [&](const Gpu* other) { return other->capability == gpu.capability; });
+    if (!gpu.problem && !known) gpus.push_back(&gpu);
+  }
+  return gpus;
+}
+
 int64_t bench_threads(const BenchRequest& bench, const Host& host) {
   return bench.threads > 0 ? bench.threads : std::max<int64_t>(host.cpu.usable_cpus, 1);
 }
@@ -100,7 +99,7 @@ Result<void> check_bench(const BenchRequest& bench, const MeasureRequest& reques
   for (const std::string& peer : bench.against) {
     if (std::find(kPeers.begin(), kPeers.end(), peer) == kPeers.end())
       return make_error(ErrorCode::usage, "unknown peer \"{}\": choose {}", peer, fmt::join(kPeers, ", "));
-    if (!request.libtorch_dir)
+    if (peer == "libtorch" && !request.libtorch_dir)
       return make_error(ErrorCode::usage,
                         "against {}: no libtorch was found: activate an environment with a torch, or "
                         "name the artifact",
@@ -116,10 +115,13 @@ Result<void> check_bench(const BenchRequest& bench, const MeasureRequest& reques
 }
 
 std::vector<BenchCase> plan_cases(const BenchRequest& bench, const Host& host) {
-  BenchCase one{
-      .threads = bench_threads(bench, host),
-      .against_libtorch = std::find(bench.against.begin(), bench.against.end(), "libtorch") != bench.against.end(),
-      .asked_for_target = bench.target.has_value()};
+  const auto against = [&](std::string_view peer) {
+    return std::find(bench.against.begin(), bench.against.end(), peer) != bench.against.end();
+  };
+  BenchCase one{.threads = bench_threads(bench, host),
+                .against_libtorch = against("libtorch"),
+                .against_cublaslt = against("cublaslt"),
+                .asked_for_target = bench.target.has_value()};
   std::vector<BenchCase> cases;
   const auto add = [&](std::optional<int64_t> gpu, std::vector<std::string> targets) {
     one.gpu = gpu;

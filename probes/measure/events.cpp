@@ -33,6 +33,8 @@ bool record(const Json& event, EventLog& log) {
   return take<BenchRow>(event, "row", [&](BenchRow row) { measurements.rows.push_back(std::move(row)); }) ||
          take<LibtorchRun>(event, "libtorch", [&](LibtorchRun run) { measurements.libtorch = std::move(run); }) ||
          take<int64_t>(event, "exact_cpu", [&](int64_t cpu) { measurements.exact_cpus.push_back(cpu); }) ||
+         take<ProbeFigure>(event, "probe",
+                           [&](ProbeFigure figure) { measurements.probes.push_back(std::move(figure)); }) ||
          take<std::string>(event, "note", [&](std::string text) { measurements.notes.push_back(std::move(text)); }) ||
          take<std::string>(event, "problem",
                            [&](std::string text) { measurements.problems.push_back(std::move(text)); }) ||
@@ -83,6 +85,9 @@ void EventWriter::libtorch(const LibtorchRun& run) {
 }
 void EventWriter::exact_cpu(int64_t cpu) {
   write(*this, "exact_cpu", cpu);
+}
+void EventWriter::probe(const ProbeFigure& figure) {
+  write(*this, "probe", to_json(figure));
 }
 void EventWriter::note(const std::string& text) {
   write(*this, "note", text);

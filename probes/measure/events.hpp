@@ -8,6 +8,7 @@
 //   {"row": {…BenchRow…}}   {"libtorch": {…LibtorchRun…}}   {"exact_cpu": 3}   {"note": "…"}   {"problem": "…"}
 //   {"refused": "…"}
 //   {"crash": {"object": "libtorch_cpu.so", "offset": 4660, "symbol": "…", "bytes": "c5 fd 6f 06 …"}}
+//   {"probe": {…ProbeFigure…}}
 //   {"finished": true}
 //   {"ended": {"how": "signal", "signal": "SIGABRT", "left_behind": 0}}     (the supervisor's last word)
 #pragma once
@@ -84,6 +85,7 @@ class EventWriter {
   void row(const BenchRow& row);
   void libtorch(const LibtorchRun& run);
   void exact_cpu(int64_t cpu);
+  void probe(const ProbeFigure& figure);
   void note(const std::string& text);
   void problem(const std::string& text);
   void refused(const std::string& text);  // the request itself is wrong

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <map>
 #include <optional>
 
 #include "kernels/gemm/checker.hpp"
@@ -102,6 +101,13 @@ class GpuBed : public Bed {
     });
   }
 
+  Result<Contender> cublaslt(const CublasLt& library) override {
+    PBPROBE_TRY(CublasLt::Product product, library.plan(one_.problem, device_));
+    lt_ = std::make_unique<CublasLt::Product>(std::move(product));
+    return timed("cublaslt",
+                 [this] { return lt_->run(rotation_.operands(memory_.data(), turn_++), device_.stream()); });
+  }
+
   Result<Contender> reading() override {
     const GpuKernels* const images = images_.empty() ? nullptr : images_.front().get();
     if (images == nullptr) return make_error(ErrorCode::unsupported, "no image of ours is loaded to read with");
@@ -159,16 +165,8 @@ class GpuBed : public Bed {
     const int64_t blocks = sms_ * kPeakThreadsPerSm / peak.threads;
     std::vector<GpuPeakSample> samples(static_cast<size_t>(blocks));
     PBPROBE_CHECK(device_.download(samples.data(), samples_, 0, samples.size() * sizeof(GpuPeakSample)));
-    std::map<unsigned, std::pair<unsigned long long, unsigned long long>> spans;  // of each SM: first begin, last end
-    for (const GpuPeakSample& sample : samples) {
-      auto& [begin, end] = spans.try_emplace(sample.sm, sample.begin, sample.end).first->second;
-      begin = std::min(begin, sample.begin);
-      end = std::max(end, sample.end);
-    }
-    unsigned long long clocks = 0;
-    for (const auto& [sm, span] : spans) clocks = std::max(clocks, span.second - span.first);
     const auto operations = static_cast<double>(iterations * peak.operations * peak.threads * blocks);
-    return PeakSlice{.gflops = operations / us * 1e-3, .clock_ghz = static_cast<double>(clocks) / us * 1e-3};
+    return PeakSlice{.gflops = operations / us * 1e-3, .clock_ghz = busiest_clocks(samples) / us * 1e-3};
   }
 
   // One run over the first copy of what is timed.
@@ -219,6 +217,7 @@ class GpuBed : public Bed {
   std::vector<std::unique_ptr<GpuKernels>> images_;
   std::vector<DeviceBuffer> workspaces_;
   std::vector<Tensors> tensors_;
+  std::unique_ptr<CublasLt::Product> lt_;
   std::optional<Libtorch::StreamGuard> stream_guard_;
 };
 

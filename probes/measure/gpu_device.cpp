@@ -3,6 +3,7 @@
 #include "probes/measure/gpu_device.hpp"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 namespace pbprobe {
@@ -121,6 +122,18 @@ Result<double> GpuDevice::time_us(const std::function<Result<void>()>& enqueue, 
   float milliseconds = 0;
   PBPROBE_CU(*driver_, "cuEventElapsedTime", cuEventElapsedTime(&milliseconds, begin_, end_));
   return static_cast<double>(milliseconds) * 1e3 / static_cast<double>(repeats);
+}
+
+double busiest_clocks(std::span<const GpuPeakSample> samples) {
+  std::map<unsigned, std::pair<unsigned long long, unsigned long long>> spans;  // of each SM: first begin, last end
+  for (const GpuPeakSample& sample : samples) {
+    auto& [begin, end] = spans.try_emplace(sample.sm, sample.begin, sample.end).first->second;
+    begin = std::min(begin, sample.begin);
+    end = std::max(end, sample.end);
+  }
+  unsigned long long clocks = 0;
+  for (const auto& [sm, span] : spans) clocks = std::max(clocks, span.second - span.first);
+  return static_cast<double>(clocks);
 }
 
 }  // namespace pbprobe

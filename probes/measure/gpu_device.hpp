@@ -8,9 +8,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 
 #include "core/host/driver_api.hpp"
 #include "core/result.hpp"
+#include "kernels/cuda/call.hpp"
 
 namespace pbprobe {
 
@@ -68,5 +70,8 @@ class GpuDevice {
   CuEvent end_ = nullptr;
   DeviceBuffer holder_;  // writing it keeps the stream busy, and empties the cache
 };
+
+// Clocks of the SM whose blocks took longest, from the first begin to the last end on each.
+[[nodiscard]] double busiest_clocks(std::span<const GpuPeakSample> samples);
 
 }  // namespace pbprobe

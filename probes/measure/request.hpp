@@ -30,14 +30,16 @@ struct BenchRequest {
   std::vector<Shape> shapes;
   bool prepacked = false;            // B is packed once, outside the time, as weights are; CPU kernels alone
   int64_t threads = 0;               // 0: as many as the host lets us use
-  std::vector<std::string> against;  // "libtorch"
+  std::vector<std::string> against;  // "libtorch", "cublaslt"
 };
 
 struct MeasureRequest {
   Host host;
-  std::optional<std::string> libtorch_dir;  // folder of libtorch_cpu.so; null: none is loaded
+  std::optional<std::string> libtorch_dir;   // folder of libtorch_cpu.so; null: none is loaded
+  std::optional<std::string> cublaslt_near;  // folder of a torch's libraries, beside which libcublasLt may lie
   std::vector<BenchRequest> benches;
   bool every_core = false;     // the exact tier on each CPU first
+  bool probes = false;         // the GPUs' memories, launches and instructions too
   double budget_seconds = 10;  // what the measuring may take; rows that do not fit are named in the notes
   double limit_seconds = 60;   // after this the child is ended
 };
@@ -58,7 +60,7 @@ void fields(Visitor& visit, T& bench) {
   visit("shapes", bench.shapes);
   visit("prepacked", bench.prepacked, "B is packed once, outside the time");
   visit("threads", bench.threads, "0: as many as the host lets us use");
-  visit("against", bench.against, "peers: libtorch");
+  visit("against", bench.against, "peers: libtorch, cublaslt");
 }
 
 template <class Visitor, SameAs<MeasureRequest> T>
@@ -66,8 +68,10 @@ void fields(Visitor& visit, T& request) {
   visit.constant("schema", "pbprobe.measure-request/1");
   visit("host", request.host);
   visit("libtorch_dir", request.libtorch_dir, "folder of libtorch_cpu.so; null: none is loaded");
+  visit("cublaslt_near", request.cublaslt_near, "folder of a torch's libraries, beside which libcublasLt may lie");
   visit("benches", request.benches);
   visit("every_core", request.every_core, "the exact tier on each CPU first");
+  visit("probes", request.probes, "the GPUs' memories, launches and instructions too");
   visit("budget_seconds", request.budget_seconds, "what the measuring may take");
   visit("limit_seconds", request.limit_seconds, "after this the child is ended");
 }

@@ -11,6 +11,7 @@
 #include "core/host/host.hpp"
 #include "probes/measure/bench.hpp"
 #include "probes/measure/cores.hpp"
+#include "probes/measure/gpu_probes.hpp"
 #include "probes/measure/libtorch_probe.hpp"
 
 namespace pbprobe {
@@ -54,6 +55,7 @@ bool run_request(const MeasureRequest& request, EventWriter& events) {
     if (getpid() != self) _exit(0);  // a library that forks while it is loaded made a second worker of us
   }
   if (request.every_core) check_every_core(request.host, events);
+  if (request.probes) probe_gpus(request.host, events);
   run_benches(request, libtorch, events);
   events.finished();
   return true;

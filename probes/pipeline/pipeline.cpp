@@ -205,6 +205,7 @@ Result<Measurements> run_bench(const BenchOptions& options) {
   PBPROBE_TRY(Host host, detect_host(system_sources()));
   MeasureRequest request{.host = std::move(host),
                          .benches = {options.bench},
+                         .probes = options.probes,
                          .budget_seconds = options.budget_seconds,
                          .limit_seconds = 2 * options.budget_seconds};
   const auto& peers = options.bench.against;
@@ -220,6 +221,17 @@ Result<Measurements> run_bench(const BenchOptions& options) {
                         "libtorch folder",
                         artifact.string());
     request.libtorch_dir = inventory.libtorch_dir;
+  }
+  // cuBLASLt is looked for beside a torch first; it may lie elsewhere too.
+  request.cublaslt_near = request.libtorch_dir;
+  if (!request.libtorch_dir && std::find(peers.begin(), peers.end(), "cublaslt") != peers.end()) {
+    const auto artifact = options.artifact ? Result<fs::path>(*options.artifact)
+                                           : find_default_artifact(torch_search_roots(system_env()));
+    std::error_code error;
+    for (const char* folder : {"torch/lib", "lib", "."}) {
+      if (artifact && fs::exists(*artifact / folder / "libtorch_cpu.so", error))
+        request.cublaslt_near = (*artifact / folder).string();
+    }
   }
   if (options.progress) options.progress("measuring");
   return measure_in_child(request, limits_for(options.program));

@@ -53,6 +53,7 @@ struct AuditRequest {
 
 struct BenchOptions {
   BenchRequest bench;
+  bool probes = false;                            // the GPUs' memories, launches and instructions too
   std::optional<std::filesystem::path> artifact;  // whose libtorch is the peer; none: as in ReportOptions
   std::filesystem::path program;                  // as in ReportOptions
   double budget_seconds = 600;

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <set>
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "probes/report/sections.hpp"
 
@@ -55,9 +56,80 @@ std::vector<Cell> header(const std::set<std::string>& peers) {
   return cells;
 }
 
+std::string value_of(const ProbeFigure& figure) {
+  if (figure.unit == "us") return fmt::format("{:.2f} us", figure.value);
+  if (figure.unit == "Gop/s") return fmt::format("{:.1f} Top/s", figure.value * 1e-3);
+  return fmt::format("{:.0f} {}", figure.value, figure.unit);
+}
+
+// What each GPU gave alone, a line a figure.
+void add_probes(Page& page, const std::vector<ProbeFigure>& probes) {
+  std::vector<std::vector<Cell>> rows;
+  for (const auto& figure : probes) {
+    std::vector<std::string> remarks;
+    if (figure.against) remarks.push_back(fmt::format("{:.3f}× {}", figure.ratio.value_or(0), *figure.against));
+    if (figure.per_clock) remarks.push_back(fmt::format("{:.0f} a clock and SM", *figure.per_clock));
+    if (figure.fits) remarks.push_back(fmt::format("the rate of {}", *figure.fits == "all" ? "this SM" : *figure.fits));
+    if (figure.proved) remarks.emplace_back(*figure.proved ? "bits proved" : "BITS ARE WRONG");
+    const bool wrong = figure.proved == false;
+    rows.push_back({{figure.device, Colour::faint},
+                    {figure.name},
+                    right(value_of(figure)),
+                    {fmt::format("{}", fmt::join(remarks, "; ")), wrong ? Colour::bad : Colour::faint}});
+  }
+  page.table(rows);
+}
+
+int64_t bytes_of(std::string_view dtype) {
+  if (dtype == "int8" || dtype == "uint8") return 1;
+  return dtype == "bf16" || dtype == "fp16" ? 2 : 4;
+}
+
+// The roofline: what a product could reach at most, by its instruction's own rate and by the bytes that it must move.
+void add_roofline(Page& page, const Measurements& measurements) {
+  std::vector<std::vector<Cell>> rows;
+  for (const auto& row : measurements.rows) {
+    double memory = 0;
+    double peak = 0;
+    for (const auto& figure : measurements.probes) {
+      if (figure.target != row.target) continue;
+      if (figure.name == "copy" || figure.name == "read") memory = std::max(memory, figure.value);
+      if (figure.name == fmt::format("{} {}", row.instruction, row.dtype)) peak = figure.value;
+    }
+    if (memory <= 0 || peak <= 0) continue;
+    const auto size = [](int64_t a, int64_t b) { return static_cast<double>(a) * static_cast<double>(b); };
+    const double bytes = (size(row.m, row.k) + size(row.k, row.n)) * static_cast<double>(bytes_of(row.dtype)) +
+                         size(row.m, row.n) * static_cast<double>(bytes_of(row.out));
+    const double intensity = 2 * size(row.m, row.n) * static_cast<double>(row.k) / bytes;
+    const double roof = std::min(peak, intensity * memory);
+    if (rows.empty()) {
+      rows.push_back({{"roofline"},
+                      right("m×n×k"),
+                      right("operations a byte"),
+                      right("roof, GFLOP/s"),
+                      {"set by"},
+                      right("reached")});
+      for (auto& cell : rows.back()) cell.colour = Colour::faint;
+    }
+    rows.push_back({{row.kernel},
+                    right(shape_of(row)),
+                    right(fmt::format("{:.0f}", intensity)),
+                    right(rate(roof)),
+                    {peak <= intensity * memory ? "instruction" : "memory"},
+                    right(fmt::format("{:.0f} %", 100 * row.gflops / roof))});
+  }
+  if (rows.empty()) return;
+  page.blank();
+  page.table(rows);
+}
+
 }  // namespace
 
 void add_figures(Page& page, const Measurements& measurements, size_t limit) {
+  if (!measurements.probes.empty()) {
+    add_probes(page, measurements.probes);
+    page.blank();
+  }
   std::set<std::string> peers;
   size_t chosen = 0;
   for (const auto& row : measurements.rows) {
@@ -82,6 +154,7 @@ void add_figures(Page& page, const Measurements& measurements, size_t limit) {
         fmt::format("every kernel is right, bit for bit, on each of {} CPUs", measurements.exact_cpus.size()), 2);
   }
   if (left_out > 0) page.paragraph(fmt::format("and {} more rows: --format json has them all", left_out), 2);
+  add_roofline(page, measurements);
 }
 
 }  // namespace pbprobe::text

@@ -5,7 +5,10 @@
 #include "probes/measure/gpu_device.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
+#include <map>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -13,7 +16,10 @@
 #include <gtest/gtest.h>
 
 #include "core/host/host.hpp"
+#include "kernels/gemm/choose.hpp"
+#include "kernels/gemm/probes.hpp"
 #include "kernels/gemm/table.hpp"
+#include "probes/measure/cublaslt.hpp"
 #include "probes/measure/libtorch_probe.hpp"
 #include "tests/measure/child.hpp"
 
@@ -82,6 +88,139 @@ TEST_F(OnGpu, MoreMemoryThanThereIsNamesTheDriversError) {
   ASSERT_FALSE(buffer.ok());
   EXPECT_EQ(buffer.error().code, ErrorCode::device);
   EXPECT_THAT(buffer.error().message, testing::HasSubstr("cuMemAlloc(1125899906842624 bytes)"));
+}
+
+// A copy as fast as the driver's, memories in their order, and every instruction proved by its bits.
+TEST_F(OnGpu, ProbesAskForOneThingAlone) {
+  const std::string target = gpu().target.value_or("");
+  const TargetBuild* const build = find_build(target);
+  if (build == nullptr || !build->built) GTEST_SKIP() << "no kernels for " << gpu().capability << " in this build";
+  request_.probes = true;
+  request_.budget_seconds = 20;
+  const Measurements m = measure();
+  EXPECT_THAT(m.problems, IsEmpty());
+  std::map<std::string, ProbeFigure> figures;
+  for (const ProbeFigure& figure : m.probes) {
+    if (figure.device == fmt::format("cuda:{}", index_)) figures[figure.name] = figure;
+  }
+  ASSERT_TRUE(figures.contains("copy") && figures.contains("read") && figures.contains("read from L2") &&
+              figures.contains("read from shared memory") && figures.contains("launch, queued"));
+  EXPECT_GT(figures["copy"].ratio.value_or(0), 0.98);
+  EXPECT_GT(figures["read from L2"].value, figures["read"].value);
+  EXPECT_GT(figures["read from shared memory"].value, 30);
+  EXPECT_LE(figures["read from shared memory"].value, 256);
+  EXPECT_GT(figures["launch, waited for"].value, 1);
+  int instructions = 0;
+  for (const auto& [name, figure] : figures) {
+    if (!figure.proved) continue;
+    EXPECT_TRUE(*figure.proved) << name;
+    EXPECT_GT(figure.per_clock.value_or(0), 32) << name;
+    ++instructions;
+  }
+  const auto peaks = peak_table();
+  EXPECT_EQ(instructions,
+            std::count_if(peaks.begin(), peaks.end(), [&](const Peak& peak) { return peak.target == target; }));
+}
+
+TEST_F(OnGpu, AnImageThatDoesNotFitIsRefusedByName) {
+  auto device = GpuDevice::open(index_);
+  ASSERT_TRUE(device.ok()) << device.error().message;
+  int refused = 0;
+  for (const auto& target : all_targets()) {
+    const TargetBuild* const build = find_build(target.id);
+    if (target.kind != TargetKind::gpu || !build->built || runs_on(target, gpu())) continue;
+    const auto kernels = GpuKernels::load(device->driver(), target.id);
+    ASSERT_FALSE(kernels.ok()) << target.id;
+    EXPECT_EQ(kernels.error().code, ErrorCode::unsupported);
+    EXPECT_THAT(kernels.error().message, testing::HasSubstr("CUDA_ERROR_NO_BINARY_FOR_GPU"));
+    ++refused;
+  }
+  if (refused == 0) GTEST_SKIP() << "this build has no other GPU's image: make build TARGETS=all";
+}
+
+// Reads an address that is none of the device's, and then asks for memory: in a process of its own, which it breaks.
+[[noreturn]] void break_the_context(int32_t index, const std::string& target) {
+  const auto say = [](const Error& error) { std::fprintf(stderr, "%s\n", error.message.c_str()); };
+  auto device = GpuDevice::open(index);
+  if (!device.ok()) say(device.error());
+  auto kernels = GpuKernels::load(device->driver(), target);
+  if (!kernels.ok()) say(kernels.error());
+  const Context context{.stream = device->stream(), .gpu = &*kernels};
+  auto nowhere =
+      run_read_probe(target, reinterpret_cast<const void*>(uintptr_t{4096}), 1 << 20, 1, 0, nullptr, context);
+  auto broken = device->synchronize();
+  auto after = device->allocate(1024);
+  if (nowhere.ok() && !broken.ok() && !after.ok()) {
+    say(after.error());
+    std::_Exit(0);
+  }
+  std::_Exit(1);
+}
+
+TEST_F(OnGpu, AStickyErrorBeforeUsIsNamedWithTheWayOut) {
+  const std::string target = gpu().target.value_or("");
+  const TargetBuild* const build = find_build(target);
+  if (build == nullptr || !build->built) GTEST_SKIP() << "no kernels for " << gpu().capability << " in this build";
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(break_the_context(index_, target), testing::ExitedWithCode(0),
+              "cuMemAlloc.1024 bytes.: CUDA_ERROR_ILLEGAL_ADDRESS .700.*start the process again");
+}
+
+TEST_F(OnGpu, CublasLtTakesTurnsWithOurs) {
+  const std::string target = gpu().target.value_or("");
+  const TargetBuild* const build = find_build(target);
+  if (build == nullptr || !build->built) GTEST_SKIP() << "no kernels for " << gpu().capability << " in this build";
+  auto library = CublasLt::load(cublaslt_places(std::nullopt));
+  if (!library.ok()) GTEST_SKIP() << library.error().message;
+  for (const DType type : {DType::bf16, DType::int8, DType::fp32}) {
+    request_.benches = {{.target = target, .dtype = type, .shapes = {{512, 1024, 256}}, .against = {"cublaslt"}}};
+    request_.budget_seconds = 10;
+    const Measurements m = measure();
+    EXPECT_THAT(m.problems, IsEmpty());
+    ASSERT_FALSE(m.rows.empty());
+    for (const BenchRow& row : m.rows) {
+      ASSERT_TRUE(row.peers.contains("cublaslt")) << testing::PrintToString(m.notes);
+      EXPECT_GT(row.peers.at("cublaslt").gflops, 1);
+    }
+  }
+}
+
+// What cuBLASLt computes here is what the kernels compute: the peer multiplies what it is asked to multiply.
+TEST_F(OnGpu, CublasLtMultipliesWhatWeMultiply) {
+  auto library = CublasLt::load(cublaslt_places(std::nullopt));
+  if (!library.ok()) GTEST_SKIP() << library.error().message;
+  auto device = GpuDevice::open(index_);
+  ASSERT_TRUE(device.ok()) << device.error().message;
+  for (const Layout layout : {Layout::nt, Layout::nn, Layout::tn, Layout::tt}) {
+    const Problem p = make_problem(24, 40, 16, DType::fp32, layout);
+    std::vector<float> a(24 * 16);
+    std::vector<float> b(40 * 16);
+    for (size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(i % 7) - 3;
+    for (size_t i = 0; i < b.size(); ++i) b[i] = static_cast<float>(i % 5) - 2;
+    std::vector<float> c(24 * 40, -1);
+    auto da = device->allocate(a.size() * 4);
+    auto db = device->allocate(b.size() * 4);
+    auto dc = device->allocate(c.size() * 4);
+    ASSERT_TRUE(da.ok() && db.ok() && dc.ok());
+    ASSERT_TRUE(device->upload(*da, 0, a.data(), a.size() * 4).ok());
+    ASSERT_TRUE(device->upload(*db, 0, b.data(), b.size() * 4).ok());
+    auto product = library->plan(p, *device);
+    ASSERT_TRUE(product.ok()) << product.error().message;
+    const Operands operands{.a = da->data(), .b = db->data(), .c = dc->data()};
+    ASSERT_TRUE(product->run(operands, device->stream()).ok());
+    ASSERT_TRUE(device->download(c.data(), *dc, 0, c.size() * 4).ok());
+    for (int64_t i = 0; i < p.m; ++i) {
+      for (int64_t j = 0; j < p.n; ++j) {
+        float sum = 0;
+        for (int64_t k = 0; k < p.k; ++k) {
+          const float left = a[static_cast<size_t>(a_is_km(layout) ? k * p.lda + i : i * p.lda + k)];
+          const float right = b[static_cast<size_t>(b_is_nk(layout) ? j * p.ldb + k : k * p.ldb + j)];
+          sum += left * right;
+        }
+        ASSERT_EQ(c[static_cast<size_t>(i * p.ldc + j)], sum) << name_of(layout) << " " << i << "," << j;
+      }
+    }
+  }
 }
 
 TEST_F(OnGpu, EveryKernelIsVerifiedAndTimed) {

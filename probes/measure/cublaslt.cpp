@@ -1,0 +1,208 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Declared by hand from cuBLAS's documentation, version 12 and 13: the two agree in all that is used.
+#include "probes/measure/cublaslt.hpp"
+
+#include <array>
+#include <type_traits>
+#include <utility>
+
+#include <dlfcn.h>
+#include <fmt/ranges.h>
+
+namespace pbprobe {
+namespace {
+
+constexpr size_t kWorkspaceBytes = size_t{32} << 20;
+constexpr int kSuccess = 0;
+enum ComputeType : int { kCompute32F = 68, kCompute32FFastTf32 = 77, kCompute32I = 72 };
+enum DataType : int { kReal32F = 0, kReal16F = 2, kReal8I = 3, kReal32I = 10, kReal16BF = 14 };
+enum DescriptorAttribute : int { kTransposeA = 3, kTransposeB = 4 };
+enum PreferenceAttribute : int { kMaxWorkspaceBytes = 1 };
+
+// cublasLtMatmulHeuristicResult_t.
+struct Heuristic {
+  std::array<uint64_t, 8> algorithm;
+  size_t workspace_bytes;
+  int state;
+  float waves;
+  std::array<int, 4> reserved;
+};
+
+DataType data_type(DType type) {
+  switch (type) {
+    case DType::bf16: return kReal16BF;
+    case DType::fp16: return kReal16F;
+    case DType::int8: return kReal8I;
+    case DType::int32: return kReal32I;
+    default: return kReal32F;
+  }
+}
+
+}  // namespace
+
+struct CublasLt::Functions {
+  int (*create)(void**) = nullptr;
+  int (*destroy)(void*) = nullptr;
+  int (*descriptor_create)(void**, int compute, int scale) = nullptr;
+  int (*descriptor_set)(void*, int attribute, const void*, size_t) = nullptr;
+  int (*descriptor_destroy)(void*) = nullptr;
+  int (*layout_create)(void**, int type, uint64_t rows, uint64_t columns, int64_t leading) = nullptr;
+  int (*layout_destroy)(void*) = nullptr;
+  int (*preference_create)(void**) = nullptr;
+  int (*preference_set)(void*, int attribute, const void*, size_t) = nullptr;
+  int (*preference_destroy)(void*) = nullptr;
+  int (*heuristic)(void* handle, void* descriptor, void* a, void* b, void* c, void* d, void* preference, int wanted,
+                   Heuristic*, int* found) = nullptr;
+  int (*matmul)(void* handle, void* descriptor, const void* alpha, const void* a, void* a_layout, const void* b,
+                void* b_layout, const void* beta, const void* c, void* c_layout, void* d, void* d_layout,
+                const void* algorithm, void* workspace, size_t bytes, CuStream stream) = nullptr;
+};
+
+// C is written row by row, and the library thinks in columns: it multiplies B's transpose by A's.
+struct CublasLt::Product::State {
+  const Functions* functions = nullptr;
+  void* handle = nullptr;
+  void* descriptor = nullptr;
+  void* left = nullptr;   // of our B
+  void* right = nullptr;  // of our A
+  void* result = nullptr;
+  Heuristic chosen = {};
+  bool integers = false;
+  DeviceBuffer workspace;
+
+  State() = default;
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State() {
+    for (void* layout : {left, right, result})
+      if (layout != nullptr) functions->layout_destroy(layout);
+    if (descriptor != nullptr) functions->descriptor_destroy(descriptor);
+  }
+};
+
+std::vector<std::string> cublaslt_places(const std::optional<std::string>& libtorch_dir) {
+  std::vector<std::string> places;
+  const std::array<const char*, 2> names{"libcublasLt.so.13", "libcublasLt.so.12"};
+  if (libtorch_dir) {
+    for (const char* folder : {"", "/../../nvidia/cu13/lib", "/../../nvidia/cublas/lib"})
+      for (const char* name : names) places.push_back(fmt::format("{}{}/{}", *libtorch_dir, folder, name));
+  }
+  for (const char* name : names) places.emplace_back(name);
+  return places;
+}
+
+Result<CublasLt> CublasLt::load(const std::vector<std::string>& places) {
+  CublasLt library;
+  void* opened = nullptr;
+  for (const auto& place : places) {
+    opened = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (opened == nullptr) continue;
+    library.path_ = place;
+    break;
+  }
+  if (opened == nullptr)
+    return make_error(ErrorCode::not_found,
+                      "libcublasLt was not found: activate an environment with a CUDA torch, or put its folder on "
+                      "LD_LIBRARY_PATH (tried {})",
+                      fmt::join(places, ", "));
+  auto functions = std::make_unique<Functions>();
+  const char* missing = nullptr;
+  const auto find = [&](const char* name, auto& function) {
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(opened, name));
+    if (function == nullptr) missing = name;
+  };
+  find("cublasLtCreate", functions->create);
+  find("cublasLtDestroy", functions->destroy);
+  find("cublasLtMatmulDescCreate", functions->descriptor_create);
+  find("cublasLtMatmulDescSetAttribute", functions->descriptor_set);
+  find("cublasLtMatmulDescDestroy", functions->descriptor_destroy);
+  find("cublasLtMatrixLayoutCreate", functions->layout_create);
+  find("cublasLtMatrixLayoutDestroy", functions->layout_destroy);
+  find("cublasLtMatmulPreferenceCreate", functions->preference_create);
+  find("cublasLtMatmulPreferenceSetAttribute", functions->preference_set);
+  find("cublasLtMatmulPreferenceDestroy", functions->preference_destroy);
+  find("cublasLtMatmulAlgoGetHeuristic", functions->heuristic);
+  find("cublasLtMatmul", functions->matmul);
+  if (missing != nullptr) return make_error(ErrorCode::unsupported, "{} has no {}", library.path_, missing);
+  library.functions_ = std::move(functions);
+  return library;
+}
+
+CublasLt::CublasLt(CublasLt&& other) noexcept
+    : functions_(std::move(other.functions_)),
+      handle_(std::exchange(other.handle_, nullptr)),
+      path_(std::move(other.path_)) {}
+
+CublasLt::~CublasLt() {
+  if (handle_ != nullptr) functions_->destroy(handle_);
+}
+
+CublasLt::Product::Product(Product&&) noexcept = default;
+CublasLt::Product::~Product() = default;
+
+Result<CublasLt::Product> CublasLt::plan(const Problem& p, const GpuDevice& device) const {
+  if (p.bias || p.scale_a || p.scale_b)
+    return make_error(ErrorCode::unsupported, "cublasLt is asked for plain products");
+  Product product;
+  product.state_ = std::make_unique<Product::State>();
+  Product::State& state = *product.state_;
+  state.functions = functions_.get();
+  const auto call = [&](const char* what, int status) -> Result<void> {
+    if (status == kSuccess) return {};
+    return make_error(ErrorCode::unsupported, "cublasLt has no product for {}: {} answered status {}", describe(p),
+                      what, status);
+  };
+  if (handle_ == nullptr) PBPROBE_CHECK(call("cublasLtCreate", functions_->create(&handle_)));
+  state.handle = handle_;
+  state.integers = p.accumulator == DType::int32;
+  const bool tf32 = p.a == DType::tf32;
+  const int compute = state.integers ? kCompute32I : tf32 ? kCompute32FFastTf32 : kCompute32F;
+  PBPROBE_CHECK(call("cublasLtMatmulDescCreate",
+                     functions_->descriptor_create(&state.descriptor, compute, state.integers ? kReal32I : kReal32F)));
+  const int turn_left = b_is_nk(p.layout) ? 1 : 0;
+  const int turn_right = a_is_km(p.layout) ? 1 : 0;
+  PBPROBE_CHECK(call("cublasLtMatmulDescSetAttribute",
+                     functions_->descriptor_set(state.descriptor, kTransposeA, &turn_left, sizeof turn_left)));
+  PBPROBE_CHECK(call("cublasLtMatmulDescSetAttribute",
+                     functions_->descriptor_set(state.descriptor, kTransposeB, &turn_right, sizeof turn_right)));
+  const auto size = [](int64_t number) { return static_cast<uint64_t>(number); };
+  PBPROBE_CHECK(call("cublasLtMatrixLayoutCreate",
+                     functions_->layout_create(&state.left, data_type(p.b), size(stored_columns_b(p)),
+                                               size(stored_rows_b(p)), p.ldb)));
+  PBPROBE_CHECK(call("cublasLtMatrixLayoutCreate",
+                     functions_->layout_create(&state.right, data_type(p.a), size(stored_columns_a(p)),
+                                               size(stored_rows_a(p)), p.lda)));
+  PBPROBE_CHECK(call("cublasLtMatrixLayoutCreate",
+                     functions_->layout_create(&state.result, data_type(p.c), size(p.n), size(p.m), p.ldc)));
+  void* preference = nullptr;
+  PBPROBE_CHECK(call("cublasLtMatmulPreferenceCreate", functions_->preference_create(&preference)));
+  const size_t bytes = kWorkspaceBytes;
+  functions_->preference_set(preference, kMaxWorkspaceBytes, &bytes, sizeof bytes);
+  int found = 0;
+  const int status = functions_->heuristic(handle_, state.descriptor, state.left, state.right, state.result,
+                                           state.result, preference, 1, &state.chosen, &found);
+  functions_->preference_destroy(preference);
+  PBPROBE_CHECK(call("cublasLtMatmulAlgoGetHeuristic", status));
+  if (found < 1) return make_error(ErrorCode::unsupported, "cublasLt has no product for {}", describe(p));
+  PBPROBE_TRY(state.workspace, device.allocate(kWorkspaceBytes));
+  return product;
+}
+
+Result<void> CublasLt::Product::run(const Operands& operands, CuStream stream) const {
+  const float one = 1;
+  const float zero = 0;
+  const int32_t integer_one = 1;
+  const int32_t integer_zero = 0;
+  State& s = *state_;
+  const void* alpha = s.integers ? static_cast<const void*>(&integer_one) : &one;
+  const void* beta = s.integers ? static_cast<const void*>(&integer_zero) : &zero;
+  const int status = s.functions->matmul(s.handle, s.descriptor, alpha, operands.b, s.left, operands.a, s.right, beta,
+                                         operands.c, s.result, operands.c, s.result, s.chosen.algorithm.data(),
+                                         s.workspace.data(), kWorkspaceBytes, stream);
+  if (status == kSuccess) return {};
+  return make_error(ErrorCode::device, "cublasLtMatmul answered status {}", status);
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// NVIDIA's own products as a peer: libcublasLt, loaded where a torch, its wheels or a toolkit keep it, and declared
+// here.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/result.hpp"
+#include "kernels/gemm/problem.hpp"
+#include "probes/measure/gpu_device.hpp"
+
+namespace pbprobe {
+
+// Where the library may lie: beside the libtorch of this folder, in its wheels' folders, and by name.
+[[nodiscard]] std::vector<std::string> cublaslt_places(const std::optional<std::string>& libtorch_dir);
+
+class CublasLt {
+ public:
+  // The first of these that loads. Error not_found: none does, with what was tried.
+  [[nodiscard]] static Result<CublasLt> load(const std::vector<std::string>& places);
+  CublasLt(CublasLt&&) noexcept;
+  CublasLt& operator=(CublasLt&&) = delete;
+  ~CublasLt();
+
+  // One problem, planned: what its heuristics put first, with 32 MiB of workspace, as torch asks for.
+  // Errors: unsupported (bias or scales, or types and shapes that it has no product for: its status).
+  class Product {
+   public:
+    Product(Product&&) noexcept;
+    Product& operator=(Product&&) = delete;
+    ~Product();
+    // In the stream. Error: device, with the library's status.
+    [[nodiscard]] Result<void> run(const Operands& operands, CuStream stream) const;
+
+   private:
+    friend class CublasLt;
+    Product() = default;
+    struct State;
+    std::unique_ptr<State> state_;
+  };
+  // The product must not outlive this library.
+  [[nodiscard]] Result<Product> plan(const Problem& problem, const GpuDevice& device) const;
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  CublasLt() = default;
+  struct Functions;
+  std::unique_ptr<Functions> functions_;
+  mutable void* handle_ = nullptr;  // made with the first plan: it lives in the context that is current then
+  std::string path_;
+};
+
+}  // namespace pbprobe

@@ -1,0 +1,269 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/measure/gpu_probes.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+
+#include "core/dtype.hpp"
+#include "core/targets.hpp"
+#include "kernels/gemm/choose.hpp"
+#include "kernels/gemm/probes.hpp"
+#include "probes/measure/bench.hpp"
+#include "probes/measure/gpu_device.hpp"
+#include "probes/measure/statistics.hpp"
+
+namespace pbprobe {
+namespace {
+
+constexpr int kRounds = 9;
+constexpr size_t kMostBytes = size_t{512} << 20;
+constexpr int64_t kThreadsPerSm = 1024;  // resident at once on every SM since 6.1
+
+// The class of chips one of whose rates this is.
+std::optional<std::string> class_of(const Target& target, DType type, double per_clock) {
+  constexpr double kWithin = 0.03;
+  for (const OpsPerClock& ops : target.ops_per_clock) {
+    const std::optional<int64_t> rate = type == DType::fp32   ? ops.fp32
+                                        : type == DType::tf32 ? ops.tf32
+                                        : type == DType::fp16 ? ops.fp16
+                                        : type == DType::bf16 ? ops.bf16
+                                                              : ops.int8;
+    if (rate && std::abs(per_clock / static_cast<double>(*rate) - 1) <= kWithin) return ops.chip_class;
+  }
+  return std::nullopt;
+}
+
+class Prober {
+ public:
+  Prober(GpuDevice device, GpuKernels images, const Target& target)
+      : device_(std::move(device)), images_(std::move(images)), target_(target) {}
+
+  Result<void> prepare() {
+    sms_ = std::max<int64_t>(device_.attribute(kCuMultiprocessorCount), 1);
+    size_t free_bytes = 0;
+    size_t total_bytes = 0;
+    PBPROBE_CU(device_.driver(), "cuMemGetInfo", cuMemGetInfo(&free_bytes, &total_bytes));
+    constexpr size_t kPage = 1 << 20;
+    bytes_ = std::max(std::min(kMostBytes, free_bytes / 8) / kPage * kPage, kPage);
+    PBPROBE_TRY(from_, device_.allocate(bytes_));
+    PBPROBE_TRY(to_, device_.allocate(bytes_));
+    PBPROBE_TRY(samples_, device_.allocate(sizeof(GpuPeakSample) * static_cast<size_t>(sms_ * kThreadsPerSm / 32)));
+    return device_.fill(from_, 0x5a);
+  }
+
+  Result<ProbeFigure> copy() {
+    std::vector<double> ours;
+    std::vector<double> theirs;
+    const auto moved = static_cast<double>(2 * bytes_);
+    for (int round = 0; round < kRounds; ++round) {
+      PBPROBE_TRY(const double us,
+                  time([&] { return run_copy_probe(target_.id, from_.data(), to_.data(), size(), context()); }));
+      PBPROBE_TRY(const double driver_us, time([&]() -> Result<void> {
+                    PBPROBE_CU(
+                        device_.driver(), "cuMemcpyDtoDAsync",
+                        cuMemcpyDtoDAsync(reinterpret_cast<CuDevicePtr>(to_.data()),
+                                          reinterpret_cast<CuDevicePtr>(from_.data()), bytes_, device_.stream()));
+                    return {};
+                  }));
+      ours.push_back(moved / us * 1e-3);
+      theirs.push_back(moved / driver_us * 1e-3);
+    }
+    ProbeFigure figure = figure_of("copy", "GB/s", ours);
+    figure.against = "cuMemcpyDtoD";
+    figure.ratio = median_ratio(ours, theirs);
+    return figure;
+  }
+
+  Result<ProbeFigure> read() {
+    return sampled("read", static_cast<double>(bytes_),
+                   [&] { return run_read_probe(target_.id, from_.data(), size(), 1, 0, sink(), context()); });
+  }
+
+  Result<ProbeFigure> read_l2() {
+    constexpr int kTimes = 20;
+    constexpr int64_t kUnknownL2 = 4 << 20;
+    int64_t l2 = device_.attribute(kCuL2CacheBytes);
+    if (l2 <= 0) l2 = kUnknownL2;
+    const int64_t bytes = std::min<int64_t>(l2 / 3 / 4096 * 4096, size());
+    return sampled("read from L2", static_cast<double>(bytes) * kTimes, [&, bytes] {
+      return run_read_probe(target_.id, from_.data(), bytes, kTimes, sms_ * 2, sink(), context());
+    });
+  }
+
+  Result<ProbeFigure> read_shared() {
+    constexpr int64_t kIterations = 2000;
+    const int64_t blocks = sms_ * kThreadsPerSm / kSharedProbeThreads;
+    std::vector<double> values;
+    for (int round = 0; round < kRounds; ++round) {
+      PBPROBE_CHECK(run_shared_probe(target_.id, kIterations, blocks, first_sample(), context()));
+      PBPROBE_TRY(const double clocks, clocks_of(blocks));
+      const auto bytes = static_cast<double>(kIterations * kSharedProbeBytes * kThreadsPerSm);
+      values.push_back(bytes / clocks);
+    }
+    return figure_of("read from shared memory", "bytes/clock/SM", values);
+  }
+
+  // The host's clock around a launch that is waited for, and the device's per launch where they are queued.
+  Result<ProbeFigure> launch() {
+    constexpr int kCalls = 51;
+    std::vector<double> values;
+    for (int call = 0; call < kCalls; ++call) {
+      const auto begin = std::chrono::steady_clock::now();
+      PBPROBE_CHECK(run_empty_probe(target_.id, context()));
+      PBPROBE_CHECK(device_.synchronize());
+      values.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count());
+    }
+    return figure_of("launch, waited for", "us", values);
+  }
+
+  Result<ProbeFigure> queued_launch() {
+    constexpr int64_t kQueued = 10;
+    std::vector<double> values;
+    for (int round = 0; round < kRounds; ++round) {
+      PBPROBE_TRY(const double us, device_.time_us([&] { return run_empty_probe(target_.id, context()); }, kQueued));
+      values.push_back(us);
+    }
+    return figure_of("launch, queued", "us", values);
+  }
+
+  Result<ProbeFigure> instruction(const Peak& peak) {
+    PBPROBE_TRY(const Proof proof, make_proof(peak));
+    PBPROBE_TRY(const std::string differs, prove(peak, proof));
+    const int64_t blocks = sms_ * kThreadsPerSm / peak.threads;
+    constexpr int64_t kIterations = 2000;
+    const auto operations = static_cast<double>(kIterations * peak.operations) * static_cast<double>(kThreadsPerSm);
+    std::vector<double> values;
+    std::vector<double> per_clock;
+    for (int round = 0; round < kRounds; ++round) {
+      PBPROBE_TRY(const double us,
+                  time([&] { return run_peak(peak, kIterations, blocks, first_sample(), context()); }));
+      PBPROBE_TRY(const double clocks, clocks_of(blocks));
+      values.push_back(operations * static_cast<double>(sms_) / us * 1e-3);
+      per_clock.push_back(operations / clocks);
+    }
+    ProbeFigure figure = figure_of(fmt::format("{} {}", peak.instruction, name_of(peak.dtype)), "Gop/s", values);
+    figure.per_clock = median(per_clock);
+    figure.fits = class_of(target_, peak.dtype, *figure.per_clock);
+    figure.proved = differs.empty();
+    if (!differs.empty()) wrong_ = fmt::format("{} on {}: {}", figure.name, figure.device, differs);
+    return figure;
+  }
+
+  // The last instruction whose bits were wrong.
+  [[nodiscard]] const std::string& wrong() const { return wrong_; }
+
+ private:
+  [[nodiscard]] Context context() const { return {.stream = device_.stream(), .gpu = &images_}; }
+  [[nodiscard]] int64_t size() const { return static_cast<int64_t>(bytes_); }
+  [[nodiscard]] uint32_t* sink() const { return static_cast<uint32_t*>(samples_.data()); }
+  [[nodiscard]] GpuPeakSample* first_sample() const { return static_cast<GpuPeakSample*>(samples_.data()); }
+  [[nodiscard]] Result<double> time(const std::function<Result<void>()>& enqueue) const {
+    return device_.time_us(enqueue, 1);
+  }
+
+  [[nodiscard]] ProbeFigure figure_of(std::string name, std::string unit, std::vector<double> samples) const {
+    const double value = median(samples);
+    return {.device = fmt::format("cuda:{}", device_.index()),
+            .target = target_.id,
+            .name = std::move(name),
+            .unit = std::move(unit),
+            .value = value,
+            .samples = std::move(samples)};
+  }
+
+  Result<ProbeFigure> sampled(std::string name, double bytes, const std::function<Result<void>()>& enqueue) const {
+    std::vector<double> values;
+    for (int round = 0; round < kRounds; ++round) {
+      PBPROBE_TRY(const double us, time(enqueue));
+      values.push_back(bytes / us * 1e-3);
+    }
+    return figure_of(std::move(name), "GB/s", std::move(values));
+  }
+
+  Result<double> clocks_of(int64_t blocks) const {
+    std::vector<GpuPeakSample> samples(static_cast<size_t>(blocks));
+    PBPROBE_CHECK(device_.download(samples.data(), samples_, 0, samples.size() * sizeof(GpuPeakSample)));
+    return std::max(busiest_clocks(samples), 1.0);
+  }
+
+  // Empty where the bits are right.
+  Result<std::string> prove(const Peak& peak, const Proof& proof) const {
+    const auto bytes_of = [](const std::vector<uint32_t>& words) { return words.size() * sizeof(uint32_t); };
+    PBPROBE_TRY(const DeviceBuffer a, device_.allocate(bytes_of(proof.a)));
+    PBPROBE_TRY(const DeviceBuffer b, device_.allocate(bytes_of(proof.b)));
+    PBPROBE_TRY(const DeviceBuffer c, device_.allocate(bytes_of(proof.c)));
+    PBPROBE_CHECK(device_.upload(a, 0, proof.a.data(), bytes_of(proof.a)));
+    PBPROBE_CHECK(device_.upload(b, 0, proof.b.data(), bytes_of(proof.b)));
+    PBPROBE_CHECK(device_.upload(c, 0, proof.c.data(), bytes_of(proof.c)));
+    PBPROBE_CHECK(run_proof(peak, a.data(), b.data(), c.data(), context()));
+    std::vector<uint32_t> seen(proof.c.size());
+    PBPROBE_CHECK(device_.download(seen.data(), c, 0, bytes_of(proof.c)));
+    return proof_differs(proof, seen);
+  }
+
+  GpuDevice device_;  // before what lies on it: destroyed last
+  GpuKernels images_;
+  const Target& target_;
+  int64_t sms_ = 1;
+  size_t bytes_ = 0;
+  DeviceBuffer from_;
+  DeviceBuffer to_;
+  DeviceBuffer samples_;
+  std::string wrong_;
+};
+
+// The device's own target where it is built, else another one whose image runs here.
+const Target* target_for(const Gpu& gpu) {
+  const Target* other = nullptr;
+  for (const auto& target : all_targets()) {
+    const TargetBuild* const build = find_build(target.id);
+    if (target.kind != TargetKind::gpu || build == nullptr || !build->built || !runs_on(target, gpu)) continue;
+    if (target.capability == gpu.capability) return &target;
+    other = &target;
+  }
+  return other;
+}
+
+Result<Prober> open(const Gpu& gpu, const Target& target) {
+  PBPROBE_TRY(GpuDevice device, GpuDevice::open(static_cast<int32_t>(gpu.index)));
+  PBPROBE_TRY(GpuKernels images, GpuKernels::load(device.driver(), target.id));
+  Prober prober(std::move(device), std::move(images), target);
+  PBPROBE_CHECK(prober.prepare());
+  return prober;
+}
+
+}  // namespace
+
+void probe_gpus(const Host& host, EventWriter& events) {
+  for (const Gpu* const gpu : distinct_gpus(host)) {
+    const Target* const target = target_for(*gpu);
+    if (target == nullptr) {
+      events.note(fmt::format("GPU {} ({}) was not probed: no kernels of a target that it runs are built", gpu->index,
+                              gpu->name));
+      continue;
+    }
+    events.stage(Step::kernels, fmt::format("probing GPU {}", gpu->index));
+    auto prober = open(*gpu, *target);
+    if (!prober.ok()) {
+      events.problem(fmt::format("probing GPU {}: {}", gpu->index, prober.error().message));
+      continue;
+    }
+    const auto tell = [&](Result<ProbeFigure> figure) {
+      figure.ok() ? events.probe(*figure) : events.problem(figure.error().message);
+    };
+    tell(prober->copy());
+    tell(prober->read());
+    tell(prober->read_l2());
+    tell(prober->read_shared());
+    tell(prober->launch());
+    tell(prober->queued_launch());
+    for (const Peak& peak : peak_table())
+      if (peak.target == target->id) tell(prober->instruction(peak));
+    if (!prober->wrong().empty()) events.problem(prober->wrong());
+  }
+}
+
+}  // namespace pbprobe
