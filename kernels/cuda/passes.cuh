@@ -13,20 +13,6 @@ namespace {
 constexpr int kPassTile = 64;
 constexpr int kPassThreads = 256;
 
-// The first `bytes` of 16, at least one element: all loads go out together, those beyond the end to the last element.
-template <class T>
-__device__ inline uint4 read_end(const char* from, int bytes) {
-  const T* elements = reinterpret_cast<const T*>(from);
-  const int count = bytes / static_cast<int>(sizeof(T));
-  unsigned words[4] = {0, 0, 0, 0};
-#pragma unroll
-  for (int i = 0; i < 16 / static_cast<int>(sizeof(T)); ++i) {
-    const unsigned value = elements[min(i, count - 1)];
-    if (i < count) words[i * sizeof(T) / 4] |= value << i * sizeof(T) % 4 * 8;
-  }
-  return make_uint4(words[0], words[1], words[2], words[3]);
-}
-
 // Copies rows that begin anywhere to rows that begin at multiples of 16 bytes, 16 bytes a thread from the five aligned
 // words around them. Of a row's ends, which such words would leave, element by element. A warp takes pieces of a row.
 template <class T>
@@ -55,8 +41,8 @@ __device__ inline void align_rows(const GpuRepack& pass) {
             make_uint4(__funnelshift_r(read[0], read[1], skew * 8), __funnelshift_r(read[1], read[2], skew * 8),
                        __funnelshift_r(read[2], read[3], skew * 8), __funnelshift_r(read[3], read[4], skew * 8));
       } else {
-        *reinterpret_cast<uint4*>(to + at) =
-            read_end<T>(from + at, static_cast<int>(bytes - at < 16 ? bytes - at : 16));
+        const int there = static_cast<int>(bytes - at < 16 ? bytes - at : 16);
+        *reinterpret_cast<uint4*>(to + at) = read_elements<sizeof(T)>(from + at, there);
       }
     }
   }

@@ -105,7 +105,7 @@ struct TargetBuild {
   std::span<const std::byte> image;  // GPU: the cubin that is embedded; PTX in the preset ptx
   std::string_view ptx;              // GPU: whose PTX the image is ("80"); empty: machine code
   std::string_view source_digest;    // GPU: of the source closure and `ptx`, which evidence by way of PTX names
-  int64_t spill_bytes = 0;           // GPU: registers that ptxas spilled, all kernels together
+  int64_t spill_bytes = 0;           // GPU: registers that ptxas spilled, all kernels together but memory probes
 };
 
 // Rows in the order of kernels.inc: of two that fit, the earlier one is preferred.

