@@ -82,6 +82,9 @@ TEST(Targets, AGpuRowAgreesWithItself) {
     EXPECT_TRUE(target.recipe_flags.empty() && target.requires_features.empty() && target.recipe_requires.empty());
     EXPECT_TRUE(target.limits.shared_per_block_bytes && target.limits.tensor_memory_columns);
     EXPECT_FALSE(target.ops_per_clock.empty());
+    ASSERT_TRUE(target.ptx) << "whose PTX do its kernels become in tests on newer silicon?";
+    EXPECT_LE(std::stoi(*target.ptx), std::stoi(number));
+    EXPECT_EQ(nvrtc, *target.ptx == number && std::stoi(number) < 75);
     if (target.architecture.ends_with('a')) {
       EXPECT_THAT(target.siblings, Contains("sm_" + target.architecture));
     }
@@ -92,7 +95,7 @@ TEST(Targets, ACpuRowAgreesWithItself) {
   for (const auto& target : all_targets()) {
     if (target.kind != TargetKind::cpu) continue;
     SCOPED_TRACE(target.id);
-    EXPECT_FALSE(target.capability || target.first_cuda || target.last_cuda || target.min_driver);
+    EXPECT_FALSE(target.capability || target.ptx || target.first_cuda || target.last_cuda || target.min_driver);
     EXPECT_EQ(target.compiler, "cxx");
     EXPECT_THAT(target.platforms, ElementsAre(target.architecture + "-linux"));
     EXPECT_FALSE(target.flags.empty() || target.requires_features.empty());
