@@ -11,11 +11,16 @@ namespace {
 
 ListedKernel listed(const Kernel& kernel) {
   const Evidence evidence = evidence_of(kernel);
+  std::optional<std::string> device;
+  if (evidence.record) {
+    device = evidence.record->device;
+    if (evidence.record->via) *device += fmt::format(" ({})", *evidence.record->via);
+  }
   return {.name = std::string(kernel.name),
           .dtype = std::string(name_of(kernel.dtype)),
           .instruction = std::string(kernel.instruction),
           .evidence = std::string(name_of(evidence.level)),
-          .device = evidence.record ? std::optional(evidence.record->device) : std::nullopt};
+          .device = std::move(device)};
 }
 
 TargetList list_targets() {

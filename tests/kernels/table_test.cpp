@@ -94,6 +94,25 @@ TEST(Evidence, CountsOnlyWithTheDigestThatIsBuilt) {
   EXPECT_EQ(evidence_of(kernel, build, other).level, EvidenceLevel::assembled);
 }
 
+// What ran as PTX is not the cubin that is built: their sources are the same.
+TEST(Evidence, OfPtxCountsByTheSources) {
+  const Kernel& kernel = kernel_table().front();
+  TargetBuild build;
+  build.target = kernel.target;
+  build.built = true;
+  build.digest = "cubin";
+  build.source_digest = "sources";
+  const auto level = [&](const char* digest) {
+    const std::vector<EvidenceRecord> records{record(kernel, digest, EvidenceLevel::executed_via_ptx)};
+    return evidence_of(kernel, build, records).level;
+  };
+  EXPECT_EQ(level("sources"), EvidenceLevel::executed_via_ptx);
+  EXPECT_EQ(level("cubin"), EvidenceLevel::assembled);
+  EXPECT_EQ(level("older"), EvidenceLevel::assembled);
+  const std::vector<EvidenceRecord> native{record(kernel, "sources", EvidenceLevel::executed)};
+  EXPECT_EQ(evidence_of(kernel, build, native).level, EvidenceLevel::assembled);
+}
+
 TEST(Evidence, RecordsAreReadBackAsWritten) {
   auto written = record(kernel_table().front(), std::string(64, 'a'), EvidenceLevel::executed_via_ptx);
   written.via = "compute_80 PTX, run on 9.0";

@@ -1,0 +1,195 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "tests/kernels/rows.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "kernels/gemm/probes.hpp"
+
+namespace pbprobe::test {
+namespace {
+
+// A test whose body is a function.
+class Body : public testing::Test {
+ public:
+  explicit Body(std::function<void()> body) : body_(std::move(body)) {}
+  void TestBody() override { body_(); }
+
+ private:
+  std::function<void()> body_;
+};
+
+}  // namespace
+
+void add(const std::string& suite, const char* name, std::function<void()> body) {
+  testing::RegisterTest(suite.c_str(), name, nullptr, nullptr, __FILE__, __LINE__,
+                        [body = std::move(body)]() -> Body* { return new Body(body); });
+}
+
+void prepare(const Kernel& kernel, Ready& to) {
+  const TargetBuild* build = find_build(kernel.target);
+  std::string why = hardware_lacking(kernel.target);
+  if (why.empty() && !kernel.built) why = build ? std::string(build->why_not) : "not built";
+  if (!why.empty()) {
+    if (hardware_required()) FAIL() << why << " (PBPROBE_REQUIRE_HARDWARE=1)";
+    GTEST_SKIP() << why;
+  }
+  auto bed = make_bed(kernel.target);
+  ASSERT_TRUE(bed.ok()) << bed.error().message;
+  to.bed = std::move(*bed);
+  to.ready = true;
+}
+
+std::string without_dot(std::string capability) {
+  capability.erase(std::remove(capability.begin(), capability.end(), '.'), capability.end());
+  return capability;
+}
+
+namespace {
+
+// --- peak loops ---
+
+void peak_runs(const Peak& peak) {
+  Kernel like;
+  like.target = peak.target;
+  like.built = peak.built;
+  Ready to;
+  prepare(like, to);
+  if (!to.ready) return;
+  const int64_t iterations = emulated() ? 200 : 20000;
+  const auto first = to.bed->run_peak(peak, iterations);
+  const auto again = to.bed->run_peak(peak, iterations);
+  const auto longer = to.bed->run_peak(peak, 2 * iterations);
+  for (const auto* rate : {&first, &again, &longer}) ASSERT_TRUE(rate->ok()) << rate->error().message;
+  if (peak.function != nullptr && peak.cycles == 0) {
+    EXPECT_EQ(first->sink, again->sink) << "the loop's sums depend on something else";
+    EXPECT_NE(first->sink, longer->sink);
+  }
+  if (emulated()) return;
+  if (peak.cycles > 0) {
+    EXPECT_GT(first->clock_ghz, 0.05);
+    EXPECT_LT(first->clock_ghz, 20);
+    return;
+  }
+  EXPECT_GT(first->operations / first->seconds, 1e8);
+  // It grows with its iterations: nothing was left out. Of what else a machine does, any one run may have had its
+  // share, so the fastest of several is compared.
+  double once = std::min(first->seconds, again->seconds);
+  double twice = longer->seconds;
+  for (int i = 0; i < 5 && twice <= 1.2 * once; ++i) {
+    once = std::min(once, to.bed->run_peak(peak, iterations)->seconds);
+    twice = to.bed->run_peak(peak, 3 * iterations)->seconds;
+  }
+  EXPECT_GT(twice, 1.2 * once);
+}
+
+// The instruction is really there: its bits on known operands, and no others. Another operand gives other bits.
+void instruction_proved(const Peak& peak) {
+  Kernel like;
+  like.target = peak.target;
+  like.built = peak.built;
+  Ready to;
+  prepare(like, to);
+  if (!to.ready) return;
+  auto proof = make_proof(peak);
+  ASSERT_TRUE(proof.ok()) << proof.error().message;
+  const auto seen = to.bed->run_proof(peak, *proof);
+  ASSERT_TRUE(seen.ok()) << seen.error().message;
+  EXPECT_EQ(proof_differs(*proof, *seen), "") << peak.name;
+  proof->a[0] ^= peak.dtype == DType::int8 ? 1U : 0x400000U;
+  const auto other = to.bed->run_proof(peak, *proof);
+  ASSERT_TRUE(other.ok()) << other.error().message;
+  EXPECT_NE(proof_differs(*proof, *other), "") << peak.name << " does not depend on its operand";
+}
+
+// --- targets ---
+
+void rows_are_well_formed(const Target& target) {
+  const TargetBuild* build = find_build(target.id);
+  ASSERT_NE(build, nullptr);
+  for (const auto& kernel : kernel_table()) {
+    if (kernel.target != target.id) continue;
+    EXPECT_EQ(kernel.built, build->built) << kernel.name;
+    EXPECT_EQ(kernel.function != nullptr, build->built && target.kind == TargetKind::cpu) << kernel.name;
+    EXPECT_GT(kernel.tile.m * kernel.tile.n * kernel.tile.k, 0) << kernel.name;
+    const auto promised = [&](const InstructionPath& path) { return path.name == kernel.instruction; };
+    EXPECT_TRUE(std::any_of(target.instructions.begin(), target.instructions.end(), promised))
+        << kernel.name << " stands on \"" << kernel.instruction << "\", which targets.json does not list";
+    const Peak* peak = peak_of(kernel);
+    ASSERT_NE(peak, nullptr) << kernel.name << " names no peak loop of its target";
+    EXPECT_EQ(peak->instruction, kernel.instruction);
+    EXPECT_GT(peak->operations, 0) << peak->name;
+    if (target.kind == TargetKind::gpu) {
+      EXPECT_GT(kernel.threads, 0);
+    } else {
+      EXPECT_EQ(kernel.depth_block == 0, kernel.in_place) << kernel.name;
+      EXPECT_NE(clock_of(target.id), nullptr);
+    }
+  }
+}
+
+template <class T>
+T read_at(std::span<const std::byte> image, size_t offset) {
+  T value{};
+  if (offset + sizeof(T) <= image.size()) std::memcpy(&value, image.data() + offset, sizeof(T));
+  return value;
+}
+
+// PTX that is embedded in the place of a cubin: of the architecture that the target's row names, with an entry for each
+// row and no word of another target.
+void ptx_is_right(const Target& target, const TargetBuild& build) {
+  const std::string_view text(reinterpret_cast<const char*>(build.image.data()), build.image.size());
+  EXPECT_EQ(build.ptx, target.ptx);
+  EXPECT_NE(text.find(fmt::format(".target sm_{}", build.ptx)), std::string_view::npos);
+  for (const auto& kernel : kernel_table()) {
+    if (kernel.target != target.id) continue;
+    for (const auto& symbol : symbols_of(kernel)) {
+      EXPECT_NE(text.find(fmt::format(".entry {}(", symbol)), std::string_view::npos) << symbol;
+    }
+  }
+}
+
+// The embedded image is an ELF of CUDA for this very SM, with a section of code for each row, and without spills.
+void cubin_is_right(const Target& target) {
+  const TargetBuild* build = find_build(target.id);
+  ASSERT_NE(build, nullptr);
+  if (!build->built) GTEST_SKIP() << build->why_not;
+  if (!build->ptx.empty()) return ptx_is_right(target, *build);
+  const auto image = build->image;
+  ASSERT_GT(image.size(), 64U);
+  EXPECT_EQ(std::memcmp(image.data(), "\177ELF\2\1", 6), 0);
+  constexpr uint16_t kEmCuda = 190;
+  EXPECT_EQ(read_at<uint16_t>(image, 18), kEmCuda);
+  const int abi = read_at<uint8_t>(image, 8);
+  const auto flags = read_at<uint32_t>(image, 48);
+  const uint32_t sm = abi >= 8 ? flags >> 8 & 0xff : flags & 0xff;
+  EXPECT_EQ(std::to_string(sm), without_dot(target.capability.value_or("")));
+  const std::string_view bytes(reinterpret_cast<const char*>(image.data()), image.size());
+  for (const auto& kernel : kernel_table()) {
+    if (kernel.target != target.id) continue;
+    for (const auto& symbol : symbols_of(kernel)) {
+      const auto section = ".text." + symbol;
+      EXPECT_NE(bytes.find(section), std::string_view::npos) << section;
+    }
+  }
+  for (const auto pass : pass_symbols()) EXPECT_NE(bytes.find(pass), std::string_view::npos) << pass;
+  EXPECT_EQ(build->spill_bytes, 0) << "ptxas spilled registers of " << target.id;
+}
+
+}  // namespace
+
+void register_target(const Target& target) {
+  add(target.id, "table", [&target] { rows_are_well_formed(target); });
+  if (target.kind == TargetKind::gpu) add(target.id, "cubin", [&target] { cubin_is_right(target); });
+}
+
+void register_peak(const Peak& peak) {
+  add("Peak/" + std::string(peak.name), "Runs", [&peak] { peak_runs(peak); });
+  if (peak.threads > 0) add("Peak/" + std::string(peak.name), "Proof", [&peak] { instruction_proved(peak); });
+}
+
+}  // namespace pbprobe::test

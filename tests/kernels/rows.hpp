@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Tests that rows of the table become: what they share, and those of targets and of peak loops.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "kernels/gemm/table.hpp"
+#include "tests/kernels/bed.hpp"
+
+namespace pbprobe::test {
+
+// A test whose body is a function.
+void add(const std::string& suite, const char* name, std::function<void()> body);
+
+// What a kernel runs on; prepare() skips or fails where it cannot.
+struct Ready {
+  std::unique_ptr<Bed> bed;
+  bool ready = false;
+};
+void prepare(const Kernel& kernel, Ready& to);
+
+// "12.1" as numbers of machine code have it: "121".
+std::string without_dot(std::string capability);
+
+void register_target(const Target& target);
+void register_peak(const Peak& peak);
+
+}  // namespace pbprobe::test
