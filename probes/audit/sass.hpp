@@ -36,8 +36,8 @@ struct SassCounts {
 // Counts the whole words of `code`; what is left of an incomplete last word is not looked at.
 [[nodiscard]] SassCounts count_sass(std::span<const uint8_t> code);
 
-// The same of sm_50 to sm_62, whose words have 64 bits: FFMA, IDP, traps, and accesses of memory; control words are left
-// out. For kernels of our own: read_census() counts none of it.
+// The same of sm_50 to sm_62, whose words have 64 bits: FFMA, IDP, traps, and accesses of memory; control words are
+// left out. For kernels of our own: read_census() counts none of it.
 [[nodiscard]] SassCounts count_narrow_sass(std::span<const uint8_t> code);
 
 struct CubinCensus {
