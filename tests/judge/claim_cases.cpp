@@ -1,0 +1,141 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// PB314 and on: SMs that are claimed, and what libtorch and the libraries beside it hold.
+#include <algorithm>
+#include <functional>
+
+#include "probes/judge/facts.hpp"
+#include "tests/judge/planted.hpp"
+
+namespace pbprobe::test {
+namespace {
+
+// A build for sm121 alone, made by CUDA 13.0: 444 translation units, a few with the a variant beside it.
+Report sm121_build(bool exact = true) {
+  Report report = claimed({.exact = exact, .targets = {"sm121"}, .cuda = "13.0"});
+  report.inventory->platform = "aarch64-linux";
+  report.inventory->wheel_tags = std::nullopt;
+  std::erase_if(report.inventory->files, [](const File& file) {
+    return file.component == kLibtorch && file.device_code && !file.path.ends_with("/libtorch_cuda.so");
+  });
+  for (auto& file : report.inventory->files) {
+    if (file.component == "NCCL" || file.component == "cuDNN" || file.component == "cuBLAS")
+      file.device_code = DeviceCode{.cubin = {{"sm_121", 12}}};
+  }
+  libtorch_cuda(report).links = std::nullopt;  // its MAGMA lay in the file that is gone
+  libtorch_cuda(report).device_code = DeviceCode{.cubin = {{"sm_121", 444}, {"sm_121a", 1}},
+                                                 .unit_sets = {{{"sm_121", 443}, {"sm_121 sm_121a", 1}}},
+                                                 .toolkits = {{{"13.0", 2}}}};
+  return report;
+}
+
+Report sm121_build_with(const std::function<void(DeviceCode&)>& change, bool exact = true) {
+  return with(sm121_build(exact), [&](Report& r) { change(*libtorch_cuda(r).device_code); });
+}
+
+File& nccl(Report& report) {
+  return *std::find_if(report.inventory->files.begin(), report.inventory->files.end(),
+                       [](const File& file) { return file.component == "NCCL"; });
+}
+
+void add_claimed_unit_cases(std::vector<Case>& cases) {
+  // Same major, runs on 12.1, and is not what is claimed.
+  cases.push_back({"PB314", "sm121 is claimed, and libtorch_cuda.so holds machine code for sm_120 alone",
+                   sm121_build_with(
+                       [](DeviceCode& code) {
+                         code.cubin = {{"sm_120", 444}};
+                         code.unit_sets = {{{"sm_120", 444}}};
+                       },
+                       false),
+                   sm121_build(false)});
+  // A handful of a files, as in the public wheels.
+  cases.push_back({"PB314", "sm121 is claimed, and 1 of the 444 translation units of libtorch_cuda.so hold",
+                   sm121_build_with(
+                       [](DeviceCode& code) {
+                         code.cubin = {{"sm_120", 444}, {"sm_121a", 1}};
+                         code.unit_sets = {{{"sm_120", 443}, {"sm_120 sm_121a", 1}}};
+                       },
+                       false),
+                   sm121_build_with(
+                       [](DeviceCode& code) {
+                         code.cubin = {{"sm_120", 444}, {"sm_121", 444}};
+                         code.unit_sets = {{{"sm_120 sm_121", 444}}};
+                       },
+                       false)});
+  cases.push_back({"PB315", "libtorch_cuda.so holds PTX alone (sm_121)", sm121_build_with([](DeviceCode& code) {
+                     code = {.ptx = {{"sm_121", 444}}};
+                   }),
+                   sm121_build()});
+  cases.push_back({"PB315", "libnccl.so.2 holds PTX alone (sm_80)",
+                   with(sm121_build(),
+                        [](Report& r) {
+                          nccl(r).device_code = DeviceCode{.ptx = {{"sm_80", 12}}};
+                        }),
+                   sm121_build()});
+  cases.push_back({"PB316", "libtorch_cuda.so holds machine code for sm_90, sm_120 too",
+                   sm121_build_with([](DeviceCode& code) {
+                     code.cubin["sm_120"] = code.cubin["sm_90"] = 444;
+                     code.unit_sets = {{{"sm_120 sm_121 sm_90", 444}}};
+                   }),
+                   sm121_build_with(
+                       [](DeviceCode& code) {
+                         code.cubin["sm_120"] = 444;
+                         code.unit_sets = {{{"sm_120 sm_121", 444}}};
+                       },
+                       false)});
+  cases.push_back({"PB317", "libtorch_cuda.so holds PTX for sm_121 beside its machine code",
+                   sm121_build_with([](DeviceCode& code) { code.ptx["sm_121"] = 444; }),
+                   sm121_build_with([](DeviceCode& code) { code.ptx["sm_121"] = 444; }, false)});
+}
+
+void add_claimed_library_cases(std::vector<Case>& cases) {
+  cases.push_back({"PB318", "NCCL holds machine code for sm_80, sm_90 alone, none of which runs there",
+                   with(sm121_build(false),
+                        [](Report& r) {
+                          nccl(r).device_code = DeviceCode{.cubin = {{"sm_80", 12}, {"sm_90", 12}}};
+                        }),
+                   with(sm121_build(false), [](Report& r) {  // NVIDIA's own libraries run sm_120 code on 12.1
+                     nccl(r).device_code = DeviceCode{.cubin = {{"sm_80", 12}, {"sm_120", 12}}};
+                   })});
+  cases.push_back({"PB319", "NCCL holds machine code for sm_80 too",
+                   with(sm121_build(), [](Report& r) { nccl(r).device_code->cubin["sm_80"] = 12; }), sm121_build()});
+  // NCCL linked into libtorch_cuda.so, with the SMs that it was built for: no fault of torch's build.
+  cases.push_back({"PB319", "libraries linked into libtorch_cuda.so hold machine code for sm_80, sm_90 too",
+                   with(sm121_build(),
+                        [](Report& r) {
+                          libtorch_cuda(r).links = Links{.contains = {"MAGMA", "NCCL", "NVSHMEM"}};
+                          auto& code = *libtorch_cuda(r).device_code;
+                          code.cubin["sm_80"] = code.cubin["sm_90"] = 12;
+                          (*code.unit_sets)["sm_121 sm_80 sm_90"] = 12;
+                        }),
+                   sm121_build()});
+  cases.push_back({"PB320", "2 kernels of libtorch_cuda.so for sm_121 do nothing but trap: _Z3gemm",
+                   sm121_build_with([](DeviceCode& code) {
+                     code.census = {{{"sm_121", {.kernels = 900, .trap_kernels = 2, .only_traps = {"_Z3gemm"}}}}};
+                   }),
+                   sm121_build_with([](DeviceCode& code) {  // of another chip's code
+                     code.census = {{{"sm_121", {.kernels = 900}}, {"sm_90", {.trap_kernels = 2}}}};
+                   })});
+  cases.push_back({"PB321", "made by different toolkits: 1 by CUDA 12.9, 2 by CUDA 13.0",
+                   sm121_build_with([](DeviceCode& code) { (*code.toolkits)["12.9"] = 1; }), sm121_build()});
+  cases.push_back({"PB322", "CUDA 13.0 is claimed, and cubins of libtorch_cuda.so were made by CUDA 13.2",
+                   sm121_build_with([](DeviceCode& code) {
+                     code.toolkits = {{{"13.2", 3}}};
+                   }),
+                   sm121_build()});
+  cases.push_back({"PB322", "CUDA 13.0 is claimed, and cubins of libtorch_cuda.so were made by CUDA 12.9",
+                   sm121_build_with([](DeviceCode& code) {
+                     code.toolkits = {{{"12.9", 3}}};
+                   }),
+                   sm121_build()});
+}
+
+}  // namespace
+
+void add_claim_cases(std::vector<Case>& cases) {
+  add_claimed_unit_cases(cases);
+  add_claimed_library_cases(cases);
+}
+
+}  // namespace pbprobe::test

@@ -1,0 +1,186 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// PB1xx: files, versions, the closure, packages.
+#include "tests/judge/planted.hpp"
+
+namespace pbprobe::test {
+namespace {
+
+void add_reading_cases(std::vector<Case>& cases) {
+  cases.push_back({"PB101",
+                   "header needs 64 bytes, 12 left",
+                   with(cpu_report(),
+                        [](Report& r) {
+                          libtorch_cuda(r).problem = "header needs 64 bytes, 12 left";
+                          libtorch_cuda(r).device_code.reset();
+                        }),
+                   cpu_report(),
+                   {"PB309"}});
+  cases.push_back({"PB102", "permission denied",
+                   with(h200(), [](Report& r) { r.inventory->problems = {"nvidia/x.so: permission denied"}; }),
+                   h200()});
+  cases.push_back({"PB103", "holds no libtorch_cpu.so",
+                   with(h200(),
+                        [](Report& r) {
+                          std::erase_if(r.inventory->files,
+                                        [](const File& f) { return f.path.ends_with("libtorch_cpu.so"); });
+                        }),
+                   h200()});
+  cases.push_back({"PB104", "built for aarch64-linux",
+                   with(h200(),
+                        [](Report& r) {
+                          r.inventory->platform = "aarch64-linux";
+                          r.measurements.reset();
+                        }),
+                   h200()});
+}
+
+void add_claimed_version_cases(std::vector<Case>& cases) {
+  cases.push_back(
+      {"PB105", "torch 2.10.0 is claimed, and the files say 2.11.0+cu130", claimed({.torch = "2.10.0"}),
+       with(claimed({.torch = "2.11"}), [](Report& r) { r.inventory->torch_version = "2.11.0a0+gitabc"; })});
+  cases.push_back({"PB106", "CUDA 12.8 is claimed, and the files say 13.0", claimed({.cuda = "12.8"}),
+                   claimed({.cuda = "13.0.2"})});
+  cases.push_back({"PB106", "CUDA 13.0 is claimed, and torch 2.11.0+cpu is a CPU build",
+                   with(claimed({.cuda = "13.0"}), make_cpu_build), claimed({.cuda = "13.0"})});
+  cases.push_back({"PB106", "a CPU build is claimed, and torch 2.11.0+cu130 is built with CUDA 13.0",
+                   claimed({.exact = true}), with(claimed({.exact = true}), make_cpu_build)});
+  cases.push_back({"PB107", "Python 3.13 (cp313) is claimed, and torch's extension module is for cp311",
+                   claimed({.python = "3.13"}), claimed({.python = "3.11"})});
+  cases.push_back({"PB108", "BLAS openblas is claimed, and libtorch_cpu.so has mkl", claimed({.blas = "openblas"}),
+                   claimed({.blas = "mkl"})});
+  cases.push_back({"PB109", "armv9 is claimed, which is found on aarch64-linux, and this is built for x86_64-linux",
+                   claimed({.targets = {"armv9"}}), claimed({.targets = {"avx2"}})});
+}
+
+Report audited() {
+  return audit_report();
+}
+
+void add_cuda_cases(std::vector<Case>& cases) {
+  cases.push_back({"PB110", "built with CUDA 13.0, and it needs libcudart.so.12 (there it is libcudart.so.13)",
+                   with(audited(), [](Report& r) { libtorch_cuda(r).needed[2] = "libcudart.so.12"; }),
+                   with(audited(), [](Report& r) { EXPECT_EQ(libtorch_cuda(r).needed[2], "libcudart.so.13"); })});
+  cases.push_back({"PB111", "most of CUDA's libraries are those of release 13.0.2; not cuFFT 11.4.1.4",
+                   with(audited(), [](Report& r) { (*r.inventory->component_versions)["cuFFT"] = "11.4.1.4"; }),
+                   audited()});
+  cases.push_back(
+      {"PB112",
+       "CUDA 13.0 is claimed, and these are of no release of it: cuFFT 11.4.1.4",
+       with(claimed({.cuda = "13.0"}), [](Report& r) { (*r.inventory->component_versions)["cuFFT"] = "11.4.1.4"; }),
+       claimed({.cuda = "13.0"}),
+       {"PB111"}});
+  const auto with_ptxas = [](std::vector<std::string> knows) {
+    return [knows](Report& r) {
+      r.inventory->files.push_back({.path = "triton/backends/nvidia/bin/ptxas",
+                                    .component = "PTX compiler",
+                                    .compiler = Compiler{.version = "12.8.93", .knows = knows}});
+    };
+  };
+  cases.push_back({"PB113", "ptxas 12.8.93 knows no 9.0", with(claimed({.targets = {"sm90"}}), with_ptxas({"sm_80"})),
+                   with(claimed({.targets = {"sm90"}}), with_ptxas({"sm_80", "sm_90a"}))});
+  cases.push_back({"PB114", "ptxas 12.8.93 knows no 9.0", with(h200(), with_ptxas({"sm_80", "sm_120"})),
+                   with(h200(), with_ptxas({"sm_80", "sm_90"}))});
+}
+
+void add_closure_cases(std::vector<Case>& cases) {
+  const auto needing = [](std::vector<Dependency> dependencies) {
+    return [dependencies](Report& r) { libtorch_cuda(r).links->dependencies = dependencies; };
+  };
+  const Dependency gomp{"libgomp.so.1", Provider::system, "/usr/lib/libgomp.so.1", "the system's default folders"};
+  cases.push_back(
+      {"PB115", "libtorch_cuda.so needs libnccl.so.2, which neither its RPATH nor the system's folders hold",
+       with(audited(), needing({{"libnccl.so.2"}})), with(audited(), needing({{"libcuda.so.1", Provider::driver}}))});
+  const auto opening = [](Provider provider) {
+    return [provider](Report& r) {
+      File& file = file_named(r, "libcudnn_ops.so.9");
+      file.links.emplace();
+      file.links->opened = {{{"libcudnn_heuristic.so", provider}, {"libibverbs.so.1", Provider::unresolved}}};
+    };
+  };
+  cases.push_back({"PB116", "libcudnn_ops.so.9 opens libcudnn_heuristic.so as it runs, which is not there",
+                   with(audited(), opening(Provider::unresolved)), with(audited(), opening(Provider::artifact))});
+  cases.push_back({"PB117", "2 OpenMP libraries are loaded together",
+                   with(audited(), needing({gomp, {"libiomp5.so", Provider::artifact, "torch/lib/libiomp5.so"}})),
+                   with(audited(), needing({gomp, gomp}))});
+  cases.push_back({"PB118", "where a stub of the driver lies",
+                   with(audited(), [](Report& r) { libtorch_cuda(r).rpath = {"/opt/cuda/lib64/stubs"}; }),
+                   with(audited(), [](Report& r) { libtorch_cuda(r).rpath = {"/opt/cuda/lib64"}; })});
+  cases.push_back({"PB118", "it ships a libcuda",
+                   with(audited(),
+                        [](Report& r) {
+                          r.inventory->files.push_back({.path = "torch/lib/libcuda.so.1", .soname = "libcuda.so.1"});
+                        }),
+                   with(audited(), [](Report& r) {
+                     r.inventory->files.push_back({.path = "torch/lib/libcudart.so.13", .soname = "libcudart.so.13"});
+                   })});
+}
+
+void add_package_cases(std::vector<Case>& cases) {
+  cases.push_back({"PB119", "torch's package asks for cuDNN 9.19.0.56, and 9.11.0.98 is installed",
+                   with(audited(), [](Report& r) { (*r.inventory->component_versions)["cuDNN"] = "9.11.0.98"; }),
+                   audited()});
+  cases.push_back({"PB120", "its package says torch 2.10.0, and its files say 2.11.0+cu130",
+                   with(audited(), [](Report& r) { (*r.inventory->component_versions)["torch"] = "2.10.0"; }),
+                   audited()});
+  cases.push_back({"PB120", "its version 2.11.0+cu128 says CUDA 12.8, and it is built with 13.0",
+                   with(audited(), [](Report& r) { r.inventory->torch_version = "2.11.0+cu128"; }), audited()});
+  cases.push_back({"PB121", "says cp313t, and torch's extension module is for cp311",
+                   with(audited(), [](Report& r) { r.inventory->wheel_tags = {"cp313-cp313t-manylinux_2_28_x86_64"}; }),
+                   audited()});
+  cases.push_back({"PB121", "says linux_aarch64, and its files are built for x86_64-linux",
+                   with(audited(), [](Report& r) { r.inventory->wheel_tags = {"cp311-cp311-linux_aarch64"}; }),
+                   with(audited(), [](Report& r) { r.inventory->wheel_tags = {"cp311-cp311-linux_x86_64"}; })});
+  cases.push_back({"PB121", "promises glibc 2.28, and libtorch needs 2.34",
+                   with(audited(),
+                        [](Report& r) {
+                          r.inventory->version_floors = Versions{{"GLIBC", "2.34"}};
+                        }),
+                   audited()});
+  cases.push_back({"PB122", "12 of its names have the strings before C++11, and 570 those since",
+                   with(audited(), [](Report& r) { file_named(r, "libtorch_cpu.so").links->pre_cxx11_names = 12; }),
+                   with(audited(), [](Report& r) {  // old wheels had the old strings throughout
+                     file_named(r, "libtorch_cpu.so").links->pre_cxx11_names = 570;
+                     file_named(r, "libtorch_cpu.so").links->cxx11_names = 0;
+                     r.inventory->torch_version = "2.5.1";
+                     r.inventory->component_versions->erase("torch");
+                   })});
+  cases.push_back({"PB123", "do not say which commit",
+                   with(audited(), [](Report& r) { r.inventory->git_version = "Unknown"; }), audited()});
+  cases.push_back({"PB124", "libtorch_cpu.so has no oneDNN",
+                   with(audited(), [](Report& r) { file_named(r, "libtorch_cpu.so").links->contains = {"OpenBLAS"}; }),
+                   with(audited(), [](Report& r) {
+                     file_named(r, "libtorch_cpu.so").links->contains = {"OpenBLAS"};
+                     file_named(r, "libtorch_cpu.so").needed = {"libdnnl.so.3"};
+                   })});
+  cases.push_back({"PB125", "libtorch_cuda.so needs no cuDNN",
+                   with(audited(), [](Report& r) { libtorch_cuda(r).needed = {"libcudart.so.13"}; }), audited()});
+  cases.push_back({"PB126", "it has no MAGMA",
+                   with(audited(), [](Report& r) { file_named(r, "libtorch_cuda_linalg.so").links->contains.clear(); }),
+                   audited()});
+  cases.push_back({"PB128", "it links to a shared object that is not there",
+                   with(audited(), [](Report& r) { r.inventory->broken_links = {{"lib/libtorch_old.so"}}; }),
+                   with(audited(), [](Report& r) { r.inventory->broken_links.emplace(); })});
+  const auto no_nvshmem = [](Report& r) {
+    std::erase_if(r.inventory->files, [](const File& file) { return file.path.ends_with("libtorch_nvshmem.so"); });
+  };
+  cases.push_back(
+      {"PB127", "no file of libtorch needs NVSHMEM", with(audited(), no_nvshmem), with(audited(), [&](Report& r) {
+         no_nvshmem(r);
+         r.inventory->torch_version = "2.8.0+cu130";  // before it came
+         r.inventory->component_versions->at("torch") = "2.8.0";
+       })});
+}
+
+}  // namespace
+
+void add_file_cases(std::vector<Case>& cases) {
+  add_reading_cases(cases);
+  add_claimed_version_cases(cases);
+  add_cuda_cases(cases);
+  add_closure_cases(cases);
+  add_package_cases(cases);
+}
+
+}  // namespace pbprobe::test

@@ -1,0 +1,241 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// PB2xx, PB301 to PB313, PB5xx: what runs on a machine.
+#include <algorithm>
+
+#include "tests/judge/planted.hpp"
+
+namespace pbprobe::test {
+namespace {
+
+Report gb10() {
+  return gpu_report("NVIDIA GB10", "12.1");
+}
+
+BenchRow bench_row(double ratio) {
+  return {.kernel = "gemm_bf16",
+          .target = "fast",
+          .dtype = "bf16",
+          .m = 1024,
+          .n = 1024,
+          .k = 1024,
+          .layout = "nt",
+          .out = "fp32",
+          .gflops = 100 * ratio,
+          .best = true,
+          .samples_us = {1, 1, 1},
+          .peers = {{"libtorch", {.gflops = 100, .ratio = ratio, .samples_us = {1, 1, 1}}}}};
+}
+
+void add_cpu_cases(std::vector<Case>& cases) {
+  cases.push_back(
+      {"PB201", "the features of no target", with(h200(), [](Report& r) { r.host->cpu.targets.clear(); }), h200()});
+  cases.push_back({"PB202", "takes its AVX2 code",
+                   with(h200(), [](Report& r) { r.measurements->libtorch->cpu_capability = "AVX2"; }),
+                   with(h200(), [](Report& r) {  // no AVX-512 on this CPU: AVX2 is the best there is
+                     r.measurements->libtorch->cpu_capability = "AVX2";
+                     std::erase_if(r.host->cpu.targets, [](const auto& id) { return id.find("512") != id.npos; });
+                   })});
+}
+
+HostCode host_code(std::map<std::string, int64_t> unguarded, std::vector<CodeOffender> offenders = {}) {
+  HostCode code{.functions_from = ".symtab", .unguarded = std::move(unguarded), .offenders = std::move(offenders)};
+  code.least_cpu = "x86_64";
+  code.tiers = {{"AVX2", {.functions = 2, .features = {{"avx2", 9}, {"fma", 4}}}},
+                {"AVX512", {.functions = 2, .features = {{"avx512f", 9}}}},
+                {"DEFAULT", {.functions = 2}}};
+  return code;
+}
+
+File& libtorch_cpu(Report& report) {
+  for (auto& file : report.inventory->files) {
+    if (file.path.ends_with("/libtorch_cpu.so")) return file;
+  }
+  ADD_FAILURE() << "the recorded torch has no libtorch_cpu.so";
+  return report.inventory->files.front();
+}
+
+Report counted(HostCode code, std::optional<Claim> claim = {}) {
+  Report report = h200();
+  libtorch_cpu(report).host_code = std::move(code);
+  report.claim = std::move(claim);
+  return report;
+}
+
+CodeOffender offender(CodeClass code_class, std::vector<std::string> features) {
+  return {.function = "at::native::f()",
+          .section = ".text",
+          .code_class = code_class,
+          .features = std::move(features),
+          .instructions = 3};
+}
+
+Claim claim_of(std::string target, bool exact) {
+  return {.text = "claimed", .exact = exact, .targets = {std::move(target)}, .cuda = "13.0"};
+}
+
+void add_host_code_cases(std::vector<Case>& cases) {
+  const auto lacks_avx512 = [](Report& r) {
+    std::erase_if(r.host->cpu.features, [](const auto& name) { return name.starts_with("avx512"); });
+    std::erase_if(r.host->cpu.targets, [](const auto& id) { return id.find("512") != id.npos; });
+    r.measurements->libtorch->cpu_capability = "AVX2";
+  };
+  const HostCode wide = host_code({{"avx512f", 7}}, {offender(CodeClass::unguarded, {"avx512f"})});
+  cases.push_back({"PB203", "needs avx512f, which", with(counted(wide), lacks_avx512), counted(wide)});
+  HostCode at_load = wide;
+  at_load.at_load = {{"avx512f", 2}};
+  HostCode by_default = wide;
+  by_default.tiers["DEFAULT"].features = {{"avx512f", 5}};
+  cases.push_back({"PB210", "it needs avx512f, which", with(counted(at_load), lacks_avx512), counted(at_load)});
+  cases.push_back({"PB210", "or takes its default tier", with(counted(by_default), lacks_avx512),
+                   with(counted(wide), lacks_avx512)});  // a function of its own may be guarded: PB203
+  cases.push_back({"PB204", "needs avx2 as soon as the library is loaded",
+                   counted(host_code({{"avx2", 3}}, {offender(CodeClass::static_initializer, {"avx2"})})),
+                   counted(host_code({{"avx2", 9}}, {offender(CodeClass::static_initializer, {"avx2"}),
+                                                     offender(CodeClass::unguarded, {"avx2"})}))});
+  cases.push_back({"PB205", "took a tier's copy of it, which needs amx_fp16",
+                   counted(host_code({}, {offender(CodeClass::tier_leak, {"amx_fp16"})})),
+                   counted(host_code({}, {offender(CodeClass::tier_leak, {"f16c"})}))});  // this host has it
+  cases.push_back({"PB206", "the AVX512 tier holds no such instruction",
+                   with(counted(host_code({})),
+                        [](Report& r) {
+                          libtorch_cpu(r).host_code->tiers["AVX512"].features = {{"avx2", 3}};
+                        }),
+                   counted(host_code({}))});
+  const HostCode vex = host_code({{"avx", 40}, {"avx2", 10}}, {offender(CodeClass::default_tier, {"avx2"})});
+  cases.push_back({"PB207", "unguarded code needs avx2, which avx has not: at::native::f() (.text)",
+                   counted(vex, claim_of("avx", true)), counted(vex, claim_of("avx2", true))});
+  cases.push_back({"PB208", "avx2 is claimed, and no unguarded code of libtorch uses avx2, fma",
+                   counted(host_code({}), claim_of("avx2", true)), counted(host_code({}), claim_of("avx2", false))});
+  const HostCode plain512 = host_code({{"avx512f", 90}, {"avx512vl", 3}});
+  cases.push_back({"PB209", "avx512bf16: 0 unguarded instructions need avx512_bf16: the same code as avx512",
+                   counted(plain512, claim_of("avx512bf16", true)),
+                   counted(host_code({{"avx512f", 90}, {"avx512_bf16", 1}}), claim_of("avx512bf16", true))});
+}
+
+void add_gpu_cases(std::vector<Case>& cases) {
+  cases.push_back({"PB301", "no machine code or PTX that runs on 6.1",
+                   with(gpu_report("GTX 1080", "6.1"),
+                        [](Report& r) {
+                          r.measurements->libtorch->executed_on_gpu = false;
+                          r.measurements->libtorch->problem = "no kernel image is available for execution";
+                        }),
+                   gpu_report("NVIDIA A100", "8.0")});
+  cases.push_back({"PB302", "compute_80 PTX",
+                   with(h200(),
+                        [](Report& r) {
+                          libtorch_cuda(r).device_code = {.ptx = {{"sm_80", 444}}};
+                        }),
+                   h200()});
+  cases.push_back({"PB303", "code made for an earlier chip of its generation, sm_120", gb10(),
+                   with(gb10(), [](Report& r) { libtorch_cuda(r).device_code->cubin["sm_121"] = 444; })});
+  cases.push_back({"PB304", "told differently",
+                   with(gpu_report("Orin", "8.7"),
+                        [](Report& r) {
+                          libtorch_cuda(r).device_code = {.cubin = {{"sm_80", 444}, {"sm_90", 444}}};
+                        }),
+                   with(gpu_report("Orin", "8.7"), [](Report& r) {
+                     libtorch_cuda(r).device_code = {.cubin = {{"sm_87", 444}, {"sm_90", 444}}};
+                   })});
+  cases.push_back({"PB305", "is a CPU build: it leaves GPU 0 NVIDIA H200 (9.0) unused",
+                   with(h200(),
+                        [](Report& r) {
+                          make_cpu_build(r);
+                          r.measurements->libtorch->executed_on_gpu.reset();
+                        }),
+                   with(cpu_report(), make_cpu_build)});
+}
+
+void add_driver_cases(std::vector<Case>& cases) {
+  cases.push_back({"PB306", "built with CUDA 13.0, and the driver supports 12.8",
+                   with(h200(), [](Report& r) { r.host->driver.cuda_version = "12.8"; }), h200()});
+  cases.push_back({"PB307", "built with CUDA 13.2, and the driver supports 13.0",
+                   with(h200(),
+                        [](Report& r) {
+                          r.inventory->cuda_version = "13.2";
+                          r.inventory->torch_version = "2.11.0+cu132";
+                        }),
+                   with(h200(), [](Report& r) { r.host->driver.cuda_version = "13.2"; })});
+  cases.push_back({"PB308", "GPU 0 NVIDIA H200: fell off the bus",
+                   with(h200(), [](Report& r) { r.host->gpus[0].problem = "fell off the bus"; }), h200()});
+  cases.push_back({"PB309", "no GPU is here", cpu_report(), h200()});
+  cases.push_back({"PB310", "none of libtorch's files holds device code",
+                   with(h200(),
+                        [](Report& r) {
+                          std::erase_if(r.inventory->files, [](const File& f) {
+                            return f.component == "libtorch" && f.device_code.has_value();
+                          });
+                        }),
+                   h200()});
+  cases.push_back({"PB311", "NCCL holds no code that runs on GPU 0 NVIDIA H200",
+                   with(h200(),
+                        [](Report& r) {
+                          for (auto& file : r.inventory->files) {
+                            if (file.component == "NCCL") file.device_code = {.cubin = {{"sm_120", 12}}};
+                          }
+                        }),
+                   h200()});
+  cases.push_back({"PB312", "older than pbprobe needs",
+                   with(h200(),
+                        [](Report& r) {
+                          r.host->driver.state = DriverState::too_old;
+                          r.host->driver.sentence = "The driver is older than pbprobe needs";
+                        }),
+                   h200()});
+  cases.push_back({"PB313", "libtorch_cuda_linalg.so holds no code that runs on GPU 0 Tesla T4 (7.5)",
+                   gpu_report("Tesla T4", "7.5"), h200()});
+}
+
+void add_running_cases(std::vector<Case>& cases) {
+  cases.push_back({"PB501", "died of SIGILL",
+                   with(h200(),
+                        [](Report& r) {
+                          r.measurements->libtorch = LibtorchRun{.path = "/opt", .problem = "loading died of SIGILL"};
+                        }),
+                   h200()});
+  cases.push_back({"PB502", "the product was wrong",
+                   with(h200(),
+                        [](Report& r) {
+                          r.measurements->libtorch->executed = false;
+                          r.measurements->libtorch->problem = "the product was wrong";
+                        }),
+                   h200()});
+  cases.push_back({"PB503", "device-side assert",
+                   with(h200(),
+                        [](Report& r) {
+                          r.measurements->libtorch->executed_on_gpu = false;
+                          r.measurements->libtorch->problem = "device-side assert";
+                        }),
+                   h200()});
+  cases.push_back({"PB504", "wrong result",
+                   with(h200(), [](Report& r) { r.measurements->problems = {"gemm_fp32: wrong result"}; }), h200()});
+  cases.push_back(
+      {"PB505", "could not be read", with(h200(), [](Report& r) { r.problems = {"x could not be read"}; }), h200()});
+  cases.push_back({"PB506", "the loaded library says 2.10.0",
+                   with(h200(), [](Report& r) { r.measurements->libtorch->version = "2.10.0"; }),
+                   with(h200(), [](Report& r) { r.inventory->torch_version = "2.11.0.dev20260101+cu130"; })});
+  cases.push_back({"PB507", "3.0 times as fast", with(h200(), [](Report& r) { r.measurements->rows = {bench_row(3)}; }),
+                   with(h200(), [](Report& r) { r.measurements->rows = {bench_row(1.1)}; })});
+  cases.push_back({"PB508", "softmax on cpu: element 3 is 1, and must be 0.1",
+                   with(h200(),
+                        [](Report& r) {
+                          r.measurements->libtorch->areas = {{"sort", "cpu", std::nullopt},
+                                                             {"softmax", "cpu", "element 3 is 1, and must be 0.1"}};
+                        }),
+                   with(h200(), [](Report& r) {
+                     r.measurements->libtorch->areas = {{"sort", "cpu", std::nullopt}};
+                   })});
+}
+
+}  // namespace
+
+void add_machine_cases(std::vector<Case>& cases) {
+  add_cpu_cases(cases);
+  add_host_code_cases(cases);
+  add_gpu_cases(cases);
+  add_driver_cases(cases);
+  add_running_cases(cases);
+}
+
+}  // namespace pbprobe::test

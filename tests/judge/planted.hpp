@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// A fault of each check, planted in recorded facts, and its sound twin.
+#pragma once
+
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/judge/cases.hpp"
+
+namespace pbprobe::test {
+
+struct Case {
+  std::string id;
+  std::string says;  // part of what the finding says
+  Report planted;
+  Report twin;
+  std::set<std::string> beside{};  // findings below fail that come with the fault by their nature
+};
+
+void add_file_cases(std::vector<Case>& cases);     // PB1xx
+void add_claim_cases(std::vector<Case>& cases);    // SMs that are claimed
+void add_machine_cases(std::vector<Case>& cases);  // CPUs, GPUs, drivers, running
+
+inline Report h200() {
+  return gpu_report("NVIDIA H200", "9.0");
+}
+
+template <class Change>
+Report with(Report report, Change change) {
+  change(report);
+  return report;
+}
+
+// With what is claimed of its files.
+inline Report claimed(Claim claim) {
+  claim.text = "the claim";
+  return audit_report(std::move(claim));
+}
+
+}  // namespace pbprobe::test
