@@ -138,7 +138,7 @@ TEST(Targets, WhatPeopleGetWrong) {
   EXPECT_EQ(row("sm121").architecture, "121");
   EXPECT_THAT(row("avx").flags, ElementsAre("-mavx", "-mno-avx2", "-mno-fma", "-mno-bmi", "-mno-bmi2"));
   EXPECT_THAT(row("armv9").recipe_flags, ElementsAre("-march=armv9-a+sve2"));
-  EXPECT_THAT(row("armv9").flags, ElementsAre("-march=armv9-a+sve2+bf16+i8mm"));
+  EXPECT_THAT(row("armv9").flags, ElementsAre("-march=armv9-a+dotprod+sve2+bf16+i8mm"));
   EXPECT_THAT(row("armv9").recipe_requires, ElementsAre("sve2"));
   EXPECT_EQ(row("sm103").ops_per_clock[0].leads, std::vector<std::string>{"int8"});
   const auto& paths = row("sm103").instructions;
