@@ -284,7 +284,7 @@ TEST_F(GpuHost, AFailingInitNamesItsErrorAndTheWayOut) {
       {802, "nvidia-fabricmanager"},
       {999, "rmmod nvidia_uvm"},
       {304, "/dev/nvidia*"},
-      {101, "CUDA error 101 (101). Look for Xid"},
+      {4711, "CUDA error 4711 (4711). Look for Xid"},
   };
   for (const auto& [init, remedy] : cases) {
     cuda_.init = init;
