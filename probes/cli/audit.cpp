@@ -13,6 +13,7 @@ namespace {
 struct Options {
   std::vector<std::filesystem::path> artifacts;
   std::string claim;
+  bool claimed = false;  // also by an empty one, which is refused
   Format format = Format::text;
   AuditOptions audit;
   bool table = false;
@@ -33,7 +34,7 @@ int exit_code_of(const Report& report) {
 
 Result<Report> audit_one(const Options& options, const std::filesystem::path& artifact) {
   AuditRequest request{.artifact = artifact, .audit = options.audit};
-  if (!options.claim.empty()) {
+  if (options.claimed) {
     PBPROBE_TRY(request.claim, parse_claim(options.claim));
   }
   show_progress("reading " + artifact.string());
@@ -104,7 +105,10 @@ void add_audit(CLI::App& app, int& exit_code) {
                  "Decompress all device code: kernels, tensor instructions and traps per SM")
       ->excludes(only);
   command->add_flag("--table", options.table, "One row of a Markdown table for each ARTIFACT")->excludes(only);
-  command->callback([&exit_code] { exit_code = run(options); });
+  command->callback([&exit_code, claim] {
+    options.claimed = claim->count() > 0;
+    exit_code = run(options);
+  });
 }
 
 }  // namespace pbprobe::cli

@@ -14,6 +14,7 @@ struct Options {
   std::optional<std::filesystem::path> artifact;
   std::optional<std::filesystem::path> output;
   std::string claim;
+  bool claimed = false;  // also by an empty one, which is refused
   Format format = Format::text;
   bool full = false;
   bool quick = false;
@@ -29,7 +30,7 @@ int exit_code_of(const ReportResult& result) {
 
 int run(const Options& options) {
   std::optional<Claim> claim;
-  if (!options.claim.empty()) {
+  if (options.claimed) {
     auto parsed = parse_claim(options.claim);
     if (!parsed) return print_error(parsed.error());
     claim = std::move(*parsed);
@@ -68,8 +69,8 @@ void add_report(CLI::App& app, int& exit_code) {
   command->add_option("ARTIFACT", options.artifact,
                       "A site-packages folder, an environment, a libtorch, a wheel, or a report; by default the torch "
                       "of the active environment");
-  command->add_option("--claim", options.claim,
-                      "What the build is to deliver: a variant's name, or a list of targets and versions");
+  auto* claim = command->add_option(
+      "--claim", options.claim, "What the build is to deliver: a variant's name, or a list of targets and versions");
   auto* quick = command->add_flag("--quick", options.quick, "Under 10 seconds (the default)");
   command->add_flag("--full", options.full, "More shapes, more samples, every core checked: minutes")->excludes(quick);
   add_format(*command, options.format);
@@ -83,7 +84,10 @@ void add_report(CLI::App& app, int& exit_code) {
       ->needs(emulate);
   command->add_option("--sysroot", options.emulation.sysroot, "Where that platform's libc lies")->needs(emulate);
   command->add_flag("--redact", options.redact, "Leave out host names, serial numbers and home folders");
-  command->callback([&exit_code] { exit_code = run(options); });
+  command->callback([&exit_code, claim] {
+    options.claimed = claim->count() > 0;
+    exit_code = run(options);
+  });
 }
 
 }  // namespace pbprobe::cli

@@ -86,6 +86,8 @@ def test_version_names_the_targets_compiled_in():
         (["audit"], ["ARTIFACT"]),
         (["audit", "/nowhere/at/all"], ["/nowhere/at/all"]),
         (["audit", "x.so", "--claim", "sm999"], ["claim", "sm999", "sm121"]),
+        (["audit", "x.so", "--claim", ""], ["empty claim"]),
+        (["report", "x.so", "--claim", ""], ["empty claim"]),
         (["audit", "x.so", "y.so"], ["2 artifacts", "--table"]),
         (["report", "x.so", "--claim", "sm121,avx2"], ["sm121", "avx2"]),
         (["audit", "x.so", "--claim", "sm90", "--device-code-only"], ["--claim"]),
