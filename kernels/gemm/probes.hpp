@@ -16,7 +16,7 @@
 namespace pbprobe {
 
 constexpr int64_t kSharedProbeBytes = int64_t{64} * 16;  // of a thread and iteration of run_shared_probe()
-constexpr int64_t kSharedProbeThreads = 256;    // of a block
+constexpr int64_t kSharedProbeThreads = 256;             // of a block
 
 // All of `bytes` (a multiple of 16), `rounds` times; `blocks` 0: one block for each piece, which suits one round.
 [[nodiscard]] Result<void> run_read_probe(std::string_view target, const void* from, int64_t bytes, int rounds,
