@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "probes/measure/crash.hpp"
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstdint>
@@ -56,7 +57,13 @@ void on_signal(int signal, siginfo_t*, void* context) {
     std::array<unsigned char, 15> bytes{};
     iovec here{bytes.data(), bytes.size()};
     iovec there{reinterpret_cast<void*>(address), bytes.size()};
-    const ssize_t read = process_vm_readv(owner, &here, 1, &there, 1, 0);
+    ssize_t read = process_vm_readv(owner, &here, 1, &there, 1, 0);
+    if (read < 0 && signal == SIGILL) {
+      // An emulator may have no such call; an illegal instruction was read already, and so can be its page.
+      constexpr uintptr_t kPage = 4096;
+      read = static_cast<ssize_t>(std::min<uintptr_t>(bytes.size(), kPage - address % kPage));
+      std::memcpy(bytes.data(), reinterpret_cast<const void*>(address), static_cast<size_t>(read));
+    }
     std::array<char, 3 * 15 + 1> hex{};
     for (ssize_t i = 0; i < read; ++i) std::snprintf(hex.data() + 3 * i, 4, "%02x ", bytes[i]);
     std::array<char, 700> line{};
