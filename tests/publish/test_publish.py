@@ -1,0 +1,289 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""What ci/publish builds, judges, publishes and compares: each way it can go wrong is planted."""
+
+import json
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+from world import NAME, RECIPE, WRONG, nothing_published, stopped, torch_tree
+
+GONE = "rm -f {state}/gcroots/auto/*; nix-store --gc >/dev/null 2>&1"
+
+
+# ---- the way it goes ---------------------------------------------------------------------------------------------
+
+
+def test_what_passed_is_published_and_compared(world):
+    result = world.publish()
+    assert result.returncode == 0, result.stdout + result.stderr
+    published = world.published()
+    assert published["rev"] == world.run("git", "rev-parse", "HEAD")
+    assert sorted(published["outputs"]) == ["lib", "out"]
+    for path in published["outputs"].values():
+        assert path in result.stdout
+    assert result.stdout.count("sha256-") == 2
+    assert "what the catalog holds is what was tested" in result.stdout
+    assert len(re.findall(r"^publish: .*: took \d+ s$", result.stdout, re.MULTILINE)) == 3
+    assert world.left_behind() == []
+
+
+def test_it_builds_and_publishes_in_one_clone_and_never_in_the_checkout(world):
+    assert world.publish().returncode == 0
+    (build,), (publish,) = world.asked("build"), world.asked("publish")
+    folder = build[build.index("-d") + 1]
+    assert publish[publish.index("-d") + 1] == folder
+    assert folder.startswith(str(world.temporary))
+    assert not list(world.checkout.glob("result*"))
+
+
+def test_evidence_is_kept(world):
+    assert world.publish("--evidence", str(world.folder / "kept"), NAME).returncode == 0
+    kept = json.loads((world.folder / "kept/report.json").read_text())
+    assert kept["claim"]["text"] == NAME
+    assert kept["verdict"]["outcome"] == "pass"
+
+
+def test_by_default_evidence_lies_beside_the_recipes(world):
+    assert world.publish().returncode == 0
+    revision = world.run("git", "rev-parse", "HEAD")
+    assert (world.checkout / "evidence" / NAME / revision[:12] / "report.json").is_file()
+
+
+def test_options_after_the_name_are_handed_to_flox(world):
+    key = world.folder / "key"
+    result = world.publish(NAME, "-o", "myorg", "--signing-private-key", str(key), "--stability", "stable")
+    assert result.returncode == 0, result.stderr
+    (build,), (publish,) = world.asked("build"), world.asked("publish")
+    handed = publish[publish.index("-d") + 2 :]
+    assert handed == ["-o", "myorg", "--signing-private-key", str(key), "--stability", "stable", NAME]
+    assert build[-3:] == ["--stability", "stable", NAME]
+    assert world.published("myorg")
+    assert world.published() is None
+
+
+def test_the_folder_of_the_recipes_is_an_option_of_flox(world):
+    result = world.publish(NAME, "-d", str(world.checkout), at=world.folder)
+    assert result.returncode == 0, result.stderr
+    publish = world.asked("publish")[0]
+    assert publish.count("-d") == 1
+    assert str(world.checkout) not in publish
+
+
+def test_recipes_may_lie_below_the_repository(world):
+    (world.checkout / "below").mkdir()
+    for part in (".flox", "recipes", "torch"):
+        shutil.move(world.checkout / part, world.checkout / "below" / part)
+    world.push()
+    result = world.publish(at=world.checkout / "below")
+    assert result.returncode == 0, result.stderr
+    assert world.asked("publish")[0][2].endswith("/source/below")
+
+
+def test_a_newer_revision_on_the_branch_is_not_what_is_built(world):
+    mine = world.run("git", "rev-parse", "HEAD")
+    world.write("README.md", "newer\n")
+    world.push()
+    world.run("git", "reset", "--quiet", "--hard", mine)
+    assert world.publish().returncode == 0
+    assert world.published()["rev"] == mine
+
+
+def test_files_that_are_not_tracked_do_not_matter(world):
+    world.write("notes.txt", "mine\n")
+    assert world.publish().returncode == 0
+
+
+# ---- the gate ----------------------------------------------------------------------------------------------------
+
+
+def test_a_build_that_fails_its_claim_is_not_published(world):
+    torch_tree(world.checkout / "torch", WRONG)
+    world.push()
+    result = world.publish()
+    stopped(result, 1, "the gate did not pass", "exit code 1", "Evidence: ")
+    assert "PB207" in result.stdout
+    nothing_published(world)
+
+
+def test_a_build_that_cannot_be_judged_is_not_published(world):
+    (world.checkout / "torch/lib/libtorch_cpu.so").unlink()
+    world.write("torch/lib/README", "no library\n")
+    world.push()
+    assert world.publish().returncode in (1, 2)
+    nothing_published(world)
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ("exit 2", ["could not run (exit code 2)"]),
+        ("exit 139", ["could not run (exit code 139)"]),
+        ("exit 77", ["could not run (exit code 77)"]),
+        ("kill -SEGV $$", ["was ended by SIGSEGV"]),
+        ("kill -KILL $$", ["was ended by SIGKILL"]),
+    ],
+)
+def test_a_gate_that_crashes_is_no_pass(world, script, words):
+    program = world.folder / "pbprobe"
+    program.write_text(f"#!/bin/bash\n[[ $1 == recipes ]] || {script}\n")
+    program.chmod(0o755)
+    stopped(world.publish(environment={"PBPROBE": str(program)}), 2, "nothing was published", *words)
+    nothing_published(world)
+
+
+def test_a_build_that_fails_is_not_published(world):
+    world.write("recipes/toy.nix", (world.checkout / "recipes/toy.nix").read_text().replace("set -e\n", "exit 3\n"))
+    world.push()
+    stopped(world.publish(), 2, "flox build ended with 1", "nothing was published")
+    nothing_published(world)
+
+
+def test_links_to_nothing_are_said(world):
+    world.hook("after-build", f"rm $1/result-{NAME}")
+    stopped(world.publish(), 2, f"left no result-{NAME}")
+    nothing_published(world)
+
+
+# ---- the garbage collector ---------------------------------------------------------------------------------------
+
+
+def state(world) -> str:
+    return world.environment["NIX_STATE_DIR"]
+
+
+def test_collected_before_it_was_tested(world):
+    world.hook("after-build", GONE.format(state=state(world)))
+    stopped(world.publish(), 2, "is gone from the store", "garbage collected")
+    nothing_published(world)
+
+
+def test_a_collection_between_test_and_upload_takes_nothing(world):
+    """The links of the build are no roots here: only those that ci/publish makes hold what was tested."""
+    links = f"for r in {state(world)}/gcroots/auto/*; do case $(readlink $r) in */source/result-*) rm $r;; esac; done"
+    world.hook("after-build", links)
+    world.hook("before-publish", "nix-store --gc >/dev/null 2>&1")
+    result = world.publish()
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert world.published()
+
+
+def test_built_once_more_and_differently_is_found_by_the_nar_hash(world):
+    """The recipe never gives the same bits twice: the path is the tested one, what it holds is not."""
+    world.hook("before-publish", GONE.format(state=state(world)))
+    result = world.publish()
+    stopped(result, 1, "PUBLISHED, AND NOT SHOWN", "NAR hash in the local store of lib: tested sha256-", "now sha256-")
+    assert "path of" not in result.stderr
+
+
+def test_gone_after_the_upload_is_not_called_the_same(world):
+    world.hook("after-publish", GONE.format(state=state(world)))
+    stopped(world.publish(), 1, "PUBLISHED, AND NOT SHOWN", "now not there")
+
+
+# ---- the path ----------------------------------------------------------------------------------------------------
+
+
+def test_a_path_that_differs_stops_before_the_upload(world):
+    recipe = RECIPE.format(name=NAME, outside=f"builtins.readFile {world.outside}")
+    world.write(f".flox/pkgs/{NAME}.nix", recipe)
+    world.push()
+    world.hook("after-build", f"echo changed >{world.outside}")
+    result = world.publish()
+    stopped(result, 1, "gives another path than the tested one", "path of out: tested /", "path of lib")
+    nothing_published(world)
+
+
+def test_a_path_that_differs_in_the_catalog_fails_loudly(world):
+    """flox says 0, and what it uploaded is another build."""
+    recipe = RECIPE.format(name=NAME, outside=f"builtins.readFile {world.outside}")
+    world.write(f".flox/pkgs/{NAME}.nix", recipe)
+    world.push()
+    world.hook("before-publish", f"echo changed >{world.outside}")
+    result = world.publish()
+    stopped(result, 1, "PUBLISHED, AND NOT SHOWN", f"alice/{NAME}", "path of out: tested /", "taken out of the catalog")
+    assert world.published()["outputs"]["out"] in result.stderr
+
+
+def test_deduplication_of_an_older_path_is_no_success(world):
+    """Published once before from the same revision, with a variable set: flox says 0, and uploads nothing."""
+    folder = world.folder / "before"
+    world.run("git", "clone", "--quiet", world.folder / "origin.git", folder, at=world.folder)
+    environment = {**world.environment, "CUDA_TOOLKIT_REPO": "/elsewhere"}
+    subprocess.run(["flox", "publish", "-d", folder, NAME], env=environment, check=True, capture_output=True)
+    older = world.published()["outputs"]
+    result = world.publish()
+    stopped(result, 1, "PUBLISHED, AND NOT SHOWN", older["out"], "says 0 without building")
+    assert "already published" in result.stdout
+    assert world.published()["outputs"] == older
+
+
+def test_deduplication_of_the_same_path_needs_the_store_that_was_uploaded_to(world):
+    assert world.publish().returncode == 0
+    stopped(world.publish(), 1, "flox uploaded nothing", "--store URL")
+    result = world.publish("--store", f"file://{world.hub / 'store'}", NAME)
+    assert result.returncode == 0, result.stderr
+
+
+def test_other_bits_in_the_catalogs_store_are_found(world):
+    """The same path was uploaded from another machine, where it was built with other bits."""
+    assert world.publish().returncode == 0
+    subprocess.run(GONE.format(state=state(world)), shell=True, check=True, env=world.environment)
+    store = f"file://{world.hub / 'store'}"
+    stopped(world.publish("--store", store, NAME), 1, f"NAR hash in {store} of lib", "PUBLISHED, AND NOT SHOWN")
+
+
+def test_a_catalog_that_lost_it_is_no_success(world):
+    world.hook("after-publish", f"rm -r {world.hub}/catalog")
+    stopped(world.publish(), 1, "could not be compared", "could not find package")
+
+
+def test_a_catalog_that_is_slow_is_waited_for(world):
+    flag = world.folder / "asked"
+    world.hook("before-install", f"[[ -e {flag} ]] || {{ touch {flag}; exit 1; }}")
+    result = world.publish("--wait", "30", NAME)
+    assert result.returncode == 0, result.stderr
+    assert flag.exists()
+
+
+def test_a_failing_upload_is_said(world):
+    world.hook("while-publishing", "exit 5")
+    stopped(world.publish(), 2, "flox publish ended with 5")
+    assert world.published() is None
+
+
+# ---- interrupted -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("where", ["before-build", "before-publish"])
+def test_an_interrupt_leaves_neither_clone_nor_children(world, number, where):
+    mark = world.folder / "pid"
+    world.hook(where, f"sleep 300 & echo $! >{mark}.new; mv {mark}.new {mark}; wait")
+    child = subprocess.Popen(
+        world.command(),
+        cwd=world.checkout,
+        env=world.environment,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    deadline = time.monotonic() + 60
+    while not mark.exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    child.send_signal(number)
+    _, errors = child.communicate(timeout=30)
+    assert child.returncode == 130
+    assert "interrupted" in errors
+    assert ("look whether the catalog has" in errors) == (where == "before-publish")
+    assert world.left_behind() == []
+    assert world.published() is None
+    sleeper = pathlib.Path("/proc") / mark.read_text().strip() / "status"
+    while sleeper.exists() and "State:\tZ" not in sleeper.read_text() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not sleeper.exists() or "State:\tZ" in sleeper.read_text()

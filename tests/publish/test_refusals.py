@@ -1,0 +1,183 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""What ci/publish refuses before it builds: each refusal says the way out, and flox is asked for the login alone."""
+
+import shutil
+import sys
+
+import pytest
+from world import NAME, SOURCE, nothing_published, stopped
+
+LINKED = ("git", "env", "bash", "sh", "python3", "nix", "nix-store", "nix-instantiate")
+
+
+def refused(world, result, *words: str) -> None:
+    stopped(result, 2, *words)
+    nothing_published(world)
+    assert {call[0] for call in world.calls()} <= {"auth"}
+
+
+def test_not_logged_in(world):
+    (world.hub / "user").unlink()
+    refused(world, world.publish(), "not currently logged in", "flox auth login")
+
+
+def test_no_environment(world):
+    (world.checkout / ".flox/env.json").unlink()
+    refused(world, world.publish(), ".flox/env.json", "-d")
+
+
+def test_an_environment_on_floxhub(world):
+    world.write(".flox/env.json", '{ "name": "toy", "owner": "alice", "version": 1 }')
+    world.push()
+    refused(world, world.publish(), "FloxHub", "flox pull --copy")
+
+
+def test_no_repository(world):
+    shutil.rmtree(world.checkout / ".git")
+    refused(world, world.publish(), "in no git repository")
+
+
+@pytest.mark.parametrize("removed", ["gone", "untracked"])
+def test_no_lock_file(world, removed):
+    lock = ".flox/env/manifest.lock"
+    world.run("git", "rm", "--quiet", *(["--cached"] if removed == "untracked" else []), lock)
+    world.run("git", "commit", "--quiet", "--message", "without it")
+    world.run("git", "push", "--quiet")
+    assert (world.checkout / lock).exists() == (removed == "untracked")
+    refused(world, world.publish(), lock, "commit the file")
+
+
+def test_two_targets(world):
+    refused(world, world.publish(NAME, "pytorch-python313-cpu-avx"), "a second target", "one at a time")
+
+
+def test_two_targets_among_options(world):
+    refused(world, world.publish(NAME, "-o", "myorg", "another"), "a second target, another")
+
+
+def test_no_target(world):
+    result = world.publish("--evidence", str(world.folder))
+    assert result.returncode == 2
+    assert "NAME" in result.stderr
+
+
+def test_no_variant(world):
+    refused(world, world.publish("pytorch-python313-cpu-i386"), "pytorch-python313-cpu-i386 is no variant")
+
+
+def test_a_recipe_that_is_not_there(world):
+    other = "pytorch-python313-cpu-avx"
+    refused(world, world.publish(other), f".flox/pkgs/{other}.nix", "commit it")
+
+
+def test_a_recipe_that_is_not_tracked(world):
+    other = "pytorch-python313-cpu-avx"
+    shutil.copy(world.checkout / f".flox/pkgs/{NAME}.nix", world.checkout / f".flox/pkgs/{other}.nix")
+    refused(world, world.publish(other), "missing or untracked")
+
+
+@pytest.mark.parametrize("staged", [False, True])
+def test_a_dirty_tree(world, staged):
+    world.write("recipes/toy.nix", "{ }: { }\n")
+    if staged:
+        world.run("git", "add", "--all")
+    refused(world, world.publish(), "not clean", "recipes/toy.nix", "commit or stash")
+
+
+def test_a_revision_that_is_not_pushed(world):
+    world.write("README.md", "mine\n")
+    world.commit("not pushed")
+    refused(world, world.publish(), world.run("git", "rev-parse", "HEAD"), "is not on main", "git push")
+
+
+def test_a_revision_that_was_pushed_away(world):
+    """The origin's branch was rewritten since: what the checkout remembers of it counts for nothing."""
+    folder = world.folder / "other"
+    world.run("git", "clone", "--quiet", world.folder / "origin.git", folder, at=world.folder)
+    world.run("git", "commit", "--quiet", "--amend", "--message", "rewritten", at=folder)
+    world.run("git", "push", "--quiet", "--force", at=folder)
+    refused(world, world.publish(), "is not on main")
+
+
+def test_no_upstream(world):
+    world.run("git", "branch", "--unset-upstream")
+    refused(world, world.publish(), "no upstream", "git push --set-upstream origin main")
+
+
+def test_no_branch(world):
+    world.run("git", "checkout", "--quiet", "--detach")
+    refused(world, world.publish(), "no branch is checked out", "git switch")
+
+
+def test_an_origin_that_is_gone(world):
+    (world.folder / "origin.git").rename(world.folder / "moved.git")
+    refused(world, world.publish(), "cannot be cloned", "origin.git")
+
+
+# ---- variables ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("value", ["/somewhere", ""])
+@pytest.mark.parametrize("variable", ["CUDA_TOOLKIT_REPO", "TOY_VARIABLE"])
+def test_a_variable_that_the_recipe_reads(world, variable, value):
+    result = world.publish(environment={variable: value})
+    refused(world, result, f"{variable} is set", f"env -u {variable}")
+
+
+def test_cuda_toolkit_repo_is_refused_whatever_the_recipe_reads(world):
+    recipe = (world.checkout / f".flox/pkgs/{NAME}.nix").read_text()
+    world.write(f".flox/pkgs/{NAME}.nix", recipe.replace('builtins.getEnv "CUDA_TOOLKIT_REPO"', '""'))
+    world.push()
+    refused(world, world.publish(environment={"CUDA_TOOLKIT_REPO": "/somewhere"}), "CUDA_TOOLKIT_REPO is set")
+
+
+def test_a_variable_that_the_recipe_does_not_read(world):
+    assert world.publish(environment={"OTHER_VARIABLE": "1"}).returncode == 0
+
+
+def test_a_variable_whose_name_is_computed(world):
+    toy = (world.checkout / "recipes/toy.nix").read_text()
+    world.write("recipes/toy.nix", toy.replace('builtins.getEnv "TOY_VARIABLE"', 'builtins.getEnv ("TOY" + "_X")'))
+    world.push()
+    refused(world, world.publish(), "whose name cannot be told", "builtins.getEnv")
+
+
+# ---- tools and usage ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("missing", "way_out"),
+    [("flox", "install flox"), ("nix", "install Nix"), ("nix-store", "install Nix"), ("git", "install git")],
+)
+def test_a_tool_that_is_missing(world, missing, way_out):
+    programs = world.folder / "few"
+    programs.mkdir()
+    (programs / "flox").symlink_to(world.folder / "bin/flox")
+    for name in LINKED:
+        (programs / name).symlink_to(sys.executable if name == "python3" else shutil.which(name))
+    (programs / missing).unlink()
+    refused(world, world.publish(environment={"PATH": str(programs)}), f"no {missing} on PATH", way_out)
+
+
+def test_no_pbprobe(world):
+    copy = world.folder / "copy/ci"
+    shutil.copytree(SOURCE / "ci", copy)
+    result = world.publish(environment={"PBPROBE": ""}, program=copy / "publish")
+    refused(world, result, "no pbprobe", "make build")
+
+
+@pytest.mark.parametrize("option", ["--evidence", "--store=x", "--require"])
+def test_own_options_stand_before_the_name(world, option):
+    refused(world, world.publish(NAME, option, "x"), "stands before")
+
+
+def test_an_option_without_its_value(world):
+    refused(world, world.publish(NAME, "-o"), "-o wants a value")
+
+
+def test_help_has_examples(world):
+    result = world.publish("--help")
+    assert result.returncode == 0
+    for word in ("examples:", "ci/publish pytorch-python313-cuda13_0-sm121-armv9", "exit codes:", "--evidence"):
+        assert word in result.stdout
