@@ -270,7 +270,7 @@ fi
 install_packages
 make_venv
 if needed build; then pip_install build cmake ninja pybind11; fi
-if needed test; then pip_install test pytest jsonschema scikit-build-core; fi
+if needed test; then pip_install test pytest jsonschema check-jsonschema scikit-build-core; fi
 if needed lint; then pip_install lint ruff clang-format; fi
 if needed torch; then find_torch; fi
 if needed real; then pip_install real nvidia-cuda-cuobjdump nvidia-cuda-nvdisasm; fi
