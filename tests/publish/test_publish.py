@@ -225,7 +225,9 @@ def test_deduplication_of_an_older_path_is_no_success(world):
 
 def test_deduplication_of_the_same_path_needs_the_store_that_was_uploaded_to(world):
     assert world.publish().returncode == 0
-    stopped(world.publish(), 1, "flox uploaded nothing", "--store URL")
+    result = world.publish()
+    stopped(result, 1, "was published before", "flox uploaded nothing", "--store URL")
+    assert "Tell nobody" not in result.stderr
     result = world.publish("--store", f"file://{world.hub / 'store'}", NAME)
     assert result.returncode == 0, result.stderr
 

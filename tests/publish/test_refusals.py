@@ -115,6 +115,14 @@ def test_an_origin_that_is_gone(world):
     refused(world, world.publish(), "cannot be cloned", "origin.git")
 
 
+def test_a_password_in_the_origins_address_is_not_shown(world):
+    world.run("git", "remote", "set-url", "origin", "https://alice:secret@127.0.0.1:9/toy.git")
+    result = world.publish()
+    refused(world, result, "cannot be cloned")
+    assert "127.0.0.1:9/toy.git" in result.stdout
+    assert "secret" not in result.stdout + result.stderr
+
+
 # ---- variables ---------------------------------------------------------------------------------------------------
 
 
