@@ -15,6 +15,7 @@
 #include "core/facts/report.hpp"
 #include "core/targets.hpp"
 #include "probes/judge/checks.hpp"
+#include "probes/judge/policy.hpp"
 #include "recipes/src/documents.hpp"
 #include "recipes/src/matrix.hpp"
 #include "recipes/src/verify.hpp"
@@ -28,11 +29,19 @@ struct Generated {
   std::function<std::string()> text;
 };
 
+std::string schema_text(std::string_view id, std::string_view title, const pbprobe::Json& of_type) {
+  pbprobe::Json schema{{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"$id", id}, {"title", title}};
+  schema.update(of_type);
+  return schema.dump(2) + "\n";
+}
+
 template <class T>
 std::string schema_text(std::string_view id, std::string_view title) {
-  pbprobe::Json schema{{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"$id", id}, {"title", title}};
-  schema.update(pbprobe::json_schema<T>());
-  return schema.dump(2) + "\n";
+  return schema_text(id, title, pbprobe::json_schema<T>());
+}
+
+std::string policy_schema_text() {
+  return schema_text("pbprobe.policy/1", "What a gate asks of a build, beside its claim", pbprobe::policy_schema());
 }
 
 // The judge and the recipes do not know each other; their checks are one catalogue all the same.
@@ -53,6 +62,7 @@ const std::vector<Generated>& all_files() {
       {"docs/checks.md", [] { return pbprobe::checks_markdown() + recipe_checks_markdown(); }},
       {"docs/report.schema.json",
        [] { return schema_text<pbprobe::Report>("pbprobe.report/1", "What pbprobe found"); }},
+      {"docs/policy.schema.json", policy_schema_text},
       {"recipes/targets.schema.json",
        [] { return schema_text<pbprobe::TargetTable>("pbprobe.targets/1", "The table of targets"); }},
       {"recipes/cuda_components.schema.json",

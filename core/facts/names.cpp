@@ -55,6 +55,18 @@ constexpr std::array<EnumName<CodeClass>, 8> kCodeClasses{{
     {CodeClass::unclassified, "unclassified"},
     {CodeClass::replaced, "replaced"},
 }};
+constexpr std::array<EnumName<CheckState>, 4> kCheckStates{{
+    {CheckState::passed, "passed"},
+    {CheckState::found, "found"},
+    {CheckState::unanswered, "unanswered"},
+    {CheckState::not_asked, "not_asked"},
+}};
+constexpr std::array<EnumName<WaiverState>, 4> kWaiverStates{{
+    {WaiverState::used, "used"},
+    {WaiverState::expired, "expired"},
+    {WaiverState::unused, "unused"},
+    {WaiverState::too_broad, "too_broad"},
+}};
 
 }  // namespace
 
@@ -78,6 +90,12 @@ std::span<const EnumName<CodeClass>> enum_names(CodeClass) {
 }
 std::span<const EnumName<Provider>> enum_names(Provider) {
   return kProviders;
+}
+std::span<const EnumName<CheckState>> enum_names(CheckState) {
+  return kCheckStates;
+}
+std::span<const EnumName<WaiverState>> enum_names(WaiverState) {
+  return kWaiverStates;
 }
 
 }  // namespace pbprobe

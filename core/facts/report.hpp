@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/facts/claim.hpp"
+#include "core/facts/gate.hpp"
 #include "core/facts/host.hpp"
 #include "core/facts/inventory.hpp"
 #include "core/facts/measurement.hpp"
@@ -25,6 +26,7 @@ struct Report {
   std::optional<Inventory> inventory;
   std::optional<Measurements> measurements;
   std::optional<Verdict> verdict;
+  std::optional<Gate> gate;
   std::vector<std::string> problems;  // steps that could not run, one sentence each with the way out
 };
 
@@ -39,6 +41,7 @@ void fields(Visitor& visit, T& report) {
   visit("inventory", report.inventory);
   visit("measurements", report.measurements);
   visit("verdict", report.verdict);
+  visit("gate", report.gate, "what a policy makes of the verdict; null: nobody asked");
   visit("problems", report.problems, "steps that could not run");
 }
 

@@ -12,6 +12,7 @@ namespace pbprobe {
 namespace {
 
 struct Judgement {
+  std::vector<Asked> checks;
   std::vector<Finding> findings;
   std::vector<std::string> unanswered;  // ids
   std::optional<Seen> unknown;          // the first deciding question without an answer
@@ -62,28 +63,30 @@ std::optional<Seen> first_missing(const Check& check, const Facts& facts) {
   return std::nullopt;
 }
 
-Judgement ask_all(const Facts& facts) {
-  Judgement judgement;
+std::vector<Asked> ask_each(const Facts& facts) {
+  std::vector<Asked> checks;
   for (const auto& check : all_checks()) {
-    if (!is_asked(check, facts)) continue;
-    Answer answer;
+    Asked& asked = checks.emplace_back();
+    asked.check = &check;
+    asked.asked = is_asked(check, facts);
+    if (!asked.asked) continue;
     if (auto seen = first_missing(check, facts)) {
-      answer.unknown = std::move(seen);
+      asked.answer.unknown = std::move(seen);
     } else {
-      answer = check.ask(facts);
+      asked.answer = check.ask(facts);
     }
-    for (auto& seen : answer.seen) {
-      judgement.findings.push_back({.id = std::string(check.id),
-                                    .severity = check.severity,
-                                    .level = check.level,
-                                    .what = std::move(seen.what),
-                                    .where = std::move(seen.where),
-                                    .remedy = seen.remedy.value_or(std::string(check.remedy))});
-    }
-    if (answer.unknown) judgement.unanswered.emplace_back(check.id);
-    if (answer.unknown && check.decides && !judgement.unknown) {
-      judgement.unknown = std::move(answer.unknown);
-      if (!judgement.unknown->remedy) judgement.unknown->remedy = std::string(check.remedy);
+  }
+  return checks;
+}
+
+Judgement ask_all(const Facts& facts) {
+  Judgement judgement{.checks = ask_each(facts)};
+  for (const auto& [check, asked, answer] : judgement.checks) {
+    for (const auto& seen : answer.seen) judgement.findings.push_back(finding_of(*check, seen));
+    if (answer.unknown) judgement.unanswered.emplace_back(check->id);
+    if (answer.unknown && check->decides && !judgement.unknown) {
+      judgement.unknown = answer.unknown;
+      if (!judgement.unknown->remedy) judgement.unknown->remedy = std::string(check->remedy);
     }
   }
   std::stable_sort(judgement.findings.begin(), judgement.findings.end(),
@@ -121,7 +124,16 @@ void decide(Verdict& verdict, const Judgement& judgement, const Facts& facts) {
 
 }  // namespace
 
-Verdict judge(const Report& report) {
+Finding finding_of(const Check& check, const Seen& seen) {
+  return {.id = std::string(check.id),
+          .severity = check.severity,
+          .level = check.level,
+          .what = seen.what,
+          .where = seen.where,
+          .remedy = seen.remedy.value_or(std::string(check.remedy))};
+}
+
+Judged judge_in_full(const Report& report) {
   const Facts facts = derive_facts(report);
   Judgement judgement = ask_all(facts);
   if (auto claim = unjudged_claim(facts)) judgement.unknown = std::move(claim);
@@ -131,7 +143,11 @@ Verdict judge(const Report& report) {
   verdict.findings = std::move(judgement.findings);
   verdict.claims = claim_rows(facts, verdict.findings, judgement.unanswered);
   decide(verdict, judgement, facts);
-  return verdict;
+  return {.checks = std::move(judgement.checks), .verdict = std::move(verdict)};
+}
+
+Verdict judge(const Report& report) {
+  return judge_in_full(report).verdict;
 }
 
 }  // namespace pbprobe

@@ -5,7 +5,11 @@
 // its evidence.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "core/facts/report.hpp"
+#include "probes/judge/checks.hpp"
 
 namespace pbprobe {
 
@@ -13,5 +17,23 @@ namespace pbprobe {
 // severity fail fails; else a deciding question without an answer leaves it unknown; else it passes. An inventory
 // without a machine (no host, nothing measured, no problem of a step) is judged by its files alone.
 [[nodiscard]] Verdict judge(const Report& facts);
+
+// What became of one check of the catalogue.
+struct Asked {
+  const Check* check = nullptr;
+  bool asked = false;
+  Answer answer;
+};
+
+// Every check in the catalogue's order, with the verdict that comes of them.
+struct Judged {
+  std::vector<Asked> checks;
+  Verdict verdict;
+};
+
+[[nodiscard]] Judged judge_in_full(const Report& facts);
+
+// A finding of this check, as the catalogue has it.
+[[nodiscard]] Finding finding_of(const Check& check, const Seen& seen);
 
 }  // namespace pbprobe

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "probes/judge/checks.hpp"
+#include "probes/judge/proofs.hpp"
 
 namespace pbprobe {
 namespace {
@@ -152,20 +153,38 @@ std::string ids_of(const std::vector<const Target*>& targets, bool exact) {
   return fmt::format("{}{}", fmt::join(ids, ", "), exact ? " only" : "");
 }
 
+Proof prove_all(const Facts& facts, const std::vector<const Target*>& targets,
+                Proof (*prove)(const Facts&, const Target&)) {
+  Proof all = prove(facts, *targets.front());
+  for (size_t i = 1; i < targets.size(); ++i) all = both(all, prove(facts, *targets[i]));
+  return all;
+}
+
 std::vector<ClaimRow> claimed_rows(const Facts& facts, const Shipped& shipped) {
   const Claim& claim = *facts.claim;
   std::vector<ClaimRow> rows;
-  const auto add = [&](const char* what, const std::string& claimed, Outcome outcome, const std::string& detail) {
-    rows.push_back({.claim = what, .claimed = claimed, .shipped = outcome, .detail = detail});
+  const auto add = [&](const char* what, const std::string& claimed, Outcome outcome, const std::string& detail,
+                       const Proof& proof = {}) {
+    rows.push_back({.claim = what,
+                    .claimed = claimed,
+                    .shipped = outcome,
+                    .loaded = proof.loaded,
+                    .executed = proof.executed,
+                    .measured = proof.measured,
+                    .detail = detail});
+    add_detail(rows.back().detail, proof.detail);
   };
   const auto seen = [](const std::optional<std::string>& value) { return value ? "it is " + *value : ""; };
   const Inventory none;
   const Inventory& inventory = facts.inventory != nullptr ? *facts.inventory : none;
   if (!facts.claimed_gpus.empty())
-    add("SM", ids_of(facts.claimed_gpus, claim.exact), shipped.by_need(Need::gpu_claim), "");
+    add("SM", ids_of(facts.claimed_gpus, claim.exact), shipped.by_need(Need::gpu_claim), "",
+        prove_all(facts, facts.claimed_gpus, prove_sm));
   if (!facts.claimed_cpus.empty())
-    add("ISA", ids_of(facts.claimed_cpus, claim.exact), shipped.by_need(Need::cpu_claim), seen(inventory.platform));
-  if (claim.torch) add("torch", *claim.torch, shipped.by_id("PB105"), seen(inventory.torch_version));
+    add("ISA", ids_of(facts.claimed_cpus, claim.exact), shipped.by_need(Need::cpu_claim), seen(inventory.platform),
+        prove_all(facts, facts.claimed_cpus, prove_isa));
+  if (claim.torch)
+    add("torch", *claim.torch, shipped.by_id("PB105"), seen(inventory.torch_version), prove_torch(facts, *claim.torch));
   if (claim.cuda) add("CUDA", *claim.cuda, shipped.by_id("PB106"), seen(inventory.cuda_version));
   if (claim.python) add("Python", *claim.python, shipped.by_id("PB107"), seen(inventory.python_abi));
   if (claim.blas) add("BLAS", *claim.blas, shipped.by_id("PB108"), "");

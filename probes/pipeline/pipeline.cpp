@@ -142,7 +142,7 @@ class Pipeline {
       artifact = std::move(*found);
     }
     begin("reading " + artifact.string());
-    auto inventory = audit(artifact, {.host_code = HostCodeScope::libtorch});
+    auto inventory = audit(artifact, options_.audit);
     if (!inventory) return stop(inventory.error());
     result_.report.inventory = std::move(*inventory);
   }

@@ -26,6 +26,7 @@ struct ReportOptions {
   std::vector<std::filesystem::path> roots;       // folders to search for it; empty: torch_search_roots()
   std::optional<Claim> claim;                     // what the build is to deliver; replaces that of a document
   std::filesystem::path program;                  // pbprobe itself, started as the measuring child; empty: this one
+  AuditOptions audit{.host_code = HostCodeScope::libtorch};
   Depth depth = Depth::quick;
   std::optional<Emulation> emulation;                   // another CPU: libtorch is run there, and no kernel of ours
   double budget_seconds = 0;                            // of the whole report; 0: 10 quick, 300 full, 120 emulated

@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Policy: what a gate asks of a build, beside its claim.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/facts/verdict.hpp"
+
+namespace pbprobe {
+
+// A finding that was looked at and is let through, for a reason and for a time.
+struct Waiver {
+  std::string id;                        // of the check: "PB316"
+  std::optional<std::string> component;  // where the finding is, as it says so; null only where it names no place
+  std::string reason;
+  std::string until;  // the last day that it holds: "2027-01-31"
+};
+
+// Up to which level each thing that is claimed must be proved.
+struct RequiredLevels {
+  Level sm = Level::shipped;
+  Level isa = Level::shipped;
+  Level torch = Level::shipped;
+  Level cuda = Level::shipped;
+  Level python = Level::shipped;
+  Level blas = Level::shipped;
+};
+
+struct Policy {
+  std::string name;
+  RequiredLevels levels;
+  std::map<std::string, Severity> severity;  // by the check's id, in place of the catalogue's
+  std::vector<Waiver> waive;
+};
+
+template <class Visitor, SameAs<Waiver> T>
+void fields(Visitor& visit, T& waiver) {
+  visit("id", waiver.id, "of one check: PB316");
+  visit("component", waiver.component, "where the finding is, as it says so; null only where it names no place");
+  visit("reason", waiver.reason);
+  visit("until", waiver.until, "the last day that it holds: 2027-01-31");
+}
+
+template <class Visitor, SameAs<RequiredLevels> T>
+void fields(Visitor& visit, T& levels) {
+  visit("sm", levels.sm);
+  visit("isa", levels.isa);
+  visit("torch", levels.torch);
+  visit("cuda", levels.cuda);
+  visit("python", levels.python);
+  visit("blas", levels.blas);
+}
+
+template <class Visitor, SameAs<Policy> T>
+void fields(Visitor& visit, T& policy) {
+  visit.constant("schema", "pbprobe.policy/1");
+  visit("name", policy.name);
+  visit("levels", policy.levels, "up to which level each claimed thing must be proved");
+  visit("severity", policy.severity, "by the check's id, in place of the catalogue's");
+  visit("waive", policy.waive, "findings that are let through");
+}
+
+}  // namespace pbprobe

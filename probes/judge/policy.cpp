@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/judge/policy.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <optional>
+
+#include "probes/judge/checks.hpp"
+
+namespace pbprobe {
+namespace {
+
+constexpr std::string_view kBuilder =
+#include "policy_builder.inc"
+    ;
+constexpr std::string_view kHardware =
+#include "policy_hardware.inc"
+    ;
+
+bool is_check(std::string_view id) {
+  const auto checks = all_checks();
+  return std::any_of(checks.begin(), checks.end(), [&](const Check& check) { return check.id == id; });
+}
+
+// "2027-01-31", and a day that there is.
+bool is_date(const std::string& text) {
+  const std::string_view form = "dddd-dd-dd";
+  const bool formed =
+      text.size() == form.size() && std::equal(text.begin(), text.end(), form.begin(), [](char c, char wanted) {
+        return wanted == 'd' ? c >= '0' && c <= '9' : c == wanted;
+      });
+  if (!formed) return false;
+  const auto number = [&](size_t at, size_t length) { return std::stoi(text.substr(at, length)); };
+  return std::chrono::year_month_day(std::chrono::year(number(0, 4)),
+                                     std::chrono::month(static_cast<unsigned>(number(5, 2))),
+                                     std::chrono::day(static_cast<unsigned>(number(8, 2))))
+      .ok();
+}
+
+// A key of `given` that `known`, the same document written again, does not have.
+std::optional<std::string> unknown_key(const Json& given, const Json& known, const std::string& path) {
+  if (given.is_object() && known.is_object()) {
+    for (const auto& [key, value] : given.items()) {
+      const std::string here = path.empty() ? key : path + "." + key;
+      const auto same = known.find(key);
+      if (same == known.end()) return here;
+      if (auto below = unknown_key(value, *same, here)) return below;
+    }
+  }
+  if (given.is_array() && known.is_array()) {
+    for (size_t i = 0; i < given.size() && i < known.size(); ++i) {
+      if (auto below = unknown_key(given[i], known[i], fmt::format("{}[{}]", path, i))) return below;
+    }
+  }
+  return std::nullopt;
+}
+
+Result<void> check_words(const Policy& policy) {
+  if (policy.name.empty()) return make_error(ErrorCode::malformed, "name: it is empty: a verdict names its policy");
+  for (const auto& [id, severity] : policy.severity) {
+    if (!is_check(id))
+      return make_error(ErrorCode::malformed, "severity.{}: there is no such check: docs/checks.md lists them", id);
+  }
+  for (size_t i = 0; i < policy.waive.size(); ++i) {
+    const Waiver& waiver = policy.waive[i];
+    if (waiver.reason.find_first_not_of(" \t\n") == std::string::npos)
+      return make_error(ErrorCode::malformed, "waive[{}].reason: it is empty: say why {} is let through", i, waiver.id);
+    if (!is_date(waiver.until))
+      return make_error(ErrorCode::malformed, "waive[{}].until: \"{}\" is no date: write it as 2027-01-31", i,
+                        waiver.until);
+  }
+  return {};
+}
+
+void allow_no_other_keys(Json& schema) {
+  if (schema.is_array()) {
+    for (auto& element : schema) allow_no_other_keys(element);
+  }
+  if (!schema.is_object()) return;
+  for (auto& [key, value] : schema.items()) allow_no_other_keys(value);
+  const auto properties = schema.find("properties");
+  if (properties != schema.end() && properties->is_object()) schema["additionalProperties"] = false;
+}
+
+}  // namespace
+
+Result<Policy> parse_policy(std::string_view text) {
+  PBPROBE_TRY(const Json json, parse_json(text));
+  PBPROBE_TRY(Policy policy, from_json<Policy>(json));
+  if (const auto key = unknown_key(json, to_json(policy), ""))
+    return make_error(ErrorCode::malformed, "{}: a policy has no such key: docs/policy.schema.json lists them", *key);
+  PBPROBE_CHECK(check_words(policy));
+  return policy;
+}
+
+Result<Policy> built_in_policy(std::string_view name) {
+  if (name == "builder") return parse_policy(kBuilder);
+  if (name == "hardware") return parse_policy(kHardware);
+  return make_error(ErrorCode::usage, "there is no policy \"{}\" built in: builder, hardware, or a file of yours",
+                    name);
+}
+
+Json policy_schema() {
+  Json schema = json_schema<Policy>();
+  allow_no_other_keys(schema);
+  return schema;
+}
+
+}  // namespace pbprobe

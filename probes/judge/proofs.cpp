@@ -1,0 +1,127 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/judge/proofs.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "probes/judge/questions.hpp"
+
+namespace pbprobe {
+namespace {
+
+Proof all_unknown(std::string detail = "") {
+  return {Outcome::unknown, Outcome::unknown, Outcome::unknown, std::move(detail)};
+}
+
+Proof not_loaded(std::string detail) {
+  return {Outcome::fail, Outcome::unknown, Outcome::unknown, std::move(detail)};
+}
+
+// Small programs of every area, on this device: all right, one wrong, or none run.
+Outcome areas_on(const LibtorchRun& run, std::string_view device, std::string& detail) {
+  bool any = false;
+  for (const auto& area : run.areas) {
+    if (area.device != device) continue;
+    any = true;
+    if (!area.problem) continue;
+    detail = fmt::format("{} on {}: {}", area.area, device, *area.problem);
+    return Outcome::fail;
+  }
+  if (!any) detail = fmt::format("libtorch's areas were not run on {}", device);
+  return any ? Outcome::pass : Outcome::unknown;
+}
+
+std::optional<Proof> nothing_ran(const Facts& facts) {
+  if (facts.files_only) return Proof{};
+  if (facts.host == nullptr) return all_unknown("this machine was not looked at");
+  if (facts.wrong_platform) return not_loaded("built for another processor than this one");
+  if (facts.run == nullptr) return all_unknown("libtorch was not started");
+  return std::nullopt;
+}
+
+Outcome worse(Outcome a, Outcome b) {
+  if (a == Outcome::fail || b == Outcome::fail) return Outcome::fail;
+  return a == Outcome::unknown || b == Outcome::unknown ? Outcome::unknown : Outcome::pass;
+}
+
+std::optional<Outcome> worse(std::optional<Outcome> a, std::optional<Outcome> b) {
+  if (!a || !b) return std::nullopt;
+  return worse(*a, *b);
+}
+
+constexpr std::string_view kNotMeasured = "it was not measured against a baseline";
+
+}  // namespace
+
+Proof prove_sm(const Facts& facts, const Target& target) {
+  if (auto proof = nothing_ran(facts)) return *proof;
+  if (facts.gpus.empty()) return all_unknown("no GPU here");
+  // libtorch is run on one GPU, the first.
+  const GpuOutcome& gpu = facts.gpus.front();
+  if (gpu.capability != target.capability)
+    return all_unknown(fmt::format("libtorch is run on {}, which is no {}", gpu_label(gpu), target.id));
+  if (gpu.image != GpuImage::native)
+    return not_loaded(fmt::format("{} gets {}", gpu_label(gpu), gpu.best.value_or("nothing")));
+  if (!facts.run->executed_on_gpu) return all_unknown(facts.run->problem.value_or("libtorch was not run on a GPU"));
+  Proof proof = all_unknown();
+  if (!*facts.run->executed_on_gpu) {
+    proof.executed = Outcome::fail;
+    proof.detail = facts.run->problem.value_or("libtorch's matrix product on the GPU was not right");
+    return proof;
+  }
+  proof.loaded = Outcome::pass;
+  proof.executed = areas_on(*facts.run, fmt::format("cuda:{}", gpu.gpu), proof.detail);
+  if (proof.executed == Outcome::pass) proof.detail = fmt::format("ran on {}; {}", gpu_label(gpu), kNotMeasured);
+  return proof;
+}
+
+Proof prove_isa(const Facts& facts, const Target& target) {
+  if (auto proof = nothing_ran(facts)) return *proof;
+  const auto& here = facts.host->cpu.targets;
+  if (std::find(here.begin(), here.end(), target.id) == here.end())
+    return all_unknown(fmt::format("{} is no {}", facts.host->cpu.name, target.id));
+  const LibtorchRun& run = *facts.run;
+  if (!run.loaded) return not_loaded(run.problem.value_or("libtorch could not be loaded"));
+  Proof proof = all_unknown();
+  proof.loaded = Outcome::pass;
+  if (!run.executed) {
+    proof.executed = Outcome::fail;
+    proof.detail = run.problem.value_or("libtorch's matrix product on the CPU was not right");
+    return proof;
+  }
+  const std::string tier = run.cpu_capability.value_or("unknown");
+  // All of an exact build is made for the target; of another one its tier alone is.
+  if (!facts.claim->exact && target.torch_tier && tier != *target.torch_tier) {
+    proof.detail =
+        fmt::format("libtorch took its {} code, and what is claimed is its {} code", tier, *target.torch_tier);
+    return proof;
+  }
+  proof.executed = areas_on(run, "cpu", proof.detail);
+  if (proof.executed == Outcome::pass)
+    proof.detail = fmt::format("ran on {}, tier {}; {}", facts.host->cpu.name, tier, kNotMeasured);
+  return proof;
+}
+
+Proof prove_torch(const Facts& facts, const std::string& claimed) {
+  if (facts.files_only) return {};
+  if (facts.run == nullptr || !facts.run->version) return {.loaded = Outcome::unknown};
+  const std::string_view release = release_of(*facts.run->version);
+  const bool same =
+      release.starts_with(claimed) && (release.size() == claimed.size() || release[claimed.size()] == '.');
+  return {.loaded = same ? Outcome::pass : Outcome::fail,
+          .detail = same ? "" : fmt::format("the loaded library says {}", *facts.run->version)};
+}
+
+Proof both(const Proof& one, const Proof& other) {
+  const bool two = !one.detail.empty() && !other.detail.empty() && one.detail != other.detail;
+  return {.loaded = worse(one.loaded, other.loaded),
+          .executed = worse(one.executed, other.executed),
+          .measured = worse(one.measured, other.measured),
+          .detail = two                  ? one.detail + "; " + other.detail
+                    : one.detail.empty() ? other.detail
+                                         : one.detail};
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/judge/waivers.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace pbprobe {
+namespace {
+
+// "PB316", not "PB3*".
+bool names_one_check(const std::string& id) {
+  return id.size() == 5 && id.starts_with("PB") &&
+         std::all_of(id.begin() + 2, id.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// A file, not a folder of files or a pattern.
+bool names_one_place(const std::string& component) {
+  return !component.empty() && !component.ends_with('/') && component.find_first_of("*?[") == std::string::npos;
+}
+
+// "torch/lib/libtorch_cpu.so" is where "torch/lib/libtorch_cpu.so .text" is.
+bool is_there(const std::string& component, const std::string& where) {
+  return where == component || where.starts_with(component + " ");
+}
+
+WaiverState apply(const Waiver& waiver, const std::string& date, std::vector<GateFinding>& findings) {
+  if (!names_one_check(waiver.id) || (waiver.component && !names_one_place(*waiver.component)))
+    return WaiverState::too_broad;
+  std::vector<GateFinding*> covered;
+  for (auto& found : findings) {
+    const auto& where = found.finding.where;
+    if (found.finding.id != waiver.id) continue;
+    if (!waiver.component && where) return WaiverState::too_broad;
+    if (waiver.component ? where && is_there(*waiver.component, *where) : !where) covered.push_back(&found);
+  }
+  if (covered.empty()) return WaiverState::unused;
+  if (waiver.until < date) return WaiverState::expired;
+  for (GateFinding* found : covered) found->waived = waiver.reason;
+  return WaiverState::used;
+}
+
+}  // namespace
+
+std::vector<GateWaiver> apply_waivers(const std::vector<Waiver>& waivers, const std::string& date,
+                                      std::vector<GateFinding>& findings) {
+  std::vector<GateWaiver> applied;
+  for (const auto& waiver : waivers) applied.push_back({.waiver = waiver, .state = apply(waiver, date, findings)});
+  return applied;
+}
+
+Objection objection_to(const GateWaiver& given) {
+  const auto& [waiver, state] = given;
+  const std::string which = waiver.id + (waiver.component ? " in " + *waiver.component : "");
+  Objection objection{.id = "waiver", .outcome = Outcome::fail, .where = waiver.component};
+  switch (state) {
+    case WaiverState::used: break;
+    case WaiverState::expired:
+      objection.what = fmt::format("the waiver of {} ended on {}", which, waiver.until);
+      objection.remedy = "mend what it let through, or decide on it again";
+      break;
+    case WaiverState::unused:
+      objection.what = fmt::format("the waiver of {} lets nothing through", which);
+      objection.remedy = "leave it out of the policy";
+      break;
+    case WaiverState::too_broad:
+      objection.what = fmt::format("the waiver of {} lets more through than one finding in one place", which);
+      objection.remedy = "name one check and the file that its finding names";
+      break;
+  }
+  return objection;
+}
+
+}  // namespace pbprobe

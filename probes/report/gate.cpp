@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/report/gate.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "probes/report/page.hpp"
+
+namespace pbprobe {
+namespace {
+
+using text::Cell;
+using text::Colour;
+using text::Page;
+
+constexpr size_t kLabel = 15;
+
+Colour colour_of(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::pass: return Colour::good;
+    case Outcome::fail: return Colour::bad;
+    case Outcome::unknown: return Colour::doubt;
+  }
+  return Colour::none;
+}
+
+std::string headline_of(Outcome outcome) {
+  return outcome == Outcome::pass ? "PASS" : outcome == Outcome::fail ? "FAIL" : "UNKNOWN";
+}
+
+std::string at(const std::optional<std::string>& where) {
+  return where ? fmt::format(" [{}]", *where) : "";
+}
+
+void add_claims(Page& page, const Gate& gate) {
+  if (gate.claims.empty()) return;
+  page.blank();
+  std::vector<std::vector<Cell>> rows{{{""}}};
+  for (const char* title : {"claimed", "required", "proven", "outcome"})
+    rows.front().push_back({title, Colour::strong});
+  std::vector<std::string> details{""};
+  for (const auto& claim : gate.claims) {
+    rows.push_back({{claim.claim},
+                    {claim.claimed},
+                    {std::string(name_of(claim.required))},
+                    {claim.proven ? std::string(name_of(*claim.proven)) : "-"},
+                    {std::string(name_of(claim.outcome)), colour_of(claim.outcome)}});
+    details.push_back(claim.detail);
+  }
+  page.table(rows, details);
+}
+
+void add_objections(Page& page, const Gate& gate) {
+  if (gate.objections.empty()) return;
+  page.heading("What stands against it");
+  for (const auto& objection : gate.objections) {
+    page.entry(fmt::format("{}  {}", name_of(objection.outcome), objection.id), objection.what + at(objection.where),
+               kLabel, colour_of(objection.outcome));
+    if (objection.remedy) page.entry("", "fix: " + *objection.remedy, kLabel);
+  }
+}
+
+// What is no objection, but was seen.
+void add_findings(Page& page, const Gate& gate) {
+  bool any = false;
+  for (const auto& [finding, waived] : gate.findings) {
+    if (finding.severity != Severity::warn || waived) continue;
+    if (!any) page.heading("Warnings");
+    any = true;
+    page.entry(fmt::format("warn  {}", finding.id), finding.what + at(finding.where), kLabel, Colour::doubt);
+  }
+}
+
+void add_policy(Page& page, const Gate& gate) {
+  page.heading("Policy");
+  std::string line = gate.policy.name;
+  if (gate.require) line += fmt::format(", {} required of SMs and ISAs", name_of(*gate.require));
+  page.entry("policy", line, kLabel);
+  for (const auto& [id, severity] : gate.policy.severity)
+    page.entry(id, fmt::format("counts as {}", name_of(severity)), kLabel);
+  for (const auto& [waiver, state] : gate.waivers) {
+    page.entry("waived",
+               fmt::format("{}{} until {} ({}): {}", waiver.id, at(waiver.component), waiver.until, name_of(state),
+                           waiver.reason),
+               kLabel, state == WaiverState::used ? Colour::doubt : Colour::bad);
+  }
+}
+
+void add_checks(Page& page, const Gate& gate) {
+  page.heading("Checks");
+  std::vector<std::vector<Cell>> rows;
+  for (const char* title : {"check", "required", "state", "level", "severity", "asks"}) {
+    if (rows.empty()) rows.emplace_back();
+    rows.front().push_back({title, Colour::strong});
+  }
+  std::vector<std::string> below{""};
+  for (const auto& check : gate.checks) {
+    rows.push_back({{check.id},
+                    {check.required ? "required" : "-"},
+                    {check.state == CheckState::not_asked ? "not asked" : std::string(name_of(check.state)),
+                     check.state == CheckState::passed ? Colour::good : Colour::doubt},
+                    {std::string(name_of(check.level))},
+                    {std::string(name_of(check.severity))},
+                    {check.asks}});
+    below.push_back(check.why.value_or(""));
+  }
+  page.table(rows, below);
+}
+
+}  // namespace
+
+std::string render_gate(const Report& report, bool explain, const TextOptions& options) {
+  if (!report.gate) return {};
+  const Gate& gate = *report.gate;
+  Page page(options);
+  const std::string version = report.inventory ? report.inventory->torch_version.value_or("") : "";
+  page.line({{headline_of(gate.outcome), colour_of(gate.outcome)},
+             {fmt::format("  torch{}{}", version.empty() ? "" : " ", version), Colour::strong}});
+  if (report.claim) page.entry("claim", report.claim->text, 8);
+  page.entry("reason", gate.reason, 8);
+  page.entry("fix", gate.fix.value_or("nothing to mend"), 8);
+  add_claims(page, gate);
+  add_objections(page, gate);
+  add_findings(page, gate);
+  add_policy(page, gate);
+  if (explain) add_checks(page, gate);
+  return std::move(page).take();
+}
+
+}  // namespace pbprobe
