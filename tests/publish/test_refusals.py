@@ -22,6 +22,11 @@ def test_not_logged_in(world):
     refused(world, world.publish(), "not currently logged in", "flox auth login")
 
 
+def test_nobody_is_named(world):
+    (world.hub / "user").write_text("")
+    refused(world, world.publish(), "who is logged in", "-o")
+
+
 def test_no_environment(world):
     (world.checkout / ".flox/env.json").unlink()
     refused(world, world.publish(), ".flox/env.json", "-d")
