@@ -11,7 +11,7 @@ import subprocess
 import time
 
 import pytest
-from world import NAME, RECIPE, WRONG, nothing_published, stopped, torch_tree
+from world import NAME, PROGRAM, PUBLISH, RECIPE, WRONG, nothing_published, stopped, torch_tree
 
 GONE = "rm -f {state}/gcroots/auto/*; nix-store --gc >/dev/null 2>&1"
 
@@ -46,7 +46,7 @@ def test_evidence_is_kept(world):
     assert world.publish("--evidence", str(world.folder / "kept"), NAME).returncode == 0
     kept = json.loads((world.folder / "kept/report.json").read_text())
     assert kept["claim"]["text"] == NAME
-    assert kept["verdict"]["outcome"] == "pass"
+    assert kept["gate"]["outcome"] == "pass"
 
 
 def test_by_default_evidence_lies_beside_the_recipes(world):
@@ -109,6 +109,27 @@ def test_a_build_that_fails_its_claim_is_not_published(world):
     stopped(result, 1, "the gate did not pass", "exit code 1", "Evidence: ")
     assert "PB207" in result.stdout
     nothing_published(world)
+
+
+def test_what_the_gate_cannot_prove_is_no_pass(world):
+    """The toy is no libtorch that could be loaded."""
+    stopped(world.publish("--require", "executed", NAME), 1, "the gate did not pass")
+    nothing_published(world)
+
+
+def test_a_policy_is_handed_to_the_gate(world):
+    stopped(world.publish("--policy", str(world.folder / "none.json"), NAME), 2, "could not run (exit code 2)")
+    nothing_published(world)
+
+
+def test_options_that_are_handed_to_the_gate_are_its_own():
+    ours, gate = (
+        subprocess.run([*command, "--help"], capture_output=True, text=True, check=True).stdout
+        for command in ([PUBLISH], [PROGRAM, "gate"])
+    )
+    handed = re.findall(r"handed to `pbprobe gate (--\w+)`", " ".join(ours.split()))
+    assert handed
+    assert set(handed) <= set(re.findall(r"--\w+", gate))
 
 
 def test_a_build_that_cannot_be_judged_is_not_published(world):
