@@ -2,19 +2,15 @@
 // SPDX-License-Identifier: MIT
 #include "recipes/src/evaluate.hpp"
 
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
-#include <sstream>
 
 #include <fmt/ranges.h>
 
 #include "core/json.hpp"
+#include "core/program.hpp"
+#include "core/temp_folder.hpp"
 #include "recipes/src/variant_facts.hpp"
 #include "recipes/src/verify.hpp"
 
@@ -36,18 +32,16 @@ struct Named {
   const MatrixLine* line;
 };
 
-// A folder with the stand-in and a Nix store of its own; gone with the object.
+// A folder with the stand-in and a Nix store of its own.
 class Workshop {
  public:
   static Result<Workshop> make(const Matrix& m) {
+    PBPROBE_TRY(TempFolder folder, TempFolder::make());
+    Workshop shop{std::move(folder)};
     std::error_code code;
-    std::string pattern = (fs::temp_directory_path(code) / "pbprobe-nix-XXXXXX").string();
-    if (code || ::mkdtemp(pattern.data()) == nullptr)
-      return make_error(ErrorCode::unreadable, "no temporary folder can be made in {}: set TMPDIR", pattern);
-    Workshop shop{fs::path(pattern)};
-    fs::create_directories(shop.root_ / "recipes/nix/stand-in", code);
-    fs::create_directories(shop.root_ / "nix/store", code);
-    fs::create_directories(shop.root_ / "nix/etc", code);
+    fs::create_directories(shop.root() / "recipes/nix/stand-in", code);
+    fs::create_directories(shop.root() / "nix/store", code);
+    fs::create_directories(shop.root() / "nix/etc", code);
     shop.write("recipes/nix/stand-in/nixpkgs.nix", kNixpkgs);
     shop.write("recipes/nix/stand-in/evaluate.nix", kEvaluate);
     shop.write("recipes/matrix.json", to_json(m).dump());
@@ -55,33 +49,14 @@ class Workshop {
     return shop;
   }
 
-  Workshop(Workshop&& other) noexcept : root_(std::move(other.root_)) { other.root_.clear(); }
-  Workshop& operator=(Workshop&&) = delete;
-  ~Workshop() {
-    if (root_.empty()) return;
-    std::error_code code;
-    // What Nix put into its store is read-only, folders too.
-    for (fs::recursive_directory_iterator entry(root_, code), end; !code && entry != end; entry.increment(code)) {
-      if (entry->is_directory(code) && !entry->is_symlink(code))
-        fs::permissions(entry->path(), fs::perms::owner_all, fs::perm_options::add, code);
-    }
-    fs::remove_all(root_, code);
-  }
-
   void write(const fs::path& name, std::string_view text) const {
-    std::ofstream(root_ / name, std::ios::binary) << text;
+    std::ofstream(root() / name, std::ios::binary) << text;
   }
-  [[nodiscard]] std::string read(const fs::path& name) const {
-    std::ifstream file(root_ / name, std::ios::binary);
-    std::stringstream text;
-    text << file.rdbuf();
-    return text.str();
-  }
-  [[nodiscard]] const fs::path& root() const { return root_; }
+  [[nodiscard]] const fs::path& root() const { return folder_.path(); }
 
  private:
-  explicit Workshop(fs::path root) : root_(std::move(root)) {}
-  fs::path root_;
+  explicit Workshop(TempFolder folder) : folder_(std::move(folder)) {}
+  TempFolder folder_;
 };
 
 std::string nix_string(const std::string& text) {
@@ -93,39 +68,23 @@ std::string nix_string(const std::string& text) {
   return out + "\"";
 }
 
-// Exit code of nix-instantiate; its output is left in `out`, its messages in `err`. -1: it could not be started.
-int run_nix(const Workshop& shop) {
+Result<ProgramOutput> run_nix(const Workshop& shop) {
   const auto root = shop.root().string();
-  std::vector<std::string> arguments = {"nix-instantiate", "--eval", "--strict", "--json", root + "/expression.nix"};
-  std::vector<std::string> environment = {"NIX_STORE_DIR=" + root + "/nix/store",
-                                          "NIX_STATE_DIR=" + root + "/nix/var",
-                                          "NIX_LOG_DIR=" + root + "/nix/log",
-                                          "NIX_CONF_DIR=" + root + "/nix/etc",
-                                          "NIX_REMOTE=",
-                                          "HOME=" + root};
-  if (const char* path = std::getenv("PATH")) environment.push_back(std::string("PATH=") + path);
-  std::vector<char*> argv;
-  std::vector<char*> envp;
-  for (auto& argument : arguments) argv.push_back(argument.data());
-  for (auto& variable : environment) envp.push_back(variable.data());
-  argv.push_back(nullptr);
-  envp.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  ::posix_spawn_file_actions_init(&actions);
-  const int flags = O_WRONLY | O_CREAT | O_TRUNC;
-  ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, (root + "/out").c_str(), flags, 0600);
-  ::posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, (root + "/err").c_str(), flags, 0600);
-  ::pid_t child = 0;
-  const int failed = ::posix_spawnp(&child, "nix-instantiate", &actions, nullptr, argv.data(), envp.data());
-  ::posix_spawn_file_actions_destroy(&actions);
-  if (failed != 0) return -1;
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return WIFEXITED(status) && WEXITSTATUS(status) != 127 ? WEXITSTATUS(status) : -1;
+  ProgramCall call{
+      .arguments = {"nix-instantiate", "--eval", "--strict", "--json", root + "/expression.nix"},
+      .environment = std::vector<std::string>{"NIX_STORE_DIR=" + root + "/nix/store",
+                                              "NIX_STATE_DIR=" + root + "/nix/var", "NIX_LOG_DIR=" + root + "/nix/log",
+                                              "NIX_CONF_DIR=" + root + "/nix/etc", "NIX_REMOTE=", "HOME=" + root},
+      .seconds = 600};
+  if (const char* path = std::getenv("PATH")) call.environment->push_back(std::string("PATH=") + path);
+  auto output = run_program(call);
+  if (!output && output.error().code == ErrorCode::not_found)
+    return make_error(ErrorCode::unsupported,
+                      "nix-instantiate cannot be started: install Nix (Debian: nix-bin) to evaluate recipes as well");
+  return output;
 }
 
-int evaluate(const Workshop& shop, const std::vector<const Named*>& recipes) {
+Result<ProgramOutput> evaluate(const Workshop& shop, const std::vector<const Named*>& recipes) {
   std::string files;
   std::string systems;
   for (const auto* recipe : recipes) {
@@ -213,26 +172,24 @@ Result<Evaluation> evaluate_folder(const fs::path& folder, const Matrix& m) {
   Evaluation result;
   std::vector<const Named*> all;
   for (const auto& recipe : recipes) all.push_back(&recipe);
-  const int exit_code = all.empty() ? 0 : evaluate(shop, all);
-  if (exit_code < 0)
-    return make_error(ErrorCode::unsupported,
-                      "nix-instantiate cannot be started: install Nix (Debian: nix-bin) to evaluate recipes as well");
   if (all.empty()) return result;
-  if (exit_code == 0) {
-    PBPROBE_TRY(const auto rows, parse_json(shop.read("out")), "nix-instantiate");
+  PBPROBE_TRY(const auto together, evaluate(shop, all));
+  if (together.exit_code == 0) {
+    PBPROBE_TRY(const auto rows, parse_json(together.out), "nix-instantiate");
     for (size_t i = 0; i < all.size(); ++i) compare(*all[i], rows[i], result.findings);
     result.evaluated = all.size();
     return result;
   }
   // One that fails hides the others: each alone.
   for (const auto* recipe : all) {
-    if (evaluate(shop, {recipe}) == 0) {
-      PBPROBE_TRY(const auto rows, parse_json(shop.read("out")), "nix-instantiate");
+    PBPROBE_TRY(const auto alone, evaluate(shop, {recipe}));
+    if (alone.exit_code == 0) {
+      PBPROBE_TRY(const auto rows, parse_json(alone.out), "nix-instantiate");
       compare(*recipe, rows[0], result.findings);
       ++result.evaluated;
       continue;
     }
-    const auto why = cause(shop.read("err"));
+    const auto why = cause(alone.err);
     result.findings.push_back(finding(is_unknown_to_the_stand_in(why) ? "PB429" : "PB427", why, *recipe));
   }
   return result;

@@ -8,11 +8,11 @@
 
 #include <cstdint>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "tests/temp_folder.hpp"
 
 namespace pbprobe::testing {
 
@@ -180,34 +180,6 @@ inline Content fatbin(const std::vector<ImageBuilder>& images) {
   return container;
 }
 
-class TempFolder {
- public:
-  TempFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "pbprobe-XXXXXX").string();
-    path_ = mkdtemp(name.data());
-    std::filesystem::permissions(path_, std::filesystem::perms(0755));
-  }
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-  ~TempFolder() {
-    std::error_code error;
-    std::filesystem::remove_all(path_, error);
-  }
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
-  std::filesystem::path write(const std::filesystem::path& name, const Content& content) const {
-    const auto file = path_ / name;
-    std::filesystem::create_directories(file.parent_path());
-    std::ofstream(file, std::ios::binary)
-        .write(reinterpret_cast<const char*>(content.data()), static_cast<std::streamsize>(content.size()));
-    return file;
-  }
-  std::filesystem::path write(const std::filesystem::path& name, std::string_view text) const {
-    return write(name, content_of(text));
-  }
-
- private:
-  std::filesystem::path path_;
-};
+using test::TempFolder;
 
 }  // namespace pbprobe::testing

@@ -35,7 +35,7 @@ constexpr const char* kSpark = ".flox/pkgs/pytorch-python313-cuda13_0-sm121-armv
 constexpr const char* kTorch = "recipes/nix/torch.nix";
 
 TEST_P(PlantedInNix, IsFoundByItsId) {
-  const nix::Scratch scratch;
+  const nix::TempFolder scratch;
   const nix::Tree tree(scratch.path());
   const auto variant = parse_variant("pytorch-python313-cuda13_0-sm121-armv9");
   nix::write(scratch.path() / kSpark, recipe_text(*variant, "openblas"));
@@ -88,7 +88,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(Evaluate, ARecipeThatUsesMoreThanTheStandInHasIsANote) {
   if (!nix::present()) GTEST_SKIP() << "nix-instantiate is not installed: apt install nix-bin";
-  const nix::Scratch scratch;
+  const nix::TempFolder scratch;
   nix::write(scratch.path() / "pytorch-python313-cpu-avx2.nix", "{ python3Packages }: python3Packages.torch\n");
   const auto found = evaluate_folder(scratch.path());
   ASSERT_TRUE(found) << found.error().message;
@@ -106,7 +106,7 @@ TEST(Evaluate, OurOwnFolderIsAllRight) {
 }
 
 TEST(Evaluate, WithoutNixItSaysHowToGetIt) {
-  const nix::Scratch scratch;
+  const nix::TempFolder scratch;
   nix::write(scratch.path() / "pytorch-python313-cpu-avx2.nix", "{ }: { }\n");
   const std::string path = std::getenv("PATH");
   ::setenv("PATH", "/nowhere", 1);

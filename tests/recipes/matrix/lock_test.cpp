@@ -84,7 +84,7 @@ TEST(Lock, WhatIsNoRevisionOrVersionIsRefused) {
 
 TEST(Lock, NixHashesATarball) {
   if (!nix::present()) GTEST_SKIP() << "nix-instantiate is not installed: apt install nix-bin";
-  const nix::Scratch scratch;
+  const nix::TempFolder scratch;
   nix::write(scratch.path() / "nixpkgs-x" / "default.nix", "{ }\n");
   const auto tarball = scratch.path() / (kRev + ".tar.gz");
   ASSERT_EQ(std::system(("tar -C '" + scratch.path().string() + "' -czf '" + tarball.string() + "' nixpkgs-x").c_str()),

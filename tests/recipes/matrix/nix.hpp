@@ -12,11 +12,13 @@
 #include <vector>
 
 #include <sys/wait.h>
-#include <unistd.h>
+
+#include "tests/temp_folder.hpp"
 
 namespace pbprobe::nix {
 
 namespace fs = std::filesystem;
+using test::TempFolder;
 
 inline std::string read(const fs::path& path) {
   std::ifstream file(path);
@@ -29,27 +31,6 @@ inline void write(const fs::path& path, const std::string& text) {
   fs::create_directories(path.parent_path());
   std::ofstream(path) << text;
 }
-
-// A folder of its own, gone with the object.
-class Scratch {
- public:
-  Scratch() {
-    std::string pattern = fs::temp_directory_path() / "pbprobe-recipes-XXXXXX";
-    path_ = ::mkdtemp(pattern.data());
-  }
-  ~Scratch() {
-    // What Nix puts into its store is read-only, folders too.
-    std::system(("chmod -R u+w '" + path_.string() + "'").c_str());
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  [[nodiscard]] const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 inline bool present() {
   return std::system("command -v nix-instantiate >/dev/null 2>&1") == 0;

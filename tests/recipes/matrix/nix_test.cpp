@@ -74,7 +74,7 @@ class RecipesInNix : public testing::Test {
     return paths;
   }
 
-  nix::Scratch scratch;
+  nix::TempFolder scratch;
   Tree tree{scratch.path()};
 };
 

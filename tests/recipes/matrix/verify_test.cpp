@@ -240,7 +240,7 @@ TEST(Verify, ThePinsHashMayBeKnown) {
 }
 
 TEST(Verify, AFolderWithoutRecipesIsSaid) {
-  const nix::Scratch scratch;
+  const nix::TempFolder scratch;
   const auto none = verify_folder(scratch.path() / "none");
   ASSERT_FALSE(none);
   EXPECT_THAT(none.error().message, HasSubstr("give the folder that holds the recipes"));

@@ -53,7 +53,7 @@ TEST(Write, GithubsMatrixHasEveryVariantAndItsRunner) {
 }
 
 TEST(Write, WhatPackagersLookForIsThereAndItsLackIsFound) {
-  const nix::Scratch scratch;
+  const nix::TempFolder scratch;
   ASSERT_TRUE(write_recipes(scratch.path(), files(), false));
   const std::string check = PBPROBE_SOURCE_DIR "/ci/check-recipes '" + scratch.path().string() + "' >'" +
                             (scratch.path() / "said").string() + "'";
@@ -74,7 +74,7 @@ TEST(Write, WhatPackagersLookForIsThereAndItsLackIsFound) {
 }
 
 TEST(Write, WritesOnceAndThenNothing) {
-  const nix::Scratch scratch;
+  const nix::TempFolder scratch;
   const auto first = write_recipes(scratch.path() / "new" / "pkgs", files(), false);
   ASSERT_TRUE(first) << first.error().message;
   EXPECT_THAT(first->written, SizeIs(59 + 4 + 1));
@@ -84,7 +84,7 @@ TEST(Write, WritesOnceAndThenNothing) {
 }
 
 TEST(Write, ARecipeEditedByHandStopsItBeforeTheFirstChange) {
-  const nix::Scratch scratch;
+  const nix::TempFolder scratch;
   ASSERT_TRUE(write_recipes(scratch.path(), files(), false));
   const auto edited = scratch.path() / "pytorch-python313-cuda13_0-sm121-armv9.nix";
   const auto gone = scratch.path() / "pytorch-python313-cpu-avx.nix";
@@ -105,7 +105,7 @@ TEST(Write, ARecipeEditedByHandStopsItBeforeTheFirstChange) {
 }
 
 TEST(Write, WhatAnEarlierMatrixWroteIsReplacedOrRemoved) {
-  const nix::Scratch scratch;
+  const nix::TempFolder scratch;
   ASSERT_TRUE(write_recipes(scratch.path(), files("cuda12_9"), false));
   nix::write(scratch.path() / "mine.nix", "{ }: { }\n");
   const auto moved = write_recipes(scratch.path(), files("cuda13_0"), false);
@@ -116,7 +116,7 @@ TEST(Write, WhatAnEarlierMatrixWroteIsReplacedOrRemoved) {
 }
 
 TEST(Write, AnUnwritableFolderIsNamed) {
-  const nix::Scratch scratch;
+  const nix::TempFolder scratch;
   nix::write(scratch.path() / "file", "");
   const auto refused = write_recipes(scratch.path() / "file" / "pkgs", files(), false);
   ASSERT_FALSE(refused);
@@ -125,7 +125,7 @@ TEST(Write, AnUnwritableFolderIsNamed) {
 }
 
 TEST(Write, NothingIsLeftOfAFileThatCouldNotBeWritten) {
-  const nix::Scratch scratch;
+  const nix::TempFolder scratch;
   const auto all = files();
   // A folder in the file's place: the move fails after the text was written beside it.
   fs::create_directories(scratch.path() / all[0].name / "in_the_way");

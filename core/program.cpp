@@ -1,0 +1,114 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "core/program.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+extern "C" char** environ;
+
+namespace pbprobe {
+namespace {
+
+// A stream of the child: a file in memory, so that two of them cannot block each other as pipes do.
+class Capture {
+ public:
+  explicit Capture(const char* name) : file_(memfd_create(name, MFD_CLOEXEC)) {}
+  Capture(const Capture&) = delete;
+  Capture& operator=(const Capture&) = delete;
+  ~Capture() {
+    if (file_ >= 0) close(file_);
+  }
+  [[nodiscard]] int file() const { return file_; }
+
+  [[nodiscard]] Result<std::string> text(size_t most) const {
+    struct stat status {};
+    if (fstat(file_, &status) != 0) return make_error(ErrorCode::unreadable, "{}", std::strerror(errno));
+    const auto size = static_cast<size_t>(status.st_size);
+    if (size > most) return make_error(ErrorCode::limit, "it wrote {} bytes, {} are the limit", size, most);
+    std::string text(size, '\0');
+    for (size_t at = 0; at < size;) {
+      const ssize_t got = pread(file_, text.data() + at, size - at, static_cast<off_t>(at));
+      if (got <= 0) return make_error(ErrorCode::unreadable, "what it wrote cannot be read: {}", std::strerror(errno));
+      at += static_cast<size_t>(got);
+    }
+    return text;
+  }
+
+ private:
+  int file_;
+};
+
+std::vector<char*> pointers_to(std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
+  for (auto& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// Whether the child ended in time. Kernels before 5.3 cannot tell: there it is waited for without a limit.
+bool ends_within(pid_t child, double seconds) {
+  const int file = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
+  if (file < 0) return true;
+  pollfd waiting{file, POLLIN, 0};
+  int ready = 0;
+  do {
+    ready = poll(&waiting, 1, static_cast<int>(seconds * 1000));
+  } while (ready < 0 && errno == EINTR);
+  close(file);
+  return ready != 0;
+}
+
+int wait_for(pid_t child) {
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return status;
+}
+
+}  // namespace
+
+Result<ProgramOutput> run_program(const ProgramCall& call) {
+  const std::string& name = call.arguments.front();
+  const Capture out("pbprobe-out");
+  const Capture err("pbprobe-err");
+  auto arguments = call.arguments;
+  auto environment = call.environment.value_or(std::vector<std::string>{});
+  const auto argv = pointers_to(arguments);
+  const auto envp = pointers_to(environment);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, out.file(), STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, err.file(), STDERR_FILENO);
+  pid_t child = 0;
+  const int failed =
+      posix_spawnp(&child, name.c_str(), &actions, nullptr, argv.data(), call.environment ? envp.data() : environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (failed != 0) return make_error(ErrorCode::not_found, "{} cannot be started: {}", name, std::strerror(failed));
+  const bool in_time = ends_within(child, call.seconds);
+  if (!in_time) kill(child, SIGKILL);
+  const int status = wait_for(child);
+  if (!in_time) return make_error(ErrorCode::limit, "{} gave no answer within {:g} s", name, call.seconds);
+  if (WIFSIGNALED(status))
+    return make_error(ErrorCode::failed_child, "{} was ended by signal {}", name, WTERMSIG(status));
+  ProgramOutput output;
+  output.exit_code = WEXITSTATUS(status);
+  PBPROBE_TRY(output.out, out.text(call.output_bytes), "{}", name);
+  PBPROBE_TRY(output.err, err.text(call.output_bytes), "{}", name);
+  return output;
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "core/program.hpp"
+
+#include <gtest/gtest.h>
+
+namespace pbprobe {
+namespace {
+
+ProgramCall shell(const std::string& script) {
+  return {.arguments = {"sh", "-c", script}};
+}
+
+TEST(Program, GivesBothStreamsAndTheExitCode) {
+  const auto output = run_program(shell("echo said; echo warned >&2; exit 3"));
+  ASSERT_TRUE(output.ok()) << output.error().message;
+  EXPECT_EQ(output->exit_code, 3);
+  EXPECT_EQ(output->out, "said\n");
+  EXPECT_EQ(output->err, "warned\n");
+}
+
+TEST(Program, MoreThanAPipeHoldsBlocksNothing) {
+  const auto output = run_program(shell("head -c 1000000 /dev/zero; head -c 1000000 /dev/zero >&2"));
+  ASSERT_TRUE(output.ok()) << output.error().message;
+  EXPECT_EQ(output->out.size(), 1000000U);
+  EXPECT_EQ(output->err.size(), 1000000U);
+}
+
+TEST(Program, ReadsNothingAndSeesTheGivenEnvironmentAlone) {
+  auto call = shell("cat; echo $MADE_UP$HOME");
+  call.environment = {"MADE_UP=yes", "PATH=/usr/bin:/bin"};
+  const auto output = run_program(call);
+  ASSERT_TRUE(output.ok()) << output.error().message;
+  EXPECT_EQ(output->out, "yes\n");
+}
+
+struct Failing {
+  const char* name;
+  ProgramCall call;
+  ErrorCode code;
+  const char* message;
+};
+
+TEST(Program, WhatFailsIsToldByItsKind) {
+  auto slow = shell("exec sleep 30");
+  slow.seconds = 0.1;
+  auto much = shell("echo 0123456789");
+  much.output_bytes = 10;
+  for (const auto& failing :
+       {Failing{"missing",
+                {.arguments = {"pbprobe-made-up"}},
+                ErrorCode::not_found,
+                "pbprobe-made-up cannot be started: No such file or directory"},
+        Failing{"slow", slow, ErrorCode::limit, "sh gave no answer within 0.1 s"},
+        Failing{"much", much, ErrorCode::limit, "sh: it wrote 11 bytes, 10 are the limit"},
+        Failing{"killed", shell("kill -9 $$"), ErrorCode::failed_child, "sh was ended by signal 9"}}) {
+    const auto output = run_program(failing.call);
+    ASSERT_FALSE(output.ok()) << failing.name;
+    EXPECT_EQ(output.error().code, failing.code) << failing.name;
+    EXPECT_EQ(output.error().message, failing.message);
+  }
+}
+
+}  // namespace
+}  // namespace pbprobe

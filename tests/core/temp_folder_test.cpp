@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "core/temp_folder.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+
+namespace pbprobe {
+namespace {
+
+namespace fs = std::filesystem;
+
+class TempFolders : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (const char* before = std::getenv("TMPDIR")) before_ = before;
+  }
+  void TearDown() override {
+    if (before_.empty()) {
+      unsetenv("TMPDIR");
+    } else {
+      setenv("TMPDIR", before_.c_str(), 1);
+    }
+  }
+
+ private:
+  std::string before_;
+};
+
+TEST_F(TempFolders, AreTheirOwnAndGoWithWhatIsInThem) {
+  fs::path kept;
+  {
+    auto first = TempFolder::make();
+    auto second = TempFolder::make();
+    ASSERT_TRUE(first.ok() && second.ok());
+    EXPECT_NE(first->path(), second->path());
+    kept = first->path();
+    EXPECT_EQ(fs::status(kept).permissions(), fs::perms::owner_all);
+    fs::create_directories(kept / "store/locked");
+    std::ofstream(kept / "store/locked/file") << "x";
+    fs::create_directory_symlink("/", kept / "store/elsewhere");
+    fs::permissions(kept / "store/locked", fs::perms::owner_read | fs::perms::owner_exec);
+    fs::permissions(kept / "store", fs::perms::owner_read | fs::perms::owner_exec);
+  }
+  EXPECT_FALSE(fs::exists(kept));
+}
+
+TEST_F(TempFolders, AreNotRemovedByWhatTheyWereMovedFrom) {
+  auto made = TempFolder::make();
+  ASSERT_TRUE(made.ok());
+  const fs::path path = made->path();
+  TempFolder kept = std::move(*made);
+  made = Error{};
+  EXPECT_TRUE(fs::exists(path));
+  EXPECT_EQ(kept.path(), path);
+}
+
+TEST_F(TempFolders, AreMadeBelowTmpdir) {
+  auto outer = TempFolder::make();
+  ASSERT_TRUE(outer.ok());
+  setenv("TMPDIR", outer->path().c_str(), 1);
+  auto inner = TempFolder::make();
+  ASSERT_TRUE(inner.ok());
+  EXPECT_EQ(inner->path().parent_path(), outer->path());
+}
+
+TEST_F(TempFolders, WhereNoneCanBeMadeTheErrorSaysWhatToSet) {
+  setenv("TMPDIR", "/made/up", 1);
+  auto made = TempFolder::make();
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.error().code, ErrorCode::unreadable);
+  EXPECT_THAT(made.error().message, ::testing::StartsWith("no temporary folder can be made as "));
+  EXPECT_THAT(made.error().message, ::testing::EndsWith("No such file or directory: set TMPDIR"));
+}
+
+}  // namespace
+}  // namespace pbprobe
