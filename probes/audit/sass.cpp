@@ -40,10 +40,11 @@ constexpr std::array<uint8_t, kOpcodes> first_rows() {
 
 constexpr auto kFirstRows = first_rows();
 
-size_t row_of(size_t first, uint64_t low, uint64_t high) {
+size_t row_of(size_t first, uint32_t sm, uint64_t low, uint64_t high) {
   for (size_t row = first; row < kInstructions.size() && kInstructions[row].opcode == kInstructions[first].opcode;
        ++row) {
     const auto& entry = kInstructions[row];
+    if (entry.last_sm != 0 && sm > entry.last_sm) continue;
     if ((low & entry.low_mask) == entry.low_value && (high & entry.high_mask) == entry.high_value) return row;
   }
   return kInstructions.size();
@@ -75,7 +76,7 @@ std::span<const SassInstruction> sass_instructions() {
   return kInstructions;
 }
 
-SassCounts count_sass(std::span<const uint8_t> code) {
+SassCounts count_sass(std::span<const uint8_t> code, uint32_t sm) {
   SassCounts counts;
   counts.rows.resize(kInstructions.size() + 1);  // the last: what no row fits
   counts.words = code.size() / kWordBytes;
@@ -86,7 +87,7 @@ SassCounts count_sass(std::span<const uint8_t> code) {
     if (first == kOther) continue;
     uint64_t high = 0;
     std::memcpy(&high, code.data() + i * kWordBytes + sizeof(low), sizeof(high));
-    ++counts.rows[row_of(first, low, high)];
+    ++counts.rows[row_of(first, sm, low, high)];
   }
   counts.rows.pop_back();
   return counts;
@@ -108,7 +109,7 @@ Result<CubinCensus> read_census(const Elf& cubin, uint32_t sm) {
     ++(kernel ? census.kernels : functions);
     if (sm < kFirstWideSm) continue;
     PBPROBE_TRY(const Bytes code, section_bytes(cubin, section));
-    const SassCounts counts = count_sass(code.span());
+    const SassCounts counts = count_sass(code.span(), sm);
     add(counts, census);
     if (kernel && only_traps(counts)) census.only_traps.push_back(section.name.substr(kTextPrefix.size()));
   }

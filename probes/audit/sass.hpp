@@ -23,6 +23,7 @@ struct SassInstruction {
   uint16_t opcode;
   SassUse use;
   uint64_t low_mask, low_value, high_mask, high_value;
+  uint32_t last_sm = 0;  // 0: every one
 };
 
 [[nodiscard]] std::span<const SassInstruction> sass_instructions();
@@ -33,8 +34,8 @@ struct SassCounts {
   uint64_t words = 0;
 };
 
-// Counts the whole words of `code`; what is left of an incomplete last word is not looked at.
-[[nodiscard]] SassCounts count_sass(std::span<const uint8_t> code);
+// Counts the whole words of `code` for this SM; what is left of an incomplete last word is not looked at.
+[[nodiscard]] SassCounts count_sass(std::span<const uint8_t> code, uint32_t sm);
 
 // The same of sm_50 to sm_62, whose words have 64 bits: FFMA, IDP, traps, and accesses of memory; control words are
 // left out. For kernels of our own: read_census() counts none of it.

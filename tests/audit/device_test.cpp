@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "probes/audit/audit.hpp"
+#include "probes/audit/sass.hpp"
 
 namespace pbprobe {
 namespace {
@@ -128,15 +129,33 @@ TEST_F(NvccFiles, KernelsThatOnlyTrapAreToldByName) {
     const File file = read(std::string("census_") + (sm + 3) + ".cubin", true);
     EXPECT_EQ(file.problem, std::nullopt);
     const SmCensus census = file.device_code->census->at(sm);
-    EXPECT_EQ(census.kernels, 6) << sm;  // and one function that is none
+    EXPECT_EQ(census.kernels, 7) << sm;  // and one function that is none
     EXPECT_EQ(census.trap_kernels, 2) << sm;
     EXPECT_THAT(census.only_traps, ::testing::UnorderedElementsAre("_Z10only_trapsv", "_Z16prints_and_trapsPKf"));
     EXPECT_EQ(census.instructions.at("BPT"), 3) << sm;
-    EXPECT_EQ(census.instructions.at("HMMA"), 1) << sm;
+    EXPECT_EQ(census.instructions.at("HMMA"), sm == std::string_view("sm_75") ? 5 : 1) << sm;
     EXPECT_GT(census.instructions.at("STL"), 0) << sm;
     EXPECT_GT(census.instructions.at("LDL"), 0) << sm;
     EXPECT_FALSE(census.instructions.contains("HGMMA")) << sm;
   }
+}
+
+// Words as nvdisasm shows them: HMMA.884 of sm_75, VIADD of sm_90a with the same opcode, HMMA.1688 of both.
+TEST(Sass, AnOpcodeMayBelongToOneGenerationAlone) {
+  const std::vector<uint64_t> words{0x0000000c02047236, 0x008f640000005410, 0xffffff0001017836,
+                                    0x001fe20000000000, 0x000000000806723c, 0x004fde0000001804};
+  const auto* bytes = reinterpret_cast<const uint8_t*>(words.data());
+  const auto hmma = [&](uint32_t sm) {
+    const SassCounts counts = count_sass({bytes, words.size() * sizeof(uint64_t)}, sm);
+    uint64_t sum = 0;
+    for (size_t i = 0; i < sass_instructions().size(); ++i) {
+      if (sass_instructions()[i].mnemonic == "HMMA") sum += counts.rows[i];
+    }
+    return sum;
+  };
+  EXPECT_EQ(hmma(75), 3U);  // sm_75 has no VIADD: there all of these words are HMMA
+  EXPECT_EQ(hmma(80), 1U);
+  EXPECT_EQ(hmma(90), 1U);
 }
 
 // Cubins of CUDA 12.9's assembler in containers of CUDA 13: the ABI of the former, in each compression mode.

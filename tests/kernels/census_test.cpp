@@ -44,7 +44,7 @@ std::map<std::string, int64_t> counts_of(const Elf& cubin, uint32_t sm, const st
   auto code = found != nullptr ? section_bytes(cubin, *found) : Result<Bytes>(Bytes());
   EXPECT_TRUE(code.ok());
   if (!code) return counts;
-  const SassCounts sass = sm < kFirstWideSm ? count_narrow_sass(code->span()) : count_sass(code->span());
+  const SassCounts sass = sm < kFirstWideSm ? count_narrow_sass(code->span()) : count_sass(code->span(), sm);
   const auto rows = sass_instructions();
   for (size_t i = 0; i < rows.size(); ++i) counts[std::string(rows[i].mnemonic)] += static_cast<int64_t>(sass.rows[i]);
   return counts;

@@ -165,13 +165,15 @@ def assembled(ptxas, folder):
 
 
 def table(path):
-    """Rows of sass.inc: mnemonic, opcode, four masks."""
-    pattern = re.compile(r"^PBPROBE_SASS\((\w+), (\w+), \w+, (\w+), (\w+), (\w+), (\w+)\)", re.MULTILINE)
-    return [(m[1], *(int(m[i], 0) for i in range(2, 7))) for m in pattern.finditer(path.read_text())]
+    """Rows of sass.inc: mnemonic, opcode, four masks, the last SM (0: every one)."""
+    pattern = re.compile(r"^PBPROBE_SASS\((\w+), (\w+), \w+, (\w+), (\w+), (\w+), (\w+)(?:, (\w+))?\)", re.MULTILINE)
+    return [(m[1], *(int(m[i] or "0", 0) for i in range(2, 8))) for m in pattern.finditer(path.read_text())]
 
 
-def classify(rows, low, high):
-    for mnemonic, opcode, low_mask, low_value, high_mask, high_value in rows:
+def classify(rows, sm, low, high):
+    for mnemonic, opcode, low_mask, low_value, high_mask, high_value, last_sm in rows:
+        if last_sm and sm > last_sm:
+            continue
         if low & 0x1FF == opcode and low & low_mask == low_value and high & high_mask == high_value:
             return mnemonic
     return None
@@ -192,12 +194,14 @@ def main():
         cubins = list(assembled(options.ptxas, pathlib.Path(folder)))
         cubins += [(cubin.stem, cubin) for cubin in options.cubins]
         for architecture, cubin in cubins:
+            sm = int(re.search(r"(\d+)[af]?$", architecture)[1])
             for low, high, mnemonic in disassembled(options.nvdisasm, cubin):
                 said = "RED" if mnemonic == "REDG" else mnemonic
                 shown.setdefault(said, set()).add(architecture)
                 expected = said if said in counted else None
-                if classify(rows, low, high) != expected:
-                    wrong.setdefault((said, low & 0x1FF, classify(rows, low, high)), set()).add(architecture)
+                told = classify(rows, sm, low, high)
+                if told != expected:
+                    wrong.setdefault((said, low & 0x1FF, told), set()).add(architecture)
     for (mnemonic, opcode, told), where in sorted(wrong.items()):
         print(f"{mnemonic} has opcode 0x{opcode:03x} on {', '.join(sorted(where))}, and the table says {told}")
     unseen = sorted(counted - shown.keys())
