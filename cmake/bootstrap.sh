@@ -4,12 +4,11 @@
 #
 # Installs what a machine lacks and configures build/. The Makefile calls it; it does nothing, quickly, where all is there.
 #
-#   cmake/bootstrap.sh NEED…     each of: build test torch real lint asan cross nix configure
+#   cmake/bootstrap.sh NEED…     each of: build test torch lint asan cross nix configure
 #
 # build      compiler, libraries (Debian packages), .venv with cmake, ninja, pybind11
-# test       GoogleTest, pytest
+# test       GoogleTest, pytest, and NVIDIA's cuobjdump and nvdisasm, which the audit is compared with
 # nix        evaluates the recipes in tests, which are skipped without it
-# real       NVIDIA's cuobjdump and nvdisasm, which the audit is compared with
 # torch      finds the torch of $PYTHON, of an activated environment or of python3; else installs one into .venv
 # configure  runs CMake for $TARGETS (native, all, or a list; default: as it is configured, else native) into build/;
 #            where these take CUDA compilers and no toolkit is installed, they come from wheels into .venv
@@ -21,6 +20,7 @@ cd "$(dirname "$0")/.."
 venv=.venv
 stamps=$venv/.pbprobe
 setup=build/setup
+peers=""
 requirements=cmake/requirements.txt
 needs=" $* "
 
@@ -206,6 +206,22 @@ install_nvrtc() {
   for library in "$PWD/$venv"/lib/python3*/site-packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.12; do nvrtc=$library; done
 }
 
+# A test skips, and says so, where they are missing: no machine fails for want of them.
+install_peers() {
+  local file=$stamps/peers site
+  if ! [[ -f $file && $(<"$file") == "$(cksum <"$requirements")" ]]; then
+    say "installing into $venv: cuobjdump and nvdisasm"
+    if ! "$venv/bin/python3" -m pip install --disable-pip-version-check --constraint "$requirements" \
+      nvidia-cuda-cuobjdump nvidia-cuda-nvdisasm >"$log" 2>&1; then
+      say "cuobjdump and nvdisasm could not be installed (the whole output: $log): tests that compare with them are skipped"
+      return 0
+    fi
+    mkdir -p "$stamps"
+    cksum <"$requirements" >"$file"
+  fi
+  for site in "$PWD/$venv"/lib/python3*/site-packages; do peers=$site/nvidia/cu13/bin; done
+}
+
 # The tests make device code for the readers too, whatever the targets.
 install_cuda() {
   local compilers site
@@ -234,6 +250,7 @@ configure() {
     "-DCMAKE_CXX_COMPILER_LAUNCHER=$launcher" "-DPBPROBE_TARGETS=$ids")
   [[ -z $nvcc ]] || arguments+=("-DPBPROBE_NVCC=$nvcc" "-DPBPROBE_TEST_NVCC=$nvcc")
   [[ -z $nvrtc ]] || arguments+=("-DPBPROBE_NVRTC=$nvrtc")
+  [[ -z $peers ]] || arguments+=("-DPBPROBE_TEST_PEERS=$peers")
   [[ ! -f $setup/torch ]] || arguments+=("-DPBPROBE_TEST_TORCH=$(dirname "$(<"$setup/torch")")")
   [[ -f build/build.ninja && -f $setup/configured ]] || : >"$setup/configured"
   for argument in "${arguments[@]}"; do
@@ -270,10 +287,12 @@ fi
 install_packages
 make_venv
 if needed build; then pip_install build cmake ninja pybind11; fi
-if needed test; then pip_install test pytest jsonschema check-jsonschema scikit-build-core; fi
+if needed test; then
+  pip_install test pytest jsonschema check-jsonschema scikit-build-core
+  install_peers
+fi
 if needed lint; then pip_install lint ruff clang-format; fi
 if needed torch; then find_torch; fi
-if needed real; then pip_install real nvidia-cuda-cuobjdump nvidia-cuda-nvdisasm; fi
 if needed configure; then
   install_cuda
   configure
