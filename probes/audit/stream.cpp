@@ -3,6 +3,7 @@
 #include "probes/audit/stream.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <set>
 
@@ -18,9 +19,11 @@ class Passing {
   Passing(StreamedMember& member, std::string name, const AuditOptions& options, bool keep_all)
       : member_(member), target_(member.memory.writable()), name_(std::move(name)), options_(options) {
     if (keep_all) state_ = State::keep;
+    leaves_code_out_ = !keep_all && options.host_code == HostCodeScope::none;
   }
 
   void take(std::span<const uint8_t> piece) {
+    if (filled_ == 0 && leaves_code_out_) look_for_code(Bytes(piece, name_));
     while (!piece.empty()) {
       const uint64_t taken = step(piece.first(std::min<uint64_t>(piece.size(), target_.size() - filled_)));
       if (taken == 0) return;  // more than the member announced: the reader of the archive says so
@@ -36,12 +39,46 @@ class Passing {
     if (piece.empty()) return 0;
     switch (state_) {
       case State::keep: return keep(piece);
-      case State::search: return search(piece);
+      case State::search: return pass_code(piece);
       case State::container:
       case State::image: return header(piece);
       case State::payload: return payload(piece);
     }
     return 0;
+  }
+
+  // Segments of code with nothing but code in them: where linkers separate it, the first segment is one of tables.
+  // `begin`: the first piece of the stream, which the program headers stand in.
+  void look_for_code(const Bytes& begin) {
+    const auto header = begin.read<Elf64_Ehdr>(0, "ELF header");
+    if (!header) return;
+    const bool known = std::memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 && header->e_shoff != 0 &&
+                       header->e_phentsize == sizeof(Elf64_Phdr);
+    const auto table = begin.slice(header->e_phoff, header->e_phnum * sizeof(Elf64_Phdr), "program headers");
+    if (!known || !table) return;
+    for (uint64_t i = 0; i < header->e_phnum; ++i) {
+      const auto segment = table->read<Elf64_Phdr>(i * sizeof(Elf64_Phdr), "program header");
+      if (!segment || segment->p_type != PT_LOAD || (segment->p_flags & PF_X) == 0) continue;
+      const uint64_t offset = segment->p_offset;
+      const bool inside = offset > 0 && offset <= target_.size() && segment->p_filesz <= target_.size() - offset;
+      const bool in_order = code_.empty() || offset >= code_.back().offset + code_.back().bytes;
+      if (inside && in_order && segment->p_filesz > 0) code_.push_back({offset, segment->p_filesz, true});
+    }
+  }
+
+  // Leaves code out that begins here, else searches up to where it begins.
+  uint64_t pass_code(std::span<const uint8_t> piece) {
+    while (next_code_ < code_.size() && code_[next_code_].offset + code_[next_code_].bytes <= filled_) ++next_code_;
+    if (next_code_ == code_.size()) return search(piece);
+    const LeftOut& code = code_[next_code_];
+    if (filled_ < code.offset) return search(piece.first(std::min<uint64_t>(piece.size(), code.offset - filled_)));
+    const uint64_t passed = std::min<uint64_t>(piece.size(), code.offset + code.bytes - filled_);
+    auto& left_out = member_.left_out;
+    const bool goes_on =
+        !left_out.empty() && left_out.back().code && left_out.back().offset + left_out.back().bytes == filled_;
+    if (!goes_on) left_out.push_back({filled_, 0, true});
+    left_out.back().bytes += passed;
+    return passed;
   }
 
   uint64_t keep(std::span<const uint8_t> piece) {
@@ -155,12 +192,43 @@ class Passing {
   bool collects_ = false;
   std::vector<uint8_t> collected_;
   std::set<std::string> sampled_;
+  bool leaves_code_out_ = false;
+  std::vector<LeftOut> code_;  // of the host, by their offsets
+  size_t next_code_ = 0;
 };
 
 // Where the payloads of these images begin, with the place that each has.
 void add_payloads(const Fatbins& fatbins, const Bytes& file, std::map<uint64_t, uint64_t>& payloads) {
   for (const auto& image : fatbins.images)
     payloads.emplace(static_cast<uint64_t>(image.payload.data() - file.span().data()), image.payload.size());
+}
+
+bool overlaps(const LeftOut& left, uint64_t offset, uint64_t bytes) {
+  const bool before = offset <= left.offset && bytes <= left.offset - offset;
+  return bytes > 0 && !before && offset < left.offset + left.bytes;
+}
+
+// By its type, and by a name that no reader looks for.
+bool is_code(const ElfSection& section) {
+  constexpr std::array kNames{".text", ".plt", ".iplt", ".init", ".fini", ".bolt"};
+  return section.header.sh_type == SHT_PROGBITS && (section.header.sh_flags & SHF_EXECINSTR) != 0 &&
+         std::any_of(kNames.begin(), kNames.end(), [&](const char* name) { return section.name.starts_with(name); });
+}
+
+// Whether nothing but sections of code has bytes there: no table, and no segment that is read.
+bool are_of_code(const Elf& elf, const LeftOut& left) {
+  const bool section = std::any_of(elf.sections.begin(), elf.sections.end(), [&](const ElfSection& other) {
+    const Elf64_Shdr& header = other.header;
+    const bool has_bytes = header.sh_type != SHT_NOBITS && header.sh_type != SHT_NULL;
+    return has_bytes && !is_code(other) && overlaps(left, header.sh_offset, header.sh_size);
+  });
+  const bool segment = std::any_of(elf.segments.begin(), elf.segments.end(), [&](const Elf64_Phdr& header) {
+    return header.p_type != PT_LOAD && overlaps(left, header.p_offset, header.p_filesz);
+  });
+  if (elf.sections.empty() || section || segment) return false;
+  const auto dynamic = read_dynamic(elf);  // its strings are found by address: were they left out, they would be empty
+  if (!dynamic || dynamic->soname == "") return false;
+  return std::none_of(dynamic->needed.begin(), dynamic->needed.end(), [](const auto& name) { return name.empty(); });
 }
 
 }  // namespace
@@ -177,11 +245,12 @@ Result<StreamedMember> stream_member(const ZipArchive& archive, const ZipMember&
   return streamed;
 }
 
-bool left_out_images_alone(const StreamedMember& member, const std::string& name) {
+bool left_out_nothing_else(const StreamedMember& member, const std::string& name) {
   if (member.left_out.empty()) return true;
   const Bytes file(member.memory.bytes(), name);
   std::map<uint64_t, uint64_t> payloads;
-  if (auto elf = read_elf(file)) {
+  const auto elf = read_elf(file);
+  if (elf) {
     add_payloads(read_embedded_fatbins(*elf), file, payloads);
     add_payloads(read_fatbin_sections(*elf, kRelocatableSection), file, payloads);
   } else {
@@ -189,6 +258,7 @@ bool left_out_images_alone(const StreamedMember& member, const std::string& name
   }
   constexpr uint64_t kPadding = 64;  // a compressed payload ends before its place does
   return std::all_of(member.left_out.begin(), member.left_out.end(), [&](const LeftOut& left) {
+    if (left.code) return elf && are_of_code(*elf, left);
     const auto image = payloads.find(left.offset);
     return image != payloads.end() && image->second <= left.bytes && left.bytes - image->second < kPadding;
   });

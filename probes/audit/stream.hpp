@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// A member of a wheel as it is inflated: device images are read in passing and left out of memory, the rest is kept, so
-// that a library of a gigabyte takes what its host part takes.
+// A member of a wheel as it is inflated: device images are read in passing and left out of memory, and so is machine
+// code that nobody counts. The rest is kept, so that a library of a gigabyte takes what its tables take.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,7 @@ namespace pbprobe {
 struct LeftOut {
   uint64_t offset = 0;
   uint64_t bytes = 0;
+  bool code = false;  // the host's, else an image
 };
 
 struct StreamedMember {
@@ -31,8 +32,8 @@ struct StreamedMember {
 [[nodiscard]] Result<StreamedMember> stream_member(const ZipArchive& archive, const ZipMember& member,
                                                    const AuditOptions& options, bool keep_all);
 
-// Whether everything that was left out is the payload of an image that the file's own headers name. A file in which
-// something else looks like a fatbin is to be inflated again, whole.
-[[nodiscard]] bool left_out_images_alone(const StreamedMember& member, const std::string& name);
+// Whether everything that was left out is the payload of an image that the file's own headers name, or lies in sections
+// of code. A file in which something else looks like one is to be inflated again, whole.
+[[nodiscard]] bool left_out_nothing_else(const StreamedMember& member, const std::string& name);
 
 }  // namespace pbprobe
