@@ -141,6 +141,22 @@ struct File {
   std::optional<std::string> problem;     // why it could not be read whole; the rest of the audit goes on
 };
 
+// One path of a Nix store.
+struct StorePath {
+  std::string path;                      // "/nix/store/<hash>-cuda13.0-cuda_cudart-13.0.96-lib"
+  std::string package;                   // "cuda13.0-cuda_cudart"
+  std::optional<std::string> version;    // "13.0.96"; null: its name has none
+  std::optional<std::string> component;  // "CUDA runtime", as File::component; null: none of those
+  bool there = true;                     // false: the store's database has it, the disk has not
+};
+
+// What a Nix result refers to, directly and indirectly.
+struct StoreClosure {
+  std::vector<std::string> outputs;    // the result's own store paths
+  std::vector<StorePath> paths;        // with the outputs
+  std::optional<std::string> problem;  // why nix-store did not tell
+};
+
 struct Inventory {
   std::string artifact;                      // path as given, or as found
   std::string layout;                        // "site-packages", "wheel", "libtorch", "nix", "debian", "file"
@@ -155,6 +171,7 @@ struct Inventory {
   std::optional<std::string> platform;                                   // "x86_64-linux"
   std::optional<std::string> libtorch_dir;  // absolute folder of libtorch_cpu.so; null where it lies inside a wheel
   std::vector<File> files;
+  std::optional<StoreClosure> store_closure;             // null: not in a Nix store
   std::optional<std::vector<std::string>> broken_links;  // links to shared objects that are not there
   std::vector<std::string> problems;                     // what could not be read, one sentence each
 };
@@ -262,6 +279,22 @@ void fields(Visitor& visit, T& file) {
   visit("problem", file.problem, "why it could not be read whole");
 }
 
+template <class Visitor, SameAs<StorePath> T>
+void fields(Visitor& visit, T& path) {
+  visit("path", path.path);
+  visit("package", path.package, "the name in it, without version and output");
+  visit("version", path.version, "null: its name has none");
+  visit("component", path.component, "the library that it belongs to");
+  visit("there", path.there, "false: the store's database has it, the disk has not");
+}
+
+template <class Visitor, SameAs<StoreClosure> T>
+void fields(Visitor& visit, T& closure) {
+  visit("outputs", closure.outputs, "the result's own store paths");
+  visit("paths", closure.paths, "nix-store -qR: all that they refer to");
+  visit("problem", closure.problem, "why nix-store did not tell");
+}
+
 template <class Visitor, SameAs<Inventory> T>
 void fields(Visitor& visit, T& inventory) {
   visit.constant("schema", "pbprobe.inventory/1");
@@ -278,6 +311,7 @@ void fields(Visitor& visit, T& inventory) {
   visit("platform", inventory.platform);
   visit("libtorch_dir", inventory.libtorch_dir, "folder of libtorch_cpu.so; null inside a wheel");
   visit("files", inventory.files);
+  visit("store_closure", inventory.store_closure, "of a Nix result; null: not in a Nix store");
   visit("broken_links", inventory.broken_links, "to shared objects that are not there");
   visit("problems", inventory.problems, "what could not be read");
 }

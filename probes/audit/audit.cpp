@@ -13,12 +13,14 @@
 #include "probes/audit/elf.hpp"
 #include "probes/audit/inspect.hpp"
 #include "probes/audit/layout.hpp"
+#include "probes/audit/nix_store.hpp"
 #include "probes/audit/packages.hpp"
 #include "probes/audit/parallel.hpp"
 #include "probes/audit/stream.hpp"
 #include "probes/audit/symbols.hpp"
 #include "probes/audit/version.hpp"
 #include "probes/audit/walk.hpp"
+#include "probes/audit/way_out.hpp"
 
 namespace pbprobe {
 namespace {
@@ -51,7 +53,7 @@ class MemoryBudget {
 Result<File> inspect_member(const Layout& layout, const Item& item, const AuditOptions& options) {
   const std::string name = fs::path(item.path).filename().string();
   PBPROBE_TRY(StreamedMember member, stream_member(layout.wheel->archive, *item.member, options, false));
-  if (!left_out_images_alone(member, name)) {
+  if (!left_out_nothing_else(member, name)) {
     member = {};  // its memory first
     PBPROBE_TRY(member, stream_member(layout.wheel->archive, *item.member, options, true));
   }
@@ -73,7 +75,7 @@ File inspect_item(const Layout& layout, const Item& item, const AuditOptions& op
   File file;
   file.path = item.path;
   file.size_bytes = static_cast<int64_t>(item.size_bytes);
-  file.problem = inspected.error().message;
+  file.problem = with_way_out(inspected.error(), in_wheel ? ReadFrom::wheel : ReadFrom::file).message;
   return file;
 }
 
@@ -125,6 +127,21 @@ std::optional<std::map<std::string, std::string>> libtorch_floors(const std::vec
   return floors;
 }
 
+// What torch's package says of itself.
+void read_package(const Layout& layout, Inventory& inventory) {
+  const auto note = [&](const std::vector<Error>& faults) {
+    for (const auto& fault : faults) inventory.problems.push_back(with_way_out(fault, ReadFrom::text).message);
+  };
+  if (const auto text = layout.texts.find("METADATA"); text != layout.texts.end()) {
+    inventory.required_versions = required_versions(text->second);
+    note(faults_of_metadata(text->second));
+  }
+  if (const auto text = layout.texts.find("WHEEL"); text != layout.texts.end()) {
+    inventory.wheel_tags = wheel_tags(text->second);
+    note(faults_of_wheel(text->second));
+  }
+}
+
 // libtorch's own machine; where there is no libtorch, that of the first host binary.
 std::optional<std::string> platform_of(const std::vector<File>& files) {
   std::optional<std::string> platform;
@@ -156,12 +173,14 @@ Result<Inventory> audit(const fs::path& artifact, const AuditOptions& options) {
   inventory.torch_version = versions.torch;
   inventory.cuda_version = versions.cuda;
   inventory.git_version = versions.git;
+  for (const auto& fault : versions.problems) inventory.problems.push_back(with_way_out(fault, ReadFrom::text).message);
   resolve_closure(inventory.files, lookup_in(layout));
   inventory.component_versions = component_versions(layout.distributions, inventory.files);
-  if (const auto text = layout.texts.find("METADATA"); text != layout.texts.end())
-    inventory.required_versions = required_versions(text->second);
-  if (const auto text = layout.texts.find("WHEEL"); text != layout.texts.end())
-    inventory.wheel_tags = wheel_tags(text->second);
+  if (!layout.outputs.empty()) {
+    inventory.store_closure = read_store_closure(layout.outputs);
+    inventory.component_versions->merge(component_versions(*inventory.store_closure));
+  }
+  read_package(layout, inventory);
   inventory.version_floors = libtorch_floors(inventory.files);
   inventory.python_abi = python_abi(inventory.files);
   inventory.platform = platform_of(inventory.files);

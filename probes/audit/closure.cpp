@@ -94,16 +94,16 @@ std::vector<std::string> default_folders(const File& file) {
 }
 
 Dependency Closure::resolve(const std::string& name, const File& file) const {
-  if (file.runpath.empty()) {
-    if (auto found = search(name, file, file.rpath, "DT_RPATH")) return *found;
-  } else if (auto found = search(name, file, file.runpath, "DT_RUNPATH")) {
-    return *found;
-  }
+  auto found = file.runpath.empty() ? search(name, file, file.rpath, "DT_RPATH")
+                                    : search(name, file, file.runpath, "DT_RUNPATH");
+  // Nix's RUNPATH names the folder of the driver that runs there; what another one holds is the driver's all the same.
+  if (found && found->provider == Provider::outside && is_of_driver(name)) found->provider = Provider::driver;
+  if (found) return *found;
   if (is_of_driver(name)) return {name, Provider::driver, std::nullopt, std::nullopt};
   if (is_of_system(name)) return {name, Provider::system, std::nullopt, std::nullopt};
   for (const auto& folder : default_folders(file)) {
-    if (const auto found = lookup(folder + "/" + name))
-      return {name, Provider::system, found->path, "the system's default folders"};
+    if (const auto there = lookup(folder + "/" + name))
+      return {name, Provider::system, there->path, "the system's default folders"};
   }
   return {name, Provider::unresolved, std::nullopt, std::nullopt};
 }

@@ -10,18 +10,17 @@ namespace {
 
 constexpr uint64_t kSmallImage = 1 << 20;  // a few thousand equal bytes are no bomb
 constexpr uint64_t kMaxImageRatio = 200;
-constexpr std::string_view kAgain = "copy, download or build the file again";
 
 Result<void> unpack_zstd(std::span<const uint8_t> from, std::span<uint8_t> to, const std::string& name) {
   const auto announced = ZSTD_getFrameContentSize(from.data(), from.size());
   if (announced == ZSTD_CONTENTSIZE_ERROR)
-    return make_error(ErrorCode::malformed, "{}: no zstd frame where one is announced: {}", name, kAgain);
+    return make_error(ErrorCode::malformed, "{}: no zstd frame where one is announced", name);
   if (announced != ZSTD_CONTENTSIZE_UNKNOWN && announced != to.size())
     return make_error(ErrorCode::malformed, "{}: a zstd frame of {} bytes, {} announced by the image's header", name,
                       announced, to.size());
   const size_t made = ZSTD_decompress(to.data(), to.size(), from.data(), from.size());
   if (ZSTD_isError(made) != 0)
-    return make_error(ErrorCode::malformed, "{}: broken zstd data ({}): {}", name, ZSTD_getErrorName(made), kAgain);
+    return make_error(ErrorCode::malformed, "{}: broken zstd data ({})", name, ZSTD_getErrorName(made));
   if (made != to.size())
     return make_error(ErrorCode::malformed, "{}: {} bytes from its zstd data, {} announced", name, made, to.size());
   return {};
@@ -31,7 +30,7 @@ Result<void> unpack_lz4(std::span<const uint8_t> from, std::span<uint8_t> to, co
   const int made =
       LZ4_decompress_safe(reinterpret_cast<const char*>(from.data()), reinterpret_cast<char*>(to.data()),
                           static_cast<int>(from.size()), static_cast<int>(to.size()));  // both at most kMaxImageBytes
-  if (made < 0) return make_error(ErrorCode::malformed, "{}: broken LZ4 data: {}", name, kAgain);
+  if (made < 0) return make_error(ErrorCode::malformed, "{}: broken LZ4 data", name);
   if (static_cast<uint64_t>(made) != to.size())
     return make_error(ErrorCode::malformed, "{}: {} bytes from its LZ4 data, {} announced", name, made, to.size());
   return {};

@@ -7,7 +7,7 @@
 namespace pbprobe {
 namespace {
 
-constexpr std::string_view kAgain = "the file is truncated: copy, download or build it again";
+constexpr std::string_view kTruncated = "the file is truncated";
 
 Result<Elf64_Ehdr> read_header(const Bytes& file) {
   if (!file.text().starts_with(std::string_view(ELFMAG, SELFMAG)))
@@ -49,7 +49,7 @@ Result<SectionTable> section_table(const Bytes& file, const Elf64_Ehdr& header) 
                       header.e_shentsize, sizeof(Elf64_Shdr));
   if (header.e_shoff >= file.size())
     return make_error(ErrorCode::malformed, "{}: section headers at 0x{:x}, but the file ends at 0x{:x}: {}",
-                      file.name(), header.e_shoff, file.size(), kAgain);
+                      file.name(), header.e_shoff, file.size(), kTruncated);
   PBPROBE_TRY(const auto first, file.read<Elf64_Shdr>(header.e_shoff, "section header"));
   if (table.count == 0) table.count = first.sh_size;
   if (table.names == SHN_XINDEX) table.names = first.sh_link;
@@ -128,7 +128,7 @@ Result<Elf> read_elf(const Bytes& file) {
       elf.problem = make_error(ErrorCode::malformed,
                                "{}: a segment of 0x{:x} bytes at 0x{:x}, but the file ends at "
                                "0x{:x}: {}",
-                               file.name(), segment.p_filesz, segment.p_offset, file.size(), kAgain);
+                               file.name(), segment.p_filesz, segment.p_offset, file.size(), kTruncated);
   }
   auto sections = read_sections(file, elf.header);
   if (sections) {

@@ -75,10 +75,8 @@ Result<void> run(std::span<const uint8_t> data, Output& output, const std::strin
     if (!inflater.ready) return make_error(ErrorCode::limit, "{}: zlib has no memory to start", name);
     end = zlib_inflate_raw(inflater.stream, data, buffer, sink);
   }
-  if (end == InflateEnd::broken)
-    return make_error(ErrorCode::malformed, "{}: broken deflate data: download it again", name);
-  if (end == InflateEnd::cut)
-    return make_error(ErrorCode::malformed, "{}: its deflate data end too early: download it again", name);
+  if (end == InflateEnd::broken) return make_error(ErrorCode::malformed, "{}: broken deflate data", name);
+  if (end == InflateEnd::cut) return make_error(ErrorCode::malformed, "{}: its deflate data end too early", name);
   return {};
 }
 
@@ -102,8 +100,7 @@ Result<void> inflate_member(const ZipArchive& archive, const ZipMember& member, 
     return make_error(ErrorCode::malformed, "{}: {} {} bytes, not the {} announced: refused", name,
                       output.bytes > member.size_bytes ? "holds at least" : "holds", output.bytes, member.size_bytes);
   if (output.crc != member.crc32)
-    return make_error(ErrorCode::malformed, "{}: checksum {:08x}, {:08x} announced: download it again", name,
-                      output.crc, member.crc32);
+    return make_error(ErrorCode::malformed, "{}: checksum {:08x}, {:08x} announced", name, output.crc, member.crc32);
   return {};
 }
 

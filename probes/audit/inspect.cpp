@@ -13,12 +13,13 @@
 #include "probes/audit/fatbin.hpp"
 #include "probes/audit/host_code.hpp"
 #include "probes/audit/symbols.hpp"
+#include "probes/audit/way_out.hpp"
 
 namespace pbprobe {
 namespace {
 
 void note(File& file, const std::optional<Error>& error) {
-  if (error && !file.problem) file.problem = error->message;
+  if (error && !file.problem) file.problem = with_way_out(*error, ReadFrom::file).message;
 }
 
 // One file at work.
@@ -122,11 +123,12 @@ void inspect_elf(File& file, const Task& task) {
   inspect_constants(file, *elf);
 }
 
-std::string why_not_elf(const Bytes& bytes) {
-  if (bytes.size() == 0) return bytes.name() + ": the file is empty (0 bytes): copy, download or build it again";
+Error why_not_elf(const Bytes& bytes) {
+  if (bytes.size() == 0) return make_error(ErrorCode::malformed, "{}: the file is empty (0 bytes)", bytes.name());
   if (bytes.text().starts_with("version https://git-lfs"))
-    return bytes.name() + ": a Git LFS pointer instead of the file: run `git lfs pull`";
-  return bytes.name() + ": neither ELF nor fatbin";
+    return make_error(ErrorCode::unsupported, "{}: a Git LFS pointer instead of the file: run `git lfs pull`",
+                      bytes.name());
+  return make_error(ErrorCode::malformed, "{}: neither ELF nor fatbin", bytes.name());
 }
 
 }  // namespace
@@ -143,7 +145,7 @@ File inspect(const std::string& path, const Bytes& bytes, const AuditOptions& op
   } else if (magic && *magic == kFatbinMagic) {
     take_fatbins(file, read_fatbins(bytes), task);
   } else {
-    file.problem = why_not_elf(bytes);
+    note(file, why_not_elf(bytes));
   }
   return file;
 }

@@ -10,7 +10,9 @@
 
 #include "probes/audit/constants.hpp"
 #include "probes/audit/fatbin.hpp"
+#include "probes/audit/nix_store.hpp"
 #include "probes/audit/walk.hpp"
+#include "probes/audit/way_out.hpp"
 
 namespace pbprobe {
 namespace {
@@ -58,10 +60,18 @@ bool is_torch_folder(const fs::path& folder) {
   return is_there(folder / "version.py") && (is_there(folder / "lib") || fs::is_symlink(folder / "lib"));
 }
 
+std::string too_large(const std::string& name, uint64_t size) {
+  return with_way_out(make_error(ErrorCode::malformed, "{}: {} bytes, {} are the limit of such a text", name, size,
+                                 kMaxTextBytes),
+                      ReadFrom::text)
+      .message;
+}
+
 void read_text(const fs::path& path, Layout& layout) {
   std::error_code error;
   const auto size = fs::file_size(path, error);
-  if (error || size > kMaxTextBytes) return;
+  if (error) return;
+  if (size > kMaxTextBytes) return layout.problems.push_back(too_large(path.string(), size));
   std::ifstream file(path, std::ios::binary);
   std::string text(size, '\0');
   file.read(text.data(), static_cast<std::streamsize>(size));
@@ -79,16 +89,14 @@ void note_distribution(std::string_view name, Layout& layout) {
   if (name.ends_with(kSuffix)) layout.distributions.emplace_back(name.substr(0, name.size() - kSuffix.size()));
 }
 
-// result-NAME's torch/lib is a link into the -lib output, which may stand beside it alone.
-fs::path nix_lib_beside(const fs::path& artifact) {
+// "-lib", "-dev": what Nix links beside result-NAME.
+fs::path nix_output_beside(const fs::path& artifact, std::string_view output) {
   const fs::path plain = artifact.has_filename() ? artifact : artifact.parent_path();
-  return fs::path(plain.string() + "-lib") / "lib";
+  return plain.string() + std::string(output);
 }
 
 bool is_nix(const fs::path& artifact) {
-  std::error_code error;
-  const fs::path real = fs::canonical(artifact, error);
-  return is_there(artifact / "nix-support") || (!error && real.string().starts_with("/nix/store/"));
+  return is_there(artifact / "nix-support") || store_path_of(artifact).has_value();
 }
 
 void set_libtorch_dir(const fs::path& folder, Layout& layout) {
@@ -105,8 +113,8 @@ Layout torch_layout(const fs::path& artifact, const fs::path& torch) {
   layout.root = packages;
   walk_shared_objects(torch, "torch/", true, is_wanted_name, layout);
   fs::path lib = torch / "lib";
-  if (!is_there(lib)) {
-    lib = nix_lib_beside(artifact);
+  if (!is_there(lib)) {  // a link into the -lib output, which may stand beside the others alone
+    lib = nix_output_beside(artifact, "-lib") / "lib";
     layout.kind = "nix";
     walk_shared_objects(lib, "torch/lib/", true, is_shared_object_name, layout);
   }
@@ -119,6 +127,10 @@ Layout torch_layout(const fs::path& artifact, const fs::path& torch) {
   }
   set_libtorch_dir(lib, layout);
   read_texts({torch, torch / "share/cmake/Torch"}, layout);
+  if (layout.kind == "nix") {
+    read_texts({nix_output_beside(artifact, "-dev") / "share/cmake/Torch"}, layout);
+    layout.outputs = outputs_beside(artifact);
+  }
   return layout;
 }
 
@@ -129,6 +141,7 @@ Layout libtorch_layout(const fs::path& root) {
   walk_shared_objects(root / "lib", "lib/", true, is_shared_object_name, layout);
   set_libtorch_dir(root / "lib", layout);
   read_texts({root, root / "share/cmake/Torch"}, layout);
+  if (layout.kind == "nix") layout.outputs = outputs_beside(root);
   return layout;
 }
 
@@ -185,7 +198,7 @@ void read_member_text(const Wheel& wheel, const ZipMember& member, Layout& layou
   const auto among = [&](const auto& names) { return std::find(names.begin(), names.end(), name) != names.end(); };
   const bool version = among(kVersionTexts) && (folder == "torch" || folder == "torch/share/cmake/Torch");
   if (!version && !(among(kPackageTexts) && is_of_torch_package(folder))) return;
-  if (member.size_bytes > kMaxTextBytes) return;
+  if (member.size_bytes > kMaxTextBytes) return layout.problems.push_back(too_large(member.name, member.size_bytes));
   std::string text;
   auto read = inflate_member(wheel.archive, member, [&](std::span<const uint8_t> piece) {
     text.append(reinterpret_cast<const char*>(piece.data()), piece.size());
@@ -194,17 +207,20 @@ void read_member_text(const Wheel& wheel, const ZipMember& member, Layout& layou
   if (read) {
     layout.texts.emplace(name, std::move(text));
   } else {
-    layout.problems.push_back(read.error().message);
+    layout.problems.push_back(with_way_out(read.error(), ReadFrom::wheel).message);
   }
 }
 
 Result<Layout> wheel_layout(const fs::path& path, Mapping mapping) {
   auto wheel = std::make_shared<Wheel>();
   wheel->mapping = std::move(mapping);
-  PBPROBE_TRY(wheel->archive, read_zip(Bytes(wheel->mapping.bytes(), path.filename().string())));
+  auto archive = read_zip(Bytes(wheel->mapping.bytes(), path.filename().string()));
+  if (!archive) return with_way_out(archive.error(), ReadFrom::wheel);
+  wheel->archive = std::move(*archive);
   Layout layout;
   layout.kind = "wheel";
-  for (const auto& fault : wheel->archive.refused) layout.problems.push_back(fault.message);
+  for (const auto& fault : wheel->archive.refused)
+    layout.problems.push_back(with_way_out(fault, ReadFrom::wheel).message);
   for (const auto& member : wheel->archive.members) {
     if (is_wanted_name(fs::path(member.name).filename().string()))
       layout.items.push_back({member.name, member.size_bytes, {}, &member});
@@ -228,9 +244,10 @@ Result<Layout> file_layout(const fs::path& path) {
   const bool shared_object = is_shared_object_name(path.filename().string());
   const bool known = bytes.text().starts_with(std::string_view(ELFMAG, SELFMAG)) || (magic && *magic == kFatbinMagic);
   if (bytes.size() == 0)
-    return make_error(ErrorCode::malformed, "{} is empty (0 bytes): copy, download or build it again", path.string());
+    return with_way_out(make_error(ErrorCode::malformed, "{} is empty (0 bytes)", path.string()), ReadFrom::file);
   if (!known && path.extension() == ".whl")
-    return make_error(ErrorCode::malformed, "{}: not a ZIP archive, so no wheel: download it again", path.string());
+    return with_way_out(make_error(ErrorCode::malformed, "{}: not a ZIP archive, so no wheel", path.string()),
+                        ReadFrom::wheel);
   if (!known && !shared_object)
     return make_error(ErrorCode::usage, "{} is no artifact (neither ELF, fatbin nor wheel): {}", path.string(),
                       kWanted);

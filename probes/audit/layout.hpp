@@ -41,7 +41,8 @@ struct Layout {
   std::vector<std::string> distributions;    // "nvidia_nccl_cu13-2.28.9", from *.dist-info beside torch
   std::vector<std::string> broken_links;     // to shared objects that are not there
   std::vector<std::string> problems;
-  std::shared_ptr<const Wheel> wheel;  // null unless a wheel
+  std::vector<std::filesystem::path> outputs;  // store paths of a Nix result
+  std::shared_ptr<const Wheel> wheel;          // null unless a wheel
 };
 
 // Errors: not_found where nothing is there or no torch in it, usage where the file is no artifact.

@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <set>
 #include <utility>
+
+#include <fmt/format.h>
 
 namespace pbprobe {
 namespace {
@@ -30,6 +33,30 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 20> kDistrib
     {"triton", "Triton"},
     {"cuda_toolkit", "CUDA toolkit"},
     {"cuda_bindings", "CUDA bindings"},
+    {"mkl", "MKL"},
+}};
+
+// As nixpkgs names them, without its "cuda13.0-".
+constexpr std::array<std::pair<std::string_view, std::string_view>, 20> kStorePackages{{
+    {"libcublas", "cuBLAS"},
+    {"cuda_cupti", "CUPTI"},
+    {"cuda_nvrtc", "NVRTC"},
+    {"cuda_cudart", "CUDA runtime"},
+    {"cuda_nvcc", "nvcc"},
+    {"cuda_nvtx", "NVTX"},
+    {"cudnn", "cuDNN"},
+    {"libcudnn", "cuDNN"},
+    {"libcufft", "cuFFT"},
+    {"libcufile", "cuFile"},
+    {"libcurand", "cuRAND"},
+    {"libcusolver", "cuSOLVER"},
+    {"libcusparse", "cuSPARSE"},
+    {"libcusparse_lt", "cuSPARSELt"},
+    {"libnvjitlink", "nvJitLink"},
+    {"libnvshmem", "NVSHMEM"},
+    {"magma", "MAGMA"},
+    {"nccl", "NCCL"},
+    {"openblas", "OpenBLAS"},
     {"mkl", "MKL"},
 }};
 
@@ -97,6 +124,51 @@ std::vector<std::string> wheel_tags(std::string_view wheel) {
   return tags;
 }
 
+std::vector<Error> faults_of_metadata(std::string_view metadata) {
+  std::vector<Error> faults;
+  const auto fault = [&](const std::string& what) {
+    faults.push_back(make_error(ErrorCode::malformed, "METADATA: {}", what));
+  };
+  if (metadata.find('\0') != std::string_view::npos) {
+    fault("holds NUL bytes, so it is no text");
+    return faults;
+  }
+  bool named = false;
+  visit_lines(metadata, "Name: ", [&](std::string_view name) { named = named || !name.empty(); });
+  if (!named) fault("no Name in it");
+  visit_lines(metadata, "Requires-Dist:", [&](std::string_view requirement) {
+    while (requirement.starts_with(' ')) requirement.remove_prefix(1);
+    const bool name = !requirement.empty() && std::isalnum(static_cast<unsigned char>(requirement.front())) != 0;
+    if (!name) return fault(fmt::format("\"Requires-Dist: {}\" names no package", requirement));
+    const size_t pin = requirement.find("==");
+    const size_t condition = requirement.find(';');
+    if (pin == std::string_view::npos || condition < pin) return;
+    const std::string_view version = requirement.substr(pin + 2, 1);
+    if (version.empty() || std::string_view("0123456789 vV=").find(version) == std::string_view::npos)
+      fault(fmt::format("\"Requires-Dist: {}\" asks for no version", requirement));
+  });
+  return faults;
+}
+
+std::vector<Error> faults_of_wheel(std::string_view wheel) {
+  std::vector<Error> faults;
+  const auto fault = [&](const std::string& what) {
+    faults.push_back(make_error(ErrorCode::malformed, "WHEEL: {}", what));
+  };
+  if (wheel.find('\0') != std::string_view::npos) {
+    fault("holds NUL bytes, so it is no text");
+    return faults;
+  }
+  const auto tags = wheel_tags(wheel);
+  if (tags.empty()) fault("no Tag in it");
+  for (const auto& tag : tags) {
+    const bool parts = std::count(tag.begin(), tag.end(), '-') == 2 && tag.find("--") == std::string::npos &&
+                       tag.front() != '-' && tag.back() != '-';
+    if (!parts) fault(fmt::format("its tag \"{}\" is not PYTHON-ABI-PLATFORM", tag));
+  }
+  return faults;
+}
+
 std::map<std::string, std::string> component_versions(const std::vector<std::string>& distributions,
                                                       const std::vector<File>& files) {
   std::map<std::string, std::string> versions;
@@ -109,6 +181,28 @@ std::map<std::string, std::string> component_versions(const std::vector<std::str
   for (const auto& file : files) {
     if (!file.component || *file.component == "libtorch") continue;
     if (const auto version = version_of_file(file.path)) versions.emplace(*file.component, *version);
+  }
+  return versions;
+}
+
+std::optional<std::string> component_of_store_package(std::string_view package) {
+  const size_t dash = package.find('-');
+  const bool prefixed = package.starts_with("cuda") && dash != std::string_view::npos &&
+                        package.substr(4, dash - 4).find_first_not_of("0123456789.") == std::string_view::npos;
+  if (prefixed) package.remove_prefix(dash + 1);
+  const auto found = std::find_if(kStorePackages.begin(), kStorePackages.end(),
+                                  [&](const auto& entry) { return entry.first == package; });
+  return found == kStorePackages.end() ? std::nullopt : std::optional<std::string>(found->second);
+}
+
+std::map<std::string, std::string> component_versions(const StoreClosure& closure) {
+  std::map<std::string, std::set<std::string>> seen;
+  for (const auto& path : closure.paths) {
+    if (path.component && path.version) seen[*path.component].insert(path.version->substr(0, path.version->find('-')));
+  }
+  std::map<std::string, std::string> versions;
+  for (const auto& [component, found] : seen) {
+    if (found.size() == 1) versions.emplace(component, *found.begin());
   }
   return versions;
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/facts/inventory.hpp"
+#include "core/result.hpp"
 
 namespace pbprobe {
 
@@ -18,11 +19,21 @@ namespace pbprobe {
 [[nodiscard]] std::map<std::string, std::string> component_versions(const std::vector<std::string>& distributions,
                                                                     const std::vector<File>& files);
 
+// Of a Nix closure: what stands there in one version.
+[[nodiscard]] std::map<std::string, std::string> component_versions(const StoreClosure& closure);
+
+// "CUDA runtime" of "cuda13.0-cuda_cudart" or "cuda_cudart".
+[[nodiscard]] std::optional<std::string> component_of_store_package(std::string_view package);
+
 // {"cuDNN": "9.19.0.56", "CUDA toolkit": "13.0.2"}: what the METADATA of torch's package pins with "==".
 [[nodiscard]] std::map<std::string, std::string> required_versions(std::string_view metadata);
 
 // The tags of a WHEEL file: "cp313-cp313-manylinux_2_28_x86_64".
 [[nodiscard]] std::vector<std::string> wheel_tags(std::string_view wheel);
+
+// What in METADATA and WHEEL is not as Python's packaging writes it.
+[[nodiscard]] std::vector<Error> faults_of_metadata(std::string_view metadata);
+[[nodiscard]] std::vector<Error> faults_of_wheel(std::string_view wheel);
 
 // "cp313", "cp313t" or "abi3", from the name of torch's own extension module.
 [[nodiscard]] std::optional<std::string> python_abi(const std::vector<File>& files);

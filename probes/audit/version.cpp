@@ -45,6 +45,17 @@ std::optional<std::string> cmake_version(std::string_view text) {
   return quoted(text.substr(found + kSet.size()));
 }
 
+// Why a text does not tell its version; `where`: what was looked for in it.
+std::optional<std::string> fault_of(std::string_view text, std::string_view where,
+                                    const std::optional<std::string>& version) {
+  if (text.find('\0') != std::string_view::npos) return "holds NUL bytes, so it is no text";
+  if (!version) return fmt::format("no {} that is a quoted text in it", where);
+  if (version->empty()) return fmt::format("its {} is empty", where);
+  if (std::isdigit(static_cast<unsigned char>(version->front())) == 0)
+    return fmt::format("its {} is \"{}\", which is no version", where, *version);
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<std::string> python_string(std::string_view text, std::string_view name) {
@@ -63,17 +74,24 @@ std::optional<std::string> python_string(std::string_view text, std::string_view
 
 Versions read_versions(const std::map<std::string, std::string>& texts) {
   Versions versions;
+  const auto take = [&](const char* name, std::string_view where, std::optional<std::string> version) {
+    if (auto fault = fault_of(*text_of(texts, name), where, version)) {
+      versions.problems.push_back(make_error(ErrorCode::malformed, "{}: {}", name, *fault));
+    } else if (!versions.torch) {
+      versions.torch = std::move(version);
+    }
+  };
   if (const auto* text = text_of(texts, "version.py")) {
-    versions.torch = python_string(*text, "__version__");
+    take("version.py", "__version__", python_string(*text, "__version__"));
     versions.cuda = python_string(*text, "cuda");
     versions.git = python_string(*text, "git_version");
-    return versions;
+    if (versions.torch) return versions;
   }
-  if (const auto* text = text_of(texts, "build-version")) versions.torch = trim(*text);
+  if (const auto* text = text_of(texts, "build-version")) take("build-version", "version", std::string(trim(*text)));
   if (const auto* text = text_of(texts, "build-hash")) versions.git = trim(*text);
-  if (const auto* text = text_of(texts, "TorchConfigVersion.cmake"); text != nullptr && !versions.torch)
-    versions.torch = cmake_version(*text);
-  if (versions.torch) versions.cuda = cuda_of_version(*versions.torch);
+  if (const auto* text = text_of(texts, "TorchConfigVersion.cmake"))
+    take("TorchConfigVersion.cmake", "PACKAGE_VERSION", cmake_version(*text));
+  if (versions.torch && !versions.cuda) versions.cuda = cuda_of_version(*versions.torch);
   return versions;
 }
 

@@ -8,6 +8,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "core/result.hpp"
 
 namespace pbprobe {
 
@@ -15,6 +18,7 @@ struct Versions {
   std::optional<std::string> torch;  // "2.11.0+cu130"
   std::optional<std::string> cuda;   // "13.0"; null: a CPU build, or not known
   std::optional<std::string> git;
+  std::vector<Error> problems;  // what in these files is not as they are written
 };
 
 // The value of `name` in lines such as "cuda: Optional[str] = '13.0'"; null for None and where it is missing.

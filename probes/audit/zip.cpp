@@ -100,8 +100,7 @@ Result<uint64_t> find_end_record(const Bytes& file) {
     PBPROBE_TRY(const auto record, file.read<EndRecord>(offset, "end record"));
     if (record.magic == kEndMagic && offset + sizeof(record) + record.comment_bytes == file.size()) return offset;
   }
-  return make_error(ErrorCode::malformed,
-                    "{}: no end of a ZIP directory in it: the file is truncated, or no wheel: download it again",
+  return make_error(ErrorCode::malformed, "{}: no end of a ZIP directory in it: the file is truncated, or no wheel",
                     file.name());
 }
 

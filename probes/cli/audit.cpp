@@ -83,6 +83,7 @@ void add_audit(CLI::App& app, int& exit_code) {
                                      "  pbprobe audit .venv/lib/python3.11/site-packages --format json\n"
                                      "  pbprobe audit libtorch_cuda.so --device-code-only\n"
                                      "  pbprobe audit libtorch_cuda.so --full\n"
+                                     "  pbprobe audit kernels.cubin --claim sm90\n"
                                      "  pbprobe audit --table torch-*.whl\n"
                                      "  pbprobe audit result-NAME --claim pytorch-python313-cuda13_0-sm121-armv9\n"
                                      "  pbprobe audit torch.whl --claim sm90,avx512,cuda=13.0,torch=2.10.0\n"

@@ -135,7 +135,7 @@ std::vector<Check> other_checks() {
       {"PB305",
        L::shipped,
        S::fail,
-       {host, inventory},
+       {host, inventory, whole},
        kAdds,
        "Is the GPU of this machine used by this torch?",
        "install a CUDA build of torch",
@@ -175,7 +175,7 @@ std::vector<Check> other_checks() {
       {"PB310",
        L::shipped,
        S::fail,
-       {inventory},
+       {inventory, whole},
        kAdds,
        "Does a CUDA build hold device code?",
        "install this torch again: libtorch_cuda.so is missing or empty",
@@ -357,6 +357,7 @@ std::string_view word_for(Need need) {
   switch (need) {
     case Need::host: return "host";
     case Need::inventory: return "inventory";
+    case Need::whole: return "a whole artifact";
     case Need::run: return "a started libtorch";
     case Need::claim: return "claim";
     case Need::gpu_claim: return "claimed SM";
@@ -384,7 +385,8 @@ std::string checks_markdown() {
       "used again for another check. A check whose facts are missing has no answer; where it decides, the verdict is "
       "then unknown, and unknown is not pass. What needs a claim is asked where there is one; where no machine was "
       "looked "
-      "at (`pbprobe audit`), what needs a host or a started libtorch is not asked.\n\n"
+      "at (`pbprobe audit`), what needs a host or a started libtorch is not asked, and of one file alone nothing that "
+      "needs a whole artifact.\n\n"
       "| check | level | severity | asks | needs | decides | remedy |\n|---|---|---|---|---|---|---|\n";
   for (const auto& check : all_checks()) {
     std::vector<std::string_view> needs;

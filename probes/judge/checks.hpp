@@ -22,6 +22,7 @@ struct Facts;  // probes/judge/facts.hpp
 enum class Need : uint8_t {
   host,
   inventory,
+  whole,      // an artifact, not one file of it
   run,        // libtorch was started
   claim,      // something is claimed
   gpu_claim,  // at least one SM is

@@ -3,7 +3,6 @@
 //
 // What a claim says of SMs, against the device code of the artifact's files.
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 
@@ -16,14 +15,8 @@
 namespace pbprobe::ask {
 namespace {
 
-constexpr std::array<std::string_view, 4> kTheirOwn{"MAGMA", "NCCL", "cuDNN", "cuBLAS"};  // have SM lists of their own
-
-bool is_their_own(const File& file) {
-  return file.component && std::find(kTheirOwn.begin(), kTheirOwn.end(), *file.component) != kTheirOwn.end();
-}
-
-bool is_libtorch(const File& file) {
-  return file.component == kLibtorch && file.device_code;
+bool is_libtorch(const Facts& facts, const File& file) {
+  return is_own(*facts.inventory, file) && file.device_code;
 }
 
 std::string sm_of(const Target& target) {
@@ -100,9 +93,8 @@ std::map<std::string, int64_t> extras(const Facts& facts, const DeviceCode& code
 bool are_of_linked_library(const File& file, const std::map<std::string, int64_t>& others) {
   if (!file.links) return false;
   const auto& contains = file.links->contains;
-  const bool any = std::any_of(contains.begin(), contains.end(), [](const std::string& name) {
-    return std::find(kTheirOwn.begin(), kTheirOwn.end(), name) != kTheirOwn.end();
-  });
+  const bool any = std::any_of(contains.begin(), contains.end(),
+                               [](const std::string& name) { return has_own_sms(File{.component = name}); });
   int64_t units = 0;
   for (const auto& [set, count] : file.device_code->unit_sets.value_or(std::map<std::string, int64_t>{}))
     units += count;
@@ -113,7 +105,7 @@ bool are_of_linked_library(const File& file, const std::map<std::string, int64_t
 std::map<std::string, DeviceCode> their_code(const Inventory& inventory) {
   std::map<std::string, DeviceCode> components;
   for (const auto& file : inventory.files) {
-    if (!file.device_code || !is_their_own(file)) continue;
+    if (!file.device_code || !has_own_sms(file)) continue;
     DeviceCode& code = components[*file.component];
     for (const auto& [name, count] : file.device_code->cubin) code.cubin[name] += count;
     for (const auto& [name, count] : file.device_code->ptx) code.ptx[name] += count;
@@ -127,7 +119,7 @@ Answer claimed_sm_is_throughout(const Facts& facts) {
   Answer answer;
   bool any_file = false;
   for (const auto& file : facts.inventory->files) {
-    if (!is_libtorch(file)) continue;
+    if (!is_libtorch(facts, file)) continue;
     any_file = true;
     if (file.device_code->cubin.empty()) continue;  // another check's
     for (const Target* target : facts.claimed_gpus) {
@@ -143,7 +135,7 @@ Answer claimed_sm_is_throughout(const Facts& facts) {
     }
   }
   const bool damaged = std::any_of(facts.inventory->files.begin(), facts.inventory->files.end(),
-                                   [](const File& file) { return file.component == kLibtorch && file.problem; });
+                                   [&](const File& file) { return is_own(*facts.inventory, file) && file.problem; });
   if (!any_file && facts.cuda_build && !damaged)
     answer.seen.push_back(
         {fmt::format("{} is claimed, and libtorch holds no device code", facts.claimed_gpus.front()->id)});
@@ -153,7 +145,7 @@ Answer claimed_sm_is_throughout(const Facts& facts) {
 Answer claimed_sm_is_machine_code(const Facts& facts) {
   Answer answer;
   for (const auto& file : facts.inventory->files) {
-    if (!file.device_code || !(is_libtorch(file) || is_their_own(file))) continue;
+    if (!file.device_code || !(is_libtorch(facts, file) || has_own_sms(file))) continue;
     if (!file.device_code->cubin.empty() || file.device_code->ptx.empty()) continue;
     answer.seen.push_back({fmt::format("{} holds PTX alone ({}): the driver compiles it at the first start",
                                        base_name(file.path), list_of(file.device_code->ptx)),
@@ -166,7 +158,7 @@ Answer nothing_but_claimed_sms(const Facts& facts) {
   Answer answer;
   if (!facts.claim->exact) return answer;
   for (const auto& file : facts.inventory->files) {
-    if (!is_libtorch(file)) continue;
+    if (!is_libtorch(facts, file)) continue;
     const auto others = extras(facts, *file.device_code);
     if (others.empty() || are_of_linked_library(file, others)) continue;
     answer.seen.push_back(
@@ -179,7 +171,7 @@ Answer no_ptx_beside_claimed_sms(const Facts& facts) {
   Answer answer;
   if (!facts.claim->exact) return answer;
   for (const auto& file : facts.inventory->files) {
-    if (!is_libtorch(file) || file.device_code->cubin.empty() || file.device_code->ptx.empty()) continue;
+    if (!is_libtorch(facts, file) || file.device_code->cubin.empty() || file.device_code->ptx.empty()) continue;
     if (are_of_linked_library(file, file.device_code->ptx)) continue;
     answer.seen.push_back({fmt::format("{} holds PTX for {} beside its machine code", base_name(file.path),
                                        list_of(file.device_code->ptx)),
@@ -216,7 +208,7 @@ Answer other_libraries_hold_more(const Facts& facts) {
       answer.seen.push_back({fmt::format("{} holds machine code for {} too", component, list_of(others))});
   }
   for (const auto& file : facts.inventory->files) {
-    if (!is_libtorch(file)) continue;
+    if (!is_libtorch(facts, file)) continue;
     const auto others = extras(facts, *file.device_code);
     if (others.empty() || !are_of_linked_library(file, others)) continue;
     answer.seen.push_back(
@@ -229,7 +221,7 @@ Answer other_libraries_hold_more(const Facts& facts) {
 Answer no_claimed_kernel_only_traps(const Facts& facts) {
   Answer answer;
   for (const auto& file : facts.inventory->files) {
-    if (!is_libtorch(file) || !file.device_code->census) continue;
+    if (!is_libtorch(facts, file) || !file.device_code->census) continue;
     for (const auto& [image, census] : *file.device_code->census) {
       const bool claimed = std::any_of(facts.claimed_gpus.begin(), facts.claimed_gpus.end(),
                                        [&, name = image](const Target* target) { return made_for(name, *target); });
@@ -246,7 +238,7 @@ Answer no_claimed_kernel_only_traps(const Facts& facts) {
 Answer one_toolkit_a_file(const Facts& facts) {
   Answer answer;
   for (const auto& file : facts.inventory->files) {
-    if (!is_libtorch(file) || !file.device_code->toolkits || file.device_code->toolkits->size() < 2) continue;
+    if (!is_libtorch(facts, file) || !file.device_code->toolkits || file.device_code->toolkits->size() < 2) continue;
     std::vector<std::string> parts;
     for (const auto& [release, count] : *file.device_code->toolkits)
       parts.push_back(fmt::format("{} by CUDA {}", count, release));
@@ -264,7 +256,7 @@ Answer images_are_of_claimed_cuda(const Facts& facts) {
   if (!claimed) return answer;
   const auto number = [](const Capability& version) { return std::pair(version.major, version.minor); };
   for (const auto& file : facts.inventory->files) {
-    if (!is_libtorch(file) || !file.device_code->toolkits || file.device_code->toolkits->empty()) continue;
+    if (!is_libtorch(facts, file) || !file.device_code->toolkits || file.device_code->toolkits->empty()) continue;
     bool as_claimed = false;
     std::set<std::string> newer, older;
     for (const auto& [release, count] : *file.device_code->toolkits) {

@@ -113,6 +113,7 @@ Answer python_is_claimed(const Facts& facts) {
 
 Answer blas_is_claimed(const Facts& facts) {
   if (!facts.claim->blas) return {};
+  if (!tells(facts, Told::blas)) return {};
   const File* file = libtorch_cpu(*facts.inventory);
   std::vector<std::string_view> found;
   for (const auto& sign : kBlas) {

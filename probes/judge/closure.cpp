@@ -32,7 +32,7 @@ std::vector<const File*> closure_of(const Inventory& inventory) {
   std::set<const File*> seen;
   for (const auto& file : inventory.files) {
     by_path[file.path] = &file;
-    if (file.component == kLibtorch && seen.insert(&file).second) closure.push_back(&file);
+    if (is_own(inventory, file) && seen.insert(&file).second) closure.push_back(&file);
   }
   for (size_t i = 0; i < closure.size(); ++i) {
     for (const auto& dependency : needed_by(*closure[i])) {
@@ -197,6 +197,7 @@ Answer cuda_is_one_major(const Facts& facts) {
 }
 
 Answer toolkit_is_one_release(const Facts& facts) {
+  if (facts.inventory->store_closure) return {};  // asked of the whole closure
   const auto versions = toolkit_versions(*facts.inventory);
   if (versions.size() < 2) return {};
   const Fit fit = best_fit(versions, every_release());
@@ -289,7 +290,7 @@ Answer driver_is_not_shipped(const Facts& facts) {
         base_name(file.path).starts_with("libcuda.so") || file.soname.value_or("").starts_with("libcuda.so");
     if (stub)
       answer.seen.push_back({"it ships a libcuda, which belongs to the driver: a stub hides the real one", file.path});
-    if (file.component != kLibtorch) continue;
+    if (!is_own(*facts.inventory, file)) continue;
     for (const auto* folders : {&file.rpath, &file.runpath}) {
       const auto found = std::find_if(folders->begin(), folders->end(), [](const std::string& folder) {
         return folder.find("/stubs") != std::string::npos;

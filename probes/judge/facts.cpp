@@ -3,6 +3,7 @@
 #include "probes/judge/facts.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -27,7 +28,7 @@ int64_t units_in(const File& file) {
 const File* file_with_most_units(const Inventory& inventory) {
   const File* most = nullptr;
   for (const auto& file : inventory.files) {
-    if (file.component != kLibtorch || units_in(file) == 0) continue;
+    if (!is_own(inventory, file) || units_in(file) == 0) continue;
     if (most == nullptr || units_in(file) > units_in(*most)) most = &file;
   }
   return most;
@@ -36,7 +37,8 @@ const File* file_with_most_units(const Inventory& inventory) {
 bool built_for_other_processor(const Host& host, const Inventory& inventory) {
   if (inventory.platform) return processor_of(*inventory.platform) != host.cpu.architecture;
   return std::any_of(inventory.files.begin(), inventory.files.end(), [&](const File& file) {
-    return file.component == kLibtorch && file.machine && *file.machine != host.cpu.architecture;
+    const bool host_code = file.machine && *file.machine != "cuda";
+    return is_own(inventory, file) && host_code && *file.machine != host.cpu.architecture;
   });
 }
 
@@ -114,6 +116,7 @@ Facts derive_facts(const Report& report) {
   if (facts.measurements != nullptr) facts.run = pointer_to(facts.measurements->libtorch);
   facts.torch = torch_name(facts.inventory);
   if (facts.inventory != nullptr) {
+    facts.single_file = facts.inventory->layout == "file";
     facts.main_file = file_with_most_units(*facts.inventory);
     facts.cuda_build = facts.inventory->cuda_version || facts.main_file != nullptr;
     facts.wrong_platform = facts.host != nullptr && built_for_other_processor(*facts.host, *facts.inventory);
@@ -131,6 +134,43 @@ Facts derive_facts(const Report& report) {
     facts.choices.push_back(choice);
   }
   return facts;
+}
+
+bool has_own_sms(const File& file) {
+  constexpr std::array<std::string_view, 4> kNames{"MAGMA", "NCCL", "cuDNN", "cuBLAS"};
+  return file.component && std::find(kNames.begin(), kNames.end(), *file.component) != kNames.end();
+}
+
+bool is_own(const Inventory& inventory, const File& file) {
+  return file.component == kLibtorch || (inventory.layout == "file" && !has_own_sms(file));
+}
+
+bool tells(const Facts& facts, Told part) {
+  if (!facts.single_file || facts.inventory->files.empty()) return true;
+  const File& file = facts.inventory->files.front();
+  switch (part) {
+    case Told::sm: return file.device_code.has_value();
+    case Told::isa: return file.host_code.has_value();
+    case Told::cuda: return file.device_code && file.device_code->toolkits && !file.device_code->toolkits->empty();
+    case Told::blas: return base_name(file.path).starts_with("libtorch_cpu.so");
+    case Told::torch:
+    case Told::python: return false;
+  }
+  return false;
+}
+
+ClaimParts claim_parts(const Facts& facts) {
+  ClaimParts parts;
+  const auto take = [&](bool claimed, Told part, const char* name) {
+    if (claimed) (tells(facts, part) ? parts.told : parts.untold).emplace_back(name);
+  };
+  take(!facts.claimed_gpus.empty(), Told::sm, "SM");
+  take(!facts.claimed_cpus.empty(), Told::isa, "ISA");
+  take(facts.claim->torch.has_value(), Told::torch, "torch");
+  take(facts.claim->cuda.has_value(), Told::cuda, "CUDA");
+  take(facts.claim->python.has_value(), Told::python, "Python");
+  take(facts.claim->blas.has_value(), Told::blas, "BLAS");
+  return parts;
 }
 
 std::string_view base_name(std::string_view path) {

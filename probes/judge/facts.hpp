@@ -27,7 +27,8 @@ struct Facts {
   const Claim* claim = nullptr;
   std::vector<const Target*> claimed_gpus;
   std::vector<const Target*> claimed_cpus;
-  bool files_only = false;  // no machine was looked at: what is judged is the artifact alone
+  bool single_file = false;  // not a whole artifact: what of one file alone can be told
+  bool files_only = false;   // no machine was looked at: what is judged is the artifact alone
 
   bool cuda_build = false;            // the artifact says so, or its libtorch holds device code
   const File* main_file = nullptr;    // libtorch's file with the most units of device code
@@ -39,6 +40,26 @@ struct Facts {
 };
 
 [[nodiscard]] Facts derive_facts(const Report& report);
+
+// torch's own libraries. A file that was given alone is what was asked about, unless it belongs to a library that has
+// its own list of SMs.
+[[nodiscard]] bool is_own(const Inventory& inventory, const File& file);
+
+// MAGMA, NCCL, cuDNN, cuBLAS: they hold SMs of their own choice.
+[[nodiscard]] bool has_own_sms(const File& file);
+
+// What a claim may say, in the order of the report's rows.
+enum class Told : uint8_t { sm, isa, torch, cuda, python, blas };
+
+// Whether the artifact can tell it at all: of one file alone, what its own bytes say.
+[[nodiscard]] bool tells(const Facts& facts, Told part);
+
+// The claimed ones, as the report's rows call them.
+struct ClaimParts {
+  std::vector<std::string> told;
+  std::vector<std::string> untold;
+};
+[[nodiscard]] ClaimParts claim_parts(const Facts& facts);
 
 // "torch/lib/libc10.so" is "libc10.so".
 [[nodiscard]] std::string_view base_name(std::string_view path);

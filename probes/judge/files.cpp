@@ -12,7 +12,7 @@ namespace {
 Answer unreadable(const Inventory& inventory, bool of_libtorch) {
   Answer answer;
   for (const auto& file : inventory.files) {
-    if (file.problem && (file.component == kLibtorch) == of_libtorch) answer.seen.push_back({*file.problem, file.path});
+    if (file.problem && is_own(inventory, file) == of_libtorch) answer.seen.push_back({*file.problem, file.path});
   }
   return answer;
 }
@@ -38,11 +38,10 @@ Answer links_lead_somewhere(const Facts& facts) {
 
 Answer libtorch_present(const Facts& facts) {
   const Inventory& inventory = *facts.inventory;
-  const bool single = inventory.layout == "file";  // one shared object was asked about, not a torch
   const bool present = std::any_of(inventory.files.begin(), inventory.files.end(), [](const File& file) {
     return base_name(file.path).starts_with("libtorch_cpu.so");
   });
-  if (single || present) return {};
+  if (present) return {};
   return {.seen = {{.what = fmt::format("{} holds no libtorch_cpu.so", inventory.artifact)}}};
 }
 

@@ -126,7 +126,7 @@ Answer gpu_code_is_uncontested(const Facts& facts) {
 }
 
 Answer gpu_is_used(const Facts& facts) {
-  if (facts.cuda_build || facts.wrong_platform || facts.gpus.empty() || facts.inventory->layout == "file") return {};
+  if (facts.cuda_build || facts.wrong_platform || facts.gpus.empty()) return {};
   if (facts.report.claim) return {};  // who claims a build says what it is for
   return {.seen = {{.what = fmt::format("{} is a CPU build: it leaves {} unused", facts.torch,
                                         gpu_label(facts.gpus.front())),
@@ -169,9 +169,9 @@ Answer gpu_is_visible(const Facts& facts) {
 
 Answer has_device_code(const Facts& facts) {
   const Inventory& inventory = *facts.inventory;
-  if (!inventory.cuda_version || facts.main_file != nullptr || inventory.layout == "file") return {};
+  if (!inventory.cuda_version || facts.main_file != nullptr) return {};
   const bool damaged = std::any_of(inventory.files.begin(), inventory.files.end(),
-                                   [](const File& file) { return file.component == kLibtorch && file.problem; });
+                                   [&](const File& file) { return is_own(inventory, file) && file.problem; });
   if (damaged) return {};  // already said, with its reason
   return {.seen = {{.what = fmt::format("{} is built with CUDA {}, and none of libtorch's files holds device code",
                                         facts.torch, *inventory.cuda_version)}}};
@@ -196,7 +196,7 @@ Answer other_libtorch_files_run(const Facts& facts) {
   Answer answer;
   if (!asks_gpus(facts)) return answer;
   for (const auto& file : facts.inventory->files) {
-    if (file.component != kLibtorch || !file.device_code || &file == facts.main_file) continue;
+    if (!is_own(*facts.inventory, file) || !file.device_code || &file == facts.main_file) continue;
     for (const auto& group : gpu_groups(facts)) {
       const GpuOutcome& gpu = facts.gpus[group.first];
       const auto capability = parse_capability(gpu.capability);

@@ -16,12 +16,13 @@ using Names = std::vector<std::string>;
 
 constexpr size_t kMostFiles = 4;  // a build with one fault has it in every file: the first ones are enough
 
-bool is_libtorch(const File& file) {
-  return file.component == kLibtorch && file.host_code.has_value();
+bool is_libtorch(const Inventory& inventory, const File& file) {
+  return is_own(inventory, file) && file.host_code.has_value();
 }
 
 bool was_counted(const Inventory& inventory) {
-  return std::any_of(inventory.files.begin(), inventory.files.end(), is_libtorch);
+  return std::any_of(inventory.files.begin(), inventory.files.end(),
+                     [&](const File& file) { return is_libtorch(inventory, file); });
 }
 
 std::optional<Seen> not_counted(const Facts& facts) {
@@ -56,7 +57,7 @@ Seen seen_in(const File& file, std::string what, const std::string& function) {
 Names used_by_libtorch(const Inventory& inventory) {
   std::set<std::string> used;
   for (const auto& file : inventory.files) {
-    if (!is_libtorch(file)) continue;
+    if (!is_libtorch(inventory, file)) continue;
     for (const auto& [name, count] : file.host_code->unguarded) used.insert(name);
   }
   return {used.begin(), used.end()};
@@ -81,7 +82,7 @@ bool shares(const Names& a, const Names& b) {
 // Functions of a tier that use what its targets are made of.
 bool has_tier(const Inventory& inventory, const std::string& tier) {
   for (const auto& file : inventory.files) {
-    if (!is_libtorch(file)) continue;
+    if (!is_libtorch(inventory, file)) continue;
     const auto found = file.host_code->tiers.find(tier);
     if (found == file.host_code->tiers.end()) continue;
     for (const auto& target : all_targets()) {
@@ -99,7 +100,7 @@ Answer cpu_loads_libtorch(const Facts& facts) {
   if (!was_counted(*facts.inventory)) return {.seen = {}, .unknown = not_counted(facts)};
   Answer answer;
   for (const auto& file : facts.inventory->files) {
-    if (!is_libtorch(file) || answer.seen.size() >= kMostFiles) continue;
+    if (!is_libtorch(*facts.inventory, file) || answer.seen.size() >= kMostFiles) continue;
     const auto lacking =
         lacking_features(facts.host->cpu.architecture, certain_needs(*file.host_code), facts.host->cpu.features);
     if (lacking.empty()) continue;
@@ -118,7 +119,7 @@ Answer cpu_runs_unguarded_code(const Facts& facts) {
   if (!was_counted(*facts.inventory)) return {.seen = {}, .unknown = not_counted(facts)};
   Answer answer;
   for (const auto& file : facts.inventory->files) {
-    if (!is_libtorch(file) || answer.seen.size() >= kMostFiles) continue;
+    if (!is_libtorch(*facts.inventory, file) || answer.seen.size() >= kMostFiles) continue;
     const auto needs = missing_features(keys(file.host_code->unguarded), certain_needs(*file.host_code));
     const auto lacking = lacking_features(facts.host->cpu.architecture, needs, facts.host->cpu.features);
     if (lacking.empty()) continue;
@@ -135,7 +136,7 @@ Answer cpu_runs_unguarded_code(const Facts& facts) {
 Answer initializers_are_plain(const Facts& facts) {
   Answer answer;
   for (const auto& file : facts.inventory->files) {
-    if (!is_libtorch(file)) continue;
+    if (!is_libtorch(*facts.inventory, file)) continue;
     std::set<std::string> elsewhere;
     for (const auto& offender : file.host_code->offenders) {
       if (offender.code_class == CodeClass::unguarded || offender.code_class == CodeClass::default_tier)
@@ -158,7 +159,7 @@ Answer initializers_are_plain(const Facts& facts) {
 Answer no_tier_code_leaks(const Facts& facts) {
   Answer answer;
   for (const auto& file : facts.inventory->files) {
-    if (!is_libtorch(file)) continue;
+    if (!is_libtorch(*facts.inventory, file)) continue;
     const auto& offenders = file.host_code->offenders;
     const auto first = std::find_if(offenders.begin(), offenders.end(), [&](const CodeOffender& offender) {
       return offender.code_class == CodeClass::tier_leak &&
@@ -179,8 +180,9 @@ Answer no_tier_code_leaks(const Facts& facts) {
 
 Answer has_its_tiers(const Facts& facts) {
   const Inventory& inventory = *facts.inventory;
-  const auto has_names = [](const File& file) {
-    return is_libtorch(file) && base_name(file.path).starts_with("libtorch_cpu.so") && !file.host_code->tiers.empty();
+  const auto has_names = [&](const File& file) {
+    return is_libtorch(inventory, file) && base_name(file.path).starts_with("libtorch_cpu.so") &&
+           !file.host_code->tiers.empty();
   };
   const auto cpu = std::find_if(inventory.files.begin(), inventory.files.end(), has_names);
   if (cpu == inventory.files.end()) return {};  // counted without names, or not at all: nothing is known of tiers
@@ -204,7 +206,9 @@ Answer claimed_cpu_suffices(const Facts& facts) {
   for (const Target* target : facts.claimed_cpus) {
     const Names there = features_for(*target);
     for (const auto& file : facts.inventory->files) {
-      if (!is_libtorch(file) || file.machine != target->architecture || answer.seen.size() >= kMostFiles) continue;
+      if (!is_libtorch(*facts.inventory, file) || file.machine != target->architecture ||
+          answer.seen.size() >= kMostFiles)
+        continue;
       const auto more = missing_features(keys(file.host_code->unguarded), there);
       if (more.empty()) continue;
       answer.seen.push_back(

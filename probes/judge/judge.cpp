@@ -4,6 +4,9 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "probes/judge/checks.hpp"
 #include "probes/judge/facts.hpp"
 #include "probes/judge/rows.hpp"
@@ -24,9 +27,10 @@ bool is_asked(const Check& check, const Facts& facts) {
     switch (need) {
       case Need::host:
       case Need::run: return !facts.files_only;
+      case Need::whole: return !facts.single_file;
       case Need::claim: return facts.claim != nullptr;
-      case Need::gpu_claim: return !facts.claimed_gpus.empty();
-      case Need::cpu_claim: return !facts.claimed_cpus.empty();
+      case Need::gpu_claim: return !facts.claimed_gpus.empty() && tells(facts, Told::sm);
+      case Need::cpu_claim: return !facts.claimed_cpus.empty() && tells(facts, Told::isa);
       case Need::inventory: return true;
     }
     return true;
@@ -49,6 +53,7 @@ std::optional<Seen> missing(Need need, const Facts& facts) {
       if (facts.run != nullptr) return std::nullopt;
       return Seen{.what = facts.torch + " was not started",
                   .remedy = "run `pbprobe report` on an installed torch: what lies in a wheel is only read"};
+    case Need::whole:
     case Need::claim:
     case Need::gpu_claim:
     case Need::cpu_claim: return std::nullopt;  // else it is not asked
@@ -105,6 +110,16 @@ std::optional<Seen> unjudged_claim(const Facts& facts) {
   return std::nullopt;
 }
 
+// One file of which nothing that is claimed can be told.
+std::optional<Seen> untold_claim(const Facts& facts) {
+  if (!facts.files_only || !facts.single_file || facts.claim == nullptr) return std::nullopt;
+  const ClaimParts parts = claim_parts(facts);
+  if (!parts.told.empty() || parts.untold.empty()) return std::nullopt;
+  return Seen{
+      .what = fmt::format("{} alone does not tell what is claimed: {}", facts.torch, fmt::join(parts.untold, ", ")),
+      .remedy = "audit the whole package, or the file that it is about"};
+}
+
 void decide(Verdict& verdict, const Judgement& judgement, const Facts& facts) {
   const auto* first = verdict.findings.empty() ? nullptr : &verdict.findings.front();
   if (first != nullptr && first->severity == Severity::fail) {
@@ -136,6 +151,7 @@ Finding finding_of(const Check& check, const Seen& seen) {
 Judged judge_in_full(const Report& report) {
   const Facts facts = derive_facts(report);
   Judgement judgement = ask_all(facts);
+  if (auto claim = untold_claim(facts)) judgement.unknown = std::move(claim);
   if (auto claim = unjudged_claim(facts)) judgement.unknown = std::move(claim);
   Verdict verdict{.gpus = facts.gpus};
   if (facts.files_only) verdict.holdings = holdings_of(facts);

@@ -137,7 +137,7 @@ Answer abi_is_one(const Facts& facts) {
   Answer answer;
   const auto version = parse_capability(facts.inventory->torch_version.value_or(""));
   for (const auto& file : facts.inventory->files) {
-    if (file.component != kLibtorch || !file.links || file.links->pre_cxx11_names == 0) continue;
+    if (!is_own(*facts.inventory, file) || !file.links || file.links->pre_cxx11_names == 0) continue;
     const Links& links = *file.links;
     const bool mixed = links.cxx11_names >= kEnoughCxx11Names;
     const bool all_old_by_then = links.cxx11_names == 0 && version && older(*version, kFirstCxx11);
@@ -168,14 +168,14 @@ Answer matrix_library_is_there(const Facts& facts) {
 }
 
 Answer cudnn_is_there(const Facts& facts) {
-  if (!facts.cuda_build || facts.inventory->layout == "file") return {};
+  if (!facts.cuda_build) return {};
   const File* file = file_named(*facts.inventory, "libtorch_cuda.so");
   if (file == nullptr || !file->links || has(*file, "cuDNN", "libcudnn")) return {};
   return {.seen = {{"libtorch_cuda.so needs no cuDNN: convolutions are slow on the GPU", file->path}}};
 }
 
 Answer magma_is_there(const Facts& facts) {
-  if (!facts.cuda_build || facts.inventory->layout == "file") return {};
+  if (!facts.cuda_build) return {};
   for (const char* name : {"libtorch_cuda_linalg.so", "libtorch_cuda.so"}) {
     const File* file = file_named(*facts.inventory, name);
     if (file == nullptr || !file->links) continue;
@@ -188,7 +188,7 @@ Answer magma_is_there(const Facts& facts) {
 Answer nvshmem_is_there(const Facts& facts) {
   const Inventory& inventory = *facts.inventory;
   const auto version = parse_capability(inventory.torch_version.value_or(""));
-  if (!facts.cuda_build || inventory.layout == "file" || !version || older(*version, kFirstNvshmem)) return {};
+  if (!facts.cuda_build || !version || older(*version, kFirstNvshmem)) return {};
   const File* cuda = file_named(inventory, "libtorch_cuda.so");
   if (cuda == nullptr || !cuda->links) return {};
   const bool there = std::any_of(inventory.files.begin(), inventory.files.end(), [](const File& file) {

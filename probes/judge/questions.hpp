@@ -41,6 +41,11 @@ Answer opened_parts_are_there(const Facts& facts);
 Answer openmp_is_one(const Facts& facts);
 Answer driver_is_not_shipped(const Facts& facts);
 
+// nix.cpp
+Answer files_stay_in_store_closure(const Facts& facts);
+Answer store_closure_has_one_cuda(const Facts& facts);
+Answer store_closure_has_one_libc(const Facts& facts);
+
 // packages.cpp
 Answer requirements_are_met(const Facts& facts);
 Answer versions_agree(const Facts& facts);

@@ -162,16 +162,18 @@ Proof prove_all(const Facts& facts, const std::vector<const Target*>& targets,
 
 std::vector<ClaimRow> claimed_rows(const Facts& facts, const Shipped& shipped) {
   const Claim& claim = *facts.claim;
+  const ClaimParts parts = claim_parts(facts);
   std::vector<ClaimRow> rows;
   const auto add = [&](const char* what, const std::string& claimed, Outcome outcome, const std::string& detail,
                        const Proof& proof = {}) {
+    const bool told = std::find(parts.untold.begin(), parts.untold.end(), what) == parts.untold.end();
     rows.push_back({.claim = what,
                     .claimed = claimed,
-                    .shipped = outcome,
+                    .shipped = told ? outcome : Outcome::unknown,
                     .loaded = proof.loaded,
                     .executed = proof.executed,
                     .measured = proof.measured,
-                    .detail = detail});
+                    .detail = told ? detail : "this file alone does not tell"});
     add_detail(rows.back().detail, proof.detail);
   };
   const auto seen = [](const std::optional<std::string>& value) { return value ? "it is " + *value : ""; };
@@ -185,7 +187,8 @@ std::vector<ClaimRow> claimed_rows(const Facts& facts, const Shipped& shipped) {
         prove_all(facts, facts.claimed_cpus, prove_isa));
   if (claim.torch)
     add("torch", *claim.torch, shipped.by_id("PB105"), seen(inventory.torch_version), prove_torch(facts, *claim.torch));
-  if (claim.cuda) add("CUDA", *claim.cuda, shipped.by_id("PB106"), seen(inventory.cuda_version));
+  if (claim.cuda)
+    add("CUDA", *claim.cuda, shipped.by_id(facts.single_file ? "PB322" : "PB106"), seen(inventory.cuda_version));
   if (claim.python) add("Python", *claim.python, shipped.by_id("PB107"), seen(inventory.python_abi));
   if (claim.blas) add("BLAS", *claim.blas, shipped.by_id("PB108"), "");
   return rows;
@@ -211,7 +214,11 @@ std::vector<ClaimRow> claim_rows(const Facts& facts, const std::vector<Finding>&
 
 std::string what_files_hold(const Facts& facts) {
   if (facts.claim == nullptr) return "nothing in the files is wrong: " + holdings_of(facts)->sentence;
-  return fmt::format("{} holds what \"{}\" claims", facts.torch, facts.claim->text);
+  std::string text = fmt::format("{} holds what \"{}\" claims", facts.torch, facts.claim->text);
+  const ClaimParts parts = claim_parts(facts);
+  if (!parts.untold.empty())
+    text += fmt::format(", but for what one file does not tell: {}", fmt::join(parts.untold, ", "));
+  return text;
 }
 
 std::string what_runs(const Facts& facts) {

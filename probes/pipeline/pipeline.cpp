@@ -49,6 +49,25 @@ Result<std::string> read_text(const fs::path& file) {
   return std::move(text).str();
 }
 
+Result<Report> parse_document(const fs::path& file, const std::string& text) {
+  PBPROBE_TRY(const Json json, parse_json(text), "{} is no JSON document", file.string());
+  const auto schema = json.find("schema");
+  const std::string name = schema != json.end() && schema->is_string() ? schema->get<std::string>() : "none";
+  if (name == "pbprobe.report/1") {
+    PBPROBE_TRY(Report report, from_json<Report>(json), "{}", file.string());
+    return report;
+  }
+  if (name == "pbprobe.inventory/1") {
+    Report report = new_report();
+    PBPROBE_TRY(report.inventory, from_json<Inventory>(json), "{}", file.string());
+    return report;
+  }
+  return make_error(ErrorCode::usage,
+                    "{}: its schema is {}: give an artifact, or JSON that pbprobe wrote (pbprobe.report/1 or "
+                    "pbprobe.inventory/1)",
+                    file.string(), name);
+}
+
 ChildLimits limits_for(const fs::path& program, const std::optional<Emulator>& emulator = std::nullopt) {
   ChildLimits limits;
   if (emulator) {
@@ -241,22 +260,11 @@ Result<std::optional<Report>> load_report(const fs::path& file) {
   std::error_code error;
   if (!fs::is_regular_file(file, error) || !looks_like_json(file)) return std::optional<Report>();
   PBPROBE_TRY(const std::string text, read_text(file));
-  PBPROBE_TRY(const Json json, parse_json(text), "{} is no JSON document", file.string());
-  const auto schema = json.find("schema");
-  const std::string name = schema != json.end() && schema->is_string() ? schema->get<std::string>() : "none";
-  if (name == "pbprobe.report/1") {
-    PBPROBE_TRY(Report report, from_json<Report>(json), "{}", file.string());
-    return std::optional<Report>(std::move(report));
-  }
-  if (name == "pbprobe.inventory/1") {
-    Report report = new_report();
-    PBPROBE_TRY(report.inventory, from_json<Inventory>(json), "{}", file.string());
-    return std::optional<Report>(std::move(report));
-  }
-  return make_error(ErrorCode::malformed,
-                    "{}: its schema is {}: give an artifact, or JSON that pbprobe wrote (pbprobe.report/1 or "
-                    "pbprobe.inventory/1)",
-                    file.string(), name);
+  auto report = parse_document(file, text);
+  if (report) return std::optional<Report>(std::move(*report));
+  Error told = report.error();
+  if (told.code == ErrorCode::malformed) told.message += ": write it again, with --format json";
+  return told;
 }
 
 Result<Inventory> load_inventory(const fs::path& artifact, const AuditOptions& options) {

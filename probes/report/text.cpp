@@ -112,6 +112,9 @@ std::string render_audit(const Report& report, const TextOptions& options) {
     page.entry("claim", report.verdict->holdings->sentence + ": that much could be claimed");
   if (inventory.platform) page.entry("platform", *inventory.platform);
   if (inventory.git_version) page.entry("commit", *inventory.git_version);
+  if (inventory.store_closure)
+    page.entry("closure", inventory.store_closure->problem.value_or(
+                              fmt::format("{} store paths", inventory.store_closure->paths.size())));
   if (!inventory.files.empty()) add_components(page, inventory);
   add_versions(page, inventory);
   page.heading("Device code");

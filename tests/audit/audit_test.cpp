@@ -167,7 +167,8 @@ TEST(Audit, ASingleBrokenFileIsAnError) {
   EXPECT_EQ(error_of(folder.write("libcut.so", cut)).message, "libcut.so+0x0: ELF header needs 64 bytes, 40 left");
   const fs::path page = folder.write("x.whl", "<html>404</html>");
   EXPECT_EQ(error_of(page).code, ErrorCode::malformed);
-  EXPECT_EQ(error_of(page).message, page.string() + ": not a ZIP archive, so no wheel: download it again");
+  EXPECT_EQ(error_of(page).message,
+            page.string() + ": not a ZIP archive, so no wheel: download it again from its publisher");
 }
 
 TEST(Audit, AWheelWithoutSharedObjects) {

@@ -134,11 +134,9 @@ const std::vector<Defect> kDefects{
     {"ProgramHeadersOfAnotherSize", [](Content& c) { header(c).e_phentsize = 32; },
      "libx.so: program headers of 32 bytes, 56 expected"},
     {"CutInHalf", [](Content& c) { c.resize(320); },
-     "libx.so: a segment of 0x278 bytes at 0x0, but the file ends at 0x140: the file is truncated: copy, download or "
-     "build it again"},
+     "libx.so: a segment of 0x278 bytes at 0x0, but the file ends at 0x140: the file is truncated"},
     {"SectionHeadersPastTheEnd", [](Content& c) { header(c).e_shoff = 0x10000; },
-     "libx.so: section headers at 0x10000, but the file ends at 0x278: the file is truncated: copy, download or build "
-     "it again"},
+     "libx.so: section headers at 0x10000, but the file ends at 0x278: the file is truncated"},
     {"SectionHeadersOfAnotherSize", [](Content& c) { header(c).e_shentsize = 40; },
      "libx.so: section headers of 40 bytes, 64 expected"},
     {"MoreSectionsThanThereAre", [](Content& c) { header(c).e_shnum = 9; },

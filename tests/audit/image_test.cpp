@@ -154,13 +154,13 @@ TEST_P(BrokenImage, IsToldByItsDefect) {
 
 const std::vector<Defect> kDefects{
     {"NoZstdFrame", Compression::zstd, [](Packed& p) { p.payload[0] ^= 1; },
-     "libx.so image at 0x40 (sm_90): no zstd frame where one is announced: copy, download or build the file again"},
+     "libx.so image at 0x40 (sm_90): no zstd frame where one is announced"},
     {"AZstdFrameOfAnotherSize", Compression::zstd, [](Packed& p) { p.image.uncompressed_bytes += 1; },
      "libx.so image at 0x40 (sm_90): a zstd frame of 496 bytes, 497 announced by the image's header"},
     {"CutZstdData", Compression::zstd, [](Packed& p) { p.payload.resize(p.payload.size() - 9); },
-     "libx.so image at 0x40 (sm_90): broken zstd data (Src size is incorrect): copy, download or build the file again"},
+     "libx.so image at 0x40 (sm_90): broken zstd data (Src size is incorrect)"},
     {"NoZstdData", Compression::zstd, [](Packed& p) { p.payload.clear(); },
-     "libx.so image at 0x40 (sm_90): no zstd frame where one is announced: copy, download or build the file again"},
+     "libx.so image at 0x40 (sm_90): no zstd frame where one is announced"},
     {"AZstdBomb", Compression::zstd,
      [](Packed& p) {
        p.payload.resize(100);
@@ -170,9 +170,9 @@ const std::vector<Defect> kDefects{
     {"MoreThanTheLimit", Compression::zstd, [](Packed& p) { p.image.uncompressed_bytes = 600ULL << 20; },
      "libx.so image at 0x40 (sm_90): image of 629145600 bytes uncompressed, 536870912 are the limit"},
     {"DamagedLz4Data", Compression::lz4, [](Packed& p) { p.payload.resize(p.payload.size() / 2); },
-     "libx.so image at 0x40 (sm_90): broken LZ4 data: copy, download or build the file again"},
+     "libx.so image at 0x40 (sm_90): broken LZ4 data"},
     {"MoreLz4DataThanAnnounced", Compression::lz4, [](Packed& p) { p.image.uncompressed_bytes -= 1; },
-     "libx.so image at 0x40 (sm_90): broken LZ4 data: copy, download or build the file again"},
+     "libx.so image at 0x40 (sm_90): broken LZ4 data"},
     {"FewerLz4DataThanAnnounced", Compression::lz4, [](Packed& p) { p.image.uncompressed_bytes += 1; },
      "libx.so image at 0x40 (sm_90): 496 bytes from its LZ4 data, 497 announced"},
     {"NoElfInside", Compression::none, [](Packed& p) { p.payload[0] = 0; },

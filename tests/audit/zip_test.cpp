@@ -114,7 +114,7 @@ size_t directory_at(const Content& file) {
   return file.size() - 22 - 2UL * 50;
 }
 
-constexpr auto kNoEnd = "x.whl: no end of a ZIP directory in it: the file is truncated, or no wheel: download it again";
+constexpr auto kNoEnd = "x.whl: no end of a ZIP directory in it: the file is truncated, or no wheel";
 
 const std::vector<Defect> kDefects{
     {"Empty", {}, [](Content& c) { c.clear(); }, kNoEnd},
@@ -223,11 +223,8 @@ const std::vector<Defect> kDefects{
     {"DamagedStoredData",
      {},
      [](Content& c) { c[40] ^= 1; },
-     "x.whl: member a.so: checksum 1e38a0a3, a684c7c6 announced: download it again"},
-    {"DamagedDeflatedData",
-     {},
-     [](Content& c) { c[44 + 34] |= 7; },
-     "x.whl: member b.so: broken deflate data: download it again"},
+     "x.whl: member a.so: checksum 1e38a0a3, a684c7c6 announced"},
+    {"DamagedDeflatedData", {}, [](Content& c) { c[44 + 34] |= 7; }, "x.whl: member b.so: broken deflate data"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Table, HostileZip, ::testing::ValuesIn(kDefects),

@@ -224,6 +224,44 @@ def test_json_that_is_none_of_ours_is_refused(tmp_path, text, words):
     refused(run("audit", file), "report.json" if words else "", *words)
 
 
+INVENTORY = {"schema": "pbprobe.inventory/1", "artifact": "a", "layout": "file", "files": [], "problems": []}
+WAY_OUT = ": write it again, with --format json"
+
+
+def without(key):
+    return json.dumps({name: value for name, value in INVENTORY.items() if name != key})
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        pytest.param('{"schema": ', "{file} is no JSON document: parse error at line 1, column 12: ", id="cut"),
+        pytest.param('{"a": 1} {', "{file} is no JSON document: parse error at line 1, column 10: ", id="two of them"),
+        pytest.param(
+            '{"a": ' * 65 + "1", "{file} is no JSON document: JSON nests deeper than 64 levels", id="too deep"
+        ),
+        pytest.param(without("artifact"), "{file}: artifact: required key is missing", id="a missing key"),
+        pytest.param(without("files"), "{file}: files: required key is missing", id="a missing list"),
+        pytest.param(json.dumps({**INVENTORY, "layout": 3}), "{file}: layout: expected ", id="another type"),
+        pytest.param(json.dumps({**INVENTORY, "files": [{}]}), "{file}: files[0].", id="a file without a path"),
+        pytest.param(json.dumps({**INVENTORY, "problems": {}}), "{file}: problems: expected ", id="no list"),
+    ],
+)
+def test_malformed_json_is_told_by_its_defect_with_the_way_out(tmp_path, text, says):
+    file = tmp_path / "inventory.json"
+    file.write_text(text)
+    result = run("audit", file)
+    assert result.returncode == COULD_NOT_RUN
+    [line] = result.stderr.splitlines()
+    assert line.startswith("pbprobe: " + says.format(file=file)), line
+    assert line.endswith(WAY_OUT), line
+
+
+def test_the_twin_of_malformed_json_is_read(tmp_path):
+    (tmp_path / "inventory.json").write_text(json.dumps(INVENTORY))
+    assert run("audit", tmp_path / "inventory.json").returncode == PASSED
+
+
 # ---- report -------------------------------------------------------------------------------------------------------
 
 

@@ -57,6 +57,12 @@ Report full_report() {
                                .python_abi = "cp313",
                                .platform = "x86_64-linux",
                                .libtorch_dir = "/d",
+                               .store_closure = StoreClosure{.outputs = {"/nix/store/x-torch-2.10.0"},
+                                                             .paths = {{.path = "/nix/store/x-torch-2.10.0",
+                                                                        .package = "torch",
+                                                                        .version = "2.10.0",
+                                                                        .component = "MAGMA"}},
+                                                             .problem = "p"},
                                .problems = {"p"}};
   report.inventory->files = {File{
       .path = "f",

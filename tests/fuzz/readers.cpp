@@ -12,6 +12,7 @@
 #include "probes/audit/device_code.hpp"
 #include "probes/audit/fatbin.hpp"
 #include "probes/audit/inspect.hpp"
+#include "probes/audit/packages.hpp"
 #include "probes/audit/stream.hpp"
 #include "probes/audit/version.hpp"
 #include "probes/audit/zip.hpp"
@@ -30,7 +31,7 @@ void read_as_stream(const ZipArchive& archive, const ZipMember& member) {
   auto whole = stream_member(archive, member, {}, true);
   require(sparse.ok() == whole.ok());
   if (!sparse) return;
-  (void)left_out_images_alone(*sparse, member.name);
+  (void)left_out_nothing_else(*sparse, member.name);
   std::vector<uint8_t> expected(whole->memory.bytes().begin(), whole->memory.bytes().end());
   for (const auto& left : sparse->left_out) {
     require(left.offset <= expected.size() && left.bytes <= expected.size() - left.offset);
@@ -114,7 +115,11 @@ void read_version_text(std::span<const uint8_t> input) {
   for (const char* name : {"version.py", "build-version", "TorchConfigVersion.cmake"}) {
     const Versions versions = read_versions({{name, text}});
     require(!versions.torch || versions.torch->size() <= text.size());
+    require(versions.problems.empty() || !versions.torch);  // a text has a version, or a fault
   }
+  for (const auto& [component, version] : required_versions(text)) require(version.size() <= text.size());
+  require(!wheel_tags(text).empty() || !faults_of_wheel(text).empty());
+  (void)faults_of_metadata(text);
 }
 
 }  // namespace pbprobe::fuzz

@@ -173,6 +173,55 @@ void add_package_cases(std::vector<Case>& cases) {
        })});
 }
 
+// A Nix result whose closure holds these.
+Report nix_result(const std::vector<std::pair<std::string, std::string>>& packages) {
+  return with(audited(), [&](Report& r) {
+    StoreClosure closure{.outputs = {"/nix/store/a-torch"},
+                         .paths = {{.path = "/nix/store/a-torch", .package = "torch"}}};
+    for (const auto& [package, version] : packages) {
+      StorePath path{.path = "/nix/store/b-" + package + "-" + version, .package = package, .version = version};
+      if (package.ends_with("libcublas")) path.component = "cuBLAS";
+      if (package.ends_with("cuda_cudart")) path.component = "CUDA runtime";
+      closure.paths.push_back(std::move(path));
+    }
+    r.inventory->layout = "nix";
+    r.inventory->store_closure = std::move(closure);
+  });
+}
+
+Report needing(const std::string& path) {
+  return with(nix_result({{"zlib", "1.3"}}), [&](Report& r) {
+    libtorch_cuda(r).links->dependencies = {{"libz.so.1", Provider::outside, path, "DT_RUNPATH of it"},
+                                            {"libcuda.so.1", Provider::driver, "/run/driver/libcuda.so.1", "the same"},
+                                            {"libc.so.6", Provider::system, std::nullopt, std::nullopt}};
+  });
+}
+
+Report searching(const std::string& folder) {
+  return with(nix_result({{"zlib", "1.3"}}), [&](Report& r) {
+    libtorch_cuda(r).runpath = {folder, "/run/opengl-driver/lib"};
+  });
+}
+
+void add_store_cases(std::vector<Case>& cases) {
+  const std::string inside = "/nix/store/b-zlib-1.3/lib";
+  cases.push_back({"PB129", "needs libz.so.1, which is found at /usr/lib/libz.so.1, outside",
+                   needing("/usr/lib/libz.so.1"), needing(inside + "/libz.so.1")});
+  cases.push_back({"PB129", "/nix/store/b-zlib-1.33/lib, which the closure lacks",
+                   searching("/nix/store/b-zlib-1.33/lib"), searching(inside)});
+  cases.push_back({"PB129", "b-zlib-1.3 is in the closure, and the store lacks it",
+                   with(searching(inside), [](Report& r) { r.inventory->store_closure->paths.back().there = false; }),
+                   searching(inside)});
+  cases.push_back({"PB130", "more than one CUDA toolkit: 12.8 (b-cuda12.8-nccl-2.28.7), 13.0 (b-cuda_cudart-13.0.96)",
+                   nix_result({{"cuda12.8-nccl", "2.28.7"}, {"cuda_cudart", "13.0.96"}}),
+                   nix_result({{"cuda13.0-nccl", "2.28.7"}, {"cuda_cudart", "13.0.96"}})});
+  cases.push_back({"PB130", "more than one cuBLAS: 12.8.4.1",
+                   nix_result({{"libcublas", "12.8.4.1"}, {"libcublas", "13.1.0.3"}}),
+                   nix_result({{"libcublas", "13.1.0.3"}, {"cudnn", "9.13.0.50"}})});
+  cases.push_back({"PB131", "more than one glibc: 2.38-44", nix_result({{"glibc", "2.38-44"}, {"glibc", "2.40-66"}}),
+                   nix_result({{"glibc", "2.40-66"}, {"glibc-locales", "2.38-44"}})});
+}
+
 }  // namespace
 
 void add_file_cases(std::vector<Case>& cases) {
@@ -181,6 +230,7 @@ void add_file_cases(std::vector<Case>& cases) {
   add_cuda_cases(cases);
   add_closure_cases(cases);
   add_package_cases(cases);
+  add_store_cases(cases);
 }
 
 }  // namespace pbprobe::test

@@ -148,7 +148,8 @@ class Build:
         (folder / "torch/version.py").write_text("\n".join(lines) + "\n")
         info = folder / f"torch-{self.package or self.version.split('+')[0]}.dist-info"
         info.mkdir()
-        (info / "WHEEL").write_text(f"Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: {self.tag}\n")
+        if self.tag:
+            (info / "WHEEL").write_text(f"Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: {self.tag}\n")
         (info / "METADATA").write_text("Name: torch\n" + "".join(f"Requires-Dist: {line}\n" for line in self.requires))
         for distribution in self.installed:
             (folder / f"{distribution}.dist-info").mkdir()
@@ -180,10 +181,12 @@ def cuda(units=("first120.o", "second120.o"), *, nccl=None, machine=MACHINE, **c
     return Build(libraries, version="2.11.0" + local, cuda=release, tag=tag).but(**changes)
 
 
-def audit(folder: pathlib.Path, claim: str, *options: str) -> tuple[dict[str, dict], int]:
+def audit(
+    folder: pathlib.Path, claim: str, *options: str, environment: dict[str, str] | None = None
+) -> tuple[dict[str, dict], int]:
     """Findings by their ids, and the exit code."""
     command = [PROGRAM, "audit", folder, "--claim", claim, "--format", "json", *options]
-    result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, env=environment)
     assert result.returncode in (0, 1), result.stderr
     findings = json.loads(result.stdout)["verdict"]["findings"]
     return {finding["id"]: finding for finding in findings}, result.returncode

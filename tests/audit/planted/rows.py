@@ -46,10 +46,12 @@ def text_of(claim: str | Callable[[], str]) -> str:
     return claim if isinstance(claim, str) else claim()
 
 
-def ask(row: Row, folder) -> None:
+def ask(row: Row, folder, environment: dict[str, str] | None = None) -> None:
     """The planted build has the finding and no other; its twin has none."""
     severity, _ = catalogue()[row.check]
-    found, code = audit(row.planted().write(folder / "planted"), text_of(row.claim), *row.options)
+    found, code = audit(
+        row.planted().write(folder / "planted"), text_of(row.claim), *row.options, environment=environment
+    )
     assert row.check in found, {id_: finding["what"] for id_, finding in found.items()}
     assert row.says in found[row.check]["what"]
     assert found[row.check]["severity"] == severity
@@ -61,6 +63,6 @@ def ask(row: Row, folder) -> None:
     assert code == (1 if severity == "fail" or row.check in ("PB101", "PB102") else 0)
 
     twin_claim = row.twin_claim or row.claim
-    found, code = audit(row.twin().write(folder / "twin"), text_of(twin_claim), *row.options)
+    found, code = audit(row.twin().write(folder / "twin"), text_of(twin_claim), *row.options, environment=environment)
     assert {id_: finding["what"] for id_, finding in found.items() if id_ not in row.beside_twin} == {}
     assert code == 0

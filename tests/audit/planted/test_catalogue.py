@@ -5,11 +5,12 @@
 import test_cpu
 import test_files
 import test_gpu
+import test_nix
 from rows import catalogue
 
 
 def test_each_check_of_files_alone_is_planted():
-    asked = {row.check for module in (test_files, test_cpu, test_gpu) for row in module.ROWS}
+    asked = {row.check for module in (test_files, test_nix, test_cpu, test_gpu) for row in module.ROWS}
     answered_by_files = {
         id_
         for id_, (_, needs) in catalogue().items()
@@ -20,5 +21,5 @@ def test_each_check_of_files_alone_is_planted():
 
 
 def test_the_files_hold_what_their_names_say():
-    for module, prefix in ((test_files, "PB1"), (test_cpu, "PB2"), (test_gpu, "PB3")):
+    for module, prefix in ((test_files, "PB1"), (test_nix, "PB1"), (test_cpu, "PB2"), (test_gpu, "PB3")):
         assert all(row.check.startswith(prefix) for row in module.ROWS)

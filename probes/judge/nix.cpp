@@ -1,0 +1,150 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// What a Nix result refers to: whether all that its files need is in it, and whether it fits together.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/cuda_releases.hpp"
+#include "probes/judge/questions.hpp"
+
+namespace pbprobe::ask {
+namespace {
+
+bool lies_in(std::string_view path, std::string_view folder) {
+  return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
+}
+
+// "/nix/store/" of "/nix/store/<hash>-name".
+std::string_view store_of(const StoreClosure& closure) {
+  const std::string_view first = closure.paths.front().path;
+  return first.substr(0, first.rfind('/') + 1);
+}
+
+bool holds(const StoreClosure& closure, std::string_view path) {
+  return std::any_of(closure.paths.begin(), closure.paths.end(),
+                     [&](const StorePath& entry) { return lies_in(path, entry.path); });
+}
+
+std::optional<Seen> not_told(const StoreClosure& closure) {
+  return Seen{.what = closure.problem.value_or("nix-store told of no path"),
+              .remedy = "run `pbprobe audit` where the result's Nix store is"};
+}
+
+// Nothing to say, or why; null: the closure was read.
+std::optional<Answer> without_closure(const Facts& facts) {
+  const auto& closure = facts.inventory->store_closure;
+  if (!closure) return Answer{};
+  if (closure->problem || closure->paths.empty()) return Answer{.seen = {}, .unknown = not_told(*closure)};
+  return std::nullopt;
+}
+
+void ask_needed(Answer& answer, const StoreClosure& closure, const File& file) {
+  if (!file.links) return;
+  for (const auto& dependency : file.links->dependencies) {
+    const bool elsewhere = dependency.provider == Provider::outside || dependency.provider == Provider::system;
+    if (!elsewhere || !dependency.path || holds(closure, *dependency.path)) continue;
+    answer.seen.push_back({fmt::format("{} needs {}, which is found at {}, outside of the closure",
+                                       base_name(file.path), dependency.name, *dependency.path),
+                           file.path});
+  }
+}
+
+// A folder of the store that the closure lacks, unless something found there was told already.
+void ask_folders(Answer& answer, const StoreClosure& closure, const File& file) {
+  for (const auto* folders : {&file.rpath, &file.runpath}) {
+    for (const auto& folder : *folders) {
+      if (!folder.starts_with(store_of(closure)) || holds(closure, folder)) continue;
+      const bool told = file.links && std::any_of(file.links->dependencies.begin(), file.links->dependencies.end(),
+                                                  [&](const Dependency& dependency) {
+                                                    return dependency.path && lies_in(*dependency.path, folder);
+                                                  });
+      if (told) continue;
+      answer.seen.push_back(
+          {fmt::format("{} searches {}, which the closure lacks", base_name(file.path), folder), file.path});
+    }
+  }
+}
+
+// "12.8" of "cuda12.8-cuda_cudart", or of what has the toolkit's own version.
+std::optional<std::string> cuda_of(const StorePath& path) {
+  const size_t dash = path.package.find('-');
+  const std::string version = path.version.value_or("");
+  if (path.package.starts_with("cuda") && dash != std::string::npos &&
+      parse_capability(path.package.substr(4, dash - 4)))
+    return path.package.substr(4, dash - 4);
+  const bool same_version = path.package == "cudatoolkit" || path.package == "cuda-merged" ||
+                            path.component == "CUDA runtime" || path.component == "nvcc" || path.component == "NVRTC";
+  if (!same_version) return std::nullopt;
+  const size_t minor = version.find('.');
+  if (minor == std::string::npos) return std::nullopt;
+  return version.substr(0, version.find('.', minor + 1));
+}
+
+bool is_of_toolkit(std::string_view component) {
+  const auto& components = all_cuda_releases().back().components;
+  return std::any_of(components.begin(), components.end(),
+                     [&](const ToolkitComponent& entry) { return entry.component == component; });
+}
+
+// What tells each release, or each version: {"12.8": "/nix/store/<hash>-cuda12.8-cuda_cudart-12.8.90"}.
+using Tellers = std::map<std::string, std::string>;
+
+Seen several(std::string_view what, const Tellers& tellers) {
+  std::vector<std::string> parts;
+  for (const auto& [version, path] : tellers) parts.push_back(fmt::format("{} ({})", version, base_name(path)));
+  return {.what = fmt::format("the closure holds {}: {}", what, fmt::join(parts, ", ")),
+          .where = tellers.begin()->second};
+}
+
+}  // namespace
+
+Answer files_stay_in_store_closure(const Facts& facts) {
+  if (auto answer = without_closure(facts)) return std::move(*answer);
+  const StoreClosure& closure = *facts.inventory->store_closure;
+  Answer answer;
+  for (const auto& path : closure.paths) {
+    if (path.there) continue;
+    answer.seen.push_back({.what = fmt::format("{} is in the closure, and the store lacks it", base_name(path.path)),
+                           .where = path.path,
+                           .remedy = "fetch or build it again: nix-store --verify --check-contents --repair"});
+  }
+  for (const auto& file : facts.inventory->files) {
+    ask_needed(answer, closure, file);
+    ask_folders(answer, closure, file);
+  }
+  return answer;
+}
+
+Answer store_closure_has_one_cuda(const Facts& facts) {
+  if (auto answer = without_closure(facts)) return std::move(*answer);
+  Tellers releases;
+  std::map<std::string, Tellers> components;
+  for (const auto& path : facts.inventory->store_closure->paths) {
+    if (const auto release = cuda_of(path)) releases.emplace(*release, path.path);
+    if (path.component && path.version && is_of_toolkit(*path.component))
+      components[*path.component].emplace(*path.version, path.path);
+  }
+  if (releases.size() > 1) return {.seen = {several("more than one CUDA toolkit", releases)}};
+  Answer answer;
+  for (const auto& [component, versions] : components) {
+    if (versions.size() > 1) answer.seen.push_back(several("more than one " + component, versions));
+  }
+  return answer;
+}
+
+Answer store_closure_has_one_libc(const Facts& facts) {
+  if (auto answer = without_closure(facts)) return std::move(*answer);
+  Tellers versions;
+  for (const auto& path : facts.inventory->store_closure->paths) {
+    if (path.package == "glibc" && path.version) versions.emplace(*path.version, path.path);
+  }
+  if (versions.size() < 2) return {};
+  return {.seen = {several("more than one glibc", versions)}};
+}
+
+}  // namespace pbprobe::ask

@@ -1,0 +1,300 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// What the audit says of malformed files, word for word, with the way out: a table for each reader, each input named by
+// its defect. What the readers themselves say of more defects stands in their own tests.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "probes/audit/audit.hpp"
+#include "zip_builder.hpp"
+
+namespace pbprobe {
+namespace {
+
+using testing::append;
+using testing::Content;
+using testing::content_of;
+using testing::ElfBuilder;
+using testing::fatbin;
+using testing::patch;
+using testing::TempFolder;
+using testing::ZipBuilder;
+
+constexpr std::string_view kVersion = "__version__ = '2.10.0'\n";
+constexpr std::string_view kFile = "torch/lib/libx.so";
+
+// The first thing that is wrong in a torch with this file beside a sound libtorch_cpu.so.
+std::string said_of(const std::string& path, const Content& content) {
+  const TempFolder folder;
+  folder.write("torch/version.py", kVersion);
+  folder.write("torch/lib/libtorch_cpu.so", ElfBuilder().build());
+  folder.write(path, content);
+  const auto inventory = audit(folder.path(), {.host_code = HostCodeScope::all, .full = true});
+  if (!inventory) return inventory.error().message;
+  for (const auto& file : inventory->files) {
+    if (file.problem) return file.path == path ? *file.problem : "in " + file.path + ": " + *file.problem;
+  }
+  return inventory->problems.empty() ? "sound" : inventory->problems.front();
+}
+
+struct Defect {
+  std::string name;
+  std::function<Content()> make;
+  std::string message;
+};
+void PrintTo(const Defect& defect, std::ostream* out) {
+  *out << defect.name;
+}
+
+std::string name_of(const ::testing::TestParamInfo<Defect>& test) {
+  return test.param.name;
+}
+
+Content object() {
+  ElfBuilder elf;
+  elf.sections = {{".text", SHT_PROGBITS, Content(64, 0x90), SHF_EXECINSTR}};
+  elf.dynamic = {{DT_SONAME, "libx.so"}, {DT_NEEDED, "libc.so.6"}};
+  return elf.build();
+}
+
+template <class Change>
+std::function<Content()> changed(Content (*make)(), Change change) {
+  return [=] {
+    Content content = make();
+    change(content);
+    return content;
+  };
+}
+
+Elf64_Ehdr& header(Content& content) {
+  return *reinterpret_cast<Elf64_Ehdr*>(content.data());
+}
+Elf64_Shdr& section(Content& content, size_t index) {
+  return *reinterpret_cast<Elf64_Shdr*>(content.data() + header(content).e_shoff + index * sizeof(Elf64_Shdr));
+}
+
+// ---- ELF -----------------------------------------------------------------------------------------------------------
+
+class MalformedFile : public ::testing::TestWithParam<Defect> {};
+
+TEST_P(MalformedFile, IsToldWithItsWayOut) {
+  EXPECT_EQ(said_of(std::string(kFile), GetParam().make()), GetParam().message);
+}
+
+TEST(MalformedFiles, TheirTwinsAreSound) {
+  EXPECT_EQ(said_of(std::string(kFile), object()), "sound");
+}
+
+const std::vector<Defect> kElf{
+    {"Empty", [] { return Content(); }, "libx.so: the file is empty (0 bytes): copy, download or build it again"},
+    {"ALinkerScript", [] { return content_of("GROUP ( libx.so.1 )"); },
+     "libx.so: neither ELF nor fatbin: copy, download or build it again"},
+    {"AnLfsPointer", [] { return content_of("version https://git-lfs.github.com/spec/v1\n"); },
+     "libx.so: a Git LFS pointer instead of the file: run `git lfs pull`"},
+    {"CutInItsHeader", changed(object, [](Content& c) { c.resize(40); }),
+     "libx.so+0x0: ELF header needs 64 bytes, 40 left: copy, download or build it again"},
+    {"CutInItsCode", changed(object, [](Content& c) { c.resize(300); }), ""},
+    {"Elf32", changed(object, [](Content& c) { c[EI_CLASS] = ELFCLASS32; }),
+     "libx.so: ELF class 1, byte order 1: only 64-bit little-endian files are read (class 2, order 1)"},
+    {"MoreSectionsThanTheLimit",
+     changed(object,
+             [](Content& c) {
+               header(c).e_shnum = 0;
+               section(c, 0).sh_size = 70000;
+             }),
+     "libx.so: 70000 sections, 65000 are the limit: report it if you trust its maker, else delete it"},
+    {"CodeOutsideTheFile", changed(object, [](Content& c) { section(c, 1).sh_size = 1 << 20; }), ""},
+};
+INSTANTIATE_TEST_SUITE_P(Elf, MalformedFile, ::testing::ValuesIn(kElf), name_of);
+
+// ---- fatbins -------------------------------------------------------------------------------------------------------
+
+Content images() {
+  ElfBuilder elf;
+  elf.sections = {{".nv_fatbin", SHT_PROGBITS, fatbin({{.kind = 1, .sm = 80}, {.kind = 1, .sm = 90}})}};
+  return elf.build();
+}
+
+size_t container_in(const Content& content) {
+  const Content magic{0x50, 0xed, 0x55, 0xba};
+  return static_cast<size_t>(std::search(content.begin(), content.end(), magic.begin(), magic.end()) - content.begin());
+}
+
+const std::vector<Defect> kFatbins{
+    {"AnotherMagic", changed(images, [](Content& c) { c[container_in(c)] = 0; }), ""},
+    {"ABodyLongerThanItsSection", changed(images, [](Content& c) { patch<uint64_t>(c, container_in(c) + 8, 4096); }),
+     ""},
+    {"AShortImageHeader", changed(images, [](Content& c) { patch<uint32_t>(c, container_in(c) + 20, 32); }), ""},
+    {"ABomb",
+     changed(images,
+             [](Content& c) {
+               patch<uint64_t>(c, container_in(c) + 16 + 0x28, 0x8011);
+               patch<uint64_t>(c, container_in(c) + 16 + 0x38, uint64_t{1} << 30);
+             }),
+     ""},
+};
+INSTANTIATE_TEST_SUITE_P(Fatbin, MalformedFile, ::testing::ValuesIn(kFatbins), name_of);
+
+// ---- cubins --------------------------------------------------------------------------------------------------------
+
+Content cubin() {
+  ElfBuilder elf;
+  elf.machine = 190;
+  elf.abi_version = 8;
+  elf.flags = 0x6005a04;
+  elf.sections = {{".nv.compat", SHT_PROGBITS, {2, 9, 1, 0}},
+                  {".note.nv.tkinfo", SHT_NOTE, content_of("release 13.0, V13.0.88 -arch sm_90a")},
+                  {".text.kernel", SHT_PROGBITS, Content(64, 0), SHF_EXECINSTR}};
+  return elf.build();
+}
+
+const std::vector<Defect> kCubins{
+    {"CutInItsHeader", changed(cubin, [](Content& c) { c.resize(20); }), ""},
+    {"CutInItsSections", changed(cubin, [](Content& c) { c.resize(200); }), ""},
+    {"AnAbiOfTomorrow", changed(cubin, [](Content& c) { c[EI_ABIVERSION] = 9; }),
+     "libx.so: cubin of ABI version 9: 7 (CUDA 9 to 12) and 8 (CUDA 13) are read"},
+    {"CompatOutside", changed(cubin, [](Content& c) { section(c, 1).sh_offset = 1 << 20; }), ""},
+    {"TheAssemblersNoteOutside", changed(cubin, [](Content& c) { section(c, 2).sh_size = 1 << 20; }), ""},
+    {"AKernelOutside", changed(cubin, [](Content& c) { section(c, 3).sh_size = 1 << 20; }), ""},
+};
+INSTANTIATE_TEST_SUITE_P(Cubin, MalformedFile, ::testing::ValuesIn(kCubins), name_of);
+
+TEST(MalformedFiles, TheTwinOfDeviceCodeIsSound) {
+  EXPECT_EQ(said_of(std::string(kFile), images()), "sound");
+  EXPECT_EQ(said_of(std::string(kFile), cubin()), "sound");
+}
+
+// ---- small texts of torch's package --------------------------------------------------------------------------------
+
+struct Text {
+  std::string name;
+  std::string path;
+  std::string text;
+  std::string message;
+};
+void PrintTo(const Text& text, std::ostream* out) {
+  *out << text.name;
+}
+
+class MalformedText : public ::testing::TestWithParam<Text> {};
+
+TEST_P(MalformedText, IsToldWithItsWayOut) {
+  EXPECT_EQ(said_of(GetParam().path, content_of(GetParam().text)), GetParam().message);
+}
+
+const std::string kNul("a\0b", 3);
+constexpr auto kVersionPy = "torch/version.py";
+constexpr auto kMetadata = "torch-2.10.0.dist-info/METADATA";
+constexpr auto kWheel = "torch-2.10.0.dist-info/WHEEL";
+const std::string kName = "Name: torch\n";
+
+const std::vector<Text> kTexts{
+    {"VersionPySound", kVersionPy, "__version__ = '2.10.0a0+git1'\ncuda = None\n", "sound"},
+    {"VersionPyEmpty", kVersionPy, "",
+     "version.py: no __version__ that is a quoted text in it: install this torch again"},
+    {"VersionPyOfAnother", kVersionPy, "version = '2.10.0'\n",
+     "version.py: no __version__ that is a quoted text in it: install this torch again"},
+    {"VersionPyCutInItsVersion", kVersionPy, "__version__ = '2.10",
+     "version.py: no __version__ that is a quoted text in it: install this torch again"},
+    {"VersionPyWithANumber", kVersionPy, "__version__ = 2.10\n",
+     "version.py: no __version__ that is a quoted text in it: install this torch again"},
+    {"VersionPyWithoutDigits", kVersionPy, "__version__ = 'unknown'\n",
+     "version.py: its __version__ is \"unknown\", which is no version: install this torch again"},
+    {"VersionPyWithAnEmptyVersion", kVersionPy, "__version__ = ''\n",
+     "version.py: its __version__ is empty: install this torch again"},
+    {"VersionPyOfBytes", kVersionPy, "__version__ = '2.10.0'\n" + kNul,
+     "version.py: holds NUL bytes, so it is no text: install this torch again"},
+    {"MetadataSound", kMetadata, kName + "Requires-Dist: a>=1\nRequires-Dist: b==1.0; extra == \"c\"\n", "sound"},
+    {"MetadataEmpty", kMetadata, "", "METADATA: no Name in it: install this torch again"},
+    {"MetadataOfBytes", kMetadata, kName + kNul,
+     "METADATA: holds NUL bytes, so it is no text: install this torch again"},
+    {"MetadataNamesNoPackage", kMetadata, kName + "Requires-Dist: ==9.1\n",
+     "METADATA: \"Requires-Dist: ==9.1\" names no package: install this torch again"},
+    {"MetadataRequiresNothing", kMetadata, kName + "Requires-Dist:\n",
+     "METADATA: \"Requires-Dist: \" names no package: install this torch again"},
+    {"MetadataPinsNoVersion", kMetadata, kName + "Requires-Dist: nvidia-cudnn-cu13==; platform_system == 'Linux'\n",
+     "METADATA: \"Requires-Dist: nvidia-cudnn-cu13==; platform_system == 'Linux'\" asks for no version: install this "
+     "torch again"},
+    {"WheelSound", kWheel, "Wheel-Version: 1.0\r\nTag: cp311-cp311-linux_x86_64\r\n", "sound"},
+    {"WheelEmpty", kWheel, "", "WHEEL: no Tag in it: install this torch again"},
+    {"WheelOfBytes", kWheel, "Tag: cp311-cp311-linux_x86_64\n" + kNul,
+     "WHEEL: holds NUL bytes, so it is no text: install this torch again"},
+    {"WheelWithATagOfTwoParts", kWheel, "Tag: cp311-linux_x86_64\n",
+     "WHEEL: its tag \"cp311-linux_x86_64\" is not PYTHON-ABI-PLATFORM: install this torch again"},
+    {"WheelWithAnEmptyPart", kWheel, "Tag: cp311--linux_x86_64\n",
+     "WHEEL: its tag \"cp311--linux_x86_64\" is not PYTHON-ABI-PLATFORM: install this torch again"},
+};
+INSTANTIATE_TEST_SUITE_P(Table, MalformedText, ::testing::ValuesIn(kTexts),
+                         [](const auto& test) { return test.param.name; });
+
+TEST(MalformedTexts, ATextBeyondTheLimitIsNotRead) {
+  const TempFolder folder;
+  folder.write("torch/lib/libtorch_cpu.so", ElfBuilder().build());
+  const auto file = folder.write("torch/version.py", Content((1 << 20) + 1, 'x'));
+  EXPECT_THAT(audit(folder.path())->problems,
+              ::testing::ElementsAre(
+                  file.string() + ": 1048577 bytes, 1048576 are the limit of such a text: install this torch again"));
+}
+
+// libtorch archives and Debian have no version.py.
+TEST(MalformedTexts, OfALibtorchFolder) {
+  for (const auto& [name, text, message] :
+       {std::tuple{"build-version", "\n", "build-version: its version is empty: install this torch again"},
+        std::tuple{"build-version", "unknown\n",
+                   "build-version: its version is \"unknown\", which is no version: install this torch again"},
+        std::tuple{"share/cmake/Torch/TorchConfigVersion.cmake", "set(VERSION 1)\n",
+                   "TorchConfigVersion.cmake: no PACKAGE_VERSION that is a quoted text in it: install this torch "
+                   "again"}}) {
+    const TempFolder folder;
+    folder.write("lib/libtorch_cpu.so", ElfBuilder().build());
+    folder.write(name, text);
+    EXPECT_THAT(audit(folder.path())->problems, ::testing::ElementsAre(message));
+  }
+}
+
+// ---- wheels --------------------------------------------------------------------------------------------------------
+
+std::string said_of_wheel(ZipBuilder builder, const std::function<void(Content&)>& damage = {}) {
+  Content content = builder.build();
+  if (damage) damage(content);
+  const TempFolder folder;
+  const auto inventory = audit(folder.write("x.whl", content));
+  if (!inventory) return inventory.error().message;
+  for (const auto& file : inventory->files) {
+    if (file.problem) return *file.problem;
+  }
+  return inventory->problems.empty() ? "sound" : inventory->problems.front();
+}
+
+ZipBuilder wheel() {
+  ZipBuilder builder;
+  builder.members = {{.name = "torch/lib/libx.so", .content = object()},
+                     {.name = "torch/version.py", .content = content_of(kVersion)}};
+  return builder;
+}
+
+TEST(MalformedWheels, AreToldWithTheirWayOut) {
+  EXPECT_EQ(said_of_wheel(wheel()), "sound");
+  EXPECT_EQ(said_of_wheel(wheel(), [](Content& c) { c.resize(c.size() - 1); }),
+            "x.whl: no end of a ZIP directory in it: the file is truncated, or no wheel: download it again from its "
+            "publisher");
+  ZipBuilder escape = wheel();
+  escape.members[0].name = "../libx.so";
+  escape.members.push_back({.name = "torch/lib/liby.so", .content = object()});
+  EXPECT_EQ(
+      said_of_wheel(escape),
+      "x.whl: member ../libx.so leads out of the archive (\"..\" in its name): refused: download it again from its "
+      "publisher");
+  ZipBuilder many = wheel();
+  many.announced_members = 20001;
+  EXPECT_EQ(said_of_wheel(many),
+            "x.whl: 20001 members, 20000 are the limit: report it if you trust its maker, else delete it");
+  EXPECT_EQ(said_of_wheel(wheel(), [](Content& c) { c[30 + 17] |= 7; }),
+            "x.whl: member torch/lib/libx.so: broken deflate data: download it again from its publisher");
+}
+
+}  // namespace
+}  // namespace pbprobe
