@@ -272,7 +272,7 @@ std::vector<Check> other_checks() {
       {"PB322",
        L::shipped,
        S::fail,
-       {gpu_claim, inventory},
+       {claim, inventory},
        kAdds,
        "Are libtorch's cubins made by the claimed CUDA?",
        "build it with the claimed toolkit: look at the nvcc that the build found",

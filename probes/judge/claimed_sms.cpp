@@ -252,6 +252,7 @@ Answer one_toolkit_a_file(const Facts& facts) {
 Answer images_are_of_claimed_cuda(const Facts& facts) {
   Answer answer;
   if (!facts.claim->cuda) return answer;
+  if (!facts.single_file && !cuda_is_claimed(facts).seen.empty()) return answer;  // said already
   const auto claimed = parse_capability(*facts.claim->cuda);
   if (!claimed) return answer;
   const auto number = [](const Capability& version) { return std::pair(version.major, version.minor); };

@@ -11,11 +11,11 @@
 namespace pbprobe {
 namespace {
 
-Proof all_unknown(std::string detail = "") {
+ClaimProof all_unknown(std::string detail = "") {
   return {Outcome::unknown, Outcome::unknown, Outcome::unknown, std::move(detail)};
 }
 
-Proof not_loaded(std::string detail) {
+ClaimProof not_loaded(std::string detail) {
   return {Outcome::fail, Outcome::unknown, Outcome::unknown, std::move(detail)};
 }
 
@@ -33,8 +33,8 @@ Outcome areas_on(const LibtorchRun& run, std::string_view device, std::string& d
   return any ? Outcome::pass : Outcome::unknown;
 }
 
-std::optional<Proof> nothing_ran(const Facts& facts) {
-  if (facts.files_only) return Proof{};
+std::optional<ClaimProof> nothing_ran(const Facts& facts) {
+  if (facts.files_only) return ClaimProof{};
   if (facts.host == nullptr) return all_unknown("this machine was not looked at");
   if (facts.wrong_platform) return not_loaded("built for another processor than this one");
   if (facts.run == nullptr) return all_unknown("libtorch was not started");
@@ -55,7 +55,7 @@ constexpr std::string_view kNotMeasured = "it was not measured against a baselin
 
 }  // namespace
 
-Proof prove_sm(const Facts& facts, const Target& target) {
+ClaimProof prove_sm(const Facts& facts, const Target& target) {
   if (auto proof = nothing_ran(facts)) return *proof;
   if (facts.gpus.empty()) return all_unknown("no GPU here");
   // libtorch is run on one GPU, the first.
@@ -65,7 +65,7 @@ Proof prove_sm(const Facts& facts, const Target& target) {
   if (gpu.image != GpuImage::native)
     return not_loaded(fmt::format("{} gets {}", gpu_label(gpu), gpu.best.value_or("nothing")));
   if (!facts.run->executed_on_gpu) return all_unknown(facts.run->problem.value_or("libtorch was not run on a GPU"));
-  Proof proof = all_unknown();
+  ClaimProof proof = all_unknown();
   if (!*facts.run->executed_on_gpu) {
     proof.executed = Outcome::fail;
     proof.detail = facts.run->problem.value_or("libtorch's matrix product on the GPU was not right");
@@ -77,14 +77,14 @@ Proof prove_sm(const Facts& facts, const Target& target) {
   return proof;
 }
 
-Proof prove_isa(const Facts& facts, const Target& target) {
+ClaimProof prove_isa(const Facts& facts, const Target& target) {
   if (auto proof = nothing_ran(facts)) return *proof;
   const auto& here = facts.host->cpu.targets;
   if (std::find(here.begin(), here.end(), target.id) == here.end())
     return all_unknown(fmt::format("{} is no {}", facts.host->cpu.name, target.id));
   const LibtorchRun& run = *facts.run;
   if (!run.loaded) return not_loaded(run.problem.value_or("libtorch could not be loaded"));
-  Proof proof = all_unknown();
+  ClaimProof proof = all_unknown();
   proof.loaded = Outcome::pass;
   if (!run.executed) {
     proof.executed = Outcome::fail;
@@ -104,7 +104,7 @@ Proof prove_isa(const Facts& facts, const Target& target) {
   return proof;
 }
 
-Proof prove_torch(const Facts& facts, const std::string& claimed) {
+ClaimProof prove_torch(const Facts& facts, const std::string& claimed) {
   if (facts.files_only) return {};
   if (facts.run == nullptr || !facts.run->version) return {.loaded = Outcome::unknown};
   const std::string_view release = release_of(*facts.run->version);
@@ -114,7 +114,7 @@ Proof prove_torch(const Facts& facts, const std::string& claimed) {
           .detail = same ? "" : fmt::format("the loaded library says {}", *facts.run->version)};
 }
 
-Proof both(const Proof& one, const Proof& other) {
+ClaimProof both(const ClaimProof& one, const ClaimProof& other) {
   const bool two = !one.detail.empty() && !other.detail.empty() && one.detail != other.detail;
   return {.loaded = worse(one.loaded, other.loaded),
           .executed = worse(one.executed, other.executed),

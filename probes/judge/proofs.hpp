@@ -12,20 +12,20 @@
 namespace pbprobe {
 
 // Null where the level was not asked: no machine was looked at.
-struct Proof {
+struct ClaimProof {
   std::optional<Outcome> loaded;
   std::optional<Outcome> executed;
   std::optional<Outcome> measured;
   std::string detail;
 };
 
-[[nodiscard]] Proof prove_sm(const Facts& facts, const Target& target);
-[[nodiscard]] Proof prove_isa(const Facts& facts, const Target& target);
+[[nodiscard]] ClaimProof prove_sm(const Facts& facts, const Target& target);
+[[nodiscard]] ClaimProof prove_isa(const Facts& facts, const Target& target);
 
 // The loaded library's own word.
-[[nodiscard]] Proof prove_torch(const Facts& facts, const std::string& claimed);
+[[nodiscard]] ClaimProof prove_torch(const Facts& facts, const std::string& claimed);
 
 // Each level is as good as the worst of the two; the details follow each other.
-[[nodiscard]] Proof both(const Proof& one, const Proof& other);
+[[nodiscard]] ClaimProof both(const ClaimProof& one, const ClaimProof& other);
 
 }  // namespace pbprobe

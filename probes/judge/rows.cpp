@@ -153,9 +153,9 @@ std::string ids_of(const std::vector<const Target*>& targets, bool exact) {
   return fmt::format("{}{}", fmt::join(ids, ", "), exact ? " only" : "");
 }
 
-Proof prove_all(const Facts& facts, const std::vector<const Target*>& targets,
-                Proof (*prove)(const Facts&, const Target&)) {
-  Proof all = prove(facts, *targets.front());
+ClaimProof prove_all(const Facts& facts, const std::vector<const Target*>& targets,
+                     ClaimProof (*prove)(const Facts&, const Target&)) {
+  ClaimProof all = prove(facts, *targets.front());
   for (size_t i = 1; i < targets.size(); ++i) all = both(all, prove(facts, *targets[i]));
   return all;
 }
@@ -165,7 +165,7 @@ std::vector<ClaimRow> claimed_rows(const Facts& facts, const Shipped& shipped) {
   const ClaimParts parts = claim_parts(facts);
   std::vector<ClaimRow> rows;
   const auto add = [&](const char* what, const std::string& claimed, Outcome outcome, const std::string& detail,
-                       const Proof& proof = {}) {
+                       const ClaimProof& proof = {}) {
     const bool told = std::find(parts.untold.begin(), parts.untold.end(), what) == parts.untold.end();
     rows.push_back({.claim = what,
                     .claimed = claimed,

@@ -43,9 +43,24 @@ def audited(pbprobe, file, *flags):
 
 
 def listed(cuobjdump, file, what):
-    """Images per SM: lines like "ELF file    1: libx.1.sm_90a.cubin"."""
+    """Images per SM: lines like "ELF file    1: libx.1.sm_90a.cubin", which leave the suffix f out."""
     text = run(cuobjdump, f"--list-{what}", file)
-    return collections.Counter(re.findall(r"\.(sm_\d+[af]?)\.(?:cubin|ptx)$", text, re.MULTILINE))
+    return collections.Counter(re.findall(r"\.(sm_\d+a?)\.(?:cubin|ptx)$", text, re.MULTILINE))
+
+
+def families(cuobjdump, file):
+    """Cubins with the suffix f, per SM: of a container its headers tell, of a bare cubin the assembler's note."""
+    headers = re.findall(r"^Fatbin elf code:\n=+\narch = (sm_\d+f)$", run(cuobjdump, file), re.MULTILINE)
+    notes = re.findall(r"Command Line Arguments: .*-arch (sm_\d+f)\b", run(cuobjdump, "-elf", file))
+    return collections.Counter(headers if file.suffix != ".cubin" else notes)
+
+
+def without_family(counts):
+    """The same counts by the names of cuobjdump's list."""
+    folded = collections.Counter()
+    for name, count in counts.items():
+        folded[name.removesuffix("f")] += count
+    return folded
 
 
 def census_of(nvdisasm, cubins, counted):
@@ -69,9 +84,13 @@ def compare_lists(options, file):
     wrong = 0
     for ours, what in (("cubin", "elf"), ("ptx", "ptx")):
         theirs = listed(options.cuobjdump, file, what)
-        if collections.Counter(code[ours]) != theirs:
+        if without_family(code[ours]) != theirs:
             print(f"{file.name}: {ours}: pbprobe {code[ours]}, cuobjdump {dict(theirs)}")
             wrong += 1
+    of_family = {name: count for name, count in code["cubin"].items() if name.endswith("f")}
+    if options.nvdisasm and of_family != families(options.cuobjdump, file):
+        print(f"{file.name}: pbprobe {of_family}, cuobjdump {families(options.cuobjdump, file)}")
+        wrong += 1
     return wrong
 
 
@@ -85,7 +104,7 @@ def compare_census(options, file):
         for sm, census in audited(options.pbprobe, file, "--full")["census"].items():
             if int(re.search(r"\d+", sm)[0]) < 70:
                 continue  # words of 64 bits, which are not counted
-            theirs, words = census_of(options.nvdisasm, by_sm[sm], counted_mnemonics())
+            theirs, words = census_of(options.nvdisasm, by_sm[sm.removesuffix("f")], counted_mnemonics())
             if collections.Counter(census["instructions"]) != theirs or census["words"] != words:
                 print(f"{file.name} {sm}: pbprobe {census}, nvdisasm {dict(theirs)} in {words} words")
                 wrong += 1

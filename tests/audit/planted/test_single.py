@@ -126,9 +126,11 @@ def test_what_one_file_does_not_tell_is_said_beside_the_rest():
 
 
 def test_the_toolkit_of_its_cubins_is_held_against_the_claim():
-    verdict, code = judged(FILES["cubin"](), "cuda=12.8,sm121")
+    verdict, code = judged(fixture("sm_75.cubin"), "cuda=12.8,sm75")
     assert (ids(verdict), code) == (["PB322"], 1)
     assert shipped(verdict) == {"SM": "pass", "CUDA": "fail"}
+    verdict, code = judged(fixture("sm_75.cubin"), "cuda=12.8")
+    assert (ids(verdict), code) == (["PB322"], 1)
 
 
 @pytest.mark.parametrize(
