@@ -105,8 +105,8 @@ TEST(Audit, HostileMembersAreRefusedByNameAndTheRestGoesOn) {
                      {.name = "torch/lib/libshort.so", .content = device_object(), .announced_bytes = 10}};
   auto inventory = audit(folder.write("x.whl", builder.build()));
   ASSERT_TRUE(inventory.ok()) << inventory.error().message;
-  EXPECT_THAT(inventory->problems,
-              ElementsAre("x.whl: member ../evil.so leads out of the archive (\"..\" in its name): refused"));
+  EXPECT_THAT(inventory->problems, ElementsAre("x.whl: member ../evil.so leads out of the archive (\"..\" in its "
+                                               "name): refused: download it again from its publisher"));
   ASSERT_EQ(inventory->files.size(), 2U);
   EXPECT_THAT(inventory->files[0].problem.value_or(""), ::testing::HasSubstr("not the 10 announced: refused"));
   EXPECT_EQ(inventory->files[1].device_code->cubin, (Counts{{"sm_90", 2}}));
@@ -128,7 +128,7 @@ TEST(Audit, BrokenFilesAreToldAndTheRestGoesOn) {
             "liba_empty.so: the file is empty (0 bytes): copy, download or build it again");
   EXPECT_THAT(inventory->files[1].problem.value_or(""), ::testing::HasSubstr("the file is truncated"));
   EXPECT_EQ(inventory->files[2].problem, "libc_pointer.so: a Git LFS pointer instead of the file: run `git lfs pull`");
-  EXPECT_EQ(inventory->files[3].problem, "libd_text.so: neither ELF nor fatbin");
+  EXPECT_EQ(inventory->files[3].problem, "libd_text.so: neither ELF nor fatbin: copy, download or build it again");
   EXPECT_EQ(inventory->files[5].problem, std::nullopt);
 }
 
@@ -164,7 +164,8 @@ TEST(Audit, ASingleBrokenFileIsAnError) {
   EXPECT_EQ(error_of(empty).message, empty.string() + " is empty (0 bytes): copy, download or build it again");
   Content cut = device_object();
   cut.resize(40);
-  EXPECT_EQ(error_of(folder.write("libcut.so", cut)).message, "libcut.so+0x0: ELF header needs 64 bytes, 40 left");
+  EXPECT_EQ(error_of(folder.write("libcut.so", cut)).message,
+            "libcut.so+0x0: ELF header needs 64 bytes, 40 left: copy, download or build it again");
   const fs::path page = folder.write("x.whl", "<html>404</html>");
   EXPECT_EQ(error_of(page).code, ErrorCode::malformed);
   EXPECT_EQ(error_of(page).message,

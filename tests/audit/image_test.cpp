@@ -181,8 +181,7 @@ const std::vector<Defect> kDefects{
      "libx.so image at 0x40 (sm_90): machine 62 inside a device image, 190 (CUDA) expected"},
     {"CutBeforeItsSectionHeaders", Compression::none, [](Packed& p) { p.payload.resize(200); },
      "libx.so image at 0x40 (sm_90): a segment of 0x1f0 bytes at 0x0, but the file ends at 0xc8: the file is "
-     "truncated: "
-     "copy, download or build it again"},
+     "truncated"},
     {"ASectionOutside", Compression::none,
      [](Packed& p) { patch<uint64_t>(p.payload, p.payload.size() - 2 * 64 + 0x18, 0x9000); },
      "libx.so image at 0x40 (sm_90)+0x9000: .text.k needs 32 bytes, 0 left"},

@@ -96,7 +96,9 @@ const std::vector<Defect> kElf{
      "libx.so: a Git LFS pointer instead of the file: run `git lfs pull`"},
     {"CutInItsHeader", changed(object, [](Content& c) { c.resize(40); }),
      "libx.so+0x0: ELF header needs 64 bytes, 40 left: copy, download or build it again"},
-    {"CutInItsCode", changed(object, [](Content& c) { c.resize(300); }), ""},
+    {"CutInItsCode", changed(object, [](Content& c) { c.resize(300); }),
+     "libx.so: a segment of 0x230 bytes at 0x0, but the file ends at 0x12c: the file is truncated: copy, download or "
+     "build it again"},
     {"Elf32", changed(object, [](Content& c) { c[EI_CLASS] = ELFCLASS32; }),
      "libx.so: ELF class 1, byte order 1: only 64-bit little-endian files are read (class 2, order 1)"},
     {"MoreSectionsThanTheLimit",
@@ -106,7 +108,8 @@ const std::vector<Defect> kElf{
                section(c, 0).sh_size = 70000;
              }),
      "libx.so: 70000 sections, 65000 are the limit: report it if you trust its maker, else delete it"},
-    {"CodeOutsideTheFile", changed(object, [](Content& c) { section(c, 1).sh_size = 1 << 20; }), ""},
+    {"CodeOutsideTheFile", changed(object, [](Content& c) { section(c, 1).sh_size = 1 << 20; }),
+     "libx.so .text: 0x100000 bytes at 0x118, but the file ends at 0x230: copy, download or build it again"},
 };
 INSTANTIATE_TEST_SUITE_P(Elf, MalformedFile, ::testing::ValuesIn(kElf), name_of);
 
@@ -124,17 +127,20 @@ size_t container_in(const Content& content) {
 }
 
 const std::vector<Defect> kFatbins{
-    {"AnotherMagic", changed(images, [](Content& c) { c[container_in(c)] = 0; }), ""},
+    {"AnotherMagic", changed(images, [](Content& c) { c[container_in(c)] = 0; }),
+     "libx.so .nv_fatbin+0x0: fatbin magic 0xba55ed00, 0xba55ed50 expected: copy, download or build it again"},
     {"ABodyLongerThanItsSection", changed(images, [](Content& c) { patch<uint64_t>(c, container_in(c) + 8, 4096); }),
-     ""},
-    {"AShortImageHeader", changed(images, [](Content& c) { patch<uint32_t>(c, container_in(c) + 20, 32); }), ""},
+     "libx.so .nv_fatbin+0x10: fatbin needs 4096 bytes, 256 left: copy, download or build it again"},
+    {"AShortImageHeader", changed(images, [](Content& c) { patch<uint32_t>(c, container_in(c) + 20, 32); }),
+     "libx.so .nv_fatbin+0x10: image header of 32 bytes, at least 64 expected: copy, download or build it again"},
     {"ABomb",
      changed(images,
              [](Content& c) {
                patch<uint64_t>(c, container_in(c) + 16 + 0x28, 0x8011);
                patch<uint64_t>(c, container_in(c) + 16 + 0x38, uint64_t{1} << 30);
              }),
-     ""},
+     "libx.so .nv_fatbin+0x10: image of 1073741824 bytes uncompressed, 536870912 are the limit: report it if you trust "
+     "its maker, else delete it"},
 };
 INSTANTIATE_TEST_SUITE_P(Fatbin, MalformedFile, ::testing::ValuesIn(kFatbins), name_of);
 
@@ -152,13 +158,21 @@ Content cubin() {
 }
 
 const std::vector<Defect> kCubins{
-    {"CutInItsHeader", changed(cubin, [](Content& c) { c.resize(20); }), ""},
-    {"CutInItsSections", changed(cubin, [](Content& c) { c.resize(200); }), ""},
+    {"CutInItsHeader", changed(cubin, [](Content& c) { c.resize(20); }),
+     "libx.so+0x0: ELF header needs 64 bytes, 20 left: copy, download or build it again"},
+    {"CutInItsSections", changed(cubin, [](Content& c) { c.resize(200); }),
+     "libx.so: a segment of 0x260 bytes at 0x0, but the file ends at 0xc8: the file is truncated: copy, download or "
+     "build it again"},
     {"AnAbiOfTomorrow", changed(cubin, [](Content& c) { c[EI_ABIVERSION] = 9; }),
      "libx.so: cubin of ABI version 9: 7 (CUDA 9 to 12) and 8 (CUDA 13) are read"},
-    {"CompatOutside", changed(cubin, [](Content& c) { section(c, 1).sh_offset = 1 << 20; }), ""},
-    {"TheAssemblersNoteOutside", changed(cubin, [](Content& c) { section(c, 2).sh_size = 1 << 20; }), ""},
-    {"AKernelOutside", changed(cubin, [](Content& c) { section(c, 3).sh_size = 1 << 20; }), ""},
+    {"CompatOutside", changed(cubin, [](Content& c) { section(c, 1).sh_offset = 1 << 20; }),
+     "libx.so+0x100000: .nv.compat needs 4 bytes, 0 left: copy, download or build it again"},
+    {"TheAssemblersNoteOutside", changed(cubin, [](Content& c) { section(c, 2).sh_size = 1 << 20; }),
+     "libx.so image at 0x0 (sm_90a)+0x80: .note.nv.tkinfo needs 1048576 bytes, 480 left: copy, download or build it "
+     "again"},
+    {"AKernelOutside", changed(cubin, [](Content& c) { section(c, 3).sh_size = 1 << 20; }),
+     "libx.so image at 0x0 (sm_90a)+0xa8: .text.kernel needs 1048576 bytes, 440 left: copy, download or build it "
+     "again"},
 };
 INSTANTIATE_TEST_SUITE_P(Cubin, MalformedFile, ::testing::ValuesIn(kCubins), name_of);
 

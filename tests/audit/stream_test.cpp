@@ -50,7 +50,7 @@ ElfBuilder library() {
   elf.sections = {{".text", SHT_PROGBITS, random_bytes(300'000)},
                   {".nv_fatbin", SHT_PROGBITS, images()},
                   {".rodata", SHT_PROGBITS, random_bytes(50'000)}};
-  elf.dynamic = {{DT_SONAME, "libx.so"}, {DT_NEEDED, "libc10.so"}};
+  elf.dynamic = {{DT_SONAME, "libx.so"}, {DT_NEEDED, "libmade-up.so"}};
   return elf;
 }
 
