@@ -3,6 +3,7 @@
 //
 // What a claim says of SMs, against the device code of the artifact's files.
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <set>
 
@@ -89,6 +90,30 @@ std::map<std::string, int64_t> extras(const Facts& facts, const DeviceCode& code
   return others;
 }
 
+// The same in translation units that hold a claimed SM: those without it are another check's. Facts of an older
+// pbprobe have no sets; then all of it, unless nothing is of a claimed SM.
+std::map<std::string, int64_t> extras_beside(const Facts& facts, const DeviceCode& code) {
+  const auto is_claimed = [&](const std::string& image) {
+    return std::any_of(facts.claimed_gpus.begin(), facts.claimed_gpus.end(),
+                       [&](const Target* target) { return made_for(image, *target); });
+  };
+  const auto others = extras(facts, code);
+  if (!code.unit_sets) {
+    const bool any =
+        std::any_of(code.cubin.begin(), code.cubin.end(), [&](const auto& entry) { return is_claimed(entry.first); });
+    return any ? others : std::map<std::string, int64_t>{};
+  }
+  std::map<std::string, int64_t> beside;
+  for (const auto& [set, count] : *code.unit_sets) {
+    const auto images = words(set);
+    if (std::none_of(images.begin(), images.end(), is_claimed)) continue;
+    for (const auto& image : images) {
+      if (others.contains(image)) beside[image] += count;
+    }
+  }
+  return beside;
+}
+
 // Units of libraries linked in statically keep those libraries' own list of SMs: fewer than half of a file's units.
 bool are_of_linked_library(const File& file, const std::map<std::string, int64_t>& others) {
   if (!file.links) return false;
@@ -99,6 +124,11 @@ bool are_of_linked_library(const File& file, const std::map<std::string, int64_t
   for (const auto& [set, count] : file.device_code->unit_sets.value_or(std::map<std::string, int64_t>{}))
     units += count;
   return any && std::all_of(others.begin(), others.end(), [&](const auto& entry) { return entry.second * 2 < units; });
+}
+
+// That of the row which comes after plain FMA: "wgmma".
+std::string first_tensor_instruction(const Target& target) {
+  return target.instructions.size() > 1 ? target.instructions[1].name : "a tensor instruction";
 }
 
 // Of the libraries that have lists of their own: what their files hold together.
@@ -159,7 +189,7 @@ Answer nothing_but_claimed_sms(const Facts& facts) {
   if (!facts.claim->exact) return answer;
   for (const auto& file : facts.inventory->files) {
     if (!is_libtorch(facts, file)) continue;
-    const auto others = extras(facts, *file.device_code);
+    const auto others = extras_beside(facts, *file.device_code);
     if (others.empty() || are_of_linked_library(file, others)) continue;
     answer.seen.push_back(
         {fmt::format("{} holds machine code for {} too", base_name(file.path), list_of(others)), file.path});
@@ -272,6 +302,31 @@ Answer images_are_of_claimed_cuda(const Facts& facts) {
     answer.seen.push_back({fmt::format("CUDA {} is claimed, and cubins of {} were made by CUDA {}", *facts.claim->cuda,
                                        base_name(file.path), fmt::join(wrong, ", ")),
                            file.path});
+  }
+  return answer;
+}
+
+// A row's architecture with a suffix says that its tensor instructions are in that image alone, and torch adds it to
+// the files that have them.
+Answer tensor_paths_have_their_image(const Facts& facts) {
+  Answer answer;
+  if (!facts.claim->exact) return answer;
+  for (const Target* target : facts.claimed_gpus) {
+    if (std::isalpha(static_cast<unsigned char>(target->architecture.back())) == 0) continue;
+    bool any = false;
+    bool with_suffix = false;
+    bool damaged = false;  // it may lie in what could not be read
+    for (const auto& file : facts.inventory->files) {
+      damaged = damaged || (is_own(*facts.inventory, file) && file.problem);
+      if (!is_libtorch(facts, file)) continue;
+      for (const auto& [image, count] : file.device_code->cubin) {
+        any = any || image == sm_of(*target);
+        with_suffix = with_suffix || (image != sm_of(*target) && made_for(image, *target));
+      }
+    }
+    if (!any || with_suffix || damaged) continue;  // without any, another check's
+    answer.seen.push_back({fmt::format("{} is claimed, and no file of libtorch holds sm_{}, which {} needs", target->id,
+                                       target->architecture, first_tensor_instruction(*target))});
   }
   return answer;
 }

@@ -22,6 +22,27 @@ bool begins_version(std::string_view version, std::string_view begin) {
   return version.starts_with(begin) && (version.size() == begin.size() || version[begin.size()] == '.');
 }
 
+// What Nix calls the output: what stands behind the 32 letters of its hash. Empty: it is in no store.
+std::string store_name(const Inventory& inventory) {
+  constexpr size_t kHash = 32;
+  constexpr std::string_view kLetters = "0123456789abcdfghijklmnpqrsvwxyz";  // of Nix's base 32
+  const bool told = inventory.store_closure && !inventory.store_closure->outputs.empty();
+  std::string_view path = told ? inventory.store_closure->outputs.front() : inventory.artifact;
+  while (!path.empty()) {
+    const size_t end = std::min(path.find('/'), path.size());
+    const std::string_view part = path.substr(0, end);
+    if (part.size() > kHash + 1 && part[kHash] == '-' && part.find_first_not_of(kLetters) == kHash)
+      return std::string(part.substr(kHash + 1));
+    path.remove_prefix(std::min(end + 1, path.size()));
+  }
+  return {};
+}
+
+// "-python313-cpu-avx" of "-python313-cpu-avx-2.10.0", and not of "-python313-cpu-avx2-2.10.0".
+bool begins_name(std::string_view name, std::string_view begin) {
+  return name.starts_with(begin) && (name.size() == begin.size() || name[begin.size()] == '-');
+}
+
 // "3.13" is cp313, and cp313t too.
 std::string abi_of(std::string_view python) {
   std::string abi = "cp";
@@ -126,6 +147,20 @@ Answer blas_is_claimed(const Facts& facts) {
   return {.seen = {{fmt::format("BLAS {} is claimed, and libtorch_cpu.so has {}", *facts.claim->blas,
                                 fmt::join(found, " and ")),
                     file->path}}};
+}
+
+// Recipes give their variant's name, so that a store tells what lies in it; nixpkgs' own torch has none.
+Answer store_name_is_claimed(const Facts& facts) {
+  constexpr std::string_view kBegin = "pytorch";
+  const std::string_view claimed = facts.claim->text;
+  const std::string name = store_name(*facts.inventory);
+  const size_t mark = name.find(kBegin);
+  if (!claimed.starts_with(kBegin) || mark == std::string_view::npos) return {};
+  const size_t own = name.find("-python", mark);
+  const size_t wanted = claimed.find("-python");
+  if (own == std::string_view::npos || wanted == std::string_view::npos) return {};
+  if (begins_name(std::string_view(name).substr(own), claimed.substr(wanted))) return {};
+  return {.seen = {{fmt::format("{} is claimed, and Nix calls it {}", claimed, name)}}};
 }
 
 Answer processor_is_claimed(const Facts& facts) {

@@ -263,6 +263,22 @@ std::vector<Check> file_checks() {
        "Does a Nix result's closure hold one C library?",
        "take all inputs from one nixpkgs: what was built for the newer one does not load beside the older",
        ask::store_closure_has_one_libc},
+      {"PB132",
+       L::shipped,
+       S::fail,
+       {claim, inventory, whole},
+       kAdds,
+       "Does Nix call it what is claimed?",
+       "build the recipe of that name, and give its pname as `pbprobe recipes show` prints it",
+       ask::store_name_is_claimed},
+      {"PB133",
+       L::shipped,
+       S::fail,
+       {claim, inventory},
+       kAdds,
+       "Do libtorch's files look for nothing in the folder that they were built in?",
+       "install it by its own install step, or set the RUNPATH by patchelf: that folder is gone, or somebody else's",
+       ask::build_folder_is_forgotten},
   };
 }
 

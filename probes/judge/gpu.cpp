@@ -170,6 +170,7 @@ Answer gpu_is_visible(const Facts& facts) {
 Answer has_device_code(const Facts& facts) {
   const Inventory& inventory = *facts.inventory;
   if (!inventory.cuda_version || facts.main_file != nullptr) return {};
+  if (!facts.claimed_gpus.empty()) return {};  // the claimed SM's check says it
   const bool damaged = std::any_of(inventory.files.begin(), inventory.files.end(),
                                    [&](const File& file) { return is_own(inventory, file) && file.problem; });
   if (damaged) return {};  // already said, with its reason

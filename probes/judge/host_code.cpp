@@ -63,6 +63,17 @@ Names used_by_libtorch(const Inventory& inventory) {
   return {used.begin(), used.end()};
 }
 
+// What unguarded code uses, but for what static initializers alone use: that is another check's.
+Names needed_past_loading(const HostCode& code) {
+  Names names;
+  for (const auto& [name, count] : code.unguarded) {
+    const auto at_load = code.at_load ? code.at_load->find(name) : std::map<std::string, int64_t>::const_iterator{};
+    if (code.at_load && at_load != code.at_load->end() && at_load->second >= count) continue;
+    names.push_back(name);
+  }
+  return names;
+}
+
 Names certain_needs(const HostCode& code) {
   std::set<std::string> names;
   if (code.at_load) {
@@ -209,12 +220,11 @@ Answer claimed_cpu_suffices(const Facts& facts) {
       if (!is_libtorch(*facts.inventory, file) || file.machine != target->architecture ||
           answer.seen.size() >= kMostFiles)
         continue;
-      const auto more = missing_features(keys(file.host_code->unguarded), there);
+      const auto more = missing_features(needed_past_loading(*file.host_code), there);
       if (more.empty()) continue;
       answer.seen.push_back(
           seen_in(file, fmt::format("unguarded code needs {}, which {} has not", fmt::join(more, ", "), target->id),
-                  example(*file.host_code, more,
-                          {CodeClass::static_initializer, CodeClass::unguarded, CodeClass::default_tier})));
+                  example(*file.host_code, more, {CodeClass::unguarded, CodeClass::default_tier})));
     }
   }
   return answer;
@@ -223,6 +233,7 @@ Answer claimed_cpu_suffices(const Facts& facts) {
 Answer claimed_cpu_is_delivered(const Facts& facts) {
   if (!was_counted(*facts.inventory)) return {.seen = {}, .unknown = not_counted(facts)};
   Answer answer;
+  if (!processor_is_claimed(facts).seen.empty()) return answer;  // said already
   for (const Target* target : facts.claimed_cpus) {
     const bool built = target->marks && shares(used_by_libtorch(*facts.inventory), *target->marks);
     const bool tier = !facts.claim->exact && target->torch_tier && has_tier(*facts.inventory, *target->torch_tier);

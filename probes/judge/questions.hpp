@@ -29,6 +29,7 @@ Answer cuda_is_claimed(const Facts& facts);
 Answer python_is_claimed(const Facts& facts);
 Answer blas_is_claimed(const Facts& facts);
 Answer processor_is_claimed(const Facts& facts);
+Answer store_name_is_claimed(const Facts& facts);
 
 // closure.cpp
 Answer cuda_is_one_major(const Facts& facts);
@@ -40,6 +41,7 @@ Answer closure_resolves(const Facts& facts);
 Answer opened_parts_are_there(const Facts& facts);
 Answer openmp_is_one(const Facts& facts);
 Answer driver_is_not_shipped(const Facts& facts);
+Answer build_folder_is_forgotten(const Facts& facts);
 
 // nix.cpp
 Answer files_stay_in_store_closure(const Facts& facts);
@@ -96,6 +98,7 @@ Answer other_libraries_hold_more(const Facts& facts);
 Answer no_claimed_kernel_only_traps(const Facts& facts);
 Answer one_toolkit_a_file(const Facts& facts);
 Answer images_are_of_claimed_cuda(const Facts& facts);
+Answer tensor_paths_have_their_image(const Facts& facts);
 
 // running.cpp
 Answer libtorch_loads(const Facts& facts);

@@ -49,6 +49,15 @@ void add_claimed_unit_cases(std::vector<Case>& cases) {
                        },
                        false),
                    sm121_build(false)});
+  // A claim of this SM alone says nothing more of units that lack it.
+  cases.push_back({"PB314", "sm121 is claimed, and 443 of the 444 translation units of libtorch_cuda.so hold",
+                   sm121_build_with([](DeviceCode& code) {
+                     code.cubin = {{"sm_90", 1}, {"sm_121", 443}, {"sm_121a", 1}};
+                     code.unit_sets = {{{"sm_90", 1}, {"sm_121", 442}, {"sm_121 sm_121a", 1}}};
+                   }),
+                   sm121_build()});
+  cases.push_back({"PB314", "sm121 is claimed, and libtorch holds no device code",
+                   with(sm121_build(), [](Report& r) { libtorch_cuda(r).device_code.reset(); }), sm121_build()});
   // A handful of a files, as in the public wheels.
   cases.push_back({"PB314", "sm121 is claimed, and 1 of the 444 translation units of libtorch_cuda.so hold",
                    sm121_build_with(
@@ -129,6 +138,18 @@ void add_claimed_library_cases(std::vector<Case>& cases) {
                      code.toolkits = {{{"12.9", 3}}};
                    }),
                    sm121_build()});
+  const auto for_sm100 = [](std::map<std::string, int64_t> images) {
+    return with(sm121_build(), [&](Report& r) {
+      r.claim->targets = {"sm100"};
+      for (auto& file : r.inventory->files) {
+        if (file.device_code) file.device_code->cubin = {{"sm_100", 12}};
+      }
+      libtorch_cuda(r).device_code->cubin = images;
+      libtorch_cuda(r).device_code->unit_sets.reset();
+    });
+  };
+  cases.push_back({"PB323", "sm100 is claimed, and no file of libtorch holds sm_100a, which tcgen05.mma needs",
+                   for_sm100({{"sm_100", 444}}), for_sm100({{"sm_100", 444}, {"sm_100a", 59}})});
 }
 
 }  // namespace

@@ -162,6 +162,26 @@ void add_package_cases(std::vector<Case>& cases) {
   cases.push_back({"PB128", "it links to a shared object that is not there",
                    with(audited(), [](Report& r) { r.inventory->broken_links = {{"lib/libtorch_old.so"}}; }),
                    with(audited(), [](Report& r) { r.inventory->broken_links.emplace(); })});
+  const auto named = [](const std::string& name) {
+    return with(claimed({}), [&](Report& r) {
+      r.claim->text = "pytorch-python313-cpu-avx";
+      r.inventory->artifact = "/nix/store/0123456789abcdfghijklmnpqrsvwxyz-" + name;
+    });
+  };
+  cases.push_back(
+      {"PB132",
+       "pytorch-python313-cpu-avx is claimed, and Nix calls it python3.13-pytorch210-python313-cpu-avx2-2.10.0",
+       named("python3.13-pytorch210-python313-cpu-avx2-2.10.0"),
+       named("python3.13-pytorch210-python313-cpu-avx-2.10.0")});
+  cases.push_back({"PB132", "Nix calls it pytorch-python312-cpu-avx", named("pytorch-python312-cpu-avx"),
+                   named("python3.13-torch-2.10.0")});  // nixpkgs' own has no variant in its name
+  const auto looking = [](std::string folder) {
+    return with(claimed({}), [&](Report& r) { libtorch_cuda(r).rpath.push_back(std::move(folder)); });
+  };
+  for (const char* folder :
+       {"/build/source/torch/lib", "/tmp/nix-build-torch.drv-0/source", "/home/someone/pytorch/build/lib.linux-x86_64"})
+    cases.push_back({"PB133", std::string("libtorch_cuda.so looks for libraries in ") + folder, looking(folder),
+                     looking("/nix/store/0123456789abcdfghijklmnpqrsvwxyz-build-libs/lib")});
   const auto no_nvshmem = [](Report& r) {
     std::erase_if(r.inventory->files, [](const File& file) { return file.path.ends_with("libtorch_nvshmem.so"); });
   };

@@ -94,6 +94,16 @@ void add_host_code_cases(std::vector<Case>& cases) {
                    counted(host_code({{"avx2", 3}}, {offender(CodeClass::static_initializer, {"avx2"})})),
                    counted(host_code({{"avx2", 9}}, {offender(CodeClass::static_initializer, {"avx2"}),
                                                      offender(CodeClass::unguarded, {"avx2"})}))});
+  HostCode initialized = host_code({{"avx", 40}, {"fma", 3}}, {offender(CodeClass::static_initializer, {"fma"})});
+  initialized.at_load = {{"fma", 3}};
+  HostCode used_too = initialized;
+  used_too.unguarded["fma"] = 4;
+  used_too.offenders.push_back(offender(CodeClass::unguarded, {"fma"}));
+  // What initializers alone use is said of them, and once.
+  cases.push_back({"PB204", "needs fma as soon as the library is loaded", counted(initialized, claim_of("avx", true)),
+                   counted(used_too, claim_of("avx", false))});
+  cases.push_back({"PB207", "unguarded code needs fma, which avx has not", counted(used_too, claim_of("avx", true)),
+                   counted(used_too, claim_of("avx2", true))});
   cases.push_back({"PB205", "took a tier's copy of it, which needs amx_fp16",
                    counted(host_code({}, {offender(CodeClass::tier_leak, {"amx_fp16"})})),
                    counted(host_code({}, {offender(CodeClass::tier_leak, {"f16c"})}))});  // this host has it

@@ -9,7 +9,9 @@ import functools
 import re
 from collections.abc import Callable
 
-from builds import SOURCE, Build, audit
+from builds import audit
+from made import SOURCE
+from small_builds import Build
 
 
 @dataclasses.dataclass(frozen=True)

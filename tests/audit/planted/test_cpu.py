@@ -3,8 +3,9 @@
 """PB2xx: small libtorches whose objects a compiler made by their tiers' flags (HostCodeFixtures.cmake)."""
 
 import pytest
-from builds import ANY, CPU, HOST_CODE, Build, Library
+from builds import ANY, CPU
 from rows import Row, ask
+from small_builds import HOST_CODE, Build, Library
 
 
 def built(name: str):

@@ -3,8 +3,10 @@
 """PB1xx: what files, versions and packages say."""
 
 import pytest
-from builds import ANY, BESIDE, CPU, CUDA, MACHINE, NCCL, Library, cpu, cuda, cuda_release
+from builds import ANY, BESIDE, CPU, CUDA, NCCL, cpu, cuda
+from made import MACHINE, cuda_release
 from rows import Row, ask
+from small_builds import Build, Library
 
 MODULE = "torch/_C.cpython-{}-" + MACHINE + "-linux-gnu.so"
 OLD_STRINGS = "#define _GLIBCXX_USE_CXX11_ABI 0\n#include <string>\n"
@@ -58,6 +60,30 @@ READING = [
     ),
     Row("PB103", "holds no libtorch_cpu.so", lambda: cuda().but({CPU: None}), cuda, ANY),
 ]
+
+
+NAMED = [
+    Row(
+        "PB132",
+        "pytorch-python311-cpu-avx is claimed, and Nix calls it python3.11-pytorch210-python311-cpu-avx2-2.10.0",
+        lambda: named("avx2"),
+        lambda: named("avx"),
+        "pytorch-python311-cpu-avx",
+    ),
+    Row(
+        "PB133",
+        "libtorch_cpu.so looks for libraries in /build/source/build/lib, where it was built",
+        lambda: cpu(Library(runpath=("$ORIGIN", "/build/source/build/lib"))),
+        lambda: cpu(Library(runpath=("$ORIGIN", "/opt/build-tools/lib"))),
+        ANY,
+    ),
+]
+
+
+def named(isa: str) -> Build:
+    """A build for avx, as Nix calls that of a recipe."""
+    store = f"python3.11-pytorch210-python311-cpu-{isa}-2.10.0"
+    return Build({CPU: Library(ready="libavx.so")}, version="2.10.0", tag=None, store=store)
 
 
 def cut(build) -> Library:
@@ -243,7 +269,7 @@ def needing(runtime: str):
     return build.but({CUDA: library, f"torch/lib/{runtime}": Library()})
 
 
-ROWS = [*READING, *CLAIMED, *TOGETHER, *PACKAGES]
+ROWS = [*READING, *NAMED, *CLAIMED, *TOGETHER, *PACKAGES]
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)

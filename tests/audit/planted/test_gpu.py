@@ -3,8 +3,10 @@
 """PB3xx: device code as nvcc writes it, in libraries that are laid out as a torch."""
 
 import pytest
-from builds import ANY, BESIDE, CUDA, Build, Library, audit, cuda, cuda_release
+from builds import ANY, BESIDE, CUDA, audit, cuda
+from made import cuda_release
 from rows import Row, ask
+from small_builds import Build, Library
 
 BOTH = ("first120.o", "second120.o")
 NCCL_FUNCTIONS = "".join(f'extern "C" int ncclMadeUp{i}(void) {{ return {i}; }}\n' for i in range(12))
@@ -56,6 +58,15 @@ UNITS = [
         lambda: cuda(units=("sm121.fatbin",), machine="aarch64"),
         "sm121",
     ),
+    # An exact claim says of a unit without the SM just that.
+    Row(
+        "PB314",
+        "sm120 is claimed, and 1 of the 2 translation units of libtorch_cuda.so hold machine code for it",
+        lambda: cuda(units=("first120.o", "second90.o")),
+        lambda: cuda(units=BOTH),
+        "sm120,only",
+    ),
+    Row("PB314", "sm120 is claimed, and libtorch holds no device code", without_device_code, cuda, "sm120"),
     Row(
         "PB315",
         "libtorch_cuda.so holds PTX alone (sm_120)",
@@ -83,6 +94,16 @@ UNITS = [
         lambda: cuda(units=("first120.o", "second_ptx.o")),
         lambda: cuda(units=BOTH),
         "sm120,only",
+    ),
+]
+
+TENSOR = [
+    Row(
+        "PB323",
+        "sm100 is claimed, and no file of libtorch holds sm_100a, which tcgen05.mma needs",
+        lambda: cuda(units=("first100.o",)),
+        lambda: cuda(units=("first100.o", "second100a.o")),
+        "sm100,only",
     ),
 ]
 
@@ -144,7 +165,7 @@ INSIDE = [
     ),
 ]
 
-ROWS = [*UNITS, *LIBRARIES, *INSIDE]
+ROWS = [*UNITS, *TENSOR, *LIBRARIES, *INSIDE]
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)

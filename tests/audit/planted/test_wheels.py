@@ -8,7 +8,8 @@ import warnings
 import zipfile
 
 import pytest
-from builds import CPU, PROGRAM, cpu
+from builds import CPU, cpu
+from made import PROGRAM
 
 SHM = "torch/lib/libshm.so"
 STORED, DEFLATED = zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED

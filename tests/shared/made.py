@@ -1,0 +1,99 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""What compilers, linkers and nvcc write, made once: a file lies under a digest of all that it is made from."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+
+import pytest
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("PBPROBE_TEST_BUILD", SOURCE / "build"))
+PROGRAM = BUILD / "bin/pbprobe"
+MADE = BUILD / "tests/made"
+MACHINE = os.uname().machine
+OUT = "@OUT@"  # in a command: the file that it writes
+IN = "@IN@"  # in a word of a command: the path that comes last, which is no word of its own then
+
+
+def compiler(machine: str, kind: str = "g++") -> str:
+    """Of this machine, or the cross compiler for another."""
+    if machine == MACHINE:
+        return "c++" if kind == "g++" else "cc"
+    name = f"{machine}-linux-gnu-{kind}"
+    return shutil.which(name) or pytest.skip(f"no {name}")
+
+
+@functools.cache
+def nvcc() -> str:
+    found = os.environ.get("PBPROBE_TEST_NVCC") or shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
+    return found or pytest.skip("no nvcc: `make build TARGETS=all` installs it")
+
+
+@functools.cache
+def cuda_release() -> str:
+    """Of that nvcc: "13.0"."""
+    return re.search(r"release (\d+\.\d+)", version_of(nvcc()))[1]
+
+
+@functools.cache
+def version_of(program: str) -> str:
+    """What the program says of itself: another compiler makes another file."""
+    return subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout
+
+
+@functools.cache
+def digest_of(path: pathlib.Path) -> str:
+    return path.name + " " + hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def kept(name: str, digest: hashlib._Hash, write) -> pathlib.Path:
+    """The file `name` under that digest; `write` writes it where it is not there. Safe beside others."""
+    folder = MADE / digest.hexdigest()[:32]
+    if not folder.exists():
+        MADE.mkdir(parents=True, exist_ok=True)
+        fresh = pathlib.Path(tempfile.mkdtemp(dir=MADE, prefix="fresh-"))
+        try:
+            write(fresh / name)
+            fresh.rename(folder)
+        except OSError:
+            if not folder.exists():  # else another process was first
+                raise
+        finally:
+            shutil.rmtree(fresh, ignore_errors=True)
+    return folder / name
+
+
+def text(name: str, content: str) -> pathlib.Path:
+    """A file with that text."""
+    return kept(name, hashlib.sha256(f"{name}\0{content}".encode()), lambda file: file.write_text(content))
+
+
+def made(name: str, *command: str | pathlib.Path) -> pathlib.Path:
+    """What the command writes to OUT, as a file called `name`. Its inputs are the paths in it.
+
+    Where a word holds IN, the last path is put there, and stands nowhere else.
+    """
+    parts = [version_of(str(command[0]))]
+    parts += [digest_of(part) if isinstance(part, pathlib.Path) else part for part in command]
+    digest = hashlib.sha256("\0".join([name, *parts]).encode())
+
+    def write(file: pathlib.Path) -> None:
+        words = [str(part) for part in command]
+        if any(word.endswith(IN) for word in words):
+            last = words.pop()
+            words = [word.removesuffix(IN) + last if word.endswith(IN) else word for word in words]
+        words = [word.removesuffix(OUT) + str(file) if word.endswith(OUT) else word for word in words]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise RuntimeError(f"{' '.join(str(part) for part in command)}: exit code {done.returncode}\n{done.stderr}")
+
+    return kept(name, digest, write)
