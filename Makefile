@@ -21,6 +21,7 @@ help:
 	@echo 'make setup     only install what is missing (Debian packages when root; the rest into .venv)'
 	@echo 'make check     lint, sanitizers, aarch64 cross build, generated files'
 	@echo 'make lint | asan | cross    one of them'
+	@echo 'make gate-matrix   plant faults in a tiny build of each variant, and print what the gate catches'
 	@echo 'make generate  write generated files again'
 	@echo 'make clean     remove build/'
 	@echo
@@ -64,6 +65,10 @@ asan:
 cross:
 	@ci/check aarch64
 
+gate-matrix:
+	@$(SETUP) build test torch cross configure
+	@$(CMAKE) --build build --parallel $(JOBS) --target gate_matrix
+
 generate:
 	@$(SETUP) build configure
 	@$(CMAKE) --build build --parallel $(JOBS) --target pbprobe_generate
@@ -72,4 +77,4 @@ generate:
 clean:
 	rm -rf build
 
-.PHONY: help setup report build test test-real check lint asan cross generate clean
+.PHONY: help setup report build test test-real check lint asan cross gate-matrix generate clean

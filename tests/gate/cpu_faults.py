@@ -1,0 +1,137 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""Faults of CPU code: what a compiler made by other flags than the recipe's, in all of it or where it must not be."""
+
+from __future__ import annotations
+
+from faults import Change, Fault, library_of
+from made import text
+from small_builds import Build
+from variants import C10, CPU, PLAIN, Parts, compiled, target, tier
+
+TORCHS_OWN = ("torch/_C.", "torch/lib/libc10", "torch/lib/libtorch")
+
+
+def flags_of(identifier: str) -> tuple[str, ...]:
+    return tuple(target(identifier)["recipe_flags"])
+
+
+def added(*flags: str) -> Change:
+    """One file of c10 by further flags."""
+
+    def change(build: Build, parts: Parts) -> Build:
+        own = library_of(build, C10)
+        return build.but({C10: own.but(objects=(compiled(PLAIN, parts.machine, *parts.flags, *flags),))})
+
+    return change
+
+
+def added_for(identifier: str) -> Change:
+    """One file of c10 by another target's flags."""
+    return lambda build, parts: added(*flags_of(identifier))(build, parts)
+
+
+def all_by(*flags: str) -> Change:
+    """All of libtorch by other flags than the recipe's."""
+
+    def change(build: Build, parts: Parts) -> Build:
+        plain = (compiled(PLAIN, parts.machine, *flags),)
+        own = {path for path in build.libraries if path.startswith(TORCHS_OWN)}
+        built = build.but({path: library_of(build, path).but(objects=plain) for path in own})
+        return built.but({CPU: library_of(build, CPU).but(objects=parts.cpu_objects(flags))})
+
+    return change
+
+
+def all_for(identifier: str) -> Change:
+    return lambda build, parts: all_by(*flags_of(identifier))(build, parts)
+
+
+def planted_in_tiers(*defines: str) -> Change:
+    def change(build: Build, parts: Parts) -> Build:
+        objects = parts.cpu_objects(defines=tuple(f"-D{name}" for name in defines))
+        return build.but({CPU: library_of(build, CPU).but(objects=objects)})
+
+    return change
+
+
+def tiers(*names: str, without: tuple[str, ...] = ()) -> Change:
+    """Fewer tiers, or some by no flags of their own."""
+
+    def change(build: Build, parts: Parts) -> Build:
+        objects = [tier(parts.machine, name, parts.flags) for name in names]
+        for name in without:
+            copy = text(f"tiers.cpp.{name}.cpp", TIERS_TEXT)
+            objects.append(compiled(copy, parts.machine, *parts.flags, f"-DTIER={name}"))
+        objects.append(compiled(PLAIN, parts.machine, *parts.flags))
+        return build.but({CPU: library_of(build, CPU).but(objects=tuple(objects))})
+
+    return change
+
+
+def initialized_for(identifier: str) -> Change:
+    """A static initializer of c10 by another target's flags."""
+
+    def change(build: Build, parts: Parts) -> Build:
+        source = text("table.cpp", TABLE)
+        own = library_of(build, C10)
+        objects = (*own.objects, compiled(source, parts.machine, *parts.flags, *flags_of(identifier)))
+        return build.but({C10: own.but(objects=objects)})
+
+    return change
+
+
+TABLE = """
+namespace c10 {
+float table[1024];
+int counts[1024];
+bool filled = [] {
+  for (int i = 0; i < 1024; ++i) table[i] = static_cast<float>(counts[i] * counts[i]) + 1;
+  return true;
+}();
+}  // namespace c10
+"""
+TIERS_TEXT = (PLAIN.parents[1] / "audit/fixtures/tiers.cpp").read_text()
+
+TOO_MUCH = [
+    Fault("FMA in one file", "cpu-avx", "PB207", added("-mfma")),
+    Fault("FMA in one file", "pytorch-python313-cuda12_9-sm61-avx", "PB207", added("-mfma")),
+    Fault("AVX2 in one file", "cpu-avx", "PB207", added("-mavx2")),
+    Fault("BMI2 in one file", "cpu-avx", "PB207", added("-mbmi", "-mbmi2")),
+    Fault("all of it for avx2", "cpu-avx", "PB207", all_for("avx2")),
+    Fault("AVX-512 in one file", "sm80-avx2", "PB207", added_for("avx512")),
+    Fault("all of it for avx512", "cpu-avx2", "PB207", all_for("avx512")),
+    Fault("VNNI in one file", "sm86-avx512", "PB207", added_for("avx512vnni")),
+    Fault("AVX-VNNI in one file", "sm120-avx2", "PB207", added("-mavxvnni")),
+    Fault("SVE outside dispatch", "sm121-armv8_2", "PB207", added("-march=armv8.2-a+fp16+dotprod+sve")),
+    Fault("all of it for armv9", "cpu-armv8_2", "PB207", all_for("armv9")),
+    Fault("I8MM in one file", "sm75-armv8_2", "PB207", added("-march=armv8.2-a+fp16+dotprod+i8mm")),
+]
+
+TOO_LITTLE = [
+    Fault("no EVEX", "sm90-avx512", "PB208", all_for("avx2")),
+    Fault("no EVEX", "cpu-avx512vnni", "PB208", all_for("avx2")),
+    Fault("no AVX2 and no FMA", "sm89-avx2", "PB208", all_for("avx")),
+    Fault("no VEX", "cpu-avx", "PB208", all_by()),
+    Fault("no SVE", "sm121-armv9", "PB208", all_for("armv8_2")),
+    Fault("no SVE", "cpu-armv9", "PB208", all_by("-march=armv8.6-a")),
+    Fault("neither LSE, dotprod nor FP16", "sm90-armv8_2", "PB208", all_by()),
+    Fault("no VNNI", "sm100-avx512vnni", "PB209", all_for("avx512")),
+    Fault("no SVE2", "cpu-armv9", "PB209", all_by("-march=armv8.6-a+sve")),
+]
+
+TIERS = [
+    Fault("AVX-512 in a static initializer", "sm89-avx2", "PB204", initialized_for("avx512")),
+    Fault("AVX2 in a tier's static initializer", "cpu-avx", "PB204", planted_in_tiers("INITIALIZER")),
+    Fault("SVE in a static initializer", "sm110-armv8_2", "PB204", initialized_for("armv9")),
+    Fault("a leaked COMDAT of the AVX512 tier", "sm103-avx2", "PB205", planted_in_tiers("LEAK")),
+    Fault("a leaked hidden COMDAT of the AVX512 tier", "cpu-avx", "PB205", planted_in_tiers("LEAK", "HIDDEN")),
+    Fault("a leaked COMDAT of the SVE256 tier", "sm80-armv8_2", "PB205", planted_in_tiers("LEAK")),
+    Fault("the AVX512 tier is lost", "sm75-avx2", "PB206", tiers("AVX2", "DEFAULT")),
+    Fault(
+        "the AVX512 tier has no such instructions", "cpu-avx2", "PB206", tiers("AVX2", "DEFAULT", without=("AVX512",))
+    ),
+    Fault("the AVX2 tier is lost", "cpu-avx", "PB206", tiers("AVX512", "DEFAULT")),
+]
+
+FAULTS = [*TOO_MUCH, *TOO_LITTLE, *TIERS]

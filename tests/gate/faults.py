@@ -1,0 +1,132 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""A planted fault: one small change to the sound build of a variant, and the one check that it wants."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import pathlib
+import subprocess
+import tempfile
+from collections.abc import Callable
+
+from made import PROGRAM, SOURCE, text
+from small_builds import Build, Library
+from variants import Parts, parts_of, sound
+
+Change = Callable[[Build, Parts], Build]
+
+
+@dataclasses.dataclass(frozen=True)
+class Fault:
+    what: str
+    variant: str  # without what all names share: "sm121-armv9"
+    expected: str  # the check's id
+    change: Change
+    claim: str | None = None  # where it is not the variant
+    beside: frozenset[str] = frozenset()  # findings below fail that the fault brings by its nature
+    unknown: bool = False  # the check cannot tell, and says so
+
+    @property
+    def name(self) -> str:
+        return self.variant if self.variant.startswith("pytorch") else full_name(self.variant)
+
+    @property
+    def asked(self) -> str:
+        return self.claim or self.name
+
+    def build(self) -> Build:
+        return self.change(sound(self.name), parts_of(self.name))
+
+
+def full_name(short: str) -> str:
+    return f"pytorch-python313-{short}" if short.startswith("cpu-") else f"pytorch-python313-cuda13_0-{short}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    found: dict[str, str]  # what each check that found something says first
+    failed: frozenset[str]  # what stands against a pass, and is known; "claim" follows from the others
+    unknown: frozenset[str]
+    outcome: str
+    code: int
+
+
+def gated(artifact: pathlib.Path, claim: str, *options: str | pathlib.Path) -> Answer:
+    """What the gate says of the files alone."""
+    command = [PROGRAM, "gate", artifact, "--claim", claim, "--require", "shipped", *options, "--format", "json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
+    if done.returncode not in (0, 1):
+        raise RuntimeError(f"{artifact.name}, {claim}: exit code {done.returncode}: {done.stderr}")
+    gate = json.loads(done.stdout)["gate"]
+    found: dict[str, str] = {}
+    for row in gate["findings"]:
+        found.setdefault(row["finding"]["id"], row["finding"]["what"])
+    against = {outcome: set() for outcome in ("fail", "unknown")}
+    for objection in gate["objections"]:
+        against[objection["outcome"]].add(objection["id"])
+    return Answer(found, frozenset(against["fail"]), frozenset(against["unknown"]), gate["outcome"], done.returncode)
+
+
+def gated_sound(name: str, folder: pathlib.Path) -> Answer:
+    """The sound build of a variant, by its own claim and the builder's policy; `folder` is scratch."""
+    return gated(sound(name).write(folder), name, "--full")
+
+
+@functools.cache
+def said_of_the_sound(name: str) -> frozenset[str]:
+    """What is no failure, and true of the sound build."""
+    with tempfile.TemporaryDirectory() as folder:
+        return frozenset(gated_sound(name, pathlib.Path(folder)).found)
+
+
+def policy_for(check: str) -> pathlib.Path:
+    """The builder's policy, by which this check fails even where it only warns by default."""
+    policy = json.loads((SOURCE / "ci/policies/builder.json").read_text())
+    return text("policy.json", json.dumps(policy | {"severity": {check: "fail"}}))
+
+
+def gated_fault(fault: Fault, folder: pathlib.Path) -> Answer:
+    """Only what the fault brought: what is said of the sound build too is left out."""
+    artifact = fault.build().write(folder)
+    answer = gated(artifact, fault.asked, "--full", "--policy", policy_for(fault.expected))
+    before = said_of_the_sound(fault.name) - {fault.expected}
+    return dataclasses.replace(answer, found={id_: what for id_, what in answer.found.items() if id_ not in before})
+
+
+def why_not_caught(fault: Fault, answer: Answer) -> str:
+    """Empty: it was caught, by its own check and no other."""
+    if answer.code != 1:
+        return f"not caught: exit code {answer.code}"
+    if fault.unknown:
+        right = fault.expected in answer.unknown and not answer.found and answer.failed <= {"claim"}
+        return "" if right else f"the verdict is {answer.outcome}"
+    if fault.expected not in answer.found:
+        return "not caught"
+    others = (set(answer.found) | answer.failed) - {fault.expected, "claim"} - fault.beside
+    if others:
+        return f"others too: {', '.join(sorted(others))}"
+    return "" if fault.expected in answer.failed | answer.unknown else "found, and let through"
+
+
+def but(path: str, **changes) -> Change:
+    """Another library at that path."""
+    return lambda build, _: build.but({path: library_of(build, path).but(**changes)})
+
+
+def library_of(build: Build, path: str) -> Library:
+    library = build.libraries[path]
+    if library is None:
+        raise KeyError(f"{path} was left out before")
+    return library
+
+
+def without(*paths: str) -> Change:
+    return lambda build, _: build.but(dict.fromkeys(paths))
+
+
+def says(**changes) -> Change:
+    """Other words in version.py or in the package's metadata."""
+    return lambda build, _: build.but(**changes)

@@ -1,0 +1,233 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""Faults of files, versions and packages."""
+
+from __future__ import annotations
+
+from faults import Change, Fault, but, full_name, library_of, says, without
+from small_builds import Build
+from variants import (
+    C10,
+    CPU,
+    CUDA,
+    CUDNN,
+    GRAPH,
+    LINALG,
+    MAGMA,
+    NCCL,
+    NVSHMEM,
+    OLDER,
+    OPENBLAS,
+    TORCH,
+    Parts,
+    every_sm,
+    functions,
+    knowing,
+    sound,
+    strings,
+    target,
+)
+
+OLD_STRINGS = "#define _GLIBCXX_USE_CXX11_ABI 0\n"
+LATER_GLIBC = "#include <dlfcn.h>\nvoid* f(void) { return dlopen(0, 0); }\n"
+TOOLKIT = ("nvidia_cublas-13.1.0.3", "nvidia_cuda_nvrtc-13.0.88", "nvidia_cufft-12.0.0.61")
+MIXED = (*TOOLKIT[:2], "nvidia_cufft-11.4.1.4")
+OLD_TOOLKIT = ("nvidia_cublas_cu12-12.9.1.4", "nvidia_cuda_nvrtc_cu12-12.9.86", "nvidia_cufft_cu12-11.4.1.4")
+
+
+def needs(path: str, *more: str, less: tuple[str, ...] = ()) -> Change:
+    """Further libraries that this one needs, or fewer."""
+
+    def change(build: Build, _: Parts) -> Build:
+        own = library_of(build, path)
+        return build.but({path: own.but(needs=(*(name for name in own.needs if name not in less), *more))})
+
+    return change
+
+
+def both(*changes: Change) -> Change:
+    def change(build: Build, parts: Parts) -> Build:
+        for one in changes:
+            build = one(build, parts)
+        return build
+
+    return change
+
+
+def added(path: str, **more) -> Change:
+    """A library that was not there."""
+    return lambda build, parts: build.but({path: parts.plain().but(**more)})
+
+
+def python(module: str, tag: str) -> Change:
+    """An extension module and a tag of other Pythons."""
+
+    def change(build: Build, parts: Parts) -> Build:
+        [path] = [path for path in build.libraries if path.startswith("torch/_C.")]
+        renamed = path.replace("cpython-313", f"cpython-{module}")
+        libraries = {path: None, renamed: build.libraries[path]}
+        return build.but(libraries, tag=f"{tag}-{tag}-linux_{parts.machine}")
+
+    return change
+
+
+def of_another_processor(name: str) -> Change:
+    """All that another variant's recipe builds."""
+    return lambda build, _: sound(full_name(name)).but(store=build.store)
+
+
+def called(name: str) -> Change:
+    """Nix calls it as it would another variant."""
+    return lambda build, _: build.but(store=sound(full_name(name)).store)
+
+
+def without_cuda(build: Build, _: Parts) -> Build:
+    names = (*(TORCH + name for name in ("libc10_cuda.so", "libcudart.so.13", "libcublas.so.13", "libnvrtc.so.13")),)
+    return build.but(dict.fromkeys((CUDA, LINALG, CUDNN, GRAPH, MAGMA, NCCL, NVSHMEM, *names)), cuda=None)
+
+
+def of_older_cuda(build: Build, parts: Parts) -> Build:
+    """Version, libraries and cubins of CUDA 12.9: the whole set was not moved."""
+    renamed = {path: path.replace(".so.13", ".so.12") for path in build.libraries if path.endswith(".so.13")}
+    libraries = dict.fromkeys(renamed) | {new: build.libraries[old] for old, new in renamed.items()}
+    for path, own in build.libraries.items():
+        if path in renamed or own is None:
+            continue
+        needed = tuple(name.replace(".so.13", ".so.12") for name in own.needs)
+        libraries[path] = own.but(needs=needed, units=(OLDER,) if path == CUDA else own.units)
+    return build.but(libraries, cuda="12.9")
+
+
+def damaged_image(*magic: int) -> Change:
+    return but(CUDA, damage=bytes(magic))
+
+
+def damaged_payload(build: Build, _: Parts) -> Build:
+    """Some bytes behind the header of the first compressed image."""
+    own = library_of(build, CUDA)
+    content = own.units[0].read_bytes()
+    at = content.index(b"\x28\xb5\x2f\xfd") + 24
+    return build.but({CUDA: own.but(damage=content[at : at + 64])})
+
+
+def cut(path: str, keeps: float) -> Change:
+    return but(path, keeps=keeps)
+
+
+def old_compiler(build: Build, parts: Parts) -> Build:
+    known = [target(name)["capability"].replace(".", "") for name in every_sm() if name != parts.facts["gpu"]]
+    return build.but({TORCH + "libnvrtc.so.13": parts.plain().but(code=knowing("12.8", known))})
+
+
+READING = [
+    Fault("truncated libtorch_cuda.so", "sm90-avx2", "PB101", cut(CUDA, 0.6)),
+    Fault("truncated libtorch_cpu.so", "cpu-armv9", "PB101", cut(CPU, 0.5)),
+    Fault("empty libtorch_cuda.so", "sm86-avx2", "PB101", cut(CUDA, 0.0)),
+    Fault("truncated _C", "cpu-avx512bf16", "PB101", cut("torch/_C.cpython-313-x86_64-linux-gnu.so", 0.3)),
+    Fault("a fatbin with a broken header", "sm121-armv9", "PB101", damaged_image(0x50, 0xED, 0x55, 0xBA)),
+    Fault("a fatbin with broken data", "sm100-avx512bf16", "PB101", damaged_payload),
+    Fault("truncated libnccl.so.2", "sm110-armv9", "PB102", cut(NCCL, 0.5)),
+    Fault("no libtorch_cpu.so", "cpu-avx512", "PB103", without(CPU)),
+    Fault("the output with the libraries is gone", "cpu-avx2", "PB103", says(collected=True)),
+    Fault("a link to a library that is not there", "sm120-avx512", "PB128", says(links=("torch/libtorch_old.so",))),
+]
+
+VERSIONS = [
+    Fault("the overlay moved: torch 2.9.1", "sm90-armv9", "PB105", says(version="2.9.1")),
+    Fault("torch 2.11.0", "cpu-avx512vnni", "PB105", says(version="2.11.0")),
+    Fault("the package says 2.9.1", "sm75-avx2", "PB120", says(package="2.9.1")),
+    Fault("the version says another CUDA", "sm80-avx512vnni", "PB120", says(version="2.10.0+cu128")),
+    Fault("built with CUDA 13.2", "sm120-avx512vnni", "PB106", says(cuda="13.2")),
+    Fault("built with CUDA 12.9 throughout", "sm120-avx512bf16", "PB106", of_older_cuda),
+    Fault("a CPU build", "sm89-avx512", "PB106", without_cuda),
+    Fault("a CUDA build", "sm80-avx2", "PB106", called("cpu-avx2"), claim=full_name("cpu-avx2")),
+    Fault("for Python 3.12", "sm121-armv8_2", "PB107", python("312", "cp312")),
+    Fault("a tag for Python 3.12", "sm103-avx512", "PB121", python("313", "cp312")),
+    Fault("a tag for another processor", "cpu-armv8_2", "PB121", says(tag="cp313-cp313-linux_x86_64")),
+    Fault(
+        "MKL",
+        "sm86-avx512vnni",
+        "PB108",
+        both(needs(CPU, "libmkl_rt.so.2", less=("libopenblas.so.0",)), added(TORCH + "libmkl_rt.so.2")),
+    ),
+    Fault("no BLAS", "cpu-avx512", "PB108", needs(CPU, less=("libopenblas.so.0",)), unknown=True),
+    Fault("for x86-64", "cpu-armv9", "PB109", of_another_processor("cpu-avx2")),
+    Fault("for aarch64", "sm90-avx512", "PB109", of_another_processor("sm90-armv9")),
+    Fault("of no known commit", "sm100-avx2", "PB123", says(commit="Unknown", store=None)),
+    Fault("the strings before C++11", "cpu-avx2", "PB122", but(C10, code=strings(OLD_STRINGS))),
+]
+
+TOOLKITS = [
+    Fault(
+        "libcudart.so.12",
+        "sm89-avx512vnni",
+        "PB110",
+        both(needs(CUDA, "libcudart.so.12"), added(TORCH + "libcudart.so.12")),
+    ),
+    Fault(
+        "libcublas.so.12 in libtorch_cuda_linalg.so",
+        "sm121-armv9",
+        "PB110",
+        both(needs(LINALG, "libcublas.so.12"), added(TORCH + "libcublas.so.12")),
+    ),
+    Fault(
+        "one library of another toolkit", "sm80-avx512bf16", "PB112", says(installed=MIXED), beside=frozenset({"PB111"})
+    ),
+    Fault("all libraries of another toolkit", "sm75-avx512", "PB112", says(installed=OLD_TOOLKIT)),
+    Fault("an NVRTC that does not know the SM", "sm110-armv8_2", "PB113", old_compiler),
+    Fault("an NVRTC that does not know the SM", "sm121-armv9", "PB113", old_compiler),
+    Fault(
+        "another cuDNN than asked for",
+        "sm86-avx512bf16",
+        "PB119",
+        says(requires=("nvidia-cudnn-cu13==9.13.0.50",), installed=("nvidia_cudnn_cu13-9.11.0.98",)),
+    ),
+]
+
+BESIDE = [
+    Fault("OpenBLAS is missing", "cpu-avx", "PB115", without(OPENBLAS)),
+    Fault("cuDNN is missing", "sm103-armv8_2", "PB115", without(CUDNN, GRAPH)),
+    Fault("libtorch_cpu.so needs what is nowhere", "cpu-armv8_2", "PB115", needs(CPU, "libmade-up.so.3")),
+    Fault("a part of cuDNN is missing", "sm89-armv8_2", "PB116", without(GRAPH)),
+    Fault(
+        "two OpenMP libraries", "cpu-avx512bf16", "PB117", both(needs(CPU, "libiomp5.so"), added(TORCH + "libiomp5.so"))
+    ),
+    Fault(
+        "a stub of the driver on the RUNPATH",
+        "sm80-armv9",
+        "PB118",
+        but(CUDA, runpath=("$ORIGIN", "/opt/cuda/lib64/stubs")),
+    ),
+    Fault("a libcuda is shipped", "sm110-armv9", "PB118", added(TORCH + "libcuda.so.1")),
+    Fault("no oneDNN", "cpu-armv9", "PB124", but(CPU, code=functions("xnn_"))),
+    Fault("built without cuDNN", "sm90-avx2", "PB125", needs(CUDA, less=("libcudnn.so.9",))),
+    Fault("built without MAGMA", "sm121-armv8_2", "PB126", needs(LINALG, less=("libmagma.so",))),
+    Fault("built without NVSHMEM", "sm100-armv9", "PB127", needs(CUDA, less=("libnvshmem_host.so.3",))),
+    Fault(
+        "another recipe's pname",
+        "sm90-armv8_2",
+        "PB132",
+        called("sm80-armv8_2"),
+    ),
+    Fault("another recipe's pname", "cpu-avx512", "PB132", called("cpu-avx2")),
+    Fault(
+        "a RUNPATH into the build folder",
+        "sm103-avx512bf16",
+        "PB133",
+        but(CUDA, runpath=("/build/source/build/lib", "$ORIGIN")),
+    ),
+    Fault(
+        "a RUNPATH into a checkout",
+        "cpu-avx512vnni",
+        "PB133",
+        but(CPU, runpath=("$ORIGIN", "/home/someone/pytorch/build/lib")),
+    ),
+    Fault(
+        "a RUNPATH into a temporary build folder",
+        "sm120-armv9",
+        "PB133",
+        but(C10, runpath=("$ORIGIN", "/tmp/nix-build-torch.drv-0/source/torch/lib")),
+    ),
+]
+
+FAULTS = [*READING, *VERSIONS, *TOOLKITS, *BESIDE]
