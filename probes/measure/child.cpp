@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "core/json.hpp"
+#include "probes/measure/cage.hpp"
 #include "probes/measure/crash.hpp"
 #include "probes/measure/sentences.hpp"
 #include "probes/measure/worker.hpp"
@@ -88,15 +89,23 @@ Wait wait_for(pid_t worker, Clock::time_point until, int& status) {
 // Ends every descendant; gives up after the patience. Returns whether all are gone; `seen` counts them.
 bool end_descendants(const Supervision& supervision, std::set<pid_t>& seen, pid_t worker, int* worker_status) {
   const auto until = after(supervision.patience_seconds);
+  // In a namespace of its own there is nobody else, and its numbers are not those of /proc.
+  const bool alone = !proc_is_ours();
   while (true) {
-    for (const pid_t pid : running_children()) {
-      seen.insert(pid);
-      supervision.end_them(pid, SIGKILL);
+    if (alone) {
+      supervision.end_them(-1, SIGKILL);  // all at once: nothing can be forked meanwhile
+    } else {
+      for (const pid_t pid : running_children()) {
+        seen.insert(pid);
+        supervision.end_them(pid, SIGKILL);
+      }
     }
     int status = 0;
     pid_t pid = 0;
-    while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+      if (alone && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) seen.insert(pid);
       if (pid == worker && worker_status != nullptr) *worker_status = status;
+    }
     if (pid < 0 && errno == ECHILD) return true;
     if (Clock::now() >= until) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
@@ -143,6 +152,7 @@ void confine() {
 }
 
 [[noreturn]] void be_worker(pid_t supervisor, const MeasureRequest& request, EventWriter& events) {
+  setpgid(0, 0);  // who ends its own group ends no supervisor
   prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   if (getppid() != supervisor) _exit(2);
   const sigset_t signals = watched_signals();

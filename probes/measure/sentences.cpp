@@ -58,6 +58,7 @@ std::string no_answer_sentence(std::string_view program, const EventLog& log, co
   if (end.hung)
     return fmt::format("{} measure hangs and does not end by SIGKILL; it is left behind: see `dmesg` for the device",
                        program);
+  if (!end.excess.empty()) return fmt::format("{} measure was ended: it took {}", program, end.excess);
   if (end.over_limit)
     return fmt::format("{} measure gave no answer in time and was ended{}", program, last_words(output));
   if (WIFSIGNALED(end.status))
@@ -74,6 +75,9 @@ std::optional<std::string> fault_sentence(const EventLog& log, const ChildEnd& e
         "{} hangs, and its process does not end by SIGKILL; it is left behind: the device or its driver "
         "is stuck, see `dmesg`; a reboot frees it{}",
         doing(log), last_words(output));
+  if (!end.excess.empty())
+    return fmt::format("{} was stopped: it took {}: look at what it starts when it is loaded{}", doing(log), end.excess,
+                       last_words(output));
   if (log.ended && log.ended->how == How::exited && log.finished) return std::nullopt;
   if (end.over_limit || (log.ended && log.ended->how == How::time_limit))
     return fmt::format(

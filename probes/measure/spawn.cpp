@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "core/json.hpp"
+#include "probes/measure/cage.hpp"
 #include "probes/measure/events.hpp"
 #include "probes/measure/marks.hpp"
 #include "probes/measure/sentences.hpp"
@@ -49,6 +50,15 @@ class Descriptor {
  private:
   int number_;
 };
+
+// Runs at the end of its scope.
+template <class Action>
+struct Finally {
+  Action action;
+  ~Finally() { action(); }
+};
+template <class Action>
+Finally(Action) -> Finally<Action>;
 
 struct Pipe {
   Descriptor read_end;
@@ -107,7 +117,6 @@ struct Launch {
   if (syscall(SYS_close_range, kErrnoDescriptor + 1, ~0U, 0) != 0)
 #endif
     for (int number = kErrnoDescriptor + 1; number < 1024; ++number) close(number);
-  setpgid(0, 0);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -145,10 +154,11 @@ struct Sink {
   std::string text;
   size_t seen = 0;
 
-  // False at the end of the pipe.
+  // False at the end of the pipe. Bounded: who writes without end must not keep the clock from being looked at.
   bool drain() {
+    constexpr int kMostReads = 256;
     std::array<char, 65536> buffer;
-    while (true) {
+    for (int reads = 0; reads < kMostReads; ++reads) {
       const ssize_t count = read(descriptor, buffer.data(), buffer.size());
       if (count < 0 && errno == EINTR) continue;
       if (count < 0) return true;  // nothing more for now
@@ -157,6 +167,7 @@ struct Sink {
       text.append(buffer.data(), static_cast<size_t>(count));
       if (text.size() > limit) keep_last ? text.erase(0, text.size() - limit) : text.erase(limit);
     }
+    return true;
   }
 };
 
@@ -172,11 +183,24 @@ bool has_ended(pid_t child) {
   return waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == child;
 }
 
-// Reads both pipes until the supervisor has ended, or until its time is over.
-void watch(pid_t child, double limit_seconds, Watched& watched) {
+// What it takes too much of; empty: nothing.
+std::string excess_of(pid_t child, const Cage& cage, const ChildLimits& limits) {
+  const Crowd crowd = crowd_of(child, cage);
+  if (crowd.processes > limits.processes)
+    return fmt::format("{} processes, and {} are allowed", crowd.processes, limits.processes);
+  const int64_t most = limits.memory_bytes > 0 ? limits.memory_bytes : most_memory_bytes();
+  if (crowd.resident_bytes > most)
+    return fmt::format("{} MB of memory, and {} are allowed", crowd.resident_bytes >> 20, most >> 20);
+  return {};
+}
+
+// Reads both pipes until the supervisor has ended, until its time is over, or until it takes too much.
+void watch(pid_t child, double limit_seconds, const Cage& cage, const ChildLimits& limits, Watched& watched) {
+  constexpr double kBetweenLooks = 0.1;
   const auto start = Clock::now();
   const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
   double limit = limit_seconds;
+  double next_look = kBetweenLooks;
   bool killed = false;
   while (!has_ended(child)) {
     if (elapsed() > limit) {
@@ -188,6 +212,15 @@ void watch(pid_t child, double limit_seconds, Watched& watched) {
       killed = watched.end.over_limit = true;
       limit += 2;
     }
+    if (!killed && elapsed() > next_look) {
+      next_look = elapsed() + kBetweenLooks;
+      watched.end.excess = excess_of(child, cage, limits);
+      if (!watched.end.excess.empty()) {
+        kill(-child, SIGKILL);
+        killed = true;
+        limit = elapsed() + 2;
+      }
+    }
     std::array<pollfd, 2> ready{{{watched.answer.descriptor, POLLIN, 0}, {watched.output.descriptor, POLLIN, 0}}};
     for (const bool open : {watched.answer.drain(), watched.output.drain()})
       if (!open) std::this_thread::sleep_for(std::chrono::milliseconds(2));  // poll would return at once
@@ -196,6 +229,7 @@ void watch(pid_t child, double limit_seconds, Watched& watched) {
   kill(-child, SIGKILL);  // before it is reaped, so that the group's number cannot have another owner
   while (waitpid(child, &watched.end.status, 0) < 0 && errno == EINTR) {
   }
+  watched.end.status = kept_status(cage).value_or(watched.end.status);
   watched.answer.drain();
   watched.output.drain();
 }
@@ -203,10 +237,12 @@ void watch(pid_t child, double limit_seconds, Watched& watched) {
 Result<Watched> run_child(const MeasureRequest& request, const ChildLimits& limits) {
   Launch launch;
   PBPROBE_CHECK(prepare(request, limits, launch));
-  const pid_t child = fork();
-  if (child < 0) return make_error(ErrorCode::failed_child, "starting the measuring process: {}", std::strerror(errno));
+  Cage cage = prepare_cage();
+  const pid_t child = fork_into(cage);
   if (child == 0) become_child(launch);
-  setpgid(child, child);  // whichever of the two comes first
+  const int why = errno;
+  const Finally close_it{[&] { close_cage(cage); }};
+  if (child < 0) return make_error(ErrorCode::failed_child, "starting the measuring process: {}", std::strerror(why));
   launch.request.reset();
   for (Pipe* pipe : {&launch.result, &launch.output, &launch.exec_error}) pipe->write_end.reset();
   int exec_errno = 0;
@@ -220,7 +256,7 @@ Result<Watched> run_child(const MeasureRequest& request, const ChildLimits& limi
                   .output = {launch.output.read_end.get(), limits.output_bytes, true, {}},
                   .end = {}};
   for (const Sink* sink : {&watched.answer, &watched.output}) fcntl(sink->descriptor, F_SETFL, O_NONBLOCK);
-  watch(child, request.limit_seconds + limits.grace_seconds, watched);
+  watch(child, request.limit_seconds + limits.grace_seconds, cage, limits, watched);
   watched.escaped = end_marked(launch.mark, watched.end.hung ? 0 : 1);
   if (watched.answer.seen > limits.answer_bytes)
     return make_error(ErrorCode::limit, "the measuring process answered with {} bytes, more than the {} allowed",

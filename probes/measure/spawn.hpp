@@ -17,6 +17,8 @@ struct ChildLimits {
   double grace_seconds = 5;          // beyond the request's limit, after which the supervisor itself is given up
   size_t output_bytes = 16 << 10;    // of what foreign code prints: its last bytes are kept
   size_t answer_bytes = 64 << 20;    // of events
+  int64_t processes = 512;           // that it may have at a time
+  int64_t memory_bytes = 0;          // resident, of all of them; 0: four fifths of this machine's
   std::vector<std::string> program;  // to start, with leading arguments; empty: this very program. The arguments
                                      // "measure --request-fd N --result-fd M" follow
 };

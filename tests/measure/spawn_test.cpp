@@ -4,11 +4,16 @@
 
 #include <chrono>
 
+#include <arpa/inet.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "probes/measure/cage.hpp"
 #include "tests/measure/child.hpp"
 
 namespace pbprobe {
@@ -137,6 +142,77 @@ TEST_F(Spawn, AnEmptyFileATextAndAnAbsentFolderAreToldApart) {
   EXPECT_THAT(problem_of(name), HasSubstr("it is no shared object"));
   std::filesystem::remove_all(folder);
   EXPECT_THAT(problem_of(name), HasSubstr("No such file or directory"));
+}
+
+// --- foreign code that means harm ---
+
+// Whether this system gives a child namespaces of its own.
+bool can_be_apart() {
+  Cage cage = prepare_cage();
+  const pid_t child = fork_into(cage);
+  if (child == 0) _exit(0);
+  int status = 0;
+  waitpid(child, &status, 0);
+  close_cage(cage);
+  return cage.apart;
+}
+
+Result<Measurements> load_within(const std::string& fake, const ChildLimits& limits) {
+  MeasureRequest request{.host = small_host(), .libtorch_dir = std::string(PBPROBE_FAKES) + "/" + fake};
+  request.limit_seconds = 20;
+  return measure_in_child(request, limits);
+}
+
+// TearDown wants none of them left.
+TEST_F(Spawn, AForkBombIsEndedAndNamed) {
+  auto result = load_within("fork_bomb", {.processes = 60, .program = self()});
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  EXPECT_THAT(result->libtorch->problem.value_or(""),
+              AllOf(HasSubstr("fork_bomb/libtorch_cpu.so was stopped: it took "), HasSubstr("and 60 are allowed")));
+}
+
+TEST_F(Spawn, OutputWithoutEndIsKeptShortAndEndsAtTheLimit) {
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_THAT(problem_of("flood", 2), HasSubstr("did not end within 2 s"));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(9));
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  EXPECT_LT(usage.ru_maxrss, 1 << 20) << "its output was kept in memory";
+}
+
+TEST_F(Spawn, WhatTakesTooMuchMemoryIsEndedAndNamed) {
+  auto result = load_within("hog", {.memory_bytes = 256 << 20, .program = self()});
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  EXPECT_THAT(result->libtorch->problem.value_or(""), AllOf(HasSubstr("MB of memory"), HasSubstr("256 are allowed")));
+}
+
+TEST_F(Spawn, WhoEndsItsGroupEndsItselfAlone) {
+  EXPECT_THAT(problem_of("kill_group"), HasSubstr("ended its process by SIGKILL"));
+}
+
+TEST_F(Spawn, WhoEndsItsParentsGroupIsSurvived) {
+  EXPECT_THAT(problem_of("kill_parent"), HasSubstr("ended its process by SIGKILL"));
+}
+
+TEST_F(Spawn, WhoEndsAllThatItReachesReachesNothingElse) {
+  if (!can_be_apart()) GTEST_SKIP() << "this system allows no namespaces";
+  EXPECT_THAT(problem_of("kill_all"), HasSubstr("ended its process by SIGKILL"));
+}
+
+TEST_F(Spawn, ThereIsNoNetwork) {
+  if (!can_be_apart()) GTEST_SKIP() << "this system allows no namespaces";
+  const int listener = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in here{};
+  here.sin_family = AF_INET;
+  here.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof here;
+  ASSERT_EQ(bind(listener, reinterpret_cast<sockaddr*>(&here), length), 0);
+  ASSERT_EQ(listen(listener, 1), 0);
+  getsockname(listener, reinterpret_cast<sockaddr*>(&here), &length);
+  setenv("PBPROBE_TEST_PORT", std::to_string(ntohs(here.sin_port)).c_str(), 1);
+  EXPECT_THAT(problem_of("network"), HasSubstr("with exit code 11 "));  // 10: it was reached
+  unsetenv("PBPROBE_TEST_PORT");
+  close(listener);
 }
 
 // --- programs that are not pbprobe, or not well ---

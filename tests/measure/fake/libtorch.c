@@ -49,6 +49,70 @@ __attribute__((constructor)) static void start(void) {
   while (1) pause();
 }
 
+#elif defined(FAKE_FORK_BOMB)
+/* Each of them goes on; after 300 in all it stops, should nothing stop it. */
+#include <sys/mman.h>
+__attribute__((constructor)) static void start(void) {
+  int* count = mmap(NULL, sizeof *count, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  while (__atomic_add_fetch(count, 1, __ATOMIC_RELAXED) < 300) {
+    if (fork() == 0) setsid();
+    usleep(2000);
+  }
+  while (1) pause();
+}
+
+#elif defined(FAKE_FLOOD)
+__attribute__((constructor)) static void start(void) {
+  static char noise[1 << 16];
+  memset(noise, 'x', sizeof noise);
+  while (write(1, noise, sizeof noise) > 0) {
+  }
+  while (1) pause();
+}
+
+#elif defined(FAKE_HOG)
+/* 800 MB at most, should nothing stop it. */
+__attribute__((constructor)) static void start(void) {
+  for (int i = 0; i < 100; ++i) {
+    memset(malloc(8 << 20), 1, 8 << 20);
+    usleep(10000);
+  }
+  while (1) pause();
+}
+
+#elif defined(FAKE_KILL_GROUP)
+__attribute__((constructor)) static void start(void) {
+  kill(0, SIGKILL);
+  while (1) pause();
+}
+
+#elif defined(FAKE_KILL_PARENT)
+__attribute__((constructor)) static void start(void) {
+  kill(-getpgid(getppid()), SIGKILL);
+  while (1) pause();
+}
+
+#elif defined(FAKE_KILL_ALL)
+/* Where /proc tells this process's number as it knows it, it is in no namespace of its own, and would end everything.
+ */
+__attribute__((constructor)) static void start(void) {
+  char self[32] = "";
+  if (readlink("/proc/self", self, sizeof self - 1) <= 0 || atoi(self) == getpid()) _exit(9);
+  kill(-1, SIGKILL);
+  while (1) pause();
+}
+
+#elif defined(FAKE_NETWORK)
+#include <arpa/inet.h>
+#include <sys/socket.h>
+__attribute__((constructor)) static void start(void) {
+  const char* port = getenv("PBPROBE_TEST_PORT");
+  struct sockaddr_in there = {.sin_family = AF_INET, .sin_port = htons(port != NULL ? (uint16_t)atoi(port) : 0)};
+  there.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const int reached = connect(socket(AF_INET, SOCK_STREAM, 0), (struct sockaddr*)&there, sizeof there);
+  _exit(reached == 0 ? 10 : 11);
+}
+
 #elif defined(FAKE_FORK_AND_LEAVE)
 __attribute__((constructor)) static void start(void) {
   if (fork() != 0) _exit(0);
