@@ -3,7 +3,7 @@
 #
 # Debian's packages (cmake/bootstrap.sh installs them). Header-only or static where a program is copied between machines.
 
-set(PBPROBE_APT_HINT "install Debian's libfmt-dev nlohmann-json3-dev libcli11-dev zlib1g-dev libzstd-dev liblz4-dev libzydis-dev, or run `make setup`")
+set(PBPROBE_APT_HINT "install Debian's libfmt-dev nlohmann-json3-dev libcli11-dev zlib1g-dev libzstd-dev liblz4-dev libzydis-dev libssl-dev, or run `make setup`")
 
 function(pbprobe_require package)
   find_package(${package} ${ARGN} QUIET)
@@ -36,4 +36,5 @@ function(pbprobe_static name library header)
 endfunction()
 pbprobe_static(zstd zstd zstd.h)
 pbprobe_static(lz4 lz4 lz4.h)
+pbprobe_static(crypto crypto openssl/evp.h)
 find_package(Threads REQUIRED)

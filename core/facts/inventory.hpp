@@ -138,6 +138,7 @@ struct File {
   std::optional<DeviceCode> device_code;  // null: has none
   std::optional<HostCode> host_code;      // null: not looked at, or no code
   std::optional<Compiler> compiler;       // null: is none
+  std::optional<std::string> sha256;      // of all its bytes; null: not asked for, or no ELF
   std::optional<std::string> problem;     // why it could not be read whole; the rest of the audit goes on
 };
 
@@ -276,6 +277,7 @@ void fields(Visitor& visit, T& file) {
   visit("device_code", file.device_code, "null: the file has none");
   visit("host_code", file.host_code, "machine code by function; null: not looked at, or none");
   visit("compiler", file.compiler, "what a compiler that runs when a program does can compile for");
+  visit("sha256", file.sha256, "of all its bytes; null: not asked for, or no ELF");
   visit("problem", file.problem, "why it could not be read whole");
 }
 

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <set>
 
+#include "core/sha256.hpp"
 #include "probes/audit/closure.hpp"
 #include "probes/audit/elf.hpp"
 #include "probes/audit/inspect.hpp"
@@ -58,12 +59,22 @@ Result<File> inspect_member(const Layout& layout, const Item& item, const AuditO
     PBPROBE_TRY(member, stream_member(layout.wheel->archive, *item.member, options, true));
   }
   const bool streamed = !member.left_out.empty();
-  return inspect(item.path, Bytes(member.memory.bytes(), name), options, streamed ? &member.inside : nullptr);
+  File file = inspect(item.path, Bytes(member.memory.bytes(), name), options, streamed ? &member.inside : nullptr);
+  if (!options.digests || !file.machine) return file;
+  Sha256 sum;  // inflated again: the device images were left out of memory
+  PBPROBE_CHECK(inflate_member(layout.wheel->archive, *item.member, [&](std::span<const uint8_t> piece) {
+    sum.update(piece);
+    return true;
+  }));
+  file.sha256 = sum.hex();
+  return file;
 }
 
 Result<File> inspect_file(const Item& item, const AuditOptions& options) {
   PBPROBE_TRY(const Mapping mapping, map_file(item.disk));
-  return inspect(item.path, Bytes(mapping.bytes(), fs::path(item.path).filename().string()), options);
+  File file = inspect(item.path, Bytes(mapping.bytes(), fs::path(item.path).filename().string()), options);
+  if (options.digests && file.machine) file.sha256 = sha256_of(mapping.bytes());
+  return file;
 }
 
 File inspect_item(const Layout& layout, const Item& item, const AuditOptions& options, MemoryBudget& budget) {

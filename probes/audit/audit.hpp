@@ -19,6 +19,7 @@ struct AuditOptions {
   bool device_code_only = false;                  // files with device code alone, and nothing else of them
   HostCodeScope host_code = HostCodeScope::none;  // libtorch: its own files, and a file that was given alone
   bool full = false;                              // decompress device code: kernels and instructions per SM
+  bool digests = false;                           // SHA-256 of each ELF file
   unsigned threads = 0;                           // 0: all usable cores
 };
 

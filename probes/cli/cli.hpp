@@ -33,6 +33,7 @@ void add_host(CLI::App& app, int& exit_code);
 void add_targets(CLI::App& app, int& exit_code);
 void add_audit(CLI::App& app, int& exit_code);
 void add_gate(CLI::App& app, int& exit_code);
+void add_verify(CLI::App& app, int& exit_code);
 void add_bench(CLI::App& app, int& exit_code);
 void add_recipes(CLI::App& app, int& exit_code);
 void add_measure(CLI::App& app, int& exit_code);  // hidden: the child that runs kernels and foreign code

@@ -3,11 +3,14 @@
 #include "probes/pipeline/gate.hpp"
 #include "core/json.hpp"
 #include "probes/cli/cli.hpp"
+#include "probes/pipeline/evidence.hpp"
 #include "probes/report/gate.hpp"
 #include "recipes/src/claim.hpp"
 
 namespace pbprobe::cli {
 namespace {
+
+namespace fs = std::filesystem;
 
 struct Options {
   GateRequest request;
@@ -15,65 +18,132 @@ struct Options {
   Level require = Level::shipped;
   bool required = false;  // --require was given
   Emulation emulation;
+  std::optional<fs::path> evidence;
+  std::optional<fs::path> key;
+  std::optional<fs::path> from;
+  std::vector<fs::path> join;
   Format format = Format::text;
   bool explain = false;
 };
 
-int run(const Options& options) {
+int print(const Report& report, const Options& options) {
+  const std::string text = options.format == Format::json ? json_text(to_json(report))
+                                                          : render_gate(report, options.explain, text_options());
+  if (const int written = write_output(text); written != kPassed) return written;
+  return report.gate->outcome == Outcome::pass ? kPassed : kFailed;
+}
+
+// Evidence that does not agree with itself is no pass, though it was read.
+int print_recomputed(const Result<Report>& report, const Options& options) {
+  if (report) return print(*report, options);
+  print_error(report.error());
+  return report.error().code == ErrorCode::malformed ? kFailed : kCouldNotRun;
+}
+
+int usage(const char* what) {
+  return print_error(make_error(ErrorCode::usage, "{}", what));
+}
+
+int run_on_artifact(const Options& options) {
   GateRequest request = options.request;
+  if (request.artifact.empty()) return usage("name what is to be judged: pbprobe gate ARTIFACT --claim VARIANT");
+  if (options.claim.empty()) return usage("say what it is to deliver: --claim VARIANT");
   auto claim = parse_claim(options.claim);
   if (!claim) return print_error(claim.error());
   request.claim = std::move(*claim);
   if (options.required) request.require = options.require;
   if (!options.emulation.cpu.empty()) request.emulation = options.emulation;
   request.progress = show_progress;
+  request.digests = options.evidence.has_value() || options.format == Format::json;
+  const EvidenceRequest evidence{.folder = options.evidence.value_or(""), .key = options.key};
+  if (options.evidence) {
+    if (auto usable = check_evidence(evidence); !usable) return print_error(usable.error());
+  }
   const auto report = make_gate(request);
   clear_progress();
   if (!report) return print_error(report.error());
-  const std::string text = options.format == Format::json ? json_text(to_json(*report))
-                                                          : render_gate(*report, options.explain, text_options());
-  if (const int written = write_output(text); written != kPassed) return written;
-  return report->gate->outcome == Outcome::pass ? kPassed : kFailed;
+  if (request.baseline) {
+    const auto beside = compare_with_baseline(*report, *request.baseline);
+    if (!beside) return print_error(beside.error());
+    fmt::print(stderr, "{}\n", *beside);
+  }
+  const int decided = print(*report, options);
+  if (!options.evidence || decided == kCouldNotRun) return decided;
+  const auto written = write_evidence(*report, evidence);
+  if (written) return decided;
+  print_error(written.error());
+  return decided == kPassed ? kCouldNotRun : decided;
 }
 
-}  // namespace
+int run(const Options& options) {
+  const bool again = options.from || !options.join.empty();
+  if (!again) return run_on_artifact(options);
+  if (!options.request.artifact.empty() || !options.claim.empty())
+    return usage("--from and --join take artifact and claim from the evidence: give no others");
+  if (options.from) return print_recomputed(read_evidence(*options.from), options);
+  const auto require = options.required ? std::optional(options.require) : std::nullopt;
+  return print_recomputed(join_evidence(options.join, require), options);
+}
 
-void add_gate(CLI::App& app, int& exit_code) {
-  auto* command = app.add_subcommand("gate",
-                                     "Passes only where every check that the policy requires was made and passed\n"
-                                     "Examples:\n"
-                                     "  pbprobe gate result-NAME --claim pytorch-python313-cuda13_0-sm121-armv9\n"
-                                     "  pbprobe gate torch.whl --claim sm90,avx512,cuda=13.0 --explain\n"
-                                     "  pbprobe gate .venv --claim sm90,avx512,cuda=13.0 --require executed\n"
-                                     "Exit code: 0 pass, 1 fail or unknown, 2 could not run");
-  static Options options;
-  command
-      ->add_option("ARTIFACT", options.request.artifact,
-                   "What was built, as for `pbprobe audit`; or a report, which is judged by its facts")
-      ->required();
-  command
-      ->add_option("--claim", options.claim,
-                   "What it is to deliver: a variant's name, or a list of targets and versions")
-      ->required();
-  add_choice<Level>(*command, "--require", options.require,
+void add_what(CLI::App& command, Options& options) {
+  command.add_option("ARTIFACT", options.request.artifact,
+                     "What was built, as for `pbprobe audit`; or a report, which is judged by its facts");
+  command.add_option("--claim", options.claim,
+                     "What it is to deliver: a variant's name, or a list of targets and versions");
+  add_choice<Level>(command, "--require", options.require,
                     {{"shipped", Level::shipped},
                      {"loaded", Level::loaded},
                      {"executed", Level::executed},
                      {"measured", Level::measured}},
                     "Up to which level SMs and ISAs must be proved here, in place of the policy's");
-  command->add_option("--policy", options.request.policy,
-                      "builder, hardware, or a file as docs/policy.schema.json describes it; by default builder, and "
-                      "hardware where --require asks for more than shipped");
-  command->add_flag("--full", options.request.full, "Decompress all device code: kernels that only trap are seen too");
-  command->add_flag("--explain", options.explain, "Each check: whether it is required, and what became of it");
-  add_format(*command, options.format);
-  command->add_option("--budget", options.request.budget_seconds, "Seconds that looking at the machine may take")
+  command.add_option("--policy", options.request.policy,
+                     "builder, hardware, or a file as docs/policy.schema.json describes it; by default builder, and "
+                     "hardware where --require asks for more than shipped");
+  command.add_option("--baseline", options.request.baseline,
+                     "A generic libtorch: is the build comparable with it, and smaller? Speeds are not compared yet");
+  command.add_flag("--full", options.request.full, "Decompress all device code: kernels that only trap are seen too");
+}
+
+void add_evidence(CLI::App& command, Options& options) {
+  auto* evidence = command.add_option("--evidence", options.evidence,
+                                      "Write report, JUnit, SARIF and statement into this new folder");
+  command.add_option("--sign", options.key, "Sign the statement with this Ed25519 key (PEM)")->needs(evidence);
+  auto* from =
+      command.add_option("--from", options.from, "Judge the report of an evidence folder again")->excludes(evidence);
+  command.add_option("--join", options.join, "Reports of gates on several machines: what do they prove together?")
+      ->excludes(evidence)
+      ->excludes(from);
+  command.add_flag("--explain", options.explain, "Each check: whether it is required, and what became of it");
+  add_format(command, options.format);
+}
+
+void add_emulation(CLI::App& command, Options& options) {
+  command.add_option("--budget", options.request.budget_seconds, "Seconds that looking at the machine may take")
       ->check(CLI::PositiveNumber);
-  auto* emulate = command->add_option("--emulate", options.emulation.cpu,
-                                      "Start libtorch on this CPU of QEMU's instead, as for `pbprobe report`");
-  command->add_option("--program", options.emulation.program, "pbprobe as built for the emulated platform")
+  auto* emulate = command.add_option("--emulate", options.emulation.cpu,
+                                     "Start libtorch on this CPU of QEMU's instead, as for `pbprobe report`");
+  command.add_option("--program", options.emulation.program, "pbprobe as built for the emulated platform")
       ->needs(emulate);
-  command->add_option("--sysroot", options.emulation.sysroot, "Where that platform's libc lies")->needs(emulate);
+  command.add_option("--sysroot", options.emulation.sysroot, "Where that platform's libc lies")->needs(emulate);
+}
+
+}  // namespace
+
+void add_gate(CLI::App& app, int& exit_code) {
+  auto* command = app.add_subcommand(
+      "gate",
+      "Passes only where every check that the policy requires was made and passed\n"
+      "Examples:\n"
+      "  pbprobe gate result-NAME --claim pytorch-python313-cuda13_0-sm121-armv9\n"
+      "  pbprobe gate torch.whl --claim sm90,avx512,cuda=13.0 --explain\n"
+      "  pbprobe gate .venv --claim sm90,avx512,cuda=13.0 --require executed --evidence DIR --sign KEY\n"
+      "  pbprobe gate --from DIR\n"
+      "  pbprobe gate --join shipped/report.json executed/report.json\n"
+      "Exit code: 0 pass, 1 fail or unknown, 2 could not run");
+  static Options options;
+  add_what(*command, options);
+  add_evidence(*command, options);
+  add_emulation(*command, options);
   command->callback([&exit_code, command] {
     options.required = command->get_option("--require")->count() > 0;
     exit_code = run(options);

@@ -38,6 +38,7 @@ int run(int argc, char** argv) {
   pbprobe::cli::add_targets(app, exit_code);
   pbprobe::cli::add_audit(app, exit_code);
   pbprobe::cli::add_gate(app, exit_code);
+  pbprobe::cli::add_verify(app, exit_code);
   pbprobe::cli::add_bench(app, exit_code);
   pbprobe::cli::add_recipes(app, exit_code);
   pbprobe::cli::add_measure(app, exit_code);

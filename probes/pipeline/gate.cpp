@@ -5,6 +5,9 @@
 #include <fstream>
 #include <sstream>
 
+#include <fmt/ranges.h>
+
+#include "probes/judge/baseline.hpp"
 #include "probes/judge/gate.hpp"
 #include "probes/judge/judge.hpp"
 #include "probes/judge/policy.hpp"
@@ -26,7 +29,7 @@ Result<Report> facts_from_files(const GateRequest& request) {
   if (request.progress) request.progress("reading " + request.artifact.string());
   return make_audit({.artifact = request.artifact,
                      .claim = request.claim,
-                     .audit = {.full = request.full}});
+                     .audit = {.full = request.full, .digests = request.digests}});
 }
 
 Result<Report> facts_from_machine(const GateRequest& request) {
@@ -34,7 +37,7 @@ Result<Report> facts_from_machine(const GateRequest& request) {
       make_report({.artifact = request.artifact,
                    .claim = request.claim,
                    .program = request.program,
-                   .audit = {.host_code = HostCodeScope::all, .full = request.full},
+                   .audit = {.host_code = HostCodeScope::all, .full = request.full, .digests = request.digests},
                    .emulation = request.emulation,
                    .budget_seconds = request.budget_seconds > 0 ? request.budget_seconds : kBudgetSeconds,
                    .progress = request.progress});
@@ -64,6 +67,16 @@ Result<Policy> load_policy(const std::string& name) {
   return policy;
 }
 
+Result<std::string> compare_with_baseline(const Report& report, const fs::path& baseline) {
+  PBPROBE_TRY(const Inventory generic, load_inventory(baseline), "--baseline");
+  const BuildComparison comparison = compare_builds(*report.inventory, generic);
+  const std::string comparable = comparison.differences.empty()
+                                     ? "comparable"
+                                     : fmt::format("not comparable: {}", fmt::join(comparison.differences, ", "));
+  return fmt::format("beside {}: {}; {}; whether it is faster is unknown: this version does not measure it",
+                     baseline.string(), comparable, comparison.size);
+}
+
 Result<Report> make_gate(const GateRequest& request) {
   GateTerms terms{.require = request.require};
   PBPROBE_TRY(terms.policy, load_policy(policy_name(request)), "--policy");
@@ -71,6 +84,10 @@ Result<Report> make_gate(const GateRequest& request) {
   PBPROBE_TRY(Report report, gather(request, on_files));
   report.claim = request.claim;
   terms.date = new_report().created.substr(0, 10);
+  if (request.baseline) {
+    PBPROBE_TRY(std::string beside, compare_with_baseline(report, *request.baseline));
+    if (report.measurements) report.measurements->notes.push_back(std::move(beside));
+  }
   report.verdict = judge(report);
   report.gate = pass_gate(report, terms);
   return report;

@@ -1,0 +1,153 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/evidence/folder.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <string_view>
+
+#include <fcntl.h>
+#include <stdlib.h>  // mkdtemp
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/json.hpp"
+#include "core/sha256.hpp"
+#include "probes/evidence/dsse.hpp"
+
+namespace pbprobe {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<std::string_view, 3> kDigested{kReportFile, kJunitFile, kSarifFile};
+
+Error cannot_write(const fs::path& what, const std::string& why) {
+  return make_error(ErrorCode::unreadable, "{} cannot be written: {}: name a new folder in one of yours", what.string(),
+                    why);
+}
+
+// On disk before the folder gets its name.
+Result<void> write_file(const fs::path& file, std::string_view text) {
+  const int descriptor = ::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (descriptor < 0) return cannot_write(file, std::strerror(errno));
+  size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t count = ::write(descriptor, text.data() + done, text.size() - done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) break;
+    done += static_cast<size_t>(count);
+  }
+  const bool whole = done == text.size() && ::fsync(descriptor) == 0;
+  const int why = errno;
+  ::close(descriptor);
+  if (!whole) return cannot_write(file, std::strerror(why));
+  return {};
+}
+
+Result<void> fill(const fs::path& partial, const fs::path& folder, const EvidenceFiles& files) {
+  for (const auto& [name, text] : files) PBPROBE_CHECK(write_file(partial / name, text));
+  // mkdtemp's folder is its owner's alone.
+  if (::chmod(partial.c_str(), 0755) != 0) return cannot_write(partial, std::strerror(errno));
+  if (::rename(partial.c_str(), folder.c_str()) != 0) return cannot_write(folder, std::strerror(errno));
+  return {};
+}
+
+bool is_known(std::string_view name) {
+  return std::find(kDigested.begin(), kDigested.end(), name) != kDigested.end() || name == kStatementFile ||
+         name == kEnvelopeFile;
+}
+
+// What the statement says of a file's bytes.
+std::string digest_said(const Json& statement, std::string_view file) {
+  const Json none = Json::array();
+  const auto predicate = statement.find("predicate");
+  if (predicate == statement.end() || !predicate->is_object()) return "nothing";
+  for (const auto& descriptor : predicate->value("configuration", none)) {
+    if (!descriptor.is_object() || descriptor.value("name", Json()) != file) continue;
+    const Json digest = descriptor.value("digest", Json::object());
+    const auto said = digest.is_object() ? digest.find("sha256") : digest.end();
+    if (digest.is_object() && said != digest.end() && said->is_string()) return said->get<std::string>();
+  }
+  return "nothing";
+}
+
+}  // namespace
+
+Result<void> check_new_folder(const fs::path& folder) {
+  std::error_code error;
+  const bool there = fs::exists(fs::symlink_status(folder, error));
+  if (there && !(fs::is_directory(fs::symlink_status(folder, error)) && fs::is_empty(folder, error)))
+    return make_error(ErrorCode::usage, "{} is there already: evidence is written into a new folder", folder.string());
+  return {};
+}
+
+Result<void> write_folder(const fs::path& folder, const EvidenceFiles& files) {
+  PBPROBE_CHECK(check_new_folder(folder));
+  fs::path plain = folder;
+  while (!plain.empty() && !plain.has_filename()) plain = plain.parent_path();  // "evidence/"
+  std::string partial = plain.string() + ".partial-XXXXXX";
+  if (::mkdtemp(partial.data()) == nullptr) return cannot_write(folder, std::strerror(errno));
+  auto written = fill(partial, plain, files);
+  std::error_code error;
+  if (!written) fs::remove_all(partial, error);
+  return written;
+}
+
+Result<EvidenceFiles> read_folder(const fs::path& folder) {
+  std::error_code error;
+  EvidenceFiles files;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    if (!is_known(name) || !entry.is_regular_file(error) || entry.is_symlink(error))
+      return make_error(ErrorCode::malformed, "{}: {} is no part of the evidence", folder.string(), name);
+    std::ifstream stream(entry.path(), std::ios::binary);
+    std::ostringstream text;
+    text << stream.rdbuf();
+    if (!stream) return make_error(ErrorCode::unreadable, "{} cannot be read", entry.path().string());
+    files[name] = std::move(text).str();
+  }
+  if (error)
+    return make_error(ErrorCode::not_found, "{}: {}: name the folder that `pbprobe gate --evidence` wrote",
+                      folder.string(), error.message());
+  for (const std::string_view name : {kReportFile, kJunitFile, kSarifFile, kStatementFile}) {
+    if (!files.contains(std::string(name)))
+      return make_error(ErrorCode::malformed, "{}: {} is missing", folder.string(), name);
+  }
+  return files;
+}
+
+Result<void> check_digests(const EvidenceFiles& files) {
+  PBPROBE_TRY(const Json statement, parse_json(files.at(kStatementFile)), "{}", kStatementFile);
+  if (!statement.is_object()) return make_error(ErrorCode::malformed, "{}: it is no statement", kStatementFile);
+  for (const std::string_view name : kDigested) {
+    const std::string is = sha256_of(files.at(std::string(name)));
+    const std::string said = digest_said(statement, name);
+    if (is != said)
+      return make_error(ErrorCode::malformed, "{}: it was changed: its sha256 is {}, and the statement says {}", name,
+                        is, said);
+  }
+  return {};
+}
+
+Result<void> verify_folder(const fs::path& folder, const fs::path& public_key) {
+  PBPROBE_TRY(const EvidenceFiles files, read_folder(folder));
+  const auto envelope = files.find(kEnvelopeFile);
+  if (envelope == files.end())
+    return make_error(ErrorCode::malformed, "{}: {} is missing: it was not signed (pbprobe gate --sign KEY)",
+                      folder.string(), kEnvelopeFile);
+  PBPROBE_TRY(const std::string payload, open_envelope(envelope->second, public_key), "{}", kEnvelopeFile);
+  const std::string& statement = files.at(kStatementFile);
+  if (statement != payload) {
+    const auto differs =
+        std::mismatch(statement.begin(), statement.end(), payload.begin(), payload.end()).first - statement.begin();
+    return make_error(ErrorCode::malformed, "{}: byte {}: it is not what was signed", kStatementFile, differs);
+  }
+  return check_digests(files);
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/evidence/store_path.hpp"
+
+#include <array>
+#include <cstdlib>
+
+#include "core/program.hpp"
+#include "core/sha256.hpp"
+
+namespace pbprobe {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path store() {
+  const char* given = std::getenv("NIX_STORE_DIR");
+  return given != nullptr && *given != '\0' ? given : "/nix/store";
+}
+
+std::optional<std::string> hash_of(const std::string& path) {
+  auto ran = run_program({.arguments = {"nix-store", "-q", "--hash", path}});
+  if (!ran || ran->exit_code != 0) return std::nullopt;
+  while (ran->out.ends_with('\n')) ran->out.pop_back();
+  return std::move(ran->out);
+}
+
+}  // namespace
+
+std::optional<std::string> hex_of_nix32(std::string_view digits) {
+  constexpr std::string_view kAlphabet = "0123456789abcdfghijklmnpqrsvwxyz";
+  constexpr size_t kDigits = 52;
+  std::array<uint8_t, 33> bytes{};  // the last one takes what must be zero
+  if (digits.size() != kDigits) return std::nullopt;
+  for (size_t n = 0; n < kDigits; ++n) {
+    const size_t digit = kAlphabet.find(digits[kDigits - 1 - n]);
+    if (digit == std::string_view::npos) return std::nullopt;
+    const size_t shifted = digit << (n * 5 % 8);
+    bytes[n * 5 / 8] = static_cast<uint8_t>(bytes[n * 5 / 8] | (shifted & 255));
+    if (shifted > 255) bytes[n * 5 / 8 + 1] = static_cast<uint8_t>(bytes[n * 5 / 8 + 1] | (shifted >> 8));
+  }
+  if (bytes.back() != 0) return std::nullopt;
+  return hex_of(std::span(bytes).first(32));
+}
+
+Result<std::optional<StoreOutput>> find_store_path(const fs::path& place) {
+  std::error_code error;
+  const fs::path real = fs::canonical(place, error);
+  const fs::path root = fs::weakly_canonical(store(), error);
+  const fs::path inside = real.lexically_relative(root);
+  if (real.empty() || inside.empty() || *inside.begin() == ".." || *inside.begin() == ".")
+    return std::optional<StoreOutput>();
+  const std::string path = (root / *inside.begin()).string();
+  const auto said = hash_of(path);
+  constexpr std::string_view kKind = "sha256:";
+  const auto hex =
+      said && said->starts_with(kKind) ? hex_of_nix32(std::string_view(*said).substr(kKind.size())) : std::nullopt;
+  if (!hex)
+    return make_error(ErrorCode::failed_child,
+                      "{}: `nix-store -q --hash` does not tell its NAR hash{}: a build in the store is attested by it",
+                      path, said ? ", it says \"" + *said + "\"" : "");
+  return std::optional(StoreOutput{path, *said, *hex});
+}
+
+}  // namespace pbprobe

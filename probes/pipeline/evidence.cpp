@@ -1,0 +1,156 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/pipeline/evidence.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "core/json.hpp"
+#include "core/sha256.hpp"
+#include "probes/evidence/dsse.hpp"
+#include "probes/evidence/folder.hpp"
+#include "probes/evidence/store_path.hpp"
+#include "probes/judge/gate.hpp"
+#include "probes/judge/join.hpp"
+#include "probes/judge/judge.hpp"
+#include "probes/pipeline/pipeline.hpp"
+#include "probes/report/attest.hpp"
+
+namespace pbprobe {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string text_of(const Report& report) {
+  return to_json(report).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+// The outputs of a build in Nix's store that this report read.
+Result<std::vector<Subject>> store_subjects(const Inventory& inventory) {
+  std::set<fs::path> places{inventory.artifact};
+  if (inventory.libtorch_dir) places.insert(*inventory.libtorch_dir);
+  std::map<std::string, Subject> subjects;
+  for (const auto& place : places) {
+    PBPROBE_TRY(const auto found, find_store_path(place));
+    if (!found) continue;
+    subjects[found->path] = {
+        .name = found->path, .digest = {{"narSha256", found->nar_hex}}, .annotations = {{"narHash", found->nar_hash}}};
+  }
+  std::vector<Subject> list;
+  for (auto& [path, subject] : subjects) list.push_back(std::move(subject));
+  return list;
+}
+
+Result<void> check_attestable(const Report& report) {
+  if (!report.gate->complete)
+    return make_error(ErrorCode::unsupported, "no evidence was written: the run is not complete: {}",
+                      report.gate->reason);
+  const auto& files = report.inventory->files;
+  const bool whole = std::all_of(files.begin(), files.end(),
+                                 [](const File& file) { return !file.machine || file.sha256.has_value(); });
+  if (!whole || subjects_of(report).empty())
+    return make_error(ErrorCode::unsupported,
+                      "no evidence was written: the facts hold no digest of each shared object: gate the artifact "
+                      "itself");
+  return {};
+}
+
+// Facts in, the same decision out, or the report was changed after it was written.
+Result<Report> judged_again(Report report, const std::string& name) {
+  if (!report.gate || !report.verdict)
+    return make_error(ErrorCode::malformed, "{}: it holds no gate: `pbprobe gate --evidence` writes one", name);
+  const Verdict verdict = judge(report);
+  const Gate gate =
+      pass_gate(report, {.policy = report.gate->policy, .require = report.gate->require, .date = report.gate->date});
+  if (to_json(verdict) != to_json(*report.verdict))
+    return make_error(ErrorCode::malformed, "{}: its verdict is not what its facts give ({})", name, verdict.reason);
+  if (to_json(gate) != to_json(*report.gate))
+    return make_error(ErrorCode::malformed, "{}: its gate is not what its facts give ({})", name, gate.reason);
+  return report;
+}
+
+Result<Report> load_gated(const fs::path& file) {
+  PBPROBE_TRY(auto document, load_report(file));
+  if (!document)
+    return make_error(ErrorCode::not_found, "{}: a report that `pbprobe gate` wrote is expected", file.string());
+  return judged_again(std::move(*document), file.string());
+}
+
+std::map<std::string, std::string> digests_of(const Report& report) {
+  std::map<std::string, std::string> digests;
+  for (const auto& subject : subjects_of(report)) digests[subject.name] = subject.digest.at("sha256");
+  return digests;
+}
+
+Result<void> check_same_build(const Report& one, const Report& other, const std::string& name) {
+  if (to_json(*one.claim) != to_json(*other.claim))
+    return make_error(ErrorCode::malformed, "{}: its claim is \"{}\", and the first one's is \"{}\"", name,
+                      other.claim->text, one.claim->text);
+  const auto ours = digests_of(one);
+  const auto theirs = digests_of(other);
+  if (ours.empty()) return make_error(ErrorCode::malformed, "the first report holds no digests of what it judged");
+  if (ours == theirs) return {};
+  for (const auto& [path, digest] : ours) {
+    const auto same = theirs.find(path);
+    if (same == theirs.end()) return make_error(ErrorCode::malformed, "{}: it knows no {}", name, path);
+    if (same->second != digest)
+      return make_error(ErrorCode::malformed, "{}: its {} is another file: {} against {}", name, path, same->second,
+                        digest);
+  }
+  return make_error(ErrorCode::malformed, "{}: it holds shared objects that the first one does not know", name);
+}
+
+}  // namespace
+
+Result<void> check_evidence(const EvidenceRequest& request) {
+  PBPROBE_CHECK(check_new_folder(request.folder));
+  if (request.key) PBPROBE_CHECK(check_signing_key(*request.key));
+  return {};
+}
+
+Result<void> write_evidence(const Report& report, const EvidenceRequest& request) {
+  PBPROBE_CHECK(check_attestable(report));
+  EvidenceFiles files{{kReportFile, text_of(report)}, {kJunitFile, junit_of(report)}, {kSarifFile, sarif_of(report)}};
+  std::map<std::string, std::string> digests;
+  for (const auto& [name, text] : files) digests[name] = sha256_of(std::string_view(text));
+  std::vector<Subject> subjects = subjects_of(report);
+  PBPROBE_TRY(const auto outputs, store_subjects(*report.inventory));
+  subjects.insert(subjects.end(), outputs.begin(), outputs.end());
+  const std::string statement = statement_of(report, subjects, digests);
+  if (request.key) {
+    PBPROBE_TRY(files[kEnvelopeFile], sign_envelope(statement, *request.key));
+  }
+  files[kStatementFile] = statement;
+  return write_folder(request.folder, files);
+}
+
+Result<Report> read_evidence(const fs::path& folder) {
+  PBPROBE_TRY(const EvidenceFiles files, read_folder(folder));
+  PBPROBE_CHECK(check_digests(files), "{}", folder.string());
+  return load_gated(folder / kReportFile);
+}
+
+Result<Report> join_evidence(const std::vector<fs::path>& files, std::optional<Level> require) {
+  if (files.size() < 2)
+    return make_error(ErrorCode::usage, "--join: give the reports of two machines or more: shipped.json executed.json");
+  std::vector<Report> reports;
+  std::vector<Gate> gates;
+  for (const auto& file : files) {
+    PBPROBE_TRY(Report report, load_gated(file));
+    if (!report.claim) return make_error(ErrorCode::malformed, "{}: it holds no claim", file.string());
+    if (!reports.empty()) PBPROBE_CHECK(check_same_build(reports.front(), report, file.string()));
+    gates.push_back(*report.gate);
+    reports.push_back(std::move(report));
+  }
+  Report joined = new_report();
+  joined.claim = reports.front().claim;
+  joined.inventory = reports.front().inventory;
+  joined.gate = join_gates(gates, require);
+  return joined;
+}
+
+Result<void> verify_evidence(const fs::path& folder, const fs::path& public_key) {
+  return verify_folder(folder, public_key);
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include "probes/report/attest.hpp"
+#include "probes/report/page.hpp"
+
+namespace pbprobe {
+namespace {
+
+// Control characters have no place in XML, and bytes that are no UTF-8 neither: both become '?'.
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text::clean(text, true)) {
+    switch (c) {
+      case '&': out += "&amp;"; break;
+      case '<': out += "&lt;"; break;
+      case '>': out += "&gt;"; break;
+      case '"': out += "&quot;"; break;
+      default: out += c;
+    }
+  }
+  return out;
+}
+
+struct Counts {
+  int64_t tests = 0;
+  int64_t failures = 0;
+  int64_t errors = 0;
+  int64_t skipped = 0;
+};
+
+class Cases {
+ public:
+  void add(std::string_view group, std::string_view name, std::string_view inside = "") {
+    ++counts_.tests;
+    text_ += fmt::format("    <testcase classname=\"pbprobe.{}\" name=\"{}\"", group, escaped(name));
+    text_ += inside.empty() ? "/>\n" : fmt::format(">{}</testcase>\n", inside);
+  }
+  std::string failure(std::string_view message, std::string_view more = "") {
+    ++counts_.failures;
+    return fmt::format("<failure message=\"{}\">{}</failure>", escaped(message), escaped(more));
+  }
+  std::string error(std::string_view message) {
+    ++counts_.errors;
+    return fmt::format("<error message=\"{}\"/>", escaped(message));
+  }
+  std::string skipped(std::string_view why) {
+    ++counts_.skipped;
+    return fmt::format("<skipped message=\"{}\"/>", escaped(why));
+  }
+  [[nodiscard]] std::string document(std::string_view created) const {
+    const std::string counts = fmt::format("tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\"", counts_.tests,
+                                           counts_.failures, counts_.errors, counts_.skipped);
+    return fmt::format(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"pbprobe gate\" {0}>\n"
+        "  <testsuite name=\"pbprobe gate\" timestamp=\"{1}\" {0}>\n{2}  </testsuite>\n</testsuites>\n",
+        counts, escaped(created), text_);
+  }
+
+ private:
+  Counts counts_;
+  std::string text_;
+};
+
+std::string inside_of(const GateCheck& check, const Gate& gate, Cases& cases) {
+  if (check.state == CheckState::unanswered || (check.state == CheckState::not_asked && check.required)) {
+    const std::string why = check.why.value_or("not answered");
+    return check.required ? cases.error(why) : cases.skipped(why);
+  }
+  if (check.state == CheckState::not_asked) return cases.skipped(check.why.value_or("not asked"));
+  std::string first;
+  std::string all;
+  for (const auto& [finding, waived] : gate.findings) {
+    if (finding.id != check.id || waived || finding.severity != Severity::fail) continue;
+    if (first.empty()) first = finding.what;
+    all += finding.what + (finding.where ? " [" + *finding.where + "]" : "") + "; fix: " + finding.remedy + " ";
+  }
+  return first.empty() ? "" : cases.failure(first, all);
+}
+
+}  // namespace
+
+std::string junit_of(const Report& report) {
+  Cases cases;
+  const Gate& gate = *report.gate;
+  for (const auto& claim : gate.claims) {
+    const std::string what = fmt::format("{} must be {}; proven: {} {}", claim.claimed, name_of(claim.required),
+                                         claim.proven ? name_of(*claim.proven) : "nothing", claim.detail);
+    std::string inside;
+    if (claim.outcome == Outcome::fail) inside = cases.failure(what);
+    if (claim.outcome == Outcome::unknown) inside = cases.error(what);
+    cases.add("claim", claim.claim + " " + claim.claimed, inside);
+  }
+  for (const auto& check : gate.checks) cases.add("check", check.id + " " + check.asks, inside_of(check, gate, cases));
+  for (const auto& objection : gate.objections) {
+    if (objection.id != "run" && objection.id != "waiver") continue;
+    const bool failed = objection.outcome == Outcome::fail;
+    cases.add(objection.id, objection.what, failed ? cases.failure(objection.what) : cases.error(objection.what));
+  }
+  return cases.document(report.created);
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include "core/json.hpp"
+#include "probes/report/attest.hpp"
+
+namespace pbprobe {
+namespace {
+
+constexpr std::string_view kSchema =
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
+
+std::string_view level_of(Severity severity) {
+  switch (severity) {
+    case Severity::fail: return "error";
+    case Severity::warn: return "warning";
+    case Severity::note: return "note";
+  }
+  return "none";
+}
+
+// RFC 3986: what is neither unreserved nor a slash is written as its bytes.
+std::string uri_of(std::string_view path) {
+  std::string uri = path.starts_with('/') ? "file://" : "";
+  for (const char c : path) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       std::string_view("-._~/").find(c) != std::string_view::npos;
+    uri += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return uri;
+}
+
+// "torch/lib/libc10.so .text": the file, and the section in it.
+Json location_of(const std::string& where) {
+  const auto space = where.find(' ');
+  Json location{{"physicalLocation", {{"artifactLocation", {{"uri", uri_of(where.substr(0, space))}}}}}};
+  if (space != std::string::npos) location["logicalLocations"] = Json::array({{{"name", where.substr(space + 1)}}});
+  return location;
+}
+
+Json result_of(const GateFinding& found) {
+  const auto& [finding, waived] = found;
+  Json result{{"ruleId", finding.id},
+              {"level", level_of(finding.severity)},
+              {"message", {{"text", finding.what + "; fix: " + finding.remedy}}}};
+  if (finding.where) result["locations"] = Json::array({location_of(*finding.where)});
+  if (waived)
+    result["suppressions"] = Json::array({{{"kind", "external"}, {"status", "accepted"}, {"justification", *waived}}});
+  return result;
+}
+
+}  // namespace
+
+std::string sarif_of(const Report& report) {
+  const Gate& gate = *report.gate;
+  Json rules = Json::array();
+  Json results = Json::array();
+  for (const auto& check : gate.checks) {
+    rules.push_back({{"id", check.id},
+                     {"shortDescription", {{"text", check.asks}}},
+                     {"defaultConfiguration", {{"level", level_of(check.severity)}}},
+                     {"properties", {{"level", name_of(check.level)}, {"required", check.required}}}});
+  }
+  for (const auto& found : gate.findings) results.push_back(result_of(found));
+  for (const auto& check : gate.checks) {
+    if (!check.required || check.state == CheckState::passed || check.state == CheckState::found) continue;
+    results.push_back({{"ruleId", check.id},
+                       {"kind", "open"},
+                       {"level", "none"},
+                       {"message", {{"text", check.why.value_or("not answered")}}}});
+  }
+  const Json driver{{"name", "pbprobe"}, {"version", report.version}, {"rules", std::move(rules)}};
+  const Json run{{"tool", {{"driver", driver}}},
+                 {"invocations", Json::array({{{"executionSuccessful", gate.complete}}})},
+                 {"results", std::move(results)}};
+  const Json sarif{{"$schema", kSchema}, {"version", "2.1.0"}, {"runs", Json::array({run})}};
+  return sarif.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace pbprobe

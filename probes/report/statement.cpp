@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "core/json.hpp"
+#include "core/sha256.hpp"
+#include "probes/report/attest.hpp"
+
+namespace pbprobe {
+namespace {
+
+Json map_of(const std::map<std::string, std::string>& entries) {
+  Json object = Json::object();
+  for (const auto& [key, value] : entries) object[key] = value;
+  return object;
+}
+
+Json descriptor_of(const Subject& subject) {
+  Json descriptor{{"name", subject.name}, {"digest", map_of(subject.digest)}};
+  if (!subject.annotations.empty()) descriptor["annotations"] = map_of(subject.annotations);
+  return descriptor;
+}
+
+// The policy with its waivers in words, so that who reads the statement sees what was let through.
+Json policy_descriptor(const Gate& gate) {
+  const Json policy = to_json(gate.policy);
+  Json waivers = Json::array();
+  for (const auto& waiver : gate.waivers) waivers.push_back(to_json(waiver));
+  Json annotations{{"waivers", std::move(waivers)}};
+  if (gate.require) annotations["require"] = name_of(*gate.require);
+  const std::string text = policy.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return {{"name", "policy " + gate.policy.name},
+          {"digest", {{"sha256", sha256_of(std::string_view(text))}}},
+          {"annotations", std::move(annotations)}};
+}
+
+// The worst that a check found, waivers left out; null: nothing that counts.
+std::optional<Severity> worst_of(const std::string& id, const Gate& gate) {
+  std::optional<Severity> worst;
+  for (const auto& [finding, waived] : gate.findings) {
+    if (finding.id != id || waived || finding.severity == Severity::note) continue;
+    if (!worst || finding.severity < *worst) worst = finding.severity;
+  }
+  return worst;
+}
+
+}  // namespace
+
+std::string statement_of(const Report& report, const std::vector<Subject>& subjects,
+                         const std::map<std::string, std::string>& files) {
+  const Gate& gate = *report.gate;
+  Json passed = Json::array();
+  Json warned = Json::array();
+  Json failed = Json::array();
+  for (const auto& claim : gate.claims)
+    (claim.outcome == Outcome::pass ? passed : failed)
+        .push_back(fmt::format("claim {} {}: {}", claim.claim, claim.claimed, name_of(claim.required)));
+  for (const auto& check : gate.checks) {
+    if (check.state != CheckState::passed && check.state != CheckState::found) continue;
+    const auto worst = worst_of(check.id, gate);
+    (!worst ? passed : *worst == Severity::warn ? warned : failed).push_back(check.id);
+  }
+  for (const auto& objection : gate.objections) {
+    if (objection.id == "waiver") failed.push_back(objection.what);
+  }
+  Json configuration = Json::array();
+  for (const auto& [name, sha256] : files) configuration.push_back({{"name", name}, {"digest", {{"sha256", sha256}}}});
+  configuration.push_back(policy_descriptor(gate));
+  Json about = Json::array();
+  for (const auto& subject : subjects) about.push_back(descriptor_of(subject));
+  const char* result = gate.outcome != Outcome::pass ? "FAILED" : warned.empty() ? "PASSED" : "WARNED";
+  const Json statement{{"_type", "https://in-toto.io/Statement/v1"},
+                       {"subject", std::move(about)},
+                       {"predicateType", "https://in-toto.io/attestation/test-result/v0.1"},
+                       {"predicate",
+                        {{"result", result},
+                         {"configuration", std::move(configuration)},
+                         {"passedTests", std::move(passed)},
+                         {"warnedTests", std::move(warned)},
+                         {"failedTests", std::move(failed)}}}};
+  return statement.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::vector<Subject> subjects_of(const Report& report) {
+  std::vector<Subject> subjects;
+  if (!report.inventory) return subjects;
+  for (const auto& file : report.inventory->files) {
+    if (file.sha256) subjects.push_back({.name = file.path, .digest = {{"sha256", *file.sha256}}});
+  }
+  return subjects;
+}
+
+}  // namespace pbprobe

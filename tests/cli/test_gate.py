@@ -1,0 +1,399 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""The gate as its users run it: on builds by a real compiler, and on the real torch where one is named."""
+
+import base64
+import hashlib
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import time
+import xml.etree.ElementTree
+
+import jsonschema
+import pytest
+from test_cli import COULD_NOT_RUN, FAILED, PASSED, PROGRAM, SOURCE, TORCH, needs_torch, refused, run
+
+CLAIM = "avx2,only,torch=2.10.0"
+FILES = ["junit.xml", "pbprobe.sarif", "report.json", "statement.dsse.json", "statement.intoto.json"]
+
+CODE = """
+extern "C" void axpy(float* y, const float* x, float a, int n) { for (int i = 0; i < n; ++i) y[i] += a * x[i]; }
+extern "C" int sum(const int* x, int n) { int s = 0; for (int i = 0; i < n; ++i) s += x[i]; return s; }
+"""
+
+
+def build(folder: pathlib.Path, *flags: str) -> pathlib.Path:
+    """What a CPU build of torch looks like, as far as the claim goes."""
+    library = folder / "torch/lib"
+    library.mkdir(parents=True)
+    source = folder.parent / "code.cpp"
+    source.write_text(CODE)
+    for name in ("libtorch_cpu.so", "libc10.so"):
+        command = ["g++", "-O3", "-ffast-math", *flags, "-shared", "-fPIC", f"-Wl,-soname,{name}"]
+        subprocess.run([*command, "-o", library / name, source], check=True)
+    (folder / "torch/version.py").write_text(f"__version__ = '2.10.0'\ncuda = None\ngit_version = '{'0' * 40}'\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory):
+    return build(tmp_path_factory.mktemp("sound") / "site", "-mavx2", "-mfma")
+
+
+@pytest.fixture(scope="module")
+def keys(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("keys")
+    subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", folder / "key"], check=True)
+    subprocess.run(["openssl", "pkey", "-in", folder / "key", "-pubout", "-out", folder / "pub"], check=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def evidence(sound, keys, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("evidence") / "dir"
+    result = run("gate", sound, "--claim", CLAIM, "--evidence", folder, "--sign", keys / "key")
+    assert result.returncode == PASSED, result.stdout + result.stderr
+    return folder
+
+
+def digest(path: pathlib.Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+# ---- the decision -------------------------------------------------------------------------------------------------
+
+
+def test_a_true_claim_passes_and_a_false_one_fails(sound):
+    assert run("gate", sound, "--claim", CLAIM).returncode == PASSED
+    for claim, check in [("avx512,only", "PB208"), ("avx,only", "PB207"), ("avx2,only,torch=2.9.1", "PB105")]:
+        result = run("gate", sound, "--claim", claim)
+        assert result.returncode == FAILED
+        assert f"fail  {check}" in result.stdout, result.stdout
+
+
+@pytest.mark.parametrize("level", ["loaded", "executed", "measured"])
+def test_what_was_not_proved_is_no_pass(sound, level):
+    result = run("gate", sound, "--claim", CLAIM, "--require", level)
+    assert result.returncode == FAILED, result.stdout
+    assert f"must be {level}" in result.stdout
+
+
+def test_explain_tells_each_check(sound):
+    text = run("gate", sound, "--claim", CLAIM, "--explain").stdout
+    document = json.loads(run("gate", sound, "--claim", CLAIM, "--format", "json").stdout)
+    catalogue = re.findall(r"^\| (PB[1-5]\d\d) \| \w+ \| \w+ \| .* \|", (SOURCE / "docs/checks.md").read_text(), re.M)
+    asked = {check["id"] for check in document["gate"]["checks"]}
+    assert len(asked) > 50
+    assert asked <= set(catalogue)
+    for check in asked:
+        assert check in text
+
+
+def test_the_report_fits_its_schema(sound):
+    document = json.loads(run("gate", sound, "--claim", CLAIM, "--format", "json").stdout)
+    schema = json.loads((SOURCE / "docs/report.schema.json").read_text())
+    jsonschema.Draft202012Validator(schema).validate(document)
+    assert document["gate"]["outcome"] == "pass"
+
+
+def test_a_truncated_file_is_no_pass_and_named(sound, tmp_path):
+    broken = tmp_path / "broken"
+    shutil.copytree(sound, broken)
+    library = broken / "torch/lib/libextra.so"
+    library.write_bytes((sound / "torch/lib/libc10.so").read_bytes()[:3000])
+    result = run("gate", broken, "--claim", CLAIM)
+    assert result.returncode == FAILED
+    assert "libextra.so" in result.stdout
+
+
+def test_bad_usage_is_2_with_one_line(sound, tmp_path):
+    refused(run("gate", sound), "--claim")
+    refused(run("gate", "--claim", CLAIM), "ARTIFACT")
+    refused(run("gate", sound, "--claim", "sm999"), "sm999")
+    refused(run("gate", tmp_path / "absent", "--claim", CLAIM), "absent")
+    refused(run("gate", sound, "--claim", CLAIM, "--require", "proved"), "proved", "measured")
+    refused(run("gate", sound, "--claim", CLAIM, "--policy", "lenient"), "lenient", "builder")
+    refused(run("gate", sound, "--claim", CLAIM, "--evidence", sound), "is there already")
+    refused(run("gate", "--from", tmp_path / "absent"), "absent")
+    other = tmp_path / "other.json"
+    other.write_text('{"schema": "pbprobe.report/2"}')
+    refused(run("gate", other, "--claim", CLAIM), "pbprobe.report/2")
+
+
+def test_the_artifact_is_only_read(sound):
+    def state():
+        return {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in sound.rglob("*")}
+
+    before = state()
+    run("gate", sound, "--claim", CLAIM, "--require", "executed")
+    assert state() == before
+
+
+# ---- policies -----------------------------------------------------------------------------------------------------
+
+
+def policy(folder: pathlib.Path, **changes) -> pathlib.Path:
+    document = json.loads((SOURCE / "ci/policies/builder.json").read_text())
+    file = folder / "policy.json"
+    file.write_text(json.dumps({**document, **changes}))
+    return file
+
+
+@pytest.mark.parametrize("name", ["builder", "hardware"])
+def test_the_committed_policies_fit_their_schema(name):
+    schema = json.loads((SOURCE / "docs/policy.schema.json").read_text())
+    validator = jsonschema.Draft202012Validator(schema)
+    document = json.loads((SOURCE / f"ci/policies/{name}.json").read_text())
+    validator.validate(document)
+    for key in document:
+        assert list(validator.iter_errors({k: v for k, v in document.items() if k != key})), key
+        assert list(validator.iter_errors({**document, key: 7.5})), key
+    assert list(validator.iter_errors({**document, "waives": []}))
+
+
+def test_waivers_are_printed_and_their_faults_fail(sound, tmp_path):
+    claim = "avx512,only,torch=2.10.0"
+    found = json.loads(run("gate", sound, "--claim", claim, "--format", "json").stdout)["gate"]["objections"]
+    waivers = [
+        {"id": one["id"], "component": one["where"], "reason": "a toy", "until": "2999-12-31"}
+        for one in found
+        if one["id"].startswith("PB")
+    ]
+    assert waivers
+    result = run("gate", sound, "--claim", claim, "--policy", policy(tmp_path, waive=waivers))
+    assert result.returncode == PASSED, result.stdout
+    assert "until 2999-12-31 (used): a toy" in result.stdout
+    for change, word in [
+        ({"until": "2020-01-01"}, "ended on 2020-01-01"),
+        ({"component": "torch/lib/no.so"}, "lets nothing"),
+    ]:
+        changed = [{**waivers[0], **change}, *waivers[1:]]
+        result = run("gate", sound, "--claim", claim, "--policy", policy(tmp_path, waive=changed))
+        assert result.returncode == FAILED
+        assert word in result.stdout
+    unused = [{"id": "PB101", "component": "torch/lib/libc10.so", "reason": "none", "until": "2999-12-31"}]
+    assert run("gate", sound, "--claim", CLAIM, "--policy", policy(tmp_path, waive=unused)).returncode == FAILED
+    refused(run("gate", sound, "--claim", CLAIM, "--policy", policy(tmp_path, waives=[])), "waives")
+
+
+# ---- evidence -----------------------------------------------------------------------------------------------------
+
+
+def test_evidence_is_whole_and_verifies(evidence, keys):
+    assert sorted(path.name for path in evidence.iterdir()) == FILES
+    assert run("verify", evidence, "--key", keys / "pub").returncode == PASSED
+    assert run("gate", "--from", evidence).returncode == PASSED
+
+
+def test_openssl_verifies_the_signature_too(evidence, keys, tmp_path):
+    envelope = json.loads((evidence / "statement.dsse.json").read_text())
+    payload = base64.b64decode(envelope["payload"], validate=True)
+    assert payload == (evidence / "statement.intoto.json").read_bytes()
+    kind = envelope["payloadType"].encode()
+    (tmp_path / "pae").write_bytes(b"DSSEv1 %d %s %d %s" % (len(kind), kind, len(payload), payload))
+    (tmp_path / "sig").write_bytes(base64.b64decode(envelope["signatures"][0]["sig"], validate=True))
+    command = ["openssl", "pkeyutl", "-verify", "-pubin", "-inkey", keys / "pub", "-rawin"]
+    files = ["-in", tmp_path / "pae", "-sigfile", tmp_path / "sig"]
+    assert subprocess.run([*command, *files], capture_output=True, check=False).returncode == 0
+    (tmp_path / "pae").write_bytes((tmp_path / "pae").read_bytes() + b" ")
+    assert subprocess.run([*command, *files], capture_output=True, check=False).returncode != 0
+    der = subprocess.run(
+        ["openssl", "pkey", "-pubin", "-in", keys / "pub", "-outform", "DER"], capture_output=True, check=True
+    ).stdout
+    assert envelope["signatures"][0]["keyid"] == hashlib.sha256(der).hexdigest()
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("place", [0.0, 0.1, 0.35, 0.5, 0.75, 0.9, 0.999])
+def test_a_changed_byte_is_refused_and_its_file_named(evidence, keys, tmp_path, name, place):
+    folder = tmp_path / "dir"
+    shutil.copytree(evidence, folder)
+    data = bytearray((folder / name).read_bytes())
+    data[min(int(place * len(data)), len(data) - 1)] ^= 1
+    (folder / name).write_bytes(data)
+    result = run("verify", folder, "--key", keys / "pub")
+    assert result.returncode == FAILED
+    assert name in result.stderr, result.stderr
+
+
+def test_bytes_added_files_missing_or_more_and_another_key_are_refused(evidence, keys, tmp_path):
+    def changed(change):
+        folder = tmp_path / f"dir{time.monotonic_ns()}"
+        shutil.copytree(evidence, folder)
+        change(folder)
+        return run("verify", folder, "--key", keys / "pub")
+
+    for name in FILES:
+        result = changed(lambda folder, name=name: (folder / name).write_bytes((folder / name).read_bytes() + b"\n"))
+        assert (result.returncode, name in result.stderr) == (FAILED, True), result.stderr
+        result = changed(lambda folder, name=name: (folder / name).unlink())
+        assert (result.returncode, name in result.stderr) == (FAILED, True), result.stderr
+    result = changed(lambda folder: (folder / "more.txt").write_text("more"))
+    assert (result.returncode, "more.txt" in result.stderr) == (FAILED, True)
+    subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", tmp_path / "k"], check=True)
+    subprocess.run(["openssl", "pkey", "-in", tmp_path / "k", "-pubout", "-out", tmp_path / "p"], check=True)
+    result = run("verify", evidence, "--key", tmp_path / "p")
+    assert (result.returncode, "keyid" in result.stderr) == (FAILED, True)
+
+
+def test_the_statement_names_every_shared_object(evidence, sound):
+    statement = json.loads((evidence / "statement.intoto.json").read_text())
+    schema = json.loads((SOURCE / "tests/cli/schemas/statement.schema.json").read_text())
+    jsonschema.Draft202012Validator(schema).validate(statement)
+    subjects = {subject["name"]: subject["digest"]["sha256"] for subject in statement["subject"]}
+    libraries = {str(path.relative_to(sound)): digest(path) for path in sound.rglob("*.so")}
+    assert subjects == libraries
+    described = {one["name"]: one["digest"]["sha256"] for one in statement["predicate"]["configuration"]}
+    for name in ("report.json", "junit.xml", "pbprobe.sarif"):
+        assert described[name] == digest(evidence / name)
+
+
+def test_sarif_and_junit_say_what_the_report_says(sound, keys, tmp_path):
+    folder = tmp_path / "dir"
+    result = run("gate", sound, "--claim", "avx512,only", "--evidence", folder, "--sign", keys / "key")
+    assert result.returncode == FAILED
+    report = json.loads((folder / "report.json").read_text())
+    sarif = json.loads((folder / "pbprobe.sarif").read_text())
+    schemas = [SOURCE / "tests/cli/schemas/sarif.schema.json"]
+    if published := os.environ.get("PBPROBE_TEST_SARIF_SCHEMA"):  # OASIS's own, which is not ours to copy
+        schemas.append(pathlib.Path(published))
+    for schema in schemas:
+        document = json.loads(schema.read_text())
+        jsonschema.validators.validator_for(document)(document).validate(sarif)
+    seen = sorted((one["ruleId"], one["level"]) for one in sarif["runs"][0]["results"])
+    levels = {"fail": "error", "warn": "warning", "note": "note"}
+    findings = [one["finding"] for one in report["gate"]["findings"]]
+    assert seen == sorted((one["id"], levels[one["severity"]]) for one in findings)
+    suites = xml.etree.ElementTree.parse(folder / "junit.xml").getroot()
+    failed = {case.get("name").split()[0] for case in suites.iter("testcase") if case.find("failure") is not None}
+    assert failed == {one["id"] for one in findings if one["severity"] == "fail"} | {"ISA"}
+    assert int(suites.get("failures")) == len(failed)
+    statement = json.loads((folder / "statement.intoto.json").read_text())
+    assert statement["predicate"]["result"] == "FAILED"
+    assert "PB208" in statement["predicate"]["failedTests"]
+    assert run("gate", "--from", folder).returncode == FAILED  # as it was judged, and it agrees
+
+
+def test_a_verdict_that_the_facts_do_not_give_is_refused(evidence, tmp_path):
+    folder = tmp_path / "dir"
+    shutil.copytree(evidence, folder)
+    report = json.loads((folder / "report.json").read_text())
+    report["claim"]["torch"] = "2.11.0"
+    text = json.dumps(report)
+    (folder / "report.json").write_text(text)
+    result = run("gate", "--from", folder)
+    assert (result.returncode, "report.json" in result.stderr) == (FAILED, True)
+    statement = (folder / "statement.intoto.json").read_text()
+    statement = statement.replace(digest(evidence / "report.json"), hashlib.sha256(text.encode()).hexdigest())
+    (folder / "statement.intoto.json").write_text(statement)
+    result = run("gate", "--from", folder)
+    assert (result.returncode, "not what its facts give" in result.stderr) == (FAILED, True), result.stderr
+
+
+def test_an_incomplete_run_is_never_attested(sound, keys, tmp_path):
+    folder = tmp_path / "dir"
+    command = ["gate", sound, "--claim", CLAIM, "--require", "measured", "--evidence", folder, "--sign", keys / "key"]
+    result = run(*command)
+    assert result.returncode == FAILED
+    assert "no evidence was written" in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@needs_torch
+def test_an_interrupted_run_leaves_no_evidence(keys, tmp_path):
+    folder = tmp_path / "dir"
+    command = [PROGRAM, "gate", TORCH, "--claim", "sm90", "--evidence", folder, "--sign", keys / "key"]
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    time.sleep(0.3)
+    child.send_signal(signal.SIGINT)
+    assert child.wait(timeout=60) == -signal.SIGINT
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_keys_that_cannot_sign_are_refused_before_the_work(sound, tmp_path):
+    rsa = tmp_path / "rsa"
+    subprocess.run(["openssl", "genpkey", "-algorithm", "rsa", "-out", rsa], check=True, capture_output=True)
+    folder = tmp_path / "dir"
+    refused(run("gate", sound, "--claim", CLAIM, "--evidence", folder, "--sign", rsa), "no Ed25519 key")
+    refused(run("gate", sound, "--claim", CLAIM, "--evidence", folder, "--sign", tmp_path / "no"), "cannot be read")
+    refused(run("gate", sound, "--claim", CLAIM, "--sign", rsa), "--evidence")
+    assert not folder.exists()
+
+
+def test_a_build_in_nix_store_is_named_with_its_nar_hash(sound, tmp_path):
+    store = tmp_path / "store"
+    output = store / "0123456789abcdfghijklmnpqrsvwxyz-torch-2.10.0"
+    shutil.copytree(sound, output)
+    (tmp_path / "result").symlink_to(output)
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    # sha256 of nothing, as Nix writes it.
+    nar = "sha256:0mdqa9w1p6cmli6976v4wi0sw9r4p5prkj7lzfd1877wk11c9c73"
+    (tools / "nix-store").write_text(f'#!/bin/sh\n[ "$1 $2" = "-q --hash" ] && echo {nar}\n')
+    (tools / "nix-store").chmod(0o755)
+    env = {"NIX_STORE_DIR": str(store), "PATH": f"{tools}:{os.environ['PATH']}"}
+    result = run("gate", tmp_path / "result", "--claim", CLAIM, "--evidence", tmp_path / "dir", env=env)
+    assert result.returncode == PASSED, result.stderr
+    statement = json.loads((tmp_path / "dir/statement.intoto.json").read_text())
+    (subject,) = [one for one in statement["subject"] if one["name"] == str(output)]
+    assert subject["digest"] == {"narSha256": hashlib.sha256(b"").hexdigest()}
+    assert subject["annotations"] == {"narHash": nar}
+    (tools / "nix-store").write_text("#!/bin/sh\nexit 1\n")
+    result = run("gate", tmp_path / "result", "--claim", CLAIM, "--evidence", tmp_path / "no", env=env)
+    assert (result.returncode, "NAR hash" in result.stderr) == (COULD_NOT_RUN, True)
+    assert not (tmp_path / "no").exists()
+
+
+# ---- joined -------------------------------------------------------------------------------------------------------
+
+
+def test_joined_evidence_is_of_the_same_build(sound, evidence, tmp_path):
+    again = tmp_path / "again"
+    assert run("gate", sound, "--claim", CLAIM, "--evidence", again).returncode == PASSED
+    files = [evidence / "report.json", again / "report.json"]
+    assert run("gate", "--join", *files).returncode == PASSED
+    result = run("gate", "--join", *files, "--require", "executed")
+    assert (result.returncode, "together they prove shipped" in result.stdout) == (FAILED, True)
+    other = build(tmp_path / "other", "-mavx2", "-mfma", "-DOTHER", "-O2", "-ftree-vectorize")
+    assert run("gate", other, "--claim", CLAIM, "--evidence", tmp_path / "differs").returncode == PASSED
+    result = run("gate", "--join", evidence / "report.json", tmp_path / "differs/report.json")
+    assert (result.returncode, "is another file" in result.stderr) == (FAILED, True), result.stderr
+    refused(run("gate", "--join", evidence / "report.json"), "two machines")
+
+
+# ---- the real torch -----------------------------------------------------------------------------------------------
+
+
+@needs_torch
+def test_the_real_torch_is_judged_by_true_and_false_claims():
+    def failed(claim):
+        result = run("gate", TORCH, "--claim", claim, "--format", "json", timeout=300)
+        gate = json.loads(result.stdout)["gate"]
+        assert (result.returncode == PASSED) == (gate["outcome"] == "pass")
+        return {one["id"] for one in gate["objections"]} - {"claim"}
+
+    assert failed("cuda=13.0,sm90,avx512") == set()
+    assert failed("cuda=13.0,sm90,avx512,only") == {"PB208", "PB316"}
+    assert failed("sm121,cuda=13.0") == {"PB109", "PB314"}
+
+
+# ---- the README ---------------------------------------------------------------------------------------------------
+
+
+def test_the_readmes_section_works_when_it_is_pasted(sound, tmp_path):
+    text = (SOURCE / "README.md").read_text()
+    section = text[text.index("## CI gate") :].split("\n## ")[0]
+    lines = [line[4:] for line in section.splitlines() if line.startswith("    ")]
+    assert any("--evidence" in line for line in lines)
+    (tmp_path / "build/bin").mkdir(parents=True)
+    (tmp_path / "build/bin/pbprobe").symlink_to(PROGRAM)
+    (tmp_path / "result-NAME").symlink_to(sound)
+    script = "set -e\n" + "\n".join(lines).replace("pytorch-python313-cuda13_0-sm121-armv9", CLAIM)
+    result = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert (tmp_path / "evidence/statement.dsse.json").exists()
