@@ -49,6 +49,41 @@ def test_evidence_is_kept(world):
     assert kept["gate"]["outcome"] == "pass"
 
 
+def test_evidence_is_whole_and_agrees_with_itself(world):
+    folder = world.folder / "kept"
+    assert world.publish("--evidence", str(folder), NAME).returncode == 0
+    assert {"report.json", "junit.xml", "pbprobe.sarif", "statement.intoto.json"} <= {p.name for p in folder.iterdir()}
+    again = subprocess.run([PROGRAM, "gate", "--from", folder], capture_output=True, text=True, check=False)
+    assert again.returncode == 0, again.stdout + again.stderr
+
+
+def test_evidence_is_signed_where_a_key_is_given(world):
+    key, public, folder = (str(world.folder / name) for name in ("key.pem", "public.pem", "kept"))
+    world.run("openssl", "genpkey", "-algorithm", "ed25519", "-out", key)
+    world.run("openssl", "pkey", "-in", key, "-pubout", "-out", public)
+    result = world.publish("--evidence", folder, "--sign", key, NAME)
+    assert result.returncode == 0, result.stdout + result.stderr
+    command = [PROGRAM, "verify", folder, "--key", public]
+    assert subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+def test_evidence_is_never_written_over(world):
+    before = world.folder / "kept"
+    before.mkdir()
+    stopped(world.publish("--evidence", str(before), NAME), 2, "is there already", "name a new folder")
+    assert not world.asked("build")
+
+
+def test_each_run_has_evidence_of_its_own(world):
+    store = f"file://{world.hub / 'store'}"
+    for _ in range(2):
+        result = world.publish("--store", store, NAME)
+        assert result.returncode == 0, result.stderr
+    revision = world.run("git", "rev-parse", "HEAD")[:12]
+    kept = {folder.name for folder in (world.checkout / "evidence" / NAME).iterdir()}
+    assert kept == {revision, f"{revision}-2"}
+
+
 def test_by_default_evidence_lies_beside_the_recipes(world):
     assert world.publish().returncode == 0
     revision = world.run("git", "rev-parse", "HEAD")
