@@ -1,0 +1,312 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// The gate's decision on recorded facts: what is not proved, not asked, not readable or wrongly waived is no pass.
+#include "probes/judge/gate.hpp"
+
+#include <algorithm>
+
+#include <gmock/gmock.h>
+
+#include "probes/judge/join.hpp"
+#include "probes/judge/judge.hpp"
+#include "probes/judge/policy.hpp"
+#include "tests/judge/cases.hpp"
+
+namespace pbprobe::test {
+namespace {
+
+using testing::HasSubstr;
+
+GateTerms terms(std::string_view name = "builder", std::optional<Level> require = std::nullopt) {
+  auto policy = built_in_policy(name);
+  EXPECT_TRUE(policy.ok()) << (policy.ok() ? "" : policy.error().message);
+  return {.policy = policy.ok() ? *policy : Policy{}, .require = require, .date = "2026-11-22"};
+}
+
+Claim claim_of_list(std::vector<std::string> targets, bool exact = false) {
+  return {.text = "the claim", .exact = exact, .targets = std::move(targets), .cuda = "13.0"};
+}
+
+// The recorded torch holds machine code for sm_90 throughout.
+Report true_claim() {
+  return audit_report(claim_of_list({"sm90"}));
+}
+
+Report false_claim() {
+  return audit_report(claim_of_list({"sm90"}, true));  // it holds other SMs too
+}
+
+Report ran_on_h200() {
+  Report report = gpu_report("NVIDIA H200", "9.0");
+  report.claim = claim_of_list({"sm90"});
+  report.measurements->libtorch->areas = {{.area = "softmax", .device = "cpu"},
+                                          {.area = "softmax", .device = "cuda:0"}};
+  return report;
+}
+
+bool objects(const Gate& gate, const std::string& id, Outcome outcome, const std::string& says = "") {
+  return std::any_of(gate.objections.begin(), gate.objections.end(), [&](const Objection& objection) {
+    return objection.id == id && objection.outcome == outcome && objection.what.find(says) != std::string::npos;
+  });
+}
+
+std::string listed(const Gate& gate) {
+  std::string text = gate.reason;
+  for (const auto& objection : gate.objections) text += "\n  " + objection.id + ": " + objection.what;
+  return text;
+}
+
+TEST(Gate, PassesATrueClaimAndProvesItShipped) {
+  const Gate gate = pass_gate(true_claim(), terms());
+  EXPECT_EQ(gate.outcome, Outcome::pass) << listed(gate);
+  EXPECT_TRUE(gate.complete);
+  ASSERT_FALSE(gate.claims.empty());
+  EXPECT_EQ(gate.claims[0].proven, Level::shipped);
+  for (const auto& check : gate.checks) {
+    if (!check.required) continue;
+    EXPECT_EQ(check.state, CheckState::passed) << check.id;
+  }
+}
+
+TEST(Gate, FailsAFalseClaimAndNamesTheCheck) {
+  const Gate gate = pass_gate(false_claim(), terms());
+  EXPECT_EQ(gate.outcome, Outcome::fail);
+  EXPECT_TRUE(gate.complete) << listed(gate);
+  EXPECT_TRUE(objects(gate, "PB316", Outcome::fail)) << listed(gate);
+  EXPECT_EQ(gate.claims[0].outcome, Outcome::fail);
+}
+
+TEST(Gate, WhatFilesCannotProveIsUnknown) {
+  for (const Level level : {Level::loaded, Level::executed, Level::measured}) {
+    const Gate gate = pass_gate(true_claim(), terms("builder", level));
+    EXPECT_EQ(gate.outcome, Outcome::unknown) << name_of(level);
+    EXPECT_FALSE(gate.complete);
+    EXPECT_TRUE(objects(gate, "PB501", Outcome::unknown, "no machine was looked at")) << listed(gate);
+    EXPECT_TRUE(objects(gate, "claim", Outcome::unknown, std::string(name_of(level)))) << listed(gate);
+  }
+}
+
+TEST(Gate, WhatRanOnTheClaimedChipIsExecutedAndNotMeasured) {
+  const Gate executed = pass_gate(ran_on_h200(), terms("hardware"));
+  EXPECT_EQ(executed.outcome, Outcome::pass) << listed(executed);
+  EXPECT_EQ(executed.claims[0].proven, Level::executed);
+  const Gate measured = pass_gate(ran_on_h200(), terms("hardware", Level::measured));
+  EXPECT_EQ(measured.outcome, Outcome::unknown);
+  EXPECT_TRUE(objects(measured, "claim", Outcome::unknown, "not measured against a baseline")) << listed(measured);
+}
+
+TEST(Gate, AnotherChipProvesNothing) {
+  Report report = ran_on_h200();
+  report.host->gpus[0].capability = "12.0";
+  const Gate gate = pass_gate(report, terms("hardware"));
+  EXPECT_NE(gate.outcome, Outcome::pass);
+  EXPECT_TRUE(objects(gate, "claim", Outcome::unknown, "which is no sm90")) << listed(gate);
+  report.host->gpus.clear();
+  EXPECT_TRUE(objects(pass_gate(report, terms("hardware")), "claim", Outcome::unknown, "no GPU here"));
+}
+
+TEST(Gate, AreasThatWereNotRunOrWentWrongAreNoProof) {
+  Report report = ran_on_h200();
+  report.measurements->libtorch->areas.pop_back();
+  EXPECT_TRUE(objects(pass_gate(report, terms("hardware")), "claim", Outcome::unknown, "were not run on cuda:0"));
+  report = ran_on_h200();
+  report.measurements->libtorch->areas[1].problem = "element 3 is wrong";
+  const Gate gate = pass_gate(report, terms("hardware"));
+  EXPECT_TRUE(objects(gate, "PB508", Outcome::fail)) << listed(gate);
+  EXPECT_TRUE(objects(gate, "claim", Outcome::fail, "element 3 is wrong")) << listed(gate);
+}
+
+TEST(Gate, ACpuProvesItsTierAlone) {
+  Report report = ran_on_h200();
+  report.claim = claim_of_list({"avx2"});
+  EXPECT_TRUE(objects(pass_gate(report, terms("hardware")), "claim", Outcome::unknown, "took its AVX512 code"));
+  report.measurements->libtorch->cpu_capability = "AVX2";
+  const Gate gate = pass_gate(report, terms("hardware"));
+  EXPECT_EQ(gate.claims[0].proven.value_or(Level::claimed) >= Level::executed, gate.claims[0].outcome == Outcome::pass);
+  report.host->cpu.targets = {"avx"};
+  EXPECT_TRUE(objects(pass_gate(report, terms("hardware")), "claim", Outcome::unknown, "is no avx2"));
+}
+
+TEST(Gate, AStepThatCouldNotRunIsNoPass) {
+  Report report = true_claim();
+  report.problems = {"the driver's library could not be asked"};
+  const Gate gate = pass_gate(report, terms());
+  EXPECT_EQ(gate.outcome, Outcome::unknown);
+  EXPECT_TRUE(objects(gate, "run", Outcome::unknown, "could not be asked"));
+  report = ran_on_h200();
+  report.measurements->libtorch->problem = "softmax ended its process by SIGSEGV";
+  EXPECT_TRUE(objects(pass_gate(report, terms("hardware")), "run", Outcome::unknown, "SIGSEGV"));
+}
+
+TEST(Gate, NoFactsAndNoClaimAreNoPass) {
+  EXPECT_TRUE(objects(pass_gate(Report{}, terms()), "run", Outcome::unknown, "no artifact"));
+  Report report = true_claim();
+  report.claim.reset();
+  const Gate gate = pass_gate(report, terms());
+  EXPECT_EQ(gate.outcome, Outcome::unknown);
+  EXPECT_TRUE(objects(gate, "run", Outcome::unknown, "nothing is claimed")) << listed(gate);
+}
+
+TEST(Gate, AFileThatCouldNotBeReadIsNoPassWhateverThePolicySays) {
+  Report report = true_claim();
+  report.inventory->files.push_back({.path = "torch/lib/libbroken.so", .problem = "truncated"});
+  GateTerms given = terms();
+  given.policy.severity["PB102"] = Severity::note;
+  const Gate gate = pass_gate(report, given);
+  EXPECT_EQ(gate.outcome, Outcome::unknown);
+  EXPECT_TRUE(objects(gate, "PB102", Outcome::unknown, "truncated")) << listed(gate);
+}
+
+TEST(Gate, ThePolicysSeverityCounts) {
+  Report report = true_claim();
+  report.claim = claim_of_list({"sm90"}, true);
+  GateTerms given = terms();
+  given.policy.severity["PB316"] = Severity::warn;
+  const Gate lenient = pass_gate(report, given);
+  EXPECT_FALSE(objects(lenient, "PB316", Outcome::fail)) << listed(lenient);
+  given = terms();
+  given.policy.severity["PB317"] = Severity::fail;  // PTX beside an exact claim
+  const Gate strict = pass_gate(report, given);
+  const auto found = std::any_of(strict.findings.begin(), strict.findings.end(),
+                                 [](const GateFinding& one) { return one.finding.id == "PB317"; });
+  EXPECT_EQ(objects(strict, "PB317", Outcome::fail), found) << listed(strict);
+}
+
+// --- waivers ---
+
+std::vector<std::string> places_of(const std::string& id, const Report& report) {
+  std::vector<std::string> places;
+  for (const auto& finding : judge(report).findings) {
+    if (finding.id == id && finding.where) places.push_back(*finding.where);
+  }
+  return places;
+}
+
+GateTerms waiving(std::vector<Waiver> waivers) {
+  GateTerms given = terms();
+  given.policy.waive = std::move(waivers);
+  return given;
+}
+
+TEST(Waivers, LetThroughWhatTheyNameUntilTheirDay) {
+  const Report report = false_claim();
+  std::vector<Waiver> all;
+  for (const auto& place : places_of("PB316", report)) all.push_back({"PB316", place, "known", "2026-11-22"});
+  ASSERT_GT(all.size(), 1U);
+  const Gate gate = pass_gate(report, waiving(all));
+  EXPECT_EQ(gate.outcome, Outcome::pass) << listed(gate);
+  for (const auto& waiver : gate.waivers) EXPECT_EQ(waiver.state, WaiverState::used);
+  all.pop_back();
+  EXPECT_TRUE(objects(pass_gate(report, waiving(all)), "PB316", Outcome::fail)) << "one place is not waived";
+}
+
+TEST(Waivers, ExpiredUnusedAndBroadOnesFail) {
+  const Report report = false_claim();
+  const std::string place = places_of("PB316", report).front();
+  const auto state_with = [&](Waiver waiver) {
+    const Gate gate = pass_gate(report, waiving({std::move(waiver)}));
+    EXPECT_EQ(gate.outcome, Outcome::fail);
+    EXPECT_TRUE(objects(gate, "PB316", Outcome::fail)) << "nothing was let through";
+    EXPECT_TRUE(objects(gate, "waiver", Outcome::fail)) << listed(gate);
+    return gate.waivers.front().state;
+  };
+  EXPECT_EQ(state_with({"PB316", place, "known", "2026-11-21"}), WaiverState::expired);
+  EXPECT_EQ(state_with({"PB316", "torch/lib/libc10.so", "known", "2027-01-01"}), WaiverState::unused);
+  EXPECT_EQ(state_with({"PB314", place, "known", "2027-01-01"}), WaiverState::unused);
+  EXPECT_EQ(state_with({"PB316", std::nullopt, "known", "2027-01-01"}), WaiverState::too_broad);
+  EXPECT_EQ(state_with({"PB3*", place, "known", "2027-01-01"}), WaiverState::too_broad);
+  EXPECT_EQ(state_with({"PB316", "torch/lib/*", "known", "2027-01-01"}), WaiverState::too_broad);
+  EXPECT_EQ(state_with({"PB316", "torch/lib/", "known", "2027-01-01"}), WaiverState::too_broad);
+}
+
+TEST(Waivers, AnUnusedOneFailsASoundBuildToo) {
+  GateTerms given = waiving({{"PB316", "torch/lib/libtorch_cuda.so", "known", "2027-01-01"}});
+  const Gate gate = pass_gate(true_claim(), given);
+  EXPECT_EQ(gate.outcome, Outcome::fail);
+  EXPECT_TRUE(objects(gate, "waiver", Outcome::fail, "lets nothing through"));
+}
+
+// --- policies ---
+
+Json builder_json() {
+  auto policy = built_in_policy("builder");
+  policy->waive = {{"PB316", "torch/lib/libtorch_cuda.so", "known", "2027-01-01"}};
+  policy->severity = {{"PB205", Severity::fail}};
+  return to_json(*policy);
+}
+
+void collect(const Json& json, const std::string& path, std::vector<std::string>& pointers) {
+  if (!path.empty()) pointers.push_back(path);
+  if (!json.is_structured()) return;
+  size_t index = 0;
+  for (const auto& [key, value] : json.items())
+    collect(value, path + "/" + (json.is_array() ? std::to_string(index++) : key), pointers);
+}
+
+TEST(Policies, EveryKeyIsNeededAndHasOneType) {
+  const Json sound = builder_json();
+  ASSERT_TRUE(parse_policy(sound.dump()).ok());
+  std::vector<std::string> pointers;
+  collect(sound, "", pointers);
+  ASSERT_GT(pointers.size(), 14U);
+  for (const auto& pointer : pointers) {
+    const Json::json_pointer at(pointer);
+    Json changed = sound;
+    changed[at] = 7.5;
+    EXPECT_FALSE(parse_policy(changed.dump()).ok()) << pointer << " as a number";
+    const bool needed = !pointer.starts_with("/severity/") && pointer != "/waive/0/component" && pointer != "/waive/0";
+    if (!needed) continue;
+    changed = sound;
+    changed[at.parent_pointer()].erase(at.back());
+    EXPECT_FALSE(parse_policy(changed.dump()).ok()) << pointer << " left out";
+  }
+}
+
+TEST(Policies, MisspellingsAreRefusedAndNamed) {
+  const auto refusal = [](const auto& change) {
+    Json json = builder_json();
+    change(json);
+    auto policy = parse_policy(json.dump());
+    return policy.ok() ? std::string("accepted") : policy.error().message;
+  };
+  EXPECT_THAT(refusal([](Json& json) { json["waives"] = Json::array(); }), HasSubstr("waives"));
+  EXPECT_THAT(refusal([](Json& json) { json["levels"]["gpu"] = "shipped"; }), HasSubstr("levels.gpu"));
+  EXPECT_THAT(refusal([](Json& json) { json["waive"][0]["untill"] = ""; }), HasSubstr("waive[0].untill"));
+  EXPECT_THAT(refusal([](Json& json) { json["levels"]["sm"] = "shiped"; }), HasSubstr("unknown value \"shiped\""));
+  EXPECT_THAT(refusal([](Json& json) { json["severity"]["PB999"] = "warn"; }), HasSubstr("no such check"));
+  EXPECT_THAT(refusal([](Json& json) { json["waive"][0]["until"] = "2027-02-30"; }), HasSubstr("is no date"));
+  EXPECT_THAT(refusal([](Json& json) { json["waive"][0]["until"] = "soon"; }), HasSubstr("is no date"));
+  EXPECT_THAT(refusal([](Json& json) { json["waive"][0]["reason"] = " "; }), HasSubstr("waive[0].reason"));
+  EXPECT_THAT(refusal([](Json& json) { json["schema"] = "pbprobe.policy/2"; }), HasSubstr("pbprobe.policy/1"));
+  EXPECT_FALSE(built_in_policy("lenient").ok());
+}
+
+TEST(Policies, TheHardwaresAsksForMore) {
+  EXPECT_EQ(built_in_policy("builder")->levels.sm, Level::shipped);
+  EXPECT_EQ(built_in_policy("hardware")->levels.sm, Level::executed);
+  EXPECT_EQ(built_in_policy("hardware")->levels.isa, Level::executed);
+}
+
+// --- joined ---
+
+TEST(Join, TakesTheHighestThatOneProved) {
+  const Gate shipped = pass_gate(true_claim(), terms());
+  const Gate executed = pass_gate(ran_on_h200(), terms("hardware"));
+  const Gate joined = join_gates({shipped, executed}, std::nullopt);
+  EXPECT_EQ(joined.outcome, Outcome::pass) << listed(joined);
+  EXPECT_EQ(joined.claims[0].proven, Level::executed);
+  EXPECT_EQ(join_gates({shipped, shipped}, Level::executed).outcome, Outcome::unknown);
+  EXPECT_EQ(join_gates({shipped, executed}, Level::measured).outcome, Outcome::unknown);
+}
+
+TEST(Join, WhatOneObjectsToStandsAgainstAll) {
+  Report broken = ran_on_h200();
+  broken.measurements->libtorch->executed = false;
+  const Gate joined =
+      join_gates({pass_gate(true_claim(), terms()), pass_gate(broken, terms("hardware"))}, std::nullopt);
+  EXPECT_EQ(joined.outcome, Outcome::fail) << listed(joined);
+}
+
+}  // namespace
+}  // namespace pbprobe::test
