@@ -65,6 +65,14 @@ struct LibtorchArea {
   std::optional<std::string> problem;  // what it got wrong, or could not do; null: right
 };
 
+// The dynamic loader of a libtorch that brings a libc of its own, newer than this machine's.
+struct ForeignLoader {
+  std::string path;                   // "/nix/store/…-glibc-2.40/lib/ld-linux-x86-64.so.2"
+  std::string glibc;                  // "2.40"
+  std::optional<std::string> driver;  // whence the run got the driver's libraries: a folder, or "ldconfig"; null: none
+  bool finds_libcuda = false;         // would this torch find libcuda by itself, in the environment of this run?
+};
+
 // What a libtorch said when it was loaded and run in a child process.
 struct LibtorchRun {
   std::string path;  // folder of libtorch_cpu.so
@@ -75,7 +83,8 @@ struct LibtorchRun {
   std::optional<std::string> cpu_capability;  // the dispatcher's tier: "AVX512"
   std::vector<LibtorchArea> areas;
   std::vector<LibtorchFigure> figures;
-  std::optional<std::string> problem;  // one sentence with the way out: what failed, the signal, the time limit
+  std::optional<ForeignLoader> loader;  // null: this machine's own
+  std::optional<std::string> problem;   // one sentence with the way out: what failed, the signal, the time limit
 };
 
 // What a GPU gave when it was asked for one thing alone: bytes of a memory, a launch, an instruction.
@@ -153,6 +162,14 @@ void fields(Visitor& visit, T& area) {
   visit("problem", area.problem, "what it got wrong, or could not do; null: right");
 }
 
+template <class Visitor, SameAs<ForeignLoader> T>
+void fields(Visitor& visit, T& loader) {
+  visit("path", loader.path);
+  visit("glibc", loader.glibc);
+  visit("driver", loader.driver, "whence the run got the driver's libraries: a folder, or ldconfig; null: none");
+  visit("finds_libcuda", loader.finds_libcuda, "this torch finds libcuda by itself, in the environment of the run");
+}
+
 template <class Visitor, SameAs<LibtorchRun> T>
 void fields(Visitor& visit, T& run) {
   visit("path", run.path, "folder of libtorch_cpu.so");
@@ -163,6 +180,7 @@ void fields(Visitor& visit, T& run) {
   visit("cpu_capability", run.cpu_capability, "the dispatcher's tier");
   visit("areas", run.areas, "small programs, compared with references in FP64");
   visit("figures", run.figures, "its own matrix products, with or without a kernel of ours beside them");
+  visit("loader", run.loader, "of the libc that it brings, newer than this machine's; null: this machine's own");
   visit("problem", run.problem, "what failed, and the way out");
 }
 

@@ -349,6 +349,14 @@ std::vector<Check> other_checks() {
        "Does libtorch compute right in every area?",
        "install this torch again; if it stays, this build is wrong for this machine: take another one, and report it",
        ask::areas_are_right},
+      {"PB509",
+       L::loaded,
+       S::warn,
+       {host, inventory, run},
+       kDecides,
+       "Does a libtorch that brings its own libc find the driver's libcuda?",
+       "start it inside `flox activate`, or link the driver's libraries into /run/opengl-driver/lib",
+       ask::libcuda_is_in_reach},
   };
 }
 

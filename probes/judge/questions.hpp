@@ -102,6 +102,7 @@ Answer tensor_paths_have_their_image(const Facts& facts);
 
 // running.cpp
 Answer libtorch_loads(const Facts& facts);
+Answer libcuda_is_in_reach(const Facts& facts);
 Answer libtorch_computes(const Facts& facts);
 Answer libtorch_computes_on_gpu(const Facts& facts);
 Answer areas_are_right(const Facts& facts);

@@ -31,6 +31,16 @@ Answer libtorch_loads(const Facts& facts) {
   return {.seen = {{.what = facts.run->problem.value_or("libtorch could not be loaded"), .where = facts.run->path}}};
 }
 
+// No fault of the build: the same files find it where they are started as they are meant to be.
+Answer libcuda_is_in_reach(const Facts& facts) {
+  const auto& loader = facts.run->loader;
+  if (!loader || loader->finds_libcuda || !facts.inventory->cuda_version || facts.host->gpus.empty()) return {};
+  Seen seen{fmt::format(
+      "libcuda is not reachable for this torch: {} (glibc {}) does not look where this machine's driver lies{}",
+      loader->path, loader->glibc, loader->driver ? "; for this run pbprobe gave it the driver's files" : "")};
+  return {.seen = {seen}, .unknown = seen};
+}
+
 Answer libtorch_computes(const Facts& facts) {
   if (facts.wrong_platform || !facts.run->loaded || facts.run->executed) return {};
   return {.seen = {{.what = facts.run->problem.value_or("libtorch was loaded, and computed nothing"),

@@ -8,6 +8,8 @@
 #include <fstream>
 #include <sstream>
 
+#include <gnu/libc-version.h>
+
 #include <fmt/ranges.h>
 
 #include "core/host/host.hpp"
@@ -16,6 +18,7 @@
 #include "probes/audit/audit.hpp"
 #include "probes/judge/judge.hpp"
 #include "probes/measure/spawn.hpp"
+#include "probes/pipeline/foreign.hpp"
 #include "probes/pipeline/presets.hpp"
 #include "probes/pipeline/python.hpp"
 
@@ -68,14 +71,29 @@ Result<Report> parse_document(const fs::path& file, const std::string& text) {
                     file.string(), name);
 }
 
-ChildLimits limits_for(const fs::path& program, const std::optional<Emulator>& emulator = std::nullopt) {
+// This program, or the one that stands for it.
+fs::path program_of(const fs::path& program) {
+  std::error_code error;
+  return program.empty() ? fs::read_symlink("/proc/self/exe", error) : program;
+}
+
+// `foreign`: that of the libtorch which the child is to load.
+ChildLimits limits_for(const fs::path& program, const std::optional<ForeignClosure>& foreign) {
   ChildLimits limits;
-  if (emulator) {
-    limits.program = emulator->words;
-    return limits;
+  if (foreign) {
+    limits.program = foreign->words;
+    limits.program.push_back(program_of(program).string());
+  } else if (!program.empty()) {
+    limits.program = {program.string()};
   }
-  if (!program.empty()) limits.program = {program.string()};
   return limits;
+}
+
+void note_foreign(const std::optional<ForeignClosure>& foreign, Measurements& measurements) {
+  if (!foreign || !measurements.libtorch) return;
+  measurements.libtorch->loader = foreign->loader;
+  measurements.notes.push_back(fmt::format("libtorch brings glibc {}, and this machine has {}: it was started by {}",
+                                           foreign->loader.glibc, gnu_get_libc_version(), foreign->loader.path));
 }
 
 class Pipeline {
@@ -122,9 +140,7 @@ class Pipeline {
   // Without the emulated CPU there is nothing to say about it: this machine's own is not asked in its stead.
   void emulate() {
     begin("starting " + options_.emulation->cpu);
-    std::error_code error;
-    const fs::path self = options_.program.empty() ? fs::read_symlink("/proc/self/exe", error) : options_.program;
-    auto emulator = find_emulator(*options_.emulation, self);
+    auto emulator = find_emulator(*options_.emulation, program_of(options_.program));
     if (!emulator) return stop(emulator.error());
     result_.report.host = emulator->host;
     emulator_ = std::move(*emulator);
@@ -184,13 +200,26 @@ class Pipeline {
       return;
     }
     begin("measuring");
-    auto measurements = measure_in_child(request, limits_for(options_.program, emulator_));
+    const auto foreign = find_foreign();
+    auto limits = limits_for(options_.program, foreign);
+    if (emulator_) limits.program = emulator_->words;
+    auto measurements = measure_in_child(request, limits);
     if (measurements) {
       if (emulator_) note_emulation(*measurements);
+      note_foreign(foreign, *measurements);
       result_.report.measurements = std::move(*measurements);
     } else {
       problem(measurements.error());
     }
+  }
+
+  // An emulated CPU has its own sysroot.
+  std::optional<ForeignClosure> find_foreign() {
+    if (emulator_ || !result_.report.inventory) return std::nullopt;
+    auto found = find_foreign_closure(*result_.report.inventory, gnu_get_libc_version(), system_driver_places());
+    if (found) return std::move(*found);
+    problem(found.error());
+    return std::nullopt;
   }
 
   const ReportOptions& options_;
@@ -227,6 +256,7 @@ Result<Measurements> run_bench(const BenchOptions& options) {
                          .probes = options.probes,
                          .budget_seconds = options.budget_seconds,
                          .limit_seconds = 2 * options.budget_seconds};
+  std::optional<ForeignClosure> foreign;
   const auto& peers = options.bench.against;
   if (std::find(peers.begin(), peers.end(), "libtorch") != peers.end()) {
     fs::path artifact = options.artifact.value_or(fs::path());
@@ -240,6 +270,7 @@ Result<Measurements> run_bench(const BenchOptions& options) {
                         "libtorch folder",
                         artifact.string());
     request.libtorch_dir = inventory.libtorch_dir;
+    PBPROBE_TRY(foreign, find_foreign_closure(inventory, gnu_get_libc_version(), system_driver_places()));
   }
   // cuBLASLt is looked for beside a torch first; it may lie elsewhere too.
   request.cublaslt_near = request.libtorch_dir;
@@ -253,7 +284,9 @@ Result<Measurements> run_bench(const BenchOptions& options) {
     }
   }
   if (options.progress) options.progress("measuring");
-  return measure_in_child(request, limits_for(options.program));
+  PBPROBE_TRY(Measurements measurements, measure_in_child(request, limits_for(options.program, foreign)));
+  note_foreign(foreign, measurements);
+  return measurements;
 }
 
 Result<std::optional<Report>> load_report(const fs::path& file) {

@@ -154,6 +154,19 @@ TEST(Judge, AnOldTorchIsOnlyRead) {
   EXPECT_THAT(verdict.reason, HasSubstr("torch 1.13.1 is older than 2.8"));
 }
 
+// A machine with a GPU is not one without: its torch only has to be told where libcuda lies.
+TEST(Judge, LibcudaOutOfReachIsUnknownAndNoFault) {
+  Report report = gpu_report("NVIDIA H200", "9.0");
+  ASSERT_TRUE(report.measurements && report.measurements->libtorch);
+  report.measurements->libtorch->loader = ForeignLoader{.path = "/nix/store/x/ld.so", .glibc = "2.40"};
+  const Verdict verdict = judge(report);
+  EXPECT_EQ(verdict.outcome, Outcome::unknown);
+  EXPECT_THAT(verdict.reason, HasSubstr("libcuda is not reachable for this torch: /nix/store/x/ld.so (glibc 2.40)"));
+  EXPECT_THAT(verdict.fix.value_or(""), HasSubstr("flox activate"));
+  report.inventory->cuda_version.reset();
+  EXPECT_NE(judge(report).reason, verdict.reason) << "a build for CPUs needs no libcuda";
+}
+
 TEST(Judge, AClaimIsNotPassedUnjudged) {
   const auto outcome_of = [](const char* target) {
     return judge(audit_report(Claim{.text = target, .targets = {target}})).outcome;

@@ -236,6 +236,13 @@ void add_running_cases(std::vector<Case>& cases) {
                    with(h200(), [](Report& r) {
                      r.measurements->libtorch->areas = {{"sort", "cpu", std::nullopt}};
                    })});
+  const auto with_loader = [](bool finds_libcuda) {
+    return with(h200(), [&](Report& r) {
+      r.measurements->libtorch->loader =
+          ForeignLoader{"/nix/store/x-glibc-2.40/lib/ld-linux-x86-64.so.2", "2.40", "ldconfig", finds_libcuda};
+    });
+  };
+  cases.push_back({"PB509", "libcuda is not reachable for this torch", with_loader(false), with_loader(true)});
 }
 
 }  // namespace

@@ -1,0 +1,174 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/pipeline/foreign.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include <link.h>
+
+#include <fmt/ranges.h>
+
+#include "core/program.hpp"
+
+namespace pbprobe {
+namespace {
+
+namespace fs = std::filesystem;
+
+#if defined(__x86_64__)
+constexpr std::string_view kLoader = "ld-linux-x86-64.so.2";
+constexpr std::string_view kCached = ",x86-64";  // as ldconfig marks this architecture's files
+#elif defined(__aarch64__)
+constexpr std::string_view kLoader = "ld-linux-aarch64.so.1";
+constexpr std::string_view kCached = ",AArch64";
+#endif
+constexpr std::string_view kLibcuda = "libcuda.so.1";
+
+// Numbers between dots, as glibc has two.
+bool is_newer(const std::string& left, const std::string& right) {
+  const auto numbers = [](const std::string& text) {
+    std::pair<int, int> version;
+    char dot = 0;
+    std::istringstream(text) >> version.first >> dot >> version.second;
+    return version;
+  };
+  return numbers(left) > numbers(right);
+}
+
+bool is_there(const fs::path& path) {
+  std::error_code error;
+  return fs::exists(path, error);
+}
+
+// Where libtorch's own files lead ld.so for a library by their run paths.
+std::optional<fs::path> library_of(const Inventory& inventory, std::string_view name) {
+  std::error_code error;
+  for (const auto& file : inventory.files) {
+    if (file.component != "libtorch" || !file.links) continue;
+    for (const auto& dependency : file.links->dependencies) {
+      if (dependency.name != name || !dependency.path || !dependency.by) continue;
+      const fs::path path = fs::path(*dependency.path).is_absolute() ? fs::path(*dependency.path)
+                                                                     : fs::path(inventory.artifact) / *dependency.path;
+      return fs::absolute(path, error).lexically_normal();
+    }
+  }
+  return std::nullopt;
+}
+
+// The C++ libraries that this very process runs with: a foreign loader does not search this machine's folders.
+std::vector<fs::path> own_cxx_libraries() {
+  std::vector<fs::path> found;
+  dl_iterate_phdr(
+      [](dl_phdr_info* object, size_t, void* list) {
+        const fs::path path = object->dlpi_name;
+        const std::string name = path.filename().string();
+        if (name.starts_with("libstdc++.so") || name.starts_with("libgcc_s.so"))
+          static_cast<std::vector<fs::path>*>(list)->push_back(path);
+        return 0;
+      },
+      &found);
+  return found;
+}
+
+// "libcuda.so.1 (libc6,x86-64) => /usr/lib/x86_64-linux-gnu/libcuda.so.1": the driver's files alone, for the folder
+// around them holds this machine's libc as well.
+std::vector<fs::path> driver_files(const std::string& ldconfig) {
+  std::vector<fs::path> files;
+  std::istringstream lines(ldconfig);
+  for (std::string line; std::getline(lines, line);) {
+    const size_t begin = line.find_first_not_of(" \t");
+    const size_t arrow = line.find(" => ");
+    if (begin == std::string::npos || arrow == std::string::npos || line.find(kCached) > arrow) continue;
+    const std::string_view name = std::string_view(line).substr(begin);
+    if (name.starts_with("libcuda.so") || name.starts_with("libnvidia-")) files.emplace_back(line.substr(arrow + 4));
+  }
+  return files;
+}
+
+void link_into(const fs::path& folder, const std::vector<fs::path>& files) {
+  std::error_code error;  // of two files of one name the loader takes the first
+  for (const auto& file : files) fs::create_symlink(file, folder / file.filename(), error);
+}
+
+// Would this torch find libcuda by itself, as its user starts it?
+bool finds_libcuda(const DriverPlaces& places) {
+  if (is_there(places.opengl_driver / kLibcuda) || places.env("LD_FLOXLIB_FILES_PATH")) return true;
+  std::istringstream folders(places.env("LD_LIBRARY_PATH").value_or(""));
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (!folder.empty() && is_there(fs::path(folder) / kLibcuda)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+DriverPlaces system_driver_places() {
+  DriverPlaces places;
+  places.ldconfig = [] {
+    for (const char* program : {"/sbin/ldconfig", "ldconfig"}) {  // not on every user's PATH
+      const auto said = run_program({.arguments = {program, "-p"}});
+      if (said.ok()) return said->out;
+    }
+    return std::string();
+  };
+  places.env = [](const char* name) {
+    const char* const value = std::getenv(name);
+    return value != nullptr && *value != '\0' ? std::optional<std::string>(value) : std::nullopt;
+  };
+  return places;
+}
+
+std::optional<std::string> glibc_version_of(const fs::path& libc) {
+  std::ifstream file(libc, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  const std::string bytes = std::move(text).str();
+  constexpr std::string_view kBanner = "GNU C Library (";
+  constexpr std::string_view kRelease = "release version ";
+  const size_t banner = bytes.find(kBanner);
+  if (banner == std::string::npos) return std::nullopt;
+  const size_t release = bytes.find(kRelease, banner);
+  if (release == std::string::npos || release - banner > 200) return std::nullopt;
+  const size_t begin = release + kRelease.size();
+  std::string version = bytes.substr(begin, bytes.find_first_not_of("0123456789.", begin) - begin);
+  while (version.ends_with('.')) version.pop_back();
+  if (version.empty()) return std::nullopt;
+  return version;
+}
+
+Result<std::optional<ForeignClosure>> find_foreign_closure(const Inventory& inventory, const std::string& own_glibc,
+                                                           const DriverPlaces& places) {
+  const auto libc = library_of(inventory, "libc.so.6");
+  if (!libc) return std::optional<ForeignClosure>();
+  const auto version = glibc_version_of(*libc);
+  if (!version || !is_newer(*version, own_glibc)) return std::optional<ForeignClosure>();
+  const fs::path loader = libc->parent_path() / kLoader;
+  if (!is_there(loader))
+    return make_error(ErrorCode::not_found,
+                      "this libtorch takes {} (glibc {}, this machine's is {}), and no {} lies beside it, which alone "
+                      "could load it: give the whole closure",
+                      libc->string(), *version, own_glibc, kLoader);
+
+  PBPROBE_TRY(TempFolder links, TempFolder::make());
+  std::vector<std::string> folders{libc->parent_path().string()};
+  const auto cxx = library_of(inventory, "libstdc++.so.6");
+  if (cxx) folders.push_back(cxx->parent_path().string());
+  const bool opengl = is_there(places.opengl_driver / kLibcuda);
+  const auto files = opengl ? std::vector<fs::path>() : driver_files(places.ldconfig());
+  if (opengl) folders.push_back(places.opengl_driver.string());
+  link_into(links.path(), files);
+  if (!cxx) link_into(links.path(), own_cxx_libraries());
+  folders.push_back(links.path().string());
+
+  ForeignLoader said{.path = loader.string(), .glibc = *version, .finds_libcuda = finds_libcuda(places)};
+  if (opengl) said.driver = places.opengl_driver.string();
+  if (!files.empty()) said.driver = "ldconfig";
+  return std::optional(ForeignClosure{{loader.string(), "--library-path", fmt::format("{}", fmt::join(folders, ":"))},
+                                      std::move(said),
+                                      std::move(links)});
+}
+
+}  // namespace pbprobe
