@@ -3,10 +3,13 @@
 #include "bindings/product.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <utility>
 
+#include "bindings/calibrate.hpp"
 #include "core/host/driver_api.hpp"
 #include "core/host/host.hpp"
 #include "kernels/gemm/gpu.hpp"
@@ -15,6 +18,9 @@ namespace pbprobe::ops {
 namespace {
 
 thread_local std::string forced;
+
+// Of the CPU's instruction paths; none before calibrate().
+std::atomic<std::shared_ptr<const Rates>> cpu_rates = std::make_shared<const Rates>();
 
 // Elements along `columns` are neighbours, and rows do not overlap.
 bool rows_lie(int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride) {
@@ -138,7 +144,7 @@ Result<Plan> plan_product(const Product& product, const Place& place) {
   ChooseOptions options{.threads = place.threads};
   if (place.gpu) options.gpu = *place.gpu;
   if (!forced.empty()) options.kernel = forced;
-  return choose(problem, *host, {}, options);
+  return choose(problem, *host, place.gpu ? Rates() : *cpu_rates.load(), options);
 }
 
 Result<void> run_product(const Plan& plan, const Operands& operands, const Place& place, void* workspace, void* stream,
@@ -146,6 +152,14 @@ Result<void> run_product(const Plan& plan, const Operands& operands, const Place
   const Context context{
       .workspace = workspace, .workspace_bytes = plan.workspace_bytes, .stream = stream, .parallel_for = parallel_for};
   return place.gpu ? run_on_gpu(plan, operands, *place.gpu, context) : run(plan, operands, context);
+}
+
+Result<Rates> calibrate() {
+  const auto& host = cpu_host();
+  if (!host.ok()) return host.error();
+  auto rates = std::make_shared<const Rates>(measure_rates(*host));
+  cpu_rates.store(rates);
+  return *rates;
 }
 
 const std::string& forced_kernel() {

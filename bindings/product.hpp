@@ -55,6 +55,10 @@ struct Place {
 [[nodiscard]] Result<void> run_product(const Plan& plan, const Operands& operands, const Place& place, void* workspace,
                                        void* stream, const ParallelFor& parallel_for);
 
+// Measures this CPU's instruction paths: from here on the fastest is taken instead of the table's first, by every
+// thread of the process. Returns the rates in Gop/s of one core. Errors: those of detect_host().
+[[nodiscard]] Result<Rates> calibrate();
+
 // The kernel that products of the calling thread take, by public name; empty: the table's choice.
 [[nodiscard]] const std::string& forced_kernel();
 // Error `usage` for a name that the table lacks.

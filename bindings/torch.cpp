@@ -312,6 +312,17 @@ extern "C" __attribute__((visibility("default"))) const char* pbprobe_force_kern
   return why.c_str();
 }
 
+// For each loop its rate and its name, a line each; or "error: " and why not. Valid until the thread's next call.
+extern "C" __attribute__((visibility("default"))) const char* pbprobe_calibrate() {
+  static thread_local std::string said;
+  const auto rates = pbprobe::ops::calibrate();
+  said = rates.ok() ? "" : "error: " + rates.error().message;
+  if (rates.ok()) {
+    for (const auto& [name, rate] : *rates) said += fmt::format("{} {}\n", rate, name);
+  }
+  return said.c_str();
+}
+
 extern "C" __attribute__((visibility("default"))) const char* pbprobe_forced_kernel() {
   return pbprobe::ops::forced_kernel().c_str();
 }

@@ -19,7 +19,8 @@ function(pbprobe_operators torch folder)
     message(STATUS "pbprobe: the operators are not built: torch ${version} is older than 2.8")
     return()
   endif()
-  add_library(pbprobe_operators MODULE ${PROJECT_SOURCE_DIR}/bindings/torch.cpp ${PROJECT_SOURCE_DIR}/bindings/product.cpp)
+  add_library(pbprobe_operators MODULE ${PROJECT_SOURCE_DIR}/bindings/torch.cpp ${PROJECT_SOURCE_DIR}/bindings/product.cpp
+                     ${PROJECT_SOURCE_DIR}/bindings/calibrate.cpp)
   # torch brings a fmt of its own among its headers, which must not hide ours.
   get_target_property(fmt fmt::fmt-header-only INTERFACE_INCLUDE_DIRECTORIES)
   file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/generated/ours)

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import torch
 
-__all__ = ["int_mm", "linear", "mm", "scaled_int_mm", "use", "which"]
+__all__ = ["calibrate", "int_mm", "linear", "mm", "scaled_int_mm", "use", "which"]
 
 _LIBRARY = Path(__file__).parent / "libpbprobe_ops.so"
 
@@ -43,6 +43,7 @@ def _load() -> ctypes.CDLL:
     library.pbprobe_force_kernel.argtypes = [ctypes.c_char_p]
     library.pbprobe_force_kernel.restype = ctypes.c_char_p
     library.pbprobe_forced_kernel.restype = ctypes.c_char_p
+    library.pbprobe_calibrate.restype = ctypes.c_char_p
     return library
 
 
@@ -57,6 +58,21 @@ scaled_int_mm = torch.ops.pbprobe.scaled_int_mm
 def which(a: torch.Tensor, b: torch.Tensor) -> str:
     """The public name of the kernel that mm(a, b), or int_mm for integers, takes for these tensors on this machine."""
     return str(torch.ops.pbprobe.which(a, b))
+
+
+def calibrate() -> dict[str, float]:
+    """Measures this CPU's instruction paths (some 20 ms each), and takes the fastest from here on.
+
+    Without it, and on GPUs, the kernel table's order decides, so that results repeat from process to process; after it
+    another kernel, with its own rounding, may be taken in the next process. Call it while the machine is idle.
+
+    Returns billions of operations per second of one core, by the loop's name ("peak_bf16_avx512bf16").
+    Errors: RuntimeError where this machine cannot be read.
+    """
+    said = _library.pbprobe_calibrate().decode()
+    if said.startswith("error: "):
+        raise RuntimeError(said.removeprefix("error: "))
+    return {name: float(rate) for rate, name in (line.split() for line in said.splitlines())}
 
 
 @contextlib.contextmanager

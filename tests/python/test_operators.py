@@ -4,6 +4,7 @@
 
 import platform
 import subprocess
+import sys
 import threading
 
 import pytest
@@ -227,6 +228,28 @@ def test_which_names_the_kernel_and_use_forces_it():
     assert ops.which(a, b) == chosen
     with pytest.raises(ValueError, match='unknown kernel "nothing"'), ops.use("nothing"):
         pass
+
+
+CALIBRATED = """
+import torch
+from pbprobe import ops
+a, b = torch.randn(300, 200).bfloat16(), torch.randn(200, 100).bfloat16()
+before = ops.which(a, b)
+rates = ops.calibrate()
+assert rates and all(name.startswith("peak_") and 0.1 < rate < 1e5 for name, rate in rates.items()), rates
+after = ops.which(a, b)
+with ops.use(after):
+    forced = ops.mm(a, b)
+assert torch.equal(ops.mm(a, b), forced)
+assert torch.allclose(forced.float(), a.float() @ b.float(), rtol=0.02, atol=0.2)
+print(before, after, rates)
+"""
+
+
+def test_calibrate_takes_the_fastest_path_from_then_on():
+    """In a process of its own: the other tests are to see the table's order."""
+    done = subprocess.run([sys.executable, "-c", CALIBRATED], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_needs_nothing_but_libtorch_cpu_and_libc(build):

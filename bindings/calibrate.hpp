@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// How fast this CPU's instruction paths are: what choose() takes instead of the table's order where it is given them.
+#pragma once
+
+#include "core/facts/host.hpp"
+#include "kernels/gemm/choose.hpp"
+
+namespace pbprobe::ops {
+
+// Gop/s of one core for every peak loop that this host can run, each the fastest of five slices of 2 ms; some 20 ms a
+// loop. By the loops' public names.
+[[nodiscard]] Rates measure_rates(const Host& host);
+
+}  // namespace pbprobe::ops
