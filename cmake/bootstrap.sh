@@ -4,11 +4,12 @@
 #
 # Installs what a machine lacks and configures build/. The Makefile calls it; it does nothing, quickly, where all is there.
 #
-#   cmake/bootstrap.sh NEED…     each of: build test torch lint asan cross nix configure
+#   cmake/bootstrap.sh NEED…     each of: build test torch real lint asan cross nix configure
 #
 # build      compiler, libraries (Debian packages), .venv with cmake, ninja, pybind11
 # test       GoogleTest, pytest, and NVIDIA's cuobjdump and nvdisasm, which the audit is compared with
 # nix        evaluates the recipes in tests, which are skipped without it
+# real       Debian's torch, older than 2.8, and shims built for it
 # torch      finds the torch of $PYTHON, of an activated environment or of python3; else installs one into .venv
 # configure  runs CMake for $TARGETS (native, all, or a list; default: as it is configured, else native) into build/;
 #            where these take CUDA compilers and no toolkit is installed, they come from wheels into .venv
@@ -86,6 +87,7 @@ packages_for() {
   needed asan && list+=" clang libclang-rt-dev"
   needed cross && list+=" g++-aarch64-linux-gnu qemu-user-static"
   needed nix && list+=" nix-bin"
+  needed real && list+=" libtorch-dev"
   # The system's own python3 comes without venv and headers; other Pythons have both.
   if needed build && [[ $(readlink -f "$python") == /usr/bin/* ]]; then list+=" python3-venv python3-dev"; fi
   # So that `cd build && ctest` works as it is typed; the build itself uses .venv's cmake, and asks nobody for this one.
@@ -249,6 +251,7 @@ configure() {
   arguments=("--preset=$preset" "-DCMAKE_MAKE_PROGRAM=$PWD/$venv/bin/ninja" "-DPython_EXECUTABLE=$PWD/$venv/bin/python3"
     "-DCMAKE_CXX_COMPILER_LAUNCHER=$launcher" "-DPBPROBE_TARGETS=$ids")
   [[ -z $nvcc ]] || arguments+=("-DPBPROBE_NVCC=$nvcc" "-DPBPROBE_TEST_NVCC=$nvcc")
+  ! needed real || arguments+=("-DPBPROBE_OLD_TORCH=ON")
   [[ -z $nvrtc ]] || arguments+=("-DPBPROBE_NVRTC=$nvrtc")
   [[ -z $peers ]] || arguments+=("-DPBPROBE_TEST_PEERS=$peers")
   [[ ! -f $setup/torch ]] || arguments+=("-DPBPROBE_TEST_TORCH=$(dirname "$(<"$setup/torch")")")

@@ -96,6 +96,22 @@ struct Symbols {
   }
 };
 
+// A torch before 2.8 has no shims. Those of old_torch/, built against it, lie beside this program.
+Result<void*> own_shims(const std::string& torch) {
+  Dl_info program{};
+  dladdr(reinterpret_cast<const void*>(&own_shims), &program);
+  std::error_code error;
+  const auto file = std::filesystem::canonical(program.dli_fname, error).parent_path().parent_path() /
+                    "lib/libpbprobe_torch_shims.so";
+  if (!std::filesystem::exists(file, error))
+    return make_error(
+        ErrorCode::unsupported,
+        "{} was loaded, but has no aoti_torch_abi_version: it is older than torch 2.8; build pbprobe where "
+        "this torch is installed, by `cmake build -DPBPROBE_OLD_TORCH=ON`, or take torch 2.8 or later",
+        torch);
+  return open_library(file.string(), Scope::local);
+}
+
 Error shim_failed(std::string_view what) {
   return make_error(ErrorCode::failed_child, "{}: libtorch threw an exception", what);
 }
@@ -127,7 +143,10 @@ Result<Libtorch> Libtorch::load(const std::string& folder) {
   const std::string global = folder + "/libtorch_global_deps.so";
   std::error_code error;
   if (std::filesystem::exists(global, error)) PBPROBE_CHECK(open_library(global, Scope::global));
-  PBPROBE_TRY(void* const library, open_library(path, Scope::local));
+  PBPROBE_TRY(void* library, open_library(path, Scope::local));
+  if (dlsym(library, "aoti_torch_abi_version") == nullptr) {
+    PBPROBE_TRY(library, own_shims(path));
+  }
   auto shims = std::make_unique<Shims>();
   Symbols find{library, {}};
   find(shims->abi_version, "aoti_torch_abi_version");
