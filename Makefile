@@ -49,7 +49,7 @@ test:
 
 # Comparisons on a whole torch take minutes: not part of `make test`.
 test-real:
-	@$(SETUP) build test torch configure
+	@$(SETUP) build test torch real configure
 	@$(CMAKE) --build build --parallel $(JOBS)
 	@$(CTEST) --test-dir build --output-on-failure --verbose -C real -L '^real$$' --no-tests=error
 

@@ -2,18 +2,16 @@
 // SPDX-License-Identifier: MIT
 #include "probes/pipeline/emulate.hpp"
 
-#include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <optional>
 #include <sstream>
 
 #include <elf.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/json.hpp"
+#include "core/program.hpp"
 
 namespace pbprobe {
 namespace {
@@ -47,31 +45,6 @@ std::optional<fs::path> find_program(const std::vector<std::string>& names) {
   return std::nullopt;
 }
 
-std::string quoted(const std::string& word) {
-  std::string result = "'";
-  for (const char c : word) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return result + "'";
-}
-
-struct Said {
-  int exit_code = 0;
-  std::string text;
-};
-
-// Output and errors together: where it fails, QEMU's words are the reason.
-Said run(const std::vector<std::string>& words) {
-  std::string command;
-  for (const auto& word : words) command += quoted(word) + " ";
-  Said said;
-  std::FILE* const pipe = ::popen((command + "2>&1 </dev/null").c_str(), "r");
-  if (pipe == nullptr) return {127, "no process could be started"};
-  std::array<char, 4096> buffer;
-  while (const size_t count = std::fread(buffer.data(), 1, buffer.size(), pipe)) said.text.append(buffer.data(), count);
-  const int status = ::pclose(pipe);
-  said.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
-  return said;
-}
-
 std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
@@ -99,17 +72,16 @@ Result<Emulator> find_emulator(const Emulation& emulation, const fs::path& self)
 
   auto asked = emulator.words;
   for (const char* word : {"host", "--format", "json"}) asked.emplace_back(word);
-  const Said said = run(asked);
-  if (said.text.find("unable to find CPU model") != std::string::npos)
-    return make_error(ErrorCode::usage, "{}: `{} -cpu help` lists those that there are", first_line(said.text),
+  const auto said = run_program({.arguments = asked});
+  const std::string words = said.ok() ? said.value().err : said.error().message;
+  if (words.find("unable to find CPU model") != std::string::npos)
+    return make_error(ErrorCode::usage, "{}: `{} -cpu help` lists those that there are", first_line(words),
                       qemu->filename().string());
-  if (said.exit_code != 0)
+  if (!said.ok() || said.value().exit_code != 0)
     return make_error(ErrorCode::failed_child,
                       "{} does not start {}: \"{}\": give its libraries by --sysroot, or a CPU that it runs on",
-                      qemu->filename().string(), program.string(), first_line(said.text));
-  const auto begin = said.text.find('{');  // QEMU warns of features that it lacks
-  PBPROBE_TRY(const Json json, parse_json(said.text.substr(begin == std::string::npos ? 0 : begin)),
-              "the emulated host");
+                      qemu->filename().string(), program.string(), first_line(words));
+  PBPROBE_TRY(const Json json, parse_json(said.value().out), "the emulated host");
   PBPROBE_TRY(emulator.host, from_json<Host>(json), "the emulated host");
   emulator.host.cpu.name = fmt::format("{} ({})", emulation.cpu, emulator.sentence);
   return emulator;

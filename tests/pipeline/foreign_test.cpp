@@ -64,7 +64,7 @@ class Foreign : public ::testing::Test {
     return std::move(**closure);
   }
 
-  TempFolder folder_{"foreign"};
+  TempFolder folder_;
   bool cxx_ = true;
   std::string ldconfig_;
   std::map<std::string, std::string> env_;
