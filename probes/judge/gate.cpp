@@ -118,7 +118,7 @@ class Gatekeeper {
     for (const auto& problem : report_.problems) refuse(problem, "mend what the sentence names, and run it again");
     if (!report_.inventory) refuse("no artifact was read", "name what was built: pbprobe gate ARTIFACT --claim …");
     if (!report_.claim || !wanted_.highest())
-      refuse("nothing is claimed", "say what it is to deliver: --claim sm90,avx512,cuda=13.0");
+      refuse("nothing is claimed", "say what it is to deliver: --claim NAME, or a list as `pbprobe gate --help` shows");
     if (facts_.run != nullptr && facts_.run->problem)
       refuse(*facts_.run->problem, "mend what the sentence names, and run it again");
   }

@@ -111,6 +111,8 @@ TEST(CodeX86, AgreesWithZydisOnThisProgram) {
   ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
   int64_t instructions = 0;
   for (const auto& function : functions->all) {
+    // Of C++ alone: libcrypto's assembly, linked in, has tables among its code.
+    if (!std::string_view(function.name).starts_with("_Z")) continue;
     const auto code = mapping->bytes().subspan(function.offset, function.size);
     for (size_t at = 0; at < code.size();) {
       ZydisDecodedInstruction theirs;

@@ -77,12 +77,14 @@ Report full_report() {
                      .version_floors = {{"GLIBC", "2.28"}},
                      .contains = {"MAGMA"}},
       .device_code = DeviceCode{.cubin = {{"sm_90a", 4}}, .ptx = {{"sm_80", 1}}, .lto_ir = {{"sm_80", 1}}},
+      .sha256 = "0",
       .problem = "p"}};
   report.measurements = Measurements{.libtorch = LibtorchRun{.path = "/d",
                                                              .loaded = true,
                                                              .executed = true,
                                                              .version = "2.11.0",
                                                              .cpu_capability = "AVX512",
+                                                             .loader = ForeignLoader{"/ld.so", "2.40", "ldconfig"},
                                                              .problem = "p"},
                                      .notes = {"n"}};
   report.measurements->rows = {BenchRow{.kernel = "k",

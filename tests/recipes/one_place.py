@@ -22,6 +22,8 @@ ALLOWED = {
     ("probes/cli/bench.cpp", "avx512"),
     ("probes/cli/audit.cpp", "sm90"),
     ("probes/cli/audit.cpp", "avx512"),
+    ("probes/cli/gate.cpp", "sm90"),
+    ("probes/cli/gate.cpp", "avx512"),
     ("probes/cli/report.cpp", "sm90"),
     ("probes/cli/report.cpp", "avx512"),
     ("cmake/native_targets.py", "sm90"),
