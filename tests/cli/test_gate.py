@@ -325,25 +325,36 @@ def test_keys_that_cannot_sign_are_refused_before_the_work(sound, tmp_path):
     assert not folder.exists()
 
 
+@pytest.mark.skipif(not shutil.which("nix-store"), reason="needs nix-store: apt install nix-bin")
 def test_a_build_in_nix_store_is_named_with_its_nar_hash(sound, tmp_path):
-    store = tmp_path / "store"
-    output = store / "0123456789abcdfghijklmnpqrsvwxyz-torch-2.10.0"
-    shutil.copytree(sound, output)
+    """By the real nix-store, in a store of its own."""
+    folders = {name: str(tmp_path / "nix" / name.lower()) for name in ("STORE", "STATE", "LOG", "CONF")}
+    env = {f"NIX_{name}_DIR": folder for name, folder in folders.items()} | {"NIX_REMOTE": ""}
+    source = tmp_path / "torch-2.10.0"
+    shutil.copytree(sound, source)
+
+    def nix_store(*arguments):
+        command = ["nix-store", *arguments]
+        return subprocess.run(
+            command, env={**os.environ, **env}, capture_output=True, text=True, check=True
+        ).stdout.strip()
+
+    output = pathlib.Path(nix_store("--add", str(source)))
+    nar = nix_store("-q", "--hash", str(output))
     (tmp_path / "result").symlink_to(output)
-    tools = tmp_path / "bin"
-    tools.mkdir()
-    # sha256 of nothing, as Nix writes it.
-    nar = "sha256:0mdqa9w1p6cmli6976v4wi0sw9r4p5prkj7lzfd1877wk11c9c73"
-    (tools / "nix-store").write_text(f'#!/bin/sh\n[ "$1 $2" = "-q --hash" ] && echo {nar}\n')
-    (tools / "nix-store").chmod(0o755)
-    env = {"NIX_STORE_DIR": str(store), "PATH": f"{tools}:{os.environ['PATH']}"}
     result = run("gate", tmp_path / "result", "--claim", CLAIM, "--evidence", tmp_path / "dir", env=env)
     assert result.returncode == PASSED, result.stderr
     statement = json.loads((tmp_path / "dir/statement.intoto.json").read_text())
     (subject,) = [one for one in statement["subject"] if one["name"] == str(output)]
-    assert subject["digest"] == {"narSha256": hashlib.sha256(b"").hexdigest()}
+    dump = subprocess.run(["nix-store", "--dump", output], env={**os.environ, **env}, capture_output=True, check=True)
+    assert subject["digest"] == {"narSha256": hashlib.sha256(dump.stdout).hexdigest()}
     assert subject["annotations"] == {"narHash": nar}
-    (tools / "nix-store").write_text("#!/bin/sh\nexit 1\n")
+    tools = tmp_path / "bin"  # a store that knows the closure, and not the hash
+    tools.mkdir()
+    real = shutil.which("nix-store")
+    (tools / "nix-store").write_text(f'#!/bin/sh\n[ "$2" = --hash ] && exit 1\nexec {real} "$@"\n')
+    (tools / "nix-store").chmod(0o755)
+    env["PATH"] = f"{tools}:{os.environ['PATH']}"
     result = run("gate", tmp_path / "result", "--claim", CLAIM, "--evidence", tmp_path / "no", env=env)
     assert (result.returncode, "NAR hash" in result.stderr) == (COULD_NOT_RUN, True)
     assert not (tmp_path / "no").exists()
