@@ -3,20 +3,13 @@
 #include "probes/evidence/store_path.hpp"
 
 #include <array>
-#include <cstdlib>
+#include <span>
 
 #include "core/program.hpp"
 #include "core/sha256.hpp"
 
 namespace pbprobe {
 namespace {
-
-namespace fs = std::filesystem;
-
-fs::path store() {
-  const char* given = std::getenv("NIX_STORE_DIR");
-  return given != nullptr && *given != '\0' ? given : "/nix/store";
-}
 
 std::optional<std::string> hash_of(const std::string& path) {
   auto ran = run_program({.arguments = {"nix-store", "-q", "--hash", path}});
@@ -43,14 +36,7 @@ std::optional<std::string> hex_of_nix32(std::string_view digits) {
   return hex_of(std::span(bytes).first(32));
 }
 
-Result<std::optional<StoreOutput>> find_store_path(const fs::path& place) {
-  std::error_code error;
-  const fs::path real = fs::canonical(place, error);
-  const fs::path root = fs::weakly_canonical(store(), error);
-  const fs::path inside = real.lexically_relative(root);
-  if (real.empty() || inside.empty() || *inside.begin() == ".." || *inside.begin() == ".")
-    return std::optional<StoreOutput>();
-  const std::string path = (root / *inside.begin()).string();
+Result<NarHash> read_nar_hash(const std::string& path) {
   const auto said = hash_of(path);
   constexpr std::string_view kKind = "sha256:";
   const auto hex =
@@ -59,7 +45,7 @@ Result<std::optional<StoreOutput>> find_store_path(const fs::path& place) {
     return make_error(ErrorCode::failed_child,
                       "{}: `nix-store -q --hash` does not tell its NAR hash{}: a build in the store is attested by it",
                       path, said ? ", it says \"" + *said + "\"" : "");
-  return std::optional(StoreOutput{path, *said, *hex});
+  return NarHash{*said, *hex};
 }
 
 }  // namespace pbprobe

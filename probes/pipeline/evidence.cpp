@@ -25,19 +25,25 @@ std::string text_of(const Report& report) {
   return to_json(report).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-// The outputs of a build in Nix's store that this report read.
-Result<std::vector<Subject>> store_subjects(const Inventory& inventory) {
-  std::set<fs::path> places{inventory.artifact};
-  if (inventory.libtorch_dir) places.insert(*inventory.libtorch_dir);
-  std::map<std::string, Subject> subjects;
-  for (const auto& place : places) {
-    PBPROBE_TRY(const auto found, find_store_path(place));
-    if (!found) continue;
-    subjects[found->path] = {
-        .name = found->path, .digest = {{"narSha256", found->nar_hex}}, .annotations = {{"narHash", found->nar_hash}}};
+// The outputs of a build in Nix's store that this report read: those named alike, and that which libtorch lies in.
+std::set<std::string> store_outputs(const Inventory& inventory) {
+  if (!inventory.store_closure) return {};
+  const auto& closure = *inventory.store_closure;
+  std::set<std::string> outputs(closure.outputs.begin(), closure.outputs.end());
+  std::error_code error;
+  const std::string libtorch = fs::canonical(inventory.libtorch_dir.value_or(""), error).string();
+  for (const auto& entry : closure.paths) {
+    if (libtorch.starts_with(entry.path + "/")) outputs.insert(entry.path);
   }
+  return outputs;
+}
+
+Result<std::vector<Subject>> store_subjects(const Inventory& inventory) {
   std::vector<Subject> list;
-  for (auto& [path, subject] : subjects) list.push_back(std::move(subject));
+  for (const auto& path : store_outputs(inventory)) {
+    PBPROBE_TRY(const NarHash hash, read_nar_hash(path));
+    list.push_back({.name = path, .digest = {{"narSha256", hash.hex}}, .annotations = {{"narHash", hash.nix}}});
+  }
   return list;
 }
 

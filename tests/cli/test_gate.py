@@ -342,10 +342,14 @@ def test_a_build_in_nix_store_is_named_with_its_nar_hash(sound, tmp_path):
     output = pathlib.Path(nix_store("--add", str(source)))
     nar = nix_store("-q", "--hash", str(output))
     (tmp_path / "result").symlink_to(output)
+    source.rename(tmp_path / "torch-2.10.0-lib")
+    library = nix_store("--add", str(tmp_path / "torch-2.10.0-lib"))
+    (tmp_path / "result-lib").symlink_to(library)
     result = run("gate", tmp_path / "result", "--claim", CLAIM, "--evidence", tmp_path / "dir", env=env)
     assert result.returncode == PASSED, result.stderr
     statement = json.loads((tmp_path / "dir/statement.intoto.json").read_text())
     (subject,) = [one for one in statement["subject"] if one["name"] == str(output)]
+    assert library in {one["name"] for one in statement["subject"]}
     dump = subprocess.run(["nix-store", "--dump", output], env={**os.environ, **env}, capture_output=True, check=True)
     assert subject["digest"] == {"narSha256": hashlib.sha256(dump.stdout).hexdigest()}
     assert subject["annotations"] == {"narHash": nar}
