@@ -18,6 +18,7 @@ struct Options {
   Level require = Level::shipped;
   bool required = false;  // --require was given
   Emulation emulation;
+  std::optional<fs::path> baseline;
   std::optional<fs::path> evidence;
   std::optional<fs::path> key;
   std::optional<fs::path> from;
@@ -62,8 +63,8 @@ int run_on_artifact(const Options& options) {
   const auto report = make_gate(request);
   clear_progress();
   if (!report) return print_error(report.error());
-  if (request.baseline) {
-    const auto beside = compare_with_baseline(*report, *request.baseline);
+  if (options.baseline) {
+    const auto beside = compare_with_baseline(*report, *options.baseline);
     if (!beside) return print_error(beside.error());
     fmt::print(stderr, "{}\n", *beside);
   }
@@ -99,7 +100,7 @@ void add_what(CLI::App& command, Options& options) {
   command.add_option("--policy", options.request.policy,
                      "builder, hardware, or a file as docs/policy.schema.json describes it; by default builder, and "
                      "hardware where --require asks for more than shipped");
-  command.add_option("--baseline", options.request.baseline,
+  command.add_option("--baseline", options.baseline,
                      "A generic libtorch: is the build comparable with it, and smaller? Speeds are not compared yet");
   command.add_flag("--full", options.request.full, "Decompress all device code: kernels that only trap are seen too");
 }

@@ -20,13 +20,12 @@ struct GateRequest {
   std::filesystem::path artifact;
   Claim claim;
   std::string policy;  // builder, hardware or a file; empty: builder, hardware where more than `shipped` is asked
-  std::optional<Level> require;                   // of SMs and ISAs, in place of the policy's
-  std::optional<std::filesystem::path> baseline;  // a generic libtorch, to be compared with
-  bool digests = false;                           // of each shared object, for evidence
-  bool full = false;                              // decompress device code
-  std::optional<Emulation> emulation;             // start libtorch on this CPU instead
-  std::filesystem::path program;                  // as in ReportOptions
-  double budget_seconds = 0;                      // 0: 300
+  std::optional<Level> require;        // of SMs and ISAs, in place of the policy's
+  bool digests = false;                // of each shared object, for evidence
+  bool full = false;                   // decompress device code
+  std::optional<Emulation> emulation;  // start libtorch on this CPU instead
+  std::filesystem::path program;       // as in ReportOptions
+  double budget_seconds = 0;           // 0: 300
   std::function<void(std::string_view step)> progress;
 };
 
