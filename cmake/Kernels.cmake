@@ -8,10 +8,12 @@
 # no longer knows are compiled by NVRTC of the last CUDA that does (cmake/nvrtc.cpp).
 #   PBPROBE_NVCC    nvcc itself, or the folder it lies in; else PATH, $CUDA_HOME, /usr/local/cuda
 #   PBPROBE_NVRTC   libnvrtc.so.12; else that of .venv, where `make TARGETS=…` installs it
+#   PBPROBE_CUTLASS the headers of the nvidia-cutlass wheel; else those of .venv, where `make TARGETS=…` installs them
 #   PBPROBE_PTX     the targets' own kernels become PTX, so that newer silicon runs them in tests (the preset ptx)
 
 set(PBPROBE_NVCC "" CACHE STRING "nvcc, or the folder that holds it (also that of the nvidia-cuda-nvcc wheel)")
 set(PBPROBE_NVRTC "" CACHE FILEPATH "libnvrtc.so.12 of the nvidia-cuda-nvrtc-cu12 wheel")
+set(PBPROBE_CUTLASS "" CACHE PATH "cutlass_library/source/include of the nvidia-cutlass wheel")
 option(PBPROBE_PTX "Embed PTX instead of machine code: for tests on newer silicon, never for a release" OFF)
 set(PBPROBE_KERNELS_GENERATED ${PROJECT_BINARY_DIR}/generated/kernels)
 
@@ -43,6 +45,21 @@ if(PBPROBE_NVRTC_LIBRARY)
   add_executable(pbprobe_nvrtc EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/cmake/nvrtc.cpp)
   target_link_libraries(pbprobe_nvrtc PRIVATE pbprobe_options ${CMAKE_DL_LIBS})
   set_target_properties(pbprobe_nvrtc PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PBPROBE_KERNELS_GENERATED})
+endif()
+
+# Exactly the version that the kernels were proved with.
+file(GLOB PBPROBE_CUTLASS_INCLUDE ${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/cutlass_library/source/include)
+if(PBPROBE_CUTLASS)
+  set(PBPROBE_CUTLASS_INCLUDE ${PBPROBE_CUTLASS})
+endif()
+set(PBPROBE_CUTLASS_VERSION "")
+if(EXISTS "${PBPROBE_CUTLASS_INCLUDE}/cutlass/version.h")
+  foreach(part MAJOR MINOR PATCH)
+    file(STRINGS ${PBPROBE_CUTLASS_INCLUDE}/cutlass/version.h line REGEX "^#define CUTLASS_${part} ")
+    string(REGEX REPLACE ".* ([0-9]+).*" "\\1" number "${line}")
+    list(APPEND PBPROBE_CUTLASS_VERSION ${number})
+  endforeach()
+  list(JOIN PBPROBE_CUTLASS_VERSION "." PBPROBE_CUTLASS_VERSION)
 endif()
 
 # Kernels are measured: they are compiled with -O3 in every build but Debug and the sanitizers', which must see -O0.

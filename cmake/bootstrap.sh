@@ -192,20 +192,33 @@ find_nvcc() {
   done
 }
 
-# SMs that nvcc no longer builds. By hash: what it holds runs in the build. Without it they are listed as not built.
-install_nvrtc() {
-  local file=cmake/requirements-nvrtc.txt stamp=$stamps/nvrtc library
-  nvrtc=""
+# install_by_hash NAME SUBJECT WITHOUT: cmake/requirements-NAME.txt, whose content goes into the build; without it the
+# build does what WITHOUT says, and nothing else differs.
+install_by_hash() {
+  local file=cmake/requirements-$1.txt stamp=$stamps/$1
   if ! [[ -f $stamp && $(<"$stamp") == "$(cksum <"$file")" ]]; then
-    say "installing into $venv: NVRTC 12.9"
+    say "installing into $venv: $2"
     if ! "$venv/bin/python3" -m pip install --disable-pip-version-check --require-hashes --no-deps -r "$file" >"$log" 2>&1; then
-      say "NVRTC 12.9 could not be installed (the whole output: $log): targets that need it are not built"
-      return 0
+      say "$2 could not be installed (the whole output: $log): $3"
+      return 1
     fi
     mkdir -p "$stamps"
     cksum <"$file" >"$stamp"
   fi
+}
+
+# SMs that nvcc no longer builds.
+install_nvrtc() {
+  local library
+  install_by_hash nvrtc "NVRTC 12.9" "targets that need it are not built" || return 0
   for library in "$PWD/$venv"/lib/python3*/site-packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.12; do nvrtc=$library; done
+}
+
+# Its headers alone are used: the packages that its Python part asks for are not installed.
+install_cutlass() {
+  local folder
+  install_by_hash cutlass "CUTLASS 4.2" "tcgen05 kernels are not built" || return 0
+  for folder in "$PWD/$venv"/lib/python3*/site-packages/cutlass_library/source/include; do cutlass=$folder; done
 }
 
 # A test skips, and says so, where they are missing: no machine fails for want of them.
@@ -230,7 +243,9 @@ install_cuda() {
   compilers=$("$python" cmake/native_targets.py --compilers "$targets") || exit 2
   nvcc=""
   nvrtc=""
+  cutlass=""
   [[ " $compilers " != *" nvrtc "* ]] || install_nvrtc
+  [[ " $compilers " != *" nvcc "* ]] || install_cutlass
   [[ " $compilers " == *" nvcc "* ]] || needed test || return 0
   nvcc=$(find_nvcc)
   [[ -z $nvcc ]] || return 0
@@ -253,6 +268,7 @@ configure() {
   [[ -z $nvcc ]] || arguments+=("-DPBPROBE_NVCC=$nvcc" "-DPBPROBE_TEST_NVCC=$nvcc")
   ! needed real || arguments+=("-DPBPROBE_OLD_TORCH=ON")
   [[ -z $nvrtc ]] || arguments+=("-DPBPROBE_NVRTC=$nvrtc")
+  [[ -z $cutlass ]] || arguments+=("-DPBPROBE_CUTLASS=$cutlass")
   [[ -z $peers ]] || arguments+=("-DPBPROBE_TEST_PEERS=$peers")
   [[ ! -f $setup/torch ]] || arguments+=("-DPBPROBE_TEST_TORCH=$(dirname "$(<"$setup/torch")")")
   [[ -f build/build.ninja && -f $setup/configured ]] || : >"$setup/configured"
