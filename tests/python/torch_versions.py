@@ -4,8 +4,8 @@
 
     python3 tests/python/torch_versions.py --build build [--scratch DIR] [VERSION...]
 
-From 2.10 on all versions load the one shared object of the build; for older ones it is built against each. An
-environment takes 3 to 6 GB and some minutes, and is removed after its run.
+From 2.10 on all versions load the one shared object of the build; for older ones it is built against each, for which
+cmake and ninja must be on PATH. An environment takes 3 to 7 GB and some minutes, and is removed after its run.
 """
 
 import argparse
@@ -19,7 +19,8 @@ import time
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[2]
-VERSIONS = ["2.8.0", "2.10.0", "2.11.0", "2.13.0", "2.15.0"]
+VERSIONS = ["2.8.0", "2.9.1", "2.10.0", "2.11.0", "2.13.0", "2.15.0"]
+OPERATORS = "libpbprobe_ops.so"
 PYTEST = next(
     line for line in (SOURCE / "cmake" / "requirements.txt").read_text().splitlines() if line.startswith("pytest==")
 )
@@ -45,16 +46,21 @@ def package_for(version: str, torch: Path, build: Path, scratch: Path) -> Path:
     """The folder to put on PYTHONPATH."""
     if tuple(int(part) for part in version.split(".")[:2]) >= (2, 10):
         return build / "python"
-    folder = scratch / f"build-{version}"
-    options = [
-        "-DPBPROBE_TARGETS=cpu",
-        "-DPBPROBE_BUILD_TESTS=OFF",
-        "-DPBPROBE_BUILD_PYTHON=ON",
-        f"-DPBPROBE_TORCH={torch}",
-    ]
-    run("cmake", "-G", "Ninja", "-S", SOURCE, "-B", folder, f"-DPython_EXECUTABLE={sys.executable}", *options)
-    run("cmake", "--build", folder, "--target", "pbprobe_python")
-    return folder / "python"
+    folder = scratch / "build"  # one for all of them: only the operators differ
+    options = ["-DPBPROBE_TARGETS=cpu", "-DPBPROBE_BUILD_TESTS=OFF", "-DPBPROBE_BUILD_PYTHON=ON"]
+    run(
+        *("cmake", "-G", "Ninja", "-S", SOURCE, "-B", folder, *options),
+        *(f"-DPBPROBE_TORCH={torch}", f"-DPython_EXECUTABLE={sys.executable}"),
+        stdout=subprocess.DEVNULL,
+    )
+    run("cmake", "--build", folder, "--target", "pbprobe_operators", stdout=subprocess.DEVNULL)
+    package = scratch / version / "python" / "pbprobe"
+    package.mkdir(parents=True)
+    for file in (build / "python" / "pbprobe").iterdir():
+        if file.name != OPERATORS:
+            (package / file.name).symlink_to(file.resolve())
+    shutil.copy(folder / "python" / "pbprobe" / OPERATORS, package)
+    return package.parent
 
 
 def test(version: str, build: Path, scratch: Path) -> tuple[str, bool]:
