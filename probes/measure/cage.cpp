@@ -14,8 +14,12 @@
 #include <string>
 
 #include <fcntl.h>
+#include <net/if.h>
 #include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -44,6 +48,48 @@ void close_from(unsigned first) {
 #endif
   for (unsigned number = first; number < 1024; ++number) close(static_cast<int>(number));
 }
+
+void own_its_user(const Cage& cage) {
+  write_word("/proc/self/setgroups", "deny");
+  write_word("/proc/self/uid_map", cage.uid_map);
+  write_word("/proc/self/gid_map", cage.gid_map);
+}
+
+// What tells of the processes of this namespace; the mount is seen in here alone.
+bool mount_proc() {
+  if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return false;
+  return mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) == 0;
+}
+
+// NCCL talks to itself by an interface, and in here is no other.
+void raise_loopback() {
+  const int any = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (any < 0) return;
+  ifreq request{};
+  std::memcpy(request.ifr_name, "lo", sizeof "lo");
+  request.ifr_flags = IFF_UP;
+  ioctl(any, SIOCSIFFLAGS, &request);
+  close(any);
+}
+
+// Tried by a process that ends at once: who is in the namespaces cannot leave them.
+bool can_mount_proc(const Cage& cage, unsigned long namespaces) {
+  const pid_t child = raw_fork(namespaces);
+  if (child == 0) {
+    if ((namespaces & CLONE_NEWUSER) != 0) own_its_user(cage);
+    _exit(mount_proc() ? 0 : 1);
+  }
+  int status = 1;
+  while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return child > 0 && status == 0;
+}
+
+bool has_gpu_driver() {
+  return access("/dev/nvidiactl", F_OK) == 0 || access("/dev/dxg", F_OK) == 0 || access("/dev/nvmap", F_OK) == 0;
+}
+
+constexpr unsigned long kAlone = CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWNS;
 
 // The first process of the namespace: reaps what nobody else does, and ends with the kept one. The kernel ends the
 // rest.
@@ -100,25 +146,26 @@ Cage prepare_cage() {
   }
   std::snprintf(cage.uid_map, sizeof cage.uid_map, "%u %u 1", geteuid(), geteuid());
   std::snprintf(cage.gid_map, sizeof cage.gid_map, "%u %u 1", getegid(), getegid());
+  cage.proc = can_mount_proc(cage, kAlone | CLONE_NEWUSER) || can_mount_proc(cage, kAlone);
+  // CUDA looks itself up in /proc by its number, and fails (error 304) where /proc knows other numbers.
+  cage.pids = cage.proc || !has_gpu_driver();
   return cage;
 }
 
 pid_t fork_into(Cage& cage) {
-  constexpr unsigned long kApart = CLONE_NEWPID | CLONE_NEWNET;
-  for (const unsigned long namespaces : {kApart | CLONE_NEWUSER, kApart, 0UL}) {
-    if (namespaces != 0 && cage.status_write < 0) continue;
-    cage.apart = namespaces != 0;
+  const unsigned long apart = cage.pids ? kAlone : CLONE_NEWNET;
+  for (const unsigned long namespaces : {apart | CLONE_NEWUSER, apart, 0UL}) {
+    cage.apart = (namespaces & CLONE_NEWPID) != 0;
+    if (cage.apart && cage.status_write < 0) continue;
     const pid_t child = raw_fork(namespaces);
     if (child < 0 && namespaces != 0) continue;  // not allowed here
     if (child != 0) return child;
     setsid();
-    if (namespaces == 0) return 0;
+    if ((namespaces & CLONE_NEWUSER) != 0) own_its_user(cage);
+    if ((namespaces & CLONE_NEWNET) != 0) raise_loopback();
+    if (!cage.apart) return 0;
+    if (cage.proc) mount_proc();
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-    if ((namespaces & CLONE_NEWUSER) != 0) {
-      write_word("/proc/self/setgroups", "deny");
-      write_word("/proc/self/uid_map", cage.uid_map);
-      write_word("/proc/self/gid_map", cage.gid_map);
-    }
     const pid_t kept = raw_fork(0);
     if (kept < 0) _exit(127);
     if (kept > 0) keep(kept, cage.status_write);

@@ -14,7 +14,9 @@ namespace pbprobe {
 
 // What must be ready before the fork: only async-signal-safe calls may follow it.
 struct Cage {
-  bool apart = false;    // in namespaces of its own
+  bool pids = false;     // its processes may be in a namespace of their own
+  bool proc = false;     // and be told of by a /proc of their own
+  bool apart = false;    // they are
   int status_read = -1;  // the kept process's wait status comes here
   int status_write = -1;
   char uid_map[64] = "";

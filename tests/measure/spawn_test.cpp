@@ -7,6 +7,7 @@
 #include <arpa/inet.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -196,7 +197,25 @@ TEST_F(Spawn, WhoEndsItsParentsGroupIsSurvived) {
 
 TEST_F(Spawn, WhoEndsAllThatItReachesReachesNothingElse) {
   if (!can_be_apart()) GTEST_SKIP() << "this system allows no namespaces";
+  struct stat facts {};
+  ASSERT_EQ(stat("/proc/self/ns/pid", &facts), 0);
+  setenv("PBPROBE_TEST_NAMESPACE", std::to_string(facts.st_ino).c_str(), 1);
   EXPECT_THAT(problem_of("kill_all"), HasSubstr("ended its process by SIGKILL"));
+  unsetenv("PBPROBE_TEST_NAMESPACE");
+}
+
+// CUDA looks itself up there by its number.
+TEST_F(Spawn, ProcTellsOfWhatRunsInThere) {
+  Cage cage = prepare_cage();
+  const pid_t child = fork_into(cage);
+  ASSERT_GE(child, 0);
+  if (child == 0) _exit(proc_is_ours() ? 0 : 1);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  status = kept_status(cage).value_or(status);
+  close_cage(cage);
+  if (cage.apart && !cage.proc) GTEST_SKIP() << "this system mounts no /proc for it";
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST_F(Spawn, ThereIsNoNetwork) {
