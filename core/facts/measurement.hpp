@@ -65,6 +65,13 @@ struct LibtorchArea {
   std::optional<std::string> problem;  // what it got wrong, or could not do; null: right
 };
 
+// How long libtorch takes for one area, in this process.
+struct AreaTiming {
+  std::string area;                // "softmax"; "start": from before it is loaded to its first right product
+  std::string device;              // "cpu", "cuda:0"
+  std::vector<double> samples_us;  // of one call
+};
+
 // The dynamic loader of a libtorch that brings a libc of its own, newer than this machine's.
 struct ForeignLoader {
   std::string path;                   // "/nix/store/…-glibc-2.40/lib/ld-linux-x86-64.so.2"
@@ -83,6 +90,7 @@ struct LibtorchRun {
   std::optional<std::string> cpu_capability;  // the dispatcher's tier: "AVX512"
   std::vector<LibtorchArea> areas;
   std::vector<LibtorchFigure> figures;
+  std::vector<AreaTiming> timings;
   std::optional<ForeignLoader> loader;  // null: this machine's own
   std::optional<std::string> problem;   // one sentence with the way out: what failed, the signal, the time limit
 };
@@ -162,6 +170,13 @@ void fields(Visitor& visit, T& area) {
   visit("problem", area.problem, "what it got wrong, or could not do; null: right");
 }
 
+template <class Visitor, SameAs<AreaTiming> T>
+void fields(Visitor& visit, T& timing) {
+  visit("area", timing.area, "start: from before it is loaded to its first right product");
+  visit("device", timing.device, "cpu or cuda:0");
+  visit("samples_us", timing.samples_us, "of one call");
+}
+
 template <class Visitor, SameAs<ForeignLoader> T>
 void fields(Visitor& visit, T& loader) {
   visit("path", loader.path);
@@ -180,6 +195,7 @@ void fields(Visitor& visit, T& run) {
   visit("cpu_capability", run.cpu_capability, "the dispatcher's tier");
   visit("areas", run.areas, "small programs, compared with references in FP64");
   visit("figures", run.figures, "its own matrix products, with or without a kernel of ours beside them");
+  visit("timings", run.timings, "how long it takes to start, and where it was asked, for each area");
   visit("loader", run.loader, "of the libc that it brings, newer than this machine's; null: this machine's own");
   visit("problem", run.problem, "what failed, and the way out");
 }

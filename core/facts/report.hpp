@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/facts/baseline.hpp"
 #include "core/facts/claim.hpp"
 #include "core/facts/gate.hpp"
 #include "core/facts/host.hpp"
@@ -25,6 +26,7 @@ struct Report {
   std::optional<Claim> claim;
   std::optional<Inventory> inventory;
   std::optional<Measurements> measurements;
+  std::optional<BaselineComparison> baseline;
   std::optional<Verdict> verdict;
   std::optional<Gate> gate;
   std::vector<std::string> problems;  // steps that could not run, one sentence each with the way out
@@ -40,6 +42,7 @@ void fields(Visitor& visit, T& report) {
   visit("claim", report.claim);
   visit("inventory", report.inventory);
   visit("measurements", report.measurements);
+  visit("baseline", report.baseline, "the build beside a generic one; null: none was given");
   visit("verdict", report.verdict);
   visit("gate", report.gate, "what a policy makes of the verdict; null: nobody asked");
   visit("problems", report.problems, "steps that could not run");

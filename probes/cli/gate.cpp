@@ -18,7 +18,6 @@ struct Options {
   Level require = Level::shipped;
   bool required = false;  // --require was given
   Emulation emulation;
-  std::optional<fs::path> baseline;
   std::optional<fs::path> evidence;
   std::optional<fs::path> key;
   std::optional<fs::path> from;
@@ -63,11 +62,6 @@ int run_on_artifact(const Options& options) {
   const auto report = make_gate(request);
   clear_progress();
   if (!report) return print_error(report.error());
-  if (options.baseline) {
-    const auto beside = compare_with_baseline(*report, *options.baseline);
-    if (!beside) return print_error(beside.error());
-    fmt::print(stderr, "{}\n", *beside);
-  }
   const int decided = print(*report, options);
   if (!options.evidence || decided == kCouldNotRun) return decided;
   const auto written = write_evidence(*report, evidence);
@@ -100,8 +94,9 @@ void add_what(CLI::App& command, Options& options) {
   command.add_option("--policy", options.request.policy,
                      "builder, hardware, or a file as docs/policy.schema.json describes it; by default builder, and "
                      "hardware where --require asks for more than shipped");
-  command.add_option("--baseline", options.baseline,
-                     "A generic libtorch: is the build comparable with it, and smaller? Speeds are not compared yet");
+  command.add_option("--baseline", options.request.baseline,
+                     "A generic libtorch: is the build smaller, and with --require measured, faster? By default the "
+                     "torch that is found");
   command.add_flag("--full", options.request.full, "Decompress all device code: kernels that only trap are seen too");
 }
 
@@ -138,6 +133,7 @@ void add_gate(CLI::App& app, int& exit_code) {
       "  pbprobe gate result-NAME --claim pytorch-python313-cuda13_0-sm121-armv9\n"
       "  pbprobe gate torch.whl --claim sm90,avx512,cuda=13.0 --explain\n"
       "  pbprobe gate .venv --claim sm90,avx512,cuda=13.0 --require executed --evidence DIR --sign KEY\n"
+      "  pbprobe gate result-NAME --claim VARIANT --require measured --baseline .venv\n"
       "  pbprobe gate --from DIR\n"
       "  pbprobe gate --join shipped/report.json executed/report.json\n"
       "Exit code: 0 pass, 1 fail or unknown, 2 could not run");

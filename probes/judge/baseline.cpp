@@ -58,10 +58,31 @@ int64_t bytes_of(const Inventory& inventory) {
   return bytes;
 }
 
+std::string list_of(const BaselineComparison& comparison, std::string_view device, Gained wanted) {
+  std::vector<std::string> sentences;
+  for (const auto& gain : comparison.gains) {
+    if (gain.device == device && gained(gain) == wanted)
+      sentences.push_back(fmt::format("{} {:.2f}", gain.area, gain.gain));
+  }
+  return fmt::format("{}", fmt::join(sentences, ", "));
+}
+
 }  // namespace
 
-BuildComparison compare_builds(const Inventory& build, const Inventory& baseline) {
-  BuildComparison comparison;
+std::string sentence_of(const AreaGain& gain) {
+  return fmt::format("{} on {}: {:.2f} times as fast ({:.2f} to {:.2f})", gain.area, gain.device, gain.gain, gain.low,
+                     gain.high);
+}
+
+std::string size_sentence(const BaselineComparison& comparison) {
+  const auto ours = static_cast<double>(comparison.bytes);
+  const auto theirs = static_cast<double>(comparison.baseline_bytes);
+  return fmt::format("{} MB against {} MB ({:+.0f} %; 50 to 70 % less is promised)", comparison.bytes >> 20,
+                     comparison.baseline_bytes >> 20, theirs > 0 ? 100.0 * (ours / theirs - 1) : 0);
+}
+
+BaselineComparison compare_builds(const Inventory& build, const Inventory& baseline) {
+  BaselineComparison comparison{.path = baseline.artifact, .bytes = bytes_of(build), .baseline_bytes = bytes_of(baseline)};
   const auto hold = [&](std::string_view what, const std::string& ours, const std::string& theirs) {
     if (ours != theirs || ours == "unknown")
       comparison.differences.push_back(fmt::format("{} {} against {}", what, ours, theirs));
@@ -71,12 +92,21 @@ BuildComparison compare_builds(const Inventory& build, const Inventory& baseline
   hold("CUDA", build.cuda_version.value_or("none"), baseline.cuda_version.value_or("none"));
   hold("BLAS", blas_of(build), blas_of(baseline));
   hold("threads by", threads_of(build), threads_of(baseline));
-  const int64_t ours = bytes_of(build);
-  const int64_t theirs = bytes_of(baseline);
-  const double change = theirs > 0 ? 100.0 * (static_cast<double>(ours) / static_cast<double>(theirs) - 1) : 0;
-  comparison.size =
-      fmt::format("{} MB against {} MB ({:+.0f} %; 50 to 70 % less is promised)", ours >> 20, theirs >> 20, change);
   return comparison;
+}
+
+Measured measured_on(const std::optional<BaselineComparison>& comparison, std::string_view device) {
+  if (!comparison) return {.detail = "it was not measured against a baseline"};
+  if (!comparison->differences.empty())
+    return {.detail =
+                fmt::format("not comparable with {}: {}", comparison->path, fmt::join(comparison->differences, ", "))};
+  const bool any = std::any_of(comparison->gains.begin(), comparison->gains.end(),
+                               [&](const AreaGain& gain) { return gain.device == device; });
+  if (!any) return {.detail = comparison->problem.value_or(fmt::format("nothing was measured on {}", device))};
+  const std::string lost = list_of(*comparison, device, Gained::less);
+  if (!lost.empty()) return {Outcome::fail, fmt::format("slower than the baseline: {}", lost)};
+  const std::string more = list_of(*comparison, device, Gained::more);
+  return {Outcome::pass, more.empty() ? "no gain shown over the baseline" : fmt::format("gains: {}", more)};
 }
 
 }  // namespace pbprobe

@@ -1,23 +1,35 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// A build beside a generic one: may their speeds be compared, and is it smaller?
+// A build beside a generic one: may their speeds be compared, what do they say, and is it smaller?
 #pragma once
 
+#include <optional>
 #include <string>
-#include <vector>
+#include <string_view>
 
+#include "core/facts/baseline.hpp"
 #include "core/facts/inventory.hpp"
+#include "core/facts/verdict.hpp"
 
 namespace pbprobe {
 
-struct BuildComparison {
-  std::vector<std::string> differences;  // for which a ratio would say nothing of the specialization; empty: comparable
-  std::string size;                      // "612 MB against 1730 MB (-65 %; 50 to 70 % less is promised)"
-};
+// Differences and sizes; speeds are left to be measured. What counts: torch's version (which fixes oneDNN's), the CUDA
+// line, BLAS, and the thread runtime, as the files tell them. What one of them does not tell is a difference too.
+[[nodiscard]] BaselineComparison compare_builds(const Inventory& build, const Inventory& baseline);
 
-// What counts: torch's version, the CUDA line, BLAS, and the thread runtime, as the files tell them. What one of them
-// does not tell is a difference too.
-[[nodiscard]] BuildComparison compare_builds(const Inventory& build, const Inventory& baseline);
+// "softmax on cpu: 1.31 times as fast (1.27 to 1.36)"
+[[nodiscard]] std::string sentence_of(const AreaGain& gain);
+
+// "612 MB against 1730 MB (-65 %; 50 to 70 % less is promised)"
+[[nodiscard]] std::string size_sentence(const BaselineComparison& comparison);
+
+// Were the areas of this device measured ("cpu", "cuda:0"), and is none slower? The detail says what gained, or why
+// nothing is known.
+struct Measured {
+  Outcome outcome = Outcome::unknown;
+  std::string detail;
+};
+[[nodiscard]] Measured measured_on(const std::optional<BaselineComparison>& comparison, std::string_view device);
 
 }  // namespace pbprobe

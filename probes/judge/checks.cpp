@@ -357,6 +357,30 @@ std::vector<Check> other_checks() {
        "Does a libtorch that brings its own libc find the driver's libcuda?",
        "start it inside `flox activate`, or link the driver's libraries into /run/opengl-driver/lib",
        ask::libcuda_is_in_reach},
+      {"PB520",
+       L::measured,
+       S::fail,
+       {baseline},
+       kAdds,
+       "Is no area slower than in the baseline?",
+       "compare the two builds' flags, back ends and compilers: a specialized build must not lose",
+       ask::nothing_is_slower},
+      {"PB521",
+       L::measured,
+       S::note,
+       {baseline},
+       kAdds,
+       "Does each area gain on the baseline?",
+       "nothing to mend if the claimed instructions do not help there; the generic build does as well",
+       ask::each_area_gains},
+      {"PB522",
+       L::shipped,
+       S::warn,
+       {baseline},
+       kAdds,
+       "Is it smaller than the baseline?",
+       "leave out what the claim does not need: other SMs, PTX, libraries that nothing loads",
+       ask::is_smaller},
   };
 }
 
@@ -378,6 +402,7 @@ std::string_view word_for(Need need) {
     case Need::claim: return "claim";
     case Need::gpu_claim: return "claimed SM";
     case Need::cpu_claim: return "claimed ISA";
+    case Need::baseline: return "a baseline";
   }
   return "";
 }

@@ -27,6 +27,7 @@ enum class Need : uint8_t {
   claim,      // something is claimed
   gpu_claim,  // at least one SM is
   cpu_claim,  // at least one CPU ISA is
+  baseline,   // it was held beside another libtorch
 };
 
 // One fault that a check saw.

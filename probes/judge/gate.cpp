@@ -79,11 +79,13 @@ bool is_required(const Check& check, const Facts& facts, const Wanted& wanted, S
   if (needs(check, Need::cpu_claim) && facts.claimed_cpus.empty()) return false;
   const auto level = level_for(check, wanted);
   if (!level) return false;
+  if (needs(check, Need::baseline)) return check.level <= *level && check.level == Level::measured;
   if (needs(check, Need::host) || needs(check, Need::run)) return *level >= Level::loaded && check.level <= *level;
   return check.level <= std::max(*level, Level::shipped);
 }
 
 std::string why_not_asked(const Check& check, const Facts& facts) {
+  if (needs(check, Need::baseline)) return "no baseline was given: --baseline LIBTORCH";
   if (facts.files_only && (needs(check, Need::host) || needs(check, Need::run))) return "no machine was looked at";
   return "nothing of the kind is claimed";
 }

@@ -31,6 +31,7 @@ bool is_asked(const Check& check, const Facts& facts) {
       case Need::claim: return facts.claim != nullptr;
       case Need::gpu_claim: return !facts.claimed_gpus.empty() && tells(facts, Told::sm);
       case Need::cpu_claim: return !facts.claimed_cpus.empty() && tells(facts, Told::isa);
+      case Need::baseline: return facts.report.baseline.has_value();
       case Need::inventory: return true;
     }
     return true;
@@ -53,6 +54,7 @@ std::optional<Seen> missing(Need need, const Facts& facts) {
       if (facts.run != nullptr) return std::nullopt;
       return Seen{.what = facts.torch + " was not started",
                   .remedy = "run `pbprobe report` on an installed torch: what lies in a wheel is only read"};
+    case Need::baseline:
     case Need::whole:
     case Need::claim:
     case Need::gpu_claim:

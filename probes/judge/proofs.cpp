@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "probes/judge/baseline.hpp"
 #include "probes/judge/questions.hpp"
 
 namespace pbprobe {
@@ -51,7 +52,12 @@ std::optional<Outcome> worse(std::optional<Outcome> a, std::optional<Outcome> b)
   return worse(*a, *b);
 }
 
-constexpr std::string_view kNotMeasured = "it was not measured against a baseline";
+// After it ran right on the device; `ran` says where.
+void add_measured(ClaimProof& proof, const Facts& facts, std::string_view device, const std::string& ran) {
+  Measured measured = measured_on(facts.report.baseline, device);
+  proof.measured = measured.outcome;
+  proof.detail = fmt::format("{}; {}", ran, measured.detail);
+}
 
 }  // namespace
 
@@ -72,8 +78,9 @@ ClaimProof prove_sm(const Facts& facts, const Target& target) {
     return proof;
   }
   proof.loaded = Outcome::pass;
-  proof.executed = areas_on(*facts.run, fmt::format("cuda:{}", gpu.gpu), proof.detail);
-  if (proof.executed == Outcome::pass) proof.detail = fmt::format("ran on {}; {}", gpu_label(gpu), kNotMeasured);
+  const std::string device = fmt::format("cuda:{}", gpu.gpu);
+  proof.executed = areas_on(*facts.run, device, proof.detail);
+  if (proof.executed == Outcome::pass) add_measured(proof, facts, device, "ran on " + gpu_label(gpu));
   return proof;
 }
 
@@ -100,7 +107,7 @@ ClaimProof prove_isa(const Facts& facts, const Target& target) {
   }
   proof.executed = areas_on(run, "cpu", proof.detail);
   if (proof.executed == Outcome::pass)
-    proof.detail = fmt::format("ran on {}, tier {}; {}", facts.host->cpu.name, tier, kNotMeasured);
+    add_measured(proof, facts, "cpu", fmt::format("ran on {}, tier {}", facts.host->cpu.name, tier));
   return proof;
 }
 

@@ -111,4 +111,9 @@ Answer steps_ran(const Facts& facts);
 Answer version_agrees(const Facts& facts);
 Answer libtorch_keeps_up(const Facts& facts);
 
+// beside.cpp
+Answer nothing_is_slower(const Facts& facts);
+Answer each_area_gains(const Facts& facts);
+Answer is_smaller(const Facts& facts);
+
 }  // namespace pbprobe::ask

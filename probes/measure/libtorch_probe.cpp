@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "probes/measure/libtorch_areas.hpp"
+#include "probes/measure/libtorch_timings.hpp"
+#include "probes/measure/timing.hpp"
 
 namespace pbprobe {
 namespace {
@@ -117,12 +119,14 @@ void try_areas(const Libtorch& library, const GpuDevice* gpu, LibtorchRun& run, 
 
 Result<void> try_gpu(Libtorch& library, int32_t index, LibtorchRun& run, bool areas, EventWriter& events) {
   const std::string& folder = run.path;
+  const double begin = steady_seconds()();
   events.stage(Step::libtorch, fmt::format("loading {}/libtorch_cuda.so", folder));
   PBPROBE_CHECK(library.load_cuda(index));
   events.stage(Step::libtorch, fmt::format("computing with {} on cuda:{}", folder, index));
   PBPROBE_TRY(const GpuDevice gpu, GpuDevice::open(index));
   PBPROBE_CHECK(check_both_types(library, &gpu));
   run.executed_on_gpu = true;
+  run.timings.push_back({"start", fmt::format("cuda:{}", index), {(steady_seconds()() - begin) * 1e6}});
   if (!areas) return {};
   PBPROBE_TRY(const auto guard, library.use_stream(gpu.stream(), index));
   try_areas(library, &gpu, run, events);
@@ -157,6 +161,7 @@ int32_t first_usable_gpu(const Host& host) {
 LibtorchProbe probe_libtorch(const std::string& folder, const Host& host, bool gpu_areas, EventWriter& events) {
   LibtorchProbe probe{.run = {.path = folder}, .library = std::nullopt};
   LibtorchRun& run = probe.run;
+  const double begin = steady_seconds()();
   events.stage(Step::libtorch, fmt::format("loading {}/libtorch_cpu.so", folder));
   auto library = Libtorch::load(folder);
   run.loaded = library.ok();
@@ -168,6 +173,7 @@ LibtorchProbe probe_libtorch(const std::string& folder, const Host& host, bool g
     auto right = check_both_types(*library, nullptr);
     run.executed = right.ok();
     if (right.ok()) probe.library = *library;
+    if (right.ok()) run.timings.push_back({"start", "cpu", {(steady_seconds()() - begin) * 1e6}});
     if (right.ok()) try_areas(*library, nullptr, run, events);
     if (!right.ok()) run.problem = sentence(right.error(), folder);
   } else {
@@ -182,6 +188,21 @@ LibtorchProbe probe_libtorch(const std::string& folder, const Host& host, bool g
   if (!right.ok()) run.problem = sentence(right.error(), folder);
   events.libtorch(run);
   return probe;
+}
+
+void time_libtorch(LibtorchProbe& probe, const Host& host, EventWriter& events) {
+  if (!probe.library) return;
+  LibtorchRun& run = probe.run;
+  const auto tell = [&](std::string_view area) {
+    events.stage(Step::libtorch, fmt::format("timing {} with {}", area, run.path));
+  };
+  time_areas(*probe.library, nullptr, run.timings, tell);
+  if (probe.on_gpu) {
+    auto gpu = GpuDevice::open(first_usable_gpu(host));
+    auto guard = gpu ? probe.library->use_stream(gpu->stream(), gpu->index()) : gpu.error();
+    if (guard) time_areas(*probe.library, &*gpu, run.timings, tell);
+  }
+  events.libtorch(run);
 }
 
 }  // namespace pbprobe

@@ -27,6 +27,9 @@ struct LibtorchProbe {
 [[nodiscard]] LibtorchProbe probe_libtorch(const std::string& folder, const Host& host, bool gpu_areas,
                                            EventWriter& events);
 
+// How long it takes for each area on the CPU, and on the first usable GPU where it computes right there: into its run.
+void time_libtorch(LibtorchProbe& probe, const Host& host, EventWriter& events);
+
 // The exact product on the CPU, or on `gpu`. Errors: failed_child (it threw), malformed (a wrong element, named).
 [[nodiscard]] Result<void> check_product(const Libtorch& library, DType type, const GpuDevice* gpu);
 

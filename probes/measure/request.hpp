@@ -39,6 +39,7 @@ struct MeasureRequest {
   std::optional<std::string> cublaslt_near;  // folder of a torch's libraries, beside which libcublasLt may lie
   std::vector<BenchRequest> benches;
   bool every_core = false;     // the exact tier on each CPU first
+  bool timings = false;        // of libtorch's areas, by all threads that the host lets us use
   bool probes = false;         // the GPUs' memories, launches and instructions too
   double budget_seconds = 10;  // what the measuring may take; rows that do not fit are named in the notes
   double limit_seconds = 60;   // after this the child is ended
@@ -71,6 +72,7 @@ void fields(Visitor& visit, T& request) {
   visit("cublaslt_near", request.cublaslt_near, "folder of a torch's libraries, beside which libcublasLt may lie");
   visit("benches", request.benches);
   visit("every_core", request.every_core, "the exact tier on each CPU first");
+  visit("timings", request.timings, "of libtorch's areas");
   visit("probes", request.probes, "the GPUs' memories, launches and instructions too");
   visit("budget_seconds", request.budget_seconds, "what the measuring may take");
   visit("limit_seconds", request.limit_seconds, "after this the child is ended");

@@ -19,7 +19,7 @@ namespace {
 
 // OpenMP and MKL read these when they are loaded. Waiting threads that spin would be measured with our kernels.
 void prepare_environment(const MeasureRequest& request) {
-  int64_t threads = 1;
+  int64_t threads = request.timings ? bench_threads({}, request.host) : 1;
   for (const BenchRequest& bench : request.benches) threads = std::max(threads, bench_threads(bench, request.host));
   const std::string text = std::to_string(threads);
   setenv("OMP_WAIT_POLICY", "passive", 1);
@@ -52,6 +52,7 @@ bool run_request(const MeasureRequest& request, EventWriter& events) {
     const pid_t self = getpid();
     constexpr double kTimeForGpuAreas = 20;
     libtorch = probe_libtorch(*request.libtorch_dir, request.host, request.budget_seconds >= kTimeForGpuAreas, events);
+    if (request.timings) time_libtorch(libtorch, request.host, events);
     if (getpid() != self) _exit(0);  // a library that forks while it is loaded made a second worker of us
   }
   if (request.every_core) check_every_core(request.host, events);

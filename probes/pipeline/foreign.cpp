@@ -171,4 +171,20 @@ Result<std::optional<ForeignClosure>> find_foreign_closure(const Inventory& inve
                                       std::move(links)});
 }
 
+fs::path program_of(const fs::path& program) {
+  std::error_code error;
+  return program.empty() ? fs::read_symlink("/proc/self/exe", error) : program;
+}
+
+ChildLimits limits_for(const fs::path& program, const std::optional<ForeignClosure>& foreign) {
+  ChildLimits limits;
+  if (foreign) {
+    limits.program = foreign->words;
+    limits.program.push_back(program_of(program).string());
+  } else if (!program.empty()) {
+    limits.program = {program.string()};
+  }
+  return limits;
+}
+
 }  // namespace pbprobe

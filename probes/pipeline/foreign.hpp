@@ -14,6 +14,7 @@
 #include "core/facts/inventory.hpp"
 #include "core/facts/measurement.hpp"
 #include "core/temp_folder.hpp"
+#include "probes/measure/spawn.hpp"
 
 namespace pbprobe {
 
@@ -40,5 +41,12 @@ struct ForeignClosure {
 [[nodiscard]] Result<std::optional<ForeignClosure>> find_foreign_closure(const Inventory& inventory,
                                                                          const std::string& own_glibc,
                                                                          const DriverPlaces& places);
+
+// `program`, or this one where it is empty.
+[[nodiscard]] std::filesystem::path program_of(const std::filesystem::path& program);
+
+// How the measuring child is started: by that closure's loader where there is one.
+[[nodiscard]] ChildLimits limits_for(const std::filesystem::path& program,
+                                     const std::optional<ForeignClosure>& foreign);
 
 }  // namespace pbprobe

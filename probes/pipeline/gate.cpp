@@ -5,12 +5,10 @@
 #include <fstream>
 #include <sstream>
 
-#include <fmt/ranges.h>
-
-#include "probes/judge/baseline.hpp"
 #include "probes/judge/gate.hpp"
 #include "probes/judge/judge.hpp"
 #include "probes/judge/policy.hpp"
+#include "probes/pipeline/compare.hpp"
 #include "probes/pipeline/pipeline.hpp"
 
 namespace pbprobe {
@@ -54,6 +52,24 @@ Result<Report> gather(const GateRequest& request, bool on_files) {
   return on_files ? facts_from_files(request) : facts_from_machine(request);
 }
 
+// Where it must be measured and nothing is named, with the torch of this machine. A report that was read has its own.
+Result<void> compare(const GateRequest& request, Level level, Report& report) {
+  const bool speeds = level >= Level::measured && !request.emulation;
+  if (report.baseline || !report.inventory || (!request.baseline && !speeds)) return {};
+  CompareRequest beside{.baseline = request.baseline.value_or(fs::path()),
+                        .speeds = speeds,
+                        .program = request.program,
+                        .progress = request.progress};
+  if (request.budget_seconds > 0) beside.budget_seconds = request.budget_seconds;
+  if (!request.baseline) {
+    auto found = find_default_baseline(report);
+    if (!found) return {};  // then nothing was measured, and the gate says so
+    beside.baseline = std::move(*found);
+  }
+  PBPROBE_TRY(report.baseline, compare_with_baseline(report, beside));
+  return {};
+}
+
 }  // namespace
 
 Result<Policy> load_policy(const std::string& name) {
@@ -67,25 +83,13 @@ Result<Policy> load_policy(const std::string& name) {
   return policy;
 }
 
-Result<std::string> compare_with_baseline(const Report& report, const fs::path& baseline) {
-  if (!report.inventory)
-    return make_error(ErrorCode::usage,
-                      "--baseline: this report has no inventory to compare: judge the artifact itself");
-  PBPROBE_TRY(const Inventory generic, load_inventory(baseline), "--baseline");
-  const BuildComparison comparison = compare_builds(*report.inventory, generic);
-  const std::string comparable = comparison.differences.empty()
-                                     ? "comparable"
-                                     : fmt::format("not comparable: {}", fmt::join(comparison.differences, ", "));
-  return fmt::format("beside {}: {}; {}; whether it is faster is unknown: this version does not measure it",
-                     baseline.string(), comparable, comparison.size);
-}
-
 Result<Report> make_gate(const GateRequest& request) {
   GateTerms terms{.require = request.require};
   PBPROBE_TRY(terms.policy, load_policy(policy_name(request)), "--policy");
   const bool on_files = highest_level(terms, request.claim) <= Level::shipped;
   PBPROBE_TRY(Report report, gather(request, on_files));
   report.claim = request.claim;
+  PBPROBE_CHECK(compare(request, highest_level(terms, request.claim), report));
   terms.date = new_report().created.substr(0, 10);
   report.verdict = judge(report);
   report.gate = pass_gate(report, terms);

@@ -24,18 +24,16 @@ struct GateRequest {
   bool digests = false;                // of each shared object, for evidence
   bool full = false;                   // decompress device code
   std::optional<Emulation> emulation;  // start libtorch on this CPU instead
-  std::filesystem::path program;       // as in ReportOptions
-  double budget_seconds = 0;           // 0: 300
+  std::optional<std::filesystem::path>
+      baseline;                   // a generic libtorch; none: the torch found, where `measured` is asked
+  std::filesystem::path program;  // as in ReportOptions
+  double budget_seconds = 0;      // 0: 300
   std::function<void(std::string_view step)> progress;
 };
 
 // A report with its verdict and gate. Where `shipped` is enough no machine is looked at, and nothing of the artifact
 // runs. Errors: usage (the policy), not_found, unreadable, malformed: it could not be judged at all.
 [[nodiscard]] Result<Report> make_gate(const GateRequest& request);
-
-// What can be said of the build beside its baseline: comparable or not, its size, and that speeds were not compared.
-// Errors: as load_inventory.
-[[nodiscard]] Result<std::string> compare_with_baseline(const Report& report, const std::filesystem::path& baseline);
 
 // The policy of that name, or in that file.
 [[nodiscard]] Result<Policy> load_policy(const std::string& name);

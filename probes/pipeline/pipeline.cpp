@@ -71,24 +71,6 @@ Result<Report> parse_document(const fs::path& file, const std::string& text) {
                     file.string(), name);
 }
 
-// This program, or the one that stands for it.
-fs::path program_of(const fs::path& program) {
-  std::error_code error;
-  return program.empty() ? fs::read_symlink("/proc/self/exe", error) : program;
-}
-
-// `foreign`: that of the libtorch which the child is to load.
-ChildLimits limits_for(const fs::path& program, const std::optional<ForeignClosure>& foreign) {
-  ChildLimits limits;
-  if (foreign) {
-    limits.program = foreign->words;
-    limits.program.push_back(program_of(program).string());
-  } else if (!program.empty()) {
-    limits.program = {program.string()};
-  }
-  return limits;
-}
-
 void note_foreign(const std::optional<ForeignClosure>& foreign, Measurements& measurements) {
   if (!foreign || !measurements.libtorch) return;
   measurements.libtorch->loader = foreign->loader;

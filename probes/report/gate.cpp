@@ -73,6 +73,33 @@ void add_findings(Page& page, const Gate& gate) {
   }
 }
 
+Cell verdict_of(const AreaGain& gain) {
+  switch (gained(gain)) {
+    case Gained::more: return {"gain", Colour::good};
+    case Gained::less: return {"slower", Colour::bad};
+    case Gained::not_shown: return {"no gain shown", Colour::doubt};
+  }
+  return {""};
+}
+
+void add_baseline(Page& page, const BaselineComparison& beside) {
+  page.heading("Beside " + beside.path);
+  page.entry("size", fmt::format("{} MB against {} MB", beside.bytes >> 20, beside.baseline_bytes >> 20), kLabel);
+  for (const auto& difference : beside.differences) page.entry("not comparable", difference, kLabel, Colour::doubt);
+  if (beside.problem) page.entry("not measured", *beside.problem, kLabel, Colour::doubt);
+  if (beside.gains.empty()) return;
+  std::vector<std::vector<Cell>> rows{{{""}}};
+  for (const char* title : {"device", "times as fast", "95 %", ""}) rows.front().push_back({title, Colour::strong});
+  for (const auto& gain : beside.gains) {
+    rows.push_back({{gain.area},
+                    {gain.device},
+                    {fmt::format("{:.2f}", gain.gain)},
+                    {fmt::format("{:.2f} to {:.2f}", gain.low, gain.high)},
+                    verdict_of(gain)});
+  }
+  page.table(rows);
+}
+
 void add_policy(Page& page, const Gate& gate) {
   page.heading("Policy");
   std::string line = gate.policy.name;
@@ -124,6 +151,7 @@ std::string render_gate(const Report& report, bool explain, const TextOptions& o
   add_claims(page, gate);
   add_objections(page, gate);
   add_findings(page, gate);
+  if (report.baseline) add_baseline(page, *report.baseline);
   add_policy(page, gate);
   if (explain) add_checks(page, gate);
   return std::move(page).take();

@@ -57,6 +57,22 @@ inline Report cpu_report() {
   return report;
 }
 
+// One area that was timed beside a baseline's.
+inline AreaGain area_gain(std::string area, std::string device, double low, double high) {
+  return {.area = std::move(area),
+          .device = std::move(device),
+          .gain = (low + high) / 2,
+          .low = low,
+          .high = high,
+          .samples_us = {100},
+          .baseline_samples_us = {100 * (low + high) / 2}};
+}
+
+// A comparable baseline, twice as large.
+inline BaselineComparison beside(std::vector<AreaGain> gains) {
+  return {.path = "generic/torch", .bytes = 500 << 20, .baseline_bytes = 1000 << 20, .gains = std::move(gains)};
+}
+
 // The same with one GPU, on which libtorch computed too.
 inline Report gpu_report(std::string name, std::string capability) {
   Report report = cpu_report();

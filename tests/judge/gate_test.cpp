@@ -96,6 +96,41 @@ TEST(Gate, WhatRanOnTheClaimedChipIsExecutedAndNotMeasured) {
   EXPECT_TRUE(objects(measured, "claim", Outcome::unknown, "not measured against a baseline")) << listed(measured);
 }
 
+Gate measured_beside(BaselineComparison comparison) {
+  Report report = ran_on_h200();
+  report.baseline = std::move(comparison);
+  return pass_gate(report, terms("hardware", Level::measured));
+}
+
+TEST(Gate, WhatGainsOrIsNoSlowerThanItsBaselineIsMeasured) {
+  const Gate gate =
+      measured_beside(beside({area_gain("softmax", "cuda:0", 1.2, 1.3), area_gain("sort", "cuda:0", 0.99, 1.01),
+                              area_gain("sort", "cpu", 1.1, 1.2)}));
+  EXPECT_EQ(gate.outcome, Outcome::pass) << listed(gate);
+  EXPECT_EQ(gate.claims[0].proven, Level::measured);
+  EXPECT_NE(gate.claims[0].detail.find("gains: softmax 1.25"), std::string::npos) << gate.claims[0].detail;
+}
+
+TEST(Gate, WhatIsSlowerThanItsBaselineFails) {
+  const Gate gate =
+      measured_beside(beside({area_gain("softmax", "cuda:0", 1.2, 1.3), area_gain("sort", "cuda:0", 0.80, 0.90)}));
+  EXPECT_EQ(gate.outcome, Outcome::fail);
+  EXPECT_TRUE(objects(gate, "PB520", Outcome::fail, "sort on cuda:0: 0.85")) << listed(gate);
+  EXPECT_TRUE(objects(gate, "claim", Outcome::fail, "slower than the baseline: sort 0.85")) << listed(gate);
+}
+
+TEST(Gate, WhatCannotBeComparedOrWasNotIsUnknown) {
+  BaselineComparison other = beside({});
+  other.differences = {"BLAS MKL against OpenBLAS"};
+  EXPECT_TRUE(objects(measured_beside(other), "claim", Outcome::unknown, "MKL against OpenBLAS"));
+  EXPECT_TRUE(objects(measured_beside(other), "PB520", Outcome::unknown, "not comparable"));
+  BaselineComparison failed = beside({});
+  failed.problem = "the baseline: it crashed";
+  EXPECT_TRUE(objects(measured_beside(failed), "claim", Outcome::unknown, "the baseline: it crashed"));
+  const BaselineComparison on_cpu = beside({area_gain("sort", "cpu", 1.1, 1.2)});
+  EXPECT_TRUE(objects(measured_beside(on_cpu), "claim", Outcome::unknown, "nothing was measured on cuda:0"));
+}
+
 TEST(Gate, AnotherChipProvesNothing) {
   Report report = ran_on_h200();
   report.host->gpus[0].capability = "12.0";

@@ -245,6 +245,22 @@ void add_running_cases(std::vector<Case>& cases) {
   cases.push_back({"PB509", "libcuda is not reachable for this torch", with_loader(false), with_loader(true)});
 }
 
+void add_baseline_cases(std::vector<Case>& cases) {
+  const auto softmax = [](double low, double high) {
+    return with(h200(), [&](Report& r) { r.baseline = beside({area_gain("softmax", "cpu", low, high)}); });
+  };
+  cases.push_back({"PB520", "slower than the baseline: softmax on cpu: 0.92 times as fast (0.90 to 0.94)",
+                   softmax(0.90, 0.94), softmax(1.1, 1.2)});
+  cases.push_back({"PB521", "no gain shown: softmax on cpu: 1.00 times as fast (0.99 to 1.01)", softmax(0.99, 1.01),
+                   softmax(1.1, 1.2)});
+  const auto sized = [&](int64_t bytes) {
+    Report report = softmax(1.1, 1.2);
+    report.baseline->bytes = bytes << 20;
+    return report;
+  };
+  cases.push_back({"PB522", "1000 MB against 1000 MB (+0 %; 50 to 70 % less is promised)", sized(1000), sized(999)});
+}
+
 }  // namespace
 
 void add_machine_cases(std::vector<Case>& cases) {
@@ -253,6 +269,7 @@ void add_machine_cases(std::vector<Case>& cases) {
   add_gpu_cases(cases);
   add_driver_cases(cases);
   add_running_cases(cases);
+  add_baseline_cases(cases);
 }
 
 }  // namespace pbprobe::test

@@ -168,9 +168,11 @@ int32_t aoti_torch_dtype_int8(void) { return 1; }
 int32_t aoti_torch_dtype_uint8(void) { return 0; }
 int32_t aoti_torch_dtype_int32(void) { return 3; }
 
-#elif defined(FAKE_WRONG_AREA) || defined(FAKE_DEADLY_AREA)
+#elif defined(FAKE_WRONG_AREA) || defined(FAKE_DEADLY_AREA) || defined(FAKE_SLOW_AREA) || \
+    defined(FAKE_SAME_AREA)
 /* A real torch, of the site-packages that PBPROBE_TEST_TORCH names, but for its softmax. */
 #include <dlfcn.h>
+#include <time.h>
 static void* real(const char* name) {
   static void* library;
   if (library == NULL) {
@@ -221,8 +223,16 @@ typedef int32_t (*dispatcher)(const char* name, const char* overload, uint64_t* 
 int32_t aoti_torch_call_dispatcher(const char* name, const char* overload, uint64_t* stack) {
   const dispatcher call = (dispatcher)real("aoti_torch_call_dispatcher");
   if (strcmp(name, "aten::_softmax") != 0) return call(name, overload, stack);
+#ifdef FAKE_SLOW_AREA
+  const struct timespec pause = {.tv_nsec = 5000000}; /* many times what softmax takes, on a busy machine too */
+  nanosleep(&pause, NULL);
+  return call(name, overload, stack);
+#endif
 #ifdef FAKE_DEADLY_AREA
   raise(SIGILL);
+#endif
+#ifdef FAKE_SAME_AREA
+  return call(name, overload, stack);
 #endif
   return call("aten::_log_softmax", overload, stack);
 }

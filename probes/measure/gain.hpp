@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Is one libtorch faster than another on this machine, and in what?
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/facts/baseline.hpp"
+#include "core/facts/measurement.hpp"
+#include "core/result.hpp"
+
+namespace pbprobe {
+
+// One process each of the build and of its baseline, that ran beside each other in time.
+struct Turn {
+  std::vector<AreaTiming> build;
+  std::vector<AreaTiming> baseline;
+};
+
+// A figure for each area that both have in every round; a process speaks by the median of its samples. The interval is
+// a percentile bootstrap's over the rounds, of the ratio of medians, and so wide that all areas' hold at once with 95 %
+// (Bonferroni): of eleven areas that are the same, one would seem to differ every second time otherwise.
+// Source: B. Efron and R. Tibshirani, An Introduction to the Bootstrap, 1993, chapter 13.
+[[nodiscard]] std::vector<AreaGain> gains_of(const std::vector<Turn>& rounds);
+
+struct GainRequest {
+  std::function<Result<Measurements>()> build;  // one process, whose libtorch timings count
+  std::function<Result<Measurements>()> baseline;
+  int64_t least_rounds = 8;
+  int64_t most_rounds = 12;
+  double budget_seconds = 120;
+};
+
+// Runs them by turns, the first one alternating. Errors: failed_child (one of them did not run; named), limit (the
+// budget did not suffice for the least rounds).
+[[nodiscard]] Result<std::vector<AreaGain>> measure_gains(const GainRequest& request);
+
+}  // namespace pbprobe

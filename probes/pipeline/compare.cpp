@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/pipeline/compare.hpp"
+
+#include <gnu/libc-version.h>
+
+#include "probes/judge/baseline.hpp"
+#include "probes/measure/gain.hpp"
+#include "probes/measure/spawn.hpp"
+#include "probes/pipeline/foreign.hpp"
+#include "probes/pipeline/pipeline.hpp"
+#include "probes/pipeline/python.hpp"
+
+namespace pbprobe {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Of one process: most of them take two.
+constexpr double kProcessSeconds = 90;
+
+// One of the two libtorches, ready to be started again and again.
+struct Side {
+  MeasureRequest request;
+  std::optional<ForeignClosure> foreign;
+  ChildLimits limits;
+};
+
+Result<Side> side_of(const Inventory& inventory, const Host& host, const fs::path& program) {
+  if (!inventory.libtorch_dir)
+    return make_error(ErrorCode::unsupported, "{} holds no libtorch that can be started from where it lies",
+                      inventory.artifact);
+  Side side;
+  side.request.host = host;
+  side.request.libtorch_dir = inventory.libtorch_dir;
+  side.request.timings = true;
+  side.request.limit_seconds = kProcessSeconds;
+  PBPROBE_TRY(side.foreign, find_foreign_closure(inventory, gnu_get_libc_version(), system_driver_places()));
+  side.limits = limits_for(program, side.foreign);
+  return side;
+}
+
+Result<std::vector<AreaGain>> speeds(const Report& report, const Inventory& generic, const CompareRequest& request) {
+  if (!report.host) return make_error(ErrorCode::unsupported, "this machine was not looked at");
+  PBPROBE_TRY(const Side build, side_of(*report.inventory, *report.host, request.program));
+  PBPROBE_TRY(const Side baseline, side_of(generic, *report.host, request.program));
+  int64_t runs = 0;
+  const auto runner = [&](const Side& side) {
+    return [&]() -> Result<Measurements> {
+      const std::string step = fmt::format("comparing with {}: round {}", request.baseline.string(), runs++ / 2 + 1);
+      if (request.progress) request.progress(step);
+      return measure_in_child(side.request, side.limits);
+    };
+  };
+  return measure_gains(
+      {.build = runner(build), .baseline = runner(baseline), .budget_seconds = request.budget_seconds});
+}
+
+}  // namespace
+
+Result<BaselineComparison> compare_with_baseline(const Report& report, const CompareRequest& request) {
+  if (!report.inventory)
+    return make_error(ErrorCode::usage,
+                      "--baseline: this report has no inventory to compare: judge the artifact itself");
+  PBPROBE_TRY(const Inventory generic, load_inventory(request.baseline), "--baseline");
+  BaselineComparison comparison = compare_builds(*report.inventory, generic);
+  if (!request.speeds || !comparison.differences.empty()) return comparison;
+  auto gains = speeds(report, generic, request);
+  if (gains) {
+    comparison.gains = std::move(*gains);
+  } else {
+    comparison.problem = gains.error().message;
+  }
+  return comparison;
+}
+
+Result<fs::path> find_default_baseline(const Report& report) {
+  PBPROBE_TRY(fs::path found, find_default_artifact(torch_search_roots(system_env())), "--baseline");
+  std::error_code error;
+  if (report.inventory && fs::equivalent(found, report.inventory->artifact, error))
+    return make_error(ErrorCode::not_found,
+                      "--baseline: the only torch that was found is what is judged: name a generic one to compare it "
+                      "with");
+  return found;
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// One real torch against itself behind libraries that forward to it: one as it is, one whose softmax waits.
+#include <algorithm>
+#include <cstdlib>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "probes/measure/gain.hpp"
+#include "tests/measure/child.hpp"
+
+namespace pbprobe::test {
+namespace {
+
+class LibtorchGain : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (std::getenv("PBPROBE_TEST_TORCH") == nullptr)
+      GTEST_SKIP() << "set PBPROBE_TEST_TORCH to a site-packages folder";
+  }
+
+  static Result<Measurements> run(const char* folder) {
+    MeasureRequest request{.host = small_host(), .libtorch_dir = folder, .timings = true};
+    return measure_in_child(request, {.program = self()});
+  }
+
+  static std::vector<AreaGain> gains(const char* build, const char* baseline, int64_t rounds) {
+    auto gains = measure_gains({.build = [=] { return run(build); },
+                                .baseline = [=] { return run(baseline); },
+                                .least_rounds = rounds,
+                                .most_rounds = rounds,
+                                .budget_seconds = 600});
+    EXPECT_TRUE(gains.ok()) << (gains.ok() ? "" : gains.error().message);
+    return gains.ok() ? std::move(*gains) : std::vector<AreaGain>();
+  }
+};
+
+TEST_F(LibtorchGain, EveryAreaIsTimedAndItsStart) {
+  const auto measurements = run(PBPROBE_FAKES "/same_area");
+  ASSERT_TRUE(measurements.ok()) << measurements.error().message;
+  ASSERT_TRUE(measurements->libtorch);
+  std::vector<std::string> areas;
+  for (const AreaTiming& timing : measurements->libtorch->timings) {
+    areas.push_back(timing.area);
+    for (const double us : timing.samples_us) EXPECT_GT(us, 0) << timing.area;
+  }
+  EXPECT_THAT(areas, testing::ElementsAre("start", "elementwise", "reduction", "softmax", "sort",
+                                          "matrix product in FP32", "matrix product in BF16", "matrix product in INT8",
+                                          "convolution", "recurrent cell", "FFT", "linear algebra in FP32"));
+}
+
+TEST_F(LibtorchGain, WhatWasSlowedOnPurposeIsALoss) {
+  auto areas = gains(PBPROBE_FAKES "/slow_area", PBPROBE_FAKES "/same_area", 5);
+  const auto softmax =
+      std::find_if(areas.begin(), areas.end(), [](const AreaGain& gain) { return gain.area == "softmax"; });
+  ASSERT_NE(softmax, areas.end());
+  EXPECT_EQ(gained(*softmax), Gained::less) << softmax->low << " to " << softmax->high;
+  EXPECT_LT(softmax->gain, 0.5);
+}
+
+}  // namespace
+}  // namespace pbprobe::test
