@@ -82,7 +82,8 @@ std::string size_sentence(const BaselineComparison& comparison) {
 }
 
 BaselineComparison compare_builds(const Inventory& build, const Inventory& baseline) {
-  BaselineComparison comparison{.path = baseline.artifact, .bytes = bytes_of(build), .baseline_bytes = bytes_of(baseline)};
+  BaselineComparison comparison{
+      .path = baseline.artifact, .bytes = bytes_of(build), .baseline_bytes = bytes_of(baseline)};
   const auto hold = [&](std::string_view what, const std::string& ours, const std::string& theirs) {
     if (ours != theirs || ours == "unknown")
       comparison.differences.push_back(fmt::format("{} {} against {}", what, ours, theirs));
