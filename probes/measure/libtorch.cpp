@@ -188,6 +188,11 @@ Result<Libtorch> Libtorch::load(const std::string& folder) {
   return Libtorch(folder, shims.release());
 }
 
+Result<void> Libtorch::open_cuda() const {
+  const auto library = open_library(folder_ + "/libtorch_cuda.so", Scope::local);
+  return library.ok() ? Result<void>() : library.error();
+}
+
 Result<void> Libtorch::load_cuda(int32_t device) {
   const std::string path = folder_ + "/libtorch_cuda.so";
   PBPROBE_TRY(void* const library, open_library(path, Scope::local));

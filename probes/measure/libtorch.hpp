@@ -76,7 +76,11 @@ class Libtorch {
   // than torch 2.8), malformed (no shared object).
   [[nodiscard]] static Result<Libtorch> load(const std::string& folder);
 
-  // Loads libtorch_cuda.so beside it and lets it initialize this GPU. Errors: not_found: a build for CPUs only.
+  // Loads libtorch_cuda.so beside it, as Python's torch does at once: the first operator that asks whether there is
+  // CUDA (a convolution on the CPU does) settles that for good.
+  [[nodiscard]] Result<void> open_cuda() const;
+
+  // The same, and lets it initialize this GPU. Errors: not_found: a build for CPUs only.
   [[nodiscard]] Result<void> load_cuda(int32_t device);
 
   [[nodiscard]] std::optional<std::string> version() const;         // "2.11.0", from the library's ABI version

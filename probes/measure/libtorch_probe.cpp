@@ -133,6 +133,18 @@ Result<void> try_gpu(Libtorch& library, int32_t index, LibtorchRun& run, bool ar
   return {};
 }
 
+bool has_cuda(const std::string& folder, const Host& host) {
+  std::error_code error;
+  return first_usable_gpu(host) >= 0 && std::filesystem::exists(folder + "/libtorch_cuda.so", error);
+}
+
+// Before the areas on the CPU. Where it fails, try_gpu() will say so.
+void open_cuda(const Libtorch& library, const Host& host, const LibtorchRun& run, EventWriter& events) {
+  if (!has_cuda(run.path, host)) return;
+  events.stage(Step::libtorch, fmt::format("loading {}/libtorch_cuda.so", run.path));
+  [[maybe_unused]] const auto opened = library.open_cuda();
+}
+
 std::string sentence(const Error& error, const std::string& folder) {
   if (error.code == ErrorCode::malformed)
     return fmt::format("computing with {}: {}: this build computes wrong on this machine; take another one", folder,
@@ -174,16 +186,15 @@ LibtorchProbe probe_libtorch(const std::string& folder, const Host& host, bool g
     run.executed = right.ok();
     if (right.ok()) probe.library = *library;
     if (right.ok()) run.timings.push_back({"start", "cpu", {(steady_seconds()() - begin) * 1e6}});
+    if (right.ok()) open_cuda(*library, host, run, events);
     if (right.ok()) try_areas(*library, nullptr, run, events);
     if (!right.ok()) run.problem = sentence(right.error(), folder);
   } else {
     run.problem = library.error().message;
   }
   events.libtorch(run);
-  const int32_t gpu = first_usable_gpu(host);
-  std::error_code error;
-  if (!probe.library || gpu < 0 || !std::filesystem::exists(folder + "/libtorch_cuda.so", error)) return probe;
-  auto right = try_gpu(*probe.library, gpu, run, gpu_areas, events);
+  if (!probe.library || !has_cuda(folder, host)) return probe;
+  auto right = try_gpu(*probe.library, first_usable_gpu(host), run, gpu_areas, events);
   run.executed_on_gpu = probe.on_gpu = right.ok();
   if (!right.ok()) run.problem = sentence(right.error(), folder);
   events.libtorch(run);
