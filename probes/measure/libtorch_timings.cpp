@@ -30,7 +30,11 @@ int64_t bytes_of(Element type) {
 // Operands of one area: they live as long as it is timed. On a GPU the work is larger, or its launches would be timed.
 class Bench {
  public:
-  Bench(const Libtorch& library, const GpuDevice* gpu) : library_(library), gpu_(gpu) {}
+  Bench(const Libtorch& library, const GpuDevice* gpu) : library_(library), gpu_(gpu) {
+    std::mt19937 random(1);
+    std::normal_distribution<float> normal;
+    for (float& value : normal_) value = normal(random);
+  }
 
   [[nodiscard]] const Libtorch& library() const { return library_; }
   [[nodiscard]] bool on_gpu() const { return gpu_ != nullptr; }
@@ -69,9 +73,8 @@ class Bench {
   // 0.0115 in BF16 and 60 in INT8.
   Result<void*> memory(int64_t bytes, int64_t floats) {
     auto& host = host_.emplace_back(static_cast<size_t>(bytes), floats > 0 ? std::byte{0} : std::byte{0x3c});
-    std::normal_distribution<float> normal;
     for (int64_t i = 0; i < floats; ++i) {
-      const float value = normal(random_);
+      const float value = normal_[static_cast<size_t>(i) % normal_.size()];
       std::memcpy(host.data() + i * static_cast<int64_t>(sizeof value), &value, sizeof value);
     }
     if (gpu_ == nullptr) return static_cast<void*>(host.data());
@@ -82,7 +85,7 @@ class Bench {
 
   const Libtorch& library_;
   const GpuDevice* gpu_;
-  std::mt19937 random_{1};
+  std::array<float, 65521> normal_{};  // over and over: drawing each would take longer than what is timed
   // Nothing may move: tensors point into the memories, and calls at the tensors, which go first.
   std::deque<std::vector<std::byte>> host_;
   std::deque<DeviceBuffer> buffers_;
