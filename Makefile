@@ -5,8 +5,9 @@
 
 TARGETS ?=
 PYTHON ?=
+TCGEN05 ?=
 JOBS ?= $(shell nproc)
-export TARGETS PYTHON
+export TARGETS PYTHON TCGEN05
 
 SETUP := cmake/bootstrap.sh
 CMAKE := .venv/bin/cmake
@@ -27,6 +28,8 @@ help:
 	@echo
 	@echo 'TARGETS=native   the default: CPU targets of this architecture, and the GPUs that the driver reports'
 	@echo 'TARGETS=all, TARGETS=sm90,avx512   every target of recipes/targets.json, or a choice; kept until changed'
+	@echo 'TCGEN05=full     every tile, cluster and layout of the tcgen05 kernels (SM100, 103, 110), not only those that are'
+	@echo '                 chosen; TCGEN05=chosen goes back'
 	@echo 'PYTHON=…         the Python whose torch is examined (default: the activated environment, else python3,'
 	@echo '                 else a torch that is installed into .venv)'
 
@@ -51,6 +54,7 @@ test:
 test-real:
 	@$(SETUP) build test torch real configure
 	@$(CMAKE) --build build --parallel $(JOBS)
+	@$(CMAKE) --build build --target kernels_tcgen05_full
 	@$(CTEST) --test-dir build --output-on-failure --verbose -C real -L '^real$$' --no-tests=error
 
 check:

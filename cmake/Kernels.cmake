@@ -4,16 +4,19 @@
 # One object library per CPU target with exactly the flags of its row, one cubin per GPU target with those of its row.
 #   pbprobe_cpu_kernels(<id>)   OBJECT library pbprobe_kernels_<id> from kernels/cpu/<id>.cpp
 #   pbprobe_gpu_kernels(<id>)   the cubin of kernels/cuda/<id>.cu, embedded in pbprobe_kernels_<id>
+#   pbprobe_tcgen05_kernels(<id>)   a second cubin, of kernels/cuda/<id>_tcgen05.cu, which takes CUTLASS's headers
 # CUDA is no CMake language here: nvcc is run by hand, so that a build without it differs in nothing else. SMs that nvcc
 # no longer knows are compiled by NVRTC of the last CUDA that does (cmake/nvrtc.cpp).
 #   PBPROBE_NVCC    nvcc itself, or the folder it lies in; else PATH, $CUDA_HOME, /usr/local/cuda
 #   PBPROBE_NVRTC   libnvrtc.so.12; else that of .venv, where `make TARGETS=…` installs it
 #   PBPROBE_CUTLASS the headers of the nvidia-cutlass wheel; else those of .venv, where `make TARGETS=…` installs them
+#   PBPROBE_TCGEN05 full: every tile, cluster and layout of the tcgen05 kernels, not those alone that are chosen
 #   PBPROBE_PTX     the targets' own kernels become PTX, so that newer silicon runs them in tests (the preset ptx)
 
 set(PBPROBE_NVCC "" CACHE STRING "nvcc, or the folder that holds it (also that of the nvidia-cuda-nvcc wheel)")
 set(PBPROBE_NVRTC "" CACHE FILEPATH "libnvrtc.so.12 of the nvidia-cuda-nvrtc-cu12 wheel")
 set(PBPROBE_CUTLASS "" CACHE PATH "cutlass_library/source/include of the nvidia-cutlass wheel")
+set(PBPROBE_TCGEN05 "" CACHE STRING "full: build every tcgen05 kernel")
 option(PBPROBE_PTX "Embed PTX instead of machine code: for tests on newer silicon, never for a release" OFF)
 set(PBPROBE_KERNELS_GENERATED ${PROJECT_BINARY_DIR}/generated/kernels)
 
@@ -61,6 +64,10 @@ if(EXISTS "${PBPROBE_CUTLASS_INCLUDE}/cutlass/version.h")
   endforeach()
   list(JOIN PBPROBE_CUTLASS_VERSION "." PBPROBE_CUTLASS_VERSION)
 endif()
+# Where the host's half finds CUDA's own headers: beside nvcc, of a toolkit or of the wheels.
+cmake_path(GET PBPROBE_NVCC_PROGRAM PARENT_PATH folder)
+find_path(PBPROBE_CUDA_INCLUDE cuda_runtime.h NO_CACHE NO_DEFAULT_PATH
+          PATHS ${folder}/../include ${folder}/../targets/x86_64-linux/include ${folder}/../targets/sbsa-linux/include)
 
 # Kernels are measured: they are compiled with -O3 in every build but Debug and the sanitizers', which must see -O0.
 set(PBPROBE_KERNEL_FLAGS -O3)
@@ -113,6 +120,24 @@ function(pbprobe_gpu_obstacle id variable)
   set(${variable} "${why}" PARENT_SCOPE)
 endfunction()
 
+# Sets ${variable} to why the tcgen05 kernels of a target that is built are not; empty: they can be.
+function(pbprobe_tcgen05_obstacle id variable)
+  set(why "")
+  set(wanted 4.2.0)
+  if(PBPROBE_PTX)
+    set(why "not built: tcgen05 runs on its own capability alone, and this build is PTX for newer silicon")
+  elseif(CMAKE_CROSSCOMPILING)
+    set(why "not built: the arguments of CUTLASS's kernels are made by code for the machine that builds")
+  elseif(NOT PBPROBE_CUTLASS_VERSION)
+    set(why "not built: CUTLASS's headers were not found: `make build TARGETS=${id}` installs their wheel; or give -DPBPROBE_CUTLASS=/path/to/include")
+  elseif(NOT PBPROBE_CUTLASS_VERSION STREQUAL wanted)
+    set(why "not built: ${PBPROBE_CUTLASS_INCLUDE} is CUTLASS ${PBPROBE_CUTLASS_VERSION}, and the kernels are made of ${wanted}")
+  elseif(NOT PBPROBE_CUDA_INCLUDE)
+    set(why "not built: cuda_runtime.h was not found beside ${PBPROBE_NVCC_PROGRAM}; give another nvcc by -DPBPROBE_NVCC=")
+  endif()
+  set(${variable} "${why}" PARENT_SCOPE)
+endfunction()
+
 # Sets ${variable} to where the image of a GPU target is built.
 function(pbprobe_gpu_image id variable)
   set(extension cubin)
@@ -128,7 +153,6 @@ function(pbprobe_gpu_kernels id)
   pbprobe_target(${id} ptx ptx)
   pbprobe_target(${id} last_cuda last)
   pbprobe_gpu_image(${id} image)
-  set(assembly ${PBPROBE_KERNELS_GENERATED}/${id}.S)
   set(source ${PROJECT_SOURCE_DIR}/kernels/cuda/${id}.cu)
   # ptxas names registers, spills and shared memory of each kernel: the tests read that from beside the image.
   if(compiler STREQUAL "nvrtc")
@@ -157,6 +181,40 @@ function(pbprobe_gpu_kernels id)
       COMMENT "Building CUDA kernels of ${id}"
       VERBATIM)
   endif()
+  pbprobe_embed_image(${id} ${image})
+endfunction()
+
+# One compilation takes 3.6 GB, whatever the number of jobs.
+set_property(GLOBAL APPEND PROPERTY JOB_POOLS pbprobe_tcgen05=2)
+
+# The cubin `image` of `source` with the target's flags, CUTLASS's headers and further flags.
+function(pbprobe_tcgen05_cubin id source image)
+  pbprobe_target(${id} flags flags)
+  list(APPEND flags ${ARGN})
+  list(APPEND flags --expt-relaxed-constexpr -isystem ${PBPROBE_CUTLASS_INCLUDE})
+  if(PBPROBE_TCGEN05 STREQUAL "full")
+    list(APPEND flags -DPBPROBE_TCGEN05_FULL)
+  endif()
+  add_custom_command(
+    OUTPUT ${image}
+    COMMAND ${CMAKE_COMMAND} -DNVCC=${PBPROBE_NVCC_PROGRAM} -DOUTPUT=-cubin "-DFLAGS=${flags}" -DSOURCE=${source}
+            -DINCLUDE=${PROJECT_SOURCE_DIR} -DIMAGE=${image} -P ${PROJECT_SOURCE_DIR}/cmake/Cubin.cmake
+    DEPENDS ${PROJECT_SOURCE_DIR}/cmake/Cubin.cmake ${source}
+    DEPFILE ${image}.d
+    JOB_POOL pbprobe_tcgen05
+    COMMENT "Building tcgen05 kernels of ${id}"
+    VERBATIM)
+endfunction()
+
+function(pbprobe_tcgen05_kernels id)
+  set(image ${PBPROBE_KERNELS_GENERATED}/${id}_tcgen05.cubin)
+  pbprobe_tcgen05_cubin(${id} ${PROJECT_SOURCE_DIR}/kernels/cuda/${id}_tcgen05.cu ${image})
+  pbprobe_embed_image(${id}_tcgen05 ${image})
+endfunction()
+
+# The OBJECT library pbprobe_kernels_<name>: an image between pbprobe_image_<name> and pbprobe_image_<name>_end.
+function(pbprobe_embed_image id image)
+  set(assembly ${PBPROBE_KERNELS_GENERATED}/${id}.S)
   file(CONFIGURE OUTPUT ${assembly} @ONLY CONTENT [[
 // The image of @id@ as it lies in the build folder.
     .section .rodata

@@ -268,6 +268,7 @@ configure() {
   [[ -z $nvcc ]] || arguments+=("-DPBPROBE_NVCC=$nvcc" "-DPBPROBE_TEST_NVCC=$nvcc")
   ! needed real || arguments+=("-DPBPROBE_OLD_TORCH=ON")
   [[ -z $nvrtc ]] || arguments+=("-DPBPROBE_NVRTC=$nvrtc")
+  [[ -z ${TCGEN05:-} ]] || arguments+=("-DPBPROBE_TCGEN05=$TCGEN05")
   [[ -z $cutlass ]] || arguments+=("-DPBPROBE_CUTLASS=$cutlass")
   [[ -z $peers ]] || arguments+=("-DPBPROBE_TEST_PEERS=$peers")
   [[ ! -f $setup/torch ]] || arguments+=("-DPBPROBE_TEST_TORCH=$(dirname "$(<"$setup/torch")")")

@@ -176,7 +176,10 @@ enum CuFlags : unsigned { kCuStreamNonBlocking = 1, kCuEventDisableTiming = 2 };
       (CuFunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,     \
        unsigned block_z, unsigned shared_bytes, CuStream stream, void** parameters, void** extra))                     \
   FUNCTION(cuLaunchKernelEx, "cuLaunchKernelEx",                                                                       \
-           (const CuLaunchConfig* config, CuFunction function, void** parameters, void** extra))
+           (const CuLaunchConfig* config, CuFunction function, void** parameters, void** extra))                       \
+  FUNCTION(cuTensorMapEncodeTiled, "cuTensorMapEncodeTiled",                                                           \
+           (void* map, int type, unsigned rank, void* address, const uint64_t* sizes, const uint64_t* strides,         \
+            const uint32_t* box, const uint32_t* steps, int interleave, int swizzle, int promotion, int fill))
 
 #define PBPROBE_DECLARE_FUNCTION(name, symbol, parameters) int(*name) parameters = nullptr;
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/gemm/table.hpp"
 
-#include "kernels/built.hpp"    // PBPROBE_BUILDS: a row for each target (kernels/CMakeLists.txt)
+#include "kernels/built.hpp"    // PBPROBE_BUILDS, _PARTS: a row for each image (kernels/CMakeLists.txt)
 #include "kernels/digests.hpp"  // PBPROBE_DIGEST_<id>, _SOURCES_<id>, _SPILLS_<id> (cmake/KernelBuilds.cmake)
 
 // The images that cmake/Kernels.cmake embeds.
@@ -11,10 +11,17 @@
   extern "C" const std::byte pbprobe_image_##id[]; \
   extern "C" const std::byte pbprobe_image_##id##_end[];
 #define PBPROBE_NOT_BUILT(id, why)
+#define PBPROBE_PART(target, id)                   \
+  extern "C" const std::byte pbprobe_image_##id[]; \
+  extern "C" const std::byte pbprobe_image_##id##_end[];
+#define PBPROBE_PART_NOT_BUILT(target, why)
 PBPROBE_BUILDS
+PBPROBE_PARTS
 #undef PBPROBE_CPU
 #undef PBPROBE_GPU
 #undef PBPROBE_NOT_BUILT
+#undef PBPROBE_PART
+#undef PBPROBE_PART_NOT_BUILT
 
 namespace pbprobe {
 
@@ -33,6 +40,22 @@ std::span<const TargetBuild> target_builds() {
 #undef PBPROBE_CPU
 #undef PBPROBE_GPU
 #undef PBPROBE_NOT_BUILT
+  return builds;
+}
+
+std::span<const TargetBuild> part_builds() {
+#define PBPROBE_PART(target_, id)                                                                                \
+  TargetBuild{.target = #target_,                                                                                \
+              .part = "tcgen05",                                                                                 \
+              .built = true,                                                                                     \
+              .digest = PBPROBE_DIGEST_##id,                                                                     \
+              .image = {pbprobe_image_##id, static_cast<size_t>(pbprobe_image_##id##_end - pbprobe_image_##id)}, \
+              .source_digest = PBPROBE_SOURCES_##id,                                                             \
+              .spill_bytes = PBPROBE_SPILLS_##id},
+#define PBPROBE_PART_NOT_BUILT(target_, why) TargetBuild{.target = #target_, .part = "tcgen05", .why_not = why},
+  static const TargetBuild builds[] = {PBPROBE_PARTS};
+#undef PBPROBE_PART
+#undef PBPROBE_PART_NOT_BUILT
   return builds;
 }
 

@@ -11,6 +11,8 @@
 
 #include <fmt/ranges.h>
 
+#include "kernels/gemm/tcgen05.hpp"
+
 namespace pbprobe {
 namespace {
 
@@ -161,19 +163,21 @@ Split best_split(const Kernel& kernel, const Problem& p, const Gpu& gpu) {
   constexpr int64_t kSkinny = 32;          // rows up to which reading B takes the time: every SM reads, all it can
   const auto& tile = kernel.tile;
   if (kernel.max_m != INT64_MAX) return best_split_of_few_rows(kernel, p, sms_of(gpu));
-  const auto sms = static_cast<double>(sms_of(gpu));
+  // SMs that share a tile compute it in the time of a smaller one, and there are fewer of such groups.
+  const double sms = std::floor(static_cast<double>(sms_of(gpu)) / static_cast<double>(kernel.sms));
   const double tiles = static_cast<double>(divide_up(p.m, tile.m)) * static_cast<double>(divide_up(p.n, tile.n));
   const int64_t stages = std::max<int64_t>(divide_up(p.k, tile.k), 1);
-  const double stage_seconds = kTileSeconds * static_cast<double>(tile.m * tile.n) / (128.0 * 128.0) * 100.0 /
-                               static_cast<double>(std::max<int64_t>(kernel.share, 1));
+  const double stage_seconds = kTileSeconds * static_cast<double>(tile.m * tile.n / kernel.sms) / (128.0 * 128.0) *
+                               100.0 / static_cast<double>(std::max<int64_t>(kernel.share, 1));
+  const int64_t most_parts = is_tcgen05(kernel) ? 1 : kMostParts;
   Split best;
-  for (int64_t parts = 1; parts <= kMostParts && (parts == 1 || stages / parts >= kFewestStages); ++parts) {
+  for (int64_t parts = 1; parts <= most_parts && (parts == 1 || stages / parts >= kFewestStages); ++parts) {
     const double rounds = std::ceil(tiles * static_cast<double>(parts) / sms);
     const double seconds =
         rounds * (static_cast<double>(divide_up(stages, parts)) + kFill) * stage_seconds + pass_seconds(p, parts);
     if (parts == 1 || seconds < best.seconds) best = {parts, seconds};
   }
-  if (p.m <= kSkinny) {
+  if (p.m <= kSkinny && most_parts > 1) {
     const auto wanted = static_cast<int64_t>(static_cast<double>(kernel.blocks) * sms / std::max(tiles, 1.0));
     best.parts = std::clamp<int64_t>(std::max(best.parts, wanted), 1, std::max<int64_t>(stages / kFewestStages, 1));
   }
@@ -194,8 +198,7 @@ Result<const Kernel*> forced(const Problem& problem, const Host& host, const Gpu
     return make_error(ErrorCode::unsupported, "kernel {} cannot run here: {}", kernel->name, why);
   }
   if (!kernel->built) {
-    const auto* build = find_build(kernel->target);
-    return make_error(ErrorCode::unsupported, "kernel {}: {}", kernel->name, build ? build->why_not : "not built");
+    return make_error(ErrorCode::unsupported, "kernel {}: {}", kernel->name, build_of(*kernel).why_not);
   }
   return kernel;
 }
@@ -209,8 +212,11 @@ Error nothing_fits(const Problem& problem, const Host& host, const Gpu* gpu, con
     const Target* target = find_target(kernel.target);
     if (target == nullptr || (target->kind == TargetKind::gpu) != (gpu != nullptr)) continue;
     const auto lacks = host_lacks(*target, host, gpu);
-    const auto* build = find_build(kernel.target);
-    reasons.push_back(fmt::format("{}: {}", kernel.name, !lacks.empty() ? lacks : build ? build->why_not : "?"));
+    const auto elsewhere = better_elsewhere(kernel, problem);
+    reasons.push_back(fmt::format("{}: {}", kernel.name,
+                                  !lacks.empty()       ? lacks
+                                  : !elsewhere.empty() ? elsewhere
+                                                       : std::string(build_of(kernel).why_not)));
   }
   const auto where = gpu ? fmt::format("GPU {} ({}, {})", gpu->index, gpu->name, gpu->capability)
                          : fmt::format("this CPU ({})", host.cpu.name);
@@ -228,7 +234,7 @@ Result<Candidate> best(const Problem& problem, const Host& host, const Rates& ra
     if (!kernel.built || (options.target && *options.target != kernel.target)) continue;
     const Target* target = find_target(kernel.target);
     if (target == nullptr || !problem_differs(kernel, problem).empty()) continue;
-    if (!host_lacks(*target, host, gpu).empty()) continue;
+    if (!host_lacks(*target, host, gpu).empty() || !better_elsewhere(kernel, problem).empty()) continue;
     const Peak* peak = peak_of(kernel);
     const auto rate = peak ? rates.find(peak->name) : rates.end();
     all_rated = all_rated && rate != rates.end();
@@ -323,7 +329,7 @@ void cut_cpu(Plan& plan, int64_t threads) {
 }
 
 // The passes that come first, and where what they write lies.
-void plan_passes(Plan& plan) {
+Result<void> plan_passes(Plan& plan) {
   constexpr int64_t kVector = 16;
   constexpr int64_t kWorthRows = 64;  // below, reading element by element costs less than a copy
   constexpr int64_t kAlign = 256;
@@ -331,10 +337,12 @@ void plan_passes(Plan& plan) {
   GpuBlocks& gpu = plan.gpu;
   const bool worth = std::min(p.m, p.n) > kWorthRows && plan.kernel->peak != "peak_fp32";
   const int64_t vector = kVector / std::min(kVector, size_of(p.a));
-  gpu.turn_a = plan.kernel->k_major && a_is_km(p.layout);
-  gpu.turn_b = plan.kernel->k_major && !b_is_nk(p.layout);
+  const Layout read = layout_read(*plan.kernel, p.layout);
+  gpu.turn_a = a_is_km(read) != a_is_km(p.layout);
+  gpu.turn_b = b_is_nk(read) != b_is_nk(p.layout);
   gpu.align_a = !gpu.turn_a && worth && stored_rows_a(p) > 1 && p.lda % vector != 0;
   gpu.align_b = !gpu.turn_b && worth && stored_rows_b(p) > 1 && p.ldb % vector != 0;
+  if (is_tcgen05(*plan.kernel)) PBPROBE_CHECK(cut_tcgen05(plan));
   const int64_t line = kAlign / size_of(p.a);
   gpu.a_leading = round_up(gpu.turn_a ? p.k : stored_columns_a(p), line);
   gpu.b_leading = round_up(gpu.turn_b ? p.k : stored_columns_b(p), line);
@@ -351,9 +359,10 @@ void plan_passes(Plan& plan) {
   if (gpu.align_a) passes.emplace_back("A is aligned first");
   if (gpu.align_b) passes.emplace_back("B is aligned first");
   if (!passes.empty()) plan.transposing = fmt::format("{}", fmt::join(passes, ", "));
+  return {};
 }
 
-Result<void> cut_gpu(Plan& plan, const Gpu& gpu) {
+Result<void> cut_gpu(Plan& plan, const Gpu& gpu, bool whole_k = false) {
   const Problem& p = plan.problem;
   const auto& tile = plan.kernel->tile;
   constexpr int64_t kMaxSize = INT32_MAX - 1024;  // sizes are 32-bit on the device; offsets 64-bit
@@ -368,14 +377,35 @@ Result<void> cut_gpu(Plan& plan, const Gpu& gpu) {
   }
   const int64_t stages = std::max<int64_t>(divide_up(p.k, tile.k), 1);
   // No part is empty.
-  plan.gpu.part = divide_up(stages, best_split(*plan.kernel, p, gpu).parts) * tile.k;
+  plan.gpu.part = divide_up(stages, whole_k ? 1 : best_split(*plan.kernel, p, gpu).parts) * tile.k;
   plan.split = std::max<int64_t>(divide_up(p.k, plan.gpu.part), 1);
   plan.grid.x = blocks;
   plan.grid.z = plan.split;
   plan.shared_bytes = plan.kernel->shared_bytes;
-  plan.variant = fmt::format("_{}", name_of(plan.kernel->k_major ? Layout::nt : p.layout));
-  plan_passes(plan);
-  return {};
+  plan.variant = fmt::format("_{}", name_of(layout_read(*plan.kernel, p.layout)));
+  // Tiles that run together should share as many rows and columns as they can: about a square of them.
+  plan.gpu.band =
+      std::max<int64_t>(static_cast<int64_t>(std::sqrt(static_cast<double>(sms_of(gpu) / plan.kernel->sms))), 1);
+  return plan_passes(plan);
+}
+
+// The same product by a kernel of the target that reads any address.
+Result<void> plan_otherwise(Plan& plan, const Gpu& gpu) {
+  for (const auto& kernel : kernel_table()) {
+    if (kernel.target != plan.kernel->target || is_tcgen05(kernel) || !kernel.built) continue;
+    if (!problem_differs(kernel, plan.problem).empty()) continue;
+    auto other = std::make_shared<Plan>();
+    other->kernel = &kernel;
+    other->problem = plan.problem;
+    other->tile = kernel.tile;
+    PBPROBE_CHECK(cut_gpu(*other, gpu, true));
+    other->why = fmt::format("in the place of {}", plan.kernel->name);
+    plan.workspace_bytes = std::max(plan.workspace_bytes, other->workspace_bytes);
+    plan.otherwise = std::move(other);
+    return {};
+  }
+  return make_error(ErrorCode::unsupported, "{} has no kernel for {} that reads any address", plan.kernel->target,
+                    describe(plan.problem));
 }
 
 std::string explain(const Candidate& chosen, const Plan& plan, const Gpu* gpu, bool was_forced) {
@@ -393,6 +423,9 @@ std::string explain(const Candidate& chosen, const Plan& plan, const Gpu* gpu, b
     why += fmt::format("; {} blocks of {}×{}", plan.grid.x, plan.tile.m, plan.tile.n);
     if (plan.split > 1) why += fmt::format(", k in {} parts of {}", plan.split, plan.gpu.part);
     if (plan.transposing) why += "; " + *plan.transposing;
+    if (plan.otherwise) {
+      why += fmt::format("; where an operand is at no multiple of 16 bytes, {} runs", plan.otherwise->kernel->name);
+    }
   }
   return why;
 }
@@ -429,6 +462,7 @@ Result<Plan> choose(const Problem& problem, const Host& host, const Rates& rates
   plan.tile = chosen.kernel->tile;
   if (gpu) {
     PBPROBE_CHECK(cut_gpu(plan, *gpu));
+    if (is_tcgen05(*plan.kernel)) PBPROBE_CHECK(plan_otherwise(plan, *gpu));
   } else if (plan.kernel->in_place) {
     cut_in_place(plan, options.threads);
   } else {

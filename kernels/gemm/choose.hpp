@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -61,6 +62,7 @@ struct GpuBlocks {
   int64_t b_leading = 0;
   int64_t b_offset = 0;
   int64_t sums_offset = 0;
+  int64_t band = 0;  // tcgen05: tiles that are walked together in one direction before the next ones
 };
 
 constexpr int64_t kPackedAlign = 64;
@@ -80,7 +82,9 @@ struct Plan {
   // threads, so plans of one kernel, n and k share it.
   int64_t prepacked_bytes = 0;
   std::optional<std::string> transposing;  // a pass that turns an operand first, counted in the time; none: no pass
-  std::string why;                         // one sentence: why this kernel, cut like this
+  // tcgen05: what is launched where an operand is at no multiple of 16 bytes, and for k = 0. Needs the same workspace.
+  std::shared_ptr<const Plan> otherwise;
+  std::string why;  // one sentence: why this kernel, cut like this
 };
 
 // Whether this build's image of a GPU target runs on the device: machine code on its own capability, a plain image on

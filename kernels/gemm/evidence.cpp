@@ -75,8 +75,7 @@ Evidence evidence_of(const Kernel& kernel, const TargetBuild& build, std::span<c
 }
 
 Evidence evidence_of(const Kernel& kernel) {
-  const TargetBuild* build = find_build(kernel.target);
-  return build ? evidence_of(kernel, *build, evidence_records()) : Evidence{};
+  return evidence_of(kernel, build_of(kernel), evidence_records());
 }
 
 }  // namespace pbprobe

@@ -7,6 +7,7 @@
 
 #include "core/host/driver_api.hpp"
 #include "kernels/gemm/launch.hpp"
+#include "kernels/gemm/tcgen05.hpp"
 
 namespace pbprobe {
 namespace {
@@ -85,6 +86,18 @@ Result<void> launch(const Launch& what, const Context& context, void** parameter
   return {};
 }
 
+Result<CuLibrary> load_image(const DriverApi& driver, const TargetBuild& build) {
+  CuLibrary library = nullptr;
+  const CuResult result =
+      driver.cuLibraryLoadData(&library, build.image.data(), nullptr, nullptr, 0, nullptr, nullptr, 0);
+  if (result == kCudaErrorNoBinaryForGpu) {
+    return make_error(ErrorCode::unsupported, "{}, so this device cannot run {}'s machine code: choose its own target",
+                      driver_error_name(driver, result), build.target);
+  }
+  if (result != kCudaSuccess) return driver_error(driver, result, fmt::format("loading the {} cubin", build.target));
+  return library;
+}
+
 Result<GpuKernels> GpuKernels::load(const DriverApi& driver, std::string_view target) {
   PBPROBE_CHECK(require_launch(driver));
   PBPROBE_CHECK(require_target(target));
@@ -96,34 +109,34 @@ Result<GpuKernels> GpuKernels::load(const DriverApi& driver, std::string_view ta
   GpuKernels kernels;
   kernels.driver_ = &driver;
   kernels.target_ = target;
-  CuLibrary library = nullptr;
-  const CuResult result =
-      driver.cuLibraryLoadData(&library, build->image.data(), nullptr, nullptr, 0, nullptr, nullptr, 0);
-  if (result == kCudaErrorNoBinaryForGpu) {
-    return make_error(ErrorCode::unsupported, "{}, so this device cannot run {}'s machine code: choose its own target",
-                      driver_error_name(driver, result), target);
-  }
-  if (result != kCudaSuccess) return driver_error(driver, result, fmt::format("loading the {} cubin", target));
-  kernels.library_ = library;
-  for (const auto& kernel : kernel_table()) {
-    if (kernel.target != target) continue;
-    for (const auto& symbol : symbols_of(kernel)) {
-      PBPROBE_TRY(auto loaded, load_kernel(driver, library, symbol, kernel.shared_bytes, target));
-      kernels.kernels_.emplace(symbol, loaded);
-    }
-  }
-  for (const auto pass : pass_symbols()) {
-    PBPROBE_TRY(auto loaded, load_kernel(driver, library, std::string(pass), 0, target));
-    kernels.kernels_.emplace(pass, loaded);
-  }
-  for (const auto& peak : peak_table()) {
-    if (peak.target != target) continue;
-    for (const auto& symbol : {std::string(peak.function_name), proof_symbol(peak)}) {
-      PBPROBE_TRY(auto loaded, load_kernel(driver, library, symbol, 0, target));
-      kernels.kernels_.emplace(symbol, loaded);
-    }
+  PBPROBE_CHECK(kernels.load_all(*build));
+  for (const auto& part : part_builds()) {
+    if (part.target == target && part.built) PBPROBE_CHECK(kernels.load_all(part));
   }
   return kernels;
+}
+
+Result<void> GpuKernels::load_all(const TargetBuild& build) {
+  PBPROBE_TRY(CuLibrary library, load_image(*driver_, build));
+  libraries_.push_back(library);
+  const auto add = [&](const std::string& symbol, int64_t shared) -> Result<void> {
+    PBPROBE_TRY(auto loaded, load_kernel(*driver_, library, symbol, shared, build.target));
+    kernels_.emplace(symbol, loaded);
+    return {};
+  };
+  for (const auto& kernel : kernel_table()) {
+    if (kernel.target != build.target || kernel.part != build.part) continue;
+    for (const auto& symbol : symbols_of(kernel)) PBPROBE_CHECK(add(symbol, kernel.shared_bytes));
+  }
+  if (build.part.empty()) {
+    for (const auto pass : pass_symbols()) PBPROBE_CHECK(add(std::string(pass), 0));
+  }
+  for (const auto& peak : peak_table()) {
+    if (peak.target != build.target || peak.part != build.part) continue;
+    PBPROBE_CHECK(add(std::string(peak.function_name), peak.shared_bytes));
+    PBPROBE_CHECK(add(proof_symbol(peak), peak.shared_bytes));
+  }
+  return {};
 }
 
 GpuKernels::GpuKernels(GpuKernels&& other) noexcept {
@@ -132,14 +145,14 @@ GpuKernels::GpuKernels(GpuKernels&& other) noexcept {
 
 GpuKernels& GpuKernels::operator=(GpuKernels&& other) noexcept {
   std::swap(driver_, other.driver_);
-  std::swap(library_, other.library_);
+  std::swap(libraries_, other.libraries_);
   std::swap(target_, other.target_);
   std::swap(kernels_, other.kernels_);
   return *this;
 }
 
 GpuKernels::~GpuKernels() {
-  if (library_ != nullptr) driver_->cuLibraryUnload(static_cast<CuLibrary>(library_));
+  for (void* library : libraries_) driver_->cuLibraryUnload(static_cast<CuLibrary>(library));
 }
 
 const LoadedKernel* GpuKernels::find(std::string_view symbol) const {
@@ -240,6 +253,7 @@ Result<void> launch_passes(const Plan& plan, GpuCall& call, std::byte* workspace
 
 Result<void> launch_gpu(const Plan& plan, const Operands& o, const Context& context) {
   const Problem& p = plan.problem;
+  if (plan.otherwise && !maps_read(plan, o)) return launch_gpu(*plan.otherwise, o, context);
   const std::string symbol = std::string(plan.kernel->function_name) + plan.variant;
   PBPROBE_TRY(const LoadedKernel* kernel, loaded_in(context, plan.kernel->target, symbol));
   constexpr uintptr_t kAlign = 256;
@@ -253,6 +267,7 @@ Result<void> launch_gpu(const Plan& plan, const Operands& o, const Context& cont
   call.c_aligned = is_aligned(call.c, call.ldc, size_of(p.c));
   void* parameters[] = {&call};
   PBPROBE_CHECK(check_shared(plan.kernel->name, plan.kernel->target, kernel->shared_bytes + plan.shared_bytes));
+  if (is_tcgen05(*plan.kernel)) return launch_tcgen05(plan, call, context);
   PBPROBE_CHECK(
       launch({plan.kernel->target, symbol, plan.grid, plan.kernel->threads, plan.shared_bytes}, context, parameters));
   return plan.split > 1 ? launch_reduce(plan, call, context) : Result<void>{};
@@ -267,7 +282,8 @@ Result<void> run_peak(const Peak& peak, int64_t iterations, int64_t blocks, GpuP
   }
   long long count = iterations;
   void* parameters[] = {&samples, &count};
-  return launch({peak.target, peak.function_name, Grid{blocks, 1, 1}, peak.threads}, context, parameters);
+  return launch({peak.target, peak.function_name, Grid{blocks, 1, 1}, peak.threads, peak.shared_bytes}, context,
+                parameters);
 }
 
 }  // namespace pbprobe

@@ -29,10 +29,10 @@ struct LoadedKernel {
   int64_t shared_bytes = 0;
 };
 
-// One target's image, loaded in the current context. It must outlive the runs; the driver library must outlive it.
+// One target's images, loaded in the current context. It must outlive the runs; the driver library must outlive it.
 class GpuKernels {
  public:
-  // Loads the target's embedded cubin. Errors: unsupported (not built; the device cannot run it: error 209); device.
+  // Loads the target's embedded cubins. Errors: unsupported (not built; the device cannot run it: error 209); device.
   [[nodiscard]] static Result<GpuKernels> load(const DriverApi& driver, std::string_view target);
   GpuKernels(GpuKernels&& other) noexcept;
   GpuKernels& operator=(GpuKernels&& other) noexcept;
@@ -48,8 +48,9 @@ class GpuKernels {
 
  private:
   GpuKernels() = default;
+  [[nodiscard]] Result<void> load_all(const TargetBuild& build);
   const DriverApi* driver_ = nullptr;
-  void* library_ = nullptr;
+  std::vector<void*> libraries_;
   std::string target_;
   std::map<std::string, LoadedKernel, std::less<>> kernels_;
 };

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 
 #include "kernels/gemm/launch.hpp"
 
@@ -136,6 +137,41 @@ Proof mma_proof(DType type) {
   return proof;
 }
 
+// One step of tcgen05.mma: 128 rows, 16 columns, 32 bytes of k; a and b by lines along k, c by rows, one a thread.
+Proof tcgen05_proof(DType type) {
+  constexpr int kRows = 128;
+  constexpr int kColumns = 16;
+  const int element = static_cast<int>(size_of(type));
+  const int depths = 32 / element;
+  const int most = type == DType::int8 ? 127 : 15;
+  Chance chance;
+  Proof proof;
+  const auto lines = [&](int count, std::vector<uint32_t>& words) {
+    std::vector<std::vector<int>> values(static_cast<size_t>(count), std::vector<int>(static_cast<size_t>(depths)));
+    for (auto& line : values) {
+      for (int k = 0; k < depths; ++k) {
+        if (k * element % 4 == 0) words.push_back(0);
+        line[static_cast<size_t>(k)] = chance.within(-most, most);
+        words.back() |= encode(type, line[static_cast<size_t>(k)]) << 8 * (k * element % 4);
+      }
+    }
+    return values;
+  };
+  const auto number = [&](int value) {
+    return type == DType::int8 ? static_cast<uint32_t>(value) : bits_of(static_cast<float>(value));
+  };
+  const auto a = lines(kRows, proof.a);
+  const auto b = lines(kColumns, proof.b);
+  for (const auto& row : a) {
+    for (const auto& column : b) {
+      const int start = chance.within(-1000, 1000);
+      proof.c.push_back(number(start));
+      proof.expected.push_back(number(std::inner_product(row.begin(), row.end(), column.begin(), start)));
+    }
+  }
+  return proof;
+}
+
 }  // namespace
 
 Result<void> run_read_probe(std::string_view target, const void* from, int64_t bytes, int rounds, int64_t blocks,
@@ -169,12 +205,14 @@ Result<void> run_empty_probe(std::string_view target, const Context& context) {
 Result<Proof> make_proof(const Peak& peak) {
   if (peak.threads == 0) return make_error(ErrorCode::usage, "{} is a CPU's loop: there is no proof of it", peak.name);
   if (peak.dtype == DType::fp32) return fma_proof();
+  if (!peak.part.empty()) return tcgen05_proof(peak.dtype);
   return peak.instruction == "dp4a" ? dp4a_proof() : mma_proof(peak.dtype);
 }
 
 Result<void> run_proof(const Peak& peak, const void* a, const void* b, void* c, const Context& context) {
   void* parameters[] = {&a, &b, &c};
-  return launch({peak.target, proof_symbol(peak), Grid{}, kLanes}, context, parameters);
+  const int64_t threads = peak.part.empty() ? kLanes : peak.threads;
+  return launch({peak.target, proof_symbol(peak), Grid{}, threads, peak.shared_bytes}, context, parameters);
 }
 
 std::string proof_differs(const Proof& proof, const std::vector<uint32_t>& seen) {

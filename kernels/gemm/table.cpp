@@ -32,11 +32,14 @@
 
 namespace pbprobe {
 
+#define PBPROBE_PART_KERNEL(target, part, name, ...)
+#define PBPROBE_PART_PEAK(target, part, name, ...)
 #define PBPROBE_KERNEL(target, name, ...) \
   PBPROBE_DECLARE(PBPROBE_HAS_##target, void, target, name, const CpuCall&, const CpuTask&)
 #define PBPROBE_PEAK(target, name, ...) PBPROBE_DECLARE(PBPROBE_HAS_##target, uint64_t, target, name, int64_t)
 #include "kernels/gemm/kernels.inc"
 #undef PBPROBE_KERNEL
+#undef PBPROBE_PART_KERNEL
 #undef PBPROBE_PEAK
 
 namespace {
@@ -52,14 +55,31 @@ constexpr Kernel kKernels[] = {
          .built = PBPROBE_IS_BUILT(PBPROBE_HAS_##id),               \
          .function = PBPROBE_FUNCTION(PBPROBE_HAS_##id, id, name_), \
          __VA_ARGS__},
+#define PBPROBE_PART_KERNEL(id, part_, name_, ...)              \
+  Kernel{.target = #id,                                         \
+         .part = #part_,                                        \
+         .name = #name_ "_" #id,                                \
+         .function_name = #name_,                               \
+         .built = PBPROBE_IS_BUILT(PBPROBE_HAS_##id##_##part_), \
+         __VA_ARGS__},
 #define PBPROBE_PEAK(id, name_, ...)
 #include "kernels/gemm/kernels.inc"
 #undef PBPROBE_KERNEL
+#undef PBPROBE_PART_KERNEL
+#undef PBPROBE_PART_PEAK
 #undef PBPROBE_PEAK
 };
 
 constexpr Peak kPeaks[] = {
 #define PBPROBE_KERNEL(id, name_, ...)
+#define PBPROBE_PART_KERNEL(id, part_, name_, ...)
+#define PBPROBE_PART_PEAK(id, part_, name_, ...)              \
+  Peak{.target = #id,                                         \
+       .part = #part_,                                        \
+       .name = #name_ "_" #id,                                \
+       .function_name = #name_,                               \
+       .built = PBPROBE_IS_BUILT(PBPROBE_HAS_##id##_##part_), \
+       __VA_ARGS__},
 #define PBPROBE_PEAK(id, name_, ...)                              \
   Peak{.target = #id,                                             \
        .name = #name_ "_" #id,                                    \
@@ -69,8 +89,19 @@ constexpr Peak kPeaks[] = {
        __VA_ARGS__},
 #include "kernels/gemm/kernels.inc"
 #undef PBPROBE_KERNEL
+#undef PBPROBE_PART_KERNEL
+#undef PBPROBE_PART_PEAK
 #undef PBPROBE_PEAK
 };
+
+const TargetBuild& build_of(std::string_view target, std::string_view part) {
+  static const TargetBuild none{.why_not = "not built: this version has no such image"};
+  const auto builds = part.empty() ? target_builds() : part_builds();
+  for (const auto& build : builds) {
+    if (build.target == target && build.part == part) return build;
+  }
+  return none;
+}
 
 }  // namespace
 
@@ -82,10 +113,17 @@ std::span<const Peak> peak_table() {
   return kPeaks;
 }
 
+Layout layout_read(const Kernel& kernel, Layout layout) {
+  const bool a_km = a_is_km(layout) && !kernel.k_major && !kernel.a_k_major;
+  const bool b_nk = b_is_nk(layout) || kernel.k_major;
+  if (a_km) return b_nk ? Layout::tt : Layout::tn;
+  return b_nk ? Layout::nt : Layout::nn;
+}
+
 std::vector<std::string> symbols_of(const Kernel& kernel) {
   std::vector<std::string> symbols;
   for (const auto& [layout, name] : enum_names(Layout{})) {
-    if (!kernel.k_major || layout == Layout::nt) symbols.push_back(fmt::format("{}_{}", kernel.function_name, name));
+    if (layout_read(kernel, layout) == layout) symbols.push_back(fmt::format("{}_{}", kernel.function_name, name));
   }
   return symbols;
 }
@@ -127,6 +165,14 @@ const Peak* clock_of(std::string_view target) {
     if (peak.target == target && peak.cycles > 0) return &peak;
   }
   return nullptr;
+}
+
+const TargetBuild& build_of(const Kernel& kernel) {
+  return build_of(kernel.target, kernel.part);
+}
+
+const TargetBuild& build_of(const Peak& peak) {
+  return build_of(peak.target, peak.part);
 }
 
 const TargetBuild* find_build(std::string_view target) {

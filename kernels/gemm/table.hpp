@@ -20,6 +20,8 @@
 
 namespace pbprobe {
 
+enum class Layout : uint8_t;  // kernels/gemm/problem.hpp
+
 // Rows, columns and depth of C that one unit of the kernel computes: the register tile (CPU), the block's (GPU).
 struct Tile {
   int64_t m = 0;
@@ -43,8 +45,9 @@ class DTypes {
 
 // One kernel. A target that is not built keeps its rows: `built` is false and `function` null.
 struct Kernel {
-  std::string_view target;         // "avx512"
-  std::string_view name;           // "gemm_fp32_8x48_avx512"
+  std::string_view target;     // "avx512"
+  std::string_view part = {};  // GPU: of the target's images, the one that it is in ("tcgen05"); empty: the main one
+  std::string_view name;       // "gemm_fp32_8x48_avx512"
   std::string_view function_name;  // "gemm_fp32_8x48": the function's, and the beginning of the GPU symbols'
   bool built = false;
   CpuFunction function = nullptr;  // null: a GPU's, or not built
@@ -58,6 +61,7 @@ struct Kernel {
   std::string_view instruction;  // the path of the target's row in targets.json that it stands on
   std::string_view peak;         // function_name of the loop that measures that path
   int64_t max_m = INT64_MAX;     // for at most so many rows (kernels for skinny problems)
+  int64_t least_m = 0;           // not chosen for fewer rows, though it computes them
   bool in_place = false;         // CPU: B is read where it lies, and k in one pass
   int64_t depth_block = 0;       // CPU: depth of a pass; 0 where in_place
   int64_t cache_bytes = 0;       // CPU: what a block of A may take of the second-level cache
@@ -69,9 +73,13 @@ struct Kernel {
   int64_t shared_bytes = 0;  // GPU: dynamic shared memory of a block
   int64_t blocks = 1;        // GPU: that an SM holds at once
   int64_t share = 0;         // GPU: percent of its path's peak on large problems, for the choice between tiles
+  int64_t sms = 1;           // GPU: that compute one tile together
   bool k_major = false;      // GPU: reads operands along k alone; others are turned first
+  bool a_k_major = false;    // GPU: reads A so, and B as it lies
 };
 
+// The layout that a GPU kernel reads where the operands lie in `layout`: what it cannot read is turned first.
+[[nodiscard]] Layout layout_read(const Kernel& kernel, Layout layout);
 // The symbols of a GPU kernel in its cubin, without the target: one a layout that it reads as it lies.
 [[nodiscard]] std::vector<std::string> symbols_of(const Kernel& kernel);
 // Those that every cubin has beside its kernels: passes (kernels/cuda/passes.cuh) and memory probes (memory.cuh).
@@ -85,20 +93,23 @@ struct Peak;
 // length, which shows the clock.
 struct Peak {
   std::string_view target;
+  std::string_view part = {};      // as a kernel's
   std::string_view name;           // "peak_fp32_avx512"
   std::string_view function_name;  // "peak_fp32"
   bool built = false;
   CpuLoop function = nullptr;  // null: a GPU's, or not built
   DType dtype = DType::fp32;
   std::string_view instruction;
-  int64_t operations = 0;  // of one iteration (FMA = 2); GPU: of one thread's
-  int64_t cycles = 0;      // of one iteration, for a clock chain
-  int64_t threads = 0;     // GPU: of a block
+  int64_t operations = 0;    // of one iteration (FMA = 2); GPU: of one thread's
+  int64_t cycles = 0;        // of one iteration, for a clock chain
+  int64_t threads = 0;       // GPU: of a block
+  int64_t shared_bytes = 0;  // GPU: dynamic shared memory of a block
 };
 
-// What was built of one target. Every id of targets.json has one.
+// What was built of one target. Every id of targets.json has one, and one more for each further image.
 struct TargetBuild {
   std::string_view target;
+  std::string_view part = {};  // of a further image: "tcgen05"
   bool built = false;
   std::string_view why_not;          // one sentence with the way out; empty where it is built
   std::string_view digest;           // SHA-256: of the cubin (GPU), of the source closure and flags (CPU)
@@ -112,6 +123,8 @@ struct TargetBuild {
 [[nodiscard]] std::span<const Kernel> kernel_table();
 [[nodiscard]] std::span<const Peak> peak_table();
 [[nodiscard]] std::span<const TargetBuild> target_builds();
+// Those of further images.
+[[nodiscard]] std::span<const TargetBuild> part_builds();
 
 // The row with this public name, or null.
 [[nodiscard]] const Kernel* find_kernel(std::string_view name);
@@ -123,5 +136,8 @@ struct TargetBuild {
 [[nodiscard]] const Peak* clock_of(std::string_view target);
 // The target's build, or null for an id that targets.json lacks.
 [[nodiscard]] const TargetBuild* find_build(std::string_view target);
+// The build of the image that holds the kernel or the loop.
+[[nodiscard]] const TargetBuild& build_of(const Kernel& kernel);
+[[nodiscard]] const TargetBuild& build_of(const Peak& peak);
 
 }  // namespace pbprobe

@@ -3,9 +3,33 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <set>
+
 #include "probes/report/page.hpp"
 
 namespace pbprobe {
+namespace {
+
+// Of each target and type the kernel that is preferred: the first of its rows.
+void add_support(const TargetList& list, text::Page& page) {
+  std::vector<std::vector<text::Cell>> rows;
+  for (const auto& target : list.targets) {
+    std::set<std::string_view> types;
+    for (const auto& kernel : target.kernels) {
+      if (!types.insert(kernel.dtype).second) continue;
+      rows.push_back({{types.size() == 1 ? target.id : ""},
+                      {kernel.dtype},
+                      {kernel.name},
+                      {kernel.instruction},
+                      {kernel.evidence}});
+    }
+  }
+  if (rows.empty()) return;
+  page.line({{"Preferred for each type", text::Colour::strong}});
+  page.table(rows);
+}
+
+}  // namespace
 
 std::string render_targets(const TargetList& list, const TextOptions& options) {
   text::Page page(options);
@@ -22,6 +46,7 @@ std::string render_targets(const TargetList& list, const TextOptions& options) {
     if (target.kernels.empty()) page.paragraph("no kernel yet", 2, text::Colour::faint);
     if (target.why_not) page.paragraph(*target.why_not, 2, text::Colour::faint);
   }
+  add_support(list, page);
   return std::move(page).take();
 }
 

@@ -141,14 +141,14 @@ void write_evidence(const Kernel& kernel, const Bed& bed, int64_t shapes) {
   if (folder == nullptr) return;
   EvidenceRecord record;
   record.kernel = kernel.name;
-  record.digest = find_build(kernel.target)->digest;
+  record.digest = build_of(kernel).digest;
   record.device = bed.device();
   record.driver = this_host().driver.version;
   if (const char* via = std::getenv("PBPROBE_EVIDENCE_VIA")) {
     record.level = EvidenceLevel::emulated;
     record.via = via;
   }
-  const TargetBuild& build = *find_build(kernel.target);
+  const TargetBuild& build = build_of(kernel);
   if (!build.ptx.empty()) {
     record.level = EvidenceLevel::executed_via_ptx;
     record.via = fmt::format("compute_{} PTX, run on {}", build.ptx, bed.capability());
@@ -282,7 +282,7 @@ void loaded_image(const Kernel& kernel, Bed& bed) {
   const Target* target = find_target(kernel.target);
   const auto* kernels = bed.gpu_kernels();
   ASSERT_NE(kernels, nullptr);
-  const auto ptx = find_build(kernel.target)->ptx;
+  const auto ptx = build_of(kernel).ptx;
   const std::string version = without_dot(ptx.empty() ? target->capability.value_or("") : bed.capability());
   for (const auto& [symbol, loaded] : kernels->kernels()) {
     EXPECT_EQ(std::to_string(loaded.binary_version), version) << symbol;

@@ -31,9 +31,8 @@ void add(const std::string& suite, const char* name, std::function<void()> body)
 }
 
 void prepare(const Kernel& kernel, Ready& to) {
-  const TargetBuild* build = find_build(kernel.target);
   std::string why = hardware_lacking(kernel.target);
-  if (why.empty() && !kernel.built) why = build ? std::string(build->why_not) : "not built";
+  if (why.empty() && !kernel.built) why = build_of(kernel).why_not;
   if (!why.empty()) {
     if (hardware_required()) FAIL() << why << " (PBPROBE_REQUIRE_HARDWARE=1)";
     GTEST_SKIP() << why;
@@ -56,6 +55,7 @@ namespace {
 void peak_runs(const Peak& peak) {
   Kernel like;
   like.target = peak.target;
+  like.part = peak.part;
   like.built = peak.built;
   Ready to;
   prepare(like, to);
@@ -91,6 +91,7 @@ void peak_runs(const Peak& peak) {
 void instruction_proved(const Peak& peak) {
   Kernel like;
   like.target = peak.target;
+  like.part = peak.part;
   like.built = peak.built;
   Ready to;
   prepare(like, to);
@@ -113,7 +114,7 @@ void rows_are_well_formed(const Target& target) {
   ASSERT_NE(build, nullptr);
   for (const auto& kernel : kernel_table()) {
     if (kernel.target != target.id) continue;
-    EXPECT_EQ(kernel.built, build->built) << kernel.name;
+    EXPECT_EQ(kernel.built, build_of(kernel).built) << kernel.name;
     EXPECT_EQ(kernel.function != nullptr, build->built && target.kind == TargetKind::cpu) << kernel.name;
     EXPECT_GT(kernel.tile.m * kernel.tile.n * kernel.tile.k, 0) << kernel.name;
     const auto promised = [&](const InstructionPath& path) { return path.name == kernel.instruction; };
@@ -146,7 +147,7 @@ void ptx_is_right(const Target& target, const TargetBuild& build) {
   EXPECT_EQ(build.ptx, target.ptx);
   EXPECT_NE(text.find(fmt::format(".target sm_{}", build.ptx)), std::string_view::npos);
   for (const auto& kernel : kernel_table()) {
-    if (kernel.target != target.id) continue;
+    if (kernel.target != target.id || !kernel.part.empty()) continue;
     for (const auto& symbol : symbols_of(kernel)) {
       EXPECT_NE(text.find(fmt::format(".entry {}(", symbol)), std::string_view::npos) << symbol;
     }
@@ -154,12 +155,8 @@ void ptx_is_right(const Target& target, const TargetBuild& build) {
 }
 
 // The embedded image is an ELF of CUDA for this very SM, with a section of code for each row, and without spills.
-void cubin_is_right(const Target& target) {
-  const TargetBuild* build = find_build(target.id);
-  ASSERT_NE(build, nullptr);
-  if (!build->built) GTEST_SKIP() << build->why_not;
-  if (!build->ptx.empty()) return ptx_is_right(target, *build);
-  const auto image = build->image;
+void image_is_right(const Target& target, const TargetBuild& build) {
+  const auto image = build.image;
   ASSERT_GT(image.size(), 64U);
   EXPECT_EQ(std::memcmp(image.data(), "\177ELF\2\1", 6), 0);
   constexpr uint16_t kEmCuda = 190;
@@ -170,14 +167,27 @@ void cubin_is_right(const Target& target) {
   EXPECT_EQ(std::to_string(sm), without_dot(target.capability.value_or("")));
   const std::string_view bytes(reinterpret_cast<const char*>(image.data()), image.size());
   for (const auto& kernel : kernel_table()) {
-    if (kernel.target != target.id) continue;
+    if (kernel.target != target.id || kernel.part != build.part) continue;
     for (const auto& symbol : symbols_of(kernel)) {
       const auto section = ".text." + symbol;
       EXPECT_NE(bytes.find(section), std::string_view::npos) << section;
     }
   }
-  for (const auto pass : pass_symbols()) EXPECT_NE(bytes.find(pass), std::string_view::npos) << pass;
-  EXPECT_EQ(build->spill_bytes, 0) << "ptxas spilled registers of " << target.id;
+  for (const auto pass : pass_symbols()) {
+    EXPECT_TRUE(!build.part.empty() || bytes.find(pass) != std::string_view::npos) << pass;
+  }
+  EXPECT_EQ(build.spill_bytes, 0) << "ptxas spilled registers of " << target.id;
+}
+
+void cubin_is_right(const Target& target) {
+  const TargetBuild* build = find_build(target.id);
+  ASSERT_NE(build, nullptr);
+  if (!build->built) GTEST_SKIP() << build->why_not;
+  if (!build->ptx.empty()) return ptx_is_right(target, *build);
+  image_is_right(target, *build);
+  for (const auto& part : part_builds()) {
+    if (part.target == target.id && part.built) image_is_right(target, part);
+  }
 }
 
 }  // namespace

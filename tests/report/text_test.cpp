@@ -151,7 +151,8 @@ TEST(Text, HostInventoryBenchAndTargetsStandOnTheirOwn) {
                   {.id = "two", .why_not = "not built: make build TARGETS=two"}}};
   EXPECT_EQ(render_targets(list),
             "one  Chip\n  gemm_fp32  fp32  FFMA  assembled\n"
-            "two    (not built)\n  no kernel yet\n  not built: make build TARGETS=two\n");
+            "two    (not built)\n  no kernel yet\n  not built: make build TARGETS=two\n"
+            "Preferred for each type\n  one  fp32  gemm_fp32  FFMA  assembled\n");
 }
 
 TEST(Text, WhatCouldNotBeReadIsListed) {

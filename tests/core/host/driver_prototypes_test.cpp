@@ -38,6 +38,10 @@ struct Plain<CUuuid> {
   using type = CuUuid;
 };
 template <>
+struct Plain<CUtensorMap> {
+  using type = void;
+};
+template <>
 struct Plain<CUlaunchConfig> {
   using type = CuLaunchConfig;
 };

@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""The table of README.md: target x type to instruction and evidence of the preferred kernel, by `pbprobe targets`.
+
+  ci/support_table.py PROGRAM… [--check]
+
+Rows of targets that no PROGRAM was built for stay as they are; a machine with the cross build gives both programs. With
+--check nothing is written: exit code 1 where a row is not what the programs say, 77 where they know no row.
+"""
+
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+
+README = pathlib.Path(__file__).resolve().parent.parent / "README.md"
+BEGIN = "<!-- by ci/support_table.py -->\n"
+END = "<!-- end of the table -->\n"
+TYPES = ("fp32", "tf32", "bf16", "fp16", "int8")
+SKIPPED = 77
+
+
+def row_of(target: dict) -> str | None:
+    """The cells of a target, or None where it is not built here."""
+    best = {}
+    for kernel in target["kernels"]:
+        best.setdefault(kernel["dtype"], kernel)
+    if not best or any(kernel["evidence"] == "not-built" for kernel in best.values()):
+        return None
+    cells = [f"{best[t]['instruction']}, {best[t]['evidence']}" if t in best else "-" for t in TYPES]
+    return f"| {target['id']} | " + " | ".join(cells) + " |\n"
+
+
+def ask(programs: list[str]) -> dict[str, str | None]:
+    """Rows by target, in the table's order; None for those that are built nowhere."""
+    rows = {}
+    for program in programs:
+        listed = json.loads(
+            subprocess.run([*program.split(), "targets", "--format", "json"], capture_output=True, check=True).stdout
+        )
+        for target in listed["targets"]:
+            rows[target["id"]] = rows.get(target["id"]) or row_of(target)
+    return rows
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("programs", nargs="+")
+    parser.add_argument("--check", action="store_true")
+    options = parser.parse_args()
+    text = README.read_text(encoding="utf-8")
+    before, rest = text.split(BEGIN)
+    old, after = rest.split(END)
+    kept = {line.split("|")[1].strip(): line for line in old.splitlines(keepends=True) if line.startswith("| ")}
+    rows = ask(options.programs)
+    if not any(rows.values()):
+        print("no target is built: make build TARGETS=all")
+        return SKIPPED
+    made = {
+        target: row or kept.get(target, f"| {target} |" + " not built |" * len(TYPES) + "\n")
+        for target, row in rows.items()
+    }
+    table = "| target | " + " | ".join(t.upper() for t in TYPES) + " |\n" + "|---" * (1 + len(TYPES)) + "|\n"
+    new = before + BEGIN + table + "".join(made.values()) + END + after
+    if options.check:
+        stale = [target for target, row in rows.items() if row and row != kept.get(target)]
+        for target in stale:
+            print(f"README.md: {target}: not {rows[target].strip()}: ci/support_table.py PROGRAM, and commit it")
+        return 1 if stale else 0
+    README.write_text(new, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// The host's half of the tcgen05 kernels: the launch of each by its symbol. Its arguments are made by CUTLASS
+// (kernels/cuda/host/tcgen05.cpp); here are plain data and function pointers, so that nobody else sees its headers.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "kernels/cuda/call.hpp"
+
+namespace pbprobe {
+
+// cuTensorMapEncodeTiled of cuda.h, with integers for its enumerations.
+using EncodeTiled = int (*)(void* map, int type, unsigned rank, void* address, const uint64_t* sizes,
+                            const uint64_t* strides, const uint32_t* box, const uint32_t* steps, int interleave,
+                            int swizzle, int promotion, int fill);
+
+struct Tcgen05Launch {
+  static constexpr size_t kMostBytes = 2048;
+  alignas(64) std::array<std::byte, kMostBytes> parameters = {};  // what the kernel takes by value
+  std::array<unsigned, 3> grid = {1, 1, 1};
+};
+
+// Where the host's compiler lays the kernel's parameters out: the device's says the same in its image.
+struct Tcgen05Layout {
+  int parameter_bytes;
+  int problem, map_a, map_b, call, scheduler;  // offsets
+  int shared_bytes, threads, stages, sums;     // sums: tiles in tensor memory
+  friend bool operator==(const Tcgen05Layout&, const Tcgen05Layout&) = default;
+};
+
+struct Tcgen05Kernel {
+  std::string_view symbol;
+  std::array<int, 3> tile;  // rows, columns, depths: of two SMs together where sms is 2
+  std::array<int, 2> cluster;
+  int sms;
+  int tensor_columns;  // of tensor memory that its sums take
+  Tcgen05Layout layout;
+  // Fills `launch` for operands at multiples of 16 bytes with such rows; `band`: tiles that are walked together in one
+  // direction before the next ones. Returns the first error of `encode`, or 0.
+  int (*prepare)(const GpuCall& call, int band, EncodeTiled encode, Tcgen05Launch& launch);
+  // Bytes of workspace that CUTLASS asks for.
+  int64_t (*workspace)(int m, int n, int k);
+};
+
+// Descriptors of tcgen05.mma as the PTX ISA lays out their bits; a test holds them against CUTLASS's.
+// The instruction: codes of C's type (1: FP32, 2: INT32) and of A's and B's (kind::f16: 1 BF16; kind::tf32: 2;
+// kind::i8: 1 signed), rows and columns; both operands along k.
+constexpr unsigned tcgen05_instruction(unsigned sum, unsigned element, int rows, int columns) {
+  return sum << 4 | element << 7 | element << 10 | static_cast<unsigned>(columns / 8) << 17 |
+         static_cast<unsigned>(rows / 16) << 24;
+}
+// Lines along k in shared memory, in patterns of eight lines of 128 bytes, permuted: units of 16 bytes, version 1,
+// swizzle 2.
+constexpr unsigned long long tcgen05_lines(unsigned address) {
+  return static_cast<unsigned long long>(address >> 4 & 0x3fff) | 1ULL << 16 | 64ULL << 32 | 1ULL << 46 | 2ULL << 61;
+}
+// The same by CUTLASS; `bytes`: of an element, which tells BF16, TF32 and INT8 apart. 0 where it is not in the build.
+[[nodiscard]] unsigned instruction_by_cutlass(int bytes, bool wide);  // 128 × 256, or 128 × 16
+[[nodiscard]] unsigned long long lines_by_cutlass(unsigned address);
+
+// Every kernel that a target of this build can have; empty where CUTLASS's headers were not there.
+[[nodiscard]] std::span<const Tcgen05Kernel> tcgen05_kernels();
+// By symbol, or null.
+[[nodiscard]] const Tcgen05Kernel* find_tcgen05(std::string_view symbol);
+
+}  // namespace pbprobe

@@ -1,0 +1,164 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Products on Blackwell's tensor cores by tcgen05: CUTLASS's Sm100 collectives fetch both operands by tensor copies
+// into a ring of stages, multiply them into tensor memory, and hand out tiles by the hardware's scheduler; what writes
+// C is ours, so that bias, scales, types and odd edges are those of every other family. Included by host and device
+// code. A[M,K] · B[N,K] or B[K,N] → C[M,N], rows at multiples of 16 bytes. Source: PTX ISA, tcgen05; CUTLASS 4.2.
+#pragma once
+
+#include "cutlass/cutlass.h"
+
+#include "cute/tensor.hpp"
+#include "cutlass/epilogue/collective/detail.hpp"
+#include "cutlass/gemm/collective/collective_mma_decl.hpp"
+#include "cutlass/gemm/collective/sm100_mma_warpspecialized.hpp"
+
+#include "cutlass/gemm/collective/collective_builder_decl.hpp"
+
+#include "cutlass/gemm/collective/builders/sm100_umma_builder.inl"
+#include "cutlass/gemm/kernel/gemm_universal_decl.h"
+#include "cutlass/gemm/kernel/tile_scheduler.hpp"
+
+#include "cutlass/gemm/kernel/sm100_gemm_tma_warpspecialized.hpp"
+#include "kernels/cuda/tcgen05.hpp"
+
+#ifdef __CUDACC__
+#include "kernels/cuda/tile.cuh"
+#endif
+
+namespace pbprobe::PBPROBE_TARGET {
+namespace {
+
+struct Bf16Tiles {
+  using Element = cutlass::bfloat16_t;
+  using Sum = float;
+};
+struct Tf32Tiles {
+  using Element = float;  // the tensor copy rounds to TF32
+  using Sum = float;
+};
+struct Int8Tiles {
+  using Element = int8_t;
+  using Sum = int;
+};
+
+// What becomes of the sums: each thread takes a row of 32 from tensor memory and writes it as every family does.
+template <class Sum>
+struct WriteTile {
+  using DispatchPolicy = cutlass::epilogue::Sm100NoSmemWarpSpecialized;
+  using EpilogueTile = cute::Shape<cute::Int<128>, cute::Int<32>>;
+  using ElementC = void;
+  using ElementD = Sum;
+  using StrideC = cute::Stride<int64_t, cute::_1, int64_t>;
+  using StrideD = StrideC;
+  using GmemTiledCopyC = void;
+  using GmemTiledCopyD = void;
+  using CopyOpT2R = cute::SM100_TMEM_LOAD_32dp32b32x;
+  static constexpr int ThreadCount = 128;
+  static constexpr uint32_t TmaTransactionBytes = 0;
+
+  struct SharedStorage {};
+  struct Arguments {
+    GpuCall call;
+  };
+  using Params = Arguments;
+
+  template <class Shape>
+  static constexpr Params to_underlying_arguments(const Shape&, const Arguments& arguments, void*) {
+    return arguments;
+  }
+  template <class Shape>
+  static size_t get_workspace_size(const Shape&, const Arguments&) {
+    return 0;
+  }
+  template <class Shape>
+  static bool can_implement(const Shape&, const Arguments&) {
+    return true;
+  }
+
+  CUTLASS_DEVICE WriteTile(const Params& given, SharedStorage&) : params(given) {}
+
+#ifdef __CUDACC__
+  template <bool kReuse = false, class Pipeline, class State, class Problem, class Tile, class Where, class Sums>
+  __device__ auto operator()(Pipeline pipeline, State state, Problem, Tile tile, Where where, Sums sums,
+                             SharedStorage&) {
+    using namespace cute;
+    static_assert(!kReuse, "every tile has tensor memory of its own");
+    Tensor parts = flat_divide(sums(make_coord(_, _), _0{}, _0{}), EpilogueTile{});
+    const auto load = make_tmem_copy(CopyOpT2R{}, parts(_, _, _0{}, _0{}));
+    const auto mine = load.get_slice(threadIdx.x % ThreadCount);
+    Tensor from = mine.partition_S(parts);
+    Tensor at = mine.partition_D(flat_divide(make_identity_tensor(take<0, 2>(tile)), EpilogueTile{}));
+    Tensor held = make_tensor<Sum>(shape(at(_, _, _, _0{}, _0{})));
+    constexpr int kParts = decltype(size<4>(from))::value;
+    static_assert(decltype(size<3>(from))::value == 1 && decltype(size(held))::value % 8 == 0);
+    const int row = get<0>(where) * size<0>(tile);
+    const int column = get<1>(where) * size<1>(tile);
+#pragma unroll 1
+    for (int part = 0; part < kParts; ++part) {
+      copy(load, from(_, _, _, _0{}, part), held);
+      cutlass::arch::fence_view_async_tmem_load();
+      if (part + 1 == kParts) {
+        pipeline.consumer_release(state);
+        ++state;
+      }
+#pragma unroll
+      for (int i = 0; i < size(held); i += 8) {
+        Sum eight[8];
+#pragma unroll
+        for (int j = 0; j < 8; ++j) eight[j] = held(i + j);
+        const auto first = at(i, _0{}, _0{}, _0{}, part);
+        write_sums<8>(params.call, row + get<0>(first), column + get<1>(first), eight);
+      }
+    }
+    return cute::make_tuple(state);
+  }
+#endif
+
+  const Params& params;
+};
+
+// kSms: SMs that multiply one tile together. Of A and B 128 bytes of k a stage.
+template <class Type, int kSms, int kRows, int kColumns, int kDown, int kAcross, bool kBkn>
+struct Tcgen05 {
+  using Element = typename Type::Element;
+  using Sum = typename Type::Sum;
+  static constexpr int kDepths = 128 / sizeof(Element);
+  static constexpr int kAlign = 16 / sizeof(Element);
+  using Tile = cute::Shape<cute::Int<kRows>, cute::Int<kColumns>, cute::Int<kDepths>>;
+  using Cluster = cute::Shape<cute::Int<kDown>, cute::Int<kAcross>, cute::_1>;
+  using Schedule = cute::conditional_t<kSms == 2, cutlass::gemm::KernelTmaWarpSpecialized2SmSm100,
+                                       cutlass::gemm::KernelTmaWarpSpecialized1SmSm100>;
+  using LayoutA = cutlass::layout::RowMajor;
+  using LayoutB = cute::conditional_t<kBkn, cutlass::layout::RowMajor, cutlass::layout::ColumnMajor>;
+  using Epilogue = cutlass::epilogue::collective::detail::Sm100TmaWarpSpecializedAdapter<WriteTile<Sum>>;
+  using Stages = cutlass::gemm::collective::StageCountAutoCarveout<sizeof(typename Epilogue::SharedStorage)>;
+  using Mainloop =
+      typename cutlass::gemm::collective::CollectiveBuilder<cutlass::arch::Sm100, cutlass::arch::OpClassTensorOp,
+                                                            Element, LayoutA, kAlign, Element, LayoutB, kAlign, Sum,
+                                                            Tile, Cluster, Stages, Schedule>::CollectiveOp;
+  using Kernel = cutlass::gemm::kernel::GemmUniversal<cute::Shape<int, int, int, int>, Mainloop, Epilogue, void>;
+  using Params = typename Kernel::Params;
+  static_assert(sizeof(Params) <= Tcgen05Launch::kMostBytes);
+
+  static constexpr int kSums = Kernel::AccumulatorPipelineStageCount;
+
+  static constexpr Tcgen05Layout layout() {
+    using MainParams = typename Mainloop::Params;
+    constexpr int kMain = __builtin_offsetof(Params, mainloop);
+    return {int{sizeof(Params)},
+            int{__builtin_offsetof(Params, problem_shape)},
+            kMain + int{__builtin_offsetof(MainParams, tma_load_a)},
+            kMain + int{__builtin_offsetof(MainParams, tma_load_b)},
+            int{__builtin_offsetof(Params, epilogue)},
+            int{__builtin_offsetof(Params, scheduler)},
+            Kernel::SharedStorageSize,
+            int{Kernel::MaxThreadsPerBlock},
+            Mainloop::DispatchPolicy::Stages,
+            kSums};
+  }
+};
+
+}  // namespace
+}  // namespace pbprobe::PBPROBE_TARGET

@@ -1,0 +1,126 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "kernels/gemm/tcgen05.hpp"
+
+#include <algorithm>
+
+#include "core/host/driver_api.hpp"
+#include "kernels/built.hpp"  // PBPROBE_HAS_TCGEN05 (kernels/CMakeLists.txt)
+
+namespace pbprobe {
+namespace {
+
+constexpr int64_t kMostDown = 65535;  // a grid's second size, and the tile order may exchange the first two
+
+int64_t divide_up(int64_t a, int64_t b) {
+  return a / b + (a % b != 0 ? 1 : 0);
+}
+
+bool rows_fit(int64_t leading, DType type) {
+  return leading * size_of(type) % kMapBytes == 0;
+}
+
+// Blocks down and across: each SM of a pair has half of a tile's rows.
+int64_t longest_side(const Kernel& kernel, const Problem& p) {
+  return std::max(divide_up(p.m, kernel.tile.m) * kernel.sms, divide_up(p.n, kernel.tile.n));
+}
+
+}  // namespace
+
+// kernels/cuda/host/tcgen05.cpp
+std::span<const Tcgen05Kernel> made_by_cutlass();
+unsigned made_instruction(int bytes, bool wide);
+unsigned long long made_lines(unsigned address);
+
+std::span<const Tcgen05Kernel> tcgen05_kernels() {
+#if PBPROBE_HAS_TCGEN05
+  return made_by_cutlass();
+#else
+  return {};
+#endif
+}
+
+unsigned instruction_by_cutlass([[maybe_unused]] int bytes, [[maybe_unused]] bool wide) {
+#if PBPROBE_HAS_TCGEN05
+  return made_instruction(bytes, wide);
+#else
+  return 0;
+#endif
+}
+
+unsigned long long lines_by_cutlass([[maybe_unused]] unsigned address) {
+#if PBPROBE_HAS_TCGEN05
+  return made_lines(address);
+#else
+  return 0;
+#endif
+}
+
+const Tcgen05Kernel* find_tcgen05(std::string_view symbol) {
+  for (const auto& kernel : tcgen05_kernels()) {
+    if (kernel.symbol == symbol) return &kernel;
+  }
+  return nullptr;
+}
+
+bool is_tcgen05(const Kernel& kernel) {
+  return kernel.part == "tcgen05";
+}
+
+std::string better_elsewhere(const Kernel& kernel, const Problem& p) {
+  if (!is_tcgen05(kernel)) return {};
+  if (p.k == 0) return "it multiplies nothing for k = 0";
+  if (p.m < kernel.least_m) return fmt::format("for fewer than {} rows most of its tile is empty", kernel.least_m);
+  if (longest_side(kernel, p) > kMostDown) return "it has too many tiles";
+  const bool turn_a = a_is_km(p.layout) && !a_is_km(layout_read(kernel, p.layout));
+  const bool turn_b = b_is_nk(layout_read(kernel, p.layout)) && !b_is_nk(p.layout);
+  if (!turn_a && !rows_fit(p.lda, p.a)) return "rows of A are no multiples of 16 bytes, which tensor maps want";
+  if (!turn_b && !rows_fit(p.ldb, p.b)) return "rows of B are no multiples of 16 bytes, which tensor maps want";
+  return {};
+}
+
+Result<void> cut_tcgen05(Plan& plan) {
+  const Problem& p = plan.problem;
+  if (longest_side(*plan.kernel, p) > kMostDown) {
+    return make_error(ErrorCode::limit, "{}: more than {} blocks of {} in one direction: split the product",
+                      describe(p), kMostDown, plan.kernel->name);
+  }
+  plan.gpu.align_a = !plan.gpu.turn_a && !rows_fit(p.lda, p.a);
+  plan.gpu.align_b = !plan.gpu.turn_b && !rows_fit(p.ldb, p.b);
+  return {};
+}
+
+bool maps_read(const Plan& plan, const Operands& o) {
+  const auto fits = [](const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) % kMapBytes == 0; };
+  const bool copied_a = plan.gpu.turn_a || plan.gpu.align_a;
+  const bool copied_b = plan.gpu.turn_b || plan.gpu.align_b;
+  return plan.problem.k > 0 && (copied_a || fits(o.a)) && (copied_b || fits(o.b));
+}
+
+Result<void> launch_tcgen05(const Plan& plan, const GpuCall& call, const Context& context) {
+  const std::string symbol = std::string(plan.kernel->function_name) + plan.variant;
+  PBPROBE_TRY(const LoadedKernel* loaded, loaded_in(context, plan.kernel->target, symbol));
+  const Tcgen05Kernel* kernel = find_tcgen05(symbol);
+  if (kernel == nullptr) return make_error(ErrorCode::unsupported, "{}: its arguments cannot be made here", symbol);
+  const DriverApi& driver = context.gpu->driver();
+  Tcgen05Launch launch;
+  if (const int error = kernel->prepare(call, static_cast<int>(plan.gpu.band), driver.cuTensorMapEncodeTiled, launch)) {
+    return driver_error(driver, error, fmt::format("describing the operands of {} to tensor copies", symbol));
+  }
+  CuLaunchAttribute cluster{.id = kCuLaunchClusterDimension};
+  cluster.value.dims[0] = static_cast<unsigned>(kernel->cluster[0]);
+  cluster.value.dims[1] = static_cast<unsigned>(kernel->cluster[1]);
+  cluster.value.dims[2] = 1;
+  CuLaunchConfig config{.grid = {launch.grid[0], launch.grid[1], launch.grid[2]},
+                        .block = {static_cast<unsigned>(kernel->layout.threads), 1, 1},
+                        .shared_bytes = static_cast<unsigned>(plan.shared_bytes),
+                        .stream = static_cast<CuStream>(context.stream),
+                        .attributes = &cluster,
+                        .attribute_count = 1};
+  void* parameters[] = {launch.parameters.data()};
+  PBPROBE_CU(driver, fmt::format("launching {}", symbol),
+             cuLaunchKernelEx(&config, static_cast<CuFunction>(loaded->handle), parameters, nullptr));
+  return {};
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,75 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""What only a GPU of the target itself can say, beside the tests of each kernel.
+
+    hardware.py sanitizer PROGRAM ID KERNELS_TEST    some shapes of every kernel under compute-sanitizer's memcheck
+    hardware.py against PROGRAM ID KERNELS_TEST      every type beside cuBLASLt, the peak loops and the memories
+
+Exit code: 0, 1, or 77 where this machine has no such GPU (or no compute-sanitizer, no cuBLASLt): then it says what it
+has instead. With PBPROBE_REQUIRE_HARDWARE=1 that is a failure.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+SKIPPED = 77
+SHAPES = ("4096x4096x4096", "2112x7168x7168", "5120x5120x777", "16x8192x8192")
+
+
+def skip(why):
+    required = os.environ.get("PBPROBE_REQUIRE_HARDWARE") == "1"
+    print(why + (" (PBPROBE_REQUIRE_HARDWARE=1)" if required else ""))
+    sys.exit(1 if required else SKIPPED)
+
+
+def ask(program, command):
+    done = subprocess.run([program, command, "--format", "json"], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def require_gpu(program, name):
+    host = ask(program, "host")
+    if any(gpu["target"] == name for gpu in host["gpus"]):
+        return
+    here = ", ".join(f"{gpu['name']} ({gpu['capability']})" for gpu in host["gpus"])
+    [row] = [row for row in ask(program, "targets")["targets"] if row["id"] == name]
+    why = f"no GPU of {name}: this machine has {here or 'none: ' + host['driver']['sentence']}"
+    # Each by its name: nothing of them ran.
+    for kernel in row["kernels"]:
+        print(f"{kernel['name']}: did not run: {why}")
+    skip(why)
+
+
+def sanitizer(tests, name):
+    tool = shutil.which("compute-sanitizer")
+    if tool is None:
+        skip("compute-sanitizer is not on PATH: it comes with the CUDA toolkit")
+    cases = ":".join(f"Gemm/*_{name}.{case}" for case in ("Ragged", "LeadingDimensions", "Unaligned"))
+    return subprocess.run(
+        [tool, "--tool", "memcheck", "--error-exitcode", "1", tests, f"--gtest_filter={cases}"]
+    ).returncode
+
+
+def against(program, name):
+    [row] = [row for row in ask(program, "targets")["targets"] if row["id"] == name]
+    failed = 0
+    for dtype in sorted({kernel["dtype"] for kernel in row["kernels"]}):
+        command = [program, "bench", "--target", name, "--dtype", dtype, "--against", "cublaslt", "--probes"]
+        for shape in SHAPES:
+            command += ["--shape", shape]
+        print(" ".join(command[1:]), flush=True)
+        failed += subprocess.run(command).returncode != 0
+    return 1 if failed else 0
+
+
+def main():
+    question, program, name, tests = sys.argv[1:]
+    require_gpu(program, name)
+    return sanitizer(tests, name) if question == "sanitizer" else against(program, name)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
