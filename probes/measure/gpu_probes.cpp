@@ -265,7 +265,7 @@ void probe_gpus(const Host& host, EventWriter& events) {
     tell(prober->launch());
     tell(prober->queued_launch());
     for (const Peak& peak : peak_table())
-      if (peak.target == target->id) tell(prober->instruction(peak));
+      if (peak.target == target->id && peak.built) tell(prober->instruction(peak));
     if (!prober->wrong().empty()) events.problem(prober->wrong());
   }
 }

@@ -119,8 +119,8 @@ TEST_F(OnGpu, ProbesAskForOneThingAlone) {
     ++instructions;
   }
   const auto peaks = peak_table();
-  EXPECT_EQ(instructions,
-            std::count_if(peaks.begin(), peaks.end(), [&](const Peak& peak) { return peak.target == target; }));
+  EXPECT_EQ(instructions, std::count_if(peaks.begin(), peaks.end(),
+                                        [&](const Peak& peak) { return peak.target == target && peak.built; }));
 }
 
 TEST_F(OnGpu, AnImageThatDoesNotFitIsRefusedByName) {
