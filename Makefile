@@ -75,8 +75,9 @@ gate-matrix:
 
 generate:
 	@$(SETUP) build configure
-	@$(CMAKE) --build build --parallel $(JOBS) --target pbprobe_generate
+	@$(CMAKE) --build build --parallel $(JOBS) --target pbprobe_generate pbprobe
 	@build/bin/pbprobe_generate .
+	@.venv/bin/python3 ci/support_table.py build/bin/pbprobe
 
 clean:
 	rm -rf build

@@ -44,6 +44,8 @@ struct Tcgen05Kernel {
   // Fills `launch` for operands at multiples of 16 bytes with such rows; `band`: tiles that are walked together in one
   // direction before the next ones. Returns the first error of `encode`, or 0.
   int (*prepare)(const GpuCall& call, int band, EncodeTiled encode, Tcgen05Launch& launch);
+  // Row and column in a block's half of the tile of the sum that a thread writes as number `i` of its part.
+  std::array<int, 2> (*where)(int thread, int part, int i);
   // Bytes of workspace that CUTLASS asks for.
   int64_t (*workspace)(int m, int n, int k);
 };

@@ -77,6 +77,17 @@ struct WriteTile {
     return true;
   }
 
+  // Of one thread: how it loads, its sums part by part in tensor memory, and where each belongs in the tile.
+  template <class Sums, class Tile>
+  CUTE_HOST_DEVICE static auto share_of(const Sums& sums, const Tile& tile, int thread) {
+    using namespace cute;
+    Tensor parts = flat_divide(sums(make_coord(_, _), _0{}, _0{}), EpilogueTile{});
+    const auto load = make_tmem_copy(CopyOpT2R{}, parts(_, _, _0{}, _0{}));
+    const auto mine = load.get_slice(thread);
+    return cute::make_tuple(load, mine.partition_S(parts),
+                            mine.partition_D(flat_divide(make_identity_tensor(take<0, 2>(tile)), EpilogueTile{})));
+  }
+
   CUTLASS_DEVICE WriteTile(const Params& given, SharedStorage&) : params(given) {}
 
 #ifdef __CUDACC__
@@ -85,11 +96,7 @@ struct WriteTile {
                              SharedStorage&) {
     using namespace cute;
     static_assert(!kReuse, "every tile has tensor memory of its own");
-    Tensor parts = flat_divide(sums(make_coord(_, _), _0{}, _0{}), EpilogueTile{});
-    const auto load = make_tmem_copy(CopyOpT2R{}, parts(_, _, _0{}, _0{}));
-    const auto mine = load.get_slice(threadIdx.x % ThreadCount);
-    Tensor from = mine.partition_S(parts);
-    Tensor at = mine.partition_D(flat_divide(make_identity_tensor(take<0, 2>(tile)), EpilogueTile{}));
+    const auto [load, from, at] = share_of(sums, tile, static_cast<int>(threadIdx.x) % ThreadCount);
     Tensor held = make_tensor<Sum>(shape(at(_, _, _, _0{}, _0{})));
     constexpr int kParts = decltype(size<4>(from))::value;
     static_assert(decltype(size<3>(from))::value == 1 && decltype(size(held))::value % 8 == 0);

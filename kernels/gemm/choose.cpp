@@ -164,11 +164,11 @@ Split best_split(const Kernel& kernel, const Problem& p, const Gpu& gpu) {
   const auto& tile = kernel.tile;
   if (kernel.max_m != INT64_MAX) return best_split_of_few_rows(kernel, p, sms_of(gpu));
   // SMs that share a tile compute it in the time of a smaller one, and there are fewer of such groups.
-  const double sms = std::floor(static_cast<double>(sms_of(gpu)) / static_cast<double>(kernel.sms));
+  const auto sms = static_cast<double>(std::max<int64_t>(sms_of(gpu) / kernel.sms, 1));
   const double tiles = static_cast<double>(divide_up(p.m, tile.m)) * static_cast<double>(divide_up(p.n, tile.n));
   const int64_t stages = std::max<int64_t>(divide_up(p.k, tile.k), 1);
-  const double stage_seconds = kTileSeconds * static_cast<double>(tile.m * tile.n / kernel.sms) / (128.0 * 128.0) *
-                               100.0 / static_cast<double>(std::max<int64_t>(kernel.share, 1));
+  const double stage_seconds = kTileSeconds * static_cast<double>(tile.m * tile.n) / (128.0 * 128.0) * 100.0 /
+                               static_cast<double>(std::max<int64_t>(kernel.share, 1) * kernel.sms);
   const int64_t most_parts = is_tcgen05(kernel) ? 1 : kMostParts;
   Split best;
   for (int64_t parts = 1; parts <= most_parts && (parts == 1 || stages / parts >= kFewestStages); ++parts) {
@@ -384,8 +384,8 @@ Result<void> cut_gpu(Plan& plan, const Gpu& gpu, bool whole_k = false) {
   plan.shared_bytes = plan.kernel->shared_bytes;
   plan.variant = fmt::format("_{}", name_of(layout_read(*plan.kernel, p.layout)));
   // Tiles that run together should share as many rows and columns as they can: about a square of them.
-  plan.gpu.band =
-      std::max<int64_t>(static_cast<int64_t>(std::sqrt(static_cast<double>(sms_of(gpu) / plan.kernel->sms))), 1);
+  const int64_t together = sms_of(gpu) / plan.kernel->sms;
+  plan.gpu.band = std::max<int64_t>(static_cast<int64_t>(std::sqrt(static_cast<double>(together))), 1);
   return plan_passes(plan);
 }
 

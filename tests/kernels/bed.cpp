@@ -249,8 +249,10 @@ std::string hardware_lacking(std::string_view id) {
   const Host& host = this_host();
   if (target->kind == TargetKind::gpu) {
     if (gpu_for(*target) != nullptr) return {};
+    std::string others;
+    for (const auto& gpu : host.gpus) others += fmt::format(" {} ({})", gpu.name, gpu.capability);
     return fmt::format("no GPU of capability {}: {}", target->capability.value_or("?"),
-                       host.gpus.empty() ? host.driver.sentence : "this machine has others");
+                       host.gpus.empty() ? host.driver.sentence : "this machine has" + others);
   }
   const auto& targets = host.cpu.targets;
   if (std::find(targets.begin(), targets.end(), id) != targets.end()) return {};

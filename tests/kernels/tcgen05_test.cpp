@@ -156,6 +156,31 @@ TEST(Tcgen05, HostAndDeviceLayParametersOutAlike) {
   if (images == 0) GTEST_SKIP() << "no tcgen05 kernels are built";
 }
 
+// The threads that write a block's share of a tile write each of its elements once, eight neighbours at a time.
+TEST(Tcgen05, EveryElementOfATileIsWrittenOnce) {
+  for (const auto& kernel : tcgen05_kernels()) {
+    const int rows = kernel.tile[0] / kernel.sms;
+    const int columns = kernel.tile[1];
+    std::vector<int> times(static_cast<size_t>(rows) * static_cast<size_t>(columns));
+    for (int thread = 0; thread < 128; ++thread) {
+      for (int part = 0; part < columns / 32; ++part) {
+        std::array<int, 2> last{};
+        for (int i = 0; i < 32; ++i) {
+          const auto at = kernel.where(thread, part, i);
+          ASSERT_TRUE(at[0] >= 0 && at[0] < rows && at[1] >= 0 && at[1] < columns) << kernel.symbol;
+          ++times[static_cast<size_t>(at[0]) * static_cast<size_t>(columns) + static_cast<size_t>(at[1])];
+          if (i % 8 != 0) {
+            EXPECT_EQ(at, (std::array<int, 2>{last[0], last[1] + 1})) << kernel.symbol;
+          }
+          last = at;
+        }
+      }
+    }
+    EXPECT_THAT(times, testing::Each(1)) << kernel.symbol;
+  }
+  if (tcgen05_kernels().empty()) GTEST_SKIP() << "no tcgen05 kernels are built";
+}
+
 // The peak loops' own descriptors are those that CUTLASS makes.
 TEST(Tcgen05, DescriptorsAreThoseOfCutlass) {
   if (built_kernels().empty()) GTEST_SKIP() << "no tcgen05 kernels are built";

@@ -96,6 +96,17 @@ int64_t workspace(int m, int n, int k) {
 }
 
 template <class One>
+std::array<int, 2> where(int thread, int part, int i) {
+  using namespace cute;
+  using Mma = typename One::Mainloop::TiledMma;
+  const auto sums = Mma::make_fragment_C(partition_shape_C(Mma{}, take<0, 2>(typename One::Tile{})));
+  using Tile = typename One::Kernel::CtaShape_MNK;
+  const auto at =
+      get<2>(tcgen05_host::WriteTile<typename One::Sum>::share_of(sums, Tile{}, thread))(i, _0{}, _0{}, _0{}, part);
+  return {get<0>(at), get<1>(at)};
+}
+
+template <class One>
 constexpr Tcgen05Kernel row(std::string_view symbol, int sms, int rows, int columns, int down, int across) {
   // A tile of two SMs lies half in the tensor memory of each.
   return {symbol,
@@ -105,6 +116,7 @@ constexpr Tcgen05Kernel row(std::string_view symbol, int sms, int rows, int colu
           columns * One::kSums,
           One::layout(),
           prepare<One>,
+          where<One>,
           workspace<One>};
 }
 
