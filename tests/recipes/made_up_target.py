@@ -112,7 +112,8 @@ def check_variant(tree, build, gpu, cpu):
 
 def main():
     source, scratch, options = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3:]
-    tree, build = scratch / "tree", scratch / "build"
+    tree = scratch / "tree"
+    build = tree / "build"  # as in a checkout: ccache then knows what the table does not change
     shutil.rmtree(scratch, ignore_errors=True)
     copy_tree(source, tree)
     # SM 13.0 is built as 12.1 is: no compiler knows it yet.
