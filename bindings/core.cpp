@@ -26,12 +26,13 @@ using Path = std::filesystem::path;
 
 // The document as text, and whether it could run. Progress needs the lock that the work itself goes without.
 std::pair<std::string, bool> report(const std::optional<Path>& artifact, const std::vector<Path>& roots,
-                                    const Path& program, bool quick, double budget_seconds,
-                                    const std::optional<py::function>& progress) {
+                                    const Path& program, const std::vector<std::string>& python, bool quick,
+                                    double budget_seconds, const std::optional<py::function>& progress) {
   pbprobe::ReportOptions options{.artifact = artifact,
                                  .roots = roots,
                                  .program = program,
                                  .depth = quick ? pbprobe::Depth::quick : pbprobe::Depth::full,
+                                 .python = python,
                                  .budget_seconds = budget_seconds};
   if (progress) {
     options.progress = [&progress](std::string_view step) {
@@ -59,8 +60,8 @@ PYBIND11_MODULE(_core, module) {
   module.doc() = "The pipeline of pbprobe, bound to Python. Use pbprobe.report() instead.";
   module.attr("version") = std::string(pbprobe::version());
   module.attr("commit") = std::string(pbprobe::commit());
-  module.def("report", &report, py::arg("artifact"), py::arg("roots"), py::arg("program"), py::arg("quick"),
-             py::arg("budget_seconds"), py::arg("progress"),
+  module.def("report", &report, py::arg("artifact"), py::arg("roots"), py::arg("program"), py::arg("python"),
+             py::arg("quick"), py::arg("budget_seconds"), py::arg("progress"),
              "(JSON of pbprobe.report/1, could it run) for an artifact, or for the torch found under one of the roots; "
              "budget_seconds 0 is the pipeline's default.");
   module.def("render", &render, py::arg("document"), py::arg("colour"),

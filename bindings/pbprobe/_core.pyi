@@ -8,6 +8,7 @@ def report(
     artifact: Path | None,
     roots: list[Path],
     program: Path,
+    python: list[str],
     quick: bool,
     budget_seconds: float,
     progress: Callable[[str], None] | None,

@@ -97,7 +97,8 @@ def report(
 
     artifact: a site-packages folder, an environment, a libtorch, a wheel, or the JSON of a report; by default the torch
         of this interpreter, found without importing it.
-    quick: under 10 seconds; False measures more, for minutes.
+    quick: under 10 seconds, 20 with a GPU; False measures more, for minutes, builds a program against torch's headers,
+        and (where `artifact` is None) asks in a process of its own what only Python can: torch.compile, NumPy, NVRTC.
     budget: seconds that the whole report may take.
     Errors: ValueError for a budget that is not positive. What could not run is no exception: see Report.problems.
     """
@@ -109,6 +110,7 @@ def report(
         artifact=chosen,
         roots=[Path(sys.prefix)],  # searched, and named, only where this interpreter has no torch
         program=PROGRAM,
+        python=[sys.executable, "-m", "pbprobe._checks"] if artifact is None else [],
         quick=quick,
         budget_seconds=budget or 0.0,
         progress=_show_progress if terminal else None,

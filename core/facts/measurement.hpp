@@ -62,7 +62,35 @@ struct LibtorchFigure {
 struct LibtorchArea {
   std::string area;                    // "softmax"
   std::string device;                  // "cpu", "cuda:0"
-  std::optional<std::string> problem;  // what it got wrong, or could not do; null: right
+  std::optional<std::string> problem;  // what it got wrong, or could not do; null: right, or not asked
+  std::optional<std::string> skipped;  // why it was not asked
+};
+
+// A library that libtorch works with, as it is loaded.
+struct LibtorchLibrary {
+  std::string name;                     // "cuDNN"
+  std::optional<std::string> compiled;  // the version that libtorch was compiled with; null: it does not say
+  std::optional<std::string> running;   // what the loaded library answers; null: it does not say
+  std::optional<std::string> path;      // the file that was loaded
+};
+
+// Libtorch started in a process of its own, up to its first kernel on a GPU.
+struct LibtorchStart {
+  std::string how;  // "empty driver cache", "filled driver cache", "CUDA_DISABLE_PTX_JIT=1", "ATEN_CPU_CAPABILITY=avx2"
+  std::string device;                          // "cuda:0"
+  std::optional<double> first_tensor_seconds;  // CUDA's initialization, and memory for the first tensor
+  std::optional<double> first_kernel_seconds;  // until its result is there
+  std::optional<std::string> cpu_capability;   // the dispatcher's tier
+  std::optional<std::string> problem;          // what failed; null: it computed right
+};
+
+// A kernel of libtorch or of its libraries that ran on a GPU, by the driver's own word.
+struct LibtorchKernel {
+  std::string operation;     // what was asked of libtorch: "mm bf16"
+  std::string device;        // "cuda:0"
+  std::string name;          // as the driver has it, shortened
+  std::string machine_code;  // the SM that its code is for: "sm_90"
+  std::string ptx;           // the PTX that it comes from: "compute_90"
 };
 
 // How long libtorch takes for one area, in this process.
@@ -80,21 +108,6 @@ struct ForeignLoader {
   bool finds_libcuda = false;         // would this torch find libcuda by itself, in the environment of this run?
 };
 
-// What a libtorch said when it was loaded and run in a child process.
-struct LibtorchRun {
-  std::string path;  // folder of libtorch_cpu.so
-  bool loaded = false;
-  bool executed = false;                      // matrix products were computed on the CPU and were right
-  std::optional<bool> executed_on_gpu;        // the same on a GPU; null: no GPU, or a build without CUDA
-  std::optional<std::string> version;         // from the library, not from Python
-  std::optional<std::string> cpu_capability;  // the dispatcher's tier: "AVX512"
-  std::vector<LibtorchArea> areas;
-  std::vector<LibtorchFigure> figures;
-  std::vector<AreaTiming> timings;
-  std::optional<ForeignLoader> loader;  // null: this machine's own
-  std::optional<std::string> problem;   // one sentence with the way out: what failed, the signal, the time limit
-};
-
 // What a GPU gave when it was asked for one thing alone: bytes of a memory, a launch, an instruction.
 struct ProbeFigure {
   std::string device;  // "cuda:0"
@@ -108,6 +121,26 @@ struct ProbeFigure {
   std::optional<std::string> fits;     // the class of chips whose rate that is, within 3 %
   std::optional<bool> proved;          // an instruction, run once on known operands, gave the bits that it must
   std::vector<double> samples;
+};
+
+// What a libtorch said when it was loaded and run in a child process.
+struct LibtorchRun {
+  std::string path;  // folder of libtorch_cpu.so
+  bool loaded = false;
+  bool executed = false;                      // matrix products were computed on the CPU and were right
+  std::optional<bool> executed_on_gpu;        // the same on a GPU; null: no GPU, or a build without CUDA
+  std::optional<std::string> version;         // from the library, not from Python
+  std::optional<std::string> cpu_capability;  // the dispatcher's tier: "AVX512"
+  std::vector<LibtorchArea> areas;
+  std::vector<LibtorchFigure> figures;
+  std::vector<AreaTiming> timings;
+  std::vector<std::string> built_for;  // SMs and PTX that it says to be compiled for: "sm_90", "compute_120"
+  std::vector<LibtorchLibrary> libraries;
+  std::vector<LibtorchStart> starts;
+  std::vector<LibtorchKernel> kernels;
+  std::vector<ProbeFigure> speeds;      // its own on a GPU; `against` and `ratio` name the peak that ours gave
+  std::optional<ForeignLoader> loader;  // null: this machine's own
+  std::optional<std::string> problem;   // one sentence with the way out: what failed, the signal, the time limit
 };
 
 struct Measurements {
@@ -167,7 +200,35 @@ template <class Visitor, SameAs<LibtorchArea> T>
 void fields(Visitor& visit, T& area) {
   visit("area", area.area);
   visit("device", area.device, "cpu or cuda:0");
-  visit("problem", area.problem, "what it got wrong, or could not do; null: right");
+  visit("problem", area.problem, "what it got wrong, or could not do; null: right, or not asked");
+  visit("skipped", area.skipped, "why it was not asked");
+}
+
+template <class Visitor, SameAs<LibtorchLibrary> T>
+void fields(Visitor& visit, T& library) {
+  visit("name", library.name);
+  visit("compiled", library.compiled, "the version that libtorch was compiled with; null: it does not say");
+  visit("running", library.running, "what the loaded library answers; null: it does not say");
+  visit("path", library.path, "the file that was loaded");
+}
+
+template <class Visitor, SameAs<LibtorchStart> T>
+void fields(Visitor& visit, T& start) {
+  visit("how", start.how, "what its process was given");
+  visit("device", start.device, "cpu or cuda:0");
+  visit("first_tensor_seconds", start.first_tensor_seconds, "CUDA's initialization, and memory for the first tensor");
+  visit("first_kernel_seconds", start.first_kernel_seconds, "until its result is there");
+  visit("cpu_capability", start.cpu_capability, "the dispatcher's tier");
+  visit("problem", start.problem, "what failed; null: it computed right");
+}
+
+template <class Visitor, SameAs<LibtorchKernel> T>
+void fields(Visitor& visit, T& kernel) {
+  visit("operation", kernel.operation, "what was asked of libtorch");
+  visit("device", kernel.device);
+  visit("name", kernel.name, "as the driver has it, shortened");
+  visit("machine_code", kernel.machine_code, "the SM that its code is for");
+  visit("ptx", kernel.ptx, "the PTX that it comes from");
 }
 
 template <class Visitor, SameAs<AreaTiming> T>
@@ -185,21 +246,6 @@ void fields(Visitor& visit, T& loader) {
   visit("finds_libcuda", loader.finds_libcuda, "this torch finds libcuda by itself, in the environment of the run");
 }
 
-template <class Visitor, SameAs<LibtorchRun> T>
-void fields(Visitor& visit, T& run) {
-  visit("path", run.path, "folder of libtorch_cpu.so");
-  visit("loaded", run.loaded);
-  visit("executed", run.executed, "matrix products were computed on the CPU and were right");
-  visit("executed_on_gpu", run.executed_on_gpu, "the same on a GPU; null: no GPU, or a build without CUDA");
-  visit("version", run.version, "from the library, not from Python");
-  visit("cpu_capability", run.cpu_capability, "the dispatcher's tier");
-  visit("areas", run.areas, "small programs, compared with references in FP64");
-  visit("figures", run.figures, "its own matrix products, with or without a kernel of ours beside them");
-  visit("timings", run.timings, "how long it takes to start, and where it was asked, for each area");
-  visit("loader", run.loader, "of the libc that it brings, newer than this machine's; null: this machine's own");
-  visit("problem", run.problem, "what failed, and the way out");
-}
-
 template <class Visitor, SameAs<ProbeFigure> T>
 void fields(Visitor& visit, T& figure) {
   visit("device", figure.device, "cuda:0");
@@ -213,6 +259,26 @@ void fields(Visitor& visit, T& figure) {
   visit("fits", figure.fits, "the class of chips whose rate that is, within 3 %");
   visit("proved", figure.proved, "an instruction, run once on known operands, gave the bits that it must");
   visit("samples", figure.samples);
+}
+
+template <class Visitor, SameAs<LibtorchRun> T>
+void fields(Visitor& visit, T& run) {
+  visit("path", run.path, "folder of libtorch_cpu.so");
+  visit("loaded", run.loaded);
+  visit("executed", run.executed, "matrix products were computed on the CPU and were right");
+  visit("executed_on_gpu", run.executed_on_gpu, "the same on a GPU; null: no GPU, or a build without CUDA");
+  visit("version", run.version, "from the library, not from Python");
+  visit("cpu_capability", run.cpu_capability, "the dispatcher's tier");
+  visit("areas", run.areas, "small programs, compared with references in FP64");
+  visit("figures", run.figures, "its own matrix products, with or without a kernel of ours beside them");
+  visit("timings", run.timings, "how long it takes to start, and where it was asked, for each area");
+  visit("built_for", run.built_for, "SMs and PTX that it says to be compiled for");
+  visit("libraries", run.libraries, "that it works with, as they are loaded");
+  visit("starts", run.starts, "in processes of their own, up to the first kernel");
+  visit("kernels", run.kernels, "that ran on a GPU, by the driver's own word");
+  visit("speeds", run.speeds, "its own on a GPU; against and ratio name the peak that pbprobe's probes gave");
+  visit("loader", run.loader, "of the libc that it brings, newer than this machine's; null: this machine's own");
+  visit("problem", run.problem, "what failed, and the way out");
 }
 
 template <class Visitor, SameAs<Measurements> T>

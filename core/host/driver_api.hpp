@@ -20,6 +20,8 @@ struct CUevent_st;
 struct CUfunc_st;
 struct CUlib_st;
 struct CUkern_st;
+struct CUgraph_st;
+struct CUgraphNode_st;
 struct nvmlDevice_st;
 
 namespace pbprobe {
@@ -33,6 +35,8 @@ using CuEvent = ::CUevent_st*;
 using CuFunction = ::CUfunc_st*;
 using CuLibrary = ::CUlib_st*;
 using CuKernel = ::CUkern_st*;
+using CuGraph = ::CUgraph_st*;
+using CuGraphNode = ::CUgraphNode_st*;
 
 struct CuUuid {
   unsigned char bytes[16];
@@ -60,6 +64,18 @@ struct CuLaunchConfig {
   unsigned attribute_count = 0;
 };
 
+// CUDA_KERNEL_NODE_PARAMS: either the function or the kernel is set.
+struct CuKernelNode {
+  CuFunction function = nullptr;
+  unsigned grid[3] = {};
+  unsigned block[3] = {};
+  unsigned shared_bytes = 0;
+  void** parameters = nullptr;
+  void** extra = nullptr;
+  CuKernel kernel = nullptr;
+  CuContext context = nullptr;
+};
+
 // The values of CUresult, CUdevice_attribute, CUfunction_attribute and the like that the project uses.
 enum CuError : int {
   kCudaSuccess = 0,
@@ -72,6 +88,7 @@ enum CuError : int {
   kCudaErrorOperatingSystem = 304,
   kCudaErrorIllegalAddress = 700,
   kCudaErrorLaunchTimeout = 702,
+  kCudaErrorAssert = 710,
   kCudaErrorIllegalInstruction = 715,
   kCudaErrorMisalignedAddress = 716,
   kCudaErrorLaunchFailed = 719,
@@ -106,6 +123,8 @@ enum CuFunctionAttribute : int {
 };
 enum CuLaunch : int { kCuLaunchCooperative = 2, kCuLaunchClusterDimension = 4, kCuLaunchProgrammaticSerialization = 6 };
 enum CuFlags : unsigned { kCuStreamNonBlocking = 1, kCuEventDisableTiming = 2 };
+enum CuCapture : int { kCuCaptureRelaxed = 2 };
+enum CuNodeType : int { kCuNodeKernel = 0 };
 
 // What detection calls: in every driver since CUDA 4. A library without one of them is no CUDA driver.
 // FUNCTION(name, symbol, parameters): all return CUresult.
@@ -121,9 +140,16 @@ enum CuFlags : unsigned { kCuStreamNonBlocking = 1, kCuEventDisableTiming = 2 };
   FUNCTION(cuDeviceGetPCIBusId, "cuDeviceGetPCIBusId", (char* id, int length, CuDevice device)) \
   FUNCTION(cuDeviceGetAttribute, "cuDeviceGetAttribute", (int* value, int attribute, CuDevice device))
 
-// Null in drivers older than CUDA 11.4 (470).
-#define PBPROBE_DRIVER_OPTIONAL(FUNCTION) \
-  FUNCTION(cuDeviceGetUuid, "cuDeviceGetUuid_v2", (CuUuid * uuid, CuDevice device))
+// Null in older drivers: the first before CUDA 11.4 (470), those for what a stream's capture holds before 12.3 (545).
+#define PBPROBE_DRIVER_OPTIONAL(FUNCTION)                                                                              \
+  FUNCTION(cuDeviceGetUuid, "cuDeviceGetUuid_v2", (CuUuid * uuid, CuDevice device))                                    \
+  FUNCTION(cuFuncGetName, "cuFuncGetName", (const char** name, CuFunction function))                                   \
+  FUNCTION(cuStreamBeginCapture, "cuStreamBeginCapture_v2", (CuStream stream, int mode))                               \
+  FUNCTION(cuStreamEndCapture, "cuStreamEndCapture", (CuStream stream, CuGraph * graph))                               \
+  FUNCTION(cuGraphGetNodes, "cuGraphGetNodes", (CuGraph graph, CuGraphNode * nodes, size_t * count))                   \
+  FUNCTION(cuGraphNodeGetType, "cuGraphNodeGetType", (CuGraphNode node, int* type))                                    \
+  FUNCTION(cuGraphKernelNodeGetParams, "cuGraphKernelNodeGetParams_v2", (CuGraphNode node, CuKernelNode * parameters)) \
+  FUNCTION(cuGraphDestroy, "cuGraphDestroy", (CuGraph graph))
 
 // What runs and times kernels: CUDA 12.0 (525) has them all. Null in an older driver; see require_launch().
 #define PBPROBE_DRIVER_LAUNCH(FUNCTION)                                                                                \

@@ -24,7 +24,7 @@ ClaimProof not_loaded(std::string detail) {
 Outcome areas_on(const LibtorchRun& run, std::string_view device, std::string& detail) {
   bool any = false;
   for (const auto& area : run.areas) {
-    if (area.device != device) continue;
+    if (area.device != device || area.skipped) continue;
     any = true;
     if (!area.problem) continue;
     detail = fmt::format("{} on {}: {}", area.area, device, *area.problem);

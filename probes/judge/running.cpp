@@ -71,6 +71,55 @@ Answer areas_are_right(const Facts& facts) {
   return answer;
 }
 
+Answer libraries_are_those_it_was_compiled_with(const Facts& facts) {
+  Answer answer;
+  const auto& shipped = facts.inventory->component_versions;
+  for (const auto& library : facts.run->libraries) {
+    if (!library.running || library.name == "CUDA") continue;  // the toolkit's parts have checks of their own
+    const std::string where = library.path.value_or(facts.run->path);
+    if (library.compiled && *library.compiled != *library.running)
+      answer.seen.push_back({.what = fmt::format("{} {} is running, and libtorch was compiled with {}", library.name,
+                                                 *library.running, *library.compiled),
+                             .where = where});
+    if (!shipped) continue;
+    const auto package = shipped->find(library.name);
+    if (package == shipped->end() || (library.name != "cuDNN" && library.name != "NCCL")) continue;
+    // A package counts its builds too: 9.19.0.56.
+    const std::string& version = package->second;
+    const bool same = version == *library.running || version.starts_with(*library.running + ".");
+    if (!same && library.compiled == library.running)
+      answer.seen.push_back(
+          {.what = fmt::format("{} {} is running, and its package is {}", library.name, *library.running, version),
+           .where = where});
+  }
+  return answer;
+}
+
+Answer cuda_starts_in_time(const Facts& facts) {
+  constexpr double kMostSeconds = 20;  // PyTorch's own release gate allows as much
+  Answer answer;
+  for (const auto& start : facts.run->starts) {
+    if (start.first_tensor_seconds.value_or(0) <= kMostSeconds) continue;
+    answer.seen.push_back({.what = fmt::format("the first tensor on {} took {:.0f} s ({})", start.device,
+                                               *start.first_tensor_seconds, start.how),
+                           .where = facts.run->path});
+  }
+  return answer;
+}
+
+// What starts as it stands, and no more where the driver compiles nothing, was PTX.
+Answer what_ran_was_machine_code(const Facts& facts) {
+  Answer answer;
+  if (facts.run->executed_on_gpu != true) return answer;
+  for (const auto& start : facts.run->starts) {
+    if (start.how != "CUDA_DISABLE_PTX_JIT=1" || !start.problem) continue;
+    answer.seen.push_back(
+        {.what = fmt::format("with {} libtorch does not compute on {}: {}", start.how, start.device, *start.problem),
+         .where = facts.run->path});
+  }
+  return answer;
+}
+
 Answer kernels_are_right(const Facts& facts) {
   Answer answer;
   if (facts.measurements == nullptr) return answer;

@@ -43,10 +43,9 @@ Result<void> GpuDevice::start(int32_t index) {
   index_ = index;
   PBPROBE_CU(*driver_, "cuInit", cuInit(0));
   PBPROBE_CU(*driver_, "cuDeviceGet", cuDeviceGet(&device_, index));
-  CuContext context = nullptr;
-  PBPROBE_CU(*driver_, "cuDevicePrimaryCtxRetain", cuDevicePrimaryCtxRetain(&context, device_));
+  PBPROBE_CU(*driver_, "cuDevicePrimaryCtxRetain", cuDevicePrimaryCtxRetain(&context_, device_));
   retained_ = true;
-  PBPROBE_CU(*driver_, "cuCtxSetCurrent", cuCtxSetCurrent(context));
+  PBPROBE_CHECK(make_current());
   PBPROBE_CU(*driver_, "cuStreamCreate", cuStreamCreate(&stream_, kCuStreamNonBlocking));
   PBPROBE_CU(*driver_, "cuEventCreate", cuEventCreate(&begin_, 0));
   PBPROBE_CU(*driver_, "cuEventCreate", cuEventCreate(&end_, 0));
@@ -57,10 +56,16 @@ Result<void> GpuDevice::start(int32_t index) {
   return {};
 }
 
+Result<void> GpuDevice::make_current() const {
+  PBPROBE_CU(*driver_, "cuCtxSetCurrent", cuCtxSetCurrent(context_));
+  return {};
+}
+
 GpuDevice::GpuDevice(GpuDevice&& other) noexcept
     : driver_(other.driver_),
       device_(other.device_),
       index_(other.index_),
+      context_(other.context_),
       retained_(std::exchange(other.retained_, false)),
       stream_(std::exchange(other.stream_, nullptr)),
       begin_(std::exchange(other.begin_, nullptr)),
@@ -122,6 +127,61 @@ Result<double> GpuDevice::time_us(const std::function<Result<void>()>& enqueue, 
   float milliseconds = 0;
   PBPROBE_CU(*driver_, "cuEventElapsedTime", cuEventElapsedTime(&milliseconds, begin_, end_));
   return static_cast<double>(milliseconds) * 1e3 / static_cast<double>(repeats);
+}
+
+namespace {
+
+// Of a kernel's node in a captured graph.
+Result<GpuDevice::QueuedKernel> kernel_of(const DriverApi& driver, CuGraphNode node) {
+  CuKernelNode parameters;
+  PBPROBE_CU(driver, "cuGraphKernelNodeGetParams", cuGraphKernelNodeGetParams(node, &parameters));
+  CuFunction function = parameters.function;
+  if (function == nullptr) PBPROBE_CU(driver, "cuKernelGetFunction", cuKernelGetFunction(&function, parameters.kernel));
+  GpuDevice::QueuedKernel kernel;
+  const char* name = nullptr;
+  PBPROBE_CU(driver, "cuFuncGetName", cuFuncGetName(&name, function));
+  kernel.name = name == nullptr ? "" : name;
+  PBPROBE_CU(driver, "cuFuncGetAttribute", cuFuncGetAttribute(&kernel.binary, kCuFuncBinaryVersion, function));
+  PBPROBE_CU(driver, "cuFuncGetAttribute", cuFuncGetAttribute(&kernel.ptx, kCuFuncPtxVersion, function));
+  return kernel;
+}
+
+Result<std::vector<GpuDevice::QueuedKernel>> kernels_of(const DriverApi& driver, CuGraph graph) {
+  size_t count = 0;
+  PBPROBE_CU(driver, "cuGraphGetNodes", cuGraphGetNodes(graph, nullptr, &count));
+  std::vector<CuGraphNode> nodes(count);
+  PBPROBE_CU(driver, "cuGraphGetNodes", cuGraphGetNodes(graph, nodes.data(), &count));
+  std::vector<GpuDevice::QueuedKernel> kernels;
+  for (const CuGraphNode node : nodes) {
+    int type = -1;
+    PBPROBE_CU(driver, "cuGraphNodeGetType", cuGraphNodeGetType(node, &type));
+    if (type != kCuNodeKernel) continue;
+    PBPROBE_TRY(auto kernel, kernel_of(driver, node));
+    kernels.push_back(std::move(kernel));
+  }
+  return kernels;
+}
+
+}  // namespace
+
+Result<std::vector<GpuDevice::QueuedKernel>> GpuDevice::queued_kernels(
+    const std::function<Result<void>()>& enqueue) const {
+  const DriverApi& driver = *driver_;
+  if (driver.cuFuncGetName == nullptr || driver.cuStreamBeginCapture == nullptr || driver.cuGraphGetNodes == nullptr ||
+      driver.cuGraphKernelNodeGetParams == nullptr)
+    return make_error(ErrorCode::unsupported, "the driver is older than CUDA 12.3, and names no kernels");
+  PBPROBE_CU(driver, "cuStreamBeginCapture", cuStreamBeginCapture(stream_, kCuCaptureRelaxed));
+  const auto queued = enqueue();
+  CuGraph graph = nullptr;
+  const CuResult ended = driver.cuStreamEndCapture(stream_, &graph);
+  if (!queued.ok()) {
+    if (graph != nullptr) driver.cuGraphDestroy(graph);
+    return queued.error();
+  }
+  if (ended != kCudaSuccess) return driver_error(driver, ended, "cuStreamEndCapture");
+  auto kernels = kernels_of(driver, graph);
+  driver.cuGraphDestroy(graph);
+  return kernels;
 }
 
 double busiest_clocks(std::span<const GpuPeakSample> samples) {

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "core/host/driver_api.hpp"
 #include "core/result.hpp"
@@ -37,12 +39,14 @@ class DeviceBuffer {
 
 class GpuDevice {
  public:
-  // Makes the primary context of this GPU current in the calling thread. Errors: device, unsupported (old driver).
+  // Makes the primary context of this GPU current in the calling thread, as make_current() does again later. Errors:
+  // device, unsupported (old driver).
   [[nodiscard]] static Result<GpuDevice> open(int32_t index);
   GpuDevice(GpuDevice&& other) noexcept;
   GpuDevice& operator=(GpuDevice&&) = delete;
   ~GpuDevice();
 
+  [[nodiscard]] Result<void> make_current() const;
   [[nodiscard]] const DriverApi& driver() const { return *driver_; }
   [[nodiscard]] int32_t index() const { return index_; }
   [[nodiscard]] CuStream stream() const { return stream_; }
@@ -58,12 +62,22 @@ class GpuDevice {
   // that the time between the events is the device's and not the host's.
   [[nodiscard]] Result<double> time_us(const std::function<Result<void>()>& enqueue, int64_t repeats) const;
 
+  // The kernels that such a call queues in the stream: it is captured, and not run. Errors: unsupported (a driver
+  // before CUDA 12.3), device (what it does cannot be captured).
+  struct QueuedKernel {
+    std::string name;  // mangled
+    int binary = 0;    // 90: made for sm_90
+    int ptx = 0;       // 90: from PTX of compute_90
+  };
+  [[nodiscard]] Result<std::vector<QueuedKernel>> queued_kernels(const std::function<Result<void>()>& enqueue) const;
+
  private:
   GpuDevice() = default;
   [[nodiscard]] Result<void> start(int32_t index);
   const DriverApi* driver_ = nullptr;
   CuDevice device_ = 0;
   int32_t index_ = 0;
+  CuContext context_ = nullptr;
   bool retained_ = false;
   CuStream stream_ = nullptr;
   CuEvent begin_ = nullptr;

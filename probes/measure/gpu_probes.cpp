@@ -241,6 +241,23 @@ Result<Prober> open(const Gpu& gpu, const Target& target) {
 
 }  // namespace
 
+Result<GpuPeaks> measure_peaks(const Gpu& gpu) {
+  const Target* const target = target_for(gpu);
+  if (target == nullptr)
+    return make_error(ErrorCode::unsupported, "no kernels of a target that {} runs are built", gpu.name);
+  PBPROBE_TRY(Prober prober, open(gpu, *target));
+  PBPROBE_TRY(const ProbeFigure copy, prober.copy());
+  GpuPeaks peaks{.copy_gbytes = copy.value, .gops = {}, .names = {}};
+  for (const Peak& peak : peak_table()) {
+    if (peak.target != target->id) continue;
+    PBPROBE_TRY(const ProbeFigure figure, prober.instruction(peak));
+    if (figure.value <= peaks.gops[peak.dtype]) continue;
+    peaks.gops[peak.dtype] = figure.value;
+    peaks.names[peak.dtype] = figure.name;
+  }
+  return peaks;
+}
+
 void probe_gpus(const Host& host, EventWriter& events) {
   for (const Gpu* const gpu : distinct_gpus(host)) {
     const Target* const target = target_for(*gpu);

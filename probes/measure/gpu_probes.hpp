@@ -5,12 +5,27 @@
 // are the ceilings that products are held against.
 #pragma once
 
+#include <map>
+#include <string>
+
+#include "core/dtype.hpp"
 #include "core/facts/host.hpp"
+#include "core/result.hpp"
 #include "probes/measure/events.hpp"
 
 namespace pbprobe {
 
 // Writes one figure an event; what cannot be asked, and an instruction with wrong bits, is a problem.
 void probe_gpus(const Host& host, EventWriter& events);
+
+// Ceilings for what a libtorch reaches on one GPU.
+struct GpuPeaks {
+  double copy_gbytes = 0;              // bytes read and written
+  std::map<DType, double> gops;        // the fastest instruction of each type
+  std::map<DType, std::string> names;  // "wgmma bf16"
+};
+
+// Errors: unsupported (no kernels of a target that it runs are built), device.
+[[nodiscard]] Result<GpuPeaks> measure_peaks(const Gpu& gpu);
 
 }  // namespace pbprobe

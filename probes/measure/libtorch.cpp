@@ -49,8 +49,17 @@ struct Libtorch::Shims {
   // Not part of the C interface, hence optional.
   std::string (*get_cpu_capability)() = nullptr;
   void (*set_num_threads)(int threads) = nullptr;
+  void (*set_autocast_enabled)(int8_t device_type, bool enabled) = nullptr;
+  std::string (*show_config)() = nullptr;
+
+  // From torch 2.10 on: operators whose arguments are lists.
+  int32_t (*call_dispatcher_with_lists)(const char* name, const char* overload, uint64_t* stack,
+                                        uint64_t built_with) = nullptr;
+  int32_t (*new_list)(size_t size, void** list) = nullptr;
+  int32_t (*list_push_back)(void* list, uint64_t element) = nullptr;
 
   // In libtorch_cuda.so.
+  void* cuda_library = nullptr;
   int32_t (*create_cuda_stream_guard)(void* stream, int32_t device_index, void** guard) = nullptr;
   int32_t (*delete_cuda_stream_guard)(void* guard) = nullptr;
   Convolution cuda_convolution = nullptr;
@@ -71,6 +80,8 @@ struct Libtorch::Shims {
     switch (type) {
       case Element::fp32: return dtype_float32();
       case Element::fp64: return dtype_float64();
+      case Element::fp16: return dtype_float16();
+      case Element::bf16: return dtype_bfloat16();
       case Element::int64: return dtype_int64();
       case Element::complex64: return dtype_complex64();
     }
@@ -185,18 +196,19 @@ Result<Libtorch> Libtorch::load(const std::string& folder) {
   find.optional(shims->convolution, "aoti_torch_cpu_convolution");
   find.optional(shims->get_cpu_capability, "_ZN2at18get_cpu_capabilityB5cxx11Ev");
   find.optional(shims->set_num_threads, "_ZN2at15set_num_threadsEi");
+  find.optional(shims->set_autocast_enabled, "_ZN2at8autocast20set_autocast_enabledEN3c1010DeviceTypeEb");
+  find.optional(shims->show_config, "_ZN2at11show_configB5cxx11Ev");
+  find.optional(shims->call_dispatcher_with_lists, "torch_call_dispatcher");
+  find.optional(shims->new_list, "torch_new_list_reserve_size");
+  find.optional(shims->list_push_back, "torch_list_push_back");
   return Libtorch(folder, shims.release());
 }
 
-Result<void> Libtorch::open_cuda() const {
-  const auto library = open_library(folder_ + "/libtorch_cuda.so", Scope::local);
-  return library.ok() ? Result<void>() : library.error();
-}
-
-Result<void> Libtorch::load_cuda(int32_t device) {
+Result<void> Libtorch::open_cuda() {
   const std::string path = folder_ + "/libtorch_cuda.so";
-  PBPROBE_TRY(void* const library, open_library(path, Scope::local));
   auto* const shims = const_cast<Shims*>(shims_);
+  if (shims->cuda_library != nullptr) return {};
+  PBPROBE_TRY(void* const library, open_library(path, Scope::local));
   Symbols find{library, {}};
   find(shims->create_cuda_stream_guard, "aoti_torch_create_cuda_stream_guard");
   find(shims->delete_cuda_stream_guard, "aoti_torch_delete_cuda_stream_guard");
@@ -204,11 +216,22 @@ Result<void> Libtorch::load_cuda(int32_t device) {
   if (!find.missing.empty())
     return make_error(ErrorCode::unsupported, "{} was loaded, but has no {}: take torch 2.8 or later", path,
                       find.missing);
-  // Only a factory function initializes the device and its allocator; cuBLAS fails over a wrapped tensor without.
+  shims->cuda_library = library;
+  return {};
+}
+
+// Only a factory function initializes the device and its allocator; cuBLAS fails over a wrapped tensor without.
+Result<void> Libtorch::load_cuda(int32_t device) {
+  PBPROBE_CHECK(open_cuda());
+  PBPROBE_CHECK(first_tensor(device), "{}/libtorch_cuda.so", folder_);
+  return {};
+}
+
+Result<void> Libtorch::first_tensor(int32_t device) const {
   const int64_t one = 1;
   void* tensor = nullptr;
   if (shims_->empty_strided(1, &one, &one, shims_->dtype_float32(), shims_->device_type_cuda(), device, &tensor) != 0)
-    return shim_failed(fmt::format("{}: making a first tensor on cuda:{}", path, device));
+    return shim_failed(fmt::format("making a first tensor on cuda:{}", device));
   shims_->delete_tensor_object(tensor);
   return {};
 }
@@ -236,6 +259,30 @@ bool Libtorch::set_threads(int64_t threads) const {
   } catch (...) {  // foreign code
     return false;
   }
+}
+
+bool Libtorch::set_autocast(bool cuda, bool enabled) const {
+  if (shims_->set_autocast_enabled == nullptr) return false;
+  const int32_t device = cuda ? shims_->device_type_cuda() : shims_->device_type_cpu();
+  try {
+    shims_->set_autocast_enabled(static_cast<int8_t>(device), enabled);
+    return true;
+  } catch (...) {  // foreign code
+    return false;
+  }
+}
+
+std::string Libtorch::configuration() const {
+  if (shims_->show_config == nullptr) return {};
+  try {
+    return shims_->show_config();
+  } catch (...) {  // foreign code
+    return {};
+  }
+}
+
+void* Libtorch::cuda_symbol(const char* name) const {
+  return shims_->cuda_library == nullptr ? nullptr : dlsym(shims_->cuda_library, name);
 }
 
 Result<Libtorch::Tensor> Libtorch::wrap(const MatrixView& view) const {
@@ -283,23 +330,44 @@ Result<Libtorch::Tensor> Libtorch::wrap(const ArrayView& view) const {
   return Tensor(shims_, handle);
 }
 
+// As in matmul(): handles on the stack change owners. Scalars lie in the low bytes, None is a null pointer.
+Result<uint64_t> Libtorch::stacked(const Argument& argument) const {
+  uint64_t word = 0;
+  if (const auto* tensor = std::get_if<const Tensor*>(&argument)) {
+    void* copy = nullptr;
+    if (shims_->new_tensor_handle((*tensor)->handle(), &copy) != 0) return shim_failed("copying a tensor's handle");
+    std::memcpy(&word, &copy, sizeof copy);
+  } else if (const auto* integer = std::get_if<int64_t>(&argument)) {
+    word = static_cast<uint64_t>(*integer);
+  } else if (const auto* truth = std::get_if<bool>(&argument)) {
+    word = *truth ? 1 : 0;
+  } else if (const auto* real = std::get_if<double>(&argument)) {
+    std::memcpy(&word, real, sizeof *real);
+  } else if (const auto* list = std::get_if<std::vector<int64_t>>(&argument)) {
+    if (shims_->call_dispatcher_with_lists == nullptr || shims_->new_list == nullptr ||
+        shims_->list_push_back == nullptr)
+      return make_error(ErrorCode::unsupported, "the C shims of a torch before 2.10 take no lists");
+    void* handle = nullptr;
+    if (shims_->new_list(list->size(), &handle) != 0) return shim_failed("making a list");
+    for (const int64_t element : *list)
+      if (shims_->list_push_back(handle, static_cast<uint64_t>(element)) != 0) return shim_failed("filling a list");
+    std::memcpy(&word, &handle, sizeof handle);
+  }
+  return word;
+}
+
 Result<std::vector<Libtorch::Tensor>> Libtorch::call(const std::string& name, const std::string& overload,
                                                      std::span<const Argument> arguments, size_t results) const {
-  // As in matmul(): handles on the stack change owners. Scalars lie in the low bytes, None is a null pointer.
   std::vector<uint64_t> stack(std::max(arguments.size(), results), 0);
+  bool lists = false;
   for (size_t i = 0; i < arguments.size(); ++i) {
-    if (const auto* tensor = std::get_if<const Tensor*>(&arguments[i])) {
-      void* copy = nullptr;
-      if (shims_->new_tensor_handle((*tensor)->handle(), &copy) != 0) return shim_failed("copying a tensor's handle");
-      std::memcpy(&stack[i], &copy, sizeof copy);
-    } else if (const auto* integer = std::get_if<int64_t>(&arguments[i])) {
-      stack[i] = static_cast<uint64_t>(*integer);
-    } else if (const auto* truth = std::get_if<bool>(&arguments[i])) {
-      stack[i] = *truth ? 1 : 0;
-    }
+    PBPROBE_TRY(stack[i], stacked(arguments[i]));
+    lists = lists || std::holds_alternative<std::vector<int64_t>>(arguments[i]);
   }
-  if (shims_->call_dispatcher(name.c_str(), overload.c_str(), stack.data()) != 0)
-    return shim_failed(overload.empty() ? name : name + "." + overload);
+  const int32_t status =
+      lists ? shims_->call_dispatcher_with_lists(name.c_str(), overload.c_str(), stack.data(), shims_->abi_version())
+            : shims_->call_dispatcher(name.c_str(), overload.c_str(), stack.data());
+  if (status != 0) return shim_failed(overload.empty() ? name : name + "." + overload);
   std::vector<Tensor> tensors;
   for (size_t i = 0; i < results; ++i) {
     void* handle = nullptr;

@@ -29,7 +29,7 @@ struct MatrixView {
 };
 
 // Element types of what is not a matrix product's operand; complex64: pairs of FP32.
-enum class Element : uint8_t { fp32, fp64, int64, complex64 };
+enum class Element : uint8_t { fp32, fp64, fp16, bf16, int64, complex64 };
 
 // A contiguous array in memory.
 struct ArrayView {
@@ -76,16 +76,21 @@ class Libtorch {
   // than torch 2.8), malformed (no shared object).
   [[nodiscard]] static Result<Libtorch> load(const std::string& folder);
 
-  // Loads libtorch_cuda.so beside it, as Python's torch does at once: the first operator that asks whether there is
-  // CUDA (a convolution on the CPU does) settles that for good.
-  [[nodiscard]] Result<void> open_cuda() const;
-
-  // The same, and lets it initialize this GPU. Errors: not_found: a build for CPUs only.
+  // Loads libtorch_cuda.so beside it and lets it initialize this GPU. To be called before configuration(): libtorch
+  // finds out once whether there is CUDA. Errors: not_found: a build for CPUs only.
   [[nodiscard]] Result<void> load_cuda(int32_t device);
+
+  // A tensor of one element, made by libtorch itself. Errors: failed_child (it threw).
+  [[nodiscard]] Result<void> first_tensor(int32_t device) const;
 
   [[nodiscard]] std::optional<std::string> version() const;         // "2.11.0", from the library's ABI version
   [[nodiscard]] std::optional<std::string> cpu_capability() const;  // the dispatcher's tier: "AVX512"
   [[nodiscard]] bool set_threads(int64_t threads) const;            // false: this libtorch does not export it
+  [[nodiscard]] bool set_autocast(bool cuda, bool enabled) const;   // likewise; of this thread
+  // What `torch.__config__.show()` prints; empty where it is not exported.
+  [[nodiscard]] std::string configuration() const;
+  // A function of libtorch_cuda.so, where it is loaded, or of a library that it needs; null: there is none.
+  [[nodiscard]] void* cuda_symbol(const char* name) const;
 
   [[nodiscard]] Result<Tensor> wrap(const MatrixView& view) const;
   // out = a · b: aten::mm.out, or aten::_int_mm.out where the operands are INT8.
@@ -93,8 +98,8 @@ class Libtorch {
 
   [[nodiscard]] Result<Tensor> wrap(const ArrayView& view) const;
   // An operator by its schema's name, "aten::sort" and "values". Arguments are all of the schema, in its order;
-  // monostate stands for None. Errors: failed_child (it threw).
-  using Argument = std::variant<std::monostate, const Tensor*, int64_t, bool>;
+  // monostate stands for None. Errors: failed_child (it threw), unsupported (a list, and this torch is before 2.10).
+  using Argument = std::variant<std::monostate, const Tensor*, int64_t, bool, double, std::vector<int64_t>>;
   [[nodiscard]] Result<std::vector<Tensor>> call(const std::string& name, const std::string& overload,
                                                  std::span<const Argument> arguments, size_t results) const;
   // A convolution over the last dimensions of input [n,c,…] with weight [o,c,…], where the dispatcher takes no lists.
@@ -104,6 +109,8 @@ class Libtorch {
   [[nodiscard]] Result<StreamGuard> use_stream(void* stream, int32_t device) const;
 
  private:
+  [[nodiscard]] Result<uint64_t> stacked(const Argument& argument) const;
+  [[nodiscard]] Result<void> open_cuda();
   explicit Libtorch(std::string folder, const Shims* shims) : folder_(std::move(folder)), shims_(shims) {}
   std::string folder_;
   const Shims* shims_;  // never freed: a libtorch cannot be unloaded

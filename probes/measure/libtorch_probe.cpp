@@ -2,13 +2,18 @@
 // SPDX-License-Identifier: MIT
 #include "probes/measure/libtorch_probe.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <filesystem>
 #include <vector>
 
+#include "probes/measure/cudnn.hpp"
 #include "probes/measure/libtorch_areas.hpp"
+#include "probes/measure/libtorch_libraries.hpp"
+#include "probes/measure/libtorch_speeds.hpp"
 #include "probes/measure/libtorch_timings.hpp"
+#include "probes/measure/nccl.hpp"
 #include "probes/measure/timing.hpp"
 
 namespace pbprobe {
@@ -117,32 +122,61 @@ void try_areas(const Libtorch& library, const GpuDevice* gpu, LibtorchRun& run, 
   });
 }
 
-Result<void> try_gpu(Libtorch& library, int32_t index, LibtorchRun& run, bool areas, EventWriter& events) {
-  const std::string& folder = run.path;
+// What a library beside libtorch was asked: wrong, or not to be asked here, with its reason.
+void add_area(LibtorchRun& run, std::string name, const std::string& device, const Result<void>& right,
+              ErrorCode no_fault) {
+  LibtorchArea area{std::move(name), device, {}, {}};
+  if (!right.ok()) {
+    const bool skipped = right.error().code == ErrorCode::unsupported || right.error().code == no_fault;
+    (skipped ? area.skipped : area.problem) = right.error().message;
+  }
+  run.areas.push_back(std::move(area));
+}
+
+void try_libraries(const Libtorch& library, const GpuDevice& gpu, const Host& host, LibtorchRun& run,
+                   EventWriter& events) {
+  const std::string device = fmt::format("cuda:{}", gpu.index());
+  events.stage(Step::libtorch, fmt::format("asking the cuDNN of {}", run.path));
+  // That cuDNN has no engine for a type on this GPU is no fault of the build.
+  add_area(run, "cuDNN convolution", device, probe_cudnn(library, gpu, run.speeds), ErrorCode::device);
+  events.stage(Step::libtorch, fmt::format("reducing over the GPUs with the NCCL of {}", run.path));
+  std::vector<int32_t> gpus;
+  for (const Gpu& each : host.gpus)
+    if (!each.problem) gpus.push_back(static_cast<int32_t>(each.index));
+  auto figure = probe_nccl(library, gpus);
+  if (figure.ok()) run.speeds.push_back(*figure);
+  add_area(run, "NCCL all-reduce", device, figure.ok() ? Result<void>() : figure.error(), ErrorCode::unsupported);
+  static_cast<void>(gpu.make_current());
+  events.libtorch(run);
+}
+
+Result<GpuDevice> start_gpu(Libtorch& library, int32_t index, LibtorchRun& run, EventWriter& events) {
+  const std::string device = fmt::format("cuda:{}", index);
   const double begin = steady_seconds()();
-  events.stage(Step::libtorch, fmt::format("loading {}/libtorch_cuda.so", folder));
-  PBPROBE_CHECK(library.load_cuda(index));
-  events.stage(Step::libtorch, fmt::format("computing with {} on cuda:{}", folder, index));
-  PBPROBE_TRY(const GpuDevice gpu, GpuDevice::open(index));
-  PBPROBE_CHECK(check_both_types(library, &gpu));
-  run.executed_on_gpu = true;
-  run.timings.push_back({"start", fmt::format("cuda:{}", index), {(steady_seconds()() - begin) * 1e6}});
-  if (!areas) return {};
-  PBPROBE_TRY(const auto guard, library.use_stream(gpu.stream(), index));
-  try_areas(library, &gpu, run, events);
-  return {};
-}
-
-bool has_cuda(const std::string& folder, const Host& host) {
-  std::error_code error;
-  return first_usable_gpu(host) >= 0 && std::filesystem::exists(folder + "/libtorch_cuda.so", error);
-}
-
-// Before the areas on the CPU. Where it fails, try_gpu() will say so.
-void open_cuda(const Libtorch& library, const Host& host, const LibtorchRun& run, EventWriter& events) {
-  if (!has_cuda(run.path, host)) return;
   events.stage(Step::libtorch, fmt::format("loading {}/libtorch_cuda.so", run.path));
-  [[maybe_unused]] const auto opened = library.open_cuda();
+  PBPROBE_CHECK(library.load_cuda(index));
+  run.starts.push_back({.how = "as it stands",
+                        .device = device,
+                        .first_tensor_seconds = steady_seconds()() - begin,
+                        .first_kernel_seconds = {},
+                        .cpu_capability = {},
+                        .problem = {}});
+  events.stage(Step::libtorch, fmt::format("computing with {} on {}", run.path, device));
+  PBPROBE_TRY(GpuDevice gpu, GpuDevice::open(index));
+  PBPROBE_CHECK(check_both_types(library, &gpu));
+  run.timings.push_back({"start", device, {(steady_seconds()() - begin) * 1e6}});
+  return gpu;
+}
+
+Result<void> use_gpu(const Libtorch& library, const GpuDevice& gpu, const Host& host, LibtorchRun& run,
+                     EventWriter& events) {
+  PBPROBE_TRY(const auto guard, library.use_stream(gpu.stream(), gpu.index()));
+  try_areas(library, &gpu, run, events);
+  const auto found =
+      std::find_if(host.gpus.begin(), host.gpus.end(), [&](const Gpu& each) { return each.index == gpu.index(); });
+  measure_speeds(library, gpu, *found, run, events);
+  try_libraries(library, gpu, host, run, events);
+  return {};
 }
 
 std::string sentence(const Error& error, const std::string& folder) {
@@ -150,6 +184,26 @@ std::string sentence(const Error& error, const std::string& folder) {
     return fmt::format("computing with {}: {}: this build computes wrong on this machine; take another one", folder,
                        error.message);
   return fmt::format("computing with {}: {}", folder, error.message);
+}
+
+// The GPU comes before the areas: libtorch finds out once whether there is CUDA, and some of what areas ask makes it
+// look.
+void probe_further(Libtorch& library, const Host& host, bool gpu_areas, LibtorchProbe& probe, EventWriter& events) {
+  LibtorchRun& run = probe.run;
+  const int32_t index = first_usable_gpu(host);
+  std::error_code error;
+  std::optional<GpuDevice> gpu;
+  if (index >= 0 && std::filesystem::exists(run.path + "/libtorch_cuda.so", error)) {
+    auto started = start_gpu(library, index, run, events);
+    run.executed_on_gpu = probe.on_gpu = started.ok();
+    if (started.ok()) gpu.emplace(std::move(*started));
+    if (!started.ok()) run.problem = sentence(started.error(), run.path);
+  }
+  ask_libraries(library, run);
+  events.libtorch(run);
+  try_areas(library, nullptr, run, events);
+  if (!gpu || !gpu_areas) return;
+  if (auto used = use_gpu(library, *gpu, host, run, events); !used.ok()) run.problem = sentence(used.error(), run.path);
 }
 
 }  // namespace
@@ -170,33 +224,31 @@ int32_t first_usable_gpu(const Host& host) {
   return -1;
 }
 
-LibtorchProbe probe_libtorch(const std::string& folder, const Host& host, bool gpu_areas, EventWriter& events) {
-  LibtorchProbe probe{.run = {.path = folder}, .library = std::nullopt};
+LibtorchProbe probe_libtorch(LibtorchRun begun, const Host& host, bool gpu_areas, EventWriter& events) {
+  LibtorchProbe probe{.run = std::move(begun), .library = std::nullopt};
   LibtorchRun& run = probe.run;
   const double begin = steady_seconds()();
-  events.stage(Step::libtorch, fmt::format("loading {}/libtorch_cpu.so", folder));
-  auto library = Libtorch::load(folder);
+  events.stage(Step::libtorch, fmt::format("loading {}/libtorch_cpu.so", run.path));
+  auto library = Libtorch::load(run.path);
   run.loaded = library.ok();
-  if (library.ok()) {
-    run.version = library->version();
-    run.cpu_capability = library->cpu_capability();
-    events.libtorch(run);
-    events.stage(Step::libtorch, fmt::format("computing with {}", folder));
-    auto right = check_both_types(*library, nullptr);
-    run.executed = right.ok();
-    if (right.ok()) probe.library = *library;
-    if (right.ok()) run.timings.push_back({"start", "cpu", {(steady_seconds()() - begin) * 1e6}});
-    if (right.ok()) open_cuda(*library, host, run, events);
-    if (right.ok()) try_areas(*library, nullptr, run, events);
-    if (!right.ok()) run.problem = sentence(right.error(), folder);
-  } else {
+  if (!library.ok()) {
     run.problem = library.error().message;
+    events.libtorch(run);
+    return probe;
   }
+  run.version = library->version();
+  run.cpu_capability = library->cpu_capability();
   events.libtorch(run);
-  if (!probe.library || !has_cuda(folder, host)) return probe;
-  auto right = try_gpu(*probe.library, first_usable_gpu(host), run, gpu_areas, events);
-  run.executed_on_gpu = probe.on_gpu = right.ok();
-  if (!right.ok()) run.problem = sentence(right.error(), folder);
+  events.stage(Step::libtorch, fmt::format("computing with {}", run.path));
+  auto right = check_both_types(*library, nullptr);
+  run.executed = right.ok();
+  if (right.ok()) {
+    run.timings.push_back({"start", "cpu", {(steady_seconds()() - begin) * 1e6}});
+    probe_further(*library, host, gpu_areas, probe, events);
+    probe.library = *library;
+  } else {
+    run.problem = sentence(right.error(), run.path);
+  }
   events.libtorch(run);
   return probe;
 }

@@ -23,9 +23,10 @@ struct LibtorchProbe {
 
 // Loads it, multiplies small integers in FP32 and BF16, whose product is exact in both, and compares every bit; on the
 // host's first usable GPU as well where it is a CUDA build. Then its areas (libtorch_areas.hpp); those on the GPU,
-// which load cuDNN, cuFFT and cuSOLVER, only with `gpu_areas`. Each step is announced and each fact written at once.
-[[nodiscard]] LibtorchProbe probe_libtorch(const std::string& folder, const Host& host, bool gpu_areas,
-                                           EventWriter& events);
+// which load cuDNN, cuFFT and cuSOLVER, its speeds, its cuDNN and its NCCL only with `gpu_areas`. Each step is
+// announced and each fact written at once. `begun` names the folder of libtorch_cpu.so, and holds what is known of it
+// already.
+[[nodiscard]] LibtorchProbe probe_libtorch(LibtorchRun begun, const Host& host, bool gpu_areas, EventWriter& events);
 
 // How long it takes for each area on the CPU, and on the first usable GPU where it computes right there: into its run.
 void time_libtorch(LibtorchProbe& probe, const Host& host, EventWriter& events);

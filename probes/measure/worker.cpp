@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #include "probes/measure/cores.hpp"
 #include "probes/measure/gpu_probes.hpp"
 #include "probes/measure/libtorch_probe.hpp"
+#include "probes/measure/libtorch_starts.hpp"
 
 namespace pbprobe {
 namespace {
@@ -36,6 +38,24 @@ void ask_for_tiles(const Host& host) {
   if (sources.amx_permission) sources.amx_permission();
 }
 
+// What takes processes of its own: before this one loads a libtorch, whose threads no fork survives.
+LibtorchRun begin_libtorch(const MeasureRequest& request, EventWriter& events) {
+  constexpr double kTimeForStarts = 60;
+  LibtorchRun run{.path = *request.libtorch_dir};
+  if (request.budget_seconds < kTimeForStarts) return run;
+  const double seconds_each = request.budget_seconds / 8;
+  events.stage(Step::libtorch, fmt::format("starting {} in several ways", run.path));
+  try_starts(run.path, request.host, seconds_each, [&](LibtorchStart start) {
+    run.starts.push_back(std::move(start));
+    events.libtorch(run);
+  });
+  std::error_code error;
+  const int32_t gpu = first_usable_gpu(request.host);
+  if (gpu >= 0 && std::filesystem::exists(run.path + "/libtorch_cuda.so", error))
+    run.areas.push_back(try_device_assertion(run.path, gpu, seconds_each));
+  return run;
+}
+
 }  // namespace
 
 bool run_request(const MeasureRequest& request, EventWriter& events) {
@@ -50,8 +70,9 @@ bool run_request(const MeasureRequest& request, EventWriter& events) {
   LibtorchProbe libtorch;
   if (request.libtorch_dir) {
     const pid_t self = getpid();
-    constexpr double kTimeForGpuAreas = 20;
-    libtorch = probe_libtorch(*request.libtorch_dir, request.host, request.budget_seconds >= kTimeForGpuAreas, events);
+    constexpr double kTimeForGpuAreas = 10;
+    libtorch = probe_libtorch(begin_libtorch(request, events), request.host, request.budget_seconds >= kTimeForGpuAreas,
+                              events);
     if (request.timings) time_libtorch(libtorch, request.host, events);
     if (getpid() != self) _exit(0);  // a library that forks while it is loaded made a second worker of us
   }

@@ -19,6 +19,7 @@
 #include "probes/judge/judge.hpp"
 #include "probes/measure/spawn.hpp"
 #include "probes/pipeline/foreign.hpp"
+#include "probes/pipeline/headers.hpp"
 #include "probes/pipeline/presets.hpp"
 #include "probes/pipeline/python.hpp"
 
@@ -90,6 +91,7 @@ class Pipeline {
     if (!from_document()) {
       audit_artifact();
       measure();
+      ask_compilers();
     }
     if (options_.claim) result_.report.claim = options_.claim;
     begin("judging");
@@ -114,9 +116,17 @@ class Pipeline {
     auto host = detect_host(system_sources());
     if (host) {
       result_.report.host = std::move(*host);
+      allow_for_gpu();
     } else {
       problem(host.error());
     }
+  }
+
+  // CUDA, cuDNN and cuSOLVER take their time to load.
+  void allow_for_gpu() {
+    const auto& gpus = result_.report.host->gpus;
+    const bool any = std::any_of(gpus.begin(), gpus.end(), [](const Gpu& gpu) { return !gpu.problem; });
+    if (any && options_.depth == Depth::quick && options_.budget_seconds <= 0) budget_ = std::chrono::seconds(20);
   }
 
   // Without the emulated CPU there is nothing to say about it: this machine's own is not asked in its stead.
@@ -193,6 +203,19 @@ class Pipeline {
     } else {
       problem(measurements.error());
     }
+  }
+
+  // What takes a compiler, or Python: only where there is time, and a libtorch that loads on this very machine.
+  void ask_compilers() {
+    auto& measurements = result_.report.measurements;
+    if (options_.depth == Depth::quick || emulator_ || !measurements || !measurements->libtorch) return;
+    LibtorchRun& run = *measurements->libtorch;
+    if (!run.loaded || run.loader) return;
+    begin("building a program against its headers");
+    run.areas.push_back(try_headers(run.path, std::max(seconds_left(), 1.0)));
+    if (options_.python.empty()) return;
+    begin("asking Python");
+    for (auto& area : ask_python(options_.python, std::max(seconds_left(), 1.0))) run.areas.push_back(std::move(area));
   }
 
   // An emulated CPU has its own sysroot.

@@ -28,8 +28,10 @@ struct ReportOptions {
   std::filesystem::path program;                  // pbprobe itself, started as the measuring child; empty: this one
   AuditOptions audit{.host_code = HostCodeScope::libtorch};
   Depth depth = Depth::quick;
-  std::optional<Emulation> emulation;                   // another CPU: libtorch is run there, and no kernel of ours
-  double budget_seconds = 0;                            // of the whole report; 0: 10 quick, 300 full, 120 emulated
+  std::optional<Emulation> emulation;  // another CPU: libtorch is run there, and no kernel of ours
+  std::vector<std::string> python;  // starts what only Python can ask of the torch, and writes areas to the file whose
+                                    // path follows; empty: nothing. Full reports alone
+  double budget_seconds = 0;        // of the whole report; 0: 10 quick (20 with a GPU), 300 full, 120 emulated
   std::function<void(std::string_view step)> progress;  // called as each step begins
 };
 

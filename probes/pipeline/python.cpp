@@ -4,7 +4,12 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
 #include <sstream>
+
+#include "core/json.hpp"
+#include "core/program.hpp"
+#include "core/temp_folder.hpp"
 
 namespace pbprobe {
 namespace {
@@ -47,6 +52,38 @@ std::vector<fs::path> torch_search_roots(const GetEnv& env) {
     if (std::find(unique.begin(), unique.end(), root) == unique.end()) unique.push_back(root);
   }
   return unique;
+}
+
+std::vector<LibtorchArea> ask_python(const std::vector<std::string>& words, double seconds) {
+  std::vector<LibtorchArea> areas;
+  const auto scratch = TempFolder::make();
+  if (!scratch.ok()) return {{"Python", "cpu", {}, scratch.error().message}};
+  const fs::path file = scratch->path() / "areas";
+  std::vector<std::string> arguments = words;
+  arguments.push_back(file.string());
+  const auto ended = run_program({.arguments = arguments, .seconds = seconds});
+  std::ifstream lines(file);
+  for (std::string line; std::getline(lines, line);) {
+    const auto json = parse_json(line);
+    auto area = json.ok() ? from_json<LibtorchArea>(*json) : Result<LibtorchArea>(json.error());
+    if (!area.ok()) continue;
+    const bool again = !areas.empty() && areas.back().area == area->area && areas.back().device == area->device;
+    if (again) areas.pop_back();
+    areas.push_back(std::move(*area));
+  }
+  std::string why;
+  if (!ended.ok()) why = ended.error().message;
+  if (ended.ok() && ended->exit_code != 0)
+    why = fmt::format("{} ended with exit code {}: {}", words.front(), ended->exit_code,
+                      ended->err.substr(ended->err.size() > 300 ? ended->err.size() - 300 : 0));
+  if (why.empty()) return areas;
+  if (areas.empty()) areas.push_back({"Python", "cpu", {}, {}});
+  // The time that was left is no fault of torch's.
+  LibtorchArea& last = areas.back();
+  const bool late = !ended.ok() && ended.error().code == ErrorCode::limit;
+  last.problem = late ? std::nullopt : std::optional(why);
+  last.skipped = late ? std::optional(why) : std::nullopt;
+  return areas;
 }
 
 }  // namespace pbprobe

@@ -125,6 +125,21 @@ void add_roofline(Page& page, const Measurements& measurements) {
 
 }  // namespace
 
+void add_libtorch(Page& page, const LibtorchRun& run) {
+  add_probes(page, run.speeds);
+  for (const auto& kernel : run.kernels)
+    page.entry(kernel.operation, fmt::format("{} ({})", kernel.name, kernel.machine_code), 22);
+  for (const auto& start : run.starts) {
+    std::vector<std::string> words;
+    if (start.first_tensor_seconds)
+      words.push_back(fmt::format("first tensor after {:.2f} s", *start.first_tensor_seconds));
+    if (start.first_kernel_seconds) words.push_back(fmt::format("first kernel {:.3f} s", *start.first_kernel_seconds));
+    if (start.cpu_capability && start.device == "cpu") words.push_back("tier " + *start.cpu_capability);
+    if (start.problem) words.push_back(*start.problem);
+    page.entry(start.how, fmt::format("{}: {}", start.device, fmt::join(words, "; ")), 28);
+  }
+}
+
 void add_figures(Page& page, const Measurements& measurements, size_t limit) {
   if (!measurements.probes.empty()) {
     add_probes(page, measurements.probes);

@@ -34,6 +34,8 @@ void add_host_code(Page& page, const Inventory& inventory);
 
 // figures.cpp
 void add_figures(Page& page, const Measurements& measurements, size_t limit);
+// What a libtorch gave on its own: speeds on a GPU, the kernels that ran there, how it started.
+void add_libtorch(Page& page, const LibtorchRun& run);
 
 // environment.cpp
 void add_environment(Page& page, const Host& host);

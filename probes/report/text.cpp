@@ -82,6 +82,13 @@ std::string render_report(const Report& report, const TextOptions& options) {
     page.heading("Measured, each verified first (* what dispatch would choose)");
     text::add_figures(page, *report.measurements, kReportRows);
   }
+  if (report.measurements && report.measurements->libtorch) {
+    const LibtorchRun& run = *report.measurements->libtorch;
+    if (!run.speeds.empty() || !run.starts.empty()) {
+      page.heading("libtorch, as it started and ran");
+      text::add_libtorch(page, run);
+    }
+  }
   if (report.measurements) add_list(page, "Not measured", report.measurements->notes, 3);
   page.heading("Environment");
   if (report.host) text::add_environment(page, *report.host);

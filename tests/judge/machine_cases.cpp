@@ -230,11 +230,12 @@ void add_running_cases(std::vector<Case>& cases) {
   cases.push_back({"PB508", "softmax on cpu: element 3 is 1, and must be 0.1",
                    with(h200(),
                         [](Report& r) {
-                          r.measurements->libtorch->areas = {{"sort", "cpu", std::nullopt},
-                                                             {"softmax", "cpu", "element 3 is 1, and must be 0.1"}};
+                          r.measurements->libtorch->areas = {
+                              {"sort", "cpu", std::nullopt, std::nullopt},
+                              {"softmax", "cpu", "element 3 is 1, and must be 0.1", std::nullopt}};
                         }),
                    with(h200(), [](Report& r) {
-                     r.measurements->libtorch->areas = {{"sort", "cpu", std::nullopt}};
+                     r.measurements->libtorch->areas = {{"sort", "cpu", std::nullopt, "not asked"}};
                    })});
   const auto with_loader = [](bool finds_libcuda) {
     return with(h200(), [&](Report& r) {
@@ -261,6 +262,32 @@ void add_baseline_cases(std::vector<Case>& cases) {
   cases.push_back({"PB522", "1000 MB against 1000 MB (+0 %; 50 to 70 % less is promised)", sized(1000), sized(999)});
 }
 
+void add_start_cases(std::vector<Case>& cases) {
+  const auto with_library = [](LibtorchLibrary library) {
+    return with(h200(), [&](Report& r) {
+      r.inventory->component_versions = {{"cuDNN", "9.19.0.56"}, {"NCCL", "2.28.9"}};
+      r.measurements->libtorch->libraries = {std::move(library)};
+    });
+  };
+  const LibtorchLibrary good{"cuDNN", "9.19.0", "9.19.0", "/opt/libcudnn.so.9"};
+  cases.push_back({"PB510", "cuDNN 9.13.0 is running, and libtorch was compiled with 9.19.0",
+                   with_library({"cuDNN", "9.19.0", "9.13.0", "/usr/lib/libcudnn.so.9"}), with_library(good)});
+  cases.push_back({"PB510", "NCCL 2.27.3 is running, and its package is 2.28.9",
+                   with_library({"NCCL", "2.27.3", "2.27.3", "/usr/lib/libnccl.so.2"}),
+                   with_library({"NCCL", "2.28.9", "2.28.9", {}})});
+  const auto with_start = [](LibtorchStart start) {
+    return with(h200(), [&](Report& r) { r.measurements->libtorch->starts = {std::move(start)}; });
+  };
+  cases.push_back({"PB511", "the first tensor on cuda:0 took 31 s (as it stands)",
+                   with_start({"as it stands", "cuda:0", 31.0, {}, {}, {}}),
+                   with_start({"as it stands", "cuda:0", 2.5, {}, {}, {}})});
+  const std::string no_image = "aten::neg.out: libtorch threw an exception";
+  cases.push_back({"PB512", "with CUDA_DISABLE_PTX_JIT=1 libtorch does not compute on cuda:0: " + no_image,
+                   with_start({"CUDA_DISABLE_PTX_JIT=1", "cuda:0", {}, {}, {}, no_image}),
+                   // That nothing can be compiled says nothing: a build without PTX.
+                   with_start({"CUDA_FORCE_PTX_JIT=1", "cuda:0", {}, {}, {}, no_image})});
+}
+
 }  // namespace
 
 void add_machine_cases(std::vector<Case>& cases) {
@@ -270,6 +297,7 @@ void add_machine_cases(std::vector<Case>& cases) {
   add_driver_cases(cases);
   add_running_cases(cases);
   add_baseline_cases(cases);
+  add_start_cases(cases);
 }
 
 }  // namespace pbprobe::test

@@ -2,12 +2,20 @@
 // SPDX-License-Identifier: MIT
 //
 // On a real libtorch: PBPROBE_TEST_TORCH names the site-packages folder that holds torch.
+#include <csignal>
+#include <map>
+
+#include <unistd.h>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "core/host/host.hpp"
 #include "kernels/gemm/table.hpp"
 #include "probes/measure/dlopen.hpp"
+#include "probes/measure/libtorch_libraries.hpp"
+#include "probes/measure/libtorch_speeds.hpp"
+#include "probes/measure/libtorch_starts.hpp"
 #include "probes/measure/statistics.hpp"
 #include "tests/measure/child.hpp"
 
@@ -58,8 +66,31 @@ TEST_F(RealLibtorch, LoadsComputesAndSaysWhatItIs) {
 TEST_F(RealLibtorch, EveryAreaIsRight) {
   const Measurements m = measure();
   ASSERT_TRUE(m.libtorch);
-  EXPECT_GE(m.libtorch->areas.size(), 10U);
-  for (const LibtorchArea& area : m.libtorch->areas) EXPECT_EQ(area.problem, std::nullopt) << area.area;
+  EXPECT_GE(m.libtorch->areas.size(), 19U);
+  for (const LibtorchArea& area : m.libtorch->areas) {
+    EXPECT_EQ(area.problem, std::nullopt) << area.area;
+    const bool gpus_alone = area.area == "convolution in FP16" || area.area == "wrong device index";
+    EXPECT_EQ(area.skipped.has_value(), gpus_alone) << area.area << ": " << area.skipped.value_or("");
+  }
+}
+
+TEST_F(RealLibtorch, SaysWithWhatItWorks) {
+  const Measurements m = measure();
+  ASSERT_TRUE(m.libtorch);
+  EXPECT_THAT(m.libtorch->libraries, testing::Contains(testing::Field(&LibtorchLibrary::name, "OpenMP")));
+  EXPECT_THAT(m.libtorch->libraries, testing::Contains(testing::Field(&LibtorchLibrary::name, "BLAS")));
+}
+
+// Each in a process of its own, forked from this one, which loads no libtorch.
+TEST_F(RealLibtorch, StartsInEachTierOfTheDispatcher) {
+  request_.host.gpus.clear();
+  std::vector<LibtorchStart> starts;
+  try_starts(*request_.libtorch_dir, request_.host, 120,
+             [&](LibtorchStart start) { starts.push_back(std::move(start)); });
+  ASSERT_FALSE(starts.empty());
+  EXPECT_EQ(starts.front().how, "ATEN_CPU_CAPABILITY=default");
+  EXPECT_THAT(starts.front().cpu_capability.value_or(""), testing::AnyOf("DEFAULT", "NO AVX"));
+  for (const LibtorchStart& start : starts) EXPECT_EQ(start.problem, std::nullopt) << start.how;
 }
 
 // The same torch behind a library that computes one area wrong, or dies in it.
@@ -120,6 +151,69 @@ TEST_F(RealLibtorch, StandsBesideOurKernelsAndAlone) {
     EXPECT_EQ(peer.samples_us.size(), row.samples_us.size());
     EXPECT_DOUBLE_EQ(peer.ratio, median_ratio(peer.samples_us, row.samples_us)) << "above 1: ours is faster";
   }
+}
+
+// --- what is read of a libtorch on another machine ---
+
+TEST(LibtorchLibraries, ConfigurationNamesArchitecturesAndVersions) {
+  const Configuration read = read_configuration(
+      "PyTorch built with:\n"
+      "  - Intel(R) oneAPI Math Kernel Library Version 2024.2-Product Build 20240605 for Intel(R) 64\n"
+      "  - Intel(R) MKL-DNN v3.10.2 (Git Hash f1d471933dc)\n"
+      "  - OpenMP 201511 (a.k.a. OpenMP 4.5)\n"
+      "  - CUDA Runtime 13.0\n"
+      "  - NVCC architecture flags: -gencode;arch=compute_90,code=sm_90;-gencode;arch=compute_120,code=compute_120\n"
+      "  - CuDNN 91.9  (built against CUDA 13.1)\n"
+      "  - Magma 2.6.1\n"
+      "  - Build settings: BLAS_INFO=mkl, CUDA_VERSION=13.0, CUDNN_VERSION=9.19.0, USE_NCCL=1, \n");
+  EXPECT_EQ(read.built_for, (std::vector<std::string>{"sm_90", "compute_120"}));
+  std::map<std::string, std::string> compiled, running;
+  for (const auto& library : read.libraries) {
+    if (library.compiled) compiled[library.name] = *library.compiled;
+    if (library.running) running[library.name] = *library.running;
+  }
+  EXPECT_EQ(compiled, (std::map<std::string, std::string>{
+                          {"BLAS", "mkl"}, {"CUDA", "13.0"}, {"MAGMA", "2.6.1"}, {"cuDNN", "9.19.0"}}));
+  EXPECT_EQ(running, (std::map<std::string, std::string>{
+                         {"CUDA", "13.0"}, {"MKL", "2024.2"}, {"OpenMP", "4.5"}, {"oneDNN", "3.10.2"}}));
+  EXPECT_TRUE(read_configuration("").libraries.empty());
+}
+
+TEST(LibtorchLibraries, VersionsAreReadByTheirOwnRules) {
+  EXPECT_EQ(cudnn_version(91900), "9.19.0");
+  EXPECT_EQ(cudnn_version(8907), "8.9.7");
+  EXPECT_EQ(nccl_version(22809), "2.28.9");
+  EXPECT_EQ(nccl_version(2804), "2.8.4");
+  EXPECT_EQ(cublas_version(130100), "13.1.0");
+}
+
+TEST(LibtorchSpeeds, KernelsAreNamedForPeople) {
+  EXPECT_EQ(short_name("_ZN2at6native29vectorized_elementwise_kernelILi4EEEviT_"),
+            "at::native::vectorized_elementwise_kernel");
+  EXPECT_EQ(short_name("sm90_xmma_gemm_bf16"), "sm90_xmma_gemm_bf16");
+}
+
+// --- processes of their own ---
+
+TEST(InFork, GivesItsWordsItsEndOrItsTime) {
+  const auto words = in_fork({{"PBPROBE_TEST_WORD", "seen"}}, 20, [] {
+    const char* const word = std::getenv("PBPROBE_TEST_WORD");
+    return std::string(word == nullptr ? "" : word);
+  });
+  ASSERT_TRUE(words.ok()) << words.error().message;
+  EXPECT_EQ(*words, "seen");
+  EXPECT_EQ(std::getenv("PBPROBE_TEST_WORD"), nullptr);
+  const auto killed = in_fork({}, 20, []() -> std::string {
+    raise(SIGILL);
+    return "";
+  });
+  ASSERT_FALSE(killed.ok());
+  EXPECT_THAT(killed.error().message, HasSubstr("ended by SIGILL"));
+  const auto late = in_fork({}, 0.2, []() -> std::string {
+    while (true) pause();
+  });
+  ASSERT_FALSE(late.ok());
+  EXPECT_EQ(late.error().code, ErrorCode::limit);
 }
 
 // --- what the loader says, for machines that are not here ---

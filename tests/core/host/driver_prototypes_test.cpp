@@ -28,7 +28,7 @@ struct Ours {
 namespace pbprobe {
 namespace {
 
-// Enumerations are ints for us, and two structures have names of ours.
+// Enumerations are ints for us, and three structures have names of ours.
 template <class T>
 struct Plain {
   using type = std::conditional_t<std::is_enum_v<T>, int, T>;
@@ -44,6 +44,10 @@ struct Plain<CUtensorMap> {
 template <>
 struct Plain<CUlaunchConfig> {
   using type = CuLaunchConfig;
+};
+template <>
+struct Plain<CUDA_KERNEL_NODE_PARAMS> {
+  using type = CuKernelNode;
 };
 template <class T>
 struct Plain<const T> {
@@ -91,6 +95,9 @@ TEST(DriverPrototypes, LayoutsAreThoseOfCudaH) {
   EXPECT_EQ(offsetof(CuLaunchConfig, stream), offsetof(CUlaunchConfig, hStream));
   EXPECT_EQ(offsetof(CuLaunchConfig, attributes), offsetof(CUlaunchConfig, attrs));
   EXPECT_EQ(offsetof(CuLaunchConfig, attribute_count), offsetof(CUlaunchConfig, numAttrs));
+  EXPECT_EQ(sizeof(CuKernelNode), sizeof(CUDA_KERNEL_NODE_PARAMS));
+  EXPECT_EQ(offsetof(CuKernelNode, function), offsetof(CUDA_KERNEL_NODE_PARAMS, func));
+  EXPECT_EQ(offsetof(CuKernelNode, kernel), offsetof(CUDA_KERNEL_NODE_PARAMS, kern));
   EXPECT_EQ(sizeof(CuLaunchAttribute), sizeof(CUlaunchAttribute));
   EXPECT_EQ(offsetof(CuLaunchAttribute, value), offsetof(CUlaunchAttribute, value));
   EXPECT_EQ(alignof(CuLaunchAttribute), alignof(CUlaunchAttribute));

@@ -1,0 +1,139 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""What of this interpreter's torch only Python can ask, as PyTorch's own release gate does.
+
+    python -m pbprobe._checks FILE
+
+Writes a line of JSON for each check: an area of a report's libtorch, first as one that nothing came back from. The
+pipeline starts it, in a process of its own, with a time limit.
+"""
+
+import json
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+
+class Skipped(Exception):  # noqa: N818 - no error
+    """The check cannot be asked here; its words say why."""
+
+
+def numpy_bridge(device: str) -> None:
+    """A tensor and an array of one memory, both ways."""
+    import torch
+
+    try:
+        import numpy as np
+    except ImportError:
+        raise Skipped("NumPy is not installed") from None
+    array = np.arange(6, dtype=np.float32).reshape(2, 3)
+    tensor = torch.from_numpy(array)
+    tensor[1, 2] = 41
+    if array[1, 2] != 41:
+        raise AssertionError(f"a tensor from an array has memory of its own: {array[1, 2]} was to be 41")
+    back = torch.ones(3, dtype=torch.int64).numpy()
+    back[0] = 7
+    if not np.array_equal(torch.from_numpy(back).to(device).cpu().numpy(), np.array([7, 1, 1])):
+        raise AssertionError(f"an array went to {device} and came back as something else")
+
+
+def compiled(device: str, **options: object) -> None:
+    """One kernel of torch.compile: equal to eager. On a GPU Triton and its ptxas must know the SM."""
+    import torch
+
+    compiler = os.environ.get("CXX", "g++")
+    if device == "cpu" and shutil.which(compiler) is None:
+        raise Skipped(f"torch.compile needs a C++ compiler on a CPU, and {compiler} is not there")
+
+    def function(x: "torch.Tensor", y: "torch.Tensor") -> "torch.Tensor":
+        return torch.relu(x @ y + 1).sum(-1) * 2
+
+    # Small integers: every order of their sums gives the same.
+    x = torch.randint(-2, 3, (64, 48), device=device).float()
+    y = torch.randint(-2, 3, (48, 80), device=device).float()
+    seen = torch.compile(function, fullgraph=True, **options)(x, y)
+    if not torch.equal(seen, function(x, y)):
+        raise AssertionError("the compiled function gives another result than the same function uncompiled")
+
+
+def compiled_by_nvrtc(device: str) -> None:
+    """A kernel that torch hands to NVRTC: it must know the SM."""
+    import torch
+
+    jiterator = getattr(torch.cuda, "jiterator", None)
+    if jiterator is None:
+        raise Skipped("this torch has no torch.cuda.jiterator")
+    function = jiterator._create_jit_fn("template <typename T> T pbprobe_twice(T x) { return x + x; }")
+    x = torch.arange(5.0, device=device)
+    if not torch.equal(function(x), 2 * x):
+        raise AssertionError("a kernel that NVRTC compiled gives a wrong result")
+
+
+def simd(device: str) -> None:
+    """torch.compile finds the vector instructions of this CPU."""
+    from torch._inductor import cpu_vec_isa
+
+    if shutil.which(os.environ.get("CXX", "g++")) is None:
+        raise Skipped("there is no C++ compiler to try them with")
+    if not cpu_vec_isa.pick_vec_isa():
+        raise AssertionError("torch.compile finds no vector instructions that this CPU and this compiler both know")
+
+
+def gpu_direct_storage(device: str) -> None:
+    """What cuFile refuses comes back as an error (where it does not, it works)."""
+    import torch
+
+    try:
+        from torch.cuda.gds import GdsFile
+    except ImportError:
+        raise Skipped("this torch has no torch.cuda.gds") from None
+    with tempfile.NamedTemporaryFile() as file:
+        try:
+            GdsFile(file.name, os.O_CREAT | os.O_RDWR)
+        except RuntimeError as error:
+            if "not supported" in str(error) and "cuFile" not in str(error):
+                raise Skipped(str(error).splitlines()[0]) from None
+            if "cuFile" not in str(error):
+                raise
+    if not torch.equal(torch.ones(3, device=device) * 2, torch.full((3,), 2.0, device=device)):
+        raise AssertionError("after an error of cuFile the GPU computes wrong")
+
+
+def checks() -> list[tuple[str, str, Callable[..., None]]]:
+    """Name, device and function of each, the slow ones last."""
+    import torch
+
+    rows: list[tuple[str, str, Callable[..., None]]] = [("NumPy bridge", "cpu", numpy_bridge)]
+    gpu = "cuda:0" if torch.cuda.is_available() else None
+    if gpu:
+        rows += [("NumPy bridge", gpu, numpy_bridge), ("GPUDirect Storage", gpu, gpu_direct_storage)]
+        rows += [("kernel compiled by NVRTC", gpu, compiled_by_nvrtc), ("torch.compile", gpu, compiled)]
+    rows += [("vector instructions of torch.compile", "cpu", simd), ("torch.compile", "cpu", compiled)]
+    device = gpu or "cpu"
+    rows.append(("torch.compile, max-autotune", device, lambda where: compiled(where, mode="max-autotune")))
+    return rows
+
+
+def main() -> None:
+    """Runs them all."""
+    with Path(sys.argv[1]).open("w", encoding="utf-8") as file:
+        for name, device, check in checks():
+            area: dict[str, str | None] = {"area": name, "device": device, "skipped": None}
+            print(json.dumps({**area, "problem": "nothing came back from it"}), file=file, flush=True)
+            problem = None
+            try:
+                check(device)
+            except Skipped as reason:
+                area["skipped"] = str(reason)
+            except Exception as error:  # foreign code, whose words are the finding
+                words = str(error).strip().splitlines() or [""]
+                problem = f"{type(error).__name__}: {words[0][:300]}"
+            print(json.dumps({**area, "problem": problem}), file=file, flush=True)
+
+
+if __name__ == "__main__":
+    main()
+    os._exit(0)  # workers of the compiler may still run

@@ -1,0 +1,247 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/measure/libtorch_speeds.hpp"
+
+#include <array>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include <cxxabi.h>
+
+#include "probes/measure/gpu_probes.hpp"
+#include "probes/measure/statistics.hpp"
+
+namespace pbprobe {
+namespace {
+
+using Argument = Libtorch::Argument;
+using Tensor = Libtorch::Tensor;
+
+constexpr int kRounds = 7;
+constexpr size_t kMostKernels = 4;  // of one operation, by name
+
+// What is asked of libtorch: `call` queues it once, over memory that the operation keeps.
+struct Operation {
+  std::string name;
+  std::optional<DType> type;  // whose peak it is held against; none: the memory's
+  double work = 0;            // operations, or bytes
+  std::vector<DeviceBuffer> memory;
+  std::vector<Tensor> tensors;
+  std::function<Result<void>(const std::vector<Tensor>&)> call;
+};
+
+class Speeds {
+ public:
+  Speeds(const Libtorch& library, const GpuDevice& device) : library_(library), device_(device) {}
+
+  // Random bits would be NaN here and there; one number everywhere draws less power. So a short pattern of numbers
+  // near one, whose exponent all types of two and four bytes read alike.
+  Result<void> add_array(Operation& operation, Element type, std::vector<int64_t> sizes) const {
+    int64_t count = 1;
+    for (const int64_t size : sizes) count *= size;
+    const int64_t bytes = count * (type == Element::fp32 ? 4 : 2);
+    PBPROBE_TRY(DeviceBuffer buffer, device_.allocate(static_cast<size_t>(bytes)));
+    PBPROBE_CHECK(fill(buffer));
+    PBPROBE_TRY(Tensor tensor, library_.wrap(ArrayView{buffer.data(), type, std::move(sizes), device_.index()}));
+    operation.memory.push_back(std::move(buffer));
+    operation.tensors.push_back(std::move(tensor));
+    return {};
+  }
+
+  Result<void> add_matrix(Operation& operation, DType type, int64_t rows, int64_t columns, bool turned) const {
+    PBPROBE_TRY(DeviceBuffer buffer, device_.allocate(static_cast<size_t>(rows * columns * size_of(type))));
+    PBPROBE_CHECK(fill(buffer));
+    const MatrixView view{buffer.data(), type, rows, columns, turned ? 1 : columns, turned ? rows : 1, device_.index()};
+    PBPROBE_TRY(Tensor tensor, library_.wrap(view));
+    operation.memory.push_back(std::move(buffer));
+    operation.tensors.push_back(std::move(tensor));
+    return {};
+  }
+
+  Result<Operation> elementwise() const {
+    constexpr int64_t kElements = int64_t{64} << 20;
+    Operation operation{
+        .name = "elementwise fp32", .type = {}, .work = 2.0 * 4 * kElements, .memory = {}, .tensors = {}, .call = {}};
+    for (int i = 0; i < 2; ++i) PBPROBE_CHECK(add_array(operation, Element::fp32, {kElements}));
+    operation.call = [this](const auto& tensors) { return run("aten::neg", "out", {&tensors[0], &tensors[1]}); };
+    return operation;
+  }
+
+  Result<Operation> product(DType type) const {
+    constexpr int64_t kSize = 4096;
+    Operation operation{.name = fmt::format("mm {}", name_of(type)),
+                        .type = type,
+                        .work = 2.0 * kSize * kSize * kSize,
+                        .memory = {},
+                        .tensors = {},
+                        .call = {}};
+    PBPROBE_CHECK(add_matrix(operation, type, kSize, kSize, false));
+    PBPROBE_CHECK(add_matrix(operation, type, kSize, kSize, true));
+    PBPROBE_CHECK(add_matrix(operation, type == DType::int8 ? DType::int32 : type, kSize, kSize, false));
+    operation.call = [this, type](const auto& tensors) {
+      return library_.matmul(tensors[0], tensors[1], tensors[2], type);
+    };
+    return operation;
+  }
+
+  Result<Operation> convolution() const {
+    constexpr int64_t kImages = 32, kChannels = 256, kSide = 28;
+    Operation operation{.name = "convolution bf16",
+                        .type = DType::bf16,
+                        .work = 2.0 * kImages * kChannels * kChannels * 9 * kSide * kSide,
+                        .memory = {},
+                        .tensors = {},
+                        .call = {}};
+    PBPROBE_CHECK(add_array(operation, Element::bf16, {kImages, kChannels, kSide, kSide}));
+    PBPROBE_CHECK(add_array(operation, Element::bf16, {kChannels, kChannels, 3, 3}));
+    operation.call = [this](const auto& tensors) -> Result<void> {
+      static constexpr std::array<int64_t, 2> kOnes{1, 1};
+      const auto result = library_.convolve(tensors[0], tensors[1], kOnes, kOnes, true);
+      return result.ok() ? Result<void>() : result.error();
+    };
+    return operation;
+  }
+
+  Result<Operation> attention() const {
+    constexpr int64_t kBatch = 4, kHeads = 16, kLength = 2048, kDepth = 128;
+    Operation operation{.name = "attention bf16",
+                        .type = DType::bf16,
+                        .work = 4.0 * kBatch * kHeads * kLength * kLength * kDepth,
+                        .memory = {},
+                        .tensors = {},
+                        .call = {}};
+    for (int i = 0; i < 3; ++i) PBPROBE_CHECK(add_array(operation, Element::bf16, {kBatch, kHeads, kLength, kDepth}));
+    operation.call = [this](const auto& tensors) {
+      return run("aten::scaled_dot_product_attention", "",
+                 {&tensors[0], &tensors[1], &tensors[2], std::monostate(), 0.0, false, std::monostate(), false});
+    };
+    return operation;
+  }
+
+  // Warm first: what is loaded, allocated and chosen once is not timed, and cannot be captured.
+  Result<std::vector<double>> time(const Operation& operation) const {
+    const auto enqueue = [&] { return operation.call(operation.tensors); };
+    for (int i = 0; i < 2; ++i) PBPROBE_CHECK(enqueue());
+    PBPROBE_CHECK(device_.synchronize());
+    std::vector<double> samples;
+    for (int round = 0; round < kRounds; ++round) {
+      PBPROBE_TRY(const double us, device_.time_us(enqueue, 1));
+      samples.push_back(us);
+    }
+    return samples;
+  }
+
+  Result<std::vector<GpuDevice::QueuedKernel>> kernels(const Operation& operation) const {
+    return device_.queued_kernels([&] { return operation.call(operation.tensors); });
+  }
+
+ private:
+  Result<void> fill(const DeviceBuffer& buffer) const {
+    constexpr std::array<uint16_t, 8> kNearOne{0x3f80, 0xbf91, 0x3f2b, 0xbf4d, 0x3fa7, 0x3f13, 0xbf86, 0x3f6e};
+    std::vector<uint16_t> values(1 << 16);
+    for (size_t i = 0; i < values.size(); ++i) values[i] = kNearOne[(i * 7 + i / 8 * 3) % kNearOne.size()];
+    const size_t piece = values.size() * sizeof values[0];
+    for (size_t offset = 0; offset < buffer.bytes(); offset += piece)
+      PBPROBE_CHECK(device_.upload(buffer, offset, values.data(), std::min(piece, buffer.bytes() - offset)));
+    return {};
+  }
+
+  Result<void> run(const char* name, const char* overload, std::initializer_list<Argument> arguments) const {
+    const auto done = library_.call(name, overload, std::span(arguments.begin(), arguments.size()), 1);
+    return done.ok() ? Result<void>() : done.error();
+  }
+
+  const Libtorch& library_;
+  const GpuDevice& device_;
+};
+
+// Against the memory's peak, or that of the type's fastest instruction.
+ProbeFigure figure_of(const Operation& operation, const std::string& device, std::vector<double> samples_us,
+                      const Result<GpuPeaks>& peaks) {
+  for (auto& sample : samples_us) sample = operation.work / sample * 1e-3;  // GB/s, Gop/s
+  ProbeFigure figure{.device = device,
+                     .target = "libtorch",
+                     .name = operation.name,
+                     .unit = operation.type ? "Gop/s" : "GB/s",
+                     .value = median(samples_us),
+                     .against = {},
+                     .ratio = {},
+                     .per_clock = {},
+                     .fits = {},
+                     .proved = {},
+                     .samples = std::move(samples_us)};
+  if (!peaks.ok()) return figure;
+  if (!operation.type) {
+    figure.against = "copy";
+    figure.ratio = figure.value / peaks->copy_gbytes;
+  } else if (const auto peak = peaks->gops.find(*operation.type); peak != peaks->gops.end()) {
+    figure.against = peaks->names.at(*operation.type);
+    figure.ratio = figure.value / peak->second;
+  }
+  return figure;
+}
+
+void note_kernels(const std::string& operation, const std::string& device,
+                  const std::vector<GpuDevice::QueuedKernel>& kernels, LibtorchRun& run) {
+  size_t noted = 0;
+  for (const auto& kernel : kernels) {
+    LibtorchKernel entry{operation, device, short_name(kernel.name), fmt::format("sm_{}", kernel.binary),
+                         fmt::format("compute_{}", kernel.ptx)};
+    const bool known = std::any_of(run.kernels.begin(), run.kernels.end(), [&](const LibtorchKernel& other) {
+      return other.operation == operation && other.name == entry.name && other.machine_code == entry.machine_code;
+    });
+    if (known || ++noted > kMostKernels) continue;
+    run.kernels.push_back(std::move(entry));
+  }
+}
+
+}  // namespace
+
+std::string short_name(const std::string& mangled) {
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> plain(abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status),
+                                                     std::free);
+  std::string text = status == 0 && plain ? plain.get() : mangled;
+  if (text.starts_with("void ")) text.erase(0, 5);
+  text = text.substr(0, text.find_first_of("<("));
+  constexpr size_t kLength = 80;
+  return text.size() > kLength ? text.substr(0, kLength) + "..." : text;
+}
+
+void measure_speeds(const Libtorch& library, const GpuDevice& device, const Gpu& gpu, LibtorchRun& run,
+                    EventWriter& events) {
+  const Speeds speeds(library, device);
+  const std::string where = fmt::format("cuda:{}", device.index());
+  events.stage(Step::kernels, fmt::format("measuring the peaks of GPU {}", device.index()));
+  const auto peaks = measure_peaks(gpu);
+  if (!peaks.ok()) events.note(fmt::format("libtorch's speeds stand without a peak: {}", peaks.error().message));
+  const std::array<std::function<Result<Operation>()>, 6> makers{
+      [&] { return speeds.elementwise(); },        [&] { return speeds.product(DType::fp32); },
+      [&] { return speeds.product(DType::bf16); }, [&] { return speeds.product(DType::int8); },
+      [&] { return speeds.convolution(); },        [&] { return speeds.attention(); }};
+  for (const auto& make : makers) {
+    auto operation = make();
+    if (!operation.ok()) {
+      events.note(fmt::format("libtorch was not timed on {}: {}", where, operation.error().message));
+      continue;
+    }
+    events.stage(Step::libtorch, fmt::format("timing {} of {} on {}", operation->name, run.path, where));
+    auto samples = speeds.time(*operation);
+    if (!samples.ok()) {
+      events.note(
+          fmt::format("{} of libtorch was not timed on {}: {}", operation->name, where, samples.error().message));
+      continue;
+    }
+    run.speeds.push_back(figure_of(*operation, where, std::move(*samples), peaks));
+    const auto kernels = speeds.kernels(*operation);
+    if (kernels.ok()) note_kernels(operation->name, where, *kernels, run);
+    if (!kernels.ok())
+      events.note(
+          fmt::format("the kernels of {} on {} are not known: {}", operation->name, where, kernels.error().message));
+    events.libtorch(run);
+  }
+}
+
+}  // namespace pbprobe
