@@ -13,6 +13,7 @@ namespace {
 constexpr int kMemoryThreads = 512;
 constexpr int kVectors = 8;         // of 16 bytes, under way in a thread
 constexpr int kSharedVectors = 64;  // that a thread reads in one iteration
+constexpr int kSharedAtOnce = 16;   // of them under way: with more, ptxas spills
 
 // 16 bytes, not through L1: another round would find them there.
 __device__ inline uint4 read_through(const uint4* from) {
@@ -79,7 +80,7 @@ extern "C" __global__ void __launch_bounds__(256) probe_shared(pbprobe::GpuPeakS
   const unsigned long long begin = clock64();
 #pragma unroll 1
   for (long long n = 0; n < iterations; ++n) {
-#pragma unroll
+#pragma unroll kSharedAtOnce
     for (int i = 0; i < kSharedVectors; ++i) {
       uint4 value;
       asm volatile("ld.volatile.shared.v4.u32 {%0, %1, %2, %3}, [%4];"

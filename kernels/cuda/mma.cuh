@@ -78,7 +78,8 @@ struct Int8 {
   }
 };
 
-// Rounds each element to 10 bits, ties away from zero; the tensor core alone would cut it off.
+// Rounds each element to 10 bits, in one instruction where the SM has one: since 9.0, ties to even; before, ties away
+// from zero. The tensor core alone would cut it off.
 struct Tf32 {
   using Sum = float;
   static constexpr int kElement = 4;
@@ -92,7 +93,9 @@ struct Tf32 {
 #endif
   }
   __device__ static void round(unsigned& bits) {
-#ifndef PBPROBE_STAGED
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("cvt.rn.tf32.f32 %0, %1;" : "=r"(bits) : "f"(__uint_as_float(bits)));
+#elif !defined(PBPROBE_STAGED)
     asm volatile("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(__uint_as_float(bits)));
 #endif
   }
@@ -117,11 +120,11 @@ __device__ inline void load_matrices(unsigned (&to)[4], unsigned from) {
 // Where a warp's matrices of one operand lie in a stage: blocks of 16 lines × 32 bytes of k.
 template <int kLines, int kLineBytes, bool kKMajor>
 struct Fragments {
-  unsigned row;     // bytes of this lane's row
-  unsigned column;  // bytes inside it, permuted
+  unsigned lane_address;  // of this lane's row in the first block and step, permuted
 
-  // kSides: lanes 8 to 15 hold the second half of the lines (A), or that of k (B).
-  __device__ Fragments(int first_line, bool lines_first) {
+  // lines_first: lanes 8 to 15 hold the second half of the lines (A), or that of k (B). The operand begins at `offset`
+  // of a stage.
+  __device__ Fragments(int first_line, bool lines_first, int offset) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const int inner = lane % 8;
     const int second = lane / 8 % 2;
@@ -130,18 +133,19 @@ struct Fragments {
     const int depth_half = lines_first ? third : second;
     if constexpr (kKMajor) {
       const int line = first_line + inner + line_half * 8;
-      row = static_cast<unsigned>(line * kLineBytes);
-      column = static_cast<unsigned>((depth_half ^ swizzle_of<Swizzle::matrices, kLineBytes>(line)) << 4);
+      const int chunk = depth_half ^ swizzle_of<Swizzle::matrices, kLineBytes>(line);
+      lane_address = static_cast<unsigned>(offset + line * kLineBytes + (chunk << 4));
     } else {
       const int depth = inner + depth_half * 8;
-      row = static_cast<unsigned>(depth * kLines * 2);
-      column = static_cast<unsigned>(((first_line / 8 + line_half) ^ turned_swizzle<kLines * 2>(depth)) << 4);
+      const int chunk = (first_line / 8 + line_half) ^ turned_swizzle<kLines * 2>(depth);
+      lane_address = static_cast<unsigned>(offset + depth * kLines * 2 + (chunk << 4));
     }
+    keep(lane_address);
   }
   // Of block `block` along the lines and step `step` along k.
   __device__ unsigned at(unsigned stage, int block, int step) const {
-    if constexpr (kKMajor) return stage + row + block * 16 * kLineBytes + (column ^ static_cast<unsigned>(step << 5));
-    return stage + row + step * 16 * kLines * 2 + (column ^ static_cast<unsigned>(block << 5));
+    if constexpr (kKMajor) return stage + block * 16 * kLineBytes + (lane_address ^ static_cast<unsigned>(step << 5));
+    return stage + step * 16 * kLines * 2 + (lane_address ^ static_cast<unsigned>(block << 5));
   }
 };
 
@@ -188,32 +192,46 @@ struct WarpSums {
   }
 };
 
-// Writes the sums by way of shared memory, 16 rows at a time, so that whole lines of C leave together.
+// Writes the sums by way of shared memory, as many rows at a time as the ring has room for, so that whole lines of C
+// leave together.
 template <class Tile>
 __device__ inline void write_warp(const GpuCall& call, const WarpSums<Tile>& sums, unsigned char* ring, int first_row,
                                   int first_column) {
   using Sum = typename Tile::Op::Sum;
+  using Two = typename Vectors<Sum>::Two;
+  using Four = typename Vectors<Sum>::Four;
   constexpr int kLine = Tile::kWarpN + 8;  // the 8 spread the rows of a half warp over the banks
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  Sum* mine = reinterpret_cast<Sum*>(ring) + threadIdx.x / 32 * 16 * kLine;
+  constexpr int kBlocks = Tile::kWarpM / 16;
+  constexpr int kRoom = Tile::kSharedBytes / (Tile::kThreads / 32 * 16 * kLine * 4);
+  constexpr int kAtOnce = kRoom >= kBlocks ? kBlocks : kRoom >= 2 && kBlocks % 2 == 0 ? 2 : 1;
+  static_assert(kRoom >= 1, "16 rows of every warp fit the ring");
   constexpr int kAcross = Tile::kWarpN / 8;  // lanes of a row, 8 columns each
+  constexpr int kTurns = 16 * kAtOnce * kAcross / 32;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  Sum* mine = reinterpret_cast<Sum*>(ring) + threadIdx.x / 32 * (16 * kAtOnce * kLine);
+  Sum* to = mine + lane / 4 * kLine + lane % 4 * 2;
+  const Sum* from = mine + lane / kAcross * kLine + lane % kAcross * 8;
+  const int row = first_row + lane / kAcross;
+  const int column = first_column + lane % kAcross * 8;
 #pragma unroll
-  for (int i = 0; i < Tile::kWarpM / 16; ++i) {
+  for (int first = 0; first < kBlocks; first += kAtOnce) {
 #pragma unroll
-    for (int j = 0; j < Tile::kWarpN / 8; ++j) {
-      Sum* to = mine + lane / 4 * kLine + j * 8 + lane % 4 * 2;
-      to[0] = sums.values[i][j][0];
-      to[1] = sums.values[i][j][1];
-      to[8 * kLine] = sums.values[i][j][2];
-      to[8 * kLine + 1] = sums.values[i][j][3];
+    for (int i = 0; i < kAtOnce; ++i) {
+#pragma unroll
+      for (int j = 0; j < Tile::kWarpN / 8; ++j) {
+        const auto& four = sums.values[first + i][j];
+        *reinterpret_cast<Two*>(to + i * 16 * kLine + j * 8) = Two{four[0], four[1]};
+        *reinterpret_cast<Two*>(to + (i * 16 + 8) * kLine + j * 8) = Two{four[2], four[3]};
+      }
     }
     __syncwarp();
-#pragma unroll 1
-    for (int row = lane / kAcross; row < 16; row += 32 / kAcross) {
-      Sum eight[8];
-#pragma unroll
-      for (int c = 0; c < 8; ++c) eight[c] = mine[row * kLine + lane % kAcross * 8 + c];
-      write_sums<8>(call, first_row + i * 16 + row, first_column + lane % kAcross * 8, eight);
+#pragma unroll(kTurns < 4 ? kTurns : 4)
+    for (int turn = 0; turn < kTurns; ++turn) {
+      constexpr int kRows = 32 / kAcross;
+      const Four low = *reinterpret_cast<const Four*>(from + turn * kRows * kLine);
+      const Four high = *reinterpret_cast<const Four*>(from + turn * kRows * kLine + 4);
+      const Sum eight[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+      write_sums<8>(call, row + first * 16 + turn * kRows, column, eight);
     }
     __syncwarp();
   }
@@ -232,18 +250,15 @@ __device__ inline void multiply_tiles(const GpuCall& call) {
   extern __shared__ __align__(128) unsigned char ring[];
   const unsigned base = shared_address(ring);
 
-  const int2 first = tile_corner<Tile::kM, Tile::kN>(call);
+  using RowsA = Operand<Tile::kM, Tile::kDepths, Op::kElement, Tile::kThreads, !kAkm, Swizzle::matrices>;
+  using RowsB = Operand<Tile::kN, Tile::kDepths, Op::kElement, Tile::kThreads, kBnk, Swizzle::matrices>;
   const int2 depth = depth_range(call);
-  Operand<Tile::kM, Tile::kDepths, Op::kElement, Tile::kThreads, !kAkm, Swizzle::matrices> a(call.a, call.lda, first.x,
-                                                                                             call.m, depth);
-  Operand<Tile::kN, Tile::kDepths, Op::kElement, Tile::kThreads, kBnk, Swizzle::matrices> b(call.b, call.ldb, first.y,
-                                                                                            call.n, depth);
   constexpr int kWarpsDown = Tile::kM / Tile::kWarpM;
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int my_row = warp % kWarpsDown * Tile::kWarpM;
   const int my_column = warp / kWarpsDown * Tile::kWarpN;
-  const Fragments<Tile::kM, Tile::kLineBytes, !kAkm> fragments_a(my_row, true);
-  const Fragments<Tile::kN, Tile::kLineBytes, kBnk> fragments_b(my_column, false);
+  const Fragments<Tile::kM, Tile::kLineBytes, !kAkm> fragments_a(my_row, true, 0);
+  const Fragments<Tile::kN, Tile::kLineBytes, kBnk> fragments_b(my_column, false, kBytesA);
 
   WarpSums<Tile> sums;
   sums.clear();
@@ -253,7 +268,7 @@ __device__ inline void multiply_tiles(const GpuCall& call) {
 #pragma unroll
     for (int i = 0; i < kBlocksA; ++i) load_matrices<kAkm>(held_a[set][i], fragments_a.at(stage, i, step));
 #pragma unroll
-    for (int j = 0; j < kBlocksB; ++j) load_matrices<!kBnk>(held_b[set][j], fragments_b.at(stage + kBytesA, j, step));
+    for (int j = 0; j < kBlocksB; ++j) load_matrices<!kBnk>(held_b[set][j], fragments_b.at(stage, j, step));
   };
   const auto multiply = [&](int set) {
     if constexpr (Op::kElement == 4) {
@@ -275,8 +290,11 @@ __device__ inline void multiply_tiles(const GpuCall& call) {
   const auto slot = [&](int stage) { return base + stage % Tile::kStages * Tile::kStageBytes; };
 #ifdef PBPROBE_STAGED
   static_assert(Tile::kStages == 2, "one stage is multiplied while the next is in registers");
-  uint4 next_a[decltype(a)::kCount];
-  uint4 next_b[decltype(b)::kCount];
+  const int2 first = tile_corner<Tile::kM, Tile::kN>(call);
+  RowsA a(call.a, call.lda, first.x, call.m, depth);
+  RowsB b(call.b, call.ldb, first.y, call.n, depth);
+  uint4 next_a[RowsA::kCount];
+  uint4 next_b[RowsB::kCount];
   const auto read = [&] {
     a.read(next_a, call.a_aligned, call.lda);
     b.read(next_b, call.b_aligned, call.ldb);
@@ -302,42 +320,59 @@ __device__ inline void multiply_tiles(const GpuCall& call) {
     if (stage + 1 < stages) store(stage + 1);
   }
 #else
-  const auto fetch_a = [&](unsigned to, bool there) {
-    if (there) a.fetch(to, call.a_aligned, call.lda);
+  // Whole stages are copied without a branch, spread among the products; what is ragged or not aligned by code that
+  // keeps no registers between its stages.
+  const auto fetch_ragged = [&](unsigned to, int stage) {
+    const int2 first = tile_corner<Tile::kM, Tile::kN>(call);
+    RowsA(call.a, call.lda, first.x, call.m, depth).fetch_stage(to, stage, call.a_aligned, call.lda);
+    RowsB(call.b, call.ldb, first.y, call.n, depth).fetch_stage(to + kBytesA, stage, call.b_aligned, call.ldb);
   };
-  const auto fetch_b = [&](unsigned to, bool there) {
-    if (there) b.fetch(to + kBytesA, call.b_aligned, call.ldb);
+  WholeCopies<RowsA, RowsB> copies(call, tile_corner<Tile::kM, Tile::kN>(call), depth);
+  const int whole = copies.whole ? depth.y / Tile::kDepths : 0;
+  constexpr int kEach = (copies.kCount + kSteps - 2) / (kSteps - 1);  // chunks of a step; the last step waits
+  const unsigned last = base + kAhead * Tile::kStageBytes;
+  unsigned writing = base;
+  const auto next_slot = [&](unsigned slot) { return slot == last ? base : slot + Tile::kStageBytes; };
+  const auto end_stage = [&] {
     end_copies();
+    copies.advance(call);
+    writing = next_slot(writing);
   };
-#pragma unroll
-  for (int stage = 0; stage < kAhead; ++stage) {
-    fetch_a(base + stage * Tile::kStageBytes, stage < stages);
-    fetch_b(base + stage * Tile::kStageBytes, stage < stages);
+#pragma unroll 1
+  for (int first = 0; first < kAhead; ++first) {
+    if (first < whole) {
+      copies.issue(call, writing, kBytesA, 0, copies.kCount);
+    } else if (first < stages) {
+      fetch_ragged(writing, first);
+    }
+    end_stage();
   }
   await_copies<kAhead - 1>();
   __syncthreads();
   unsigned reading = base;
-  unsigned writing = base + kAhead * Tile::kStageBytes;
   if (stages > 0) load(0, reading, 0);
-#pragma unroll 1
-  for (int stage = 0; stage < stages; ++stage) {
+  const auto multiply_stage = [&](auto copying) {
 #pragma unroll
     for (int step = 0; step < kSteps; ++step) {
       if (step == kSteps - 1) {
         await_copies<kAhead - 1>();
         __syncthreads();
-        reading = reading == base + kAhead * Tile::kStageBytes ? base : reading + Tile::kStageBytes;
+        reading = next_slot(reading);
       }
       // Behind the last stage this reads what nobody uses.
       load((step + 1) % 2, reading, (step + 1) % kSteps);
-      // A's copies and B's in different steps, so that neither keeps the tensor cores waiting long.
-      if (step == 0) fetch_a(writing, stage + kAhead < stages);
-      if (step == (kSteps > 2 ? 1 : 0)) {
-        fetch_b(writing, stage + kAhead < stages);
-        writing = writing == base + kAhead * Tile::kStageBytes ? base : writing + Tile::kStageBytes;
-      }
+      if (step < kSteps - 1 && copying) copies.issue(call, writing, kBytesA, step * kEach, (step + 1) * kEach);
+      if (step == kSteps - 2) end_stage();
       multiply(step % 2);
     }
+  };
+  int stage = 0;
+#pragma unroll 1
+  for (; stage + kAhead < whole; ++stage) multiply_stage(Yes());
+#pragma unroll 1
+  for (; stage < stages; ++stage) {
+    if (stage + kAhead < stages) fetch_ragged(writing, stage + kAhead);
+    multiply_stage(No());
   }
   await_copies<0>();
 #endif

@@ -43,6 +43,22 @@ __device__ inline unsigned shared_address(const void* pointer) {
   return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
 }
 
+// What a lambda is told when it is compiled.
+struct Yes {
+  __device__ constexpr operator bool() const { return true; }
+};
+struct No {
+  __device__ constexpr operator bool() const { return false; }
+};
+
+// Makes a number that hangs on the thread alone one that ptxas must keep: short of registers it would compute it anew
+// in the main loop, in more instructions than there are products. Every lane of the warp calls it.
+__device__ inline void keep(unsigned& number) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 700
+  asm volatile("shfl.sync.bfly.b32 %0, %0, 0, 31, 0xffffffff;" : "+r"(number));
+#endif
+}
+
 __device__ inline unsigned long long wall_clock() {
   unsigned long long ns;
   asm volatile("mov.u64 %0, %globaltimer;" : "=l"(ns));
@@ -57,6 +73,16 @@ __device__ inline void copy_async(unsigned to, const char* from, bool there) {
   asm volatile(
       "{\n .reg .pred absent;\n setp.eq.u32 absent, %2, 0;\n"
       " cp.async.cg.shared.global [%0], [%1], 16, absent;\n}" ::"r"(to),
+      "l"(from), "r"(static_cast<unsigned>(there))
+      : "memory");
+#endif
+}
+// 16 bytes, or nothing at all.
+__device__ inline void copy_if_async(unsigned to, const char* from, bool there) {
+#ifndef PBPROBE_STAGED
+  asm volatile(
+      "{\n .reg .pred there;\n setp.ne.u32 there, %2, 0;\n"
+      " @there cp.async.cg.shared.global [%0], [%1], 16;\n}" ::"r"(to),
       "l"(from), "r"(static_cast<unsigned>(there))
       : "memory");
 #endif
@@ -124,6 +150,7 @@ __device__ constexpr int turned_swizzle(int depth) {
 // line's depths next to each other; else the lines of one depth next to each other.
 template <int kLines, int kDepths, int kElement, int kThreads, bool kKMajor, Swizzle kSwizzle>
 struct Operand {
+  static constexpr int kElementBytes = kElement;
   static constexpr int kStageBytes = kLines * kDepths * kElement;
   static constexpr int kRowBytes = (kKMajor ? kDepths : kLines) * kElement;
   static constexpr int kChunks = kRowBytes / 16;              // of a stored row
@@ -160,8 +187,28 @@ struct Operand {
   }
 
   __device__ int bytes_of(int i) const { return i * kStep < rows_left ? min(max(bytes_left, 0), 16) : 0; }
+  // A stage of nothing but whole chunks, and chunks that are not there: false where some are there in part.
+  __device__ static bool whole_chunks(int aligned, int first_line, int lines) {
+    return aligned && (kKMajor || first_line + kLines <= lines || lines % (16 / kElement) == 0);
+  }
+  // One bit for each chunk of this thread that is there in a whole stage.
+  __device__ unsigned there() const {
+    unsigned bits = 0;
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) bits |= (kKMajor ? i * kStep < rows_left : bytes_left > 0) ? 1U << i : 0U;
+    return bits;
+  }
+  __device__ static long long stage_bytes(long long leading) {
+    return kKMajor ? kDepths * kElement : kDepths * leading * kElement;
+  }
+  // Sends stage `stage`, counted from the first, on its way.
+  __device__ void fetch_stage(unsigned to, int stage, int aligned, long long leading) {
+    next += stage * stage_bytes(leading);
+    (kKMajor ? bytes_left : rows_left) -= stage * kDepths * (kKMajor ? kElement : 1);
+    fetch(to, aligned, leading);
+  }
   __device__ void advance(long long leading) {
-    next += kKMajor ? kDepths * kElement : kDepths * leading * kElement;
+    next += stage_bytes(leading);
     if (kKMajor) {
       bytes_left -= kDepths * kElement;
     } else {
@@ -202,6 +249,52 @@ struct Operand {
   __device__ void store(unsigned to, const uint4 (&held)[kCount]) const {
 #pragma unroll
     for (int i = 0; i < kCount; ++i) store_shared(to + offset + i * kStep * kRowBytes, held[i]);
+  }
+};
+
+// A thread's chunks of both operands in whole stages, one after the other. Lines that are not there leave in shared
+// memory what was there: it reaches sums of rows and columns that nobody writes.
+template <class A, class B>
+struct WholeCopies {
+  static constexpr int kCount = A::kCount + B::kCount;
+  static_assert(kCount <= 32, "a bit for each chunk");
+  const char* next_a;
+  const char* next_b;
+  unsigned to_a, to_b;
+  unsigned there;
+  bool whole;
+
+  __device__ WholeCopies(const GpuCall& call, int2 first, int2 depth) {
+    const A a(call.a, call.lda, first.x, call.m, depth);
+    const B b(call.b, call.ldb, first.y, call.n, depth);
+    next_a = a.next;
+    next_b = b.next;
+    to_a = a.offset;
+    to_b = b.offset;
+    there = a.there() | b.there() << A::kCount;
+    whole = A::whole_chunks(call.a_aligned, first.x, call.m) && B::whole_chunks(call.b_aligned, first.y, call.n);
+    keep(to_a);
+    keep(to_b);
+    keep(there);
+  }
+  // Chunks `first` to `end` - 1 of the coming stage: constants, once the loops are unrolled.
+  __device__ void issue(const GpuCall& call, unsigned slot, int offset_b, int first, int end) const {
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      if (i < first || i >= end) continue;
+      if (i < A::kCount) {
+        copy_if_async(slot + to_a + i * A::kStep * A::kRowBytes, next_a + i * (A::kStep * A::kElementBytes * call.lda),
+                      there >> i & 1);
+      } else {
+        const int j = i - A::kCount;
+        copy_if_async(slot + offset_b + to_b + j * B::kStep * B::kRowBytes,
+                      next_b + j * (B::kStep * B::kElementBytes * call.ldb), there >> i & 1);
+      }
+    }
+  }
+  __device__ void advance(const GpuCall& call) {
+    next_a += A::stage_bytes(call.lda);
+    next_b += B::stage_bytes(call.ldb);
   }
 };
 
@@ -268,6 +361,18 @@ __device__ inline unsigned bits_of(int value) {
   return static_cast<unsigned>(value);
 }
 
+// Neighbouring sums as they travel.
+template <class Sum>
+struct Vectors {
+  using Two = float2;
+  using Four = float4;
+};
+template <>
+struct Vectors<int> {
+  using Two = int2;
+  using Four = int4;
+};
+
 // kCount neighbours of C (a multiple of it from the row's beginning), scaled, biased and rounded.
 template <int kCount, class Sum>
 __device__ inline void write_result(const GpuCall& call, int row, int column, const Sum (&sums)[kCount]) {
@@ -285,9 +390,17 @@ __device__ inline void write_result(const GpuCall& call, int row, int column, co
 #pragma unroll
   for (int i = 0; i < kCount; ++i) {
     values[i] = static_cast<float>(sums[i]) * scale;
-    if (i < there) {
-      if (call.scale_b) values[i] *= call.scale_b[column + i];
-      if (call.bias) values[i] += call.bias[column + i];
+  }
+  if (call.scale_b) {
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      if (i < there) values[i] *= call.scale_b[column + i];
+    }
+  }
+  if (call.bias) {
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      if (i < there) values[i] += call.bias[column + i];
     }
   }
   if (call.c_type == kGpuFp32) {

@@ -108,6 +108,11 @@ int64_t exact_range(const Problem& p) {
 
 double draw(Random& random, DType type, DataSet set, int64_t range) {
   if (set == DataSet::normal) {
+    // No tie between two TF32 numbers: SMs before 9.0 round it away from zero, later ones to even.
+    if (type == DType::tf32) {
+      return static_cast<double>(
+          std::bit_cast<float>(std::bit_cast<uint32_t>(static_cast<float>(random.normal())) | 1U));
+    }
     if (!is_integer(type)) return random.normal();
     const double low = type == DType::uint8 ? 0 : -128;
     return std::clamp(std::nearbyint(random.normal() * 40 + (type == DType::uint8 ? 128 : 0)), low, low + 255);

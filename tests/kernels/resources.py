@@ -58,9 +58,8 @@ def main():
         write(path, table, name, rows)
         return 0
     found = list(differences(table.get(name, {}), rows))
-    # What a memory probe keeps beside its loop may lie on the stack: the table says how much.
-    spilled = {symbol: row["spill_bytes"] for symbol, row in rows.items() if not symbol.startswith("probe_")}
-    found += [f"{symbol}: {count} bytes are spilled" for symbol, count in spilled.items() if count]
+    spilled = {symbol: row["spill_bytes"] for symbol, row in rows.items() if row["spill_bytes"]}
+    found += [f"{symbol}: {count} bytes are spilled" for symbol, count in spilled.items()]
     if not rows:
         found.append(f"{output} names no kernel")
     print("\n".join(found) or f"{name}: {len(rows)} kernels as committed")
