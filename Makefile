@@ -23,6 +23,7 @@ help:
 	@echo 'make check     lint, sanitizers, aarch64 cross build, generated files'
 	@echo 'make lint | asan | cross    one of them'
 	@echo 'make gate-matrix   plant faults in a tiny build of each variant, and print what the gate catches'
+	@echo 'make cutlass   build CUTLASS kernels for `pbprobe bench --against cutlass` (with TARGETS=sm90): ten minutes'
 	@echo 'make generate  write generated files again'
 	@echo 'make clean     remove build/'
 	@echo
@@ -73,6 +74,11 @@ gate-matrix:
 	@$(SETUP) build test torch cross configure
 	@$(CMAKE) --build build --parallel $(JOBS) --target gate_matrix
 
+# The peer of `pbprobe bench --against cutlass`: ten minutes of the compiler, on request alone.
+cutlass:
+	@$(SETUP) build configure
+	@$(CMAKE) --build build --parallel $(JOBS) --target pbprobe_cutlass
+
 generate:
 	@$(SETUP) build configure
 	@$(CMAKE) --build build --parallel $(JOBS) --target pbprobe_generate pbprobe
@@ -82,4 +88,4 @@ generate:
 clean:
 	rm -rf build
 
-.PHONY: help setup report build test test-real check lint asan cross gate-matrix generate clean
+.PHONY: help setup report build test test-real check lint asan cross gate-matrix cutlass generate clean

@@ -12,6 +12,7 @@
 #include "kernels/gemm/choose.hpp"
 #include "probes/measure/bench.hpp"
 #include "probes/measure/cublaslt.hpp"
+#include "probes/measure/cutlass.hpp"
 #include "probes/measure/libtorch.hpp"
 #include "probes/measure/timing.hpp"
 
@@ -35,6 +36,10 @@ class Bed {
   [[nodiscard]] virtual Result<Contender> peak(const Kernel& kernel, std::vector<PeakSlice>& slices) = 0;
   [[nodiscard]] virtual Result<Contender> libtorch(const Libtorch& library) = 0;
   [[nodiscard]] virtual Result<Contender> cublaslt(const CublasLt& library) {
+    return make_error(ErrorCode::unsupported, "{} multiplies on GPUs alone", library.path());
+  }
+  // The fastest kernel of one of its families.
+  [[nodiscard]] virtual Result<Contender> cutlass(const Cutlass& library, [[maybe_unused]] const std::string& family) {
     return make_error(ErrorCode::unsupported, "{} multiplies on GPUs alone", library.path());
   }
   // A sample reads B once and does nothing else, with as many threads: what a product of few rows cannot beat.

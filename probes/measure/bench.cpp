@@ -3,6 +3,7 @@
 #include "probes/measure/bench.hpp"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 
 #include "core/targets.hpp"
@@ -70,12 +71,14 @@ class CaseRun {
   CaseRun(const BenchCase& one, const CasePlans& plans, LibtorchProbe& libtorch, EventWriter& events)
       : one_(one), plans_(plans), libtorch_(libtorch), events_(events), name_(describe(one.problem)) {}
   void use(const CublasLt& library) { lt_ = &library; }
+  void use(const Cutlass& library) { cutlass_ = &library; }
 
   void run(Bed& bed, const CaseLimits& limits) {
     const double began = limits.clock();
     for (const Plan& plan : plans_.plans) add_kernel(bed, plan);
     if (one_.against_libtorch && libtorch_.library) add_libtorch(bed);
-    if (one_.against_cublaslt && lt_ != nullptr) add_cublaslt(bed);
+    if (one_.against_cublaslt && lt_ != nullptr) add_peer("cublaslt", lt_->path(), bed.cublaslt(*lt_));
+    if (one_.against_cutlass && cutlass_ != nullptr) add_cutlass(bed);
     if (one_.problem.m <= (one_.gpu ? kFewRowsOfGpu : kFewRows)) add_reading(bed);
     if (contenders_.empty()) return;
     events_.stage(Step::kernels, fmt::format("timing {} on {}", name_, device_name(one_)));
@@ -109,43 +112,42 @@ class CaseRun {
     lanes_.push_back(std::move(lane));
   }
 
-  void add_libtorch(Bed& bed) {
-    events_.stage(Step::libtorch,
-                  fmt::format("computing {} with {} on {}", name_, libtorch_.run.path, device_name(one_)));
-    if (!one_.gpu && !libtorch_.library->set_threads(one_.threads))
-      events_.note("this libtorch does not let its threads be set: it runs with as many as it takes itself");
-    auto contender = bed.libtorch(*libtorch_.library);
+  // A peer that can run the problem takes part under `key`; another one is a note.
+  void add_peer(const char* key, const std::string& library, Result<Contender> contender) {
+    events_.stage(key == std::string_view("libtorch") ? Step::libtorch : Step::kernels,
+                  fmt::format("computing {} with {} on {}", name_, library, device_name(one_)));
     if (contender.ok()) {
       if (auto first = contender->sample(1); first.ok()) {
-        libtorch_at_ = contenders_.size();
+        peers_[key] = {contenders_.size(), contender->name};
         contenders_.push_back(std::move(*contender));
         return;
       } else {
         contender = first.error();
       }
     }
-    events_.note(fmt::format("libtorch did not run {} on {}: {}", name_, device_name(one_), contender.error().message));
+    events_.note(fmt::format("{} did not run {} on {}: {}", key, name_, device_name(one_), contender.error().message));
   }
 
-  void add_cublaslt(Bed& bed) {
-    events_.stage(Step::kernels, fmt::format("computing {} with {} on {}", name_, lt_->path(), device_name(one_)));
-    auto contender = bed.cublaslt(*lt_);
-    if (contender.ok()) {
-      if (auto first = contender->sample(1); first.ok()) {
-        cublaslt_at_ = contenders_.size();
-        contenders_.push_back(std::move(*contender));
-        return;
-      } else {
-        contender = first.error();
-      }
+  void add_libtorch(Bed& bed) {
+    if (!one_.gpu && !libtorch_.library->set_threads(one_.threads))
+      events_.note("this libtorch does not let its threads be set: it runs with as many as it takes itself");
+    add_peer("libtorch", libtorch_.run.path, bed.libtorch(*libtorch_.library));
+  }
+
+  // Of each of its families the kernel that is fastest here.
+  void add_cutlass(Bed& bed) {
+    for (const std::string& family : cutlass_->families()) {
+      const std::string key = "cutlass_" + family;
+      add_peer(key.c_str(), cutlass_->path(), bed.cutlass(*cutlass_, family));
+      if (const auto peer = peers_.find(key); peer != peers_.end())
+        events_.note(fmt::format("{} on {}: {} is {}", name_, device_name(one_), key, peer->second.name));
     }
-    events_.note(fmt::format("cublaslt did not run {} on {}: {}", name_, device_name(one_), contender.error().message));
   }
 
   void add_reading(Bed& bed) {
     auto contender = bed.reading();
     if (!contender.ok()) return;
-    reading_at_ = contenders_.size();
+    peers_["reading"] = {contenders_.size(), contender->name};
     contenders_.push_back(std::move(*contender));
   }
 
@@ -159,7 +161,9 @@ class CaseRun {
       if (!failure.empty()) events_.problem(failure);
       if (!rounds.samples_us[lane.kernel].empty()) events_.row(row_of(lane, rounds, units));
     }
-    if (!libtorch_at_ || rounds.samples_us[*libtorch_at_].empty()) return;
+    const auto libtorch = peers_.find("libtorch");
+    if (libtorch == peers_.end() || rounds.samples_us[libtorch->second.at].empty()) return;
+    const size_t at = libtorch->second.at;
     const Problem& p = one_.problem;
     libtorch_.run.figures.push_back({.device = device_name(one_),
                                      .dtype = std::string(name_of(p.a)),
@@ -168,8 +172,8 @@ class CaseRun {
                                      .k = p.k,
                                      .layout = std::string(name_of(p.layout)),
                                      .threads = one_.gpu ? 0 : one_.threads,
-                                     .gflops = gflops_at(rounds, *libtorch_at_),
-                                     .samples_us = rounds.samples_us[*libtorch_at_]});
+                                     .gflops = gflops_at(rounds, at),
+                                     .samples_us = rounds.samples_us[at]});
     events_.libtorch(libtorch_.run);
   }
 
@@ -195,14 +199,10 @@ class CaseRun {
         .plan = describe_plan(lane.plan),
         .samples_us = samples};
     set_peak(row, lane, rounds, units);
-    const auto add_peer = [&](const char* name, std::optional<size_t> at) {
-      if (!at || rounds.samples_us[*at].empty()) return;
-      const auto& theirs = rounds.samples_us[*at];
-      row.peers[name] = {gflops_at(rounds, *at), median_ratio(theirs, samples), theirs};
-    };
-    add_peer("libtorch", libtorch_at_);
-    add_peer("cublaslt", cublaslt_at_);
-    add_peer("reading", reading_at_);
+    for (const auto& [key, peer] : peers_) {
+      const auto& theirs = rounds.samples_us[peer.at];
+      if (!theirs.empty()) row.peers[key] = {gflops_at(rounds, peer.at), median_ratio(theirs, samples), theirs};
+    }
     return row;
   }
 
@@ -221,7 +221,8 @@ class CaseRun {
       else if (best_peak(other) > best_peak(lane))
         fastest_path = false;
     }
-    if (libtorch_at_ && fastest_path) fastest = std::max(fastest, gflops_at(rounds, *libtorch_at_));
+    if (const auto peer = peers_.find("libtorch"); peer != peers_.end() && fastest_path)
+      fastest = std::max(fastest, gflops_at(rounds, peer->second.at));
     return fastest;
   }
 
@@ -255,15 +256,47 @@ class CaseRun {
   std::string name_;
   std::vector<Contender> contenders_;
   std::vector<Lane> lanes_;
-  std::optional<size_t> libtorch_at_;
-  std::optional<size_t> cublaslt_at_;
-  std::optional<size_t> reading_at_;
+  struct Peer {
+    size_t at = 0;  // among the contenders
+    std::string name;
+  };
+  std::map<std::string, Peer, std::less<>> peers_;
   const CublasLt* lt_ = nullptr;
+  const Cutlass* cutlass_ = nullptr;
 };
+
+// Peers' libraries, each loaded once, where a case on a GPU asks for it.
+struct Libraries {
+  std::optional<CublasLt> cublaslt;
+  std::optional<Cutlass> cutlass;
+};
+
+template <class Library>
+void load_peer(const char* key, std::optional<Library>& library, const std::vector<std::string>& places,
+               EventWriter& events) {
+  events.stage(Step::kernels, fmt::format("loading {}", key));
+  auto loaded = Library::load(places);
+  if (loaded.ok()) {
+    library.emplace(std::move(*loaded));
+  } else {
+    events.note(fmt::format("against {}: {}", key, loaded.error().message));
+  }
+}
+
+Libraries load_libraries(const std::vector<BenchCase>& cases, const MeasureRequest& request, EventWriter& events) {
+  const auto asked = [&](bool BenchCase::*peer) {
+    return std::any_of(cases.begin(), cases.end(), [&](const BenchCase& one) { return one.gpu && one.*peer; });
+  };
+  Libraries libraries;
+  if (asked(&BenchCase::against_cublaslt))
+    load_peer("cublaslt", libraries.cublaslt, cublaslt_places(request.cublaslt_near), events);
+  if (asked(&BenchCase::against_cutlass)) load_peer("cutlass", libraries.cutlass, cutlass_places(), events);
+  return libraries;
+}
 
 // What a case needs before it can be timed: plans, and operands on its device.
 void prepare_and_run(const BenchCase& one, const MeasureRequest& request, LibtorchProbe& libtorch,
-                     const CublasLt* cublaslt, EventWriter& events, const CaseLimits& limits) {
+                     const Libraries& libraries, EventWriter& events, const CaseLimits& limits) {
   const std::string where = fmt::format("{} on {}", describe(one.problem), device_name(one));
   const CasePlans plans = plans_of(one, request.host);
   if (plans.plans.empty()) {
@@ -278,21 +311,9 @@ void prepare_and_run(const BenchCase& one, const MeasureRequest& request, Libtor
   BenchCase here = one;
   here.against_libtorch = libtorch_runs;
   CaseRun run(here, plans, libtorch, events);
-  if (cublaslt != nullptr) run.use(*cublaslt);
+  if (libraries.cublaslt) run.use(*libraries.cublaslt);
+  if (libraries.cutlass) run.use(*libraries.cutlass);
   run.run(**bed, limits);
-}
-
-// Loaded once, where a case on a GPU asks for it.
-std::optional<CublasLt> load_cublaslt(const std::vector<BenchCase>& cases, const MeasureRequest& request,
-                                      EventWriter& events) {
-  const bool asked =
-      std::any_of(cases.begin(), cases.end(), [](const BenchCase& one) { return one.gpu && one.against_cublaslt; });
-  if (!asked) return std::nullopt;
-  events.stage(Step::kernels, "loading libcublasLt");
-  auto loaded = CublasLt::load(cublaslt_places(request.cublaslt_near));
-  if (loaded.ok()) return std::optional<CublasLt>(std::move(*loaded));
-  events.note(fmt::format("against cublaslt: {}", loaded.error().message));
-  return std::nullopt;
 }
 
 }  // namespace
@@ -306,7 +327,7 @@ void run_benches(const MeasureRequest& request, LibtorchProbe& libtorch, EventWr
   std::vector<BenchCase> cases;
   for (const BenchRequest& bench : request.benches)
     for (BenchCase& one : plan_cases(bench, request.host)) cases.push_back(std::move(one));
-  const std::optional<CublasLt> cublaslt = load_cublaslt(cases, request, events);
+  const Libraries libraries = load_libraries(cases, request, events);
   const Budget budget(request.budget_seconds, steady_seconds());
   for (size_t i = 0; i < cases.size(); ++i) {
     if (budget.left() <= 0) {
@@ -316,7 +337,7 @@ void run_benches(const MeasureRequest& request, LibtorchProbe& libtorch, EventWr
                       request.budget_seconds, describe(cases[i].problem), device_name(cases[i])));
       return;
     }
-    prepare_and_run(cases[i], request, libtorch, cublaslt ? &*cublaslt : nullptr, events,
+    prepare_and_run(cases[i], request, libtorch, libraries, events,
                     {.seconds = budget.share(static_cast<int64_t>(cases.size() - i)),
                      .budget_seconds = request.budget_seconds,
                      .deadline_seconds = budget.deadline() + 0.2 * request.budget_seconds,

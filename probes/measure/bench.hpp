@@ -24,6 +24,7 @@ struct BenchCase {
   std::vector<std::string> targets;  // whose kernels
   bool against_libtorch = false;
   bool against_cublaslt = false;
+  bool against_cutlass = false;
   bool asked_for_target = false;  // then a missing kernel is a problem and not a note
 };
 

@@ -13,7 +13,7 @@
 namespace pbprobe {
 namespace {
 
-constexpr std::array<std::string_view, 2> kPeers{"libtorch", "cublaslt"};
+constexpr std::array<std::string_view, 3> kPeers{"libtorch", "cublaslt", "cutlass"};
 
 std::optional<Layout> layout_of(std::string_view name) {
   for (const auto& [layout, text] : enum_names(Layout{}))
@@ -121,6 +121,7 @@ std::vector<BenchCase> plan_cases(const BenchRequest& bench, const Host& host) {
   BenchCase one{.threads = bench_threads(bench, host),
                 .against_libtorch = against("libtorch"),
                 .against_cublaslt = against("cublaslt"),
+                .against_cutlass = against("cutlass"),
                 .asked_for_target = bench.target.has_value()};
   std::vector<BenchCase> cases;
   const auto add = [&](std::optional<int64_t> gpu, std::vector<std::string> targets) {

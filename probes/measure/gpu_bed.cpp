@@ -108,6 +108,15 @@ class GpuBed : public Bed {
                  [this] { return lt_->run(rotation_.operands(memory_.data(), turn_++), device_.stream()); });
   }
 
+  Result<Contender> cutlass(const Cutlass& library, const std::string& family) override {
+    PBPROBE_TRY(Cutlass::Product planned,
+                library.plan(one_.problem, family, rotation_.operands(memory_.data(), 0), device_));
+    const auto product = std::make_shared<Cutlass::Product>(std::move(planned));
+    return timed("CUTLASS's " + product->name(), [this, product] {
+      return product->run(rotation_.operands(memory_.data(), turn_++), device_.stream());
+    });
+  }
+
   Result<Contender> reading() override {
     const GpuKernels* const images = images_.empty() ? nullptr : images_.front().get();
     if (images == nullptr) return make_error(ErrorCode::unsupported, "no image of ours is loaded to read with");

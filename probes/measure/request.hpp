@@ -30,7 +30,7 @@ struct BenchRequest {
   std::vector<Shape> shapes;
   bool prepacked = false;            // B is packed once, outside the time, as weights are; CPU kernels alone
   int64_t threads = 0;               // 0: as many as the host lets us use
-  std::vector<std::string> against;  // "libtorch", "cublaslt"
+  std::vector<std::string> against;  // "libtorch", "cublaslt", "cutlass"
 };
 
 struct MeasureRequest {
@@ -61,7 +61,7 @@ void fields(Visitor& visit, T& bench) {
   visit("shapes", bench.shapes);
   visit("prepacked", bench.prepacked, "B is packed once, outside the time");
   visit("threads", bench.threads, "0: as many as the host lets us use");
-  visit("against", bench.against, "peers: libtorch, cublaslt");
+  visit("against", bench.against, "peers: libtorch, cublaslt, cutlass");
 }
 
 template <class Visitor, SameAs<MeasureRequest> T>

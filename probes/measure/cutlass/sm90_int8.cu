@@ -1,0 +1,21 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/measure/cutlass/sm90.cuh"
+
+namespace {
+using cute::Int;
+using cute::Shape;
+
+template <int kM, int kN, int kK, int kCluster, class Schedule>
+CutlassEntry entry(const char* name) {
+  return {{"sm90", name, kPbprobeCutlassInt8},
+          Sm90<int8_t, int32_t, int32_t, Shape<Int<kM>, Int<kN>, Int<kK>>, Shape<Int<kCluster>, Int<1>, Int<1>>,
+               Schedule>::run};
+}
+}  // namespace
+
+void add_sm90_int8(std::vector<CutlassEntry>& all) {
+  all.push_back(entry<128, 256, 128, 2, Cooperative>("cooperative 128x256x128, cluster 2x1"));
+  all.push_back(entry<128, 128, 128, 2, PingPong>("ping-pong 128x128x128, cluster 2x1"));
+  all.push_back(entry<64, 128, 128, 2, PingPong>("ping-pong 64x128x128, cluster 2x1"));
+}
