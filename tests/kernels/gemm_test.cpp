@@ -287,7 +287,6 @@ void loaded_image(const Kernel& kernel, Bed& bed) {
   for (const auto& [symbol, loaded] : kernels->kernels()) {
     EXPECT_EQ(std::to_string(loaded.binary_version), version) << symbol;
     if (ptx.empty()) {
-      if (symbol.starts_with("probe_")) continue;  // what they keep beside their loops may lie on the stack
       EXPECT_EQ(loaded.local_bytes, 0) << symbol;
     } else {
       EXPECT_EQ(std::to_string(loaded.ptx_version), ptx) << symbol;

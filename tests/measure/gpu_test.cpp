@@ -7,10 +7,14 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <unistd.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,6 +23,7 @@
 #include "kernels/gemm/choose.hpp"
 #include "kernels/gemm/probes.hpp"
 #include "kernels/gemm/table.hpp"
+#include "probes/measure/bed.hpp"
 #include "probes/measure/cublaslt.hpp"
 #include "probes/measure/libtorch_probe.hpp"
 #include "tests/measure/child.hpp"
@@ -167,6 +172,68 @@ TEST_F(OnGpu, AStickyErrorBeforeUsIsNamedWithTheWayOut) {
               "cuMemAlloc.1024 bytes.: CUDA_ERROR_ILLEGAL_ADDRESS .700.*start the process again");
 }
 
+// A bed of this GPU whose kernels break its context at their fourth sample: from then on every call fails, as on a GPU
+// that is lost.
+class BreakingBed : public Bed {
+ public:
+  BreakingBed(std::unique_ptr<Bed> real, std::function<Result<void>()> break_it)
+      : real_(std::move(real)), break_it_(std::move(break_it)) {}
+  Result<void> verify(const Plan& plan) override { return real_->verify(plan); }
+  Result<Contender> kernel(const Plan& plan) override {
+    PBPROBE_TRY(Contender contender, real_->kernel(plan));
+    contender.sample = [this, sample = contender.sample](int64_t repeats) -> Result<double> {
+      if (++samples_ == 4) PBPROBE_CHECK(break_it_());
+      return sample(repeats);
+    };
+    return contender;
+  }
+  Result<Contender> peak(const Kernel& kernel, std::vector<PeakSlice>& slices) override {
+    return real_->peak(kernel, slices);
+  }
+  Result<Contender> libtorch(const Libtorch& library) override { return real_->libtorch(library); }
+  [[nodiscard]] int64_t peak_units() const override { return real_->peak_units(); }
+
+ private:
+  std::unique_ptr<Bed> real_;
+  std::function<Result<void>()> break_it_;
+  int samples_ = 0;
+};
+
+// A run that loses its GPU: says its problems and how many samples were kept, and ends with the number of rows.
+[[noreturn]] void lose_the_gpu(const Host& host, int32_t index, const std::string& target) {
+  const BenchCase one{.problem = make_problem(256, 256, 256, DType::fp32), .gpu = index, .targets = {target}};
+  CasePlans plans = plans_of(one, host);
+  plans.plans.resize(1);
+  auto device = GpuDevice::open(index);
+  auto kernels = GpuKernels::load(device->driver(), target);
+  auto bed = make_gpu_bed(one, host);
+  if (!bed.ok() || !kernels.ok()) std::_Exit(99);
+  const Context context{.stream = device->stream(), .gpu = &*kernels};
+  BreakingBed breaking(std::move(*bed), [&] {
+    return run_read_probe(target, reinterpret_cast<const void*>(uintptr_t{4096}), 1 << 20, 1, 0, nullptr, context);
+  });
+  int ends[2];
+  if (pipe(ends) != 0) std::_Exit(98);
+  EventWriter events(ends[1]);
+  LibtorchProbe none;
+  run_case(one, plans, breaking, none, events, {.seconds = 5, .clock = steady_seconds()});
+  close(ends[1]);
+  std::string text(1 << 20, '\0');
+  text.resize(static_cast<size_t>(std::max<ssize_t>(::read(ends[0], text.data(), text.size()), 0)));
+  const EventLog log = read_events(text);
+  for (const auto& problem : log.measurements.problems) std::fprintf(stderr, "%s\n", problem.c_str());
+  std::_Exit(static_cast<int>(log.measurements.rows.size()));
+}
+
+TEST_F(OnGpu, AGpuLostInTheMiddleIsNamedAndWhatWasMeasuredStays) {
+  const std::string target = gpu().target.value_or("");
+  const TargetBuild* const build = find_build(target);
+  if (build == nullptr || !build->built) GTEST_SKIP() << "no kernels for " << gpu().capability << " in this build";
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(lose_the_gpu(request_.host, index_, target), testing::ExitedWithCode(1),
+              "gemm_fp32_.*CUDA_ERROR_ILLEGAL_ADDRESS .700.*start the process again");
+}
+
 TEST_F(OnGpu, CublasLtTakesTurnsWithOurs) {
   const std::string target = gpu().target.value_or("");
   const TargetBuild* const build = find_build(target);
@@ -219,6 +286,43 @@ TEST_F(OnGpu, CublasLtMultipliesWhatWeMultiply) {
           sum += left * right;
         }
         ASSERT_EQ(c[static_cast<size_t>(i * p.ldc + j)], sum) << name_of(layout) << " " << i << "," << j;
+      }
+    }
+  }
+}
+
+// The same of CUTLASS's kernels, of each family the one that is fastest here.
+TEST_F(OnGpu, CutlassMultipliesWhatWeMultiply) {
+  auto library = Cutlass::load(cutlass_places());
+  if (!library.ok()) GTEST_SKIP() << library.error().message;
+  auto device = GpuDevice::open(index_);
+  ASSERT_TRUE(device.ok()) << device.error().message;
+  auto p = make_problem(264, 520, 256, DType::int8);
+  p.c = DType::int32;
+  std::vector<int8_t> a(static_cast<size_t>(p.m * p.k));
+  std::vector<int8_t> b(static_cast<size_t>(p.n * p.k));
+  for (size_t i = 0; i < a.size(); ++i) a[i] = static_cast<int8_t>(i % 251 - 125);
+  for (size_t i = 0; i < b.size(); ++i) b[i] = static_cast<int8_t>(i % 241 - 120);
+  std::vector<int32_t> c(static_cast<size_t>(p.m * p.n));
+  auto da = device->allocate(a.size());
+  auto db = device->allocate(b.size());
+  auto dc = device->allocate(c.size() * 4);
+  ASSERT_TRUE(da.ok() && db.ok() && dc.ok());
+  ASSERT_TRUE(device->upload(*da, 0, a.data(), a.size()).ok());
+  ASSERT_TRUE(device->upload(*db, 0, b.data(), b.size()).ok());
+  const Operands operands{.a = da->data(), .b = db->data(), .c = dc->data()};
+  for (const std::string& family : library->families()) {
+    ASSERT_TRUE(device->fill(*dc, 0x5a).ok());
+    auto product = library->plan(p, family, operands, *device);
+    ASSERT_TRUE(product.ok()) << product.error().message;
+    ASSERT_TRUE(product->run(operands, device->stream()).ok());
+    ASSERT_TRUE(device->download(c.data(), *dc, 0, c.size() * 4).ok());
+    for (int64_t i = 0; i < p.m; ++i) {
+      for (int64_t j = 0; j < p.n; ++j) {
+        int32_t sum = 0;
+        for (int64_t k = 0; k < p.k; ++k)
+          sum += a[static_cast<size_t>(i * p.k + k)] * b[static_cast<size_t>(j * p.k + k)];
+        ASSERT_EQ(c[static_cast<size_t>(i * p.n + j)], sum) << product->name() << " " << i << "," << j;
       }
     }
   }
