@@ -13,7 +13,12 @@ namespace {
 constexpr int kMemoryThreads = 512;
 constexpr int kVectors = 8;         // of 16 bytes, under way in a thread
 constexpr int kSharedVectors = 64;  // that a thread reads in one iteration
-constexpr int kSharedAtOnce = 16;   // of them under way: with more, ptxas spills
+// Of them under way: with more, ptxas spills.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 700
+constexpr int kSharedAtOnce = 4;
+#else
+constexpr int kSharedAtOnce = 16;
+#endif
 
 // 16 bytes, not through L1: another round would find them there.
 __device__ inline uint4 read_through(const uint4* from) {
