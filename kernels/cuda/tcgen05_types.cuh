@@ -116,7 +116,7 @@ struct WriteTile {
 #pragma unroll
         for (int j = 0; j < 8; ++j) eight[j] = held(i + j);
         const auto first = at(i, _0{}, _0{}, _0{}, part);
-        write_sums<8>(params.call, row + get<0>(first), column + get<1>(first), eight);
+        write_sums<8, true>(params.call, row + get<0>(first), column + get<1>(first), eight);
       }
     }
     return cute::make_tuple(state);

@@ -374,7 +374,8 @@ struct Vectors<int> {
 };
 
 // kCount neighbours of C (a multiple of it from the row's beginning), scaled, biased and rounded.
-template <int kCount, class Sum>
+// kOneByOne: scales and bias of an element before those of the next, in code that takes fewer registers.
+template <int kCount, bool kOneByOne = false, class Sum>
 __device__ inline void write_result(const GpuCall& call, int row, int column, const Sum (&sums)[kCount]) {
   const int there = call.n - column;
   const long long index = row * call.ldc + column;
@@ -390,14 +391,18 @@ __device__ inline void write_result(const GpuCall& call, int row, int column, co
 #pragma unroll
   for (int i = 0; i < kCount; ++i) {
     values[i] = static_cast<float>(sums[i]) * scale;
+    if (kOneByOne && i < there) {
+      if (call.scale_b) values[i] *= call.scale_b[column + i];
+      if (call.bias) values[i] += call.bias[column + i];
+    }
   }
-  if (call.scale_b) {
+  if (!kOneByOne && call.scale_b) {
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
       if (i < there) values[i] *= call.scale_b[column + i];
     }
   }
-  if (call.bias) {
+  if (!kOneByOne && call.bias) {
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
       if (i < there) values[i] += call.bias[column + i];
@@ -416,11 +421,11 @@ __device__ inline void write_result(const GpuCall& call, int row, int column, co
 }
 
 // What a block writes of its sums: C itself, or its part of k for the pass that adds the parts.
-template <int kCount, class Sum>
+template <int kCount, bool kOneByOne = false, class Sum>
 __device__ inline void write_sums(const GpuCall& call, int row, int column, const Sum (&sums)[kCount]) {
   if (row >= call.m || column >= call.n) return;
   if (call.split == 1) {
-    write_result<kCount>(call, row, column, sums);
+    write_result<kCount, kOneByOne>(call, row, column, sums);
     return;
   }
   unsigned words[kCount];
