@@ -71,7 +71,7 @@ void add_report(CLI::App& app, int& exit_code) {
                       "of the active environment");
   auto* claim = command->add_option(
       "--claim", options.claim, "What the build is to deliver: a variant's name, or a list of targets and versions");
-  auto* quick = command->add_flag("--quick", options.quick, "Under 10 seconds (the default)");
+  auto* quick = command->add_flag("--quick", options.quick, "Under 10 seconds, 20 with a GPU (the default)");
   command->add_flag("--full", options.full, "More shapes, more samples, every core checked: minutes")->excludes(quick);
   add_format(*command, options.format);
   command->add_option("--output", options.output, "Write to this file instead of standard output");

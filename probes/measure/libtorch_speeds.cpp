@@ -161,11 +161,12 @@ class Speeds {
 ProbeFigure figure_of(const Operation& operation, const std::string& device, std::vector<double> samples_us,
                       const Result<GpuPeaks>& peaks) {
   for (auto& sample : samples_us) sample = operation.work / sample * 1e-3;  // GB/s, Gop/s
+  const double value = median(samples_us);
   ProbeFigure figure{.device = device,
                      .target = "libtorch",
                      .name = operation.name,
                      .unit = operation.type ? "Gop/s" : "GB/s",
-                     .value = median(samples_us),
+                     .value = value,
                      .against = {},
                      .ratio = {},
                      .per_clock = {},

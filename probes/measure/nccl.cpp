@@ -103,7 +103,8 @@ class Reduction {
 
   [[nodiscard]] Result<void> check() const {
     const auto count = ranks_.size();
-    const auto wanted = static_cast<float>(count * (count + 1) / 2);
+    const size_t sum = count * (count + 1) / 2;
+    const auto wanted = static_cast<float>(sum);
     std::vector<float> seen(kCount);
     for (const Rank& rank : ranks_) {
       PBPROBE_CHECK(rank.device.make_current());
