@@ -1,12 +1,15 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// sm90: mma.sync BF16 and FP16 m16n8k16, TF32 m16n8k8, INT8 m16n8k32; FP32 by fma.rn.f32.
+// sm90: wgmma BF16 m64nNk16, TF32 m64nNk8, INT8 m64nNk32, with operands by tensor copies; mma.sync BF16 and FP16
+// m16n8k16, TF32 m16n8k8, INT8 m16n8k32; FP32 by fma.rn.f32.
 // A[M,K] or [K,M], B[N,K] or [K,N] → C[M,N]. Source: PTX ISA, mma, fma.
 #define PBPROBE_TARGET sm90
 
+#include "kernels/cuda/hopper_skinny.cuh"
 #include "kernels/cuda/passes.cuh"
 #include "kernels/cuda/peak_mma.cuh"
+#include "kernels/cuda/peak_wgmma.cuh"
 #include "kernels/cuda/simt.cuh"
 
 // Blocks of an SM, type, rows and columns of a block and of a warp, bytes of k in a stage, stages.
@@ -26,3 +29,23 @@ PBPROBE_MMA_KMAJOR(gemm_tf32_128x128, 2, Tf32, 128, 128, 64, 64, 128, 3)
 PBPROBE_MMA_KMAJOR(gemm_tf32_64x64, 3, Tf32, 64, 64, 32, 32, 128, 4)
 PBPROBE_MMA_KMAJOR(gemm_tf32_16x64, 2, Tf32, 16, 64, 16, 16, 128, 8)
 PBPROBE_MMA_PEAK(tf32, Tf32)
+
+// Type, columns of a tile, stages, blocks of a cluster; of few rows: type, rows, stages, blocks of an SM.
+PBPROBE_HOPPER_LAYOUTS(wgmma_bf16_128x256, WgmmaBf16, 256, 4, 2)
+PBPROBE_HOPPER_LAYOUTS(wgmma_bf16_128x128, WgmmaBf16, 128, 5, 1)
+PBPROBE_SKINNY_LAYOUTS(wgmma_bf16_few16, WgmmaBf16, 16, 5, 2)
+PBPROBE_SKINNY_LAYOUTS(wgmma_bf16_few64, WgmmaBf16, 64, 8, 1)
+PBPROBE_SKINNY_LAYOUTS(wgmma_bf16_few128, WgmmaBf16, 128, 6, 1)
+PBPROBE_WGMMA_PEAK(bf16, WgmmaBf16, Bf16)
+PBPROBE_HOPPER_KMAJOR(wgmma_int8_128x256, WgmmaInt8, 256, 4, 2)
+PBPROBE_HOPPER_KMAJOR(wgmma_int8_128x128, WgmmaInt8, 128, 5, 1)
+PBPROBE_SKINNY_KMAJOR(wgmma_int8_few16, WgmmaInt8, 16, 5, 2)
+PBPROBE_SKINNY_KMAJOR(wgmma_int8_few64, WgmmaInt8, 64, 8, 1)
+PBPROBE_SKINNY_KMAJOR(wgmma_int8_few128, WgmmaInt8, 128, 6, 1)
+PBPROBE_WGMMA_PEAK(int8, WgmmaInt8, Int8)
+PBPROBE_HOPPER_KMAJOR(wgmma_tf32_128x256, WgmmaTf32, 256, 4, 2)
+PBPROBE_HOPPER_KMAJOR(wgmma_tf32_128x128, WgmmaTf32, 128, 5, 1)
+PBPROBE_SKINNY_KMAJOR(wgmma_tf32_few16, WgmmaTf32, 16, 5, 2)
+PBPROBE_SKINNY_KMAJOR(wgmma_tf32_few64, WgmmaTf32, 64, 8, 1)
+PBPROBE_SKINNY_KMAJOR(wgmma_tf32_few128, WgmmaTf32, 128, 6, 1)
+PBPROBE_WGMMA_PEAK(tf32, WgmmaTf32, Tf32)

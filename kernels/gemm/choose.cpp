@@ -12,6 +12,7 @@
 #include <fmt/ranges.h>
 
 #include "kernels/gemm/tcgen05.hpp"
+#include "kernels/gemm/warpgroups.hpp"
 
 namespace pbprobe {
 namespace {
@@ -55,6 +56,7 @@ int fit_of(const Target& target, const Gpu& gpu) {
   if (*target.capability == gpu.capability) return 1000;
   const auto theirs = parse_capability(gpu.capability);
   if (const auto* build = find_build(target.id); build != nullptr && !build->ptx.empty()) {
+    if (build->ptx.back() == 'a') return 0;  // PTX of one capability alone
     int least = 0;
     std::from_chars(build->ptx.data(), build->ptx.data() + build->ptx.size(), least);
     return theirs && theirs->major * 10 + theirs->minor >= least ? 1 : 0;
@@ -118,14 +120,6 @@ struct Candidate {
   double seconds = 0;  // GPU: that its tiles take by the model of best_split()
 };
 
-// Into how many parts k is cut, and how long the product then takes by a model: an SM works off its blocks one after
-// the other, at the share of the peak that the table states. Its absolute unit is that of one large GPU; only ratios
-// count.
-struct Split {
-  int64_t parts = 1;
-  double seconds = 0;
-};
-
 constexpr double kPassSeconds = 3e-6;     // of the pass that adds the parts, besides
 constexpr double kBytesPerSecond = 4e12;  // of the memory
 constexpr int64_t kMostParts = 32;
@@ -162,6 +156,7 @@ Split best_split(const Kernel& kernel, const Problem& p, const Gpu& gpu) {
   constexpr double kFill = 4;              // stages that pass before a block is at work, and to write C
   constexpr int64_t kSkinny = 32;          // rows up to which reading B takes the time: every SM reads, all it can
   const auto& tile = kernel.tile;
+  if (kernel.work != GpuWork::blocks) return best_split_of_warpgroups(kernel, p, sms_of(gpu));
   if (kernel.max_m != INT64_MAX) return best_split_of_few_rows(kernel, p, sms_of(gpu));
   // SMs that share a tile compute it in the time of a smaller one, and there are fewer of such groups.
   const auto sms = static_cast<double>(std::max<int64_t>(sms_of(gpu) / kernel.sms, 1));
@@ -340,8 +335,9 @@ Result<void> plan_passes(Plan& plan) {
   const Layout read = layout_read(*plan.kernel, p.layout);
   gpu.turn_a = a_is_km(read) != a_is_km(p.layout);
   gpu.turn_b = b_is_nk(read) != b_is_nk(p.layout);
-  gpu.align_a = !gpu.turn_a && worth && stored_rows_a(p) > 1 && p.lda % vector != 0;
-  gpu.align_b = !gpu.turn_b && worth && stored_rows_b(p) > 1 && p.ldb % vector != 0;
+  const bool by_maps = plan.kernel->work != GpuWork::blocks;  // whose rows must begin at multiples of 16 bytes
+  gpu.align_a = !gpu.turn_a && (worth || by_maps) && stored_rows_a(p) > 1 && p.lda % vector != 0;
+  gpu.align_b = !gpu.turn_b && (worth || by_maps) && stored_rows_b(p) > 1 && p.ldb % vector != 0;
   if (is_tcgen05(*plan.kernel)) PBPROBE_CHECK(cut_tcgen05(plan));
   const int64_t line = kAlign / size_of(p.a);
   gpu.a_leading = round_up(gpu.turn_a ? p.k : stored_columns_a(p), line);
@@ -375,24 +371,32 @@ Result<void> cut_gpu(Plan& plan, const Gpu& gpu, bool whole_k = false) {
     return make_error(ErrorCode::limit, "{}: {} tiles exceed a grid's {}: split the product", describe(p), blocks,
                       INT32_MAX);
   }
-  const int64_t stages = std::max<int64_t>(divide_up(p.k, tile.k), 1);
-  // No part is empty.
-  plan.gpu.part = divide_up(stages, whole_k ? 1 : best_split(*plan.kernel, p, gpu).parts) * tile.k;
-  plan.split = std::max<int64_t>(divide_up(p.k, plan.gpu.part), 1);
-  plan.grid.x = blocks;
-  plan.grid.z = plan.split;
+  if (plan.kernel->work == GpuWork::blocks) {
+    const int64_t stages = std::max<int64_t>(divide_up(p.k, tile.k), 1);
+    // No part is empty.
+    plan.gpu.part = divide_up(stages, whole_k ? 1 : best_split(*plan.kernel, p, gpu).parts) * tile.k;
+    plan.split = std::max<int64_t>(divide_up(p.k, plan.gpu.part), 1);
+    plan.grid.x = blocks;
+    plan.grid.z = plan.split;
+    // Tiles that run together should share as many rows and columns as they can: about a square of them.
+    const int64_t together = sms_of(gpu) / plan.kernel->sms;
+    plan.gpu.band = std::max<int64_t>(static_cast<int64_t>(std::sqrt(static_cast<double>(together))), 1);
+  } else {
+    cut_warpgroups(plan, sms_of(gpu));
+  }
   plan.shared_bytes = plan.kernel->shared_bytes;
   plan.variant = fmt::format("_{}", name_of(layout_read(*plan.kernel, p.layout)));
-  // Tiles that run together should share as many rows and columns as they can: about a square of them.
-  const int64_t together = sms_of(gpu) / plan.kernel->sms;
-  plan.gpu.band = std::max<int64_t>(static_cast<int64_t>(std::sqrt(static_cast<double>(together))), 1);
   return plan_passes(plan);
+}
+
+bool reads_by_maps(const Kernel& kernel) {
+  return is_tcgen05(kernel) || kernel.work != GpuWork::blocks;
 }
 
 // The same product by a kernel of the target that reads any address.
 Result<void> plan_otherwise(Plan& plan, const Gpu& gpu) {
   for (const auto& kernel : kernel_table()) {
-    if (kernel.target != plan.kernel->target || is_tcgen05(kernel) || !kernel.built) continue;
+    if (kernel.target != plan.kernel->target || reads_by_maps(kernel) || !kernel.built) continue;
     if (!problem_differs(kernel, plan.problem).empty()) continue;
     auto other = std::make_shared<Plan>();
     other->kernel = &kernel;
@@ -422,6 +426,11 @@ std::string explain(const Candidate& chosen, const Plan& plan, const Gpu* gpu, b
   } else {
     why += fmt::format("; {} blocks of {}×{}", plan.grid.x, plan.tile.m, plan.tile.n);
     if (plan.split > 1) why += fmt::format(", k in {} parts of {}", plan.split, plan.gpu.part);
+    if (plan.kernel->work == GpuWork::few_rows && plan.gpu.cluster > 1) {
+      why += fmt::format(", {} of a cluster share k", plan.gpu.cluster);
+    } else if (plan.gpu.cluster > 1) {
+      why += fmt::format(", {} of a cluster share B", plan.gpu.cluster);
+    }
     if (plan.transposing) why += "; " + *plan.transposing;
     if (plan.otherwise) {
       why += fmt::format("; where an operand is at no multiple of 16 bytes, {} runs", plan.otherwise->kernel->name);
@@ -462,7 +471,7 @@ Result<Plan> choose(const Problem& problem, const Host& host, const Rates& rates
   plan.tile = chosen.kernel->tile;
   if (gpu) {
     PBPROBE_CHECK(cut_gpu(plan, *gpu));
-    if (is_tcgen05(*plan.kernel)) PBPROBE_CHECK(plan_otherwise(plan, *gpu));
+    if (reads_by_maps(*plan.kernel)) PBPROBE_CHECK(plan_otherwise(plan, *gpu));
   } else if (plan.kernel->in_place) {
     cut_in_place(plan, options.threads);
   } else {

@@ -62,7 +62,10 @@ struct GpuBlocks {
   int64_t b_leading = 0;
   int64_t b_offset = 0;
   int64_t sums_offset = 0;
-  int64_t band = 0;  // tcgen05: tiles that are walked together in one direction before the next ones
+  int64_t cluster = 1;  // blocks of a cluster
+  // Kernels of tensor maps: tiles that are walked together in one direction before the next ones (warpgroups: rows of
+  // tiles).
+  int64_t band = 0;
 };
 
 constexpr int64_t kPackedAlign = 64;

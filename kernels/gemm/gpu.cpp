@@ -8,6 +8,7 @@
 #include "core/host/driver_api.hpp"
 #include "kernels/gemm/launch.hpp"
 #include "kernels/gemm/tcgen05.hpp"
+#include "kernels/gemm/warpgroups.hpp"
 
 namespace pbprobe {
 namespace {
@@ -79,7 +80,24 @@ Result<void> launch(const Launch& what, const Context& context, void** parameter
   PBPROBE_TRY(const LoadedKernel* kernel, loaded_in(context, what.target, what.symbol));
   const auto size = [](int64_t number) { return static_cast<unsigned>(number); };
   // A CUkernel stands for its function in the current context.
-  PBPROBE_CU(context.gpu->driver(), fmt::format("launching {}", what.symbol),
+  const auto& driver = context.gpu->driver();
+  const auto text = [&] { return fmt::format("launching {}", what.symbol); };
+  if (what.cluster > 1) {
+    CuLaunchAttribute cluster;
+    cluster.id = kCuLaunchClusterDimension;
+    cluster.value.dims[0] = size(what.cluster);
+    cluster.value.dims[1] = cluster.value.dims[2] = 1;
+    CuLaunchConfig config;
+    config.grid[0] = size(what.grid.x);
+    config.block[0] = size(what.threads);
+    config.shared_bytes = size(what.shared_bytes);
+    config.stream = static_cast<CuStream>(context.stream);
+    config.attributes = &cluster;
+    config.attribute_count = 1;
+    PBPROBE_CU(driver, text(), cuLaunchKernelEx(&config, static_cast<CuFunction>(kernel->handle), parameters, nullptr));
+    return {};
+  }
+  PBPROBE_CU(driver, text(),
              cuLaunchKernel(static_cast<CuFunction>(kernel->handle), size(what.grid.x), size(what.grid.y),
                             size(what.grid.z), size(what.threads), 1, 1, size(what.shared_bytes),
                             static_cast<CuStream>(context.stream), parameters, nullptr));
@@ -268,8 +286,12 @@ Result<void> launch_gpu(const Plan& plan, const Operands& o, const Context& cont
   void* parameters[] = {&call};
   PBPROBE_CHECK(check_shared(plan.kernel->name, plan.kernel->target, kernel->shared_bytes + plan.shared_bytes));
   if (is_tcgen05(*plan.kernel)) return launch_tcgen05(plan, call, context);
-  PBPROBE_CHECK(
-      launch({plan.kernel->target, symbol, plan.grid, plan.kernel->threads, plan.shared_bytes}, context, parameters));
+  if (plan.kernel->work == GpuWork::blocks) {
+    PBPROBE_CHECK(
+        launch({plan.kernel->target, symbol, plan.grid, plan.kernel->threads, plan.shared_bytes}, context, parameters));
+  } else {
+    PBPROBE_CHECK(launch_warpgroups(plan, call, symbol, context));
+  }
   return plan.split > 1 ? launch_reduce(plan, call, context) : Result<void>{};
 }
 

@@ -9,6 +9,11 @@
 
 namespace pbprobe {
 
+// The product alone, of operands as `call` has them: its tensor maps are written anew for each launch, and nothing of
+// them is kept. Errors: limit (what a map cannot hold), device.
+[[nodiscard]] Result<void> launch_warpgroups(const Plan& plan, const GpuCall& call, const std::string& symbol,
+                                             const Context& context);
+
 [[nodiscard]] Result<void> launch_gpu(const Plan& plan, const Operands& operands, const Context& context);
 
 // One kernel of a target's image, by its symbol. Errors: usage (the context names no image of this target, or the image
@@ -19,6 +24,7 @@ struct Launch {
   Grid grid;
   int64_t threads = 1;
   int64_t shared_bytes = 0;
+  int64_t cluster = 1;  // blocks of a cluster
 };
 [[nodiscard]] Result<void> launch(const Launch& what, const Context& context, void** parameters);
 [[nodiscard]] Result<const LoadedKernel*> loaded_in(const Context& context, std::string_view target,

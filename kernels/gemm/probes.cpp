@@ -17,6 +17,8 @@ constexpr int64_t kMemoryThreads = 512;
 constexpr int64_t kVectorBytes = 16;
 constexpr int64_t kPieceVectors = 8 * kMemoryThreads;  // of a block: kernels/cuda/memory.cuh
 constexpr int kLanes = 32;
+constexpr int kWarpgroup = 128;
+constexpr std::string_view kWgmma = "wgmma";
 
 int64_t pieces_of(int64_t vectors) {
   return (vectors + kPieceVectors - 1) / kPieceVectors;
@@ -98,41 +100,81 @@ uint32_t encode(DType type, int value) {
   return value == 0 ? 0 : (bits >> 16 & 0x8000U) | (((bits >> 23 & 0xffU) - 112) << 10) | (bits >> 13 & 0x3ffU);
 }
 
+// Two operands of one step of 32 bytes of k, and the words that hold them.
+class StepOperands {
+ public:
+  StepOperands(DType type, int rows, int columns)
+      : type_(type), element_(static_cast<int>(size_of(type))), a_(rows), b_(columns) {
+    const int most = type == DType::int8 ? 127 : 15;
+    for (auto* lines : {&a_, &b_}) {
+      for (auto& line : *lines) std::generate_n(line.begin(), depths(), [&] { return chance_.within(-most, most); });
+    }
+  }
+  [[nodiscard]] uint32_t of_a(int row, int byte) const { return word(a_[static_cast<size_t>(row)], byte); }
+  [[nodiscard]] uint32_t of_b(int column, int byte) const { return word(b_[static_cast<size_t>(column)], byte); }
+  // A word of c by chance, and what it must become.
+  void add_sum(Proof& proof, int row, int column) {
+    const int start = chance_.within(-1000, 1000);
+    int sum = start;
+    for (int k = 0; k < depths(); ++k) {
+      sum += a_[static_cast<size_t>(row)][static_cast<size_t>(k)] *
+             b_[static_cast<size_t>(column)][static_cast<size_t>(k)];
+    }
+    proof.c.push_back(number(start));
+    proof.expected.push_back(number(sum));
+  }
+
+ private:
+  using Line = std::array<int, 32>;
+  [[nodiscard]] int depths() const { return 32 / element_; }
+  [[nodiscard]] uint32_t word(const Line& line, int byte) const {
+    uint32_t bits = 0;
+    for (int i = 0; i < 4 / element_; ++i) {
+      bits |= encode(type_, line[static_cast<size_t>(byte / element_ + i)]) << (8 * element_ * i);
+    }
+    return bits;
+  }
+  [[nodiscard]] uint32_t number(int value) const {
+    return type_ == DType::int8 ? static_cast<uint32_t>(value) : bits_of(static_cast<float>(value));
+  }
+  DType type_;
+  int element_;
+  Chance chance_;
+  std::vector<Line> a_;
+  std::vector<Line> b_;
+};
+
 // One step of mma.sync: 16 rows, 8 columns, 32 bytes of k. PTX ISA: in a, word i of lane 4g + t is row g + 8 · (i % 2),
 // bytes 4t + 16 · (i / 2) on of k; in b, column g, bytes 4t + 16i; in c, row g + 8 · (i / 2), column 2t + i % 2.
 Proof mma_proof(DType type) {
-  constexpr int kRows = 16;
-  constexpr int kColumns = 8;
-  constexpr int kLineBytes = 32;
-  const int element = static_cast<int>(size_of(type));
-  const int depths = kLineBytes / element;
-  const int most = type == DType::int8 ? 127 : 15;
-  Chance chance;
-  std::array<std::array<int, kLineBytes>, kRows> a{};
-  std::array<std::array<int, kLineBytes>, kColumns> b{};
-  for (auto& row : a) std::generate_n(row.begin(), depths, [&] { return chance.within(-most, most); });
-  for (auto& column : b) std::generate_n(column.begin(), depths, [&] { return chance.within(-most, most); });
-  const auto word = [&](const std::array<int, kLineBytes>& line, int byte) {
-    uint32_t bits = 0;
-    for (int i = 0; i < 4 / element; ++i) bits |= encode(type, line[byte / element + i]) << (8 * element * i);
-    return bits;
-  };
-  const auto number = [&](int value) {
-    return type == DType::int8 ? static_cast<uint32_t>(value) : bits_of(static_cast<float>(value));
-  };
+  StepOperands operands(type, 16, 8);
   Proof proof;
   for (int lane = 0; lane < kLanes; ++lane) {
     const int g = lane / 4;
     const int t = lane % 4;
-    for (int i = 0; i < 4; ++i) proof.a.push_back(word(a[g + 8 * (i % 2)], 4 * t + 16 * (i / 2)));
-    for (int i = 0; i < 2; ++i) proof.b.push_back(word(b[g], 4 * t + 16 * i));
-    for (int i = 0; i < 4; ++i) {
-      const int start = chance.within(-1000, 1000);
-      int sum = start;
-      for (int k = 0; k < depths; ++k) sum += a[g + 8 * (i / 2)][k] * b[2 * t + i % 2][k];
-      proof.c.push_back(number(start));
-      proof.expected.push_back(number(sum));
-    }
+    for (int i = 0; i < 4; ++i) proof.a.push_back(operands.of_a(g + 8 * (i % 2), 4 * t + 16 * (i / 2)));
+    for (int i = 0; i < 2; ++i) proof.b.push_back(operands.of_b(g, 4 * t + 16 * i));
+    for (int i = 0; i < 4; ++i) operands.add_sum(proof, g + 8 * (i / 2), 2 * t + i % 2);
+  }
+  return proof;
+}
+
+// One step of wgmma: 64 rows, 8 columns, 32 bytes of k. a and b lie row by row; each warp has 16 rows of c, as above.
+Proof wgmma_proof(DType type) {
+  constexpr int kRows = 64;
+  constexpr int kColumns = 8;
+  StepOperands operands(type, kRows, kColumns);
+  Proof proof;
+  for (int row = 0; row < kRows; ++row) {
+    for (int byte = 0; byte < 32; byte += 4) proof.a.push_back(operands.of_a(row, byte));
+  }
+  for (int column = 0; column < kColumns; ++column) {
+    for (int byte = 0; byte < 32; byte += 4) proof.b.push_back(operands.of_b(column, byte));
+  }
+  for (int thread = 0; thread < kWarpgroup; ++thread) {
+    const int g = thread % kLanes / 4;
+    const int t = thread % 4;
+    for (int i = 0; i < 4; ++i) operands.add_sum(proof, thread / kLanes * 16 + g + 8 * (i / 2), 2 * t + i % 2);
   }
   return proof;
 }
@@ -206,12 +248,14 @@ Result<Proof> make_proof(const Peak& peak) {
   if (peak.threads == 0) return make_error(ErrorCode::usage, "{} is a CPU's loop: there is no proof of it", peak.name);
   if (peak.dtype == DType::fp32) return fma_proof();
   if (!peak.part.empty()) return tcgen05_proof(peak.dtype);
+  if (peak.instruction == kWgmma) return wgmma_proof(peak.dtype);
   return peak.instruction == "dp4a" ? dp4a_proof() : mma_proof(peak.dtype);
 }
 
 Result<void> run_proof(const Peak& peak, const void* a, const void* b, void* c, const Context& context) {
   void* parameters[] = {&a, &b, &c};
-  const int64_t threads = peak.part.empty() ? kLanes : peak.threads;
+  const int64_t of_own = peak.instruction == kWgmma ? kWarpgroup : kLanes;
+  const int64_t threads = peak.part.empty() ? of_own : peak.threads;
   return launch({peak.target, proof_symbol(peak), Grid{}, threads, peak.shared_bytes}, context, parameters);
 }
 

@@ -43,6 +43,13 @@ class DTypes {
   uint16_t bits_ = 0;
 };
 
+// How a GPU kernel's blocks share the work.
+enum class GpuWork {
+  blocks,      // each a tile and a part of k
+  warpgroups,  // clusters walk over tiles, with operands by tensor maps (kernels/cuda/hopper.cuh)
+  few_rows,    // clusters share k of a tile of few rows (kernels/cuda/hopper_skinny.cuh)
+};
+
 // One kernel. A target that is not built keeps its rows: `built` is false and `function` null.
 struct Kernel {
   std::string_view target;     // "avx512"
@@ -76,6 +83,8 @@ struct Kernel {
   int64_t sms = 1;           // GPU: that compute one tile together
   bool k_major = false;      // GPU: reads operands along k alone; others are turned first
   bool a_k_major = false;    // GPU: reads A so, and B as it lies
+  GpuWork work = GpuWork::blocks;
+  int64_t cluster = 1;  // GPU, warpgroups: blocks of a cluster, one tile below the other
 };
 
 // The layout that a GPU kernel reads where the operands lie in `layout`: what it cannot read is turned first.

@@ -181,8 +181,15 @@ void expect_whole(const Kernel& kernel, const Problem& p, const Host& host) {
   const auto plan = choose(p, host, {}, {.kernel = std::string(kernel.name), .gpu = 0});
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   const auto& gpu = plan->gpu;
-  EXPECT_GE(plan->grid.x * plan->tile.m * plan->tile.n, p.m * p.n) << describe(p);
-  EXPECT_EQ(plan->grid.z, plan->split);
+  if (kernel.work == GpuWork::warpgroups) {  // as many as there are SMs, and each walks over tiles
+    EXPECT_GT(plan->grid.x, 0) << describe(p);
+    EXPECT_EQ(plan->grid.x % gpu.cluster, 0) << describe(p);
+    EXPECT_LE(plan->grid.x, std::max(host.gpus[0].sm_count.value_or(0), gpu.cluster)) << describe(p);
+    EXPECT_GT(gpu.band, 0);
+  } else {
+    EXPECT_GE(plan->grid.x * plan->tile.m * plan->tile.n, p.m * p.n) << describe(p);
+    EXPECT_EQ(plan->grid.z, plan->split);
+  }
   EXPECT_LE(plan->grid.z, 65535);
   EXPECT_GE(plan->split, 1);
   EXPECT_GE(plan->split * gpu.part, p.k) << describe(p);
@@ -232,18 +239,39 @@ TEST(Choose, TakesTheTileThatFillsTheGpu) {
   if (!is_built("sm90")) GTEST_SKIP() << "not built: make build TARGETS=sm90";
   auto host = gpu_host("9.0");
   host.gpus[0].sm_count = 132;
-  const auto of = [&](int64_t m, int64_t n, int64_t k) {
-    return *choose(make_problem(m, n, k, DType::bf16), host, {}, {.gpu = 0});
+  const auto of = [&](int64_t m, int64_t n, int64_t k, DType type) {
+    return *choose(make_problem(m, n, k, type), host, {}, {.gpu = 0});
   };
-  EXPECT_EQ(of(4096, 4096, 4096).kernel->name, "gemm_bf16_128x128_sm90");
-  EXPECT_EQ(of(4096, 4096, 4096).split, 1);
-  EXPECT_EQ(of(1024, 1024, 1024).kernel->name, "gemm_bf16_64x64_sm90");
-  EXPECT_GT(of(128, 128, 16384).split, 8);
-  EXPECT_EQ(of(16, 8192, 8192).kernel->name, "gemm_bf16_16x64_sm90");
-  EXPECT_EQ(of(16, 8192, 8192).split, 1);  // 128 tiles for 132 SMs
-  EXPECT_GE(of(16, 2048, 8192).split, 4);
-  EXPECT_EQ(of(17, 8192, 8192).kernel->max_m, INT64_MAX);
-  EXPECT_THAT(of(128, 128, 16384).why, HasSubstr("k in"));
+  // Of FP16 it has mma.sync alone.
+  EXPECT_EQ(of(4096, 4096, 4096, DType::fp16).kernel->name, "gemm_fp16_128x128_sm90");
+  EXPECT_EQ(of(4096, 4096, 4096, DType::fp16).split, 1);
+  EXPECT_EQ(of(1024, 1024, 1024, DType::fp16).kernel->name, "gemm_fp16_64x64_sm90");
+  EXPECT_GT(of(128, 128, 16384, DType::fp16).split, 8);
+  EXPECT_EQ(of(16, 8192, 8192, DType::fp16).kernel->name, "gemm_fp16_16x64_sm90");
+  EXPECT_EQ(of(16, 8192, 8192, DType::fp16).split, 1);  // 128 tiles for 132 SMs
+  EXPECT_GE(of(16, 2048, 8192, DType::fp16).split, 4);
+  EXPECT_EQ(of(17, 8192, 8192, DType::fp16).kernel->max_m, INT64_MAX);
+  EXPECT_THAT(of(128, 128, 16384, DType::fp16).why, HasSubstr("k in"));
+}
+
+TEST(Choose, TakesWarpgroupsWhereTheGpuHasThem) {
+  if (!is_built("sm90")) GTEST_SKIP() << "not built: make build TARGETS=sm90";
+  auto host = gpu_host("9.0");
+  host.gpus[0].sm_count = 132;
+  const auto of = [&](int64_t m, int64_t n, int64_t k, DType type = DType::bf16) {
+    return *choose(make_problem(m, n, k, type), host, {}, {.gpu = 0});
+  };
+  EXPECT_EQ(of(4096, 4096, 4096).kernel->name, "wgmma_bf16_128x256_sm90");
+  EXPECT_EQ(of(4096, 4096, 4096, DType::int8).kernel->name, "wgmma_int8_128x256_sm90");
+  EXPECT_EQ(of(4096, 4096, 4096, DType::tf32).kernel->name, "wgmma_tf32_128x256_sm90");
+  EXPECT_THAT(of(4096, 4096, 4096).why, HasSubstr("2 of a cluster share B"));
+  EXPECT_EQ(of(1024, 1024, 1024).kernel->name, "wgmma_bf16_128x128_sm90");
+  EXPECT_GT(of(256, 256, 65536).split, 4);
+  EXPECT_EQ(of(16, 8192, 8192).kernel->name, "wgmma_bf16_few16_sm90");
+  EXPECT_THAT(of(16, 8192, 8192).why, HasSubstr("2 of a cluster share k"));
+  EXPECT_EQ(of(17, 8192, 8192).kernel->name, "wgmma_bf16_few64_sm90");
+  EXPECT_EQ(of(65, 8192, 8192).kernel->name, "wgmma_bf16_few128_sm90");
+  EXPECT_EQ(of(129, 8192, 8192).kernel->max_m, INT64_MAX);
 }
 
 TEST(Choose, CpuTasksCoverCOnceAndKIsNeverSplit) {

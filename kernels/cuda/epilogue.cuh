@@ -1,0 +1,226 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// A warpgroup's sums on their way to C: each warp turns 16 rows and 128 bytes of them at a time in shared memory of its
+// own, and writes rows from there, 16 bytes a thread. Nothing waits for a tensor copy: those of the next tile's
+// operands are on their way already, and C's would queue up behind them. Family header: see tile.cuh. Source: PTX ISA,
+// "stmatrix".
+#pragma once
+
+#include "kernels/cuda/tensor_map.hpp"
+#include "kernels/cuda/tma.cuh"
+#include "kernels/cuda/wgmma.cuh"
+
+namespace pbprobe::PBPROBE_TARGET {
+namespace {
+
+constexpr int kPieceRows = 16;  // of a warp
+constexpr int kPieceBytes = kPieceRows * kRowBytes;
+constexpr int kPieces = 2;
+
+__device__ inline void store_matrices(unsigned to, unsigned a, unsigned b, unsigned c, unsigned d) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(a), "r"(b), "r"(c),
+               "r"(d)
+               : "memory");
+}
+__device__ inline void store_two(unsigned to, unsigned a, unsigned b) {
+  asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(to), "r"(a), "r"(b) : "memory");
+}
+__device__ inline uint4 load_four(unsigned from) {
+  uint4 four;
+  asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(four.x), "=r"(four.y), "=r"(four.z), "=r"(four.w)
+               : "r"(from)
+               : "memory");
+  return four;
+}
+__device__ inline unsigned load_word(unsigned from) {
+  unsigned word;
+  asm volatile("ld.shared.b32 %0, [%1];" : "=r"(word) : "r"(from) : "memory");
+  return word;
+}
+
+__device__ constexpr bool is_float(float) {
+  return true;
+}
+__device__ constexpr bool is_float(int) {
+  return false;
+}
+
+enum class ExitKind {
+  raw,     // the sums themselves
+  plain,   // rounded to C's type
+  scaled,  // by rows and columns, a bias added, then rounded
+};
+
+// Where one warp's rows of a tile go, and by way of which shared memory.
+struct TileExit {
+  const GpuTileCall& tiles;
+  unsigned pieces;  // kPieces of kPieceBytes
+  int lane;
+  int row, column, part;  // row: the warp's first
+  float scale_a[2];
+
+  __device__ TileExit(const GpuTileCall& call, unsigned at)
+      : tiles(call), pieces(at), lane(static_cast<int>(threadIdx.x) % 32) {}
+
+  // Two neighbours of C, from their sums; `half`: their row is eight below.
+  template <ExitKind kKind, class Sum>
+  __device__ float2 finish(Sum low, Sum high, int half, int at) const {
+    float2 two = make_float2(static_cast<float>(low), static_cast<float>(high));
+    if constexpr (kKind == ExitKind::scaled) {
+      const GpuCall& call = tiles.call;
+      two.x *= scale_a[half];
+      two.y *= scale_a[half];
+      if (call.scale_b) {
+        two.x *= at < call.n ? call.scale_b[at] : 0;
+        two.y *= at + 1 < call.n ? call.scale_b[at + 1] : 0;
+      }
+      if (call.bias) {
+        two.x += at < call.n ? call.bias[at] : 0;
+        two.y += at + 1 < call.n ? call.bias[at + 1] : 0;
+      }
+    }
+    return two;
+  }
+
+  // 64 columns of 2 bytes.
+  template <ExitKind kKind, class Sum, int kCount>
+  __device__ void fill_halves(unsigned to, const Sum (&sums)[kCount], int first) const {
+    const int line = lane % 16;
+    const unsigned base = to + line * kRowBytes;
+#pragma unroll
+    for (int pair = 0; pair < 4; ++pair) {
+      unsigned two[4];
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const int block = first / 8 + pair * 2 + i / 2;
+        const int half = i % 2;
+        const float2 values = finish<kKind>(sums[block * 4 + half * 2], sums[block * 4 + half * 2 + 1], half,
+                                            column + block * 8 + lane % 4 * 2);
+        two[i] = pack(values.x, values.y, tiles.call.c_type);
+      }
+      store_matrices(base + (((pair * 2 + lane / 16) ^ (line & 7)) << 4), two[0], two[1], two[2], two[3]);
+    }
+  }
+  // 32 columns of 4 bytes.
+  template <ExitKind kKind, class Sum, int kCount>
+  __device__ void fill_words(unsigned to, const Sum (&sums)[kCount], int first) const {
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      const int block = first / 8 + i / 2;
+      const int half = i % 2;
+      const int line = lane / 4 + half * 8;
+      const Sum low = sums[block * 4 + half * 2];
+      const Sum high = sums[block * 4 + half * 2 + 1];
+      unsigned two[2] = {bits_of(low), bits_of(high)};
+      if constexpr (kKind != ExitKind::raw) {
+        const float2 values = finish<kKind>(low, high, half, column + block * 8 + lane % 4 * 2);
+        two[0] = bits_of(values.x);
+        two[1] = bits_of(values.y);
+      }
+      store_two(to + line * kRowBytes + (((i / 2 * 2 + lane % 4 / 2) ^ (line & 7)) << 4) + lane % 2 * 8, two[0],
+                two[1]);
+    }
+  }
+
+  // Where this piece's first element lies, and the bytes from one of its rows to the next.
+  template <int kElement>
+  __device__ char* place(int first, long long& stride) const {
+    const GpuCall& call = tiles.call;
+    const bool whole = call.split == 1;
+    stride = (whole ? call.ldc : call.n) * kElement;
+    const long long line = row + (whole ? 0 : static_cast<long long>(part) * call.m);
+    return static_cast<char*>(whole ? call.c : call.sums) + line * stride + (column + first) * kElement;
+  }
+  // Rows that begin at multiples of 16 bytes: four at a time.
+  template <int kElement>
+  __device__ void copy_rows(unsigned from, int first) const {
+    long long stride;
+    char* to = place<kElement>(first, stride);
+    const int unit = lane % 8;
+    const int there = tiles.call.n - column - first - unit * (16 / kElement);
+    to += unit * 16;
+#pragma unroll
+    for (int i = 0; i < kPieceRows / 4; ++i) {
+      const int line = i * 4 + lane / 8;
+      if (row + line >= tiles.call.m) break;
+      const uint4 four = load_four(from + line * kRowBytes + ((unit ^ (line & 7)) << 4));
+      if (there >= 16 / kElement) {
+        *reinterpret_cast<uint4*>(to + line * stride) = four;
+      } else {
+        const unsigned words[4] = {four.x, four.y, four.z, four.w};
+        if constexpr (kElement == 4) write_words(reinterpret_cast<unsigned*>(to + line * stride), words, there, 0);
+        if constexpr (kElement == 2) {
+          write_halves<8>(reinterpret_cast<unsigned short*>(to + line * stride), words, there, 0);
+        }
+      }
+    }
+  }
+  // Rows that begin anywhere: one at a time, element by element.
+  template <int kElement>
+  __device__ void copy_elements(unsigned from, int first) const {
+    long long stride;
+    char* to = place<kElement>(first, stride);
+    const int there = tiles.call.n - column - first;
+#pragma unroll 4
+    for (int line = 0; line < kPieceRows; ++line) {
+      if (row + line >= tiles.call.m) break;
+      const unsigned word = load_word(from + line * kRowBytes + (((lane / 4) ^ (line & 7)) << 4) + lane % 4 * 4);
+      if constexpr (kElement == 4) {
+        if (lane < there) reinterpret_cast<unsigned*>(to + line * stride)[lane] = word;
+      } else {
+        auto* halves = reinterpret_cast<unsigned short*>(to + line * stride);
+        if (2 * lane < there) halves[2 * lane] = static_cast<unsigned short>(word);
+        if (2 * lane + 1 < there) halves[2 * lane + 1] = static_cast<unsigned short>(word >> 16);
+      }
+    }
+  }
+
+  template <int kElement, ExitKind kKind, class Sum, int kCount>
+  __device__ void write_pieces(const Sum (&sums)[kCount]) {
+    constexpr int kWide = kRowBytes / kElement;
+    const bool aligned = tiles.call.split == 1 ? tiles.call.c_aligned != 0 : tiles.call.n % 4 == 0;
+#pragma unroll
+    for (int first = 0; first < kCount * 2; first += kWide) {
+      if (column + first >= tiles.call.n) break;
+      const unsigned at = pieces + first / kWide % kPieces * kPieceBytes;
+      if constexpr (kElement == 2) fill_halves<kKind>(at, sums, first);
+      if constexpr (kElement == 4) fill_words<kKind>(at, sums, first);
+      __syncwarp();
+      if (aligned) {
+        copy_rows<kElement>(at, first);
+      } else {
+        copy_elements<kElement>(at, first);
+      }
+      // With two pieces in turn, a lane fills this one again only when all have read it.
+      if constexpr (kPieces == 1) __syncwarp();
+    }
+    __syncwarp();
+  }
+
+  // All of the warp's sums of the tile whose first column is given, and its own first row.
+  template <class Sum, int kCount>
+  __device__ void write(const Sum (&sums)[kCount], int first_row, int first_column, int of_part) {
+    const GpuCall& call = tiles.call;
+    row = first_row;
+    column = first_column;
+    part = of_part;
+    if (row >= call.m) return;
+    const bool words = call.c_type == kGpuFp32;
+    const bool plain = is_float(Sum()) && !call.scale_a && !call.scale_b && !call.bias;
+    if (call.split > 1 || call.c_type == kGpuInt32 || (plain && words)) return write_pieces<4, ExitKind::raw>(sums);
+    if constexpr (is_float(Sum())) {
+      if (plain) return write_pieces<2, ExitKind::plain>(sums);
+    }
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int line = row + lane / 4 + half * 8;
+      scale_a[half] = call.scale_a && line < call.m ? call.scale_a[line] : 1.0F;
+    }
+    return words ? write_pieces<4, ExitKind::scaled>(sums) : write_pieces<2, ExitKind::scaled>(sums);
+  }
+};
+
+}  // namespace
+}  // namespace pbprobe::PBPROBE_TARGET

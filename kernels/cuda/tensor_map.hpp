@@ -1,0 +1,21 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// What the host hands a kernel that copies by tensor maps. Included by host and device code: plain data alone.
+#pragma once
+
+#include "kernels/cuda/call.hpp"
+
+namespace pbprobe {
+
+// CUtensorMap: the driver writes it, the copy unit reads it.
+struct alignas(64) GpuTensorMap {
+  unsigned long long opaque[16];
+};
+
+struct GpuTileCall {
+  GpuCall call;
+  int band;  // rows of tiles (of a cluster's blocks together) that are walked before the next band
+};
+
+}  // namespace pbprobe

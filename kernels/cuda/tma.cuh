@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// sm_90 and later: barriers in shared memory, tensor copies between global and shared memory, clusters of blocks.
+// Family header: see tile.cuh. Source: PTX ISA, "mbarrier", "cp.async.bulk.tensor", "barrier.cluster", "mapa".
+#pragma once
+
+#include "kernels/cuda/tile.cuh"
+
+namespace pbprobe::PBPROBE_TARGET {
+namespace {
+
+// --- barriers: a phase ends with its arrivals and with the bytes that were announced ---
+
+__device__ inline void begin_barrier(unsigned barrier, unsigned arrivals) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
+}
+// Makes them known to the copies and to the cluster's other blocks, which a cluster barrier must follow.
+__device__ inline void publish_barriers() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+__device__ inline void arrive_expecting(unsigned barrier, unsigned bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+}
+__device__ inline void arrive(unsigned barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+// At the barrier that lies at the same address in another block of the cluster. Of the block's scope, since a release
+// to the cluster would wait for the memory each time, and there is nothing to release: a stage that was read.
+__device__ inline void arrive_at(unsigned barrier, unsigned block) {
+  asm volatile(
+      "{\n .reg .b32 there;\n mapa.shared::cluster.u32 there, %0, %1;\n"
+      " mbarrier.arrive.shared::cluster.b64 _, [there];\n}" ::"r"(barrier),
+      "r"(block)
+      : "memory");
+}
+__device__ inline void await_phase(unsigned barrier, unsigned parity) {
+  asm volatile(
+      "{\n .reg .pred done;\n"
+      "again:\n mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+      " @done bra over;\n bra again;\n"
+      "over:\n}" ::"r"(barrier),
+      "r"(parity)
+      : "memory");
+}
+
+// --- clusters ---
+
+__device__ inline unsigned cluster_rank() {
+  unsigned rank;
+  asm volatile("mov.u32 %0, %cluster_ctarank;" : "=r"(rank));
+  return rank;
+}
+__device__ inline unsigned cluster_size() {
+  unsigned size;
+  asm volatile("mov.u32 %0, %cluster_nctarank;" : "=r"(size));
+  return size;
+}
+// Its blocks meet, and see what the others wrote to shared memory.
+__device__ inline void await_cluster() {
+  asm volatile("barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;" ::: "memory");
+}
+// Its blocks meet, and no more.
+__device__ inline void meet_cluster() {
+  asm volatile("barrier.cluster.arrive.relaxed;\nbarrier.cluster.wait;" ::: "memory");
+}
+__device__ inline float4 read_of_block(unsigned address, unsigned block) {
+  float4 four;
+  asm volatile(
+      "{\n .reg .b32 there;\n mapa.shared::cluster.u32 there, %4, %5;\n"
+      " ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [there];\n}"
+      : "=f"(four.x), "=f"(four.y), "=f"(four.z), "=f"(four.w)
+      : "r"(address), "r"(block)
+      : "memory");
+  return four;
+}
+
+// --- tensor copies: what lies outside the tensor is read as zeros ---
+
+__device__ inline void fetch_map(const GpuTensorMap& map) {
+  asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
+}
+__device__ inline void load_box(unsigned to, const GpuTensorMap& map, int x, int y, unsigned barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(
+          to),
+      "l"(&map), "r"(x), "r"(y), "r"(barrier)
+      : "memory");
+}
+// To the same address of every block that `blocks` names by a bit; each block's own barrier counts the bytes.
+__device__ inline void load_box_for(unsigned to, const GpuTensorMap& map, int x, int y, unsigned barrier,
+                                    unsigned blocks) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster"
+      " [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(to),
+      "l"(&map), "r"(x), "r"(y), "r"(barrier), "h"(static_cast<unsigned short>(blocks))
+      : "memory");
+}
+// Before a copy or a product reads what this thread stored to shared memory.
+__device__ inline void publish_shared() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+}  // namespace
+}  // namespace pbprobe::PBPROBE_TARGET

@@ -1,0 +1,163 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "kernels/gemm/warpgroups.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace pbprobe {
+namespace {
+
+constexpr int64_t kLine = 128;        // bytes of k in a stage, and of a row of the swizzle
+constexpr int64_t kMapAlign = 16;     // bytes: where a map and its rows begin
+constexpr int64_t kBlockRows = 128;   // of the instruction, in a block
+constexpr int64_t kMostCluster = 8;   // blocks that every GPU with clusters can hold together
+constexpr int64_t kFewestStages = 4;  // of a part
+constexpr int64_t kMostParts = 16;
+constexpr double kBytesPerSecond = 4e12;
+
+int64_t divide_up(int64_t a, int64_t b) {
+  return a / b + (a % b != 0 ? 1 : 0);
+}
+
+int64_t stages_of(const Kernel& kernel, const Problem& p) {
+  return std::max<int64_t>(divide_up(p.k, kernel.tile.k), 1);
+}
+
+// Tiles of C that a cluster computes one of at a time.
+int64_t tiles_of(const Kernel& kernel, const Problem& p) {
+  if (kernel.work == GpuWork::few_rows) return divide_up(p.n, kernel.tile.n);
+  return divide_up(p.m, kernel.tile.m * kernel.cluster) * divide_up(p.n, kernel.tile.n);
+}
+
+// Reading B takes the time: as many blocks as there are SMs, each with a part of k.
+Split split_of_few_rows(const Kernel& kernel, const Problem& p, int64_t sms) {
+  const int64_t tiles = tiles_of(kernel, p);
+  const int64_t stages = stages_of(kernel, p);
+  const double bytes = static_cast<double>(p.n) * static_cast<double>(p.k) * static_cast<double>(size_of(p.b));
+  Split best;
+  for (int64_t parts = 1; parts <= kMostCluster && (parts == 1 || stages / parts >= kFewestStages); parts *= 2) {
+    const double blocks = static_cast<double>(tiles * parts);
+    const double rounds = std::ceil(blocks / static_cast<double>(sms * kernel.blocks));
+    const double busy = std::min(1.0, blocks / static_cast<double>(sms) / rounds);
+    constexpr double kMeet = 1.5e-6;  // of a cluster's blocks, for each doubling
+    const double seconds = bytes / kBytesPerSecond / busy + kMeet * std::log2(static_cast<double>(parts));
+    if (parts == 1 || seconds < best.seconds) best = {parts, seconds};
+  }
+  return best;
+}
+
+}  // namespace
+
+Split best_split_of_warpgroups(const Kernel& kernel, const Problem& p, int64_t sms) {
+  if (kernel.work == GpuWork::few_rows) return split_of_few_rows(kernel, p, sms);
+  constexpr double kStageSeconds = 0.65e-6;  // of 128 × 256 and 128 bytes of k, at the whole peak
+  constexpr double kFill = 3;                // stages that pass before a tile is at work, and to write C
+  constexpr double kPassSeconds = 3e-6;      // of the pass that adds the parts, besides its bytes
+  const double tiles = static_cast<double>(tiles_of(kernel, p));
+  const double clusters = static_cast<double>(std::max<int64_t>(sms / kernel.cluster, 1));
+  const int64_t stages = stages_of(kernel, p);
+  const double stage = kStageSeconds * static_cast<double>(kernel.tile.n) / 256.0 * 100.0 /
+                       static_cast<double>(std::max<int64_t>(kernel.share, 1));
+  const double sums = 4.0 * static_cast<double>(p.m) * static_cast<double>(p.n);
+  Split best;
+  for (int64_t parts = 1; parts <= kMostParts && (parts == 1 || stages / parts >= kFewestStages); ++parts) {
+    const double rounds = std::ceil(tiles * static_cast<double>(parts) / clusters);
+    const double pass = parts == 1 ? 0 : kPassSeconds + static_cast<double>(2 * parts + 1) * sums / kBytesPerSecond;
+    const double seconds = rounds * (static_cast<double>(divide_up(stages, parts)) + kFill) * stage + pass;
+    if (parts == 1 || seconds < best.seconds) best = {parts, seconds};
+  }
+  return best;
+}
+
+void cut_warpgroups(Plan& plan, int64_t sms) {
+  const Kernel& kernel = *plan.kernel;
+  const Problem& p = plan.problem;
+  const int64_t parts = best_split_of_warpgroups(kernel, p, sms).parts;
+  const int64_t tiles = tiles_of(kernel, p);
+  plan.grid = {};
+  if (kernel.work == GpuWork::few_rows) {
+    plan.split = 1;
+    plan.gpu.part = stages_of(kernel, p) * kernel.tile.k;
+    plan.gpu.cluster = parts;
+    plan.grid.x = tiles * parts;
+    return;
+  }
+  constexpr int64_t kBandRows = 2048;
+  plan.gpu.part = divide_up(stages_of(kernel, p), parts) * kernel.tile.k;
+  plan.split = std::max<int64_t>(divide_up(p.k, plan.gpu.part), 1);
+  plan.gpu.cluster = kernel.cluster;
+  plan.gpu.band = kBandRows / (kernel.tile.m * kernel.cluster);
+  plan.grid.x = std::min(tiles * plan.split, std::max<int64_t>(sms / kernel.cluster, 1)) * kernel.cluster;
+}
+
+namespace {
+
+enum MapType : int { kMapUint8 = 0, kMapUint16 = 1, kMapTf32 = 11 };
+
+MapType map_type(DType type) {
+  if (type == DType::tf32) return kMapTf32;  // the copy rounds to 10 bits
+  return size_of(type) == 1 ? kMapUint8 : kMapUint16;
+}
+
+int64_t stride_of(int64_t leading, int64_t rows, int64_t element) {
+  // Of a single row the next one's place is never used.
+  const int64_t bytes = leading * element;
+  return rows > 1 ? bytes : divide_up(std::max<int64_t>(bytes, 1), kMapAlign) * kMapAlign;
+}
+
+struct Matrix {
+  const void* at;
+  int64_t rows, columns, leading;  // as stored
+  int64_t element;
+  int type;
+};
+
+TensorMapShape map_of(const Matrix& m, int64_t box_columns, int64_t box_rows) {
+  TensorMapShape map;
+  map.type = m.type;
+  map.at = m.at;
+  map.sizes = {static_cast<uint64_t>(std::max<int64_t>(m.columns, 1)),
+               static_cast<uint64_t>(std::max<int64_t>(m.rows, 1))};
+  map.stride = static_cast<uint64_t>(stride_of(m.leading, m.rows, m.element));
+  map.box = {static_cast<uint32_t>(box_columns), static_cast<uint32_t>(box_rows)};
+  return map;
+}
+
+Result<void> check_limits(const TensorMapShape& map, const Plan& plan, const char* what) {
+  constexpr uint64_t kMostSize = uint64_t{1} << 32;
+  constexpr uint64_t kMostStride = uint64_t{1} << 40;
+  if (std::max(map.sizes[0], map.sizes[1]) > kMostSize || map.stride >= kMostStride) {
+    return make_error(ErrorCode::limit,
+                      "{}: {} has {} rows of {} elements, {} bytes apart, and a tensor map holds sides of {} and less "
+                      "than {} bytes: split the product, or force a kernel of mma.sync",
+                      describe(plan.problem), what, map.sizes[1], map.sizes[0], map.stride, kMostSize, kMostStride);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<WarpgroupMaps> maps_of(const Plan& plan, const GpuCall& call) {
+  const Problem& p = plan.problem;
+  const Kernel& kernel = *plan.kernel;
+  const bool few = kernel.work == GpuWork::few_rows;
+  const bool a_mk = plan.gpu.turn_a || !a_is_km(p.layout);
+  const bool b_nk = plan.gpu.turn_b || b_is_nk(p.layout);
+  const int64_t element = size_of(p.a);
+  const int64_t depths = kLine / element;
+  WarpgroupMaps maps;
+  maps.tiles.call = call;
+  maps.tiles.band = static_cast<int>(std::max<int64_t>(plan.gpu.band, 1));
+  Matrix a{call.a, a_mk ? p.m : p.k, a_mk ? p.k : p.m, call.lda, element, map_type(p.a)};
+  Matrix b{call.b, b_nk ? p.n : p.k, b_nk ? p.k : p.n, call.ldb, element, map_type(p.b)};
+  // Operands of k = 0 are not read: any map will do.
+  if (p.k == 0) a = b = {nullptr, 1, 1, 1, element, map_type(p.a)};
+  maps.a = map_of(a, depths, a_mk ? (few ? kernel.tile.m : kBlockRows) : depths);
+  maps.b = map_of(b, depths, b_nk ? (few ? kBlockRows : kernel.tile.n / kernel.cluster) : depths);
+  PBPROBE_CHECK(check_limits(maps.a, plan, "A"));
+  PBPROBE_CHECK(check_limits(maps.b, plan, "B"));
+  return maps;
+}
+
+}  // namespace pbprobe

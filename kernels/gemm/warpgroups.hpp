@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// The kernels of warpgroups (kernels/cuda/hopper.cuh): how they are cut, and what their tensor maps say. Pure host
+// code.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "core/result.hpp"
+#include "kernels/cuda/tensor_map.hpp"
+#include "kernels/gemm/choose.hpp"
+
+namespace pbprobe {
+
+// Into how many parts k is cut, and how long the product then takes by a model. Its absolute unit is that of one large
+// GPU; only ratios count.
+struct Split {
+  int64_t parts = 1;
+  double seconds = 0;
+};
+
+// `parts`: of a few_rows kernel, the blocks of a cluster, which share k; else as for other kernels.
+[[nodiscard]] Split best_split_of_warpgroups(const Kernel& kernel, const Problem& problem, int64_t sms);
+// Fills in grid, cluster, band, split and part.
+void cut_warpgroups(Plan& plan, int64_t sms);
+// What cuTensorMapEncodeTiled takes of a matrix.
+struct TensorMapShape {
+  int type = 0;                     // CUtensorMapDataType
+  const void* at = nullptr;         // a multiple of 16 bytes
+  std::array<uint64_t, 2> sizes{};  // elements: of a row, and rows
+  uint64_t stride = 0;              // bytes from one row to the next
+  std::array<uint32_t, 2> box{};    // what one copy takes
+};
+struct WarpgroupMaps {
+  TensorMapShape a, b;
+  GpuTileCall tiles;
+};
+// Of operands as `call` has them after the passes. Error limit: a size or stride that a map cannot hold.
+[[nodiscard]] Result<WarpgroupMaps> maps_of(const Plan& plan, const GpuCall& call);
+
+}  // namespace pbprobe

@@ -1,0 +1,146 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// The kernels of warpgroups on the host's side: rows against limits, cuts, and what their tensor maps say.
+#include "kernels/gemm/warpgroups.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/targets.hpp"
+
+namespace pbprobe {
+namespace {
+
+constexpr int64_t kSms = 132;
+
+Kernel kernel(GpuWork work, int64_t rows, int64_t columns, int64_t cluster, DType type = DType::bf16) {
+  Kernel result;
+  result.target = "sm90";
+  result.name = "kernel";
+  result.dtype = type;
+  result.tile = {rows, columns, 128 / size_of(type)};
+  result.threads = 384;
+  result.share = 95;
+  result.work = work;
+  result.cluster = cluster;
+  return result;
+}
+
+Plan cut(const Kernel& of, const Problem& problem) {
+  Plan plan;
+  plan.kernel = &of;
+  plan.problem = problem;
+  plan.tile = of.tile;
+  cut_warpgroups(plan, kSms);
+  return plan;
+}
+
+GpuCall call_of(const Problem& p, uintptr_t a, uintptr_t b) {
+  GpuCall call{};
+  call.a = reinterpret_cast<const void*>(a);
+  call.b = reinterpret_cast<const void*>(b);
+  call.lda = p.lda;
+  call.ldb = p.ldb;
+  call.ldc = p.ldc;
+  call.m = static_cast<int>(p.m);
+  call.n = static_cast<int>(p.n);
+  call.k = static_cast<int>(p.k);
+  return call;
+}
+
+// A ring of stages of 128 bytes, an aligned beginning, two barriers a stage, and 32 KiB for C on its way out.
+TEST(Warpgroups, RowsHoldTheirStagesAndFitTheSm) {
+  int64_t rows = 0;
+  for (const auto& kernel : kernel_table()) {
+    if (kernel.work == GpuWork::blocks) continue;
+    ++rows;
+    const bool few = kernel.work == GpuWork::few_rows;
+    const int64_t stage = (kernel.tile.m + kernel.tile.n) * 128 + 16;
+    const int64_t ring = kernel.shared_bytes - 1024 - (few ? 0 : 32768);
+    EXPECT_EQ(ring % stage, 0) << kernel.name;
+    EXPECT_GE(ring / stage, 4) << kernel.name;
+    const auto& limits = find_target(kernel.target)->limits;
+    EXPECT_LE(kernel.shared_bytes, limits.shared_per_block_bytes.value_or(0)) << kernel.name;
+    constexpr int64_t kReserved = 1024;  // of each block, by the driver
+    EXPECT_LE(kernel.blocks * (kernel.shared_bytes + kReserved), 228 * 1024) << kernel.name;
+    EXPECT_EQ(kernel.tile.k * size_of(kernel.dtype), 128) << kernel.name;
+    EXPECT_EQ(kernel.threads, 384) << kernel.name;
+    EXPECT_EQ(few, kernel.max_m == kernel.tile.m) << kernel.name;
+  }
+  EXPECT_EQ(rows, 15);
+}
+
+TEST(Warpgroups, APersistentGridIsWholeClusters) {
+  const Kernel wide = kernel(GpuWork::warpgroups, 128, 256, 2);
+  const Plan large = cut(wide, make_problem(8192, 8192, 8192, DType::bf16));
+  EXPECT_EQ(large.grid.x, 132);
+  EXPECT_EQ(large.gpu.cluster, 2);
+  EXPECT_EQ(large.gpu.band, 8);
+  EXPECT_EQ(large.split, 1);
+  // One tile: a cluster, and no more where k is short.
+  EXPECT_EQ(cut(wide, make_problem(1, 1, 64, DType::bf16)).grid.x, 2);
+}
+
+TEST(Warpgroups, KIsSplitWhereTilesAreFew) {
+  const Kernel wide = kernel(GpuWork::warpgroups, 128, 256, 2);
+  const Plan plan = cut(wide, make_problem(256, 256, 65536, DType::bf16));
+  EXPECT_GT(plan.split, 1);
+  EXPECT_EQ(plan.gpu.part % wide.tile.k, 0);
+  EXPECT_GE(plan.gpu.part * plan.split, 65536);
+  EXPECT_LT(plan.gpu.part * (plan.split - 1), 65536) << "no part is empty";
+  EXPECT_EQ(plan.grid.x, 2 * plan.split);
+}
+
+TEST(Warpgroups, FewRowsShareKInAClusterUntilTheSmsAreBusy) {
+  Kernel few = kernel(GpuWork::few_rows, 16, 128, 1);
+  few.blocks = 2;
+  const Plan decode = cut(few, make_problem(16, 8192, 8192, DType::bf16));
+  EXPECT_EQ(decode.gpu.cluster, 2);
+  EXPECT_EQ(decode.grid.x, 128);
+  EXPECT_EQ(decode.split, 1) << "no sums in the workspace";
+  EXPECT_EQ(cut(few, make_problem(16, 1024, 8192, DType::bf16)).gpu.cluster, 8);
+  EXPECT_EQ(cut(few, make_problem(16, 32768, 8192, DType::bf16)).gpu.cluster, 1);
+  EXPECT_EQ(cut(few, make_problem(16, 1024, 64, DType::bf16)).gpu.cluster, 1) << "k of one stage";
+}
+
+TEST(Warpgroups, MapsSayWhereTheMatricesLie) {
+  const Kernel wide = kernel(GpuWork::warpgroups, 128, 256, 2);
+  auto problem = make_problem(300, 500, 200, DType::bf16);
+  problem.lda = 208;
+  problem.ldb = 216;
+  const Plan plan = cut(wide, problem);
+  const auto maps = maps_of(plan, call_of(problem, 0x1000, 0x2000));
+  ASSERT_TRUE(maps.ok()) << maps.error().message;
+  EXPECT_THAT(maps->a.sizes, testing::ElementsAre(200, 300));
+  EXPECT_EQ(maps->a.stride, 416U);
+  EXPECT_THAT(maps->a.box, testing::ElementsAre(64, 128));
+  EXPECT_THAT(maps->b.sizes, testing::ElementsAre(200, 500));
+  EXPECT_THAT(maps->b.box, testing::ElementsAre(64, 128)) << "a block of two fetches half of 256 columns";
+  EXPECT_EQ(maps->b.stride, 432U);
+}
+
+// The other way round, 64 lines and 64 depths a box.
+TEST(Warpgroups, MapsOfMatricesAlongTheirLines) {
+  const Kernel wide = kernel(GpuWork::warpgroups, 128, 256, 2);
+  const auto problem = make_problem(256, 512, 128, DType::bf16, DType::fp32, Layout::tn);
+  const auto maps = maps_of(cut(wide, problem), call_of(problem, 0x1000, 0x2000));
+  ASSERT_TRUE(maps.ok()) << maps.error().message;
+  EXPECT_THAT(maps->a.sizes, testing::ElementsAre(256, 128));
+  EXPECT_THAT(maps->a.box, testing::ElementsAre(64, 64));
+  EXPECT_THAT(maps->b.sizes, testing::ElementsAre(512, 128));
+  EXPECT_THAT(maps->b.box, testing::ElementsAre(64, 64));
+}
+
+TEST(Warpgroups, WhatAMapCannotHoldIsALimit) {
+  const Kernel wide = kernel(GpuWork::warpgroups, 128, 256, 2);
+  auto problem = make_problem(300, 500, 200, DType::bf16);
+  problem.lda = int64_t{1} << 40;
+  const auto maps = maps_of(cut(wide, problem), call_of(problem, 0x1000, 0x2000));
+  ASSERT_FALSE(maps.ok());
+  EXPECT_EQ(maps.error().code, ErrorCode::limit);
+  EXPECT_THAT(maps.error().message, testing::HasSubstr("tensor map"));
+}
+
+}  // namespace
+}  // namespace pbprobe
