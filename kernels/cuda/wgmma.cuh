@@ -67,6 +67,8 @@ __device__ inline void give_registers() {
 // --- one product: sums[64, kColumns] += A[64, 32 bytes] · B[kColumns, 32 bytes] ---
 // A thread's four sums of a column of eight: two neighbours of one row, two of the row eight below.
 
+// Its formatter breaks these lines anew each time.
+// clang-format off
 #define PBPROBE_TEN(t) "%" t "0,%" t "1,%" t "2,%" t "3,%" t "4,%" t "5,%" t "6,%" t "7,%" t "8,%" t "9,"
 #define PBPROBE_LIST_4 "%0,%1,%2,%3"
 #define PBPROBE_LIST_8 "%0,%1,%2,%3,%4,%5,%6,%7"
@@ -80,6 +82,7 @@ __device__ inline void give_registers() {
   PBPROBE_TEN("1") PBPROBE_TEN("2") PBPROBE_TEN("3") PBPROBE_TEN("4") PBPROBE_TEN("5") PBPROBE_TEN("6") \
       PBPROBE_TEN("7") PBPROBE_TEN("8") PBPROBE_TEN("9") PBPROBE_TEN("10")                              \
           PBPROBE_TEN("11") "%120,%121,%122,%123,%124,%125,%126,%127"
+// clang-format on
 #define PBPROBE_HELD_4(r, i) "+" r(sums[i]), "+" r(sums[i + 1]), "+" r(sums[i + 2]), "+" r(sums[i + 3])
 #define PBPROBE_HELD_8(r, i) PBPROBE_HELD_4(r, i), PBPROBE_HELD_4(r, i + 4)
 #define PBPROBE_HELD_16(r, i) PBPROBE_HELD_8(r, i), PBPROBE_HELD_8(r, i + 8)

@@ -130,7 +130,8 @@ class StepOperands {
   [[nodiscard]] uint32_t word(const Line& line, int byte) const {
     uint32_t bits = 0;
     for (int i = 0; i < 4 / element_; ++i) {
-      bits |= encode(type_, line[static_cast<size_t>(byte / element_ + i)]) << (8 * element_ * i);
+      const int at = byte / element_ + i;
+      bits |= encode(type_, line[static_cast<size_t>(at)]) << (8 * element_ * i);
     }
     return bits;
   }
