@@ -130,7 +130,7 @@ TEST_F(RealLibtorch, TheTierCanBeForced) {
 
 TEST_F(RealLibtorch, StandsBesideOurKernelsAndAlone) {
   const bool emulated = std::string(PBPROBE_EMULATOR) != "";
-  request_.budget_seconds = emulated ? 90 : 6;
+  request_.budget_seconds = emulated ? 90 : 18;
   request_.limit_seconds = emulated ? 200 : 60;
   for (const DType dtype : {DType::fp32, DType::bf16, DType::int8})
     request_.benches.push_back({.dtype = dtype, .shapes = {{256, 192, 128}}, .against = {"libtorch"}});
