@@ -98,7 +98,8 @@ void add_bench(CLI::App& app, int& exit_code) {
   command->add_flag("--probes", options.bench.probes,
                     "Ask each GPU first what its memories, launches and instructions give alone, and hold the rows "
                     "against that (a roofline)");
-  command->add_option("--against", bench.against, "A peer measured in the same run, interleaved: libtorch, cublaslt, cutlass");
+  command->add_option("--against", bench.against,
+                      "A peer measured in the same run, interleaved: libtorch, cublaslt, cutlass");
   command->add_option("--libtorch", options.bench.artifact,
                       "The build to measure against; by default the torch of the active environment");
   command->add_option("--budget", options.bench.budget_seconds, "Seconds that all shapes together may take")
