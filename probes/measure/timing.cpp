@@ -17,10 +17,15 @@ bool leaves(const Contender& contender, const Error& error, std::string& failure
   return !contender.required;
 }
 
+Result<double> sample(const Contender& contender, int64_t repeats) {
+  PBPROBE_TRY(const double us, contender.sample(repeats), "{}", contender.name);
+  return us;
+}
+
 // Repeats so that one sample fills its slice, from two warm-up samples; `seconds` gets a round's expected time.
 Result<int64_t> warm_up(const Contender& contender, double& seconds) {
-  PBPROBE_TRY([[maybe_unused]] const double cold, contender.sample(1), "{}", contender.name);
-  PBPROBE_TRY(const double once_us, contender.sample(1), "{}", contender.name);
+  PBPROBE_TRY([[maybe_unused]] const double cold, sample(contender, 1));
+  PBPROBE_TRY(const double once_us, sample(contender, 1));
   const double once = std::max(once_us * 1e-6, 1e-8);
   const auto repeats =
       contender.slice_seconds <= 0
@@ -60,11 +65,11 @@ Result<Rounds> interleave(std::vector<Contender>& contenders, const RoundLimits&
     if (round >= limits.least_rounds && now - start + round_seconds > limits.budget_seconds) break;
     for (size_t i = 0; i < contenders.size(); ++i) {
       if (repeats[i] == 0) continue;
-      auto sample = contenders[i].sample(repeats[i]);
-      if (sample.ok()) {
-        rounds.samples_us[i].push_back(*sample);
+      const auto taken = sample(contenders[i], repeats[i]);
+      if (taken.ok()) {
+        rounds.samples_us[i].push_back(*taken);
       } else {
-        if (!leaves(contenders[i], sample.error(), rounds.failures[i])) return sample.error();
+        if (!leaves(contenders[i], taken.error(), rounds.failures[i])) return taken.error();
         repeats[i] = 0;
         rounds.samples_us[i].clear();
       }

@@ -176,6 +176,8 @@ class Pipeline {
 
   void measure() {
     if (!result_.report.host) return;
+    if (options_.artifact && !result_.could_run)
+      return;  // what was asked about cannot be read: our kernels do not help
     std::optional<std::string> libtorch;
     if (result_.report.inventory) libtorch = result_.report.inventory->libtorch_dir;
     const auto benches = options_.depth == Depth::quick ? quick_benches : full_benches;

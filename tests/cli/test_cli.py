@@ -117,6 +117,14 @@ def test_a_text_file_is_no_artifact(tmp_path):
     refused(run("audit", file), "notes.txt")
 
 
+def test_a_report_on_what_is_not_there_measures_nothing(tmp_path):
+    result = run("report", tmp_path / "none.whl", "--format", "json")
+    assert result.returncode == 2
+    report = json.loads(result.stdout)
+    assert any("none.whl" in problem for problem in report["problems"])
+    assert report["measurements"] is None
+
+
 def test_an_empty_folder_has_no_torch(tmp_path):
     refused(run("audit", tmp_path), str(tmp_path))
 

@@ -231,7 +231,7 @@ TEST_F(OnGpu, AGpuLostInTheMiddleIsNamedAndWhatWasMeasuredStays) {
   if (build == nullptr || !build->built) GTEST_SKIP() << "no kernels for " << gpu().capability << " in this build";
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(lose_the_gpu(request_.host, index_, target), testing::ExitedWithCode(1),
-              "CUDA_ERROR_ILLEGAL_ADDRESS .700.*start the process again");
+              "gemm_fp32_.*CUDA_ERROR_ILLEGAL_ADDRESS .700.*start the process again");
 }
 
 TEST_F(OnGpu, CublasLtTakesTurnsWithOurs) {

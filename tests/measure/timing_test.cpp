@@ -82,13 +82,24 @@ TEST_F(Interleave, AnOptionalContenderMayLeave) {
   ASSERT_TRUE(rounds.ok());
   EXPECT_EQ(rounds->samples_us[0].size(), 5U);
   EXPECT_TRUE(rounds->samples_us[1].empty());
-  EXPECT_EQ(rounds->failures[1], "tired");
+  EXPECT_EQ(rounds->failures[1], "guest: tired");
 }
 
 TEST_F(Interleave, ARequiredOneEndsTheRun) {
   std::vector<Contender> one{
       {.name = "kernel", .sample = [](int64_t) -> Result<double> { return make_error(ErrorCode::device, "lost"); }}};
   auto rounds = interleave(one, {}, clock());
+  ASSERT_FALSE(rounds.ok());
+  EXPECT_EQ(rounds.error().message, "kernel: lost");
+}
+
+TEST_F(Interleave, ARequiredOneThatFailsLaterIsNamedToo) {
+  int calls = 0;
+  std::vector<Contender> one{{.name = "kernel", .sample = [&](int64_t) -> Result<double> {
+                                if (++calls > 3) return make_error(ErrorCode::device, "lost");
+                                return 1.0;
+                              }}};
+  auto rounds = interleave(one, {.budget_seconds = 10}, clock());
   ASSERT_FALSE(rounds.ok());
   EXPECT_EQ(rounds.error().message, "kernel: lost");
 }
