@@ -214,11 +214,16 @@ class Gatekeeper {
   }
 
   void object_to(const GateClaim& claim) {
-    const std::string detail = claim.detail.empty() ? "" : ": " + claim.detail;
+    // Where the files lack it already, what ran says nothing about it.
+    const bool unshipped = claim.outcome == Outcome::fail && claim.proven == Level::claimed;
+    const std::string detail = claim.detail.empty() || unshipped ? "" : ": " + claim.detail;
+    const char* const seen = unshipped                        ? "its files do not ship it"
+                             : claim.outcome == Outcome::fail ? "is not"
+                                                              : "that was not proved";
     object({.id = "claim",
             .outcome = claim.outcome,
-            .what = fmt::format("{} {} must be {}, and {}{}", claim.claim, claim.claimed, name_of(claim.required),
-                                claim.outcome == Outcome::fail ? "is not" : "that was not proved", detail),
+            .what = fmt::format("{} {} must be {}, and {}{}", claim.claim, claim.claimed, name_of(claim.required), seen,
+                                detail),
             .where = std::nullopt,
             .remedy = claim.outcome == Outcome::fail
                           ? "mend what the checks name"

@@ -74,6 +74,7 @@ def test_a_true_claim_passes_and_a_false_one_fails(sound):
         result = run("gate", sound, "--claim", claim)
         assert result.returncode == FAILED
         assert f"fail  {check}" in result.stdout, result.stdout
+        assert "and its files do not ship it" in result.stdout, result.stdout
 
 
 @pytest.mark.parametrize("level", ["loaded", "executed", "measured"])
