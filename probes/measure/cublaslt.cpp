@@ -5,11 +5,11 @@
 #include "probes/measure/cublaslt.hpp"
 
 #include <array>
-#include <type_traits>
 #include <utility>
 
-#include <dlfcn.h>
 #include <fmt/ranges.h>
+
+#include "probes/measure/dlopen.hpp"
 
 namespace pbprobe {
 namespace {
@@ -95,37 +95,26 @@ std::vector<std::string> cublaslt_places(const std::optional<std::string>& libto
 
 Result<CublasLt> CublasLt::load(const std::vector<std::string>& places) {
   CublasLt library;
-  void* opened = nullptr;
-  for (const auto& place : places) {
-    opened = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (opened == nullptr) continue;
-    library.path_ = place;
-    break;
-  }
-  if (opened == nullptr)
-    return make_error(ErrorCode::not_found,
-                      "libcublasLt was not found: activate an environment with a CUDA torch, or put its folder on "
-                      "LD_LIBRARY_PATH (tried {})",
-                      fmt::join(places, ", "));
+  PBPROBE_TRY(OpenedLibrary opened,
+              open_first(places,
+                         "libcublasLt was not found: activate an environment with a CUDA torch, or put its folder on "
+                         "LD_LIBRARY_PATH"));
+  library.path_ = std::move(opened.place);
   auto functions = std::make_unique<Functions>();
-  const char* missing = nullptr;
-  const auto find = [&](const char* name, auto& function) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(opened, name));
-    if (function == nullptr) missing = name;
-  };
-  find("cublasLtCreate", functions->create);
-  find("cublasLtDestroy", functions->destroy);
-  find("cublasLtMatmulDescCreate", functions->descriptor_create);
-  find("cublasLtMatmulDescSetAttribute", functions->descriptor_set);
-  find("cublasLtMatmulDescDestroy", functions->descriptor_destroy);
-  find("cublasLtMatrixLayoutCreate", functions->layout_create);
-  find("cublasLtMatrixLayoutDestroy", functions->layout_destroy);
-  find("cublasLtMatmulPreferenceCreate", functions->preference_create);
-  find("cublasLtMatmulPreferenceSetAttribute", functions->preference_set);
-  find("cublasLtMatmulPreferenceDestroy", functions->preference_destroy);
-  find("cublasLtMatmulAlgoGetHeuristic", functions->heuristic);
-  find("cublasLtMatmul", functions->matmul);
-  if (missing != nullptr) return make_error(ErrorCode::unsupported, "{} has no {}", library.path_, missing);
+  Symbols find{opened.handle, {}};
+  find(functions->create, "cublasLtCreate");
+  find(functions->destroy, "cublasLtDestroy");
+  find(functions->descriptor_create, "cublasLtMatmulDescCreate");
+  find(functions->descriptor_set, "cublasLtMatmulDescSetAttribute");
+  find(functions->descriptor_destroy, "cublasLtMatmulDescDestroy");
+  find(functions->layout_create, "cublasLtMatrixLayoutCreate");
+  find(functions->layout_destroy, "cublasLtMatrixLayoutDestroy");
+  find(functions->preference_create, "cublasLtMatmulPreferenceCreate");
+  find(functions->preference_set, "cublasLtMatmulPreferenceSetAttribute");
+  find(functions->preference_destroy, "cublasLtMatmulPreferenceDestroy");
+  find(functions->heuristic, "cublasLtMatmulAlgoGetHeuristic");
+  find(functions->matmul, "cublasLtMatmul");
+  if (!find.missing.empty()) return make_error(ErrorCode::unsupported, "{} has no {}", library.path_, find.missing);
   library.functions_ = std::move(functions);
   return library;
 }

@@ -82,11 +82,7 @@ struct Functions {
 
 Result<Functions> functions_of(const Libtorch& library) {
   Functions functions;
-  bool whole = true;
-  const auto take = [&](auto& function, const char* name) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(library.cuda_symbol(name));
-    whole = whole && function != nullptr;
-  };
+  Symbols take = library.cuda_symbols();
   take(functions.create, "cudnnCreate");
   take(functions.destroy, "cudnnDestroy");
   take(functions.set_stream, "cudnnSetStream");
@@ -97,7 +93,9 @@ Result<Functions> functions_of(const Libtorch& library) {
   take(functions.finalize, "cudnnBackendFinalize");
   take(functions.execute, "cudnnBackendExecute");
   take(functions.error_string, "cudnnGetErrorString");
-  if (!whole) return make_error(ErrorCode::unsupported, "this libtorch brings no cuDNN that can be asked");
+  if (!take.missing.empty())
+    return make_error(ErrorCode::unsupported, "this libtorch brings no cuDNN that can be asked: it has no {}",
+                      take.missing);
   return functions;
 }
 

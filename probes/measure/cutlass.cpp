@@ -6,13 +6,12 @@
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
-#include <type_traits>
 #include <utility>
 
-#include <dlfcn.h>
 #include <fmt/ranges.h>
 
 #include "probes/measure/cutlass/peer.h"
+#include "probes/measure/dlopen.hpp"
 
 namespace pbprobe {
 namespace {
@@ -61,27 +60,17 @@ std::vector<std::string> cutlass_places() {
 
 Result<Cutlass> Cutlass::load(const std::vector<std::string>& places) {
   Cutlass library;
-  void* opened = nullptr;
-  for (const auto& place : places) {
-    opened = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (opened == nullptr) continue;
-    library.path_ = place;
-    break;
-  }
-  if (opened == nullptr)
-    return make_error(ErrorCode::not_found,
-                      "{} was not found: build it with `make cutlass`, or name it in PBPROBE_CUTLASS_PEER (tried {})",
-                      kFile, fmt::join(places, ", "));
+  PBPROBE_TRY(OpenedLibrary opened,
+              open_first(places, fmt::format("{} was not found: build it with `make cutlass`, or name it in "
+                                             "PBPROBE_CUTLASS_PEER",
+                                             kFile)));
+  library.path_ = std::move(opened.place);
   auto functions = std::make_unique<Functions>();
-  const char* missing = nullptr;
-  const auto find = [&](const char* name, auto& function) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(opened, name));
-    if (function == nullptr) missing = name;
-  };
-  find("pbprobe_cutlass_count", functions->count);
-  find("pbprobe_cutlass_kernel", functions->kernel);
-  find("pbprobe_cutlass_run", functions->run);
-  if (missing != nullptr) return make_error(ErrorCode::unsupported, "{} has no {}", library.path_, missing);
+  Symbols find{opened.handle, {}};
+  find(functions->count, "pbprobe_cutlass_count");
+  find(functions->kernel, "pbprobe_cutlass_kernel");
+  find(functions->run, "pbprobe_cutlass_run");
+  if (!find.missing.empty()) return make_error(ErrorCode::unsupported, "{} has no {}", library.path_, find.missing);
   library.functions_ = std::move(functions);
   return library;
 }

@@ -7,9 +7,10 @@
 #include <cstring>
 #include <fstream>
 
-#include <dlfcn.h>
 #include <elf.h>
 #include <gnu/libc-version.h>
+
+#include <fmt/ranges.h>
 
 namespace pbprobe {
 namespace {
@@ -75,6 +76,13 @@ Error explain_loader(std::string_view path, std::string_view said) {
     return make_error(ErrorCode::unsupported,
                       "loading {}: libraries of different builds are mixed ({}): install it again, alone", path, said);
   return make_error(ErrorCode::unsupported, "loading {}: the dynamic loader says: {}", path, said);
+}
+
+Result<OpenedLibrary> open_first(const std::vector<std::string>& places, std::string_view remedy) {
+  for (const auto& place : places) {
+    if (void* const handle = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL)) return OpenedLibrary{handle, place};
+  }
+  return make_error(ErrorCode::not_found, "{} (tried {})", remedy, fmt::join(places, ", "));
 }
 
 Result<void*> open_library(const std::string& path, Scope scope) {

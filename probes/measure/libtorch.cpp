@@ -13,7 +13,6 @@
 #include <dlfcn.h>
 
 #include "core/fields.hpp"
-#include "probes/measure/dlopen.hpp"
 
 namespace pbprobe {
 
@@ -90,22 +89,6 @@ struct Libtorch::Shims {
 };
 
 namespace {
-
-// Fills a function pointer; the first name that is missing is kept.
-struct Symbols {
-  void* library;
-  std::string missing;
-
-  template <class Function>
-  void operator()(Function& function, const char* name) {
-    optional(function, name);
-    if (function == nullptr && missing.empty()) missing = name;
-  }
-  template <class Function>
-  void optional(Function& function, const char* name) const {
-    function = reinterpret_cast<Function>(dlsym(library, name));
-  }
-};
 
 // A torch before 2.8 has no shims. Those of old_torch/, built against it, lie beside this program; they must have found
 // this very torch, and not another one that the loader knows.
@@ -281,8 +264,20 @@ std::string Libtorch::configuration() const {
   }
 }
 
-void* Libtorch::cuda_symbol(const char* name) const {
-  return shims_->cuda_library == nullptr ? nullptr : dlsym(shims_->cuda_library, name);
+Symbols Libtorch::cuda_symbols() const {
+  return {shims_->cuda_library, {}};
+}
+
+int64_t size_of(Element type) {
+  switch (type) {
+    case Element::fp16:
+    case Element::bf16: return 2;
+    case Element::fp32: return 4;
+    case Element::fp64:
+    case Element::int64:
+    case Element::complex64: return 8;
+  }
+  return 0;
 }
 
 Result<Libtorch::Tensor> Libtorch::wrap(const MatrixView& view) const {

@@ -14,6 +14,7 @@
 
 #include "core/dtype.hpp"
 #include "core/result.hpp"
+#include "probes/measure/dlopen.hpp"
 
 namespace pbprobe {
 
@@ -30,6 +31,7 @@ struct MatrixView {
 
 // Element types of what is not a matrix product's operand; complex64: pairs of FP32.
 enum class Element : uint8_t { fp32, fp64, fp16, bf16, int64, complex64 };
+[[nodiscard]] int64_t size_of(Element type);  // in bytes
 
 // A contiguous array in memory.
 struct ArrayView {
@@ -89,8 +91,8 @@ class Libtorch {
   [[nodiscard]] bool set_autocast(bool cuda, bool enabled) const;   // likewise; of this thread
   // What `torch.__config__.show()` prints; empty where it is not exported.
   [[nodiscard]] std::string configuration() const;
-  // A function of libtorch_cuda.so, where it is loaded, or of a library that it needs; null: there is none.
-  [[nodiscard]] void* cuda_symbol(const char* name) const;
+  // Functions of libtorch_cuda.so and of the libraries that it needs; where it is not loaded, all are missing.
+  [[nodiscard]] Symbols cuda_symbols() const;
 
   [[nodiscard]] Result<Tensor> wrap(const MatrixView& view) const;
   // out = a · b: aten::mm.out, or aten::_int_mm.out where the operands are INT8.

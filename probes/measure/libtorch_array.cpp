@@ -12,18 +12,6 @@
 namespace pbprobe::area {
 namespace {
 
-int64_t bytes_of(Element type) {
-  switch (type) {
-    case Element::fp16:
-    case Element::bf16: return 2;
-    case Element::fp32: return 4;
-    case Element::fp64:
-    case Element::int64:
-    case Element::complex64: return 8;
-  }
-  return 0;
-}
-
 template <class T>
 T read_as(const std::vector<std::byte>& bytes, size_t index) {
   T value{};
@@ -41,7 +29,7 @@ void write_as(std::vector<std::byte>& bytes, size_t index, T value) {
 Result<Array> Array::make(const Place& place, Element type, std::vector<int64_t> sizes, const Values& values) {
   Array array(place, type);
   const int64_t count = std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
-  array.host_.assign(static_cast<size_t>(count * bytes_of(type)), std::byte{0xff});
+  array.host_.assign(static_cast<size_t>(count * size_of(type)), std::byte{0xff});
   for (size_t i = 0; i < values.size(); ++i) array.store(i, values[i]);
   void* data = array.host_.data();
   if (place.gpu != nullptr) {
@@ -56,7 +44,7 @@ Result<Array> Array::make(const Place& place, Element type, std::vector<int64_t>
 
 Result<Values> Array::read() {
   if (place_.gpu != nullptr) PBPROBE_CHECK(place_.gpu->download(host_.data(), device_, 0, host_.size()));
-  const auto unit = static_cast<size_t>(type_ == Element::complex64 ? 4 : bytes_of(type_));
+  const auto unit = static_cast<size_t>(type_ == Element::complex64 ? 4 : size_of(type_));
   Values values(host_.size() / unit);
   for (size_t i = 0; i < values.size(); ++i) values[i] = load(i);
   return values;

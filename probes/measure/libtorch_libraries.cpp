@@ -55,11 +55,12 @@ LibtorchLibrary& entry(std::vector<LibtorchLibrary>& libraries, std::string_view
 template <class Function, class Ask>
 void ask(const Libtorch& library, std::vector<LibtorchLibrary>& libraries, std::string_view name, const char* symbol,
          const Ask& version_by) {
-  void* const function = library.cuda_symbol(symbol);
+  Function function = nullptr;
+  library.cuda_symbols().optional(function, symbol);
   if (function == nullptr) return;
   LibtorchLibrary& found = entry(libraries, name);
-  found.running = version_by(reinterpret_cast<Function>(function));
-  found.path = file_of(function);
+  found.running = version_by(function);
+  found.path = file_of(reinterpret_cast<void*>(function));
 }
 
 }  // namespace
@@ -113,9 +114,10 @@ void ask_libraries(const Libtorch& library, LibtorchRun& run) {
     return function(&number) == 0 ? std::optional(nccl_version(number)) : std::nullopt;
   });
   // torch::cuda::nccl::version(): a constant from its headers.
-  using Compiled = uint64_t (*)();
-  if (void* const function = library.cuda_symbol("_ZN5torch4cuda4nccl7versionEv"); function != nullptr) {
-    const uint64_t packed = reinterpret_cast<Compiled>(function)();
+  uint64_t (*compiled)() = nullptr;
+  library.cuda_symbols().optional(compiled, "_ZN5torch4cuda4nccl7versionEv");
+  if (compiled != nullptr) {
+    const uint64_t packed = compiled();
     entry(run.libraries, "NCCL").compiled = dotted(packed >> 32, packed >> 16 & 0xffff, packed & 0xffff);
   }
 }

@@ -41,7 +41,7 @@ class Speeds {
   Result<void> add_array(Operation& operation, Element type, std::vector<int64_t> sizes) const {
     int64_t count = 1;
     for (const int64_t size : sizes) count *= size;
-    const int64_t bytes = count * (type == Element::fp32 ? 4 : 2);
+    const int64_t bytes = count * size_of(type);
     PBPROBE_TRY(DeviceBuffer buffer, device_.allocate(static_cast<size_t>(bytes)));
     PBPROBE_CHECK(fill(buffer));
     PBPROBE_TRY(Tensor tensor, library_.wrap(ArrayView{buffer.data(), type, std::move(sizes), device_.index()}));

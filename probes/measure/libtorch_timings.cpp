@@ -23,10 +23,6 @@ constexpr std::monostate kNone;
 constexpr double kSliceSeconds = 4e-3;
 constexpr int64_t kSlices = 7;
 
-int64_t bytes_of(Element type) {
-  return type == Element::fp32 ? 4 : 8;
-}
-
 // Operands of one area: they live as long as it is timed. On a GPU the work is larger, or its launches would be timed.
 class Bench {
  public:
@@ -44,7 +40,7 @@ class Bench {
   Result<const Tensor*> array(Element type, std::vector<int64_t> sizes) {
     int64_t count = 1;
     for (const int64_t size : sizes) count *= size;
-    PBPROBE_TRY(void* data, memory(count * bytes_of(type), type == Element::fp32 ? count : 0));
+    PBPROBE_TRY(void* data, memory(count * size_of(type), type == Element::fp32 ? count : 0));
     PBPROBE_TRY(Tensor tensor, library_.wrap(ArrayView{data, type, std::move(sizes), device()}));
     return keep(std::move(tensor));
   }

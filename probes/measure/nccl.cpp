@@ -35,18 +35,16 @@ struct Nccl {
 
 Result<Nccl> functions_of(const Libtorch& library) {
   Nccl nccl;
-  const auto take = [&](auto& function, const char* name) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(library.cuda_symbol(name));
-  };
+  Symbols take = library.cuda_symbols();
   take(nccl.init_all, "ncclCommInitAll");
   take(nccl.destroy, "ncclCommDestroy");
   take(nccl.group_start, "ncclGroupStart");
   take(nccl.group_end, "ncclGroupEnd");
   take(nccl.all_reduce, "ncclAllReduce");
-  take(nccl.error_string, "ncclGetErrorString");
-  if (nccl.init_all == nullptr || nccl.destroy == nullptr || nccl.group_start == nullptr || nccl.group_end == nullptr ||
-      nccl.all_reduce == nullptr)
-    return make_error(ErrorCode::unsupported, "this libtorch brings no NCCL that can be asked");
+  take.optional(nccl.error_string, "ncclGetErrorString");
+  if (!take.missing.empty())
+    return make_error(ErrorCode::unsupported, "this libtorch brings no NCCL that can be asked: it has no {}",
+                      take.missing);
   return nccl;
 }
 
