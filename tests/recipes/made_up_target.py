@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Adds a made-up SM and a made-up CPU ISA to a copy of the tree, by the steps of CONTRIBUTING.md and nothing else.
 
-made_up_target.py SOURCE SCRATCH [-DNAME=VALUE…]     what follows SCRATCH goes to CMake
+made_up_target.py SOURCE SCRATCH CMAKE [-DNAME=VALUE…]     what follows goes to CMake
 
 Then it builds the copy and wants both targets in `pbprobe targets` and as labels of CTest, and the SM's recipe listed,
 written, verified, documented and in CI's matrix.
@@ -77,7 +77,7 @@ def cpu_to_start_from(tree):
     return None
 
 
-def check(tree, build, ids, has_nvcc):
+def check(ctest, build, ids, has_nvcc):
     listed = json.loads(run(build / "bin/pbprobe", "targets", "--format", "json"))["targets"]
     rows = {row["id"]: row for row in listed}
     for new in ids:
@@ -85,7 +85,7 @@ def check(tree, build, ids, has_nvcc):
             fail(f"`pbprobe targets` does not list {new} with its kernels")
         if not rows[new]["built"] and (new != SM[1] or has_nvcc):
             fail(f"{new} was not built: {rows[new]['why_not']}")
-        tests = run("ctest", "-N", "-L", f"^{new}$", cwd=build)
+        tests = run(ctest, "-N", "-L", f"^{new}$", cwd=build)
         if re.search(r"Total Tests: [1-9]", tests) is None:
             fail(f"no test has the label {new}")
         print(f"{new}: {len(rows[new]['kernels'])} kernels, {'built' if rows[new]['built'] else 'listed'}, labelled")
@@ -111,9 +111,10 @@ def check_variant(tree, build, gpu, cpu):
 
 
 def main():
-    source, scratch, options = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3:]
+    source, scratch, cmake, options = Path(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4:]
     tree = scratch / "tree"
-    build = tree / "build"  # as in a checkout: ccache then knows what the table does not change
+    # As in a checkout, and by the same CMake, which orders the flags: ccache then knows what the table does not change.
+    build = tree / "build"
     shutil.rmtree(scratch, ignore_errors=True)
     copy_tree(source, tree)
     # SM 13.0 is built as 12.1 is: no compiler knows it yet.
@@ -126,9 +127,9 @@ def main():
         ids.append(cpu + "made")
         add_row(tree, cpu, ids[-1])
         add_kernels(tree, cpu, ids[-1], "kernels/cpu/{}.cpp")
-    said = run("cmake", "-G", "Ninja", "-S", tree, "-B", build, f"-DPBPROBE_TARGETS={','.join(ids)}", *options)
-    run("cmake", "--build", build, "--target", *TOOLS, "--parallel", "2")
-    check(tree, build, ids, f"pbprobe: {SM[1]}: not built: nvcc" not in said)
+    said = run(cmake, "-G", "Ninja", "-S", tree, "-B", build, f"-DPBPROBE_TARGETS={','.join(ids)}", *options)
+    run(cmake, "--build", build, "--target", *TOOLS, "--parallel", "2")
+    check(cmake.with_name("ctest"), build, ids, f"pbprobe: {SM[1]}: not built: nvcc" not in said)
     check_variant(tree, build, SM[1], SM_CPU)
     shutil.rmtree(scratch, ignore_errors=True)
 
