@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <random>
 
 #include "probes/measure/statistics.hpp"
@@ -39,6 +40,32 @@ std::vector<AreaGain> collect(const std::vector<Turn>& rounds) {
     gains.push_back(std::move(gain));
   }
   return gains;
+}
+
+// Of `count` numbers in order, the place k from which on those from the k-th to the k-th last hold their median with
+// this confidence, whatever their distribution: each of them lies below it with a chance of one half. At least 1.
+size_t place_of(size_t count, double confidence) {
+  double chance = std::exp2(-static_cast<double>(count));  // of exactly `place` numbers below the median
+  double below = chance;                                   // of at most so many
+  size_t place = 0;
+  while (2 * below <= 1 - confidence && 2 * (place + 1) < count) {
+    ++place;
+    chance *= static_cast<double>(count - place + 1) / static_cast<double>(place);
+    below += chance;
+  }
+  return std::max<size_t>(place, 1);
+}
+
+// Few rounds say little of how far a burst of noise reaches: drawn again and again they give too narrow an interval on a
+// busy machine. So it holds the one by ranks too.
+void widen_by_ranks(AreaGain& gain, double confidence) {
+  std::vector<double> ratios;
+  for (size_t i = 0; i < gain.samples_us.size(); ++i)
+    ratios.push_back(gain.baseline_samples_us[i] / gain.samples_us[i]);
+  std::sort(ratios.begin(), ratios.end());
+  const size_t place = place_of(ratios.size(), confidence);
+  gain.low = std::min(gain.low, ratios[place - 1]);
+  gain.high = std::max(gain.high, ratios[ratios.size() - place]);
 }
 
 // Rounds are drawn, and both sides of each together: what slowed one of them slowed the other.
@@ -86,7 +113,10 @@ std::vector<AreaGain> gains_of(const std::vector<Turn>& rounds) {
   std::vector<AreaGain> gains = collect(rounds);
   std::mt19937 random(1);  // the same figures give the same interval
   const double confidence = 1 - (1 - kConfidence) / static_cast<double>(std::max<size_t>(gains.size(), 1));
-  for (AreaGain& gain : gains) add_interval(gain, confidence, random);
+  for (AreaGain& gain : gains) {
+    add_interval(gain, confidence, random);
+    widen_by_ranks(gain, confidence);
+  }
   return gains;
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "probes/measure/gain.hpp"
 
+#include <algorithm>
 #include <random>
 
 #include <gmock/gmock.h>
@@ -59,6 +60,27 @@ TEST(Gain, OfWhatIsTheSameIsNotShownInNineteenOfTwentyRuns) {
     }
   }
   EXPECT_LE(shown, 10);
+}
+
+// Neighbours that slow some processes tenfold. Of twenty runs with the bootstrap's chance of 5 % each, two are wrong
+// every fourth time; ranks leave less than 1 %.
+TEST(Gain, OfTheSameIsNotShownOnABusyMachine) {
+  int shown = 0;
+  for (uint32_t seed = 1; seed <= 100; ++seed) {
+    std::mt19937 random(seed);
+    std::lognormal_distribution<double> noise(0, 2);
+    std::vector<Turn> rounds(12);
+    for (Turn& round : rounds) {
+      for (int area = 0; area < 12; ++area) {
+        round.build.push_back({fmt::format("area {}", area), "cpu", {100 * noise(random)}});
+        round.baseline.push_back({fmt::format("area {}", area), "cpu", {100 * noise(random)}});
+      }
+    }
+    const auto gains = gains_of(rounds);
+    shown +=
+        std::any_of(gains.begin(), gains.end(), [](const auto& gain) { return gained(gain) != Gained::not_shown; });
+  }
+  EXPECT_LE(shown, 1);
 }
 
 TEST(Gain, OfTenPerCentLessIsALoss) {
