@@ -19,6 +19,8 @@ namespace pbprobe {
 
 static_assert(std::endian::native == std::endian::little, "every format read here is little-endian");
 
+inline constexpr uint64_t kLongestText = 4096;
+
 class Bytes {
  public:
   Bytes() = default;
@@ -55,11 +57,13 @@ class Bytes {
     return value;
   }
 
-  // The text up to a NUL byte.
+  // The text up to a NUL byte: no more than kLongestText, since a stranger's names may all be one long text.
   [[nodiscard]] Result<std::string> string(uint64_t offset, std::string_view what) const {
     PBPROBE_CHECK(need(offset, 1, what));
     const std::string_view rest = text().substr(offset);
-    const size_t end = rest.find('\0');
+    const size_t end = rest.substr(0, kLongestText + 1).find('\0');
+    if (end == std::string_view::npos && rest.size() > kLongestText)
+      return make_error(ErrorCode::limit, "{}: {} of more than {} bytes", at(offset), what, kLongestText);
     if (end == std::string_view::npos)
       return make_error(ErrorCode::malformed, "{}: {} has no end within the {} bytes left", at(offset), what,
                         rest.size());

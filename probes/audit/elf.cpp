@@ -8,6 +8,7 @@ namespace pbprobe {
 namespace {
 
 constexpr std::string_view kTruncated = "the file is truncated";
+constexpr size_t kMostDynamicNames = 10000;
 
 Result<Elf64_Ehdr> read_header(const Bytes& file) {
   if (!file.text().starts_with(std::string_view(ELFMAG, SELFMAG)))
@@ -78,6 +79,22 @@ Result<std::vector<ElfSection>> read_sections(const Bytes& file, const Elf64_Ehd
   return sections;
 }
 
+// Sections lie beside each other. Were they all the same bytes, what reads each would read them as many times.
+Result<void> check_overlap(const Bytes& file, const std::vector<ElfSection>& sections) {
+  uint64_t total = 0;
+  for (const auto& section : sections) {
+    const Elf64_Shdr& header = section.header;
+    const bool inside = header.sh_offset <= file.size() && header.sh_size <= file.size() - header.sh_offset;
+    if (header.sh_type == SHT_NOBITS || header.sh_type == SHT_NULL || !inside) continue;
+    total += header.sh_size;
+    if (total > file.size())
+      return make_error(ErrorCode::malformed,
+                        "{}: its sections hold more than the 0x{:x} bytes of the file: they overlap", file.name(),
+                        file.size());
+  }
+  return {};
+}
+
 std::vector<std::string> split_path(const std::string& list) {
   std::vector<std::string> folders;
   size_t start = 0;
@@ -131,6 +148,7 @@ Result<Elf> read_elf(const Bytes& file) {
                                file.name(), segment.p_filesz, segment.p_offset, file.size(), kTruncated);
   }
   auto sections = read_sections(file, elf.header);
+  if (const auto sound = sections ? check_overlap(file, *sections) : Result<void>(); !sound) sections = sound.error();
   if (sections) {
     elf.sections = std::move(*sections);
   } else if (!elf.problem) {
@@ -144,10 +162,14 @@ Result<ElfDynamic> read_dynamic(const Elf& elf) {
   PBPROBE_TRY(const auto entries, dynamic_entries(elf));
   if (entries.empty()) return dynamic;
   PBPROBE_TRY(const Bytes strings, dynamic_strings(elf, entries));
+  size_t names = 0;
   for (const auto& entry : entries) {
     const bool is_text =
         entry.d_tag == DT_SONAME || entry.d_tag == DT_NEEDED || entry.d_tag == DT_RPATH || entry.d_tag == DT_RUNPATH;
     if (!is_text) continue;
+    if (++names > kMostDynamicNames)
+      return make_error(ErrorCode::limit, "{}: more than {} names in its dynamic section", elf.file.name(),
+                        kMostDynamicNames);
     PBPROBE_TRY(std::string text, strings.string(entry.d_un.d_val, "dynamic string"));
     if (entry.d_tag == DT_SONAME) dynamic.soname = text;
     if (entry.d_tag == DT_NEEDED) dynamic.needed.push_back(text);
@@ -187,6 +209,14 @@ std::string machine_name(uint16_t machine) {
     case kMachineCuda: return "cuda";
     default: return fmt::format("machine {}", machine);
   }
+}
+
+bool holds_constants(const ElfSection& section) {
+  for (const std::string_view name : {".rodata", ".lrodata"}) {
+    if (section.name == name) return true;
+    if (section.name.starts_with(name) && section.name[name.size()] == '.') return true;
+  }
+  return false;
 }
 
 }  // namespace pbprobe

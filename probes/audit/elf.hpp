@@ -51,6 +51,9 @@ inline constexpr uint16_t kMachineCuda = 190;  // EM_CUDA
 // A section's bytes in the file; none for SHT_NOBITS.
 [[nodiscard]] Result<Bytes> section_bytes(const Elf& elf, const ElfSection& section);
 
+// Whether its name says that it holds constants: .rodata, or .lrodata, which large models have too.
+[[nodiscard]] bool holds_constants(const ElfSection& section);
+
 // From an address of the loaded image to the end of its segment's file bytes.
 [[nodiscard]] Result<Bytes> bytes_at_address(const Elf& elf, uint64_t address, std::string_view what);
 

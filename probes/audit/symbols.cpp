@@ -10,6 +10,9 @@ namespace {
 
 constexpr uint64_t kMaxVersions = 10000;
 
+// Symbols share the end of a name at most: a stranger's could each name all of a section.
+constexpr uint64_t kMostNamesPerByte = 16;
+
 uint64_t next_number(std::string_view& text) {
   uint64_t number = 0;
   const auto result = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -42,6 +45,8 @@ Result<void> visit_symbols(const Elf& elf, std::string_view section,
   const std::string_view text = strings.text();
   if (!text.empty() && text.back() != '\0')
     return make_error(ErrorCode::malformed, "{}: the last name has no end", strings.name());
+  const uint64_t most = kMostNamesPerByte * text.size();
+  uint64_t named = 0;
   for (uint64_t offset = 0; offset + sizeof(Elf64_Sym) <= symbols.size(); offset += sizeof(Elf64_Sym)) {
     PBPROBE_TRY(const auto symbol, symbols.read<Elf64_Sym>(offset, "symbol"));
     if (symbol.st_name >= text.size()) {
@@ -49,7 +54,12 @@ Result<void> visit_symbols(const Elf& elf, std::string_view section,
       return make_error(ErrorCode::malformed, "{}: name at 0x{:x}, but the names end at 0x{:x}", symbols.at(offset),
                         symbol.st_name, text.size());
     }
-    visit(std::string_view(text.data() + symbol.st_name), symbol);  // ends: the last byte is NUL
+    const std::string_view name(text.data() + symbol.st_name);  // ends: the last byte is NUL
+    named += name.size();
+    if (named > most)
+      return make_error(ErrorCode::limit, "{}: the names of its symbols overlap: more than {} bytes of {} together",
+                        symbols.at(offset), most, text.size());
+    visit(name, symbol);
   }
   return {};
 }

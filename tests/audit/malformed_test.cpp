@@ -108,6 +108,50 @@ const std::vector<Defect> kElf{
                section(c, 0).sh_size = 70000;
              }),
      "libx.so: 70000 sections, 65000 are the limit: report it if you trust its maker, else delete it"},
+    {"SectionsThatOverlap",
+     [] {
+       ElfBuilder elf;
+       for (int i = 0; i < 100; ++i)
+         elf.sections.push_back({".rodata", SHT_PROGBITS, i == 0 ? Content(100'000) : Content()});
+       Content content = elf.build();
+       for (size_t i = 2; i < 101; ++i) {
+         section(content, i).sh_offset = section(content, 1).sh_offset;
+         section(content, i).sh_size = 100'000;
+       }
+       return content;
+     },
+     "libx.so: its sections hold more than the 0x1a3c8 bytes of the file: they overlap: copy, download or build it "
+     "again"},
+    {"ANameLongerThanTheLimit",
+     [] {
+       ElfBuilder elf;
+       elf.dynamic = {{DT_NEEDED, std::string(5000, 'x')}};
+       return elf.build();
+     },
+     "libx.so+0xb1: dynamic string of more than 4096 bytes: report it if you trust its maker, else delete it"},
+    {"MoreDynamicNamesThanTheLimit",
+     [] {
+       ElfBuilder elf;
+       elf.dynamic.assign(10'001, {DT_NEEDED, ""});
+       return elf.build();
+     },
+     "libx.so: more than 10000 names in its dynamic section: report it if you trust its maker, else delete it"},
+    {"SymbolsThatShareALongName",
+     [] {
+       Content symbols;
+       for (int i = 0; i < 20; ++i)
+         append(symbols,
+                Elf64_Sym{.st_name = 1, .st_info = 0x12, .st_other = 0, .st_shndx = 1, .st_value = 0, .st_size = 0});
+       Content names(1002, 'x');
+       names.front() = names.back() = 0;
+       ElfBuilder elf;
+       elf.sections = {{".symtab", SHT_SYMTAB, symbols}, {".strtab", SHT_STRTAB, names}};
+       elf.links = {{".symtab", 2}};
+       return elf.build();
+     },
+     "libx.so .symtab+0x180: the names of its symbols overlap: more than 16032 bytes of 1002 together: report it if "
+     "you "
+     "trust its maker, else delete it"},
     {"CodeOutsideTheFile", changed(object, [](Content& c) { section(c, 1).sh_size = 1 << 20; }),
      "libx.so .text: 0x100000 bytes at 0x118, but the file ends at 0x230: copy, download or build it again"},
 };
