@@ -136,6 +136,7 @@ struct File {
   std::vector<std::string> runpath;       // DT_RUNPATH
   std::optional<Links> links;             // null: not looked at, or no host binary
   std::optional<DeviceCode> device_code;  // null: has none
+  std::optional<DeviceCode> own_images;   // among its constants: the file hands them to the driver itself; null: none
   std::optional<HostCode> host_code;      // null: not looked at, or no code
   std::optional<Compiler> compiler;       // null: is none
   std::optional<std::string> sha256;      // of all its bytes; null: not asked for, or no ELF
@@ -275,6 +276,7 @@ void fields(Visitor& visit, T& file) {
   visit("runpath", file.runpath, "DT_RUNPATH");
   visit("links", file.links, "null: not looked at, or no host binary");
   visit("device_code", file.device_code, "null: the file has none");
+  visit("own_images", file.own_images, "device code among its constants, which it loads by itself; null: none");
   visit("host_code", file.host_code, "machine code by function; null: not looked at, or none");
   visit("compiler", file.compiler, "what a compiler that runs when a program does can compile for");
   visit("sha256", file.sha256, "of all its bytes; null: not asked for, or no ELF");

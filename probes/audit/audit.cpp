@@ -8,6 +8,7 @@
 #include <mutex>
 #include <numeric>
 #include <set>
+#include <utility>
 
 #include "core/sha256.hpp"
 #include "probes/audit/closure.hpp"
@@ -28,35 +29,53 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Members that are in memory at the same time; one that is larger than all of it comes alone.
+// What members of a wheel keep in memory at the same time. The one that began first never waits: were all to wait for
+// each other, none would end.
 class MemoryBudget {
  public:
-  void take(uint64_t bytes) {
-    std::unique_lock lock(mutex_);
-    freed_.wait(lock, [&] { return used_ == 0 || used_ + bytes <= kMostBytes; });
-    used_ += bytes;
+  void begin(size_t turn) {
+    const std::lock_guard lock(mutex_);
+    used_.emplace(turn, 0);
   }
-  void give_back(uint64_t bytes) {
+  void take(size_t turn, uint64_t bytes) {
+    std::unique_lock lock(mutex_);
+    freed_.wait(lock, [&] { return turn == used_.begin()->first || total_ + bytes <= kMostBytes; });
+    used_[turn] += bytes;
+    total_ += bytes;
+  }
+  void give_back(size_t turn) {
     {
       const std::lock_guard lock(mutex_);
-      used_ -= bytes;
+      total_ -= std::exchange(used_[turn], 0);
+    }
+    freed_.notify_all();
+  }
+  void end(size_t turn) {
+    give_back(turn);
+    {
+      const std::lock_guard lock(mutex_);
+      used_.erase(turn);
     }
     freed_.notify_all();
   }
 
  private:
-  static constexpr uint64_t kMostBytes = 960ULL << 20;
+  static constexpr uint64_t kMostBytes = 832ULL << 20;
   std::mutex mutex_;
   std::condition_variable freed_;
-  uint64_t used_ = 0;
+  std::map<size_t, uint64_t> used_;  // of each that has begun, by its turn
+  uint64_t total_ = 0;
 };
 
-Result<File> inspect_member(const Layout& layout, const Item& item, const AuditOptions& options) {
+Result<File> inspect_member(const Layout& layout, const Item& item, const AuditOptions& options, size_t turn,
+                            MemoryBudget& budget) {
   const std::string name = fs::path(item.path).filename().string();
-  PBPROBE_TRY(StreamedMember member, stream_member(layout.wheel->archive, *item.member, options, false));
+  const MemoryGrant grant = [&](uint64_t bytes) { budget.take(turn, bytes); };
+  PBPROBE_TRY(StreamedMember member, stream_member(layout.wheel->archive, *item.member, options, false, grant));
   if (!left_out_nothing_else(member, name)) {
     member = {};  // its memory first
-    PBPROBE_TRY(member, stream_member(layout.wheel->archive, *item.member, options, true));
+    budget.give_back(turn);
+    PBPROBE_TRY(member, stream_member(layout.wheel->archive, *item.member, options, true, grant));
   }
   const bool streamed = !member.left_out.empty();
   File file = inspect(item.path, Bytes(member.memory.bytes(), name), options, streamed ? &member.inside : nullptr);
@@ -77,11 +96,12 @@ Result<File> inspect_file(const Item& item, const AuditOptions& options) {
   return file;
 }
 
-File inspect_item(const Layout& layout, const Item& item, const AuditOptions& options, MemoryBudget& budget) {
+File inspect_item(const Layout& layout, const Item& item, const AuditOptions& options, size_t turn,
+                  MemoryBudget& budget) {
   const bool in_wheel = item.member != nullptr;
-  if (in_wheel) budget.take(item.size_bytes);
-  auto inspected = in_wheel ? inspect_member(layout, item, options) : inspect_file(item, options);
-  if (in_wheel) budget.give_back(item.size_bytes);
+  if (in_wheel) budget.begin(turn);
+  auto inspected = in_wheel ? inspect_member(layout, item, options, turn, budget) : inspect_file(item, options);
+  if (in_wheel) budget.end(turn);
   if (inspected) return std::move(*inspected);
   File file;
   file.path = item.path;
@@ -99,7 +119,7 @@ std::vector<File> inspect_all(const Layout& layout, const AuditOptions& options)
                    [&](size_t a, size_t b) { return layout.items[a].size_bytes > layout.items[b].size_bytes; });
   MemoryBudget budget;
   run_tasks(order.size(), options.threads,
-            [&](size_t i) { files[order[i]] = inspect_item(layout, layout.items[order[i]], options, budget); });
+            [&](size_t i) { files[order[i]] = inspect_item(layout, layout.items[order[i]], options, i, budget); });
   if (options.device_code_only) std::erase_if(files, [](const File& f) { return !f.device_code && !f.problem; });
   return files;
 }

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "probes/audit/fatbin.hpp"
 #include "probes/audit/layout.hpp"
 
 namespace pbprobe {
@@ -33,12 +34,19 @@ void visit_strings(std::string_view text, std::string_view mark, const Visit& vi
   }
 }
 
+// Device images among the constants are passed over: in a wheel they are left out of memory.
 template <class Visit>
 Result<void> in_constants(const Elf& elf, const Visit& visit) {
   for (const auto& section : elf.sections) {
-    if (section.name != ".rodata" && !section.name.starts_with(".rodata.")) continue;
+    if (!holds_constants(section)) continue;
     PBPROBE_TRY(const Bytes bytes, section_bytes(elf, section));
-    visit(bytes.text());
+    std::string_view rest = bytes.text();
+    for (const auto& image : find_fatbins(elf, section).images) {
+      const auto begin = static_cast<size_t>(reinterpret_cast<const char*>(image.payload.data()) - rest.data());
+      visit(rest.substr(0, begin));
+      rest.remove_prefix(begin + image.padded_bytes);
+    }
+    visit(rest);
   }
   return {};
 }

@@ -60,6 +60,7 @@ DeviceImage image_of(const EntryHeader& entry) {
   image.major = entry.major;
   image.minor = entry.minor;
   const bool compressed = image.compression != Compression::none;
+  image.padded_bytes = entry.padded_bytes;
   image.stored_bytes = compressed ? entry.compressed_bytes : entry.padded_bytes;
   image.uncompressed_bytes = compressed ? entry.uncompressed_bytes : entry.padded_bytes;
   return image;
@@ -94,19 +95,19 @@ uint64_t skip_zeros(const Bytes& bytes, uint64_t offset) {
   return offset;
 }
 
-// Without section headers: containers start at multiples of 8. Look-alikes are few in sound files; a file made of
-// them would cost quadratic time.
-void scan_segment(const Bytes& segment, Fatbins& fatbins) {
-  const auto data = segment.span();
+// Where no header says where containers are: they start at multiples of 8 of the file, where the part begins at
+// `position`. Look-alikes are few in sound files; a file made of them would cost quadratic time.
+void scan(const Bytes& part, uint64_t position, Fatbins& fatbins) {
+  const auto data = part.span();
   uint64_t look_alikes = 0;
-  for (uint64_t offset = 0; offset + sizeof(ContainerHeader) <= data.size();) {
+  for (uint64_t offset = (8 - position % 8) % 8; offset + sizeof(ContainerHeader) <= data.size();) {
     ContainerHeader header{};
     std::memcpy(&header, data.data() + offset, sizeof(header));
     const bool container = header.magic == kFatbinMagic && header.version == 1 && header.header_bytes == sizeof(header);
     uint64_t step = 8;
     if (container) {
       const uint64_t before = fatbins.images.size();
-      auto rest = segment.slice(offset, data.size() - offset, "fatbin container");
+      auto rest = part.slice(offset, data.size() - offset, "fatbin container");
       auto taken = rest ? read_container(*rest, fatbins) : Result<uint64_t>(rest.error());
       if (taken) {
         step = (*taken + 7) / 8 * 8;
@@ -227,9 +228,28 @@ Fatbins read_embedded_fatbins(const Elf& elf) {
   for (const auto& segment : elf.segments) {
     if (segment.p_type != PT_LOAD) continue;
     auto bytes = elf.file.part(segment.p_offset, segment.p_filesz, fmt::format("segment 0x{:x}", segment.p_vaddr));
-    if (bytes) scan_segment(*bytes, fatbins);
+    if (bytes) scan(*bytes, segment.p_offset, fatbins);
   }
   return fatbins;
+}
+
+Fatbins find_fatbins(const Elf& elf, const ElfSection& section) {
+  Fatbins fatbins;
+  if (!holds_constants(section)) return fatbins;
+  const auto bytes = section_bytes(elf, section);
+  if (bytes) scan(*bytes, section.header.sh_offset, fatbins);
+  return fatbins;
+}
+
+Fatbins find_fatbins(const Elf& elf) {
+  Fatbins all;
+  for (const auto& section : elf.sections) {
+    Fatbins found = find_fatbins(elf, section);
+    for (auto& image : found.images) image.container += all.containers;
+    all.images.insert(all.images.end(), found.images.begin(), found.images.end());
+    all.containers += found.containers;
+  }
+  return all;
 }
 
 }  // namespace pbprobe

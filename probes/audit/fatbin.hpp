@@ -28,6 +28,7 @@ struct DeviceImage {
   uint16_t minor = 0;
   uint64_t container = 0;  // which container of its section: one a translation unit
   uint64_t stored_bytes = 0;
+  uint64_t padded_bytes = 0;  // of its place in the file
   uint64_t uncompressed_bytes = 0;
   std::span<const uint8_t> payload;  // inside the file's mapping
 };
@@ -78,5 +79,11 @@ struct ImageHeader {
 
 // The images of the sections with this name, whether they are loaded or not.
 [[nodiscard]] Fatbins read_fatbin_sections(const Elf& elf, std::string_view name);
+
+// The images that stand among the constants of this section: the library hands them to the driver by itself.
+[[nodiscard]] Fatbins find_fatbins(const Elf& elf, const ElfSection& section);
+
+// The same of all sections of constants.
+[[nodiscard]] Fatbins find_fatbins(const Elf& elf);
 
 }  // namespace pbprobe

@@ -40,13 +40,17 @@ InsideFacts inside_of(const std::vector<DeviceImage>& images, const Task& task) 
   return inside;
 }
 
-void take_fatbins(File& file, const Fatbins& fatbins, const Task& task) {
-  note(file, fatbins.problem);
-  if (fatbins.images.empty()) return;
+std::optional<DeviceCode> code_of(File& file, const Fatbins& fatbins, const Task& task) {
+  if (fatbins.images.empty()) return std::nullopt;
   const bool full = task.options.full && !task.options.device_code_only;
   const InsideFacts inside = inside_of(fatbins.images, task);
-  file.device_code = add_up(fatbins.images, inside, full);
   if (full) note(file, first_problem(inside));  // a listing stands without its sample
+  return add_up(fatbins.images, inside, full);
+}
+
+void take_fatbins(File& file, const Fatbins& fatbins, const Task& task) {
+  note(file, fatbins.problem);
+  file.device_code = code_of(file, fatbins, task);
 }
 
 void inspect_links(File& file, const Elf& elf) {
@@ -121,6 +125,7 @@ void inspect_elf(File& file, const Task& task) {
   inspect_links(file, *elf);
   if (wants_host_code(file, task.options)) inspect_code(file, *elf, task.options);
   inspect_constants(file, *elf);
+  file.own_images = code_of(file, find_fatbins(*elf), task);
 }
 
 Error why_not_elf(const Bytes& bytes) {

@@ -12,12 +12,14 @@ namespace {
 
 constexpr uint64_t kAlignment = 8;                   // of containers in a file
 constexpr uint64_t kMostSampledBytes = 64ULL << 20;  // of an image that a listing looks into
+constexpr uint64_t kGrantedBytes = 16ULL << 20;      // at a time
 
 // Follows containers through a stream of bytes, which arrive in pieces of any size.
 class Passing {
  public:
-  Passing(StreamedMember& member, std::string name, const AuditOptions& options, bool keep_all)
-      : member_(member), target_(member.memory.writable()), name_(std::move(name)), options_(options) {
+  Passing(StreamedMember& member, std::string name, const AuditOptions& options, bool keep_all,
+          const MemoryGrant& grant)
+      : member_(member), target_(member.memory.writable()), name_(std::move(name)), options_(options), grant_(grant) {
     if (keep_all) state_ = State::keep;
     leaves_code_out_ = !keep_all && options.host_code == HostCodeScope::none;
   }
@@ -54,7 +56,9 @@ class Passing {
     if (!header) return;
     const bool known = std::memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 && header->e_shoff != 0 &&
                        header->e_phentsize == sizeof(Elf64_Phdr);
-    const auto table = begin.slice(header->e_phoff, header->e_phnum * sizeof(Elf64_Phdr), "program headers");
+    // BOLT puts program headers of its own at the end, which is not there yet; the linker's still stand at the start.
+    const uint64_t at = header->e_phoff < begin.size() ? header->e_phoff : sizeof(Elf64_Ehdr);
+    const auto table = begin.slice(at, header->e_phnum * sizeof(Elf64_Phdr), "program headers");
     if (!known || !table) return;
     for (uint64_t i = 0; i < header->e_phnum; ++i) {
       const auto segment = table->read<Elf64_Phdr>(i * sizeof(Elf64_Phdr), "program header");
@@ -82,6 +86,11 @@ class Passing {
   }
 
   uint64_t keep(std::span<const uint8_t> piece) {
+    for (kept_ += piece.size(); granted_ < kept_;) {
+      const uint64_t more = std::min<uint64_t>(kGrantedBytes, target_.size() - granted_);
+      grant_(more);
+      granted_ += more;
+    }
     std::memcpy(target_.data() + filled_, piece.data(), piece.size());
     return piece.size();
   }
@@ -181,6 +190,9 @@ class Passing {
   std::span<uint8_t> target_;
   std::string name_;
   const AuditOptions& options_;
+  const MemoryGrant& grant_;
+  uint64_t kept_ = 0;
+  uint64_t granted_ = 0;
   State state_ = State::search;
   uint64_t filled_ = 0;
   uint64_t header_at_ = 0;
@@ -200,7 +212,7 @@ class Passing {
 // Where the payloads of these images begin, with the place that each has.
 void add_payloads(const Fatbins& fatbins, const Bytes& file, std::map<uint64_t, uint64_t>& payloads) {
   for (const auto& image : fatbins.images)
-    payloads.emplace(static_cast<uint64_t>(image.payload.data() - file.span().data()), image.payload.size());
+    payloads.emplace(static_cast<uint64_t>(image.payload.data() - file.span().data()), image.padded_bytes);
 }
 
 bool overlaps(const LeftOut& left, uint64_t offset, uint64_t bytes) {
@@ -210,22 +222,44 @@ bool overlaps(const LeftOut& left, uint64_t offset, uint64_t bytes) {
 
 // By its type, and by a name that no reader looks for.
 bool is_code(const ElfSection& section) {
-  constexpr std::array kNames{".text", ".plt", ".iplt", ".init", ".fini", ".bolt"};
+  constexpr std::array kNames{".text", ".ltext", ".plt", ".iplt", ".init", ".fini", ".bolt"};
   return section.header.sh_type == SHT_PROGBITS && (section.header.sh_flags & SHF_EXECINSTR) != 0 &&
          std::any_of(kNames.begin(), kNames.end(), [&](const char* name) { return section.name.starts_with(name); });
 }
 
-// Whether nothing but sections of code has bytes there: no table, and no segment that is read.
+// Whether nothing but sections of code has bytes there.
 bool are_of_code(const Elf& elf, const LeftOut& left) {
-  const bool section = std::any_of(elf.sections.begin(), elf.sections.end(), [&](const ElfSection& other) {
+  return !elf.sections.empty() && std::none_of(elf.sections.begin(), elf.sections.end(), [&](const ElfSection& other) {
     const Elf64_Shdr& header = other.header;
     const bool has_bytes = header.sh_type != SHT_NOBITS && header.sh_type != SHT_NULL;
     return has_bytes && !is_code(other) && overlaps(left, header.sh_offset, header.sh_size);
   });
-  const bool segment = std::any_of(elf.segments.begin(), elf.segments.end(), [&](const Elf64_Phdr& header) {
-    return header.p_type != PT_LOAD && overlaps(left, header.p_offset, header.p_filesz);
-  });
-  if (elf.sections.empty() || section || segment) return false;
+}
+
+// Whether two sections share bytes: one of tables may then lie where images or code were left out.
+bool share_bytes(const std::vector<ElfSection>& sections) {
+  std::vector<std::pair<uint64_t, uint64_t>> places;
+  for (const auto& section : sections) {
+    const Elf64_Shdr& header = section.header;
+    if (header.sh_type != SHT_NOBITS && header.sh_type != SHT_NULL && header.sh_size > 0)
+      places.emplace_back(header.sh_offset, header.sh_size);
+  }
+  std::sort(places.begin(), places.end());
+  for (size_t i = 1; i < places.size(); ++i) {
+    if (places[i].first - places[i - 1].first < places[i - 1].second) return true;
+  }
+  return false;
+}
+
+// Whether a segment that is read by itself, or a name of the dynamic table, lies in what was left out.
+bool dynamic_is_there(const Elf& elf, const std::vector<LeftOut>& left_out) {
+  for (const Elf64_Phdr& header : elf.segments) {
+    if (header.p_type == PT_LOAD || header.p_filesz == 0) continue;
+    const auto after = std::upper_bound(left_out.begin(), left_out.end(), header.p_offset,
+                                        [](uint64_t offset, const LeftOut& left) { return offset < left.offset; });
+    if (after != left_out.end() && overlaps(*after, header.p_offset, header.p_filesz)) return false;
+    if (after != left_out.begin() && overlaps(after[-1], header.p_offset, header.p_filesz)) return false;
+  }
   const auto dynamic = read_dynamic(elf);  // its strings are found by address: were they left out, they would be empty
   if (!dynamic || dynamic->soname == "") return false;
   return std::none_of(dynamic->needed.begin(), dynamic->needed.end(), [](const auto& name) { return name.empty(); });
@@ -234,10 +268,10 @@ bool are_of_code(const Elf& elf, const LeftOut& left) {
 }  // namespace
 
 Result<StreamedMember> stream_member(const ZipArchive& archive, const ZipMember& member, const AuditOptions& options,
-                                     bool keep_all) {
+                                     bool keep_all, const MemoryGrant& grant) {
   StreamedMember streamed;
   PBPROBE_TRY(streamed.memory, map_memory(member.size_bytes));
-  Passing passing(streamed, member.name.substr(member.name.rfind('/') + 1), options, keep_all);
+  Passing passing(streamed, member.name.substr(member.name.rfind('/') + 1), options, keep_all, grant);
   PBPROBE_CHECK(inflate_member(archive, member, [&](std::span<const uint8_t> piece) {
     passing.take(piece);
     return true;
@@ -250,17 +284,18 @@ bool left_out_nothing_else(const StreamedMember& member, const std::string& name
   const Bytes file(member.memory.bytes(), name);
   std::map<uint64_t, uint64_t> payloads;
   const auto elf = read_elf(file);
+  if (elf && (share_bytes(elf->sections) || !dynamic_is_there(*elf, member.left_out))) return false;
   if (elf) {
     add_payloads(read_embedded_fatbins(*elf), file, payloads);
     add_payloads(read_fatbin_sections(*elf, kRelocatableSection), file, payloads);
+    add_payloads(find_fatbins(*elf), file, payloads);
   } else {
     add_payloads(read_fatbins(file), file, payloads);
   }
-  constexpr uint64_t kPadding = 64;  // a compressed payload ends before its place does
   return std::all_of(member.left_out.begin(), member.left_out.end(), [&](const LeftOut& left) {
     if (left.code) return elf && are_of_code(*elf, left);
     const auto image = payloads.find(left.offset);
-    return image != payloads.end() && image->second <= left.bytes && left.bytes - image->second < kPadding;
+    return image != payloads.end() && image->second == left.bytes;
   });
 }
 

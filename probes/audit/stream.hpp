@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <vector>
 
@@ -28,9 +29,13 @@ struct StreamedMember {
   std::map<uint64_t, ImageFacts> inside;  // of images that were looked into, by the offset of their payload
 };
 
+// Is asked before so many more bytes are kept; it may wait until others have given theirs back.
+using MemoryGrant = std::function<void(uint64_t bytes)>;
+
 // Inflates a member. `keep_all`: nothing is left out. Errors: as inflate_member.
-[[nodiscard]] Result<StreamedMember> stream_member(const ZipArchive& archive, const ZipMember& member,
-                                                   const AuditOptions& options, bool keep_all);
+[[nodiscard]] Result<StreamedMember> stream_member(
+    const ZipArchive& archive, const ZipMember& member, const AuditOptions& options, bool keep_all,
+    const MemoryGrant& grant = [](uint64_t) {});
 
 // Whether everything that was left out is the payload of an image that the file's own headers name, or lies in sections
 // of code. A file in which something else looks like one is to be inflated again, whole.

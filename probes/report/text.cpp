@@ -127,10 +127,14 @@ std::string render_audit(const Report& report, const TextOptions& options) {
   page.heading("Device code");
   bool any = false;
   for (const auto& file : inventory.files) {
-    if (!file.device_code) continue;
+    if (!file.device_code && !file.own_images) continue;
     page.paragraph(file.path, 2);
-    page.paragraph(text::device_code_line(*file.device_code), 6);
-    for (const auto& line : text::device_code_details(*file.device_code)) page.paragraph(line, 6);
+    if (file.device_code) {
+      page.paragraph(text::device_code_line(*file.device_code), 6);
+      for (const auto& line : text::device_code_details(*file.device_code)) page.paragraph(line, 6);
+    }
+    if (file.own_images)
+      page.paragraph("among its constants, loaded by itself: " + text::device_code_line(*file.own_images), 6);
     any = true;
   }
   if (!any) page.paragraph("none", 2);

@@ -21,6 +21,7 @@ namespace {
 
 using testing::append;
 using testing::Content;
+using testing::content_of;
 using testing::ElfBuilder;
 using testing::fatbin;
 using testing::TempFolder;
@@ -102,6 +103,65 @@ TEST(Stream, WhatOnlyLooksLikeAFatbinIsKept) {
   ASSERT_TRUE(wheel.ok() && unpacked.ok());
   EXPECT_EQ(to_json(wheel->files), to_json(unpacked->files));
   EXPECT_FALSE(wheel->files[0].device_code->cubin.contains("sm_75"));
+}
+
+// The library hands them to the driver itself: they are counted apart, and the constants around them are read.
+TEST(Stream, ImagesAmongConstantsAreLeftOutToo) {
+  Content constants = content_of(std::string("\0libcupti.so.13\0", 16));
+  append(constants,
+         fatbin({{.sm = 100, .payload = random_bytes(100'000)}, {.sm = 90, .payload = random_bytes(8'000)}}));
+  append(constants, content_of(std::string("\0libnvrtc.so.13\0", 16)));
+  ElfBuilder elf = library();
+  elf.sections[2].bytes = constants;
+  for (const char* name : {".rodata", ".lrodata", ".rodata.images"}) {
+    elf.sections[2].name = name;
+    const Content object = elf.build();
+    const Streams streams(object);
+    const StreamedMember member = streams.stream(false);
+    EXPECT_EQ(member.left_out.size(), 122U);
+    EXPECT_TRUE(left_out_nothing_else(member, "libx.so")) << name;
+    const TempFolder folder;
+    folder.write("torch/version.py", "__version__ = '2.10.0'\n");
+    folder.write("torch/lib/libx.so", object);
+    auto wheel = audit(folder.write("x.whl", streams.file));
+    auto unpacked = audit(folder.path());
+    ASSERT_TRUE(wheel.ok() && unpacked.ok());
+    const File& file = unpacked->files[0];
+    EXPECT_EQ(to_json(wheel->files), to_json(unpacked->files));
+    ASSERT_TRUE(file.own_images);
+    EXPECT_EQ(file.own_images->cubin, (std::map<std::string, int64_t>{{"sm_90", 1}, {"sm_100", 1}}));
+    EXPECT_FALSE(file.device_code->cubin.contains("sm_100"));
+    EXPECT_EQ(file.links->opened->size(), 2U);
+  }
+}
+
+// A table whose bytes are those of an image: the file is read again, whole.
+TEST(Stream, NothingHidesInAnImage) {
+  const Content object = library().build();
+  const auto elf = read_elf(Bytes(object, "libx.so"));
+  const auto* images = find_section(*elf, ".nv_fatbin");
+  for (const bool segment : {false, true}) {
+    Content copy = object;
+    auto& header = *reinterpret_cast<Elf64_Ehdr*>(copy.data());
+    auto* sections = reinterpret_cast<Elf64_Shdr*>(copy.data() + header.e_shoff);
+    auto* segments = reinterpret_cast<Elf64_Phdr*>(copy.data() + header.e_phoff);
+    if (segment) {
+      segments[1].p_offset = images->header.sh_offset + 4096;
+    } else {
+      sections[3].sh_offset = images->header.sh_offset + 4096;
+    }
+    const Streams streams(copy);
+    EXPECT_FALSE(left_out_nothing_else(streams.stream(false), "libx.so")) << segment;
+  }
+}
+
+TEST(Stream, MemoryIsAskedForAsItIsKept) {
+  std::vector<uint64_t> asked;
+  const Streams streams(random_bytes(40 << 20));
+  auto member = stream_member(streams.archive, streams.archive.members.at(0), {}, true,
+                              [&](uint64_t bytes) { asked.push_back(bytes); });
+  ASSERT_TRUE(member.ok());
+  EXPECT_EQ(asked, (std::vector<uint64_t>{16 << 20, 16 << 20, 8 << 20}));
 }
 
 TEST(Stream, WithoutSectionHeadersTheFactsAreTheSame) {
