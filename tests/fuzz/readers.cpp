@@ -2,12 +2,21 @@
 // SPDX-License-Identifier: MIT
 #include "readers.hpp"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
+#include "core/facts/inventory.hpp"
+#include "core/json.hpp"
+#include "probes/audit/audit.hpp"
 #include "probes/audit/code.hpp"
 #include "probes/audit/device_code.hpp"
 #include "probes/audit/fatbin.hpp"
@@ -93,7 +102,7 @@ void read_zip_file(std::span<const uint8_t> input) {
   require(total <= kMaxZipBytes);
 }
 
-// The first byte is the compression, the next four the size that the header announces.
+// The first byte is the compression and the SM, the next four the size that the header announces.
 void read_device_image(std::span<const uint8_t> input) {
   constexpr size_t kPrefix = 5;
   constexpr uint32_t kMostBytes = 1 << 20;  // time, not safety
@@ -101,7 +110,8 @@ void read_device_image(std::span<const uint8_t> input) {
   uint32_t announced = 0;
   std::memcpy(&announced, input.data() + 1, sizeof(announced));
   DeviceImage image;
-  image.sm = 90;
+  constexpr std::array<uint32_t, 4> kSms{90, 61, 75, 100};  // words of 128 bits, and of 64
+  image.sm = kSms[input[0] / 3 % kSms.size()];
   image.compression = static_cast<Compression>(input[0] % 3);
   image.uncompressed_bytes = announced % kMostBytes;
   image.stored_bytes = input.size() - kPrefix;
@@ -120,6 +130,31 @@ void read_version_text(std::span<const uint8_t> input) {
   for (const auto& [component, version] : required_versions(text)) require(version.size() <= text.size());
   require(!wheel_tags(text).empty() || !faults_of_wheel(text).empty());
   (void)faults_of_metadata(text);
+}
+
+// All that an audit does with a wheel: its layout, its members one after another, its packages, its closure. What was
+// found reads back as it was written.
+void read_wheel(std::span<const uint8_t> input) {
+  const int file = memfd_create("fuzz", MFD_CLOEXEC);
+  require(file >= 0 && write(file, input.data(), input.size()) == static_cast<ssize_t>(input.size()));
+  const std::string path = fmt::format("/proc/self/fd/{}", file);
+  const auto inventory =
+      audit(path, {.host_code = HostCodeScope::libtorch, .full = true, .digests = true, .threads = 1});
+  close(file);
+  if (!inventory) return require(!inventory.error().message.empty());
+  const auto again = from_json<Inventory>(to_json(*inventory));
+  require(again.ok() && to_json(*again) == to_json(*inventory));
+}
+
+// Facts that somebody hands over instead of an artifact.
+void read_facts(std::span<const uint8_t> input) {
+  const auto json = parse_json({reinterpret_cast<const char*>(input.data()), input.size()});
+  if (!json) return require(!json.error().message.empty());
+  const auto inventory = from_json<Inventory>(*json);
+  if (!inventory) return require(!inventory.error().message.empty());
+  const Json written = to_json(*inventory);
+  const auto again = from_json<Inventory>(written);
+  require(again.ok() && to_json(*again) == written);
 }
 
 }  // namespace pbprobe::fuzz

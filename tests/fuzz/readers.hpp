@@ -16,5 +16,7 @@ void read_fatbin_section(std::span<const uint8_t> input);
 void read_zip_file(std::span<const uint8_t> input);
 void read_device_image(std::span<const uint8_t> input);
 void read_version_text(std::span<const uint8_t> input);
+void read_wheel(std::span<const uint8_t> input);
+void read_facts(std::span<const uint8_t> input);
 
 }  // namespace pbprobe::fuzz
