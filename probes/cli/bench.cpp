@@ -99,7 +99,12 @@ void add_bench(CLI::App& app, int& exit_code) {
                     "Ask each GPU first what its memories, launches and instructions give alone, and hold the rows "
                     "against that (a roofline)");
   command->add_option("--against", bench.against,
-                      "A peer measured in the same run, interleaved: libtorch, cublaslt, cutlass");
+                      "A peer measured in the same run, interleaved: libtorch, cublaslt (its first heuristic, as torch "
+                      "takes it), cublaslt_best (of 32), cutlass");
+  command
+      ->add_option("--sustained", bench.sustained_seconds,
+                   "Seconds that each sample lasts: what is left of a rate once the chip is warm (give --budget too)")
+      ->check(CLI::Range(0.0, 60.0));
   command->add_option("--libtorch", options.bench.artifact,
                       "The build to measure against; by default the torch of the active environment");
   command->add_option("--budget", options.bench.budget_seconds, "Seconds that all shapes together may take")

@@ -35,7 +35,8 @@ class Bed {
   // A sample appends a slice and returns its time.
   [[nodiscard]] virtual Result<Contender> peak(const Kernel& kernel, std::vector<PeakSlice>& slices) = 0;
   [[nodiscard]] virtual Result<Contender> libtorch(const Libtorch& library) = 0;
-  [[nodiscard]] virtual Result<Contender> cublaslt(const CublasLt& library) {
+  // By its first heuristic, or by the best of 32.
+  [[nodiscard]] virtual Result<Contender> cublaslt(const CublasLt& library, [[maybe_unused]] bool best) {
     return make_error(ErrorCode::unsupported, "{} multiplies on GPUs alone", library.path());
   }
   // The fastest kernel of one of its families.

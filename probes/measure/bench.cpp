@@ -77,7 +77,8 @@ class CaseRun {
     const double began = limits.clock();
     for (const Plan& plan : plans_.plans) add_kernel(bed, plan);
     if (one_.against_libtorch && libtorch_.library) add_libtorch(bed);
-    if (one_.against_cublaslt && lt_ != nullptr) add_peer("cublaslt", lt_->path(), bed.cublaslt(*lt_));
+    if (one_.against_cublaslt && lt_ != nullptr) add_peer("cublaslt", lt_->path(), bed.cublaslt(*lt_, false));
+    if (one_.against_cublaslt_best && lt_ != nullptr) add_peer("cublaslt_best", lt_->path(), bed.cublaslt(*lt_, true));
     if (one_.against_cutlass && cutlass_ != nullptr) add_cutlass(bed);
     if (one_.problem.m <= (one_.gpu ? kFewRowsOfGpu : kFewRows)) add_reading(bed);
     if (contenders_.empty()) return;
@@ -288,7 +289,7 @@ Libraries load_libraries(const std::vector<BenchCase>& cases, const MeasureReque
     return std::any_of(cases.begin(), cases.end(), [&](const BenchCase& one) { return one.gpu && one.*peer; });
   };
   Libraries libraries;
-  if (asked(&BenchCase::against_cublaslt))
+  if (asked(&BenchCase::against_cublaslt) || asked(&BenchCase::against_cublaslt_best))
     load_peer("cublaslt", libraries.cublaslt, cublaslt_places(request.cublaslt_near), events);
   if (asked(&BenchCase::against_cutlass)) load_peer("cutlass", libraries.cutlass, cutlass_places(), events);
   return libraries;

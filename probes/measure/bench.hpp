@@ -16,14 +16,19 @@
 
 namespace pbprobe {
 
+// What a sample of a kernel or a peer lasts, where nothing longer is asked for.
+inline constexpr double kSliceSeconds = 2e-4;
+
 // One product on one device: what a single interleaved run compares.
 struct BenchCase {
   Problem problem;
   int64_t threads = 1;               // CPU
   std::optional<int64_t> gpu;        // index; none: the CPU
   std::vector<std::string> targets;  // whose kernels
+  double slice_seconds = kSliceSeconds;
   bool against_libtorch = false;
   bool against_cublaslt = false;
+  bool against_cublaslt_best = false;  // the best of 32 heuristics, where the other takes the first one
   bool against_cutlass = false;
   bool asked_for_target = false;  // then a missing kernel is a problem and not a note
 };

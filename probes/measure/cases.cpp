@@ -13,7 +13,7 @@
 namespace pbprobe {
 namespace {
 
-constexpr std::array<std::string_view, 3> kPeers{"libtorch", "cublaslt", "cutlass"};
+constexpr std::array<std::string_view, 4> kPeers{"libtorch", "cublaslt", "cublaslt_best", "cutlass"};
 
 std::optional<Layout> layout_of(std::string_view name) {
   for (const auto& [layout, text] : enum_names(Layout{}))
@@ -119,8 +119,10 @@ std::vector<BenchCase> plan_cases(const BenchRequest& bench, const Host& host) {
     return std::find(bench.against.begin(), bench.against.end(), peer) != bench.against.end();
   };
   BenchCase one{.threads = bench_threads(bench, host),
+                .slice_seconds = std::max(bench.sustained_seconds, kSliceSeconds),
                 .against_libtorch = against("libtorch"),
                 .against_cublaslt = against("cublaslt"),
+                .against_cublaslt_best = against("cublaslt_best"),
                 .against_cutlass = against("cutlass"),
                 .asked_for_target = bench.target.has_value()};
   std::vector<BenchCase> cases;

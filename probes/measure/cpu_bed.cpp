@@ -21,7 +21,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr size_t kMostOperandBytes = 512U << 20;
 constexpr int64_t kAssumedCacheBytes = 32 << 20;
-constexpr double kSliceSeconds = 2e-4;      // of a kernel or a peer
 constexpr double kPeakSliceSeconds = 2e-3;  // facts of measuring: 10 ms or less
 constexpr double kClockSliceSeconds = 1e-4;
 
@@ -152,7 +151,7 @@ class CpuBed : public Bed {
                        }
                        return seconds_between(begin, Clock::now()) * 1e6 / static_cast<double>(repeats);
                      },
-                     .slice_seconds = kSliceSeconds,
+                     .slice_seconds = one_.slice_seconds,
                      .required = false};
   }
 
@@ -191,7 +190,7 @@ class CpuBed : public Bed {
                        }
                        return seconds_between(begin, Clock::now()) * 1e6 / static_cast<double>(repeats);
                      },
-                     .slice_seconds = kSliceSeconds,
+                     .slice_seconds = one_.slice_seconds,
                      .required = false};
   }
 
@@ -202,7 +201,7 @@ class CpuBed : public Bed {
                        for (int64_t i = 0; i < repeats; ++i) read_once(rotation_.operands(memory_.data(), turn_++));
                        return seconds_between(begin, Clock::now()) * 1e6 / static_cast<double>(repeats);
                      },
-                     .slice_seconds = kSliceSeconds,
+                     .slice_seconds = one_.slice_seconds,
                      .required = false};
   }
 

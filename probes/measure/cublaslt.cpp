@@ -10,11 +10,13 @@
 #include <fmt/ranges.h>
 
 #include "probes/measure/dlopen.hpp"
+#include "probes/measure/timing.hpp"
 
 namespace pbprobe {
 namespace {
 
 constexpr size_t kWorkspaceBytes = size_t{32} << 20;
+constexpr int kMostProposals = 32;
 constexpr int kSuccess = 0;
 enum ComputeType : int { kCompute32F = 68, kCompute32FFastTf32 = 77, kCompute32I = 72 };
 enum DataType : int { kReal32F = 0, kReal16F = 2, kReal8I = 3, kReal32I = 10, kReal16BF = 14 };
@@ -68,7 +70,8 @@ struct CublasLt::Product::State {
   void* left = nullptr;   // of our B
   void* right = nullptr;  // of our A
   void* result = nullptr;
-  Heuristic chosen = {};
+  std::vector<Heuristic> proposals;
+  size_t chosen = 0;
   bool integers = false;
   DeviceBuffer workspace;
 
@@ -131,7 +134,8 @@ CublasLt::~CublasLt() {
 CublasLt::Product::Product(Product&&) noexcept = default;
 CublasLt::Product::~Product() = default;
 
-Result<CublasLt::Product> CublasLt::plan(const Problem& p, const GpuDevice& device) const {
+// The product without its algorithm, and what the heuristics propose for it, the first one first.
+Result<CublasLt::Product> CublasLt::propose(const Problem& p, const GpuDevice& device, int most) const {
   if (p.bias || p.scale_a || p.scale_b)
     return make_error(ErrorCode::unsupported, "cublasLt is asked for plain products");
   Product product;
@@ -170,12 +174,31 @@ Result<CublasLt::Product> CublasLt::plan(const Problem& p, const GpuDevice& devi
   const size_t bytes = kWorkspaceBytes;
   functions_->preference_set(preference, kMaxWorkspaceBytes, &bytes, sizeof bytes);
   int found = 0;
+  state.proposals.resize(static_cast<size_t>(most));
   const int status = functions_->heuristic(handle_, state.descriptor, state.left, state.right, state.result,
-                                           state.result, preference, 1, &state.chosen, &found);
+                                           state.result, preference, most, state.proposals.data(), &found);
   functions_->preference_destroy(preference);
   PBPROBE_CHECK(call("cublasLtMatmulAlgoGetHeuristic", status));
   if (found < 1) return make_error(ErrorCode::unsupported, "cublasLt has no product for {}", describe(p));
+  state.proposals.resize(static_cast<size_t>(found));
   PBPROBE_TRY(state.workspace, device.allocate(kWorkspaceBytes));
+  return product;
+}
+
+Result<CublasLt::Product> CublasLt::plan(const Problem& p, const GpuDevice& device) const {
+  return propose(p, device, 1);
+}
+
+Result<CublasLt::Product> CublasLt::plan_best(const Problem& p, const Operands& operands, GpuDevice& device) const {
+  PBPROBE_TRY(Product product, propose(p, device, kMostProposals));
+  Product::State& state = *product.state_;
+  const auto once = [&] { return product.run(operands, device.stream()); };
+  const auto chosen = fastest_of(static_cast<int>(state.proposals.size()), [&](int candidate, int64_t repeats) {
+    state.chosen = static_cast<size_t>(candidate);
+    return device.time_us(once, repeats);
+  });
+  if (!chosen.ok()) return chosen.error();
+  state.chosen = static_cast<size_t>(*chosen);
   return product;
 }
 
@@ -187,9 +210,9 @@ Result<void> CublasLt::Product::run(const Operands& operands, CuStream stream) c
   State& s = *state_;
   const void* alpha = s.integers ? static_cast<const void*>(&integer_one) : &one;
   const void* beta = s.integers ? static_cast<const void*>(&integer_zero) : &zero;
-  const int status = s.functions->matmul(s.handle, s.descriptor, alpha, operands.b, s.left, operands.a, s.right, beta,
-                                         operands.c, s.result, operands.c, s.result, s.chosen.algorithm.data(),
-                                         s.workspace.data(), kWorkspaceBytes, stream);
+  const int status = s.functions->matmul(
+      s.handle, s.descriptor, alpha, operands.b, s.left, operands.a, s.right, beta, operands.c, s.result, operands.c,
+      s.result, s.proposals[s.chosen].algorithm.data(), s.workspace.data(), kWorkspaceBytes, stream);
   if (status == kSuccess) return {};
   return make_error(ErrorCode::device, "cublasLtMatmul answered status {}", status);
 }

@@ -27,8 +27,7 @@ class CublasLt {
   CublasLt& operator=(CublasLt&&) = delete;
   ~CublasLt();
 
-  // One problem, planned: what its heuristics put first, with 32 MiB of workspace, as torch asks for.
-  // Errors: unsupported (bias or scales, or types and shapes that it has no product for: its status).
+  // One problem and the algorithm for it, with 32 MiB of workspace, as torch asks for.
   class Product {
    public:
     Product(Product&&) noexcept;
@@ -43,12 +42,16 @@ class CublasLt {
     struct State;
     std::unique_ptr<State> state_;
   };
-  // The product must not outlive this library.
+  // By what its heuristics put first, as torch does. The product must not outlive this library.
+  // Errors: unsupported (bias or scales, or types and shapes that it has no product for: its status).
   [[nodiscard]] Result<Product> plan(const Problem& problem, const GpuDevice& device) const;
+  // By the one of 32 proposals that is fastest on these operands.
+  [[nodiscard]] Result<Product> plan_best(const Problem& problem, const Operands& operands, GpuDevice& device) const;
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:
   CublasLt() = default;
+  [[nodiscard]] Result<Product> propose(const Problem& problem, const GpuDevice& device, int most) const;
   struct Functions;
   std::unique_ptr<Functions> functions_;
   mutable void* handle_ = nullptr;  // made with the first plan: it lives in the context that is current then

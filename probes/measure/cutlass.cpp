@@ -12,12 +12,12 @@
 
 #include "probes/measure/cutlass/peer.h"
 #include "probes/measure/dlopen.hpp"
+#include "probes/measure/timing.hpp"
 
 namespace pbprobe {
 namespace {
 
 constexpr size_t kWorkspaceBytes = size_t{32} << 20;
-constexpr int64_t kScreenRepeats = 5;
 constexpr const char* kFile = "libpbprobe_cutlass.so";
 
 // The type of a problem that the library's kernels take: A and B as they are, C as they write it.
@@ -111,29 +111,26 @@ Result<Cutlass::Product> Cutlass::plan(const Problem& p, std::string_view family
   state.call.k = static_cast<int>(p.k);
   state.call.workspace = state.workspace.data();
   state.call.workspace_bytes = kWorkspaceBytes;
-  double best = 0;
-  int chosen = -1;
-  std::string last = "it has none of this type";
+  std::vector<int> candidates;
   for (int i = 0; i < functions_->count(); ++i) {
     const PbprobeCutlassKernel& kernel = *functions_->kernel(i);
-    if (family != kernel.family || kernel.type != *type) continue;
-    state.index = i;
-    state.name = fmt::format("{} {}", kernel.family, kernel.name);
-    const auto once = [&] { return product.run(operands, device.stream()); };
-    auto us = device.time_us(once, 1);
-    if (us.ok()) us = device.time_us(once, kScreenRepeats);
-    if (!us.ok()) {
-      last = us.error().message;
-    } else if (chosen < 0 || *us < best) {
-      best = *us;
-      chosen = i;
-    }
+    if (family == kernel.family && kernel.type == *type) candidates.push_back(i);
   }
-  if (chosen < 0)
+  const auto take = [&](int candidate) {
+    state.index = candidates[static_cast<size_t>(candidate)];
+    const PbprobeCutlassKernel& kernel = *functions_->kernel(state.index);
+    state.name = fmt::format("{} {}", kernel.family, kernel.name);
+  };
+  const auto once = [&] { return product.run(operands, device.stream()); };
+  const auto time = [&](int candidate, int64_t repeats) {
+    take(candidate);
+    return device.time_us(once, repeats);
+  };
+  const auto chosen = fastest_of(static_cast<int>(candidates.size()), time);
+  if (!chosen.ok())
     return make_error(ErrorCode::unsupported, "CUTLASS's {} family has no product for {}: {}", family, describe(p),
-                      last);
-  state.index = chosen;
-  state.name = fmt::format("{} {}", functions_->kernel(chosen)->family, functions_->kernel(chosen)->name);
+                      chosen.error().message);
+  take(*chosen);
   return product;
 }
 

@@ -18,7 +18,6 @@ namespace pbprobe {
 namespace {
 
 constexpr size_t kMostOperandBytes = size_t{2} << 30;
-constexpr double kSliceSeconds = 2e-4;
 constexpr double kPeakSliceSeconds = 2e-3;
 // 1024 threads of an SM: resident at once on every SM since 6.1, and enough to fill its FP32 units.
 constexpr int64_t kPeakThreadsPerSm = 1024;
@@ -101,11 +100,14 @@ class GpuBed : public Bed {
     });
   }
 
-  Result<Contender> cublaslt(const CublasLt& library) override {
-    PBPROBE_TRY(CublasLt::Product product, library.plan(one_.problem, device_));
-    lt_ = std::make_unique<CublasLt::Product>(std::move(product));
-    return timed("cublaslt",
-                 [this] { return lt_->run(rotation_.operands(memory_.data(), turn_++), device_.stream()); });
+  Result<Contender> cublaslt(const CublasLt& library, bool best) override {
+    auto planned = best ? library.plan_best(one_.problem, rotation_.operands(memory_.data(), 0), device_)
+                        : library.plan(one_.problem, device_);
+    if (!planned.ok()) return planned.error();
+    const auto product = std::make_shared<CublasLt::Product>(std::move(*planned));
+    return timed(best ? "cublaslt_best" : "cublaslt", [this, product] {
+      return product->run(rotation_.operands(memory_.data(), turn_++), device_.stream());
+    });
   }
 
   Result<Contender> cutlass(const Cutlass& library, const std::string& family) override {
@@ -143,7 +145,7 @@ class GpuBed : public Bed {
     return {
         .name = std::move(name),
         .sample = [this, enqueue = std::move(enqueue)](int64_t repeats) { return device_.time_us(enqueue, repeats); },
-        .slice_seconds = kSliceSeconds,
+        .slice_seconds = one_.slice_seconds,
         .required = false};
   }
 
@@ -226,7 +228,6 @@ class GpuBed : public Bed {
   std::vector<std::unique_ptr<GpuKernels>> images_;
   std::vector<DeviceBuffer> workspaces_;
   std::vector<Tensors> tensors_;
-  std::unique_ptr<CublasLt::Product> lt_;
   std::optional<Libtorch::StreamGuard> stream_guard_;
 };
 

@@ -30,7 +30,8 @@ struct BenchRequest {
   std::vector<Shape> shapes;
   bool prepacked = false;            // B is packed once, outside the time, as weights are; CPU kernels alone
   int64_t threads = 0;               // 0: as many as the host lets us use
-  std::vector<std::string> against;  // "libtorch", "cublaslt", "cutlass"
+  double sustained_seconds = 0;      // what one sample lasts: the chip is warm then; 0: short samples, bursts
+  std::vector<std::string> against;  // "libtorch", "cublaslt", "cublaslt_best", "cutlass"
 };
 
 struct MeasureRequest {
@@ -61,7 +62,8 @@ void fields(Visitor& visit, T& bench) {
   visit("shapes", bench.shapes);
   visit("prepacked", bench.prepacked, "B is packed once, outside the time");
   visit("threads", bench.threads, "0: as many as the host lets us use");
-  visit("against", bench.against, "peers: libtorch, cublaslt, cutlass");
+  visit("sustained_seconds", bench.sustained_seconds, "what one sample lasts; 0: short ones");
+  visit("against", bench.against, "peers: libtorch, cublaslt, cublaslt_best, cutlass");
 }
 
 template <class Visitor, SameAs<MeasureRequest> T>

@@ -10,6 +10,7 @@ namespace pbprobe {
 namespace {
 
 constexpr int64_t kMostRepeats = 1 << 20;
+constexpr int64_t kScreenRepeats = 5;
 
 // Whether the failure ends the run; otherwise the contender has left.
 bool leaves(const Contender& contender, const Error& error, std::string& failure) {
@@ -77,6 +78,24 @@ Result<Rounds> interleave(std::vector<Contender>& contenders, const RoundLimits&
     round_seconds = std::max((clock() - start) / static_cast<double>(round + 1), 1e-9);
   }
   return rounds;
+}
+
+Result<int> fastest_of(int count, const std::function<Result<double>(int candidate, int64_t repeats)>& time_us) {
+  Error last = make_error(ErrorCode::unsupported, "there is none");
+  int chosen = -1;
+  double best = 0;
+  for (int i = 0; i < count; ++i) {
+    auto us = time_us(i, 1);
+    if (us.ok()) us = time_us(i, kScreenRepeats);
+    if (!us.ok()) {
+      last = us.error();
+    } else if (chosen < 0 || *us < best) {
+      best = *us;
+      chosen = i;
+    }
+  }
+  if (chosen < 0) return last;
+  return chosen;
 }
 
 double Budget::share(int64_t pieces_left) const {

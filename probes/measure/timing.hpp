@@ -42,6 +42,11 @@ struct Rounds {
 [[nodiscard]] Result<Rounds> interleave(std::vector<Contender>& contenders, const RoundLimits& limits,
                                         const SecondsClock& clock);
 
+// Times each of `count` candidates a few times after a first run, and gives the index of the fastest. Whoever compares
+// with it times it anew: a choice from few samples flatters. Error: none could run, with what the last one answered.
+[[nodiscard]] Result<int> fastest_of(int count,
+                                     const std::function<Result<double>(int candidate, int64_t repeats)>& time_us);
+
 // What is left of a budget, and the share of each of the pieces still to come.
 class Budget {
  public:

@@ -281,7 +281,9 @@ Result<Measurements> run_bench(const BenchOptions& options) {
   }
   // cuBLASLt is looked for beside a torch first; it may lie elsewhere too.
   request.cublaslt_near = request.libtorch_dir;
-  if (!request.libtorch_dir && std::find(peers.begin(), peers.end(), "cublaslt") != peers.end()) {
+  const bool cublaslt =
+      std::any_of(peers.begin(), peers.end(), [](const std::string& peer) { return peer.starts_with("cublaslt"); });
+  if (!request.libtorch_dir && cublaslt) {
     const auto artifact = options.artifact ? Result<fs::path>(*options.artifact)
                                            : find_default_artifact(torch_search_roots(system_env()));
     std::error_code error;

@@ -39,7 +39,8 @@ TEST(CheckBench, EachWrongArgumentIsNamedWithItsChoices) {
   EXPECT_EQ(refusal({.layout = "nx"}, request), "unknown layout \"nx\": choose nt, nn, tn or tt");
   EXPECT_EQ(refusal({.target = "sm90", .prepacked = true}, request_on(host_with_gpus())),
             "sm90 is a GPU's target, and GPU kernels read B as it lies: leave out --prepacked");
-  EXPECT_EQ(refusal({.against = {"mkl"}}, request), "unknown peer \"mkl\": choose libtorch, cublaslt, cutlass");
+  EXPECT_EQ(refusal({.against = {"mkl"}}, request),
+            "unknown peer \"mkl\": choose libtorch, cublaslt, cublaslt_best, cutlass");
   EXPECT_THAT(refusal({.against = {"libtorch"}}, request), HasSubstr("no libtorch was found"));
   EXPECT_THAT(refusal({.shapes = {{5, 0, 5}}}, request), HasSubstr("shape 5x0x5: every size must be 1 or more"));
   EXPECT_THAT(refusal({.shapes = {{5, -3, 5}}}, request), HasSubstr("shape 5x-3x5"));

@@ -104,6 +104,27 @@ TEST_F(Interleave, ARequiredOneThatFailsLaterIsNamedToo) {
   EXPECT_EQ(rounds.error().message, "kernel: lost");
 }
 
+TEST(FastestOf, TakesTheLeastTimeAndPassesOverWhatFails) {
+  const std::vector<double> times{3, -1, 1, 2};
+  std::vector<int> asked;
+  const auto time = [&](int candidate, int64_t) -> Result<double> {
+    asked.push_back(candidate);
+    const double us = times[static_cast<size_t>(candidate)];
+    if (us < 0) return make_error(ErrorCode::device, "status 15");
+    return us;
+  };
+  const auto chosen = fastest_of(4, time);
+  ASSERT_TRUE(chosen.ok());
+  EXPECT_EQ(*chosen, 2);
+  EXPECT_EQ(asked, (std::vector<int>{0, 0, 1, 2, 2, 3, 3}));  // a first run, and some that count
+}
+
+TEST(FastestOf, OfNoneIsAnError) {
+  const auto time = [](int, int64_t) -> Result<double> { return make_error(ErrorCode::device, "status 15"); };
+  EXPECT_EQ(fastest_of(2, time).error().message, "status 15");
+  EXPECT_EQ(fastest_of(0, time).error().message, "there is none");
+}
+
 TEST(BudgetTest, SharesWhatIsLeft) {
   double now = 5;
   const Budget budget(3, [&] { return now; });
