@@ -1,0 +1,56 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""kernels/figures-gpu on a CPU's kernels: what it measures once it keeps, and its table is that of the log."""
+
+import json
+import math
+import os
+import pathlib
+import subprocess
+import sys
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = pathlib.Path(os.environ.get("PBPROBE_TEST_BUILD", SOURCE / "build")) / "bin/pbprobe"
+SHAPE = "256x256x256"
+
+
+def figures(question, log, *arguments):
+    command = [sys.executable, SOURCE / "kernels/figures-gpu", question, log, "--program", PROGRAM]
+    command += ["--series", "small", "--only", f"^{SHAPE}$", "--peers", "", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_a_shape_is_measured_once_under_a_name(tmp_path):
+    host = json.loads(subprocess.run([PROGRAM, "host", "--format", "json"], capture_output=True, check=True).stdout)
+    log = tmp_path / "log"
+    for name, lines in [("first", 1), ("first", 1), ("second", 2)]:
+        done = figures("run", log, "--target", host["cpu"]["targets"][0], "--name", name)
+        assert done.returncode == 0, done.stderr
+        assert len(log.read_text().splitlines()) == lines
+    assert SHAPE in figures("table", log, "--name", "second").stdout
+    nothing = figures("table", log, "--name", "third")
+    assert (nothing.returncode, SHAPE in nothing.stdout) == (1, False)
+
+
+def line(shape, ratios):
+    """What the log would have of a shape."""
+    row = {"kernel": "wgmma_bf16_128x256_sm90", "best": True, "gflops": 8e5, "peak_fraction": 0.5}
+    row["peers"] = {peer: {"ratio": ratio} for peer, ratio in ratios.items()}
+    slower = {**row, "best": False, "gflops": 9e5}
+    known = {"name": "first", "series": "small", "layout": "nt", "shape": shape}
+    return json.dumps({**known, "rows": [slower, row], "problems": [], "notes": []}) + "\n"
+
+
+def test_a_class_is_the_mean_of_its_shapes_against_each_and_against_the_best_of_each(tmp_path):
+    log = tmp_path / "log"
+    shapes = {SHAPE: {"cublaslt": 2.0, "cutlass_sm90": 1.0}, "512x512x512": {"cublaslt": 0.5, "reading": 0.1}}
+    log.write_text("".join(line(shape, ratios) for shape, ratios in shapes.items()))
+    done = figures("table", log, "--only", "256|512")
+    titles, _, first, second, mean = [[cell.strip() for cell in row.split("|")] for row in done.stdout.splitlines()]
+    column = {title: at for at, title in enumerate(titles)}
+    assert (first[column["TFLOP/s"]], first[column["of the best"]]) == ("800", "1.00")
+    assert (second[column["of cutlass_sm90"]], second[column["of the best"]]) == ("-", "0.50")
+    assert mean[column["mxnxk"]] == "2 of 2"
+    assert mean[column["of cublaslt"]] == "1.00 (0.50)"
+    assert mean[column["of the best"]] == f"{math.sqrt(0.5):.2f} (0.50)"
+    assert mean[column["of the peak"]] == "0.50 (0.50)"
