@@ -8,7 +8,7 @@ namespace pbprobe {
 namespace {
 
 constexpr std::string_view kTruncated = "the file is truncated";
-constexpr size_t kMostDynamicNames = 10000;
+constexpr size_t kMostDynamicNames = 1000;
 
 Result<Elf64_Ehdr> read_header(const Bytes& file) {
   if (!file.text().starts_with(std::string_view(ELFMAG, SELFMAG)))

@@ -39,6 +39,7 @@ constexpr uint64_t kFlagArchitectureSpecific = 0x100000;
 constexpr uint64_t kFlagFamilySpecific = 0x200000;
 constexpr uint32_t kMaxSm = 9999;
 constexpr uint64_t kMaxLookAlikes = 1000;
+constexpr uint64_t kMaxLooks = 4;  // times the bytes that are searched
 
 std::optional<ImageKind> kind_of(uint16_t kind) {
   switch (kind) {
@@ -96,10 +97,12 @@ uint64_t skip_zeros(const Bytes& bytes, uint64_t offset) {
 }
 
 // Where no header says where containers are: they start at multiples of 8 of the file, where the part begins at
-// `position`. Look-alikes are few in sound files; a file made of them would cost quadratic time.
+// `position`. Look-alikes are few in sound files; a file made of them would cost quadratic time, and so would a few
+// that each hold all that follows.
 void scan(const Bytes& part, uint64_t position, Fatbins& fatbins) {
   const auto data = part.span();
   uint64_t look_alikes = 0;
+  uint64_t looked_at = 0;
   for (uint64_t offset = (8 - position % 8) % 8; offset + sizeof(ContainerHeader) <= data.size();) {
     ContainerHeader header{};
     std::memcpy(&header, data.data() + offset, sizeof(header));
@@ -113,7 +116,8 @@ void scan(const Bytes& part, uint64_t position, Fatbins& fatbins) {
         step = (*taken + 7) / 8 * 8;
       } else {
         fatbins.images.resize(before);
-        if (++look_alikes > kMaxLookAlikes) {
+        if (header.body_bytes < data.size()) looked_at += header.body_bytes;
+        if (++look_alikes > kMaxLookAlikes || looked_at > kMaxLooks * data.size()) {
           fatbins.problem = taken.error();
           return;
         }
@@ -225,8 +229,17 @@ Fatbins read_embedded_fatbins(const Elf& elf) {
     if (fatbins.containers > 0) return fatbins;
   }
   if (!elf.sections.empty()) return fatbins;
+  uint64_t total = 0;
   for (const auto& segment : elf.segments) {
     if (segment.p_type != PT_LOAD) continue;
+    if (segment.p_filesz <= elf.file.size()) total += segment.p_filesz;
+    if (total > kMaxLooks * elf.file.size()) {
+      fatbins.problem = make_error(ErrorCode::malformed,
+                                   "{}: its segments hold the 0x{:x} bytes of the file again and "
+                                   "again",
+                                   elf.file.name(), elf.file.size());
+      return fatbins;
+    }
     auto bytes = elf.file.part(segment.p_offset, segment.p_filesz, fmt::format("segment 0x{:x}", segment.p_vaddr));
     if (bytes) scan(*bytes, segment.p_offset, fatbins);
   }

@@ -196,6 +196,19 @@ TEST(EmbeddedFatbins, AFileOfLookAlikesEndsTheSearch) {
   EXPECT_TRUE(fatbins.images.empty());
 }
 
+// Each of them holds all that follows: a hundred look-alikes would be read a hundred times.
+TEST(EmbeddedFatbins, AFewLargeLookAlikesEndTheSearch) {
+  Content look_alikes;
+  const Content entry = fatbin({{.sm = 80}});
+  for (int i = 0; i < 100; ++i) append(look_alikes, entry);
+  const size_t size = look_alikes.size();
+  for (size_t at = 0; at < size; at += entry.size()) patch<uint64_t>(look_alikes, at + 8, size - at - 16);
+  ElfBuilder elf;
+  elf.sections = {{".rodata", SHT_PROGBITS, look_alikes}};
+  elf.with_section_headers = false;
+  EXPECT_TRUE(embedded(elf.build()).problem);
+}
+
 // e_flags, .nv.compat and the assembler's note as CUDA 12 (ABI 7) and CUDA 13 (ABI 8) write them.
 TEST(Cubin, TargetByAbi) {
   const auto target = [](uint8_t abi, uint32_t flags, const Content& compat, std::string_view note) -> std::string {

@@ -132,10 +132,29 @@ const std::vector<Defect> kElf{
     {"MoreDynamicNamesThanTheLimit",
      [] {
        ElfBuilder elf;
-       elf.dynamic.assign(10'001, {DT_NEEDED, ""});
+       elf.dynamic.assign(1001, {DT_NEEDED, ""});
        return elf.build();
      },
-     "libx.so: more than 10000 names in its dynamic section: report it if you trust its maker, else delete it"},
+     "libx.so: more than 1000 names in its dynamic section: report it if you trust its maker, else delete it"},
+    {"SegmentsThatOverlap",
+     [] {
+       Content content(sizeof(Elf64_Ehdr));
+       std::memcpy(content.data(), object().data(), content.size());
+       header(content).e_shoff = 0;
+       header(content).e_shnum = 0;
+       header(content).e_phnum = 50;
+       for (int i = 0; i < 50; ++i)
+         append(content, Elf64_Phdr{.p_type = PT_LOAD,
+                                    .p_flags = PF_R,
+                                    .p_offset = 0,
+                                    .p_vaddr = 0,
+                                    .p_paddr = 0,
+                                    .p_filesz = 2864,
+                                    .p_memsz = 2864,
+                                    .p_align = 8});
+       return content;
+     },
+     "libx.so: its segments hold the 0xb30 bytes of the file again and again: copy, download or build it again"},
     {"SymbolsThatShareALongName",
      [] {
        Content symbols;
