@@ -57,13 +57,14 @@ class Bytes {
     return value;
   }
 
-  // The text up to a NUL byte: no more than kLongestText, since a stranger's names may all be one long text.
-  [[nodiscard]] Result<std::string> string(uint64_t offset, std::string_view what) const {
+  // The text up to a NUL byte: no more than `longest`, since a stranger's names may all be one long text.
+  [[nodiscard]] Result<std::string> string(uint64_t offset, std::string_view what,
+                                           uint64_t longest = kLongestText) const {
     PBPROBE_CHECK(need(offset, 1, what));
     const std::string_view rest = text().substr(offset);
-    const size_t end = rest.substr(0, kLongestText + 1).find('\0');
-    if (end == std::string_view::npos && rest.size() > kLongestText)
-      return make_error(ErrorCode::limit, "{}: {} of more than {} bytes", at(offset), what, kLongestText);
+    const size_t end = rest.substr(0, longest + 1).find('\0');
+    if (end == std::string_view::npos && rest.size() > longest)
+      return make_error(ErrorCode::limit, "{}: {} of more than {} bytes", at(offset), what, longest);
     if (end == std::string_view::npos)
       return make_error(ErrorCode::malformed, "{}: {} has no end within the {} bytes left", at(offset), what,
                         rest.size());

@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::string_view kTruncated = "the file is truncated";
 constexpr size_t kMostDynamicNames = 1000;
+constexpr uint64_t kLongestSearchPath = 64 << 10;  // Nix lists a folder of 80 characters for each input
 
 Result<Elf64_Ehdr> read_header(const Bytes& file) {
   if (!file.text().starts_with(std::string_view(ELFMAG, SELFMAG)))
@@ -170,7 +171,7 @@ Result<ElfDynamic> read_dynamic(const Elf& elf) {
     if (++names > kMostDynamicNames)
       return make_error(ErrorCode::limit, "{}: more than {} names in its dynamic section", elf.file.name(),
                         kMostDynamicNames);
-    PBPROBE_TRY(std::string text, strings.string(entry.d_un.d_val, "dynamic string"));
+    PBPROBE_TRY(std::string text, strings.string(entry.d_un.d_val, "dynamic string", kLongestSearchPath));
     if (entry.d_tag == DT_SONAME) dynamic.soname = text;
     if (entry.d_tag == DT_NEEDED) dynamic.needed.push_back(text);
     if (entry.d_tag == DT_RPATH) dynamic.rpath = split_path(text);

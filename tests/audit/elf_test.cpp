@@ -93,6 +93,19 @@ TEST(Elf, ReadsWhatTheLinkerWrites) {
   }
 }
 
+TEST(Elf, ReadsASearchPathOfManyStoreFolders) {
+  ElfBuilder elf;
+  std::string path;
+  for (int i = 0; i < 200; ++i) path += fmt::format("/nix/store/{:032}-python3.13-nvidia-libraries-13.0/lib:", i);
+  elf.dynamic = {{DT_RUNPATH, path}};
+  const auto bytes = elf.build();
+  const auto read = read_elf(Bytes(bytes, "libx.so"));
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  const auto dynamic = read_dynamic(*read);
+  ASSERT_TRUE(dynamic.ok()) << dynamic.error().message;
+  EXPECT_EQ(dynamic->runpath.size(), 201U);  // the last one is empty: ld.so takes the current folder
+}
+
 struct Defect {
   std::string name;
   std::function<void(Content&)> make;

@@ -125,10 +125,10 @@ const std::vector<Defect> kElf{
     {"ANameLongerThanTheLimit",
      [] {
        ElfBuilder elf;
-       elf.dynamic = {{DT_NEEDED, std::string(5000, 'x')}};
+       elf.dynamic = {{DT_NEEDED, std::string(70'000, 'x')}};
        return elf.build();
      },
-     "libx.so+0xb1: dynamic string of more than 4096 bytes: report it if you trust its maker, else delete it"},
+     "libx.so+0xb1: dynamic string of more than 65536 bytes: report it if you trust its maker, else delete it"},
     {"MoreDynamicNamesThanTheLimit",
      [] {
        ElfBuilder elf;
