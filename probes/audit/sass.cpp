@@ -14,6 +14,7 @@ namespace {
 constexpr SassUse math = SassUse::math;
 constexpr SassUse tensor = SassUse::tensor;
 constexpr SassUse copy = SassUse::copy;
+constexpr SassUse allocation = SassUse::allocation;
 constexpr SassUse trap = SassUse::trap;
 constexpr SassUse local = SassUse::local;
 constexpr SassUse memory = SassUse::memory;
@@ -51,14 +52,14 @@ size_t row_of(size_t first, uint32_t sm, uint64_t low, uint64_t high) {
 }
 
 bool only_traps(const SassCounts& counts) {
-  bool traps = false;
+  std::array<uint64_t, static_cast<size_t>(memory) + 1> uses{};
   for (size_t row = 0; row < kInstructions.size(); ++row) {
-    if (counts.rows[row] == 0) continue;
-    const SassUse use = kInstructions[row].use;
-    if (use == memory || use == copy || use == tensor) return false;
-    traps = traps || use == trap;
+    uses[static_cast<size_t>(kInstructions[row].use)] += counts.rows[row];
   }
-  return traps;
+  const auto of = [&](SassUse use) { return uses[static_cast<size_t>(use)]; };
+  if (of(tensor) > 0) return false;
+  if (of(allocation) > 0 && of(trap) > kAllocationTraps) return true;
+  return of(trap) > 0 && of(memory) == 0 && of(copy) == 0;
 }
 
 void add(const SassCounts& counts, CubinCensus& census) {

@@ -16,7 +16,8 @@
 
 namespace pbprobe {
 
-enum class SassUse : uint8_t { math, tensor, copy, trap, local, memory };
+// allocation: of tensor memory.
+enum class SassUse : uint8_t { math, tensor, copy, allocation, trap, local, memory };
 
 struct SassInstruction {
   std::string_view mnemonic;
@@ -45,8 +46,13 @@ struct CubinCensus {
   int64_t kernels = 0;
   int64_t words = 0;                            // instructions, padding included; 0 before sm_70
   std::map<std::string, int64_t> instructions;  // by mnemonic, SassUse::memory left out
-  std::vector<std::string> only_traps;          // kernels that trap, and touch no global or shared memory
+  // Kernels that trap, and touch no global or shared memory; or take tensor memory, trap more often than ptxas guards
+  // that, and multiply nothing: what is left of a product that this SM has no instruction for.
+  std::vector<std::string> only_traps;
 };
+
+// ptxas gives what takes tensor memory three traps for wrong uses of it.
+inline constexpr uint64_t kAllocationTraps = 3;
 
 inline constexpr uint32_t kFirstWideSm = 70;  // words of 128 bits from here on
 

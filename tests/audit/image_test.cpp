@@ -130,6 +130,23 @@ TEST(Image, AKernelThatTrapsAndStoresIsSound) {
   EXPECT_THAT(facts.census->only_traps, ElementsAre("only"));
 }
 
+// As CUTLASS's INT8 collective for 103a: it takes tensor memory and reads it, and traps where it should multiply.
+TEST(Image, AKernelThatLostItsProductsIsTold) {
+  const Content take = word(0x00000006000675e3);
+  const Content read = word(0x0000000a000579ee);
+  const Content multiply = word(0x00ff0408060075ea, 0x0001d8000800000a);
+  ElfBuilder elf = cubin();
+  elf.sections.push_back({".text.lost", SHT_PROGBITS, words({take, read, kStore, kTrap, kTrap, kTrap, kTrap})});
+  elf.sections.push_back({".text.guarded", SHT_PROGBITS, words({take, read, kStore, kTrap, kTrap, kTrap})});
+  elf.sections.push_back(
+      {".text.product", SHT_PROGBITS, words({take, multiply, read, kStore, kTrap, kTrap, kTrap, kTrap})});
+  const ImageFacts facts = look(pack(elf.build(), Compression::none));
+  EXPECT_EQ(facts.census->kernels, 4);
+  EXPECT_THAT(facts.census->only_traps, ElementsAre("lost"));
+  EXPECT_EQ(facts.census->instructions.at("UTCATOMSWS"), 3);
+  EXPECT_EQ(facts.census->instructions.at("LDTM"), 3);
+}
+
 struct Defect {
   std::string name;
   Compression compression;

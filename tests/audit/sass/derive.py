@@ -106,6 +106,21 @@ INSTRUCTIONS = {
         "cp.async.bulk.global.shared::cta.bulk_group [a], [i], 64;",
     ],
     "UBLKRED": ["cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [a], [i], 64;"],
+    "UTCATOMSWS": [
+        "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [i], 512;",
+        "tcgen05.alloc.cta_group::2.sync.aligned.shared::cta.b32 [i], n;",
+        "tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;",
+        "tcgen05.dealloc.cta_group::1.sync.aligned.b32 u, 512;",
+        "tcgen05.dealloc.cta_group::2.sync.aligned.b32 u, n;",
+    ],
+    "LDTM": [
+        "tcgen05.ld.sync.aligned.32x32b.x4.b32 {r0, r1, r2, r3}, [u]; tcgen05.wait::ld.sync.aligned;",
+        "tcgen05.ld.sync.aligned.16x64b.x1.b32 {r0}, [u]; tcgen05.wait::ld.sync.aligned;",
+    ],
+    "STTM": [
+        "tcgen05.st.sync.aligned.32x32b.x4.b32 [u], {r0, r1, r2, r3}; tcgen05.wait::st.sync.aligned;",
+        "tcgen05.st.sync.aligned.16x64b.x1.b32 [u], {r0}; tcgen05.wait::st.sync.aligned;",
+    ],
     "BPT": ["@q trap;", "trap;", "@q brkpt;"],
     "LDL": ["add.u64 l, l, d; st.local.b32 [l], r1; ld.local.b32 r0, [l+16];"],
     "LD": ["ld.b32 r0, [d];"],
@@ -194,7 +209,7 @@ def main():
         cubins = list(assembled(options.ptxas, pathlib.Path(folder)))
         cubins += [(cubin.stem, cubin) for cubin in options.cubins]
         for architecture, cubin in cubins:
-            sm = int(re.search(r"(\d+)[af]?$", architecture)[1])
+            sm = int(re.search(r"\d+", architecture)[0])
             for low, high, mnemonic in disassembled(options.nvdisasm, cubin):
                 said = "RED" if mnemonic == "REDG" else mnemonic
                 shown.setdefault(said, set()).add(architecture)
@@ -208,7 +223,7 @@ def main():
     if unseen:
         print(f"no architecture gave {', '.join(unseen)}: the table's rows for them are not proved")
     for mnemonic in sorted(counted - set(unseen)):
-        print(f"{mnemonic:8} {' '.join(sorted(shown[mnemonic]))}")
+        print(f"{mnemonic:10} {' '.join(sorted(shown[mnemonic]))}")
     return 1 if wrong or unseen else 0
 
 
