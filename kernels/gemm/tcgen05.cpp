@@ -10,7 +10,8 @@
 namespace pbprobe {
 namespace {
 
-constexpr int64_t kMostDown = 65535;  // a grid's second size, and the tile order may exchange the first two
+// A grid's second size, 65535, in whole clusters of up to eight; the tile order may exchange the first two sizes.
+constexpr int64_t kMostDown = 65528;
 
 int64_t divide_up(int64_t a, int64_t b) {
   return a / b + (a % b != 0 ? 1 : 0);

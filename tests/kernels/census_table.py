@@ -3,12 +3,11 @@
 # SPDX-License-Identifier: MIT
 """What each cubin of this build holds, by the audit's census, and whether `cuobjdump -sass` counts the same.
 
-  census_table.py --pbprobe PROGRAM [--cuobjdump CUOBJDUMP] [--tcgen05] CUBIN...
+  census_table.py --pbprobe PROGRAM [--cuobjdump CUOBJDUMP] CUBIN...
 
 Prints a row for each cubin: its kernels, its instructions, those that compute, copy, use local memory or trap. With
 --cuobjdump each count is compared: exit code 1 where one differs, 77 where that tool is missing. SMs before 7.0 have
 words of another size, of which the census counts no instructions: their kernels are counted, and nothing is compared.
---tcgen05: each kernel of these cubins multiplies by tcgen05, and uses no local memory.
 """
 
 import argparse
@@ -23,7 +22,14 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "audit"))
 import peers
 
-USES = {"math": "arithmetic", "tensor": "tensor cores", "copy": "copies", "local": "local memory", "trap": "traps"}
+USES = {
+    "math": "arithmetic",
+    "tensor": "tensor cores",
+    "allocation": "tensor memory",
+    "copy": "copies",
+    "local": "local memory",
+    "trap": "traps",
+}
 
 
 def uses():
@@ -35,18 +41,6 @@ def uses():
 def theirs(cuobjdump, file, counted):
     counts = collections.Counter(peers.INSTRUCTION.findall(peers.run(cuobjdump, "-sass", file)))
     return {name: count for name, count in counts.items() if name in counted}, counts.total()
-
-
-def without_tcgen05(cuobjdump, file):
-    """What is wrong with single kernels of a cubin that is made of tcgen05 kernels."""
-    wrong = []
-    for part in peers.run(cuobjdump, "-sass", file).split("Function : ")[1:]:
-        name = part.split(maxsplit=1)[0]
-        held = collections.Counter(peers.INSTRUCTION.findall(part))
-        wanted = "UTCIMMA" if "int8" in name else "UTCHMMA"
-        if not held[wanted] or held["LDL"] or held["STL"] or (name.startswith("tcgen05") and not held["UTMALDG"]):
-            wrong.append(f"{file.name}: {name} holds {held[wanted]} {wanted}, {held['LDL'] + held['STL']} LDL and STL")
-    return wrong
 
 
 def look(options, file, counted):
@@ -63,17 +57,13 @@ def look(options, file, counted):
         verdict = "agrees"
         if seen != census["instructions"] or words != census["words"]:
             verdict, wrong = "differs", f"{file}: pbprobe {census}, cuobjdump {seen} in {words} words"
-    found = [wrong] if wrong else []
-    if options.tcgen05:
-        found += without_tcgen05(options.cuobjdump, file)
-    return [*row, verdict], found
+    return [*row, verdict], [wrong] if wrong else []
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pbprobe", required=True)
     parser.add_argument("--cuobjdump")
-    parser.add_argument("--tcgen05", action="store_true")
     parser.add_argument("files", nargs="+", type=pathlib.Path)
     options = parser.parse_args()
     for tool in filter(None, (options.pbprobe, options.cuobjdump)):

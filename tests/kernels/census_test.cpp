@@ -6,8 +6,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <map>
 #include <set>
@@ -15,6 +13,7 @@
 #include "kernels/gemm/problem.hpp"
 #include "kernels/gemm/table.hpp"
 #include "probes/audit/sass.hpp"
+#include "tests/kernels/machine_code.hpp"
 
 namespace pbprobe::test {
 namespace {
@@ -36,30 +35,6 @@ const TargetBuild& build_of(std::string_view id) {
   return none;
 }
 
-// How often one kernel's section holds each mnemonic.
-std::map<std::string, int64_t> counts_of(const Elf& cubin, uint32_t sm, const std::string& section) {
-  std::map<std::string, int64_t> counts;
-  const ElfSection* found = find_section(cubin, section);
-  EXPECT_NE(found, nullptr) << section;
-  auto code = found != nullptr ? section_bytes(cubin, *found) : Result<Bytes>(Bytes());
-  EXPECT_TRUE(code.ok());
-  if (!code) return counts;
-  const SassCounts sass = sm < kFirstWideSm ? count_narrow_sass(code->span()) : count_sass(code->span(), sm);
-  const auto rows = sass_instructions();
-  for (size_t i = 0; i < rows.size(); ++i) counts[std::string(rows[i].mnemonic)] += static_cast<int64_t>(sass.rows[i]);
-  return counts;
-}
-
-// "mma.sync" stands there for several types, with other opcodes; a type that is widened stands on another's path.
-auto path_of(const Target& target, std::string_view instruction, DType type) {
-  const auto& paths = target.instructions;
-  const auto by_name = [&](const InstructionPath& path) { return path.name == instruction; };
-  const auto exact = std::find_if(paths.begin(), paths.end(), [&](const InstructionPath& path) {
-    return by_name(path) && path.dtype == name_of(type);
-  });
-  return exact != paths.end() ? exact : std::find_if(paths.begin(), paths.end(), by_name);
-}
-
 class Census : public ::testing::TestWithParam<std::string> {};
 
 // Of one image: each kernel and each loop holds the instruction that its target's row promises, and spills nothing.
@@ -67,32 +42,19 @@ void expect_image_as_promised(const Target& target, const TargetBuild& build) {
   const std::span bytes(reinterpret_cast<const uint8_t*>(build.image.data()), build.image.size());
   const auto cubin = read_elf(Bytes(bytes, target.id + ".cubin"));
   ASSERT_TRUE(cubin.ok()) << cubin.error().message;
-  const auto sm = static_cast<uint32_t>(std::stoul(target.architecture));
-  const auto census = read_census(*cubin, sm);
+  const auto census = read_census(*cubin, static_cast<uint32_t>(std::stoul(target.architecture)));
   ASSERT_TRUE(census.ok()) << census.error().message;
   EXPECT_THAT(census->only_traps, ::testing::IsEmpty());
-  const auto expect_promised = [&](const std::string& section, const InstructionPath& path) {
-    const auto counts = counts_of(*cubin, sm, section);
-    int64_t promised = 0;
-    for (const auto& opcode : path.opcodes) {
-      if (counts.contains(opcode)) promised += counts.at(opcode);
-    }
-    EXPECT_GT(promised, 0) << section << " holds none of " << fmt::format("{}", fmt::join(path.opcodes, ", "));
-    EXPECT_EQ(counts.at("LDL") + counts.at("STL"), 0) << section << " uses local memory";
-    // ptxas gives what allocates tensor memory three traps for wrong uses; nothing else has any.
-    constexpr int64_t kGuards = 3;
-    EXPECT_LE(counts.at("BPT"), build.part.empty() ? 0 : kGuards) << section << " traps";
-  };
+  const bool tensor_memory = !build.part.empty();
   int64_t kernels = 0;
   for (const auto& kernel : kernel_table()) {
     if (kernel.target != target.id || kernel.part != build.part) continue;
-    const auto path = path_of(target, kernel.instruction, kernel.dtype);
-    ASSERT_NE(path, target.instructions.end()) << kernel.name << " stands on " << kernel.instruction;
+    const auto* path = path_of(target, kernel.instruction, kernel.dtype);
+    ASSERT_NE(path, nullptr) << kernel.name << " stands on " << kernel.instruction;
     for (const auto& symbol : symbols_of(kernel)) {
-      expect_promised(".text." + symbol, *path);
+      expect_promised(*cubin, target, symbol, *path, tensor_memory);
       // Operands come by tensor copies, and nothing else fetches them.
-      EXPECT_EQ(counts_of(*cubin, sm, ".text." + symbol)["UTMALDG"] > 0,
-                !build.part.empty() || kernel.work != GpuWork::blocks)
+      EXPECT_EQ(counts_of(*cubin, target, symbol)["UTMALDG"] > 0, tensor_memory || kernel.work != GpuWork::blocks)
           << symbol;
     }
     ++kernels;
@@ -100,9 +62,10 @@ void expect_image_as_promised(const Target& target, const TargetBuild& build) {
   EXPECT_GT(kernels, 0);
   for (const auto& peak : peak_table()) {
     if (peak.target != target.id || peak.part != build.part) continue;
-    const auto path = path_of(target, peak.instruction, peak.dtype);
-    ASSERT_NE(path, target.instructions.end()) << peak.name << " stands on " << peak.instruction;
-    expect_promised(fmt::format(".text.{}", peak.function_name), *path);
+    const auto* path = path_of(target, peak.instruction, peak.dtype);
+    ASSERT_NE(path, nullptr) << peak.name << " stands on " << peak.instruction;
+    expect_promised(*cubin, target, std::string(peak.function_name), *path, tensor_memory);
+    expect_promised(*cubin, target, proof_symbol(peak), *path, tensor_memory);
   }
 }
 
