@@ -56,8 +56,8 @@ size_t place_of(size_t count, double confidence) {
   return std::max<size_t>(place, 1);
 }
 
-// Few rounds say little of how far a burst of noise reaches: drawn again and again they give too narrow an interval on a
-// busy machine. So it holds the one by ranks too.
+// Few rounds say little of how far a burst of noise reaches: drawn again and again they give too narrow an interval on
+// a busy machine. So it holds the one by ranks too.
 void widen_by_ranks(AreaGain& gain, double confidence) {
   std::vector<double> ratios;
   for (size_t i = 0; i < gain.samples_us.size(); ++i)
