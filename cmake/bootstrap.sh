@@ -9,7 +9,7 @@
 # build      compiler, libraries (Debian packages), .venv with cmake, ninja, pybind11
 # test       GoogleTest, pytest, and NVIDIA's cuobjdump and nvdisasm, which the audit is compared with
 # nix        evaluates the recipes in tests, which are skipped without it
-# real       Debian's torch, older than 2.8, and shims built for it
+# real       Debian's torch, older than 2.8, and shims built for it; its source, of which parts are compiled for each CPU
 # torch      finds the torch of $PYTHON, of an activated environment or of python3; else installs one into .venv
 # configure  runs CMake for $TARGETS (native, all, or a list; default: as it is configured, else native) into build/;
 #            where these take CUDA compilers and no toolkit is installed, they come from wheels into .venv
@@ -87,7 +87,7 @@ packages_for() {
   needed asan && list+=" clang libclang-rt-dev"
   needed cross && list+=" g++-aarch64-linux-gnu qemu-user-static"
   needed nix && list+=" nix-bin"
-  needed real && list+=" libtorch-dev"
+  needed real && list+=" libtorch-dev g++-aarch64-linux-gnu"
   # The system's own python3 comes without venv and headers; other Pythons have both.
   if needed build && [[ $(readlink -f "$python") == /usr/bin/* ]]; then list+=" python3-venv python3-dev"; fi
   # So that `cd build && ctest` works as it is typed; the build itself uses .venv's cmake, and asks nobody for this one.
@@ -313,6 +313,9 @@ if needed test; then
 fi
 if needed lint; then pip_install lint ruff clang-format; fi
 if needed torch; then find_torch; fi
+if needed real && command -v apt-get >/dev/null; then
+  ci/torch-source || say "its source could not be fetched: tests/real/test_aten.py will fail"
+fi
 if needed configure; then
   install_cuda
   configure

@@ -54,20 +54,24 @@ class Answer:
     code: int
 
 
-def gated(artifact: pathlib.Path, claim: str, *options: str | pathlib.Path) -> Answer:
-    """What the gate says of the files alone."""
+def gate(artifact: pathlib.Path, claim: str, *options: str | pathlib.Path) -> tuple[dict, int]:
+    """What the gate says of the files alone, and its exit code."""
     command = [PROGRAM, "gate", artifact, "--claim", claim, "--require", "shipped", *options, "--format", "json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
     if done.returncode not in (0, 1):
         raise RuntimeError(f"{artifact.name}, {claim}: exit code {done.returncode}: {done.stderr}")
-    gate = json.loads(done.stdout)["gate"]
+    return json.loads(done.stdout)["gate"], done.returncode
+
+
+def gated(artifact: pathlib.Path, claim: str, *options: str | pathlib.Path) -> Answer:
+    said, code = gate(artifact, claim, *options)
     found: dict[str, str] = {}
-    for row in gate["findings"]:
+    for row in said["findings"]:
         found.setdefault(row["finding"]["id"], row["finding"]["what"])
     against = {outcome: set() for outcome in ("fail", "unknown")}
-    for objection in gate["objections"]:
+    for objection in said["objections"]:
         against[objection["outcome"]].add(objection["id"])
-    return Answer(found, frozenset(against["fail"]), frozenset(against["unknown"]), gate["outcome"], done.returncode)
+    return Answer(found, frozenset(against["fail"]), frozenset(against["unknown"]), said["outcome"], code)
 
 
 def gated_sound(name: str, folder: pathlib.Path) -> Answer:

@@ -1,0 +1,175 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""Parts of the real libtorch, by each CPU target's flags: c10 and ATen's native CPU kernels in all tiers, from the
+source that ci/torch-source fetched.
+
+PBPROBE_REAL_KERNELS names the kernels ("FillKernel SortingKernel"), or is `all`; PBPROBE_REAL_JOBS is how many
+compilers run at a time.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import dataclasses
+import functools
+import json
+import os
+import pathlib
+import re
+import time
+
+from made import BUILD, OUT, SOURCE, compiler, made, text
+from small_builds import placed
+
+FETCHED = BUILD / "torch-source"
+DEBIAN = {"x86_64": "amd64", "aarch64": "arm64"}
+KERNELS = "native/cpu/*.cpp native/quantized/cpu/kernels/*.cpp"  # as cmake/Codegen.cmake finds them
+# Of several kinds, and quick to compile: setting, cross products, sums of rows, sorting by the standard library.
+FEW = "FillKernel CrossKernel BlasKernel SortingKernel"
+
+# CMakeLists.txt, caffe2/CMakeLists.txt and cmake/Codegen.cmake of 1.13, which has no tier for aarch64 yet. The order is
+# that of linking: "NOTE [ Linking AVX and non-AVX files ]".
+RELEASE = "1.13"
+COMMON = ("-std=gnu++17", "-O3", "-DNDEBUG", "-fPIC", "-fopenmp", "-fvisibility-inlines-hidden", "-w")
+SPLIT = ("-mno-avx256-split-unaligned-load", "-mno-avx256-split-unaligned-store")
+TIERS = {
+    "x86_64": {
+        "DEFAULT": (),
+        "AVX2": ("-mavx2", "-mfma", *SPLIT),
+        "AVX512": ("-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512dq", "-mfma"),
+    },
+    "aarch64": {"DEFAULT": ()},
+}
+HAS_TIERS = {"x86_64": ("-DHAVE_AVX2_CPU_DEFINITION", "-DHAVE_AVX512_CPU_DEFINITION"), "aarch64": ()}
+
+if pathlib.Path("/usr/lib/ccache").is_dir():
+    os.environ["PATH"] = f"/usr/lib/ccache{os.pathsep}{os.environ['PATH']}"
+
+
+@functools.cache
+def root() -> pathlib.Path:
+    [folder] = (FETCHED / "source").glob("pytorch-*")
+    if not (folder / "version.txt").read_text().startswith(RELEASE):
+        raise RuntimeError(f"{folder} is not {RELEASE}: the flags of its build are to be read again")
+    return folder
+
+
+@functools.cache
+def targets() -> dict[str, dict]:
+    """The CPU targets that recipes build for, by id."""
+    rows = json.loads((SOURCE / "recipes/targets.json").read_text())["targets"]
+    return {row["id"]: row for row in rows if row["kind"] == "cpu" and row["recipe_flags"]}
+
+
+def kernels() -> list[pathlib.Path]:
+    """Those that were asked for."""
+    every = [file for pattern in KERNELS.split() for file in sorted((root() / "aten/src/ATen").glob(pattern))]
+    asked = os.environ.get("PBPROBE_REAL_KERNELS", "").replace(",", " ") or FEW
+    if asked == "all":
+        return every
+    named = {file.stem: file for file in every}
+    unknown = set(asked.split()) - named.keys()
+    if unknown:
+        raise RuntimeError(f"PBPROBE_REAL_KERNELS: there is no {', '.join(sorted(unknown))} in {', '.join(named)}")
+    return [named[name] for name in asked.split()]
+
+
+def includes(machine: str) -> tuple[str, ...]:
+    # c10 without glog, gflags and libnuma: Debian's copy of this header asks for them
+    macros = text("cmake_macros.h", "#pragma once\n#define C10_BUILD_SHARED_LIBS\n")
+    folder = macros.parent / "include/c10/macros"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "cmake_macros.h").write_text(macros.read_text())
+    debian = FETCHED / DEBIAN[machine] / "usr/include"
+    own = (folder.parents[1], root(), root() / "aten/src")
+    theirs = (debian, debian / f"{machine}-linux-gnu")
+    return (*(f"-I{path}" for path in own), *(f"-isystem{path}" for path in theirs))
+
+
+def compiled(source: pathlib.Path, target: dict, *flags: str) -> pathlib.Path:
+    machine = target["architecture"]
+    command = (compiler(machine), *COMMON, *HAS_TIERS[machine], *target["recipe_flags"], *flags, *includes(machine))
+    return made(f"{source.stem}.o", *command, "-c", source, "-o", OUT)
+
+
+def of_c10(target: dict, source: pathlib.Path) -> pathlib.Path:
+    return compiled(source, target, "-fvisibility=hidden", "-DC10_BUILD_MAIN_LIB")
+
+
+def of_torch(target: dict, source: pathlib.Path) -> pathlib.Path:
+    return compiled(source, target, "-DCAFFE2_BUILD_MAIN_LIB")
+
+
+def of_tier(target: dict, source: pathlib.Path, tier: str) -> pathlib.Path:
+    """As cmake/IncludeSource.cpp.in has it: a copy that includes the kernel, named after the tier."""
+    copy = text(f"{source.name}.{tier}.cpp", f'#include "{source}"\n')
+    own = TIERS[target["architecture"]][tier]
+    return compiled(
+        copy, target, "-DCAFFE2_BUILD_MAIN_LIB", f"-DCPU_CAPABILITY={tier}", f"-DCPU_CAPABILITY_{tier}", *own
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Built:
+    target: dict
+    folder: pathlib.Path
+    kernels: tuple[str, ...]
+    c10: int  # its files
+    unguarded: tuple[pathlib.Path, ...]  # objects that belong to no tier but the default
+    failed: dict[str, str]  # kernels that did not configure, and what the compiler said first
+    seconds: float
+
+
+def first_error(error: RuntimeError) -> str:
+    found = re.search(r"(?:fatal )?error: .*", str(error))
+    return found[0] if found else str(error).splitlines()[-1]
+
+
+def c10_sources() -> list[pathlib.Path]:
+    folders = (".", "core", "core/impl", "mobile", "macros", "util")  # as c10/CMakeLists.txt has them
+    return [file for folder in folders for file in sorted((root() / "c10" / folder).glob("*.cpp"))]
+
+
+@dataclasses.dataclass(frozen=True)
+class Objects:
+    c10: list[pathlib.Path]
+    default: list[pathlib.Path]
+    tiers: list[pathlib.Path]  # the others, in the order of linking
+    failed: dict[str, str]
+
+
+def compile_all(target: dict, pool: concurrent.futures.Executor) -> Objects:
+    """A kernel that one tier does not compile is left out, and said."""
+    tiers = TIERS[target["architecture"]]
+    c10 = [pool.submit(of_c10, target, file) for file in c10_sources()]
+    dispatch = pool.submit(of_torch, target, root() / "aten/src/ATen/native/DispatchStub.cpp")
+    started = {(file.stem, tier): pool.submit(of_tier, target, file, tier) for tier in tiers for file in kernels()}
+    failed: dict[str, str] = {}
+    for (name, tier), job in started.items():
+        if isinstance(error := job.exception(), RuntimeError):
+            failed.setdefault(name, f"{tier}: {first_error(error)}")
+    of_tiers = [(tier, job.result()) for (name, tier), job in started.items() if name not in failed]
+    default = [dispatch.result(), *(file for tier, file in of_tiers if tier == "DEFAULT")]
+    others = [file for tier, file in of_tiers if tier != "DEFAULT"]
+    return Objects([job.result() for job in c10], default, others, failed)
+
+
+def linked(name: str, target: dict, objects: list[pathlib.Path], *needed: pathlib.Path) -> pathlib.Path:
+    command = (compiler(target["architecture"]), "-shared", "-fopenmp", f"-Wl,-soname,{name}", "-Wl,-rpath,$ORIGIN")
+    return made(name, *command, *objects, *needed, "-o", OUT)
+
+
+def build(identifier: str, folder: pathlib.Path) -> Built:
+    """A libtorch folder by this target's flags."""
+    target = targets()[identifier]
+    start = time.monotonic()
+    with concurrent.futures.ThreadPoolExecutor(int(os.environ.get("PBPROBE_REAL_JOBS") or os.cpu_count())) as pool:
+        objects = compile_all(target, pool)
+    libraries = folder / "lib"
+    libraries.mkdir(parents=True)
+    c10 = linked("libc10.so", target, objects.c10)
+    for file in (c10, linked("libtorch_cpu.so", target, [*objects.default, *objects.tiers], c10)):
+        placed(file, libraries / file.name)
+    names = tuple(file.stem for file in kernels() if file.stem not in objects.failed)
+    unguarded = (*objects.c10, *objects.default)
+    return Built(target, folder, names, len(objects.c10), unguarded, objects.failed, time.monotonic() - start)

@@ -1,0 +1,112 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""Real code by each CPU target's flags, judged by its own claim and by each other's: what the table of targets says of
+their instructions is what the gate must say of builds for them.
+
+    make test-real; PBPROBE_REAL_KERNELS=all make test-real
+
+Where the table alone does not tell, because compilers give plain loops no such instruction, objdump does.
+"""
+
+from __future__ import annotations
+
+import functools
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+from made import MACHINE
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "gate"))
+
+import aten
+import faults
+
+TARGETS = list(aten.targets())
+pytestmark = pytest.mark.skipif(not shutil.which("apt-get"), reason="the source comes as a Debian package")
+
+# What tells these in objdump's words. Others need no telling: compilers use them wherever they may.
+SELDOM = {
+    "avx512_bf16": r"\sv(?:dpbf16ps|cvtne2?ps2bf16)\s",
+    "avx512_vnni": r"\svpdp(?:busd|wssd)s?\s",
+}
+
+
+@functools.cache
+def built(identifier: str) -> aten.Built:
+    folder = aten.BUILD / "tests/aten" / identifier
+    shutil.rmtree(folder, ignore_errors=True)
+    done = aten.build(identifier, folder)
+    left_out = "".join(f"\n    did not configure: {name}: {why}" for name, why in done.failed.items())
+    print(
+        f"\n  {identifier}: {done.c10} files of c10, {len(done.kernels)} of {len(aten.kernels())} kernels in "
+        f"{', '.join(aten.TIERS[done.target['architecture']])}; {done.seconds:.0f} s{left_out}",
+        flush=True,
+    )
+    return done
+
+
+@functools.cache
+def unguarded_text(identifier: str) -> str:
+    """What objdump makes of the object files that are of no tier but the default."""
+    command = ["objdump", "-d", "--no-show-raw-insn", *built(identifier).unguarded]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def given(target: dict) -> set[str]:
+    """What each CPU of that target has."""
+    return {*target["requires"], *target["recipe_requires"], *(target["implied"] or ())}
+
+
+def used(identifier: str) -> set[str]:
+    """What of the target's features a build for it is known to use."""
+    asked = set(aten.targets()[identifier]["recipe_requires"])
+    seldom = asked & SELDOM.keys()
+    return (asked - seldom) | {name for name in seldom if re.search(SELDOM[name], unguarded_text(identifier))}
+
+
+def expected(build: str, claim: str) -> set[str]:
+    """The checks that fail: by the order of the table's instructions, whatever the gate says."""
+    target, claimed = aten.targets()[build], aten.targets()[claim]
+    if target["architecture"] != claimed["architecture"]:
+        return {"PB109"}
+    failing = set()
+    if used(build) - given(claimed):
+        failing.add("PB207")
+    if not given(target) & set(claimed["marks"]):
+        failing.add("PB208")
+    return failing
+
+
+def same_code(build: str, claim: str) -> bool:
+    """Nothing of what the claimed target adds to the one before it is used: a warning."""
+    claimed = aten.targets()[claim]
+    added = set(claimed["recipe_requires"]) & SELDOM.keys()
+    return bool(added) and not added & used(build)
+
+
+@pytest.mark.parametrize("identifier", TARGETS)
+def test_it_is_what_was_asked_for(identifier):
+    done = built(identifier)
+    assert done.c10 == len(aten.c10_sources()) > 50
+    assert done.kernels, f"no kernel configures: {done.failed}"
+    assert {"libc10.so", "libtorch_cpu.so"} == {file.name for file in (done.folder / "lib").iterdir()}
+
+
+@pytest.mark.parametrize("claim", TARGETS)
+@pytest.mark.parametrize("identifier", TARGETS)
+def test_claims_that_hold_are_those_of_the_table(identifier, claim):
+    answer = faults.gated(built(identifier).folder, f"{claim},only")
+    failing = expected(identifier, claim)
+    told = ", ".join(sorted(set(answer.found) - failing)) or "-"
+    print(f"\n| {identifier} | {claim} | {answer.outcome} | {', '.join(sorted(failing)) or '-'} | {told} |", flush=True)
+    assert answer.failed - {"claim"} == failing, answer.found
+    assert answer.unknown == set(), answer.found
+    assert (answer.outcome, answer.code) == (("fail", 1) if failing else ("pass", 0))
+    if not failing:  # its objects are linked in torch's order, so no tier's code leaks, and nothing else is said
+        absent = {"PB115"} if aten.targets()[identifier]["architecture"] != MACHINE else set()  # its libgomp
+        same = {"PB209"} if same_code(identifier, claim) else set()
+        assert answer.found.keys() - absent == same, answer.found
