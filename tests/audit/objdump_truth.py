@@ -25,7 +25,8 @@ SINGLE_ARM = ("atomics", "sve", "asimddp", "i8mm", "bf16")
 
 
 def by_objdump(tool, arm, path):
-    with subprocess.Popen([tool, "-d", path], stdout=subprocess.PIPE) as objdump:
+    # -z: runs of zeros too, which objdump leaves out by itself, and which are words like others
+    with subprocess.Popen([tool, "-d", "-z", path], stdout=subprocess.PIPE) as objdump:
         told = subprocess.run(
             ["awk", "-v", f"arm={int(arm)}", "-f", AWK],
             stdin=objdump.stdout,
