@@ -67,6 +67,7 @@ struct Links {
   std::optional<std::vector<Dependency>> opened;      // names among the constants that it may open as it runs
   std::map<std::string, std::string> version_floors;  // highest versions needed: {"GLIBC": "2.28", "GLIBCXX": "3.4.22"}
   std::vector<std::string> contains;                  // libraries linked in statically, by symbols: "FBGEMM", "MAGMA"
+  std::optional<std::string> onednn;                  // version of the oneDNN in it: "3.10.2"; null: none, or untold
   int64_t cxx11_names = 0;                            // torch's exports with C++11 strings
   int64_t pre_cxx11_names = 0;                        // torch's exports with those before: a mix does not link
 };
@@ -221,6 +222,7 @@ void fields(Visitor& visit, T& links) {
   visit("opened", links.opened, "libraries that it may open as it runs, by the names among its constants");
   visit("version_floors", links.version_floors, "highest versions needed of GLIBC, GLIBCXX, CXXABI …");
   visit("contains", links.contains, "libraries linked in statically, by their symbols");
+  visit("onednn", links.onednn, "version of the oneDNN in it; null: none, or its symbols do not tell");
   visit("cxx11_names", links.cxx11_names, "torch's exports with C++11 strings");
   visit("pre_cxx11_names", links.pre_cxx11_names, "torch's exports with the strings before C++11");
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@ namespace pbprobe {
 
 struct Contents {
   std::vector<std::string> components;  // "FBGEMM", "MKL", "oneDNN" …, sorted
+  std::optional<std::string> onednn;    // its version: "3.10.2"; null: none, or its symbols do not tell
   int64_t cxx11_names = 0;              // torch's own exports with std::__cxx11 strings
   int64_t pre_cxx11_names = 0;          // with the std::string before that
 };

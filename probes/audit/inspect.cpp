@@ -61,6 +61,7 @@ void inspect_links(File& file, const Elf& elf) {
   auto contents = read_contents(elf);
   if (!contents) return note(file, contents.error());
   file.links->contains = std::move(contents->components);
+  file.links->onednn = std::move(contents->onednn);
   file.links->cxx11_names = contents->cxx11_names;
   file.links->pre_cxx11_names = contents->pre_cxx11_names;
 }

@@ -52,6 +52,23 @@ std::string threads_of(const Inventory& inventory) {
   return shown_by(inventory, {{"libgomp", "libgomp", "-"}, {"libomp", "libomp", "-"}, {"libiomp5", "libiomp5", "-"}});
 }
 
+// By the numbers that oneDNN itself would answer with, linked in or beside libtorch_cpu.
+std::string onednn_of(const Inventory& inventory) {
+  const File* file = libtorch_cpu(inventory);
+  if (file == nullptr || !file->links) return "unknown";
+  if (file->links->onednn) return *file->links->onednn;
+  const auto is_onednn = [](std::string_view name) { return name.starts_with("libdnnl.so"); };
+  if (std::any_of(file->needed.begin(), file->needed.end(), is_onednn)) {
+    for (const auto& other : inventory.files) {
+      if (is_onednn(base_name(other.path)) && other.links && other.links->onednn) return *other.links->onednn;
+    }
+    return "unknown";
+  }
+  const auto& contains = file->links->contains;
+  const bool told = !contains.empty() && std::find(contains.begin(), contains.end(), "oneDNN") == contains.end();
+  return told ? "none" : "unknown";
+}
+
 int64_t bytes_of(const Inventory& inventory) {
   int64_t bytes = 0;
   for (const auto& file : inventory.files) bytes += file.size_bytes;
@@ -92,6 +109,7 @@ BaselineComparison compare_builds(const Inventory& build, const Inventory& basel
        std::string(release_of(baseline.torch_version.value_or("unknown"))));
   hold("CUDA", build.cuda_version.value_or("none"), baseline.cuda_version.value_or("none"));
   hold("BLAS", blas_of(build), blas_of(baseline));
+  hold("oneDNN", onednn_of(build), onednn_of(baseline));
   hold("threads by", threads_of(build), threads_of(baseline));
   return comparison;
 }

@@ -16,54 +16,8 @@ import xml.etree.ElementTree
 
 import jsonschema
 import pytest
+from gated import CLAIM, FILES, digest
 from test_cli import COULD_NOT_RUN, FAILED, PASSED, PROGRAM, SOURCE, TORCH, needs_torch, refused, run
-
-CLAIM = "avx2,only,torch=2.10.0"
-FILES = ["junit.xml", "pbprobe.sarif", "report.json", "statement.dsse.json", "statement.intoto.json"]
-
-CODE = """
-extern "C" void axpy(float* y, const float* x, float a, int n) { for (int i = 0; i < n; ++i) y[i] += a * x[i]; }
-extern "C" int sum(const int* x, int n) { int s = 0; for (int i = 0; i < n; ++i) s += x[i]; return s; }
-"""
-
-
-def build(folder: pathlib.Path, *flags: str) -> pathlib.Path:
-    """What a CPU build of torch looks like, as far as the claim goes."""
-    library = folder / "torch/lib"
-    library.mkdir(parents=True)
-    source = folder.parent / "code.cpp"
-    source.write_text(CODE)
-    for name in ("libtorch_cpu.so", "libc10.so"):
-        command = ["g++", "-O3", "-ffast-math", *flags, "-shared", "-fPIC", f"-Wl,-soname,{name}"]
-        subprocess.run([*command, "-o", library / name, source], check=True)
-    (folder / "torch/version.py").write_text(f"__version__ = '2.10.0'\ncuda = None\ngit_version = '{'0' * 40}'\n")
-    return folder
-
-
-@pytest.fixture(scope="module")
-def sound(tmp_path_factory):
-    return build(tmp_path_factory.mktemp("sound") / "site", "-mavx2", "-mfma")
-
-
-@pytest.fixture(scope="module")
-def keys(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("keys")
-    subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", folder / "key"], check=True)
-    subprocess.run(["openssl", "pkey", "-in", folder / "key", "-pubout", "-out", folder / "pub"], check=True)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def evidence(sound, keys, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("evidence") / "dir"
-    result = run("gate", sound, "--claim", CLAIM, "--evidence", folder, "--sign", keys / "key")
-    assert result.returncode == PASSED, result.stdout + result.stderr
-    return folder
-
-
-def digest(path: pathlib.Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
 
 # ---- the decision -------------------------------------------------------------------------------------------------
 
@@ -365,23 +319,6 @@ def test_a_build_in_nix_store_is_named_with_its_nar_hash(sound, tmp_path):
     assert not (tmp_path / "no").exists()
 
 
-# ---- joined -------------------------------------------------------------------------------------------------------
-
-
-def test_joined_evidence_is_of_the_same_build(sound, evidence, tmp_path):
-    again = tmp_path / "again"
-    assert run("gate", sound, "--claim", CLAIM, "--evidence", again).returncode == PASSED
-    files = [evidence / "report.json", again / "report.json"]
-    assert run("gate", "--join", *files).returncode == PASSED
-    result = run("gate", "--join", *files, "--require", "executed")
-    assert (result.returncode, "together they prove shipped" in result.stdout) == (FAILED, True)
-    other = build(tmp_path / "other", "-mavx2", "-mfma", "-DOTHER", "-O2", "-ftree-vectorize")
-    assert run("gate", other, "--claim", CLAIM, "--evidence", tmp_path / "differs").returncode == PASSED
-    result = run("gate", "--join", evidence / "report.json", tmp_path / "differs/report.json")
-    assert (result.returncode, "is another file" in result.stderr) == (FAILED, True), result.stderr
-    refused(run("gate", "--join", evidence / "report.json"), "two machines")
-
-
 # ---- the real torch -----------------------------------------------------------------------------------------------
 
 
@@ -413,23 +350,3 @@ def test_the_readmes_section_works_when_it_is_pasted(sound, tmp_path):
     result = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stdout + result.stderr
     assert (tmp_path / "evidence/statement.dsse.json").exists()
-
-
-# ---- a baseline ---------------------------------------------------------------------------------------------------
-
-
-def test_a_baseline_is_compared_as_far_as_files_tell(sound, tmp_path):
-    same = run("gate", sound, "--claim", CLAIM, "--baseline", sound)
-    assert same.returncode == PASSED, same.stderr
-    # Neither links a BLAS that is known: two builds that tell nothing are not told comparable.
-    assert "Beside" in same.stdout and "not comparable" in same.stdout
-    assert "BLAS unknown against unknown" in same.stdout and "threads by unknown against unknown" in same.stdout
-    assert "PB522" in same.stdout and "(+0 %; 50 to 70 % less is promised)" in " ".join(same.stdout.split())
-    older = build(tmp_path / "site", "-mavx2")
-    (older / "torch/version.py").write_text("__version__ = '2.9.1'\ncuda = '13.0'\n")
-    other = run("gate", sound, "--claim", CLAIM, "--baseline", older)
-    assert "torch 2.10.0 against 2.9.1" in other.stdout and "CUDA none against 13.0" in other.stdout
-
-
-def test_a_baseline_that_is_not_there_is_named(sound, tmp_path):
-    refused(run("gate", sound, "--claim", CLAIM, "--baseline", tmp_path / "absent"), "--baseline", "absent")

@@ -1,0 +1,36 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""Small builds for the gate, by a real compiler."""
+
+import hashlib
+import pathlib
+import subprocess
+
+CLAIM = "avx2,only,torch=2.10.0"
+FILES = ["junit.xml", "pbprobe.sarif", "report.json", "statement.dsse.json", "statement.intoto.json"]
+
+CODE = """
+extern "C" void axpy(float* y, const float* x, float a, int n) { for (int i = 0; i < n; ++i) y[i] += a * x[i]; }
+extern "C" int sum(const int* x, int n) { int s = 0; for (int i = 0; i < n; ++i) s += x[i]; return s; }
+#ifdef ONEDNN  // as oneDNN answers
+struct Version { int major, minor, patch; const char* hash; unsigned cpu, gpu; };
+extern "C" const Version* dnnl_version() { static const Version ver = {ONEDNN, "0123456789abcdef", 1, 0}; return &ver; }
+#endif
+"""
+
+
+def build(folder: pathlib.Path, *flags: str) -> pathlib.Path:
+    """What a CPU build of torch looks like, as far as the claim goes."""
+    library = folder / "torch/lib"
+    library.mkdir(parents=True)
+    source = folder.parent / "code.cpp"
+    source.write_text(CODE)
+    for name in ("libtorch_cpu.so", "libc10.so"):
+        command = ["g++", "-O3", "-ffast-math", *flags, "-shared", "-fPIC", f"-Wl,-soname,{name}"]
+        subprocess.run([*command, "-o", library / name, source], check=True)
+    (folder / "torch/version.py").write_text(f"__version__ = '2.10.0'\ncuda = None\ngit_version = '{'0' * 40}'\n")
+    return folder
+
+
+def digest(path: pathlib.Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

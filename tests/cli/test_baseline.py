@@ -1,0 +1,89 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""A build beside a generic one, as far as files tell: whether they may be compared, and which is smaller."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+from gated import CLAIM, CODE, build
+from test_cli import PASSED, TORCH, needs_torch, refused, run
+
+
+def test_a_baseline_is_compared_as_far_as_files_tell(sound, tmp_path):
+    same = run("gate", sound, "--claim", CLAIM, "--baseline", sound)
+    assert same.returncode == PASSED, same.stderr
+    # Neither links a BLAS that is known: two builds that tell nothing are not told comparable.
+    assert "Beside" in same.stdout and "not comparable" in same.stdout
+    assert "BLAS unknown against unknown" in same.stdout and "threads by unknown against unknown" in same.stdout
+    assert "PB522" in same.stdout and "(+0 %; 50 to 70 % less is promised)" in " ".join(same.stdout.split())
+    older = build(tmp_path / "site", "-mavx2")
+    (older / "torch/version.py").write_text("__version__ = '2.9.1'\ncuda = '13.0'\n")
+    other = run("gate", sound, "--claim", CLAIM, "--baseline", older)
+    assert "torch 2.10.0 against 2.9.1" in other.stdout and "CUDA none against 13.0" in other.stdout
+
+
+def onednn(artifact):
+    """The version that the audit reads in libtorch_cpu.so."""
+    inventory = json.loads(run("audit", artifact, "--format", "json", timeout=300).stdout)
+    (file,) = [file for file in inventory["files"] if file["path"].endswith("libtorch_cpu.so")]
+    return file["links"]["onednn"]
+
+
+def test_a_baseline_with_another_onednn_is_not_comparable(sound, tmp_path):
+    build(tmp_path / "ours/site", "-mavx2", "-mfma", "-DONEDNN=3,10,2")
+    build(tmp_path / "same/site", "-mavx2", "-DONEDNN=3,10,2")
+    build(tmp_path / "older/site", "-mavx2", "-DONEDNN=3,7,1")
+
+    def said_beside(baseline):
+        text = run("gate", tmp_path / "ours/site", "--claim", CLAIM, "--baseline", baseline).stdout
+        assert "Beside" in text
+        return text
+
+    assert "oneDNN" not in said_beside(tmp_path / "same/site")
+    assert "oneDNN 3.10.2 against 3.7.1" in said_beside(tmp_path / "older/site")
+    assert "oneDNN 3.10.2 against unknown" in said_beside(sound)
+
+
+@pytest.mark.parametrize("compiler", ["g++", "aarch64-linux-gnu-g++"])
+def test_onednn_tells_its_version_by_its_symbols_or_by_its_code(tmp_path, compiler):
+    """Where local names are gone, the exported function's own code leads to the numbers."""
+    if not shutil.which(compiler):
+        pytest.skip(f"no {compiler}")
+    source = tmp_path / "code.cpp"
+    source.write_text(CODE)
+    tools = compiler.removesuffix("g++")
+    for name, flags in [("plain", []), ("guarded", ["-fcf-protection=full"] if compiler == "g++" else ["-O1"])]:
+        library = tmp_path / name / "libtorch_cpu.so"
+        library.parent.mkdir()
+        command = [compiler, "-O2", *flags, "-DONEDNN=12,345,6", "-shared", "-fPIC", "-o", library, source]
+        subprocess.run(command, check=True)
+        assert onednn(library) == "12.345.6"
+        subprocess.run([f"{tools}strip", library], check=True)
+        assert onednn(library) == "12.345.6", "stripped"
+        subprocess.run([*command[:-1], "-DNDEBUG", "-fvisibility=hidden", source], check=True)
+        subprocess.run([f"{tools}strip", library], check=True)
+        assert onednn(library) is None, "nothing is left that tells"
+
+
+@needs_torch
+def test_the_real_torch_holds_the_onednn_that_it_names():
+    said = subprocess.run(
+        [sys.executable, "-c", "import torch; print(torch.__config__.show())"],
+        env=os.environ | {"PYTHONPATH": TORCH},
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout
+    named = re.search(r"MKL-DNN v([0-9.]+)", said)
+    if not named:
+        pytest.skip("this Python does not load that torch")
+    assert onednn(TORCH) == named[1]
+
+
+def test_a_baseline_that_is_not_there_is_named(sound, tmp_path):
+    refused(run("gate", sound, "--claim", CLAIM, "--baseline", tmp_path / "absent"), "--baseline", "absent")
