@@ -31,10 +31,16 @@ struct RequiredLevels {
   Level blas = Level::shipped;
 };
 
+// Another severity than the catalogue's, and why: making less of a check lets through as much as a waiver does.
+struct SeverityChange {
+  Severity severity = Severity::fail;
+  std::string reason;
+};
+
 struct Policy {
   std::string name;
   RequiredLevels levels;
-  std::map<std::string, Severity> severity;  // by the check's id, in place of the catalogue's
+  std::map<std::string, SeverityChange> severity;  // by the check's id
   std::vector<Waiver> waive;
 };
 
@@ -56,12 +62,18 @@ void fields(Visitor& visit, T& levels) {
   visit("blas", levels.blas);
 }
 
+template <class Visitor, SameAs<SeverityChange> T>
+void fields(Visitor& visit, T& change) {
+  visit("severity", change.severity, "in place of the catalogue's");
+  visit("reason", change.reason);
+}
+
 template <class Visitor, SameAs<Policy> T>
 void fields(Visitor& visit, T& policy) {
   visit.constant("schema", "pbprobe.policy/1");
   visit("name", policy.name);
   visit("levels", policy.levels, "up to which level each claimed thing must be proved");
-  visit("severity", policy.severity, "by the check's id, in place of the catalogue's");
+  visit("severity", policy.severity, "by the check's id: another severity than the catalogue's, and why");
   visit("waive", policy.waive, "findings that are let through");
 }
 

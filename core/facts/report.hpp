@@ -18,6 +18,20 @@
 
 namespace pbprobe {
 
+// One of several runs of a gate that were joined: all of its report but the claim, which they share.
+struct GatedRun {
+  std::string version;  // pbprobe's
+  std::string commit;
+  std::string created;
+  std::optional<Host> host;
+  std::optional<Inventory> inventory;
+  std::optional<Measurements> measurements;
+  std::optional<BaselineComparison> baseline;
+  Verdict verdict;
+  Gate gate;
+  std::vector<std::string> problems;
+};
+
 struct Report {
   std::string version;  // pbprobe's
   std::string commit;
@@ -29,8 +43,23 @@ struct Report {
   std::optional<BaselineComparison> baseline;
   std::optional<Verdict> verdict;
   std::optional<Gate> gate;
-  std::vector<std::string> problems;  // steps that could not run, one sentence each with the way out
+  std::optional<std::vector<GatedRun>> joined;  // null: one run
+  std::vector<std::string> problems;            // steps that could not run, one sentence each with the way out
 };
+
+template <class Visitor, SameAs<GatedRun> T>
+void fields(Visitor& visit, T& run) {
+  visit("version", run.version, "pbprobe's version");
+  visit("commit", run.commit);
+  visit("created", run.created, "UTC, ISO 8601");
+  visit("host", run.host);
+  visit("inventory", run.inventory);
+  visit("measurements", run.measurements);
+  visit("baseline", run.baseline);
+  visit("verdict", run.verdict);
+  visit("gate", run.gate);
+  visit("problems", run.problems, "steps that could not run");
+}
 
 template <class Visitor, SameAs<Report> T>
 void fields(Visitor& visit, T& report) {
@@ -45,6 +74,7 @@ void fields(Visitor& visit, T& report) {
   visit("baseline", report.baseline, "the build beside a generic one; null: none was given");
   visit("verdict", report.verdict);
   visit("gate", report.gate, "what a policy makes of the verdict; null: nobody asked");
+  visit("joined", report.joined, "the runs that the gate joins; null: it is of this one");
   visit("problems", report.problems, "steps that could not run");
 }
 

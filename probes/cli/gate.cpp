@@ -44,6 +44,24 @@ int usage(const char* what) {
   return print_error(make_error(ErrorCode::usage, "{}", what));
 }
 
+EvidenceRequest wanted_evidence(const Options& options) {
+  return {.folder = options.evidence.value_or(""), .key = options.key};
+}
+
+Result<void> check_wanted(const Options& options) {
+  if (!options.evidence) return {};
+  return check_evidence(wanted_evidence(options));
+}
+
+int print_and_attest(const Report& report, const Options& options) {
+  const int decided = print(report, options);
+  if (!options.evidence || decided == kCouldNotRun) return decided;
+  const auto written = write_evidence(report, wanted_evidence(options));
+  if (written) return decided;
+  print_error(written.error());
+  return decided == kPassed ? kCouldNotRun : decided;
+}
+
 int run_on_artifact(const Options& options) {
   GateRequest request = options.request;
   if (request.artifact.empty()) return usage("name what is to be judged: pbprobe gate ARTIFACT --claim VARIANT");
@@ -55,19 +73,19 @@ int run_on_artifact(const Options& options) {
   if (!options.emulation.cpu.empty()) request.emulation = options.emulation;
   request.progress = show_progress;
   request.digests = options.evidence.has_value() || options.format == Format::json;
-  const EvidenceRequest evidence{.folder = options.evidence.value_or(""), .key = options.key};
-  if (options.evidence) {
-    if (auto usable = check_evidence(evidence); !usable) return print_error(usable.error());
-  }
+  if (auto usable = check_wanted(options); !usable) return print_error(usable.error());
   const auto report = make_gate(request);
   clear_progress();
   if (!report) return print_error(report.error());
-  const int decided = print(*report, options);
-  if (!options.evidence || decided == kCouldNotRun) return decided;
-  const auto written = write_evidence(*report, evidence);
-  if (written) return decided;
-  print_error(written.error());
-  return decided == kPassed ? kCouldNotRun : decided;
+  return print_and_attest(*report, options);
+}
+
+int run_on_evidence(const Options& options) {
+  if (options.from) return print_recomputed(read_evidence(*options.from), options);
+  if (auto usable = check_wanted(options); !usable) return print_error(usable.error());
+  const auto require = options.required ? std::optional(options.require) : std::nullopt;
+  const auto joined = join_evidence(options.join, require);
+  return joined ? print_and_attest(*joined, options) : print_recomputed(joined, options);
 }
 
 int run(const Options& options) {
@@ -75,9 +93,7 @@ int run(const Options& options) {
   if (!again) return run_on_artifact(options);
   if (!options.request.artifact.empty() || !options.claim.empty())
     return usage("--from and --join take artifact and claim from the evidence: give no others");
-  if (options.from) return print_recomputed(read_evidence(*options.from), options);
-  const auto require = options.required ? std::optional(options.require) : std::nullopt;
-  return print_recomputed(join_evidence(options.join, require), options);
+  return run_on_evidence(options);
 }
 
 void add_what(CLI::App& command, Options& options) {
@@ -106,8 +122,9 @@ void add_evidence(CLI::App& command, Options& options) {
   command.add_option("--sign", options.key, "Sign the statement with this Ed25519 key (PEM)")->needs(evidence);
   auto* from =
       command.add_option("--from", options.from, "Judge the report of an evidence folder again")->excludes(evidence);
-  command.add_option("--join", options.join, "Reports of gates on several machines: what do they prove together?")
-      ->excludes(evidence)
+  command
+      .add_option("--join", options.join,
+                  "Reports or evidence folders of gates on several machines: what do they prove together?")
       ->excludes(from);
   command.add_flag("--explain", options.explain, "Each check: whether it is required, and what became of it");
   add_format(command, options.format);
@@ -135,7 +152,7 @@ void add_gate(CLI::App& app, int& exit_code) {
       "  pbprobe gate .venv --claim sm90,avx512,cuda=13.0 --require executed --evidence DIR --sign KEY\n"
       "  pbprobe gate result-NAME --claim VARIANT --require measured --baseline .venv\n"
       "  pbprobe gate --from DIR\n"
-      "  pbprobe gate --join shipped/report.json executed/report.json\n"
+      "  pbprobe gate --join shipped executed --evidence DIR --sign KEY\n"
       "Exit code: 0 pass, 1 fail or unknown, 2 could not run");
   static Options options;
   add_what(*command, options);

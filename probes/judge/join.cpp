@@ -31,6 +31,44 @@ GateClaim joined(const std::vector<Gate>& gates, size_t row, std::optional<Level
   return claim;
 }
 
+// What one run could not ask, another may have answered; what one found is found.
+int rank_of(CheckState state) {
+  switch (state) {
+    case CheckState::found: return 3;
+    case CheckState::passed: return 2;
+    case CheckState::unanswered: return 1;
+    case CheckState::not_asked: return 0;
+  }
+  return 0;
+}
+
+// Each gate has the whole catalogue, by the same order.
+void add_checks(std::vector<GateCheck>& checks, const std::vector<GateCheck>& more) {
+  for (const auto& other : more) {
+    const auto same =
+        std::find_if(checks.begin(), checks.end(), [&](const GateCheck& check) { return check.id == other.id; });
+    if (same == checks.end()) {
+      checks.push_back(other);
+      continue;
+    }
+    const GateCheck before = *same;
+    if (rank_of(other.state) > rank_of(before.state)) *same = other;
+    same->required = before.required || other.required;
+    same->severity = std::min(before.severity, other.severity);
+  }
+}
+
+void add_findings(std::vector<GateFinding>& findings, const std::vector<GateFinding>& more) {
+  for (const auto& other : more) {
+    const bool told = std::any_of(findings.begin(), findings.end(), [&](const GateFinding& one) {
+      return one.waived == other.waived && one.finding.id == other.finding.id &&
+             one.finding.severity == other.finding.severity && one.finding.what == other.finding.what &&
+             one.finding.where == other.finding.where;
+    });
+    if (!told) findings.push_back(other);
+  }
+}
+
 }  // namespace
 
 Gate join_gates(const std::vector<Gate>& gates, std::optional<Level> require) {
@@ -40,7 +78,8 @@ Gate join_gates(const std::vector<Gate>& gates, std::optional<Level> require) {
   for (size_t i = 1; i < gates.size(); ++i) {
     gate.objections.insert(gate.objections.end(), gates[i].objections.begin(), gates[i].objections.end());
     gate.waivers.insert(gate.waivers.end(), gates[i].waivers.begin(), gates[i].waivers.end());
-    gate.findings.insert(gate.findings.end(), gates[i].findings.begin(), gates[i].findings.end());
+    add_findings(gate.findings, gates[i].findings);
+    add_checks(gate.checks, gates[i].checks);
   }
   for (size_t row = 0; row < gates.front().claims.size(); ++row) {
     const GateClaim& claim = gate.claims.emplace_back(joined(gates, row, require));
@@ -56,7 +95,9 @@ Gate join_gates(const std::vector<Gate>& gates, std::optional<Level> require) {
   std::stable_sort(gate.objections.begin(), gate.objections.end(), [](const Objection& a, const Objection& b) {
     return (a.outcome == Outcome::fail) > (b.outcome == Outcome::fail);
   });
-  gate.complete = std::all_of(gates.begin(), gates.end(), [](const Gate& one) { return one.complete; });
+  const auto is_known = [](const Objection& objection) { return objection.outcome != Outcome::unknown; };
+  gate.complete = std::all_of(gates.begin(), gates.end(), [](const Gate& one) { return one.complete; }) &&
+                  std::all_of(gate.objections.begin(), gate.objections.end(), is_known);
   gate.outcome = gate.objections.empty() ? Outcome::pass : gate.objections.front().outcome;
   gate.reason = gate.objections.empty() ? fmt::format("{} runs together prove what is claimed", gates.size())
                                         : gate.objections.front().what;

@@ -24,6 +24,10 @@ bool is_check(std::string_view id) {
   return std::any_of(checks.begin(), checks.end(), [&](const Check& check) { return check.id == id; });
 }
 
+bool is_blank(const std::string& text) {
+  return text.find_first_not_of(" \t\n") == std::string::npos;
+}
+
 // "2027-01-31", and a day that there is.
 bool is_date(const std::string& text) {
   const std::string_view form = "dddd-dd-dd";
@@ -59,13 +63,16 @@ std::optional<std::string> unknown_key(const Json& given, const Json& known, con
 
 Result<void> check_words(const Policy& policy) {
   if (policy.name.empty()) return make_error(ErrorCode::malformed, "name: it is empty: a verdict names its policy");
-  for (const auto& [id, severity] : policy.severity) {
+  for (const auto& [id, change] : policy.severity) {
     if (!is_check(id))
       return make_error(ErrorCode::malformed, "severity.{}: there is no such check: docs/checks.md lists them", id);
+    if (is_blank(change.reason))
+      return make_error(ErrorCode::malformed, "severity.{}.reason: it is empty: say why it counts as {}", id,
+                        name_of(change.severity));
   }
   for (size_t i = 0; i < policy.waive.size(); ++i) {
     const Waiver& waiver = policy.waive[i];
-    if (waiver.reason.find_first_not_of(" \t\n") == std::string::npos)
+    if (is_blank(waiver.reason))
       return make_error(ErrorCode::malformed, "waive[{}].reason: it is empty: say why {} is let through", i, waiver.id);
     if (!is_date(waiver.until))
       return make_error(ErrorCode::malformed, "waive[{}].until: \"{}\" is no date: write it as 2027-01-31", i,

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include "core/json.hpp"
 #include "core/sha256.hpp"
@@ -62,7 +65,7 @@ Result<void> check_attestable(const Report& report) {
 }
 
 // Facts in, the same decision out, or the report was changed after it was written.
-Result<Report> judged_again(Report report, const std::string& name) {
+Result<void> judge_again(const Report& report, const std::string& name) {
   if (!report.gate || !report.verdict)
     return make_error(ErrorCode::malformed, "{}: it holds no gate: `pbprobe gate --evidence` writes one", name);
   const Verdict verdict = judge(report);
@@ -72,14 +75,7 @@ Result<Report> judged_again(Report report, const std::string& name) {
     return make_error(ErrorCode::malformed, "{}: its verdict is not what its facts give ({})", name, verdict.reason);
   if (to_json(gate) != to_json(*report.gate))
     return make_error(ErrorCode::malformed, "{}: its gate is not what its facts give ({})", name, gate.reason);
-  return report;
-}
-
-Result<Report> load_gated(const fs::path& file) {
-  PBPROBE_TRY(auto document, load_report(file));
-  if (!document)
-    return make_error(ErrorCode::not_found, "{}: a report that `pbprobe gate` wrote is expected", file.string());
-  return judged_again(std::move(*document), file.string());
+  return {};
 }
 
 std::map<std::string, std::string> digests_of(const Report& report) {
@@ -104,6 +100,79 @@ Result<void> check_same_build(const Report& one, const Report& other, const std:
                         digest);
   }
   return make_error(ErrorCode::malformed, "{}: it holds shared objects that the first one does not know", name);
+}
+
+GatedRun run_of(Report report) {
+  return {.version = std::move(report.version),
+          .commit = std::move(report.commit),
+          .created = std::move(report.created),
+          .host = std::move(report.host),
+          .inventory = std::move(report.inventory),
+          .measurements = std::move(report.measurements),
+          .baseline = std::move(report.baseline),
+          .verdict = std::move(*report.verdict),
+          .gate = std::move(*report.gate),
+          .problems = std::move(report.problems)};
+}
+
+Report report_of(const GatedRun& run, const Claim& claim) {
+  return {.version = run.version,
+          .commit = run.commit,
+          .created = run.created,
+          .host = run.host,
+          .claim = claim,
+          .inventory = run.inventory,
+          .measurements = run.measurements,
+          .baseline = run.baseline,
+          .verdict = run.verdict,
+          .gate = run.gate,
+          .joined = std::nullopt,
+          .problems = run.problems};
+}
+
+// Each run is judged again, and so is what they prove together.
+Result<Report> joined_from(std::vector<GatedRun> runs, const Claim& claim, std::optional<Level> require,
+                           const std::string& name) {
+  std::vector<Gate> gates;
+  const Report first = report_of(runs.front(), claim);
+  for (const auto& run : runs) {
+    const Report report = report_of(run, claim);
+    const std::string which = fmt::format("{}: run {}", name, gates.size() + 1);
+    PBPROBE_CHECK(judge_again(report, which));
+    PBPROBE_CHECK(check_same_build(first, report, which));
+    gates.push_back(run.gate);
+  }
+  Report joined = new_report();
+  joined.claim = claim;
+  joined.inventory = runs.front().inventory;
+  joined.gate = join_gates(gates, require);
+  joined.joined = std::move(runs);
+  return joined;
+}
+
+Result<void> join_again(const Report& report, const std::string& name) {
+  if (!report.gate || !report.claim || report.joined->size() < 2)
+    return make_error(ErrorCode::malformed, "{}: it holds no gate of two runs: `pbprobe gate --join` writes one", name);
+  PBPROBE_TRY(Report again, joined_from(*report.joined, *report.claim, report.gate->require, name));
+  again.version = report.version;
+  again.commit = report.commit;
+  again.created = report.created;
+  if (to_json(again) != to_json(report))
+    return make_error(ErrorCode::malformed, "{}: it is not what its {} runs give together ({})", name,
+                      report.joined->size(), again.gate->reason);
+  return {};
+}
+
+Result<Report> load_gated(const fs::path& file) {
+  PBPROBE_TRY(auto document, load_report(file));
+  if (!document)
+    return make_error(ErrorCode::not_found, "{}: a report that `pbprobe gate` wrote is expected", file.string());
+  if (document->joined) {
+    PBPROBE_CHECK(join_again(*document, file.string()));
+  } else {
+    PBPROBE_CHECK(judge_again(*document, file.string()));
+  }
+  return std::move(*document);
 }
 
 }  // namespace
@@ -136,23 +205,24 @@ Result<Report> read_evidence(const fs::path& folder) {
   return load_gated(folder / kReportFile);
 }
 
-Result<Report> join_evidence(const std::vector<fs::path>& files, std::optional<Level> require) {
-  if (files.size() < 2)
+Result<Report> join_evidence(const std::vector<fs::path>& inputs, std::optional<Level> require) {
+  if (inputs.size() < 2)
     return make_error(ErrorCode::usage, "--join: give the reports of two machines or more: shipped.json executed.json");
-  std::vector<Report> reports;
-  std::vector<Gate> gates;
-  for (const auto& file : files) {
-    PBPROBE_TRY(Report report, load_gated(file));
-    if (!report.claim) return make_error(ErrorCode::malformed, "{}: it holds no claim", file.string());
-    if (!reports.empty()) PBPROBE_CHECK(check_same_build(reports.front(), report, file.string()));
-    gates.push_back(*report.gate);
-    reports.push_back(std::move(report));
+  std::optional<Report> first;
+  std::vector<GatedRun> runs;
+  for (const auto& input : inputs) {
+    std::error_code error;
+    PBPROBE_TRY(Report report, fs::is_directory(input, error) ? read_evidence(input) : load_gated(input));
+    if (!report.claim) return make_error(ErrorCode::malformed, "{}: it holds no claim", input.string());
+    if (!first) first = report;
+    PBPROBE_CHECK(check_same_build(*first, report, input.string()));
+    if (report.joined) {
+      runs.insert(runs.end(), report.joined->begin(), report.joined->end());
+    } else {
+      runs.push_back(run_of(std::move(report)));
+    }
   }
-  Report joined = new_report();
-  joined.claim = reports.front().claim;
-  joined.inventory = reports.front().inventory;
-  joined.gate = join_gates(gates, require);
-  return joined;
+  return joined_from(std::move(runs), *first->claim, require, "--join");
 }
 
 Result<void> verify_evidence(const fs::path& folder, const fs::path& public_key) {

@@ -24,13 +24,15 @@ struct EvidenceRequest {
 // Errors: unsupported where there is nothing to attest (the run was not complete, no digests), unreadable.
 [[nodiscard]] Result<void> write_evidence(const Report& report, const EvidenceRequest& request);
 
-// The report of an evidence folder, whose verdict and gate were computed again from its facts. Errors: malformed where
+// The report of an evidence folder, whose verdict and gate were computed again from its facts; those of each run that
+// it joins, too. Errors: malformed where
 // they come out differently, or where a file is not the one that the statement names.
 [[nodiscard]] Result<Report> read_evidence(const std::filesystem::path& folder);
 
-// Reports of gates that ran on several machines: one report with the gate of all, each claim at the highest level that
-// one of them proved. Errors: usage (fewer than two), malformed where claims or digests of subjects differ.
-[[nodiscard]] Result<Report> join_evidence(const std::vector<std::filesystem::path>& files,
+// Reports of gates that ran on several machines, or folders of evidence: one report with all of them and the gate that
+// they give together, each claim at the highest level that one of them proved. What was joined before is taken apart
+// again. Errors: usage (fewer than two), malformed where claims or digests of subjects differ.
+[[nodiscard]] Result<Report> join_evidence(const std::vector<std::filesystem::path>& inputs,
                                            std::optional<Level> require);
 
 // Errors: malformed, naming the first file that is not what was signed.

@@ -105,8 +105,8 @@ void add_policy(Page& page, const Gate& gate) {
   std::string line = gate.policy.name;
   if (gate.require) line += fmt::format(", {} required of SMs and ISAs", name_of(*gate.require));
   page.entry("policy", line, kLabel);
-  for (const auto& [id, severity] : gate.policy.severity)
-    page.entry(id, fmt::format("counts as {}", name_of(severity)), kLabel);
+  for (const auto& [id, change] : gate.policy.severity)
+    page.entry(id, fmt::format("counts as {}: {}", name_of(change.severity), change.reason), kLabel, Colour::doubt);
   for (const auto& [waiver, state] : gate.waivers) {
     page.entry("waived",
                fmt::format("{}{} until {} ({}): {}", waiver.id, at(waiver.component), waiver.until, name_of(state),

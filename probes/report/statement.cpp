@@ -23,12 +23,13 @@ Json descriptor_of(const Subject& subject) {
   return descriptor;
 }
 
-// The policy with its waivers in words, so that who reads the statement sees what was let through.
+// The policy with its waivers and changed severities in words, so that who reads the statement sees what was let
+// through.
 Json policy_descriptor(const Gate& gate) {
   const Json policy = to_json(gate.policy);
   Json waivers = Json::array();
   for (const auto& waiver : gate.waivers) waivers.push_back(to_json(waiver));
-  Json annotations{{"waivers", std::move(waivers)}};
+  Json annotations{{"waivers", std::move(waivers)}, {"severity", policy["severity"]}};
   if (gate.require) annotations["require"] = name_of(*gate.require);
   const std::string text = policy.dump(-1, ' ', false, Json::error_handler_t::replace);
   return {{"name", "policy " + gate.policy.name},
@@ -67,7 +68,9 @@ std::string statement_of(const Report& report, const std::vector<Subject>& subje
   }
   Json configuration = Json::array();
   for (const auto& [name, sha256] : files) configuration.push_back({{"name", name}, {"digest", {{"sha256", sha256}}}});
-  configuration.push_back(policy_descriptor(gate));
+  if (!report.joined) configuration.push_back(policy_descriptor(gate));
+  for (const auto& run : report.joined.value_or(std::vector<GatedRun>()))
+    configuration.push_back(policy_descriptor(run.gate));
   Json about = Json::array();
   for (const auto& subject : subjects) about.push_back(descriptor_of(subject));
   const char* result = gate.outcome != Outcome::pass ? "FAILED" : warned.empty() ? "PASSED" : "WARNED";

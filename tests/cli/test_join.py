@@ -1,0 +1,153 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""Evidence of several machines, joined; and what a policy changed, told in the evidence."""
+
+import json
+import shutil
+
+import jsonschema
+import pytest
+from gated import CLAIM, FILES, build, digest
+from test_cli import COULD_NOT_RUN, FAILED, PASSED, SOURCE, refused, run
+
+
+def test_joined_evidence_is_of_the_same_build(sound, evidence, tmp_path):
+    again = tmp_path / "again"
+    assert run("gate", sound, "--claim", CLAIM, "--evidence", again).returncode == PASSED
+    files = [evidence / "report.json", again / "report.json"]
+    assert run("gate", "--join", *files).returncode == PASSED
+    result = run("gate", "--join", *files, "--require", "executed")
+    assert (result.returncode, "together they prove shipped" in result.stdout) == (FAILED, True)
+    other = build(tmp_path / "other", "-mavx2", "-mfma", "-DOTHER", "-O2", "-ftree-vectorize")
+    assert run("gate", other, "--claim", CLAIM, "--evidence", tmp_path / "differs").returncode == PASSED
+    result = run("gate", "--join", evidence / "report.json", tmp_path / "differs/report.json")
+    assert (result.returncode, "is another file" in result.stderr) == (FAILED, True), result.stderr
+    refused(run("gate", "--join", evidence / "report.json"), "two machines")
+
+
+@pytest.fixture(scope="module")
+def joined(sound, evidence, keys, tmp_path_factory):
+    """Of two runs by two policies, one given as a folder and one as a report."""
+    folder = tmp_path_factory.mktemp("joined")
+    policy = json.loads((SOURCE / "ci/policies/builder.json").read_text()) | {"name": "another"}
+    policy["severity"] = {"PB123": {"severity": "warn", "reason": "who built it should be known"}}
+    (folder / "policy.json").write_text(json.dumps(policy))
+    again = ["gate", sound, "--claim", CLAIM, "--policy", folder / "policy.json", "--evidence", folder / "again"]
+    assert run(*again).returncode == PASSED
+    join = ["gate", "--join", evidence, folder / "again/report.json"]
+    result = run(*join, "--evidence", folder / "both", "--sign", keys / "key")
+    assert result.returncode == PASSED, result.stdout + result.stderr
+    return folder / "both"
+
+
+def test_joined_evidence_is_signed_and_judged_again(joined, evidence, keys):
+    assert sorted(file.name for file in joined.iterdir()) == FILES
+    assert run("verify", joined, "--key", keys / "pub").returncode == PASSED
+    again = run("gate", "--from", joined)
+    assert (again.returncode, "2 runs together prove" in again.stdout) == (PASSED, True), again.stderr
+    report = json.loads((joined / "report.json").read_text())
+    schema = json.loads((SOURCE / "docs/report.schema.json").read_text())
+    jsonschema.Draft202012Validator(schema).validate(report)
+    assert [one["gate"]["policy"]["name"] for one in report["joined"]] == ["builder", "another"]
+    statement = json.loads((joined / "statement.intoto.json").read_text())
+    assert statement["subject"] == json.loads((evidence / "statement.intoto.json").read_text())["subject"]
+    policies = [one for one in statement["predicate"]["configuration"] if one["name"].startswith("policy ")]
+    assert [one["name"] for one in policies] == ["policy builder", "policy another"]
+    assert "who built it should be known" in policies[1]["annotations"]["severity"]["PB123"]["reason"]
+
+
+def test_joined_evidence_is_joined_again(joined, evidence, tmp_path):
+    result = run("gate", "--join", joined, evidence, "--evidence", tmp_path / "three")
+    assert result.returncode == PASSED, result.stderr
+    assert len(json.loads((tmp_path / "three/report.json").read_text())["joined"]) == 3
+    assert run("gate", "--from", tmp_path / "three").returncode == PASSED
+
+
+def test_a_join_that_proves_too_little_is_not_attested(evidence, joined, keys, tmp_path):
+    result = run("gate", "--join", evidence, joined, "--require", "executed", "--evidence", tmp_path / "dir")
+    assert (result.returncode, "no evidence was written" in result.stderr) == (FAILED, True), result.stderr
+    assert list(tmp_path.iterdir()) == []
+    taken = run("gate", "--join", evidence, joined, "--evidence", joined, "--sign", keys / "key")
+    assert taken.returncode == COULD_NOT_RUN, "evidence that lies there is not written over"
+
+
+def test_a_changed_byte_of_joined_evidence_is_refused(joined, keys, tmp_path):
+    for name in FILES:
+        content = (joined / name).read_bytes()
+        for at in (0, len(content) // 2, len(content) - 2):
+            folder = tmp_path / f"{name}-{at}"
+            shutil.copytree(joined, folder)
+            (folder / name).write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
+            result = run("verify", folder, "--key", keys / "pub")
+            assert (result.returncode, name in result.stderr) == (FAILED, True), (name, at, result.stderr)
+
+
+def rejoined(report):
+    report["joined"].append(report["joined"][0])
+
+
+def proved_more(report):
+    report["gate"]["claims"][0]["proven"] = "measured"
+
+
+def one_run(report):
+    del report["joined"][1]
+
+
+def lenient(report):
+    report["joined"][1]["gate"]["policy"]["severity"] = {}
+
+
+def other_facts(report):
+    report["joined"][1]["inventory"]["torch_version"] = "2.9.1"
+
+
+def other_digest(report):
+    report["joined"][1]["inventory"]["files"][0]["sha256"] = "0" * 64
+
+
+def other_inventory(report):
+    report["inventory"]["files"][0]["sha256"] = "0" * 64
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (rejoined, "not what its 3 runs give together"),
+        (proved_more, "not what its 2 runs give together"),
+        (one_run, "no gate of two runs"),
+        (lenient, "run 2: its gate is not what its facts give"),
+        (other_facts, "run 2: its verdict is not what its facts give"),
+        (other_digest, "is another file"),
+        (other_inventory, "not what its 2 runs give together"),
+    ],
+)
+def test_what_the_joined_runs_do_not_give_is_refused(joined, tmp_path, change, says):
+    """With digests that agree, as whoever changes a report without a signature would write them."""
+    folder = tmp_path / "dir"
+    shutil.copytree(joined, folder)
+    report = json.loads((folder / "report.json").read_text())
+    before = digest(folder / "report.json")
+    change(report)
+    (folder / "report.json").write_text(json.dumps(report))
+    statement = (folder / "statement.intoto.json").read_text().replace(before, digest(folder / "report.json"))
+    (folder / "statement.intoto.json").write_text(statement)
+    (folder / "statement.dsse.json").unlink()
+    result = run("gate", "--from", folder)
+    assert (result.returncode, says in result.stderr) == (FAILED, True), result.stderr
+
+
+def test_a_changed_severity_says_why(sound, keys, tmp_path):
+    policy = json.loads((SOURCE / "ci/policies/builder.json").read_text())
+    file = tmp_path / "policy.json"
+    file.write_text(json.dumps(policy | {"severity": {"PB208": {"severity": "note", "reason": "tried out"}}}))
+    command = ["gate", sound, "--claim", "avx512,only", "--policy", file]
+    result = run(*command, "--evidence", tmp_path / "dir", "--sign", keys / "key")
+    assert "counts as note: tried out" in result.stdout
+    statement = json.loads((tmp_path / "dir/statement.intoto.json").read_text())
+    (told,) = [one for one in statement["predicate"]["configuration"] if one["name"].startswith("policy ")]
+    assert told["annotations"]["severity"] == {"PB208": {"severity": "note", "reason": "tried out"}}
+    file.write_text(json.dumps(policy | {"severity": {"PB208": "note"}}))
+    refused(run(*command), "severity.PB208", "expected an object")
+    file.write_text(json.dumps(policy | {"severity": {"PB208": {"severity": "note", "reason": " "}}}))
+    refused(run(*command), "severity.PB208.reason", "say why")
