@@ -14,7 +14,7 @@ namespace pbprobe {
 namespace {
 
 constexpr uint64_t kTaskBytes = 1 << 20;
-constexpr size_t kOffendersShown = 5;  // of each class
+constexpr size_t kOffendersShown = 5;  // of each class, and those that show a further feature
 constexpr std::array<CodeClass, 5> kShown{CodeClass::static_initializer, CodeClass::unguarded, CodeClass::default_tier,
                                           CodeClass::tier_leak, CodeClass::unclassified};
 
@@ -93,25 +93,33 @@ class Summary {
     return sum;
   }
 
-  // Of each class those with the most instructions that need something.
+  // Those with the most instructions that need something, and for each feature one at least: the judge asks for one
+  // that needs it, and what others of its class need.
+  [[nodiscard]] std::vector<size_t> worst_of(const std::vector<size_t>& found) const {
+    std::vector<std::pair<int64_t, size_t>> order;
+    for (const size_t i : found) order.emplace_back(-instructions_of(i), i);
+    std::sort(order.begin(), order.end());
+    std::vector<size_t> worst;
+    FeatureSet told = 0;
+    for (const auto& [_, i] : order) {
+      const FeatureSet features = census_.counts[i].features;
+      if (worst.size() >= kOffendersShown && (features & ~told) == 0) continue;
+      told |= features;
+      worst.push_back(i);
+    }
+    return worst;
+  }
+
   void offenders() {
     for (const CodeClass code_class : kShown) {
-      auto& found = found_[static_cast<size_t>(code_class)];
-      const size_t shown = std::min(found.size(), kOffendersShown);
-      std::partial_sort(found.begin(), found.begin() + static_cast<ptrdiff_t>(shown), found.end(),
-                        [&](size_t a, size_t b) {
-                          const int64_t left = instructions_of(a);
-                          const int64_t right = instructions_of(b);
-                          return left != right ? left > right : a < b;
-                        });
-      for (size_t k = 0; k < shown; ++k) {
-        const Function& function = census_.functions.all[found[k]];
+      for (const size_t i : worst_of(found_[static_cast<size_t>(code_class)])) {
+        const Function& function = census_.functions.all[i];
         code_.offenders.push_back(
             {.function = function.name.empty() ? fmt::format("at 0x{:x}", function.address) : demangled(function.name),
              .section = elf_.sections[function.section].name,
              .code_class = code_class,
-             .features = names_of(census_.counts[found[k]].features, names_),
-             .instructions = instructions_of(found[k])});
+             .features = names_of(census_.counts[i].features, names_),
+             .instructions = instructions_of(i)});
       }
     }
   }

@@ -175,7 +175,7 @@ std::vector<Check> other_checks() {
       {"PB310",
        L::shipped,
        S::fail,
-       {inventory, whole},
+       {cuda_build, inventory, whole},
        kAdds,
        "Does a CUDA build hold device code?",
        "install this torch again: libtorch_cuda.so is missing or empty",
@@ -427,6 +427,13 @@ std::string_view word_for(Need need) {
     case Need::claim: return "claim";
     case Need::gpu_claim: return "claimed SM";
     case Need::cpu_claim: return "claimed ISA";
+    case Need::torch_claim: return "claimed torch";
+    case Need::cuda_claim: return "claimed CUDA";
+    case Need::python_claim: return "claimed Python";
+    case Need::blas_claim: return "claimed BLAS";
+    case Need::cuda_build: return "a CUDA build";
+    case Need::package: return "a Python package";
+    case Need::store: return "a Nix result";
     case Need::baseline: return "a baseline";
   }
   return "";
@@ -449,7 +456,8 @@ std::string checks_markdown() {
       "# Checks\n\n"
       "Written by `make generate` from the catalogue in `probes/judge`. An identifier is stable, and never "
       "used again for another check. A check whose facts are missing has no answer; where it decides, the verdict is "
-      "then unknown, and unknown is not pass. What needs a claim is asked where there is one; where no machine was "
+      "then unknown, and unknown is not pass. What needs a claim is asked where there is one, and of a CUDA build, a "
+      "Python package or a Nix result where it is one; where no machine was "
       "looked "
       "at (`pbprobe audit`), what needs a host or a started libtorch is not asked, and of one file alone nothing that "
       "needs a whole artifact.\n\n"

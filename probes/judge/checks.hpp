@@ -27,7 +27,14 @@ enum class Need : uint8_t {
   claim,      // something is claimed
   gpu_claim,  // at least one SM is
   cpu_claim,  // at least one CPU ISA is
-  baseline,   // it was held beside another libtorch
+  torch_claim,
+  cuda_claim,
+  python_claim,
+  blas_claim,  // this is
+  cuda_build,  // the artifact is one, or says so
+  package,     // the artifact has what a Python package says of itself
+  store,       // it lies in a Nix store
+  baseline,    // it was held beside another libtorch
 };
 
 // One fault that a check saw.

@@ -164,15 +164,11 @@ Answer store_name_is_claimed(const Facts& facts) {
 }
 
 Answer processor_is_claimed(const Facts& facts) {
-  if (!facts.inventory->platform || facts.claim->targets.empty()) return {};
-  const std::string& platform = *facts.inventory->platform;
   for (const auto* targets : {&facts.claimed_cpus, &facts.claimed_gpus}) {
-    for (const Target* target : *targets) {
-      const auto& there = target->platforms;
-      if (std::find(there.begin(), there.end(), platform) != there.end()) continue;
-      return {.seen = {{fmt::format("{} is claimed, which is found on {}, and this is built for {}", target->id,
-                                    fmt::join(there, " and "), platform)}}};
-    }
+    const Target* other = of_other_processor(facts, *targets);
+    if (other == nullptr) continue;
+    return {.seen = {{fmt::format("{} is claimed, which is found on {}, and this is built for {}", other->id,
+                                  fmt::join(other->platforms, " and "), *facts.inventory->platform)}}};
   }
   return {};
 }

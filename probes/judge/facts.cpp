@@ -136,6 +136,15 @@ Facts derive_facts(const Report& report) {
   return facts;
 }
 
+const Target* of_other_processor(const Facts& facts, const std::vector<const Target*>& targets) {
+  if (facts.inventory == nullptr || !facts.inventory->platform) return nullptr;
+  const auto other = std::find_if(targets.begin(), targets.end(), [&](const Target* target) {
+    const auto& there = target->platforms;
+    return std::find(there.begin(), there.end(), *facts.inventory->platform) == there.end();
+  });
+  return other == targets.end() ? nullptr : *other;
+}
+
 bool has_own_sms(const File& file) {
   constexpr std::array<std::string_view, 4> kNames{"MAGMA", "NCCL", "cuDNN", "cuBLAS"};
   return file.component && std::find(kNames.begin(), kNames.end(), *file.component) != kNames.end();

@@ -48,6 +48,9 @@ struct Facts {
 // MAGMA, NCCL, cuDNN, cuBLAS: they hold SMs of their own choice.
 [[nodiscard]] bool has_own_sms(const File& file);
 
+// The first of these targets that the artifact's platform has not; null: there is none, or the platform is unknown.
+[[nodiscard]] const Target* of_other_processor(const Facts& facts, const std::vector<const Target*>& targets);
+
 // What a claim may say, in the order of the report's rows.
 enum class Told : uint8_t { sm, isa, torch, cuda, python, blas };
 

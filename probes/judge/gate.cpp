@@ -63,7 +63,7 @@ bool needs(const Check& check, Need need) {
 Severity severity_of(const Check& check, const Policy& policy) {
   if (is_about_reading(check.id)) return Severity::fail;
   const auto given = policy.severity.find(std::string(check.id));
-  return given == policy.severity.end() ? check.severity : given->second;
+  return given == policy.severity.end() ? check.severity : given->second.severity;
 }
 
 // Checks of a GPU or a CPU are required as far as an SM or an ISA must be proved; the others as far as anything must.
@@ -75,8 +75,8 @@ std::optional<Level> level_for(const Check& check, const Wanted& wanted) {
 
 bool is_required(const Check& check, const Facts& facts, const Wanted& wanted, Severity severity) {
   if (severity != Severity::fail && !check.decides) return false;
-  if (needs(check, Need::gpu_claim) && facts.claimed_gpus.empty()) return false;
-  if (needs(check, Need::cpu_claim) && facts.claimed_cpus.empty()) return false;
+  const auto without = [&](Need need) { return need != Need::baseline && !has_subject(need, facts); };
+  if (facts.claim != nullptr && std::any_of(check.needs.begin(), check.needs.end(), without)) return false;
   const auto level = level_for(check, wanted);
   if (!level) return false;
   if (needs(check, Need::baseline)) return check.level <= *level && check.level == Level::measured;
@@ -87,6 +87,12 @@ bool is_required(const Check& check, const Facts& facts, const Wanted& wanted, S
 std::string why_not_asked(const Check& check, const Facts& facts) {
   if (needs(check, Need::baseline)) return "no baseline was given: --baseline LIBTORCH";
   if (facts.files_only && (needs(check, Need::host) || needs(check, Need::run))) return "no machine was looked at";
+  for (const auto& [need, why] : {std::pair(Need::cuda_build, "it is no CUDA build"),
+                                  {Need::package, "no package tells of it"},
+                                  {Need::store, "it is in no Nix store"}}) {
+    if (needs(check, need) && !has_subject(need, facts)) return why;
+  }
+  if (facts.single_file && needs(check, Need::whole)) return "one file alone does not tell";
   return "nothing of the kind is claimed";
 }
 

@@ -21,20 +21,17 @@ struct Judgement {
   std::optional<Seen> unknown;          // the first deciding question without an answer
 };
 
-// Nobody asks what a claim would say where nothing is claimed, nor how files run where no machine was looked at.
+// How files run is not asked where no machine was looked at, nor of one file what it cannot tell.
 bool is_asked(const Check& check, const Facts& facts) {
   return std::all_of(check.needs.begin(), check.needs.end(), [&](Need need) {
     switch (need) {
       case Need::host:
       case Need::run: return !facts.files_only;
       case Need::whole: return !facts.single_file;
-      case Need::claim: return facts.claim != nullptr;
-      case Need::gpu_claim: return !facts.claimed_gpus.empty() && tells(facts, Told::sm);
-      case Need::cpu_claim: return !facts.claimed_cpus.empty() && tells(facts, Told::isa);
-      case Need::baseline: return facts.report.baseline.has_value();
-      case Need::inventory: return true;
+      case Need::gpu_claim: return has_subject(need, facts) && tells(facts, Told::sm);
+      case Need::cpu_claim: return has_subject(need, facts) && tells(facts, Told::isa);
+      default: return has_subject(need, facts);
     }
-    return true;
   });
 }
 
@@ -54,13 +51,8 @@ std::optional<Seen> missing(Need need, const Facts& facts) {
       if (facts.run != nullptr) return std::nullopt;
       return Seen{.what = facts.torch + " was not started",
                   .remedy = "run `pbprobe report` on an installed torch: what lies in a wheel is only read"};
-    case Need::baseline:
-    case Need::whole:
-    case Need::claim:
-    case Need::gpu_claim:
-    case Need::cpu_claim: return std::nullopt;  // else it is not asked
+    default: return std::nullopt;  // else it is not asked
   }
-  return std::nullopt;
 }
 
 std::optional<Seen> first_missing(const Check& check, const Facts& facts) {
@@ -140,6 +132,29 @@ void decide(Verdict& verdict, const Judgement& judgement, const Facts& facts) {
 }
 
 }  // namespace
+
+bool has_subject(Need need, const Facts& facts) {
+  const Claim* claim = facts.claim;
+  const Inventory* inventory = facts.inventory;
+  switch (need) {
+    case Need::claim: return claim != nullptr;
+    case Need::gpu_claim: return !facts.claimed_gpus.empty();
+    case Need::cpu_claim: return !facts.claimed_cpus.empty();
+    case Need::torch_claim: return claim != nullptr && claim->torch.has_value();
+    case Need::cuda_claim: return claim != nullptr && claim->cuda.has_value();
+    case Need::python_claim: return claim != nullptr && claim->python.has_value();
+    case Need::blas_claim: return claim != nullptr && claim->blas.has_value();
+    case Need::baseline: return facts.report.baseline.has_value();
+    case Need::cuda_build: return inventory == nullptr || facts.cuda_build;
+    case Need::package: return inventory == nullptr || inventory->wheel_tags || inventory->required_versions;
+    case Need::store: return inventory == nullptr || inventory->store_closure.has_value();
+    case Need::host:
+    case Need::inventory:
+    case Need::whole:
+    case Need::run: return true;
+  }
+  return true;
+}
 
 Finding finding_of(const Check& check, const Seen& seen) {
   return {.id = std::string(check.id),

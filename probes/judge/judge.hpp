@@ -33,6 +33,9 @@ struct Judged {
 
 [[nodiscard]] Judged judge_in_full(const Report& facts);
 
+// Whether there is what such a check is about: nobody asks of a CUDA that was neither claimed nor built with.
+[[nodiscard]] bool has_subject(Need need, const Facts& facts);
+
 // A finding of this check, as the catalogue has it.
 [[nodiscard]] Finding finding_of(const Check& check, const Seen& seen);
 

@@ -140,7 +140,9 @@ struct Shipped {
   Outcome by_id(std::string_view id) const {
     return by([&](const Check& check) { return check.id == id; });
   }
-  Outcome by_need(Need need) const {
+  // Of these targets: what is found on other processors alone is not shipped.
+  Outcome of(const std::vector<const Target*>& targets, Need need, const Facts& facts) const {
+    if (by_id("PB109") == Outcome::fail && of_other_processor(facts, targets) != nullptr) return Outcome::fail;
     return by([&](const Check& check) {
       return std::find(check.needs.begin(), check.needs.end(), need) != check.needs.end();
     });
@@ -180,11 +182,11 @@ std::vector<ClaimRow> claimed_rows(const Facts& facts, const Shipped& shipped) {
   const Inventory none;
   const Inventory& inventory = facts.inventory != nullptr ? *facts.inventory : none;
   if (!facts.claimed_gpus.empty())
-    add("SM", ids_of(facts.claimed_gpus, claim.exact), shipped.by_need(Need::gpu_claim), "",
+    add("SM", ids_of(facts.claimed_gpus, claim.exact), shipped.of(facts.claimed_gpus, Need::gpu_claim, facts), "",
         prove_all(facts, facts.claimed_gpus, prove_sm));
   if (!facts.claimed_cpus.empty())
-    add("ISA", ids_of(facts.claimed_cpus, claim.exact), shipped.by_need(Need::cpu_claim), seen(inventory.platform),
-        prove_all(facts, facts.claimed_cpus, prove_isa));
+    add("ISA", ids_of(facts.claimed_cpus, claim.exact), shipped.of(facts.claimed_cpus, Need::cpu_claim, facts),
+        seen(inventory.platform), prove_all(facts, facts.claimed_cpus, prove_isa));
   if (claim.torch)
     add("torch", *claim.torch, shipped.by_id("PB105"), seen(inventory.torch_version), prove_torch(facts, *claim.torch));
   if (claim.cuda)

@@ -187,21 +187,62 @@ TEST(Gate, AFileThatCouldNotBeReadIsNoPassWhateverThePolicySays) {
   Report report = true_claim();
   report.inventory->files.push_back({.path = "torch/lib/libbroken.so", .problem = "truncated"});
   GateTerms given = terms();
-  given.policy.severity["PB102"] = Severity::note;
+  given.policy.severity["PB102"] = {Severity::note, "known"};
   const Gate gate = pass_gate(report, given);
   EXPECT_EQ(gate.outcome, Outcome::unknown);
   EXPECT_TRUE(objects(gate, "PB102", Outcome::unknown, "truncated")) << listed(gate);
+}
+
+TEST(Gate, OfWhatIsNeitherClaimedNorThereNothingIsPassed) {
+  Report report = true_claim();
+  report.claim = Claim{.text = "avx2", .targets = {"avx2"}};
+  make_cpu_build(report);
+  file_named(report, "libtorch_cpu.so").host_code = HostCode{.functions_from = ".symtab", .unguarded = {{"avx2", 9}}};
+  report.inventory->wheel_tags.reset();
+  report.inventory->required_versions.reset();
+  const Gate bare = pass_gate(report, terms());
+  EXPECT_EQ(bare.outcome, Outcome::pass) << listed(bare);
+  for (const auto& [id, why] : std::map<std::string, std::string>{{"PB105", "claimed"},
+                                                                  {"PB107", "claimed"},
+                                                                  {"PB108", "claimed"},
+                                                                  {"PB112", "claimed"},
+                                                                  {"PB110", "no CUDA build"},
+                                                                  {"PB125", "no CUDA build"},
+                                                                  {"PB310", "no CUDA build"},
+                                                                  {"PB119", "no package"},
+                                                                  {"PB121", "no package"},
+                                                                  {"PB129", "no Nix store"}}) {
+    const auto check =
+        std::find_if(bare.checks.begin(), bare.checks.end(), [&](const GateCheck& one) { return one.id == id; });
+    ASSERT_NE(check, bare.checks.end()) << id;
+    EXPECT_EQ(check->state, CheckState::not_asked) << id;
+    EXPECT_FALSE(check->required) << id;
+    EXPECT_THAT(check->why.value_or(""), HasSubstr(why)) << id;
+  }
+  report.claim->torch = "2.11.0";
+  EXPECT_EQ(pass_gate(report, terms()).outcome, Outcome::pass);
+  report.claim->torch = "2.10.0";
+  EXPECT_TRUE(objects(pass_gate(report, terms()), "PB105", Outcome::fail));
+}
+
+TEST(Gate, AnIsaOfAnotherProcessorIsNotShipped) {
+  Report report = true_claim();
+  report.claim = Claim{.text = "armv9", .targets = {"armv9", "sm90"}};
+  const Gate gate = pass_gate(report, terms());
+  EXPECT_TRUE(objects(gate, "PB109", Outcome::fail)) << listed(gate);
+  for (const auto& claim : gate.claims)
+    EXPECT_EQ(claim.outcome, claim.claim == "ISA" ? Outcome::fail : Outcome::pass) << claim.claim;
 }
 
 TEST(Gate, ThePolicysSeverityCounts) {
   Report report = true_claim();
   report.claim = claim_of_list({"sm90"}, true);
   GateTerms given = terms();
-  given.policy.severity["PB316"] = Severity::warn;
+  given.policy.severity["PB316"] = {Severity::warn, "known"};
   const Gate lenient = pass_gate(report, given);
   EXPECT_FALSE(objects(lenient, "PB316", Outcome::fail)) << listed(lenient);
   given = terms();
-  given.policy.severity["PB317"] = Severity::fail;  // PTX beside an exact claim
+  given.policy.severity["PB317"] = {Severity::fail, "strict"};  // PTX beside an exact claim
   const Gate strict = pass_gate(report, given);
   const auto found = std::any_of(strict.findings.begin(), strict.findings.end(),
                                  [](const GateFinding& one) { return one.finding.id == "PB317"; });
@@ -267,7 +308,7 @@ TEST(Waivers, AnUnusedOneFailsASoundBuildToo) {
 Json builder_json() {
   auto policy = built_in_policy("builder");
   policy->waive = {{"PB316", "torch/lib/libtorch_cuda.so", "known", "2027-01-01"}};
-  policy->severity = {{"PB205", Severity::fail}};
+  policy->severity = {{"PB205", {Severity::fail, "strict"}}};
   return to_json(*policy);
 }
 
@@ -290,7 +331,7 @@ TEST(Policies, EveryKeyIsNeededAndHasOneType) {
     Json changed = sound;
     changed[at] = 7.5;
     EXPECT_FALSE(parse_policy(changed.dump()).ok()) << pointer << " as a number";
-    const bool needed = !pointer.starts_with("/severity/") && pointer != "/waive/0/component" && pointer != "/waive/0";
+    const bool needed = pointer != "/severity/PB205" && pointer != "/waive/0/component" && pointer != "/waive/0";
     if (!needed) continue;
     changed = sound;
     changed[at.parent_pointer()].erase(at.back());
@@ -309,7 +350,13 @@ TEST(Policies, MisspellingsAreRefusedAndNamed) {
   EXPECT_THAT(refusal([](Json& json) { json["levels"]["gpu"] = "shipped"; }), HasSubstr("levels.gpu"));
   EXPECT_THAT(refusal([](Json& json) { json["waive"][0]["untill"] = ""; }), HasSubstr("waive[0].untill"));
   EXPECT_THAT(refusal([](Json& json) { json["levels"]["sm"] = "shiped"; }), HasSubstr("unknown value \"shiped\""));
-  EXPECT_THAT(refusal([](Json& json) { json["severity"]["PB999"] = "warn"; }), HasSubstr("no such check"));
+  EXPECT_THAT(refusal([](Json& json) { json["severity"]["PB999"] = json["severity"]["PB205"]; }),
+              HasSubstr("no such check"));
+  EXPECT_THAT(refusal([](Json& json) { json["severity"]["PB205"] = "note"; }),
+              HasSubstr("severity.PB205: expected an"));
+  EXPECT_THAT(refusal([](Json& json) { json["severity"]["PB205"]["reason"] = "\n"; }),
+              HasSubstr("severity.PB205.reason: it is empty: say why it counts as fail"));
+  EXPECT_THAT(refusal([](Json& json) { json["severity"]["PB205"]["until"] = ""; }), HasSubstr("severity.PB205.until"));
   EXPECT_THAT(refusal([](Json& json) { json["waive"][0]["until"] = "2027-02-30"; }), HasSubstr("is no date"));
   EXPECT_THAT(refusal([](Json& json) { json["waive"][0]["until"] = "soon"; }), HasSubstr("is no date"));
   EXPECT_THAT(refusal([](Json& json) { json["waive"][0]["reason"] = " "; }), HasSubstr("waive[0].reason"));
@@ -331,8 +378,30 @@ TEST(Join, TakesTheHighestThatOneProved) {
   const Gate joined = join_gates({shipped, executed}, std::nullopt);
   EXPECT_EQ(joined.outcome, Outcome::pass) << listed(joined);
   EXPECT_EQ(joined.claims[0].proven, Level::executed);
-  EXPECT_EQ(join_gates({shipped, shipped}, Level::executed).outcome, Outcome::unknown);
+  EXPECT_TRUE(joined.complete);
+  const Gate too_little = join_gates({shipped, shipped}, Level::executed);
+  EXPECT_EQ(too_little.outcome, Outcome::unknown);
+  EXPECT_FALSE(too_little.complete) << "it may not be attested";
   EXPECT_EQ(join_gates({shipped, executed}, Level::measured).outcome, Outcome::unknown);
+}
+
+const GateCheck& check_of(const Gate& gate, const std::string& id) {
+  return *std::find_if(gate.checks.begin(), gate.checks.end(), [&](const GateCheck& check) { return check.id == id; });
+}
+
+TEST(Join, WhatOneRunCouldNotAskAnotherAnswers) {
+  const Gate shipped = pass_gate(true_claim(), terms());
+  const Gate executed = pass_gate(ran_on_h200(), terms("hardware"));
+  ASSERT_EQ(check_of(shipped, "PB104").state, CheckState::not_asked);
+  ASSERT_EQ(check_of(executed, "PB104").state, CheckState::passed);
+  for (const Gate& joined :
+       {join_gates({shipped, executed}, std::nullopt), join_gates({executed, shipped}, std::nullopt)}) {
+    EXPECT_EQ(joined.checks.size(), shipped.checks.size());
+    EXPECT_EQ(check_of(joined, "PB104").state, CheckState::passed);
+    EXPECT_TRUE(check_of(joined, "PB104").required);
+  }
+  const Gate twice = join_gates({shipped, shipped}, std::nullopt);
+  EXPECT_EQ(to_json(twice.findings), to_json(shipped.findings)) << "what both found is told once";
 }
 
 TEST(Join, WhatOneObjectsToStandsAgainstAll) {

@@ -110,3 +110,11 @@ def test_claims_that_hold_are_those_of_the_table(identifier, claim):
         absent = {"PB115"} if aten.targets()[identifier]["architecture"] != MACHINE else set()  # its libgomp
         same = {"PB209"} if same_code(identifier, claim) else set()
         assert answer.found.keys() - absent == same, answer.found
+
+
+@pytest.mark.parametrize("identifier", TARGETS)
+def test_what_it_has_not_is_not_asked(identifier):
+    """No version, no package, no CUDA: nothing of these was passed."""
+    states = faults.states(built(identifier).folder, f"{identifier},only")
+    absent = {"PB105", "PB107", "PB108", "PB110", "PB112", "PB119", "PB121", "PB125", "PB126", "PB127", "PB310"}
+    assert {id_: states[id_] for id_ in absent} == dict.fromkeys(absent, "not_asked")
