@@ -212,8 +212,8 @@ TEST(Gate, OfWhatIsNeitherClaimedNorThereNothingIsPassed) {
                                                                   {"PB119", "no package"},
                                                                   {"PB121", "no package"},
                                                                   {"PB129", "no Nix store"}}) {
-    const auto check =
-        std::find_if(bare.checks.begin(), bare.checks.end(), [&](const GateCheck& one) { return one.id == id; });
+    const auto check = std::find_if(bare.checks.begin(), bare.checks.end(),
+                                    [wanted = id](const GateCheck& one) { return one.id == wanted; });
     ASSERT_NE(check, bare.checks.end()) << id;
     EXPECT_EQ(check->state, CheckState::not_asked) << id;
     EXPECT_FALSE(check->required) << id;
