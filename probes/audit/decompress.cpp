@@ -9,7 +9,7 @@ namespace pbprobe {
 namespace {
 
 constexpr uint64_t kSmallImage = 1 << 20;  // a few thousand equal bytes are no bomb
-constexpr uint64_t kMaxImageRatio = 200;
+constexpr uint64_t kMaxImageRatio = 1000;
 
 Result<void> unpack_zstd(std::span<const uint8_t> from, std::span<uint8_t> to, const std::string& name) {
   const auto announced = ZSTD_getFrameContentSize(from.data(), from.size());

@@ -183,7 +183,7 @@ const std::vector<Defect> kDefects{
        p.payload.resize(100);
        p.image.uncompressed_bytes = 64 << 20;
      },
-     "libx.so image at 0x40 (sm_90): grows from 100 to 67108864 bytes, more than 200 times: refused"},
+     "libx.so image at 0x40 (sm_90): grows from 100 to 67108864 bytes, more than 1000 times: refused"},
     {"MoreThanTheLimit", Compression::zstd, [](Packed& p) { p.image.uncompressed_bytes = 600ULL << 20; },
      "libx.so image at 0x40 (sm_90): image of 629145600 bytes uncompressed, 536870912 are the limit"},
     {"DamagedLz4Data", Compression::lz4, [](Packed& p) { p.payload.resize(p.payload.size() / 2); },

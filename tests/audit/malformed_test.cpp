@@ -120,8 +120,8 @@ const std::vector<Defect> kElf{
        }
        return content;
      },
-     "libx.so: its sections hold more than the 0x1a3c8 bytes of the file: they overlap: copy, download or build it "
-     "again"},
+     "libx.so: its sections hold the 0x1a3c8 bytes of the file more than 8 times: they overlap: copy, download or "
+     "build it again"},
     {"ANameLongerThanTheLimit",
      [] {
        ElfBuilder elf;
