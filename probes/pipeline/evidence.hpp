@@ -25,8 +25,8 @@ struct EvidenceRequest {
 [[nodiscard]] Result<void> write_evidence(const Report& report, const EvidenceRequest& request);
 
 // The report of an evidence folder, whose verdict and gate were computed again from its facts; those of each run that
-// it joins, too. Errors: malformed where
-// they come out differently, or where a file is not the one that the statement names.
+// it joins, too. Errors: malformed where they come out differently, or where a file is not the one that the statement
+// names.
 [[nodiscard]] Result<Report> read_evidence(const std::filesystem::path& folder);
 
 // Reports of gates that ran on several machines, or folders of evidence: one report with all of them and the gate that

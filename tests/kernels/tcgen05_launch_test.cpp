@@ -13,6 +13,7 @@
 #include "kernels/gemm/choose.hpp"
 #include "kernels/gemm/gpu.hpp"
 #include "kernels/gemm/tcgen05.hpp"
+#include "tests/kernels/tcgen05.hpp"
 
 namespace pbprobe::test {
 namespace {
@@ -64,25 +65,6 @@ int record(void* map, int type, unsigned rank, void* address, const uint64_t* si
   EXPECT_EQ(reinterpret_cast<uintptr_t>(map) % 64, 0U);
   asked.push_back(one);
   return answer;
-}
-
-Host host_of(std::string_view target, int64_t sms = 148) {
-  Host host;
-  host.cpu.architecture = "x86_64";
-  Gpu gpu;
-  gpu.name = "Test GPU";
-  gpu.capability = find_target(target)->capability.value_or("");
-  gpu.sm_count = sms;
-  host.gpus.push_back(gpu);
-  return host;
-}
-
-std::vector<const Kernel*> built_kernels() {
-  std::vector<const Kernel*> kernels;
-  for (const auto& kernel : kernel_table()) {
-    if (is_tcgen05(kernel) && kernel.built) kernels.push_back(&kernel);
-  }
-  return kernels;
 }
 
 const void* const kA = reinterpret_cast<const void*>(uintptr_t{0x7f0000000000});

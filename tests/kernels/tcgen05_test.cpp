@@ -13,30 +13,12 @@
 #include "kernels/gemm/choose.hpp"
 #include "kernels/gemm/evidence.hpp"
 #include "kernels/gemm/tcgen05.hpp"
+#include "tests/kernels/tcgen05.hpp"
 
 namespace pbprobe::test {
 namespace {
 
 using testing::HasSubstr;
-
-Host host_of(std::string_view target, int64_t sms = 148) {
-  Host host;
-  host.cpu.architecture = "x86_64";
-  Gpu gpu;
-  gpu.name = "Test GPU";
-  gpu.capability = find_target(target)->capability.value_or("");
-  gpu.sm_count = sms;
-  host.gpus.push_back(gpu);
-  return host;
-}
-
-std::vector<const Kernel*> built_kernels() {
-  std::vector<const Kernel*> kernels;
-  for (const auto& kernel : kernel_table()) {
-    if (is_tcgen05(kernel) && kernel.built) kernels.push_back(&kernel);
-  }
-  return kernels;
-}
 
 // --- rows and limits ---
 
