@@ -80,6 +80,8 @@ class CaseRun {
     if (one_.against_cublaslt && lt_ != nullptr) add_peer("cublaslt", lt_->path(), bed.cublaslt(*lt_, false));
     if (one_.against_cublaslt_best && lt_ != nullptr) add_peer("cublaslt_best", lt_->path(), bed.cublaslt(*lt_, true));
     if (one_.against_cutlass && cutlass_ != nullptr) add_cutlass(bed);
+    if (!one_.gpu && (one_.against_cublaslt || one_.against_cublaslt_best || one_.against_cutlass))
+      events_.note(fmt::format("{} on cpu: cuBLASLt and CUTLASS multiply on GPUs alone", name_));
     if (one_.problem.m <= (one_.gpu ? kFewRowsOfGpu : kFewRows)) add_reading(bed);
     if (contenders_.empty()) return;
     events_.stage(Step::kernels, fmt::format("timing {} on {}", name_, device_name(one_)));

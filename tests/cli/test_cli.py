@@ -108,6 +108,14 @@ def test_wrong_usage_is_refused_in_one_line(arguments, words):
     refused(run(*arguments), *words)
 
 
+def test_a_peer_that_only_gpus_have_is_named_on_a_cpu():
+    target = json.loads(run("host", "--format", "json").stdout)["cpu"]["targets"][0]
+    shape = ["--shape", "64x64x64", "--budget", "2"]
+    result = run("bench", "--target", target, *shape, "--against", "cublaslt_best", "--format", "json")
+    assert result.returncode == 0, result.stderr
+    assert any("on GPUs alone" in note for note in json.loads(result.stdout)["notes"])
+
+
 # ---- artifacts ----------------------------------------------------------------------------------------------------
 
 
