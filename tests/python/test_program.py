@@ -3,6 +3,8 @@
 import importlib.metadata
 import importlib.util
 import json
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -69,11 +71,34 @@ def test_core_links_neither_kernels_nor_cuda_nor_torch(build):
     assert "gemm_fp32" not in symbols
 
 
+def wheel_settings(build, folder):
+    """Settings for pip under which ccache knows the objects of the build folder; without ccache, the fastest ones."""
+    launcher, flags = "CMAKE_CXX_COMPILER_LAUNCHER", "CMAKE_CXX_FLAGS_RELWITHDEBINFO"
+    cache = dict(re.findall(r"^(\w+):\w+=(.*)$", (build / "CMakeCache.txt").read_text(), re.MULTILINE))
+    if not cache.get(launcher) or cache["CMAKE_BUILD_TYPE"] != "RelWithDebInfo":
+        # Without optimization: what is asked is how it is put together.
+        return {"cmake.build-type": "Debug", "cmake.define.CMAKE_CXX_FLAGS_DEBUG": "-O0"}
+    same = ("CMAKE_CXX_COMPILER", launcher, flags, "PBPROBE_WERROR")
+    return {
+        "build-dir": str(folder),
+        "cmake.build-type": "RelWithDebInfo",
+        **{f"cmake.define.{name}": cache[name] for name in same},
+    }
+
+
+@pytest.fixture
+def wheel_build_folder():
+    """As deep as build/: ccache compares paths relative to the folder in which the compiler runs."""
+    folder = SOURCE / "build-wheel"
+    shutil.rmtree(folder, ignore_errors=True)
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
 @pytest.mark.slow
-def test_wheel_ships_the_program_and_asks_for_no_torch(tmp_path, bare_python):
+def test_wheel_ships_the_program_and_asks_for_no_torch(tmp_path, bare_python, build, wheel_build_folder):
     """`pip install .` in an environment of its own, without the network."""
-    # Without optimization: what is asked is how it is put together.
-    settings = {"cmake.build-type": "Debug", "cmake.define.CMAKE_CXX_FLAGS_DEBUG": "-O0"}
+    settings = wheel_settings(build, wheel_build_folder)
     subprocess.run(
         [
             *(*PIP, "wheel", "--no-index", "--no-build-isolation", "--wheel-dir", tmp_path, SOURCE),
