@@ -12,11 +12,10 @@
 #include "core/host/driver_api.hpp"
 #include "core/host/host.hpp"
 #include "kernels/gemm/run.hpp"
+#include "tests/kernels/device_call.hpp"
 
 namespace pbprobe::test {
 namespace {
-
-constexpr unsigned char kPoison = 0xff;  // NaN in every floating type
 
 class CpuBed : public Bed {
  public:
@@ -68,71 +67,16 @@ class CpuBed : public Bed {
   }
 };
 
-// Device memory for one call.
-class DeviceArray {
- public:
-  DeviceArray(const DriverApi& driver, const Guarded& from) : driver_(driver) {
-    if (from.bytes.empty()) return;
-    // The device's base has 256 bytes alignment; the first element keeps its offset within 64.
-    shift_ = static_cast<size_t>((reinterpret_cast<uintptr_t>(from.data()) - static_cast<uintptr_t>(from.offset)) % 64);
-    result_ = driver.cuMemAlloc(&address_, from.bytes.size() + 64);
-    if (result_ == kCudaSuccess) result_ = driver.cuMemcpyHtoD(address_ + shift_, from.bytes.data(), from.bytes.size());
-    offset_ = shift_ + static_cast<size_t>(from.offset);
-  }
-  DeviceArray(const DeviceArray&) = delete;
-  DeviceArray& operator=(const DeviceArray&) = delete;
-  ~DeviceArray() {
-    if (address_ != 0) driver_.cuMemFree(address_);
-  }
-  [[nodiscard]] CuResult result() const { return result_; }
-  [[nodiscard]] void* data() const { return address_ == 0 ? nullptr : reinterpret_cast<void*>(address_ + offset_); }
-  CuResult download(Guarded& to) const {
-    return driver_.cuMemcpyDtoH(to.bytes.data(), address_ + shift_, to.bytes.size());
-  }
-
- private:
-  const DriverApi& driver_;
-  CuDevicePtr address_ = 0;
-  size_t offset_ = 0;
-  size_t shift_ = 0;
-  CuResult result_ = kCudaSuccess;
-};
-
 class GpuBed : public Bed {
  public:
   GpuBed(const DriverApi& driver, GpuKernels kernels, const Gpu& gpu)
       : driver_(driver), kernels_(std::move(kernels)), gpu_(gpu) {}
 
   Result<void> run(const Plan& plan, CheckData& data) override {
-    DeviceArray a(driver_, data.a);
-    DeviceArray b(driver_, data.b);
-    DeviceArray c(driver_, data.c);
-    DeviceArray bias(driver_, data.bias);
-    DeviceArray scale_a(driver_, data.scale_a);
-    DeviceArray scale_b(driver_, data.scale_b);
-    for (const auto* array : {&a, &b, &c, &bias, &scale_a, &scale_b}) {
-      if (array->result() != kCudaSuccess) return driver_error(driver_, array->result(), "copying an operand there");
-    }
-    Operands operands;
-    operands.a = a.data();
-    operands.b = b.data();
-    operands.c = c.data();
-    operands.bias = static_cast<const float*>(bias.data());
-    operands.scale_a = static_cast<const float*>(scale_a.data());
-    operands.scale_b = static_cast<const float*>(scale_b.data());
-    Guarded space;
-    space.bytes.resize(static_cast<size_t>(plan.workspace_bytes), static_cast<std::byte>(kPoison));
-    DeviceArray workspace(driver_, space);
-    Context context;
-    context.workspace = workspace.data();
-    context.workspace_bytes = plan.workspace_bytes;
-    context.gpu = &kernels_;
-    PBPROBE_CHECK(pbprobe::run(plan, operands, context));
+    const DeviceCall call(kernels_, plan, data);
+    PBPROBE_CHECK(call.launch());
     PBPROBE_CU(driver_, "waiting for the kernel", cuCtxSynchronize());
-    if (const auto result = c.download(data.c); result != kCudaSuccess) {
-      return driver_error(driver_, result, "copying C back");
-    }
-    return {};
+    return call.fetch_c(data);
   }
 
   Result<Rate> run_peak(const Peak& peak, int64_t iterations) override {

@@ -12,13 +12,18 @@
 
 namespace pbprobe::test {
 
+Result<Plan> plan_for(const Kernel& kernel, const Bed& bed, const Problem& problem, int64_t threads) {
+  ChooseOptions options = bed.options();
+  options.kernel = std::string(kernel.name);
+  options.threads = threads;
+  PBPROBE_TRY(Plan plan, choose(problem, this_host(), {}, options));
+  if (plan.kernel != &kernel) return make_error(ErrorCode::usage, "{} was chosen", plan.kernel->name);
+  return plan;
+}
+
 Execute execute_on(const Kernel& kernel, Bed& bed, int64_t threads) {
   return [&kernel, &bed, threads](const Problem& problem, CheckData& data) -> Result<void> {
-    ChooseOptions options = bed.options();
-    options.kernel = std::string(kernel.name);
-    options.threads = threads;
-    PBPROBE_TRY(Plan plan, choose(problem, this_host(), {}, options));
-    if (plan.kernel != &kernel) return make_error(ErrorCode::usage, "{} was chosen", plan.kernel->name);
+    PBPROBE_TRY(Plan plan, plan_for(kernel, bed, problem, threads));
     if (kernel.function != nullptr && threads > 1) {
       plan.cpu.threads = threads;
       plan.cpu.task_rows = kernel.tile.m;

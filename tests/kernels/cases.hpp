@@ -14,6 +14,9 @@ namespace pbprobe::test {
 
 constexpr Layout kLayouts[] = {Layout::nt, Layout::nn, Layout::tn, Layout::tt};
 
+// For this very kernel, and no other, on one thread of a CPU.
+Result<Plan> plan_for(const Kernel& kernel, const Bed& bed, const Problem& problem, int64_t threads = 1);
+
 // Runs this very kernel, and no other. Several threads take a tile each, since small problems are not worth them.
 Execute execute_on(const Kernel& kernel, Bed& bed, int64_t threads = 1);
 

@@ -22,6 +22,7 @@
 #include "kernels/gemm/run.hpp"
 #include "tests/kernels/bed.hpp"
 #include "tests/kernels/cases.hpp"
+#include "tests/kernels/device_cases.hpp"
 #include "tests/kernels/rows.hpp"
 
 namespace pbprobe::test {
@@ -310,6 +311,13 @@ void keeps_to_its_limits(const Kernel& kernel, Bed& bed) {
   EXPECT_THAT(result.error().message, HasSubstr(fmt::format("a block of {} has at most", kernel.target)));
 }
 
+// One test of three: each that is skipped costs a process.
+void launches(const Kernel& kernel, Bed& bed) {
+  many_launches(kernel, bed);
+  concurrent_streams(kernel, bed);
+  captured(kernel, bed);
+}
+
 void register_kernel(const Kernel& kernel) {
   const std::string suite = "Gemm/" + std::string(kernel.name);
   using Case = void (*)(const Kernel&, Bed&);
@@ -330,6 +338,8 @@ void register_kernel(const Kernel& kernel) {
   if (target != nullptr && target->kind == TargetKind::gpu) {
     cases.emplace_back("LoadedImage", loaded_image);
     cases.emplace_back("KeepsToItsLimits", keeps_to_its_limits);
+    cases.emplace_back("Launches", launches);
+    cases.emplace_back("FarApart", far_apart);
   }
   for (const auto& [name, run_case] : cases) {
     add(suite, name, [&kernel, run_case = run_case] {

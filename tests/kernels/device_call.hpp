@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Device memory of one product. The driver must outlive it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/host/driver_api.hpp"
+#include "kernels/gemm/checker.hpp"
+#include "kernels/gemm/gpu.hpp"
+#include "kernels/gemm/run.hpp"
+
+namespace pbprobe::test {
+
+constexpr unsigned char kPoison = 0xff;  // NaN in every floating type
+
+// Space for what a kernel keeps between its passes.
+Guarded poisoned(int64_t bytes);
+
+// What a guarded array of the host holds.
+class DeviceArray {
+ public:
+  DeviceArray(const DriverApi& driver, const Guarded& from) : driver_(driver) {
+    if (from.bytes.empty()) return;
+    // The device's base has 256 bytes alignment; the first element keeps its offset within 64.
+    shift_ = static_cast<size_t>((reinterpret_cast<uintptr_t>(from.data()) - static_cast<uintptr_t>(from.offset)) % 64);
+    result_ = driver.cuMemAlloc(&address_, from.bytes.size() + 64);
+    if (result_ == kCudaSuccess) result_ = upload(from);
+    offset_ = shift_ + static_cast<size_t>(from.offset);
+  }
+  DeviceArray(const DeviceArray&) = delete;
+  DeviceArray& operator=(const DeviceArray&) = delete;
+  ~DeviceArray() {
+    if (address_ != 0) driver_.cuMemFree(address_);
+  }
+  [[nodiscard]] CuResult result() const { return result_; }
+  [[nodiscard]] void* data() const { return address_ == 0 ? nullptr : reinterpret_cast<void*>(address_ + offset_); }
+  [[nodiscard]] CuResult upload(const Guarded& from) const {
+    return driver_.cuMemcpyHtoD(address_ + shift_, from.bytes.data(), from.bytes.size());
+  }
+  [[nodiscard]] CuResult download(Guarded& to) const {
+    return driver_.cuMemcpyDtoH(to.bytes.data(), address_ + shift_, to.bytes.size());
+  }
+
+ private:
+  const DriverApi& driver_;
+  CuDevicePtr address_ = 0;
+  size_t offset_ = 0;
+  size_t shift_ = 0;
+  CuResult result_ = kCudaSuccess;
+};
+
+// What one product needs on a device: operands, C as the host has it, and a workspace that is full of NaNs.
+class DeviceCall {
+ public:
+  DeviceCall(const GpuKernels& kernels, const Plan& plan, const CheckData& data);
+  // Errors (device): no memory, or the launch was refused. Nothing is waited for.
+  [[nodiscard]] Result<void> launch(CuStream stream = nullptr) const;
+  // C as the host has it.
+  [[nodiscard]] Result<void> put_c(const CheckData& data) const;
+  [[nodiscard]] Result<void> fetch_c(CheckData& data) const;
+
+ private:
+  const GpuKernels& kernels_;
+  const Plan& plan_;
+  DeviceArray a_, b_, c_, bias_, scale_a_, scale_b_, workspace_;
+};
+
+}  // namespace pbprobe::test

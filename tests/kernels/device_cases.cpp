@@ -1,0 +1,253 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "tests/kernels/device_cases.hpp"
+
+#include <utility>
+#include <vector>
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include "tests/kernels/cases.hpp"
+#include "tests/kernels/device_call.hpp"
+
+namespace pbprobe::test {
+namespace {
+
+void expect_exact(const Problem& problem, const Execute& execute) {
+  const auto result = check(problem, Tier::exact, execute);
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  EXPECT_TRUE(result->passed) << result->what;
+}
+
+// Some tiles with rests in every direction.
+Problem some_tiles(const Kernel& kernel, int64_t more = 0) {
+  const auto type = types_of(kernel).front();
+  return spaced(make_problem(rows_of(kernel, kernel.tile.m + 3 + more), 2 * kernel.tile.n + 5, 300 + more, type), 1);
+}
+
+class Stream {
+ public:
+  explicit Stream(const DriverApi& driver) : driver_(driver) {
+    result_ = driver.cuStreamCreate(&stream_, kCuStreamNonBlocking);
+  }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  ~Stream() {
+    if (stream_ != nullptr) driver_.cuStreamDestroy(stream_);
+  }
+  [[nodiscard]] Result<void> ready() const {
+    if (result_ != kCudaSuccess) return driver_error(driver_, result_, "making a stream");
+    return {};
+  }
+  [[nodiscard]] CuStream get() const { return stream_; }
+
+ private:
+  const DriverApi& driver_;
+  CuStream stream_ = nullptr;
+  CuResult result_ = kCudaSuccess;
+};
+
+struct OnStream {
+  const DeviceCall& call;
+  CuStream stream;
+};
+
+// Each product is checked by a check of its own around those of the rest; the innermost launches all of them.
+Result<void> by_turns(const Kernel& kernel, Bed& bed, size_t left, std::vector<OnStream>& all) {
+  const GpuKernels& kernels = *bed.gpu_kernels();
+  if (left == 0) {
+    for (int round = 0; round < 50; ++round) {
+      for (const auto& one : all) PBPROBE_CHECK(one.call.launch(one.stream));
+    }
+    PBPROBE_CU(kernels.driver(), "waiting for all streams", cuCtxSynchronize());
+    return {};
+  }
+  const auto execute = [&](const Problem& problem, CheckData& data) -> Result<void> {
+    PBPROBE_TRY(const Plan plan, plan_for(kernel, bed, problem));
+    const DeviceCall call(kernels, plan, data);
+    const Stream stream(kernels.driver());
+    PBPROBE_CHECK(stream.ready());
+    all.push_back({call, stream.get()});
+    const auto done = by_turns(kernel, bed, left - 1, all);
+    all.pop_back();
+    PBPROBE_CHECK(done);
+    return call.fetch_c(data);
+  };
+  expect_exact(some_tiles(kernel, 40 * static_cast<int64_t>(left)), execute);
+  return {};
+}
+
+// What the project itself has no use for, by its name in the driver.
+struct GraphApi {
+  using Instantiate = CuResult (*)(void** executable, CuGraph graph, unsigned long long flags);
+  using Launch = CuResult (*)(void* executable, CuStream stream);
+  using Destroy = CuResult (*)(void* executable);
+  Instantiate instantiate = nullptr;
+  Launch launch = nullptr;
+  Destroy destroy = nullptr;
+
+  GraphApi() {
+    void* const library = dlopen("libcuda.so.1", RTLD_NOW);
+    if (library == nullptr) return;
+    instantiate = reinterpret_cast<Instantiate>(dlsym(library, "cuGraphInstantiateWithFlags"));
+    launch = reinterpret_cast<Launch>(dlsym(library, "cuGraphLaunch"));
+    destroy = reinterpret_cast<Destroy>(dlsym(library, "cuGraphExecDestroy"));
+  }
+  [[nodiscard]] bool whole() const { return instantiate != nullptr && launch != nullptr && destroy != nullptr; }
+};
+
+Result<void> replay(const GraphApi& api, const DriverApi& driver, const DeviceCall& call, CheckData& data) {
+  const Stream stream(driver);
+  PBPROBE_CHECK(stream.ready());
+  CuGraph graph = nullptr;
+  void* executable = nullptr;
+  PBPROBE_CU(driver, "beginning a capture", cuStreamBeginCapture(stream.get(), kCuCaptureRelaxed));
+  const auto launched = call.launch(stream.get());
+  PBPROBE_CU(driver, "ending the capture", cuStreamEndCapture(stream.get(), &graph));
+  PBPROBE_CHECK(launched);
+  auto result = api.instantiate(&executable, graph, 0);
+  driver.cuGraphDestroy(graph);
+  if (result != kCudaSuccess) return driver_error(driver, result, "making the graph ready");
+  const CheckData before = data;
+  Result<void> right;
+  for (int i = 0; i < 3 && right.ok(); ++i) {
+    right = call.put_c(before);
+    if (right.ok() && (result = api.launch(executable, stream.get())) != kCudaSuccess)
+      right = driver_error(driver, result, "replaying the graph");
+    driver.cuStreamSynchronize(stream.get());
+    if (right.ok()) right = call.fetch_c(data);
+  }
+  api.destroy(executable);
+  return right;
+}
+
+// Rows of a host's matrix at rows of the device's that lie far from each other.
+class FarMatrix {
+ public:
+  FarMatrix(const DriverApi& driver, int64_t rows, int64_t near, int64_t far)
+      : driver_(driver), rows_(rows), near_(near), far_(far) {
+    result_ = driver.cuMemAlloc(&address_, static_cast<size_t>(rows * far));
+  }
+  FarMatrix(const FarMatrix&) = delete;
+  FarMatrix& operator=(const FarMatrix&) = delete;
+  ~FarMatrix() {
+    if (address_ != 0) driver_.cuMemFree(address_);
+  }
+  [[nodiscard]] bool there() const { return result_ == kCudaSuccess; }
+  [[nodiscard]] void* data() const { return reinterpret_cast<void*>(address_); }
+  Result<void> put(const std::byte* from) const {
+    for (int64_t row = 0; row < rows_; ++row) {
+      PBPROBE_CU(driver_, "copying a row there",
+                 cuMemcpyHtoD(address_ + static_cast<CuDevicePtr>(row * far_), from + row * near_,
+                              static_cast<size_t>(near_)));
+    }
+    return {};
+  }
+  Result<void> fetch(std::byte* to) const {
+    for (int64_t row = 0; row < rows_; ++row) {
+      PBPROBE_CU(
+          driver_, "copying a row back",
+          cuMemcpyDtoH(to + row * near_, address_ + static_cast<CuDevicePtr>(row * far_), static_cast<size_t>(near_)));
+    }
+    return {};
+  }
+
+ private:
+  const DriverApi& driver_;
+  int64_t rows_, near_, far_;  // bytes from one row to the next
+  CuDevicePtr address_ = 0;
+  CuResult result_ = kCudaSuccess;
+};
+
+// The least multiple of 16 with which so many rows have more than 2^31 elements.
+int64_t far_leading(int64_t rows) {
+  constexpr int64_t kElements = (int64_t{1} << 31) + 4096;
+  return (kElements / (rows - 1) + 16) / 16 * 16;
+}
+
+// `near` as it lies on the host, the plan's problem on the device.
+Result<void> run_far(const Plan& plan, const Problem& near, const GpuKernels& kernels, CheckData& data, bool& room) {
+  const DriverApi& driver = kernels.driver();
+  const Problem& far = plan.problem;
+  const int64_t of_ab = size_of(far.a);
+  const int64_t of_c = size_of(far.c);
+  const FarMatrix a(driver, far.m, near.lda * of_ab, far.lda * of_ab);
+  const FarMatrix b(driver, far.n, near.ldb * of_ab, far.ldb * of_ab);
+  const FarMatrix c(driver, far.m, near.ldc * of_c, far.ldc * of_c);
+  room = a.there() && b.there() && c.there();
+  if (!room) return make_error(ErrorCode::device, "not enough memory");
+  PBPROBE_CHECK(a.put(data.a.data()));
+  PBPROBE_CHECK(b.put(data.b.data()));
+  PBPROBE_CHECK(c.put(data.c.data()));
+  const DeviceArray workspace(driver, poisoned(plan.workspace_bytes));
+  Operands operands;
+  operands.a = a.data();
+  operands.b = b.data();
+  operands.c = c.data();
+  Context context;
+  context.workspace = workspace.data();
+  context.workspace_bytes = plan.workspace_bytes;
+  context.gpu = &kernels;
+  PBPROBE_CHECK(run(plan, operands, context));
+  PBPROBE_CU(driver, "waiting for the kernel", cuCtxSynchronize());
+  return c.fetch(data.c.data());
+}
+
+}  // namespace
+
+void many_launches(const Kernel& kernel, Bed& bed) {
+  constexpr int kBatch = 1000;
+  const GpuKernels& kernels = *bed.gpu_kernels();
+  expect_exact(some_tiles(kernel), [&](const Problem& problem, CheckData& data) -> Result<void> {
+    PBPROBE_TRY(const Plan plan, plan_for(kernel, bed, problem));
+    const DeviceCall call(kernels, plan, data);
+    const CheckData before = data;
+    for (int batch = 0; batch < 10; ++batch) {
+      PBPROBE_CHECK(call.put_c(before));
+      for (int i = 0; i < kBatch; ++i) PBPROBE_CHECK(call.launch());
+      PBPROBE_CU(kernels.driver(), "waiting for a thousand launches", cuCtxSynchronize());
+      CheckData after = before;
+      PBPROBE_CHECK(call.fetch_c(after));
+      if (batch > 0 && after.c.bytes != data.c.bytes)
+        return make_error(ErrorCode::device, "launches {} to {} gave other bits", batch * kBatch, (batch + 1) * kBatch);
+      data.c = std::move(after.c);
+    }
+    return {};
+  });
+}
+
+void concurrent_streams(const Kernel& kernel, Bed& bed) {
+  std::vector<OnStream> all;
+  const auto result = by_turns(kernel, bed, 4, all);
+  EXPECT_TRUE(result.ok()) << result.error().message;
+}
+
+void captured(const Kernel& kernel, Bed& bed) {
+  static const GraphApi api;
+  const GpuKernels& kernels = *bed.gpu_kernels();
+  if (!api.whole() || kernels.driver().cuStreamBeginCapture == nullptr) GTEST_SKIP() << "this driver has no graphs";
+  expect_exact(some_tiles(kernel), [&](const Problem& problem, CheckData& data) -> Result<void> {
+    PBPROBE_TRY(const Plan plan, plan_for(kernel, bed, problem));
+    const DeviceCall call(kernels, plan, data);
+    return replay(api, kernels.driver(), call, data);
+  });
+}
+
+void far_apart(const Kernel& kernel, Bed& bed) {
+  const auto near = make_problem(rows_of(kernel, 70), 300, 40, types_of(kernel).front());
+  bool room = true;
+  const auto result = check(near, Tier::exact, [&](const Problem& problem, CheckData& data) -> Result<void> {
+    Problem far = problem;
+    far.lda = far_leading(problem.m);
+    far.ldb = far_leading(problem.n);
+    far.ldc = far_leading(problem.m);
+    PBPROBE_TRY(const Plan plan, plan_for(kernel, bed, far));
+    return run_far(plan, problem, *bed.gpu_kernels(), data, room);
+  });
+  if (!room) GTEST_SKIP() << "this GPU has not enough free memory for three matrices of 2^31 elements";
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  EXPECT_TRUE(result->passed) << result->what;
+}
+
+}  // namespace pbprobe::test
