@@ -71,7 +71,7 @@ Result<void> by_turns(const Kernel& kernel, Bed& bed, size_t left, std::vector<O
     all.push_back({call, stream.get()});
     const auto done = by_turns(kernel, bed, left - 1, all);
     all.pop_back();
-    PBPROBE_CHECK(done);
+    if (!done.ok()) return done;
     return call.fetch_c(data);
   };
   expect_exact(some_tiles(kernel, 40 * static_cast<int64_t>(left)), execute);
@@ -105,7 +105,7 @@ Result<void> replay(const GraphApi& api, const DriverApi& driver, const DeviceCa
   PBPROBE_CU(driver, "beginning a capture", cuStreamBeginCapture(stream.get(), kCuCaptureRelaxed));
   const auto launched = call.launch(stream.get());
   PBPROBE_CU(driver, "ending the capture", cuStreamEndCapture(stream.get(), &graph));
-  PBPROBE_CHECK(launched);
+  if (!launched.ok()) return launched;
   auto result = api.instantiate(&executable, graph, 0);
   driver.cuGraphDestroy(graph);
   if (result != kCudaSuccess) return driver_error(driver, result, "making the graph ready");
