@@ -13,16 +13,28 @@
 namespace pbprobe {
 namespace {
 
+// A driver that loads lazily finds out with the first kernel that no image fits.
+Error load_error(const DriverApi& driver, CuResult result, std::string_view target, const std::string& what) {
+  if (result != kCudaErrorNoBinaryForGpu) return driver_error(driver, result, what);
+  return make_error(ErrorCode::unsupported, "{}, so this device cannot run {}'s machine code: choose its own target",
+                    driver_error_name(driver, result), target);
+}
+
 Result<LoadedKernel> load_kernel(const DriverApi& driver, CuLibrary library, const std::string& symbol,
                                  int64_t dynamic_shared, std::string_view target) {
+  const auto check = [&](CuResult result, const std::string& what) -> Result<void> {
+    if (result != kCudaSuccess) return load_error(driver, result, target, what);
+    return {};
+  };
   CuKernel handle = nullptr;
-  PBPROBE_CU(driver, fmt::format("finding {} in the {} cubin", symbol, target),
-             cuLibraryGetKernel(&handle, library, symbol.c_str()));
+  PBPROBE_CHECK(check(driver.cuLibraryGetKernel(&handle, library, symbol.c_str()),
+                      fmt::format("finding {} in the {} cubin", symbol, target)));
   CuDevice device = 0;
   PBPROBE_CU(driver, "asking for the current device", cuCtxGetDevice(&device));
   if (dynamic_shared > 0) {
-    PBPROBE_CU(driver, fmt::format("granting {} {} bytes of shared memory", symbol, dynamic_shared),
-               cuKernelSetAttribute(kCuFuncMaxDynamicSharedBytes, static_cast<int>(dynamic_shared), handle, device));
+    PBPROBE_CHECK(check(
+        driver.cuKernelSetAttribute(kCuFuncMaxDynamicSharedBytes, static_cast<int>(dynamic_shared), handle, device),
+        fmt::format("granting {} {} bytes of shared memory", symbol, dynamic_shared)));
   }
   LoadedKernel loaded;
   loaded.handle = handle;
@@ -35,8 +47,8 @@ Result<LoadedKernel> load_kernel(const DriverApi& driver, CuLibrary library, con
   };
   for (const auto& [attribute, value] : attributes) {
     int number = 0;
-    PBPROBE_CU(driver, fmt::format("reading attribute {} of {}", attribute, symbol),
-               cuKernelGetAttribute(&number, attribute, handle, device));
+    PBPROBE_CHECK(check(driver.cuKernelGetAttribute(&number, attribute, handle, device),
+                        fmt::format("reading attribute {} of {}", attribute, symbol)));
     *value = number;
   }
   return loaded;
@@ -108,11 +120,8 @@ Result<CuLibrary> load_image(const DriverApi& driver, const TargetBuild& build) 
   CuLibrary library = nullptr;
   const CuResult result =
       driver.cuLibraryLoadData(&library, build.image.data(), nullptr, nullptr, 0, nullptr, nullptr, 0);
-  if (result == kCudaErrorNoBinaryForGpu) {
-    return make_error(ErrorCode::unsupported, "{}, so this device cannot run {}'s machine code: choose its own target",
-                      driver_error_name(driver, result), build.target);
-  }
-  if (result != kCudaSuccess) return driver_error(driver, result, fmt::format("loading the {} cubin", build.target));
+  if (result != kCudaSuccess)
+    return load_error(driver, result, build.target, fmt::format("loading the {} cubin", build.target));
   return library;
 }
 
