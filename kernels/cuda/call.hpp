@@ -31,7 +31,15 @@ struct GpuRepack {
   long long from_leading, to_leading;  // elements
   int rows, columns;                   // of `to`
   int turn;
+  int blocks;  // that it takes: blocks_of()
 };
+// Up to two operands by one launch, the second's blocks after the first's.
+struct GpuRepacks {
+  GpuRepack first, second;
+};
+// What a block takes: the side of a square that is turned, in bytes, or eight warps' pieces of rows.
+constexpr int kGpuSquareBytes = 128;
+constexpr int kGpuPassVectors = 4;  // of 16 bytes, of each lane
 
 // What one block of a peak loop writes: the clock of its SM and the wall clock around the loop.
 struct GpuPeakSample {

@@ -5,6 +5,7 @@
 // of the tile; clusters of two blocks, one below the other, fetch each half of B for both. Family header: see tile.cuh.
 #pragma once
 
+#include "kernels/cuda/chain.cuh"
 #include "kernels/cuda/epilogue.cuh"
 #include "kernels/cuda/pipeline.cuh"
 #include "kernels/cuda/scheduler.cuh"
@@ -126,6 +127,8 @@ __device__ inline void multiply_by_warpgroups(const GpuTileCall& tiles, const Gp
   } else {
     __syncthreads();
   }
+  let_next_begin();
+  await_kernels_ahead();
   TileWalk<Tile::kRows * Tile::kCluster, Tile::kColumns, Tile::kDepths> walk(
       tiles, static_cast<int>(blockIdx.x) / Tile::kCluster, static_cast<int>(gridDim.x) / Tile::kCluster);
   const int below = static_cast<int>(rank) * Tile::kRows;

@@ -6,22 +6,29 @@
 // other's shared memory, always in the same order: no workspace, no second kernel. Family header: see tile.cuh.
 #pragma once
 
+#include "kernels/cuda/anywhere.cuh"
 #include "kernels/cuda/hopper.cuh"
 
 namespace pbprobe::PBPROBE_TARGET {
 namespace {
 
-template <class OpOf, int kRowsOf, int kStagesOf>
+template <class OpOf, int kRowsOf, int kStagesOf, int kGroupsOf, int kLinesOf, bool kInTurnOf = false>
 struct SkinnyTile {
   using Op = OpOf;
-  static constexpr int kRows = kRowsOf;  // of A and C
-  static constexpr int kColumns = 64 * kConsumers;
-  static constexpr int kDepths = kRowBytes / Op::kElement;
+  static constexpr int kRows = kRowsOf;      // of A and C
+  static constexpr int kGroups = kGroupsOf;  // warpgroups that multiply
+  static constexpr int kThreads = 128 * (kGroups + 1);
+  static constexpr int kColumns = 64 * kGroups;
+  static constexpr bool kInTurn = kInTurnOf;
+  static constexpr int kLines = kLinesOf;  // of 128 bytes of k in a stage: neighbours are fetched together
+  static constexpr int kLineDepths = kRowBytes / Op::kElement;
+  static constexpr int kDepths = kLines * kLineDepths;
   static constexpr int kStages = kStagesOf;
-  static constexpr int kBytesA = kRows * kRowBytes;
+  static constexpr int kBytesA = kRows * kRowBytes;  // of one line
   static constexpr int kBytesB = kColumns * kRowBytes;
   static constexpr int kPlaceA = (kBytesA + kPatternBytes - 1) / kPatternBytes * kPatternBytes;
-  static constexpr int kStageBytes = kPlaceA + kBytesB;
+  static constexpr int kLineBytes = kPlaceA + kBytesB;
+  static constexpr int kStageBytes = kLines * kLineBytes;
   // Sums lie row by row; the four words besides spread a warp's writes over the banks.
   static constexpr int kPitch = kColumns + 4;
   static_assert(kRows * kPitch * 4 <= kStages * kStageBytes, "the sums lie where the stages were");
@@ -74,20 +81,118 @@ template <class Tile, bool kBKMajor>
 __device__ inline void produce_skinny(const typename Tile::Stages& ring, const GpuTensorMap& map_a,
                                       const GpuTensorMap& map_b, int column, int depth) {
   const unsigned full = ring.full();
-  const unsigned to = ring.stage() + Tile::kPlaceA;
-  arrive_expecting(full, Tile::kBytesA + Tile::kBytesB);
-  if constexpr (kBKMajor) {
-    load_box(to, map_b, depth, column, full);
-  } else {
+  arrive_expecting(full, Tile::kLines * (Tile::kBytesA + Tile::kBytesB));
 #pragma unroll
-    for (int box = 0; box < Tile::kColumns / 64; ++box) {
-      load_box(to + box * kBoxBytes, map_b, column + box * 64, depth, full);
+  for (int line = 0; line < Tile::kLines; ++line) {
+    const unsigned to = ring.stage() + line * Tile::kLineBytes + Tile::kPlaceA;
+    const int at = depth + line * Tile::kLineDepths;
+    if constexpr (kBKMajor) {
+      load_box(to, map_b, at, column, full);
+    } else {
+#pragma unroll
+      for (int box = 0; box < Tile::kColumns / 64; ++box) {
+        load_box(to + box * kBoxBytes, map_b, column + box * 64, at, full);
+      }
     }
   }
-  load_box(ring.stage(), map_a, depth, 0, full);
+#pragma unroll
+  for (int line = 0; line < Tile::kLines; ++line) {
+    load_box(ring.stage() + line * Tile::kLineBytes, map_a, depth + line * Tile::kLineDepths, 0, full);
+  }
 }
 
-template <class Tile, bool kBKMajor>
+// B's rows that begin anywhere, where no tensor copy reads them: a warpgroup does, 16 bytes a thread, and stores them
+// as the copy would. Rows 16 apart, as a thread has them, begin at the same place of a vector.
+template <class Tile>
+struct SkewedRows {
+  static constexpr int kCount = Tile::kColumns / 16;
+  static constexpr int kElement = Tile::Op::kElement;
+  const char* around;  // the vector that holds the first byte of this thread's first 16 of the coming line
+  long long stride;    // to those of its next rows
+  int left;            // elements of a row from there on
+  int skew;            // bytes from the vector's beginning on
+  int rows;            // of its own that are there
+  int safe;            // lines until a vector would leave the operand
+  bool begins;         // the first line's vector would
+  unsigned offset;     // of its first 16 bytes in a line's place
+
+  __device__ SkewedRows(const GpuCall& call, int column, int depth) {
+    const int row = static_cast<int>(threadIdx.x) / 8;
+    const int chunk = static_cast<int>(threadIdx.x) % 8;
+    const Extent all(call.b, call.n, call.ldb, call.k, kElement);
+    const char* from = all.begin + ((column + row) * call.ldb + depth) * kElement + chunk * 16;
+    skew = static_cast<int>(reinterpret_cast<unsigned long long>(from) % 16);
+    around = from - skew;
+    stride = 16 * call.ldb * kElement;
+    left = call.k - depth - chunk * (16 / kElement);
+    rows = min(max((call.n - column - row + 15) / 16, 0), kCount);
+    const long long bytes = all.end - around - (rows - 1) * stride - 32;
+    safe = bytes < 0 ? 0 : static_cast<int>(min(bytes / kRowBytes + 1, 0x7fffffffLL));
+    begins = around < all.begin;
+    offset = static_cast<unsigned>(row * kRowBytes + ((chunk ^ row % 8) << 4));
+  }
+  __device__ void read(uint4 (&held)[kCount]) {
+    if (left > 0 && safe > 0 && !begins) {
+      uint4 high[kCount];
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) {
+        if (i < rows) {
+          held[i] = *reinterpret_cast<const uint4*>(around + i * stride);
+          high[i] = *reinterpret_cast<const uint4*>(around + i * stride + 16);
+        }
+      }
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) held[i] = first_bytes(shifted(held[i], high[i], skew), min(left, 16) * kElement);
+    } else {
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) {
+        held[i] = make_uint4(0, 0, 0, 0);
+        if (i < rows && left > 0) {
+          held[i] = read_elements<kElement>(around + skew + i * stride, min(left, 16) * kElement);
+        }
+      }
+    }
+    around += kRowBytes;
+    left -= kRowBytes / kElement;
+    --safe;
+    begins = false;
+  }
+  __device__ void store(unsigned to, const uint4 (&held)[kCount]) const {
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) store_shared(to + offset + i * 16 * kRowBytes, held[i]);
+  }
+};
+
+template <class Tile>
+__device__ inline void produce_skewed(typename Tile::Stages& ring, const GpuTileCall& tiles, const GpuTensorMap& map_a,
+                                      int column, int first, int count) {
+  SkewedRows<Tile> rows(tiles.call, column, first * Tile::kDepths);
+#pragma unroll 1
+  for (int stage = 0; stage < count; ++stage) {
+#pragma unroll 1
+    for (int line = 0; line < Tile::kLines; ++line) {
+      uint4 held[SkewedRows<Tile>::kCount];
+      rows.read(held);
+      if (line == 0) {
+        ring.await_empty();
+        if (threadIdx.x == 0) {
+          arrive_expecting(ring.full(), Tile::kLines * Tile::kBytesA);
+          for (int i = 0; i < Tile::kLines; ++i) {
+            load_box(ring.stage() + i * Tile::kLineBytes, map_a,
+                     (first + stage) * Tile::kDepths + i * Tile::kLineDepths, 0, ring.full());
+          }
+        }
+      }
+      rows.store(ring.stage() + line * Tile::kLineBytes + Tile::kPlaceA, held);
+    }
+    publish_shared();
+    __syncwarp();
+    if (threadIdx.x % 32 == 0) arrive(ring.full());
+    ring.advance();
+  }
+}
+
+template <class Tile, bool kBKMajor, bool kSkewed>
 __device__ inline void multiply_few_rows(const GpuTileCall& tiles, const GpuTensorMap& map_a,
                                          const GpuTensorMap& map_b) {
   using Op = typename Tile::Op;
@@ -99,39 +204,50 @@ __device__ inline void multiply_few_rows(const GpuTileCall& tiles, const GpuTens
   const unsigned blocks = cluster_size();
   const int stages = (tiles.call.k + Tile::kDepths - 1) / Tile::kDepths;
   const int share = (stages + static_cast<int>(blocks) - 1) / static_cast<int>(blocks);
-  const int first = static_cast<int>(rank) * share;
-  const int count = max(min(share, stages - first), 0);
+  const int first = Tile::kInTurn ? static_cast<int>(rank) : static_cast<int>(rank) * share;
+  const int step = Tile::kInTurn ? static_cast<int>(blocks) : 1;
+  const int count = Tile::kInTurn ? max((stages - first + step - 1) / step, 0) : max(min(share, stages - first), 0);
   const int column = static_cast<int>(blockIdx.x / blocks) * Tile::kColumns;
   if (threadIdx.x == 0) {
     fetch_map(map_b);
     fetch_map(map_a);
-    ring.begin(kConsumers);
+    ring.begin(Tile::kGroups, kSkewed ? 1 + 128 / 32 : 1);
     publish_barriers();
   }
   __syncthreads();
+  let_next_begin();
+  await_kernels_ahead();
   if (threadIdx.x < 128) {
-    if (threadIdx.x == 0) {
+    if constexpr (kSkewed) {
+      if constexpr (Tile::kGroups == 2 && Tile::kRows == 16) take_registers<112>();
+      produce_skewed<Tile>(ring, tiles, map_a, column, first, count);
+    } else if (threadIdx.x == 0) {
 #pragma unroll 1
       for (int stage = 0; stage < count; ++stage) {
         ring.await_empty();
-        produce_skinny<Tile, kBKMajor>(ring, map_a, map_b, column, (first + stage) * Tile::kDepths);
+        produce_skinny<Tile, kBKMajor>(ring, map_a, map_b, column, (first + stage * step) * Tile::kDepths);
         ring.advance();
       }
     }
   } else {
+    if constexpr (kSkewed && Tile::kGroups == 2 && Tile::kRows == 16) give_registers<64>();
     const int consumer = static_cast<int>(threadIdx.x) / 128 - 1;
     Sum sums[Tile::kRows / 2] = {};
 #pragma unroll 1
     for (int stage = 0; stage < count; ++stage) {
       ring.await_full();
-      const unsigned long long of_b = describe<kBKMajor>(ring.stage() + Tile::kPlaceA + consumer * kBoxBytes);
-      const unsigned long long of_a = describe<true>(ring.stage());
       hold(sums);
       begin_products();
 #pragma unroll
-      for (int step = 0; step < 4; ++step) {
-        Op::template multiply<Tile::kRows, kBKMajor, true>(sums, of_b + step * kDepthStep<kBKMajor>,
-                                                           of_a + step * kDepthStep<true>);
+      for (int line = 0; line < Tile::kLines; ++line) {
+        const unsigned at = ring.stage() + line * Tile::kLineBytes;
+        const unsigned long long of_b = describe<kBKMajor>(at + Tile::kPlaceA + consumer * kBoxBytes);
+        const unsigned long long of_a = describe<true>(at);
+#pragma unroll
+        for (int step = 0; step < 4; ++step) {
+          Op::template multiply<Tile::kRows, kBKMajor, true>(sums, of_b + step * kDepthStep<kBKMajor>,
+                                                             of_a + step * kDepthStep<true>);
+        }
       }
       end_products();
       hold(sums);
@@ -140,7 +256,7 @@ __device__ inline void multiply_few_rows(const GpuTileCall& tiles, const GpuTens
       ring.advance();
     }
     hold(sums);
-    asm volatile("bar.sync 1, %0;" ::"n"(kConsumers * 128) : "memory");
+    asm volatile("bar.sync 1, %0;" ::"n"(Tile::kGroups * 128) : "memory");
     lay_out<Tile>(base, sums, consumer);
   }
   if (blocks > 1) {
@@ -156,21 +272,25 @@ __device__ inline void multiply_few_rows(const GpuTileCall& tiles, const GpuTens
 }  // namespace
 }  // namespace pbprobe::PBPROBE_TARGET
 
-// PBPROBE_SKINNY_KMAJOR(name, type, rows of A, stages, blocks of an SM)
-#define PBPROBE_SKINNY_KERNEL(name, layout, blocks, b_k_major)                                                 \
-  extern "C" __global__ void __launch_bounds__(pbprobe::PBPROBE_TARGET::kHopperThreads, blocks)                \
-      name##_##layout(PBPROBE_PARAMETER pbprobe::GpuTileCall tiles, PBPROBE_PARAMETER pbprobe::GpuTensorMap a, \
-                      PBPROBE_PARAMETER pbprobe::GpuTensorMap b) {                                             \
-    pbprobe::PBPROBE_TARGET::multiply_few_rows<pbprobe::PBPROBE_TARGET::Tile_##name, b_k_major>(tiles, a, b);  \
+// PBPROBE_SKINNY_KMAJOR(name, blocks of an SM, type, rows of A, stages, warpgroups that multiply, lines of a stage)
+#define PBPROBE_SKINNY_KERNEL(name, layout, blocks, ...)                                                        \
+  extern "C" __global__ void __launch_bounds__(pbprobe::PBPROBE_TARGET::Tile_##name::kThreads, blocks)          \
+      name##_##layout(PBPROBE_PARAMETER pbprobe::GpuTileCall tiles, PBPROBE_PARAMETER pbprobe::GpuTensorMap a,  \
+                      PBPROBE_PARAMETER pbprobe::GpuTensorMap b) {                                              \
+    pbprobe::PBPROBE_TARGET::multiply_few_rows<pbprobe::PBPROBE_TARGET::Tile_##name, __VA_ARGS__>(tiles, a, b); \
   }
-#define PBPROBE_SKINNY_KMAJOR(name, op, rows, stages, blocks) \
-  namespace pbprobe::PBPROBE_TARGET {                         \
-  namespace {                                                 \
-  using Tile_##name = SkinnyTile<op, rows, stages>;           \
-  }                                                           \
-  }                                                           \
-  PBPROBE_SKINNY_KERNEL(name, nt, blocks, true)
+#define PBPROBE_SKINNY_KMAJOR(name, blocks, ...) \
+  namespace pbprobe::PBPROBE_TARGET {            \
+  namespace {                                    \
+  using Tile_##name = SkinnyTile<__VA_ARGS__>;   \
+  }                                              \
+  }                                              \
+  PBPROBE_SKINNY_KERNEL(name, nt, blocks, true, false)
+// B's rows wherever they begin.
+#define PBPROBE_SKINNY_SKEWED(name, blocks, ...)   \
+  PBPROBE_SKINNY_KMAJOR(name, blocks, __VA_ARGS__) \
+  PBPROBE_SKINNY_KERNEL(name, nt_skewed, blocks, true, true)
 // 16-bit operands: B as it lies.
-#define PBPROBE_SKINNY_LAYOUTS(name, op, rows, stages, blocks) \
-  PBPROBE_SKINNY_KMAJOR(name, op, rows, stages, blocks)        \
-  PBPROBE_SKINNY_KERNEL(name, nn, blocks, false)
+#define PBPROBE_SKINNY_LAYOUTS(name, blocks, ...)  \
+  PBPROBE_SKINNY_SKEWED(name, blocks, __VA_ARGS__) \
+  PBPROBE_SKINNY_KERNEL(name, nn, blocks, false, false)

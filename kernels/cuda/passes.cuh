@@ -5,76 +5,158 @@
 // adding up the parts of a split k, always in the same order. Family header: see tile.cuh.
 #pragma once
 
-#include "kernels/cuda/tile.cuh"
+#include "kernels/cuda/anywhere.cuh"
+#include "kernels/cuda/chain.cuh"
 
 namespace pbprobe::PBPROBE_TARGET {
 namespace {
 
-constexpr int kPassTile = 64;
 constexpr int kPassThreads = 256;
+constexpr int kPassVectors = kGpuPassVectors;
 
-// Copies rows that begin anywhere to rows that begin at multiples of 16 bytes, 16 bytes a thread from the five aligned
-// words around them. Of a row's ends, which such words would leave, element by element. A warp takes pieces of a row.
+// Copies rows that begin anywhere to rows that begin at multiples of 16 bytes: a thread writes 16 bytes from the two
+// aligned vectors around them, of which the second is another thread's first. Where such vectors would leave the
+// operand, element by element. A warp takes one piece of a row, all of it under way at once.
 template <class T>
-__device__ inline void align_rows(const GpuRepack& pass) {
-  constexpr int kPiece = 4 * 32 * 16;
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  const long long warps = static_cast<long long>(gridDim.x) * (kPassThreads / 32);
+__device__ inline void align_rows(const GpuRepack& pass, unsigned block) {
+  constexpr int kStep = 32 * 16;
+  constexpr int kPiece = kPassVectors * kStep;
   const long long bytes = static_cast<long long>(pass.columns) * sizeof(T);
-  const long long pieces = (bytes + kPiece - 1) / kPiece;
-  for (long long i = blockIdx.x * (kPassThreads / 32) + threadIdx.x / 32; i < pieces * pass.rows; i += warps) {
-    const long long row = i / pieces;
-    const char* from = static_cast<const char*>(pass.from) + row * pass.from_leading * sizeof(T);
-    char* to = static_cast<char*>(pass.to) + row * pass.to_leading * sizeof(T);
-    const long long first = (i - row * pieces) * kPiece + lane * 16;
+  const unsigned pieces = static_cast<unsigned>((bytes + kPiece - 1) / kPiece);
+  const unsigned piece = block * (kPassThreads / 32) + threadIdx.x / 32;
+  const unsigned row = piece / pieces;
+  if (row >= static_cast<unsigned>(pass.rows)) return;
+  const Extent all(pass.from, pass.rows, pass.from_leading, pass.columns, sizeof(T));
+  const long long first = static_cast<long long>(piece - row * pieces) * kPiece + threadIdx.x % 32 * 16;
+  const char* from = all.begin + row * pass.from_leading * sizeof(T) + first;
+  char* to = static_cast<char*>(pass.to) + row * pass.to_leading * sizeof(T) + first;
+  const int skew = static_cast<int>(reinterpret_cast<unsigned long long>(from) % 16);
+  const char* around = from - skew;
+  bool inside = around >= all.begin;
 #pragma unroll
-    for (int j = 0; j < 4; ++j) {
-      const long long at = first + j * 512;
-      if (at >= bytes) break;
-      const int skew = static_cast<int>(reinterpret_cast<unsigned long long>(from + at) & 3);
-      if (at >= skew && at - skew + 20 <= bytes) {
-        const auto* words = reinterpret_cast<const unsigned*>(from + at - skew);
-        unsigned read[5];
+  for (int i = 0; i < kPassVectors; ++i) {
+    inside = inside && (first + i * kStep >= bytes || around + i * kStep + 32 <= all.end);
+  }
+  if (inside) {
+    uint4 low[kPassVectors];
+    uint4 high[kPassVectors];
 #pragma unroll
-        for (int w = 0; w < 5; ++w) read[w] = words[w];
-        *reinterpret_cast<uint4*>(to + at) =
-            make_uint4(__funnelshift_r(read[0], read[1], skew * 8), __funnelshift_r(read[1], read[2], skew * 8),
-                       __funnelshift_r(read[2], read[3], skew * 8), __funnelshift_r(read[3], read[4], skew * 8));
-      } else {
-        const int there = static_cast<int>(bytes - at < 16 ? bytes - at : 16);
-        *reinterpret_cast<uint4*>(to + at) = read_elements<sizeof(T)>(from + at, there);
-      }
+    for (int i = 0; i < kPassVectors; ++i) {
+      if (first + i * kStep >= bytes) break;
+      low[i] = *reinterpret_cast<const uint4*>(around + i * kStep);
+      high[i] = *reinterpret_cast<const uint4*>(around + i * kStep + 16);
     }
+#pragma unroll
+    for (int i = 0; i < kPassVectors; ++i) {
+      if (first + i * kStep >= bytes) break;
+      *reinterpret_cast<uint4*>(to + i * kStep) =
+          first_bytes(shifted(low[i], high[i], skew), static_cast<int>(min(bytes - first - i * kStep, 16LL)));
+    }
+    return;
+  }
+#pragma unroll 1
+  for (int i = 0; i < kPassVectors && first + i * kStep < bytes; ++i) {
+    const long long left = bytes - first - i * kStep;
+    *reinterpret_cast<uint4*>(to + i * kStep) =
+        read_elements<sizeof(T)>(from + i * kStep, static_cast<int>(left < 16 ? left : 16));
   }
 }
 
-// Turns a square of the operand in shared memory. A block takes one square.
+// Words of neighbours along the rows of `to`, from as many vectors of neighbours along its columns.
+__device__ inline void turn_words(const uint4 (&rows)[4], unsigned (&words)[16]) {
+  const auto four = [&](unsigned a, unsigned b, unsigned c, unsigned d, int at) {
+    const unsigned low_ab = __byte_perm(a, b, 0x5140);
+    const unsigned low_cd = __byte_perm(c, d, 0x5140);
+    const unsigned high_ab = __byte_perm(a, b, 0x7362);
+    const unsigned high_cd = __byte_perm(c, d, 0x7362);
+    words[at] = __byte_perm(low_ab, low_cd, 0x5410);
+    words[at + 1] = __byte_perm(low_ab, low_cd, 0x7632);
+    words[at + 2] = __byte_perm(high_ab, high_cd, 0x5410);
+    words[at + 3] = __byte_perm(high_ab, high_cd, 0x7632);
+  };
+  four(rows[0].x, rows[1].x, rows[2].x, rows[3].x, 0);
+  four(rows[0].y, rows[1].y, rows[2].y, rows[3].y, 4);
+  four(rows[0].z, rows[1].z, rows[2].z, rows[3].z, 8);
+  four(rows[0].w, rows[1].w, rows[2].w, rows[3].w, 12);
+}
+__device__ inline void turn_words(const uint4 (&rows)[2], unsigned (&words)[8]) {
+  const auto two = [&](unsigned a, unsigned b, int at) {
+    words[at] = __byte_perm(a, b, 0x5410);
+    words[at + 1] = __byte_perm(a, b, 0x7632);
+  };
+  two(rows[0].x, rows[1].x, 0);
+  two(rows[0].y, rows[1].y, 2);
+  two(rows[0].z, rows[1].z, 4);
+  two(rows[0].w, rows[1].w, 6);
+}
+__device__ inline void turn_words(const uint4 (&rows)[1], unsigned (&words)[4]) {
+  words[0] = rows[0].x;
+  words[1] = rows[0].y;
+  words[2] = rows[0].z;
+  words[3] = rows[0].w;
+}
+
+// Turns a square of 128 bytes by 128 in shared memory. A thread reads 16 bytes of as many stored rows as a word has
+// elements, and stores words of what follows each other once it is turned. The chunks of 16 bytes of a turned row are
+// permuted so that neither these words nor the chunks that leave meet in a bank.
 template <class T>
-__device__ inline void repack(const GpuRepack& pass) {
-  if (!pass.turn) {
-    align_rows<T>(pass);
-    return;
-  }
-  __shared__ T square[kPassTile][kPassTile + 4 / sizeof(T)];
-  const int across = (pass.columns + kPassTile - 1) / kPassTile;
-  const int row = static_cast<int>(blockIdx.x) / across * kPassTile;
-  const int column = static_cast<int>(blockIdx.x) % across * kPassTile;
-  const int x = static_cast<int>(threadIdx.x) % kPassTile;
-  const int y = static_cast<int>(threadIdx.x) / kPassTile;
-  constexpr int kStep = kPassThreads / kPassTile;
-  const T* from = static_cast<const T*>(pass.from);
-  T* to = static_cast<T*>(pass.to);
-#pragma unroll 4
-  for (int i = y; i < kPassTile; i += kStep) {
-    if (column + i < pass.columns && row + x < pass.rows) {
-      square[i][x] = from[(column + i) * pass.from_leading + row + x];
+__device__ inline void turn(const GpuRepack& pass, unsigned block) {
+  constexpr int kElement = sizeof(T);
+  constexpr int kSide = kGpuSquareBytes / kElement;
+  constexpr int kDeep = 4 / kElement;   // elements of a word
+  constexpr int kWide = 16 / kElement;  // of a chunk
+  __shared__ uint4 square[kSide * 8];
+  const unsigned down = (pass.rows + kSide - 1) / kSide;
+  const int first_row = static_cast<int>(block % down) * kSide;  // blocks that follow each other read on
+  const int first_column = static_cast<int>(block / down) * kSide;
+  const int chunk = static_cast<int>(threadIdx.x) % 8;
+  const int word = static_cast<int>(threadIdx.x) / 8;
+  const Extent all(pass.from, pass.columns, pass.from_leading, pass.rows, kElement);
+  const int row = first_row + chunk * kWide;
+  const int column = first_column + word * kDeep;
+  const int there = min(pass.rows - row, kWide) * kElement;
+  const char* from = all.begin + (column * pass.from_leading + row) * kElement;
+  const long long stride = pass.from_leading * kElement;
+  uint4 rows[kDeep] = {};
+  if (there == 16 && ((reinterpret_cast<unsigned long long>(all.begin) | stride) & 15) == 0) {
+#pragma unroll
+    for (int i = 0; i < kDeep; ++i) {
+      if (column + i < pass.columns) rows[i] = *reinterpret_cast<const uint4*>(from + i * stride);
+    }
+  } else if (there > 0) {
+#pragma unroll
+    for (int i = 0; i < kDeep; ++i) {
+      if (column + i < pass.columns) rows[i] = read_anywhere<T>(from + i * stride, all, there);
     }
   }
+  unsigned words[kWide];
+  turn_words(rows, words);
+  const unsigned at = shared_address(square) + (chunk * kWide * 8 + (word / 4 ^ chunk)) * 16 + word % 4 * 4;
+#pragma unroll
+  for (int i = 0; i < kWide; ++i) asm volatile("st.shared.b32 [%0], %1;" ::"r"(at + i * 128), "r"(words[i]) : "memory");
   __syncthreads();
-#pragma unroll 4
-  for (int i = y; i < kPassTile; i += kStep) {
-    if (row + i >= pass.rows || column + x >= pass.columns) continue;
-    to[(row + i) * pass.to_leading + column + x] = square[x][i];
+#pragma unroll
+  for (int i = 0; i < kSide * 8 / kPassThreads; ++i) {
+    const int line = (i * kPassThreads + static_cast<int>(threadIdx.x)) / 8;
+    const int out = first_column + chunk * kWide;
+    if (first_row + line >= pass.rows || out >= pass.columns) continue;
+    char* to = static_cast<char*>(pass.to) + ((first_row + line) * pass.to_leading + out) * kElement;
+    *reinterpret_cast<uint4*>(to) = square[line * 8 + (chunk ^ line / kWide)];
+  }
+}
+
+// One operand or two, one after the other.
+template <class T>
+__device__ inline void repack(const GpuRepacks& passes) {
+  const bool second = blockIdx.x >= static_cast<unsigned>(passes.first.blocks);
+  const GpuRepack pass = second ? passes.second : passes.first;
+  const unsigned block = second ? blockIdx.x - static_cast<unsigned>(passes.first.blocks) : blockIdx.x;
+  let_next_begin();
+  await_kernels_ahead();
+  if (pass.turn) {
+    turn<T>(pass, block);
+  } else {
+    align_rows<T>(pass, block);
   }
 }
 
@@ -84,6 +166,8 @@ __device__ inline void reduce(const GpuCall& call) {
   const long long across = (call.n + 7) / 8;
   const long long all = across * call.m;
   const long long threads = static_cast<long long>(gridDim.x) * kPassThreads;
+  let_next_begin();
+  await_kernels_ahead();
   for (long long i = static_cast<long long>(blockIdx.x) * kPassThreads + threadIdx.x; i < all; i += threads) {
     const int row = static_cast<int>(i / across);
     const int column = static_cast<int>(i % across) * 8;
@@ -107,9 +191,9 @@ __device__ inline void reduce(const GpuCall& call) {
   extern "C" __global__ void __launch_bounds__(256) name(PBPROBE_PARAMETER pbprobe::parameter call) { \
     pbprobe::PBPROBE_TARGET::function<type>(call);                                                    \
   }
-PBPROBE_PASS(repack_1, GpuRepack, repack, unsigned char)
-PBPROBE_PASS(repack_2, GpuRepack, repack, unsigned short)
-PBPROBE_PASS(repack_4, GpuRepack, repack, unsigned)
+PBPROBE_PASS(repack_1, GpuRepacks, repack, unsigned char)
+PBPROBE_PASS(repack_2, GpuRepacks, repack, unsigned short)
+PBPROBE_PASS(repack_4, GpuRepacks, repack, unsigned)
 PBPROBE_PASS(reduce_fp32, GpuCall, reduce, float)
 PBPROBE_PASS(reduce_int32, GpuCall, reduce, int)
 #undef PBPROBE_PASS

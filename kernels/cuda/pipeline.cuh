@@ -29,10 +29,10 @@ struct Ring {
     }
   }
   // By one thread; publish_barriers() and a barrier of the block or cluster must follow.
-  __device__ void begin(unsigned consumers) const {
+  __device__ void begin(unsigned consumers, unsigned producers = 1) const {
 #pragma unroll
     for (int i = 0; i < kStages; ++i) {
-      begin_barrier(barriers + i * 8, 1);
+      begin_barrier(barriers + i * 8, producers);
       begin_barrier(barriers + (kStages + i) * 8, consumers);
     }
   }

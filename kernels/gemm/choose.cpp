@@ -337,7 +337,10 @@ Result<void> plan_passes(Plan& plan) {
   gpu.turn_b = b_is_nk(read) != b_is_nk(p.layout);
   const bool by_maps = plan.kernel->work != GpuWork::blocks;  // whose rows must begin at multiples of 16 bytes
   gpu.align_a = !gpu.turn_a && (worth || by_maps) && stored_rows_a(p) > 1 && p.lda % vector != 0;
-  gpu.align_b = !gpu.turn_b && (worth || by_maps) && stored_rows_b(p) > 1 && p.ldb % vector != 0;
+  const bool ragged_b = !gpu.turn_b && stored_rows_b(p) > 1 && p.ldb % vector != 0;
+  gpu.skewed_b = ragged_b && b_is_nk(read) && reads_skewed_rows(*plan.kernel);
+  gpu.align_b = ragged_b && !gpu.skewed_b && (worth || by_maps);
+  if (gpu.skewed_b) plan.variant = kSkewedVariant;
   if (is_tcgen05(*plan.kernel)) PBPROBE_CHECK(cut_tcgen05(plan));
   const int64_t line = kAlign / size_of(p.a);
   gpu.a_leading = round_up(gpu.turn_a ? p.k : stored_columns_a(p), line);
@@ -432,6 +435,7 @@ std::string explain(const Candidate& chosen, const Plan& plan, const Gpu* gpu, b
       why += fmt::format(", {} of a cluster share B", plan.gpu.cluster);
     }
     if (plan.transposing) why += "; " + *plan.transposing;
+    if (plan.gpu.skewed_b) why += "; B's rows begin anywhere and are read by threads";
     if (plan.otherwise) {
       why += fmt::format("; where an operand is at no multiple of 16 bytes, {} runs", plan.otherwise->kernel->name);
     }

@@ -58,6 +58,7 @@ struct GpuBlocks {
   bool turn_b = false;
   bool align_a = false;  // copied first, with rows at multiples of 16 bytes
   bool align_b = false;
+  bool skewed_b = false;  // read as it lies by threads, where no tensor map names its rows (few_rows)
   int64_t a_leading = 0;  // of the copy, in elements
   int64_t b_leading = 0;
   int64_t b_offset = 0;

@@ -3,6 +3,7 @@
 #include "kernels/gemm/gpu.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "core/host/driver_api.hpp"
@@ -70,6 +71,12 @@ int is_aligned(const void* pointer, int64_t leading, int64_t element) {
 
 }  // namespace
 
+// Kernels of warpgroups, and the passes around them, await what is ahead of them themselves. With more blocks to an SM
+// than one, those of the next kernel would crowd on the SMs whose blocks end first, and others stay idle.
+bool overlaps(const Plan& plan) {
+  return plan.kernel->work != GpuWork::blocks && plan.kernel->blocks == 1;
+}
+
 Result<const LoadedKernel*> loaded_in(const Context& context, std::string_view target, std::string_view symbol) {
   if (context.gpu == nullptr) {
     return make_error(ErrorCode::usage,
@@ -94,18 +101,27 @@ Result<void> launch(const Launch& what, const Context& context, void** parameter
   // A CUkernel stands for its function in the current context.
   const auto& driver = context.gpu->driver();
   const auto text = [&] { return fmt::format("launching {}", what.symbol); };
-  if (what.cluster > 1) {
-    CuLaunchAttribute cluster;
-    cluster.id = kCuLaunchClusterDimension;
-    cluster.value.dims[0] = size(what.cluster);
-    cluster.value.dims[1] = cluster.value.dims[2] = 1;
+  if (what.cluster > 1 || what.overlaps) {
+    std::array<CuLaunchAttribute, 2> attributes;
+    unsigned count = 0;
+    if (what.cluster > 1) {
+      CuLaunchAttribute& cluster = attributes.at(count++);
+      cluster.id = kCuLaunchClusterDimension;
+      cluster.value.dims[0] = size(what.cluster);
+      cluster.value.dims[1] = cluster.value.dims[2] = 1;
+    }
+    if (what.overlaps) {
+      CuLaunchAttribute& overlap = attributes.at(count++);
+      overlap.id = kCuLaunchProgrammaticSerialization;
+      overlap.value.flag = 1;
+    }
     CuLaunchConfig config;
     config.grid[0] = size(what.grid.x);
     config.block[0] = size(what.threads);
     config.shared_bytes = size(what.shared_bytes);
     config.stream = static_cast<CuStream>(context.stream);
-    config.attributes = &cluster;
-    config.attribute_count = 1;
+    config.attributes = attributes.data();
+    config.attribute_count = count;
     PBPROBE_CU(driver, text(), cuLaunchKernelEx(&config, static_cast<CuFunction>(kernel->handle), parameters, nullptr));
     return {};
   }
@@ -198,27 +214,40 @@ GpuType gpu_type(DType type) {
   }
 }
 
-// An operand that a pass writes into the workspace before the product reads it there.
+// An operand that a pass writes into the workspace before the product reads it there: `rows` × `columns` as written.
 struct Repacked {
   const void* from;
   int64_t leading;
   std::byte* to;
   int64_t to_leading;
-  int64_t rows, columns;  // as written
+  int64_t rows, columns;
   bool turn;
-  DType type;
 };
 
-Result<void> launch_repack(const Plan& plan, const Repacked& r, const Context& context) {
-  if (r.rows == 0 || r.columns == 0) return {};
-  const std::string symbol = fmt::format("repack_{}", size_of(r.type));
-  constexpr int64_t kSquare = 64;
+GpuRepack pass_of(const Repacked& r, int64_t element) {
+  const auto divide_up = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
+  constexpr int64_t kPieceBytes = kGpuPassVectors * 32 * 16;  // of a warp
+  constexpr int64_t kWarps = 8;
+  const int64_t side = kGpuSquareBytes / element;
+  const int64_t blocks = r.turn ? divide_up(r.rows, side) * divide_up(r.columns, side)
+                                : divide_up(r.rows * divide_up(r.columns * element, kPieceBytes), kWarps);
+  return {r.from,
+          r.to,
+          r.leading,
+          r.to_leading,
+          static_cast<int>(r.rows),
+          static_cast<int>(r.columns),
+          r.turn ? 1 : 0,
+          static_cast<int>(blocks)};
+}
+
+Result<void> launch_repacks(const Plan& plan, GpuRepacks passes, const Context& context) {
+  const std::string symbol = fmt::format("repack_{}", size_of(plan.problem.a));
   constexpr int64_t kThreads = 256;
-  GpuRepack pass{r.from,        r.to, r.leading, r.to_leading, static_cast<int>(r.rows), static_cast<int>(r.columns),
-                 r.turn ? 1 : 0};
-  void* parameters[] = {&pass};
-  const int64_t squares = (r.rows + kSquare - 1) / kSquare * ((r.columns + kSquare - 1) / kSquare);
-  return launch({plan.kernel->target, symbol, Grid{squares, 1, 1}, kThreads}, context, parameters);
+  const Grid grid{int64_t{passes.first.blocks} + passes.second.blocks, 1, 1};
+  if (grid.x == 0) return {};
+  void* parameters[] = {&passes};
+  return launch({plan.kernel->target, symbol, grid, kThreads, 0, 1, overlaps(plan)}, context, parameters);
 }
 
 Result<void> launch_reduce(const Plan& plan, GpuCall call, const Context& context) {
@@ -228,7 +257,7 @@ Result<void> launch_reduce(const Plan& plan, GpuCall call, const Context& contex
   const int64_t eights = (plan.problem.n + 7) / 8 * plan.problem.m;
   const int64_t blocks = std::min((eights + kThreads - 1) / kThreads, kMostBlocks);
   void* parameters[] = {&call};
-  return launch({plan.kernel->target, symbol, Grid{blocks, 1, 1}, kThreads}, context, parameters);
+  return launch({plan.kernel->target, symbol, Grid{blocks, 1, 1}, kThreads, 0, 1, overlaps(plan)}, context, parameters);
 }
 
 GpuCall make_call(const Plan& plan, const Operands& o) {
@@ -252,28 +281,27 @@ GpuCall make_call(const Plan& plan, const Operands& o) {
   return call;
 }
 
-// Lays out the operands that the plan says, and points the call at them.
+// Lays out the operands that the plan says, by one launch, and points the call at them.
 Result<void> launch_passes(const Plan& plan, GpuCall& call, std::byte* workspace, const Context& context) {
   const Problem& p = plan.problem;
   const GpuBlocks& gpu = plan.gpu;
+  GpuRepacks passes{};
   if (gpu.turn_a || gpu.align_a) {
-    PBPROBE_CHECK(launch_repack(plan,
-                                {call.a, p.lda, workspace, gpu.a_leading, gpu.turn_a ? p.m : stored_rows_a(p),
-                                 gpu.turn_a ? p.k : stored_columns_a(p), gpu.turn_a, p.a},
-                                context));
+    passes.first = pass_of({call.a, p.lda, workspace, gpu.a_leading, gpu.turn_a ? p.m : stored_rows_a(p),
+                            gpu.turn_a ? p.k : stored_columns_a(p), gpu.turn_a},
+                           size_of(p.a));
     call.a = workspace;
     call.lda = gpu.a_leading;
   }
   if (gpu.turn_b || gpu.align_b) {
     std::byte* to = workspace + gpu.b_offset;
-    PBPROBE_CHECK(launch_repack(plan,
-                                {call.b, p.ldb, to, gpu.b_leading, gpu.turn_b ? p.n : stored_rows_b(p),
-                                 gpu.turn_b ? p.k : stored_columns_b(p), gpu.turn_b, p.b},
-                                context));
+    passes.second = pass_of({call.b, p.ldb, to, gpu.b_leading, gpu.turn_b ? p.n : stored_rows_b(p),
+                             gpu.turn_b ? p.k : stored_columns_b(p), gpu.turn_b},
+                            size_of(p.b));
     call.b = to;
     call.ldb = gpu.b_leading;
   }
-  return {};
+  return launch_repacks(plan, passes, context);
 }
 
 }  // namespace

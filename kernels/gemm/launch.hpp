@@ -24,8 +24,10 @@ struct Launch {
   Grid grid;
   int64_t threads = 1;
   int64_t shared_bytes = 0;
-  int64_t cluster = 1;  // blocks of a cluster
+  int64_t cluster = 1;    // blocks of a cluster
+  bool overlaps = false;  // may begin before the kernels ahead have ended: it awaits them itself (chain.cuh)
 };
+[[nodiscard]] bool overlaps(const Plan& plan);
 [[nodiscard]] Result<void> launch(const Launch& what, const Context& context, void** parameters);
 [[nodiscard]] Result<const LoadedKernel*> loaded_in(const Context& context, std::string_view target,
                                                     std::string_view symbol);

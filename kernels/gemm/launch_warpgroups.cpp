@@ -33,7 +33,8 @@ Result<void> launch_warpgroups(const Plan& plan, const GpuCall& call, const std:
   PBPROBE_CHECK(encode(driver, maps.a, a));
   PBPROBE_CHECK(encode(driver, maps.b, b));
   void* parameters[] = {&maps.tiles, &a, &b};
-  return launch({plan.kernel->target, symbol, plan.grid, plan.kernel->threads, plan.shared_bytes, plan.gpu.cluster},
+  return launch({plan.kernel->target, symbol, plan.grid, plan.kernel->threads, plan.shared_bytes, plan.gpu.cluster,
+                 overlaps(plan)},
                 context, parameters);
 }
 

@@ -120,11 +120,17 @@ Layout layout_read(const Kernel& kernel, Layout layout) {
   return b_nk ? Layout::nt : Layout::nn;
 }
 
+// TF32 is rounded by the tensor copies, which threads do not do.
+bool reads_skewed_rows(const Kernel& kernel) {
+  return kernel.work == GpuWork::few_rows && kernel.dtype != DType::tf32;
+}
+
 std::vector<std::string> symbols_of(const Kernel& kernel) {
   std::vector<std::string> symbols;
   for (const auto& [layout, name] : enum_names(Layout{})) {
     if (layout_read(kernel, layout) == layout) symbols.push_back(fmt::format("{}_{}", kernel.function_name, name));
   }
+  if (reads_skewed_rows(kernel)) symbols.push_back(fmt::format("{}{}", kernel.function_name, kSkewedVariant));
   return symbols;
 }
 

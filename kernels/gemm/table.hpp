@@ -89,7 +89,11 @@ struct Kernel {
 
 // The layout that a GPU kernel reads where the operands lie in `layout`: what it cannot read is turned first.
 [[nodiscard]] Layout layout_read(const Kernel& kernel, Layout layout);
-// The symbols of a GPU kernel in its cubin, without the target: one a layout that it reads as it lies.
+// Whether it has a variant that reads B's rows, along k, wherever they begin.
+[[nodiscard]] bool reads_skewed_rows(const Kernel& kernel);
+inline constexpr std::string_view kSkewedVariant = "_nt_skewed";
+// The symbols of a GPU kernel in its cubin, without the target: one a layout that it reads as it lies, and that
+// variant.
 [[nodiscard]] std::vector<std::string> symbols_of(const Kernel& kernel);
 // Those that every cubin has beside its kernels: passes (kernels/cuda/passes.cuh) and memory probes (memory.cuh).
 [[nodiscard]] std::span<const std::string_view> pass_symbols();

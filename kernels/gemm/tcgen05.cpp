@@ -95,7 +95,7 @@ bool maps_read(const Plan& plan, const Operands& o) {
   const auto fits = [](const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) % kMapBytes == 0; };
   const bool copied_a = plan.gpu.turn_a || plan.gpu.align_a;
   const bool copied_b = plan.gpu.turn_b || plan.gpu.align_b;
-  return plan.problem.k > 0 && (copied_a || fits(o.a)) && (copied_b || fits(o.b));
+  return plan.problem.k > 0 && (copied_a || fits(o.a)) && (copied_b || plan.gpu.skewed_b || fits(o.b));
 }
 
 Result<void> launch_tcgen05(const Plan& plan, const GpuCall& call, const Context& context) {

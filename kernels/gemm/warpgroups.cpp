@@ -151,8 +151,10 @@ Result<WarpgroupMaps> maps_of(const Plan& plan, const GpuCall& call) {
   maps.tiles.band = static_cast<int>(std::max<int64_t>(plan.gpu.band, 1));
   Matrix a{call.a, a_mk ? p.m : p.k, a_mk ? p.k : p.m, call.lda, element, map_type(p.a)};
   Matrix b{call.b, b_nk ? p.n : p.k, b_nk ? p.k : p.n, call.ldb, element, map_type(p.b)};
-  // Operands of k = 0 are not read: any map will do.
-  if (p.k == 0) a = b = {nullptr, 1, 1, 1, element, map_type(p.a)};
+  // What is not read, or not by its map: any will do.
+  const Matrix nothing{nullptr, 1, 1, 1, element, map_type(p.a)};
+  if (p.k == 0) a = nothing;
+  if (p.k == 0 || plan.gpu.skewed_b) b = nothing;
   maps.a = map_of(a, depths, a_mk ? (few ? kernel.tile.m : kBlockRows) : depths);
   maps.b = map_of(b, depths, b_nk ? (few ? kBlockRows : kernel.tile.n / kernel.cluster) : depths);
   PBPROBE_CHECK(check_limits(maps.a, plan, "A"));

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <set>
 
@@ -77,6 +78,42 @@ TEST_P(Census, KernelsHoldWhatTheirTargetPromisesAndSpillNothing) {
   expect_image_as_promised(target, build);
   for (const auto& part : part_builds()) {
     if (part.target == target.id && part.built) expect_image_as_promised(target, part);
+  }
+}
+
+// `griddepcontrol.wait`, on 9.0: ACQBULK, by its whole opcode.
+int64_t waits_of(const Elf& cubin, const std::string& symbol) {
+  constexpr uint64_t kOpcode = 0xfff;
+  constexpr uint64_t kAwaitKernelsAhead = 0x82e;
+  const ElfSection* found = find_section(cubin, ".text." + symbol);
+  if (found == nullptr) return -1;
+  const auto code = section_bytes(cubin, *found);
+  if (!code) return -1;
+  const std::span bytes = code->span();
+  int64_t count = 0;
+  for (size_t at = 0; at + 16 <= bytes.size(); at += 16) {
+    uint64_t word = 0;
+    std::memcpy(&word, bytes.data() + at, sizeof(word));
+    count += (word & kOpcode) == kAwaitKernelsAhead ? 1 : 0;
+  }
+  return count;
+}
+
+// What the host launches before the kernels ahead have ended must await them: the passes, and kernels of warpgroups.
+TEST(Hopper, KernelsThatBeginEarlyAwaitThoseAhead) {
+  const TargetBuild& build = build_of("sm90");
+  if (!build.built || !build.ptx.empty()) GTEST_SKIP() << "no machine code of sm90 is built";
+  const std::span bytes(reinterpret_cast<const uint8_t*>(build.image.data()), build.image.size());
+  const auto cubin = read_elf(Bytes(bytes, "sm90.cubin"));
+  ASSERT_TRUE(cubin.ok()) << cubin.error().message;
+  for (const auto& kernel : kernel_table()) {
+    if (kernel.target != "sm90") continue;
+    for (const auto& symbol : symbols_of(kernel)) {
+      EXPECT_EQ(waits_of(*cubin, symbol), kernel.work == GpuWork::blocks ? 0 : 1) << symbol;
+    }
+  }
+  for (const std::string symbol : {"repack_1", "repack_2", "repack_4", "reduce_fp32", "reduce_int32"}) {
+    EXPECT_EQ(waits_of(*cubin, symbol), 1) << symbol;
   }
 }
 

@@ -265,13 +265,21 @@ TEST(Choose, TakesWarpgroupsWhereTheGpuHasThem) {
   EXPECT_EQ(of(4096, 4096, 4096, DType::int8).kernel->name, "wgmma_int8_128x256_sm90");
   EXPECT_EQ(of(4096, 4096, 4096, DType::tf32).kernel->name, "wgmma_tf32_128x256_sm90");
   EXPECT_THAT(of(4096, 4096, 4096).why, HasSubstr("2 of a cluster share B"));
-  EXPECT_EQ(of(1024, 1024, 1024).kernel->name, "wgmma_bf16_128x128_sm90");
+  EXPECT_EQ(of(2048, 2048, 2048).kernel->name, "wgmma_bf16_128x256_sm90");
+  for (const int64_t n : {256, 512, 1024}) EXPECT_EQ(of(n, n, n).kernel->name, "wgmma_bf16_128x64_sm90");
   EXPECT_GT(of(256, 256, 65536).split, 4);
   EXPECT_EQ(of(16, 8192, 8192).kernel->name, "wgmma_bf16_few16_sm90");
   EXPECT_THAT(of(16, 8192, 8192).why, HasSubstr("2 of a cluster share k"));
   EXPECT_EQ(of(17, 8192, 8192).kernel->name, "wgmma_bf16_few64_sm90");
   EXPECT_EQ(of(65, 8192, 8192).kernel->name, "wgmma_bf16_few128_sm90");
   EXPECT_EQ(of(129, 8192, 8192).kernel->max_m, INT64_MAX);
+  // Of few rows whose B no tensor map names, A is copied alone; TF32 is rounded by the tensor copies.
+  const Plan skewed = of(16, 8192, 8191);
+  EXPECT_EQ(skewed.variant, "_nt_skewed");
+  EXPECT_LT(skewed.workspace_bytes, 16 * 8192 * 2 + 1024);
+  EXPECT_THAT(skewed.why, testing::AllOf(HasSubstr("A is aligned first"), HasSubstr("read by threads")));
+  EXPECT_THAT(of(16, 8192, 8191, DType::tf32).why, HasSubstr("A is aligned first, B is aligned first"));
+  EXPECT_EQ(of(16, 8192, 8191, DType::tf32).variant, "_nt");
 }
 
 TEST(Choose, CpuTasksCoverCOnceAndKIsNeverSplit) {

@@ -68,7 +68,7 @@ TEST(Warpgroups, RowsHoldTheirStagesAndFitTheSm) {
     EXPECT_EQ(kernel.threads, 384) << kernel.name;
     EXPECT_EQ(few, kernel.max_m == kernel.tile.m) << kernel.name;
   }
-  EXPECT_EQ(rows, 15);
+  EXPECT_EQ(rows, 18);
 }
 
 TEST(Warpgroups, APersistentGridIsWholeClusters) {

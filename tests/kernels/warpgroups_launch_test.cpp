@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Launches of Hopper's kernels on a driver that only takes notes: which kernels, in which order, and which of them may
+// begin before those ahead have ended.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/host/driver_api.hpp"
+#include "kernels/gemm/choose.hpp"
+#include "kernels/gemm/gpu.hpp"
+#include "tests/kernels/tcgen05.hpp"
+
+namespace pbprobe {
+namespace {
+
+using testing::ElementsAre;
+
+struct Launched {
+  std::string kernel;
+  unsigned blocks = 0;
+  bool overlaps = false;
+};
+std::vector<Launched> launched;
+std::vector<std::string> names;
+
+std::string name_of_function(CuFunction function) {
+  return names[reinterpret_cast<uintptr_t>(function) - 1];
+}
+
+DriverApi noting_driver() {
+  DriverApi driver;
+  driver.cuLibraryLoadData = [](CuLibrary* library, const void*, int*, void**, unsigned, int*, void**, unsigned) {
+    *library = reinterpret_cast<CuLibrary>(uintptr_t{1});
+    return 0;
+  };
+  driver.cuLibraryUnload = [](CuLibrary) { return 0; };
+  driver.cuLibraryGetKernel = [](CuKernel* kernel, CuLibrary, const char* name) {
+    names.emplace_back(name);
+    *kernel = reinterpret_cast<CuKernel>(names.size());
+    return 0;
+  };
+  driver.cuCtxGetDevice = [](CuDevice* device) { return *device = 0; };
+  driver.cuKernelSetAttribute = [](int, int, CuKernel, CuDevice) { return 0; };
+  driver.cuKernelGetAttribute = [](int* value, int, CuKernel, CuDevice) { return *value = 0; };
+  driver.cuTensorMapEncodeTiled = [](void*, int, unsigned, void*, const uint64_t*, const uint64_t*, const uint32_t*,
+                                     const uint32_t*, int, int, int, int) { return 0; };
+  driver.cuLaunchKernelEx = [](const CuLaunchConfig* config, CuFunction function, void**, void**) {
+    Launched one{name_of_function(function), config->grid[0]};
+    for (unsigned i = 0; i < config->attribute_count; ++i) {
+      const auto& attribute = config->attributes[i];
+      if (attribute.id == kCuLaunchProgrammaticSerialization) one.overlaps = attribute.value.flag == 1;
+    }
+    launched.push_back(one);
+    return 0;
+  };
+  driver.cuLaunchKernel = [](CuFunction function, unsigned x, unsigned, unsigned, unsigned, unsigned, unsigned,
+                             unsigned, CuStream, void**, void**) {
+    launched.push_back({name_of_function(function), x});
+    return 0;
+  };
+  return driver;
+}
+
+class WarpgroupLaunches : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!find_kernel("wgmma_bf16_128x256_sm90")->built) GTEST_SKIP() << "no kernels of sm90 are built";
+    names.clear();
+    driver_ = noting_driver();
+    auto kernels = GpuKernels::load(driver_, "sm90");
+    ASSERT_TRUE(kernels.ok()) << kernels.error().message;
+    kernels_.emplace(std::move(*kernels));
+  }
+  void launch_it(const Problem& problem, const char* kernel) {
+    launched.clear();
+    ChooseOptions options;
+    options.kernel = kernel;
+    options.gpu = 0;
+    const auto plan = choose(problem, test::host_of("sm90", 132), {}, options);
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    const auto at = [](uintptr_t address) { return reinterpret_cast<std::byte*>(address); };
+    Context context;
+    context.workspace = at(0x7f9000000000);
+    context.workspace_bytes = plan->workspace_bytes;
+    context.gpu = &*kernels_;
+    const auto result =
+        run(*plan, {.a = at(0x7f0000000000), .b = at(0x7f4000000000), .c = at(0x7f8000000000)}, context);
+    ASSERT_TRUE(result.ok()) << result.error().message;
+  }
+  static auto are(const char* kernel, unsigned blocks, bool overlaps) {
+    return testing::AllOf(testing::Field(&Launched::kernel, kernel), testing::Field(&Launched::blocks, blocks),
+                          testing::Field(&Launched::overlaps, overlaps));
+  }
+  DriverApi driver_;
+  std::optional<GpuKernels> kernels_;
+};
+
+TEST_F(WarpgroupLaunches, BeginBeforeWhatIsAheadHasEnded) {
+  launch_it(make_problem(4096, 4096, 4096, DType::bf16), "wgmma_bf16_128x256_sm90");
+  EXPECT_THAT(launched, ElementsAre(are("wgmma_bf16_128x256_nt", 132, true)));
+}
+
+// 2048 bytes of a row to a warp, eight warps to a block.
+TEST_F(WarpgroupLaunches, BothOperandsAreAlignedByOneLaunch) {
+  launch_it(make_problem(4096, 2048, 1025, DType::bf16), "wgmma_bf16_128x256_sm90");
+  EXPECT_THAT(launched,
+              ElementsAre(are("repack_2", (4096 + 2048) * 2 / 8, true), are("wgmma_bf16_128x256_nt", 132, true)));
+}
+
+// Squares of 128 bytes by 128.
+TEST_F(WarpgroupLaunches, OneOperandIsTurned) {
+  launch_it(make_problem(4096, 4096, 4096, DType::int8, Layout::nn), "wgmma_int8_128x256_sm90");
+  EXPECT_THAT(launched, ElementsAre(are("repack_1", 32 * 32, true), are("wgmma_int8_128x256_nt", 132, true)));
+  launch_it(make_problem(4096, 4096, 4096, DType::tf32, Layout::nn), "wgmma_tf32_128x256_sm90");
+  EXPECT_THAT(launched, ElementsAre(are("repack_4", 128 * 128, true), are("wgmma_tf32_128x256_nt", 132, true)));
+}
+
+TEST_F(WarpgroupLaunches, PartsAreAddedUpByOneMore) {
+  launch_it(make_problem(256, 256, 65536, DType::bf16), "wgmma_bf16_128x256_sm90");
+  ASSERT_EQ(launched.size(), 2U);
+  EXPECT_THAT(launched[1], are("reduce_fp32", 32, true));
+}
+
+// They do not await anything themselves.
+TEST_F(WarpgroupLaunches, KernelsOfBlocksBeginWhenAllIsOver) {
+  launch_it(make_problem(4096, 4096, 777, DType::bf16), "gemm_bf16_128x128_sm90");
+  EXPECT_THAT(launched, ElementsAre(are("repack_2", 1024, false), are("gemm_bf16_128x128_nt", 1024, false)));
+}
+
+}  // namespace
+}  // namespace pbprobe
