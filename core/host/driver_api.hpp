@@ -123,6 +123,8 @@ enum CuFunctionAttribute : int {
 };
 enum CuLaunch : int { kCuLaunchCooperative = 2, kCuLaunchClusterDimension = 4, kCuLaunchProgrammaticSerialization = 6 };
 enum CuFlags : unsigned { kCuStreamNonBlocking = 1, kCuEventDisableTiming = 2 };
+enum CuPointerAttribute : int { kCuPointerMemoryType = 2, kCuPointerIsManaged = 8, kCuPointerDeviceOrdinal = 9 };
+enum CuMemoryType : unsigned { kCuMemoryHost = 1, kCuMemoryDevice = 2 };
 enum CuCapture : int { kCuCaptureRelaxed = 2 };
 enum CuNodeType : int { kCuNodeKernel = 0 };
 
@@ -163,6 +165,8 @@ enum CuNodeType : int { kCuNodeKernel = 0 };
   FUNCTION(cuMemGetInfo, "cuMemGetInfo_v2", (size_t * free, size_t * total))                                           \
   FUNCTION(cuMemAlloc, "cuMemAlloc_v2", (CuDevicePtr * pointer, size_t bytes))                                         \
   FUNCTION(cuMemFree, "cuMemFree_v2", (CuDevicePtr pointer))                                                           \
+  FUNCTION(cuPointerGetAttributes, "cuPointerGetAttributes",                                                           \
+           (unsigned count, int* attributes, void** values, CuDevicePtr pointer))                                      \
   FUNCTION(cuMemAllocHost, "cuMemAllocHost_v2", (void** pointer, size_t bytes))                                        \
   FUNCTION(cuMemFreeHost, "cuMemFreeHost", (void* pointer))                                                            \
   FUNCTION(cuMemcpyHtoD, "cuMemcpyHtoD_v2", (CuDevicePtr to, const void* from, size_t bytes))                          \

@@ -152,6 +152,7 @@ Result<GpuKernels> GpuKernels::load(const DriverApi& driver, std::string_view ta
   GpuKernels kernels;
   kernels.driver_ = &driver;
   kernels.target_ = target;
+  PBPROBE_CU(driver, "asking for the current device", cuCtxGetDevice(&kernels.device_));
   PBPROBE_CHECK(kernels.load_all(*build));
   for (const auto& part : part_builds()) {
     if (part.target == target && part.built) PBPROBE_CHECK(kernels.load_all(part));
@@ -190,6 +191,7 @@ GpuKernels& GpuKernels::operator=(GpuKernels&& other) noexcept {
   std::swap(driver_, other.driver_);
   std::swap(libraries_, other.libraries_);
   std::swap(target_, other.target_);
+  std::swap(device_, other.device_);
   std::swap(kernels_, other.kernels_);
   return *this;
 }

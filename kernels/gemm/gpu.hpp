@@ -41,6 +41,8 @@ class GpuKernels {
   ~GpuKernels();
 
   [[nodiscard]] std::string_view target() const { return target_; }
+  // The GPU that was current when they were loaded.
+  [[nodiscard]] int device() const { return device_; }
   // By symbol: "gemm_fp32_128x128_nt". Null where the image has no such kernel.
   [[nodiscard]] const LoadedKernel* find(std::string_view symbol) const;
   [[nodiscard]] const std::map<std::string, LoadedKernel, std::less<>>& kernels() const { return kernels_; }
@@ -52,6 +54,7 @@ class GpuKernels {
   const DriverApi* driver_ = nullptr;
   std::vector<void*> libraries_;
   std::string target_;
+  int device_ = 0;
   std::map<std::string, LoadedKernel, std::less<>> kernels_;
 };
 

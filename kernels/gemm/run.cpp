@@ -6,7 +6,9 @@
 #include <atomic>
 #include <cstddef>
 
+#include "kernels/gemm/gpu.hpp"
 #include "kernels/gemm/launch.hpp"
+#include "kernels/gemm/places.hpp"
 
 namespace pbprobe {
 namespace {
@@ -304,7 +306,12 @@ Result<void> run(const Plan& plan, const Operands& operands, const Context& cont
                       plan.workspace_bytes, context.workspace ? context.workspace_bytes : 0);
   }
   if (plan.problem.m == 0 || plan.problem.n == 0) return {};
-  if (plan.kernel->function == nullptr) return launch_gpu(plan, operands, context);
+  if (plan.kernel->function == nullptr) {
+    if (context.gpu != nullptr) {
+      PBPROBE_CHECK(check_places(context.gpu->driver(), context.gpu->device(), plan, operands, context));
+    }
+    return launch_gpu(plan, operands, context);
+  }
   run_cpu(plan, operands, context);
   return {};
 }
