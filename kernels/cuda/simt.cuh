@@ -5,17 +5,13 @@
 //   PlainFp32     fma.rn.f32, all four layouts
 //   WidenedBf16   the same, of BF16 that becomes FP32 on its way to shared memory: for an SM without BF16
 //   DotInt8       dp4a, four depths a word: along k alone
-// A block of 256 threads computes 128 × 128 of C, each thread 8 × 8 as four squares of 4 × 4, in steps of 16 words
-// along k; the next step is read, half by half, while the current one is multiplied from shared memory (two buffers).
+// A block of 128 threads computes 128 × 128 of C, each thread 16 × 8 as eight squares of 4 × 4, in steps of 16 words
+// along k; the next step is read while the current one is multiplied from shared memory (two buffers), and the next
+// depth of it while the current one is multiplied from registers.
 // Source: CUDA C++ Programming Guide, shared memory and its banks; PTX ISA, fma.rn.f32, fma.rn.f32x2 and dp4a.
 //
 // A family header: the target's file defines PBPROBE_TARGET, and PBPROBE_PACKED_FMA where the SM has FFMA2.
 #pragma once
-
-// Blocks of an SM at once, which bounds registers: a target's file says 1 where ptxas would spill for 2.
-#ifndef PBPROBE_SIMT_BLOCKS
-#define PBPROBE_SIMT_BLOCKS 2
-#endif
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 1000
 #undef PBPROBE_PACKED_FMA  // compiled to PTX of an older SM
@@ -26,35 +22,54 @@
 namespace pbprobe::PBPROBE_TARGET {
 namespace {
 
-constexpr int kTile = 128;        // rows and columns of a block
-constexpr int kStep = 16;         // words along k of a step
-constexpr int kThreads = 256;     // 8 warps of 64 × 32
-constexpr int kLine = kTile + 4;  // words of a line of shared memory: the 4 spread transposed stores over the banks
+constexpr int kTile = 128;     // rows and columns of a block
+constexpr int kStep = 16;      // words along k of a step
+constexpr int kThreads = 128;  // 4 warps of 64 × 64
+constexpr int kBlocks = 2;     // of an SM at once, which bounds registers
+constexpr int kRows = 16;      // of C of a thread
+constexpr int kColumns = 8;
+constexpr int kLanesDown = 4;  // of a warp
+constexpr int kLanesAcross = 8;
+
+// Registers lie in two banks, odd and even, and each gives one word a clock. An FMA needs its sum and its column, for
+// the row stays where the FMA before has left it. Both words come from fours in a row, the columns as shared memory
+// has them and the sums as C wants them: so neighbouring columns change places in shared memory, and the two lie in
+// different banks.
+#ifdef PBPROBE_PACKED_FMA
+constexpr int kCross = 0;
+#else
+constexpr int kCross = 1;
+#endif
+
+// Row after row, to and fro: a row's last column is the next one's first.
+__device__ constexpr int turned(int row, int column) {
+  return row % 2 == 0 ? column : kColumns - 1 - column;
+}
 
 #ifdef PBPROBE_PACKED_FMA
 // Two neighbouring columns at once: fma.rn.f32x2.
 struct FloatSums {
-  unsigned long long pairs[8][4];
+  unsigned long long pairs[kRows][kColumns / 2];
 
   __device__ void clear() {
 #pragma unroll
-    for (int i = 0; i < 8; ++i) {
+    for (int i = 0; i < kRows; ++i) {
 #pragma unroll
-      for (int j = 0; j < 4; ++j) pairs[i][j] = 0;
+      for (int j = 0; j < kColumns / 2; ++j) pairs[i][j] = 0;
     }
   }
-  __device__ void add_product(const float (&a)[8], const float (&b)[8]) {
-    unsigned long long columns[4];
+  __device__ void add_product(const float (&a)[kRows], const float (&b)[kColumns]) {
+    unsigned long long columns[kColumns / 2];
 #pragma unroll
-    for (int j = 0; j < 4; ++j) {
+    for (int j = 0; j < kColumns / 2; ++j) {
       asm("mov.b64 %0, {%1, %2};" : "=l"(columns[j]) : "f"(b[2 * j]), "f"(b[2 * j + 1]));
     }
 #pragma unroll
-    for (int i = 0; i < 8; ++i) {
+    for (int i = 0; i < kRows; ++i) {
       unsigned long long row;
       asm("mov.b64 %0, {%1, %1};" : "=l"(row) : "f"(a[i]));
 #pragma unroll
-      for (int j = 0; j < 4; ++j) {
+      for (int j = 0; j < kColumns / 2; ++j) {
         asm("fma.rn.f32x2 %0, %1, %2, %0;" : "+l"(pairs[i][j]) : "l"(row), "l"(columns[j]));
       }
     }
@@ -66,20 +81,23 @@ struct FloatSums {
 };
 #else
 struct FloatSums {
-  float values[8][8];
+  float values[kRows][kColumns];
 
   __device__ void clear() {
 #pragma unroll
-    for (int i = 0; i < 8; ++i) {
+    for (int i = 0; i < kRows; ++i) {
 #pragma unroll
-      for (int j = 0; j < 8; ++j) values[i][j] = 0.0F;
+      for (int j = 0; j < kColumns; ++j) values[i][j] = 0.0F;
     }
   }
-  __device__ void add_product(const float (&a)[8], const float (&b)[8]) {
+  __device__ void add_product(const float (&a)[kRows], const float (&b)[kColumns]) {
 #pragma unroll
-    for (int i = 0; i < 8; ++i) {
+    for (int i = 0; i < kRows; ++i) {
 #pragma unroll
-      for (int j = 0; j < 8; ++j) values[i][j] = fmaf(a[i], b[j], values[i][j]);
+      for (int step = 0; step < kColumns; ++step) {
+        const int j = turned(i, step);
+        values[i][j] = fmaf(a[i], b[j], values[i][j]);
+      }
     }
   }
   __device__ float get(int i, int j) const {
@@ -89,20 +107,23 @@ struct FloatSums {
 #endif
 
 struct IntegerSums {
-  int values[8][8];
+  int values[kRows][kColumns];
 
   __device__ void clear() {
 #pragma unroll
-    for (int i = 0; i < 8; ++i) {
+    for (int i = 0; i < kRows; ++i) {
 #pragma unroll
-      for (int j = 0; j < 8; ++j) values[i][j] = 0;
+      for (int j = 0; j < kColumns; ++j) values[i][j] = 0;
     }
   }
-  __device__ void add_product(const int (&a)[8], const int (&b)[8]) {
+  __device__ void add_product(const int (&a)[kRows], const int (&b)[kColumns]) {
 #pragma unroll
-    for (int i = 0; i < 8; ++i) {
+    for (int i = 0; i < kRows; ++i) {
 #pragma unroll
-      for (int j = 0; j < 8; ++j) values[i][j] = __dp4a(a[i], b[j], values[i][j]);
+      for (int step = 0; step < kColumns; ++step) {
+        const int j = turned(i, step);
+        values[i][j] = __dp4a(a[i], b[j], values[i][j]);
+      }
     }
   }
   __device__ int get(int i, int j) const {
@@ -110,14 +131,14 @@ struct IntegerSums {
   }
 };
 
-__device__ inline void read_four(float (&to)[4], const void* from) {
+__device__ inline void read_four(float* to, const void* from) {
   const float4 four = *static_cast<const float4*>(from);
   to[0] = four.x;
   to[1] = four.y;
   to[2] = four.z;
   to[3] = four.w;
 }
-__device__ inline void read_four(int (&to)[4], const void* from) {
+__device__ inline void read_four(int* to, const void* from) {
   const int4 four = *static_cast<const int4*>(from);
   to[0] = four.x;
   to[1] = four.y;
@@ -160,63 +181,107 @@ struct DotInt8 {
   __device__ static void read_vector(int (&to)[4], const char* from) { read_four(to, from); }
 };
 
-// One operand on its way from memory to shared memory: 128 lines (rows of A, columns of B) × kStep words a step.
-// kDepthFirst: depths lie next to each other in memory, so that the block is turned while it is stored.
-template <class Element, bool kDepthFirst>
+// One operand on its way from memory to shared memory: 128 lines (rows of A, columns of B) × kStep words a step, and
+// four words at a time. kDepthFirst: depths lie next to each other in memory, so that the block is turned while it is
+// stored, and every four depths lie eight banks further, so that a warp's words meet in no bank. kExchange:
+// neighbouring lines change places (0 or 1).
+template <class Element, bool kDepthFirst, int kExchange>
 struct Fetch {
   using Word = typename Element::Word;
   static constexpr int kElementBytes = Element::kBytes / Element::kDepths;
   static constexpr int kStepDepths = kStep * Element::kDepths;
+  static constexpr int kFours = kTile * kStep / 4 / kThreads;                 // of a thread
+  static constexpr int kLineStep = kDepthFirst ? kTile / kFours : 0;          // from one of them to the next
+  static constexpr int kDepthStep = kDepthFirst ? 0 : kStep / kFours;         // in words
+  static constexpr int kFourDepths = kDepthFirst ? 4 * Element::kDepths : 1;  // of one
   const char* next;  // this thread's first word of the coming step
-  int lines;         // of the block that are there, less this thread's first
-  Word held[4];
+  int lines;         // of the operand, less this thread's first
+  Word held[kFours][4];
+
+  __device__ static int my_line() { return kDepthFirst ? thread() / 4 : thread() % 32 * 4; }
+  __device__ static int my_depth() { return kDepthFirst ? thread() % 4 * 4 * Element::kDepths : thread() / 32; }
+  __device__ static int thread() { return static_cast<int>(threadIdx.x); }
 
   __device__ Fetch(const void* operand, int first_line, int first_depth, long long leading, int all_lines) {
-    const int thread = static_cast<int>(threadIdx.x);
-    const int line = kDepthFirst ? thread / 4 : thread % 32 * 4;
-    const int d = first_depth + (kDepthFirst ? thread % 4 * 4 * Element::kDepths : thread / 32);
+    const int line = first_line + my_line();
+    const int d = first_depth + my_depth();
     next = static_cast<const char*>(operand) +
-           ((first_line + line) * (kDepthFirst ? leading : 1LL) + d * (kDepthFirst ? 1LL : leading)) * kElementBytes;
-    lines = all_lines - first_line - line;
+           (line * (kDepthFirst ? leading : 1LL) + d * (kDepthFirst ? 1LL : leading)) * kElementBytes;
+    lines = all_lines - line;
   }
 
-  // Half `part` of a step: outside the operand there are zeros; a vector is read only where all of it is inside.
-  // `depths` are left from the step on; `leading` and `vector` (16-byte loads may be used) come from the kernel's
-  // parameters, and so take no registers.
-  __device__ void load(int part, int depths, long long leading, int vector) {
-    const int thread = static_cast<int>(threadIdx.x);
-    const char* p = next + (kDepthFirst ? part * 64 * leading * kElementBytes : 0LL);
-    // The other order's halves lie 8 depths apart, step after step.
-    next += kDepthFirst ? part * kStep * Element::kBytes : 8 * leading * kElementBytes;
-    const int lines_left = lines - (kDepthFirst ? 64 * part : 0);
-    const int depths_left = depths - (kDepthFirst ? thread % 4 * 4 * Element::kDepths : thread / 32 + 8 * part);
-    if (vector && lines_left > (kDepthFirst ? 0 : 3) && depths_left > (kDepthFirst ? 4 * Element::kDepths - 1 : 0)) {
-      Element::read_vector(held, p);
-      return;
+  __device__ const char* place(int i, long long leading) const {
+    return next + (kDepthFirst ? kLineStep : kDepthStep) * i * leading * kElementBytes;
+  }
+  __device__ void advance(long long leading) {
+    next += kDepthFirst ? kStep * Element::kBytes : kStep * leading * kElementBytes;
+  }
+  // A step that lies inside the operand, in rows that begin at multiples of 16 bytes.
+  __device__ void load_whole(long long leading) {
+#pragma unroll
+    for (int i = 0; i < kFours; ++i) Element::read_vector(held[i], place(i, leading));
+    advance(leading);
+  }
+  // Outside the operand there are zeros; a vector is read only where all of it is inside. `depths` are left from the
+  // step on; `leading` and `vector` (16-byte loads may be used) come from the kernel's parameters, and so take no
+  // registers.
+  __device__ void load(int depths, long long leading, int vector) {
+#pragma unroll
+    for (int i = 0; i < kFours; ++i) {
+      const char* p = place(i, leading);
+      const int lines_left = lines - kLineStep * i;
+      const int depths_left = depths - my_depth() - kDepthStep * i;
+      if (vector && lines_left > (kDepthFirst ? 0 : 3) && depths_left >= kFourDepths) {
+        Element::read_vector(held[i], p);
+      } else {
+        load_words(held[i], p, lines_left, depths_left);
+      }
     }
+    advance(leading);
+  }
+  __device__ static void load_words(Word (&to)[4], const char* p, int lines_left, int depths_left) {
     if constexpr (Element::kDepths == 4) {
       const uint4 four = read_elements<1>(p, lines_left > 0 ? min(max(depths_left, 0), 16) : 0);
-      held[0] = static_cast<int>(four.x);
-      held[1] = static_cast<int>(four.y);
-      held[2] = static_cast<int>(four.z);
-      held[3] = static_cast<int>(four.w);
+      to[0] = static_cast<int>(four.x);
+      to[1] = static_cast<int>(four.y);
+      to[2] = static_cast<int>(four.z);
+      to[3] = static_cast<int>(four.w);
     } else {
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         const bool there = lines_left > (kDepthFirst ? 0 : i) && depths_left > (kDepthFirst ? i : 0);
-        held[i] = there ? Element::read(p + i * Element::kBytes) : 0.0F;
+        to[i] = there ? Element::read(p + i * Element::kBytes) : 0.0F;
       }
     }
   }
 
-  __device__ void store(Word (*shared)[kLine], int part) const {
-    const int thread = static_cast<int>(threadIdx.x);
-    if constexpr (kDepthFirst) {
+  // How far the lines of a depth are moved.
+  __device__ static constexpr int moved(int depth) {
+    return kDepthFirst ? depth / 4 % 4 * 8 : 0;
+  }
+  __device__ void store(Word (*shared)[kTile]) const {
 #pragma unroll
-      for (int i = 0; i < 4; ++i) shared[thread % 4 * 4 + i][thread / 4 + 64 * part] = held[i];
-    } else {
-      *reinterpret_cast<float4*>(&shared[thread / 32 + 8 * part][thread % 32 * 4]) =
-          make_float4(held[0], held[1], held[2], held[3]);
+    for (int i = 0; i < kFours; ++i) {
+      if constexpr (kDepthFirst) {
+        const int d = thread() % 4 * 4;
+        const int line = (thread() / 4 ^ kExchange ^ moved(d)) + kLineStep * i;
+#pragma unroll
+        for (int j = 0; j < 4; ++j) shared[d + j][line] = held[i][j];
+      } else {
+        *reinterpret_cast<float4*>(&shared[my_depth() + kDepthStep * i][my_line()]) =
+            make_float4(held[i][kExchange], held[i][1 - kExchange], held[i][2 + kExchange], held[i][3 - kExchange]);
+      }
+    }
+  }
+  // kCount lines of one depth, from `line` on: four in a row, kLanes · 4 apart.
+  template <int kCount, int kLanes>
+  __device__ static void read(Word (&to)[kCount], const Word (*shared)[kTile], int depth, int line) {
+    constexpr int kApart = kLanes * 4;
+#pragma unroll
+    for (int i = 0; i < kCount / 4; ++i) {
+      // The lanes' own bits of the line and those of `i` are moved apart: the latter are known when it is compiled.
+      const int inside = line ^ moved(depth) % kApart;
+      read_four(&to[4 * i], &shared[depth][inside + (i * kApart ^ moved(depth) / kApart * kApart)]);
     }
   }
 };
@@ -224,12 +289,12 @@ struct Fetch {
 template <class Sums>
 __device__ inline void write_tile(const GpuCall& call, const Sums& sums, int first_row, int first_column) {
 #pragma unroll
-  for (int i = 0; i < 8; ++i) {
+  for (int i = 0; i < kRows; ++i) {
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const decltype(sums.get(0, 0)) four[4] = {sums.get(i, half * 4), sums.get(i, half * 4 + 1),
-                                                sums.get(i, half * 4 + 2), sums.get(i, half * 4 + 3)};
-      write_sums<4>(call, first_row + i % 4 + i / 4 * 32, first_column + half * 16, four);
+    for (int part = 0; part < kColumns / 4; ++part) {
+      const decltype(sums.get(0, 0)) four[4] = {sums.get(i, part * 4 + kCross), sums.get(i, part * 4 + 1 - kCross),
+                                                sums.get(i, part * 4 + 2 + kCross), sums.get(i, part * 4 + 3 - kCross)};
+      write_sums<4>(call, first_row + i % 4 + i / 4 * kLanesDown * 4, first_column + part * kLanesAcross * 4, four);
     }
   }
 }
@@ -238,57 +303,62 @@ __device__ inline void write_tile(const GpuCall& call, const Sums& sums, int fir
 template <class Element, bool kAkm, bool kBnk>
 __device__ void multiply(const GpuCall& call) {
   using Word = typename Element::Word;
-  __shared__ __align__(16) Word shared_a[2][kStep][kLine];
-  __shared__ __align__(16) Word shared_b[2][kStep][kLine];
-  constexpr int kDepths = Fetch<Element, true>::kStepDepths;
+  using A = Fetch<Element, !kAkm, 0>;
+  using B = Fetch<Element, kBnk, kCross>;
+  __shared__ __align__(128) Word shared_a[2][kStep][kTile];
+  __shared__ __align__(128) Word shared_b[2][kStep][kTile];
+  constexpr int kDepths = A::kStepDepths;
   const int2 first = tile_corner<kTile, kTile>(call);
   const int2 depth = depth_range(call);
-  Fetch<Element, !kAkm> a(call.a, first.x, depth.x, call.lda, call.m);
-  Fetch<Element, kBnk> b(call.b, first.y, depth.x, call.ldb, call.n);
+  A a(call.a, first.x, depth.x, call.lda, call.m);
+  B b(call.b, first.y, depth.x, call.ldb, call.n);
+  const bool whole = call.a_aligned && call.b_aligned && first.x + kTile <= call.m && first.y + kTile <= call.n;
 
-  // Warps lie 2 down and 4 across; in a warp, threads 8 down and 4 across, in an order in which every other lane, or
+  // Warps lie 2 down and 2 across; in a warp, threads 4 down and 8 across, in an order in which every other lane, or
   // every other pair, reads the same 16 bytes: two wavefronts then serve a warp.
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int warp = static_cast<int>(threadIdx.x) / 32;
-  const int my_row = warp % 2 * 64 + ((lane >> 1 & 1) | (lane >> 2 & 6)) * 4;
-  const int my_column = warp / 2 * 32 + ((lane & 1) | (lane >> 1 & 2)) * 4;
+  const int my_row = warp % 2 * 64 + ((lane & 1) | (lane >> 1 & 2)) * 4;
+  const int my_column = warp / 2 * 64 + ((lane >> 1 & 1) | (lane >> 2 & 6)) * 4;
 
   typename Element::Sums sums;
   sums.clear();
 
-  for (int part = 0; depth.y > 0 && part < 2; ++part) {
-    a.load(part, depth.y, call.lda, call.a_aligned);
-    b.load(part, depth.y, call.ldb, call.b_aligned);
-    a.store(shared_a[0], part);
-    b.store(shared_b[0], part);
+  if (depth.y > 0) {
+    a.load(depth.y, call.lda, call.a_aligned);
+    b.load(depth.y, call.ldb, call.b_aligned);
+    a.store(shared_a[0]);
+    b.store(shared_b[0]);
   }
   __syncthreads();
+  Word rows[2][kRows];
+  Word columns[2][kColumns];
+  A::template read<kRows, kLanesDown>(rows[0], shared_a[0], 0, my_row);
+  B::template read<kColumns, kLanesAcross>(columns[0], shared_b[0], 0, my_column);
   int now = 0;
 #pragma unroll 1
   for (int left = depth.y; left > 0; left -= kDepths) {
-#pragma unroll
-    for (int part = 0; part < 2; ++part) {
-      if (left > kDepths) {
-        a.load(part, left - kDepths, call.lda, call.a_aligned);
-        b.load(part, left - kDepths, call.ldb, call.b_aligned);
-      }
-#pragma unroll
-      for (int d = part * kStep / 2; d < (part + 1) * kStep / 2; ++d) {
-        Word rows[2][4];
-        Word columns[2][4];
-        read_four(rows[0], &shared_a[now][d][my_row]);
-        read_four(rows[1], &shared_a[now][d][my_row + 32]);
-        read_four(columns[0], &shared_b[now][d][my_column]);
-        read_four(columns[1], &shared_b[now][d][my_column + 16]);
-        sums.add_product(reinterpret_cast<const Word(&)[8]>(rows), reinterpret_cast<const Word(&)[8]>(columns));
-      }
-      if (left > kDepths) {
-        a.store(shared_a[1 - now], part);
-        b.store(shared_b[1 - now], part);
-      }
+    if (whole && left >= 2 * kDepths) {
+      a.load_whole(call.lda);
+      b.load_whole(call.ldb);
+    } else if (left > kDepths) {
+      a.load(left - kDepths, call.lda, call.a_aligned);
+      b.load(left - kDepths, call.ldb, call.b_aligned);
     }
-    __syncthreads();
-    now = 1 - now;
+#pragma unroll
+    for (int d = 0; d < kStep; ++d) {
+      if (d == kStep - 1) {
+        if (left > kDepths) {
+          a.store(shared_a[1 - now]);
+          b.store(shared_b[1 - now]);
+        }
+        __syncthreads();
+        now = 1 - now;
+      }
+      A::template read<kRows, kLanesDown>(rows[(d + 1) % 2], shared_a[now], (d + 1) % kStep, my_row);
+      B::template read<kColumns, kLanesAcross>(columns[(d + 1) % 2], shared_b[now], (d + 1) % kStep, my_column);
+      sums.add_product(rows[d % 2], columns[d % 2]);
+    }
   }
   const int2 here = tile_corner<kTile, kTile>(call);
   write_tile(call, sums, here.x + my_row, here.y + my_column);
@@ -297,10 +367,10 @@ __device__ void multiply(const GpuCall& call) {
 }  // namespace
 }  // namespace pbprobe::PBPROBE_TARGET
 
-#define PBPROBE_SIMT_KERNEL(name, layout, element, a_km, b_nk)                                         \
-  extern "C" __global__ void __launch_bounds__(pbprobe::PBPROBE_TARGET::kThreads, PBPROBE_SIMT_BLOCKS) \
-      name##_##layout(PBPROBE_PARAMETER pbprobe::GpuCall call) {                                       \
-    pbprobe::PBPROBE_TARGET::multiply<pbprobe::PBPROBE_TARGET::element, a_km, b_nk>(call);             \
+#define PBPROBE_SIMT_KERNEL(name, layout, element, a_km, b_nk)                                                      \
+  extern "C" __global__ void __launch_bounds__(pbprobe::PBPROBE_TARGET::kThreads, pbprobe::PBPROBE_TARGET::kBlocks) \
+      name##_##layout(PBPROBE_PARAMETER pbprobe::GpuCall call) {                                                    \
+    pbprobe::PBPROBE_TARGET::multiply<pbprobe::PBPROBE_TARGET::element, a_km, b_nk>(call);                          \
   }
 #define PBPROBE_SIMT_KMAJOR(name, element) PBPROBE_SIMT_KERNEL(name, nt, element, false, true)
 #define PBPROBE_SIMT_LAYOUTS(name, element)            \

@@ -4,7 +4,6 @@
 // sm120: mma.sync BF16 and FP16 m16n8k16, TF32 m16n8k8, INT8 m16n8k32; FP32 by fma.rn.f32.
 // A[M,K] or [K,M], B[N,K] or [K,N] → C[M,N]. Source: PTX ISA, mma, fma.
 #define PBPROBE_TARGET sm120
-#define PBPROBE_SIMT_BLOCKS 1
 
 #include "kernels/cuda/passes.cuh"
 #include "kernels/cuda/peak_mma.cuh"
