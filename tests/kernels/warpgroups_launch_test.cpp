@@ -41,6 +41,10 @@ DriverApi noting_driver() {
     return 0;
   };
   driver.cuCtxGetDevice = [](CuDevice* device) { return *device = 0; };
+  driver.cuPointerGetAttributes = [](unsigned, int*, void** values, CuDevicePtr) {
+    *static_cast<unsigned*>(values[0]) = kCuMemoryDevice;
+    return 0;
+  };
   driver.cuKernelSetAttribute = [](int, int, CuKernel, CuDevice) { return 0; };
   driver.cuKernelGetAttribute = [](int* value, int, CuKernel, CuDevice) { return *value = 0; };
   driver.cuTensorMapEncodeTiled = [](void*, int, unsigned, void*, const uint64_t*, const uint64_t*, const uint32_t*,
