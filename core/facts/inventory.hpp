@@ -25,8 +25,9 @@ struct SmCensus {
   int64_t kernels = 0;
   int64_t words = 0;                            // instructions, padding included; 0 before Volta
   std::map<std::string, int64_t> instructions;  // tensor, copy, FMA, trap and local-memory ones by mnemonic: "HGMMA"
-  int64_t trap_kernels = 0;                     // kernels that trap, and touch no global or shared memory
-  std::vector<std::string> only_traps;          // the first of them, as mangled
+  std::optional<std::vector<int64_t>> tensor_cubins;  // which of the SM's cubins hold tensor instructions; null: older
+  int64_t trap_kernels = 0;                           // that do nothing else: CubinCensus::only_traps tells when
+  std::vector<std::string> only_traps;                // the first of them, as mangled
 };
 
 // Device images of one file, counted by header. Keys: "sm_90a", with the suffix.
@@ -67,9 +68,10 @@ struct Links {
   std::optional<std::vector<Dependency>> opened;      // names among the constants that it may open as it runs
   std::map<std::string, std::string> version_floors;  // highest versions needed: {"GLIBC": "2.28", "GLIBCXX": "3.4.22"}
   std::vector<std::string> contains;                  // libraries linked in statically, by symbols: "FBGEMM", "MAGMA"
-  std::optional<std::string> onednn;                  // version of the oneDNN in it: "3.10.2"; null: none, or untold
-  int64_t cxx11_names = 0;                            // torch's exports with C++11 strings
-  int64_t pre_cxx11_names = 0;                        // torch's exports with those before: a mix does not link
+  // Of libraries in it, by their own code: {"oneDNN": "3.10.2"}
+  std::optional<std::map<std::string, std::string>> versions;
+  int64_t cxx11_names = 0;      // torch's exports with C++11 strings
+  int64_t pre_cxx11_names = 0;  // torch's exports with those before: a mix does not link
 };
 
 // How code of a file comes to run.
@@ -190,7 +192,10 @@ void fields(Visitor& visit, T& census) {
   visit("kernels", census.kernels);
   visit("words", census.words, "instructions, padding included; 0 before Volta");
   visit("instructions", census.instructions, "tensor, copy, FMA, trap and local-memory instructions by mnemonic");
-  visit("trap_kernels", census.trap_kernels, "kernels that trap, and touch no global or shared memory");
+  visit("tensor_cubins", census.tensor_cubins,
+        "which of the file's cubins hold tensor instructions, counted from 1 as cuobjdump counts them");
+  visit("trap_kernels", census.trap_kernels,
+        "kernels that trap, and touch no global or shared memory, or take tensor memory and multiply nothing");
   visit("only_traps", census.only_traps, "the first of them, as mangled");
 }
 
@@ -222,7 +227,8 @@ void fields(Visitor& visit, T& links) {
   visit("opened", links.opened, "libraries that it may open as it runs, by the names among its constants");
   visit("version_floors", links.version_floors, "highest versions needed of GLIBC, GLIBCXX, CXXABI …");
   visit("contains", links.contains, "libraries linked in statically, by their symbols");
-  visit("onednn", links.onednn, "version of the oneDNN in it; null: none, or its symbols do not tell");
+  visit("versions", links.versions,
+        "of the oneDNN, MAGMA or NCCL in it, where their own code tells; null in facts of an older pbprobe");
   visit("cxx11_names", links.cxx11_names, "torch's exports with C++11 strings");
   visit("pre_cxx11_names", links.pre_cxx11_names, "torch's exports with the strings before C++11");
 }

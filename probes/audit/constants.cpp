@@ -108,6 +108,19 @@ Result<std::vector<std::string>> read_library_names(const Elf& elf) {
   return std::vector<std::string>(names.begin(), names.end());
 }
 
+Result<std::optional<std::string>> read_text_version(const Elf& elf, std::string_view words) {
+  std::optional<std::string> version;
+  PBPROBE_CHECK(in_constants(elf, [&](std::string_view text) {
+    visit_strings(text, words, [&](std::string_view word, char) {
+      word.remove_prefix(words.size());
+      const std::string_view number = word.substr(0, word.find_first_not_of("0123456789."));
+      if (std::count(number.begin(), number.end(), '.') == 2) version = std::string(number);
+      return !version;
+    });
+  }));
+  return version;
+}
+
 bool is_compiler_program(std::string_view file_name) {
   return file_name == "ptxas" || file_name.starts_with("ptxas-");
 }

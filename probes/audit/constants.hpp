@@ -4,6 +4,7 @@
 // What a host binary's constants tell: the libraries that it opens as it runs, and what a compiler can compile for.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,10 @@ namespace pbprobe {
 
 // Is this file, by its name, a compiler that runs when a program does?
 [[nodiscard]] bool is_compiler(std::string_view file_name);
+
+// The first number with two dots that follows these words among the constants: "2.28.9" of "NCCL
+// version 2.28.9+cuda13.0". Errors: malformed (a section outside the file).
+[[nodiscard]] Result<std::optional<std::string>> read_text_version(const Elf& elf, std::string_view words);
 
 // Errors: malformed (a section outside the file).
 [[nodiscard]] Result<Compiler> read_compiler(const Elf& elf);

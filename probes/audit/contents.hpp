@@ -5,7 +5,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -14,10 +14,10 @@
 namespace pbprobe {
 
 struct Contents {
-  std::vector<std::string> components;  // "FBGEMM", "MKL", "oneDNN" …, sorted
-  std::optional<std::string> onednn;    // its version: "3.10.2"; null: none, or its symbols do not tell
-  int64_t cxx11_names = 0;              // torch's own exports with std::__cxx11 strings
-  int64_t pre_cxx11_names = 0;          // with the std::string before that
+  std::vector<std::string> components;          // "FBGEMM", "MKL", "oneDNN" …, sorted
+  std::map<std::string, std::string> versions;  // of those that tell: {"oneDNN": "3.10.2"}
+  int64_t cxx11_names = 0;                      // torch's own exports with std::__cxx11 strings
+  int64_t pre_cxx11_names = 0;                  // with the std::string before that
 };
 
 // A library counts as linked in where at least ten of its functions are defined. Stripped files tell their exports

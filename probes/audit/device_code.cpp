@@ -50,10 +50,13 @@ std::set<size_t> sample(const std::vector<DeviceImage>& images) {
   return chosen;
 }
 
-void add(SmCensus& sum, const CubinCensus& census) {
+// `number`: which of the file's cubins it is, as cuobjdump counts them.
+void add(SmCensus& sum, const CubinCensus& census, int64_t number) {
   sum.kernels += census.kernels;
   sum.words += census.words;
   for (const auto& [mnemonic, count] : census.instructions) sum.instructions[mnemonic] += count;
+  if (!sum.tensor_cubins) sum.tensor_cubins.emplace();
+  if (census.has_tensor_instructions) sum.tensor_cubins->push_back(number);
   sum.trap_kernels += static_cast<int64_t>(census.only_traps.size());
   for (const auto& kernel : census.only_traps) {
     if (sum.only_traps.size() < kNamedTrapKernels) sum.only_traps.push_back(kernel);
@@ -124,6 +127,7 @@ DeviceCode add_up(const std::vector<DeviceImage>& images, const InsideFacts& ins
   code.toolkits.emplace();
   code.unit_sets = sets_of_units(images);
   if (full) code.census.emplace();
+  int64_t cubins = 0;
   for (size_t i = 0; i < images.size(); ++i) {
     const DeviceImage& image = images[i];
     auto& counts = image.kind == ImageKind::cubin ? code.cubin : image.kind == ImageKind::ptx ? code.ptx : code.lto_ir;
@@ -131,10 +135,11 @@ DeviceCode add_up(const std::vector<DeviceImage>& images, const InsideFacts& ins
     code.stored_bytes += static_cast<int64_t>(image.stored_bytes);
     code.uncompressed_bytes += static_cast<int64_t>(image.uncompressed_bytes);
     if (image.kind == ImageKind::cubin) add(*code.cubin_bytes, image);
+    if (image.kind == ImageKind::cubin) ++cubins;
     if (image.kind == ImageKind::ptx) add(*code.ptx_bytes, image);
     if (!inside[i]) continue;
     if (inside[i]->toolkit) ++(*code.toolkits)[*inside[i]->toolkit];
-    if (inside[i]->census) add((*code.census)[target_of(image)], *inside[i]->census);
+    if (inside[i]->census) add((*code.census)[target_of(image)], *inside[i]->census, cubins);
   }
   return code;
 }

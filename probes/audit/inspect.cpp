@@ -61,7 +61,7 @@ void inspect_links(File& file, const Elf& elf) {
   auto contents = read_contents(elf);
   if (!contents) return note(file, contents.error());
   file.links->contains = std::move(contents->components);
-  file.links->onednn = std::move(contents->onednn);
+  file.links->versions = std::move(contents->versions);
   file.links->cxx11_names = contents->cxx11_names;
   file.links->pre_cxx11_names = contents->pre_cxx11_names;
 }
@@ -94,6 +94,12 @@ void inspect_constants(File& file, const Elf& elf) {
     const bool needed = std::find(file.needed.begin(), file.needed.end(), name) != file.needed.end();
     if (!needed && name != file.soname && name != base_name(file.path))
       file.links->opened->push_back({.name = std::move(name)});
+  }
+  const auto& contains = file.links->contains;
+  if (std::find(contains.begin(), contains.end(), "NCCL") != contains.end()) {
+    auto nccl = read_text_version(elf, "NCCL version ");
+    if (!nccl) return note(file, nccl.error());
+    if (*nccl) (*file.links->versions)["NCCL"] = std::move(**nccl);
   }
   if (!is_compiler(base_name(file.path))) return;
   auto compiler = read_compiler(elf);

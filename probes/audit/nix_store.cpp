@@ -88,6 +88,16 @@ StorePath parse_store_path(std::string_view path) {
   return parsed;
 }
 
+std::vector<StorePath> parse_requisites(std::string_view text) {
+  std::vector<StorePath> paths;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    if (end > at) paths.push_back(parse_store_path(text.substr(at, end - at)));
+    at = end + 1;
+  }
+  return paths;
+}
+
 StoreClosure read_store_closure(const std::vector<fs::path>& outputs) {
   StoreClosure closure;
   ProgramCall call{.arguments = {"nix-store", "--query", "--requisites"}};
@@ -104,15 +114,9 @@ StoreClosure read_store_closure(const std::vector<fs::path>& outputs) {
     closure.problem = "nix-store does not tell the closure: " + first_line(answer->err);
     return closure;
   }
+  closure.paths = parse_requisites(answer->out);
   std::error_code error;
-  for (size_t at = 0; at < answer->out.size();) {
-    const size_t end = std::min(answer->out.find('\n', at), answer->out.size());
-    const auto line = std::string_view(answer->out).substr(at, end - at);
-    at = end + 1;
-    if (line.empty()) continue;
-    closure.paths.push_back(parse_store_path(line));
-    closure.paths.back().there = fs::exists(fs::symlink_status(fs::path(line), error));
-  }
+  for (auto& path : closure.paths) path.there = fs::exists(fs::symlink_status(fs::path(path.path), error));
   return closure;
 }
 

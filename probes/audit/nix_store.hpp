@@ -27,6 +27,9 @@ namespace pbprobe {
 // "python3.13-torch" and "2.10.0" of "<hash>-python3.13-torch-2.10.0-lib", without the output's name.
 [[nodiscard]] StorePath parse_store_path(std::string_view path);
 
+// What `nix-store -qR` prints: a path each line. Whether they are there is not looked at.
+[[nodiscard]] std::vector<StorePath> parse_requisites(std::string_view text);
+
 // `nix-store -qR` of these store paths. What keeps it from answering stands in `problem`.
 [[nodiscard]] StoreClosure read_store_closure(const std::vector<std::filesystem::path>& outputs);
 

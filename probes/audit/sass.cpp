@@ -68,6 +68,7 @@ void add(const SassCounts& counts, CubinCensus& census) {
     const auto& entry = kInstructions[row];
     if (counts.rows[row] == 0 || entry.use == memory) continue;
     census.instructions[std::string(entry.mnemonic)] += static_cast<int64_t>(counts.rows[row]);
+    census.has_tensor_instructions = census.has_tensor_instructions || entry.use == tensor;
   }
 }
 

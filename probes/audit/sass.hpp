@@ -46,6 +46,7 @@ struct CubinCensus {
   int64_t kernels = 0;
   int64_t words = 0;                            // instructions, padding included; 0 before sm_70
   std::map<std::string, int64_t> instructions;  // by mnemonic, SassUse::memory left out
+  bool has_tensor_instructions = false;
   // Kernels that trap, and touch no global or shared memory; or take tensor memory, trap more often than ptxas guards
   // that, and multiply nothing: what is left of a product that this SM has no instruction for.
   std::vector<std::string> only_traps;

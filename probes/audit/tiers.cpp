@@ -120,7 +120,9 @@ CodeOwner owner_of(const Function& function, bool needs_more) {
   }
   if (const auto library = library_of(function.name); !library.empty()) return {CodeClass::dispatched, library};
   if (function.source.starts_with("sleef")) return {CodeClass::dispatched, "SLEEF"};
-  if (function.source.starts_with("mkl")) return {CodeClass::dispatched, "MKL"};
+  // mkldnn_tensor.cpp is torch's own.
+  if (function.source.starts_with("mkl") && !function.source.starts_with("mkldnn"))
+    return {CodeClass::dispatched, "MKL"};
   if (needs_more && (names_instruction_set(function.name) || names_instruction_set(function.source)))
     return {CodeClass::dispatched, {}};
   if (function.name.empty()) return {CodeClass::unclassified, {}};

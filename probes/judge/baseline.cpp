@@ -52,15 +52,22 @@ std::string threads_of(const Inventory& inventory) {
   return shown_by(inventory, {{"libgomp", "libgomp", "-"}, {"libomp", "libomp", "-"}, {"libiomp5", "libiomp5", "-"}});
 }
 
+std::optional<std::string> version_of_onednn(const File& file) {
+  if (!file.links->versions) return std::nullopt;
+  const auto found = file.links->versions->find("oneDNN");
+  return found == file.links->versions->end() ? std::nullopt : std::optional(found->second);
+}
+
 // By the numbers that oneDNN itself would answer with, linked in or beside libtorch_cpu.
 std::string onednn_of(const Inventory& inventory) {
   const File* file = libtorch_cpu(inventory);
   if (file == nullptr || !file->links) return "unknown";
-  if (file->links->onednn) return *file->links->onednn;
+  if (const auto own = version_of_onednn(*file)) return *own;
   const auto is_onednn = [](std::string_view name) { return name.starts_with("libdnnl.so"); };
   if (std::any_of(file->needed.begin(), file->needed.end(), is_onednn)) {
     for (const auto& other : inventory.files) {
-      if (is_onednn(base_name(other.path)) && other.links && other.links->onednn) return *other.links->onednn;
+      if (!is_onednn(base_name(other.path)) || !other.links) continue;
+      if (const auto own = version_of_onednn(other)) return *own;
     }
     return "unknown";
   }

@@ -249,7 +249,9 @@ std::vector<Check> other_checks() {
        S::note,
        {gpu_claim, inventory},
        kAdds,
-       "Do the libraries beside libtorch hold the claimed SM alone, where the claim is exact?",
+       "Do libraries beside libtorch or linked in, and images that it loads by itself, hold the claimed SM alone, "
+       "where the "
+       "claim is exact?",
        "nothing to mend: they keep SM lists of their own, and are larger for it",
        ask::other_libraries_hold_more},
       {"PB320",

@@ -131,6 +131,19 @@ std::string first_tensor_instruction(const Target& target) {
   return target.instructions.size() > 1 ? target.instructions[1].name : "a tensor instruction";
 }
 
+void add_trap_kernels(const Facts& facts, const File& file, const std::map<std::string, SmCensus>& censuses,
+                      Answer& answer) {
+  for (const auto& [image, census] : censuses) {
+    const bool claimed = std::any_of(facts.claimed_gpus.begin(), facts.claimed_gpus.end(),
+                                     [&, name = image](const Target* target) { return made_for(name, *target); });
+    if (!claimed || census.trap_kernels == 0) continue;
+    answer.seen.push_back(
+        {fmt::format("{} kernels of {} for {} do nothing but trap: {}", census.trap_kernels, base_name(file.path),
+                     image, census.only_traps.empty() ? "" : census.only_traps.front()),
+         file.path});
+  }
+}
+
 // Of the libraries that have lists of their own: what their files hold together.
 std::map<std::string, DeviceCode> their_code(const Inventory& inventory) {
   std::map<std::string, DeviceCode> components;
@@ -238,6 +251,15 @@ Answer other_libraries_hold_more(const Facts& facts) {
       answer.seen.push_back({fmt::format("{} holds machine code for {} too", component, list_of(others))});
   }
   for (const auto& file : facts.inventory->files) {
+    // Images that a file hands to the driver itself are whole kernels of another project, made for the SMs that it
+    // knows.
+    if (is_own(*facts.inventory, file) && file.own_images) {
+      const auto others = extras(facts, *file.own_images);
+      if (!others.empty())
+        answer.seen.push_back({fmt::format("{} holds machine code for {} too, among its constants",
+                                           base_name(file.path), list_of(others)),
+                               file.path});
+    }
     if (!is_libtorch(facts, file)) continue;
     const auto others = extras(facts, *file.device_code);
     if (others.empty() || !are_of_linked_library(file, others)) continue;
@@ -251,15 +273,9 @@ Answer other_libraries_hold_more(const Facts& facts) {
 Answer no_claimed_kernel_only_traps(const Facts& facts) {
   Answer answer;
   for (const auto& file : facts.inventory->files) {
-    if (!is_libtorch(facts, file) || !file.device_code->census) continue;
-    for (const auto& [image, census] : *file.device_code->census) {
-      const bool claimed = std::any_of(facts.claimed_gpus.begin(), facts.claimed_gpus.end(),
-                                       [&, name = image](const Target* target) { return made_for(name, *target); });
-      if (!claimed || census.trap_kernels == 0) continue;
-      answer.seen.push_back(
-          {fmt::format("{} kernels of {} for {} do nothing but trap: {}", census.trap_kernels, base_name(file.path),
-                       image, census.only_traps.empty() ? "" : census.only_traps.front()),
-           file.path});
+    if (!is_own(*facts.inventory, file)) continue;
+    for (const auto* code : {&file.device_code, &file.own_images}) {
+      if (*code && (*code)->census) add_trap_kernels(facts, file, *(*code)->census, answer);
     }
   }
   return answer;

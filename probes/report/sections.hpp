@@ -27,6 +27,11 @@ void add_device_code(Page& page, const Inventory& inventory);
 // "made by CUDA 13.0"; with a census "sm_90a: 12 kernels, 400 HGMMA, 12 HMMA" for each SM.
 [[nodiscard]] std::vector<std::string> device_code_details(const DeviceCode& code);
 
+// libraries.cpp
+void add_versions(Page& page, const Inventory& inventory);
+// What is linked into each file, the C++ ABI, and where all that is needed or opened comes from.
+void add_libraries(Page& page, const Inventory& inventory);
+
 // host_code.cpp
 void add_host_code(Page& page, const Inventory& inventory);
 // "least CPU: avx2", or the range where some code is unclassified.

@@ -47,26 +47,6 @@ void add_components(Page& page, const Inventory& inventory) {
   page.table(rows);
 }
 
-void add_versions(Page& page, const Inventory& inventory) {
-  const auto& versions = inventory.component_versions ? inventory.component_versions : inventory.required_versions;
-  const bool compilers = std::any_of(inventory.files.begin(), inventory.files.end(),
-                                     [](const File& file) { return file.compiler.has_value(); });
-  if ((!versions || versions->empty()) && !inventory.version_floors && !inventory.python_abi && !compilers) return;
-  page.heading("Versions");
-  if (inventory.python_abi) page.entry("Python ABI", *inventory.python_abi, 24);
-  if (inventory.version_floors) {
-    for (const auto& [name, version] : *inventory.version_floors) page.entry(name + " from", version, 24);
-  }
-  if (versions) {
-    for (const auto& [name, version] : *versions) page.entry(name, version, 24);
-  }
-  for (const auto& file : inventory.files) {
-    if (!file.compiler) continue;
-    const std::string last = file.compiler->knows.empty() ? "" : ", knows up to " + file.compiler->knows.back();
-    page.entry(file.path.substr(file.path.rfind('/') + 1), file.compiler->version.value_or("?") + last, 24);
-  }
-}
-
 }  // namespace
 
 std::string render_report(const Report& report, const TextOptions& options) {
@@ -123,7 +103,8 @@ std::string render_audit(const Report& report, const TextOptions& options) {
     page.entry("closure", inventory.store_closure->problem.value_or(
                               fmt::format("{} store paths", inventory.store_closure->paths.size())));
   if (!inventory.files.empty()) add_components(page, inventory);
-  add_versions(page, inventory);
+  text::add_versions(page, inventory);
+  text::add_libraries(page, inventory);
   page.heading("Device code");
   bool any = false;
   for (const auto& file : inventory.files) {

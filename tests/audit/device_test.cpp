@@ -110,6 +110,7 @@ TEST_F(NvccFiles, EachCompressionModeHidesTheSameKernels) {
     for (const auto& [target, census] : *file.device_code->census) {
       EXPECT_EQ(census.kernels, 1) << mode << target;
       EXPECT_GT(census.words, 8) << mode << target;
+      EXPECT_THAT(*census.tensor_cubins, ::testing::IsEmpty()) << mode << target;
       EXPECT_EQ(census.trap_kernels, 0) << mode << target;
     }
     EXPECT_EQ(file.device_code->toolkits, (Counts{{"13.0", 3}})) << mode;
@@ -134,6 +135,7 @@ TEST_F(NvccFiles, KernelsThatOnlyTrapAreToldByName) {
     EXPECT_THAT(census.only_traps, ::testing::UnorderedElementsAre("_Z10only_trapsv", "_Z16prints_and_trapsPKf"));
     EXPECT_EQ(census.instructions.at("BPT"), 3) << sm;
     EXPECT_EQ(census.instructions.at("HMMA"), sm == std::string_view("sm_75") ? 5 : 1) << sm;
+    EXPECT_THAT(*census.tensor_cubins, ::testing::ElementsAre(1)) << sm;
     EXPECT_GT(census.instructions.at("STL"), 0) << sm;
     EXPECT_GT(census.instructions.at("LDL"), 0) << sm;
     EXPECT_FALSE(census.instructions.contains("HGMMA")) << sm;

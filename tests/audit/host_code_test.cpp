@@ -163,6 +163,8 @@ TEST(Owners, ByName) {
   EXPECT_EQ(owner("_ZNK6fbgemm6PackedEv").label, "FBGEMM");
   EXPECT_EQ(owner("_ZN16fbgemm6PackedEv").code_class, unguarded);
   EXPECT_EQ(owner("mkl_blas_avx2_sgemm").label, "MKL");
+  EXPECT_EQ(owner("scale", "mkl_gdft.c").label, "MKL");
+  EXPECT_EQ(owner("scale", "mkldnn_tensor.cpp").code_class, unguarded);  // torch's own
   EXPECT_EQ(owner("Sleef_sinf8_u10avx2").label, "SLEEF");
   EXPECT_EQ(owner("sgemm_kernel_SKYLAKEX").code_class, dispatched);
   EXPECT_EQ(owner("max__avx").code_class, dispatched);

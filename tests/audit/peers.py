@@ -63,20 +63,25 @@ def without_family(counts):
     return folded
 
 
-def census_of(nvdisasm, cubins, counted):
+def census_of(nvdisasm, cubins):
+    """What is counted of them, all words, and which of the file's cubins hold tensor instructions."""
+    uses = uses_of_mnemonics()
     counts = collections.Counter()
     words = 0
+    tensor = []
     for cubin in cubins:
         mnemonics = collections.Counter(INSTRUCTION.findall(run(nvdisasm, "-c", cubin)))
         words += mnemonics.total()
-        counts.update({name: count for name, count in mnemonics.items() if name in counted})
-    return counts, words
+        counts.update({name: count for name, count in mnemonics.items() if uses.get(name, "memory") != "memory"})
+        if any(uses.get(name) == "tensor" for name in mnemonics):
+            number = re.search(r"\.(\d+)\.sm_\d+[af]?\.cubin$", cubin.name)
+            tensor.append(int(number[1]) if number else 1)  # a bare cubin has none
+    return counts, words, sorted(tensor)
 
 
-def counted_mnemonics():
+def uses_of_mnemonics():
     table = pathlib.Path(__file__).parents[2] / "probes/audit/sass.inc"
-    rows = re.findall(r"^PBPROBE_SASS\((\w+), \w+, (\w+)", table.read_text(), re.MULTILINE)
-    return {mnemonic for mnemonic, use in rows if use != "memory"}
+    return dict(re.findall(r"^PBPROBE_SASS\((\w+), \w+, (\w+)", table.read_text(), re.MULTILINE))
 
 
 def compare_lists(options, file):
@@ -104,9 +109,10 @@ def compare_census(options, file):
         for sm, census in audited(options.pbprobe, file, "--full")["census"].items():
             if int(re.search(r"\d+", sm)[0]) < 70:
                 continue  # words of 64 bits, which are not counted
-            theirs, words = census_of(options.nvdisasm, by_sm[sm.removesuffix("f")], counted_mnemonics())
-            if collections.Counter(census["instructions"]) != theirs or census["words"] != words:
-                print(f"{file.name} {sm}: pbprobe {census}, nvdisasm {dict(theirs)} in {words} words")
+            theirs, words, tensor = census_of(options.nvdisasm, by_sm[sm.removesuffix("f")])
+            ours = (collections.Counter(census["instructions"]), census["words"], census["tensor_cubins"])
+            if ours != (theirs, words, tensor):
+                print(f"{file.name} {sm}: pbprobe {census}, nvdisasm {dict(theirs)} in {words} words, {tensor}")
                 wrong += 1
     return wrong
 

@@ -76,7 +76,7 @@ Report full_report() {
       .links = Links{.dependencies = {{.name = "libc.so.6", .provider = Provider::system, .path = "/p", .by = "b"}},
                      .version_floors = {{"GLIBC", "2.28"}},
                      .contains = {"MAGMA"},
-                     .onednn = "3.10.2"},
+                     .versions = {{{"oneDNN", "3.10.2"}}}},
       .device_code = DeviceCode{.cubin = {{"sm_90a", 4}}, .ptx = {{"sm_80", 1}}, .lto_ir = {{"sm_80", 1}}},
       .sha256 = "0",
       .problem = "p"}};

@@ -21,6 +21,7 @@
 #include "probes/audit/device_code.hpp"
 #include "probes/audit/fatbin.hpp"
 #include "probes/audit/inspect.hpp"
+#include "probes/audit/nix_store.hpp"
 #include "probes/audit/packages.hpp"
 #include "probes/audit/stream.hpp"
 #include "probes/audit/version.hpp"
@@ -144,6 +145,23 @@ void read_wheel(std::span<const uint8_t> input) {
   if (!inventory) return require(!inventory.error().message.empty());
   const auto again = from_json<Inventory>(to_json(*inventory));
   require(again.ok() && to_json(*again) == to_json(*inventory));
+}
+
+// What nix-store prints. Package and version are parts of a path's last name, in that order.
+void read_store_paths(std::span<const uint8_t> input) {
+  const std::string_view text(reinterpret_cast<const char*>(input.data()), input.size());
+  size_t bytes = 0;
+  for (const auto& path : parse_requisites(text)) {
+    require(!path.path.empty() && path.path.find('\n') == std::string::npos);
+    bytes += path.path.size();
+    const std::string_view name = std::string_view(path.path).substr(path.path.rfind('/') + 1);
+    const size_t package = name.find('-');
+    require(package != std::string_view::npos || (path.package.empty() && !path.version));
+    if (package == std::string_view::npos) continue;
+    require(name.substr(package + 1).starts_with(path.package));
+    if (path.version) require(name.substr(package + 1 + path.package.size()).starts_with("-" + *path.version));
+  }
+  require(bytes + static_cast<size_t>(std::count(text.begin(), text.end(), '\n')) == text.size());
 }
 
 // Facts that somebody hands over instead of an artifact.

@@ -17,6 +17,7 @@ void read_zip_file(std::span<const uint8_t> input);
 void read_device_image(std::span<const uint8_t> input);
 void read_version_text(std::span<const uint8_t> input);
 void read_wheel(std::span<const uint8_t> input);
+void read_store_paths(std::span<const uint8_t> input);
 void read_facts(std::span<const uint8_t> input);
 
 }  // namespace pbprobe::fuzz

@@ -119,6 +119,26 @@ void add_claimed_library_cases(std::vector<Case>& cases) {
                           (*code.unit_sets)["sm_121 sm_80 sm_90"] = 12;
                         }),
                    sm121_build()});
+  cases.push_back({"PB319", "libtorch_cuda.so holds machine code for sm_90, sm_100 too, among its constants",
+                   with(sm121_build(),
+                        [](Report& r) {  // made by a toolkit of its own, too: nobody's fault either
+                          libtorch_cuda(r).own_images =
+                              DeviceCode{.cubin = {{"sm_90", 14}, {"sm_100", 15}}, .toolkits = {{{"12.9", 29}}}};
+                        }),
+                   with(sm121_build(), [](Report& r) {
+                     libtorch_cuda(r).own_images = DeviceCode{.cubin = {{"sm_121", 14}}, .toolkits = {{{"12.9", 14}}}};
+                   })});
+  cases.push_back({"PB320", "1 kernels of libtorch_cuda.so for sm_121 do nothing but trap: _Z4topk",
+                   with(sm121_build(),
+                        [](Report& r) {
+                          libtorch_cuda(r).own_images = DeviceCode{.cubin = {{"sm_121", 14}}};
+                          libtorch_cuda(r).own_images->census = {
+                              {{"sm_121", {.kernels = 14, .trap_kernels = 1, .only_traps = {"_Z4topk"}}}}};
+                        }),
+                   with(sm121_build(), [](Report& r) {
+                     libtorch_cuda(r).own_images = DeviceCode{.cubin = {{"sm_121", 14}}};
+                     libtorch_cuda(r).own_images->census = {{{"sm_121", {.kernels = 14}}}};
+                   })});
   cases.push_back({"PB320", "2 kernels of libtorch_cuda.so for sm_121 do nothing but trap: _Z3gemm",
                    sm121_build_with([](DeviceCode& code) {
                      code.census = {{{"sm_121", {.kernels = 900, .trap_kernels = 2, .only_traps = {"_Z3gemm"}}}}};

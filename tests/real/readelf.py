@@ -38,7 +38,8 @@ def floors(file):
 
 
 def split(paths):
-    return [folder for path in paths for folder in path.split(":") if folder]
+    """An empty folder is one too: ld.so takes it for the current one."""
+    return [folder for path in paths for folder in path.split(":")]
 
 
 def machine(file):

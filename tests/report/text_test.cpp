@@ -53,14 +53,20 @@ TEST(Text, WhatIsInsideDeviceCodeIsALineAnSm) {
   };
   EXPECT_THAT(details({.cubin = {{"sm_90", 2}}}), testing::IsEmpty());
   EXPECT_THAT(details({.toolkits = {{{"12.9", 1}, {"13.0", 3}}}}), testing::ElementsAre("made by CUDA 12.9 and 13.0"));
-  EXPECT_THAT(
-      details({.census = {{{"sm_80", {.kernels = 1}},
-                           {"sm_90a",
-                            {.kernels = 12,
-                             .instructions = {{"HGMMA", 400}, {"HMMA", 12}},
-                             .trap_kernels = 2,
-                             .only_traps = {"_Z1kv", "_Z1lv"}}}}}}),
-      testing::ElementsAre("sm_80: 1 kernel", "sm_90a: 12 kernels, 400 HGMMA, 12 HMMA; 2 of them only trap: _Z1kv"));
+  EXPECT_THAT(details({.cubin = {{"sm_90a", 5}},
+                       .stored_bytes = 1 << 20,
+                       .uncompressed_bytes = 3 << 20,
+                       .census = {{{"sm_80", {.kernels = 1}},
+                                   {"sm_90a",
+                                    {.kernels = 12,
+                                     .instructions = {{"HGMMA", 400}, {"HMMA", 12}},
+                                     .tensor_cubins = {{2, 3}},
+                                     .trap_kernels = 2,
+                                     .only_traps = {"_Z1kv", "_Z1lv"}}}}}}),
+              testing::ElementsAre(
+                  "3.0 MiB of images, 1.0 MiB as stored", "sm_80: 1 kernel",
+                  "sm_90a: 12 kernels, 400 HGMMA, 12 HMMA; tensor instructions in 2 of 5 cubins; 2 of them only "
+                  "trap: _Z1kv"));
 }
 
 // The four states of the driver are four different sentences; a host's text has them whole.

@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: MIT
 """PB3xx: device code as nvcc writes it, in libraries that are laid out as a torch."""
 
+import hashlib
+
 import pytest
 from builds import ANY, BESIDE, CUDA, audit, cuda
 from made import cuda_release
 from rows import Row, ask
+from small_builds import UNITS as UNIT_FOLDER
 from small_builds import Build, Library
 
 BOTH = ("first120.o", "second120.o")
@@ -24,6 +27,17 @@ def with_nccl_inside(unit: str) -> Build:
     """NCCL is linked in statically, and brings the SMs that it was built for."""
     build = cuda()
     return build.but({CUDA: Library(needs=build.libraries[CUDA].needs, units=(*BOTH, unit), code=NCCL_FUNCTIONS)})
+
+
+def with_images_inside(fatbin: str) -> Build:
+    """libtorch_cuda.so hands an image to the driver by itself, as CuTe's kernels of torch 2.15: it is a constant."""
+    file = UNIT_FOLDER / fatbin
+    if not file.exists():
+        pytest.skip(f"{fatbin} was not built: no nvcc")
+    lines = [f"# {hashlib.sha256(file.read_bytes()).hexdigest()}", ".pushsection .rodata", ".balign 8"]
+    words = "".join(f'"{line}\\n"\n' for line in [*lines, f'.incbin \\"{file}\\"', ".popsection"])
+    build = cuda(units=BOTH)
+    return build.but({CUDA: build.libraries[CUDA].but(code=f"asm({words});\n")})
 
 
 UNITS = [
@@ -127,6 +141,13 @@ LIBRARIES = [
         "libraries linked into libtorch_cuda.so hold machine code for sm_80, sm_90 too",
         lambda: with_nccl_inside("collective80_90_120.o"),
         lambda: with_nccl_inside("collective120.o"),
+        "sm120,only",
+    ),
+    Row(
+        "PB319",
+        "libtorch_cuda.so holds machine code for sm_121 too, among its constants",
+        lambda: with_images_inside("sm121.fatbin"),
+        lambda: with_images_inside("sm120.fatbin"),
         "sm120,only",
     ),
 ]

@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "probes/report/sections.hpp"
+
+namespace pbprobe::text {
+namespace {
+
+constexpr size_t kLabel = 24;
+constexpr size_t kMostNames = 12;  // of a kind; JSON has them all
+
+std::string base_name(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+// What is installed, what torch's package asks for besides, and what is linked in and tells its own version.
+std::map<std::string, std::string> versions_of(const Inventory& inventory) {
+  std::map<std::string, std::string> versions;
+  if (inventory.component_versions) versions = *inventory.component_versions;
+  if (inventory.required_versions) {
+    for (const auto& [name, version] : *inventory.required_versions)
+      versions.emplace(name, version + ", asked for by its package");
+  }
+  for (const auto& file : inventory.files) {
+    if (!file.links || !file.links->versions) continue;
+    for (const auto& [name, version] : *file.links->versions) {
+      const auto [entry, is_new] = versions.emplace(name, fmt::format("{}, in {}", version, base_name(file.path)));
+      if (!is_new && !entry->second.starts_with(version))
+        entry->second += fmt::format("; {} in {}", version, base_name(file.path));
+    }
+  }
+  return versions;
+}
+
+std::string some_of(const std::set<std::string>& names) {
+  const size_t shown = std::min(names.size(), kMostNames);
+  std::string line =
+      fmt::format("{}", fmt::join(names.begin(), std::next(names.begin(), static_cast<long>(shown)), ", "));
+  if (shown < names.size()) line += fmt::format(" and {} more", names.size() - shown);
+  return line;
+}
+
+void add_linked_in(Page& page, const Inventory& inventory) {
+  for (const auto& file : inventory.files) {
+    if (!file.links || file.links->contains.empty()) continue;
+    page.entry(base_name(file.path), fmt::format("holds {}", fmt::join(file.links->contains, ", ")), kLabel);
+  }
+}
+
+void add_cxx_abi(Page& page, const Inventory& inventory) {
+  int64_t after = 0;
+  int64_t before = 0;
+  for (const auto& file : inventory.files) {
+    if (!file.links || file.component != "libtorch") continue;
+    after += file.links->cxx11_names;
+    before += file.links->pre_cxx11_names;
+  }
+  if (after + before == 0) return;
+  page.entry("C++ ABI",
+             before == 0  ? "that of C++11"
+             : after == 0 ? "that before C++11"
+                          : fmt::format("mixed: {} names of C++11, {} of before", after, before),
+             kLabel);
+}
+
+std::string_view words_for(Provider provider) {
+  switch (provider) {
+    case Provider::artifact: return "of the artifact";
+    case Provider::outside: return "of other folders";
+    case Provider::system: return "of the system";
+    case Provider::driver: return "of the driver";
+    case Provider::unresolved: return "not here";
+  }
+  return name_of(provider);
+}
+
+void add_names(Page& page, std::string_view label, const std::map<Provider, std::set<std::string>>& names) {
+  for (const auto& [provider, all] : names) {
+    page.entry(label, fmt::format("{} {}: {}", all.size(), words_for(provider), some_of(all)), kLabel);
+    label = "";
+  }
+}
+
+}  // namespace
+
+void add_versions(Page& page, const Inventory& inventory) {
+  const auto versions = versions_of(inventory);
+  const bool compilers = std::any_of(inventory.files.begin(), inventory.files.end(),
+                                     [](const File& file) { return file.compiler.has_value(); });
+  if (versions.empty() && !inventory.version_floors && !inventory.python_abi && !compilers) return;
+  page.heading("Versions");
+  if (inventory.python_abi) page.entry("Python ABI", *inventory.python_abi, kLabel);
+  if (inventory.version_floors) {
+    for (const auto& [name, version] : *inventory.version_floors) page.entry(name + " from", version, kLabel);
+  }
+  for (const auto& [name, version] : versions) page.entry(name, version, kLabel);
+  for (const auto& file : inventory.files) {
+    if (!file.compiler) continue;
+    const std::string last = file.compiler->knows.empty() ? "" : ", knows up to " + file.compiler->knows.back();
+    page.entry(base_name(file.path), file.compiler->version.value_or("?") + last, kLabel);
+  }
+}
+
+void add_libraries(Page& page, const Inventory& inventory) {
+  std::map<Provider, std::set<std::string>> needed;
+  std::map<Provider, std::set<std::string>> opened;
+  bool any = false;
+  for (const auto& file : inventory.files) {
+    if (!file.links) continue;
+    for (const auto& dependency : file.links->dependencies) needed[dependency.provider].insert(dependency.name);
+    if (file.links->opened) {
+      for (const auto& library : *file.links->opened) opened[library.provider].insert(library.name);
+    }
+    any = any || !file.links->contains.empty();
+  }
+  if (!any && needed.empty() && opened.empty()) return;
+  page.heading("Libraries");
+  add_linked_in(page, inventory);
+  add_cxx_abi(page, inventory);
+  add_names(page, "needed", needed);
+  add_names(page, "may be opened", opened);
+}
+
+}  // namespace pbprobe::text
