@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// A warpgroup's sums on their way to C: each warp turns 16 rows and 128 bytes of them at a time in shared memory of its
-// own, and writes rows from there, 16 bytes a thread. Nothing waits for a tensor copy: those of the next tile's
-// operands are on their way already, and C's would queue up behind them. Family header: see tile.cuh. Source: PTX ISA,
-// "stmatrix".
+// A warpgroup's sums on their way to C: each warp turns 16 rows and 128 bytes of them at a time in shared memory. From
+// there tensor stores take them (tile_stores.cuh); or, where no map can name C, the warp writes rows itself. Family
+// header: see tile.cuh. Source: PTX ISA, "stmatrix".
 #pragma once
 
 #include "kernels/cuda/tensor_map.hpp"
+#include "kernels/cuda/tile_stores.cuh"
 #include "kernels/cuda/tma.cuh"
 #include "kernels/cuda/wgmma.cuh"
 
@@ -53,12 +53,13 @@ enum class ExitKind {
   scaled,  // by rows and columns, a bias added, then rounded
 };
 
-// Where one warp's rows of a tile go, and by way of which shared memory.
+// Where one warp's rows of a tile go; `pieces`: by way of which shared memory, where no map can name C.
 struct TileExit {
   const GpuTileCall& tiles;
   unsigned pieces;  // kPieces of kPieceBytes
   int lane;
-  int row, column, part;  // row: the warp's first
+  int row, column, part;   // row: the warp's first
+  unsigned own_phase = 0;  // of the own chunks
   float scale_a[2];
 
   __device__ TileExit(const GpuTileCall& call, unsigned at)
@@ -199,26 +200,55 @@ struct TileExit {
     __syncwarp();
   }
 
+  // The same in chunks, of which one thread sends a unit when all warps have laid it out.
+  template <class Tile, ExitKind kKind, class Sum, int kCount>
+  __device__ void lay_chunks(const Sum (&sums)[kCount], typename Tile::Stages& ring, const Chunks& chunks) {
+    constexpr int kOwn = Tile::kOwnChunks;
+    const int warp = static_cast<int>(threadIdx.x) / 32 % 4;
+    const int consumer = static_cast<int>(threadIdx.x) / 128 - 1;
+    await_phase(chunks.sent(), own_phase ^ 1);  // of the tile before; the first round needs none
+    own_phase ^= 1;
+#pragma unroll
+    for (int chunk = 0; chunk < Tile::kChunks; ++chunk) {
+      const bool own = chunk < kOwn;
+      if (chunk == kOwn) ring.await_full();
+      const int place = own ? consumer * kOwn + chunk : consumer * Tile::kStageChunks + chunk - kOwn;
+      fill_halves<kKind>((own ? chunks.at : ring.stage()) + place * kChunkBytes + warp * kPieceBytes, sums,
+                         chunk * kChunkColumns);
+      if (chunk + 1 != kOwn && chunk + 1 != Tile::kChunks) continue;
+      publish_shared();
+      __syncwarp();
+      if (lane == 0) arrive(chunks.laid(own ? 0 : 1));
+      if (!own) ring.advance();
+    }
+  }
+  template <class Tile, ExitKind kKind, class Sum, int kCount>
+  __device__ void leave_halves(const Sum (&sums)[kCount], typename Tile::Stages& ring, const Chunks& chunks) {
+    if (tiles.by_map) return lay_chunks<Tile, kKind>(sums, ring, chunks);
+    write_pieces<2, kKind>(sums);
+  }
+
   // All of the warp's sums of the tile whose first column is given, and its own first row.
-  template <class Sum, int kCount>
-  __device__ void write(const Sum (&sums)[kCount], int first_row, int first_column, int of_part) {
+  template <class Tile, class Sum, int kCount>
+  __device__ void write(const Sum (&sums)[kCount], int first_row, int first_column, int of_part,
+                        typename Tile::Stages& ring, const Chunks& chunks) {
     const GpuCall& call = tiles.call;
     row = first_row;
     column = first_column;
     part = of_part;
-    if (row >= call.m) return;
+    if (row >= call.m && !tiles.by_map) return;
     const bool words = call.c_type == kGpuFp32;
     const bool plain = is_float(Sum()) && !call.scale_a && !call.scale_b && !call.bias;
     if (call.split > 1 || call.c_type == kGpuInt32 || (plain && words)) return write_pieces<4, ExitKind::raw>(sums);
     if constexpr (is_float(Sum())) {
-      if (plain) return write_pieces<2, ExitKind::plain>(sums);
+      if (plain) return leave_halves<Tile, ExitKind::plain>(sums, ring, chunks);
     }
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int line = row + lane / 4 + half * 8;
       scale_a[half] = call.scale_a && line < call.m ? call.scale_a[line] : 1.0F;
     }
-    return words ? write_pieces<4, ExitKind::scaled>(sums) : write_pieces<2, ExitKind::scaled>(sums);
+    return words ? write_pieces<4, ExitKind::scaled>(sums) : leave_halves<Tile, ExitKind::scaled>(sums, ring, chunks);
   }
 };
 

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// sm_90a: C by warpgroups. One warp fills a ring of stages by tensor copies, two warpgroups multiply them, each 64 rows
-// of the tile; clusters of two blocks, one below the other, fetch each half of B for both. Family header: see tile.cuh.
+// sm_90a: C by warpgroups. One thread fills a ring of stages by tensor copies, two warpgroups multiply them, each 64
+// rows of the tile, and another thread sends C; clusters of two blocks, one below the other, fetch each half of B for
+// both; or side by side, each half of A. Family header: see tile.cuh.
 #pragma once
 
 #include "kernels/cuda/chain.cuh"
@@ -10,6 +11,7 @@
 #include "kernels/cuda/pipeline.cuh"
 #include "kernels/cuda/scheduler.cuh"
 #include "kernels/cuda/tensor_map.hpp"
+#include "kernels/cuda/tile_stores.cuh"
 #include "kernels/cuda/wgmma.cuh"
 
 namespace pbprobe::PBPROBE_TARGET {
@@ -18,7 +20,7 @@ namespace {
 constexpr int kConsumers = 2;
 constexpr int kHopperThreads = 128 * (kConsumers + 1);
 
-template <class OpOf, int kColumnsOf, int kStagesOf, int kClusterOf>
+template <class OpOf, int kColumnsOf, int kStagesOf, int kClusterOf, int kOwnChunksOf, bool kAcrossOf = false>
 struct HopperTile {
   using Op = OpOf;
   static constexpr int kRows = 64 * kConsumers;
@@ -26,45 +28,60 @@ struct HopperTile {
   static constexpr int kDepths = kRowBytes / Op::kElement;
   static constexpr int kStages = kStagesOf;
   static constexpr int kCluster = kClusterOf;
+  static constexpr bool kAcross = kAcrossOf;  // a cluster's blocks lie side by side and share A
+  static constexpr int kRowsOfCluster = kAcross ? kRows : kRows * kCluster;
+  static constexpr int kColumnsOfCluster = kAcross ? kColumns * kCluster : kColumns;
+  static constexpr int kWarpgroups = kConsumers;
   static constexpr int kBytesA = kRows * kRowBytes;
   static constexpr int kBytesB = kColumns * kRowBytes;
   static constexpr int kStageBytes = kBytesA + kBytesB;
-  static constexpr int kExitBytes = kConsumers * 4 * kPieces * kPieceBytes;
+  // Of a warpgroup, each 64 rows and 128 bytes of C on their way: all, those in its own place, what a lent stage holds.
+  static constexpr int kChunks = kColumns / kChunkColumns;
+  static constexpr int kOwnChunks = kOwnChunksOf;
+  static constexpr int kStageChunks = kStageBytes / (kConsumers * kChunkBytes);
+  static constexpr bool kLends = kChunks > kOwnChunks;
+  static_assert(kChunks - kOwnChunks <= kStageChunks);
+  static constexpr int kExitBytes = kConsumers * kOwnChunks * kChunkBytes;
+  static_assert(kOwnChunks * kChunkBytes >= 4 * kPieces * kPieceBytes, "the warps' pieces lie there too");
   using Stages = Ring<kStages, kStageBytes>;
   // What the launch must give: the ring begins at a multiple of the swizzle's pattern.
-  static constexpr int kSharedBytes = kPatternBytes + kStages * kStageBytes + kExitBytes + Stages::kBarrierBytes;
+  static constexpr int kSharedBytes =
+      kPatternBytes + kStages * kStageBytes + kExitBytes + Stages::kBarrierBytes + Chunks::kBarrierBytes;
   static_assert(kSharedBytes <= 232448, "a block of sm_90 has 227 KiB");
 };
 
-// One stage on its way: all of A's rows, and of B this block's share for the whole cluster.
+// kLines rows (K-major) or columns of an operand from `line` on, and one stage of k, to this block or to all of its
+// cluster.
+template <class Tile, bool kKMajor, bool kForAll, int kLines>
+__device__ inline void fetch_lines(unsigned to, const GpuTensorMap& map, int line, int depth, unsigned full) {
+#pragma unroll
+  for (int box = 0; box < (kKMajor ? 1 : kLines / 64); ++box) {
+    const int x = kKMajor ? depth : line + box * 64;
+    const int y = kKMajor ? line : depth;
+    if constexpr (kForAll) {
+      load_box_for(to + box * kBoxBytes, map, x, y, full, (1U << Tile::kCluster) - 1);
+    } else {
+      load_box(to + box * kBoxBytes, map, x, y, full);
+    }
+  }
+}
+
+// One stage on its way: this block's own operand, and its share of the one that the cluster shares.
 template <class Tile, bool kAKMajor, bool kBKMajor>
 __device__ inline void produce(const typename Tile::Stages& ring, const GpuTensorMap& map_a, const GpuTensorMap& map_b,
                                int row, int column, int depth, unsigned rank) {
   const unsigned to = ring.stage();
   const unsigned full = ring.full();
+  constexpr bool kShareA = Tile::kCluster > 1 && Tile::kAcross;
+  constexpr bool kShareB = Tile::kCluster > 1 && !Tile::kAcross;
+  constexpr int kLinesA = Tile::kRows / (kShareA ? Tile::kCluster : 1);
+  constexpr int kLinesB = Tile::kColumns / (kShareB ? Tile::kCluster : 1);
+  const int first_a = kShareA ? static_cast<int>(rank) * kLinesA : 0;
+  const int first_b = kShareB ? static_cast<int>(rank) * kLinesB : 0;
   arrive_expecting(full, Tile::kStageBytes);
-  if constexpr (kAKMajor) {
-    load_box(to, map_a, depth, row, full);
-  } else {
-#pragma unroll
-    for (int box = 0; box < Tile::kRows / 64; ++box) {
-      load_box(to + box * kBoxBytes, map_a, row + box * 64, depth, full);
-    }
-  }
-  constexpr int kShare = Tile::kColumns / Tile::kCluster;
-  const int mine = static_cast<int>(rank) * kShare;
-  const unsigned to_b = to + Tile::kBytesA + mine * kRowBytes;
-  constexpr int kBoxes = kBKMajor ? 1 : kShare / 64;
-#pragma unroll
-  for (int box = 0; box < kBoxes; ++box) {
-    const int x = kBKMajor ? depth : column + mine + box * 64;
-    const int y = kBKMajor ? column + mine : depth;
-    if constexpr (Tile::kCluster > 1) {
-      load_box_for(to_b + box * kBoxBytes, map_b, x, y, full, (1U << Tile::kCluster) - 1);
-    } else {
-      load_box(to_b + box * kBoxBytes, map_b, x, y, full);
-    }
-  }
+  fetch_lines<Tile, kAKMajor, kShareA, kLinesA>(to + first_a * kRowBytes, map_a, row + first_a, depth, full);
+  fetch_lines<Tile, kBKMajor, kShareB, kLinesB>(to + Tile::kBytesA + first_b * kRowBytes, map_b, column + first_b,
+                                                depth, full);
 }
 
 // This block's consumers are done with a stage: every block of the cluster that writes to it must know.
@@ -110,17 +127,20 @@ __device__ inline void consume(typename Tile::Stages& ring, typename Tile::Op::S
 
 template <class Tile, bool kAKMajor, bool kBKMajor>
 __device__ inline void multiply_by_warpgroups(const GpuTileCall& tiles, const GpuTensorMap& map_a,
-                                              const GpuTensorMap& map_b) {
+                                              const GpuTensorMap& map_b, const GpuTensorMap& map_c) {
   extern __shared__ unsigned char shared[];
   const unsigned base = (shared_address(shared) + kPatternBytes - 1) / kPatternBytes * kPatternBytes;
   const unsigned exits = base + Tile::kStages * Tile::kStageBytes;
   typename Tile::Stages ring(base, exits + Tile::kExitBytes);
+  const Chunks chunks{exits, exits + Tile::kExitBytes + Tile::Stages::kBarrierBytes};
   const unsigned rank = Tile::kCluster > 1 ? cluster_rank() : 0;
   if (threadIdx.x == 0) {
     ring.begin(kConsumers * Tile::kCluster);
+    chunks.begin(kConsumers * 4);
     publish_barriers();
     fetch_map(map_a);
     fetch_map(map_b);
+    if (tiles.by_map) fetch_map(map_c);
   }
   if (Tile::kCluster > 1) {
     meet_cluster();
@@ -129,9 +149,10 @@ __device__ inline void multiply_by_warpgroups(const GpuTileCall& tiles, const Gp
   }
   let_next_begin();
   await_kernels_ahead();
-  TileWalk<Tile::kRows * Tile::kCluster, Tile::kColumns, Tile::kDepths> walk(
+  TileWalk<Tile::kRowsOfCluster, Tile::kColumnsOfCluster, Tile::kDepths> walk(
       tiles, static_cast<int>(blockIdx.x) / Tile::kCluster, static_cast<int>(gridDim.x) / Tile::kCluster);
-  const int below = static_cast<int>(rank) * Tile::kRows;
+  const int below = Tile::kAcross ? 0 : static_cast<int>(rank) * Tile::kRows;
+  const int aside = Tile::kAcross ? static_cast<int>(rank) * Tile::kColumns : 0;
   if (threadIdx.x < 128) {
     give_registers<40>();
     if (threadIdx.x == 0) {
@@ -139,11 +160,14 @@ __device__ inline void multiply_by_warpgroups(const GpuTileCall& tiles, const Gp
 #pragma unroll 1
         for (int stage = 0; stage < walk.count; ++stage) {
           ring.await_empty();
-          produce<Tile, kAKMajor, kBKMajor>(ring, map_a, map_b, walk.row + below, walk.column,
+          produce<Tile, kAKMajor, kBKMajor>(ring, map_a, map_b, walk.row + below, walk.column + aside,
                                             (walk.first_stage + stage) * Tile::kDepths, rank);
           ring.advance();
         }
+        if (Tile::kLends && tiles.by_map) ring.lend();
       }
+    } else if (threadIdx.x == 32 && tiles.by_map) {
+      send_tiles<Tile>(tiles, map_c, walk, ring, chunks, below, aside);
     }
   } else {
     take_registers<232>();
@@ -153,7 +177,8 @@ __device__ inline void multiply_by_warpgroups(const GpuTileCall& tiles, const Gp
     while (walk.advance()) {
       typename Tile::Op::Sum sums[Tile::kColumns / 2] = {};
       consume<Tile, kAKMajor, kBKMajor>(ring, sums, consumer, walk.count);
-      exit.write(sums, walk.row + below + warp * kPieceRows, walk.column, walk.part);
+      exit.template write<Tile>(sums, walk.row + below + warp * kPieceRows, walk.column + aside, walk.part, ring,
+                                chunks);
     }
   }
   // No block leaves while another may still write to its shared memory or arrive at its barriers.
@@ -169,12 +194,12 @@ __device__ inline void multiply_by_warpgroups(const GpuTileCall& tiles, const Gp
   using Tile_##name = HopperTile<__VA_ARGS__>; \
   }                                            \
   }
-#define PBPROBE_HOPPER_KERNEL(name, layout, a_k_major, b_k_major)                                                      \
-  extern "C" __global__ void __launch_bounds__(pbprobe::PBPROBE_TARGET::kHopperThreads, 1)                             \
-      name##_##layout(PBPROBE_PARAMETER pbprobe::GpuTileCall tiles, PBPROBE_PARAMETER pbprobe::GpuTensorMap a,         \
-                      PBPROBE_PARAMETER pbprobe::GpuTensorMap b) {                                                     \
-    pbprobe::PBPROBE_TARGET::multiply_by_warpgroups<pbprobe::PBPROBE_TARGET::Tile_##name, a_k_major, b_k_major>(tiles, \
-                                                                                                                a, b); \
+#define PBPROBE_HOPPER_KERNEL(name, layout, a_k_major, b_k_major)                                                \
+  extern "C" __global__ void __launch_bounds__(pbprobe::PBPROBE_TARGET::kHopperThreads, 1)                       \
+      name##_##layout(PBPROBE_PARAMETER pbprobe::GpuTileCall tiles, PBPROBE_PARAMETER pbprobe::GpuTensorMap a,   \
+                      PBPROBE_PARAMETER pbprobe::GpuTensorMap b, PBPROBE_PARAMETER pbprobe::GpuTensorMap c) {    \
+    pbprobe::PBPROBE_TARGET::multiply_by_warpgroups<pbprobe::PBPROBE_TARGET::Tile_##name, a_k_major, b_k_major>( \
+        tiles, a, b, c);                                                                                         \
   }
 // Along k, as every type can be read.
 #define PBPROBE_HOPPER_KMAJOR(name, ...) \

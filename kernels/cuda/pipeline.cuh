@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: MIT
 //
 // A ring of stages in shared memory: a producer fills, consumers empty, each waits for the other at a barrier a stage.
-// Family header: see tile.cuh. Source: PTX ISA, "mbarrier", phase completion.
+// A stage may also be lent: the producer says that it is full without filling it, and the consumers' side gives it
+// back. Family header: see tile.cuh. Source: PTX ISA, "mbarrier", phase completion.
 #pragma once
 
 #include "kernels/cuda/tma.cuh"
@@ -27,6 +28,13 @@ struct Ring {
       slot = 0;
       phase ^= 1;
     }
+  }
+  // For a side that never waits for a stage: its phase is lost.
+  __device__ void skip(int count) { slot = (slot + count) % kStages; }
+  __device__ void lend() {
+    await_empty();
+    arrive(full());
+    advance();
   }
   // By one thread; publish_barriers() and a barrier of the block or cluster must follow.
   __device__ void begin(unsigned consumers, unsigned producers = 1) const {

@@ -75,7 +75,7 @@ __device__ inline float4 read_of_block(unsigned address, unsigned block) {
   return four;
 }
 
-// --- tensor copies: what lies outside the tensor is read as zeros ---
+// --- tensor copies: what lies outside the tensor is read as zeros, and not written ---
 
 __device__ inline void fetch_map(const GpuTensorMap& map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
@@ -95,6 +95,21 @@ __device__ inline void load_box_for(unsigned to, const GpuTensorMap& map, int x,
       " [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(to),
       "l"(&map), "r"(x), "r"(y), "r"(barrier), "h"(static_cast<unsigned short>(blocks))
       : "memory");
+}
+// Of whole units of 16 bytes: where the tensor's rows do not end with one, what lies behind them is written too.
+__device__ inline void store_box(const GpuTensorMap& map, int x, int y, unsigned from) {
+  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];" ::"l"(&map), "r"(x),
+               "r"(y), "r"(from)
+               : "memory");
+}
+// Ends a group of this thread's stores.
+__device__ inline void end_stores() {
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+// Until at most kPending groups of this thread's stores still read shared memory.
+template <int kPending>
+__device__ inline void await_stores() {
+  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(kPending) : "memory");
 }
 // Before a copy or a product reads what this thread stored to shared memory.
 __device__ inline void publish_shared() {

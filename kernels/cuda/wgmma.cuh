@@ -77,6 +77,9 @@ __device__ inline void give_registers() {
 #define PBPROBE_LIST_64                                                                                                \
   PBPROBE_TEN("") PBPROBE_TEN("1") PBPROBE_TEN("2") PBPROBE_TEN("3") PBPROBE_TEN("4") PBPROBE_TEN("5") "%60,%61,%62,%" \
                                                                                                        "63"
+#define PBPROBE_LIST_96 \
+  PBPROBE_TEN("") PBPROBE_TEN("1") PBPROBE_TEN("2") PBPROBE_TEN("3") PBPROBE_TEN("4") PBPROBE_TEN("5") PBPROBE_TEN("6") \
+      PBPROBE_TEN("7") PBPROBE_TEN("8") "%90,%91,%92,%93,%94,%95"
 #define PBPROBE_LIST_128                                                                                \
   PBPROBE_TEN("")                                                                                       \
   PBPROBE_TEN("1") PBPROBE_TEN("2") PBPROBE_TEN("3") PBPROBE_TEN("4") PBPROBE_TEN("5") PBPROBE_TEN("6") \
@@ -88,6 +91,7 @@ __device__ inline void give_registers() {
 #define PBPROBE_HELD_16(r, i) PBPROBE_HELD_8(r, i), PBPROBE_HELD_8(r, i + 8)
 #define PBPROBE_HELD_32(r, i) PBPROBE_HELD_16(r, i), PBPROBE_HELD_16(r, i + 16)
 #define PBPROBE_HELD_64(r, i) PBPROBE_HELD_32(r, i), PBPROBE_HELD_32(r, i + 32)
+#define PBPROBE_HELD_96(r, i) PBPROBE_HELD_64(r, i), PBPROBE_HELD_32(r, i + 64)
 #define PBPROBE_HELD_128(r, i) PBPROBE_HELD_64(r, i), PBPROBE_HELD_64(r, i + 64)
 // Columns, sums of a thread, the number of the operand behind them and the next, shape and types, what follows.
 #define PBPROBE_WGMMA(columns, count, a, b, r, types, tail, ...)                                                      \
@@ -102,6 +106,7 @@ __device__ inline void give_registers() {
   PBPROBE_WGMMA(32, 16, 16, 17, r, types, tail, __VA_ARGS__)  \
   PBPROBE_WGMMA(64, 32, 32, 33, r, types, tail, __VA_ARGS__)  \
   PBPROBE_WGMMA(128, 64, 64, 65, r, types, tail, __VA_ARGS__) \
+  PBPROBE_WGMMA(192, 96, 96, 97, r, types, tail, __VA_ARGS__) \
   PBPROBE_WGMMA(256, 128, 128, 129, r, types, tail, __VA_ARGS__)
 
 struct WgmmaBf16 {

@@ -432,7 +432,7 @@ std::string explain(const Candidate& chosen, const Plan& plan, const Gpu* gpu, b
     if (plan.kernel->work == GpuWork::few_rows && plan.gpu.cluster > 1) {
       why += fmt::format(", {} of a cluster share k", plan.gpu.cluster);
     } else if (plan.gpu.cluster > 1) {
-      why += fmt::format(", {} of a cluster share B", plan.gpu.cluster);
+      why += fmt::format(", {} of a cluster share {}", plan.gpu.cluster, plan.kernel->across ? "A" : "B");
     }
     if (plan.transposing) why += "; " + *plan.transposing;
     if (plan.gpu.skewed_b) why += "; B's rows begin anywhere and are read by threads";

@@ -32,7 +32,9 @@ Result<void> launch_warpgroups(const Plan& plan, const GpuCall& call, const std:
   GpuTensorMap b;
   PBPROBE_CHECK(encode(driver, maps.a, a));
   PBPROBE_CHECK(encode(driver, maps.b, b));
-  void* parameters[] = {&maps.tiles, &a, &b};
+  GpuTensorMap c{};
+  if (maps.tiles.by_map) PBPROBE_CHECK(encode(driver, maps.c, c));
+  void* parameters[] = {&maps.tiles, &a, &b, &c};  // a kernel of few rows takes no map of C
   return launch({plan.kernel->target, symbol, plan.grid, plan.kernel->threads, plan.shared_bytes, plan.gpu.cluster,
                  overlaps(plan)},
                 context, parameters);

@@ -84,7 +84,8 @@ struct Kernel {
   bool k_major = false;      // GPU: reads operands along k alone; others are turned first
   bool a_k_major = false;    // GPU: reads A so, and B as it lies
   GpuWork work = GpuWork::blocks;
-  int64_t cluster = 1;  // GPU, warpgroups: blocks of a cluster, one tile below the other
+  int64_t cluster = 1;  // GPU, warpgroups: blocks of a cluster, one tile below the other, which share B
+  bool across = false;  // the tiles of a cluster lie side by side and share A
 };
 
 // The layout that a GPU kernel reads where the operands lie in `layout`: what it cannot read is turned first.

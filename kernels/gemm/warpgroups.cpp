@@ -27,7 +27,9 @@ int64_t stages_of(const Kernel& kernel, const Problem& p) {
 // Tiles of C that a cluster computes one of at a time.
 int64_t tiles_of(const Kernel& kernel, const Problem& p) {
   if (kernel.work == GpuWork::few_rows) return divide_up(p.n, kernel.tile.n);
-  return divide_up(p.m, kernel.tile.m * kernel.cluster) * divide_up(p.n, kernel.tile.n);
+  const int64_t rows = kernel.tile.m * (kernel.across ? 1 : kernel.cluster);
+  const int64_t columns = kernel.tile.n * (kernel.across ? kernel.cluster : 1);
+  return divide_up(p.m, rows) * divide_up(p.n, columns);
 }
 
 // Reading B takes the time: as many blocks as there are SMs, each with a part of k.
@@ -87,13 +89,17 @@ void cut_warpgroups(Plan& plan, int64_t sms) {
   plan.gpu.part = divide_up(stages_of(kernel, p), parts) * kernel.tile.k;
   plan.split = std::max<int64_t>(divide_up(p.k, plan.gpu.part), 1);
   plan.gpu.cluster = kernel.cluster;
-  plan.gpu.band = kBandRows / (kernel.tile.m * kernel.cluster);
+  plan.gpu.band = kBandRows / (kernel.tile.m * (kernel.across ? 1 : kernel.cluster));
   plan.grid.x = std::min(tiles * plan.split, std::max<int64_t>(sms / kernel.cluster, 1)) * kernel.cluster;
 }
 
 namespace {
 
 enum MapType : int { kMapUint8 = 0, kMapUint16 = 1, kMapTf32 = 11 };
+
+// What a map holds.
+constexpr uint64_t kMostSize = uint64_t{1} << 32;
+constexpr uint64_t kMostStride = uint64_t{1} << 40;
 
 MapType map_type(DType type) {
   if (type == DType::tf32) return kMapTf32;  // the copy rounds to 10 bits
@@ -125,8 +131,6 @@ TensorMapShape map_of(const Matrix& m, int64_t box_columns, int64_t box_rows) {
 }
 
 Result<void> check_limits(const TensorMapShape& map, const Plan& plan, const char* what) {
-  constexpr uint64_t kMostSize = uint64_t{1} << 32;
-  constexpr uint64_t kMostStride = uint64_t{1} << 40;
   if (std::max(map.sizes[0], map.sizes[1]) > kMostSize || map.stride >= kMostStride) {
     return make_error(ErrorCode::limit,
                       "{}: {} has {} rows of {} elements, {} bytes apart, and a tensor map holds sides of {} and less "
@@ -134,6 +138,23 @@ Result<void> check_limits(const TensorMapShape& map, const Plan& plan, const cha
                       describe(plan.problem), what, map.sizes[1], map.sizes[0], map.stride, kMostSize, kMostStride);
   }
   return {};
+}
+
+// C in boxes of 64 rows and 128 bytes. Not where a map cannot name it, nor where stores gain nothing: elements of 4
+// bytes take most of the ring, and where no cluster computes a second tile there is nothing beside which they could go
+// on. The kernel then writes without a map.
+void map_c(WarpgroupMaps& maps, const Plan& plan) {
+  const Problem& p = plan.problem;
+  constexpr int64_t kChunkRows = 64;
+  const GpuCall& call = maps.tiles.call;
+  const int64_t element = size_of(p.c);
+  // A store's boxes end at whole units of 16 bytes: where a row does not, it would write behind it.
+  const bool named = p.n * element % kMapAlign == 0 && call.c_aligned != 0;
+  const bool gains = element == 2 && call.split == 1 && tiles_of(*plan.kernel, p) * plan.kernel->cluster > plan.grid.x;
+  TensorMapShape map = map_of({call.c, p.m, p.n, call.ldc, element, kMapUint16}, kLine / element, kChunkRows);
+  const bool held = std::max(map.sizes[0], map.sizes[1]) <= kMostSize && map.stride < kMostStride;
+  maps.tiles.by_map = named && gains && held && map.at != nullptr ? 1 : 0;
+  if (maps.tiles.by_map) maps.c = map;
 }
 
 }  // namespace
@@ -155,10 +176,14 @@ Result<WarpgroupMaps> maps_of(const Plan& plan, const GpuCall& call) {
   const Matrix nothing{nullptr, 1, 1, 1, element, map_type(p.a)};
   if (p.k == 0) a = nothing;
   if (p.k == 0 || plan.gpu.skewed_b) b = nothing;
-  maps.a = map_of(a, depths, a_mk ? (few ? kernel.tile.m : kBlockRows) : depths);
-  maps.b = map_of(b, depths, b_nk ? (few ? kBlockRows : kernel.tile.n / kernel.cluster) : depths);
+  // What a block fetches: its own lines of one operand, its share of the cluster's of the other.
+  const int64_t a_lines = few ? kernel.tile.m : kBlockRows / (kernel.across ? kernel.cluster : 1);
+  const int64_t b_lines = few ? kBlockRows : kernel.tile.n / (kernel.across ? 1 : kernel.cluster);
+  maps.a = map_of(a, depths, a_mk ? a_lines : depths);
+  maps.b = map_of(b, depths, b_nk ? b_lines : depths);
   PBPROBE_CHECK(check_limits(maps.a, plan, "A"));
   PBPROBE_CHECK(check_limits(maps.b, plan, "B"));
+  if (!few) map_c(maps, plan);
   return maps;
 }
 

@@ -35,6 +35,7 @@ struct TensorMapShape {
 };
 struct WarpgroupMaps {
   TensorMapShape a, b;
+  TensorMapShape c;  // where tiles.by_map
   GpuTileCall tiles;
 };
 // Of operands as `call` has them after the passes. Error limit: a size or stride that a map cannot hold.

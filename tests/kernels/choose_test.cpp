@@ -265,6 +265,10 @@ TEST(Choose, TakesWarpgroupsWhereTheGpuHasThem) {
   EXPECT_EQ(of(4096, 4096, 4096, DType::int8).kernel->name, "wgmma_int8_128x256_sm90");
   EXPECT_EQ(of(4096, 4096, 4096, DType::tf32).kernel->name, "wgmma_tf32_128x256_sm90");
   EXPECT_THAT(of(4096, 4096, 4096).why, HasSubstr("2 of a cluster share B"));
+  // Five rounds of narrow tiles instead of four of wide ones.
+  EXPECT_EQ(of(2112, 7168, 7168).kernel->name, "wgmma_bf16_128x192_sm90");
+  EXPECT_THAT(of(2112, 7168, 7168).why, HasSubstr("2 of a cluster share A"));
+  EXPECT_EQ(of(8192, 8192, 8192).kernel->name, "wgmma_bf16_128x256_sm90");
   EXPECT_EQ(of(2048, 2048, 2048).kernel->name, "wgmma_bf16_128x256_sm90");
   for (const int64_t n : {256, 512, 1024}) EXPECT_EQ(of(n, n, n).kernel->name, "wgmma_bf16_128x64_sm90");
   EXPECT_GT(of(256, 256, 65536).split, 4);

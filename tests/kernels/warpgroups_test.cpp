@@ -49,7 +49,8 @@ GpuCall call_of(const Problem& p, uintptr_t a, uintptr_t b) {
   return call;
 }
 
-// A ring of stages of 128 bytes, an aligned beginning, two barriers a stage, and 32 KiB for C on its way out.
+// A ring of stages of 128 bytes, an aligned beginning, two barriers a stage; of tiles also C's chunks on their way out,
+// with their three barriers.
 TEST(Warpgroups, RowsHoldTheirStagesAndFitTheSm) {
   int64_t rows = 0;
   for (const auto& kernel : kernel_table()) {
@@ -57,7 +58,8 @@ TEST(Warpgroups, RowsHoldTheirStagesAndFitTheSm) {
     ++rows;
     const bool few = kernel.work == GpuWork::few_rows;
     const int64_t stage = (kernel.tile.m + kernel.tile.n) * 128 + 16;
-    const int64_t ring = kernel.shared_bytes - 1024 - (few ? 0 : 32768);
+    const int64_t chunks = kernel.tile.n == 192 ? 49152 : 32768;
+    const int64_t ring = kernel.shared_bytes - 1024 - (few ? 0 : chunks + 24);
     EXPECT_EQ(ring % stage, 0) << kernel.name;
     EXPECT_GE(ring / stage, 4) << kernel.name;
     const auto& limits = find_target(kernel.target)->limits;
@@ -68,7 +70,7 @@ TEST(Warpgroups, RowsHoldTheirStagesAndFitTheSm) {
     EXPECT_EQ(kernel.threads, 384) << kernel.name;
     EXPECT_EQ(few, kernel.max_m == kernel.tile.m) << kernel.name;
   }
-  EXPECT_EQ(rows, 18);
+  EXPECT_EQ(rows, 19);
 }
 
 TEST(Warpgroups, APersistentGridIsWholeClusters) {
@@ -130,6 +132,63 @@ TEST(Warpgroups, MapsOfMatricesAlongTheirLines) {
   EXPECT_THAT(maps->a.box, testing::ElementsAre(64, 64));
   EXPECT_THAT(maps->b.sizes, testing::ElementsAre(512, 128));
   EXPECT_THAT(maps->b.box, testing::ElementsAre(64, 64));
+}
+
+// C as it is stored, in boxes of what one store takes: 64 rows and 128 bytes.
+TEST(Warpgroups, AMapNamesCWhereItsRowsAreAligned) {
+  const Kernel wide = kernel(GpuWork::warpgroups, 128, 256, 2);
+  auto problem = make_problem(4100, 4104, 200, DType::bf16, DType::bf16);
+  problem.ldc = 4112;
+  GpuCall call = call_of(problem, 0x1000, 0x2000);
+  call.c = reinterpret_cast<void*>(uintptr_t{0x3000});
+  call.split = 1;
+  call.c_aligned = 1;
+  const auto maps = maps_of(cut(wide, problem), call);
+  ASSERT_TRUE(maps.ok()) << maps.error().message;
+  EXPECT_EQ(maps->tiles.by_map, 1);
+  EXPECT_EQ(maps->c.at, call.c);
+  EXPECT_THAT(maps->c.sizes, testing::ElementsAre(4104, 4100)) << "what lies behind a row is not C";
+  EXPECT_EQ(maps->c.stride, 8224U);
+  EXPECT_THAT(maps->c.box, testing::ElementsAre(64, 64));
+}
+
+// In all of these the warps write C themselves.
+TEST(Warpgroups, NoMapNamesCWhereStoresWouldReachTooFarOrGainNothing) {
+  const Kernel wide = kernel(GpuWork::warpgroups, 128, 256, 2);
+  const auto by_map = [&](int64_t m, int64_t n, int c_aligned) {
+    const auto problem = make_problem(m, n, 200, DType::bf16, DType::bf16);
+    GpuCall call = call_of(problem, 0x1000, 0x2000);
+    call.c = reinterpret_cast<void*>(uintptr_t{0x3000});
+    call.split = 1;
+    call.c_aligned = c_aligned;
+    return maps_of(cut(wide, problem), call)->tiles.by_map;
+  };
+  EXPECT_EQ(by_map(4100, 4104, 1), 1);
+  EXPECT_EQ(by_map(4100, 4104, 0), 0) << "rows that begin anywhere";
+  const auto words = make_problem(4100, 4104, 200, DType::bf16, DType::fp32);
+  GpuCall call = call_of(words, 0x1000, 0x2000);
+  call.c = reinterpret_cast<void*>(uintptr_t{0x3000});
+  call.split = call.c_aligned = 1;
+  EXPECT_EQ(maps_of(cut(wide, words), call)->tiles.by_map, 0) << "elements of 4 bytes";
+  EXPECT_EQ(by_map(4100, 4100, 1), 0) << "stores write whole units of 16 bytes: four elements too many in each row";
+  EXPECT_EQ(by_map(2048, 2048, 1), 0) << "a tile for each cluster, and nothing beside which its stores could go on";
+}
+
+// Side by side, a block fetches its own columns of B and its share of A's rows.
+TEST(Warpgroups, AClusterThatLiesAcrossSharesA) {
+  Kernel wide = kernel(GpuWork::warpgroups, 128, 192, 2);
+  wide.across = true;
+  const auto problem = make_problem(2112, 7168, 256, DType::bf16);
+  const Plan plan = cut(wide, problem);
+  EXPECT_EQ(plan.gpu.band, 16) << "2048 rows";
+  const auto maps = maps_of(plan, call_of(problem, 0x1000, 0x2000));
+  ASSERT_TRUE(maps.ok()) << maps.error().message;
+  EXPECT_THAT(maps->a.box, testing::ElementsAre(64, 64));
+  EXPECT_THAT(maps->b.box, testing::ElementsAre(64, 192));
+  // 17 rows of tiles and 2 pairs of columns, where the other way round there are 9 and 4.
+  EXPECT_EQ(cut(wide, make_problem(2112, 768, 64, DType::bf16)).grid.x, 2 * 17 * 2);
+  wide.across = false;
+  EXPECT_EQ(cut(wide, make_problem(2112, 768, 64, DType::bf16)).grid.x, 2 * 9 * 4);
 }
 
 TEST(Warpgroups, WhatAMapCannotHoldIsALimit) {
