@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// sm_90a: products of few rows of A, where reading B takes the time. B's columns are the rows of the instruction, 128 a
-// block, and A's rows its columns, as few as there are. A cluster's blocks share k, and add their sums up through each
-// other's shared memory, always in the same order: no workspace, no second kernel. Family header: see tile.cuh.
+// sm_90a: products of few rows of A, where reading B takes the time. B's columns are the rows of the instruction, 64 a
+// warpgroup, and A's rows its columns, as few as there are. A cluster's blocks share k, and add their sums up through
+// each other's shared memory, always in the same order: no workspace, no second kernel. Family header: see tile.cuh.
 #pragma once
 
 #include "kernels/cuda/anywhere.cuh"
@@ -12,14 +12,13 @@
 namespace pbprobe::PBPROBE_TARGET {
 namespace {
 
-template <class OpOf, int kRowsOf, int kStagesOf, int kGroupsOf, int kLinesOf, bool kInTurnOf = false>
+template <class OpOf, int kRowsOf, int kStagesOf, int kGroupsOf, int kLinesOf>
 struct SkinnyTile {
   using Op = OpOf;
-  static constexpr int kRows = kRowsOf;      // of A and C
-  static constexpr int kGroups = kGroupsOf;  // warpgroups that multiply
-  static constexpr int kThreads = 128 * (kGroups + 1);
+  static constexpr int kRows = kRowsOf;                 // of A and C
+  static constexpr int kGroups = kGroupsOf;             // warpgroups that multiply
+  static constexpr int kThreads = 128 * (kGroups + 1);  // 128 more where threads read B
   static constexpr int kColumns = 64 * kGroups;
-  static constexpr bool kInTurn = kInTurnOf;
   static constexpr int kLines = kLinesOf;  // of 128 bytes of k in a stage: neighbours are fetched together
   static constexpr int kLineDepths = kRowBytes / Op::kElement;
   static constexpr int kDepths = kLines * kLineDepths;
@@ -101,19 +100,23 @@ __device__ inline void produce_skinny(const typename Tile::Stages& ring, const G
   }
 }
 
-// B's rows that begin anywhere, where no tensor copy reads them: a warpgroup does, 16 bytes a thread, and stores them
-// as the copy would. Rows 16 apart, as a thread has them, begin at the same place of a vector.
+// B's rows that begin anywhere, where no tensor copy reads them: two warpgroups do, 16 bytes a thread, and store them
+// as the copy would. Rows 32 apart, as a thread has them, begin at the same place of a vector.
+constexpr int kSkewedProducers = 2;
+
 template <class Tile>
 struct SkewedRows {
-  static constexpr int kCount = Tile::kColumns / 16;
+  static constexpr int kStep = 16 * kSkewedProducers;    // rows from one of a thread to its next
+  static constexpr int kCount = Tile::kColumns / kStep;  // rows of a thread
   static constexpr int kElement = Tile::Op::kElement;
-  const char* around;  // the vector that holds the first byte of this thread's first 16 of the coming line
+  static constexpr int kDeep = kRowBytes / kElement;
+  const char* around;  // the vector that holds the first byte of this thread's first 16 of the coming stage
   long long stride;    // to those of its next rows
   int left;            // elements of a row from there on
   int skew;            // bytes from the vector's beginning on
   int rows;            // of its own that are there
   int safe;            // lines until a vector would leave the operand
-  bool begins;         // the first line's vector would
+  bool begins;         // the first one would
   unsigned offset;     // of its first 16 bytes in a line's place
 
   __device__ SkewedRows(const GpuCall& call, int column, int depth) {
@@ -123,43 +126,61 @@ struct SkewedRows {
     const char* from = all.begin + ((column + row) * call.ldb + depth) * kElement + chunk * 16;
     skew = static_cast<int>(reinterpret_cast<unsigned long long>(from) % 16);
     around = from - skew;
-    stride = 16 * call.ldb * kElement;
+    stride = kStep * call.ldb * kElement;
     left = call.k - depth - chunk * (16 / kElement);
-    rows = min(max((call.n - column - row + 15) / 16, 0), kCount);
+    rows = min(max((call.n - column - row + kStep - 1) / kStep, 0), kCount);
     const long long bytes = all.end - around - (rows - 1) * stride - 32;
     safe = bytes < 0 ? 0 : static_cast<int>(min(bytes / kRowBytes + 1, 0x7fffffffLL));
     begins = around < all.begin;
     offset = static_cast<unsigned>(row * kRowBytes + ((chunk ^ row % 8) << 4));
   }
-  __device__ void read(uint4 (&held)[kCount]) {
-    if (left > 0 && safe > 0 && !begins) {
-      uint4 high[kCount];
+  // One stage: all vectors of a thread are under way at once.
+  __device__ void read(uint4 (&held)[Tile::kLines][kCount]) {
+    if (safe >= Tile::kLines && !begins) {
+      uint4 high[Tile::kLines][kCount];
 #pragma unroll
-      for (int i = 0; i < kCount; ++i) {
-        if (i < rows) {
-          held[i] = *reinterpret_cast<const uint4*>(around + i * stride);
-          high[i] = *reinterpret_cast<const uint4*>(around + i * stride + 16);
+      for (int line = 0; line < Tile::kLines; ++line) {
+#pragma unroll
+        for (int i = 0; i < kCount; ++i) {
+          if (i < rows) {
+            const char* at = around + line * kRowBytes + i * stride;
+            held[line][i] = *reinterpret_cast<const uint4*>(at);
+            high[line][i] = *reinterpret_cast<const uint4*>(at + 16);
+          }
         }
       }
 #pragma unroll
-      for (int i = 0; i < kCount; ++i) held[i] = first_bytes(shifted(held[i], high[i], skew), min(left, 16) * kElement);
+      for (int line = 0; line < Tile::kLines; ++line) {
+        const int bytes = min(max(left - line * kDeep, 0), 16) * kElement;
+#pragma unroll
+        for (int i = 0; i < kCount; ++i) {
+          held[line][i] = first_bytes(shifted(held[line][i], high[line][i], skew), bytes);
+        }
+      }
     } else {
 #pragma unroll
-      for (int i = 0; i < kCount; ++i) {
-        held[i] = make_uint4(0, 0, 0, 0);
-        if (i < rows && left > 0) {
-          held[i] = read_elements<kElement>(around + skew + i * stride, min(left, 16) * kElement);
+      for (int line = 0; line < Tile::kLines; ++line) {
+        const int bytes = min(max(left - line * kDeep, 0), 16) * kElement;
+#pragma unroll
+        for (int i = 0; i < kCount; ++i) {
+          held[line][i] = i < rows ? read_elements<kElement>(around + skew + line * kRowBytes + i * stride, bytes)
+                                   : make_uint4(0, 0, 0, 0);
         }
       }
     }
-    around += kRowBytes;
-    left -= kRowBytes / kElement;
-    --safe;
+    around += Tile::kLines * kRowBytes;
+    left -= Tile::kLines * kDeep;
+    safe -= Tile::kLines;
     begins = false;
   }
-  __device__ void store(unsigned to, const uint4 (&held)[kCount]) const {
+  __device__ void store(unsigned stage, const uint4 (&held)[Tile::kLines][kCount]) const {
 #pragma unroll
-    for (int i = 0; i < kCount; ++i) store_shared(to + offset + i * 16 * kRowBytes, held[i]);
+    for (int line = 0; line < Tile::kLines; ++line) {
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) {
+        store_shared(stage + line * Tile::kLineBytes + Tile::kPlaceA + offset + i * kStep * kRowBytes, held[line][i]);
+      }
+    }
   }
 };
 
@@ -169,22 +190,18 @@ __device__ inline void produce_skewed(typename Tile::Stages& ring, const GpuTile
   SkewedRows<Tile> rows(tiles.call, column, first * Tile::kDepths);
 #pragma unroll 1
   for (int stage = 0; stage < count; ++stage) {
-#pragma unroll 1
-    for (int line = 0; line < Tile::kLines; ++line) {
-      uint4 held[SkewedRows<Tile>::kCount];
-      rows.read(held);
-      if (line == 0) {
-        ring.await_empty();
-        if (threadIdx.x == 0) {
-          arrive_expecting(ring.full(), Tile::kLines * Tile::kBytesA);
-          for (int i = 0; i < Tile::kLines; ++i) {
-            load_box(ring.stage() + i * Tile::kLineBytes, map_a,
-                     (first + stage) * Tile::kDepths + i * Tile::kLineDepths, 0, ring.full());
-          }
-        }
+    uint4 held[Tile::kLines][SkewedRows<Tile>::kCount];
+    rows.read(held);
+    ring.await_empty();
+    if (threadIdx.x == 0) {
+      arrive_expecting(ring.full(), Tile::kLines * Tile::kBytesA);
+#pragma unroll
+      for (int line = 0; line < Tile::kLines; ++line) {
+        load_box(ring.stage() + line * Tile::kLineBytes, map_a,
+                 (first + stage) * Tile::kDepths + line * Tile::kLineDepths, 0, ring.full());
       }
-      rows.store(ring.stage() + line * Tile::kLineBytes + Tile::kPlaceA, held);
     }
+    rows.store(ring.stage(), held);
     publish_shared();
     __syncwarp();
     if (threadIdx.x % 32 == 0) arrive(ring.full());
@@ -197,6 +214,7 @@ __device__ inline void multiply_few_rows(const GpuTileCall& tiles, const GpuTens
                                          const GpuTensorMap& map_b) {
   using Op = typename Tile::Op;
   using Sum = typename Op::Sum;
+  constexpr int kProducers = kSkewed ? kSkewedProducers : 1;  // warpgroups
   extern __shared__ unsigned char shared[];
   const unsigned base = (shared_address(shared) + kPatternBytes - 1) / kPatternBytes * kPatternBytes;
   typename Tile::Stages ring(base, base + Tile::kStages * Tile::kStageBytes);
@@ -204,34 +222,30 @@ __device__ inline void multiply_few_rows(const GpuTileCall& tiles, const GpuTens
   const unsigned blocks = cluster_size();
   const int stages = (tiles.call.k + Tile::kDepths - 1) / Tile::kDepths;
   const int share = (stages + static_cast<int>(blocks) - 1) / static_cast<int>(blocks);
-  const int first = Tile::kInTurn ? static_cast<int>(rank) : static_cast<int>(rank) * share;
-  const int step = Tile::kInTurn ? static_cast<int>(blocks) : 1;
-  const int count = Tile::kInTurn ? max((stages - first + step - 1) / step, 0) : max(min(share, stages - first), 0);
+  const int first = static_cast<int>(rank) * share;
+  const int count = max(min(share, stages - first), 0);
   const int column = static_cast<int>(blockIdx.x / blocks) * Tile::kColumns;
   if (threadIdx.x == 0) {
     fetch_map(map_b);
     fetch_map(map_a);
-    ring.begin(Tile::kGroups, kSkewed ? 1 + 128 / 32 : 1);
+    ring.begin(Tile::kGroups, kSkewed ? 1 + kProducers * 4 : 1);
     publish_barriers();
   }
   __syncthreads();
-  let_next_begin();
   await_kernels_ahead();
-  if (threadIdx.x < 128) {
+  if (threadIdx.x < kProducers * 128) {
     if constexpr (kSkewed) {
-      if constexpr (Tile::kGroups == 2 && Tile::kRows == 16) take_registers<112>();
       produce_skewed<Tile>(ring, tiles, map_a, column, first, count);
     } else if (threadIdx.x == 0) {
 #pragma unroll 1
       for (int stage = 0; stage < count; ++stage) {
         ring.await_empty();
-        produce_skinny<Tile, kBKMajor>(ring, map_a, map_b, column, (first + stage * step) * Tile::kDepths);
+        produce_skinny<Tile, kBKMajor>(ring, map_a, map_b, column, (first + stage) * Tile::kDepths);
         ring.advance();
       }
     }
   } else {
-    if constexpr (kSkewed && Tile::kGroups == 2 && Tile::kRows == 16) give_registers<64>();
-    const int consumer = static_cast<int>(threadIdx.x) / 128 - 1;
+    const int consumer = static_cast<int>(threadIdx.x) / 128 - kProducers;
     Sum sums[Tile::kRows / 2] = {};
 #pragma unroll 1
     for (int stage = 0; stage < count; ++stage) {
@@ -259,6 +273,8 @@ __device__ inline void multiply_few_rows(const GpuTileCall& tiles, const GpuTens
     asm volatile("bar.sync 1, %0;" ::"n"(Tile::kGroups * 128) : "memory");
     lay_out<Tile>(base, sums, consumer);
   }
+  // Not before: the next kernel's blocks would crowd on the SMs that are free first, where an SM holds several.
+  let_next_begin();
   if (blocks > 1) {
     await_cluster();
   } else {
@@ -273,8 +289,8 @@ __device__ inline void multiply_few_rows(const GpuTileCall& tiles, const GpuTens
 }  // namespace pbprobe::PBPROBE_TARGET
 
 // PBPROBE_SKINNY_KMAJOR(name, blocks of an SM, type, rows of A, stages, warpgroups that multiply, lines of a stage)
-#define PBPROBE_SKINNY_KERNEL(name, layout, blocks, ...)                                                        \
-  extern "C" __global__ void __launch_bounds__(pbprobe::PBPROBE_TARGET::Tile_##name::kThreads, blocks)          \
+#define PBPROBE_SKINNY_KERNEL(name, layout, threads, blocks, ...)                                               \
+  extern "C" __global__ void __launch_bounds__(threads, blocks)                                                 \
       name##_##layout(PBPROBE_PARAMETER pbprobe::GpuTileCall tiles, PBPROBE_PARAMETER pbprobe::GpuTensorMap a,  \
                       PBPROBE_PARAMETER pbprobe::GpuTensorMap b) {                                              \
     pbprobe::PBPROBE_TARGET::multiply_few_rows<pbprobe::PBPROBE_TARGET::Tile_##name, __VA_ARGS__>(tiles, a, b); \
@@ -285,12 +301,12 @@ __device__ inline void multiply_few_rows(const GpuTileCall& tiles, const GpuTens
   using Tile_##name = SkinnyTile<__VA_ARGS__>;   \
   }                                              \
   }                                              \
-  PBPROBE_SKINNY_KERNEL(name, nt, blocks, true, false)
+  PBPROBE_SKINNY_KERNEL(name, nt, pbprobe::PBPROBE_TARGET::Tile_##name::kThreads, blocks, true, false)
 // B's rows wherever they begin.
 #define PBPROBE_SKINNY_SKEWED(name, blocks, ...)   \
   PBPROBE_SKINNY_KMAJOR(name, blocks, __VA_ARGS__) \
-  PBPROBE_SKINNY_KERNEL(name, nt_skewed, blocks, true, true)
+  PBPROBE_SKINNY_KERNEL(name, nt_skewed, pbprobe::PBPROBE_TARGET::Tile_##name::kThreads + 128, blocks, true, true)
 // 16-bit operands: B as it lies.
 #define PBPROBE_SKINNY_LAYOUTS(name, blocks, ...)  \
   PBPROBE_SKINNY_SKEWED(name, blocks, __VA_ARGS__) \
-  PBPROBE_SKINNY_KERNEL(name, nn, blocks, false, false)
+  PBPROBE_SKINNY_KERNEL(name, nn, pbprobe::PBPROBE_TARGET::Tile_##name::kThreads, blocks, false, false)

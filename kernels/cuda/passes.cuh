@@ -15,8 +15,8 @@ constexpr int kPassThreads = 256;
 constexpr int kPassVectors = kGpuPassVectors;
 
 // Copies rows that begin anywhere to rows that begin at multiples of 16 bytes: a thread writes 16 bytes from the two
-// aligned vectors around them, of which the second is another thread's first. Where such vectors would leave the
-// operand, element by element. A warp takes one piece of a row, all of it under way at once.
+// aligned vectors around them, of which its neighbour read the second. Where such vectors would leave the operand,
+// element by element. A warp takes one piece of a row, all of it under way at once.
 template <class T>
 __device__ inline void align_rows(const GpuRepack& pass, unsigned block) {
   constexpr int kStep = 32 * 16;
@@ -37,20 +37,29 @@ __device__ inline void align_rows(const GpuRepack& pass, unsigned block) {
   for (int i = 0; i < kPassVectors; ++i) {
     inside = inside && (first + i * kStep >= bytes || around + i * kStep + 32 <= all.end);
   }
-  if (inside) {
-    uint4 low[kPassVectors];
-    uint4 high[kPassVectors];
+  if (__all_sync(0xffffffffU, inside)) {
+    uint4 low[kPassVectors + 1] = {};
+    const bool leads = threadIdx.x % 32 == 0;
 #pragma unroll
-    for (int i = 0; i < kPassVectors; ++i) {
-      if (first + i * kStep >= bytes) break;
-      low[i] = *reinterpret_cast<const uint4*>(around + i * kStep);
-      high[i] = *reinterpret_cast<const uint4*>(around + i * kStep + 16);
+    for (int i = 0; i <= kPassVectors; ++i) {
+      // The piece before may end in a vector in which none begins.
+      if ((i < kPassVectors || leads) && first + i * kStep < bytes + 16) {
+        low[i] = *reinterpret_cast<const uint4*>(around + i * kStep);
+      }
     }
+    const int next = (static_cast<int>(threadIdx.x) + 1) % 32;
 #pragma unroll
     for (int i = 0; i < kPassVectors; ++i) {
-      if (first + i * kStep >= bytes) break;
-      *reinterpret_cast<uint4*>(to + i * kStep) =
-          first_bytes(shifted(low[i], high[i], skew), static_cast<int>(min(bytes - first - i * kStep, 16LL)));
+      uint4 high = leads ? low[i + 1] : low[i];
+      high.x = __shfl_sync(0xffffffffU, high.x, next);
+      high.y = __shfl_sync(0xffffffffU, high.y, next);
+      high.z = __shfl_sync(0xffffffffU, high.z, next);
+      high.w = __shfl_sync(0xffffffffU, high.w, next);
+      const long long left = bytes - first - i * kStep;
+      if (left > 0) {
+        *reinterpret_cast<uint4*>(to + i * kStep) =
+            first_bytes(shifted(low[i], high, skew), static_cast<int>(min(left, 16LL)));
+      }
     }
     return;
   }

@@ -337,9 +337,8 @@ Result<void> plan_passes(Plan& plan) {
   gpu.turn_b = b_is_nk(read) != b_is_nk(p.layout);
   const bool by_maps = plan.kernel->work != GpuWork::blocks;  // whose rows must begin at multiples of 16 bytes
   gpu.align_a = !gpu.turn_a && (worth || by_maps) && stored_rows_a(p) > 1 && p.lda % vector != 0;
-  const bool ragged_b = !gpu.turn_b && stored_rows_b(p) > 1 && p.ldb % vector != 0;
-  gpu.skewed_b = ragged_b && b_is_nk(read) && reads_skewed_rows(*plan.kernel);
-  gpu.align_b = ragged_b && !gpu.skewed_b && (worth || by_maps);
+  gpu.skewed_b = reads_b_skewed(*plan.kernel, p);
+  gpu.align_b = !gpu.turn_b && !gpu.skewed_b && (worth || by_maps) && stored_rows_b(p) > 1 && p.ldb % vector != 0;
   if (gpu.skewed_b) plan.variant = kSkewedVariant;
   if (is_tcgen05(*plan.kernel)) PBPROBE_CHECK(cut_tcgen05(plan));
   const int64_t line = kAlign / size_of(p.a);

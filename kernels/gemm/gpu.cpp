@@ -71,10 +71,9 @@ int is_aligned(const void* pointer, int64_t leading, int64_t element) {
 
 }  // namespace
 
-// Kernels of warpgroups, and the passes around them, await what is ahead of them themselves. With more blocks to an SM
-// than one, those of the next kernel would crowd on the SMs whose blocks end first, and others stay idle.
+// Kernels of warpgroups, and the passes around them, await what is ahead of them themselves.
 bool overlaps(const Plan& plan) {
-  return plan.kernel->work != GpuWork::blocks && plan.kernel->blocks == 1;
+  return plan.kernel->work != GpuWork::blocks;
 }
 
 Result<const LoadedKernel*> loaded_in(const Context& context, std::string_view target, std::string_view symbol) {

@@ -10,15 +10,15 @@ namespace {
 Result<void> encode(const DriverApi& driver, const TensorMapShape& shape, GpuTensorMap& map) {
   constexpr int kNoInterleave = 0;
   constexpr int kSwizzle128 = 3;
-  constexpr int kPromote256 = 3;
   constexpr int kZerosOutside = 0;
   constexpr uint32_t kEach[2] = {1, 1};
   // Of an operand without elements, which is not read: an address that is no null pointer.
   alignas(16) static constexpr char kNothing[16] = {};
   const void* at = shape.at != nullptr ? shape.at : kNothing;
-  PBPROBE_CU(driver, fmt::format("writing a tensor map of {} × {} elements", shape.sizes[1], shape.sizes[0]),
-             cuTensorMapEncodeTiled(&map, shape.type, 2, const_cast<void*>(at), shape.sizes.data(), &shape.stride,
-                                    shape.box.data(), kEach, kNoInterleave, kSwizzle128, kPromote256, kZerosOutside));
+  PBPROBE_CU(
+      driver, fmt::format("writing a tensor map of {} × {} elements", shape.sizes[1], shape.sizes[0]),
+      cuTensorMapEncodeTiled(&map, shape.type, 2, const_cast<void*>(at), shape.sizes.data(), &shape.stride,
+                             shape.box.data(), kEach, kNoInterleave, kSwizzle128, shape.promotion, kZerosOutside));
   return {};
 }
 
@@ -35,8 +35,9 @@ Result<void> launch_warpgroups(const Plan& plan, const GpuCall& call, const std:
   GpuTensorMap c{};
   if (maps.tiles.by_map) PBPROBE_CHECK(encode(driver, maps.c, c));
   void* parameters[] = {&maps.tiles, &a, &b, &c};  // a kernel of few rows takes no map of C
-  return launch({plan.kernel->target, symbol, plan.grid, plan.kernel->threads, plan.shared_bytes, plan.gpu.cluster,
-                 overlaps(plan)},
+  constexpr int64_t kMoreReaders = 128;            // threads
+  const int64_t threads = plan.kernel->threads + (plan.gpu.skewed_b ? kMoreReaders : 0);
+  return launch({plan.kernel->target, symbol, plan.grid, threads, plan.shared_bytes, plan.gpu.cluster, overlaps(plan)},
                 context, parameters);
 }
 

@@ -41,8 +41,10 @@ Split split_of_few_rows(const Kernel& kernel, const Problem& p, int64_t sms) {
   for (int64_t parts = 1; parts <= kMostCluster && (parts == 1 || stages / parts >= kFewestStages); parts *= 2) {
     const double blocks = static_cast<double>(tiles * parts);
     const double rounds = std::ceil(blocks / static_cast<double>(sms * kernel.blocks));
-    const double busy = std::min(1.0, blocks / static_cast<double>(sms) / rounds);
-    constexpr double kMeet = 1.5e-6;  // of a cluster's blocks, for each doubling
+    // Threads that read B by themselves have less under way: every place of an SM counts.
+    const int64_t places = reads_b_skewed(kernel, p) ? sms * kernel.blocks : sms;
+    const double busy = std::min(1.0, blocks / static_cast<double>(places) / rounds);
+    constexpr double kMeet = 2.5e-6;  // of a cluster's blocks, for each doubling
     const double seconds = bytes / kBytesPerSecond / busy + kMeet * std::log2(static_cast<double>(parts));
     if (parts == 1 || seconds < best.seconds) best = {parts, seconds};
   }
@@ -50,6 +52,10 @@ Split split_of_few_rows(const Kernel& kernel, const Problem& p, int64_t sms) {
 }
 
 }  // namespace
+
+bool reads_b_skewed(const Kernel& kernel, const Problem& p) {
+  return reads_skewed_rows(kernel) && b_is_nk(p.layout) && p.n > 1 && p.ldb * size_of(p.b) % kMapAlign != 0;
+}
 
 Split best_split_of_warpgroups(const Kernel& kernel, const Problem& p, int64_t sms) {
   if (kernel.work == GpuWork::few_rows) return split_of_few_rows(kernel, p, sms);
@@ -178,9 +184,12 @@ Result<WarpgroupMaps> maps_of(const Plan& plan, const GpuCall& call) {
   if (p.k == 0 || plan.gpu.skewed_b) b = nothing;
   // What a block fetches: its own lines of one operand, its share of the cluster's of the other.
   const int64_t a_lines = few ? kernel.tile.m : kBlockRows / (kernel.across ? kernel.cluster : 1);
-  const int64_t b_lines = few ? kBlockRows : kernel.tile.n / (kernel.across ? 1 : kernel.cluster);
+  const int64_t b_lines = few ? kernel.tile.n : kernel.tile.n / (kernel.across ? 1 : kernel.cluster);
   maps.a = map_of(a, depths, a_mk ? a_lines : depths);
   maps.b = map_of(b, depths, b_nk ? b_lines : depths);
+  // Few rows read 128 bytes of a column of B at a time, and what lies beyond them comes to others later: 256 bytes at
+  // once were slower.
+  if (few) maps.b.promotion = 2;
   PBPROBE_CHECK(check_limits(maps.a, plan, "A"));
   PBPROBE_CHECK(check_limits(maps.b, plan, "B"));
   if (!few) map_c(maps, plan);

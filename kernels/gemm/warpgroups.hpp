@@ -23,6 +23,9 @@ struct Split {
 
 // `parts`: of a few_rows kernel, the blocks of a cluster, which share k; else as for other kernels.
 [[nodiscard]] Split best_split_of_warpgroups(const Kernel& kernel, const Problem& problem, int64_t sms);
+// Whether a kernel of few rows reads B by threads, since no tensor map can name its rows: they lie along k, and begin
+// at no multiple of 16 bytes.
+[[nodiscard]] bool reads_b_skewed(const Kernel& kernel, const Problem& problem);
 // Fills in grid, cluster, band, split and part.
 void cut_warpgroups(Plan& plan, int64_t sms);
 // What cuTensorMapEncodeTiled takes of a matrix.
@@ -31,6 +34,7 @@ struct TensorMapShape {
   const void* at = nullptr;         // a multiple of 16 bytes
   std::array<uint64_t, 2> sizes{};  // elements: of a row, and rows
   uint64_t stride = 0;              // bytes from one row to the next
+  int promotion = 3;                // CUtensorMapL2promotion: 256 bytes of L2 are filled at once; 2: 128 bytes
   std::array<uint32_t, 2> box{};    // what one copy takes
 };
 struct WarpgroupMaps {

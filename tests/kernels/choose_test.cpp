@@ -273,7 +273,8 @@ TEST(Choose, TakesWarpgroupsWhereTheGpuHasThem) {
   for (const int64_t n : {256, 512, 1024}) EXPECT_EQ(of(n, n, n).kernel->name, "wgmma_bf16_128x64_sm90");
   EXPECT_GT(of(256, 256, 65536).split, 4);
   EXPECT_EQ(of(16, 8192, 8192).kernel->name, "wgmma_bf16_few16_sm90");
-  EXPECT_THAT(of(16, 8192, 8192).why, HasSubstr("2 of a cluster share k"));
+  EXPECT_THAT(of(16, 4096, 8192).why, HasSubstr("2 of a cluster share k"));
+  EXPECT_EQ(of(16, 8192, 8192).grid.x, 128) << "a block an SM, and no cluster";
   EXPECT_EQ(of(17, 8192, 8192).kernel->name, "wgmma_bf16_few64_sm90");
   EXPECT_EQ(of(65, 8192, 8192).kernel->name, "wgmma_bf16_few128_sm90");
   EXPECT_EQ(of(129, 8192, 8192).kernel->max_m, INT64_MAX);

@@ -19,6 +19,7 @@ using testing::ElementsAre;
 struct Launched {
   std::string kernel;
   unsigned blocks = 0;
+  unsigned threads = 0;
   bool overlaps = false;
 };
 std::vector<Launched> launched;
@@ -50,7 +51,7 @@ DriverApi noting_driver() {
   driver.cuTensorMapEncodeTiled = [](void*, int, unsigned, void*, const uint64_t*, const uint64_t*, const uint32_t*,
                                      const uint32_t*, int, int, int, int) { return 0; };
   driver.cuLaunchKernelEx = [](const CuLaunchConfig* config, CuFunction function, void**, void**) {
-    Launched one{name_of_function(function), config->grid[0]};
+    Launched one{name_of_function(function), config->grid[0], config->block[0]};
     for (unsigned i = 0; i < config->attribute_count; ++i) {
       const auto& attribute = config->attributes[i];
       if (attribute.id == kCuLaunchProgrammaticSerialization) one.overlaps = attribute.value.flag == 1;
@@ -124,6 +125,16 @@ TEST_F(WarpgroupLaunches, PartsAreAddedUpByOneMore) {
   launch_it(make_problem(256, 256, 65536, DType::bf16), "wgmma_bf16_128x256_sm90");
   ASSERT_EQ(launched.size(), 2U);
   EXPECT_THAT(launched[1], are("reduce_fp32", 32, true));
+}
+
+// 384 threads in the place of 256: a second warpgroup reads.
+TEST_F(WarpgroupLaunches, FewRowsReadBWhereverItsRowsBegin) {
+  launch_it(make_problem(16, 8192, 8191, DType::bf16), "wgmma_bf16_few16_sm90");
+  EXPECT_THAT(launched, ElementsAre(are("repack_2", 16 * 8 / 8, true), are("wgmma_bf16_few16_nt_skewed", 256, true)));
+  EXPECT_EQ(launched[1].threads, 384U);
+  launch_it(make_problem(16, 8192, 8192, DType::bf16), "wgmma_bf16_few16_sm90");
+  EXPECT_THAT(launched, ElementsAre(are("wgmma_bf16_few16_nt", 128, true)));
+  EXPECT_EQ(launched[0].threads, 256U);
 }
 
 // They do not await anything themselves.

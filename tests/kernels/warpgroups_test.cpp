@@ -57,7 +57,8 @@ TEST(Warpgroups, RowsHoldTheirStagesAndFitTheSm) {
     if (kernel.work == GpuWork::blocks) continue;
     ++rows;
     const bool few = kernel.work == GpuWork::few_rows;
-    const int64_t stage = (kernel.tile.m + kernel.tile.n) * 128 + 16;
+    const int64_t lines = few && kernel.max_m < 128 ? 2 : 1;
+    const int64_t stage = lines * (kernel.tile.m + kernel.tile.n) * 128 + 16;
     const int64_t chunks = kernel.tile.n == 192 ? 49152 : 32768;
     const int64_t ring = kernel.shared_bytes - 1024 - (few ? 0 : chunks + 24);
     EXPECT_EQ(ring % stage, 0) << kernel.name;
@@ -67,7 +68,7 @@ TEST(Warpgroups, RowsHoldTheirStagesAndFitTheSm) {
     constexpr int64_t kReserved = 1024;  // of each block, by the driver
     EXPECT_LE(kernel.blocks * (kernel.shared_bytes + kReserved), 228 * 1024) << kernel.name;
     EXPECT_EQ(kernel.tile.k * size_of(kernel.dtype), 128) << kernel.name;
-    EXPECT_EQ(kernel.threads, 384) << kernel.name;
+    EXPECT_EQ(kernel.threads, kernel.max_m == 16 ? 256 : 384) << kernel.name;
     EXPECT_EQ(few, kernel.max_m == kernel.tile.m) << kernel.name;
   }
   EXPECT_EQ(rows, 19);
@@ -97,6 +98,9 @@ TEST(Warpgroups, KIsSplitWhereTilesAreFew) {
 TEST(Warpgroups, FewRowsShareKInAClusterUntilTheSmsAreBusy) {
   Kernel few = kernel(GpuWork::few_rows, 16, 128, 1);
   few.blocks = 2;
+  const auto skewed = [&](int64_t n) { return cut(few, make_problem(16, n, 16383, DType::bf16)).grid.x; };
+  EXPECT_EQ(skewed(8192), 256) << "two of an SM, where threads read B";
+  EXPECT_EQ(cut(few, make_problem(16, 8192, 16384, DType::bf16)).grid.x, 128);
   const Plan decode = cut(few, make_problem(16, 8192, 8192, DType::bf16));
   EXPECT_EQ(decode.gpu.cluster, 2);
   EXPECT_EQ(decode.grid.x, 128);
@@ -119,6 +123,12 @@ TEST(Warpgroups, MapsSayWhereTheMatricesLie) {
   EXPECT_THAT(maps->a.box, testing::ElementsAre(64, 128));
   EXPECT_THAT(maps->b.sizes, testing::ElementsAre(200, 500));
   EXPECT_THAT(maps->b.box, testing::ElementsAre(64, 128)) << "a block of two fetches half of 256 columns";
+  const Kernel few = kernel(GpuWork::few_rows, 16, 64, 1);
+  const auto of_few = maps_of(cut(few, problem), call_of(problem, 0x1000, 0x2000));
+  EXPECT_THAT(of_few->a.box, testing::ElementsAre(64, 16));
+  EXPECT_THAT(of_few->b.box, testing::ElementsAre(64, 64));
+  EXPECT_EQ(of_few->b.promotion, 2);
+  EXPECT_EQ(maps->b.promotion, 3);
   EXPECT_EQ(maps->b.stride, 432U);
 }
 
