@@ -41,9 +41,22 @@ constexpr int kCross = 0;
 constexpr int kCross = 1;
 #endif
 
-// Row after row, to and fro: a row's last column is the next one's first.
-__device__ constexpr int turned(int row, int column) {
-  return row % 2 == 0 ? column : kColumns - 1 - column;
+// In which order a depth's products are written: ptxas keeps it by and large, and which one leaves it the fewest reads
+// to wait for was tried.
+enum class Order {
+  rows,     // row after row, to and fro: a row's last column is the next one's first
+  squares,  // two rows and two columns at a time, around each square
+};
+__device__ constexpr int2 place_of(Order order, int step) {
+  if (order == Order::rows) {
+    const int row = step / kColumns;
+    return {row, row % 2 == 0 ? step % kColumns : kColumns - 1 - step % kColumns};
+  }
+  const int pair = step / (2 * kColumns);
+  const int square = step / 4 % (kColumns / 2);
+  const int corner = step % 4;
+  return {pair * 2 + corner / 2,
+          2 * (pair % 2 == 0 ? square : kColumns / 2 - 1 - square) + (corner == 1 || corner == 2 ? 1 : 0)};
 }
 
 #ifdef PBPROBE_PACKED_FMA
@@ -58,6 +71,7 @@ struct FloatSums {
       for (int j = 0; j < kColumns / 2; ++j) pairs[i][j] = 0;
     }
   }
+  template <Order>
   __device__ void add_product(const float (&a)[kRows], const float (&b)[kColumns]) {
     unsigned long long columns[kColumns / 2];
 #pragma unroll
@@ -90,14 +104,12 @@ struct FloatSums {
       for (int j = 0; j < kColumns; ++j) values[i][j] = 0.0F;
     }
   }
+  template <Order kOrder>
   __device__ void add_product(const float (&a)[kRows], const float (&b)[kColumns]) {
 #pragma unroll
-    for (int i = 0; i < kRows; ++i) {
-#pragma unroll
-      for (int step = 0; step < kColumns; ++step) {
-        const int j = turned(i, step);
-        values[i][j] = fmaf(a[i], b[j], values[i][j]);
-      }
+    for (int step = 0; step < kRows * kColumns; ++step) {
+      const int2 at = place_of(kOrder, step);
+      values[at.x][at.y] = fmaf(a[at.x], b[at.y], values[at.x][at.y]);
     }
   }
   __device__ float get(int i, int j) const {
@@ -116,14 +128,12 @@ struct IntegerSums {
       for (int j = 0; j < kColumns; ++j) values[i][j] = 0;
     }
   }
+  template <Order kOrder>
   __device__ void add_product(const int (&a)[kRows], const int (&b)[kColumns]) {
 #pragma unroll
-    for (int i = 0; i < kRows; ++i) {
-#pragma unroll
-      for (int step = 0; step < kColumns; ++step) {
-        const int j = turned(i, step);
-        values[i][j] = __dp4a(a[i], b[j], values[i][j]);
-      }
+    for (int step = 0; step < kRows * kColumns; ++step) {
+      const int2 at = place_of(kOrder, step);
+      values[at.x][at.y] = __dp4a(a[at.x], b[at.y], values[at.x][at.y]);
     }
   }
   __device__ int get(int i, int j) const {
@@ -153,6 +163,11 @@ struct PlainFp32 {
   static constexpr int kBytes = 4;
   static constexpr int kDepths = 1;
   __device__ static void read_vector(float (&to)[4], const char* from) { read_four(to, from); }
+  __device__ static void read_vector_if(bool there, float (&to)[4], const char* from) {
+    asm("{\n .reg .pred there;\n setp.ne.u32 there, %4, 0;\n @there ld.global.v4.f32 {%0, %1, %2, %3}, [%5];\n}"
+        : "+f"(to[0]), "+f"(to[1]), "+f"(to[2]), "+f"(to[3])
+        : "r"(static_cast<unsigned>(there)), "l"(__cvta_generic_to_global(from)));
+  }
   __device__ static float read(const char* from) { return *reinterpret_cast<const float*>(from); }
 };
 
@@ -162,7 +177,12 @@ struct WidenedBf16 {
   static constexpr int kBytes = 2;
   static constexpr int kDepths = 1;
   __device__ static void read_vector(float (&to)[4], const char* from) {
-    const uint2 four = *reinterpret_cast<const uint2*>(from);
+    widen(to, *reinterpret_cast<const uint2*>(from));
+  }
+  __device__ static void read_vector_if(bool there, float (&to)[4], const char* from) {
+    if (there) read_vector(to, from);
+  }
+  __device__ static void widen(float (&to)[4], uint2 four) {
     to[0] = __uint_as_float(four.x << 16);
     to[1] = __uint_as_float(four.x & 0xffff0000U);
     to[2] = __uint_as_float(four.y << 16);
@@ -179,6 +199,9 @@ struct DotInt8 {
   static constexpr int kBytes = 4;
   static constexpr int kDepths = 4;
   __device__ static void read_vector(int (&to)[4], const char* from) { read_four(to, from); }
+  __device__ static void read_vector_if(bool there, int (&to)[4], const char* from) {
+    if (there) read_vector(to, from);
+  }
 };
 
 // One operand on its way from memory to shared memory: 128 lines (rows of A, columns of B) × kStep words a step, and
@@ -216,10 +239,11 @@ struct Fetch {
   __device__ void advance(long long leading) {
     next += kDepthFirst ? kStep * Element::kBytes : kStep * leading * kElementBytes;
   }
-  // A step that lies inside the operand, in rows that begin at multiples of 16 bytes.
-  __device__ void load_whole(long long leading) {
+  // A step that lies inside the operand, in rows that begin at multiples of 16 bytes; or nothing. FP32 takes no branch
+  // for it: so it takes its turns among the products.
+  __device__ void load_if(bool whole, long long leading) {
 #pragma unroll
-    for (int i = 0; i < kFours; ++i) Element::read_vector(held[i], place(i, leading));
+    for (int i = 0; i < kFours; ++i) Element::read_vector_if(whole, held[i], place(i, leading));
     advance(leading);
   }
   // Outside the operand there are zeros; a vector is read only where all of it is inside. `depths` are left from the
@@ -237,7 +261,6 @@ struct Fetch {
         load_words(held[i], p, lines_left, depths_left);
       }
     }
-    advance(leading);
   }
   __device__ static void load_words(Word (&to)[4], const char* p, int lines_left, int depths_left) {
     if constexpr (Element::kDepths == 4) {
@@ -308,6 +331,7 @@ __device__ void multiply(const GpuCall& call) {
   __shared__ __align__(128) Word shared_a[2][kStep][kTile];
   __shared__ __align__(128) Word shared_b[2][kStep][kTile];
   constexpr int kDepths = A::kStepDepths;
+  constexpr Order kOrder = kBnk ? Order::squares : Order::rows;
   const int2 first = tile_corner<kTile, kTile>(call);
   const int2 depth = depth_range(call);
   A a(call.a, first.x, depth.x, call.lda, call.m);
@@ -327,6 +351,8 @@ __device__ void multiply(const GpuCall& call) {
   if (depth.y > 0) {
     a.load(depth.y, call.lda, call.a_aligned);
     b.load(depth.y, call.ldb, call.b_aligned);
+    a.advance(call.lda);
+    b.advance(call.ldb);
     a.store(shared_a[0]);
     b.store(shared_b[0]);
   }
@@ -338,26 +364,25 @@ __device__ void multiply(const GpuCall& call) {
   int now = 0;
 #pragma unroll 1
   for (int left = depth.y; left > 0; left -= kDepths) {
-    if (whole && left >= 2 * kDepths) {
-      a.load_whole(call.lda);
-      b.load_whole(call.ldb);
-    } else if (left > kDepths) {
+    const bool inside = whole && left >= 2 * kDepths;
+    if (!inside && left > kDepths) {
       a.load(left - kDepths, call.lda, call.a_aligned);
       b.load(left - kDepths, call.ldb, call.b_aligned);
     }
+    a.load_if(inside, call.lda);
+    b.load_if(inside, call.ldb);
 #pragma unroll
     for (int d = 0; d < kStep; ++d) {
       if (d == kStep - 1) {
-        if (left > kDepths) {
-          a.store(shared_a[1 - now]);
-          b.store(shared_b[1 - now]);
-        }
+        // After the last step too, where nobody reads it: no branch here either.
+        a.store(shared_a[1 - now]);
+        b.store(shared_b[1 - now]);
         __syncthreads();
         now = 1 - now;
       }
       A::template read<kRows, kLanesDown>(rows[(d + 1) % 2], shared_a[now], (d + 1) % kStep, my_row);
       B::template read<kColumns, kLanesAcross>(columns[(d + 1) % 2], shared_b[now], (d + 1) % kStep, my_column);
-      sums.add_product(rows[d % 2], columns[d % 2]);
+      sums.template add_product<kOrder>(rows[d % 2], columns[d % 2]);
     }
   }
   const int2 here = tile_corner<kTile, kTile>(call);
