@@ -48,8 +48,10 @@ DriverApi noting_driver() {
   };
   driver.cuKernelSetAttribute = [](int, int, CuKernel, CuDevice) { return 0; };
   driver.cuKernelGetAttribute = [](int* value, int, CuKernel, CuDevice) { return *value = 0; };
-  driver.cuTensorMapEncodeTiled = [](void*, int, unsigned, void*, const uint64_t*, const uint64_t*, const uint32_t*,
-                                     const uint32_t*, int, int, int, int) { return 0; };
+  driver.cuTensorMapEncodeTiled = [](void*, int, unsigned, void*, const uint64_t* sizes, const uint64_t*,
+                                     const uint32_t*, const uint32_t*, int, int, int, int) {
+    return sizes[0] == 0 || sizes[1] == 0 ? CuResult{1} : CuResult{kCudaSuccess};
+  };
   driver.cuLaunchKernelEx = [](const CuLaunchConfig* config, CuFunction function, void**, void**) {
     Launched one{name_of_function(function), config->grid[0], config->block[0]};
     for (unsigned i = 0; i < config->attribute_count; ++i) {

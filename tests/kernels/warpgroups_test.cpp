@@ -128,6 +128,7 @@ TEST(Warpgroups, MapsSayWhereTheMatricesLie) {
   EXPECT_THAT(of_few->a.box, testing::ElementsAre(64, 16));
   EXPECT_THAT(of_few->b.box, testing::ElementsAre(64, 64));
   EXPECT_EQ(of_few->b.promotion, 2);
+  EXPECT_EQ(of_few->tiles.by_map, 0) << "such kernels write C themselves";
   EXPECT_EQ(maps->b.promotion, 3);
   EXPECT_EQ(maps->b.stride, 432U);
 }
