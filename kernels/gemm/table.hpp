@@ -79,6 +79,7 @@ struct Kernel {
   int64_t threads = 0;       // GPU: of a block
   int64_t shared_bytes = 0;  // GPU: dynamic shared memory of a block
   int64_t blocks = 1;        // GPU: that an SM holds at once
+  int64_t busy = 1;          // GPU: as many blocks as an SM needs; fewer take as long
   int64_t share = 0;         // GPU: percent of its path's peak on large problems, for the choice between tiles
   int64_t sms = 1;           // GPU: that compute one tile together
   bool k_major = false;      // GPU: reads operands along k alone; others are turned first

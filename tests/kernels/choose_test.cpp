@@ -287,6 +287,21 @@ TEST(Choose, TakesWarpgroupsWhereTheGpuHasThem) {
   EXPECT_EQ(of(16, 8192, 8191, DType::tf32).variant, "_nt");
 }
 
+// 128 tiles of 128 threads leave 132 SMs half idle: parts of k fill them. More tiles than that need none.
+TEST(Choose, AnSmIsGivenAsManyBlocksAsItNeedsToBeBusy) {
+  Host host = gpu_host("9.0");
+  host.gpus.front().sm_count = 132;
+  const auto parts = [&](int64_t m, int64_t n, int64_t k) {
+    const auto plan =
+        choose(make_problem(m, n, k, DType::fp32), host, {}, {.kernel = "gemm_fp32_128x128_sm90", .gpu = 0});
+    return plan.ok() ? plan->split : 0;
+  };
+  if (!find_kernel("gemm_fp32_128x128_sm90")->built) GTEST_SKIP() << "no kernels of sm90 are built";
+  EXPECT_EQ(parts(512, 4096, 4096), 2);
+  EXPECT_EQ(parts(2048, 2048, 2048), 1);
+  EXPECT_EQ(parts(4096, 4096, 4096), 1);
+}
+
 TEST(Choose, CpuTasksCoverCOnceAndKIsNeverSplit) {
   if (!is_built("avx2")) GTEST_SKIP() << "not built: make build TARGETS=avx2";
   const auto host = cpu_host({"avx2"});

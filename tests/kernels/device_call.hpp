@@ -37,8 +37,11 @@ class DeviceArray {
   }
   [[nodiscard]] CuResult result() const { return result_; }
   [[nodiscard]] void* data() const { return address_ == 0 ? nullptr : reinterpret_cast<void*>(address_ + offset_); }
+  // Whole when it returns: a copy from pageable memory may still be on its way after the call, and streams that do not
+  // wait for the default one would be overtaken by it.
   [[nodiscard]] CuResult upload(const Guarded& from) const {
-    return driver_.cuMemcpyHtoD(address_ + shift_, from.bytes.data(), from.bytes.size());
+    const CuResult result = driver_.cuMemcpyHtoD(address_ + shift_, from.bytes.data(), from.bytes.size());
+    return result == kCudaSuccess ? driver_.cuCtxSynchronize() : result;
   }
   [[nodiscard]] CuResult download(Guarded& to) const {
     return driver_.cuMemcpyDtoH(to.bytes.data(), address_ + shift_, to.bytes.size());
