@@ -173,7 +173,7 @@ Result<WarpgroupMaps> maps_of(const Plan& plan, const GpuCall& call) {
   const bool b_nk = plan.gpu.turn_b || b_is_nk(p.layout);
   const int64_t element = size_of(p.a);
   const int64_t depths = kLine / element;
-  WarpgroupMaps maps{};
+  WarpgroupMaps maps;
   maps.tiles.call = call;
   maps.tiles.band = static_cast<int>(std::max<int64_t>(plan.gpu.band, 1));
   Matrix a{call.a, a_mk ? p.m : p.k, a_mk ? p.k : p.m, call.lda, element, map_type(p.a)};

@@ -39,8 +39,8 @@ struct TensorMapShape {
 };
 struct WarpgroupMaps {
   TensorMapShape a, b;
-  TensorMapShape c;  // where tiles.by_map
-  GpuTileCall tiles;
+  TensorMapShape c;     // where tiles.by_map
+  GpuTileCall tiles{};  // nothing by a map where nobody says so
 };
 // Of operands as `call` has them after the passes. Error limit: a size or stride that a map cannot hold.
 [[nodiscard]] Result<WarpgroupMaps> maps_of(const Plan& plan, const GpuCall& call);

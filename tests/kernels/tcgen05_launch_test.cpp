@@ -13,6 +13,7 @@
 #include "kernels/gemm/choose.hpp"
 #include "kernels/gemm/gpu.hpp"
 #include "kernels/gemm/tcgen05.hpp"
+#include "tests/kernels/loading_driver.hpp"
 #include "tests/kernels/tcgen05.hpp"
 
 namespace pbprobe::test {
@@ -82,32 +83,14 @@ struct Launched {
   bool passes_fit = true;  // the launches before it, into a grid's and a block's limits
 };
 Launched launched;
-std::vector<std::string> names;
 
 DriverApi noting_driver() {
-  DriverApi driver;
+  DriverApi driver = test::loading_driver();
   driver.cuGetErrorName = [](CuResult, const char** name) { return *name = "CUDA_ERROR_INVALID_VALUE", 0; };
   driver.cuGetErrorString = [](CuResult, const char** text) { return *text = "invalid argument", 0; };
-  driver.cuLibraryLoadData = [](CuLibrary* library, const void*, int*, void**, unsigned, int*, void**, unsigned) {
-    *library = reinterpret_cast<CuLibrary>(uintptr_t{1});
-    return 0;
-  };
-  driver.cuLibraryUnload = [](CuLibrary) { return 0; };
-  driver.cuLibraryGetKernel = [](CuKernel* kernel, CuLibrary, const char* name) {
-    names.emplace_back(name);
-    *kernel = reinterpret_cast<CuKernel>(names.size());
-    return 0;
-  };
-  driver.cuCtxGetDevice = [](CuDevice* device) { return *device = 0; };
-  driver.cuPointerGetAttributes = [](unsigned, int*, void** values, CuDevicePtr) {
-    *static_cast<unsigned*>(values[0]) = kCuMemoryDevice;
-    return 0;
-  };
-  driver.cuKernelSetAttribute = [](int, int, CuKernel, CuDevice) { return 0; };
-  driver.cuKernelGetAttribute = [](int* value, int, CuKernel, CuDevice) { return *value = 0; };
   driver.cuTensorMapEncodeTiled = record;
   driver.cuLaunchKernelEx = [](const CuLaunchConfig* config, CuFunction function, void**, void**) {
-    launched.kernels.push_back(names[reinterpret_cast<uintptr_t>(function) - 1]);
+    launched.kernels.push_back(test::name_of_function(function));
     launched.config = *config;
     for (unsigned i = 0; i < config->attribute_count; ++i) {
       const auto& dims = config->attributes[i].value.dims;
@@ -119,7 +102,7 @@ DriverApi noting_driver() {
                              unsigned, unsigned, CuStream, void**, void**) {
     launched.passes_fit =
         launched.passes_fit && x > 0 && x <= INT32_MAX && y <= kMostDown && z <= kMostDown && threads <= kMostThreads;
-    launched.kernels.push_back(names[reinterpret_cast<uintptr_t>(function) - 1]);
+    launched.kernels.push_back(test::name_of_function(function));
     return 0;
   };
   return driver;
@@ -224,7 +207,6 @@ TEST(Tcgen05, EveryBenchShapeIsLaunchedWithinTheLimits) {
   Context context;
   context.workspace = reinterpret_cast<std::byte*>(uintptr_t{0x7f9000000000});
   for (const Kernel* kernel : kernels) {
-    names.clear();
     const auto loaded = GpuKernels::load(driver, kernel->target);
     ASSERT_TRUE(loaded.ok()) << loaded.error().message;
     context.gpu = &*loaded;
@@ -269,7 +251,6 @@ class Tcgen05Launches : public testing::Test {
  protected:
   void SetUp() override {
     if (!find_kernel("tcgen05_bf16_256x128_sm100")->built) GTEST_SKIP() << "no tcgen05 kernels are built";
-    names.clear();
     driver_ = noting_driver();
     auto kernels = GpuKernels::load(driver_, "sm100");
     ASSERT_TRUE(kernels.ok()) << kernels.error().message;

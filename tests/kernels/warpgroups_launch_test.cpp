@@ -6,9 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/host/driver_api.hpp"
 #include "kernels/gemm/choose.hpp"
 #include "kernels/gemm/gpu.hpp"
+#include "tests/kernels/loading_driver.hpp"
 #include "tests/kernels/tcgen05.hpp"
 
 namespace pbprobe {
@@ -23,37 +23,15 @@ struct Launched {
   bool overlaps = false;
 };
 std::vector<Launched> launched;
-std::vector<std::string> names;
-
-std::string name_of_function(CuFunction function) {
-  return names[reinterpret_cast<uintptr_t>(function) - 1];
-}
 
 DriverApi noting_driver() {
-  DriverApi driver;
-  driver.cuLibraryLoadData = [](CuLibrary* library, const void*, int*, void**, unsigned, int*, void**, unsigned) {
-    *library = reinterpret_cast<CuLibrary>(uintptr_t{1});
-    return 0;
-  };
-  driver.cuLibraryUnload = [](CuLibrary) { return 0; };
-  driver.cuLibraryGetKernel = [](CuKernel* kernel, CuLibrary, const char* name) {
-    names.emplace_back(name);
-    *kernel = reinterpret_cast<CuKernel>(names.size());
-    return 0;
-  };
-  driver.cuCtxGetDevice = [](CuDevice* device) { return *device = 0; };
-  driver.cuPointerGetAttributes = [](unsigned, int*, void** values, CuDevicePtr) {
-    *static_cast<unsigned*>(values[0]) = kCuMemoryDevice;
-    return 0;
-  };
-  driver.cuKernelSetAttribute = [](int, int, CuKernel, CuDevice) { return 0; };
-  driver.cuKernelGetAttribute = [](int* value, int, CuKernel, CuDevice) { return *value = 0; };
+  DriverApi driver = test::loading_driver();
   driver.cuTensorMapEncodeTiled = [](void*, int, unsigned, void*, const uint64_t* sizes, const uint64_t*,
                                      const uint32_t*, const uint32_t*, int, int, int, int) {
     return sizes[0] == 0 || sizes[1] == 0 ? CuResult{1} : CuResult{kCudaSuccess};
   };
   driver.cuLaunchKernelEx = [](const CuLaunchConfig* config, CuFunction function, void**, void**) {
-    Launched one{name_of_function(function), config->grid[0], config->block[0]};
+    Launched one{test::name_of_function(function), config->grid[0], config->block[0]};
     for (unsigned i = 0; i < config->attribute_count; ++i) {
       const auto& attribute = config->attributes[i];
       if (attribute.id == kCuLaunchProgrammaticSerialization) one.overlaps = attribute.value.flag == 1;
@@ -63,7 +41,7 @@ DriverApi noting_driver() {
   };
   driver.cuLaunchKernel = [](CuFunction function, unsigned x, unsigned, unsigned, unsigned, unsigned, unsigned,
                              unsigned, CuStream, void**, void**) {
-    launched.push_back({name_of_function(function), x});
+    launched.push_back({test::name_of_function(function), x});
     return 0;
   };
   return driver;
@@ -73,7 +51,6 @@ class WarpgroupLaunches : public testing::Test {
  protected:
   void SetUp() override {
     if (!find_kernel("wgmma_bf16_128x256_sm90")->built) GTEST_SKIP() << "no kernels of sm90 are built";
-    names.clear();
     driver_ = noting_driver();
     auto kernels = GpuKernels::load(driver_, "sm90");
     ASSERT_TRUE(kernels.ok()) << kernels.error().message;
