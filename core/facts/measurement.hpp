@@ -112,14 +112,14 @@ struct ForeignLoader {
 struct ProbeFigure {
   std::string device;  // "cuda:0"
   std::string target;  // whose kernels asked
-  std::string name;    // "copy", "read", "read from L2", "read from shared memory", "launch", "mma.sync bf16"
+  std::string name;    // "copy", "read from L2", "launch, queued", "tensor copies", "mma.sync bf16", …
   std::string unit;    // "GB/s", "bytes/clock/SM", "us", "Gop/s"
   double value = 0;    // median of the samples
   std::optional<std::string> against;  // what it took turns with
   std::optional<double> ratio;         // value / that of `against`: median of the pairs' ratios
   std::optional<double> per_clock;     // an instruction's operations per clock and SM, by the device's own clock
   std::optional<std::string> fits;     // the class of chips whose rate that is, within 3 %
-  std::optional<bool> proved;          // an instruction, run once on known operands, gave the bits that it must
+  std::optional<bool> proved;          // an instruction on known operands, or a tensor copy, gave the right bits
   std::vector<double> samples;
 };
 
@@ -257,7 +257,7 @@ void fields(Visitor& visit, T& figure) {
   visit("ratio", figure.ratio, "to that: median of the pairs' ratios");
   visit("per_clock", figure.per_clock, "operations per clock and SM, by the device's own clock");
   visit("fits", figure.fits, "the class of chips whose rate that is, within 3 %");
-  visit("proved", figure.proved, "an instruction, run once on known operands, gave the bits that it must");
+  visit("proved", figure.proved, "an instruction on known operands, or a tensor copy, gave the bits that it must");
   visit("samples", figure.samples);
 }
 

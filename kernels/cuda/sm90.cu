@@ -11,6 +11,7 @@
 #include "kernels/cuda/peak_mma.cuh"
 #include "kernels/cuda/peak_wgmma.cuh"
 #include "kernels/cuda/simt.cuh"
+#include "kernels/cuda/tensor_probes.cuh"
 
 // Blocks of an SM, type, rows and columns of a block and of a warp, bytes of k in a stage, stages.
 PBPROBE_MMA_LAYOUTS(gemm_bf16_128x128, 2, Bf16, 128, 128, 64, 64, 128, 3)

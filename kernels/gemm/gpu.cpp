@@ -173,6 +173,7 @@ Result<void> GpuKernels::load_all(const TargetBuild& build) {
   }
   if (build.part.empty()) {
     for (const auto pass : pass_symbols()) PBPROBE_CHECK(add(std::string(pass), 0));
+    for (const auto probe : tensor_probe_symbols(build.target)) PBPROBE_CHECK(add(std::string(probe), 0));
   }
   for (const auto& peak : peak_table()) {
     if (peak.target != build.target || peak.part != build.part) continue;

@@ -6,6 +6,7 @@
 
 #include "kernels/gemm/gpu.hpp"
 #include "kernels/gemm/run.hpp"
+#include "kernels/gemm/warpgroups.hpp"
 
 namespace pbprobe {
 
@@ -13,6 +14,9 @@ namespace pbprobe {
 // them is kept. Errors: limit (what a map cannot hold), device.
 [[nodiscard]] Result<void> launch_warpgroups(const Plan& plan, const GpuCall& call, const std::string& symbol,
                                              const Context& context);
+
+// A map of 128-byte swizzle, with zeros outside the tensor.
+[[nodiscard]] Result<void> write_map(const DriverApi& driver, const TensorMapShape& shape, GpuTensorMap& map);
 
 [[nodiscard]] Result<void> launch_gpu(const Plan& plan, const Operands& operands, const Context& context);
 

@@ -2,12 +2,10 @@
 // SPDX-License-Identifier: MIT
 #include "core/host/driver_api.hpp"
 #include "kernels/gemm/launch.hpp"
-#include "kernels/gemm/warpgroups.hpp"
 
 namespace pbprobe {
-namespace {
 
-Result<void> encode(const DriverApi& driver, const TensorMapShape& shape, GpuTensorMap& map) {
+Result<void> write_map(const DriverApi& driver, const TensorMapShape& shape, GpuTensorMap& map) {
   constexpr int kNoInterleave = 0;
   constexpr int kSwizzle128 = 3;
   constexpr int kZerosOutside = 0;
@@ -22,18 +20,16 @@ Result<void> encode(const DriverApi& driver, const TensorMapShape& shape, GpuTen
   return {};
 }
 
-}  // namespace
-
 Result<void> launch_warpgroups(const Plan& plan, const GpuCall& call, const std::string& symbol,
                                const Context& context) {
   const DriverApi& driver = context.gpu->driver();
   PBPROBE_TRY(WarpgroupMaps maps, maps_of(plan, call));
   GpuTensorMap a;
   GpuTensorMap b;
-  PBPROBE_CHECK(encode(driver, maps.a, a));
-  PBPROBE_CHECK(encode(driver, maps.b, b));
+  PBPROBE_CHECK(write_map(driver, maps.a, a));
+  PBPROBE_CHECK(write_map(driver, maps.b, b));
   GpuTensorMap c{};
-  if (maps.tiles.by_map) PBPROBE_CHECK(encode(driver, maps.c, c));
+  if (maps.tiles.by_map) PBPROBE_CHECK(write_map(driver, maps.c, c));
   void* parameters[] = {&maps.tiles, &a, &b, &c};  // a kernel of few rows takes no map of C
   constexpr int64_t kMoreReaders = 128;            // threads
   const int64_t threads = plan.kernel->threads + (plan.gpu.skewed_b ? kMoreReaders : 0);

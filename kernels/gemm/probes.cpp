@@ -16,6 +16,7 @@ namespace {
 constexpr int64_t kMemoryThreads = 512;
 constexpr int64_t kVectorBytes = 16;
 constexpr int64_t kPieceVectors = 8 * kMemoryThreads;  // of a block: kernels/cuda/memory.cuh
+constexpr int64_t kTensorThreads = 64;                 // kernels/cuda/tensor_probes.cuh
 constexpr int kLanes = 32;
 constexpr int kWarpgroup = 128;
 constexpr std::string_view kWgmma = "wgmma";
@@ -29,6 +30,18 @@ Result<int64_t> vectors_of(int64_t bytes) {
     return make_error(ErrorCode::usage, "{} bytes: give a multiple of {}", bytes, kVectorBytes);
   }
   return bytes / kVectorBytes;
+}
+
+// Lines of 128 bytes, 64 of them a box.
+Result<TensorMapShape> boxes_of(const void* from, int64_t bytes) {
+  constexpr uint64_t kLine = 128;
+  if (bytes < kBoxProbeBytes || bytes % kBoxProbeBytes != 0) {
+    return make_error(ErrorCode::usage, "{} bytes: give a multiple of {}", bytes, kBoxProbeBytes);
+  }
+  return TensorMapShape{.at = from,
+                        .sizes = {kLine, static_cast<uint64_t>(bytes) / kLine},
+                        .stride = kLine,
+                        .box = {kLine, kBoxProbeBytes / kLine}};
 }
 
 // Numbers by chance, the same in every run.
@@ -239,6 +252,34 @@ Result<void> run_shared_probe(std::string_view target, int64_t iterations, int64
   long long count = iterations;
   void* parameters[] = {&samples, &count};
   return launch({target, "probe_shared", Grid{blocks, 1, 1}, kSharedProbeThreads}, context, parameters);
+}
+
+Result<void> run_tensor_probe(std::string_view target, const void* from, int64_t bytes, int rounds, int64_t blocks,
+                              bool multicast, uint32_t* seen, const Context& context) {
+  PBPROBE_TRY(const TensorMapShape shape, boxes_of(from, bytes));
+  GpuTensorMap map;
+  PBPROBE_CHECK(write_map(context.gpu->driver(), shape, map));
+  int boxes = static_cast<int>(bytes / kBoxProbeBytes);
+  void* parameters[] = {&map, &boxes, &rounds, &seen};
+  return launch({.target = target,
+                 .symbol = multicast ? "probe_multicast" : "probe_tensor_copy",
+                 .grid = Grid{blocks, 1, 1},
+                 .threads = kTensorThreads,
+                 .cluster = multicast ? 2 : 1},
+                context, parameters);
+}
+
+Result<void> write_probe_map(const void* from, int64_t bytes, const Context& context) {
+  PBPROBE_TRY(const TensorMapShape shape, boxes_of(from, bytes));
+  GpuTensorMap map;
+  return write_map(context.gpu->driver(), shape, map);
+}
+
+Result<void> run_cluster_probe(std::string_view target, int64_t blocks, uint32_t* seen, const Context& context) {
+  void* parameters[] = {&seen};
+  return launch(
+      {.target = target, .symbol = "probe_cluster", .grid = Grid{blocks, 1, 1}, .threads = kLanes, .cluster = 2},
+      context, parameters);
 }
 
 Result<void> run_empty_probe(std::string_view target, const Context& context) {

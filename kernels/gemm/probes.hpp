@@ -26,6 +26,17 @@ constexpr int64_t kSharedProbeThreads = 256;             // of a block
 // `samples` is device memory for one GpuPeakSample a block.
 [[nodiscard]] Result<void> run_shared_probe(std::string_view target, int64_t iterations, int64_t blocks,
                                             GpuPeakSample* samples, const Context& context);
+// All of `bytes` (a multiple of kBoxProbeBytes), `rounds` times, by tensor copies to shared memory: each box to one
+// block, or to both of a cluster. seen: device memory for one word a block, the first word of the last box that came.
+// Error usage: the target's image has no such kernel.
+constexpr int64_t kBoxProbeBytes = int64_t{64} * 128;
+[[nodiscard]] Result<void> run_tensor_probe(std::string_view target, const void* from, int64_t bytes, int rounds,
+                                            int64_t blocks, bool multicast, uint32_t* seen, const Context& context);
+// What the host does for one tensor map: writes it, and forgets it.
+[[nodiscard]] Result<void> write_probe_map(const void* from, int64_t bytes, const Context& context);
+// Clusters of two blocks: of each block, `seen` gets the number of the other, read from its shared memory.
+[[nodiscard]] Result<void> run_cluster_probe(std::string_view target, int64_t blocks, uint32_t* seen,
+                                             const Context& context);
 [[nodiscard]] Result<void> run_empty_probe(std::string_view target, const Context& context);
 
 // Operands of one instruction, word by word as its threads take them, and the words that it must leave in c.

@@ -141,6 +141,14 @@ std::span<const std::string_view> pass_symbols() {
   return kSymbols;
 }
 
+std::span<const std::string_view> tensor_probe_symbols(std::string_view target) {
+  static constexpr std::string_view kSymbols[] = {"probe_tensor_copy", "probe_multicast", "probe_cluster"};
+  for (const auto& kernel : kKernels) {
+    if (kernel.target == target && kernel.work == GpuWork::warpgroups) return kSymbols;
+  }
+  return {};
+}
+
 std::string proof_symbol(const Peak& peak) {
   return "proof" + std::string(peak.function_name.substr(peak.function_name.find('_')));
 }

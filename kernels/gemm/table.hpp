@@ -99,6 +99,8 @@ inline constexpr std::string_view kSkewedVariant = "_nt_skewed";
 [[nodiscard]] std::vector<std::string> symbols_of(const Kernel& kernel);
 // Those that every cubin has beside its kernels: passes (kernels/cuda/passes.cuh) and memory probes (memory.cuh).
 [[nodiscard]] std::span<const std::string_view> pass_symbols();
+// Those that it has where kernels of warpgroups are: tensor_probes.cuh. Elsewhere none.
+[[nodiscard]] std::span<const std::string_view> tensor_probe_symbols(std::string_view target);
 
 struct Peak;
 // The symbol of what runs a GPU loop's instruction once: "proof_bf16" of "peak_bf16".

@@ -22,6 +22,7 @@ namespace {
 
 constexpr int kRounds = 9;
 constexpr size_t kMostBytes = size_t{512} << 20;
+constexpr uint32_t kFilledWord = 0x5a5a5a5a;
 constexpr int64_t kThreadsPerSm = 1024;  // resident at once on every SM since 6.1
 
 // The classes of chips whose rate this is; "all" where it tells none of them apart.
@@ -55,7 +56,7 @@ class Prober {
     PBPROBE_TRY(from_, device_.allocate(bytes_));
     PBPROBE_TRY(to_, device_.allocate(bytes_));
     PBPROBE_TRY(samples_, device_.allocate(sizeof(GpuPeakSample) * static_cast<size_t>(sms_ * kThreadsPerSm / 32)));
-    return device_.fill(from_, 0x5a);
+    return device_.fill(from_, kFilledWord & 0xff);
   }
 
   Result<ProbeFigure> copy() {
@@ -88,10 +89,7 @@ class Prober {
 
   Result<ProbeFigure> read_l2() {
     constexpr int kTimes = 20;
-    constexpr int64_t kUnknownL2 = 4 << 20;
-    int64_t l2 = device_.attribute(kCuL2CacheBytes);
-    if (l2 <= 0) l2 = kUnknownL2;
-    const int64_t bytes = std::min<int64_t>(l2 / 3 / 4096 * 4096, size());
+    const int64_t bytes = l2_share();
     return sampled("read from L2", static_cast<double>(bytes) * kTimes, [&, bytes] {
       return run_read_probe(target_.id, from_.data(), bytes, kTimes, sms_ * 2, sink(), context());
     });
@@ -133,6 +131,59 @@ class Prober {
     return figure_of("launch, queued", "us", values);
   }
 
+  [[nodiscard]] bool has_tensor_copies() const { return !tensor_probe_symbols(target_.id).empty(); }
+
+  // Boxes of 8 KiB by tensor copies; of a cluster's two blocks, each gets all that one of them asked for.
+  Result<ProbeFigure> tensor_copies(bool from_l2, bool multicast) {
+    constexpr int kTimes = 20;
+    constexpr int64_t kBlocksOfSm = 4;
+    const int64_t boxes = (from_l2 ? l2_share() : size()) / kBoxProbeBytes;
+    const int64_t bytes = boxes * kBoxProbeBytes;
+    const int64_t blocks = std::min(sms_ * kBlocksOfSm, boxes) / 2 * 2;
+    const int rounds = from_l2 ? kTimes : 1;
+    const std::string name =
+        fmt::format("tensor copies{}{}", from_l2 ? " from L2" : "", multicast ? ", to both blocks of a cluster" : "");
+    PBPROBE_TRY(ProbeFigure figure, sampled(name, static_cast<double>(bytes) * rounds * (multicast ? 2 : 1), [&] {
+                  return run_tensor_probe(target_.id, from_.data(), bytes, rounds, blocks, multicast, sink(),
+                                          context());
+                }));
+    PBPROBE_TRY(const std::vector<uint32_t> seen, words_seen(blocks));
+    figure.proved = std::all_of(seen.begin(), seen.end(), [](uint32_t word) { return word == kFilledWord; });
+    if (!*figure.proved) wrong_ = fmt::format("{} on {} brought other bytes than there are", name, figure.device);
+    return figure;
+  }
+
+  // The device's time for a launch of clusters of two, which read each other's shared memory.
+  Result<ProbeFigure> cluster_launch() {
+    constexpr int64_t kQueued = 10;
+    const int64_t blocks = sms_ / 2 * 2;
+    std::vector<double> values;
+    for (int round = 0; round < kRounds; ++round) {
+      PBPROBE_TRY(const double us,
+                  device_.time_us([&] { return run_cluster_probe(target_.id, blocks, sink(), context()); }, kQueued));
+      values.push_back(us);
+    }
+    ProbeFigure figure = figure_of("launch of clusters, queued", "us", std::move(values));
+    PBPROBE_TRY(const std::vector<uint32_t> seen, words_seen(blocks));
+    figure.proved = true;
+    for (uint32_t block = 0; block < seen.size(); ++block) *figure.proved &= seen[block] == (block ^ 1U);
+    if (!*figure.proved) wrong_ = fmt::format("blocks of a cluster on {} did not read each other", figure.device);
+    return figure;
+  }
+
+  // Host time: each launch of warpgroups writes two or three.
+  Result<ProbeFigure> map_written() {
+    constexpr int kMaps = 1000;
+    std::vector<double> values;
+    for (int round = 0; round < kRounds; ++round) {
+      const auto begin = std::chrono::steady_clock::now();
+      for (int map = 0; map < kMaps; ++map) PBPROBE_CHECK(write_probe_map(from_.data(), kBoxProbeBytes, context()));
+      const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - begin;
+      values.push_back(took.count() / kMaps);
+    }
+    return figure_of("tensor map, written", "us", std::move(values));
+  }
+
   Result<ProbeFigure> instruction(const Peak& peak) {
     PBPROBE_TRY(const Proof proof, make_proof(peak));
     PBPROBE_TRY(const std::string differs, prove(peak, proof));
@@ -156,12 +207,18 @@ class Prober {
     return figure;
   }
 
-  // The last instruction whose bits were wrong.
+  // The last instruction or copy whose bits were wrong.
   [[nodiscard]] const std::string& wrong() const { return wrong_; }
 
  private:
   [[nodiscard]] Context context() const { return {.stream = device_.stream(), .gpu = &images_}; }
   [[nodiscard]] int64_t size() const { return static_cast<int64_t>(bytes_); }
+  // What stays in the L2 cache.
+  [[nodiscard]] int64_t l2_share() const {
+    constexpr int64_t kUnknownL2 = 4 << 20;
+    const int64_t l2 = device_.attribute(kCuL2CacheBytes);
+    return std::min<int64_t>((l2 > 0 ? l2 : kUnknownL2) / 3 / 4096 * 4096, size());
+  }
   [[nodiscard]] uint32_t* sink() const { return static_cast<uint32_t*>(samples_.data()); }
   [[nodiscard]] GpuPeakSample* first_sample() const { return static_cast<GpuPeakSample*>(samples_.data()); }
   [[nodiscard]] Result<double> time(const std::function<Result<void>()>& enqueue) const {
@@ -185,6 +242,13 @@ class Prober {
       values.push_back(bytes / us * 1e-3);
     }
     return figure_of(std::move(name), "GB/s", std::move(values));
+  }
+
+  // What a probe left at sink(), one word a block.
+  Result<std::vector<uint32_t>> words_seen(int64_t blocks) const {
+    std::vector<uint32_t> seen(static_cast<size_t>(blocks));
+    PBPROBE_CHECK(device_.download(seen.data(), samples_, 0, seen.size() * sizeof(uint32_t)));
+    return seen;
   }
 
   Result<double> clocks_of(int64_t blocks) const {
@@ -281,6 +345,13 @@ void probe_gpus(const Host& host, EventWriter& events) {
     tell(prober->read_shared());
     tell(prober->launch());
     tell(prober->queued_launch());
+    if (prober->has_tensor_copies()) {
+      for (const bool from_l2 : {false, true}) {
+        for (const bool multicast : {false, true}) tell(prober->tensor_copies(from_l2, multicast));
+      }
+      tell(prober->cluster_launch());
+      tell(prober->map_written());
+    }
     for (const Peak& peak : peak_table())
       if (peak.target == target->id && peak.built) tell(prober->instruction(peak));
     if (!prober->wrong().empty()) events.problem(prober->wrong());

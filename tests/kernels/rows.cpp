@@ -176,6 +176,9 @@ void image_is_right(const Target& target, const TargetBuild& build) {
   for (const auto pass : pass_symbols()) {
     EXPECT_TRUE(!build.part.empty() || bytes.find(pass) != std::string_view::npos) << pass;
   }
+  for (const auto probe : tensor_probe_symbols(target.id)) {
+    EXPECT_TRUE(!build.part.empty() || bytes.find(probe) != std::string_view::npos) << probe;
+  }
   EXPECT_EQ(build.spill_bytes, 0) << "ptxas spilled registers of " << target.id;
 }
 

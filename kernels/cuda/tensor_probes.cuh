@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// sm_90a: what tensor copies deliver to shared memory, to one block or to both of a cluster at once, and a cluster
+// whose blocks read each other. Family header: see tile.cuh. Source: PTX ISA, "cp.async.bulk.tensor",
+// "barrier.cluster".
+#pragma once
+
+#include "kernels/cuda/epilogue.cuh"
+#include "kernels/cuda/pipeline.cuh"
+#include "kernels/cuda/tensor_map.hpp"
+#include "kernels/cuda/wgmma.cuh"
+
+namespace pbprobe::PBPROBE_TARGET {
+namespace {
+
+constexpr int kProbeThreads = 64;  // a warp that asks, and one that awaits
+constexpr int kProbeStages = 5;    // boxes of 8 KiB: with four blocks on an SM 160 KiB are under way
+using ProbeRing = Ring<kProbeStages, kBoxBytes>;
+
+// All boxes of 64 lines × 128 bytes, `rounds` times, by clusters of kCluster blocks, each box to all of its blocks:
+// they take turns to ask for it. seen: of each block, the first word of the last box that came.
+template <int kCluster>
+__device__ inline void fetch_boxes(const GpuTensorMap& map, int boxes, int rounds, unsigned* seen) {
+  __shared__ __align__(kPatternBytes) unsigned char room[kProbeStages * kBoxBytes + ProbeRing::kBarrierBytes];
+  const unsigned base = shared_address(room);
+  ProbeRing ring(base, base + kProbeStages * kBoxBytes);
+  const unsigned rank = kCluster > 1 ? cluster_rank() : 0;
+  if (threadIdx.x == 0) {
+    fetch_map(map);
+    ring.begin(kCluster);
+    publish_barriers();
+  }
+  if (kCluster > 1) {
+    meet_cluster();
+  } else {
+    __syncthreads();
+  }
+  const int first = static_cast<int>(blockIdx.x) / kCluster;
+  const int step = static_cast<int>(gridDim.x) / kCluster;
+  const int count = first < boxes ? (boxes - first + step - 1) / step * rounds : 0;
+  if (threadIdx.x == 0) {
+    int box = first;
+#pragma unroll 1
+    for (int turn = 0; turn < count; ++turn) {
+      ring.await_empty();
+      arrive_expecting(ring.full(), kBoxBytes);
+      if constexpr (kCluster == 1) {
+        load_box(ring.stage(), map, 0, box * 64, ring.full());
+      } else if (turn % kCluster == static_cast<int>(rank)) {
+        load_box_for(ring.stage(), map, 0, box * 64, ring.full(), (1U << kCluster) - 1);
+      }
+      ring.advance();
+      box = box + step < boxes ? box + step : first;
+    }
+  } else if (threadIdx.x == 32) {
+    unsigned last = 0;
+#pragma unroll 1
+    for (int turn = 0; turn < count; ++turn) {
+      ring.await_full();
+      last = load_word(ring.stage());
+#pragma unroll
+      for (unsigned block = 0; block < kCluster; ++block) arrive_at(ring.empty(), block);
+      ring.advance();
+    }
+    seen[blockIdx.x] = last;
+  }
+  // No block leaves while another may still write to its shared memory or arrive at its barriers.
+  if (kCluster > 1) meet_cluster();
+}
+
+}  // namespace
+}  // namespace pbprobe::PBPROBE_TARGET
+
+extern "C" __global__ void __launch_bounds__(64)
+    probe_tensor_copy(PBPROBE_PARAMETER pbprobe::GpuTensorMap map, int boxes, int rounds, unsigned* seen) {
+  pbprobe::PBPROBE_TARGET::fetch_boxes<1>(map, boxes, rounds, seen);
+}
+
+extern "C" __global__ void __launch_bounds__(64)
+    probe_multicast(PBPROBE_PARAMETER pbprobe::GpuTensorMap map, int boxes, int rounds, unsigned* seen) {
+  pbprobe::PBPROBE_TARGET::fetch_boxes<2>(map, boxes, rounds, seen);
+}
+
+// Clusters of two: seen[block] is the number of the block beside it, as that block's shared memory has it.
+extern "C" __global__ void __launch_bounds__(32) probe_cluster(unsigned* seen) {
+  using namespace pbprobe::PBPROBE_TARGET;
+  __shared__ uint4 own;
+  if (threadIdx.x == 0) own = make_uint4(blockIdx.x, 0, 0, 0);
+  await_cluster();
+  if (threadIdx.x == 0) seen[blockIdx.x] = bits_of(read_of_block(shared_address(&own), cluster_rank() ^ 1).x);
+  meet_cluster();
+}
