@@ -345,8 +345,9 @@ def test_the_readmes_section_works_when_it_is_pasted(sound, tmp_path):
     assert any("--evidence" in line for line in lines)
     (tmp_path / "build/bin").mkdir(parents=True)
     (tmp_path / "build/bin/pbprobe").symlink_to(PROGRAM)
-    (tmp_path / "result-NAME").symlink_to(sound)
-    script = "set -e\n" + "\n".join(lines).replace("pytorch-python313-cuda13_0-sm121-armv9", CLAIM)
+    (tmp_path / "build/setup").mkdir()
+    (tmp_path / "build/setup/torch").write_text(f"{sound}\n")
+    script = "set -e\n" + "\n".join(lines).replace("cuda=13.0,sm90,avx512", CLAIM)
     result = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stdout + result.stderr
     assert (tmp_path / "evidence/statement.dsse.json").exists()
