@@ -387,6 +387,7 @@ Result<void> cut_gpu(Plan& plan, const Gpu& gpu, bool whole_k = false) {
   } else {
     cut_warpgroups(plan, sms_of(gpu));
   }
+  plan.model_seconds = best_split(*plan.kernel, p, gpu).seconds;
   plan.shared_bytes = plan.kernel->shared_bytes;
   plan.variant = fmt::format("_{}", name_of(layout_read(*plan.kernel, p.layout)));
   return plan_passes(plan);

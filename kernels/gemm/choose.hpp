@@ -88,7 +88,8 @@ struct Plan {
   std::optional<std::string> transposing;  // a pass that turns an operand first, counted in the time; none: no pass
   // tcgen05: what is launched where an operand is at no multiple of 16 bytes, and for k = 0. Needs the same workspace.
   std::shared_ptr<const Plan> otherwise;
-  std::string why;  // one sentence: why this kernel, cut like this
+  double model_seconds = 0;  // GPU: by the model that chooses between tiles; only ratios count. 0: none is asked
+  std::string why;           // one sentence: why this kernel, cut like this
 };
 
 // Whether this build's image of a GPU target runs on the device: machine code on its own capability, a plain image on

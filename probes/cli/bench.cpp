@@ -1,11 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <charconv>
 #include <map>
 
+#include "core/host/host.hpp"
 #include "core/json.hpp"
 #include "core/targets.hpp"
 #include "probes/cli/cli.hpp"
+#include "probes/measure/bench.hpp"
 #include "probes/pipeline/pipeline.hpp"
 
 namespace pbprobe::cli {
@@ -16,6 +19,8 @@ struct Options {
   std::vector<std::string> shapes{"256x256x256", "1024x1024x1024", "2048x2048x2048"};
   std::string dtype = "fp32";
   std::optional<std::string> out;
+  bool explain = false;
+  int64_t sms = 132;  // of an H100 and an H200
   Format format = Format::text;
 };
 
@@ -43,8 +48,8 @@ Result<DType> parse_dtype(const std::string& text) {
   return make_error(ErrorCode::usage, "unknown type {}", text);
 }
 
-Result<Measurements> measure(Options options) {
-  BenchRequest& bench = options.bench.bench;
+Result<BenchRequest> request_of(const Options& options) {
+  BenchRequest bench = options.bench.bench;
   if (bench.target) PBPROBE_CHECK(require_target(*bench.target));
   PBPROBE_TRY(bench.dtype, parse_dtype(options.dtype));
   if (options.out) {
@@ -54,11 +59,34 @@ Result<Measurements> measure(Options options) {
     PBPROBE_TRY(const Shape shape, parse_shape(text));
     bench.shapes.push_back(shape);
   }
+  return bench;
+}
+
+Result<PlanList> explain(const Options& options) {
+  PBPROBE_TRY(const BenchRequest bench, request_of(options));
+  PBPROBE_TRY(const Host host, detect_host(system_sources()));
+  return explain_bench(bench, host, options.sms);
+}
+
+int run_explain(const Options& options) {
+  const auto list = explain(options);
+  if (!list) return print_error(list.error());
+  const int written =
+      write_output(options.format == Format::json ? json_text(to_json(*list)) : render_plans(*list, text_options()));
+  if (written != kPassed) return written;
+  const auto& all = list->products;
+  const bool none = std::all_of(all.begin(), all.end(), [](const auto& product) { return product.kernels.empty(); });
+  return none ? kCouldNotRun : kPassed;
+}
+
+Result<Measurements> measure(Options options) {
+  PBPROBE_TRY(options.bench.bench, request_of(options));
   options.bench.progress = show_progress;
   return run_bench(options.bench);
 }
 
 int run(const Options& options) {
+  if (options.explain) return run_explain(options);
   auto measurements = measure(options);
   clear_progress();
   if (!measurements) return print_error(measurements.error());
@@ -76,7 +104,8 @@ void add_bench(CLI::App& app, int& exit_code) {
                                      "Time our kernels, verified before they are timed\n"
                                      "Examples:\n"
                                      "  pbprobe bench --target avx512 --shape 1024x1024x1024 --threads 1\n"
-                                     "  pbprobe bench --dtype fp32 --layout nt --against libtorch --format json");
+                                     "  pbprobe bench --dtype fp32 --layout nt --against libtorch --format json\n"
+                                     "  pbprobe bench --target sm90 --dtype bf16 --shape 512x512x512 --explain");
   static Options options;
   BenchRequest& bench = options.bench.bench;
   command->add_option("--target", bench.target, "Only this target's kernels (pbprobe targets lists them)");
@@ -98,6 +127,14 @@ void add_bench(CLI::App& app, int& exit_code) {
   command->add_flag("--probes", options.bench.probes,
                     "Ask each GPU first what its memories, launches and instructions give alone, and hold the rows "
                     "against that (a roofline)");
+  auto* const explain = command->add_flag(
+      "--explain", options.explain,
+      "Run nothing: show the kernels that compute each shape, how they would be cut, and which one is chosen; with "
+      "--target also for a device that is not here");
+  command->add_option("--sms", options.sms, "SMs of a GPU that --explain supposes")
+      ->needs(explain)
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
   command->add_option("--against", bench.against,
                       "A peer measured in the same run, interleaved: libtorch, cublaslt (its first heuristic, as torch "
                       "takes it), cublaslt_best (of 32), cutlass");

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/facts/plan_list.hpp"
 #include "kernels/gemm/choose.hpp"
 #include "probes/measure/events.hpp"
 #include "probes/measure/libtorch_probe.hpp"
@@ -49,9 +50,14 @@ struct BenchCase {
 struct CasePlans {
   std::vector<Plan> plans;
   std::string best;     // public name; empty where there is none
+  std::string why;      // it was chosen
   std::string why_not;  // where there is none
 };
 [[nodiscard]] CasePlans plans_of(const BenchCase& one, const Host& host);
+
+// The plans of a request in words, nothing of which is run: for a target that the host has not, as if it had it, a GPU
+// with so many SMs. Errors: usage (a target, layout or shape that is none).
+[[nodiscard]] Result<PlanList> explain_bench(const BenchRequest& bench, const Host& host, int64_t sms);
 
 // "square", "small", "skinny" or "ragged".
 [[nodiscard]] std::string shape_class(int64_t m, int64_t n, int64_t k);

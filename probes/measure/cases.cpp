@@ -152,6 +152,7 @@ CasePlans plans_of(const BenchCase& one, const Host& host) {
   auto best = choose(one.problem, host, {}, options);
   if (best.ok()) {
     result.best = best->kernel->name;
+    result.why = best->why;
   } else {
     result.why_not = best.error().message;
   }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/facts/plan_list.hpp"
 #include "core/facts/report.hpp"
 #include "core/facts/target_list.hpp"
 
@@ -31,6 +32,7 @@ struct TextOptions {
 // The sections on their own: what `pbprobe host` and `bench` print.
 [[nodiscard]] std::string render_host(const Host& host, const TextOptions& options = {});
 [[nodiscard]] std::string render_bench(const Measurements& measurements, const TextOptions& options = {});
+[[nodiscard]] std::string render_plans(const PlanList& list, const TextOptions& options = {});
 [[nodiscard]] std::string render_targets(const TargetList& list, const TextOptions& options = {});
 
 }  // namespace pbprobe

@@ -375,6 +375,25 @@ def test_host_and_targets_as_json():
             assert {"name", "dtype", "instruction", "evidence"} <= set(kernel)
 
 
+def test_bench_explains_what_it_would_choose_for_a_gpu_that_is_not_here():
+    asked = ("bench", "--target", "sm90", "--dtype", "bf16", "--shape", "4096x4096x4095", "--explain", "--sms", "114")
+    result = run(*asked, "--format", "json")
+    (product,) = json.loads(result.stdout)["products"]
+    if result.returncode == COULD_NOT_RUN:
+        assert "not built" in product["why_not"] or "TARGETS" in product["why_not"]
+        return
+    assert result.returncode == PASSED, result.stderr
+    assert (product["m"], product["n"], product["k"], product["out"]) == (4096, 4096, 4095, "bf16")
+    (chosen,) = [kernel for kernel in product["kernels"] if kernel["chosen"]]
+    assert chosen["kernel"].startswith("wgmma_bf16_") and "is aligned first" in chosen["why"]
+    least = min(kernel["model"] for kernel in product["kernels"] if kernel["kernel"].startswith("wgmma"))
+    assert chosen["model"] == least == 1
+    text = run(*asked).stdout
+    assert chosen["kernel"] in text and chosen["why"].split(";")[0] in text
+    if product["supposed"]:
+        assert "114 SMs" in text
+
+
 def test_bench_rows_have_every_promised_key():
     host = json.loads(run("host", "--format", "json").stdout)
     targets = json.loads(run("targets", "--format", "json").stdout)["targets"]

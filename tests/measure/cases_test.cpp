@@ -1,10 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <cstring>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/targets.hpp"
 #include "kernels/gemm/reference.hpp"
 #include "probes/measure/bench.hpp"
 #include "probes/measure/operands.hpp"
@@ -15,6 +17,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 MeasureRequest request_on(Host host) {
   return {.host = std::move(host)};
@@ -187,6 +190,46 @@ TEST(PeerViews, DescribeEveryLayoutAsMByKAndKByN) {
 TEST(PeerViews, RefuseWhatTheShimsCannotMultiply) {
   const Problem p = make_problem(2, 2, 2, DType::tf32);
   EXPECT_THAT(peer_views(p, {}, -1).error().message, HasSubstr("no product of tf32 and tf32"));
+}
+
+// Without a device: what is chosen is what choose() takes there.
+TEST(ExplainBench, ATargetThatIsNotHereIsSupposed) {
+  for (const auto& target : all_targets()) {
+    const TargetBuild* const build = find_build(target.id);
+    const BenchRequest bench{.target = target.id, .dtype = DType::fp32, .shapes = {{333, 512, 100}}};
+    const auto list = explain_bench(bench, small_host(), 48);
+    ASSERT_TRUE(list.ok()) << list.error().message;
+    ASSERT_EQ(list->products.size(), 1U);
+    const PlannedProduct& product = list->products.front();
+    EXPECT_TRUE(product.supposed.has_value()) << target.id;
+    EXPECT_EQ(product.kernels.empty(), product.why_not.has_value()) << target.id;
+    if (build == nullptr || !build->built) continue;
+    int chosen = 0;
+    for (const PlannedKernel& kernel : product.kernels) {
+      if (!kernel.chosen) continue;
+      ++chosen;
+      EXPECT_THAT(kernel.why, Not(HasSubstr("forced")));
+      EXPECT_EQ(kernel.blocks.has_value(), target.kind == TargetKind::gpu) << kernel.kernel;
+      EXPECT_EQ(kernel.model.value_or(1), 1) << kernel.kernel;
+    }
+    const bool computes = std::any_of(kernel_table().begin(), kernel_table().end(), [&](const Kernel& kernel) {
+      return kernel.target == target.id && kernel.dtype == DType::fp32 && kernel.built;
+    });
+    EXPECT_EQ(chosen, computes ? 1 : 0) << target.id;
+  }
+}
+
+TEST(ExplainBench, ADeviceThatIsHereIsNotSupposed) {
+  const auto list = explain_bench({.target = "sm80", .shapes = {{64, 64, 64}}}, host_with_gpus(), 48);
+  ASSERT_TRUE(list.ok()) << list.error().message;
+  ASSERT_EQ(list->products.size(), 1U);
+  EXPECT_FALSE(list->products.front().supposed.has_value());
+  EXPECT_EQ(list->products.front().device, "cuda:2");
+}
+
+TEST(ExplainBench, WhatIsNoProductIsRefused) {
+  EXPECT_FALSE(explain_bench({.target = "sm999", .shapes = {{1, 1, 1}}}, small_host(), 48).ok());
+  EXPECT_FALSE(explain_bench({.shapes = {{-1, 1, 1}}}, small_host(), 48).ok());
 }
 
 }  // namespace

@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// What `pbprobe bench --explain` lists: for each product the kernels that compute it, how each would be cut, and which
+// one is chosen. Nothing was run.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/fields.hpp"
+
+namespace pbprobe {
+
+struct PlannedKernel {
+  std::string kernel;
+  bool chosen = false;
+  std::string tile;  // "128x256"
+  int64_t parts = 1;
+  std::optional<int64_t> blocks;
+  std::optional<int64_t> cluster;
+  int64_t workspace_bytes = 0;
+  std::optional<double> model;
+  std::string why;
+};
+
+struct PlannedProduct {
+  std::string device;
+  std::optional<std::string> supposed;
+  std::string dtype;
+  int64_t m = 0;
+  int64_t n = 0;
+  int64_t k = 0;
+  std::string layout;
+  std::string out;
+  std::vector<PlannedKernel> kernels;
+  std::optional<std::string> why_not;
+};
+
+struct PlanList {
+  std::vector<PlannedProduct> products;
+};
+
+template <class Visitor, SameAs<PlannedKernel> T>
+void fields(Visitor& visit, T& kernel) {
+  visit("kernel", kernel.kernel);
+  visit("chosen", kernel.chosen, "dispatch takes it");
+  visit("tile", kernel.tile, "rows x columns of C that a block computes, of a CPU's kernel a task's step");
+  visit("parts", kernel.parts, "of k, added in a fixed order");
+  visit("blocks", kernel.blocks, "of the grid; null: a CPU's kernel");
+  visit("cluster", kernel.cluster, "blocks of a cluster; null: a CPU's kernel");
+  visit("workspace_bytes", kernel.workspace_bytes);
+  visit("model", kernel.model, "its time over the chosen one's, by the model that chooses; null: none is asked");
+  visit("why", kernel.why, "what is chosen, cut how, with which passes before");
+}
+
+template <class Visitor, SameAs<PlannedProduct> T>
+void fields(Visitor& visit, T& product) {
+  visit("device", product.device, "\"cuda:0\", \"cpu\"");
+  visit("supposed", product.supposed, "what is supposed of a device that is not here; null: it is here");
+  visit("dtype", product.dtype, "type of A and B");
+  visit("m", product.m);
+  visit("n", product.n);
+  visit("k", product.k);
+  visit("layout", product.layout, "nt: B[n,k]; nn: B[k,n]; tn: A[k,m], B[k,n]; tt: A[k,m], B[n,k]");
+  visit("out", product.out, "type of C");
+  visit("kernels", product.kernels, "in the table's order");
+  visit("why_not", product.why_not, "why none computes it");
+}
+
+template <class Visitor, SameAs<PlanList> T>
+void fields(Visitor& visit, T& list) {
+  visit.constant("schema", "pbprobe.plan-list/1");
+  visit("products", list.products);
+}
+
+}  // namespace pbprobe

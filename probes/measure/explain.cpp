@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+
+#include "core/targets.hpp"
+#include "probes/measure/bench.hpp"
+
+namespace pbprobe {
+namespace {
+
+// The host with the target's device, should it have none: what is planned hangs on an SM's image and how many SMs there
+// are, or on what a CPU can do.
+std::optional<std::string> suppose(const Target& target, int64_t sms, Host& host) {
+  if (target.kind == TargetKind::cpu) {
+    auto& here = host.cpu.targets;
+    if (std::find(here.begin(), here.end(), target.id) != here.end()) return std::nullopt;
+    here.push_back(target.id);
+    return fmt::format("a CPU of {}: this machine's is none", target.id);
+  }
+  const auto is_it = [&](const Gpu& gpu) { return gpu.target == target.id && !gpu.problem; };
+  if (std::any_of(host.gpus.begin(), host.gpus.end(), is_it)) return std::nullopt;
+  host.gpus.push_back({.index = static_cast<int64_t>(host.gpus.size()),
+                       .name = target.id,
+                       .capability = target.capability.value_or(""),
+                       .target = target.id,
+                       .sm_count = sms});
+  return fmt::format("a GPU of {} with {} SMs (--sms): this machine has none", target.id, sms);
+}
+
+PlannedKernel planned(const Plan& plan, bool chosen, double least_seconds) {
+  PlannedKernel kernel{.kernel = std::string(plan.kernel->name),
+                       .chosen = chosen,
+                       .tile = fmt::format("{}x{}", plan.tile.m, plan.tile.n),
+                       .parts = plan.split,
+                       .workspace_bytes = plan.workspace_bytes,
+                       .why = plan.why};
+  if (plan.kernel->function == nullptr) {
+    kernel.blocks = plan.grid.x * plan.grid.y * plan.grid.z;
+    kernel.cluster = plan.gpu.cluster;
+  }
+  if (least_seconds > 0 && plan.model_seconds > 0) kernel.model = plan.model_seconds / least_seconds;
+  return kernel;
+}
+
+}  // namespace
+
+Result<PlanList> explain_bench(const BenchRequest& bench, const Host& host, int64_t sms) {
+  Host supposed_host = host;
+  std::optional<std::string> supposed;
+  if (bench.target) {
+    PBPROBE_TRY(const Target* const target, require_target(*bench.target));
+    supposed = suppose(*target, sms, supposed_host);
+  }
+  PlanList list;
+  for (const BenchCase& one : plan_cases(bench, supposed_host)) {
+    const Problem& p = one.problem;
+    PBPROBE_CHECK(validate(p));
+    CasePlans plans = plans_of(one, supposed_host);
+    PlannedProduct product{.device = one.gpu ? fmt::format("cuda:{}", *one.gpu) : "cpu",
+                           .supposed = supposed,
+                           .dtype = std::string(name_of(p.a)),
+                           .m = p.m,
+                           .n = p.n,
+                           .k = p.k,
+                           .layout = std::string(name_of(p.layout)),
+                           .out = std::string(name_of(p.c))};
+    if (plans.plans.empty()) product.why_not = plans.why_not;
+    double least = 0;
+    for (Plan& plan : plans.plans) {
+      if (plan.kernel->name != plans.best) continue;
+      least = plan.model_seconds;
+      plan.why = plans.why;  // it was forced by name, to be compared with the others
+    }
+    for (const Plan& plan : plans.plans)
+      product.kernels.push_back(planned(plan, plan.kernel->name == plans.best, least));
+    list.products.push_back(std::move(product));
+  }
+  return list;
+}
+
+}  // namespace pbprobe
