@@ -52,7 +52,8 @@ void fields(Visitor& visit, T& kernel) {
   visit("blocks", kernel.blocks, "of the grid; null: a CPU's kernel");
   visit("cluster", kernel.cluster, "blocks of a cluster; null: a CPU's kernel");
   visit("workspace_bytes", kernel.workspace_bytes);
-  visit("model", kernel.model, "its time over the chosen one's, by the model that chooses; null: none is asked");
+  visit("model", kernel.model,
+        "its time over the chosen one's, by the model that chooses between tiles; null: it is not asked");
   visit("why", kernel.why, "what is chosen, cut how, with which passes before");
 }
 

@@ -27,9 +27,16 @@ std::optional<std::string> suppose(const Target& target, int64_t sms, Host& host
   return fmt::format("a GPU of {} with {} SMs (--sms): this machine has none", target.id, sms);
 }
 
-PlannedKernel planned(const Plan& plan, bool chosen, double least_seconds) {
+// The model chooses between tiles of one path alone, and those for few rows are ahead of all others.
+bool compared(const Plan& plan, const Plan& chosen) {
+  const auto for_few_rows = [](const Plan& one) { return one.kernel->max_m != INT64_MAX; };
+  return chosen.model_seconds > 0 && peak_of(*plan.kernel) == peak_of(*chosen.kernel) &&
+         for_few_rows(plan) == for_few_rows(chosen);
+}
+
+PlannedKernel planned(const Plan& plan, const Plan* chosen) {
   PlannedKernel kernel{.kernel = std::string(plan.kernel->name),
-                       .chosen = chosen,
+                       .chosen = &plan == chosen,
                        .tile = fmt::format("{}x{}", plan.tile.m, plan.tile.n),
                        .parts = plan.split,
                        .workspace_bytes = plan.workspace_bytes,
@@ -38,7 +45,7 @@ PlannedKernel planned(const Plan& plan, bool chosen, double least_seconds) {
     kernel.blocks = plan.grid.x * plan.grid.y * plan.grid.z;
     kernel.cluster = plan.gpu.cluster;
   }
-  if (least_seconds > 0 && plan.model_seconds > 0) kernel.model = plan.model_seconds / least_seconds;
+  if (chosen != nullptr && compared(plan, *chosen)) kernel.model = plan.model_seconds / chosen->model_seconds;
   return kernel;
 }
 
@@ -65,14 +72,12 @@ Result<PlanList> explain_bench(const BenchRequest& bench, const Host& host, int6
                            .layout = std::string(name_of(p.layout)),
                            .out = std::string(name_of(p.c))};
     if (plans.plans.empty()) product.why_not = plans.why_not;
-    double least = 0;
-    for (Plan& plan : plans.plans) {
-      if (plan.kernel->name != plans.best) continue;
-      least = plan.model_seconds;
-      plan.why = plans.why;  // it was forced by name, to be compared with the others
-    }
+    const auto chosen = std::find_if(plans.plans.begin(), plans.plans.end(),
+                                     [&](const Plan& plan) { return plan.kernel->name == plans.best; });
+    // It was forced by name, to be compared with the others.
+    if (chosen != plans.plans.end()) chosen->why = plans.why;
     for (const Plan& plan : plans.plans)
-      product.kernels.push_back(planned(plan, plan.kernel->name == plans.best, least));
+      product.kernels.push_back(planned(plan, chosen != plans.plans.end() ? &*chosen : nullptr));
     list.products.push_back(std::move(product));
   }
   return list;
