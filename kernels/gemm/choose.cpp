@@ -75,17 +75,23 @@ Result<const Gpu*> gpu_of(const Host& host, int64_t index) {
                     host.driver.sentence.empty() ? "choose one that is there" : host.driver.sentence);
 }
 
+// Asked of each kernel of the table for each product: the sentences below are made where they are told alone.
+bool runs_here(const Target& target, const Host& host, const Gpu* gpu) {
+  if ((target.kind == TargetKind::gpu) != (gpu != nullptr)) return false;
+  if (gpu != nullptr) return !gpu->problem && fit_of(target, *gpu) > 0;
+  return std::find(host.cpu.targets.begin(), host.cpu.targets.end(), target.id) != host.cpu.targets.end();
+}
+
 // Why a kernel cannot run on this host; empty: it can.
 std::string host_lacks(const Target& target, const Host& host, const Gpu* gpu) {
+  if (runs_here(target, host, gpu)) return {};
   if (target.kind == TargetKind::gpu) {
     if (gpu == nullptr) return "it is a GPU's, and the operands are in CPU memory";
     if (gpu->problem) return fmt::format("GPU {} cannot be used: {}", gpu->index, *gpu->problem);
-    if (fit_of(target, *gpu) > 0) return {};
     return fmt::format("its machine code is for capability {}, and GPU {} ({}) has {}", target.capability.value_or("?"),
                        gpu->index, gpu->name, gpu->capability);
   }
   if (gpu != nullptr) return "it is a CPU's, and the operands are on a GPU";
-  if (std::find(host.cpu.targets.begin(), host.cpu.targets.end(), target.id) != host.cpu.targets.end()) return {};
   if (target.architecture != host.cpu.architecture) {
     return fmt::format("it is for {}, and this CPU is {}", target.architecture, host.cpu.architecture);
   }
@@ -98,16 +104,22 @@ std::string host_lacks(const Target& target, const Host& host, const Gpu* gpu) {
                      host.cpu.name, fmt::join(missing, ", "));
 }
 
-// Why a kernel does not compute this problem; empty: it does.
-std::string problem_differs(const Kernel& kernel, const Problem& p) {
+bool computes_types(const Kernel& kernel, const Problem& p) {
   const bool a = kernel.a == DTypes{} ? p.a == kernel.dtype : kernel.a.has(p.a);
   const bool b = kernel.b == DTypes{} ? p.b == kernel.dtype : kernel.b.has(p.b);
-  if (!a || !b || p.accumulator != kernel.accumulator || !kernel.c.has(p.c)) {
-    return fmt::format("it does not compute these types ({})", describe(p));
-  }
-  if (p.prepacked_b && kernel.in_place) return "it reads B where it lies, and this one is packed already";
+  return a && b && p.accumulator == kernel.accumulator && kernel.c.has(p.c);
+}
+
+bool computes(const Kernel& kernel, const Problem& p) {
+  return computes_types(kernel, p) && !(p.prepacked_b && kernel.in_place) && p.m <= kernel.max_m;
+}
+
+// Why a kernel does not compute this problem; empty: it does.
+std::string problem_differs(const Kernel& kernel, const Problem& p) {
+  if (computes(kernel, p)) return {};
+  if (!computes_types(kernel, p)) return fmt::format("it does not compute these types ({})", describe(p));
   if (p.m > kernel.max_m) return fmt::format("it is for at most {} rows ({})", kernel.max_m, describe(p));
-  return {};
+  return "it reads B where it lies, and this one is packed already";
 }
 
 // --- which kernel ---
@@ -228,9 +240,9 @@ Result<Candidate> best(const Problem& problem, const Host& host, const Rates& ra
   bool all_rated = true;
   for (const auto& kernel : kernel_table()) {
     if (!kernel.built || (options.target && *options.target != kernel.target)) continue;
+    if (!computes(kernel, problem)) continue;
     const Target* target = find_target(kernel.target);
-    if (target == nullptr || !problem_differs(kernel, problem).empty()) continue;
-    if (!host_lacks(*target, host, gpu).empty() || !better_elsewhere(kernel, problem).empty()) continue;
+    if (target == nullptr || !runs_here(*target, host, gpu) || !better_elsewhere(kernel, problem).empty()) continue;
     const Peak* peak = peak_of(kernel);
     const auto rate = peak ? rates.find(peak->name) : rates.end();
     all_rated = all_rated && rate != rates.end();
@@ -401,7 +413,7 @@ bool reads_by_maps(const Kernel& kernel) {
 Result<void> plan_otherwise(Plan& plan, const Gpu& gpu) {
   for (const auto& kernel : kernel_table()) {
     if (kernel.target != plan.kernel->target || reads_by_maps(kernel) || !kernel.built) continue;
-    if (!problem_differs(kernel, plan.problem).empty()) continue;
+    if (!computes(kernel, plan.problem)) continue;
     auto other = std::make_shared<Plan>();
     other->kernel = &kernel;
     other->problem = plan.problem;
