@@ -14,13 +14,6 @@
 namespace pbprobe {
 namespace {
 
-const File* libtorch_cpu(const Inventory& inventory) {
-  for (const auto& file : inventory.files) {
-    if (base_name(file.path).starts_with("libtorch_cpu.so")) return &file;
-  }
-  return nullptr;
-}
-
 // Which of these it needs or has linked in: a beginning of a needed library's name, or a component.
 struct Sign {
   std::string_view name;
@@ -29,7 +22,7 @@ struct Sign {
 };
 
 std::string shown_by(const Inventory& inventory, std::initializer_list<Sign> signs) {
-  const File* file = libtorch_cpu(inventory);
+  const File* file = file_named(inventory, "libtorch_cpu.so");
   std::vector<std::string_view> shown;
   for (const Sign& sign : signs) {
     if (file == nullptr) break;
@@ -60,7 +53,7 @@ std::optional<std::string> version_of_onednn(const File& file) {
 
 // By the numbers that oneDNN itself would answer with, linked in or beside libtorch_cpu.
 std::string onednn_of(const Inventory& inventory) {
-  const File* file = libtorch_cpu(inventory);
+  const File* file = file_named(inventory, "libtorch_cpu.so");
   if (file == nullptr || !file->links) return "unknown";
   if (const auto own = version_of_onednn(*file)) return *own;
   const auto is_onednn = [](std::string_view name) { return name.starts_with("libdnnl.so"); };

@@ -78,13 +78,6 @@ std::string version_file(const Inventory& inventory) {
   return "torch/version.py";
 }
 
-const File* libtorch_cpu(const Inventory& inventory) {
-  for (const auto& file : inventory.files) {
-    if (base_name(file.path).starts_with("libtorch_cpu.so")) return &file;
-  }
-  return nullptr;
-}
-
 }  // namespace
 
 Answer torch_is_claimed(const Facts& facts) {
@@ -135,7 +128,7 @@ Answer python_is_claimed(const Facts& facts) {
 Answer blas_is_claimed(const Facts& facts) {
   if (!facts.claim->blas) return {};
   if (!tells(facts, Told::blas)) return {};
-  const File* file = libtorch_cpu(*facts.inventory);
+  const File* file = file_named(*facts.inventory, "libtorch_cpu.so");
   std::vector<std::string_view> found;
   for (const auto& sign : kBlas) {
     if (file != nullptr && shows(*file, sign)) found.push_back(sign.claim);

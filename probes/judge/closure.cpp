@@ -243,7 +243,8 @@ Answer compilers_know_host(const Facts& facts) {
 
 Answer closure_resolves(const Facts& facts) {
   Answer answer;
-  if (!is_whole(*facts.inventory)) return answer;
+  // Without a libtorch, which is PB103's to say, nobody needs anything.
+  if (!is_whole(*facts.inventory) || file_named(*facts.inventory, "libtorch_cpu.so") == nullptr) return answer;
   std::map<std::string, const File*> missing;  // what is missing, and who needs it first
   for (const File* file : closure_of(*facts.inventory)) {
     for (const auto& dependency : needed_by(*file)) {

@@ -188,6 +188,13 @@ std::string_view base_name(std::string_view path) {
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
+const File* file_named(const Inventory& inventory, std::string_view begin) {
+  for (const auto& file : inventory.files) {
+    if (base_name(file.path).starts_with(begin)) return &file;
+  }
+  return nullptr;
+}
+
 std::string_view release_of(std::string_view version) {
   version = version.substr(0, version.find_first_not_of("0123456789."));
   while (version.ends_with('.')) version.remove_suffix(1);

@@ -67,6 +67,9 @@ struct ClaimParts {
 // "torch/lib/libc10.so" is "libc10.so".
 [[nodiscard]] std::string_view base_name(std::string_view path);
 
+// The first file whose base name begins so; null: there is none.
+[[nodiscard]] const File* file_named(const Inventory& inventory, std::string_view begin);
+
 // "2.11.0+cu130", "2.11.0a0" and "2.11.0.dev20260101" are 2.11.0.
 [[nodiscard]] std::string_view release_of(std::string_view version);
 

@@ -38,10 +38,7 @@ Answer links_lead_somewhere(const Facts& facts) {
 
 Answer libtorch_present(const Facts& facts) {
   const Inventory& inventory = *facts.inventory;
-  const bool present = std::any_of(inventory.files.begin(), inventory.files.end(), [](const File& file) {
-    return base_name(file.path).starts_with("libtorch_cpu.so");
-  });
-  if (present) return {};
+  if (file_named(inventory, "libtorch_cpu.so") != nullptr) return {};
   return {.seen = {{.what = fmt::format("{} holds no libtorch_cpu.so", inventory.artifact)}}};
 }
 

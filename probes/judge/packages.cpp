@@ -24,13 +24,6 @@ std::optional<std::string> value_in(const std::optional<std::map<std::string, st
   return found == values->end() ? std::nullopt : std::optional(found->second);
 }
 
-const File* file_named(const Inventory& inventory, std::string_view begin) {
-  for (const auto& file : inventory.files) {
-    if (base_name(file.path).starts_with(begin)) return &file;
-  }
-  return nullptr;
-}
-
 bool has(const File& file, std::string_view content, std::string_view needed) {
   if (std::any_of(file.needed.begin(), file.needed.end(), [&](const auto& name) { return name.starts_with(needed); }))
     return true;

@@ -20,6 +20,7 @@ ALLOWED = {
     ("Makefile", "sm90"),
     ("Makefile", "avx512"),
     ("probes/cli/bench.cpp", "avx512"),
+    ("probes/cli/bench.cpp", "sm90"),
     ("probes/cli/audit.cpp", "sm90"),
     ("probes/cli/audit.cpp", "avx512"),
     ("probes/cli/gate.cpp", "sm90"),
