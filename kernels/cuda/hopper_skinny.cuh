@@ -275,9 +275,8 @@ __device__ inline void multiply_few_rows(const GpuTileCall& tiles, const GpuTens
   }
   // Not before: the next kernel's blocks would crowd on the SMs that are free first, where an SM holds several.
   let_next_begin();
-  // The cluster's barrier would do for both; compute-sanitizer's racecheck follows those of a block alone.
-  __syncthreads();
-  if (blocks > 1) await_cluster();
+  // A block alone too: it reads its own sums as a cluster's, and racecheck wants a cluster's barrier before.
+  await_cluster();
   add_up<Tile, Sum>(tiles.call, base, column, rank, blocks);
   // No block leaves while another may still read its sums.
   if (blocks > 1) meet_cluster();
