@@ -124,6 +124,9 @@ void add_bench(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command->add_flag("--prepacked", bench.prepacked,
                     "Pack B once, outside the time, as weights are; CPU kernels alone; a peer reads B as it lies");
+  command->add_flag(
+      "--scaled", bench.scaled,
+      "Scale C by a factor for each row and one for each column, as INT8 layers do; INT8 then gives BF16");
   command->add_flag("--probes", options.bench.probes,
                     "Ask each GPU first what its memories, launches and instructions give alone, and hold the rows "
                     "against that (a roofline)");
@@ -137,7 +140,7 @@ void add_bench(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command->add_option("--against", bench.against,
                       "A peer measured in the same run, interleaved: libtorch, cublaslt (its first heuristic, as torch "
-                      "takes it), cublaslt_best (of 32), cutlass");
+                      "takes it), cublaslt_best (of 32), cutlass, bf16 (our own product of BF16)");
   command
       ->add_option("--sustained", bench.sustained_seconds,
                    "Seconds that each sample lasts: what is left of a rate once the chip is warm (give --budget too)")

@@ -43,6 +43,10 @@ class Bed {
   [[nodiscard]] virtual Result<Contender> cutlass(const Cutlass& library, [[maybe_unused]] const std::string& family) {
     return make_error(ErrorCode::unsupported, "{} multiplies on GPUs alone", library.path());
   }
+  // Our own product of BF16 with the same sizes and layout, by what dispatch chooses for it.
+  [[nodiscard]] virtual Result<Contender> bf16() {
+    return make_error(ErrorCode::unsupported, "it takes part on GPUs alone");
+  }
   // A sample reads B once and does nothing else, with as many threads: what a product of few rows cannot beat.
   [[nodiscard]] virtual Result<Contender> reading() {
     return make_error(ErrorCode::unsupported, "no read-only loop for this device");

@@ -33,6 +33,7 @@ std::string describe_plan(const Plan& plan) {
                         plan.cpu.threads == 1 ? "thread" : "threads");
     if (plan.problem.prepacked_b) text += ", B packed beforehand";
   }
+  if (plan.problem.scale_a) text += ", scaled by row and column";
   if (plan.transposing) text += ", " + *plan.transposing;
   return text;
 }
@@ -80,6 +81,7 @@ class CaseRun {
     if (one_.against_cublaslt && lt_ != nullptr) add_peer("cublaslt", lt_->path(), bed.cublaslt(*lt_, false));
     if (one_.against_cublaslt_best && lt_ != nullptr) add_peer("cublaslt_best", lt_->path(), bed.cublaslt(*lt_, true));
     if (one_.against_cutlass && cutlass_ != nullptr) add_cutlass(bed);
+    if (one_.against_bf16) add_peer("bf16", "our kernel of BF16", bed.bf16());
     if (!one_.gpu && (one_.against_cublaslt || one_.against_cublaslt_best || one_.against_cutlass))
       events_.note(fmt::format("{} on cpu: cuBLASLt and CUTLASS multiply on GPUs alone", name_));
     if (one_.problem.m <= (one_.gpu ? kFewRowsOfGpu : kFewRows)) add_reading(bed);

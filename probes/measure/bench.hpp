@@ -31,6 +31,7 @@ struct BenchCase {
   bool against_cublaslt = false;
   bool against_cublaslt_best = false;  // the best of 32 heuristics, where the other takes the first one
   bool against_cutlass = false;
+  bool against_bf16 = false;      // our own product of BF16
   bool asked_for_target = false;  // then a missing kernel is a problem and not a note
 };
 

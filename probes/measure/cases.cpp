@@ -13,7 +13,8 @@
 namespace pbprobe {
 namespace {
 
-constexpr std::array<std::string_view, 4> kPeers{"libtorch", "cublaslt", "cublaslt_best", "cutlass"};
+constexpr std::string_view kBf16 = "bf16";  // the one peer that needs no result of the same types
+constexpr std::array<std::string_view, 5> kPeers{"libtorch", "cublaslt", "cublaslt_best", "cutlass", kBf16};
 
 std::optional<Layout> layout_of(std::string_view name) {
   for (const auto& [layout, text] : enum_names(Layout{}))
@@ -23,9 +24,12 @@ std::optional<Layout> layout_of(std::string_view name) {
 
 Problem problem_of(const BenchRequest& bench, const Shape& shape) {
   const Layout layout = layout_of(bench.layout).value_or(Layout::nt);
-  Problem problem = bench.out ? make_problem(shape.m, shape.n, shape.k, bench.dtype, *bench.out, layout)
-                              : make_problem(shape.m, shape.n, shape.k, bench.dtype, layout);
+  std::optional<DType> out = bench.out;
+  if (!out && bench.scaled && bench.dtype == DType::int8) out = DType::bf16;  // INT32 is never scaled
+  Problem problem = out ? make_problem(shape.m, shape.n, shape.k, bench.dtype, *out, layout)
+                        : make_problem(shape.m, shape.n, shape.k, bench.dtype, layout);
   problem.prepacked_b = bench.prepacked;
+  problem.scale_a = problem.scale_b = bench.scaled;
   return problem;
 }
 
@@ -99,6 +103,8 @@ Result<void> check_bench(const BenchRequest& bench, const MeasureRequest& reques
   for (const std::string& peer : bench.against) {
     if (std::find(kPeers.begin(), kPeers.end(), peer) == kPeers.end())
       return make_error(ErrorCode::usage, "unknown peer \"{}\": choose {}", peer, fmt::join(kPeers, ", "));
+    if (bench.scaled && peer != kBf16)
+      return make_error(ErrorCode::usage, "against {}: it does not scale C: with --scaled, choose {}", peer, kBf16);
     if (peer == "libtorch" && !request.libtorch_dir)
       return make_error(ErrorCode::usage,
                         "against {}: no libtorch was found: activate an environment with a torch, or "
@@ -124,6 +130,7 @@ std::vector<BenchCase> plan_cases(const BenchRequest& bench, const Host& host) {
                 .against_cublaslt = against("cublaslt"),
                 .against_cublaslt_best = against("cublaslt_best"),
                 .against_cutlass = against("cutlass"),
+                .against_bf16 = against(kBf16),
                 .asked_for_target = bench.target.has_value()};
   std::vector<BenchCase> cases;
   const auto add = [&](std::optional<int64_t> gpu, std::vector<std::string> targets) {

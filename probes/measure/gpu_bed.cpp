@@ -28,18 +28,8 @@ class GpuBed : public Bed {
       : one_(one), host_(host), device_(std::move(device)), sms_(device_.attribute(kCuMultiprocessorCount)) {}
 
   Result<void> prepare() {
-    rotation_ = plan_rotation(one_.problem, device_.attribute(kCuL2CacheBytes), kMostOperandBytes);
-    PBPROBE_TRY(memory_, device_.allocate(rotation_.bytes()));
     PBPROBE_TRY(samples_, device_.allocate(sizeof(GpuPeakSample) * static_cast<size_t>(sms_ * kPeakThreadsPerSm / 32)));
-    // Random numbers take longer to make than to send.
-    PBPROBE_TRY(const HostMemory copy, HostMemory::allocate(rotation_.copy_bytes));
-    PBPROBE_CHECK(fill_operands(one_.problem, rotation_, [&](size_t offset, const void* bytes, size_t count) {
-      std::memcpy(copy.data() + offset, bytes, count);
-      return Result<void>();
-    }));
-    for (size_t i = 0; i < rotation_.copies; ++i)
-      PBPROBE_CHECK(device_.upload(memory_, i * rotation_.copy_bytes, copy.data(), rotation_.copy_bytes));
-    return {};
+    return fill(one_.problem, copies_);
   }
 
   Result<void> verify(const Plan& plan) override {
@@ -49,18 +39,10 @@ class GpuBed : public Bed {
                   return execute(problem, data, same, images);
                 }));
     if (!result.passed) return make_error(ErrorCode::malformed, "{}", result.what);
-    return check_timed(plan, images);
+    return check_timed(plan, copies_);
   }
 
-  Result<Contender> kernel(const Plan& plan) override {
-    PBPROBE_TRY(const GpuKernels* const images, images_of(plan.kernel->target));
-    PBPROBE_TRY(DeviceBuffer workspace, device_.allocate(static_cast<size_t>(plan.workspace_bytes)));
-    workspaces_.push_back(std::move(workspace));
-    const Context context = context_for(plan, images, workspaces_.back());
-    return timed(std::string(plan.kernel->name), [this, plan, context] {
-      return pbprobe::run(plan, rotation_.operands(memory_.data(), turn_++), context);
-    });
-  }
+  Result<Contender> kernel(const Plan& plan) override { return timed(plan, copies_); }
 
   Result<Contender> peak(const Kernel& kernel, std::vector<PeakSlice>& slices) override {
     const Peak* const peak = peak_of(kernel);
@@ -84,8 +66,8 @@ class GpuBed : public Bed {
   Result<Contender> libtorch(const Libtorch& library) override {
     tensors_.clear();
     const int32_t index = device_.index();
-    for (size_t i = 0; i < rotation_.copies; ++i) {
-      PBPROBE_TRY(const PeerViews views, peer_views(one_.problem, rotation_.operands(memory_.data(), i), index));
+    for (size_t i = 0; i < copies_.rotation.copies; ++i) {
+      PBPROBE_TRY(const PeerViews views, peer_views(one_.problem, copies_.operands(i), index));
       Tensors tensors;
       PBPROBE_TRY(tensors.a, library.wrap(views.a));
       PBPROBE_TRY(tensors.b, library.wrap(views.b));
@@ -101,22 +83,30 @@ class GpuBed : public Bed {
   }
 
   Result<Contender> cublaslt(const CublasLt& library, bool best) override {
-    auto planned = best ? library.plan_best(one_.problem, rotation_.operands(memory_.data(), 0), device_)
-                        : library.plan(one_.problem, device_);
+    auto planned =
+        best ? library.plan_best(one_.problem, copies_.operands(0), device_) : library.plan(one_.problem, device_);
     if (!planned.ok()) return planned.error();
     const auto product = std::make_shared<CublasLt::Product>(std::move(*planned));
-    return timed(best ? "cublaslt_best" : "cublaslt", [this, product] {
-      return product->run(rotation_.operands(memory_.data(), turn_++), device_.stream());
-    });
+    return timed(best ? "cublaslt_best" : "cublaslt",
+                 [this, product] { return product->run(copies_.operands(turn_++), device_.stream()); });
   }
 
   Result<Contender> cutlass(const Cutlass& library, const std::string& family) override {
-    PBPROBE_TRY(Cutlass::Product planned,
-                library.plan(one_.problem, family, rotation_.operands(memory_.data(), 0), device_));
+    PBPROBE_TRY(Cutlass::Product planned, library.plan(one_.problem, family, copies_.operands(0), device_));
     const auto product = std::make_shared<Cutlass::Product>(std::move(planned));
-    return timed("CUTLASS's " + product->name(), [this, product] {
-      return product->run(rotation_.operands(memory_.data(), turn_++), device_.stream());
-    });
+    return timed("CUTLASS's " + product->name(),
+                 [this, product] { return product->run(copies_.operands(turn_++), device_.stream()); });
+  }
+
+  Result<Contender> bf16() override {
+    const Problem& p = one_.problem;
+    const Problem same = make_problem(p.m, p.n, p.k, DType::bf16, DType::bf16, p.layout);
+    ChooseOptions options{.gpu = one_.gpu};
+    if (one_.asked_for_target) options.target = one_.targets.front();
+    PBPROBE_TRY(const Plan plan, choose(same, host_, {}, options));
+    PBPROBE_CHECK(fill(same, of_bf16_));
+    PBPROBE_CHECK(check_timed(plan, of_bf16_));
+    return timed(plan, of_bf16_);
   }
 
   Result<Contender> reading() override {
@@ -128,7 +118,7 @@ class GpuBed : public Bed {
     if (bytes == 0) return make_error(ErrorCode::unsupported, "B is too small to be read by vectors");
     const Context context{.stream = device_.stream(), .gpu = images};
     return timed("reading B", [this, images, bytes, context] {
-      const Operands operands = rotation_.operands(memory_.data(), turn_++);
+      const Operands operands = copies_.operands(turn_++);
       return run_read_probe(images->target(), operands.b, bytes, 1, 0, static_cast<uint32_t*>(samples_.data()),
                             context);
     });
@@ -140,6 +130,36 @@ class GpuBed : public Bed {
   struct Tensors {
     Libtorch::Tensor a, b, c;
   };
+  // A problem's operands in copies.
+  struct Copies {
+    Rotation rotation;
+    DeviceBuffer memory;
+    [[nodiscard]] Operands operands(size_t index) const { return rotation.operands(memory.data(), index); }
+  };
+
+  Result<void> fill(const Problem& problem, Copies& copies) {
+    Rotation& rotation = copies.rotation;
+    rotation = plan_rotation(problem, device_.attribute(kCuL2CacheBytes), kMostOperandBytes);
+    PBPROBE_TRY(copies.memory, device_.allocate(rotation.bytes()));
+    // Random numbers take longer to make than to send.
+    PBPROBE_TRY(const HostMemory copy, HostMemory::allocate(rotation.copy_bytes));
+    PBPROBE_CHECK(fill_operands(problem, rotation, [&](size_t offset, const void* bytes, size_t count) {
+      std::memcpy(copy.data() + offset, bytes, count);
+      return Result<void>();
+    }));
+    for (size_t i = 0; i < rotation.copies; ++i)
+      PBPROBE_CHECK(device_.upload(copies.memory, i * rotation.copy_bytes, copy.data(), rotation.copy_bytes));
+    return {};
+  }
+
+  Result<Contender> timed(const Plan& plan, const Copies& copies) {
+    PBPROBE_TRY(const GpuKernels* const images, images_of(plan.kernel->target));
+    PBPROBE_TRY(DeviceBuffer workspace, device_.allocate(static_cast<size_t>(plan.workspace_bytes)));
+    workspaces_.push_back(std::move(workspace));
+    const Context context = context_for(plan, images, workspaces_.back());
+    return timed(std::string(plan.kernel->name),
+                 [this, &copies, plan, context] { return pbprobe::run(plan, copies.operands(turn_++), context); });
+  }
 
   Contender timed(std::string name, std::function<Result<void>()> enqueue) {
     return {
@@ -181,16 +201,18 @@ class GpuBed : public Bed {
   }
 
   // One run over the first copy of what is timed.
-  Result<void> check_timed(const Plan& plan, const GpuKernels* images) {
+  Result<void> check_timed(const Plan& plan, const Copies& copies) {
+    PBPROBE_TRY(const GpuKernels* const images, images_of(plan.kernel->target));
     PBPROBE_TRY(const DeviceBuffer workspace, device_.allocate(static_cast<size_t>(plan.workspace_bytes)));
-    PBPROBE_TRY(const HostMemory host, HostMemory::allocate(rotation_.copy_bytes));
-    const Operands mirror = rotation_.operands(host.data(), 0);
+    const Rotation& rotation = copies.rotation;
+    PBPROBE_TRY(const HostMemory host, HostMemory::allocate(rotation.copy_bytes));
+    const Operands mirror = rotation.operands(host.data(), 0);
     poison(plan.problem, mirror.c);
     const auto c_bytes =
         static_cast<size_t>(extent(plan.problem.m, plan.problem.n, plan.problem.ldc) * size_of(plan.problem.c));
-    PBPROBE_CHECK(device_.upload(memory_, rotation_.c_offset, mirror.c, c_bytes));
-    PBPROBE_CHECK(pbprobe::run(plan, rotation_.operands(memory_.data(), 0), context_for(plan, images, workspace)));
-    PBPROBE_CHECK(device_.download(host.data(), memory_, 0, rotation_.copy_bytes));
+    PBPROBE_CHECK(device_.upload(copies.memory, rotation.c_offset, mirror.c, c_bytes));
+    PBPROBE_CHECK(pbprobe::run(plan, copies.operands(0), context_for(plan, images, workspace)));
+    PBPROBE_CHECK(device_.download(host.data(), copies.memory, 0, rotation.copy_bytes));
     return spot_check(plan.problem, mirror);
   }
 
@@ -221,8 +243,8 @@ class GpuBed : public Bed {
   const Host& host_;
   GpuDevice device_;  // before what lies on it: destroyed last
   int64_t sms_;
-  Rotation rotation_;
-  DeviceBuffer memory_;
+  Copies copies_;
+  Copies of_bf16_;
   DeviceBuffer samples_;
   size_t turn_ = 0;
   std::vector<std::unique_ptr<GpuKernels>> images_;

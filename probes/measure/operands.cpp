@@ -55,7 +55,14 @@ MatrixView view(void* data, DType type, int64_t rows, int64_t columns, int64_t l
 
 Operands Rotation::operands(void* base, size_t index) const {
   auto* const copy = static_cast<std::byte*>(base) + index % copies * copy_bytes;
-  return {.a = copy, .b = copy + b_offset, .c = copy + c_offset};
+  const auto scales = [&](size_t offset) {
+    return offset == 0 ? nullptr : reinterpret_cast<const float*>(copy + offset);
+  };
+  return {.a = copy,
+          .b = copy + b_offset,
+          .c = copy + c_offset,
+          .scale_a = scales(scale_a_offset),
+          .scale_b = scales(scale_b_offset)};
 }
 
 Rotation plan_rotation(const Problem& p, int64_t cache_bytes, size_t most_bytes) {
@@ -65,6 +72,11 @@ Rotation plan_rotation(const Problem& p, int64_t cache_bytes, size_t most_bytes)
       rotation.b_offset + aligned(bytes_of(extent(stored_rows_b(p), stored_columns_b(p), p.ldb), size_of(p.b)));
   const int64_t c_element = std::max(size_of(p.c), size_of(p.a));
   rotation.copy_bytes = std::max(rotation.c_offset + aligned(bytes_of(extent(p.m, p.n, p.ldc), c_element)), kAlignment);
+  const auto append = [&](int64_t elements) {
+    return std::exchange(rotation.copy_bytes, rotation.copy_bytes + aligned(bytes_of(elements, size_of(DType::fp32))));
+  };
+  if (p.scale_a) rotation.scale_a_offset = append(p.m);
+  if (p.scale_b) rotation.scale_b_offset = append(p.n);
   const size_t wanted = 2 * static_cast<size_t>(std::max<int64_t>(cache_bytes, 0)) / rotation.copy_bytes + 1;
   rotation.copies = std::clamp<size_t>(wanted, 1, std::max<size_t>(most_bytes / rotation.copy_bytes, 1));
   return rotation;
@@ -73,8 +85,14 @@ Rotation plan_rotation(const Problem& p, int64_t cache_bytes, size_t most_bytes)
 Result<void> fill_operands(const Problem& p, const Rotation& rotation, const WriteBytes& write) {
   const size_t a_bytes = bytes_of(extent(stored_rows_a(p), stored_columns_a(p), p.lda), size_of(p.a));
   const size_t b_bytes = bytes_of(extent(stored_rows_b(p), stored_columns_b(p), p.ldb), size_of(p.b));
+  const auto fill_scales = [&](size_t offset, int64_t elements, unsigned seed) {
+    return fill(write, offset, bytes_of(elements, size_of(DType::fp32)), normal_tile(DType::fp32, seed));
+  };
   PBPROBE_CHECK(fill(write, 0, a_bytes, normal_tile(p.a, 1)));
-  return fill(write, rotation.b_offset, b_bytes, normal_tile(p.b, 2));
+  PBPROBE_CHECK(fill(write, rotation.b_offset, b_bytes, normal_tile(p.b, 2)));
+  if (p.scale_a) PBPROBE_CHECK(fill_scales(rotation.scale_a_offset, p.m, 3));
+  if (p.scale_b) PBPROBE_CHECK(fill_scales(rotation.scale_b_offset, p.n, 4));
+  return {};
 }
 
 Result<PeerViews> peer_views(const Problem& p, const Operands& operands, int32_t device) {

@@ -20,6 +20,8 @@ namespace pbprobe {
 struct Rotation {
   size_t b_offset = 0;  // within a copy; A lies at 0
   size_t c_offset = 0;
+  size_t scale_a_offset = 0;  // 0: there is none
+  size_t scale_b_offset = 0;
   size_t copy_bytes = 0;
   size_t copies = 1;
 
@@ -32,8 +34,8 @@ struct Rotation {
 // enough for a peer that writes C in the type of A.
 [[nodiscard]] Rotation plan_rotation(const Problem& problem, int64_t cache_bytes, size_t most_bytes);
 
-// Calls write(offset, bytes, count) until A and B of the first copy are filled: pieces of normal data in their types
-// (integers: rounded, over most of their range), the same in every run.
+// Calls write(offset, bytes, count) until A, B and the scales of the first copy are filled: pieces of normal data in
+// their types (integers: rounded, over most of their range), the same in every run.
 using WriteBytes = std::function<Result<void>(size_t offset, const void* bytes, size_t count)>;
 [[nodiscard]] Result<void> fill_operands(const Problem& problem, const Rotation& rotation, const WriteBytes& write);
 

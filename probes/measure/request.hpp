@@ -29,9 +29,10 @@ struct BenchRequest {
   std::optional<DType> out;  // null: as the kernels of this dtype write it
   std::vector<Shape> shapes;
   bool prepacked = false;            // B is packed once, outside the time, as weights are; CPU kernels alone
+  bool scaled = false;               // C by a scale for each of its rows and one for each of its columns
   int64_t threads = 0;               // 0: as many as the host lets us use
   double sustained_seconds = 0;      // what one sample lasts: the chip is warm then; 0: short samples, bursts
-  std::vector<std::string> against;  // "libtorch", "cublaslt", "cublaslt_best", "cutlass"
+  std::vector<std::string> against;  // "libtorch", "cublaslt", "cublaslt_best", "cutlass", "bf16"
 };
 
 struct MeasureRequest {
@@ -61,9 +62,10 @@ void fields(Visitor& visit, T& bench) {
   visit("out", bench.out, "type of C; null: as the kernels of this dtype write it");
   visit("shapes", bench.shapes);
   visit("prepacked", bench.prepacked, "B is packed once, outside the time");
+  visit("scaled", bench.scaled, "C by a scale for each row and each column");
   visit("threads", bench.threads, "0: as many as the host lets us use");
   visit("sustained_seconds", bench.sustained_seconds, "what one sample lasts; 0: short ones");
-  visit("against", bench.against, "peers: libtorch, cublaslt, cublaslt_best, cutlass");
+  visit("against", bench.against, "peers: libtorch, cublaslt, cublaslt_best, cutlass, bf16");
 }
 
 template <class Visitor, SameAs<MeasureRequest> T>

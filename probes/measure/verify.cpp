@@ -31,10 +31,13 @@ std::vector<int64_t> grid(int64_t size) {
 }
 
 double bound(const Problem& p, double magnitude, double expected) {
-  if (p.accumulator == DType::int32) return 0;
-  constexpr double kUnit = 0x1p-23;  // tensor cores truncate
-  const double ku = static_cast<double>(p.k) * kUnit;
-  const double rounding = p.c == DType::bf16 ? 0x1p-8 : p.c == DType::fp16 ? 0x1p-11 : 0x1p-24;
+  if (p.c == DType::int32) return 0;
+  constexpr double kUnit = 0x1p-23;     // tensor cores truncate
+  constexpr double kScaling = 0x1p-22;  // a sum made FP32, and two factors
+  const double ku = p.accumulator == DType::int32 ? 0 : static_cast<double>(p.k) * kUnit;
+  const bool scaled = p.accumulator == DType::int32 || p.scale_a || p.scale_b;
+  const double rounding =
+      (p.c == DType::bf16 ? 0x1p-8 : p.c == DType::fp16 ? 0x1p-11 : 0x1p-24) + (scaled ? kScaling : 0);
   const double inputs = p.a == DType::tf32 ? 0x1p-9 * magnitude : 0;
   return ku / (1 - ku) * magnitude + inputs + rounding * std::abs(expected);
 }
@@ -50,6 +53,8 @@ Problem check_problem(const Plan& plan) {
   small.b = p.b;
   small.accumulator = p.accumulator;
   small.prepacked_b = p.prepacked_b;
+  small.scale_a = p.scale_a;
+  small.scale_b = p.scale_b;
   return small;
 }
 
@@ -68,6 +73,9 @@ Result<void> spot_check(const Problem& p, const Operands& operands) {
         expected += a * b;
         magnitude += std::abs(a * b);
       }
+      const double scale = (p.scale_a ? operands.scale_a[i] : 1.0) * (p.scale_b ? operands.scale_b[j] : 1.0);
+      expected *= scale;
+      magnitude *= std::abs(scale);
       const double seen = element(operands.c, p.c, i * p.ldc + j);
       if (!(std::abs(seen - expected) <= bound(p, magnitude, expected)))
         return make_error(ErrorCode::malformed, "C[{},{}] is {}, and must be {}", i, j, seen, expected);

@@ -102,6 +102,8 @@ def test_version_names_the_targets_compiled_in():
         (["bench", "--threads=-1"], ["--threads"]),
         (["bench", "--against", "numpy"], ["numpy", "libtorch"]),
         (["bench", "--prepacked", "--target", "sm90"], ["sm90", "--prepacked"]),
+        (["bench", "--scaled", "--against", "cublaslt"], ["cublaslt", "--scaled", "bf16"]),
+        (["bench", "--scaled", "--dtype", "int8", "--out", "int32"], ["int32", "scale"]),
     ],
 )
 def test_wrong_usage_is_refused_in_one_line(arguments, words):
@@ -422,3 +424,7 @@ def test_bench_rows_have_every_promised_key():
     (row,) = json.loads(result.stdout)["rows"]
     assert row["prepacked_b"]
     assert "B packed beforehand" in row["plan"]
+    result = run("bench", "--target", runnable[-1], "--shape", "97x31x53", "--scaled", "--format", "json")
+    assert result.returncode == PASSED, result.stderr
+    (row,) = json.loads(result.stdout)["rows"]
+    assert "scaled by row and column" in row["plan"]

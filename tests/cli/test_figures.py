@@ -54,3 +54,16 @@ def test_a_class_is_the_mean_of_its_shapes_against_each_and_against_the_best_of_
     assert mean[column["of cublaslt"]] == "1.00 (0.50)"
     assert mean[column["of the best"]] == f"{math.sqrt(0.5):.2f} (0.50)"
     assert mean[column["of the peak"]] == "0.50 (0.50)"
+
+
+def test_int8_with_scales_is_held_against_bf16_alone_which_is_no_rival(tmp_path):
+    log = tmp_path / "log"
+    known = {"name": "first", "series": "scaled", "layout": "nt", "shape": "4096x4096x4096"}
+    row = {"kernel": "wgmma_int8_128x256_sm90", "best": True, "gflops": 13e5, "peak_fraction": None}
+    row["peers"] = {"bf16": {"ratio": 1.75}}
+    log.write_text(json.dumps({**known, "rows": [row], "problems": [], "notes": []}) + "\n")
+    done = figures("table", log, "--series", "scaled", "--only", "4096x4096")
+    titles, _, first, mean = [[cell.strip() for cell in row.split("|")] for row in done.stdout.splitlines()]
+    assert "of the best" not in titles
+    assert first[titles.index("of bf16")] == "1.75"
+    assert mean[titles.index("mxnxk")] == "1 of 1"

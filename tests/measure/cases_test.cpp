@@ -43,7 +43,11 @@ TEST(CheckBench, EachWrongArgumentIsNamedWithItsChoices) {
   EXPECT_EQ(refusal({.target = "sm90", .prepacked = true}, request_on(host_with_gpus())),
             "sm90 is a GPU's target, and GPU kernels read B as it lies: leave out --prepacked");
   EXPECT_EQ(refusal({.against = {"mkl"}}, request),
-            "unknown peer \"mkl\": choose libtorch, cublaslt, cublaslt_best, cutlass");
+            "unknown peer \"mkl\": choose libtorch, cublaslt, cublaslt_best, cutlass, bf16");
+  EXPECT_EQ(refusal({.scaled = true, .against = {"cublaslt"}}, request),
+            "against cublaslt: it does not scale C: with --scaled, choose bf16");
+  EXPECT_THAT(refusal({.dtype = DType::int8, .out = DType::int32, .shapes = {{5, 6, 7}}, .scaled = true}, request),
+              HasSubstr("int32"));
   EXPECT_THAT(refusal({.against = {"libtorch"}}, request), HasSubstr("no libtorch was found"));
   EXPECT_THAT(refusal({.shapes = {{5, 0, 5}}}, request), HasSubstr("shape 5x0x5: every size must be 1 or more"));
   EXPECT_THAT(refusal({.shapes = {{5, -3, 5}}}, request), HasSubstr("shape 5x-3x5"));
@@ -115,6 +119,17 @@ TEST(PlanCases, LayoutAndOutReachTheProblem) {
   EXPECT_EQ(cases[0].problem.lda, 2);
 }
 
+TEST(PlanCases, ScaledInt8GivesBf16WhereNothingElseIsAskedFor) {
+  const auto one = [](std::optional<DType> out) {
+    return plan_cases({.dtype = DType::int8, .out = out, .shapes = {{2, 3, 4}}, .scaled = true, .against = {"bf16"}},
+                      small_host())[0];
+  };
+  EXPECT_EQ(one(std::nullopt).problem.c, DType::bf16);
+  EXPECT_EQ(one(DType::fp32).problem.c, DType::fp32);
+  EXPECT_TRUE(one(std::nullopt).problem.scale_a && one(std::nullopt).problem.scale_b);
+  EXPECT_TRUE(one(std::nullopt).against_bf16);
+}
+
 TEST(ShapeClass, IsByShapeAlone) {
   EXPECT_EQ(shape_class(1024, 1024, 1024), "square");
   EXPECT_EQ(shape_class(256, 256, 256), "small");
@@ -145,6 +160,18 @@ TEST(Rotation, CopiesAndMatricesDoNotOverlap) {
   EXPECT_GE(static_cast<std::byte*>(first.c), static_cast<const std::byte*>(first.b) + 5 * 7 * 2);
   EXPECT_GE(static_cast<const std::byte*>(second.a), static_cast<std::byte*>(first.c) + 3 * 5 * 2);
   EXPECT_EQ(rotation.operands(memory.data(), rotation.copies).a, first.a);
+}
+
+TEST(Rotation, ScalesLieBehindCWhereTheProblemHasThem) {
+  Problem p = make_problem(3, 5, 7, DType::int8, DType::bf16);
+  EXPECT_EQ(plan_rotation(p, 0, 1).operands(nullptr, 0).scale_a, nullptr);
+  p.scale_a = p.scale_b = true;
+  const Rotation rotation = plan_rotation(p, 0, 1);
+  std::vector<std::byte> memory(rotation.bytes());
+  const Operands operands = rotation.operands(memory.data(), 0);
+  EXPECT_GE(reinterpret_cast<const std::byte*>(operands.scale_a), static_cast<std::byte*>(operands.c) + 3 * 5 * 2);
+  EXPECT_GE(operands.scale_b, operands.scale_a + 3);
+  EXPECT_LE(reinterpret_cast<const std::byte*>(operands.scale_b + 5), memory.data() + rotation.copy_bytes);
 }
 
 TEST(FillOperands, IsNormalData) {

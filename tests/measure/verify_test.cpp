@@ -20,8 +20,7 @@ using testing::HasSubstr;
 class SpotCheck : public testing::TestWithParam<std::pair<DType, Layout>> {
  protected:
   void SetUp() override {
-    const auto [type, layout] = GetParam();
-    problem_ = make_problem(61, 53, 128, type, layout);
+    make();
     const Rotation rotation = plan_rotation(problem_, 0, 1);
     memory_.resize(rotation.bytes());
     ASSERT_TRUE(fill_operands(problem_, rotation, [&](size_t offset, const void* bytes, size_t count) {
@@ -35,6 +34,10 @@ class SpotCheck : public testing::TestWithParam<std::pair<DType, Layout>> {
       const ReferenceRow row = reference.row(i);
       for (int64_t j = 0; j < problem_.n; ++j) set(i, j, row.value[static_cast<size_t>(j)]);
     }
+  }
+  virtual void make() {
+    const auto [type, layout] = GetParam();
+    problem_ = make_problem(61, 53, 128, type, layout);
   }
   void set(int64_t i, int64_t j, double value) { set_element(operands_.c, problem_.c, i * problem_.ldc + j, value); }
   [[nodiscard]] double at(int64_t i, int64_t j) const { return element(operands_.c, problem_.c, i * problem_.ldc + j); }
@@ -89,6 +92,24 @@ TEST_P(FloatSpotCheck, AnUnwrittenElementIsFound) {
 
 INSTANTIATE_TEST_SUITE_P(All, FloatSpotCheck,
                          testing::Values(std::pair{DType::fp32, Layout::nt}, std::pair{DType::bf16, Layout::tn}));
+
+// Sums of INT32 are exact; what their scaling and rounding to BF16 add is allowed, and no more.
+class ScaledSpotCheck : public SpotCheck {
+ protected:
+  void make() override {
+    SpotCheck::make();
+    problem_.c = DType::bf16;
+    problem_.scale_a = problem_.scale_b = true;
+  }
+};
+
+TEST_P(ScaledSpotCheck, ScalesAndRoundingAreAllowedFor) {
+  EXPECT_EQ(fault(), "");
+  set(60, 52, at(60, 52) * 1.02);
+  EXPECT_THAT(fault(), HasSubstr("C[60,52] is "));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ScaledSpotCheck, testing::Values(std::pair{DType::int8, Layout::nt}));
 
 TEST(CheckProblem, ASmallOneIsCheckedItself) {
   const Plan plan{.kernel = find_kernel("gemm_fp32_6x16_avx2"),
