@@ -244,6 +244,7 @@ __device__ inline void multiply_few_rows(const GpuTileCall& tiles, const GpuTens
         ring.advance();
       }
     }
+    __syncthreads();
   } else {
     const int consumer = static_cast<int>(threadIdx.x) / 128 - kProducers;
     Sum sums[Tile::kRows / 2] = {};
@@ -270,13 +271,16 @@ __device__ inline void multiply_few_rows(const GpuTileCall& tiles, const GpuTens
       ring.advance();
     }
     hold(sums);
-    asm volatile("bar.sync 1, %0;" ::"n"(Tile::kGroups * 128) : "memory");
+    __syncthreads();  // no product reads the ring any more
     lay_out<Tile>(base, sums, consumer);
   }
   // Not before: the next kernel's blocks would crowd on the SMs that are free first, where an SM holds several.
   let_next_begin();
-  // A block alone too: it reads its own sums as a cluster's, and racecheck wants a cluster's barrier before.
-  await_cluster();
+  if (blocks > 1) {
+    await_cluster();
+  } else {
+    __syncthreads();
+  }
   add_up<Tile, Sum>(tiles.call, base, column, rank, blocks);
   // No block leaves while another may still read its sums.
   if (blocks > 1) meet_cluster();
