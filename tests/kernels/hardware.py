@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """What only a GPU of the target itself can say, beside the tests of each kernel.
 
-    hardware.py sanitizer PROGRAM ID KERNELS_TEST    some shapes of every kernel under compute-sanitizer's memcheck
+    hardware.py sanitizer PROGRAM ID KERNELS_TEST    some shapes of every kernel under each tool of compute-sanitizer
     hardware.py against PROGRAM ID KERNELS_TEST      every type beside cuBLASLt, the peak loops and the memories
 
 Exit code: 0, 1, or 77 where this machine has no such GPU (or no compute-sanitizer, no cuBLASLt): then it says what it
@@ -16,6 +16,12 @@ import subprocess
 import sys
 
 SKIPPED = 77
+# Of each tool the tests that it runs. racecheck takes a barrier of some of a block's warps for none at all.
+SANITIZERS = {
+    "memcheck": ("Ragged", "LeadingDimensions", "Unaligned"),
+    "racecheck": ("Ragged",),
+    "initcheck": ("Ragged",),
+}
 SHAPES = ("4096x4096x4096", "2112x7168x7168", "5120x5120x777", "16x8192x8192")
 
 
@@ -47,10 +53,14 @@ def sanitizer(tests, name):
     tool = shutil.which("compute-sanitizer")
     if tool is None:
         skip("compute-sanitizer is not on PATH: it comes with the CUDA toolkit")
-    cases = ":".join(f"Gemm/*_{name}.{case}" for case in ("Ragged", "LeadingDimensions", "Unaligned"))
-    return subprocess.run(
-        [tool, "--tool", "memcheck", "--error-exitcode", "1", tests, f"--gtest_filter={cases}"]
-    ).returncode
+    failed = 0
+    for check, cases in SANITIZERS.items():
+        print(f"--- {check}", flush=True)
+        shapes = ":".join(f"Gemm/*_{name}.{case}" for case in cases)
+        failed |= subprocess.run(
+            [tool, "--tool", check, "--error-exitcode", "1", tests, f"--gtest_filter={shapes}"]
+        ).returncode
+    return 1 if failed else 0
 
 
 def against(program, name):
