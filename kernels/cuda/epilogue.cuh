@@ -17,6 +17,8 @@ namespace {
 constexpr int kPieceRows = 16;  // of a warp
 constexpr int kPieceBytes = kPieceRows * kRowBytes;
 constexpr int kPieces = 2;
+constexpr int kMostColumns = 256;  // of a tile
+constexpr unsigned kWarp = 0xffffffffU;
 
 __device__ inline void store_matrices(unsigned to, unsigned a, unsigned b, unsigned c, unsigned d) {
   asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(a), "r"(b), "r"(c),
@@ -61,25 +63,38 @@ struct TileExit {
   int row, column, part;   // row: the warp's first
   unsigned own_phase = 0;  // of the own chunks
   float scale_a[2];
+  // Of each 32 columns this lane's one, which the others fetch: loads that are all under way at once.
+  float scale_b[kMostColumns / 32], bias[kMostColumns / 32];
 
   __device__ TileExit(const GpuTileCall& call, unsigned at)
       : tiles(call), pieces(at), lane(static_cast<int>(threadIdx.x) % 32) {}
 
-  // Two neighbours of C, from their sums; `half`: their row is eight below.
+  template <int kColumns>
+  __device__ void read_factors() {
+    const GpuCall& call = tiles.call;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int line = row + lane / 4 + half * 8;
+      scale_a[half] = call.scale_a && line < call.m ? call.scale_a[line] : 1.0F;
+    }
+#pragma unroll
+    for (int i = 0; i < kColumns / 32; ++i) {
+      const int at = column + i * 32 + lane;
+      scale_b[i] = call.scale_b && at < call.n ? call.scale_b[at] : 1.0F;
+      bias[i] = call.bias && at < call.n ? call.bias[at] : 0;
+    }
+  }
+  // Two neighbours of C, from their sums in this block of eight columns; `half`: their row is eight below.
   template <ExitKind kKind, class Sum>
-  __device__ float2 finish(Sum low, Sum high, int half, int at) const {
+  __device__ float2 finish(Sum low, Sum high, int half, int block) const {
     float2 two = make_float2(static_cast<float>(low), static_cast<float>(high));
     if constexpr (kKind == ExitKind::scaled) {
-      const GpuCall& call = tiles.call;
-      two.x *= scale_a[half];
-      two.y *= scale_a[half];
-      if (call.scale_b) {
-        two.x *= at < call.n ? call.scale_b[at] : 0;
-        two.y *= at + 1 < call.n ? call.scale_b[at + 1] : 0;
-      }
-      if (call.bias) {
-        two.x += at < call.n ? call.bias[at] : 0;
-        two.y += at + 1 < call.n ? call.bias[at + 1] : 0;
+      const int of = block % 4 * 8 + lane % 4 * 2;
+      two.x = two.x * scale_a[half] * __shfl_sync(kWarp, scale_b[block / 4], of);
+      two.y = two.y * scale_a[half] * __shfl_sync(kWarp, scale_b[block / 4], of + 1);
+      if (tiles.call.bias) {
+        two.x += __shfl_sync(kWarp, bias[block / 4], of);
+        two.y += __shfl_sync(kWarp, bias[block / 4], of + 1);
       }
     }
     return two;
@@ -97,8 +112,7 @@ struct TileExit {
       for (int i = 0; i < 4; ++i) {
         const int block = first / 8 + pair * 2 + i / 2;
         const int half = i % 2;
-        const float2 values = finish<kKind>(sums[block * 4 + half * 2], sums[block * 4 + half * 2 + 1], half,
-                                            column + block * 8 + lane % 4 * 2);
+        const float2 values = finish<kKind>(sums[block * 4 + half * 2], sums[block * 4 + half * 2 + 1], half, block);
         two[i] = pack(values.x, values.y, tiles.call.c_type);
       }
       store_matrices(base + (((pair * 2 + lane / 16) ^ (line & 7)) << 4), two[0], two[1], two[2], two[3]);
@@ -116,7 +130,7 @@ struct TileExit {
       const Sum high = sums[block * 4 + half * 2 + 1];
       unsigned two[2] = {bits_of(low), bits_of(high)};
       if constexpr (kKind != ExitKind::raw) {
-        const float2 values = finish<kKind>(low, high, half, column + block * 8 + lane % 4 * 2);
+        const float2 values = finish<kKind>(low, high, half, block);
         two[0] = bits_of(values.x);
         two[1] = bits_of(values.y);
       }
@@ -222,33 +236,36 @@ struct TileExit {
       if (!own) ring.advance();
     }
   }
-  template <class Tile, ExitKind kKind, class Sum, int kCount>
-  __device__ void leave_halves(const Sum (&sums)[kCount], typename Tile::Stages& ring, const Chunks& chunks) {
-    if (tiles.by_map) return lay_chunks<Tile, kKind>(sums, ring, chunks);
-    write_pieces<2, kKind>(sums);
-  }
 
-  // All of the warp's sums of the tile whose first column is given, and its own first row.
-  template <class Tile, class Sum, int kCount>
-  __device__ void write(const Sum (&sums)[kCount], int first_row, int first_column, int of_part,
-                        typename Tile::Stages& ring, const Chunks& chunks) {
+  // All of the warp's sums, of which the first row and column are given: way<bytes of an element, kind>().
+  template <int kColumns, class Sum, class Way>
+  __device__ void leave(int first_row, int first_column, int of_part, Way way) {
     const GpuCall& call = tiles.call;
     row = first_row;
     column = first_column;
     part = of_part;
-    if (row >= call.m && !tiles.by_map) return;
     const bool words = call.c_type == kGpuFp32;
     const bool plain = is_float(Sum()) && !call.scale_a && !call.scale_b && !call.bias;
-    if (call.split > 1 || call.c_type == kGpuInt32 || (plain && words)) return write_pieces<4, ExitKind::raw>(sums);
+    if (call.split > 1 || call.c_type == kGpuInt32 || (plain && words)) {
+      return way.template operator()<4, ExitKind::raw>();
+    }
     if constexpr (is_float(Sum())) {
-      if (plain) return leave_halves<Tile, ExitKind::plain>(sums, ring, chunks);
+      if (plain) return way.template operator()<2, ExitKind::plain>();
     }
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const int line = row + lane / 4 + half * 8;
-      scale_a[half] = call.scale_a && line < call.m ? call.scale_a[line] : 1.0F;
-    }
-    return words ? write_pieces<4, ExitKind::scaled>(sums) : leave_halves<Tile, ExitKind::scaled>(sums, ring, chunks);
+    read_factors<kColumns>();
+    return words ? way.template operator()<4, ExitKind::scaled>() : way.template operator()<2, ExitKind::scaled>();
+  }
+  // The same by way of the ring, where a map names C, else by rows.
+  template <class Tile, class Sum, int kCount>
+  __device__ void write(const Sum (&sums)[kCount], int first_row, int first_column, int of_part,
+                        typename Tile::Stages& ring, const Chunks& chunks) {
+    if (first_row >= tiles.call.m && !tiles.by_map) return;
+    leave<kCount * 2, Sum>(first_row, first_column, of_part, [&]<int kElement, ExitKind kKind>() {
+      if constexpr (kElement == 2) {
+        if (tiles.by_map) return lay_chunks<Tile, kKind>(sums, ring, chunks);
+      }
+      write_pieces<kElement, kKind>(sums);
+    });
   }
 };
 

@@ -149,13 +149,17 @@ __device__ inline void multiply_by_warpgroups(const GpuTileCall& tiles, const Gp
   }
   let_next_begin();
   await_kernels_ahead();
-  TileWalk<Tile::kRowsOfCluster, Tile::kColumnsOfCluster, Tile::kDepths> walk(
-      tiles, static_cast<int>(blockIdx.x) / Tile::kCluster, static_cast<int>(gridDim.x) / Tile::kCluster);
+  // Each side its own, made behind the change of registers: ptxas would spill what is there on both sides of it.
+  const auto begin_walk = [&] {
+    return TileWalk<Tile::kRowsOfCluster, Tile::kColumnsOfCluster, Tile::kDepths>(
+        tiles, static_cast<int>(blockIdx.x) / Tile::kCluster, static_cast<int>(gridDim.x) / Tile::kCluster);
+  };
   const int below = Tile::kAcross ? 0 : static_cast<int>(rank) * Tile::kRows;
   const int aside = Tile::kAcross ? static_cast<int>(rank) * Tile::kColumns : 0;
   if (threadIdx.x < 128) {
     give_registers<40>();
     if (threadIdx.x == 0) {
+      auto walk = begin_walk();
       while (walk.advance()) {
 #pragma unroll 1
         for (int stage = 0; stage < walk.count; ++stage) {
@@ -167,6 +171,7 @@ __device__ inline void multiply_by_warpgroups(const GpuTileCall& tiles, const Gp
         if (Tile::kLends && tiles.by_map) ring.lend();
       }
     } else if (threadIdx.x == 32 && tiles.by_map) {
+      auto walk = begin_walk();
       send_tiles<Tile>(tiles, map_c, walk, ring, chunks, below, aside);
     }
   } else {
@@ -174,6 +179,7 @@ __device__ inline void multiply_by_warpgroups(const GpuTileCall& tiles, const Gp
     const int consumer = static_cast<int>(threadIdx.x) / 128 - 1;
     const int warp = static_cast<int>(threadIdx.x) / 32 - 4;  // 16 rows each
     TileExit exit(tiles, exits + warp * kPieces * kPieceBytes);
+    auto walk = begin_walk();
     while (walk.advance()) {
       typename Tile::Op::Sum sums[Tile::kColumns / 2] = {};
       consume<Tile, kAKMajor, kBKMajor>(ring, sums, consumer, walk.count);
