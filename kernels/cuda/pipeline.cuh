@@ -29,8 +29,12 @@ struct Ring {
       phase ^= 1;
     }
   }
-  // For a side that never waits for a stage: its phase is lost.
-  __device__ void skip(int count) { slot = (slot + count) % kStages; }
+  // Stages that are another's, or for a side that waits for none.
+  __device__ void skip(int count) {
+    slot += count;
+    phase ^= static_cast<unsigned>(slot / kStages) & 1U;
+    slot %= kStages;
+  }
   __device__ void lend() {
     await_empty();
     arrive(full());

@@ -7,6 +7,7 @@
 #define PBPROBE_TARGET sm90
 
 #include "kernels/cuda/hopper_skinny.cuh"
+#include "kernels/cuda/hopper_turns.cuh"
 #include "kernels/cuda/passes.cuh"
 #include "kernels/cuda/peak_mma.cuh"
 #include "kernels/cuda/peak_wgmma.cuh"
@@ -31,12 +32,13 @@ PBPROBE_MMA_KMAJOR(gemm_tf32_64x64, 3, Tf32, 64, 64, 32, 32, 128, 4)
 PBPROBE_MMA_KMAJOR(gemm_tf32_16x64, 2, Tf32, 16, 64, 16, 16, 128, 8)
 PBPROBE_MMA_PEAK(tf32, Tf32)
 
-// Type, columns of a tile, stages, blocks of a cluster, a warpgroup's chunks of C; of few rows: blocks of an SM, type,
-// rows, stages, warpgroups that multiply, lines of 128 bytes of k in a stage.
+// Type, columns of a tile, stages, blocks of a cluster, a warpgroup's chunks of C; by turns: type, stages; of few rows:
+// blocks of an SM, type, rows, stages, warpgroups that multiply, lines of 128 bytes of k in a stage.
 PBPROBE_HOPPER_LAYOUTS(wgmma_bf16_128x256, WgmmaBf16, 256, 4, 2, 2)
 PBPROBE_HOPPER_LAYOUTS(wgmma_bf16_128x192, WgmmaBf16, 192, 4, 2, 3, true)
 PBPROBE_HOPPER_LAYOUTS(wgmma_bf16_128x128, WgmmaBf16, 128, 5, 1, 2)
 PBPROBE_HOPPER_LAYOUTS(wgmma_bf16_128x64, WgmmaBf16, 64, 7, 1, 2)
+PBPROBE_TURNS_LAYOUTS(wgmma_bf16_turns, WgmmaBf16, 6)
 PBPROBE_SKINNY_LAYOUTS(wgmma_bf16_few16, 2, WgmmaBf16, 16, 5, 1, 2)
 PBPROBE_SKINNY_LAYOUTS(wgmma_bf16_few64, 1, WgmmaBf16, 64, 4, 2, 2)
 PBPROBE_SKINNY_LAYOUTS(wgmma_bf16_few128, 1, WgmmaBf16, 128, 6, 2, 1)
@@ -44,6 +46,7 @@ PBPROBE_WGMMA_PEAK(bf16, WgmmaBf16, Bf16)
 PBPROBE_HOPPER_KMAJOR(wgmma_int8_128x256, WgmmaInt8, 256, 4, 2, 2)
 PBPROBE_HOPPER_KMAJOR(wgmma_int8_128x128, WgmmaInt8, 128, 5, 1, 2)
 PBPROBE_HOPPER_KMAJOR(wgmma_int8_128x64, WgmmaInt8, 64, 7, 1, 2)
+PBPROBE_TURNS_KMAJOR(wgmma_int8_turns, WgmmaInt8, 6)
 PBPROBE_SKINNY_SKEWED(wgmma_int8_few16, 2, WgmmaInt8, 16, 5, 1, 2)
 PBPROBE_SKINNY_SKEWED(wgmma_int8_few64, 1, WgmmaInt8, 64, 4, 2, 2)
 PBPROBE_SKINNY_SKEWED(wgmma_int8_few128, 1, WgmmaInt8, 128, 6, 2, 1)

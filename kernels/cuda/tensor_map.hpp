@@ -15,7 +15,7 @@ struct alignas(64) GpuTensorMap {
 
 struct GpuTileCall {
   GpuCall call;
-  int by_map;  // 1: C has elements of 2 bytes, and its map says where it lies; else the warps write C themselves
+  int by_map;  // 1: C's map says where it lies; else the warps write C themselves
   int band;    // rows of tiles (of a cluster's blocks together) that are walked before the next band
 };
 

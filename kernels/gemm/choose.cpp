@@ -447,6 +447,7 @@ std::string explain(const Candidate& chosen, const Plan& plan, const Gpu* gpu, b
     } else if (plan.gpu.cluster > 1) {
       why += fmt::format(", {} of a cluster share {}", plan.gpu.cluster, plan.kernel->across ? "A" : "B");
     }
+    if (plan.kernel->turns) why += ", warpgroups take turns";
     if (plan.transposing) why += "; " + *plan.transposing;
     if (plan.gpu.skewed_b) why += "; B's rows begin anywhere and are read by threads";
     if (plan.otherwise) {

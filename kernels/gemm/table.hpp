@@ -87,6 +87,7 @@ struct Kernel {
   GpuWork work = GpuWork::blocks;
   int64_t cluster = 1;  // GPU, warpgroups: blocks of a cluster, one tile below the other, which share B
   bool across = false;  // the tiles of a cluster lie side by side and share A
+  bool turns = false;   // a block's warpgroups compute tiles by turns, and one is written while another is computed
 };
 
 // The layout that a GPU kernel reads where the operands lie in `layout`: what it cannot read is turned first.

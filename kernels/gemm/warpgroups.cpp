@@ -61,6 +61,8 @@ Split best_split_of_warpgroups(const Kernel& kernel, const Problem& p, int64_t s
   if (kernel.work == GpuWork::few_rows) return split_of_few_rows(kernel, p, sms);
   constexpr double kStageSeconds = 0.65e-6;  // of 128 × 256 and 128 bytes of k, at the whole peak
   constexpr double kFill = 3;                // stages that pass before a tile is at work, and to write C
+  constexpr double kFillOfTurns = 6;         // the same in narrower ones, of the first tile and the last alone
+  constexpr double kAlone = 1.2;             // where a block has one tile, and nothing to take turns with
   constexpr double kPassSeconds = 3e-6;      // of the pass that adds the parts, besides its bytes
   const double tiles = static_cast<double>(tiles_of(kernel, p));
   const double clusters = static_cast<double>(std::max<int64_t>(sms / kernel.cluster, 1));
@@ -72,7 +74,9 @@ Split best_split_of_warpgroups(const Kernel& kernel, const Problem& p, int64_t s
   for (int64_t parts = 1; parts <= kMostParts && (parts == 1 || stages / parts >= kFewestStages); ++parts) {
     const double rounds = std::ceil(tiles * static_cast<double>(parts) / clusters);
     const double pass = parts == 1 ? 0 : kPassSeconds + static_cast<double>(2 * parts + 1) * sums / kBytesPerSecond;
-    const double seconds = rounds * (static_cast<double>(divide_up(stages, parts)) + kFill) * stage + pass;
+    const double fill = kernel.turns ? kFillOfTurns : rounds * kFill;
+    const double alone = kernel.turns && rounds < 2 ? kAlone : 1;
+    const double seconds = (rounds * static_cast<double>(divide_up(stages, parts)) + fill) * stage * alone + pass;
     if (parts == 1 || seconds < best.seconds) best = {parts, seconds};
   }
   return best;
@@ -91,17 +95,19 @@ void cut_warpgroups(Plan& plan, int64_t sms) {
     plan.grid.x = tiles * parts;
     return;
   }
-  constexpr int64_t kBandRows = 2048;
+  // Where C is written most of the time, bands of half the rows are faster by turns.
+  constexpr int64_t kFewStages = 8;
+  const int64_t band_rows = kernel.turns && stages_of(kernel, p) <= kFewStages ? 1024 : 2048;
   plan.gpu.part = divide_up(stages_of(kernel, p), parts) * kernel.tile.k;
   plan.split = std::max<int64_t>(divide_up(p.k, plan.gpu.part), 1);
   plan.gpu.cluster = kernel.cluster;
-  plan.gpu.band = kBandRows / (kernel.tile.m * (kernel.across ? 1 : kernel.cluster));
+  plan.gpu.band = band_rows / (kernel.tile.m * (kernel.across ? 1 : kernel.cluster));
   plan.grid.x = std::min(tiles * plan.split, std::max<int64_t>(sms / kernel.cluster, 1)) * kernel.cluster;
 }
 
 namespace {
 
-enum MapType : int { kMapUint8 = 0, kMapUint16 = 1, kMapTf32 = 11 };
+enum MapType : int { kMapUint8 = 0, kMapUint16 = 1, kMapUint32 = 2, kMapTf32 = 11 };
 
 // What a map holds.
 constexpr uint64_t kMostSize = uint64_t{1} << 32;
@@ -146,9 +152,9 @@ Result<void> check_limits(const TensorMapShape& map, const Plan& plan, const cha
   return {};
 }
 
-// C in boxes of 64 rows and 128 bytes. Not where a map cannot name it, nor where stores gain nothing: elements of 4
-// bytes take most of the ring, and where no cluster computes a second tile there is nothing beside which they could go
-// on. The kernel then writes without a map.
+// C in boxes of 64 rows and 128 bytes. Not where a map cannot name it, nor where stores gain nothing. Where warpgroups
+// take turns they always gain; else elements of 4 bytes take most of the ring, and where no cluster computes a second
+// tile there is nothing beside which they could go on. The kernel then writes without a map.
 void map_c(WarpgroupMaps& maps, const Plan& plan) {
   const Problem& p = plan.problem;
   constexpr int64_t kChunkRows = 64;
@@ -156,10 +162,12 @@ void map_c(WarpgroupMaps& maps, const Plan& plan) {
   const int64_t element = size_of(p.c);
   // A store's boxes end at whole units of 16 bytes: where a row does not, it would write behind it.
   const bool named = p.n * element % kMapAlign == 0 && call.c_aligned != 0;
-  const bool gains = element == 2 && call.split == 1 && tiles_of(*plan.kernel, p) * plan.kernel->cluster > plan.grid.x;
-  TensorMapShape map = map_of({call.c, p.m, p.n, call.ldc, element, kMapUint16}, kLine / element, kChunkRows);
+  const Kernel& kernel = *plan.kernel;
+  const bool gains = kernel.turns || (element == 2 && tiles_of(kernel, p) * kernel.cluster > plan.grid.x);
+  const TensorMapShape map = map_of({call.c, p.m, p.n, call.ldc, element, element == 2 ? kMapUint16 : kMapUint32},
+                                    kLine / element, kChunkRows);
   const bool held = std::max(map.sizes[0], map.sizes[1]) <= kMostSize && map.stride < kMostStride;
-  maps.tiles.by_map = named && gains && held && map.at != nullptr ? 1 : 0;
+  maps.tiles.by_map = named && gains && held && call.split == 1 && map.at != nullptr ? 1 : 0;
   if (maps.tiles.by_map) maps.c = map;
 }
 

@@ -255,21 +255,28 @@ TEST(Choose, TakesTheTileThatFillsTheGpu) {
 }
 
 TEST(Choose, TakesWarpgroupsWhereTheGpuHasThem) {
+  struct Sizes {
+    int64_t m, n, k;
+  };
   if (!is_built("sm90")) GTEST_SKIP() << "not built: make build TARGETS=sm90";
   auto host = gpu_host("9.0");
   host.gpus[0].sm_count = 132;
   const auto of = [&](int64_t m, int64_t n, int64_t k, DType type = DType::bf16) {
     return *choose(make_problem(m, n, k, type), host, {}, {.gpu = 0});
   };
-  EXPECT_EQ(of(4096, 4096, 4096).kernel->name, "wgmma_bf16_128x256_sm90");
-  EXPECT_EQ(of(4096, 4096, 4096, DType::int8).kernel->name, "wgmma_int8_128x256_sm90");
+  for (const auto& [m, n, k] : {Sizes{2048, 2048, 2048}, Sizes{4096, 4096, 4096}, Sizes{8192, 8192, 8192},
+                                Sizes{4096, 14336, 4096}, Sizes{8192, 1024, 8192}, Sizes{8192, 8192, 512}}) {
+    EXPECT_EQ(of(m, n, k).kernel->name, "wgmma_bf16_turns_sm90") << m << " × " << n << " × " << k;
+    EXPECT_EQ(of(m, n, k, DType::int8).kernel->name, "wgmma_int8_turns_sm90") << m << " × " << n << " × " << k;
+  }
   EXPECT_EQ(of(4096, 4096, 4096, DType::tf32).kernel->name, "wgmma_tf32_128x256_sm90");
-  EXPECT_THAT(of(4096, 4096, 4096).why, HasSubstr("2 of a cluster share B"));
-  // Five rounds of narrow tiles instead of four of wide ones.
+  EXPECT_THAT(of(4096, 4096, 4096).why, HasSubstr("2 of a cluster share A, warpgroups take turns"));
+  EXPECT_THAT(of(4096, 4096, 4096, DType::tf32).why, HasSubstr("2 of a cluster share B"));
+  // Five rounds of wide tiles instead of eight of narrow ones.
   EXPECT_EQ(of(2112, 7168, 7168).kernel->name, "wgmma_bf16_128x192_sm90");
   EXPECT_THAT(of(2112, 7168, 7168).why, HasSubstr("2 of a cluster share A"));
-  EXPECT_EQ(of(8192, 8192, 8192).kernel->name, "wgmma_bf16_128x256_sm90");
-  EXPECT_EQ(of(2048, 2048, 2048).kernel->name, "wgmma_bf16_128x256_sm90");
+  EXPECT_EQ(of(2112, 7168, 7168, DType::int8).kernel->name, "wgmma_int8_turns_sm90");
+  EXPECT_EQ(of(512, 4096, 4096).kernel->name, "wgmma_bf16_128x128_sm90") << "a tile for each SM: none takes turns";
   for (const int64_t n : {256, 512, 1024}) EXPECT_EQ(of(n, n, n).kernel->name, "wgmma_bf16_128x64_sm90");
   EXPECT_GT(of(256, 256, 65536).split, 4);
   EXPECT_EQ(of(16, 8192, 8192).kernel->name, "wgmma_bf16_few16_sm90");

@@ -85,6 +85,13 @@ TEST_F(WarpgroupLaunches, BeginBeforeWhatIsAheadHasEnded) {
   EXPECT_THAT(launched, ElementsAre(are("wgmma_bf16_128x256_nt", 132, true)));
 }
 
+TEST_F(WarpgroupLaunches, TakeTurnsOnEverySm) {
+  launch_it(make_problem(4096, 4096, 4096, DType::int8), "wgmma_int8_turns_sm90");
+  EXPECT_THAT(launched, ElementsAre(are("wgmma_int8_turns_nt", 132, true)));
+  launch_it(make_problem(4096, 4096, 4096, DType::bf16, Layout::nn), "wgmma_bf16_turns_sm90");
+  EXPECT_THAT(launched, ElementsAre(are("wgmma_bf16_turns_nn", 132, true)));
+}
+
 // 2048 bytes of a row to a warp, eight warps to a block.
 TEST_F(WarpgroupLaunches, BothOperandsAreAlignedByOneLaunch) {
   launch_it(make_problem(4096, 2048, 1025, DType::bf16), "wgmma_bf16_128x256_sm90");

@@ -50,7 +50,7 @@ GpuCall call_of(const Problem& p, uintptr_t a, uintptr_t b) {
 }
 
 // A ring of stages of 128 bytes, an aligned beginning, two barriers a stage; of tiles also C's chunks on their way out,
-// with their three barriers.
+// with their three barriers, or one for each warpgroup's turn.
 TEST(Warpgroups, RowsHoldTheirStagesAndFitTheSm) {
   int64_t rows = 0;
   for (const auto& kernel : kernel_table()) {
@@ -60,7 +60,7 @@ TEST(Warpgroups, RowsHoldTheirStagesAndFitTheSm) {
     const int64_t lines = few && kernel.max_m < 128 ? 2 : 1;
     const int64_t stage = lines * (kernel.tile.m + kernel.tile.n) * 128 + 16;
     const int64_t chunks = kernel.tile.n == 192 ? 49152 : 32768;
-    const int64_t ring = kernel.shared_bytes - 1024 - (few ? 0 : chunks + 24);
+    const int64_t ring = kernel.shared_bytes - 1024 - (few ? 0 : chunks + (kernel.turns ? 16 : 24));
     EXPECT_EQ(ring % stage, 0) << kernel.name;
     EXPECT_GE(ring / stage, 4) << kernel.name;
     const auto& limits = find_target(kernel.target)->limits;
@@ -71,7 +71,7 @@ TEST(Warpgroups, RowsHoldTheirStagesAndFitTheSm) {
     EXPECT_EQ(kernel.threads, kernel.max_m == 16 ? 256 : 384) << kernel.name;
     EXPECT_EQ(few, kernel.max_m == kernel.tile.m) << kernel.name;
   }
-  EXPECT_EQ(rows, 19);
+  EXPECT_EQ(rows, 21);
 }
 
 TEST(Warpgroups, APersistentGridIsWholeClusters) {
@@ -183,6 +183,40 @@ TEST(Warpgroups, NoMapNamesCWhereStoresWouldReachTooFarOrGainNothing) {
   EXPECT_EQ(maps_of(cut(wide, words), call)->tiles.by_map, 0) << "elements of 4 bytes";
   EXPECT_EQ(by_map(4100, 4100, 1), 0) << "stores write whole units of 16 bytes: four elements too many in each row";
   EXPECT_EQ(by_map(2048, 2048, 1), 0) << "a tile for each cluster, and nothing beside which its stores could go on";
+}
+
+// Whatever C's elements, and though a cluster has but one tile; not where parts of k are summed up first.
+TEST(Warpgroups, WhereWarpgroupsTakeTurnsAMapNamesCOfWordsToo) {
+  Kernel narrow = kernel(GpuWork::warpgroups, 128, 128, 2, DType::int8);
+  narrow.across = narrow.turns = true;
+  const auto problem = make_problem(300, 500, 256, DType::int8, DType::int32);
+  GpuCall call = call_of(problem, 0x1000, 0x2000);
+  call.c = reinterpret_cast<void*>(uintptr_t{0x3000});
+  call.split = call.c_aligned = 1;
+  const auto maps = maps_of(cut(narrow, problem), call);
+  ASSERT_TRUE(maps.ok()) << maps.error().message;
+  EXPECT_EQ(maps->tiles.by_map, 1);
+  EXPECT_EQ(maps->c.type, 2) << "32 bits";
+  EXPECT_THAT(maps->c.box, testing::ElementsAre(32, 64));
+  EXPECT_THAT(maps->c.sizes, testing::ElementsAre(500, 300));
+  EXPECT_EQ(maps->c.stride, 2000U);
+  EXPECT_THAT(maps->a.box, testing::ElementsAre(128, 64)) << "half of the rows that a cluster shares";
+  EXPECT_THAT(maps->b.box, testing::ElementsAre(128, 128));
+  call.split = 2;
+  EXPECT_EQ(maps_of(cut(narrow, problem), call)->tiles.by_map, 0);
+}
+
+TEST(Warpgroups, ByTurnsTheTimeToFillAndToWriteIsThatOfOneTile) {
+  Kernel narrow = kernel(GpuWork::warpgroups, 128, 128, 2, DType::int8);
+  narrow.across = true;
+  const auto seconds = [&](int64_t m, int64_t k) {
+    return best_split_of_warpgroups(narrow, make_problem(m, 8192, k, DType::int8), kSms).seconds;
+  };
+  const double before = seconds(8192, 512);
+  narrow.turns = true;
+  EXPECT_LT(seconds(8192, 512), 0.7 * before);
+  EXPECT_EQ(cut(narrow, make_problem(8192, 8192, 4096, DType::int8)).gpu.band, 16) << "2048 rows";
+  EXPECT_EQ(cut(narrow, make_problem(8192, 8192, 1024, DType::int8)).gpu.band, 8) << "1024 rows: C takes the time";
 }
 
 // Side by side, a block fetches its own columns of B and its share of A's rows.
