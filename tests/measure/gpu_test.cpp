@@ -267,6 +267,26 @@ TEST_F(OnGpu, CublasLtTakesTurnsWithOurs) {
 }
 
 // What cuBLASLt computes here is what the kernels compute: the peer multiplies what it is asked to multiply.
+TEST_F(OnGpu, ScaledInt8TakesTurnsWithBf16) {
+  const std::string target = gpu().target.value_or("");
+  const TargetBuild* const build = find_build(target);
+  if (build == nullptr || !build->built) GTEST_SKIP() << "no kernels for " << gpu().capability << " in this build";
+  request_.benches = {{.target = target,
+                       .dtype = DType::int8,
+                       .shapes = {{512, 1024, 256}, {2112, 1032, 1024}},
+                       .scaled = true,
+                       .against = {"bf16"}}};
+  request_.budget_seconds = 20;
+  const Measurements all = measure();
+  EXPECT_THAT(all.problems, IsEmpty());
+  ASSERT_THAT(all.rows, testing::Not(IsEmpty()));
+  for (const auto& row : all.rows) {
+    EXPECT_EQ(row.out, "bf16") << row.kernel;
+    ASSERT_TRUE(row.peers.contains("bf16")) << testing::PrintToString(all.notes);
+    EXPECT_GT(row.peers.at("bf16").gflops, 1) << row.kernel;
+  }
+}
+
 TEST_F(OnGpu, CublasLtMultipliesWhatWeMultiply) {
   auto library = CublasLt::load(cublaslt_places(std::nullopt));
   if (!library.ok()) GTEST_SKIP() << library.error().message;
