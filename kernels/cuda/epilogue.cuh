@@ -261,7 +261,7 @@ struct TileExit {
                         typename Tile::Stages& ring, const Chunks& chunks) {
     if (first_row >= tiles.call.m && !tiles.by_map) return;
     leave<kCount * 2, Sum>(first_row, first_column, of_part, [&]<int kElement, ExitKind kKind>() {
-      if constexpr (kElement == 2) {
+      if constexpr (kElement == 2 && Tile::kStores) {
         if (tiles.by_map) return lay_chunks<Tile, kKind>(sums, ring, chunks);
       }
       write_pieces<kElement, kKind>(sums);

@@ -38,6 +38,7 @@ struct HopperTile {
   // Of a warpgroup, each 64 rows and 128 bytes of C on their way: all, those in its own place, what a lent stage holds.
   static constexpr int kChunks = kColumns / kChunkColumns;
   static constexpr int kOwnChunks = kOwnChunksOf;
+  static constexpr bool kStores = true;
   static constexpr int kStageChunks = kStageBytes / (kConsumers * kChunkBytes);
   static constexpr bool kLends = kChunks > kOwnChunks;
   static_assert(kChunks - kOwnChunks <= kStageChunks);

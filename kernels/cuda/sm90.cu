@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: MIT
 //
 // sm90: wgmma BF16 m64nNk16, TF32 m64nNk8, INT8 m64nNk32, with operands by tensor copies; mma.sync BF16 and FP16
-// m16n8k16, TF32 m16n8k8, INT8 m16n8k32; FP32 by fma.rn.f32.
+// m16n8k16, TF32 m16n8k8, INT8 m16n8k32, in large tiles with operands by tensor copies too; FP32 by fma.rn.f32.
 // A[M,K] or [K,M], B[N,K] or [K,N] → C[M,N]. Source: PTX ISA, mma, fma.
 #define PBPROBE_TARGET sm90
 
+#include "kernels/cuda/hopper_mma.cuh"
 #include "kernels/cuda/hopper_skinny.cuh"
 #include "kernels/cuda/hopper_turns.cuh"
 #include "kernels/cuda/passes.cuh"
@@ -31,6 +32,12 @@ PBPROBE_MMA_KMAJOR(gemm_tf32_128x128, 2, Tf32, 128, 128, 64, 64, 128, 3)
 PBPROBE_MMA_KMAJOR(gemm_tf32_64x64, 3, Tf32, 64, 64, 32, 32, 128, 4)
 PBPROBE_MMA_KMAJOR(gemm_tf32_16x64, 2, Tf32, 16, 64, 16, 16, 128, 8)
 PBPROBE_MMA_PEAK(tf32, Tf32)
+
+// Type, rows and columns of a tile, stages.
+PBPROBE_FED_LAYOUTS(gemm_bf16_256x128, Bf16, 256, 128, 4)
+PBPROBE_FED_LAYOUTS(gemm_fp16_256x128, Fp16, 256, 128, 4)
+PBPROBE_FED_KMAJOR(gemm_int8_256x128, Int8, 256, 128, 4)
+PBPROBE_FED_KMAJOR(gemm_tf32_256x128, Tf32, 256, 128, 4)
 
 // Type, columns of a tile, stages, blocks of a cluster, a warpgroup's chunks of C; by turns: type, stages; of few rows:
 // blocks of an SM, type, rows, stages, warpgroups that multiply, lines of 128 bytes of k in a stage.

@@ -47,6 +47,7 @@ class DTypes {
 enum class GpuWork {
   blocks,      // each a tile and a part of k
   warpgroups,  // clusters walk over tiles, with operands by tensor maps (kernels/cuda/hopper.cuh)
+  fed_warps,   // the same by mma.sync, without clusters (kernels/cuda/hopper_mma.cuh)
   few_rows,    // clusters share k of a tile of few rows (kernels/cuda/hopper_skinny.cuh)
 };
 

@@ -10,7 +10,6 @@ namespace {
 
 constexpr int64_t kLine = 128;        // bytes of k in a stage, and of a row of the swizzle
 constexpr int64_t kMapAlign = 16;     // bytes: where a map and its rows begin
-constexpr int64_t kBlockRows = 128;   // of the instruction, in a block
 constexpr int64_t kMostCluster = 8;   // blocks that every GPU with clusters can hold together
 constexpr int64_t kFewestStages = 4;  // of a part
 constexpr int64_t kMostParts = 16;
@@ -59,15 +58,16 @@ bool reads_b_skewed(const Kernel& kernel, const Problem& p) {
 
 Split best_split_of_warpgroups(const Kernel& kernel, const Problem& p, int64_t sms) {
   if (kernel.work == GpuWork::few_rows) return split_of_few_rows(kernel, p, sms);
-  constexpr double kStageSeconds = 0.65e-6;  // of 128 × 256 and 128 bytes of k, at the whole peak
-  constexpr double kFill = 3;                // stages that pass before a tile is at work, and to write C
-  constexpr double kFillOfTurns = 6;         // the same in narrower ones, of the first tile and the last alone
-  constexpr double kAlone = 1.2;             // where a block has one tile, and nothing to take turns with
-  constexpr double kPassSeconds = 3e-6;      // of the pass that adds the parts, besides its bytes
+  // Of 128 × 256 and 128 bytes of k, at the whole peak of the instruction.
+  const double stage_seconds = kernel.work == GpuWork::fed_warps ? 1.0e-6 : 0.65e-6;
+  constexpr double kFill = 3;            // stages that pass before a tile is at work, and to write C
+  constexpr double kFillOfTurns = 6;     // the same in narrower ones, of the first tile and the last alone
+  constexpr double kAlone = 1.2;         // where a block has one tile, and nothing to take turns with
+  constexpr double kPassSeconds = 3e-6;  // of the pass that adds the parts, besides its bytes
   const double tiles = static_cast<double>(tiles_of(kernel, p));
   const double clusters = static_cast<double>(std::max<int64_t>(sms / kernel.cluster, 1));
   const int64_t stages = stages_of(kernel, p);
-  const double stage = kStageSeconds * static_cast<double>(kernel.tile.n) / 256.0 * 100.0 /
+  const double stage = stage_seconds * static_cast<double>(kernel.tile.m * kernel.tile.n) / (128.0 * 256.0) * 100.0 /
                        static_cast<double>(std::max<int64_t>(kernel.share, 1));
   const double sums = 4.0 * static_cast<double>(p.m) * static_cast<double>(p.n);
   Split best;
@@ -152,9 +152,9 @@ Result<void> check_limits(const TensorMapShape& map, const Plan& plan, const cha
   return {};
 }
 
-// C in boxes of 64 rows and 128 bytes. Not where a map cannot name it, nor where stores gain nothing. Where warpgroups
-// take turns they always gain; else elements of 4 bytes take most of the ring, and where no cluster computes a second
-// tile there is nothing beside which they could go on. The kernel then writes without a map.
+// C in boxes of 64 rows and 128 bytes, from warpgroups. Not where a map cannot name it, nor where stores gain nothing.
+// Where warpgroups take turns they always gain; else elements of 4 bytes take most of the ring, and where no cluster
+// computes a second tile there is nothing beside which they could go on. The kernel then writes without a map.
 void map_c(WarpgroupMaps& maps, const Plan& plan) {
   const Problem& p = plan.problem;
   constexpr int64_t kChunkRows = 64;
@@ -163,7 +163,8 @@ void map_c(WarpgroupMaps& maps, const Plan& plan) {
   // A store's boxes end at whole units of 16 bytes: where a row does not, it would write behind it.
   const bool named = p.n * element % kMapAlign == 0 && call.c_aligned != 0;
   const Kernel& kernel = *plan.kernel;
-  const bool gains = kernel.turns || (element == 2 && tiles_of(kernel, p) * kernel.cluster > plan.grid.x);
+  const bool gains = kernel.turns || (kernel.work == GpuWork::warpgroups && element == 2 &&
+                                      tiles_of(kernel, p) * kernel.cluster > plan.grid.x);
   const TensorMapShape map = map_of({call.c, p.m, p.n, call.ldc, element, element == 2 ? kMapUint16 : kMapUint32},
                                     kLine / element, kChunkRows);
   const bool held = std::max(map.sizes[0], map.sizes[1]) <= kMostSize && map.stride < kMostStride;
@@ -191,7 +192,7 @@ Result<WarpgroupMaps> maps_of(const Plan& plan, const GpuCall& call) {
   if (p.k == 0) a = nothing;
   if (p.k == 0 || plan.gpu.skewed_b) b = nothing;
   // What a block fetches: its own lines of one operand, its share of the cluster's of the other.
-  const int64_t a_lines = few ? kernel.tile.m : kBlockRows / (kernel.across ? kernel.cluster : 1);
+  const int64_t a_lines = few ? kernel.tile.m : kernel.tile.m / (kernel.across ? kernel.cluster : 1);
   const int64_t b_lines = few ? kernel.tile.n : kernel.tile.n / (kernel.across ? 1 : kernel.cluster);
   maps.a = map_of(a, depths, a_mk ? a_lines : depths);
   maps.b = map_of(b, depths, b_nk ? b_lines : depths);

@@ -181,7 +181,8 @@ void expect_whole(const Kernel& kernel, const Problem& p, const Host& host) {
   const auto plan = choose(p, host, {}, {.kernel = std::string(kernel.name), .gpu = 0});
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   const auto& gpu = plan->gpu;
-  if (kernel.work == GpuWork::warpgroups) {  // as many as there are SMs, and each walks over tiles
+  if (kernel.work == GpuWork::warpgroups ||
+      kernel.work == GpuWork::fed_warps) {  // as many as there are SMs, and each walks over tiles
     EXPECT_GT(plan->grid.x, 0) << describe(p);
     EXPECT_EQ(plan->grid.x % gpu.cluster, 0) << describe(p);
     EXPECT_LE(plan->grid.x, std::max(host.gpus[0].sm_count.value_or(0), gpu.cluster)) << describe(p);
@@ -243,9 +244,10 @@ TEST(Choose, TakesTheTileThatFillsTheGpu) {
     return *choose(make_problem(m, n, k, type), host, {}, {.gpu = 0});
   };
   // Of FP16 it has mma.sync alone.
-  EXPECT_EQ(of(4096, 4096, 4096, DType::fp16).kernel->name, "gemm_fp16_128x128_sm90");
+  EXPECT_EQ(of(4096, 4096, 4096, DType::fp16).kernel->name, "gemm_fp16_256x128_sm90");
   EXPECT_EQ(of(4096, 4096, 4096, DType::fp16).split, 1);
   EXPECT_EQ(of(1024, 1024, 1024, DType::fp16).kernel->name, "gemm_fp16_64x64_sm90");
+  EXPECT_EQ(of(128, 8192, 8192, DType::fp16).kernel->name, "gemm_fp16_128x128_sm90") << "half of 256 rows were empty";
   EXPECT_GT(of(128, 128, 16384, DType::fp16).split, 8);
   EXPECT_EQ(of(16, 8192, 8192, DType::fp16).kernel->name, "gemm_fp16_16x64_sm90");
   EXPECT_EQ(of(16, 8192, 8192, DType::fp16).split, 1);  // 128 tiles for 132 SMs

@@ -50,7 +50,7 @@ GpuCall call_of(const Problem& p, uintptr_t a, uintptr_t b) {
 }
 
 // A ring of stages of 128 bytes, an aligned beginning, two barriers a stage; of tiles also C's chunks on their way out,
-// with their three barriers, or one for each warpgroup's turn.
+// with their three barriers, or one for each warpgroup's turn; of fed warps, their pieces.
 TEST(Warpgroups, RowsHoldTheirStagesAndFitTheSm) {
   int64_t rows = 0;
   for (const auto& kernel : kernel_table()) {
@@ -60,7 +60,8 @@ TEST(Warpgroups, RowsHoldTheirStagesAndFitTheSm) {
     const int64_t lines = few && kernel.max_m < 128 ? 2 : 1;
     const int64_t stage = lines * (kernel.tile.m + kernel.tile.n) * 128 + 16;
     const int64_t chunks = kernel.tile.n == 192 ? 49152 : 32768;
-    const int64_t ring = kernel.shared_bytes - 1024 - (few ? 0 : chunks + (kernel.turns ? 16 : 24));
+    const int64_t exits = kernel.work == GpuWork::fed_warps ? 8 * 2 * 2048 : chunks + (kernel.turns ? 16 : 24);
+    const int64_t ring = kernel.shared_bytes - 1024 - (few ? 0 : exits);
     EXPECT_EQ(ring % stage, 0) << kernel.name;
     EXPECT_GE(ring / stage, 4) << kernel.name;
     const auto& limits = find_target(kernel.target)->limits;
@@ -71,7 +72,7 @@ TEST(Warpgroups, RowsHoldTheirStagesAndFitTheSm) {
     EXPECT_EQ(kernel.threads, kernel.max_m == 16 ? 256 : 384) << kernel.name;
     EXPECT_EQ(few, kernel.max_m == kernel.tile.m) << kernel.name;
   }
-  EXPECT_EQ(rows, 21);
+  EXPECT_EQ(rows, 25);
 }
 
 TEST(Warpgroups, APersistentGridIsWholeClusters) {
@@ -234,6 +235,30 @@ TEST(Warpgroups, AClusterThatLiesAcrossSharesA) {
   EXPECT_EQ(cut(wide, make_problem(2112, 768, 64, DType::bf16)).grid.x, 2 * 17 * 2);
   wide.across = false;
   EXPECT_EQ(cut(wide, make_problem(2112, 768, 64, DType::bf16)).grid.x, 2 * 9 * 4);
+}
+
+// Tiles of 256 × 128 by single blocks: A comes in boxes of 256 rows, and C leaves without a map.
+TEST(Warpgroups, FedWarpsFetchTheirWholeTile) {
+  const Kernel fed = kernel(GpuWork::fed_warps, 256, 128, 1);
+  const auto problem = make_problem(4096, 4096, 4096, DType::bf16);
+  const Plan plan = cut(fed, problem);
+  EXPECT_EQ(plan.grid.x, kSms);
+  EXPECT_EQ(plan.gpu.cluster, 1);
+  EXPECT_EQ(plan.gpu.band, 8);
+  EXPECT_EQ(plan.split, 1);
+  auto call = call_of(problem, 0x1000, 0x2000);
+  call.c = reinterpret_cast<void*>(0x3000);
+  call.c_aligned = 1;
+  call.split = 1;
+  const auto maps = maps_of(plan, call);
+  ASSERT_TRUE(maps.ok()) << maps.error().message;
+  EXPECT_THAT(maps->a.box, testing::ElementsAre(64, 256));
+  EXPECT_THAT(maps->b.box, testing::ElementsAre(64, 128));
+  EXPECT_EQ(maps->tiles.by_map, 0);
+  // Fewer tiles than SMs: k is split, and the grid holds every part.
+  const Plan few = cut(fed, make_problem(256, 256, 65536, DType::bf16));
+  EXPECT_GT(few.split, 4);
+  EXPECT_EQ(few.grid.x, 2 * few.split);
 }
 
 TEST(Warpgroups, WhatAMapCannotHoldIsALimit) {
