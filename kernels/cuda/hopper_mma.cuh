@@ -125,8 +125,7 @@ __device__ inline void multiply_by_fed_warps(const GpuTileCall& tiles, const Gpu
   let_next_begin();
   await_kernels_ahead();
   using Walk = TileWalk<Tile::kRows, Tile::kColumns, Tile::kDepths>;
-  const int warp = static_cast<int>(threadIdx.x) / 32;
-  if (warp >= Tile::kWarps) {
+  if (threadIdx.x >= Tile::kWarps * 32) {
     give_registers<24>();
     if (threadIdx.x == Tile::kWarps * 32) {
       Walk walk(tiles, static_cast<int>(blockIdx.x), static_cast<int>(gridDim.x));
@@ -142,6 +141,8 @@ __device__ inline void multiply_by_fed_warps(const GpuTileCall& tiles, const Gpu
     }
   } else {
     take_registers<240>();
+    // Made behind the change of registers: ptxas would spill what is there on both sides of it.
+    const int warp = static_cast<int>(threadIdx.x) / 32;
     constexpr int kWarpsDown = Tile::kRows / Tile::kWarpM;
     const int my_row = warp % kWarpsDown * Tile::kWarpM;
     const int my_column = warp / kWarpsDown * Tile::kWarpN;
