@@ -123,6 +123,15 @@ TEST_F(WarpgroupLaunches, FewRowsReadBWhereverItsRowsBegin) {
   EXPECT_EQ(launched[0].threads, 256U);
 }
 
+// A block an SM, of two warpgroups and the producer's, which await what is ahead themselves too.
+TEST_F(WarpgroupLaunches, FedWarpsBeginEarlyAsWell) {
+  launch_it(make_problem(4096, 4096, 4096, DType::fp16, Layout::nn), "gemm_fp16_256x128_sm90");
+  EXPECT_THAT(launched, ElementsAre(are("gemm_fp16_256x128_nn", 132, true)));
+  EXPECT_EQ(launched[0].threads, 384U);
+  launch_it(make_problem(4096, 4096, 4096, DType::int8, Layout::nn), "gemm_int8_256x128_sm90");
+  EXPECT_THAT(launched, ElementsAre(are("repack_1", 32 * 32, true), are("gemm_int8_256x128_nt", 132, true)));
+}
+
 // They do not await anything themselves.
 TEST_F(WarpgroupLaunches, KernelsOfBlocksBeginWhenAllIsOver) {
   launch_it(make_problem(4096, 4096, 777, DType::bf16), "gemm_bf16_128x128_sm90");
