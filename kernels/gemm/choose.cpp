@@ -179,8 +179,9 @@ Split best_split(const Kernel& kernel, const Problem& p, const Gpu& gpu) {
   const int64_t most_parts = is_tcgen05(kernel) ? 1 : kMostParts;
   Split best;
   for (int64_t parts = 1; parts <= most_parts && (parts == 1 || stages / parts >= kFewestStages); ++parts) {
-    const double rounds =
-        std::max(std::ceil(tiles * static_cast<double>(parts) / sms), static_cast<double>(kernel.busy));
+    // An SM with fewer blocks than keep it busy takes as long.
+    const auto busy = static_cast<double>(kernel.busy);
+    const double rounds = std::ceil(tiles * static_cast<double>(parts) / (sms * busy)) * busy;
     const double seconds =
         rounds * (static_cast<double>(divide_up(stages, parts)) + kFill) * stage_seconds + pass_seconds(p, parts);
     if (parts == 1 || seconds < best.seconds) best = {parts, seconds};

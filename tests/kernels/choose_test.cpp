@@ -307,6 +307,13 @@ TEST(Choose, AnSmIsGivenAsManyBlocksAsItNeedsToBeBusy) {
   };
   if (!find_kernel("gemm_fp32_128x128_sm90")->built) GTEST_SKIP() << "no kernels of sm90 are built";
   EXPECT_EQ(parts(512, 4096, 4096), 2);
+  EXPECT_EQ(parts(256, 4096, 4096), 4);
+  EXPECT_EQ(parts(512, 512, 4096), 16);
+  // 192 tiles in two parts take two rounds of 264 blocks of half of k, in four three rounds of a quarter.
+  EXPECT_EQ(parts(768, 4096, 4096), 4);
+  EXPECT_EQ(parts(512, 8192, 2048), 1);
+  EXPECT_EQ(parts(1024, 4096, 1024), 1);
+  EXPECT_EQ(parts(2048, 2048, 512), 1);
   EXPECT_EQ(parts(2048, 2048, 2048), 1);
   EXPECT_EQ(parts(4096, 4096, 4096), 1);
 }
