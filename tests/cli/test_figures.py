@@ -9,6 +9,8 @@ import pathlib
 import subprocess
 import sys
 
+import pytest
+
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = pathlib.Path(os.environ.get("PBPROBE_TEST_BUILD", SOURCE / "build")) / "bin/pbprobe"
 SHAPE = "256x256x256"
@@ -54,6 +56,22 @@ def test_a_class_is_the_mean_of_its_shapes_against_each_and_against_the_best_of_
     assert mean[column["of cublaslt"]] == "1.00 (0.50)"
     assert mean[column["of the best"]] == f"{math.sqrt(0.5):.2f} (0.50)"
     assert mean[column["of the peak"]] == "0.50 (0.50)"
+
+
+def test_the_row_may_be_of_the_kernel_that_is_chosen_now(tmp_path):
+    targets = json.loads(
+        subprocess.run([PROGRAM, "targets", "--format", "json"], capture_output=True, check=True).stdout
+    )
+    if not any(target["id"] == "sm90" and target["built"] for target in targets["targets"]):
+        pytest.skip("sm90 is not built: make build TARGETS=sm90")
+    known = json.loads(line(SHAPE, {}))
+    [wide, _] = known["rows"]
+    known["rows"] = [{**wide, "best": True}, {**wide, "best": False, "kernel": "wgmma_bf16_128x64_sm90", "gflops": 1e3}]
+    log = tmp_path / "log"
+    log.write_text(json.dumps(known) + "\n")
+    assert "128x256" in figures("table", log).stdout
+    now = figures("table", log, "--chosen-now").stdout
+    assert "wgmma_bf16_128x64_sm90" in now and "128x256" not in now
 
 
 def test_int8_with_scales_is_held_against_bf16_alone_which_is_no_rival(tmp_path):

@@ -268,12 +268,18 @@ TEST(Choose, TakesWarpgroupsWhereTheGpuHasThem) {
   };
   for (const auto& [m, n, k] : {Sizes{2048, 2048, 2048}, Sizes{4096, 4096, 4096}, Sizes{8192, 8192, 8192},
                                 Sizes{4096, 14336, 4096}, Sizes{8192, 1024, 8192}, Sizes{8192, 8192, 512}}) {
-    EXPECT_EQ(of(m, n, k).kernel->name, "wgmma_bf16_turns_sm90") << m << " × " << n << " × " << k;
     EXPECT_EQ(of(m, n, k, DType::int8).kernel->name, "wgmma_int8_turns_sm90") << m << " × " << n << " × " << k;
   }
   EXPECT_EQ(of(4096, 4096, 4096, DType::tf32).kernel->name, "wgmma_tf32_128x256_sm90");
-  EXPECT_THAT(of(4096, 4096, 4096).why, HasSubstr("2 of a cluster share A, warpgroups take turns"));
+  EXPECT_THAT(of(4096, 4096, 4096, DType::int8).why, HasSubstr("2 of a cluster share A, warpgroups take turns"));
   EXPECT_THAT(of(4096, 4096, 4096, DType::tf32).why, HasSubstr("2 of a cluster share B"));
+  // BF16 by turns where C is a larger part of the work, or tiles of 128 × 256 divide worse.
+  for (const auto& [m, n, k] : {Sizes{4096, 4096, 4096}, Sizes{8192, 8192, 8192}, Sizes{8192, 1024, 8192}}) {
+    EXPECT_EQ(of(m, n, k).kernel->name, "wgmma_bf16_128x256_sm90") << m << " × " << n << " × " << k;
+  }
+  for (const auto& [m, n, k] : {Sizes{4096, 4096, 1023}, Sizes{5120, 5120, 777}, Sizes{5120, 5120, 4094}}) {
+    EXPECT_EQ(of(m, n, k).kernel->name, "wgmma_bf16_turns_sm90") << m << " × " << n << " × " << k;
+  }
   // Five rounds of wide tiles instead of eight of narrow ones.
   EXPECT_EQ(of(2112, 7168, 7168).kernel->name, "wgmma_bf16_128x192_sm90");
   EXPECT_THAT(of(2112, 7168, 7168).why, HasSubstr("2 of a cluster share A"));
