@@ -36,8 +36,10 @@ double bound(const Problem& p, double magnitude, double expected) {
   constexpr double kScaling = 0x1p-22;  // a sum made FP32, and two factors
   const double ku = p.accumulator == DType::int32 ? 0 : static_cast<double>(p.k) * kUnit;
   const bool scaled = p.accumulator == DType::int32 || p.scale_a || p.scale_b;
-  const double rounding =
-      (p.c == DType::bf16 ? 0x1p-8 : p.c == DType::fp16 ? 0x1p-11 : 0x1p-24) + (scaled ? kScaling : 0);
+  const double rounding = (p.c == DType::bf16   ? 0x1p-8
+                           : p.c == DType::fp16 ? 0x1p-11
+                                                : 0x1p-24) +
+                          (scaled ? kScaling : 0);
   const double inputs = p.a == DType::tf32 ? 0x1p-9 * magnitude : 0;
   return ku / (1 - ku) * magnitude + inputs + rounding * std::abs(expected);
 }
