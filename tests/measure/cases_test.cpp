@@ -164,10 +164,11 @@ TEST(Rotation, CopiesAndMatricesDoNotOverlap) {
 
 TEST(Rotation, ScalesLieBehindCWhereTheProblemHasThem) {
   Problem p = make_problem(3, 5, 7, DType::int8, DType::bf16);
-  EXPECT_EQ(plan_rotation(p, 0, 1).operands(nullptr, 0).scale_a, nullptr);
+  const Rotation unscaled = plan_rotation(p, 0, 1);
   p.scale_a = p.scale_b = true;
   const Rotation rotation = plan_rotation(p, 0, 1);
   std::vector<std::byte> memory(rotation.bytes());
+  EXPECT_EQ(unscaled.operands(memory.data(), 0).scale_a, nullptr);
   const Operands operands = rotation.operands(memory.data(), 0);
   EXPECT_GE(reinterpret_cast<const std::byte*>(operands.scale_a), static_cast<std::byte*>(operands.c) + 3 * 5 * 2);
   EXPECT_GE(operands.scale_b, operands.scale_a + 3);
