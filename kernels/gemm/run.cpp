@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstddef>
 
+#include "kernels/gemm/cut.hpp"
 #include "kernels/gemm/gpu.hpp"
 #include "kernels/gemm/launch.hpp"
 #include "kernels/gemm/places.hpp"
@@ -86,10 +87,6 @@ struct Pass {
         workers, [](void* pass, int64_t) { static_cast<Pass*>(pass)->take(); }, this);
   }
 };
-
-int64_t divide_up(int64_t a, int64_t b) {
-  return a / b + (a % b != 0 ? 1 : 0);
-}
 
 constexpr int64_t kPanels = 4;  // panels of one packing task
 

@@ -6,16 +6,13 @@
 
 #include "core/host/driver_api.hpp"
 #include "kernels/built.hpp"  // PBPROBE_HAS_TCGEN05 (kernels/CMakeLists.txt)
+#include "kernels/gemm/cut.hpp"
 
 namespace pbprobe {
 namespace {
 
 // A grid's second size, 65535, in whole clusters of up to eight; the tile order may exchange the first two sizes.
 constexpr int64_t kMostDown = 65528;
-
-int64_t divide_up(int64_t a, int64_t b) {
-  return a / b + (a % b != 0 ? 1 : 0);
-}
 
 bool rows_fit(int64_t leading, DType type) {
   return leading * size_of(type) % kMapBytes == 0;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/gemm/cut.hpp"
+
 namespace pbprobe {
 namespace {
 
@@ -14,10 +16,6 @@ constexpr int64_t kMostCluster = 8;   // blocks that every GPU with clusters can
 constexpr int64_t kFewestStages = 4;  // of a part
 constexpr int64_t kMostParts = 16;
 constexpr double kBytesPerSecond = 4e12;
-
-int64_t divide_up(int64_t a, int64_t b) {
-  return a / b + (a % b != 0 ? 1 : 0);
-}
 
 int64_t stages_of(const Kernel& kernel, const Problem& p) {
   return std::max<int64_t>(divide_up(p.k, kernel.tile.k), 1);
