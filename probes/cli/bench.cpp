@@ -127,9 +127,10 @@ void add_bench(CLI::App& app, int& exit_code) {
   command->add_flag(
       "--scaled", bench.scaled,
       "Scale C by a factor for each row and one for each column, as INT8 layers do; INT8 then gives BF16");
-  command->add_flag("--probes", options.bench.probes,
-                    "Ask each GPU first what its memories, launches and instructions give alone, and hold the rows "
-                    "against that (a roofline)");
+  auto* const probes =
+      command->add_flag("--probes", options.bench.probes,
+                        "Ask each GPU first what its memories, launches and instructions give alone, and hold the rows "
+                        "against that (a roofline)");
   auto* const explain = command->add_flag(
       "--explain", options.explain,
       "Run nothing: show the kernels that compute each shape, how they would be cut, and which one is chosen; with "
@@ -138,9 +139,11 @@ void add_bench(CLI::App& app, int& exit_code) {
       ->needs(explain)
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
-  command->add_option("--against", bench.against,
-                      "A peer measured in the same run, interleaved: libtorch, cublaslt (its first heuristic, as torch "
-                      "takes it), cublaslt_best (of 32), cutlass, bf16 (our own product of BF16)");
+  auto* const against = command->add_option(
+      "--against", bench.against,
+      "A peer measured in the same run, interleaved: libtorch, cublaslt (its first heuristic, as torch "
+      "takes it), cublaslt_best (of 32), cutlass, bf16 (our own product of BF16)");
+  explain->excludes(probes)->excludes(against);  // what would run
   command
       ->add_option("--sustained", bench.sustained_seconds,
                    "Seconds that each sample lasts: what is left of a rate once the chip is warm (give --budget too)")

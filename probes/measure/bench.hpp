@@ -43,6 +43,9 @@ struct BenchCase {
 // or that was not built).
 [[nodiscard]] Result<void> check_bench(const BenchRequest& bench, const MeasureRequest& request);
 
+// Of a target alone. Error usage: B is packed beforehand, and it is a GPU's.
+[[nodiscard]] Result<void> check_prepacked(const Target& target, bool prepacked);
+
 // The cases of a checked request, in order. Pure.
 [[nodiscard]] std::vector<BenchCase> plan_cases(const BenchRequest& bench, const Host& host);
 

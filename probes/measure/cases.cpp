@@ -41,11 +41,9 @@ std::vector<Shape> shapes_on(const BenchRequest& bench, bool gpu) {
 
 Result<void> check_target(const std::string& id, bool prepacked, const Host& host) {
   PBPROBE_TRY(const Target* const target, require_target(id));
+  PBPROBE_CHECK(check_prepacked(*target, prepacked));
   const auto& cpu = host.cpu.targets;
   const auto gpus = distinct_gpus(host);
-  if (prepacked && target->kind == TargetKind::gpu)
-    return make_error(ErrorCode::usage,
-                      "{} is a GPU's target, and GPU kernels read B as it lies: leave out --prepacked", id);
   const bool here = target->kind == TargetKind::cpu
                         ? std::find(cpu.begin(), cpu.end(), id) != cpu.end()
                         : std::any_of(gpus.begin(), gpus.end(), [&](const Gpu* gpu) { return gpu->target == id; });
@@ -82,6 +80,12 @@ Result<void> check_shape(const BenchRequest& bench, const Shape& shape, const Ho
 }
 
 }  // namespace
+
+Result<void> check_prepacked(const Target& target, bool prepacked) {
+  if (!prepacked || target.kind != TargetKind::gpu) return {};
+  return make_error(ErrorCode::usage, "{} is a GPU's target, and GPU kernels read B as it lies: leave out --prepacked",
+                    target.id);
+}
 
 std::vector<const Gpu*> distinct_gpus(const Host& host) {
   std::vector<const Gpu*> gpus;

@@ -56,6 +56,7 @@ Result<PlanList> explain_bench(const BenchRequest& bench, const Host& host, int6
   std::optional<std::string> supposed;
   if (bench.target) {
     PBPROBE_TRY(const Target* const target, require_target(*bench.target));
+    PBPROBE_CHECK(check_prepacked(*target, bench.prepacked));
     supposed = suppose(*target, sms, supposed_host);
   }
   PlanList list;
