@@ -14,8 +14,7 @@
 namespace pbprobe::PBPROBE_TARGET {
 namespace {
 
-constexpr int kProbeThreads = 64;  // a warp that asks, and one that awaits
-constexpr int kProbeStages = 5;    // boxes of 8 KiB: with four blocks on an SM 160 KiB are under way
+constexpr int kProbeStages = 5;  // boxes of 8 KiB: with four blocks on an SM 160 KiB are under way
 using ProbeRing = Ring<kProbeStages, kBoxBytes>;
 
 // All boxes of 64 lines × 128 bytes, `rounds` times, by clusters of kCluster blocks, each box to all of its blocks:

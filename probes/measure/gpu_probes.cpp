@@ -122,13 +122,7 @@ class Prober {
   }
 
   Result<ProbeFigure> queued_launch() {
-    constexpr int64_t kQueued = 10;
-    std::vector<double> values;
-    for (int round = 0; round < kRounds; ++round) {
-      PBPROBE_TRY(const double us, device_.time_us([&] { return run_empty_probe(target_.id, context()); }, kQueued));
-      values.push_back(us);
-    }
-    return figure_of("launch, queued", "us", values);
+    return queued("launch, queued", [&] { return run_empty_probe(target_.id, context()); });
   }
 
   [[nodiscard]] bool has_tensor_copies() const { return !tensor_probe_symbols(target_.id).empty(); }
@@ -155,15 +149,9 @@ class Prober {
 
   // The device's time for a launch of clusters of two, which read each other's shared memory.
   Result<ProbeFigure> cluster_launch() {
-    constexpr int64_t kQueued = 10;
     const int64_t blocks = sms_ / 2 * 2;
-    std::vector<double> values;
-    for (int round = 0; round < kRounds; ++round) {
-      PBPROBE_TRY(const double us,
-                  device_.time_us([&] { return run_cluster_probe(target_.id, blocks, sink(), context()); }, kQueued));
-      values.push_back(us);
-    }
-    ProbeFigure figure = figure_of("launch of clusters, queued", "us", std::move(values));
+    PBPROBE_TRY(ProbeFigure figure, queued("launch of clusters, queued",
+                                           [&] { return run_cluster_probe(target_.id, blocks, sink(), context()); }));
     PBPROBE_TRY(const std::vector<uint32_t> seen, words_seen(blocks));
     figure.proved = true;
     for (uint32_t block = 0; block < seen.size(); ++block) *figure.proved &= seen[block] == (block ^ 1U);
@@ -249,6 +237,17 @@ class Prober {
     std::vector<uint32_t> seen(static_cast<size_t>(blocks));
     PBPROBE_CHECK(device_.download(seen.data(), samples_, 0, seen.size() * sizeof(uint32_t)));
     return seen;
+  }
+
+  // The device's time for one of several launches that follow each other.
+  Result<ProbeFigure> queued(std::string name, const std::function<Result<void>()>& enqueue) const {
+    constexpr int64_t kQueued = 10;
+    std::vector<double> values;
+    for (int round = 0; round < kRounds; ++round) {
+      PBPROBE_TRY(const double us, device_.time_us(enqueue, kQueued));
+      values.push_back(us);
+    }
+    return figure_of(std::move(name), "us", std::move(values));
   }
 
   Result<double> clocks_of(int64_t blocks) const {
