@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/json.hpp"
+#include "core/facts/json.hpp"
 #include "core/version.hpp"
 #include "probes/pipeline/pipeline.hpp"
 #include "probes/report/text.hpp"

@@ -13,6 +13,10 @@ function(pbprobe_require package)
 endfunction()
 
 pbprobe_require(fmt CONFIG)
+# Its headers; core/fmt.cpp compiles the rest.
+get_target_property(PBPROBE_FMT_INCLUDE fmt::fmt-header-only INTERFACE_INCLUDE_DIRECTORIES)
+add_library(pbprobe_fmt INTERFACE)
+target_include_directories(pbprobe_fmt SYSTEM INTERFACE ${PBPROBE_FMT_INCLUDE})
 pbprobe_require(nlohmann_json CONFIG)
 pbprobe_require(CLI11 CONFIG)
 # Shared: Debian's libz.a is not position-independent, so the Python module cannot link it, and libz.so.1 is in every base

@@ -22,9 +22,8 @@ function(pbprobe_operators torch folder)
   add_library(pbprobe_operators MODULE ${PROJECT_SOURCE_DIR}/bindings/torch.cpp ${PROJECT_SOURCE_DIR}/bindings/product.cpp
                      ${PROJECT_SOURCE_DIR}/bindings/calibrate.cpp)
   # torch brings a fmt of its own among its headers, which must not hide ours.
-  get_target_property(fmt fmt::fmt-header-only INTERFACE_INCLUDE_DIRECTORIES)
   file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/generated/ours)
-  file(CREATE_LINK ${fmt}/fmt ${PROJECT_BINARY_DIR}/generated/ours/fmt SYMBOLIC)
+  file(CREATE_LINK ${PBPROBE_FMT_INCLUDE}/fmt ${PROJECT_BINARY_DIR}/generated/ours/fmt SYMBOLIC)
   target_include_directories(pbprobe_operators SYSTEM PRIVATE ${PROJECT_BINARY_DIR}/generated/ours ${torch}/include
                              ${torch}/include/torch/csrc/api/include)
   if(version VERSION_GREATER_EQUAL 2.10)

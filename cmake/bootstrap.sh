@@ -81,7 +81,7 @@ libraries="$(cat cmake/debian-libraries.txt)"
 
 packages_for() {
   local list=""
-  needed build && list+=" g++ make git $libraries libgtest-dev libgmock-dev libisal-dev"
+  needed build && list+=" g++ make git ccache $libraries libgtest-dev libgmock-dev libisal-dev"
   needed test && list+=" binutils llvm"
   needed lint && list+=" clang-tidy shellcheck"
   needed asan && list+=" clang libclang-rt-dev"
@@ -260,11 +260,10 @@ install_cuda() {
 
 # CMake's cache keeps what was given before, so only what is new or has changed makes it run again.
 configure() {
-  local arguments argument preset=dev launcher="" changed=""
-  launcher=$(command -v ccache || true)
+  local arguments argument preset=dev changed=""
   [[ -z ${CI:-} ]] || preset=ci
   arguments=("--preset=$preset" "-DCMAKE_MAKE_PROGRAM=$PWD/$venv/bin/ninja" "-DPython_EXECUTABLE=$PWD/$venv/bin/python3"
-    "-DCMAKE_CXX_COMPILER_LAUNCHER=$launcher" "-DPBPROBE_TARGETS=$ids")
+    "-DCMAKE_CXX_COMPILER_LAUNCHER=$PWD/cmake/cached" "-DPBPROBE_TARGETS=$ids")
   [[ -z $nvcc ]] || arguments+=("-DPBPROBE_NVCC=$nvcc" "-DPBPROBE_TEST_NVCC=$nvcc")
   ! needed real || arguments+=("-DPBPROBE_OLD_TORCH=ON")
   [[ -z $nvrtc ]] || arguments+=("-DPBPROBE_NVRTC=$nvrtc")

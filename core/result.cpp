@@ -18,4 +18,9 @@ std::string_view name_of(ErrorCode code) {
   return "unknown";
 }
 
+Error detail::add_context(Error error, fmt::string_view format, fmt::format_args args) {
+  error.message = fmt::format("{}: {}", fmt::vformat(format, args), error.message);
+  return error;
+}
+
 }  // namespace pbprobe

@@ -72,17 +72,19 @@ class [[nodiscard]] Result<void> {
 
 template <class... Args>
 [[nodiscard]] Error make_error(ErrorCode code, fmt::format_string<Args...> format, Args&&... args) {
-  return Error{code, fmt::format(format, std::forward<Args>(args)...)};
+  return Error{code, fmt::vformat(format, fmt::make_format_args(args...))};
 }
 
 namespace detail {
+// Puts the context in front of the message.
+Error add_context(Error error, fmt::string_view format, fmt::format_args args);
+
 inline Error with_context(Error error) {
   return error;
 }
 template <class... Args>
 Error with_context(Error error, fmt::format_string<Args...> format, Args&&... args) {
-  error.message = fmt::format("{}: {}", fmt::format(format, std::forward<Args>(args)...), error.message);
-  return error;
+  return add_context(std::move(error), format, fmt::make_format_args(args...));
 }
 }  // namespace detail
 

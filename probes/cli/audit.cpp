@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 
-#include "core/json.hpp"
+#include "core/facts/json.hpp"
 #include "probes/cli/cli.hpp"
 #include "probes/pipeline/pipeline.hpp"
 #include "recipes/src/claim.hpp"

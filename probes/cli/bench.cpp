@@ -4,8 +4,8 @@
 #include <charconv>
 #include <map>
 
+#include "core/facts/json.hpp"
 #include "core/host/host.hpp"
-#include "core/json.hpp"
 #include "core/targets.hpp"
 #include "probes/cli/cli.hpp"
 #include "probes/measure/bench.hpp"

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 #include "probes/pipeline/gate.hpp"
-#include "core/json.hpp"
+#include "core/facts/json.hpp"
 #include "probes/cli/cli.hpp"
 #include "probes/pipeline/evidence.hpp"
 #include "probes/report/gate.hpp"

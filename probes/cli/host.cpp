@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "core/host/host.hpp"
 
-#include "core/json.hpp"
+#include "core/facts/json.hpp"
 #include "probes/cli/cli.hpp"
 #include "probes/report/host_names.hpp"
 

@@ -5,8 +5,8 @@
 
 #include <fmt/ranges.h>
 
+#include "core/facts/json.hpp"
 #include "core/host/host.hpp"
-#include "core/json.hpp"
 #include "probes/cli/cli.hpp"
 #include "recipes/src/documents.hpp"
 #include "recipes/src/evaluate.hpp"

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include "core/json.hpp"
+#include "core/facts/json.hpp"
 #include "probes/cli/cli.hpp"
 #include "probes/pipeline/pipeline.hpp"
 #include "probes/report/redact.hpp"

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/facts/json.hpp"
 #include "core/facts/policy.hpp"
-#include "core/json.hpp"
 #include "core/result.hpp"
 
 namespace pbprobe {

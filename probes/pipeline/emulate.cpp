@@ -10,7 +10,7 @@
 #include <elf.h>
 #include <unistd.h>
 
-#include "core/json.hpp"
+#include "core/facts/json.hpp"
 #include "core/program.hpp"
 
 namespace pbprobe {

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "core/json.hpp"
+#include "core/facts/json.hpp"
 #include "core/sha256.hpp"
 #include "probes/evidence/dsse.hpp"
 #include "probes/evidence/folder.hpp"

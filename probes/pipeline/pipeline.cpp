@@ -12,8 +12,8 @@
 
 #include <fmt/ranges.h>
 
+#include "core/facts/json.hpp"
 #include "core/host/host.hpp"
-#include "core/json.hpp"
 #include "core/version.hpp"
 #include "probes/audit/audit.hpp"
 #include "probes/judge/judge.hpp"

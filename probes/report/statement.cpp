@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "core/json.hpp"
+#include "core/facts/json.hpp"
 #include "core/sha256.hpp"
 #include "probes/report/attest.hpp"
 

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <functional>
 
-#include "core/json.hpp"
+#include "core/facts/json.hpp"
 #include "probes/audit/elf.hpp"
 #include "probes/audit/mapped_file.hpp"
 #include "zip_builder.hpp"

@@ -15,7 +15,7 @@
 #include <fmt/format.h>
 
 #include "core/facts/inventory.hpp"
-#include "core/json.hpp"
+#include "core/facts/json.hpp"
 #include "probes/audit/audit.hpp"
 #include "probes/audit/code.hpp"
 #include "probes/audit/device_code.hpp"

@@ -11,8 +11,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/facts/json.hpp"
 #include "core/facts/report.hpp"
-#include "core/json.hpp"
 
 namespace pbprobe::test {
 

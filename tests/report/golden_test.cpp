@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "core/json.hpp"
+#include "core/facts/json.hpp"
 #include "probes/report/text.hpp"
 #include "tests/report/documents.hpp"
 

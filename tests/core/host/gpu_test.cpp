@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/json.hpp"
+#include "core/facts/json.hpp"
 #include "tests/core/host/fake_gpu.hpp"
 #include "tests/core/host/recorded_host.hpp"
 

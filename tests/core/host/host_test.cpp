@@ -7,7 +7,7 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include "core/json.hpp"
+#include "core/facts/json.hpp"
 #include "tests/core/host/recorded_host.hpp"
 
 namespace pbprobe::host {

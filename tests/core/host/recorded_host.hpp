@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "core/facts/json.hpp"
 #include "core/host/host.hpp"
-#include "core/json.hpp"
 #include "tests/core/host/fake_root.hpp"
 
 namespace pbprobe::host {

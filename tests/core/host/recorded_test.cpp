@@ -8,7 +8,7 @@
 
 #include <set>
 
-#include "core/json.hpp"
+#include "core/facts/json.hpp"
 #include "tests/core/host/recorded_host.hpp"
 
 namespace pbprobe::host {
