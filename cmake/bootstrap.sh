@@ -5,6 +5,7 @@
 # Installs what a machine lacks and configures build/. The Makefile calls it; it does nothing, quickly, where all is there.
 #
 #   cmake/bootstrap.sh NEED…     each of: build test torch real lint asan cross nix configure
+#   cmake/bootstrap.sh --list NEED…   only prints the Debian packages that they take
 #
 # build      compiler, libraries (Debian packages), .venv with cmake, ninja, pybind11
 # test       GoogleTest, pytest, and NVIDIA's cuobjdump and nvdisasm, which the audit is compared with
@@ -22,6 +23,8 @@ venv=.venv
 stamps=$venv/.pbprobe
 setup=build/setup
 peers=""
+list_only=""
+[[ ${1:-} != --list ]] || list_only=yes
 requirements=cmake/requirements.txt
 needs=" $* "
 
@@ -91,7 +94,7 @@ packages_for() {
   # The system's own python3 comes without venv and headers; other Pythons have both.
   if needed build && [[ $(readlink -f "$python") == /usr/bin/* ]]; then list+=" python3-venv python3-dev"; fi
   # So that `cd build && ctest` works as it is typed; the build itself uses .venv's cmake, and asks nobody for this one.
-  if needed build && [[ $(id -u) -eq 0 ]] && ! command -v ctest >/dev/null; then list+=" cmake"; fi
+  if needed build && [[ $(id -u) -eq 0 ]] && { [[ -n $list_only ]] || ! command -v ctest >/dev/null; }; then list+=" cmake"; fi
   echo "$list"
 }
 
@@ -113,8 +116,10 @@ install_packages() {
     sudo=(sudo -n)
   fi
   say "installing Debian packages: ${missing[*]}"
-  logged "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update
-  logged "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${missing[@]}"
+  # Their scripts call what was just installed: on the system's own PATH, whatever ours is.
+  local apt=("${sudo[@]}" env DEBIAN_FRONTEND=noninteractive "PATH=/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin:$PATH" apt-get)
+  logged "${apt[@]}" update
+  logged "${apt[@]}" install -y --no-install-recommends "${missing[@]}"
 }
 
 # ---- .venv --------------------------------------------------------------------------------------------------------
@@ -124,7 +129,8 @@ make_venv() {
   "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' ||
     give_up "$python is older than Python 3.10: set PYTHON=… to a newer one"
   say "making $venv with $python"
-  "$python" -m venv "$venv" || give_up "$python cannot make a virtual environment: set PYTHON=… to one that can"
+  # By its own name: the folder of links that it may have been found in comes and goes.
+  "$(readlink -f "$python")" -m venv "$venv" || give_up "$python cannot make a virtual environment: set PYTHON=… to one that can"
 }
 
 # pip_install NAME PACKAGE…: once for each state of the requirements.
@@ -297,6 +303,10 @@ link_package() {
 }
 
 python=$(user_python)
+if [[ -n $list_only ]]; then
+  packages_for
+  exit
+fi
 mkdir -p "$setup"
 log=$setup/log.txt
 if needed configure; then
