@@ -1,0 +1,146 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""ELF files changed byte by byte: shared objects and cubins, 64 bits, little-endian (gABI, chapters 4 and 5)."""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+import shutil
+import struct
+
+import pytest
+from made import OUT, made
+
+FILE_HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
+SECTION = struct.Struct("<IIQQQQIIQQ")
+SEGMENT = struct.Struct("<IIQQQQQQ")
+SHT_NOBITS, SHF_ALLOC, SHF_EXECINSTR = 8, 2, 4
+PT_NULL, PT_LOAD, PT_NOTE, PT_GNU_STACK = 0, 1, 4, 0x6474E551
+PAGE = 0x10000  # of both processors' linkers at most
+MACHINES = {"x86_64": 62, "aarch64": 183, "cuda": 190}
+E_MACHINE, E_FLAGS, E_PHOFF, E_SHOFF, E_SHNUM = 18, 48, 32, 40, 60
+
+
+@dataclasses.dataclass(frozen=True)
+class Section:
+    index: int
+    name: str
+    kind: int
+    flags: int
+    address: int
+    offset: int
+    size: int
+
+    @property
+    def end(self) -> int:
+        return self.offset + self.size
+
+
+def header(content: bytes) -> tuple[int, ...]:
+    if content[:5] != b"\x7fELF\x02":
+        raise ValueError("no ELF of 64 bits")
+    return FILE_HEADER.unpack_from(content)
+
+
+def sections(content: bytes) -> list[Section]:
+    _, _, _, _, _, _, start, _, _, _, _, _, count, names = header(content)
+    rows = [SECTION.unpack_from(content, start + index * SECTION.size) for index in range(count)]
+    table = rows[names][4] if rows else 0
+    found = []
+    for index, (name, kind, flags, address, offset, size, *_) in enumerate(rows):
+        end = content.index(b"\0", table + name)
+        found.append(Section(index, content[table + name : end].decode(), kind, flags, address, offset, size))
+    return found
+
+
+def section(content: bytes, name: str) -> Section:
+    return next(one for one in sections(content) if one.name == name)
+
+
+def bytes_of(content: bytes, name: str) -> bytes:
+    one = section(content, name)
+    return b"" if one.kind == SHT_NOBITS else content[one.offset : one.end]
+
+
+def put(content: bytes, at: int, other: bytes) -> bytes:
+    return content[:at] + other + content[at + len(other) :]
+
+
+def with_number(content: bytes, at: int, value: int, kind: str) -> bytes:
+    return put(content, at, struct.pack("<" + kind, value))
+
+
+def with_section(content: bytes, one: Section, **values: int) -> bytes:
+    """Other values in its header: name, kind, flags, address, offset, size, link, info, alignment, entry."""
+    names = ("name", "kind", "flags", "address", "offset", "size", "link", "info", "alignment", "entry")
+    at = header(content)[6] + one.index * SECTION.size
+    row = dict(zip(names, SECTION.unpack_from(content, at), strict=True)) | values
+    return put(content, at, SECTION.pack(*row.values()))
+
+
+def with_bytes(content: bytes, name: str, other: bytes) -> bytes:
+    """Another content of that section: in its place, else behind the file's end, in a segment of its own."""
+    one = section(content, name)
+    if len(other) <= one.size:
+        return with_section(put(content, one.offset, other.ljust(one.size, b"\0")), one, size=len(other))
+    return moved(content, name, other)
+
+
+def moved(content: bytes, name: str, other: bytes) -> bytes:
+    """The section lies behind the file's end. What is loaded is loaded from there: a further PT_LOAD."""
+    one = section(content, name)
+    offset = -(-len(content) // PAGE) * PAGE
+    changed = put(content.ljust(offset, b"\0") + other, one.offset, bytes(one.size))
+    address = 0
+    if one.flags & SHF_ALLOC:
+        address = -(-max(start + size for start, size in loaded(content)) // PAGE) * PAGE
+        changed = put(
+            changed, spare_segment(content), SEGMENT.pack(PT_LOAD, 4, offset, address, address, *[len(other)] * 2, PAGE)
+        )
+    return with_section(changed, one, offset=offset, address=address, size=len(other))
+
+
+def segments(content: bytes) -> list[tuple[int, tuple[int, ...]]]:
+    """Each with the place of its header."""
+    _, _, _, _, _, start, _, _, _, _, count, *_ = header(content)
+    places = [start + index * SEGMENT.size for index in range(count)]
+    return [(place, SEGMENT.unpack_from(content, place)) for place in places]
+
+
+def loaded(content: bytes) -> list[tuple[int, int]]:
+    return [(row[3], row[6]) for _, row in segments(content) if row[0] == PT_LOAD]
+
+
+def spare_segment(content: bytes) -> int:
+    """The header of one that nobody misses when it becomes another; PT_LOADs must stay in order: the last."""
+    spare = [place for place, row in segments(content) if row[0] in (PT_NOTE, PT_GNU_STACK)]
+    if not spare:
+        raise ValueError("no segment to spare")
+    return spare[-1]
+
+
+def renamed(content: bytes, name: str, other: str) -> bytes:
+    """The section under another name; the table of names moves behind the file's end."""
+    one = section(content, name)
+    table = sections(content)[header(content)[13]]
+    names = content[table.offset : table.end] + other.encode() + b"\0"
+    changed = with_section(content + names, table, offset=len(content), size=len(names))
+    return with_section(changed, one, name=table.size)
+
+
+def without_sections(content: bytes) -> bytes:
+    """No section headers: what the loader needs is left."""
+    changed = with_number(content, E_SHOFF, 0, "Q")
+    return put(changed, E_SHNUM, bytes(4))
+
+
+def for_machine(content: bytes, machine: str) -> bytes:
+    return with_number(content, E_MACHINE, MACHINES[machine], "H")
+
+
+def objcopied(file: pathlib.Path, *options: str) -> pathlib.Path:
+    """By the tool that people use: --strip-debug, --rename-section .nv_fatbin=.data.images …"""
+    machine = next(name for name, number in MACHINES.items() if header(file.read_bytes())[2] == number)
+    tool = shutil.which(f"{machine}-linux-gnu-objcopy") or shutil.which("objcopy") or pytest.skip("no objcopy")
+    return made(file.name, tool, *options, file, OUT)
