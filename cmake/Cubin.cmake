@@ -3,22 +3,69 @@
 #
 # cmake -DNVCC= -DOUTPUT= -DFLAGS= -DSOURCE= -DINCLUDE= -DIMAGE= -P Cubin.cmake: one .cu to one cubin (OUTPUT -cubin) or
 # PTX (-ptx), with its depfile (IMAGE.d) and what ptxas said about registers, spills and shared memory (IMAGE.resources).
+#
+# ccache keeps no cubins, and those of all targets take minutes: what the same nvcc made of the same sources with the same
+# flags is kept in ~/.cache/pbprobe/cubins (XDG_CACHE_HOME); CCACHE_DISABLE in the environment compiles again.
 cmake_minimum_required(VERSION 3.25)
-execute_process(
-  COMMAND ${NVCC} ${OUTPUT} ${FLAGS} -O3 -std=c++20 -DNDEBUG -I${INCLUDE} -Xptxas=-v -MD -MF ${IMAGE}.d -MT ${IMAGE}
-          ${SOURCE} -o ${IMAGE}
-  OUTPUT_VARIABLE said ERROR_VARIABLE said RESULT_VARIABLE result)
-if(NOT result EQUAL 0)
-  message(FATAL_ERROR "${NVCC} ${SOURCE}:\n${said}")
+set(ROOT ${INCLUDE})
+include(${CMAKE_CURRENT_LIST_DIR}/SourceDigest.cmake)
+
+function(compile)
+  execute_process(
+    COMMAND ${NVCC} ${OUTPUT} ${FLAGS} -O3 -std=c++20 -DNDEBUG -I${INCLUDE} -Xptxas=-v -MD -MF ${IMAGE}.d -MT ${IMAGE}
+            ${SOURCE} -o ${IMAGE}
+    OUTPUT_VARIABLE said ERROR_VARIABLE said RESULT_VARIABLE result)
+  if(NOT result EQUAL 0)
+    message(FATAL_ERROR "${NVCC} ${SOURCE}:\n${said}")
+  endif()
+  file(WRITE ${IMAGE}.resources "${said}")
+  string(REGEX MATCHALL "[^\n]*(warning|Warning)[^\n]*" warnings "${said}")
+  if(warnings)
+    list(JOIN warnings "\n" warnings)
+    message(FATAL_ERROR "${SOURCE}: warnings are errors in kernels:\n${warnings}")
+  endif()
+  # nvcc puts a hash of the source's folder into the names of a file's own variables (CUTLASS's headers have some). Evidence
+  # goes by the image's digest, which is to be the same wherever it is built.
+  execute_process(
+    COMMAND ${CMAKE_COMMAND} -E env LC_ALL=C sed -i "s/\\(_INTERNAL_\\|_GLOBAL__N__\\)[0-9a-f]\\{8\\}_/\\100000000_/g" ${IMAGE}
+    COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
+# Where what is about to be made is kept.
+function(find_kept variable)
+  execute_process(COMMAND ${NVCC} --version OUTPUT_VARIABLE compiler ERROR_VARIABLE compiler)
+  string(REPLACE "${ROOT}/" "" flags "${NVCC} ${FLAGS}")  # of any checkout
+  file(SHA256 ${CMAKE_CURRENT_FUNCTION_LIST_FILE} recipe)
+  file(RELATIVE_PATH name ${ROOT} ${SOURCE})
+  digest_of_sources(${name} "${compiler} ${OUTPUT} ${flags} ${recipe}" key)
+  set(cache $ENV{XDG_CACHE_HOME})
+  if(NOT cache)
+    set(cache $ENV{HOME}/.cache)
+  endif()
+  set(${variable} ${cache}/pbprobe/cubins/${key} PARENT_SCOPE)
+endfunction()
+
+find_kept(kept)
+if(EXISTS ${kept}.d AND NOT DEFINED ENV{CCACHE_DISABLE})
+  file(COPY_FILE ${kept} ${IMAGE})
+  file(COPY_FILE ${kept}.resources ${IMAGE}.resources)
+  file(READ ${kept}.d depends)
+  string(REPLACE "@ROOT@" "${ROOT}" depends "${depends}")
+  string(REPLACE "@IMAGE@" "${IMAGE}" depends "${depends}")
+  file(WRITE ${IMAGE}.d "${depends}")
+  return()
 endif()
-file(WRITE ${IMAGE}.resources "${said}")
-string(REGEX MATCHALL "[^\n]*(warning|Warning)[^\n]*" warnings "${said}")
-if(warnings)
-  list(JOIN warnings "\n" warnings)
-  message(FATAL_ERROR "${SOURCE}: warnings are errors in kernels:\n${warnings}")
-endif()
-# nvcc puts a hash of the source's folder into the names of a file's own variables (CUTLASS's headers have some). Evidence
-# goes by the image's digest, which is to be the same wherever it is built.
-execute_process(
-  COMMAND ${CMAKE_COMMAND} -E env LC_ALL=C sed -i "s/\\(_INTERNAL_\\|_GLOBAL__N__\\)[0-9a-f]\\{8\\}_/\\100000000_/g" ${IMAGE}
-  COMMAND_ERROR_IS_FATAL ANY)
+compile()
+# The depfile last, and whole: it says that the others are there.
+cmake_path(GET kept PARENT_PATH folder)
+file(MAKE_DIRECTORY ${folder})
+string(RANDOM LENGTH 12 mark)
+file(READ ${IMAGE}.d depends)
+string(REPLACE "${IMAGE}" "@IMAGE@" depends "${depends}")
+string(REPLACE "${ROOT}" "@ROOT@" depends "${depends}")
+file(WRITE ${kept}.${mark}.d "${depends}")
+foreach(suffix IN ITEMS "" .resources)
+  file(COPY_FILE ${IMAGE}${suffix} ${kept}.${mark}${suffix})
+  file(RENAME ${kept}.${mark}${suffix} ${kept}${suffix})
+endforeach()
+file(RENAME ${kept}.${mark}.d ${kept}.d)

@@ -6,34 +6,8 @@
 # flags, since its machine code differs from compiler to compiler.
 cmake_minimum_required(VERSION 3.25)
 
-# Appends each file that `file` includes from kernels/, in the order of first mention.
-function(closure file variable)
-  set(found ${${variable}})
-  if(file IN_LIST found)
-    return()
-  endif()
-  list(APPEND found ${file})
-  set(${variable} "${found}")
-  file(STRINGS ${SOURCE}/${file} includes REGEX "^#include \"kernels/")
-  foreach(line IN LISTS includes)
-    string(REGEX REPLACE "^#include \"([^\"]+)\".*" "\\1" next "${line}")
-    closure(${next} ${variable})
-  endforeach()
-  set(${variable} "${${variable}}" PARENT_SCOPE)
-endfunction()
-
-# The digest of what a target's file is made of, and of `first`.
-function(digest_of_sources file first variable)
-  set(files "")
-  closure(${file} files)
-  set(all "${first}\n")
-  foreach(file IN LISTS files)
-    file(SHA256 ${SOURCE}/${file} digest)
-    string(APPEND all "${file} ${digest}\n")
-  endforeach()
-  string(SHA256 digest "${all}")
-  set(${variable} ${digest} PARENT_SCOPE)
-endfunction()
+set(ROOT ${SOURCE})
+include(${CMAKE_CURRENT_LIST_DIR}/SourceDigest.cmake)
 
 set(text "")
 foreach(id IN LISTS CPU)
