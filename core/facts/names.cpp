@@ -24,6 +24,16 @@ constexpr std::array<EnumName<Severity>, 3> kSeverities{{
     {Severity::warn, "warn"},
     {Severity::note, "note"},
 }};
+constexpr std::array<EnumName<Subject>, 8> kSubjects{{
+    {Subject::reading, "reading"},
+    {Subject::artifact, "artifact"},
+    {Subject::closure, "closure"},
+    {Subject::cpu, "cpu"},
+    {Subject::gpu, "gpu"},
+    {Subject::running, "running"},
+    {Subject::baseline, "baseline"},
+    {Subject::recipe, "recipe"},
+}};
 constexpr std::array<EnumName<GpuImage>, 5> kGpuImages{{
     {GpuImage::native, "native"},
     {GpuImage::same_major, "same_major"},
@@ -78,6 +88,9 @@ std::span<const EnumName<Outcome>> enum_names(Outcome) {
 }
 std::span<const EnumName<Severity>> enum_names(Severity) {
   return kSeverities;
+}
+std::span<const EnumName<Subject>> enum_names(Subject) {
+  return kSubjects;
 }
 std::span<const EnumName<GpuImage>> enum_names(GpuImage) {
   return kGpuImages;

@@ -26,16 +26,30 @@ enum class GpuImage {
   unknown,     // no GPU, or no device code was read
 };
 
+// What a check is about, and so what its answer is needed for.
+enum class Subject {
+  reading,   // whether files could be opened and read whole: what was not read may hide anything
+  artifact,  // its files: names, versions, packages, the libraries that it finds
+  closure,   // its closure in a Nix store
+  cpu,       // host code, and the CPU that runs it
+  gpu,       // device code, and the GPU and driver that run it
+  running,   // what was started and computed
+  baseline,  // another libtorch beside it
+  recipe,    // a recipe's text
+};
+
 // Levels of truth about a claim, lowest first.
 enum class Level { claimed, shipped, loaded, executed, measured };
 
 [[nodiscard]] std::span<const EnumName<Outcome>> enum_names(Outcome);
 [[nodiscard]] std::span<const EnumName<Severity>> enum_names(Severity);
+[[nodiscard]] std::span<const EnumName<Subject>> enum_names(Subject);
 [[nodiscard]] std::span<const EnumName<GpuImage>> enum_names(GpuImage);
 [[nodiscard]] std::span<const EnumName<Level>> enum_names(Level);
 
 struct Finding {
   std::string id;  // "PB301": stable, and never used again for another check
+  Subject subject = Subject::artifact;
   Severity severity = Severity::note;
   Level level = Level::shipped;
   std::string what;                  // what was seen
@@ -90,6 +104,7 @@ struct Verdict {
 template <class Visitor, SameAs<Finding> T>
 void fields(Visitor& visit, T& finding) {
   visit("id", finding.id, "stable identifier of the check");
+  visit("subject", finding.subject, "what the check is about");
   visit("severity", finding.severity);
   visit("level", finding.level);
   visit("what", finding.what, "what was seen");

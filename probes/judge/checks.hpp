@@ -37,6 +37,9 @@ enum class Need : uint8_t {
   baseline,    // it was held beside another libtorch
 };
 
+// What a claim may say, in the order of the report's rows.
+enum class Told : uint8_t { sm, isa, torch, cuda, python, blas };
+
 // One fault that a check saw.
 struct Seen {
   std::string what;
@@ -51,17 +54,26 @@ struct Answer {
 
 struct Check {
   std::string_view id;
-  Level level;
-  Severity severity;
-  std::vector<Need> needs;
-  bool decides;  // without an answer to it the verdict is unknown
+  Subject subject = Subject::artifact;
+  Level level = Level::shipped;
+  Severity severity = Severity::note;
+  std::vector<Need> needs = {};
+  bool decides = false;       // without an answer to it the verdict is unknown
+  bool integrity = false;     // it protects what every other answer rests on: no policy makes less of it
+  bool of_processor = false;  // what fails it is for no CPU or GPU of the claimed ones' processor
+  std::optional<Told> proves = std::nullopt;  // the part of a claim that is shipped only where it passes
   std::string_view question;
   std::string_view remedy;
-  Answer (*ask)(const Facts& facts);
+  Answer (*ask)(const Facts& facts) = nullptr;
 };
 
 // In the order of their ids.
 [[nodiscard]] std::span<const Check> all_checks();
+
+// Null: the catalogue has no such check.
+[[nodiscard]] const Check* find_check(std::string_view id);
+
+[[nodiscard]] bool needs(const Check& check, Need need);
 
 // Is there a check that needs it?
 [[nodiscard]] bool asks(Need need);

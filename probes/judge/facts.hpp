@@ -12,6 +12,7 @@
 
 #include "core/facts/report.hpp"
 #include "core/targets.hpp"
+#include "probes/judge/checks.hpp"
 #include "probes/judge/images.hpp"
 
 namespace pbprobe {
@@ -50,9 +51,6 @@ struct Facts {
 
 // The first of these targets that the artifact's platform has not; null: there is none, or the platform is unknown.
 [[nodiscard]] const Target* of_other_processor(const Facts& facts, const std::vector<const Target*>& targets);
-
-// What a claim may say, in the order of the report's rows.
-enum class Told : uint8_t { sm, isa, torch, cuda, python, blas };
 
 // Whether the artifact can tell it at all: of one file alone, what its own bytes say.
 [[nodiscard]] bool tells(const Facts& facts, Told part);

@@ -16,11 +16,6 @@ namespace {
 constexpr std::string_view kSm = "SM";
 constexpr std::string_view kIsa = "ISA";
 
-// A file that could not be read may hide anything: no policy makes less of it.
-bool is_about_reading(std::string_view id) {
-  return id == "PB101" || id == "PB102";
-}
-
 // What each claimed thing must be proved to; null: it is not claimed.
 struct Wanted {
   std::optional<Level> sm, isa, torch, cuda, python, blas;
@@ -56,21 +51,19 @@ Wanted wanted_of(const GateTerms& terms, const Claim& claim) {
   return wanted;
 }
 
-bool needs(const Check& check, Need need) {
-  return std::find(check.needs.begin(), check.needs.end(), need) != check.needs.end();
-}
-
 Severity severity_of(const Check& check, const Policy& policy) {
-  if (is_about_reading(check.id)) return Severity::fail;
+  if (check.integrity) return Severity::fail;
   const auto given = policy.severity.find(std::string(check.id));
   return given == policy.severity.end() ? check.severity : given->second.severity;
 }
 
 // Checks of a GPU or a CPU are required as far as an SM or an ISA must be proved; the others as far as anything must.
 std::optional<Level> level_for(const Check& check, const Wanted& wanted) {
-  if (check.id.starts_with("PB3") || check.id == "PB503") return wanted.sm;
-  if (check.id.starts_with("PB2")) return wanted.isa;
-  return wanted.highest();
+  switch (check.subject) {
+    case Subject::gpu: return wanted.sm;
+    case Subject::cpu: return wanted.isa;
+    default: return wanted.highest();
+  }
 }
 
 bool is_required(const Check& check, const Facts& facts, const Wanted& wanted, Severity severity) {
@@ -170,7 +163,7 @@ class Gatekeeper {
     for (const auto& [finding, waived] : gate_.findings) {
       if (waived || finding.severity != Severity::fail) continue;
       object({.id = finding.id,
-              .outcome = is_about_reading(finding.id) ? Outcome::unknown : Outcome::fail,
+              .outcome = finding.subject == Subject::reading ? Outcome::unknown : Outcome::fail,
               .what = finding.what,
               .where = finding.where,
               .remedy = finding.remedy});

@@ -158,6 +158,7 @@ bool has_subject(Need need, const Facts& facts) {
 
 Finding finding_of(const Check& check, const Seen& seen) {
   return {.id = std::string(check.id),
+          .subject = check.subject,
           .severity = check.severity,
           .level = check.level,
           .what = seen.what,

@@ -19,11 +19,6 @@ constexpr std::string_view kHardware =
 #include "policy_hardware.inc"
     ;
 
-bool is_check(std::string_view id) {
-  const auto checks = all_checks();
-  return std::any_of(checks.begin(), checks.end(), [&](const Check& check) { return check.id == id; });
-}
-
 bool is_blank(const std::string& text) {
   return text.find_first_not_of(" \t\n") == std::string::npos;
 }
@@ -64,7 +59,7 @@ std::optional<std::string> unknown_key(const Json& given, const Json& known, con
 Result<void> check_words(const Policy& policy) {
   if (policy.name.empty()) return make_error(ErrorCode::malformed, "name: it is empty: a verdict names its policy");
   for (const auto& [id, change] : policy.severity) {
-    if (!is_check(id))
+    if (find_check(id) == nullptr)
       return make_error(ErrorCode::malformed, "severity.{}: there is no such check: docs/checks.md lists them", id);
     if (is_blank(change.reason))
       return make_error(ErrorCode::malformed, "severity.{}.reason: it is empty: say why it counts as {}", id,

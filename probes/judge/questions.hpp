@@ -9,8 +9,11 @@
 
 namespace pbprobe {
 
-// The catalogue's rows PB1xx (file_checks.cpp); the others stand in checks.cpp.
-[[nodiscard]] std::vector<Check> file_checks();
+// The catalogue's rows, each list in a file of its own.
+[[nodiscard]] std::vector<Check> file_checks();     // PB1xx
+[[nodiscard]] std::vector<Check> cpu_checks();      // PB2xx
+[[nodiscard]] std::vector<Check> gpu_checks();      // PB3xx
+[[nodiscard]] std::vector<Check> running_checks();  // PB5xx
 
 }  // namespace pbprobe
 

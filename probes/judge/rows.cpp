@@ -43,9 +43,10 @@ void add_detail(std::string& detail, const std::string& more) {
   detail += more;
 }
 
-bool has_failure(const std::vector<Finding>& findings, Level level, std::string_view id_prefix) {
+template <class Which>
+bool has_failure(const std::vector<Finding>& findings, Level level, Which which) {
   return std::any_of(findings.begin(), findings.end(), [&](const Finding& finding) {
-    return finding.severity == Severity::fail && finding.level == level && finding.id.starts_with(id_prefix);
+    return finding.severity == Severity::fail && finding.level == level && which(finding.subject);
   });
 }
 
@@ -73,7 +74,8 @@ void fill_gpu(ClaimRow& row, const Facts& facts, const GpuOutcome& gpu) {
 
 ClaimRow cpu_row(const Facts& facts, const std::vector<Finding>& findings) {
   ClaimRow row{.claim = "CPU " + facts.host->cpu.name, .shipped = Outcome::unknown};
-  if (facts.inventory != nullptr) row.shipped = known(!has_failure(findings, Level::shipped, "PB1"));
+  if (facts.inventory != nullptr)
+    row.shipped = known(!has_failure(findings, Level::shipped, [](Subject about) { return about != Subject::gpu; }));
   if (facts.wrong_platform) {
     row.detail = "built for " + facts.inventory->platform.value_or("another processor");
   } else {
@@ -92,7 +94,8 @@ ClaimRow gpu_row(const Facts& facts, size_t index, const std::vector<Finding>& f
   }
   if (gpu.image == GpuImage::none) return row;
   fill_gpu(row, facts, gpu);
-  const bool usable = !facts.host->gpus[index].problem && !has_failure(findings, Level::loaded, "PB3");
+  const bool usable = !facts.host->gpus[index].problem &&
+                      !has_failure(findings, Level::loaded, [](Subject about) { return about == Subject::gpu; });
   if (!usable && row.loaded == Outcome::unknown) row.loaded = Outcome::fail;
   return row;
 }
@@ -137,15 +140,16 @@ struct Shipped {
     }
     return any && !unknown ? Outcome::pass : Outcome::unknown;
   }
-  Outcome by_id(std::string_view id) const {
-    return by([&](const Check& check) { return check.id == id; });
+  // One file alone does not answer what needs a whole artifact.
+  Outcome of(Told part, const Facts& facts) const {
+    return by(
+        [&](const Check& check) { return check.proves == part && !(facts.single_file && needs(check, Need::whole)); });
   }
   // Of these targets: what is found on other processors alone is not shipped.
-  Outcome of(const std::vector<const Target*>& targets, Need need, const Facts& facts) const {
-    if (by_id("PB109") == Outcome::fail && of_other_processor(facts, targets) != nullptr) return Outcome::fail;
-    return by([&](const Check& check) {
-      return std::find(check.needs.begin(), check.needs.end(), need) != check.needs.end();
-    });
+  Outcome of(const std::vector<const Target*>& targets, Told part, const Facts& facts) const {
+    const bool elsewhere = by([](const Check& check) { return check.of_processor; }) == Outcome::fail;
+    if (elsewhere && of_other_processor(facts, targets) != nullptr) return Outcome::fail;
+    return of(part, facts);
   }
 };
 
@@ -182,17 +186,17 @@ std::vector<ClaimRow> claimed_rows(const Facts& facts, const Shipped& shipped) {
   const Inventory none;
   const Inventory& inventory = facts.inventory != nullptr ? *facts.inventory : none;
   if (!facts.claimed_gpus.empty())
-    add("SM", ids_of(facts.claimed_gpus, claim.exact), shipped.of(facts.claimed_gpus, Need::gpu_claim, facts), "",
+    add("SM", ids_of(facts.claimed_gpus, claim.exact), shipped.of(facts.claimed_gpus, Told::sm, facts), "",
         prove_all(facts, facts.claimed_gpus, prove_sm));
   if (!facts.claimed_cpus.empty())
-    add("ISA", ids_of(facts.claimed_cpus, claim.exact), shipped.of(facts.claimed_cpus, Need::cpu_claim, facts),
+    add("ISA", ids_of(facts.claimed_cpus, claim.exact), shipped.of(facts.claimed_cpus, Told::isa, facts),
         seen(inventory.platform), prove_all(facts, facts.claimed_cpus, prove_isa));
   if (claim.torch)
-    add("torch", *claim.torch, shipped.by_id("PB105"), seen(inventory.torch_version), prove_torch(facts, *claim.torch));
-  if (claim.cuda)
-    add("CUDA", *claim.cuda, shipped.by_id(facts.single_file ? "PB322" : "PB106"), seen(inventory.cuda_version));
-  if (claim.python) add("Python", *claim.python, shipped.by_id("PB107"), seen(inventory.python_abi));
-  if (claim.blas) add("BLAS", *claim.blas, shipped.by_id("PB108"), "");
+    add("torch", *claim.torch, shipped.of(Told::torch, facts), seen(inventory.torch_version),
+        prove_torch(facts, *claim.torch));
+  if (claim.cuda) add("CUDA", *claim.cuda, shipped.of(Told::cuda, facts), seen(inventory.cuda_version));
+  if (claim.python) add("Python", *claim.python, shipped.of(Told::python, facts), seen(inventory.python_abi));
+  if (claim.blas) add("BLAS", *claim.blas, shipped.of(Told::blas, facts), "");
   return rows;
 }
 

@@ -41,8 +41,8 @@ std::set<std::string> store_outputs(const Inventory& inventory) {
   return outputs;
 }
 
-Result<std::vector<Subject>> store_subjects(const Inventory& inventory) {
-  std::vector<Subject> list;
+Result<std::vector<StatementSubject>> store_subjects(const Inventory& inventory) {
+  std::vector<StatementSubject> list;
   for (const auto& path : store_outputs(inventory)) {
     PBPROBE_TRY(const NarHash hash, read_nar_hash(path));
     list.push_back({.name = path, .digest = {{"narSha256", hash.hex}}, .annotations = {{"narHash", hash.nix}}});
@@ -188,7 +188,7 @@ Result<void> write_evidence(const Report& report, const EvidenceRequest& request
   EvidenceFiles files{{kReportFile, text_of(report)}, {kJunitFile, junit_of(report)}, {kSarifFile, sarif_of(report)}};
   std::map<std::string, std::string> digests;
   for (const auto& [name, text] : files) digests[name] = sha256_of(std::string_view(text));
-  std::vector<Subject> subjects = subjects_of(report);
+  std::vector<StatementSubject> subjects = subjects_of(report);
   PBPROBE_TRY(const auto outputs, store_subjects(*report.inventory));
   subjects.insert(subjects.end(), outputs.begin(), outputs.end());
   const std::string statement = statement_of(report, subjects, digests);

@@ -20,17 +20,17 @@ namespace pbprobe {
 [[nodiscard]] std::string sarif_of(const Report& report);
 
 // What a statement speaks of.
-struct Subject {
+struct StatementSubject {
   std::string name;                           // a shared object's path, a store path
   std::map<std::string, std::string> digest;  // "sha256" to hexadecimal digits
   std::map<std::string, std::string> annotations;
 };
 
 // in-toto Statement v1 with the test-result predicate v0.1; `files` are the digests of what lies beside it.
-[[nodiscard]] std::string statement_of(const Report& report, const std::vector<Subject>& subjects,
+[[nodiscard]] std::string statement_of(const Report& report, const std::vector<StatementSubject>& subjects,
                                        const std::map<std::string, std::string>& files);
 
 // The shared objects of the report's inventory with their digests.
-[[nodiscard]] std::vector<Subject> subjects_of(const Report& report);
+[[nodiscard]] std::vector<StatementSubject> subjects_of(const Report& report);
 
 }  // namespace pbprobe

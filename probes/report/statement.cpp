@@ -17,7 +17,7 @@ Json map_of(const std::map<std::string, std::string>& entries) {
   return object;
 }
 
-Json descriptor_of(const Subject& subject) {
+Json descriptor_of(const StatementSubject& subject) {
   Json descriptor{{"name", subject.name}, {"digest", map_of(subject.digest)}};
   if (!subject.annotations.empty()) descriptor["annotations"] = map_of(subject.annotations);
   return descriptor;
@@ -49,7 +49,7 @@ std::optional<Severity> worst_of(const std::string& id, const Gate& gate) {
 
 }  // namespace
 
-std::string statement_of(const Report& report, const std::vector<Subject>& subjects,
+std::string statement_of(const Report& report, const std::vector<StatementSubject>& subjects,
                          const std::map<std::string, std::string>& files) {
   const Gate& gate = *report.gate;
   Json passed = Json::array();
@@ -86,8 +86,8 @@ std::string statement_of(const Report& report, const std::vector<Subject>& subje
   return statement.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::vector<Subject> subjects_of(const Report& report) {
-  std::vector<Subject> subjects;
+std::vector<StatementSubject> subjects_of(const Report& report) {
+  std::vector<StatementSubject> subjects;
   if (!report.inventory) return subjects;
   for (const auto& file : report.inventory->files) {
     if (file.sha256) subjects.push_back({.name = file.path, .digest = {{"sha256", *file.sha256}}});

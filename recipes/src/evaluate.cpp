@@ -100,6 +100,7 @@ Finding finding(std::string_view id, std::string what, const Named& recipe) {
   const auto checks = recipe_checks();
   const auto check = std::find_if(checks.begin(), checks.end(), [&](const auto& c) { return c.id == id; });
   return {.id = std::string(id),
+          .subject = Subject::recipe,
           .severity = check->severity,
           .level = Level::claimed,
           .what = std::move(what),

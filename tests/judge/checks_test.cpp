@@ -5,6 +5,10 @@
 #include "probes/judge/checks.hpp"
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <sstream>
 
 #include <gmock/gmock.h>
 
@@ -48,6 +52,31 @@ TEST(Catalogue, IdsAreUniqueAndInOrderAndEveryRowIsWhole) {
     EXPECT_TRUE(check.question.ends_with("?")) << check.id;
     EXPECT_GT(check.remedy.size(), 10U) << check.id;
     EXPECT_NE(check.ask, nullptr) << check.id;
+  }
+}
+
+// What a check is about stands in its row: code that tests an id would pass by every check that comes after it.
+TEST(Catalogue, NoCodeNamesACheck) {
+  const std::regex named(R"("PB[0-9])");
+  size_t files = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(PBPROBE_SOURCE_DIR "/probes")) {
+    const std::string path = entry.path().string();
+    if (!path.ends_with(".cpp") || path.ends_with("_checks.cpp")) continue;
+    std::ostringstream text;
+    text << std::ifstream(path).rdbuf();
+    std::istringstream lines(text.str());
+    for (std::string line; std::getline(lines, line);) {
+      if (line.find("// ") != std::string::npos) line.resize(line.find("// "));
+      EXPECT_FALSE(std::regex_search(line, named)) << path << ": " << line;
+    }
+    ++files;
+  }
+  EXPECT_GT(files, 50U);
+}
+
+TEST(Catalogue, WhatIsNotReadProtectsIntegrity) {
+  for (const auto& check : all_checks()) {
+    EXPECT_TRUE(check.integrity || check.subject != Subject::reading) << check.id;
   }
 }
 
