@@ -7,7 +7,7 @@ TARGETS ?=
 PYTHON ?=
 TCGEN05 ?=
 JOBS ?= $(shell nproc)
-export TARGETS PYTHON TCGEN05
+export TARGETS PYTHON TCGEN05 SEED COUNT ONLY
 
 SETUP := cmake/bootstrap.sh
 CMAKE := .venv/bin/cmake
@@ -24,6 +24,8 @@ help:
 	@echo 'make check     lint, sanitizers, aarch64 cross build, generated files'
 	@echo 'make lint | asan | cross    one of them'
 	@echo 'make gate-matrix   plant faults in a tiny build of each variant, and print what the gate catches'
+	@echo 'make gate-mutations   change tiny builds in 2,000 ways drawn by SEED=1 (COUNT=2000): which verdicts are wrong?'
+	@echo '               ONLY=17 repeats one of them'
 	@echo 'make cutlass   build CUTLASS kernels for `pbprobe bench --against cutlass` (with TARGETS=sm90): ten minutes'
 	@echo 'make generate  write generated files again'
 	@echo 'make clean     remove build/'
@@ -75,6 +77,10 @@ gate-matrix:
 	@$(SETUP) build test torch cross configure
 	@$(CMAKE) --build build --parallel $(JOBS) --target gate_matrix
 
+gate-mutations:
+	@$(SETUP) build test torch cross configure
+	@$(CMAKE) --build build --parallel $(JOBS) --target gate_mutations
+
 # The peer of `pbprobe bench --against cutlass`: ten minutes of the compiler, on request alone.
 cutlass:
 	@$(SETUP) build configure
@@ -89,4 +95,4 @@ generate:
 clean:
 	rm -rf build
 
-.PHONY: help setup report build test test-real check lint asan cross gate-matrix cutlass generate clean
+.PHONY: help setup report build test test-real check lint asan cross gate-matrix gate-mutations cutlass generate clean

@@ -15,8 +15,14 @@ from made import OUT, made
 FILE_HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 SECTION = struct.Struct("<IIQQQQIIQQ")
 SEGMENT = struct.Struct("<IIQQQQQQ")
+SYMBOL = struct.Struct("<IBBHQQ")
+RELOCATION = struct.Struct("<QQq")
 SHT_NOBITS, SHF_ALLOC, SHF_EXECINSTR = 8, 2, 4
 PT_NULL, PT_LOAD, PT_NOTE, PT_GNU_STACK = 0, 1, 4, 0x6474E551
+PF_X, PF_R = 1, 4
+STT_NOTYPE, STT_OBJECT, STT_FUNC = 0, 1, 2
+RELATIVE = {62: 8, 183: 1027}  # R_X86_64_RELATIVE, R_AARCH64_RELATIVE
+IRELATIVE = {62: 37, 183: 1032}
 PAGE = 0x10000  # of both processors' linkers at most
 MACHINES = {"x86_64": 62, "aarch64": 183, "cuda": 190}
 E_MACHINE, E_FLAGS, E_PHOFF, E_SHOFF, E_SHNUM = 18, 48, 32, 40, 60
@@ -91,13 +97,12 @@ def moved(content: bytes, name: str, other: bytes) -> bytes:
     """The section lies behind the file's end. What is loaded is loaded from there: a further PT_LOAD."""
     one = section(content, name)
     offset = -(-len(content) // PAGE) * PAGE
-    changed = put(content.ljust(offset, b"\0") + other, one.offset, bytes(one.size))
     address = 0
     if one.flags & SHF_ALLOC:
-        address = -(-max(start + size for start, size in loaded(content)) // PAGE) * PAGE
-        changed = put(
-            changed, spare_segment(content), SEGMENT.pack(PT_LOAD, 4, offset, address, address, *[len(other)] * 2, PAGE)
-        )
+        changed, address = with_segment(content, other, PF_R)
+    else:
+        changed = content.ljust(offset, b"\0") + other
+    changed = put(changed, one.offset, bytes(one.size))
     return with_section(changed, one, offset=offset, address=address, size=len(other))
 
 
@@ -144,3 +149,65 @@ def objcopied(file: pathlib.Path, *options: str) -> pathlib.Path:
     machine = next(name for name, number in MACHINES.items() if header(file.read_bytes())[2] == number)
     tool = shutil.which(f"{machine}-linux-gnu-objcopy") or shutil.which("objcopy") or pytest.skip("no objcopy")
     return made(file.name, tool, *options, file, OUT)
+
+
+@dataclasses.dataclass(frozen=True)
+class Symbol:
+    place: int  # of its row in the file
+    name: str
+    kind: int
+    address: int
+    size: int
+    name_place: int
+
+
+def symbols(content: bytes, *tables: str) -> list[Symbol]:
+    """Of these tables: ".dynsym", ".symtab"."""
+    rows = sections(content)
+    names = {".dynsym": ".dynstr", ".symtab": ".strtab"}
+    found = []
+    for one in rows:
+        if one.name not in tables:
+            continue
+        strings = next(other for other in rows if other.name == names[one.name])
+        for place in range(one.offset, one.end, SYMBOL.size):
+            name, info, _, _, address, size = SYMBOL.unpack_from(content, place)
+            start = strings.offset + name
+            end = content.index(b"\0", start)
+            found.append(Symbol(place, content[start:end].decode(), info & 15, address, size, start))
+    return found
+
+
+def functions(content: bytes, *tables: str) -> list[Symbol]:
+    return [one for one in symbols(content, *tables) if one.kind == STT_FUNC and one.address and one.size]
+
+
+def offset_of(content: bytes, address: int) -> int:
+    for _, row in segments(content):
+        if row[0] == PT_LOAD and row[3] <= address < row[3] + row[5]:
+            return row[2] + address - row[3]
+    raise ValueError(f"nothing of the file is loaded at {address:#x}")
+
+
+def relocations(content: bytes) -> list[tuple[int, int, int, int]]:
+    """Each with its place in the file: place, address that it writes to, kind, addend."""
+    found = []
+    for one in sections(content):
+        if one.name in (".rela.dyn", ".rela.plt"):
+            for place in range(one.offset, one.end, RELOCATION.size):
+                address, info, addend = RELOCATION.unpack_from(content, place)
+                found.append((place, address, info & 0xFFFFFFFF, addend))
+    return found
+
+
+def with_relocation(content: bytes, place: int, kind: int, addend: int) -> bytes:
+    address, _, _ = RELOCATION.unpack_from(content, place)
+    return put(content, place, RELOCATION.pack(address, kind, addend))
+
+
+def with_segment(content: bytes, other: bytes, flags: int) -> tuple[bytes, int]:
+    """These bytes behind the file's end, loaded, in no section; and where they are loaded."""
+    offset = -(-len(content) // PAGE) * PAGE
+    address = -(-max(start + size for start, size in loaded(content)) // PAGE) * PAGE
+    row = SEGMENT.pack(PT_LOAD, flags, offset, address, address, *[len(other)] * 2, PAGE)
+    return put(content, spare_segment(content), row).ljust(offset, b"\0") + other, address

@@ -1,0 +1,408 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""Operators on device code: entries, containers, and the sections that hold them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import cubins
+import elves
+import fatbins
+from operators import About, changes, chosen, keeps
+from trees import CLOSED, Tree
+from variants import image
+
+OTHER_SMS = ("75", "80", "86", "89", "90", "100", "103", "110", "120", "121")
+TENSOR = {"90a", "100a", "103a", "110a"}  # without which an exact claim has no wgmma or tcgen05
+Containers = tuple[fatbins.Container, ...]
+Place = tuple[int, int]  # container, entry
+
+
+def holder(content: bytes) -> str | None:
+    """The section with device code, whatever its name."""
+    for one in elves.sections(content):
+        start = content[one.offset : min(one.end, one.offset + 4)]
+        if one.kind != elves.SHT_NOBITS and start == fatbins.MAGIC.to_bytes(4, "little"):
+            return one.name
+    return None
+
+
+def holders(tree: Tree, *prefixes: str) -> list[str]:
+    return [path for path in tree.libraries(*prefixes) if is_elf(tree, path) and holder(tree.read(path))]
+
+
+def is_elf(tree: Tree, path: str) -> bool:
+    content = tree.read(path)
+    try:
+        return bool(elves.sections(content))
+    except (ValueError, IndexError, elves.struct.error, UnicodeDecodeError):
+        return False
+
+
+def rewritten(tree: Tree, path: str, change: Callable[[Containers], Containers], **how: int) -> None:
+    content = tree.read(path)
+    name = holder(content)
+    containers = fatbins.read(elves.bytes_of(content, name))
+    tree.files[path] = elves.with_bytes(content, name, fatbins.written(change(containers), **how))
+
+
+def places(tree: Tree, path: str, wanted: Callable[[fatbins.Entry], bool]) -> list[Place]:
+    content = tree.read(path)
+    containers = fatbins.read(elves.bytes_of(content, holder(content)))
+    return [(c, e) for c, row in enumerate(containers) for e, one in enumerate(row) if wanted(one)]
+
+
+def replaced(containers: Containers, at: Place, *others: fatbins.Entry) -> Containers:
+    """Others in the place of one entry; a container that is left without any goes too."""
+    row = containers[at[0]]
+    changed = (*row[: at[1]], *others, *row[at[1] + 1 :])
+    return tuple(row for row in (*containers[: at[0]], changed, *containers[at[0] + 1 :]) if row)
+
+
+def on_entry(
+    tree: Tree,
+    about: About,
+    rng: random.Random,
+    change: Callable[[fatbins.Entry], tuple[fatbins.Entry, ...] | None],
+    wanted: Callable[[fatbins.Entry], bool] | None = None,
+) -> str | None:
+    """One entry whose absence breaks the claim, changed."""
+    path = chosen(rng, holders(tree))
+    if path is None:
+        return None
+    own = path in tree.own()
+
+    def claimed(one: fatbins.Entry) -> bool:
+        plain = one.kind == fatbins.CUBIN and one.sm in about.numbers
+        return plain or (own and about.exact and one.sm in TENSOR and one.sm in about.siblings)
+
+    at = chosen(rng, places(tree, path, wanted or claimed))
+    if at is None:
+        return None
+    said = []
+
+    def changed(containers: Containers) -> Containers:
+        one = containers[at[0]][at[1]]
+        others = change(one)
+        if others is None:
+            return containers
+        said.append(f"{path.rsplit('/', 1)[-1]}: entry {at[1]} of container {at[0]}, sm_{one.sm}")
+        return replaced(containers, at, *others)
+
+    rewritten(tree, path, changed)
+    return said[0] if said else None
+
+
+def any_cubin(one: fatbins.Entry) -> bool:
+    return one.kind == fatbins.CUBIN
+
+
+@changes("drop", "entry")
+def the_claimed_cubin(tree, about, rng):
+    return on_entry(tree, about, rng, lambda one: ())
+
+
+@changes("downgrade", "entry")
+def a_cubin_of_another_sm_under_its_own_label(tree, about, rng):
+    other = foreign(about, rng)
+    return on_entry(
+        tree, about, rng, lambda one: (fatbins.entry(other.content, other.sm, compression=one.compression),)
+    )
+
+
+def foreign(about: About, rng: random.Random) -> fatbins.Entry:
+    number = rng.choice([sm for sm in OTHER_SMS if sm not in about.numbers])
+    return fatbins.read(image(number).read_bytes())[0][0]
+
+
+@changes("relabel", "entry")
+def a_cubin_of_another_sm_under_the_claimed_label(tree, about, rng):
+    other = foreign(about, rng)
+    return on_entry(tree, about, rng, lambda one: (one.holding(other.content),))
+
+
+@changes("relabel", "entry")
+def a_cubin_whose_elf_says_another_sm(tree, about, rng):
+    number = int(rng.choice([sm for sm in OTHER_SMS if sm not in about.numbers]))
+    return on_entry(tree, about, rng, lambda one: (one.holding(cubins.with_number(one.content, number)),), any_cubin)
+
+
+@changes("relabel", "entry")
+def the_claimed_cubin_as_another_sm(tree, about, rng):
+    number = rng.choice([sm for sm in OTHER_SMS if sm not in about.numbers])
+    return on_entry(tree, about, rng, lambda one: (one.relabelled(number),))
+
+
+@changes("relabel", "entry")
+def plain_code_under_a_suffix(tree, about, rng):
+    suffix = rng.choice("af")
+    plain = "90" if suffix == "a" else "100"
+    return on_entry(
+        tree,
+        about,
+        rng,
+        lambda one: (one.relabelled(one.sm + suffix),) if int(one.sm) >= int(plain) else None,
+        lambda one: one.kind == fatbins.CUBIN and one.sm in about.numbers,
+    )
+
+
+@changes("relabel", "entry")
+def a_suffix_left_out_of_the_label(tree, about, rng):
+    """Code of sm_90a that says sm_90: no other chip of the family could run it, and the label says it could."""
+    return on_entry(
+        tree,
+        about,
+        rng,
+        lambda one: (one.relabelled(str(one.number)),),
+        lambda one: one.kind == fatbins.CUBIN and one.suffix != "" and one.sm in about.siblings,
+    )
+
+
+@changes("relabel", "entry")
+def a_cubin_as_ptx_or_lto_ir(tree, about, rng):
+    kind = rng.choice((fatbins.PTX, fatbins.LTO_IR))
+    return on_entry(tree, about, rng, lambda one: (one.with_fields(kind=kind),))
+
+
+@changes("empty", "entry")
+def random_bytes_as_the_cubin(tree, about, rng):
+    def change(one):
+        other = rng.randbytes(len(one.stored))
+        if rng.random() < 0.5:
+            return (one.holding(other, fatbins.NONE),)
+        return (one.storing(other),)
+
+    return on_entry(tree, about, rng, change, any_cubin)
+
+
+@changes("empty", "entry")
+def zeros_text_or_a_program_as_the_cubin(tree, about, rng):
+    program = tree.read(tree.libraries()[0])
+    other = rng.choice((bytes(4096), b"not a cubin at all\n" * 200, program, b""))
+    return on_entry(
+        tree,
+        about,
+        rng,
+        lambda one: (one.holding(other),) if other or not one.compression else (one.holding(other, "none"),),
+        any_cubin,
+    )
+
+
+@changes("empty", "entry")
+def a_cubin_without_kernels(tree, about, rng):
+    how = rng.choice((cubins.without_kernels, cubins.without_code))
+    return on_entry(tree, about, rng, lambda one: (one.holding(how(one.content)),))
+
+
+@changes("empty", "entry")
+def kernels_of_one_instruction(tree, about, rng):
+    how = rng.choice((cubins.emptied, cubins.trapping))
+    return on_entry(tree, about, rng, lambda one: (one.holding(how(one.content)),))
+
+
+@changes("truncate", "entry")
+def a_frame_that_breaks_off(tree, about, rng):
+    part = rng.uniform(0.05, 0.95)
+
+    def change(one):
+        return (one.storing(one.stored[: int(len(one.stored) * part)]),) if one.compression != fatbins.NONE else None
+
+    return on_entry(tree, about, rng, change, any_cubin)
+
+
+@changes("truncate", "entry")
+def a_cubin_that_breaks_off(tree, about, rng):
+    part = rng.uniform(0.02, 0.95)
+    return on_entry(
+        tree, about, rng, lambda one: (one.holding(one.content[: int(len(one.content) * part)]),), any_cubin
+    )
+
+
+@changes("swap", "entry")
+def contents_of_two_labels(tree, about, rng):
+    path = chosen(rng, holders(tree))
+    if path is None:
+        return None
+    swapped = []
+
+    def change(containers):
+        cubins_of = [(c, e) for c, row in enumerate(containers) for e, one in enumerate(row) if any_cubin(one)]
+        rng.shuffle(cubins_of)
+        for a in cubins_of:
+            for b in cubins_of:
+                one, two = containers[a[0]][a[1]], containers[b[0]][b[1]]
+                if one.sm != two.sm and (one.sm in about.numbers or two.sm in about.numbers):
+                    swapped.append(f"{path.rsplit('/', 1)[-1]}: sm_{one.sm} and sm_{two.sm}")
+                    return replaced(replaced(containers, a, one.holding(two.content)), b, two.holding(one.content))
+        return containers
+
+    rewritten(tree, path, change)
+    return chosen(rng, swapped)
+
+
+@changes("hide", "entry")
+def the_claimed_cubin_behind_the_container_s_end(tree, about, rng):
+    """The container says that it ends before its last entry."""
+    path = chosen(rng, [path for path in holders(tree) if path in tree.own()])
+    if path is None:
+        return None
+    content = tree.read(path)
+    name = holder(content)
+    containers = fatbins.read(elves.bytes_of(content, name))
+    at = chosen(rng, [n for n, row in enumerate(containers) if row[-1].sm in about.numbers and any_cubin(row[-1])])
+    if at is None:
+        return None
+    before = fatbins.written(containers[:at]) if at else b""
+    body = b"".join(one.written() for one in containers[at][:-1])
+    short = fatbins.CONTAINER.pack(fatbins.MAGIC, 1, fatbins.CONTAINER.size, len(body)) + body
+    hidden = containers[at][-1].written()
+    tree.files[path] = elves.with_bytes(content, name, before + short + hidden + fatbins.written(containers[at + 1 :]))
+    return f"{path.rsplit('/', 1)[-1]}: container {at}"
+
+
+@changes("drop", "section")
+def the_device_code(tree, about, rng):
+    path = chosen(rng, holders(tree))
+    if path is None:
+        return None
+    content = tree.read(path)
+    name = holder(content)
+    how = rng.choice(("zeros", "no size", "NOBITS"))
+    one = elves.section(content, name)
+    if how == "zeros":
+        content = elves.put(content, one.offset, bytes(one.size))
+    else:
+        content = elves.put(content, one.offset, bytes(one.size))
+        content = elves.with_section(content, one, **({"size": 0} if how == "no size" else {"kind": elves.SHT_NOBITS}))
+    tree.files[path] = content
+    return f"{path.rsplit('/', 1)[-1]}: {name}, {how}"
+
+
+@changes("downgrade", "section")
+def all_device_code_for_another_sm(tree, about, rng):
+    path = chosen(rng, holders(tree))
+    if path is None:
+        return None
+    other = foreign(about, rng)
+    relabel = rng.random() < 0.5
+
+    def change(one):
+        if one.kind != fatbins.CUBIN:
+            return one
+        return one.holding(other.content) if relabel else one.holding(other.content).relabelled(other.sm)
+
+    rewritten(tree, path, lambda containers: fatbins.each(containers, change))
+    return f"{path.rsplit('/', 1)[-1]}: sm_{other.sm}" + (", labels kept" if relabel else "")
+
+
+@changes("truncate", "section")
+def a_section_cut_short(tree, about, rng):
+    path = chosen(rng, holders(tree))
+    if path is None:
+        return None
+    content = tree.read(path)
+    one = elves.section(content, holder(content))
+    size = rng.randrange(1, max(2, len(fatbins.written(fatbins.read(elves.bytes_of(content, one.name)))) - 8))
+    if rng.random() < 0.5:
+        content = elves.put(content, one.offset + size, bytes(one.size - size))
+    tree.files[path] = elves.with_section(content, one, size=size)
+    return f"{path.rsplit('/', 1)[-1]}: {size} of {one.size} bytes"
+
+
+@changes("hide", "section")
+def other_device_code_in_a_section_of_another_name(tree, about, rng):
+    said = all_device_code_for_another_sm(tree, about, rng)
+    renamed = said and the_section_s_name(tree, about, rng)
+    return f"{said}; {renamed}" if renamed else said
+
+
+@keeps("rename", "section")
+def the_section_s_name(tree, about, rng):
+    path = chosen(rng, holders(tree))
+    if path is None:
+        return None
+    content = tree.read(path)
+    name = holder(content)
+    other = rng.choice((".nv_images", ".rodata.images", ".data.fatbin", ".nv_fatbin.1", "images"))
+    tree.files[path] = elves.renamed(content, name, other)
+    return f"{path.rsplit('/', 1)[-1]}: {name} as {other}"
+
+
+@keeps("move", "section")
+def device_code_in_a_segment_of_its_own(tree, about, rng):
+    path = chosen(rng, holders(tree))
+    if path is None:
+        return None
+    content = tree.read(path)
+    name = holder(content)
+    try:
+        tree.files[path] = elves.moved(content, name, elves.bytes_of(content, name))
+    except ValueError:
+        return None
+    return path.rsplit("/", 1)[-1]
+
+
+@keeps("recompress", "entry")
+def entries_otherwise_compressed(tree, about, rng):
+    by = rng.choice((fatbins.NONE, fatbins.LZ4, fatbins.ZSTD))
+    level = rng.choice((1, 3, 19))
+    return on_each(tree, rng, lambda one: one.compressed_by(by, level) if any_cubin(one) else one, f"{by} {level}")
+
+
+@keeps("pad", "entry")
+def zeros_behind_entries(tree, about, rng):
+    by = 8 * rng.randrange(1, 64)
+    return on_each(tree, rng, lambda one: one.roomier(by), f"{by} bytes")
+
+
+def on_each(tree: Tree, rng: random.Random, change: Callable[[fatbins.Entry], fatbins.Entry], said: str) -> str | None:
+    path = chosen(rng, holders(tree))
+    if path is None:
+        return None
+    try:
+        rewritten(tree, path, lambda containers: fatbins.each(containers, change))
+    except ValueError:  # no segment to spare
+        return None
+    return f"{path.rsplit('/', 1)[-1]}: {said}"
+
+
+@keeps("reorder", "entry")
+def containers_and_entries_in_another_order(tree, about, rng):
+    path = chosen(rng, holders(tree))
+    if path is None:
+        return None
+
+    def change(containers):
+        rows = [tuple(rng.sample(row, len(row))) for row in containers]
+        return tuple(rng.sample(rows, len(rows)))
+
+    rewritten(tree, path, change)
+    return path.rsplit("/", 1)[-1]
+
+
+@keeps("align", "section")
+def containers_at_other_multiples(tree, about, rng):
+    path = chosen(rng, holders(tree))
+    if path is None:
+        return None
+    alignment = rng.choice((16, 64, 256, 4096))
+    try:
+        rewritten(tree, path, lambda containers: containers, alignment=alignment)
+    except ValueError:
+        return None
+    return f"{path.rsplit('/', 1)[-1]}: {alignment}"
+
+
+@keeps("add", "entry")
+def a_unit_more_of_the_same_kind(tree, about, rng):
+    """Another translation unit that holds what the first one does."""
+    path = chosen(rng, [path for path in holders(tree) if not path.rsplit("/", 1)[-1].startswith(CLOSED)])
+    if path is None or not about.small:
+        return None
+    try:
+        rewritten(tree, path, lambda containers: (*containers, containers[0]))
+    except ValueError:
+        return None
+    return path.rsplit("/", 1)[-1]

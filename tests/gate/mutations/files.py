@@ -1,0 +1,266 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""Operators on whole files, and on where they lie."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+
+import elves
+import fatbins
+from device import foreign, holder, holders, is_elf, rewritten
+from operators import changes, chosen, keeps
+from small_builds import stub
+from trees import ROOT, Empty, Link
+
+NEEDED = ("libtorch_cuda.so", "libtorch_cpu.so", "libc10.so", "libtorch_python.so", "libc10_cuda.so", "_C.")
+
+
+def needed(tree, rng):
+    """A file without which no such build works."""
+    return chosen(rng, [path for path in tree.libraries(*NEEDED) if is_elf(tree, path)])
+
+
+@changes("drop", "file")
+def a_library_of_libtorch(tree, about, rng):
+    path = needed(tree, rng)
+    if path:
+        del tree.files[path]
+    return path
+
+
+@changes("drop", "file")
+def a_library_with_device_code(tree, about, rng):
+    """Others' may be packages of their own."""
+    path = chosen(rng, [path for path in holders(tree) if path in tree.own()])
+    if path:
+        del tree.files[path]
+    return path
+
+
+@changes("empty", "file")
+def a_library_of_no_bytes(tree, about, rng):
+    path = needed(tree, rng)
+    if path:
+        tree.files[path] = b""
+    return path
+
+
+@changes("empty", "file")
+def a_library_that_is_none(tree, about, rng):
+    path = needed(tree, rng)
+    if path is None:
+        return None
+    soname = path.rsplit("/", 1)[-1].encode()
+    what, content = rng.choice(
+        (
+            ("text", b"this is no library\n" * 100),
+            ("a linker script", b"/* GNU ld script */\nGROUP ( " + soname + b".real )\n"),
+            ("zeros", bytes(20000)),
+            ("random bytes", rng.randbytes(20000)),
+            ("a ZIP archive", zipped({"code": b"none"})),
+        )
+    )
+    tree.files[path] = content
+    return f"{path}: {what}"
+
+
+def zipped(files: dict[str, bytes], how: int = zipfile.ZIP_STORED) -> bytes:
+    room = io.BytesIO()
+    with zipfile.ZipFile(room, "w", how) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return room.getvalue()
+
+
+@changes("truncate", "file")
+def a_library_cut_short(tree, about, rng):
+    path = needed(tree, rng) if rng.random() < 0.5 else chosen(rng, holders(tree))
+    if path is None:
+        return None
+    content = tree.read(path)
+    length = rng.randrange(1, len(content))
+    if not content[length:].strip(b"\0"):
+        return None  # nothing but zeros is lost
+    tree.files[path] = content[:length]
+    return f"{path}: {length} of {len(content)} bytes"
+
+
+@changes("truncate", "file")
+def a_hole_in_a_library(tree, about, rng):
+    """Its end is there: a copy that was resumed wrongly."""
+    path = needed(tree, rng)
+    if path is None:
+        return None
+    content = tree.read(path)
+    segments = [row for _, row in elves.segments(content) if row[0] == elves.PT_LOAD and row[1] & elves.PF_X]
+    start, size = segments[0][2], segments[0][5]
+    tree.files[path] = elves.put(content, start, bytes(size))
+    return f"{path}: its code"
+
+
+@changes("swap", "file")
+def two_libraries(tree, about, rng):
+    own = [path for path in tree.libraries(*NEEDED) if is_elf(tree, path)]
+    pair = rng.sample(own, 2) if len(own) > 1 else None
+    cuda = tree.named("libtorch_cuda.so")
+    if pair is None:
+        return None
+    if cuda and cuda not in pair:
+        pair[0] = cuda
+    tree.files[pair[0]], tree.files[pair[1]] = tree.files[pair[1]], tree.files[pair[0]]
+    return " and ".join(pair)
+
+
+@changes("downgrade", "file")
+def a_library_for_another_processor(tree, about, rng):
+    path = needed(tree, rng)
+    if path is None:
+        return None
+    other = "aarch64" if about.machine == "x86_64" else "x86_64"
+    tree.files[path] = elves.for_machine(tree.read(path), other)
+    return f"{path}: {other}"
+
+
+@changes("downgrade", "file")
+def a_stub_of_libtorch(tree, about, rng):
+    """No code of its own: what links against it is content."""
+    path = tree.named(rng.choice(("libtorch_cpu.so", "libtorch_cuda.so")))
+    other = tree.named("libtorch.so")
+    if path is None or other is None:
+        return None
+
+    tree.files[path] = stub(path.rsplit("/", 1)[-1], about.machine)
+    return path
+
+
+@changes("hide", "file")
+def libtorch_cuda_under_another_name(tree, about, rng):
+    """Kernels for another SM, where nobody looks for them."""
+    path = tree.named("libtorch_cuda.so")
+    if path is None or not holder(tree.read(path)):
+        return None
+    other = foreign(about, rng)
+    rewritten(tree, path, lambda rows: fatbins.each(rows, lambda one: one.holding(other.content).relabelled(other.sm)))
+    name = rng.choice(
+        ("libATen_cuda.so", "libtorch_cuda_main.so", "libtorch_cuda.so.2", "kernels.bin", "libaten_cu.so")
+    )
+    tree.moved(path, path.replace("libtorch_cuda.so", name))
+    return f"{name}, sm_{other.sm}"
+
+
+@changes("hide", "file")
+def libtorch_cuda_as_a_link_to_nowhere(tree, about, rng):
+    path = needed(tree, rng)
+    if path is None:
+        return None
+    tree.files[path] = Link(rng.choice(("nowhere.so", "/nonexistent/lib.so", path.rsplit("/", 1)[-1])))
+    return path
+
+
+@changes("add", "file")
+def kernels_for_another_sm_beside(tree, about, rng):
+    """A further library of libtorch's, for another SM alone."""
+    path = tree.named("libtorch_cuda_linalg.so")
+    if path is None or not holder(tree.read(path)):
+        return None
+    other = foreign(about, rng)
+    copy = tree.copy()
+    rewritten(copy, path, lambda rows: fatbins.each(rows, lambda one: one.holding(other.content).relabelled(other.sm)))
+    name = rng.choice(("libtorch_extra.so", "libATen_cuda.so", "libtorch_cuda_more.so"))
+    tree.files[path.replace("libtorch_cuda_linalg.so", name)] = copy.files[path]
+    return f"{name}, sm_{other.sm}"
+
+
+@keeps("add", "file")
+def what_is_no_library(tree, about, rng):
+    version = tree.named("version.py")
+    if version is None:
+        return None
+    folder = version.rsplit("/", 1)[0]
+    name, content = rng.choice(
+        (
+            ("README.md", b"# torch\n"),
+            ("__init__.py", b"import os\n"),
+            ("include/ATen/ATen.h", b"#pragma once\n"),
+            ("share/cmake/Torch/TorchConfig.cmake", b"set(TORCH_FOUND TRUE)\n"),
+            ("_inductor/kernel.ptx.txt", b".version 8.0\n"),
+            ("py.typed", b""),
+            ("test/data.bin", b"\x50\xed\x55\xba"),
+            ("lib.txt", bytes(3)),
+        )
+    )
+    tree.files[f"{folder}/{name}"] = content
+    return name
+
+
+@keeps("move", "file")
+def the_whole_build_to_another_folder(tree, about, rng):
+    """Its store paths, if it has any, stay."""
+    if tree.top.startswith("elsewhere"):
+        return None
+    tree.files = {f"elsewhere/{n}/{path}": one for n in [rng.randrange(9)] for path, one in tree.files.items()}
+    prefix = next(iter(tree.files)).split("/", 2)
+    below = "/".join(prefix[:2])
+    for path, one in tree.files.items():
+        if isinstance(one, Link):
+            tree.files[path] = Link(one.target.replace(ROOT, f"{ROOT}/{below}"))
+    tree.top = f"{below}/{tree.top}"
+    return below
+
+
+@keeps("relink", "file")
+def a_library_as_a_link_to_itself_by_version(tree, about, rng):
+    path = chosen(
+        rng, [path for path in tree.libraries() if is_elf(tree, path) and path.endswith(".so") and "_C." not in path]
+    )
+    if path is None:
+        return None
+    tree.files[path + ".2.10"] = tree.files[path]
+    tree.files[path] = Link(path.rsplit("/", 1)[-1] + ".2.10")
+    return path
+
+
+def is_nix(tree) -> bool:
+    return "python3.13-" in tree.top or "-python3" in tree.top
+
+
+def flattened(tree) -> dict[str, bytes]:
+    """The files of site-packages, with what its links lead to."""
+    site = tree.named("version.py").rsplit("torch/version.py", 1)[0]
+    flat = {}
+    for path, one in tree.files.items():
+        if path.startswith(site) and not isinstance(one, Link):
+            flat[path.removeprefix(site)] = one
+    [libraries] = {path.rsplit("/", 1)[0] for path in tree.files if path.endswith("/libtorch_cpu.so")} or [None]
+    if libraries and not libraries.startswith(site):
+        for path, one in tree.files.items():
+            if path.startswith(libraries + "/"):
+                flat["torch/lib/" + path.removeprefix(libraries + "/")] = one
+    return flat
+
+
+@keeps("lay out", "file")
+def site_packages_without_nix(tree, about, rng):
+    if not is_nix(tree) or not tree.named("version.py"):
+        return None
+    tree.files = {f"venv/lib/python3.13/site-packages/{path}": one for path, one in flattened(tree).items()}
+    tree.top = "venv/lib/python3.13/site-packages"
+    return tree.top
+
+
+@keeps("lay out", "file")
+def a_wheel(tree, about, rng):
+    if not is_nix(tree) or not tree.named("version.py") or not tree.named("METADATA"):
+        return None
+    flat = flattened(tree)
+    flat = {path: one for path, one in flat.items() if not isinstance(one, Empty)}
+    if any(isinstance(one, Link) for one in flat.values()):
+        return None
+    how = rng.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))
+    contents = {path: one if isinstance(one, bytes) else one.read_bytes() for path, one in sorted(flat.items())}
+    name = f"torch-2.10.0-cp313-cp313-linux_{about.machine}.whl"
+    tree.files = {name: zipped(contents, how)}
+    tree.top = name
+    return "stored" if how == zipfile.ZIP_STORED else "deflated"

@@ -1,0 +1,250 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""Operators on host code and on the symbols that tell whose it is."""
+
+from __future__ import annotations
+
+import pathlib
+import random
+import subprocess
+import tempfile
+
+import elves
+from device import is_elf
+from made import compiler
+from operators import About, changes, chosen, keeps
+from trees import Tree
+
+# Instructions with operands that are harmless, and what a CPU must have to run them. The first ones: of newer sets.
+NEWER = {
+    "x86_64": {
+        "vpdpbssd %ymm2, %ymm1, %ymm0 (AVX-VNNI-INT8)": "c4e27750c2",
+        "vpmadd52luq %ymm2, %ymm1, %ymm0 (AVX-IFMA)": "c4e2f5b4c2",
+        "add %r16d, %r16d (APX)": "d55001c0",
+        "vminmaxps $0, %zmm2, %zmm1, %zmm0 (AVX10.2)": "62f3754852c200",
+        "tcmmimfp16ps %tmm2, %tmm1, %tmm0 (AMX-COMPLEX)": "c4e2696cc1",
+        "vsha512rnds2 %xmm2, %ymm1, %ymm0 (SHA512)": "c4e277cbc2",
+        "vaddph %zmm2, %zmm1, %zmm0 (AVX512-FP16)": "62f5744858c2",
+        "tilezero %tmm0 (AMX)": "c4e27b49c0",
+    },
+    "aarch64": {
+        "cpyfp [x0]!, [x1]!, x2! (MOPS)": "40040119",
+        "abs x0, x0 (CSSC)": "0020c0da",
+        "ldclrp x0, x1, [x2] (LSE128)": "40102119",
+        "smstart (SME)": "7f4703d5",
+    },
+}
+KNOWN = {
+    "x86_64": {
+        "vpaddd %ymm1, %ymm0, %ymm0": ("avx2", "c5fdfec1"),
+        "vfmadd231ps %ymm2, %ymm1, %ymm0": ("fma", "c4e275b8c2"),
+        "shlx %edx, %ecx, %eax": ("bmi2", "c4e269f7c1"),
+        "vaddps %zmm1, %zmm0, %zmm0": ("avx512f", "62f17c4858c1"),
+        "vpdpbusd %zmm2, %zmm1, %zmm0": ("avx512_vnni", "62f2754850c2"),
+        "vdpbf16ps %zmm2, %zmm1, %zmm0": ("avx512_bf16", "62f2764852c2"),
+    },
+    "aarch64": {
+        "add z0.s, z0.s, z1.s": ("sve", "0000a104"),
+        "sqrdmlah z0.s, z1.s, z2.s": ("sve2", "20708244"),
+        "smmla v0.4s, v1.16b, v2.16b": ("i8mm", "20a4824e"),
+        "bfdot v0.2s, v1.4h, v2.4h": ("bf16", "20fc422e"),
+    },
+}
+RETURN = {"x86_64": bytes.fromhex("c3"), "aarch64": bytes.fromhex("c0035fd6")}
+NOP = {"x86_64": bytes.fromhex("90"), "aarch64": bytes.fromhex("1f2003d5")}
+TIERS = {"x86_64": "AVX512", "aarch64": "SVE256"}
+
+
+def beyond(about: About) -> dict[str, str]:
+    """Instructions that a CPU as it is claimed does not have."""
+    known = {what: code for what, (feature, code) in KNOWN[about.machine].items() if feature not in about.features}
+    return known | NEWER[about.machine]
+
+
+def body(about: About, code: str, size: int) -> bytes:
+    nop = NOP[about.machine]
+    start = bytes.fromhex(code) + RETURN[about.machine]
+    return start + nop * ((size - len(start)) // len(nop))
+
+
+def planted(tree: Tree, about: About, rng: random.Random) -> tuple[str, str, str] | None:
+    """A function that runs everywhere gets such an instruction: path, function, what."""
+    path = chosen(rng, [path for path in tree.own() if is_elf(tree, path)])
+    if path is None:
+        return None
+    content = tree.read(path)
+    found = [one for one in elves.functions(content, ".dynsym") if one.size >= 16 and "AVX" not in one.name]
+    one = chosen(rng, [one for one in found if "SVE" not in one.name and "dnnl" not in one.name])
+    if one is None:
+        return None
+    what, code = rng.choice(sorted(beyond(about).items()))
+    at = elves.offset_of(content, one.address)
+    tree.files[path] = elves.put(content, at, body(about, code, one.size))
+    return path, one.name, what
+
+
+@changes("plant", "symbol")
+def an_instruction_that_the_claimed_cpu_lacks(tree, about, rng):
+    done = planted(tree, about, rng)
+    return f"{done[0].rsplit('/', 1)[-1]}: {done[2]} in {done[1]}" if done else None
+
+
+@changes("hide", "symbol")
+def that_instruction_in_a_function_whose_symbol_lies(tree, about, rng):
+    done = planted(tree, about, rng)
+    if not done:
+        return None
+    path, name, what = done
+    content = tree.read(path)
+    how = rng.choice(("no size", "no function", "a tier's name", "another name", "elsewhere"))
+    for one in elves.symbols(content, ".dynsym", ".symtab"):
+        if one.name != name:
+            continue
+        row = list(elves.SYMBOL.unpack_from(content, one.place))
+        if how == "no size":
+            row[5] = 0
+        elif how == "no function":
+            row[1] = row[1] & 0xF0 | elves.STT_OBJECT
+        elif how == "elsewhere":
+            row[4] += 0x10
+        content = elves.put(content, one.place, elves.SYMBOL.pack(*row))
+        other = {"a tier's name": b"_AVX512", "another name": rng.randbytes(4).hex().encode()}.get(how)
+        if other:
+            content = elves.put(content, one.name_place, other[: len(name)].ljust(len(name), b"_"))
+    tree.files[path] = content
+    return f"{path.rsplit('/', 1)[-1]}: {what} in {name}: {how}"
+
+
+@changes("hide", "symbol")
+def that_instruction_in_a_stripped_library(tree, about, rng):
+    done = planted(tree, about, rng)
+    if not done:
+        return None
+    path, name, what = done
+    how = rng.choice(("stripped", "no section headers", "no dynamic symbols", "not executable by its section"))
+    content = tree.read(path)
+    if how == "stripped":
+        content = stripped(content, about, "--strip-all")
+    elif how == "no section headers":
+        content = elves.without_sections(content)
+    elif how == "no dynamic symbols":
+        content = elves.with_section(content, elves.section(content, ".dynsym"), size=24)
+    else:
+        one = elves.section(content, ".text")
+        content = elves.with_section(content, one, flags=one.flags & ~elves.SHF_EXECINSTR)
+    tree.files[path] = content
+    return f"{path.rsplit('/', 1)[-1]}: {what} in {name}: {how}"
+
+
+def stripped(content: bytes, about: About, how: str) -> bytes:
+    tool = compiler(about.machine).replace("g++", "strip").replace("c++", "strip")
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "library.so"
+        file.write_bytes(content)
+        subprocess.run([tool, how, file], check=True, capture_output=True)
+        return file.read_bytes()
+
+
+def run_at_load(content: bytes, address: int, how: str) -> bytes | None:
+    """A constructor, or a resolver of an ifunc, is at that address."""
+    machine = elves.header(content)[2]
+    relative = [row for row in elves.relocations(content) if row[2] == elves.RELATIVE[machine]]
+    starts = [one for one in elves.sections(content) if one.name == ".init_array"]
+    if how == "constructor":
+        relative = [
+            row for row in relative if starts and starts[0].address <= row[1] < starts[0].address + starts[0].size
+        ]
+        kind = elves.RELATIVE[machine]
+    else:
+        relative = [
+            row for row in relative if starts and not starts[0].address <= row[1] < starts[0].address + starts[0].size
+        ]
+        kind = elves.IRELATIVE[machine]
+    if not relative:
+        return None
+    return elves.with_relocation(content, relative[-1][0], kind, address)
+
+
+@changes("hide", "section")
+def that_instruction_in_a_segment_without_a_section(tree, about, rng):
+    """Code that no symbol names, run when the library is loaded."""
+    path = chosen(rng, [path for path in tree.own() if is_elf(tree, path)])
+    if path is None:
+        return None
+    what, code = rng.choice(sorted(beyond(about).items()))
+    how = rng.choice(("constructor", "resolver"))
+    try:
+        content, address = elves.with_segment(tree.read(path), body(about, code, 64), elves.PF_R | elves.PF_X)
+    except ValueError:
+        return None
+    changed = run_at_load(content, address, how)
+    if changed is None:
+        return None
+    tree.files[path] = changed
+    return f"{path.rsplit('/', 1)[-1]}: {what} in a {how}"
+
+
+@changes("relink", "symbol")
+def a_tier_run_at_load(tree, about, rng):
+    path = tree.named("libtorch_cpu.so")
+    needs = "avx512f" if about.machine == "x86_64" else "sve"
+    if path is None or needs in about.features or not is_elf(tree, path):
+        return None
+    content = tree.read(path)
+    tier = [
+        one
+        for one in elves.functions(content, ".symtab")
+        if f"native{len(TIERS[about.machine])}{TIERS[about.machine]}" in one.name
+    ]
+    one = chosen(rng, tier)
+    how = rng.choice(("constructor", "resolver"))
+    changed = one and run_at_load(content, one.address, how)
+    if not changed:
+        return None
+    tree.files[path] = changed
+    return f"{one.name} as a {how}"
+
+
+@keeps("plant", "symbol")
+def that_instruction_within_its_tier(tree, about, rng):
+    path = tree.named("libtorch_cpu.so")
+    if path is None or not is_elf(tree, path):
+        return None
+    content = tree.read(path)
+    tier = TIERS[about.machine]
+    one = chosen(rng, [one for one in elves.functions(content, ".symtab") if f"6native{len(tier)}{tier}" in one.name])
+    feature = "avx512f" if about.machine == "x86_64" else "sve"
+    code = next(code for needs, code in KNOWN[about.machine].values() if needs == feature)
+    if one is None:
+        return None
+    at = elves.offset_of(content, one.address)
+    tree.files[path] = elves.put(content, at, bytes.fromhex(code) * 2 + RETURN[about.machine])
+    return one.name
+
+
+@keeps("strip", "symbol")
+def what_debuggers_need(tree, about, rng):
+    path = chosen(rng, [path for path in tree.libraries() if is_elf(tree, path)])
+    if path is None:
+        return None
+    tree.files[path] = stripped(tree.read(path), about, "--strip-debug")
+    return path.rsplit("/", 1)[-1]
+
+
+@keeps("strip", "symbol")
+def all_symbols_of_a_library_without_tiers(tree, about, rng):
+    """Of libtorch_cpu.so they say which functions are whose."""
+    path = chosen(rng, [path for path in tree.libraries() if is_elf(tree, path) and "torch_cpu" not in path])
+    if path is None:
+        return None
+    tree.files[path] = stripped(tree.read(path), about, "--strip-all")
+    return path.rsplit("/", 1)[-1]
+
+
+@keeps("pad", "file")
+def zeros_behind_the_file_s_end(tree, about, rng):
+    path = chosen(rng, [path for path in tree.libraries() if is_elf(tree, path)])
+    if path is None:
+        return None
+    tree.files[path] = tree.read(path) + bytes(rng.randrange(1, 9000))
+    return path.rsplit("/", 1)[-1]

@@ -1,0 +1,343 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""Draws mutations of sound builds and of planted faults, and asks the gate of each.
+
+    make gate-mutations [SEED=1] [COUNT=2000]      ONLY=17 repeats one and keeps it; REAL=1 takes the installed torch
+
+A mutation that changes the build's truth must fail, one that keeps it must not change the verdict. The others are
+printed, and a table by operator; the exit code is 1 if there are any. A seed and an index name a mutation.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import concurrent.futures
+import dataclasses
+import functools
+import os
+import pathlib
+import random
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parents[1] / "shared"), str(HERE.parents[1] / "real")]
+
+import cpu_faults  # noqa: E402
+import device  # noqa: E402, F401
+import evidence  # noqa: E402
+import faults  # noqa: E402
+import file_faults  # noqa: E402
+import files  # noqa: E402, F401
+import gpu_faults  # noqa: E402
+import host  # noqa: E402, F401
+import metadata  # noqa: E402, F401
+import policies  # noqa: E402, F401
+import pytest  # noqa: E402
+from made import PROGRAM  # noqa: E402
+from operators import FAILS, OPERATORS, PASSES, About, Operator  # noqa: E402
+from trees import Tree, read_tree  # noqa: E402
+from variants import parts_of, sound, target  # noqa: E402
+
+FAULTS = [*gpu_faults.FAULTS, *cpu_faults.FAULTS, *file_faults.FAULTS]
+CHANGING = [one for one in OPERATORS if not one.keeps]
+KEEPING = [one for one in OPERATORS if one.keeps]
+# One of each SM and of each ISA.
+VARIANTS = tuple(
+    f"pytorch-python313-{name}"
+    for name in (
+        *("cuda13_0-sm75-avx512vnni", "cuda13_0-sm80-armv8_2", "cuda13_0-sm86-avx512", "cuda13_0-sm89-avx2"),
+        *("cuda13_0-sm90-avx2", "cuda13_0-sm90-armv9", "cuda13_0-sm100-avx512bf16", "cuda13_0-sm103-armv8_2"),
+        *("cuda13_0-sm110-armv9", "cuda13_0-sm120-avx512", "cuda13_0-sm121-armv8_2"),
+        *("cpu-avx", "cpu-avx512bf16", "cpu-armv9"),
+    )
+)
+NIX = {"PB129", "PB130", "PB131", "PB132"}  # faults that end where it is no longer a result of Nix
+# What operators meet in a file that another one, or a planted fault, has broken before.
+DOES_NOT_APPLY = (ValueError, LookupError, StopIteration, struct.error, subprocess.CalledProcessError)
+SECONDS = 120  # that one verdict may take
+SCRATCH = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+
+
+@dataclasses.dataclass
+class Outcome:
+    index: int
+    operators: tuple[str, ...]  # the one that decides comes first
+    what: str
+    due: frozenset[int]
+    code: int
+    said: str
+    skipped: str = ""
+
+    @property
+    def kind(self) -> str:
+        return "kept" if self.due == PASSES else "changed"
+
+    @property
+    def wrong(self) -> bool:
+        return not self.skipped and self.code not in self.due
+
+
+def about_of(variant: str) -> About:
+    parts = parts_of(variant)
+    row = target(variant.rsplit("-", 1)[-1])
+    numbers = (str(parts.number),) if parts.number else ()
+    features = frozenset(row["requires"] or ()) | frozenset(row["implied"] or ())
+    return About(variant, parts.machine, numbers, parts.siblings() if parts.number else (), features)
+
+
+@functools.cache
+def scratch() -> pathlib.Path:
+    """Of this run: processes are forked when it is there."""
+    return pathlib.Path(tempfile.mkdtemp(dir=SCRATCH, prefix="pbprobe-mutations-"))
+
+
+@functools.cache
+def base_of(variant: str) -> Tree:
+    root = scratch() / f"base-{variant}"
+    return read_tree(root, sound(variant).write(root))
+
+
+def faulty(fault: faults.Fault, root: pathlib.Path) -> Tree:
+    """A planted fault, and the policy by which its check fails."""
+    tree = read_tree(root, fault.build().write(root))
+    tree.options = ["--policy", str(faults.policy_for(fault.expected))]
+    tree.notes.append(f"{fault.what} ({fault.expected})")
+    return tree
+
+
+def apply(operator: Operator, tree: Tree, about: About, rng: random.Random) -> bool:
+    before = tree.copy()
+    try:
+        said = operator.change(tree, about, rng)
+    except DOES_NOT_APPLY:
+        said = None
+    if said is None:
+        tree.__dict__.update(before.__dict__)
+        return False
+    tree.notes.append(f"{operator.name}: {operator.what}: {said}")
+    return True
+
+
+def some(
+    operators: list[Operator], tree: Tree, about: About, rng: random.Random, least: int, most: int
+) -> list[Operator]:
+    """So many that apply, one after the other."""
+    wanted = rng.randint(least, most)
+    done: list[Operator] = []
+    for _ in range(20):
+        if len(done) == wanted:
+            break
+        one = rng.choice(operators)
+        if apply(one, tree, about, rng):
+            done.append(one)
+    return done
+
+
+@dataclasses.dataclass
+class Drawn:
+    tree: Tree
+    claim: str
+    operators: tuple[str, ...]
+    due: frozenset[int]
+
+
+def operator_of(rng: random.Random, operators: list[Operator]) -> Operator:
+    """Each kind of operator as often as another, however many ways there are of it."""
+    name = rng.choice(sorted({one.name for one in operators}))
+    return rng.choice([one for one in operators if one.name == name])
+
+
+def draw(rng: random.Random, folder: pathlib.Path) -> Drawn | None:
+    kind = rng.choices(("change", "keep", "mask"), (55, 30, 15))[0]
+    if kind == "mask":
+        fault = rng.choice(FAULTS)
+        tree, about = faulty(fault, folder / "fault"), about_of(fault.name)
+        hiding = [
+            one for one in KEEPING if one.subject != "policy" and not (one.verb == "lay out" and fault.expected in NIX)
+        ]
+        done = some(hiding, tree, about, rng, 1, 3)
+        return Drawn(tree, fault.asked, ("mask fault", *(one.name for one in done)), FAILS) if done else None
+    variant = rng.choice(VARIANTS)
+    tree, about = base_of(variant).copy(), about_of(variant)
+    if kind == "keep":
+        done = some(KEEPING, tree, about, rng, 1, 3)
+        return Drawn(tree, variant, tuple(one.name for one in done), PASSES) if done else None
+    before = some(KEEPING, tree, about, rng, 0, 1) if rng.random() < 0.25 else []
+    deciding = operator_of(rng, CHANGING)
+    if not apply(deciding, tree, about, rng):
+        return None
+    due = deciding.due
+    after = (
+        some([one for one in KEEPING if one.subject != "policy"], tree, about, rng, 0, 2) if rng.random() < 0.3 else []
+    )
+    return Drawn(tree, variant, (deciding.name, *(one.name for one in (*before, *after))), due)
+
+
+def asked(drawn: Drawn, folder: pathlib.Path) -> tuple[int, str, list[str]]:
+    artifact = drawn.tree.write(folder / "build")
+    for name, content in drawn.tree.beside.items():
+        (folder / name).write_bytes(content)
+    command = [str(PROGRAM), "gate", str(artifact), "--claim", drawn.claim, "--require", "shipped", *drawn.tree.options]
+    code, said = run(command, folder)
+    return code, said, command
+
+
+def run(command: list[str], folder: pathlib.Path) -> tuple[int, str]:
+    try:
+        done = subprocess.run(command, capture_output=True, cwd=folder, timeout=SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        return -1, f"no answer in {SECONDS} s"
+    return done.returncode, (done.stdout + done.stderr).decode(errors="replace")
+
+
+def mutated(seed: int, index: int, keep: pathlib.Path | None = None) -> Outcome:
+    rng = random.Random(f"{seed}:{index}")
+    folder = keep or pathlib.Path(tempfile.mkdtemp(dir=scratch()))
+    try:
+        if rng.random() < 0.08:
+            return of_evidence(rng, index, folder)
+        for attempt in range(50):
+            try:
+                drawn = draw(rng, folder / str(attempt))
+            except pytest.skip.Exception as skip:
+                return Outcome(index, ("skipped",), "", PASSES, 0, "", skipped=str(skip))
+            if drawn:
+                break
+        else:
+            return Outcome(index, ("skipped",), "", PASSES, 0, "", skipped="no operator applies")
+        code, said, command = asked(drawn, folder)
+        if keep:
+            print(" ".join(command))
+        what = f"{drawn.claim}: {'; '.join(drawn.tree.notes)}"
+        return Outcome(index, drawn.operators, what, drawn.due, code, said)
+    finally:
+        if not keep:
+            shutil.rmtree(folder)
+
+
+# ---- evidence -----------------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def signed() -> tuple[pathlib.Path, dict[str, bytes]]:
+    """Keys, and the evidence of a sound build."""
+    folder = scratch() / "signed"
+    folder.mkdir()
+    evidence.make_keys(folder)
+    variant = VARIANTS[4]
+    artifact = sound(variant).write(folder / "build")
+    command = [
+        str(PROGRAM),
+        "gate",
+        str(artifact),
+        "--claim",
+        variant,
+        "--require",
+        "shipped",
+        "--evidence",
+        str(folder / "made"),
+    ]
+    code, said = run([*command, "--sign", str(folder / "key")], folder)
+    if code != 0:
+        raise RuntimeError(said)
+    return folder, {file.name: file.read_bytes() for file in (folder / "made").iterdir()}
+
+
+def of_evidence(rng: random.Random, index: int, folder: pathlib.Path) -> Outcome:
+    keys, contents = signed()
+    keeping = rng.random() < 0.1
+    name, how, change = rng.choice(evidence.KEEPS if keeping else evidence.CHANGES)
+    changed = dict(contents)
+    said = change(changed, rng)
+    place = folder / "evidence"
+    place.mkdir()
+    for file, content in changed.items():
+        (place / file).write_bytes(content)
+    if how == evidence.VERIFY:
+        command = [str(PROGRAM), "verify", str(place), "--key", str(keys / "key.pub")]
+    else:
+        command = [str(PROGRAM), "gate", "--from", str(place)]
+    code, text = run(command, folder)
+    what = f"{change.__name__.replace('_', ' ')}: {said}, asked by {how}"
+    return Outcome(index, (name,), what, PASSES if keeping else FAILS, code, text)
+
+
+# ---- all of them --------------------------------------------------------------------------------------------------
+
+
+def table(outcomes: list[Outcome]) -> str:
+    rows: dict[tuple[str, str], collections.Counter] = collections.defaultdict(collections.Counter)
+    for one in outcomes:
+        row = rows[one.kind, one.operators[0]]
+        row["run"] += 1
+        row["wrong"] += one.wrong
+    lines = ["| operator | truth | run | wrong |", "| --- | --- | --- | --- |"]
+    lines += [f"| {name} | {kind} | {row['run']} | {row['wrong']} |" for (kind, name), row in sorted(rows.items())]
+    return "\n".join(lines)
+
+
+def told(outcome: Outcome, seed: int) -> str:
+    why = "changed the truth, not the verdict" if outcome.kind == "changed" else "kept the truth, not the verdict"
+    said = [line for line in outcome.said.splitlines() if line.strip()]
+    first = " / ".join(line.strip()[:200] for line in said[:6])
+    return f"seed {seed} index {outcome.index}: {why} (exit code {outcome.code}): {outcome.what}\n    {first}"
+
+
+def run_all(seed: int, first: int, count: int, jobs: int) -> int:
+    start = time.monotonic()
+    for variant in VARIANTS:  # made once, before processes ask for them at once
+        try:
+            base_of(variant)
+        except pytest.skip.Exception as skip:
+            print(f"{variant} is left out: {skip}")
+    signed()
+    made = time.monotonic() - start
+    outcomes = []
+    with concurrent.futures.ProcessPoolExecutor(jobs) as pool:
+        for outcome in pool.map(functools.partial(mutated, seed), range(first, first + count), chunksize=8):
+            outcomes.append(outcome)
+            if outcome.wrong:
+                print(told(outcome, seed), flush=True)
+    wrong = [one for one in outcomes if one.wrong]
+    missed = sum(one.kind == "changed" for one in wrong)
+    skipped = collections.Counter(one.skipped for one in outcomes if one.skipped)
+    print(f"\n{table(outcomes)}\n")
+    for why, number in skipped.items():
+        print(f"{number} were not made: {why}")
+    never = sorted({one.name for one in OPERATORS} - {name for one in outcomes for name in one.operators})
+    if never and count >= 1000:
+        print(f"Never applied: {', '.join(never)}")
+    took = time.monotonic() - start
+    print(
+        f"Seed {seed}, {len(outcomes)} mutations: {missed} changed the truth without changing the verdict, "
+        f"{len(wrong) - missed} kept it and changed the verdict. {made:.0f} s to make the builds, {took:.0f} s in all."
+    )
+    return 1 if wrong else 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seed", type=int, default=int(os.environ.get("SEED") or 1))
+    parser.add_argument("--count", type=int, default=int(os.environ.get("COUNT") or 2000))
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--only", type=int, default=int(os.environ["ONLY"]) if os.environ.get("ONLY") else None)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    options = parser.parse_args()
+    try:
+        if options.only is None:
+            return run_all(options.seed, options.first, options.count, options.jobs)
+        outcome = mutated(options.seed, options.only, pathlib.Path(tempfile.mkdtemp(prefix="mutation-")))
+        print(outcome.what, outcome.said, f"exit code {outcome.code}, due: {sorted(outcome.due)}", sep="\n")
+        return int(outcome.wrong)
+    finally:
+        shutil.rmtree(scratch())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

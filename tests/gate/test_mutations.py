@@ -1,0 +1,49 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""Each operator of the mutation run applies, and does something; a draw can be repeated."""
+
+import pathlib
+import random
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "mutations"))
+
+import run
+from operators import OPERATORS
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _scratch():
+    yield
+    run.shutil.rmtree(run.scratch())
+
+
+@pytest.mark.parametrize("operator", OPERATORS, ids=lambda one: f"{one.name}: {one.what}")
+def test_an_operator_applies_and_changes_something(operator):
+    for attempt in range(60):
+        variant = run.VARIANTS[attempt % len(run.VARIANTS)]
+        before = run.base_of(variant)
+        tree = before.copy()
+        if run.apply(operator, tree, run.about_of(variant), random.Random(attempt)):
+            files = {path: tree.read(path) for path in tree.libraries()}
+            same = {path: before.read(path) for path in before.libraries()}
+            assert files != same or tree.files != before.files or tree.options or tree.beside
+            return
+    pytest.fail("never applied")
+
+
+def test_a_draw_can_be_repeated():
+    first, again, other = (run.mutated(seed, 3) for seed in (11, 11, 12))
+    assert (first.what, first.code) == (again.what, again.code)
+    assert first.what != other.what
+
+
+def test_operators_say_what_is_due():
+    assert {one.verb for one in OPERATORS if not one.keeps} >= set(
+        "drop relabel empty swap truncate hide downgrade".split()
+    )
+    subjects = {one.subject for one in OPERATORS}
+    assert subjects == {"file", "entry", "section", "symbol", "metadata", "policy"}
+    assert all((0 in one.due) == one.keeps for one in OPERATORS)
