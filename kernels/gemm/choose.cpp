@@ -3,7 +3,6 @@
 #include "kernels/gemm/choose.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <string_view>
 #include <utility>
@@ -11,6 +10,7 @@
 
 #include <fmt/ranges.h>
 
+#include "core/sm.hpp"
 #include "kernels/gemm/cut.hpp"
 #include "kernels/gemm/tcgen05.hpp"
 #include "kernels/gemm/warpgroups.hpp"
@@ -20,37 +20,19 @@ namespace {
 
 // --- what a host can run ---
 
-struct Capability {
-  int major = 0;
-  int minor = 0;
-};
-
-std::optional<Capability> parse_capability(std::string_view text) {
-  Capability result;
-  const auto dot = text.find('.');
-  if (dot == std::string_view::npos) return std::nullopt;
-  const char* end = text.data() + text.size();
-  if (std::from_chars(text.data(), text.data() + dot, result.major).ec != std::errc()) return std::nullopt;
-  if (std::from_chars(text.data() + dot + 1, end, result.minor).ec != std::errc()) return std::nullopt;
-  return result;
-}
-
 // How well a target's image fits the device: 0 not at all; 1000 exactly; else a plain image of the same major
 // capability, the nearest first, or PTX that the driver can compile.
 int fit_of(const Target& target, const Gpu& gpu) {
   if (!target.capability) return 0;
   if (*target.capability == gpu.capability) return 1000;
-  const auto theirs = parse_capability(gpu.capability);
+  const auto theirs = parse_sm(gpu.capability);
   if (const auto* build = find_build(target.id); build != nullptr && !build->ptx.empty()) {
-    if (build->ptx.back() == 'a') return 0;  // PTX of one capability alone
-    int least = 0;
-    std::from_chars(build->ptx.data(), build->ptx.data() + build->ptx.size(), least);
-    return theirs && theirs->major * 10 + theirs->minor >= least ? 1 : 0;
+    const auto ptx = parse_sm(build->ptx);
+    return ptx && theirs && ptx->suffix == '\0' && ptx_runs_on(*ptx, *theirs) ? 1 : 0;
   }
-  const auto ours = parse_capability(*target.capability);
-  const char last = target.architecture.empty() ? 'a' : target.architecture.back();
-  if (!ours || !theirs || last < '0' || last > '9') return 0;  // an "a" image runs on its own capability alone
-  return ours->major == theirs->major && ours->minor < theirs->minor ? 1 + ours->minor : 0;
+  const auto ours = parse_sm(target.architecture);
+  if (!ours || !theirs || ours->suffix != '\0') return 0;  // an "a" image runs on its own capability alone
+  return cubin_runs_on(*ours, *theirs) ? 1 + static_cast<int>(ours->minor) : 0;
 }
 
 Result<const Gpu*> gpu_of(const Host& host, int64_t index) {

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "core/sm.hpp"
 #include "probes/audit/fatbin.hpp"
 #include "probes/audit/layout.hpp"
 
@@ -59,16 +60,6 @@ bool is_library_name(std::string_view name) {
   return plain && is_shared_object_name(name);
 }
 
-// "compute_121a" is a device target.
-std::optional<std::string> device_target(std::string_view word) {
-  word.remove_prefix(word.find('_') + 1);
-  std::string_view digits = word;
-  if (!digits.empty() && (digits.back() == 'a' || digits.back() == 'f')) digits.remove_suffix(1);
-  if (digits.size() < 2 || digits.size() > 3 || digits.find_first_not_of("0123456789") != std::string_view::npos)
-    return std::nullopt;
-  return "sm_" + std::string(word);
-}
-
 // "…, release 12.8, V12.8.93" ends in the version.
 std::optional<std::string> version_in(std::string_view text) {
   std::optional<std::string> version;
@@ -81,12 +72,6 @@ std::optional<std::string> version_in(std::string_view text) {
     return number.empty();
   });
   return version;
-}
-
-// By number and then suffix: 75, 100, 100a.
-bool target_less(const std::string& a, const std::string& b) {
-  const auto digits = [](const std::string& name) { return name.find_last_of("0123456789") + 1; };
-  return std::tuple(digits(a), a) < std::tuple(digits(b), b);
 }
 
 }  // namespace
@@ -131,18 +116,17 @@ bool is_compiler(std::string_view file_name) {
 
 Result<Compiler> read_compiler(const Elf& elf) {
   Compiler compiler;
-  std::set<std::string> knows;
+  std::set<Sm> knows;
   PBPROBE_CHECK(in_constants(elf, [&](std::string_view text) {
     // As an option ("-arch=compute_90") or alone; after a space it is part of a sentence about old ones.
     visit_strings(text, "compute_", [&](std::string_view word, char before) {
-      auto target = before == ' ' ? std::nullopt : device_target(word);
-      if (target) knows.insert(std::move(*target));
+      const auto sm = before == ' ' ? std::nullopt : parse_sm(word);
+      if (sm) knows.insert(*sm);
       return knows.size() < kMostNames;
     });
     if (!compiler.version) compiler.version = version_in(text);
   }));
-  compiler.knows.assign(knows.begin(), knows.end());
-  std::sort(compiler.knows.begin(), compiler.knows.end(), target_less);
+  for (const Sm& sm : knows) compiler.knows.push_back(sm_name(sm));
   return compiler;
 }
 

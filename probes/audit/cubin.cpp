@@ -21,8 +21,8 @@ Result<bool> compat_says_specific(const Bytes& compat) {
 }
 
 // The f suffix stands in the command line of the assembler alone: ".note.nv.tkinfo … -arch sm_<number>f -m 64".
-bool note_says_family(const Bytes& note, uint32_t sm) {
-  const std::string argument = fmt::format("-arch sm_{}f", sm);
+bool note_says_family(const Bytes& note, const Sm& sm) {
+  const std::string argument = fmt::format("-arch {}f", sm_name(sm));
   return note.text().find(argument) != std::string_view::npos;
 }
 
@@ -60,16 +60,16 @@ Result<DeviceImage> read_cubin(const Elf& elf) {
   if (abi < 7 || abi > 8)
     return make_error(ErrorCode::unsupported, "{}: cubin of ABI version {}: 7 (CUDA 9 to 12) and 8 (CUDA 13) are read",
                       elf.file.name(), abi);
-  image.sm = abi == 7 ? flags & 0xff : (flags >> 8) & 0xff;
-  if (abi == 7 && (flags & kAbi7Specific) != 0) image.suffix = 'a';
+  image.sm = sm_of_number(abi == 7 ? flags & 0xff : (flags >> 8) & 0xff);
+  if (abi == 7 && (flags & kAbi7Specific) != 0) image.sm.suffix = 'a';
   if (const auto* section = find_section(elf, ".nv.compat"); section != nullptr && abi == 8) {
     PBPROBE_TRY(const Bytes compat, section_bytes(elf, *section));
     PBPROBE_TRY(const bool specific, compat_says_specific(compat));
-    if (specific) image.suffix = 'a';
+    if (specific) image.sm.suffix = 'a';
   }
-  if (const auto* section = find_section(elf, ".note.nv.tkinfo"); section != nullptr && image.suffix == '\0') {
+  if (const auto* section = find_section(elf, ".note.nv.tkinfo"); section != nullptr && image.sm.suffix == '\0') {
     PBPROBE_TRY(const Bytes note, section_bytes(elf, *section));
-    if (note_says_family(note, image.sm)) image.suffix = 'f';
+    if (note_says_family(note, image.sm)) image.sm.suffix = 'f';
   }
   image.major = 1;
   image.minor = abi;

@@ -28,7 +28,7 @@ Result<ImageFacts> read_facts(const DeviceImage& image, std::span<const uint8_t>
                       elf.header.e_machine, kMachineCuda);
   PBPROBE_TRY(facts.toolkit, read_toolkit(elf));
   if (with_census) {
-    PBPROBE_TRY(facts.census, read_census(elf, image.sm));
+    PBPROBE_TRY(facts.census, read_census(elf, static_cast<uint32_t>(number_of(image.sm))));
   }
   return facts;
 }
@@ -43,7 +43,7 @@ std::set<size_t> sample(const std::vector<DeviceImage>& images) {
       chosen.insert(i);
       continue;
     }
-    const auto [entry, is_new] = smallest.emplace(target_of(images[i]), i);
+    const auto [entry, is_new] = smallest.emplace(sm_name(images[i].sm), i);
     if (!is_new && images[i].uncompressed_bytes < images[entry->second].uncompressed_bytes) entry->second = i;
   }
   for (const auto& [target, index] : smallest) chosen.insert(index);
@@ -64,7 +64,7 @@ void add(SmCensus& sum, const CubinCensus& census, int64_t number) {
 }
 
 void add(std::map<std::string, ImageBytes>& bytes, const DeviceImage& image) {
-  ImageBytes& sum = bytes[target_of(image)];
+  ImageBytes& sum = bytes[sm_name(image.sm)];
   sum.stored_bytes += static_cast<int64_t>(image.stored_bytes);
   sum.uncompressed_bytes += static_cast<int64_t>(image.uncompressed_bytes);
 }
@@ -72,7 +72,7 @@ void add(std::map<std::string, ImageBytes>& bytes, const DeviceImage& image) {
 std::map<std::string, int64_t> sets_of_units(const std::vector<DeviceImage>& images) {
   std::map<uint64_t, std::set<std::string>> units;
   for (const auto& image : images) {
-    if (image.kind == ImageKind::cubin) units[image.container].insert(target_of(image));
+    if (image.kind == ImageKind::cubin) units[image.container].insert(sm_name(image.sm));
   }
   std::map<std::string, int64_t> sets;
   for (const auto& [container, targets] : units) ++sets[fmt::format("{}", fmt::join(targets, " "))];
@@ -83,7 +83,7 @@ std::map<std::string, int64_t> sets_of_units(const std::vector<DeviceImage>& ima
 
 ImageFacts look_inside(const DeviceImage& image, std::span<const uint8_t> payload, const std::string& name,
                        uint64_t offset, bool with_census) {
-  const std::string label = fmt::format("{} image at 0x{:x} ({})", name, offset, target_of(image));
+  const std::string label = fmt::format("{} image at 0x{:x} ({})", name, offset, sm_name(image.sm));
   auto facts = read_facts(image, payload, label, with_census);
   if (facts) return std::move(*facts);
   ImageFacts failed;
@@ -131,7 +131,7 @@ DeviceCode add_up(const std::vector<DeviceImage>& images, const InsideFacts& ins
   for (size_t i = 0; i < images.size(); ++i) {
     const DeviceImage& image = images[i];
     auto& counts = image.kind == ImageKind::cubin ? code.cubin : image.kind == ImageKind::ptx ? code.ptx : code.lto_ir;
-    ++counts[target_of(image)];
+    ++counts[sm_name(image.sm)];
     code.stored_bytes += static_cast<int64_t>(image.stored_bytes);
     code.uncompressed_bytes += static_cast<int64_t>(image.uncompressed_bytes);
     if (image.kind == ImageKind::cubin) add(*code.cubin_bytes, image);
@@ -139,7 +139,7 @@ DeviceCode add_up(const std::vector<DeviceImage>& images, const InsideFacts& ins
     if (image.kind == ImageKind::ptx) add(*code.ptx_bytes, image);
     if (!inside[i]) continue;
     if (inside[i]->toolkit) ++(*code.toolkits)[*inside[i]->toolkit];
-    if (inside[i]->census) add((*code.census)[target_of(image)], *inside[i]->census, cubins);
+    if (inside[i]->census) add((*code.census)[sm_name(image.sm)], *inside[i]->census, cubins);
   }
   return code;
 }

@@ -53,9 +53,9 @@ std::optional<ImageKind> kind_of(uint16_t kind) {
 
 DeviceImage image_of(const EntryHeader& entry) {
   DeviceImage image;
-  image.sm = entry.sm;
-  if ((entry.flags & kFlagArchitectureSpecific) != 0) image.suffix = 'a';
-  if ((entry.flags & kFlagFamilySpecific) != 0) image.suffix = 'f';
+  image.sm = sm_of_number(entry.sm);
+  if ((entry.flags & kFlagArchitectureSpecific) != 0) image.sm.suffix = 'a';
+  if ((entry.flags & kFlagFamilySpecific) != 0) image.sm.suffix = 'f';
   if ((entry.flags & kFlagLz4) != 0) image.compression = Compression::lz4;
   if ((entry.flags & kFlagZstd) != 0) image.compression = Compression::zstd;
   image.major = entry.major;
@@ -128,12 +128,6 @@ void scan(const Bytes& part, uint64_t position, Fatbins& fatbins) {
 }
 
 }  // namespace
-
-std::string target_of(const DeviceImage& image) {
-  std::string name = fmt::format("sm_{}", image.sm);
-  if (image.suffix != '\0') name += image.suffix;
-  return name;
-}
 
 Result<uint64_t> read_container_header(const Bytes& bytes) {
   PBPROBE_TRY(const auto header, bytes.read<ContainerHeader>(0, "fatbin header"));

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/sm.hpp"
 #include "probes/audit/bytes.hpp"
 #include "probes/audit/elf.hpp"
 
@@ -21,8 +22,7 @@ enum class Compression { none, lz4, zstd };
 
 struct DeviceImage {
   ImageKind kind = ImageKind::cubin;
-  uint32_t sm = 0;
-  char suffix = '\0';  // 'a', 'f', or none
+  Sm sm;
   Compression compression = Compression::none;
   uint16_t major = 0;  // PTX: ISA version; cubin: ELF version
   uint16_t minor = 0;
@@ -45,9 +45,6 @@ inline constexpr std::string_view kRelocatableSection = "__nv_relfatbin";
 inline constexpr uint32_t kFatbinMagic = 0xBA55ED50;
 inline constexpr uint64_t kMaxImageBytes = 512ULL << 20;
 inline constexpr uint64_t kMaxImages = 1'000'000;  // of one section
-
-// "sm_" + number + suffix
-[[nodiscard]] std::string target_of(const DeviceImage& image);
 
 // A concatenation of containers: a section, or a bare fatbin file.
 [[nodiscard]] Fatbins read_fatbins(const Bytes& bytes);

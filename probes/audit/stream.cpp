@@ -163,7 +163,7 @@ class Passing {
     if (options_.device_code_only) return false;
     if (options_.full) return true;
     if (image_.stored_bytes > kMostSampledBytes) return false;
-    return image_.compression == Compression::none || sampled_.insert(target_of(image_)).second;
+    return image_.compression == Compression::none || sampled_.insert(sm_name(image_.sm)).second;
   }
 
   uint64_t payload(std::span<const uint8_t> piece) {

@@ -20,16 +20,16 @@ bool is_libtorch(const Facts& facts, const File& file) {
   return is_own(*facts.inventory, file) && file.device_code;
 }
 
+// That of a chip, without a suffix.
 std::string sm_of(const Target& target) {
-  std::string name = "sm_" + target.capability.value_or("");
-  std::erase(name, '.');
-  return name;
+  const auto sm = parse_sm(target.capability.value_or(""));
+  return sm ? sm_name(*sm) : "";
 }
 
 bool made_for(std::string_view image, const Target& target) {
-  const auto parsed = parse_image(image);
-  const auto capability = parse_capability(target.capability.value_or(""));
-  return parsed && capability && parsed->made_for == *capability;
+  const auto parsed = parse_sm(image);
+  const auto capability = parse_sm(target.capability.value_or(""));
+  return parsed && capability && same_capability(*parsed, *capability);
 }
 
 bool belongs_to(std::string_view image, const Target& target) {
@@ -74,9 +74,8 @@ Units units_for(const DeviceCode& code, const Target& target) {
 std::string list_of(const std::map<std::string, int64_t>& images) {
   std::vector<std::string_view> names;
   for (const auto& [name, count] : images) names.push_back(name);
-  std::sort(names.begin(), names.end(), [](std::string_view a, std::string_view b) {
-    return std::pair(a.size(), a) < std::pair(b.size(), b);  // sm_75 before sm_100
-  });
+  std::sort(names.begin(), names.end(),
+            [](std::string_view a, std::string_view b) { return parse_sm(a) < parse_sm(b); });
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
@@ -228,9 +227,9 @@ Answer other_libraries_hold_claimed_sm(const Facts& facts) {
   for (const auto& [component, code] : their_code(*facts.inventory)) {
     if (code.cubin.empty()) continue;  // another check's
     for (const Target* target : facts.claimed_gpus) {
-      const auto capability = parse_capability(target->capability.value_or(""));
+      const auto capability = parse_sm(target->capability.value_or(""));
       const bool runs = std::any_of(code.cubin.begin(), code.cubin.end(), [&](const auto& entry) {
-        const auto image = parse_image(entry.first);
+        const auto image = parse_sm(entry.first);
         return image && capability && cubin_runs_on(*image, *capability);
       });
       if (runs) continue;
@@ -299,19 +298,18 @@ Answer images_are_of_claimed_cuda(const Facts& facts) {
   Answer answer;
   if (!facts.claim->cuda) return answer;
   if (!facts.single_file && !cuda_is_claimed(facts).seen.empty()) return answer;  // said already
-  const auto claimed = parse_capability(*facts.claim->cuda);
+  const auto claimed = parse_major_minor(*facts.claim->cuda);
   if (!claimed) return answer;
-  const auto number = [](const Capability& version) { return std::pair(version.major, version.minor); };
   for (const auto& file : facts.inventory->files) {
     if (!is_libtorch(facts, file) || !file.device_code->toolkits || file.device_code->toolkits->empty()) continue;
     bool as_claimed = false;
     std::set<std::string> newer, older;
     for (const auto& [release, count] : *file.device_code->toolkits) {
-      const auto version = parse_capability(release);
+      const auto version = parse_major_minor(release);
       if (!version) continue;
       as_claimed = as_claimed || *version == *claimed;
-      if (number(*version) > number(*claimed)) newer.insert(release);
-      if (number(*version) < number(*claimed)) older.insert(release);
+      if (*version > *claimed) newer.insert(release);
+      if (*version < *claimed) older.insert(release);
     }
     const auto& wrong = newer.empty() ? older : newer;
     if (wrong.empty() || (newer.empty() && as_claimed)) continue;  // older: of libraries linked in

@@ -108,7 +108,7 @@ Answer cuda_is_claimed(const Facts& facts) {
   if (!facts.inventory->cuda_version)
     return cannot_tell("the files do not say which CUDA this is built with",
                        "audit the whole package: its CUDA version stands in torch/version.py");
-  if (parse_capability(*facts.inventory->cuda_version) == parse_capability(*facts.claim->cuda)) return {};
+  if (parse_major_minor(*facts.inventory->cuda_version) == parse_major_minor(*facts.claim->cuda)) return {};
   return {.seen = {{.what = fmt::format("{} is claimed, and the files say {}", claimed, *facts.inventory->cuda_version),
                     .where = version_file(*facts.inventory)}}};
 }

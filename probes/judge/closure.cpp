@@ -129,14 +129,14 @@ bool is_whole(const Inventory& inventory) {
 }
 
 // Which of the compilers that run with the program cannot compile for a chip of this capability.
-std::vector<const File*> ignorant_compilers(const Inventory& inventory, const Capability& gpu) {
+std::vector<const File*> ignorant_compilers(const Inventory& inventory, const Sm& gpu) {
   std::vector<const File*> files;
   for (const auto& file : inventory.files) {
     if (!file.compiler || base_name(file.path).find(".alt.") != std::string_view::npos) continue;
     const auto& knows = file.compiler->knows;
     const bool knows_it = std::any_of(knows.begin(), knows.end(), [&](const std::string& name) {
-      const auto image = parse_image(name);
-      return image && image->made_for == gpu;
+      const auto image = parse_sm(name);
+      return image && same_capability(*image, gpu);
     });
     if (!knows_it) files.push_back(&file);
   }
@@ -153,15 +153,15 @@ Seen ignorance(const File& file, std::string_view chip) {
 }
 
 // Triton ships two: for Blackwell the other one is asked.
-bool another_knows(const Inventory& inventory, const File& file, const Capability& gpu) {
+bool another_knows(const Inventory& inventory, const File& file, const Sm& gpu) {
   if (file.component != "PTX compiler") return false;
   const std::string folder = file.path.substr(0, file.path.rfind('/') + 1);
   return std::any_of(inventory.files.begin(), inventory.files.end(), [&](const File& other) {
     return other.compiler && other.path.starts_with(folder) &&
            other.path.find('/', folder.size()) == std::string::npos &&
            std::any_of(other.compiler->knows.begin(), other.compiler->knows.end(), [&](const std::string& name) {
-             const auto image = parse_image(name);
-             return image && image->made_for == gpu;
+             const auto image = parse_sm(name);
+             return image && same_capability(*image, gpu);
            });
   });
 }
@@ -174,7 +174,7 @@ bool is_build_folder(std::string_view folder) {
 }
 
 void ask_compilers(Answer& answer, const Inventory& inventory, const std::string& capability) {
-  const auto gpu = parse_capability(capability);
+  const auto gpu = parse_sm(capability);
   if (!gpu) return;
   for (const File* file : ignorant_compilers(inventory, *gpu)) {
     if (!another_knows(inventory, *file, *gpu)) answer.seen.push_back(ignorance(*file, capability));

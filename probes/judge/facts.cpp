@@ -72,7 +72,7 @@ std::string sentence_of(const ImageChoice& choice, const std::string& capability
 ImageChoice choice_for(const Facts& facts, const Gpu& gpu) {
   if (facts.inventory == nullptr) return {};
   if (facts.wrong_platform || !facts.cuda_build) return {.image = GpuImage::none};
-  const auto capability = parse_capability(gpu.capability);
+  const auto capability = parse_sm(gpu.capability);
   if (facts.main_file == nullptr || !capability) return {};
   return choose_image(*facts.main_file->device_code, *capability);
 }

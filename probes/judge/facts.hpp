@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/facts/report.hpp"
+#include "core/major_minor.hpp"
 #include "core/targets.hpp"
 #include "probes/judge/checks.hpp"
 #include "probes/judge/images.hpp"

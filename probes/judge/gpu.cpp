@@ -41,14 +41,14 @@ std::string build_for(const GpuOutcome& gpu) {
 }
 
 struct CudaVersions {
-  Capability torch;
-  Capability driver;
+  MajorMinor torch;
+  MajorMinor driver;
 };
 
 std::optional<CudaVersions> cuda_versions(const Facts& facts) {
   if (!facts.inventory->cuda_version || !facts.host->driver.cuda_version || facts.wrong_platform) return std::nullopt;
-  const auto torch = parse_capability(*facts.inventory->cuda_version);
-  const auto driver = parse_capability(*facts.host->driver.cuda_version);
+  const auto torch = parse_major_minor(*facts.inventory->cuda_version);
+  const auto driver = parse_major_minor(*facts.host->driver.cuda_version);
   if (!torch || !driver) return std::nullopt;
   return CudaVersions{*torch, *driver};
 }
@@ -70,10 +70,10 @@ std::map<std::string, DeviceCode> code_by_component(const Inventory& inventory) 
   return components;
 }
 
-bool anything_runs(const DeviceCode& code, const Capability& gpu) {
+bool anything_runs(const DeviceCode& code, const Sm& gpu) {
   const auto any = [&](const auto& images, auto runs) {
     return std::any_of(images.begin(), images.end(), [&](const auto& entry) {
-      const auto image = parse_image(entry.first);
+      const auto image = parse_sm(entry.first);
       return image && runs(*image, gpu);
     });
   };
@@ -185,7 +185,7 @@ Answer other_libraries_run(const Facts& facts) {
     if (std::find(kNeededLibraries.begin(), kNeededLibraries.end(), component) == kNeededLibraries.end()) continue;
     for (const auto& group : gpu_groups(facts)) {
       const GpuOutcome& gpu = facts.gpus[group.first];
-      const auto capability = parse_capability(gpu.capability);
+      const auto capability = parse_sm(gpu.capability);
       if (!capability || gpu.image == GpuImage::none || anything_runs(code, *capability)) continue;
       answer.seen.push_back({fmt::format("{} holds no code that runs on {}", component, group.label)});
     }
@@ -200,7 +200,7 @@ Answer other_libtorch_files_run(const Facts& facts) {
     if (!is_own(*facts.inventory, file) || !file.device_code || &file == facts.main_file) continue;
     for (const auto& group : gpu_groups(facts)) {
       const GpuOutcome& gpu = facts.gpus[group.first];
-      const auto capability = parse_capability(gpu.capability);
+      const auto capability = parse_sm(gpu.capability);
       if (!capability || gpu.image == GpuImage::none || anything_runs(*file.device_code, *capability)) continue;
       answer.seen.push_back(
           {fmt::format("{} holds no code that runs on {}", base_name(file.path), group.label), file.path});

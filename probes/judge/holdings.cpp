@@ -16,11 +16,7 @@ namespace {
 
 // By capability, then suffix: 80, 100, 100a.
 bool chip_less(const std::string& a, const std::string& b) {
-  const auto key = [](const std::string& name) {
-    const auto image = parse_image(name).value_or(Image{});
-    return std::tuple(image.made_for.major, image.made_for.minor, image.suffix);
-  };
-  return key(a) < key(b);
+  return parse_sm(a) < parse_sm(b);
 }
 
 int64_t most_of(const DeviceCode& code) {

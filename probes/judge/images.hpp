@@ -11,31 +11,9 @@
 
 #include "core/facts/inventory.hpp"
 #include "core/facts/verdict.hpp"
+#include "core/sm.hpp"
 
 namespace pbprobe {
-
-struct Capability {
-  int64_t major = 0;
-  int64_t minor = 0;
-  friend bool operator==(const Capability&, const Capability&) = default;
-};
-
-// "12.1", also a CUDA version.
-[[nodiscard]] std::optional<Capability> parse_capability(std::string_view text);
-
-// One key of DeviceCode: the name without its "sm_".
-struct Image {
-  Capability made_for;
-  char suffix = 0;  // 'a': that capability alone; 'f': its family
-};
-
-[[nodiscard]] std::optional<Image> parse_image(std::string_view name);
-
-// A cubin runs on its own major from its own minor on; with `a` on exactly its capability.
-[[nodiscard]] bool cubin_runs_on(const Image& image, const Capability& gpu);
-
-// PTX is compiled for its own capability and every later one; with `a` or `f` where a cubin of that suffix runs.
-[[nodiscard]] bool ptx_runs_on(const Image& image, const Capability& gpu);
 
 struct ImageChoice {
   GpuImage image = GpuImage::unknown;
@@ -49,6 +27,6 @@ struct ImageChoice {
 
 // What a GPU gets from a library: the image that most of its translation units have. A handful of images for exactly
 // this chip beside hundreds of others does not make a library native.
-[[nodiscard]] ImageChoice choose_image(const DeviceCode& code, const Capability& gpu);
+[[nodiscard]] ImageChoice choose_image(const DeviceCode& code, const Sm& gpu);
 
 }  // namespace pbprobe

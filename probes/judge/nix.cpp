@@ -75,7 +75,7 @@ std::optional<std::string> cuda_of(const StorePath& path) {
   const size_t dash = path.package.find('-');
   const std::string version = path.version.value_or("");
   if (path.package.starts_with("cuda") && dash != std::string::npos &&
-      parse_capability(path.package.substr(4, dash - 4)))
+      parse_major_minor(path.package.substr(4, dash - 4)))
     return path.package.substr(4, dash - 4);
   const bool same_version = path.package == "cudatoolkit" || path.package == "cuda-merged" ||
                             path.component == "CUDA runtime" || path.component == "nvcc" || path.component == "NVRTC";

@@ -14,8 +14,8 @@ namespace pbprobe::ask {
 namespace {
 
 constexpr int64_t kEnoughCxx11Names = 100;  // torch's release gate asks for as many
-constexpr Capability kFirstNvshmem{2, 9};   // torch's release gate asks for it from here on
-constexpr Capability kFirstCxx11{2, 7};     // from here on no public build has the old strings
+constexpr MajorMinor kFirstNvshmem{2, 9};   // torch's release gate asks for it from here on
+constexpr MajorMinor kFirstCxx11{2, 7};     // from here on no public build has the old strings
 
 std::optional<std::string> value_in(const std::optional<std::map<std::string, std::string>>& values,
                                     const std::string& key) {
@@ -55,10 +55,6 @@ std::optional<std::string> glibc_of(const std::string& platform) {
   return platform.substr(kBegin.size(), first - kBegin.size()) + "." + platform.substr(first + 1, second - first - 1);
 }
 
-bool older(const Capability& a, const Capability& b) {
-  return std::pair(a.major, a.minor) < std::pair(b.major, b.minor);
-}
-
 void ask_tag(Answer& answer, const Inventory& inventory, const std::string& text) {
   const auto tag = parse_tag(text);
   if (!tag) return;
@@ -69,21 +65,21 @@ void ask_tag(Answer& answer, const Inventory& inventory, const std::string& text
   if (inventory.platform && !tag->platform.ends_with(processor_of(*inventory.platform)))
     answer.seen.push_back(
         {fmt::format("its tag {} says {}, and its files are built for {}", text, tag->platform, *inventory.platform)});
-  const auto promised = parse_capability(glibc_of(tag->platform).value_or(""));
+  const auto promised = parse_major_minor(glibc_of(tag->platform).value_or(""));
   const auto floor = value_in(inventory.version_floors, "GLIBC");
-  const auto needed = parse_capability(floor.value_or(""));
-  if (promised && needed && older(*promised, *needed))
+  const auto needed = parse_major_minor(floor.value_or(""));
+  if (promised && needed && *promised < *needed)
     answer.seen.push_back({fmt::format("its tag {} promises glibc {}.{}, and libtorch needs {}", text, promised->major,
                                        promised->minor, *floor)});
 }
 
 // "cu130" of "2.11.0+cu130" is 13.0.
-std::optional<Capability> local_cuda(std::string_view version) {
+std::optional<MajorMinor> local_cuda(std::string_view version) {
   const size_t mark = version.find("+cu");
   if (mark == std::string_view::npos) return std::nullopt;
   const std::string_view digits = version.substr(mark + 3);
   if (digits.size() != 3 || digits.find_first_not_of("0123456789") != std::string_view::npos) return std::nullopt;
-  return parse_capability(fmt::format("{}.{}", digits.substr(0, 2), digits.substr(2)));
+  return parse_major_minor(fmt::format("{}.{}", digits.substr(0, 2), digits.substr(2)));
 }
 
 }  // namespace
@@ -111,7 +107,7 @@ Answer versions_agree(const Facts& facts) {
         {fmt::format("its package says torch {}, and its files say {}", *package, *inventory.torch_version),
          "torch/version.py"});
   const auto local = local_cuda(*inventory.torch_version);
-  if (local && local != parse_capability(inventory.cuda_version.value_or("")))
+  if (local && local != parse_major_minor(inventory.cuda_version.value_or("")))
     answer.seen.push_back(
         {fmt::format("its version {} says CUDA {}.{}, and it is built with {}", *inventory.torch_version, local->major,
                      local->minor, inventory.cuda_version.value_or("none")),
@@ -128,12 +124,12 @@ Answer tags_agree(const Facts& facts) {
 
 Answer abi_is_one(const Facts& facts) {
   Answer answer;
-  const auto version = parse_capability(facts.inventory->torch_version.value_or(""));
+  const auto version = parse_major_minor(facts.inventory->torch_version.value_or(""));
   for (const auto& file : facts.inventory->files) {
     if (!is_own(*facts.inventory, file) || !file.links || file.links->pre_cxx11_names == 0) continue;
     const Links& links = *file.links;
     const bool mixed = links.cxx11_names >= kEnoughCxx11Names;
-    const bool all_old_by_then = links.cxx11_names == 0 && version && older(*version, kFirstCxx11);
+    const bool all_old_by_then = links.cxx11_names == 0 && version && *version < kFirstCxx11;
     if (!mixed && (!version || all_old_by_then)) continue;
     answer.seen.push_back({fmt::format("{} of its names have the strings before C++11, and {} those since",
                                        links.pre_cxx11_names, links.cxx11_names),
@@ -180,8 +176,8 @@ Answer magma_is_there(const Facts& facts) {
 
 Answer nvshmem_is_there(const Facts& facts) {
   const Inventory& inventory = *facts.inventory;
-  const auto version = parse_capability(inventory.torch_version.value_or(""));
-  if (!facts.cuda_build || !version || older(*version, kFirstNvshmem)) return {};
+  const auto version = parse_major_minor(inventory.torch_version.value_or(""));
+  if (!facts.cuda_build || !version || *version < kFirstNvshmem) return {};
   const File* cuda = file_named(inventory, "libtorch_cuda.so");
   if (cuda == nullptr || !cuda->links) return {};
   const bool there = std::any_of(inventory.files.begin(), inventory.files.end(), [](const File& file) {

@@ -13,11 +13,11 @@ namespace {
 constexpr double kNoticeable = 1.5;
 
 // libtorch has the interface that pbprobe runs it by from here on.
-constexpr Capability kFirstRunnable{2, 8};
+constexpr MajorMinor kFirstRunnable{2, 8};
 
 bool too_old_to_run(const Inventory& inventory) {
-  const auto version = parse_capability(inventory.torch_version.value_or(""));
-  return version && std::pair(version->major, version->minor) < std::pair(kFirstRunnable.major, kFirstRunnable.minor);
+  const auto version = parse_major_minor(inventory.torch_version.value_or(""));
+  return version && *version < kFirstRunnable;
 }
 
 }  // namespace

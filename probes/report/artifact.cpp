@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 #include <algorithm>
-#include <charconv>
 #include <functional>
 #include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/sm.hpp"
 #include "probes/report/sections.hpp"
 
 namespace pbprobe::text {
@@ -16,20 +16,10 @@ namespace {
 // Of the libraries beside libtorch's own, the largest, and names alone: how often each stands there matters to nobody.
 constexpr size_t kMostComponents = 4;
 
-// By number and then suffix: 75, 80, 100, 100a.
-bool chip_order(const std::string& a, const std::string& b) {
-  const auto key = [](const std::string& name) {
-    int number = 0;
-    const char* begin = name.data() + std::min<size_t>(3, name.size());
-    const auto [end, error] = std::from_chars(begin, name.data() + name.size(), number);
-    return std::pair(number, std::string(end, name.data() + name.size()));
-  };
-  return key(a) < key(b);
-}
-
 // "sm_75, 80, 100a": the prefix once.
 std::string chips(std::vector<std::string> names) {
-  std::sort(names.begin(), names.end(), chip_order);
+  std::sort(names.begin(), names.end(),
+            [](const std::string& a, const std::string& b) { return parse_sm(a) < parse_sm(b); });
   for (size_t i = 1; i < names.size(); ++i) {
     if (names[i].starts_with("sm_")) names[i].erase(0, 3);
   }

@@ -30,7 +30,7 @@ Counts count(const Fatbins& fatbins) {
   Counts counts;
   for (const auto& image : fatbins.images) {
     const char* kind = image.kind == ImageKind::ptx ? "ptx " : image.kind == ImageKind::lto_ir ? "lto " : "";
-    ++counts[kind + target_of(image)];
+    ++counts[kind + sm_name(image.sm)];
   }
   return counts;
 }
@@ -219,7 +219,7 @@ TEST(Cubin, TargetByAbi) {
     elf.sections = {{".nv.compat", SHT_PROGBITS, compat}, {".note.nv.tkinfo", SHT_NOTE, testing::content_of(note)}};
     const Content content = elf.build();
     auto image = read_cubin(*read_elf(Bytes(content, "k.cubin")));
-    return image ? target_of(*image) : image.error().message;
+    return image ? sm_name(image->sm) : image.error().message;
   };
   const Content none;
   const Content specific{2, 2, 1, 0, 4, 11, 8, 0, 2, 9, 9, 9, 9, 9, 9, 9, 2, 9, 1, 0};

@@ -61,7 +61,7 @@ struct Packed {
 
 Packed pack(const Content& content, Compression compression) {
   Packed packed;
-  packed.image.sm = 90;
+  packed.image.sm = {9, 0};
   packed.image.compression = compression;
   packed.image.uncompressed_bytes = content.size();
   if (compression == Compression::none) packed.payload = content;

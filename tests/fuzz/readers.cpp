@@ -112,7 +112,7 @@ void read_device_image(std::span<const uint8_t> input) {
   std::memcpy(&announced, input.data() + 1, sizeof(announced));
   DeviceImage image;
   constexpr std::array<uint32_t, 4> kSms{90, 61, 75, 100};  // words of 128 bits, and of 64
-  image.sm = kSms[input[0] / 3 % kSms.size()];
+  image.sm = sm_of_number(kSms[input[0] / 3 % kSms.size()]);
   image.compression = static_cast<Compression>(input[0] % 3);
   image.uncompressed_bytes = announced % kMostBytes;
   image.stored_bytes = input.size() - kPrefix;

@@ -7,62 +7,6 @@
 namespace pbprobe {
 namespace {
 
-bool cubin(const char* image, const char* gpu) {
-  return cubin_runs_on(*parse_image(image), *parse_capability(gpu));
-}
-bool ptx(const char* image, const char* gpu) {
-  return ptx_runs_on(*parse_image(image), *parse_capability(gpu));
-}
-
-TEST(Images, NamesAreParsedAndNonsenseIsRefused) {
-  const auto image = parse_image("sm_103f");
-  ASSERT_TRUE(image);
-  EXPECT_EQ(image->made_for, (Capability{10, 3}));
-  EXPECT_EQ(image->suffix, 'f');
-  EXPECT_EQ(parse_capability("12.9.1"), (Capability{12, 9}));
-  for (const char* text : {"", "sm_", "sm_a", "sm_9", "compute_90", "sm_9x", "sm_90aa", "sm_-90"})
-    EXPECT_FALSE(parse_image(text)) << text;
-  for (const char* text : {"", "12", "12.", ".1", "a.b", "-1.0"}) EXPECT_FALSE(parse_capability(text)) << text;
-}
-
-TEST(Images, PlainCubinsRunOnLaterMinorsOfTheirMajor) {
-  EXPECT_TRUE(cubin("sm_120", "12.0"));
-  EXPECT_TRUE(cubin("sm_120", "12.1"));
-  EXPECT_TRUE(cubin("sm_80", "8.9"));
-  EXPECT_FALSE(cubin("sm_121", "12.0"));
-  EXPECT_FALSE(cubin("sm_89", "8.6"));
-  EXPECT_FALSE(cubin("sm_90", "10.0"));
-  EXPECT_FALSE(cubin("sm_110", "12.0"));
-}
-
-TEST(Images, TheArchitectureSuffixMeansExactlyThatChip) {
-  EXPECT_TRUE(cubin("sm_90a", "9.0"));
-  EXPECT_FALSE(cubin("sm_100a", "10.3"));
-  EXPECT_FALSE(cubin("sm_120a", "12.1"));
-  EXPECT_FALSE(ptx("sm_90a", "10.0"));
-  EXPECT_TRUE(ptx("sm_90a", "9.0"));
-}
-
-TEST(Images, TheFamilySuffixStaysInItsFamily) {
-  EXPECT_TRUE(cubin("sm_100f", "10.0"));
-  EXPECT_TRUE(cubin("sm_100f", "10.3"));
-  EXPECT_TRUE(cubin("sm_103f", "10.3"));
-  EXPECT_FALSE(cubin("sm_103f", "10.0"));
-  EXPECT_TRUE(cubin("sm_110f", "11.0"));
-  EXPECT_TRUE(cubin("sm_120f", "12.0"));
-  EXPECT_TRUE(cubin("sm_120f", "12.1"));
-  EXPECT_TRUE(cubin("sm_121f", "12.1"));
-  EXPECT_FALSE(cubin("sm_121f", "12.0"));
-  EXPECT_FALSE(cubin("sm_110f", "12.0"));
-  EXPECT_FALSE(cubin("sm_90f", "9.0")) << "there were no families before 10.0";
-}
-
-TEST(Images, PtxIsCompiledForEveryLaterChip) {
-  EXPECT_TRUE(ptx("sm_80", "8.0"));
-  EXPECT_TRUE(ptx("sm_80", "12.1"));
-  EXPECT_FALSE(ptx("sm_90", "8.9"));
-}
-
 TEST(Images, AHandfulOfExactImagesDoesNotMakeALibraryNative) {
   const DeviceCode code{.cubin = {{"sm_120", 444}, {"sm_121a", 1}, {"sm_100", 444}, {"sm_103a", 59}}};
   const auto gb10 = choose_image(code, {12, 1});
