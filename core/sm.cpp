@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kFirstFamilyMajor = 10;
 
 std::optional<int64_t> number_in(std::string_view digits) {
-  const bool plain = !digits.empty() && digits.size() <= 4 &&
+  const bool plain = !digits.empty() && digits.size() <= 3 &&
                      std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
   if (!plain || (digits.size() > 1 && digits.front() == '0')) return std::nullopt;
   int64_t value = 0;

@@ -32,7 +32,7 @@ struct Sm {
 }
 
 // "sm_90a", "compute_90a", "90a", "9.0", "9.0a". Null: none of these, a capability below 1.0, a number of more than
-// four digits.
+// three digits.
 [[nodiscard]] std::optional<Sm> parse_sm(std::string_view text);
 
 [[nodiscard]] std::string sm_name(const Sm& sm);        // "sm_90a": machine code
