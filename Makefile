@@ -7,7 +7,7 @@ TARGETS ?=
 PYTHON ?=
 TCGEN05 ?=
 JOBS ?= $(shell nproc)
-export TARGETS PYTHON TCGEN05 SEED COUNT ONLY
+export TARGETS PYTHON TCGEN05 SEED COUNT ONLY REAL
 
 SETUP := cmake/bootstrap.sh
 CMAKE := .venv/bin/cmake
@@ -25,7 +25,7 @@ help:
 	@echo 'make lint | asan | cross    one of them'
 	@echo 'make gate-matrix   plant faults in a tiny build of each variant, and print what the gate catches'
 	@echo 'make gate-mutations   change tiny builds in 2,000 ways drawn by SEED=1 (COUNT=2000): which verdicts are wrong?'
-	@echo '               ONLY=17 repeats one of them'
+	@echo '               ONLY=17 repeats one of them; REAL=1 COUNT=200 changes the installed torch'
 	@echo 'make cutlass   build CUTLASS kernels for `pbprobe bench --against cutlass` (with TARGETS=sm90): ten minutes'
 	@echo 'make generate  write generated files again'
 	@echo 'make clean     remove build/'

@@ -55,7 +55,7 @@ def sections(content: bytes) -> list[Section]:
     table = rows[names][4] if rows else 0
     found = []
     for index, (name, kind, flags, address, offset, size, *_) in enumerate(rows):
-        end = content.index(b"\0", table + name)
+        end = content.find(b"\0", table + name)
         found.append(Section(index, content[table + name : end].decode(), kind, flags, address, offset, size))
     return found
 

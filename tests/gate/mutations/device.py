@@ -4,6 +4,9 @@
 
 from __future__ import annotations
 
+import functools
+import mmap
+import pathlib
 import random
 from collections.abc import Callable
 
@@ -29,16 +32,36 @@ def holder(content: bytes) -> str | None:
     return None
 
 
-def holders(tree: Tree, *prefixes: str) -> list[str]:
-    return [path for path in tree.libraries(*prefixes) if is_elf(tree, path) and holder(tree.read(path))]
+def holders(tree: Tree, about: About) -> list[str]:
+    """Files with device code whose loss breaks the claim: of others' large libraries one image among many does not."""
+    return [path for path in (tree.libraries() if about.small else tree.own()) if looked_at(tree, path)[1]]
 
 
 def is_elf(tree: Tree, path: str) -> bool:
-    content = tree.read(path)
+    return looked_at(tree, path)[0]
+
+
+def looked_at(tree: Tree, path: str) -> tuple[bool, str | None]:
+    """Whether it is an ELF with sections, and where its device code is."""
+    content = tree.files[path]
+    if isinstance(content, pathlib.Path):
+        return file_looked_at(content)
+    return content_looked_at(tree.read(path))
+
+
+@functools.cache
+def file_looked_at(file: pathlib.Path) -> tuple[bool, str | None]:
+    if not file.stat().st_size:
+        return False, None
+    with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        return content_looked_at(content)
+
+
+def content_looked_at(content: bytes) -> tuple[bool, str | None]:
     try:
-        return bool(elves.sections(content))
-    except (ValueError, IndexError, elves.struct.error, UnicodeDecodeError):
-        return False
+        return bool(elves.sections(content)), holder(content)
+    except (ValueError, IndexError, elves.struct.error):
+        return False, None
 
 
 def rewritten(tree: Tree, path: str, change: Callable[[Containers], Containers], **how: int) -> None:
@@ -69,7 +92,7 @@ def on_entry(
     wanted: Callable[[fatbins.Entry], bool] | None = None,
 ) -> str | None:
     """One entry whose absence breaks the claim, changed."""
-    path = chosen(rng, holders(tree))
+    path = chosen(rng, holders(tree, about))
     if path is None:
         return None
     own = path in tree.own()
@@ -93,6 +116,24 @@ def on_entry(
 
     rewritten(tree, path, changed)
     return said[0] if said else None
+
+
+def on_claimed(
+    tree: Tree, about: About, rng: random.Random, change: Callable[[fatbins.Entry], fatbins.Entry], what: str
+) -> str | None:
+    """One entry of a tiny build; of a real one a third and more, since some units hold nothing for some SMs."""
+    if about.small:
+        return on_entry(tree, about, rng, lambda one: (change(one),))
+    path = chosen(rng, holders(tree, about))
+    number, share = rng.choice(about.numbers), rng.uniform(0.33, 1)
+    if path is None:
+        return None
+
+    def changed(one: fatbins.Entry) -> fatbins.Entry:
+        return change(one) if any_cubin(one) and one.sm == number and rng.random() < share else one
+
+    rewritten(tree, path, lambda containers: fatbins.each(containers, changed))
+    return f"{path.rsplit('/', 1)[-1]}: {what}, sm_{number}, {share:.0%} of the units"
 
 
 def any_cubin(one: fatbins.Entry) -> bool:
@@ -193,13 +234,13 @@ def zeros_text_or_a_program_as_the_cubin(tree, about, rng):
 @changes("empty", "entry")
 def a_cubin_without_kernels(tree, about, rng):
     how = rng.choice((cubins.without_kernels, cubins.without_code))
-    return on_entry(tree, about, rng, lambda one: (one.holding(how(one.content)),))
+    return on_claimed(tree, about, rng, lambda one: one.holding(how(one.content)), how.__name__)
 
 
 @changes("empty", "entry")
 def kernels_of_one_instruction(tree, about, rng):
     how = rng.choice((cubins.emptied, cubins.trapping))
-    return on_entry(tree, about, rng, lambda one: (one.holding(how(one.content)),))
+    return on_claimed(tree, about, rng, lambda one: one.holding(how(one.content)), how.__name__)
 
 
 @changes("truncate", "entry")
@@ -222,7 +263,7 @@ def a_cubin_that_breaks_off(tree, about, rng):
 
 @changes("swap", "entry")
 def contents_of_two_labels(tree, about, rng):
-    path = chosen(rng, holders(tree))
+    path = chosen(rng, holders(tree, about))
     if path is None:
         return None
     swapped = []
@@ -245,7 +286,7 @@ def contents_of_two_labels(tree, about, rng):
 @changes("hide", "entry")
 def the_claimed_cubin_behind_the_container_s_end(tree, about, rng):
     """The container says that it ends before its last entry."""
-    path = chosen(rng, [path for path in holders(tree) if path in tree.own()])
+    path = chosen(rng, [path for path in holders(tree, about) if path in tree.own()])
     if path is None:
         return None
     content = tree.read(path)
@@ -264,7 +305,7 @@ def the_claimed_cubin_behind_the_container_s_end(tree, about, rng):
 
 @changes("drop", "section")
 def the_device_code(tree, about, rng):
-    path = chosen(rng, holders(tree))
+    path = chosen(rng, holders(tree, about))
     if path is None:
         return None
     content = tree.read(path)
@@ -282,7 +323,7 @@ def the_device_code(tree, about, rng):
 
 @changes("downgrade", "section")
 def all_device_code_for_another_sm(tree, about, rng):
-    path = chosen(rng, holders(tree))
+    path = chosen(rng, holders(tree, about))
     if path is None:
         return None
     other = foreign(about, rng)
@@ -299,7 +340,7 @@ def all_device_code_for_another_sm(tree, about, rng):
 
 @changes("truncate", "section")
 def a_section_cut_short(tree, about, rng):
-    path = chosen(rng, holders(tree))
+    path = chosen(rng, holders(tree, about))
     if path is None:
         return None
     content = tree.read(path)
@@ -320,7 +361,7 @@ def other_device_code_in_a_section_of_another_name(tree, about, rng):
 
 @keeps("rename", "section")
 def the_section_s_name(tree, about, rng):
-    path = chosen(rng, holders(tree))
+    path = chosen(rng, holders(tree, about))
     if path is None:
         return None
     content = tree.read(path)
@@ -330,9 +371,14 @@ def the_section_s_name(tree, about, rng):
     return f"{path.rsplit('/', 1)[-1]}: {name} as {other}"
 
 
+def movable(tree: Tree, about: About, rng: random.Random) -> str | None:
+    """A file whose containers nothing points to: in a real one each has a pointer in .nvFatBinSegment."""
+    return chosen(rng, holders(tree, about)) if about.small else None
+
+
 @keeps("move", "section")
 def device_code_in_a_segment_of_its_own(tree, about, rng):
-    path = chosen(rng, holders(tree))
+    path = movable(tree, about, rng)
     if path is None:
         return None
     content = tree.read(path)
@@ -348,17 +394,21 @@ def device_code_in_a_segment_of_its_own(tree, about, rng):
 def entries_otherwise_compressed(tree, about, rng):
     by = rng.choice((fatbins.NONE, fatbins.LZ4, fatbins.ZSTD))
     level = rng.choice((1, 3, 19))
-    return on_each(tree, rng, lambda one: one.compressed_by(by, level) if any_cubin(one) else one, f"{by} {level}")
+    return on_each(
+        tree, about, rng, lambda one: one.compressed_by(by, level) if any_cubin(one) else one, f"{by} {level}"
+    )
 
 
 @keeps("pad", "entry")
 def zeros_behind_entries(tree, about, rng):
     by = 8 * rng.randrange(1, 64)
-    return on_each(tree, rng, lambda one: one.roomier(by), f"{by} bytes")
+    return on_each(tree, about, rng, lambda one: one.roomier(by), f"{by} bytes")
 
 
-def on_each(tree: Tree, rng: random.Random, change: Callable[[fatbins.Entry], fatbins.Entry], said: str) -> str | None:
-    path = chosen(rng, holders(tree))
+def on_each(
+    tree: Tree, about: About, rng: random.Random, change: Callable[[fatbins.Entry], fatbins.Entry], said: str
+) -> str | None:
+    path = movable(tree, about, rng)
     if path is None:
         return None
     try:
@@ -370,7 +420,7 @@ def on_each(tree: Tree, rng: random.Random, change: Callable[[fatbins.Entry], fa
 
 @keeps("reorder", "entry")
 def containers_and_entries_in_another_order(tree, about, rng):
-    path = chosen(rng, holders(tree))
+    path = movable(tree, about, rng)
     if path is None:
         return None
 
@@ -384,7 +434,7 @@ def containers_and_entries_in_another_order(tree, about, rng):
 
 @keeps("align", "section")
 def containers_at_other_multiples(tree, about, rng):
-    path = chosen(rng, holders(tree))
+    path = movable(tree, about, rng)
     if path is None:
         return None
     alignment = rng.choice((16, 64, 256, 4096))
@@ -398,7 +448,7 @@ def containers_at_other_multiples(tree, about, rng):
 @keeps("add", "entry")
 def a_unit_more_of_the_same_kind(tree, about, rng):
     """Another translation unit that holds what the first one does."""
-    path = chosen(rng, [path for path in holders(tree) if not path.rsplit("/", 1)[-1].startswith(CLOSED)])
+    path = chosen(rng, [path for path in holders(tree, about) if not path.rsplit("/", 1)[-1].startswith(CLOSED)])
     if path is None or not about.small:
         return None
     try:

@@ -33,7 +33,7 @@ def a_library_of_libtorch(tree, about, rng):
 @changes("drop", "file")
 def a_library_with_device_code(tree, about, rng):
     """Others' may be packages of their own."""
-    path = chosen(rng, [path for path in holders(tree) if path in tree.own()])
+    path = chosen(rng, [path for path in holders(tree, about) if path in tree.own()])
     if path:
         del tree.files[path]
     return path
@@ -76,7 +76,7 @@ def zipped(files: dict[str, bytes], how: int = zipfile.ZIP_STORED) -> bytes:
 
 @changes("truncate", "file")
 def a_library_cut_short(tree, about, rng):
-    path = needed(tree, rng) if rng.random() < 0.5 else chosen(rng, holders(tree))
+    path = needed(tree, rng) if rng.random() < 0.5 else chosen(rng, holders(tree, about))
     if path is None:
         return None
     content = tree.read(path)
@@ -163,7 +163,7 @@ def libtorch_cuda_as_a_link_to_nowhere(tree, about, rng):
 def kernels_for_another_sm_beside(tree, about, rng):
     """A further library of libtorch's, for another SM alone."""
     path = tree.named("libtorch_cuda_linalg.so")
-    if path is None or not holder(tree.read(path)):
+    if path is None or not about.exact or not holder(tree.read(path)):
         return None
     other = foreign(about, rng)
     copy = tree.copy()
@@ -231,7 +231,7 @@ def flattened(tree) -> dict[str, bytes]:
     site = tree.named("version.py").rsplit("torch/version.py", 1)[0]
     flat = {}
     for path, one in tree.files.items():
-        if path.startswith(site) and not isinstance(one, Link):
+        if path.startswith(site) and path != f"{site}torch/lib":
             flat[path.removeprefix(site)] = one
     [libraries] = {path.rsplit("/", 1)[0] for path in tree.files if path.endswith("/libtorch_cpu.so")} or [None]
     if libraries and not libraries.startswith(site):

@@ -69,7 +69,9 @@ def body(about: About, code: str, size: int) -> bytes:
 
 def planted(tree: Tree, about: About, rng: random.Random) -> tuple[str, str, str] | None:
     """A function that runs everywhere gets such an instruction: path, function, what."""
-    path = chosen(rng, [path for path in tree.own() if is_elf(tree, path)])
+    # Of a real libtorch_cpu.so nobody knows from outside which functions others guard.
+    paths = [path for path in tree.own() if about.small or not path.endswith(("libtorch_cpu.so", "libtorch_cuda.so"))]
+    path = chosen(rng, [path for path in paths if is_elf(tree, path)])
     if path is None:
         return None
     content = tree.read(path)

@@ -11,7 +11,7 @@ from device import is_elf
 from operators import changes, chosen, keeps
 
 VERSION = re.compile(rb"__version__ = '([^']*)'")
-CUDA = re.compile(rb"cuda = '([^']*)'")
+CUDA = re.compile(rb"^cuda(: Optional\[str\])? = '[^']*'", re.MULTILINE)
 
 
 def version_file(tree) -> tuple[str, bytes] | tuple[None, bytes]:

@@ -49,7 +49,7 @@ def the_device_code_that_is_gone(tree, about, rng):
     if tree.options:
         return None
     path = tree.named("libtorch_cuda.so")
-    if path is None or path not in holders(tree):
+    if path is None or path not in holders(tree, about):
         return None
     del tree.files[path]
     rows = [waiver(one, "libtorch_cuda.so") for one in ("PB310", "PB314", "PB115", "PB101")]

@@ -18,6 +18,7 @@ import functools
 import os
 import pathlib
 import random
+import re
 import shutil
 import struct
 import subprocess
@@ -28,6 +29,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parents[1] / "shared"), str(HERE.parents[1] / "real")]
 
+import builds  # noqa: E402
 import cpu_faults  # noqa: E402
 import device  # noqa: E402, F401
 import evidence  # noqa: E402
@@ -39,15 +41,16 @@ import host  # noqa: E402, F401
 import metadata  # noqa: E402, F401
 import policies  # noqa: E402, F401
 import pytest  # noqa: E402
-from made import PROGRAM  # noqa: E402
+from made import BUILD, MACHINE, PROGRAM  # noqa: E402
 from operators import FAILS, OPERATORS, PASSES, About, Operator  # noqa: E402
-from trees import Tree, read_tree  # noqa: E402
+from trees import Content, Tree, read_tree  # noqa: E402
 from variants import parts_of, sound, target  # noqa: E402
 
 FAULTS = [*gpu_faults.FAULTS, *cpu_faults.FAULTS, *file_faults.FAULTS]
 CHANGING = [one for one in OPERATORS if not one.keeps]
 KEEPING = [one for one in OPERATORS if one.keeps]
 # One of each SM and of each ISA.
+REAL = "the installed torch"
 VARIANTS = tuple(
     f"pytorch-python313-{name}"
     for name in (
@@ -83,7 +86,13 @@ class Outcome:
         return not self.skipped and self.code not in self.due
 
 
+def asked_for() -> tuple[str, ...]:
+    return (REAL,) if os.environ.get("REAL") else VARIANTS
+
+
 def about_of(variant: str) -> About:
+    if variant == REAL:
+        return real_about()
     parts = parts_of(variant)
     row = target(variant.rsplit("-", 1)[-1])
     numbers = (str(parts.number),) if parts.number else ()
@@ -93,14 +102,45 @@ def about_of(variant: str) -> About:
 
 @functools.cache
 def scratch() -> pathlib.Path:
-    """Of this run: processes are forked when it is there."""
-    return pathlib.Path(tempfile.mkdtemp(dir=SCRATCH, prefix="pbprobe-mutations-"))
+    """Of this run: processes are forked when it is there. Large files are linked, so it lies where they do."""
+    return pathlib.Path(tempfile.mkdtemp(dir=BUILD if REAL in asked_for() else SCRATCH, prefix="pbprobe-mutations-"))
 
 
 @functools.cache
 def base_of(variant: str) -> Tree:
+    if variant == REAL:
+        return real_tree()
     root = scratch() / f"base-{variant}"
     return read_tree(root, sound(variant).write(root))
+
+
+def real_claim() -> str:
+    """What is true of the installed torch."""
+    packages = pathlib.Path(os.environ["PBPROBE_TEST_TORCH"])
+    version = re.search(r"__version__ = '([^'+]*)", (packages / "torch/version.py").read_text())[1]
+    return next(one.claim for one in builds.BUILDS if one.name.startswith(f"torch-{version}-") and MACHINE in one.name)
+
+
+@functools.cache
+def real_about() -> About:
+    """Instructions beyond all that is claimed; SMs that each unit is claimed for, among others."""
+    words = real_claim().split(",")
+    rows = [target(word) for word in words if "=" not in word]
+    features = {name for row in rows if row["kind"] == "cpu" for name in (*row["requires"], *row["implied"])}
+    numbers = tuple(word.removeprefix("sm") for word in words if word.startswith("sm"))
+    return About(REAL, MACHINE, numbers, (), frozenset(features), exact=False, small=False)
+
+
+@functools.cache
+def real_tree() -> Tree:
+    """The torch and the libraries that it came with, as they are installed."""
+    packages = pathlib.Path(os.environ["PBPROBE_TEST_TORCH"])
+    found: dict[str, Content] = {}
+    for pattern in ("torch/version.py", "torch/_C*.so", "torch/lib/*.so*", "nvidia/**/*.so*", "triton/**/*.so"):
+        found |= {f"site/{file.relative_to(packages)}": file for file in packages.glob(pattern) if file.is_file()}
+    for folder in (*packages.glob("torch-*.dist-info"), *packages.glob("nvidia_*.dist-info")):
+        found |= {f"site/{file.relative_to(packages)}": file for file in folder.iterdir() if file.is_file()}
+    return Tree(found, "site")
 
 
 def faulty(fault: faults.Fault, root: pathlib.Path) -> Tree:
@@ -153,8 +193,8 @@ def operator_of(rng: random.Random, operators: list[Operator]) -> Operator:
     return rng.choice([one for one in operators if one.name == name])
 
 
-def draw(rng: random.Random, folder: pathlib.Path) -> Drawn | None:
-    kind = rng.choices(("change", "keep", "mask"), (55, 30, 15))[0]
+def draw(rng: random.Random, folder: pathlib.Path, variants: tuple[str, ...]) -> Drawn | None:
+    kind = rng.choices(("change", "keep", "mask"), (55, 30, 0 if REAL in variants else 15))[0]
     if kind == "mask":
         fault = rng.choice(FAULTS)
         tree, about = faulty(fault, folder / "fault"), about_of(fault.name)
@@ -163,11 +203,12 @@ def draw(rng: random.Random, folder: pathlib.Path) -> Drawn | None:
         ]
         done = some(hiding, tree, about, rng, 1, 3)
         return Drawn(tree, fault.asked, ("mask fault", *(one.name for one in done)), FAILS) if done else None
-    variant = rng.choice(VARIANTS)
+    variant = rng.choice(variants)
+    claim = real_claim() if variant == REAL else variant
     tree, about = base_of(variant).copy(), about_of(variant)
     if kind == "keep":
         done = some(KEEPING, tree, about, rng, 1, 3)
-        return Drawn(tree, variant, tuple(one.name for one in done), PASSES) if done else None
+        return Drawn(tree, claim, tuple(one.name for one in done), PASSES) if done else None
     before = some(KEEPING, tree, about, rng, 0, 1) if rng.random() < 0.25 else []
     deciding = operator_of(rng, CHANGING)
     if not apply(deciding, tree, about, rng):
@@ -176,7 +217,7 @@ def draw(rng: random.Random, folder: pathlib.Path) -> Drawn | None:
     after = (
         some([one for one in KEEPING if one.subject != "policy"], tree, about, rng, 0, 2) if rng.random() < 0.3 else []
     )
-    return Drawn(tree, variant, (deciding.name, *(one.name for one in (*before, *after))), due)
+    return Drawn(tree, claim, (deciding.name, *(one.name for one in (*before, *after))), due)
 
 
 def asked(drawn: Drawn, folder: pathlib.Path) -> tuple[int, str, list[str]]:
@@ -196,15 +237,15 @@ def run(command: list[str], folder: pathlib.Path) -> tuple[int, str]:
     return done.returncode, (done.stdout + done.stderr).decode(errors="replace")
 
 
-def mutated(seed: int, index: int, keep: pathlib.Path | None = None) -> Outcome:
+def mutated(seed: int, variants: tuple[str, ...], index: int, keep: pathlib.Path | None = None) -> Outcome:
     rng = random.Random(f"{seed}:{index}")
     folder = keep or pathlib.Path(tempfile.mkdtemp(dir=scratch()))
     try:
-        if rng.random() < 0.08:
+        if rng.random() < 0.08 and REAL not in variants:
             return of_evidence(rng, index, folder)
         for attempt in range(50):
             try:
-                drawn = draw(rng, folder / str(attempt))
+                drawn = draw(rng, folder / str(attempt), variants)
             except pytest.skip.Exception as skip:
                 return Outcome(index, ("skipped",), "", PASSES, 0, "", skipped=str(skip))
             if drawn:
@@ -291,16 +332,21 @@ def told(outcome: Outcome, seed: int) -> str:
 
 def run_all(seed: int, first: int, count: int, jobs: int) -> int:
     start = time.monotonic()
-    for variant in VARIANTS:  # made once, before processes ask for them at once
+    for variant in asked_for():  # made once, before processes ask for them at once
         try:
             base_of(variant)
         except pytest.skip.Exception as skip:
             print(f"{variant} is left out: {skip}")
-    signed()
+    if REAL not in asked_for():
+        signed()
     made = time.monotonic() - start
     outcomes = []
     with concurrent.futures.ProcessPoolExecutor(jobs) as pool:
-        for outcome in pool.map(functools.partial(mutated, seed), range(first, first + count), chunksize=8):
+        for outcome in pool.map(
+            functools.partial(mutated, seed, asked_for()),
+            range(first, first + count),
+            chunksize=1 if REAL in asked_for() else 8,
+        ):
             outcomes.append(outcome)
             if outcome.wrong:
                 print(told(outcome, seed), flush=True)
@@ -332,7 +378,9 @@ def main() -> int:
     try:
         if options.only is None:
             return run_all(options.seed, options.first, options.count, options.jobs)
-        outcome = mutated(options.seed, options.only, pathlib.Path(tempfile.mkdtemp(prefix="mutation-")))
+        outcome = mutated(
+            options.seed, asked_for(), options.only, pathlib.Path(tempfile.mkdtemp(dir=BUILD, prefix="mutation-"))
+        )
         print(outcome.what, outcome.said, f"exit code {outcome.code}, due: {sorted(outcome.due)}", sep="\n")
         return int(outcome.wrong)
     finally:
