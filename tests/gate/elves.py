@@ -211,3 +211,21 @@ def with_segment(content: bytes, other: bytes, flags: int) -> tuple[bytes, int]:
     address = -(-max(start + size for start, size in loaded(content)) // PAGE) * PAGE
     row = SEGMENT.pack(PT_LOAD, flags, offset, address, address, *[len(other)] * 2, PAGE)
     return put(content, spare_segment(content), row).ljust(offset, b"\0") + other, address
+
+
+def with_new_section(content: bytes, name: str, other: bytes, kind: int = 1, flags: int = 0) -> bytes:
+    """One more section, of a name that there may be already; the table of sections moves behind the file's end."""
+    rows = sections(content)
+    table = rows[header(content)[13]]
+    names = content[table.offset : table.end] + name.encode() + b"\0"
+    content += bytes(-len(content) % 8)
+    place = len(content)
+    content += other + bytes(-len(other) % 8)
+    at = len(content)
+    content += names + bytes(-len(names) % 8)
+    start = header(content)[6]
+    headers = content[start : start + len(rows) * SECTION.size]
+    headers += SECTION.pack(table.size, kind, flags, 0, place, len(other), 0, 0, 8, 0)
+    content = with_number(content + headers, E_SHOFF, len(content), "Q")
+    content = with_number(content, E_SHNUM, len(rows) + 1, "H")
+    return with_section(content, table, offset=at, size=len(names))

@@ -239,7 +239,7 @@ def a_cubin_without_kernels(tree, about, rng):
 
 @changes("empty", "entry")
 def kernels_of_one_instruction(tree, about, rng):
-    how = rng.choice((cubins.emptied, cubins.trapping))
+    how = rng.choice((cubins.emptied, cubins.trapping, cubins.trapping_at_the_end))
     return on_claimed(tree, about, rng, lambda one: one.holding(how(one.content)), how.__name__)
 
 
@@ -357,6 +357,44 @@ def other_device_code_in_a_section_of_another_name(tree, about, rng):
     said = all_device_code_for_another_sm(tree, about, rng)
     renamed = said and the_section_s_name(tree, about, rng)
     return f"{said}; {renamed}" if renamed else said
+
+
+@changes("add", "section")
+def a_second_section_of_the_same_name(tree, about, rng):
+    """With code for another SM alone, where one SM is claimed exactly."""
+    path = chosen(rng, [path for path in holders(tree, about) if path in tree.own()])
+    if path is None or not about.exact:
+        return None
+    content = tree.read(path)
+    other = foreign(about, rng)
+    name = holder(content)
+    more = fatbins.written([(other,)])
+    tree.files[path] = elves.with_new_section(content, name, more, flags=elves.SHF_ALLOC if rng.random() < 0.5 else 0)
+    return f"{path.rsplit('/', 1)[-1]}: {name}, sm_{other.sm}"
+
+
+@keeps("relabel", "section")
+def the_type_of_the_section(tree, about, rng):
+    """The loader asks segments, and the runtime pointers: nobody asks for a section's type."""
+    path = chosen(rng, holders(tree, about))
+    if path is None:
+        return None
+    content = tree.read(path)
+    kind = rng.choice((7, 0x70000064, 0x60000000))
+    tree.files[path] = elves.with_section(content, elves.section(content, holder(content)), kind=kind)
+    return f"{path.rsplit('/', 1)[-1]}: {kind:#x}"
+
+
+@keeps("add", "section")
+def a_second_section_with_a_unit_more(tree, about, rng):
+    path = chosen(rng, [path for path in holders(tree, about) if path in tree.own()])
+    if path is None or not about.small:
+        return None
+    content = tree.read(path)
+    name = holder(content)
+    containers = fatbins.read(elves.bytes_of(content, name))
+    tree.files[path] = elves.with_new_section(content, name, fatbins.written(containers[:1]), flags=elves.SHF_ALLOC)
+    return f"{path.rsplit('/', 1)[-1]}: {name}"
 
 
 @keeps("rename", "section")

@@ -12,6 +12,7 @@ import subprocess
 from collections.abc import Callable
 
 FILES = ("report.json", "junit.xml", "pbprobe.sarif", "statement.intoto.json", "statement.dsse.json")
+OTHERS = ".others"  # behind the names of the files that another key signed
 VERIFY, FROM = "verify", "from"
 
 
@@ -122,6 +123,14 @@ def a_statement_of_another_subject(files, rng):
 def a_file_that_was_not_signed(files, rng):
     files[rng.choice(("report2.json", "junit.xml.bak", "README"))] = b"{}"
     return "added"
+
+
+@changes("swap", VERIFY)
+def what_another_key_signed(files, rng):
+    """The same build, attested by somebody else."""
+    names = rng.choice((FILES, FILES[-1:], FILES[-2:], FILES[:1]))
+    files |= {name: files[name + OTHERS] for name in names}
+    return ", ".join(names)
 
 
 def keeps(verb: str, *asked: str):

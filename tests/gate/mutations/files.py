@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 import zipfile
 
 import elves
@@ -66,12 +67,25 @@ def a_library_that_is_none(tree, about, rng):
     return f"{path}: {what}"
 
 
-def zipped(files: dict[str, bytes], how: int = zipfile.ZIP_STORED) -> bytes:
-    room = io.BytesIO()
-    with zipfile.ZipFile(room, "w", how) as archive:
+def zipped(files: dict[str, bytes], how: str = "stored") -> bytes:
+    room = Stream() if how == "with data descriptors" else io.BytesIO()
+    with zipfile.ZipFile(room, "w", zipfile.ZIP_STORED if how == "stored" else zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():
             archive.writestr(name, content)
     return room.getvalue()
+
+
+class Stream(io.BytesIO):
+    """As a pipe is: sizes follow each member."""
+
+    def seekable(self) -> bool:
+        return False
+
+    def seek(self, *_: int) -> int:
+        raise io.UnsupportedOperation
+
+    def tell(self) -> int:
+        raise io.UnsupportedOperation
 
 
 @changes("truncate", "file")
@@ -258,9 +272,58 @@ def a_wheel(tree, about, rng):
     flat = {path: one for path, one in flat.items() if not isinstance(one, Empty)}
     if any(isinstance(one, Link) for one in flat.values()):
         return None
-    how = rng.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))
+    how = rng.choice(("stored", "deflated", "with data descriptors"))
     contents = {path: one if isinstance(one, bytes) else one.read_bytes() for path, one in sorted(flat.items())}
     name = f"torch-2.10.0-cp313-cp313-linux_{about.machine}.whl"
     tree.files = {name: zipped(contents, how)}
     tree.top = name
-    return "stored" if how == zipfile.ZIP_STORED else "deflated"
+    return how
+
+
+@keeps("relink", "file")
+def the_folder_of_the_libraries_as_a_link(tree, about, rng):
+    folder = next((path.rsplit("/", 1)[0] for path in sorted(tree.files) if path.endswith("/libtorch_cpu.so")), None)
+    if folder is None or folder in tree.files:
+        return None
+    other = folder + "-of-2.10"
+    tree.files = {path.replace(folder + "/", other + "/"): one for path, one in tree.files.items()}
+    tree.files[folder] = Link(other.rsplit("/", 1)[-1])
+    return folder
+
+
+@changes("hide", "file")
+def a_member_that_is_twice_in_the_wheel(tree, about, rng):
+    """Whoever unpacks it is left with the second one, which is cut short or for another SM."""
+    broken = tree.copy()
+    operator = rng.choice((a_library_cut_short, a_library_of_no_bytes))
+    said = operator(broken, about, rng)
+    if not said or not a_wheel(tree, about, rng) or not tree.top.endswith(".whl"):
+        return None
+    path = said.split(":")[0]
+    name = "torch/lib/" + path.rsplit("/", 1)[-1] if "/_C." not in path else "torch/" + path.rsplit("/", 1)[-1]
+    content = io.BytesIO(tree.read(tree.top))
+    with warnings.catch_warnings(), zipfile.ZipFile(content, "a") as archive:
+        warnings.simplefilter("ignore")
+        if name not in archive.namelist():
+            return None
+        archive.writestr(name, broken.read(path))
+    tree.files[tree.top] = content.getvalue()
+    return said
+
+
+@changes("add", "file")
+def another_libtorch_cuda_elsewhere(tree, about, rng):
+    """A second copy, for another SM, where one SM is claimed exactly."""
+    path = tree.named("libtorch_cuda.so")
+    version = tree.named("version.py")
+    if path is None or version is None or not about.exact or not holder(tree.read(path)):
+        return None
+    other = foreign(about, rng)
+    copy = tree.copy()
+    rewritten(copy, path, lambda rows: fatbins.each(rows, lambda one: one.holding(other.content).relabelled(other.sm)))
+    folder = version.rsplit("/", 1)[0]
+    place = rng.choice(
+        (f"{folder}/lib64/libtorch_cuda.so", f"{folder}/bin/libtorch_cuda.so", f"{folder}/libtorch_cuda.so")
+    )
+    tree.files[place] = copy.files[path]
+    return f"{place}, sm_{other.sm}"

@@ -11,7 +11,7 @@ import tempfile
 
 import elves
 from device import is_elf
-from made import compiler
+from made import OUT, compiler, made, text
 from operators import About, changes, chosen, keeps
 from trees import Tree
 
@@ -205,6 +205,49 @@ def a_tier_run_at_load(tree, about, rng):
         return None
     tree.files[path] = changed
     return f"{one.name} as a {how}"
+
+
+@changes("plant", "section")
+def that_instruction_in_init(tree, about, rng):
+    """DT_INIT leads there, and no symbol of the dynamic table."""
+    path = chosen(rng, [path for path in tree.own() if is_elf(tree, path)])
+    if path is None:
+        return None
+    content = tree.read(path)
+    one = elves.section(content, ".init")
+    what, code = rng.choice(sorted(beyond(about).items()))
+    content = elves.put(content, one.offset, body(about, code, one.size))
+    tree.files[path] = stripped(content, about, "--strip-all") if rng.random() < 0.5 else content
+    return f"{path.rsplit('/', 1)[-1]}: {what}"
+
+
+@changes("plant", "symbol")
+def a_newer_instruction_in_a_tier_of_older_processors(tree, about, rng):
+    path = tree.named("libtorch_cpu.so")
+    if path is None or not about.small or not is_elf(tree, path):
+        return None
+    content = tree.read(path)
+    tier = rng.choice(("AVX2", "DEFAULT") if about.machine == "x86_64" else ("DEFAULT",))
+    one = chosen(rng, [one for one in elves.functions(content, ".symtab") if f"6native{len(tier)}{tier}" in one.name])
+    if one is None:
+        return None
+    what, code = rng.choice(sorted((beyond(about) if tier == "DEFAULT" else NEWER[about.machine]).items()))
+    tree.files[path] = elves.put(content, elves.offset_of(content, one.address), body(about, code, one.size))
+    return f"{what} in {one.name}"
+
+
+@changes("plant", "file")
+def that_instruction_in_the_constructor_of_a_needed_library(tree, about, rng):
+    path = tree.named(rng.choice(("libgomp.so.1", "libopenblas.so.0")))
+    if path is None or not about.small:
+        return None
+    what, code = rng.choice(sorted(beyond(about).items()))
+    values = ", ".join(f"0x{byte:02x}" for byte in bytes.fromhex(code))
+    source = f'__attribute__((constructor)) static void start(void) {{ __asm__ volatile(".byte {values}"); }}\n'
+    name = path.rsplit("/", 1)[-1]
+    command = (compiler(about.machine, "gcc"), "-shared", "-fPIC", f"-Wl,-soname,{name}", "-o", OUT)
+    tree.files[path] = made(name, *command, text("start.c", source))
+    return f"{name}: {what}"
 
 
 @keeps("plant", "symbol")

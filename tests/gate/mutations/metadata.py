@@ -8,7 +8,7 @@ import re
 
 import elves
 from device import is_elf
-from operators import changes, chosen, keeps
+from operators import REFUSED, changes, chosen, keeps
 
 VERSION = re.compile(rb"__version__ = '([^']*)'")
 CUDA = re.compile(rb"^cuda(: Optional\[str\])? = '[^']*'", re.MULTILINE)
@@ -64,7 +64,7 @@ def another_cuda_in_version_py(tree, about, rng):
     return other
 
 
-@changes("empty", "metadata")
+@changes("empty", "metadata", REFUSED)
 def no_version_py(tree, about, rng):
     path, _ = version_file(tree)
     if not path:

@@ -86,6 +86,10 @@ class Outcome:
         return not self.skipped and self.code not in self.due
 
 
+def program() -> str:
+    return os.environ.get("PBPROBE_PROGRAM") or str(PROGRAM)
+
+
 def asked_for() -> tuple[str, ...]:
     return (REAL,) if os.environ.get("REAL") else VARIANTS
 
@@ -224,7 +228,7 @@ def asked(drawn: Drawn, folder: pathlib.Path) -> tuple[int, str, list[str]]:
     artifact = drawn.tree.write(folder / "build")
     for name, content in drawn.tree.beside.items():
         (folder / name).write_bytes(content)
-    command = [str(PROGRAM), "gate", str(artifact), "--claim", drawn.claim, "--require", "shipped", *drawn.tree.options]
+    command = [program(), "gate", str(artifact), "--claim", drawn.claim, "--require", "shipped", *drawn.tree.options]
     code, said = run(command, folder)
     return code, said, command
 
@@ -273,21 +277,14 @@ def signed() -> tuple[pathlib.Path, dict[str, bytes]]:
     evidence.make_keys(folder)
     variant = VARIANTS[4]
     artifact = sound(variant).write(folder / "build")
-    command = [
-        str(PROGRAM),
-        "gate",
-        str(artifact),
-        "--claim",
-        variant,
-        "--require",
-        "shipped",
-        "--evidence",
-        str(folder / "made"),
-    ]
-    code, said = run([*command, "--sign", str(folder / "key")], folder)
-    if code != 0:
-        raise RuntimeError(said)
-    return folder, {file.name: file.read_bytes() for file in (folder / "made").iterdir()}
+    command = [program(), "gate", str(artifact), "--claim", variant, "--require", "shipped"]
+    contents = {}
+    for key, end in (("key", ""), ("other", evidence.OTHERS)):
+        code, said = run([*command, "--evidence", str(folder / f"by-{key}"), "--sign", str(folder / key)], folder)
+        if code != 0:
+            raise RuntimeError(said)
+        contents |= {file.name + end: file.read_bytes() for file in (folder / f"by-{key}").iterdir()}
+    return folder, contents
 
 
 def of_evidence(rng: random.Random, index: int, folder: pathlib.Path) -> Outcome:
@@ -295,15 +292,18 @@ def of_evidence(rng: random.Random, index: int, folder: pathlib.Path) -> Outcome
     keeping = rng.random() < 0.1
     name, how, change = rng.choice(evidence.KEEPS if keeping else evidence.CHANGES)
     changed = dict(contents)
+    if change is not evidence.what_another_key_signed:
+        changed = {file: content for file, content in contents.items() if not file.endswith(evidence.OTHERS)}
     said = change(changed, rng)
     place = folder / "evidence"
     place.mkdir()
     for file, content in changed.items():
-        (place / file).write_bytes(content)
+        if not file.endswith(evidence.OTHERS):
+            (place / file).write_bytes(content)
     if how == evidence.VERIFY:
-        command = [str(PROGRAM), "verify", str(place), "--key", str(keys / "key.pub")]
+        command = [program(), "verify", str(place), "--key", str(keys / "key.pub")]
     else:
-        command = [str(PROGRAM), "gate", "--from", str(place)]
+        command = [program(), "gate", "--from", str(place)]
     code, text = run(command, folder)
     what = f"{change.__name__.replace('_', ' ')}: {said}, asked by {how}"
     return Outcome(index, (name,), what, PASSES if keeping else FAILS, code, text)
