@@ -32,6 +32,7 @@ class Library:
     ready: str | None = None  # one that was built already, below HOST_CODE
     keeps: float = 1.0  # of its bytes: less is a file cut short
     damage: bytes | None = None  # the first of these bytes are written over
+    linking: tuple[str, ...] = ()  # further flags of the linker
 
     def but(self, **changes) -> Library:
         return dataclasses.replace(self, **changes)
@@ -79,6 +80,7 @@ def linked(name: str, library: Library) -> pathlib.Path:
             *library.objects,
             *(unit(part, machine) for part in library.units),
             *(stub(needed, machine) for needed in library.needs),
+            *library.linking,
             *(("-Wl,--enable-new-dtags", f"-Wl,-rpath,{':'.join(library.runpath)}") if library.runpath else ()),
         )
     if library.keeps == 1 and not library.damage and not library.ready:

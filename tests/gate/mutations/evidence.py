@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Operators on signed evidence. Each answers how it is asked again: by `verify`, or by `gate --from`."""
+"""Operators on signed evidence. Each answers how it is asked again: by `verify`, `gate --from` or `--join`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 FILES = ("report.json", "junit.xml", "pbprobe.sarif", "statement.intoto.json", "statement.dsse.json")
 OTHERS = ".others"  # behind the names of the files that another key signed
-VERIFY, FROM = "verify", "from"
+VERIFY, FROM, JOIN = "verify", "from", "join"
 
 
 def make_keys(folder: pathlib.Path) -> None:
@@ -68,7 +68,7 @@ def two_files(files, rng):
     return f"{one} and {two}"
 
 
-@changes("relabel", VERIFY, FROM)
+@changes("relabel", VERIFY, FROM, JOIN)
 def another_outcome_in_the_report(files, rng):
     report = json.loads(files["report.json"])
     what = rng.choice(("outcome", "claim", "version", "kernels"))
@@ -85,14 +85,14 @@ def another_outcome_in_the_report(files, rng):
     return what if files["report.json"] != text else ""
 
 
-@changes("relabel", VERIFY, FROM)
+@changes("relabel", VERIFY, FROM, JOIN)
 def a_key_twice_in_the_report(files, rng):
     text = files["report.json"].decode()
     files["report.json"] = text.replace("{", '{"schema": "pbprobe.report/1", ', 1).encode()
     return "schema"
 
 
-@changes("relabel", VERIFY, FROM)
+@changes("relabel", VERIFY, FROM, JOIN)
 def another_payload_in_the_envelope(files, rng):
     envelope = json.loads(files["statement.dsse.json"])
     payload = base64.b64decode(envelope["payload"])
@@ -110,7 +110,7 @@ def another_signature(files, rng):
     return "signature"
 
 
-@changes("relabel", VERIFY, FROM)
+@changes("relabel", VERIFY, FROM, JOIN)
 def a_statement_of_another_subject(files, rng):
     statement = json.loads(files["statement.intoto.json"])
     subject = rng.choice(statement["subject"])
@@ -141,6 +141,6 @@ def keeps(verb: str, *asked: str):
     return add
 
 
-@keeps("move", VERIFY, FROM)
+@keeps("move", VERIFY, FROM, JOIN)
 def the_folder(files, rng):
     return "elsewhere"

@@ -13,7 +13,9 @@ import elves
 from device import is_elf
 from made import OUT, compiler, made, text
 from operators import About, changes, chosen, keeps
-from trees import Tree
+from small_builds import Library, linked
+from trees import OWN, Tree
+from variants import sound
 
 # Instructions with operands that are harmless, and what a CPU must have to run them. The first ones: of newer sets.
 NEWER = {
@@ -248,6 +250,60 @@ def that_instruction_in_the_constructor_of_a_needed_library(tree, about, rng):
     command = (compiler(about.machine, "gcc"), "-shared", "-fPIC", f"-Wl,-soname,{name}", "-o", OUT)
     tree.files[path] = made(name, *command, text("start.c", source))
     return f"{name}: {what}"
+
+
+LINKING = {
+    "pages of their own for code": "-Wl,-z,separate-code",
+    "code and constants on one page": "-Wl,-z,noseparate-code",
+    "no build ID": "-Wl,--build-id=none",
+    "the old hash table": "-Wl,--hash-style=sysv",
+    "bound at once": "-Wl,-z,now",
+    "nothing made read-only": "-Wl,-z,norelro",
+    "packed relocations": "-Wl,-z,pack-relative-relocs",
+    "no table of frames": "-Wl,--no-eh-frame-hdr",
+    "optimized": "-Wl,-O2",
+    "stripped by the linker": "-Wl,-S",
+}
+
+
+def library_for(tree: Tree, about: About, rng: random.Random, names: tuple[str, ...]) -> tuple[str, Library] | None:
+    """What one of the variant's own libraries is linked from, and where it lies."""
+    path = chosen(rng, [path for path in tree.own() if path.rsplit("/", 1)[-1].startswith(names)])
+    if path is None or not about.small:
+        return None
+    name = path.rsplit("/", 1)[-1]
+    libraries = sound(about.variant).libraries
+    return path, next(one for where, one in libraries.items() if where.rsplit("/", 1)[-1] == name)
+
+
+@keeps("relink", "file", afresh=True)
+def a_library_linked_otherwise(tree, about, rng):
+    found = library_for(tree, about, rng, OWN)
+    if found is None:
+        return None
+    path, library = found
+    how = rng.choice(sorted(LINKING))
+    if rng.random() < 0.5:
+        library = library.but(objects=library.objects[::-1], units=library.units[::-1])
+    tree.files[path] = linked(path.rsplit("/", 1)[-1], library.but(linking=(LINKING[how],)))
+    return f"{path.rsplit('/', 1)[-1]}: {how}"
+
+
+@changes("relink", "file")
+def that_instruction_in_a_constructor_linked_otherwise(tree, about, rng):
+    found = library_for(tree, about, rng, OWN)
+    if found is None:
+        return None
+    path, library = found
+    what, code = rng.choice(sorted(beyond(about).items()))
+    how = rng.choice(sorted(LINKING))
+    values = ", ".join(f"0x{byte:02x}" for byte in bytes.fromhex(code))
+    kind, priority = rng.choice((("constructor", ""), ("constructor", "(101)"), ("destructor", "")))
+    source = f'__attribute__(({kind}{priority})) static void start(void) {{ __asm__ volatile(".byte {values}"); }}\n'
+    started = made("start.o", compiler(about.machine, "gcc"), "-fPIC", "-c", text("start.c", source), "-o", OUT)
+    more = library.but(objects=(*library.objects, started), linking=(LINKING[how], rng.choice(("-Wl,-s", "-Wl,-O1"))))
+    tree.files[path] = linked(path.rsplit("/", 1)[-1], more)
+    return f"{path.rsplit('/', 1)[-1]}: {what} in a {kind}{priority}, {how}, {more.linking[1]}"
 
 
 @keeps("plant", "symbol")

@@ -34,6 +34,7 @@ class Operator:
     change: Change
     due: frozenset[int]  # exit codes
     keeps: bool
+    afresh: bool = False  # makes files anew: what was done to them before is gone
 
     @property
     def name(self) -> str:
@@ -60,11 +61,11 @@ def changes(verb: str, subject: str, due: frozenset[int] = FAILS) -> Callable[[C
     return add
 
 
-def keeps(verb: str, subject: str) -> Callable[[Change], Change]:
+def keeps(verb: str, subject: str, *, afresh: bool = False) -> Callable[[Change], Change]:
     """The build delivers what it did before."""
 
     def add(change: Change) -> Change:
-        OPERATORS.append(Operator(verb, subject, change, PASSES, keeps=True))
+        OPERATORS.append(Operator(verb, subject, change, PASSES, keeps=True, afresh=afresh))
         return change
 
     return add

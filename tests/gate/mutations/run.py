@@ -49,6 +49,7 @@ from variants import parts_of, sound, target  # noqa: E402
 FAULTS = [*gpu_faults.FAULTS, *cpu_faults.FAULTS, *file_faults.FAULTS]
 CHANGING = [one for one in OPERATORS if not one.keeps]
 KEEPING = [one for one in OPERATORS if one.keeps]
+MASKING = [one for one in KEEPING if one.subject != "policy" and not one.afresh]  # what may hide a fault, not mend it
 # One of each SM and of each ISA.
 REAL = "the installed torch"
 VARIANTS = tuple(
@@ -202,9 +203,7 @@ def draw(rng: random.Random, folder: pathlib.Path, variants: tuple[str, ...]) ->
     if kind == "mask":
         fault = rng.choice(FAULTS)
         tree, about = faulty(fault, folder / "fault"), about_of(fault.name)
-        hiding = [
-            one for one in KEEPING if one.subject != "policy" and not (one.verb == "lay out" and fault.expected in NIX)
-        ]
+        hiding = [one for one in MASKING if one.verb != "lay out" or fault.expected not in NIX]
         done = some(hiding, tree, about, rng, 1, 3)
         return Drawn(tree, fault.asked, ("mask fault", *(one.name for one in done)), FAILS) if done else None
     variant = rng.choice(variants)
@@ -218,9 +217,7 @@ def draw(rng: random.Random, folder: pathlib.Path, variants: tuple[str, ...]) ->
     if not apply(deciding, tree, about, rng):
         return None
     due = deciding.due
-    after = (
-        some([one for one in KEEPING if one.subject != "policy"], tree, about, rng, 0, 2) if rng.random() < 0.3 else []
-    )
+    after = some(MASKING, tree, about, rng, 0, 2) if rng.random() < 0.3 else []
     return Drawn(tree, claim, (deciding.name, *(one.name for one in (*before, *after))), due)
 
 
@@ -302,8 +299,10 @@ def of_evidence(rng: random.Random, index: int, folder: pathlib.Path) -> Outcome
             (place / file).write_bytes(content)
     if how == evidence.VERIFY:
         command = [program(), "verify", str(place), "--key", str(keys / "key.pub")]
-    else:
+    elif how == evidence.FROM:
         command = [program(), "gate", "--from", str(place)]
+    else:
+        command = [program(), "gate", "--join", str(place), str(keys / "by-key")]
     code, text = run(command, folder)
     what = f"{change.__name__.replace('_', ' ')}: {said}, asked by {how}"
     return Outcome(index, (name,), what, PASSES if keeping else FAILS, code, text)
