@@ -247,7 +247,8 @@ def flattened(tree) -> dict[str, bytes]:
     for path, one in tree.files.items():
         if path.startswith(site) and path != f"{site}torch/lib":
             flat[path.removeprefix(site)] = one
-    [libraries] = {path.rsplit("/", 1)[0] for path in tree.files if path.endswith("/libtorch_cpu.so")} or [None]
+    folders = {path.rsplit("/", 1)[0] for path in tree.files if path.endswith(("/libtorch.so", "/libc10.so"))}
+    libraries = min(folders, default=None)
     if libraries and not libraries.startswith(site):
         for path, one in tree.files.items():
             if path.startswith(libraries + "/"):
