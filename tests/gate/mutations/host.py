@@ -289,6 +289,25 @@ def a_library_linked_otherwise(tree, about, rng):
     return f"{path.rsplit('/', 1)[-1]}: {how}"
 
 
+RUNTIMES = ("libgomp.so.1", "libatomic.so.1", "libgfortran.so.5", "libquadmath.so.0", "libitm.so.1", "libstdc++.so.6")
+
+
+@keeps("add", "file", afresh=True)
+def a_compiler_s_own_runtime_library(tree, about, rng):
+    """A real one, with resolvers and constructors that ask the CPU first."""
+    found = library_for(tree, about, rng, ("libtorch_cpu",))
+    name = rng.choice(RUNTIMES)
+    command = [compiler(about.machine, "gcc"), f"-print-file-name={name}"]
+    real = pathlib.Path(subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip())
+    if found is None or not real.is_file():
+        return None
+    path, library = found
+    if name not in library.needs:
+        tree.files[path] = linked("libtorch_cpu.so", library.but(needs=(*library.needs, name)))
+    tree.files[path.replace("libtorch_cpu.so", name)] = real.read_bytes()
+    return name
+
+
 @changes("relink", "file")
 def that_instruction_in_a_constructor_linked_otherwise(tree, about, rng):
     found = library_for(tree, about, rng, OWN)

@@ -25,7 +25,7 @@ def waiver(identifier: str, component: str) -> dict:
     return {"id": identifier, "component": component, "reason": "we know", "until": "2099-12-31"}
 
 
-@changes("waive", "policy")
+@changes("waive", "policy", REFUSED)
 def damage_that_nobody_may_waive(tree, about, rng):
     """A library is cut short, and the policy says never mind."""
     if tree.options:
@@ -44,7 +44,7 @@ def damage_that_nobody_may_waive(tree, about, rng):
     return f"{path}: {tree.beside['policy.json'].decode()[-160:]}"
 
 
-@changes("waive", "policy")
+@changes("waive", "policy", REFUSED)
 def the_device_code_that_is_gone(tree, about, rng):
     if tree.options:
         return None

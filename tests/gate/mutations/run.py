@@ -3,6 +3,7 @@
 """Draws mutations of sound builds and of planted faults, and asks the gate of each.
 
     make gate-mutations [SEED=1] [COUNT=2000]      ONLY=17 repeats one and keeps it; REAL=1 takes the installed torch
+    run.py --each                                  every operator on every variant, as CTest does
 
 A mutation that changes the build's truth must fail, one that keeps it must not change the verdict. The others are
 printed, and a table by operator; the exit code is 1 if there are any. A seed and an index name a mutation.
@@ -185,6 +186,14 @@ def some(
     return done
 
 
+@dataclasses.dataclass(frozen=True)
+class How:
+    seed: int
+    variants: tuple[str, ...] = VARIANTS
+    each: bool = False  # every operator on every variant, rather than draws
+    keep: pathlib.Path | None = None  # where the one that is repeated stays
+
+
 @dataclasses.dataclass
 class Drawn:
     tree: Tree
@@ -222,6 +231,15 @@ def draw(rng: random.Random, folder: pathlib.Path, variants: tuple[str, ...]) ->
     return Drawn(tree, claim, (deciding.name, *(one.name for one in (*before, *after))), due)
 
 
+def each(rng: random.Random, index: int, variants: tuple[str, ...]) -> Drawn | None:
+    """Every operator on every variant, one by one, without others."""
+    variant, operator = variants[index // len(OPERATORS)], OPERATORS[index % len(OPERATORS)]
+    tree, about = base_of(variant).copy(), about_of(variant)
+    claim = real_claim() if variant == REAL else variant
+    applied = any(apply(operator, tree, about, rng) for _ in range(10))
+    return Drawn(tree, claim, (operator.name,), operator.due) if applied else None
+
+
 def asked(drawn: Drawn, folder: pathlib.Path) -> tuple[int, str, list[str]]:
     artifact = drawn.tree.write(folder / "build")
     for name, content in drawn.tree.beside.items():
@@ -239,29 +257,32 @@ def run(command: list[str], folder: pathlib.Path) -> tuple[int, str]:
     return done.returncode, (done.stdout + done.stderr).decode(errors="replace")
 
 
-def mutated(seed: int, variants: tuple[str, ...], index: int, keep: pathlib.Path | None = None) -> Outcome:
-    rng = random.Random(f"{seed}:{index}")
-    folder = keep or pathlib.Path(tempfile.mkdtemp(dir=scratch()))
+def mutated(how: How, index: int) -> Outcome:
+    rng = random.Random(f"{how.seed}:{index}")
+    folder = how.keep or pathlib.Path(tempfile.mkdtemp(dir=scratch()))
     try:
-        if rng.random() < 0.08 and REAL not in variants:
+        if not how.each and REAL not in how.variants and rng.random() < 0.08:
             return of_evidence(rng, index, folder)
-        for attempt in range(50):
-            try:
-                drawn = draw(rng, folder / str(attempt), variants)
-            except pytest.skip.Exception as skip:
-                return Outcome(index, ("skipped",), "", PASSES, 0, "", skipped=str(skip))
-            if drawn:
-                break
-        else:
+        drawn = drawn_for(how, index, rng, folder)
+        if drawn is None:
             return Outcome(index, ("skipped",), "", PASSES, 0, "", skipped="no operator applies")
         code, said, command = asked(drawn, folder)
-        if keep:
+        if how.keep:
             print(" ".join(command))
         what = f"{drawn.claim}: {'; '.join(drawn.tree.notes)}"
         return Outcome(index, drawn.operators, what, drawn.due, code, said)
+    except pytest.skip.Exception as skip:
+        return Outcome(index, ("skipped",), "", PASSES, 0, "", skipped=str(skip))
     finally:
-        if not keep:
+        if not how.keep:
             shutil.rmtree(folder)
+
+
+def drawn_for(how: How, index: int, rng: random.Random, folder: pathlib.Path) -> Drawn | None:
+    if how.each:
+        return each(rng, index, how.variants)
+    draws = (draw(rng, folder / str(attempt), how.variants) for attempt in range(50))
+    return next((drawn for drawn in draws if drawn), None)
 
 
 # ---- evidence -----------------------------------------------------------------------------------------------------
@@ -330,57 +351,75 @@ def told(outcome: Outcome, seed: int) -> str:
     return f"seed {seed} index {outcome.index}: {why} (exit code {outcome.code}): {outcome.what}\n    {first}"
 
 
-def run_all(seed: int, first: int, count: int, jobs: int) -> int:
-    start = time.monotonic()
-    for variant in asked_for():  # made once, before processes ask for them at once
+def make_bases(variants: tuple[str, ...]) -> tuple[str, ...]:
+    """Once, before processes ask for them at once; those that can be made here."""
+    made = []
+    for variant in variants:
         try:
             base_of(variant)
+            made.append(variant)
         except pytest.skip.Exception as skip:
             print(f"{variant} is left out: {skip}")
-    if REAL not in asked_for():
+    return tuple(made)
+
+
+def run_all(how: How, indices: range, jobs: int) -> int:
+    start = time.monotonic()
+    how = dataclasses.replace(how, variants=make_bases(how.variants))
+    real = REAL in how.variants
+    if not real and not how.each:
         signed()
     made = time.monotonic() - start
     outcomes = []
     with concurrent.futures.ProcessPoolExecutor(jobs) as pool:
-        for outcome in pool.map(
-            functools.partial(mutated, seed, asked_for()),
-            range(first, first + count),
-            chunksize=1 if REAL in asked_for() else 8,
-        ):
+        for outcome in pool.map(functools.partial(mutated, how), indices, chunksize=1 if real else 8):
             outcomes.append(outcome)
             if outcome.wrong:
-                print(told(outcome, seed), flush=True)
-    wrong = [one for one in outcomes if one.wrong]
-    missed = sum(one.kind == "changed" for one in wrong)
-    skipped = collections.Counter(one.skipped for one in outcomes if one.skipped)
-    print(f"\n{table(outcomes)}\n")
-    for why, number in skipped.items():
-        print(f"{number} were not made: {why}")
-    never = sorted({one.name for one in OPERATORS} - {name for one in outcomes for name in one.operators})
-    if never and count >= 1000:
-        print(f"Never applied: {', '.join(never)}")
+                print(told(outcome, how.seed), flush=True)
+    wrong = print_summary(outcomes)
     took = time.monotonic() - start
-    print(
-        f"Seed {seed}, {len(outcomes)} mutations: {missed} changed the truth without changing the verdict, "
-        f"{len(wrong) - missed} kept it and changed the verdict. {made:.0f} s to make the builds, {took:.0f} s in all."
-    )
+    print(f"Seed {how.seed}; {made:.0f} s to make the builds, {took:.0f} s in all.")
     return 1 if wrong else 0
 
 
-def main() -> int:
+def print_summary(outcomes: list[Outcome]) -> int:
+    wrong = [one for one in outcomes if one.wrong]
+    missed = sum(one.kind == "changed" for one in wrong)
+    skipped = collections.Counter(one.skipped for one in outcomes if one.skipped)
+    print(f"\n{table([one for one in outcomes if not one.skipped])}\n")
+    for why, number in skipped.items():
+        print(f"{number} were not made: {why}")
+    never = sorted({one.name for one in OPERATORS} - {name for one in outcomes for name in one.operators})
+    if never and len(outcomes) >= 1000:
+        print(f"Never applied: {', '.join(never)}")
+    print(
+        f"{len(outcomes) - skipped.total()} mutations: {missed} changed the truth without changing the verdict, "
+        f"{len(wrong) - missed} kept it and changed the verdict."
+    )
+    return len(wrong)
+
+
+def arguments() -> argparse.Namespace:
+    said = os.environ.get
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seed", type=int, default=int(os.environ.get("SEED") or 1))
-    parser.add_argument("--count", type=int, default=int(os.environ.get("COUNT") or 2000))
+    parser.add_argument("--seed", type=int, default=int(said("SEED") or 1))
+    parser.add_argument("--count", type=int, default=int(said("COUNT") or 2000))
     parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--only", type=int, default=int(os.environ["ONLY"]) if os.environ.get("ONLY") else None)
+    parser.add_argument("--only", type=int, default=int(said("ONLY")) if said("ONLY") else None)
+    parser.add_argument("--each", action="store_true", help="every operator on every variant")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    options = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> int:
+    options = arguments()
+    how = How(options.seed, asked_for(), options.each)
     try:
         if options.only is None:
-            return run_all(options.seed, options.first, options.count, options.jobs)
-        outcome = mutated(
-            options.seed, asked_for(), options.only, pathlib.Path(tempfile.mkdtemp(dir=BUILD, prefix="mutation-"))
-        )
+            count = len(OPERATORS) * len(how.variants) if options.each else options.count
+            return run_all(how, range(options.first, options.first + count), options.jobs)
+        kept = pathlib.Path(tempfile.mkdtemp(dir=BUILD, prefix="mutation-"))
+        outcome = mutated(dataclasses.replace(how, keep=kept), options.only)
         print(outcome.what, outcome.said, f"exit code {outcome.code}, due: {sorted(outcome.due)}", sep="\n")
         return int(outcome.wrong)
     finally:
