@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/facts/json.hpp"
+#include "core/printable.hpp"
 #include "core/version.hpp"
 #include "probes/pipeline/pipeline.hpp"
 #include "probes/report/text.hpp"
@@ -37,20 +38,19 @@ std::pair<std::string, bool> report(const std::optional<Path>& artifact, const s
   if (progress) {
     options.progress = [&progress](std::string_view step) {
       const py::gil_scoped_acquire lock;
-      (*progress)(py::str(step.data(), step.size()));
+      (*progress)(pbprobe::printable(step));
     };
   }
   const py::gil_scoped_release unlocked;
   const pbprobe::ReportResult result = pbprobe::make_report(options);
-  return {pbprobe::to_json(result.report).dump(-1, ' ', false, pbprobe::Json::error_handler_t::replace),
-          result.could_run};
+  return {pbprobe::dump_json(pbprobe::to_json(result.report), -1), result.could_run};
 }
 
 std::string render(const std::string& document, bool colour) {
   auto json = pbprobe::parse_json(document);
-  if (!json) throw py::value_error(json.error().message);
+  if (!json) throw py::value_error(pbprobe::printable(json.error().message));
   auto report = pbprobe::from_json<pbprobe::Report>(*json);
-  if (!report) throw py::value_error(report.error().message);
+  if (!report) throw py::value_error(pbprobe::printable(report.error().message));
   return pbprobe::render_report(*report, {.colour = colour});
 }
 

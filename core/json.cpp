@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: MIT
 #include "core/json.hpp"
 
+#include <algorithm>
+
+#include "core/printable.hpp"
+
 namespace pbprobe {
 namespace {
 
@@ -30,7 +34,30 @@ bool too_deep(std::string_view text) {
   return false;
 }
 
+// As JSON writes a character beyond U+FFFF: a pair.
+std::string escape(uint32_t code) {
+  if (code < 0x10000) return fmt::format("\\u{:04x}", code);
+  code -= 0x10000;
+  return fmt::format("\\u{:04x}\\u{:04x}", 0xD800 + (code >> 10), 0xDC00 + (code & 0x3FF));
+}
+
 }  // namespace
+
+std::string dump_json(const Json& json, int indent) {
+  const std::string plain = json.dump(indent, ' ', false, Json::error_handler_t::replace);
+  std::string out;
+  out.reserve(plain.size());
+  for (std::string_view rest = plain; !rest.empty();) {
+    const auto character = rest.substr(0, std::max<size_t>(character_size(rest), 1));
+    if (static_cast<uint8_t>(character[0]) < 0x7F || is_shown(character)) {  // JSON itself escapes lower controls
+      out += character;
+    } else {
+      out += escape(code_point(character));
+    }
+    rest.remove_prefix(character.size());
+  }
+  return out;
+}
 
 Result<Json> parse_json(std::string_view text) {
   if (too_deep(text)) return make_error(ErrorCode::malformed, "JSON nests deeper than {} levels", kMaxDepth);

@@ -224,6 +224,10 @@ template <class T>
 // Parses text first; the message names line and column of a syntax error. Depth is limited to 64.
 [[nodiscard]] Result<Json> parse_json(std::string_view text);
 
+// Its text, which is UTF-8 whatever bytes its strings hold (those that are none become U+FFFD), and which does nothing
+// to a terminal: characters that do not show are written as \uXXXX. `indent` -1: one line.
+[[nodiscard]] std::string dump_json(const Json& json, int indent = 2);
+
 // JSON Schema (draft 2020-12) of T, without the "$schema" line.
 template <class T>
 [[nodiscard]] Json json_schema() {

@@ -72,7 +72,7 @@ class Report:
 
     def to_json(self, *, indent: int | None = 2) -> str:
         """The document as JSON; `pbprobe report FILE` judges it again."""
-        return json.dumps(self._document, indent=indent, ensure_ascii=False)
+        return json.dumps(self._document, indent=indent)
 
     def __str__(self) -> str:
         return _core.render(self.to_json(indent=None), colour=False)

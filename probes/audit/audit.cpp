@@ -12,6 +12,7 @@
 
 #include "core/sha256.hpp"
 #include "probes/audit/closure.hpp"
+#include "probes/audit/component.hpp"
 #include "probes/audit/elf.hpp"
 #include "probes/audit/inspect.hpp"
 #include "probes/audit/layout.hpp"
@@ -93,6 +94,7 @@ Result<File> inspect_file(const Item& item, const AuditOptions& options) {
   PBPROBE_TRY(const Mapping mapping, map_file(item.disk));
   File file = inspect(item.path, Bytes(mapping.bytes(), fs::path(item.path).filename().string()), options);
   if (options.digests && file.machine) file.sha256 = sha256_of(mapping.bytes());
+  PBPROBE_CHECK(mapping.check_whole());
   return file;
 }
 
@@ -106,6 +108,7 @@ File inspect_item(const Layout& layout, const Item& item, const AuditOptions& op
   File file;
   file.path = item.path;
   file.size_bytes = static_cast<int64_t>(item.size_bytes);
+  if (!options.device_code_only) file.component = component_of(item.path);
   file.problem = with_way_out(inspected.error(), in_wheel ? ReadFrom::wheel : ReadFrom::file).message;
   return file;
 }
@@ -173,6 +176,12 @@ void read_package(const Layout& layout, Inventory& inventory) {
   }
 }
 
+// Its members were checked by their checksums; where bytes failed, there may be more of them than were read.
+void note_damage(const Mapping& wheel, Inventory& inventory) {
+  if (const auto whole = wheel.check_whole(); !whole)
+    inventory.problems.push_back(with_way_out(whole.error(), ReadFrom::wheel).message);
+}
+
 // libtorch's own machine; where there is no libtorch, that of the first host binary.
 std::optional<std::string> platform_of(const std::vector<File>& files) {
   std::optional<std::string> platform;
@@ -194,6 +203,7 @@ Result<Inventory> audit(const fs::path& artifact, const AuditOptions& options) {
   inventory.layout = layout.kind;
   inventory.files = inspect_all(layout, options);
   inventory.problems = layout.problems;
+  if (layout.wheel != nullptr) note_damage(layout.wheel->mapping, inventory);
   inventory.broken_links = layout.broken_links;
   if (layout.kind == "file" && inventory.files.size() == 1) {
     const File& file = inventory.files.front();

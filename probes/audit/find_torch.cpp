@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 #include <algorithm>
-#include <fstream>
+#include <sstream>
 #include <string>
 #include <system_error>
 
+#include "core/open_file.hpp"
 #include "probes/audit/audit.hpp"
 #include "probes/audit/layout.hpp"
 #include "probes/audit/walk.hpp"
@@ -14,11 +15,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr uint64_t kMostTextBytes = 1 << 20;
+
 // Lines of *.pth files that are folders: editable installs. Lines that Python would execute are not read.
 std::optional<fs::path> torch_of_pth(const fs::path& packages) {
   for (const auto& name : names_in(packages)) {
     if (!name.ends_with(".pth")) continue;
-    std::ifstream file(packages / name);
+    const auto text = read_whole_file(packages / name, kMostTextBytes);
+    std::istringstream file(text ? *text : "");
     for (std::string line; std::getline(file, line);) {
       if (line.empty() || line.starts_with("#") || line.starts_with("import")) continue;
       if (auto torch = torch_folder(packages / line)) return torch;
@@ -41,7 +45,8 @@ std::vector<fs::path> site_packages_of(const fs::path& root) {
 
 // A virtual environment that sees the packages of the Python that it was made from: "home = /usr/bin".
 std::optional<fs::path> base_of_environment(const fs::path& root) {
-  std::ifstream file(root / "pyvenv.cfg");
+  const auto text = read_whole_file(root / "pyvenv.cfg", kMostTextBytes);
+  std::istringstream file(text ? *text : "");
   std::optional<fs::path> home;
   bool sees_base = false;
   for (std::string line; std::getline(file, line);) {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <fstream>
 #include <system_error>
 
 #include "probes/audit/constants.hpp"
@@ -68,14 +67,15 @@ std::string too_large(const std::string& name, uint64_t size) {
 }
 
 void read_text(const fs::path& path, Layout& layout) {
-  std::error_code error;
-  const auto size = fs::file_size(path, error);
-  if (error) return;
-  if (size > kMaxTextBytes) return layout.problems.push_back(too_large(path.string(), size));
-  std::ifstream file(path, std::ios::binary);
-  std::string text(size, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(size));
-  if (file) layout.texts.emplace(path.filename().string(), std::move(text));
+  auto text = read_whole_file(path, kMaxTextBytes);
+  if (text) {
+    layout.texts.emplace(path.filename().string(), std::move(*text));
+    return;
+  }
+  Error fault = text.error();
+  if (fault.code == ErrorCode::not_found) return;
+  if (fault.code == ErrorCode::limit) fault.code = ErrorCode::malformed;
+  layout.problems.push_back(with_way_out(std::move(fault), ReadFrom::text).message);
 }
 
 void read_texts(const std::vector<fs::path>& folders, Layout& layout) {

@@ -2,9 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "probes/audit/mapped_file.hpp"
 
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,20 +16,10 @@ std::string reason(int number) {
   return std::generic_category().message(number);
 }
 
-ErrorCode code_of(int number) {
-  return number == ENOENT || number == ENOTDIR ? ErrorCode::not_found : ErrorCode::unreadable;
-}
-
-struct Descriptor {
-  int number;
-  ~Descriptor() {
-    if (number >= 0) close(number);
-  }
-};
-
 }  // namespace
 
 Mapping::~Mapping() {
+  if (range_ != nullptr) unwatch_range(range_);
   if (address_ != nullptr) munmap(address_, size_);
 }
 
@@ -42,24 +30,31 @@ void Mapping::expect_gaps(uint64_t offset, uint64_t size) {
   if (first < end) madvise(static_cast<uint8_t*>(address_) + first, end - first, MADV_NOHUGEPAGE);
 }
 
+Result<void> Mapping::check_whole() const {
+  PBPROBE_CHECK(file_.check_unchanged());
+  const auto failed = range_ == nullptr ? std::nullopt : first_failure(*range_);
+  if (!failed) return {};
+  return make_error(ErrorCode::unreadable, "{}: it cannot be read from byte {} on: look for errors of its disk",
+                    file_.name(), *failed);
+}
+
 Result<Mapping> map_file(const std::filesystem::path& path) {
-  const Descriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
-  if (file.number < 0) {
-    const int number = errno;
-    return make_error(code_of(number), "cannot open {}: {}{}", path.string(), reason(number),
-                      number == EACCES ? ": run as a user who may read it" : "");
-  }
-  struct stat status {};
-  if (fstat(file.number, &status) != 0)
-    return make_error(ErrorCode::unreadable, "cannot look at {}: {}", path.string(), reason(errno));
-  if (!S_ISREG(status.st_mode))
-    return make_error(ErrorCode::unreadable, "{} is not a regular file: give a file or a folder", path.string());
-  if (status.st_size == 0) return Mapping();
-  const auto size = static_cast<uint64_t>(status.st_size);
-  void* address = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.number, 0);
+  PBPROBE_TRY(OpenFile file, OpenFile::open(path));
+  const uint64_t size = file.size();
+  if (size == 0) return Mapping();
+  if (size >= kMostHoleBytes && file.hole_bytes(kMostHoleBytes) == kMostHoleBytes)
+    return make_error(ErrorCode::malformed, "{}: of its {} bytes at least {} are a hole that was never written",
+                      path.string(), size, kMostHoleBytes);
+  if (size > kMostFileBytes)
+    return make_error(ErrorCode::limit, "{}: {} bytes, {} are the limit of a file", path.string(), size,
+                      kMostFileBytes);
+  void* address = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.descriptor(), 0);
   if (address == MAP_FAILED)
     return make_error(ErrorCode::unreadable, "cannot map the {} bytes of {}: {}", size, path.string(), reason(errno));
-  return Mapping(address, size);
+  WatchedRange* range = watch_range(address, size);
+  Mapping mapping(address, std::move(file), range);
+  if (range == nullptr) return make_error(ErrorCode::limit, "{}: too many files are open at once", path.string());
+  return mapping;
 }
 
 Result<Mapping> map_memory(uint64_t size) {

@@ -38,13 +38,14 @@ void Walk::entry(const fs::directory_entry& entry, const std::string& prefix) {
   const std::string name = entry.path().filename().string();
   const bool link = entry.is_symlink(error);
   const bool shared_object = wanted(name);
-  if (!link && !shared_object && !entry.is_directory(error)) return;  // no stat for the thousands of other files
+  const bool folder_itself = !link && entry.is_directory(error);
+  if (!link && !shared_object && !folder_itself) return;  // no stat for the thousands of other files
   struct stat status {};
   if (stat(entry.path().c_str(), &status) != 0) {
     const int why = errno;
     if (shared_object && link && why == ENOENT) {
       layout.broken_links.push_back(prefix + name);
-    } else if (shared_object) {
+    } else if (shared_object || folder_itself) {
       layout.problems.push_back(
           fmt::format("{}{}: cannot read: {}", prefix, name, std::generic_category().message(why)));
     }
@@ -69,11 +70,10 @@ void Walk::folder(const fs::path& path, const std::string& prefix, const FileId&
     layout.problems.push_back(fmt::format("{}: cannot list the folder: {}", prefix, error.message()));
     return;
   }
+  std::vector<fs::directory_entry> listed;  // first, so that no folder stays open while those in it are
+  for (; !error && entries != fs::directory_iterator(); entries.increment(error)) listed.push_back(*entries);
   above.push_back(id);
-  for (; entries != fs::directory_iterator(); entries.increment(error)) {
-    entry(*entries, prefix);
-    if (error) break;
-  }
+  for (const auto& one : listed) entry(one, prefix);
   above.pop_back();
   if (error) layout.problems.push_back(fmt::format("{}: cannot list all of it: {}", prefix, error.message()));
 }

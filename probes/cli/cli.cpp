@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "probes/cli/cli.hpp"
 #include "core/json.hpp"
+#include "core/printable.hpp"
 
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -11,9 +12,19 @@
 #include <cstring>
 
 namespace pbprobe::cli {
+
+Result<void> check_output_file(const std::filesystem::path& file) {
+  std::error_code error;
+  const auto status = std::filesystem::status(file, error);
+  if (!std::filesystem::exists(status) || std::filesystem::is_regular_file(status)) return {};
+  return make_error(ErrorCode::usage, "{} is {}: name a file, or leave --output out and redirect what is printed",
+                    file.string(), std::filesystem::is_directory(status) ? "a folder" : "no regular file");
+}
+
 namespace {
 
 int write_file(std::string_view text, const std::filesystem::path& file) {
+  if (const auto usable = check_output_file(file); !usable) return print_error(usable.error());
   // Written beside it and renamed: a reader sees the old document or the new one, never half of it.
   const std::filesystem::path partial = file.string() + fmt::format(".{}.partial", ::getpid());
   std::FILE* stream = std::fopen(partial.c_str(), "wb");
@@ -35,20 +46,20 @@ void add_format(CLI::App& command, Format& format) {
 }
 
 std::string json_text(const Json& json) {
-  // Names of files and devices come from outside: bytes that are no UTF-8 are replaced, not thrown over.
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return dump_json(json) + "\n";
 }
 
 int write_output(std::string_view text, const std::optional<std::filesystem::path>& file) {
-  if (file) return write_file(text, *file);
-  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  const std::string shown = printable_lines(text, !file && text_options().colour);
+  if (file) return write_file(shown, *file);
+  const bool written = std::fwrite(shown.data(), 1, shown.size(), stdout) == shown.size() && std::fflush(stdout) == 0;
   if (written) return kPassed;
   return print_error(make_error(ErrorCode::unreadable, "standard output cannot be written: {}", std::strerror(errno)));
 }
 
 int print_error(const Error& error) {
   clear_progress();
-  fmt::print(stderr, "pbprobe: {}\n", error.message);
+  fmt::print(stderr, "pbprobe: {}\n", printable(error.message));
   return kCouldNotRun;
 }
 
@@ -70,7 +81,7 @@ TextOptions text_options() {
 }
 
 void show_progress(std::string_view step) {
-  if (::isatty(STDERR_FILENO) == 1) fmt::print(stderr, "\r\033[K{} …", step);
+  if (::isatty(STDERR_FILENO) == 1) fmt::print(stderr, "\r\033[K{} …", printable(step));
 }
 
 void clear_progress() {

@@ -62,6 +62,8 @@ void add_format(CLI::App& command, Format& format);
 
 [[nodiscard]] std::string json_text(const Json& json);
 
+// Whether it can be written as a file: renamed over a device, it would take the device's place. Error: usage.
+[[nodiscard]] Result<void> check_output_file(const std::filesystem::path& file);
 // Writes to standard output, or atomically to `file`. Returns kPassed or kCouldNotRun, having said why.
 [[nodiscard]] int write_output(std::string_view text, const std::optional<std::filesystem::path>& file = std::nullopt);
 

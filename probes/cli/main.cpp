@@ -6,6 +6,7 @@
 
 #include <fmt/ranges.h>
 
+#include "core/printable.hpp"
 #include "core/version.hpp"
 #include "kernels/gemm/table.hpp"
 #include "probes/cli/cli.hpp"
@@ -51,7 +52,8 @@ int run(int argc, char** argv) {
   } catch (const CLI::Success& success) {  // --help, --version
     return app.exit(success);
   } catch (const CLI::ParseError& error) {
-    fmt::print(stderr, "pbprobe: {}\nTry `pbprobe --help`, or `pbprobe SUBCOMMAND --help`.\n", error.what());
+    fmt::print(stderr, "pbprobe: {}\nTry `pbprobe --help`, or `pbprobe SUBCOMMAND --help`.\n",
+               pbprobe::printable(error.what()));
     return pbprobe::cli::kCouldNotRun;
   }
   return exit_code;
@@ -63,7 +65,8 @@ int main(int argc, char** argv) {
   try {
     return run(argc, argv);
   } catch (const std::exception& error) {  // out of memory, or a fault of ours: never a stack trace
-    fmt::print(stderr, "pbprobe: internal error: {}: please report it with the command that you typed\n", error.what());
+    fmt::print(stderr, "pbprobe: internal error: {}: please report it with the command that you typed\n",
+               pbprobe::printable(error.what()));
     return pbprobe::cli::kCouldNotRun;
   }
 }

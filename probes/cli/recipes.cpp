@@ -1,12 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include <fstream>
-#include <sstream>
-
 #include <fmt/ranges.h>
 
 #include "core/facts/json.hpp"
 #include "core/host/host.hpp"
+#include "core/open_file.hpp"
+#include "core/printable.hpp"
 #include "probes/cli/cli.hpp"
 #include "recipes/src/documents.hpp"
 #include "recipes/src/evaluate.hpp"
@@ -93,7 +92,7 @@ int run_verify(const Options& options) {
       verified->evaluated = evaluation->evaluated;
       for (auto& f : evaluation->findings) verified->findings.push_back(std::move(f));
     } else if (evaluation.error().code == ErrorCode::unsupported) {
-      fmt::print(stderr, "pbprobe: by line patterns alone: {}\n", evaluation.error().message);
+      fmt::print(stderr, "pbprobe: by line patterns alone: {}\n", printable(evaluation.error().message));
     } else {
       return print_error(evaluation.error());
     }
@@ -104,11 +103,9 @@ int run_verify(const Options& options) {
 }
 
 Result<std::string> read_file(const std::filesystem::path& path, std::string_view way_out) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  if (!file || !(text << file.rdbuf()))
-    return make_error(ErrorCode::unreadable, "{} cannot be read: {}", path.string(), way_out);
-  return text.str();
+  auto text = read_whole_file(path);
+  if (!text) return make_error(text.error().code, "{}: {}", text.error().message, way_out);
+  return text;
 }
 
 Result<Host> read_host(const std::filesystem::path& path) {

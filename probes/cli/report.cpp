@@ -29,6 +29,9 @@ int exit_code_of(const ReportResult& result) {
 }
 
 int run(const Options& options) {
+  if (options.output) {
+    if (const auto usable = check_output_file(*options.output); !usable) return print_error(usable.error());
+  }
   std::optional<Claim> claim;
   if (options.claimed) {
     auto parsed = parse_claim(options.claim);

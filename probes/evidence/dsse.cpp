@@ -5,15 +5,17 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstdio>
 #include <memory>
 #include <vector>
 
+#include <openssl/bio.h>
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 
 #include "core/json.hpp"
+#include "core/open_file.hpp"
 #include "core/sha256.hpp"
 
 namespace pbprobe {
@@ -25,12 +27,12 @@ struct FreeKey {
 struct FreeContext {
   void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
 };
-struct CloseFile {
-  void operator()(std::FILE* file) const { std::fclose(file); }
+struct FreeMemory {
+  void operator()(BIO* memory) const { BIO_free(memory); }
 };
 using Key = std::unique_ptr<EVP_PKEY, FreeKey>;
 using Context = std::unique_ptr<EVP_MD_CTX, FreeContext>;
-using File = std::unique_ptr<std::FILE, CloseFile>;
+using Memory = std::unique_ptr<BIO, FreeMemory>;
 
 const uint8_t* data_of(std::string_view text) {
   return reinterpret_cast<const uint8_t*>(text.data());
@@ -44,12 +46,12 @@ int no_passphrase(char*, int, int, void*) {
 enum class Half { secret, open };
 
 Result<Key> read_key(const std::filesystem::path& path, Half half) {
-  const File file(std::fopen(path.c_str(), "rb"));
-  if (file == nullptr)
-    return make_error(ErrorCode::unreadable, "{}: the key cannot be read: check its name and permissions",
-                      path.string());
-  Key key(half == Half::secret ? PEM_read_PrivateKey(file.get(), nullptr, no_passphrase, nullptr)
-                               : PEM_read_PUBKEY(file.get(), nullptr, no_passphrase, nullptr));
+  constexpr uint64_t kMostKeyBytes = 1 << 20;
+  PBPROBE_TRY(std::string text, read_whole_file(path, kMostKeyBytes), "the key");
+  const Memory memory(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
+  Key key(half == Half::secret ? PEM_read_bio_PrivateKey(memory.get(), nullptr, no_passphrase, nullptr)
+                               : PEM_read_bio_PUBKEY(memory.get(), nullptr, no_passphrase, nullptr));
+  if (half == Half::secret) OPENSSL_cleanse(text.data(), text.size());
   if (key == nullptr)
     return make_error(
         ErrorCode::malformed, "{}: it holds no {} key in PEM without a passphrase: {}", path.string(),

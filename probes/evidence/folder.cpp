@@ -6,8 +6,6 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <sstream>
 #include <string_view>
 
 #include <fcntl.h>
@@ -16,6 +14,7 @@
 #include <unistd.h>
 
 #include "core/json.hpp"
+#include "core/open_file.hpp"
 #include "core/sha256.hpp"
 #include "probes/evidence/dsse.hpp"
 
@@ -105,11 +104,7 @@ Result<EvidenceFiles> read_folder(const fs::path& folder) {
     const std::string name = entry.path().filename().string();
     if (!is_known(name) || !entry.is_regular_file(error) || entry.is_symlink(error))
       return make_error(ErrorCode::malformed, "{}: {} is no part of the evidence", folder.string(), name);
-    std::ifstream stream(entry.path(), std::ios::binary);
-    std::ostringstream text;
-    text << stream.rdbuf();
-    if (!stream) return make_error(ErrorCode::unreadable, "{} cannot be read", entry.path().string());
-    files[name] = std::move(text).str();
+    PBPROBE_TRY(files[name], read_whole_file(entry.path()));
   }
   if (error)
     return make_error(ErrorCode::not_found, "{}: {}: name the folder that `pbprobe gate --evidence` wrote",

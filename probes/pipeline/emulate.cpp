@@ -3,7 +3,7 @@
 #include "probes/pipeline/emulate.hpp"
 
 #include <cstdlib>
-#include <fstream>
+#include <cstring>
 #include <optional>
 #include <sstream>
 
@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/facts/json.hpp"
+#include "core/open_file.hpp"
 #include "core/program.hpp"
 
 namespace pbprobe {
@@ -20,13 +21,14 @@ namespace fs = std::filesystem;
 
 // The architecture of a program for Linux, as QEMU and GNU name it.
 Result<std::string> architecture_of(const fs::path& program) {
-  std::ifstream file(program, std::ios::binary);
   Elf64_Ehdr header{};
-  if (!file.read(reinterpret_cast<char*>(&header), sizeof header))
+  const auto start = read_start_of_file(program, sizeof header);
+  if (!start || start->size() < sizeof header)
     return make_error(
         ErrorCode::not_found,
         "{} is no program that can be read: name pbprobe, as built for the emulated platform, by --program",
         program.string());
+  std::memcpy(&header, start->data(), sizeof header);
   switch (header.e_machine) {
     case EM_X86_64: return std::string("x86_64");
     case EM_AARCH64: return std::string("aarch64");

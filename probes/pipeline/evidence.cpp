@@ -25,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string text_of(const Report& report) {
-  return to_json(report).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return dump_json(to_json(report)) + "\n";
 }
 
 // The outputs of a build in Nix's store that this report read: those named alike, and that which libtorch lies in.

@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
 #include <sstream>
 
 #include <link.h>
 
 #include <fmt/ranges.h>
 
+#include "core/open_file.hpp"
 #include "core/program.hpp"
 
 namespace pbprobe {
@@ -122,10 +122,9 @@ DriverPlaces system_driver_places() {
 }
 
 std::optional<std::string> glibc_version_of(const fs::path& libc) {
-  std::ifstream file(libc, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  const std::string bytes = std::move(text).str();
+  constexpr uint64_t kMostLibcBytes = 256ULL << 20;  // with its debug information
+  const auto text = read_whole_file(libc, kMostLibcBytes);
+  const std::string bytes = text ? *text : "";
   constexpr std::string_view kBanner = "GNU C Library (";
   constexpr std::string_view kRelease = "release version ";
   const size_t banner = bytes.find(kBanner);

@@ -2,9 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "probes/pipeline/gate.hpp"
 
-#include <fstream>
-#include <sstream>
-
+#include "core/open_file.hpp"
 #include "probes/judge/gate.hpp"
 #include "probes/judge/judge.hpp"
 #include "probes/judge/policy.hpp"
@@ -75,11 +73,8 @@ Result<void> compare(const GateRequest& request, Level level, Report& report) {
 Result<Policy> load_policy(const std::string& name) {
   std::error_code error;
   if (!fs::exists(name, error)) return built_in_policy(name);
-  std::ifstream stream(name, std::ios::binary);
-  std::ostringstream text;
-  text << stream.rdbuf();
-  if (!stream) return make_error(ErrorCode::unreadable, "{} cannot be read: check its permissions", name);
-  PBPROBE_TRY(Policy policy, parse_policy(std::move(text).str()), "{}", name);
+  PBPROBE_TRY(const std::string text, read_whole_file(name));
+  PBPROBE_TRY(Policy policy, parse_policy(text), "{}", name);
   return policy;
 }
 

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <ctime>
-#include <fstream>
-#include <sstream>
 
 #include <gnu/libc-version.h>
 
@@ -14,6 +12,7 @@
 
 #include "core/facts/json.hpp"
 #include "core/host/host.hpp"
+#include "core/open_file.hpp"
 #include "core/version.hpp"
 #include "probes/audit/audit.hpp"
 #include "probes/judge/judge.hpp"
@@ -40,17 +39,10 @@ std::string utc_now() {
 
 // Everything after the first whitespace must be an object: artifacts are ELF, ZIP or folders.
 bool looks_like_json(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  char first = 0;
-  return stream >> first && first == '{';
-}
-
-Result<std::string> read_text(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  std::ostringstream text;
-  text << stream.rdbuf();
-  if (!stream) return make_error(ErrorCode::unreadable, "{} cannot be read: check its permissions", file.string());
-  return std::move(text).str();
+  constexpr uint64_t kEnough = 4096;
+  const auto start = read_start_of_file(file, kEnough);
+  const size_t first = start ? start->find_first_not_of(" \t\r\n") : std::string::npos;
+  return first != std::string::npos && (*start)[first] == '{';
 }
 
 Result<Report> parse_document(const fs::path& file, const std::string& text) {
@@ -301,11 +293,12 @@ Result<Measurements> run_bench(const BenchOptions& options) {
 Result<std::optional<Report>> load_report(const fs::path& file) {
   std::error_code error;
   if (!fs::is_regular_file(file, error) || !looks_like_json(file)) return std::optional<Report>();
-  PBPROBE_TRY(const std::string text, read_text(file));
-  auto report = parse_document(file, text);
+  auto text = read_whole_file(file);
+  auto report = text ? parse_document(file, *text) : Result<Report>(text.error());
   if (report) return std::optional<Report>(std::move(*report));
   Error told = report.error();
-  if (told.code == ErrorCode::malformed) told.message += ": write it again, with --format json";
+  if (told.code == ErrorCode::malformed || told.code == ErrorCode::limit)
+    told.message += ": write it again, with --format json";
   return told;
 }
 

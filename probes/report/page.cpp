@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "core/printable.hpp"
+
 namespace pbprobe::text {
 namespace {
 
@@ -22,28 +24,6 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kAscii{{
     {"µ", "u"},
     {"→", "->"},
 }};
-
-// Bytes of the UTF-8 character at the front, or 0 where it is not well-formed.
-size_t character_size(std::string_view text) {
-  const auto lead = static_cast<uint8_t>(text[0]);
-  const size_t size = lead < 0x80                   ? 1
-                      : lead >= 0xC2 && lead < 0xE0 ? 2
-                      : (lead & 0xF0) == 0xE0       ? 3
-                      : lead >= 0xF0 && lead < 0xF5 ? 4
-                                                    : 0;
-  if (size == 0 || size > text.size()) return 0;
-  for (size_t i = 1; i < size; ++i) {
-    if ((static_cast<uint8_t>(text[i]) & 0xC0) != 0x80) return 0;
-  }
-  return size;
-}
-
-// C0, DEL and the C1 controls (U+0080 to U+009F): terminals act on them.
-bool is_control(std::string_view character) {
-  const auto first = static_cast<uint8_t>(character[0]);
-  if (character.size() == 1) return first < 0x20 || first == 0x7F;
-  return character.size() == 2 && first == 0xC2 && static_cast<uint8_t>(character[1]) < 0xA0;
-}
 
 std::string_view ascii_of(std::string_view character) {
   if (character.size() == 1) return character;
@@ -74,7 +54,7 @@ std::string clean(std::string_view text, bool unicode) {
     const auto character = text.substr(0, std::max<size_t>(size, 1));
     if (character == kNoBreak) {
       out += ' ';
-    } else if (size == 0 || is_control(character)) {
+    } else if (size == 0 || !is_shown(character)) {
       out += character == "\n" || character == "\t" ? ' ' : '?';
     } else {
       out += unicode ? character : ascii_of(character);

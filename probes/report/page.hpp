@@ -18,8 +18,8 @@ enum class Colour { none, good, bad, doubt, faint, strong };
 // A space at which no line is broken.
 inline constexpr std::string_view kNoBreak = "\xC2\xA0";
 
-// Control characters become '?', bytes that are no UTF-8 too; without `unicode` the project's own signs get their
-// ASCII forms and all else becomes '?'.
+// What does not show (core/printable.hpp) becomes '?', bytes that are no UTF-8 too; without `unicode` the project's own
+// signs get their ASCII forms and all else becomes '?'.
 [[nodiscard]] std::string clean(std::string_view text, bool unicode);
 
 // Columns that UTF-8 text takes; combining characters are counted as one each.

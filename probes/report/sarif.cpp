@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/json.hpp"
+#include "core/printable.hpp"
 #include "probes/report/attest.hpp"
 
 namespace pbprobe {
@@ -43,7 +44,7 @@ Json result_of(const GateFinding& found) {
   const auto& [finding, waived] = found;
   Json result{{"ruleId", finding.id},
               {"level", level_of(finding.severity)},
-              {"message", {{"text", finding.what + "; fix: " + finding.remedy}}}};
+              {"message", {{"text", printable(finding.what + "; fix: " + finding.remedy)}}}};
   if (finding.where) result["locations"] = Json::array({location_of(*finding.where)});
   if (waived)
     result["suppressions"] = Json::array({{{"kind", "external"}, {"status", "accepted"}, {"justification", *waived}}});
@@ -75,7 +76,7 @@ std::string sarif_of(const Report& report) {
                  {"invocations", Json::array({{{"executionSuccessful", gate.complete}}})},
                  {"results", std::move(results)}};
   const Json sarif{{"$schema", kSchema}, {"version", "2.1.0"}, {"runs", Json::array({run})}};
-  return sarif.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return dump_json(sarif) + "\n";
 }
 
 }  // namespace pbprobe

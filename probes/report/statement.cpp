@@ -83,7 +83,7 @@ std::string statement_of(const Report& report, const std::vector<StatementSubjec
                          {"passedTests", std::move(passed)},
                          {"warnedTests", std::move(warned)},
                          {"failedTests", std::move(failed)}}}};
-  return statement.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return dump_json(statement) + "\n";
 }
 
 std::vector<StatementSubject> subjects_of(const Report& report) {

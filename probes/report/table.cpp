@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/printable.hpp"
 #include "probes/report/sections.hpp"
 #include "probes/report/text.hpp"
 
@@ -34,10 +35,12 @@ std::string table_row(const Report& report) {
   std::string sms = numbers(holdings.sms);
   if (!holdings.few.empty()) sms += fmt::format(" (few: {})", numbers(holdings.few));
   const std::string tiers = holdings.tiers.empty() ? "-" : fmt::format("{}", fmt::join(holdings.tiers, " "));
-  return fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", base_name(inventory.artifact),
-                     inventory.torch_version.value_or("?"), inventory.platform.value_or("?"),
-                     inventory.cuda_version.value_or("-"), sms, numbers(holdings.ptx), least_cpu(holdings), tiers,
-                     text::bytes(holdings.size_bytes));
+  return fmt::format(
+      "| {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", printable_markdown(base_name(inventory.artifact)),
+      printable_markdown(inventory.torch_version.value_or("?")), printable_markdown(inventory.platform.value_or("?")),
+      printable_markdown(inventory.cuda_version.value_or("-")), printable_markdown(sms),
+      printable_markdown(numbers(holdings.ptx)), printable_markdown(least_cpu(holdings)), printable_markdown(tiers),
+      text::bytes(holdings.size_bytes));
 }
 
 }  // namespace

@@ -175,7 +175,7 @@ TEST(Layout, APipeNamedLikeALibraryDoesNotBlock) {
   ASSERT_TRUE(inventory.ok());
   ASSERT_EQ(inventory->files.size(), 3U);
   EXPECT_EQ(inventory->files[1].path, "torch/lib/libpipe.so");
-  EXPECT_THAT(inventory->files[1].problem.value_or(""), HasSubstr("is not a regular file"));
+  EXPECT_THAT(inventory->files[1].problem.value_or(""), HasSubstr("is a named pipe: "));
 }
 
 // As root nothing is unreadable: file access is tried as nobody.
