@@ -46,4 +46,4 @@ def test_operators_say_what_is_due():
     )
     subjects = {one.subject for one in OPERATORS}
     assert subjects == {"file", "entry", "section", "symbol", "metadata", "policy"}
-    assert all((0 in one.due) == one.keeps for one in OPERATORS)
+    assert all((0 in one.due) == one.keeps for one in OPERATORS if one.verb != "scramble")

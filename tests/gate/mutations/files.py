@@ -11,7 +11,7 @@ import zipfile
 import elves
 import fatbins
 from device import foreign, holder, holders, is_elf, rewritten
-from operators import changes, chosen, keeps
+from operators import ANSWERS, changes, chosen, keeps
 from small_builds import stub
 from trees import ROOT, Empty, Link
 
@@ -328,3 +328,53 @@ def another_libtorch_cuda_elsewhere(tree, about, rng):
     )
     tree.files[place] = copy.files[path]
     return f"{place}, sm_{other.sm}"
+
+
+EXTREMES = (0, 1, 0x7F, 0xFF, 0x7FFFFFFF, 0xFFFFFFFF, 0x7FFFFFFFFFFFFFFF, 0xFFFFFFFFFFFFFFFF, 1 << 32, 1 << 40)
+
+
+@changes("scramble", "file", ANSWERS)
+def numbers_in_headers(tree, about, rng):
+    """Whether that changes anything nobody knows; the program answers, and in time."""
+    path = chosen(rng, [path for path in tree.libraries() if is_elf(tree, path)])
+    if path is None or not about.small:
+        return None
+    content = tree.read(path)
+    tables = [(0, 64), (64, 64 + 56 * 9)]
+    start = elves.header(content)[6]
+    tables.append((start, start + 64 * elves.header(content)[12]))
+    names = (
+        ".dynamic",
+        ".dynsym",
+        ".dynstr",
+        ".rela.dyn",
+        ".gnu.version_r",
+        ".gnu.hash",
+        ".symtab",
+        ".eh_frame",
+        ".init_array",
+    )
+    tables += [(one.offset, one.end) for one in elves.sections(content) if one.name in (*names, holder(content))]
+    for _ in range(rng.randint(1, 6)):
+        first, last = rng.choice(tables)
+        width = rng.choice((1, 2, 4, 8))
+        value = rng.choice(EXTREMES) if rng.random() < 0.7 else rng.getrandbits(64)
+        at = rng.randrange(first, max(first + 1, last - width))
+        content = elves.put(content, at, (value & (1 << 8 * width) - 1).to_bytes(width, "little"))
+    tree.files[path] = content
+    return path.rsplit("/", 1)[-1]
+
+
+@changes("scramble", "file", ANSWERS)
+def numbers_in_a_wheel_s_directory(tree, about, rng):
+    if not a_wheel(tree, about, rng) or not tree.top.endswith(".whl"):
+        return None
+    content = tree.read(tree.top)
+    directory = content.rindex(b"PK\1\2", 0, content.rindex(b"PK\5\6"))
+    places = (content.index(b"PK\1\2"), directory, content.rindex(b"PK\5\6"), 0)
+    for _ in range(rng.randint(1, 4)):
+        width = rng.choice((1, 2, 4))
+        at = rng.choice(places) + rng.randrange(60)
+        content = elves.put(content, at, (rng.choice(EXTREMES) & (1 << 8 * width) - 1).to_bytes(width, "little"))
+    tree.files[tree.top] = content
+    return tree.top

@@ -43,7 +43,7 @@ import metadata  # noqa: E402, F401
 import policies  # noqa: E402, F401
 import pytest  # noqa: E402
 from made import BUILD, MACHINE, PROGRAM  # noqa: E402
-from operators import FAILS, OPERATORS, PASSES, About, Operator  # noqa: E402
+from operators import ANSWERS, FAILS, OPERATORS, PASSES, About, Operator  # noqa: E402
 from trees import Content, Tree, read_tree  # noqa: E402
 from variants import parts_of, sound, target  # noqa: E402
 
@@ -82,7 +82,7 @@ class Outcome:
 
     @property
     def kind(self) -> str:
-        return "kept" if self.due == PASSES else "changed"
+        return {PASSES: "kept", ANSWERS: "unknown"}.get(self.due, "changed")
 
     @property
     def wrong(self) -> bool:
@@ -345,7 +345,8 @@ def table(outcomes: list[Outcome]) -> str:
 
 
 def told(outcome: Outcome, seed: int) -> str:
-    why = "changed the truth, not the verdict" if outcome.kind == "changed" else "kept the truth, not the verdict"
+    why = {"kept": "kept the truth, not the verdict", "unknown": "no answer"}
+    why = why.get(outcome.kind, "changed the truth, not the verdict")
     said = [line for line in outcome.said.splitlines() if line.strip()]
     first = " / ".join(line.strip()[:200] for line in said[:6])
     return f"seed {seed} index {outcome.index}: {why} (exit code {outcome.code}): {outcome.what}\n    {first}"
@@ -394,7 +395,7 @@ def print_summary(outcomes: list[Outcome]) -> int:
         print(f"Never applied: {', '.join(never)}")
     print(
         f"{len(outcomes) - skipped.total()} mutations: {missed} changed the truth without changing the verdict, "
-        f"{len(wrong) - missed} kept it and changed the verdict."
+        f"{sum(one.kind == 'kept' for one in wrong)} kept it and changed the verdict."
     )
     return len(wrong)
 
