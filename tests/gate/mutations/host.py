@@ -238,14 +238,20 @@ def a_newer_instruction_in_a_tier_of_older_processors(tree, about, rng):
     return f"{what} in {one.name}"
 
 
+def started(kind: str, about: About, code: str) -> str:
+    """A constructor with that instruction."""
+    values = ", ".join(f"0x{byte:02x}" for byte in bytes.fromhex(code))
+    line = f".byte {values}" if about.machine == "x86_64" else f".inst 0x{bytes.fromhex(code)[::-1].hex()}"
+    return f'__attribute__(({kind})) static void start(void) {{ __asm__ volatile("{line}"); }}\n'
+
+
 @changes("plant", "file")
 def that_instruction_in_the_constructor_of_a_needed_library(tree, about, rng):
     path = tree.named(rng.choice(("libgomp.so.1", "libopenblas.so.0")))
     if path is None or not about.small:
         return None
     what, code = rng.choice(sorted(beyond(about).items()))
-    values = ", ".join(f"0x{byte:02x}" for byte in bytes.fromhex(code))
-    source = f'__attribute__((constructor)) static void start(void) {{ __asm__ volatile(".byte {values}"); }}\n'
+    source = started("constructor", about, code)
     name = path.rsplit("/", 1)[-1]
     command = (compiler(about.machine, "gcc"), "-shared", "-fPIC", f"-Wl,-soname,{name}", "-o", OUT)
     tree.files[path] = made(name, *command, text("start.c", source))
@@ -316,11 +322,10 @@ def that_instruction_in_a_constructor_linked_otherwise(tree, about, rng):
     path, library = found
     what, code = rng.choice(sorted(beyond(about).items()))
     how = rng.choice(sorted(LINKING))
-    values = ", ".join(f"0x{byte:02x}" for byte in bytes.fromhex(code))
     kind, priority = rng.choice((("constructor", ""), ("constructor", "(101)"), ("destructor", "")))
-    source = f'__attribute__(({kind}{priority})) static void start(void) {{ __asm__ volatile(".byte {values}"); }}\n'
-    started = made("start.o", compiler(about.machine, "gcc"), "-fPIC", "-c", text("start.c", source), "-o", OUT)
-    more = library.but(objects=(*library.objects, started), linking=(LINKING[how], rng.choice(("-Wl,-s", "-Wl,-O1"))))
+    source = text("start.c", started(kind + priority, about, code))
+    more_code = made("start.o", compiler(about.machine, "gcc"), "-fPIC", "-c", source, "-o", OUT)
+    more = library.but(objects=(*library.objects, more_code), linking=(LINKING[how], rng.choice(("-Wl,-s", "-Wl,-O1"))))
     tree.files[path] = linked(path.rsplit("/", 1)[-1], more)
     return f"{path.rsplit('/', 1)[-1]}: {what} in a {kind}{priority}, {how}, {more.linking[1]}"
 
