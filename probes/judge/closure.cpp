@@ -305,6 +305,24 @@ Answer build_folder_is_forgotten(const Facts& facts) {
   return answer;
 }
 
+Answer names_are_their_own(const Facts& facts) {
+  const auto libtorchs = [&](const File& file) {
+    return is_own(*facts.inventory, file) && base_name(file.path).starts_with("lib");
+  };
+  std::set<std::string_view> stems;
+  for (const auto& file : facts.inventory->files)
+    if (libtorchs(file)) stems.insert(stem_of(base_name(file.path)));
+  Answer answer;
+  for (const auto& file : facts.inventory->files) {
+    if (!file.soname || !libtorchs(file)) continue;
+    const auto said = stem_of(*file.soname);
+    if (said == stem_of(base_name(file.path)) || !stems.contains(said)) continue;
+    answer.seen.push_back(
+        {fmt::format("{} says of itself that it is {} (DT_SONAME)", base_name(file.path), *file.soname), file.path});
+  }
+  return answer;
+}
+
 Answer driver_is_not_shipped(const Facts& facts) {
   Answer answer;
   for (const auto& file : facts.inventory->files) {

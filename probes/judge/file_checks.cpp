@@ -293,6 +293,14 @@ std::vector<Check> file_checks() {
        .remedy = "install it by its own install step, or set the RUNPATH by patchelf: that folder is gone, or somebody "
                  "else's",
        .ask = ask::build_folder_is_forgotten},
+      {.id = "PB149",
+       .subject = Subject::artifact,
+       .level = Level::shipped,
+       .severity = Severity::fail,
+       .needs = {inventory, whole},
+       .question = "Is none of libtorch's files another one under its name?",
+       .remedy = "install this torch again: files were swapped, or one was copied over another",
+       .ask = ask::names_are_their_own},
   };
 }
 

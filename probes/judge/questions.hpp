@@ -45,6 +45,7 @@ Answer opened_parts_are_there(const Facts& facts);
 Answer openmp_is_one(const Facts& facts);
 Answer driver_is_not_shipped(const Facts& facts);
 Answer build_folder_is_forgotten(const Facts& facts);
+Answer names_are_their_own(const Facts& facts);
 
 // nix.cpp
 Answer files_stay_in_store_closure(const Facts& facts);

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from faults import Change, Fault, but, full_name, library_of, says, without
-from small_builds import Build
+from small_builds import Build, linked
 from variants import (
     C10,
     CPU,
@@ -28,6 +28,7 @@ from variants import (
     target,
 )
 
+PYTHON = TORCH + "libtorch_python.so"
 OLD_STRINGS = "#define _GLIBCXX_USE_CXX11_ABI 0\n"
 LATER_GLIBC = "#include <dlfcn.h>\nvoid* f(void) { return dlopen(0, 0); }\n"
 TOOLKIT = ("nvidia_cublas-13.1.0.3", "nvidia_cuda_nvrtc-13.0.88", "nvidia_cufft-12.0.0.61")
@@ -110,6 +111,16 @@ def damaged_payload(build: Build, _: Parts) -> Build:
     return build.but({CUDA: own.but(damage=content[at : at + 64])})
 
 
+def under_another_name(one: str, other: str) -> Change:
+    """One library, copied over another."""
+
+    def change(build: Build, parts: Parts) -> Build:
+        content = linked(one.rsplit("/", 1)[-1], library_of(build, one))
+        return build.but({other: library_of(build, other).but(ready=str(content))})
+
+    return change
+
+
 def cut(path: str, keeps: float) -> Change:
     return but(path, keeps=keeps)
 
@@ -185,6 +196,10 @@ TOOLKITS = [
 ]
 
 BESIDE = [
+    Fault("libc10.so under the name of libtorch_python.so", "sm86-avx512", "PB149", under_another_name(C10, PYTHON)),
+    Fault(
+        "libtorch.so under the name of libc10.so", "cpu-armv9", "PB149", under_another_name(TORCH + "libtorch.so", C10)
+    ),
     Fault("OpenBLAS is missing", "cpu-avx", "PB115", without(OPENBLAS)),
     Fault("cuDNN is missing", "sm103-armv8_2", "PB115", without(CUDNN, GRAPH)),
     Fault("libtorch_cpu.so needs what is nowhere", "cpu-armv8_2", "PB115", needs(CPU, "libmade-up.so.3")),

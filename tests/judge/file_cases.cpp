@@ -182,6 +182,11 @@ void add_package_cases(std::vector<Case>& cases) {
        {"/build/source/torch/lib", "/tmp/nix-build-torch.drv-0/source", "/home/someone/pytorch/build/lib.linux-x86_64"})
     cases.push_back({"PB133", std::string("libtorch_cuda.so looks for libraries in ") + folder, looking(folder),
                      looking("/nix/store/0123456789abcdfghijklmnpqrsvwxyz-build-libs/lib")});
+  const auto called = [](const char* soname) {
+    return with(audited(), [&](Report& r) { libtorch_cuda(r).soname = soname; });
+  };
+  cases.push_back({"PB149", "libtorch_cuda.so says of itself that it is libtorch_cpu.so (DT_SONAME)",
+                   called("libtorch_cpu.so"), called("libtorch_cuda.so.2.11")});
   const auto no_nvshmem = [](Report& r) {
     std::erase_if(r.inventory->files, [](const File& file) { return file.path.ends_with("libtorch_nvshmem.so"); });
   };

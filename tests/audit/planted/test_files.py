@@ -6,9 +6,10 @@ import pytest
 from builds import ANY, BESIDE, CPU, CUDA, NCCL, cpu, cuda
 from made import MACHINE, cuda_release
 from rows import Row, ask
-from small_builds import Build, Library
+from small_builds import Build, Library, linked
 
 MODULE = "torch/_C.cpython-{}-" + MACHINE + "-linux-gnu.so"
+C10 = "torch/lib/libc10.so"
 OLD_STRINGS = "#define _GLIBCXX_USE_CXX11_ABI 0\n#include <string>\n"
 NEW_STRINGS = "#include <string>\n"
 TAG = "cp311-cp311-{}"
@@ -75,6 +76,13 @@ NAMED = [
         "libtorch_cpu.so looks for libraries in /build/source/build/lib, where it was built",
         lambda: cpu(Library(runpath=("$ORIGIN", "/build/source/build/lib"))),
         lambda: cpu(Library(runpath=("$ORIGIN", "/opt/build-tools/lib"))),
+        ANY,
+    ),
+    Row(
+        "PB149",
+        "libc10.so says of itself that it is libtorch_cpu.so (DT_SONAME)",
+        lambda: cpu().but({C10: Library(ready=str(linked("libtorch_cpu.so", Library())))}),
+        lambda: cpu().but({C10: Library()}),
         ANY,
     ),
 ]
