@@ -40,7 +40,7 @@ def catalogue() -> dict[str, tuple[str, str]]:
     for line in (SOURCE / "docs/checks.md").read_text().splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         if re.fullmatch(r"PB[1235]\d\d", cells[0]):
-            checks[cells[0]] = (cells[2], cells[4])
+            checks[cells[0]] = (cells[3], cells[5])
     return checks
 
 
