@@ -7,7 +7,7 @@
 #include "core/facts/report.hpp"
 #include "core/json.hpp"
 
-#define PBPROBE_FACTS_WITH_JSON(X) X(Report) X(Inventory) X(Host) X(Measurements) X(Verdict) X(Gate) X(Policy) X(Claim)
+#define PBPROBE_FACTS_WITH_JSON(X) X(Report) X(Inventory) X(Host) X(Measurements) X(Verdict) X(Policy) X(Claim)
 
 namespace pbprobe {
 

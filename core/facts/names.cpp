@@ -65,6 +65,10 @@ constexpr std::array<EnumName<CodeClass>, 8> kCodeClasses{{
     {CodeClass::unclassified, "unclassified"},
     {CodeClass::replaced, "replaced"},
 }};
+constexpr std::array<EnumName<Stance>, 2> kStances{{
+    {Stance::lenient, "lenient"},
+    {Stance::strict, "strict"},
+}};
 constexpr std::array<EnumName<CheckState>, 4> kCheckStates{{
     {CheckState::passed, "passed"},
     {CheckState::found, "found"},
@@ -103,6 +107,9 @@ std::span<const EnumName<CodeClass>> enum_names(CodeClass) {
 }
 std::span<const EnumName<Provider>> enum_names(Provider) {
   return kProviders;
+}
+std::span<const EnumName<Stance>> enum_names(Stance) {
+  return kStances;
 }
 std::span<const EnumName<CheckState>> enum_names(CheckState) {
   return kCheckStates;

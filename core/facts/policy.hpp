@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/facts/verdict.hpp"
+#include "core/facts/finding.hpp"
 
 namespace pbprobe {
 
@@ -37,8 +37,17 @@ struct SeverityChange {
   std::string reason;
 };
 
+// What a policy makes of questions without an answer.
+enum class Stance {
+  lenient,  // a report's: where a deciding one has none, the verdict is unknown
+  strict,   // a gate's: so it is where one has none whose fault would fail, where a claim is not proved, a step not run
+};
+
+[[nodiscard]] std::span<const EnumName<Stance>> enum_names(Stance);
+
 struct Policy {
   std::string name;
+  Stance stance = Stance::strict;
   RequiredLevels levels;
   std::map<std::string, SeverityChange> severity;  // by the check's id
   std::vector<Waiver> waive;
@@ -72,6 +81,7 @@ template <class Visitor, SameAs<Policy> T>
 void fields(Visitor& visit, T& policy) {
   visit.constant("schema", "pbprobe.policy/1");
   visit("name", policy.name);
+  visit("stance", policy.stance, "strict: what is not answered or not proved is no pass, as a gate has it");
   visit("levels", policy.levels, "up to which level each claimed thing must be proved");
   visit("severity", policy.severity, "by the check's id: another severity than the catalogue's, and why");
   visit("waive", policy.waive, "findings that are let through");

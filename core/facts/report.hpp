@@ -10,7 +10,6 @@
 
 #include "core/facts/baseline.hpp"
 #include "core/facts/claim.hpp"
-#include "core/facts/gate.hpp"
 #include "core/facts/host.hpp"
 #include "core/facts/inventory.hpp"
 #include "core/facts/measurement.hpp"
@@ -28,7 +27,6 @@ struct GatedRun {
   std::optional<Measurements> measurements;
   std::optional<BaselineComparison> baseline;
   Verdict verdict;
-  Gate gate;
   std::vector<std::string> problems;
 };
 
@@ -41,8 +39,7 @@ struct Report {
   std::optional<Inventory> inventory;
   std::optional<Measurements> measurements;
   std::optional<BaselineComparison> baseline;
-  std::optional<Verdict> verdict;
-  std::optional<Gate> gate;
+  std::optional<Verdict> verdict;               // by the policy that it names
   std::optional<std::vector<GatedRun>> joined;  // null: one run
   std::vector<std::string> problems;            // steps that could not run, one sentence each with the way out
 };
@@ -57,7 +54,6 @@ void fields(Visitor& visit, T& run) {
   visit("measurements", run.measurements);
   visit("baseline", run.baseline);
   visit("verdict", run.verdict);
-  visit("gate", run.gate);
   visit("problems", run.problems, "steps that could not run");
 }
 
@@ -73,8 +69,7 @@ void fields(Visitor& visit, T& report) {
   visit("measurements", report.measurements);
   visit("baseline", report.baseline, "the build beside a generic one; null: none was given");
   visit("verdict", report.verdict);
-  visit("gate", report.gate, "what a policy makes of the verdict; null: nobody asked");
-  visit("joined", report.joined, "the runs that the gate joins; null: it is of this one");
+  visit("joined", report.joined, "the runs that the verdict joins; null: it is of this one");
   visit("problems", report.problems, "steps that could not run");
 }
 

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Verdict: pass, fail or unknown, with its findings. Unknown is not pass.
+// Verdict: what a policy makes of facts: pass, fail or unknown, with what became of each check, and all that stands
+// against a pass. Unknown is not pass.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "core/fields.hpp"
+#include "core/facts/finding.hpp"
+#include "core/facts/policy.hpp"
 
 namespace pbprobe {
-
-enum class Outcome { pass, fail, unknown };
-enum class Severity { fail, warn, note };
 
 // What a GPU gets from a torch: each is a different start-up and a different speed.
 enum class GpuImage {
@@ -26,36 +25,20 @@ enum class GpuImage {
   unknown,     // no GPU, or no device code was read
 };
 
-// What a check is about, and so what its answer is needed for.
-enum class Subject {
-  reading,   // whether files could be opened and read whole: what was not read may hide anything
-  artifact,  // its files: names, versions, packages, the libraries that it finds
-  closure,   // its closure in a Nix store
-  cpu,       // host code, and the CPU that runs it
-  gpu,       // device code, and the GPU and driver that run it
-  running,   // what was started and computed
-  baseline,  // another libtorch beside it
-  recipe,    // a recipe's text
+// What became of a check.
+enum class CheckState {
+  passed,
+  found,       // it has findings
+  unanswered,  // it was asked, and a fact was missing
+  not_asked,   // nothing claimed it, or no machine was looked at
 };
 
-// Levels of truth about a claim, lowest first.
-enum class Level { claimed, shipped, loaded, executed, measured };
+enum class WaiverState { used, expired, unused, too_broad };
 
-[[nodiscard]] std::span<const EnumName<Outcome>> enum_names(Outcome);
-[[nodiscard]] std::span<const EnumName<Severity>> enum_names(Severity);
-[[nodiscard]] std::span<const EnumName<Subject>> enum_names(Subject);
+[[nodiscard]] std::span<const EnumName<CheckState>> enum_names(CheckState);
+[[nodiscard]] std::span<const EnumName<WaiverState>> enum_names(WaiverState);
+
 [[nodiscard]] std::span<const EnumName<GpuImage>> enum_names(GpuImage);
-[[nodiscard]] std::span<const EnumName<Level>> enum_names(Level);
-
-struct Finding {
-  std::string id;  // "PB301": stable, and never used again for another check
-  Subject subject = Subject::artifact;
-  Severity severity = Severity::note;
-  Level level = Level::shipped;
-  std::string what;                  // what was seen
-  std::optional<std::string> where;  // file, section or symbol
-  std::string remedy;
-};
 
 struct GpuOutcome {
   int64_t gpu = 0;  // index
@@ -68,12 +51,15 @@ struct GpuOutcome {
 
 // One claim against the five levels: pass, fail, unknown, or null where the level was not asked.
 struct ClaimRow {
-  std::string claim;  // "sm121: native machine code"
-  std::optional<std::string> claimed;
+  std::string claim;                   // "SM", "GPU 0 NVIDIA H200 (9.0)"
+  std::optional<std::string> claimed;  // null: of the machine, and claimed by nobody
   std::optional<Outcome> shipped;
   std::optional<Outcome> loaded;
   std::optional<Outcome> executed;
   std::optional<Outcome> measured;
+  std::optional<Level> required;   // the level up to which the policy wants it proved; null: it wants nothing
+  std::optional<Level> proven;     // the highest level up to which everything passed; null: it is not claimed
+  std::optional<Outcome> outcome;  // is it proved as far as it must be?
   std::string detail;
 };
 
@@ -90,27 +76,49 @@ struct Holdings {
   int64_t size_bytes = 0;                         // of all files that were read
 };
 
+struct CheckRow {
+  std::string id;
+  Subject subject = Subject::artifact;
+  Level level = Level::shipped;
+  Severity severity = Severity::note;  // the policy's, where it has one
+  bool required = false;               // without an answer to it there is no pass
+  CheckState state = CheckState::not_asked;
+  std::string asks;
+  std::optional<std::string> why;  // why there is no answer, or why it was not asked
+};
+
+struct WaiverUse {
+  Waiver waiver;
+  WaiverState state = WaiverState::unused;
+};
+
+// Why this is no pass.
+struct Objection {
+  std::string id;  // of the check; else "claim", "waiver", "run"
+  Outcome outcome = Outcome::unknown;
+  std::string what;
+  std::optional<std::string> where;
+  std::optional<std::string> remedy;
+};
+
 struct Verdict {
   Outcome outcome = Outcome::unknown;
   std::string reason;              // one sentence
   std::optional<std::string> fix;  // the first thing to do; null where nothing is to be done
+  int64_t runs = 1;                // that it joins
+  bool complete = false;           // every check that is required was made: it may be attested
+  Policy policy;                   // as it was applied
+  std::optional<Level> require;    // as it was asked for, in place of the policy's
+  std::string date;                // on which waivers were judged: "2026-11-22"
   std::vector<GpuOutcome> gpus;
   std::vector<std::string> cpu_targets;  // ids that this host can run
   std::vector<ClaimRow> claims;
+  std::vector<Objection> objections;
+  std::vector<WaiverUse> waivers;
   std::vector<Finding> findings;
+  std::vector<CheckRow> checks;
   std::optional<Holdings> holdings;  // null: a machine was looked at, or no artifact read
 };
-
-template <class Visitor, SameAs<Finding> T>
-void fields(Visitor& visit, T& finding) {
-  visit("id", finding.id, "stable identifier of the check");
-  visit("subject", finding.subject, "what the check is about");
-  visit("severity", finding.severity);
-  visit("level", finding.level);
-  visit("what", finding.what, "what was seen");
-  visit("where", finding.where, "file, section or symbol");
-  visit("remedy", finding.remedy);
-}
 
 template <class Visitor, SameAs<GpuOutcome> T>
 void fields(Visitor& visit, T& gpu) {
@@ -125,11 +133,14 @@ void fields(Visitor& visit, T& gpu) {
 template <class Visitor, SameAs<ClaimRow> T>
 void fields(Visitor& visit, T& row) {
   visit("claim", row.claim);
-  visit("claimed", row.claimed);
+  visit("claimed", row.claimed, "null: of the machine, and claimed by nobody");
   visit("shipped", row.shipped);
   visit("loaded", row.loaded);
   visit("executed", row.executed);
   visit("measured", row.measured);
+  visit("required", row.required, "the level that must be proved; null: the policy wants nothing of it");
+  visit("proven", row.proven, "the highest level up to which everything passed");
+  visit("outcome", row.outcome, "is it proved as far as it must be?");
   visit("detail", row.detail);
 }
 
@@ -146,16 +157,51 @@ void fields(Visitor& visit, T& holdings) {
   visit("size_bytes", holdings.size_bytes, "of all files that were read");
 }
 
+template <class Visitor, SameAs<CheckRow> T>
+void fields(Visitor& visit, T& check) {
+  visit("id", check.id);
+  visit("subject", check.subject, "what it is about");
+  visit("level", check.level);
+  visit("severity", check.severity, "the policy's, where it has one");
+  visit("required", check.required, "without an answer to it there is no pass");
+  visit("state", check.state);
+  visit("asks", check.asks);
+  visit("why", check.why, "why there is no answer, or why it was not asked");
+}
+
+template <class Visitor, SameAs<WaiverUse> T>
+void fields(Visitor& visit, T& use) {
+  visit("waiver", use.waiver);
+  visit("state", use.state);
+}
+
+template <class Visitor, SameAs<Objection> T>
+void fields(Visitor& visit, T& objection) {
+  visit("id", objection.id, "of the check; else claim, waiver or run");
+  visit("outcome", objection.outcome);
+  visit("what", objection.what);
+  visit("where", objection.where);
+  visit("remedy", objection.remedy);
+}
+
 template <class Visitor, SameAs<Verdict> T>
 void fields(Visitor& visit, T& verdict) {
   visit.constant("schema", "pbprobe.verdict/1");
   visit("outcome", verdict.outcome, "unknown is not pass");
   visit("reason", verdict.reason);
   visit("fix", verdict.fix, "the first thing to do");
+  visit("runs", verdict.runs, "that it joins");
+  visit("complete", verdict.complete, "every required check was made: it may be attested");
+  visit("policy", verdict.policy, "as it was applied");
+  visit("require", verdict.require, "the level that was asked for in place of the policy's");
+  visit("date", verdict.date, "on which waivers were judged");
   visit("gpus", verdict.gpus);
   visit("cpu_targets", verdict.cpu_targets, "ids that this host can run");
   visit("claims", verdict.claims);
+  visit("objections", verdict.objections, "why this is no pass");
+  visit("waivers", verdict.waivers);
   visit("findings", verdict.findings);
+  visit("checks", verdict.checks);
   visit("holdings", verdict.holdings, "what the artifact could truly claim");
 }
 

@@ -30,7 +30,7 @@ int print(const Report& report, const Options& options) {
   const std::string text = options.format == Format::json ? json_text(to_json(report))
                                                           : render_gate(report, options.explain, text_options());
   if (const int written = write_output(text); written != kPassed) return written;
-  return report.gate->outcome == Outcome::pass ? kPassed : kFailed;
+  return report.verdict->outcome == Outcome::pass ? kPassed : kFailed;
 }
 
 // Evidence that does not agree with itself is no pass, though it was read.

@@ -14,10 +14,10 @@ namespace {
 // Of builds that cannot be compared, or were not, nothing is known.
 std::optional<Answer> no_speeds(const BaselineComparison& beside) {
   if (!beside.differences.empty())
-    return Answer{.seen = {},
-                  .unknown = Seen{.what = fmt::format("not comparable with {}: {}", beside.path,
-                                                      fmt::join(beside.differences, ", ")),
-                                  .remedy = "take a baseline of the same torch, CUDA line, BLAS and thread runtime"}};
+    return Answer{
+        .seen = {},
+        .unknown = Seen{.what = say("not comparable with {}: {}", beside.path, fmt::join(beside.differences, ", ")),
+                        .remedy = "take a baseline of the same torch, CUDA line, BLAS and thread runtime"}};
   if (!beside.gains.empty()) return std::nullopt;
   return Answer{.seen = {},
                 .unknown = Seen{.what = beside.problem.value_or("speeds were not compared with " + beside.path),
@@ -30,7 +30,7 @@ Answer areas_that(const Facts& facts, Gained which, std::string_view what) {
   Answer answer;
   for (const auto& gain : beside.gains) {
     if (gained(gain) == which)
-      answer.seen.push_back({.what = fmt::format("{}: {}", what, sentence_of(gain)), .where = beside.path});
+      answer.seen.push_back({.what = say("{}: {}", in_words(what), sentence_of(gain)), .where = beside.path});
   }
   return answer;
 }

@@ -12,7 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/facts/verdict.hpp"
+#include "core/facts/finding.hpp"
+#include "probes/judge/say.hpp"
 
 namespace pbprobe {
 
@@ -42,7 +43,7 @@ enum class Told : uint8_t { sm, isa, torch, cuda, python, blas };
 
 // One fault that a check saw.
 struct Seen {
-  std::string what;
+  Said what;
   std::optional<std::string> where = std::nullopt;
   std::optional<std::string> remedy = std::nullopt;  // where the catalogue's can be said more exactly
 };

@@ -136,10 +136,9 @@ void add_trap_kernels(const Facts& facts, const File& file, const std::map<std::
     const bool claimed = std::any_of(facts.claimed_gpus.begin(), facts.claimed_gpus.end(),
                                      [&, name = image](const Target* target) { return made_for(name, *target); });
     if (!claimed || census.trap_kernels == 0) continue;
-    answer.seen.push_back(
-        {fmt::format("{} kernels of {} for {} do nothing but trap: {}", census.trap_kernels, base_name(file.path),
-                     image, census.only_traps.empty() ? "" : census.only_traps.front()),
-         file.path});
+    answer.seen.push_back({say("{} kernels of {} for {} do nothing but trap: {}", census.trap_kernels,
+                               base_name(file.path), image, census.only_traps.empty() ? "" : census.only_traps.front()),
+                           file.path});
   }
 }
 
@@ -167,20 +166,18 @@ Answer claimed_sm_is_throughout(const Facts& facts) {
     for (const Target* target : facts.claimed_gpus) {
       const Units units = units_for(*file.device_code, *target);
       if (units.with == units.all) continue;
-      const std::string what =
-          units.with == 0
-              ? fmt::format("{} is claimed, and {} holds machine code for {} alone", target->id, base_name(file.path),
+      Said what = units.with == 0
+                      ? say("{} is claimed, and {} holds machine code for {} alone", target->id, base_name(file.path),
                             list_of(file.device_code->cubin))
-              : fmt::format("{} is claimed, and {} of the {} translation units of {} hold machine code for it",
+                      : say("{} is claimed, and {} of the {} translation units of {} hold machine code for it",
                             target->id, units.with, units.all, base_name(file.path));
-      answer.seen.push_back({what, file.path});
+      answer.seen.push_back({std::move(what), file.path});
     }
   }
   const bool damaged = std::any_of(facts.inventory->files.begin(), facts.inventory->files.end(),
                                    [&](const File& file) { return is_own(*facts.inventory, file) && file.problem; });
   if (!any_file && facts.cuda_build && !damaged)
-    answer.seen.push_back(
-        {fmt::format("{} is claimed, and libtorch holds no device code", facts.claimed_gpus.front()->id)});
+    answer.seen.push_back({say("{} is claimed, and libtorch holds no device code", facts.claimed_gpus.front()->id)});
   return answer;
 }
 
@@ -189,8 +186,8 @@ Answer claimed_sm_is_machine_code(const Facts& facts) {
   for (const auto& file : facts.inventory->files) {
     if (!file.device_code || !(is_libtorch(facts, file) || has_own_sms(file))) continue;
     if (!file.device_code->cubin.empty() || file.device_code->ptx.empty()) continue;
-    answer.seen.push_back({fmt::format("{} holds PTX alone ({}): the driver compiles it at the first start",
-                                       base_name(file.path), list_of(file.device_code->ptx)),
+    answer.seen.push_back({say("{} holds PTX alone ({}): the driver compiles it at the first start",
+                               base_name(file.path), list_of(file.device_code->ptx)),
                            file.path});
   }
   return answer;
@@ -203,8 +200,7 @@ Answer nothing_but_claimed_sms(const Facts& facts) {
     if (!is_libtorch(facts, file)) continue;
     const auto others = extras_beside(facts, *file.device_code);
     if (others.empty() || are_of_linked_library(file, others)) continue;
-    answer.seen.push_back(
-        {fmt::format("{} holds machine code for {} too", base_name(file.path), list_of(others)), file.path});
+    answer.seen.push_back({say("{} holds machine code for {} too", base_name(file.path), list_of(others)), file.path});
   }
   return answer;
 }
@@ -215,9 +211,9 @@ Answer no_ptx_beside_claimed_sms(const Facts& facts) {
   for (const auto& file : facts.inventory->files) {
     if (!is_libtorch(facts, file) || file.device_code->cubin.empty() || file.device_code->ptx.empty()) continue;
     if (are_of_linked_library(file, file.device_code->ptx)) continue;
-    answer.seen.push_back({fmt::format("{} holds PTX for {} beside its machine code", base_name(file.path),
-                                       list_of(file.device_code->ptx)),
-                           file.path});
+    answer.seen.push_back(
+        {say("{} holds PTX for {} beside its machine code", base_name(file.path), list_of(file.device_code->ptx)),
+         file.path});
   }
   return answer;
 }
@@ -233,9 +229,8 @@ Answer other_libraries_hold_claimed_sm(const Facts& facts) {
         return image && capability && cubin_runs_on(*image, *capability);
       });
       if (runs) continue;
-      answer.seen.push_back(
-          {fmt::format("{} is claimed, and {} holds machine code for {} alone, none of which runs there", target->id,
-                       component, list_of(code.cubin))});
+      answer.seen.push_back({say("{} is claimed, and {} holds machine code for {} alone, none of which runs there",
+                                 target->id, component, list_of(code.cubin))});
     }
   }
   return answer;
@@ -246,8 +241,7 @@ Answer other_libraries_hold_more(const Facts& facts) {
   if (!facts.claim->exact) return answer;
   for (const auto& [component, code] : their_code(*facts.inventory)) {
     const auto others = extras(facts, code);
-    if (!others.empty())
-      answer.seen.push_back({fmt::format("{} holds machine code for {} too", component, list_of(others))});
+    if (!others.empty()) answer.seen.push_back({say("{} holds machine code for {} too", component, list_of(others))});
   }
   for (const auto& file : facts.inventory->files) {
     // Images that a file hands to the driver itself are whole kernels of another project, made for the SMs that it
@@ -255,15 +249,15 @@ Answer other_libraries_hold_more(const Facts& facts) {
     if (is_own(*facts.inventory, file) && file.own_images) {
       const auto others = extras(facts, *file.own_images);
       if (!others.empty())
-        answer.seen.push_back({fmt::format("{} holds machine code for {} too, among its constants",
-                                           base_name(file.path), list_of(others)),
-                               file.path});
+        answer.seen.push_back(
+            {say("{} holds machine code for {} too, among its constants", base_name(file.path), list_of(others)),
+             file.path});
     }
     if (!is_libtorch(facts, file)) continue;
     const auto others = extras(facts, *file.device_code);
     if (others.empty() || !are_of_linked_library(file, others)) continue;
     answer.seen.push_back(
-        {fmt::format("libraries linked into {} hold machine code for {} too", base_name(file.path), list_of(others)),
+        {say("libraries linked into {} hold machine code for {} too", base_name(file.path), list_of(others)),
          file.path});
   }
   return answer;
@@ -288,7 +282,7 @@ Answer one_toolkit_a_file(const Facts& facts) {
     for (const auto& [release, count] : *file.device_code->toolkits)
       parts.push_back(fmt::format("{} by CUDA {}", count, release));
     answer.seen.push_back(
-        {fmt::format("cubins of {} were made by different toolkits: {}", base_name(file.path), fmt::join(parts, ", ")),
+        {say("cubins of {} were made by different toolkits: {}", base_name(file.path), fmt::join(parts, ", ")),
          file.path});
   }
   return answer;
@@ -313,8 +307,8 @@ Answer images_are_of_claimed_cuda(const Facts& facts) {
     }
     const auto& wrong = newer.empty() ? older : newer;
     if (wrong.empty() || (newer.empty() && as_claimed)) continue;  // older: of libraries linked in
-    answer.seen.push_back({fmt::format("CUDA {} is claimed, and cubins of {} were made by CUDA {}", *facts.claim->cuda,
-                                       base_name(file.path), fmt::join(wrong, ", ")),
+    answer.seen.push_back({say("CUDA {} is claimed, and cubins of {} were made by CUDA {}", *facts.claim->cuda,
+                               base_name(file.path), fmt::join(wrong, ", ")),
                            file.path});
   }
   return answer;
@@ -339,8 +333,8 @@ Answer tensor_paths_have_their_image(const Facts& facts) {
       }
     }
     if (!any || with_suffix || damaged) continue;  // without any, another check's
-    answer.seen.push_back({fmt::format("{} is claimed, and no file of libtorch holds sm_{}, which {} needs", target->id,
-                                       target->architecture, first_tensor_instruction(*target))});
+    answer.seen.push_back({say("{} is claimed, and no file of libtorch holds sm_{}, which {} needs", target->id,
+                               target->architecture, in_words(first_tensor_instruction(*target)))});
   }
   return answer;
 }

@@ -86,8 +86,8 @@ Answer torch_is_claimed(const Facts& facts) {
     return cannot_tell("the files do not say which torch this is",
                        "audit the whole package: its version stands in torch/version.py");
   if (begins_version(release_of(*facts.inventory->torch_version), *facts.claim->torch)) return {};
-  return {.seen = {{.what = fmt::format("torch {} is claimed, and the files say {}", *facts.claim->torch,
-                                        *facts.inventory->torch_version),
+  return {.seen = {{.what = say("torch {} is claimed, and the files say {}", *facts.claim->torch,
+                                *facts.inventory->torch_version),
                     .where = version_file(*facts.inventory)}}};
 }
 
@@ -95,22 +95,23 @@ Answer cuda_is_claimed(const Facts& facts) {
   const bool cpu_build_claimed = facts.claim->exact && facts.claimed_gpus.empty() && !facts.claim->cuda;
   if (cpu_build_claimed) {
     if (!facts.cuda_build) return {};
-    return {.seen = {{.what = fmt::format("a CPU build is claimed, and {} is built with CUDA {}", facts.torch,
-                                          facts.inventory->cuda_version.value_or("of unknown version")),
+    return {.seen = {{.what = say("a CPU build is claimed, and {} is built with CUDA {}", facts.torch,
+                                  facts.inventory->cuda_version.value_or("of unknown version")),
                       .remedy = "build it without CUDA (USE_CUDA=0)"}}};
   }
   const bool cuda_claimed = facts.claim->cuda || !facts.claimed_gpus.empty();
   if (!cuda_claimed) return {};
   const std::string claimed = facts.claim->cuda ? "CUDA " + *facts.claim->cuda : "a CUDA build";
   if (!facts.cuda_build && facts.inventory->torch_version)
-    return {.seen = {{fmt::format("{} is claimed, and {} is a CPU build", claimed, facts.torch)}}};
+    return {.seen = {{say("{} is claimed, and {} is a CPU build", in_words(claimed), facts.torch)}}};
   if (!facts.claim->cuda) return {};
   if (!facts.inventory->cuda_version)
     return cannot_tell("the files do not say which CUDA this is built with",
                        "audit the whole package: its CUDA version stands in torch/version.py");
   if (parse_major_minor(*facts.inventory->cuda_version) == parse_major_minor(*facts.claim->cuda)) return {};
-  return {.seen = {{.what = fmt::format("{} is claimed, and the files say {}", claimed, *facts.inventory->cuda_version),
-                    .where = version_file(*facts.inventory)}}};
+  return {
+      .seen = {{.what = say("{} is claimed, and the files say {}", in_words(claimed), *facts.inventory->cuda_version),
+                .where = version_file(*facts.inventory)}}};
 }
 
 Answer python_is_claimed(const Facts& facts) {
@@ -121,8 +122,8 @@ Answer python_is_claimed(const Facts& facts) {
   const std::string abi = abi_of(*facts.claim->python);
   const std::string& seen = *facts.inventory->python_abi;
   if (seen == abi || seen == abi + "t" || seen == "abi3") return {};
-  return {.seen = {{fmt::format("Python {} ({}) is claimed, and torch's extension module is for {}",
-                                *facts.claim->python, abi, seen)}}};
+  return {.seen = {{say("Python {} ({}) is claimed, and torch's extension module is for {}", *facts.claim->python, abi,
+                        seen)}}};
 }
 
 Answer blas_is_claimed(const Facts& facts) {
@@ -137,9 +138,9 @@ Answer blas_is_claimed(const Facts& facts) {
     return cannot_tell("libtorch_cpu.so shows no BLAS, neither among what it needs nor by its symbols",
                        "audit it before it is stripped");
   if (std::find(found.begin(), found.end(), *facts.claim->blas) != found.end()) return {};
-  return {.seen = {{fmt::format("BLAS {} is claimed, and libtorch_cpu.so has {}", *facts.claim->blas,
-                                fmt::join(found, " and ")),
-                    file->path}}};
+  return {
+      .seen = {{say("BLAS {} is claimed, and libtorch_cpu.so has {}", *facts.claim->blas, fmt::join(found, " and ")),
+                file->path}}};
 }
 
 // Recipes give their variant's name, so that a store tells what lies in it; nixpkgs' own torch has none.
@@ -153,15 +154,15 @@ Answer store_name_is_claimed(const Facts& facts) {
   const size_t wanted = claimed.find("-python");
   if (own == std::string_view::npos || wanted == std::string_view::npos) return {};
   if (begins_name(std::string_view(name).substr(own), claimed.substr(wanted))) return {};
-  return {.seen = {{fmt::format("{} is claimed, and Nix calls it {}", claimed, name)}}};
+  return {.seen = {{say("{} is claimed, and Nix calls it {}", claimed, name)}}};
 }
 
 Answer processor_is_claimed(const Facts& facts) {
   for (const auto* targets : {&facts.claimed_cpus, &facts.claimed_gpus}) {
     const Target* other = of_other_processor(facts, *targets);
     if (other == nullptr) continue;
-    return {.seen = {{fmt::format("{} is claimed, which is found on {}, and this is built for {}", other->id,
-                                  fmt::join(other->platforms, " and "), *facts.inventory->platform)}}};
+    return {.seen = {{say("{} is claimed, which is found on {}, and this is built for {}", other->id,
+                          fmt::join(other->platforms, " and "), *facts.inventory->platform)}}};
   }
   return {};
 }

@@ -144,8 +144,8 @@ std::vector<const File*> ignorant_compilers(const Inventory& inventory, const Sm
 }
 
 Seen ignorance(const File& file, std::string_view chip) {
-  return {.what = fmt::format("{} {} knows no {}: what it compiles as it runs fails there (torch.compile, for example)",
-                              base_name(file.path), file.compiler->version.value_or("of unknown version"), chip),
+  return {.what = say("{} {} knows no {}: what it compiles as it runs fails there (torch.compile, for example)",
+                      base_name(file.path), file.compiler->version.value_or("of unknown version"), chip),
           .where = file.path,
           .remedy = file.component == "PTX compiler"
                         ? std::optional<std::string>("give Triton a newer one: TRITON_PTXAS_PATH=/path/to/ptxas")
@@ -198,8 +198,8 @@ Answer cuda_is_one_major(const Facts& facts) {
   std::vector<std::string> told;
   for (const auto& [name, file] : foreign)
     told.push_back(fmt::format("{} (there it is {})", name, fmt::join(sonames_in(releases, stem_of(name)), ", ")));
-  return {.seen = {{.what = fmt::format("built with CUDA {}, and it needs {}", *facts.inventory->cuda_version,
-                                        fmt::join(told, ", ")),
+  return {.seen = {{.what = say("built with CUDA {}, and it needs {}", *facts.inventory->cuda_version,
+                                fmt::join(told, ", ")),
                     .where = foreign.begin()->second->path}}};
 }
 
@@ -209,8 +209,8 @@ Answer toolkit_is_one_release(const Facts& facts) {
   if (versions.size() < 2) return {};
   const Fit fit = best_fit(versions, every_release());
   if (fit.strangers.empty() || fit.strangers.size() * 2 > versions.size()) return {};  // none that the table knows
-  return {.seen = {{fmt::format("most of CUDA's libraries are those of release {}; not {}", fit.release->release,
-                                fmt::join(fit.strangers, ", "))}}};
+  return {.seen = {{say("most of CUDA's libraries are those of release {}; not {}", fit.release->release,
+                        fmt::join(fit.strangers, ", "))}}};
 }
 
 Answer toolkit_is_claimed(const Facts& facts) {
@@ -220,8 +220,8 @@ Answer toolkit_is_claimed(const Facts& facts) {
   if (versions.empty() || releases.empty()) return {};
   const Fit fit = best_fit(versions, releases);
   if (fit.strangers.empty()) return {};
-  return {.seen = {{fmt::format("CUDA {} is claimed, and these are of no release of it: {}", *facts.claim->cuda,
-                                fmt::join(fit.strangers, ", "))}}};
+  return {.seen = {{say("CUDA {} is claimed, and these are of no release of it: {}", *facts.claim->cuda,
+                        fmt::join(fit.strangers, ", "))}}};
 }
 
 Answer compilers_know_claim(const Facts& facts) {
@@ -253,7 +253,7 @@ Answer closure_resolves(const Facts& facts) {
   }
   for (const auto& [name, file] : missing) {
     answer.seen.push_back(
-        {fmt::format("{} needs {}, which neither its RPATH nor the system's folders hold", base_name(file->path), name),
+        {say("{} needs {}, which neither its RPATH nor the system's folders hold", base_name(file->path), name),
          file->path});
   }
   return answer;
@@ -266,7 +266,7 @@ Answer opened_parts_are_there(const Facts& facts) {
       const bool part = opened.name.starts_with("libcudnn_") || opened.name.starts_with("libnvrtc-builtins");
       if (!part || opened.provider != Provider::unresolved) continue;
       answer.seen.push_back(
-          {fmt::format("{} opens {} as it runs, which is not there", base_name(file.path), opened.name), file.path});
+          {say("{} opens {} as it runs, which is not there", base_name(file.path), opened.name), file.path});
     }
   }
   return answer;
@@ -287,7 +287,7 @@ Answer openmp_is_one(const Facts& facts) {
   if (runtimes.size() < 2) return {};
   std::vector<std::string_view> names;
   for (const auto& [name, file] : runtimes) names.push_back(name);
-  return {.seen = {{fmt::format("{} OpenMP libraries are loaded together: {}", runtimes.size(), fmt::join(names, ", ")),
+  return {.seen = {{say("{} OpenMP libraries are loaded together: {}", runtimes.size(), fmt::join(names, ", ")),
                     runtimes.rbegin()->second->path}}};
 }
 
@@ -299,7 +299,7 @@ Answer build_folder_is_forgotten(const Facts& facts) {
       const auto found = std::find_if(folders->begin(), folders->end(), is_build_folder);
       if (found == folders->end()) continue;
       answer.seen.push_back(
-          {fmt::format("{} looks for libraries in {}, where it was built", base_name(file.path), *found), file.path});
+          {say("{} looks for libraries in {}, where it was built", base_name(file.path), *found), file.path});
     }
   }
   return answer;
@@ -336,7 +336,7 @@ Answer driver_is_not_shipped(const Facts& facts) {
         return folder.find("/stubs") != std::string::npos;
       });
       if (found == folders->end()) continue;
-      answer.seen.push_back({fmt::format("it searches {}, where a stub of the driver lies", *found), file.path});
+      answer.seen.push_back({say("it searches {}, where a stub of the driver lies", *found), file.path});
     }
   }
   return answer;

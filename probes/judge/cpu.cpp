@@ -25,7 +25,7 @@ std::vector<std::string> known_tiers() {
 Answer cpu_has_target(const Facts& facts) {
   const Cpu& cpu = facts.host->cpu;
   if (!cpu.targets.empty()) return {};
-  return {.seen = {{.what = fmt::format("{} has the features of no target of the table", cpu.name)}}};
+  return {.seen = {{.what = say("{} has the features of no target of the table", cpu.name)}}};
 }
 
 Answer cpu_tier(const Facts& facts) {
@@ -43,7 +43,7 @@ Answer cpu_tier(const Facts& facts) {
   const auto seen = std::find(tiers.begin(), tiers.end(), tier);
   const bool is_default = tier == "DEFAULT" || tier == "NO AVX";
   if (!is_default && (seen == tiers.end() || seen >= expected)) return {};
-  return {.seen = {{.what = fmt::format("libtorch takes its {} code on a CPU that can run {}", tier, *expected),
+  return {.seen = {{.what = say("libtorch takes its {} code on a CPU that can run {}", tier, *expected),
                     .where = facts.run->path}}};
 }
 

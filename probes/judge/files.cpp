@@ -39,14 +39,13 @@ Answer links_lead_somewhere(const Facts& facts) {
 Answer libtorch_present(const Facts& facts) {
   const Inventory& inventory = *facts.inventory;
   if (file_named(inventory, "libtorch_cpu.so") != nullptr) return {};
-  return {.seen = {{.what = fmt::format("{} holds no libtorch_cpu.so", inventory.artifact)}}};
+  return {.seen = {{.what = say("{} holds no libtorch_cpu.so", inventory.artifact)}}};
 }
 
 Answer right_platform(const Facts& facts) {
   if (!facts.wrong_platform) return {};
-  return {.seen = {{.what = fmt::format("{} is built for {}, and this machine is {}", facts.torch,
-                                        facts.inventory->platform.value_or("another processor"),
-                                        facts.host->cpu.architecture),
+  return {.seen = {{.what = say("{} is built for {}, and this machine is {}", facts.torch,
+                                facts.inventory->platform.value_or("another processor"), facts.host->cpu.architecture),
                     .remedy = fmt::format("install the torch for {}-linux", facts.host->cpu.architecture)}}};
 }
 

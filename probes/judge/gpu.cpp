@@ -25,7 +25,7 @@ Answer gpus_with(const Facts& facts, GpuImage image) {
   for (const auto& group : gpu_groups(facts)) {
     const GpuOutcome& gpu = facts.gpus[group.first];
     if (gpu.image != image) continue;
-    answer.seen.push_back({fmt::format("{}: {}", group.label, gpu.sentence), facts.main_file->path});
+    answer.seen.push_back({say("{}: {}", group.label, in_words(gpu.sentence)), facts.main_file->path});
   }
   return answer;
 }
@@ -53,9 +53,9 @@ std::optional<CudaVersions> cuda_versions(const Facts& facts) {
   return CudaVersions{*torch, *driver};
 }
 
-std::string versions_sentence(const Facts& facts) {
-  return fmt::format("{} is built with CUDA {}, and the driver supports {}", facts.torch,
-                     *facts.inventory->cuda_version, *facts.host->driver.cuda_version);
+Said versions_sentence(const Facts& facts, std::string_view more = "") {
+  return say("{} is built with CUDA {}, and the driver supports {}{}", facts.torch, *facts.inventory->cuda_version,
+             *facts.host->driver.cuda_version, in_words(more));
 }
 
 // Adds up the device code of a component's files: it may spread its chips over several of them.
@@ -92,7 +92,7 @@ Answer gpu_code_runs(const Facts& facts) {
   Answer answer;
   for (const auto& group : gpu_groups(facts)) {
     const GpuOutcome& gpu = facts.gpus[group.first];
-    const std::string what = fmt::format("{}: {}", group.label, gpu.sentence);
+    const Said what = say("{}: {}", group.label, in_words(gpu.sentence));
     if (gpu.image == GpuImage::none) answer.seen.push_back({what, facts.main_file->path, "install " + build_for(gpu)});
     if (gpu.image == GpuImage::unknown) answer.unknown = Seen{what};
   }
@@ -107,8 +107,8 @@ Answer gpu_code_is_native(const Facts& facts) {
   Answer answer;
   for (const auto& group : gpu_groups(facts)) {
     if (facts.gpus[group.first].image != GpuImage::same_major || facts.choices[group.first].contested) continue;
-    answer.seen.push_back({fmt::format("{} runs code made for an earlier chip of its generation, {}", group.label,
-                                       *facts.gpus[group.first].best)});
+    answer.seen.push_back({say("{} runs code made for an earlier chip of its generation, {}", group.label,
+                               *facts.gpus[group.first].best)});
   }
   return answer;
 }
@@ -118,9 +118,9 @@ Answer gpu_code_is_uncontested(const Facts& facts) {
   for (const auto& group : gpu_groups(facts)) {
     const ImageChoice& choice = facts.choices[group.first];
     if (!choice.contested) continue;
-    answer.seen.push_back({fmt::format("{}: whether {} code runs there is told differently by different sources",
-                                       group.label, *choice.best),
-                           facts.main_file->path});
+    answer.seen.push_back(
+        {say("{}: whether {} code runs there is told differently by different sources", group.label, *choice.best),
+         facts.main_file->path});
   }
   return answer;
 }
@@ -128,8 +128,7 @@ Answer gpu_code_is_uncontested(const Facts& facts) {
 Answer gpu_is_used(const Facts& facts) {
   if (facts.cuda_build || facts.wrong_platform || facts.gpus.empty()) return {};
   if (facts.report.claim) return {};  // who claims a build says what it is for
-  return {.seen = {{.what = fmt::format("{} is a CPU build: it leaves {} unused", facts.torch,
-                                        gpu_label(facts.gpus.front())),
+  return {.seen = {{.what = say("{} is a CPU build: it leaves {} unused", facts.torch, gpu_label(facts.gpus.front())),
                     .remedy = "install " + build_for(facts.gpus.front())}}};
 }
 
@@ -146,14 +145,14 @@ Answer driver_knows_cuda_minor(const Facts& facts) {
   const auto versions = cuda_versions(facts);
   if (!versions || versions->torch.major != versions->driver.major || versions->torch.minor <= versions->driver.minor)
     return {};
-  return {.seen = {{.what = versions_sentence(facts) + ": its machine code runs, PTX from that toolkit does not",
+  return {.seen = {{.what = versions_sentence(facts, ": its machine code runs, PTX from that toolkit does not"),
                     .where = facts.host->driver.library}}};
 }
 
 Answer gpu_is_usable(const Facts& facts) {
   Answer answer;
   for (const auto& gpu : facts.host->gpus) {
-    if (gpu.problem) answer.seen.push_back({fmt::format("GPU {} {}: {}", gpu.index, gpu.name, *gpu.problem)});
+    if (gpu.problem) answer.seen.push_back({say("GPU {} {}: {}", gpu.index, gpu.name, *gpu.problem)});
   }
   if (answer.seen.empty() && facts.host->driver.state == DriverState::gpu_bad)
     answer.seen.push_back({facts.host->driver.sentence});
@@ -164,7 +163,7 @@ Answer gpu_is_visible(const Facts& facts) {
   const DriverState state = facts.host->driver.state;
   const bool absent = state == DriverState::no_driver || state == DriverState::no_gpu;
   if (!facts.cuda_build || facts.wrong_platform || !facts.no_gpu || !absent) return {};
-  return {.seen = {{.what = fmt::format("{} is built for CUDA, and no GPU is here", facts.torch)}}};
+  return {.seen = {{.what = say("{} is built for CUDA, and no GPU is here", facts.torch)}}};
 }
 
 Answer has_device_code(const Facts& facts) {
@@ -174,8 +173,8 @@ Answer has_device_code(const Facts& facts) {
   const bool damaged = std::any_of(inventory.files.begin(), inventory.files.end(),
                                    [&](const File& file) { return is_own(inventory, file) && file.problem; });
   if (damaged) return {};  // already said, with its reason
-  return {.seen = {{.what = fmt::format("{} is built with CUDA {}, and none of libtorch's files holds device code",
-                                        facts.torch, *inventory.cuda_version)}}};
+  return {.seen = {{.what = say("{} is built with CUDA {}, and none of libtorch's files holds device code", facts.torch,
+                                *inventory.cuda_version)}}};
 }
 
 Answer other_libraries_run(const Facts& facts) {
@@ -187,7 +186,7 @@ Answer other_libraries_run(const Facts& facts) {
       const GpuOutcome& gpu = facts.gpus[group.first];
       const auto capability = parse_sm(gpu.capability);
       if (!capability || gpu.image == GpuImage::none || anything_runs(code, *capability)) continue;
-      answer.seen.push_back({fmt::format("{} holds no code that runs on {}", component, group.label)});
+      answer.seen.push_back({say("{} holds no code that runs on {}", component, group.label)});
     }
   }
   return answer;
@@ -202,8 +201,7 @@ Answer other_libtorch_files_run(const Facts& facts) {
       const GpuOutcome& gpu = facts.gpus[group.first];
       const auto capability = parse_sm(gpu.capability);
       if (!capability || gpu.image == GpuImage::none || anything_runs(*file.device_code, *capability)) continue;
-      answer.seen.push_back(
-          {fmt::format("{} holds no code that runs on {}", base_name(file.path), group.label), file.path});
+      answer.seen.push_back({say("{} holds no code that runs on {}", base_name(file.path), group.label), file.path});
     }
   }
   return answer;

@@ -48,8 +48,11 @@ std::string example(const HostCode& code, const Names& features, const std::set<
   return {};
 }
 
-Seen seen_in(const File& file, std::string what, const std::string& function) {
-  if (!function.empty()) what += ": " + function;
+Seen seen_in(const File& file, Said what, const std::string& function) {
+  if (!function.empty()) {
+    what.text += ": " + function;
+    what.operands.push_back(function);
+  }
   return {.what = std::move(what), .where = file.path};
 }
 
@@ -117,8 +120,8 @@ Answer cpu_loads_libtorch(const Facts& facts) {
     if (lacking.empty()) continue;
     answer.seen.push_back(
         seen_in(file,
-                fmt::format("it needs {}, which {} lacks, as soon as it is loaded or takes its default tier",
-                            fmt::join(lacking, ", "), facts.host->cpu.name),
+                say("it needs {}, which {} lacks, as soon as it is loaded or takes its default tier",
+                    fmt::join(lacking, ", "), facts.host->cpu.name),
                 example(*file.host_code, lacking, {CodeClass::static_initializer, CodeClass::default_tier})));
   }
   return answer;
@@ -134,11 +137,10 @@ Answer cpu_runs_unguarded_code(const Facts& facts) {
     const auto needs = missing_features(keys(file.host_code->unguarded), certain_needs(*file.host_code));
     const auto lacking = lacking_features(facts.host->cpu.architecture, needs, facts.host->cpu.features);
     if (lacking.empty()) continue;
-    answer.seen.push_back(
-        seen_in(file,
-                fmt::format("unguarded code needs {}, which {} lacks (least CPU: {})", fmt::join(lacking, ", "),
-                            facts.host->cpu.name, file.host_code->least_cpu),
-                example(*file.host_code, lacking, {CodeClass::unguarded})));
+    answer.seen.push_back(seen_in(file,
+                                  say("unguarded code needs {}, which {} lacks (least CPU: {})",
+                                      fmt::join(lacking, ", "), facts.host->cpu.name, file.host_code->least_cpu),
+                                  example(*file.host_code, lacking, {CodeClass::unguarded})));
   }
   return answer;
 }
@@ -158,9 +160,9 @@ Answer initializers_are_plain(const Facts& facts) {
       if (offender.code_class != CodeClass::static_initializer || answer.seen.size() >= kMostFiles) continue;
       const auto more = missing_features(offender.features, plain);
       if (more.empty()) continue;
-      answer.seen.push_back({.what = fmt::format("{} needs {} as soon as the library is loaded", offender.function,
-                                                 fmt::join(more, ", ")),
-                             .where = fmt::format("{} {}", file.path, offender.section)});
+      answer.seen.push_back(
+          {.what = say("{} needs {} as soon as the library is loaded", offender.function, fmt::join(more, ", ")),
+           .where = fmt::format("{} {}", file.path, offender.section)});
     }
   }
   return answer;
@@ -181,9 +183,9 @@ Answer no_tier_code_leaks(const Facts& facts) {
     const auto leaks = functions.find("tier_leak");
     const int64_t more = leaks == functions.end() ? 0 : leaks->second - 1;
     answer.seen.push_back(
-        {.what = fmt::format("{} runs everywhere, and the linker took a tier's copy of it, which needs {}{}",
-                             first->function, fmt::join(first->features, ", "),
-                             more < 1 ? "" : fmt::format("; so it is with {} more functions", more)),
+        {.what = say("{} runs everywhere, and the linker took a tier's copy of it, which needs {}{}", first->function,
+                     fmt::join(first->features, ", "),
+                     in_words(more < 1 ? "" : fmt::format("; so it is with {} more functions", more))),
          .where = fmt::format("{} {}", file.path, first->section)});
   }
   return answer;
@@ -203,9 +205,9 @@ Answer has_its_tiers(const Facts& facts) {
     if (!target.torch_tier || target.architecture != cpu->machine || !asked.insert(*target.torch_tier).second) continue;
     if (has_tier(inventory, *target.torch_tier)) continue;
     const bool listed = cpu->host_code->tiers.contains(*target.torch_tier);
-    answer.seen.push_back(
-        {.what = fmt::format("the {} tier {}", *target.torch_tier, listed ? "holds no such instruction" : "is missing"),
-         .where = cpu->path});
+    answer.seen.push_back({.what = say("the {} tier {}", *target.torch_tier,
+                                       in_words(listed ? "holds no such instruction" : "is missing")),
+                           .where = cpu->path});
   }
   return answer;
 }
@@ -222,9 +224,9 @@ Answer claimed_cpu_suffices(const Facts& facts) {
         continue;
       const auto more = missing_features(needed_past_loading(*file.host_code), there);
       if (more.empty()) continue;
-      answer.seen.push_back(
-          seen_in(file, fmt::format("unguarded code needs {}, which {} has not", fmt::join(more, ", "), target->id),
-                  example(*file.host_code, more, {CodeClass::unguarded, CodeClass::default_tier})));
+      answer.seen.push_back(seen_in(file,
+                                    say("unguarded code needs {}, which {} has not", fmt::join(more, ", "), target->id),
+                                    example(*file.host_code, more, {CodeClass::unguarded, CodeClass::default_tier})));
     }
   }
   return answer;
@@ -238,8 +240,8 @@ Answer claimed_cpu_is_delivered(const Facts& facts) {
     const bool built = target->marks && shares(used_by_libtorch(*facts.inventory), *target->marks);
     const bool tier = !facts.claim->exact && target->torch_tier && has_tier(*facts.inventory, *target->torch_tier);
     if (built || tier) continue;
-    answer.seen.push_back({.what = fmt::format("{} is claimed, and no unguarded code of libtorch uses {}", target->id,
-                                               fmt::join(target->marks.value_or(Names{}), ", "))});
+    answer.seen.push_back({.what = say("{} is claimed, and no unguarded code of libtorch uses {}", target->id,
+                                       fmt::join(target->marks.value_or(Names{}), ", "))});
   }
   return answer;
 }
@@ -253,8 +255,8 @@ Answer claimed_sub_row_differs(const Facts& facts) {
     const bool built = target->marks && shares(used, *target->marks);
     if (!built || own.empty() || shares(used, own)) continue;
     const Target* base = base_target(*target);
-    answer.seen.push_back({.what = fmt::format("{}: 0 unguarded instructions need {}: the same code as {}", target->id,
-                                               fmt::join(own, ", "), base != nullptr ? base->id : "for a lesser CPU")});
+    answer.seen.push_back({.what = say("{}: 0 unguarded instructions need {}: the same code as {}", target->id,
+                                       fmt::join(own, ", "), base != nullptr ? base->id : "for a lesser CPU")});
   }
   return answer;
 }

@@ -5,183 +5,220 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include "probes/judge/checks.hpp"
-#include "probes/judge/facts.hpp"
+#include "probes/judge/asking.hpp"
+#include "probes/judge/demands.hpp"
+#include "probes/judge/policy.hpp"
 #include "probes/judge/rows.hpp"
+#include "probes/judge/waivers.hpp"
 
 namespace pbprobe {
 namespace {
 
-struct Judgement {
-  std::vector<Asked> checks;
-  std::vector<Finding> findings;
-  std::vector<std::string> unanswered;  // ids
-  std::optional<Seen> unknown;          // the first deciding question without an answer
-};
-
-// How files run is not asked where no machine was looked at, nor of one file what it cannot tell.
-bool is_asked(const Check& check, const Facts& facts) {
-  return std::all_of(check.needs.begin(), check.needs.end(), [&](Need need) {
-    switch (need) {
-      case Need::host:
-      case Need::run: return !facts.files_only;
-      case Need::whole: return !facts.single_file;
-      case Need::gpu_claim: return has_subject(need, facts) && tells(facts, Told::sm);
-      case Need::cpu_claim: return has_subject(need, facts) && tells(facts, Told::isa);
-      default: return has_subject(need, facts);
-    }
-  });
-}
-
-// Why a needed fact is missing, in the words of the step that could not get it.
-std::optional<Seen> missing(Need need, const Facts& facts) {
-  switch (need) {
-    case Need::host:
-      if (facts.host != nullptr) return std::nullopt;
-      return Seen{.what = "this machine was not looked at", .remedy = "run `pbprobe report` on it"};
-    case Need::inventory: {
-      if (facts.inventory != nullptr) return std::nullopt;
-      const auto& problems = facts.report.problems;
-      return Seen{.what = problems.empty() ? "no torch was read" : problems.front(),
-                  .remedy = "activate an environment that has a torch, or name it: `pbprobe report SITE_PACKAGES`"};
-    }
-    case Need::run:
-      if (facts.run != nullptr) return std::nullopt;
-      return Seen{.what = facts.torch + " was not started",
-                  .remedy = "run `pbprobe report` on an installed torch: what lies in a wheel is only read"};
-    default: return std::nullopt;  // else it is not asked
-  }
-}
-
-std::optional<Seen> first_missing(const Check& check, const Facts& facts) {
-  for (const Need need : check.needs) {
-    if (auto seen = missing(need, facts)) return seen;
-  }
-  return std::nullopt;
-}
-
-std::vector<Asked> ask_each(const Facts& facts) {
-  std::vector<Asked> checks;
-  for (const auto& check : all_checks()) {
-    Asked& asked = checks.emplace_back();
-    asked.check = &check;
-    asked.asked = is_asked(check, facts);
-    if (!asked.asked) continue;
-    if (auto seen = first_missing(check, facts)) {
-      asked.answer.unknown = std::move(seen);
-    } else {
-      asked.answer = check.ask(facts);
-    }
-  }
-  return checks;
-}
-
-Judgement ask_all(const Facts& facts) {
-  Judgement judgement{.checks = ask_each(facts)};
-  for (const auto& [check, asked, answer] : judgement.checks) {
-    for (const auto& seen : answer.seen) judgement.findings.push_back(finding_of(*check, seen));
-    if (answer.unknown) judgement.unanswered.emplace_back(check->id);
-    if (answer.unknown && check->decides && !judgement.unknown) {
-      judgement.unknown = answer.unknown;
-      if (!judgement.unknown->remedy) judgement.unknown->remedy = std::string(check->remedy);
-    }
-  }
-  std::stable_sort(judgement.findings.begin(), judgement.findings.end(),
-                   [](const Finding& a, const Finding& b) { return a.severity < b.severity; });
-  return judgement;
-}
-
-// A claimed target that no check asks about has no verdict.
-std::optional<Seen> unjudged_claim(const Facts& facts) {
-  for (const Need need : {Need::gpu_claim, Need::cpu_claim}) {
-    const auto& targets = need == Need::gpu_claim ? facts.claimed_gpus : facts.claimed_cpus;
-    if (targets.empty() || asks(need)) continue;
-    return Seen{.what = "the claim of " + targets.front()->id + " is not judged by this version",
-                .remedy = "leave " + targets.front()->id + " out of the claim"};
-  }
-  return std::nullopt;
-}
-
-// One file of which nothing that is claimed can be told.
-std::optional<Seen> untold_claim(const Facts& facts) {
-  if (!facts.files_only || !facts.single_file || facts.claim == nullptr) return std::nullopt;
-  const ClaimParts parts = claim_parts(facts);
-  if (!parts.told.empty() || parts.untold.empty()) return std::nullopt;
-  return Seen{
-      .what = fmt::format("{} alone does not tell what is claimed: {}", facts.torch, fmt::join(parts.untold, ", ")),
-      .remedy = "audit the whole package, or the file that it is about"};
-}
-
-void decide(Verdict& verdict, const Judgement& judgement, const Facts& facts) {
-  const auto* first = verdict.findings.empty() ? nullptr : &verdict.findings.front();
-  if (first != nullptr && first->severity == Severity::fail) {
-    verdict.outcome = Outcome::fail;
-    verdict.reason = first->what;
-    verdict.fix = first->remedy;
-  } else if (judgement.unknown) {
-    verdict.outcome = Outcome::unknown;
-    verdict.reason = judgement.unknown->what;
-    verdict.fix = judgement.unknown->remedy;
-  } else {
-    verdict.outcome = Outcome::pass;
-    verdict.reason = facts.files_only ? what_files_hold(facts) : what_runs(facts);
-    if (first != nullptr && first->severity == Severity::warn) verdict.fix = first->remedy;
-  }
-}
-
-}  // namespace
-
-bool has_subject(Need need, const Facts& facts) {
-  const Claim* claim = facts.claim;
-  const Inventory* inventory = facts.inventory;
-  switch (need) {
-    case Need::claim: return claim != nullptr;
-    case Need::gpu_claim: return !facts.claimed_gpus.empty();
-    case Need::cpu_claim: return !facts.claimed_cpus.empty();
-    case Need::torch_claim: return claim != nullptr && claim->torch.has_value();
-    case Need::cuda_claim: return claim != nullptr && claim->cuda.has_value();
-    case Need::python_claim: return claim != nullptr && claim->python.has_value();
-    case Need::blas_claim: return claim != nullptr && claim->blas.has_value();
-    case Need::baseline: return facts.report.baseline.has_value();
-    case Need::cuda_build: return inventory == nullptr || facts.cuda_build;
-    case Need::package: return inventory == nullptr || inventory->wheel_tags || inventory->required_versions;
-    case Need::store: return inventory == nullptr || inventory->store_closure.has_value();
-    case Need::host:
-    case Need::inventory:
-    case Need::whole:
-    case Need::run: return true;
-  }
-  return true;
-}
-
-Finding finding_of(const Check& check, const Seen& seen) {
+Finding finding_of(const Check& check, const Seen& seen, Severity severity) {
   return {.id = std::string(check.id),
           .subject = check.subject,
-          .severity = check.severity,
+          .severity = severity,
           .level = check.level,
-          .what = seen.what,
+          .what = seen.what.text,
           .where = seen.where,
+          .operands = seen.what.operands,
           .remedy = seen.remedy.value_or(std::string(check.remedy))};
 }
 
-Judged judge_in_full(const Report& report) {
-  const Facts facts = derive_facts(report);
-  Judgement judgement = ask_all(facts);
-  if (auto claim = untold_claim(facts)) judgement.unknown = std::move(claim);
-  if (auto claim = unjudged_claim(facts)) judgement.unknown = std::move(claim);
-  Verdict verdict{.gpus = facts.gpus};
-  if (facts.files_only) verdict.holdings = holdings_of(facts);
-  if (facts.host != nullptr) verdict.cpu_targets = facts.host->cpu.targets;
-  verdict.findings = std::move(judgement.findings);
-  verdict.claims = claim_rows(facts, verdict.findings, judgement.unanswered);
-  decide(verdict, judgement, facts);
-  return {.checks = std::move(judgement.checks), .verdict = std::move(verdict)};
+class Judge {
+ public:
+  Judge(const Report& report, const Terms& terms)
+      : report_(report), terms_(terms), facts_(derive_facts(report)), demands_(terms, facts_.claim) {
+    verdict_.policy = terms.policy;
+    verdict_.require = terms.require;
+    verdict_.date = terms.date;
+    verdict_.gpus = facts_.gpus;
+    if (facts_.host != nullptr) verdict_.cpu_targets = facts_.host->cpu.targets;
+    if (facts_.files_only) verdict_.holdings = holdings_of(facts_);
+  }
+
+  Verdict run() {
+    if (demands_.strict()) look_at_steps();
+    if (auto claim = unjudged_claim(facts_)) object_unknown("claim", claim->what.text, claim->remedy);
+    for (const auto& asked : ask_each(facts_, terms_.asked)) look_at(asked);
+    look_at_findings();
+    look_at_claims();
+    decide();
+    return std::move(verdict_);
+  }
+
+ private:
+  void object(Objection objection) { verdict_.objections.push_back(std::move(objection)); }
+  void object_unknown(std::string id, std::string what, std::optional<std::string> remedy) {
+    object({.id = std::move(id),
+            .outcome = Outcome::unknown,
+            .what = std::move(what),
+            .where = std::nullopt,
+            .remedy = std::move(remedy)});
+  }
+
+  // What could not run is no pass, whatever the checks say.
+  void look_at_steps() {
+    const char* const again = "mend what the sentence names, and run it again";
+    for (const auto& problem : report_.problems) object_unknown("run", problem, again);
+    if (!report_.inventory)
+      object_unknown("run", "no artifact was read", "name what was built: pbprobe gate ARTIFACT --claim …");
+    if (!demands_.highest())
+      object_unknown("run", "nothing is claimed",
+                     "say what it is to deliver: --claim NAME, or a list as `pbprobe gate --help` shows");
+    if (facts_.run != nullptr && facts_.run->problem) object_unknown("run", *facts_.run->problem, again);
+  }
+
+  void look_at(const Asked& one) {
+    const Check& check = *one.check;
+    CheckRow row{.id = std::string(check.id),
+                 .subject = check.subject,
+                 .level = check.level,
+                 .severity = demands_.severity_of(check),
+                 .required = demands_.requires_answer(check, facts_, one.asked),
+                 .asks = std::string(check.question)};
+    if (!one.asked) {
+      row.why = why_not_asked(check, facts_);
+    } else if (one.answer.unknown) {
+      row.state = CheckState::unanswered;
+      row.why = one.answer.unknown->what.text;
+    } else {
+      row.state = one.answer.seen.empty() ? CheckState::passed : CheckState::found;
+    }
+    for (const auto& seen : one.answer.seen) verdict_.findings.push_back(finding_of(check, seen, row.severity));
+    const bool answered = row.state == CheckState::passed || row.state == CheckState::found;
+    if (row.required && !answered) object_to_silence(row, one);
+    verdict_.checks.push_back(std::move(row));
+  }
+
+  // A report says in one line what is missing; a gate names the question as well.
+  void object_to_silence(const CheckRow& row, const Asked& one) {
+    const std::string why = row.why.value_or("");
+    const auto& unknown = one.answer.unknown;
+    object_unknown(row.id, demands_.strict() ? fmt::format("not answered: {} {}", row.asks, why) : why,
+                   unknown && unknown->remedy ? unknown->remedy : std::optional(std::string(one.check->remedy)));
+  }
+
+  void look_at_findings() {
+    std::stable_sort(verdict_.findings.begin(), verdict_.findings.end(),
+                     [](const Finding& a, const Finding& b) { return a.severity < b.severity; });
+    verdict_.waivers = apply_waivers(terms_.policy.waive, terms_.date, verdict_.findings);
+    for (const auto& finding : verdict_.findings) {
+      if (finding.waived || finding.severity != Severity::fail) continue;
+      const bool unread = demands_.strict() && finding.subject == Subject::reading;
+      object({.id = finding.id,
+              .outcome = unread ? Outcome::unknown : Outcome::fail,
+              .what = finding.what,
+              .where = finding.where,
+              .remedy = finding.remedy});
+    }
+    for (const auto& use : verdict_.waivers) {
+      if (use.state != WaiverState::used) object(objection_to(use));
+    }
+  }
+
+  // The rows as the policy sees the findings: what is waived is no fault of theirs.
+  std::vector<ClaimRow> rows() const {
+    std::vector<Finding> findings;
+    for (const auto& finding : verdict_.findings) {
+      if (!finding.waived) findings.push_back(finding);
+    }
+    std::vector<std::string> unanswered;
+    for (const auto& check : verdict_.checks) {
+      const bool counts = check.required || check.severity == Severity::fail;
+      if (counts && check.state == CheckState::unanswered) unanswered.push_back(check.id);
+    }
+    return claim_rows(facts_, findings, unanswered);
+  }
+
+  void look_at_claims() {
+    verdict_.claims = rows();
+    for (auto& row : verdict_.claims) {
+      if (!row.claimed) continue;
+      row.proven = Level::claimed;
+      if (demands_.strict()) row.required = demands_.of_row(row.claim);
+      if (row.required) row.outcome = Outcome::pass;
+      const std::pair<Level, std::optional<Outcome>> levels[] = {{Level::shipped, row.shipped},
+                                                                 {Level::loaded, row.loaded},
+                                                                 {Level::executed, row.executed},
+                                                                 {Level::measured, row.measured}};
+      bool all = true;
+      for (const auto& [level, outcome] : levels) {
+        all = all && outcome == Outcome::pass;
+        if (all) row.proven = level;
+        if (!row.required || level > *row.required || outcome == Outcome::pass || row.outcome == Outcome::fail)
+          continue;
+        row.outcome = outcome.value_or(Outcome::unknown);
+      }
+      if (row.outcome && row.outcome != Outcome::pass) object_to(row);
+    }
+  }
+
+  void object_to(const ClaimRow& row) {
+    // Where the files lack it already, what ran says nothing about it.
+    const bool unshipped = row.outcome == Outcome::fail && row.proven == Level::claimed;
+    const std::string detail = row.detail.empty() || unshipped ? "" : ": " + row.detail;
+    const char* const seen = unshipped                      ? "its files do not ship it"
+                             : row.outcome == Outcome::fail ? "is not"
+                                                            : "that was not proved";
+    object({.id = "claim",
+            .outcome = *row.outcome,
+            .what = fmt::format("{} {} must be {}, and {}{}", row.claim, *row.claimed, name_of(*row.required), seen,
+                                detail),
+            .where = std::nullopt,
+            .remedy = row.outcome == Outcome::fail
+                          ? "mend what the checks name"
+                          : "run it on a machine that can prove it, or ask for less: --require shipped"});
+  }
+
+  void decide() {
+    auto& objections = verdict_.objections;
+    std::stable_sort(objections.begin(), objections.end(), [](const Objection& a, const Objection& b) {
+      return (a.outcome == Outcome::fail) > (b.outcome == Outcome::fail);
+    });
+    verdict_.complete = std::none_of(objections.begin(), objections.end(),
+                                     [](const Objection& objection) { return objection.outcome == Outcome::unknown; });
+    if (!objections.empty()) {
+      verdict_.outcome = objections.front().outcome;
+      verdict_.reason = objections.front().what;
+      verdict_.fix = objections.front().remedy;
+      return;
+    }
+    verdict_.outcome = Outcome::pass;
+    if (demands_.strict()) {
+      verdict_.reason = fmt::format("{} delivers what \"{}\" claims, proved as far as the policy \"{}\" requires",
+                                    facts_.torch, report_.claim->text, terms_.policy.name);
+      return;
+    }
+    verdict_.reason = facts_.files_only ? what_files_hold(facts_) : what_runs(facts_);
+    const auto& findings = verdict_.findings;
+    if (!findings.empty() && findings.front().severity == Severity::warn) verdict_.fix = findings.front().remedy;
+  }
+
+  const Report& report_;
+  const Terms& terms_;
+  Facts facts_;
+  Demands demands_;
+  Verdict verdict_;
+};
+
+}  // namespace
+
+Verdict judge(const Report& facts, const Terms& terms) {
+  return Judge(facts, terms).run();
 }
 
-Verdict judge(const Report& report) {
-  return judge_in_full(report).verdict;
+Verdict judge(const Report& facts) {
+  static const Policy policy = *built_in_policy("report");  // embedded and read by the tests
+  return judge(facts, {.policy = policy,
+                       .require = std::nullopt,
+                       .date = facts.created.substr(0, std::string_view("2026-11-22").size()),
+                       .asked = std::nullopt});
+}
+
+Level highest_level(const Terms& terms, const Claim& claim) {
+  return Demands(terms, &claim).highest().value_or(Level::shipped);
 }
 
 }  // namespace pbprobe

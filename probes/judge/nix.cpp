@@ -48,8 +48,8 @@ void ask_needed(Answer& answer, const StoreClosure& closure, const File& file) {
   for (const auto& dependency : file.links->dependencies) {
     const bool elsewhere = dependency.provider == Provider::outside || dependency.provider == Provider::system;
     if (!elsewhere || !dependency.path || holds(closure, *dependency.path)) continue;
-    answer.seen.push_back({fmt::format("{} needs {}, which is found at {}, outside of the closure",
-                                       base_name(file.path), dependency.name, *dependency.path),
+    answer.seen.push_back({say("{} needs {}, which is found at {}, outside of the closure", base_name(file.path),
+                               dependency.name, *dependency.path),
                            file.path});
   }
 }
@@ -64,8 +64,7 @@ void ask_folders(Answer& answer, const StoreClosure& closure, const File& file) 
                                                     return dependency.path && lies_in(*dependency.path, folder);
                                                   });
       if (told) continue;
-      answer.seen.push_back(
-          {fmt::format("{} searches {}, which the closure lacks", base_name(file.path), folder), file.path});
+      answer.seen.push_back({say("{} searches {}, which the closure lacks", base_name(file.path), folder), file.path});
     }
   }
 }
@@ -97,7 +96,7 @@ using Tellers = std::map<std::string, std::string>;
 Seen several(std::string_view what, const Tellers& tellers) {
   std::vector<std::string> parts;
   for (const auto& [version, path] : tellers) parts.push_back(fmt::format("{} ({})", version, base_name(path)));
-  return {.what = fmt::format("the closure holds {}: {}", what, fmt::join(parts, ", ")),
+  return {.what = say("the closure holds {}: {}", in_words(what), fmt::join(parts, ", ")),
           .where = tellers.begin()->second};
 }
 
@@ -109,7 +108,7 @@ Answer files_stay_in_store_closure(const Facts& facts) {
   Answer answer;
   for (const auto& path : closure.paths) {
     if (path.there) continue;
-    answer.seen.push_back({.what = fmt::format("{} is in the closure, and the store lacks it", base_name(path.path)),
+    answer.seen.push_back({.what = say("{} is in the closure, and the store lacks it", base_name(path.path)),
                            .where = path.path,
                            .remedy = "fetch or build it again: nix-store --verify --check-contents --repair"});
   }

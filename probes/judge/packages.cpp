@@ -60,17 +60,16 @@ void ask_tag(Answer& answer, const Inventory& inventory, const std::string& text
   if (!tag) return;
   const auto& abi = inventory.python_abi;
   if (abi && tag->abi != *abi && tag->abi != "none")
-    answer.seen.push_back(
-        {fmt::format("its tag {} says {}, and torch's extension module is for {}", text, tag->abi, *abi)});
+    answer.seen.push_back({say("its tag {} says {}, and torch's extension module is for {}", text, tag->abi, *abi)});
   if (inventory.platform && !tag->platform.ends_with(processor_of(*inventory.platform)))
     answer.seen.push_back(
-        {fmt::format("its tag {} says {}, and its files are built for {}", text, tag->platform, *inventory.platform)});
+        {say("its tag {} says {}, and its files are built for {}", text, tag->platform, *inventory.platform)});
   const auto promised = parse_major_minor(glibc_of(tag->platform).value_or(""));
   const auto floor = value_in(inventory.version_floors, "GLIBC");
   const auto needed = parse_major_minor(floor.value_or(""));
   if (promised && needed && *promised < *needed)
-    answer.seen.push_back({fmt::format("its tag {} promises glibc {}.{}, and libtorch needs {}", text, promised->major,
-                                       promised->minor, *floor)});
+    answer.seen.push_back({say("its tag {} promises glibc {}.{}, and libtorch needs {}", text, promised->major,
+                               promised->minor, *floor)});
 }
 
 // "cu130" of "2.11.0+cu130" is 13.0.
@@ -91,8 +90,7 @@ Answer requirements_are_met(const Facts& facts) {
   for (const auto& [component, version] : *required) {
     const auto there = value_in(facts.inventory->component_versions, component);
     if (there && !is_version_of(*there, version))
-      answer.seen.push_back(
-          {fmt::format("torch's package asks for {} {}, and {} is installed", component, version, *there)});
+      answer.seen.push_back({say("torch's package asks for {} {}, and {} is installed", component, version, *there)});
   }
   return answer;
 }
@@ -103,15 +101,13 @@ Answer versions_agree(const Facts& facts) {
   if (!inventory.torch_version) return answer;
   const auto package = value_in(inventory.component_versions, "torch");
   if (package && release_of(*package) != release_of(*inventory.torch_version))
-    answer.seen.push_back(
-        {fmt::format("its package says torch {}, and its files say {}", *package, *inventory.torch_version),
-         "torch/version.py"});
+    answer.seen.push_back({say("its package says torch {}, and its files say {}", *package, *inventory.torch_version),
+                           "torch/version.py"});
   const auto local = local_cuda(*inventory.torch_version);
   if (local && local != parse_major_minor(inventory.cuda_version.value_or("")))
-    answer.seen.push_back(
-        {fmt::format("its version {} says CUDA {}.{}, and it is built with {}", *inventory.torch_version, local->major,
-                     local->minor, inventory.cuda_version.value_or("none")),
-         "torch/version.py"});
+    answer.seen.push_back({say("its version {} says CUDA {}.{}, and it is built with {}", *inventory.torch_version,
+                               local->major, local->minor, inventory.cuda_version.value_or("none")),
+                           "torch/version.py"});
   return answer;
 }
 
@@ -131,8 +127,8 @@ Answer abi_is_one(const Facts& facts) {
     const bool mixed = links.cxx11_names >= kEnoughCxx11Names;
     const bool all_old_by_then = links.cxx11_names == 0 && version && *version < kFirstCxx11;
     if (!mixed && (!version || all_old_by_then)) continue;
-    answer.seen.push_back({fmt::format("{} of its names have the strings before C++11, and {} those since",
-                                       links.pre_cxx11_names, links.cxx11_names),
+    answer.seen.push_back({say("{} of its names have the strings before C++11, and {} those since",
+                               links.pre_cxx11_names, links.cxx11_names),
                            file.path});
   }
   return answer;

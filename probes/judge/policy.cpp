@@ -12,6 +12,9 @@
 namespace pbprobe {
 namespace {
 
+constexpr std::string_view kReport =
+#include "policy_report.inc"
+    ;
 constexpr std::string_view kBuilder =
 #include "policy_builder.inc"
     ;
@@ -98,6 +101,7 @@ Result<Policy> parse_policy(std::string_view text) {
 }
 
 Result<Policy> built_in_policy(std::string_view name) {
+  if (name == "report") return parse_policy(kReport);
   if (name == "builder") return parse_policy(kBuilder);
   if (name == "hardware") return parse_policy(kHardware);
   return make_error(ErrorCode::usage, "there is no policy \"{}\" built in: builder, hardware, or a file of yours",

@@ -17,7 +17,7 @@ namespace pbprobe {
 // not have, a date that is none, a waiver without a reason.
 [[nodiscard]] Result<Policy> parse_policy(std::string_view text);
 
-// ci/policies/NAME.json as it was built in: builder, hardware. Errors: usage.
+// ci/policies/NAME.json as it was built in: report (the lenient one), builder, hardware. Errors: usage.
 [[nodiscard]] Result<Policy> built_in_policy(std::string_view name);
 
 // docs/policy.schema.json, which allows no other keys.

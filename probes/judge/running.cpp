@@ -35,9 +35,9 @@ Answer libtorch_loads(const Facts& facts) {
 Answer libcuda_is_in_reach(const Facts& facts) {
   const auto& loader = facts.run->loader;
   if (!loader || loader->finds_libcuda || !facts.inventory->cuda_version || facts.host->gpus.empty()) return {};
-  Seen seen{fmt::format(
-      "libcuda is not reachable for this torch: {} (glibc {}) does not look where this machine's driver lies{}",
-      loader->path, loader->glibc, loader->driver ? "; for this run pbprobe gave it the driver's files" : "")};
+  Seen seen{
+      say("libcuda is not reachable for this torch: {} (glibc {}) does not look where this machine's driver lies{}",
+          loader->path, loader->glibc, loader->driver ? "; for this run pbprobe gave it the driver's files" : "")};
   return {.seen = {seen}, .unknown = seen};
 }
 
@@ -66,7 +66,7 @@ Answer areas_are_right(const Facts& facts) {
   for (const auto& area : facts.run->areas) {
     if (!area.problem) continue;
     answer.seen.push_back(
-        {.what = fmt::format("{} on {}: {}", area.area, area.device, *area.problem), .where = facts.run->path});
+        {.what = say("{} on {}: {}", area.area, area.device, *area.problem), .where = facts.run->path});
   }
   return answer;
 }
@@ -78,8 +78,8 @@ Answer libraries_are_those_it_was_compiled_with(const Facts& facts) {
     if (!library.running || library.name == "CUDA") continue;  // the toolkit's parts have checks of their own
     const std::string where = library.path.value_or(facts.run->path);
     if (library.compiled && *library.compiled != *library.running)
-      answer.seen.push_back({.what = fmt::format("{} {} is running, and libtorch was compiled with {}", library.name,
-                                                 *library.running, *library.compiled),
+      answer.seen.push_back({.what = say("{} {} is running, and libtorch was compiled with {}", library.name,
+                                         *library.running, *library.compiled),
                              .where = where});
     if (!shipped) continue;
     const auto package = shipped->find(library.name);
@@ -89,7 +89,7 @@ Answer libraries_are_those_it_was_compiled_with(const Facts& facts) {
     const bool same = version == *library.running || version.starts_with(*library.running + ".");
     if (!same && library.compiled == library.running)
       answer.seen.push_back(
-          {.what = fmt::format("{} {} is running, and its package is {}", library.name, *library.running, version),
+          {.what = say("{} {} is running, and its package is {}", library.name, *library.running, version),
            .where = where});
   }
   return answer;
@@ -100,9 +100,9 @@ Answer cuda_starts_in_time(const Facts& facts) {
   Answer answer;
   for (const auto& start : facts.run->starts) {
     if (start.first_tensor_seconds.value_or(0) <= kMostSeconds) continue;
-    answer.seen.push_back({.what = fmt::format("the first tensor on {} took {:.0f} s ({})", start.device,
-                                               *start.first_tensor_seconds, start.how),
-                           .where = facts.run->path});
+    answer.seen.push_back(
+        {.what = say("the first tensor on {} took {:.0f} s ({})", start.device, *start.first_tensor_seconds, start.how),
+         .where = facts.run->path});
   }
   return answer;
 }
@@ -114,7 +114,7 @@ Answer what_ran_was_machine_code(const Facts& facts) {
   for (const auto& start : facts.run->starts) {
     if (start.how != "CUDA_DISABLE_PTX_JIT=1" || !start.problem) continue;
     answer.seen.push_back(
-        {.what = fmt::format("with {} libtorch does not compute on {}: {}", start.how, start.device, *start.problem),
+        {.what = say("with {} libtorch does not compute on {}: {}", start.how, start.device, *start.problem),
          .where = facts.run->path});
   }
   return answer;
@@ -136,8 +136,8 @@ Answer steps_ran(const Facts& facts) {
 Answer version_agrees(const Facts& facts) {
   if (!facts.run->version || !facts.inventory->torch_version) return {};
   if (release_of(*facts.run->version) == release_of(*facts.inventory->torch_version)) return {};
-  return {.seen = {{.what = fmt::format("its files say torch {}, the loaded library says {}",
-                                        *facts.inventory->torch_version, *facts.run->version),
+  return {.seen = {{.what = say("its files say torch {}, the loaded library says {}", *facts.inventory->torch_version,
+                                *facts.run->version),
                     .where = facts.run->path}}};
 }
 
@@ -153,8 +153,8 @@ Answer libtorch_keeps_up(const Facts& facts) {
   }
   for (const auto& [dtype, row] : slowest) {
     const PeerFigure& peer = row->peers.at(std::string(kLibtorch));
-    answer.seen.push_back({fmt::format("{} {}x{}x{}: libtorch {:.0f} GFLOP/s, {} {:.0f} ({:.1f} times as fast)", dtype,
-                                       row->m, row->n, row->k, peer.gflops, row->kernel, row->gflops, peer.ratio)});
+    answer.seen.push_back({say("{} {}x{}x{}: libtorch {:.0f} GFLOP/s, {} {:.0f} ({:.1f} times as fast)", dtype, row->m,
+                               row->n, row->k, peer.gflops, row->kernel, row->gflops, peer.ratio)});
   }
   return answer;
 }

@@ -25,32 +25,32 @@ bool is_there(const std::string& component, const std::string& where) {
   return where == component || where.starts_with(component + " ");
 }
 
-WaiverState apply(const Waiver& waiver, const std::string& date, std::vector<GateFinding>& findings) {
+WaiverState apply(const Waiver& waiver, const std::string& date, std::vector<Finding>& findings) {
   if (!names_one_check(waiver.id) || (waiver.component && !names_one_place(*waiver.component)))
     return WaiverState::too_broad;
-  std::vector<GateFinding*> covered;
+  std::vector<Finding*> covered;
   for (auto& found : findings) {
-    const auto& where = found.finding.where;
-    if (found.finding.id != waiver.id) continue;
+    const auto& where = found.where;
+    if (found.id != waiver.id) continue;
     if (!waiver.component && where) return WaiverState::too_broad;
     if (waiver.component ? where && is_there(*waiver.component, *where) : !where) covered.push_back(&found);
   }
   if (covered.empty()) return WaiverState::unused;
   if (waiver.until < date) return WaiverState::expired;
-  for (GateFinding* found : covered) found->waived = waiver.reason;
+  for (Finding* found : covered) found->waived = waiver.reason;
   return WaiverState::used;
 }
 
 }  // namespace
 
-std::vector<GateWaiver> apply_waivers(const std::vector<Waiver>& waivers, const std::string& date,
-                                      std::vector<GateFinding>& findings) {
-  std::vector<GateWaiver> applied;
+std::vector<WaiverUse> apply_waivers(const std::vector<Waiver>& waivers, const std::string& date,
+                                     std::vector<Finding>& findings) {
+  std::vector<WaiverUse> applied;
   for (const auto& waiver : waivers) applied.push_back({.waiver = waiver, .state = apply(waiver, date, findings)});
   return applied;
 }
 
-Objection objection_to(const GateWaiver& given) {
+Objection objection_to(const WaiverUse& given) {
   const auto& [waiver, state] = given;
   const std::string which = waiver.id + (waiver.component ? " in " + *waiver.component : "");
   Objection objection{.id = "waiver", .outcome = Outcome::fail, .where = waiver.component};

@@ -8,15 +8,15 @@
 #include <string>
 #include <vector>
 
-#include "core/facts/gate.hpp"
+#include "core/facts/verdict.hpp"
 
 namespace pbprobe {
 
 // Marks the findings that are let through, and tells what became of each waiver.
-[[nodiscard]] std::vector<GateWaiver> apply_waivers(const std::vector<Waiver>& waivers, const std::string& date,
-                                                    std::vector<GateFinding>& findings);
+[[nodiscard]] std::vector<WaiverUse> apply_waivers(const std::vector<Waiver>& waivers, const std::string& date,
+                                                   std::vector<Finding>& findings);
 
 // Why a waiver that was not used stands in the way.
-[[nodiscard]] Objection objection_to(const GateWaiver& waiver);
+[[nodiscard]] Objection objection_to(const WaiverUse& use);
 
 }  // namespace pbprobe

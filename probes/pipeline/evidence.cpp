@@ -13,9 +13,8 @@
 #include "probes/evidence/dsse.hpp"
 #include "probes/evidence/folder.hpp"
 #include "probes/evidence/store_path.hpp"
-#include "probes/judge/gate.hpp"
+#include "probes/judge/decision.hpp"
 #include "probes/judge/join.hpp"
-#include "probes/judge/judge.hpp"
 #include "probes/pipeline/pipeline.hpp"
 #include "probes/report/attest.hpp"
 
@@ -51,9 +50,9 @@ Result<std::vector<StatementSubject>> store_subjects(const Inventory& inventory)
 }
 
 Result<void> check_attestable(const Report& report) {
-  if (!report.gate->complete)
+  if (!report.verdict->complete)
     return make_error(ErrorCode::unsupported, "no evidence was written: the run is not complete: {}",
-                      report.gate->reason);
+                      report.verdict->reason);
   const auto& files = report.inventory->files;
   const bool whole = std::all_of(files.begin(), files.end(),
                                  [](const File& file) { return !file.machine || file.sha256.has_value(); });
@@ -61,20 +60,6 @@ Result<void> check_attestable(const Report& report) {
     return make_error(ErrorCode::unsupported,
                       "no evidence was written: the facts hold no digest of each shared object: gate the artifact "
                       "itself");
-  return {};
-}
-
-// Facts in, the same decision out, or the report was changed after it was written.
-Result<void> judge_again(const Report& report, const std::string& name) {
-  if (!report.gate || !report.verdict)
-    return make_error(ErrorCode::malformed, "{}: it holds no gate: `pbprobe gate --evidence` writes one", name);
-  const Verdict verdict = judge(report);
-  const Gate gate =
-      pass_gate(report, {.policy = report.gate->policy, .require = report.gate->require, .date = report.gate->date});
-  if (to_json(verdict) != to_json(*report.verdict))
-    return make_error(ErrorCode::malformed, "{}: its verdict is not what its facts give ({})", name, verdict.reason);
-  if (to_json(gate) != to_json(*report.gate))
-    return make_error(ErrorCode::malformed, "{}: its gate is not what its facts give ({})", name, gate.reason);
   return {};
 }
 
@@ -111,7 +96,6 @@ GatedRun run_of(Report report) {
           .measurements = std::move(report.measurements),
           .baseline = std::move(report.baseline),
           .verdict = std::move(*report.verdict),
-          .gate = std::move(*report.gate),
           .problems = std::move(report.problems)};
 }
 
@@ -125,54 +109,77 @@ Report report_of(const GatedRun& run, const Claim& claim) {
           .measurements = run.measurements,
           .baseline = run.baseline,
           .verdict = run.verdict,
-          .gate = run.gate,
           .joined = std::nullopt,
           .problems = run.problems};
 }
 
 // Each run is judged again, and so is what they prove together.
-Result<Report> joined_from(std::vector<GatedRun> runs, const Claim& claim, std::optional<Level> require,
+struct Joined {
+  Report report;
+  std::vector<Objection> later;
+};
+
+Result<Joined> joined_from(std::vector<GatedRun> runs, const Claim& claim, std::optional<Level> require,
                            const std::string& name) {
-  std::vector<Gate> gates;
+  Joined joined{.report = new_report()};
+  std::vector<Verdict> verdicts;
   const Report first = report_of(runs.front(), claim);
-  for (const auto& run : runs) {
+  for (auto& run : runs) {
     const Report report = report_of(run, claim);
-    const std::string which = fmt::format("{}: run {}", name, gates.size() + 1);
-    PBPROBE_CHECK(judge_again(report, which));
+    const std::string which = fmt::format("{}: run {}", name, verdicts.size() + 1);
+    PBPROBE_TRY(Again again, judge_again(report), "{}", which);
     PBPROBE_CHECK(check_same_build(first, report, which));
-    gates.push_back(run.gate);
+    run.verdict = again.verdict;
+    verdicts.push_back(std::move(again.verdict));
+    joined.later.insert(joined.later.end(), again.later.begin(), again.later.end());
   }
-  Report joined = new_report();
-  joined.claim = claim;
-  joined.inventory = runs.front().inventory;
-  joined.gate = join_gates(gates, require);
-  joined.joined = std::move(runs);
+  joined.report.claim = claim;
+  joined.report.inventory = runs.front().inventory;
+  joined.report.verdict = join_verdicts(verdicts, require);
+  joined.report.joined = std::move(runs);
   return joined;
 }
 
-Result<void> join_again(const Report& report, const std::string& name) {
-  if (!report.gate || !report.claim || report.joined->size() < 2)
-    return make_error(ErrorCode::malformed, "{}: it holds no gate of two runs: `pbprobe gate --join` writes one", name);
-  PBPROBE_TRY(Report again, joined_from(*report.joined, *report.claim, report.gate->require, name));
-  again.version = report.version;
-  again.commit = report.commit;
-  again.created = report.created;
-  if (to_json(again) != to_json(report))
-    return make_error(ErrorCode::malformed, "{}: it is not what its {} runs give together ({})", name,
-                      report.joined->size(), again.gate->reason);
-  return {};
+Result<Again> join_again(const Report& report, const std::string& name) {
+  if (!report.verdict || !report.claim || report.joined->size() < 2)
+    return make_error(ErrorCode::malformed, "{}: it holds no verdict of two runs: `pbprobe gate --join` writes one",
+                      name);
+  PBPROBE_TRY(Joined again, joined_from(*report.joined, *report.claim, report.verdict->require, name));
+  std::optional<std::string> where = first_difference(*report.verdict, *again.report.verdict);
+  if (!where && to_json(*again.report.inventory) != to_json(report.inventory.value_or(Inventory{})))
+    where = "inventory";
+  if (where)
+    return make_error(ErrorCode::malformed, "{}: it is not what its {} runs give together: {} differs ({})", name,
+                      report.joined->size(), *where, again.report.verdict->reason);
+  return Again{.verdict = std::move(*again.report.verdict), .later = std::move(again.later)};
 }
 
-Result<Report> load_gated(const fs::path& file) {
+// A report that `pbprobe gate` wrote, in today's words; what only checks since then find stands beside it.
+struct Gated {
+  Report report;
+  std::vector<Objection> later;
+};
+
+Result<Gated> load_gated(const fs::path& file) {
   PBPROBE_TRY(auto document, load_report(file));
   if (!document)
     return make_error(ErrorCode::not_found, "{}: a report that `pbprobe gate` wrote is expected", file.string());
-  if (document->joined) {
-    PBPROBE_CHECK(join_again(*document, file.string()));
+  Gated gated{.report = std::move(*document)};
+  Again again;
+  if (gated.report.joined) {
+    PBPROBE_TRY(again, join_again(gated.report, file.string()));
   } else {
-    PBPROBE_CHECK(judge_again(*document, file.string()));
+    PBPROBE_TRY(again, judge_again(gated.report), "{}", file.string());
   }
-  return std::move(*document);
+  gated.report.verdict = std::move(again.verdict);
+  gated.later = std::move(again.later);
+  return gated;
+}
+
+Result<Gated> load_evidence(const fs::path& folder) {
+  PBPROBE_TRY(const EvidenceFiles files, read_folder(folder));
+  PBPROBE_CHECK(check_digests(files), "{}", folder.string());
+  return load_gated(folder / kReportFile);
 }
 
 }  // namespace
@@ -200,9 +207,9 @@ Result<void> write_evidence(const Report& report, const EvidenceRequest& request
 }
 
 Result<Report> read_evidence(const fs::path& folder) {
-  PBPROBE_TRY(const EvidenceFiles files, read_folder(folder));
-  PBPROBE_CHECK(check_digests(files), "{}", folder.string());
-  return load_gated(folder / kReportFile);
+  PBPROBE_TRY(Gated gated, load_evidence(folder));
+  add_later(gated.later, *gated.report.verdict);
+  return std::move(gated.report);
 }
 
 Result<Report> join_evidence(const std::vector<fs::path>& inputs, std::optional<Level> require) {
@@ -212,8 +219,12 @@ Result<Report> join_evidence(const std::vector<fs::path>& inputs, std::optional<
   std::vector<GatedRun> runs;
   for (const auto& input : inputs) {
     std::error_code error;
-    PBPROBE_TRY(Report report, fs::is_directory(input, error) ? read_evidence(input) : load_gated(input));
+    PBPROBE_TRY(Gated gated, fs::is_directory(input, error) ? load_evidence(input) : load_gated(input));
+    Report& report = gated.report;
     if (!report.claim) return make_error(ErrorCode::malformed, "{}: it holds no claim", input.string());
+    if (!gated.later.empty())
+      return make_error(ErrorCode::malformed, "{}: a check since then finds {}: {}: gate the build again",
+                        input.string(), gated.later.front().id, gated.later.front().what);
     if (!first) first = report;
     PBPROBE_CHECK(check_same_build(*first, report, input.string()));
     if (report.joined) {
@@ -222,7 +233,8 @@ Result<Report> join_evidence(const std::vector<fs::path>& inputs, std::optional<
       runs.push_back(run_of(std::move(report)));
     }
   }
-  return joined_from(std::move(runs), *first->claim, require, "--join");
+  PBPROBE_TRY(Joined joined, joined_from(std::move(runs), *first->claim, require, "--join"));
+  return std::move(joined.report);
 }
 
 Result<void> verify_evidence(const fs::path& folder, const fs::path& public_key) {

@@ -24,14 +24,14 @@ struct EvidenceRequest {
 // Errors: unsupported where there is nothing to attest (the run was not complete, no digests), unreadable.
 [[nodiscard]] Result<void> write_evidence(const Report& report, const EvidenceRequest& request);
 
-// The report of an evidence folder, whose verdict and gate were computed again from its facts; those of each run that
+// The report of an evidence folder, whose verdict was computed again from its facts; those of each run that
 // it joins, too. Errors: malformed where they come out differently, or where a file is not the one that the statement
 // names.
 [[nodiscard]] Result<Report> read_evidence(const std::filesystem::path& folder);
 
-// Reports of gates that ran on several machines, or folders of evidence: one report with all of them and the gate that
-// they give together, each claim at the highest level that one of them proved. What was joined before is taken apart
-// again. Errors: usage (fewer than two), malformed where claims or digests of subjects differ.
+// Reports of gates that ran on several machines, or folders of evidence: one report with all of them and the verdict
+// that they give together, each claim at the highest level that one of them proved. What was joined before is taken
+// apart again. Errors: usage (fewer than two), malformed where claims or digests of subjects differ.
 [[nodiscard]] Result<Report> join_evidence(const std::vector<std::filesystem::path>& inputs,
                                            std::optional<Level> require);
 

@@ -3,7 +3,6 @@
 #include "probes/pipeline/gate.hpp"
 
 #include "core/open_file.hpp"
-#include "probes/judge/gate.hpp"
 #include "probes/judge/judge.hpp"
 #include "probes/judge/policy.hpp"
 #include "probes/pipeline/compare.hpp"
@@ -25,7 +24,8 @@ Result<Report> facts_from_files(const GateRequest& request) {
   if (request.progress) request.progress("reading " + request.artifact.string());
   return make_audit({.artifact = request.artifact,
                      .claim = request.claim,
-                     .audit = {.full = request.full, .digests = request.digests}});
+                     .audit = {.full = request.full, .digests = request.digests},
+                     .judged = false});
 }
 
 Result<Report> facts_from_machine(const GateRequest& request) {
@@ -36,7 +36,8 @@ Result<Report> facts_from_machine(const GateRequest& request) {
                    .audit = {.host_code = HostCodeScope::all, .full = request.full, .digests = request.digests},
                    .emulation = request.emulation,
                    .budget_seconds = request.budget_seconds > 0 ? request.budget_seconds : kBudgetSeconds,
-                   .progress = request.progress});
+                   .progress = request.progress,
+                   .judged = false});
   if (!result.could_run)
     return make_error(ErrorCode::unreadable, "{}",
                       result.report.problems.empty() ? "nothing could be judged" : result.report.problems.front());
@@ -79,15 +80,18 @@ Result<Policy> load_policy(const std::string& name) {
 }
 
 Result<Report> make_gate(const GateRequest& request) {
-  GateTerms terms{.require = request.require};
+  Terms terms{.require = request.require};
   PBPROBE_TRY(terms.policy, load_policy(policy_name(request)), "--policy");
+  if (terms.policy.stance != Stance::strict)
+    return make_error(ErrorCode::usage,
+                      "--policy: \"{}\" is a lenient one, and a gate passes by strict ones alone: builder, hardware",
+                      terms.policy.name);
   const bool on_files = highest_level(terms, request.claim) <= Level::shipped;
   PBPROBE_TRY(Report report, gather(request, on_files));
   report.claim = request.claim;
   PBPROBE_CHECK(compare(request, highest_level(terms, request.claim), report));
   terms.date = new_report().created.substr(0, 10);
-  report.verdict = judge(report);
-  report.gate = pass_gate(report, terms);
+  report.verdict = judge(report, terms);
   return report;
 }
 

@@ -31,7 +31,7 @@ struct GateRequest {
   std::function<void(std::string_view step)> progress;
 };
 
-// A report with its verdict and gate. Where `shipped` is enough no machine is looked at, and nothing of the artifact
+// A report with its verdict. Where `shipped` is enough no machine is looked at, and nothing of the artifact
 // runs. Errors: usage (the policy), not_found, unreadable, malformed: it could not be judged at all.
 [[nodiscard]] Result<Report> make_gate(const GateRequest& request);
 

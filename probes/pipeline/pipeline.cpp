@@ -86,8 +86,10 @@ class Pipeline {
       ask_compilers();
     }
     if (options_.claim) result_.report.claim = options_.claim;
-    begin("judging");
-    result_.report.verdict = judge(result_.report);
+    if (options_.judged) {
+      begin("judging");
+      result_.report.verdict = judge(result_.report);
+    }
     return std::move(result_);
   }
 
@@ -244,7 +246,7 @@ Result<Report> make_audit(const AuditRequest& request) {
   options.host_code = options.device_code_only ? HostCodeScope::none : HostCodeScope::all;
   PBPROBE_TRY(report.inventory, load_inventory(request.artifact, options));
   report.claim = request.claim;
-  if (!request.audit.device_code_only) report.verdict = judge(report);
+  if (request.judged && !request.audit.device_code_only) report.verdict = judge(report);
   return report;
 }
 

@@ -33,6 +33,7 @@ struct ReportOptions {
                                     // path follows; empty: nothing. Full reports alone
   double budget_seconds = 0;        // of the whole report; 0: 10 quick (20 with a GPU), 300 full, 120 emulated
   std::function<void(std::string_view step)> progress;  // called as each step begins
+  bool judged = true;  // false: facts alone, which the caller judges by a policy of its own
 };
 
 struct ReportResult {
@@ -47,6 +48,7 @@ struct AuditRequest {
   std::filesystem::path artifact;
   std::optional<Claim> claim;
   AuditOptions audit;
+  bool judged = true;  // as in ReportOptions
 };
 
 // What `pbprobe audit` does: inventory, claim and a verdict on the files alone, whatever machine this is;

@@ -34,25 +34,29 @@ std::string at(const std::optional<std::string>& where) {
   return where ? fmt::format(" [{}]", *where) : "";
 }
 
-void add_claims(Page& page, const Gate& gate) {
-  if (gate.claims.empty()) return;
+void add_claims(Page& page, const Verdict& gate) {
+  const auto is_claimed = [](const ClaimRow& row) { return row.claimed.has_value(); };
+  if (std::none_of(gate.claims.begin(), gate.claims.end(), is_claimed)) return;
   page.blank();
   std::vector<std::vector<Cell>> rows{{{""}}};
   for (const char* title : {"claimed", "required", "proven", "outcome"})
     rows.front().push_back({title, Colour::strong});
   std::vector<std::string> details{""};
+  const auto level = [](const std::optional<Level>& value) { return value ? std::string(name_of(*value)) : "-"; };
   for (const auto& claim : gate.claims) {
+    if (!is_claimed(claim)) continue;
+    const Outcome outcome = claim.outcome.value_or(Outcome::unknown);
     rows.push_back({{claim.claim},
-                    {claim.claimed},
-                    {std::string(name_of(claim.required))},
-                    {claim.proven ? std::string(name_of(*claim.proven)) : "-"},
-                    {std::string(name_of(claim.outcome)), colour_of(claim.outcome)}});
+                    {*claim.claimed},
+                    {level(claim.required)},
+                    {level(claim.proven)},
+                    {std::string(name_of(outcome)), colour_of(outcome)}});
     details.push_back(claim.detail);
   }
   page.table(rows, details);
 }
 
-void add_objections(Page& page, const Gate& gate) {
+void add_objections(Page& page, const Verdict& gate) {
   if (gate.objections.empty()) return;
   page.heading("What stands against it");
   for (const auto& objection : gate.objections) {
@@ -63,10 +67,10 @@ void add_objections(Page& page, const Gate& gate) {
 }
 
 // What is no objection, but was seen.
-void add_findings(Page& page, const Gate& gate) {
+void add_findings(Page& page, const Verdict& gate) {
   bool any = false;
-  for (const auto& [finding, waived] : gate.findings) {
-    if (finding.severity != Severity::warn || waived) continue;
+  for (const auto& finding : gate.findings) {
+    if (finding.severity != Severity::warn || finding.waived) continue;
     if (!any) page.heading("Warnings");
     any = true;
     page.entry(fmt::format("warn  {}", finding.id), finding.what + at(finding.where), kLabel, Colour::doubt);
@@ -100,7 +104,7 @@ void add_baseline(Page& page, const BaselineComparison& beside) {
   page.table(rows);
 }
 
-void add_policy(Page& page, const Gate& gate) {
+void add_policy(Page& page, const Verdict& gate) {
   page.heading("Policy");
   std::string line = gate.policy.name;
   if (gate.require) line += fmt::format(", {} required of SMs and ISAs", name_of(*gate.require));
@@ -115,7 +119,7 @@ void add_policy(Page& page, const Gate& gate) {
   }
 }
 
-void add_checks(Page& page, const Gate& gate) {
+void add_checks(Page& page, const Verdict& gate) {
   page.heading("Checks");
   std::vector<std::vector<Cell>> rows;
   for (const char* title : {"check", "required", "state", "level", "severity", "asks"}) {
@@ -139,8 +143,8 @@ void add_checks(Page& page, const Gate& gate) {
 }  // namespace
 
 std::string render_gate(const Report& report, bool explain, const TextOptions& options) {
-  if (!report.gate) return {};
-  const Gate& gate = *report.gate;
+  if (!report.verdict) return {};
+  const Verdict& gate = *report.verdict;
   Page page(options);
   const std::string version = report.inventory ? report.inventory->torch_version.value_or("") : "";
   page.line({{headline_of(gate.outcome), colour_of(gate.outcome)},

@@ -10,7 +10,7 @@
 
 namespace pbprobe {
 
-// The verdict and all that stands against it; with `explain` each check as well. Empty without a gate.
+// The verdict and all that stands against it; with `explain` each check as well. Empty without a verdict.
 [[nodiscard]] std::string render_gate(const Report& report, bool explain, const TextOptions& options = {});
 
 }  // namespace pbprobe

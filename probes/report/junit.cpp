@@ -63,7 +63,7 @@ class Cases {
   std::string text_;
 };
 
-std::string inside_of(const GateCheck& check, const Gate& gate, Cases& cases) {
+std::string inside_of(const CheckRow& check, const Verdict& gate, Cases& cases) {
   if (check.state == CheckState::unanswered || (check.state == CheckState::not_asked && check.required)) {
     const std::string why = check.why.value_or("not answered");
     return check.required ? cases.error(why) : cases.skipped(why);
@@ -71,8 +71,8 @@ std::string inside_of(const GateCheck& check, const Gate& gate, Cases& cases) {
   if (check.state == CheckState::not_asked) return cases.skipped(check.why.value_or("not asked"));
   std::string first;
   std::string all;
-  for (const auto& [finding, waived] : gate.findings) {
-    if (finding.id != check.id || waived || finding.severity != Severity::fail) continue;
+  for (const auto& finding : gate.findings) {
+    if (finding.id != check.id || finding.waived || finding.severity != Severity::fail) continue;
     if (first.empty()) first = finding.what;
     all += finding.what + (finding.where ? " [" + *finding.where + "]" : "") + "; fix: " + finding.remedy + " ";
   }
@@ -83,14 +83,15 @@ std::string inside_of(const GateCheck& check, const Gate& gate, Cases& cases) {
 
 std::string junit_of(const Report& report) {
   Cases cases;
-  const Gate& gate = *report.gate;
+  const Verdict& gate = *report.verdict;
   for (const auto& claim : gate.claims) {
-    const std::string what = fmt::format("{} must be {}; proven: {} {}", claim.claimed, name_of(claim.required),
+    if (!claim.claimed || !claim.required) continue;
+    const std::string what = fmt::format("{} must be {}; proven: {} {}", *claim.claimed, name_of(*claim.required),
                                          claim.proven ? name_of(*claim.proven) : "nothing", claim.detail);
     std::string inside;
     if (claim.outcome == Outcome::fail) inside = cases.failure(what);
     if (claim.outcome == Outcome::unknown) inside = cases.error(what);
-    cases.add("claim", claim.claim + " " + claim.claimed, inside);
+    cases.add("claim", claim.claim + " " + *claim.claimed, inside);
   }
   for (const auto& check : gate.checks) cases.add("check", check.id + " " + check.asks, inside_of(check, gate, cases));
   for (const auto& objection : gate.objections) {

@@ -40,21 +40,21 @@ Json location_of(const std::string& where) {
   return location;
 }
 
-Json result_of(const GateFinding& found) {
-  const auto& [finding, waived] = found;
+Json result_of(const Finding& finding) {
   Json result{{"ruleId", finding.id},
               {"level", level_of(finding.severity)},
               {"message", {{"text", printable(finding.what + "; fix: " + finding.remedy)}}}};
   if (finding.where) result["locations"] = Json::array({location_of(*finding.where)});
-  if (waived)
-    result["suppressions"] = Json::array({{{"kind", "external"}, {"status", "accepted"}, {"justification", *waived}}});
+  if (finding.waived)
+    result["suppressions"] =
+        Json::array({{{"kind", "external"}, {"status", "accepted"}, {"justification", *finding.waived}}});
   return result;
 }
 
 }  // namespace
 
 std::string sarif_of(const Report& report) {
-  const Gate& gate = *report.gate;
+  const Verdict& gate = *report.verdict;
   Json rules = Json::array();
   Json results = Json::array();
   for (const auto& check : gate.checks) {
@@ -63,7 +63,7 @@ std::string sarif_of(const Report& report) {
                      {"defaultConfiguration", {{"level", level_of(check.severity)}}},
                      {"properties", {{"level", name_of(check.level)}, {"required", check.required}}}});
   }
-  for (const auto& found : gate.findings) results.push_back(result_of(found));
+  for (const auto& finding : gate.findings) results.push_back(result_of(finding));
   for (const auto& check : gate.checks) {
     if (!check.required || check.state == CheckState::passed || check.state == CheckState::found) continue;
     results.push_back({{"ruleId", check.id},

@@ -25,7 +25,7 @@ Json descriptor_of(const StatementSubject& subject) {
 
 // The policy with its waivers and changed severities in words, so that who reads the statement sees what was let
 // through.
-Json policy_descriptor(const Gate& gate) {
+Json policy_descriptor(const Verdict& gate) {
   const Json policy = to_json(gate.policy);
   Json waivers = Json::array();
   for (const auto& waiver : gate.waivers) waivers.push_back(to_json(waiver));
@@ -38,10 +38,10 @@ Json policy_descriptor(const Gate& gate) {
 }
 
 // The worst that a check found, waivers left out; null: nothing that counts.
-std::optional<Severity> worst_of(const std::string& id, const Gate& gate) {
+std::optional<Severity> worst_of(const std::string& id, const Verdict& gate) {
   std::optional<Severity> worst;
-  for (const auto& [finding, waived] : gate.findings) {
-    if (finding.id != id || waived || finding.severity == Severity::note) continue;
+  for (const auto& finding : gate.findings) {
+    if (finding.id != id || finding.waived || finding.severity == Severity::note) continue;
     if (!worst || finding.severity < *worst) worst = finding.severity;
   }
   return worst;
@@ -51,13 +51,15 @@ std::optional<Severity> worst_of(const std::string& id, const Gate& gate) {
 
 std::string statement_of(const Report& report, const std::vector<StatementSubject>& subjects,
                          const std::map<std::string, std::string>& files) {
-  const Gate& gate = *report.gate;
+  const Verdict& gate = *report.verdict;
   Json passed = Json::array();
   Json warned = Json::array();
   Json failed = Json::array();
-  for (const auto& claim : gate.claims)
+  for (const auto& claim : gate.claims) {
+    if (!claim.claimed || !claim.required) continue;
     (claim.outcome == Outcome::pass ? passed : failed)
-        .push_back(fmt::format("claim {} {}: {}", claim.claim, claim.claimed, name_of(claim.required)));
+        .push_back(fmt::format("claim {} {}: {}", claim.claim, *claim.claimed, name_of(*claim.required)));
+  }
   for (const auto& check : gate.checks) {
     if (check.state != CheckState::passed && check.state != CheckState::found) continue;
     const auto worst = worst_of(check.id, gate);
@@ -70,7 +72,7 @@ std::string statement_of(const Report& report, const std::vector<StatementSubjec
   for (const auto& [name, sha256] : files) configuration.push_back({{"name", name}, {"digest", {{"sha256", sha256}}}});
   if (!report.joined) configuration.push_back(policy_descriptor(gate));
   for (const auto& run : report.joined.value_or(std::vector<GatedRun>()))
-    configuration.push_back(policy_descriptor(run.gate));
+    configuration.push_back(policy_descriptor(run.verdict));
   Json about = Json::array();
   for (const auto& subject : subjects) about.push_back(descriptor_of(subject));
   const char* result = gate.outcome != Outcome::pass ? "FAILED" : warned.empty() ? "PASSED" : "WARNED";

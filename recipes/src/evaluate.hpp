@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "core/facts/verdict.hpp"
+#include "core/facts/finding.hpp"
 #include "core/result.hpp"
 #include "recipes/src/matrix.hpp"
 

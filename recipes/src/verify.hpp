@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/facts/verdict.hpp"
+#include "core/facts/finding.hpp"
 #include "core/result.hpp"
 #include "recipes/src/matrix.hpp"
 

@@ -42,7 +42,7 @@ def test_explain_tells_each_check(sound):
     text = run("gate", sound, "--claim", CLAIM, "--explain").stdout
     document = json.loads(run("gate", sound, "--claim", CLAIM, "--format", "json").stdout)
     catalogue = re.findall(r"^\| (PB[1-5]\d\d) \| \w+ \| \w+ \| .* \|", (SOURCE / "docs/checks.md").read_text(), re.M)
-    asked = {check["id"] for check in document["gate"]["checks"]}
+    asked = {check["id"] for check in document["verdict"]["checks"]}
     assert len(asked) > 50
     assert asked <= set(catalogue)
     for check in asked:
@@ -53,7 +53,7 @@ def test_the_report_fits_its_schema(sound):
     document = json.loads(run("gate", sound, "--claim", CLAIM, "--format", "json").stdout)
     schema = json.loads((SOURCE / "docs/report.schema.json").read_text())
     jsonschema.Draft202012Validator(schema).validate(document)
-    assert document["gate"]["outcome"] == "pass"
+    assert document["verdict"]["outcome"] == "pass"
 
 
 def test_a_truncated_file_is_no_pass_and_named(sound, tmp_path):
@@ -73,6 +73,7 @@ def test_bad_usage_is_2_with_one_line(sound, tmp_path):
     refused(run("gate", tmp_path / "absent", "--claim", CLAIM), "absent")
     refused(run("gate", sound, "--claim", CLAIM, "--require", "proved"), "proved", "measured")
     refused(run("gate", sound, "--claim", CLAIM, "--policy", "lenient"), "lenient", "builder")
+    refused(run("gate", sound, "--claim", CLAIM, "--policy", "report"), "lenient", "strict")
     refused(run("gate", sound, "--claim", CLAIM, "--evidence", sound), "is there already")
     refused(run("gate", "--from", tmp_path / "absent"), "absent")
     other = tmp_path / "other.json"
@@ -99,7 +100,7 @@ def policy(folder: pathlib.Path, **changes) -> pathlib.Path:
     return file
 
 
-@pytest.mark.parametrize("name", ["builder", "hardware"])
+@pytest.mark.parametrize("name", ["report", "builder", "hardware"])
 def test_the_committed_policies_fit_their_schema(name):
     schema = json.loads((SOURCE / "docs/policy.schema.json").read_text())
     validator = jsonschema.Draft202012Validator(schema)
@@ -113,7 +114,7 @@ def test_the_committed_policies_fit_their_schema(name):
 
 def test_waivers_are_printed_and_their_faults_fail(sound, tmp_path):
     claim = "avx512,only,torch=2.10.0"
-    found = json.loads(run("gate", sound, "--claim", claim, "--format", "json").stdout)["gate"]["objections"]
+    found = json.loads(run("gate", sound, "--claim", claim, "--format", "json").stdout)["verdict"]["objections"]
     waivers = [
         {"id": one["id"], "component": one["where"], "reason": "a toy", "until": "2999-12-31"}
         for one in found
@@ -222,7 +223,7 @@ def test_sarif_and_junit_say_what_the_report_says(sound, keys, tmp_path):
         jsonschema.validators.validator_for(document)(document).validate(sarif)
     seen = sorted((one["ruleId"], one["level"]) for one in sarif["runs"][0]["results"])
     levels = {"fail": "error", "warn": "warning", "note": "note"}
-    findings = [one["finding"] for one in report["gate"]["findings"]]
+    findings = report["verdict"]["findings"]
     assert seen == sorted((one["id"], levels[one["severity"]]) for one in findings)
     suites = xml.etree.ElementTree.parse(folder / "junit.xml").getroot()
     failed = {case.get("name").split()[0] for case in suites.iter("testcase") if case.find("failure") is not None}
@@ -326,7 +327,7 @@ def test_a_build_in_nix_store_is_named_with_its_nar_hash(sound, tmp_path):
 def test_the_real_torch_is_judged_by_true_and_false_claims():
     def failed(claim):
         result = run("gate", TORCH, "--claim", claim, "--format", "json", timeout=300)
-        gate = json.loads(result.stdout)["gate"]
+        gate = json.loads(result.stdout)["verdict"]
         assert (result.returncode == PASSED) == (gate["outcome"] == "pass")
         return {one["id"] for one in gate["objections"]} - {"claim"}
 

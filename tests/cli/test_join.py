@@ -48,7 +48,7 @@ def test_joined_evidence_is_signed_and_judged_again(joined, evidence, keys):
     report = json.loads((joined / "report.json").read_text())
     schema = json.loads((SOURCE / "docs/report.schema.json").read_text())
     jsonschema.Draft202012Validator(schema).validate(report)
-    assert [one["gate"]["policy"]["name"] for one in report["joined"]] == ["builder", "another"]
+    assert [one["verdict"]["policy"]["name"] for one in report["joined"]] == ["builder", "another"]
     statement = json.loads((joined / "statement.intoto.json").read_text())
     assert statement["subject"] == json.loads((evidence / "statement.intoto.json").read_text())["subject"]
     policies = [one for one in statement["predicate"]["configuration"] if one["name"].startswith("policy ")]
@@ -87,7 +87,7 @@ def rejoined(report):
 
 
 def proved_more(report):
-    report["gate"]["claims"][0]["proven"] = "measured"
+    report["verdict"]["claims"][0]["proven"] = "measured"
 
 
 def one_run(report):
@@ -95,7 +95,7 @@ def one_run(report):
 
 
 def lenient(report):
-    report["joined"][1]["gate"]["policy"]["severity"] = {}
+    report["joined"][1]["verdict"]["policy"]["severity"] = {}
 
 
 def other_facts(report):
@@ -115,8 +115,8 @@ def other_inventory(report):
     [
         (rejoined, "not what its 3 runs give together"),
         (proved_more, "not what its 2 runs give together"),
-        (one_run, "no gate of two runs"),
-        (lenient, "run 2: its gate is not what its facts give"),
+        (one_run, "no verdict of two runs"),
+        (lenient, "run 2: its verdict is not what its facts give"),
         (other_facts, "run 2: its verdict is not what its facts give"),
         (other_digest, "is another file"),
         (other_inventory, "not what its 2 runs give together"),

@@ -60,7 +60,7 @@ def gate(artifact: pathlib.Path, claim: str, *options: str | pathlib.Path) -> tu
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
     if done.returncode not in (0, 1):
         raise RuntimeError(f"{artifact.name}, {claim}: exit code {done.returncode}: {done.stderr}")
-    return json.loads(done.stdout)["gate"], done.returncode
+    return json.loads(done.stdout)["verdict"], done.returncode
 
 
 def states(artifact: pathlib.Path, claim: str) -> dict[str, str]:
@@ -72,7 +72,7 @@ def gated(artifact: pathlib.Path, claim: str, *options: str | pathlib.Path) -> A
     said, code = gate(artifact, claim, *options)
     found: dict[str, str] = {}
     for row in said["findings"]:
-        found.setdefault(row["finding"]["id"], row["finding"]["what"])
+        found.setdefault(row["id"], row["what"])
     against = {outcome: set() for outcome in ("fail", "unknown")}
     for objection in said["objections"]:
         against[objection["outcome"]].add(objection["id"])

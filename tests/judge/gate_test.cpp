@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: MIT
 //
 // The gate's decision on recorded facts: what is not proved, not asked, not readable or wrongly waived is no pass.
-#include "probes/judge/gate.hpp"
+#include "probes/judge/judge.hpp"
 
 #include <algorithm>
 
 #include <gmock/gmock.h>
 
+#include "probes/judge/checks.hpp"
 #include "probes/judge/join.hpp"
-#include "probes/judge/judge.hpp"
 #include "probes/judge/policy.hpp"
 #include "tests/judge/cases.hpp"
 
@@ -18,10 +18,10 @@ namespace {
 
 using testing::HasSubstr;
 
-GateTerms terms(std::string_view name = "builder", std::optional<Level> require = std::nullopt) {
+Terms terms(std::string_view name = "builder", std::optional<Level> require = std::nullopt) {
   auto policy = built_in_policy(name);
   EXPECT_TRUE(policy.ok()) << (policy.ok() ? "" : policy.error().message);
-  return {.policy = policy.ok() ? *policy : Policy{}, .require = require, .date = "2026-11-22"};
+  return {.policy = policy.ok() ? *policy : Policy{}, .require = require, .date = "2026-11-22", .asked = std::nullopt};
 }
 
 Claim claim_of_list(std::vector<std::string> targets, bool exact = false) {
@@ -45,20 +45,20 @@ Report ran_on_h200() {
   return report;
 }
 
-bool objects(const Gate& gate, const std::string& id, Outcome outcome, const std::string& says = "") {
+bool objects(const Verdict& gate, const std::string& id, Outcome outcome, const std::string& says = "") {
   return std::any_of(gate.objections.begin(), gate.objections.end(), [&](const Objection& objection) {
     return objection.id == id && objection.outcome == outcome && objection.what.find(says) != std::string::npos;
   });
 }
 
-std::string listed(const Gate& gate) {
+std::string listed(const Verdict& gate) {
   std::string text = gate.reason;
   for (const auto& objection : gate.objections) text += "\n  " + objection.id + ": " + objection.what;
   return text;
 }
 
 TEST(Gate, PassesATrueClaimAndProvesItShipped) {
-  const Gate gate = pass_gate(true_claim(), terms());
+  const Verdict gate = judge(true_claim(), terms());
   EXPECT_EQ(gate.outcome, Outcome::pass) << listed(gate);
   EXPECT_TRUE(gate.complete);
   ASSERT_FALSE(gate.claims.empty());
@@ -70,7 +70,7 @@ TEST(Gate, PassesATrueClaimAndProvesItShipped) {
 }
 
 TEST(Gate, FailsAFalseClaimAndNamesTheCheck) {
-  const Gate gate = pass_gate(false_claim(), terms());
+  const Verdict gate = judge(false_claim(), terms());
   EXPECT_EQ(gate.outcome, Outcome::fail);
   EXPECT_TRUE(gate.complete) << listed(gate);
   EXPECT_TRUE(objects(gate, "PB316", Outcome::fail)) << listed(gate);
@@ -79,7 +79,7 @@ TEST(Gate, FailsAFalseClaimAndNamesTheCheck) {
 
 TEST(Gate, WhatFilesCannotProveIsUnknown) {
   for (const Level level : {Level::loaded, Level::executed, Level::measured}) {
-    const Gate gate = pass_gate(true_claim(), terms("builder", level));
+    const Verdict gate = judge(true_claim(), terms("builder", level));
     EXPECT_EQ(gate.outcome, Outcome::unknown) << name_of(level);
     EXPECT_FALSE(gate.complete);
     EXPECT_TRUE(objects(gate, "PB501", Outcome::unknown, "no machine was looked at")) << listed(gate);
@@ -88,22 +88,22 @@ TEST(Gate, WhatFilesCannotProveIsUnknown) {
 }
 
 TEST(Gate, WhatRanOnTheClaimedChipIsExecutedAndNotMeasured) {
-  const Gate executed = pass_gate(ran_on_h200(), terms("hardware"));
+  const Verdict executed = judge(ran_on_h200(), terms("hardware"));
   EXPECT_EQ(executed.outcome, Outcome::pass) << listed(executed);
   EXPECT_EQ(executed.claims[0].proven, Level::executed);
-  const Gate measured = pass_gate(ran_on_h200(), terms("hardware", Level::measured));
+  const Verdict measured = judge(ran_on_h200(), terms("hardware", Level::measured));
   EXPECT_EQ(measured.outcome, Outcome::unknown);
   EXPECT_TRUE(objects(measured, "claim", Outcome::unknown, "not measured against a baseline")) << listed(measured);
 }
 
-Gate measured_beside(BaselineComparison comparison) {
+Verdict measured_beside(BaselineComparison comparison) {
   Report report = ran_on_h200();
   report.baseline = std::move(comparison);
-  return pass_gate(report, terms("hardware", Level::measured));
+  return judge(report, terms("hardware", Level::measured));
 }
 
 TEST(Gate, WhatGainsOrIsNoSlowerThanItsBaselineIsMeasured) {
-  const Gate gate =
+  const Verdict gate =
       measured_beside(beside({area_gain("softmax", "cuda:0", 1.2, 1.3), area_gain("sort", "cuda:0", 0.99, 1.01),
                               area_gain("sort", "cpu", 1.1, 1.2)}));
   EXPECT_EQ(gate.outcome, Outcome::pass) << listed(gate);
@@ -112,7 +112,7 @@ TEST(Gate, WhatGainsOrIsNoSlowerThanItsBaselineIsMeasured) {
 }
 
 TEST(Gate, WhatIsSlowerThanItsBaselineFails) {
-  const Gate gate =
+  const Verdict gate =
       measured_beside(beside({area_gain("softmax", "cuda:0", 1.2, 1.3), area_gain("sort", "cuda:0", 0.80, 0.90)}));
   EXPECT_EQ(gate.outcome, Outcome::fail);
   EXPECT_TRUE(objects(gate, "PB520", Outcome::fail, "sort on cuda:0: 0.85")) << listed(gate);
@@ -134,20 +134,20 @@ TEST(Gate, WhatCannotBeComparedOrWasNotIsUnknown) {
 TEST(Gate, AnotherChipProvesNothing) {
   Report report = ran_on_h200();
   report.host->gpus[0].capability = "12.0";
-  const Gate gate = pass_gate(report, terms("hardware"));
+  const Verdict gate = judge(report, terms("hardware"));
   EXPECT_NE(gate.outcome, Outcome::pass);
   EXPECT_TRUE(objects(gate, "claim", Outcome::unknown, "which is no sm90")) << listed(gate);
   report.host->gpus.clear();
-  EXPECT_TRUE(objects(pass_gate(report, terms("hardware")), "claim", Outcome::unknown, "no GPU here"));
+  EXPECT_TRUE(objects(judge(report, terms("hardware")), "claim", Outcome::unknown, "no GPU here"));
 }
 
 TEST(Gate, AreasThatWereNotRunOrWentWrongAreNoProof) {
   Report report = ran_on_h200();
   report.measurements->libtorch->areas.pop_back();
-  EXPECT_TRUE(objects(pass_gate(report, terms("hardware")), "claim", Outcome::unknown, "were not run on cuda:0"));
+  EXPECT_TRUE(objects(judge(report, terms("hardware")), "claim", Outcome::unknown, "were not run on cuda:0"));
   report = ran_on_h200();
   report.measurements->libtorch->areas[1].problem = "element 3 is wrong";
-  const Gate gate = pass_gate(report, terms("hardware"));
+  const Verdict gate = judge(report, terms("hardware"));
   EXPECT_TRUE(objects(gate, "PB508", Outcome::fail)) << listed(gate);
   EXPECT_TRUE(objects(gate, "claim", Outcome::fail, "element 3 is wrong")) << listed(gate);
 }
@@ -155,30 +155,30 @@ TEST(Gate, AreasThatWereNotRunOrWentWrongAreNoProof) {
 TEST(Gate, ACpuProvesItsTierAlone) {
   Report report = ran_on_h200();
   report.claim = claim_of_list({"avx2"});
-  EXPECT_TRUE(objects(pass_gate(report, terms("hardware")), "claim", Outcome::unknown, "took its AVX512 code"));
+  EXPECT_TRUE(objects(judge(report, terms("hardware")), "claim", Outcome::unknown, "took its AVX512 code"));
   report.measurements->libtorch->cpu_capability = "AVX2";
-  const Gate gate = pass_gate(report, terms("hardware"));
+  const Verdict gate = judge(report, terms("hardware"));
   EXPECT_EQ(gate.claims[0].proven.value_or(Level::claimed) >= Level::executed, gate.claims[0].outcome == Outcome::pass);
   report.host->cpu.targets = {"avx"};
-  EXPECT_TRUE(objects(pass_gate(report, terms("hardware")), "claim", Outcome::unknown, "is no avx2"));
+  EXPECT_TRUE(objects(judge(report, terms("hardware")), "claim", Outcome::unknown, "is no avx2"));
 }
 
 TEST(Gate, AStepThatCouldNotRunIsNoPass) {
   Report report = true_claim();
   report.problems = {"the driver's library could not be asked"};
-  const Gate gate = pass_gate(report, terms());
+  const Verdict gate = judge(report, terms());
   EXPECT_EQ(gate.outcome, Outcome::unknown);
   EXPECT_TRUE(objects(gate, "run", Outcome::unknown, "could not be asked"));
   report = ran_on_h200();
   report.measurements->libtorch->problem = "softmax ended its process by SIGSEGV";
-  EXPECT_TRUE(objects(pass_gate(report, terms("hardware")), "run", Outcome::unknown, "SIGSEGV"));
+  EXPECT_TRUE(objects(judge(report, terms("hardware")), "run", Outcome::unknown, "SIGSEGV"));
 }
 
 TEST(Gate, NoFactsAndNoClaimAreNoPass) {
-  EXPECT_TRUE(objects(pass_gate(Report{}, terms()), "run", Outcome::unknown, "no artifact"));
+  EXPECT_TRUE(objects(judge(Report{}, terms()), "run", Outcome::unknown, "no artifact"));
   Report report = true_claim();
   report.claim.reset();
-  const Gate gate = pass_gate(report, terms());
+  const Verdict gate = judge(report, terms());
   EXPECT_EQ(gate.outcome, Outcome::unknown);
   EXPECT_TRUE(objects(gate, "run", Outcome::unknown, "nothing is claimed")) << listed(gate);
 }
@@ -186,9 +186,9 @@ TEST(Gate, NoFactsAndNoClaimAreNoPass) {
 TEST(Gate, AFileThatCouldNotBeReadIsNoPassWhateverThePolicySays) {
   Report report = true_claim();
   report.inventory->files.push_back({.path = "torch/lib/libbroken.so", .problem = "truncated"});
-  GateTerms given = terms();
+  Terms given = terms();
   given.policy.severity["PB102"] = {Severity::note, "known"};
-  const Gate gate = pass_gate(report, given);
+  const Verdict gate = judge(report, given);
   EXPECT_EQ(gate.outcome, Outcome::unknown);
   EXPECT_TRUE(objects(gate, "PB102", Outcome::unknown, "truncated")) << listed(gate);
 }
@@ -200,7 +200,7 @@ TEST(Gate, OfWhatIsNeitherClaimedNorThereNothingIsPassed) {
   file_named(report, "libtorch_cpu.so").host_code = HostCode{.functions_from = ".symtab", .unguarded = {{"avx2", 9}}};
   report.inventory->wheel_tags.reset();
   report.inventory->required_versions.reset();
-  const Gate bare = pass_gate(report, terms());
+  const Verdict bare = judge(report, terms());
   EXPECT_EQ(bare.outcome, Outcome::pass) << listed(bare);
   for (const auto& [id, why] : std::map<std::string, std::string>{{"PB105", "claimed"},
                                                                   {"PB107", "claimed"},
@@ -213,39 +213,40 @@ TEST(Gate, OfWhatIsNeitherClaimedNorThereNothingIsPassed) {
                                                                   {"PB121", "no package"},
                                                                   {"PB129", "no Nix store"}}) {
     const auto check = std::find_if(bare.checks.begin(), bare.checks.end(),
-                                    [wanted = id](const GateCheck& one) { return one.id == wanted; });
+                                    [wanted = id](const CheckRow& one) { return one.id == wanted; });
     ASSERT_NE(check, bare.checks.end()) << id;
     EXPECT_EQ(check->state, CheckState::not_asked) << id;
     EXPECT_FALSE(check->required) << id;
     EXPECT_THAT(check->why.value_or(""), HasSubstr(why)) << id;
   }
   report.claim->torch = "2.11.0";
-  EXPECT_EQ(pass_gate(report, terms()).outcome, Outcome::pass);
+  EXPECT_EQ(judge(report, terms()).outcome, Outcome::pass);
   report.claim->torch = "2.10.0";
-  EXPECT_TRUE(objects(pass_gate(report, terms()), "PB105", Outcome::fail));
+  EXPECT_TRUE(objects(judge(report, terms()), "PB105", Outcome::fail));
 }
 
 TEST(Gate, AnIsaOfAnotherProcessorIsNotShipped) {
   Report report = true_claim();
   report.claim = Claim{.text = "armv9", .targets = {"armv9", "sm90"}};
-  const Gate gate = pass_gate(report, terms());
+  const Verdict gate = judge(report, terms());
   EXPECT_TRUE(objects(gate, "PB109", Outcome::fail)) << listed(gate);
   for (const auto& claim : gate.claims)
-    EXPECT_EQ(claim.outcome, claim.claim == "ISA" ? Outcome::fail : Outcome::pass) << claim.claim;
+    EXPECT_EQ(claim.outcome.value_or(Outcome::pass), claim.claim == "ISA" ? Outcome::fail : Outcome::pass)
+        << claim.claim;
 }
 
 TEST(Gate, ThePolicysSeverityCounts) {
   Report report = true_claim();
   report.claim = claim_of_list({"sm90"}, true);
-  GateTerms given = terms();
+  Terms given = terms();
   given.policy.severity["PB316"] = {Severity::warn, "known"};
-  const Gate lenient = pass_gate(report, given);
+  const Verdict lenient = judge(report, given);
   EXPECT_FALSE(objects(lenient, "PB316", Outcome::fail)) << listed(lenient);
   given = terms();
   given.policy.severity["PB317"] = {Severity::fail, "strict"};  // PTX beside an exact claim
-  const Gate strict = pass_gate(report, given);
-  const auto found = std::any_of(strict.findings.begin(), strict.findings.end(),
-                                 [](const GateFinding& one) { return one.finding.id == "PB317"; });
+  const Verdict strict = judge(report, given);
+  const auto found =
+      std::any_of(strict.findings.begin(), strict.findings.end(), [](const Finding& one) { return one.id == "PB317"; });
   EXPECT_EQ(objects(strict, "PB317", Outcome::fail), found) << listed(strict);
 }
 
@@ -259,8 +260,8 @@ std::vector<std::string> places_of(const std::string& id, const Report& report) 
   return places;
 }
 
-GateTerms waiving(std::vector<Waiver> waivers) {
-  GateTerms given = terms();
+Terms waiving(std::vector<Waiver> waivers) {
+  Terms given = terms();
   given.policy.waive = std::move(waivers);
   return given;
 }
@@ -270,18 +271,18 @@ TEST(Waivers, LetThroughWhatTheyNameUntilTheirDay) {
   std::vector<Waiver> all;
   for (const auto& place : places_of("PB316", report)) all.push_back({"PB316", place, "known", "2026-11-22"});
   ASSERT_GT(all.size(), 1U);
-  const Gate gate = pass_gate(report, waiving(all));
+  const Verdict gate = judge(report, waiving(all));
   EXPECT_EQ(gate.outcome, Outcome::pass) << listed(gate);
   for (const auto& waiver : gate.waivers) EXPECT_EQ(waiver.state, WaiverState::used);
   all.pop_back();
-  EXPECT_TRUE(objects(pass_gate(report, waiving(all)), "PB316", Outcome::fail)) << "one place is not waived";
+  EXPECT_TRUE(objects(judge(report, waiving(all)), "PB316", Outcome::fail)) << "one place is not waived";
 }
 
 TEST(Waivers, ExpiredUnusedAndBroadOnesFail) {
   const Report report = false_claim();
   const std::string place = places_of("PB316", report).front();
   const auto state_with = [&](Waiver waiver) {
-    const Gate gate = pass_gate(report, waiving({std::move(waiver)}));
+    const Verdict gate = judge(report, waiving({std::move(waiver)}));
     EXPECT_EQ(gate.outcome, Outcome::fail);
     EXPECT_TRUE(objects(gate, "PB316", Outcome::fail)) << "nothing was let through";
     EXPECT_TRUE(objects(gate, "waiver", Outcome::fail)) << listed(gate);
@@ -297,8 +298,8 @@ TEST(Waivers, ExpiredUnusedAndBroadOnesFail) {
 }
 
 TEST(Waivers, AnUnusedOneFailsASoundBuildToo) {
-  GateTerms given = waiving({{"PB316", "torch/lib/libtorch_cuda.so", "known", "2027-01-01"}});
-  const Gate gate = pass_gate(true_claim(), given);
+  Terms given = waiving({{"PB316", "torch/lib/libtorch_cuda.so", "known", "2027-01-01"}});
+  const Verdict gate = judge(true_claim(), given);
   EXPECT_EQ(gate.outcome, Outcome::fail);
   EXPECT_TRUE(objects(gate, "waiver", Outcome::fail, "lets nothing through"));
 }
@@ -370,45 +371,74 @@ TEST(Policies, TheHardwaresAsksForMore) {
   EXPECT_EQ(built_in_policy("hardware")->levels.isa, Level::executed);
 }
 
+TEST(Policies, TheReportsIsLenientAndTheGatesAreStrict) {
+  EXPECT_EQ(built_in_policy("report")->stance, Stance::lenient);
+  EXPECT_EQ(built_in_policy("builder")->stance, Stance::strict);
+  EXPECT_EQ(built_in_policy("hardware")->stance, Stance::strict);
+}
+
+// The same checks by either policy, with the same answers; what differs is what an open question means.
+TEST(Policies, OneJudgeServesReportAndGate) {
+  const Report report = false_claim();
+  const Verdict lenient = judge(report);
+  const Verdict strict = judge(report, terms());
+  ASSERT_EQ(lenient.checks.size(), all_checks().size());
+  ASSERT_EQ(strict.checks.size(), lenient.checks.size());
+  for (size_t i = 0; i < strict.checks.size(); ++i) {
+    EXPECT_EQ(strict.checks[i].id, lenient.checks[i].id);
+    EXPECT_EQ(strict.checks[i].state, lenient.checks[i].state) << strict.checks[i].id;
+    EXPECT_EQ(strict.checks[i].subject, lenient.checks[i].subject);
+  }
+  EXPECT_EQ(strict.findings.size(), lenient.findings.size());
+  ASSERT_FALSE(lenient.claims.empty());
+  EXPECT_EQ(lenient.claims[0].required, std::nullopt);
+  EXPECT_EQ(strict.claims[0].required, Level::shipped);
+  EXPECT_EQ(lenient.claims[0].shipped, strict.claims[0].shipped);
+
+  Report open = true_claim();
+  open.problems = {"the driver's library could not be asked"};
+  EXPECT_EQ(judge(open, terms()).outcome, Outcome::unknown);
+  EXPECT_TRUE(judge(open).objections.empty() || judge(open).objections.front().id != "run");
+}
+
 // --- joined ---
 
 TEST(Join, TakesTheHighestThatOneProved) {
-  const Gate shipped = pass_gate(true_claim(), terms());
-  const Gate executed = pass_gate(ran_on_h200(), terms("hardware"));
-  const Gate joined = join_gates({shipped, executed}, std::nullopt);
+  const Verdict shipped = judge(true_claim(), terms());
+  const Verdict executed = judge(ran_on_h200(), terms("hardware"));
+  const Verdict joined = join_verdicts({shipped, executed}, std::nullopt);
   EXPECT_EQ(joined.outcome, Outcome::pass) << listed(joined);
   EXPECT_EQ(joined.claims[0].proven, Level::executed);
   EXPECT_TRUE(joined.complete);
-  const Gate too_little = join_gates({shipped, shipped}, Level::executed);
+  const Verdict too_little = join_verdicts({shipped, shipped}, Level::executed);
   EXPECT_EQ(too_little.outcome, Outcome::unknown);
   EXPECT_FALSE(too_little.complete) << "it may not be attested";
-  EXPECT_EQ(join_gates({shipped, executed}, Level::measured).outcome, Outcome::unknown);
+  EXPECT_EQ(join_verdicts({shipped, executed}, Level::measured).outcome, Outcome::unknown);
 }
 
-const GateCheck& check_of(const Gate& gate, const std::string& id) {
-  return *std::find_if(gate.checks.begin(), gate.checks.end(), [&](const GateCheck& check) { return check.id == id; });
+const CheckRow& check_of(const Verdict& gate, const std::string& id) {
+  return *std::find_if(gate.checks.begin(), gate.checks.end(), [&](const CheckRow& check) { return check.id == id; });
 }
 
 TEST(Join, WhatOneRunCouldNotAskAnotherAnswers) {
-  const Gate shipped = pass_gate(true_claim(), terms());
-  const Gate executed = pass_gate(ran_on_h200(), terms("hardware"));
+  const Verdict shipped = judge(true_claim(), terms());
+  const Verdict executed = judge(ran_on_h200(), terms("hardware"));
   ASSERT_EQ(check_of(shipped, "PB104").state, CheckState::not_asked);
   ASSERT_EQ(check_of(executed, "PB104").state, CheckState::passed);
-  for (const Gate& joined :
-       {join_gates({shipped, executed}, std::nullopt), join_gates({executed, shipped}, std::nullopt)}) {
+  for (const Verdict& joined :
+       {join_verdicts({shipped, executed}, std::nullopt), join_verdicts({executed, shipped}, std::nullopt)}) {
     EXPECT_EQ(joined.checks.size(), shipped.checks.size());
     EXPECT_EQ(check_of(joined, "PB104").state, CheckState::passed);
     EXPECT_TRUE(check_of(joined, "PB104").required);
   }
-  const Gate twice = join_gates({shipped, shipped}, std::nullopt);
+  const Verdict twice = join_verdicts({shipped, shipped}, std::nullopt);
   EXPECT_EQ(to_json(twice.findings), to_json(shipped.findings)) << "what both found is told once";
 }
 
 TEST(Join, WhatOneObjectsToStandsAgainstAll) {
   Report broken = ran_on_h200();
   broken.measurements->libtorch->executed = false;
-  const Gate joined =
-      join_gates({pass_gate(true_claim(), terms()), pass_gate(broken, terms("hardware"))}, std::nullopt);
+  const Verdict joined = join_verdicts({judge(true_claim(), terms()), judge(broken, terms("hardware"))}, std::nullopt);
   EXPECT_EQ(joined.outcome, Outcome::fail) << listed(joined);
 }
 

@@ -46,7 +46,7 @@ def test_evidence_is_kept(world):
     assert world.publish("--evidence", str(world.folder / "kept"), NAME).returncode == 0
     kept = json.loads((world.folder / "kept/report.json").read_text())
     assert kept["claim"]["text"] == NAME
-    assert kept["gate"]["outcome"] == "pass"
+    assert kept["verdict"]["outcome"] == "pass"
 
 
 def test_evidence_is_whole_and_agrees_with_itself(world):

@@ -74,7 +74,7 @@ def another_outcome_in_the_report(files, rng):
     what = rng.choice(("outcome", "claim", "version", "kernels"))
     text = files["report.json"]
     if what == "outcome":
-        report["gate"]["outcome"] = "fail"
+        report["verdict"]["outcome"] = "fail"
     elif what == "claim":
         report["claim"]["torch"] = "2.9.1"
     elif what == "version":

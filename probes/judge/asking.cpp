@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/judge/asking.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace pbprobe {
+namespace {
+
+// How files run is not asked where no machine was looked at, nor of one file what it cannot tell.
+bool is_asked(const Check& check, const Facts& facts) {
+  return std::all_of(check.needs.begin(), check.needs.end(), [&](Need need) {
+    switch (need) {
+      case Need::host:
+      case Need::run: return !facts.files_only;
+      case Need::whole: return !facts.single_file;
+      case Need::gpu_claim: return has_subject(need, facts) && tells(facts, Told::sm);
+      case Need::cpu_claim: return has_subject(need, facts) && tells(facts, Told::isa);
+      default: return has_subject(need, facts);
+    }
+  });
+}
+
+// Why a needed fact is missing, in the words of the step that could not get it.
+std::optional<Seen> missing(Need need, const Facts& facts) {
+  switch (need) {
+    case Need::host:
+      if (facts.host != nullptr) return std::nullopt;
+      return Seen{.what = "this machine was not looked at", .remedy = "run `pbprobe report` on it"};
+    case Need::inventory: {
+      if (facts.inventory != nullptr) return std::nullopt;
+      const auto& problems = facts.report.problems;
+      return Seen{.what = problems.empty() ? "no torch was read" : problems.front(),
+                  .remedy = "activate an environment that has a torch, or name it: `pbprobe report SITE_PACKAGES`"};
+    }
+    case Need::run:
+      if (facts.run != nullptr) return std::nullopt;
+      return Seen{.what = facts.torch + " was not started",
+                  .remedy = "run `pbprobe report` on an installed torch: what lies in a wheel is only read"};
+    default: return std::nullopt;  // else it is not asked
+  }
+}
+
+std::optional<Seen> first_missing(const Check& check, const Facts& facts) {
+  for (const Need need : check.needs) {
+    if (auto seen = missing(need, facts)) return seen;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<Asked> ask_each(const Facts& facts, const std::optional<std::set<std::string>>& ids) {
+  std::vector<Asked> checks;
+  for (const auto& check : all_checks()) {
+    if (ids && !ids->contains(std::string(check.id))) continue;
+    Asked& asked = checks.emplace_back();
+    asked.check = &check;
+    asked.asked = is_asked(check, facts);
+    if (!asked.asked) continue;
+    if (auto seen = first_missing(check, facts)) {
+      asked.answer.unknown = std::move(seen);
+    } else {
+      asked.answer = check.ask(facts);
+    }
+  }
+  return checks;
+}
+
+bool has_subject(Need need, const Facts& facts) {
+  const Claim* claim = facts.claim;
+  const Inventory* inventory = facts.inventory;
+  switch (need) {
+    case Need::claim: return claim != nullptr;
+    case Need::gpu_claim: return !facts.claimed_gpus.empty();
+    case Need::cpu_claim: return !facts.claimed_cpus.empty();
+    case Need::torch_claim: return claim != nullptr && claim->torch.has_value();
+    case Need::cuda_claim: return claim != nullptr && claim->cuda.has_value();
+    case Need::python_claim: return claim != nullptr && claim->python.has_value();
+    case Need::blas_claim: return claim != nullptr && claim->blas.has_value();
+    case Need::baseline: return facts.report.baseline.has_value();
+    case Need::cuda_build: return inventory == nullptr || facts.cuda_build;
+    case Need::package: return inventory == nullptr || inventory->wheel_tags || inventory->required_versions;
+    case Need::store: return inventory == nullptr || inventory->store_closure.has_value();
+    case Need::host:
+    case Need::inventory:
+    case Need::whole:
+    case Need::run: return true;
+  }
+  return true;
+}
+
+std::string why_not_asked(const Check& check, const Facts& facts) {
+  if (needs(check, Need::baseline)) return "no baseline was given: --baseline LIBTORCH";
+  if (facts.files_only && (needs(check, Need::host) || needs(check, Need::run))) return "no machine was looked at";
+  for (const auto& [need, why] : {std::pair(Need::cuda_build, "it is no CUDA build"),
+                                  {Need::package, "no package tells of it"},
+                                  {Need::store, "it is in no Nix store"}}) {
+    if (needs(check, need) && !has_subject(need, facts)) return why;
+  }
+  if (facts.single_file && needs(check, Need::whole)) return "one file alone does not tell";
+  return "nothing of the kind is claimed";
+}
+
+std::optional<Seen> unjudged_claim(const Facts& facts) {
+  for (const Need need : {Need::gpu_claim, Need::cpu_claim}) {
+    const auto& targets = need == Need::gpu_claim ? facts.claimed_gpus : facts.claimed_cpus;
+    if (targets.empty() || asks(need)) continue;
+    return Seen{.what = "the claim of " + targets.front()->id + " is not judged by this version",
+                .remedy = "leave " + targets.front()->id + " out of the claim"};
+  }
+  if (!facts.files_only || !facts.single_file || facts.claim == nullptr) return std::nullopt;
+  const ClaimParts parts = claim_parts(facts);
+  if (!parts.told.empty() || parts.untold.empty()) return std::nullopt;
+  return Seen{
+      .what = fmt::format("{} alone does not tell what is claimed: {}", facts.torch, fmt::join(parts.untold, ", ")),
+      .remedy = "audit the whole package, or the file that it is about"};
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// What a check says: a sentence, and the data in it. Evidence is held to the data, whatever the words around them.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace pbprobe {
+
+struct Said {
+  std::string text;
+  std::vector<std::string> operands;
+
+  Said() = default;
+  Said(std::string words) : text(std::move(words)) {}  // NOLINT(google-explicit-constructor): words without data
+  Said(const char* words) : text(words) {}             // NOLINT(google-explicit-constructor)
+};
+
+// Part of a sentence that is words itself, and no datum.
+struct InWords {
+  std::string text;
+};
+
+[[nodiscard]] inline InWords in_words(std::string_view text) {
+  return {std::string(text)};
+}
+
+}  // namespace pbprobe
+
+template <>
+struct fmt::formatter<pbprobe::InWords> : fmt::formatter<std::string_view> {
+  template <class Context>
+  auto format(const pbprobe::InWords& words, Context& context) const {
+    return fmt::formatter<std::string_view>::format(words.text, context);
+  }
+};
+
+namespace pbprobe {
+namespace detail {
+
+template <class T>
+void keep(std::vector<std::string>& operands, const T& datum) {
+  operands.push_back(fmt::vformat("{}", fmt::make_format_args(datum)));
+}
+inline void keep(std::vector<std::string>&, const InWords&) {}
+
+}  // namespace detail
+
+// As fmt::format, and keeps what is filled in.
+template <class... T>
+[[nodiscard]] Said say(fmt::format_string<T...> form, const T&... data) {
+  Said said(fmt::vformat(form, fmt::make_format_args(data...)));
+  (detail::keep(said.operands, data), ...);
+  return said;
+}
+
+}  // namespace pbprobe
