@@ -81,12 +81,7 @@ Result<File> inspect_member(const Layout& layout, const Item& item, const AuditO
   const bool streamed = !member.left_out.empty();
   File file = inspect(item.path, Bytes(member.memory.bytes(), name), options, streamed ? &member.inside : nullptr);
   if (!options.digests || !file.machine) return file;
-  Sha256 sum;  // inflated again: the device images were left out of memory
-  PBPROBE_CHECK(inflate_member(layout.wheel->archive, *item.member, [&](std::span<const uint8_t> piece) {
-    sum.update(piece);
-    return true;
-  }));
-  file.sha256 = sum.hex();
+  file.sha256 = std::move(member.sha256);
   return file;
 }
 

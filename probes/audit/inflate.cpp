@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "probes/audit/isal.hpp"
+#include "probes/audit/read_counts.hpp"
 #include "probes/audit/zip.hpp"
 
 namespace pbprobe {
@@ -87,6 +88,7 @@ Inflate best_inflate() {
 }
 
 Result<void> inflate_member(const ZipArchive& archive, const ZipMember& member, const ZipSink& sink, Inflate library) {
+  ++read_counts().inflated;
   const std::string name = fmt::format("{}: member {}", archive.file.name(), member.name);
   PBPROBE_TRY(const Bytes data, archive.file.slice(member.data_offset, member.compressed_bytes, member.name));
   Output output{member, sink, library};

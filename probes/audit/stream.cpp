@@ -7,6 +7,8 @@
 #include <cstring>
 #include <set>
 
+#include "core/sha256.hpp"
+
 namespace pbprobe {
 namespace {
 
@@ -270,12 +272,15 @@ bool dynamic_is_there(const Elf& elf, const std::vector<LeftOut>& left_out) {
 Result<StreamedMember> stream_member(const ZipArchive& archive, const ZipMember& member, const AuditOptions& options,
                                      bool keep_all, const MemoryGrant& grant) {
   StreamedMember streamed;
+  Sha256 sum;
   PBPROBE_TRY(streamed.memory, map_memory(member.size_bytes));
   Passing passing(streamed, member.name.substr(member.name.rfind('/') + 1), options, keep_all, grant);
   PBPROBE_CHECK(inflate_member(archive, member, [&](std::span<const uint8_t> piece) {
     passing.take(piece);
+    if (options.digests) sum.update(piece);
     return true;
   }));
+  if (options.digests) streamed.sha256 = sum.hex();
   return streamed;
 }
 

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "probes/audit/audit.hpp"
@@ -27,6 +29,7 @@ struct StreamedMember {
   Mapping memory;                         // the member, with zeros for what was left out
   std::vector<LeftOut> left_out;          // in order of their offsets
   std::map<uint64_t, ImageFacts> inside;  // of images that were looked into, by the offset of their payload
+  std::optional<std::string> sha256;      // of all its bytes, where digests are wanted
 };
 
 // Is asked before so many more bytes are kept; it may wait until others have given theirs back.

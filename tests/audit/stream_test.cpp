@@ -12,8 +12,10 @@
 #include <functional>
 
 #include "core/facts/json.hpp"
+#include "core/sha256.hpp"
 #include "probes/audit/elf.hpp"
 #include "probes/audit/mapped_file.hpp"
+#include "probes/audit/read_counts.hpp"
 #include "zip_builder.hpp"
 
 namespace pbprobe {
@@ -85,6 +87,18 @@ File told_alike(const Streams& streams, const Content& object) {
   if (!wheel.ok() || !unpacked.ok() || wheel->files.empty()) return {};
   EXPECT_EQ(to_json(wheel->files), to_json(unpacked->files));
   return wheel->files[0];
+}
+
+TEST(Stream, InflatesAMemberOnceForItsFactsAndItsDigest) {
+  const Content object = library().build();
+  const Streams streams(object);
+  const TempFolder folder;
+  const auto wheel = folder.write("x.whl", streams.file);
+  const int64_t before = read_counts().inflated;
+  const auto told = audit(wheel, {.digests = true});
+  ASSERT_TRUE(told.ok() && told->files.size() == 1);
+  EXPECT_EQ(read_counts().inflated - before, 1);
+  EXPECT_EQ(told->files[0].sha256, sha256_of(std::span<const uint8_t>(object)));
 }
 
 TEST(Stream, LeavesImagesOutAndKeepsTheRest) {
