@@ -82,6 +82,46 @@ def test_a_changed_byte_of_joined_evidence_is_refused(joined, keys, tmp_path):
             assert (result.returncode, name in result.stderr) == (FAILED, True), (name, at, result.stderr)
 
 
+def changed(evidence, folder, change):
+    """With digests that agree, as whoever changes a report without a signature would write them."""
+    shutil.copytree(evidence, folder)
+    report = json.loads((folder / "report.json").read_text())
+    before = digest(folder / "report.json")
+    change(report)
+    (folder / "report.json").write_text(json.dumps(report))
+    statement = (folder / "statement.intoto.json").read_text().replace(before, digest(folder / "report.json"))
+    (folder / "statement.intoto.json").write_text(statement)
+    (folder / "statement.dsse.json").unlink()
+    return folder
+
+
+def reworded(verdict):
+    """As another pbprobe says it, which did not have one of the checks yet."""
+    verdict["reason"] = "in other words"
+    for claim in verdict["claims"]:
+        claim["detail"] = "in other words"
+    for found in verdict["findings"]:
+        found["what"] = found["remedy"] = "in other words"
+    for check in verdict["checks"]:
+        check["asks"] = "in other words"
+    passed = next(check for check in verdict["checks"] if check["state"] == "passed")
+    verdict["checks"].remove(passed)
+
+
+def test_other_words_and_a_check_since_then_leave_evidence_valid(evidence, joined, tmp_path):
+    one = changed(evidence, tmp_path / "one", lambda report: reworded(report["verdict"]))
+    result = run("gate", "--from", one)
+    assert (result.returncode, "in other words" in result.stdout) == (PASSED, False), result.stderr
+    assert run("gate", "--join", one / "report.json", joined).returncode == PASSED
+
+    def severer(report):
+        reworded(report["verdict"])
+        report["verdict"]["checks"][0]["severity"] = "note"
+
+    result = run("gate", "--from", changed(evidence, tmp_path / "two", severer))
+    assert (result.returncode, "checks[0].severity differs" in result.stderr) == (FAILED, True), result.stderr
+
+
 def rejoined(report):
     report["joined"].append(report["joined"][0])
 
@@ -123,17 +163,7 @@ def other_inventory(report):
     ],
 )
 def test_what_the_joined_runs_do_not_give_is_refused(joined, tmp_path, change, says):
-    """With digests that agree, as whoever changes a report without a signature would write them."""
-    folder = tmp_path / "dir"
-    shutil.copytree(joined, folder)
-    report = json.loads((folder / "report.json").read_text())
-    before = digest(folder / "report.json")
-    change(report)
-    (folder / "report.json").write_text(json.dumps(report))
-    statement = (folder / "statement.intoto.json").read_text().replace(before, digest(folder / "report.json"))
-    (folder / "statement.intoto.json").write_text(statement)
-    (folder / "statement.dsse.json").unlink()
-    result = run("gate", "--from", folder)
+    result = run("gate", "--from", changed(joined, tmp_path / "dir", change))
     assert (result.returncode, says in result.stderr) == (FAILED, True), result.stderr
 
 

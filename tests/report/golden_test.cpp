@@ -36,7 +36,8 @@ class Golden : public testing::TestWithParam<std::pair<const char*, Report (*)()
 
 TEST_P(Golden, TextAndJsonAreAsCommitted) {
   const auto& [name, make] = GetParam();
-  const Report report = make();
+  Report report = make();
+  if (report.verdict) report.verdict->checks.clear();  // the catalogue: each new check would stand in every document
   expect_golden(std::string(name) + ".txt", render_report(report));
   const std::string json_name = std::string(name) + ".json";
   if (std::getenv("PBPROBE_UPDATE_GOLDEN") != nullptr) expect_golden(json_name, to_json(report).dump(1) + "\n");
