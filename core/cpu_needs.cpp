@@ -47,6 +47,21 @@ Names features_for(const Target& target) {
   return names;
 }
 
+// The levels are those of rows: x86-64-v3 is Haswell's, and v4 Skylake-SP's.
+std::optional<Names> promised_by_loader(std::string_view path) {
+  constexpr std::string_view kFolder = "glibc-hwcaps/";
+  const size_t found = path.find(kFolder);
+  if (found == std::string_view::npos || (found > 0 && path[found - 1] != '/')) return std::nullopt;
+  const std::string_view rest = path.substr(found + kFolder.size());
+  const std::string_view level = rest.substr(0, rest.find('/'));
+  const Target* row = nullptr;
+  if (level == "x86-64-v2") row = find_target("avx");
+  if (level == "x86-64-v3") row = find_target("avx2");
+  if (level == "x86-64-v4") row = find_target("avx512");
+  if (row == nullptr) return Names{};
+  return level == "x86-64-v2" ? row->implied_features.value_or(Names{}) : features_for(*row);
+}
+
 Names lacking_features(std::string_view architecture, std::span<const std::string> needs,
                        std::span<const std::string> host_features) {
   Names known;

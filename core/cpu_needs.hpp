@@ -4,6 +4,7 @@
 // What code needs of a CPU, compared with the CPU rows of the target table.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,6 +29,10 @@ namespace pbprobe {
 // The least CPU for code that needs these features: a target's id; the architecture's name where none is needed.
 // What no fitting row has is added by name: "x86_64+sse4_1".
 [[nodiscard]] std::string least_cpu(std::string_view architecture, std::span<const std::string> needs);
+
+// What a CPU has where ld.so takes the library of this path: of "lib/glibc-hwcaps/x86-64-v3/libtorch_cpu.so" all that
+// the System V ABI's level names. Null: the library is taken on every CPU.
+[[nodiscard]] std::optional<std::vector<std::string>> promised_by_loader(std::string_view path);
 
 // The row that this CPU target only adds instructions to, so that code without them is the same as code for that row;
 // null where there is none.

@@ -132,11 +132,14 @@ Lookup lookup_in(const Layout& layout) {
     if (!item.disk.empty()) by_disk.emplace(fs::canonical(item.disk, error), item.path);
   }
   const bool on_disk = layout.wheel == nullptr;
-  return [=, root = layout.root](const std::string& path) -> std::optional<Found> {
+  return [=, root = layout.root, system = layout.system_root](const std::string& path) -> std::optional<Found> {
     if (names.contains(path)) return Found{Provider::artifact, path};
     std::error_code missing;
-    const fs::path real = on_disk ? fs::canonical(root / path, missing) : fs::path();
-    if (!on_disk || missing) return std::nullopt;
+    if (!on_disk) return std::nullopt;
+    fs::path real;
+    if (!system.empty() && path.starts_with('/')) real = fs::canonical(system.string() + path, missing);
+    if (real.empty()) real = fs::canonical(root / path, missing);
+    if (missing) return std::nullopt;
     const auto found = by_disk.find(real);
     if (found != by_disk.end()) return Found{Provider::artifact, found->second};
     return Found{Provider::outside, real.string()};

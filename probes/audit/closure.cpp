@@ -110,13 +110,20 @@ Dependency Closure::resolve(const std::string& name, const File& file) const {
 
 void Closure::connect() {
   loaders.assign(files.size(), {});
+  std::map<std::string, std::vector<size_t>> copies;  // of a library, for CPUs of some level: ld.so takes one of them
   for (size_t i = 0; i < files.size(); ++i) {
     by_path[files[i].path] = i;
+    const fs::path path = files[i].path;
+    const fs::path level = path.parent_path();
+    if (level.parent_path().filename() == "glibc-hwcaps")
+      copies[(level.parent_path().parent_path() / path.filename()).string()].push_back(i);
   }
   for (size_t i = 0; i < files.size(); ++i) {
     for (const auto& dependency : dependencies_of(files[i])) {
       const auto found = dependency.path ? by_path.find(*dependency.path) : by_path.end();
-      if (found != by_path.end()) loaders[found->second].push_back(i);
+      if (found == by_path.end()) continue;
+      loaders[found->second].push_back(i);
+      for (const size_t copy : copies[files[found->second].path]) loaders[copy].push_back(i);
     }
   }
 }

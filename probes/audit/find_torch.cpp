@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include <algorithm>
 #include <sstream>
 #include <string>
 #include <system_error>
@@ -8,7 +7,7 @@
 #include "core/open_file.hpp"
 #include "probes/audit/audit.hpp"
 #include "probes/audit/layout.hpp"
-#include "probes/audit/walk.hpp"
+#include "probes/audit/linked_torch.hpp"
 
 namespace pbprobe {
 namespace {
@@ -16,32 +15,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr uint64_t kMostTextBytes = 1 << 20;
-
-// Lines of *.pth files that are folders: editable installs. Lines that Python would execute are not read.
-std::optional<fs::path> torch_of_pth(const fs::path& packages) {
-  for (const auto& name : names_in(packages)) {
-    if (!name.ends_with(".pth")) continue;
-    const auto text = read_whole_file(packages / name, kMostTextBytes);
-    std::istringstream file(text ? *text : "");
-    for (std::string line; std::getline(file, line);) {
-      if (line.empty() || line.starts_with("#") || line.starts_with("import")) continue;
-      if (auto torch = torch_folder(packages / line)) return torch;
-    }
-  }
-  return std::nullopt;
-}
-
-std::vector<fs::path> site_packages_of(const fs::path& root) {
-  std::vector<fs::path> folders{root};
-  for (const char* lib : {"lib", "lib64", "local/lib"}) {
-    for (const auto& python : names_in(root / lib)) {
-      if (!python.starts_with("python3")) continue;
-      folders.push_back(root / lib / python / "site-packages");
-      folders.push_back(root / lib / python / "dist-packages");
-    }
-  }
-  return folders;
-}
 
 // A virtual environment that sees the packages of the Python that it was made from: "home = /usr/bin".
 std::optional<fs::path> base_of_environment(const fs::path& root) {
@@ -62,10 +35,8 @@ std::optional<fs::path> base_of_environment(const fs::path& root) {
 
 std::optional<fs::path> torch_of(const fs::path& root) {
   if (auto torch = torch_folder(root)) return torch;
-  for (const auto& packages : site_packages_of(root)) {
-    if (auto torch = torch_of_pth(packages)) return torch;
-  }
-  return std::nullopt;
+  const auto linked = linked_torch(root);
+  return linked ? std::optional(linked->torch) : std::nullopt;
 }
 
 }  // namespace

@@ -7,8 +7,10 @@
 #include <cctype>
 #include <system_error>
 
+#include "probes/audit/component.hpp"
 #include "probes/audit/constants.hpp"
 #include "probes/audit/fatbin.hpp"
+#include "probes/audit/linked_torch.hpp"
 #include "probes/audit/nix_store.hpp"
 #include "probes/audit/walk.hpp"
 #include "probes/audit/way_out.hpp"
@@ -55,8 +57,16 @@ bool holds_libtorch(const fs::path& folder) {
   return std::any_of(names.begin(), names.end(), is_libtorch_name);
 }
 
+// Of a checkout that was built and not installed into its torch/lib.
+std::optional<fs::path> build_lib_of(const fs::path& torch) {
+  const fs::path built = torch.parent_path() / "build/lib";
+  if (holds_libtorch(torch / "lib") || !holds_libtorch(built)) return std::nullopt;
+  return built;
+}
+
 bool is_torch_folder(const fs::path& folder) {
-  return is_there(folder / "version.py") && (is_there(folder / "lib") || fs::is_symlink(folder / "lib"));
+  return is_there(folder / "version.py") &&
+         (is_there(folder / "lib") || fs::is_symlink(folder / "lib") || build_lib_of(folder).has_value());
 }
 
 std::string too_large(const std::string& name, uint64_t size) {
@@ -105,6 +115,32 @@ void set_libtorch_dir(const fs::path& folder, Layout& layout) {
   if (!error && holds_libtorch(real)) layout.libtorch_dir = real;
 }
 
+// What stands in a folder of packages about torch's own.
+void read_packages(const fs::path& packages, Layout& layout) {
+  for (const auto& name : names_in(packages)) {
+    note_distribution(name, layout);
+    if (!is_of_torch_package(name)) continue;
+    for (const char* text : kPackageTexts) read_text(packages / name / text, layout);
+  }
+}
+
+// conda keeps the libraries that torch loads, NVIDIA's among them, in its own lib, beside those of everybody.
+void walk_conda_prefix(const fs::path& packages, Layout& layout) {
+  const fs::path lib = packages.parent_path().parent_path();
+  if (!is_there(lib.parent_path() / "conda-meta")) return;
+  const auto wanted = [](std::string_view name) {
+    const auto component = component_of(name);
+    return is_shared_object_name(name) && component && *component != "libtorch";
+  };
+  walk_shared_objects(lib, "../../", false, wanted, layout);
+}
+
+// "/unpacked" of /unpacked/usr/lib/python3/dist-packages, whose libraries are looked for there before this system's.
+fs::path unpacked_root(const fs::path& below, std::string_view expected) {
+  const std::string whole = below.string();
+  return whole.ends_with(expected) ? fs::path(whole.substr(0, whole.size() - expected.size())) : fs::path();
+}
+
 Layout torch_layout(const fs::path& artifact, const fs::path& torch) {
   Layout layout;
   layout.kind = is_nix(artifact) ? "nix" : "site-packages";
@@ -113,18 +149,20 @@ Layout torch_layout(const fs::path& artifact, const fs::path& torch) {
   layout.root = packages;
   walk_shared_objects(torch, "torch/", true, is_wanted_name, layout);
   fs::path lib = torch / "lib";
-  if (!is_there(lib)) {  // a link into the -lib output, which may stand beside the others alone
+  if (const auto built = build_lib_of(torch)) {
+    lib = *built;
+    walk_shared_objects(lib, "torch/lib/", false, is_shared_object_name, layout);
+  } else if (!is_there(lib)) {  // a link into the -lib output, which may stand beside the others alone
     lib = nix_output_beside(artifact, "-lib") / "lib";
     layout.kind = "nix";
     walk_shared_objects(lib, "torch/lib/", true, is_shared_object_name, layout);
   }
   for (const char* name : kBesideTorch)
     walk_shared_objects(packages / name, std::string(name) + "/", true, is_wanted_name, layout);
-  for (const auto& name : names_in(packages)) {
-    note_distribution(name, layout);
-    if (!is_of_torch_package(name)) continue;
-    for (const char* text : kPackageTexts) read_text(packages / name / text, layout);
-  }
+  read_packages(packages, layout);
+  walk_conda_prefix(packages, layout);
+  std::error_code error;
+  layout.system_root = unpacked_root(fs::canonical(packages, error), "/usr/lib/python3/dist-packages");
   set_libtorch_dir(lib, layout);
   read_texts({torch, torch / "share/cmake/Torch"}, layout);
   if (layout.kind == "nix") {
@@ -141,6 +179,7 @@ Layout libtorch_layout(const fs::path& root) {
   walk_shared_objects(root / "lib", "lib/", true, is_shared_object_name, layout);
   set_libtorch_dir(root / "lib", layout);
   read_texts({root, root / "share/cmake/Torch"}, layout);
+  if (is_there(root / "CMakeCache.txt")) read_texts({root.parent_path() / "torch"}, layout);  // build/ of a checkout
   if (layout.kind == "nix") layout.outputs = outputs_beside(root);
   return layout;
 }
@@ -151,6 +190,7 @@ Layout debian_layout(const fs::path& folder) {
   layout.kind = "debian";
   const std::string prefix = "usr/lib/" + folder.filename().string() + "/";
   layout.root = folder.parent_path().parent_path().parent_path();
+  layout.system_root = layout.root;
   walk_shared_objects(folder, prefix, false, is_debian_torch_name, layout);
   set_libtorch_dir(folder, layout);
   const fs::path usr = folder.parent_path().parent_path();
@@ -171,6 +211,12 @@ Result<Layout> folder_layout(const fs::path& given) {
   std::error_code error;
   const fs::path folder = given.has_filename() ? given : given.parent_path();
   if (const auto torch = torch_folder(folder)) return torch_layout(folder, *torch);
+  std::vector<fs::path> named;
+  if (const auto linked = linked_torch(folder, &named)) {
+    Layout layout = torch_layout(linked->torch, linked->torch);
+    read_packages(linked->packages, layout);
+    return layout;
+  }
   if (holds_libtorch(folder / "lib")) return libtorch_layout(folder);
   if (folder.filename().string().find("-linux-gnu") != std::string::npos && holds_libtorch(folder))
     return debian_layout(folder);
@@ -182,6 +228,10 @@ Result<Layout> folder_layout(const fs::path& given) {
   if (const auto found = debian_folder(folder)) return debian_layout(*found);
   fs::directory_iterator readable(folder, error);
   if (error) return make_error(ErrorCode::unreadable, "cannot list {}: {}", given.string(), error.message());
+  if (!named.empty())
+    return make_error(ErrorCode::not_found,
+                      "{}: its torch is an editable install of {}, which holds none: build it there", given.string(),
+                      named.front().string());
   return make_error(ErrorCode::not_found,
                     "no torch in {}: looked for torch/version.py, lib/python3*/site-packages/torch, "
                     "lib/libtorch*.so and usr/lib/<triplet>/libtorch*.so: install torch there, or {}",
@@ -274,11 +324,16 @@ bool is_shared_object_name(std::string_view name) {
 std::optional<fs::path> torch_folder(const fs::path& root) {
   if (is_torch_folder(root / "torch")) return root / "torch";
   if (is_torch_folder(root)) return root;
-  for (const char* lib : {"lib", "lib64", "local/lib"}) {
-    for (const auto& python : names_in(root / lib)) {
+  constexpr std::array kPackages{"site-packages", "dist-packages"};
+  for (const char* packages : kPackages) {  // of lib/python3 itself
+    if (is_torch_folder(root / packages / "torch")) return root / packages / "torch";
+  }
+  for (const char* lib : {"lib", "lib64", "local/lib", "usr/lib", "."}) {
+    const fs::path above = lib == std::string_view(".") ? root : root / lib;
+    for (const auto& python : names_in(above)) {
       if (!python.starts_with("python3")) continue;
-      for (const char* packages : {"site-packages", "dist-packages"}) {
-        const fs::path torch = root / lib / python / packages / "torch";
+      for (const char* packages : kPackages) {
+        const fs::path torch = above / python / packages / "torch";
         if (is_torch_folder(torch)) return torch;
       }
     }

@@ -32,8 +32,9 @@ struct Wheel {
 };
 
 struct Layout {
-  std::string kind;            // as Inventory::layout
-  std::filesystem::path root;  // what paths inside the artifact are relative to; empty in a wheel
+  std::string kind;                   // as Inventory::layout
+  std::filesystem::path root;         // what paths inside the artifact are relative to; empty in a wheel
+  std::filesystem::path system_root;  // of an unpacked Debian: its libraries stand in for this system's; may be empty
   std::optional<std::filesystem::path> torch_dir;
   std::optional<std::filesystem::path> libtorch_dir;
   std::vector<Item> items;                   // sorted by path

@@ -301,6 +301,15 @@ std::vector<Check> file_checks() {
        .question = "Is none of libtorch's files another one under its name?",
        .remedy = "install this torch again: files were swapped, or one was copied over another",
        .ask = ask::names_are_their_own},
+      {.id = "PB150",
+       .subject = Subject::cpu,
+       .level = Level::shipped,
+       .severity = Severity::fail,
+       .needs = {inventory},
+       .question = "Does each library in glibc-hwcaps need no more than the level of its folder?",
+       .remedy =
+           "build it with that level's flags (-march=x86-64-v3 in x86-64-v3), or move it to the level that it needs",
+       .ask = ask::hwcaps_keep_their_level},
   };
 }
 

@@ -52,7 +52,7 @@ void take_host_code(Holdings& holdings, const Inventory& inventory) {
   std::set<std::string> leaked;
   std::set<std::string> tiers;
   for (const auto& file : inventory.files) {
-    if (!is_own(inventory, file) || !file.host_code || !file.machine) continue;
+    if (!is_own(inventory, file) || !file.host_code || !file.machine || promised_by_loader(file.path)) continue;
     machine = *file.machine;
     const HostCode& code = *file.host_code;
     for (const auto& [name, count] : code.unguarded) needs.insert(name);

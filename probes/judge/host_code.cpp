@@ -56,11 +56,21 @@ Seen seen_in(const File& file, Said what, const std::string& function) {
   return {.what = std::move(what), .where = file.path};
 }
 
-// What unguarded code of libtorch's files uses, all together.
-Names used_by_libtorch(const Inventory& inventory) {
+Names promised_to(const File& file) {
+  return promised_by_loader(file.path).value_or(Names{});
+}
+
+// Whether ld.so takes this file on a CPU with these features.
+bool is_loaded_with(const File& file, const Names& features) {
+  return missing_features(promised_to(file), features).empty();
+}
+
+// What unguarded code of those of libtorch's files uses that are loaded on the target's CPUs, all together.
+Names used_by_libtorch(const Inventory& inventory, const Target& target) {
+  const Names there = features_for(target);
   std::set<std::string> used;
   for (const auto& file : inventory.files) {
-    if (!is_libtorch(inventory, file)) continue;
+    if (!is_libtorch(inventory, file) || !is_loaded_with(file, there)) continue;
     for (const auto& [name, count] : file.host_code->unguarded) used.insert(name);
   }
   return {used.begin(), used.end()};
@@ -115,6 +125,7 @@ Answer cpu_loads_libtorch(const Facts& facts) {
   Answer answer;
   for (const auto& file : facts.inventory->files) {
     if (!is_libtorch(*facts.inventory, file) || answer.seen.size() >= kMostFiles) continue;
+    if (!is_loaded_with(file, facts.host->cpu.features)) continue;
     const auto lacking =
         lacking_features(facts.host->cpu.architecture, certain_needs(*file.host_code), facts.host->cpu.features);
     if (lacking.empty()) continue;
@@ -134,6 +145,7 @@ Answer cpu_runs_unguarded_code(const Facts& facts) {
   Answer answer;
   for (const auto& file : facts.inventory->files) {
     if (!is_libtorch(*facts.inventory, file) || answer.seen.size() >= kMostFiles) continue;
+    if (!is_loaded_with(file, facts.host->cpu.features)) continue;
     const auto needs = missing_features(keys(file.host_code->unguarded), certain_needs(*file.host_code));
     const auto lacking = lacking_features(facts.host->cpu.architecture, needs, facts.host->cpu.features);
     if (lacking.empty()) continue;
@@ -150,7 +162,8 @@ Answer initializers_are_plain(const Facts& facts) {
   Answer answer;
   for (const auto& file : facts.inventory->files) {
     if (!is_libtorch(*facts.inventory, file)) continue;
-    std::set<std::string> elsewhere;
+    const Names promised = promised_to(file);
+    std::set<std::string> elsewhere(promised.begin(), promised.end());
     for (const auto& offender : file.host_code->offenders) {
       if (offender.code_class == CodeClass::unguarded || offender.code_class == CodeClass::default_tier)
         elsewhere.insert(offender.features.begin(), offender.features.end());
@@ -191,6 +204,26 @@ Answer no_tier_code_leaks(const Facts& facts) {
   return answer;
 }
 
+// On a CPU that has no more than the folder's level, ld.so takes the file all the same.
+Answer hwcaps_keep_their_level(const Facts& facts) {
+  Answer answer;
+  for (const auto& file : facts.inventory->files) {
+    const auto promised = promised_by_loader(file.path);
+    if (!promised || !is_libtorch(*facts.inventory, file) || answer.seen.size() >= kMostFiles) continue;
+    std::set<std::string> used;
+    for (const auto& name : keys(file.host_code->unguarded)) used.insert(name);
+    for (const auto& name : certain_needs(*file.host_code)) used.insert(name);
+    const auto more = missing_features(Names(used.begin(), used.end()), *promised);
+    if (more.empty()) continue;
+    answer.seen.push_back(seen_in(
+        file,
+        fmt::format("unguarded code needs {}, which the level of its folder does not promise", fmt::join(more, ", ")),
+        example(*file.host_code, more,
+                {CodeClass::unguarded, CodeClass::default_tier, CodeClass::static_initializer})));
+  }
+  return answer;
+}
+
 Answer has_its_tiers(const Facts& facts) {
   const Inventory& inventory = *facts.inventory;
   const auto has_names = [&](const File& file) {
@@ -222,7 +255,8 @@ Answer claimed_cpu_suffices(const Facts& facts) {
       if (!is_libtorch(*facts.inventory, file) || file.machine != target->architecture ||
           answer.seen.size() >= kMostFiles)
         continue;
-      const auto more = missing_features(needed_past_loading(*file.host_code), there);
+      const auto beyond = missing_features(needed_past_loading(*file.host_code), there);
+      const auto more = missing_features(beyond, promised_to(file));
       if (more.empty()) continue;
       answer.seen.push_back(seen_in(file,
                                     say("unguarded code needs {}, which {} has not", fmt::join(more, ", "), target->id),
@@ -237,7 +271,7 @@ Answer claimed_cpu_is_delivered(const Facts& facts) {
   Answer answer;
   if (!processor_is_claimed(facts).seen.empty()) return answer;  // said already
   for (const Target* target : facts.claimed_cpus) {
-    const bool built = target->marks && shares(used_by_libtorch(*facts.inventory), *target->marks);
+    const bool built = target->marks && shares(used_by_libtorch(*facts.inventory, *target), *target->marks);
     const bool tier = !facts.claim->exact && target->torch_tier && has_tier(*facts.inventory, *target->torch_tier);
     if (built || tier) continue;
     answer.seen.push_back({.what = say("{} is claimed, and no unguarded code of libtorch uses {}", target->id,
@@ -249,8 +283,8 @@ Answer claimed_cpu_is_delivered(const Facts& facts) {
 Answer claimed_sub_row_differs(const Facts& facts) {
   Answer answer;
   if (!was_counted(*facts.inventory)) return answer;
-  const Names used = used_by_libtorch(*facts.inventory);
   for (const Target* target : facts.claimed_cpus) {
+    const Names used = used_by_libtorch(*facts.inventory, *target);
     const Names own = own_features(*target);
     const bool built = target->marks && shares(used, *target->marks);
     if (!built || own.empty() || shares(used, own)) continue;

@@ -69,6 +69,7 @@ Answer cpu_tier(const Facts& facts);
 
 // host_code.cpp
 Answer cpu_runs_unguarded_code(const Facts& facts);
+Answer hwcaps_keep_their_level(const Facts& facts);
 Answer cpu_loads_libtorch(const Facts& facts);
 Answer initializers_are_plain(const Facts& facts);
 Answer no_tier_code_leaks(const Facts& facts);

@@ -82,6 +82,17 @@ void add_host_code_cases(std::vector<Case>& cases) {
     r.measurements->libtorch->cpu_capability = "AVX2";
   };
   const HostCode wide = host_code({{"avx512f", 7}}, {offender(CodeClass::unguarded, {"avx512f"})});
+  const auto beside = [&](const char* level) {
+    return with(counted(host_code({})), [&](Report& r) {
+      File copy = libtorch_cpu(r);
+      copy.path = fmt::format("torch/lib/glibc-hwcaps/{}/libtorch_cpu.so", level);
+      copy.host_code = wide;
+      r.inventory->files.push_back(std::move(copy));
+    });
+  };
+  cases.push_back({"PB150", "needs avx512f, which the level of its folder does not promise: at::native::f() (.text)",
+                   beside("x86-64-v3"), beside("x86-64-v4")});
+  cases.push_back({"PB150", "needs avx512f", beside("x86-64-v2"), counted(wide)});  // where every CPU takes it: PB203
   cases.push_back({"PB203", "needs avx512f, which", with(counted(wide), lacks_avx512), counted(wide)});
   HostCode at_load = wide;
   at_load.at_load = {{"avx512f", 2}};

@@ -3,7 +3,7 @@
 """PB1xx: what files, versions and packages say."""
 
 import pytest
-from builds import ANY, BESIDE, CPU, CUDA, NCCL, cpu, cuda
+from builds import ANY, BESIDE, CPU, CUDA, HOST_CODE, NCCL, cpu, cuda
 from made import MACHINE, cuda_release
 from rows import Row, ask
 from small_builds import Build, Library, linked
@@ -266,6 +266,18 @@ PACKAGES = [
 ]
 
 
+def levelled(level: str, name: str):
+    """Beside the library for every CPU one for those of that level."""
+
+    def build() -> Build:
+        if not (HOST_CODE / f"lib{name}.so").exists():
+            pytest.skip(f"lib{name}.so was not built: no cross compiler")
+        best = {f"torch/lib/glibc-hwcaps/{level}/libtorch_cpu.so": Library(ready=f"lib{name}.so")}
+        return Build({CPU: Library(ready="libgeneric.so"), **best}, tag=None)
+
+    return build
+
+
 def without(name: str):
     needs = tuple(other for other in BESIDE if other != name)
     return cuda().but({CUDA: Library(needs=needs, units=("first120.o", "second120.o"))})
@@ -277,7 +289,17 @@ def needing(runtime: str):
     return build.but({CUDA: library, f"torch/lib/{runtime}": Library()})
 
 
-ROWS = [*READING, *NAMED, *CLAIMED, *TOGETHER, *PACKAGES]
+HWCAPS = [
+    Row(
+        "PB150",
+        "avx512f",
+        levelled("x86-64-v3", "avx512"),
+        levelled("x86-64-v4", "avx512"),
+        ANY,
+    ),
+    Row("PB150", "of its folder does not promise", levelled("x86-64-v2", "avx2"), levelled("x86-64-v3", "avx2"), ANY),
+]
+ROWS = [*HWCAPS, *READING, *NAMED, *CLAIMED, *TOGETHER, *PACKAGES]
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)

@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// An environment whose torch lies elsewhere: what `pip install -e` leaves in site-packages in place of it.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+namespace pbprobe {
+
+struct LinkedTorch {
+  std::filesystem::path torch;     // the folder of version.py, in a checkout
+  std::filesystem::path packages;  // that of the environment, with the package's metadata
+};
+
+// Follows *.pth and *.egg-link files, the MAPPING of setuptools' finders and direct_url.json of the environment's or
+// the folder's own site-packages. Nothing of it is run. `named`: folders that they name and that hold no torch.
+[[nodiscard]] std::optional<LinkedTorch> linked_torch(const std::filesystem::path& root,
+                                                      std::vector<std::filesystem::path>* named = nullptr);
+
+}  // namespace pbprobe

@@ -1,0 +1,187 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""The same small build in each layout that torch comes in: the verdict is that of the build, not of its folders."""
+
+import json
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+from layouts import AVX2, AVX512, Made, checkout, conda, debian, editable, hwcaps, plain
+from test_cli import FAILED, PASSED, SOURCE, run
+
+CLAIM = "avx2,only,torch=2.10.0"
+DEBIAN = ["libtorch1.13", "libtorch-dev", "python3-torch"]
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory):
+    return Made(tmp_path_factory.mktemp("made"))
+
+
+@pytest.fixture(scope="session")
+def built(made, tmp_path_factory):
+    """Each layout, made once."""
+    root = tmp_path_factory.mktemp("layouts")
+    roots = {
+        "plain": plain(made, root / "plain"),
+        "conda": conda(made, root / "conda"),
+        "debian": debian(made, root / "debian"),
+        "checkout": checkout(made, root / "checkout"),
+    }
+    for kind in ("pth", "egg-link", "finder", "direct_url", "not installed"):
+        roots[kind] = editable(made, root / kind, kind)
+    return roots
+
+
+PLACES = [
+    ("plain", ""),
+    ("conda", ""),
+    ("conda", "lib"),
+    ("conda", "lib/python3.12/site-packages"),
+    ("conda", "lib/python3.12/site-packages/torch"),
+    ("conda", "lib/python3.12/site-packages/torch/lib"),
+    ("debian", ""),
+    ("debian", "usr"),
+    ("debian", "usr/lib"),
+    ("debian", "usr/lib/x86_64-linux-gnu"),
+    ("debian", "usr/lib/python3"),
+    ("debian", "usr/lib/python3/dist-packages"),
+    ("debian", "usr/lib/python3/dist-packages/torch"),
+    ("checkout", ""),
+    ("checkout", "torch"),
+    ("checkout", "build/lib"),
+    *[(kind, "") for kind in ("pth", "egg-link", "finder", "direct_url", "not installed")],
+    *[(kind, "lib/python3.12/site-packages") for kind in ("pth", "egg-link", "finder", "direct_url")],
+]
+
+
+@pytest.mark.parametrize(("layout", "place"), PLACES)
+def test_a_sound_build_passes_wherever_it_lies(built, layout, place):
+    path = built[layout] / place
+    for command in (["audit", "--claim", CLAIM], ["gate", "--claim", CLAIM]):
+        result = run(*command, path)
+        assert result.returncode == PASSED, result.stdout + result.stderr
+        assert "PB1" not in result.stdout, result.stdout
+    wrong = run("gate", path, "--claim", "avx512,only,torch=2.10.0")
+    assert wrong.returncode == FAILED
+
+
+@pytest.mark.parametrize(
+    ("layout", "place"), [("conda", ""), ("debian", "usr"), ("pth", ""), ("finder", ""), ("plain", "")]
+)
+def test_a_report_says_of_it_what_it_says_of_the_plain_one(built, layout, place):
+    def findings(path):
+        document = json.loads(run("report", path, "--budget", "3", "--format", "json").stdout)
+        listed = document["verdict"]["findings"]
+        return {finding["id"] for finding in listed if finding["id"] < "PB4"}, document["inventory"]["torch_version"]
+
+    assert findings(built[layout] / place) == findings(built["plain"])
+
+
+# Where it was looked for and what it found: the libraries once each, whichever way they are reached.
+def test_each_library_is_read_once(built):
+    for layout in ("conda", "debian", "pth", "not installed"):
+        inventory = json.loads(run("audit", built[layout], "--format", "json").stdout)
+        names = [pathlib.PurePath(file["path"]).name.split(".so")[0] for file in inventory["files"]]
+        for name in ("libc10", "libtorch_cpu", "libtorch", "libtorch_python"):
+            assert names.count(name) == 1, names
+        assert inventory["libtorch_dir"]
+        assert inventory["torch_version"] == "2.10.0"
+
+
+def test_an_environment_is_found_without_its_name(built):
+    for layout in ("conda", "pth", "egg-link", "finder", "direct_url"):
+        environment = {"PBPROBE_TORCH": str(built[layout])}
+        document = json.loads(run("report", "--budget", "1", "--format", "json", env=environment).stdout)
+        assert str(built[layout].parent) in document["inventory"]["artifact"]
+
+
+def test_a_checkout_that_is_gone_is_named(made, tmp_path):
+    environment = editable(made, tmp_path, "finder")
+    shutil.rmtree(tmp_path / "src")
+    result = run("audit", environment)
+    assert result.returncode == 2
+    assert str(tmp_path / "src/pytorch") in result.stderr
+
+
+# An environment may name anything: a finder is read, never run, and what it names must be a torch.
+@pytest.mark.parametrize(
+    "text", ["MAPPING = {'torch': '/nowhere'", "MAPPING = " + "{" * 10000, "", "MAPPING: x = {'torch': '\\x1b[2J'}"]
+)
+def test_a_broken_finder_is_no_torch(made, tmp_path, text):
+    environment = editable(made, tmp_path, "finder")
+    for file in (environment / "lib/python3.12/site-packages").glob("__editable___*.py"):
+        file.write_text(text)
+    (environment / "lib/python3.12/site-packages/torch-2.10.0.dist-info/direct_url.json").unlink()
+    assert run("audit", environment, timeout=20).returncode == 2
+
+
+# ---- glibc-hwcaps -------------------------------------------------------------------------------------------------
+
+
+def test_what_the_loader_picks_by_the_cpu_is_no_unguarded_code(made, tmp_path):
+    root = hwcaps(made, tmp_path / "both")
+    for claim in ("torch=2.10.0", "avx2,torch=2.10.0", "avx2,only,torch=2.10.0", "avx512,only,torch=2.10.0"):
+        result = run("gate", root, "--claim", claim)
+        assert result.returncode == PASSED, claim + result.stdout
+
+
+# A library for more than the claimed CPU is not loaded there: what the base holds is what is delivered.
+def test_a_library_for_another_cpu_delivers_nothing(made, tmp_path):
+    root = hwcaps(made, tmp_path / "v4", v4=AVX512)
+    result = run("gate", root, "--claim", "avx2,only,torch=2.10.0")
+    assert result.returncode == FAILED
+    assert "PB208" in result.stdout
+    assert "PB207" not in result.stdout
+
+
+def test_a_library_that_needs_more_than_its_folder_promises_fails(made, tmp_path):
+    root = hwcaps(made, tmp_path / "wrong", v3=AVX512)
+    for claim in ("avx2,only,torch=2.10.0", "torch=2.10.0"):
+        result = run("gate", root, "--claim", claim)
+        assert result.returncode == FAILED, result.stdout
+        said = " ".join(result.stdout.split())
+        assert "PB150" in said
+        assert "glibc-hwcaps/x86-64-v3" in said
+
+
+def test_the_base_must_still_suit_the_claim(made, tmp_path):
+    root = hwcaps(made, tmp_path / "base", v3=AVX2)
+    made.library(root / "torch/lib/libtorch_cpu.so", *AVX512)
+    result = run("gate", root, "--claim", "avx2,only,torch=2.10.0")
+    assert result.returncode == FAILED
+    assert "PB207" in result.stdout
+
+
+def test_a_libtorch_folder_with_hwcaps_passes_too(made, tmp_path):
+    root = hwcaps(made, tmp_path / "site")
+    (root / "torch/lib").rename(tmp_path / "lib")
+    (tmp_path / "build-version").write_text("2.10.0\n")
+    assert run("gate", tmp_path, "--claim", CLAIM).returncode == PASSED
+
+
+# ---- Debian's own -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def debians_own(tmp_path_factory):
+    if not shutil.which("apt-get"):
+        pytest.skip("the packages are Debian's")
+    folder = tmp_path_factory.mktemp("debian") / "root"
+    command = [SOURCE / "ci/unpack-debian", folder, "amd64", "own", *DEBIAN]
+    if subprocess.run(command, check=False, capture_output=True).returncode != 0:
+        pytest.skip("Debian's torch cannot be fetched")
+    return folder
+
+
+@pytest.mark.parametrize("place", ["", "usr", "usr/lib/x86_64-linux-gnu", "usr/lib/python3/dist-packages"])
+def test_debians_own_torch_is_judged(debians_own, place):
+    result = run("gate", debians_own / place, "--claim", "torch=1.13.0", timeout=300)
+    assert result.returncode in (PASSED, FAILED), result.stdout + result.stderr
+    objections = result.stdout.split("What stands against it")[-1] if result.returncode == FAILED else ""
+    assert "fail" not in objections.replace("1.13.0a0", ""), result.stdout
+    said = " ".join(result.stdout.split())
+    for own in ("libc10.so.1.13", "libtorch_cpu.so.1.13", "libtorch_python.so.1.13"):
+        assert f"needs {own}" not in said
