@@ -115,8 +115,18 @@ Report full_report() {
                                      .loaded = Outcome::pass,
                                      .executed = Outcome::pass,
                                      .measured = Outcome::pass,
+                                     .required = Level::shipped,
+                                     .proven = Level::measured,
+                                     .outcome = Outcome::pass,
                                      .detail = "d"}};
-  report.verdict->findings = {Finding{.id = "PB301", .what = "w", .where = "f", .remedy = "r"}};
+  report.verdict->findings = {Finding{.id = "PB301", .what = "w", .where = "f", .remedy = "r", .waived = "w"}};
+  report.verdict->require = Level::shipped;
+  report.verdict->policy.name = "p";
+  report.verdict->objections = {{.id = "claim", .what = "w", .where = "f", .remedy = "r"}};
+  report.verdict->waivers = {{.waiver = {.id = "PB316", .component = "f", .reason = "r", .until = "2027-01-31"}}};
+  report.verdict->checks = {{.id = "PB301", .asks = "?", .why = "w"}};
+  report.verdict->holdings =
+      Holdings{.sentence = "s", .least_cpu = "avx2", .least_cpu_most = "avx512", .leaks = {{"bmi2"}}};
   return report;
 }
 
