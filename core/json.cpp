@@ -3,6 +3,8 @@
 #include "core/json.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <set>
 
 #include "core/printable.hpp"
 
@@ -41,6 +43,36 @@ std::string escape(uint32_t code) {
   return fmt::format("\\u{:04x}\\u{:04x}", 0xD800 + (code >> 10), 0xDC00 + (code & 0x3FF));
 }
 
+// A key twice in one object: readers disagree on which one counts, so neither does. Keys are compared as they are read,
+// "\u0061" as "a".
+class KeysOnce {
+ public:
+  bool operator()(int, Json::parse_event_t event, const Json& value) {
+    using Event = Json::parse_event_t;
+    if (event == Event::object_start) objects_.emplace_back();
+    if (event == Event::object_end) objects_.pop_back();
+    if (event == Event::key) look_at(value.get_ref<const std::string&>());
+    return true;
+  }
+  [[nodiscard]] const std::string& twice() const { return twice_; }
+
+ private:
+  struct Object {
+    std::set<std::string> keys;
+    std::string last;
+  };
+
+  void look_at(const std::string& key) {
+    objects_.back().last = key;
+    if (objects_.back().keys.insert(key).second || !twice_.empty()) return;
+    for (const auto& object : objects_) twice_ += (twice_.empty() ? "" : ".") + object.last;
+    if (twice_.empty()) twice_ = "\"\"";
+  }
+
+  std::vector<Object> objects_;  // that are open
+  std::string twice_;            // the first, with those that it is in: "severity.PB205"
+};
+
 }  // namespace
 
 std::string dump_json(const Json& json, int indent) {
@@ -61,8 +93,11 @@ std::string dump_json(const Json& json, int indent) {
 
 Result<Json> parse_json(std::string_view text) {
   if (too_deep(text)) return make_error(ErrorCode::malformed, "JSON nests deeper than {} levels", kMaxDepth);
+  KeysOnce keys;
   try {
-    return Json::parse(text);
+    Json json = Json::parse(text, std::ref(keys));
+    if (keys.twice().empty()) return json;
+    return make_error(ErrorCode::malformed, "{}: the key stands there twice: leave one", keys.twice());
   } catch (const Json::exception& e) {
     // "[json.exception.parse_error.101] parse error at line 1, column 2: …": the identifier is of no use to a user.
     std::string_view what = e.what();

@@ -221,7 +221,8 @@ template <class T>
   return value;
 }
 
-// Parses text first; the message names line and column of a syntax error. Depth is limited to 64.
+// The message names line and column of a syntax error, and a key that stands twice in one object. Depth is limited to
+// 64.
 [[nodiscard]] Result<Json> parse_json(std::string_view text);
 
 // Its text, which is UTF-8 whatever bytes its strings hold (those that are none become U+FFFD), and which does nothing

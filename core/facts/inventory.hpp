@@ -162,12 +162,29 @@ struct StoreClosure {
   std::optional<std::string> problem;  // why nix-store did not tell
 };
 
+// What one place of the artifact says about a version.
+struct SaidVersion {
+  std::string of;     // "torch", "CUDA", "commit"
+  std::string where;  // "torch/version.py:4", "torch-2.11.0.dist-info", the wheel's name
+  std::string said;   // "2.11.0+cu130"
+};
+
+// A package, as pip knows it, that calls itself torch or lies where torch's does.
+struct Package {
+  std::string folder;                  // "torch-2.11.0.dist-info"
+  std::optional<std::string> name;     // of its METADATA; null: it has none
+  std::optional<std::string> version;  // likewise
+};
+
 struct Inventory {
   std::string artifact;                      // path as given, or as found
   std::string layout;                        // "site-packages", "wheel", "libtorch", "nix", "debian", "file"
   std::optional<std::string> torch_version;  // "2.11.0+cu130", from the artifact
   std::optional<std::string> cuda_version;   // "13.0", from the artifact; null: a CPU build, or not known
   std::optional<std::string> git_version;
+  std::optional<std::vector<SaidVersion>>
+      said_versions;                             // each place that tells one; null in facts of an older pbprobe
+  std::optional<std::vector<Package>> packages;  // of torch: one where it was installed; null likewise
   std::optional<std::map<std::string, std::string>> component_versions;  // {"cuDNN": "9.19.0.56"}: metadata, file names
   std::optional<std::map<std::string, std::string>> required_versions;   // the same, as torch's package asks for them
   std::optional<std::map<std::string, std::string>> version_floors;      // of libtorch's own files together
@@ -175,6 +192,8 @@ struct Inventory {
   std::optional<std::vector<std::string>> wheel_tags;                    // "cp313-cp313-manylinux_2_28_x86_64"
   std::optional<std::string> platform;                                   // "x86_64-linux"
   std::optional<std::string> libtorch_dir;  // absolute folder of libtorch_cpu.so; null where it lies inside a wheel
+  std::optional<std::vector<std::string>> open_folders;  // of all RPATHs: what anybody on this machine may write to
+  std::optional<std::string> sha256;                     // of a wheel's own bytes; null: not asked for, or no wheel
   std::vector<File> files;
   std::optional<StoreClosure> store_closure;             // null: not in a Nix store
   std::optional<std::vector<std::string>> broken_links;  // links to shared objects that are not there
@@ -307,6 +326,20 @@ void fields(Visitor& visit, T& closure) {
   visit("problem", closure.problem, "why nix-store did not tell");
 }
 
+template <class Visitor, SameAs<SaidVersion> T>
+void fields(Visitor& visit, T& version) {
+  visit("of", version.of, "torch, CUDA or commit");
+  visit("where", version.where);
+  visit("said", version.said);
+}
+
+template <class Visitor, SameAs<Package> T>
+void fields(Visitor& visit, T& package) {
+  visit("folder", package.folder, "that of its metadata");
+  visit("name", package.name, "of its METADATA");
+  visit("version", package.version, "of its METADATA");
+}
+
 template <class Visitor, SameAs<Inventory> T>
 void fields(Visitor& visit, T& inventory) {
   visit.constant("schema", "pbprobe.inventory/1");
@@ -315,6 +348,8 @@ void fields(Visitor& visit, T& inventory) {
   visit("torch_version", inventory.torch_version, "read from the artifact");
   visit("cuda_version", inventory.cuda_version, "read from the artifact; null: a CPU build, or not known");
   visit("git_version", inventory.git_version);
+  visit("said_versions", inventory.said_versions, "each place that tells a version of torch, CUDA or the commit");
+  visit("packages", inventory.packages, "of torch, as pip knows them; more than one is a fault");
   visit("component_versions", inventory.component_versions, "from metadata or file names");
   visit("required_versions", inventory.required_versions, "as torch's package asks for them");
   visit("version_floors", inventory.version_floors, "of libtorch's own files together");
@@ -322,6 +357,8 @@ void fields(Visitor& visit, T& inventory) {
   visit("wheel_tags", inventory.wheel_tags, "of torch's package: Python, ABI and platform");
   visit("platform", inventory.platform);
   visit("libtorch_dir", inventory.libtorch_dir, "folder of libtorch_cpu.so; null inside a wheel");
+  visit("open_folders", inventory.open_folders, "folders of RPATHs that anybody may write to on this machine");
+  visit("sha256", inventory.sha256, "of a wheel's own bytes; null: not asked for, or no wheel");
   visit("files", inventory.files);
   visit("store_closure", inventory.store_closure, "of a Nix result; null: not in a Nix store");
   visit("broken_links", inventory.broken_links, "to shared objects that are not there");

@@ -75,11 +75,16 @@ constexpr std::array<EnumName<CheckState>, 4> kCheckStates{{
     {CheckState::unanswered, "unanswered"},
     {CheckState::not_asked, "not_asked"},
 }};
-constexpr std::array<EnumName<WaiverState>, 4> kWaiverStates{{
+constexpr std::array<EnumName<WaiverState>, 5> kWaiverStates{{
     {WaiverState::used, "used"},
     {WaiverState::expired, "expired"},
     {WaiverState::unused, "unused"},
     {WaiverState::too_broad, "too_broad"},
+    {WaiverState::forbidden, "forbidden"},
+}};
+constexpr std::array<EnumName<InputKind>, 2> kInputKinds{{
+    {InputKind::artifact, "artifact"},
+    {InputKind::facts, "facts"},
 }};
 
 }  // namespace
@@ -116,6 +121,9 @@ std::span<const EnumName<CheckState>> enum_names(CheckState) {
 }
 std::span<const EnumName<WaiverState>> enum_names(WaiverState) {
   return kWaiverStates;
+}
+std::span<const EnumName<InputKind>> enum_names(InputKind) {
+  return kInputKinds;
 }
 
 }  // namespace pbprobe

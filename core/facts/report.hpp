@@ -5,6 +5,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,11 +18,21 @@
 
 namespace pbprobe {
 
+// Where the facts of an artifact come from.
+enum class InputKind {
+  artifact,  // its files were read
+  facts,     // a document was, which says so of files
+};
+
+[[nodiscard]] std::span<const EnumName<InputKind>> enum_names(InputKind);
+
 // One of several runs of a gate that were joined: all of its report but the claim, which they share.
 struct GatedRun {
   std::string version;  // pbprobe's
   std::string commit;
   std::string created;
+  std::optional<InputKind> input;
+  std::optional<std::string> signed_by;  // key that its evidence was signed with, as it was checked when it was joined
   std::optional<Host> host;
   std::optional<Inventory> inventory;
   std::optional<Measurements> measurements;
@@ -33,7 +44,8 @@ struct GatedRun {
 struct Report {
   std::string version;  // pbprobe's
   std::string commit;
-  std::string created;  // UTC, ISO 8601
+  std::string created;             // UTC, ISO 8601
+  std::optional<InputKind> input;  // null in a report of an older pbprobe
   std::optional<Host> host;
   std::optional<Claim> claim;
   std::optional<Inventory> inventory;
@@ -49,6 +61,8 @@ void fields(Visitor& visit, T& run) {
   visit("version", run.version, "pbprobe's version");
   visit("commit", run.commit);
   visit("created", run.created, "UTC, ISO 8601");
+  visit("input", run.input, "artifact: its files were read; facts: a document was");
+  visit("signed_by", run.signed_by, "id of the trusted key that its evidence was signed with; null: of none");
   visit("host", run.host);
   visit("inventory", run.inventory);
   visit("measurements", run.measurements);
@@ -63,6 +77,7 @@ void fields(Visitor& visit, T& report) {
   visit("version", report.version, "pbprobe's version");
   visit("commit", report.commit);
   visit("created", report.created, "UTC, ISO 8601");
+  visit("input", report.input, "artifact: its files were read; facts: a document was");
   visit("host", report.host);
   visit("claim", report.claim);
   visit("inventory", report.inventory);

@@ -33,7 +33,8 @@ enum class CheckState {
   not_asked,   // nothing claimed it, or no machine was looked at
 };
 
-enum class WaiverState { used, expired, unused, too_broad };
+// `forbidden`: what it would let through protects the integrity of everything else.
+enum class WaiverState { used, expired, unused, too_broad, forbidden };
 
 [[nodiscard]] std::span<const EnumName<CheckState>> enum_names(CheckState);
 [[nodiscard]] std::span<const EnumName<WaiverState>> enum_names(WaiverState);

@@ -159,6 +159,54 @@ std::optional<std::map<std::string, std::string>> libtorch_floors(const std::vec
   return floors;
 }
 
+// Which packages there are, and what each place says of torch's version. Of two packages neither is asked: that they
+// are two is said.
+void tell_identity(const Layout& layout, const Versions& versions, Inventory& inventory) {
+  inventory.said_versions = versions.said;
+  auto& packages = inventory.packages.emplace();
+  for (const auto& [folder, metadata] : layout.packages) packages.push_back(package_of(folder, metadata));
+  const auto tell = [&](SaidVersion said) { inventory.said_versions->push_back(std::move(said)); };
+  if (packages.size() == 1 && versions.torch) {
+    for (auto& said : versions_said_by(packages.front())) tell(std::move(said));
+  }
+  const auto by_name =
+      layout.wheel ? version_said_by_wheel(fs::path(inventory.artifact).filename().string()) : std::nullopt;
+  if (by_name && versions.torch) tell(*by_name);
+}
+
+// Whether anybody may put a file there: the folder, or one above it, is everybody's. Of what is not there it is decided
+// by the nearest folder that is.
+bool anybody_may_write(const fs::path& folder) {
+  bool open = false;
+  fs::path path;
+  for (const auto& part : folder) {
+    path /= part;
+    std::error_code error;
+    const auto status = fs::status(path, error);
+    if (error || !fs::is_directory(status)) return open;
+    const auto permissions = status.permissions();
+    open = (permissions & fs::perms::others_write) != fs::perms::none;
+    // In a sticky folder what is there is its owner's alone.
+    if (open && (permissions & fs::perms::sticky_bit) == fs::perms::none) return true;
+  }
+  return open;
+}
+
+std::vector<std::string> open_folders(const std::vector<File>& files) {
+  std::set<std::string> asked;
+  std::vector<std::string> open;
+  for (const auto& file : files) {
+    for (const auto* folders : {&file.rpath, &file.runpath}) {
+      for (const auto& folder : *folders) {
+        if (folder.starts_with('/') && asked.insert(folder).second &&
+            anybody_may_write(fs::path(folder).lexically_normal()))
+          open.push_back(folder);
+      }
+    }
+  }
+  return open;
+}
+
 // What torch's package says of itself.
 void read_package(const Layout& layout, Inventory& inventory) {
   const auto note = [&](const std::vector<Error>& faults) {
@@ -220,6 +268,9 @@ Result<Inventory> audit(const fs::path& artifact, const AuditOptions& options) {
     inventory.component_versions->merge(component_versions(*inventory.store_closure));
   }
   read_package(layout, inventory);
+  tell_identity(layout, versions, inventory);
+  inventory.open_folders = open_folders(inventory.files);
+  if (options.digests && layout.wheel) inventory.sha256 = sha256_of(layout.wheel->mapping.bytes());
   inventory.version_floors = libtorch_floors(inventory.files);
   inventory.python_abi = python_abi(inventory.files);
   inventory.platform = platform_of(inventory.files);

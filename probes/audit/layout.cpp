@@ -12,6 +12,7 @@
 #include "probes/audit/fatbin.hpp"
 #include "probes/audit/linked_torch.hpp"
 #include "probes/audit/nix_store.hpp"
+#include "probes/audit/packages.hpp"
 #include "probes/audit/walk.hpp"
 #include "probes/audit/way_out.hpp"
 
@@ -23,6 +24,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kWanted =
     "give a wheel, an environment, a site-packages, torch or libtorch folder, a Nix result, or a shared object";
 constexpr uint64_t kMaxTextBytes = 1 << 20;
+constexpr size_t kMaxHeadBytes = 1 << 14;  // of METADATA: name and version stand at its beginning
 constexpr std::array kVersionTexts{"version.py", "build-version", "build-hash", "TorchConfigVersion.cmake"};
 constexpr std::array kBesideTorch{"nvidia", "cusparselt", "torch.libs", "functorch", "triton/backends/nvidia/bin"};
 constexpr std::array kPackageTexts{"METADATA", "WHEEL"};
@@ -99,6 +101,15 @@ void note_distribution(std::string_view name, Layout& layout) {
   if (name.ends_with(kSuffix)) layout.distributions.emplace_back(name.substr(0, name.size() - kSuffix.size()));
 }
 
+// Of each package the folder's name or the metadata may say torch. Python finds both kinds of folders.
+void note_package(const fs::path& packages, const std::string& name, Layout& layout) {
+  const bool info = name.ends_with(".dist-info");
+  if (!info && !(name.ends_with(".egg-info") && name.find('-') != std::string::npos)) return;
+  const auto head = read_start_of_file(packages / name / (info ? "METADATA" : "PKG-INFO"), kMaxHeadBytes);
+  std::string metadata = head ? *head : std::string();
+  if (calls_itself_torch(name, metadata)) layout.packages.push_back({name, std::move(metadata)});
+}
+
 // "-lib", "-dev": what Nix links beside result-NAME.
 fs::path nix_output_beside(const fs::path& artifact, std::string_view output) {
   const fs::path plain = artifact.has_filename() ? artifact : artifact.parent_path();
@@ -119,6 +130,7 @@ void set_libtorch_dir(const fs::path& folder, Layout& layout) {
 void read_packages(const fs::path& packages, Layout& layout) {
   for (const auto& name : names_in(packages)) {
     note_distribution(name, layout);
+    note_package(packages, name, layout);
     if (!is_of_torch_package(name)) continue;
     for (const char* text : kPackageTexts) read_text(packages / name / text, layout);
   }
@@ -247,7 +259,10 @@ void read_member_text(const Wheel& wheel, const ZipMember& member, Layout& layou
   const std::string folder = fs::path(member.name).parent_path().string();
   const auto among = [&](const auto& names) { return std::find(names.begin(), names.end(), name) != names.end(); };
   const bool version = among(kVersionTexts) && (folder == "torch" || folder == "torch/share/cmake/Torch");
-  if (!version && !(among(kPackageTexts) && is_of_torch_package(folder))) return;
+  // A wheel holds one package: a second one's metadata is looked at, whatever it is called.
+  const bool metadata = name == "METADATA" && folder.ends_with(".dist-info") && folder.find('/') == std::string::npos;
+  const bool of_torch = among(kPackageTexts) && is_of_torch_package(folder);
+  if (!version && !metadata && !of_torch) return;
   if (member.size_bytes > kMaxTextBytes) return layout.problems.push_back(too_large(member.name, member.size_bytes));
   std::string text;
   auto read = inflate_member(wheel.archive, member, [&](std::span<const uint8_t> piece) {
@@ -255,7 +270,8 @@ void read_member_text(const Wheel& wheel, const ZipMember& member, Layout& layou
     return true;
   });
   if (read) {
-    layout.texts.emplace(name, std::move(text));
+    if (metadata) layout.packages.push_back({folder, text});
+    if (version || of_torch) layout.texts.emplace(name, std::move(text));
   } else {
     layout.problems.push_back(with_way_out(read.error(), ReadFrom::wheel).message);
   }

@@ -31,6 +31,12 @@ struct Wheel {
   ZipArchive archive;
 };
 
+// What pip knows a package by.
+struct PackageText {
+  std::string folder;    // "torch-2.11.0.dist-info"
+  std::string metadata;  // its METADATA; empty: none
+};
+
 struct Layout {
   std::string kind;                   // as Inventory::layout
   std::filesystem::path root;         // what paths inside the artifact are relative to; empty in a wheel
@@ -40,6 +46,7 @@ struct Layout {
   std::vector<Item> items;                   // sorted by path
   std::map<std::string, std::string> texts;  // small files that tell versions: "version.py" and others, by file name
   std::vector<std::string> distributions;    // "nvidia_nccl_cu13-2.28.9", from *.dist-info beside torch
+  std::vector<PackageText> packages;         // metadata of torch's package, and of whatever else calls itself torch
   std::vector<std::string> broken_links;     // to shared objects that are not there
   std::vector<std::string> problems;
   std::vector<std::filesystem::path> outputs;  // store paths of a Nix result

@@ -21,6 +21,8 @@ constexpr std::string_view kOneDnn = "dnnl_version";
 // magma_version(int*, int*, int*) stores three numbers where it is told to.
 constexpr std::string_view kMagma = "magma_version";
 constexpr uint64_t kMostCode = 256;  // of magma_version
+// Returns the numbers of the release in its three highest bytes (torch/headeronly/version.h, TORCH_ABI_VERSION).
+constexpr std::string_view kTorch = "aoti_torch_abi_version";
 
 using Numbers = std::array<int32_t, 3>;
 
@@ -122,6 +124,63 @@ std::optional<std::string> version_of_magma(const Elf& elf, uint64_t function) {
   return numbers ? text_of(*numbers) : std::nullopt;
 }
 
+// mov rax, number; ret, with or without a frame around it.
+std::optional<uint64_t> returned_by_x86(const Bytes& code) {
+  constexpr std::array<std::pair<uint32_t, uint32_t>, 5> kFrame{
+      {{0xfa1e0ff3, 4}, {0x55, 1}, {0xe58948, 3}, {0x5d, 1}, {0xc9, 1}}};  // endbr64, push, mov, pop, leave
+  std::optional<uint64_t> value;
+  for (uint64_t at = 0; at < kMostCode;) {
+    const auto word = code.read<uint32_t>(at, "instruction");
+    if (!word) return std::nullopt;
+    if ((*word & 0xffU) == 0xc3) return value;
+    const auto frame = std::find_if(kFrame.begin(), kFrame.end(), [&](const auto& one) {
+      return (*word & (0xffffffffU >> (32 - 8 * one.second))) == one.first;
+    });
+    if (frame != kFrame.end()) {
+      at += frame->second;
+    } else if ((*word & 0xffffU) == 0xb848 && !value) {
+      const auto number = code.read<uint64_t>(at + 2, "number");
+      if (!number) return std::nullopt;
+      value = *number;
+      at += 10;
+    } else {
+      return std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
+// movz x0, number, then any movk x0, up to ret.
+std::optional<uint64_t> returned_by_aarch64(const Bytes& code) {
+  std::optional<uint64_t> value;
+  for (uint64_t at = 0; at < kMostCode; at += 4) {
+    const auto word = code.read<uint32_t>(at, "instruction");
+    if (!word) return std::nullopt;
+    const uint64_t shift = uint64_t{*word >> 21U & 3U} * 16;
+    const uint64_t number = uint64_t{*word >> 5U & 0xffffU} << shift;
+    if ((*word & 0xffffff3f) == 0xd503241f) continue;  // bti
+    if (*word == 0xd65f03c0) return value;             // ret
+    if ((*word & 0xff80001f) == 0xd2800000) {
+      value = number;
+    } else if ((*word & 0xff80001f) == 0xf2800000 && value) {
+      value = (*value & ~(uint64_t{0xffff} << shift)) | number;
+    } else {
+      return std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> version_of_torch(const Elf& elf, uint64_t function) {
+  const auto code = bytes_at_address(elf, function, kTorch);
+  if (!code) return std::nullopt;
+  const auto value = elf.header.e_machine == EM_X86_64    ? returned_by_x86(*code)
+                     : elf.header.e_machine == EM_AARCH64 ? returned_by_aarch64(*code)
+                                                          : std::nullopt;
+  if (!value || *value == 0) return std::nullopt;
+  return fmt::format("{}.{}.{}", *value >> 56U, *value >> 48U & 0xffU, *value >> 40U & 0xffU);
+}
+
 }  // namespace
 
 void OwnVersions::look_at(std::string_view name, const Elf64_Sym& symbol) {
@@ -129,6 +188,7 @@ void OwnVersions::look_at(std::string_view name, const Elf64_Sym& symbol) {
   if (name == kOneDnnObject) onednn_object_ = symbol.st_value;
   if (name == kOneDnn) onednn_ = symbol.st_value;
   if (name == kMagma) magma_ = symbol.st_value;
+  if (name == kTorch) torch_ = symbol.st_value;
 }
 
 std::map<std::string, std::string> OwnVersions::read(const Elf& elf) const {
@@ -142,6 +202,7 @@ std::map<std::string, std::string> OwnVersions::read(const Elf& elf) const {
     take("oneDNN", version_of_onednn(elf, *onednn_));
   }
   if (magma_) take("MAGMA", version_of_magma(elf, *magma_));
+  if (torch_) take("torch", version_of_torch(elf, *torch_));
   return versions;
 }
 

@@ -10,6 +10,8 @@
 
 #include <fmt/format.h>
 
+#include "core/pep440.hpp"
+
 namespace pbprobe {
 namespace {
 
@@ -97,7 +99,63 @@ std::optional<std::string> component_named(std::string_view distribution) {
   return std::nullopt;
 }
 
+// The header of METADATA; what follows an empty line is the package's description.
+std::string_view header_of(std::string_view metadata) {
+  const size_t unix_end = metadata.find("\n\n");
+  return metadata.substr(0, std::min(unix_end, metadata.find("\r\n\r\n")));
+}
+
+std::optional<std::string> first_line(std::string_view metadata, std::string_view key) {
+  std::optional<std::string> first;
+  visit_lines(header_of(metadata), key, [&](std::string_view value) {
+    while (value.starts_with(' ')) value.remove_prefix(1);
+    while (value.ends_with(' ')) value.remove_suffix(1);
+    if (!first && !value.empty()) first = value;
+  });
+  return first;
+}
+
+// "torch" and "2.11.0" of "torch-2.11.0.dist-info".
+std::pair<std::string, std::string> parts_of_folder(std::string_view folder) {
+  const size_t dash = folder.find('-');
+  const size_t end = folder.rfind('.');
+  if (dash == std::string_view::npos || end < dash) return {std::string(folder.substr(0, end)), {}};
+  std::string version(folder.substr(dash + 1, end - dash - 1));
+  if (folder.ends_with(".egg-info")) version = version.substr(0, version.find("-py"));
+  return {std::string(folder.substr(0, dash)), std::move(version)};
+}
+
 }  // namespace
+
+bool calls_itself_torch(std::string_view folder, std::string_view metadata) {
+  const auto name = first_line(metadata, "Name:");
+  return package_name(parts_of_folder(folder).first) == "torch" || (name && package_name(*name) == "torch");
+}
+
+Package package_of(std::string folder, std::string_view metadata) {
+  return {
+      .folder = std::move(folder), .name = first_line(metadata, "Name:"), .version = first_line(metadata, "Version:")};
+}
+
+std::vector<SaidVersion> versions_said_by(const Package& package) {
+  std::vector<SaidVersion> said;
+  const std::string folder = parts_of_folder(package.folder).second;
+  if (!folder.empty()) said.push_back({.of = "torch", .where = package.folder, .said = folder});
+  if (package.version) said.push_back({.of = "torch", .where = package.folder + "/METADATA", .said = *package.version});
+  return said;
+}
+
+std::optional<SaidVersion> version_said_by_wheel(const std::string& file_name) {
+  constexpr std::string_view kExtension = ".whl";
+  const auto dashes = std::count(file_name.begin(), file_name.end(), '-');
+  if (!file_name.ends_with(kExtension) || (dashes != 4 && dashes != 5)) return std::nullopt;
+  const size_t begin = file_name.find('-') + 1;
+  std::string version = file_name.substr(begin, file_name.find('-', begin) - begin);
+  for (const std::string_view plus : {"%2B", "%2b"}) {  // as a URL has it
+    if (const size_t at = version.find(plus); at != std::string::npos) version.replace(at, plus.size(), "+");
+  }
+  return SaidVersion{.of = "torch", .where = file_name, .said = std::move(version)};
+}
 
 std::map<std::string, std::string> required_versions(std::string_view metadata) {
   std::map<std::string, std::string> versions;

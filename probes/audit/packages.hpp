@@ -31,6 +31,19 @@ namespace pbprobe {
 // The tags of a WHEEL file: "cp313-cp313-manylinux_2_28_x86_64".
 [[nodiscard]] std::vector<std::string> wheel_tags(std::string_view wheel);
 
+// Whether a folder's name ("torch-2.11.0.dist-info") or the metadata in it says torch.
+[[nodiscard]] bool calls_itself_torch(std::string_view folder, std::string_view metadata);
+
+// Name and version as the metadata says them.
+[[nodiscard]] Package package_of(std::string folder, std::string_view metadata);
+
+// What its folder and its metadata say of torch's version.
+[[nodiscard]] std::vector<SaidVersion> versions_said_by(const Package& package);
+
+// What the name of a wheel says of it ("torch-2.11.0%2Bcu130-cp311-cp311-linux_x86_64.whl"); null: it is none of a
+// wheel.
+[[nodiscard]] std::optional<SaidVersion> version_said_by_wheel(const std::string& file_name);
+
 // What in METADATA and WHEEL is not as Python's packaging writes it.
 [[nodiscard]] std::vector<Error> faults_of_metadata(std::string_view metadata);
 [[nodiscard]] std::vector<Error> faults_of_wheel(std::string_view wheel);

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <string_view>
+
+#include "probes/audit/python_text.hpp"
 
 namespace pbprobe {
 namespace {
@@ -56,21 +59,26 @@ std::optional<std::string> fault_of(std::string_view text, std::string_view wher
   return std::nullopt;
 }
 
-}  // namespace
-
-std::optional<std::string> python_string(std::string_view text, std::string_view name) {
-  for (size_t start = 0; start < text.size();) {
-    const size_t end = std::min(text.find('\n', start), text.size());
-    const std::string_view line = text.substr(start, end - start);
-    start = end + 1;
-    if (!line.starts_with(name)) continue;
-    const std::string_view rest = trim(line.substr(name.size()));
-    const size_t equals = rest.find('=');
-    const bool assigned = equals != std::string_view::npos && (rest[0] == ':' || rest[0] == '=');
-    if (assigned) return quoted(rest.substr(equals + 1));
+// What the assignments of version.py say; a name that is assigned None, or not at all, says nothing.
+Result<std::optional<std::string>> read_version_py(const std::string& text, Versions& versions) {
+  std::optional<std::string> torch;
+  if (text.find('\0') != std::string::npos) return torch;
+  PBPROBE_TRY(const auto assignments, read_assignments(text), "version.py");
+  for (const auto& assignment : assignments) {
+    const auto take = [&](std::string_view name, const char* of, std::optional<std::string>& value) {
+      if (assignment.name != name) return;
+      value = assignment.is_text ? std::optional(assignment.text) : std::nullopt;
+      versions.said.push_back(
+          {.of = of, .where = fmt::format("torch/version.py:{}", assignment.line), .said = value.value_or("no text")});
+    };
+    take("__version__", "torch", torch);
+    take("cuda", "CUDA", versions.cuda);
+    take("git_version", "commit", versions.git);
   }
-  return std::nullopt;
+  return torch;
 }
+
+}  // namespace
 
 Versions read_versions(const std::map<std::string, std::string>& texts) {
   Versions versions;
@@ -82,9 +90,12 @@ Versions read_versions(const std::map<std::string, std::string>& texts) {
     }
   };
   if (const auto* text = text_of(texts, "version.py")) {
-    take("version.py", "__version__", python_string(*text, "__version__"));
-    versions.cuda = python_string(*text, "cuda");
-    versions.git = python_string(*text, "git_version");
+    auto torch = read_version_py(*text, versions);
+    if (torch) {
+      take("version.py", "__version__", std::move(*torch));
+    } else {
+      versions.problems.push_back(torch.error());
+    }
     if (versions.torch) return versions;
   }
   if (const auto* text = text_of(texts, "build-version")) take("build-version", "version", std::string(trim(*text)));

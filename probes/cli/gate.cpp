@@ -22,6 +22,7 @@ struct Options {
   std::optional<fs::path> key;
   std::optional<fs::path> from;
   std::vector<fs::path> join;
+  TrustedKeys trusted;
   Format format = Format::text;
   bool explain = false;
 };
@@ -38,6 +39,16 @@ int print_recomputed(const Result<Report>& report, const Options& options) {
   if (report) return print(*report, options);
   print_error(report.error());
   return report.error().code == ErrorCode::malformed ? kFailed : kCouldNotRun;
+}
+
+int print_again(const Result<ReadEvidence>& read, const Options& options) {
+  if (!read) return print_recomputed(read.error(), options);
+  if (!read->trusted)
+    fmt::print(stderr, "pbprobe: {}: {}\n", options.from->string(),
+               read->key.empty() ? "it is not signed"
+                                 : "it is as it was signed, by a key that it brings itself: --key PUB tells whether "
+                                   "that is yours");
+  return print(read->report, options);
 }
 
 int usage(const char* what) {
@@ -81,15 +92,18 @@ int run_on_artifact(const Options& options) {
 }
 
 int run_on_evidence(const Options& options) {
-  if (options.from) return print_recomputed(read_evidence(*options.from), options);
+  if (options.from) return print_again(read_evidence(*options.from, options.trusted), options);
   if (auto usable = check_wanted(options); !usable) return print_error(usable.error());
   const auto require = options.required ? std::optional(options.require) : std::nullopt;
-  const auto joined = join_evidence(options.join, require);
+  TrustedKeys trusted = options.trusted;
+  if (options.key) trusted.push_back(*options.key);  // what it signed itself it may sign again
+  const auto joined = join_evidence(options.join, require, trusted);
   return joined ? print_and_attest(*joined, options) : print_recomputed(joined, options);
 }
 
 int run(const Options& options) {
   const bool again = options.from || !options.join.empty();
+  if (!again && !options.trusted.empty()) return usage("--key is of evidence: give --from or --join");
   if (!again) return run_on_artifact(options);
   if (!options.request.artifact.empty() || !options.claim.empty())
     return usage("--from and --join take artifact and claim from the evidence: give no others");
@@ -108,7 +122,8 @@ void add_what(CLI::App& command, Options& options) {
                      {"measured", Level::measured}},
                     "Up to which level SMs and ISAs must be proved here, in place of the policy's");
   command.add_option("--policy", options.request.policy,
-                     "builder, hardware, or a file as docs/policy.schema.json describes it; by default builder, and "
+                     "builder, hardware, or a file as docs/policy.schema.json describes it, whose name has a slash in "
+                     "it or ends in .json; by default builder, and "
                      "hardware where --require asks for more than shipped");
   command.add_option("--baseline", options.request.baseline,
                      "A generic libtorch: is the build smaller, and with --require measured, faster? By default the "
@@ -126,6 +141,11 @@ void add_evidence(CLI::App& command, Options& options) {
       .add_option("--join", options.join,
                   "Reports or evidence folders of gates on several machines: what do they prove together?")
       ->excludes(from);
+  command
+      .add_option("--key", options.trusted,
+                  "Public key (PEM) that evidence of --from and --join must be signed with; given again: any of "
+                  "them")
+      ->allow_extra_args(false);
   command.add_flag("--explain", options.explain, "Each check: whether it is required, and what became of it");
   add_format(command, options.format);
 }
@@ -151,8 +171,8 @@ void add_gate(CLI::App& app, int& exit_code) {
       "  pbprobe gate torch.whl --claim sm90,avx512,cuda=13.0 --explain\n"
       "  pbprobe gate .venv --claim sm90,avx512,cuda=13.0 --require executed --evidence DIR --sign KEY\n"
       "  pbprobe gate result-NAME --claim VARIANT --require measured --baseline .venv\n"
-      "  pbprobe gate --from DIR\n"
-      "  pbprobe gate --join shipped executed --evidence DIR --sign KEY\n"
+      "  pbprobe gate --from DIR --key PUB\n"
+      "  pbprobe gate --join shipped executed --key PUB --evidence DIR --sign KEY\n"
       "Exit code: 0 pass, 1 fail or unknown, 2 could not run");
   static Options options;
   add_what(*command, options);

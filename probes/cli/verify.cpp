@@ -1,17 +1,30 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
+#include <fmt/ranges.h>
+
 #include "probes/cli/cli.hpp"
 #include "probes/pipeline/evidence.hpp"
 
 namespace pbprobe::cli {
 namespace {
 
-int run(const std::filesystem::path& folder, const std::filesystem::path& key) {
-  const auto verified = verify_evidence(folder, key);
-  if (verified)
-    return write_output(fmt::format("{}: signed by {}, and as it was signed\n", folder.string(), key.string()));
-  print_error(verified.error());
-  return verified.error().code == ErrorCode::malformed ? kFailed : kCouldNotRun;
+struct Options {
+  std::filesystem::path folder;
+  TrustedKeys keys;
+  std::optional<std::filesystem::path> artifact;
+};
+
+int run(const Options& options) {
+  const auto verified = verify_evidence(options.folder, options.keys, options.artifact);
+  if (!verified) {
+    print_error(verified.error());
+    return verified.error().code == ErrorCode::malformed ? kFailed : kCouldNotRun;
+  }
+  std::vector<std::string> names;
+  for (const auto& key : options.keys) names.push_back(key.string());
+  const std::string of = options.artifact ? fmt::format(", and of {} as it is now", options.artifact->string()) : "";
+  return write_output(
+      fmt::format("{}: signed by {}, and as it was signed{}\n", options.folder.string(), fmt::join(names, " or "), of));
 }
 
 }  // namespace
@@ -19,14 +32,18 @@ int run(const std::filesystem::path& folder, const std::filesystem::path& key) {
 void add_verify(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand("verify",
                                      "Whether evidence is as it was signed, byte for byte\n"
-                                     "Example:\n"
+                                     "Examples:\n"
                                      "  pbprobe verify evidence --key pbprobe.pub\n"
+                                     "  pbprobe verify evidence --key pbprobe.pub --artifact torch.whl\n"
                                      "Exit code: 0 it is, 1 it is not, 2 could not run");
-  static std::filesystem::path folder;
-  static std::filesystem::path key;
-  command->add_option("DIR", folder, "The folder that `pbprobe gate --evidence` wrote")->required();
-  command->add_option("--key", key, "Public key (PEM): openssl pkey -in KEY -pubout")->required();
-  command->callback([&exit_code] { exit_code = run(folder, key); });
+  static Options options;
+  command->add_option("DIR", options.folder, "The folder that `pbprobe gate --evidence` wrote")->required();
+  command->add_option("--key", options.keys, "Public key (PEM): openssl pkey -in KEY -pubout; given again: any of them")
+      ->required()
+      ->allow_extra_args(false);
+  command->add_option("--artifact", options.artifact,
+                      "What was judged, as it is now: does each file have the digest that was signed?");
+  command->callback([&exit_code] { exit_code = run(options); });
 }
 
 }  // namespace pbprobe::cli

@@ -63,13 +63,33 @@ Result<Key> read_key(const std::filesystem::path& path, Half half) {
   return key;
 }
 
-// SHA-256 of the public half as SubjectPublicKeyInfo, as `openssl pkey -pubin -outform DER | sha256sum` tells it.
-std::string key_id(EVP_PKEY* key) {
+// The public half as SubjectPublicKeyInfo: what `openssl pkey -pubin -outform DER` writes.
+std::string der_of(EVP_PKEY* key) {
   const int length = i2d_PUBKEY(key, nullptr);
   std::vector<uint8_t> der(static_cast<size_t>(std::max(length, 0)));
   uint8_t* end = der.data();
   if (!der.empty()) i2d_PUBKEY(key, &end);
-  return sha256_of(std::span<const uint8_t>(der));
+  return {reinterpret_cast<const char*>(der.data()), der.size()};
+}
+
+std::string key_id(std::string_view der) {
+  return sha256_of(der);
+}
+
+Result<Key> key_of(std::string_view der) {
+  const uint8_t* begin = data_of(der);
+  Key key(d2i_PUBKEY(nullptr, &begin, static_cast<long>(der.size())));
+  if (key == nullptr || EVP_PKEY_get_base_id(key.get()) != EVP_PKEY_ED25519 || der_of(key.get()) != der)
+    return make_error(ErrorCode::malformed, "publicKey: it is no Ed25519 key");
+  return key;
+}
+
+// A private key's file has both halves.
+Result<Key> read_either_half(const std::filesystem::path& path) {
+  auto open = read_key(path, Half::open);
+  if (open) return open;
+  auto secret = read_key(path, Half::secret);
+  return secret ? std::move(secret) : std::move(open);
 }
 
 std::string base64_of(std::string_view bytes) {
@@ -91,18 +111,22 @@ Result<std::string> from_base64(const std::string& text, std::string_view what) 
   return bytes;
 }
 
-std::string envelope_text(std::string_view payload, const std::string& key, std::string_view signature) {
-  const Json envelope{{"payloadType", kStatementType},
-                      {"payload", base64_of(payload)},
-                      {"signatures", Json::array({{{"keyid", key}, {"sig", base64_of(signature)}}})}};
-  return envelope.dump(2) + "\n";
-}
-
 struct Envelope {
   std::string payload;
-  std::string key;
+  std::string key;         // its id
+  std::string public_key;  // DER; empty in an envelope of an older pbprobe
   std::string signature;
 };
+
+std::string text_of(const Envelope& envelope) {
+  Json signature{{"keyid", envelope.key}};
+  if (!envelope.public_key.empty()) signature["publicKey"] = base64_of(envelope.public_key);
+  signature["sig"] = base64_of(envelope.signature);
+  const Json json{{"payloadType", kStatementType},
+                  {"payload", base64_of(envelope.payload)},
+                  {"signatures", Json::array({std::move(signature)})}};
+  return json.dump(2) + "\n";
+}
 
 Result<std::string> text_at(const Json& json, const char* key) {
   const auto found = json.find(key);
@@ -123,7 +147,11 @@ Result<Envelope> read_envelope(std::string_view text) {
   PBPROBE_TRY(envelope.key, text_at((*signatures)[0], "keyid"));
   PBPROBE_TRY(envelope.payload, from_base64(payload, "payload"));
   PBPROBE_TRY(envelope.signature, from_base64(signature, "sig"));
-  const std::string again = envelope_text(envelope.payload, envelope.key, envelope.signature);
+  if ((*signatures)[0].contains("publicKey")) {
+    PBPROBE_TRY(const std::string public_key, text_at((*signatures)[0], "publicKey"));
+    PBPROBE_TRY(envelope.public_key, from_base64(public_key, "publicKey"));
+  }
+  const std::string again = text_of(envelope);
   if (again != text) {
     const auto differs = std::mismatch(again.begin(), again.end(), text.begin(), text.end()).first - again.begin();
     return make_error(ErrorCode::malformed, "byte {}: it is not as pbprobe writes it", differs);
@@ -152,15 +180,31 @@ Result<std::string> sign_envelope(std::string_view payload, const std::filesyste
       EVP_DigestSignInit(context.get(), nullptr, nullptr, nullptr, secret.get()) == 1 &&
       EVP_DigestSign(context.get(), signature.data(), &length, data_of(message), message.size()) == 1;
   if (!signed_it) return make_error(ErrorCode::unsupported, "{}: OpenSSL did not sign with it", key.string());
-  return envelope_text(payload, key_id(secret.get()), {reinterpret_cast<const char*>(signature.data()), length});
+  Envelope envelope{.payload = std::string(payload), .public_key = der_of(secret.get())};
+  envelope.key = key_id(envelope.public_key);
+  envelope.signature.assign(reinterpret_cast<const char*>(signature.data()), length);
+  return text_of(envelope);
 }
 
-Result<std::string> open_envelope(std::string_view text, const std::filesystem::path& public_key) {
-  PBPROBE_TRY(const Key key, read_key(public_key, Half::open));
+Result<OpenedEnvelope> open_envelope(std::string_view text, const std::vector<std::filesystem::path>& keys) {
   PBPROBE_TRY(const Envelope envelope, read_envelope(text));
-  if (envelope.key != key_id(key.get()))
-    return make_error(ErrorCode::malformed, "keyid: it was signed by {}, and {} is {}", envelope.key,
-                      public_key.string(), key_id(key.get()));
+  if (!envelope.public_key.empty() && key_id(envelope.public_key) != envelope.key)
+    return make_error(ErrorCode::malformed, "keyid: it is not that of the public key beside it");
+  Key key;
+  for (const auto& path : keys) {
+    PBPROBE_TRY(Key given, read_either_half(path));
+    if (key_id(der_of(given.get())) == envelope.key) key = std::move(given);
+  }
+  const bool trusted = key != nullptr;
+  if (!trusted && !keys.empty())
+    return make_error(ErrorCode::malformed, "keyid: it was signed by {}, which is not the key of {}", envelope.key,
+                      keys.size() == 1 ? keys.front().string() : "any of the files given");
+  if (!trusted && envelope.public_key.empty())
+    return make_error(ErrorCode::malformed,
+                      "it brings no public key: name the one that it was signed with (--key PUB)");
+  if (!trusted) {
+    PBPROBE_TRY(key, key_of(envelope.public_key));
+  }
   const std::string message = pre_authentication_encoding(kStatementType, envelope.payload);
   const Context context(EVP_MD_CTX_new());
   const bool sound = EVP_DigestVerifyInit(context.get(), nullptr, nullptr, nullptr, key.get()) == 1 &&
@@ -168,7 +212,7 @@ Result<std::string> open_envelope(std::string_view text, const std::filesystem::
                                       data_of(message), message.size()) == 1;
   if (!sound)
     return make_error(ErrorCode::malformed, "the signature does not fit the payload: one of them was changed");
-  return envelope.payload;
+  return OpenedEnvelope{.payload = envelope.payload, .key = envelope.key, .trusted = trusted};
 }
 
 }  // namespace pbprobe

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/result.hpp"
 
@@ -24,8 +25,17 @@ inline constexpr std::string_view kStatementType = "application/vnd.in-toto+json
 // Whether a key can sign: asked before the work begins.
 [[nodiscard]] Result<void> check_signing_key(const std::filesystem::path& key);
 
-// The payload of an envelope that this public key signed. Its bytes must be the very ones that sign_envelope writes, so
-// that nothing in them goes unchecked. Errors: malformed, which says where.
-[[nodiscard]] Result<std::string> open_envelope(std::string_view envelope, const std::filesystem::path& public_key);
+struct OpenedEnvelope {
+  std::string payload;
+  std::string key;       // the id of the key that signed it
+  bool trusted = false;  // it is one of those that were given
+};
+
+// The payload of an envelope, whose signature is checked by the one of these keys (PEM, of either half) that it names,
+// or by the public key that it brings where none is given: that much tells that nothing was changed, not who signed it.
+// Its bytes must be the very ones that sign_envelope writes, so that nothing in them goes unchecked. Errors: malformed,
+// which says where; unreadable, unsupported (a key).
+[[nodiscard]] Result<OpenedEnvelope> open_envelope(std::string_view envelope,
+                                                   const std::vector<std::filesystem::path>& keys);
 
 }  // namespace pbprobe

@@ -75,6 +75,26 @@ std::string digest_said(const Json& statement, std::string_view file) {
   return "nothing";
 }
 
+Result<void> check_digests(const EvidenceFiles& files) {
+  PBPROBE_TRY(const Json statement, parse_json(files.at(kStatementFile)), "{}", kStatementFile);
+  if (!statement.is_object()) return make_error(ErrorCode::malformed, "{}: it is no statement", kStatementFile);
+  for (const std::string_view name : kDigested) {
+    const std::string is = sha256_of(files.at(std::string(name)));
+    const std::string said = digest_said(statement, name);
+    if (is != said)
+      return make_error(ErrorCode::malformed, "{}: it was changed: its sha256 is {}, and the statement says {}", name,
+                        is, said);
+  }
+  return {};
+}
+
+Result<void> check_payload(const std::string& statement, const std::string& payload) {
+  if (statement == payload) return {};
+  const auto differs =
+      std::mismatch(statement.begin(), statement.end(), payload.begin(), payload.end()).first - statement.begin();
+  return make_error(ErrorCode::malformed, "{}: byte {}: it is not what was signed", kStatementFile, differs);
+}
+
 }  // namespace
 
 Result<void> check_new_folder(const fs::path& folder) {
@@ -116,33 +136,30 @@ Result<EvidenceFiles> read_folder(const fs::path& folder) {
   return files;
 }
 
-Result<void> check_digests(const EvidenceFiles& files) {
-  PBPROBE_TRY(const Json statement, parse_json(files.at(kStatementFile)), "{}", kStatementFile);
-  if (!statement.is_object()) return make_error(ErrorCode::malformed, "{}: it is no statement", kStatementFile);
-  for (const std::string_view name : kDigested) {
-    const std::string is = sha256_of(files.at(std::string(name)));
-    const std::string said = digest_said(statement, name);
-    if (is != said)
-      return make_error(ErrorCode::malformed, "{}: it was changed: its sha256 is {}, and the statement says {}", name,
-                        is, said);
+Result<Signature> check_files(const EvidenceFiles& files, const std::vector<fs::path>& keys) {
+  Signature signature;
+  if (const auto envelope = files.find(kEnvelopeFile); envelope != files.end()) {
+    PBPROBE_TRY(const OpenedEnvelope opened, open_envelope(envelope->second, keys), "{}", kEnvelopeFile);
+    PBPROBE_CHECK(check_payload(files.at(kStatementFile), opened.payload));
+    signature = {.key = opened.key, .trusted = opened.trusted};
   }
-  return {};
+  PBPROBE_CHECK(check_digests(files));
+  return signature;
 }
 
-Result<void> verify_folder(const fs::path& folder, const fs::path& public_key) {
-  PBPROBE_TRY(const EvidenceFiles files, read_folder(folder));
-  const auto envelope = files.find(kEnvelopeFile);
-  if (envelope == files.end())
-    return make_error(ErrorCode::malformed, "{}: {} is missing: it was not signed (pbprobe gate --sign KEY)",
-                      folder.string(), kEnvelopeFile);
-  PBPROBE_TRY(const std::string payload, open_envelope(envelope->second, public_key), "{}", kEnvelopeFile);
-  const std::string& statement = files.at(kStatementFile);
-  if (statement != payload) {
-    const auto differs =
-        std::mismatch(statement.begin(), statement.end(), payload.begin(), payload.end()).first - statement.begin();
-    return make_error(ErrorCode::malformed, "{}: byte {}: it is not what was signed", kStatementFile, differs);
+Result<StatedSubjects> subjects_in(const EvidenceFiles& files) {
+  PBPROBE_TRY(const Json statement, parse_json(files.at(kStatementFile)), "{}", kStatementFile);
+  if (!statement.is_object()) return make_error(ErrorCode::malformed, "{}: it is no statement", kStatementFile);
+  StatedSubjects subjects;
+  for (const auto& subject : statement.value("subject", Json::array())) {
+    const bool formed = subject.is_object() && subject.contains("name") && subject["name"].is_string() &&
+                        subject.contains("digest") && subject["digest"].is_object();
+    if (!formed) return make_error(ErrorCode::malformed, "{}: a subject without name and digest", kStatementFile);
+    auto& digests = subjects[subject["name"].get<std::string>()];
+    for (const auto& [algorithm, digest] : subject["digest"].items())
+      digests[algorithm] = digest.is_string() ? digest.get<std::string>() : "";
   }
-  return check_digests(files);
+  return subjects;
 }
 
 }  // namespace pbprobe

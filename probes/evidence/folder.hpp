@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "core/result.hpp"
 
@@ -29,10 +30,18 @@ inline constexpr const char* kEnvelopeFile = "statement.dsse.json";
 // All files of the folder. Errors: not_found; malformed where something else lies there, or one is missing.
 [[nodiscard]] Result<EvidenceFiles> read_folder(const std::filesystem::path& folder);
 
-// Holds every file against the signed statement; the first that differs is named. Errors: malformed, unreadable.
-[[nodiscard]] Result<void> verify_folder(const std::filesystem::path& folder, const std::filesystem::path& public_key);
+// Who signed what lies in a folder.
+struct Signature {
+  std::string key;       // the id of the key; empty: it is not signed
+  bool trusted = false;  // by one of the keys that were given
+};
 
-// The same without a signature: the files against the statement that lies beside them.
-[[nodiscard]] Result<void> check_digests(const EvidenceFiles& files);
+// Holds every file against the statement, and the statement against its envelope where there is one, whose signature is
+// checked as open_envelope does; the first that differs is named. Errors: malformed, unreadable.
+[[nodiscard]] Result<Signature> check_files(const EvidenceFiles& files, const std::vector<std::filesystem::path>& keys);
+
+// The names and digests of what the statement speaks of, by algorithm: {"torch/lib/libtorch.so": {"sha256": "…"}}.
+using StatedSubjects = std::map<std::string, std::map<std::string, std::string>>;
+[[nodiscard]] Result<StatedSubjects> subjects_in(const EvidenceFiles& files);
 
 }  // namespace pbprobe

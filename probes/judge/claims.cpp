@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/pep440.hpp"
 #include "probes/judge/questions.hpp"
 
 namespace pbprobe::ask {
@@ -15,11 +16,6 @@ namespace {
 
 Answer cannot_tell(std::string what, std::string remedy) {
   return {.seen = {}, .unknown = Seen{.what = std::move(what), .remedy = std::move(remedy)}};
-}
-
-// "2.10" is claimed by 2.10.0 too.
-bool begins_version(std::string_view version, std::string_view begin) {
-  return version.starts_with(begin) && (version.size() == begin.size() || version[begin.size()] == '.');
 }
 
 // What Nix calls the output: what stands behind the 32 letters of its hash. Empty: it is in no store.
@@ -85,10 +81,23 @@ Answer torch_is_claimed(const Facts& facts) {
   if (!facts.inventory->torch_version)
     return cannot_tell("the files do not say which torch this is",
                        "audit the whole package: its version stands in torch/version.py");
-  if (begins_version(release_of(*facts.inventory->torch_version), *facts.claim->torch)) return {};
+  const auto there = parse_python_version(*facts.inventory->torch_version);
+  const auto claimed = parse_python_version(*facts.claim->torch);
+  if (there && claimed && is_release(*there, *claimed)) return {};
+  // A candidate, a nightly, or a build from source that nobody gave a number.
+  PythonVersion plain = there.value_or(PythonVersion{});
+  plain.pre.reset();
+  plain.post.reset();
+  plain.dev.reset();
+  const bool other_stage = there && claimed && is_release(plain, *claimed);
   return {.seen = {{.what = say("torch {} is claimed, and the files say {}", *facts.claim->torch,
                                 *facts.inventory->torch_version),
-                    .where = version_file(*facts.inventory)}}};
+                    .where = version_file(*facts.inventory),
+                    .remedy = other_stage ? std::optional(fmt::format(
+                                                "build the release itself, and call it so: PYTORCH_BUILD_VERSION={} "
+                                                "PYTORCH_BUILD_NUMBER=1",
+                                                *facts.claim->torch))
+                                          : std::nullopt}}};
 }
 
 Answer cuda_is_claimed(const Facts& facts) {

@@ -166,13 +166,6 @@ bool another_knows(const Inventory& inventory, const File& file, const Sm& gpu) 
   });
 }
 
-// Of Nix, of pip, or as torch's build calls them below a checkout.
-bool is_build_folder(std::string_view folder) {
-  constexpr std::array<std::string_view, 4> kBegins{"/build/", "/tmp/nix-build-", "/nix/var/nix/builds/", "/tmp/pip-"};
-  const auto begins = [&](std::string_view begin) { return folder.starts_with(begin); };
-  return std::any_of(kBegins.begin(), kBegins.end(), begins) || folder.find("/build/lib") != std::string_view::npos;
-}
-
 void ask_compilers(Answer& answer, const Inventory& inventory, const std::string& capability) {
   const auto gpu = parse_sm(capability);
   if (!gpu) return;
@@ -289,20 +282,6 @@ Answer openmp_is_one(const Facts& facts) {
   for (const auto& [name, file] : runtimes) names.push_back(name);
   return {.seen = {{say("{} OpenMP libraries are loaded together: {}", runtimes.size(), fmt::join(names, ", ")),
                     runtimes.rbegin()->second->path}}};
-}
-
-Answer build_folder_is_forgotten(const Facts& facts) {
-  Answer answer;
-  for (const auto& file : facts.inventory->files) {
-    if (!is_own(*facts.inventory, file)) continue;
-    for (const auto* folders : {&file.rpath, &file.runpath}) {
-      const auto found = std::find_if(folders->begin(), folders->end(), is_build_folder);
-      if (found == folders->end()) continue;
-      answer.seen.push_back(
-          {say("{} looks for libraries in {}, where it was built", base_name(file.path), *found), file.path});
-    }
-  }
-  return answer;
 }
 
 Answer names_are_their_own(const Facts& facts) {

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "core/cuda_releases.hpp"
+#include "core/pep440.hpp"
 #include "probes/judge/questions.hpp"
 
 namespace pbprobe::ask {
@@ -72,6 +73,27 @@ void ask_tag(Answer& answer, const Inventory& inventory, const std::string& text
                                promised->minor, *floor)});
 }
 
+// By its file's name an installer chooses a wheel: "torch-2.11.0-cp311-cp311-manylinux_2_28_x86_64.whl". Each platform
+// of a tag that names several; none where the file was renamed.
+std::vector<std::string> tags_of_name(const Inventory& inventory) {
+  constexpr std::string_view kExtension = ".whl";
+  std::string_view name = base_name(inventory.artifact);
+  const auto dashes = std::count(name.begin(), name.end(), '-');
+  if (inventory.layout != "wheel" || !name.ends_with(kExtension) || (dashes != 4 && dashes != 5)) return {};
+  name.remove_suffix(kExtension.size());
+  const size_t last = name.rfind('-');
+  const size_t abi = name.rfind('-', last - 1);
+  const size_t python = name.rfind('-', abi - 1);
+  if (name.substr(abi, last - abi).find('.') != std::string_view::npos) return {};
+  std::vector<std::string> tags;
+  for (size_t at = last + 1; at <= name.size();) {
+    const size_t end = std::min(name.find('.', at), name.size());
+    tags.push_back(fmt::format("{}-{}", name.substr(python + 1, last - python - 1), name.substr(at, end - at)));
+    at = end + 1;
+  }
+  return tags;
+}
+
 // "cu130" of "2.11.0+cu130" is 13.0.
 std::optional<MajorMinor> local_cuda(std::string_view version) {
   const size_t mark = version.find("+cu");
@@ -99,8 +121,19 @@ Answer versions_agree(const Facts& facts) {
   Answer answer;
   const Inventory& inventory = *facts.inventory;
   if (!inventory.torch_version) return answer;
+  const auto disagrees = [&](const std::string& said) {
+    const auto one = parse_python_version(said);
+    const auto other = parse_python_version(*inventory.torch_version);
+    return !one || !other ? said != *inventory.torch_version : !same_version(*one, *other);
+  };
+  for (const auto& said : inventory.said_versions.value_or(std::vector<SaidVersion>())) {
+    if (said.of != "torch" || said.where.starts_with("torch/version.py:") || !disagrees(said.said)) continue;
+    answer.seen.push_back(
+        {say("{} says torch {}, and its files say {}", said.where, said.said, *inventory.torch_version), said.where});
+    break;  // a package that is another's says so in each of its places
+  }
   const auto package = value_in(inventory.component_versions, "torch");
-  if (package && release_of(*package) != release_of(*inventory.torch_version))
+  if (!inventory.said_versions && package && disagrees(*package))
     answer.seen.push_back({say("its package says torch {}, and its files say {}", *package, *inventory.torch_version),
                            "torch/version.py"});
   const auto local = local_cuda(*inventory.torch_version);
@@ -113,6 +146,8 @@ Answer versions_agree(const Facts& facts) {
 
 Answer tags_agree(const Facts& facts) {
   Answer answer;
+  for (const auto& tag : tags_of_name(*facts.inventory)) ask_tag(answer, *facts.inventory, tag);
+  if (!answer.seen.empty()) return answer;
   if (!facts.inventory->wheel_tags) return answer;
   for (const auto& tag : *facts.inventory->wheel_tags) ask_tag(answer, *facts.inventory, tag);
   return answer;

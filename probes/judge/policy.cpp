@@ -62,11 +62,18 @@ std::optional<std::string> unknown_key(const Json& given, const Json& known, con
 Result<void> check_words(const Policy& policy) {
   if (policy.name.empty()) return make_error(ErrorCode::malformed, "name: it is empty: a verdict names its policy");
   for (const auto& [id, change] : policy.severity) {
-    if (find_check(id) == nullptr)
+    const Check* check = find_check(id);
+    if (check == nullptr)
       return make_error(ErrorCode::malformed, "severity.{}: there is no such check: docs/checks.md lists them", id);
     if (is_blank(change.reason))
       return make_error(ErrorCode::malformed, "severity.{}.reason: it is empty: say why it counts as {}", id,
                         name_of(change.severity));
+    if (check->integrity && change.severity != Severity::fail)
+      return make_error(
+          ErrorCode::malformed,
+          "severity.{}: it protects integrity, so no policy makes it a {}: what could not be read may hide "
+          "anything: leave this out",
+          id, name_of(change.severity));
   }
   for (size_t i = 0; i < policy.waive.size(); ++i) {
     const Waiver& waiver = policy.waive[i];
@@ -104,8 +111,10 @@ Result<Policy> built_in_policy(std::string_view name) {
   if (name == "report") return parse_policy(kReport);
   if (name == "builder") return parse_policy(kBuilder);
   if (name == "hardware") return parse_policy(kHardware);
-  return make_error(ErrorCode::usage, "there is no policy \"{}\" built in: builder, hardware, or a file of yours",
-                    name);
+  return make_error(ErrorCode::usage,
+                    "there is no policy \"{}\" built in: builder, hardware, or a file of yours, named with a "
+                    "slash (./{}) or by .json at its end",
+                    name, name);
 }
 
 Json policy_schema() {

@@ -44,7 +44,6 @@ Answer closure_resolves(const Facts& facts);
 Answer opened_parts_are_there(const Facts& facts);
 Answer openmp_is_one(const Facts& facts);
 Answer driver_is_not_shipped(const Facts& facts);
-Answer build_folder_is_forgotten(const Facts& facts);
 Answer names_are_their_own(const Facts& facts);
 
 // nix.cpp
@@ -62,6 +61,17 @@ Answer matrix_library_is_there(const Facts& facts);
 Answer cudnn_is_there(const Facts& facts);
 Answer magma_is_there(const Facts& facts);
 Answer nvshmem_is_there(const Facts& facts);
+
+// identity.cpp
+Answer package_is_one(const Facts& facts);
+Answer version_is_assigned_once(const Facts& facts);
+Answer libraries_are_of_version(const Facts& facts);
+
+// runpaths.cpp
+Answer build_folder_is_forgotten(const Facts& facts);
+Answer runpaths_are_nobodys_else(const Facts& facts);
+Answer runpaths_are_installed(const Facts& facts);
+Answer runpaths_are_known(const Facts& facts);
 
 // cpu.cpp
 Answer cpu_has_target(const Facts& facts);

@@ -3,8 +3,11 @@
 #include "probes/judge/waivers.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
+
+#include "probes/judge/checks.hpp"
 
 namespace pbprobe {
 namespace {
@@ -25,9 +28,24 @@ bool is_there(const std::string& component, const std::string& where) {
   return where == component || where.starts_with(component + " ");
 }
 
+// What a build of torch brings itself. Others' packages are read as well, and may be let through by name.
+bool is_of_torch(const std::string& component) {
+  constexpr std::array<std::string_view, 5> kFolders{"torch/", "torch.libs/", "functorch/", "lib/", "usr/"};
+  return component.find('/') == std::string::npos ||
+         std::any_of(kFolders.begin(), kFolders.end(),
+                     [&](std::string_view name) { return component.starts_with(name); });
+}
+
+bool is_forbidden(const Waiver& waiver) {
+  const Check* check = find_check(waiver.id);
+  if (check == nullptr || !check->integrity) return false;
+  return check->severity == Severity::fail || !waiver.component || is_of_torch(*waiver.component);
+}
+
 WaiverState apply(const Waiver& waiver, const std::string& date, std::vector<Finding>& findings) {
   if (!names_one_check(waiver.id) || (waiver.component && !names_one_place(*waiver.component)))
     return WaiverState::too_broad;
+  if (is_forbidden(waiver)) return WaiverState::forbidden;
   std::vector<Finding*> covered;
   for (auto& found : findings) {
     const auto& where = found.where;
@@ -67,6 +85,12 @@ Objection objection_to(const WaiverUse& given) {
     case WaiverState::too_broad:
       objection.what = fmt::format("the waiver of {} lets more through than one finding in one place", which);
       objection.remedy = "name one check and the file that its finding names";
+      break;
+    case WaiverState::forbidden:
+      objection.what = fmt::format(
+          "the waiver of {} is void: what could not be read of torch may hide anything, so nothing lets it through",
+          which);
+      objection.remedy = "mend or leave out the file, and take the waiver out of the policy";
       break;
   }
   return objection;

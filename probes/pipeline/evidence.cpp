@@ -3,13 +3,16 @@
 #include "probes/pipeline/evidence.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/facts/json.hpp"
 #include "core/sha256.hpp"
+#include "probes/audit/audit.hpp"
 #include "probes/evidence/dsse.hpp"
 #include "probes/evidence/folder.hpp"
 #include "probes/evidence/store_path.hpp"
@@ -49,10 +52,37 @@ Result<std::vector<StatementSubject>> store_subjects(const Inventory& inventory)
   return list;
 }
 
+// A report of an older pbprobe does not say where its facts come from.
+bool all_read_from_files(const Report& report) {
+  if (!report.joined) return report.input == InputKind::artifact;
+  return std::all_of(report.joined->begin(), report.joined->end(),
+                     [](const GatedRun& run) { return run.input == InputKind::artifact; });
+}
+
+// Who signs what several runs prove together answers for each of them.
+Result<void> check_signable(const Report& report) {
+  size_t number = 0;
+  for (const auto& run : report.joined.value_or(std::vector<GatedRun>())) {
+    number += 1;
+    if (!run.signed_by)
+      return make_error(
+          ErrorCode::unsupported,
+          "no evidence was written: nothing tells who made run {}: --sign takes folders of evidence that were "
+          "signed by this key, or by one given with --key",
+          number);
+  }
+  return {};
+}
+
 Result<void> check_attestable(const Report& report) {
   if (!report.verdict->complete)
     return make_error(ErrorCode::unsupported, "no evidence was written: the run is not complete: {}",
                       report.verdict->reason);
+  if (!all_read_from_files(report))
+    return make_error(
+        ErrorCode::unsupported,
+        "no evidence was written: its facts were read from a document, which can say anything of files: gate "
+        "the artifact itself");
   const auto& files = report.inventory->files;
   const bool whole = std::all_of(files.begin(), files.end(),
                                  [](const File& file) { return !file.machine || file.sha256.has_value(); });
@@ -91,6 +121,7 @@ GatedRun run_of(Report report) {
   return {.version = std::move(report.version),
           .commit = std::move(report.commit),
           .created = std::move(report.created),
+          .input = report.input,
           .host = std::move(report.host),
           .inventory = std::move(report.inventory),
           .measurements = std::move(report.measurements),
@@ -103,6 +134,7 @@ Report report_of(const GatedRun& run, const Claim& claim) {
   return {.version = run.version,
           .commit = run.commit,
           .created = run.created,
+          .input = run.input,
           .host = run.host,
           .claim = claim,
           .inventory = run.inventory,
@@ -176,10 +208,68 @@ Result<Gated> load_gated(const fs::path& file) {
   return gated;
 }
 
-Result<Gated> load_evidence(const fs::path& folder) {
+// A folder, or a report alone, which nobody signed.
+struct Loaded {
+  Gated gated;
+  Signature signature;
+};
+
+Result<Loaded> load_evidence(const fs::path& folder, const TrustedKeys& keys) {
   PBPROBE_TRY(const EvidenceFiles files, read_folder(folder));
-  PBPROBE_CHECK(check_digests(files), "{}", folder.string());
-  return load_gated(folder / kReportFile);
+  PBPROBE_TRY(Signature signature, check_files(files, keys), "{}", folder.string());
+  if (!keys.empty() && !signature.trusted)
+    return make_error(ErrorCode::malformed, "{}: {} is missing: it was not signed", folder.string(), kEnvelopeFile);
+  PBPROBE_TRY(Gated gated, load_gated(folder / kReportFile));
+  return Loaded{.gated = std::move(gated), .signature = std::move(signature)};
+}
+
+Result<Loaded> load_either(const fs::path& input, const TrustedKeys& keys) {
+  std::error_code error;
+  if (fs::is_directory(input, error)) return load_evidence(input, keys);
+  if (!keys.empty())
+    return make_error(ErrorCode::malformed, "{}: a report alone is signed by nobody: give its folder of evidence",
+                      input.string());
+  PBPROBE_TRY(Gated gated, load_gated(input));
+  return Loaded{.gated = std::move(gated), .signature = {}};
+}
+
+// What is there now, as a statement names it.
+Result<StatedSubjects> subjects_there(const StatedSubjects& stated, const fs::path& artifact) {
+  Report report = new_report();
+  PBPROBE_TRY(report.inventory, audit(artifact, {.digests = true}));
+  for (const auto& file : report.inventory->files) {
+    if (file.problem && !file.sha256) return make_error(ErrorCode::malformed, "{}: {}", file.path, *file.problem);
+  }
+  StatedSubjects there;
+  for (const auto& subject : subjects_of(report)) there[subject.name] = subject.digest;
+  for (const auto& [name, digests] : stated) {
+    if (!digests.contains("narSha256")) continue;
+    PBPROBE_TRY(const NarHash hash, read_nar_hash(name));
+    there[name] = {{"narSha256", hash.hex}};
+  }
+  return there;
+}
+
+Result<void> check_artifact(const StatedSubjects& stated, const fs::path& artifact) {
+  PBPROBE_TRY(const StatedSubjects there, subjects_there(stated, artifact));
+  std::vector<std::string> faults;
+  for (const auto& [name, digests] : stated) {
+    const auto same = there.find(name);
+    if (same == there.end()) {
+      faults.push_back(name + " is missing");
+    } else if (same->second != digests) {
+      faults.push_back(name + " is another file");
+    }
+  }
+  for (const auto& [name, digests] : there) {
+    if (!stated.contains(name)) faults.push_back(name + " was not among what was judged");
+  }
+  if (faults.empty()) return {};
+  constexpr size_t kMostTold = 10;
+  const size_t more = faults.size() - std::min(faults.size(), kMostTold);
+  faults.resize(std::min(faults.size(), kMostTold));
+  return make_error(ErrorCode::malformed, "{} is not what was signed: {}{}", artifact.string(), fmt::join(faults, "; "),
+                    more > 0 ? fmt::format("; and {} more", more) : "");
 }
 
 }  // namespace
@@ -192,6 +282,7 @@ Result<void> check_evidence(const EvidenceRequest& request) {
 
 Result<void> write_evidence(const Report& report, const EvidenceRequest& request) {
   PBPROBE_CHECK(check_attestable(report));
+  if (request.key) PBPROBE_CHECK(check_signable(report));
   EvidenceFiles files{{kReportFile, text_of(report)}, {kJunitFile, junit_of(report)}, {kSarifFile, sarif_of(report)}};
   std::map<std::string, std::string> digests;
   for (const auto& [name, text] : files) digests[name] = sha256_of(std::string_view(text));
@@ -206,20 +297,22 @@ Result<void> write_evidence(const Report& report, const EvidenceRequest& request
   return write_folder(request.folder, files);
 }
 
-Result<Report> read_evidence(const fs::path& folder) {
-  PBPROBE_TRY(Gated gated, load_evidence(folder));
-  add_later(gated.later, *gated.report.verdict);
-  return std::move(gated.report);
+Result<ReadEvidence> read_evidence(const fs::path& folder, const TrustedKeys& keys) {
+  PBPROBE_TRY(Loaded loaded, load_evidence(folder, keys));
+  add_later(loaded.gated.later, *loaded.gated.report.verdict);
+  return ReadEvidence{
+      .report = std::move(loaded.gated.report), .key = loaded.signature.key, .trusted = loaded.signature.trusted};
 }
 
-Result<Report> join_evidence(const std::vector<fs::path>& inputs, std::optional<Level> require) {
+Result<Report> join_evidence(const std::vector<fs::path>& inputs, std::optional<Level> require,
+                             const TrustedKeys& keys) {
   if (inputs.size() < 2)
     return make_error(ErrorCode::usage, "--join: give the reports of two machines or more: shipped.json executed.json");
   std::optional<Report> first;
   std::vector<GatedRun> runs;
   for (const auto& input : inputs) {
-    std::error_code error;
-    PBPROBE_TRY(Gated gated, fs::is_directory(input, error) ? load_evidence(input) : load_gated(input));
+    PBPROBE_TRY(Loaded loaded, load_either(input, keys));
+    auto& [gated, signature] = loaded;
     Report& report = gated.report;
     if (!report.claim) return make_error(ErrorCode::malformed, "{}: it holds no claim", input.string());
     if (!gated.later.empty())
@@ -227,18 +320,29 @@ Result<Report> join_evidence(const std::vector<fs::path>& inputs, std::optional<
                         input.string(), gated.later.front().id, gated.later.front().what);
     if (!first) first = report;
     PBPROBE_CHECK(check_same_build(*first, report, input.string()));
-    if (report.joined) {
-      runs.insert(runs.end(), report.joined->begin(), report.joined->end());
-    } else {
-      runs.push_back(run_of(std::move(report)));
+    const bool joined = report.joined.has_value();
+    auto more = joined ? std::move(*report.joined) : std::vector<GatedRun>();
+    if (!joined) more.push_back(run_of(std::move(report)));
+    // A signed join answers for its runs as it found them; what is not signed answers for none.
+    for (auto& run : more) {
+      if (!signature.trusted) run.signed_by.reset();
+      if (signature.trusted && !joined) run.signed_by = signature.key;
     }
+    std::move(more.begin(), more.end(), std::back_inserter(runs));
   }
   PBPROBE_TRY(Joined joined, joined_from(std::move(runs), *first->claim, require, "--join"));
   return std::move(joined.report);
 }
 
-Result<void> verify_evidence(const fs::path& folder, const fs::path& public_key) {
-  return verify_folder(folder, public_key);
+Result<void> verify_evidence(const fs::path& folder, const TrustedKeys& keys, const std::optional<fs::path>& artifact) {
+  PBPROBE_TRY(const EvidenceFiles files, read_folder(folder));
+  if (!files.contains(kEnvelopeFile))
+    return make_error(ErrorCode::malformed, "{}: {} is missing: it was not signed (pbprobe gate --sign KEY)",
+                      folder.string(), kEnvelopeFile);
+  PBPROBE_TRY(const Signature signature, check_files(files, keys));
+  if (!artifact) return {};
+  PBPROBE_TRY(const StatedSubjects stated, subjects_in(files));
+  return check_artifact(stated, *artifact);
 }
 
 }  // namespace pbprobe

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/facts/report.hpp"
@@ -21,22 +22,36 @@ struct EvidenceRequest {
 // Whether folder and key can be used: asked before the work begins.
 [[nodiscard]] Result<void> check_evidence(const EvidenceRequest& request);
 
-// Errors: unsupported where there is nothing to attest (the run was not complete, no digests), unreadable.
+// Errors: unsupported where there is nothing to attest (the run was not complete, its facts were read from a document,
+// no digests) or to sign (a run that was joined, and was not signed by a trusted key), unreadable.
 [[nodiscard]] Result<void> write_evidence(const Report& report, const EvidenceRequest& request);
 
-// The report of an evidence folder, whose verdict was computed again from its facts; those of each run that
-// it joins, too. Errors: malformed where they come out differently, or where a file is not the one that the statement
-// names.
-[[nodiscard]] Result<Report> read_evidence(const std::filesystem::path& folder);
+// Keys that are trusted: PEM with an Ed25519 key, of which the public half is enough.
+using TrustedKeys = std::vector<std::filesystem::path>;
 
-// Reports of gates that ran on several machines, or folders of evidence: one report with all of them and the verdict
-// that they give together, each claim at the highest level that one of them proved. What was joined before is taken
-// apart again. Errors: usage (fewer than two), malformed where claims or digests of subjects differ.
+struct ReadEvidence {
+  Report report;
+  std::string key;       // the id of the key that signed it; empty: none did
+  bool trusted = false;  // it is one of the trusted ones
+};
+
+// The report of an evidence folder, whose verdict and gate were computed again from its facts; those of each run that
+// it joins, too. A signature that is there is checked; without trusted keys by the public key that it brings, and where
+// there are some it must be of one of them. Errors: malformed where the decisions come out differently, or where a file
+// is not the one that the statement names.
+[[nodiscard]] Result<ReadEvidence> read_evidence(const std::filesystem::path& folder, const TrustedKeys& keys);
+
+// Reports of gates that ran on several machines, or folders of evidence: one report with all of them and the gate that
+// they give together, each claim at the highest level that one of them proved. What was joined before is taken apart
+// again. Signatures that are there are checked as by read_evidence. Errors: usage (fewer than two), malformed where
+// claims or digests of subjects differ.
 [[nodiscard]] Result<Report> join_evidence(const std::vector<std::filesystem::path>& inputs,
-                                           std::optional<Level> require);
+                                           std::optional<Level> require, const TrustedKeys& keys);
 
-// Errors: malformed, naming the first file that is not what was signed.
-[[nodiscard]] Result<void> verify_evidence(const std::filesystem::path& folder,
-                                           const std::filesystem::path& public_key);
+// Whether the folder is as one of these keys signed it, and, where an artifact is given, whether that one has the
+// digest of every subject and no other shared object. Errors: malformed, naming the first file that is not what was
+// signed, or each subject that differs or is missing.
+[[nodiscard]] Result<void> verify_evidence(const std::filesystem::path& folder, const TrustedKeys& keys,
+                                           const std::optional<std::filesystem::path>& artifact);
 
 }  // namespace pbprobe

@@ -47,7 +47,10 @@ Result<Report> facts_from_machine(const GateRequest& request) {
 Result<Report> gather(const GateRequest& request, bool on_files) {
   auto document = load_report(request.artifact);
   if (!document) return document.error();
-  if (*document) return std::move(**document);  // its facts are those of the machine that wrote it
+  if (*document) {  // its facts are those of the machine that wrote it
+    (*document)->input = InputKind::facts;
+    return std::move(**document);
+  }
   return on_files ? facts_from_files(request) : facts_from_machine(request);
 }
 
@@ -72,8 +75,10 @@ Result<void> compare(const GateRequest& request, Level level, Report& report) {
 }  // namespace
 
 Result<Policy> load_policy(const std::string& name) {
+  // What lies in the working folder never stands in for a built-in policy.
+  if (name.find('/') == std::string::npos && !name.ends_with(".json")) return built_in_policy(name);
   std::error_code error;
-  if (!fs::exists(name, error)) return built_in_policy(name);
+  if (!fs::exists(name, error)) return make_error(ErrorCode::not_found, "{}: no such file", name);
   PBPROBE_TRY(const std::string text, read_whole_file(name));
   PBPROBE_TRY(Policy policy, parse_policy(text), "{}", name);
   return policy;

@@ -35,7 +35,7 @@ struct GateRequest {
 // runs. Errors: usage (the policy), not_found, unreadable, malformed: it could not be judged at all.
 [[nodiscard]] Result<Report> make_gate(const GateRequest& request);
 
-// The policy of that name, or in that file.
+// A built-in policy by its name; a file's name has a slash in it or ends in .json.
 [[nodiscard]] Result<Policy> load_policy(const std::string& name);
 
 }  // namespace pbprobe

@@ -149,6 +149,7 @@ class Pipeline {
     if (!*document) return false;
     const auto host = result_.report.host;
     result_.report = std::move(**document);
+    result_.report.input = InputKind::facts;
     if (!result_.report.host) result_.report.host = host;
     return true;
   }
@@ -166,6 +167,7 @@ class Pipeline {
     auto inventory = audit(artifact, options_.audit);
     if (!inventory) return stop(inventory.error());
     result_.report.inventory = std::move(*inventory);
+    result_.report.input = InputKind::artifact;
   }
 
   void measure() {
@@ -244,6 +246,8 @@ Result<Report> make_audit(const AuditRequest& request) {
   Report report = new_report();
   AuditOptions options = request.audit;
   options.host_code = options.device_code_only ? HostCodeScope::none : HostCodeScope::all;
+  PBPROBE_TRY(const auto document, load_report(request.artifact));
+  report.input = document ? InputKind::facts : InputKind::artifact;
   PBPROBE_TRY(report.inventory, load_inventory(request.artifact, options));
   report.claim = request.claim;
   if (request.judged && !request.audit.device_code_only) report.verdict = judge(report);

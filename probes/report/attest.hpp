@@ -30,7 +30,7 @@ struct StatementSubject {
 [[nodiscard]] std::string statement_of(const Report& report, const std::vector<StatementSubject>& subjects,
                                        const std::map<std::string, std::string>& files);
 
-// The shared objects of the report's inventory with their digests.
+// A wheel, and the shared objects of the report's inventory, with their digests.
 [[nodiscard]] std::vector<StatementSubject> subjects_of(const Report& report);
 
 }  // namespace pbprobe

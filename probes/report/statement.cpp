@@ -23,6 +23,10 @@ Json descriptor_of(const StatementSubject& subject) {
   return descriptor;
 }
 
+std::string digest_of(const Json& json) {
+  return sha256_of(std::string_view(json.dump(-1, ' ', false, Json::error_handler_t::replace)));
+}
+
 // The policy with its waivers and changed severities in words, so that who reads the statement sees what was let
 // through.
 Json policy_descriptor(const Verdict& gate) {
@@ -31,18 +35,47 @@ Json policy_descriptor(const Verdict& gate) {
   for (const auto& waiver : gate.waivers) waivers.push_back(to_json(waiver));
   Json annotations{{"waivers", std::move(waivers)}, {"severity", policy["severity"]}};
   if (gate.require) annotations["require"] = name_of(*gate.require);
-  const std::string text = policy.dump(-1, ' ', false, Json::error_handler_t::replace);
   return {{"name", "policy " + gate.policy.name},
-          {"digest", {{"sha256", sha256_of(std::string_view(text))}}},
+          {"digest", {{"sha256", digest_of(policy)}}},
           {"annotations", std::move(annotations)}};
 }
 
-// The worst that a check found, waivers left out; null: nothing that counts.
+// What was claimed, word by word: a statement that passes says what it passes as.
+Json claim_descriptor(const Claim& claim) {
+  Json json = to_json(claim);
+  const std::string digest = digest_of(json);
+  return {{"name", "claim"}, {"digest", {{"sha256", digest}}}, {"annotations", std::move(json)}};
+}
+
+// Who judged, when, and by what: files that were read, or facts that a document says.
+template <class Judged>
+Json origin(const Judged& judged) {
+  return {{"pbprobe", judged.version},
+          {"commit", judged.commit},
+          {"created", judged.created},
+          {"input", judged.input ? Json(name_of(*judged.input)) : Json(nullptr)}};
+}
+
+Json origin_of(const Report& report) {
+  Json annotations = origin(report);
+  if (!report.joined) return annotations;
+  annotations["input"] = "evidence";
+  annotations["runs"] = Json::array();
+  for (const auto& run : *report.joined) {
+    Json one = origin(run);
+    one["signedBy"] = run.signed_by ? Json(*run.signed_by) : Json(nullptr);
+    annotations["runs"].push_back(std::move(one));
+  }
+  return annotations;
+}
+
+// The worst that a check found; null: nothing that counts. What was waived is there all the same: a warning.
 std::optional<Severity> worst_of(const std::string& id, const Verdict& gate) {
   std::optional<Severity> worst;
   for (const auto& finding : gate.findings) {
-    if (finding.id != id || finding.waived || finding.severity == Severity::note) continue;
-    if (!worst || finding.severity < *worst) worst = finding.severity;
+    if (finding.id != id || finding.severity == Severity::note) continue;
+    const Severity severity = finding.waived ? Severity::warn : finding.severity;
+    if (!worst || severity < *worst) worst = severity;
   }
   return worst;
 }
@@ -70,6 +103,10 @@ std::string statement_of(const Report& report, const std::vector<StatementSubjec
   }
   Json configuration = Json::array();
   for (const auto& [name, sha256] : files) configuration.push_back({{"name", name}, {"digest", {{"sha256", sha256}}}});
+  for (auto& descriptor : configuration) {
+    if (descriptor["name"] == "report.json") descriptor["annotations"] = origin_of(report);
+  }
+  configuration.push_back(claim_descriptor(*report.claim));
   if (!report.joined) configuration.push_back(policy_descriptor(gate));
   for (const auto& run : report.joined.value_or(std::vector<GatedRun>()))
     configuration.push_back(policy_descriptor(run.verdict));
@@ -91,6 +128,10 @@ std::string statement_of(const Report& report, const std::vector<StatementSubjec
 std::vector<StatementSubject> subjects_of(const Report& report) {
   std::vector<StatementSubject> subjects;
   if (!report.inventory) return subjects;
+  if (report.inventory->sha256) {  // a wheel: what is handed on is the file itself
+    const std::string& path = report.inventory->artifact;
+    subjects.push_back({.name = path.substr(path.rfind('/') + 1), .digest = {{"sha256", *report.inventory->sha256}}});
+  }
   for (const auto& file : report.inventory->files) {
     if (file.sha256) subjects.push_back({.name = file.path, .digest = {{"sha256", *file.sha256}}});
   }

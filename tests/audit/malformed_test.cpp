@@ -275,7 +275,7 @@ const std::vector<Text> kTexts{
     {"VersionPyOfAnother", kVersionPy, "version = '2.10.0'\n",
      "version.py: no __version__ that is a quoted text in it: install this torch again"},
     {"VersionPyCutInItsVersion", kVersionPy, "__version__ = '2.10",
-     "version.py: no __version__ that is a quoted text in it: install this torch again"},
+     "version.py: line 1: its text does not end: install this torch again"},
     {"VersionPyWithANumber", kVersionPy, "__version__ = 2.10\n",
      "version.py: no __version__ that is a quoted text in it: install this torch again"},
     {"VersionPyWithoutDigits", kVersionPy, "__version__ = 'unknown'\n",

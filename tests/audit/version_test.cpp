@@ -32,11 +32,34 @@ TEST(Version, NoneIsNull) {
   EXPECT_EQ(versions.git, std::nullopt);
 }
 
-TEST(Version, ALongerNameIsAnother) {
-  EXPECT_EQ(python_string("cuda_arch = '9.0'\ncuda = '12.8'\n", "cuda"), "12.8");
-  EXPECT_EQ(python_string("cuda == '12.8\n", "cuda"), std::nullopt);
-  EXPECT_EQ(python_string("cuda = '12.8\n", "cuda"), std::nullopt);
-  EXPECT_EQ(python_string("", "cuda"), std::nullopt);
+TEST(Version, EachAssignmentIsKeptAndTheLastOneCounts) {
+  const Versions versions = read_versions({{"version.py",
+                                            "\"\"\"__version__ = '1'\n\"\"\"  # cuda = '1'\n"
+                                            "__all__ = ['__version__', 'cuda']\n"
+                                            "cuda_arch = '9.0'; cuda: Optional[str] = None\n"
+                                            "__version__ = ('2.11.0'\n"
+                                            ")\n"
+                                            "__version__ = '2.11' '.0' \\\n  '+cu130'\n"}});
+  EXPECT_TRUE(versions.problems.empty());
+  EXPECT_EQ(versions.torch, "2.11.0+cu130");
+  std::vector<std::string> said;
+  for (const auto& one : versions.said) said.push_back(one.of + " " + one.where + " " + one.said);
+  EXPECT_EQ(said, (std::vector<std::string>{"CUDA torch/version.py:4 no text", "torch torch/version.py:5 no text",
+                                            "torch torch/version.py:7 2.11.0+cu130"}));
+}
+
+TEST(Version, WhatOnlyRunningTellsIsAProblem) {
+  for (const char* line :
+       {"__version__ += '+cu130'", "if debug: __version__ = '2.9.1'", "if debug:\n  __version__ = '2.9.1'",
+        "a = __version__ = '2.9.1'", "__version__, cuda = '2.9.1', None", "__version__ = f'2.9.1'", "exec('…')",
+        "__version__ = '2\\x2e9.1'", "from .other import *", "from .other import __version__", "del __version__",
+        "debug: [cuda := '12.8']", "globals()['__version__'] = '2.9.1'", "__version__ = str(2)", "cuda = '12.8",
+        "cuda == '1'"}) {
+    const Versions versions = read_versions({{"version.py", std::string("__version__ = '2.11.0'\n") + line + "\n"}});
+    ASSERT_EQ(versions.problems.size(), 1U) << line;
+    EXPECT_EQ(versions.problems[0].message.rfind("version.py: line ", 0), 0U) << versions.problems[0].message;
+    EXPECT_EQ(versions.torch, std::nullopt) << line;
+  }
 }
 
 TEST(Version, ALibtorchArchiveHasBuildFiles) {

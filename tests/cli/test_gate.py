@@ -137,6 +137,56 @@ def test_waivers_are_printed_and_their_faults_fail(sound, tmp_path):
     refused(run("gate", sound, "--claim", CLAIM, "--policy", policy(tmp_path, waives=[])), "waives")
 
 
+def test_no_waiver_lets_a_truncated_file_of_torch_through(sound, tmp_path):
+    broken = tmp_path / "broken"
+    shutil.copytree(sound, broken)
+    library = broken / "torch/lib/libtorch_cuda.so"
+    library.write_bytes((sound / "torch/lib/libc10.so").read_bytes()[:3000])
+    waiver = {"id": "PB101", "component": "torch/lib/libtorch_cuda.so", "reason": "known", "until": "2999-12-31"}
+    result = run("gate", broken, "--claim", CLAIM, "--policy", policy(tmp_path, waive=[waiver]))
+    assert result.returncode == FAILED
+    assert "the waiver of PB101 in torch/lib/libtorch_cuda.so is void" in result.stdout
+    assert "the file is truncated" in result.stdout
+    lowered = {"PB101": {"severity": "note", "reason": "known"}}
+    refused(run("gate", sound, "--claim", CLAIM, "--policy", policy(tmp_path, severity=lowered)), "severity.PB101")
+
+
+def test_a_built_in_policy_is_no_file_of_the_working_folder(sound, tmp_path):
+    waiver = {"id": "PB105", "component": "torch/version.py", "reason": "known", "until": "2999-12-31"}
+    mine = policy(tmp_path, waive=[waiver])
+    mine.rename(tmp_path / "builder")
+    claim = ["gate", sound, "--claim", "avx2,only,torch=2.9.1", "--policy"]
+    result = run(*claim, "builder", cwd=tmp_path)
+    assert (result.returncode, "PB105" in result.stdout) == (FAILED, True)
+    assert run(*claim, "./builder", cwd=tmp_path).returncode == PASSED
+    (tmp_path / "builder").rename(tmp_path / "mine")
+    refused(run(*claim, "mine", cwd=tmp_path), "no policy", "./mine")
+    (tmp_path / "mine").rename(tmp_path / "mine.json")
+    assert run(*claim, "mine.json", cwd=tmp_path).returncode == PASSED
+    refused(run(*claim, "other.json", cwd=tmp_path), "other.json: no such file")
+
+
+def test_a_key_that_stands_twice_is_refused(sound, tmp_path):
+    file = policy(tmp_path)
+    assert run("gate", sound, "--claim", CLAIM, "--policy", file).returncode == PASSED
+    file.write_text(file.read_text().replace('"waive": []', '"waive": [], "waive": []'))
+    refused(run("gate", sound, "--claim", CLAIM, "--policy", file), "waive", "twice")
+    report = tmp_path / "report.json"
+    report.write_text(run("gate", sound, "--claim", CLAIM, "--format", "json").stdout)
+    assert run("report", report).returncode == PASSED
+    report.write_text(report.read_text().replace('"torch_version"', '"torch_version": "2.11.0", "torch_version"'))
+    refused(run("audit", report), "inventory.torch_version", "twice")
+
+
+def test_what_a_waiver_let_through_is_a_warning_of_the_statement(sound, tmp_path):
+    waiver = {"id": "PB105", "component": "torch/version.py", "reason": "known", "until": "2999-12-31"}
+    claim = ["gate", sound, "--claim", "avx2,only,torch=2.9.1", "--policy", policy(tmp_path, waive=[waiver])]
+    assert run(*claim, "--evidence", tmp_path / "dir").returncode == PASSED
+    predicate = json.loads((tmp_path / "dir/statement.intoto.json").read_text())["predicate"]
+    assert predicate["result"] == "WARNED"
+    assert ("PB105" in predicate["warnedTests"], "PB105" in predicate["passedTests"]) == (True, False)
+
+
 # ---- evidence -----------------------------------------------------------------------------------------------------
 
 
@@ -247,6 +297,9 @@ def test_a_verdict_that_the_facts_do_not_give_is_refused(evidence, tmp_path):
     statement = (folder / "statement.intoto.json").read_text()
     statement = statement.replace(digest(evidence / "report.json"), hashlib.sha256(text.encode()).hexdigest())
     (folder / "statement.intoto.json").write_text(statement)
+    result = run("gate", "--from", folder)
+    assert (result.returncode, "not what was signed" in result.stderr) == (FAILED, True), result.stderr
+    (folder / "statement.dsse.json").unlink()
     result = run("gate", "--from", folder)
     assert (result.returncode, "not what its facts give" in result.stderr) == (FAILED, True), result.stderr
 

@@ -4,6 +4,7 @@
 
 import json
 import shutil
+import subprocess
 
 import jsonschema
 import pytest
@@ -27,14 +28,16 @@ def test_joined_evidence_is_of_the_same_build(sound, evidence, tmp_path):
 
 @pytest.fixture(scope="module")
 def joined(sound, evidence, keys, tmp_path_factory):
-    """Of two runs by two policies, one given as a folder and one as a report."""
+    """Of two runs by two policies, signed by two keys."""
     folder = tmp_path_factory.mktemp("joined")
     policy = json.loads((SOURCE / "ci/policies/builder.json").read_text()) | {"name": "another"}
     policy["severity"] = {"PB123": {"severity": "warn", "reason": "who built it should be known"}}
     (folder / "policy.json").write_text(json.dumps(policy))
+    for command in (["genpkey", "-algorithm", "ed25519", "-out", "k"], ["pkey", "-in", "k", "-pubout", "-out", "p"]):
+        subprocess.run(["openssl", *command], check=True, cwd=folder)
     again = ["gate", sound, "--claim", CLAIM, "--policy", folder / "policy.json", "--evidence", folder / "again"]
-    assert run(*again).returncode == PASSED
-    join = ["gate", "--join", evidence, folder / "again/report.json"]
+    assert run(*again, "--sign", folder / "k").returncode == PASSED
+    join = ["gate", "--join", evidence, folder / "again", "--key", folder / "p"]
     result = run(*join, "--evidence", folder / "both", "--sign", keys / "key")
     assert result.returncode == PASSED, result.stdout + result.stderr
     return folder / "both"
@@ -54,6 +57,41 @@ def test_joined_evidence_is_signed_and_judged_again(joined, evidence, keys):
     policies = [one for one in statement["predicate"]["configuration"] if one["name"].startswith("policy ")]
     assert [one["name"] for one in policies] == ["policy builder", "policy another"]
     assert "who built it should be known" in policies[1]["annotations"]["severity"]["PB123"]["reason"]
+    [origin] = [one["annotations"] for one in statement["predicate"]["configuration"] if one["name"] == "report.json"]
+    assert (origin["input"], [one["input"] for one in origin["runs"]]) == ("evidence", ["artifact", "artifact"])
+    keys_of = [json.loads((file / "statement.dsse.json").read_text()) for file in (evidence, joined.parent / "again")]
+    assert [one["signedBy"] for one in origin["runs"]] == [one["signatures"][0]["keyid"] for one in keys_of]
+    assert len(set(map(json.dumps, keys_of))) == 2
+
+
+def test_a_join_signs_only_what_was_signed(evidence, joined, keys, tmp_path):
+    unsigned = tmp_path / "unsigned"
+    shutil.copytree(evidence, unsigned)
+    (unsigned / "statement.dsse.json").unlink()
+    sign = ["--evidence", tmp_path / "dir", "--sign", keys / "key"]
+    # They may be judged, and nobody vouches for them.
+    others = {
+        evidence / "report.json": "signed by nobody",
+        unsigned: "it was not signed",
+        joined.parent / "again": "keyid",
+    }
+    for other, says in others.items():
+        assert run("gate", "--join", evidence, other).returncode == PASSED
+        result = run("gate", "--join", evidence, other, *sign)
+        assert (result.returncode, says in result.stderr) == (FAILED, True), result.stderr
+    assert list(tmp_path.iterdir()) == [unsigned]
+    assert run("gate", "--join", evidence, evidence, *sign).returncode == PASSED
+
+
+def test_a_join_of_what_is_not_signed_forgets_who_signed_it(joined, evidence, keys, tmp_path):
+    unsigned = tmp_path / "unsigned"
+    shutil.copytree(joined, unsigned)
+    (unsigned / "statement.dsse.json").unlink()
+    for other, keys_given, known in ((joined, ["--key", keys / "pub"], True), (unsigned, [], False)):
+        join = ["gate", "--join", evidence, other, "--evidence", tmp_path / str(known)]
+        assert run(*join, *keys_given).returncode == PASSED
+        runs = json.loads((tmp_path / str(known) / "report.json").read_text())["joined"]
+        assert [one["signed_by"] is not None for one in runs] == [known] * 3
 
 
 def test_joined_evidence_is_joined_again(joined, evidence, tmp_path):

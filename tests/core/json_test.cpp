@@ -11,7 +11,11 @@ namespace {
 
 // Every optional filled, every list with an element: a document in which each key of the schema occurs.
 Report full_report() {
-  Report report{.version = "1", .commit = "c", .created = "2026-01-01T00:00:00Z", .problems = {"p"}};
+  Report report{.version = "1",
+                .commit = "c",
+                .created = "2026-01-01T00:00:00Z",
+                .input = InputKind::artifact,
+                .problems = {"p"}};
   report.host = Host{.hostname = "h", .os = "Debian", .kernel = "6", .glibc = "2.36", .memory_bytes = 1};
   report.host->cpu = Cpu{.architecture = "x86_64",
                          .vendor = "v",
@@ -52,11 +56,15 @@ Report full_report() {
                                .torch_version = "2.11.0",
                                .cuda_version = "13.0",
                                .git_version = "g",
+                               .said_versions = std::vector<SaidVersion>{{"torch", "torch/version.py:1", "2.11.0"}},
+                               .packages = std::vector<Package>{{"torch-2.11.0.dist-info", "torch", "2.11.0"}},
                                .component_versions = std::map<std::string, std::string>{{"cuDNN", "9"}},
                                .version_floors = std::map<std::string, std::string>{{"GLIBC", "2.28"}},
                                .python_abi = "cp313",
                                .platform = "x86_64-linux",
                                .libtorch_dir = "/d",
+                               .open_folders = std::vector<std::string>{"/tmp"},
+                               .sha256 = "0",
                                .store_closure = StoreClosure{.outputs = {"/nix/store/x-torch-2.10.0"},
                                                              .paths = {{.path = "/nix/store/x-torch-2.10.0",
                                                                         .package = "torch",
@@ -212,6 +220,18 @@ TEST(ParseJson, NamesLineAndColumn) {
   const auto result = parse_json("{\n  \"a\": }");
   ASSERT_FALSE(result.ok());
   EXPECT_NE(result.error().message.find("line 2, column 8"), std::string::npos) << result.error().message;
+}
+
+TEST(ParseJson, RefusesAKeyThatStandsTwice) {
+  const auto refusal = [](const char* text) {
+    const auto result = parse_json(text);
+    return result.ok() ? std::string("accepted") : result.error().message;
+  };
+  EXPECT_EQ(refusal(R"({"a": 1, "b": 2, "a": 1})"), "a: the key stands there twice: leave one");
+  EXPECT_EQ(refusal(R"({"a": {"b": [{"c": 1}, {"c": 2, "\u0063": 3}]}})"),
+            "a.b.c: the key stands there twice: leave one");
+  EXPECT_EQ(refusal(R"({"": 1, "": 2})"), "\"\": the key stands there twice: leave one");
+  EXPECT_EQ(refusal(R"({"a": {"a": {"a": 1}}, "b": [{"a": 1}, {"a": 1}]})"), "accepted");
 }
 
 TEST(ParseJson, RefusesDeepNesting) {

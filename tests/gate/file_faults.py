@@ -31,9 +31,19 @@ from variants import (
 PYTHON = TORCH + "libtorch_python.so"
 OLD_STRINGS = "#define _GLIBCXX_USE_CXX11_ABI 0\n"
 LATER_GLIBC = "#include <dlfcn.h>\nvoid* f(void) { return dlopen(0, 0); }\n"
+RELEASE_2_9 = 'extern "C" unsigned long aoti_torch_abi_version(void) { return 2ull << 56 | 9ull << 48 | 1ull << 40; }\n'
 TOOLKIT = ("nvidia_cublas-13.1.0.3", "nvidia_cuda_nvrtc-13.0.88", "nvidia_cufft-12.0.0.61")
 MIXED = (*TOOLKIT[:2], "nvidia_cufft-11.4.1.4")
 OLD_TOOLKIT = ("nvidia_cublas_cu12-12.9.1.4", "nvidia_cuda_nvrtc_cu12-12.9.86", "nvidia_cufft_cu12-11.4.1.4")
+
+
+def metadata(folder: str, name: str, version: str) -> tuple[tuple[str, str], ...]:
+    return ((f"torch-{folder}.dist-info/METADATA", f"Metadata-Version: 2.4\nName: {name}\nVersion: {version}\n"),)
+
+
+def assigned(*versions: str) -> tuple[tuple[str, str], ...]:
+    lines = [f"__version__ = '{version}'" for version in versions]
+    return (("torch/version.py", "\n".join([*lines, "cuda = '13.0'", "git_version = '70d99e9'"]) + "\n"),)
 
 
 def needs(path: str, *more: str, less: tuple[str, ...] = ()) -> Change:
@@ -147,6 +157,18 @@ VERSIONS = [
     Fault("the overlay moved: torch 2.9.1", "sm90-armv9", "PB105", says(version="2.9.1")),
     Fault("torch 2.11.0", "cpu-avx512vnni", "PB105", says(version="2.11.0")),
     Fault("the package says 2.9.1", "sm75-avx2", "PB120", says(package="2.9.1")),
+    Fault("a candidate", "cpu-avx", "PB105", says(version="2.10.0rc1")),
+    Fault("a nightly build", "sm121-armv9", "PB105", says(version="2.10.0.dev20260101")),
+    Fault(
+        "built from a checkout that nobody gave a number", "sm90-avx512", "PB105", says(version="2.10.0a0+git70d99e9")
+    ),
+    Fault("METADATA of another version", "sm103-armv9", "PB120", says(texts=metadata("2.10.0", "torch", "2.10.0rc1"))),
+    Fault(
+        "METADATA of another package", "cpu-avx512", "PB134", says(texts=metadata("2.10.0", "torchvision", "2.10.0"))
+    ),
+    Fault("a second dist-info", "sm86-avx2", "PB134", says(texts=metadata("2.9.1", "torch", "2.9.1"))),
+    Fault("a version that is assigned twice", "sm75-avx512", "PB135", says(texts=assigned("2.9.1", "2.10.0"))),
+    Fault("libraries of another release", "cpu-armv9", "PB136", but(CPU, code=functions("dnnl_") + RELEASE_2_9)),
     Fault("the version says another CUDA", "sm80-avx512vnni", "PB120", says(version="2.10.0+cu128")),
     Fault("built with CUDA 13.2", "sm120-avx512vnni", "PB106", says(cuda="13.2")),
     Fault("built with CUDA 12.9 throughout", "sm120-avx512bf16", "PB106", of_older_cuda),
@@ -231,6 +253,10 @@ BESIDE = [
         "PB133",
         but(CUDA, runpath=("/build/source/build/lib", "$ORIGIN")),
     ),
+    Fault("a RUNPATH with an empty name", "cpu-avx2", "PB137", but(CPU, runpath=("$ORIGIN", "", "/usr/lib"))),
+    Fault("a RUNPATH of the working folder", "sm90-armv9", "PB137", but(CUDA, runpath=(".", "$ORIGIN"))),
+    Fault("a RUNPATH to a shared folder", "sm80-avx512", "PB137", but(LINALG, runpath=("$ORIGIN", "/var/tmp/libs"))),
+    Fault("a RUNPATH into a home", "cpu-armv8_2", "PB138", but(C10, runpath=("$ORIGIN", "/home/someone/torch/lib"))),
     Fault(
         "a RUNPATH into a checkout",
         "cpu-avx512vnni",

@@ -37,9 +37,16 @@ void add_reading_cases(std::vector<Case>& cases) {
 }
 
 void add_claimed_version_cases(std::vector<Case>& cases) {
-  cases.push_back(
-      {"PB105", "torch 2.10.0 is claimed, and the files say 2.11.0+cu130", claimed({.torch = "2.10.0"}),
-       with(claimed({.torch = "2.11"}), [](Report& r) { r.inventory->torch_version = "2.11.0a0+gitabc"; })});
+  cases.push_back({"PB105", "torch 2.10.0 is claimed, and the files say 2.11.0+cu130", claimed({.torch = "2.10.0"}),
+                   claimed({.torch = "2.11"})});
+  for (const char* other : {"2.11.0rc1", "2.11.0a0+git70d99e9", "2.11.0.post1", "2.11.0.dev20260101+cu130"})
+    cases.push_back({"PB105", std::string("torch 2.11.0 is claimed, and the files say ") + other,
+                     with(claimed({.torch = "2.11.0"}),
+                          [&](Report& r) {
+                            r.inventory->torch_version = other;
+                            r.inventory->component_versions->erase("torch");
+                          }),
+                     claimed({.torch = "2.11.0"})});
   cases.push_back({"PB106", "CUDA 12.8 is claimed, and the files say 13.0", claimed({.cuda = "12.8"}),
                    claimed({.cuda = "13.0.2"})});
   cases.push_back({"PB106", "CUDA 13.0 is claimed, and torch 2.11.0+cpu is a CPU build",
@@ -117,6 +124,80 @@ void add_closure_cases(std::vector<Case>& cases) {
                    })});
 }
 
+Report saying(std::vector<SaidVersion> said) {
+  return with(audited(), [&](Report& r) { r.inventory->said_versions = std::move(said); });
+}
+
+Report packaged(std::vector<Package> packages) {
+  return with(audited(), [&](Report& r) { r.inventory->packages = std::move(packages); });
+}
+
+Report looking_in(std::string folder) {
+  return with(claimed({}), [&](Report& r) { libtorch_cuda(r).rpath = {"$ORIGIN", std::move(folder)}; });
+}
+
+Report of_release(const std::string& torch, const std::string& package) {
+  return with(audited(), [&](Report& r) {
+    r.inventory->torch_version = package;
+    r.inventory->component_versions->erase("torch");
+    file_named(r, "libtorch_cpu.so").links->versions = {{"torch", torch}};
+  });
+}
+
+void add_identity_cases(std::vector<Case>& cases) {
+  cases.push_back({"PB120", "torch-2.10.0.dist-info says torch 2.10.0, and its files say 2.11.0+cu130",
+                   saying({{"torch", "torch-2.10.0.dist-info", "2.10.0"}}),
+                   saying({{"torch", "torch-2.11.0.dist-info", "2.11.0"}, {"torch", "torch/version.py:3", "2.9.1"}})});
+  cases.push_back({"PB120", "x.whl says torch 2.11.0rc1", saying({{"torch", "x.whl", "2.11.0rc1"}}),
+                   saying({{"torch", "x.whl", "2.11"}, {"CUDA", "x", "12.8"}})});
+  const Package torch{"torch-2.11.0.dist-info", "torch", "2.11.0"};
+  cases.push_back({"PB134", "2 packages: torch-2.11.0.dist-info (torch 2.11.0), torch-2.9.1.dist-info (torch 2.9.1)",
+                   packaged({torch, {"torch-2.9.1.dist-info", "torch", "2.9.1"}}), packaged({torch})});
+  cases.push_back({"PB134", "its metadata is that of numpy 2.0", packaged({{"torch-2.11.0.dist-info", "numpy", "2.0"}}),
+                   packaged({{"torch-2.11.0.dist-info", std::nullopt, std::nullopt}})});
+  cases.push_back({"PB135", "torch/version.py:1 says torch 2.9.1, and torch/version.py:2 says 2.11.0+cu130",
+                   saying({{"torch", "torch/version.py:1", "2.9.1"}, {"torch", "torch/version.py:2", "2.11.0+cu130"}}),
+                   saying({{"torch", "torch/version.py:1", "2.11.0+cu130"},
+                           {"CUDA", "torch/version.py:2", "13.0"},
+                           {"torch", "torch/version.py:3", "2.11.0+cu130"}})});
+  cases.push_back({"PB136", "libtorch_cpu.so says by its own code that it is torch 2.10.0",
+                   of_release("2.10.0", "2.11.0+cu130"), of_release("2.11.0", "2.11.0+cu130")});
+  // Its code does not tell a candidate from the release.
+  cases.push_back({"PB136", "the package says 2.12.0a0+git1", of_release("2.11.0", "2.12.0a0+git1"),
+                   of_release("2.12.0", "2.12.0a0+git1")});
+}
+
+void add_runpath_cases(std::vector<Case>& cases) {
+  for (const auto& [folder, twin] : {std::pair("", "$ORIGIN"),
+                                     {".", "$ORIGIN/."},
+                                     {"../lib", "$ORIGIN/../lib"},
+                                     {"/tmp/libs", "/usr/lib/tmp"},
+                                     {"/usr/../var/tmp", "/lib64"},
+                                     {"/dev/shm/x", "/usr/lib/x86_64-linux-gnu"}})
+    cases.push_back(
+        {"PB137",
+         std::string("libtorch_cuda.so looks for libraries in ") + (*folder == '\0' ? "\"\", which means" : folder),
+         looking_in(folder), looking_in(twin)});
+  const auto open = [](const char* folder) {
+    return with(looking_in("/usr/lib/x"), [&](Report& r) { r.inventory->open_folders = {folder}; });
+  };
+  cases.push_back({"PB137", "in /usr/lib/x, where anybody may put one", open("/usr/lib/x"), open("/usr/lib/y")});
+  for (const auto& [folder, twin] : {std::pair("/home/someone/pytorch/torch/lib", "/usr/local/cuda-13.0/lib64"),
+                                     {"/root/pytorch", "/nix/store/0123456789abcdfghijklmnpqrsvwxyz-x/lib"},
+                                     {"$ORIGIN/../../../../../../lib", "$ORIGIN/../../../../lib"}})
+    cases.push_back({"PB138", std::string("libtorch_cuda.so looks for libraries in ") + folder, looking_in(folder),
+                     looking_in(twin)});
+  cases.push_back({"PB139", "in /opt/intel/lib, which is neither its own, the system's nor CUDA's",
+                   looking_in("/opt/intel/lib"), looking_in("/opt/cuda/lib")});
+  const auto bare = [](std::vector<std::string> folders) {
+    return with(claimed({}), [&](Report& r) { libtorch_cuda(r).rpath = std::move(folders); });
+  };
+  cases.push_back({"PB137", "\"\", which means", bare({""}), bare({})});
+  // As libcusparseLt has it: what is not torch's own is not its builder's to mend.
+  const auto theirs = [](Report& r) { file_named(r, "libcublas.so.13").runpath = {"$ORIGIN", ""}; };
+  cases.push_back({"PB137", "\"\", which means", bare({"$ORIGIN", ""}), with(claimed({}), theirs)});
+}
+
 void add_package_cases(std::vector<Case>& cases) {
   cases.push_back({"PB119", "torch's package asks for cuDNN 9.19.0.56, and 9.11.0.98 is installed",
                    with(audited(), [](Report& r) { (*r.inventory->component_versions)["cuDNN"] = "9.11.0.98"; }),
@@ -138,6 +219,18 @@ void add_package_cases(std::vector<Case>& cases) {
                           r.inventory->version_floors = Versions{{"GLIBC", "2.34"}};
                         }),
                    audited()});
+  const auto wheel_named = [](const char* name) {
+    return with(audited(), [&](Report& r) {
+      r.inventory->layout = "wheel";
+      r.inventory->artifact = name;
+    });
+  };
+  cases.push_back({"PB121", "its tag cp313-cp313-linux_x86_64 says cp313, and torch's extension module is for cp311",
+                   wheel_named("dist/torch-2.11.0-cp313-cp313-linux_x86_64.whl"),
+                   wheel_named("dist/torch-2.11.0-1-cp311-cp311-manylinux_2_28_x86_64.manylinux_2_34_x86_64.whl")});
+  cases.push_back({"PB121", "its tag cp311-cp311-manylinux_2_17_x86_64 promises glibc 2.17",
+                   wheel_named("torch-2.11.0-cp311-cp311-manylinux_2_28_x86_64.manylinux_2_17_x86_64.whl"),
+                   wheel_named("torch.whl")});
   cases.push_back({"PB122", "12 of its names have the strings before C++11, and 570 those since",
                    with(audited(), [](Report& r) { file_named(r, "libtorch_cpu.so").links->pre_cxx11_names = 12; }),
                    with(audited(), [](Report& r) {  // old wheels had the old strings throughout
@@ -187,6 +280,8 @@ void add_package_cases(std::vector<Case>& cases) {
   };
   cases.push_back({"PB149", "libtorch_cuda.so says of itself that it is libtorch_cpu.so (DT_SONAME)",
                    called("libtorch_cpu.so"), called("libtorch_cuda.so.2.11")});
+  add_identity_cases(cases);
+  add_runpath_cases(cases);
   const auto no_nvshmem = [](Report& r) {
     std::erase_if(r.inventory->files, [](const File& file) { return file.path.ends_with("libtorch_nvshmem.so"); });
   };

@@ -304,6 +304,31 @@ TEST(Waivers, AnUnusedOneFailsASoundBuildToo) {
   EXPECT_TRUE(objects(gate, "waiver", Outcome::fail, "lets nothing through"));
 }
 
+Report cut_off(const std::string& path) {
+  Report report = true_claim();
+  report.inventory->files.push_back({.path = path, .component = "libtorch", .problem = "the file is truncated"});
+  if (!path.starts_with("torch/")) report.inventory->files.back().component = "NCCL";
+  return report;
+}
+
+TEST(Waivers, NothingLetsThroughWhatCouldNotBeReadOfTorch) {
+  for (const auto& [id, path] :
+       {std::pair("PB101", "torch/lib/libtorch_new.so"), std::pair("PB101", "nvidia/nccl/lib/libnccl.so.2")}) {
+    const Verdict gate = judge(cut_off("torch/lib/libtorch_new.so"), waiving({{id, path, "known", "2027-01-01"}}));
+    EXPECT_EQ(gate.waivers.front().state, WaiverState::forbidden) << path;
+    EXPECT_TRUE(objects(gate, "PB101", Outcome::unknown, "truncated")) << listed(gate);
+    EXPECT_TRUE(objects(gate, "waiver", Outcome::fail, "nothing lets it through")) << listed(gate);
+  }
+  Report report = cut_off("torch/lib/libtorch_new.so");
+  report.inventory->files.back().component.reset();
+  const Verdict other = judge(report, waiving({{"PB102", "torch/lib/libtorch_new.so", "known", "2027-01-01"}}));
+  EXPECT_EQ(other.waivers.front().state, WaiverState::forbidden);
+  EXPECT_TRUE(objects(other, "PB102", Outcome::unknown, "truncated")) << listed(other);
+  const Verdict theirs = judge(cut_off("nvidia/nvtx/lib/libnvToolsExt.so.1"),
+                               waiving({{"PB102", "nvidia/nvtx/lib/libnvToolsExt.so.1", "known", "2027-01-01"}}));
+  EXPECT_EQ(theirs.outcome, Outcome::pass) << listed(theirs);
+}
+
 // --- policies ---
 
 Json builder_json() {
@@ -362,6 +387,14 @@ TEST(Policies, MisspellingsAreRefusedAndNamed) {
   EXPECT_THAT(refusal([](Json& json) { json["waive"][0]["until"] = "soon"; }), HasSubstr("is no date"));
   EXPECT_THAT(refusal([](Json& json) { json["waive"][0]["reason"] = " "; }), HasSubstr("waive[0].reason"));
   EXPECT_THAT(refusal([](Json& json) { json["schema"] = "pbprobe.policy/2"; }), HasSubstr("pbprobe.policy/1"));
+  EXPECT_THAT(refusal([](Json& json) {
+                json["severity"]["PB101"] = {{"severity", "warn"}, {"reason", "known"}};
+              }),
+              HasSubstr("severity.PB101: it protects integrity"));
+  EXPECT_THAT(refusal([](Json& json) {
+                json["severity"]["PB102"] = {{"severity", "fail"}, {"reason", "strict"}};
+              }),
+              testing::StrEq("accepted"));
   EXPECT_FALSE(built_in_policy("lenient").ok());
 }
 

@@ -124,6 +124,8 @@ class Build:
     links: tuple[str, ...] = ()  # to files that are not there
     store: str | None = None
     python: str = "3.11"
+    name: str = "torch"  # in the package's METADATA
+    texts: tuple[tuple[str, str], ...] = ()  # further files, or others in place of what is written, by their paths
     collected: bool = False  # the output with the libraries is gone from the store
 
     def but(self, libraries: dict[str, Library | None] | None = None, **changes) -> Build:
@@ -163,6 +165,11 @@ class Build:
         info.mkdir()
         if self.tag:
             (info / "WHEEL").write_text(f"Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: {self.tag}\n")
-        (info / "METADATA").write_text("Name: torch\n" + "".join(f"Requires-Dist: {line}\n" for line in self.requires))
+        (info / "METADATA").write_text(
+            f"Name: {self.name}\n" + "".join(f"Requires-Dist: {line}\n" for line in self.requires)
+        )
         for distribution in self.installed:
             (folder / f"{distribution}.dist-info").mkdir()
+        for path, content in self.texts:
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_text(content)

@@ -2,6 +2,11 @@
 # SPDX-License-Identifier: MIT
 """PB1xx: what files, versions and packages say."""
 
+import atexit
+import os
+import pathlib
+import shutil
+
 import pytest
 from builds import ANY, BESIDE, CPU, CUDA, HOST_CODE, NCCL, cpu, cuda
 from made import MACHINE, cuda_release
@@ -75,7 +80,7 @@ NAMED = [
         "PB133",
         "libtorch_cpu.so looks for libraries in /build/source/build/lib, where it was built",
         lambda: cpu(Library(runpath=("$ORIGIN", "/build/source/build/lib"))),
-        lambda: cpu(Library(runpath=("$ORIGIN", "/opt/build-tools/lib"))),
+        lambda: cpu(Library(runpath=("$ORIGIN", "/usr/lib/build-tools"))),
         ANY,
     ),
     Row(
@@ -97,6 +102,178 @@ def named(isa: str) -> Build:
 def cut(build) -> Library:
     library = build().libraries[CUDA]
     return Library(needs=library.needs, units=library.units, keeps=0.5)
+
+
+def version_py(*lines: str) -> tuple[tuple[str, str], ...]:
+    return (("torch/version.py", "\n".join((*lines, "git_version = '70d99e9'")) + "\n"),)
+
+
+def answering(release: str) -> Library:
+    """A libtorch_cpu.so that tells its release as torch's does (TORCH_ABI_VERSION)."""
+    major, minor, patch = release.split(".")
+    number = f"{major}ull << 56 | {minor}ull << 48 | {patch}ull << 40"
+    return Library(code=f'extern "C" unsigned long aoti_torch_abi_version(void) {{ return {number}; }}\n')
+
+
+def metadata(folder: str, version: str, name: str = "torch") -> tuple[tuple[str, str], ...]:
+    return ((f"{folder}/METADATA", f"Metadata-Version: 2.4\nName: {name}\nVersion: {version}\n\nName: other\n"),)
+
+
+def looking(*folders: str) -> Build:
+    return cpu(Library(runpath=folders))
+
+
+def shared(name: str, mode: int) -> str:
+    """A folder in a place where installed software lies."""
+    folder = pathlib.Path("/opt") / f"pbprobe-{name}-{os.getpid()}"
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        pytest.skip(f"{folder} cannot be made: {error}")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    folder.chmod(mode)
+    return str(folder)
+
+
+ONE = "torch-2.11.0.dist-info"
+CPU_VERSION = "__version__ = '2.11.0+cpu'"
+IDENTITY = [
+    Row(
+        "PB105",
+        "torch 2.11.0 is claimed, and the files say 2.11.0rc1",
+        lambda: cpu(version="2.11.0rc1"),
+        lambda: cpu(version="2.11.0"),
+        ANY,
+    ),
+    Row(
+        "PB105",
+        "torch 2.11.0 is claimed, and the files say 2.11.0.dev20260101+cpu",
+        lambda: cpu(version="2.11.0.dev20260101+cpu"),
+        cpu,
+        ANY,
+    ),
+    Row(
+        "PB120",
+        "METADATA says torch 2.9.1, and its",
+        lambda: cpu(texts=metadata(ONE, "2.9.1")),
+        lambda: cpu(texts=metadata(ONE, "2.11.0")),
+        ANY,
+    ),
+    Row(
+        "PB120",
+        "METADATA says torch 2.11.0rc1, and its",
+        lambda: cpu(texts=metadata(ONE, "2.11.0rc1")),
+        lambda: cpu(texts=metadata(ONE, "2.11.0+cpu")),
+        ANY,
+    ),
+    Row(
+        "PB120",
+        "METADATA says torch 2.11.0+cu130, and its files say 2.11.0+cpu",
+        lambda: cpu(texts=metadata(ONE, "2.11.0+cu130")),
+        lambda: cpu(texts=metadata(ONE, "2.11.0+CPU")),
+        ANY,
+    ),
+    Row("PB120", "torch-2.11.0.post1.dist-info says torch 2.11.0.post1", lambda: cpu(package="2.11.0.post1"), cpu, ANY),
+    Row(
+        "PB134",
+        "its files are torch's, and its metadata is that of torchvision 2.11.0",
+        lambda: cpu(texts=metadata(ONE, "2.11.0", "torchvision")),
+        lambda: cpu(texts=metadata(ONE, "2.11.0", "Torch")),
+        ANY,
+    ),
+    Row(
+        "PB134",
+        "it holds the metadata of 2 packages: torch-2.11.0.dist-info (torch ?), torch-2.9.1.dist-info (torch 2.9.1)",
+        lambda: cpu(texts=metadata("torch-2.9.1.dist-info", "2.9.1")),
+        lambda: cpu(texts=metadata("torchvision-0.26.0.dist-info", "0.26.0", "torchvision")),
+        ANY,
+    ),
+    Row(
+        "PB134",
+        "pytorch-2.11.0.dist-info (torch 2.11.0)",
+        lambda: cpu(texts=metadata("pytorch-2.11.0.dist-info", "2.11.0")),
+        lambda: cpu(texts=metadata("pytorch-2.11.0.dist-info", "2.11.0", "pytorch")),
+        ANY,
+    ),
+    Row(
+        "PB135",
+        "torch/version.py:1 says torch 2.9.1, and torch/version.py:2 says 2.11.0+cpu",
+        lambda: cpu(texts=version_py("__version__ = '2.9.1'", CPU_VERSION)),
+        lambda: cpu(texts=version_py(f"{CPU_VERSION}  # __version__ = '2.9.1'", CPU_VERSION)),
+        ANY,
+    ),
+    Row(
+        "PB135",
+        "torch/version.py:2 says CUDA 12.8, and torch/version.py:3 says no text",
+        lambda: cpu(texts=version_py(CPU_VERSION, "cuda = '12.8'", "cuda = None")),
+        lambda: cpu(texts=version_py(CPU_VERSION, '"""', "cuda = '12.8'", '"""', "cuda = None")),
+        ANY,
+    ),
+    Row(
+        "PB102",
+        "version.py: line 2: it is more than the assignment of a constant",
+        lambda: cpu(texts=version_py(CPU_VERSION, "__version__ = __version__.replace('11', '9')")),
+        lambda: cpu(texts=version_py(CPU_VERSION, "debug = False")),
+        ANY,
+    ),
+    Row(
+        "PB136",
+        "libtorch_cpu.so says by its own code that it is torch 2.9.1, and the package says 2.11.0+cpu",
+        lambda: cpu(answering("2.9.1")),
+        lambda: cpu(answering("2.11.0")),
+        ANY,
+    ),
+]
+
+RUNPATHS = [
+    Row(
+        "PB137",
+        '"", which means',
+        lambda: looking("$ORIGIN", "", "/usr/lib"),
+        lambda: looking("$ORIGIN", "/usr/lib"),
+        ANY,
+    ),
+    Row("PB137", '"", which means', lambda: looking("$ORIGIN", ""), lambda: looking("${ORIGIN}"), ANY),
+    Row("PB137", "in ., which begins where", lambda: looking("."), lambda: looking("$ORIGIN/."), ANY),
+    Row("PB137", "in lib, which begins where", lambda: looking("lib", "$ORIGIN"), lambda: looking("/lib"), ANY),
+    Row("PB137", "in /tmp/libs, where anybody", lambda: looking("/tmp/libs"), lambda: looking("/usr/lib64/libs"), ANY),
+    Row(
+        "PB137",
+        "in /opt/../var/tmp, where anybody",
+        lambda: looking("/opt/../var/tmp"),
+        lambda: looking("/opt/../usr/lib"),
+        ANY,
+    ),
+    Row(
+        "PB137",
+        "where anybody may put one",
+        lambda: looking(shared("open", 0o777)),
+        lambda: looking(shared("closed", 0o755)),
+        ANY,
+        beside_twin=frozenset({"PB139"}),
+    ),
+    Row(
+        "PB138",
+        "in /home/someone/pytorch/torch/lib, where no installed software lies",
+        lambda: looking("$ORIGIN", "/home/someone/pytorch/torch/lib"),
+        lambda: looking("$ORIGIN", "$ORIGIN/../../nvidia/cu13/lib", "/usr/local/cuda/lib64"),
+        ANY,
+    ),
+    Row(
+        "PB138",
+        "in $ORIGIN/../../../../../../lib, where no",
+        lambda: looking("$ORIGIN/../../../../../../lib"),
+        lambda: looking("$ORIGIN/../../../../../lib"),
+        ANY,
+    ),
+    Row(
+        "PB139",
+        "in /opt/intel/lib, which is neither",
+        lambda: looking("/opt/intel/lib"),
+        lambda: looking("/opt/cuda/lib"),
+        ANY,
+    ),
+]
 
 
 CLAIMED = [
@@ -299,7 +476,7 @@ HWCAPS = [
     ),
     Row("PB150", "of its folder does not promise", levelled("x86-64-v2", "avx2"), levelled("x86-64-v3", "avx2"), ANY),
 ]
-ROWS = [*HWCAPS, *READING, *NAMED, *CLAIMED, *TOGETHER, *PACKAGES]
+ROWS = [*HWCAPS, *READING, *NAMED, *IDENTITY, *RUNPATHS, *CLAIMED, *TOGETHER, *PACKAGES]
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)

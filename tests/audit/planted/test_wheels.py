@@ -9,7 +9,7 @@ import zipfile
 
 import pytest
 from builds import CPU, cpu
-from made import PROGRAM
+from made import MACHINE, PROGRAM
 
 SHM = "torch/lib/libshm.so"
 STORED, DEFLATED = zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED
@@ -123,3 +123,40 @@ def test_a_wheel_that_was_cut_is_refused_in_one_line(tmp_path, keeps):
     lines = result.stderr.splitlines()
     assert len(lines) == 1
     assert "again" in lines[0]
+
+
+NAMES = [
+    ("torch-2.11.0%2Bcpu-cp311-cp311-linux_{}.whl", None, ""),
+    ("torch-2.11.0+CPU-1-cp311-cp311-manylinux_2_39_{}.manylinux_2_40_{}.whl", None, ""),
+    ("torch.whl", None, ""),
+    ("torch-2.9.1-cp311-cp311-linux_{}.whl", "PB120", "2.9.1-cp311-cp311-linux_"),
+    ("torch-2.11.0rc1-cp311-cp311-linux_{}.whl", "PB120", "says torch 2.11.0rc1"),
+    ("torch-2.11.0%2Bcu130-cp311-cp311-linux_{}.whl", "PB120", "says torch 2.11.0+cu130, and its files say 2.11.0+cpu"),
+    ("torch-2.11.0-cp311-cp311-linux_sparc64.whl", "PB121", "says linux_sparc64, and its files are built for"),
+]
+
+
+def findings(file):
+    command = [PROGRAM, "audit", file, "--claim", "torch=2.11.0", "--format", "json"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    return result.returncode, {one["id"]: one["what"] for one in json.loads(result.stdout)["verdict"]["findings"]}
+
+
+@pytest.mark.parametrize(("name", "check", "says"), NAMES, ids=[row[0] for row in NAMES])
+def test_a_wheel_s_name_says_what_is_in_it(tmp_path, name, check, says):
+    file = wheel(tmp_path)
+    code, found = findings(file.rename(tmp_path / name.replace("{}", MACHINE)))
+    assert set(found) == ({check} if check else set())
+    assert code == (1 if check else 0)
+    assert says in found.get(check, "")
+
+
+@pytest.mark.parametrize("name", ["torch", "other"])
+def test_a_wheel_holds_one_package(tmp_path, name):
+    text = f"Metadata-Version: 2.4\nName: {name}\nVersion: 1.0\n"
+    code, found = findings(wheel(tmp_path, member(f"{name}-1.0.dist-info/METADATA", text, DEFLATED)))
+    assert (code, set(found)) == (1, {"PB134"})
+    assert f"{name}-1.0.dist-info ({name} 1.0)" in found["PB134"]
+    (tmp_path / "twin").mkdir()
+    code, found = findings(wheel(tmp_path / "twin", member(f"torch/{name}-1.0.dist-info/METADATA", text, DEFLATED)))
+    assert (code, found) == (0, {})

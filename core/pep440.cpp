@@ -1,0 +1,166 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "core/pep440.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+namespace pbprobe {
+namespace {
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+bool is_letter(char c) {
+  return c >= 'a' && c <= 'z';
+}
+
+bool is_separator(char c) {
+  return c == '.' || c == '-' || c == '_';
+}
+
+// Takes what it reads from the front of what is left.
+struct Reader {
+  std::string_view rest;
+
+  bool take(std::string_view word) {
+    if (!rest.starts_with(word)) return false;
+    rest.remove_prefix(word.size());
+    return true;
+  }
+
+  std::optional<uint64_t> number() {
+    uint64_t value = 0;
+    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
+    if (rest.empty() || !is_digit(rest.front()) || error != std::errc()) return std::nullopt;
+    rest.remove_prefix(static_cast<size_t>(end - rest.data()));
+    return value;
+  }
+
+  // "rc1", ".rc.1" and "-rc" all name the stage; without a number it is 0.
+  template <size_t N>
+  std::optional<std::pair<char, uint64_t>> stage(const std::array<std::pair<std::string_view, char>, N>& names) {
+    Reader ahead = *this;
+    if (!ahead.rest.empty() && is_separator(ahead.rest.front())) ahead.rest.remove_prefix(1);
+    const auto name =
+        std::find_if(names.begin(), names.end(), [&](const auto& entry) { return ahead.take(entry.first); });
+    if (name == names.end()) return std::nullopt;
+    Reader number = ahead;
+    if (!number.rest.empty() && is_separator(number.rest.front())) number.rest.remove_prefix(1);
+    const auto value = number.number();
+    *this = value ? number : ahead;
+    return std::pair(name->second, value.value_or(0));
+  }
+};
+
+// Longer words first: "alpha" begins with "a".
+constexpr std::array<std::pair<std::string_view, char>, 8> kPre{
+    {{"alpha", 'a'}, {"beta", 'b'}, {"preview", 'c'}, {"pre", 'c'}, {"rc", 'c'}, {"a", 'a'}, {"b", 'b'}, {"c", 'c'}}};
+constexpr std::array<std::pair<std::string_view, char>, 3> kPost{{{"post", 'p'}, {"rev", 'p'}, {"r", 'p'}}};
+constexpr std::array<std::pair<std::string_view, char>, 1> kDev{{{"dev", 'd'}}};
+
+bool read_release(Reader& reader, PythonVersion& version) {
+  auto first = reader.number();
+  if (first && reader.take("!")) {
+    version.epoch = *first;
+    first = reader.number();
+  }
+  if (!first) return false;
+  version.release.push_back(*first);
+  while (reader.rest.size() > 1 && reader.rest[0] == '.' && is_digit(reader.rest[1])) {
+    reader.rest.remove_prefix(1);
+    const auto part = reader.number();
+    if (!part) return false;
+    version.release.push_back(*part);
+  }
+  return true;
+}
+
+void read_post(Reader& reader, PythonVersion& version) {
+  Reader ahead = reader;
+  if (ahead.take("-")) {  // "2.11.0-1" is 2.11.0.post1
+    version.post = ahead.number();
+    if (version.post) {
+      reader = ahead;
+      return;
+    }
+  }
+  if (const auto post = reader.stage(kPost)) version.post = post->second;
+}
+
+bool read_local(Reader& reader, PythonVersion& version) {
+  if (reader.rest.empty()) return true;
+  if (!reader.take("+")) return false;
+  version.local.emplace_back();
+  for (const char c : reader.rest) {
+    if (is_separator(c)) {
+      version.local.emplace_back();
+    } else if (is_digit(c) || is_letter(c)) {
+      version.local.back() += c;
+    } else {
+      return false;
+    }
+  }
+  return std::none_of(version.local.begin(), version.local.end(), [](const std::string& part) { return part.empty(); });
+}
+
+// The part that a version does not name is 0.
+uint64_t part_of(const PythonVersion& version, size_t place) {
+  return place < version.release.size() ? version.release[place] : 0;
+}
+
+bool same_release(const PythonVersion& one, const PythonVersion& other, size_t parts) {
+  for (size_t i = 0; i < parts; ++i) {
+    if (part_of(one, i) != part_of(other, i)) return false;
+  }
+  return true;
+}
+
+bool same_stage(const PythonVersion& one, const PythonVersion& other) {
+  return one.epoch == other.epoch && one.pre == other.pre && one.post == other.post && one.dev == other.dev;
+}
+
+}  // namespace
+
+std::optional<PythonVersion> parse_python_version(std::string_view text) {
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  Reader reader{lower};
+  reader.take("v");
+  PythonVersion version;
+  if (!read_release(reader, version)) return std::nullopt;
+  if (const auto pre = reader.stage(kPre)) version.pre = PythonVersion::Pre{.stage = pre->first, .number = pre->second};
+  read_post(reader, version);
+  if (const auto dev = reader.stage(kDev)) version.dev = dev->second;
+  if (!read_local(reader, version)) return std::nullopt;
+  return version;
+}
+
+bool same_version(const PythonVersion& one, const PythonVersion& other) {
+  const bool local = one.local.empty() || other.local.empty() || one.local == other.local;
+  return local && same_stage(one, other) &&
+         same_release(one, other, std::max(one.release.size(), other.release.size()));
+}
+
+bool is_release(const PythonVersion& version, const PythonVersion& claimed) {
+  const bool local = claimed.local.empty() || claimed.local == version.local;
+  return local && same_stage(version, claimed) && same_release(version, claimed, claimed.release.size());
+}
+
+std::string package_name(std::string_view name) {
+  std::string normal;
+  for (const char c : name) {
+    if (!is_separator(c)) {
+      normal += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    } else if (!normal.ends_with('-')) {
+      normal += '-';
+    }
+  }
+  return normal;
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Whether an artifact is one package, of one version.
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/pep440.hpp"
+#include "probes/judge/questions.hpp"
+
+namespace pbprobe::ask {
+namespace {
+
+constexpr std::string_view kTorch = "torch";
+constexpr std::string_view kVersionPy = "torch/version.py:";
+
+std::string title_of(const Package& package) {
+  return fmt::format("{} ({} {})", package.folder, package.name.value_or("no name"), package.version.value_or("?"));
+}
+
+}  // namespace
+
+Answer package_is_one(const Facts& facts) {
+  const auto& packages = facts.inventory->packages;
+  if (!packages || packages->empty()) return {};
+  if (packages->size() > 1) {
+    std::vector<std::string> titles;
+    for (const auto& package : *packages) titles.push_back(title_of(package));
+    return {.seen = {{say("it holds the metadata of {} packages: {}", packages->size(), fmt::join(titles, ", ")),
+                      packages->back().folder}}};
+  }
+  const Package& package = packages->front();
+  const bool torch = file_named(*facts.inventory, "libtorch_cpu.so") != nullptr || facts.inventory->torch_version;
+  if (!torch || !package.name || package_name(*package.name) == kTorch) return {};
+  return {.seen = {{say("its files are torch's, and its metadata is that of {} {}", *package.name,
+                        package.version.value_or("without a version")),
+                    package.folder + "/METADATA"}}};
+}
+
+Answer version_is_assigned_once(const Facts& facts) {
+  Answer answer;
+  const auto said = facts.inventory->said_versions.value_or(std::vector<SaidVersion>());
+  for (size_t i = 0; i < said.size(); ++i) {
+    if (!said[i].where.starts_with(kVersionPy)) continue;
+    const auto later =
+        std::find_if(said.begin() + static_cast<std::ptrdiff_t>(i) + 1, said.end(), [&](const auto& other) {
+          return other.of == said[i].of && other.where.starts_with(kVersionPy) && other.said != said[i].said;
+        });
+    if (later == said.end()) continue;
+    answer.seen.push_back(
+        {say("{} says {} {}, and {} says {}", said[i].where, said[i].of, said[i].said, later->where, later->said),
+         "torch/version.py"});
+  }
+  return answer;
+}
+
+// libtorch tells its release by its code (aoti_torch_abi_version), without what stands behind the three numbers.
+Answer libraries_are_of_version(const Facts& facts) {
+  Answer answer;
+  const auto package = parse_python_version(facts.inventory->torch_version.value_or(""));
+  if (!package) return answer;
+  for (const auto& file : facts.inventory->files) {
+    if (!is_own(*facts.inventory, file) || !file.links || !file.links->versions) continue;
+    const auto told = file.links->versions->find(std::string(kTorch));
+    if (told == file.links->versions->end()) continue;
+    const auto own = parse_python_version(told->second);
+    PythonVersion release = *package;
+    release.pre = std::nullopt;
+    release.post = release.dev = std::nullopt;
+    release.local.clear();
+    if (own && same_version(*own, release)) continue;
+    answer.seen.push_back({say("{} says by its own code that it is torch {}, and the package says {}",
+                               base_name(file.path), told->second, *facts.inventory->torch_version),
+                           file.path});
+  }
+  return answer;
+}
+
+}  // namespace pbprobe::ask

@@ -1,0 +1,173 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""What evidence is bound to: keys, the bytes of what was judged, and facts that were read from files."""
+
+import base64
+import hashlib
+import json
+import pathlib
+import shutil
+import subprocess
+import zipfile
+
+import pytest
+from gated import CLAIM, digest
+from test_cli import COULD_NOT_RUN, FAILED, PASSED, refused, run
+
+
+def copied(folder: pathlib.Path, target: pathlib.Path) -> pathlib.Path:
+    shutil.copytree(folder, target)
+    return target
+
+
+def other_key(folder: pathlib.Path) -> tuple[pathlib.Path, pathlib.Path]:
+    subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", folder / "k"], check=True)
+    subprocess.run(["openssl", "pkey", "-in", folder / "k", "-pubout", "-out", folder / "p"], check=True)
+    return folder / "k", folder / "p"
+
+
+def test_evidence_is_judged_again_only_as_it_was_signed(evidence, keys, tmp_path):
+    result = run("gate", "--from", evidence, "--key", keys / "pub")
+    assert (result.returncode, result.stderr) == (PASSED, "")
+    result = run("gate", "--from", evidence)
+    assert (result.returncode, "by a key that it brings itself" in result.stderr) == (PASSED, True)
+    _, other = other_key(tmp_path)
+    result = run("gate", "--from", evidence, "--key", other)
+    assert (result.returncode, "keyid" in result.stderr) == (FAILED, True)
+    assert run("gate", "--from", evidence, "--key", other, "--key", keys / "pub").returncode == PASSED
+    refused(run("gate", "--from", evidence, "--key", tmp_path / "no"), "the key")
+    refused(run("gate", evidence, "--claim", CLAIM, "--key", other), "--from or --join")
+    unsigned = copied(evidence, tmp_path / "unsigned")
+    (unsigned / "statement.dsse.json").unlink()
+    result = run("gate", "--from", unsigned)
+    assert (result.returncode, "it is not signed" in result.stderr) == (PASSED, True)
+    result = run("gate", "--from", unsigned, "--key", keys / "pub")
+    assert (result.returncode, "it was not signed" in result.stderr) == (FAILED, True)
+
+
+def changed_signature(envelope):
+    signature = bytearray(base64.b64decode(envelope["signatures"][0]["sig"]))
+    signature[7] ^= 1
+    envelope["signatures"][0]["sig"] = base64.b64encode(signature).decode()
+
+
+def another_payload(envelope):
+    payload = base64.b64decode(envelope["payload"]).replace(b"PASSED", b"WARNED")
+    envelope["payload"] = base64.b64encode(payload).decode()
+
+
+def another_id(envelope):
+    envelope["signatures"][0]["keyid"] = "0" * 64
+
+
+def no_key(envelope):
+    del envelope["signatures"][0]["publicKey"]
+
+
+def no_signature(envelope):
+    envelope["signatures"] = []
+
+
+BROKEN = {
+    changed_signature: "does not fit the payload",
+    another_payload: "does not fit the payload",
+    another_id: "keyid",
+    no_key: "brings no public key",
+    no_signature: "exactly one is expected",
+}
+
+
+@pytest.mark.parametrize("change", BROKEN, ids=lambda change: change.__name__)
+def test_an_invalid_envelope_is_refused_without_a_key_too(evidence, tmp_path, change):
+    folder = copied(evidence, tmp_path / "dir")
+    envelope = json.loads((folder / "statement.dsse.json").read_text())
+    change(envelope)
+    (folder / "statement.dsse.json").write_text(json.dumps(envelope, indent=2) + "\n")
+    for command in (["gate", "--from", folder], ["gate", "--join", folder, evidence]):
+        result = run(*command)
+        assert (result.returncode, "statement.dsse.json" in result.stderr) == (FAILED, True), result.stderr
+        assert BROKEN[change] in result.stderr
+
+
+def test_an_envelope_of_an_older_pbprobe_needs_its_key(evidence, keys, tmp_path):
+    folder = copied(evidence, tmp_path / "dir")
+    envelope = json.loads((folder / "statement.dsse.json").read_text())
+    no_key(envelope)
+    (folder / "statement.dsse.json").write_text(json.dumps(envelope, indent=2) + "\n")
+    assert run("verify", folder, "--key", keys / "pub").returncode == PASSED
+    assert run("gate", "--from", folder, "--key", keys / "pub").returncode == PASSED
+
+
+def test_facts_that_a_document_says_are_never_attested(sound, evidence, keys, tmp_path):
+    for document in (evidence / "report.json", tmp_path / "made-up.json"):
+        if not document.exists():
+            made_up = json.loads((evidence / "report.json").read_text())
+            made_up["inventory"]["files"][0]["sha256"] = "0" * 64
+            document.write_text(json.dumps(made_up))
+        judged = ["gate", document, "--claim", CLAIM]
+        assert run(*judged).returncode == PASSED
+        assert json.loads(run(*judged, "--format", "json").stdout)["input"] == "facts"
+        for sign in (["--sign", keys / "key"], []):
+            result = run(*judged, "--evidence", tmp_path / "dir", *sign)
+            assert (result.returncode, "were read from a document" in result.stderr) == (COULD_NOT_RUN, True)
+            assert not (tmp_path / "dir").exists()
+    assert run("gate", sound, "--claim", CLAIM, "--evidence", tmp_path / "dir").returncode == PASSED
+
+
+def test_the_statement_says_what_was_claimed_by_whom_and_when(evidence, sound):
+    statement = json.loads((evidence / "statement.intoto.json").read_text())
+    described = {one["name"]: one for one in statement["predicate"]["configuration"]}
+    report = json.loads((evidence / "report.json").read_text())
+    assert described["claim"]["annotations"] == report["claim"]
+    assert described["claim"]["annotations"]["text"] == CLAIM
+    origin = {"pbprobe": report["version"], "commit": report["commit"], "created": report["created"]}
+    assert described["report.json"]["annotations"] == {**origin, "input": "artifact"}
+    policy = json.dumps(report["verdict"]["policy"], separators=(",", ":"))
+    assert described["policy builder"]["digest"]["sha256"] == hashlib.sha256(policy.encode()).hexdigest()
+
+
+@pytest.fixture(scope="module")
+def wheel(sound, tmp_path_factory):
+    file = tmp_path_factory.mktemp("wheel") / "torch-2.10.0-cp311-cp311-linux_x86_64.whl"
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(sound.rglob("*")):
+            if path.is_file():
+                archive.write(path, path.relative_to(sound))
+    return file
+
+
+def test_verify_binds_evidence_to_the_bytes_of_a_folder(sound, evidence, keys, tmp_path):
+    command = ["verify", evidence, "--key", keys / "pub", "--artifact"]
+    assert run(*command, sound).returncode == PASSED
+    assert run(*command, copied(sound, tmp_path / "same")).returncode == PASSED
+    other = copied(sound, tmp_path / "other")
+    library = other / "torch/lib/libc10.so"
+    library.write_bytes(library.read_bytes() + b"\0")
+    shutil.copy(library, other / "torch/lib/libmore.so")
+    (other / "torch/lib/libtorch_cpu.so").rename(other / "torch/lib/libtorch.so")
+    result = run(*command, other)
+    assert result.returncode == FAILED
+    for words in (
+        "torch/lib/libc10.so is another file",
+        "torch/lib/libtorch_cpu.so is missing",
+        "torch/lib/libmore.so was not among what was judged",
+    ):
+        assert words in result.stderr
+    refused(run(*command, tmp_path / "absent"), "absent")
+
+
+def test_a_wheel_is_the_first_subject_and_verified_whole(wheel, keys, tmp_path):
+    result = run("gate", wheel, "--claim", CLAIM, "--evidence", tmp_path / "dir", "--sign", keys / "key")
+    assert result.returncode == PASSED, result.stdout + result.stderr
+    subjects = json.loads((tmp_path / "dir/statement.intoto.json").read_text())["subject"]
+    assert subjects[0] == {"name": wheel.name, "digest": {"sha256": digest(wheel)}}
+    assert sorted(one["name"] for one in subjects[1:]) == ["torch/lib/libc10.so", "torch/lib/libtorch_cpu.so"]
+    command = ["verify", tmp_path / "dir", "--key", keys / "pub", "--artifact"]
+    assert run(*command, wheel).returncode == PASSED
+    other = tmp_path / wheel.name
+    shutil.copy(wheel, other)
+    with zipfile.ZipFile(other, "a") as archive:
+        archive.writestr("torch/__init__.py", "")
+    result = run(*command, other)
+    assert (result.returncode, f"{wheel.name} is another file" in result.stderr) == (FAILED, True), result.stderr
+    assert "libc10.so" not in result.stderr
