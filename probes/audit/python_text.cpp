@@ -52,7 +52,7 @@ class Lexer {
 
   Result<void> next() {
     const char c = peek();
-    const bool at_start = at_ == 0 || text_[at_ - 1] == '\n';
+    const bool at_start = at_ != continued_at_ && (at_ == 0 || text_[at_ - 1] == '\n');
     if (c == '\n') return end_line();
     if (c == '#') return skip_comment();
     if (c == ' ' || c == '\t' || c == '\r' || c == '\f') {
@@ -64,6 +64,7 @@ class Lexer {
     }
     if (c == '\\' && (peek(1) == '\n' || (peek(1) == '\r' && peek(2) == '\n'))) {
       at_ = text_.find('\n', at_) + 1;
+      continued_at_ = at_;
       line_ += 1;
       return {};
     }
@@ -134,6 +135,7 @@ class Lexer {
 
   std::string_view text_;
   size_t at_ = 0;
+  size_t continued_at_ = std::string_view::npos;  // where a line goes on that a backslash ended
   size_t line_ = 1;
   int depth_ = 0;  // of brackets
   std::vector<Token> tokens_;

@@ -4,12 +4,16 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
 import json
+import os
 import pathlib
+import shutil
 import subprocess
 import tempfile
 
+import pytest
 from made import BUILD, MACHINE, PROGRAM, cuda_release
 from small_builds import HOST_CODE, Build, Library, linked, unit
 
@@ -26,6 +30,18 @@ ANY = "torch=2.11.0"  # a claim that says no more than the version
 def scratch() -> pathlib.Path:
     """A folder for what a session makes once; conftest.py removes it."""
     return pathlib.Path(tempfile.mkdtemp(prefix="pbprobe-planted-"))
+
+
+def shared(name: str, mode: int) -> str:
+    """A folder in a place where installed software lies."""
+    folder = pathlib.Path("/opt") / f"pbprobe-{name}-{os.getpid()}"
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        pytest.skip(f"{folder} cannot be made: {error}")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    folder.chmod(mode)
+    return str(folder)
 
 
 def cpu(library: Library | None = None, **changes) -> Build:

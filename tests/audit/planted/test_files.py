@@ -2,13 +2,8 @@
 # SPDX-License-Identifier: MIT
 """PB1xx: what files, versions and packages say."""
 
-import atexit
-import os
-import pathlib
-import shutil
-
 import pytest
-from builds import ANY, BESIDE, CPU, CUDA, HOST_CODE, NCCL, cpu, cuda
+from builds import ANY, BESIDE, CPU, CUDA, HOST_CODE, NCCL, cpu, cuda, shared
 from made import MACHINE, cuda_release
 from rows import Row, ask
 from small_builds import Build, Library, linked
@@ -121,18 +116,6 @@ def metadata(folder: str, version: str, name: str = "torch") -> tuple[tuple[str,
 
 def looking(*folders: str) -> Build:
     return cpu(Library(runpath=folders))
-
-
-def shared(name: str, mode: int) -> str:
-    """A folder in a place where installed software lies."""
-    folder = pathlib.Path("/opt") / f"pbprobe-{name}-{os.getpid()}"
-    try:
-        folder.mkdir(exist_ok=True)
-    except OSError as error:
-        pytest.skip(f"{folder} cannot be made: {error}")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    folder.chmod(mode)
-    return str(folder)
 
 
 ONE = "torch-2.11.0.dist-info"

@@ -3,11 +3,12 @@
 """PB129 to PB131: what a Nix result refers to, in a scratch store that the real Nix filled."""
 
 import json
+import pathlib
 import subprocess
 
 import nix
 import pytest
-from builds import ANY, CPU, PROGRAM, Library, audit, linked, scratch
+from builds import ANY, CPU, PROGRAM, Library, audit, linked, shared
 from nix import NixBuild, package
 from rows import Row, ask
 
@@ -22,8 +23,7 @@ def needing(folder, **changes) -> NixBuild:
 
 def outside() -> NixBuild:
     """Found in a folder of the machine that built it."""
-    folder = scratch() / "usr-local"
-    folder.mkdir(exist_ok=True)
+    folder = pathlib.Path(shared("usr-local", 0o755))  # neither in a store nor where anybody may write
     (folder / NEEDED).write_bytes(linked(NEEDED, Library()).read_bytes())
     return needing(folder)
 
@@ -56,7 +56,7 @@ ROWS = [
         lambda: in_store(as_input=True),
         ANY,
     ),
-    Row("PB129", "usr-local/libneeded.so.1, outside of the closure", outside, lambda: in_store(as_input=True), ANY),
+    Row("PB129", "libneeded.so.1, outside of the closure", outside, lambda: in_store(as_input=True), ANY),
     Row(
         "PB129",
         "searched-3.4/lib, which the closure lacks",
