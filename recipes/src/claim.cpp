@@ -6,6 +6,8 @@
 
 #include <fmt/ranges.h>
 
+#include "core/pep440.hpp"
+
 namespace pbprobe {
 namespace {
 
@@ -30,6 +32,14 @@ Result<std::string> version_value(std::string_view key, std::string_view value, 
   return make_error(ErrorCode::usage, "{}={}: want a version such as {}={}", key, value, key, example);
 }
 
+// A release, or what its builder calls "2.12.0.dev20260101" or "1.13.0a0"; which build of it, the other words say.
+Result<std::string> torch_value(std::string_view key, std::string_view value) {
+  const auto version = parse_python_version(value);
+  const bool named = version && (version->pre || version->post || version->dev) && version->local.empty() &&
+                     version->release.size() == 3;
+  return named ? std::string(value) : version_value(key, value, 2, 3, "2.10.0");
+}
+
 // "3.13" and "313" are one.
 Result<std::string> python_value(std::string_view value) {
   if (is_version(value, 2, 2)) return std::string(value);
@@ -43,7 +53,7 @@ Result<void> read_pair(Claim& claim, std::string_view key, std::string_view valu
     return set_once(claim.cuda, key, std::move(cuda));
   }
   if (key == "torch") {
-    PBPROBE_TRY(auto torch, version_value(key, value, 2, 3, "2.10.0"));
+    PBPROBE_TRY(auto torch, torch_value(key, value));
     return set_once(claim.torch, key, std::move(torch));
   }
   if (key == "python") {

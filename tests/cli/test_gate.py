@@ -178,6 +178,16 @@ def test_a_key_that_stands_twice_is_refused(sound, tmp_path):
     refused(run("audit", report), "inventory.torch_version", "twice")
 
 
+def test_a_candidate_is_claimed_as_one(sound, tmp_path):
+    candidate = tmp_path / "candidate"
+    shutil.copytree(sound, candidate)
+    version = candidate / "torch/version.py"
+    version.write_text(version.read_text().replace("2.10.0", "2.10.0rc1"))
+    for claimed, code in (("2.10.0rc1", PASSED), ("2.10.0", FAILED), ("2.10.0rc2", FAILED), ("2.10", FAILED)):
+        assert run("gate", candidate, "--claim", f"avx2,only,torch={claimed}").returncode == code, claimed
+    assert run("gate", sound, "--claim", "avx2,only,torch=2.10.0rc1").returncode == FAILED
+
+
 def test_what_a_waiver_let_through_is_a_warning_of_the_statement(sound, tmp_path):
     waiver = {"id": "PB105", "component": "torch/version.py", "reason": "known", "until": "2999-12-31"}
     claim = ["gate", sound, "--claim", "avx2,only,torch=2.9.1", "--policy", policy(tmp_path, waive=[waiver])]

@@ -178,10 +178,12 @@ def debians_own(tmp_path_factory):
 
 @pytest.mark.parametrize("place", ["", "usr", "usr/lib/x86_64-linux-gnu", "usr/lib/python3/dist-packages"])
 def test_debians_own_torch_is_judged(debians_own, place):
-    result = run("gate", debians_own / place, "--claim", "torch=1.13.0", timeout=300)
+    # The Python package calls itself an alpha; beside the libraries alone stands a number for CMake.
+    torch = "1.13.0" if place.endswith("linux-gnu") else "1.13.0a0"
+    result = run("gate", debians_own / place, "--claim", f"torch={torch}", timeout=300)
     assert result.returncode in (PASSED, FAILED), result.stdout + result.stderr
     objections = result.stdout.split("What stands against it")[-1] if result.returncode == FAILED else ""
-    assert "fail" not in objections.replace("1.13.0a0", ""), result.stdout
+    assert "fail" not in objections, result.stdout
     said = " ".join(result.stdout.split())
     for own in ("libc10.so.1.13", "libtorch_cpu.so.1.13", "libtorch_python.so.1.13"):
         assert f"needs {own}" not in said

@@ -54,6 +54,14 @@ TEST(Claim, AListClaimsAtLeast) {
   EXPECT_THAT(parse_claim("sm80,sm90,avx2,avx512")->targets, ElementsAre("sm80", "sm90", "avx2", "avx512"));
 }
 
+TEST(Claim, ACandidateOrANightlyIsClaimedByItsName) {
+  for (const char* torch : {"2.10.0rc1", "2.12.0.dev20260101", "1.13.0a0", "2.10.0.post3"}) {
+    const auto claim = parse_claim(std::string("avx2,torch=") + torch);
+    ASSERT_TRUE(claim) << claim.error().message;
+    EXPECT_EQ(claim->torch, torch);
+  }
+}
+
 TEST(Claim, OnlyMakesAListExact) {
   EXPECT_TRUE(parse_claim("sm90,only")->exact);
   EXPECT_TRUE(parse_claim("only,sm90,sm100,avx2")->exact);
@@ -100,6 +108,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"SmByCapability", "sm_90", "unknown target \"sm_90\""},
         Refused{"UnknownKey", "sm90,rocm=6.2", "unknown key \"rocm\": choose one of cuda, torch, python, blas"},
         Refused{"CudaNoVersion", "cuda=cu130", "cuda=cu130: want a version such as cuda=13.0"},
+        Refused{"TorchOfABuild", "torch=2.10.0rc1+cu130", "torch=2.10.0rc1+cu130: want a version"},
         Refused{"TorchNoVersion", "torch=nightly", "torch=nightly: want a version"},
         Refused{"PythonNoVersion", "python=cp313", "python=cp313: want a version"},
         Refused{"UnknownBlas", "blas=opneblas", "blas=opneblas: choose one of openblas, mkl"},
