@@ -31,6 +31,8 @@ ALLOWED = {
     # The names of register states that the system saves, not of the targets.
     ("core/host/cpu_x86.cpp", "avx512"),
     ("core/host/cpu_x86.cpp", "amx"),
+    # glibc-hwcaps' levels by the rows that have their features.
+    ("core/cpu_needs.cpp", "avx512"),
     # What ATEN_CPU_CAPABILITY calls its tiers.
     ("probes/measure/libtorch_starts.cpp", "avx512"),
 }
