@@ -26,7 +26,7 @@ TEST(Sm, EachWayToWriteOneIsTheSame) {
 TEST(Sm, NonsenseIsRefused) {
   for (const char* text :
        {"",   "sm_", "sm_a", "sm_9",   "sm_9x", "sm_90aa", "sm_-90", "sm_090",        "sm_1200", "12.",
-        ".1", "a.b", "-1.0", "12.9.1", "0.9",   "9.10",    "9.00",   "sm_compute_90", "sm_ 90",   "9.0 "})
+        ".1", "a.b", "-1.0", "12.9.1", "0.9",   "9.10",    "9.00",   "sm_compute_90", "sm_ 90",  "9.0 "})
     EXPECT_FALSE(parse_sm(text)) << text;
 }
 

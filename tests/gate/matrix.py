@@ -31,7 +31,8 @@ from made import BUILD, SOURCE  # noqa: E402
 from variants import old_variants, variants  # noqa: E402
 
 FAULTS = [*gpu_faults.FAULTS, *cpu_faults.FAULTS, *file_faults.FAULTS]
-SEVERITIES = dict(re.findall(r"^\| (PB\d+) \| \w+ \| \w+ \| (\w+) \|", (SOURCE / "docs/checks.md").read_text(), re.MULTILINE))
+ROW = re.compile(r"^\| (PB\d+) \| \w+ \| \w+ \| (\w+) \|", re.MULTILINE)
+SEVERITIES = dict(ROW.findall((SOURCE / "docs/checks.md").read_text()))
 MAY_LACK = "no NVRTC"  # its wheel is not everywhere
 
 
