@@ -32,7 +32,8 @@ struct sigaction before {};
 uintptr_t page_bytes = 0;
 std::atomic<int> passed_on{0};
 
-static_assert(std::atomic<uintptr_t>::is_always_lock_free && std::atomic<uint64_t>::is_always_lock_free);
+static_assert(std::atomic<uintptr_t>::is_always_lock_free);
+static_assert(std::atomic<uint64_t>::is_always_lock_free);
 
 // Zeros from this page to the end of the range: what was cut is gone to its end, and each page by itself would split
 // the mapping into more parts than the kernel allows.
