@@ -81,7 +81,7 @@ gate-mutations:
 	@$(SETUP) build test torch cross configure
 	@$(CMAKE) --build build --parallel $(JOBS) --target gate_mutations
 
-# The peer of `pbprobe bench --against cutlass`: ten minutes of the compiler, on request alone.
+# The peer of `pbprobe bench --against cutlass`: ten minutes of the compiler, only on request.
 cutlass:
 	@$(SETUP) build configure
 	@$(CMAKE) --build build --parallel $(JOBS) --target pbprobe_cutlass

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "core/facts/host.hpp"
-#include "kernels/gemm/choose.hpp"
+#include "kernels/dispatch/choose.hpp"
 
 namespace pbprobe::ops {
 

@@ -4,6 +4,8 @@
 // torch.ops.pbprobe: our kernels as operators of torch, on CPU and CUDA. The only file that sees torch's headers.
 #include <dlfcn.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -11,7 +13,7 @@
 
 #include <fmt/ranges.h>
 
-#include "bindings/product.hpp"
+#include "bindings/gemm.hpp"
 #include "bindings/torch_abi.hpp"
 
 namespace pbprobe::ops {
@@ -116,7 +118,31 @@ ParallelFor torch_threads() {
   }};
 }
 
-// What a product has besides A and B: FP32, contiguous, on their device.
+// The stable ABI loses the exception of an allocation that failed, and its message: torch prints it, and only the
+// failure comes back.
+Tensor allocate(const char* operation, const char* what, const std::vector<int64_t>& sizes, ScalarType type,
+                const Tensor& like) {
+#ifdef PBPROBE_STABLE_ABI
+  try {
+    return torch_abi::empty(sizes, type, like);
+  } catch (const std::exception&) {
+    int64_t bytes = size_of(*dtype_of(type));
+    for (const int64_t size : sizes) bytes *= size;
+    fail(
+        "pbprobe::{}: torch could not allocate {:.2f} GiB on {} for the {} ([{}] {}): free memory "
+        "(torch.cuda.empty_cache() gives back what torch keeps), or multiply fewer rows at once",
+        operation, static_cast<double>(bytes) / (1LL << 30),
+        like.is_cuda() ? fmt::format("cuda:{}", torch_abi::device_index(like)) : "the CPU", what,
+        fmt::join(sizes, ", "), name_of(type));
+  }
+#else
+  static_cast<void>(operation);
+  static_cast<void>(what);
+  return torch_abi::empty(sizes, type, like);  // torch's own exception
+#endif
+}
+
+// What a GEMM has besides A and B: FP32, contiguous, on their device.
 struct Extras {
   std::optional<Tensor> bias;
   std::optional<Tensor> scale_a;
@@ -131,15 +157,15 @@ const float* data_of(const std::optional<Tensor>& vector) {
 void multiply(const char* operation, const Matrix& a, const Matrix& b, void* c, DType c_type, const Extras& extras,
               const Tensor& like) {
   const Place place = place_of(like);
-  const Product product{.a = a,
-                        .b = b,
-                        .c = c_type,
-                        .bias = extras.bias.has_value(),
-                        .scale_a = extras.scale_a.has_value(),
-                        .scale_b = extras.scale_b.has_value()};
-  const Plan plan = value_of(plan_product(product, place), operation);
+  const Gemm gemm{.a = a,
+                  .b = b,
+                  .c = c_type,
+                  .bias = extras.bias.has_value(),
+                  .scale_a = extras.scale_a.has_value(),
+                  .scale_b = extras.scale_b.has_value()};
+  const auto slices = value_of(plan_gemm(gemm, place), operation);
   // torch frees device memory in the order of the stream, so it may go back before the kernel has run.
-  const Tensor workspace = torch_abi::empty({plan.workspace_bytes}, ScalarType::Byte, like);
+  const Tensor workspace = allocate(operation, "workspace", {workspace_bytes(slices)}, ScalarType::Byte, like);
   const Operands operands{.a = a.data,
                           .b = b.data,
                           .c = c,
@@ -147,7 +173,7 @@ void multiply(const char* operation, const Matrix& a, const Matrix& b, void* c, 
                           .scale_a = data_of(extras.scale_a),
                           .scale_b = data_of(extras.scale_b)};
   void* const stream = place.gpu ? current_stream(*place.gpu) : nullptr;
-  const auto done = run_product(plan, operands, place, workspace.data_ptr(), stream, torch_threads());
+  const auto done = run_gemm(slices, operands, place, workspace.data_ptr(), stream, torch_threads());
   if (!done.ok()) fail("pbprobe::{}: {}", operation, done.error().message);
 }
 
@@ -184,12 +210,12 @@ void check_integers(const char* operation, const Tensor& a, const Tensor& b) {
          describe(a), describe(b));
 }
 
-Tensor product_of(const char* operation, const Tensor& a, const Tensor& b, ScalarType type, const Extras& extras = {}) {
+Tensor gemm_of(const char* operation, const Tensor& a, const Tensor& b, ScalarType type, const Extras& extras = {}) {
   const Tensor left = readable(a);
   const Tensor right = readable(b);
   auto sizes = sizes_of(a);
   sizes.back() = b.size(b.dim() - 1);
-  Tensor c = torch_abi::empty(sizes, type, a);
+  Tensor c = allocate(operation, "result", sizes, type, a);
   const DType c_type = *dtype_of(type);
   const int64_t batches = a.dim() == 3 ? a.size(0) : 1;
   const int64_t bytes = sizes.back() * a.size(a.dim() - 2) * size_of(c_type);
@@ -203,7 +229,7 @@ Tensor product_of(const char* operation, const Tensor& a, const Tensor& b, Scala
 Tensor mm(const Tensor& a, const Tensor& b) {
   check_shapes("mm", a, b);
   check_floating("mm", a, b);
-  return product_of("mm", a, b, a.scalar_type());
+  return gemm_of("mm", a, b, a.scalar_type());
 }
 
 // x[…,k] · weight[n,k]ᵀ + bias[n].
@@ -225,17 +251,17 @@ Tensor linear(const Tensor& x, const Tensor& weight, const std::optional<Tensor>
   const Tensor right = readable(weight);
   auto sizes = sizes_of(x);
   sizes.back() = weight.size(0);
-  Tensor y = torch_abi::empty(sizes, x.scalar_type(), x);
+  Tensor y = allocate("linear", "result", sizes, x.scalar_type(), x);
   multiply("linear", matrix_of(left), matrix_of(right).transposed(), y.data_ptr(), *dtype_of(x.scalar_type()), extras,
            x);
   return y;
 }
 
-// a[m,k] · b[k,n] of int8 (a: or uint8), exact, as int32.
+// a[m,k] · b[k,n] of int8 (a: or uint8), as int32: exact modulo 2^32, as torch._int_mm is.
 Tensor int_mm(const Tensor& a, const Tensor& b) {
   check_shapes("int_mm", a, b);
   check_integers("int_mm", a, b);
-  return product_of("int_mm", a, b, ScalarType::Int);
+  return gemm_of("int_mm", a, b, ScalarType::Int);
 }
 
 Tensor scale_of(const char* name, const Tensor& scale, int64_t count, const Tensor& a) {
@@ -244,6 +270,35 @@ Tensor scale_of(const char* name, const Tensor& scale, int64_t count, const Tens
     fail("pbprobe::scaled_int_mm: expected {} of {} elements of torch.float32: got {}", name, count, describe(scale));
   check_devices("scaled_int_mm", a, scale, name);
   return torch_abi::contiguous(torch_abi::reshape(scale, {count}));
+}
+
+// The longest k whose sums cannot leave INT32: all of |a| · |b| at their most.
+int64_t exact_k(ScalarType a) {
+  const int64_t most = a == ScalarType::Byte ? 255 * 128 : 128 * 128;
+  return INT32_MAX / most;
+}
+
+// The same as gemm_of(), for a longer k: FP32 results of parts of it, added by an FP32 GEMM with ones.
+Tensor scaled_sum_of_parts(const Tensor& a, const Tensor& b, ScalarType type, const Extras& extras) {
+  constexpr const char* kOperation = "scaled_int_mm";
+  const int64_t most = exact_k(a.scalar_type());
+  const int64_t k = a.size(1);
+  const int64_t parts = (k + most - 1) / most;
+  const int64_t elements = a.size(0) * b.size(1);
+  const Tensor left = readable(a);
+  const Tensor right = readable(b);
+  const Tensor sums = allocate(kOperation, "results of split-K", {parts, elements}, ScalarType::Float, a);
+  for (int64_t i = 0; i < parts; ++i) {
+    const int64_t first = i * most;
+    const int64_t depth = std::min(most, k - first);
+    auto* const c = static_cast<float*>(sums.data_ptr()) + i * elements;
+    multiply(kOperation, matrix_of(left).columns_from(first, depth),
+             matrix_of(right).transposed().columns_from(first, depth).transposed(), c, DType::fp32, extras, a);
+  }
+  const Tensor ones = torch_abi::fill(allocate(kOperation, "ones", {1, parts}, ScalarType::Float, a), 1);
+  Tensor c = allocate(kOperation, "result", {a.size(0), b.size(1)}, type, a);
+  multiply(kOperation, matrix_of(ones), matrix_of(sums), c.data_ptr(), *dtype_of(type), {}, a);
+  return c;
 }
 
 // scale_a[i] · scale_b[j] · Σ a[i,k] · b[k,j]; scales may also be [m,1] and [1,n].
@@ -258,11 +313,13 @@ Tensor scaled_int_mm(const Tensor& a, const Tensor& b, const Tensor& scale_a, co
   Extras extras;
   extras.scale_a = scale_of("scale_a", scale_a, a.size(0), a);
   extras.scale_b = scale_of("scale_b", scale_b, b.size(1), a);
-  return product_of("scaled_int_mm", a, b, out_dtype, extras);
+  if (a.size(1) > exact_k(a.scalar_type())) return scaled_sum_of_parts(a, b, out_dtype, extras);
+  return gemm_of("scaled_int_mm", a, b, out_dtype, extras);
 }
 
-// The public name of the kernel that mm or int_mm would take here.
-std::string which(const Tensor& a, const Tensor& b) {
+// Where in the kernel table the one stands that mm or int_mm would take here. No string goes through the stable ABI,
+// which loses its memory.
+int64_t which(const Tensor& a, const Tensor& b) {
   check_shapes("which", a, b);
   const bool floating = is_floating(a.scalar_type());
   if (floating) {
@@ -272,9 +329,10 @@ std::string which(const Tensor& a, const Tensor& b) {
   }
   const Tensor left = readable(a);
   const Tensor right = readable(b);
-  const Product product{
+  const Gemm gemm{
       .a = matrix_of(left), .b = matrix_of(right), .c = floating ? *dtype_of(a.scalar_type()) : DType::int32};
-  return std::string(value_of(plan_product(product, place_of(a)), "which").kernel->name);
+  const auto slices = value_of(plan_gemm(gemm, place_of(a)), "which");
+  return slices.front().plan.kernel - kernel_table().data();
 }
 
 }  // namespace
@@ -285,7 +343,7 @@ PBPROBE_OPERATORS(library) {
   library.def("linear(Tensor x, Tensor weight, Tensor? bias=None) -> Tensor");
   library.def("int_mm(Tensor a, Tensor b) -> Tensor");
   library.def("scaled_int_mm(Tensor a, Tensor b, Tensor scale_a, Tensor scale_b, ScalarType out_dtype) -> Tensor");
-  library.def("which(Tensor a, Tensor b) -> str");
+  library.def("which(Tensor a, Tensor b) -> int");
 }
 
 #define PBPROBE_IMPLEMENT(library)                                              \
@@ -314,13 +372,20 @@ extern "C" __attribute__((visibility("default"))) const char* pbprobe_force_kern
 
 // For each loop its rate and its name, a line each; or "error: " and why not. Valid until the thread's next call.
 extern "C" __attribute__((visibility("default"))) const char* pbprobe_calibrate() {
-  static thread_local std::string said;
+  static thread_local std::string reported;
   const auto rates = pbprobe::ops::calibrate();
-  said = rates.ok() ? "" : "error: " + rates.error().message;
+  reported = rates.ok() ? "" : "error: " + rates.error().message;
   if (rates.ok()) {
-    for (const auto& [name, rate] : *rates) said += fmt::format("{} {}\n", rate, name);
+    for (const auto& [name, rate] : *rates) reported += fmt::format("{} {}\n", rate, name);
   }
-  return said.c_str();
+  return reported.c_str();
+}
+
+// Of the kernel at this place of the table, as `which` gives it. Valid until the thread's next call.
+extern "C" __attribute__((visibility("default"))) const char* pbprobe_kernel_name(int64_t place) {
+  static thread_local std::string name;
+  name = pbprobe::kernel_table()[static_cast<size_t>(place)].name;
+  return name.c_str();
 }
 
 extern "C" __attribute__((visibility("default"))) const char* pbprobe_forced_kernel() {

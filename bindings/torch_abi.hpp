@@ -34,6 +34,9 @@ inline int32_t device_index(const Tensor& tensor) {
 inline Tensor empty(const std::vector<int64_t>& sizes, ScalarType type, const Tensor& like) {
   return torch::stable::new_empty(like, sizes, type);
 }
+inline Tensor fill(const Tensor& tensor, double value) {
+  return torch::stable::fill_(tensor, value);
+}
 inline Tensor contiguous(const Tensor& tensor) {
   return torch::stable::contiguous(tensor);
 }
@@ -65,6 +68,9 @@ inline int32_t device_index(const Tensor& tensor) {
 }
 inline Tensor empty(const std::vector<int64_t>& sizes, ScalarType type, const Tensor& like) {
   return at::empty(sizes, like.options().dtype(type));
+}
+inline Tensor fill(const Tensor& tensor, double value) {
+  return tensor.fill_(value);
 }
 inline Tensor contiguous(const Tensor& tensor) {
   return tensor.contiguous();

@@ -18,6 +18,7 @@
 #include "probes/judge/policy.hpp"
 #include "recipes/src/documents.hpp"
 #include "recipes/src/matrix.hpp"
+#include "recipes/src/reference.hpp"
 #include "recipes/src/verify.hpp"
 
 namespace {
@@ -32,7 +33,7 @@ struct Generated {
 std::string schema_text(std::string_view id, std::string_view title, const pbprobe::Json& of_type) {
   pbprobe::Json schema{{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"$id", id}, {"title", title}};
   schema.update(of_type);
-  return schema.dump(2) + "\n";
+  return pbprobe::dump_schema(schema);
 }
 
 template <class T>
@@ -67,6 +68,11 @@ const std::vector<Generated>& all_files() {
        [] { return schema_text<pbprobe::TargetTable>("pbprobe.targets/1", "The table of targets"); }},
       {"recipes/cuda_components.schema.json",
        [] { return schema_text<pbprobe::ToolkitTable>("pbprobe.cuda_components/1", "Releases of the CUDA toolkit"); }},
+      {"recipes/reference_builds.schema.json",
+       [] {
+         return schema_text<pbprobe::ReferenceTable>("pbprobe.reference_builds/1",
+                                                     "What the public builds of torch hold");
+       }},
       {"recipes/matrix.schema.json", [] { return pbprobe::matrix_schema(); }},
       {"docs/variants.md", [] { return pbprobe::variants_markdown(); }},
   };

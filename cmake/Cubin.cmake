@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
 #
-# cmake -DNVCC= -DOUTPUT= -DFLAGS= -DSOURCE= -DINCLUDE= -DIMAGE= -P Cubin.cmake: one .cu to one cubin (OUTPUT -cubin) or
-# PTX (-ptx), with its depfile (IMAGE.d) and what ptxas said about registers, spills and shared memory (IMAGE.resources).
+# cmake -DNVCC= -DOUTPUT= -DFLAGS= -DSOURCE= -DINCLUDE= -DCUBIN= -P Cubin.cmake: one .cu to one cubin (OUTPUT -cubin) or
+# PTX (-ptx), with its depfile (CUBIN.d) and what ptxas said about registers, spills and shared memory (CUBIN.resources).
 #
 # ccache keeps no cubins, and those of all targets take minutes: what the same nvcc made of the same sources with the same
 # flags is kept in ~/.cache/pbprobe/cubins (XDG_CACHE_HOME); CCACHE_DISABLE in the environment compiles again.
@@ -12,22 +12,22 @@ include(${CMAKE_CURRENT_LIST_DIR}/SourceDigest.cmake)
 
 function(compile)
   execute_process(
-    COMMAND ${NVCC} ${OUTPUT} ${FLAGS} -O3 -std=c++20 -DNDEBUG -I${INCLUDE} -Xptxas=-v -MD -MF ${IMAGE}.d -MT ${IMAGE}
-            ${SOURCE} -o ${IMAGE}
+    COMMAND ${NVCC} ${OUTPUT} ${FLAGS} -O3 -std=c++20 -DNDEBUG -I${INCLUDE} -Xptxas=-v -MD -MF ${CUBIN}.d -MT ${CUBIN}
+            ${SOURCE} -o ${CUBIN}
     OUTPUT_VARIABLE said ERROR_VARIABLE said RESULT_VARIABLE result)
   if(NOT result EQUAL 0)
     message(FATAL_ERROR "${NVCC} ${SOURCE}:\n${said}")
   endif()
-  file(WRITE ${IMAGE}.resources "${said}")
+  file(WRITE ${CUBIN}.resources "${said}")
   string(REGEX MATCHALL "[^\n]*(warning|Warning)[^\n]*" warnings "${said}")
   if(warnings)
     list(JOIN warnings "\n" warnings)
     message(FATAL_ERROR "${SOURCE}: warnings are errors in kernels:\n${warnings}")
   endif()
   # nvcc puts a hash of the source's folder into the names of a file's own variables (CUTLASS's headers have some). Evidence
-  # goes by the image's digest, which is to be the same wherever it is built.
+  # goes by the cubin's digest, which is to be the same wherever it is built.
   execute_process(
-    COMMAND ${CMAKE_COMMAND} -E env LC_ALL=C sed -i "s/\\(_INTERNAL_\\|_GLOBAL__N__\\)[0-9a-f]\\{8\\}_/\\100000000_/g" ${IMAGE}
+    COMMAND ${CMAKE_COMMAND} -E env LC_ALL=C sed -i "s/\\(_INTERNAL_\\|_GLOBAL__N__\\)[0-9a-f]\\{8\\}_/\\100000000_/g" ${CUBIN}
     COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
 
@@ -47,12 +47,12 @@ endfunction()
 
 find_kept(kept)
 if(EXISTS ${kept}.d AND NOT DEFINED ENV{CCACHE_DISABLE})
-  file(COPY_FILE ${kept} ${IMAGE})
-  file(COPY_FILE ${kept}.resources ${IMAGE}.resources)
+  file(COPY_FILE ${kept} ${CUBIN})
+  file(COPY_FILE ${kept}.resources ${CUBIN}.resources)
   file(READ ${kept}.d depends)
   string(REPLACE "@ROOT@" "${ROOT}" depends "${depends}")
-  string(REPLACE "@IMAGE@" "${IMAGE}" depends "${depends}")
-  file(WRITE ${IMAGE}.d "${depends}")
+  string(REPLACE "@CUBIN@" "${CUBIN}" depends "${depends}")
+  file(WRITE ${CUBIN}.d "${depends}")
   return()
 endif()
 compile()
@@ -60,12 +60,12 @@ compile()
 cmake_path(GET kept PARENT_PATH folder)
 file(MAKE_DIRECTORY ${folder})
 string(RANDOM LENGTH 12 mark)
-file(READ ${IMAGE}.d depends)
-string(REPLACE "${IMAGE}" "@IMAGE@" depends "${depends}")
+file(READ ${CUBIN}.d depends)
+string(REPLACE "${CUBIN}" "@CUBIN@" depends "${depends}")
 string(REPLACE "${ROOT}" "@ROOT@" depends "${depends}")
 file(WRITE ${kept}.${mark}.d "${depends}")
 foreach(suffix IN ITEMS "" .resources)
-  file(COPY_FILE ${IMAGE}${suffix} ${kept}.${mark}${suffix})
+  file(COPY_FILE ${CUBIN}${suffix} ${kept}.${mark}${suffix})
   file(RENAME ${kept}.${mark}${suffix} ${kept}${suffix})
 endforeach()
 file(RENAME ${kept}.${mark}.d ${kept}.d)

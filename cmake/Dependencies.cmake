@@ -23,7 +23,7 @@ pbprobe_require(CLI11 CONFIG)
 # system.
 pbprobe_require(ZLIB)
 # Debian has no static Zydis: the library is copied into lib beside the program's bin (probes/cli, bindings). Of Zycore it
-# takes headers alone.
+# takes only headers.
 pbprobe_require(zycore CONFIG)
 pbprobe_require(zydis CONFIG)
 set_target_properties(Zydis::Zydis PROPERTIES INTERFACE_LINK_LIBRARIES "")

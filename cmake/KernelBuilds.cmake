@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
 #
-# cmake -DSOURCE= -DCPU=<ids> -DGPU=<ids> -DIMAGE_<id>= -DFLAGS_<id>= -DOUTPUT= -P KernelBuilds.cmake
+# cmake -DSOURCE= -DCPU=<ids> -DGPU=<ids> -DCUBIN_<id>= -DFLAGS_<id>= -DOUTPUT= -P KernelBuilds.cmake
 # Writes the digests of what was built: a cubin's bytes, and its source closure beside; a CPU target's source closure and
 # flags, since its machine code differs from compiler to compiler.
 cmake_minimum_required(VERSION 3.25)
@@ -15,12 +15,12 @@ foreach(id IN LISTS CPU)
   string(APPEND text "#define PBPROBE_DIGEST_${id} \"${digest}\"\n")
 endforeach()
 foreach(id IN LISTS GPU)
-  file(SHA256 ${IMAGE_${id}} digest)
+  file(SHA256 ${CUBIN_${id}} digest)
   string(APPEND text "#define PBPROBE_DIGEST_${id} \"${digest}\"\n")
   digest_of_sources(kernels/cuda/${id}.cu "ptx ${FLAGS_${id}}" digest)
   string(APPEND text "#define PBPROBE_SOURCES_${id} \"${digest}\"\n")
-  file(READ ${IMAGE_${id}}.resources said)
-  string(REGEX MATCHALL "[0-9]+ bytes spill" spills "${said}")
+  file(READ ${CUBIN_${id}}.resources reported)
+  string(REGEX MATCHALL "[0-9]+ bytes spill" spills "${reported}")
   set(sum 0)
   foreach(spill IN LISTS spills)
     string(REGEX REPLACE " .*" "" bytes "${spill}")

@@ -5,12 +5,12 @@
 #   pbprobe_cpu_kernels(<id>)   OBJECT library pbprobe_kernels_<id> from kernels/cpu/<id>.cpp
 #   pbprobe_gpu_kernels(<id>)   the cubin of kernels/cuda/<id>.cu, embedded in pbprobe_kernels_<id>
 #   pbprobe_tcgen05_kernels(<id>)   a second cubin, of kernels/cuda/<id>_tcgen05.cu, which takes CUTLASS's headers
-# CUDA is no CMake language here: nvcc is run by hand, so that a build without it differs in nothing else. SMs that nvcc
+# CUDA is not a CMake language here: nvcc is run by hand, so that a build without it differs in nothing else. SMs that nvcc
 # no longer knows are compiled by NVRTC of the last CUDA that does (cmake/nvrtc.cpp).
 #   PBPROBE_NVCC    nvcc itself, or the folder it lies in; else PATH, $CUDA_HOME, /usr/local/cuda
 #   PBPROBE_NVRTC   libnvrtc.so.12; else that of .venv, where `make TARGETS=…` installs it
 #   PBPROBE_CUTLASS the headers of the nvidia-cutlass wheel; else those of .venv, where `make TARGETS=…` installs them
-#   PBPROBE_TCGEN05 full: every tile, cluster and layout of the tcgen05 kernels, not those alone that are chosen
+#   PBPROBE_TCGEN05 full: every tile, cluster and layout of the tcgen05 kernels, not only those that are chosen
 #   PBPROBE_PTX     the targets' own kernels become PTX, so that newer silicon runs them in tests (the preset ptx)
 
 set(PBPROBE_NVCC "" CACHE STRING "nvcc, or the folder that holds it (also that of the nvidia-cuda-nvcc wheel)")
@@ -28,8 +28,8 @@ if(PBPROBE_NVCC AND EXISTS "${PBPROBE_NVCC}" AND NOT IS_DIRECTORY "${PBPROBE_NVC
 endif()
 set(PBPROBE_NVCC_VERSION "")
 if(PBPROBE_NVCC_PROGRAM)
-  execute_process(COMMAND ${PBPROBE_NVCC_PROGRAM} --version OUTPUT_VARIABLE said ERROR_VARIABLE said)
-  if(said MATCHES "release ([0-9]+\\.[0-9]+)")
+  execute_process(COMMAND ${PBPROBE_NVCC_PROGRAM} --version OUTPUT_VARIABLE reported ERROR_VARIABLE reported)
+  if(reported MATCHES "release ([0-9]+\\.[0-9]+)")
     set(PBPROBE_NVCC_VERSION ${CMAKE_MATCH_1})
   endif()
 endif()
@@ -125,7 +125,7 @@ function(pbprobe_tcgen05_obstacle id variable)
   set(why "")
   set(wanted 4.2.0)
   if(PBPROBE_PTX)
-    set(why "not built: tcgen05 runs on its own capability alone, and this build is PTX for newer silicon")
+    set(why "not built: tcgen05 runs only on its own capability, and this build is PTX for newer silicon")
   elseif(CMAKE_CROSSCOMPILING)
     set(why "not built: the arguments of CUTLASS's kernels are made by code for the machine that builds")
   elseif(NOT PBPROBE_CUTLASS_VERSION)
@@ -138,8 +138,8 @@ function(pbprobe_tcgen05_obstacle id variable)
   set(${variable} "${why}" PARENT_SCOPE)
 endfunction()
 
-# Sets ${variable} to where the image of a GPU target is built.
-function(pbprobe_gpu_image id variable)
+# Sets ${variable} to where the cubin of a GPU target is built.
+function(pbprobe_gpu_cubin id variable)
   set(extension cubin)
   if(PBPROBE_PTX)
     set(extension ptx)
@@ -152,17 +152,17 @@ function(pbprobe_gpu_kernels id)
   pbprobe_target(${id} flags flags)
   pbprobe_target(${id} ptx ptx)
   pbprobe_target(${id} last_cuda last)
-  pbprobe_gpu_image(${id} image)
+  pbprobe_gpu_cubin(${id} cubin)
   set(source ${PROJECT_SOURCE_DIR}/kernels/cuda/${id}.cu)
-  # ptxas names registers, spills and shared memory of each kernel: the tests read that from beside the image.
+  # ptxas names registers, spills and shared memory of each kernel: the tests read that from beside the cubin.
   if(compiler STREQUAL "nvrtc")
     if(PBPROBE_PTX)
       set(flags --gpu-architecture=compute_${ptx})
     endif()
     file(GLOB headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/kernels/cuda/*.?pp ${PROJECT_SOURCE_DIR}/kernels/cuda/*.cuh)
     add_custom_command(
-      OUTPUT ${image}
-      COMMAND pbprobe_nvrtc ${PBPROBE_NVRTC_LIBRARY} ${last} ${source} ${PROJECT_SOURCE_DIR} ${image} ${flags}
+      OUTPUT ${cubin}
+      COMMAND pbprobe_nvrtc ${PBPROBE_NVRTC_LIBRARY} ${last} ${source} ${PROJECT_SOURCE_DIR} ${cubin} ${flags}
       DEPENDS pbprobe_nvrtc ${source} ${headers}
       COMMENT "Building CUDA kernels of ${id}"
       VERBATIM)
@@ -173,22 +173,22 @@ function(pbprobe_gpu_kernels id)
       set(flags -arch=compute_${ptx})
     endif()
     add_custom_command(
-      OUTPUT ${image}
+      OUTPUT ${cubin}
       COMMAND ${CMAKE_COMMAND} -DNVCC=${PBPROBE_NVCC_PROGRAM} -DOUTPUT=${output} "-DFLAGS=${flags}" -DSOURCE=${source}
-              -DINCLUDE=${PROJECT_SOURCE_DIR} -DIMAGE=${image} -P ${PROJECT_SOURCE_DIR}/cmake/Cubin.cmake
+              -DINCLUDE=${PROJECT_SOURCE_DIR} -DCUBIN=${cubin} -P ${PROJECT_SOURCE_DIR}/cmake/Cubin.cmake
       DEPENDS ${PROJECT_SOURCE_DIR}/cmake/Cubin.cmake ${source}
-      DEPFILE ${image}.d
+      DEPFILE ${cubin}.d
       COMMENT "Building CUDA kernels of ${id}"
       VERBATIM)
   endif()
-  pbprobe_embed_image(${id} ${image})
+  pbprobe_embed_cubin(${id} ${cubin})
 endfunction()
 
 # One compilation takes 3.6 GB, whatever the number of jobs.
 set_property(GLOBAL APPEND PROPERTY JOB_POOLS pbprobe_tcgen05=2)
 
-# The cubin `image` of `source` with the target's flags, CUTLASS's headers and further flags.
-function(pbprobe_tcgen05_cubin id source image)
+# The cubin `cubin` of `source` with the target's flags, CUTLASS's headers and further flags.
+function(pbprobe_tcgen05_cubin id source cubin)
   pbprobe_target(${id} flags flags)
   list(APPEND flags ${ARGN})
   list(APPEND flags --expt-relaxed-constexpr -isystem ${PBPROBE_CUTLASS_INCLUDE})
@@ -196,39 +196,39 @@ function(pbprobe_tcgen05_cubin id source image)
     list(APPEND flags -DPBPROBE_TCGEN05_FULL)
   endif()
   add_custom_command(
-    OUTPUT ${image}
+    OUTPUT ${cubin}
     COMMAND ${CMAKE_COMMAND} -DNVCC=${PBPROBE_NVCC_PROGRAM} -DOUTPUT=-cubin "-DFLAGS=${flags}" -DSOURCE=${source}
-            -DINCLUDE=${PROJECT_SOURCE_DIR} -DIMAGE=${image} -P ${PROJECT_SOURCE_DIR}/cmake/Cubin.cmake
+            -DINCLUDE=${PROJECT_SOURCE_DIR} -DCUBIN=${cubin} -P ${PROJECT_SOURCE_DIR}/cmake/Cubin.cmake
     DEPENDS ${PROJECT_SOURCE_DIR}/cmake/Cubin.cmake ${source}
-    DEPFILE ${image}.d
+    DEPFILE ${cubin}.d
     JOB_POOL pbprobe_tcgen05
     COMMENT "Building tcgen05 kernels of ${id}"
     VERBATIM)
 endfunction()
 
 function(pbprobe_tcgen05_kernels id)
-  set(image ${PBPROBE_KERNELS_GENERATED}/${id}_tcgen05.cubin)
-  pbprobe_tcgen05_cubin(${id} ${PROJECT_SOURCE_DIR}/kernels/cuda/${id}_tcgen05.cu ${image})
-  pbprobe_embed_image(${id}_tcgen05 ${image})
+  set(cubin ${PBPROBE_KERNELS_GENERATED}/${id}_tcgen05.cubin)
+  pbprobe_tcgen05_cubin(${id} ${PROJECT_SOURCE_DIR}/kernels/cuda/${id}_tcgen05.cu ${cubin})
+  pbprobe_embed_cubin(${id}_tcgen05 ${cubin})
 endfunction()
 
-# The OBJECT library pbprobe_kernels_<name>: an image between pbprobe_image_<name> and pbprobe_image_<name>_end.
-function(pbprobe_embed_image id image)
+# The OBJECT library pbprobe_kernels_<name>: a cubin between pbprobe_cubin_<name> and pbprobe_cubin_<name>_end.
+function(pbprobe_embed_cubin id cubin)
   set(assembly ${PBPROBE_KERNELS_GENERATED}/${id}.S)
   file(CONFIGURE OUTPUT ${assembly} @ONLY CONTENT [[
-// The image of @id@ as it lies in the build folder.
+// The cubin of @id@ as it lies in the build folder.
     .section .rodata
     .balign 64
-    .global pbprobe_image_@id@
-    .hidden pbprobe_image_@id@
-pbprobe_image_@id@:
-    .incbin "@image@"
-    .global pbprobe_image_@id@_end
-    .hidden pbprobe_image_@id@_end
-pbprobe_image_@id@_end:
+    .global pbprobe_cubin_@id@
+    .hidden pbprobe_cubin_@id@
+pbprobe_cubin_@id@:
+    .incbin "@cubin@"
+    .global pbprobe_cubin_@id@_end
+    .hidden pbprobe_cubin_@id@_end
+pbprobe_cubin_@id@_end:
     .byte 0
     .section .note.GNU-stack,"",%progbits
 ]])
-  set_source_files_properties(${assembly} PROPERTIES OBJECT_DEPENDS ${image})
+  set_source_files_properties(${assembly} PROPERTIES OBJECT_DEPENDS ${cubin})
   add_library(pbprobe_kernels_${id} OBJECT ${assembly})
 endfunction()

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # The shared object of pbprobe.ops. From torch 2.10 on it is built by LibTorch's stable ABI, and loads in every later torch
-# (and Python); with 2.8 and 2.9 by their C++ API, and loads in that torch alone.
+# (and Python); with 2.8 and 2.9 by their C++ API, and loads only in that torch.
 #   pbprobe_operators(<torch> <folder>)   target pbprobe_operators: <folder>/libpbprobe_ops.so
 function(pbprobe_operators torch folder)
   set(header ${torch}/include/torch/csrc/api/include/torch/version.h)
@@ -19,7 +19,7 @@ function(pbprobe_operators torch folder)
     message(STATUS "pbprobe: the operators are not built: torch ${version} is older than 2.8")
     return()
   endif()
-  add_library(pbprobe_operators MODULE ${PROJECT_SOURCE_DIR}/bindings/torch.cpp ${PROJECT_SOURCE_DIR}/bindings/product.cpp
+  add_library(pbprobe_operators MODULE ${PROJECT_SOURCE_DIR}/bindings/torch.cpp ${PROJECT_SOURCE_DIR}/bindings/gemm.cpp
                      ${PROJECT_SOURCE_DIR}/bindings/calibrate.cpp)
   # torch brings a fmt of its own among its headers, which must not hide ours.
   file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/generated/ours)
@@ -32,8 +32,10 @@ function(pbprobe_operators torch folder)
     message(STATUS "pbprobe: operators for torch 2.10 and later, built against ${version}")
   else()
     set(libraries ${torch}/lib/libtorch_cpu.so ${torch}/lib/libc10.so)
-    message(STATUS "pbprobe: operators for torch ${version} alone")
+    message(STATUS "pbprobe: operators for torch ${version} only")
   endif()
+  # Its messages name no folder of the machine that built it.
+  target_compile_options(pbprobe_operators PRIVATE -ffile-prefix-map=${torch}/include/= -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
   # Torch's own libraries are there when this one is loaded: it names them, and no folder.
   target_link_libraries(pbprobe_operators PRIVATE pbprobe_options pbprobe_kernels pbprobe_host ${libraries})
   target_link_options(pbprobe_operators PRIVATE -Wl,--exclude-libs,ALL -Wl,--as-needed)

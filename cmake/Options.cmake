@@ -15,7 +15,7 @@ if(PBPROBE_SANITIZE)
                                                    -fno-sanitize-recover=all)
   target_link_options(pbprobe_options INTERFACE -fsanitize=${PBPROBE_SANITIZE})
   if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-    # A driver's functions take handles of its own types, of which core knows the names alone.
+    # A driver's functions take handles of its own types, of which core knows only the names.
     target_compile_options(pbprobe_options INTERFACE -fno-sanitize=function)
   endif()
 endif()

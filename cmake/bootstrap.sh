@@ -65,7 +65,7 @@ show_progress() {
 user_python() {
   local prefix
   if [[ -n ${PYTHON:-} ]]; then
-    command -v "$PYTHON" || give_up "PYTHON=$PYTHON is no program: give the path of a python3"
+    command -v "$PYTHON" || give_up "PYTHON=$PYTHON is not a program: give the path of a python3"
     return
   fi
   for prefix in "${VIRTUAL_ENV:-}" "${CONDA_PREFIX:-}"; do
@@ -220,7 +220,7 @@ install_nvrtc() {
   for library in "$PWD/$venv"/lib/python3*/site-packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.12; do nvrtc=$library; done
 }
 
-# Its headers alone are used: the packages that its Python part asks for are not installed.
+# Only its headers are used: the packages that its Python part asks for are not installed.
 install_cutlass() {
   local folder
   install_by_hash cutlass "CUTLASS 4.2" "tcgen05 kernels are not built" || return 0
@@ -317,7 +317,7 @@ install_packages
 make_venv
 if needed build; then pip_install build cmake ninja pybind11; fi
 if needed test; then
-  pip_install test pytest jsonschema check-jsonschema scikit-build-core
+  pip_install test pytest hypothesis jsonschema check-jsonschema scikit-build-core
   install_peers
 fi
 if needed lint; then pip_install lint ruff clang-format; fi

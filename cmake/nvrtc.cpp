@@ -5,8 +5,8 @@
 //
 //   nvrtc LIBRARY LAST_CUDA SOURCE INCLUDE OUTPUT FLAG…
 //
-// Writes OUTPUT (a cubin, or PTX where the flags ask for compute_X) and OUTPUT.resources, what ptxas said. The library
-// is loaded at run time and declared here, so that no CUDA is needed to compile this. Exit code: 0, or 2 with a
+// Writes OUTPUT (a cubin, or PTX where the flags ask for compute_X) and OUTPUT.resources, what ptxas reported. The
+// library is loaded at run time and declared here, so that no CUDA is needed to compile this. Exit code: 0, or 2 with a
 // sentence. Source: CUDA's NVRTC documentation.
 #include <cstdio>
 #include <cstdlib>
@@ -113,10 +113,10 @@ int main(int argc, char** argv) {
   size_t warnings = 0;
   for (size_t at = 0; (at = log.find("warning", at)) != std::string::npos; ++at) ++warnings;
   if (warnings > expected) give_up(std::string(argv[3]) + ": warnings are errors in kernels:\n" + log);
-  std::string image =
+  std::string cubin =
       ptx ? take(nvrtc, program, nvrtc.ptx_size, nvrtc.ptx) : take(nvrtc, program, nvrtc.cubin_size, nvrtc.cubin);
-  while (ptx && !image.empty() && image.back() == '\0') image.pop_back();
-  write_file(argv[5], image);
+  while (ptx && !cubin.empty() && cubin.back() == '\0') cubin.pop_back();
+  write_file(argv[5], cubin);
   write_file(std::string(argv[5]) + ".resources", log.c_str());
   return 0;
 }

@@ -74,7 +74,7 @@ Names lacking_features(std::string_view architecture, std::span<const std::strin
   return lacking;
 }
 
-std::string least_cpu(std::string_view architecture, std::span<const std::string> needs) {
+std::string minimum_cpu(std::string_view architecture, std::span<const std::string> needs) {
   std::string base(architecture);
   if (needs.empty()) return base;
   const Target* best = nullptr;
@@ -91,7 +91,7 @@ std::string least_cpu(std::string_view architecture, std::span<const std::string
     best_missing = std::move(missing);
     best_size = there.size();
   }
-  // Code that uses nothing of what makes the row (SSE4.1 alone, say) runs on CPUs before it.
+  // Code that uses nothing of what makes the row (only SSE4.1, say) runs on CPUs before it.
   if (best == nullptr || !any_of_row(*best, needs)) return with(base, needs);
   return with(best->id, best_missing);
 }

@@ -26,9 +26,9 @@ namespace pbprobe {
                                                         std::span<const std::string> needs,
                                                         std::span<const std::string> host_features);
 
-// The least CPU for code that needs these features: a target's id; the architecture's name where none is needed.
+// The minimum CPU for code that needs these features: a target's id; the architecture's name where none is needed.
 // What no fitting row has is added by name: "x86_64+sse4_1".
-[[nodiscard]] std::string least_cpu(std::string_view architecture, std::span<const std::string> needs);
+[[nodiscard]] std::string minimum_cpu(std::string_view architecture, std::span<const std::string> needs);
 
 // What a CPU has where ld.so takes the library of this path: of "lib/glibc-hwcaps/x86-64-v3/libtorch_cpu.so" all that
 // the System V ABI's level names. Null: the library is taken on every CPU.
@@ -38,8 +38,8 @@ namespace pbprobe {
 // null where there is none.
 [[nodiscard]] const Target* base_target(const Target& target);
 
-// What a build for this target needs that one for its base row does not, where that is no mark of the row: code may be
-// made for the row, and still use none of it.
+// What a build for this target needs that one for its base row does not, where that is not a mark of the row: code may
+// be made for the row, and still use none of it.
 [[nodiscard]] std::vector<std::string> own_features(const Target& target);
 
 }  // namespace pbprobe

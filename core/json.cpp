@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <functional>
 #include <set>
+#include <vector>
+
+#include <fmt/ranges.h>
 
 #include "core/printable.hpp"
 
@@ -73,6 +76,26 @@ class KeysOnce {
   std::string twice_;            // the first, with those that it is in: "severity.PB205"
 };
 
+constexpr size_t kSchemaWidth = 120;
+
+// On one line where that fits between `indent` and the end of a line, else one element a line.
+std::string lay_out(const Json& json, size_t indent) {
+  if (!json.is_structured() || json.empty()) return json.dump();
+  std::vector<std::string> parts;
+  size_t width = indent + 2;
+  bool plain = true;
+  for (const auto& [key, value] : json.items()) {
+    parts.push_back((json.is_object() ? Json(key).dump() + ": " : "") + lay_out(value, indent + 2));
+    width += parts.back().size() + 2;
+    plain = plain && parts.back().find('\n') == std::string::npos;
+  }
+  const bool on_one_line = plain && width <= kSchemaWidth;
+  const std::string gap = on_one_line ? "" : "\n" + std::string(indent + 2, ' ');
+  const std::string end = on_one_line ? "" : "\n" + std::string(indent, ' ');
+  return (json.is_object() ? "{" : "[") + gap + fmt::format("{}", fmt::join(parts, on_one_line ? ", " : "," + gap)) +
+         end + (json.is_object() ? "}" : "]");
+}
+
 }  // namespace
 
 std::string dump_json(const Json& json, int indent) {
@@ -89,6 +112,10 @@ std::string dump_json(const Json& json, int indent) {
     rest.remove_prefix(character.size());
   }
   return out;
+}
+
+std::string dump_schema(const Json& schema) {
+  return lay_out(schema, 0) + "\n";
 }
 
 Result<Json> parse_json(std::string_view text) {

@@ -157,7 +157,18 @@ struct Reader {
   }
 };
 
+// "Gpu" of pbprobe::Gpu, as gcc and clang write it into the name of a function.
+template <class T>
+[[nodiscard]] constexpr std::string_view type_name() {
+  std::string_view name = __PRETTY_FUNCTION__;
+  name.remove_prefix(name.find("T = ") + 4);
+  name = name.substr(0, name.find_first_of(";]"));
+  return name.substr(name.rfind(':') + 1);
+}
+
+// One struct; those inside of it stand in `definitions`, each once.
 struct SchemaWriter {
+  Json& definitions;
   Json properties = Json::object();
   Json required = Json::array();
 
@@ -174,9 +185,12 @@ struct SchemaWriter {
   }
 
   template <class T>
-  static Json schema_of() {
+  Json schema_of() {
     if constexpr (IsOptional<T>::value) {
-      return Json{{"anyOf", Json::array({schema_of<typename T::value_type>(), Json{{"type", "null"}}})}};
+      Json schema = schema_of<typename T::value_type>();
+      if (!schema.contains("type")) return Json{{"anyOf", Json::array({std::move(schema), Json{{"type", "null"}}})}};
+      schema["type"] = Json::array({schema["type"], "null"});
+      return schema;
     } else if constexpr (IsVector<T>::value) {
       return Json{{"type", "array"}, {"items", schema_of<typename T::value_type>()}};
     } else if constexpr (IsMap<T>::value) {
@@ -196,11 +210,21 @@ struct SchemaWriter {
     } else if constexpr (std::same_as<T, Json>) {
       return Json::object();
     } else {
-      SchemaWriter writer;
-      const T value{};
-      fields(writer, value);
-      return Json{{"type", "object"}, {"required", writer.required}, {"properties", writer.properties}};
+      const std::string name(type_name<T>());
+      if (!definitions.contains(name)) {
+        definitions[name] = nullptr;  // in the order in which they are met
+        definitions[name] = object_schema<T>(definitions);
+      }
+      return Json{{"$ref", "#/$defs/" + name}};
     }
+  }
+
+  template <class T>
+  static Json object_schema(Json& definitions) {
+    SchemaWriter writer{definitions};
+    const T value{};
+    fields(writer, value);
+    return Json{{"type", "object"}, {"required", writer.required}, {"properties", writer.properties}};
   }
 };
 
@@ -229,10 +253,17 @@ template <class T>
 // to a terminal: characters that do not show are written as \uXXXX. `indent` -1: one line.
 [[nodiscard]] std::string dump_json(const Json& json, int indent = 2);
 
-// JSON Schema (draft 2020-12) of T, without the "$schema" line.
+// JSON Schema (draft 2020-12) of T, without the "$schema" line. What is inside of T stands in "$defs", by the names of
+// its types.
 template <class T>
 [[nodiscard]] Json json_schema() {
-  return detail::SchemaWriter::schema_of<T>();
+  Json definitions = Json::object();
+  Json schema = detail::SchemaWriter::object_schema<T>(definitions);
+  if (!definitions.empty()) schema["$defs"] = std::move(definitions);
+  return schema;
 }
+
+// Its text: as dump_json's, with what is short on one line.
+[[nodiscard]] std::string dump_schema(const Json& schema);
 
 }  // namespace pbprobe

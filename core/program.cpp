@@ -71,11 +71,14 @@ bool ends_within(pid_t child, double seconds) {
   return ready != 0;
 }
 
-int wait_for(pid_t child) {
+// Nothing where the system does not tell: who ignores SIGCHLD learns of no child's end.
+std::optional<int> wait_for(pid_t child) {
   int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return status;
+  pid_t ended = 0;
+  do {
+    ended = waitpid(child, &status, 0);
+  } while (ended < 0 && errno == EINTR);
+  return ended == child ? std::optional(status) : std::nullopt;
 }
 
 }  // namespace
@@ -100,12 +103,15 @@ Result<ProgramOutput> run_program(const ProgramCall& call) {
   if (failed != 0) return make_error(ErrorCode::not_found, "{} cannot be started: {}", name, std::strerror(failed));
   const bool in_time = ends_within(child, call.seconds);
   if (!in_time) kill(child, SIGKILL);
-  const int status = wait_for(child);
+  const auto status = wait_for(child);
   if (!in_time) return make_error(ErrorCode::limit, "{} gave no answer within {:g} s", name, call.seconds);
-  if (WIFSIGNALED(status))
-    return make_error(ErrorCode::failed_child, "{} was ended by signal {}", name, WTERMSIG(status));
+  if (!status)
+    return make_error(ErrorCode::failed_child,
+                      "{}: how it ended is not known, as this process ignores SIGCHLD: set it to its default", name);
+  if (WIFSIGNALED(*status))
+    return make_error(ErrorCode::failed_child, "{} was ended by signal {}", name, WTERMSIG(*status));
   ProgramOutput output;
-  output.exit_code = WEXITSTATUS(status);
+  output.exit_code = WEXITSTATUS(*status);
   PBPROBE_TRY(output.out, out.text(call.output_bytes), "{}", name);
   PBPROBE_TRY(output.err, err.text(call.output_bytes), "{}", name);
   return output;

@@ -26,7 +26,7 @@ struct ProgramOutput {
 };
 
 // Errors: not_found (it could not be started), limit (time, output), failed_child (a signal ended it). An exit code
-// other than 0 is no error here.
+// other than 0 is not an error here.
 [[nodiscard]] Result<ProgramOutput> run_program(const ProgramCall& call);
 
 }  // namespace pbprobe

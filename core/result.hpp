@@ -12,6 +12,8 @@
 
 #include <fmt/format.h>
 
+#include "core/obstacle.hpp"
+
 namespace pbprobe {
 
 // When two codes fit, the earlier one wins.
@@ -31,6 +33,7 @@ enum class ErrorCode {
 struct Error {
   ErrorCode code = ErrorCode::usage;
   std::string message;
+  std::optional<Obstacle> obstacle = std::nullopt;  // set: it could not run, and nothing is known to be wrong
 };
 
 // A value or an Error. Use PBPROBE_TRY to pass an error on, with what was being done.
@@ -73,6 +76,12 @@ class [[nodiscard]] Result<void> {
 template <class... Args>
 [[nodiscard]] Error make_error(ErrorCode code, fmt::format_string<Args...> format, Args&&... args) {
   return Error{code, fmt::vformat(format, fmt::make_format_args(args...))};
+}
+
+// The same of what could not run.
+template <class... Args>
+[[nodiscard]] Error make_error(Obstacle why, ErrorCode code, fmt::format_string<Args...> format, Args&&... args) {
+  return Error{code, fmt::vformat(format, fmt::make_format_args(args...)), why};
 }
 
 namespace detail {

@@ -17,7 +17,7 @@ namespace pbprobe {
 struct Sm {
   int64_t major = 0;
   int64_t minor = 0;
-  char suffix = '\0';  // 'a': this capability alone; 'f': its family, from 10.0 on; none: also later minors
+  char suffix = '\0';  // 'a': only this capability; 'f': its family, from 10.0 on; none: also later minors
 
   friend auto operator<=>(const Sm&, const Sm&) = default;
 };

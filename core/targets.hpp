@@ -52,7 +52,7 @@ struct Target {
   TargetKind kind = TargetKind::cpu;
   std::string architecture;                    // GPU: what to build for ("121", "90a"); CPU: "x86_64" or "aarch64"
   std::optional<std::string> capability;       // GPU: "12.1"
-  std::vector<std::string> siblings;           // GPU: further image targets that an exact claim allows ("sm_121a")
+  std::vector<std::string> siblings;           // GPU: further architectures that an exact claim allows ("sm_121a")
   std::string compiler;                        // "cxx", "nvcc" or "nvrtc"
   std::vector<std::string> flags;              // what its kernels are compiled with, and no others
   std::optional<std::string> ptx;              // GPU: whose PTX its kernels become in tests on newer silicon: "80"
@@ -60,7 +60,9 @@ struct Target {
   std::vector<std::string> requires_features;  // CPU: feature names of core/host that its kernels need
   std::vector<std::string> recipe_requires;    // CPU: those that its recipes need
   std::optional<std::vector<std::string>> implied_features;  // CPU: what each of its CPUs has besides
-  std::optional<std::vector<std::string>> marks;             // CPU: code that uses none of these is not made for it
+  std::optional<std::vector<std::string>> marks;             // CPU: code that uses none of these is not built for it
+  std::optional<double> least_marks;        // CPU: per thousand instructions that run everywhere, at least so many
+  std::optional<std::string> emulated_cpu;  // CPU: QEMU's model that has exactly what its recipes need
   std::optional<std::string> first_cuda;
   std::optional<std::string> last_cuda;  // last CUDA line that still builds it; null: current
   std::optional<int64_t> min_driver;     // for the default CUDA line; null: that line does not build it
@@ -69,7 +71,8 @@ struct Target {
   std::vector<InstructionPath> instructions;
   std::vector<OpsPerClock> ops_per_clock;
   TargetLimits limits;
-  std::optional<std::string> torch_tier;  // CPU: the tier that torch's dispatcher takes here: "AVX2"; null: its default
+  std::optional<std::string>
+      torch_cpu_capability;  // the CPU capability that torch's dispatcher takes here: "AVX2"; null: its default
   std::optional<std::string> note;
 };
 
@@ -80,7 +83,7 @@ struct TargetTable {
 // Every row, in the file's order. The table is part of the program: a broken one ends the build (tests/core/targets).
 [[nodiscard]] const std::vector<Target>& all_targets();
 
-// Whether variants can be built for it. amx is there for the kernels alone: libraries use it on their own account.
+// Whether variants can be built for it. amx is there only for the kernels: libraries use it on their own account.
 [[nodiscard]] inline bool has_variants(const Target& target) {
   return target.kind == TargetKind::gpu || !target.recipe_flags.empty();
 }
@@ -128,7 +131,7 @@ void fields(Visitor& visit, T& target) {
   visit("kind", target.kind);
   visit("architecture", target.architecture, "GPU: what to build for; CPU: x86_64 or aarch64");
   visit("capability", target.capability, "GPU: compute capability");
-  visit("siblings", target.siblings, "GPU: further image targets that an exact claim allows");
+  visit("siblings", target.siblings, "GPU: further architectures that an exact claim allows");
   visit("compiler", target.compiler, "cxx, nvcc or nvrtc");
   visit("flags", target.flags, "what its kernels are compiled with, and no others");
   visit("ptx", target.ptx, "GPU: the architecture whose PTX its kernels become in tests on newer silicon");
@@ -136,7 +139,10 @@ void fields(Visitor& visit, T& target) {
   visit("requires", target.requires_features, "CPU features that its kernels need of a host");
   visit("recipe_requires", target.recipe_requires, "CPU features that its recipes need of a host");
   visit("implied", target.implied_features, "CPU features that each of its CPUs has besides: code for it may use them");
-  visit("marks", target.marks, "CPU features of which code that is made for it uses at least one");
+  visit("marks", target.marks, "CPU features of which code that is built for it uses at least one");
+  visit("least_marks", target.least_marks,
+        "CPU: of a thousand instructions that run everywhere, so many marks at least: tests/real/write_marks.py");
+  visit("emulated_cpu", target.emulated_cpu, "CPU: QEMU's model without what its recipes do not need; null: none");
   visit("first_cuda", target.first_cuda, "first CUDA version that builds it");
   visit("last_cuda", target.last_cuda, "last CUDA version that builds it; null: the current one");
   visit("min_driver", target.min_driver, "driver branch for the default CUDA line");
@@ -145,7 +151,8 @@ void fields(Visitor& visit, T& target) {
   visit("instructions", target.instructions, "instruction paths that a build must contain");
   visit("ops_per_clock", target.ops_per_clock, "per SM or core; one entry per chip class");
   visit("limits", target.limits);
-  visit("torch_tier", target.torch_tier, "CPU: the tier that torch's dispatcher takes; null: its default");
+  visit("torch_cpu_capability", target.torch_cpu_capability,
+        "the CPU capability that torch's dispatcher takes; null: its default");
   visit("note", target.note);
 }
 

@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [c7773e89fa216d70]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [13330028d418aa78]
 # PyTorch 2.10.0 with CUDA 13.0 for SM120 (RTX 5090, RTX 5080, RTX PRO 6000) and armv8_2.
 {
   system ? builtins.currentSystem,
@@ -87,7 +87,7 @@ import ../../recipes/nix/torch.nix {
   longDescription = ''
     CUDA 13.0; driver 580 or later.
     CPU: asimdhp, asimddp.
-    Note: sm120: its a and f images add block-scaled FP4 and FP8 only.
+    Note: sm120: its a and f cubins add block-scaled FP4 and FP8 only.
   '';
   claim = "pytorch-python313-cuda13_0-sm120-armv8_2";
 }

@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [51d613f7d9fd591f]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [bffb9c5f6821645b]
 # PyTorch 2.10.0 with CUDA 13.0 for SM120 (RTX 5090, RTX 5080, RTX PRO 6000) and armv9.
 {
   system ? builtins.currentSystem,
@@ -87,7 +87,7 @@ import ../../recipes/nix/torch.nix {
   longDescription = ''
     CUDA 13.0; driver 580 or later.
     CPU: sve2.
-    Note: sm120: its a and f images add block-scaled FP4 and FP8 only.
+    Note: sm120: its a and f cubins add block-scaled FP4 and FP8 only.
     Note: armv9: Graviton3 (Neoverse V1) has SVE but no SVE2; -march=armv9-a enables neither bf16 nor i8mm.
   '';
   claim = "pytorch-python313-cuda13_0-sm120-armv9";

@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [0052c911af79536a]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [ee5ca90fc849d08a]
 # PyTorch 2.10.0 with CUDA 13.0 for SM120 (RTX 5090, RTX 5080, RTX PRO 6000) and avx2.
 {
   system ? builtins.currentSystem,
@@ -89,7 +89,7 @@ import ../../recipes/nix/torch.nix {
   longDescription = ''
     CUDA 13.0; driver 580 or later.
     CPU: avx2, fma, f16c.
-    Note: sm120: its a and f images add block-scaled FP4 and FP8 only.
+    Note: sm120: its a and f cubins add block-scaled FP4 and FP8 only.
   '';
   claim = "pytorch-python313-cuda13_0-sm120-avx2";
 }

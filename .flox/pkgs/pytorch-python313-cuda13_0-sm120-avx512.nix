@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [3569c76bf39b061f]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [d6de62e005904f0b]
 # PyTorch 2.10.0 with CUDA 13.0 for SM120 (RTX 5090, RTX 5080, RTX PRO 6000) and avx512.
 {
   system ? builtins.currentSystem,
@@ -91,7 +91,7 @@ import ../../recipes/nix/torch.nix {
   longDescription = ''
     CUDA 13.0; driver 580 or later.
     CPU: avx512f, avx512dq, avx512vl, avx512bw, fma.
-    Note: sm120: its a and f images add block-scaled FP4 and FP8 only.
+    Note: sm120: its a and f cubins add block-scaled FP4 and FP8 only.
   '';
   claim = "pytorch-python313-cuda13_0-sm120-avx512";
 }

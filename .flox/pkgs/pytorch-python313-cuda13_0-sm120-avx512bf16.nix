@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [ab409a4f0eef51e9]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [64e371677c5440fd]
 # PyTorch 2.10.0 with CUDA 13.0 for SM120 (RTX 5090, RTX 5080, RTX PRO 6000) and avx512bf16.
 {
   system ? builtins.currentSystem,
@@ -92,7 +92,7 @@ import ../../recipes/nix/torch.nix {
   longDescription = ''
     CUDA 13.0; driver 580 or later.
     CPU: avx512f, avx512dq, avx512vl, avx512bw, fma, avx512_bf16.
-    Note: sm120: its a and f images add block-scaled FP4 and FP8 only.
+    Note: sm120: its a and f cubins add block-scaled FP4 and FP8 only.
     Note: avx512bf16: Ice Lake lacks it; on some cores vdpbf16ps is no faster than FP32 FMA.
   '';
   claim = "pytorch-python313-cuda13_0-sm120-avx512bf16";

@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [e34266b124815fc8]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [e13a1e983f23fb68]
 # PyTorch 2.10.0 with CUDA 13.0 for SM120 (RTX 5090, RTX 5080, RTX PRO 6000) and avx512vnni.
 {
   system ? builtins.currentSystem,
@@ -92,7 +92,7 @@ import ../../recipes/nix/torch.nix {
   longDescription = ''
     CUDA 13.0; driver 580 or later.
     CPU: avx512f, avx512dq, avx512vl, avx512bw, fma, avx512_vnni.
-    Note: sm120: its a and f images add block-scaled FP4 and FP8 only.
+    Note: sm120: its a and f cubins add block-scaled FP4 and FP8 only.
     Note: avx512vnni: Skylake-SP lacks it.
   '';
   claim = "pytorch-python313-cuda13_0-sm120-avx512vnni";

@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [a9fd177d3a3bda17]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [3d899032f0fc3053]
 # PyTorch 2.10.0 with CUDA 13.0 for SM121 (DGX Spark (GB10)) and armv8_2.
 {
   system ? builtins.currentSystem,
@@ -87,7 +87,7 @@ import ../../recipes/nix/torch.nix {
   longDescription = ''
     CUDA 13.0; driver 580 or later.
     CPU: asimdhp, asimddp.
-    Note: sm121: its a and f images add block-scaled FP4 and FP8 only; the device calls itself NVIDIA GB10.
+    Note: sm121: its a and f cubins add block-scaled FP4 and FP8 only; the device calls itself NVIDIA GB10.
   '';
   claim = "pytorch-python313-cuda13_0-sm121-armv8_2";
 }

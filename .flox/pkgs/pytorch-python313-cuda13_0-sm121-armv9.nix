@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [f7efe5d06ae4d84e]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [a6f6c012d181b0a6]
 # PyTorch 2.10.0 with CUDA 13.0 for SM121 (DGX Spark (GB10)) and armv9.
 {
   system ? builtins.currentSystem,
@@ -87,7 +87,7 @@ import ../../recipes/nix/torch.nix {
   longDescription = ''
     CUDA 13.0; driver 580 or later.
     CPU: sve2.
-    Note: sm121: its a and f images add block-scaled FP4 and FP8 only; the device calls itself NVIDIA GB10.
+    Note: sm121: its a and f cubins add block-scaled FP4 and FP8 only; the device calls itself NVIDIA GB10.
     Note: armv9: Graviton3 (Neoverse V1) has SVE but no SVE2; -march=armv9-a enables neither bf16 nor i8mm.
   '';
   claim = "pytorch-python313-cuda13_0-sm121-armv9";

@@ -100,7 +100,7 @@ def report(
     quick: under 10 seconds, 20 with a GPU; False measures more, for minutes, builds a program against torch's headers,
         and (where `artifact` is None) asks in a process of its own what only Python can: torch.compile, NumPy, NVRTC.
     budget: seconds that the whole report may take.
-    Errors: ValueError for a budget that is not positive. What could not run is no exception: see Report.problems.
+    Errors: ValueError for a budget that is not positive. What could not run raises nothing: see Report.problems.
     """
     if budget is not None and not budget > 0:
         raise ValueError(f"budget={budget}: give a number of seconds above 0, or None")

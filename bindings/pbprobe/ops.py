@@ -12,10 +12,14 @@
 
 They work under torch.compile, torch.export, autograd (mm, linear) and CUDA graphs (call each shape once before
 capture), and give the same bits every time. Errors are RuntimeError, as torch's own operators raise.
+
+int_mm's INT32 wraps around as torch._int_mm's does: for operands of -128, from a k of 131072 on (uint8: 65794);
+scaled_int_mm adds parts of such a k in FP32.
 """
 
 import contextlib
 import ctypes
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -44,6 +48,8 @@ def _load() -> ctypes.CDLL:
     library.pbprobe_force_kernel.restype = ctypes.c_char_p
     library.pbprobe_forced_kernel.restype = ctypes.c_char_p
     library.pbprobe_calibrate.restype = ctypes.c_char_p
+    library.pbprobe_kernel_name.argtypes = [ctypes.c_int64]
+    library.pbprobe_kernel_name.restype = ctypes.c_char_p
     return library
 
 
@@ -57,7 +63,7 @@ scaled_int_mm = torch.ops.pbprobe.scaled_int_mm
 
 def which(a: torch.Tensor, b: torch.Tensor) -> str:
     """The public name of the kernel that mm(a, b), or int_mm for integers, takes for these tensors on this machine."""
-    return str(torch.ops.pbprobe.which(a, b))
+    return _library.pbprobe_kernel_name(torch.ops.pbprobe.which(a, b)).decode()
 
 
 def calibrate() -> dict[str, float]:
@@ -69,10 +75,10 @@ def calibrate() -> dict[str, float]:
     Returns billions of operations per second of one core, by the loop's name ("peak_bf16_avx512bf16").
     Errors: RuntimeError where this machine cannot be read.
     """
-    said = _library.pbprobe_calibrate().decode()
-    if said.startswith("error: "):
-        raise RuntimeError(said.removeprefix("error: "))
-    return {name: float(rate) for rate, name in (line.split() for line in said.splitlines())}
+    reported = _library.pbprobe_calibrate().decode()
+    if reported.startswith("error: "):
+        raise RuntimeError(reported.removeprefix("error: "))
+    return {name: float(rate) for rate, name in (line.split() for line in reported.splitlines())}
 
 
 @contextlib.contextmanager
@@ -83,6 +89,10 @@ def use(kernel: str) -> Iterator[None]:
     Errors: ValueError for a name that the table lacks. An operator whose problem the kernel cannot solve raises
     RuntimeError.
     """
+    if not kernel:
+        raise ValueError(
+            "a kernel's name is empty: ops.which(a, b) names one; outside of `use` the table's choice is taken"
+        )
     before = _library.pbprobe_forced_kernel()
     why = _library.pbprobe_force_kernel(kernel.encode())
     if why is not None:
@@ -132,7 +142,11 @@ def _(
 
 
 def _keep_operands(ctx: torch.autograd.function.FunctionCtx, inputs: tuple, output: torch.Tensor) -> None:
-    ctx.save_for_backward(*inputs[:2])
+    """Each operand is kept for the other's gradient only: frozen weights keep no activations alive."""
+    a, b = inputs[:2]
+    need_a, need_b = ctx.needs_input_grad[:2]
+    ctx.save_for_backward(a if need_b else None, b if need_a else None)
+    ctx.shapes = a.shape, b.shape
 
 
 def _mm_backward(ctx: torch.autograd.function.FunctionCtx, grad: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
@@ -146,11 +160,13 @@ def _mm_backward(ctx: torch.autograd.function.FunctionCtx, grad: torch.Tensor) -
 
 def _linear_backward(ctx: torch.autograd.function.FunctionCtx, grad: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
     x, weight = ctx.saved_tensors
-    need_x, need_weight, *need_bias = ctx.needs_input_grad  # a bias that was not given is no input
-    rows = grad.reshape(-1, weight.shape[0])
+    x_shape, (n, k) = ctx.shapes
+    need_x, need_weight, *need_bias = ctx.needs_input_grad  # a bias that was not given is not an input
+    count = math.prod(x_shape[:-1])  # -1 is ambiguous where n or k is 0
+    rows = grad.reshape(count, n)
     return (
-        mm(rows, weight).reshape(x.shape) if need_x else None,
-        mm(rows.t(), x.reshape(-1, weight.shape[1])) if need_weight else None,
+        mm(rows, weight).reshape(x_shape) if need_x else None,
+        mm(rows.t(), x.reshape(count, k)) if need_weight else None,
         *(rows.sum(0) if need else None for need in need_bias),
     )
 

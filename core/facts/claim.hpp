@@ -28,10 +28,10 @@ void fields(Visitor& visit, T& claim) {
   visit("text", claim.text, "as given: a variant's name or a list");
   visit("exact", claim.exact, "nothing but this");
   visit("targets", claim.targets, "ids of the target table");
-  visit("cuda", claim.cuda);
-  visit("torch", claim.torch);
-  visit("python", claim.python);
-  visit("blas", claim.blas);
+  visit("cuda", claim.cuda, "version, \"13.0\"");
+  visit("torch", claim.torch, "version, \"2.10.0\"");
+  visit("python", claim.python, "version, \"3.13\"");
+  visit("blas", claim.blas, "library, \"openblas\" or \"mkl\"");
 }
 
 }  // namespace pbprobe

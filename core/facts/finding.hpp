@@ -53,11 +53,11 @@ void fields(Visitor& visit, T& finding) {
   visit("id", finding.id, "stable identifier of the check");
   visit("subject", finding.subject, "what the check is about");
   visit("severity", finding.severity, "the policy's, where it has one");
-  visit("level", finding.level);
+  visit("level", finding.level, "which level it is about");
   visit("what", finding.what, "what was seen");
   visit("where", finding.where, "file, section or symbol");
   visit("operands", finding.operands, "the data in what was seen");
-  visit("remedy", finding.remedy);
+  visit("remedy", finding.remedy, "what to do");
   visit("waived", finding.waived, "the waiver's reason");
 }
 

@@ -27,10 +27,11 @@ struct Cpu {
   std::vector<std::string> features;  // usable: the OS saves their registers. Names as /proc/cpuinfo has them
   std::vector<std::string> targets;   // ids of the CPU targets whose features are all there
   std::vector<CoreClass> core_classes;
-  int64_t logical_cpus = 0;               // online
-  int64_t usable_cpus = 0;                // after affinity and cgroup quota, at least 1
-  std::optional<int64_t> physical_cores;  // of the online CPUs, which may be two to a core; null: not told
-  std::optional<int64_t> sve_bits;        // vector length; null without SVE
+  int64_t logical_cpus = 0;  // online
+  int64_t usable_cpus = 0;   // after affinity and cgroup quota, at least 1
+  std::optional<int64_t>
+      physical_cores;               // of the CPUs that this process may use, two to a core perhaps; null: not reported
+  std::optional<int64_t> sve_bits;  // vector length; null without SVE
   std::optional<int64_t> last_level_cache_bytes;
 };
 
@@ -84,47 +85,47 @@ struct Host {
 template <class Visitor, SameAs<CoreClass> T>
 void fields(Visitor& visit, T& core) {
   visit("name", core.name, "core name on an exact match, else the raw MIDR or CPUID signature");
-  visit("count", core.count);
+  visit("count", core.count, "cores of this kind");
 }
 
 template <class Visitor, SameAs<Cpu> T>
 void fields(Visitor& visit, T& cpu) {
   visit("architecture", cpu.architecture, "x86_64 or aarch64");
-  visit("vendor", cpu.vendor);
-  visit("name", cpu.name);
+  visit("vendor", cpu.vendor, "\"GenuineIntel\", \"AuthenticAMD\", \"ARM\"");
+  visit("name", cpu.name, "as its maker calls it");
   visit("features", cpu.features, "usable features, named as /proc/cpuinfo names them");
   visit("targets", cpu.targets, "ids of the CPU targets that this CPU can run");
-  visit("core_classes", cpu.core_classes);
+  visit("core_classes", cpu.core_classes, "kinds of cores, where there are several");
   visit("logical_cpus", cpu.logical_cpus, "online");
   visit("usable_cpus", cpu.usable_cpus, "after affinity and cgroup quota");
-  visit("physical_cores", cpu.physical_cores, "of the online CPUs; null: not told");
+  visit("physical_cores", cpu.physical_cores, "of the CPUs that this process may use; null: not reported");
   visit("sve_bits", cpu.sve_bits, "SVE vector length; null without SVE");
-  visit("last_level_cache_bytes", cpu.last_level_cache_bytes);
+  visit("last_level_cache_bytes", cpu.last_level_cache_bytes, "of the largest cache");
 }
 
 template <class Visitor, SameAs<Driver> T>
 void fields(Visitor& visit, T& driver) {
-  visit("state", driver.state);
+  visit("state", driver.state, "what the driver can do");
   visit("sentence", driver.sentence, "the state in one sentence, with the way out");
-  visit("version", driver.version);
+  visit("version", driver.version, "of the driver: \"580.65.06\"");
   visit("cuda_version", driver.cuda_version, "highest CUDA version that the driver supports");
   visit("library", driver.library, "the libcuda that was loaded");
 }
 
 template <class Visitor, SameAs<Gpu> T>
 void fields(Visitor& visit, T& gpu) {
-  visit("index", gpu.index);
-  visit("name", gpu.name);
+  visit("index", gpu.index, "the driver's number");
+  visit("name", gpu.name, "as its maker calls it");
   visit("capability", gpu.capability, "compute capability");
   visit("target", gpu.target, "id of the GPU target with this capability");
-  visit("uuid", gpu.uuid);
-  visit("sm_count", gpu.sm_count);
-  visit("memory_bytes", gpu.memory_bytes);
+  visit("uuid", gpu.uuid, "the driver's, \"GPU-…\"");
+  visit("sm_count", gpu.sm_count, "streaming multiprocessors");
+  visit("memory_bytes", gpu.memory_bytes, "RAM, or a GPU's memory");
   visit("unified_memory", gpu.unified_memory, "shares the machine's memory");
-  visit("max_sm_clock_mhz", gpu.max_sm_clock_mhz);
-  visit("max_memory_clock_mhz", gpu.max_memory_clock_mhz);
-  visit("l2_cache_bytes", gpu.l2_cache_bytes);
-  visit("power_limit_watts", gpu.power_limit_watts);
+  visit("max_sm_clock_mhz", gpu.max_sm_clock_mhz, "highest SM clock");
+  visit("max_memory_clock_mhz", gpu.max_memory_clock_mhz, "highest memory clock");
+  visit("l2_cache_bytes", gpu.l2_cache_bytes, "L2 cache");
+  visit("power_limit_watts", gpu.power_limit_watts, "the power cap that is set");
   visit("mig", gpu.mig, "MIG mode is on");
   visit("ecc", gpu.ecc, "ECC is on");
   visit("problem", gpu.problem, "why it cannot be used; null: it can");
@@ -134,13 +135,13 @@ template <class Visitor, SameAs<Host> T>
 void fields(Visitor& visit, T& host) {
   visit.constant("schema", "pbprobe.host/1");
   visit("hostname", host.hostname, "null when redacted");
-  visit("os", host.os);
-  visit("kernel", host.kernel);
-  visit("glibc", host.glibc);
-  visit("memory_bytes", host.memory_bytes);
-  visit("cpu", host.cpu);
-  visit("driver", host.driver);
-  visit("gpus", host.gpus);
+  visit("os", host.os, "its name and version, from /etc/os-release");
+  visit("kernel", host.kernel, "the kernel's name and release");
+  visit("glibc", host.glibc, "version; null where it is another libc");
+  visit("memory_bytes", host.memory_bytes, "RAM, or a GPU's memory");
+  visit("cpu", host.cpu, "the processor");
+  visit("driver", host.driver, "the CUDA driver");
+  visit("gpus", host.gpus, "in the driver's order");
 }
 
 }  // namespace pbprobe

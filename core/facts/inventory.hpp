@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Inventory: what the audit found inside an artifact. Read from the files alone; nothing of them is executed.
+// Inventory: what the audit found inside an artifact. Read from the files; nothing of them is executed.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@
 
 namespace pbprobe {
 
-struct ImageBytes {
+struct CodeBytes {
   int64_t stored_bytes = 0;        // as they lie in the file, compressed or not
   int64_t uncompressed_bytes = 0;  // as the headers say
 };
 
-// What the machine code for one SM is made of: `pbprobe audit --full`.
+// What the machine code for one SM is made of.
 struct SmCensus {
   int64_t kernels = 0;
   int64_t words = 0;                            // instructions, padding included; 0 before Volta
@@ -28,20 +28,37 @@ struct SmCensus {
   std::optional<std::vector<int64_t>> tensor_cubins;  // which of the SM's cubins hold tensor instructions; null: older
   int64_t trap_kernels = 0;                           // that do nothing else: CubinCensus::only_traps tells when
   std::vector<std::string> only_traps;                // the first of them, as mangled
+  std::optional<int64_t> cubins;                      // that open as what they say; this and the next: null, older
+  std::optional<int64_t> empty_cubins;                // those of them without a kernel
+  std::optional<int64_t> code_bytes;
+  std::optional<int64_t> stores;                  // instructions that write to memory which others see
+  std::optional<int64_t> idle_kernels;            // that nothing comes of: CubinCensus::idle tells when
+  std::optional<std::vector<std::string>> idle;   // the first of them, as mangled
+  std::optional<std::vector<std::string>> names;  // of all kernels, sorted; null: not asked for
 };
 
-// Device images of one file, counted by header. Keys: "sm_90a", with the suffix.
+// An entry of a fatbin whose content is not what its header says.
+struct FalseEntry {
+  std::string label;   // "cubin for sm_90a", "PTX for sm_90"
+  int64_t offset = 0;  // of its content, in the file
+  std::string seen;    // "an ELF for sm_80"
+};
+
+// Fatbin entries of one file, counted by header. Keys: "sm_90a", with the suffix.
 struct DeviceCode {
   std::map<std::string, int64_t> cubin;
   std::map<std::string, int64_t> ptx;
   std::map<std::string, int64_t> lto_ir;
-  int64_t stored_bytes = 0;                                      // as they lie in the file, compressed or not
-  int64_t uncompressed_bytes = 0;                                // as the headers say
-  std::optional<std::map<std::string, ImageBytes>> cubin_bytes;  // these four: null in facts of an older pbprobe
-  std::optional<std::map<std::string, ImageBytes>> ptx_bytes;
+  int64_t stored_bytes = 0;                                     // as they lie in the file, compressed or not
+  int64_t uncompressed_bytes = 0;                               // as the headers say
+  std::optional<std::map<std::string, CodeBytes>> cubin_bytes;  // these four: null in facts of an older pbprobe
+  std::optional<std::map<std::string, CodeBytes>> ptx_bytes;
   std::optional<std::map<std::string, int64_t>> unit_sets;  // "sm_90 sm_90a": translation units with cubins for these
-  std::optional<std::map<std::string, int64_t>> toolkits;   // "13.0": cubins that say so; a sample without --full
-  std::optional<std::map<std::string, SmCensus>> census;    // null: not asked for
+  std::optional<std::map<std::string, int64_t>> toolkits;   // "13.0": cubins that say so
+  std::optional<std::map<std::string, SmCensus>> census;    // null: not opened
+  std::optional<int64_t> units_without_code;  // translation units of only PTX or LTO-IR; these three: null, older
+  std::optional<int64_t> false_entries;
+  std::optional<std::vector<FalseEntry>> first_false_entries;
 };
 
 // Where a library that a file needs comes from.
@@ -78,18 +95,18 @@ struct Links {
 enum class CodeClass {
   unguarded,           // runs wherever the file is used
   static_initializer,  // runs when the file is loaded
-  default_tier,        // torch's tier for every CPU
-  tier,                // torch's tiers for better CPUs
+  default_capability,  // torch's code for every CPU
+  cpu_capability,      // torch's code for better CPUs
   dispatched,          // of a library that chooses by CPU, or named after an instruction set
-  tier_leak,           // a weak or inline function that the linker took from a tier's object: runs everywhere
+  capability_leak,     // a weak or inline function that the linker took from a CPU capability's object: runs everywhere
   unclassified,        // nameless, and reached from no root
   replaced,            // the old copy of a function that BOLT moved: nothing runs it
 };
 
 [[nodiscard]] std::span<const EnumName<CodeClass>> enum_names(CodeClass);
 
-// One of torch's tiers.
-struct TierCode {
+// One of torch's CPU capabilities.
+struct CapabilityCode {
   int64_t functions = 0;
   std::map<std::string, int64_t> features;  // instructions that need each CPU feature
 };
@@ -113,13 +130,27 @@ struct HostCode {
   std::map<std::string, int64_t> features;   // instructions that need each, in all of the file
   std::map<std::string, int64_t> unguarded;  // the same in what runs on every CPU: its keys are what the file needs
   std::optional<std::map<std::string, int64_t>> at_load;  // the part of it that runs as the file is loaded
-  std::optional<std::map<std::string, int64_t>> leaked;  // the same in copies that the linker took from a tier's object
-  std::map<std::string, int64_t> unclassified;           // the same where nothing tells what guards it
-  std::map<std::string, TierCode> tiers;                 // torch's
-  std::map<std::string, int64_t> dispatchers;            // functions of each library that chooses at run time
-  std::string least_cpu;                                 // id of a target, or the architecture: "avx2", "x86_64+sse4_1"
-  std::optional<std::string> least_cpu_at_most;          // were all unclassified code unguarded too; null: the same
-  std::vector<CodeOffender> offenders;                   // the first of each class
+  std::optional<std::map<std::string, int64_t>>
+      leaked;  // the same in copies that the linker took from a CPU capability's object
+  std::map<std::string, int64_t> unclassified;             // the same where nothing tells what guards it
+  std::map<std::string, CapabilityCode> cpu_capabilities;  // torch's
+  std::map<std::string, int64_t> dispatchers;              // functions of each library that chooses at run time
+  std::string minimum_cpu;                         // id of a target, or the architecture: "avx2", "x86_64+sse4_1"
+  std::optional<std::string> minimum_cpu_at_most;  // were all unclassified code unguarded too; null: the same
+  std::vector<CodeOffender> offenders;             // the first of each class
+  std::optional<int64_t> unguarded_instructions;   // all of those that run on every CPU
+  std::optional<std::map<std::string, int64_t>> unknown_opcodes;  // bytes that decode as nothing known, by class
+  std::optional<std::string> unknown_opcode;  // the first of them that runs everywhere, or may: "f (.text) at 0x1f0"
+};
+
+// What runs as a file is loaded or unloaded: initializers, terminators and resolvers, and what they call outright.
+// Where code asks the CPU first, what it calls then is not followed.
+struct LoadCode {
+  int64_t functions = 0;
+  std::map<std::string, int64_t> features;    // instructions that need each CPU feature
+  std::vector<CodeOffender> offenders;        // those with the most of them
+  std::optional<std::string> unknown_opcode;  // the first instruction that is not known
+  std::vector<CodeOffender> open;  // functions that such code may call through a pointer: it has their address
 };
 
 // A compiler that runs when a program does: Triton's ptxas, NVRTC, nvJitLink.
@@ -139,11 +170,13 @@ struct File {
   std::vector<std::string> runpath;       // DT_RUNPATH
   std::optional<Links> links;             // null: not looked at, or no host binary
   std::optional<DeviceCode> device_code;  // null: has none
-  std::optional<DeviceCode> own_images;   // among its constants: the file hands them to the driver itself; null: none
-  std::optional<HostCode> host_code;      // null: not looked at, or no code
-  std::optional<Compiler> compiler;       // null: is none
-  std::optional<std::string> sha256;      // of all its bytes; null: not asked for, or no ELF
-  std::optional<std::string> problem;     // why it could not be read whole; the rest of the audit goes on
+  std::optional<DeviceCode>
+      self_loaded_code;                // among its constants: the file hands them to the driver itself; null: none
+  std::optional<HostCode> host_code;   // null: not looked at, or no code
+  std::optional<LoadCode> load_code;   // null: not looked at, or nothing runs then
+  std::optional<Compiler> compiler;    // null: is none
+  std::optional<std::string> sha256;   // of all its bytes; null: not asked for, or no ELF
+  std::optional<std::string> problem;  // why it could not be read whole; the rest of the audit goes on
 };
 
 // One path of a Nix store.
@@ -163,10 +196,10 @@ struct StoreClosure {
 };
 
 // What one place of the artifact says about a version.
-struct SaidVersion {
-  std::string of;     // "torch", "CUDA", "commit"
-  std::string where;  // "torch/version.py:4", "torch-2.11.0.dist-info", the wheel's name
-  std::string said;   // "2.11.0+cu130"
+struct StatedVersion {
+  std::string of;      // "torch", "CUDA", "commit"
+  std::string where;   // "torch/version.py:4", "torch-2.11.0.dist-info", the wheel's name
+  std::string stated;  // "2.11.0+cu130"
 };
 
 // A package, as pip knows it, that calls itself torch or lies where torch's does.
@@ -182,8 +215,8 @@ struct Inventory {
   std::optional<std::string> torch_version;  // "2.11.0+cu130", from the artifact
   std::optional<std::string> cuda_version;   // "13.0", from the artifact; null: a CPU build, or not known
   std::optional<std::string> git_version;
-  std::optional<std::vector<SaidVersion>>
-      said_versions;                             // each place that tells one; null in facts of an older pbprobe
+  std::optional<std::vector<StatedVersion>>
+      stated_versions;                           // each place that tells one; null in facts of an older pbprobe
   std::optional<std::vector<Package>> packages;  // of torch: one where it was installed; null likewise
   std::optional<std::map<std::string, std::string>> component_versions;  // {"cuDNN": "9.19.0.56"}: metadata, file names
   std::optional<std::map<std::string, std::string>> required_versions;   // the same, as torch's package asks for them
@@ -200,15 +233,15 @@ struct Inventory {
   std::vector<std::string> problems;                     // what could not be read, one sentence each
 };
 
-template <class Visitor, SameAs<ImageBytes> T>
+template <class Visitor, SameAs<CodeBytes> T>
 void fields(Visitor& visit, T& bytes) {
   visit("stored_bytes", bytes.stored_bytes, "as they lie in the file, compressed or not");
-  visit("uncompressed_bytes", bytes.uncompressed_bytes);
+  visit("uncompressed_bytes", bytes.uncompressed_bytes, "bytes once decompressed");
 }
 
 template <class Visitor, SameAs<SmCensus> T>
 void fields(Visitor& visit, T& census) {
-  visit("kernels", census.kernels);
+  visit("kernels", census.kernels, "entry functions");
   visit("words", census.words, "instructions, padding included; 0 before Volta");
   visit("instructions", census.instructions, "tensor, copy, FMA, trap and local-memory instructions by mnemonic");
   visit("tensor_cubins", census.tensor_cubins,
@@ -216,26 +249,45 @@ void fields(Visitor& visit, T& census) {
   visit("trap_kernels", census.trap_kernels,
         "kernels that trap, and touch no global or shared memory, or take tensor memory and multiply nothing");
   visit("only_traps", census.only_traps, "the first of them, as mangled");
+  visit("cubins", census.cubins, "that open as what they say; null in facts of an older pbprobe");
+  visit("empty_cubins", census.empty_cubins, "those of them without a kernel; null likewise");
+  visit("code_bytes", census.code_bytes, "null likewise");
+  visit("stores", census.stores, "instructions that write to global or shared memory; null likewise");
+  visit("idle_kernels", census.idle_kernels,
+        "kernels that store nothing and call nothing, or always trap; null likewise");
+  visit("idle", census.idle, "the first of them, as mangled");
+  visit("names", census.names, "of all kernels, as mangled; null: not asked for");
+}
+
+template <class Visitor, SameAs<FalseEntry> T>
+void fields(Visitor& visit, T& entry) {
+  visit("label", entry.label, "kind and SM, as the header says");
+  visit("offset", entry.offset, "of its content, in the file");
+  visit("seen", entry.seen, "what is there instead");
 }
 
 template <class Visitor, SameAs<DeviceCode> T>
 void fields(Visitor& visit, T& code) {
-  visit("cubin", code.cubin, "machine code: images per SM, with suffix");
-  visit("ptx", code.ptx, "PTX: images per SM, with suffix");
-  visit("lto_ir", code.lto_ir, "NVVM IR for link-time optimization: images per SM");
+  visit("cubin", code.cubin, "machine code: cubins per SM, with suffix");
+  visit("ptx", code.ptx, "PTX: entries per SM, with suffix");
+  visit("lto_ir", code.lto_ir, "NVVM IR for link-time optimization: entries per SM");
   visit("stored_bytes", code.stored_bytes, "as they lie in the file, compressed or not");
-  visit("uncompressed_bytes", code.uncompressed_bytes);
+  visit("uncompressed_bytes", code.uncompressed_bytes, "bytes once decompressed");
   visit("cubin_bytes", code.cubin_bytes, "of machine code, per SM");
   visit("ptx_bytes", code.ptx_bytes, "of PTX, per SM");
   visit("unit_sets", code.unit_sets, "translation units by the SMs that they hold machine code for");
-  visit("toolkits", code.toolkits, "toolkit releases that cubins name: of all with --full, else of a sample");
-  visit("census", code.census, "what the machine code is made of, per SM; null: not asked for");
+  visit("toolkits", code.toolkits, "toolkit releases that cubins name");
+  visit("census", code.census, "what the machine code is made of, per SM; null: not opened");
+  visit("units_without_code", code.units_without_code,
+        "translation units that hold only PTX or LTO-IR; null in facts of an older pbprobe");
+  visit("false_entries", code.false_entries, "whose content is not what their header says; null likewise");
+  visit("first_false_entries", code.first_false_entries, "the first of them");
 }
 
 template <class Visitor, SameAs<Dependency> T>
 void fields(Visitor& visit, T& dependency) {
   visit("name", dependency.name, "as DT_NEEDED has it");
-  visit("provider", dependency.provider);
+  visit("provider", dependency.provider, "who brings the library");
   visit("path", dependency.path, "as inside the artifact, or absolute");
   visit("by", dependency.by, "what led ld.so there");
 }
@@ -252,37 +304,50 @@ void fields(Visitor& visit, T& links) {
   visit("pre_cxx11_names", links.pre_cxx11_names, "torch's exports with the strings before C++11");
 }
 
-template <class Visitor, SameAs<TierCode> T>
-void fields(Visitor& visit, T& tier) {
-  visit("functions", tier.functions);
-  visit("features", tier.features, "instructions that need each CPU feature");
+template <class Visitor, SameAs<CapabilityCode> T>
+void fields(Visitor& visit, T& capability) {
+  visit("functions", capability.functions, "of this CPU capability");
+  visit("features", capability.features, "instructions that need each CPU feature");
 }
 
 template <class Visitor, SameAs<CodeOffender> T>
 void fields(Visitor& visit, T& offender) {
   visit("function", offender.function, "demangled; nameless: its address");
-  visit("section", offender.section);
-  visit("class", offender.code_class);
+  visit("section", offender.section, "where the code lies");
+  visit("class", offender.code_class, "the instruction set that it needs");
   visit("features", offender.features, "CPU features that it needs beyond the architecture's base");
   visit("instructions", offender.instructions, "those that need them");
+}
+
+template <class Visitor, SameAs<LoadCode> T>
+void fields(Visitor& visit, T& code) {
+  visit("functions", code.functions, "initializers, terminators and resolvers, and what they call outright");
+  visit("features", code.features, "instructions that need each CPU feature");
+  visit("offenders", code.offenders, "functions with the most of them");
+  visit("unknown_opcode", code.unknown_opcode, "the first instruction that is not known; null: there is none");
+  visit("open", code.open, "functions that such code may call through a pointer that it holds");
 }
 
 template <class Visitor, SameAs<HostCode> T>
 void fields(Visitor& visit, T& code) {
   visit("functions_from", code.functions_from, "section that names the functions, or none");
   visit("functions", code.functions, "by class");
-  visit("code_bytes", code.code_bytes);
-  visit("instructions", code.instructions);
+  visit("code_bytes", code.code_bytes, "bytes of machine code");
+  visit("instructions", code.instructions, "how many were counted");
   visit("features", code.features, "instructions that need each CPU feature, in the whole file");
   visit("unguarded", code.unguarded, "the same in code that runs on every CPU: its keys are what the file needs");
   visit("at_load", code.at_load, "the part of it in static initializers; null in facts of an older pbprobe");
-  visit("leaked", code.leaked, "the same in a tier's copies of functions that run everywhere; null likewise");
+  visit("leaked", code.leaked, "the same in a CPU capability's copies of functions that run everywhere; null likewise");
   visit("unclassified", code.unclassified, "the same in code of which nothing tells what guards it");
-  visit("tiers", code.tiers, "of torch's dispatcher");
+  visit("cpu_capabilities", code.cpu_capabilities, "of torch's dispatcher");
   visit("dispatchers", code.dispatchers, "functions of each library that chooses at run time");
-  visit("least_cpu", code.least_cpu, "id of a target, or the architecture, and what is needed beyond");
-  visit("least_cpu_at_most", code.least_cpu_at_most, "if all unclassified code were unguarded; null: the same");
+  visit("minimum_cpu", code.minimum_cpu, "id of a target, or the architecture, and what is needed beyond");
+  visit("minimum_cpu_at_most", code.minimum_cpu_at_most, "if all unclassified code were unguarded; null: the same");
   visit("offenders", code.offenders, "the first functions of each class that need more than the base");
+  visit("unguarded_instructions", code.unguarded_instructions,
+        "all that run on every CPU; null in facts of an older pbprobe");
+  visit("unknown_opcodes", code.unknown_opcodes, "bytes that decode as no known instruction, by class; null likewise");
+  visit("unknown_opcode", code.unknown_opcode, "the first of them that runs everywhere, or may; null: there is none");
 }
 
 template <class Visitor, SameAs<Compiler> T>
@@ -294,17 +359,19 @@ void fields(Visitor& visit, T& compiler) {
 template <class Visitor, SameAs<File> T>
 void fields(Visitor& visit, T& file) {
   visit("path", file.path, "as inside the artifact");
-  visit("size_bytes", file.size_bytes);
+  visit("size_bytes", file.size_bytes, "of the file");
   visit("component", file.component, "the library that it belongs to");
   visit("machine", file.machine, "ELF machine; null: not ELF");
-  visit("soname", file.soname);
+  visit("soname", file.soname, "DT_SONAME");
   visit("needed", file.needed, "DT_NEEDED");
   visit("rpath", file.rpath, "DT_RPATH");
   visit("runpath", file.runpath, "DT_RUNPATH");
   visit("links", file.links, "null: not looked at, or no host binary");
   visit("device_code", file.device_code, "null: the file has none");
-  visit("own_images", file.own_images, "device code among its constants, which it loads by itself; null: none");
+  visit("self_loaded_code", file.self_loaded_code,
+        "device code among its constants, which it loads by itself; null: none");
   visit("host_code", file.host_code, "machine code by function; null: not looked at, or none");
+  visit("load_code", file.load_code, "what runs as it is loaded or unloaded; null: not looked at, or nothing");
   visit("compiler", file.compiler, "what a compiler that runs when a program does can compile for");
   visit("sha256", file.sha256, "of all its bytes; null: not asked for, or no ELF");
   visit("problem", file.problem, "why it could not be read whole");
@@ -312,7 +379,7 @@ void fields(Visitor& visit, T& file) {
 
 template <class Visitor, SameAs<StorePath> T>
 void fields(Visitor& visit, T& path) {
-  visit("path", path.path);
+  visit("path", path.path, "in the Nix store");
   visit("package", path.package, "the name in it, without version and output");
   visit("version", path.version, "null: its name has none");
   visit("component", path.component, "the library that it belongs to");
@@ -326,11 +393,11 @@ void fields(Visitor& visit, T& closure) {
   visit("problem", closure.problem, "why nix-store did not tell");
 }
 
-template <class Visitor, SameAs<SaidVersion> T>
+template <class Visitor, SameAs<StatedVersion> T>
 void fields(Visitor& visit, T& version) {
   visit("of", version.of, "torch, CUDA or commit");
-  visit("where", version.where);
-  visit("said", version.said);
+  visit("where", version.where, "the file that states it");
+  visit("stated", version.stated, "the version that it states");
 }
 
 template <class Visitor, SameAs<Package> T>
@@ -343,23 +410,23 @@ void fields(Visitor& visit, T& package) {
 template <class Visitor, SameAs<Inventory> T>
 void fields(Visitor& visit, T& inventory) {
   visit.constant("schema", "pbprobe.inventory/1");
-  visit("artifact", inventory.artifact);
+  visit("artifact", inventory.artifact, "the path that was audited");
   visit("layout", inventory.layout, "site-packages, wheel, libtorch, nix, debian or file");
   visit("torch_version", inventory.torch_version, "read from the artifact");
   visit("cuda_version", inventory.cuda_version, "read from the artifact; null: a CPU build, or not known");
-  visit("git_version", inventory.git_version);
-  visit("said_versions", inventory.said_versions, "each place that tells a version of torch, CUDA or the commit");
+  visit("git_version", inventory.git_version, "the commit of torch, from version.py");
+  visit("stated_versions", inventory.stated_versions, "each place that tells a version of torch, CUDA or the commit");
   visit("packages", inventory.packages, "of torch, as pip knows them; more than one is a fault");
   visit("component_versions", inventory.component_versions, "from metadata or file names");
   visit("required_versions", inventory.required_versions, "as torch's package asks for them");
   visit("version_floors", inventory.version_floors, "of libtorch's own files together");
   visit("python_abi", inventory.python_abi, "of torch's extension module");
   visit("wheel_tags", inventory.wheel_tags, "of torch's package: Python, ABI and platform");
-  visit("platform", inventory.platform);
+  visit("platform", inventory.platform, "\"x86_64-linux\"");
   visit("libtorch_dir", inventory.libtorch_dir, "folder of libtorch_cpu.so; null inside a wheel");
   visit("open_folders", inventory.open_folders, "folders of RPATHs that anybody may write to on this machine");
   visit("sha256", inventory.sha256, "of a wheel's own bytes; null: not asked for, or no wheel");
-  visit("files", inventory.files);
+  visit("files", inventory.files, "all shared objects");
   visit("store_closure", inventory.store_closure, "of a Nix result; null: not in a Nix store");
   visit("broken_links", inventory.broken_links, "to shared objects that are not there");
   visit("problems", inventory.problems, "what could not be read");

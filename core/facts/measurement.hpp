@@ -10,7 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "core/facts/gpu_use.hpp"
 #include "core/fields.hpp"
+#include "core/obstacle.hpp"
 
 namespace pbprobe {
 
@@ -43,6 +45,7 @@ struct BenchRow {
   std::vector<double> samples_us;
   std::map<std::string, PeerFigure> peers;
   std::optional<std::string> note;
+  std::optional<std::string> disturbed;  // who else used the GPU: such a figure is never judged
 };
 
 // A matrix product of libtorch itself, in the same run as the rows: also where no kernel of ours stands beside it.
@@ -56,14 +59,16 @@ struct LibtorchFigure {
   int64_t threads = 1;  // 0: on a GPU
   double gflops = 0;    // median
   std::vector<double> samples_us;
+  std::optional<std::string> disturbed;  // as a row's
 };
 
 // A small program of one area, compared with a reference in FP64.
 struct LibtorchArea {
   std::string area;                    // "softmax"
   std::string device;                  // "cpu", "cuda:0"
-  std::optional<std::string> problem;  // what it got wrong, or could not do; null: right, or not asked
+  std::optional<std::string> problem;  // what it got wrong, or why it could not run; null: right, or not asked
   std::optional<std::string> skipped;  // why it was not asked
+  std::optional<Obstacle> obstacle;    // why it could not run; null: the problem is a fault
 };
 
 // A library that libtorch works with, as it is loaded.
@@ -74,14 +79,19 @@ struct LibtorchLibrary {
   std::optional<std::string> path;      // the file that was loaded
 };
 
+// Two ways of starting it: the driver compiles no PTX, or all of it though there is machine code.
+inline constexpr std::string_view kWithoutPtx = "CUDA_DISABLE_PTX_JIT=1";
+inline constexpr std::string_view kForcedPtx = "CUDA_FORCE_PTX_JIT=1";
+
 // Libtorch started in a process of its own, up to its first kernel on a GPU.
 struct LibtorchStart {
-  std::string how;  // "empty driver cache", "filled driver cache", "CUDA_DISABLE_PTX_JIT=1", "ATEN_CPU_CAPABILITY=avx2"
-  std::string device;                          // "cuda:0"
+  std::string how;     // "empty driver cache", "filled driver cache", kWithoutPtx, "ATEN_CPU_CAPABILITY=avx2"
+  std::string device;  // "cuda:0"
   std::optional<double> first_tensor_seconds;  // CUDA's initialization, and memory for the first tensor
   std::optional<double> first_kernel_seconds;  // until its result is there
-  std::optional<std::string> cpu_capability;   // the dispatcher's tier
-  std::optional<std::string> problem;          // what failed; null: it computed right
+  std::optional<std::string> cpu_capability;   // the dispatcher's CPU capability
+  std::optional<std::string> problem;          // what failed; null: it computed correctly
+  std::optional<Obstacle> obstacle;            // why it could not run; null: the problem is a fault
 };
 
 // A kernel of libtorch or of its libraries that ran on a GPU, by the driver's own word.
@@ -95,9 +105,10 @@ struct LibtorchKernel {
 
 // How long libtorch takes for one area, in this process.
 struct AreaTiming {
-  std::string area;                // "softmax"; "start": from before it is loaded to its first right product
-  std::string device;              // "cpu", "cuda:0"
-  std::vector<double> samples_us;  // of one call
+  std::string area;                      // "softmax"; "start": from before it is loaded to its first right product
+  std::string device;                    // "cpu", "cuda:0"
+  std::vector<double> samples_us;        // of one call
+  std::optional<std::string> disturbed;  // as a row's
 };
 
 // The dynamic loader of a libtorch that brings a libc of its own, newer than this machine's.
@@ -108,7 +119,7 @@ struct ForeignLoader {
   bool finds_libcuda = false;         // would this torch find libcuda by itself, in the environment of this run?
 };
 
-// What a GPU gave when it was asked for one thing alone: bytes of a memory, a launch, an instruction.
+// What a GPU gave when it was asked for one thing at a time: bytes of a memory, a launch, an instruction.
 struct ProbeFigure {
   std::string device;  // "cuda:0"
   std::string target;  // whose kernels asked
@@ -121,16 +132,31 @@ struct ProbeFigure {
   std::optional<std::string> fits;     // the class of chips whose rate that is, within 3 %
   std::optional<bool> proved;          // an instruction on known operands, or a tensor copy, gave the right bits
   std::vector<double> samples;
+  std::optional<std::string> disturbed;  // as a row's
 };
 
-// What a libtorch said when it was loaded and run in a child process.
+// What its process was kept from.
+struct Confinement {
+  bool apart = false;               // in namespaces of its own: it reaches no other process and no network
+  std::optional<int64_t> landlock;  // the kernel's version of it: it writes only to its scratch folder; null: not kept
+  std::optional<std::string> why_not;
+};
+
+// Something that could not run, so that nothing is known of it.
+struct NotRun {
+  std::string what;
+  Obstacle why = Obstacle::unexplained;
+  std::optional<std::string> device;  // "cuda:0"
+};
+
+// What a libtorch reported when it was loaded and run in a child process.
 struct LibtorchRun {
   std::string path;  // folder of libtorch_cpu.so
   bool loaded = false;
   bool executed = false;                      // matrix products were computed on the CPU and were right
   std::optional<bool> executed_on_gpu;        // the same on a GPU; null: no GPU, or a build without CUDA
   std::optional<std::string> version;         // from the library, not from Python
-  std::optional<std::string> cpu_capability;  // the dispatcher's tier: "AVX512"
+  std::optional<std::string> cpu_capability;  // the dispatcher's CPU capability: "AVX512"
   std::vector<LibtorchArea> areas;
   std::vector<LibtorchFigure> figures;
   std::vector<AreaTiming> timings;
@@ -141,6 +167,10 @@ struct LibtorchRun {
   std::vector<ProbeFigure> speeds;      // its own on a GPU; `against` and `ratio` name the peak that ours gave
   std::optional<ForeignLoader> loader;  // null: this machine's own
   std::optional<std::string> problem;   // one sentence with the way out: what failed, the signal, the time limit
+  std::optional<Obstacle> obstacle;     // why it could not run; null: the problem is a fault
+  std::optional<std::string>
+      intruded;  // what its code wrote to the answer's channel while it was loaded; null: nothing
+  std::optional<Confinement> confinement;
 };
 
 struct Measurements {
@@ -148,65 +178,70 @@ struct Measurements {
   std::optional<LibtorchRun> libtorch;
   std::vector<int64_t> exact_cpus;  // CPUs on each of which every kernel was right, bit for bit; empty: not asked
   std::vector<ProbeFigure> probes;
-  std::vector<std::string> problems;  // what went wrong: a kernel with a wrong result, a child that died
-  std::vector<std::string> notes;     // what was not measured, and why
+  std::vector<std::string> problems;           // what went wrong: a kernel with a wrong result, a child that died
+  std::vector<std::string> notes;              // what was not measured, and why
+  std::optional<std::vector<NotRun>> not_run;  // nothing is known to be wrong there; null: all ran
+  std::optional<std::vector<GpuUse>> gpu_use;  // by others, before and after; null: not reported
 };
 
 template <class Visitor, SameAs<PeerFigure> T>
 void fields(Visitor& visit, T& peer) {
   visit("gflops", peer.gflops, "median");
   visit("ratio", peer.ratio, "ours / peer: median of the pairs' ratios");
-  visit("samples_us", peer.samples_us);
+  visit("samples_us", peer.samples_us, "microseconds of each sample");
 }
 
 template <class Visitor, SameAs<BenchRow> T>
 void fields(Visitor& visit, T& row) {
   visit("kernel", row.kernel, "the kernel that ran");
-  visit("target", row.target);
+  visit("target", row.target, "whose kernel it is");
   visit("dtype", row.dtype, "type of A and B");
-  visit("m", row.m);
-  visit("n", row.n);
-  visit("k", row.k);
+  visit("m", row.m, "rows of C");
+  visit("n", row.n, "columns of C");
+  visit("k", row.k, "the length that is summed over");
   visit("layout", row.layout, "nt: A[m,k] B[n,k]; nn: A[m,k] B[k,n]; tn: A[k,m] B[k,n]; tt: A[k,m] B[n,k]");
   visit("out", row.out, "type of C");
-  visit("instruction", row.instruction);
+  visit("instruction", row.instruction, "its path: \"wgmma\", \"fma\"");
   visit("class", row.shape_class, "class of shapes");
   visit("threads", row.threads, "0: a GPU kernel");
   visit("gflops", row.gflops, "2·m·n·k over the median time");
   visit("peak_fraction", row.peak_fraction, "of the peak measured in the same run; null with the reason in note");
   visit("best", row.best, "what dispatch chooses for this problem");
-  visit("clock_ghz", row.clock_ghz);
+  visit("clock_ghz", row.clock_ghz, "while it was timed");
   visit("prepacked_b", row.prepacked_b, "B was packed once, outside the time; the peers read it as it lies");
-  visit("plan", row.plan);
-  visit("samples_us", row.samples_us);
-  visit("peers", row.peers);
-  visit("note", row.note);
+  visit("plan", row.plan, "how the problem was cut");
+  visit("samples_us", row.samples_us, "microseconds of each sample");
+  visit("peers", row.peers, "others in the same run, interleaved");
+  visit("note", row.note, "what the figure must be read with");
+  visit("disturbed", row.disturbed, "who else used the GPU: such a figure is never judged");
 }
 
 template <class Visitor, SameAs<LibtorchFigure> T>
 void fields(Visitor& visit, T& figure) {
   visit("device", figure.device, "cpu or cuda:0");
   visit("dtype", figure.dtype, "type of A and B");
-  visit("m", figure.m);
-  visit("n", figure.n);
-  visit("k", figure.k);
-  visit("layout", figure.layout);
+  visit("m", figure.m, "rows of C");
+  visit("n", figure.n, "columns of C");
+  visit("k", figure.k, "the length that is summed over");
+  visit("layout", figure.layout, "of A and B: nt, nn, tn, tt");
   visit("threads", figure.threads, "0: on a GPU");
   visit("gflops", figure.gflops, "2·m·n·k over the median time");
-  visit("samples_us", figure.samples_us);
+  visit("samples_us", figure.samples_us, "microseconds of each sample");
+  visit("disturbed", figure.disturbed, "who else used the GPU: such a figure is never judged");
 }
 
 template <class Visitor, SameAs<LibtorchArea> T>
 void fields(Visitor& visit, T& area) {
-  visit("area", area.area);
+  visit("area", area.area, "what was tried");
   visit("device", area.device, "cpu or cuda:0");
-  visit("problem", area.problem, "what it got wrong, or could not do; null: right, or not asked");
+  visit("problem", area.problem, "what it got wrong, or why it could not run; null: right, or not asked");
   visit("skipped", area.skipped, "why it was not asked");
+  visit("obstacle", area.obstacle, "why it could not run; null: the problem is a fault");
 }
 
 template <class Visitor, SameAs<LibtorchLibrary> T>
 void fields(Visitor& visit, T& library) {
-  visit("name", library.name);
+  visit("name", library.name, "of the library");
   visit("compiled", library.compiled, "the version that libtorch was compiled with; null: it does not say");
   visit("running", library.running, "what the loaded library answers; null: it does not say");
   visit("path", library.path, "the file that was loaded");
@@ -218,14 +253,15 @@ void fields(Visitor& visit, T& start) {
   visit("device", start.device, "cpu or cuda:0");
   visit("first_tensor_seconds", start.first_tensor_seconds, "CUDA's initialization, and memory for the first tensor");
   visit("first_kernel_seconds", start.first_kernel_seconds, "until its result is there");
-  visit("cpu_capability", start.cpu_capability, "the dispatcher's tier");
-  visit("problem", start.problem, "what failed; null: it computed right");
+  visit("cpu_capability", start.cpu_capability, "the dispatcher's CPU capability");
+  visit("problem", start.problem, "what failed; null: it computed correctly");
+  visit("obstacle", start.obstacle, "why it could not run; null: the problem is a fault");
 }
 
 template <class Visitor, SameAs<LibtorchKernel> T>
 void fields(Visitor& visit, T& kernel) {
   visit("operation", kernel.operation, "what was asked of libtorch");
-  visit("device", kernel.device);
+  visit("device", kernel.device, "\"cuda:0\"");
   visit("name", kernel.name, "as the driver has it, shortened");
   visit("machine_code", kernel.machine_code, "the SM that its code is for");
   visit("ptx", kernel.ptx, "the PTX that it comes from");
@@ -236,12 +272,13 @@ void fields(Visitor& visit, T& timing) {
   visit("area", timing.area, "start: from before it is loaded to its first right product");
   visit("device", timing.device, "cpu or cuda:0");
   visit("samples_us", timing.samples_us, "of one call");
+  visit("disturbed", timing.disturbed, "who else used the GPU: such a figure is never judged");
 }
 
 template <class Visitor, SameAs<ForeignLoader> T>
 void fields(Visitor& visit, T& loader) {
-  visit("path", loader.path);
-  visit("glibc", loader.glibc);
+  visit("path", loader.path, "the loader's file");
+  visit("glibc", loader.glibc, "its version");
   visit("driver", loader.driver, "whence the run got the driver's libraries: a folder, or ldconfig; null: none");
   visit("finds_libcuda", loader.finds_libcuda, "this torch finds libcuda by itself, in the environment of the run");
 }
@@ -251,24 +288,39 @@ void fields(Visitor& visit, T& figure) {
   visit("device", figure.device, "cuda:0");
   visit("target", figure.target, "whose kernels asked");
   visit("name", figure.name, "what was asked: a memory, a launch, an instruction with its type");
-  visit("unit", figure.unit);
+  visit("unit", figure.unit, "of the figure");
   visit("value", figure.value, "median");
   visit("against", figure.against, "what it took turns with");
   visit("ratio", figure.ratio, "to that: median of the pairs' ratios");
   visit("per_clock", figure.per_clock, "operations per clock and SM, by the device's own clock");
   visit("fits", figure.fits, "the class of chips whose rate that is, within 3 %");
   visit("proved", figure.proved, "an instruction on known operands, or a tensor copy, gave the bits that it must");
-  visit("samples", figure.samples);
+  visit("samples", figure.samples, "each of them");
+  visit("disturbed", figure.disturbed, "who else used the GPU: such a figure is never judged");
+}
+
+template <class Visitor, SameAs<Confinement> T>
+void fields(Visitor& visit, T& confinement) {
+  visit("apart", confinement.apart, "in namespaces of its own: it reaches no other process and no network");
+  visit("landlock", confinement.landlock, "the kernel's version: it writes only to its scratch folder; null: not kept");
+  visit("why_not", confinement.why_not, "why it may write elsewhere");
+}
+
+template <class Visitor, SameAs<NotRun> T>
+void fields(Visitor& visit, T& one) {
+  visit("what", one.what, "what could not run, and why");
+  visit("why", one.why, "the kind of obstacle");
+  visit("device", one.device, "cuda:0");
 }
 
 template <class Visitor, SameAs<LibtorchRun> T>
 void fields(Visitor& visit, T& run) {
   visit("path", run.path, "folder of libtorch_cpu.so");
-  visit("loaded", run.loaded);
+  visit("loaded", run.loaded, "whether it was loaded");
   visit("executed", run.executed, "matrix products were computed on the CPU and were right");
   visit("executed_on_gpu", run.executed_on_gpu, "the same on a GPU; null: no GPU, or a build without CUDA");
   visit("version", run.version, "from the library, not from Python");
-  visit("cpu_capability", run.cpu_capability, "the dispatcher's tier");
+  visit("cpu_capability", run.cpu_capability, "the dispatcher's CPU capability");
   visit("areas", run.areas, "small programs, compared with references in FP64");
   visit("figures", run.figures, "its own matrix products, with or without a kernel of ours beside them");
   visit("timings", run.timings, "how long it takes to start, and where it was asked, for each area");
@@ -279,17 +331,22 @@ void fields(Visitor& visit, T& run) {
   visit("speeds", run.speeds, "its own on a GPU; against and ratio name the peak that pbprobe's probes gave");
   visit("loader", run.loader, "of the libc that it brings, newer than this machine's; null: this machine's own");
   visit("problem", run.problem, "what failed, and the way out");
+  visit("obstacle", run.obstacle, "why it could not run; null: the problem is a fault");
+  visit("intruded", run.intruded, "what its code wrote to the answer's channel while it was loaded; null: nothing");
+  visit("confinement", run.confinement, "what its process was kept from");
 }
 
 template <class Visitor, SameAs<Measurements> T>
 void fields(Visitor& visit, T& measurements) {
   visit.constant("schema", "pbprobe.measurements/1");
-  visit("rows", measurements.rows);
-  visit("libtorch", measurements.libtorch);
+  visit("rows", measurements.rows, "our kernels, each case");
+  visit("libtorch", measurements.libtorch, "what became of the libtorch");
   visit("exact_cpus", measurements.exact_cpus, "CPUs on each of which every kernel was right, bit for bit");
-  visit("probes", measurements.probes, "what a GPU gave when it was asked for one thing alone");
+  visit("probes", measurements.probes, "what a GPU gave when it was asked for one thing at a time");
   visit("problems", measurements.problems, "what went wrong: a kernel with a wrong result, a child that died");
   visit("notes", measurements.notes, "what was not measured, and why");
+  visit("not_run", measurements.not_run, "what could not run, so that nothing is known of it");
+  visit("gpu_use", measurements.gpu_use, "by others, before and after the measuring");
 }
 
 }  // namespace pbprobe

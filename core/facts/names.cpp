@@ -14,6 +14,19 @@ constexpr std::array<EnumName<DriverState>, 5> kDriverStates{{
     {DriverState::no_gpu, "no_gpu"},
     {DriverState::gpu_bad, "gpu_bad"},
 }};
+constexpr std::array<EnumName<Obstacle>, 11> kObstacles{{
+    {Obstacle::memory, "out_of_memory"},
+    {Obstacle::busy, "busy"},
+    {Obstacle::device, "device_failed"},
+    {Obstacle::missing, "missing"},
+    {Obstacle::time_limit, "time_limit"},
+    {Obstacle::driver, "driver"},
+    {Obstacle::permission, "not_permitted"},
+    {Obstacle::no_device, "no_device"},
+    {Obstacle::unsupported, "unsupported"},
+    {Obstacle::killed, "killed"},
+    {Obstacle::unexplained, "unexplained"},
+}};
 constexpr std::array<EnumName<Outcome>, 3> kOutcomes{{
     {Outcome::pass, "pass"},
     {Outcome::fail, "fail"},
@@ -34,12 +47,12 @@ constexpr std::array<EnumName<Subject>, 8> kSubjects{{
     {Subject::baseline, "baseline"},
     {Subject::recipe, "recipe"},
 }};
-constexpr std::array<EnumName<GpuImage>, 5> kGpuImages{{
-    {GpuImage::native, "native"},
-    {GpuImage::same_major, "same_major"},
-    {GpuImage::ptx, "ptx"},
-    {GpuImage::none, "none"},
-    {GpuImage::unknown, "unknown"},
+constexpr std::array<EnumName<GpuCode>, 5> kGpuCodes{{
+    {GpuCode::native, "native"},
+    {GpuCode::same_major, "same_major"},
+    {GpuCode::ptx, "ptx"},
+    {GpuCode::none, "none"},
+    {GpuCode::unknown, "unknown"},
 }};
 constexpr std::array<EnumName<Level>, 5> kLevels{{
     {Level::claimed, "claimed"},
@@ -58,12 +71,17 @@ constexpr std::array<EnumName<Provider>, 5> kProviders{{
 constexpr std::array<EnumName<CodeClass>, 8> kCodeClasses{{
     {CodeClass::unguarded, "unguarded"},
     {CodeClass::static_initializer, "static_initializer"},
-    {CodeClass::default_tier, "default_tier"},
-    {CodeClass::tier, "tier"},
+    {CodeClass::default_capability, "default_capability"},
+    {CodeClass::cpu_capability, "cpu_capability"},
     {CodeClass::dispatched, "dispatched"},
-    {CodeClass::tier_leak, "tier_leak"},
+    {CodeClass::capability_leak, "capability_leak"},
     {CodeClass::unclassified, "unclassified"},
     {CodeClass::replaced, "replaced"},
+}};
+constexpr std::array<EnumName<LoadOutcome>, 3> kLoadOutcomes{{
+    {LoadOutcome::loaded, "loaded"},
+    {LoadOutcome::died, "died"},
+    {LoadOutcome::unknown, "unknown"},
 }};
 constexpr std::array<EnumName<Stance>, 2> kStances{{
     {Stance::lenient, "lenient"},
@@ -92,6 +110,9 @@ constexpr std::array<EnumName<InputKind>, 2> kInputKinds{{
 std::span<const EnumName<DriverState>> enum_names(DriverState) {
   return kDriverStates;
 }
+std::span<const EnumName<Obstacle>> enum_names(Obstacle) {
+  return kObstacles;
+}
 std::span<const EnumName<Outcome>> enum_names(Outcome) {
   return kOutcomes;
 }
@@ -101,11 +122,14 @@ std::span<const EnumName<Severity>> enum_names(Severity) {
 std::span<const EnumName<Subject>> enum_names(Subject) {
   return kSubjects;
 }
-std::span<const EnumName<GpuImage>> enum_names(GpuImage) {
-  return kGpuImages;
+std::span<const EnumName<GpuCode>> enum_names(GpuCode) {
+  return kGpuCodes;
 }
 std::span<const EnumName<Level>> enum_names(Level) {
   return kLevels;
+}
+std::span<const EnumName<LoadOutcome>> enum_names(LoadOutcome) {
+  return kLoadOutcomes;
 }
 std::span<const EnumName<CodeClass>> enum_names(CodeClass) {
   return kCodeClasses;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What `pbprobe bench --explain` lists: for each product the kernels that compute it, how each would be cut, and which
+// What `pbprobe bench --explain` lists: for each GEMM the kernels that compute it, how each would be cut, and which
 // one is chosen. Nothing was run.
 #pragma once
 
@@ -26,7 +26,7 @@ struct PlannedKernel {
   std::string why;
 };
 
-struct PlannedProduct {
+struct PlannedGemm {
   std::string device;
   std::optional<std::string> supposed;
   std::string dtype;
@@ -40,7 +40,7 @@ struct PlannedProduct {
 };
 
 struct PlanList {
-  std::vector<PlannedProduct> products;
+  std::vector<PlannedGemm> gemms;
 };
 
 template <class Visitor, SameAs<PlannedKernel> T>
@@ -57,24 +57,24 @@ void fields(Visitor& visit, T& kernel) {
   visit("why", kernel.why, "what is chosen, cut how, with which passes before");
 }
 
-template <class Visitor, SameAs<PlannedProduct> T>
-void fields(Visitor& visit, T& product) {
-  visit("device", product.device, "\"cuda:0\", \"cpu\"");
-  visit("supposed", product.supposed, "what is supposed of a device that is not here; null: it is here");
-  visit("dtype", product.dtype, "type of A and B");
-  visit("m", product.m);
-  visit("n", product.n);
-  visit("k", product.k);
-  visit("layout", product.layout, "nt: B[n,k]; nn: B[k,n]; tn: A[k,m], B[k,n]; tt: A[k,m], B[n,k]");
-  visit("out", product.out, "type of C");
-  visit("kernels", product.kernels, "in the table's order");
-  visit("why_not", product.why_not, "why none computes it");
+template <class Visitor, SameAs<PlannedGemm> T>
+void fields(Visitor& visit, T& gemm) {
+  visit("device", gemm.device, "\"cuda:0\", \"cpu\"");
+  visit("supposed", gemm.supposed, "what is supposed of a device that is not here; null: it is here");
+  visit("dtype", gemm.dtype, "type of A and B");
+  visit("m", gemm.m);
+  visit("n", gemm.n);
+  visit("k", gemm.k);
+  visit("layout", gemm.layout, "nt: B[n,k]; nn: B[k,n]; tn: A[k,m], B[k,n]; tt: A[k,m], B[n,k]");
+  visit("out", gemm.out, "type of C");
+  visit("kernels", gemm.kernels, "in the table's order");
+  visit("why_not", gemm.why_not, "why none computes it");
 }
 
 template <class Visitor, SameAs<PlanList> T>
 void fields(Visitor& visit, T& list) {
   visit.constant("schema", "pbprobe.plan-list/1");
-  visit("products", list.products);
+  visit("gemms", list.gemms);
 }
 
 }  // namespace pbprobe

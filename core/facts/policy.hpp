@@ -57,31 +57,31 @@ template <class Visitor, SameAs<Waiver> T>
 void fields(Visitor& visit, T& waiver) {
   visit("id", waiver.id, "of one check: PB316");
   visit("component", waiver.component, "where the finding is, as it says so; null only where it names no place");
-  visit("reason", waiver.reason);
+  visit("reason", waiver.reason, "why");
   visit("until", waiver.until, "the last day that it holds: 2027-01-31");
 }
 
 template <class Visitor, SameAs<RequiredLevels> T>
 void fields(Visitor& visit, T& levels) {
-  visit("sm", levels.sm);
-  visit("isa", levels.isa);
-  visit("torch", levels.torch);
-  visit("cuda", levels.cuda);
-  visit("python", levels.python);
-  visit("blas", levels.blas);
+  visit("sm", levels.sm, "level that SMs must reach");
+  visit("isa", levels.isa, "level that CPU ISAs must reach");
+  visit("torch", levels.torch, "level of the version");
+  visit("cuda", levels.cuda, "level of the version");
+  visit("python", levels.python, "level of the version");
+  visit("blas", levels.blas, "level of the library");
 }
 
 template <class Visitor, SameAs<SeverityChange> T>
 void fields(Visitor& visit, T& change) {
   visit("severity", change.severity, "in place of the catalogue's");
-  visit("reason", change.reason);
+  visit("reason", change.reason, "why");
 }
 
 template <class Visitor, SameAs<Policy> T>
 void fields(Visitor& visit, T& policy) {
   visit.constant("schema", "pbprobe.policy/1");
-  visit("name", policy.name);
-  visit("stance", policy.stance, "strict: what is not answered or not proved is no pass, as a gate has it");
+  visit("name", policy.name, "for the verdict");
+  visit("stance", policy.stance, "strict: what is not answered or not proved does not pass, as a gate has it");
   visit("levels", policy.levels, "up to which level each claimed thing must be proved");
   visit("severity", policy.severity, "by the check's id: another severity than the catalogue's, and why");
   visit("waive", policy.waive, "findings that are let through");

@@ -11,9 +11,11 @@
 
 #include "core/facts/baseline.hpp"
 #include "core/facts/claim.hpp"
+#include "core/facts/emulated.hpp"
 #include "core/facts/host.hpp"
 #include "core/facts/inventory.hpp"
 #include "core/facts/measurement.hpp"
+#include "core/facts/reference.hpp"
 #include "core/facts/verdict.hpp"
 
 namespace pbprobe {
@@ -37,6 +39,8 @@ struct GatedRun {
   std::optional<Inventory> inventory;
   std::optional<Measurements> measurements;
   std::optional<BaselineComparison> baseline;
+  std::optional<Reference> reference;
+  std::optional<std::vector<EmulatedLoad>> emulated_loads;  // of each claimed CPU row; null: not asked for
   Verdict verdict;
   std::vector<std::string> problems;
 };
@@ -51,23 +55,27 @@ struct Report {
   std::optional<Inventory> inventory;
   std::optional<Measurements> measurements;
   std::optional<BaselineComparison> baseline;
-  std::optional<Verdict> verdict;               // by the policy that it names
-  std::optional<std::vector<GatedRun>> joined;  // null: one run
-  std::vector<std::string> problems;            // steps that could not run, one sentence each with the way out
+  std::optional<Reference> reference;
+  std::optional<std::vector<EmulatedLoad>> emulated_loads;  // of each claimed CPU row; null: not asked for
+  std::optional<Verdict> verdict;                           // by the policy that it names
+  std::optional<std::vector<GatedRun>> joined;              // null: one run
+  std::vector<std::string> problems;  // steps that could not run, one sentence each with the way out
 };
 
 template <class Visitor, SameAs<GatedRun> T>
 void fields(Visitor& visit, T& run) {
   visit("version", run.version, "pbprobe's version");
-  visit("commit", run.commit);
+  visit("commit", run.commit, "of pbprobe");
   visit("created", run.created, "UTC, ISO 8601");
   visit("input", run.input, "artifact: its files were read; facts: a document was");
   visit("signed_by", run.signed_by, "id of the trusted key that its evidence was signed with; null: of none");
-  visit("host", run.host);
-  visit("inventory", run.inventory);
-  visit("measurements", run.measurements);
-  visit("baseline", run.baseline);
-  visit("verdict", run.verdict);
+  visit("host", run.host, "this machine, or the one that wrote the document");
+  visit("inventory", run.inventory, "what the build holds");
+  visit("measurements", run.measurements, "what ran");
+  visit("baseline", run.baseline, "the comparison with another libtorch");
+  visit("reference", run.reference, "what such builds hold");
+  visit("emulated_loads", run.emulated_loads, "loads on emulated CPUs");
+  visit("verdict", run.verdict, "what it all comes to");
   visit("problems", run.problems, "steps that could not run");
 }
 
@@ -75,15 +83,17 @@ template <class Visitor, SameAs<Report> T>
 void fields(Visitor& visit, T& report) {
   visit.constant("schema", "pbprobe.report/1");
   visit("version", report.version, "pbprobe's version");
-  visit("commit", report.commit);
+  visit("commit", report.commit, "of pbprobe");
   visit("created", report.created, "UTC, ISO 8601");
   visit("input", report.input, "artifact: its files were read; facts: a document was");
-  visit("host", report.host);
-  visit("claim", report.claim);
-  visit("inventory", report.inventory);
-  visit("measurements", report.measurements);
+  visit("host", report.host, "this machine, or the one that wrote the document");
+  visit("claim", report.claim, "what the build says of itself");
+  visit("inventory", report.inventory, "what the build holds");
+  visit("measurements", report.measurements, "what ran");
   visit("baseline", report.baseline, "the build beside a generic one; null: none was given");
-  visit("verdict", report.verdict);
+  visit("reference", report.reference, "what a public build of this torch holds; null: none is known, or not asked");
+  visit("emulated_loads", report.emulated_loads, "on an emulated CPU of each claimed row; null: not tried");
+  visit("verdict", report.verdict, "what it all comes to");
   visit("joined", report.joined, "the runs that the verdict joins; null: it is of this one");
   visit("problems", report.problems, "steps that could not run");
 }

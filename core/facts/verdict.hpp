@@ -17,7 +17,7 @@
 namespace pbprobe {
 
 // What a GPU gets from a torch: each is a different start-up and a different speed.
-enum class GpuImage {
+enum class GpuCode {
   native,      // a cubin for exactly this capability
   same_major,  // a cubin for a lower minor of the same major
   ptx,         // PTX only: compiled by the driver at load
@@ -39,14 +39,14 @@ enum class WaiverState { used, expired, unused, too_broad, forbidden };
 [[nodiscard]] std::span<const EnumName<CheckState>> enum_names(CheckState);
 [[nodiscard]] std::span<const EnumName<WaiverState>> enum_names(WaiverState);
 
-[[nodiscard]] std::span<const EnumName<GpuImage>> enum_names(GpuImage);
+[[nodiscard]] std::span<const EnumName<GpuCode>> enum_names(GpuCode);
 
 struct GpuOutcome {
   int64_t gpu = 0;  // index
   std::string name;
   std::string capability;
-  GpuImage image = GpuImage::unknown;
-  std::optional<std::string> best;  // the image that runs: "sm_120"
+  GpuCode code = GpuCode::unknown;
+  std::optional<std::string> best;  // the cubin that runs: "sm_120"
   std::string sentence;
 };
 
@@ -66,15 +66,16 @@ struct ClaimRow {
 
 // What an artifact could truly claim, from its files.
 struct Holdings {
-  std::string sentence;                           // "a sm_75, 80, 90 build with CUDA 13.0 for x86_64-linux …"
-  std::vector<std::string> sms;                   // of most translation units of libtorch's main file: "sm_90"
-  std::vector<std::string> few;                   // of a handful of them: "sm_103a"
-  std::vector<std::string> ptx;                   // of most translation units: "sm_90"
-  std::vector<std::string> tiers;                 // torch's CPU tiers beside its default: "AVX2"
-  std::optional<std::string> least_cpu;           // of libtorch's files together; null: not looked at
-  std::optional<std::string> least_cpu_most;      // where nameless code leaves a range: its upper end
-  std::optional<std::vector<std::string>> leaks;  // CPU features that only a tier's copies of shared functions need
-  int64_t size_bytes = 0;                         // of all files that were read
+  std::string sentence;                            // "a sm_75, 80, 90 build with CUDA 13.0 for x86_64-linux …"
+  std::vector<std::string> sms;                    // of most translation units of libtorch's main file: "sm_90"
+  std::vector<std::string> few;                    // of a handful of them: "sm_103a"
+  std::vector<std::string> ptx;                    // of most translation units: "sm_90"
+  std::vector<std::string> cpu_capabilities;       // torch's CPU capabilities beside its default: "AVX2"
+  std::optional<std::string> minimum_cpu;          // of libtorch's files together; null: not looked at
+  std::optional<std::string> minimum_cpu_at_most;  // where nameless code leaves a range: its upper end
+  std::optional<std::vector<std::string>>
+      leaks;               // CPU features that only a CPU capability's copies of shared functions need
+  int64_t size_bytes = 0;  // of all files that were read
 };
 
 struct CheckRow {
@@ -93,7 +94,7 @@ struct WaiverUse {
   WaiverState state = WaiverState::unused;
 };
 
-// Why this is no pass.
+// Why this does not pass.
 struct Objection {
   std::string id;  // of the check; else "claim", "waiver", "run"
   Outcome outcome = Outcome::unknown;
@@ -124,85 +125,85 @@ struct Verdict {
 template <class Visitor, SameAs<GpuOutcome> T>
 void fields(Visitor& visit, T& gpu) {
   visit("gpu", gpu.gpu, "index");
-  visit("name", gpu.name);
-  visit("capability", gpu.capability);
-  visit("image", gpu.image, "what this GPU gets from this torch");
-  visit("best", gpu.best, "the image that runs");
-  visit("sentence", gpu.sentence);
+  visit("name", gpu.name, "of the policy or the GPU");
+  visit("capability", gpu.capability, "compute capability");
+  visit("code", gpu.code, "what this GPU gets from this torch");
+  visit("best", gpu.best, "the cubin that runs");
+  visit("sentence", gpu.sentence, "one sentence");
 }
 
 template <class Visitor, SameAs<ClaimRow> T>
 void fields(Visitor& visit, T& row) {
-  visit("claim", row.claim);
+  visit("claim", row.claim, "what is claimed");
   visit("claimed", row.claimed, "null: of the machine, and claimed by nobody");
-  visit("shipped", row.shipped);
-  visit("loaded", row.loaded);
-  visit("executed", row.executed);
-  visit("measured", row.measured);
+  visit("shipped", row.shipped, "whether the build holds it");
+  visit("loaded", row.loaded, "whether it was loaded here");
+  visit("executed", row.executed, "whether it computed correctly here");
+  visit("measured", row.measured, "whether it was timed, and is not slower");
   visit("required", row.required, "the level that must be proved; null: the policy wants nothing of it");
   visit("proven", row.proven, "the highest level up to which everything passed");
   visit("outcome", row.outcome, "is it proved as far as it must be?");
-  visit("detail", row.detail);
+  visit("detail", row.detail, "what decided it");
 }
 
 template <class Visitor, SameAs<Holdings> T>
 void fields(Visitor& visit, T& holdings) {
-  visit("sentence", holdings.sentence);
+  visit("sentence", holdings.sentence, "one sentence");
   visit("sms", holdings.sms, "of most translation units of libtorch's main file");
   visit("few", holdings.few, "of a handful of them");
   visit("ptx", holdings.ptx, "of most translation units");
-  visit("tiers", holdings.tiers, "torch's CPU tiers beside its default");
-  visit("least_cpu", holdings.least_cpu, "of libtorch's files together; null: not looked at");
-  visit("least_cpu_most", holdings.least_cpu_most, "where nameless code leaves a range: its upper end");
-  visit("leaks", holdings.leaks, "CPU features beyond it that only a tier's copies of shared functions need");
+  visit("cpu_capabilities", holdings.cpu_capabilities, "torch's CPU capabilities beside its default");
+  visit("minimum_cpu", holdings.minimum_cpu, "of libtorch's files together; null: not looked at");
+  visit("minimum_cpu_at_most", holdings.minimum_cpu_at_most, "where nameless code leaves a range: its upper end");
+  visit("leaks", holdings.leaks, "CPU features beyond it that only a CPU capability's copies of shared functions need");
   visit("size_bytes", holdings.size_bytes, "of all files that were read");
 }
 
 template <class Visitor, SameAs<CheckRow> T>
 void fields(Visitor& visit, T& check) {
-  visit("id", check.id);
+  visit("id", check.id, "the check's");
   visit("subject", check.subject, "what it is about");
-  visit("level", check.level);
+  visit("level", check.level, "which level it is about");
   visit("severity", check.severity, "the policy's, where it has one");
   visit("required", check.required, "without an answer to it there is no pass");
-  visit("state", check.state);
-  visit("asks", check.asks);
+  visit("state", check.state, "what became of it");
+  visit("asks", check.asks, "its question");
   visit("why", check.why, "why there is no answer, or why it was not asked");
 }
 
 template <class Visitor, SameAs<WaiverUse> T>
 void fields(Visitor& visit, T& use) {
-  visit("waiver", use.waiver);
-  visit("state", use.state);
+  visit("waiver", use.waiver, "as the policy has it");
+  visit("state", use.state, "what became of it");
 }
 
 template <class Visitor, SameAs<Objection> T>
 void fields(Visitor& visit, T& objection) {
   visit("id", objection.id, "of the check; else claim, waiver or run");
-  visit("outcome", objection.outcome);
-  visit("what", objection.what);
-  visit("where", objection.where);
-  visit("remedy", objection.remedy);
+  visit("outcome", objection.outcome, "what it comes to");
+  visit("what", objection.what, "what is against it");
+  visit("where", objection.where, "the file");
+  visit("remedy", objection.remedy, "what to do");
 }
 
 template <class Visitor, SameAs<Verdict> T>
 void fields(Visitor& visit, T& verdict) {
   visit.constant("schema", "pbprobe.verdict/1");
   visit("outcome", verdict.outcome, "unknown is not pass");
-  visit("reason", verdict.reason);
+  visit("reason", verdict.reason, "one sentence");
   visit("fix", verdict.fix, "the first thing to do");
   visit("runs", verdict.runs, "that it joins");
   visit("complete", verdict.complete, "every required check was made: it may be attested");
   visit("policy", verdict.policy, "as it was applied");
   visit("require", verdict.require, "the level that was asked for in place of the policy's");
   visit("date", verdict.date, "on which waivers were judged");
-  visit("gpus", verdict.gpus);
+  visit("gpus", verdict.gpus, "each GPU");
   visit("cpu_targets", verdict.cpu_targets, "ids that this host can run");
-  visit("claims", verdict.claims);
-  visit("objections", verdict.objections, "why this is no pass");
-  visit("waivers", verdict.waivers);
-  visit("findings", verdict.findings);
-  visit("checks", verdict.checks);
+  visit("claims", verdict.claims, "a row for each part of the claim, and for our own kernels");
+  visit("objections", verdict.objections, "why this does not pass");
+  visit("waivers", verdict.waivers, "those of the policy");
+  visit("findings", verdict.findings, "what is wrong, worst first");
+  visit("checks", verdict.checks, "all checks, each with its outcome");
   visit("holdings", verdict.holdings, "what the artifact could truly claim");
 }
 

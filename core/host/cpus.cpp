@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// How many CPUs there are, how many this process may use, and the caches: /sys and the cgroup file systems.
+// How many CPUs there are, which of them this process may use, and the caches: /sys and /proc.
 #include <algorithm>
 #include <set>
 #include <string_view>
@@ -11,50 +11,6 @@
 
 namespace pbprobe::host {
 namespace {
-
-// quota / period in whole CPUs; null where either is missing, malformed, or says "no limit".
-std::optional<int64_t> whole_cpus(std::string_view quota, std::string_view period) {
-  const auto q = parse_number(trim(quota));
-  const auto p = parse_number(trim(period));
-  if (!q || !p || *p == 0) return std::nullopt;
-  return std::max<int64_t>(1, static_cast<int64_t>(*q / *p));
-}
-
-std::optional<int64_t> quota_v2(const HostSources& sources, const std::string& folder) {
-  const auto line = read_line(sources.root, folder + "/cpu.max");  // "200000 100000" or "max 100000"
-  if (!line) return std::nullopt;
-  const auto parts = split(*line, ' ');
-  if (parts.size() != 2) return std::nullopt;
-  return whole_cpus(parts[0], parts[1]);
-}
-
-std::optional<int64_t> quota_v1(const HostSources& sources, const std::string& folder) {
-  const auto quota = read_line(sources.root, folder + "/cpu.cfs_quota_us");  // "-1": no limit
-  const auto period = read_line(sources.root, folder + "/cpu.cfs_period_us");
-  if (!quota || !period) return std::nullopt;
-  return whole_cpus(*quota, *period);
-}
-
-void tighten(std::optional<int64_t>& limit, std::optional<int64_t> other) {
-  if (other) limit = limit ? std::min(*limit, *other) : *other;
-}
-
-// A limit of any group above holds too. In a container the path may name groups that are not visible: skipped.
-template <class Quota>
-void tighten_upwards(std::optional<int64_t>& limit, const HostSources& sources, const std::string& mount,
-                     std::string_view path, Quota quota) {
-  while (true) {
-    while (path.ends_with('/')) path.remove_suffix(1);
-    tighten(limit, quota(sources, fmt::format("{}{}", mount, path)));
-    if (path.empty()) return;
-    path = path.substr(0, path.rfind('/'));
-  }
-}
-
-bool has_cpu(std::string_view controllers) {
-  const auto names = split(controllers, ',');
-  return std::find(names.begin(), names.end(), "cpu") != names.end();
-}
 
 std::optional<int64_t> parse_size(std::string_view text) {  // "105M", "107520K"
   text = trim(text);
@@ -98,25 +54,15 @@ std::vector<int64_t> online_cpus(const HostSources& sources) {
   return cpus ? std::move(*cpus) : std::vector<int64_t>{};
 }
 
-std::optional<int64_t> quota_cpus(const HostSources& sources) {
-  std::optional<int64_t> limit;
-  const auto groups = read_text(sources.root, "/proc/self/cgroup").value_or("");
-  for (const auto line : split(groups, '\n')) {  // "0::/path" (v2), "4:cpu,cpuacct:/path" (v1)
-    const auto first = line.find(':');
-    const auto second = line.find(':', first + 1);
-    if (first == std::string_view::npos || second == std::string_view::npos) continue;
-    const auto controllers = line.substr(first + 1, second - first - 1);
-    const auto path = trim(line.substr(second + 1));
-    if (!path.starts_with('/') || path.find("..") != std::string_view::npos) continue;
-    if (controllers.empty()) {
-      for (const auto* mount : {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"})
-        tighten_upwards(limit, sources, mount, path, quota_v2);
-    } else if (has_cpu(controllers)) {
-      for (const auto* mount : {"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"})
-        tighten_upwards(limit, sources, mount, path, quota_v1);
-    }
+std::vector<int64_t> allowed_cpus(const HostSources& sources, const std::vector<int64_t>& online) {
+  const auto list = value_of(read_text(sources.root, "/proc/self/status").value_or(""), "Cpus_allowed_list");
+  const auto allowed = list ? parse_cpu_list(trim(*list)) : std::nullopt;
+  if (!allowed) return online;
+  std::vector<int64_t> both;
+  for (const auto cpu : online) {
+    if (std::find(allowed->begin(), allowed->end(), cpu) != allowed->end()) both.push_back(cpu);
   }
-  return limit;
+  return both.empty() ? online : both;
 }
 
 std::optional<int64_t> physical_cores(const HostSources& sources, const std::vector<int64_t>& online) {

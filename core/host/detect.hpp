@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// The parts of detection, for core/host and its tests alone. Others call detect_host.
+// The parts of detection, only for core/host and its tests. Others call detect_host.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +22,9 @@ void detect_aarch64(const HostSources& sources, const std::vector<int64_t>& onli
 // The tightest CPU quota of this process's cgroups (v2 or v1) in whole CPUs, rounded down to at least 1; null: none.
 // Rounded down, since a thread beyond the quota is throttled in the middle of what it measures.
 [[nodiscard]] std::optional<int64_t> quota_cpus(const HostSources& sources);
+
+// Those of `online` that this process may use (Cpus_allowed_list of /proc/self/status); all where it does not tell.
+[[nodiscard]] std::vector<int64_t> allowed_cpus(const HostSources& sources, const std::vector<int64_t>& online);
 
 // Distinct cores of these CPUs, of which hyperthreads share one; null where the kernel does not tell it of each.
 [[nodiscard]] std::optional<int64_t> physical_cores(const HostSources& sources, const std::vector<int64_t>& online);

@@ -85,6 +85,18 @@ std::string stub_library(const DriverSight& sight) {
       sight.library.value_or("libcuda.so.1"), branch_to_install());
 }
 
+std::string mig_without_instance(const DriverSight& sight) {
+  return fmt::format(
+      "{} lists no GPU: MIG mode is on without a compute instance. Create one (`nvidia-smi mig -cgi … -C`) or turn MIG "
+      "off (`nvidia-smi -mig 0`)",
+      driver_text(sight));
+}
+
+// What CUDA takes for "none": the empty list, and one that begins with what is not a device.
+bool hides_all(std::string_view visible_devices) {
+  return visible_devices.empty() || visible_devices.starts_with('-') || visible_devices.starts_with("No");
+}
+
 std::string no_gpu(const DriverSight& sight) {
   if (sight.visible_devices && sight.nvml_gpus != 0) {
     return fmt::format("{} lists no GPU, because CUDA_VISIBLE_DEVICES=\"{}\" hides {}: unset it", driver_text(sight),
@@ -113,12 +125,7 @@ std::string gpu_bad(const DriverSight& sight) {
              "Xid errors in `dmesg` and reboot";
     case kCudaErrorNoDevice:
     case kCudaSuccess:
-      if (sight.mig_without_instance) {
-        return fmt::format(
-            "{} lists no GPU: MIG mode is on without a compute instance. Create one (`nvidia-smi mig -cgi … -C`) or "
-            "turn MIG off (`nvidia-smi -mig 0`)",
-            driver_text(sight));
-      }
+      if (sight.mig_without_instance) return mig_without_instance(sight);
       return fmt::format(
           "NVML lists {} of this machine's GPUs, but CUDA sees none ({}): look for Xid errors in `dmesg`, see whether "
           "/dev/nvidia-uvm is there, and reboot",
@@ -158,7 +165,8 @@ std::pair<DriverState, std::string> state_without_gpus(const DriverSight& sight)
   if (sight.init == kCudaErrorCompatNotSupported) return {DriverState::too_old, compat_refused(sight)};
   const bool none = sight.init == kCudaSuccess || sight.init == kCudaErrorNoDevice;
   if (!none) return {DriverState::gpu_bad, gpu_bad(sight)};
-  if (!sight.visible_devices && sight.nvml_gpus.value_or(0) > 0) return {DriverState::gpu_bad, gpu_bad(sight)};
+  const bool chosen_away = sight.visible_devices && (hides_all(*sight.visible_devices) || !sight.mig_without_instance);
+  if (!chosen_away && sight.nvml_gpus.value_or(0) > 0) return {DriverState::gpu_bad, gpu_bad(sight)};
   return {DriverState::no_gpu, no_gpu(sight)};
 }
 

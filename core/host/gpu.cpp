@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// GPUs by the driver API, explained by NVML where it is there. No context is created: cuInit and cuDeviceGet* alone.
+// GPUs by the driver API, explained by NVML where it is there. No context is created: only cuInit and cuDeviceGet*.
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -85,14 +85,20 @@ std::string uuid_text(const CuUuid& uuid, bool mig) {
   return text;
 }
 
+std::optional<std::string> bus_id_of(const DriverApi& driver, CuDevice device) {
+  std::array<char, 64> bus{};
+  if (driver.cuDeviceGetPCIBusId(bus.data(), bus.size() - 1, device) != kCudaSuccess) return std::nullopt;
+  return bus.data();
+}
+
 // What NVML adds. NOT_SUPPORTED, a missing function or missing permission is null; a lost GPU is a problem.
 class NvmlGpu {
  public:
   NvmlGpu(const Nvml& nvml, const DriverApi& driver, CuDevice device) {
-    std::array<char, 64> bus{};
     if (!nvml.api() || !nvml.api()->nvmlDeviceGetHandleByPciBusId) return;
-    if (driver.cuDeviceGetPCIBusId(bus.data(), bus.size() - 1, device) != kCudaSuccess) return;
-    const auto answer = nvml.api()->nvmlDeviceGetHandleByPciBusId(bus.data(), &device_);
+    const auto bus = bus_id_of(driver, device);
+    if (!bus) return;
+    const auto answer = nvml.api()->nvmlDeviceGetHandleByPciBusId(bus->c_str(), &device_);
     note(answer);
     if (answer == kNvmlSuccess) api_ = &*nvml.api();
   }
@@ -184,10 +190,12 @@ Gpu detect_gpu(const DriverApi& api, const Nvml& nvml, int index) {
     gpu.uuid = uuid_text(uuid, gpu.mig.value_or(false));
   if (more.trouble() == kNvmlGpuIsLost)
     gpu.problem = "it has fallen off the bus (NVML: GPU is lost): look for Xid 79 in `dmesg`, then reboot";
+  // CUDA's index is another order than nvidia-smi's, and CUDA_VISIBLE_DEVICES changes it: the PCI bus id names one GPU.
+  const std::string smi_id = bus_id_of(api, device).value_or("BUS_ID");
   if (more.trouble() == kNvmlResetRequired)
-    gpu.problem = fmt::format("it needs a reset: `nvidia-smi --gpu-reset -i {}` as root, or reboot", index);
+    gpu.problem = fmt::format("it needs a reset: `nvidia-smi --gpu-reset -i {}` as root, or reboot", smi_id);
   if (!gpu.problem && positive_attribute(api, device, kCuComputeMode) == kProhibited)
-    gpu.problem = fmt::format("its compute mode is Prohibited: `nvidia-smi -c 0 -i {}` as root", index);
+    gpu.problem = fmt::format("its compute mode is Prohibited: `nvidia-smi -c 0 -i {}` as root", smi_id);
   return gpu;
 }
 

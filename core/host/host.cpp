@@ -54,7 +54,7 @@ Cpu detect_cpu(const HostSources& sources) {
   cpu.logical_cpus = online.empty() ? sources.affinity_cpus.value_or(1) : static_cast<int64_t>(online.size());
   cpu.usable_cpus = std::min(cpu.logical_cpus, sources.affinity_cpus.value_or(cpu.logical_cpus));
   cpu.usable_cpus = std::max<int64_t>(1, std::min(cpu.usable_cpus, host::quota_cpus(sources).value_or(INT64_MAX)));
-  cpu.physical_cores = host::physical_cores(sources, online);
+  cpu.physical_cores = host::physical_cores(sources, host::allowed_cpus(sources, online));
   cpu.last_level_cache_bytes = host::last_level_cache(sources, online);
   if (cpu.architecture == "x86_64") {
     host::detect_x86(sources, cpu);
@@ -69,7 +69,7 @@ Cpu detect_cpu(const HostSources& sources) {
 
 Result<Host> detect_host(const HostSources& sources) {
   if (sources.architecture != "x86_64" && sources.architecture != "aarch64") {
-    return make_error(ErrorCode::unsupported, "this machine is {}: pbprobe knows x86_64 and aarch64 alone",
+    return make_error(ErrorCode::unsupported, "this machine is {}: pbprobe knows only x86_64 and aarch64",
                       sources.architecture);
   }
   Host host;

@@ -10,8 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "core/driver/driver_api.hpp"
+#include "core/facts/gpu_use.hpp"
 #include "core/facts/host.hpp"
-#include "core/host/driver_api.hpp"
 #include "core/result.hpp"
 
 namespace pbprobe {
@@ -49,8 +50,14 @@ struct HostSources {
 // This machine. Reading it runs CPUID, getauxval and the like, but loads no driver: detect_host does.
 [[nodiscard]] HostSources system_sources();
 
+// The tightest memory limit of this process's cgroups (v2 or v1) and those above them, in bytes; null: none.
+[[nodiscard]] std::optional<int64_t> memory_limit_bytes(const HostSources& sources);
+
 // Creates no CUDA context. What cannot be read is null or empty; a GPU's trouble is a state of Host::driver.
 // Error: unsupported, where the architecture is neither x86_64 nor aarch64.
 [[nodiscard]] Result<Host> detect_host(const HostSources& sources);
+
+// What others hold of each GPU now, as NVML has it. Null: there is no driver, no NVML or no GPU. Creates no context.
+[[nodiscard]] std::optional<std::vector<GpuUse>> look_at_gpu_use(const HostSources& sources, const std::string& when);
 
 }  // namespace pbprobe

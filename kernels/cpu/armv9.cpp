@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// armv9: SVE of any vector length: fmla z.s for FP32, bfmmla for BF16, smmla and usmmla for INT8. Few rows by Advanced
+// armv9: SVE of any vector length: fmla z.s for FP32, bfmmla for BF16, smmla and usmmla for INT8. Small M by Advanced
 // SIMD: fmla v.4s and sdot.
 // A[M,K] or [K,M], B[N,K] or [K,N] → C[M,N]. Source: Arm Architecture Reference Manual for A-profile.
 #define PBPROBE_TARGET armv9

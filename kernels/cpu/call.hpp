@@ -12,15 +12,15 @@ namespace pbprobe {
 
 enum class CpuType : uint8_t { fp32, bf16, int8, uint8, int32 };
 
-// One pass over columns [column, column + columns), rows [row, row + rows) and depth [depth, depth + depths) of the
-// product. Packed panels hold exactly this block; C is the whole matrix.
+// One pass over columns [column, column + columns), rows [row, row + rows) and k [k_begin, k_begin + k_block) of the
+// GEMM. Packed panels hold exactly this block; C is the whole matrix.
 struct CpuCall {
   int64_t m, n, k;
   const void* a;
   const void* b;
   void* c;
-  int64_t a_row, a_depth;     // elements from A[i,k] to A[i+1,k] and to A[i,k+1]
-  int64_t b_column, b_depth;  // elements from B[k,j] to B[k,j+1] and to B[k+1,j]
+  int64_t a_row, a_k;     // elements from A[i,k] to A[i+1,k] and to A[i,k+1]
+  int64_t b_column, b_k;  // elements from B[k,j] to B[k,j+1] and to B[k+1,j]
   int64_t ldc;
   const float* bias;     // null: none
   const float* scale_a;  // null: none
@@ -29,13 +29,13 @@ struct CpuCall {
 
   int64_t row, rows;
   int64_t column, columns;
-  int64_t depth, depths;
-  bool first, last;  // of the depth blocks: the first one writes the sums, the last one converts, scales and adds
+  int64_t k_begin, k_block;
+  bool first, last;  // of the k-blocks: the first one writes the accumulators, the last one converts, scales and adds
 
   void* packed_a;  // null: read in place
   void* packed_b;
-  void* sums;  // null: partial sums live in C. Else [rows, sums_leading], of the accumulator's type
-  int64_t sums_leading;
+  void* partials;  // null: partial sums live in C. Else [rows, partials_leading], of the accumulator's type
+  int64_t partials_leading;
 };
 
 enum class CpuStep : uint8_t {

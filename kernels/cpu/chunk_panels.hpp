@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Products over packed panels for aarch64, whose instructions take one operand by lane or multiply 2 × 2 blocks, each
+// GEMM over packed panels for aarch64, whose instructions take one operand by lane or multiply 2 × 2 blocks, each
 // within 128 bits. A family header: the target's file defines PBPROBE_TARGET, includes a header with instructions
 // (neon.hpp, sve.hpp), then this one. Everything has internal linkage, and no std template is used.
 // Source: Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (loop order, panels).
 //
-// A chunk is 16 bytes: I::kLines neighbouring rows of A or columns of B, I::kGroup depths of each. A vector holds
-// I::segments() chunks of consecutive depths, whose sums are added at the end; so the tile of C is the same for every
-// vector length. A panel is [steps][chunks of a tile][segments] chunks, padded with zeros.
+// A chunk is 16 bytes: I::kLines neighbouring rows of A or columns of B, I::kGroup k of each. A vector holds
+// I::segments() chunks of consecutive k, whose accumulators are added at the end; so the tile of C is the same for
+// every vector length. A panel is [steps][chunks of a tile][segments] chunks, padded with zeros.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ constexpr int64_t kChunkBytes = 16;
 // I: the instruction. The tile is kRows × kColumns, both multiples of I::kLines.
 template <class I, int kRows, int kColumns>
 struct GemmChunks {
-  using Sum = typename I::Sum;
+  using Accumulator = typename I::Accumulator;
   static constexpr int kLines = I::kLines;
   static constexpr int kGroup = I::kGroup;
   static constexpr int kLineBytes = kChunkBytes / kLines;  // of one line in a chunk
@@ -42,13 +42,13 @@ struct GemmChunks {
   // --- packing ---
 
   static int64_t steps_of(const CpuCall& call) {
-    const int64_t depths = kGroup * I::segments();
-    return (call.depths + depths - 1) / depths;
+    const int64_t k_block = kGroup * I::segments();
+    return (call.k_block + k_block - 1) / k_block;
   }
   // Of each packed row or column; B's carry the sum of their elements where the instruction wants a correction.
   static int64_t a_line_bytes(const CpuCall& call) { return steps_of(call) * I::segments() * kLineBytes; }
   static int64_t b_line_bytes(const CpuCall& call) {
-    return a_line_bytes(call) + (I::kCorrects ? static_cast<int64_t>(sizeof(Sum)) : 0);
+    return a_line_bytes(call) + (I::kCorrects ? static_cast<int64_t>(sizeof(Accumulator)) : 0);
   }
   static char* a_panel(const CpuCall& call, int64_t row) {
     return static_cast<char*>(call.packed_a) + row * a_line_bytes(call);
@@ -56,8 +56,8 @@ struct GemmChunks {
   static char* b_panel(const CpuCall& call, int64_t column) {
     return static_cast<char*>(call.packed_b) + column * b_line_bytes(call);
   }
-  static Sum* column_sums(const CpuCall& call, char* panel) {
-    return reinterpret_cast<Sum*>(panel + kColumns * a_line_bytes(call));
+  static Accumulator* column_sums(const CpuCall& call, char* panel) {
+    return reinterpret_cast<Accumulator*>(panel + kColumns * a_line_bytes(call));
   }
 
   static void pack_a(const CpuCall& call, const CpuTask& task) {
@@ -75,8 +75,8 @@ struct GemmChunks {
     if constexpr (I::template kReads<T>) {
       const int64_t end = least(task.first_row + task.rows, call.rows);
       for (int64_t row = task.first_row; row < end; row += kRows) {
-        const T* from = a + (call.row + row) * call.a_row + call.depth * call.a_depth;
-        pack_panel<kRows>(from, call.a_row, call.a_depth, end - row, call, a_panel(call, row));
+        const T* from = a + (call.row + row) * call.a_row + call.k_begin * call.a_k;
+        pack_panel<kRows>(from, call.a_row, call.a_k, end - row, call, a_panel(call, row));
       }
     }
   }
@@ -95,9 +95,9 @@ struct GemmChunks {
     if constexpr (I::template kReads<T>) {
       const int64_t end = least(task.first_column + task.columns, call.columns);
       for (int64_t column = task.first_column; column < end; column += kColumns) {
-        const T* from = b + (call.column + column) * call.b_column + call.depth * call.b_depth;
+        const T* from = b + (call.column + column) * call.b_column + call.k_begin * call.b_k;
         char* to = b_panel(call, column);
-        pack_panel<kColumns>(from, call.b_column, call.b_depth, end - column, call, to);
+        pack_panel<kColumns>(from, call.b_column, call.b_k, end - column, call, to);
         if constexpr (I::kCorrects) I::template sum_columns<kColumns>(to, steps_of(call), column_sums(call, to));
       }
     }
@@ -117,7 +117,7 @@ struct GemmChunks {
     }
   };
 
-  // lines × depths elements, of which `across` separates lines and `along` depths.
+  // lines × k elements, of which `across` separates lines and `along` k.
   template <int kWidth, class T>
   [[gnu::noinline]] static void pack_panel(const T* from, int64_t across, int64_t along, int64_t lines,
                                            const CpuCall& call, char* to) {
@@ -127,40 +127,39 @@ struct GemmChunks {
       Cursor<kWidth> cursor{to + line / kLines * segments * kChunkBytes, segments};
       int64_t group = 0;
       if (lines >= kLines && along == 1) {
-        group = pack_depths(from, across, call.depths, cursor);
+        group = pack_along_k(from, across, call.k_block, cursor);
       } else if (lines >= kLines && across == 1) {
-        group = pack_lines(from, along, call.depths, cursor);
+        group = pack_lines(from, along, call.k_block, cursor);
       }
       for (; group < groups; ++group, cursor.next()) {
-        const int64_t depth = group * kGroup;
+        const int64_t k = group * kGroup;
         T chunk[kLines][kGroup] = {};
         for (int l = 0; l < kLines && l < lines; ++l) {
-          for (int d = 0; d < kGroup && depth + d < call.depths; ++d)
-            chunk[l][d] = from[l * across + (depth + d) * along];
+          for (int d = 0; d < kGroup && k + d < call.k_block; ++d) chunk[l][d] = from[l * across + (k + d) * along];
         }
         I::store_chunk(cursor.to, chunk);
       }
     }
   }
 
-  // Depths lie next to each other. Returns how many groups it packed.
+  // K is contiguous. Returns how many groups it packed.
   template <int kWidth, class T>
-  static int64_t pack_depths(const T* from, int64_t across, int64_t depths, Cursor<kWidth>& cursor) {
+  static int64_t pack_along_k(const T* from, int64_t across, int64_t k_block, Cursor<kWidth>& cursor) {
     int64_t group = 0;
-    for (; (group + I::kTurn) * kGroup <= depths; group += I::kTurn) {
-      char chunks[I::kTurn][kChunkBytes];
-      I::turn(from + group * kGroup, across, chunks);
+    for (; (group + I::kTransposedGroups) * kGroup <= k_block; group += I::kTransposedGroups) {
+      char chunks[I::kTransposedGroups][kChunkBytes];
+      I::transpose(from + group * kGroup, across, chunks);
 #pragma GCC unroll 4
-      for (int i = 0; i < I::kTurn; ++i, cursor.next()) __builtin_memcpy(cursor.to, chunks[i], kChunkBytes);
+      for (int i = 0; i < I::kTransposedGroups; ++i, cursor.next()) __builtin_memcpy(cursor.to, chunks[i], kChunkBytes);
     }
     return group;
   }
 
   // Lines lie next to each other.
   template <int kWidth, class T>
-  static int64_t pack_lines(const T* from, int64_t along, int64_t depths, Cursor<kWidth>& cursor) {
+  static int64_t pack_lines(const T* from, int64_t along, int64_t k_block, Cursor<kWidth>& cursor) {
     int64_t group = 0;
-    for (; (group + 1) * kGroup <= depths; ++group, cursor.next())
+    for (; (group + 1) * kGroup <= k_block; ++group, cursor.next())
       I::gather(cursor.to, from + group * kGroup * along, along);
     return group;
   }
@@ -185,35 +184,36 @@ struct GemmChunks {
   static void compute_tile(const CpuCall& call, int64_t row, int64_t column, int64_t rows, int64_t columns) {
     // A C of 32 bits holds the partial sums itself, whatever its type is in the end.
     const bool wide = call.c_type == CpuType::fp32 || call.c_type == CpuType::int32;
-    alignas(64) Sum buffer[kRows * kColumns];
-    alignas(16) Sum start[kColumns] = {};
+    alignas(64) Accumulator buffer[kRows * kColumns];
+    alignas(16) Accumulator start[kColumns] = {};
     if constexpr (I::kCorrects) {
-      if (call.a_type == I::kCorrected && call.depths > 0) {
-        const Sum* sums = column_sums(call, b_panel(call, column));
-        for (int j = 0; j < kColumns; ++j) start[j] = I::correction(sums[j]);
+      if (call.a_type == I::kCorrected && call.k_block > 0) {
+        const Accumulator* acc = column_sums(call, b_panel(call, column));
+        for (int j = 0; j < kColumns; ++j) start[j] = I::correction(acc[j]);
       }
     }
-    Sum* d = buffer;
+    Accumulator* d = buffer;
     int64_t ldd = kColumns;
-    if (call.sums) {
-      d = static_cast<Sum*>(call.sums) + row * call.sums_leading + column;
-      ldd = call.sums_leading;
+    if (call.partials) {
+      d = static_cast<Accumulator*>(call.partials) + row * call.partials_leading + column;
+      ldd = call.partials_leading;
     } else if (wide) {
-      d = static_cast<Sum*>(call.c) + (call.row + row) * call.ldc + call.column + column;
+      d = static_cast<Accumulator*>(call.c) + (call.row + row) * call.ldc + call.column + column;
       ldd = call.ldc;
     }
-    const ChunkTile<Sum> tile{a_panel(call, row), b_panel(call, column), steps_of(call), start, d, ldd, !call.first};
+    const ChunkTile<Accumulator> tile{a_panel(call, row), b_panel(call, column), steps_of(call), start, d, ldd,
+                                      !call.first};
     if (rows == kRows && columns == kColumns) {
-      multiply_rows<kRows / kLines>(tile, rows);
+      microkernel_rows<kRows / kLines>(tile, rows);
     } else {
-      ChunkTile<Sum> part = tile;
+      ChunkTile<Accumulator> part = tile;
       part.d = buffer;
       part.ldd = kColumns;
       part.add = false;
-      multiply_rows<kRows / kLines>(part, rows);
+      microkernel_rows<kRows / kLines>(part, rows);
       if (d != buffer) merge(tile, buffer, static_cast<int>(rows), static_cast<int>(columns));
     }
-    if (call.last && must_finish(call, I::kSumType)) {
+    if (call.last && must_finish(call, I::kAccumulatorType)) {
       for (int64_t i = 0; i < rows; ++i) {
         finish_row(call, d + i * ldd, call.row + row + i, call.column + column, columns);
       }
@@ -222,16 +222,16 @@ struct GemmChunks {
 
   // As many chunks of rows as there are.
   template <int kChunks>
-  static void multiply_rows(const ChunkTile<Sum>& tile, int64_t rows) {
+  static void microkernel_rows(const ChunkTile<Accumulator>& tile, int64_t rows) {
     if constexpr (kChunks > 1) {
-      if (rows <= (kChunks - 1) * kLines) return multiply_rows<kChunks - 1>(tile, rows);
+      if (rows <= (kChunks - 1) * kLines) return microkernel_rows<kChunks - 1>(tile, rows);
     }
-    multiply_tile<I, kChunks, kRows, kColumns>(tile);
+    microkernel<I, kChunks, kRows, kColumns>(tile);
   }
 
-  static void merge(const ChunkTile<Sum>& to, const Sum* from, int rows, int columns) {
+  static void merge(const ChunkTile<Accumulator>& to, const Accumulator* from, int rows, int columns) {
     for (int i = 0; i < rows; ++i) {
-      Sum* d = to.d + i * to.ldd;
+      Accumulator* d = to.d + i * to.ldd;
       for (int j = 0; j < columns; ++j) d[j] = to.add ? I::add(d[j], from[i * kColumns + j]) : from[i * kColumns + j];
     }
   }

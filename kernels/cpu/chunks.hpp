@@ -16,14 +16,14 @@
 namespace pbprobe::PBPROBE_TARGET {
 namespace {
 
-// What one tile reads and writes: d[i][j] (+)= start[j] + the product of two panels.
-template <class Sum>
+// What one tile reads and writes: d[i][j] (+)= start[j] + A · B of two panels.
+template <class Accumulator>
 struct ChunkTile {
   const char* a;
   const char* b;
   int64_t steps;
-  const Sum* start;
-  Sum* d;  // C itself, the partial sums, or a buffer of one tile
+  const Accumulator* start;
+  Accumulator* d;  // C itself, the partial sums, or a buffer of one tile
   int64_t ldd;
   bool add;  // to what is in d
 };
@@ -31,7 +31,7 @@ struct ChunkTile {
 // Chunks of four lines, a word of 32 bits of each: one float, or four bytes.
 struct ChunksOfWords {
   static constexpr int kLines = 4;
-  static constexpr int kTurn = 4;  // groups that are turned at once
+  static constexpr int kTransposedGroups = 4;  // groups that are transposed at once
 
   static uint32x4_t words(const float* p) { return vreinterpretq_u32_f32(vld1q_f32(p)); }
   static uint32x4_t words(const Bf16* p) { return vshlq_n_u32(vmovl_u16(vld1_u16(&p->bits)), 16); }
@@ -41,7 +41,7 @@ struct ChunksOfWords {
 
   // Four words of four lines become four chunks.
   template <class T>
-  static void turn(const T* from, int64_t across, char (&chunks)[4][16]) {
+  static void transpose(const T* from, int64_t across, char (&chunks)[4][16]) {
     const uint32x4_t r0 = words(from);
     const uint32x4_t r1 = words(from + across);
     const uint32x4_t r2 = words(from + 2 * across);
@@ -50,16 +50,16 @@ struct ChunksOfWords {
     const uint64x2_t p1 = vreinterpretq_u64_u32(vtrn2q_u32(r0, r1));
     const uint64x2_t p2 = vreinterpretq_u64_u32(vtrn1q_u32(r2, r3));
     const uint64x2_t p3 = vreinterpretq_u64_u32(vtrn2q_u32(r2, r3));
-    const uint64x2_t turned[4] = {vtrn1q_u64(p0, p2), vtrn1q_u64(p1, p3), vtrn2q_u64(p0, p2), vtrn2q_u64(p1, p3)};
-    for (int i = 0; i < 4; ++i) __builtin_memcpy(chunks[i], &turned[i], 16);
+    const uint64x2_t transposed[4] = {vtrn1q_u64(p0, p2), vtrn1q_u64(p1, p3), vtrn2q_u64(p0, p2), vtrn2q_u64(p1, p3)};
+    for (int i = 0; i < 4; ++i) __builtin_memcpy(chunks[i], &transposed[i], 16);
   }
   static void store(char* to, uint32x4_t chunk) { __builtin_memcpy(to, &chunk, sizeof chunk); }
 };
 
 // A word is one float; BF16 becomes one while it is packed.
 struct ChunksOfFloats : ChunksOfWords {
-  using Sum = float;
-  static constexpr CpuType kSumType = CpuType::fp32;
+  using Accumulator = float;
+  static constexpr CpuType kAccumulatorType = CpuType::fp32;
   static constexpr bool kCorrects = false;
   static constexpr int kGroup = 1;
   template <class T>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// From sums to C: scales, bias, conversion. A family header: see gemm_panels.hpp.
+// From accumulators to C: scales, bias, conversion. A family header: see gemm_panels.hpp.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 namespace pbprobe::PBPROBE_TARGET {
 namespace {
 
-// Whether C is anything but the sums themselves.
+// Whether C is anything but the accumulators themselves.
 [[gnu::unused]] inline bool must_finish(const CpuCall& call, CpuType sum_type) {
   return call.c_type != sum_type || call.bias || call.scale_a || call.scale_b;
 }
@@ -47,14 +47,14 @@ template <class T, class Vector>
   }
 }
 
-[[gnu::always_inline]] inline void take_sums(const float* from, int some, Sixteen& to) {
+[[gnu::always_inline]] inline void take_accumulators(const float* from, int some, Sixteen& to) {
   take(from, some, to);
 }
 
-[[gnu::always_inline]] inline void take_sums(const int32_t* from, int some, Sixteen& to) {
-  SixteenIntegers sums;
-  take(from, some, sums);
-  to = __builtin_convertvector(sums, Sixteen);
+[[gnu::always_inline]] inline void take_accumulators(const int32_t* from, int some, Sixteen& to) {
+  SixteenIntegers acc;
+  take(from, some, acc);
+  to = __builtin_convertvector(acc, Sixteen);
 }
 
 template <class T, class Vector>
@@ -66,10 +66,11 @@ template <class T, class Vector>
   }
 }
 
-// Scales, adds the bias and converts `columns` finished sums of one row into C[row, column…]. The sums may lie where
-// they go, if C's elements are as wide.
-template <class Sum>
-[[gnu::unused]] void finish_row(const CpuCall& call, const Sum* from, int64_t row, int64_t column, int64_t columns) {
+// Scales, adds the bias and converts `columns` finished accumulators of one row into C[row, column…]. The accumulators
+// may lie where they go, if C's elements are as wide.
+template <class Accumulator>
+[[gnu::unused]] void finish_row(const CpuCall& call, const Accumulator* from, int64_t row, int64_t column,
+                                int64_t columns) {
   const float scale = call.scale_a ? call.scale_a[row] : 1.0F;
   Sixteen values;
   Sixteen more;
@@ -77,7 +78,7 @@ template <class Sum>
   for (int64_t end = column + columns; column < end; column += kFinished, from += kFinished) {
     const int some = static_cast<int>(least(kFinished, end - column));
     const int64_t to = row * call.ldc + column;
-    take_sums(from, some, values);
+    take_accumulators(from, some, values);
     values *= scale;
     if (call.scale_b) {
       take(call.scale_b + column, some, more);

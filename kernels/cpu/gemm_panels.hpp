@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Products over packed panels, for every instruction that multiplies words and adds to sums of 32 bits.
+// GEMM over packed panels, for every instruction that multiplies words and adds to accumulators of 32 bits.
 // A family header: the target's file defines PBPROBE_TARGET, includes a header with instructions (x86_512.hpp), then
 // this one. Everything has internal linkage and no std template is used, so that no code with the target's flags can
 // serve another object.
 // Source: Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (loop order, panels).
 //
-// A word holds I::kGroup neighbouring depths of one row or column: one float, two BF16, four INT8. A panel of A holds
+// A word holds I::kGroup neighbouring k of one row or column: one float, two BF16, four INT8. A panel of A holds
 // kRows rows, [words][kRows], one of B kColumns columns, [words][kColumns], both padded with zeros.
 #pragma once
 
@@ -21,11 +21,11 @@
 namespace pbprobe::PBPROBE_TARGET {
 namespace {
 
-// I: the instruction and its vectors of kLanes words. The register tile is kRows × kVectors vectors of sums.
+// I: the instruction and its vectors of kLanes words. The register tile is kRows × kVectors vectors of accumulators.
 template <class I, int kRows, int kVectors>
 struct GemmPanels {
-  using Sum = typename I::Sum;
-  using Sums = typename I::Sums;
+  using Accumulator = typename I::Accumulator;
+  using Accumulators = typename I::Accumulators;
   static constexpr int kLanes = I::kLanes;
   static constexpr int kGroup = I::kGroup;
   static constexpr int kColumns = kVectors * kLanes;
@@ -41,7 +41,7 @@ struct GemmPanels {
 
   // --- packing ---
 
-  static int64_t words_of(const CpuCall& call) { return (call.depths + kGroup - 1) / kGroup; }
+  static int64_t words_of(const CpuCall& call) { return (call.k_block + kGroup - 1) / kGroup; }
   // Of each packed row or column; B's carry the sum of their elements where the instruction wants a correction.
   static int64_t a_line_bytes(const CpuCall& call) { return words_of(call) * kWordBytes; }
   static int64_t b_line_bytes(const CpuCall& call) {
@@ -69,9 +69,8 @@ struct GemmPanels {
     if constexpr (I::template kReads<T>) {
       const int64_t end = least(task.first_row + task.rows, call.rows);
       for (int64_t row = task.first_row; row < end; row += kRows) {
-        const T* from = a + (call.row + row) * call.a_row + call.depth * call.a_depth;
-        pack_panel<kRows, true>(from, call.a_row, call.a_depth, least(kRows, end - row), call.depths,
-                                a_panel(call, row));
+        const T* from = a + (call.row + row) * call.a_row + call.k_begin * call.a_k;
+        pack_panel<kRows, true>(from, call.a_row, call.a_k, least(kRows, end - row), call.k_block, a_panel(call, row));
       }
     }
   }
@@ -90,34 +89,34 @@ struct GemmPanels {
     if constexpr (I::template kReads<T>) {
       const int64_t end = least(task.first_column + task.columns, call.columns);
       for (int64_t column = task.first_column; column < end; column += kColumns) {
-        const T* from = b + (call.column + column) * call.b_column + call.depth * call.b_depth;
+        const T* from = b + (call.column + column) * call.b_column + call.k_begin * call.b_k;
         char* to = b_panel(call, column);
-        pack_panel<kColumns, false>(from, call.b_column, call.b_depth, least(kColumns, end - column), call.depths, to);
+        pack_panel<kColumns, false>(from, call.b_column, call.b_k, least(kColumns, end - column), call.k_block, to);
         if constexpr (I::kCorrects) sum_columns(to, words_of(call));
       }
     }
   }
 
-  // Writes to[word][kWidth] from lines × depths elements, of which `across` separates lines and `along` depths.
+  // Writes to[word][kWidth] from lines × k elements, of which `across` separates lines and `along` k.
   template <int kWidth, bool kIsA, class T>
-  [[gnu::noinline]] static void pack_panel(const T* from, int64_t across, int64_t along, int64_t lines, int64_t depths,
+  [[gnu::noinline]] static void pack_panel(const T* from, int64_t across, int64_t along, int64_t lines, int64_t k_block,
                                            char* to) {
     if (along == 1 && (lines > 1 || across != 1)) {
       for (int begin = 0; begin < kWidth; begin += kLanes) {
-        transpose_lines<kWidth, kIsA>(from, across, begin, lines, depths, to);
+        transpose_lines<kWidth, kIsA>(from, across, begin, lines, k_block, to);
       }
     } else if (across == 1) {
       for (int begin = 0; begin < kWidth; begin += kLanes) {
-        copy_depths<kWidth, kIsA>(from, along, begin, lines, depths, to);
+        copy_along_k<kWidth, kIsA>(from, along, begin, lines, k_block, to);
       }
     } else {
-      pack_scattered<kWidth, kIsA>(from, across, along, lines, depths, to);
+      pack_scattered<kWidth, kIsA>(from, across, along, lines, k_block, to);
     }
   }
 
-  // Depths lie next to each other: squares of kLanes × kLanes words are turned in registers.
+  // K is contiguous: squares of kLanes × kLanes words are transposed in registers.
   template <int kWidth, bool kIsA, class T>
-  static void transpose_lines(const T* from, int64_t across, int begin, int64_t lines, int64_t depths, char* to) {
+  static void transpose_lines(const T* from, int64_t across, int begin, int64_t lines, int64_t k_block, char* to) {
     constexpr int kStep = kLanes * kGroup;
     constexpr int kRest = kWidth % kLanes;
     const int width = static_cast<int>(least(kLanes, kWidth - begin));
@@ -125,25 +124,25 @@ struct GemmPanels {
     to += begin * kWordBytes;
     int64_t d = 0;
     if (lines >= begin + width) {
-      for (; d + kStep <= depths; d += kStep, from += kStep, to += kLanes * kWidth * kWordBytes) {
+      for (; d + kStep <= k_block; d += kStep, from += kStep, to += kLanes * kWidth * kWordBytes) {
         if constexpr (kWidth >= kLanes) {
           if (width == kLanes) {
-            turn_square<kWidth, kIsA, kLanes>(from, across, to);
+            transpose_square<kWidth, kIsA, kLanes>(from, across, to);
             continue;
           }
         }
-        if constexpr (kRest > 0) turn_square<kWidth, kIsA, kRest>(from, across, to);
+        if constexpr (kRest > 0) transpose_square<kWidth, kIsA, kRest>(from, across, to);
       }
     }
-    for (; d < depths; d += kStep, from += kStep, to += kLanes * kWidth * kWordBytes) {
-      const int there = static_cast<int>(least(kStep, depths - d));
-      turn_part<kWidth, kIsA>(from, across, width, static_cast<int>(lines - begin), there, to);
+    for (; d < k_block; d += kStep, from += kStep, to += kLanes * kWidth * kWordBytes) {
+      const int there = static_cast<int>(least(kStep, k_block - d));
+      transpose_part<kWidth, kIsA>(from, across, width, static_cast<int>(lines - begin), there, to);
     }
   }
 
   // kHere whole lines. What is stored beside a narrow panel's words is overwritten by the words that follow.
   template <int kWidth, bool kIsA, int kHere, class T>
-  [[gnu::always_inline]] static inline void turn_square(const T* from, int64_t across, char* to) {
+  [[gnu::always_inline]] static inline void transpose_square(const T* from, int64_t across, char* to) {
     constexpr int kAhead = 256 / static_cast<int>(sizeof(T));
     typename I::Words square[kLanes];
 #pragma GCC unroll 16
@@ -166,9 +165,9 @@ struct GemmPanels {
     }
   }
 
-  // Lines that are not there, and depths, become zeros.
+  // Lines that are not there, and k, become zeros.
   template <int kWidth, bool kIsA, class T>
-  static void turn_part(const T* from, int64_t across, int width, int lines, int there, char* to) {
+  static void transpose_part(const T* from, int64_t across, int width, int lines, int there, char* to) {
     typename I::Words square[kLanes];
     for (int i = 0; i < kLanes; ++i) {
       square[i] = i < lines ? I::template load_part<kIsA>(from + i * across, there) : I::no_words();
@@ -180,13 +179,13 @@ struct GemmPanels {
 
   // Lines lie next to each other: words are put together from kGroup short rows.
   template <int kWidth, bool kIsA, class T>
-  static void copy_depths(const T* from, int64_t along, int begin, int64_t lines, int64_t depths, char* to) {
+  static void copy_along_k(const T* from, int64_t along, int begin, int64_t lines, int64_t k_block, char* to) {
     const int width = static_cast<int>(least(kLanes, kWidth - begin));
     const int there = static_cast<int>(least(kLanes, lines - begin));
     char* out = to + begin * kWordBytes;
     const T* row = from + begin;
-    for (int64_t d = 0; d < depths; d += kGroup, row += kGroup * along, out += kWidth * kWordBytes) {
-      const int group = static_cast<int>(least(kGroup, depths - d));
+    for (int64_t d = 0; d < k_block; d += kGroup, row += kGroup * along, out += kWidth * kWordBytes) {
+      const int group = static_cast<int>(least(kGroup, k_block - d));
       typename I::Words words = I::no_words();
       if (there == kLanes && group == kGroup) {
         words = I::template gather<kIsA>(row, along);
@@ -203,26 +202,26 @@ struct GemmPanels {
 
   // Neither: element by element.
   template <int kWidth, bool kIsA, class T>
-  static void pack_scattered(const T* from, int64_t across, int64_t along, int64_t lines, int64_t depths, char* to) {
-    for (int64_t d = 0; d < depths; d += kGroup) {
+  static void pack_scattered(const T* from, int64_t across, int64_t along, int64_t lines, int64_t k_block, char* to) {
+    for (int64_t d = 0; d < k_block; d += kGroup) {
       for (int line = 0; line < kWidth; ++line, to += kWordBytes) {
         T group[kGroup] = {};
-        for (int i = 0; i < kGroup && line < lines && d + i < depths; ++i)
+        for (int i = 0; i < kGroup && line < lines && d + i < k_block; ++i)
           group[i] = from[line * across + (d + i) * along];
         I::store_words_part(to, I::template load_part<kIsA>(group, kGroup), 1);
       }
     }
   }
 
-  // The sums of a packed panel's columns, behind its words.
+  // The accumulators of a packed panel's columns, behind its words.
   static void sum_columns(char* panel, int64_t words) {
     for (int begin = 0; begin < kColumns; begin += kLanes) {
-      Sums sums = I::no_sums();
+      Accumulators acc = I::zero_accumulators();
       const char* from = panel + begin * kWordBytes;
       for (int64_t w = 0; w < words; ++w, from += kColumns * kWordBytes) {
-        sums = I::multiply_add(I::ones(), I::load_words(from), sums);
+        acc = I::multiply_add(I::ones(), I::load_words(from), acc);
       }
-      I::store_sums(reinterpret_cast<Sum*>(panel + (words * kColumns + begin) * kWordBytes), sums);
+      I::store_accumulators(reinterpret_cast<Accumulator*>(panel + (words * kColumns + begin) * kWordBytes), acc);
     }
   }
 
@@ -233,7 +232,7 @@ struct GemmPanels {
     const char* a;
     const char* b;
     int64_t words;
-    Sum* d;  // C itself, the partial sums, or a buffer of one tile
+    Accumulator* d;  // C itself, the partial sums, or a buffer of one tile
     int64_t ldd;
     int columns;
     bool add;        // to what is in d
@@ -267,7 +266,7 @@ struct GemmPanels {
     TileCall tile{};
     tile.words = words_of(call);
     tile.add = !call.first;
-    tile.correct = I::kCorrects && call.a_type == CpuType::int8 && call.depths > 0;
+    tile.correct = I::kCorrects && call.a_type == CpuType::int8 && call.k_block > 0;
     Ahead ahead(task, end_row - task.first_row, end_column - task.first_column);
     // Along C's rows, whose pages and lines are neighbours, as far as B's panels fit the second-level cache.
     constexpr int64_t kAcross = 8 * kColumns;
@@ -287,22 +286,22 @@ struct GemmPanels {
                            int64_t columns) {
     // A C of 32 bits holds the partial sums itself, whatever its type is in the end.
     const bool wide = call.c_type == CpuType::fp32 || call.c_type == CpuType::int32;
-    alignas(64) Sum buffer[kRows * kColumns];
+    alignas(64) Accumulator buffer[kRows * kColumns];
     tile.a = a_panel(call, row);
     tile.b = b_panel(call, column);
     tile.columns = static_cast<int>(columns);
-    if (call.sums) {
-      tile.d = static_cast<Sum*>(call.sums) + row * call.sums_leading + column;
-      tile.ldd = call.sums_leading;
+    if (call.partials) {
+      tile.d = static_cast<Accumulator*>(call.partials) + row * call.partials_leading + column;
+      tile.ldd = call.partials_leading;
     } else if (wide) {
-      tile.d = static_cast<Sum*>(call.c) + (call.row + row) * call.ldc + call.column + column;
+      tile.d = static_cast<Accumulator*>(call.c) + (call.row + row) * call.ldc + call.column + column;
       tile.ldd = call.ldc;
     } else {
       tile.d = buffer;
       tile.ldd = kColumns;
     }
     choose_columns<kVectors>(tile, static_cast<int>(rows));
-    if (call.last && must_finish(call, I::kSumType)) {
+    if (call.last && must_finish(call, I::kAccumulatorType)) {
       for (int64_t i = 0; i < rows; ++i) {
         finish_row(call, tile.d + i * tile.ldd, call.row + row + i, call.column + column, columns);
       }
@@ -323,11 +322,11 @@ struct GemmPanels {
     if constexpr (kRs > 1) {
       if (rows < kRs) return choose_rows<kVs, kWhole, kRs - 1>(tile, rows);
     }
-    multiply<kRs, kVs, kWhole>(tile);
+    microkernel<kRs, kVs, kWhole>(tile);
   }
 
   template <int kRs, int kVs>
-  [[gnu::always_inline]] static inline void step(const char* a, const char* b, Sums (&sums)[kRs][kVs]) {
+  [[gnu::always_inline]] static inline void step(const char* a, const char* b, Accumulators (&acc)[kRs][kVs]) {
     typename I::Words line[kVs];
 #pragma GCC unroll 8
     for (int j = 0; j < kVs; ++j) {
@@ -339,103 +338,104 @@ struct GemmPanels {
     for (int i = 0; i < kRs; ++i) {
       const typename I::Words word = I::broadcast(a + i * kWordBytes);
 #pragma GCC unroll 8
-      for (int j = 0; j < kVs; ++j) sums[i][j] = I::multiply_add(word, line[j], sums[i][j]);
+      for (int j = 0; j < kVs; ++j) acc[i][j] = I::multiply_add(word, line[j], acc[i][j]);
     }
   }
 
   template <int kRs, int kVs, int kUnroll>
-  [[gnu::always_inline]] static inline void steps(const char*& a, const char*& b, Sums (&sums)[kRs][kVs]) {
+  [[gnu::always_inline]] static inline void steps(const char*& a, const char*& b, Accumulators (&acc)[kRs][kVs]) {
 #pragma GCC unroll 4
-    for (int u = 0; u < kUnroll; ++u) step<kRs, kVs>(a + u * kRows * kWordBytes, b + u * kColumns * kWordBytes, sums);
+    for (int u = 0; u < kUnroll; ++u) step<kRs, kVs>(a + u * kRows * kWordBytes, b + u * kColumns * kWordBytes, acc);
     a += kUnroll * kRows * kWordBytes;
     b += kUnroll * kColumns * kWordBytes;
   }
 
-  // The product of two panels: kRs × kVs vectors of sums stay in registers over all depths.
+  // A tile from two panels: kRs × kVs vectors of accumulators stay in registers over all k.
   template <int kRs, int kVs, bool kWhole>
-  [[gnu::noinline]] static void multiply(const TileCall& tile) {
+  [[gnu::noinline]] static void microkernel(const TileCall& tile) {
     constexpr bool kLarge = kRs * kVs >= 8;
     constexpr int kUnroll = kLarge ? 2 : 1;
     const char* a = tile.a;
     const char* b = tile.b;
-    Sums sums[kRs][kVs];
+    Accumulators acc[kRs][kVs];
 #pragma GCC unroll 32
     for (int i = 0; i < kRs; ++i) {
 #pragma GCC unroll 8
-      for (int j = 0; j < kVs; ++j) sums[i][j] = I::no_sums();
+      for (int j = 0; j < kVs; ++j) acc[i][j] = I::zero_accumulators();
     }
     int64_t w = tile.words;
     if constexpr (kLarge) {
       // C is fetched meanwhile, a row at a time: a core has room for few misses. Into the second-level cache, since
       // rows that lie a power of two apart throw each other out of the first.
-      const Sum* d = tile.d;
+      const Accumulator* d = tile.d;
       const int64_t until = w - kUnroll * least(kRs, w / kUnroll);
 #pragma GCC unroll 1
       for (; w > until; w -= kUnroll, d += tile.ldd) {
 #pragma GCC unroll 8
         for (int j = 0; j < kVs; ++j) __builtin_prefetch(d + j * kLanes, 1, 2);
-        steps<kRs, kVs, kUnroll>(a, b, sums);
+        steps<kRs, kVs, kUnroll>(a, b, acc);
       }
     }
-    if constexpr (kRs == kRows) fetch_ahead<kRs, kVs, kUnroll>(tile, w, a, b, sums);
+    if constexpr (kRs == kRows) fetch_ahead<kRs, kVs, kUnroll>(tile, w, a, b, acc);
 #pragma GCC unroll 1
-    for (; w >= kUnroll; w -= kUnroll) steps<kRs, kVs, kUnroll>(a, b, sums);
-    if (kUnroll > 1 && w > 0) step<kRs, kVs>(a, b, sums);
-    store<kRs, kVs, kWhole>(tile, sums);
+    for (; w >= kUnroll; w -= kUnroll) steps<kRs, kVs, kUnroll>(a, b, acc);
+    if (kUnroll > 1 && w > 0) step<kRs, kVs>(a, b, acc);
+    store<kRs, kVs, kWhole>(tile, acc);
   }
 
   // Multiplies on, and asks for a line's bytes meanwhile, at even distances.
   template <int kRs, int kVs, int kUnroll>
   [[gnu::always_inline]] static inline void fetch_ahead(const TileCall& tile, int64_t& w, const char*& a,
-                                                        const char*& b, Sums (&sums)[kRs][kVs]) {
+                                                        const char*& b, Accumulators (&acc)[kRs][kVs]) {
     if (tile.ahead.count == 0) return;
-    const int64_t turns = w / kUnroll / tile.ahead.count;
-    if (turns == 0) return;
-    const int64_t step = (tile.ahead.bytes + turns - 1) / turns;
+    const int64_t rounds = w / kUnroll / tile.ahead.count;
+    if (rounds == 0) return;
+    const int64_t step = (tile.ahead.bytes + rounds - 1) / rounds;
     const char* line = tile.ahead.first;
 #pragma GCC unroll 1
     for (int64_t left = tile.ahead.count; left > 0; --left, line += tile.ahead.stride) {
       const char* at = line;
 #pragma GCC unroll 1
-      for (int64_t n = turns; n > 0; --n, at += step) {
+      for (int64_t n = rounds; n > 0; --n, at += step) {
         __builtin_prefetch(at, 0, 2);
         __builtin_prefetch(at + 64, 0, 2);
-        steps<kRs, kVs, kUnroll>(a, b, sums);
+        steps<kRs, kVs, kUnroll>(a, b, acc);
       }
     }
-    w -= turns * tile.ahead.count * kUnroll;
+    w -= rounds * tile.ahead.count * kUnroll;
   }
 
   template <int kRs, int kVs, bool kWhole>
-  [[gnu::always_inline]] static inline void store(const TileCall& tile, Sums (&sums)[kRs][kVs]) {
+  [[gnu::always_inline]] static inline void store(const TileCall& tile, Accumulators (&acc)[kRs][kVs]) {
     if constexpr (I::kCorrects) {
-      const Sum* columns = reinterpret_cast<const Sum*>(tile.b + tile.words * kColumns * kWordBytes);
+      const Accumulator* columns = reinterpret_cast<const Accumulator*>(tile.b + tile.words * kColumns * kWordBytes);
       if (tile.correct) {
 #pragma GCC unroll 8
         for (int j = 0; j < kVs; ++j) {
-          const Sums less = I::correction(I::load_sums(columns + j * kLanes));
+          const Accumulators less = I::correction(I::load_accumulators(columns + j * kLanes));
 #pragma GCC unroll 32
-          for (int i = 0; i < kRs; ++i) sums[i][j] = I::add(sums[i][j], less);
+          for (int i = 0; i < kRs; ++i) acc[i][j] = I::add(acc[i][j], less);
         }
       }
     }
-    if (tile.add) return put<kRs, kVs, kWhole, true>(tile, sums);
-    put<kRs, kVs, kWhole, false>(tile, sums);
+    if (tile.add) return put<kRs, kVs, kWhole, true>(tile, acc);
+    put<kRs, kVs, kWhole, false>(tile, acc);
   }
 
   template <int kRs, int kVs, bool kWhole, bool kAdd>
-  [[gnu::always_inline]] static inline void put(const TileCall& tile, Sums (&sums)[kRs][kVs]) {
+  [[gnu::always_inline]] static inline void put(const TileCall& tile, Accumulators (&acc)[kRs][kVs]) {
     const int last = tile.columns - (kVs - 1) * kLanes;
-    Sum* d = tile.d;
+    Accumulator* d = tile.d;
 #pragma GCC unroll 32
     for (int i = 0; i < kRs; ++i, d += tile.ldd) {
 #pragma GCC unroll 8
       for (int j = 0; j < kVs; ++j) {
-        Sum* to = d + j * kLanes;
+        Accumulator* to = d + j * kLanes;
         if (kWhole || j + 1 < kVs) {
-          I::store_sums(to, kAdd ? I::add(I::load_sums(to), sums[i][j]) : sums[i][j]);
+          I::store_accumulators(to, kAdd ? I::add(I::load_accumulators(to), acc[i][j]) : acc[i][j]);
         } else {
-          I::store_sums_part(to, kAdd ? I::add(I::load_sums_part(to, last), sums[i][j]) : sums[i][j], last);
+          I::store_accumulators_part(to, kAdd ? I::add(I::load_accumulators_part(to, last), acc[i][j]) : acc[i][j],
+                                     last);
         }
       }
     }

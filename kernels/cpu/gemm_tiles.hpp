@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Products in AMX's tile registers: C in four tiles of 16 × 16 sums, two of A and two of B. A family header: see
-// gemm_panels.hpp, whose packing of B it takes.
+// GEMM in AMX's tile registers: C in four tiles of 16 × 16 accumulators, two of A and two of B. A family header:
+// see gemm_panels.hpp, whose packing of B it takes.
 //
 // A tile holds 16 lines of 16 words (two BF16 or four INT8 each). B's is [words][16 columns], as its panels are; A's is
 // [rows][words], so a panel of A is [blocks of 16 words][32 rows][16 words]. Both are padded with zeros to whole
@@ -40,8 +40,8 @@ struct TileBytes : Vnni512 {
     return Vnni512::gather<false>(p, along);
   }
   template <bool kIsA, class T>
-  static Words gather_part(const T* p, int64_t along, int lines, int depths) {
-    return Vnni512::gather_part<false>(p, along, lines, depths);
+  static Words gather_part(const T* p, int64_t along, int lines, int k_block) {
+    return Vnni512::gather_part<false>(p, along, lines, k_block);
   }
 };
 
@@ -93,7 +93,7 @@ template <TileDot kDot, int kC, int kA, int kB>
 
 template <class I>
 struct GemmTiles {
-  using Sum = typename I::Sum;
+  using Accumulator = typename I::Accumulator;
   using Panels = GemmPanels<I, 16, 2>;
   static constexpr int kGroup = I::kGroup;
   static constexpr int kTile = 16;  // rows, columns and words of a tile
@@ -101,7 +101,7 @@ struct GemmTiles {
   static constexpr int kColumns = 2 * kTile;
   static constexpr int kWordBytes = 4;
   static constexpr int kLineBytes = kTile * kWordBytes;
-  static constexpr int kDepths = kTile * kGroup;  // of a block
+  static constexpr int kTileK = kTile * kGroup;  // of a block
 
   static void run(const CpuCall& call, const CpuTask& task) {
     switch (task.step) {
@@ -111,7 +111,7 @@ struct GemmTiles {
     }
   }
 
-  static int64_t blocks_of(const CpuCall& call) { return (call.depths + kDepths - 1) / kDepths; }
+  static int64_t blocks_of(const CpuCall& call) { return (call.k_block + kTileK - 1) / kTileK; }
   static char* panel(void* packed, const CpuCall& call, int64_t line) {
     return static_cast<char*>(packed) + line * blocks_of(call) * kLineBytes;
   }
@@ -130,7 +130,7 @@ struct GemmTiles {
     if constexpr (I::template kReads<T>) {
       const int64_t end = least(task.first_row + task.rows, call.rows);
       for (int64_t row = task.first_row; row < end; row += kTile) {
-        const T* from = a + (call.row + row) * call.a_row + call.depth * call.a_depth;
+        const T* from = a + (call.row + row) * call.a_row + call.k_begin * call.a_k;
         char* to = panel(call.packed_a, call, row / kRows * kRows) + row % kRows * kLineBytes;
         pack_rows(from, call, static_cast<int>(least(kTile, end - row)), to);
       }
@@ -141,20 +141,20 @@ struct GemmTiles {
   template <class T>
   static void pack_rows(const T* from, const CpuCall& call, int rows, char* to) {
     constexpr int kAhead = 512 / static_cast<int>(sizeof(T));
-    for (int64_t d = 0; d < call.depths; d += kDepths, to += kRows * kLineBytes) {
-      const int there = static_cast<int>(least(kDepths, call.depths - d));
+    for (int64_t d = 0; d < call.k_block; d += kTileK, to += kRows * kLineBytes) {
+      const int there = static_cast<int>(least(kTileK, call.k_block - d));
       typename I::Words square[kTile];
-      if (call.a_depth == 1) {
+      if (call.a_k == 1) {
         for (int i = 0; i < kTile; ++i) {
           const T* line = from + i * call.a_row + d;
           if (i < rows) __builtin_prefetch(line + kAhead);
-          square[i] = i >= rows          ? I::no_words()
-                      : there == kDepths ? I::template load<true>(line)
-                                         : I::template load_part<true>(line, there);
+          square[i] = i >= rows         ? I::no_words()
+                      : there == kTileK ? I::template load<true>(line)
+                                        : I::template load_part<true>(line, there);
         }
       } else {
         alignas(64) char words[kTile * kLineBytes] = {};
-        Panels::template pack_panel<kTile, true>(from + d * call.a_depth, call.a_row, call.a_depth, rows, there, words);
+        Panels::template pack_panel<kTile, true>(from + d * call.a_k, call.a_row, call.a_k, rows, there, words);
         for (int i = 0; i < kTile; ++i) square[i] = I::load_words(words + i * kLineBytes);
         I::transpose(square);
       }
@@ -174,12 +174,12 @@ struct GemmTiles {
   static void pack_b_of(const T* b, const CpuCall& call, const CpuTask& task) {
     if constexpr (I::template kReads<T>) {
       const int64_t end = least(task.first_column + task.columns, call.columns);
-      const int64_t words = (call.depths + kGroup - 1) / kGroup;
+      const int64_t words = (call.k_block + kGroup - 1) / kGroup;
       for (int64_t column = task.first_column; column < end; column += kColumns) {
-        const T* from = b + (call.column + column) * call.b_column + call.depth * call.b_depth;
+        const T* from = b + (call.column + column) * call.b_column + call.k_begin * call.b_k;
         char* to = panel(call.packed_b, call, column);
-        Panels::template pack_panel<kColumns, false>(from, call.b_column, call.b_depth, least(kColumns, end - column),
-                                                     call.depths, to);
+        Panels::template pack_panel<kColumns, false>(from, call.b_column, call.b_k, least(kColumns, end - column),
+                                                     call.k_block, to);
         for (int64_t w = words * 2; w < blocks_of(call) * kTile * 2; ++w) {
           I::store_words(to + w * kLineBytes, I::no_words());
         }
@@ -219,16 +219,16 @@ struct GemmTiles {
   static void compute_block(const CpuCall& call, int64_t row, int64_t column, int64_t rows, int64_t columns) {
     // A C of 32 bits holds the partial sums itself, whatever its type is in the end.
     const bool wide = call.c_type == CpuType::fp32 || call.c_type == CpuType::int32;
-    alignas(64) Sum buffer[kRows * kColumns];
-    Sum* d = buffer;
+    alignas(64) Accumulator buffer[kRows * kColumns];
+    Accumulator* d = buffer;
     int64_t ldd = kColumns;
     bool add = false;
-    if (call.sums) {
-      d = static_cast<Sum*>(call.sums) + row * call.sums_leading + column;
-      ldd = call.sums_leading;
+    if (call.partials) {
+      d = static_cast<Accumulator*>(call.partials) + row * call.partials_leading + column;
+      ldd = call.partials_leading;
       add = !call.first;
     } else if (wide) {
-      d = static_cast<Sum*>(call.c) + (call.row + row) * call.ldc + call.column + column;
+      d = static_cast<Accumulator*>(call.c) + (call.row + row) * call.ldc + call.column + column;
       ldd = call.ldc;
       add = !call.first;
     }
@@ -236,11 +236,11 @@ struct GemmTiles {
     const char* b = panel(call.packed_b, call, column);
     const int64_t blocks = blocks_of(call);
     if (rows == kRows && columns == kColumns) {
-      multiply<kDot, 2, 2>(a, b, blocks, d, ldd, add);
+      microkernel<kDot, 2, 2>(a, b, blocks, d, ldd, add);
     } else {
-      multiply_part<kDot>(a, b, blocks, d == buffer ? nullptr : d, ldd, add, rows, columns, buffer);
+      microkernel_part<kDot>(a, b, blocks, d == buffer ? nullptr : d, ldd, add, rows, columns, buffer);
     }
-    if (call.last && must_finish(call, I::kSumType)) {
+    if (call.last && must_finish(call, I::kAccumulatorType)) {
       for (int64_t i = 0; i < rows; ++i) {
         finish_row(call, d + i * ldd, call.row + row + i, call.column + column, columns);
       }
@@ -249,31 +249,32 @@ struct GemmTiles {
 
   // Into the buffer, and from there to d where that is another place.
   template <TileDot kDot>
-  static void multiply_part(const char* a, const char* b, int64_t blocks, Sum* d, int64_t ldd, bool add, int64_t rows,
-                            int64_t columns, Sum* buffer) {
+  static void microkernel_part(const char* a, const char* b, int64_t blocks, Accumulator* d, int64_t ldd, bool add,
+                               int64_t rows, int64_t columns, Accumulator* buffer) {
     if (rows > kTile && columns > kTile) {
-      multiply<kDot, 2, 2>(a, b, blocks, buffer, kColumns, false);
+      microkernel<kDot, 2, 2>(a, b, blocks, buffer, kColumns, false);
     } else if (rows > kTile) {
-      multiply<kDot, 2, 1>(a, b, blocks, buffer, kColumns, false);
+      microkernel<kDot, 2, 1>(a, b, blocks, buffer, kColumns, false);
     } else if (columns > kTile) {
-      multiply<kDot, 1, 2>(a, b, blocks, buffer, kColumns, false);
+      microkernel<kDot, 1, 2>(a, b, blocks, buffer, kColumns, false);
     } else {
-      multiply<kDot, 1, 1>(a, b, blocks, buffer, kColumns, false);
+      microkernel<kDot, 1, 1>(a, b, blocks, buffer, kColumns, false);
     }
     if (d == nullptr) return;
     for (int64_t i = 0; i < rows; ++i) {
-      const Sum* from = buffer + i * kColumns;
-      Sum* to = d + i * ldd;
+      const Accumulator* from = buffer + i * kColumns;
+      Accumulator* to = d + i * ldd;
       for (int64_t j = 0; j < columns; ++j) to[j] = add ? to[j] + from[j] : from[j];
     }
   }
 
   // Tiles of C: 0 and 1 above 2 and 3; of A: 4 and 5; of B: 6 and 7.
   template <TileDot kDot, int kAs, int kBs>
-  [[gnu::noinline]] static void multiply(const char* a, const char* b, int64_t blocks, Sum* d, int64_t ldd, bool add) {
+  [[gnu::noinline]] static void microkernel(const char* a, const char* b, int64_t blocks, Accumulator* d, int64_t ldd,
+                                            bool add) {
     constexpr int kBLine = kColumns * kWordBytes;
-    const auto stride = static_cast<size_t>(ldd) * sizeof(Sum);
-    Sum* below = d + kTile * ldd;
+    const auto stride = static_cast<size_t>(ldd) * sizeof(Accumulator);
+    Accumulator* below = d + kTile * ldd;
     if (add) {
       load_tile<0>(d, stride);
       if constexpr (kBs > 1) load_tile<1>(d + kTile, stride);
@@ -306,7 +307,7 @@ struct GemmTiles {
   }
 };
 
-// kPeakTiles products an iteration on six tiles of sums: more than latency (52) over interval (16).
+// kPeakTiles products an iteration on six tiles of accumulators: more than latency (52) over interval (16).
 constexpr int kPeakTiles = 48;
 
 template <TileDot kDot>

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Products of few rows: B is read once, where it lies, at the speed of the memory. A family header: see
+// GEMM for small M: B is read once, where it lies, at the speed of the memory. A family header: see
 // gemm_panels.hpp, whose instructions it takes.
 //
-// A is packed as lines of words (one float, two BF16, four INT8), padded with zeros to whole vectors. Where B's depths
+// A is packed as lines of words (one float, two BF16, four INT8), padded with zeros to whole vectors. Where B's k
 // lie next to each other, a column is a dot product over vectors; where its columns do, words are put together from
 // kGroup short rows and multiplied by A's, one at a time.
 #pragma once
@@ -19,11 +19,11 @@
 namespace pbprobe::PBPROBE_TARGET {
 namespace {
 
-// kSums: vectors of sums that the registers hold beside the operands.
-template <class I, int kSums>
+// kAccumulators: vectors of accumulators that the registers hold beside the operands.
+template <class I, int kAccumulators>
 struct Gemv {
-  using Sum = typename I::Sum;
-  using Sums = typename I::Sums;
+  using Accumulator = typename I::Accumulator;
+  using Accumulators = typename I::Accumulators;
   using Words = typename I::Words;
   static constexpr int kRows = 8;
   static constexpr int kLanes = I::kLanes;
@@ -42,7 +42,7 @@ struct Gemv {
     }
   }
 
-  static int64_t line_bytes(const CpuCall& call) { return (call.depths + kStep - 1) / kStep * kLanes * kWordBytes; }
+  static int64_t line_bytes(const CpuCall& call) { return (call.k_block + kStep - 1) / kStep * kLanes * kWordBytes; }
 
   static void pack_a(const CpuCall& call) {
     switch (call.a_type) {
@@ -60,14 +60,14 @@ struct Gemv {
       for (int64_t i = 0; i < call.rows; ++i) {
         const T* from = a + (call.row + i) * call.a_row;
         char* to = static_cast<char*>(call.packed_a) + i * line_bytes(call);
-        for (int64_t d = 0; d < call.depths; d += kStep, to += kLanes * kWordBytes) {
-          const int there = static_cast<int>(least(kStep, call.depths - d));
+        for (int64_t d = 0; d < call.k_block; d += kStep, to += kLanes * kWordBytes) {
+          const int there = static_cast<int>(least(kStep, call.k_block - d));
           T some[kStep] = {};
-          if (call.a_depth == 1 && there == kStep) {
+          if (call.a_k == 1 && there == kStep) {
             I::store_words(to, I::template load<true>(from + d));
             continue;
           }
-          for (int j = 0; j < there; ++j) some[j] = from[(d + j) * call.a_depth];
+          for (int j = 0; j < there; ++j) some[j] = from[(d + j) * call.a_k];
           I::store_words(to, I::template load<true>(some));
         }
       }
@@ -97,8 +97,8 @@ struct Gemv {
     if constexpr (kRs > 1) {
       if (call.rows < kRs) return choose_rows<kRs - 1>(b, call, begin, end);
     }
-    if (call.b_depth == 1) {
-      columns_of_depths<kRs>(b, call, begin, end);
+    if (call.b_k == 1) {
+      columns_along_k<kRs>(b, call, begin, end);
     } else {
       rows_of_columns<kRs>(b, call, begin, end);
     }
@@ -118,8 +118,8 @@ struct Gemv {
   // --- B[n,k] ---
 
   template <int kRs, class T>
-  static void columns_of_depths(const T* b, const CpuCall& call, int64_t begin, int64_t end) {
-    constexpr int kCs = at_least_one(at_most(kSums / kRs, 4));
+  static void columns_along_k(const T* b, const CpuCall& call, int64_t begin, int64_t end) {
+    constexpr int kCs = at_least_one(at_most(kAccumulators / kRs, 4));
     int64_t column = begin;
     for (; column + kCs <= end; column += kCs) dots<kRs, kCs>(b, call, column);
     for (; column < end; ++column) dots<kRs, 1>(b, call, column);
@@ -133,19 +133,19 @@ struct Gemv {
     const int64_t line = line_bytes(call);
     const bool correct = corrects(call);
     const T* from[kCs];
-    Sums sums[kRs][kCs];
-    Sums columns[kCs];
+    Accumulators acc[kRs][kCs];
+    Accumulators columns[kCs];
 #pragma GCC unroll 8
     for (int j = 0; j < kCs; ++j) {
       from[j] = b + (column + j) * call.b_column;
-      columns[j] = I::no_sums();
+      columns[j] = I::zero_accumulators();
 #pragma GCC unroll 8
-      for (int i = 0; i < kRs; ++i) sums[i][j] = I::no_sums();
+      for (int i = 0; i < kRs; ++i) acc[i][j] = I::zero_accumulators();
     }
     int64_t d = 0;
     // Further along these columns, and then the beginnings of the next ones.
     int64_t ahead = kAhead;
-    int64_t until = call.depths - kAhead;
+    int64_t until = call.k_block - kAhead;
     for (int part = 0; part < 2; ++part) {
 #pragma GCC unroll 1
       for (; d + kStep <= until; d += kStep, a += kLanes * kWordBytes) {
@@ -155,26 +155,26 @@ struct Gemv {
           words[j] = I::template load<false>(from[j] + d);
           __builtin_prefetch(from[j] + d + ahead);
         }
-        add_vector<kRs, kCs>(a, line, words, correct, sums, columns);
+        add_vector<kRs, kCs>(a, line, words, correct, acc, columns);
       }
-      ahead += kCs * call.b_column - call.depths;
-      until = call.depths;
+      ahead += kCs * call.b_column - call.k_block;
+      until = call.k_block;
     }
-    if (d < call.depths) {
+    if (d < call.k_block) {
       Words words[kCs];
 #pragma GCC unroll 8
       for (int j = 0; j < kCs; ++j) {
-        words[j] = I::template load_part<false>(from[j] + d, static_cast<int>(call.depths - d));
+        words[j] = I::template load_part<false>(from[j] + d, static_cast<int>(call.k_block - d));
       }
-      add_vector<kRs, kCs>(a, line, words, correct, sums, columns);
+      add_vector<kRs, kCs>(a, line, words, correct, acc, columns);
     }
     for (int i = 0; i < kRs; ++i) {
-      Sum results[kCs];
+      Accumulator results[kCs];
       for (int j = 0; j < kCs; ++j) {
         if constexpr (I::kCorrects) {
-          if (correct) sums[i][j] = I::add(sums[i][j], I::correction(columns[j]));
+          if (correct) acc[i][j] = I::add(acc[i][j], I::correction(columns[j]));
         }
-        results[j] = total(sums[i][j]);
+        results[j] = total(acc[i][j]);
       }
       put(call, results, i, column, kCs);
     }
@@ -182,19 +182,20 @@ struct Gemv {
 
   template <int kRs, int kCs>
   [[gnu::always_inline]] static inline void add_vector(const char* a, int64_t line, const Words (&words)[kCs],
-                                                       bool correct, Sums (&sums)[kRs][kCs], Sums (&columns)[kCs]) {
+                                                       bool correct, Accumulators (&acc)[kRs][kCs],
+                                                       Accumulators (&columns)[kCs]) {
 #pragma GCC unroll 8
     for (int i = 0; i < kRs; ++i) {
       const Words mine = I::load_words(a + i * line);
 #pragma GCC unroll 8
-      for (int j = 0; j < kCs; ++j) sums[i][j] = I::multiply_add(mine, words[j], sums[i][j]);
+      for (int j = 0; j < kCs; ++j) acc[i][j] = I::multiply_add(mine, words[j], acc[i][j]);
     }
     add_to_columns(words, correct, columns);
   }
 
   template <int kCs>
   [[gnu::always_inline]] static inline void add_to_columns(const Words (&words)[kCs], bool correct,
-                                                           Sums (&columns)[kCs]) {
+                                                           Accumulators (&columns)[kCs]) {
     if constexpr (I::kCorrects) {
       if (!correct) return;
 #pragma GCC unroll 16
@@ -203,26 +204,27 @@ struct Gemv {
   }
 
   // In a fixed order.
-  static Sum total(Sums sums) {
-    Sum lanes[kLanes];
-    I::store_sums(lanes, sums);
+  static Accumulator total(Accumulators acc) {
+    Accumulator lanes[kLanes];
+    I::store_accumulators(lanes, acc);
     for (int half = kLanes / 2; half > 0; half /= 2) {
       for (int l = 0; l < half; ++l) lanes[l] += lanes[l + half];
     }
     return lanes[0];
   }
 
-  static void put(const CpuCall& call, const Sum* results, int64_t row, int64_t column, int64_t columns) {
-    if (must_finish(call, I::kSumType)) return finish_row(call, results, call.row + row, column, columns);
-    __builtin_memcpy(static_cast<Sum*>(call.c) + (call.row + row) * call.ldc + column, results,
-                     static_cast<size_t>(columns) * sizeof(Sum));
+  static void put(const CpuCall& call, const Accumulator* results, int64_t row, int64_t column, int64_t columns) {
+    if (must_finish(call, I::kAccumulatorType)) return finish_row(call, results, call.row + row, column, columns);
+    __builtin_memcpy(static_cast<Accumulator*>(call.c) + (call.row + row) * call.ldc + column, results,
+                     static_cast<size_t>(columns) * sizeof(Accumulator));
   }
 
   // --- B[k,n] ---
 
   template <int kRs, class T>
   static void rows_of_columns(const T* b, const CpuCall& call, int64_t begin, int64_t end) {
-    constexpr int kVs = at_least_one(at_most((kSums - (I::kCorrects ? 4 : 0)) / kRs, kSums >= 16 ? 8 : 4));
+    constexpr int kVs =
+        at_least_one(at_most((kAccumulators - (I::kCorrects ? 4 : 0)) / kRs, kAccumulators >= 16 ? 8 : 4));
     int64_t column = begin;
     for (; column + kVs * kLanes <= end; column += kVs * kLanes) stripe<kRs, kVs>(b, call, column, kVs * kLanes);
     for (; column < end; column += kLanes) {
@@ -233,23 +235,23 @@ struct Gemv {
   // A's rows times kVs vectors of columns of B, the last of which may be ragged.
   template <int kRs, int kVs, class T>
   [[gnu::noinline]] static void stripe(const T* b, const CpuCall& call, int64_t column, int columns) {
-    const int64_t along = call.b_depth;
+    const int64_t along = call.b_k;
     const int64_t line = line_bytes(call);
     const bool correct = corrects(call);
     const char* a = static_cast<const char*>(call.packed_a);
     const T* from = b + column;
     const int last = columns - (kVs - 1) * kLanes;
-    Sums sums[kRs][kVs];
-    Sums totals[kVs];
+    Accumulators acc[kRs][kVs];
+    Accumulators totals[kVs];
 #pragma GCC unroll 16
     for (int j = 0; j < kVs; ++j) {
-      totals[j] = I::no_sums();
+      totals[j] = I::zero_accumulators();
 #pragma GCC unroll 8
-      for (int i = 0; i < kRs; ++i) sums[i][j] = I::no_sums();
+      for (int i = 0; i < kRs; ++i) acc[i][j] = I::zero_accumulators();
     }
 #pragma GCC unroll 1
-    for (int64_t d = 0; d < call.depths; d += kGroup, a += kWordBytes, from += kGroup * along) {
-      const int depths = static_cast<int>(least(kGroup, call.depths - d));
+    for (int64_t d = 0; d < call.k_block; d += kGroup, a += kWordBytes, from += kGroup * along) {
+      const int k_block = static_cast<int>(least(kGroup, call.k_block - d));
       Words words[kVs];
 #pragma GCC unroll 4
       for (int g = 0; g < kGroup; ++g) {
@@ -257,30 +259,30 @@ struct Gemv {
 #pragma GCC unroll 8
         for (int j = 0; j < kVs * kLanes; j += 64 / static_cast<int>(sizeof(T))) __builtin_prefetch(ahead + j);
       }
-      if (depths == kGroup && last == kLanes) {
+      if (k_block == kGroup && last == kLanes) {
 #pragma GCC unroll 16
         for (int j = 0; j < kVs; ++j) words[j] = I::template gather<false>(from + j * kLanes, along);
       } else {
 #pragma GCC unroll 16
         for (int j = 0; j < kVs; ++j) {
-          words[j] = I::template gather_part<false>(from + j * kLanes, along, j + 1 < kVs ? kLanes : last, depths);
+          words[j] = I::template gather_part<false>(from + j * kLanes, along, j + 1 < kVs ? kLanes : last, k_block);
         }
       }
 #pragma GCC unroll 8
       for (int i = 0; i < kRs; ++i) {
         const Words mine = I::broadcast(a + i * line);
 #pragma GCC unroll 16
-        for (int j = 0; j < kVs; ++j) sums[i][j] = I::multiply_add(mine, words[j], sums[i][j]);
+        for (int j = 0; j < kVs; ++j) acc[i][j] = I::multiply_add(mine, words[j], acc[i][j]);
       }
       add_to_columns(words, correct, totals);
     }
     for (int i = 0; i < kRs; ++i) {
-      Sum results[kVs * kLanes];
+      Accumulator results[kVs * kLanes];
       for (int j = 0; j < kVs; ++j) {
         if constexpr (I::kCorrects) {
-          if (correct) sums[i][j] = I::add(sums[i][j], I::correction(totals[j]));
+          if (correct) acc[i][j] = I::add(acc[i][j], I::correction(totals[j]));
         }
-        I::store_sums(results + j * kLanes, sums[i][j]);
+        I::store_accumulators(results + j * kLanes, acc[i][j]);
       }
       put(call, results, i, column, columns);
     }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Advanced SIMD instructions as gemv.hpp wants them. 128 bits at a time for every aarch64 target: products of few rows
+// Advanced SIMD instructions as gemv.hpp wants them. 128 bits at a time for every aarch64 target: GEMM for small M
 // wait for the memory, whatever the length of the vectors is. Needs FEAT_DotProd. A family header: see gemm_panels.hpp.
 // Source: Arm Architecture Reference Manual, "FMLA (vector)", "SDOT (vector)".
 #pragma once
@@ -36,22 +36,22 @@ struct Words128 {
 
 // fmla v.4s. A word is one float; BF16 becomes one when it is read.
 struct GemvFmla : Words128 {
-  using Sum = float;
-  using Sums = float32x4_t;
-  static constexpr CpuType kSumType = CpuType::fp32;
+  using Accumulator = float;
+  using Accumulators = float32x4_t;
+  static constexpr CpuType kAccumulatorType = CpuType::fp32;
   static constexpr bool kCorrects = false;
   static constexpr int kGroup = 1;
   template <class T>
   static constexpr bool kReads = kSame<T, float> || kSame<T, Bf16>;
 
-  static Sums no_sums() { return vdupq_n_f32(0); }
-  static void store_sums(float* p, Sums s) { vst1q_f32(p, s); }
-  static Sums add(Sums a, Sums b) { return vaddq_f32(a, b); }
-  static Sums multiply_add(Words a, Words b, Sums sums) {
-    return vfmaq_f32(sums, vreinterpretq_f32_u32(a), vreinterpretq_f32_u32(b));
+  static Accumulators zero_accumulators() { return vdupq_n_f32(0); }
+  static void store_accumulators(float* p, Accumulators s) { vst1q_f32(p, s); }
+  static Accumulators add(Accumulators a, Accumulators b) { return vaddq_f32(a, b); }
+  static Accumulators multiply_add(Words a, Words b, Accumulators acc) {
+    return vfmaq_f32(acc, vreinterpretq_f32_u32(a), vreinterpretq_f32_u32(b));
   }
-  static void multiply_add(Sums& sums, Chunk b, Chunk a) {
-    asm volatile("fmla %0.4s, %1.4s, %2.4s" : "+w"(sums) : "w"(b), "w"(a));
+  static void multiply_add(Accumulators& acc, Chunk b, Chunk a) {
+    asm volatile("fmla %0.4s, %1.4s, %2.4s" : "+w"(acc) : "w"(b), "w"(a));
   }
 
   using Words128::load;
@@ -70,7 +70,7 @@ struct GemvFmla : Words128 {
     for (int i = 0; i < count; ++i) copy[i] = p[i];
     return load<kIsA>(copy);
   }
-  // The same depth of kLanes columns that lie side by side, or of the first `lines`.
+  // The same k of kLanes columns that lie side by side, or of the first `lines`.
   template <bool kIsA, class T>
   static Words gather(const T* p, int64_t) {
     return load<kIsA>(p);
@@ -83,25 +83,25 @@ struct GemvFmla : Words128 {
 
 // sdot v.4s. A word is four bytes; an unsigned A is packed as a − 128, and 128 times the sum of B's column is added.
 struct GemvSdot : Words128 {
-  using Sum = int32_t;
-  using Sums = int32x4_t;
-  static constexpr CpuType kSumType = CpuType::int32;
+  using Accumulator = int32_t;
+  using Accumulators = int32x4_t;
+  static constexpr CpuType kAccumulatorType = CpuType::int32;
   static constexpr bool kCorrects = true;
   static constexpr CpuType kCorrected = CpuType::uint8;
   static constexpr int kGroup = 4;
   template <class T>
   static constexpr bool kReads = kSame<T, int8_t> || kSame<T, uint8_t>;
 
-  static Sums no_sums() { return vdupq_n_s32(0); }
-  static void store_sums(int32_t* p, Sums s) { vst1q_s32(p, s); }
-  static Sums add(Sums a, Sums b) { return vaddq_s32(a, b); }
+  static Accumulators zero_accumulators() { return vdupq_n_s32(0); }
+  static void store_accumulators(int32_t* p, Accumulators s) { vst1q_s32(p, s); }
+  static Accumulators add(Accumulators a, Accumulators b) { return vaddq_s32(a, b); }
   static Words ones() { return vreinterpretq_u32_u8(vdupq_n_u8(1)); }
-  static Sums correction(Sums columns) { return vshlq_n_s32(columns, 7); }
-  static Sums multiply_add(Words a, Words b, Sums sums) {
-    return vdotq_s32(sums, vreinterpretq_s8_u32(a), vreinterpretq_s8_u32(b));
+  static Accumulators correction(Accumulators columns) { return vshlq_n_s32(columns, 7); }
+  static Accumulators multiply_add(Words a, Words b, Accumulators acc) {
+    return vdotq_s32(acc, vreinterpretq_s8_u32(a), vreinterpretq_s8_u32(b));
   }
-  static void multiply_add(Sums& sums, Chunk b, Chunk a) {
-    asm volatile("sdot %0.4s, %1.16b, %2.16b" : "+w"(sums) : "w"(b), "w"(a));
+  static void multiply_add(Accumulators& acc, Chunk b, Chunk a) {
+    asm volatile("sdot %0.4s, %1.16b, %2.16b" : "+w"(acc) : "w"(b), "w"(a));
   }
 
   template <bool kIsA, class T>
@@ -119,24 +119,24 @@ struct GemvSdot : Words128 {
     for (int i = 0; i < count; ++i) copy[i] = p[i];
     return load<kIsA>(copy);
   }
-  // Four depths of four columns each; the table turns them.
+  // Four k of four columns each; the table transposes them.
   template <bool kIsA, class T>
   static Words gather(const T* p, int64_t along) {
     return gather_part<kIsA>(p, along, kLanes, kGroup);
   }
   template <bool kIsA, class T>
-  static Words gather_part(const T* p, int64_t along, int lines, int depths) {
+  static Words gather_part(const T* p, int64_t along, int lines, int k_block) {
     T rows[16] = {};
     if (lines == kLanes) {
-      for (int d = 0; d < depths; ++d) __builtin_memcpy(rows + 4 * d, p + d * along, 4);
+      for (int d = 0; d < k_block; ++d) __builtin_memcpy(rows + 4 * d, p + d * along, 4);
     } else {
-      for (int d = 0; d < depths; ++d) {
+      for (int d = 0; d < k_block; ++d) {
         for (int i = 0; i < lines; ++i) rows[4 * d + i] = p[d * along + i];
       }
     }
-    constexpr uint8_t kTurned[16] = {0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15};
-    const uint8x16_t turned = vqtbl1q_u8(vreinterpretq_u8_u32(load_words(rows)), vld1q_u8(kTurned));
-    return shifted<kIsA, T>(vreinterpretq_u32_u8(turned));
+    constexpr uint8_t kTransposed[16] = {0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15};
+    const uint8x16_t transposed = vqtbl1q_u8(vreinterpretq_u8_u32(load_words(rows)), vld1q_u8(kTransposed));
+    return shifted<kIsA, T>(vreinterpretq_u32_u8(transposed));
   }
 };
 

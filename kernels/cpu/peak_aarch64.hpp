@@ -12,8 +12,8 @@
 namespace pbprobe::PBPROBE_TARGET {
 namespace {
 
-// More sums than latency (4) times units (6 in the widest cores of 2025), in 32 registers with the operands.
-constexpr int kPeakSums = 24;
+// More accumulators than latency (4) times units (6 in the widest cores of 2025), in 32 registers with the operands.
+constexpr int kPeakAccumulators = 24;
 constexpr int kPeakChain = 96;  // instructions of one iteration on 128 bits, so that the loop's own vanish
 constexpr int kClockLinks = 32;
 
@@ -55,54 +55,54 @@ template <class I>
 #define PBPROBE_4(DO, i) DO(i, 0) DO(i, 1) DO(i, 2) DO(i, 3)
 #define PBPROBE_24(DO) \
   PBPROBE_4(DO, 0) PBPROBE_4(DO, 1) PBPROBE_4(DO, 2) PBPROBE_4(DO, 3) PBPROBE_4(DO, 4) PBPROBE_4(DO, 5)
-#define PBPROBE_SUM(i, j) typename I::Sums s##i##j = I::no_sums();
+#define PBPROBE_ACCUMULATOR(i, j) typename I::Accumulators s##i##j = I::zero_accumulators();
 #define PBPROBE_ADD(i, j) I::multiply_add(s##i##j, j % 2 == 0 ? x : y, z);
-#define PBPROBE_MIX(i, j)                                 \
-  I::store_sums(svptrue_pat_b32(SV_VL4), lanes, s##i##j); \
+#define PBPROBE_MIX(i, j)                                         \
+  I::store_accumulators(svptrue_pat_b32(SV_VL4), lanes, s##i##j); \
   result = mixed(result, lanes);
-  PBPROBE_24(PBPROBE_SUM)
+  PBPROBE_24(PBPROBE_ACCUMULATOR)
 #pragma GCC unroll 1
   for (int64_t left = (iterations + I::segments() - 1) / I::segments(); left > 0; --left) {
     PBPROBE_24(PBPROBE_ADD) PBPROBE_24(PBPROBE_ADD) PBPROBE_24(PBPROBE_ADD) PBPROBE_24(PBPROBE_ADD)
   }
   uint64_t result = 0;
-  typename I::Sum lanes[4];
+  typename I::Accumulator lanes[4];
   PBPROBE_24(PBPROBE_MIX)
 #undef PBPROBE_MIX
 #undef PBPROBE_ADD
-#undef PBPROBE_SUM
+#undef PBPROBE_ACCUMULATOR
 #undef PBPROBE_24
 #undef PBPROBE_4
   return result;
 }
 #endif
 
-// kPeakChain instructions an iteration on kPeakSums independent sums.
+// kPeakChain instructions an iteration on kPeakAccumulators independent accumulators.
 template <class I>
 [[gnu::unused]] uint64_t run_peak_neon(int64_t iterations, uint32_t (*some)(uint32_t&)) {
   auto state = static_cast<uint32_t>(iterations);
   typename I::Chunk operands[3];
-  typename I::Sums sums[kPeakSums];
+  typename I::Accumulators acc[kPeakAccumulators];
   for (auto& operand : operands) {
     alignas(16) uint32_t words[4];
     for (auto& word : words) word = some(state);
     operand = I::load(reinterpret_cast<const char*>(words));
   }
 #pragma GCC unroll 24
-  for (auto& sum : sums) sum = typename I::Sums{};
+  for (auto& sum : acc) sum = typename I::Accumulators{};
 #pragma GCC unroll 1
   for (int64_t n = 0; n < iterations; ++n) {
 #pragma GCC unroll 4
-    for (int r = 0; r < kPeakChain / kPeakSums; ++r) {
+    for (int r = 0; r < kPeakChain / kPeakAccumulators; ++r) {
 #pragma GCC unroll 24
-      for (int i = 0; i < kPeakSums; ++i) I::multiply_add(sums[i], operands[i % 2], operands[2]);
+      for (int i = 0; i < kPeakAccumulators; ++i) I::multiply_add(acc[i], operands[i % 2], operands[2]);
     }
   }
   uint64_t result = 0;
 #pragma GCC unroll 24
-  for (auto& sum : sums) {
-    typename I::Sum lanes[4];
-    I::store_sums(lanes, sum);
+  for (auto& sum : acc) {
+    typename I::Accumulator lanes[4];
+    I::store_accumulators(lanes, sum);
     result = mixed(result, lanes);
   }
   return result;

@@ -15,33 +15,34 @@ namespace {
 constexpr int kPeakChain = 96;  // instructions of one iteration, so that the loop's own vanish
 constexpr int kClockLinks = 32;
 
-// kPeakChain instructions an iteration on I::kPeakSums independent sums, on words that the compiler does not know.
+// kPeakChain instructions an iteration on I::kPeakAccumulators independent accumulators, on words that the compiler
+// does not know.
 template <class I>
 uint64_t run_peak(int64_t iterations, const uint32_t (&some)[16]) {
   uint32_t words[I::kLanes];
-  constexpr int kPeakSums = I::kPeakSums;
+  constexpr int kPeakAccumulators = I::kPeakAccumulators;
   typename I::Words operands[3];
-  typename I::Sums sums[kPeakSums];
+  typename I::Accumulators acc[kPeakAccumulators];
   for (int i = 0; i < 3; ++i) {
     for (int j = 0; j < I::kLanes; ++j) words[j] = some[(i * 5 + j) % 16];
     operands[i] = I::load_words(words);
   }
-  for (int i = 0; i < kPeakSums; ++i) sums[i] = I::no_sums();
+  for (int i = 0; i < kPeakAccumulators; ++i) acc[i] = I::zero_accumulators();
   for (int64_t n = 0; n < iterations; ++n) {
 #pragma GCC unroll 16
-    for (int r = 0; r < kPeakChain / kPeakSums; ++r) {
+    for (int r = 0; r < kPeakChain / kPeakAccumulators; ++r) {
 #pragma GCC unroll 32
-      for (int i = 0; i < kPeakSums; ++i) {
+      for (int i = 0; i < kPeakAccumulators; ++i) {
         // Opaque to the compiler, which otherwise computes equal products once.
         asm volatile("" : "+x"(operands[i % 2]));
-        sums[i] = I::multiply_add(operands[i % 2], operands[2], sums[i]);
+        acc[i] = I::multiply_add(operands[i % 2], operands[2], acc[i]);
       }
     }
   }
   uint64_t result = 0;
-  for (int i = 0; i < kPeakSums; ++i) {
-    typename I::Sum lanes[I::kLanes];
-    I::store_sums(lanes, sums[i]);
+  for (int i = 0; i < kPeakAccumulators; ++i) {
+    typename I::Accumulator lanes[I::kLanes];
+    I::store_accumulators(lanes, acc[i]);
     for (int l = 0; l < I::kLanes; ++l) {
       uint32_t bits;
       __builtin_memcpy(&bits, &lanes[l], sizeof bits);

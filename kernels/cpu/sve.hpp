@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 //
 // SVE instructions, as chunk_panels.hpp wants them, for every vector length: each 128-bit segment works on its own
-// chunks, those of the depths behind the segment before it. Needs FEAT_BF16 and FEAT_I8MM. A family header: see
+// chunks, those of the k behind the segment before it. Needs FEAT_BF16 and FEAT_I8MM. A family header: see
 // chunk_panels.hpp. Source: Arm Architecture Reference Manual, "FMLA (indexed)", "BFMMLA", "SMMLA, UMMLA, USMMLA".
 #pragma once
 
@@ -26,56 +26,56 @@ template <int kOffset, class Vector>
   asm volatile("ldr %0, [%1, #%2, mul vl]" : "=w"(vector) : "r"(p), "i"(kOffset));
 }
 
-struct FloatSumsSve {
-  using Sums = svfloat32_t;
-  static Sums no_sums() { return svdup_n_f32(0); }
-  static Sums load_sums(svbool_t lanes, const float* p) { return svld1_f32(lanes, p); }
-  static void store_sums(svbool_t lanes, float* p, Sums s) { svst1_f32(lanes, p, s); }
-  static Sums add_sums(Sums a, Sums b) { return svadd_f32_x(svptrue_b32(), a, b); }
+struct FloatAccumulatorsSve {
+  using Accumulators = svfloat32_t;
+  static Accumulators zero_accumulators() { return svdup_n_f32(0); }
+  static Accumulators load_accumulators(svbool_t lanes, const float* p) { return svld1_f32(lanes, p); }
+  static void store_accumulators(svbool_t lanes, float* p, Accumulators s) { svst1_f32(lanes, p, s); }
+  static Accumulators add_accumulators(Accumulators a, Accumulators b) { return svadd_f32_x(svptrue_b32(), a, b); }
   template <int kLanes>
-  static Sums turned(Sums s) {
+  static Accumulators transposed(Accumulators s) {
     return svext_f32(s, s, kLanes);
   }
 };
 
-struct IntegerSumsSve {
-  using Sums = svint32_t;
-  static Sums no_sums() { return svdup_n_s32(0); }
-  static Sums load_sums(svbool_t lanes, const int32_t* p) { return svld1_s32(lanes, p); }
-  static void store_sums(svbool_t lanes, int32_t* p, Sums s) { svst1_s32(lanes, p, s); }
-  static Sums add_sums(Sums a, Sums b) { return svadd_s32_x(svptrue_b32(), a, b); }
+struct IntegerAccumulatorsSve {
+  using Accumulators = svint32_t;
+  static Accumulators zero_accumulators() { return svdup_n_s32(0); }
+  static Accumulators load_accumulators(svbool_t lanes, const int32_t* p) { return svld1_s32(lanes, p); }
+  static void store_accumulators(svbool_t lanes, int32_t* p, Accumulators s) { svst1_s32(lanes, p, s); }
+  static Accumulators add_accumulators(Accumulators a, Accumulators b) { return svadd_s32_x(svptrue_b32(), a, b); }
   template <int kLanes>
-  static Sums turned(Sums s) {
+  static Accumulators transposed(Accumulators s) {
     return svext_s32(s, s, kLanes);
   }
 };
 
 // fmla z.s, indexed within each segment.
-struct FmlaSve : ChunksOfFloats, FloatSumsSve {
+struct FmlaSve : ChunksOfFloats, FloatAccumulatorsSve {
   using Vector = svfloat32_t;
   static int64_t segments() { return static_cast<int64_t>(svcntb()) / 16; }
   template <int kLane>
-  [[gnu::always_inline]] static void multiply_add(Sums& sums, Vector b, Vector a) {
-    asm volatile("fmla %0.s, %1.s, %2.s[%3]" : "+w"(sums) : "w"(b), "y"(a), "i"(kLane));
+  [[gnu::always_inline]] static void multiply_add(Accumulators& acc, Vector b, Vector a) {
+    asm volatile("fmla %0.s, %1.s, %2.s[%3]" : "+w"(acc) : "w"(b), "y"(a), "i"(kLane));
   }
-  [[gnu::always_inline]] static void multiply_add(Sums& sums, Vector b, Vector a) { multiply_add<0>(sums, b, a); }
+  [[gnu::always_inline]] static void multiply_add(Accumulators& acc, Vector b, Vector a) { multiply_add<0>(acc, b, a); }
 };
 
-// Chunks of two lines, eight bytes of each: what the matrix instructions take, 2 × 2 sums a segment.
+// Chunks of two lines, eight bytes of each: what the matrix instructions take, 2 × 2 accumulators a segment.
 template <class Element>
 struct ChunksOfBlocks {
   static constexpr bool kCorrects = false;
   static constexpr int kLines = 2;
-  static constexpr int kTurn = 2;
+  static constexpr int kTransposedGroups = 2;
   static constexpr int kGroup = 8 / static_cast<int>(sizeof(Element));
 
   static int64_t segments() { return static_cast<int64_t>(svcntb()) / 16; }
   template <class T>
-  static void turn(const T* from, int64_t across, char (&chunks)[2][16]) {
+  static void transpose(const T* from, int64_t across, char (&chunks)[2][16]) {
     uint64x2_t lines[2];
     for (int i = 0; i < 2; ++i) __builtin_memcpy(&lines[i], from + i * across, 16);
-    const uint64x2_t turned[2] = {vtrn1q_u64(lines[0], lines[1]), vtrn2q_u64(lines[0], lines[1])};
-    for (int i = 0; i < 2; ++i) __builtin_memcpy(chunks[i], &turned[i], 16);
+    const uint64x2_t transposed[2] = {vtrn1q_u64(lines[0], lines[1]), vtrn2q_u64(lines[0], lines[1])};
+    for (int i = 0; i < 2; ++i) __builtin_memcpy(chunks[i], &transposed[i], 16);
   }
   template <class T>
   static void store_chunk(char* to, const T (&chunk)[2][kGroup]) {
@@ -103,22 +103,22 @@ struct ChunksOfBlocks {
 };
 
 // bfmmla z.s.
-struct BfmmlaSve : ChunksOfBlocks<Bf16>, FloatSumsSve {
-  using Sum = float;
+struct BfmmlaSve : ChunksOfBlocks<Bf16>, FloatAccumulatorsSve {
+  using Accumulator = float;
   using Vector = svbfloat16_t;
-  static constexpr CpuType kSumType = CpuType::fp32;
+  static constexpr CpuType kAccumulatorType = CpuType::fp32;
   template <class T>
   static constexpr bool kReads = kSame<T, Bf16>;
   static float add(float a, float b) { return a + b; }
-  [[gnu::always_inline]] static void multiply_add(Sums& sums, Vector b, Vector a) {
-    asm volatile("bfmmla %0.s, %1.h, %2.h" : "+w"(sums) : "w"(a), "w"(b));
+  [[gnu::always_inline]] static void multiply_add(Accumulators& acc, Vector b, Vector a) {
+    asm volatile("bfmmla %0.s, %1.h, %2.h" : "+w"(acc) : "w"(a), "w"(b));
   }
 };
 
-struct IntegerBlocksSve : ChunksOfBlocks<int8_t>, IntegerSumsSve {
-  using Sum = int32_t;
+struct IntegerBlocksSve : ChunksOfBlocks<int8_t>, IntegerAccumulatorsSve {
+  using Accumulator = int32_t;
   using Vector = svint8_t;
-  static constexpr CpuType kSumType = CpuType::int32;
+  static constexpr CpuType kAccumulatorType = CpuType::int32;
   static int32_t add(int32_t a, int32_t b) {
     return static_cast<int32_t>(static_cast<uint32_t>(a) + static_cast<uint32_t>(b));
   }
@@ -128,8 +128,8 @@ struct IntegerBlocksSve : ChunksOfBlocks<int8_t>, IntegerSumsSve {
 struct SmmlaSve : IntegerBlocksSve {
   template <class T>
   static constexpr bool kReads = kSame<T, int8_t>;
-  [[gnu::always_inline]] static void multiply_add(Sums& sums, Vector b, Vector a) {
-    asm volatile("smmla %0.s, %1.b, %2.b" : "+w"(sums) : "w"(a), "w"(b));
+  [[gnu::always_inline]] static void multiply_add(Accumulators& acc, Vector b, Vector a) {
+    asm volatile("smmla %0.s, %1.b, %2.b" : "+w"(acc) : "w"(a), "w"(b));
   }
 };
 
@@ -137,26 +137,27 @@ struct SmmlaSve : IntegerBlocksSve {
 struct UsmmlaSve : IntegerBlocksSve {
   template <class T>
   static constexpr bool kReads = kSame<T, int8_t> || kSame<T, uint8_t>;
-  [[gnu::always_inline]] static void multiply_add(Sums& sums, Vector b, Vector a) {
-    asm volatile("usmmla %0.s, %1.b, %2.b" : "+w"(sums) : "w"(a), "w"(b));
+  [[gnu::always_inline]] static void multiply_add(Accumulators& acc, Vector b, Vector a) {
+    asm volatile("usmmla %0.s, %1.b, %2.b" : "+w"(acc) : "w"(a), "w"(b));
   }
 };
 
-// The sums of all segments, in the first one.
+// The accumulators of all segments, in the first one.
 template <class I>
-[[gnu::always_inline]] inline typename I::Sums over_segments(typename I::Sums sums, int64_t segments) {
-  typename I::Sums turned = sums;
+[[gnu::always_inline]] inline typename I::Accumulators over_segments(typename I::Accumulators acc, int64_t segments) {
+  typename I::Accumulators transposed = acc;
 #pragma GCC unroll 1
   for (int64_t i = 1; i < segments; ++i) {
-    turned = I::template turned<4>(turned);
-    sums = I::add_sums(sums, turned);
+    transposed = I::template transposed<4>(transposed);
+    acc = I::add_accumulators(acc, transposed);
   }
-  return sums;
+  return acc;
 }
 
 template <class I>
-[[gnu::always_inline]] inline void store_line(svbool_t lanes, typename I::Sum* d, bool add, typename I::Sums sums) {
-  I::store_sums(lanes, d, add ? I::add_sums(I::load_sums(lanes, d), sums) : sums);
+[[gnu::always_inline]] inline void store_line(svbool_t lanes, typename I::Accumulator* d, bool add,
+                                              typename I::Accumulators acc) {
+  I::store_accumulators(lanes, d, add ? I::add_accumulators(I::load_accumulators(lanes, d), acc) : acc);
 }
 
 // Vectors of SVE have no size, so there are no arrays of them: each sum is a variable, and macros write them all.
@@ -164,18 +165,18 @@ template <class I>
 #define PBPROBE_ROW_5(DO, i) DO(i, 0) DO(i, 1) DO(i, 2) DO(i, 3) DO(i, 4)
 #define PBPROBE_ROWS_FIRST_4(DO) PBPROBE_ROW_3(DO, 0) PBPROBE_ROW_3(DO, 1) PBPROBE_ROW_3(DO, 2) PBPROBE_ROW_3(DO, 3)
 #define PBPROBE_ROWS_LAST_4(DO) PBPROBE_ROW_3(DO, 4) PBPROBE_ROW_3(DO, 5) PBPROBE_ROW_3(DO, 6) PBPROBE_ROW_3(DO, 7)
-#define PBPROBE_SUM(i, j) typename I::Sums s##i##j = I::no_sums();
+#define PBPROBE_ACCUMULATOR(i, j) typename I::Accumulators s##i##j = I::zero_accumulators();
 
-// The product of two panels of 8 and 12 lines, or of A's first kChunks chunks of four rows.
+// A tile from two panels of 8 and 12 lines, or of A's first kChunks chunks of four rows.
 template <class I, int kChunks>
-[[gnu::noinline]] void multiply_words(const ChunkTile<typename I::Sum>& tile) {
+[[gnu::noinline]] void microkernel_words(const ChunkTile<typename I::Accumulator>& tile) {
   const int64_t segments = I::segments();
   const int64_t vector = segments * 16;
   const char* a = tile.a;
   const char* b = tile.b;
   int64_t left = tile.steps;
-  PBPROBE_ROWS_FIRST_4(PBPROBE_SUM)
-  PBPROBE_ROWS_LAST_4(PBPROBE_SUM)
+  PBPROBE_ROWS_FIRST_4(PBPROBE_ACCUMULATOR)
+  PBPROBE_ROWS_LAST_4(PBPROBE_ACCUMULATOR)
   asm volatile("" : : : "memory");  // what was packed is in memory
 
 #define PBPROBE_ADD(i, j) I::template multiply_add<(i) % 4>(s##i##j, y##j, x);
@@ -211,19 +212,19 @@ template <class I, int kChunks>
 #undef PBPROBE_STORE
 }
 
-// The product of two panels of 10 lines, or of A's first kChunks chunks of two rows.
+// A tile from two panels of 10 lines, or of A's first kChunks chunks of two rows.
 template <class I, int kChunks>
-[[gnu::noinline]] void multiply_blocks(const ChunkTile<typename I::Sum>& tile) {
+[[gnu::noinline]] void microkernel_blocks(const ChunkTile<typename I::Accumulator>& tile) {
   const int64_t segments = I::segments();
   const int64_t vector = segments * 16;
   const char* a = tile.a;
   const char* b = tile.b;
   int64_t left = tile.steps;
-  PBPROBE_ROW_5(PBPROBE_SUM, 0)
-  PBPROBE_ROW_5(PBPROBE_SUM, 1)
-  PBPROBE_ROW_5(PBPROBE_SUM, 2)
-  PBPROBE_ROW_5(PBPROBE_SUM, 3)
-  PBPROBE_ROW_5(PBPROBE_SUM, 4)
+  PBPROBE_ROW_5(PBPROBE_ACCUMULATOR, 0)
+  PBPROBE_ROW_5(PBPROBE_ACCUMULATOR, 1)
+  PBPROBE_ROW_5(PBPROBE_ACCUMULATOR, 2)
+  PBPROBE_ROW_5(PBPROBE_ACCUMULATOR, 3)
+  PBPROBE_ROW_5(PBPROBE_ACCUMULATOR, 4)
   asm volatile("" : : : "memory");  // what was packed is in memory
 
 #define PBPROBE_ADD(i, j) I::multiply_add(s##i##j, y##j, x);
@@ -254,12 +255,12 @@ template <class I, int kChunks>
 #undef PBPROBE_ADD
 
   const svbool_t two = svptrue_pat_b32(SV_VL2);
-#define PBPROBE_STORE(i, j)                                                  \
-  if constexpr (kChunks > (i)) {                                             \
-    typename I::Sum* d = tile.d + 2 * (i)*tile.ldd + 2 * (j);                \
-    const typename I::Sums sums = over_segments<I>(s##i##j, segments);       \
-    store_line<I>(two, d, tile.add, sums);                                   \
-    store_line<I>(two, d + tile.ldd, tile.add, I::template turned<2>(sums)); \
+#define PBPROBE_STORE(i, j)                                                     \
+  if constexpr (kChunks > (i)) {                                                \
+    typename I::Accumulator* d = tile.d + 2 * (i)*tile.ldd + 2 * (j);           \
+    const typename I::Accumulators acc = over_segments<I>(s##i##j, segments);   \
+    store_line<I>(two, d, tile.add, acc);                                       \
+    store_line<I>(two, d + tile.ldd, tile.add, I::template transposed<2>(acc)); \
   }
   PBPROBE_ROW_5(PBPROBE_STORE, 0)
   PBPROBE_ROW_5(PBPROBE_STORE, 1)
@@ -269,20 +270,20 @@ template <class I, int kChunks>
 #undef PBPROBE_STORE
 }
 
-#undef PBPROBE_SUM
+#undef PBPROBE_ACCUMULATOR
 #undef PBPROBE_ROWS_LAST_4
 #undef PBPROBE_ROWS_FIRST_4
 #undef PBPROBE_ROW_5
 #undef PBPROBE_ROW_3
 
 template <class I, int kChunks, int kTileRows, int kColumns>
-void multiply_tile(const ChunkTile<typename I::Sum>& tile) {
+void microkernel(const ChunkTile<typename I::Accumulator>& tile) {
   if constexpr (I::kLines == 4) {
-    static_assert(kTileRows == 8 && kColumns == 12, "24 of the 32 registers hold sums, 5 the operands");
-    multiply_words<I, kChunks>(tile);
+    static_assert(kTileRows == 8 && kColumns == 12, "24 of the 32 registers hold acc, 5 the operands");
+    microkernel_words<I, kChunks>(tile);
   } else {
-    static_assert(kTileRows == 10 && kColumns == 10, "25 of the 32 registers hold sums, 6 the operands");
-    multiply_blocks<I, kChunks>(tile);
+    static_assert(kTileRows == 10 && kColumns == 10, "25 of the 32 registers hold acc, 6 the operands");
+    microkernel_blocks<I, kChunks>(tile);
   }
 }
 

@@ -22,12 +22,12 @@ alignas(64) constexpr int32_t kFirst[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0
 struct Words256 {
   using Words = __m256;
   static constexpr int kLanes = 8;
-  // More than latency (at most 5) times units (2) of an FMA; an addition alone takes half of that, and the product
+  // More than latency (at most 5) times units (2) of an FMA; an addition takes only half of that, and the product
   // before it a register.
 #ifdef __FMA__
-  static constexpr int kPeakSums = 12;
+  static constexpr int kPeakAccumulators = 12;
 #else
-  static constexpr int kPeakSums = 8;
+  static constexpr int kPeakAccumulators = 8;
 #endif
 
   static __m256i first(int count) {
@@ -71,30 +71,34 @@ struct Words256 {
   }
 };
 
-struct FloatSums256 {
-  using Sum = float;
-  using Sums = __m256;
-  static constexpr CpuType kSumType = CpuType::fp32;
+struct FloatAccumulators256 {
+  using Accumulator = float;
+  using Accumulators = __m256;
+  static constexpr CpuType kAccumulatorType = CpuType::fp32;
   static constexpr bool kCorrects = false;
-  static Sums no_sums() { return _mm256_setzero_ps(); }
-  static Sums load_sums(const float* p) { return _mm256_loadu_ps(p); }
-  static Sums load_sums_part(const float* p, int n) { return _mm256_maskload_ps(p, Words256::first(n)); }
-  static void store_sums(float* p, Sums s) { _mm256_storeu_ps(p, s); }
-  static void store_sums_part(float* p, Sums s, int n) { _mm256_maskstore_ps(p, Words256::first(n), s); }
-  static Sums add(Sums a, Sums b) { return _mm256_add_ps(a, b); }
+  static Accumulators zero_accumulators() { return _mm256_setzero_ps(); }
+  static Accumulators load_accumulators(const float* p) { return _mm256_loadu_ps(p); }
+  static Accumulators load_accumulators_part(const float* p, int n) {
+    return _mm256_maskload_ps(p, Words256::first(n));
+  }
+  static void store_accumulators(float* p, Accumulators s) { _mm256_storeu_ps(p, s); }
+  static void store_accumulators_part(float* p, Accumulators s, int n) {
+    _mm256_maskstore_ps(p, Words256::first(n), s);
+  }
+  static Accumulators add(Accumulators a, Accumulators b) { return _mm256_add_ps(a, b); }
 };
 
 // vfmadd231ps ymm; vmulps and vaddps where the target lacks FMA. A word is one float; BF16 becomes one while packed.
-struct Fma256 : Words256, FloatSums256 {
+struct Fma256 : Words256, FloatAccumulators256 {
   static constexpr int kGroup = 1;
   template <class T>
   static constexpr bool kReads = kSame<T, float> || kSame<T, Bf16>;
 
-  static Sums multiply_add(Words a, Words b, Sums sums) {
+  static Accumulators multiply_add(Words a, Words b, Accumulators acc) {
 #ifdef __FMA__
-    return _mm256_fmadd_ps(a, b, sums);
+    return _mm256_fmadd_ps(a, b, acc);
 #else
-    return _mm256_add_ps(_mm256_mul_ps(a, b), sums);
+    return _mm256_add_ps(_mm256_mul_ps(a, b), acc);
 #endif
   }
   // kGroup · kLanes elements of one line, or the first `count` of them and zeros.
@@ -116,7 +120,7 @@ struct Fma256 : Words256, FloatSums256 {
     for (int i = 0; i < count; ++i) copy[i] = p[i];
     return widen(_mm_load_si128(reinterpret_cast<const __m128i*>(copy)));
   }
-  // The same depths of kLanes lines that lie side by side, or of the first `lines`.
+  // The same k of kLanes lines that lie side by side, or of the first `lines`.
   template <bool kIsA, class T>
   static Words gather(const T* p, int64_t) {
     return load<kIsA>(p);
@@ -136,26 +140,30 @@ struct Fma256 : Words256, FloatSums256 {
 #ifdef __AVX2__
 // vpmaddwd ymm. A word is two bytes, widened to 16 bits while they are packed: exact for all of them, −128 included.
 struct Madd256 : Words256 {
-  using Sum = int32_t;
-  using Sums = __m256i;
-  static constexpr CpuType kSumType = CpuType::int32;
+  using Accumulator = int32_t;
+  using Accumulators = __m256i;
+  static constexpr CpuType kAccumulatorType = CpuType::int32;
   static constexpr bool kCorrects = false;
-  static constexpr int kPeakSums = 8;  // an addition takes one cycle
+  static constexpr int kPeakAccumulators = 8;  // an addition takes one cycle
   static constexpr int kGroup = 2;
   template <class T>
   static constexpr bool kReads = kSame<T, int8_t> || kSame<T, uint8_t>;
 
-  static Sums no_sums() { return _mm256_setzero_si256(); }
-  static Sums load_sums(const int32_t* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i_u*>(p)); }
-  static Sums load_sums_part(const int32_t* p, int n) { return _mm256_maskload_epi32(p, first(n)); }
-  static void store_sums(int32_t* p, Sums s) { _mm256_storeu_si256(reinterpret_cast<__m256i_u*>(p), s); }
-  static void store_sums_part(int32_t* p, Sums s, int n) { _mm256_maskstore_epi32(p, first(n), s); }
-  static Sums add(Sums a, Sums b) { return _mm256_add_epi32(a, b); }
-  static Sums multiply_add(Words a, Words b, Sums sums) {
+  static Accumulators zero_accumulators() { return _mm256_setzero_si256(); }
+  static Accumulators load_accumulators(const int32_t* p) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i_u*>(p));
+  }
+  static Accumulators load_accumulators_part(const int32_t* p, int n) { return _mm256_maskload_epi32(p, first(n)); }
+  static void store_accumulators(int32_t* p, Accumulators s) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i_u*>(p), s);
+  }
+  static void store_accumulators_part(int32_t* p, Accumulators s, int n) { _mm256_maskstore_epi32(p, first(n), s); }
+  static Accumulators add(Accumulators a, Accumulators b) { return _mm256_add_epi32(a, b); }
+  static Accumulators multiply_add(Words a, Words b, Accumulators acc) {
     // Not the intrinsics: gcc 12 reorders the additions, and spills.
-    Sums products;
-    asm("vpmaddwd %3, %2, %1\n\tvpaddd %1, %0, %0" : "+x"(sums), "=&x"(products) : "x"(a), "x"(b));
-    return sums;
+    Accumulators products;
+    asm("vpmaddwd %3, %2, %1\n\tvpaddd %1, %0, %0" : "+x"(acc), "=&x"(products) : "x"(a), "x"(b));
+    return acc;
   }
 
   template <class T>
@@ -179,11 +187,11 @@ struct Madd256 : Words256 {
     return widen<T>(_mm_unpacklo_epi8(low, high));
   }
   template <bool kIsA, class T>
-  static Words gather_part(const T* p, int64_t along, int lines, int depths) {
+  static Words gather_part(const T* p, int64_t along, int lines, int k_block) {
     alignas(16) T copy[16] = {};
     for (int i = 0; i < lines; ++i) {
       copy[i] = p[i];
-      if (depths > 1) copy[8 + i] = p[along + i];
+      if (k_block > 1) copy[8 + i] = p[along + i];
     }
     return gather<kIsA>(copy, 8);
   }

@@ -20,7 +20,7 @@ namespace {
 struct Words512 {
   using Words = __m512i;
   static constexpr int kLanes = 16;
-  static constexpr int kPeakSums = 24;  // more than latency (4 or 5) times units (2)
+  static constexpr int kPeakAccumulators = 24;  // more than latency (4 or 5) times units (2)
 
   static __mmask16 first(int count) { return static_cast<__mmask16>((1U << count) - 1U); }
   static Words no_words() { return _mm512_setzero_si512(); }
@@ -62,39 +62,47 @@ struct Words512 {
 };
 
 // Sums of FP32, and those of INT32.
-struct FloatSums512 {
-  using Sum = float;
-  using Sums = __m512;
-  static constexpr CpuType kSumType = CpuType::fp32;
+struct FloatAccumulators512 {
+  using Accumulator = float;
+  using Accumulators = __m512;
+  static constexpr CpuType kAccumulatorType = CpuType::fp32;
   static constexpr bool kCorrects = false;
-  static Sums no_sums() { return _mm512_setzero_ps(); }
-  static Sums load_sums(const float* p) { return _mm512_loadu_ps(p); }
-  static Sums load_sums_part(const float* p, int n) { return _mm512_maskz_loadu_ps(Words512::first(n), p); }
-  static void store_sums(float* p, Sums s) { _mm512_storeu_ps(p, s); }
-  static void store_sums_part(float* p, Sums s, int n) { _mm512_mask_storeu_ps(p, Words512::first(n), s); }
-  static Sums add(Sums a, Sums b) { return _mm512_add_ps(a, b); }
+  static Accumulators zero_accumulators() { return _mm512_setzero_ps(); }
+  static Accumulators load_accumulators(const float* p) { return _mm512_loadu_ps(p); }
+  static Accumulators load_accumulators_part(const float* p, int n) {
+    return _mm512_maskz_loadu_ps(Words512::first(n), p);
+  }
+  static void store_accumulators(float* p, Accumulators s) { _mm512_storeu_ps(p, s); }
+  static void store_accumulators_part(float* p, Accumulators s, int n) {
+    _mm512_mask_storeu_ps(p, Words512::first(n), s);
+  }
+  static Accumulators add(Accumulators a, Accumulators b) { return _mm512_add_ps(a, b); }
 };
 
-struct IntegerSums512 {
-  using Sum = int32_t;
-  using Sums = __m512i;
-  static constexpr CpuType kSumType = CpuType::int32;
-  static Sums no_sums() { return _mm512_setzero_si512(); }
-  static Sums load_sums(const int32_t* p) { return _mm512_loadu_si512(p); }
-  static Sums load_sums_part(const int32_t* p, int n) { return _mm512_maskz_loadu_epi32(Words512::first(n), p); }
-  static void store_sums(int32_t* p, Sums s) { _mm512_storeu_si512(p, s); }
-  static void store_sums_part(int32_t* p, Sums s, int n) { _mm512_mask_storeu_epi32(p, Words512::first(n), s); }
-  static Sums add(Sums a, Sums b) { return _mm512_add_epi32(a, b); }
+struct IntegerAccumulators512 {
+  using Accumulator = int32_t;
+  using Accumulators = __m512i;
+  static constexpr CpuType kAccumulatorType = CpuType::int32;
+  static Accumulators zero_accumulators() { return _mm512_setzero_si512(); }
+  static Accumulators load_accumulators(const int32_t* p) { return _mm512_loadu_si512(p); }
+  static Accumulators load_accumulators_part(const int32_t* p, int n) {
+    return _mm512_maskz_loadu_epi32(Words512::first(n), p);
+  }
+  static void store_accumulators(int32_t* p, Accumulators s) { _mm512_storeu_si512(p, s); }
+  static void store_accumulators_part(int32_t* p, Accumulators s, int n) {
+    _mm512_mask_storeu_epi32(p, Words512::first(n), s);
+  }
+  static Accumulators add(Accumulators a, Accumulators b) { return _mm512_add_epi32(a, b); }
 };
 
 // vfmadd231ps zmm. A word is one float; BF16 becomes one while it is packed.
-struct Fma512 : Words512, FloatSums512 {
+struct Fma512 : Words512, FloatAccumulators512 {
   static constexpr int kGroup = 1;
   template <class T>
   static constexpr bool kReads = kSame<T, float> || kSame<T, Bf16>;
 
-  static Sums multiply_add(Words a, Words b, Sums sums) {
-    return _mm512_fmadd_ps(_mm512_castsi512_ps(a), _mm512_castsi512_ps(b), sums);
+  static Accumulators multiply_add(Words a, Words b, Accumulators acc) {
+    return _mm512_fmadd_ps(_mm512_castsi512_ps(a), _mm512_castsi512_ps(b), acc);
   }
   // kGroup · kLanes elements of one line, or the first `count` of them and zeros.
   template <bool kIsA>
@@ -113,7 +121,7 @@ struct Fma512 : Words512, FloatSums512 {
   static Words load_part(const Bf16* p, int count) {
     return widen(_mm256_maskz_loadu_epi16(first(count), p));
   }
-  // The same depths of kLanes lines that lie side by side, or of the first `lines`.
+  // The same k of kLanes lines that lie side by side, or of the first `lines`.
   template <bool kIsA, class T>
   static Words gather(const T* p, int64_t) {
     return load<kIsA>(p);
@@ -127,18 +135,18 @@ struct Fma512 : Words512, FloatSums512 {
 
 #ifdef __AVX512BF16__
 // vdpbf16ps zmm. A word is two BF16.
-struct Dot512 : Words512, FloatSums512 {
+struct Dot512 : Words512, FloatAccumulators512 {
   static constexpr int kGroup = 2;
   template <class T>
   static constexpr bool kReads = kSame<T, Bf16>;
 
-  static Sums multiply_add(Words a, Words b, Sums sums) {
+  static Accumulators multiply_add(Words a, Words b, Accumulators acc) {
     // The vectors are the same 512 bits; the compilers differ in how to say so.
     __m512bh x;
     __m512bh y;
     __builtin_memcpy(&x, &a, sizeof x);
     __builtin_memcpy(&y, &b, sizeof y);
-    return _mm512_dpbf16_ps(sums, x, y);
+    return _mm512_dpbf16_ps(acc, x, y);
   }
   template <bool kIsA>
   static Words load(const Bf16* p) {
@@ -154,9 +162,9 @@ struct Dot512 : Words512, FloatSums512 {
                 _mm256_loadu_si256(reinterpret_cast<const __m256i_u*>(p + along)));
   }
   template <bool kIsA>
-  static Words gather_part(const Bf16* p, int64_t along, int lines, int depths) {
+  static Words gather_part(const Bf16* p, int64_t along, int lines, int k_block) {
     return pair(_mm256_maskz_loadu_epi16(first(lines), p),
-                depths > 1 ? _mm256_maskz_loadu_epi16(first(lines), p + along) : _mm256_setzero_si256());
+                k_block > 1 ? _mm256_maskz_loadu_epi16(first(lines), p + along) : _mm256_setzero_si256());
   }
   static Words pair(__m256i low, __m256i high) {
     return _mm512_or_si512(_mm512_cvtepu16_epi32(low), _mm512_slli_epi32(_mm512_cvtepu16_epi32(high), 16));
@@ -164,8 +172,8 @@ struct Dot512 : Words512, FloatSums512 {
 };
 #endif
 
-// Bytes of four lines of depths, side by side, become words; part of the INT8 instructions.
-struct Bytes512 : Words512, IntegerSums512 {
+// Bytes of four lines of k, side by side, become words; part of the INT8 instructions.
+struct Bytes512 : Words512, IntegerAccumulators512 {
   template <class T>
   static constexpr bool kReads = kSame<T, int8_t> || kSame<T, uint8_t>;
   static __m128i row(const void* p, int lines) { return _mm_maskz_loadu_epi8(first(lines), p); }
@@ -179,12 +187,12 @@ struct Vnni512 : Bytes512 {
   static constexpr bool kCorrects = true;
   static constexpr CpuType kCorrected = CpuType::int8;
   static Words ones() { return _mm512_set1_epi8(1); }
-  static Sums multiply_add(Words a, Words b, Sums sums) {
-    // Not the intrinsic: gcc 12 copies and spills its sums, which takes more than half of the speed.
-    asm("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(a), "v"(b));
-    return sums;
+  static Accumulators multiply_add(Words a, Words b, Accumulators acc) {
+    // Not the intrinsic: gcc 12 copies and spills its accumulators, which takes more than half of the speed.
+    asm("vpdpbusd %2, %1, %0" : "+v"(acc) : "v"(a), "v"(b));
+    return acc;
   }
-  static Sums correction(Sums columns) {
+  static Accumulators correction(Accumulators columns) {
     return _mm512_sub_epi32(_mm512_setzero_si512(), _mm512_slli_epi32(columns, 7));
   }
 
@@ -206,11 +214,11 @@ struct Vnni512 : Bytes512 {
     return gather_part<kIsA>(p, along, kLanes, kGroup);
   }
   template <bool kIsA, class T>
-  static Words gather_part(const T* p, int64_t along, int lines, int depths) {
+  static Words gather_part(const T* p, int64_t along, int lines, int k_block) {
     __m512i w = _mm512_cvtepu8_epi32(row(p, lines));
-    if (depths > 1) w = _mm512_or_si512(w, _mm512_slli_epi32(_mm512_cvtepu8_epi32(row(p + along, lines)), 8));
-    if (depths > 2) w = _mm512_or_si512(w, _mm512_slli_epi32(_mm512_cvtepu8_epi32(row(p + 2 * along, lines)), 16));
-    if (depths > 3) w = _mm512_or_si512(w, _mm512_slli_epi32(_mm512_cvtepu8_epi32(row(p + 3 * along, lines)), 24));
+    if (k_block > 1) w = _mm512_or_si512(w, _mm512_slli_epi32(_mm512_cvtepu8_epi32(row(p + along, lines)), 8));
+    if (k_block > 2) w = _mm512_or_si512(w, _mm512_slli_epi32(_mm512_cvtepu8_epi32(row(p + 2 * along, lines)), 16));
+    if (k_block > 3) w = _mm512_or_si512(w, _mm512_slli_epi32(_mm512_cvtepu8_epi32(row(p + 3 * along, lines)), 24));
     return shifted<kIsA, T>(w);
   }
 };
@@ -220,11 +228,11 @@ struct Vnni512 : Bytes512 {
 struct Madd512 : Bytes512 {
   static constexpr int kGroup = 2;
   static constexpr bool kCorrects = false;
-  static Sums multiply_add(Words a, Words b, Sums sums) {
+  static Accumulators multiply_add(Words a, Words b, Accumulators acc) {
     // Not the intrinsics: gcc 12 reorders the additions, and spills.
-    Sums products;
-    asm("vpmaddwd %3, %2, %1\n\tvpaddd %1, %0, %0" : "+v"(sums), "=&v"(products) : "v"(a), "v"(b));
-    return sums;
+    Accumulators products;
+    asm("vpmaddwd %3, %2, %1\n\tvpaddd %1, %0, %0" : "+v"(acc), "=&v"(products) : "v"(a), "v"(b));
+    return acc;
   }
 
   template <class T>
@@ -244,10 +252,10 @@ struct Madd512 : Bytes512 {
     return gather_part<kIsA>(p, along, kLanes, kGroup);
   }
   template <bool kIsA, class T>
-  static Words gather_part(const T* p, int64_t along, int lines, int depths) {
+  static Words gather_part(const T* p, int64_t along, int lines, int k_block) {
     const __m128i zero = _mm_setzero_si128();
     const __m128i low = row(p, lines);
-    const __m128i high = depths > 1 ? row(p + along, lines) : zero;
+    const __m128i high = k_block > 1 ? row(p + along, lines) : zero;
     const __m256i pairs = _mm256_set_m128i(_mm_unpackhi_epi8(low, high), _mm_unpacklo_epi8(low, high));
     return widen<T>(pairs);
   }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What the host hands a GPU kernel by value. Included by host and device code: plain data alone.
+// What the host hands a GPU kernel by value. Included by host and device code: plain data only.
 #pragma once
 
 namespace pbprobe {
@@ -16,28 +16,28 @@ struct GpuCall {
   const float* bias;     // null: none
   const float* scale_a;  // null: none
   const float* scale_b;  // null: none
-  void* sums;            // [split,m,n] of the accumulator's type, where split > 1
+  void* partials;        // [split,m,n] of the accumulator's type, where split > 1
   long long lda, ldb, ldc;
   int m, n, k;
-  int split, part;                      // parts of k, and the depth of one
+  int split, part;                      // split-K: parts, and the length of one
   int c_type;                           // GpuType
   int a_aligned, b_aligned, c_aligned;  // 1: every stored row begins at a multiple of 16 bytes
 };
 
-// A pass that lays an operand out K-major with aligned rows: to[i,j] = turn ? from[j,i] : from[i,j].
+// A pass that lays an operand out K-major with aligned rows: to[i,j] = transpose ? from[j,i] : from[i,j].
 struct GpuRepack {
   const void* from;
   void* to;
   long long from_leading, to_leading;  // elements
   int rows, columns;                   // of `to`
-  int turn;
+  int transpose;
   int blocks;  // that it takes: blocks_of()
 };
 // Up to two operands by one launch, the second's blocks after the first's.
 struct GpuRepacks {
   GpuRepack first, second;
 };
-// What a block takes: the side of a square that is turned, in bytes, or eight warps' pieces of rows.
+// What a block takes: the side of a square that is transposed, in bytes, or eight warps' pieces of rows.
 constexpr int kGpuSquareBytes = 128;
 constexpr int kGpuPassVectors = 4;  // of 16 bytes, of each lane
 

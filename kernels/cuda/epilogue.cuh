@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// A warpgroup's sums on their way to C: each warp turns 16 rows and 128 bytes of them at a time in shared memory. From
-// there tensor stores take them (tile_stores.cuh); or, where no map can name C, the warp writes rows itself. Family
-// header: see tile.cuh. Source: PTX ISA, "stmatrix".
+// A warpgroup's accumulators to C, by way of shared memory: each warp stages 16 rows by 128 bytes at a time. TMA stores
+// them (tile_stores.cuh), or the warp itself where no tensor map can describe C. Family header: see tile.cuh.
+// Source: PTX ISA, "stmatrix".
 #pragma once
 
 #include "kernels/cuda/tensor_map.hpp"
@@ -49,24 +49,24 @@ __device__ constexpr bool is_float(int) {
   return false;
 }
 
-enum class ExitKind {
-  raw,     // the sums themselves
+enum class EpilogueKind {
+  raw,     // the accumulators themselves
   plain,   // rounded to C's type
   scaled,  // by rows and columns, a bias added, then rounded
 };
 
-// Where one warp's rows of a tile go; `pieces`: by way of which shared memory, where no map can name C.
-struct TileExit {
+// The epilogue of one warp's rows of a tile. `pieces`: its staging buffers where TMA does not store C.
+struct Epilogue {
   const GpuTileCall& tiles;
   unsigned pieces;  // kPieces of kPieceBytes
   int lane;
   int row, column, part;   // row: the warp's first
   unsigned own_phase = 0;  // of the own chunks
   float scale_a[2];
-  // Of each 32 columns this lane's one, which the others fetch: loads that are all under way at once.
+  // One of each 32 columns a lane, which shuffles hand to the others: all loads are in flight at once.
   float scale_b[kMostColumns / 32], bias[kMostColumns / 32];
 
-  __device__ TileExit(const GpuTileCall& call, unsigned at)
+  __device__ Epilogue(const GpuTileCall& call, unsigned at)
       : tiles(call), pieces(at), lane(static_cast<int>(threadIdx.x) % 32) {}
 
   template <int kColumns>
@@ -84,11 +84,11 @@ struct TileExit {
       bias[i] = call.bias && at < call.n ? call.bias[at] : 0;
     }
   }
-  // Two neighbours of C, from their sums in this block of eight columns; `half`: their row is eight below.
-  template <ExitKind kKind, class Sum>
-  __device__ float2 finish(Sum low, Sum high, int half, int block) const {
+  // Two neighbours of C, from their accumulators in this block of eight columns; `half`: their row is eight below.
+  template <EpilogueKind kKind, class Accumulator>
+  __device__ float2 finish(Accumulator low, Accumulator high, int half, int block) const {
     float2 two = make_float2(static_cast<float>(low), static_cast<float>(high));
-    if constexpr (kKind == ExitKind::scaled) {
+    if constexpr (kKind == EpilogueKind::scaled) {
       const int of = block % 4 * 8 + lane % 4 * 2;
       two.x = two.x * scale_a[half] * __shfl_sync(kWarp, scale_b[block / 4], of);
       two.y = two.y * scale_a[half] * __shfl_sync(kWarp, scale_b[block / 4], of + 1);
@@ -101,8 +101,8 @@ struct TileExit {
   }
 
   // 64 columns of 2 bytes.
-  template <ExitKind kKind, class Sum, int kCount>
-  __device__ void fill_halves(unsigned to, const Sum (&sums)[kCount], int first) const {
+  template <EpilogueKind kKind, class Accumulator, int kCount>
+  __device__ void fill_halves(unsigned to, const Accumulator (&acc)[kCount], int first) const {
     const int line = lane % 16;
     const unsigned base = to + line * kRowBytes;
 #pragma unroll
@@ -112,24 +112,24 @@ struct TileExit {
       for (int i = 0; i < 4; ++i) {
         const int block = first / 8 + pair * 2 + i / 2;
         const int half = i % 2;
-        const float2 values = finish<kKind>(sums[block * 4 + half * 2], sums[block * 4 + half * 2 + 1], half, block);
+        const float2 values = finish<kKind>(acc[block * 4 + half * 2], acc[block * 4 + half * 2 + 1], half, block);
         two[i] = pack(values.x, values.y, tiles.call.c_type);
       }
       store_matrices(base + (((pair * 2 + lane / 16) ^ (line & 7)) << 4), two[0], two[1], two[2], two[3]);
     }
   }
   // 32 columns of 4 bytes.
-  template <ExitKind kKind, class Sum, int kCount>
-  __device__ void fill_words(unsigned to, const Sum (&sums)[kCount], int first) const {
+  template <EpilogueKind kKind, class Accumulator, int kCount>
+  __device__ void fill_words(unsigned to, const Accumulator (&acc)[kCount], int first) const {
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
       const int block = first / 8 + i / 2;
       const int half = i % 2;
       const int line = lane / 4 + half * 8;
-      const Sum low = sums[block * 4 + half * 2];
-      const Sum high = sums[block * 4 + half * 2 + 1];
+      const Accumulator low = acc[block * 4 + half * 2];
+      const Accumulator high = acc[block * 4 + half * 2 + 1];
       unsigned two[2] = {bits_of(low), bits_of(high)};
-      if constexpr (kKind != ExitKind::raw) {
+      if constexpr (kKind != EpilogueKind::raw) {
         const float2 values = finish<kKind>(low, high, half, block);
         two[0] = bits_of(values.x);
         two[1] = bits_of(values.y);
@@ -146,7 +146,7 @@ struct TileExit {
     const bool whole = call.split == 1;
     stride = (whole ? call.ldc : call.n) * kElement;
     const long long line = row + (whole ? 0 : static_cast<long long>(part) * call.m);
-    return static_cast<char*>(whole ? call.c : call.sums) + line * stride + (column + first) * kElement;
+    return static_cast<char*>(whole ? call.c : call.partials) + line * stride + (column + first) * kElement;
   }
   // Rows that begin at multiples of 16 bytes: four at a time.
   template <int kElement>
@@ -172,7 +172,7 @@ struct TileExit {
       }
     }
   }
-  // Rows that begin anywhere: one at a time, element by element.
+  // Unaligned rows: one at a time, element by element.
   template <int kElement>
   __device__ void copy_elements(unsigned from, int first) const {
     long long stride;
@@ -192,31 +192,31 @@ struct TileExit {
     }
   }
 
-  template <int kElement, ExitKind kKind, class Sum, int kCount>
-  __device__ void write_pieces(const Sum (&sums)[kCount]) {
+  template <int kElement, EpilogueKind kKind, class Accumulator, int kCount>
+  __device__ void write_pieces(const Accumulator (&acc)[kCount]) {
     constexpr int kWide = kRowBytes / kElement;
     const bool aligned = tiles.call.split == 1 ? tiles.call.c_aligned != 0 : tiles.call.n % 4 == 0;
 #pragma unroll
     for (int first = 0; first < kCount * 2; first += kWide) {
       if (column + first >= tiles.call.n) break;
       const unsigned at = pieces + first / kWide % kPieces * kPieceBytes;
-      if constexpr (kElement == 2) fill_halves<kKind>(at, sums, first);
-      if constexpr (kElement == 4) fill_words<kKind>(at, sums, first);
+      if constexpr (kElement == 2) fill_halves<kKind>(at, acc, first);
+      if constexpr (kElement == 4) fill_words<kKind>(at, acc, first);
       __syncwarp();
       if (aligned) {
         copy_rows<kElement>(at, first);
       } else {
         copy_elements<kElement>(at, first);
       }
-      // With two pieces in turn, a lane fills this one again only when all have read it.
+      // With two buffers in alternation, all lanes have read this one before it is filled again.
       if constexpr (kPieces == 1) __syncwarp();
     }
     __syncwarp();
   }
 
-  // The same in chunks, of which one thread sends a unit when all warps have laid it out.
-  template <class Tile, ExitKind kKind, class Sum, int kCount>
-  __device__ void lay_chunks(const Sum (&sums)[kCount], typename Tile::Stages& ring, const Chunks& chunks) {
+  // The same in chunks: one thread stores a unit when all warps have staged it.
+  template <class Tile, EpilogueKind kKind, class Accumulator, int kCount>
+  __device__ void stage_chunks(const Accumulator (&acc)[kCount], typename Tile::Stages& ring, const Chunks& chunks) {
     constexpr int kOwn = Tile::kOwnChunks;
     const int warp = static_cast<int>(threadIdx.x) / 32 % 4;
     const int consumer = static_cast<int>(threadIdx.x) / 128 - 1;
@@ -227,44 +227,45 @@ struct TileExit {
       const bool own = chunk < kOwn;
       if (chunk == kOwn) ring.await_full();
       const int place = own ? consumer * kOwn + chunk : consumer * Tile::kStageChunks + chunk - kOwn;
-      fill_halves<kKind>((own ? chunks.at : ring.stage()) + place * kChunkBytes + warp * kPieceBytes, sums,
+      fill_halves<kKind>((own ? chunks.at : ring.stage()) + place * kChunkBytes + warp * kPieceBytes, acc,
                          chunk * kChunkColumns);
       if (chunk + 1 != kOwn && chunk + 1 != Tile::kChunks) continue;
-      publish_shared();
+      fence_async_proxy();
       __syncwarp();
       if (lane == 0) arrive(chunks.laid(own ? 0 : 1));
       if (!own) ring.advance();
     }
   }
 
-  // All of the warp's sums, of which the first row and column are given: way<bytes of an element, kind>().
-  template <int kColumns, class Sum, class Way>
-  __device__ void leave(int first_row, int first_column, int of_part, Way way) {
+  // All of the warp's accumulators, of which the first row and column are given: way<bytes of an element, kind>().
+  template <int kColumns, class Accumulator, class Way>
+  __device__ void dispatch(int first_row, int first_column, int of_part, Way way) {
     const GpuCall& call = tiles.call;
     row = first_row;
     column = first_column;
     part = of_part;
     const bool words = call.c_type == kGpuFp32;
-    const bool plain = is_float(Sum()) && !call.scale_a && !call.scale_b && !call.bias;
+    const bool plain = is_float(Accumulator()) && !call.scale_a && !call.scale_b && !call.bias;
     if (call.split > 1 || call.c_type == kGpuInt32 || (plain && words)) {
-      return way.template operator()<4, ExitKind::raw>();
+      return way.template operator()<4, EpilogueKind::raw>();
     }
-    if constexpr (is_float(Sum())) {
-      if (plain) return way.template operator()<2, ExitKind::plain>();
+    if constexpr (is_float(Accumulator())) {
+      if (plain) return way.template operator()<2, EpilogueKind::plain>();
     }
     read_factors<kColumns>();
-    return words ? way.template operator()<4, ExitKind::scaled>() : way.template operator()<2, ExitKind::scaled>();
+    return words ? way.template operator()<4, EpilogueKind::scaled>()
+                 : way.template operator()<2, EpilogueKind::scaled>();
   }
-  // The same by way of the ring, where a map names C, else by rows.
-  template <class Tile, class Sum, int kCount>
-  __device__ void write(const Sum (&sums)[kCount], int first_row, int first_column, int of_part,
+  // The same by TMA where a tensor map describes C, else by rows.
+  template <class Tile, class Accumulator, int kCount>
+  __device__ void write(const Accumulator (&acc)[kCount], int first_row, int first_column, int of_part,
                         typename Tile::Stages& ring, const Chunks& chunks) {
     if (first_row >= tiles.call.m && !tiles.by_map) return;
-    leave<kCount * 2, Sum>(first_row, first_column, of_part, [&]<int kElement, ExitKind kKind>() {
+    dispatch<kCount * 2, Accumulator>(first_row, first_column, of_part, [&]<int kElement, EpilogueKind kKind>() {
       if constexpr (kElement == 2 && Tile::kStores) {
-        if (tiles.by_map) return lay_chunks<Tile, kKind>(sums, ring, chunks);
+        if (tiles.by_map) return stage_chunks<Tile, kKind>(acc, ring, chunks);
       }
-      write_pieces<kElement, kKind>(sums);
+      write_pieces<kElement, kKind>(acc);
     });
   }
 };

@@ -1,26 +1,27 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Products on the tensor cores by mma.sync, for every SM since 7.5. A[M,K] or [K,M], B[N,K] or [K,N] → C[M,N].
-//   BF16, FP16   m16n8k16, all four layouts: ldmatrix turns what does not lie along k
-//   INT8, TF32   m16n8k32, m16n8k8: along k alone (ldmatrix turns 16-bit elements only)
+// GEMM by mma.sync, for every SM since 7.5. A[M,K] or [K,M], B[N,K] or [K,N] → C[M,N].
+//   BF16, FP16   m16n8k16, all four layouts: ldmatrix transposes what does not lie along k
+//   INT8, TF32   m16n8k32, m16n8k8: along k only (ldmatrix transposes 16-bit elements only)
 // Each warp computes kWarpM × kWarpN; stages of kLineBytes of k run ahead by cp.async in a ring of kStages (on 7.5: one
 // stage ahead in registers), and fragments one step of 32 bytes ahead of the tensor cores.
 // Source: PTX ISA, mma, ldmatrix, cp.async.
 #pragma once
 
 #include "kernels/cuda/tile.cuh"
+#include "kernels/cuda/tile_sizes.hpp"
 
 namespace pbprobe::PBPROBE_TARGET {
 namespace {
 
 // One step: 16 rows × 8 columns × 32 bytes of k. Rows g and g + 8, columns 2t and 2t + 1 of lane 4g + t in c.
 struct Bf16 {
-  using Sum = float;
+  using Accumulator = float;
   static constexpr int kElement = 2;
   static constexpr unsigned kPeakAnd = 0x807f807fU;  // of random bits, so that with kPeakOr they are numbers near 1
   static constexpr unsigned kPeakOr = 0x3f003f00U;
-  __device__ static void multiply(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
+  __device__ static void mma(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
 #ifndef PBPROBE_STAGED
     asm volatile(
         "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
@@ -32,11 +33,11 @@ struct Bf16 {
 };
 
 struct Fp16 {
-  using Sum = float;
+  using Accumulator = float;
   static constexpr int kElement = 2;
   static constexpr unsigned kPeakAnd = 0x83ff83ffU;
   static constexpr unsigned kPeakOr = 0x38003800U;
-  __device__ static void multiply(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
+  __device__ static void mma(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
 #ifndef PBPROBE_STAGED
     asm volatile(
         "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
@@ -57,9 +58,9 @@ struct Fp16 {
 };
 
 struct Int8 {
-  using Sum = int;
+  using Accumulator = int;
   static constexpr int kElement = 1;
-  __device__ static void multiply(int (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
+  __device__ static void mma(int (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
 #ifndef PBPROBE_STAGED
     asm volatile(
         "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
@@ -79,11 +80,11 @@ struct Int8 {
 };
 
 // Rounds each element to 10 bits, in one instruction where the SM has one: since 9.0, ties to even; before, ties away
-// from zero. The tensor core alone would cut it off.
+// from zero. The tensor core by itself truncates.
 struct Tf32 {
-  using Sum = float;
+  using Accumulator = float;
   static constexpr int kElement = 4;
-  __device__ static void multiply(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
+  __device__ static void mma(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
 #ifndef PBPROBE_STAGED
     asm volatile(
         "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
@@ -102,9 +103,9 @@ struct Tf32 {
 };
 
 // Four 8 × 8 matrices of 16 bits, one row of 16 bytes at each lane's address.
-template <bool kTurned>
+template <bool kTransposed>
 __device__ inline void load_matrices(unsigned (&to)[4], unsigned from) {
-  if constexpr (kTurned) {
+  if constexpr (kTransposed) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
                  : "r"(from)
@@ -130,15 +131,15 @@ struct Fragments {
     const int second = lane / 8 % 2;
     const int third = lane / 16;
     const int line_half = lines_first ? second : third;
-    const int depth_half = lines_first ? third : second;
+    const int k_half = lines_first ? third : second;
     if constexpr (kKMajor) {
       const int line = first_line + inner + line_half * 8;
-      const int chunk = depth_half ^ swizzle_of<Swizzle::matrices, kLineBytes>(line);
+      const int chunk = k_half ^ swizzle_of<Swizzle::matrices, kLineBytes>(line);
       lane_address = static_cast<unsigned>(offset + line * kLineBytes + (chunk << 4));
     } else {
-      const int depth = inner + depth_half * 8;
-      const int chunk = (first_line / 8 + line_half) ^ turned_swizzle<kLines * 2>(depth);
-      lane_address = static_cast<unsigned>(offset + depth * kLines * 2 + (chunk << 4));
+      const int k = inner + k_half * 8;
+      const int chunk = (first_line / 8 + line_half) ^ transposed_swizzle<kLines * 2>(k);
+      lane_address = static_cast<unsigned>(offset + k * kLines * 2 + (chunk << 4));
     }
     keep(lane_address);
   }
@@ -158,16 +159,16 @@ struct MmaTile {
   static constexpr int kWarpN = kWarpN_;
   static constexpr int kLineBytes = kLineBytes_;
   static constexpr int kStages = kStages_;
-  static constexpr int kDepths = kLineBytes / Op::kElement;
+  static constexpr int kTileK = kLineBytes / Op::kElement;
   static constexpr int kThreads = kM / kWarpM * (kN / kWarpN) * 32;
   static constexpr int kStageBytes = (kM + kN) * kLineBytes;
-  static constexpr int kSharedBytes = kStageBytes * kStages;
+  static constexpr int kSharedBytes = mma_shared_bytes(kM + kN, kLineBytes, kStages);
 };
 
-// The sums of one warp: kWarpM / 16 × kWarpN / 8 steps.
+// The accumulators of one warp: kWarpM / 16 × kWarpN / 8 steps.
 template <class Tile>
-struct WarpSums {
-  typename Tile::Op::Sum values[Tile::kWarpM / 16][Tile::kWarpN / 8][4];
+struct WarpAccumulators {
+  typename Tile::Op::Accumulator values[Tile::kWarpM / 16][Tile::kWarpN / 8][4];
 
   __device__ void clear() {
 #pragma unroll
@@ -179,38 +180,38 @@ struct WarpSums {
       }
     }
   }
-  __device__ void add_product(const unsigned (&a)[Tile::kWarpM / 16][4], const unsigned (&b)[Tile::kWarpN / 16][4]) {
+  __device__ void mma_step(const unsigned (&a)[Tile::kWarpM / 16][4], const unsigned (&b)[Tile::kWarpN / 16][4]) {
 #pragma unroll
     for (int i = 0; i < Tile::kWarpM / 16; ++i) {
 #pragma unroll
       for (int j = 0; j < Tile::kWarpN / 8; ++j) {
-        // There and back again: neighbours share the fragment of B.
+        // Boustrophedon: neighbours share the fragment of B.
         const int column = i % 2 == 0 ? j : Tile::kWarpN / 8 - 1 - j;
-        Tile::Op::multiply(values[i][column], a[i], b[column / 2][column % 2 * 2], b[column / 2][column % 2 * 2 + 1]);
+        Tile::Op::mma(values[i][column], a[i], b[column / 2][column % 2 * 2], b[column / 2][column % 2 * 2 + 1]);
       }
     }
   }
 };
 
-// Writes the sums by way of shared memory, as many rows at a time as the ring has room for, so that whole lines of C
-// leave together.
+// Writes the accumulators by way of shared memory, as many rows at a time as the ring has room for, so that whole lines
+// of C leave together.
 template <class Tile>
-__device__ inline void write_warp(const GpuCall& call, const WarpSums<Tile>& sums, unsigned char* ring, int first_row,
-                                  int first_column) {
-  using Sum = typename Tile::Op::Sum;
-  using Two = typename Vectors<Sum>::Two;
-  using Four = typename Vectors<Sum>::Four;
+__device__ inline void write_warp(const GpuCall& call, const WarpAccumulators<Tile>& acc, unsigned char* ring,
+                                  int first_row, int first_column) {
+  using Accumulator = typename Tile::Op::Accumulator;
+  using Two = typename Vectors<Accumulator>::Two;
+  using Four = typename Vectors<Accumulator>::Four;
   constexpr int kLine = Tile::kWarpN + 8;  // the 8 spread the rows of a half warp over the banks
   constexpr int kBlocks = Tile::kWarpM / 16;
   constexpr int kRoom = Tile::kSharedBytes / (Tile::kThreads / 32 * 16 * kLine * 4);
   constexpr int kAtOnce = kRoom >= kBlocks ? kBlocks : kRoom >= 2 && kBlocks % 2 == 0 ? 2 : 1;
   static_assert(kRoom >= 1, "16 rows of every warp fit the ring");
   constexpr int kAcross = Tile::kWarpN / 8;  // lanes of a row, 8 columns each
-  constexpr int kTurns = 16 * kAtOnce * kAcross / 32;
+  constexpr int kIterations = 16 * kAtOnce * kAcross / 32;
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  Sum* mine = reinterpret_cast<Sum*>(ring) + threadIdx.x / 32 * (16 * kAtOnce * kLine);
-  Sum* to = mine + lane / 4 * kLine + lane % 4 * 2;
-  const Sum* from = mine + lane / kAcross * kLine + lane % kAcross * 8;
+  Accumulator* mine = reinterpret_cast<Accumulator*>(ring) + threadIdx.x / 32 * (16 * kAtOnce * kLine);
+  Accumulator* to = mine + lane / 4 * kLine + lane % 4 * 2;
+  const Accumulator* from = mine + lane / kAcross * kLine + lane % kAcross * 8;
   const int row = first_row + lane / kAcross;
   const int column = first_column + lane % kAcross * 8;
 #pragma unroll
@@ -219,19 +220,19 @@ __device__ inline void write_warp(const GpuCall& call, const WarpSums<Tile>& sum
     for (int i = 0; i < kAtOnce; ++i) {
 #pragma unroll
       for (int j = 0; j < Tile::kWarpN / 8; ++j) {
-        const auto& four = sums.values[first + i][j];
+        const auto& four = acc.values[first + i][j];
         *reinterpret_cast<Two*>(to + i * 16 * kLine + j * 8) = Two{four[0], four[1]};
         *reinterpret_cast<Two*>(to + (i * 16 + 8) * kLine + j * 8) = Two{four[2], four[3]};
       }
     }
     __syncwarp();
-#pragma unroll(kTurns < 4 ? kTurns : 4)
-    for (int turn = 0; turn < kTurns; ++turn) {
+#pragma unroll(kIterations < 4 ? kIterations : 4)
+    for (int i = 0; i < kIterations; ++i) {
       constexpr int kRows = 32 / kAcross;
-      const Four low = *reinterpret_cast<const Four*>(from + turn * kRows * kLine);
-      const Four high = *reinterpret_cast<const Four*>(from + turn * kRows * kLine + 4);
-      const Sum eight[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
-      write_sums<8>(call, row + first * 16 + turn * kRows, column, eight);
+      const Four low = *reinterpret_cast<const Four*>(from + i * kRows * kLine);
+      const Four high = *reinterpret_cast<const Four*>(from + i * kRows * kLine + 4);
+      const Accumulator eight[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+      write_accumulators<8>(call, row + first * 16 + i * kRows, column, eight);
     }
     __syncwarp();
   }
@@ -239,7 +240,7 @@ __device__ inline void write_warp(const GpuCall& call, const WarpSums<Tile>& sum
 
 // kAkm: A is stored [k,m]; kBnk: B is stored [n,k].
 template <class Tile, bool kAkm, bool kBnk>
-__device__ inline void multiply_tiles(const GpuCall& call) {
+__device__ inline void mma_gemm(const GpuCall& call) {
   using Op = typename Tile::Op;
   constexpr int kBlocksA = Tile::kWarpM / 16;
   constexpr int kBlocksB = Tile::kWarpN / 16;
@@ -250,9 +251,9 @@ __device__ inline void multiply_tiles(const GpuCall& call) {
   extern __shared__ __align__(128) unsigned char ring[];
   const unsigned base = shared_address(ring);
 
-  using RowsA = Operand<Tile::kM, Tile::kDepths, Op::kElement, Tile::kThreads, !kAkm, Swizzle::matrices>;
-  using RowsB = Operand<Tile::kN, Tile::kDepths, Op::kElement, Tile::kThreads, kBnk, Swizzle::matrices>;
-  const int2 depth = depth_range(call);
+  using RowsA = Operand<Tile::kM, Tile::kTileK, Op::kElement, Tile::kThreads, !kAkm, Swizzle::matrices>;
+  using RowsB = Operand<Tile::kN, Tile::kTileK, Op::kElement, Tile::kThreads, kBnk, Swizzle::matrices>;
+  const int2 range = k_range(call);
   constexpr int kWarpsDown = Tile::kM / Tile::kWarpM;
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int my_row = warp % kWarpsDown * Tile::kWarpM;
@@ -260,8 +261,8 @@ __device__ inline void multiply_tiles(const GpuCall& call) {
   const Fragments<Tile::kM, Tile::kLineBytes, !kAkm> fragments_a(my_row, true, 0);
   const Fragments<Tile::kN, Tile::kLineBytes, kBnk> fragments_b(my_column, false, kBytesA);
 
-  WarpSums<Tile> sums;
-  sums.clear();
+  WarpAccumulators<Tile> acc;
+  acc.clear();
   unsigned held_a[2][kBlocksA][4];
   unsigned held_b[2][kBlocksB][4];
   const auto load = [&](int set, unsigned stage, int step) {
@@ -270,7 +271,7 @@ __device__ inline void multiply_tiles(const GpuCall& call) {
 #pragma unroll
     for (int j = 0; j < kBlocksB; ++j) load_matrices<!kBnk>(held_b[set][j], fragments_b.at(stage, j, step));
   };
-  const auto multiply = [&](int set) {
+  const auto compute = [&](int set) {
     if constexpr (Op::kElement == 4) {
 #pragma unroll
       for (auto& block : held_a[set]) {
@@ -283,16 +284,16 @@ __device__ inline void multiply_tiles(const GpuCall& call) {
         for (unsigned& word : block) Op::round(word);
       }
     }
-    sums.add_product(held_a[set], held_b[set]);
+    acc.mma_step(held_a[set], held_b[set]);
   };
 
-  const int stages = depth.y > 0 ? (depth.y + Tile::kDepths - 1) / Tile::kDepths : 0;
+  const int stages = range.y > 0 ? (range.y + Tile::kTileK - 1) / Tile::kTileK : 0;
   const auto slot = [&](int stage) { return base + stage % Tile::kStages * Tile::kStageBytes; };
 #ifdef PBPROBE_STAGED
-  static_assert(Tile::kStages == 2, "one stage is multiplied while the next is in registers");
+  static_assert(Tile::kStages == 2, "one stage is computed while the next is in registers");
   const int2 first = tile_corner<Tile::kM, Tile::kN>(call);
-  RowsA a(call.a, call.lda, first.x, call.m, depth);
-  RowsB b(call.b, call.ldb, first.y, call.n, depth);
+  RowsA a(call.a, call.lda, first.x, call.m, range);
+  RowsB b(call.b, call.ldb, first.y, call.n, range);
   uint4 next_a[RowsA::kCount];
   uint4 next_b[RowsB::kCount];
   const auto read = [&] {
@@ -315,20 +316,20 @@ __device__ inline void multiply_tiles(const GpuCall& call) {
 #pragma unroll
     for (int step = 0; step < kSteps; ++step) {
       if (step + 1 < kSteps) load((step + 1) % 2, slot(stage), step + 1);
-      multiply(step % 2);
+      compute(step % 2);
     }
     if (stage + 1 < stages) store(stage + 1);
   }
 #else
-  // Whole stages are copied without a branch, spread among the products; what is ragged or not aligned by code that
-  // keeps no registers between its stages.
+  // Whole stages are copied without a branch, interleaved with the MMAs; ragged or unaligned ones by code that keeps no
+  // registers between stages.
   const auto fetch_ragged = [&](unsigned to, int stage) {
     const int2 first = tile_corner<Tile::kM, Tile::kN>(call);
-    RowsA(call.a, call.lda, first.x, call.m, depth).fetch_stage(to, stage, call.a_aligned, call.lda);
-    RowsB(call.b, call.ldb, first.y, call.n, depth).fetch_stage(to + kBytesA, stage, call.b_aligned, call.ldb);
+    RowsA(call.a, call.lda, first.x, call.m, range).fetch_stage(to, stage, call.a_aligned, call.lda);
+    RowsB(call.b, call.ldb, first.y, call.n, range).fetch_stage(to + kBytesA, stage, call.b_aligned, call.ldb);
   };
-  WholeCopies<RowsA, RowsB> copies(call, tile_corner<Tile::kM, Tile::kN>(call), depth);
-  const int whole = copies.whole ? depth.y / Tile::kDepths : 0;
+  WholeCopies<RowsA, RowsB> copies(call, tile_corner<Tile::kM, Tile::kN>(call), range);
+  const int whole = copies.whole ? range.y / Tile::kTileK : 0;
   constexpr int kEach = (copies.kCount + kSteps - 2) / (kSteps - 1);  // chunks of a step; the last step waits
   const unsigned last = base + kAhead * Tile::kStageBytes;
   unsigned writing = base;
@@ -351,7 +352,7 @@ __device__ inline void multiply_tiles(const GpuCall& call) {
   __syncthreads();
   unsigned reading = base;
   if (stages > 0) load(0, reading, 0);
-  const auto multiply_stage = [&](auto copying) {
+  const auto compute_stage = [&](auto copying) {
 #pragma unroll
     for (int step = 0; step < kSteps; ++step) {
       if (step == kSteps - 1) {
@@ -363,22 +364,22 @@ __device__ inline void multiply_tiles(const GpuCall& call) {
       load((step + 1) % 2, reading, (step + 1) % kSteps);
       if (step < kSteps - 1 && copying) copies.issue(call, writing, kBytesA, step * kEach, (step + 1) * kEach);
       if (step == kSteps - 2) end_stage();
-      multiply(step % 2);
+      compute(step % 2);
     }
   };
   int stage = 0;
 #pragma unroll 1
-  for (; stage + kAhead < whole; ++stage) multiply_stage(Yes());
+  for (; stage + kAhead < whole; ++stage) compute_stage(true_type());
 #pragma unroll 1
   for (; stage < stages; ++stage) {
     if (stage + kAhead < stages) fetch_ragged(writing, stage + kAhead);
-    multiply_stage(No());
+    compute_stage(false_type());
   }
   await_copies<0>();
 #endif
   __syncthreads();
   const int2 here = tile_corner<Tile::kM, Tile::kN>(call);
-  write_warp<Tile>(call, sums, ring, here.x + my_row, here.y + my_column);
+  write_warp<Tile>(call, acc, ring, here.x + my_row, here.y + my_column);
 }
 
 }  // namespace
@@ -392,11 +393,11 @@ __device__ inline void multiply_tiles(const GpuCall& call) {
   constexpr int kBlocks_##name = blocks;    \
   }                                         \
   }
-#define PBPROBE_MMA_KERNEL(name, layout, a_km, b_nk)                                                 \
-  extern "C" __global__ void __launch_bounds__(pbprobe::PBPROBE_TARGET::Tile_##name::kThreads,       \
-                                               pbprobe::PBPROBE_TARGET::kBlocks_##name)              \
-      name##_##layout(PBPROBE_PARAMETER pbprobe::GpuCall call) {                                     \
-    pbprobe::PBPROBE_TARGET::multiply_tiles<pbprobe::PBPROBE_TARGET::Tile_##name, a_km, b_nk>(call); \
+#define PBPROBE_MMA_KERNEL(name, layout, a_km, b_nk)                                           \
+  extern "C" __global__ void __launch_bounds__(pbprobe::PBPROBE_TARGET::Tile_##name::kThreads, \
+                                               pbprobe::PBPROBE_TARGET::kBlocks_##name)        \
+      name##_##layout(PBPROBE_PARAMETER pbprobe::GpuCall call) {                               \
+    pbprobe::PBPROBE_TARGET::mma_gemm<pbprobe::PBPROBE_TARGET::Tile_##name, a_km, b_nk>(call); \
   }
 // Along k, as every type can be read.
 #define PBPROBE_MMA_KMAJOR(name, blocks, ...) \

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What runs before and after a product where its plan says so: laying an operand out K-major or with aligned rows, and
-// adding up the parts of a split k, always in the same order. Family header: see tile.cuh.
+// Passes before and after a GEMM where its plan asks for them: transposing an operand to K-major or aligning its rows,
+// and the reduction of split-K, always in the same order. Family header: see tile.cuh.
 #pragma once
 
-#include "kernels/cuda/anywhere.cuh"
-#include "kernels/cuda/chain.cuh"
+#include "kernels/cuda/pdl.cuh"
+#include "kernels/cuda/unaligned.cuh"
 
 namespace pbprobe::PBPROBE_TARGET {
 namespace {
@@ -14,7 +14,7 @@ namespace {
 constexpr int kPassThreads = 256;
 constexpr int kPassVectors = kGpuPassVectors;
 
-// Copies rows that begin anywhere to rows that begin at multiples of 16 bytes: a thread writes 16 bytes from the two
+// Copies unaligned rows to rows that begin at multiples of 16 bytes: a thread writes 16 bytes from the two
 // aligned vectors around them, of which its neighbour read the second. Where such vectors would leave the operand,
 // element by element. A warp takes one piece of a row, all of it under way at once.
 template <class T>
@@ -30,8 +30,8 @@ __device__ inline void align_rows(const GpuRepack& pass, unsigned block) {
   const long long first = static_cast<long long>(piece - row * pieces) * kPiece + threadIdx.x % 32 * 16;
   const char* from = all.begin + row * pass.from_leading * sizeof(T) + first;
   char* to = static_cast<char*>(pass.to) + row * pass.to_leading * sizeof(T) + first;
-  const int skew = static_cast<int>(reinterpret_cast<unsigned long long>(from) % 16);
-  const char* around = from - skew;
+  const int shift = static_cast<int>(reinterpret_cast<unsigned long long>(from) % 16);
+  const char* around = from - shift;
   bool inside = around >= all.begin;
 #pragma unroll
   for (int i = 0; i < kPassVectors; ++i) {
@@ -58,7 +58,7 @@ __device__ inline void align_rows(const GpuRepack& pass, unsigned block) {
       const long long left = bytes - first - i * kStep;
       if (left > 0) {
         *reinterpret_cast<uint4*>(to + i * kStep) =
-            first_bytes(shifted(low[i], high, skew), static_cast<int>(min(left, 16LL)));
+            first_bytes(shifted(low[i], high, shift), static_cast<int>(min(left, 16LL)));
       }
     }
     return;
@@ -72,7 +72,7 @@ __device__ inline void align_rows(const GpuRepack& pass, unsigned block) {
 }
 
 // Words of neighbours along the rows of `to`, from as many vectors of neighbours along its columns.
-__device__ inline void turn_words(const uint4 (&rows)[4], unsigned (&words)[16]) {
+__device__ inline void transpose_words(const uint4 (&rows)[4], unsigned (&words)[16]) {
   const auto four = [&](unsigned a, unsigned b, unsigned c, unsigned d, int at) {
     const unsigned low_ab = __byte_perm(a, b, 0x5140);
     const unsigned low_cd = __byte_perm(c, d, 0x5140);
@@ -88,7 +88,7 @@ __device__ inline void turn_words(const uint4 (&rows)[4], unsigned (&words)[16])
   four(rows[0].z, rows[1].z, rows[2].z, rows[3].z, 8);
   four(rows[0].w, rows[1].w, rows[2].w, rows[3].w, 12);
 }
-__device__ inline void turn_words(const uint4 (&rows)[2], unsigned (&words)[8]) {
+__device__ inline void transpose_words(const uint4 (&rows)[2], unsigned (&words)[8]) {
   const auto two = [&](unsigned a, unsigned b, int at) {
     words[at] = __byte_perm(a, b, 0x5410);
     words[at + 1] = __byte_perm(a, b, 0x7632);
@@ -98,18 +98,18 @@ __device__ inline void turn_words(const uint4 (&rows)[2], unsigned (&words)[8]) 
   two(rows[0].z, rows[1].z, 4);
   two(rows[0].w, rows[1].w, 6);
 }
-__device__ inline void turn_words(const uint4 (&rows)[1], unsigned (&words)[4]) {
+__device__ inline void transpose_words(const uint4 (&rows)[1], unsigned (&words)[4]) {
   words[0] = rows[0].x;
   words[1] = rows[0].y;
   words[2] = rows[0].z;
   words[3] = rows[0].w;
 }
 
-// Turns a square of 128 bytes by 128 in shared memory. A thread reads 16 bytes of as many stored rows as a word has
-// elements, and stores words of what follows each other once it is turned. The chunks of 16 bytes of a turned row are
-// permuted so that neither these words nor the chunks that leave meet in a bank.
+// Transposes a square of 128 bytes by 128 in shared memory. A thread reads 16 bytes of as many stored rows as a word
+// has elements, and stores words of what follows each other once it is transposed. The chunks of 16 bytes of a
+// transposed row are permuted to avoid bank conflicts of both.
 template <class T>
-__device__ inline void turn(const GpuRepack& pass, unsigned block) {
+__device__ inline void transpose(const GpuRepack& pass, unsigned block) {
   constexpr int kElement = sizeof(T);
   constexpr int kSide = kGpuSquareBytes / kElement;
   constexpr int kDeep = 4 / kElement;   // elements of a word
@@ -135,11 +135,11 @@ __device__ inline void turn(const GpuRepack& pass, unsigned block) {
   } else if (there > 0) {
 #pragma unroll
     for (int i = 0; i < kDeep; ++i) {
-      if (column + i < pass.columns) rows[i] = read_anywhere<T>(from + i * stride, all, there);
+      if (column + i < pass.columns) rows[i] = read_unaligned<T>(from + i * stride, all, there);
     }
   }
   unsigned words[kWide];
-  turn_words(rows, words);
+  transpose_words(rows, words);
   const unsigned at = shared_address(square) + (chunk * kWide * 8 + (word / 4 ^ chunk)) * 16 + word % 4 * 4;
 #pragma unroll
   for (int i = 0; i < kWide; ++i) asm volatile("st.shared.b32 [%0], %1;" ::"r"(at + i * 128), "r"(words[i]) : "memory");
@@ -160,28 +160,29 @@ __device__ inline void repack(const GpuRepacks& passes) {
   const bool second = blockIdx.x >= static_cast<unsigned>(passes.first.blocks);
   const GpuRepack pass = second ? passes.second : passes.first;
   const unsigned block = second ? blockIdx.x - static_cast<unsigned>(passes.first.blocks) : blockIdx.x;
-  let_next_begin();
-  await_kernels_ahead();
-  if (pass.turn) {
-    turn<T>(pass, block);
+  launch_dependents();
+  wait_on_dependencies();
+  if (pass.transpose) {
+    transpose<T>(pass, block);
   } else {
     align_rows<T>(pass, block);
   }
 }
 
 // C from its parts: eight columns a thread.
-template <class Sum>
+template <class Accumulator>
 __device__ inline void reduce(const GpuCall& call) {
   const long long across = (call.n + 7) / 8;
   const long long all = across * call.m;
   const long long threads = static_cast<long long>(gridDim.x) * kPassThreads;
-  let_next_begin();
-  await_kernels_ahead();
+  launch_dependents();
+  wait_on_dependencies();
   for (long long i = static_cast<long long>(blockIdx.x) * kPassThreads + threadIdx.x; i < all; i += threads) {
     const int row = static_cast<int>(i / across);
     const int column = static_cast<int>(i % across) * 8;
-    const Sum* from = static_cast<const Sum*>(call.sums) + static_cast<long long>(row) * call.n + column;
-    Sum eight[8] = {};
+    const Accumulator* from =
+        static_cast<const Accumulator*>(call.partials) + static_cast<long long>(row) * call.n + column;
+    Accumulator eight[8] = {};
     for (int part = 0; part < call.split; ++part) {
 #pragma unroll
       for (int j = 0; j < 8; ++j) {

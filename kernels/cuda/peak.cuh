@@ -14,17 +14,17 @@
 namespace pbprobe::PBPROBE_TARGET {
 namespace {
 
-constexpr int kPeakSums = 16;     // FMAs of a thread in flight; two thirds of them would do
-constexpr int kPeakRepeats = 32;  // of all sums in one iteration, so that the loop's own instructions vanish
+constexpr int kPeakAccumulators = 16;  // FMAs of a thread in flight; two thirds of them would do
+constexpr int kPeakRepeats = 32;  // of all accumulators in one iteration, so that the loop's own instructions vanish
 
 }  // namespace
 }  // namespace pbprobe::PBPROBE_TARGET
 
-// 2 · kPeakSums · kPeakRepeats operations a thread and iteration. x → x·c + d stays near d / (1 − c).
+// 2 · kPeakAccumulators · kPeakRepeats operations a thread and iteration. x → x·c + d stays near d / (1 − c).
 extern "C" __global__ void __launch_bounds__(256) peak_fp32(pbprobe::GpuPeakSample* samples, long long iterations) {
   using namespace pbprobe::PBPROBE_TARGET;
-  float sums[kPeakSums];
-  for (int i = 0; i < kPeakSums; ++i) sums[i] = 1.0F + 0.01F * static_cast<float>(threadIdx.x + i);
+  float acc[kPeakAccumulators];
+  for (int i = 0; i < kPeakAccumulators; ++i) acc[i] = 1.0F + 0.01F * static_cast<float>(threadIdx.x + i);
   // Read from memory's clock, so that the compiler cannot compute with them.
   const float factor = 0.9990234375F - 1e-7F * static_cast<float>(wall_clock() % 8);
   const float addend = 0.00123F * static_cast<float>(1 + wall_clock() % 8);
@@ -40,21 +40,21 @@ extern "C" __global__ void __launch_bounds__(256) peak_fp32(pbprobe::GpuPeakSamp
       asm("mov.b64 %0, {%1, %1};" : "=l"(pair_factor) : "f"(factor));
       asm("mov.b64 %0, {%1, %1};" : "=l"(pair_addend) : "f"(addend));
 #pragma unroll
-      for (int i = 0; i < kPeakSums; i += 2) {
+      for (int i = 0; i < kPeakAccumulators; i += 2) {
         unsigned long long pair;
-        asm("mov.b64 %0, {%1, %2};" : "=l"(pair) : "f"(sums[i]), "f"(sums[i + 1]));
+        asm("mov.b64 %0, {%1, %2};" : "=l"(pair) : "f"(acc[i]), "f"(acc[i + 1]));
         asm("fma.rn.f32x2 %0, %0, %1, %2;" : "+l"(pair) : "l"(pair_factor), "l"(pair_addend));
-        asm("mov.b64 {%0, %1}, %2;" : "=f"(sums[i]), "=f"(sums[i + 1]) : "l"(pair));
+        asm("mov.b64 {%0, %1}, %2;" : "=f"(acc[i]), "=f"(acc[i + 1]) : "l"(pair));
       }
 #else
 #pragma unroll
-      for (int i = 0; i < kPeakSums; ++i) sums[i] = fmaf(sums[i], factor, addend);
+      for (int i = 0; i < kPeakAccumulators; ++i) acc[i] = fmaf(acc[i], factor, addend);
 #endif
     }
   }
   const unsigned long long end = clock64();
   float sink = 0.0F;
-  for (int i = 0; i < kPeakSums; ++i) sink += sums[i];
+  for (int i = 0; i < kPeakAccumulators; ++i) sink += acc[i];
   __syncthreads();
   const unsigned long long end_ns = wall_clock();
   // A sum that cannot be: keeps every thread's work alive without writing it all.
@@ -82,35 +82,35 @@ extern "C" __global__ void proof_fp32(const float* a, const float* b, float* c) 
 #endif
 }
 
-// 8 · kPeakSums · kPeakRepeats operations a thread and iteration, on bits by chance.
-#define PBPROBE_DP4A_PEAK(name)                                                                \
-  extern "C" __global__ void __launch_bounds__(256)                                            \
-      peak_##name(pbprobe::GpuPeakSample* samples, long long iterations) {                     \
-    using namespace pbprobe::PBPROBE_TARGET;                                                   \
-    int sums[kPeakSums];                                                                       \
-    for (int i = 0; i < kPeakSums; ++i) sums[i] = static_cast<int>(threadIdx.x + i);           \
-    const int a = static_cast<int>((threadIdx.x + 1) * 2654435761U + wall_clock() % 8);        \
-    const int b = static_cast<int>((threadIdx.x + 7) * 2246822519U + wall_clock() % 8);        \
-    __syncthreads();                                                                           \
-    const unsigned long long begin_ns = wall_clock();                                          \
-    const unsigned long long begin = clock64();                                                \
-    for (long long n = 0; n < iterations; ++n) {                                               \
-      _Pragma("unroll") for (int r = 0; r < kPeakRepeats; ++r) {                               \
-        _Pragma("unroll") for (int i = 0; i < kPeakSums; ++i) sums[i] = __dp4a(a, b, sums[i]); \
-      }                                                                                        \
-    }                                                                                          \
-    const unsigned long long end = clock64();                                                  \
-    int sink = 0;                                                                              \
-    for (int i = 0; i < kPeakSums; ++i) sink += sums[i];                                       \
-    __syncthreads();                                                                           \
-    const unsigned long long end_ns = wall_clock();                                            \
-    if (threadIdx.x == 0 || sink == -1) {                                                      \
-      unsigned sm;                                                                             \
-      asm volatile("mov.u32 %0, %smid;" : "=r"(sm));                                           \
-      samples[blockIdx.x] = {begin, end, begin_ns, end_ns, sm, static_cast<unsigned>(sink)};   \
-    }                                                                                          \
-  }                                                                                            \
-  extern "C" __global__ void proof_##name(const int* a, const int* b, int* c) {                \
-    const int i = static_cast<int>(threadIdx.x) * 2;                                           \
-    for (int j = 0; j < 2; ++j) c[i + j] = __dp4a(a[i + j], b[i + j], c[i + j]);               \
+// 8 · kPeakAccumulators · kPeakRepeats operations a thread and iteration, on bits by chance.
+#define PBPROBE_DP4A_PEAK(name)                                                                      \
+  extern "C" __global__ void __launch_bounds__(256)                                                  \
+      peak_##name(pbprobe::GpuPeakSample* samples, long long iterations) {                           \
+    using namespace pbprobe::PBPROBE_TARGET;                                                         \
+    int acc[kPeakAccumulators];                                                                      \
+    for (int i = 0; i < kPeakAccumulators; ++i) acc[i] = static_cast<int>(threadIdx.x + i);          \
+    const int a = static_cast<int>((threadIdx.x + 1) * 2654435761U + wall_clock() % 8);              \
+    const int b = static_cast<int>((threadIdx.x + 7) * 2246822519U + wall_clock() % 8);              \
+    __syncthreads();                                                                                 \
+    const unsigned long long begin_ns = wall_clock();                                                \
+    const unsigned long long begin = clock64();                                                      \
+    for (long long n = 0; n < iterations; ++n) {                                                     \
+      _Pragma("unroll") for (int r = 0; r < kPeakRepeats; ++r) {                                     \
+        _Pragma("unroll") for (int i = 0; i < kPeakAccumulators; ++i) acc[i] = __dp4a(a, b, acc[i]); \
+      }                                                                                              \
+    }                                                                                                \
+    const unsigned long long end = clock64();                                                        \
+    int sink = 0;                                                                                    \
+    for (int i = 0; i < kPeakAccumulators; ++i) sink += acc[i];                                      \
+    __syncthreads();                                                                                 \
+    const unsigned long long end_ns = wall_clock();                                                  \
+    if (threadIdx.x == 0 || sink == -1) {                                                            \
+      unsigned sm;                                                                                   \
+      asm volatile("mov.u32 %0, %smid;" : "=r"(sm));                                                 \
+      samples[blockIdx.x] = {begin, end, begin_ns, end_ns, sm, static_cast<unsigned>(sink)};         \
+    }                                                                                                \
+  }                                                                                                  \
+  extern "C" __global__ void proof_##name(const int* a, const int* b, int* c) {                      \
+    const int i = static_cast<int>(threadIdx.x) * 2;                                                 \
+    for (int j = 0; j < 2; ++j) c[i + j] = __dp4a(a[i + j], b[i + j], c[i + j]);                     \
   }

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Loops of tcgen05.mma on operands that lie in shared memory: how fast the tensor cores of one SM take them from one
-// thread, which is how every tcgen05 kernel feeds them. 128 rows, 256 columns, 32 bytes of k; two sums in tensor memory
-// alternate. Source: PTX ISA, tcgen05: descriptors, instruction descriptor, alloc, mma, commit, ld, st.
+// thread, which is how every tcgen05 kernel feeds them. 128 rows, 256 columns, 32 bytes of k; two accumulators in
+// tensor memory alternate. Source: PTX ISA, tcgen05: descriptors, instruction descriptor, alloc, mma, commit, ld, st.
 #pragma once
 
 #include "kernels/cuda/tcgen05.hpp"
@@ -14,21 +14,21 @@ namespace {
 
 // What differs between the types: codes of C and of the operands (tcgen05_instruction), and the operands' bits.
 struct PeakBf16 {
-  using Sum = float;
+  using Accumulator = float;
   static constexpr unsigned kSum = 1;
   static constexpr unsigned kElement = 1;
   static constexpr unsigned kAnd = 0x807f807fU;  // of random bits, so that with kOr they are numbers near 1
   static constexpr unsigned kOr = 0x3f003f00U;
 };
 struct PeakTf32 {
-  using Sum = float;
+  using Accumulator = float;
   static constexpr unsigned kSum = 1;
   static constexpr unsigned kElement = 2;
   static constexpr unsigned kAnd = 0x807fe000U;
   static constexpr unsigned kOr = 0x3f000000U;
 };
 struct PeakInt8 {
-  using Sum = int;
+  using Accumulator = int;
   static constexpr unsigned kSum = 2;
   static constexpr unsigned kElement = 1;
   static constexpr unsigned kAnd = 0xffffffffU;
@@ -40,7 +40,7 @@ constexpr int kPeakColumns = 256;
 constexpr int kProofColumns = 16;
 constexpr int kPeakRounds = 16;  // instructions of one iteration
 constexpr int kTensorColumns = 512;
-constexpr int kRowBytes = 128;  // of a line in shared memory: four instructions' depths
+constexpr int kRowBytes = 128;  // of a line in shared memory: four instructions' k
 constexpr int kPatternBytes = 8 * kRowBytes;
 
 // Shared memory: both operands, lines of 128 bytes whose 16-byte chunks are permuted within eight of them.
@@ -111,8 +111,8 @@ __device__ inline void give_tensor_memory(unsigned tensor) {
   }
 }
 
-// The thread that multiplied says so; all wait until what it started has been done.
-__device__ inline void await_products(const PeakRoom& room) {
+// The issuing thread commits; all wait until its MMAs are complete.
+__device__ inline void await_mma(const PeakRoom& room) {
   if (threadIdx.x == 0) {
     asm volatile("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%0];" ::"r"(room.barrier)
                  : "memory");
@@ -154,13 +154,13 @@ __device__ inline void run_tensor_peak(GpuPeakSample* samples, long long iterati
     for (long long n = 0; n < iterations; ++n) {
 #pragma unroll
       for (int i = 0; i < kPeakRounds; ++i) {
-        const unsigned depth = i / 2 % 4 * 32;
-        multiply_tensor<Type>(tensor + i % 2 * kPeakColumns, tcgen05_lines(room.a + depth),
-                              tcgen05_lines(room.b + depth), instruction, n > 0 || i > 1);
+        const unsigned k = i / 2 % 4 * 32;
+        multiply_tensor<Type>(tensor + i % 2 * kPeakColumns, tcgen05_lines(room.a + k), tcgen05_lines(room.b + k),
+                              instruction, n > 0 || i > 1);
       }
     }
   }
-  await_products(room);
+  await_mma(room);
   const unsigned long long end = clock64();
   const unsigned long long end_ns = wall_clock();
   unsigned sink;
@@ -178,7 +178,7 @@ __device__ inline void run_tensor_peak(GpuPeakSample* samples, long long iterati
 
 // One instruction of 128 rows and 16 columns: a and b by lines of 32 bytes, c by rows, one a thread.
 template <class Type>
-__device__ inline void run_tensor_proof(const unsigned* a, const unsigned* b, typename Type::Sum* c) {
+__device__ inline void run_tensor_proof(const unsigned* a, const unsigned* b, typename Type::Accumulator* c) {
   extern __shared__ char shared[];
   const PeakRoom room(shared);
   const int thread = static_cast<int>(threadIdx.x);
@@ -192,9 +192,9 @@ __device__ inline void run_tensor_proof(const unsigned* a, const unsigned* b, ty
   }
   const unsigned tensor = take_tensor_memory(room);
   const unsigned row = tensor + (threadIdx.x / 32 << 21);
-  auto* sums = reinterpret_cast<unsigned*>(c) + thread * kProofColumns;
+  auto* acc = reinterpret_cast<unsigned*>(c) + thread * kProofColumns;
   for (int i = 0; i < kProofColumns; ++i) {
-    asm volatile("tcgen05.st.sync.aligned.32x32b.x1.b32 [%0], {%1};" ::"r"(row + i), "r"(sums[i]) : "memory");
+    asm volatile("tcgen05.st.sync.aligned.32x32b.x1.b32 [%0], {%1};" ::"r"(row + i), "r"(acc[i]) : "memory");
   }
   asm volatile("tcgen05.wait::st.sync.aligned;\n tcgen05.fence::before_thread_sync;" ::: "memory");
   __syncthreads();
@@ -202,14 +202,14 @@ __device__ inline void run_tensor_proof(const unsigned* a, const unsigned* b, ty
   if (thread == 0) {
     multiply_tensor<Type>(tensor, tcgen05_lines(room.a), tcgen05_lines(room.b), instruction_of<Type>(kProofColumns), 1);
   }
-  await_products(room);
+  await_mma(room);
   for (int i = 0; i < kProofColumns; ++i) {
     unsigned value;
     asm volatile("tcgen05.ld.sync.aligned.32x32b.x1.b32 {%0}, [%1];\n tcgen05.wait::ld.sync.aligned;"
                  : "=r"(value)
                  : "r"(row + i)
                  : "memory");
-    sums[i] = value;
+    acc[i] = value;
   }
   give_tensor_memory(tensor);
 }
@@ -218,12 +218,12 @@ __device__ inline void run_tensor_proof(const unsigned* a, const unsigned* b, ty
 }  // namespace pbprobe::PBPROBE_TARGET
 
 // peak_tcgen05_<name>, and proof_tcgen05_<name>, which runs the instruction once.
-#define PBPROBE_TCGEN05_PEAK(name, type)                                                                  \
-  extern "C" __global__ void __launch_bounds__(128, 1)                                                    \
-      peak_tcgen05_##name(pbprobe::GpuPeakSample* samples, long long iterations) {                        \
-    pbprobe::PBPROBE_TARGET::run_tensor_peak<pbprobe::PBPROBE_TARGET::type>(samples, iterations);         \
-  }                                                                                                       \
-  extern "C" __global__ void __launch_bounds__(128, 1)                                                    \
-      proof_tcgen05_##name(const unsigned* a, const unsigned* b, pbprobe::PBPROBE_TARGET::type::Sum* c) { \
-    pbprobe::PBPROBE_TARGET::run_tensor_proof<pbprobe::PBPROBE_TARGET::type>(a, b, c);                    \
+#define PBPROBE_TCGEN05_PEAK(name, type)                                                                          \
+  extern "C" __global__ void __launch_bounds__(128, 1)                                                            \
+      peak_tcgen05_##name(pbprobe::GpuPeakSample* samples, long long iterations) {                                \
+    pbprobe::PBPROBE_TARGET::run_tensor_peak<pbprobe::PBPROBE_TARGET::type>(samples, iterations);                 \
+  }                                                                                                               \
+  extern "C" __global__ void __launch_bounds__(128, 1)                                                            \
+      proof_tcgen05_##name(const unsigned* a, const unsigned* b, pbprobe::PBPROBE_TARGET::type::Accumulator* c) { \
+    pbprobe::PBPROBE_TARGET::run_tensor_proof<pbprobe::PBPROBE_TARGET::type>(a, b, c);                            \
   }

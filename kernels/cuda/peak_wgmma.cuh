@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kPeakGroups = 2;
 constexpr int kPeakColumns = 256;
-constexpr int kPeakProducts = 4;  // of an iteration
+constexpr int kPeakWgmmas = 4;  // of an iteration
 
 // 4 · 8192 / kElement · operations a thread and iteration. kSource: the type whose bits by chance the operands are.
 template <class Op, class Source>
@@ -22,44 +22,43 @@ __device__ inline void run_wgmma_peak(GpuPeakSample* samples, long long iteratio
   __shared__ __align__(kPatternBytes) unsigned operands[(64 * kPeakGroups + kPeakColumns) * kRowBytes / 4];
   const unsigned seed = static_cast<unsigned>(wall_clock() % 8);
   for (unsigned i = threadIdx.x; i < sizeof operands / 4; i += blockDim.x) operands[i] = peak_operand<Source>(seed + i);
-  publish_shared();
+  fence_async_proxy();
   __syncthreads();
   const unsigned base = shared_address(operands);
   const unsigned long long of_a = describe<true>(base + threadIdx.x / 128 * kBoxBytes);
   const unsigned long long of_b = describe<true>(base + kPeakGroups * kBoxBytes);
-  typename Op::Sum sums[kPeakColumns / 2] = {};
+  typename Op::Accumulator acc[kPeakColumns / 2] = {};
   const unsigned long long begin_ns = wall_clock();
   const unsigned long long begin = clock64();
 #pragma unroll 1
   for (long long n = 0; n < iterations; ++n) {
-    hold(sums);
-    begin_products();
+    fence_operands(acc);
+    wgmma_fence();
 #pragma unroll
-    for (int step = 0; step < kPeakProducts; ++step) {
-      Op::template multiply<kPeakColumns, true, true>(sums, of_a + step * kDepthStep<true>,
-                                                      of_b + step * kDepthStep<true>);
+    for (int step = 0; step < kPeakWgmmas; ++step) {
+      Op::template wgmma<kPeakColumns, true, true>(acc, of_a + step * kStepK<true>, of_b + step * kStepK<true>);
     }
-    end_products();
-    await_products<1>();
+    wgmma_commit();
+    wgmma_wait<1>();
   }
-  await_products<0>();
-  hold(sums);
+  wgmma_wait<0>();
+  fence_operands(acc);
   const unsigned long long end = clock64();
-  typename Op::Sum sink = 0;
-  for (const auto sum : sums) sink += sum;
+  typename Op::Accumulator sink = 0;
+  for (const auto sum : acc) sink += sum;
   __syncthreads();
   const unsigned long long end_ns = wall_clock();
   // A sum that cannot be: keeps every thread's work alive without writing it all.
-  if (threadIdx.x == 0 || sink == static_cast<typename Op::Sum>(-1)) {
+  if (threadIdx.x == 0 || sink == static_cast<typename Op::Accumulator>(-1)) {
     unsigned sm;
     asm volatile("mov.u32 %0, %smid;" : "=r"(sm));
     samples[blockIdx.x] = {begin, end, begin_ns, end_ns, sm, bits_of(sink)};
   }
 }
 
-// One product of 64 rows, 8 columns and 32 bytes of k: a and b row by row, of c four words a thread.
+// One wgmma of 64 rows, 8 columns and 32 bytes of k: a and b row by row, of c four words a thread.
 template <class Op>
-__device__ inline void run_wgmma_proof(const unsigned* a, const unsigned* b, typename Op::Sum* c) {
+__device__ inline void run_wgmma_proof(const unsigned* a, const unsigned* b, typename Op::Accumulator* c) {
   __shared__ __align__(kPatternBytes) unsigned operands[(64 + 8) * kRowBytes / 4];
   constexpr unsigned kWords = 8;  // of a row's 32 bytes
   for (unsigned i = threadIdx.x; i < (64 + 8) * kWords; i += 128) {
@@ -67,18 +66,18 @@ __device__ inline void run_wgmma_proof(const unsigned* a, const unsigned* b, typ
     const unsigned word = i % kWords;
     operands[row * (kRowBytes / 4) + (word / 4 ^ (row & 7)) * 4 + word % 4] = row < 64 ? a[i] : b[i - 64 * kWords];
   }
-  publish_shared();
+  fence_async_proxy();
   __syncthreads();
-  typename Op::Sum sums[4];
-  for (int i = 0; i < 4; ++i) sums[i] = c[4 * threadIdx.x + i];
+  typename Op::Accumulator acc[4];
+  for (int i = 0; i < 4; ++i) acc[i] = c[4 * threadIdx.x + i];
   const unsigned base = shared_address(operands);
-  hold(sums);
-  begin_products();
-  Op::template multiply<8, true, true>(sums, describe<true>(base), describe<true>(base + kBoxBytes));
-  end_products();
-  await_products<0>();
-  hold(sums);
-  for (int i = 0; i < 4; ++i) c[4 * threadIdx.x + i] = sums[i];
+  fence_operands(acc);
+  wgmma_fence();
+  Op::template wgmma<8, true, true>(acc, describe<true>(base), describe<true>(base + kBoxBytes));
+  wgmma_commit();
+  wgmma_wait<0>();
+  fence_operands(acc);
+  for (int i = 0; i < 4; ++i) c[4 * threadIdx.x + i] = acc[i];
 }
 
 }  // namespace
@@ -92,6 +91,6 @@ __device__ inline void run_wgmma_proof(const unsigned* a, const unsigned* b, typ
                                                                                                           iterations); \
   }                                                                                                                    \
   extern "C" __global__ void __launch_bounds__(128)                                                                    \
-      proof_wgmma_##name(const unsigned* a, const unsigned* b, pbprobe::PBPROBE_TARGET::op::Sum* c) {                  \
+      proof_wgmma_##name(const unsigned* a, const unsigned* b, pbprobe::PBPROBE_TARGET::op::Accumulator* c) {          \
     pbprobe::PBPROBE_TARGET::run_wgmma_proof<pbprobe::PBPROBE_TARGET::op>(a, b, c);                                    \
   }

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 //
 // A ring of stages in shared memory: a producer fills, consumers empty, each waits for the other at a barrier a stage.
-// A stage may also be lent: the producer says that it is full without filling it, and the consumers' side gives it
-// back. Family header: see tile.cuh. Source: PTX ISA, "mbarrier", phase completion.
+// A stage may also be reused as the epilogue's buffer: the producer marks it full without filling it, and the
+// consumers' side releases it. Family header: see tile.cuh. Source: PTX ISA, "mbarrier", phase completion.
 #pragma once
 
 #include "kernels/cuda/tma.cuh"
@@ -35,17 +35,17 @@ struct Ring {
     phase ^= static_cast<unsigned>(slot / kStages) & 1U;
     slot %= kStages;
   }
-  __device__ void lend() {
+  __device__ void hand_over() {
     await_empty();
     arrive(full());
     advance();
   }
-  // By one thread; publish_barriers() and a barrier of the block or cluster must follow.
+  // By one thread; fence_barrier_init() and a barrier of the block or cluster must follow.
   __device__ void begin(unsigned consumers, unsigned producers = 1) const {
 #pragma unroll
     for (int i = 0; i < kStages; ++i) {
-      begin_barrier(barriers + i * 8, producers);
-      begin_barrier(barriers + (kStages + i) * 8, consumers);
+      init_barrier(barriers + i * 8, producers);
+      init_barrier(barriers + (kStages + i) * 8, consumers);
     }
   }
   // The producer's side: until the stage may be written. The first round needs no consumer.

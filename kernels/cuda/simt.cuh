@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Products without tensor cores, for every SM. A[M,K] or [K,M], B[N,K] or [K,N] → C[M,N].
+// GEMM without tensor cores, for every SM. A[M,K] or [K,M], B[N,K] or [K,N] → C[M,N].
 //   PlainFp32     fma.rn.f32, all four layouts
 //   WidenedBf16   the same, of BF16 that becomes FP32 on its way to shared memory: for an SM without BF16
-//   DotInt8       dp4a, four depths a word: along k alone
+//   DotInt8       dp4a, four k a word: along k only
 // A block of 128 threads computes 128 × 128 of C, each thread 16 × 8 as eight squares of 4 × 4, in steps of 16 words
-// along k; the next step is read while the current one is multiplied from shared memory (two buffers), and the next
-// depth of it while the current one is multiplied from registers.
+// along k. The next step is loaded while the current one is computed from shared memory (two buffers), and its next k
+// while the current one is computed from registers.
 // Source: CUDA C++ Programming Guide, shared memory and its banks; PTX ISA, fma.rn.f32, fma.rn.f32x2 and dp4a.
 //
 // A family header: the target's file defines PBPROBE_TARGET, and PBPROBE_PACKED_FMA where the SM has FFMA2.
@@ -33,16 +33,15 @@ constexpr int kLanesAcross = 8;
 
 // Registers lie in two banks, odd and even, and each gives one word a clock. An FMA needs its sum and its column, for
 // the row stays where the FMA before has left it. Both words come from fours in a row, the columns as shared memory
-// has them and the sums as C wants them: so neighbouring columns change places in shared memory, and the two lie in
-// different banks.
+// has them and the accumulators as C wants them: so neighbouring columns change places in shared memory, and the two
+// lie in different banks.
 #ifdef PBPROBE_PACKED_FMA
 constexpr int kCross = 0;
 #else
 constexpr int kCross = 1;
 #endif
 
-// In which order a depth's products are written: ptxas keeps it by and large, and which one leaves it the fewest reads
-// to wait for was tried.
+// The order of one k's FMAs, which ptxas mostly keeps: the one with the fewest stalls on reads was found by trial.
 enum class Order {
   rows,     // row after row, to and fro: a row's last column is the next one's first
   squares,  // two rows and two columns at a time, around each square
@@ -61,7 +60,7 @@ __device__ constexpr int2 place_of(Order order, int step) {
 
 #ifdef PBPROBE_PACKED_FMA
 // Two neighbouring columns at once: fma.rn.f32x2.
-struct FloatSums {
+struct FloatAccumulators {
   unsigned long long pairs[kRows][kColumns / 2];
 
   __device__ void clear() {
@@ -72,7 +71,7 @@ struct FloatSums {
     }
   }
   template <Order>
-  __device__ void add_product(const float (&a)[kRows], const float (&b)[kColumns]) {
+  __device__ void mma_step(const float (&a)[kRows], const float (&b)[kColumns]) {
     unsigned long long columns[kColumns / 2];
 #pragma unroll
     for (int j = 0; j < kColumns / 2; ++j) {
@@ -94,7 +93,7 @@ struct FloatSums {
   }
 };
 #else
-struct FloatSums {
+struct FloatAccumulators {
   float values[kRows][kColumns];
 
   __device__ void clear() {
@@ -105,7 +104,7 @@ struct FloatSums {
     }
   }
   template <Order kOrder>
-  __device__ void add_product(const float (&a)[kRows], const float (&b)[kColumns]) {
+  __device__ void mma_step(const float (&a)[kRows], const float (&b)[kColumns]) {
 #pragma unroll
     for (int step = 0; step < kRows * kColumns; ++step) {
       const int2 at = place_of(kOrder, step);
@@ -118,7 +117,7 @@ struct FloatSums {
 };
 #endif
 
-struct IntegerSums {
+struct IntegerAccumulators {
   int values[kRows][kColumns];
 
   __device__ void clear() {
@@ -129,7 +128,7 @@ struct IntegerSums {
     }
   }
   template <Order kOrder>
-  __device__ void add_product(const int (&a)[kRows], const int (&b)[kColumns]) {
+  __device__ void mma_step(const int (&a)[kRows], const int (&b)[kColumns]) {
 #pragma unroll
     for (int step = 0; step < kRows * kColumns; ++step) {
       const int2 at = place_of(kOrder, step);
@@ -156,12 +155,12 @@ __device__ inline void read_four(int* to, const void* from) {
   to[3] = four.w;
 }
 
-// What an operand holds, and the words that are multiplied: kBytes of memory hold one of kDepths elements.
+// What an operand holds, and the words that are multiplied: kBytes of memory hold one of kTileK elements.
 struct PlainFp32 {
   using Word = float;
-  using Sums = FloatSums;
+  using Accumulators = FloatAccumulators;
   static constexpr int kBytes = 4;
-  static constexpr int kDepths = 1;
+  static constexpr int kTileK = 1;
   __device__ static void read_vector(float (&to)[4], const char* from) { read_four(to, from); }
   __device__ static void read_vector_if(bool there, float (&to)[4], const char* from) {
     asm("{\n .reg .pred there;\n setp.ne.u32 there, %4, 0;\n @there ld.global.v4.f32 {%0, %1, %2, %3}, [%5];\n}"
@@ -173,9 +172,9 @@ struct PlainFp32 {
 
 struct WidenedBf16 {
   using Word = float;
-  using Sums = FloatSums;
+  using Accumulators = FloatAccumulators;
   static constexpr int kBytes = 2;
-  static constexpr int kDepths = 1;
+  static constexpr int kTileK = 1;
   __device__ static void read_vector(float (&to)[4], const char* from) {
     widen(to, *reinterpret_cast<const uint2*>(from));
   }
@@ -195,9 +194,9 @@ struct WidenedBf16 {
 
 struct DotInt8 {
   using Word = int;
-  using Sums = IntegerSums;
+  using Accumulators = IntegerAccumulators;
   static constexpr int kBytes = 4;
-  static constexpr int kDepths = 4;
+  static constexpr int kTileK = 4;
   __device__ static void read_vector(int (&to)[4], const char* from) { read_four(to, from); }
   __device__ static void read_vector_if(bool there, int (&to)[4], const char* from) {
     if (there) read_vector(to, from);
@@ -205,66 +204,66 @@ struct DotInt8 {
 };
 
 // One operand on its way from memory to shared memory: 128 lines (rows of A, columns of B) × kStep words a step, and
-// four words at a time. kDepthFirst: depths lie next to each other in memory, so that the block is turned while it is
-// stored, and every four depths lie eight banks further, so that a warp's words meet in no bank. kExchange:
+// four words at a time. kKFirst: k lie next to each other in memory, so that the block is transposed while it is
+// stored, and every four k are eight banks apart, so that a warp has no bank conflict. kExchange:
 // neighbouring lines change places (0 or 1).
-template <class Element, bool kDepthFirst, int kExchange>
+template <class Element, bool kKFirst, int kExchange>
 struct Fetch {
   using Word = typename Element::Word;
-  static constexpr int kElementBytes = Element::kBytes / Element::kDepths;
-  static constexpr int kStepDepths = kStep * Element::kDepths;
-  static constexpr int kFours = kTile * kStep / 4 / kThreads;                 // of a thread
-  static constexpr int kLineStep = kDepthFirst ? kTile / kFours : 0;          // from one of them to the next
-  static constexpr int kDepthStep = kDepthFirst ? 0 : kStep / kFours;         // in words
-  static constexpr int kFourDepths = kDepthFirst ? 4 * Element::kDepths : 1;  // of one
-  const char* next;  // this thread's first word of the coming step
-  int lines;         // of the operand, less this thread's first
+  static constexpr int kElementBytes = Element::kBytes / Element::kTileK;
+  static constexpr int kStageK = kStep * Element::kTileK;
+  static constexpr int kFours = kTile * kStep / 4 / kThreads;       // of a thread
+  static constexpr int kLineStep = kKFirst ? kTile / kFours : 0;    // from one of them to the next
+  static constexpr int kStepK = kKFirst ? 0 : kStep / kFours;       // in words
+  static constexpr int kFourK = kKFirst ? 4 * Element::kTileK : 1;  // of one
+  const char* next;                                                 // this thread's first word of the coming step
+  int lines;                                                        // of the operand, less this thread's first
   Word held[kFours][4];
 
-  __device__ static int my_line() { return kDepthFirst ? thread() / 4 : thread() % 32 * 4; }
-  __device__ static int my_depth() { return kDepthFirst ? thread() % 4 * 4 * Element::kDepths : thread() / 32; }
+  __device__ static int my_line() { return kKFirst ? thread() / 4 : thread() % 32 * 4; }
+  __device__ static int my_k() { return kKFirst ? thread() % 4 * 4 * Element::kTileK : thread() / 32; }
   __device__ static int thread() { return static_cast<int>(threadIdx.x); }
 
-  __device__ Fetch(const void* operand, int first_line, int first_depth, long long leading, int all_lines) {
+  __device__ Fetch(const void* operand, int first_line, int first_k, long long leading, int all_lines) {
     const int line = first_line + my_line();
-    const int d = first_depth + my_depth();
+    const int d = first_k + my_k();
     next = static_cast<const char*>(operand) +
-           (line * (kDepthFirst ? leading : 1LL) + d * (kDepthFirst ? 1LL : leading)) * kElementBytes;
+           (line * (kKFirst ? leading : 1LL) + d * (kKFirst ? 1LL : leading)) * kElementBytes;
     lines = all_lines - line;
   }
 
   __device__ const char* place(int i, long long leading) const {
-    return next + (kDepthFirst ? kLineStep : kDepthStep) * i * leading * kElementBytes;
+    return next + (kKFirst ? kLineStep : kStepK) * i * leading * kElementBytes;
   }
   __device__ void advance(long long leading) {
-    next += kDepthFirst ? kStep * Element::kBytes : kStep * leading * kElementBytes;
+    next += kKFirst ? kStep * Element::kBytes : kStep * leading * kElementBytes;
   }
   // A step that lies inside the operand, in rows that begin at multiples of 16 bytes; or nothing. FP32 takes no branch
-  // for it: so it takes its turns among the products.
+  // for it: so it is interleaved with the FMAs.
   __device__ void load_if(bool whole, long long leading) {
 #pragma unroll
     for (int i = 0; i < kFours; ++i) Element::read_vector_if(whole, held[i], place(i, leading));
     advance(leading);
   }
-  // Outside the operand there are zeros; a vector is read only where all of it is inside. `depths` are left from the
+  // Outside the operand there are zeros; a vector is read only where all of it is inside. `k` are left from the
   // step on; `leading` and `vector` (16-byte loads may be used) come from the kernel's parameters, and so take no
   // registers.
-  __device__ void load(int depths, long long leading, int vector) {
+  __device__ void load(int k, long long leading, int vector) {
 #pragma unroll
     for (int i = 0; i < kFours; ++i) {
       const char* p = place(i, leading);
       const int lines_left = lines - kLineStep * i;
-      const int depths_left = depths - my_depth() - kDepthStep * i;
-      if (vector && lines_left > (kDepthFirst ? 0 : 3) && depths_left >= kFourDepths) {
+      const int k_left = k - my_k() - kStepK * i;
+      if (vector && lines_left > (kKFirst ? 0 : 3) && k_left >= kFourK) {
         Element::read_vector(held[i], p);
       } else {
-        load_words(held[i], p, lines_left, depths_left);
+        load_words(held[i], p, lines_left, k_left);
       }
     }
   }
-  __device__ static void load_words(Word (&to)[4], const char* p, int lines_left, int depths_left) {
-    if constexpr (Element::kDepths == 4) {
-      const uint4 four = read_elements<1>(p, lines_left > 0 ? min(max(depths_left, 0), 16) : 0);
+  __device__ static void load_words(Word (&to)[4], const char* p, int lines_left, int k_left) {
+    if constexpr (Element::kTileK == 4) {
+      const uint4 four = read_elements<1>(p, lines_left > 0 ? min(max(k_left, 0), 16) : 0);
       to[0] = static_cast<int>(four.x);
       to[1] = static_cast<int>(four.y);
       to[2] = static_cast<int>(four.z);
@@ -272,70 +271,71 @@ struct Fetch {
     } else {
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        const bool there = lines_left > (kDepthFirst ? 0 : i) && depths_left > (kDepthFirst ? i : 0);
+        const bool there = lines_left > (kKFirst ? 0 : i) && k_left > (kKFirst ? i : 0);
         to[i] = there ? Element::read(p + i * Element::kBytes) : 0.0F;
       }
     }
   }
 
-  // How far the lines of a depth are moved.
-  __device__ static constexpr int moved(int depth) {
-    return kDepthFirst ? depth / 4 % 4 * 8 : 0;
+  // How far the lines of one k are moved.
+  __device__ static constexpr int moved(int k) {
+    return kKFirst ? k / 4 % 4 * 8 : 0;
   }
   __device__ void store(Word (*shared)[kTile]) const {
 #pragma unroll
     for (int i = 0; i < kFours; ++i) {
-      if constexpr (kDepthFirst) {
+      if constexpr (kKFirst) {
         const int d = thread() % 4 * 4;
         const int line = (thread() / 4 ^ kExchange ^ moved(d)) + kLineStep * i;
 #pragma unroll
         for (int j = 0; j < 4; ++j) shared[d + j][line] = held[i][j];
       } else {
-        *reinterpret_cast<float4*>(&shared[my_depth() + kDepthStep * i][my_line()]) =
+        *reinterpret_cast<float4*>(&shared[my_k() + kStepK * i][my_line()]) =
             make_float4(held[i][kExchange], held[i][1 - kExchange], held[i][2 + kExchange], held[i][3 - kExchange]);
       }
     }
   }
-  // kCount lines of one depth, from `line` on: four in a row, kLanes · 4 apart.
+  // kCount lines of one k, from `line` on: four in a row, kLanes · 4 apart.
   template <int kCount, int kLanes>
-  __device__ static void read(Word (&to)[kCount], const Word (*shared)[kTile], int depth, int line) {
+  __device__ static void read(Word (&to)[kCount], const Word (*shared)[kTile], int k, int line) {
     constexpr int kApart = kLanes * 4;
 #pragma unroll
     for (int i = 0; i < kCount / 4; ++i) {
       // The lanes' own bits of the line and those of `i` are moved apart: the latter are known when it is compiled.
-      const int inside = line ^ moved(depth) % kApart;
-      read_four(&to[4 * i], &shared[depth][inside + (i * kApart ^ moved(depth) / kApart * kApart)]);
+      const int inside = line ^ moved(k) % kApart;
+      read_four(&to[4 * i], &shared[k][inside + (i * kApart ^ moved(k) / kApart * kApart)]);
     }
   }
 };
 
-template <class Sums>
-__device__ inline void write_tile(const GpuCall& call, const Sums& sums, int first_row, int first_column) {
+template <class Accumulators>
+__device__ inline void write_tile(const GpuCall& call, const Accumulators& acc, int first_row, int first_column) {
 #pragma unroll
   for (int i = 0; i < kRows; ++i) {
 #pragma unroll
     for (int part = 0; part < kColumns / 4; ++part) {
-      const decltype(sums.get(0, 0)) four[4] = {sums.get(i, part * 4 + kCross), sums.get(i, part * 4 + 1 - kCross),
-                                                sums.get(i, part * 4 + 2 + kCross), sums.get(i, part * 4 + 3 - kCross)};
-      write_sums<4>(call, first_row + i % 4 + i / 4 * kLanesDown * 4, first_column + part * kLanesAcross * 4, four);
+      const decltype(acc.get(0, 0)) four[4] = {acc.get(i, part * 4 + kCross), acc.get(i, part * 4 + 1 - kCross),
+                                               acc.get(i, part * 4 + 2 + kCross), acc.get(i, part * 4 + 3 - kCross)};
+      write_accumulators<4>(call, first_row + i % 4 + i / 4 * kLanesDown * 4, first_column + part * kLanesAcross * 4,
+                            four);
     }
   }
 }
 
 // kAkm: A is stored [k,m]; kBnk: B is stored [n,k].
 template <class Element, bool kAkm, bool kBnk>
-__device__ void multiply(const GpuCall& call) {
+__device__ void simt_gemm(const GpuCall& call) {
   using Word = typename Element::Word;
   using A = Fetch<Element, !kAkm, 0>;
   using B = Fetch<Element, kBnk, kCross>;
   __shared__ __align__(128) Word shared_a[2][kStep][kTile];
   __shared__ __align__(128) Word shared_b[2][kStep][kTile];
-  constexpr int kDepths = A::kStepDepths;
+  constexpr int kTileK = A::kStageK;
   constexpr Order kOrder = kBnk ? Order::squares : Order::rows;
   const int2 first = tile_corner<kTile, kTile>(call);
-  const int2 depth = depth_range(call);
-  A a(call.a, first.x, depth.x, call.lda, call.m);
-  B b(call.b, first.y, depth.x, call.ldb, call.n);
+  const int2 range = k_range(call);
+  A a(call.a, first.x, range.x, call.lda, call.m);
+  B b(call.b, first.y, range.x, call.ldb, call.n);
   const bool whole = call.a_aligned && call.b_aligned && first.x + kTile <= call.m && first.y + kTile <= call.n;
 
   // Warps lie 2 down and 2 across; in a warp, threads 4 down and 8 across, in an order in which every other lane, or
@@ -345,12 +345,12 @@ __device__ void multiply(const GpuCall& call) {
   const int my_row = warp % 2 * 64 + ((lane & 1) | (lane >> 1 & 2)) * 4;
   const int my_column = warp / 2 * 64 + ((lane >> 1 & 1) | (lane >> 2 & 6)) * 4;
 
-  typename Element::Sums sums;
-  sums.clear();
+  typename Element::Accumulators acc;
+  acc.clear();
 
-  if (depth.y > 0) {
-    a.load(depth.y, call.lda, call.a_aligned);
-    b.load(depth.y, call.ldb, call.b_aligned);
+  if (range.y > 0) {
+    a.load(range.y, call.lda, call.a_aligned);
+    b.load(range.y, call.ldb, call.b_aligned);
     a.advance(call.lda);
     b.advance(call.ldb);
     a.store(shared_a[0]);
@@ -363,11 +363,11 @@ __device__ void multiply(const GpuCall& call) {
   B::template read<kColumns, kLanesAcross>(columns[0], shared_b[0], 0, my_column);
   int now = 0;
 #pragma unroll 1
-  for (int left = depth.y; left > 0; left -= kDepths) {
-    const bool inside = whole && left >= 2 * kDepths;
-    if (!inside && left > kDepths) {
-      a.load(left - kDepths, call.lda, call.a_aligned);
-      b.load(left - kDepths, call.ldb, call.b_aligned);
+  for (int left = range.y; left > 0; left -= kTileK) {
+    const bool inside = whole && left >= 2 * kTileK;
+    if (!inside && left > kTileK) {
+      a.load(left - kTileK, call.lda, call.a_aligned);
+      b.load(left - kTileK, call.ldb, call.b_aligned);
     }
     a.load_if(inside, call.lda);
     b.load_if(inside, call.ldb);
@@ -382,11 +382,11 @@ __device__ void multiply(const GpuCall& call) {
       }
       A::template read<kRows, kLanesDown>(rows[(d + 1) % 2], shared_a[now], (d + 1) % kStep, my_row);
       B::template read<kColumns, kLanesAcross>(columns[(d + 1) % 2], shared_b[now], (d + 1) % kStep, my_column);
-      sums.template add_product<kOrder>(rows[d % 2], columns[d % 2]);
+      acc.template mma_step<kOrder>(rows[d % 2], columns[d % 2]);
     }
   }
   const int2 here = tile_corner<kTile, kTile>(call);
-  write_tile(call, sums, here.x + my_row, here.y + my_column);
+  write_tile(call, acc, here.x + my_row, here.y + my_column);
 }
 
 }  // namespace
@@ -395,7 +395,7 @@ __device__ void multiply(const GpuCall& call) {
 #define PBPROBE_SIMT_KERNEL(name, layout, element, a_km, b_nk)                                                      \
   extern "C" __global__ void __launch_bounds__(pbprobe::PBPROBE_TARGET::kThreads, pbprobe::PBPROBE_TARGET::kBlocks) \
       name##_##layout(PBPROBE_PARAMETER pbprobe::GpuCall call) {                                                    \
-    pbprobe::PBPROBE_TARGET::multiply<pbprobe::PBPROBE_TARGET::element, a_km, b_nk>(call);                          \
+    pbprobe::PBPROBE_TARGET::simt_gemm<pbprobe::PBPROBE_TARGET::element, a_km, b_nk>(call);                         \
   }
 #define PBPROBE_SIMT_KMAJOR(name, element) PBPROBE_SIMT_KERNEL(name, nt, element, false, true)
 #define PBPROBE_SIMT_LAYOUTS(name, element)            \

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: MIT
 //
 // The host's half of the tcgen05 kernels: the launch of each by its symbol. Its arguments are made by CUTLASS
-// (kernels/cuda/host/tcgen05.cpp); here are plain data and function pointers, so that nobody else sees its headers.
+// (kernels/cuda/host/tcgen05_cutlass.cpp); here are plain data and function pointers, so that nobody else sees its
+// headers.
 #pragma once
 
 #include <array>
@@ -26,24 +27,24 @@ struct Tcgen05Launch {
   std::array<unsigned, 3> grid = {1, 1, 1};
 };
 
-// Where the host's compiler lays the kernel's parameters out: the device's says the same in its image.
+// Where the host's compiler lays the kernel's parameters out: the device's says the same in its cubin.
 struct Tcgen05Layout {
   int parameter_bytes;
   int problem, map_a, map_b, call, scheduler;  // offsets
-  int shared_bytes, threads, stages, sums;     // sums: tiles in tensor memory
+  int shared_bytes, threads, stages, acc;      // accumulators: tiles in tensor memory
   friend bool operator==(const Tcgen05Layout&, const Tcgen05Layout&) = default;
 };
 
 struct Tcgen05Kernel {
   std::string_view symbol;
-  std::array<int, 3> tile;  // rows, columns, depths: of two SMs together where sms is 2
+  std::array<int, 3> tile;  // rows, columns, k: of two SMs together where sms is 2
   std::array<int, 2> cluster;
   int sms;
-  int tensor_columns;  // of tensor memory that its sums take
+  int tensor_columns;  // of tensor memory that its accumulators take
   Tcgen05Layout layout;
-  // Fills `launch` for operands at multiples of 16 bytes with such rows; `band`: tiles that are walked together in one
-  // direction before the next ones. Returns the first error of `encode`, or 0.
-  int (*prepare)(const GpuCall& call, int band, EncodeTiled encode, Tcgen05Launch& launch);
+  // Fills `launch` for operands at multiples of 16 bytes with such rows; `raster_group`: tiles in one direction before
+  // the next ones. Returns the first error of `encode`, or 0.
+  int (*prepare)(const GpuCall& call, int raster_group, EncodeTiled encode, Tcgen05Launch& launch);
   // Row and column in a block's half of the tile of the sum that a thread writes as number `i` of its part.
   std::array<int, 2> (*where)(int thread, int part, int i);
   // Bytes of workspace that CUTLASS asks for.

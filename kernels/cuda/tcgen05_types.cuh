@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Products on Blackwell's tensor cores by tcgen05: CUTLASS's Sm100 collectives fetch both operands by tensor copies
-// into a ring of stages, multiply them into tensor memory, and hand out tiles by the hardware's scheduler; what writes
-// C is ours, so that bias, scales, types and odd edges are those of every other family. Included by host and device
-// code. A[M,K] · B[N,K] or B[K,N] → C[M,N], rows at multiples of 16 bytes. Source: PTX ISA, tcgen05; CUTLASS 4.2.
+// GEMM by tcgen05: CUTLASS's Sm100 collectives load both operands by TMA, accumulate in tensor memory, and take tiles
+// from the hardware's scheduler. The epilogue is ours, so that bias, scales, types and odd edges are those of every
+// other family. Included by host and device code. A[M,K] · B[N,K] or B[K,N] → C[M,N], rows at multiples of 16 bytes.
+// Source: PTX ISA, tcgen05; CUTLASS 4.2.
 #pragma once
 
 #include "cutlass/cutlass.h"
@@ -32,24 +32,25 @@ namespace {
 
 struct Bf16Tiles {
   using Element = cutlass::bfloat16_t;
-  using Sum = float;
+  using Accumulator = float;
 };
 struct Tf32Tiles {
-  using Element = float;  // the tensor copy rounds to TF32
-  using Sum = float;
+  using Element = float;  // TMA rounds to TF32
+  using Accumulator = float;
 };
 struct Int8Tiles {
   using Element = int8_t;
-  using Sum = int;
+  using Accumulator = int;
 };
 
-// What becomes of the sums: each thread takes a row of 32 from tensor memory and writes it as every family does.
-template <class Sum>
+// What becomes of the accumulators: each thread takes a row of 32 from tensor memory and writes it as every family
+// does.
+template <class Accumulator>
 struct WriteTile {
   using DispatchPolicy = cutlass::epilogue::Sm100NoSmemWarpSpecialized;
   using EpilogueTile = cute::Shape<cute::Int<128>, cute::Int<32>>;
   using ElementC = void;
-  using ElementD = Sum;
+  using ElementD = Accumulator;
   using StrideC = cute::Stride<int64_t, cute::_1, int64_t>;
   using StrideD = StrideC;
   using GmemTiledCopyC = void;
@@ -77,11 +78,11 @@ struct WriteTile {
     return true;
   }
 
-  // Of one thread: how it loads, its sums part by part in tensor memory, and where each belongs in the tile.
-  template <class Sums, class Tile>
-  CUTE_HOST_DEVICE static auto share_of(const Sums& sums, const Tile& tile, int thread) {
+  // Of one thread: how it loads, its accumulators part by part in tensor memory, and where each belongs in the tile.
+  template <class Accumulators, class Tile>
+  CUTE_HOST_DEVICE static auto share_of(const Accumulators& acc, const Tile& tile, int thread) {
     using namespace cute;
-    Tensor parts = flat_divide(sums(make_coord(_, _), _0{}, _0{}), EpilogueTile{});
+    Tensor parts = flat_divide(acc(make_coord(_, _), _0{}, _0{}), EpilogueTile{});
     const auto load = make_tmem_copy(CopyOpT2R{}, parts(_, _, _0{}, _0{}));
     const auto mine = load.get_slice(thread);
     return cute::make_tuple(load, mine.partition_S(parts),
@@ -91,13 +92,14 @@ struct WriteTile {
   CUTLASS_DEVICE WriteTile(const Params& given, SharedStorage&) : params(given) {}
 
 #ifdef __CUDACC__
-  template <bool kReuse = false, class Pipeline, class State, class Problem, class Tile, class Where, class Sums>
-  __device__ auto operator()(Pipeline pipeline, State state, Problem, Tile tile, Where where, Sums sums,
+  template <bool kReuse = false, class Pipeline, class State, class Problem, class Tile, class Where,
+            class Accumulators>
+  __device__ auto operator()(Pipeline pipeline, State state, Problem, Tile tile, Where where, Accumulators acc,
                              SharedStorage&) {
     using namespace cute;
     static_assert(!kReuse, "every tile has tensor memory of its own");
-    const auto [load, from, at] = share_of(sums, tile, static_cast<int>(threadIdx.x) % ThreadCount);
-    Tensor held = make_tensor<Sum>(shape(at(_, _, _, _0{}, _0{})));
+    const auto [load, from, at] = share_of(acc, tile, static_cast<int>(threadIdx.x) % ThreadCount);
+    Tensor held = make_tensor<Accumulator>(shape(at(_, _, _, _0{}, _0{})));
     constexpr int kParts = decltype(size<4>(from))::value;
     static_assert(decltype(size<3>(from))::value == 1 && decltype(size(held))::value % 8 == 0);
     const int row = get<0>(where) * size<0>(tile);
@@ -112,11 +114,11 @@ struct WriteTile {
       }
 #pragma unroll
       for (int i = 0; i < size(held); i += 8) {
-        Sum eight[8];
+        Accumulator eight[8];
 #pragma unroll
         for (int j = 0; j < 8; ++j) eight[j] = held(i + j);
         const auto first = at(i, _0{}, _0{}, _0{}, part);
-        write_sums<8, true>(params.call, row + get<0>(first), column + get<1>(first), eight);
+        write_accumulators<8, true>(params.call, row + get<0>(first), column + get<1>(first), eight);
       }
     }
     return cute::make_tuple(state);
@@ -126,30 +128,30 @@ struct WriteTile {
   const Params& params;
 };
 
-// kSms: SMs that multiply one tile together. Of A and B 128 bytes of k a stage.
+// kSms: SMs that compute one tile together. Of A and B 128 bytes of k a stage.
 template <class Type, int kSms, int kRows, int kColumns, int kDown, int kAcross, bool kBkn>
 struct Tcgen05 {
   using Element = typename Type::Element;
-  using Sum = typename Type::Sum;
-  static constexpr int kDepths = 128 / sizeof(Element);
+  using Accumulator = typename Type::Accumulator;
+  static constexpr int kTileK = 128 / sizeof(Element);
   static constexpr int kAlign = 16 / sizeof(Element);
-  using Tile = cute::Shape<cute::Int<kRows>, cute::Int<kColumns>, cute::Int<kDepths>>;
+  using Tile = cute::Shape<cute::Int<kRows>, cute::Int<kColumns>, cute::Int<kTileK>>;
   using Cluster = cute::Shape<cute::Int<kDown>, cute::Int<kAcross>, cute::_1>;
   using Schedule = cute::conditional_t<kSms == 2, cutlass::gemm::KernelTmaWarpSpecialized2SmSm100,
                                        cutlass::gemm::KernelTmaWarpSpecialized1SmSm100>;
   using LayoutA = cutlass::layout::RowMajor;
   using LayoutB = cute::conditional_t<kBkn, cutlass::layout::RowMajor, cutlass::layout::ColumnMajor>;
-  using Epilogue = cutlass::epilogue::collective::detail::Sm100TmaWarpSpecializedAdapter<WriteTile<Sum>>;
+  using Epilogue = cutlass::epilogue::collective::detail::Sm100TmaWarpSpecializedAdapter<WriteTile<Accumulator>>;
   using Stages = cutlass::gemm::collective::StageCountAutoCarveout<sizeof(typename Epilogue::SharedStorage)>;
   using Mainloop =
       typename cutlass::gemm::collective::CollectiveBuilder<cutlass::arch::Sm100, cutlass::arch::OpClassTensorOp,
-                                                            Element, LayoutA, kAlign, Element, LayoutB, kAlign, Sum,
-                                                            Tile, Cluster, Stages, Schedule>::CollectiveOp;
+                                                            Element, LayoutA, kAlign, Element, LayoutB, kAlign,
+                                                            Accumulator, Tile, Cluster, Stages, Schedule>::CollectiveOp;
   using Kernel = cutlass::gemm::kernel::GemmUniversal<cute::Shape<int, int, int, int>, Mainloop, Epilogue, void>;
   using Params = typename Kernel::Params;
   static_assert(sizeof(Params) <= Tcgen05Launch::kMostBytes);
 
-  static constexpr int kSums = Kernel::AccumulatorPipelineStageCount;
+  static constexpr int kAccumulators = Kernel::AccumulatorPipelineStageCount;
 
   static constexpr Tcgen05Layout layout() {
     using MainParams = typename Mainloop::Params;
@@ -163,7 +165,7 @@ struct Tcgen05 {
             Kernel::SharedStorageSize,
             int{Kernel::MaxThreadsPerBlock},
             Mainloop::DispatchPolicy::Stages,
-            kSums};
+            kAccumulators};
   }
 };
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What the host hands a kernel that copies by tensor maps. Included by host and device code: plain data alone.
+// What the host hands a kernel that uses TMA. Included by host and device code: plain data only.
 #pragma once
 
 #include "kernels/cuda/call.hpp"
@@ -15,8 +15,8 @@ struct alignas(64) GpuTensorMap {
 
 struct GpuTileCall {
   GpuCall call;
-  int by_map;  // 1: C's map says where it lies; else the warps write C themselves
-  int band;    // rows of tiles (of a cluster's blocks together) that are walked before the next band
+  int by_map;        // 1: C's map says where it lies; else the warps write C themselves
+  int raster_group;  // rows of tiles, of a whole cluster, in one raster group
 };
 
 }  // namespace pbprobe

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// sm_90a: what tensor copies deliver to shared memory, to one block or to both of a cluster at once, and a cluster
+// sm_90a: what TMA deliver to shared memory, to one block or to both of a cluster at once, and a cluster
 // whose blocks read each other. Family header: see tile.cuh. Source: PTX ISA, "cp.async.bulk.tensor",
 // "barrier.cluster".
 #pragma once
@@ -18,7 +18,7 @@ constexpr int kProbeStages = 5;  // boxes of 8 KiB: with four blocks on an SM 16
 using ProbeRing = Ring<kProbeStages, kBoxBytes>;
 
 // All boxes of 64 lines × 128 bytes, `rounds` times, by clusters of kCluster blocks, each box to all of its blocks:
-// they take turns to ask for it. seen: of each block, the first word of the last box that came.
+// they request it in alternation. seen: of each block, the first word of the last box that came.
 template <int kCluster>
 __device__ inline void fetch_boxes(const GpuTensorMap& map, int boxes, int rounds, unsigned* seen) {
   __shared__ __align__(kPatternBytes) unsigned char room[kProbeStages * kBoxBytes + ProbeRing::kBarrierBytes];
@@ -26,12 +26,12 @@ __device__ inline void fetch_boxes(const GpuTensorMap& map, int boxes, int round
   ProbeRing ring(base, base + kProbeStages * kBoxBytes);
   const unsigned rank = kCluster > 1 ? cluster_rank() : 0;
   if (threadIdx.x == 0) {
-    fetch_map(map);
+    prefetch_map(map);
     ring.begin(kCluster);
-    publish_barriers();
+    fence_barrier_init();
   }
   if (kCluster > 1) {
-    meet_cluster();
+    cluster_sync_relaxed();
   } else {
     __syncthreads();
   }
@@ -41,12 +41,12 @@ __device__ inline void fetch_boxes(const GpuTensorMap& map, int boxes, int round
   if (threadIdx.x == 0) {
     int box = first;
 #pragma unroll 1
-    for (int turn = 0; turn < count; ++turn) {
+    for (int i = 0; i < count; ++i) {
       ring.await_empty();
-      arrive_expecting(ring.full(), kBoxBytes);
+      arrive_expect_tx(ring.full(), kBoxBytes);
       if constexpr (kCluster == 1) {
         load_box(ring.stage(), map, 0, box * 64, ring.full());
-      } else if (turn % kCluster == static_cast<int>(rank)) {
+      } else if (i % kCluster == static_cast<int>(rank)) {
         load_box_for(ring.stage(), map, 0, box * 64, ring.full(), (1U << kCluster) - 1);
       }
       ring.advance();
@@ -55,7 +55,7 @@ __device__ inline void fetch_boxes(const GpuTensorMap& map, int boxes, int round
   } else if (threadIdx.x == 32) {
     unsigned last = 0;
 #pragma unroll 1
-    for (int turn = 0; turn < count; ++turn) {
+    for (int i = 0; i < count; ++i) {
       ring.await_full();
       last = load_word(ring.stage());
 #pragma unroll
@@ -65,7 +65,7 @@ __device__ inline void fetch_boxes(const GpuTensorMap& map, int boxes, int round
     seen[blockIdx.x] = last;
   }
   // No block leaves while another may still write to its shared memory or arrive at its barriers.
-  if (kCluster > 1) meet_cluster();
+  if (kCluster > 1) cluster_sync_relaxed();
 }
 
 }  // namespace
@@ -86,7 +86,7 @@ extern "C" __global__ void __launch_bounds__(32) probe_cluster(unsigned* seen) {
   using namespace pbprobe::PBPROBE_TARGET;
   __shared__ uint4 own;
   if (threadIdx.x == 0) own = make_uint4(blockIdx.x, 0, 0, 0);
-  await_cluster();
+  cluster_sync();
   if (threadIdx.x == 0) seen[blockIdx.x] = bits_of(read_of_block(shared_address(&own), cluster_rank() ^ 1).x);
-  meet_cluster();
+  cluster_sync_relaxed();
 }

@@ -18,23 +18,24 @@
 namespace pbprobe::PBPROBE_TARGET {
 namespace {
 
-// The first row and column of this block. Blocks walk C in bands of 8 tiles, so that those that run together share rows
-// and columns in the L2 cache. Read anew where it is needed again: registers through the main loop would spill.
+// The first row and column of this block. Blocks are ordered by raster groups of 8 rows of tiles, so that those that
+// run at once share rows and columns in the L2 cache. Computed again after the main loop: kept in registers it would
+// spill.
 template <int kRows, int kColumns>
 __device__ inline int2 tile_corner(const GpuCall& call) {
-  constexpr int kBand = 8;
+  constexpr int kRasterGroup = 8;
   const int down = (call.m + kRows - 1) / kRows;
   const int across = (call.n + kColumns - 1) / kColumns;
   int block;
   asm volatile("mov.u32 %0, %ctaid.x;" : "=r"(block));
-  const int band = block / (kBand * across);
-  const int height = min(kBand, down - band * kBand);
-  const int inside = block - band * kBand * across;
-  return make_int2((band * kBand + inside % height) * kRows, inside / height * kColumns);
+  const int group = block / (kRasterGroup * across);
+  const int height = min(kRasterGroup, down - group * kRasterGroup);
+  const int inside = block - group * kRasterGroup * across;
+  return make_int2((group * kRasterGroup + inside % height) * kRows, inside / height * kColumns);
 }
 
-// The part of k that this block sums up: its first depth and how many there are.
-__device__ inline int2 depth_range(const GpuCall& call) {
+// This block's part of k: where it begins, and its length.
+__device__ inline int2 k_range(const GpuCall& call) {
   const int first = static_cast<int>(blockIdx.z) * call.part;
   return make_int2(first, min(call.part, call.k - first));
 }
@@ -43,16 +44,16 @@ __device__ inline unsigned shared_address(const void* pointer) {
   return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
 }
 
-// What a lambda is told when it is compiled.
-struct Yes {
+// Compile-time arguments of a lambda: the standard library is not there.
+struct true_type {
   __device__ constexpr operator bool() const { return true; }
 };
-struct No {
+struct false_type {
   __device__ constexpr operator bool() const { return false; }
 };
 
-// Makes a number that hangs on the thread alone one that ptxas must keep: short of registers it would compute it anew
-// in the main loop, in more instructions than there are products. Every lane of the warp calls it.
+// Makes ptxas keep a number that depends only on the thread: short of registers, it would compute it again in the main
+// loop, by more instructions than there are MMAs. Every lane of the warp must call it.
 __device__ inline void keep(unsigned& number) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 700
   asm volatile("shfl.sync.bfly.b32 %0, %0, 0, 31, 0xffffffff;" : "+r"(number));
@@ -140,19 +141,19 @@ __device__ constexpr int swizzle_of(int line) {
   return kLineBytes >= 128 ? line & 7 : line >> 1 & 3;
 }
 
-// Where the lines of one depth lie next to each other: a row of them has as many chunks as it has.
+// MN-major: where the lines of one k are contiguous.
 template <int kRowBytes>
-__device__ constexpr int turned_swizzle(int depth) {
-  return depth & (kRowBytes >= 128 ? 7 : kRowBytes / 16 - 1);
+__device__ constexpr int transposed_swizzle(int k) {
+  return k & (kRowBytes >= 128 ? 7 : kRowBytes / 16 - 1);
 }
 
-// One operand: kLines rows of A or columns of B × kDepths a stage. In shared memory it lies as in memory: kKMajor, a
-// line's depths next to each other; else the lines of one depth next to each other.
-template <int kLines, int kDepths, int kElement, int kThreads, bool kKMajor, Swizzle kSwizzle>
+// One operand: kLines rows of A or columns of B × kTileK a stage. Shared memory has the layout of global memory:
+// K-major, or the lines of one k contiguous.
+template <int kLines, int kTileK, int kElement, int kThreads, bool kKMajor, Swizzle kSwizzle>
 struct Operand {
   static constexpr int kElementBytes = kElement;
-  static constexpr int kStageBytes = kLines * kDepths * kElement;
-  static constexpr int kRowBytes = (kKMajor ? kDepths : kLines) * kElement;
+  static constexpr int kStageBytes = kLines * kTileK * kElement;
+  static constexpr int kRowBytes = (kKMajor ? kTileK : kLines) * kElement;
   static constexpr int kChunks = kRowBytes / 16;              // of a stored row
   static constexpr int kStep = kThreads / kChunks;            // rows between two chunks of a thread
   static constexpr int kCount = kStageBytes / 16 / kThreads;  // chunks of a thread
@@ -169,19 +170,19 @@ struct Operand {
   int bytes_left;    // of a stored row from its chunk on
   unsigned offset;   // of its first chunk in a stage
 
-  // `lines` of the whole operand; depths from `depth.x` on, depth.y of them.
-  __device__ Operand(const void* operand, long long leading, int first_line, int lines, int2 depth) {
+  // `lines`: of the whole operand; k: range.y elements from range.x on.
+  __device__ Operand(const void* operand, long long leading, int first_line, int lines, int2 range) {
     const int thread = static_cast<int>(threadIdx.x);
     const int chunk = thread % kChunks;
     const int row = thread / kChunks;
-    const long long first_row = kKMajor ? first_line : depth.x;
-    const long long first_column = kKMajor ? depth.x : first_line;
+    const long long first_row = kKMajor ? first_line : range.x;
+    const long long first_column = kKMajor ? range.x : first_line;
     next = static_cast<const char*>(operand) + ((first_row + row) * leading + first_column) * kElement + chunk * 16;
     stride = kStep * leading * kElement;
-    rows_left = (kKMajor ? lines - first_line : depth.y) - row;
-    bytes_left = (kKMajor ? depth.y : lines - first_line) * kElement - chunk * 16;
+    rows_left = (kKMajor ? lines - first_line : range.y) - row;
+    bytes_left = (kKMajor ? range.y : lines - first_line) * kElement - chunk * 16;
     const int swizzled = kKMajor                         ? swizzle_of<kSwizzle, kRowBytes>(row)
-                         : kSwizzle == Swizzle::matrices ? turned_swizzle<kRowBytes>(row)
+                         : kSwizzle == Swizzle::matrices ? transposed_swizzle<kRowBytes>(row)
                                                          : 0;
     offset = static_cast<unsigned>(row * kRowBytes + ((chunk ^ swizzled) << 4));
   }
@@ -199,20 +200,20 @@ struct Operand {
     return bits;
   }
   __device__ static long long stage_bytes(long long leading) {
-    return kKMajor ? kDepths * kElement : kDepths * leading * kElement;
+    return kKMajor ? kTileK * kElement : kTileK * leading * kElement;
   }
   // Sends stage `stage`, counted from the first, on its way.
   __device__ void fetch_stage(unsigned to, int stage, int aligned, long long leading) {
     next += stage * stage_bytes(leading);
-    (kKMajor ? bytes_left : rows_left) -= stage * kDepths * (kKMajor ? kElement : 1);
+    (kKMajor ? bytes_left : rows_left) -= stage * kTileK * (kKMajor ? kElement : 1);
     fetch(to, aligned, leading);
   }
   __device__ void advance(long long leading) {
     next += stage_bytes(leading);
     if (kKMajor) {
-      bytes_left -= kDepths * kElement;
+      bytes_left -= kTileK * kElement;
     } else {
-      rows_left -= kDepths;
+      rows_left -= kTileK;
     }
   }
   // Sends the coming stage on its way to `to` (an address in shared memory).
@@ -253,7 +254,7 @@ struct Operand {
 };
 
 // A thread's chunks of both operands in whole stages, one after the other. Lines that are not there leave in shared
-// memory what was there: it reaches sums of rows and columns that nobody writes.
+// memory what was there: it reaches accumulators of rows and columns that nobody writes.
 template <class A, class B>
 struct WholeCopies {
   static constexpr int kCount = A::kCount + B::kCount;
@@ -264,9 +265,9 @@ struct WholeCopies {
   unsigned there;
   bool whole;
 
-  __device__ WholeCopies(const GpuCall& call, int2 first, int2 depth) {
-    const A a(call.a, call.lda, first.x, call.m, depth);
-    const B b(call.b, call.ldb, first.y, call.n, depth);
+  __device__ WholeCopies(const GpuCall& call, int2 first, int2 range) {
+    const A a(call.a, call.lda, first.x, call.m, range);
+    const B b(call.b, call.ldb, first.y, call.n, range);
     next_a = a.next;
     next_b = b.next;
     to_a = a.offset;
@@ -361,8 +362,8 @@ __device__ inline unsigned bits_of(int value) {
   return static_cast<unsigned>(value);
 }
 
-// Neighbouring sums as they travel.
-template <class Sum>
+// Vectors of neighbouring accumulators.
+template <class Accumulator>
 struct Vectors {
   using Two = float2;
   using Four = float4;
@@ -375,14 +376,14 @@ struct Vectors<int> {
 
 // kCount neighbours of C (a multiple of it from the row's beginning), scaled, biased and rounded.
 // kOneByOne: scales and bias of an element before those of the next, in code that takes fewer registers.
-template <int kCount, bool kOneByOne = false, class Sum>
-__device__ inline void write_result(const GpuCall& call, int row, int column, const Sum (&sums)[kCount]) {
+template <int kCount, bool kOneByOne = false, class Accumulator>
+__device__ inline void write_result(const GpuCall& call, int row, int column, const Accumulator (&acc)[kCount]) {
   const int there = call.n - column;
   const long long index = row * call.ldc + column;
   unsigned words[kCount];
   if (call.c_type == kGpuInt32) {
 #pragma unroll
-    for (int i = 0; i < kCount; ++i) words[i] = bits_of(sums[i]);
+    for (int i = 0; i < kCount; ++i) words[i] = bits_of(acc[i]);
     write_words(static_cast<unsigned*>(call.c) + index, words, there, call.c_aligned);
     return;
   }
@@ -390,7 +391,7 @@ __device__ inline void write_result(const GpuCall& call, int row, int column, co
   float values[kCount];
 #pragma unroll
   for (int i = 0; i < kCount; ++i) {
-    values[i] = static_cast<float>(sums[i]) * scale;
+    values[i] = static_cast<float>(acc[i]) * scale;
     if (kOneByOne && i < there) {
       if (call.scale_b) values[i] *= call.scale_b[column + i];
       if (call.bias) values[i] += call.bias[column + i];
@@ -420,19 +421,19 @@ __device__ inline void write_result(const GpuCall& call, int row, int column, co
   write_halves<kCount>(static_cast<unsigned short*>(call.c) + index, halves, there, call.c_aligned);
 }
 
-// What a block writes of its sums: C itself, or its part of k for the pass that adds the parts.
-template <int kCount, bool kOneByOne = false, class Sum>
-__device__ inline void write_sums(const GpuCall& call, int row, int column, const Sum (&sums)[kCount]) {
+// A block's accumulators to C, or with split-K to the workspace, for the pass that reduces them.
+template <int kCount, bool kOneByOne = false, class Accumulator>
+__device__ inline void write_accumulators(const GpuCall& call, int row, int column, const Accumulator (&acc)[kCount]) {
   if (row >= call.m || column >= call.n) return;
   if (call.split == 1) {
-    write_result<kCount, kOneByOne>(call, row, column, sums);
+    write_result<kCount, kOneByOne>(call, row, column, acc);
     return;
   }
   unsigned words[kCount];
 #pragma unroll
-  for (int i = 0; i < kCount; ++i) words[i] = bits_of(sums[i]);
+  for (int i = 0; i < kCount; ++i) words[i] = bits_of(acc[i]);
   const long long line = static_cast<long long>(blockIdx.z) * call.m + row;
-  write_words(static_cast<unsigned*>(call.sums) + line * call.n + column, words, call.n - column, call.n % 4 == 0);
+  write_words(static_cast<unsigned*>(call.partials) + line * call.n + column, words, call.n - column, call.n % 4 == 0);
 }
 
 }  // namespace

@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// sm_90a: C's tiles of 2-byte elements on their way by tensor stores, while the next tile is computed. The consumers
-// lay a tile out in chunks: a few in a place of their own, the others in a stage that the producer lends them. One
-// thread sends the chunks, and gives the stage back when they have been read. Family header: see tile.cuh. Source: PTX
-// ISA, "cp.async.bulk.tensor".
+// sm_90a: TMA stores of C's tiles of 2-byte elements, while the next tile is computed. Consumers stage a tile in
+// chunks: some in buffers of their own, the others in a stage of the ring, reused. One thread stores the chunks, and
+// releases that stage when they have been read. Family header: see tile.cuh. Source: PTX ISA, "cp.async.bulk.tensor".
 #pragma once
 
 #include "kernels/cuda/pipeline.cuh"
@@ -18,25 +17,25 @@ namespace {
 constexpr int kChunkBytes = kBoxBytes;
 constexpr int kChunkColumns = 64;  // of 2 bytes
 
-// What is laid out and sent together is a unit: the own chunks, then those of the lent stage.
+// What is staged and stored together is a unit: the own chunks, then those of the reused stage.
 struct Chunks {
   static constexpr int kBarrierBytes = 8 * 3;
   unsigned at;        // the own ones
-  unsigned barriers;  // one says that the own ones were sent, two that a unit is laid out
+  unsigned barriers;  // "the own ones were stored", then a "staged" for each unit
   __device__ unsigned sent() const { return barriers; }
   __device__ unsigned laid(int unit) const { return barriers + 8 + unit * 8; }
   // By one thread, as Ring::begin().
   __device__ void begin(unsigned warps) const {
-    begin_barrier(sent(), 1);
-    begin_barrier(laid(0), warps);
-    begin_barrier(laid(1), warps);
+    init_barrier(sent(), 1);
+    init_barrier(laid(0), warps);
+    init_barrier(laid(1), warps);
   }
 };
 
 // A unit's chunks of one tile, whose first row and column are given.
 template <class Tile, int kUnit>
-__device__ inline void send_unit(const GpuTileCall& tiles, const GpuTensorMap& map_c, unsigned from, int row,
-                                 int column) {
+__device__ inline void store_unit(const GpuTileCall& tiles, const GpuTensorMap& map_c, unsigned from, int row,
+                                  int column) {
   constexpr int kPlace = kUnit == 0 ? Tile::kOwnChunks : Tile::kStageChunks;
   constexpr int kFirst = kUnit == 0 ? 0 : Tile::kOwnChunks;
   constexpr int kOwn = Tile::kOwnChunks < Tile::kChunks ? Tile::kOwnChunks : Tile::kChunks;
@@ -50,12 +49,12 @@ __device__ inline void send_unit(const GpuTileCall& tiles, const GpuTensorMap& m
     if (x >= tiles.call.n || y >= tiles.call.m) continue;
     store_box(map_c, x, y, from + (group * kPlace + inside) * kChunkBytes);
   }
-  end_stores();
+  commit_stores();
 }
 
-// A lent stage, on behalf of this block's consumers: every block of the cluster that writes to it must know.
+// Releases the reused stage on behalf of this block's consumers, to every block of the cluster that writes to it.
 template <class Tile>
-__device__ inline void give_back(typename Tile::Stages& ring) {
+__device__ inline void release_reused_stage(typename Tile::Stages& ring) {
 #pragma unroll
   for (int i = 0; i < Tile::kWarpgroups * Tile::kCluster; ++i) {
     if constexpr (Tile::kCluster > 1) {
@@ -67,26 +66,26 @@ __device__ inline void give_back(typename Tile::Stages& ring) {
   ring.skip(1);
 }
 
-// All tiles of a walk, by one thread. `below`, `aside`: where this block is in a tile of its cluster.
-template <class Tile, class Walk>
-__device__ inline void send_tiles(const GpuTileCall& tiles, const GpuTensorMap& map_c, Walk& walk,
-                                  typename Tile::Stages& ring, const Chunks& chunks, int below, int aside) {
+// Stores all tiles of the scheduler, by one thread. `below`, `aside`: this block's place in its cluster's tile.
+template <class Tile, class Scheduler>
+__device__ inline void store_tiles(const GpuTileCall& tiles, const GpuTensorMap& map_c, Scheduler& scheduler,
+                                   typename Tile::Stages& ring, const Chunks& chunks, int below, int aside) {
   unsigned phase = 0;
-  while (walk.advance()) {
-    ring.skip(walk.count);
+  while (scheduler.advance()) {
+    ring.skip(scheduler.count);
     await_phase(chunks.laid(0), phase);
-    send_unit<Tile, 0>(tiles, map_c, chunks.at, walk.row + below, walk.column + aside);
-    if constexpr (Tile::kLends) {
+    store_unit<Tile, 0>(tiles, map_c, chunks.at, scheduler.row + below, scheduler.column + aside);
+    if constexpr (Tile::kReusesStage) {
       await_phase(chunks.laid(1), phase);
-      send_unit<Tile, 1>(tiles, map_c, ring.stage(), walk.row + below, walk.column + aside);
+      store_unit<Tile, 1>(tiles, map_c, ring.stage(), scheduler.row + below, scheduler.column + aside);
       await_stores<1>();
     } else {
       await_stores<0>();
     }
     arrive(chunks.sent());
-    if constexpr (Tile::kLends) {
+    if constexpr (Tile::kReusesStage) {
       await_stores<0>();
-      give_back<Tile>(ring);
+      release_reused_stage<Tile>(ring);
     }
     phase ^= 1;
   }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// sm_90 and later: barriers in shared memory, tensor copies between global and shared memory, clusters of blocks.
+// sm_90 and later: mbarriers, TMA, clusters.
 // Family header: see tile.cuh. Source: PTX ISA, "mbarrier", "cp.async.bulk.tensor", "barrier.cluster", "mapa".
 #pragma once
 
@@ -10,23 +10,23 @@
 namespace pbprobe::PBPROBE_TARGET {
 namespace {
 
-// --- barriers: a phase ends with its arrivals and with the bytes that were announced ---
+// --- mbarriers: a phase completes with its arrivals and its expected bytes ---
 
-__device__ inline void begin_barrier(unsigned barrier, unsigned arrivals) {
+__device__ inline void init_barrier(unsigned barrier, unsigned arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
 }
-// Makes them known to the copies and to the cluster's other blocks, which a cluster barrier must follow.
-__device__ inline void publish_barriers() {
+// Makes their initialization visible to TMA and to the cluster; a cluster barrier must follow.
+__device__ inline void fence_barrier_init() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
-__device__ inline void arrive_expecting(unsigned barrier, unsigned bytes) {
+__device__ inline void arrive_expect_tx(unsigned barrier, unsigned bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
 }
 __device__ inline void arrive(unsigned barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
-// At the barrier that lies at the same address in another block of the cluster. Of the block's scope, since a release
-// to the cluster would wait for the memory each time, and there is nothing to release: a stage that was read.
+// At the barrier of the same address in another block of the cluster. Without a release at cluster scope, which would
+// wait for the memory: a stage was only read, so there is nothing to release.
 __device__ inline void arrive_at(unsigned barrier, unsigned block) {
   asm volatile(
       "{\n .reg .b32 there;\n mapa.shared::cluster.u32 there, %0, %1;\n"
@@ -56,12 +56,12 @@ __device__ inline unsigned cluster_size() {
   asm volatile("mov.u32 %0, %cluster_nctarank;" : "=r"(size));
   return size;
 }
-// Its blocks meet, and see what the others wrote to shared memory.
-__device__ inline void await_cluster() {
+// A barrier of the cluster, after which blocks see each other's writes to shared memory.
+__device__ inline void cluster_sync() {
   asm volatile("barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;" ::: "memory");
 }
-// Its blocks meet, and no more.
-__device__ inline void meet_cluster() {
+// The same without memory ordering.
+__device__ inline void cluster_sync_relaxed() {
   asm volatile("barrier.cluster.arrive.relaxed;\nbarrier.cluster.wait;" ::: "memory");
 }
 __device__ inline float4 read_of_block(unsigned address, unsigned block) {
@@ -75,9 +75,9 @@ __device__ inline float4 read_of_block(unsigned address, unsigned block) {
   return four;
 }
 
-// --- tensor copies: what lies outside the tensor is read as zeros, and not written ---
+// --- TMA: out of bounds it reads zeros and writes nothing ---
 
-__device__ inline void fetch_map(const GpuTensorMap& map) {
+__device__ inline void prefetch_map(const GpuTensorMap& map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
 }
 __device__ inline void load_box(unsigned to, const GpuTensorMap& map, int x, int y, unsigned barrier) {
@@ -87,7 +87,7 @@ __device__ inline void load_box(unsigned to, const GpuTensorMap& map, int x, int
       "l"(&map), "r"(x), "r"(y), "r"(barrier)
       : "memory");
 }
-// To the same address of every block that `blocks` names by a bit; each block's own barrier counts the bytes.
+// Multicast to the same address of every block in the mask `blocks`; each block's own barrier counts the bytes.
 __device__ inline void load_box_for(unsigned to, const GpuTensorMap& map, int x, int y, unsigned barrier,
                                     unsigned blocks) {
   asm volatile(
@@ -103,7 +103,7 @@ __device__ inline void store_box(const GpuTensorMap& map, int x, int y, unsigned
                : "memory");
 }
 // Ends a group of this thread's stores.
-__device__ inline void end_stores() {
+__device__ inline void commit_stores() {
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
 // Until at most kPending groups of this thread's stores still read shared memory.
@@ -111,8 +111,8 @@ template <int kPending>
 __device__ inline void await_stores() {
   asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(kPending) : "memory");
 }
-// Before a copy or a product reads what this thread stored to shared memory.
-__device__ inline void publish_shared() {
+// Before TMA or wgmma reads what this thread stored to shared memory.
+__device__ inline void fence_async_proxy() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 

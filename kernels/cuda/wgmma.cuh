@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// sm_90a: products of a warpgroup (four warps), whose operands lie in shared memory with the 128-byte swizzle of the
-// tensor copies. Family header: see tile.cuh. Source: PTX ISA, "wgmma", matrix descriptors and register fragments.
+// sm_90a: wgmma, with both operands in shared memory in TMA's 128-byte swizzle. Family header: see tile.cuh. Source:
+// PTX ISA, "wgmma", matrix descriptors and register fragments.
 #pragma once
 
 #include "kernels/cuda/tile.cuh"
@@ -11,8 +11,8 @@ namespace pbprobe::PBPROBE_TARGET {
 namespace {
 
 // --- where an operand lies ---
-// A row of 128 bytes is a unit of the swizzle, eight of them its pattern. K-major: a row holds depths of one line.
-// Else a row holds 64 lines of one depth, and a box of 64 depths follows the other.
+// The swizzle's pattern is eight rows of 128 bytes. K-major: a row holds 128 bytes of k of one line. Else a row holds
+// 64 lines of one k, in boxes of 64 k.
 
 constexpr int kRowBytes = 128;
 constexpr int kPatternBytes = 8 * kRowBytes;
@@ -25,49 +25,49 @@ __device__ inline unsigned long long describe(unsigned address) {
   constexpr unsigned long long kLeading = static_cast<unsigned long long>(kKMajor ? 1 : kBoxBytes / 16) << 16;
   return kSwizzle128 | kStride | kLeading | static_cast<unsigned long long>((address & 0x3ffffU) >> 4);
 }
-// From one product to the next along k, in the descriptor's unit: 32 bytes of a row, or 16 rows.
+// A step along k in the descriptor's unit: 32 bytes of a row, or 16 rows.
 template <bool kKMajor>
-constexpr unsigned long long kDepthStep = (kKMajor ? 32 : 16 * kRowBytes) / 16;
+constexpr unsigned long long kStepK = (kKMajor ? 32 : 16 * kRowBytes) / 16;
 
 // --- order ---
 
-// Before the first product of a group, and whenever registers of the sums were touched.
-__device__ inline void begin_products() {
+// Before the first wgmma of a group, and after registers of the accumulators were written.
+__device__ inline void wgmma_fence() {
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 }
-__device__ inline void end_products() {
+__device__ inline void wgmma_commit() {
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
 template <int kPending>
-__device__ inline void await_products() {
+__device__ inline void wgmma_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");
 }
-// Keeps the compiler from moving what it does with the sums over the instructions above.
+// Keeps the compiler from moving accesses to the accumulators across the instructions above.
 template <int kCount>
-__device__ inline void hold(float (&sums)[kCount]) {
+__device__ inline void fence_operands(float (&acc)[kCount]) {
 #pragma unroll
-  for (float& sum : sums) asm volatile("" : "+f"(sum)::"memory");
+  for (float& sum : acc) asm volatile("" : "+f"(sum)::"memory");
 }
 template <int kCount>
-__device__ inline void hold(int (&sums)[kCount]) {
+__device__ inline void fence_operands(int (&acc)[kCount]) {
 #pragma unroll
-  for (int& sum : sums) asm volatile("" : "+r"(sum)::"memory");
+  for (int& sum : acc) asm volatile("" : "+r"(sum)::"memory");
 }
 
-// How many registers a thread of this warpgroup has from here on.
+// Registers of a thread of this warpgroup from here on.
 template <int kRegisters>
-__device__ inline void take_registers() {
+__device__ inline void setmaxnreg_inc() {
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kRegisters));
 }
 template <int kRegisters>
-__device__ inline void give_registers() {
+__device__ inline void setmaxnreg_dec() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kRegisters));
 }
 
-// --- one product: sums[64, kColumns] += A[64, 32 bytes] · B[kColumns, 32 bytes] ---
-// A thread's four sums of a column of eight: two neighbours of one row, two of the row eight below.
+// --- one wgmma: acc[64, kColumns] += A[64, 32 bytes] · B[kColumns, 32 bytes] ---
+// A thread's four accumulators of a column of eight: two neighbours of one row, two of the row eight below.
 
-// Its formatter breaks these lines anew each time.
+// Its formatter breaks these lines again each time.
 // clang-format off
 #define PBPROBE_TEN(t) "%" t "0,%" t "1,%" t "2,%" t "3,%" t "4,%" t "5,%" t "6,%" t "7,%" t "8,%" t "9,"
 #define PBPROBE_LIST_4 "%0,%1,%2,%3"
@@ -86,14 +86,14 @@ __device__ inline void give_registers() {
       PBPROBE_TEN("7") PBPROBE_TEN("8") PBPROBE_TEN("9") PBPROBE_TEN("10")                              \
           PBPROBE_TEN("11") "%120,%121,%122,%123,%124,%125,%126,%127"
 // clang-format on
-#define PBPROBE_HELD_4(r, i) "+" r(sums[i]), "+" r(sums[i + 1]), "+" r(sums[i + 2]), "+" r(sums[i + 3])
+#define PBPROBE_HELD_4(r, i) "+" r(acc[i]), "+" r(acc[i + 1]), "+" r(acc[i + 2]), "+" r(acc[i + 3])
 #define PBPROBE_HELD_8(r, i) PBPROBE_HELD_4(r, i), PBPROBE_HELD_4(r, i + 4)
 #define PBPROBE_HELD_16(r, i) PBPROBE_HELD_8(r, i), PBPROBE_HELD_8(r, i + 8)
 #define PBPROBE_HELD_32(r, i) PBPROBE_HELD_16(r, i), PBPROBE_HELD_16(r, i + 16)
 #define PBPROBE_HELD_64(r, i) PBPROBE_HELD_32(r, i), PBPROBE_HELD_32(r, i + 32)
 #define PBPROBE_HELD_96(r, i) PBPROBE_HELD_64(r, i), PBPROBE_HELD_32(r, i + 64)
 #define PBPROBE_HELD_128(r, i) PBPROBE_HELD_64(r, i), PBPROBE_HELD_64(r, i + 64)
-// Columns, sums of a thread, the number of the operand behind them and the next, shape and types, what follows.
+// Columns, accumulators of a thread, the number of the operand behind them and the next, shape and types, what follows.
 #define PBPROBE_WGMMA(columns, count, a, b, r, types, tail, ...)                                                      \
   if constexpr (kColumns == columns) {                                                                                \
     asm volatile("wgmma.mma_async.sync.aligned.m64n" #columns types " {" PBPROBE_LIST_##count "}, %" #a ", %" #b tail \
@@ -110,10 +110,10 @@ __device__ inline void give_registers() {
   PBPROBE_WGMMA(256, 128, 128, 129, r, types, tail, __VA_ARGS__)
 
 struct WgmmaBf16 {
-  using Sum = float;
+  using Accumulator = float;
   static constexpr int kElement = 2;
   template <int kColumns, bool kAKMajor, bool kBKMajor>
-  static __device__ void multiply(float (&sums)[kColumns / 2], unsigned long long of_a, unsigned long long of_b) {
+  static __device__ void wgmma(float (&acc)[kColumns / 2], unsigned long long of_a, unsigned long long of_b) {
     if constexpr (kAKMajor && kBKMajor) {
       PBPROBE_WGMMAS("f", "k16.f32.bf16.bf16", ", 1, 1, 1, 0, 0;")
     } else if constexpr (kAKMajor) {
@@ -126,20 +126,20 @@ struct WgmmaBf16 {
   }
 };
 struct WgmmaTf32 {
-  using Sum = float;
+  using Accumulator = float;
   static constexpr int kElement = 4;
   template <int kColumns, bool kAKMajor, bool kBKMajor>
-  static __device__ void multiply(float (&sums)[kColumns / 2], unsigned long long of_a, unsigned long long of_b) {
-    static_assert(kAKMajor && kBKMajor, "32-bit operands are read along k alone");
+  static __device__ void wgmma(float (&acc)[kColumns / 2], unsigned long long of_a, unsigned long long of_b) {
+    static_assert(kAKMajor && kBKMajor, "32-bit operands are read along k only");
     PBPROBE_WGMMAS("f", "k8.f32.tf32.tf32", ", 1, 1, 1;")
   }
 };
 struct WgmmaInt8 {
-  using Sum = int;
+  using Accumulator = int;
   static constexpr int kElement = 1;
   template <int kColumns, bool kAKMajor, bool kBKMajor>
-  static __device__ void multiply(int (&sums)[kColumns / 2], unsigned long long of_a, unsigned long long of_b) {
-    static_assert(kAKMajor && kBKMajor, "8-bit operands are read along k alone");
+  static __device__ void wgmma(int (&acc)[kColumns / 2], unsigned long long of_a, unsigned long long of_b) {
+    static_assert(kAKMajor && kBKMajor, "8-bit operands are read along k only");
     PBPROBE_WGMMAS("r", "k32.s32.s8.s8", ", 1;")
   }
 };

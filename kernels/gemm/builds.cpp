@@ -2,18 +2,18 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/gemm/table.hpp"
 
-#include "kernels/built.hpp"    // PBPROBE_BUILDS, _PARTS: a row for each image (kernels/CMakeLists.txt)
+#include "kernels/built.hpp"    // PBPROBE_BUILDS, _PARTS: a row for each cubin (kernels/CMakeLists.txt)
 #include "kernels/digests.hpp"  // PBPROBE_DIGEST_<id>, _SOURCES_<id>, _SPILLS_<id> (cmake/KernelBuilds.cmake)
 
-// The images that cmake/Kernels.cmake embeds.
+// The cubins that cmake/Kernels.cmake embeds.
 #define PBPROBE_CPU(id, digest)
 #define PBPROBE_GPU(id, digest, ptx)               \
-  extern "C" const std::byte pbprobe_image_##id[]; \
-  extern "C" const std::byte pbprobe_image_##id##_end[];
+  extern "C" const std::byte pbprobe_cubin_##id[]; \
+  extern "C" const std::byte pbprobe_cubin_##id##_end[];
 #define PBPROBE_NOT_BUILT(id, why)
 #define PBPROBE_PART(target, id)                   \
-  extern "C" const std::byte pbprobe_image_##id[]; \
-  extern "C" const std::byte pbprobe_image_##id##_end[];
+  extern "C" const std::byte pbprobe_cubin_##id[]; \
+  extern "C" const std::byte pbprobe_cubin_##id##_end[];
 #define PBPROBE_PART_NOT_BUILT(target, why)
 PBPROBE_BUILDS
 PBPROBE_PARTS
@@ -31,7 +31,7 @@ std::span<const TargetBuild> target_builds() {
   TargetBuild{.target = #id,                                                                                     \
               .built = true,                                                                                     \
               .digest = digest_,                                                                                 \
-              .image = {pbprobe_image_##id, static_cast<size_t>(pbprobe_image_##id##_end - pbprobe_image_##id)}, \
+              .cubin = {pbprobe_cubin_##id, static_cast<size_t>(pbprobe_cubin_##id##_end - pbprobe_cubin_##id)}, \
               .ptx = ptx_,                                                                                       \
               .source_digest = PBPROBE_SOURCES_##id,                                                             \
               .spill_bytes = PBPROBE_SPILLS_##id},
@@ -49,7 +49,7 @@ std::span<const TargetBuild> part_builds() {
               .part = "tcgen05",                                                                                 \
               .built = true,                                                                                     \
               .digest = PBPROBE_DIGEST_##id,                                                                     \
-              .image = {pbprobe_image_##id, static_cast<size_t>(pbprobe_image_##id##_end - pbprobe_image_##id)}, \
+              .cubin = {pbprobe_cubin_##id, static_cast<size_t>(pbprobe_cubin_##id##_end - pbprobe_cubin_##id)}, \
               .source_digest = PBPROBE_SOURCES_##id,                                                             \
               .spill_bytes = PBPROBE_SPILLS_##id},
 #define PBPROBE_PART_NOT_BUILT(target_, why) TargetBuild{.target = #target_, .part = "tcgen05", .why_not = why},

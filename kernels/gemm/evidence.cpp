@@ -3,8 +3,6 @@
 #include "kernels/gemm/evidence.hpp"
 
 #include <array>
-#include <cstdio>
-#include <cstdlib>
 
 #include "core/json.hpp"
 
@@ -29,20 +27,13 @@ constexpr EvidenceFile kFiles[] = {
     {"", ""},
 };
 
-std::vector<EvidenceRecord> load() {
+Result<std::vector<EvidenceRecord>> load() {
   std::vector<EvidenceRecord> records;
   for (const auto& file : kFiles) {
     if (file.text.empty()) continue;
-    auto json = parse_json(file.text);
-    auto read =
-        json ? from_json<std::vector<EvidenceRecord>>(*json) : Result<std::vector<EvidenceRecord>>(json.error());
-    if (!read) {
-      // Embedded at build time and read by the tests: what is wrong here was wrong before it was shipped.
-      std::fprintf(stderr, "pbprobe: kernels/evidence/%s: %s\n", std::string(file.name).c_str(),
-                   read.error().message.c_str());
-      std::abort();
-    }
-    records.insert(records.end(), read->begin(), read->end());
+    PBPROBE_TRY(const auto json, parse_json(file.text), "kernels/evidence/{}", file.name);
+    PBPROBE_TRY(const auto read, from_json<std::vector<EvidenceRecord>>(json), "kernels/evidence/{}", file.name);
+    records.insert(records.end(), read.begin(), read.end());
   }
   return records;
 }
@@ -53,8 +44,8 @@ std::span<const EnumName<EvidenceLevel>> enum_names(EvidenceLevel) {
   return kLevelNames;
 }
 
-const std::vector<EvidenceRecord>& evidence_records() {
-  static const std::vector<EvidenceRecord> records = load();
+const Result<std::vector<EvidenceRecord>>& evidence_records() {
+  static const Result<std::vector<EvidenceRecord>> records = load();
   return records;
 }
 
@@ -75,7 +66,9 @@ Evidence evidence_of(const Kernel& kernel, const TargetBuild& build, std::span<c
 }
 
 Evidence evidence_of(const Kernel& kernel) {
-  return evidence_of(kernel, build_of(kernel), evidence_records());
+  const auto& records = evidence_records();
+  return evidence_of(kernel, build_of(kernel),
+                     records.ok() ? std::span<const EvidenceRecord>(*records) : std::span<const EvidenceRecord>());
 }
 
 }  // namespace pbprobe

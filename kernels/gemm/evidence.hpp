@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Evidence: what is known about a kernel as it is built here. Records lie in kernels/evidence, written by the tests
-// that ran, and are embedded; one counts only while its digest is that of the code that is built.
+// Evidence: what is known about a kernel as it is built here. The tests write it to kernels/evidence/<target>.json,
+// which is embedded; a record counts only while its digest is that of the code that is built.
 #pragma once
 
 #include <optional>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/fields.hpp"
+#include "core/result.hpp"
 #include "kernels/gemm/table.hpp"
 
 namespace pbprobe {
@@ -57,9 +58,10 @@ struct Evidence {
   std::optional<EvidenceRecord> record;  // the best one that fits the build; none for assembled
 };
 
-// The records that were embedded, all of them.
-[[nodiscard]] const std::vector<EvidenceRecord>& evidence_records();
-// What is known of this kernel: the best record whose digest is the build's.
+// All records that were embedded. Errors: those of parse_json and from_json.
+[[nodiscard]] const Result<std::vector<EvidenceRecord>>& evidence_records();
+// What is known of this kernel: the best record whose digest is the build's. Unreadable records are none: a test reads
+// them all.
 [[nodiscard]] Evidence evidence_of(const Kernel& kernel);
 // The same over other records and another build, for tests.
 [[nodiscard]] Evidence evidence_of(const Kernel& kernel, const TargetBuild& build,

@@ -60,7 +60,7 @@ Result<void> check_types(const Problem& p) {
   }
   if (!known) {
     return make_error(ErrorCode::usage,
-                      "no product of these types ({}): fp32, tf32, fp16 and bf16 go with themselves, accumulate in "
+                      "no GEMM of these types ({}): fp32, tf32, fp16 and bf16 go with themselves, accumulate in "
                       "fp32 and give fp32, bf16 or fp16; int8 or uint8 times int8 accumulates in int32 and gives "
                       "int32, fp32, bf16 or fp16",
                       describe(p));

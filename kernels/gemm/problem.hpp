@@ -16,7 +16,7 @@
 
 namespace pbprobe {
 
-// How the operands lie in memory. n: as the product reads them; t: the other way round, where B[n,k] is nn.Linear's.
+// How the operands lie in memory. n: as the GEMM reads them; t: the other way round, where B[n,k] is nn.Linear's.
 enum class Layout : uint8_t {
   nt,  // A[m,k] B[n,k]
   nn,  // A[m,k] B[k,n]
@@ -52,14 +52,15 @@ struct Problem {
   bool bias = false;     // [n]
   bool scale_a = false;  // [m]
   bool scale_b = false;  // [n]
-  // B was packed once by prepack() (kernels/gemm/run.hpp), as weights are; layout and ldb say how it lay before. CPU.
+  // B was packed once by prepack() (kernels/dispatch/run.hpp), as weights are; layout and ldb say how it lay before.
+  // CPU.
   bool prepacked_b = false;
 };
 
 // A problem of one data type with the least leading dimensions. INT8 accumulates in INT32, all others in FP32;
 // `c` is the type of the result.
 [[nodiscard]] Problem make_problem(int64_t m, int64_t n, int64_t k, DType type, DType c, Layout layout = Layout::nt);
-// The same with the type that the product gives without rounding: INT32 for INT8, else FP32.
+// The same with the type that the GEMM gives without rounding: INT32 for INT8, else FP32.
 [[nodiscard]] Problem make_problem(int64_t m, int64_t n, int64_t k, DType type, Layout layout = Layout::nt);
 
 // Rows and columns of A, B as stored.
@@ -85,7 +86,7 @@ struct Problem {
 [[nodiscard]] std::string describe(const Problem& problem);
 
 // Errors (usage): a negative size; a leading dimension smaller than a stored row; sizes whose byte count overflows;
-// types that no product here combines; scales, or a bias, on an INT32 result.
+// types that no GEMM here combines; scales, or a bias, on an INT32 result.
 [[nodiscard]] Result<void> validate(const Problem& problem);
 
 // Pointers may have any alignment that their element type has.

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// The reference: plain products in FP64, or in integers, that every kernel is checked against.
+// The reference: plain GEMMs in FP64, or in integers, that every kernel is checked against.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct ReferenceRow {
   std::vector<double> magnitude;
 };
 
-// The products of some rows of A with all of B, or of all of A with some columns of B. Sums in FP64: exact for integers
+// A · B for some rows of A with all of B, or of all of A with some columns of B. Sums in FP64: exact for integers
 // up to 2^53. TF32 inputs are rounded to 10 bits first, as the tensor core reads them. Scales and bias are applied.
 class Reference {
  public:

@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "kernels/built.hpp"  // PBPROBE_HAS_<id>: cpu, gpu or none; PBPROBE_BUILDS (kernels/CMakeLists.txt)
+#include "kernels/cuda/tile_sizes.hpp"
 #include "kernels/gemm/problem.hpp"
 
 // A built CPU target's functions are declared, and no others: PBPROBE_HAS_<id> picks one of three macros.
@@ -95,7 +96,7 @@ constexpr Peak kPeaks[] = {
 };
 
 const TargetBuild& build_of(std::string_view target, std::string_view part) {
-  static const TargetBuild none{.why_not = "not built: this version has no such image"};
+  static const TargetBuild none{.why_not = "not built: this version has no such cubin"};
   const auto builds = part.empty() ? target_builds() : part_builds();
   for (const auto& build : builds) {
     if (build.target == target && build.part == part) return build;
@@ -120,9 +121,9 @@ Layout layout_read(const Kernel& kernel, Layout layout) {
   return b_nk ? Layout::nt : Layout::nn;
 }
 
-// TF32 is rounded by the tensor copies, which threads do not do.
-bool reads_skewed_rows(const Kernel& kernel) {
-  return kernel.work == GpuWork::few_rows && kernel.dtype != DType::tf32;
+// TF32 is rounded by TMA, which threads do not do.
+bool reads_unaligned_rows(const Kernel& kernel) {
+  return kernel.work == GpuWork::small_m && kernel.dtype != DType::tf32;
 }
 
 std::vector<std::string> symbols_of(const Kernel& kernel) {
@@ -130,7 +131,7 @@ std::vector<std::string> symbols_of(const Kernel& kernel) {
   for (const auto& [layout, name] : enum_names(Layout{})) {
     if (layout_read(kernel, layout) == layout) symbols.push_back(fmt::format("{}_{}", kernel.function_name, name));
   }
-  if (reads_skewed_rows(kernel)) symbols.push_back(fmt::format("{}{}", kernel.function_name, kSkewedVariant));
+  if (reads_unaligned_rows(kernel)) symbols.push_back(fmt::format("{}{}", kernel.function_name, kUnalignedVariant));
   return symbols;
 }
 

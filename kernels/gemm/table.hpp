@@ -22,7 +22,7 @@ namespace pbprobe {
 
 enum class Layout : uint8_t;  // kernels/gemm/problem.hpp
 
-// Rows, columns and depth of C that one unit of the kernel computes: the register tile (CPU), the block's (GPU).
+// Rows, columns and k-block of one unit of the kernel: the register tile (CPU), the block's (GPU).
 struct Tile {
   int64_t m = 0;
   int64_t n = 0;
@@ -45,24 +45,24 @@ class DTypes {
 
 // How a GPU kernel's blocks share the work.
 enum class GpuWork {
-  blocks,      // each a tile and a part of k
-  warpgroups,  // clusters walk over tiles, with operands by tensor maps (kernels/cuda/hopper.cuh)
-  fed_warps,   // the same by mma.sync, without clusters (kernels/cuda/hopper_mma.cuh)
-  few_rows,    // clusters share k of a tile of few rows (kernels/cuda/hopper_skinny.cuh)
+  blocks,      // each a tile and, with split-K, a part of k
+  warpgroups,  // persistent clusters, operands by TMA (kernels/cuda/hopper.cuh)
+  tma_mma,     // the same by mma.sync, without clusters (kernels/cuda/hopper_mma.cuh)
+  small_m,     // swap-AB, split-K inside a cluster (kernels/cuda/hopper_skinny.cuh)
 };
 
 // One kernel. A target that is not built keeps its rows: `built` is false and `function` null.
 struct Kernel {
   std::string_view target;     // "avx512"
-  std::string_view part = {};  // GPU: of the target's images, the one that it is in ("tcgen05"); empty: the main one
+  std::string_view part = {};  // GPU: of the target's cubins, the one that it is in ("tcgen05"); empty: the main one
   std::string_view name;       // "gemm_fp32_8x48_avx512"
   std::string_view function_name;  // "gemm_fp32_8x48": the function's, and the beginning of the GPU symbols'
   bool built = false;
   CpuFunction function = nullptr;  // null: a GPU's, or not built
   // What kernels.inc states.
   DType dtype = DType::fp32;  // as users name it; INT8 stands for u8×s8 too
-  DTypes a = {};              // of A; empty: dtype alone
-  DTypes b = {};              // of B; empty: dtype alone
+  DTypes a = {};              // of A; empty: dtype only
+  DTypes b = {};              // of B; empty: dtype only
   DType accumulator = DType::fp32;
   DTypes c = {DType::fp32};  // what it can write
   Tile tile = {};
@@ -71,7 +71,7 @@ struct Kernel {
   int64_t max_m = INT64_MAX;     // for at most so many rows (kernels for skinny problems)
   int64_t least_m = 0;           // not chosen for fewer rows, though it computes them
   bool in_place = false;         // CPU: B is read where it lies, and k in one pass
-  int64_t depth_block = 0;       // CPU: depth of a pass; 0 where in_place
+  int64_t k_block = 0;           // CPU: k of a pass; 0 where in_place
   int64_t cache_bytes = 0;       // CPU: what a block of A may take of the second-level cache
   int64_t packed_bytes = 4;      // CPU: of one packed element
   int64_t line_bytes = 0;        // CPU: of each packed row or column, besides its elements
@@ -83,19 +83,20 @@ struct Kernel {
   int64_t busy = 1;          // GPU: as many blocks as an SM needs; fewer take as long
   int64_t share = 0;         // GPU: percent of its path's peak on large problems, for the choice between tiles
   int64_t sms = 1;           // GPU: that compute one tile together
-  bool k_major = false;      // GPU: reads operands along k alone; others are turned first
+  bool k_major = false;      // GPU: reads operands along k only; others are transposed first
   bool a_k_major = false;    // GPU: reads A so, and B as it lies
   GpuWork work = GpuWork::blocks;
   int64_t cluster = 1;  // GPU, warpgroups: blocks of a cluster, one tile below the other, which share B
   bool across = false;  // the tiles of a cluster lie side by side and share A
-  bool turns = false;   // a block's warpgroups compute tiles by turns, and one is written while another is computed
+  bool pingpong =
+      false;  // a block's warpgroups compute tiles interleaved, and one is written while another is computed
 };
 
-// The layout that a GPU kernel reads where the operands lie in `layout`: what it cannot read is turned first.
+// The layout that a GPU kernel reads where the operands lie in `layout`: what it cannot read is transposed first.
 [[nodiscard]] Layout layout_read(const Kernel& kernel, Layout layout);
-// Whether it has a variant that reads B's rows, along k, wherever they begin.
-[[nodiscard]] bool reads_skewed_rows(const Kernel& kernel);
-inline constexpr std::string_view kSkewedVariant = "_nt_skewed";
+// Whether it has a variant that reads unaligned rows of B, along k.
+[[nodiscard]] bool reads_unaligned_rows(const Kernel& kernel);
+inline constexpr std::string_view kUnalignedVariant = "_nt_unaligned";
 // The symbols of a GPU kernel in its cubin, without the target: one a layout that it reads as it lies, and that
 // variant.
 [[nodiscard]] std::vector<std::string> symbols_of(const Kernel& kernel);
@@ -125,15 +126,15 @@ struct Peak {
   int64_t shared_bytes = 0;  // GPU: dynamic shared memory of a block
 };
 
-// What was built of one target. Every id of targets.json has one, and one more for each further image.
+// What was built of one target. Every id of targets.json has one, and one more for each further cubin.
 struct TargetBuild {
   std::string_view target;
-  std::string_view part = {};  // of a further image: "tcgen05"
+  std::string_view part = {};  // of a further cubin: "tcgen05"
   bool built = false;
   std::string_view why_not;          // one sentence with the way out; empty where it is built
   std::string_view digest;           // SHA-256: of the cubin (GPU), of the source closure and flags (CPU)
-  std::span<const std::byte> image;  // GPU: the cubin that is embedded; PTX in the preset ptx
-  std::string_view ptx;              // GPU: whose PTX the image is ("80"); empty: machine code
+  std::span<const std::byte> cubin;  // GPU: the cubin that is embedded; PTX in the preset ptx
+  std::string_view ptx;              // GPU: whose PTX the cubin is ("80"); empty: machine code
   std::string_view source_digest;    // GPU: of the source closure and `ptx`, which evidence by way of PTX names
   int64_t spill_bytes = 0;           // GPU: registers that ptxas spilled, all kernels together but memory probes
 };
@@ -142,7 +143,7 @@ struct TargetBuild {
 [[nodiscard]] std::span<const Kernel> kernel_table();
 [[nodiscard]] std::span<const Peak> peak_table();
 [[nodiscard]] std::span<const TargetBuild> target_builds();
-// Those of further images.
+// Those of further cubins.
 [[nodiscard]] std::span<const TargetBuild> part_builds();
 
 // The row with this public name, or null.
@@ -155,7 +156,7 @@ struct TargetBuild {
 [[nodiscard]] const Peak* clock_of(std::string_view target);
 // The target's build, or null for an id that targets.json lacks.
 [[nodiscard]] const TargetBuild* find_build(std::string_view target);
-// The build of the image that holds the kernel or the loop.
+// The build of the cubin that holds the kernel or the loop.
 [[nodiscard]] const TargetBuild& build_of(const Kernel& kernel);
 [[nodiscard]] const TargetBuild& build_of(const Peak& peak);
 

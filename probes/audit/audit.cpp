@@ -10,20 +10,20 @@
 #include <set>
 #include <utility>
 
+#include "core/parallel.hpp"
 #include "core/sha256.hpp"
-#include "probes/audit/closure.hpp"
-#include "probes/audit/component.hpp"
-#include "probes/audit/elf.hpp"
+#include "probes/audit/containers/elf.hpp"
+#include "probes/audit/containers/symbols.hpp"
+#include "probes/audit/containers/way_out.hpp"
 #include "probes/audit/inspect.hpp"
-#include "probes/audit/layout.hpp"
-#include "probes/audit/nix_store.hpp"
-#include "probes/audit/packages.hpp"
-#include "probes/audit/parallel.hpp"
+#include "probes/audit/packages/closure.hpp"
+#include "probes/audit/packages/component.hpp"
+#include "probes/audit/packages/layout.hpp"
+#include "probes/audit/packages/nix_store.hpp"
+#include "probes/audit/packages/packages.hpp"
+#include "probes/audit/packages/version.hpp"
+#include "probes/audit/packages/walk.hpp"
 #include "probes/audit/stream.hpp"
-#include "probes/audit/symbols.hpp"
-#include "probes/audit/version.hpp"
-#include "probes/audit/walk.hpp"
-#include "probes/audit/way_out.hpp"
 
 namespace pbprobe {
 namespace {
@@ -160,17 +160,17 @@ std::optional<std::map<std::string, std::string>> libtorch_floors(const std::vec
 }
 
 // Which packages there are, and what each place says of torch's version. Of two packages neither is asked: that they
-// are two is said.
+// are two is reported.
 void tell_identity(const Layout& layout, const Versions& versions, Inventory& inventory) {
-  inventory.said_versions = versions.said;
+  inventory.stated_versions = versions.stated;
   auto& packages = inventory.packages.emplace();
   for (const auto& [folder, metadata] : layout.packages) packages.push_back(package_of(folder, metadata));
-  const auto tell = [&](SaidVersion said) { inventory.said_versions->push_back(std::move(said)); };
+  const auto tell = [&](StatedVersion stated) { inventory.stated_versions->push_back(std::move(stated)); };
   if (packages.size() == 1 && versions.torch) {
-    for (auto& said : versions_said_by(packages.front())) tell(std::move(said));
+    for (auto& stated : versions_stated_by(packages.front())) tell(std::move(stated));
   }
   const auto by_name =
-      layout.wheel ? version_said_by_wheel(fs::path(inventory.artifact).filename().string()) : std::nullopt;
+      layout.wheel ? version_stated_by_wheel(fs::path(inventory.artifact).filename().string()) : std::nullopt;
   if (by_name && versions.torch) tell(*by_name);
 }
 
@@ -186,7 +186,7 @@ bool anybody_may_write(const fs::path& folder) {
     if (error || !fs::is_directory(status)) return open;
     const auto permissions = status.permissions();
     open = (permissions & fs::perms::others_write) != fs::perms::none;
-    // In a sticky folder what is there is its owner's alone.
+    // In a sticky folder what is there is only its owner's.
     if (open && (permissions & fs::perms::sticky_bit) == fs::perms::none) return true;
   }
   return open;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// The audit: what is inside a build, told without running a byte of it.
+// The audit: what is inside a build, found without running a byte of it.
 #pragma once
 
 #include <filesystem>
@@ -16,10 +16,11 @@ namespace pbprobe {
 enum class HostCodeScope { none, libtorch, all };
 
 struct AuditOptions {
-  bool device_code_only = false;                  // files with device code alone, and nothing else of them
-  HostCodeScope host_code = HostCodeScope::none;  // libtorch: its own files, and a file that was given alone
-  bool full = false;                              // decompress device code: kernels and instructions per SM
+  bool device_code_only = false;                  // only files with device code, and nothing else of them
+  HostCodeScope host_code = HostCodeScope::none;  // libtorch: its own files, and a file that was given by itself
+  bool open_libraries = true;                     // else only device code of libtorch's own files is opened
   bool digests = false;                           // SHA-256 of each ELF file
+  bool kernel_names = false;                      // the names of all kernels, per SM
   unsigned threads = 0;                           // 0: all usable cores
 };
 

@@ -6,8 +6,8 @@
 
 #include "core/open_file.hpp"
 #include "probes/audit/audit.hpp"
-#include "probes/audit/layout.hpp"
-#include "probes/audit/linked_torch.hpp"
+#include "probes/audit/packages/layout.hpp"
+#include "probes/audit/packages/linked_torch.hpp"
 
 namespace pbprobe {
 namespace {

@@ -3,17 +3,18 @@
 #include "probes/audit/inspect.hpp"
 
 #include <algorithm>
+#include <utility>
 
-#include "probes/audit/component.hpp"
-#include "probes/audit/constants.hpp"
-#include "probes/audit/contents.hpp"
-#include "probes/audit/cubin.hpp"
-#include "probes/audit/device_code.hpp"
-#include "probes/audit/elf.hpp"
-#include "probes/audit/fatbin.hpp"
-#include "probes/audit/host_code.hpp"
-#include "probes/audit/symbols.hpp"
-#include "probes/audit/way_out.hpp"
+#include "probes/audit/containers/cubin.hpp"
+#include "probes/audit/containers/elf.hpp"
+#include "probes/audit/containers/fatbin.hpp"
+#include "probes/audit/containers/symbols.hpp"
+#include "probes/audit/containers/way_out.hpp"
+#include "probes/audit/device_code/device_code.hpp"
+#include "probes/audit/host_code/host_code.hpp"
+#include "probes/audit/packages/component.hpp"
+#include "probes/audit/packages/constants.hpp"
+#include "probes/audit/packages/contents.hpp"
 
 namespace pbprobe {
 namespace {
@@ -26,26 +27,29 @@ void note(File& file, const std::optional<Error>& error) {
 struct Task {
   const Bytes& bytes;
   const AuditOptions& options;
-  const PassedImages* passed;
+  const PassedEntries* passed;
 };
 
-InsideFacts inside_of(const std::vector<DeviceImage>& images, const Task& task) {
-  InsideFacts inside(images.size());
-  if (task.options.device_code_only) return inside;
-  if (task.passed == nullptr) return look_inside_all(images, task.bytes, task.options.full);
-  for (size_t i = 0; i < images.size(); ++i) {
-    const auto offset = static_cast<uint64_t>(images[i].payload.data() - task.bytes.span().data());
-    if (const auto found = task.passed->find(offset); found != task.passed->end()) inside[i] = found->second;
+InsideFacts inside_of(const std::vector<FatbinEntry>& entries, const Task& task) {
+  InsideFacts inside(entries.size());
+  if (task.passed == nullptr) return look_inside_all(entries, task.bytes, task.options.kernel_names);
+  for (size_t i = 0; i < entries.size(); ++i) {
+    const auto offset = static_cast<uint64_t>(entries[i].payload.data() - task.bytes.span().data());
+    const auto found = task.passed->find(offset);
+    // What was not read in passing was kept.
+    inside[i] = found != task.passed->end()
+                    ? found->second
+                    : look_inside(entries[i], entries[i].payload, task.bytes.name(), offset, task.options.kernel_names);
   }
   return inside;
 }
 
 std::optional<DeviceCode> code_of(File& file, const Fatbins& fatbins, const Task& task) {
-  if (fatbins.images.empty()) return std::nullopt;
-  const bool full = task.options.full && !task.options.device_code_only;
-  const InsideFacts inside = inside_of(fatbins.images, task);
-  if (full) note(file, first_problem(inside));  // a listing stands without its sample
-  return add_up(fatbins.images, inside, full);
+  if (fatbins.entries.empty()) return std::nullopt;
+  const bool opened = opens_device_code(file.path, task.options);
+  const InsideFacts inside = opened ? inside_of(fatbins.entries, task) : InsideFacts(fatbins.entries.size());
+  note(file, first_limit(inside));
+  return add_up(fatbins.entries, inside, task.bytes, opened);
 }
 
 void take_fatbins(File& file, const Fatbins& fatbins, const Task& task) {
@@ -76,16 +80,18 @@ bool wants_host_code(const File& file, const AuditOptions& options) {
 }
 
 void inspect_code(File& file, const Elf& elf, const AuditOptions& options) {
-  auto code = read_host_code(elf, options.threads);
+  auto code = read_code(elf, wants_host_code(file, options), options.threads);
   if (!code) return note(file, code.error());
-  file.host_code = std::move(*code);
+  note(file, code->damage);
+  file.host_code = std::move(code->counted);
+  file.load_code = std::move(code->at_load);
 }
 
 std::string_view base_name(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-// What it opens is told apart from what it needs: the constants of some name both.
+// What it opens is distinguished from what it needs: the constants of some name both.
 void inspect_constants(File& file, const Elf& elf) {
   auto names = read_library_names(elf);
   if (!names) return note(file, names.error());
@@ -112,12 +118,12 @@ void inspect_elf(File& file, const Task& task) {
   if (!elf) return note(file, elf.error());
   note(file, elf->problem);
   if (elf->header.e_machine == kMachineCuda) {
-    auto image = read_cubin(*elf);
-    if (!image) return note(file, image.error());
+    auto entry = read_cubin(task.bytes);
+    if (!entry) return note(file, entry.error());
     file.machine = machine_name(kMachineCuda);
-    Fatbins alone;
-    alone.images = {*image};
-    take_fatbins(file, alone, task);
+    Fatbins single;
+    single.entries = {*entry};
+    take_fatbins(file, single, task);
     return;
   }
   take_fatbins(file, read_embedded_fatbins(*elf), task);
@@ -130,9 +136,12 @@ void inspect_elf(File& file, const Task& task) {
   file.rpath = dynamic->rpath;
   file.runpath = dynamic->runpath;
   inspect_links(file, *elf);
-  if (wants_host_code(file, task.options)) inspect_code(file, *elf, task.options);
+  if (task.options.host_code != HostCodeScope::none) inspect_code(file, *elf, task.options);
   inspect_constants(file, *elf);
-  file.own_images = code_of(file, find_fatbins(*elf), task);
+  file.self_loaded_code = code_of(file, find_fatbins(*elf), task);
+  // A linker that puts sections together may leave device code among the constants: of libtorch's that is what it has.
+  if (file.component == "libtorch" && !file.device_code)
+    file.device_code = std::exchange(file.self_loaded_code, std::nullopt);
 }
 
 Error why_not_elf(const Bytes& bytes) {
@@ -145,7 +154,11 @@ Error why_not_elf(const Bytes& bytes) {
 
 }  // namespace
 
-File inspect(const std::string& path, const Bytes& bytes, const AuditOptions& options, const PassedImages* passed) {
+bool opens_device_code(const std::string& path, const AuditOptions& options) {
+  return !options.device_code_only && (options.open_libraries || component_of(path) == "libtorch");
+}
+
+File inspect(const std::string& path, const Bytes& bytes, const AuditOptions& options, const PassedEntries* passed) {
   const Task task{bytes, options, passed};
   File file;
   file.path = path;

@@ -9,16 +9,19 @@
 
 #include "core/facts/inventory.hpp"
 #include "probes/audit/audit.hpp"
-#include "probes/audit/bytes.hpp"
-#include "probes/audit/device_code.hpp"
+#include "probes/audit/containers/bytes.hpp"
+#include "probes/audit/device_code/device_code.hpp"
 
 namespace pbprobe {
 
-// What was found in device images that are no longer in memory, by the offset of their payload.
-using PassedImages = std::map<uint64_t, ImageFacts>;
+// What was found in fatbin entries that are no longer in memory, by the offset of their payload.
+using PassedEntries = std::map<uint64_t, EntryFacts>;
 
-// Never fails: what is wrong with the file stands in `problem`. `passed`: its device images were read in passing.
+// Whether the fatbin entries of this file are opened, or only counted by their headers.
+[[nodiscard]] bool opens_device_code(const std::string& path, const AuditOptions& options);
+
+// Never fails: what is wrong with the file stands in `problem`. `passed`: its fatbin entries were read in passing.
 [[nodiscard]] File inspect(const std::string& path, const Bytes& bytes, const AuditOptions& options,
-                           const PassedImages* passed = nullptr);
+                           const PassedEntries* passed = nullptr);
 
 }  // namespace pbprobe

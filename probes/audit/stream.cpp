@@ -8,20 +8,25 @@
 #include <set>
 
 #include "core/sha256.hpp"
+#include "probes/audit/inspect.hpp"
 
 namespace pbprobe {
 namespace {
 
-constexpr uint64_t kAlignment = 8;                   // of containers in a file
-constexpr uint64_t kMostSampledBytes = 64ULL << 20;  // of an image that a listing looks into
-constexpr uint64_t kGrantedBytes = 16ULL << 20;      // at a time
+constexpr uint64_t kAlignment = 8;               // of containers in a file
+constexpr uint64_t kGrantedBytes = 16ULL << 20;  // at a time
 
 // Follows containers through a stream of bytes, which arrive in pieces of any size.
 class Passing {
  public:
   Passing(StreamedMember& member, std::string name, const AuditOptions& options, bool keep_all,
           const MemoryGrant& grant)
-      : member_(member), target_(member.memory.writable()), name_(std::move(name)), options_(options), grant_(grant) {
+      : member_(member),
+        target_(member.memory.writable()),
+        name_(std::move(name)),
+        options_(options),
+        opens_(opens_device_code(name_, options)),
+        grant_(grant) {
     if (keep_all) state_ = State::keep;
     leaves_code_out_ = !keep_all && options.host_code == HostCodeScope::none;
   }
@@ -37,7 +42,7 @@ class Passing {
   }
 
  private:
-  enum class State { keep, search, container, image, payload };
+  enum class State { keep, search, container, entry, payload };
 
   uint64_t step(std::span<const uint8_t> piece) {
     if (piece.empty()) return 0;
@@ -45,7 +50,7 @@ class Passing {
       case State::keep: return keep(piece);
       case State::search: return pass_code(piece);
       case State::container:
-      case State::image: return header(piece);
+      case State::entry: return header(piece);
       case State::payload: return payload(piece);
     }
     return 0;
@@ -122,7 +127,7 @@ class Passing {
     const uint64_t taken = keep(piece.first(std::min<uint64_t>(piece.size(), header_ends_ - filled_)));
     if (filled_ + taken < header_ends_) return taken;
     const Bytes bytes(std::span<const uint8_t>(target_).subspan(header_at_, header_ends_ - header_at_), name_);
-    state_ == State::container ? read_container_at(bytes, filled_ + taken) : read_image_at(bytes, filled_ + taken);
+    state_ == State::container ? read_container_at(bytes, filled_ + taken) : read_entry_at(bytes, filled_ + taken);
     return taken;
   }
 
@@ -134,44 +139,37 @@ class Passing {
     }
     container_ends_ = next + *body;
     member_.memory.expect_gaps(next, *body);
-    next_image(next);
+    next_entry(next);
   }
 
-  void next_image(uint64_t at) {
+  void next_entry(uint64_t at) {
     state_ = State::search;
-    if (at + kImageHeaderBytes > container_ends_) return;
-    state_ = State::image;
+    if (at + kEntryHeaderBytes > container_ends_) return;
+    state_ = State::entry;
     header_at_ = at;
-    header_ends_ = at + kImageHeaderBytes;
+    header_ends_ = at + kEntryHeaderBytes;
   }
 
-  void read_image_at(const Bytes& bytes, uint64_t next) {
-    const auto header = pbprobe::read_image_header(bytes, 0);
-    const uint64_t longer = header ? header->header_bytes - kImageHeaderBytes : 0;
+  void read_entry_at(const Bytes& bytes, uint64_t next) {
+    const auto header = pbprobe::read_entry_header(bytes, 0);
+    const uint64_t longer = header ? header->header_bytes - kEntryHeaderBytes : 0;
     if (!header || longer > container_ends_ - next || header->padded_bytes > container_ends_ - next - longer) {
       state_ = State::search;
       return;
     }
     state_ = State::payload;
-    image_ = header->image;
+    entry_ = header->entry;
     payload_at_ = next + longer;
     payload_ends_ = payload_at_ + header->padded_bytes;
-    collects_ = header->known && image_.kind == ImageKind::cubin && is_looked_into();
+    collects_ = header->known && opens_;
     collected_.clear();
-    if (payload_ends_ == payload_at_) next_image(payload_ends_);
-  }
-
-  bool is_looked_into() {
-    if (options_.device_code_only) return false;
-    if (options_.full) return true;
-    if (image_.stored_bytes > kMostSampledBytes) return false;
-    return image_.compression == Compression::none || sampled_.insert(sm_name(image_.sm)).second;
+    if (payload_ends_ == payload_at_) next_entry(payload_ends_);
   }
 
   uint64_t payload(std::span<const uint8_t> piece) {
     if (filled_ < payload_at_) return keep(piece.first(std::min<uint64_t>(piece.size(), payload_at_ - filled_)));
     const auto part = piece.first(std::min<uint64_t>(piece.size(), payload_ends_ - filled_));
-    const uint64_t wanted = image_.stored_bytes - std::min<uint64_t>(image_.stored_bytes, filled_ - payload_at_);
+    const uint64_t wanted = entry_.stored_bytes - std::min<uint64_t>(entry_.stored_bytes, filled_ - payload_at_);
     if (collects_) {
       const auto kept = part.first(std::min<uint64_t>(part.size(), wanted));
       collected_.insert(collected_.end(), kept.begin(), kept.end());
@@ -183,15 +181,16 @@ class Passing {
   void end_payload() {
     member_.left_out.push_back({payload_at_, payload_ends_ - payload_at_});
     if (collects_) {
-      member_.inside.emplace(payload_at_, look_inside(image_, collected_, name_, payload_at_, options_.full));
+      member_.inside.emplace(payload_at_, look_inside(entry_, collected_, name_, payload_at_, options_.kernel_names));
     }
-    next_image(payload_ends_);
+    next_entry(payload_ends_);
   }
 
   StreamedMember& member_;
   std::span<uint8_t> target_;
   std::string name_;
   const AuditOptions& options_;
+  const bool opens_;
   const MemoryGrant& grant_;
   uint64_t kept_ = 0;
   uint64_t granted_ = 0;
@@ -200,21 +199,20 @@ class Passing {
   uint64_t header_at_ = 0;
   uint64_t header_ends_ = 0;
   uint64_t container_ends_ = 0;
-  DeviceImage image_;
+  FatbinEntry entry_;
   uint64_t payload_at_ = 0;
   uint64_t payload_ends_ = 0;
   bool collects_ = false;
   std::vector<uint8_t> collected_;
-  std::set<std::string> sampled_;
   bool leaves_code_out_ = false;
   std::vector<LeftOut> code_;  // of the host, by their offsets
   size_t next_code_ = 0;
 };
 
-// Where the payloads of these images begin, with the place that each has.
+// Where the payloads of these fatbin entries begin, with the place that each has.
 void add_payloads(const Fatbins& fatbins, const Bytes& file, std::map<uint64_t, uint64_t>& payloads) {
-  for (const auto& image : fatbins.images)
-    payloads.emplace(static_cast<uint64_t>(image.payload.data() - file.span().data()), image.padded_bytes);
+  for (const auto& entry : fatbins.entries)
+    payloads.emplace(static_cast<uint64_t>(entry.payload.data() - file.span().data()), entry.padded_bytes);
 }
 
 bool overlaps(const LeftOut& left, uint64_t offset, uint64_t bytes) {
@@ -238,7 +236,7 @@ bool are_of_code(const Elf& elf, const LeftOut& left) {
   });
 }
 
-// Whether two sections share bytes: one of tables may then lie where images or code were left out.
+// Whether two sections share bytes: one of tables may then lie where fatbin entries or code were left out.
 bool share_bytes(const std::vector<ElfSection>& sections) {
   std::vector<std::pair<uint64_t, uint64_t>> places;
   for (const auto& section : sections) {
@@ -299,8 +297,8 @@ bool left_out_nothing_else(const StreamedMember& member, const std::string& name
   }
   return std::all_of(member.left_out.begin(), member.left_out.end(), [&](const LeftOut& left) {
     if (left.code) return elf && are_of_code(*elf, left);
-    const auto image = payloads.find(left.offset);
-    return image != payloads.end() && image->second == left.bytes;
+    const auto entry = payloads.find(left.offset);
+    return entry != payloads.end() && entry->second == left.bytes;
   });
 }
 

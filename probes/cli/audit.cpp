@@ -19,7 +19,7 @@ struct Options {
   bool table = false;
 };
 
-// Without a claim nobody asked for a verdict: the inventory alone.
+// Without a claim nobody asked for a verdict: only the inventory.
 std::string json_of(const Report& report) {
   return json_text(report.claim ? to_json(report) : to_json(*report.inventory));
 }
@@ -43,7 +43,7 @@ Result<Report> audit_one(const Options& options, const std::filesystem::path& ar
   return report;
 }
 
-// One row each; what cannot be audited is told beside the table, and leaves no row.
+// One row each; what cannot be audited is reported beside the table, and leaves no row.
 int run_table(const Options& options) {
   std::vector<Report> reports;
   int exit_code = kPassed;
@@ -75,20 +75,20 @@ int run(const Options& options) {
 }  // namespace
 
 void add_audit(CLI::App& app, int& exit_code) {
-  auto* command = app.add_subcommand("audit",
-                                     "What a PyTorch build ships, and whether that is what it claims, read from its "
-                                     "files alone\n"
-                                     "Examples:\n"
-                                     "  pbprobe audit torch-2.11.0-cp311-cp311-manylinux_2_28_x86_64.whl\n"
-                                     "  pbprobe audit .venv/lib/python3.11/site-packages --format json\n"
-                                     "  pbprobe audit libtorch_cuda.so --device-code-only\n"
-                                     "  pbprobe audit libtorch_cuda.so --full\n"
-                                     "  pbprobe audit kernels.cubin --claim sm90\n"
-                                     "  pbprobe audit --table torch-*.whl\n"
-                                     "  pbprobe audit result-NAME --claim pytorch-python313-cuda13_0-sm121-armv9\n"
-                                     "  pbprobe audit torch.whl --claim sm90,avx512,cuda=13.0,torch=2.10.0\n"
-                                     "Exit code: 0 nothing failed (pass, or unknown and said so), 1 a check failed or "
-                                     "something could not be read, 2 could not run");
+  auto* command =
+      app.add_subcommand("audit",
+                         "What a PyTorch build ships, and whether that is what it claims, read from its "
+                         "only the files\n"
+                         "Examples:\n"
+                         "  pbprobe audit torch-2.11.0-cp311-cp311-manylinux_2_28_x86_64.whl\n"
+                         "  pbprobe audit .venv/lib/python3.11/site-packages --format json\n"
+                         "  pbprobe audit libtorch_cuda.so --device-code-only\n"
+                         "  pbprobe audit kernels.cubin --claim sm90\n"
+                         "  pbprobe audit --table torch-*.whl\n"
+                         "  pbprobe audit result-NAME --claim pytorch-python313-cuda13_0-sm121-armv9\n"
+                         "  pbprobe audit torch.whl --claim sm90,avx512,cuda=13.0,torch=2.10.0\n"
+                         "Exit code: 0 nothing failed (pass, or unknown and reported so), 1 a check failed or "
+                         "something could not be read, 2 could not run");
   static Options options;
   command
       ->add_option("ARTIFACT", options.artifacts,
@@ -101,10 +101,6 @@ void add_audit(CLI::App& app, int& exit_code) {
   auto* only = command->add_flag("--device-code-only", options.audit.device_code_only,
                                  "List device code by its headers, and leave out all else");
   only->excludes(claim);
-  command
-      ->add_flag("--full", options.audit.full,
-                 "Decompress all device code: kernels, tensor instructions and traps per SM")
-      ->excludes(only);
   command->add_flag("--table", options.table, "One row of a Markdown table for each ARTIFACT")->excludes(only);
   command->callback([&exit_code, claim] {
     options.claimed = claim->count() > 0;

@@ -74,8 +74,8 @@ int run_explain(const Options& options) {
   const int written =
       write_output(options.format == Format::json ? json_text(to_json(*list)) : render_plans(*list, text_options()));
   if (written != kPassed) return written;
-  const auto& all = list->products;
-  const bool none = std::all_of(all.begin(), all.end(), [](const auto& product) { return product.kernels.empty(); });
+  const auto& all = list->gemms;
+  const bool none = std::all_of(all.begin(), all.end(), [](const auto& gemm) { return gemm.kernels.empty(); });
   return none ? kCouldNotRun : kPassed;
 }
 
@@ -94,6 +94,11 @@ int run(const Options& options) {
                                                                   : render_bench(*measurements, text_options()));
   if (written != kPassed) return written;
   if (!measurements->problems.empty()) return kFailed;  // a wrong result, or a peer that died: each is named
+  if (const auto& run_of = measurements->libtorch; run_of && run_of->problem)  // it died, and its rows are not there
+    return run_of->obstacle ? kCouldNotRun : kFailed;
+  // A time limit on a slow machine leaves what was measured before it.
+  for (const auto& one : measurements->not_run.value_or(std::vector<NotRun>()))
+    if (one.why != Obstacle::time_limit) return kCouldNotRun;
   return measurements->rows.empty() && measurements->probes.empty() ? kCouldNotRun : kPassed;
 }
 
@@ -123,14 +128,14 @@ void add_bench(CLI::App& app, int& exit_code) {
       ->check(CLI::Range(0, 4096))
       ->capture_default_str();
   command->add_flag("--prepacked", bench.prepacked,
-                    "Pack B once, outside the time, as weights are; CPU kernels alone; a peer reads B as it lies");
+                    "Pack B once, outside the time, as weights are; only CPU kernels; a peer reads B as it lies");
   command->add_flag(
       "--scaled", bench.scaled,
       "Scale C by a factor for each row and one for each column, as INT8 layers do; INT8 then gives BF16");
-  auto* const probes =
-      command->add_flag("--probes", options.bench.probes,
-                        "Ask each GPU first what its memories, launches and instructions give alone, and hold the rows "
-                        "against that (a roofline)");
+  auto* const probes = command->add_flag(
+      "--probes", options.bench.probes,
+      "Ask each GPU first what its memories, launches and instructions give by themselves, and hold the rows "
+      "against that (a roofline)");
   auto* const explain = command->add_flag(
       "--explain", options.explain,
       "Run nothing: show the kernels that compute each shape, how they would be cut, and which one is chosen; with "
@@ -142,7 +147,7 @@ void add_bench(CLI::App& app, int& exit_code) {
   auto* const against = command->add_option(
       "--against", bench.against,
       "A peer measured in the same run, interleaved: libtorch, cublaslt (its first heuristic, as torch "
-      "takes it), cublaslt_best (of 32), cutlass, bf16 (our own product of BF16)");
+      "takes it), cublaslt_best (of 32), cutlass, bf16 (our own GEMM in BF16)");
   explain->excludes(probes)->excludes(against);  // what would run
   command
       ->add_option("--sustained", bench.sustained_seconds,

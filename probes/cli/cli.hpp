@@ -21,7 +21,7 @@
 namespace pbprobe::cli {
 
 // Exit codes of report, audit and recipes verify.
-inline constexpr int kPassed = 0;       // nothing failed: pass, or unknown and said so
+inline constexpr int kPassed = 0;       // nothing failed: pass, or unknown and reported so
 inline constexpr int kFailed = 1;       // a check failed
 inline constexpr int kCouldNotRun = 2;  // or wrong usage
 
@@ -36,6 +36,7 @@ void add_gate(CLI::App& app, int& exit_code);
 void add_verify(CLI::App& app, int& exit_code);
 void add_bench(CLI::App& app, int& exit_code);
 void add_recipes(CLI::App& app, int& exit_code);
+void add_load(CLI::App& app, int& exit_code);     // hidden: the child that opens shared objects
 void add_measure(CLI::App& app, int& exit_code);  // hidden: the child that runs kernels and foreign code
 
 // An option that takes one of these names; another is refused with all of them. `help` is the option's description.
@@ -64,16 +65,16 @@ void add_format(CLI::App& command, Format& format);
 
 // Whether it can be written as a file: renamed over a device, it would take the device's place. Error: usage.
 [[nodiscard]] Result<void> check_output_file(const std::filesystem::path& file);
-// Writes to standard output, or atomically to `file`. Returns kPassed or kCouldNotRun, having said why.
+// Writes to standard output, or atomically to `file`. Returns kPassed or kCouldNotRun, having reported why.
 [[nodiscard]] int write_output(std::string_view text, const std::optional<std::filesystem::path>& file = std::nullopt);
 
 // One line on standard error. Returns kCouldNotRun.
 int print_error(const Error& error);
 
-// Colour and more than ASCII on a terminal alone; NO_COLOR, TERM=dumb and a locale without UTF-8 are honoured.
+// Colour and more than ASCII only on a terminal; NO_COLOR, TERM=dumb and a locale without UTF-8 are honoured.
 [[nodiscard]] TextOptions text_options();
 
-// A line of progress on standard error, overwritten by the next; nothing where that is no terminal.
+// A line of progress on standard error, overwritten by the next; nothing where that is not a terminal.
 void show_progress(std::string_view step);
 void clear_progress();
 

@@ -34,7 +34,7 @@ int print(const Report& report, const Options& options) {
   return report.verdict->outcome == Outcome::pass ? kPassed : kFailed;
 }
 
-// Evidence that does not agree with itself is no pass, though it was read.
+// Evidence that does not agree with itself does not pass, though it was read.
 int print_recomputed(const Result<Report>& report, const Options& options) {
   if (report) return print(*report, options);
   print_error(report.error());
@@ -128,7 +128,8 @@ void add_what(CLI::App& command, Options& options) {
   command.add_option("--baseline", options.request.baseline,
                      "A generic libtorch: is the build smaller, and with --require measured, faster? By default the "
                      "torch that is found");
-  command.add_flag("--full", options.request.full, "Decompress all device code: kernels that only trap are seen too");
+  command.add_option("--reference", options.request.reference,
+                     "Another table of what builds of each version hold, as recipes/reference_builds.json is");
 }
 
 void add_evidence(CLI::App& command, Options& options) {
@@ -153,6 +154,8 @@ void add_evidence(CLI::App& command, Options& options) {
 void add_emulation(CLI::App& command, Options& options) {
   command.add_option("--budget", options.request.budget_seconds, "Seconds that looking at the machine may take")
       ->check(CLI::PositiveNumber);
+  command.add_flag("!--no-emulated-run", options.request.emulated_loads,
+                   "Do not load libtorch on an emulated CPU of each claimed CPU row");
   auto* emulate = command.add_option("--emulate", options.emulation.cpu,
                                      "Start libtorch on this CPU of QEMU's instead, as for `pbprobe report`");
   command.add_option("--program", options.emulation.program, "pbprobe as built for the emulated platform")

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
+#include <csignal>
 #include <exception>
 #include <string_view>
 #include <vector>
@@ -43,6 +44,7 @@ int run(int argc, char** argv) {
   pbprobe::cli::add_bench(app, exit_code);
   pbprobe::cli::add_recipes(app, exit_code);
   pbprobe::cli::add_measure(app, exit_code);
+  pbprobe::cli::add_load(app, exit_code);
   if (argc == 1) {
     fmt::print("{}", app.help());
     return pbprobe::cli::kCouldNotRun;
@@ -62,6 +64,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::signal(SIGCHLD, SIG_DFL);  // a parent may have left it ignored: then no child's end is reported
   try {
     return run(argc, argv);
   } catch (const std::exception& error) {  // out of memory, or a fault of ours: never a stack trace

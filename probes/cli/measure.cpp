@@ -12,7 +12,9 @@ void add_measure(CLI::App& app, int& exit_code) {
   static int result = -1;
   command->add_option("--request-fd", request)->required();
   command->add_option("--result-fd", result)->required();
-  command->callback([&exit_code] { exit_code = measure_main(request, result); });
+  static bool isolated = false;
+  command->add_flag("--isolated", isolated);
+  command->callback([&exit_code] { exit_code = measure_main(request, result, isolated); });
 }
 
 }  // namespace pbprobe::cli

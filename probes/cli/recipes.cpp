@@ -92,7 +92,7 @@ int run_verify(const Options& options) {
       verified->evaluated = evaluation->evaluated;
       for (auto& f : evaluation->findings) verified->findings.push_back(std::move(f));
     } else if (evaluation.error().code == ErrorCode::unsupported) {
-      fmt::print(stderr, "pbprobe: by line patterns alone: {}\n", printable(evaluation.error().message));
+      fmt::print(stderr, "pbprobe: only by line patterns: {}\n", printable(evaluation.error().message));
     } else {
       return print_error(evaluation.error());
     }
@@ -125,9 +125,9 @@ int run_lock(const Options& options) {
   if (!locked) return print_error(locked.error());
   if (locked->changed.empty()) return write_output("every hash is there\n");
   if (const int written = write_output(locked->text, options.matrix_file); written != kPassed) return written;
-  std::string said;
-  for (const auto& change : locked->changed) said += change + "\n";
-  return write_output(said + "now build pbprobe, and run `pbprobe recipes write`\n");
+  std::string reported;
+  for (const auto& change : locked->changed) reported += change + "\n";
+  return write_output(reported + "now build pbprobe, and run `pbprobe recipes write`\n");
 }
 
 int run_recommend(const Options& options) {
@@ -198,7 +198,7 @@ void add_recipes(CLI::App& app, int& exit_code) {
   auto* verify = recipes->add_subcommand("verify", "Is a folder of recipes what its files' names say?");
   verify->add_option("FOLDER", options.folder, "The folder")->capture_default_str();
   add_format(*verify, options.format);
-  verify->add_flag("--no-nix", options.no_nix, "By line patterns alone, where Nix is here too");
+  verify->add_flag("--no-nix", options.no_nix, "Only by line patterns, where Nix is here too");
   verify->callback([&exit_code] { exit_code = run_verify(options); });
 
   auto* recommend = recipes->add_subcommand("recommend", "The variant for a machine, and why");

@@ -65,9 +65,9 @@ void add_report(CLI::App& app, int& exit_code) {
       "  pbprobe report .venv --format json --output report.json\n"
       "  pbprobe report report.json                      judge a report again from its facts\n"
       "  pbprobe report .venv --claim sm90,avx512        is it also what it claims to be?\n"
-      "  pbprobe report .venv --emulate SandyBridge      does it start and compute right on another CPU?\n"
+      "  pbprobe report .venv --emulate SandyBridge      does it start and compute correctly on another CPU?\n"
       "  pbprobe report ARM64_SITE_PACKAGES --emulate neoverse-n1 --program build/aarch64/bin/pbprobe\n"
-      "Exit code: 0 nothing failed (pass, or unknown and said so), 1 a check failed, 2 could not run");
+      "Exit code: 0 nothing failed (pass, or unknown and reported so), 1 a check failed, 2 could not run");
   static Options options;
   command->add_option("ARTIFACT", options.artifact,
                       "A site-packages folder, an environment, a libtorch, a wheel, or a report; by default the torch "
@@ -82,7 +82,7 @@ void add_report(CLI::App& app, int& exit_code) {
       ->check(CLI::PositiveNumber);
   auto* emulate = command->add_option("--emulate", options.emulation.cpu,
                                       "Run libtorch on this CPU of QEMU's instead, such as Haswell, neoverse-n1 or "
-                                      "max,sve-default-vector-length=32; correctness alone, no speeds");
+                                      "max,sve-default-vector-length=32; only correctness, no speeds");
   command->add_option("--program", options.emulation.program, "pbprobe as built for the emulated platform")
       ->needs(emulate);
   command->add_option("--sysroot", options.emulation.sysroot, "Where that platform's libc lies")->needs(emulate);

@@ -58,7 +58,7 @@ Result<Key> read_key(const std::filesystem::path& path, Half half) {
         half == Half::secret ? "private" : "public",
         half == Half::secret ? "openssl genpkey -algorithm ed25519 -out KEY" : "openssl pkey -in KEY -pubout -out PUB");
   if (EVP_PKEY_get_base_id(key.get()) != EVP_PKEY_ED25519)
-    return make_error(ErrorCode::unsupported, "{}: the key is no Ed25519 key: openssl genpkey -algorithm ed25519",
+    return make_error(ErrorCode::unsupported, "{}: the key is not an Ed25519 key: openssl genpkey -algorithm ed25519",
                       path.string());
   return key;
 }
@@ -80,7 +80,7 @@ Result<Key> key_of(std::string_view der) {
   const uint8_t* begin = data_of(der);
   Key key(d2i_PUBKEY(nullptr, &begin, static_cast<long>(der.size())));
   if (key == nullptr || EVP_PKEY_get_base_id(key.get()) != EVP_PKEY_ED25519 || der_of(key.get()) != der)
-    return make_error(ErrorCode::malformed, "publicKey: it is no Ed25519 key");
+    return make_error(ErrorCode::malformed, "publicKey: it is not an Ed25519 key");
   return key;
 }
 
@@ -104,7 +104,7 @@ Result<std::string> from_base64(const std::string& text, std::string_view what) 
   std::string bytes(3 * (text.size() / 4) + 3, '\0');
   const int length =
       EVP_DecodeBlock(reinterpret_cast<uint8_t*>(bytes.data()), data_of(text), static_cast<int>(text.size()));
-  if (length < 0 || text.size() % 4 != 0) return make_error(ErrorCode::malformed, "{}: it is no base64", what);
+  if (length < 0 || text.size() % 4 != 0) return make_error(ErrorCode::malformed, "{}: it is not base64", what);
   // Padding is counted as zero bytes.
   const auto padding = std::count(text.end() - std::min<std::ptrdiff_t>(2, std::ssize(text)), text.end(), '=');
   bytes.resize(static_cast<size_t>(length - padding));
@@ -137,7 +137,7 @@ Result<std::string> text_at(const Json& json, const char* key) {
 
 Result<Envelope> read_envelope(std::string_view text) {
   PBPROBE_TRY(const Json json, parse_json(text));
-  if (!json.is_object()) return make_error(ErrorCode::malformed, "it is no envelope");
+  if (!json.is_object()) return make_error(ErrorCode::malformed, "it is not an envelope");
   const auto signatures = json.find("signatures");
   if (signatures == json.end() || !signatures->is_array() || signatures->size() != 1 || !(*signatures)[0].is_object())
     return make_error(ErrorCode::malformed, "signatures: exactly one is expected");

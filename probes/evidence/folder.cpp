@@ -50,7 +50,7 @@ Result<void> write_file(const fs::path& file, std::string_view text) {
 
 Result<void> fill(const fs::path& partial, const fs::path& folder, const EvidenceFiles& files) {
   for (const auto& [name, text] : files) PBPROBE_CHECK(write_file(partial / name, text));
-  // mkdtemp's folder is its owner's alone.
+  // mkdtemp's folder is only its owner's.
   if (::chmod(partial.c_str(), 0755) != 0) return cannot_write(partial, std::strerror(errno));
   if (::rename(partial.c_str(), folder.c_str()) != 0) return cannot_write(folder, std::strerror(errno));
   return {};
@@ -62,28 +62,28 @@ bool is_known(std::string_view name) {
 }
 
 // What the statement says of a file's bytes.
-std::string digest_said(const Json& statement, std::string_view file) {
+std::string digest_stated(const Json& statement, std::string_view file) {
   const Json none = Json::array();
   const auto predicate = statement.find("predicate");
   if (predicate == statement.end() || !predicate->is_object()) return "nothing";
   for (const auto& descriptor : predicate->value("configuration", none)) {
     if (!descriptor.is_object() || descriptor.value("name", Json()) != file) continue;
     const Json digest = descriptor.value("digest", Json::object());
-    const auto said = digest.is_object() ? digest.find("sha256") : digest.end();
-    if (digest.is_object() && said != digest.end() && said->is_string()) return said->get<std::string>();
+    const auto stated = digest.is_object() ? digest.find("sha256") : digest.end();
+    if (digest.is_object() && stated != digest.end() && stated->is_string()) return stated->get<std::string>();
   }
   return "nothing";
 }
 
 Result<void> check_digests(const EvidenceFiles& files) {
   PBPROBE_TRY(const Json statement, parse_json(files.at(kStatementFile)), "{}", kStatementFile);
-  if (!statement.is_object()) return make_error(ErrorCode::malformed, "{}: it is no statement", kStatementFile);
+  if (!statement.is_object()) return make_error(ErrorCode::malformed, "{}: it is not a statement", kStatementFile);
   for (const std::string_view name : kDigested) {
     const std::string is = sha256_of(files.at(std::string(name)));
-    const std::string said = digest_said(statement, name);
-    if (is != said)
+    const std::string stated = digest_stated(statement, name);
+    if (is != stated)
       return make_error(ErrorCode::malformed, "{}: it was changed: its sha256 is {}, and the statement says {}", name,
-                        is, said);
+                        is, stated);
   }
   return {};
 }
@@ -123,7 +123,7 @@ Result<EvidenceFiles> read_folder(const fs::path& folder) {
   for (const auto& entry : fs::directory_iterator(folder, error)) {
     const std::string name = entry.path().filename().string();
     if (!is_known(name) || !entry.is_regular_file(error) || entry.is_symlink(error))
-      return make_error(ErrorCode::malformed, "{}: {} is no part of the evidence", folder.string(), name);
+      return make_error(ErrorCode::malformed, "{}: {} is not a part of the evidence", folder.string(), name);
     PBPROBE_TRY(files[name], read_whole_file(entry.path()));
   }
   if (error)
@@ -149,7 +149,7 @@ Result<Signature> check_files(const EvidenceFiles& files, const std::vector<fs::
 
 Result<StatedSubjects> subjects_in(const EvidenceFiles& files) {
   PBPROBE_TRY(const Json statement, parse_json(files.at(kStatementFile)), "{}", kStatementFile);
-  if (!statement.is_object()) return make_error(ErrorCode::malformed, "{}: it is no statement", kStatementFile);
+  if (!statement.is_object()) return make_error(ErrorCode::malformed, "{}: it is not a statement", kStatementFile);
   StatedSubjects subjects;
   for (const auto& subject : statement.value("subject", Json::array())) {
     const bool formed = subject.is_object() && subject.contains("name") && subject["name"].is_string() &&

@@ -37,15 +37,15 @@ std::optional<std::string> hex_of_nix32(std::string_view digits) {
 }
 
 Result<NarHash> read_nar_hash(const std::string& path) {
-  const auto said = hash_of(path);
+  const auto stated = hash_of(path);
   constexpr std::string_view kKind = "sha256:";
-  const auto hex =
-      said && said->starts_with(kKind) ? hex_of_nix32(std::string_view(*said).substr(kKind.size())) : std::nullopt;
+  const auto hex = stated && stated->starts_with(kKind) ? hex_of_nix32(std::string_view(*stated).substr(kKind.size()))
+                                                        : std::nullopt;
   if (!hex)
     return make_error(ErrorCode::failed_child,
                       "{}: `nix-store -q --hash` does not tell its NAR hash{}: a build in the store is attested by it",
-                      path, said ? ", it says \"" + *said + "\"" : "");
-  return NarHash{*said, *hex};
+                      path, stated ? ", it says \"" + *stated + "\"" : "");
+  return NarHash{*stated, *hex};
 }
 
 }  // namespace pbprobe

@@ -17,8 +17,8 @@ bool is_asked(const Check& check, const Facts& facts) {
       case Need::host:
       case Need::run: return !facts.files_only;
       case Need::whole: return !facts.single_file;
-      case Need::gpu_claim: return has_subject(need, facts) && tells(facts, Told::sm);
-      case Need::cpu_claim: return has_subject(need, facts) && tells(facts, Told::isa);
+      case Need::gpu_claim: return has_subject(need, facts) && tells(facts, ClaimPart::sm);
+      case Need::cpu_claim: return has_subject(need, facts) && tells(facts, ClaimPart::isa);
       default: return has_subject(need, facts);
     }
   });
@@ -42,6 +42,11 @@ std::optional<Seen> missing(Need need, const Facts& facts) {
                   .remedy = "run `pbprobe report` on an installed torch: what lies in a wheel is only read"};
     default: return std::nullopt;  // else it is not asked
   }
+}
+
+bool was_emulated(const Report& report) {
+  return report.emulated_loads && std::any_of(report.emulated_loads->begin(), report.emulated_loads->end(),
+                                              [](const auto& load) { return load.outcome != LoadOutcome::unknown; });
 }
 
 std::optional<Seen> first_missing(const Check& check, const Facts& facts) {
@@ -82,6 +87,8 @@ bool has_subject(Need need, const Facts& facts) {
     case Need::python_claim: return claim != nullptr && claim->python.has_value();
     case Need::blas_claim: return claim != nullptr && claim->blas.has_value();
     case Need::baseline: return facts.report.baseline.has_value();
+    case Need::reference: return facts.report.reference.has_value();
+    case Need::emulated: return was_emulated(facts.report);
     case Need::cuda_build: return inventory == nullptr || facts.cuda_build;
     case Need::package: return inventory == nullptr || inventory->wheel_tags || inventory->required_versions;
     case Need::store: return inventory == nullptr || inventory->store_closure.has_value();
@@ -94,14 +101,17 @@ bool has_subject(Need need, const Facts& facts) {
 }
 
 std::string why_not_asked(const Check& check, const Facts& facts) {
+  if (needs(check, Need::emulated) && facts.report.emulated_loads && !facts.report.emulated_loads->empty())
+    return "it was not tried: " + facts.report.emulated_loads->front().what;
   if (needs(check, Need::baseline)) return "no baseline was given: --baseline LIBTORCH";
+  if (needs(check, Need::reference) && !has_subject(Need::reference, facts)) return "only a gate asks for it";
   if (facts.files_only && (needs(check, Need::host) || needs(check, Need::run))) return "no machine was looked at";
-  for (const auto& [need, why] : {std::pair(Need::cuda_build, "it is no CUDA build"),
+  for (const auto& [need, why] : {std::pair(Need::cuda_build, "it is not a CUDA build"),
                                   {Need::package, "no package tells of it"},
                                   {Need::store, "it is in no Nix store"}}) {
     if (needs(check, need) && !has_subject(need, facts)) return why;
   }
-  if (facts.single_file && needs(check, Need::whole)) return "one file alone does not tell";
+  if (facts.single_file && needs(check, Need::whole)) return "a single file does not tell";
   return "nothing of the kind is claimed";
 }
 
@@ -114,10 +124,10 @@ std::optional<Seen> unjudged_claim(const Facts& facts) {
   }
   if (!facts.files_only || !facts.single_file || facts.claim == nullptr) return std::nullopt;
   const ClaimParts parts = claim_parts(facts);
-  if (!parts.told.empty() || parts.untold.empty()) return std::nullopt;
-  return Seen{
-      .what = fmt::format("{} alone does not tell what is claimed: {}", facts.torch, fmt::join(parts.untold, ", ")),
-      .remedy = "audit the whole package, or the file that it is about"};
+  if (!parts.known.empty() || parts.unknown.empty()) return std::nullopt;
+  return Seen{.what = fmt::format("{} by itself does not tell what is claimed: {}", facts.torch,
+                                  fmt::join(parts.unknown, ", ")),
+              .remedy = "audit the whole package, or the file that it is about"};
 }
 
 }  // namespace pbprobe

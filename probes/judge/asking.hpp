@@ -21,7 +21,7 @@ struct Asked {
   Answer answer;
 };
 
-// In the catalogue's order; `ids`: of these alone. What a check needs and the facts lack is why it has no answer.
+// In the catalogue's order; `ids`: only of these. What a check needs and the facts lack is why it has no answer.
 [[nodiscard]] std::vector<Asked> ask_each(const Facts& facts, const std::optional<std::set<std::string>>& ids);
 
 // Whether there is what such a check is about: nobody asks of a CUDA that was neither claimed nor built with.
@@ -30,8 +30,8 @@ struct Asked {
 // Why a check was not asked.
 [[nodiscard]] std::string why_not_asked(const Check& check, const Facts& facts);
 
-// Why nothing can be said of the claim as a whole: a target that no check asks about, or one file of which nothing that
-// is claimed can be told.
+// Why nothing is known of the claim as a whole: a target that no check asks about, or one file of which nothing that
+// is claimed is known.
 [[nodiscard]] std::optional<Seen> unjudged_claim(const Facts& facts);
 
 }  // namespace pbprobe

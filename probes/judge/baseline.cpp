@@ -22,7 +22,7 @@ struct Sign {
 };
 
 std::string shown_by(const Inventory& inventory, std::initializer_list<Sign> signs) {
-  const File* file = file_named(inventory, "libtorch_cpu.so");
+  const File* file = file_named(inventory, kLibtorchCpu);
   std::vector<std::string_view> shown;
   for (const Sign& sign : signs) {
     if (file == nullptr) break;
@@ -53,7 +53,7 @@ std::optional<std::string> version_of_onednn(const File& file) {
 
 // By the numbers that oneDNN itself would answer with, linked in or beside libtorch_cpu.
 std::string onednn_of(const Inventory& inventory) {
-  const File* file = file_named(inventory, "libtorch_cpu.so");
+  const File* file = file_named(inventory, kLibtorchCpu);
   if (file == nullptr || !file->links) return "unknown";
   if (const auto own = version_of_onednn(*file)) return *own;
   const auto is_onednn = [](std::string_view name) { return name.starts_with("libdnnl.so"); };
@@ -65,8 +65,8 @@ std::string onednn_of(const Inventory& inventory) {
     return "unknown";
   }
   const auto& contains = file->links->contains;
-  const bool told = !contains.empty() && std::find(contains.begin(), contains.end(), "oneDNN") == contains.end();
-  return told ? "none" : "unknown";
+  const bool known = !contains.empty() && std::find(contains.begin(), contains.end(), "oneDNN") == contains.end();
+  return known ? "none" : "unknown";
 }
 
 int64_t bytes_of(const Inventory& inventory) {
@@ -78,7 +78,7 @@ int64_t bytes_of(const Inventory& inventory) {
 std::string list_of(const BaselineComparison& comparison, std::string_view device, Gained wanted) {
   std::vector<std::string> sentences;
   for (const auto& gain : comparison.gains) {
-    if (gain.device == device && gained(gain) == wanted)
+    if (gain.device == device && !gain.disturbed && gained(gain) == wanted)
       sentences.push_back(fmt::format("{} {:.2f}", gain.area, gain.gain));
   }
   return fmt::format("{}", fmt::join(sentences, ", "));
@@ -124,6 +124,11 @@ Measured measured_on(const std::optional<BaselineComparison>& comparison, std::s
   if (!any) return {.detail = comparison->problem.value_or(fmt::format("nothing was measured on {}", device))};
   const std::string lost = list_of(*comparison, device, Gained::less);
   if (!lost.empty()) return {Outcome::fail, fmt::format("slower than the baseline: {}", lost)};
+  const auto disturbed = std::find_if(comparison->gains.begin(), comparison->gains.end(), [&](const AreaGain& gain) {
+    return gain.device == device && gain.disturbed.has_value();
+  });
+  if (disturbed != comparison->gains.end())
+    return {.detail = fmt::format("not judged, since others used the GPU: {}", *disturbed->disturbed)};
   const std::string more = list_of(*comparison, device, Gained::more);
   return {Outcome::pass, more.empty() ? "no gain shown over the baseline" : fmt::format("gains: {}", more)};
 }

@@ -6,9 +6,10 @@
 #include <fmt/ranges.h>
 
 #include "probes/judge/baseline.hpp"
-#include "probes/judge/questions.hpp"
+#include "probes/judge/obstacles.hpp"
+#include "probes/judge/subjects.hpp"
 
-namespace pbprobe::ask {
+namespace pbprobe {
 namespace {
 
 // Of builds that cannot be compared, or were not, nothing is known.
@@ -29,13 +30,12 @@ Answer areas_that(const Facts& facts, Gained which, std::string_view what) {
   if (auto answer = no_speeds(beside)) return std::move(*answer);
   Answer answer;
   for (const auto& gain : beside.gains) {
-    if (gained(gain) == which)
+    if (gain.disturbed) answer.unknown = disturbed_by(*gain.disturbed);
+    if (!gain.disturbed && gained(gain) == which)
       answer.seen.push_back({.what = say("{}: {}", in_words(what), sentence_of(gain)), .where = beside.path});
   }
   return answer;
 }
-
-}  // namespace
 
 Answer nothing_is_slower(const Facts& facts) {
   return areas_that(facts, Gained::less, "slower than the baseline");
@@ -51,4 +51,36 @@ Answer is_smaller(const Facts& facts) {
   return {.seen = {{.what = "no smaller than the baseline: " + size_sentence(beside), .where = beside.path}}};
 }
 
-}  // namespace pbprobe::ask
+}  // namespace
+
+std::vector<Check> beside_checks() {
+  using enum Need;
+  return {
+      {.id = "PB520",
+       .subject = Subject::baseline,
+       .level = Level::measured,
+       .severity = Severity::fail,
+       .needs = {baseline},
+       .question = "Is no area slower than in the baseline?",
+       .remedy = "compare the two builds' flags, back ends and compilers: a specialized build must not lose",
+       .ask = nothing_is_slower},
+      {.id = "PB521",
+       .subject = Subject::baseline,
+       .level = Level::measured,
+       .severity = Severity::note,
+       .needs = {baseline},
+       .question = "Does each area gain on the baseline?",
+       .remedy = "nothing to fix if the claimed instructions do not help there; the generic build does as well",
+       .ask = each_area_gains},
+      {.id = "PB522",
+       .subject = Subject::baseline,
+       .level = Level::shipped,
+       .severity = Severity::warn,
+       .needs = {baseline},
+       .question = "Is it smaller than the baseline?",
+       .remedy = "leave out what the claim does not need: other SMs, PTX, libraries that nothing loads",
+       .ask = is_smaller},
+  };
+}
+
+}  // namespace pbprobe

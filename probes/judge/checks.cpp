@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "probes/judge/questions.hpp"
+#include "probes/judge/subjects.hpp"
 
 namespace pbprobe {
 namespace {
@@ -15,9 +15,13 @@ namespace {
 const std::vector<Check>& table() {
   static const std::vector<Check> checks = [] {
     std::vector<Check> all;
-    for (const auto rows : {file_checks, cpu_checks, gpu_checks, running_checks}) {
+    for (const auto rows :
+         {beside_checks, claimed_cpus_checks, claimed_sms_checks, claims_checks, closure_checks, cpu_checks,
+          device_entries_checks, files_checks, gpu_checks, host_code_checks, identity_checks, nix_checks,
+          packages_checks, reference_checks, running_checks, runpaths_checks}) {
       for (auto& check : rows()) all.push_back(std::move(check));
     }
+    std::sort(all.begin(), all.end(), [](const Check& a, const Check& b) { return a.id < b.id; });
     return all;
   }();
   return checks;
@@ -40,6 +44,8 @@ std::string_view word_for(Need need) {
     case Need::package: return "a Python package";
     case Need::store: return "a Nix result";
     case Need::baseline: return "a baseline";
+    case Need::reference: return "a gate";
+    case Need::emulated: return "an emulated CPU";
   }
   return "";
 }
@@ -71,7 +77,7 @@ std::string checks_markdown() {
       "then unknown, and unknown is not pass. What needs a claim is asked where there is one, and of a CUDA build, a "
       "Python package or a Nix result where it is one; where no machine was "
       "looked "
-      "at (`pbprobe audit`), what needs a host or a started libtorch is not asked, and of one file alone nothing that "
+      "at (`pbprobe audit`), what needs a host or a started libtorch is not asked, and of a single file nothing that "
       "needs a whole artifact.\n\n"
       "| check | about | level | severity | asks | needs | decides | remedy |\n|---|---|---|---|---|---|---|---|\n";
   for (const auto& check : all_checks()) {

@@ -36,16 +36,18 @@ enum class Need : uint8_t {
   package,     // the artifact has what a Python package says of itself
   store,       // it lies in a Nix store
   baseline,    // it was held beside another libtorch
+  reference,   // what builds of its version hold was asked for
+  emulated,    // an emulated CPU of a claimed row has loaded it, or died of it
 };
 
 // What a claim may say, in the order of the report's rows.
-enum class Told : uint8_t { sm, isa, torch, cuda, python, blas };
+enum class ClaimPart : uint8_t { sm, isa, torch, cuda, python, blas };
 
 // One fault that a check saw.
 struct Seen {
-  Said what;
+  Sentence what;
   std::optional<std::string> where = std::nullopt;
-  std::optional<std::string> remedy = std::nullopt;  // where the catalogue's can be said more exactly
+  std::optional<std::string> remedy = std::nullopt;  // where the catalogue's can be put more exactly
 };
 
 struct Answer {
@@ -62,7 +64,7 @@ struct Check {
   bool decides = false;       // without an answer to it the verdict is unknown
   bool integrity = false;     // it protects what every other answer rests on: no policy makes less of it
   bool of_processor = false;  // what fails it is for no CPU or GPU of the claimed ones' processor
-  std::optional<Told> proves = std::nullopt;  // the part of a claim that is shipped only where it passes
+  std::optional<ClaimPart> proves = std::nullopt;  // the part of a claim that is shipped only where it passes
   std::string_view question;
   std::string_view remedy;
   Answer (*ask)(const Facts& facts) = nullptr;

@@ -3,6 +3,7 @@
 //
 // What a claim says of SMs, against the device code of the artifact's files.
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <map>
 #include <set>
@@ -11,9 +12,10 @@
 #include <fmt/ranges.h>
 
 #include "core/targets.hpp"
-#include "probes/judge/questions.hpp"
+#include "probes/judge/device_code.hpp"
+#include "probes/judge/subjects.hpp"
 
-namespace pbprobe::ask {
+namespace pbprobe {
 namespace {
 
 bool is_libtorch(const Facts& facts, const File& file) {
@@ -22,58 +24,24 @@ bool is_libtorch(const Facts& facts, const File& file) {
 
 // That of a chip, without a suffix.
 std::string sm_of(const Target& target) {
-  const auto sm = parse_sm(target.capability.value_or(""));
+  const auto sm = chip_of(target);
   return sm ? sm_name(*sm) : "";
 }
 
-bool made_for(std::string_view image, const Target& target) {
-  const auto parsed = parse_sm(image);
-  const auto capability = parse_sm(target.capability.value_or(""));
+bool made_for(std::string_view cubin, const Target& target) {
+  const auto parsed = parse_sm(cubin);
+  const auto capability = chip_of(target);
   return parsed && capability && same_capability(*parsed, *capability);
 }
 
-bool belongs_to(std::string_view image, const Target& target) {
-  return image == sm_of(target) ||
-         std::find(target.siblings.begin(), target.siblings.end(), image) != target.siblings.end();
+bool belongs_to(std::string_view cubin, const Target& target) {
+  return cubin == sm_of(target) ||
+         std::find(target.siblings.begin(), target.siblings.end(), cubin) != target.siblings.end();
 }
 
-std::vector<std::string> words(const std::string& text) {
-  std::vector<std::string> list;
-  for (size_t start = 0; start < text.size();) {
-    const size_t end = std::min(text.find(' ', start), text.size());
-    list.push_back(text.substr(start, end - start));
-    start = end + 1;
-  }
-  return list;
-}
-
-struct Units {
-  int64_t all = 0;   // translation units with machine code
-  int64_t with = 0;  // those with machine code for the SM
-};
-
-// Without sets (facts of an older pbprobe) the most frequent image tells how many units there are.
-Units units_for(const DeviceCode& code, const Target& target) {
-  Units units;
-  if (code.unit_sets) {
-    for (const auto& [set, count] : *code.unit_sets) {
-      const auto images = words(set);
-      units.all += count;
-      if (std::any_of(images.begin(), images.end(), [&](const auto& image) { return made_for(image, target); }))
-        units.with += count;
-    }
-    return units;
-  }
-  for (const auto& [image, count] : code.cubin) {
-    units.all = std::max(units.all, count);
-    if (made_for(image, target)) units.with = std::max(units.with, count);
-  }
-  return units;
-}
-
-std::string list_of(const std::map<std::string, int64_t>& images) {
+std::string list_of(const std::map<std::string, int64_t>& cubins) {
   std::vector<std::string_view> names;
-  for (const auto& [name, count] : images) names.push_back(name);
+  for (const auto& [name, count] : cubins) names.push_back(name);
   std::sort(names.begin(), names.end(),
             [](std::string_view a, std::string_view b) { return parse_sm(a) < parse_sm(b); });
   return fmt::format("{}", fmt::join(names, ", "));
@@ -92,9 +60,9 @@ std::map<std::string, int64_t> extras(const Facts& facts, const DeviceCode& code
 // The same in translation units that hold a claimed SM: those without it are another check's. Facts of an older
 // pbprobe have no sets; then all of it, unless nothing is of a claimed SM.
 std::map<std::string, int64_t> extras_beside(const Facts& facts, const DeviceCode& code) {
-  const auto is_claimed = [&](const std::string& image) {
+  const auto is_claimed = [&](const std::string& cubin) {
     return std::any_of(facts.claimed_gpus.begin(), facts.claimed_gpus.end(),
-                       [&](const Target* target) { return made_for(image, *target); });
+                       [&](const Target* target) { return made_for(cubin, *target); });
   };
   const auto others = extras(facts, code);
   if (!code.unit_sets) {
@@ -104,10 +72,10 @@ std::map<std::string, int64_t> extras_beside(const Facts& facts, const DeviceCod
   }
   std::map<std::string, int64_t> beside;
   for (const auto& [set, count] : *code.unit_sets) {
-    const auto images = words(set);
-    if (std::none_of(images.begin(), images.end(), is_claimed)) continue;
-    for (const auto& image : images) {
-      if (others.contains(image)) beside[image] += count;
+    const auto cubins = cubins_of(set);
+    if (std::none_of(cubins.begin(), cubins.end(), is_claimed)) continue;
+    for (const auto& cubin : cubins) {
+      if (others.contains(cubin)) beside[cubin] += count;
     }
   }
   return beside;
@@ -119,9 +87,7 @@ bool are_of_linked_library(const File& file, const std::map<std::string, int64_t
   const auto& contains = file.links->contains;
   const bool any = std::any_of(contains.begin(), contains.end(),
                                [](const std::string& name) { return has_own_sms(File{.component = name}); });
-  int64_t units = 0;
-  for (const auto& [set, count] : file.device_code->unit_sets.value_or(std::map<std::string, int64_t>{}))
-    units += count;
+  const int64_t units = units_for(*file.device_code, Sm{}).all;
   return any && std::all_of(others.begin(), others.end(), [&](const auto& entry) { return entry.second * 2 < units; });
 }
 
@@ -132,29 +98,56 @@ std::string first_tensor_instruction(const Target& target) {
 
 void add_trap_kernels(const Facts& facts, const File& file, const std::map<std::string, SmCensus>& censuses,
                       Answer& answer) {
-  for (const auto& [image, census] : censuses) {
+  for (const auto& [cubin, census] : censuses) {
     const bool claimed = std::any_of(facts.claimed_gpus.begin(), facts.claimed_gpus.end(),
-                                     [&, name = image](const Target* target) { return made_for(name, *target); });
+                                     [&, name = cubin](const Target* target) { return made_for(name, *target); });
     if (!claimed || census.trap_kernels == 0) continue;
-    answer.seen.push_back({say("{} kernels of {} for {} do nothing but trap: {}", census.trap_kernels,
-                               base_name(file.path), image, census.only_traps.empty() ? "" : census.only_traps.front()),
-                           file.path});
+    answer.seen.push_back(
+        {say("{} kernels of {} for {} do nothing but trap: {}", census.trap_kernels, base_name(file.path), cubin,
+             census.only_traps.empty() ? "" : kernel_name(census.only_traps.front())),
+         file.path});
   }
+}
+
+// Files that hold a library's device code, or some of it: with one of them there, code is due.
+constexpr std::array<std::string_view, 7> kHaveCode{"libmagma.so",
+                                                    "libnccl.so",
+                                                    "libcublas.so",
+                                                    "libcublasLt.so",
+                                                    "libcudnn_graph.so",
+                                                    "libcudnn_ops.so",
+                                                    "libcudnn_engines_precompiled.so"};
+
+// Libraries that are there, and whose files hold no device code at all.
+std::set<std::string> without_code(const Inventory& inventory) {
+  std::set<std::string> due;
+  for (const auto& file : inventory.files) {
+    const auto is_file = [&](std::string_view name) { return base_name(file.path).starts_with(name); };
+    const bool has_code = std::any_of(kHaveCode.begin(), kHaveCode.end(), is_file);
+    if (has_own_sms(file) && !file.problem && has_code) due.insert(*file.component);
+  }
+  for (const auto& file : inventory.files) {
+    if (file.component && file.self_loaded_code && !file.self_loaded_code->cubin.empty()) due.erase(*file.component);
+    if (file.component &&
+        (file.problem || (file.device_code && !(file.device_code->cubin.empty() && file.device_code->ptx.empty()))))
+      due.erase(*file.component);
+  }
+  return due;
 }
 
 // Of the libraries that have lists of their own: what their files hold together.
 std::map<std::string, DeviceCode> their_code(const Inventory& inventory) {
   std::map<std::string, DeviceCode> components;
   for (const auto& file : inventory.files) {
-    if (!file.device_code || !has_own_sms(file)) continue;
+    // Where it has none elsewhere, what stands among its constants is what it loads.
+    const auto& theirs = file.device_code ? file.device_code : file.self_loaded_code;
+    if (!theirs || !has_own_sms(file)) continue;
     DeviceCode& code = components[*file.component];
-    for (const auto& [name, count] : file.device_code->cubin) code.cubin[name] += count;
-    for (const auto& [name, count] : file.device_code->ptx) code.ptx[name] += count;
+    for (const auto& [name, count] : theirs->cubin) code.cubin[name] += count;
+    for (const auto& [name, count] : theirs->ptx) code.ptx[name] += count;
   }
   return components;
 }
-
-}  // namespace
 
 Answer claimed_sm_is_throughout(const Facts& facts) {
   Answer answer;
@@ -162,15 +155,15 @@ Answer claimed_sm_is_throughout(const Facts& facts) {
   for (const auto& file : facts.inventory->files) {
     if (!is_libtorch(facts, file)) continue;
     any_file = true;
-    if (file.device_code->cubin.empty()) continue;  // another check's
+    if (file.device_code->cubin.empty() || file.device_code->false_entries.value_or(0) > 0) continue;  // other checks'
     for (const Target* target : facts.claimed_gpus) {
-      const Units units = units_for(*file.device_code, *target);
+      const Units units = units_for(*file.device_code, chip_of(*target).value_or(Sm{}));
       if (units.with == units.all) continue;
-      Said what = units.with == 0
-                      ? say("{} is claimed, and {} holds machine code for {} alone", target->id, base_name(file.path),
-                            list_of(file.device_code->cubin))
-                      : say("{} is claimed, and {} of the {} translation units of {} hold machine code for it",
-                            target->id, units.with, units.all, base_name(file.path));
+      Sentence what = units.with == 0
+                          ? say("{} is claimed, and {} holds machine code only for {}", target->id,
+                                base_name(file.path), list_of(file.device_code->cubin))
+                          : say("{} is claimed, and {} of the {} translation units of {} hold machine code for it",
+                                target->id, units.with, units.all, base_name(file.path));
       answer.seen.push_back({std::move(what), file.path});
     }
   }
@@ -185,10 +178,17 @@ Answer claimed_sm_is_machine_code(const Facts& facts) {
   Answer answer;
   for (const auto& file : facts.inventory->files) {
     if (!file.device_code || !(is_libtorch(facts, file) || has_own_sms(file))) continue;
-    if (!file.device_code->cubin.empty() || file.device_code->ptx.empty()) continue;
-    answer.seen.push_back({say("{} holds PTX alone ({}): the driver compiles it at the first start",
-                               base_name(file.path), list_of(file.device_code->ptx)),
-                           file.path});
+    const auto& code = *file.device_code;
+    if (!code.cubin.empty()) continue;
+    if (!code.ptx.empty()) {
+      answer.seen.push_back({say("{} holds only PTX ({}): the driver compiles it at the first start",
+                                 base_name(file.path), list_of(code.ptx)),
+                             file.path});
+    } else if (!code.lto_ir.empty()) {
+      answer.seen.push_back(
+          {say("{} holds only LTO-IR ({}): nothing runs it as it is", base_name(file.path), list_of(code.lto_ir)),
+           file.path});
+    }
   }
   return answer;
 }
@@ -220,16 +220,19 @@ Answer no_ptx_beside_claimed_sms(const Facts& facts) {
 
 Answer other_libraries_hold_claimed_sm(const Facts& facts) {
   Answer answer;
+  for (const auto& component : without_code(*facts.inventory))
+    answer.seen.push_back(
+        {say("{} is claimed, and {} holds no device code at all", facts.claimed_gpus.front()->id, component)});
   for (const auto& [component, code] : their_code(*facts.inventory)) {
     if (code.cubin.empty()) continue;  // another check's
     for (const Target* target : facts.claimed_gpus) {
-      const auto capability = parse_sm(target->capability.value_or(""));
+      const auto capability = chip_of(*target);
       const bool runs = std::any_of(code.cubin.begin(), code.cubin.end(), [&](const auto& entry) {
-        const auto image = parse_sm(entry.first);
-        return image && capability && cubin_runs_on(*image, *capability);
+        const auto cubin = parse_sm(entry.first);
+        return cubin && capability && cubin_runs_on(*cubin, *capability);
       });
       if (runs) continue;
-      answer.seen.push_back({say("{} is claimed, and {} holds machine code for {} alone, none of which runs there",
+      answer.seen.push_back({say("{} is claimed, and {} holds machine code only for {}, none of which runs there",
                                  target->id, component, list_of(code.cubin))});
     }
   }
@@ -244,10 +247,10 @@ Answer other_libraries_hold_more(const Facts& facts) {
     if (!others.empty()) answer.seen.push_back({say("{} holds machine code for {} too", component, list_of(others))});
   }
   for (const auto& file : facts.inventory->files) {
-    // Images that a file hands to the driver itself are whole kernels of another project, made for the SMs that it
+    // Device code that a file hands to the driver itself are whole kernels of another project, made for the SMs that it
     // knows.
-    if (is_own(*facts.inventory, file) && file.own_images) {
-      const auto others = extras(facts, *file.own_images);
+    if (is_own(*facts.inventory, file) && file.self_loaded_code) {
+      const auto others = extras(facts, *file.self_loaded_code);
       if (!others.empty())
         answer.seen.push_back(
             {say("{} holds machine code for {} too, among its constants", base_name(file.path), list_of(others)),
@@ -267,7 +270,7 @@ Answer no_claimed_kernel_only_traps(const Facts& facts) {
   Answer answer;
   for (const auto& file : facts.inventory->files) {
     if (!is_own(*facts.inventory, file)) continue;
-    for (const auto* code : {&file.device_code, &file.own_images}) {
+    for (const auto* code : {&file.device_code, &file.self_loaded_code}) {
       if (*code && (*code)->census) add_trap_kernels(facts, file, *(*code)->census, answer);
     }
   }
@@ -288,10 +291,10 @@ Answer one_toolkit_a_file(const Facts& facts) {
   return answer;
 }
 
-Answer images_are_of_claimed_cuda(const Facts& facts) {
+Answer device_code_is_of_claimed_cuda(const Facts& facts) {
   Answer answer;
   if (!facts.claim->cuda) return answer;
-  if (!facts.single_file && !cuda_is_claimed(facts).seen.empty()) return answer;  // said already
+  if (!facts.single_file && !cuda_matches_claim(facts)) return answer;  // reported already
   const auto claimed = parse_major_minor(*facts.claim->cuda);
   if (!claimed) return answer;
   for (const auto& file : facts.inventory->files) {
@@ -314,11 +317,11 @@ Answer images_are_of_claimed_cuda(const Facts& facts) {
   return answer;
 }
 
-// A row's architecture with a suffix says that its tensor instructions are in that image alone, and torch adds it to
+// A row's architecture with a suffix says that its tensor instructions are only in that cubin, and torch adds it to
 // the files that have them.
-Answer tensor_paths_have_their_image(const Facts& facts) {
+Answer tensor_paths_have_their_cubin(const Facts& facts) {
   Answer answer;
-  if (!facts.claim->exact) return answer;
+  if (!facts.claim->exact || file_named(*facts.inventory, kLibtorchCuda) == nullptr) return answer;
   for (const Target* target : facts.claimed_gpus) {
     if (std::isalpha(static_cast<unsigned char>(target->architecture.back())) == 0) continue;
     bool any = false;
@@ -327,9 +330,9 @@ Answer tensor_paths_have_their_image(const Facts& facts) {
     for (const auto& file : facts.inventory->files) {
       damaged = damaged || (is_own(*facts.inventory, file) && file.problem);
       if (!is_libtorch(facts, file)) continue;
-      for (const auto& [image, count] : file.device_code->cubin) {
-        any = any || image == sm_of(*target);
-        with_suffix = with_suffix || (image != sm_of(*target) && made_for(image, *target));
+      for (const auto& [cubin, count] : file.device_code->cubin) {
+        any = any || cubin == sm_of(*target);
+        with_suffix = with_suffix || (cubin != sm_of(*target) && made_for(cubin, *target));
       }
     }
     if (!any || with_suffix || damaged) continue;  // without any, another check's
@@ -339,4 +342,110 @@ Answer tensor_paths_have_their_image(const Facts& facts) {
   return answer;
 }
 
-}  // namespace pbprobe::ask
+}  // namespace
+
+bool claimed_sm_is_shipped(const Facts& facts) {
+  return claimed_sm_is_throughout(facts).seen.empty();
+}
+
+std::vector<Check> claimed_sms_checks() {
+  using enum Need;
+  return {
+      {.id = "PB314",
+       .subject = Subject::gpu,
+       .level = Level::shipped,
+       .severity = Severity::fail,
+       .needs = {gpu_claim, inventory},
+       .decides = true,
+       .proves = ClaimPart::sm,
+       .question = "Does libtorch hold machine code for the claimed SM in every translation unit that has any?",
+       .remedy = "build it for that SM: look at TORCH_CUDA_ARCH_LIST as the build saw it",
+       .ask = claimed_sm_is_throughout},
+      {.id = "PB315",
+       .subject = Subject::gpu,
+       .level = Level::shipped,
+       .severity = Severity::fail,
+       .needs = {gpu_claim, inventory},
+       .proves = ClaimPart::sm,
+       .question = "Are libtorch, MAGMA, NCCL, cuDNN and cuBLAS machine code, not only PTX?",
+       .remedy = "build it with the SM as a real architecture (12.1, not 12.1+PTX of an older one)",
+       .ask = claimed_sm_is_machine_code},
+      {.id = "PB316",
+       .subject = Subject::gpu,
+       .level = Level::shipped,
+       .severity = Severity::fail,
+       .needs = {gpu_claim, inventory},
+       .proves = ClaimPart::sm,
+       .question = "Does libtorch hold machine code only for the claimed SM, where the claim is exact?",
+       .remedy = "build it only for that SM, or claim the others too",
+       .ask = nothing_but_claimed_sms},
+      {.id = "PB317",
+       .subject = Subject::gpu,
+       .level = Level::shipped,
+       .severity = Severity::warn,
+       .needs = {gpu_claim, inventory},
+       .proves = ClaimPart::sm,
+       .question = "Is libtorch free of PTX, where the claim is exact?",
+       .remedy = "leave +PTX out of TORCH_CUDA_ARCH_LIST, unless later chips are to run it",
+       .ask = no_ptx_beside_claimed_sms},
+      {.id = "PB318",
+       .subject = Subject::gpu,
+       .level = Level::shipped,
+       .severity = Severity::fail,
+       .needs = {gpu_claim, inventory},
+       .proves = ClaimPart::sm,
+       .question = "Do MAGMA, NCCL, cuDNN and cuBLAS hold machine code that runs on the claimed SM?",
+       .remedy = "build or take that library for the claimed SM",
+       .ask = other_libraries_hold_claimed_sm},
+      {.id = "PB319",
+       .subject = Subject::gpu,
+       .level = Level::shipped,
+       .severity = Severity::note,
+       .needs = {gpu_claim, inventory},
+       .proves = ClaimPart::sm,
+       .question = "Do libraries beside libtorch or linked in, and device code that it loads by itself, hold only the "
+                   "claimed SM, where the claim is exact?",
+       .remedy = "none needed: they keep SM lists of their own, and are larger for it",
+       .ask = other_libraries_hold_more},
+      {.id = "PB320",
+       .subject = Subject::gpu,
+       .level = Level::shipped,
+       .severity = Severity::warn,
+       .needs = {gpu_claim, inventory},
+       .proves = ClaimPart::sm,
+       .question = "Does each kernel for the claimed SM do something else than trap?",
+       .remedy = "look at what guards the kernel's code, `__CUDA_ARCH__` for example: it was compiled for a chip that "
+                 "it leaves out",
+       .ask = no_claimed_kernel_only_traps},
+      {.id = "PB321",
+       .subject = Subject::gpu,
+       .level = Level::shipped,
+       .severity = Severity::warn,
+       .needs = {gpu_claim, inventory},
+       .proves = ClaimPart::sm,
+       .question = "Are all cubins of a libtorch file made by one CUDA release?",
+       .remedy = "look for a second toolkit among the build's inputs, or a static library that another one made",
+       .ask = one_toolkit_a_file},
+      {.id = "PB322",
+       .subject = Subject::gpu,
+       .level = Level::shipped,
+       .severity = Severity::fail,
+       .needs = {claim, inventory},
+       .proves = ClaimPart::cuda,
+       .question = "Are libtorch's cubins made by the claimed CUDA?",
+       .remedy = "build it with the claimed toolkit: look at the nvcc that the build found",
+       .ask = device_code_is_of_claimed_cuda},
+      {.id = "PB323",
+       .subject = Subject::gpu,
+       .level = Level::shipped,
+       .severity = Severity::fail,
+       .needs = {gpu_claim, inventory, whole},
+       .proves = ClaimPart::sm,
+       .question = "Has libtorch the cubin that the claimed SM's tensor instructions need, where the claim is exact?",
+       .remedy =
+           "look at the flags of torch's files for scaled and grouped products: torch adds that architecture by itself",
+       .ask = tensor_paths_have_their_cubin},
+  };
+}
+
+}  // namespace pbprobe

@@ -9,9 +9,9 @@
 #include <fmt/ranges.h>
 
 #include "core/pep440.hpp"
-#include "probes/judge/questions.hpp"
+#include "probes/judge/subjects.hpp"
 
-namespace pbprobe::ask {
+namespace pbprobe {
 namespace {
 
 Answer cannot_tell(std::string what, std::string remedy) {
@@ -22,8 +22,8 @@ Answer cannot_tell(std::string what, std::string remedy) {
 std::string store_name(const Inventory& inventory) {
   constexpr size_t kHash = 32;
   constexpr std::string_view kLetters = "0123456789abcdfghijklmnpqrsvwxyz";  // of Nix's base 32
-  const bool told = inventory.store_closure && !inventory.store_closure->outputs.empty();
-  std::string_view path = told ? inventory.store_closure->outputs.front() : inventory.artifact;
+  const bool known = inventory.store_closure && !inventory.store_closure->outputs.empty();
+  std::string_view path = known ? inventory.store_closure->outputs.front() : inventory.artifact;
   while (!path.empty()) {
     const size_t end = std::min(path.find('/'), path.size());
     const std::string_view part = path.substr(0, end);
@@ -73,8 +73,6 @@ std::string version_file(const Inventory& inventory) {
   if (inventory.layout == "debian") return "TorchConfigVersion.cmake";
   return "torch/version.py";
 }
-
-}  // namespace
 
 Answer torch_is_claimed(const Facts& facts) {
   if (!facts.claim->torch) return {};
@@ -137,8 +135,8 @@ Answer python_is_claimed(const Facts& facts) {
 
 Answer blas_is_claimed(const Facts& facts) {
   if (!facts.claim->blas) return {};
-  if (!tells(facts, Told::blas)) return {};
-  const File* file = file_named(*facts.inventory, "libtorch_cpu.so");
+  if (!tells(facts, ClaimPart::blas)) return {};
+  const File* file = file_named(*facts.inventory, kLibtorchCpu);
   std::vector<std::string_view> found;
   for (const auto& sign : kBlas) {
     if (file != nullptr && shows(*file, sign)) found.push_back(sign.claim);
@@ -176,4 +174,78 @@ Answer processor_is_claimed(const Facts& facts) {
   return {};
 }
 
-}  // namespace pbprobe::ask
+}  // namespace
+
+bool cuda_matches_claim(const Facts& facts) {
+  return cuda_is_claimed(facts).seen.empty();
+}
+
+bool processor_matches_claim(const Facts& facts) {
+  return processor_is_claimed(facts).seen.empty();
+}
+
+std::vector<Check> claims_checks() {
+  using enum Need;
+  return {
+      {.id = "PB105",
+       .subject = Subject::artifact,
+       .level = Level::shipped,
+       .severity = Severity::fail,
+       .needs = {torch_claim, inventory, whole},
+       .decides = true,
+       .proves = ClaimPart::torch,
+       .question = "Is its torch the version that is claimed?",
+       .remedy = "build the claimed version: look at the source that the recipe takes",
+       .ask = torch_is_claimed},
+      {.id = "PB106",
+       .subject = Subject::artifact,
+       .level = Level::shipped,
+       .severity = Severity::fail,
+       .needs = {claim, inventory, whole},
+       .decides = true,
+       .proves = ClaimPart::cuda,
+       .question = "Is it built with the CUDA that is claimed?",
+       .remedy = "build it with the claimed CUDA: look for another one among the build's inputs",
+       .ask = cuda_is_claimed},
+      {.id = "PB107",
+       .subject = Subject::artifact,
+       .level = Level::shipped,
+       .severity = Severity::fail,
+       .needs = {python_claim, inventory, whole},
+       .decides = true,
+       .proves = ClaimPart::python,
+       .question = "Is its extension module for the Python that is claimed?",
+       .remedy = "build it with the claimed Python",
+       .ask = python_is_claimed},
+      {.id = "PB108",
+       .subject = Subject::artifact,
+       .level = Level::shipped,
+       .severity = Severity::fail,
+       .needs = {blas_claim, inventory},
+       .decides = true,
+       .proves = ClaimPart::blas,
+       .question = "Is its BLAS the one that is claimed?",
+       .remedy = "build it with the claimed BLAS (the BLAS variable of torch's build)",
+       .ask = blas_is_claimed},
+      {.id = "PB109",
+       .subject = Subject::artifact,
+       .level = Level::shipped,
+       .severity = Severity::fail,
+       .needs = {claim, inventory},
+       .decides = true,
+       .of_processor = true,
+       .question = "Is it built for the processor that the claimed targets have?",
+       .remedy = "build it on that platform, or claim a target of this one",
+       .ask = processor_is_claimed},
+      {.id = "PB132",
+       .subject = Subject::closure,
+       .level = Level::shipped,
+       .severity = Severity::fail,
+       .needs = {claim, inventory, whole},
+       .question = "Does Nix call it what is claimed?",
+       .remedy = "build the recipe of that name, and give its pname as `pbprobe recipes show` prints it",
+       .ask = store_name_is_claimed},
+  };
+}
+
+}  // namespace pbprobe

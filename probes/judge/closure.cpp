@@ -10,9 +10,9 @@
 #include <fmt/ranges.h>
 
 #include "core/cuda_releases.hpp"
-#include "probes/judge/questions.hpp"
+#include "probes/judge/subjects.hpp"
 
-namespace pbprobe::ask {
+namespace pbprobe {
 namespace {
 
 const std::vector<Dependency>& needed_by(const File& file) {
@@ -43,6 +43,21 @@ std::vector<const File*> closure_of(const Inventory& inventory) {
   return closure;
 }
 
+bool is_of_libtorch(std::string_view name) {
+  constexpr std::array<std::string_view, 4> kBegins{"libtorch", "libc10", "libcaffe2", "libshm"};
+  return std::any_of(kBegins.begin(), kBegins.end(), [&](std::string_view begin) { return name.starts_with(begin); });
+}
+
+// A file of libtorch that another one needs or opens, and that is nowhere in the artifact. Of the two largest, other
+// checks say it.
+bool is_missing_part(const Inventory& inventory, const Dependency& dependency) {
+  if (dependency.provider != Provider::unresolved || !is_of_libtorch(dependency.name)) return false;
+  if (dependency.name == "libtorch_cpu.so" || dependency.name == "libtorch_cuda.so") return false;
+  return std::none_of(inventory.files.begin(), inventory.files.end(), [&](const File& file) {
+    return base_name(file.path) == dependency.name || file.soname == dependency.name;
+  });
+}
+
 // "libcublas" of "libcublas.so.13".
 std::string_view stem_of(std::string_view soname) {
   return soname.substr(0, soname.find(".so"));
@@ -56,7 +71,7 @@ std::vector<const ToolkitRelease*> releases_of(std::string_view cuda) {
   return releases;
 }
 
-// What a CUDA library may be loaded by in one of these releases; none where it is no part of the toolkit.
+// What a CUDA library may be loaded by in one of these releases; none where it is not a part of the toolkit.
 std::set<std::string_view> sonames_in(const std::vector<const ToolkitRelease*>& releases, std::string_view stem) {
   std::set<std::string_view> names;
   for (const auto* release : releases) {
@@ -84,9 +99,9 @@ bool is_of_toolkit(std::string_view component) {
 // Libraries of the toolkit whose version stands in a package's or a file's name; of a wheel, those that it asks for.
 std::map<std::string, std::string> toolkit_versions(const Inventory& inventory) {
   std::map<std::string, std::string> versions;
-  for (const auto* told : {&inventory.component_versions, &inventory.required_versions}) {
-    if (!*told || (told == &inventory.required_versions && inventory.layout != "wheel")) continue;
-    for (const auto& [component, version] : **told) {
+  for (const auto* known : {&inventory.component_versions, &inventory.required_versions}) {
+    if (!*known || (known == &inventory.required_versions && inventory.layout != "wheel")) continue;
+    for (const auto& [component, version] : **known) {
       if (is_of_toolkit(component)) versions.emplace(component, version);
     }
   }
@@ -135,8 +150,8 @@ std::vector<const File*> ignorant_compilers(const Inventory& inventory, const Sm
     if (!file.compiler || base_name(file.path).find(".alt.") != std::string_view::npos) continue;
     const auto& knows = file.compiler->knows;
     const bool knows_it = std::any_of(knows.begin(), knows.end(), [&](const std::string& name) {
-      const auto image = parse_sm(name);
-      return image && same_capability(*image, gpu);
+      const auto cubin = parse_sm(name);
+      return cubin && same_capability(*cubin, gpu);
     });
     if (!knows_it) files.push_back(&file);
   }
@@ -160,8 +175,8 @@ bool another_knows(const Inventory& inventory, const File& file, const Sm& gpu) 
     return other.compiler && other.path.starts_with(folder) &&
            other.path.find('/', folder.size()) == std::string::npos &&
            std::any_of(other.compiler->knows.begin(), other.compiler->knows.end(), [&](const std::string& name) {
-             const auto image = parse_sm(name);
-             return image && same_capability(*image, gpu);
+             const auto cubin = parse_sm(name);
+             return cubin && same_capability(*cubin, gpu);
            });
   });
 }
@@ -173,8 +188,6 @@ void ask_compilers(Answer& answer, const Inventory& inventory, const std::string
     if (!another_knows(inventory, *file, *gpu)) answer.seen.push_back(ignorance(*file, capability));
   }
 }
-
-}  // namespace
 
 Answer cuda_is_one_major(const Facts& facts) {
   if (!facts.inventory->cuda_version) return {};
@@ -188,11 +201,11 @@ Answer cuda_is_one_major(const Facts& facts) {
     }
   }
   if (foreign.empty()) return {};
-  std::vector<std::string> told;
+  std::vector<std::string> known;
   for (const auto& [name, file] : foreign)
-    told.push_back(fmt::format("{} (there it is {})", name, fmt::join(sonames_in(releases, stem_of(name)), ", ")));
+    known.push_back(fmt::format("{} (there it is {})", name, fmt::join(sonames_in(releases, stem_of(name)), ", ")));
   return {.seen = {{.what = say("built with CUDA {}, and it needs {}", *facts.inventory->cuda_version,
-                                fmt::join(told, ", ")),
+                                fmt::join(known, ", ")),
                     .where = foreign.begin()->second->path}}};
 }
 
@@ -207,7 +220,7 @@ Answer toolkit_is_one_release(const Facts& facts) {
 }
 
 Answer toolkit_is_claimed(const Facts& facts) {
-  if (!facts.claim->cuda || !cuda_is_claimed(facts).seen.empty()) return {};  // said already
+  if (!facts.claim->cuda || !cuda_matches_claim(facts)) return {};  // reported already
   const auto versions = toolkit_versions(*facts.inventory);
   const auto releases = releases_of(*facts.claim->cuda);
   if (versions.empty() || releases.empty()) return {};
@@ -237,17 +250,38 @@ Answer compilers_know_host(const Facts& facts) {
 Answer closure_resolves(const Facts& facts) {
   Answer answer;
   // Without a libtorch, which is PB103's to say, nobody needs anything.
-  if (!is_whole(*facts.inventory) || file_named(*facts.inventory, "libtorch_cpu.so") == nullptr) return answer;
+  if (!is_whole(*facts.inventory) || file_named(*facts.inventory, kLibtorchCpu) == nullptr) return answer;
   std::map<std::string, const File*> missing;  // what is missing, and who needs it first
   for (const File* file : closure_of(*facts.inventory)) {
     for (const auto& dependency : needed_by(*file)) {
-      if (dependency.provider == Provider::unresolved) missing.emplace(dependency.name, file);
+      if (dependency.provider == Provider::unresolved && !is_missing_part(*facts.inventory, dependency))
+        missing.emplace(dependency.name, file);
     }
   }
   for (const auto& [name, file] : missing) {
     answer.seen.push_back(
         {say("{} needs {}, which neither its RPATH nor the system's folders hold", base_name(file->path), name),
          file->path});
+  }
+  return answer;
+}
+
+Answer libtorch_is_complete(const Facts& facts) {
+  const Inventory& inventory = *facts.inventory;
+  Answer answer;
+  if (file_named(inventory, "libtorch_cpu.so") == nullptr) return answer;  // another check's
+  std::map<std::string, std::pair<const File*, bool>> missing;  // who needs it first, and whether as it is loaded
+  for (const auto& file : inventory.files) {
+    if (!is_own(inventory, file)) continue;
+    for (const auto& needed : needed_by(file))
+      if (is_missing_part(inventory, needed)) missing.emplace(needed.name, std::pair(&file, true));
+    for (const auto& opened : opened_by(file))
+      if (is_missing_part(inventory, opened)) missing.emplace(opened.name, std::pair(&file, false));
+  }
+  for (const auto& [name, by] : missing) {
+    answer.seen.push_back({say("{} {} {}, which is a file of libtorch and is not there", base_name(by.first->path),
+                               by.second ? "needs" : "opens", name),
+                           by.first->path});
   }
   return answer;
 }
@@ -285,19 +319,23 @@ Answer openmp_is_one(const Facts& facts) {
 }
 
 Answer names_are_their_own(const Facts& facts) {
-  const auto libtorchs = [&](const File& file) {
-    return is_own(*facts.inventory, file) && base_name(file.path).starts_with("lib");
-  };
   std::set<std::string_view> stems;
-  for (const auto& file : facts.inventory->files)
-    if (libtorchs(file)) stems.insert(stem_of(base_name(file.path)));
+  std::set<std::string_view> modules;  // by whole names: other packages have a _C too
+  for (const auto& file : facts.inventory->files) {
+    const auto name = base_name(file.path);
+    if (!is_own(*facts.inventory, file)) continue;
+    if (name.starts_with("lib"))
+      stems.insert(stem_of(name));
+    else
+      modules.insert(name);
+  }
   Answer answer;
   for (const auto& file : facts.inventory->files) {
-    if (!file.soname || !libtorchs(file)) continue;
-    const auto said = stem_of(*file.soname);
-    if (said == stem_of(base_name(file.path)) || !stems.contains(said)) continue;
-    answer.seen.push_back(
-        {fmt::format("{} says of itself that it is {} (DT_SONAME)", base_name(file.path), *file.soname), file.path});
+    if (!file.soname || !is_own(*facts.inventory, file)) continue;
+    const auto name = base_name(file.path);
+    const bool of_another = stems.contains(stem_of(*file.soname)) && stem_of(*file.soname) != stem_of(name);
+    if (!of_another && !(name.starts_with("lib") && modules.contains(*file.soname))) continue;
+    answer.seen.push_back({fmt::format("{} says of itself that it is {} (DT_SONAME)", name, *file.soname), file.path});
   }
   return answer;
 }
@@ -321,4 +359,101 @@ Answer driver_is_not_shipped(const Facts& facts) {
   return answer;
 }
 
-}  // namespace pbprobe::ask
+}  // namespace
+
+std::vector<Check> closure_checks() {
+  using enum Need;
+  return {
+      {.id = "PB110",
+       .subject = Subject::artifact,
+       .level = Level::shipped,
+       .severity = Severity::fail,
+       .needs = {cuda_build, inventory, whole},
+       .question = "Does libtorch need the CUDA libraries of the version that it is built with?",
+       .remedy =
+           "look for a second CUDA among the build's inputs: libraries of two major versions do not work together",
+       .ask = cuda_is_one_major},
+      {.id = "PB111",
+       .subject = Subject::artifact,
+       .level = Level::shipped,
+       .severity = Severity::warn,
+       .needs = {inventory, whole},
+       .question = "Are CUDA's libraries those of one toolkit release?",
+       .remedy = "install the versions that torch's package asks for: pip install --force-reinstall torch",
+       .ask = toolkit_is_one_release},
+      {.id = "PB112",
+       .subject = Subject::artifact,
+       .level = Level::shipped,
+       .severity = Severity::fail,
+       .needs = {cuda_claim, inventory, whole},
+       .question = "Are CUDA's libraries those of the release that is claimed?",
+       .remedy = "move the whole package set to that CUDA, not only torch",
+       .ask = toolkit_is_claimed},
+      {.id = "PB113",
+       .subject = Subject::gpu,
+       .level = Level::shipped,
+       .severity = Severity::warn,
+       .needs = {claim, inventory},
+       .question = "Does every compiler that runs with the program know the claimed SM?",
+       .remedy = "ship one of the CUDA version that knows it",
+       .ask = compilers_know_claim},
+      {.id = "PB114",
+       .subject = Subject::gpu,
+       .level = Level::shipped,
+       .severity = Severity::warn,
+       .needs = {host, inventory},
+       .question = "Does every compiler that runs with the program know the GPUs here?",
+       .remedy = "use a build whose NVRTC and nvJitLink know this GPU",
+       .ask = compilers_know_host},
+      {.id = "PB115",
+       .subject = Subject::artifact,
+       .level = Level::shipped,
+       .severity = Severity::warn,
+       .needs = {inventory, whole},
+       .question = "Is every library that libtorch needs found?",
+       .remedy = "install the package that holds it, or give the folder in LD_LIBRARY_PATH",
+       .ask = closure_resolves},
+      {.id = "PB116",
+       .subject = Subject::artifact,
+       .level = Level::shipped,
+       .severity = Severity::warn,
+       .needs = {inventory, whole},
+       .question = "Are the parts of cuDNN and NVRTC there that they open as they run?",
+       .remedy = "install that library again: one of its files is missing",
+       .ask = opened_parts_are_there},
+      {.id = "PB117",
+       .subject = Subject::artifact,
+       .level = Level::shipped,
+       .severity = Severity::warn,
+       .needs = {inventory},
+       .question = "Is there one OpenMP library?",
+       .remedy = "link everything with one: a second one makes threads fewer, or deadlocks",
+       .ask = openmp_is_one},
+      {.id = "PB118",
+       .subject = Subject::artifact,
+       .level = Level::shipped,
+       .severity = Severity::warn,
+       .needs = {inventory},
+       .question = "Is the driver's library left to the driver?",
+       .remedy = "leave libcuda and the folder of stubs out of what is shipped",
+       .ask = driver_is_not_shipped},
+      {.id = "PB140",
+       .subject = Subject::artifact,
+       .level = Level::shipped,
+       .severity = Severity::fail,
+       .needs = {inventory, whole},
+       .question = "Are all files of libtorch there that others of it need or open?",
+       .remedy = "install this torch again, or look at the step that installs its libraries: its files belong together",
+       .ask = libtorch_is_complete},
+      {.id = "PB149",
+       .subject = Subject::artifact,
+       .level = Level::shipped,
+       .severity = Severity::fail,
+       .needs = {inventory, whole},
+       .question = "Is none of libtorch's files another one under its name?",
+       .remedy = "install this torch again: files were swapped, or one was copied over another",
+       .ask = names_are_their_own},
+  };
+}
+
+}  // namespace pbprobe

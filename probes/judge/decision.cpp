@@ -43,7 +43,7 @@ std::optional<std::string> difference(const Json& one, const Json& other, const 
   return path;
 }
 
-// Faults alone: that a later check has no answer is none, since facts of then may lack what it needs.
+// Only faults: that a later check has no answer is none, since facts of then may lack what it needs.
 std::vector<Objection> found_later(const Report& report, const Terms& terms) {
   Terms whole = terms;
   whole.asked.reset();

@@ -15,12 +15,12 @@ const T* pointer_to(const std::optional<T>& value) {
   return value ? &*value : nullptr;
 }
 
-// Translation units with device code: how often the most frequent image stands there.
+// Translation units with device code: how often the most frequent cubin stands there.
 int64_t units_in(const File& file) {
   if (!file.device_code) return 0;
   int64_t most = 0;
-  for (const auto* images : {&file.device_code->cubin, &file.device_code->ptx}) {
-    for (const auto& [name, count] : *images) most = std::max(most, count);
+  for (const auto* cubins : {&file.device_code->cubin, &file.device_code->ptx}) {
+    for (const auto& [name, count] : *cubins) most = std::max(most, count);
   }
   return most;
 }
@@ -48,36 +48,36 @@ std::string torch_name(const Inventory* inventory) {
   return std::string(base_name(inventory->artifact));
 }
 
-std::string sentence_of(const ImageChoice& choice, const std::string& capability) {
-  switch (choice.image) {
-    case GpuImage::native:
-      return fmt::format("{} machine code, made for this chip ({} images)", *choice.best, choice.best_count);
-    case GpuImage::same_major: {
+std::string sentence_of(const CodeChoice& choice, const std::string& capability) {
+  switch (choice.code) {
+    case GpuCode::native:
+      return fmt::format("{} machine code for exactly this chip ({} cubins)", *choice.best, choice.best_count);
+    case GpuCode::same_major: {
       std::string few;
-      if (choice.exact) few = fmt::format("; {} of {} images are {}", choice.exact_count, choice.units, *choice.exact);
+      if (choice.exact) few = fmt::format("; {} of {} cubins are {}", choice.exact_count, choice.units, *choice.exact);
       return fmt::format("{} machine code runs on {} as it is{}", *choice.best, capability, few);
     }
-    case GpuImage::ptx:
+    case GpuCode::ptx:
       return fmt::format("{} PTX, which the driver compiles at the first start: up to a minute", *choice.best);
-    case GpuImage::none:
+    case GpuCode::none:
       if (choice.exact)
-        return fmt::format("only {} of {} images are for {} ({}), the rest has none that runs there",
+        return fmt::format("only {} of {} cubins are for {} ({}), the rest has none that runs there",
                            choice.exact_count, choice.units, capability, *choice.exact);
       return fmt::format("no machine code or PTX that runs on {}", capability);
-    case GpuImage::unknown: return "the device code was not read";
+    case GpuCode::unknown: return "the device code was not read";
   }
   return "";
 }
 
-ImageChoice choice_for(const Facts& facts, const Gpu& gpu) {
+CodeChoice choice_for(const Facts& facts, const Gpu& gpu) {
   if (facts.inventory == nullptr) return {};
-  if (facts.wrong_platform || !facts.cuda_build) return {.image = GpuImage::none};
+  if (facts.wrong_platform || !facts.cuda_build) return {.code = GpuCode::none};
   const auto capability = parse_sm(gpu.capability);
   if (facts.main_file == nullptr || !capability) return {};
-  return choose_image(*facts.main_file->device_code, *capability);
+  return choose_code(*facts.main_file->device_code, *capability);
 }
 
-std::string sentence_for(const Facts& facts, const Gpu& gpu, const ImageChoice& choice) {
+std::string sentence_for(const Facts& facts, const Gpu& gpu, const CodeChoice& choice) {
   if (facts.inventory == nullptr) return "no torch was read";
   if (facts.wrong_platform)
     return fmt::format("built for {}: nothing of it runs here",
@@ -124,11 +124,11 @@ Facts derive_facts(const Report& report) {
   if (facts.host == nullptr) return facts;
   facts.no_gpu = missing_gpu(*facts.host);
   for (const auto& gpu : facts.host->gpus) {
-    const ImageChoice choice = choice_for(facts, gpu);
+    const CodeChoice choice = choice_for(facts, gpu);
     facts.gpus.push_back({.gpu = gpu.index,
                           .name = gpu.name,
                           .capability = gpu.capability,
-                          .image = choice.image,
+                          .code = choice.code,
                           .best = choice.best,
                           .sentence = sentence_for(facts, gpu, choice)});
     facts.choices.push_back(choice);
@@ -145,6 +145,11 @@ const Target* of_other_processor(const Facts& facts, const std::vector<const Tar
   return other == targets.end() ? nullptr : *other;
 }
 
+const FalseEntry* first_false_entry(const DeviceCode& code) {
+  const bool any = code.false_entries.value_or(0) > 0 && code.first_false_entries && !code.first_false_entries->empty();
+  return any ? &code.first_false_entries->front() : nullptr;
+}
+
 bool has_own_sms(const File& file) {
   constexpr std::array<std::string_view, 4> kNames{"MAGMA", "NCCL", "cuDNN", "cuBLAS"};
   return file.component && std::find(kNames.begin(), kNames.end(), *file.component) != kNames.end();
@@ -154,31 +159,31 @@ bool is_own(const Inventory& inventory, const File& file) {
   return file.component == kLibtorch || (inventory.layout == "file" && !has_own_sms(file));
 }
 
-bool tells(const Facts& facts, Told part) {
+bool tells(const Facts& facts, ClaimPart part) {
   if (!facts.single_file || facts.inventory->files.empty()) return true;
   const File& file = facts.inventory->files.front();
   switch (part) {
-    case Told::sm: return file.device_code.has_value();
-    case Told::isa: return file.host_code.has_value();
-    case Told::cuda: return file.device_code && file.device_code->toolkits && !file.device_code->toolkits->empty();
-    case Told::blas: return base_name(file.path).starts_with("libtorch_cpu.so");
-    case Told::torch:
-    case Told::python: return false;
+    case ClaimPart::sm: return file.device_code.has_value();
+    case ClaimPart::isa: return file.host_code.has_value();
+    case ClaimPart::cuda: return file.device_code && file.device_code->toolkits && !file.device_code->toolkits->empty();
+    case ClaimPart::blas: return base_name(file.path).starts_with(kLibtorchCpu);
+    case ClaimPart::torch:
+    case ClaimPart::python: return false;
   }
   return false;
 }
 
 ClaimParts claim_parts(const Facts& facts) {
   ClaimParts parts;
-  const auto take = [&](bool claimed, Told part, const char* name) {
-    if (claimed) (tells(facts, part) ? parts.told : parts.untold).emplace_back(name);
+  const auto take = [&](bool claimed, ClaimPart part, const char* name) {
+    if (claimed) (tells(facts, part) ? parts.known : parts.unknown).emplace_back(name);
   };
-  take(!facts.claimed_gpus.empty(), Told::sm, "SM");
-  take(!facts.claimed_cpus.empty(), Told::isa, "ISA");
-  take(facts.claim->torch.has_value(), Told::torch, "torch");
-  take(facts.claim->cuda.has_value(), Told::cuda, "CUDA");
-  take(facts.claim->python.has_value(), Told::python, "Python");
-  take(facts.claim->blas.has_value(), Told::blas, "BLAS");
+  take(!facts.claimed_gpus.empty(), ClaimPart::sm, "SM");
+  take(!facts.claimed_cpus.empty(), ClaimPart::isa, "ISA");
+  take(facts.claim->torch.has_value(), ClaimPart::torch, "torch");
+  take(facts.claim->cuda.has_value(), ClaimPart::cuda, "CUDA");
+  take(facts.claim->python.has_value(), ClaimPart::python, "Python");
+  take(facts.claim->blas.has_value(), ClaimPart::blas, "BLAS");
   return parts;
 }
 
@@ -207,7 +212,7 @@ std::string gpu_label(const GpuOutcome& gpu) {
 
 std::vector<GpuGroup> gpu_groups(const Facts& facts) {
   const auto alike = [](const GpuOutcome& a, const GpuOutcome& b) {
-    return a.name == b.name && a.capability == b.capability && a.image == b.image && a.best == b.best;
+    return a.name == b.name && a.capability == b.capability && a.code == b.code && a.best == b.best;
   };
   std::vector<GpuGroup> groups;
   for (size_t i = 0; i < facts.gpus.size(); ++i) {
@@ -220,6 +225,13 @@ std::vector<GpuGroup> gpu_groups(const Facts& facts) {
     group.label = fmt::format("{} {} ({})", group.numbers, first.name, first.capability);
   }
   return groups;
+}
+
+std::optional<size_t> gpu_of_run(const Facts& facts) {
+  for (size_t i = 0; i < facts.gpus.size(); ++i) {
+    if (!facts.host->gpus[i].problem) return i;
+  }
+  return std::nullopt;
 }
 
 bool ran_on(const LibtorchRun& run, std::string_view device) {

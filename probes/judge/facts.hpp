@@ -14,11 +14,13 @@
 #include "core/major_minor.hpp"
 #include "core/targets.hpp"
 #include "probes/judge/checks.hpp"
-#include "probes/judge/images.hpp"
+#include "probes/judge/code_choice.hpp"
 
 namespace pbprobe {
 
 inline constexpr std::string_view kLibtorch = "libtorch";  // File::component of torch's own libraries
+inline constexpr std::string_view kLibtorchCpu = "libtorch_cpu.so";
+inline constexpr std::string_view kLibtorchCuda = "libtorch_cuda.so";
 
 struct Facts {
   const Report& report;
@@ -29,8 +31,8 @@ struct Facts {
   const Claim* claim = nullptr;
   std::vector<const Target*> claimed_gpus;
   std::vector<const Target*> claimed_cpus;
-  bool single_file = false;  // not a whole artifact: what of one file alone can be told
-  bool files_only = false;   // no machine was looked at: what is judged is the artifact alone
+  bool single_file = false;  // not a whole artifact: what a single file shows
+  bool files_only = false;   // no machine was looked at: what is judged is only the artifact
 
   bool cuda_build = false;            // the artifact says so, or its libtorch holds device code
   const File* main_file = nullptr;    // libtorch's file with the most units of device code
@@ -38,28 +40,31 @@ struct Facts {
   std::string torch;                  // "torch 2.11.0+cu130"
   std::optional<std::string> no_gpu;  // why there is no GPU to judge; null: there is one
   std::vector<GpuOutcome> gpus;       // one for each GPU of the host
-  std::vector<ImageChoice> choices;   // in the same order
+  std::vector<CodeChoice> choices;    // in the same order
 };
 
 [[nodiscard]] Facts derive_facts(const Report& report);
 
-// torch's own libraries. A file that was given alone is what was asked about, unless it belongs to a library that has
-// its own list of SMs.
+// torch's own libraries. A file that was given by itself is what was asked about, unless it belongs to a library that
+// has its own list of SMs.
 [[nodiscard]] bool is_own(const Inventory& inventory, const File& file);
 
 // MAGMA, NCCL, cuDNN, cuBLAS: they hold SMs of their own choice.
 [[nodiscard]] bool has_own_sms(const File& file);
 
+// The first entry that is not what it says; null: there is none.
+[[nodiscard]] const FalseEntry* first_false_entry(const DeviceCode& code);
+
 // The first of these targets that the artifact's platform has not; null: there is none, or the platform is unknown.
 [[nodiscard]] const Target* of_other_processor(const Facts& facts, const std::vector<const Target*>& targets);
 
-// Whether the artifact can tell it at all: of one file alone, what its own bytes say.
-[[nodiscard]] bool tells(const Facts& facts, Told part);
+// Whether the artifact can tell it at all: of a single file, what its own bytes say.
+[[nodiscard]] bool tells(const Facts& facts, ClaimPart part);
 
 // The claimed ones, as the report's rows call them.
 struct ClaimParts {
-  std::vector<std::string> told;
-  std::vector<std::string> untold;
+  std::vector<std::string> known;
+  std::vector<std::string> unknown;
 };
 [[nodiscard]] ClaimParts claim_parts(const Facts& facts);
 
@@ -75,7 +80,7 @@ struct ClaimParts {
 // "GPU 0 NVIDIA H200 (9.0)".
 [[nodiscard]] std::string gpu_label(const GpuOutcome& gpu);
 
-// GPUs beside each other that get the same from this torch are told of once.
+// GPUs beside each other that get the same from this torch are reported once.
 struct GpuGroup {
   size_t first = 0;  // index into Facts::gpus
   size_t count = 0;
@@ -84,6 +89,10 @@ struct GpuGroup {
 };
 
 [[nodiscard]] std::vector<GpuGroup> gpu_groups(const Facts& facts);
+
+// The GPU that libtorch is run on, as an index into Facts::gpus: the first that can be used. Nothing where there is
+// none.
+[[nodiscard]] std::optional<size_t> gpu_of_run(const Facts& facts);
 
 // Did libtorch compute on this device ("cpu", "cuda:0")?
 [[nodiscard]] bool ran_on(const LibtorchRun& run, std::string_view device);

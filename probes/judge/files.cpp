@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "probes/judge/questions.hpp"
+#include "probes/judge/subjects.hpp"
 
-namespace pbprobe::ask {
+namespace pbprobe {
 namespace {
 
 Answer unreadable(const Inventory& inventory, bool of_libtorch) {
@@ -17,14 +17,21 @@ Answer unreadable(const Inventory& inventory, bool of_libtorch) {
   return answer;
 }
 
-}  // namespace
-
 Answer libtorch_readable(const Facts& facts) {
   return unreadable(*facts.inventory, true);
 }
 
 Answer rest_readable(const Facts& facts) {
   Answer answer = unreadable(*facts.inventory, false);
+  for (const auto& file : facts.inventory->files) {
+    const bool theirs = !is_own(*facts.inventory, file) && !has_own_sms(file);  // else another check's
+    const FalseEntry* first = file.device_code ? first_false_entry(*file.device_code) : nullptr;
+    if (!theirs || file.problem || first == nullptr) continue;
+    answer.seen.push_back(
+        {say("{}: {} of its fatbin entries are not what their headers say: the {} at 0x{:x} is {}",
+             base_name(file.path), *file.device_code->false_entries, first->label, first->offset, first->seen),
+         file.path});
+  }
   for (const auto& problem : facts.inventory->problems) answer.seen.push_back({problem});
   return answer;
 }
@@ -38,7 +45,7 @@ Answer links_lead_somewhere(const Facts& facts) {
 
 Answer libtorch_present(const Facts& facts) {
   const Inventory& inventory = *facts.inventory;
-  if (file_named(inventory, "libtorch_cpu.so") != nullptr) return {};
+  if (file_named(inventory, kLibtorchCpu) != nullptr) return {};
   return {.seen = {{.what = say("{} holds no libtorch_cpu.so", inventory.artifact)}}};
 }
 
@@ -49,4 +56,57 @@ Answer right_platform(const Facts& facts) {
                     .remedy = fmt::format("install the torch for {}-linux", facts.host->cpu.architecture)}}};
 }
 
-}  // namespace pbprobe::ask
+}  // namespace
+
+std::vector<Check> files_checks() {
+  using enum Need;
+  return {
+      {.id = "PB101",
+       .subject = Subject::reading,
+       .level = Level::shipped,
+       .severity = Severity::fail,
+       .needs = {inventory},
+       .decides = true,
+       .integrity = true,
+       .question = "Can each of libtorch's files be read whole?",
+       .remedy = "install this torch again: the file is damaged or unreadable",
+       .ask = libtorch_readable},
+      {.id = "PB102",
+       .subject = Subject::reading,
+       .level = Level::shipped,
+       .severity = Severity::warn,
+       .needs = {inventory},
+       .integrity = true,
+       .question = "Can every other file be read whole?",
+       .remedy = "check the file's permissions, or install its package again",
+       .ask = rest_readable},
+      {.id = "PB103",
+       .subject = Subject::artifact,
+       .level = Level::shipped,
+       .severity = Severity::fail,
+       .needs = {inventory, whole},
+       .decides = true,
+       .question = "Is there a libtorch in the artifact?",
+       .remedy = "name the folder that holds torch/ (site-packages), a libtorch folder or a wheel",
+       .ask = libtorch_present},
+      {.id = "PB104",
+       .subject = Subject::artifact,
+       .level = Level::shipped,
+       .severity = Severity::fail,
+       .needs = {host, inventory},
+       .decides = true,
+       .question = "Is it built for this machine's processor?",
+       .remedy = "install the torch for this machine's processor",
+       .ask = right_platform},
+      {.id = "PB128",
+       .subject = Subject::artifact,
+       .level = Level::shipped,
+       .severity = Severity::note,
+       .needs = {inventory, whole},
+       .question = "Do links to shared objects lead to one?",
+       .remedy = "leave the link out of the package, or ship what it names",
+       .ask = links_lead_somewhere},
+  };
+}
+
+}  // namespace pbprobe

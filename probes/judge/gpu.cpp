@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 
 #include "core/targets.hpp"
-#include "probes/judge/questions.hpp"
+#include "probes/judge/subjects.hpp"
 
-namespace pbprobe::ask {
+namespace pbprobe {
 namespace {
 
 // The libraries that torch cannot do without on a GPU. Others may leave a chip out by design.
@@ -19,12 +19,12 @@ bool asks_gpus(const Facts& facts) {
 }
 
 // What GPUs with this outcome get, a group a fault.
-Answer gpus_with(const Facts& facts, GpuImage image) {
+Answer gpus_with(const Facts& facts, GpuCode code) {
   Answer answer;
   if (!asks_gpus(facts)) return answer;
   for (const auto& group : gpu_groups(facts)) {
     const GpuOutcome& gpu = facts.gpus[group.first];
-    if (gpu.image != image) continue;
+    if (gpu.code != code) continue;
     answer.seen.push_back({say("{}: {}", group.label, in_words(gpu.sentence)), facts.main_file->path});
   }
   return answer;
@@ -53,7 +53,7 @@ std::optional<CudaVersions> cuda_versions(const Facts& facts) {
   return CudaVersions{*torch, *driver};
 }
 
-Said versions_sentence(const Facts& facts, std::string_view more = "") {
+Sentence versions_sentence(const Facts& facts, std::string_view more = "") {
   return say("{} is built with CUDA {}, and the driver supports {}{}", facts.torch, *facts.inventory->cuda_version,
              *facts.host->driver.cuda_version, in_words(more));
 }
@@ -71,16 +71,14 @@ std::map<std::string, DeviceCode> code_by_component(const Inventory& inventory) 
 }
 
 bool anything_runs(const DeviceCode& code, const Sm& gpu) {
-  const auto any = [&](const auto& images, auto runs) {
-    return std::any_of(images.begin(), images.end(), [&](const auto& entry) {
-      const auto image = parse_sm(entry.first);
-      return image && runs(*image, gpu);
+  const auto any = [&](const auto& cubins, auto runs) {
+    return std::any_of(cubins.begin(), cubins.end(), [&](const auto& entry) {
+      const auto cubin = parse_sm(entry.first);
+      return cubin && runs(*cubin, gpu);
     });
   };
   return any(code.cubin, cubin_runs_on) || any(code.ptx, ptx_runs_on);
 }
-
-}  // namespace
 
 Answer gpu_code_runs(const Facts& facts) {
   if (!facts.cuda_build || facts.wrong_platform) return {};
@@ -92,21 +90,21 @@ Answer gpu_code_runs(const Facts& facts) {
   Answer answer;
   for (const auto& group : gpu_groups(facts)) {
     const GpuOutcome& gpu = facts.gpus[group.first];
-    const Said what = say("{}: {}", group.label, in_words(gpu.sentence));
-    if (gpu.image == GpuImage::none) answer.seen.push_back({what, facts.main_file->path, "install " + build_for(gpu)});
-    if (gpu.image == GpuImage::unknown) answer.unknown = Seen{what};
+    const Sentence what = say("{}: {}", group.label, in_words(gpu.sentence));
+    if (gpu.code == GpuCode::none) answer.seen.push_back({what, facts.main_file->path, "install " + build_for(gpu)});
+    if (gpu.code == GpuCode::unknown) answer.unknown = Seen{what};
   }
   return answer;
 }
 
 Answer gpu_code_is_machine_code(const Facts& facts) {
-  return gpus_with(facts, GpuImage::ptx);
+  return gpus_with(facts, GpuCode::ptx);
 }
 
 Answer gpu_code_is_native(const Facts& facts) {
   Answer answer;
   for (const auto& group : gpu_groups(facts)) {
-    if (facts.gpus[group.first].image != GpuImage::same_major || facts.choices[group.first].contested) continue;
+    if (facts.gpus[group.first].code != GpuCode::same_major || facts.choices[group.first].contested) continue;
     answer.seen.push_back({say("{} runs code made for an earlier chip of its generation, {}", group.label,
                                *facts.gpus[group.first].best)});
   }
@@ -116,10 +114,10 @@ Answer gpu_code_is_native(const Facts& facts) {
 Answer gpu_code_is_uncontested(const Facts& facts) {
   Answer answer;
   for (const auto& group : gpu_groups(facts)) {
-    const ImageChoice& choice = facts.choices[group.first];
+    const CodeChoice& choice = facts.choices[group.first];
     if (!choice.contested) continue;
     answer.seen.push_back(
-        {say("{}: whether {} code runs there is told differently by different sources", group.label, *choice.best),
+        {say("{}: whether {} code runs there is reported differently by different sources", group.label, *choice.best),
          facts.main_file->path});
   }
   return answer;
@@ -172,7 +170,7 @@ Answer has_device_code(const Facts& facts) {
   if (!facts.claimed_gpus.empty()) return {};  // the claimed SM's check says it
   const bool damaged = std::any_of(inventory.files.begin(), inventory.files.end(),
                                    [&](const File& file) { return is_own(inventory, file) && file.problem; });
-  if (damaged) return {};  // already said, with its reason
+  if (damaged) return {};  // already reported, with its reason
   return {.seen = {{.what = say("{} is built with CUDA {}, and none of libtorch's files holds device code", facts.torch,
                                 *inventory.cuda_version)}}};
 }
@@ -185,7 +183,7 @@ Answer other_libraries_run(const Facts& facts) {
     for (const auto& group : gpu_groups(facts)) {
       const GpuOutcome& gpu = facts.gpus[group.first];
       const auto capability = parse_sm(gpu.capability);
-      if (!capability || gpu.image == GpuImage::none || anything_runs(code, *capability)) continue;
+      if (!capability || gpu.code == GpuCode::none || anything_runs(code, *capability)) continue;
       answer.seen.push_back({say("{} holds no code that runs on {}", component, group.label)});
     }
   }
@@ -200,7 +198,7 @@ Answer other_libtorch_files_run(const Facts& facts) {
     for (const auto& group : gpu_groups(facts)) {
       const GpuOutcome& gpu = facts.gpus[group.first];
       const auto capability = parse_sm(gpu.capability);
-      if (!capability || gpu.image == GpuImage::none || anything_runs(*file.device_code, *capability)) continue;
+      if (!capability || gpu.code == GpuCode::none || anything_runs(*file.device_code, *capability)) continue;
       answer.seen.push_back({say("{} holds no code that runs on {}", base_name(file.path), group.label), file.path});
     }
   }
@@ -212,4 +210,128 @@ Answer driver_runs_our_kernels(const Facts& facts) {
   return {.seen = {{facts.host->driver.sentence}}};
 }
 
-}  // namespace pbprobe::ask
+}  // namespace
+
+bool gpus_are_usable(const Facts& facts) {
+  return gpu_is_usable(facts).seen.empty();
+}
+
+bool driver_supports_cuda(const Facts& facts) {
+  return driver_knows_cuda_major(facts).seen.empty();
+}
+
+std::vector<Check> gpu_checks() {
+  using enum Need;
+  return {
+      {.id = "PB301",
+       .subject = Subject::gpu,
+       .level = Level::shipped,
+       .severity = Severity::fail,
+       .needs = {host, inventory},
+       .decides = true,
+       .question = "Does libtorch hold code that runs on each GPU here?",
+       .remedy = "install a torch built for this GPU",
+       .ask = gpu_code_runs},
+      {.id = "PB302",
+       .subject = Subject::gpu,
+       .level = Level::shipped,
+       .severity = Severity::warn,
+       .needs = {host, inventory},
+       .question = "Is it machine code, not only PTX?",
+       .remedy =
+           "use a build with machine code for this GPU, and check its results: PTX is compiled at the first start",
+       .ask = gpu_code_is_machine_code},
+      {.id = "PB303",
+       .subject = Subject::gpu,
+       .level = Level::shipped,
+       .severity = Severity::note,
+       .needs = {host, inventory},
+       .question = "Is it machine code for exactly this chip?",
+       .remedy = "none needed: a build for exactly this chip may be faster",
+       .ask = gpu_code_is_native},
+      {.id = "PB304",
+       .subject = Subject::gpu,
+       .level = Level::shipped,
+       .severity = Severity::warn,
+       .needs = {host, inventory},
+       .question = "Is it beyond doubt that the cubin runs on this chip?",
+       .remedy = "compute something on that GPU and compare it, or use a build for exactly this chip",
+       .ask = gpu_code_is_uncontested},
+      {.id = "PB305",
+       .subject = Subject::gpu,
+       .level = Level::shipped,
+       .severity = Severity::fail,
+       .needs = {host, inventory, whole},
+       .question = "Is the GPU of this machine used by this torch?",
+       .remedy = "install a CUDA build of torch",
+       .ask = gpu_is_used},
+      {.id = "PB306",
+       .subject = Subject::gpu,
+       .level = Level::loaded,
+       .severity = Severity::fail,
+       .needs = {host, inventory},
+       .question = "Does the driver support the build's CUDA generation?",
+       .remedy = "update the NVIDIA driver, or install a torch built with an older CUDA",
+       .ask = driver_knows_cuda_major},
+      {.id = "PB307",
+       .subject = Subject::gpu,
+       .level = Level::loaded,
+       .severity = Severity::warn,
+       .needs = {host, inventory},
+       .question = "Is the driver as new as the build's CUDA version?",
+       .remedy = "update the NVIDIA driver before using torch.compile or PTX",
+       .ask = driver_knows_cuda_minor},
+      {.id = "PB308",
+       .subject = Subject::gpu,
+       .level = Level::loaded,
+       .severity = Severity::fail,
+       .needs = {host},
+       .question = "Can every GPU that the driver lists be used?",
+       .remedy = "look at `nvidia-smi` and `dmesg`; a reset or a reboot may bring it back",
+       .ask = gpu_is_usable},
+      {.id = "PB309",
+       .subject = Subject::gpu,
+       .level = Level::loaded,
+       .severity = Severity::note,
+       .needs = {host, inventory},
+       .question = "Does a CUDA build find a GPU here?",
+       .remedy =
+           "run `pbprobe report` on the machine with the GPU; in a container, pass the GPU and its driver into it",
+       .ask = gpu_is_visible},
+      {.id = "PB310",
+       .subject = Subject::gpu,
+       .level = Level::shipped,
+       .severity = Severity::fail,
+       .needs = {cuda_build, inventory, whole},
+       .question = "Does a CUDA build hold device code?",
+       .remedy = "install this torch again: libtorch_cuda.so is missing or empty",
+       .ask = has_device_code},
+      {.id = "PB311",
+       .subject = Subject::gpu,
+       .level = Level::shipped,
+       .severity = Severity::warn,
+       .needs = {host, inventory},
+       .question = "Do MAGMA, NCCL, cuDNN and cuBLAS hold code that runs on each GPU here?",
+       .remedy = "use a build whose libraries hold code for this GPU",
+       .ask = other_libraries_run},
+      {.id = "PB312",
+       .subject = Subject::gpu,
+       .level = Level::loaded,
+       .severity = Severity::note,
+       .needs = {host},
+       .question = "Is the driver new enough for pbprobe's own GPU kernels?",
+       .remedy = "update the NVIDIA driver to measure on the GPU",
+       .ask = driver_runs_our_kernels},
+      {.id = "PB313",
+       .subject = Subject::gpu,
+       .level = Level::shipped,
+       .severity = Severity::warn,
+       .needs = {host, inventory},
+       .question = "Do libtorch's smaller files hold code that runs on each GPU here?",
+       .remedy =
+           "what this file does (linear algebra, for example) fails on that GPU: use a build that holds code for it",
+       .ask = other_libtorch_files_run},
+  };
+}
+
+}  // namespace pbprobe

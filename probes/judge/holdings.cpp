@@ -21,8 +21,8 @@ bool chip_less(const std::string& a, const std::string& b) {
 
 int64_t most_of(const DeviceCode& code) {
   int64_t most = 0;
-  for (const auto* images : {&code.cubin, &code.ptx}) {
-    for (const auto& [name, count] : *images) most = std::max(most, count);
+  for (const auto* cubins : {&code.cubin, &code.ptx}) {
+    for (const auto& [name, count] : *cubins) most = std::max(most, count);
   }
   return most;
 }
@@ -50,7 +50,7 @@ void take_host_code(Holdings& holdings, const Inventory& inventory) {
   std::set<std::string> needs;
   std::set<std::string> open;
   std::set<std::string> leaked;
-  std::set<std::string> tiers;
+  std::set<std::string> capabilities;
   for (const auto& file : inventory.files) {
     if (!is_own(inventory, file) || !file.host_code || !file.machine || promised_by_loader(file.path)) continue;
     machine = *file.machine;
@@ -58,18 +58,18 @@ void take_host_code(Holdings& holdings, const Inventory& inventory) {
     for (const auto& [name, count] : code.unguarded) needs.insert(name);
     for (const auto& [name, count] : code.unclassified) open.insert(name);
     for (const auto& [name, count] : code.leaked.value_or(Counts{})) leaked.insert(name);
-    for (const auto& [name, tier] : code.tiers) {
-      if (name != "DEFAULT") tiers.insert(name);
+    for (const auto& [name, capability] : code.cpu_capabilities) {
+      if (name != "DEFAULT") capabilities.insert(name);
     }
   }
   if (machine.empty()) return;
   const std::vector<std::string> certain(needs.begin(), needs.end());
-  holdings.least_cpu = least_cpu(machine, certain);
-  holdings.tiers.assign(tiers.begin(), tiers.end());
+  holdings.minimum_cpu = minimum_cpu(machine, certain);
+  holdings.cpu_capabilities.assign(capabilities.begin(), capabilities.end());
   holdings.leaks = missing_features(std::vector<std::string>(leaked.begin(), leaked.end()), certain);
   needs.merge(open);
-  const auto most = least_cpu(machine, std::vector<std::string>(needs.begin(), needs.end()));
-  if (most != *holdings.least_cpu) holdings.least_cpu_most = most;
+  const auto most = minimum_cpu(machine, std::vector<std::string>(needs.begin(), needs.end()));
+  if (most != *holdings.minimum_cpu) holdings.minimum_cpu_at_most = most;
 }
 
 std::string sentence_for(const Facts& facts, const Holdings& holdings) {
@@ -83,12 +83,13 @@ std::string sentence_for(const Facts& facts, const Holdings& holdings) {
     if (inventory.cuda_version) text += " of CUDA " + *inventory.cuda_version;
   }
   if (inventory.platform) text += " for " + *inventory.platform;
-  if (holdings.least_cpu_most) {
-    text += fmt::format(", from {} or at most {} on", *holdings.least_cpu, *holdings.least_cpu_most);
-  } else if (holdings.least_cpu) {
-    text += fmt::format(", from {} on", *holdings.least_cpu);
+  if (holdings.minimum_cpu_at_most) {
+    text += fmt::format(", from {} or at most {} on", *holdings.minimum_cpu, *holdings.minimum_cpu_at_most);
+  } else if (holdings.minimum_cpu) {
+    text += fmt::format(", from {} on", *holdings.minimum_cpu);
   }
-  if (!holdings.tiers.empty()) text += fmt::format(", with tiers {}", fmt::join(holdings.tiers, " and "));
+  if (!holdings.cpu_capabilities.empty())
+    text += fmt::format(", with CPU capabilities {}", fmt::join(holdings.cpu_capabilities, " and "));
   return text;
 }
 

@@ -7,9 +7,9 @@
 #include <fmt/ranges.h>
 
 #include "core/cpu_needs.hpp"
-#include "probes/judge/questions.hpp"
+#include "probes/judge/subjects.hpp"
 
-namespace pbprobe::ask {
+namespace pbprobe {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -48,7 +48,7 @@ std::string example(const HostCode& code, const Names& features, const std::set<
   return {};
 }
 
-Seen seen_in(const File& file, Said what, const std::string& function) {
+Seen seen_in(const File& file, Sentence what, const std::string& function) {
   if (!function.empty()) {
     what.text += ": " + function;
     what.operands.push_back(function);
@@ -76,7 +76,7 @@ Names used_by_libtorch(const Inventory& inventory, const Target& target) {
   return {used.begin(), used.end()};
 }
 
-// What unguarded code uses, but for what static initializers alone use: that is another check's.
+// What unguarded code uses, but for what only static initializers use: that is another check's.
 Names needed_past_loading(const HostCode& code) {
   Names names;
   for (const auto& [name, count] : code.unguarded) {
@@ -87,13 +87,38 @@ Names needed_past_loading(const HostCode& code) {
   return names;
 }
 
+// Of what runs everywhere in libtorch's files, so little is made for the target that no compiler with its flags made
+// it.
+std::optional<Sentence> too_few_marks(const Inventory& inventory, const Target& target) {
+  if (!target.least_marks || !target.marks) return std::nullopt;
+  int64_t all = 0;
+  std::map<std::string, int64_t> counts;
+  for (const auto& file : inventory.files) {
+    if (!is_libtorch(inventory, file) || !is_loaded_with(file, features_for(target))) continue;
+    if (!file.host_code->unguarded_instructions) return std::nullopt;  // facts of an older pbprobe
+    all += *file.host_code->unguarded_instructions;
+    for (const auto& mark : *target.marks) {
+      const auto found = file.host_code->unguarded.find(mark);
+      if (found != file.host_code->unguarded.end()) counts[mark] += found->second;
+    }
+  }
+  int64_t most = 0;
+  for (const auto& [mark, count] : counts) most = std::max(most, count);
+  if (all == 0 || 1000.0 * static_cast<double>(most) >= *target.least_marks * static_cast<double>(all))
+    return std::nullopt;
+  return say(
+      "{} is claimed, and of {} instructions that run everywhere {} are of {}: its flags make {} in a thousand or "
+      "more",
+      target.id, all, most, fmt::join(*target.marks, ", "), *target.least_marks);
+}
+
 Names certain_needs(const HostCode& code) {
   std::set<std::string> names;
   if (code.at_load) {
     for (const auto& [name, count] : *code.at_load) names.insert(name);
   }
-  if (const auto tier = code.tiers.find("DEFAULT"); tier != code.tiers.end()) {
-    for (const auto& [name, count] : tier->second.features) names.insert(name);
+  if (const auto capability = code.cpu_capabilities.find("DEFAULT"); capability != code.cpu_capabilities.end()) {
+    for (const auto& [name, count] : capability->second.features) names.insert(name);
   }
   return {names.begin(), names.end()};
 }
@@ -103,22 +128,63 @@ bool shares(const Names& a, const Names& b) {
                      [&](const auto& name) { return std::find(b.begin(), b.end(), name) != b.end(); });
 }
 
-// Functions of a tier that use what its targets are made of.
-bool has_tier(const Inventory& inventory, const std::string& tier) {
+// Functions of a CPU capability that use what its targets are made of.
+bool has_cpu_capability(const Inventory& inventory, const std::string& capability) {
   for (const auto& file : inventory.files) {
     if (!is_libtorch(inventory, file)) continue;
-    const auto found = file.host_code->tiers.find(tier);
-    if (found == file.host_code->tiers.end()) continue;
+    const auto found = file.host_code->cpu_capabilities.find(capability);
+    if (found == file.host_code->cpu_capabilities.end()) continue;
     for (const auto& target : all_targets()) {
-      if (target.torch_tier == tier && target.marks && shares(keys(found->second.features), *target.marks)) return true;
+      if (target.torch_cpu_capability == capability && target.marks &&
+          shares(keys(found->second.features), *target.marks))
+        return true;
     }
   }
   return false;
 }
 
-}  // namespace
+// What code of a CPU capability may use: all that the least row that takes it has, and what is claimed. The best one
+// may hold code for rows beyond, which it chooses itself.
+Names allowed_in(const std::string& capability, const Facts& facts) {
+  const Target* least = nullptr;
+  bool best = false;
+  for (const auto& row : all_targets()) {
+    if (!row.torch_cpu_capability) continue;
+    if (row.torch_cpu_capability == capability && least == nullptr) least = &row;
+    best = row.torch_cpu_capability == capability;  // the table's order: the last row takes the best
+  }
+  Names allowed;
+  if (least == nullptr) return allowed;
+  for (const auto& row : all_targets()) {
+    const auto& claims = facts.claimed_cpus;
+    const bool claimed = std::find(claims.begin(), claims.end(), &row) != claims.end();
+    const bool beyond = best && row.kind == TargetKind::cpu && row.architecture == least->architecture;
+    if (&row != least && !claimed && !beyond) continue;
+    const Names more = features_for(row);
+    allowed.insert(allowed.end(), row.requires_features.begin(), row.requires_features.end());
+    allowed.insert(allowed.end(), more.begin(), more.end());
+  }
+  return allowed;
+}
 
-// Runs for certain: when the file is loaded, or where torch's dispatcher takes its default tier.
+Answer capabilities_suffice(const Facts& facts) {
+  Answer answer;
+  for (const auto& file : facts.inventory->files) {
+    if (!is_libtorch(*facts.inventory, file)) continue;
+    for (const auto& [capability, code] : file.host_code->cpu_capabilities) {
+      const Names allowed = allowed_in(capability, facts);
+      if (allowed.empty() || answer.seen.size() >= kMostFiles) continue;
+      const auto more = missing_features(keys(code.features), allowed);
+      if (more.empty()) continue;
+      answer.seen.push_back({.what = say("its {} CPU capability needs {}, which not every CPU has that takes it",
+                                         capability, fmt::join(more, ", ")),
+                             .where = file.path});
+    }
+  }
+  return answer;
+}
+
+// Runs for certain: when the file is loaded, or where torch's dispatcher takes its default CPU capability.
 Answer cpu_loads_libtorch(const Facts& facts) {
   if (facts.wrong_platform) return {};
   if (!was_counted(*facts.inventory)) return {.seen = {}, .unknown = not_counted(facts)};
@@ -131,9 +197,9 @@ Answer cpu_loads_libtorch(const Facts& facts) {
     if (lacking.empty()) continue;
     answer.seen.push_back(
         seen_in(file,
-                say("it needs {}, which {} lacks, as soon as it is loaded or takes its default tier",
+                say("it needs {}, which {} lacks, as soon as it is loaded or takes its default CPU capability",
                     fmt::join(lacking, ", "), facts.host->cpu.name),
-                example(*file.host_code, lacking, {CodeClass::static_initializer, CodeClass::default_tier})));
+                example(*file.host_code, lacking, {CodeClass::static_initializer, CodeClass::default_capability})));
   }
   return answer;
 }
@@ -150,14 +216,14 @@ Answer cpu_runs_unguarded_code(const Facts& facts) {
     const auto lacking = lacking_features(facts.host->cpu.architecture, needs, facts.host->cpu.features);
     if (lacking.empty()) continue;
     answer.seen.push_back(seen_in(file,
-                                  say("unguarded code needs {}, which {} lacks (least CPU: {})",
-                                      fmt::join(lacking, ", "), facts.host->cpu.name, file.host_code->least_cpu),
+                                  say("unguarded code needs {}, which {} lacks (minimum CPU: {})",
+                                      fmt::join(lacking, ", "), facts.host->cpu.name, file.host_code->minimum_cpu),
                                   example(*file.host_code, lacking, {CodeClass::unguarded})));
   }
   return answer;
 }
 
-// Where everything is built with these instructions, an initializer with them is no fault of its own.
+// Where everything is built with these instructions, an initializer with them is not a fault of its own.
 Answer initializers_are_plain(const Facts& facts) {
   Answer answer;
   for (const auto& file : facts.inventory->files) {
@@ -165,7 +231,7 @@ Answer initializers_are_plain(const Facts& facts) {
     const Names promised = promised_to(file);
     std::set<std::string> elsewhere(promised.begin(), promised.end());
     for (const auto& offender : file.host_code->offenders) {
-      if (offender.code_class == CodeClass::unguarded || offender.code_class == CodeClass::default_tier)
+      if (offender.code_class == CodeClass::unguarded || offender.code_class == CodeClass::default_capability)
         elsewhere.insert(offender.features.begin(), offender.features.end());
     }
     const Names plain(elsewhere.begin(), elsewhere.end());
@@ -181,23 +247,23 @@ Answer initializers_are_plain(const Facts& facts) {
   return answer;
 }
 
-// On a machine that has what the copy needs, it is no fault. One finding for each file, however many there are.
-Answer no_tier_code_leaks(const Facts& facts) {
+// On a machine that has what the copy needs, it is not a fault. One finding for each file, however many there are.
+Answer no_capability_leaks(const Facts& facts) {
   Answer answer;
   for (const auto& file : facts.inventory->files) {
     if (!is_libtorch(*facts.inventory, file)) continue;
     const auto& offenders = file.host_code->offenders;
     const auto first = std::find_if(offenders.begin(), offenders.end(), [&](const CodeOffender& offender) {
-      return offender.code_class == CodeClass::tier_leak &&
+      return offender.code_class == CodeClass::capability_leak &&
              (facts.host == nullptr || !missing_features(offender.features, facts.host->cpu.features).empty());
     });
     if (first == offenders.end()) continue;
     const auto& functions = file.host_code->functions;
-    const auto leaks = functions.find("tier_leak");
+    const auto leaks = functions.find("capability_leak");
     const int64_t more = leaks == functions.end() ? 0 : leaks->second - 1;
     answer.seen.push_back(
-        {.what = say("{} runs everywhere, and the linker took a tier's copy of it, which needs {}{}", first->function,
-                     fmt::join(first->features, ", "),
+        {.what = say("{} runs everywhere, and the linker took a CPU capability's copy of it, which needs {}{}",
+                     first->function, fmt::join(first->features, ", "),
                      in_words(more < 1 ? "" : fmt::format("; so it is with {} more functions", more))),
          .where = fmt::format("{} {}", file.path, first->section)});
   }
@@ -219,26 +285,29 @@ Answer hwcaps_keep_their_level(const Facts& facts) {
         file,
         fmt::format("unguarded code needs {}, which the level of its folder does not promise", fmt::join(more, ", ")),
         example(*file.host_code, more,
-                {CodeClass::unguarded, CodeClass::default_tier, CodeClass::static_initializer})));
+                {CodeClass::unguarded, CodeClass::default_capability, CodeClass::static_initializer})));
   }
   return answer;
 }
 
-Answer has_its_tiers(const Facts& facts) {
+Answer has_its_cpu_capabilities(const Facts& facts) {
   const Inventory& inventory = *facts.inventory;
   const auto has_names = [&](const File& file) {
-    return is_libtorch(inventory, file) && base_name(file.path).starts_with("libtorch_cpu.so") &&
-           !file.host_code->tiers.empty();
+    return is_libtorch(inventory, file) && base_name(file.path).starts_with(kLibtorchCpu) &&
+           !file.host_code->cpu_capabilities.empty();
   };
   const auto cpu = std::find_if(inventory.files.begin(), inventory.files.end(), has_names);
-  if (cpu == inventory.files.end()) return {};  // counted without names, or not at all: nothing is known of tiers
+  if (cpu == inventory.files.end())
+    return {};  // counted without names, or not at all: nothing is known of CPU capabilities
   Answer answer;
   std::set<std::string> asked;
   for (const auto& target : all_targets()) {
-    if (!target.torch_tier || target.architecture != cpu->machine || !asked.insert(*target.torch_tier).second) continue;
-    if (has_tier(inventory, *target.torch_tier)) continue;
-    const bool listed = cpu->host_code->tiers.contains(*target.torch_tier);
-    answer.seen.push_back({.what = say("the {} tier {}", *target.torch_tier,
+    if (!target.torch_cpu_capability || target.architecture != cpu->machine ||
+        !asked.insert(*target.torch_cpu_capability).second)
+      continue;
+    if (has_cpu_capability(inventory, *target.torch_cpu_capability)) continue;
+    const bool listed = cpu->host_code->cpu_capabilities.contains(*target.torch_cpu_capability);
+    answer.seen.push_back({.what = say("the {} CPU capability {}", *target.torch_cpu_capability,
                                        in_words(listed ? "holds no such instruction" : "is missing")),
                            .where = cpu->path});
   }
@@ -248,7 +317,7 @@ Answer has_its_tiers(const Facts& facts) {
 Answer claimed_cpu_suffices(const Facts& facts) {
   if (!facts.claim->exact) return {};
   if (!was_counted(*facts.inventory)) return {.seen = {}, .unknown = not_counted(facts)};
-  Answer answer;
+  Answer answer = capabilities_suffice(facts);
   for (const Target* target : facts.claimed_cpus) {
     const Names there = features_for(*target);
     for (const auto& file : facts.inventory->files) {
@@ -258,9 +327,9 @@ Answer claimed_cpu_suffices(const Facts& facts) {
       const auto beyond = missing_features(needed_past_loading(*file.host_code), there);
       const auto more = missing_features(beyond, promised_to(file));
       if (more.empty()) continue;
-      answer.seen.push_back(seen_in(file,
-                                    say("unguarded code needs {}, which {} has not", fmt::join(more, ", "), target->id),
-                                    example(*file.host_code, more, {CodeClass::unguarded, CodeClass::default_tier})));
+      answer.seen.push_back(
+          seen_in(file, say("unguarded code needs {}, which {} has not", fmt::join(more, ", "), target->id),
+                  example(*file.host_code, more, {CodeClass::unguarded, CodeClass::default_capability})));
     }
   }
   return answer;
@@ -269,11 +338,14 @@ Answer claimed_cpu_suffices(const Facts& facts) {
 Answer claimed_cpu_is_delivered(const Facts& facts) {
   if (!was_counted(*facts.inventory)) return {.seen = {}, .unknown = not_counted(facts)};
   Answer answer;
-  if (!processor_is_claimed(facts).seen.empty()) return answer;  // said already
+  if (!processor_matches_claim(facts)) return answer;  // reported already
   for (const Target* target : facts.claimed_cpus) {
     const bool built = target->marks && shares(used_by_libtorch(*facts.inventory, *target), *target->marks);
-    const bool tier = !facts.claim->exact && target->torch_tier && has_tier(*facts.inventory, *target->torch_tier);
-    if (built || tier) continue;
+    const bool capability = !facts.claim->exact && target->torch_cpu_capability &&
+                            has_cpu_capability(*facts.inventory, *target->torch_cpu_capability);
+    const auto few = built && !capability ? too_few_marks(*facts.inventory, *target) : std::nullopt;
+    if (few) answer.seen.push_back({.what = *few});
+    if (built || capability) continue;
     answer.seen.push_back({.what = say("{} is claimed, and no unguarded code of libtorch uses {}", target->id,
                                        fmt::join(target->marks.value_or(Names{}), ", "))});
   }
@@ -290,9 +362,97 @@ Answer claimed_sub_row_differs(const Facts& facts) {
     if (!built || own.empty() || shares(used, own)) continue;
     const Target* base = base_target(*target);
     answer.seen.push_back({.what = say("{}: 0 unguarded instructions need {}: the same code as {}", target->id,
-                                       fmt::join(own, ", "), base != nullptr ? base->id : "for a lesser CPU")});
+                                       fmt::join(own, ", "), base != nullptr ? base->id : "for a lower CPU baseline")});
   }
   return answer;
 }
 
-}  // namespace pbprobe::ask
+}  // namespace
+
+std::vector<Check> host_code_checks() {
+  using enum Need;
+  return {
+      {.id = "PB150",
+       .subject = Subject::cpu,
+       .level = Level::shipped,
+       .severity = Severity::fail,
+       .needs = {inventory},
+       .question = "Does each library in glibc-hwcaps need no more than the level of its folder?",
+       .remedy =
+           "build it with that level's flags (-march=x86-64-v3 in x86-64-v3), or move it to the level that it needs",
+       .ask = hwcaps_keep_their_level},
+      {.id = "PB203",
+       .subject = Subject::cpu,
+       .level = Level::shipped,
+       .severity = Severity::warn,  // a guard may lie where names do not tell it; what runs for certain is PB210's
+       .needs = {host, inventory},
+       .question = "Does other code that runs everywhere need only what this CPU has?",
+       .remedy = "use a build for a lower CPU baseline: `pbprobe host` names this machine's targets",
+       .ask = cpu_runs_unguarded_code},
+      {.id = "PB204",
+       .subject = Subject::cpu,
+       .level = Level::shipped,
+       .severity = Severity::fail,
+       .needs = {inventory},
+       .question = "Do static initializers need no more than the rest of the code?",
+       .remedy =
+           "compile what is initialized statically without the CPU capability's flags, or initialize it on first use",
+       .ask = initializers_are_plain},
+      {.id = "PB205",
+       .subject = Subject::cpu,
+       .level = Level::shipped,
+       .severity = Severity::warn,
+       .needs = {inventory},
+       .question = "Did the linker keep no CPU capability's copy of a function that runs everywhere?",
+       .remedy = "give inline functions of a CPU capability's source file internal linkage, or link the default CPU "
+                 "capability's objects first",
+       .ask = no_capability_leaks},
+      {.id = "PB206",
+       .subject = Subject::cpu,
+       .level = Level::shipped,
+       .severity = Severity::warn,
+       .needs = {inventory},
+       .question = "Does libtorch have the CPU capabilities that torch builds?",
+       .remedy = "build with a compiler that knows them, and without options that leave kernels out",
+       .ask = has_its_cpu_capabilities},
+      {.id = "PB207",
+       .subject = Subject::cpu,
+       .level = Level::claimed,
+       .severity = Severity::fail,
+       .needs = {cpu_claim, inventory},
+       .decides = true,
+       .proves = ClaimPart::isa,
+       .question = "Does libtorch run on the CPU that is claimed?",
+       .remedy = "build all of it with the claimed target's flags, or claim the CPU that it needs",
+       .ask = claimed_cpu_suffices},
+      {.id = "PB208",
+       .subject = Subject::cpu,
+       .level = Level::claimed,
+       .severity = Severity::fail,
+       .needs = {cpu_claim, inventory},
+       .decides = true,
+       .proves = ClaimPart::isa,
+       .question = "Is libtorch built for the CPU that is claimed?",
+       .remedy = "build it with the claimed target's flags, or claim no such CPU",
+       .ask = claimed_cpu_is_delivered},
+      {.id = "PB209",
+       .subject = Subject::cpu,
+       .level = Level::claimed,
+       .severity = Severity::warn,
+       .needs = {cpu_claim, inventory},
+       .proves = ClaimPart::isa,
+       .question = "Does libtorch use what the claimed CPU adds to the one before it?",
+       .remedy = "nothing to fix if compilers give it none: then it is no faster than the build for the CPU before it",
+       .ask = claimed_sub_row_differs},
+      {.id = "PB210",
+       .subject = Subject::cpu,
+       .level = Level::loaded,
+       .severity = Severity::fail,
+       .needs = {host, inventory},
+       .question = "Does this CPU have what libtorch's static initializers and default CPU capability need?",
+       .remedy = "use a build for a lower CPU baseline: `pbprobe host` names this machine's targets",
+       .ask = cpu_loads_libtorch},
+  };
+}
+
+}  // namespace pbprobe

@@ -8,9 +8,9 @@
 #include <fmt/ranges.h>
 
 #include "core/pep440.hpp"
-#include "probes/judge/questions.hpp"
+#include "probes/judge/subjects.hpp"
 
-namespace pbprobe::ask {
+namespace pbprobe {
 namespace {
 
 constexpr std::string_view kTorch = "torch";
@@ -19,8 +19,6 @@ constexpr std::string_view kVersionPy = "torch/version.py:";
 std::string title_of(const Package& package) {
   return fmt::format("{} ({} {})", package.folder, package.name.value_or("no name"), package.version.value_or("?"));
 }
-
-}  // namespace
 
 Answer package_is_one(const Facts& facts) {
   const auto& packages = facts.inventory->packages;
@@ -32,7 +30,7 @@ Answer package_is_one(const Facts& facts) {
                       packages->back().folder}}};
   }
   const Package& package = packages->front();
-  const bool torch = file_named(*facts.inventory, "libtorch_cpu.so") != nullptr || facts.inventory->torch_version;
+  const bool torch = file_named(*facts.inventory, kLibtorchCpu) != nullptr || facts.inventory->torch_version;
   if (!torch || !package.name || package_name(*package.name) == kTorch) return {};
   return {.seen = {{say("its files are torch's, and its metadata is that of {} {}", *package.name,
                         package.version.value_or("without a version")),
@@ -41,17 +39,17 @@ Answer package_is_one(const Facts& facts) {
 
 Answer version_is_assigned_once(const Facts& facts) {
   Answer answer;
-  const auto said = facts.inventory->said_versions.value_or(std::vector<SaidVersion>());
-  for (size_t i = 0; i < said.size(); ++i) {
-    if (!said[i].where.starts_with(kVersionPy)) continue;
+  const auto stated = facts.inventory->stated_versions.value_or(std::vector<StatedVersion>());
+  for (size_t i = 0; i < stated.size(); ++i) {
+    if (!stated[i].where.starts_with(kVersionPy)) continue;
     const auto later =
-        std::find_if(said.begin() + static_cast<std::ptrdiff_t>(i) + 1, said.end(), [&](const auto& other) {
-          return other.of == said[i].of && other.where.starts_with(kVersionPy) && other.said != said[i].said;
+        std::find_if(stated.begin() + static_cast<std::ptrdiff_t>(i) + 1, stated.end(), [&](const auto& other) {
+          return other.of == stated[i].of && other.where.starts_with(kVersionPy) && other.stated != stated[i].stated;
         });
-    if (later == said.end()) continue;
-    answer.seen.push_back(
-        {say("{} says {} {}, and {} says {}", said[i].where, said[i].of, said[i].said, later->where, later->said),
-         "torch/version.py"});
+    if (later == stated.end()) continue;
+    answer.seen.push_back({say("{} says {} {}, and {} says {}", stated[i].where, stated[i].of, stated[i].stated,
+                               later->where, later->stated),
+                           "torch/version.py"});
   }
   return answer;
 }
@@ -63,19 +61,51 @@ Answer libraries_are_of_version(const Facts& facts) {
   if (!package) return answer;
   for (const auto& file : facts.inventory->files) {
     if (!is_own(*facts.inventory, file) || !file.links || !file.links->versions) continue;
-    const auto told = file.links->versions->find(std::string(kTorch));
-    if (told == file.links->versions->end()) continue;
-    const auto own = parse_python_version(told->second);
+    const auto known = file.links->versions->find(std::string(kTorch));
+    if (known == file.links->versions->end()) continue;
+    const auto own = parse_python_version(known->second);
     PythonVersion release = *package;
     release.pre = std::nullopt;
     release.post = release.dev = std::nullopt;
     release.local.clear();
     if (own && same_version(*own, release)) continue;
     answer.seen.push_back({say("{} says by its own code that it is torch {}, and the package says {}",
-                               base_name(file.path), told->second, *facts.inventory->torch_version),
+                               base_name(file.path), known->second, *facts.inventory->torch_version),
                            file.path});
   }
   return answer;
 }
 
-}  // namespace pbprobe::ask
+}  // namespace
+
+std::vector<Check> identity_checks() {
+  using enum Need;
+  return {
+      {.id = "PB134",
+       .subject = Subject::artifact,
+       .level = Level::shipped,
+       .severity = Severity::fail,
+       .needs = {inventory, whole},
+       .question = "Is it one package, and torch's own?",
+       .remedy = "install one torch into an empty environment: pip shows and removes what the metadata says",
+       .ask = package_is_one},
+      {.id = "PB135",
+       .subject = Subject::artifact,
+       .level = Level::shipped,
+       .severity = Severity::fail,
+       .needs = {inventory, whole},
+       .question = "Does torch/version.py say one version?",
+       .remedy = "leave it as torch's build writes it (tools/generate_torch_version.py): install this torch again",
+       .ask = version_is_assigned_once},
+      {.id = "PB136",
+       .subject = Subject::artifact,
+       .level = Level::shipped,
+       .severity = Severity::fail,
+       .needs = {inventory, whole},
+       .question = "Are libtorch's files of the version that the package says?",
+       .remedy = "build libraries and package from one source: one of them is left over from another build",
+       .ask = libraries_are_of_version},
+  };
+}
+
+}  // namespace pbprobe

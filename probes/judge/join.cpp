@@ -62,11 +62,11 @@ void add_checks(std::vector<CheckRow>& checks, const std::vector<CheckRow>& more
 
 void add_findings(std::vector<Finding>& findings, const std::vector<Finding>& more) {
   for (const auto& other : more) {
-    const bool told = std::any_of(findings.begin(), findings.end(), [&](const Finding& one) {
+    const bool known = std::any_of(findings.begin(), findings.end(), [&](const Finding& one) {
       return one.waived == other.waived && one.id == other.id && one.severity == other.severity &&
              one.what == other.what && one.where == other.where;
     });
-    if (!told) findings.push_back(other);
+    if (!known) findings.push_back(other);
   }
 }
 

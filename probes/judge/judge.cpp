@@ -8,6 +8,7 @@
 
 #include "probes/judge/asking.hpp"
 #include "probes/judge/demands.hpp"
+#include "probes/judge/obstacles.hpp"
 #include "probes/judge/policy.hpp"
 #include "probes/judge/rows.hpp"
 #include "probes/judge/waivers.hpp"
@@ -58,16 +59,19 @@ class Judge {
             .remedy = std::move(remedy)});
   }
 
-  // What could not run is no pass, whatever the checks say.
+  // What could not run does not pass, whatever the checks say.
   void look_at_steps() {
-    const char* const again = "mend what the sentence names, and run it again";
+    const char* const again = "fix what the sentence names, and run it again";
     for (const auto& problem : report_.problems) object_unknown("run", problem, again);
     if (!report_.inventory)
       object_unknown("run", "no artifact was read", "name what was built: pbprobe gate ARTIFACT --claim …");
     if (!demands_.highest())
       object_unknown("run", "nothing is claimed",
                      "say what it is to deliver: --claim NAME, or a list as `pbprobe gate --help` shows");
-    if (facts_.run != nullptr && facts_.run->problem) object_unknown("run", *facts_.run->problem, again);
+    if (facts_.run == nullptr || !facts_.run->problem) return;
+    if (!facts_.run->obstacle) return object_unknown("run", *facts_.run->problem, again);
+    const Seen why = libtorch_could_not_run(facts_);
+    object_unknown("run", why.what.text, why.remedy);
   }
 
   void look_at(const Asked& one) {
@@ -118,7 +122,7 @@ class Judge {
     }
   }
 
-  // The rows as the policy sees the findings: what is waived is no fault of theirs.
+  // The rows as the policy sees the findings: what is waived is not a fault of theirs.
   std::vector<ClaimRow> rows() const {
     std::vector<Finding> findings;
     for (const auto& finding : verdict_.findings) {
@@ -168,7 +172,7 @@ class Judge {
                                 detail),
             .where = std::nullopt,
             .remedy = row.outcome == Outcome::fail
-                          ? "mend what the checks name"
+                          ? "fix what the checks name"
                           : "run it on a machine that can prove it, or ask for less: --require shipped"});
   }
 

@@ -22,7 +22,7 @@ struct Terms {
 };
 
 // Host, claim, inventory, measurements, baseline and problems are facts; a verdict that is already there is none. An
-// inventory without a machine (no host, nothing measured, no problem of a step) is judged by its files alone.
+// inventory without a machine (no host, nothing measured, no problem of a step) is judged only by its files.
 [[nodiscard]] Verdict judge(const Report& facts, const Terms& terms);
 
 // By the built-in policy of reports, on the day that the report was made.

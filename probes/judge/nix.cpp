@@ -10,9 +10,9 @@
 #include <fmt/ranges.h>
 
 #include "core/cuda_releases.hpp"
-#include "probes/judge/questions.hpp"
+#include "probes/judge/subjects.hpp"
 
-namespace pbprobe::ask {
+namespace pbprobe {
 namespace {
 
 bool lies_in(std::string_view path, std::string_view folder) {
@@ -30,8 +30,8 @@ bool holds(const StoreClosure& closure, std::string_view path) {
                      [&](const StorePath& entry) { return lies_in(path, entry.path); });
 }
 
-std::optional<Seen> not_told(const StoreClosure& closure) {
-  return Seen{.what = closure.problem.value_or("nix-store told of no path"),
+std::optional<Seen> unknown_closure(const StoreClosure& closure) {
+  return Seen{.what = closure.problem.value_or("nix-store reported no path"),
               .remedy = "run `pbprobe audit` where the result's Nix store is"};
 }
 
@@ -39,7 +39,7 @@ std::optional<Seen> not_told(const StoreClosure& closure) {
 std::optional<Answer> without_closure(const Facts& facts) {
   const auto& closure = facts.inventory->store_closure;
   if (!closure) return Answer{};
-  if (closure->problem || closure->paths.empty()) return Answer{.seen = {}, .unknown = not_told(*closure)};
+  if (closure->problem || closure->paths.empty()) return Answer{.seen = {}, .unknown = unknown_closure(*closure)};
   return std::nullopt;
 }
 
@@ -54,16 +54,16 @@ void ask_needed(Answer& answer, const StoreClosure& closure, const File& file) {
   }
 }
 
-// A folder of the store that the closure lacks, unless something found there was told already.
+// A folder of the store that the closure lacks, unless something found there was reported already.
 void ask_folders(Answer& answer, const StoreClosure& closure, const File& file) {
   for (const auto* folders : {&file.rpath, &file.runpath}) {
     for (const auto& folder : *folders) {
       if (!folder.starts_with(store_of(closure)) || holds(closure, folder)) continue;
-      const bool told = file.links && std::any_of(file.links->dependencies.begin(), file.links->dependencies.end(),
-                                                  [&](const Dependency& dependency) {
-                                                    return dependency.path && lies_in(*dependency.path, folder);
-                                                  });
-      if (told) continue;
+      const bool known = file.links && std::any_of(file.links->dependencies.begin(), file.links->dependencies.end(),
+                                                   [&](const Dependency& dependency) {
+                                                     return dependency.path && lies_in(*dependency.path, folder);
+                                                   });
+      if (known) continue;
       answer.seen.push_back({say("{} searches {}, which the closure lacks", base_name(file.path), folder), file.path});
     }
   }
@@ -99,8 +99,6 @@ Seen several(std::string_view what, const Tellers& tellers) {
   return {.what = say("the closure holds {}: {}", in_words(what), fmt::join(parts, ", ")),
           .where = tellers.begin()->second};
 }
-
-}  // namespace
 
 Answer files_stay_in_store_closure(const Facts& facts) {
   if (auto answer = without_closure(facts)) return std::move(*answer);
@@ -146,4 +144,38 @@ Answer store_closure_has_one_libc(const Facts& facts) {
   return {.seen = {several("more than one glibc", versions)}};
 }
 
-}  // namespace pbprobe::ask
+}  // namespace
+
+std::vector<Check> nix_checks() {
+  using enum Need;
+  return {
+      {.id = "PB129",
+       .subject = Subject::closure,
+       .level = Level::shipped,
+       .severity = Severity::fail,
+       .needs = {store, inventory, whole},
+       .question = "Does a Nix result find all that its files need in its own closure?",
+       .remedy = "make what holds it an input of the build, and build again: what the closure lacks is not where it is "
+                 "installed",
+       .ask = files_stay_in_store_closure},
+      {.id = "PB130",
+       .subject = Subject::closure,
+       .level = Level::shipped,
+       .severity = Severity::fail,
+       .needs = {store, inventory, whole},
+       .question = "Does a Nix result's closure hold one CUDA toolkit?",
+       .remedy = "move the whole package set to one CUDA (an overlay of cudaPackages): `nix-store -q --referrers` "
+                 "tells who brings the other",
+       .ask = store_closure_has_one_cuda},
+      {.id = "PB131",
+       .subject = Subject::closure,
+       .level = Level::shipped,
+       .severity = Severity::warn,
+       .needs = {store, inventory, whole},
+       .question = "Does a Nix result's closure hold one C library?",
+       .remedy = "take all inputs from one nixpkgs: what was built for the newer one does not load beside the older",
+       .ask = store_closure_has_one_libc},
+  };
+}
+
+}  // namespace pbprobe

@@ -9,9 +9,9 @@
 
 #include "core/cuda_releases.hpp"
 #include "core/pep440.hpp"
-#include "probes/judge/questions.hpp"
+#include "probes/judge/subjects.hpp"
 
-namespace pbprobe::ask {
+namespace pbprobe {
 namespace {
 
 constexpr int64_t kEnoughCxx11Names = 100;  // torch's release gate asks for as many
@@ -103,8 +103,6 @@ std::optional<MajorMinor> local_cuda(std::string_view version) {
   return parse_major_minor(fmt::format("{}.{}", digits.substr(0, 2), digits.substr(2)));
 }
 
-}  // namespace
-
 Answer requirements_are_met(const Facts& facts) {
   Answer answer;
   const auto& required = facts.inventory->required_versions;
@@ -121,19 +119,20 @@ Answer versions_agree(const Facts& facts) {
   Answer answer;
   const Inventory& inventory = *facts.inventory;
   if (!inventory.torch_version) return answer;
-  const auto disagrees = [&](const std::string& said) {
-    const auto one = parse_python_version(said);
+  const auto disagrees = [&](const std::string& stated) {
+    const auto one = parse_python_version(stated);
     const auto other = parse_python_version(*inventory.torch_version);
-    return !one || !other ? said != *inventory.torch_version : !same_version(*one, *other);
+    return !one || !other ? stated != *inventory.torch_version : !same_version(*one, *other);
   };
-  for (const auto& said : inventory.said_versions.value_or(std::vector<SaidVersion>())) {
-    if (said.of != "torch" || said.where.starts_with("torch/version.py:") || !disagrees(said.said)) continue;
+  for (const auto& stated : inventory.stated_versions.value_or(std::vector<StatedVersion>())) {
+    if (stated.of != "torch" || stated.where.starts_with("torch/version.py:") || !disagrees(stated.stated)) continue;
     answer.seen.push_back(
-        {say("{} says torch {}, and its files say {}", said.where, said.said, *inventory.torch_version), said.where});
+        {say("{} says torch {}, and its files say {}", stated.where, stated.stated, *inventory.torch_version),
+         stated.where});
     break;  // a package that is another's says so in each of its places
   }
   const auto package = value_in(inventory.component_versions, "torch");
-  if (!inventory.said_versions && package && disagrees(*package))
+  if (!inventory.stated_versions && package && disagrees(*package))
     answer.seen.push_back({say("its package says torch {}, and its files say {}", *package, *inventory.torch_version),
                            "torch/version.py"});
   const auto local = local_cuda(*inventory.torch_version);
@@ -179,7 +178,7 @@ Answer commit_is_known(const Facts& facts) {
 }
 
 Answer matrix_library_is_there(const Facts& facts) {
-  const File* file = file_named(*facts.inventory, "libtorch_cpu.so");
+  const File* file = file_named(*facts.inventory, kLibtorchCpu);
   if (file == nullptr || !file->links || has(*file, "oneDNN", "libdnnl")) return {};
   if (file->links->contains.empty()) return {};  // stripped of the names that would tell
   return {
@@ -189,18 +188,18 @@ Answer matrix_library_is_there(const Facts& facts) {
 
 Answer cudnn_is_there(const Facts& facts) {
   if (!facts.cuda_build) return {};
-  const File* file = file_named(*facts.inventory, "libtorch_cuda.so");
+  const File* file = file_named(*facts.inventory, kLibtorchCuda);
   if (file == nullptr || !file->links || has(*file, "cuDNN", "libcudnn")) return {};
   return {.seen = {{"libtorch_cuda.so needs no cuDNN: convolutions are slow on the GPU", file->path}}};
 }
 
 Answer magma_is_there(const Facts& facts) {
   if (!facts.cuda_build) return {};
-  for (const char* name : {"libtorch_cuda_linalg.so", "libtorch_cuda.so"}) {
+  for (const std::string_view name : {std::string_view("libtorch_cuda_linalg.so"), kLibtorchCuda}) {
     const File* file = file_named(*facts.inventory, name);
     if (file == nullptr || !file->links) continue;
     if (has(*file, "MAGMA", "libmagma")) return {};
-    return {.seen = {{"it has no MAGMA: linear algebra on the GPU is cuSOLVER's alone", file->path}}};
+    return {.seen = {{"it has no MAGMA: linear algebra on the GPU is only cuSOLVER's", file->path}}};
   }
   return {};
 }
@@ -209,7 +208,7 @@ Answer nvshmem_is_there(const Facts& facts) {
   const Inventory& inventory = *facts.inventory;
   const auto version = parse_major_minor(inventory.torch_version.value_or(""));
   if (!facts.cuda_build || !version || *version < kFirstNvshmem) return {};
-  const File* cuda = file_named(inventory, "libtorch_cuda.so");
+  const File* cuda = file_named(inventory, kLibtorchCuda);
   if (cuda == nullptr || !cuda->links) return {};
   const bool there = std::any_of(inventory.files.begin(), inventory.files.end(), [](const File& file) {
     return file.component == kLibtorch && has(file, "NVSHMEM", "libnvshmem_host");
@@ -218,4 +217,84 @@ Answer nvshmem_is_there(const Facts& facts) {
   return {.seen = {{"no file of libtorch needs NVSHMEM: symmetric memory between GPUs has no such back end"}}};
 }
 
-}  // namespace pbprobe::ask
+}  // namespace
+
+std::vector<Check> packages_checks() {
+  using enum Need;
+  return {
+      {.id = "PB119",
+       .subject = Subject::artifact,
+       .level = Level::shipped,
+       .severity = Severity::warn,
+       .needs = {package, inventory, whole},
+       .question = "Are the installed libraries those that torch's package asks for?",
+       .remedy = "install them as asked: pip install --force-reinstall torch",
+       .ask = requirements_are_met},
+      {.id = "PB120",
+       .subject = Subject::artifact,
+       .level = Level::shipped,
+       .severity = Severity::fail,
+       .needs = {inventory, whole},
+       .question = "Do the package, the version and the files say the same?",
+       .remedy = "look at the source that the recipe takes, and build it again",
+       .ask = versions_agree},
+      {.id = "PB121",
+       .subject = Subject::artifact,
+       .level = Level::shipped,
+       .severity = Severity::fail,
+       .needs = {package, inventory, whole},
+       .question = "Are the wheel's tags true?",
+       .remedy = "tag it with what it was built for: auditwheel, or bdist_wheel's --plat-name",
+       .ask = tags_agree},
+      {.id = "PB122",
+       .subject = Subject::artifact,
+       .level = Level::shipped,
+       .severity = Severity::fail,
+       .needs = {inventory},
+       .question = "Has libtorch one C++ ABI?",
+       .remedy = "build all of it with one _GLIBCXX_USE_CXX11_ABI: what mixes them does not link",
+       .ask = abi_is_one},
+      {.id = "PB123",
+       .subject = Subject::artifact,
+       .level = Level::shipped,
+       .severity = Severity::note,
+       .needs = {inventory, whole},
+       .question = "Do the files say which commit they are built from?",
+       .remedy = "set PYTORCH_BUILD_VERSION and build from a checkout with its history",
+       .ask = commit_is_known},
+      {.id = "PB124",
+       .subject = Subject::artifact,
+       .level = Level::shipped,
+       .severity = Severity::warn,
+       .needs = {inventory},
+       .question = "Is oneDNN there?",
+       .remedy = "build it with USE_MKLDNN=1, on aarch64 with USE_MKLDNN_ACL=1",
+       .ask = matrix_library_is_there},
+      {.id = "PB125",
+       .subject = Subject::artifact,
+       .level = Level::shipped,
+       .severity = Severity::warn,
+       .needs = {cuda_build, inventory, whole},
+       .question = "Has a CUDA build cuDNN?",
+       .remedy = "build it with USE_CUDNN=1 and cuDNN among its inputs",
+       .ask = cudnn_is_there},
+      {.id = "PB126",
+       .subject = Subject::artifact,
+       .level = Level::shipped,
+       .severity = Severity::note,
+       .needs = {cuda_build, inventory, whole},
+       .question = "Has a CUDA build MAGMA?",
+       .remedy = "build it with USE_MAGMA=1 where linear algebra on the GPU matters",
+       .ask = magma_is_there},
+      {.id = "PB127",
+       .subject = Subject::artifact,
+       .level = Level::shipped,
+       .severity = Severity::note,
+       .needs = {cuda_build, inventory, whole},
+       .question = "Has a CUDA build since 2.9 NVSHMEM?",
+       .remedy = "build it with USE_NVSHMEM=1 and NVSHMEM among its inputs where symmetric memory between GPUs matters",
+       .ask = nvshmem_is_there},
+  };
+}
+
+}  // namespace pbprobe

@@ -69,18 +69,17 @@ Result<void> check_words(const Policy& policy) {
       return make_error(ErrorCode::malformed, "severity.{}.reason: it is empty: say why it counts as {}", id,
                         name_of(change.severity));
     if (check->integrity && change.severity != Severity::fail)
-      return make_error(
-          ErrorCode::malformed,
-          "severity.{}: it protects integrity, so no policy makes it a {}: what could not be read may hide "
-          "anything: leave this out",
-          id, name_of(change.severity));
+      return make_error(ErrorCode::malformed,
+                        "severity.{}: it protects integrity, so no policy makes it a {}: what it guards may hide "
+                        "anything: leave this out",
+                        id, name_of(change.severity));
   }
   for (size_t i = 0; i < policy.waive.size(); ++i) {
     const Waiver& waiver = policy.waive[i];
     if (is_blank(waiver.reason))
       return make_error(ErrorCode::malformed, "waive[{}].reason: it is empty: say why {} is let through", i, waiver.id);
     if (!is_date(waiver.until))
-      return make_error(ErrorCode::malformed, "waive[{}].until: \"{}\" is no date: write it as 2027-01-31", i,
+      return make_error(ErrorCode::malformed, "waive[{}].until: \"{}\" is not a date: write it as 2027-01-31", i,
                         waiver.until);
   }
   return {};

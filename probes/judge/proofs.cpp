@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "probes/judge/baseline.hpp"
-#include "probes/judge/questions.hpp"
+#include "probes/judge/subjects.hpp"
 
 namespace pbprobe {
 namespace {
@@ -23,13 +23,16 @@ ClaimProof not_loaded(std::string detail) {
 // Small programs of every area, on this device: all right, one wrong, or none run.
 Outcome areas_on(const LibtorchRun& run, std::string_view device, std::string& detail) {
   bool any = false;
+  bool all = true;
   for (const auto& area : run.areas) {
     if (area.device != device || area.skipped) continue;
     any = true;
     if (!area.problem) continue;
     detail = fmt::format("{} on {}: {}", area.area, device, *area.problem);
-    return Outcome::fail;
+    if (!area.obstacle) return Outcome::fail;
+    all = false;
   }
+  if (!all) return Outcome::unknown;
   if (!any) detail = fmt::format("libtorch's areas were not run on {}", device);
   return any ? Outcome::pass : Outcome::unknown;
 }
@@ -64,11 +67,12 @@ void add_measured(ClaimProof& proof, const Facts& facts, std::string_view device
 ClaimProof prove_sm(const Facts& facts, const Target& target) {
   if (auto proof = nothing_ran(facts)) return *proof;
   if (facts.gpus.empty()) return all_unknown("no GPU here");
-  // libtorch is run on one GPU, the first.
-  const GpuOutcome& gpu = facts.gpus.front();
+  const auto index = gpu_of_run(facts);
+  if (!index) return all_unknown("no GPU here can be used");
+  const GpuOutcome& gpu = facts.gpus[*index];
   if (gpu.capability != target.capability)
-    return all_unknown(fmt::format("libtorch is run on {}, which is no {}", gpu_label(gpu), target.id));
-  if (gpu.image != GpuImage::native)
+    return all_unknown(fmt::format("libtorch is run on {}, which is not {}", gpu_label(gpu), target.id));
+  if (gpu.code != GpuCode::native)
     return not_loaded(fmt::format("{} gets {}", gpu_label(gpu), gpu.best.value_or("nothing")));
   if (!facts.run->executed_on_gpu) return all_unknown(facts.run->problem.value_or("libtorch was not run on a GPU"));
   ClaimProof proof = all_unknown();
@@ -88,26 +92,27 @@ ClaimProof prove_isa(const Facts& facts, const Target& target) {
   if (auto proof = nothing_ran(facts)) return *proof;
   const auto& here = facts.host->cpu.targets;
   if (std::find(here.begin(), here.end(), target.id) == here.end())
-    return all_unknown(fmt::format("{} is no {}", facts.host->cpu.name, target.id));
+    return all_unknown(fmt::format("{} is not {}", facts.host->cpu.name, target.id));
   const LibtorchRun& run = *facts.run;
+  if (!run.loaded && run.obstacle) return all_unknown(run.problem.value_or("libtorch could not run"));
   if (!run.loaded) return not_loaded(run.problem.value_or("libtorch could not be loaded"));
   ClaimProof proof = all_unknown();
   proof.loaded = Outcome::pass;
   if (!run.executed) {
-    proof.executed = Outcome::fail;
+    proof.executed = run.obstacle ? Outcome::unknown : Outcome::fail;
     proof.detail = run.problem.value_or("libtorch's matrix product on the CPU was not right");
     return proof;
   }
-  const std::string tier = run.cpu_capability.value_or("unknown");
-  // All of an exact build is made for the target; of another one its tier alone is.
-  if (!facts.claim->exact && target.torch_tier && tier != *target.torch_tier) {
-    proof.detail =
-        fmt::format("libtorch took its {} code, and what is claimed is its {} code", tier, *target.torch_tier);
+  const std::string capability = run.cpu_capability.value_or("unknown");
+  // All of an exact build is made for the target; of another one only its CPU capability is.
+  if (!facts.claim->exact && target.torch_cpu_capability && capability != *target.torch_cpu_capability) {
+    proof.detail = fmt::format("libtorch took its {} code, and what is claimed is its {} code", capability,
+                               *target.torch_cpu_capability);
     return proof;
   }
   proof.executed = areas_on(run, "cpu", proof.detail);
   if (proof.executed == Outcome::pass)
-    add_measured(proof, facts, "cpu", fmt::format("ran on {}, tier {}", facts.host->cpu.name, tier));
+    add_measured(proof, facts, "cpu", fmt::format("ran on {}, CPU capability {}", facts.host->cpu.name, capability));
   return proof;
 }
 

@@ -9,6 +9,7 @@
 
 #include "probes/judge/checks.hpp"
 #include "probes/judge/proofs.hpp"
+#include "probes/judge/subjects.hpp"
 
 namespace pbprobe {
 namespace {
@@ -54,19 +55,19 @@ bool has_failure(const std::vector<Finding>& findings, Level level, Which which)
 void fill_cpu(ClaimRow& row, const Facts& facts) {
   row.loaded = row.executed = row.measured = Outcome::unknown;
   if (facts.run == nullptr) return;
-  row.loaded = known(facts.run->loaded);
-  if (facts.run->loaded) row.executed = known(facts.run->executed);
+  // What could not run tells nothing.
+  if (facts.run->loaded || !facts.run->obstacle) row.loaded = known(facts.run->loaded);
+  if (facts.run->executed || (facts.run->loaded && !facts.run->obstacle)) row.executed = known(facts.run->executed);
   if (ran_on(*facts.run, "cpu")) row.measured = Outcome::pass;
-  if (facts.run->cpu_capability) add_detail(row.detail, "tier " + *facts.run->cpu_capability);
+  if (facts.run->cpu_capability) add_detail(row.detail, "CPU capability " + *facts.run->cpu_capability);
   add_detail(row.detail, figures_on(*facts.run, "cpu"));
 }
 
-void fill_gpu(ClaimRow& row, const Facts& facts, const GpuOutcome& gpu) {
+void fill_gpu(ClaimRow& row, const Facts& facts, size_t index) {
   row.loaded = row.executed = row.measured = Outcome::unknown;
   if (facts.run == nullptr) return;
-  const std::string device = fmt::format("cuda:{}", gpu.gpu);
-  const bool first = gpu.gpu == facts.gpus.front().gpu;  // libtorch is run on one
-  if (first && facts.run->executed_on_gpu) row.executed = known(*facts.run->executed_on_gpu);
+  const std::string device = fmt::format("cuda:{}", facts.gpus[index].gpu);
+  if (gpu_of_run(facts) == index && facts.run->executed_on_gpu) row.executed = known(*facts.run->executed_on_gpu);
   if (ran_on(*facts.run, device)) row.executed = row.measured = Outcome::pass;
   if (row.executed == Outcome::pass) row.loaded = Outcome::pass;
   add_detail(row.detail, figures_on(*facts.run, device));
@@ -84,18 +85,18 @@ ClaimRow cpu_row(const Facts& facts, const std::vector<Finding>& findings) {
   return row;
 }
 
-ClaimRow gpu_row(const Facts& facts, size_t index, const std::vector<Finding>& findings) {
+ClaimRow gpu_row(const Facts& facts, size_t index) {
   const GpuOutcome& gpu = facts.gpus[index];
   ClaimRow row{.claim = gpu_label(gpu)};
-  if (gpu.image == GpuImage::unknown) {
+  if (gpu.code == GpuCode::unknown) {
     row.shipped = Outcome::unknown;
   } else {
-    row.shipped = known(gpu.image != GpuImage::none);
+    row.shipped = known(gpu.code != GpuCode::none);
   }
-  if (gpu.image == GpuImage::none) return row;
-  fill_gpu(row, facts, gpu);
-  const bool usable = !facts.host->gpus[index].problem &&
-                      !has_failure(findings, Level::loaded, [](Subject about) { return about == Subject::gpu; });
+  if (gpu.code == GpuCode::none) return row;
+  fill_gpu(row, facts, index);
+  // Another GPU's trouble is not this one's; the driver is everybody's.
+  const bool usable = !facts.host->gpus[index].problem && driver_supports_cuda(facts);
   if (!usable && row.loaded == Outcome::unknown) row.loaded = Outcome::fail;
   return row;
 }
@@ -111,6 +112,7 @@ std::vector<ClaimRow> kernel_rows(const Measurements& measurements) {
   for (const auto& [target, types] : fastest) {
     ClaimRow claim{.claim = "kernels " + target, .executed = Outcome::pass, .measured = Outcome::pass};
     for (const auto& [dtype, row] : types) {
+      if (row->disturbed) claim.measured = Outcome::unknown;
       std::string peak;
       if (row->peak_fraction) peak = fmt::format(" ({:.0f} % of peak)", *row->peak_fraction * 100);
       add_detail(claim.detail, fmt::format("{} {}{}", dtype, rate(row->gflops), peak));
@@ -140,13 +142,13 @@ struct Shipped {
     }
     return any && !unknown ? Outcome::pass : Outcome::unknown;
   }
-  // One file alone does not answer what needs a whole artifact.
-  Outcome of(Told part, const Facts& facts) const {
+  // A single file does not answer what needs a whole artifact.
+  Outcome of(ClaimPart part, const Facts& facts) const {
     return by(
         [&](const Check& check) { return check.proves == part && !(facts.single_file && needs(check, Need::whole)); });
   }
-  // Of these targets: what is found on other processors alone is not shipped.
-  Outcome of(const std::vector<const Target*>& targets, Told part, const Facts& facts) const {
+  // Of these targets: what is found only on other processors is not shipped.
+  Outcome of(const std::vector<const Target*>& targets, ClaimPart part, const Facts& facts) const {
     const bool elsewhere = by([](const Check& check) { return check.of_processor; }) == Outcome::fail;
     if (elsewhere && of_other_processor(facts, targets) != nullptr) return Outcome::fail;
     return of(part, facts);
@@ -172,31 +174,31 @@ std::vector<ClaimRow> claimed_rows(const Facts& facts, const Shipped& shipped) {
   std::vector<ClaimRow> rows;
   const auto add = [&](const char* what, const std::string& claimed, Outcome outcome, const std::string& detail,
                        const ClaimProof& proof = {}) {
-    const bool told = std::find(parts.untold.begin(), parts.untold.end(), what) == parts.untold.end();
+    const bool known = std::find(parts.unknown.begin(), parts.unknown.end(), what) == parts.unknown.end();
     rows.push_back({.claim = what,
                     .claimed = claimed,
-                    .shipped = told ? outcome : Outcome::unknown,
+                    .shipped = known ? outcome : Outcome::unknown,
                     .loaded = proof.loaded,
                     .executed = proof.executed,
                     .measured = proof.measured,
-                    .detail = told ? detail : "this file alone does not tell"});
+                    .detail = known ? detail : "this file by itself does not tell"});
     add_detail(rows.back().detail, proof.detail);
   };
   const auto seen = [](const std::optional<std::string>& value) { return value ? "it is " + *value : ""; };
   const Inventory none;
   const Inventory& inventory = facts.inventory != nullptr ? *facts.inventory : none;
   if (!facts.claimed_gpus.empty())
-    add("SM", ids_of(facts.claimed_gpus, claim.exact), shipped.of(facts.claimed_gpus, Told::sm, facts), "",
+    add("SM", ids_of(facts.claimed_gpus, claim.exact), shipped.of(facts.claimed_gpus, ClaimPart::sm, facts), "",
         prove_all(facts, facts.claimed_gpus, prove_sm));
   if (!facts.claimed_cpus.empty())
-    add("ISA", ids_of(facts.claimed_cpus, claim.exact), shipped.of(facts.claimed_cpus, Told::isa, facts),
+    add("ISA", ids_of(facts.claimed_cpus, claim.exact), shipped.of(facts.claimed_cpus, ClaimPart::isa, facts),
         seen(inventory.platform), prove_all(facts, facts.claimed_cpus, prove_isa));
   if (claim.torch)
-    add("torch", *claim.torch, shipped.of(Told::torch, facts), seen(inventory.torch_version),
+    add("torch", *claim.torch, shipped.of(ClaimPart::torch, facts), seen(inventory.torch_version),
         prove_torch(facts, *claim.torch));
-  if (claim.cuda) add("CUDA", *claim.cuda, shipped.of(Told::cuda, facts), seen(inventory.cuda_version));
-  if (claim.python) add("Python", *claim.python, shipped.of(Told::python, facts), seen(inventory.python_abi));
-  if (claim.blas) add("BLAS", *claim.blas, shipped.of(Told::blas, facts), "");
+  if (claim.cuda) add("CUDA", *claim.cuda, shipped.of(ClaimPart::cuda, facts), seen(inventory.cuda_version));
+  if (claim.python) add("Python", *claim.python, shipped.of(ClaimPart::python, facts), seen(inventory.python_abi));
+  if (claim.blas) add("BLAS", *claim.blas, shipped.of(ClaimPart::blas, facts), "");
   return rows;
 }
 
@@ -207,7 +209,7 @@ std::vector<ClaimRow> claim_rows(const Facts& facts, const std::vector<Finding>&
   std::vector<ClaimRow> rows;
   if (facts.claim != nullptr) rows = claimed_rows(facts, {findings, unanswered});
   if (facts.host != nullptr) {
-    for (size_t i = 0; i < facts.gpus.size(); ++i) rows.push_back(gpu_row(facts, i, findings));
+    for (size_t i = 0; i < facts.gpus.size(); ++i) rows.push_back(gpu_row(facts, i));
     if (facts.gpus.empty() && facts.cuda_build && !facts.wrong_platform)
       rows.push_back({.claim = "GPU", .shipped = Outcome::unknown, .detail = "no GPU here"});
     rows.push_back(cpu_row(facts, findings));
@@ -222,20 +224,27 @@ std::string what_files_hold(const Facts& facts) {
   if (facts.claim == nullptr) return "nothing in the files is wrong: " + holdings_of(facts)->sentence;
   std::string text = fmt::format("{} holds what \"{}\" claims", facts.torch, facts.claim->text);
   const ClaimParts parts = claim_parts(facts);
-  if (!parts.untold.empty())
-    text += fmt::format(", but for what one file does not tell: {}", fmt::join(parts.untold, ", "));
+  if (!parts.unknown.empty())
+    text += fmt::format(", but for what one file does not tell: {}", fmt::join(parts.unknown, ", "));
   return text;
 }
 
 std::string what_runs(const Facts& facts) {
-  std::string text = fmt::format("{} computes right on this CPU", facts.torch);
-  for (const auto& group : gpu_groups(facts)) {
-    const GpuOutcome& gpu = facts.gpus[group.first];
-    if (!facts.cuda_build || !gpu.best) continue;
-    text += fmt::format("; {} {} {}", group.numbers, group.count == 1 ? "runs" : "run", *gpu.best);
-    if (gpu.image == GpuImage::native) text += ", made for it";
-    if (gpu.image == GpuImage::ptx) text += " PTX, compiled by the driver at the first start";
+  std::string text = fmt::format("{} computes correctly on this CPU", facts.torch);
+  if (!facts.cuda_build) return text;
+  const bool ran = facts.run != nullptr && facts.run->executed_on_gpu == true;
+  const size_t none = facts.gpus.size();
+  const size_t run = ran ? gpu_of_run(facts).value_or(none) : none;
+  std::vector<std::string> others;
+  for (size_t i = 0; i < facts.gpus.size(); ++i) {
+    const GpuOutcome& gpu = facts.gpus[i];
+    if (i != run) others.push_back(fmt::format("{}", gpu.gpu));
+    if (i != run || !gpu.best) continue;
+    text += fmt::format("; GPU {} runs {}", gpu.gpu, *gpu.best);
+    if (gpu.code == GpuCode::native) text += ", native";
+    if (gpu.code == GpuCode::ptx) text += " PTX, compiled by the driver at the first start";
   }
+  if (!others.empty()) text += fmt::format("; not run on GPU {}", fmt::join(others, ", "));
   return text;
 }
 

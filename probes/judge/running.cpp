@@ -4,9 +4,10 @@
 
 #include <fmt/format.h>
 
-#include "probes/judge/questions.hpp"
+#include "probes/judge/obstacles.hpp"
+#include "probes/judge/subjects.hpp"
 
-namespace pbprobe::ask {
+namespace pbprobe {
 namespace {
 
 // Ours against libtorch's: from here on a user would notice. A property of the build, never a fault.
@@ -20,15 +21,21 @@ bool too_old_to_run(const Inventory& inventory) {
   return version && *version < kFirstRunnable;
 }
 
-}  // namespace
-
 Answer libtorch_loads(const Facts& facts) {
   if (facts.wrong_platform || facts.run->loaded) return {};
   if (too_old_to_run(*facts.inventory))
     return {.seen = {},
             .unknown = Seen{.what = facts.torch + " is older than 2.8, and pbprobe can only read it",
                             .remedy = "try `python -c \"import torch\"` yourself, or use torch 2.8 or newer"}};
+  if (facts.run->obstacle) return {.seen = {}, .unknown = libtorch_could_not_run(facts)};
   return {.seen = {{.what = facts.run->problem.value_or("libtorch could not be loaded"), .where = facts.run->path}}};
+}
+
+// Who answers for the process that loads it, without being asked, is not believed in anything.
+Answer answers_channel_was_left_alone(const Facts& facts) {
+  if (!facts.run->intruded) return {};
+  return {.seen = {{.what = say("code of libtorch's wrote to the answer's channel by itself: {}", *facts.run->intruded),
+                    .where = facts.run->path}}};
 }
 
 // No fault of the build: the same files find it where they are started as they are meant to be.
@@ -43,17 +50,19 @@ Answer libcuda_is_in_reach(const Facts& facts) {
 
 Answer libtorch_computes(const Facts& facts) {
   if (facts.wrong_platform || !facts.run->loaded || facts.run->executed) return {};
+  if (facts.run->obstacle) return {.seen = {}, .unknown = libtorch_could_not_run(facts)};
   return {.seen = {{.what = facts.run->problem.value_or("libtorch was loaded, and computed nothing"),
                     .where = facts.run->path}}};
 }
 
-// Where another check has said already why no GPU can work, a run that failed there says nothing new.
+// Where another check has reported already why no GPU can work, a run that failed there says nothing new.
 Answer libtorch_computes_on_gpu(const Facts& facts) {
   const bool expected = std::any_of(facts.gpus.begin(), facts.gpus.end(), [](const GpuOutcome& gpu) {
-    return gpu.image != GpuImage::none && gpu.image != GpuImage::unknown;
+    return gpu.code != GpuCode::none && gpu.code != GpuCode::unknown;
   });
   if (!expected || !facts.run->executed) return {};
-  if (!gpu_is_usable(facts).seen.empty() || !driver_knows_cuda_major(facts).seen.empty()) return {};
+  if (!gpus_are_usable(facts) || !driver_supports_cuda(facts)) return {};
+  if (!facts.run->executed_on_gpu && facts.run->obstacle) return {.seen = {}, .unknown = libtorch_could_not_run(facts)};
   if (!facts.run->executed_on_gpu)
     return {.seen = {}, .unknown = Seen{facts.run->problem.value_or("libtorch was not run on a GPU")}};
   if (*facts.run->executed_on_gpu) return {};
@@ -65,6 +74,13 @@ Answer areas_are_right(const Facts& facts) {
   Answer answer;
   for (const auto& area : facts.run->areas) {
     if (!area.problem) continue;
+    if (area.obstacle) {
+      const std::string device = area.device == "cpu" ? "" : area.device;
+      answer.unknown =
+          could_not_run(facts, fmt::format("{} on {} could not run: {}", area.area, area.device, *area.problem),
+                        *area.obstacle, device);
+      continue;
+    }
     answer.seen.push_back(
         {.what = say("{} on {}: {}", area.area, area.device, *area.problem), .where = facts.run->path});
   }
@@ -95,11 +111,29 @@ Answer libraries_are_those_it_was_compiled_with(const Facts& facts) {
   return answer;
 }
 
+// A busy GPU starts slowly. The timings of libtorch on it are marked with who was there.
+std::optional<std::string> others_at_start(const Facts& facts, const std::string& device) {
+  if (facts.measurements == nullptr || !facts.measurements->gpu_use) return std::nullopt;
+  for (const GpuUse& use : *facts.measurements->gpu_use) {
+    if (use.device != device || use.processes.empty()) continue;
+    const GpuProcess& first = use.processes.front();
+    return fmt::format("{} (process {}) on {}", first.name.value_or("an unnamed one"), first.pid, device);
+  }
+  return std::nullopt;
+}
+
 Answer cuda_starts_in_time(const Facts& facts) {
   constexpr double kMostSeconds = 20;  // PyTorch's own release gate allows as much
   Answer answer;
   for (const auto& start : facts.run->starts) {
-    if (start.first_tensor_seconds.value_or(0) <= kMostSeconds) continue;
+    if (start.problem && start.obstacle)
+      answer.unknown = could_not_run(facts, fmt::format("{} ({}): {}", start.device, start.how, *start.problem),
+                                     *start.obstacle, start.device == "cpu" ? "" : start.device);
+    if (start.how == kForcedPtx || start.first_tensor_seconds.value_or(0) <= kMostSeconds) continue;
+    if (const auto who = others_at_start(facts, start.device)) {
+      answer.unknown = disturbed_by(*who);
+      continue;
+    }
     answer.seen.push_back(
         {.what = say("the first tensor on {} took {:.0f} s ({})", start.device, *start.first_tensor_seconds, start.how),
          .where = facts.run->path});
@@ -112,7 +146,12 @@ Answer what_ran_was_machine_code(const Facts& facts) {
   Answer answer;
   if (facts.run->executed_on_gpu != true) return answer;
   for (const auto& start : facts.run->starts) {
-    if (start.how != "CUDA_DISABLE_PTX_JIT=1" || !start.problem) continue;
+    if (start.how != kWithoutPtx || !start.problem) continue;
+    if (start.obstacle) {
+      answer.unknown = could_not_run(facts, fmt::format("{} ({}): {}", start.device, start.how, *start.problem),
+                                     *start.obstacle, start.device);
+      continue;
+    }
     answer.seen.push_back(
         {.what = say("with {} libtorch does not compute on {}: {}", start.how, start.device, *start.problem),
          .where = facts.run->path});
@@ -124,6 +163,12 @@ Answer kernels_are_right(const Facts& facts) {
   Answer answer;
   if (facts.measurements == nullptr) return answer;
   for (const auto& problem : facts.measurements->problems) answer.seen.push_back({problem});
+  if (facts.measurements->not_run && !facts.measurements->not_run->empty()) {
+    const auto& not_run = *facts.measurements->not_run;
+    answer.unknown =
+        could_not_run(facts, not_run.front().what, not_run.front().why, not_run.front().device.value_or(""));
+    if (not_run.size() > 1) answer.unknown->what.text += fmt::format("; and {} more did not run", not_run.size() - 1);
+  }
   return answer;
 }
 
@@ -147,7 +192,9 @@ Answer libtorch_keeps_up(const Facts& facts) {
   std::map<std::string, const BenchRow*> slowest;  // by dtype: one line each is enough
   for (const auto& row : facts.measurements->rows) {
     const auto peer = row.peers.find(std::string(kLibtorch));
-    if (!row.best || peer == row.peers.end() || peer->second.ratio < kNoticeable) continue;
+    if (!row.best || peer == row.peers.end()) continue;
+    if (row.disturbed) answer.unknown = disturbed_by(*row.disturbed);
+    if (row.disturbed || peer->second.ratio < kNoticeable) continue;
     const BenchRow*& kept = slowest[row.dtype];
     if (kept == nullptr || peer->second.ratio > kept->peers.at(std::string(kLibtorch)).ratio) kept = &row;
   }
@@ -159,4 +206,121 @@ Answer libtorch_keeps_up(const Facts& facts) {
   return answer;
 }
 
-}  // namespace pbprobe::ask
+}  // namespace
+
+std::vector<Check> running_checks() {
+  using enum Need;
+  return {
+      {.id = "PB501",
+       .subject = Subject::running,
+       .level = Level::loaded,
+       .severity = Severity::fail,
+       .needs = {inventory, run},
+       .decides = true,
+       .question = "Does libtorch load?",
+       .remedy = "install this torch again in a clean environment, and try `python -c \"import torch\"`",
+       .ask = libtorch_loads},
+      {.id = "PB502",
+       .subject = Subject::running,
+       .level = Level::executed,
+       .severity = Severity::fail,
+       .needs = {inventory, run},
+       .question = "Does libtorch compute a matrix product correctly?",
+       .remedy = "use a build for this CPU: `pbprobe host` names its targets",
+       .ask = libtorch_computes},
+      {.id = "PB503",
+       .subject = Subject::gpu,
+       .level = Level::executed,
+       .severity = Severity::fail,
+       .needs = {host, inventory, run},
+       .decides = true,
+       .question = "Does libtorch compute on a GPU of this host?",
+       .remedy = "run `pbprobe report --full` on a machine whose GPU is free",
+       .ask = libtorch_computes_on_gpu},
+      {.id = "PB504",
+       .subject = Subject::running,
+       .level = Level::measured,
+       .severity = Severity::fail,
+       .question = "Were pbprobe's own kernels right, and did measuring end well?",
+       .remedy = "run it again on an idle machine; if it stays, test the hardware or report it with `--format json`",
+       .ask = kernels_are_right},
+      {.id = "PB505",
+       .subject = Subject::running,
+       .level = Level::executed,
+       .severity = Severity::warn,
+       .question = "Could every step of the report run?",
+       .remedy = "fix what the sentence names, and run it again",
+       .ask = steps_ran},
+      {.id = "PB506",
+       .subject = Subject::running,
+       .level = Level::loaded,
+       .severity = Severity::warn,
+       .needs = {inventory, run},
+       .question = "Does the loaded library have the version of its files?",
+       .remedy = "install this torch again in a clean environment: two versions are mixed",
+       .ask = version_agrees},
+      {.id = "PB507",
+       .subject = Subject::running,
+       .level = Level::measured,
+       .severity = Severity::note,
+       .question = "Is libtorch about as fast as pbprobe's kernels?",
+       .remedy = "a build for exactly this machine may be faster: measure it with `pbprobe bench --against libtorch`",
+       .ask = libtorch_keeps_up},
+      {.id = "PB508",
+       .subject = Subject::running,
+       .level = Level::executed,
+       .severity = Severity::fail,
+       .needs = {inventory, run},
+       .question = "Does libtorch compute correctly in every area?",
+       .remedy = "install this torch again; if it stays, this build is wrong for this machine: take another one, and "
+                 "report it",
+       .ask = areas_are_right},
+      {.id = "PB509",
+       .subject = Subject::gpu,
+       .level = Level::loaded,
+       .severity = Severity::warn,
+       .needs = {host, inventory, run},
+       .decides = true,
+       .question = "Does a libtorch that brings its own libc find the driver's libcuda?",
+       .remedy = "start it inside `flox activate`, or link the driver's libraries into /run/opengl-driver/lib",
+       .ask = libcuda_is_in_reach},
+      {.id = "PB510",
+       .subject = Subject::running,
+       .level = Level::loaded,
+       .severity = Severity::warn,
+       .needs = {inventory, run},
+       .question = "Do cuDNN and NCCL run in the versions that libtorch was compiled with, and that its packages have?",
+       .remedy = "look at LD_LIBRARY_PATH: it may lead to another installation; else install this torch again",
+       .ask = libraries_are_those_it_was_compiled_with},
+      {.id = "PB511",
+       .subject = Subject::gpu,
+       .level = Level::executed,
+       .severity = Severity::fail,
+       .needs = {inventory, run},
+       .question = "Is the first tensor on a GPU there within 20 s?",
+       .remedy = "use a build with machine code for this GPU, and a driver of the build's CUDA version; a busy GPU "
+                 "starts slowly too",
+       .ask = cuda_starts_in_time},
+      {.id = "PB512",
+       .subject = Subject::gpu,
+       .level = Level::executed,
+       .severity = Severity::warn,
+       .needs = {inventory, run},
+       .question = "Does what runs on a GPU run without the driver's compiler (CUDA_DISABLE_PTX_JIT=1)?",
+       .remedy = "use a build with machine code for this GPU: what is compiled at the start is slow to start, and less "
+                 "tested",
+       .ask = what_ran_was_machine_code},
+      {.id = "PB513",
+       .subject = Subject::running,
+       .level = Level::loaded,
+       .severity = Severity::fail,
+       .needs = {inventory, run},
+       .integrity = true,
+       .question = "Was the answer's channel left untouched by what runs when libtorch is loaded?",
+       .remedy = "find the constructor or static initializer that writes to descriptors which are not its own, and "
+                 "trust nothing that this build says",
+       .ask = answers_channel_was_left_alone},
+  };
+}
+
+}  // namespace pbprobe

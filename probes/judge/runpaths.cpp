@@ -2,16 +2,16 @@
 // SPDX-License-Identifier: MIT
 //
 // Where libtorch's files make ld.so look for libraries. A folder of a RUNPATH is right where it lies in the artifact or
-// its environment, in Nix's store, in the system's default folders or in CUDA's; every other one is told.
+// its environment, in Nix's store, in the system's default folders or in CUDA's; every other one is reported.
 #include <algorithm>
 #include <array>
 #include <filesystem>
 
 #include <fmt/format.h>
 
-#include "probes/judge/questions.hpp"
+#include "probes/judge/subjects.hpp"
 
-namespace pbprobe::ask {
+namespace pbprobe {
 namespace {
 
 // From site-packages to the environment that holds lib/python3.13: XPU's wheels and conda's packages look there.
@@ -84,8 +84,8 @@ int climbs(const File& file, std::string_view folder) {
 // Why anybody may put a library there; empty: not everybody may.
 std::string why_open(const Inventory& inventory, const std::string& folder) {
   constexpr std::array<std::string_view, 3> kShared{"/tmp", "/var/tmp", "/dev/shm"};
-  // glibc takes it for the working folder where others stand beside it, and ignores it alone: then it is no place
-  // either.
+  // glibc takes it for the working folder where others stand beside it, and ignores it by itself: then it is not a
+  // place either.
   if (folder.empty()) return "which means the folder that the program is started in";
   if (is_relative_to_file(folder)) return "";
   if (!folder.starts_with('/')) return "which begins where the program is started";
@@ -102,8 +102,8 @@ Place place_of(const Inventory& inventory, const File& file, const std::string& 
   constexpr std::array<std::string_view, 4> kSystem{"/lib", "/lib64", "/usr/lib", "/usr/lib64"};
   constexpr std::array<std::string_view, 2> kInstalled{"/usr/local", "/opt"};
   if (is_relative_to_file(folder)) {
-    const bool told = inventory.layout != "file" && inventory.layout != "nix";
-    return told && climbs(file, folder) > kFoldersAbove ? Place::elsewhere : Place::known;
+    const bool known = inventory.layout != "file" && inventory.layout != "nix";
+    return known && climbs(file, folder) > kFoldersAbove ? Place::elsewhere : Place::known;
   }
   const std::string path = std::filesystem::path(folder).lexically_normal().string();
   if (is_own_place(inventory, path) || is_in_any(path, kSystem)) return Place::known;
@@ -111,8 +111,8 @@ Place place_of(const Inventory& inventory, const File& file, const std::string& 
   return path.find("/cuda") != std::string::npos ? Place::known : Place::installed;
 }
 
-// Said by another check: by PB137, or of a folder that it was built in.
-bool is_told(const Inventory& inventory, const std::string& folder) {
+// Reported by another check: by PB137, or of a folder that it was built in.
+bool is_reported(const Inventory& inventory, const std::string& folder) {
   return is_build_folder(folder) || !why_open(inventory, folder).empty();
 }
 
@@ -121,7 +121,7 @@ Answer ask_places(const Facts& facts, Place place, std::string_view what) {
   for (const auto& file : facts.inventory->files) {
     if (!is_own(*facts.inventory, file)) continue;
     for (const auto& folder : folders_of(file)) {
-      if (is_told(*facts.inventory, folder) || place_of(*facts.inventory, file, folder) != place) continue;
+      if (is_reported(*facts.inventory, folder) || place_of(*facts.inventory, file, folder) != place) continue;
       answer.seen.push_back(
           {say("{} looks for libraries in {}, {}", base_name(file.path), folder, in_words(what)), file.path});
       break;
@@ -129,8 +129,6 @@ Answer ask_places(const Facts& facts, Place place, std::string_view what) {
   }
   return answer;
 }
-
-}  // namespace
 
 Answer build_folder_is_forgotten(const Facts& facts) {
   Answer answer;
@@ -149,9 +147,9 @@ Answer runpaths_are_nobodys_else(const Facts& facts) {
   Answer answer;
   const Inventory& inventory = *facts.inventory;
   for (const auto& file : inventory.files) {
-    if (!is_own(inventory, file)) continue;  // libcusparseLt's own is "$ORIGIN:", and NVIDIA's to mend
+    if (!is_own(inventory, file)) continue;  // libcusparseLt's own is "$ORIGIN:", and NVIDIA's to fix
     for (const auto& folder : folders_of(file)) {
-      if (facts.claim != nullptr && is_build_folder(folder)) continue;  // said of those
+      if (facts.claim != nullptr && is_build_folder(folder)) continue;  // reported of those
       const std::string why = why_open(inventory, folder);
       if (why.empty()) continue;
       answer.seen.push_back({say("{} looks for libraries in {}, {}", base_name(file.path),
@@ -172,4 +170,47 @@ Answer runpaths_are_known(const Facts& facts) {
   return ask_places(facts, Place::installed, "which is neither its own, the system's nor CUDA's");
 }
 
-}  // namespace pbprobe::ask
+}  // namespace
+
+std::vector<Check> runpaths_checks() {
+  using enum Need;
+  return {
+      {.id = "PB133",
+       .subject = Subject::artifact,
+       .level = Level::shipped,
+       .severity = Severity::fail,
+       .needs = {claim, inventory},
+       .question = "Do libtorch's files look for nothing in the folder that they were built in?",
+       .remedy = "install it by its own install step, or set the RUNPATH by patchelf: that folder is gone, or somebody "
+                 "else's",
+       .ask = build_folder_is_forgotten},
+      {.id = "PB137",
+       .subject = Subject::artifact,
+       .level = Level::shipped,
+       .severity = Severity::fail,
+       .needs = {inventory},
+       .question = "Does libtorch look for libraries only where not everybody can put one?",
+       .remedy = "set the RUNPATH to $ORIGIN and to folders of the package: patchelf --set-rpath '$ORIGIN' FILE",
+       .ask = runpaths_are_nobodys_else},
+      {.id = "PB138",
+       .subject = Subject::artifact,
+       .level = Level::shipped,
+       .severity = Severity::fail,
+       .needs = {claim, inventory},
+       .question = "Does libtorch look for libraries only where installed software lies?",
+       .remedy =
+           "set the RUNPATH to $ORIGIN and to folders of the package: another machine does not have that folder, or "
+           "has somebody else's",
+       .ask = runpaths_are_installed},
+      {.id = "PB139",
+       .subject = Subject::artifact,
+       .level = Level::shipped,
+       .severity = Severity::note,
+       .needs = {claim, inventory},
+       .question = "Does libtorch look for libraries only in its package, the system's folders and CUDA's?",
+       .remedy = "ship what it needs from there, or see that the folder is there wherever this is installed",
+       .ask = runpaths_are_known},
+  };
+}
+
+}  // namespace pbprobe

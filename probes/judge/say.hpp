@@ -13,13 +13,13 @@
 
 namespace pbprobe {
 
-struct Said {
+struct Sentence {
   std::string text;
   std::vector<std::string> operands;
 
-  Said() = default;
-  Said(std::string words) : text(std::move(words)) {}  // NOLINT(google-explicit-constructor): words without data
-  Said(const char* words) : text(words) {}             // NOLINT(google-explicit-constructor)
+  Sentence() = default;
+  Sentence(std::string words) : text(std::move(words)) {}  // NOLINT(google-explicit-constructor): words without data
+  Sentence(const char* words) : text(words) {}             // NOLINT(google-explicit-constructor)
 };
 
 // Part of a sentence that is words itself, and no datum.
@@ -54,10 +54,10 @@ inline void keep(std::vector<std::string>&, const InWords&) {}
 
 // As fmt::format, and keeps what is filled in.
 template <class... T>
-[[nodiscard]] Said say(fmt::format_string<T...> form, const T&... data) {
-  Said said(fmt::vformat(form, fmt::make_format_args(data...)));
-  (detail::keep(said.operands, data), ...);
-  return said;
+[[nodiscard]] Sentence say(fmt::format_string<T...> form, const T&... data) {
+  Sentence sentence(fmt::vformat(form, fmt::make_format_args(data...)));
+  (detail::keep(sentence.operands, data), ...);
+  return sentence;
 }
 
 }  // namespace pbprobe

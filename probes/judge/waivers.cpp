@@ -76,7 +76,7 @@ Objection objection_to(const WaiverUse& given) {
     case WaiverState::used: break;
     case WaiverState::expired:
       objection.what = fmt::format("the waiver of {} ended on {}", which, waiver.until);
-      objection.remedy = "mend what it let through, or decide on it again";
+      objection.remedy = "fix what it let through, or decide on it again";
       break;
     case WaiverState::unused:
       objection.what = fmt::format("the waiver of {} lets nothing through", which);
@@ -90,7 +90,7 @@ Objection objection_to(const WaiverUse& given) {
       objection.what = fmt::format(
           "the waiver of {} is void: what could not be read of torch may hide anything, so nothing lets it through",
           which);
-      objection.remedy = "mend or leave out the file, and take the waiver out of the policy";
+      objection.remedy = "fix or leave out the file, and take the waiver out of the policy";
       break;
   }
   return objection;

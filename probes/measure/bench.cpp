@@ -7,9 +7,9 @@
 #include <memory>
 
 #include "core/targets.hpp"
-#include "probes/measure/bed.hpp"
-#include "probes/measure/statistics.hpp"
+#include "probes/measure/backend.hpp"
 #include "probes/measure/timing.hpp"
+#include "probes/process/statistics.hpp"
 
 namespace pbprobe {
 namespace {
@@ -28,7 +28,7 @@ std::string describe_plan(const Plan& plan) {
   if (!plan.variant.empty())
     text += fmt::format(", variant {}", plan.variant.substr(plan.variant.find_first_not_of('_')));
   if (plan.kernel->function != nullptr) {
-    text += fmt::format(", blocks {}x{}x{}", plan.cpu.rows, plan.cpu.columns, plan.cpu.depths);
+    text += fmt::format(", blocks {}x{}x{}", plan.cpu.rows, plan.cpu.columns, plan.cpu.k_block);
     text += fmt::format(", tasks {}x{} on {} {}", plan.cpu.task_rows, plan.cpu.task_columns, plan.cpu.threads,
                         plan.cpu.threads == 1 ? "thread" : "threads");
     if (plan.problem.prepacked_b) text += ", B packed beforehand";
@@ -59,8 +59,8 @@ DType peak_type(const Kernel& kernel) {
   return peak != nullptr ? peak->dtype : kernel.dtype;
 }
 
-// A kernel of the case, with its place among the contenders.
-struct Lane {
+// A kernel of the case, with its place among the candidates.
+struct Series {
   Plan plan;
   std::unique_ptr<std::vector<PeakSlice>> slices = std::make_unique<std::vector<PeakSlice>>();
   std::optional<size_t> peak;  // index of its peak loop
@@ -74,86 +74,94 @@ class CaseRun {
   void use(const CublasLt& library) { lt_ = &library; }
   void use(const Cutlass& library) { cutlass_ = &library; }
 
-  void run(Bed& bed, const CaseLimits& limits) {
+  void run(Backend& backend, const CaseLimits& limits) {
     const double began = limits.clock();
-    for (const Plan& plan : plans_.plans) add_kernel(bed, plan);
-    if (one_.against_libtorch && libtorch_.library) add_libtorch(bed);
-    if (one_.against_cublaslt && lt_ != nullptr) add_peer("cublaslt", lt_->path(), bed.cublaslt(*lt_, false));
-    if (one_.against_cublaslt_best && lt_ != nullptr) add_peer("cublaslt_best", lt_->path(), bed.cublaslt(*lt_, true));
-    if (one_.against_cutlass && cutlass_ != nullptr) add_cutlass(bed);
-    if (one_.against_bf16) add_peer("bf16", "our kernel of BF16", bed.bf16());
+    for (const Plan& plan : plans_.plans) add_kernel(backend, plan);
+    if (one_.against_libtorch && libtorch_.library) add_libtorch(backend);
+    if (one_.against_cublaslt && lt_ != nullptr) add_peer("cublaslt", lt_->path(), backend.cublaslt(*lt_, false));
+    if (one_.against_cublaslt_best && lt_ != nullptr)
+      add_peer("cublaslt_best", lt_->path(), backend.cublaslt(*lt_, true));
+    if (one_.against_cutlass && cutlass_ != nullptr) add_cutlass(backend);
+    if (one_.against_bf16) add_peer("bf16", "our kernel of BF16", backend.bf16());
     if (!one_.gpu && (one_.against_cublaslt || one_.against_cublaslt_best || one_.against_cutlass))
-      events_.note(fmt::format("{} on cpu: cuBLASLt and CUTLASS multiply on GPUs alone", name_));
-    if (one_.problem.m <= (one_.gpu ? kFewRowsOfGpu : kFewRows)) add_reading(bed);
-    if (contenders_.empty()) return;
+      events_.note(fmt::format("{} on cpu: cuBLASLt and CUTLASS compute only on GPUs", name_));
+    if (one_.problem.m <= (one_.gpu ? kFewRowsOfGpu : kFewRows)) add_reading(backend);
+    if (candidates_.empty()) return;
     events_.stage(Step::kernels, fmt::format("timing {} on {}", name_, device_name(one_)));
     auto rounds = interleave(
-        contenders_,
+        candidates_,
         {.budget_seconds = limits.seconds - (limits.clock() - began), .deadline_seconds = limits.deadline_seconds},
         limits.clock);
-    if (!rounds.ok()) return events_.problem(rounds.error().message);
+    if (!rounds.ok()) return events_.failed(rounds.error().message, rounds.error(), device_name(one_));
     if (rounds->cut_short)
       events_.note(fmt::format("{} on {}: the budget of {:g} s allowed {} rounds; allow more with --budget", name_,
                                device_name(one_), limits.budget_seconds, rounds->samples_us[0].size()));
-    report(*rounds, bed.peak_units());
+    report(*rounds, backend.peak_units());
   }
 
  private:
-  void add_kernel(Bed& bed, const Plan& plan) {
+  void add_kernel(Backend& backend, const Plan& plan) {
     const std::string kernel(plan.kernel->name);
     events_.stage(Step::kernels, fmt::format("checking {} on {}", kernel, name_));
-    if (auto right = bed.verify(plan); !right.ok())
-      return events_.problem(
-          fmt::format("{} is wrong on {}, and so has no rate: {}", kernel, name_, right.error().message));
-    Lane lane{.plan = plan};
-    if (auto peak = bed.peak(*plan.kernel, *lane.slices); peak.ok()) {
-      lane.peak = contenders_.size();
-      contenders_.push_back(std::move(*peak));
+    if (auto right = backend.verify(plan); !right.ok()) {
+      const char* const what = right.error().code == ErrorCode::malformed ? "is wrong"
+                               : right.error().obstacle                   ? "could not run"
+                                                                          : "fails";
+      return events_.failed(
+          fmt::format("{} {} on {}, and so has no rate: {}", kernel, what, name_, right.error().message), right.error(),
+          device_name(one_));
     }
-    auto contender = bed.kernel(lane.plan);
-    if (!contender.ok()) return events_.problem(fmt::format("{} on {}: {}", kernel, name_, contender.error().message));
-    lane.kernel = contenders_.size();
-    contenders_.push_back(std::move(*contender));
-    lanes_.push_back(std::move(lane));
+    Series series{.plan = plan};
+    if (auto peak = backend.peak(*plan.kernel, *series.slices); peak.ok()) {
+      series.peak = candidates_.size();
+      candidates_.push_back(std::move(*peak));
+    }
+    auto candidate = backend.kernel(series.plan);
+    if (!candidate.ok())
+      return events_.failed(fmt::format("{} on {}: {}", kernel, name_, candidate.error().message), candidate.error(),
+                            device_name(one_));
+    series.kernel = candidates_.size();
+    candidates_.push_back(std::move(*candidate));
+    series_.push_back(std::move(series));
   }
 
   // A peer that can run the problem takes part under `key`; another one is a note.
-  void add_peer(const char* key, const std::string& library, Result<Contender> contender) {
+  void add_peer(const char* key, const std::string& library, Result<Candidate> candidate) {
     events_.stage(key == std::string_view("libtorch") ? Step::libtorch : Step::kernels,
                   fmt::format("computing {} with {} on {}", name_, library, device_name(one_)));
-    if (contender.ok()) {
-      if (auto first = contender->sample(1); first.ok()) {
-        peers_[key] = {contenders_.size(), contender->name};
-        contenders_.push_back(std::move(*contender));
+    if (candidate.ok()) {
+      if (auto first = candidate->sample(1); first.ok()) {
+        peers_[key] = {candidates_.size(), candidate->name};
+        candidates_.push_back(std::move(*candidate));
         return;
       } else {
-        contender = first.error();
+        candidate = first.error();
       }
     }
-    events_.note(fmt::format("{} did not run {} on {}: {}", key, name_, device_name(one_), contender.error().message));
+    events_.note(fmt::format("{} did not run {} on {}: {}", key, name_, device_name(one_), candidate.error().message));
   }
 
-  void add_libtorch(Bed& bed) {
+  void add_libtorch(Backend& backend) {
     if (!one_.gpu && !libtorch_.library->set_threads(one_.threads))
       events_.note("this libtorch does not let its threads be set: it runs with as many as it takes itself");
-    add_peer("libtorch", libtorch_.run.path, bed.libtorch(*libtorch_.library));
+    add_peer("libtorch", libtorch_.run.path, backend.libtorch(*libtorch_.library));
   }
 
   // Of each of its families the kernel that is fastest here.
-  void add_cutlass(Bed& bed) {
+  void add_cutlass(Backend& backend) {
     for (const std::string& family : cutlass_->families()) {
       const std::string key = "cutlass_" + family;
-      add_peer(key.c_str(), cutlass_->path(), bed.cutlass(*cutlass_, family));
+      add_peer(key.c_str(), cutlass_->path(), backend.cutlass(*cutlass_, family));
       if (const auto peer = peers_.find(key); peer != peers_.end())
         events_.note(fmt::format("{} on {}: {} is {}", name_, device_name(one_), key, peer->second.name));
     }
   }
 
-  void add_reading(Bed& bed) {
-    auto contender = bed.reading();
-    if (!contender.ok()) return;
-    peers_["reading"] = {contenders_.size(), contender->name};
-    contenders_.push_back(std::move(*contender));
+  void add_reading(Backend& backend) {
+    auto candidate = backend.reading();
+    if (!candidate.ok()) return;
+    peers_["reading"] = {candidates_.size(), candidate->name};
+    candidates_.push_back(std::move(*candidate));
   }
 
   [[nodiscard]] double gflops_at(const Rounds& rounds, size_t index) const {
@@ -161,10 +169,11 @@ class CaseRun {
   }
 
   void report(const Rounds& rounds, int64_t units) {
-    for (const Lane& lane : lanes_) {
-      const std::string& failure = rounds.failures[lane.kernel];
-      if (!failure.empty()) events_.problem(failure);
-      if (!rounds.samples_us[lane.kernel].empty()) events_.row(row_of(lane, rounds, units));
+    for (const Series& series : series_) {
+      const std::string& failure = rounds.failures[series.kernel];
+      const Error error{ErrorCode::device, failure, rounds.obstacles[series.kernel]};
+      if (!failure.empty()) events_.failed(failure, error, device_name(one_));
+      if (!rounds.samples_us[series.kernel].empty()) events_.row(row_of(series, rounds, units));
     }
     const auto libtorch = peers_.find("libtorch");
     if (libtorch == peers_.end() || rounds.samples_us[libtorch->second.at].empty()) return;
@@ -182,10 +191,10 @@ class CaseRun {
     events_.libtorch(libtorch_.run);
   }
 
-  [[nodiscard]] BenchRow row_of(const Lane& lane, const Rounds& rounds, int64_t units) const {
+  [[nodiscard]] BenchRow row_of(const Series& series, const Rounds& rounds, int64_t units) const {
     const Problem& p = one_.problem;
-    const Kernel& kernel = *lane.plan.kernel;
-    const auto& samples = rounds.samples_us[lane.kernel];
+    const Kernel& kernel = *series.plan.kernel;
+    const auto& samples = rounds.samples_us[series.kernel];
     BenchRow row{
         .kernel = std::string(kernel.name),
         .target = std::string(kernel.target),
@@ -198,12 +207,12 @@ class CaseRun {
         .instruction = std::string(kernel.instruction),
         .shape_class = one_.gpu && median(samples) < kLaunchBoundUs ? "launch-bound" : shape_class(p.m, p.n, p.k),
         .threads = one_.gpu ? 0 : one_.threads,
-        .gflops = gflops_at(rounds, lane.kernel),
+        .gflops = gflops_at(rounds, series.kernel),
         .best = kernel.name == plans_.best,
         .prepacked_b = p.prepacked_b,
-        .plan = describe_plan(lane.plan),
+        .plan = describe_plan(series.plan),
         .samples_us = samples};
-    set_peak(row, lane, rounds, units);
+    set_peak(row, series, rounds, units);
     for (const auto& [key, peer] : peers_) {
       const auto& theirs = rounds.samples_us[peer.at];
       if (!theirs.empty()) row.peers[key] = {gflops_at(rounds, peer.at), median_ratio(theirs, samples), theirs};
@@ -211,19 +220,19 @@ class CaseRun {
     return row;
   }
 
-  // The peers count against the fastest path of the run alone: they choose theirs themselves.
-  [[nodiscard]] double fastest_beside(const Lane& lane, const Rounds& rounds) const {
-    const auto best_peak = [](const Lane& other) {
+  // The peers count against the fastest path of the run only: they choose theirs themselves.
+  [[nodiscard]] double fastest_beside(const Series& series, const Rounds& rounds) const {
+    const auto best_peak = [](const Series& other) {
       double best = 0;
       for (const PeakSlice& slice : *other.slices) best = std::max(best, slice.gflops);
       return best;
     };
     double fastest = 0;
     bool fastest_path = true;
-    for (const Lane& other : lanes_) {
-      if (peak_of(*other.plan.kernel) == peak_of(*lane.plan.kernel))
+    for (const Series& other : series_) {
+      if (peak_of(*other.plan.kernel) == peak_of(*series.plan.kernel))
         fastest = std::max(fastest, gflops_at(rounds, other.kernel));
-      else if (best_peak(other) > best_peak(lane))
+      else if (best_peak(other) > best_peak(series))
         fastest_path = false;
     }
     if (const auto peer = peers_.find("libtorch"); peer != peers_.end() && fastest_path)
@@ -231,11 +240,11 @@ class CaseRun {
     return fastest;
   }
 
-  void set_peak(BenchRow& row, const Lane& lane, const Rounds& rounds, int64_t units) const {
-    const auto& samples = rounds.samples_us[lane.kernel];
-    const auto& slices = *lane.slices;
+  void set_peak(BenchRow& row, const Series& series, const Rounds& rounds, int64_t units) const {
+    const auto& samples = rounds.samples_us[series.kernel];
+    const auto& slices = *series.slices;
     std::vector<PeakPair> pairs;
-    if (lane.peak && slices.size() >= samples.size()) {
+    if (series.peak && slices.size() >= samples.size()) {
       const size_t skip = slices.size() - samples.size();  // the warm-up's
       for (size_t i = 0; i < samples.size(); ++i)
         pairs.push_back(
@@ -244,8 +253,8 @@ class CaseRun {
     const Target* const target = find_target(row.target);
     bool second_hand = false;
     const auto allowed =
-        target != nullptr ? allowed_ops(*target, peak_type(*lane.plan.kernel), second_hand) : std::vector<int64_t>{};
-    const PeakVerdict verdict = judge_peak(pairs, fastest_beside(lane, rounds), allowed, second_hand, units);
+        target != nullptr ? allowed_ops(*target, peak_type(*series.plan.kernel), second_hand) : std::vector<int64_t>{};
+    const PeakVerdict verdict = judge_peak(pairs, fastest_beside(series, rounds), allowed, second_hand, units);
     if (verdict.clock_ghz > 0) row.clock_ghz = verdict.clock_ghz;
     if (verdict.why_not.empty()) {
       row.peak_fraction = verdict.fraction;
@@ -259,10 +268,10 @@ class CaseRun {
   LibtorchProbe& libtorch_;
   EventWriter& events_;
   std::string name_;
-  std::vector<Contender> contenders_;
-  std::vector<Lane> lanes_;
+  std::vector<Candidate> candidates_;
+  std::vector<Series> series_;
   struct Peer {
-    size_t at = 0;  // among the contenders
+    size_t at = 0;  // among the candidates
     std::string name;
   };
   std::map<std::string, Peer, std::less<>> peers_;
@@ -280,7 +289,9 @@ template <class Library>
 void load_peer(const char* key, std::optional<Library>& library, const std::vector<std::string>& places,
                EventWriter& events) {
   events.stage(Step::kernels, fmt::format("loading {}", key));
+  events.loading(key);
   auto loaded = Library::load(places);
+  events.loaded();
   if (loaded.ok()) {
     library.emplace(std::move(*loaded));
   } else {
@@ -311,21 +322,22 @@ void prepare_and_run(const BenchCase& one, const MeasureRequest& request, Libtor
   const bool libtorch_runs = one.against_libtorch && libtorch.library && (!one.gpu || libtorch.on_gpu);
   if (plans.plans.empty() && !libtorch_runs) return;
   events.stage(Step::kernels, "preparing " + where);
-  auto bed = one.gpu ? make_gpu_bed(one, request.host) : make_cpu_bed(one, request.host);
-  if (!bed.ok()) return events.problem(fmt::format("{}: {}", where, bed.error().message));
+  auto backend = one.gpu ? make_gpu_backend(one, request.host) : make_cpu_backend(one, request.host);
+  if (!backend.ok())
+    return events.failed(fmt::format("{}: {}", where, backend.error().message), backend.error(), device_name(one));
   BenchCase here = one;
   here.against_libtorch = libtorch_runs;
   CaseRun run(here, plans, libtorch, events);
   if (libraries.cublaslt) run.use(*libraries.cublaslt);
   if (libraries.cutlass) run.use(*libraries.cutlass);
-  run.run(**bed, limits);
+  run.run(**backend, limits);
 }
 
 }  // namespace
 
-void run_case(const BenchCase& one, const CasePlans& plans, Bed& bed, LibtorchProbe& libtorch, EventWriter& events,
-              const CaseLimits& limits) {
-  CaseRun(one, plans, libtorch, events).run(bed, limits);
+void run_case(const BenchCase& one, const CasePlans& plans, Backend& backend, LibtorchProbe& libtorch,
+              EventWriter& events, const CaseLimits& limits) {
+  CaseRun(one, plans, libtorch, events).run(backend, limits);
 }
 
 void run_benches(const MeasureRequest& request, LibtorchProbe& libtorch, EventWriter& events) {

@@ -10,17 +10,17 @@
 #include <vector>
 
 #include "core/facts/plan_list.hpp"
-#include "kernels/gemm/choose.hpp"
-#include "probes/measure/events.hpp"
+#include "kernels/dispatch/choose.hpp"
 #include "probes/measure/libtorch_probe.hpp"
-#include "probes/measure/request.hpp"
+#include "probes/process/events.hpp"
+#include "probes/process/request.hpp"
 
 namespace pbprobe {
 
 // What a sample of a kernel or a peer lasts, where nothing longer is asked for.
 inline constexpr double kSliceSeconds = 2e-4;
 
-// One product on one device: what a single interleaved run compares.
+// One GEMM on one device: what a single interleaved run compares.
 struct BenchCase {
   Problem problem;
   int64_t threads = 1;               // CPU
@@ -31,7 +31,7 @@ struct BenchCase {
   bool against_cublaslt = false;
   bool against_cublaslt_best = false;  // the best of 32 heuristics, where the other takes the first one
   bool against_cutlass = false;
-  bool against_bf16 = false;      // our own product of BF16
+  bool against_bf16 = false;      // our own GEMM of BF16
   bool asked_for_target = false;  // then a missing kernel is a problem and not a note
 };
 
@@ -43,7 +43,7 @@ struct BenchCase {
 // or that was not built).
 [[nodiscard]] Result<void> check_bench(const BenchRequest& bench, const MeasureRequest& request);
 
-// Of a target alone. Error usage: B is packed beforehand, and it is a GPU's.
+// Of a target only. Error usage: B is packed beforehand, and it is a GPU's.
 [[nodiscard]] Result<void> check_prepacked(const Target& target, bool prepacked);
 
 // The cases of a checked request, in order. Pure.
@@ -66,16 +66,16 @@ struct CasePlans {
 // "square", "small", "skinny" or "ragged".
 [[nodiscard]] std::string shape_class(int64_t m, int64_t n, int64_t k);
 
-// Compares the plans on a bed: each is verified, then all alternate with their peak loops and with libtorch.
-class Bed;
+// Compares the plans on a backend: each is verified, then all alternate with their peak loops and with libtorch.
+class Backend;
 struct CaseLimits {
   double seconds = 1;           // for this case
   double budget_seconds = 1;    // of the whole request, as its messages say
   double deadline_seconds = 0;  // on the clock; 0: none
   std::function<double()> clock;
 };
-void run_case(const BenchCase& one, const CasePlans& plans, Bed& bed, LibtorchProbe& libtorch, EventWriter& events,
-              const CaseLimits& limits);
+void run_case(const BenchCase& one, const CasePlans& plans, Backend& backend, LibtorchProbe& libtorch,
+              EventWriter& events, const CaseLimits& limits);
 
 // Runs all of it within the request's budget. Rows, libtorch's figures, problems and notes go to `events` at once.
 void run_benches(const MeasureRequest& request, LibtorchProbe& libtorch, EventWriter& events);

@@ -11,19 +11,25 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <new>
 #include <set>
+#include <system_error>
 #include <thread>
 
+#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/json.hpp"
-#include "probes/measure/cage.hpp"
 #include "probes/measure/crash.hpp"
-#include "probes/measure/sentences.hpp"
 #include "probes/measure/worker.hpp"
+#include "probes/process/channel.hpp"
+#include "probes/process/gemm.hpp"
+#include "probes/process/sandbox.hpp"
+#include "probes/process/sentences.hpp"
 
 namespace pbprobe {
 namespace {
@@ -68,43 +74,63 @@ std::vector<pid_t> running_children() {
   return children;
 }
 
-enum class Wait { worker_ended, limit, told_to_stop };
+// Runs at the end of its scope.
+template <class Action>
+struct Finally {
+  Action action;
+  ~Finally() { action(); }
+};
+template <class Action>
+Finally(Action) -> Finally<Action>;
+
+enum class Wait { worker_ended, limit, asked_to_stop };
 
 // Reaps until the worker itself is reaped. SIGTERM is how the starter, or its death, stops us.
-Wait wait_for(pid_t worker, Clock::time_point until, int& status) {
-  const sigset_t signals = watched_signals();
+Wait wait_for(pid_t worker, Clock::time_point until, Broker* broker, int& status) {
+  const sigset_t watched = watched_signals();
+  const int signals = signalfd(-1, &watched, SFD_NONBLOCK | SFD_CLOEXEC);
+  const Finally close_it{[&] { close(signals); }};
+  bool heard = broker != nullptr;
   while (true) {
     for (pid_t pid = 0; (pid = waitpid(-1, &status, WNOHANG)) > 0;)
       if (pid == worker) return Wait::worker_ended;
     const auto left = std::chrono::duration<double>(until - Clock::now()).count();
     if (left <= 0) return Wait::limit;
-    timespec pause{};
-    pause.tv_sec = static_cast<time_t>(std::min(left, 1.0));
-    pause.tv_nsec = left < 1 ? static_cast<long>(left * 1e9) : 0;
-    const int signal = sigtimedwait(&signals, nullptr, &pause);
-    if (signal == SIGTERM || signal == SIGINT) return Wait::told_to_stop;
+    std::array<pollfd, 2> ready{{{signals, POLLIN, 0}, {heard ? broker->descriptor() : -1, POLLIN, 0}}};
+    poll(ready.data(), ready.size(), static_cast<int>(std::min(left, 1.0) * 1e3) + 1);
+    if (heard && ready[1].revents != 0) heard = broker->pump();
+    signalfd_siginfo signal{};
+    while (read(signals, &signal, sizeof signal) == sizeof signal)
+      if (signal.ssi_signo == SIGTERM || signal.ssi_signo == SIGINT) return Wait::asked_to_stop;
   }
 }
 
 // Ends every descendant; gives up after the patience. Returns whether all are gone; `seen` counts them.
 bool end_descendants(const Supervision& supervision, std::set<pid_t>& seen, pid_t worker, int* worker_status) {
   const auto until = after(supervision.patience_seconds);
-  // In a namespace of its own there is nobody else, and its numbers are not those of /proc.
-  const bool alone = !proc_is_ours();
+  // In a namespace of its own there is nobody else. Where /proc has other numbers than kill() and nobody says why, the
+  // worker's number is the only one known.
+  const bool knows_numbers = proc_is_ours();
+  const bool by_itself = supervision.isolated && !knows_numbers;
+  bool worker_runs = worker_status != nullptr;  // once it is reaped its number may be another's
   while (true) {
-    if (alone) {
+    if (by_itself) {
       supervision.end_them(-1, SIGKILL);  // all at once: nothing can be forked meanwhile
-    } else {
+    } else if (knows_numbers) {
       for (const pid_t pid : running_children()) {
         seen.insert(pid);
         supervision.end_them(pid, SIGKILL);
       }
+    } else if (worker_runs) {
+      supervision.end_them(worker, SIGKILL);
     }
     int status = 0;
     pid_t pid = 0;
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-      if (alone && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) seen.insert(pid);
-      if (pid == worker && worker_status != nullptr) *worker_status = status;
+      if (by_itself && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) seen.insert(pid);
+      if (pid != worker || worker_status == nullptr) continue;
+      worker_runs = false;
+      *worker_status = status;
     }
     if (pid < 0 && errno == ECHILD) return true;
     if (Clock::now() >= until) return false;
@@ -151,23 +177,66 @@ void confine() {
   sigprocmask(SIG_BLOCK, &signals, nullptr);
 }
 
-[[noreturn]] void be_worker(pid_t supervisor, const MeasureRequest& request, EventWriter& events) {
+[[noreturn]] void be_worker(pid_t supervisor, const MeasureRequest& request, Channel& channel, LastWords* last_words) {
+  EventWriter events(channel);
   setpgid(0, 0);  // who ends its own group ends no supervisor
   prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   if (getppid() != supervisor) _exit(2);
   const sigset_t signals = watched_signals();
   sigprocmask(SIG_UNBLOCK, &signals, nullptr);
-  report_crashes(events);
-  const bool finished = run_request(request, events);
+  report_crashes(last_words);
+  bool finished = false;
+  try {
+    finished = run_request(request, events);
+  } catch (const std::bad_alloc&) {
+    events.obstacle(Obstacle::memory);
+  } catch (const std::system_error& error) {  // no further thread
+    events.obstacle(error.code() == std::errc::resource_unavailable_try_again ? Obstacle::permission
+                                                                              : Obstacle::unexplained);
+  }
   // Not exit(): a foreign library's destructors could still crash or hang after the answer.
   _exit(finished ? 0 : 2);
 }
+
+// What the supervisor makes of what the worker tells.
+class Audience {
+ public:
+  explicit Audience(EventWriter& events) : events_(events) {}
+
+  Broker::To ears() {
+    return {.forward =
+                [this](std::string_view event, uint64_t seed) {
+                  if (const auto passed = verifier_.pass(event, seed)) write_event(events_, *passed);
+                },
+            .intrude =
+                [this](const std::string& loading, std::string_view line) {
+                  if (bytes_ == 0) first_ = one_line(line, 80);
+                  if (bytes_ == 0) loading_ = loading;
+                  bytes_ += line.size();
+                }};
+  }
+
+  void tell_last(const LastWords& words) {
+    const uint32_t length = std::min<uint32_t>(words.length, static_cast<uint32_t>(words.text.size()));
+    if (length > 0) write_event(events_, std::string(words.text.data(), length));
+    if (bytes_ == 0) return;
+    events_.intruded(fmt::format("{} bytes that begin with \"{}\"{}", bytes_, first_,
+                                 loading_.empty() ? "" : fmt::format(", while {} was loaded", loading_)));
+  }
+
+ private:
+  EventWriter& events_;
+  Verifier verifier_;
+  size_t bytes_ = 0;  // that were written without the word
+  std::string first_;
+  std::string loading_;
+};
 
 }  // namespace
 
 Ended supervise(pid_t worker, const Supervision& supervision) {
   int status = 0;
-  const Wait wait = wait_for(worker, after(supervision.limit_seconds), status);
+  const Wait wait = wait_for(worker, after(supervision.limit_seconds), supervision.broker, status);
   std::set<pid_t> seen;
   const bool gone = end_descendants(supervision, seen, worker, wait == Wait::worker_ended ? nullptr : &status);
   Ended ended = wait == Wait::limit ? Ended{.how = How::time_limit} : ended_with(status);
@@ -177,7 +246,7 @@ Ended supervise(pid_t worker, const Supervision& supervision) {
   return ended;
 }
 
-int measure_main(int request_descriptor, int result_descriptor) {
+int measure_main(int request_descriptor, int result_descriptor, bool isolated) {
   confine();
   EventWriter events(result_descriptor);
   auto request = read_request(request_descriptor);
@@ -186,6 +255,14 @@ int measure_main(int request_descriptor, int result_descriptor) {
     events.refused(request.error().message);
     return 2;
   }
+  const auto ends = make_channel();
+  if (!ends.ok()) {
+    events.refused(ends.error().message);
+    return 2;
+  }
+  Audience audience(events);
+  Broker broker(ends->supervisor, audience.ears());
+  LastWords* const last_words = share_last_words();
   const pid_t supervisor = getpid();
   const pid_t worker = fork();
   if (worker < 0) {
@@ -193,10 +270,17 @@ int measure_main(int request_descriptor, int result_descriptor) {
     return 2;
   }
   if (worker == 0) {
-    EventWriter mine(result_descriptor);
-    be_worker(supervisor, *request, mine);
+    // Here foreign code is loaded: it finds no way to the starter, and none to the supervisor but the channel.
+    close(result_descriptor);
+    close(ends->supervisor);
+    Channel channel(ends->worker, broker.word(), broker.seed());
+    be_worker(supervisor, *request, channel, last_words);
   }
-  const Ended ended = supervise(worker, {.limit_seconds = request->limit_seconds, .end_them = ::kill});
+  close(ends->worker);
+  const Ended ended = supervise(
+      worker, {.limit_seconds = request->limit_seconds, .isolated = isolated, .end_them = ::kill, .broker = &broker});
+  broker.finish();
+  audience.tell_last(*last_words);
   events.ended(ended);
   return ended.how == How::exited && ended.code == 0 ? 0 : 2;
 }

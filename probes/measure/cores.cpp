@@ -8,9 +8,9 @@
 
 #include <sched.h>
 
+#include "kernels/dispatch/choose.hpp"
+#include "kernels/dispatch/run.hpp"
 #include "kernels/gemm/checker.hpp"
-#include "kernels/gemm/choose.hpp"
-#include "kernels/gemm/run.hpp"
 #include "probes/measure/operands.hpp"
 
 namespace pbprobe {
@@ -34,7 +34,7 @@ class CpuSet {
 bool bind_to(int64_t cpu) {
   CpuSet set(cpu + 1);
   CPU_SET_S(static_cast<size_t>(cpu), set.bytes(), set.get());
-  // On this thread alone, before it does anything: it wakes up on that CPU.
+  // On this thread only, before it does anything: it wakes up on that CPU.
   return sched_setaffinity(0, set.bytes(), set.get()) == 0;
 }
 
@@ -82,9 +82,9 @@ std::string check_kernels_here(const Host& host) {
   for (const auto& kernel : kernel_table()) {
     if (kernel.function == nullptr) continue;
     if (std::find(host.cpu.targets.begin(), host.cpu.targets.end(), kernel.target) == host.cpu.targets.end()) continue;
-    // Whole tiles and rests, and more depth than one pass takes.
+    // Whole tiles and rests, and more k than one pass takes.
     const auto problem = make_problem(std::min(2 * kernel.tile.m + 1, kernel.max_m), 2 * kernel.tile.n + 1,
-                                      kernel.depth_block + 61, kernel.dtype);
+                                      kernel.k_block + 61, kernel.dtype);
     const auto result = pbprobe::check(problem, Tier::exact, [&](const Problem& p, CheckData& data) -> Result<void> {
       PBPROBE_TRY(const Plan plan, choose(p, host, {}, {.kernel = std::string(kernel.name)}));
       return run_plan(plan, data.operands());

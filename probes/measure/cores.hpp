@@ -11,7 +11,7 @@
 
 #include "core/facts/host.hpp"
 #include "core/result.hpp"
-#include "probes/measure/events.hpp"
+#include "probes/process/events.hpp"
 
 namespace pbprobe {
 

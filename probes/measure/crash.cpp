@@ -14,10 +14,12 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "probes/measure/words.hpp"
+
 namespace pbprobe {
 namespace {
 
-int descriptor = -1;
+LastWords* last_words = nullptr;
 pid_t owner = 0;
 
 uintptr_t instruction_of(const ucontext_t& context) {
@@ -41,6 +43,11 @@ void copy_name(std::array<char, 160>& to, const char* from) {
 // dladdr and snprintf are no functions for a signal handler; the process is lost anyway, and a second fault ends it.
 void on_signal(int signal, siginfo_t*, void* context) {
   std::signal(signal, SIG_DFL);
+  pass_words_on();
+  if (signal == SIGABRT) {  // its words say why
+    raise(signal);
+    return;
+  }
   if (getpid() == owner) {
     const uintptr_t address = instruction_of(*static_cast<ucontext_t*>(context));
     Dl_info info{};
@@ -66,21 +73,21 @@ void on_signal(int signal, siginfo_t*, void* context) {
     }
     std::array<char, 3 * 15 + 1> hex{};
     for (ssize_t i = 0; i < read; ++i) std::snprintf(hex.data() + 3 * i, 4, "%02x ", bytes[i]);
-    std::array<char, 700> line{};
+    auto& line = last_words->text;
     const int length = std::snprintf(line.data(), line.size(),
-                                     "\n{\"crash\": {\"object\": \"%s\", \"offset\": %llu, \"symbol\": \"%s\", "
-                                     "\"bytes\": \"%.*s\"}}\n",
+                                     "{\"crash\": {\"object\": \"%s\", \"offset\": %llu, \"symbol\": \"%s\", "
+                                     "\"bytes\": \"%.*s\"}}",
                                      object.data(), static_cast<unsigned long long>(offset), symbol.data(),
                                      read > 0 ? static_cast<int>(3 * read - 1) : 0, hex.data());
-    [[maybe_unused]] const ssize_t written = write(descriptor, line.data(), static_cast<size_t>(length));
+    last_words->length = static_cast<uint32_t>(std::clamp<int>(length, 0, static_cast<int>(line.size()) - 1));
   }
   raise(signal);
 }
 
 }  // namespace
 
-void report_crashes(const EventWriter& events) {
-  descriptor = events.descriptor();
+void report_crashes(LastWords* words) {
+  last_words = words;
   owner = getpid();
   // A stack of its own, for a fault that is an overflow of the stack.
   static std::array<std::byte, 1 << 16> stack;
@@ -91,7 +98,7 @@ void report_crashes(const EventWriter& events) {
   struct sigaction action {};
   action.sa_sigaction = &on_signal;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
-  for (const int signal : {SIGILL, SIGSEGV, SIGBUS, SIGFPE}) sigaction(signal, &action, nullptr);
+  for (const int signal : {SIGILL, SIGSEGV, SIGBUS, SIGFPE, SIGABRT}) sigaction(signal, &action, nullptr);
 }
 
 }  // namespace pbprobe

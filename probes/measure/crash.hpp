@@ -4,11 +4,11 @@
 // Where a worker died: the instruction, before the process ends by its signal as it would have.
 #pragma once
 
-#include "probes/measure/events.hpp"
+#include "probes/process/channel.hpp"
 
 namespace pbprobe {
 
-// From here on SIGILL, SIGSEGV, SIGBUS and SIGFPE write {"crash": {…}} to the events' descriptor first.
-void report_crashes(const EventWriter& events);
+// From here on SIGILL, SIGSEGV, SIGBUS and SIGFPE leave {"crash": {…}} in memory that the supervisor shares.
+void report_crashes(LastWords* words);
 
 }  // namespace pbprobe

@@ -9,11 +9,18 @@
 
 #include <fmt/ranges.h>
 
+#include "core/statuses.hpp"
 #include "probes/measure/dlopen.hpp"
 #include "probes/measure/timing.hpp"
 
 namespace pbprobe {
 namespace {
+
+Error failed(int status, ErrorCode code, const std::string& what) {
+  Error error = make_error(code, "{} answered status {}", what, status);
+  error.obstacle = obstacle_of(StatusOf::cublas, status);
+  return error;
+}
 
 constexpr size_t kWorkspaceBytes = size_t{32} << 20;
 constexpr int kMostProposals = 32;
@@ -63,7 +70,7 @@ struct CublasLt::Functions {
 };
 
 // C is written row by row, and the library thinks in columns: it multiplies B's transpose by A's.
-struct CublasLt::Product::State {
+struct CublasLt::Gemm::State {
   const Functions* functions = nullptr;
   void* handle = nullptr;
   void* descriptor = nullptr;
@@ -131,21 +138,19 @@ CublasLt::~CublasLt() {
   if (handle_ != nullptr) functions_->destroy(handle_);
 }
 
-CublasLt::Product::Product(Product&&) noexcept = default;
-CublasLt::Product::~Product() = default;
+CublasLt::Gemm::Gemm(Gemm&&) noexcept = default;
+CublasLt::Gemm::~Gemm() = default;
 
-// The product without its algorithm, and what the heuristics propose for it, the first one first.
-Result<CublasLt::Product> CublasLt::propose(const Problem& p, const GpuDevice& device, int most) const {
-  if (p.bias || p.scale_a || p.scale_b)
-    return make_error(ErrorCode::unsupported, "cublasLt is asked for plain products");
-  Product product;
-  product.state_ = std::make_unique<Product::State>();
-  Product::State& state = *product.state_;
+// The GEMM without its algorithm, and what the heuristics propose for it, the first one first.
+Result<CublasLt::Gemm> CublasLt::propose(const Problem& p, const GpuDevice& device, int most) const {
+  if (p.bias || p.scale_a || p.scale_b) return make_error(ErrorCode::unsupported, "cublasLt is asked for plain GEMMs");
+  Gemm gemm;
+  gemm.state_ = std::make_unique<Gemm::State>();
+  Gemm::State& state = *gemm.state_;
   state.functions = functions_.get();
   const auto call = [&](const char* what, int status) -> Result<void> {
     if (status == kSuccess) return {};
-    return make_error(ErrorCode::unsupported, "cublasLt has no product for {}: {} answered status {}", describe(p),
-                      what, status);
+    return failed(status, ErrorCode::unsupported, fmt::format("cublasLt has no GEMM for {}: {}", describe(p), what));
   };
   if (handle_ == nullptr) PBPROBE_CHECK(call("cublasLtCreate", functions_->create(&handle_)));
   state.handle = handle_;
@@ -179,30 +184,30 @@ Result<CublasLt::Product> CublasLt::propose(const Problem& p, const GpuDevice& d
                                            state.result, preference, most, state.proposals.data(), &found);
   functions_->preference_destroy(preference);
   PBPROBE_CHECK(call("cublasLtMatmulAlgoGetHeuristic", status));
-  if (found < 1) return make_error(ErrorCode::unsupported, "cublasLt has no product for {}", describe(p));
+  if (found < 1) return make_error(ErrorCode::unsupported, "cublasLt has no GEMM for {}", describe(p));
   state.proposals.resize(static_cast<size_t>(found));
   PBPROBE_TRY(state.workspace, device.allocate(kWorkspaceBytes));
-  return product;
+  return gemm;
 }
 
-Result<CublasLt::Product> CublasLt::plan(const Problem& p, const GpuDevice& device) const {
+Result<CublasLt::Gemm> CublasLt::plan(const Problem& p, const GpuDevice& device) const {
   return propose(p, device, 1);
 }
 
-Result<CublasLt::Product> CublasLt::plan_best(const Problem& p, const Operands& operands, GpuDevice& device) const {
-  PBPROBE_TRY(Product product, propose(p, device, kMostProposals));
-  Product::State& state = *product.state_;
-  const auto once = [&] { return product.run(operands, device.stream()); };
+Result<CublasLt::Gemm> CublasLt::plan_best(const Problem& p, const Operands& operands, GpuDevice& device) const {
+  PBPROBE_TRY(Gemm gemm, propose(p, device, kMostProposals));
+  Gemm::State& state = *gemm.state_;
+  const auto once = [&] { return gemm.run(operands, device.stream()); };
   const auto chosen = fastest_of(static_cast<int>(state.proposals.size()), [&](int candidate, int64_t repeats) {
     state.chosen = static_cast<size_t>(candidate);
     return device.time_us(once, repeats);
   });
   if (!chosen.ok()) return chosen.error();
   state.chosen = static_cast<size_t>(*chosen);
-  return product;
+  return gemm;
 }
 
-Result<void> CublasLt::Product::run(const Operands& operands, CuStream stream) const {
+Result<void> CublasLt::Gemm::run(const Operands& operands, CuStream stream) const {
   const float one = 1;
   const float zero = 0;
   const int32_t integer_one = 1;
@@ -214,7 +219,7 @@ Result<void> CublasLt::Product::run(const Operands& operands, CuStream stream) c
       s.handle, s.descriptor, alpha, operands.b, s.left, operands.a, s.right, beta, operands.c, s.result, operands.c,
       s.result, s.proposals[s.chosen].algorithm.data(), s.workspace.data(), kWorkspaceBytes, stream);
   if (status == kSuccess) return {};
-  return make_error(ErrorCode::device, "cublasLtMatmul answered status {}", status);
+  return failed(status, ErrorCode::device, "cublasLtMatmul");
 }
 
 }  // namespace pbprobe

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// NVIDIA's own products as a peer: libcublasLt, loaded where a torch, its wheels or a toolkit keep it, and declared
+// NVIDIA's own GEMMs as a peer: libcublasLt, loaded where a torch, its wheels or a toolkit keep it, and declared
 // here.
 #pragma once
 
@@ -28,30 +28,30 @@ class CublasLt {
   ~CublasLt();
 
   // One problem and the algorithm for it, with 32 MiB of workspace, as torch asks for.
-  class Product {
+  class Gemm {
    public:
-    Product(Product&&) noexcept;
-    Product& operator=(Product&&) = delete;
-    ~Product();
+    Gemm(Gemm&&) noexcept;
+    Gemm& operator=(Gemm&&) = delete;
+    ~Gemm();
     // In the stream. Error: device, with the library's status.
     [[nodiscard]] Result<void> run(const Operands& operands, CuStream stream) const;
 
    private:
     friend class CublasLt;
-    Product() = default;
+    Gemm() = default;
     struct State;
     std::unique_ptr<State> state_;
   };
-  // By what its heuristics put first, as torch does. The product must not outlive this library.
-  // Errors: unsupported (bias or scales, or types and shapes that it has no product for: its status).
-  [[nodiscard]] Result<Product> plan(const Problem& problem, const GpuDevice& device) const;
+  // By what its heuristics put first, as torch does. The GEMM must not outlive this library.
+  // Errors: unsupported (bias or scales, or types and shapes that it has no GEMM for: its status).
+  [[nodiscard]] Result<Gemm> plan(const Problem& problem, const GpuDevice& device) const;
   // By the one of 32 proposals that is fastest on these operands.
-  [[nodiscard]] Result<Product> plan_best(const Problem& problem, const Operands& operands, GpuDevice& device) const;
+  [[nodiscard]] Result<Gemm> plan_best(const Problem& problem, const Operands& operands, GpuDevice& device) const;
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:
   CublasLt() = default;
-  [[nodiscard]] Result<Product> propose(const Problem& problem, const GpuDevice& device, int most) const;
+  [[nodiscard]] Result<Gemm> propose(const Problem& problem, const GpuDevice& device, int most) const;
   struct Functions;
   std::unique_ptr<Functions> functions_;
   mutable void* handle_ = nullptr;  // made with the first plan: it lives in the context that is current then

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "core/statuses.hpp"
 #include "kernels/gemm/reference.hpp"
 
 namespace pbprobe {
@@ -101,7 +102,9 @@ Result<Functions> functions_of(const Libtorch& library) {
 
 Result<void> check(const Functions& functions, const char* what, int status) {
   if (status == 0) return {};
-  return make_error(ErrorCode::device, "cuDNN, {}: {}", what, functions.error_string(status));
+  Error error = make_error(ErrorCode::device, "cuDNN, {}: {}", what, functions.error_string(status));
+  error.obstacle = obstacle_of(StatusOf::cudnn, status);
+  return error;
 }
 
 class Descriptor {
@@ -351,8 +354,10 @@ Result<void> probe_cudnn(const Libtorch& library, const GpuDevice& device, std::
     auto figure = ask(functions, handle, device, types);
     if (figure.ok()) {
       figures.push_back(std::move(*figure));
-    } else {
-      problem = make_error(figure.error().code, "{}: {}", name_of(types.in), figure.error().message);
+    } else if (problem.ok() || problem.error().code != ErrorCode::malformed) {
+      Error reported = figure.error();
+      reported.message = fmt::format("{}: {}", name_of(types.in), reported.message);
+      problem = reported;
     }
   }
   functions.destroy(handle);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The cuDNN that a loaded libtorch works with: how many of its engines take a convolution on this GPU, by type, and
-// whether the first that it proposes computes right.
+// whether the first that it proposes computes correctly.
 #pragma once
 
 #include <vector>

@@ -40,7 +40,7 @@ struct Cutlass::Functions {
   int (*run)(int index, const PbprobeCutlassCall* call) = nullptr;
 };
 
-struct Cutlass::Product::State {
+struct Cutlass::Gemm::State {
   const Functions* functions = nullptr;
   int index = 0;
   PbprobeCutlassCall call = {};
@@ -77,10 +77,10 @@ Result<Cutlass> Cutlass::load(const std::vector<std::string>& places) {
 
 Cutlass::Cutlass(Cutlass&&) noexcept = default;
 Cutlass::~Cutlass() = default;
-Cutlass::Product::Product(Product&&) noexcept = default;
-Cutlass::Product::~Product() = default;
+Cutlass::Gemm::Gemm(Gemm&&) noexcept = default;
+Cutlass::Gemm::~Gemm() = default;
 
-const std::string& Cutlass::Product::name() const {
+const std::string& Cutlass::Gemm::name() const {
   return state_->name;
 }
 
@@ -93,17 +93,17 @@ std::vector<std::string> Cutlass::families() const {
   return all;
 }
 
-Result<Cutlass::Product> Cutlass::plan(const Problem& p, std::string_view family, const Operands& operands,
-                                       GpuDevice& device) const {
+Result<Cutlass::Gemm> Cutlass::plan(const Problem& p, std::string_view family, const Operands& operands,
+                                    GpuDevice& device) const {
   const auto type = type_of(p);
   if (!type || !packed(p) || std::max({p.m, p.n, p.k}) > INT32_MAX)
     return make_error(ErrorCode::unsupported,
                       "CUTLASS's peers multiply packed A[m,k] by B[n,k]: bf16 to bf16, int8 to int32, tf32 to fp32; "
                       "not {}",
                       describe(p));
-  Product product;
-  product.state_ = std::make_unique<Product::State>();
-  Product::State& state = *product.state_;
+  Gemm gemm;
+  gemm.state_ = std::make_unique<Gemm::State>();
+  Gemm::State& state = *gemm.state_;
   state.functions = functions_.get();
   PBPROBE_TRY(state.workspace, device.allocate(kWorkspaceBytes));
   state.call.m = static_cast<int>(p.m);
@@ -121,20 +121,20 @@ Result<Cutlass::Product> Cutlass::plan(const Problem& p, std::string_view family
     const PbprobeCutlassKernel& kernel = *functions_->kernel(state.index);
     state.name = fmt::format("{} {}", kernel.family, kernel.name);
   };
-  const auto once = [&] { return product.run(operands, device.stream()); };
+  const auto once = [&] { return gemm.run(operands, device.stream()); };
   const auto time = [&](int candidate, int64_t repeats) {
     take(candidate);
     return device.time_us(once, repeats);
   };
   const auto chosen = fastest_of(static_cast<int>(candidates.size()), time);
   if (!chosen.ok())
-    return make_error(ErrorCode::unsupported, "CUTLASS's {} family has no product for {}: {}", family, describe(p),
+    return make_error(ErrorCode::unsupported, "CUTLASS's {} family has no GEMM for {}: {}", family, describe(p),
                       chosen.error().message);
   take(*chosen);
-  return product;
+  return gemm;
 }
 
-Result<void> Cutlass::Product::run(const Operands& operands, CuStream stream) const {
+Result<void> Cutlass::Gemm::run(const Operands& operands, CuStream stream) const {
   PbprobeCutlassCall call = state_->call;
   call.a = operands.a;
   call.b = operands.b;

@@ -15,7 +15,7 @@
 
 namespace pbprobe {
 
-// Where the library may lie: $PBPROBE_CUTLASS_PEER alone if it is set, else the build's library folder and by name.
+// Where the library may lie: $PBPROBE_CUTLASS_PEER only if it is set, else the build's library folder and by name.
 [[nodiscard]] std::vector<std::string> cutlass_places();
 
 class Cutlass {
@@ -27,26 +27,26 @@ class Cutlass {
   ~Cutlass();
 
   // One problem and the kernel for it.
-  class Product {
+  class Gemm {
    public:
-    Product(Product&&) noexcept;
-    Product& operator=(Product&&) = delete;
-    ~Product();
+    Gemm(Gemm&&) noexcept;
+    Gemm& operator=(Gemm&&) = delete;
+    ~Gemm();
     // In the stream. Error: device, with the kernel's name and its status.
     [[nodiscard]] Result<void> run(const Operands& operands, CuStream stream) const;
     [[nodiscard]] const std::string& name() const;
 
    private:
     friend class Cutlass;
-    Product() = default;
+    Gemm() = default;
     struct State;
     std::unique_ptr<State> state_;
   };
   // The kernel of a family ("sm80", "sm90") that is fastest on these operands, each timed `repeats` times after a first
-  // run: whoever compares with it times it anew. The product must not outlive this library.
+  // run: whoever compares with it times it again. The GEMM must not outlive this library.
   // Error unsupported: none computes the problem, with what the last of them answered.
-  [[nodiscard]] Result<Product> plan(const Problem& problem, std::string_view family, const Operands& operands,
-                                     GpuDevice& device) const;
+  [[nodiscard]] Result<Gemm> plan(const Problem& problem, std::string_view family, const Operands& operands,
+                                  GpuDevice& device) const;
   // The families that the library has kernels of, in its order.
   [[nodiscard]] std::vector<std::string> families() const;
   [[nodiscard]] const std::string& path() const { return path_; }

@@ -45,9 +45,10 @@ Result<void> check_header(const std::string& path) {
   Elf64_Ehdr header;
   std::memcpy(&header, bytes.data(), sizeof header);
   if (file.gcount() < static_cast<std::streamsize>(bytes.size()) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
-    return make_error(ErrorCode::malformed,
-                      "loading {}: it is no shared object (its first {} bytes are no ELF header): install it again",
-                      path, bytes.size());
+    return make_error(
+        ErrorCode::malformed,
+        "loading {}: it is not a shared object (its first {} bytes are not an ELF header): install it again", path,
+        bytes.size());
   if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != kMachine)
     return make_error(ErrorCode::unsupported,
                       "loading {}: it is built for {}, and this program runs on {}: take the build for this machine",
@@ -57,25 +58,29 @@ Result<void> check_header(const std::string& path) {
 
 }  // namespace
 
-Error explain_loader(std::string_view path, std::string_view said) {
+Error explain_loader(std::string_view path, std::string_view reported) {
   const std::string_view none = ": cannot open shared object file";
-  if (const size_t end = said.find(none); end != std::string_view::npos) {
-    const std::string_view name = said.substr(0, end);
+  if (const size_t end = reported.find(none); end != std::string_view::npos) {
+    const std::string_view name = reported.substr(0, end);
     if (name != path)
-      return make_error(ErrorCode::not_found,
+      return make_error(Obstacle::missing, ErrorCode::not_found,
                         "loading {}: it needs {}, which is not there: install what brings it, or set LD_LIBRARY_PATH "
                         "to its folder",
                         path, name);
   }
-  if (said.find("version `GLIBC_") != std::string_view::npos)
+  if (reported.find("version `GLIBC_") != std::string_view::npos)
     return make_error(ErrorCode::unsupported,
                       "loading {}: it was built for a newer glibc than this machine's {} ({}): take a build for this "
                       "system, or run a newer one",
-                      path, gnu_get_libc_version(), said);
-  if (said.find("undefined symbol") != std::string_view::npos)
+                      path, gnu_get_libc_version(), reported);
+  if (reported.find("Cannot allocate memory") != std::string_view::npos)
+    return make_error(Obstacle::memory, ErrorCode::limit, "loading {}: the dynamic loader says: {}: free memory", path,
+                      reported);
+  if (reported.find("undefined symbol") != std::string_view::npos)
     return make_error(ErrorCode::unsupported,
-                      "loading {}: libraries of different builds are mixed ({}): install it again, alone", path, said);
-  return make_error(ErrorCode::unsupported, "loading {}: the dynamic loader says: {}", path, said);
+                      "loading {}: libraries of different builds are mixed ({}): install it again, by itself", path,
+                      reported);
+  return make_error(ErrorCode::unsupported, "loading {}: the dynamic loader says: {}", path, reported);
 }
 
 Result<OpenedLibrary> open_first(const std::vector<std::string>& places, std::string_view remedy) {
@@ -97,8 +102,8 @@ Result<void*> open_library(const std::string& path, Scope scope) {
                       path);
   }
   if (library != nullptr) return library;
-  const char* const said = dlerror();
-  return explain_loader(path, said != nullptr ? said : "nothing");
+  const char* const reported = dlerror();
+  return explain_loader(path, reported != nullptr ? reported : "nothing");
 }
 
 }  // namespace pbprobe

@@ -42,7 +42,7 @@ struct Symbols {
   }
 };
 
-// The sentence for what the dynamic loader said about `path`.
-[[nodiscard]] Error explain_loader(std::string_view path, std::string_view said);
+// The sentence for what the dynamic loader reported about `path`.
+[[nodiscard]] Error explain_loader(std::string_view path, std::string_view reported);
 
 }  // namespace pbprobe

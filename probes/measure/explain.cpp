@@ -8,7 +8,7 @@
 namespace pbprobe {
 namespace {
 
-// The host with the target's device, should it have none: what is planned hangs on an SM's image and how many SMs there
+// The host with the target's device, should it have none: what is planned hangs on an SM's cubin and how many SMs there
 // are, or on what a CPU can do.
 std::optional<std::string> suppose(const Target& target, int64_t sms, Host& host) {
   if (target.kind == TargetKind::cpu) {
@@ -27,11 +27,11 @@ std::optional<std::string> suppose(const Target& target, int64_t sms, Host& host
   return fmt::format("a GPU of {} with {} SMs (--sms): this machine has none", target.id, sms);
 }
 
-// The model chooses between tiles of one path alone, and those for few rows are ahead of all others.
+// The model chooses between tiles of one path only, and those for small M are ahead of all others.
 bool compared(const Plan& plan, const Plan& chosen) {
-  const auto for_few_rows = [](const Plan& one) { return one.kernel->max_m != INT64_MAX; };
+  const auto for_small_m = [](const Plan& one) { return one.kernel->max_m != INT64_MAX; };
   return chosen.model_seconds > 0 && peak_of(*plan.kernel) == peak_of(*chosen.kernel) &&
-         for_few_rows(plan) == for_few_rows(chosen);
+         for_small_m(plan) == for_small_m(chosen);
 }
 
 PlannedKernel planned(const Plan& plan, const Plan* chosen) {
@@ -64,22 +64,22 @@ Result<PlanList> explain_bench(const BenchRequest& bench, const Host& host, int6
     const Problem& p = one.problem;
     PBPROBE_CHECK(validate(p));
     CasePlans plans = plans_of(one, supposed_host);
-    PlannedProduct product{.device = one.gpu ? fmt::format("cuda:{}", *one.gpu) : "cpu",
-                           .supposed = supposed,
-                           .dtype = std::string(name_of(p.a)),
-                           .m = p.m,
-                           .n = p.n,
-                           .k = p.k,
-                           .layout = std::string(name_of(p.layout)),
-                           .out = std::string(name_of(p.c))};
-    if (plans.plans.empty()) product.why_not = plans.why_not;
+    PlannedGemm gemm{.device = one.gpu ? fmt::format("cuda:{}", *one.gpu) : "cpu",
+                     .supposed = supposed,
+                     .dtype = std::string(name_of(p.a)),
+                     .m = p.m,
+                     .n = p.n,
+                     .k = p.k,
+                     .layout = std::string(name_of(p.layout)),
+                     .out = std::string(name_of(p.c))};
+    if (plans.plans.empty()) gemm.why_not = plans.why_not;
     const auto chosen = std::find_if(plans.plans.begin(), plans.plans.end(),
                                      [&](const Plan& plan) { return plan.kernel->name == plans.best; });
     // It was forced by name, to be compared with the others.
     if (chosen != plans.plans.end()) chosen->why = plans.why;
     for (const Plan& plan : plans.plans)
-      product.kernels.push_back(planned(plan, chosen != plans.plans.end() ? &*chosen : nullptr));
-    list.products.push_back(std::move(product));
+      gemm.kernels.push_back(planned(plan, chosen != plans.plans.end() ? &*chosen : nullptr));
+    list.gemms.push_back(std::move(gemm));
   }
   return list;
 }

@@ -9,7 +9,7 @@
 namespace pbprobe {
 namespace {
 
-// A write of this size lasts longer than it takes to queue kHeldCalls products.
+// A write of this size lasts longer than it takes to queue kHeldCalls GEMMs.
 constexpr size_t kHolderBytes = 512U << 20;
 constexpr int64_t kHeldCalls = 10;
 
@@ -31,7 +31,11 @@ DeviceBuffer::~DeviceBuffer() {
 
 Result<GpuDevice> GpuDevice::open(int32_t index) {
   const auto& loaded = driver_api();
-  if (!loaded.ok()) return loaded.error();
+  if (!loaded.ok()) {
+    Error error = loaded.error();
+    error.obstacle = Obstacle::missing;
+    return error;
+  }
   PBPROBE_CHECK(require_launch(*loaded));
   GpuDevice device;
   device.driver_ = &*loaded;

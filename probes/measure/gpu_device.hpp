@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "core/host/driver_api.hpp"
+#include "core/driver/driver_api.hpp"
 #include "core/result.hpp"
 #include "kernels/cuda/call.hpp"
 

@@ -11,11 +11,11 @@
 
 #include "core/dtype.hpp"
 #include "core/targets.hpp"
-#include "kernels/gemm/choose.hpp"
-#include "kernels/gemm/probes.hpp"
+#include "kernels/cuda/host/probes.hpp"
+#include "kernels/dispatch/choose.hpp"
 #include "probes/measure/bench.hpp"
 #include "probes/measure/gpu_device.hpp"
-#include "probes/measure/statistics.hpp"
+#include "probes/process/statistics.hpp"
 
 namespace pbprobe {
 namespace {
@@ -43,8 +43,8 @@ std::optional<std::string> class_of(const Target& target, DType type, double per
 
 class Prober {
  public:
-  Prober(GpuDevice device, GpuKernels images, const Target& target)
-      : device_(std::move(device)), images_(std::move(images)), target_(target) {}
+  Prober(GpuDevice device, GpuKernels cubins, const Target& target)
+      : device_(std::move(device)), cubins_(std::move(cubins)), target_(target) {}
 
   Result<void> prepare() {
     sms_ = std::max<int64_t>(device_.attribute(kCuMultiprocessorCount), 1);
@@ -127,7 +127,7 @@ class Prober {
 
   [[nodiscard]] bool has_tensor_copies() const { return !tensor_probe_symbols(target_.id).empty(); }
 
-  // Boxes of 8 KiB by tensor copies; of a cluster's two blocks, each gets all that one of them asked for.
+  // Boxes of 8 KiB by TMA; of a cluster's two blocks, each gets all that one of them asked for.
   Result<ProbeFigure> tensor_copies(bool from_l2, bool multicast) {
     constexpr int kTimes = 20;
     constexpr int64_t kBlocksOfSm = 4;
@@ -199,7 +199,7 @@ class Prober {
   [[nodiscard]] const std::string& wrong() const { return wrong_; }
 
  private:
-  [[nodiscard]] Context context() const { return {.stream = device_.stream(), .gpu = &images_}; }
+  [[nodiscard]] Context context() const { return {.stream = device_.stream(), .gpu = &cubins_}; }
   [[nodiscard]] int64_t size() const { return static_cast<int64_t>(bytes_); }
   // What stays in the L2 cache.
   [[nodiscard]] int64_t l2_share() const {
@@ -272,7 +272,7 @@ class Prober {
   }
 
   GpuDevice device_;  // before what lies on it: destroyed last
-  GpuKernels images_;
+  GpuKernels cubins_;
   const Target& target_;
   int64_t sms_ = 1;
   size_t bytes_ = 0;
@@ -282,7 +282,7 @@ class Prober {
   std::string wrong_;
 };
 
-// The device's own target where it is built, else another one whose image runs here.
+// The device's own target where it is built, else another one whose cubin runs here.
 const Target* target_for(const Gpu& gpu) {
   const Target* other = nullptr;
   for (const auto& target : all_targets()) {
@@ -296,8 +296,8 @@ const Target* target_for(const Gpu& gpu) {
 
 Result<Prober> open(const Gpu& gpu, const Target& target) {
   PBPROBE_TRY(GpuDevice device, GpuDevice::open(static_cast<int32_t>(gpu.index)));
-  PBPROBE_TRY(GpuKernels images, GpuKernels::load(device.driver(), target.id));
-  Prober prober(std::move(device), std::move(images), target);
+  PBPROBE_TRY(GpuKernels cubins, GpuKernels::load(device.driver(), target.id));
+  Prober prober(std::move(device), std::move(cubins), target);
   PBPROBE_CHECK(prober.prepare());
   return prober;
 }
@@ -332,11 +332,13 @@ void probe_gpus(const Host& host, EventWriter& events) {
     events.stage(Step::kernels, fmt::format("probing GPU {}", gpu->index));
     auto prober = open(*gpu, *target);
     if (!prober.ok()) {
-      events.problem(fmt::format("probing GPU {}: {}", gpu->index, prober.error().message));
+      events.failed(fmt::format("probing GPU {}: {}", gpu->index, prober.error().message), prober.error(),
+                    fmt::format("cuda:{}", gpu->index));
       continue;
     }
     const auto tell = [&](Result<ProbeFigure> figure) {
-      figure.ok() ? events.probe(*figure) : events.problem(figure.error().message);
+      figure.ok() ? events.probe(*figure)
+                  : events.failed(figure.error().message, figure.error(), fmt::format("cuda:{}", gpu->index));
     };
     tell(prober->copy());
     tell(prober->read());

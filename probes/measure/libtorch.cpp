@@ -172,7 +172,7 @@ Result<Libtorch> Libtorch::load(const std::string& folder) {
                       "{} was loaded, but has no {}: it is older than torch 2.8, which pbprobe cannot run; take torch "
                       "2.8 or later",
                       path, find.missing);
-  // Not in a torch that computes products alone, such as a test's: areas then say what is missing.
+  // Not in a torch that computes only GEMMs, such as a test's: areas then say what is missing.
   find.optional(shims->dtype_float64, "aoti_torch_dtype_float64");
   find.optional(shims->dtype_int64, "aoti_torch_dtype_int64");
   find.optional(shims->dtype_complex64, "aoti_torch_dtype_complex64");

@@ -29,7 +29,7 @@ struct MatrixView {
   int32_t device = -1;  // index of the GPU; -1: the CPU
 };
 
-// Element types of what is not a matrix product's operand; complex64: pairs of FP32.
+// Element types of what is not a GEMM's operand; complex64: pairs of FP32.
 enum class Element : uint8_t { fp32, fp64, fp16, bf16, int64, complex64 };
 [[nodiscard]] int64_t size_of(Element type);  // in bytes
 

@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "probes/measure/libtorch_array.hpp"
+#include "probes/measure/words.hpp"
+#include "probes/process/events.hpp"
 
 namespace pbprobe {
 namespace {
@@ -239,7 +241,7 @@ Result<void> exceptions(const Place& place) {
   PBPROBE_TRY(const Array a, Array::make(place, Element::fp32, {2, 3}, pattern(6, 13)));
   PBPROBE_TRY(Array out, Array::make(place, Element::fp32, {2, 3}));
   if (call(place, "aten::mm", "out", {&a.tensor(), &a.tensor(), &out.tensor()}).ok())
-    return make_error(ErrorCode::malformed, "a product of [2, 3] and [2, 3] was no error");
+    return make_error(ErrorCode::malformed, "a product of [2, 3] and [2, 3] was not an error");
   PBPROBE_CHECK(call(place, "aten::neg", "out", {&a.tensor(), &out.tensor()}), "after an exception");
   PBPROBE_TRY(const Values seen, out.read());
   Values wanted = pattern(6, 13);
@@ -262,18 +264,23 @@ constexpr std::array kAreas{
 
 }  // namespace
 
+void tell_of(LibtorchArea& area, const Error& error) {
+  const bool skipped = error.code == ErrorCode::unsupported || error.obstacle == Obstacle::unsupported;
+  (skipped ? area.skipped : area.problem) = error.message;
+  if (!skipped) area.obstacle = error.obstacle;
+}
+
 void check_areas(const Libtorch& library, const GpuDevice* gpu, std::vector<LibtorchArea>& areas,
                  const std::function<void()>& tell) {
   const std::string device = gpu == nullptr ? "cpu" : fmt::format("cuda:{}", gpu->index());
   for (const auto& programs : {std::span<const Program>(kAreas), more_programs()}) {
     for (const Program& program : programs) {
-      areas.push_back({std::string(program.name), device, "nothing came back from it", {}});
+      areas.push_back({std::string(program.name), device, std::string(kNothingCameBack), {}, {}});
       tell();
+      const Words words;
       const auto right = program.check({library, gpu});
-      LibtorchArea& area = areas.back();
-      area.problem.reset();
-      if (right.ok()) continue;
-      (right.error().code == ErrorCode::unsupported ? area.skipped : area.problem) = right.error().message;
+      areas.back().problem.reset();
+      if (!right.ok()) tell_of(areas.back(), words.explained(right.error()));
     }
   }
 }

@@ -15,8 +15,11 @@
 namespace pbprobe {
 
 // On the CPU, or on `gpu`, in its stream. Each area is added before it is tried, as one that nothing came back from,
-// and told: where the process dies, that was it.
+// and reported: where the process dies, that was it.
 void check_areas(const Libtorch& library, const GpuDevice* gpu, std::vector<LibtorchArea>& areas,
                  const std::function<void()>& tell);
+
+// What came of an area: skipped, wrong, or not run.
+void tell_of(LibtorchArea& area, const Error& error);
 
 }  // namespace pbprobe

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <filesystem>
 #include <vector>
 
@@ -15,90 +14,20 @@
 #include "probes/measure/libtorch_timings.hpp"
 #include "probes/measure/nccl.hpp"
 #include "probes/measure/timing.hpp"
+#include "probes/measure/words.hpp"
+#include "probes/process/gemm.hpp"
 
 namespace pbprobe {
 namespace {
 
-// Ragged, and small enough that |C| ≤ 4·kK < 256: every integer up to there is a BF16 number.
-constexpr int64_t kM = 37;
-constexpr int64_t kN = 41;
-constexpr int64_t kK = 61;
-
-int64_t left(int64_t i, int64_t k) {
-  return (i * 7 + k * 3) % 5 - 2;
-}
-int64_t right(int64_t k, int64_t j) {
-  return (k * 11 + j * 5) % 5 - 2;
-}
-
-// Bits of a small integer in FP32, of which BF16 is the upper half.
-uint32_t bits_of(int64_t integer) {
-  const auto value = static_cast<float>(integer);
-  uint32_t bits = 0;
-  std::memcpy(&bits, &value, sizeof bits);
-  return bits;
-}
-
-void store(std::vector<unsigned char>& to, int64_t index, DType type, uint32_t fp32_bits) {
-  const auto upper = static_cast<uint16_t>(fp32_bits >> 16);
-  if (type == DType::bf16) {
-    std::memcpy(to.data() + index * 2, &upper, sizeof upper);
-  } else {
-    std::memcpy(to.data() + index * 4, &fp32_bits, sizeof fp32_bits);
-  }
-}
-
-uint32_t load(const std::vector<unsigned char>& from, int64_t index, DType type) {
-  uint16_t upper = 0;
-  uint32_t bits = 0;
-  if (type == DType::bf16) {
-    std::memcpy(&upper, from.data() + index * 2, sizeof upper);
-    return static_cast<uint32_t>(upper) << 16;
-  }
-  std::memcpy(&bits, from.data() + index * 4, sizeof bits);
-  return bits;
-}
-
-struct Matrices {
-  std::vector<unsigned char> a, b, c;  // row by row; C is filled with NaN
-};
-
-Matrices integers(DType type) {
-  const auto size = static_cast<size_t>(size_of(type));
-  Matrices matrices{std::vector<unsigned char>(kM * kK * size), std::vector<unsigned char>(kK * kN * size),
-                    std::vector<unsigned char>(kM * kN * size, 0xff)};
-  for (int64_t i = 0; i < kM; ++i)
-    for (int64_t k = 0; k < kK; ++k) store(matrices.a, i * kK + k, type, bits_of(left(i, k)));
-  for (int64_t k = 0; k < kK; ++k)
-    for (int64_t j = 0; j < kN; ++j) store(matrices.b, k * kN + j, type, bits_of(right(k, j)));
-  return matrices;
-}
-
-Result<void> compare(const std::vector<unsigned char>& c, DType type) {
-  for (int64_t i = 0; i < kM; ++i) {
-    for (int64_t j = 0; j < kN; ++j) {
-      int64_t sum = 0;
-      for (int64_t k = 0; k < kK; ++k) sum += left(i, k) * right(k, j);
-      const uint32_t seen = load(c, i * kN + j, type);
-      // −0 where a sum of products cancels is right too.
-      if (seen == bits_of(sum) || (sum == 0 && seen == 0x80000000U)) continue;
-      float value = 0;
-      std::memcpy(&value, &seen, sizeof value);
-      return make_error(ErrorCode::malformed, "C[{},{}] of a {}x{}x{} product in {} is {}, and must be {}", i, j, kM,
-                        kN, kK, name_of(type), value, sum);
-    }
-  }
-  return {};
-}
-
 Result<void> multiply(const Libtorch& library, DType type, const std::array<void*, 3>& data, int32_t device) {
-  PBPROBE_TRY(const auto a, library.wrap({data[0], type, kM, kK, kK, 1, device}));
-  PBPROBE_TRY(const auto b, library.wrap({data[1], type, kK, kN, kN, 1, device}));
-  PBPROBE_TRY(const auto c, library.wrap({data[2], type, kM, kN, kN, 1, device}));
+  PBPROBE_TRY(const auto a, library.wrap({data[0], type, kGemmM, kGemmK, kGemmK, 1, device}));
+  PBPROBE_TRY(const auto b, library.wrap({data[1], type, kGemmK, kGemmN, kGemmN, 1, device}));
+  PBPROBE_TRY(const auto c, library.wrap({data[2], type, kGemmM, kGemmN, kGemmN, 1, device}));
   return library.matmul(a, b, c, type);
 }
 
-Result<void> multiply_on_gpu(const Libtorch& library, DType type, Matrices& matrices, const GpuDevice& gpu) {
+Result<void> multiply_on_gpu(const Libtorch& library, DType type, GemmMatrices& matrices, const GpuDevice& gpu) {
   std::array<std::vector<unsigned char>*, 3> host{&matrices.a, &matrices.b, &matrices.c};
   std::array<DeviceBuffer, 3> buffers;
   for (size_t i = 0; i < host.size(); ++i) {
@@ -110,8 +39,13 @@ Result<void> multiply_on_gpu(const Libtorch& library, DType type, Matrices& matr
   return gpu.download(matrices.c.data(), buffers[2], 0, matrices.c.size());
 }
 
-Result<void> check_both_types(const Libtorch& library, const GpuDevice* gpu) {
-  for (const DType type : {DType::fp32, DType::bf16}) PBPROBE_CHECK(check_product(library, type, gpu));
+// The supervisor gets what came back, and decides.
+Result<void> check_both_types(const Libtorch& library, const GpuDevice* gpu, EventWriter& events) {
+  const std::string device = gpu == nullptr ? "cpu" : fmt::format("cuda:{}", gpu->index());
+  for (const DType type : {DType::fp32, DType::bf16})
+    PBPROBE_CHECK(check_gemm(library, type, gpu, events.seed(), [&](const std::vector<unsigned char>& c) {
+      events.gemm(returned_gemm(device, type, c));
+    }));
   return {};
 }
 
@@ -125,10 +59,14 @@ void try_areas(const Libtorch& library, const GpuDevice* gpu, LibtorchRun& run, 
 // What a library beside libtorch was asked: wrong, or not to be asked here, with its reason.
 void add_area(LibtorchRun& run, std::string name, const std::string& device, const Result<void>& right,
               ErrorCode no_fault) {
-  LibtorchArea area{std::move(name), device, {}, {}};
+  LibtorchArea area{std::move(name), device, {}, {}, {}};
   if (!right.ok()) {
-    const bool skipped = right.error().code == ErrorCode::unsupported || right.error().code == no_fault;
-    (skipped ? area.skipped : area.problem) = right.error().message;
+    const bool no_obstacle = !right.error().obstacle || right.error().obstacle == Obstacle::unsupported;
+    if (right.error().code == no_fault && no_obstacle) {
+      area.skipped = right.error().message;
+    } else {
+      tell_of(area, right.error());
+    }
   }
   run.areas.push_back(std::move(area));
 }
@@ -137,7 +75,7 @@ void try_libraries(const Libtorch& library, const GpuDevice& gpu, const Host& ho
                    EventWriter& events) {
   const std::string device = fmt::format("cuda:{}", gpu.index());
   events.stage(Step::libtorch, fmt::format("asking the cuDNN of {}", run.path));
-  // That cuDNN has no engine for a type on this GPU is no fault of the build.
+  // That cuDNN has no engine for a type on this GPU is not a fault of the build.
   add_area(run, "cuDNN convolution", device, probe_cudnn(library, gpu, run.speeds), ErrorCode::device);
   events.stage(Step::libtorch, fmt::format("reducing over the GPUs with the NCCL of {}", run.path));
   std::vector<int32_t> gpus;
@@ -154,7 +92,10 @@ Result<GpuDevice> start_gpu(Libtorch& library, int32_t index, LibtorchRun& run, 
   const std::string device = fmt::format("cuda:{}", index);
   const double begin = steady_seconds()();
   events.stage(Step::libtorch, fmt::format("loading {}/libtorch_cuda.so", run.path));
-  PBPROBE_CHECK(library.load_cuda(index));
+  events.loading(run.path + "/libtorch_cuda.so");
+  const auto loaded = library.load_cuda(index);
+  events.loaded();
+  if (!loaded.ok()) return loaded.error();
   run.starts.push_back({.how = "as it stands",
                         .device = device,
                         .first_tensor_seconds = steady_seconds()() - begin,
@@ -163,7 +104,7 @@ Result<GpuDevice> start_gpu(Libtorch& library, int32_t index, LibtorchRun& run, 
                         .problem = {}});
   events.stage(Step::libtorch, fmt::format("computing with {} on {}", run.path, device));
   PBPROBE_TRY(GpuDevice gpu, GpuDevice::open(index));
-  PBPROBE_CHECK(check_both_types(library, &gpu));
+  PBPROBE_CHECK(check_both_types(library, &gpu, events));
   run.timings.push_back({"start", device, {(steady_seconds()() - begin) * 1e6}});
   return gpu;
 }
@@ -186,6 +127,11 @@ std::string sentence(const Error& error, const std::string& folder) {
   return fmt::format("computing with {}: {}", folder, error.message);
 }
 
+void tell_of(LibtorchRun& run, const Error& error) {
+  run.problem = sentence(error, run.path);
+  run.obstacle = error.obstacle;
+}
+
 // The GPU comes before the areas: libtorch finds out once whether there is CUDA, and some of what areas ask makes it
 // look.
 void probe_further(Libtorch& library, const Host& host, bool gpu_areas, LibtorchProbe& probe, EventWriter& events) {
@@ -194,28 +140,37 @@ void probe_further(Libtorch& library, const Host& host, bool gpu_areas, Libtorch
   std::error_code error;
   std::optional<GpuDevice> gpu;
   if (index >= 0 && std::filesystem::exists(run.path + "/libtorch_cuda.so", error)) {
+    const Words words;
     auto started = start_gpu(library, index, run, events);
-    run.executed_on_gpu = probe.on_gpu = started.ok();
-    if (started.ok()) gpu.emplace(std::move(*started));
-    if (!started.ok()) run.problem = sentence(started.error(), run.path);
+    probe.on_gpu = started.ok();
+    if (started.ok()) {
+      run.executed_on_gpu = true;
+      gpu.emplace(std::move(*started));
+    } else {
+      const Error why = words.explained(started.error());
+      if (!why.obstacle) run.executed_on_gpu = false;
+      tell_of(run, why);
+    }
   }
   ask_libraries(library, run);
   events.libtorch(run);
   try_areas(library, nullptr, run, events);
   if (!gpu || !gpu_areas) return;
-  if (auto used = use_gpu(library, *gpu, host, run, events); !used.ok()) run.problem = sentence(used.error(), run.path);
+  if (auto used = use_gpu(library, *gpu, host, run, events); !used.ok()) tell_of(run, used.error());
 }
 
 }  // namespace
 
-Result<void> check_product(const Libtorch& library, DType type, const GpuDevice* gpu) {
-  Matrices matrices = integers(type);
+Result<void> check_gemm(const Libtorch& library, DType type, const GpuDevice* gpu, uint64_t seed,
+                        const std::function<void(const std::vector<unsigned char>&)>& tell) {
+  GemmMatrices matrices = gemm_operands(type, seed);
   if (gpu != nullptr) {
     PBPROBE_CHECK(multiply_on_gpu(library, type, matrices, *gpu));
   } else {
     PBPROBE_CHECK(multiply(library, type, {matrices.a.data(), matrices.b.data(), matrices.c.data()}, -1));
   }
-  return compare(matrices.c, type);
+  if (tell) tell(matrices.c);
+  return compare_gemm(matrices.c, type, seed);
 }
 
 int32_t first_usable_gpu(const Host& host) {
@@ -229,10 +184,13 @@ LibtorchProbe probe_libtorch(LibtorchRun begun, const Host& host, bool gpu_areas
   LibtorchRun& run = probe.run;
   const double begin = steady_seconds()();
   events.stage(Step::libtorch, fmt::format("loading {}/libtorch_cpu.so", run.path));
+  events.loading(run.path + "/libtorch_cpu.so");
   auto library = Libtorch::load(run.path);
+  events.loaded();
   run.loaded = library.ok();
   if (!library.ok()) {
     run.problem = library.error().message;
+    run.obstacle = library.error().obstacle;
     events.libtorch(run);
     return probe;
   }
@@ -240,14 +198,17 @@ LibtorchProbe probe_libtorch(LibtorchRun begun, const Host& host, bool gpu_areas
   run.cpu_capability = library->cpu_capability();
   events.libtorch(run);
   events.stage(Step::libtorch, fmt::format("computing with {}", run.path));
-  auto right = check_both_types(*library, nullptr);
+  std::optional<Words> words(std::in_place);
+  auto right = check_both_types(*library, nullptr, events);
+  if (!right.ok()) right = words->explained(right.error());
+  words.reset();
   run.executed = right.ok();
   if (right.ok()) {
     run.timings.push_back({"start", "cpu", {(steady_seconds()() - begin) * 1e6}});
     probe_further(*library, host, gpu_areas, probe, events);
     probe.library = *library;
   } else {
-    run.problem = sentence(right.error(), run.path);
+    tell_of(run, right.error());
   }
   events.libtorch(run);
   return probe;

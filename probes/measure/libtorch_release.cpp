@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What PyTorch's own release gate computes in Python (smoke_test.py), by libtorch alone.
+// What PyTorch's own release gate computes in Python (smoke_test.py), by libtorch only.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -72,7 +72,7 @@ Result<void> convolution_in(const Place& place, Element type) {
 }
 
 Result<void> convolution_fp16(const Place& place) {
-  if (place.gpu == nullptr) return make_error(ErrorCode::unsupported, "FP16 is asked of GPUs alone");
+  if (place.gpu == nullptr) return make_error(ErrorCode::unsupported, "FP16 is asked only of GPUs");
   return convolution_in(place, Element::fp16);
 }
 
@@ -226,10 +226,10 @@ Result<void> attention_bf16(const Place& place) {
 
 // An exception of libc10_cuda's, thrown through libtorch_cuda and libtorch_cpu (pytorch 57744).
 Result<void> wrong_device(const Place& place) {
-  if (place.gpu == nullptr) return make_error(ErrorCode::unsupported, "of GPUs alone");
+  if (place.gpu == nullptr) return make_error(ErrorCode::unsupported, "it is asked only of GPUs");
   constexpr int32_t kNoDevice = 99;
   if (place.library.first_tensor(kNoDevice).ok())
-    return make_error(ErrorCode::malformed, "a tensor on cuda:{} was no error", kNoDevice);
+    return make_error(ErrorCode::malformed, "a tensor on cuda:{} was not an error", kNoDevice);
   PBPROBE_CHECK(place.library.first_tensor(place.gpu->index()), "after the error");
   PBPROBE_TRY(const Array a, Array::make(place, Element::fp32, {3}, {1, 2, 3}));
   PBPROBE_TRY(Array out, Array::make(place, Element::fp32, {3}));

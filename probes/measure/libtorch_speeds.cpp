@@ -5,14 +5,12 @@
 #include <array>
 #include <cstdlib>
 #include <functional>
-#include <memory>
 #include <optional>
 
-#include <cxxabi.h>
-
+#include "core/demangle.hpp"
 #include "core/sm.hpp"
 #include "probes/measure/gpu_probes.hpp"
-#include "probes/measure/statistics.hpp"
+#include "probes/process/statistics.hpp"
 
 namespace pbprobe {
 namespace {
@@ -51,10 +49,11 @@ class Speeds {
     return {};
   }
 
-  Result<void> add_matrix(Operation& operation, DType type, int64_t rows, int64_t columns, bool turned) const {
+  Result<void> add_matrix(Operation& operation, DType type, int64_t rows, int64_t columns, bool transposed) const {
     PBPROBE_TRY(DeviceBuffer buffer, device_.allocate(static_cast<size_t>(rows * columns * size_of(type))));
     PBPROBE_CHECK(fill(buffer));
-    const MatrixView view{buffer.data(), type, rows, columns, turned ? 1 : columns, turned ? rows : 1, device_.index()};
+    const MatrixView view{buffer.data(),         type,           rows, columns, transposed ? 1 : columns,
+                          transposed ? rows : 1, device_.index()};
     PBPROBE_TRY(Tensor tensor, library_.wrap(view));
     operation.memory.push_back(std::move(buffer));
     operation.tensors.push_back(std::move(tensor));
@@ -70,7 +69,7 @@ class Speeds {
     return operation;
   }
 
-  Result<Operation> product(DType type) const {
+  Result<Operation> gemm(DType type) const {
     constexpr int64_t kSize = 4096;
     Operation operation{.name = fmt::format("mm {}", name_of(type)),
                         .type = type,
@@ -189,7 +188,7 @@ void note_kernels(const std::string& operation, const std::string& device,
                   const std::vector<GpuDevice::QueuedKernel>& kernels, LibtorchRun& run) {
   size_t noted = 0;
   for (const auto& kernel : kernels) {
-    LibtorchKernel entry{operation, device, short_name(kernel.name), sm_name(sm_of_number(kernel.binary)),
+    LibtorchKernel entry{operation, device, function_name(kernel.name), sm_name(sm_of_number(kernel.binary)),
                          compute_name(sm_of_number(kernel.ptx))};
     const bool known = std::any_of(run.kernels.begin(), run.kernels.end(), [&](const LibtorchKernel& other) {
       return other.operation == operation && other.name == entry.name && other.machine_code == entry.machine_code;
@@ -201,17 +200,6 @@ void note_kernels(const std::string& operation, const std::string& device,
 
 }  // namespace
 
-std::string short_name(const std::string& mangled) {
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> plain(abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status),
-                                                     std::free);
-  std::string text = status == 0 && plain ? plain.get() : mangled;
-  if (text.starts_with("void ")) text.erase(0, 5);
-  text = text.substr(0, text.find_first_of("<("));
-  constexpr size_t kLength = 80;
-  return text.size() > kLength ? text.substr(0, kLength) + "..." : text;
-}
-
 void measure_speeds(const Libtorch& library, const GpuDevice& device, const Gpu& gpu, LibtorchRun& run,
                     EventWriter& events) {
   const Speeds speeds(library, device);
@@ -220,9 +208,9 @@ void measure_speeds(const Libtorch& library, const GpuDevice& device, const Gpu&
   const auto peaks = measure_peaks(gpu);
   if (!peaks.ok()) events.note(fmt::format("libtorch's speeds stand without a peak: {}", peaks.error().message));
   const std::array<std::function<Result<Operation>()>, 6> makers{
-      [&] { return speeds.elementwise(); },        [&] { return speeds.product(DType::fp32); },
-      [&] { return speeds.product(DType::bf16); }, [&] { return speeds.product(DType::int8); },
-      [&] { return speeds.convolution(); },        [&] { return speeds.attention(); }};
+      [&] { return speeds.elementwise(); },     [&] { return speeds.gemm(DType::fp32); },
+      [&] { return speeds.gemm(DType::bf16); }, [&] { return speeds.gemm(DType::int8); },
+      [&] { return speeds.convolution(); },     [&] { return speeds.attention(); }};
   for (const auto& make : makers) {
     auto operation = make();
     if (!operation.ok()) {

@@ -9,9 +9,9 @@
 
 #include "core/facts/host.hpp"
 #include "core/facts/measurement.hpp"
-#include "probes/measure/events.hpp"
 #include "probes/measure/gpu_device.hpp"
 #include "probes/measure/libtorch.hpp"
+#include "probes/process/events.hpp"
 
 namespace pbprobe {
 
@@ -19,8 +19,5 @@ namespace pbprobe {
 // and run.kernels; what could not be run is a note.
 void measure_speeds(const Libtorch& library, const GpuDevice& device, const Gpu& gpu, LibtorchRun& run,
                     EventWriter& events);
-
-// "_ZN2at6native…" as a person reads it, without template arguments. Pure.
-[[nodiscard]] std::string short_name(const std::string& mangled);
 
 }  // namespace pbprobe

@@ -4,27 +4,33 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <memory>
+#include <thread>
 
 #include <fcntl.h>
-#include <poll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/host/driver_api.hpp"
+#include "core/driver/driver_api.hpp"
 #include "core/json.hpp"
 #include "core/temp_folder.hpp"
 #include "probes/measure/gpu_device.hpp"
 #include "probes/measure/libtorch.hpp"
+#include "probes/measure/libtorch_areas.hpp"
 #include "probes/measure/libtorch_array.hpp"
 #include "probes/measure/libtorch_probe.hpp"
-#include "probes/measure/sentences.hpp"
+#include "probes/measure/words.hpp"
+#include "probes/process/sandbox.hpp"
+#include "probes/process/sentences.hpp"
 
 namespace pbprobe {
 namespace {
@@ -36,44 +42,55 @@ double since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-[[noreturn]] void run_in_fork(int answer, const Environment& environment, const std::function<std::string()>& body) {
+// What a forked process answers with: memory of both, since code that runs while a library is loaded could write to any
+// descriptor.
+struct Answer {
+  std::atomic<uint32_t> length{0};
+  std::array<char, (1 << 18) - 16> text{};
+};
+
+[[noreturn]] void run_in_fork(Answer& answer, const Environment& environment,
+                              const std::function<std::string()>& body) {
   prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-  for (const int signal : {SIGILL, SIGSEGV, SIGBUS, SIGFPE}) std::signal(signal, SIG_DFL);
+  for (const int signal : {SIGILL, SIGSEGV, SIGBUS, SIGFPE, SIGABRT}) std::signal(signal, SIG_DFL);
   // What libtorch prints here has its sentence already.
   const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
   dup2(nowhere, 1);
   dup2(nowhere, 2);
+  close_from(3);
   for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
   const std::string text = body();
-  size_t done = 0;
-  while (done < text.size()) {
-    const ssize_t count = write(answer, text.data() + done, text.size() - done);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) break;
-    done += static_cast<size_t>(count);
-  }
+  const size_t length = std::min(text.size(), answer.text.size());
+  std::memcpy(answer.text.data(), text.data(), length);
+  answer.length = static_cast<uint32_t>(length);
   _exit(0);  // not exit(): a foreign library's destructors
 }
 
-// Up to the end of the pipe or of the time; false: the time.
-bool read_all(int descriptor, double seconds, std::string& text) {
+// Whether it ended by itself.
+bool wait_for(pid_t child, double seconds, int& status) {
   const auto start = Clock::now();
-  std::array<char, 4096> buffer;
-  while (true) {
-    const double left = seconds - since(start);
-    pollfd ready{descriptor, POLLIN, 0};
-    if (left <= 0) return false;
-    if (poll(&ready, 1, static_cast<int>(left * 1e3) + 1) <= 0) continue;
-    const ssize_t count = read(descriptor, buffer.data(), buffer.size());
-    if (count <= 0) return true;
-    text.append(buffer.data(), static_cast<size_t>(count));
+  while (since(start) < seconds) {
+    const pid_t ended = waitpid(child, &status, WNOHANG);
+    if (ended == child || (ended < 0 && errno != EINTR)) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
+  kill(child, SIGKILL);
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return false;
+}
+
+uint64_t own_seed() {
+  return static_cast<uint64_t>(Clock::now().time_since_epoch().count());
 }
 
 // Loads, computes on the CPU, and on the GPU where there is one.
 LibtorchStart start_here(LibtorchStart start, const std::string& folder, int32_t gpu) {
+  const Words words;
   const auto tell = [&](const Error& error) {
-    start.problem = error.message;
+    const Error reported = words.explained(error);
+    start.problem = reported.message;
+    start.obstacle = reported.obstacle;
     return start;
   };
   auto library = Libtorch::load(folder);
@@ -81,7 +98,7 @@ LibtorchStart start_here(LibtorchStart start, const std::string& folder, int32_t
   start.cpu_capability = library->cpu_capability();
   if (gpu < 0) {
     for (const DType type : {DType::fp32, DType::bf16})
-      if (auto right = check_product(*library, type, nullptr); !right.ok()) return tell(right.error());
+      if (auto right = check_gemm(*library, type, nullptr, own_seed()); !right.ok()) return tell(right.error());
     return start;
   }
   const auto begin = Clock::now();
@@ -104,7 +121,7 @@ LibtorchStart start_here(LibtorchStart start, const std::string& folder, int32_t
   if (auto right = area::compare("the first kernel's result", *seen, {-1, -2, -3}, 0, 0); !right.ok())
     return tell(right.error());
   for (const DType type : {DType::fp32, DType::bf16})
-    if (auto right = check_product(*library, type, &*device); !right.ok()) return tell(right.error());
+    if (auto right = check_gemm(*library, type, &*device, own_seed()); !right.ok()) return tell(right.error());
   return start;
 }
 
@@ -115,15 +132,17 @@ LibtorchStart start_with(std::string how, const Environment& environment, const 
                       .first_tensor_seconds = {},
                       .first_kernel_seconds = {},
                       .cpu_capability = {},
-                      .problem = {}};
-  const auto said = in_fork(environment, seconds, [&] {
+                      .problem = {},
+                      .obstacle = {}};
+  const auto reported = in_fork(environment, seconds, [&] {
     return to_json(start_here(start, folder, gpu)).dump(-1, ' ', false, Json::error_handler_t::replace);
   });
-  if (!said.ok()) {
-    start.problem = said.error().message;
+  if (!reported.ok()) {
+    start.problem = reported.error().message;
+    start.obstacle = reported.error().obstacle;
     return start;
   }
-  const auto json = parse_json(*said);
+  const auto json = parse_json(*reported);
   auto read = json.ok() ? from_json<LibtorchStart>(*json) : Result<LibtorchStart>(json.error());
   if (!read.ok()) start.problem = "its process answered with nothing that can be read";
   return read.ok() ? std::move(*read) : start;
@@ -137,53 +156,50 @@ std::vector<std::string> tiers_here() {
 #endif
 }
 
-std::string break_the_context(const std::string& folder, int32_t gpu) {
-  auto library = Libtorch::load(folder);
-  if (!library.ok()) return library.error().message;
-  if (auto loaded = library->load_cuda(gpu); !loaded.ok()) return loaded.error().message;
-  const auto device = GpuDevice::open(gpu);
-  if (!device.ok()) return device.error().message;
-  const auto guard = library->use_stream(device->stream(), gpu);
-  if (!guard.ok()) return guard.error().message;
-  const area::Place place{*library, &*device};
-  auto values = area::Array::make(place, Element::fp32, {4}, {1, 2, 3, 4});
-  auto index = area::Array::make(place, Element::int64, {1}, {1e6});
-  auto out = area::Array::make(place, Element::fp32, {1});
-  if (!values.ok() || !index.ok() || !out.ok()) return "arrays could not be made";
+Result<void> break_the_context(const std::string& folder, int32_t gpu) {
+  PBPROBE_TRY(auto library, Libtorch::load(folder));
+  PBPROBE_CHECK(library.load_cuda(gpu));
+  PBPROBE_TRY(const auto device, GpuDevice::open(gpu));
+  PBPROBE_TRY(const auto guard, library.use_stream(device.stream(), gpu));
+  const area::Place place{library, &device};
+  PBPROBE_TRY(auto values, area::Array::make(place, Element::fp32, {4}, {1, 2, 3, 4}));
+  PBPROBE_TRY(auto index, area::Array::make(place, Element::int64, {1}, {1e6}));
+  PBPROBE_TRY(auto out, area::Array::make(place, Element::fp32, {1}));
   const auto queued =
-      area::call(place, "aten::index_select", "out", {&values->tensor(), int64_t{0}, &index->tensor(), &out->tensor()});
-  const auto ended = device->synchronize();
-  if (ended.ok() && queued.ok()) return "an index outside the array came back as no error";
+      area::call(place, "aten::index_select", "out", {&values.tensor(), int64_t{0}, &index.tensor(), &out.tensor()});
+  const auto ended = device.synchronize();
+  if (ended.ok() && queued.ok())
+    return make_error(ErrorCode::malformed, "an index outside the array came back as no error");
   // Whatever is asked of libtorch afterwards must fail too, and not compute on.
-  if (library->first_tensor(gpu).ok() &&
-      area::call(place, "aten::neg", "out", {&values->tensor(), &values->tensor()}).ok() && device->synchronize().ok())
-    return "after an assertion of a kernel libtorch goes on as if nothing had been";
-  return "";
+  if (library.first_tensor(gpu).ok() &&
+      area::call(place, "aten::neg", "out", {&values.tensor(), &values.tensor()}).ok() && device.synchronize().ok())
+    return make_error(ErrorCode::malformed, "after an assertion of a kernel libtorch goes on as if nothing had been");
+  return {};
 }
 
 }  // namespace
 
 Result<std::string> in_fork(const Environment& environment, double seconds, const std::function<std::string()>& body) {
-  std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0)
-    return make_error(ErrorCode::failed_child, "making a pipe: {}", std::strerror(errno));
+  void* const memory = mmap(nullptr, sizeof(Answer), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED)
+    return make_error(Obstacle::memory, ErrorCode::failed_child, "making memory for an answer: {}",
+                      std::strerror(errno));
+  const std::unique_ptr<Answer, void (*)(Answer*)> answer(new (memory) Answer(),
+                                                          [](Answer* one) { munmap(one, sizeof *one); });
   const pid_t child = fork();
-  if (child == 0) run_in_fork(ends[1], environment, body);
-  close(ends[1]);
-  std::string text;
-  const bool in_time = child > 0 && read_all(ends[0], seconds, text);
-  close(ends[0]);
+  if (child == 0) run_in_fork(*answer, environment, body);
   if (child < 0) return make_error(ErrorCode::failed_child, "starting a process: {}", std::strerror(errno));
-  if (!in_time) kill(child, SIGKILL);
   int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  const bool in_time = wait_for(child, seconds, status);
+  if (!in_time) return make_error(Obstacle::time_limit, ErrorCode::limit, "it did not end within {:.0f} s", seconds);
+  if (WIFSIGNALED(status)) {
+    Error error = make_error(ErrorCode::failed_child, "its process ended by {}", signal_name(WTERMSIG(status)));
+    if (WTERMSIG(status) == SIGKILL) error.obstacle = Obstacle::killed;
+    return error;
   }
-  if (!in_time) return make_error(ErrorCode::limit, "it did not end within {:.0f} s", seconds);
-  if (WIFSIGNALED(status))
-    return make_error(ErrorCode::failed_child, "its process ended by {}", signal_name(WTERMSIG(status)));
   if (WEXITSTATUS(status) != 0)
     return make_error(ErrorCode::failed_child, "its process ended with exit code {}", WEXITSTATUS(status));
-  return text;
+  return std::string(answer->text.data(), std::min<size_t>(answer->length, answer->text.size()));
 }
 
 void try_starts(const std::string& folder, const Host& host, double seconds_each,
@@ -198,21 +214,25 @@ void try_starts(const std::string& folder, const Host& host, double seconds_each
     tell(start_with("empty driver cache", cached, folder, gpu, seconds_each));
     tell(start_with("filled driver cache", cached, folder, gpu, seconds_each));
   }
-  for (const char* name : {"CUDA_DISABLE_PTX_JIT", "CUDA_FORCE_PTX_JIT"})
-    tell(start_with(fmt::format("{}=1", name), {{name, "1"}}, folder, gpu, seconds_each));
+  for (const std::string_view how : {kWithoutPtx, kForcedPtx}) {
+    const std::string name(how.substr(0, how.find('=')));
+    tell(start_with(std::string(how), {{name, "1"}}, folder, gpu, seconds_each));
+  }
 }
 
 LibtorchArea try_device_assertion(const std::string& folder, int32_t gpu, double seconds) {
-  LibtorchArea area{"device assertion", fmt::format("cuda:{}", gpu), {}, {}};
-  const auto said = in_fork({}, seconds, [&] {
-    const std::string why = break_the_context(folder, gpu);
-    return why.empty() ? "reported" : why;
+  LibtorchArea area{"device assertion", fmt::format("cuda:{}", gpu), {}, {}, {}};
+  const auto reported = in_fork({}, seconds, [&] {
+    const Words words;
+    LibtorchArea here = area;
+    if (auto broken = break_the_context(folder, gpu); !broken.ok()) tell_of(here, words.explained(broken.error()));
+    return to_json(here).dump(-1, ' ', false, Json::error_handler_t::replace);
   });
-  if (!said.ok()) {
-    area.problem = fmt::format("an assertion of a kernel: {}", said.error().message);
-  } else if (*said != "reported") {
-    area.problem = *said;
-  }
+  const auto json = reported.ok() ? parse_json(*reported) : Result<Json>(reported.error());
+  auto read = json.ok() ? from_json<LibtorchArea>(*json) : Result<LibtorchArea>(json.error());
+  if (read.ok()) return std::move(*read);
+  area.problem = fmt::format("an assertion of a kernel: {}", read.error().message);
+  area.obstacle = read.error().obstacle;
   return area;
 }
 

@@ -18,7 +18,7 @@
 
 namespace pbprobe {
 
-// Each start that has come to its end is told at once.
+// Each start that has come to its end is reported at once.
 void try_starts(const std::string& folder, const Host& host, double seconds_each,
                 const std::function<void(LibtorchStart)>& tell);
 

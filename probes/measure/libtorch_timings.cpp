@@ -126,21 +126,21 @@ Result<Call> sort(Bench& bench) {
   return dispatched(bench, "aten::sort", "values", {in, int64_t{0}, true, sorted, indices}, 2);
 }
 
-Result<Call> product(Bench& bench, DType type) {
+Result<Call> gemm(Bench& bench, DType type) {
   const int64_t size = bench.size(512, 4096);
   PBPROBE_TRY(const Tensor* a, bench.matrix(type, size, size));
   PBPROBE_TRY(const Tensor* b, bench.matrix(type, size, size));
   PBPROBE_TRY(const Tensor* c, bench.matrix(type == DType::int8 ? DType::int32 : type, size, size));
   return Call([&bench, a, b, c, type] { return bench.library().matmul(*a, *b, *c, type); });
 }
-Result<Call> product_fp32(Bench& bench) {
-  return product(bench, DType::fp32);
+Result<Call> matmul_fp32(Bench& bench) {
+  return gemm(bench, DType::fp32);
 }
-Result<Call> product_bf16(Bench& bench) {
-  return product(bench, DType::bf16);
+Result<Call> matmul_bf16(Bench& bench) {
+  return gemm(bench, DType::bf16);
 }
-Result<Call> product_int8(Bench& bench) {
-  return product(bench, DType::int8);
+Result<Call> matmul_int8(Bench& bench) {
+  return gemm(bench, DType::int8);
 }
 
 Result<Call> convolution(Bench& bench) {
@@ -187,9 +187,9 @@ constexpr std::array kAreas{
     Area{"reduction", &reduction},
     Area{"softmax", &softmax},
     Area{"sort", &sort},
-    Area{"matrix product in FP32", &product_fp32},
-    Area{"matrix product in BF16", &product_bf16},
-    Area{"matrix product in INT8", &product_int8},
+    Area{"matmul in FP32", &matmul_fp32},
+    Area{"matmul in BF16", &matmul_bf16},
+    Area{"matmul in INT8", &matmul_int8},
     Area{"convolution", &convolution},
     Area{"recurrent cell", &recurrent_cell},
     Area{"FFT", &fourier},
@@ -199,10 +199,10 @@ constexpr std::array kAreas{
 Result<std::vector<double>> time_one(const Area& area, const Libtorch& library, const GpuDevice* gpu) {
   Bench bench(library, gpu);
   PBPROBE_TRY(const Call call, area.prepare(bench));
-  std::vector<Contender> alone{{.name = std::string(area.name),
-                                .sample = [&](int64_t repeats) { return bench.microseconds(call, repeats); },
-                                .slice_seconds = kSliceSeconds}};
-  PBPROBE_TRY(Rounds rounds, interleave(alone, {.least_rounds = kSlices, .most_rounds = kSlices}, steady_seconds()));
+  std::vector<Candidate> single{{.name = std::string(area.name),
+                                 .sample = [&](int64_t repeats) { return bench.microseconds(call, repeats); },
+                                 .slice_seconds = kSliceSeconds}};
+  PBPROBE_TRY(Rounds rounds, interleave(single, {.least_rounds = kSlices, .most_rounds = kSlices}, steady_seconds()));
   return std::move(rounds.samples_us.front());
 }
 

@@ -8,8 +8,9 @@
 
 #include <fmt/ranges.h>
 
+#include "core/statuses.hpp"
 #include "probes/measure/gpu_device.hpp"
-#include "probes/measure/statistics.hpp"
+#include "probes/process/statistics.hpp"
 
 namespace pbprobe {
 namespace {
@@ -29,7 +30,10 @@ struct Nccl {
 
   [[nodiscard]] Result<void> check(const char* what, int status) const {
     if (status == 0) return {};
-    return make_error(ErrorCode::device, "{}: {}", what, error_string == nullptr ? "it failed" : error_string(status));
+    Error error =
+        make_error(ErrorCode::device, "{}: {}", what, error_string == nullptr ? "it failed" : error_string(status));
+    error.obstacle = obstacle_of(StatusOf::nccl, status);
+    return error;
   }
 };
 

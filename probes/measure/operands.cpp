@@ -47,8 +47,9 @@ Result<void> fill(const WriteBytes& write, size_t offset, size_t bytes, const st
   return {};
 }
 
-MatrixView view(void* data, DType type, int64_t rows, int64_t columns, int64_t leading, bool turned, int32_t device) {
-  return {data, type, rows, columns, turned ? 1 : leading, turned ? leading : 1, device};
+MatrixView view(void* data, DType type, int64_t rows, int64_t columns, int64_t leading, bool transposed,
+                int32_t device) {
+  return {data, type, rows, columns, transposed ? 1 : leading, transposed ? leading : 1, device};
 }
 
 }  // namespace
@@ -97,8 +98,7 @@ Result<void> fill_operands(const Problem& p, const Rotation& rotation, const Wri
 
 Result<PeerViews> peer_views(const Problem& p, const Operands& operands, int32_t device) {
   if (p.a == DType::tf32 || p.a == DType::uint8 || p.a != p.b)
-    return make_error(ErrorCode::unsupported, "libtorch's shims have no product of {} and {}", name_of(p.a),
-                      name_of(p.b));
+    return make_error(ErrorCode::unsupported, "libtorch's shims have no GEMM of {} and {}", name_of(p.a), name_of(p.b));
   auto* const a = const_cast<void*>(operands.a);  // libtorch's views know no const
   auto* const b = const_cast<void*>(operands.b);
   const DType c = p.a == DType::int8 ? DType::int32 : p.a;
@@ -112,8 +112,8 @@ Result<HostMemory> HostMemory::allocate(size_t bytes) {
   memory.bytes_ = std::max<size_t>(bytes, 1);
   void* const data = mmap(nullptr, memory.bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (data == MAP_FAILED)
-    return make_error(ErrorCode::limit, "allocating {} bytes for the operands: {}: give smaller shapes", bytes,
-                      std::strerror(errno));
+    return make_error(Obstacle::memory, ErrorCode::limit,
+                      "allocating {} bytes for the operands: {}: give smaller shapes", bytes, std::strerror(errno));
   memory.data_ = data;
   madvise(data, memory.bytes_, MADV_HUGEPAGE);
   return memory;

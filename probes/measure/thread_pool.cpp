@@ -8,7 +8,7 @@
 namespace pbprobe {
 namespace {
 
-// Longer than the gap between two passes of one product, shorter than anything that is timed.
+// Longer than the gap between two passes of one GEMM, shorter than anything that is timed.
 constexpr auto kWatch = std::chrono::microseconds(50);
 
 void pause() {

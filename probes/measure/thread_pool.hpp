@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "kernels/gemm/run.hpp"
+#include "kernels/dispatch/run.hpp"
 
 namespace pbprobe {
 

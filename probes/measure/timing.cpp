@@ -12,26 +12,27 @@ namespace {
 constexpr int64_t kMostRepeats = 1 << 20;
 constexpr int64_t kScreenRepeats = 5;
 
-// Whether the failure ends the run; otherwise the contender has left.
-bool leaves(const Contender& contender, const Error& error, std::string& failure) {
-  failure = error.message;
-  return !contender.required;
+// Whether the failure ends the run; otherwise the candidate has left.
+bool leaves(const Candidate& candidate, const Error& error, Rounds& rounds, size_t at) {
+  rounds.failures[at] = error.message;
+  rounds.obstacles[at] = error.obstacle;
+  return !candidate.required;
 }
 
-Result<double> sample(const Contender& contender, int64_t repeats) {
-  PBPROBE_TRY(const double us, contender.sample(repeats), "{}", contender.name);
+Result<double> sample(const Candidate& candidate, int64_t repeats) {
+  PBPROBE_TRY(const double us, candidate.sample(repeats), "{}", candidate.name);
   return us;
 }
 
 // Repeats so that one sample fills its slice, from two warm-up samples; `seconds` gets a round's expected time.
-Result<int64_t> warm_up(const Contender& contender, double& seconds) {
-  PBPROBE_TRY([[maybe_unused]] const double cold, sample(contender, 1));
-  PBPROBE_TRY(const double once_us, sample(contender, 1));
+Result<int64_t> warm_up(const Candidate& candidate, double& seconds) {
+  PBPROBE_TRY([[maybe_unused]] const double cold, sample(candidate, 1));
+  PBPROBE_TRY(const double once_us, sample(candidate, 1));
   const double once = std::max(once_us * 1e-6, 1e-8);
   const auto repeats =
-      contender.slice_seconds <= 0
+      candidate.slice_seconds <= 0
           ? int64_t{1}
-          : std::clamp(static_cast<int64_t>(std::ceil(contender.slice_seconds / once)), int64_t{1}, kMostRepeats);
+          : std::clamp(static_cast<int64_t>(std::ceil(candidate.slice_seconds / once)), int64_t{1}, kMostRepeats);
   seconds += once * static_cast<double>(repeats);
   return repeats;
 }
@@ -42,17 +43,18 @@ SecondsClock steady_seconds() {
   return [] { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); };
 }
 
-Result<Rounds> interleave(std::vector<Contender>& contenders, const RoundLimits& limits, const SecondsClock& clock) {
+Result<Rounds> interleave(std::vector<Candidate>& candidates, const RoundLimits& limits, const SecondsClock& clock) {
   Rounds rounds;
-  rounds.samples_us.resize(contenders.size());
-  rounds.failures.resize(contenders.size());
-  std::vector<int64_t> repeats(contenders.size(), 0);  // 0: has left
+  rounds.samples_us.resize(candidates.size());
+  rounds.failures.resize(candidates.size());
+  rounds.obstacles.resize(candidates.size());
+  std::vector<int64_t> repeats(candidates.size(), 0);  // 0: has left
   double round_seconds = 0;
-  for (size_t i = 0; i < contenders.size(); ++i) {
-    auto found = warm_up(contenders[i], round_seconds);
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    auto found = warm_up(candidates[i], round_seconds);
     if (found.ok()) {
       repeats[i] = *found;
-    } else if (!leaves(contenders[i], found.error(), rounds.failures[i])) {
+    } else if (!leaves(candidates[i], found.error(), rounds, i)) {
       return found.error();
     }
   }
@@ -64,13 +66,13 @@ Result<Rounds> interleave(std::vector<Contender>& contenders, const RoundLimits&
       break;
     }
     if (round >= limits.least_rounds && now - start + round_seconds > limits.budget_seconds) break;
-    for (size_t i = 0; i < contenders.size(); ++i) {
+    for (size_t i = 0; i < candidates.size(); ++i) {
       if (repeats[i] == 0) continue;
-      const auto taken = sample(contenders[i], repeats[i]);
+      const auto taken = sample(candidates[i], repeats[i]);
       if (taken.ok()) {
         rounds.samples_us[i].push_back(*taken);
       } else {
-        if (!leaves(contenders[i], taken.error(), rounds.failures[i])) return taken.error();
+        if (!leaves(candidates[i], taken.error(), rounds, i)) return taken.error();
         repeats[i] = 0;
         rounds.samples_us[i].clear();
       }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/obstacle.hpp"
 #include "core/result.hpp"
 
 namespace pbprobe {
@@ -18,7 +19,7 @@ using SecondsClock = std::function<double()>;
 [[nodiscard]] SecondsClock steady_seconds();
 
 // One side of a comparison. `sample` runs it `repeats` times and returns the microseconds of one run.
-struct Contender {
+struct Candidate {
   std::string name;
   std::function<Result<double>(int64_t repeats)> sample;
   double slice_seconds = 0;  // repeats until a sample takes this long; 0: one run a sample
@@ -33,17 +34,18 @@ struct RoundLimits {
 };
 
 struct Rounds {
-  std::vector<std::vector<double>> samples_us;  // per contender, one a round
-  std::vector<std::string> failures;            // per contender: why it left, or ""
-  bool cut_short = false;                       // fewer than least_rounds: the deadline came first
+  std::vector<std::vector<double>> samples_us;     // per candidate, one a round
+  std::vector<std::string> failures;               // per candidate: why it left, or ""
+  std::vector<std::optional<Obstacle>> obstacles;  // per candidate that left: null for a fault
+  bool cut_short = false;                          // fewer than least_rounds: the deadline came first
 };
 
-// Warms up once each, finds the repeats, then goes round. Error: that of a required contender.
-[[nodiscard]] Result<Rounds> interleave(std::vector<Contender>& contenders, const RoundLimits& limits,
+// Warms up once each, finds the repeats, then goes round. Error: that of a required candidate.
+[[nodiscard]] Result<Rounds> interleave(std::vector<Candidate>& candidates, const RoundLimits& limits,
                                         const SecondsClock& clock);
 
 // Times each of `count` candidates a few times after a first run, and gives the index of the fastest. Whoever compares
-// with it times it anew: a choice from few samples flatters. Error: none could run, with what the last one answered.
+// with it times it again: a choice from few samples flatters. Error: none could run, with what the last one answered.
 [[nodiscard]] Result<int> fastest_of(int count,
                                      const std::function<Result<double>(int candidate, int64_t repeats)>& time_us);
 

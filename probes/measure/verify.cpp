@@ -13,7 +13,7 @@
 namespace pbprobe {
 namespace {
 
-constexpr double kSmallProducts = 1 << 22;
+constexpr double kSmallGemms = 1 << 22;
 constexpr int64_t kGrid = 24;  // rows and columns that are compared
 
 // Two tiles and what the size leaves over a tile.
@@ -48,8 +48,8 @@ double bound(const Problem& p, double magnitude, double expected) {
 
 Problem check_problem(const Plan& plan) {
   const Problem& p = plan.problem;
-  if (static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k) <= kSmallProducts) return p;
-  const int64_t depth = std::max<int64_t>({plan.kernel->depth_block, 4 * plan.tile.k, 16});
+  if (static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k) <= kSmallGemms) return p;
+  const int64_t depth = std::max<int64_t>({plan.kernel->k_block, 4 * plan.tile.k, 16});
   Problem small = make_problem(clipped(p.m, plan.tile.m), clipped(p.n, plan.tile.n),
                                std::min(p.k, 2 * depth + p.k % 16), p.a, p.c, p.layout);
   small.b = p.b;

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: MIT
 //
 // What a kernel must pass before it is timed, in a fraction of the time that the measuring takes: the checker on a
-// problem of this kind that is small enough, and elements of the very product that is timed against FP64.
+// problem of this kind that is small enough, and elements of the very GEMM that is timed against FP64.
 #pragma once
 
 #include "core/result.hpp"
-#include "kernels/gemm/choose.hpp"
+#include "kernels/dispatch/choose.hpp"
 #include "kernels/gemm/problem.hpp"
 
 namespace pbprobe {

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include <unistd.h>
 
@@ -13,6 +15,7 @@
 #include "probes/measure/bench.hpp"
 #include "probes/measure/cores.hpp"
 #include "probes/measure/gpu_probes.hpp"
+#include "probes/measure/landlock.hpp"
 #include "probes/measure/libtorch_probe.hpp"
 #include "probes/measure/libtorch_starts.hpp"
 
@@ -38,10 +41,26 @@ void ask_for_tiles(const Host& host) {
   if (sources.amx_permission) sources.amx_permission();
 }
 
+// What foreign code changes outside its scratch folder is refused from here on, where the kernel can.
+Confinement confine_writes(const std::string& scratch) {
+  for (const char* name : {"TMPDIR", "XDG_CACHE_HOME"}) setenv(name, scratch.c_str(), 1);
+  std::vector<std::string> folders = writable_besides();
+  folders.push_back(scratch);
+  Confinement confinement;
+  const auto version = write_only_below(folders);
+  if (version.ok()) {
+    confinement.landlock = *version;
+  } else {
+    confinement.why_not = version.error().message;
+  }
+  return confinement;
+}
+
 // What takes processes of its own: before this one loads a libtorch, whose threads no fork survives.
-LibtorchRun begin_libtorch(const MeasureRequest& request, EventWriter& events) {
+LibtorchRun begin_libtorch(const MeasureRequest& request, std::optional<Confinement> confinement, EventWriter& events) {
   constexpr double kTimeForStarts = 60;
-  LibtorchRun run{.path = *request.libtorch_dir};
+  LibtorchRun run{.path = *request.libtorch_dir, .confinement = std::move(confinement)};
+  events.libtorch(run);
   if (request.budget_seconds < kTimeForStarts) return run;
   const double seconds_each = request.budget_seconds / 8;
   events.stage(Step::libtorch, fmt::format("starting {} in several ways", run.path));
@@ -68,11 +87,13 @@ bool run_request(const MeasureRequest& request, EventWriter& events) {
   prepare_environment(request);
   ask_for_tiles(request.host);
   LibtorchProbe libtorch;
+  std::optional<Confinement> confinement;
+  if (request.scratch) confinement = confine_writes(*request.scratch);
   if (request.libtorch_dir) {
     const pid_t self = getpid();
     constexpr double kTimeForGpuAreas = 10;
-    libtorch = probe_libtorch(begin_libtorch(request, events), request.host, request.budget_seconds >= kTimeForGpuAreas,
-                              events);
+    libtorch = probe_libtorch(begin_libtorch(request, confinement, events), request.host,
+                              request.budget_seconds >= kTimeForGpuAreas, events);
     if (request.timings) time_libtorch(libtorch, request.host, events);
     if (getpid() != self) _exit(0);  // a library that forks while it is loaded made a second worker of us
   }

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "probes/measure/events.hpp"
-#include "probes/measure/request.hpp"
+#include "probes/process/events.hpp"
+#include "probes/process/request.hpp"
 
 namespace pbprobe {
 

@@ -5,11 +5,12 @@
 #include <gnu/libc-version.h>
 
 #include "probes/judge/baseline.hpp"
-#include "probes/measure/gain.hpp"
-#include "probes/measure/spawn.hpp"
+#include "probes/pipeline/beside_others.hpp"
 #include "probes/pipeline/foreign.hpp"
 #include "probes/pipeline/pipeline.hpp"
 #include "probes/pipeline/python.hpp"
+#include "probes/process/gain.hpp"
+#include "probes/process/spawn.hpp"
 
 namespace pbprobe {
 namespace {
@@ -49,7 +50,7 @@ Result<std::vector<AreaGain>> speeds(const Report& report, const Inventory& gene
     return [&]() -> Result<Measurements> {
       const std::string step = fmt::format("comparing with {}: round {}", request.baseline.string(), runs++ / 2 + 1);
       if (request.progress) request.progress(step);
-      return measure_in_child(side.request, side.limits);
+      return measure_beside_others(side.request, side.limits);
     };
   };
   return measure_gains(
@@ -58,20 +59,27 @@ Result<std::vector<AreaGain>> speeds(const Report& report, const Inventory& gene
 
 }  // namespace
 
-Result<BaselineComparison> compare_with_baseline(const Report& report, const CompareRequest& request) {
+Result<void> compare_with_baseline(Report& report, const CompareRequest& request) {
   if (!report.inventory)
     return make_error(ErrorCode::usage,
                       "--baseline: this report has no inventory to compare: judge the artifact itself");
-  PBPROBE_TRY(const Inventory generic, load_inventory(request.baseline), "--baseline");
+  PBPROBE_TRY(const Inventory generic, load_inventory(request.baseline, {.kernel_names = true}), "--baseline");
   BaselineComparison comparison = compare_builds(*report.inventory, generic);
-  if (!request.speeds || !comparison.differences.empty()) return comparison;
-  auto gains = speeds(report, generic, request);
-  if (gains) {
-    comparison.gains = std::move(*gains);
-  } else {
-    comparison.problem = gains.error().message;
+  if (report.claim) comparison.missing_kernels = compare_kernels(*report.inventory, generic, *report.claim);
+  if (report.reference && report.reference->build.code.empty()) {
+    auto reference = reference_of(*report.inventory, generic);
+    if (reference) report.reference->build = std::move(*reference);
   }
-  return comparison;
+  if (request.speeds && comparison.differences.empty()) {
+    auto gains = speeds(report, generic, request);
+    if (gains) {
+      comparison.gains = std::move(*gains);
+    } else {
+      comparison.problem = gains.error().message;
+    }
+  }
+  report.baseline = std::move(comparison);
+  return {};
 }
 
 Result<fs::path> find_default_baseline(const Report& report) {

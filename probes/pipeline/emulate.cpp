@@ -26,13 +26,14 @@ Result<std::string> architecture_of(const fs::path& program) {
   if (!start || start->size() < sizeof header)
     return make_error(
         ErrorCode::not_found,
-        "{} is no program that can be read: name pbprobe, as built for the emulated platform, by --program",
+        "{} is not a program that can be read: name pbprobe, as built for the emulated platform, by --program",
         program.string());
   std::memcpy(&header, start->data(), sizeof header);
   switch (header.e_machine) {
     case EM_X86_64: return std::string("x86_64");
     case EM_AARCH64: return std::string("aarch64");
-    default: return make_error(ErrorCode::malformed, "{} is no program for x86-64 or aarch64 Linux", program.string());
+    default:
+      return make_error(ErrorCode::malformed, "{} is not a program for x86-64 or aarch64 Linux", program.string());
   }
 }
 
@@ -74,16 +75,16 @@ Result<Emulator> find_emulator(const Emulation& emulation, const fs::path& self)
 
   auto asked = emulator.words;
   for (const char* word : {"host", "--format", "json"}) asked.emplace_back(word);
-  const auto said = run_program({.arguments = asked});
-  const std::string words = said.ok() ? said.value().err : said.error().message;
+  const auto reported = run_program({.arguments = asked});
+  const std::string words = reported.ok() ? reported.value().err : reported.error().message;
   if (words.find("unable to find CPU model") != std::string::npos)
     return make_error(ErrorCode::usage, "{}: `{} -cpu help` lists those that there are", first_line(words),
                       qemu->filename().string());
-  if (!said.ok() || said.value().exit_code != 0)
+  if (!reported.ok() || reported.value().exit_code != 0)
     return make_error(ErrorCode::failed_child,
                       "{} does not start {}: \"{}\": give its libraries by --sysroot, or a CPU that it runs on",
                       qemu->filename().string(), program.string(), first_line(words));
-  PBPROBE_TRY(const Json json, parse_json(said.value().out), "the emulated host");
+  PBPROBE_TRY(const Json json, parse_json(reported.value().out), "the emulated host");
   PBPROBE_TRY(emulator.host, from_json<Host>(json), "the emulated host");
   emulator.host.cpu.name = fmt::format("{} ({})", emulation.cpu, emulator.sentence);
   return emulator;

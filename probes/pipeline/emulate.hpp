@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Another CPU than this machine's, emulated by QEMU's user mode: a build machine without the hardware tries whether a
-// libtorch starts and computes right on the least CPU that it claims. Speeds say nothing, and are not measured.
+// libtorch starts and computes correctly on the minimum CPU that it claims. Speeds say nothing, and are not measured.
 #pragma once
 
 #include <filesystem>

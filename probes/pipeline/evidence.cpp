@@ -126,6 +126,8 @@ GatedRun run_of(Report report) {
           .inventory = std::move(report.inventory),
           .measurements = std::move(report.measurements),
           .baseline = std::move(report.baseline),
+          .reference = std::move(report.reference),
+          .emulated_loads = std::move(report.emulated_loads),
           .verdict = std::move(*report.verdict),
           .problems = std::move(report.problems)};
 }
@@ -140,6 +142,8 @@ Report report_of(const GatedRun& run, const Claim& claim) {
           .inventory = run.inventory,
           .measurements = run.measurements,
           .baseline = run.baseline,
+          .reference = run.reference,
+          .emulated_loads = run.emulated_loads,
           .verdict = run.verdict,
           .joined = std::nullopt,
           .problems = run.problems};
@@ -208,7 +212,7 @@ Result<Gated> load_gated(const fs::path& file) {
   return gated;
 }
 
-// A folder, or a report alone, which nobody signed.
+// A folder, or a bare report, which nobody signed.
 struct Loaded {
   Gated gated;
   Signature signature;
@@ -227,7 +231,7 @@ Result<Loaded> load_either(const fs::path& input, const TrustedKeys& keys) {
   std::error_code error;
   if (fs::is_directory(input, error)) return load_evidence(input, keys);
   if (!keys.empty())
-    return make_error(ErrorCode::malformed, "{}: a report alone is signed by nobody: give its folder of evidence",
+    return make_error(ErrorCode::malformed, "{}: a bare report is signed by nobody: give its folder of evidence",
                       input.string());
   PBPROBE_TRY(Gated gated, load_gated(input));
   return Loaded{.gated = std::move(gated), .signature = {}};
@@ -265,9 +269,9 @@ Result<void> check_artifact(const StatedSubjects& stated, const fs::path& artifa
     if (!stated.contains(name)) faults.push_back(name + " was not among what was judged");
   }
   if (faults.empty()) return {};
-  constexpr size_t kMostTold = 10;
-  const size_t more = faults.size() - std::min(faults.size(), kMostTold);
-  faults.resize(std::min(faults.size(), kMostTold));
+  constexpr size_t kMostReported = 10;
+  const size_t more = faults.size() - std::min(faults.size(), kMostReported);
+  faults.resize(std::min(faults.size(), kMostReported));
   return make_error(ErrorCode::malformed, "{} is not what was signed: {}{}", artifact.string(), fmt::join(faults, "; "),
                     more > 0 ? fmt::format("; and {} more", more) : "");
 }

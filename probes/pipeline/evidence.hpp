@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Evidence of a gate: written by complete runs alone, read again, and joined.
+// Evidence of a gate: written only by complete runs, read again, and joined.
 #pragma once
 
 #include <filesystem>

@@ -73,7 +73,7 @@ std::vector<fs::path> own_cxx_libraries() {
   return found;
 }
 
-// "libcuda.so.1 (libc6,x86-64) => /usr/lib/x86_64-linux-gnu/libcuda.so.1": the driver's files alone, for the folder
+// "libcuda.so.1 (libc6,x86-64) => /usr/lib/x86_64-linux-gnu/libcuda.so.1": only the driver's files, for the folder
 // around them holds this machine's libc as well.
 std::vector<fs::path> driver_files(const std::string& ldconfig) {
   std::vector<fs::path> files;
@@ -109,8 +109,8 @@ DriverPlaces system_driver_places() {
   DriverPlaces places;
   places.ldconfig = [] {
     for (const char* program : {"/sbin/ldconfig", "ldconfig"}) {  // not on every user's PATH
-      const auto said = run_program({.arguments = {program, "-p"}});
-      if (said.ok()) return said->out;
+      const auto reported = run_program({.arguments = {program, "-p"}});
+      if (reported.ok()) return reported->out;
     }
     return std::string();
   };
@@ -146,10 +146,11 @@ Result<std::optional<ForeignClosure>> find_foreign_closure(const Inventory& inve
   if (!version || !is_newer(*version, own_glibc)) return std::optional<ForeignClosure>();
   const fs::path loader = libc->parent_path() / kLoader;
   if (!is_there(loader))
-    return make_error(ErrorCode::not_found,
-                      "this libtorch takes {} (glibc {}, this machine's is {}), and no {} lies beside it, which alone "
-                      "could load it: give the whole closure",
-                      libc->string(), *version, own_glibc, kLoader);
+    return make_error(
+        ErrorCode::not_found,
+        "this libtorch takes {} (glibc {}, this machine's is {}), and no {} lies beside it, which is what "
+        "could load it: give the whole closure",
+        libc->string(), *version, own_glibc, kLoader);
 
   PBPROBE_TRY(TempFolder links, TempFolder::make());
   std::vector<std::string> folders{libc->parent_path().string()};
@@ -162,11 +163,11 @@ Result<std::optional<ForeignClosure>> find_foreign_closure(const Inventory& inve
   if (!cxx) link_into(links.path(), own_cxx_libraries());
   folders.push_back(links.path().string());
 
-  ForeignLoader said{.path = loader.string(), .glibc = *version, .finds_libcuda = finds_libcuda(places)};
-  if (opengl) said.driver = places.opengl_driver.string();
-  if (!files.empty()) said.driver = "ldconfig";
+  ForeignLoader reported{.path = loader.string(), .glibc = *version, .finds_libcuda = finds_libcuda(places)};
+  if (opengl) reported.driver = places.opengl_driver.string();
+  if (!files.empty()) reported.driver = "ldconfig";
   return std::optional(ForeignClosure{{loader.string(), "--library-path", fmt::format("{}", fmt::join(folders, ":"))},
-                                      std::move(said),
+                                      std::move(reported),
                                       std::move(links)});
 }
 

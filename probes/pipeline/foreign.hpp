@@ -14,7 +14,7 @@
 #include "core/facts/inventory.hpp"
 #include "core/facts/measurement.hpp"
 #include "core/temp_folder.hpp"
-#include "probes/measure/spawn.hpp"
+#include "probes/process/spawn.hpp"
 
 namespace pbprobe {
 

@@ -2,11 +2,15 @@
 // SPDX-License-Identifier: MIT
 #include "probes/pipeline/gate.hpp"
 
+#include <future>
+
 #include "core/open_file.hpp"
 #include "probes/judge/judge.hpp"
 #include "probes/judge/policy.hpp"
 #include "probes/pipeline/compare.hpp"
+#include "probes/pipeline/emulated_loads.hpp"
 #include "probes/pipeline/pipeline.hpp"
+#include "recipes/src/reference.hpp"
 
 namespace pbprobe {
 namespace {
@@ -24,7 +28,9 @@ Result<Report> facts_from_files(const GateRequest& request) {
   if (request.progress) request.progress("reading " + request.artifact.string());
   return make_audit({.artifact = request.artifact,
                      .claim = request.claim,
-                     .audit = {.full = request.full, .digests = request.digests},
+                     .audit = {.host_code = HostCodeScope::libtorch,
+                               .digests = request.digests,
+                               .kernel_names = request.baseline.has_value()},
                      .judged = false});
 }
 
@@ -33,7 +39,9 @@ Result<Report> facts_from_machine(const GateRequest& request) {
       make_report({.artifact = request.artifact,
                    .claim = request.claim,
                    .program = request.program,
-                   .audit = {.host_code = HostCodeScope::all, .full = request.full, .digests = request.digests},
+                   .audit = {.host_code = HostCodeScope::libtorch,
+                             .digests = request.digests,
+                             .kernel_names = request.baseline.has_value()},
                    .emulation = request.emulation,
                    .budget_seconds = request.budget_seconds > 0 ? request.budget_seconds : kBudgetSeconds,
                    .progress = request.progress,
@@ -56,7 +64,14 @@ Result<Report> gather(const GateRequest& request, bool on_files) {
 
 // Where it must be measured and nothing is named, with the torch of this machine. A report that was read has its own.
 Result<void> compare(const GateRequest& request, Level level, Report& report) {
-  const bool speeds = level >= Level::measured && !request.emulation;
+  const bool facts = report.input == InputKind::facts;  // of a machine that need not be this one
+  if (facts && request.baseline && level >= Level::measured)
+    return make_error(
+        ErrorCode::usage,
+        "--baseline: {} is a report, and what it was made of cannot be timed beside another libtorch here: "
+        "name the build itself, or --require shipped to compare sizes",
+        request.artifact.string());
+  const bool speeds = level >= Level::measured && !request.emulation && !facts;
   if (report.baseline || !report.inventory || (!request.baseline && !speeds)) return {};
   CompareRequest beside{.baseline = request.baseline.value_or(fs::path()),
                         .speeds = speeds,
@@ -68,8 +83,35 @@ Result<void> compare(const GateRequest& request, Level level, Report& report) {
     if (!found) return {};  // then nothing was measured, and the gate says so
     beside.baseline = std::move(*found);
   }
-  PBPROBE_TRY(report.baseline, compare_with_baseline(report, beside));
+  return compare_with_baseline(report, beside);
+}
+
+void forget_names(Inventory& inventory) {
+  for (auto& file : inventory.files) {
+    for (auto* code : {&file.device_code, &file.self_loaded_code}) {
+      if (!*code || !(*code)->census) continue;
+      for (auto& [sm, census] : *(*code)->census) census.names.reset();
+    }
+  }
+}
+
+// What a build of this version holds. A report that was read has its own.
+Result<void> refer(const GateRequest& request, Report& report) {
+  if (report.reference || !report.inventory) return {};
+  if (request.reference) {
+    PBPROBE_TRY(const std::string text, read_whole_file(*request.reference), "--reference");
+    PBPROBE_TRY(const ReferenceTable table, parse_reference_table(text), "--reference {}", request.reference->string());
+    report.reference = reference_for(*report.inventory, request.claim, table);
+  } else {
+    report.reference = reference_for(*report.inventory, request.claim);
+  }
   return {};
+}
+
+// Beside the audit, which leaves it time; never beside what is measured.
+std::future<std::vector<EmulatedLoad>> begin_emulated_loads(const GateRequest& request, bool on_files) {
+  return std::async(on_files ? std::launch::async : std::launch::deferred,
+                    [&] { return load_emulated(request.artifact, request.claim, request.program); });
 }
 
 }  // namespace
@@ -89,12 +131,20 @@ Result<Report> make_gate(const GateRequest& request) {
   PBPROBE_TRY(terms.policy, load_policy(policy_name(request)), "--policy");
   if (terms.policy.stance != Stance::strict)
     return make_error(ErrorCode::usage,
-                      "--policy: \"{}\" is a lenient one, and a gate passes by strict ones alone: builder, hardware",
+                      "--policy: \"{}\" is a lenient one, and a gate passes only by strict ones: builder, hardware",
                       terms.policy.name);
   const bool on_files = highest_level(terms, request.claim) <= Level::shipped;
+  std::future<std::vector<EmulatedLoad>> loads;
+  if (request.emulated_loads) loads = begin_emulated_loads(request, on_files);
   PBPROBE_TRY(Report report, gather(request, on_files));
   report.claim = request.claim;
+  PBPROBE_CHECK(refer(request, report));
+  if (loads.valid() && report.inventory && report.input == InputKind::artifact) {
+    if (request.progress) request.progress("loading it on emulated CPUs");
+    report.emulated_loads = loads.get();
+  }
   PBPROBE_CHECK(compare(request, highest_level(terms, request.claim), report));
+  if (report.inventory) forget_names(*report.inventory);
   terms.date = new_report().created.substr(0, 10);
   report.verdict = judge(report, terms);
   return report;

@@ -9,10 +9,12 @@
 #include <sstream>
 
 #include <unistd.h>
+#include <wordexp.h>
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/program.hpp"
+#include "core/statuses.hpp"
 #include "core/temp_folder.hpp"
 
 namespace pbprobe {
@@ -27,13 +29,26 @@ int main() {
 }
 )";
 
-std::optional<std::string> find_compiler() {
-  if (const char* const chosen = std::getenv("CXX"); chosen != nullptr && *chosen != '\0') return chosen;
+using Words = std::vector<std::string>;
+
+// Of `text`, as a shell splits it: CXX may be "ccache c++". Nothing where it does not close a quote, or would run
+// commands.
+std::optional<Words> split_words(const char* text) {
+  wordexp_t split{};
+  if (wordexp(text, &split, WRDE_NOCMD) != 0) return std::nullopt;
+  Words words(split.we_wordv, split.we_wordv + split.we_wordc);
+  wordfree(&split);
+  if (words.empty()) return std::nullopt;
+  return words;
+}
+
+std::optional<Words> find_compiler() {
+  if (const char* const chosen = std::getenv("CXX"); chosen != nullptr && *chosen != '\0') return split_words(chosen);
   const char* const path = std::getenv("PATH");
   for (const char* name : {"c++", "g++", "clang++"}) {
     std::stringstream folders(path == nullptr ? "/usr/bin" : path);
     for (std::string folder; std::getline(folders, folder, ':');)
-      if (!folder.empty() && access((fs::path(folder) / name).c_str(), X_OK) == 0) return name;
+      if (!folder.empty() && access((fs::path(folder) / name).c_str(), X_OK) == 0) return Words{name};
   }
   return std::nullopt;
 }
@@ -49,34 +64,65 @@ std::string main_line(const std::string& text) {
   return first.substr(0, 300);
 }
 
-std::optional<std::string> build_and_run(const std::string& compiler, const fs::path& include,
-                                         const std::string& libraries, const fs::path& scratch, double seconds) {
+// The time that was left, the memory of this machine and its compiler are not torch's fault.
+Error not_run(std::string_view what, const Error& error) {
+  Error reported = make_error(error.code, "{}: {}", what, error.message);
+  if (error.code == ErrorCode::limit) reported.obstacle = Obstacle::time_limit;
+  if (error.code == ErrorCode::not_found) reported.obstacle = Obstacle::missing;
+  return reported;
+}
+
+// Whether the compiler works at all, before anything is asked of torch's headers.
+Result<void> try_compiler(const Words& compiler, const fs::path& scratch, double seconds) {
+  std::ofstream(scratch / "empty.cpp") << "#include <vector>\nint main() {}\n";
+  Words words = compiler;
+  words.insert(words.end(), {"-std=c++20", (scratch / "empty.cpp").string(), "-o", (scratch / "empty").string()});
+  const auto built = run_program({.arguments = words, .seconds = seconds});
+  if (!built.ok()) return not_run("starting the C++ compiler", built.error());
+  if (built->exit_code == 0) return {};
+  return make_error(Obstacle::missing, ErrorCode::failed_child,
+                    "the C++ compiler {} does not build a program of one line: {}; set CXX to one that does",
+                    fmt::join(compiler, " "), main_line(built->err));
+}
+
+template <class... Args>
+Error wrong(const std::string& printed, fmt::format_string<Args...> format, Args&&... args) {
+  Error reported = make_error(ErrorCode::failed_child, format, std::forward<Args>(args)...);
+  reported.obstacle = obstacle_in(printed);
+  return reported;
+}
+
+Result<void> build_and_run(const Words& compiler, const fs::path& include, const std::string& libraries,
+                           const fs::path& scratch, double seconds) {
+  PBPROBE_CHECK(try_compiler(compiler, scratch, seconds));
   std::ofstream(scratch / "program.cpp") << kProgram;
-  std::vector<std::string> words{compiler, "-std=c++20", "-w", "-I", include.string(), "-I",
-                                 (include / "torch/csrc/api/include").string(), (scratch / "program.cpp").string(),
-                                 "-o", (scratch / "program").string(), "-L" + libraries, "-Wl,-rpath," + libraries,
-                                 // Who links by -ltorch finds what those need beside them.
-                                 "-Wl,-rpath-link," + libraries, "-Wl,--no-as-needed"};
+  Words words = compiler;
+  words.insert(words.end(), {"-std=c++20", "-w", "-I", include.string(), "-I",
+                             (include / "torch/csrc/api/include").string(), (scratch / "program.cpp").string(), "-o",
+                             (scratch / "program").string(), "-L" + libraries, "-Wl,-rpath," + libraries,
+                             // Who links by -ltorch finds what those need beside them.
+                             "-Wl,-rpath-link," + libraries, "-Wl,--no-as-needed"});
   for (const char* name : {"torch", "torch_cpu", "c10"}) {
     std::error_code error;
     if (fs::exists(fs::path(libraries) / fmt::format("lib{}.so", name), error))
       words.push_back(fmt::format("-l{}", name));
   }
   const auto built = run_program({.arguments = words, .seconds = seconds});
-  if (!built.ok()) return fmt::format("building a program: {}", built.error().message);
+  if (!built.ok()) return not_run("building a program", built.error());
   if (built->exit_code != 0)
-    return fmt::format("a program that includes <torch/torch.h> does not build: {}", main_line(built->err));
+    return wrong(built->err, "a program that includes <torch/torch.h> does not build: {}", main_line(built->err));
   const auto ran = run_program({.arguments = {(scratch / "program").string()}, .seconds = seconds});
-  if (!ran.ok()) return fmt::format("the program that was built: {}", ran.error().message);
+  if (!ran.ok()) return not_run("the program that was built", ran.error());
   if (ran->exit_code != 0)
-    return fmt::format("the program that was built ended with exit code {}: {}", ran->exit_code, main_line(ran->err));
-  return std::nullopt;
+    return wrong(ran->err, "the program that was built ended with exit code {}: {}", ran->exit_code,
+                 main_line(ran->err));
+  return {};
 }
 
 }  // namespace
 
 LibtorchArea try_headers(const std::string& libtorch_dir, double seconds) {
-  LibtorchArea area{"program against its headers", "cpu", {}, {}};
+  LibtorchArea area{"program against its headers", "cpu", {}, {}, {}};
   const fs::path include = fs::path(libtorch_dir).parent_path() / "include";
   std::error_code error;
   if (!fs::exists(include / "torch/csrc/api/include/torch/torch.h", error)) {
@@ -86,10 +132,13 @@ LibtorchArea try_headers(const std::string& libtorch_dir, double seconds) {
   const auto compiler = find_compiler();
   const auto scratch = TempFolder::make();
   if (!compiler || !scratch.ok()) {
-    area.skipped = compiler ? scratch.error().message : "no C++ compiler is on PATH: install g++";
+    area.skipped = compiler ? scratch.error().message : "no C++ compiler is on PATH, or CXX names none: install g++";
     return area;
   }
-  area.problem = build_and_run(*compiler, include, libtorch_dir, scratch->path(), seconds);
+  const auto ended = build_and_run(*compiler, include, libtorch_dir, scratch->path(), seconds);
+  if (ended.ok()) return area;
+  area.problem = ended.error().message;
+  area.obstacle = ended.error().obstacle;
   return area;
 }
 

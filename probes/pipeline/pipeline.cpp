@@ -16,11 +16,12 @@
 #include "core/version.hpp"
 #include "probes/audit/audit.hpp"
 #include "probes/judge/judge.hpp"
-#include "probes/measure/spawn.hpp"
+#include "probes/pipeline/beside_others.hpp"
 #include "probes/pipeline/foreign.hpp"
 #include "probes/pipeline/headers.hpp"
 #include "probes/pipeline/presets.hpp"
 #include "probes/pipeline/python.hpp"
+#include "probes/process/spawn.hpp"
 
 namespace pbprobe {
 namespace {
@@ -46,7 +47,7 @@ bool looks_like_json(const fs::path& file) {
 }
 
 Result<Report> parse_document(const fs::path& file, const std::string& text) {
-  PBPROBE_TRY(const Json json, parse_json(text), "{} is no JSON document", file.string());
+  PBPROBE_TRY(const Json json, parse_json(text), "{} is not a JSON document", file.string());
   const auto schema = json.find("schema");
   const std::string name = schema != json.end() && schema->is_string() ? schema->get<std::string>() : "none";
   if (name == "pbprobe.report/1") {
@@ -70,6 +71,11 @@ void note_foreign(const std::optional<ForeignClosure>& foreign, Measurements& me
   measurements.notes.push_back(fmt::format("libtorch brings glibc {}, and this machine has {}: it was started by {}",
                                            foreign->loader.glibc, gnu_get_libc_version(), foreign->loader.path));
 }
+
+// However little the audit has left: what ends a step earlier says nothing about the build.
+constexpr double kLeastMeasureSeconds = 3;
+constexpr double kLeastLoadSeconds = 10;
+constexpr double kLeastCompilerSeconds = 60;
 
 class Pipeline {
  public:
@@ -103,6 +109,12 @@ class Pipeline {
     result_.could_run = false;
   }
   double seconds_left() const { return std::chrono::duration<double>(budget_ - (Clock::now() - start_)).count(); }
+
+  // A budget that somebody gave is kept; else a slow audit does not cost the measuring.
+  double seconds_to_measure() const {
+    const double seconds = 0.6 * seconds_left();
+    return options_.budget_seconds > 0 ? seconds : std::max(seconds, kLeastMeasureSeconds);
+  }
 
   void detect() {
     if (options_.emulation) return emulate();
@@ -164,7 +176,10 @@ class Pipeline {
       artifact = std::move(*found);
     }
     begin("reading " + artifact.string());
-    auto inventory = audit(artifact, options_.audit);
+    AuditOptions options = options_.audit;
+    // Opening CUDA's own libraries too takes 10 s of two cores: that is a claim's, and report --full's.
+    if (options_.judged && !options_.claim && options_.depth == Depth::quick) options.open_libraries = false;
+    auto inventory = audit(artifact, options);
     if (!inventory) return stop(inventory.error());
     result_.report.inventory = std::move(*inventory);
     result_.report.input = InputKind::artifact;
@@ -183,8 +198,8 @@ class Pipeline {
                            .benches = timed ? benches(libtorch.has_value()) : std::vector<BenchRequest>(),
                            .every_core = timed && options_.depth != Depth::quick,
                            // No case begins after this; what has begun on a slow machine has the rest to end in.
-                           .budget_seconds = 0.6 * seconds_left(),
-                           .limit_seconds = seconds_left() - 0.5};
+                           .budget_seconds = seconds_to_measure(),
+                           .limit_seconds = std::max(seconds_left() - 0.5, kLeastLoadSeconds)};
     if (request.budget_seconds < 0.5) {
       result_.report.problems.push_back("nothing was measured: the time budget was used up before; give --budget more");
       return;
@@ -193,7 +208,7 @@ class Pipeline {
     const auto foreign = find_foreign();
     auto limits = limits_for(options_.program, foreign);
     if (emulator_) limits.program = emulator_->words;
-    auto measurements = measure_in_child(request, limits);
+    auto measurements = measure_beside_others(request, limits);
     if (measurements) {
       if (emulator_) note_emulation(*measurements);
       note_foreign(foreign, *measurements);
@@ -210,10 +225,11 @@ class Pipeline {
     LibtorchRun& run = *measurements->libtorch;
     if (!run.loaded || run.loader) return;
     begin("building a program against its headers");
-    run.areas.push_back(try_headers(run.path, std::max(seconds_left(), 1.0)));
+    run.areas.push_back(try_headers(run.path, std::max(seconds_left(), kLeastCompilerSeconds)));
     if (options_.python.empty()) return;
     begin("asking Python");
-    for (auto& area : ask_python(options_.python, std::max(seconds_left(), 1.0))) run.areas.push_back(std::move(area));
+    for (auto& area : ask_python(options_.python, std::max(seconds_left(), kLeastCompilerSeconds)))
+      run.areas.push_back(std::move(area));
   }
 
   // An emulated CPU has its own sysroot.
@@ -245,7 +261,8 @@ ReportResult make_report(const ReportOptions& options) {
 Result<Report> make_audit(const AuditRequest& request) {
   Report report = new_report();
   AuditOptions options = request.audit;
-  options.host_code = options.device_code_only ? HostCodeScope::none : HostCodeScope::all;
+  if (options.host_code == HostCodeScope::none) options.host_code = HostCodeScope::all;
+  if (options.device_code_only) options.host_code = HostCodeScope::none;
   PBPROBE_TRY(const auto document, load_report(request.artifact));
   report.input = document ? InputKind::facts : InputKind::artifact;
   PBPROBE_TRY(report.inventory, load_inventory(request.artifact, options));
@@ -291,7 +308,7 @@ Result<Measurements> run_bench(const BenchOptions& options) {
     }
   }
   if (options.progress) options.progress("measuring");
-  PBPROBE_TRY(Measurements measurements, measure_in_child(request, limits_for(options.program, foreign)));
+  PBPROBE_TRY(Measurements measurements, measure_beside_others(request, limits_for(options.program, foreign)));
   note_foreign(foreign, measurements);
   return measurements;
 }
@@ -302,10 +319,10 @@ Result<std::optional<Report>> load_report(const fs::path& file) {
   auto text = read_whole_file(file);
   auto report = text ? parse_document(file, *text) : Result<Report>(text.error());
   if (report) return std::optional<Report>(std::move(*report));
-  Error told = report.error();
-  if (told.code == ErrorCode::malformed || told.code == ErrorCode::limit)
-    told.message += ": write it again, with --format json";
-  return told;
+  Error reported = report.error();
+  if (reported.code == ErrorCode::malformed || reported.code == ErrorCode::limit)
+    reported.message += ": write it again, with --format json";
+  return reported;
 }
 
 Result<Inventory> load_inventory(const fs::path& artifact, const AuditOptions& options) {

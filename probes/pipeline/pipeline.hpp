@@ -14,8 +14,8 @@
 #include "core/facts/report.hpp"
 #include "core/result.hpp"
 #include "probes/audit/audit.hpp"
-#include "probes/measure/request.hpp"
 #include "probes/pipeline/emulate.hpp"
+#include "probes/process/request.hpp"
 
 namespace pbprobe {
 
@@ -30,10 +30,10 @@ struct ReportOptions {
   Depth depth = Depth::quick;
   std::optional<Emulation> emulation;  // another CPU: libtorch is run there, and no kernel of ours
   std::vector<std::string> python;  // starts what only Python can ask of the torch, and writes areas to the file whose
-                                    // path follows; empty: nothing. Full reports alone
+                                    // path follows; empty: nothing. Only full reports
   double budget_seconds = 0;        // of the whole report; 0: 10 quick (20 with a GPU), 300 full, 120 emulated
   std::function<void(std::string_view step)> progress;  // called as each step begins
-  bool judged = true;  // false: facts alone, which the caller judges by a policy of its own
+  bool judged = true;  // false: only facts, which the caller judges by a policy of its own
 };
 
 struct ReportResult {
@@ -51,7 +51,7 @@ struct AuditRequest {
   bool judged = true;  // as in ReportOptions
 };
 
-// What `pbprobe audit` does: inventory, claim and a verdict on the files alone, whatever machine this is;
+// What `pbprobe audit` does: inventory, claim and a verdict only on the files, whatever machine this is;
 // no verdict on a list of device code, from which the rest is left out.
 // Errors: those of load_inventory.
 [[nodiscard]] Result<Report> make_audit(const AuditRequest& request);
@@ -65,7 +65,7 @@ struct BenchOptions {
   std::function<void(std::string_view step)> progress;
 };
 
-// What `pbprobe bench` does. Errors: usage (an unknown peer, a shape that is no problem), failed_child.
+// What `pbprobe bench` does. Errors: usage (an unknown peer, a shape that no GEMM has), failed_child.
 [[nodiscard]] Result<Measurements> run_bench(const BenchOptions& options);
 
 // Reads what a command takes as ARTIFACT into an inventory: an artifact, or a JSON file of pbprobe's own (a report with

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "probes/measure/request.hpp"
+#include "probes/process/request.hpp"
 
 namespace pbprobe {
 

@@ -9,6 +9,7 @@
 
 #include "core/json.hpp"
 #include "core/program.hpp"
+#include "core/statuses.hpp"
 #include "core/temp_folder.hpp"
 
 namespace pbprobe {
@@ -57,7 +58,7 @@ std::vector<fs::path> torch_search_roots(const GetEnv& env) {
 std::vector<LibtorchArea> ask_python(const std::vector<std::string>& words, double seconds) {
   std::vector<LibtorchArea> areas;
   const auto scratch = TempFolder::make();
-  if (!scratch.ok()) return {{"Python", "cpu", {}, scratch.error().message}};
+  if (!scratch.ok()) return {{"Python", "cpu", {}, scratch.error().message, {}}};
   const fs::path file = scratch->path() / "areas";
   std::vector<std::string> arguments = words;
   arguments.push_back(file.string());
@@ -67,6 +68,7 @@ std::vector<LibtorchArea> ask_python(const std::vector<std::string>& words, doub
     const auto json = parse_json(line);
     auto area = json.ok() ? from_json<LibtorchArea>(*json) : Result<LibtorchArea>(json.error());
     if (!area.ok()) continue;
+    if (area->problem) area->obstacle = obstacle_in(*area->problem);
     const bool again = !areas.empty() && areas.back().area == area->area && areas.back().device == area->device;
     if (again) areas.pop_back();
     areas.push_back(std::move(*area));
@@ -77,12 +79,12 @@ std::vector<LibtorchArea> ask_python(const std::vector<std::string>& words, doub
     why = fmt::format("{} ended with exit code {}: {}", words.front(), ended->exit_code,
                       ended->err.substr(ended->err.size() > 300 ? ended->err.size() - 300 : 0));
   if (why.empty()) return areas;
-  if (areas.empty()) areas.push_back({"Python", "cpu", {}, {}});
-  // The time that was left is no fault of torch's.
+  if (areas.empty()) areas.push_back({"Python", "cpu", {}, {}, {}});
+  // The time that was left is not a fault of torch's.
   LibtorchArea& last = areas.back();
   const bool late = !ended.ok() && ended.error().code == ErrorCode::limit;
-  last.problem = late ? std::nullopt : std::optional(why);
-  last.skipped = late ? std::optional(why) : std::nullopt;
+  last.problem = why;
+  last.obstacle = late ? Obstacle::time_limit : obstacle_in(why);
   return areas;
 }
 

@@ -13,7 +13,7 @@
 namespace pbprobe::text {
 namespace {
 
-// Of the libraries beside libtorch's own, the largest, and names alone: how often each stands there matters to nobody.
+// Of the libraries beside libtorch's own, the largest, and only names: how often each stands there matters to nobody.
 constexpr size_t kMostComponents = 4;
 
 // "sm_75, 80, 100a": the prefix once.
@@ -27,9 +27,9 @@ std::string chips(std::vector<std::string> names) {
 }
 
 // "444 × sm_75, 80; 4 × sm_90a": most frequent first.
-std::string counted(const std::map<std::string, int64_t>& images) {
+std::string counted(const std::map<std::string, int64_t>& cubins) {
   std::map<int64_t, std::vector<std::string>, std::greater<>> by_count;
-  for (const auto& [name, count] : images) by_count[count].push_back(name);
+  for (const auto& [name, count] : cubins) by_count[count].push_back(name);
   std::vector<std::string> groups;
   for (const auto& [count, names] : by_count)
     groups.push_back(fmt::format("{0}{1}×{1}{2}", count, kNoBreak, chips(names)));
@@ -93,7 +93,7 @@ std::vector<std::string> device_code_details(const DeviceCode& code) {
   }
   if (code.stored_bytes > 0)
     lines.push_back(
-        fmt::format("{} of images, {} as stored", bytes(code.uncompressed_bytes), bytes(code.stored_bytes)));
+        fmt::format("{} of device code, {} as stored", bytes(code.uncompressed_bytes), bytes(code.stored_bytes)));
   if (!code.census) return lines;
   for (const auto& [sm, census] : *code.census) {
     std::string line = fmt::format("{}: {} {}", sm, census.kernels, census.kernels == 1 ? "kernel" : "kernels");

@@ -62,7 +62,7 @@ std::string value_of(const ProbeFigure& figure) {
   return fmt::format("{:.0f} {}", figure.value, figure.unit);
 }
 
-// What each GPU gave alone, a line a figure.
+// What each GPU gave by itself, a line a figure.
 void add_probes(Page& page, const std::vector<ProbeFigure>& probes) {
   std::vector<std::vector<Cell>> rows;
   for (const auto& figure : probes) {
@@ -71,6 +71,7 @@ void add_probes(Page& page, const std::vector<ProbeFigure>& probes) {
     if (figure.per_clock) remarks.push_back(fmt::format("{:.0f} a clock and SM", *figure.per_clock));
     if (figure.fits) remarks.push_back(fmt::format("the rate of {}", *figure.fits == "all" ? "this SM" : *figure.fits));
     if (figure.proved) remarks.emplace_back(*figure.proved ? "bits proved" : "BITS ARE WRONG");
+    if (figure.disturbed) remarks.push_back("NOT JUDGED, others used the GPU: " + *figure.disturbed);
     const bool wrong = figure.proved == false;
     rows.push_back({{figure.device, Colour::faint},
                     {figure.name},
@@ -123,6 +124,13 @@ void add_roofline(Page& page, const Measurements& measurements) {
   page.table(rows);
 }
 
+// The rows' words are the same for each GPU.
+std::optional<std::string> disturbed_by(const Measurements& measurements) {
+  for (const auto& row : measurements.rows)
+    if (row.disturbed) return row.disturbed;
+  return std::nullopt;
+}
+
 }  // namespace
 
 void add_libtorch(Page& page, const LibtorchRun& run) {
@@ -134,7 +142,7 @@ void add_libtorch(Page& page, const LibtorchRun& run) {
     if (start.first_tensor_seconds)
       words.push_back(fmt::format("first tensor after {:.2f} s", *start.first_tensor_seconds));
     if (start.first_kernel_seconds) words.push_back(fmt::format("first kernel {:.3f} s", *start.first_kernel_seconds));
-    if (start.cpu_capability && start.device == "cpu") words.push_back("tier " + *start.cpu_capability);
+    if (start.cpu_capability && start.device == "cpu") words.push_back("CPU capability " + *start.cpu_capability);
     if (start.problem) words.push_back(*start.problem);
     page.entry(start.how, fmt::format("{}: {}", start.device, fmt::join(words, "; ")), 28);
   }
@@ -164,6 +172,8 @@ void add_figures(Page& page, const Measurements& measurements, size_t limit) {
     }
   }
   page.table(rows);
+  if (const auto who = disturbed_by(measurements))
+    page.paragraph(fmt::format("not judged, since others used the GPU meanwhile: {}", *who), 2);
   if (!measurements.exact_cpus.empty()) {
     page.paragraph(
         fmt::format("every kernel is right, bit for bit, on each of {} CPUs", measurements.exact_cpus.size()), 2);

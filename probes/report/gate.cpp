@@ -66,7 +66,7 @@ void add_objections(Page& page, const Verdict& gate) {
   }
 }
 
-// What is no objection, but was seen.
+// What is not an objection, but was seen.
 void add_findings(Page& page, const Verdict& gate) {
   bool any = false;
   for (const auto& finding : gate.findings) {
@@ -151,7 +151,7 @@ std::string render_gate(const Report& report, bool explain, const TextOptions& o
              {fmt::format("  torch{}{}", version.empty() ? "" : " ", version), Colour::strong}});
   if (report.claim) page.entry("claim", report.claim->text, 8);
   page.entry("reason", gate.reason, 8);
-  page.entry("fix", gate.fix.value_or("nothing to mend"), 8);
+  if (gate.fix) page.entry("fix", *gate.fix, 8);
   add_claims(page, gate);
   add_objections(page, gate);
   add_findings(page, gate);

@@ -16,10 +16,10 @@ std::string_view words_for(CodeClass code_class) {
   switch (code_class) {
     case CodeClass::unguarded: return "unguarded";
     case CodeClass::static_initializer: return "at load";
-    case CodeClass::default_tier: return "default tier";
-    case CodeClass::tier_leak: return "taken from a tier";
+    case CodeClass::default_capability: return "default CPU capability";
+    case CodeClass::capability_leak: return "taken from a CPU capability";
     case CodeClass::unclassified: return "unclassified";
-    case CodeClass::tier:
+    case CodeClass::cpu_capability:
     case CodeClass::dispatched:
     case CodeClass::replaced: break;
   }
@@ -32,21 +32,22 @@ std::string counted(const std::map<std::string, int64_t>& counts) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::string tiers_line(const std::map<std::string, TierCode>& tiers) {
+std::string cpu_capabilities_line(const std::map<std::string, CapabilityCode>& capabilities) {
   std::vector<std::string> parts;
-  for (const auto& [name, tier] : tiers) parts.push_back(fmt::format("{}{}{}", name, kNoBreak, tier.functions));
-  return fmt::format("tiers, with functions: {}", fmt::join(parts, ", "));
+  for (const auto& [name, capability] : capabilities)
+    parts.push_back(fmt::format("{}{}{}", name, kNoBreak, capability.functions));
+  return fmt::format("CPU capabilities, with functions: {}", fmt::join(parts, ", "));
 }
 
-// Code of the base alone is no news, except where torch's tiers show what else there is.
+// Code of nothing but the base is not news, except where torch's CPU capabilities show what else there is.
 bool is_telling(const HostCode& code) {
-  return !code.features.empty() || !code.tiers.empty();
+  return !code.features.empty() || !code.cpu_capabilities.empty();
 }
 
 void add_code(Page& page, const File& file, const HostCode& code) {
   page.paragraph(file.path, 2);
-  page.paragraph(least_cpu_line(code), 6);
-  if (!code.tiers.empty()) page.paragraph(tiers_line(code.tiers), 6);
+  page.paragraph(minimum_cpu_line(code), 6);
+  if (!code.cpu_capabilities.empty()) page.paragraph(cpu_capabilities_line(code.cpu_capabilities), 6);
   if (!code.dispatchers.empty()) page.paragraph("chosen at run time, functions: " + counted(code.dispatchers), 6);
   size_t shown = 0;
   for (const auto& offender : code.offenders) {
@@ -59,10 +60,10 @@ void add_code(Page& page, const File& file, const HostCode& code) {
 
 }  // namespace
 
-std::string least_cpu_line(const HostCode& code) {
-  if (!code.least_cpu_at_most) return "least CPU: " + code.least_cpu;
-  return fmt::format("least CPU: {} to {}: nothing tells what guards {} of its functions", code.least_cpu,
-                     *code.least_cpu_at_most,
+std::string minimum_cpu_line(const HostCode& code) {
+  if (!code.minimum_cpu_at_most) return "minimum CPU: " + code.minimum_cpu;
+  return fmt::format("minimum CPU: {} to {}: nothing tells what guards {} of its functions", code.minimum_cpu,
+                     *code.minimum_cpu_at_most,
                      code.functions.contains("unclassified") ? code.functions.at("unclassified") : 0);
 }
 

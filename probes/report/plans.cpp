@@ -11,17 +11,17 @@ text::Cell right(std::string text, text::Colour colour = text::Colour::none) {
   return {std::move(text), colour, true};
 }
 
-void add_kernels(const PlannedProduct& product, text::Page& page) {
+void add_kernels(const PlannedGemm& gemm, text::Page& page) {
   constexpr auto kFaint = text::Colour::faint;
   std::vector<std::vector<text::Cell>> rows{{{"kernel", kFaint},
                                              {"", kFaint},
                                              right("tile", kFaint),
-                                             right("parts of k", kFaint),
+                                             right("split-K", kFaint),
                                              right("blocks", kFaint),
                                              right("cluster", kFaint),
                                              right("by the model", kFaint)}};
   const auto number = [](const std::optional<int64_t>& value) { return value ? fmt::format("{}", *value) : "-"; };
-  for (const auto& kernel : product.kernels) {
+  for (const auto& kernel : gemm.kernels) {
     rows.push_back({{kernel.kernel, kernel.chosen ? text::Colour::strong : text::Colour::none},
                     {kernel.chosen ? "*" : ""},
                     right(kernel.tile),
@@ -31,7 +31,7 @@ void add_kernels(const PlannedProduct& product, text::Page& page) {
                     right(kernel.model ? fmt::format("{:.2f}×", *kernel.model) : "-")});
   }
   page.table(rows);
-  for (const auto& kernel : product.kernels) {
+  for (const auto& kernel : gemm.kernels) {
     if (kernel.chosen) page.paragraph(kernel.why, 2);
   }
 }
@@ -40,14 +40,14 @@ void add_kernels(const PlannedProduct& product, text::Page& page) {
 
 std::string render_plans(const PlanList& list, const TextOptions& options) {
   text::Page page(options);
-  for (const auto& product : list.products) {
-    if (&product != &list.products.front()) page.blank();
-    page.line({{fmt::format("{}×{}×{} {} {} to {} on {}", product.m, product.n, product.k, product.dtype,
-                            product.layout, product.out, product.device),
+  for (const auto& gemm : list.gemms) {
+    if (&gemm != &list.gemms.front()) page.blank();
+    page.line({{fmt::format("{}×{}×{} {} {} to {} on {}", gemm.m, gemm.n, gemm.k, gemm.dtype, gemm.layout, gemm.out,
+                            gemm.device),
                 text::Colour::strong}});
-    if (product.supposed) page.paragraph("supposed: " + *product.supposed, 2, text::Colour::faint);
-    if (!product.kernels.empty()) add_kernels(product, page);
-    if (product.why_not) page.paragraph(*product.why_not, 2, text::Colour::doubt);
+    if (gemm.supposed) page.paragraph("supposed: " + *gemm.supposed, 2, text::Colour::faint);
+    if (!gemm.kernels.empty()) add_kernels(gemm, page);
+    if (gemm.why_not) page.paragraph(*gemm.why_not, 2, text::Colour::doubt);
   }
   return std::move(page).take();
 }

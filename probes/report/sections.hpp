@@ -34,8 +34,8 @@ void add_libraries(Page& page, const Inventory& inventory);
 
 // host_code.cpp
 void add_host_code(Page& page, const Inventory& inventory);
-// "least CPU: avx2", or the range where some code is unclassified.
-[[nodiscard]] std::string least_cpu_line(const HostCode& code);
+// "minimum CPU: avx2", or the range where some code is unclassified.
+[[nodiscard]] std::string minimum_cpu_line(const HostCode& code);
 
 // figures.cpp
 void add_figures(Page& page, const Measurements& measurements, size_t limit);

@@ -22,9 +22,9 @@ std::string numbers(const std::vector<std::string>& names) {
   return text.empty() ? "-" : text;
 }
 
-std::string least_cpu(const Holdings& holdings) {
-  std::string text = holdings.least_cpu.value_or("?");
-  if (holdings.least_cpu_most) text += " to " + *holdings.least_cpu_most;
+std::string minimum_cpu(const Holdings& holdings) {
+  std::string text = holdings.minimum_cpu.value_or("?");
+  if (holdings.minimum_cpu_at_most) text += " to " + *holdings.minimum_cpu_at_most;
   if (holdings.leaks && !holdings.leaks->empty()) text += fmt::format(" (leaks: {})", fmt::join(*holdings.leaks, " "));
   return text;
 }
@@ -34,20 +34,21 @@ std::string table_row(const Report& report) {
   const Holdings holdings = report.verdict && report.verdict->holdings ? *report.verdict->holdings : Holdings{};
   std::string sms = numbers(holdings.sms);
   if (!holdings.few.empty()) sms += fmt::format(" (few: {})", numbers(holdings.few));
-  const std::string tiers = holdings.tiers.empty() ? "-" : fmt::format("{}", fmt::join(holdings.tiers, " "));
+  const std::string capabilities =
+      holdings.cpu_capabilities.empty() ? "-" : fmt::format("{}", fmt::join(holdings.cpu_capabilities, " "));
   return fmt::format(
       "| {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", printable_markdown(base_name(inventory.artifact)),
       printable_markdown(inventory.torch_version.value_or("?")), printable_markdown(inventory.platform.value_or("?")),
       printable_markdown(inventory.cuda_version.value_or("-")), printable_markdown(sms),
-      printable_markdown(numbers(holdings.ptx)), printable_markdown(least_cpu(holdings)), printable_markdown(tiers),
-      text::bytes(holdings.size_bytes));
+      printable_markdown(numbers(holdings.ptx)), printable_markdown(minimum_cpu(holdings)),
+      printable_markdown(capabilities), text::bytes(holdings.size_bytes));
 }
 
 }  // namespace
 
 std::string render_table(const std::vector<Report>& reports) {
   std::string text =
-      "| artifact | torch | platform | CUDA | SMs | PTX | least CPU | tiers | unpacked |\n"
+      "| artifact | torch | platform | CUDA | SMs | PTX | minimum CPU | CPU capabilities | unpacked |\n"
       "|---|---|---|---|---|---|---|---|---|\n";
   for (const auto& report : reports) {
     if (report.inventory) text += table_row(report);

@@ -25,6 +25,13 @@ void add_list(Page& page, std::string_view title, const std::vector<std::string>
     page.entry("-", fmt::format("and {} more: --format json has them all", sentences.size() - limit), 2);
 }
 
+std::vector<std::string> words_of(const std::optional<std::vector<NotRun>>& not_run) {
+  std::vector<std::string> words;
+  if (!not_run) return words;
+  for (const auto& one : *not_run) words.push_back(one.what);
+  return words;
+}
+
 struct Component {
   int64_t files = 0;
   int64_t size_bytes = 0;
@@ -69,6 +76,7 @@ std::string render_report(const Report& report, const TextOptions& options) {
       text::add_libtorch(page, run);
     }
   }
+  if (report.measurements) add_list(page, "Could not run", words_of(report.measurements->not_run), 3);
   if (report.measurements) add_list(page, "Not measured", report.measurements->notes, 3);
   page.heading("Environment");
   if (report.host) text::add_environment(page, *report.host);
@@ -108,14 +116,14 @@ std::string render_audit(const Report& report, const TextOptions& options) {
   page.heading("Device code");
   bool any = false;
   for (const auto& file : inventory.files) {
-    if (!file.device_code && !file.own_images) continue;
+    if (!file.device_code && !file.self_loaded_code) continue;
     page.paragraph(file.path, 2);
     if (file.device_code) {
       page.paragraph(text::device_code_line(*file.device_code), 6);
       for (const auto& line : text::device_code_details(*file.device_code)) page.paragraph(line, 6);
     }
-    if (file.own_images)
-      page.paragraph("among its constants, loaded by itself: " + text::device_code_line(*file.own_images), 6);
+    if (file.self_loaded_code)
+      page.paragraph("among its constants, loaded by itself: " + text::device_code_line(*file.self_loaded_code), 6);
     any = true;
   }
   if (!any) page.paragraph("none", 2);
@@ -135,6 +143,7 @@ std::string render_bench(const Measurements& measurements, const TextOptions& op
   if (measurements.libtorch && measurements.libtorch->problem)
     add_list(page, "libtorch", {*measurements.libtorch->problem}, 1);
   add_list(page, "Problems", measurements.problems, kAllRows);
+  add_list(page, "Could not run", words_of(measurements.not_run), kAllRows);
   add_list(page, "Not measured", measurements.notes, kAllRows);
   return std::move(page).take();
 }

@@ -50,19 +50,19 @@ Cell level_cell(const std::optional<Outcome>& outcome) {
   return {std::string(name_of(*outcome)), colour_of(*outcome)};
 }
 
-std::string_view words_for(GpuImage image) {
-  switch (image) {
-    case GpuImage::native: return "native cubin";
-    case GpuImage::same_major: return "same-major cubin";
-    case GpuImage::ptx: return "PTX compiled at load";
-    case GpuImage::none: return "none";
-    case GpuImage::unknown: return "unknown";
+std::string_view words_for(GpuCode code) {
+  switch (code) {
+    case GpuCode::native: return "native cubin";
+    case GpuCode::same_major: return "same-major cubin";
+    case GpuCode::ptx: return "PTX compiled at load";
+    case GpuCode::none: return "none";
+    case GpuCode::unknown: return "unknown";
   }
   return "";
 }
 
 bool alike(const GpuOutcome& a, const GpuOutcome& b) {
-  return a.name == b.name && a.capability == b.capability && a.image == b.image && a.best == b.best;
+  return a.name == b.name && a.capability == b.capability && a.code == b.code && a.best == b.best;
 }
 
 }  // namespace
@@ -73,7 +73,7 @@ void add_verdict(Page& page, const Report& report) {
   page.line({{std::string(headline_of(verdict)), colour}, {"  "}, {subject_of(report), Colour::strong}});
   if (!verdict) return;
   page.entry("reason", verdict->reason, 8);
-  page.entry("fix", verdict->fix.value_or("nothing to mend"), 8);
+  if (verdict->fix) page.entry("fix", *verdict->fix, 8);
 }
 
 void add_levels(Page& page, const Verdict& verdict) {
@@ -104,7 +104,7 @@ void add_gpu_outcomes(Page& page, const Verdict& verdict) {
     const GpuOutcome& gpu = verdict.gpus[i];
     const std::string which =
         next - i == 1 ? fmt::format("GPU {}", gpu.gpu) : fmt::format("GPU {}-{}", gpu.gpu, verdict.gpus[next - 1].gpu);
-    page.entry(which, fmt::format("{}: {}", words_for(gpu.image), gpu.sentence));
+    page.entry(which, fmt::format("{}: {}", words_for(gpu.code), gpu.sentence));
     i = next;
   }
 }

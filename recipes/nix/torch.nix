@@ -50,7 +50,7 @@ let
     in
     atTop // (if inEnv == { } then { } else { env = old.env // inEnv; });
 
-  # Another version of torch: version alone would leave source, build version and changelog behind.
+  # Another version of torch: only a version would leave source, build version and changelog behind.
   upgradeTorch =
     torch:
     {
@@ -104,7 +104,7 @@ let
     config = {
       allowUnfree = true; # CUDA
     }
-    # Of the whole closure: gpuTargets alone leaves MAGMA and NCCL with every SM.
+    # Of the whole closure: only gpuTargets leaves MAGMA and NCCL with every SM.
     // (
       if gpuArchSM != null then
         {

@@ -84,7 +84,7 @@ Result<void> read_word(Claim& claim, std::string_view word, const Matrix& m) {
   return {};
 }
 
-// What no build can be is no claim: a check of it could only ever fail, and would blame the build.
+// What no build can be is not a claim: a check of it could only ever fail, and would blame the build.
 Result<void> check_possible(const Claim& claim) {
   std::vector<const Target*> cpus;
   std::vector<const Target*> gpus;
@@ -107,8 +107,8 @@ Result<void> check_possible(const Claim& claim) {
   }
   if (claim.exact && cpus.size() > 1)
     return make_error(ErrorCode::usage,
-                      "only {} and {}: a build has one least CPU, so name one ISA, or leave out \"only\"", cpus[0]->id,
-                      cpus[1]->id);
+                      "only {} and {}: a build has one minimum CPU, so name one ISA, or leave out \"only\"",
+                      cpus[0]->id, cpus[1]->id);
   return {};
 }
 

@@ -132,8 +132,8 @@ std::string variants_markdown(const Matrix& m) {
     ids.insert(ids.end(), rule.cpus.begin(), rule.cpus.end());
     text += fmt::format("- {}: {}\n", fmt::join(ids, ", "), rule.note);
   }
-  text += "\n## Said elsewhere, and wrong\n\n| said | in fact | source |\n|---|---|---|\n";
-  for (const auto& c : m.corrections) text += fmt::format("| {} | {} | <{}> |\n", c.said, c.fact, c.source);
+  text += "\n## Stated elsewhere, and wrong\n\n| stated | in fact | source |\n|---|---|---|\n";
+  for (const auto& c : m.corrections) text += fmt::format("| {} | {} | <{}> |\n", c.stated, c.fact, c.source);
   return text;
 }
 

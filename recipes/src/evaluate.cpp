@@ -145,7 +145,7 @@ std::string cause(const std::string& errors) {
   return text.substr(0, text.find('\n'));
 }
 
-// What the stand-in does not know is no fault of a recipe that nixpkgs may well take.
+// What the stand-in does not know is not a fault of a recipe that nixpkgs may well take.
 bool is_unknown_to_the_stand_in(const std::string& why) {
   if (why.starts_with("attribute '") || why.starts_with("undefined variable")) return true;
   // An import of nixpkgs without its system is a fault of the recipe.
@@ -181,16 +181,16 @@ Result<Evaluation> evaluate_folder(const fs::path& folder, const Matrix& m) {
     result.evaluated = all.size();
     return result;
   }
-  // One that fails hides the others: each alone.
+  // One that fails hides the others: each by itself.
   for (const auto* recipe : all) {
-    PBPROBE_TRY(const auto alone, evaluate(shop, {recipe}));
-    if (alone.exit_code == 0) {
-      PBPROBE_TRY(const auto rows, parse_json(alone.out), "nix-instantiate");
+    PBPROBE_TRY(const auto single, evaluate(shop, {recipe}));
+    if (single.exit_code == 0) {
+      PBPROBE_TRY(const auto rows, parse_json(single.out), "nix-instantiate");
       compare(*recipe, rows[0], result.findings);
       ++result.evaluated;
       continue;
     }
-    const auto why = cause(alone.err);
+    const auto why = cause(single.err);
     result.findings.push_back(finding(is_unknown_to_the_stand_in(why) ? "PB429" : "PB427", why, *recipe));
   }
   return result;

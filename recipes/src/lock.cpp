@@ -12,7 +12,7 @@
 namespace pbprobe {
 namespace {
 
-// The matrix as text, edited in place so that its layout stays. Keys are found in their line's part alone.
+// The matrix as text, edited in place so that its layout stays. Keys are found only in their line's part.
 class Editor {
  public:
   explicit Editor(std::string text) : text_(std::move(text)) {}
@@ -59,7 +59,7 @@ Result<void> move_pin(Editor& editor, const MatrixLine& line, const LockRequest&
                       std::vector<std::string>& changed) {
   const auto& rev = *request.rev;
   if (!is_commit(rev))
-    return make_error(ErrorCode::usage, "\"{}\" is no commit of nixpkgs: give all its 40 hexadecimal digits", rev);
+    return make_error(ErrorCode::usage, "\"{}\" is not a commit of nixpkgs: give all its 40 hexadecimal digits", rev);
   if (!request.fill)
     return make_error(ErrorCode::usage, "nixpkgs {} has no hash yet: add --fill, where there is a network", rev);
   PBPROBE_TRY(const auto hash, fetch(with_rev(request.pin_url, rev)), "nixpkgs {}", rev);
@@ -72,7 +72,7 @@ Result<void> move_pin(Editor& editor, const MatrixLine& line, const LockRequest&
 Result<void> move_torch(Editor& editor, const MatrixLine& line, const LockRequest& request,
                         std::vector<std::string>& changed) {
   const auto& torch = *request.torch;
-  if (!is_version(torch, 3, 3)) return make_error(ErrorCode::usage, "\"{}\" is no version such as 2.10.0", torch);
+  if (!is_version(torch, 3, 3)) return make_error(ErrorCode::usage, "\"{}\" is not a version such as 2.10.0", torch);
   if (!line.source)
     return make_error(ErrorCode::usage,
                       "{} builds the torch of its pin, {}: give it a source in recipes/matrix.json first", line.id,
@@ -162,7 +162,7 @@ Result<std::string> fetch_by_nix(const std::string& url) {
   if (base32.exit_code != 0 || base32.output.empty())
     return make_error(ErrorCode::failed_child, "nix-prefetch-url --unpack {} failed: its message is above", url);
   if (!is_plain(base32.output))
-    return make_error(ErrorCode::failed_child, "nix-prefetch-url answered \"{}\", which is no hash", base32.output);
+    return make_error(ErrorCode::failed_child, "nix-prefetch-url answered \"{}\", which is not a hash", base32.output);
   const auto hex = run("nix-hash --type sha256 --to-base16 '" + base32.output + "'");
   if (hex.exit_code != 0 || hex.output.size() != 64)
     return make_error(ErrorCode::failed_child, "nix-hash --to-base16 {} answered \"{}\"", base32.output, hex.output);

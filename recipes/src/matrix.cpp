@@ -31,7 +31,7 @@ bool is_sri_hash(std::string_view text) {
   const bool base64 = std::all_of(text.begin(), text.end(), [](char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '+' || c == '/';
   });
-  // The hash of nothing, which people write until the first build tells them the right one, is no hash.
+  // The hash of nothing, which people write until the first build names the right one, is not a hash.
   return base64 && text.find_first_not_of('A') != std::string_view::npos;
 }
 
@@ -42,8 +42,8 @@ Error at(std::string_view path, const Error& error) {
 Result<void> check_hash(const std::optional<std::string>& hash, const std::string& path) {
   if (hash && !is_sri_hash(*hash))
     return make_error(ErrorCode::malformed,
-                      "{}: \"{}\" is no hash: write null until it is known, or sha256- and 44 base64 characters", path,
-                      *hash);
+                      "{}: \"{}\" is not a hash: write null until it is known, or sha256- and 44 base64 characters",
+                      path, *hash);
   return {};
 }
 
@@ -92,10 +92,10 @@ Result<void> check_line(const MatrixLine& line, const std::string& path) {
     return make_error(ErrorCode::malformed, "{}.cuda_packages: {} is not cudaPackages_{}", path, line.cuda_packages,
                       suffix);
   if (line.cuda_release != line.cuda && !line.cuda_release.starts_with(line.cuda + "."))
-    return make_error(ErrorCode::malformed, "{}.cuda_release: {} is no release of CUDA {}", path, line.cuda_release,
+    return make_error(ErrorCode::malformed, "{}.cuda_release: {} is not a release of CUDA {}", path, line.cuda_release,
                       line.cuda);
   if (!is_lower_hex(line.pin.rev, 40))
-    return make_error(ErrorCode::malformed, "{}.pin.rev: \"{}\" is no commit: 40 hexadecimal digits", path,
+    return make_error(ErrorCode::malformed, "{}.pin.rev: \"{}\" is not a commit: 40 hexadecimal digits", path,
                       line.pin.rev);
   PBPROBE_CHECK(check_hash(line.pin.hash, path + ".pin.hash"));
   if (line.source) PBPROBE_CHECK(check_hash(line.source->hash, path + ".source.hash"));
@@ -192,7 +192,7 @@ std::string matrix_schema() {
               {"$id", "pbprobe.matrix/1"},
               {"title", "The matrix of targeted builds"}};
   schema.update(json_schema<Matrix>());
-  return schema.dump(2) + "\n";
+  return dump_schema(schema);
 }
 
 std::vector<std::string> common_platforms(const Target& gpu, const Target& cpu) {

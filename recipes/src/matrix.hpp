@@ -91,7 +91,7 @@ struct Workload {
 
 // A widespread error, for the documents.
 struct Correction {
-  std::string said;
+  std::string stated;
   std::string fact;
   std::string source;
 };
@@ -209,7 +209,7 @@ void fields(Visitor& visit, T& workload) {
 
 template <class Visitor, SameAs<Correction> T>
 void fields(Visitor& visit, T& correction) {
-  visit("said", correction.said);
+  visit("stated", correction.stated);
   visit("fact", correction.fact);
   visit("source", correction.source);
 }

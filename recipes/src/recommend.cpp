@@ -76,7 +76,7 @@ ChosenGpu choose_gpu(const Host& host) {
     const auto* target = find_gpu_target(gpu.capability);
     if (target == nullptr) {
       chosen.problems.push_back(
-          fmt::format("{} has compute capability {}, which is no SM of the matrix", gpu.name, gpu.capability));
+          fmt::format("{} has compute capability {}, which is not an SM of the matrix", gpu.name, gpu.capability));
     } else {
       ++counts[target->id];
     }

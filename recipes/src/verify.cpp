@@ -51,12 +51,12 @@ constexpr auto kForbidden = std::to_array<Forbidden>({
     {"PB417", "patches = [ ]", "every patch of nixpkgs is dropped"},
     {"PB418", "TORCH_CUDA_ARCH_LIST =", "TORCH_CUDA_ARCH_LIST as an attribute"},
     {"PB419", ".override { cudaPackages", "cudaPackages by an override"},
-    {"PB420", "python3Packages.override", "torch is replaced in python3Packages alone"},
+    {"PB420", "python3Packages.override", "torch is replaced only in python3Packages"},
     {"PB421", "allowBroken = true", "every broken package is allowed"},
     {"PB422", "effectiveStdenv", "torch has no argument effectiveStdenv"},
     {"PB422", "python3Packages.pytorch", "the attribute is torch, not pytorch"},
     {"PB422", "passthru.blasProvider", "passthru.blasProvider is a derivation, and is overwritten"},
-    {"PB423", "/build/", "/build is no build folder on every machine"},
+    {"PB423", "/build/", "/build is not a build folder on every machine"},
 });
 
 // "-march=armv9-a+sve2" and "-march=armv9-a" are one; the order of extensions is free; -mno-… is the compiler's
@@ -178,7 +178,7 @@ class Verifier {
     if (line.source && line.source->hash) known.insert(*line.source->hash);
     for (const auto& patch : line.patches) known.insert(patch.hash);
     for (const auto& [at, value] : code_.strings("sha256-")) {
-      if (!known.contains(value)) add("PB406", fmt::format("{} is no hash of {}", value, line.id), at);
+      if (!known.contains(value)) add("PB406", fmt::format("{} is not a hash of {}", value, line.id), at);
     }
   }
 
@@ -230,7 +230,7 @@ class Verifier {
     std::set_difference(wanted.begin(), wanted.end(), seen.begin(), seen.end(), std::back_inserter(missing));
     std::set_difference(seen.begin(), seen.end(), wanted.begin(), wanted.end(), std::back_inserter(extra));
     if (!missing.empty()) add("PB413", fmt::format("{} lacks {}", facts.cpu, fmt::join(missing, " ")), line);
-    if (!extra.empty()) add("PB413", fmt::format("{} is no part of {}", fmt::join(extra, " "), facts.cpu), line);
+    if (!extra.empty()) add("PB413", fmt::format("{} is not a part of {}", fmt::join(extra, " "), facts.cpu), line);
   }
 
   void look_at_platforms(const VariantFacts& facts) {
@@ -351,7 +351,7 @@ std::string render_verified(const Verified& verified) {
   for (const auto& f : verified.findings) {
     failures += f.severity == Severity::fail ? 1 : 0;
     if (f.id == "PB405") {
-      ++unverified;  // said once: it holds for every recipe of a line
+      ++unverified;  // reported once: it holds for every recipe of a line
       continue;
     }
     text += fmt::format("{} {} {}: {}\n  {}\n", name_of(f.severity), f.id, f.where.value_or(""), f.what, f.remedy);

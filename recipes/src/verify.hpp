@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Is a folder of recipes what its files' names say? By line patterns alone, so that it reads anybody's recipes; what
+// Is a folder of recipes what its files' names say? Only by line patterns, so that it reads anybody's recipes; what
 // only Nix can say is left to evaluation (recipes/nix/stand-in).
 #pragma once
 

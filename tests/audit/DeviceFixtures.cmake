@@ -43,7 +43,7 @@ foreach(sm IN ITEMS 75 90a 121)
   device_fixture(census_${sm}.cubin ARGS -cubin -arch=sm_${sm} ${fixtures}/census.cu DEPENDS ${fixtures}/census.cu)
 endforeach()
 
-# Images of CUDA 12.9, whose assembler comes with torch's Triton, alone and beside one of this nvcc.
+# Cubins of CUDA 12.9, whose assembler comes with torch's Triton, by themselves and beside one of this nvcc.
 find_program(PBPROBE_TEST_PTXAS_12 ptxas-blackwell HINTS ${PBPROBE_TEST_TORCH}/triton/backends/nvidia/bin)
 find_program(PBPROBE_TEST_FATBINARY fatbinary HINTS ${nvcc_folder} /usr/local/cuda/bin)
 if(PBPROBE_TEST_PTXAS_12 AND PBPROBE_TEST_FATBINARY)

@@ -16,7 +16,7 @@ import shutil
 import subprocess
 import sys
 
-# llvm-mc's extension: our feature. What it cannot be read without, alone, names it.
+# llvm-mc's extension: our feature. The one that it cannot be read without names it.
 EXTENSIONS = {
     "lse": {"atomics"},
     "rdm": {"asimdrdm"},

@@ -112,7 +112,7 @@ TEST(Audit, HostileMembersAreRefusedByNameAndTheRestGoesOn) {
   EXPECT_EQ(inventory->files[1].device_code->cubin, (Counts{{"sm_90", 2}}));
 }
 
-TEST(Audit, BrokenFilesAreToldAndTheRestGoesOn) {
+TEST(Audit, BrokenFilesAreReportedAndTheRestGoesOn) {
   const TempFolder folder;
   write_torch(folder);
   Content truncated = device_object();
@@ -154,7 +154,7 @@ TEST(Audit, AFileThatIsNoArtifact) {
   const fs::path path = folder.write("notes.txt", "hello");
   const Error error = error_of(path);
   EXPECT_EQ(error.code, ErrorCode::usage);
-  EXPECT_EQ(error.message, path.string() + " is no artifact (neither ELF, fatbin nor wheel): " + kWays);
+  EXPECT_EQ(error.message, path.string() + " is not an artifact (neither ELF, fatbin nor wheel): " + kWays);
 }
 
 TEST(Audit, ASingleBrokenFileIsAnError) {

@@ -140,8 +140,8 @@ inline Content ElfBuilder::build() const {
   return file;
 }
 
-// One image of a fatbin, headers as nvcc writes them.
-struct ImageBuilder {
+// One fatbin entry of a fatbin, headers as nvcc writes them.
+struct EntryBuilder {
   uint16_t kind = 2;
   uint32_t sm = 80;
   uint64_t flags = 0x11;
@@ -151,26 +151,26 @@ struct ImageBuilder {
   Content payload = Content(64, 0x5a);
 
   [[nodiscard]] Content build() const {
-    Content image(64);
-    patch<uint16_t>(image, 0x00, kind);
-    patch<uint16_t>(image, 0x02, 0x0101);
-    patch<uint32_t>(image, 0x04, header_bytes);
-    patch<uint64_t>(image, 0x08, payload.size());
-    patch<uint32_t>(image, 0x10, compressed_bytes);
-    patch<uint16_t>(image, 0x18, 8);
-    patch<uint16_t>(image, 0x1a, 1);
-    patch<uint32_t>(image, 0x1c, sm);
-    patch<uint64_t>(image, 0x28, flags);
-    patch<uint64_t>(image, 0x38, uncompressed_bytes);
-    if (header_bytes > 64) image.resize(header_bytes);
-    append(image, payload);
-    return image;
+    Content entry(64);
+    patch<uint16_t>(entry, 0x00, kind);
+    patch<uint16_t>(entry, 0x02, 0x0101);
+    patch<uint32_t>(entry, 0x04, header_bytes);
+    patch<uint64_t>(entry, 0x08, payload.size());
+    patch<uint32_t>(entry, 0x10, compressed_bytes);
+    patch<uint16_t>(entry, 0x18, 8);
+    patch<uint16_t>(entry, 0x1a, 1);
+    patch<uint32_t>(entry, 0x1c, sm);
+    patch<uint64_t>(entry, 0x28, flags);
+    patch<uint64_t>(entry, 0x38, uncompressed_bytes);
+    if (header_bytes > 64) entry.resize(header_bytes);
+    append(entry, payload);
+    return entry;
   }
 };
 
-inline Content fatbin(const std::vector<ImageBuilder>& images) {
+inline Content fatbin(const std::vector<EntryBuilder>& entries) {
   Content body;
-  for (const auto& image : images) append(body, image.build());
+  for (const auto& entry : entries) append(body, entry.build());
   Content container;
   append<uint32_t>(container, 0xBA55ED50);
   append<uint16_t>(container, 1);

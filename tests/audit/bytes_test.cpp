@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include "probes/audit/bytes.hpp"
+#include "probes/audit/containers/bytes.hpp"
 
 #include <gtest/gtest.h>
 

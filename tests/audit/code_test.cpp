@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 //
 // What single instructions need, and that our lengths and Zydis' agree on every instruction of real code.
-#include "probes/audit/code.hpp"
+#include "probes/audit/host_code/code.hpp"
 
 #include <Zydis/Zydis.h>
 #include <gmock/gmock.h>
@@ -11,10 +11,10 @@
 #include <map>
 #include <random>
 
-#include "probes/audit/elf.hpp"
-#include "probes/audit/functions.hpp"
-#include "probes/audit/mapped_file.hpp"
-#include "probes/audit/x86_forms.hpp"
+#include "probes/audit/containers/elf.hpp"
+#include "probes/audit/containers/mapped_file.hpp"
+#include "probes/audit/host_code/functions.hpp"
+#include "probes/audit/host_code/x86_forms.hpp"
 
 namespace pbprobe {
 namespace {
@@ -57,6 +57,45 @@ TEST(CodeX86, NamesWhatAnInstructionNeeds) {
   EXPECT_THAT(needs_x86({0xC4, 0xE2, 0x78, 0x49, 0xC0}), ElementsAre("amx_tile"));           // tilerelease
 }
 
+// Bytes by the encodings of Intel's manuals; what binutils 2.40 knows of them it assembles so.
+TEST(CodeX86, TellsNewerSetsApart) {
+  EXPECT_THAT(needs_x86({0xC4, 0xE2, 0xF5, 0xB4, 0xC2}), ElementsAre("avx_ifma"));             // vpmadd52luq ymm
+  EXPECT_THAT(needs_x86({0xC4, 0xE2, 0x77, 0x50, 0xC2}), ElementsAre("avx_vnni_int8"));        // vpdpbssd ymm
+  EXPECT_THAT(needs_x86({0xC4, 0xE2, 0x76, 0xD2, 0xC2}), ElementsAre("avx_vnni_int16"));       // vpdpwsud ymm
+  EXPECT_THAT(needs_x86({0xC4, 0xE2, 0x7E, 0x72, 0xC1}), ElementsAre("avx_ne_convert"));       // vcvtneps2bf16
+  EXPECT_THAT(needs_x86({0xC4, 0xE2, 0x77, 0xCB, 0xC2}), ElementsAre("sha512"));               // vsha512rnds2
+  EXPECT_THAT(needs_x86({0xC4, 0xE2, 0x70, 0xDA, 0xC2}), ElementsAre("sm3"));                  // vsm3msg1
+  EXPECT_THAT(needs_x86({0xC4, 0xE2, 0x72, 0xDA, 0xC2}), ElementsAre("sm4"));                  // vsm4key4
+  EXPECT_THAT(needs_x86({0xC4, 0xE2, 0x71, 0xE6, 0x10}), ElementsAre("cmpccxadd"));            // cmpbexadd
+  EXPECT_THAT(needs_x86({0x0F, 0x38, 0xFC, 0x08}), ElementsAre("raoint"));                     // aadd [rax], ecx
+  EXPECT_THAT(needs_x86({0xC4, 0xE2, 0x69, 0x6C, 0xC1}), ElementsAre("amx_complex"));          // tcmmimfp16ps
+  EXPECT_THAT(needs_x86({0xD5, 0x50, 0x01, 0xC0}), ElementsAre("apx_f"));                      // add r16d, r16d
+  EXPECT_THAT(needs_x86({0x62, 0xF4, 0x7C, 0x18, 0x01, 0xC8}), ElementsAre("apx_f"));          // add, with a new result
+  EXPECT_THAT(needs_x86({0x62, 0xF3, 0x74, 0x48, 0x52, 0xC2, 0x00}), ElementsAre("avx10_2"));  // vminmaxps zmm
+  EXPECT_THAT(needs_x86({0x62, 0xF5, 0x75, 0x48, 0x58, 0xC2}), ElementsAre("avx10_2"));        // vaddbf16 zmm
+}
+
+TEST(CodeX86, CountsBytesOfUnknownOpcodes) {
+  const std::vector<uint8_t> code{0x90, 0x62, 0xF0, 0x7C, 0x48, 0x58, 0xC1, 0xC3};
+  const CodeCount count = count_x86(code, 0x1000, nullptr);
+  EXPECT_GT(count.unknown, 0);
+  EXPECT_EQ(count.first_unknown, 0x1001U);
+  EXPECT_EQ(count_x86(std::vector<uint8_t>{0x90, 0xC3}, 0x1000, nullptr).unknown, 0);
+}
+
+TEST(CodeX86, TracesCallsThroughRegistersAndAsking) {
+  // lea rax, [rip+0x10]; call rax; mov rdx, [rip+0x20]; jmp rdx; call rbx; cpuid
+  const std::vector<uint8_t> code{0x48, 0x8D, 0x05, 0x10, 0, 0,    0,    0xFF, 0xD0, 0x48, 0x8B,
+                                  0x15, 0x20, 0,    0,    0, 0xFF, 0xE2, 0xFF, 0xD3, 0x0F, 0xA2};
+  const CodeTrace trace = trace_x86(code, 0x1000);
+  EXPECT_THAT(trace.calls, ElementsAre(0x1017U));
+  EXPECT_THAT(trace.through, ElementsAre(0x1030U));
+  EXPECT_THAT(trace.taken, ElementsAre(0x1017U));
+  EXPECT_TRUE(trace.indirect);
+  EXPECT_TRUE(trace.asks);
+  EXPECT_FALSE(trace_x86(std::span(code).first(18), 0x1000).asks);
+}
+
 TEST(CodeX86, LengthsOfRareForms) {
   EXPECT_THAT(needs_x86({0x48, 0xB8, 1, 2, 3, 4, 5, 6, 7, 8}), IsEmpty());             // movabs
   EXPECT_THAT(needs_x86({0x66, 0xB8, 1, 2}), IsEmpty());                               // mov ax
@@ -81,7 +120,7 @@ TEST(CodeX86, WhatIsNoInstructionHasNoLength) {
                                                                             {0xE8, 1, 2},
                                                                             {0x48, 0xC5, 0xF8, 0x77},
                                                                             std::vector<uint8_t>(20, 0x66),
-                                                                            {0x62, 0xF1, 0x78, 0x48, 0x58, 0xC1},
+                                                                            {0x62, 0xF0, 0x7C, 0x48, 0x58, 0xC1},
                                                                             {0xC4, 0xE0, 0x78, 0x10, 0xC0}})
     EXPECT_EQ(decode_x86(code).length, 0U);
 }
@@ -104,14 +143,14 @@ TEST(CodeX86, AgreesWithZydisOnThisProgram) {
   ASSERT_TRUE(mapping.ok()) << mapping.error().message;
   auto elf = read_elf(Bytes(mapping->bytes(), "self"));
   ASSERT_TRUE(elf.ok());
-  if (elf->header.e_machine != EM_X86_64) GTEST_SKIP() << "this program is no x86-64 code";
+  if (elf->header.e_machine != EM_X86_64) GTEST_SKIP() << "this program is not x86-64 code";
   auto functions = list_functions(*elf);
   ASSERT_TRUE(functions.ok()) << functions.error().message;
   ZydisDecoder decoder;
   ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
   int64_t instructions = 0;
   for (const auto& function : functions->all) {
-    // Of C++ alone: libcrypto's assembly, linked in, has tables among its code.
+    // Only of C++: libcrypto's assembly, linked in, has tables among its code.
     if (!std::string_view(function.name).starts_with("_Z")) continue;
     const auto code = mapping->bytes().subspan(function.offset, function.size);
     for (size_t at = 0; at < code.size();) {
@@ -180,6 +219,30 @@ TEST(CodeAarch64, NamesWhatAnInstructionNeeds) {
   EXPECT_THAT(needs_arm(0x45009820), UnorderedElementsAre("sve", "svei8mm"));  // smmla z0.s
   EXPECT_THAT(needs_arm(0x04206020), UnorderedElementsAre("sve", "sve2"));     // mul z0.b, z1.b, z0.b
   EXPECT_THAT(needs_arm(0x80800000), ElementsAre("sme"));                      // fmopa za0.s
+  EXPECT_THAT(needs_arm(0x19010440), ElementsAre("mops"));                     // cpyfp [x0]!, [x1]!, x2!
+  EXPECT_THAT(needs_arm(0xDAC02000), ElementsAre("cssc"));                     // abs x0, x0
+  EXPECT_THAT(needs_arm(0x9AC16000), ElementsAre("cssc"));                     // smax x0, x0, x1
+  EXPECT_THAT(needs_arm(0x19211040), ElementsAre("lse128"));                   // ldclrp x0, x1, [x2]
+  EXPECT_THAT(needs_arm(0x54000050), ElementsAre("hbc"));                      // bc.eq
+  EXPECT_THAT(needs_arm(0xF83FD000), ElementsAre("ls64"));                     // ld64b x0, [x0]
+  EXPECT_THAT(needs_arm(0xD5031000), ElementsAre("wfxt"));                     // wfet x0
+}
+
+TEST(CodeAarch64, TracesCallsThroughRegistersAndAsking) {
+  // adrp x0, 0x6000; add x0, x0, #16; blr x0; adrp x1, 0x6000; ldr x1, [x1, #8]; br x1; mrs x2, ID_AA64ISAR0_EL1;
+  // a word of no instruction
+  const std::vector<uint32_t> words{0xB0000000, 0x91004000, 0xD63F0000, 0xB0000001,
+                                    0xF9400421, 0xD61F0020, 0xD5380602, 0x02345678};
+  std::vector<uint8_t> code(words.size() * 4);
+  std::memcpy(code.data(), words.data(), code.size());
+  const CodeTrace trace = trace_aarch64(code, 0x5000);
+  EXPECT_THAT(trace.calls, ElementsAre(0x6010U));
+  EXPECT_THAT(trace.through, ElementsAre(0x6008U));
+  EXPECT_TRUE(trace.asks);
+  EXPECT_FALSE(trace.indirect);
+  const CodeCount count = count_aarch64(code, 0x5000, nullptr);
+  EXPECT_EQ(count.unknown, 4);
+  EXPECT_EQ(count.first_unknown, 0x501CU);
 }
 
 TEST(CodeAarch64, CountsAndLeadsToWhatIsCalled) {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include "probes/audit/constants.hpp"
+#include "probes/audit/packages/constants.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -65,14 +65,15 @@ TEST(LibraryNames, ANameWithoutAnEndIsNone) {
   EXPECT_THAT(names_in(file_with({"lib" + std::string(200, 'x') + ".so"})), ElementsAre());
 }
 
-TEST(Compilers, AreToldByTheirFileNames) {
+TEST(Compilers, AreReportedByTheirFileNames) {
   for (const char* name : {"ptxas", "ptxas-blackwell", "libnvrtc.so.13", "libnvJitLink.so.13"})
     EXPECT_TRUE(is_compiler(name)) << name;
   for (const char* name : {"libnvrtc-builtins.so.13.0", "ptxas.py", "libcudart.so.13"})
     EXPECT_FALSE(is_compiler(name)) << name;
 }
 
-// As NVRTC and ptxas hold them: alone, as an option, as the end of another string; and a sentence about an old one.
+// As NVRTC and ptxas hold them: by themselves, as an option, as the end of another string; and a sentence about an old
+// one.
 TEST(Compilers, KnowWhatTheirOptionsName) {
   const Compiler compiler = compiler_in(
       file_with({"compute_120a", "-arch=compute_90", "check_malloccompute_75", "compute_100f", "compute_",

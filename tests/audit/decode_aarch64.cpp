@@ -4,7 +4,7 @@
 // For aarch64_truth.py: words in hexadecimal, one a line, become their features, one line each.
 #include <cstdio>
 
-#include "probes/audit/code.hpp"
+#include "probes/audit/host_code/code.hpp"
 
 int main() {
   unsigned word = 0;

@@ -8,7 +8,7 @@
 #include <filesystem>
 
 #include "probes/audit/audit.hpp"
-#include "probes/audit/sass.hpp"
+#include "probes/audit/device_code/sass.hpp"
 
 namespace pbprobe {
 namespace {
@@ -22,8 +22,8 @@ class NvccFiles : public ::testing::Test {
       GTEST_SKIP() << "nvcc was not found when this build was configured: set PBPROBE_TEST_NVCC, or run `make setup`";
   }
 
-  static File read(const std::string& name, bool full = false) {
-    auto inventory = audit(std::string(PBPROBE_FIXTURE_DEVICE) + "/" + name, {.full = full});
+  static File read(const std::string& name) {
+    auto inventory = audit(std::string(PBPROBE_FIXTURE_DEVICE) + "/" + name);
     EXPECT_TRUE(inventory.ok()) << inventory.error().message;
     if (!inventory) return {};
     EXPECT_EQ(inventory->files.size(), 1U);
@@ -43,12 +43,12 @@ class NvccFiles : public ::testing::Test {
 const Counts kCubins{{"sm_75", 1}, {"sm_90a", 1}, {"sm_120f", 1}};
 const Counts kPtx{{"sm_80", 1}};
 
-TEST_F(NvccFiles, EachCompressionModeTellsTheSameImages) {
+TEST_F(NvccFiles, EachCompressionModeTellsTheSameEntries) {
   for (const char* mode : {"default", "size", "speed", "balance", "none"})
     expect(std::string("lib") + mode + ".so", kCubins, kPtx);
 }
 
-TEST_F(NvccFiles, CompressionShowsInTheBytesAlone) {
+TEST_F(NvccFiles, CompressionShowsOnlyInTheBytes) {
   const DeviceCode none = *read("libnone.so").device_code;
   const DeviceCode size = *read("libsize.so").device_code;
   EXPECT_EQ(none.stored_bytes, none.uncompressed_bytes);
@@ -83,8 +83,8 @@ TEST_F(NvccFiles, BytesPerSmAddUpToTheFiles) {
   const DeviceCode code = *read("libsize.so").device_code;
   int64_t stored = 0;
   int64_t uncompressed = 0;
-  for (const auto* images : {&*code.cubin_bytes, &*code.ptx_bytes}) {
-    for (const auto& [target, bytes] : *images) {
+  for (const auto* entries : {&*code.cubin_bytes, &*code.ptx_bytes}) {
+    for (const auto& [target, bytes] : *entries) {
       EXPECT_LT(bytes.stored_bytes, bytes.uncompressed_bytes) << target;
       stored += bytes.stored_bytes;
       uncompressed += bytes.uncompressed_bytes;
@@ -95,15 +95,17 @@ TEST_F(NvccFiles, BytesPerSmAddUpToTheFiles) {
   EXPECT_EQ(uncompressed, code.uncompressed_bytes);
 }
 
-TEST_F(NvccFiles, UnitsAreToldByTheSmsThatTheyHold) {
+TEST_F(NvccFiles, UnitsAreReportedByTheSmsThatTheyHold) {
   EXPECT_EQ(read("libsize.so").device_code->unit_sets, (Counts{{"sm_120f sm_75 sm_90a", 1}}));
   EXPECT_EQ(read("librelocatable.so").device_code->unit_sets, (Counts{{"sm_80 sm_90", 1}}));
   EXPECT_EQ(read("lto.o").device_code->unit_sets, Counts{});
+  EXPECT_EQ(read("lto.o").device_code->units_without_code, 1);
+  EXPECT_EQ(read("libsize.so").device_code->units_without_code, 0);
 }
 
 TEST_F(NvccFiles, EachCompressionModeHidesTheSameKernels) {
   for (const char* mode : {"default", "size", "speed", "balance", "none"}) {
-    const File file = read(std::string("lib") + mode + ".so", true);
+    const File file = read(std::string("lib") + mode + ".so");
     EXPECT_EQ(file.problem, std::nullopt) << mode;
     ASSERT_TRUE(file.device_code->census) << mode;
     EXPECT_EQ(file.device_code->census->size(), 3U) << mode;
@@ -112,22 +114,28 @@ TEST_F(NvccFiles, EachCompressionModeHidesTheSameKernels) {
       EXPECT_GT(census.words, 8) << mode << target;
       EXPECT_THAT(*census.tensor_cubins, ::testing::IsEmpty()) << mode << target;
       EXPECT_EQ(census.trap_kernels, 0) << mode << target;
+      EXPECT_EQ(census.idle_kernels, 0) << mode << target;
+      EXPECT_EQ(census.cubins, 1) << mode << target;
+      EXPECT_EQ(census.empty_cubins, 0) << mode << target;
+      EXPECT_GT(census.stores, 0) << mode << target;
     }
+    EXPECT_EQ(file.device_code->false_entries, 0) << mode;
     EXPECT_EQ(file.device_code->toolkits, (Counts{{"13.0", 3}})) << mode;
   }
 }
 
-TEST_F(NvccFiles, TheListingSamplesToolkits) {
-  for (const char* mode : {"size", "speed", "none"}) {
-    const DeviceCode code = *read(std::string("lib") + mode + ".so").device_code;
-    EXPECT_EQ(code.toolkits, (Counts{{"13.0", 3}})) << mode;
-    EXPECT_EQ(code.census, std::nullopt) << mode;
-  }
+TEST_F(NvccFiles, AListOfHeadersOpensNothing) {
+  const auto listed = audit(std::string(PBPROBE_FIXTURE_DEVICE) + "/libsize.so", {.device_code_only = true});
+  ASSERT_TRUE(listed.ok());
+  const DeviceCode code = *listed->files.at(0).device_code;
+  EXPECT_EQ(code.toolkits, Counts{});
+  EXPECT_EQ(code.census, std::nullopt);
+  EXPECT_EQ(code.false_entries, std::nullopt);
 }
 
-TEST_F(NvccFiles, KernelsThatOnlyTrapAreToldByName) {
+TEST_F(NvccFiles, KernelsThatOnlyTrapAreReportedByName) {
   for (const char* sm : {"sm_75", "sm_90a", "sm_121"}) {
-    const File file = read(std::string("census_") + (sm + 3) + ".cubin", true);
+    const File file = read(std::string("census_") + (sm + 3) + ".cubin");
     EXPECT_EQ(file.problem, std::nullopt);
     const SmCensus census = file.device_code->census->at(sm);
     EXPECT_EQ(census.kernels, 7) << sm;  // and one function that is none
@@ -143,7 +151,7 @@ TEST_F(NvccFiles, KernelsThatOnlyTrapAreToldByName) {
 }
 
 // Words as nvdisasm shows them: HMMA.884 of sm_75, VIADD of sm_90a with the same opcode, HMMA.1688 of both.
-TEST(Sass, AnOpcodeMayBelongToOneGenerationAlone) {
+TEST(Sass, AnOpcodeMayBelongToOnlyOneGeneration) {
   const std::vector<uint64_t> words{0x0000000c02047236, 0x008f640000005410, 0xffffff0001017836,
                                     0x001fe20000000000, 0x000000000806723c, 0x004fde0000001804};
   const auto* bytes = reinterpret_cast<const uint8_t*>(words.data());
@@ -161,23 +169,23 @@ TEST(Sass, AnOpcodeMayBelongToOneGenerationAlone) {
 }
 
 // Cubins of CUDA 12.9's assembler in containers of CUDA 13: the ABI of the former, in each compression mode.
-TEST_F(NvccFiles, ImagesOfCuda12) {
-  const Counts images{{"sm_61", 1}, {"sm_75", 1}, {"sm_90a", 1}, {"sm_121", 1}};
+TEST_F(NvccFiles, EntriesOfCuda12) {
+  const Counts entries{{"sm_61", 1}, {"sm_75", 1}, {"sm_90a", 1}, {"sm_121", 1}};
   if (!std::filesystem::exists(std::string(PBPROBE_FIXTURE_DEVICE) + "/cuda12_none.fatbin"))
     GTEST_SKIP() << "no assembler of CUDA 12: give a site-packages with Triton by PBPROBE_TEST_TORCH";
   for (const char* sm : {"sm_61", "sm_75", "sm_90a", "sm_121"}) {
-    const File file = read(std::string("cuda12_") + sm + ".cubin", true);
+    const File file = read(std::string("cuda12_") + sm + ".cubin");
     EXPECT_EQ(file.device_code->cubin, (Counts{{sm, 1}}));
     EXPECT_EQ(file.device_code->toolkits, (Counts{{"12.9", 1}})) << sm;
     EXPECT_EQ(file.device_code->census->at(sm).kernels, 1) << sm;
   }
   for (const char* mode : {"size", "speed", "none"}) {
-    const File file = read(std::string("cuda12_") + mode + ".fatbin", true);
+    const File file = read(std::string("cuda12_") + mode + ".fatbin");
     EXPECT_EQ(file.problem, std::nullopt);
-    EXPECT_EQ(file.device_code->cubin, images) << mode;
+    EXPECT_EQ(file.device_code->cubin, entries) << mode;
     EXPECT_EQ(file.device_code->toolkits, (Counts{{"12.9", 4}})) << mode;
   }
-  EXPECT_EQ(read("two_toolkits.fatbin", true).device_code->toolkits, (Counts{{"12.9", 4}, {"13.0", 1}}));
+  EXPECT_EQ(read("two_toolkits.fatbin").device_code->toolkits, (Counts{{"12.9", 4}, {"13.0", 1}}));
 }
 
 }  // namespace

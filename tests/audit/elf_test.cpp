@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include "probes/audit/elf.hpp"
+#include "probes/audit/containers/elf.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <ostream>
 
 #include "builders.hpp"
-#include "probes/audit/mapped_file.hpp"
+#include "probes/audit/containers/mapped_file.hpp"
 
 namespace pbprobe {
 namespace {
@@ -117,7 +117,7 @@ void PrintTo(const Defect& defect, std::ostream* out) {
 
 class MalformedElf : public ::testing::TestWithParam<Defect> {};
 
-TEST_P(MalformedElf, IsToldByItsDefect) {
+TEST_P(MalformedElf, IsReportedByItsDefect) {
   Content content = sample().build();
   ASSERT_EQ(read_all(content), "sound");
   GetParam().make(content);

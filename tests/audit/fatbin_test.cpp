@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include "probes/audit/fatbin.hpp"
+#include "probes/audit/containers/fatbin.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <ostream>
 
 #include "builders.hpp"
-#include "probes/audit/cubin.hpp"
-#include "probes/audit/elf.hpp"
+#include "probes/audit/containers/cubin.hpp"
+#include "probes/audit/containers/elf.hpp"
 
 namespace pbprobe {
 namespace {
@@ -18,8 +18,8 @@ namespace {
 using testing::append;
 using testing::Content;
 using testing::ElfBuilder;
+using testing::EntryBuilder;
 using testing::fatbin;
-using testing::ImageBuilder;
 using testing::patch;
 using Counts = std::map<std::string, int>;
 
@@ -28,9 +28,9 @@ constexpr uint64_t kFlagF = 0x200000;
 
 Counts count(const Fatbins& fatbins) {
   Counts counts;
-  for (const auto& image : fatbins.images) {
-    const char* kind = image.kind == ImageKind::ptx ? "ptx " : image.kind == ImageKind::lto_ir ? "lto " : "";
-    ++counts[kind + sm_name(image.sm)];
+  for (const auto& entry : fatbins.entries) {
+    const char* kind = entry.kind == EntryKind::ptx ? "ptx " : entry.kind == EntryKind::lto_ir ? "lto " : "";
+    ++counts[kind + sm_name(entry.sm)];
   }
   return counts;
 }
@@ -46,23 +46,23 @@ TEST(Fatbin, CountsKindsAndSuffixesOverContainers) {
   EXPECT_FALSE(fatbins.problem);
   EXPECT_EQ(fatbins.containers, 2U);
   EXPECT_EQ(count(fatbins), (Counts{{"sm_90a", 1}, {"ptx sm_80", 1}, {"lto sm_86", 1}, {"sm_120f", 1}, {"sm_90", 2}}));
-  EXPECT_EQ(fatbins.images[0].container, 0U);
-  EXPECT_EQ(fatbins.images[3].container, 1U);
+  EXPECT_EQ(fatbins.entries[0].container, 0U);
+  EXPECT_EQ(fatbins.entries[3].container, 1U);
 }
 
-TEST(Fatbin, ACompressedImageTellsBothSizes) {
+TEST(Fatbin, ACompressedEntryTellsBothSizes) {
   const Fatbins fatbins = read(fatbin({{.flags = 0x8011, .compressed_bytes = 60, .uncompressed_bytes = 4096},
                                        {.flags = 0x2011, .compressed_bytes = 33, .uncompressed_bytes = 100},
                                        {.flags = 0x11}}));
-  ASSERT_EQ(fatbins.images.size(), 3U);
-  EXPECT_EQ(fatbins.images[0].compression, Compression::zstd);
-  EXPECT_EQ(fatbins.images[0].stored_bytes, 60U);
-  EXPECT_EQ(fatbins.images[0].payload.size(), 60U);
-  EXPECT_EQ(fatbins.images[0].uncompressed_bytes, 4096U);
-  EXPECT_EQ(fatbins.images[1].compression, Compression::lz4);
-  EXPECT_EQ(fatbins.images[1].uncompressed_bytes, 100U);
-  EXPECT_EQ(fatbins.images[2].compression, Compression::none);
-  EXPECT_EQ(fatbins.images[2].uncompressed_bytes, 64U);
+  ASSERT_EQ(fatbins.entries.size(), 3U);
+  EXPECT_EQ(fatbins.entries[0].compression, Compression::zstd);
+  EXPECT_EQ(fatbins.entries[0].stored_bytes, 60U);
+  EXPECT_EQ(fatbins.entries[0].payload.size(), 60U);
+  EXPECT_EQ(fatbins.entries[0].uncompressed_bytes, 4096U);
+  EXPECT_EQ(fatbins.entries[1].compression, Compression::lz4);
+  EXPECT_EQ(fatbins.entries[1].uncompressed_bytes, 100U);
+  EXPECT_EQ(fatbins.entries[2].compression, Compression::none);
+  EXPECT_EQ(fatbins.entries[2].uncompressed_bytes, 64U);
 }
 
 TEST(Fatbin, ZerosBetweenContainersArePadding) {
@@ -76,11 +76,11 @@ TEST(Fatbin, ZerosBetweenContainersArePadding) {
   EXPECT_EQ(count(fatbins), (Counts{{"sm_75", 1}, {"sm_80", 1}}));
 }
 
-TEST(Fatbin, AnUnknownKindIsToldAndTheRestIsRead) {
+TEST(Fatbin, AnUnknownKindIsReportedAndTheRestIsRead) {
   const Fatbins fatbins = read(fatbin({{.kind = 64}, {.sm = 80}}));
   ASSERT_TRUE(fatbins.problem);
   EXPECT_EQ(fatbins.problem->message,
-            "libx.so .nv_fatbin+0x10: image of unknown kind 64, left out: a newer pbprobe may know it");
+            "libx.so .nv_fatbin+0x10: fatbin entry of unknown kind 64, left out: a newer pbprobe may know it");
   EXPECT_EQ(count(fatbins), (Counts{{"sm_80", 1}}));
 }
 
@@ -88,7 +88,7 @@ struct Defect {
   std::string name;
   std::function<void(Content&)> make;
   std::string message;
-  int images = 0;  // read before the defect
+  int entries = 0;  // read before the defect
 };
 void PrintTo(const Defect& defect, std::ostream* out) {
   *out << defect.name;
@@ -96,7 +96,7 @@ void PrintTo(const Defect& defect, std::ostream* out) {
 
 class MalformedFatbin : public ::testing::TestWithParam<Defect> {};
 
-TEST_P(MalformedFatbin, IsToldByItsDefect) {
+TEST_P(MalformedFatbin, IsReportedByItsDefect) {
   Content section = fatbin({{.sm = 75}});  // 16 + 64 + 64 bytes
   append(section, fatbin({{.sm = 80}, {.sm = 90}}));
   ASSERT_FALSE(read(section).problem);
@@ -104,7 +104,7 @@ TEST_P(MalformedFatbin, IsToldByItsDefect) {
   const Fatbins fatbins = read(section);
   ASSERT_TRUE(fatbins.problem);
   EXPECT_EQ(fatbins.problem->message, GetParam().message);
-  EXPECT_EQ(fatbins.images.size(), static_cast<size_t>(GetParam().images));
+  EXPECT_EQ(fatbins.entries.size(), static_cast<size_t>(GetParam().entries));
 }
 
 constexpr size_t kSecond = 144;  // where the second container starts
@@ -112,7 +112,7 @@ constexpr size_t kSecond = 144;  // where the second container starts
 const std::vector<Defect> kDefects{
     {"CutInAContainerHeader", [](Content& c) { c.resize(kSecond + 9); },
      "libx.so .nv_fatbin+0x90: fatbin header needs 16 bytes, 9 left", 1},
-    {"CutInAnImage", [](Content& c) { c.resize(kSecond + 100); },
+    {"CutInAnEntry", [](Content& c) { c.resize(kSecond + 100); },
      "libx.so .nv_fatbin+0xa0: fatbin needs 256 bytes, 84 left", 1},
     {"AnotherMagic", [](Content& c) { patch<uint32_t>(c, kSecond, 0x464c457f); },
      "libx.so .nv_fatbin+0x90: fatbin magic 0x464c457f, 0xba55ed50 expected", 1},
@@ -122,34 +122,34 @@ const std::vector<Defect> kDefects{
      "libx.so .nv_fatbin+0x90: fatbin version 1 with a header of 32 bytes, version 1 with 16 is read", 1},
     {"ABodyThatOverflows", [](Content& c) { patch<uint64_t>(c, kSecond + 8, ~uint64_t{0} - 8); },
      "libx.so .nv_fatbin+0xa0: fatbin needs 18446744073709551607 bytes, 256 left", 1},
-    {"ABodyShorterThanAnImageHeader", [](Content& c) { patch<uint64_t>(c, kSecond + 8, 48); },
-     "libx.so .nv_fatbin+0xa0: image header needs 64 bytes, 48 left", 1},
-    {"AShortImageHeader", [](Content& c) { patch<uint32_t>(c, kSecond + 16 + 4, 32); },
-     "libx.so .nv_fatbin+0xa0: image header of 32 bytes, at least 64 expected", 1},
-    {"AnImageHeaderPastTheContainer", [](Content& c) { patch<uint32_t>(c, kSecond + 16 + 4, 0x10000); },
-     "libx.so .nv_fatbin+0x100a0: image needs 64 bytes, 0 left", 1},
-    {"AnImagePastTheContainer", [](Content& c) { patch<uint64_t>(c, kSecond + 16 + 128 + 8, 0x100); },
-     "libx.so .nv_fatbin+0x160: image needs 256 bytes, 64 left", 2},
-    {"AnImageThatOverflows",
+    {"ABodyShorterThanAnEntryHeader", [](Content& c) { patch<uint64_t>(c, kSecond + 8, 48); },
+     "libx.so .nv_fatbin+0xa0: fatbin entry header needs 64 bytes, 48 left", 1},
+    {"AShortEntryHeader", [](Content& c) { patch<uint32_t>(c, kSecond + 16 + 4, 32); },
+     "libx.so .nv_fatbin+0xa0: fatbin entry header of 32 bytes, at least 64 expected", 1},
+    {"AnEntryHeaderPastTheContainer", [](Content& c) { patch<uint32_t>(c, kSecond + 16 + 4, 0x10000); },
+     "libx.so .nv_fatbin+0x100a0: fatbin entry needs 64 bytes, 0 left", 1},
+    {"AnEntryPastTheContainer", [](Content& c) { patch<uint64_t>(c, kSecond + 16 + 128 + 8, 0x100); },
+     "libx.so .nv_fatbin+0x160: fatbin entry needs 256 bytes, 64 left", 2},
+    {"AnEntryThatOverflows",
      [](Content& c) {
        patch<uint64_t>(c, kSecond + 16 + 8, ~uint64_t{0} - 63);
        patch<uint64_t>(c, kSecond + 16 + 0x28, 0x8011);
      },
-     "libx.so .nv_fatbin+0xe0: image needs 18446744073709551552 bytes, 192 left", 1},
+     "libx.so .nv_fatbin+0xe0: fatbin entry needs 18446744073709551552 bytes, 192 left", 1},
     {"CompressedLargerThanItsPlace",
      [](Content& c) {
        patch<uint64_t>(c, kSecond + 16 + 0x28, 0x8011);
        patch<uint32_t>(c, kSecond + 16 + 0x10, 65);
      },
-     "libx.so .nv_fatbin+0xa0: image of 65 compressed bytes in a place of 64", 1},
+     "libx.so .nv_fatbin+0xa0: fatbin entry of 65 compressed bytes in a place of 64", 1},
     {"ABomb",
      [](Content& c) {
        patch<uint64_t>(c, kSecond + 16 + 0x28, 0x8011);
        patch<uint64_t>(c, kSecond + 16 + 0x38, uint64_t{1} << 30);
      },
-     "libx.so .nv_fatbin+0xa0: image of 1073741824 bytes uncompressed, 536870912 are the limit", 1},
+     "libx.so .nv_fatbin+0xa0: fatbin entry of 1073741824 bytes uncompressed, 536870912 are the limit", 1},
     {"AnSmThatIsNone", [](Content& c) { patch<uint32_t>(c, kSecond + 16 + 0x1c, 0x12345678); },
-     "libx.so .nv_fatbin+0xa0: image for SM 305419896, 9999 is the limit", 1},
+     "libx.so .nv_fatbin+0xa0: fatbin entry for SM 305419896, 9999 is the limit", 1},
 };
 
 INSTANTIATE_TEST_SUITE_P(Table, MalformedFatbin, ::testing::ValuesIn(kDefects),
@@ -161,7 +161,7 @@ Fatbins embedded(const Content& content) {
   return read_embedded_fatbins(*elf);
 }
 
-TEST(EmbeddedFatbins, LinkedImagesAloneAreCountedWhereThereAreAny) {
+TEST(EmbeddedFatbins, OnlyLinkedEntriesAreCountedWhereThereAreAny) {
   ElfBuilder elf;
   elf.sections = {{"__nv_relfatbin", SHT_PROGBITS, fatbin({{.sm = 80}, {.sm = 90}})}};
   EXPECT_EQ(count(embedded(elf.build())), (Counts{{"sm_80", 1}, {"sm_90", 1}}));
@@ -171,7 +171,7 @@ TEST(EmbeddedFatbins, LinkedImagesAloneAreCountedWhereThereAreAny) {
 
 TEST(EmbeddedFatbins, WithoutSectionHeadersTheSegmentsAreSearched) {
   ElfBuilder elf;
-  Content look_alike;  // the magic alone is no container
+  Content look_alike;  // the magic is not yet a container
   append<uint32_t>(look_alike, kFatbinMagic);
   look_alike.resize(64, 0xff);
   Content section = fatbin({{.sm = 80}});
@@ -181,6 +181,55 @@ TEST(EmbeddedFatbins, WithoutSectionHeadersTheSegmentsAreSearched) {
   const Fatbins fatbins = embedded(elf.build());
   EXPECT_FALSE(fatbins.problem);
   EXPECT_EQ(count(fatbins), (Counts{{"sm_80", 1}, {"sm_90a", 1}}));
+}
+
+// Whatever its name, and at whatever offset; but neither code nor what is not loaded.
+TEST(EmbeddedFatbins, AnyLoadedSectionMayHoldEntries) {
+  ElfBuilder elf;
+  Content shifted(3, 0);
+  append(shifted, fatbin({{.sm = 90}}));
+  elf.sections = {{".nv_fatbin", SHT_PROGBITS, fatbin({{.sm = 80}})}, {".data.fatbins", SHT_PROGBITS, shifted}};
+  EXPECT_EQ(count(embedded(elf.build())), (Counts{{"sm_80", 1}, {"sm_90", 1}}));
+  elf.sections.erase(elf.sections.begin());
+  const Fatbins single = embedded(elf.build());
+  EXPECT_EQ(count(single), (Counts{{"sm_90", 1}}));
+  EXPECT_FALSE(single.problem);
+}
+
+TEST(EmbeddedFatbins, ASectionThatDeniesItsBytesIsReadAllTheSame) {
+  ElfBuilder elf;
+  elf.sections = {{".nv_fatbin", SHT_NOBITS, fatbin({{.sm = 80}})}};
+  EXPECT_EQ(count(embedded(elf.build())), (Counts{{"sm_80", 1}}));
+}
+
+TEST(EmbeddedFatbins, AnEmptySectionIsReported) {
+  ElfBuilder elf;
+  elf.sections = {{".nv_fatbin", SHT_PROGBITS, Content(64, 0)}};
+  const Fatbins fatbins = embedded(elf.build());
+  ASSERT_TRUE(fatbins.problem);
+  EXPECT_EQ(fatbins.problem->message, "libx.so: it was linked with device code, and its .nv_fatbin holds none");
+}
+
+TEST(EmbeddedFatbins, CubinsByThemselvesStandAmongConstants) {
+  ElfBuilder cubin;
+  cubin.machine = kMachineCuda;
+  cubin.abi_version = 8;
+  cubin.flags = 0x6005a04;
+  cubin.sections = {{".text.k", SHT_PROGBITS, Content(32, 0)}};
+  Content constants(5, 1);
+  append(constants, testing::content_of("\x7f"
+                                        "ELF is no more than a text"));
+  append(constants, cubin.build());
+  append(constants, fatbin({{.sm = 80, .payload = cubin.build()}}));  // that one is the container's
+  append(constants, cubin.build());
+  ElfBuilder elf;
+  elf.sections = {{".rodata", SHT_PROGBITS, constants}};
+  const Content content = elf.build();
+  const Fatbins found = find_fatbins(*read_elf(Bytes(content, "libx.so")));
+  EXPECT_FALSE(found.problem);
+  EXPECT_EQ(count(found), (Counts{{"sm_90", 2}, {"sm_80", 1}}));
+  EXPECT_EQ(found.containers, 3U);
+  EXPECT_TRUE(embedded(content).entries.empty());
 }
 
 TEST(EmbeddedFatbins, AFileOfLookAlikesEndsTheSearch) {
@@ -193,7 +242,7 @@ TEST(EmbeddedFatbins, AFileOfLookAlikesEndsTheSearch) {
   elf.with_section_headers = false;
   const Fatbins fatbins = embedded(elf.build());
   ASSERT_TRUE(fatbins.problem);
-  EXPECT_TRUE(fatbins.images.empty());
+  EXPECT_TRUE(fatbins.entries.empty());
 }
 
 // Each of them holds all that follows: a hundred look-alikes would be read a hundred times.
@@ -218,8 +267,8 @@ TEST(Cubin, TargetByAbi) {
     elf.flags = flags;
     elf.sections = {{".nv.compat", SHT_PROGBITS, compat}, {".note.nv.tkinfo", SHT_NOTE, testing::content_of(note)}};
     const Content content = elf.build();
-    auto image = read_cubin(*read_elf(Bytes(content, "k.cubin")));
-    return image ? sm_name(image->sm) : image.error().message;
+    auto entry = read_cubin(Bytes(content, "k.cubin"));
+    return entry ? sm_name(entry->sm) : entry.error().message;
   };
   const Content none;
   const Content specific{2, 2, 1, 0, 4, 11, 8, 0, 2, 9, 9, 9, 9, 9, 9, 9, 2, 9, 1, 0};
@@ -230,7 +279,7 @@ TEST(Cubin, TargetByAbi) {
   EXPECT_EQ(target(8, 0x6007802, {2, 9, 0, 0}, "-arch sm_120f -m 64"), "sm_120f");
   EXPECT_EQ(target(8, 0x6007902, {2, 9, 0, 0}, "-arch sm_121 -m 64"), "sm_121");
   EXPECT_EQ(target(9, 0x6007902, none, ""),
-            "k.cubin: cubin of ABI version 9: 7 (CUDA 9 to 12) and 8 (CUDA 13) are read");
+            "k.cubin: cubin of ABI version 9: 7 (CUDA 9 to 12) and 8 (since 12.8) are read");
 }
 
 }  // namespace

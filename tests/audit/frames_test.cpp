@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "builders.hpp"
-#include "probes/audit/functions.hpp"
+#include "probes/audit/host_code/functions.hpp"
 
 namespace pbprobe {
 namespace {

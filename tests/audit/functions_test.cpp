@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include "probes/audit/functions.hpp"
+#include "probes/audit/host_code/functions.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "builders.hpp"
-#include "probes/audit/host_code.hpp"
+#include "probes/audit/host_code/host_code.hpp"
 
 namespace pbprobe {
 namespace {

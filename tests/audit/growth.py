@@ -18,7 +18,7 @@ import zipfile
 def cpu_seconds(*command):
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
-    if done.returncode not in (0, 1):  # 1: what holds no libtorch_cpu.so is no torch
+    if done.returncode not in (0, 1):  # 1: what holds no libtorch_cpu.so is not a torch
         sys.exit(done.stderr)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The census of small libtorches that gcc built for the test (HostCodeFixtures.cmake), each beside its stripped twin.
-#include "probes/audit/host_code.hpp"
+#include "probes/audit/host_code/host_code.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,9 +10,8 @@
 #include <filesystem>
 
 #include "builders.hpp"
-#include "probes/audit/census.hpp"
-#include "probes/audit/demangle.hpp"
-#include "probes/audit/mapped_file.hpp"
+#include "probes/audit/containers/mapped_file.hpp"
+#include "probes/audit/host_code/census.hpp"
 
 namespace pbprobe {
 namespace {
@@ -28,7 +27,7 @@ using ::testing::UnorderedElementsAre;
 
 struct Library {
   std::string name;
-  std::string least_cpu;
+  std::string minimum_cpu;
 };
 
 const std::vector<Library> kX86{{"generic", "x86_64"}, {"leak", "x86_64"},   {"lost", "x86_64"},      {"avx", "avx"},
@@ -54,7 +53,7 @@ class HostCodeOf : public ::testing::Test {
   Mapping mapping_;
 };
 
-TEST_F(HostCodeOf, LeastCpuIsWhatTheFlagsSay) {
+TEST_F(HostCodeOf, MinimumCpuIsWhatTheFlagsSay) {
   int seen = 0;
   for (const auto& libraries : {kX86, kArm}) {
     for (const auto& [name, least] : libraries) {
@@ -62,16 +61,16 @@ TEST_F(HostCodeOf, LeastCpuIsWhatTheFlagsSay) {
       SCOPED_TRACE(name);
       const HostCode code = census("lib" + name + ".so");
       EXPECT_EQ(code.functions_from, ".symtab");
-      EXPECT_EQ(code.least_cpu, least);
-      EXPECT_EQ(code.least_cpu_at_most, std::nullopt);
+      EXPECT_EQ(code.minimum_cpu, least);
+      EXPECT_EQ(code.minimum_cpu_at_most, std::nullopt);
       ++seen;
     }
   }
   if (seen == 0) GTEST_SKIP() << "neither x86_64-linux-gnu-g++ nor aarch64-linux-gnu-g++ is here";
 }
 
-// Names of tiers are gone; what DispatchStub's pointers reach tells the same.
-TEST_F(HostCodeOf, StrippedFilesHaveTheSameLeastCpu) {
+// Names of CPU capabilities are gone; what DispatchStub's pointers reach tells the same.
+TEST_F(HostCodeOf, StrippedFilesHaveTheSameMinimumCpu) {
   int seen = 0;
   for (const auto& libraries : {kX86, kArm}) {
     for (const auto& [name, least] : libraries) {
@@ -79,50 +78,50 @@ TEST_F(HostCodeOf, StrippedFilesHaveTheSameLeastCpu) {
       SCOPED_TRACE(name);
       const HostCode code = census("stripped/lib" + name + ".so");
       EXPECT_EQ(code.functions_from, ".eh_frame");
-      EXPECT_EQ(code.least_cpu, least);
+      EXPECT_EQ(code.minimum_cpu, least);
       ++seen;
     }
   }
   if (seen == 0) GTEST_SKIP() << "neither x86_64-linux-gnu-g++ nor aarch64-linux-gnu-g++ is here";
 }
 
-TEST_F(HostCodeOf, TiersHoldTheirInstructions) {
+TEST_F(HostCodeOf, CpuCapabilitiesHoldTheirInstructions) {
   if (!built("generic")) GTEST_SKIP() << "x86_64-linux-gnu-g++ is not here";
   for (const char* path : {"libgeneric.so", "stripped/libgeneric.so"}) {
     SCOPED_TRACE(path);
     const HostCode code = census(path);
-    EXPECT_THAT(code.tiers, UnorderedElementsAre(Key("AVX2"), Key("AVX512"), Key("DEFAULT")));
-    EXPECT_THAT(code.tiers.at("AVX2").features, Contains(Key("fma")));
-    EXPECT_THAT(code.tiers.at("AVX512").features, Contains(Key("avx512f")));
-    EXPECT_THAT(code.tiers.at("DEFAULT").features, IsEmpty());
-    EXPECT_GE(code.tiers.at("AVX512").functions, 2);  // the kernel, and what it calls
+    EXPECT_THAT(code.cpu_capabilities, UnorderedElementsAre(Key("AVX2"), Key("AVX512"), Key("DEFAULT")));
+    EXPECT_THAT(code.cpu_capabilities.at("AVX2").features, Contains(Key("fma")));
+    EXPECT_THAT(code.cpu_capabilities.at("AVX512").features, Contains(Key("avx512f")));
+    EXPECT_THAT(code.cpu_capabilities.at("DEFAULT").features, IsEmpty());
+    EXPECT_GE(code.cpu_capabilities.at("AVX512").functions, 2);  // the kernel, and what it calls
     EXPECT_THAT(code.unguarded, IsEmpty());
     EXPECT_THAT(code.offenders, IsEmpty());
   }
 }
 
-TEST_F(HostCodeOf, InlineFunctionOfATierIsALeak) {
+TEST_F(HostCodeOf, InlineFunctionOfACpuCapabilityIsALeak) {
   if (!built("leak")) GTEST_SKIP() << "x86_64-linux-gnu-g++ is not here";
   const HostCode code = census("libleak.so");
   ASSERT_EQ(code.offenders.size(), 1U);
-  EXPECT_EQ(code.offenders[0].code_class, CodeClass::tier_leak);
+  EXPECT_EQ(code.offenders[0].code_class, CodeClass::capability_leak);
   EXPECT_EQ(code.offenders[0].function, "shared::scale(float*, int, float)");
   EXPECT_THAT(code.offenders[0].features, Contains("avx512f"));
   EXPECT_EQ(code.offenders[0].section, ".text");
 }
 
-// Hidden ones are local names, which tell no tier: who calls them does.
-TEST_F(HostCodeOf, InlineFunctionThatOneTierCallsIsItsOwn) {
+// Hidden ones are local names, which tell no CPU capability: who calls them does.
+TEST_F(HostCodeOf, InlineFunctionThatOneCpuCapabilityCallsIsItsOwn) {
   if (!built("own")) GTEST_SKIP() << "x86_64-linux-gnu-g++ is not here";
   const HostCode leak = census("libhidden_leak.so");
   ASSERT_EQ(leak.offenders.size(), 1U);
-  EXPECT_EQ(leak.offenders[0].code_class, CodeClass::tier_leak);
+  EXPECT_EQ(leak.offenders[0].code_class, CodeClass::capability_leak);
   EXPECT_THAT(*leak.leaked, Contains(Key("avx512f")));
-  EXPECT_EQ(leak.least_cpu, "x86_64");
+  EXPECT_EQ(leak.minimum_cpu, "x86_64");
   const HostCode own = census("libown.so");
   EXPECT_THAT(own.offenders, IsEmpty());
   EXPECT_THAT(*own.leaked, IsEmpty());
-  EXPECT_EQ(own.tiers.at("AVX512").functions, leak.tiers.at("AVX512").functions + 1);
+  EXPECT_EQ(own.cpu_capabilities.at("AVX512").functions, leak.cpu_capabilities.at("AVX512").functions + 1);
 }
 
 TEST_F(HostCodeOf, InitializersRunUnguarded) {
@@ -130,7 +129,7 @@ TEST_F(HostCodeOf, InitializersRunUnguarded) {
   for (const char* path : {"libinitializer.so", "stripped/libinitializer.so"}) {
     SCOPED_TRACE(path);
     const HostCode code = census(path);
-    EXPECT_NE(code.least_cpu, "x86_64");
+    EXPECT_NE(code.minimum_cpu, "x86_64");
     EXPECT_THAT(*code.at_load, Contains(Key("avx")));
     ASSERT_FALSE(code.offenders.empty());
     EXPECT_EQ(code.offenders[0].code_class, CodeClass::static_initializer);
@@ -154,8 +153,9 @@ CodeOwner owner(std::string_view name, std::string_view source = {}) {
 TEST(Owners, ByName) {
   using enum CodeClass;
   EXPECT_EQ(owner("_ZN2at6native4AVX212_GLOBAL__N_13addEv").label, "AVX2");
-  EXPECT_EQ(owner("_ZN2at6native7DEFAULT3addEv").code_class, default_tier);
-  EXPECT_EQ(owner("_ZN2at6native14AVX2KernelInfo3addEv").code_class, dispatched);  // no tier, but named after one
+  EXPECT_EQ(owner("_ZN2at6native7DEFAULT3addEv").code_class, default_capability);
+  EXPECT_EQ(owner("_ZN2at6native14AVX2KernelInfo3addEv").code_class,
+            dispatched);  // no CPU capability, but named after one
   EXPECT_EQ(owner("_ZN2at6native17DEFAULT_THRESHOLD3addEv").code_class, unguarded);
   EXPECT_EQ(owner("helper", "BinaryOps.cpp.AVX512.cpp").label, "AVX512");
   EXPECT_EQ(owner("_GLOBAL__sub_I_BinaryOps.cpp.AVX2.cpp").code_class, static_initializer);
@@ -199,12 +199,6 @@ TEST(Owners, CopiesThatBoltMovedDoNotRun) {
   set_aside_replaced(elf, functions, owners);
   EXPECT_EQ(owners[0].code_class, CodeClass::replaced);
   for (size_t i = 1; i < owners.size(); ++i) EXPECT_EQ(owners[i].code_class, CodeClass::unguarded) << i;
-}
-
-TEST(Demangle, WritesNamesForPeople) {
-  EXPECT_EQ(demangled("_ZN2at6native4AVX23addEi"), "at::native::AVX2::add(int)");
-  EXPECT_EQ(demangled("plain"), "plain");
-  EXPECT_EQ(demangled(std::string(5000, 'x')).size(), 200U);
 }
 
 }  // namespace

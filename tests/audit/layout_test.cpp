@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include "probes/audit/layout.hpp"
+#include "probes/audit/packages/layout.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -108,7 +108,7 @@ TEST(Layout, LibtorchArchive) {
   }
 }
 
-TEST(Layout, DebianListsTorchAloneAndEachFileOnce) {
+TEST(Layout, DebianListsOnlyTorchAndEachFileOnce) {
   const TempFolder folder;
   folder.write("usr/lib/x86_64-linux-gnu/libtorch_cpu.so.1.13", object());
   folder.write("usr/lib/x86_64-linux-gnu/libc10.so.1.13", object());
@@ -134,7 +134,7 @@ TEST(Layout, OneSharedObject) {
   EXPECT_EQ(inventory->torch_version, std::nullopt);
 }
 
-TEST(Layout, ALoopOfFoldersIsToldAndEndsNothing) {
+TEST(Layout, ALoopOfFoldersIsReportedAndEndsNothing) {
   const TempFolder folder;
   make_torch(folder, "");
   fs::create_directory_symlink("..", folder.path() / "torch/lib/again");
@@ -147,7 +147,7 @@ TEST(Layout, ALoopOfFoldersIsToldAndEndsNothing) {
       ElementsAre(::testing::MatchesRegex("torch/(lib|same)/again/: a link back to a folder above it: not followed")));
 }
 
-TEST(Layout, ALinkThatLeadsNowhereIsTold) {
+TEST(Layout, ALinkThatLeadsNowhereIsReported) {
   const TempFolder folder;
   make_torch(folder, "");
   fs::create_symlink("libgone.so.1", folder.path() / "torch/lib/libgone.so");
@@ -189,7 +189,7 @@ class AsNobody : public ::testing::Test {
   }
 };
 
-TEST_F(AsNobody, UnreadableFilesAndFoldersAreToldAndTheRestGoesOn) {
+TEST_F(AsNobody, UnreadableFilesAndFoldersAreReportedAndTheRestGoesOn) {
   setfsuid(geteuid());
   const TempFolder folder;
   make_torch(folder, "");
@@ -198,7 +198,7 @@ TEST_F(AsNobody, UnreadableFilesAndFoldersAreToldAndTheRestGoesOn) {
   fs::permissions(folder.path() / "torch/hidden", fs::perms::none);
   SetUp();
   auto inventory = audit(folder.path());
-  auto alone = audit(folder.path() / "torch/lib/libtorch_cpu.so");
+  auto single = audit(folder.path() / "torch/lib/libtorch_cpu.so");
   TearDown();
   fs::permissions(folder.path() / "torch/hidden", fs::perms::owner_all);
   ASSERT_TRUE(inventory.ok()) << inventory.error().message;
@@ -206,8 +206,8 @@ TEST_F(AsNobody, UnreadableFilesAndFoldersAreToldAndTheRestGoesOn) {
   ASSERT_EQ(inventory->files.size(), 2U);
   EXPECT_EQ(inventory->files[0].problem, std::nullopt);
   EXPECT_THAT(inventory->files[1].problem.value_or(""), HasSubstr("Permission denied: run as a user who may read it"));
-  ASSERT_FALSE(alone.ok());
-  EXPECT_EQ(alone.error().code, ErrorCode::unreadable);
+  ASSERT_FALSE(single.ok());
+  EXPECT_EQ(single.error().code, ErrorCode::unreadable);
 }
 
 TEST(FindTorch, TheFirstRootThatHasOne) {

@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "builders.hpp"
-#include "probes/audit/contents.hpp"
-#include "probes/audit/mapped_file.hpp"
-#include "probes/audit/packages.hpp"
-#include "probes/audit/symbols.hpp"
+#include "probes/audit/containers/mapped_file.hpp"
+#include "probes/audit/containers/symbols.hpp"
+#include "probes/audit/packages/contents.hpp"
+#include "probes/audit/packages/packages.hpp"
 
 namespace pbprobe {
 namespace {
@@ -56,7 +56,7 @@ TEST(VersionFloors, TheHighestOfEachSet) {
   EXPECT_THAT(*result, UnorderedElementsAre(Pair("GLIBC", "2.28"), Pair("GLIBCXX", "3.4.22")));
 }
 
-TEST(VersionFloors, AnEntryPastTheEndIsToldByItsPlace) {
+TEST(VersionFloors, AnEntryPastTheEndIsReportedByItsPlace) {
   ElfBuilder elf = needing({"GLIBC_2.9"});
   elf.sections[1].bytes.resize(sizeof(Elf64_Verneed) + 5);
   EXPECT_EQ(floors(elf.build()).error().message, "libx.so .gnu.version_r+0x10: needed version needs 16 bytes, 5 left");

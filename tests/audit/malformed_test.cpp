@@ -27,12 +27,12 @@ constexpr std::string_view kVersion = "__version__ = '2.10.0'\n";
 constexpr std::string_view kFile = "torch/lib/libx.so";
 
 // The first thing that is wrong in a torch with this file beside a sound libtorch_cpu.so.
-std::string said_of(const std::string& path, const Content& content) {
+std::string answer_for(const std::string& path, const Content& content) {
   const TempFolder folder;
   folder.write("torch/version.py", kVersion);
   folder.write("torch/lib/libtorch_cpu.so", ElfBuilder().build());
   folder.write(path, content);
-  const auto inventory = audit(folder.path(), {.host_code = HostCodeScope::all, .full = true});
+  const auto inventory = audit(folder.path(), {.host_code = HostCodeScope::all});
   if (!inventory) return inventory.error().message;
   for (const auto& file : inventory->files) {
     if (file.problem) return file.path == path ? *file.problem : "in " + file.path + ": " + *file.problem;
@@ -80,12 +80,12 @@ Elf64_Shdr& section(Content& content, size_t index) {
 
 class MalformedFile : public ::testing::TestWithParam<Defect> {};
 
-TEST_P(MalformedFile, IsToldWithItsWayOut) {
-  EXPECT_EQ(said_of(std::string(kFile), GetParam().make()), GetParam().message);
+TEST_P(MalformedFile, IsReportedWithItsWayOut) {
+  EXPECT_EQ(answer_for(std::string(kFile), GetParam().make()), GetParam().message);
 }
 
 TEST(MalformedFiles, TheirTwinsAreSound) {
-  EXPECT_EQ(said_of(std::string(kFile), object()), "sound");
+  EXPECT_EQ(answer_for(std::string(kFile), object()), "sound");
 }
 
 const std::vector<Defect> kElf{
@@ -178,7 +178,7 @@ INSTANTIATE_TEST_SUITE_P(Elf, MalformedFile, ::testing::ValuesIn(kElf), name_of)
 
 // ---- fatbins -------------------------------------------------------------------------------------------------------
 
-Content images() {
+Content entries() {
   ElfBuilder elf;
   elf.sections = {{".nv_fatbin", SHT_PROGBITS, fatbin({{.kind = 1, .sm = 80}, {.kind = 1, .sm = 90}})}};
   return elf.build();
@@ -190,19 +190,21 @@ size_t container_in(const Content& content) {
 }
 
 const std::vector<Defect> kFatbins{
-    {"AnotherMagic", changed(images, [](Content& c) { c[container_in(c)] = 0; }),
+    {"AnotherMagic", changed(entries, [](Content& c) { c[container_in(c)] = 0; }),
      "libx.so .nv_fatbin+0x0: fatbin magic 0xba55ed00, 0xba55ed50 expected: copy, download or build it again"},
-    {"ABodyLongerThanItsSection", changed(images, [](Content& c) { patch<uint64_t>(c, container_in(c) + 8, 4096); }),
+    {"ABodyLongerThanItsSection", changed(entries, [](Content& c) { patch<uint64_t>(c, container_in(c) + 8, 4096); }),
      "libx.so .nv_fatbin+0x10: fatbin needs 4096 bytes, 256 left: copy, download or build it again"},
-    {"AShortImageHeader", changed(images, [](Content& c) { patch<uint32_t>(c, container_in(c) + 20, 32); }),
-     "libx.so .nv_fatbin+0x10: image header of 32 bytes, at least 64 expected: copy, download or build it again"},
+    {"AShortEntryHeader", changed(entries, [](Content& c) { patch<uint32_t>(c, container_in(c) + 20, 32); }),
+     "libx.so .nv_fatbin+0x10: fatbin entry header of 32 bytes, at least 64 expected: copy, download or build it "
+     "again"},
     {"ABomb",
-     changed(images,
+     changed(entries,
              [](Content& c) {
                patch<uint64_t>(c, container_in(c) + 16 + 0x28, 0x8011);
                patch<uint64_t>(c, container_in(c) + 16 + 0x38, uint64_t{1} << 30);
              }),
-     "libx.so .nv_fatbin+0x10: image of 1073741824 bytes uncompressed, 536870912 are the limit: report it if you trust "
+     "libx.so .nv_fatbin+0x10: fatbin entry of 1073741824 bytes uncompressed, 536870912 are the limit: report it if "
+     "you trust "
      "its maker, else delete it"},
 };
 INSTANTIATE_TEST_SUITE_P(Fatbin, MalformedFile, ::testing::ValuesIn(kFatbins), name_of);
@@ -227,21 +229,19 @@ const std::vector<Defect> kCubins{
      "libx.so: a segment of 0x260 bytes at 0x0, but the file ends at 0xc8: the file is truncated: copy, download or "
      "build it again"},
     {"AnAbiOfTomorrow", changed(cubin, [](Content& c) { c[EI_ABIVERSION] = 9; }),
-     "libx.so: cubin of ABI version 9: 7 (CUDA 9 to 12) and 8 (CUDA 13) are read"},
+     "libx.so: cubin of ABI version 9: 7 (CUDA 9 to 12) and 8 (since 12.8) are read"},
     {"CompatOutside", changed(cubin, [](Content& c) { section(c, 1).sh_offset = 1 << 20; }),
      "libx.so+0x100000: .nv.compat needs 4 bytes, 0 left: copy, download or build it again"},
     {"TheAssemblersNoteOutside", changed(cubin, [](Content& c) { section(c, 2).sh_size = 1 << 20; }),
-     "libx.so image at 0x0 (sm_90a)+0x80: .note.nv.tkinfo needs 1048576 bytes, 480 left: copy, download or build it "
-     "again"},
+     "libx.so+0x80: .note.nv.tkinfo needs 1048576 bytes, 480 left: copy, download or build it again"},
     {"AKernelOutside", changed(cubin, [](Content& c) { section(c, 3).sh_size = 1 << 20; }),
-     "libx.so image at 0x0 (sm_90a)+0xa8: .text.kernel needs 1048576 bytes, 440 left: copy, download or build it "
-     "again"},
+     "libx.so+0xa8: .text.kernel needs 1048576 bytes, 440 left: copy, download or build it again"},
 };
 INSTANTIATE_TEST_SUITE_P(Cubin, MalformedFile, ::testing::ValuesIn(kCubins), name_of);
 
 TEST(MalformedFiles, TheTwinOfDeviceCodeIsSound) {
-  EXPECT_EQ(said_of(std::string(kFile), images()), "sound");
-  EXPECT_EQ(said_of(std::string(kFile), cubin()), "sound");
+  EXPECT_EQ(answer_for(std::string(kFile), entries()), "sound");
+  EXPECT_EQ(answer_for(std::string(kFile), cubin()), "sound");
 }
 
 // ---- small texts of torch's package --------------------------------------------------------------------------------
@@ -258,8 +258,8 @@ void PrintTo(const Text& text, std::ostream* out) {
 
 class MalformedText : public ::testing::TestWithParam<Text> {};
 
-TEST_P(MalformedText, IsToldWithItsWayOut) {
-  EXPECT_EQ(said_of(GetParam().path, content_of(GetParam().text)), GetParam().message);
+TEST_P(MalformedText, IsReportedWithItsWayOut) {
+  EXPECT_EQ(answer_for(GetParam().path, content_of(GetParam().text)), GetParam().message);
 }
 
 const std::string kNul("a\0b", 3);
@@ -279,15 +279,15 @@ const std::vector<Text> kTexts{
     {"VersionPyWithANumber", kVersionPy, "__version__ = 2.10\n",
      "version.py: no __version__ that is a quoted text in it: install this torch again"},
     {"VersionPyWithoutDigits", kVersionPy, "__version__ = 'unknown'\n",
-     "version.py: its __version__ is \"unknown\", which is no version: install this torch again"},
+     "version.py: its __version__ is \"unknown\", which is not a version: install this torch again"},
     {"VersionPyWithAnEmptyVersion", kVersionPy, "__version__ = ''\n",
      "version.py: its __version__ is empty: install this torch again"},
     {"VersionPyOfBytes", kVersionPy, "__version__ = '2.10.0'\n" + kNul,
-     "version.py: holds NUL bytes, so it is no text: install this torch again"},
+     "version.py: holds NUL bytes, so it is not text: install this torch again"},
     {"MetadataSound", kMetadata, kName + "Requires-Dist: a>=1\nRequires-Dist: b==1.0; extra == \"c\"\n", "sound"},
     {"MetadataEmpty", kMetadata, "", "METADATA: no Name in it: install this torch again"},
     {"MetadataOfBytes", kMetadata, kName + kNul,
-     "METADATA: holds NUL bytes, so it is no text: install this torch again"},
+     "METADATA: holds NUL bytes, so it is not text: install this torch again"},
     {"MetadataNamesNoPackage", kMetadata, kName + "Requires-Dist: ==9.1\n",
      "METADATA: \"Requires-Dist: ==9.1\" names no package: install this torch again"},
     {"MetadataRequiresNothing", kMetadata, kName + "Requires-Dist:\n",
@@ -298,7 +298,7 @@ const std::vector<Text> kTexts{
     {"WheelSound", kWheel, "Wheel-Version: 1.0\r\nTag: cp311-cp311-linux_x86_64\r\n", "sound"},
     {"WheelEmpty", kWheel, "", "WHEEL: no Tag in it: install this torch again"},
     {"WheelOfBytes", kWheel, "Tag: cp311-cp311-linux_x86_64\n" + kNul,
-     "WHEEL: holds NUL bytes, so it is no text: install this torch again"},
+     "WHEEL: holds NUL bytes, so it is not text: install this torch again"},
     {"WheelWithATagOfTwoParts", kWheel, "Tag: cp311-linux_x86_64\n",
      "WHEEL: its tag \"cp311-linux_x86_64\" is not PYTHON-ABI-PLATFORM: install this torch again"},
     {"WheelWithAnEmptyPart", kWheel, "Tag: cp311--linux_x86_64\n",
@@ -321,7 +321,7 @@ TEST(MalformedTexts, OfALibtorchFolder) {
   for (const auto& [name, text, message] :
        {std::tuple{"build-version", "\n", "build-version: its version is empty: install this torch again"},
         std::tuple{"build-version", "unknown\n",
-                   "build-version: its version is \"unknown\", which is no version: install this torch again"},
+                   "build-version: its version is \"unknown\", which is not a version: install this torch again"},
         std::tuple{"share/cmake/Torch/TorchConfigVersion.cmake", "set(VERSION 1)\n",
                    "TorchConfigVersion.cmake: no PACKAGE_VERSION that is a quoted text in it: install this torch "
                    "again"}}) {
@@ -334,7 +334,7 @@ TEST(MalformedTexts, OfALibtorchFolder) {
 
 // ---- wheels --------------------------------------------------------------------------------------------------------
 
-std::string said_of_wheel(ZipBuilder builder, const std::function<void(Content&)>& damage = {}) {
+std::string answer_for_wheel(ZipBuilder builder, const std::function<void(Content&)>& damage = {}) {
   Content content = builder.build();
   if (damage) damage(content);
   const TempFolder folder;
@@ -353,23 +353,23 @@ ZipBuilder wheel() {
   return builder;
 }
 
-TEST(MalformedWheels, AreToldWithTheirWayOut) {
-  EXPECT_EQ(said_of_wheel(wheel()), "sound");
-  EXPECT_EQ(said_of_wheel(wheel(), [](Content& c) { c.resize(c.size() - 1); }),
+TEST(MalformedWheels, AreReportedWithTheirWayOut) {
+  EXPECT_EQ(answer_for_wheel(wheel()), "sound");
+  EXPECT_EQ(answer_for_wheel(wheel(), [](Content& c) { c.resize(c.size() - 1); }),
             "x.whl: no end of a ZIP directory in it: the file is truncated, or no wheel: download it again from its "
             "publisher");
   ZipBuilder escape = wheel();
   escape.members[0].name = "../libx.so";
   escape.members.push_back({.name = "torch/lib/liby.so", .content = object()});
   EXPECT_EQ(
-      said_of_wheel(escape),
+      answer_for_wheel(escape),
       "x.whl: member ../libx.so leads out of the archive (\"..\" in its name): refused: download it again from its "
       "publisher");
   ZipBuilder many = wheel();
   many.announced_members = 20001;
-  EXPECT_EQ(said_of_wheel(many),
+  EXPECT_EQ(answer_for_wheel(many),
             "x.whl: 20001 members, 20000 are the limit: report it if you trust its maker, else delete it");
-  EXPECT_EQ(said_of_wheel(wheel(), [](Content& c) { c[30 + 17] |= 7; }),
+  EXPECT_EQ(answer_for_wheel(wheel(), [](Content& c) { c[30 + 17] |= 7; }),
             "x.whl: member torch/lib/libx.so: broken deflate data: download it again from its publisher");
 }
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Files that others cut, write to and leave holes in while they are read.
-#include "probes/audit/mapped_file.hpp"
+#include "probes/audit/containers/mapped_file.hpp"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -48,7 +48,7 @@ TEST(MappedFile, OneThatNobodyTouchesIsWhole) {
   EXPECT_TRUE(mapping->check_whole().ok());
 }
 
-TEST(MappedFile, WhatWasCutReadsAsZerosAndIsTold) {
+TEST(MappedFile, WhatWasCutReadsAsZerosAndIsReported) {
   const TempFolder folder;
   const fs::path file = pages_of(folder, 1);
   const auto mapping = map_file(file);

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
 #
-# objdump -d -z FILE | awk -f objdump_count.awk: instructions of each group, by bytes and mnemonics alone.
+# objdump -d -z FILE | awk -f objdump_count.awk: instructions of each group, only by bytes and mnemonics.
 BEGIN { FS = "\t" }
 NF >= 3 && $3 !~ /\(bad\)/ {
   if ($3 !~ /^\.(word|short|byte)/) ++count["instructions"]

@@ -27,14 +27,14 @@ SINGLE_ARM = ("atomics", "sve", "asimddp", "i8mm", "bf16")
 def by_objdump(tool, arm, path):
     # -z: runs of zeros too, which objdump leaves out by itself, and which are words like others
     with subprocess.Popen([tool, "-d", "-z", path], stdout=subprocess.PIPE) as objdump:
-        told = subprocess.run(
+        counted = subprocess.run(
             ["awk", "-v", f"arm={int(arm)}", "-f", AWK],
             stdin=objdump.stdout,
             capture_output=True,
             text=True,
             check=True,
         )
-    return {name: int(count) for name, count in (line.split() for line in told.stdout.splitlines())}
+    return {name: int(count) for name, count in (line.split() for line in counted.stdout.splitlines())}
 
 
 def by_pbprobe(program, arm, path):

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Holds `pbprobe audit` against NVIDIA's own tools: the list of device images against cuobjdump, the census against
+"""Holds `pbprobe audit` against NVIDIA's own tools: the list of fatbin entries against cuobjdump, the census against
 nvdisasm.
 
   peers.py --pbprobe PROGRAM --cuobjdump CUOBJDUMP [--nvdisasm NVDISASM] [--speed] FILE...
 
-With --nvdisasm every cubin is extracted and disassembled: for small files. With --speed both list each file by turns,
+With --nvdisasm each cubin is extracted and disassembled: for small files. With --speed both list each file interleaved,
 and the medians and their ratio are printed. Exit code 77: a tool is missing. Never run NVIDIA's tools on files from
 strangers.
 """
@@ -43,7 +43,7 @@ def audited(pbprobe, file, *flags):
 
 
 def listed(cuobjdump, file, what):
-    """Images per SM: lines like "ELF file    1: libx.1.sm_90a.cubin", which leave the suffix f out."""
+    """Cubins per SM: lines like "ELF file    1: libx.1.sm_90a.cubin", which leave the suffix f out."""
     text = run(cuobjdump, f"--list-{what}", file)
     return collections.Counter(re.findall(r"\.(sm_\d+a?)\.(?:cubin|ptx)$", text, re.MULTILINE))
 
@@ -80,7 +80,7 @@ def census_of(nvdisasm, cubins):
 
 
 def uses_of_mnemonics():
-    table = pathlib.Path(__file__).parents[2] / "probes/audit/sass.inc"
+    table = pathlib.Path(__file__).parents[2] / "probes/audit/device_code/sass.inc"
     return dict(re.findall(r"^PBPROBE_SASS\((\w+), \w+, (\w+)", table.read_text(), re.MULTILINE))
 
 
@@ -106,7 +106,7 @@ def compare_census(options, file):
         by_sm = collections.defaultdict(list)
         for cubin in pathlib.Path(folder).iterdir():
             by_sm[re.search(r"(sm_\d+[af]?)\.cubin$", cubin.name)[1]].append(cubin)
-        for sm, census in audited(options.pbprobe, file, "--full")["census"].items():
+        for sm, census in audited(options.pbprobe, file)["census"].items():
             if int(re.search(r"\d+", sm)[0]) < 70:
                 continue  # words of 64 bits, which are not counted
             theirs, words, tensor = census_of(options.nvdisasm, by_sm[sm.removesuffix("f")])
@@ -129,7 +129,7 @@ def measure(options, file):
         theirs.append(seconds(options.cuobjdump, "--list-elf", file))
         ours.append(seconds(options.pbprobe, "audit", file, "--device-code-only", "--format", "json"))
     slow, fast = statistics.median(theirs), statistics.median(ours)
-    print(f"{file.name}: {file.stat().st_size / 1e6:.0f} MB, medians of {RUNS} by turns:")
+    print(f"{file.name}: {file.stat().st_size / 1e6:.0f} MB, medians of {RUNS}, interleaved:")
     print(f"  cuobjdump --list-elf               {slow * 1e3:8.1f} ms")
     print(f"  pbprobe audit --device-code-only   {fast * 1e3:8.1f} ms   {slow / fast:.0f} times as fast")
 

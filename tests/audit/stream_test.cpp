@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Members of wheels, whose device images are left out of memory: the facts are those of the file on disk.
+// Members of wheels, whose fatbin entries are left out of memory: the facts are those of the file on disk.
 #include "probes/audit/stream.hpp"
 
 #include <gmock/gmock.h>
@@ -13,9 +13,9 @@
 
 #include "core/facts/json.hpp"
 #include "core/sha256.hpp"
-#include "probes/audit/elf.hpp"
-#include "probes/audit/mapped_file.hpp"
-#include "probes/audit/read_counts.hpp"
+#include "probes/audit/containers/elf.hpp"
+#include "probes/audit/containers/mapped_file.hpp"
+#include "probes/audit/containers/read_counts.hpp"
 #include "zip_builder.hpp"
 
 namespace pbprobe {
@@ -39,7 +39,7 @@ Content random_bytes(size_t size) {
   return content;
 }
 
-Content images() {
+Content entries() {
   Content section;
   for (int unit = 0; unit < 40; ++unit)
     append(section, fatbin({{.sm = 80, .payload = random_bytes(100'000)},
@@ -51,7 +51,7 @@ Content images() {
 ElfBuilder library() {
   ElfBuilder elf;
   elf.sections = {{".text", SHT_PROGBITS, random_bytes(300'000)},
-                  {".nv_fatbin", SHT_PROGBITS, images()},
+                  {".nv_fatbin", SHT_PROGBITS, entries()},
                   {".rodata", SHT_PROGBITS, random_bytes(50'000)}};
   elf.dynamic = {{DT_SONAME, "libx.so"}, {DT_NEEDED, "libmade-up.so"}};
   return elf;
@@ -77,7 +77,7 @@ struct Streams {
 };
 
 // The library as the audit of its wheel tells it; that of a folder must say the same.
-File told_alike(const Streams& streams, const Content& object) {
+File listed_alike(const Streams& streams, const Content& object) {
   const TempFolder folder;
   folder.write("torch/version.py", "__version__ = '2.10.0'\n");
   folder.write("torch/lib/libx.so", object);
@@ -95,13 +95,13 @@ TEST(Stream, InflatesAMemberOnceForItsFactsAndItsDigest) {
   const TempFolder folder;
   const auto wheel = folder.write("x.whl", streams.file);
   const int64_t before = read_counts().inflated;
-  const auto told = audit(wheel, {.digests = true});
-  ASSERT_TRUE(told.ok() && told->files.size() == 1);
+  const auto known = audit(wheel, {.digests = true});
+  ASSERT_TRUE(known.ok() && known->files.size() == 1);
   EXPECT_EQ(read_counts().inflated - before, 1);
-  EXPECT_EQ(told->files[0].sha256, sha256_of(std::span<const uint8_t>(object)));
+  EXPECT_EQ(known->files[0].sha256, sha256_of(std::span<const uint8_t>(object)));
 }
 
-TEST(Stream, LeavesImagesOutAndKeepsTheRest) {
+TEST(Stream, LeavesEntriesOutAndKeepsTheRest) {
   const Content object = library().build();
   const Streams streams(object);
   const StreamedMember member = streams.stream(false);
@@ -119,51 +119,52 @@ TEST(Stream, WhatOnlyLooksLikeAFatbinIsKept) {
   ElfBuilder elf = library();
   const Content fake = fatbin({{.sm = 75, .payload = random_bytes(2'000)}});
   std::memcpy(elf.sections[0].bytes.data() + 4096, fake.data(), fake.size());
+  elf.sections[0].flags = SHF_ALLOC | SHF_EXECINSTR;
   const Content object = elf.build();
   const Streams streams(object);
   EXPECT_FALSE(left_out_nothing_else(streams.stream(false), "libx.so"));
-  const File file = told_alike(streams, object);
+  const File file = listed_alike(streams, object);
   ASSERT_TRUE(file.device_code);
   EXPECT_FALSE(file.device_code->cubin.contains("sm_75"));
 }
 
 // The library hands them to the driver itself: they are counted apart, and the constants around them are read.
-TEST(Stream, ImagesAmongConstantsAreLeftOutToo) {
+TEST(Stream, EntriesAmongConstantsAreLeftOutToo) {
   Content constants = content_of(std::string("\0libcupti.so.13\0", 16));
   append(constants,
          fatbin({{.sm = 100, .payload = random_bytes(100'000)}, {.sm = 90, .payload = random_bytes(8'000)}}));
   append(constants, content_of(std::string("\0libnvrtc.so.13\0", 16)));
   ElfBuilder elf = library();
   elf.sections[2].bytes = constants;
-  for (const char* name : {".rodata", ".lrodata", ".rodata.images"}) {
+  for (const char* name : {".rodata", ".lrodata", ".rodata.fatbins"}) {
     elf.sections[2].name = name;
     const Content object = elf.build();
     const Streams streams(object);
     const StreamedMember member = streams.stream(false);
     EXPECT_EQ(member.left_out.size(), 122U);
     EXPECT_TRUE(left_out_nothing_else(member, "libx.so")) << name;
-    const File file = told_alike(streams, object);
-    ASSERT_TRUE(file.own_images);
-    EXPECT_EQ(file.own_images->cubin, (std::map<std::string, int64_t>{{"sm_90", 1}, {"sm_100", 1}}));
+    const File file = listed_alike(streams, object);
+    ASSERT_TRUE(file.self_loaded_code);
+    EXPECT_EQ(file.self_loaded_code->cubin, (std::map<std::string, int64_t>{{"sm_90", 1}, {"sm_100", 1}}));
     EXPECT_FALSE(file.device_code->cubin.contains("sm_100"));
     EXPECT_EQ(file.links->opened->size(), 2U);
   }
 }
 
-// A table whose bytes are those of an image: the file is read again, whole.
-TEST(Stream, NothingHidesInAnImage) {
+// A table whose bytes are those of a fatbin entry: the file is read again, whole.
+TEST(Stream, NothingHidesInAnEntry) {
   const Content object = library().build();
   const auto elf = read_elf(Bytes(object, "libx.so"));
-  const auto* images = find_section(*elf, ".nv_fatbin");
+  const auto* entries = find_section(*elf, ".nv_fatbin");
   for (const bool segment : {false, true}) {
     Content copy = object;
     auto& header = *reinterpret_cast<Elf64_Ehdr*>(copy.data());
     auto* sections = reinterpret_cast<Elf64_Shdr*>(copy.data() + header.e_shoff);
     auto* segments = reinterpret_cast<Elf64_Phdr*>(copy.data() + header.e_phoff);
     if (segment) {
-      segments[1].p_offset = images->header.sh_offset + 4096;
+      segments[1].p_offset = entries->header.sh_offset + 4096;
     } else {
-      sections[3].sh_offset = images->header.sh_offset + 4096;
+      sections[3].sh_offset = entries->header.sh_offset + 4096;
     }
     const Streams streams(copy);
     EXPECT_FALSE(left_out_nothing_else(streams.stream(false), "libx.so")) << segment;
@@ -188,8 +189,8 @@ TEST(Stream, WithoutSectionHeadersTheFactsAreTheSame) {
   const TempFolder folder;
   folder.write("torch/version.py", "__version__ = '2.10.0'\n");
   folder.write("torch/lib/libx.so", object);
-  auto wheel = audit(folder.write("x.whl", streams.file), {.full = true});
-  auto unpacked = audit(folder.path(), {.full = true});
+  auto wheel = audit(folder.write("x.whl", streams.file), {});
+  auto unpacked = audit(folder.path(), {});
   ASSERT_TRUE(wheel.ok() && unpacked.ok());
   EXPECT_EQ(wheel->files[0].device_code->cubin.at("sm_90"), 40);
 }
@@ -226,7 +227,7 @@ TEST(Stream, LeavesCodeOutThatNobodyCounts) {
       stream_member(streams.archive, streams.archive.members.at(0), {.host_code = HostCodeScope::all}, false);
   EXPECT_TRUE(code_in(*counted).empty());
   EXPECT_EQ(std::memcmp(counted->memory.bytes().data(), object.data(), object.size()), 0);
-  const File file = told_alike(streams, object);
+  const File file = listed_alike(streams, object);
   EXPECT_FALSE(file.needed.empty());
 }
 
@@ -284,7 +285,7 @@ TEST(Stream, BothLibrariesInflateTheSame) {
 }
 
 // Deflate data whose end is missing, by each library.
-TEST(Stream, CutDataAreToldAlike) {
+TEST(Stream, CutDataAreReportedAlike) {
   const Content object = random_bytes(100'000);
   const Streams streams(object);
   ZipMember member = streams.archive.members.at(0);

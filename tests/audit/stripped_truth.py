@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""A library without its symbols has the same least CPU as with them, or a range that holds it.
+"""A library without its symbols has the same minimum CPU as with them, or a range that holds it.
 
 stripped_truth.py PBPROBE FILE…     exit code 1 where it says something else, 77 where there is no strip for it
 
@@ -23,8 +23,8 @@ def host_code(program, path):
 
 
 def words(code):
-    most = code["least_cpu_at_most"]
-    return code["least_cpu"] + (f" to {most}" if most else "")
+    most = code["minimum_cpu_at_most"]
+    return code["minimum_cpu"] + (f" to {most}" if most else "")
 
 
 def agree(whole, bare):
@@ -51,7 +51,7 @@ def main():
             subprocess.run([tool, "-o", stripped, path], check=True, stderr=subprocess.DEVNULL)
             bare = host_code(program, stripped)
         same = agree(whole, bare) and bare["functions_from"] != ".symtab"
-        print(f"{path.name}: least CPU {words(whole)}, stripped {words(bare)}{'' if same else '  DIFFERS'}")
+        print(f"{path.name}: minimum CPU {words(whole)}, stripped {words(bare)}{'' if same else '  DIFFERS'}")
         compared += 1
         wrong += not same
     if wrong:

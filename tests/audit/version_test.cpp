@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include "probes/audit/version.hpp"
+#include "probes/audit/packages/version.hpp"
 
 #include <gtest/gtest.h>
 
-#include "probes/audit/component.hpp"
-#include "probes/audit/layout.hpp"
+#include "probes/audit/packages/component.hpp"
+#include "probes/audit/packages/layout.hpp"
 
 namespace pbprobe {
 namespace {
@@ -42,10 +42,10 @@ TEST(Version, EachAssignmentIsKeptAndTheLastOneCounts) {
                                             "__version__ = '2.11' '.0' \\\n  '+cu130'\n"}});
   EXPECT_TRUE(versions.problems.empty());
   EXPECT_EQ(versions.torch, "2.11.0+cu130");
-  std::vector<std::string> said;
-  for (const auto& one : versions.said) said.push_back(one.of + " " + one.where + " " + one.said);
-  EXPECT_EQ(said, (std::vector<std::string>{"CUDA torch/version.py:4 no text", "torch torch/version.py:5 no text",
-                                            "torch torch/version.py:7 2.11.0+cu130"}));
+  std::vector<std::string> stated;
+  for (const auto& one : versions.stated) stated.push_back(one.of + " " + one.where + " " + one.stated);
+  EXPECT_EQ(stated, (std::vector<std::string>{"CUDA torch/version.py:4 no text", "torch torch/version.py:5 no text",
+                                              "torch torch/version.py:7 2.11.0+cu130"}));
 }
 
 TEST(Version, WhatOnlyRunningTellsIsAProblem) {
@@ -69,7 +69,7 @@ TEST(Version, ALibtorchArchiveHasBuildFiles) {
   EXPECT_EQ(versions.git, "5811a8d7");
 }
 
-TEST(Version, DebianHasTheCMakeFileAlone) {
+TEST(Version, DebianHasOnlyTheCMakeFile) {
   const Versions versions =
       read_versions({{"TorchConfigVersion.cmake", "# comment\nset(PACKAGE_VERSION \"1.13.1\")\nif(x)\nendif()\n"}});
   EXPECT_EQ(versions.torch, "1.13.1");

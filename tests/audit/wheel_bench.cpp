@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// audit_wheel_bench WHEEL [RUNS]: the audit of a wheel by turns with the inflate library alone, on its largest member
+// audit_wheel_bench WHEEL [RUNS]: the audit of a wheel interleaved with only the inflate library, on its largest member
 // and on all of its members by all cores: no reader that inflates the wheel can be faster than the slower of the two.
 // Prints medians, their ratios, and the most memory that was used.
 #include <sys/resource.h>
@@ -14,10 +14,10 @@
 #include <cstdlib>
 #include <vector>
 
+#include "core/parallel.hpp"
 #include "probes/audit/audit.hpp"
-#include "probes/audit/mapped_file.hpp"
-#include "probes/audit/parallel.hpp"
-#include "probes/audit/zip.hpp"
+#include "probes/audit/containers/mapped_file.hpp"
+#include "probes/audit/containers/zip.hpp"
 
 namespace {
 
@@ -81,9 +81,9 @@ int main(int argc, char** argv) {
   if (!archive) return fail(archive.error());
   const auto largest = std::max_element(archive->members.begin(), archive->members.end(),
                                         [](const auto& a, const auto& b) { return a.size_bytes < b.size_bytes; });
-  std::vector<double> alone, members, whole;
+  std::vector<double> single, members, whole;
   for (int i = 0; i < runs; ++i) {
-    alone.push_back(seconds([&] { inflate(*archive, *largest); }));
+    single.push_back(seconds([&] { inflate(*archive, *largest); }));
     members.push_back(seconds([&] { inflate_all(*archive); }));
     whole.push_back(seconds([&] {
       const auto done = pbprobe::audit(argv[1], AuditOptions{});
@@ -91,11 +91,11 @@ int main(int argc, char** argv) {
     }));
   }
   const char* library = pbprobe::best_inflate() == pbprobe::Inflate::isal ? "ISA-L" : "zlib";
-  std::printf("%s: %.0f MB, largest member %.0f MB, medians of %d by turns\n", argv[1],
+  std::printf("%s: %.0f MB, largest member %.0f MB, medians of %d, interleaved\n", argv[1],
               static_cast<double>(mapping->bytes().size()) / 1e6, static_cast<double>(largest->size_bytes) / 1e6, runs);
-  std::printf("  %s alone, largest member   %6.2f s\n", library, median(alone));
-  std::printf("  %s alone, all members      %6.2f s\n", library, median(members));
+  std::printf("  only %s, largest member   %6.2f s\n", library, median(single));
+  std::printf("  only %s, all members      %6.2f s\n", library, median(members));
   std::printf("  audit of the whole wheel    %6.2f s   %.2f times the largest member, %.2f times all members\n",
-              median(whole), median(whole) / median(alone), median(whole) / median(members));
+              median(whole), median(whole) / median(single), median(whole) / median(members));
   std::printf("  most memory of an audit     %6.0f MB, the mapped wheel included\n", megabytes);
 }

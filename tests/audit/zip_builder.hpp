@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Wheels made from values: each lie about a member can be told apart.
+// Wheels made from values: each lie about a member shows by itself.
 #pragma once
 
 #include <zlib.h>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include "probes/audit/zip.hpp"
+#include "probes/audit/containers/zip.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

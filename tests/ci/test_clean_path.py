@@ -46,15 +46,15 @@ def test_a_bare_systems_programs_are_there(path):
         assert (path / name).exists(), name
 
 
-# Also what is there by update-alternatives alone: no package holds a file of that name.
+# Also what is there only by update-alternatives: no package holds a file of that name.
 def test_alternatives_are_there(path):
     assert run(path, "awk", "BEGIN { print 6 * 7 }").stdout == "42\n"
     assert (path / "which").exists() == pathlib.Path("/usr/bin/which").exists()
 
 
 def test_python_is_the_systems_and_finds_its_own(path):
-    said = run(path, "python3", "-c", "import json, sys; print(sys.prefix)")
-    assert (said.returncode, said.stdout) == (0, "/usr\n")
+    reported = run(path, "python3", "-c", "import json, sys; print(sys.prefix)")
+    assert (reported.returncode, reported.stdout) == (0, "/usr\n")
 
 
 @pytest.mark.parametrize("compiler", ["c++", "g++", "clang++", "aarch64-linux-gnu-g++"])
@@ -166,5 +166,5 @@ def test_cmake_finds_no_program_beside_the_path(path, tmp_path):
     beside = next(p.name for p in pathlib.Path("/usr/bin").iterdir() if not (path / p.name).exists())
     script = tmp_path / "find.cmake"
     script.write_text(f'{rule[0]}\nfind_program(a {beside})\nfind_program(b sh)\nmessage(STATUS "${{a}} ${{b}}")\n')
-    said = run(path, cmake(), "-P", script)
-    assert f"a-NOTFOUND {path}/sh" in said.stdout, said.stdout + said.stderr
+    reported = run(path, cmake(), "-P", script)
+    assert f"a-NOTFOUND {path}/sh" in reported.stdout, reported.stdout + reported.stderr

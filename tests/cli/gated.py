@@ -12,6 +12,8 @@ FILES = ["junit.xml", "pbprobe.sarif", "report.json", "statement.dsse.json", "st
 CODE = """
 extern "C" void axpy(float* y, const float* x, float a, int n) { for (int i = 0; i < n; ++i) y[i] += a * x[i]; }
 extern "C" int sum(const int* x, int n) { int s = 0; for (int i = 0; i < n; ++i) s += x[i]; return s; }
+// Of the CPU capability that every build of torch has.
+namespace at::native::DEFAULT { void scale(float* y, int n) { for (int i = 0; i < n; ++i) y[i] *= 3; } }
 #ifdef ONEDNN  // as oneDNN answers
 struct Version { int major, minor, patch; const char* hash; unsigned cpu, gpu; };
 extern "C" const Version* dnnl_version() { static const Version ver = {ONEDNN, "0123456789abcdef", 1, 0}; return &ver; }

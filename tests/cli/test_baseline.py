@@ -17,7 +17,7 @@ from test_cli import PASSED, TORCH, needs_torch, refused, run
 def test_a_baseline_is_compared_as_far_as_files_tell(sound, tmp_path):
     same = run("gate", sound, "--claim", CLAIM, "--baseline", sound)
     assert same.returncode == PASSED, same.stderr
-    # Neither links a BLAS that is known: two builds that tell nothing are not told comparable.
+    # Neither links a BLAS that is known: two builds that tell nothing are not called comparable.
     assert "Beside" in same.stdout and "not comparable" in same.stdout
     assert "BLAS unknown against unknown" in same.stdout and "threads by unknown against unknown" in same.stdout
     assert "PB522" in same.stdout and "(+0 %; 50 to 70 % less is promised)" in " ".join(same.stdout.split())
@@ -25,6 +25,15 @@ def test_a_baseline_is_compared_as_far_as_files_tell(sound, tmp_path):
     (older / "torch/version.py").write_text("__version__ = '2.9.1'\ncuda = '13.0'\n")
     other = run("gate", sound, "--claim", CLAIM, "--baseline", older)
     assert "torch 2.10.0 against 2.9.1" in other.stdout and "CUDA none against 13.0" in other.stdout
+
+
+def test_a_report_is_not_timed_beside_a_baseline(sound, tmp_path):
+    """Its facts are those of the machine that wrote it, which need not be this one."""
+    document = tmp_path / "report.json"
+    document.write_text(run("gate", sound, "--claim", CLAIM, "--format", "json").stdout)
+    timed = run("gate", document, "--claim", CLAIM, "--require", "measured", "--baseline", sound)
+    refused(timed, "cannot be timed", "name the build itself")
+    assert "Beside" in run("gate", document, "--claim", CLAIM, "--baseline", sound).stdout
 
 
 def onednn(artifact):
@@ -39,14 +48,14 @@ def test_a_baseline_with_another_onednn_is_not_comparable(sound, tmp_path):
     build(tmp_path / "same/site", "-mavx2", "-DONEDNN=3,10,2")
     build(tmp_path / "older/site", "-mavx2", "-DONEDNN=3,7,1")
 
-    def said_beside(baseline):
+    def reported_beside(baseline):
         text = run("gate", tmp_path / "ours/site", "--claim", CLAIM, "--baseline", baseline).stdout
         assert "Beside" in text
         return text
 
-    assert "oneDNN" not in said_beside(tmp_path / "same/site")
-    assert "oneDNN 3.10.2 against 3.7.1" in said_beside(tmp_path / "older/site")
-    assert "oneDNN 3.10.2 against unknown" in said_beside(sound)
+    assert "oneDNN" not in reported_beside(tmp_path / "same/site")
+    assert "oneDNN 3.10.2 against 3.7.1" in reported_beside(tmp_path / "older/site")
+    assert "oneDNN 3.10.2 against unknown" in reported_beside(sound)
 
 
 @pytest.mark.parametrize("compiler", ["g++", "aarch64-linux-gnu-g++"])
@@ -72,14 +81,14 @@ def test_onednn_tells_its_version_by_its_symbols_or_by_its_code(tmp_path, compil
 
 @needs_torch
 def test_the_real_torch_holds_the_onednn_that_it_names():
-    said = subprocess.run(
+    reported = subprocess.run(
         [sys.executable, "-c", "import torch; print(torch.__config__.show())"],
         env=os.environ | {"PYTHONPATH": TORCH},
         capture_output=True,
         text=True,
         check=False,
     ).stdout
-    named = re.search(r"MKL-DNN v([0-9.]+)", said)
+    named = re.search(r"MKL-DNN v([0-9.]+)", reported)
     if not named:
         pytest.skip("this Python does not load that torch")
     assert onednn(TORCH) == named[1]

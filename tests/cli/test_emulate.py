@@ -17,16 +17,16 @@ pytestmark = pytest.mark.skipif(
 
 @needs_torch
 @pytest.mark.parametrize(
-    "cpu, targets, tier", [("SandyBridge", ["avx"], "DEFAULT"), ("Haswell", ["avx", "avx2"], "AVX2")]
+    "cpu, targets, capability", [("SandyBridge", ["avx"], "DEFAULT"), ("Haswell", ["avx", "avx2"], "AVX2")]
 )
-def test_torch_computes_right_on_the_least_cpus(cpu, targets, tier):
+def test_torch_computes_correctly_on_the_minimum_cpus(cpu, targets, capability):
     result = run("report", TORCH, "--emulate", cpu, "--format", "json", timeout=200)
     assert result.returncode == PASSED, result.stderr
     report = json.loads(result.stdout)
     assert report["host"]["cpu"]["targets"] == targets
     assert cpu in report["host"]["cpu"]["name"] and "emulated" in report["host"]["cpu"]["name"]
     libtorch = report["measurements"]["libtorch"]
-    assert (libtorch["executed"], libtorch["cpu_capability"], libtorch["problem"]) == (True, tier, None)
+    assert (libtorch["executed"], libtorch["cpu_capability"], libtorch["problem"]) == (True, capability, None)
     assert {area["problem"] for area in libtorch["areas"]} == {None}
     assert report["measurements"]["rows"] == [] and libtorch["figures"] == []
     assert any("emulated by qemu" in note for note in report["measurements"]["notes"])

@@ -52,8 +52,10 @@ def changed_signature(envelope):
 
 
 def another_payload(envelope):
-    payload = base64.b64decode(envelope["payload"]).replace(b"PASSED", b"WARNED")
-    envelope["payload"] = base64.b64encode(payload).decode()
+    payload = base64.b64decode(envelope["payload"])
+    changed = payload.replace(b"WARNED", b"PASSED")
+    assert changed != payload
+    envelope["payload"] = base64.b64encode(changed).decode()
 
 
 def another_id(envelope):

@@ -81,7 +81,6 @@ def run_bytes(*command, timeout=60):
     "command",
     [
         ["audit"],
-        ["audit", "--full"],
         ["audit", "--table"],
         ["audit", "--claim", CLAIM],
         ["audit", "--format", "json"],
@@ -216,7 +215,7 @@ def test_a_hostile_wheel_is_harmless(sound, tmp_path):
         output(*command, wheel)
 
 
-# On a terminal colours are ours alone, and progress names the artifact.
+# On a terminal the only colours are ours, and progress names the artifact.
 def test_a_terminal_sees_no_foreign_sequence(site):
     script = (
         "import os, pty, sys\n"

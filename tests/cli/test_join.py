@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Evidence of several machines, joined; and what a policy changed, told in the evidence."""
+"""Evidence of several machines, joined; and what a policy changed, recorded in the evidence."""
 
 import json
 import shutil
@@ -213,8 +213,8 @@ def test_a_changed_severity_says_why(sound, keys, tmp_path):
     result = run(*command, "--evidence", tmp_path / "dir", "--sign", keys / "key")
     assert "counts as note: tried out" in result.stdout
     statement = json.loads((tmp_path / "dir/statement.intoto.json").read_text())
-    (told,) = [one for one in statement["predicate"]["configuration"] if one["name"].startswith("policy ")]
-    assert told["annotations"]["severity"] == {"PB208": {"severity": "note", "reason": "tried out"}}
+    (known,) = [one for one in statement["predicate"]["configuration"] if one["name"].startswith("policy ")]
+    assert known["annotations"]["severity"] == {"PB208": {"severity": "note", "reason": "tried out"}}
     file.write_text(json.dumps(policy | {"severity": {"PB208": "note"}}))
     refused(run(*command), "severity.PB208", "expected an object")
     file.write_text(json.dumps(policy | {"severity": {"PB208": {"severity": "note", "reason": " "}}}))

@@ -142,9 +142,9 @@ def test_a_library_that_needs_more_than_its_folder_promises_fails(made, tmp_path
     for claim in ("avx2,only,torch=2.10.0", "torch=2.10.0"):
         result = run("gate", root, "--claim", claim)
         assert result.returncode == FAILED, result.stdout
-        said = " ".join(result.stdout.split())
-        assert "PB150" in said
-        assert "glibc-hwcaps/x86-64-v3" in said
+        reported = " ".join(result.stdout.split())
+        assert "PB150" in reported
+        assert "glibc-hwcaps/x86-64-v3" in reported
 
 
 def test_the_base_must_still_suit_the_claim(made, tmp_path):
@@ -178,12 +178,12 @@ def debians_own(tmp_path_factory):
 
 @pytest.mark.parametrize("place", ["", "usr", "usr/lib/x86_64-linux-gnu", "usr/lib/python3/dist-packages"])
 def test_debians_own_torch_is_judged(debians_own, place):
-    # The Python package calls itself an alpha; beside the libraries alone stands a number for CMake.
+    # The Python package calls itself an alpha; only beside the libraries stands a number for CMake.
     torch = "1.13.0" if place.endswith("linux-gnu") else "1.13.0a0"
     result = run("gate", debians_own / place, "--claim", f"torch={torch}", timeout=300)
     assert result.returncode in (PASSED, FAILED), result.stdout + result.stderr
     objections = result.stdout.split("What stands against it")[-1] if result.returncode == FAILED else ""
     assert "fail" not in objections, result.stdout
-    said = " ".join(result.stdout.split())
+    reported = " ".join(result.stdout.split())
     for own in ("libc10.so.1.13", "libtorch_cpu.so.1.13", "libtorch_python.so.1.13"):
-        assert f"needs {own}" not in said
+        assert f"needs {own}" not in reported

@@ -72,15 +72,15 @@ def test_the_text_says_what_is_linked_in_and_where_the_rest_comes_from(tmp_path)
 @needs_torch
 def test_the_real_torch_holds_the_magma_and_the_nccl_that_it_names():
     inventory = json.loads(run("audit", TORCH, "--format", "json", timeout=300).stdout)
-    told = {}
+    known = {}
     for file in inventory["files"]:
-        told |= (file["links"] or {}).get("versions") or {}
+        known |= (file["links"] or {}).get("versions") or {}
     if inventory["cuda_version"] is None:
         pytest.skip("a CPU build")
     package = next(iter(importlib.metadata.distributions(name="nvidia-nccl-cu13", path=[TORCH])), None)
     if package:
-        assert told["NCCL"] == package.version
+        assert known["NCCL"] == package.version
     linalg = next(iter(pathlib.Path(TORCH, "torch/lib").glob("libtorch_cuda_linalg.so")), None)
     sources = re.findall(rb"/magma-(\d+\.\d+\.\d+)/", linalg.read_bytes()) if linalg else []
     if sources:  # the folder that its messages name
-        assert told["MAGMA"] == sources[0].decode()
+        assert known["MAGMA"] == sources[0].decode()

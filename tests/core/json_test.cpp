@@ -56,7 +56,7 @@ Report full_report() {
                                .torch_version = "2.11.0",
                                .cuda_version = "13.0",
                                .git_version = "g",
-                               .said_versions = std::vector<SaidVersion>{{"torch", "torch/version.py:1", "2.11.0"}},
+                               .stated_versions = std::vector<StatedVersion>{{"torch", "torch/version.py:1", "2.11.0"}},
                                .packages = std::vector<Package>{{"torch-2.11.0.dist-info", "torch", "2.11.0"}},
                                .component_versions = std::map<std::string, std::string>{{"cuDNN", "9"}},
                                .version_floors = std::map<std::string, std::string>{{"GLIBC", "2.28"}},
@@ -94,7 +94,9 @@ Report full_report() {
                                                              .version = "2.11.0",
                                                              .cpu_capability = "AVX512",
                                                              .loader = ForeignLoader{"/ld.so", "2.40", "ldconfig"},
-                                                             .problem = "p"},
+                                                             .problem = "p",
+                                                             .obstacle = Obstacle::memory,
+                                                             .intruded = "i"},
                                      .notes = {"n"}};
   report.measurements->rows = {BenchRow{.kernel = "k",
                                         .target = "avx2",
@@ -113,10 +115,11 @@ Report full_report() {
                                         .plan = "p",
                                         .samples_us = {1.5},
                                         .peers = {{"libtorch", {.gflops = 1, .ratio = 1.5, .samples_us = {1}}}},
-                                        .note = "n"}};
+                                        .note = "n",
+                                        .disturbed = "d"}};
   report.verdict = Verdict{.outcome = Outcome::pass, .reason = "r", .fix = "f", .cpu_targets = {"avx2"}};
   report.verdict->gpus = {
-      GpuOutcome{.name = "n", .capability = "12.1", .image = GpuImage::native, .best = "sm_121", .sentence = "s"}};
+      GpuOutcome{.name = "n", .capability = "12.1", .code = GpuCode::native, .best = "sm_121", .sentence = "s"}};
   report.verdict->claims = {ClaimRow{.claim = "c",
                                      .claimed = "y",
                                      .shipped = Outcome::pass,
@@ -134,7 +137,7 @@ Report full_report() {
   report.verdict->waivers = {{.waiver = {.id = "PB316", .component = "f", .reason = "r", .until = "2027-01-31"}}};
   report.verdict->checks = {{.id = "PB301", .asks = "?", .why = "w"}};
   report.verdict->holdings =
-      Holdings{.sentence = "s", .least_cpu = "avx2", .least_cpu_most = "avx512", .leaks = {{"bmi2"}}};
+      Holdings{.sentence = "s", .minimum_cpu = "avx2", .minimum_cpu_at_most = "avx512", .leaks = {{"bmi2"}}};
   return report;
 }
 
@@ -143,10 +146,21 @@ Json of_another_type(const Json& json) {
   return json.is_string() ? Json(1) : Json("text");
 }
 
+const Json& report_schema() {
+  static const Json schema = json_schema<Report>();
+  return schema;
+}
+
+// "#/$defs/Gpu" as a pointer into the schema.
+Json::json_pointer pointer_of(const std::string& reference) {
+  return Json::json_pointer(reference.substr(1));
+}
+
 // Calls `visit(document, path, required)` with each key of each object changed in turn by `change`.
 template <class Change, class Visit>
 void mutate(Json& document, const Json& schema, Json& node, const std::string& path, Change change, Visit visit) {
-  const Json& plain = schema.contains("anyOf") ? schema["anyOf"][0] : schema;
+  const Json& present = schema.contains("anyOf") ? schema["anyOf"][0] : schema;
+  const Json& plain = present.contains("$ref") ? report_schema().at(pointer_of(present["$ref"])) : present;
   if (node.is_array() && !node.empty()) return mutate(document, plain["items"], node[0], path + "[0]", change, visit);
   if (!node.is_object()) return;
   std::vector<std::string> keys;
@@ -175,10 +189,9 @@ TEST(Fields, AFullReportSurvivesTheRoundTrip) {
 
 TEST(Fields, EveryRequiredKeyIsRequired) {
   Json json = to_json(full_report());
-  const Json schema = json_schema<Report>();
   int seen = 0;
   mutate(
-      json, schema, json, "", [](Json& node, const std::string& key) { node.erase(key); },
+      json, report_schema(), json, "", [](Json& node, const std::string& key) { node.erase(key); },
       [&](const std::string& path, bool required) {
         const auto result = from_json<Report>(json);
         ASSERT_EQ(result.ok(), !required) << path;
@@ -190,11 +203,39 @@ TEST(Fields, EveryRequiredKeyIsRequired) {
   EXPECT_GT(seen, 120);
 }
 
+TEST(Fields, AStructStandsInTheSchemaOnceByItsName) {
+  const Json& schema = report_schema();
+  EXPECT_EQ(schema["properties"]["host"]["anyOf"], Json::parse(R"([{"$ref": "#/$defs/Host"}, {"type": "null"}])"));
+  EXPECT_EQ(schema["$defs"]["Host"]["properties"]["gpus"]["items"], Json::parse(R"({"$ref": "#/$defs/Gpu"})"));
+  EXPECT_EQ(schema["$defs"]["Host"]["properties"]["glibc"]["type"], Json::parse(R"(["string", "null"])"));
+}
+
+TEST(Fields, EachIsDescribed) {
+  size_t seen = 0;
+  const auto check = [&seen](const std::string& type, const Json& schema) {
+    for (const auto& [key, property] : schema["properties"].items()) {
+      ++seen;
+      EXPECT_TRUE(property.contains("const") || !property.value("description", "").empty()) << type << "." << key;
+    }
+  };
+  check("Report", report_schema());
+  for (const auto& [name, definition] : report_schema()["$defs"].items()) check(name, definition);
+  EXPECT_GT(seen, 400U);
+}
+
+TEST(Fields, ASchemaIsLaidOutInShortLines) {
+  const Json schema = Json::parse(R"({"a": {"enum": ["x", "y"]}, "b": [], "c": 1})");
+  EXPECT_EQ(dump_schema(schema), "{\"a\": {\"enum\": [\"x\", \"y\"]}, \"b\": [], \"c\": 1}\n");
+  const Json longer{{"a", std::string(60, 'x')}, {"b", std::string(60, 'y')}};
+  EXPECT_EQ(dump_schema(longer),
+            "{\n  \"a\": \"" + std::string(60, 'x') + "\",\n  \"b\": \"" + std::string(60, 'y') + "\"\n}\n");
+}
+
 TEST(Fields, EveryTypeIsChecked) {
   Json json = to_json(full_report());
-  const Json schema = json_schema<Report>();
   mutate(
-      json, schema, json, "", [](Json& node, const std::string& key) { node[key] = of_another_type(node[key]); },
+      json, report_schema(), json, "",
+      [](Json& node, const std::string& key) { node[key] = of_another_type(node[key]); },
       [&](const std::string& path, bool) {
         const auto result = from_json<Report>(json);
         ASSERT_FALSE(result.ok()) << path;

@@ -43,7 +43,7 @@ TEST(Pep440, AnotherStageOrBuildIsAnotherVersion) {
   EXPECT_FALSE(same("2.11.0+cu130", "2.11.0+cpu"));
 }
 
-TEST(Pep440, AReleaseIsClaimedByItsNumbersAlone) {
+TEST(Pep440, AReleaseIsClaimedOnlyByItsNumbers) {
   const auto claims = [](const char* claim, const char* version) { return is_release(parsed(version), parsed(claim)); };
   for (const char* version : {"2.10.0", "2.10", "2.10.0+cu130", "2.10.0+cpu"}) {
     EXPECT_TRUE(claims("2.10.0", version)) << version;

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "core/program.hpp"
 
+#include <csignal>
+
 #include <gtest/gtest.h>
 
 namespace pbprobe {
@@ -12,10 +14,10 @@ ProgramCall shell(const std::string& script) {
 }
 
 TEST(Program, GivesBothStreamsAndTheExitCode) {
-  const auto output = run_program(shell("echo said; echo warned >&2; exit 3"));
+  const auto output = run_program(shell("echo printed; echo warned >&2; exit 3"));
   ASSERT_TRUE(output.ok()) << output.error().message;
   EXPECT_EQ(output->exit_code, 3);
-  EXPECT_EQ(output->out, "said\n");
+  EXPECT_EQ(output->out, "printed\n");
   EXPECT_EQ(output->err, "warned\n");
 }
 
@@ -26,12 +28,20 @@ TEST(Program, MoreThanAPipeHoldsBlocksNothing) {
   EXPECT_EQ(output->err.size(), 1000000U);
 }
 
-TEST(Program, ReadsNothingAndSeesTheGivenEnvironmentAlone) {
+TEST(Program, ReadsNothingAndSeesOnlyTheGivenEnvironment) {
   auto call = shell("cat; echo $MADE_UP$HOME");
   call.environment = {"MADE_UP=yes", "PATH=/usr/bin:/bin"};
   const auto output = run_program(call);
   ASSERT_TRUE(output.ok()) << output.error().message;
   EXPECT_EQ(output->out, "yes\n");
+}
+
+TEST(Program, WhereChildrensEndsAreNotReportedNoneIsTakenForSuccess) {
+  const auto before = std::signal(SIGCHLD, SIG_IGN);
+  const auto output = run_program(shell("kill -9 $$"));
+  std::signal(SIGCHLD, before);
+  ASSERT_FALSE(output.ok());
+  EXPECT_EQ(output.error().code, ErrorCode::failed_child);
 }
 
 struct Failing {
@@ -41,7 +51,7 @@ struct Failing {
   const char* message;
 };
 
-TEST(Program, WhatIsNotThereIsToldSo) {
+TEST(Program, WhatIsNotThereIsReportedSo) {
   if (PBPROBE_EMULATED) GTEST_SKIP() << "QEMU's posix_spawn does not tell of a program that is not there";
   const auto output = run_program({.arguments = {"pbprobe-made-up"}});
   ASSERT_FALSE(output.ok());
@@ -49,7 +59,7 @@ TEST(Program, WhatIsNotThereIsToldSo) {
   EXPECT_EQ(output.error().message, "pbprobe-made-up cannot be started: No such file or directory");
 }
 
-TEST(Program, WhatFailsIsToldByItsKind) {
+TEST(Program, WhatFailsIsReportedByItsKind) {
   auto slow = shell("exec sleep 30");
   slow.seconds = 0.1;
   auto much = shell("echo 0123456789");

@@ -10,11 +10,11 @@
 namespace pbprobe {
 namespace {
 
-bool cubin(const char* image, const char* gpu) {
-  return cubin_runs_on(*parse_sm(image), *parse_sm(gpu));
+bool cubin(const char* code, const char* gpu) {
+  return cubin_runs_on(*parse_sm(code), *parse_sm(gpu));
 }
-bool ptx(const char* image, const char* gpu) {
-  return ptx_runs_on(*parse_sm(image), *parse_sm(gpu));
+bool ptx(const char* code, const char* gpu) {
+  return ptx_runs_on(*parse_sm(code), *parse_sm(gpu));
 }
 
 TEST(Sm, EachWayToWriteOneIsTheSame) {

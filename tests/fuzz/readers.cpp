@@ -17,15 +17,15 @@
 #include "core/facts/inventory.hpp"
 #include "core/facts/json.hpp"
 #include "probes/audit/audit.hpp"
-#include "probes/audit/code.hpp"
-#include "probes/audit/device_code.hpp"
-#include "probes/audit/fatbin.hpp"
+#include "probes/audit/containers/fatbin.hpp"
+#include "probes/audit/containers/zip.hpp"
+#include "probes/audit/device_code/device_code.hpp"
+#include "probes/audit/host_code/code.hpp"
 #include "probes/audit/inspect.hpp"
-#include "probes/audit/nix_store.hpp"
-#include "probes/audit/packages.hpp"
+#include "probes/audit/packages/nix_store.hpp"
+#include "probes/audit/packages/packages.hpp"
+#include "probes/audit/packages/version.hpp"
 #include "probes/audit/stream.hpp"
-#include "probes/audit/version.hpp"
-#include "probes/audit/zip.hpp"
 
 namespace pbprobe::fuzz {
 namespace {
@@ -37,7 +37,7 @@ void require(bool promise) {
 
 // What is left out of memory is gone, and nothing else is.
 void read_as_stream(const ZipArchive& archive, const ZipMember& member) {
-  auto sparse = stream_member(archive, member, {.full = true}, false);
+  auto sparse = stream_member(archive, member, {}, false);
   auto whole = stream_member(archive, member, {}, true);
   require(sparse.ok() == whole.ok());
   if (!sparse) return;
@@ -53,7 +53,7 @@ void read_as_stream(const ZipArchive& archive, const ZipMember& member) {
 }  // namespace
 
 void read_elf_file(std::span<const uint8_t> input) {
-  const File file = inspect("lib/libx.so", Bytes(input, "libx.so"), {.host_code = HostCodeScope::all, .full = true});
+  const File file = inspect("lib/libx.so", Bytes(input, "libx.so"), {.host_code = HostCodeScope::all});
   require(file.size_bytes == static_cast<int64_t>(input.size()));
 }
 
@@ -76,11 +76,11 @@ void read_machine_code(std::span<const uint8_t> input) {
 
 void read_fatbin_section(std::span<const uint8_t> input) {
   const Fatbins fatbins = read_fatbins(Bytes(input, "libx.so .nv_fatbin"));
-  for (const auto& image : fatbins.images) {
-    require(image.payload.size() == image.stored_bytes);
-    require(image.payload.empty() || (image.payload.data() >= input.data() &&
-                                      image.payload.data() + image.payload.size() <= input.data() + input.size()));
-    require(image.uncompressed_bytes <= kMaxImageBytes);
+  for (const auto& entry : fatbins.entries) {
+    require(entry.payload.size() == entry.stored_bytes);
+    require(entry.payload.empty() || (entry.payload.data() >= input.data() &&
+                                      entry.payload.data() + entry.payload.size() <= input.data() + input.size()));
+    require(entry.uncompressed_bytes <= kMaxEntryBytes);
   }
 }
 
@@ -104,19 +104,19 @@ void read_zip_file(std::span<const uint8_t> input) {
 }
 
 // The first byte is the compression and the SM, the next four the size that the header announces.
-void read_device_image(std::span<const uint8_t> input) {
+void read_fatbin_entry(std::span<const uint8_t> input) {
   constexpr size_t kPrefix = 5;
   constexpr uint32_t kMostBytes = 1 << 20;  // time, not safety
   if (input.size() < kPrefix) return;
   uint32_t announced = 0;
   std::memcpy(&announced, input.data() + 1, sizeof(announced));
-  DeviceImage image;
+  FatbinEntry entry;
   constexpr std::array<uint32_t, 4> kSms{90, 61, 75, 100};  // words of 128 bits, and of 64
-  image.sm = sm_of_number(kSms[input[0] / 3 % kSms.size()]);
-  image.compression = static_cast<Compression>(input[0] % 3);
-  image.uncompressed_bytes = announced % kMostBytes;
-  image.stored_bytes = input.size() - kPrefix;
-  const ImageFacts facts = look_inside(image, input.subspan(kPrefix), "libx.so", 0, true);
+  entry.sm = sm_of_number(kSms[input[0] / 3 % kSms.size()]);
+  entry.compression = static_cast<Compression>(input[0] % 3);
+  entry.uncompressed_bytes = announced % kMostBytes;
+  entry.stored_bytes = input.size() - kPrefix;
+  const EntryFacts facts = look_inside(entry, input.subspan(kPrefix), "libx.so", 0);
   require(facts.problem.has_value() != facts.census.has_value());
   if (facts.census) require(facts.census->only_traps.size() <= static_cast<size_t>(facts.census->kernels));
 }
@@ -139,8 +139,7 @@ void read_wheel(std::span<const uint8_t> input) {
   const int file = memfd_create("fuzz", MFD_CLOEXEC);
   require(file >= 0 && write(file, input.data(), input.size()) == static_cast<ssize_t>(input.size()));
   const std::string path = fmt::format("/proc/self/fd/{}", file);
-  const auto inventory =
-      audit(path, {.host_code = HostCodeScope::libtorch, .full = true, .digests = true, .threads = 1});
+  const auto inventory = audit(path, {.host_code = HostCodeScope::libtorch, .digests = true, .threads = 1});
   close(file);
   if (!inventory) return require(!inventory.error().message.empty());
   const auto again = from_json<Inventory>(to_json(*inventory));

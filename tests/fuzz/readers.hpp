@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 //
 // What a fuzz target does with its input: everything that the audit would ask of a reader. The same functions run on
-// the committed seeds in the unit tests, so that a seed that once crashed stays mended without a fuzzer.
+// the committed seeds in the unit tests, so that a seed that once crashed stays fixed without a fuzzer.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ void read_elf_file(std::span<const uint8_t> input);
 void read_machine_code(std::span<const uint8_t> input);
 void read_fatbin_section(std::span<const uint8_t> input);
 void read_zip_file(std::span<const uint8_t> input);
-void read_device_image(std::span<const uint8_t> input);
+void read_fatbin_entry(std::span<const uint8_t> input);
 void read_version_text(std::span<const uint8_t> input);
 void read_wheel(std::span<const uint8_t> input);
 void read_store_paths(std::span<const uint8_t> input);

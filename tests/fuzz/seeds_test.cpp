@@ -39,9 +39,9 @@ TEST_P(FuzzSeeds, AreReadWithoutACrash) {
 INSTANTIATE_TEST_SUITE_P(Readers, FuzzSeeds,
                          ::testing::Values(Reader{"elf", read_elf_file}, Reader{"code", read_machine_code},
                                            Reader{"fatbin", read_fatbin_section}, Reader{"zip", read_zip_file},
-                                           Reader{"image", read_device_image}, Reader{"version", read_version_text},
-                                           Reader{"wheel", read_wheel}, Reader{"facts", read_facts},
-                                           Reader{"store", read_store_paths}),
+                                           Reader{"fatbin_entry", read_fatbin_entry},
+                                           Reader{"version", read_version_text}, Reader{"wheel", read_wheel},
+                                           Reader{"facts", read_facts}, Reader{"store", read_store_paths}),
                          [](const auto& test) { return test.param.name; });
 
 }  // namespace

@@ -7,7 +7,7 @@ from __future__ import annotations
 from faults import Change, Fault, library_of
 from made import text
 from small_builds import Build
-from variants import C10, CPU, PLAIN, Parts, compiled, target, tier
+from variants import C10, CPU, PLAIN, Parts, capability, compiled, target
 
 TORCHS_OWN = ("torch/_C.", "torch/lib/libc10", "torch/lib/libtorch")
 
@@ -47,7 +47,7 @@ def all_for(identifier: str) -> Change:
     return lambda build, parts: all_by(*flags_of(identifier))(build, parts)
 
 
-def planted_in_tiers(*defines: str) -> Change:
+def planted_in_capabilities(*defines: str) -> Change:
     def change(build: Build, parts: Parts) -> Build:
         objects = parts.cpu_objects(defines=tuple(f"-D{name}" for name in defines))
         return build.but({CPU: library_of(build, CPU).but(objects=objects)})
@@ -55,14 +55,14 @@ def planted_in_tiers(*defines: str) -> Change:
     return change
 
 
-def tiers(*names: str, without: tuple[str, ...] = ()) -> Change:
-    """Fewer tiers, or some by no flags of their own."""
+def capabilities(*names: str, without: tuple[str, ...] = ()) -> Change:
+    """Fewer CPU capabilities, or some by no flags of their own."""
 
     def change(build: Build, parts: Parts) -> Build:
-        objects = [tier(parts.machine, name, parts.flags) for name in names]
+        objects = [capability(parts.machine, name, parts.flags) for name in names]
         for name in without:
-            copy = text(f"tiers.cpp.{name}.cpp", TIERS_TEXT)
-            objects.append(compiled(copy, parts.machine, *parts.flags, f"-DTIER={name}"))
+            copy = text(f"cpu_capabilities.cpp.{name}.cpp", CAPABILITIES_TEXT)
+            objects.append(compiled(copy, parts.machine, *parts.flags, f"-DCAPABILITY={name}"))
         objects.append(compiled(PLAIN, parts.machine, *parts.flags))
         return build.but({CPU: library_of(build, CPU).but(objects=tuple(objects))})
 
@@ -91,7 +91,7 @@ bool filled = [] {
 }();
 }  // namespace c10
 """
-TIERS_TEXT = (PLAIN.parents[1] / "audit/fixtures/tiers.cpp").read_text()
+CAPABILITIES_TEXT = (PLAIN.parents[1] / "audit/fixtures/cpu_capabilities.cpp").read_text()
 
 TOO_MUCH = [
     Fault("FMA in one file", "cpu-avx", "PB207", added("-mfma")),
@@ -120,18 +120,26 @@ TOO_LITTLE = [
     Fault("no SVE2", "cpu-armv9", "PB209", all_by("-march=armv8.6-a+sve")),
 ]
 
-TIERS = [
+CAPABILITIES = [
     Fault("AVX-512 in a static initializer", "sm89-avx2", "PB204", initialized_for("avx512")),
-    Fault("AVX2 in a tier's static initializer", "cpu-avx", "PB204", planted_in_tiers("INITIALIZER")),
+    Fault("AVX2 in a CPU capability's static initializer", "cpu-avx", "PB204", planted_in_capabilities("INITIALIZER")),
     Fault("SVE in a static initializer", "sm110-armv8_2", "PB204", initialized_for("armv9")),
-    Fault("a leaked COMDAT of the AVX512 tier", "sm103-avx2", "PB205", planted_in_tiers("LEAK")),
-    Fault("a leaked hidden COMDAT of the AVX512 tier", "cpu-avx", "PB205", planted_in_tiers("LEAK", "HIDDEN")),
-    Fault("a leaked COMDAT of the SVE256 tier", "sm80-armv8_2", "PB205", planted_in_tiers("LEAK")),
-    Fault("the AVX512 tier is lost", "sm75-avx2", "PB206", tiers("AVX2", "DEFAULT")),
+    Fault("a leaked COMDAT of the AVX512 CPU capability", "sm103-avx2", "PB205", planted_in_capabilities("LEAK")),
     Fault(
-        "the AVX512 tier has no such instructions", "cpu-avx2", "PB206", tiers("AVX2", "DEFAULT", without=("AVX512",))
+        "a leaked hidden COMDAT of the AVX512 CPU capability",
+        "cpu-avx",
+        "PB205",
+        planted_in_capabilities("LEAK", "HIDDEN"),
     ),
-    Fault("the AVX2 tier is lost", "cpu-avx", "PB206", tiers("AVX512", "DEFAULT")),
+    Fault("a leaked COMDAT of the SVE256 CPU capability", "sm80-armv8_2", "PB205", planted_in_capabilities("LEAK")),
+    Fault("the AVX512 CPU capability is lost", "sm75-avx2", "PB206", capabilities("AVX2", "DEFAULT")),
+    Fault(
+        "the AVX512 CPU capability has no such instructions",
+        "cpu-avx2",
+        "PB206",
+        capabilities("AVX2", "DEFAULT", without=("AVX512",)),
+    ),
+    Fault("the AVX2 CPU capability is lost", "cpu-avx", "PB206", capabilities("AVX512", "DEFAULT")),
 ]
 
-FAULTS = [*TOO_MUCH, *TOO_LITTLE, *TIERS]
+FAULTS = [*TOO_MUCH, *TOO_LITTLE, *CAPABILITIES]

@@ -145,7 +145,7 @@ def for_machine(content: bytes, machine: str) -> bytes:
 
 
 def objcopied(file: pathlib.Path, *options: str) -> pathlib.Path:
-    """By the tool that people use: --strip-debug, --rename-section .nv_fatbin=.data.images …"""
+    """By the tool that people use: --strip-debug, --rename-section .nv_fatbin=.data.cubins …"""
     machine = next(name for name, number in MACHINES.items() if header(file.read_bytes())[2] == number)
     tool = shutil.which(f"{machine}-linux-gnu-objcopy") or shutil.which("objcopy") or pytest.skip("no objcopy")
     return made(file.name, tool, *options, file, OUT)

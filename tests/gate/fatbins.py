@@ -107,7 +107,7 @@ def padded(content: bytes, to: int = 8) -> bytes:
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """An image for one SM: its header as it stands there, and what stands behind it, without padding."""
+    """An entry for one SM: its header as it stands there, and what stands behind it, without padding."""
 
     header: bytes
     stored: bytes
@@ -149,13 +149,13 @@ class Entry:
         return uncompressed(self.stored, self.compression, self.field("uncompressed_bytes"))
 
     def relabelled(self, sm: str) -> Entry:
-        """Another SM on the label alone: "103a"."""
+        """Another SM only on the label: "103a"."""
         number = int(sm.rstrip("af"))
         flags = self.field("flags") & ~ANY_SUFFIX | SUFFIXES[sm[len(str(number)) :]]
         return self.with_fields(number=number, flags=flags)
 
     def holding(self, content: bytes, compression: str | None = None, level: int = 3) -> Entry:
-        """Another content behind the same label, compressed as before unless told otherwise."""
+        """Another content behind the same label, compressed as before unless asked otherwise."""
         by = self.compression if compression is None else compression
         stored = compressed(content, by, level)
         flags = self.field("flags") & ~(LZ4_FLAG | ZSTD_FLAG) | COMPRESSIONS[by]
@@ -203,8 +203,8 @@ def options_of(content: bytes, sm: str, kind: int) -> bytes:
         return padded(OPTIONS.pack(HEADER.size + OPTIONS.size, 0), 16)
     if kind != CUBIN or int(sm.rstrip("af")) < 100 or content[:4] != b"\x7fELF":
         return b""
-    said = elves.bytes_of(content, ".nv.compat")
-    return padded(OPTIONS.pack(HEADER.size + OPTIONS.size, len(said)) + b"\0" + said)
+    reported = elves.bytes_of(content, ".nv.compat")
+    return padded(OPTIONS.pack(HEADER.size + OPTIONS.size, len(reported)) + b"\0" + reported)
 
 
 Container = tuple[Entry, ...]
@@ -256,9 +256,9 @@ def made_file(name: str, content: bytes) -> pathlib.Path:
 
 def embedded(content: bytes, machine: str, section: str = ".nv_fatbin", alignment: int = 8) -> pathlib.Path:
     """An object that holds these bytes in a section of that name, among what is loaded."""
-    image = made_file("image.bin", content)
-    embedding = f'.section {section},"a"\n.balign {alignment}\n.incbin "{image}"\n'
-    return made("image.o", compiler(machine, "gcc"), "-c", text("image.s", embedding), "-o", OUT)
+    fatbin = made_file("fatbin.bin", content)
+    embedding = f'.section {section},"a"\n.balign {alignment}\n.incbin "{fatbin}"\n'
+    return made("fatbin.o", compiler(machine, "gcc"), "-c", text("fatbin.s", embedding), "-o", OUT)
 
 
 def each(containers: Iterable[Container], change: Callable[[Entry], Entry | None]) -> tuple[Container, ...]:

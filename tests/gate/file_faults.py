@@ -4,7 +4,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import pathlib
+from collections.abc import Callable
+
+import elves
 from faults import Change, Fault, but, full_name, library_of, says, without
+from made import kept
 from small_builds import Build, linked
 from variants import (
     C10,
@@ -29,6 +35,7 @@ from variants import (
 )
 
 PYTHON = TORCH + "libtorch_python.so"
+MODULE = "torch/_C.cpython-313-x86_64-linux-gnu.so"
 OLD_STRINGS = "#define _GLIBCXX_USE_CXX11_ABI 0\n"
 LATER_GLIBC = "#include <dlfcn.h>\nvoid* f(void) { return dlopen(0, 0); }\n"
 RELEASE_2_9 = 'extern "C" unsigned long aoti_torch_abi_version(void) { return 2ull << 56 | 9ull << 48 | 1ull << 40; }\n'
@@ -109,12 +116,12 @@ def of_older_cuda(build: Build, parts: Parts) -> Build:
     return build.but(libraries, cuda="12.9")
 
 
-def damaged_image(*magic: int) -> Change:
+def damaged_entry(*magic: int) -> Change:
     return but(CUDA, damage=bytes(magic))
 
 
 def damaged_payload(build: Build, _: Parts) -> Build:
-    """Some bytes behind the header of the first compressed image."""
+    """Some bytes behind the header of the first compressed entry."""
     own = library_of(build, CUDA)
     content = own.units[0].read_bytes()
     at = content.index(b"\x28\xb5\x2f\xfd") + 24
@@ -131,6 +138,56 @@ def under_another_name(one: str, other: str) -> Change:
     return change
 
 
+def with_hole(path: str, part: float = 1.0) -> Change:
+    """Zeros where the last part of its code should be."""
+
+    def change(build: Build, parts: Parts) -> Build:
+        whole = linked(path.rsplit("/", 1)[-1], library_of(build, path)).read_bytes()
+        code = elves.section(whole, ".text")
+        begin = code.end - int(code.size * part)
+        content = elves.put(whole, begin, bytes(code.end - begin))
+        name = path.rsplit("/", 1)[-1]
+        digest = hashlib.sha256(name.encode() + content)
+        return build.but({path: library_of(build, path).but(ready=str(kept(name, digest, writing(content))))})
+
+    return change
+
+
+def with_empty_container(path: str) -> Change:
+    """Device code under another section's name, in a container that says it ends before its first entry."""
+
+    def change(build: Build, parts: Parts) -> Build:
+        name = path.rsplit("/", 1)[-1]
+        whole = linked(name, library_of(build, path)).read_bytes()
+        at = elves.section(whole, ".nv_fatbin").offset
+        content = elves.renamed(elves.put(whole, at + 8, bytes(8)), ".nv_fatbin", ".data.fatbin")
+        digest = hashlib.sha256(name.encode() + content)
+        return build.but({path: library_of(build, path).but(ready=str(kept(name, digest, writing(content))))})
+
+    return change
+
+
+def with_constructor_nowhere(path: str) -> Change:
+    """ld.so calls an address behind all that is loaded."""
+
+    def change(build: Build, parts: Parts) -> Build:
+        name = path.rsplit("/", 1)[-1]
+        whole = linked(name, library_of(build, path)).read_bytes()
+        start = elves.section(whole, ".init_array").address
+        kind = elves.RELATIVE[elves.header(whole)[2]]
+        [place] = [row[0] for row in elves.relocations(whole) if row[1:3] == (start, kind)]
+        nowhere = max(begin + size for begin, size in elves.loaded(whole)) + elves.PAGE
+        content = elves.with_relocation(whole, place, kind, nowhere)
+        digest = hashlib.sha256(name.encode() + content)
+        return build.but({path: library_of(build, path).but(ready=str(kept(name, digest, writing(content))))})
+
+    return change
+
+
+def writing(content: bytes) -> Callable[[pathlib.Path], object]:
+    return lambda file: file.write_bytes(content)
+
+
 def cut(path: str, keeps: float) -> Change:
     return but(path, keeps=keeps)
 
@@ -144,9 +201,15 @@ READING = [
     Fault("truncated libtorch_cuda.so", "sm90-avx2", "PB101", cut(CUDA, 0.6)),
     Fault("truncated libtorch_cpu.so", "cpu-armv9", "PB101", cut(CPU, 0.5)),
     Fault("empty libtorch_cuda.so", "sm86-avx2", "PB101", cut(CUDA, 0.0)),
-    Fault("truncated _C", "cpu-avx512bf16", "PB101", cut("torch/_C.cpython-313-x86_64-linux-gnu.so", 0.3)),
-    Fault("a fatbin with a broken header", "sm121-armv9", "PB101", damaged_image(0x50, 0xED, 0x55, 0xBA)),
-    Fault("a fatbin with broken data", "sm100-avx512bf16", "PB101", damaged_payload),
+    Fault("truncated _C", "cpu-avx512bf16", "PB101", cut(MODULE, 0.3)),
+    Fault("zeros for all code of libtorch_cuda.so", "sm100-avx512bf16", "PB101", with_hole(CUDA)),
+    Fault("zeros for half the code of libtorch_cpu.so", "cpu-avx2", "PB101", with_hole(CPU, 0.5)),
+    Fault("zeros for half the code of libc10.so", "sm80-armv8_2", "PB101", with_hole(C10, 0.5)),
+    Fault("a constructor that is nowhere", "cpu-armv9", "PB101", with_constructor_nowhere(PYTHON)),
+    Fault("a constructor that is nowhere", "sm90-avx512", "PB101", with_constructor_nowhere(C10)),
+    Fault("a container that says it is empty", "sm90-armv9", "PB101", with_empty_container(LINALG)),
+    Fault("a fatbin with a broken header", "sm121-armv9", "PB101", damaged_entry(0x50, 0xED, 0x55, 0xBA)),
+    Fault("a fatbin with broken data", "sm100-avx512bf16", "PB330", damaged_payload),
     Fault("truncated libnccl.so.2", "sm110-armv9", "PB102", cut(NCCL, 0.5)),
     Fault("no libtorch_cpu.so", "cpu-avx512", "PB103", without(CPU)),
     Fault("the output with the libraries is gone", "cpu-avx2", "PB103", says(collected=True)),
@@ -222,6 +285,18 @@ BESIDE = [
     Fault(
         "libtorch.so under the name of libc10.so", "cpu-armv9", "PB149", under_another_name(TORCH + "libtorch.so", C10)
     ),
+    Fault("_C under the name of libtorch_python.so", "cpu-avx", "PB149", under_another_name(MODULE, PYTHON)),
+    Fault(
+        "libtorch_python.so under the name of _C",
+        "sm89-avx2",
+        "PB149",
+        under_another_name(PYTHON, MODULE),
+        beside=frozenset({"PB115"}),  # its RUNPATH leads nowhere from there
+    ),
+    Fault("libc10.so is missing", "cpu-avx", "PB140", without(C10)),
+    Fault("libc10_cuda.so is missing", "sm120-armv9", "PB140", without(TORCH + "libc10_cuda.so")),
+    Fault("libtorch_python.so is missing", "sm86-avx2", "PB140", without(PYTHON)),
+    Fault("libtorch_cuda_linalg.so is missing", "sm90-armv9", "PB140", without(LINALG), beside=frozenset({"PB126"})),
     Fault("OpenBLAS is missing", "cpu-avx", "PB115", without(OPENBLAS)),
     Fault("cuDNN is missing", "sm103-armv8_2", "PB115", without(CUDNN, GRAPH)),
     Fault("libtorch_cpu.so needs what is nowhere", "cpu-armv8_2", "PB115", needs(CPU, "libmade-up.so.3")),

@@ -6,24 +6,24 @@ from __future__ import annotations
 
 from faults import Change, Fault, library_of, says
 from small_builds import Build
-from variants import CUDA, GRAPH, LINALG, MAGMA, NCCL, OLDER, Parts, functions, image
+from variants import CUDA, GRAPH, LINALG, MAGMA, NCCL, OLDER, Parts, fatbin, functions
 
 
-def units(path: str, *images) -> Change:
-    """Other device code in that library: each image is a number, or several in one translation unit."""
+def units(path: str, *cubins) -> Change:
+    """Other device code in that library: each cubin is a number, or several in one translation unit."""
 
     def change(build: Build, _: Parts) -> Build:
-        others = tuple(image(*one) if isinstance(one, tuple) else image(one) for one in images)
+        others = tuple(fatbin(*one) if isinstance(one, tuple) else fatbin(one) for one in cubins)
         return build.but({path: library_of(build, path).but(units=others)})
 
     return change
 
 
-def all_of_libtorch(*images) -> Change:
+def all_of_libtorch(*cubins) -> Change:
     """Other device code in each of libtorch's files."""
 
     def change(build: Build, parts: Parts) -> Build:
-        return units(LINALG, *images)(units(CUDA, *images)(build, parts), parts)
+        return units(LINALG, *cubins)(units(CUDA, *cubins)(build, parts), parts)
 
     return change
 
@@ -38,17 +38,18 @@ def trapping(number: str) -> Change:
 
     def change(build: Build, parts: Parts) -> Build:
         traps = parts.unit(flags=(f"-DONLY={number}",))
-        return build.but({CUDA: library_of(build, CUDA).but(units=(*parts.cuda_units(), traps))})
+        others = (parts.unit(),) * 4  # beside which it is not a large share
+        return build.but({CUDA: library_of(build, CUDA).but(units=(*parts.cuda_units(), *others, traps))})
 
     return change
 
 
-def linked_in(prefix: str, *images) -> Change:
+def linked_in(prefix: str, *cubins) -> Change:
     """A static library with a list of its own in libtorch_cuda.so."""
 
     def change(build: Build, parts: Parts) -> Build:
         own = library_of(build, CUDA)
-        units = (*own.units, *(image(*one) if isinstance(one, tuple) else image(one) for one in images))
+        units = (*own.units, *(fatbin(*one) if isinstance(one, tuple) else fatbin(one) for one in cubins))
         return build.but({CUDA: own.but(units=units, code=functions(prefix))})
 
     return change
@@ -60,24 +61,24 @@ def without_device_code(build: Build, _: Parts) -> Build:
 
 ANOTHER_SM = [
     Fault("built for another SM", "sm90-avx2", "PB314", all_of_libtorch("80")),
-    Fault("sm_120 alone, which runs there", "sm121-armv9", "PB314", all_of_libtorch("120")),
-    Fault("sm_80 alone, which runs there", "sm86-avx512", "PB314", all_of_libtorch("80")),
-    Fault("sm_86 alone, which runs there", "sm89-armv9", "PB314", all_of_libtorch("86")),
-    Fault("sm_100 alone, which runs there", "sm103-avx512bf16", "PB314", all_of_libtorch("100")),
-    Fault("12.1 that became 12.1(2.0): sm_75 alone", "sm121-armv8_2", "PB314", all_of_libtorch("75")),
+    Fault("only sm_120, which runs there", "sm121-armv9", "PB314", all_of_libtorch("120")),
+    Fault("only sm_80, which runs there", "sm86-avx512", "PB314", all_of_libtorch("80")),
+    Fault("only sm_86, which runs there", "sm89-armv9", "PB314", all_of_libtorch("86")),
+    Fault("only sm_100, which runs there", "sm103-avx512bf16", "PB314", all_of_libtorch("100")),
+    Fault("12.1 that became 12.1(2.0): only sm_75", "sm121-armv8_2", "PB314", all_of_libtorch("75")),
     Fault(
         "one translation unit without the SM", "sm100-avx512vnni", "PB314", units(CUDA, "100", ("100", "100a"), "90")
     ),
     Fault("libtorch_cuda_linalg.so without the SM", "sm110-armv8_2", "PB314", units(LINALG, "100")),
-    Fault("the 103a file alone has the SM", "sm103-armv9", "PB314", units(CUDA, "100", "103a")),
+    Fault("only the 103a file has the SM", "sm103-armv9", "PB314", units(CUDA, "100", "103a")),
     Fault("no device code", "sm80-armv8_2", "PB314", without_device_code),
 ]
 
 PTX = [
-    Fault("PTX alone", "sm121-armv9", "PB315", units(CUDA, "ptx80")),
-    Fault("PTX of its own SM alone", "sm75-avx512", "PB315", units(CUDA, "ptx75")),
-    Fault("PTX alone in NCCL", "sm120-avx2", "PB315", units(NCCL, "ptx80")),
-    Fault("PTX alone in cuDNN", "sm103-armv9", "PB315", units(GRAPH, "ptx100")),
+    Fault("only PTX", "sm121-armv9", "PB315", units(CUDA, "ptx80")),
+    Fault("only PTX of its own SM", "sm75-avx512", "PB315", units(CUDA, "ptx75")),
+    Fault("only PTX in NCCL", "sm120-avx2", "PB315", units(NCCL, "ptx80")),
+    Fault("only PTX in cuDNN", "sm103-armv9", "PB315", units(GRAPH, "ptx100")),
     Fault("PTX beside the machine code", "sm89-avx2", "PB317", units(CUDA, ("89", "ptx89"))),
 ]
 

@@ -23,6 +23,7 @@ sys.path[:0] = [str(HERE.parent / "shared"), str(HERE.parent / "real")]
 
 import builds  # noqa: E402
 import cpu_faults  # noqa: E402
+import device_faults  # noqa: E402
 import faults  # noqa: E402
 import file_faults  # noqa: E402
 import gpu_faults  # noqa: E402
@@ -30,7 +31,7 @@ import pytest  # noqa: E402
 from made import BUILD, SOURCE  # noqa: E402
 from variants import old_variants, variants  # noqa: E402
 
-FAULTS = [*gpu_faults.FAULTS, *cpu_faults.FAULTS, *file_faults.FAULTS]
+FAULTS = [*gpu_faults.FAULTS, *device_faults.FAULTS, *cpu_faults.FAULTS, *file_faults.FAULTS]
 ROW = re.compile(r"^\| (PB\d+) \| \w+ \| \w+ \| (\w+) \|", re.MULTILINE)
 SEVERITIES = dict(ROW.findall((SOURCE / "docs/checks.md").read_text()))
 MAY_LACK = "no NVRTC"  # its wheel is not everywhere
@@ -50,8 +51,8 @@ def fault_row(fault: faults.Fault) -> tuple[str, bool]:
         try:
             answer = faults.gated_fault(fault, pathlib.Path(folder))
         except pytest.skip.Exception as skip:
-            said, off = not_made(skip)
-            return row(fault.what, f"`{fault.asked}`", fault.expected, said, "-", "no" if off else "-"), off
+            reported, off = not_made(skip)
+            return row(fault.what, f"`{fault.asked}`", fault.expected, reported, "-", "no" if off else "-"), off
     why = faults.why_not_caught(fault, answer)
     ids = ", ".join(sorted(answer.found) or sorted(answer.unknown - {"claim"}))
     severity = SEVERITIES[fault.expected] if fault.expected in answer.found else "unknown"
@@ -63,15 +64,15 @@ def sound_row(name: str) -> tuple[str, bool]:
         try:
             answer = faults.gated_sound(name, pathlib.Path(folder))
         except pytest.skip.Exception as skip:
-            said, off = not_made(skip)
-            return row("tiny libtorch", f"`{name}`", said, ""), off
+            reported, off = not_made(skip)
+            return row("tiny libtorch", f"`{name}`", reported, ""), off
     return answer_row("tiny libtorch", name, answer)
 
 
 def answer_row(artifact: str, claim: str, answer: faults.Answer) -> tuple[str, bool]:
     against = answer.failed | answer.unknown
-    told = ", ".join(sorted(set(answer.found) - against)) or "-"
-    return row(artifact, f"`{claim}`", ", ".join(sorted(against)) or "0", told), answer.code != 0
+    known = ", ".join(sorted(set(answer.found) - against)) or "-"
+    return row(artifact, f"`{claim}`", ", ".join(sorted(against)) or "0", known), answer.code != 0
 
 
 def installed_torch() -> list[tuple[str, pathlib.Path, str]]:

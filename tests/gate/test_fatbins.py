@@ -16,7 +16,7 @@ import fatbins
 import pytest
 from made import MACHINE, OUT, PROGRAM, made, nvcc
 from small_builds import Library, linked
-from variants import KERNEL, image
+from variants import KERNEL, fatbin
 
 SMS = ("75", "80", "86", "89", "90", "90a", "100", "100a", "103a", "110", "120", "120f", "121", "121a")
 COMPRESSIONS = (fatbins.NONE, fatbins.LZ4, fatbins.ZSTD)
@@ -32,7 +32,7 @@ def ptx(sm):
 
 
 def audited(file):
-    done = subprocess.run([PROGRAM, "audit", file, "--full", "--format", "json"], capture_output=True, text=True)
+    done = subprocess.run([PROGRAM, "audit", file, "--format", "json"], capture_output=True, text=True)
     [entry] = json.loads(done.stdout)["files"]
     assert entry["problem"] is None, entry["problem"]
     return entry["device_code"]
@@ -47,11 +47,11 @@ def tool(name):
 
 def listed(file):
     """NVIDIA's list: cubins, which leaves the suffix f out, then PTX."""
-    said = [
+    reported = [
         subprocess.run([tool("cuobjdump"), f"--list-{kind}", file], capture_output=True, text=True)
         for kind in ("elf", "ptx")
     ]
-    return [sorted(re.findall(r"\.sm_(\d+a?)\.(?:cubin|ptx)$", one.stdout, re.MULTILINE)) for one in said]
+    return [sorted(re.findall(r"\.sm_(\d+a?)\.(?:cubin|ptx)$", one.stdout, re.MULTILINE)) for one in reported]
 
 
 def mixed_by_nvcc(mode):
@@ -93,7 +93,7 @@ def test_an_entry_of_ours_is_read_by_everybody(sm, compression):
 
 @pytest.mark.parametrize("sm", SMS)
 def test_nvcc_writes_the_same_entry(sm):
-    [[theirs]] = fatbins.read(image(sm).read_bytes())
+    [[theirs]] = fatbins.read(fatbin(sm).read_bytes())
     ours = fatbins.entry(theirs.content, sm, compression=fatbins.ZSTD)
     sizes = {name: ours.field(name) for name in ("compressed_bytes", "padded_bytes")}  # of another level
     assert ours.header == theirs.with_fields(**sizes).header
@@ -123,23 +123,23 @@ def test_changed_cubins_are_still_cubins(sm):
     assert cubins.number(cubins.with_number(whole, 75)) == 75
     for changed, first in ((cubins.emptied(whole), "EXIT"), (cubins.trapping(whole), "BPT.TRAP 0x1")):
         file = fatbins.made_file("changed.cubin", changed)
-        said = subprocess.run([tool("nvdisasm"), "-c", file], capture_output=True, text=True, check=True).stdout
-        code = re.findall(r"^\s+/\*[0-9a-f]{4}\*/\s+(.*?)\s*;", said, re.MULTILINE)
+        reported = subprocess.run([tool("nvdisasm"), "-c", file], capture_output=True, text=True, check=True).stdout
+        code = re.findall(r"^\s+/\*[0-9a-f]{4}\*/\s+(.*?)\s*;", reported, re.MULTILINE)
         assert code[0] == first and set(code[1:]) == {"NOP"} and len(code) * 16 == len(cubins.kernels(whole)[name])
     assert cubins.kernels(cubins.without_kernels(whole)) == {}
     assert cubins.kernels(cubins.without_code(whole)) == {name: b""}
 
 
 def with_device_code(*more):
-    return linked("libdevice.so", Library(units=(image("90", "90a"),), objects=more))
+    return linked("libdevice.so", Library(units=(fatbin("90", "90a"),), objects=more))
 
 
 def same_library(content, twin):
     """The loader takes it, and the program finds the same in it."""
     file = fatbins.made_file("libchanged.so", content)
     assert ctypes.CDLL(file)._Z6answerv() == 42
-    said, meant = audited(file), audited(twin)
-    assert {name: said[name] for name in ("cubin", "ptx", "census")} == {
+    reported, meant = audited(file), audited(twin)
+    assert {name: reported[name] for name in ("cubin", "ptx", "census")} == {
         name: meant[name] for name in ("cubin", "ptx", "census")
     }
 
@@ -160,11 +160,11 @@ def test_device_code_that_outgrows_its_place_is_loaded_from_another_segment():
 
 def test_code_embedded_by_the_assembler_and_sections_renamed():
     content = fatbins.written([(fatbins.entry(cubin("90"), "90"),)])
-    file = linked("libother.so", Library(objects=(fatbins.embedded(content, MACHINE, ".nv_images", 64),)))
+    file = linked("libother.so", Library(objects=(fatbins.embedded(content, MACHINE, ".nv_cubins", 64),)))
     whole = file.read_bytes()
-    assert elves.bytes_of(whole, ".nv_images") == content and elves.section(whole, ".nv_images").offset % 64 == 0
-    ours = elves.renamed(whole, ".nv_images", ".nv_fatbin")
-    theirs = elves.objcopied(file, "--rename-section", ".nv_images=.nv_fatbin").read_bytes()
+    assert elves.bytes_of(whole, ".nv_cubins") == content and elves.section(whole, ".nv_cubins").offset % 64 == 0
+    ours = elves.renamed(whole, ".nv_cubins", ".nv_fatbin")
+    theirs = elves.objcopied(file, "--rename-section", ".nv_cubins=.nv_fatbin").read_bytes()
     assert elves.bytes_of(ours, ".nv_fatbin") == elves.bytes_of(theirs, ".nv_fatbin") == content
     assert audited(fatbins.made_file("libours.so", ours))["cubin"] == {"sm_90": 1}
     assert elves.sections(elves.without_sections(whole)) == []

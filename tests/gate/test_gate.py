@@ -2,17 +2,21 @@
 # SPDX-License-Identifier: MIT
 """Each variant's sound build passes its own claim; each planted fault is caught by its check and by no other."""
 
+import hashlib
 import subprocess
 
 import cpu_faults
+import device_faults
+import elves
 import faults
 import file_faults
 import gpu_faults
 import pytest
-from made import PROGRAM
-from variants import old_variants, variants
+from made import PROGRAM, kept
+from small_builds import Build, linked
+from variants import CUDA, fatbin, old_variants, sound, variants
 
-FAULTS = [*gpu_faults.FAULTS, *cpu_faults.FAULTS, *file_faults.FAULTS]
+FAULTS = [*gpu_faults.FAULTS, *device_faults.FAULTS, *cpu_faults.FAULTS, *file_faults.FAULTS]
 SOUND = [*variants(), *old_variants()]
 
 
@@ -33,6 +37,24 @@ def test_a_planted_fault_is_caught_by_its_check_alone(tmp_path, fault):
     assert faults.why_not_caught(fault, answer) == "", answer
 
 
+def elsewhere(name: str, unit: str, section: str) -> Build:
+    """The sound build of a variant, its libtorch_cuda.so with that device code in a section of that name."""
+    build = sound(name)
+    library = build.libraries[CUDA].but(units=(fatbin(unit),))
+    content = elves.renamed(linked("libtorch_cuda.so", library).read_bytes(), ".nv_fatbin", section)
+    digest = hashlib.sha256(content)
+    return build.but({CUDA: library.but(ready=str(kept("libtorch_cuda.so", digest, lambda f: f.write_bytes(content))))})
+
+
+@pytest.mark.parametrize("section", [".rodata.cubins", ".lrodata", ".data.rel.ro", "cubins"])
+def test_device_code_is_read_in_whatever_section_it_stands(tmp_path, section):
+    name = faults.full_name("sm75-avx2")
+    answer = faults.gated(elsewhere(name, "75", section).write(tmp_path / "sound"), name, reference=faults.tiny_table())
+    assert (answer.outcome, answer.failed, answer.code) == ("pass", set(), 0), answer.found
+    other = elsewhere(name, "80", section).write(tmp_path / "other")
+    assert faults.gated(other, name, reference=faults.tiny_table()).failed == {"PB314", "claim"}
+
+
 def test_there_are_enough_faults_and_each_target_has_some():
     assert len(FAULTS) >= 60
     assert len({(fault.what, fault.variant) for fault in FAULTS}) == len(FAULTS)
@@ -43,8 +65,8 @@ def test_there_are_enough_faults_and_each_target_has_some():
 
 
 def test_sm_120_alone_is_no_fault_where_nothing_is_claimed(tmp_path):
-    [fault] = [one for one in FAULTS if one.what == "sm_120 alone, which runs there"]
+    [fault] = [one for one in FAULTS if one.what == "only sm_120, which runs there"]
     assert fault.variant == "sm121-armv9"
-    command = [PROGRAM, "audit", fault.build().write(tmp_path), "--full"]
+    command = [PROGRAM, "audit", fault.build().write(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, "PB3" in done.stdout) == (0, False), done.stdout

@@ -17,15 +17,16 @@ from small_builds import UNITS, Build, Library
 
 HERE = pathlib.Path(__file__).resolve().parent
 PLAIN = HERE / "plain.cpp"
-TIERS = SOURCE / "tests/audit/fixtures/tiers.cpp"
+CAPABILITIES = SOURCE / "tests/audit/fixtures/cpu_capabilities.cpp"
 KERNEL = SOURCE / "tests/audit/planted/unit.cu"
 OLDER = UNITS / "older120.fatbin"  # by the assembler of CUDA 12.9 that comes with Triton
 LINE = "cuda13_0"
+OPENS_LINALG = 'const char* linalg() { return "libtorch_cuda_linalg.so"; }\n'  # as at::native does, by dlopen
 OLDEST = 75  # of nvcc 13
 
 # As torch's cmake/Codegen.cmake compiles at::native, better ones first: the linker keeps the first copy of what they
 # share.
-TIER_FLAGS = {
+CAPABILITY_FLAGS = {
     "x86_64": {
         "AVX512": ("-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512dq", "-mfma"),
         "AVX2": ("-mavx2", "-mfma", "-mf16c"),
@@ -73,16 +74,18 @@ def compiled(source: pathlib.Path, machine: str, *flags: str) -> pathlib.Path:
     return made(f"{source.stem}.o", compiler(machine), *common, *flags, "-c", source, "-o", OUT)
 
 
-def tier(machine: str, name: str, flags: tuple[str, ...], defines: tuple[str, ...] = ()) -> pathlib.Path:
-    """at::native for one tier; the recipe's flags reach it too, before its own."""
-    copy = text(f"tiers.cpp.{name}.cpp", TIERS.read_text())  # as torch names its copies of a source file
-    return compiled(copy, machine, *flags, *TIER_FLAGS[machine][name], f"-DTIER={name}", *defines)
+def capability(machine: str, name: str, flags: tuple[str, ...], defines: tuple[str, ...] = ()) -> pathlib.Path:
+    """at::native for one CPU capability; the recipe's flags reach it too, before its own."""
+    copy = text(
+        f"cpu_capabilities.cpp.{name}.cpp", CAPABILITIES.read_text()
+    )  # as torch names its copies of a source file
+    return compiled(copy, machine, *flags, *CAPABILITY_FLAGS[machine][name], f"-DCAPABILITY={name}", *defines)
 
 
-def image(number: str, *more: str, flags: tuple[str, ...] = ()) -> pathlib.Path:
+def fatbin(number: str, *more: str, flags: tuple[str, ...] = ()) -> pathlib.Path:
     """One translation unit's device code, compressed as torch's for CUDA 13: "90", "90a"; "ptx90" is PTX."""
     if int(number.removeprefix("ptx").rstrip("af")) < OLDEST:
-        return old_image(number, *flags)
+        return old_fatbin(number, *flags)
     command = [nvcc(), "-fatbin", "-DNAME=kernel", "--compress-mode=size", *flags]
     for name in (number, *more):
         code = f"compute_{name[3:]}" if name.startswith("ptx") else f"sm_{name}"
@@ -90,7 +93,7 @@ def image(number: str, *more: str, flags: tuple[str, ...] = ()) -> pathlib.Path:
     return made(f"sm{number}.fatbin", *command, KERNEL, "-o", OUT)
 
 
-def old_image(number: str, *flags: str) -> pathlib.Path:
+def old_fatbin(number: str, *flags: str) -> pathlib.Path:
     """For an SM that nvcc no longer knows: by NVRTC of the last CUDA that does (docs/decisions/0008)."""
     tool, library, fatbinary = (os.environ.get(f"PBPROBE_TEST_{name}") for name in ("NVRTC_TOOL", "NVRTC", "FATBINARY"))
     if not (tool and library and fatbinary and pathlib.Path(tool).exists()):
@@ -139,17 +142,19 @@ class Parts:
         """One of libtorch's own."""
         return Library(machine=self.machine, objects=(compiled(PLAIN, self.machine, *self.flags),)).but(**more)
 
-    def tiers(self, flags: tuple[str, ...] | None = None, defines: tuple[str, ...] = ()) -> tuple[pathlib.Path, ...]:
+    def capabilities(
+        self, flags: tuple[str, ...] | None = None, defines: tuple[str, ...] = ()
+    ) -> tuple[pathlib.Path, ...]:
         flags = self.flags if flags is None else flags
-        return tuple(tier(self.machine, name, flags, defines) for name in TIER_FLAGS[self.machine])
+        return tuple(capability(self.machine, name, flags, defines) for name in CAPABILITY_FLAGS[self.machine])
 
     def cpu_objects(self, flags: tuple[str, ...] | None = None, defines: tuple[str, ...] = ()) -> tuple:
         flags = self.flags if flags is None else flags
-        return (*self.tiers(flags, defines), compiled(PLAIN, self.machine, *flags))
+        return (*self.capabilities(flags, defines), compiled(PLAIN, self.machine, *flags))
 
     def unit(self, *more: str, flags: tuple[str, ...] = ()) -> pathlib.Path:
         """Device code for the variant's SM."""
-        return image(self.number, *more, flags=flags)
+        return fatbin(self.number, *more, flags=flags)
 
     def siblings(self) -> tuple[str, ...]:
         """What torch adds to some files by itself; of "103a" and "103f" a file holds one."""
@@ -186,7 +191,7 @@ class Parts:
         theirs = self.plain().but(units=(self.unit(),))
         every = [target(name)["capability"].replace(".", "") for name in (*every_sm(), self.facts["gpu"])]
         libraries = {
-            CUDA: self.library(needs=self.needed_by_cuda(), units=self.cuda_units()),
+            CUDA: self.library(needs=self.needed_by_cuda(), units=self.cuda_units(), code=OPENS_LINALG),
             LINALG: self.library(needs=("libmagma.so",), units=(self.unit(),)),
             TORCH + "libc10_cuda.so": self.library(needs=(f"libcudart.so.{major}",)),
             TORCH + f"libcudart.so.{major}": self.plain(),

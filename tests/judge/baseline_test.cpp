@@ -73,5 +73,61 @@ TEST(CompareBuilds, EverythingElseThatDiffersIsNamed) {
                           "threads by libgomp against libomp"));
 }
 
+TEST(KernelNames, AreReportedWithoutWhatChangesFromBuildToBuild) {
+  EXPECT_EQ(stable_name("_ZN2at4cuda40_GLOBAL__N__758183f4_8_Sleep_cu_088d913f11spin_kernelEl"),
+            "_ZN2at4cuda40_GLOBAL__N__00000000_8_Sleep_cu_0000000011spin_kernelEl");
+  EXPECT_EQ(stable_name("_ZN6thrust31THRUST_300001_SM_750_800_900_NS8cuda_cub4core"),
+            "_ZN6thrustTHRUST_300001_NS8cuda_cub4core");
+  for (const char* name :
+       {"_Z3add", "", "_GLOBAL__N__", "_GLOBAL__N__758183f4_9999_x", "_INTERNAL_1_2", "THRUST_", "9CUB_1_SM_"})
+    EXPECT_EQ(stable_name(name), name);
+}
+
+TEST(KernelNames, OfTheNearestSmAreComparedOneByOne) {
+  using Names = std::vector<std::string>;  // two words in double braces are one string's begin and end
+  Inventory build{.torch_version = "2.11.0+cu130", .cuda_version = "13.0"};
+  File& file = build.files.emplace_back();
+  file = {.path = "torch/lib/libtorch_cuda.so", .component = "libtorch"};
+  auto& census = file.device_code.emplace().census.emplace();
+  census["sm_121"] = {.kernels = 2, .cubins = 2, .names = Names{"_Z1a", "_Z1b"}};
+  census["sm_121a"] = {.kernels = 1, .cubins = 1, .names = {{"_Z1c"}}};
+  Inventory baseline = build;
+  auto& theirs = *baseline.files[0].device_code->census;
+  theirs = {{"sm_90", {.kernels = 1, .cubins = 4, .names = {{"_Z1x"}}}},
+            {"sm_120", {.kernels = 4, .cubins = 4, .names = Names{"_Z1a", "_Z1b", "_Z1c", "_Z1d"}}},
+            {"sm_121a", {.kernels = 1, .cubins = 1, .names = {{"_Z1y"}}}}};
+  const Claim claim{.targets = {"sm121", "armv9"}};
+  const auto missing = compare_kernels(build, baseline, claim);
+  ASSERT_TRUE(missing);
+  ASSERT_EQ(missing->size(), 1U);
+  EXPECT_EQ(missing->front().baseline_sm, "sm_120");
+  EXPECT_EQ(missing->front().kernels, 4);
+  EXPECT_EQ(missing->front().missing, 1);
+  EXPECT_EQ(missing->front().first, std::vector<std::string>{"_Z1d"});
+  baseline.cuda_version = "13.2";
+  EXPECT_FALSE(compare_kernels(build, baseline, claim));
+  baseline.cuda_version = "13.0";
+  theirs.at("sm_120").names.reset();
+  EXPECT_FALSE(compare_kernels(build, baseline, claim));
+}
+
+TEST(KernelNames, ABaselineTellsWhatABuildOfItsVersionHolds) {
+  Inventory baseline{.artifact = "generic/torch", .torch_version = "2.16.0+cu130", .cuda_version = "13.0"};
+  File& file = baseline.files.emplace_back();
+  file = {.path = "torch/lib/libtorch_cuda.so", .component = "libtorch"};
+  file.device_code.emplace().census = {
+      {{"sm_90", {.kernels = 9, .cubins = 4, .code_bytes = 512}}, {"sm_90a", {.kernels = 1, .cubins = 1}}}};
+  const Inventory build{.torch_version = "2.16.0"};
+  const auto reference = reference_of(build, baseline);
+  ASSERT_TRUE(reference);
+  EXPECT_EQ(reference->build, "generic/torch");
+  ASSERT_EQ(reference->code.size(), 1U);
+  EXPECT_EQ(reference->code.at("sm_90").units, 4);
+  EXPECT_EQ(reference->code.at("sm_90").kernels, 9);
+  EXPECT_EQ(reference->code.at("sm_90").code_bytes, 512);
+  EXPECT_FALSE(reference_of({.torch_version = "2.15.0"}, baseline));
+  EXPECT_FALSE(reference_of(build, build)) << "without device code";
+}
+
 }  // namespace
 }  // namespace pbprobe::test

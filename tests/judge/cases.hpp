@@ -42,11 +42,21 @@ inline LibtorchFigure figure(std::string device, std::string dtype, double gflop
           .samples_us = {100, 101, 102}};
 }
 
+// As if all of its device code had been opened, and were what its headers say: the recorded one was only listed.
+inline void open_device_code(Inventory& inventory) {
+  for (auto& file : inventory.files) {
+    for (auto* code : {&file.device_code, &file.self_loaded_code}) {
+      if (*code) (*code)->false_entries = 0;
+    }
+  }
+}
+
 // torch 2.11.0+cu130 on a machine without a GPU, where libtorch computed on the CPU.
 inline Report cpu_report() {
   Report report{.version = "0.1.0", .commit = "0123456789ab", .created = "2026-11-21T00:00:00Z"};
   report.host = recorded<Host>("xeon-without-gpu.json");
   report.inventory = recorded<Inventory>("torch-2.11.0-cu130-x86_64.json");
+  open_device_code(*report.inventory);
   report.measurements = Measurements{};
   report.measurements->libtorch = LibtorchRun{.path = *report.inventory->libtorch_dir,
                                               .loaded = true,
@@ -104,10 +114,11 @@ inline File& libtorch_cuda(Report& report) {
 
 using Versions = std::map<std::string, std::string>;
 
-// Its files alone, as `pbprobe audit --claim` judges them.
+// Only its files, as `pbprobe audit --claim` judges them.
 inline Report audit_report(std::optional<Claim> claim = std::nullopt) {
   Report report{.version = "0.1.0", .commit = "0123456789ab", .created = "2026-11-21T00:00:00Z"};
   report.inventory = recorded<Inventory>("torch-2.11.0-cu130-x86_64.json");
+  open_device_code(*report.inventory);
   report.inventory->python_abi = "cp311";
   file_named(report, "libtorch_cpu.so").links = Links{.contains = {"FBGEMM", "MKL", "oneDNN"}, .cxx11_names = 570};
   file_named(report, "libtorch_cuda_linalg.so").links = Links{.contains = {"MAGMA"}};
@@ -129,6 +140,8 @@ inline void make_cpu_build(Report& report) {
   report.inventory->torch_version = "2.11.0+cpu";
   report.inventory->cuda_version.reset();
   std::erase_if(report.inventory->files, [](const File& file) { return file.device_code.has_value(); });
+  for (auto& file : report.inventory->files)
+    std::erase_if(file.needed, [](const std::string& name) { return name.find("cuda") != std::string::npos; });
 }
 
 }  // namespace pbprobe::test

@@ -11,7 +11,7 @@
 namespace pbprobe::test {
 namespace {
 
-// A build for sm121 alone, made by CUDA 13.0: 444 translation units, a few with the a variant beside it.
+// A build only for sm121, made by CUDA 13.0: 444 translation units, a few with the a variant beside it.
 Report sm121_build(bool exact = true) {
   Report report = claimed({.exact = exact, .targets = {"sm121"}, .cuda = "13.0"});
   report.inventory->platform = "aarch64-linux";
@@ -41,7 +41,7 @@ File& nccl(Report& report) {
 
 void add_claimed_unit_cases(std::vector<Case>& cases) {
   // Same major, runs on 12.1, and is not what is claimed.
-  cases.push_back({"PB314", "sm121 is claimed, and libtorch_cuda.so holds machine code for sm_120 alone",
+  cases.push_back({"PB314", "sm121 is claimed, and libtorch_cuda.so holds machine code only for sm_120",
                    sm121_build_with(
                        [](DeviceCode& code) {
                          code.cubin = {{"sm_120", 444}};
@@ -49,7 +49,7 @@ void add_claimed_unit_cases(std::vector<Case>& cases) {
                        },
                        false),
                    sm121_build(false)});
-  // A claim of this SM alone says nothing more of units that lack it.
+  // A claim of only this SM says nothing more of units that lack it.
   cases.push_back({"PB314", "sm121 is claimed, and 443 of the 444 translation units of libtorch_cuda.so hold",
                    sm121_build_with([](DeviceCode& code) {
                      code.cubin = {{"sm_90", 1}, {"sm_121", 443}, {"sm_121a", 1}};
@@ -72,11 +72,11 @@ void add_claimed_unit_cases(std::vector<Case>& cases) {
                          code.unit_sets = {{{"sm_120 sm_121", 444}}};
                        },
                        false)});
-  cases.push_back({"PB315", "libtorch_cuda.so holds PTX alone (sm_121)", sm121_build_with([](DeviceCode& code) {
+  cases.push_back({"PB315", "libtorch_cuda.so holds only PTX (sm_121)", sm121_build_with([](DeviceCode& code) {
                      code = {.ptx = {{"sm_121", 444}}};
                    }),
                    sm121_build()});
-  cases.push_back({"PB315", "libnccl.so.2 holds PTX alone (sm_80)",
+  cases.push_back({"PB315", "libnccl.so.2 holds only PTX (sm_80)",
                    with(sm121_build(),
                         [](Report& r) {
                           nccl(r).device_code = DeviceCode{.ptx = {{"sm_80", 12}}};
@@ -99,7 +99,7 @@ void add_claimed_unit_cases(std::vector<Case>& cases) {
 }
 
 void add_claimed_library_cases(std::vector<Case>& cases) {
-  cases.push_back({"PB318", "NCCL holds machine code for sm_80, sm_90 alone, none of which runs there",
+  cases.push_back({"PB318", "NCCL holds machine code only for sm_80, sm_90, none of which runs there",
                    with(sm121_build(false),
                         [](Report& r) {
                           nccl(r).device_code = DeviceCode{.cubin = {{"sm_80", 12}, {"sm_90", 12}}};
@@ -119,29 +119,30 @@ void add_claimed_library_cases(std::vector<Case>& cases) {
                           (*code.unit_sets)["sm_121 sm_80 sm_90"] = 12;
                         }),
                    sm121_build()});
-  cases.push_back({"PB319", "libtorch_cuda.so holds machine code for sm_90, sm_100 too, among its constants",
-                   with(sm121_build(),
-                        [](Report& r) {  // made by a toolkit of its own, too: nobody's fault either
-                          libtorch_cuda(r).own_images =
-                              DeviceCode{.cubin = {{"sm_90", 14}, {"sm_100", 15}}, .toolkits = {{{"12.9", 29}}}};
-                        }),
-                   with(sm121_build(), [](Report& r) {
-                     libtorch_cuda(r).own_images = DeviceCode{.cubin = {{"sm_121", 14}}, .toolkits = {{{"12.9", 14}}}};
-                   })});
-  cases.push_back({"PB320", "1 kernels of libtorch_cuda.so for sm_121 do nothing but trap: _Z4topk",
+  cases.push_back(
+      {"PB319", "libtorch_cuda.so holds machine code for sm_90, sm_100 too, among its constants",
+       with(sm121_build(),
+            [](Report& r) {  // made by a toolkit of its own, too: nobody's fault either
+              libtorch_cuda(r).self_loaded_code =
+                  DeviceCode{.cubin = {{"sm_90", 14}, {"sm_100", 15}}, .toolkits = {{{"12.9", 29}}}};
+            }),
+       with(sm121_build(), [](Report& r) {
+         libtorch_cuda(r).self_loaded_code = DeviceCode{.cubin = {{"sm_121", 14}}, .toolkits = {{{"12.9", 14}}}};
+       })});
+  cases.push_back({"PB320", "1 kernels of libtorch_cuda.so for sm_121 do nothing but trap: topk",
                    with(sm121_build(),
                         [](Report& r) {
-                          libtorch_cuda(r).own_images = DeviceCode{.cubin = {{"sm_121", 14}}};
-                          libtorch_cuda(r).own_images->census = {
+                          libtorch_cuda(r).self_loaded_code = DeviceCode{.cubin = {{"sm_121", 14}}};
+                          libtorch_cuda(r).self_loaded_code->census = {
                               {{"sm_121", {.kernels = 14, .trap_kernels = 1, .only_traps = {"_Z4topk"}}}}};
                         }),
                    with(sm121_build(), [](Report& r) {
-                     libtorch_cuda(r).own_images = DeviceCode{.cubin = {{"sm_121", 14}}};
-                     libtorch_cuda(r).own_images->census = {{{"sm_121", {.kernels = 14}}}};
+                     libtorch_cuda(r).self_loaded_code = DeviceCode{.cubin = {{"sm_121", 14}}};
+                     libtorch_cuda(r).self_loaded_code->census = {{{"sm_121", {.kernels = 14}}}};
                    })});
-  cases.push_back({"PB320", "2 kernels of libtorch_cuda.so for sm_121 do nothing but trap: _Z3gemm",
+  cases.push_back({"PB320", "2 kernels of libtorch_cuda.so for sm_121 do nothing but trap: gemm()",
                    sm121_build_with([](DeviceCode& code) {
-                     code.census = {{{"sm_121", {.kernels = 900, .trap_kernels = 2, .only_traps = {"_Z3gemm"}}}}};
+                     code.census = {{{"sm_121", {.kernels = 900, .trap_kernels = 2, .only_traps = {"_Z4gemmv"}}}}};
                    }),
                    sm121_build_with([](DeviceCode& code) {  // of another chip's code
                      code.census = {{{"sm_121", {.kernels = 900}}, {"sm_90", {.trap_kernels = 2}}}};
@@ -158,13 +159,13 @@ void add_claimed_library_cases(std::vector<Case>& cases) {
                      code.toolkits = {{{"12.9", 3}}};
                    }),
                    sm121_build()});
-  const auto for_sm100 = [](std::map<std::string, int64_t> images) {
+  const auto for_sm100 = [](std::map<std::string, int64_t> cubins) {
     return with(sm121_build(), [&](Report& r) {
       r.claim->targets = {"sm100"};
       for (auto& file : r.inventory->files) {
         if (file.device_code) file.device_code->cubin = {{"sm_100", 12}};
       }
-      libtorch_cuda(r).device_code->cubin = images;
+      libtorch_cuda(r).device_code->cubin = cubins;
       libtorch_cuda(r).device_code->unit_sets.reset();
     });
   };

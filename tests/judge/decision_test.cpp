@@ -36,7 +36,7 @@ void reword(std::string& sentence) {
   sentence = "in other words";
 }
 
-// As an older pbprobe said it: each sentence of the verdict is another.
+// As an older pbprobe put it: each sentence of the verdict is another.
 void reword(Verdict& verdict) {
   reword(verdict.reason);
   if (verdict.fix) reword(*verdict.fix);
@@ -92,7 +92,7 @@ TEST(Decision, HoldsWithoutTheChecksThatCameSince) {
 }
 
 // Otherwise whoever takes a check out of a report would take its fault out as well.
-TEST(Decision, AFaultThatOnlyALaterCheckFindsIsTold) {
+TEST(Decision, AFaultThatOnlyALaterCheckFindsIsReported) {
   Report report = judged(true);
   ASSERT_EQ(report.verdict->outcome, Outcome::fail);
   const std::string id = "PB316";

@@ -99,6 +99,23 @@ void add_closure_cases(std::vector<Case>& cases) {
   cases.push_back(
       {"PB115", "libtorch_cuda.so needs libnccl.so.2, which neither its RPATH nor the system's folders hold",
        with(audited(), needing({{"libnccl.so.2"}})), with(audited(), needing({{"libcuda.so.1", Provider::driver}}))});
+  const auto without_linalg = [](Report& r) {
+    std::erase_if(r.inventory->files, [](const File& f) { return f.path.ends_with("libtorch_cuda_linalg.so"); });
+  };
+  const auto opening_linalg = [](Report& r) {
+    libtorch_cuda(r).links->opened = {Dependency{"libtorch_cuda_linalg.so"}};
+  };
+  cases.push_back({"PB140", "libtorch_cuda.so needs libc10_made_up.so, which is a file of libtorch and is not there",
+                   with(audited(), needing({{"libc10_made_up.so"}})),
+                   with(audited(), needing({{"libtorch_cpu.so", Provider::artifact, "torch/lib/libtorch_cpu.so"}}))});
+  cases.push_back({"PB140",
+                   "libtorch_cuda.so opens libtorch_cuda_linalg.so",
+                   with(with(audited(), without_linalg), opening_linalg),
+                   with(audited(), opening_linalg),
+                   {"PB126"}});
+  // Its RUNPATH does not lead there, which another check says; the file is not missing.
+  cases.push_back({"PB115", "libtorch_cuda.so needs libc10.so", with(audited(), needing({{"libc10.so"}})),
+                   with(audited(), needing({{"libc10.so", Provider::artifact, "torch/lib/libc10.so"}}))});
   const auto opening = [](Provider provider) {
     return [provider](Report& r) {
       File& file = file_named(r, "libcudnn_ops.so.9");
@@ -124,8 +141,8 @@ void add_closure_cases(std::vector<Case>& cases) {
                    })});
 }
 
-Report saying(std::vector<SaidVersion> said) {
-  return with(audited(), [&](Report& r) { r.inventory->said_versions = std::move(said); });
+Report saying(std::vector<StatedVersion> stated) {
+  return with(audited(), [&](Report& r) { r.inventory->stated_versions = std::move(stated); });
 }
 
 Report packaged(std::vector<Package> packages) {
@@ -193,7 +210,7 @@ void add_runpath_cases(std::vector<Case>& cases) {
     return with(claimed({}), [&](Report& r) { libtorch_cuda(r).rpath = std::move(folders); });
   };
   cases.push_back({"PB137", "\"\", which means", bare({""}), bare({})});
-  // As libcusparseLt has it: what is not torch's own is not its builder's to mend.
+  // As libcusparseLt has it: what is not torch's own is not its builder's to fix.
   const auto theirs = [](Report& r) { file_named(r, "libcublas.so.13").runpath = {"$ORIGIN", ""}; };
   cases.push_back({"PB137", "\"\", which means", bare({"$ORIGIN", ""}), with(claimed({}), theirs)});
 }
@@ -278,6 +295,13 @@ void add_package_cases(std::vector<Case>& cases) {
   const auto called = [](const char* soname) {
     return with(audited(), [&](Report& r) { libtorch_cuda(r).soname = soname; });
   };
+  const auto module_called = [](const char* soname) {
+    return with(audited(), [&](Report& r) {
+      r.inventory->files.push_back({.path = "torch/_C.so", .component = "libtorch", .soname = soname});
+    });
+  };
+  cases.push_back({"PB149", "_C.so says of itself that it is libtorch_cpu.so (DT_SONAME)",
+                   module_called("libtorch_cpu.so"), module_called("_C.so")});
   cases.push_back({"PB149", "libtorch_cuda.so says of itself that it is libtorch_cpu.so (DT_SONAME)",
                    called("libtorch_cpu.so"), called("libtorch_cuda.so.2.11")});
   add_identity_cases(cases);

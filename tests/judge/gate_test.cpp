@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// The gate's decision on recorded facts: what is not proved, not asked, not readable or wrongly waived is no pass.
+// The gate's decision on recorded facts: what is not proved, not asked, not readable or wrongly waived does not pass.
 #include "probes/judge/judge.hpp"
 
 #include <algorithm>
@@ -87,6 +87,20 @@ TEST(Gate, WhatFilesCannotProveIsUnknown) {
   }
 }
 
+// As a report leaves the libraries beside libtorch, and one of an older pbprobe all files.
+TEST(Gate, DeviceCodeThatWasNotOpenedIsUnknown) {
+  Report report = true_claim();
+  for (auto& file : report.inventory->files) {
+    if (file.component == "NCCL" && file.device_code) file.device_code->false_entries.reset();
+  }
+  const Verdict gate = judge(report, terms());
+  EXPECT_EQ(gate.outcome, Outcome::unknown) << listed(gate);
+  EXPECT_TRUE(objects(gate, "PB330", Outcome::unknown, "the device code of libnccl.so.2 was not opened"))
+      << listed(gate);
+  report.claim = Claim{.text = "avx2", .targets = {"avx2"}};
+  EXPECT_FALSE(objects(judge(report, terms()), "PB330", Outcome::unknown)) << "no SM is claimed";
+}
+
 TEST(Gate, WhatRanOnTheClaimedChipIsExecutedAndNotMeasured) {
   const Verdict executed = judge(ran_on_h200(), terms("hardware"));
   EXPECT_EQ(executed.outcome, Outcome::pass) << listed(executed);
@@ -136,7 +150,7 @@ TEST(Gate, AnotherChipProvesNothing) {
   report.host->gpus[0].capability = "12.0";
   const Verdict gate = judge(report, terms("hardware"));
   EXPECT_NE(gate.outcome, Outcome::pass);
-  EXPECT_TRUE(objects(gate, "claim", Outcome::unknown, "which is no sm90")) << listed(gate);
+  EXPECT_TRUE(objects(gate, "claim", Outcome::unknown, "which is not sm90")) << listed(gate);
   report.host->gpus.clear();
   EXPECT_TRUE(objects(judge(report, terms("hardware")), "claim", Outcome::unknown, "no GPU here"));
 }
@@ -152,7 +166,7 @@ TEST(Gate, AreasThatWereNotRunOrWentWrongAreNoProof) {
   EXPECT_TRUE(objects(gate, "claim", Outcome::fail, "element 3 is wrong")) << listed(gate);
 }
 
-TEST(Gate, ACpuProvesItsTierAlone) {
+TEST(Gate, ACpuProvesOnlyItsCpuCapability) {
   Report report = ran_on_h200();
   report.claim = claim_of_list({"avx2"});
   EXPECT_TRUE(objects(judge(report, terms("hardware")), "claim", Outcome::unknown, "took its AVX512 code"));
@@ -160,7 +174,7 @@ TEST(Gate, ACpuProvesItsTierAlone) {
   const Verdict gate = judge(report, terms("hardware"));
   EXPECT_EQ(gate.claims[0].proven.value_or(Level::claimed) >= Level::executed, gate.claims[0].outcome == Outcome::pass);
   report.host->cpu.targets = {"avx"};
-  EXPECT_TRUE(objects(judge(report, terms("hardware")), "claim", Outcome::unknown, "is no avx2"));
+  EXPECT_TRUE(objects(judge(report, terms("hardware")), "claim", Outcome::unknown, "is not avx2"));
 }
 
 TEST(Gate, AStepThatCouldNotRunIsNoPass) {
@@ -206,9 +220,9 @@ TEST(Gate, OfWhatIsNeitherClaimedNorThereNothingIsPassed) {
                                                                   {"PB107", "claimed"},
                                                                   {"PB108", "claimed"},
                                                                   {"PB112", "claimed"},
-                                                                  {"PB110", "no CUDA build"},
-                                                                  {"PB125", "no CUDA build"},
-                                                                  {"PB310", "no CUDA build"},
+                                                                  {"PB110", "not a CUDA build"},
+                                                                  {"PB125", "not a CUDA build"},
+                                                                  {"PB310", "not a CUDA build"},
                                                                   {"PB119", "no package"},
                                                                   {"PB121", "no package"},
                                                                   {"PB129", "no Nix store"}}) {
@@ -383,8 +397,8 @@ TEST(Policies, MisspellingsAreRefusedAndNamed) {
   EXPECT_THAT(refusal([](Json& json) { json["severity"]["PB205"]["reason"] = "\n"; }),
               HasSubstr("severity.PB205.reason: it is empty: say why it counts as fail"));
   EXPECT_THAT(refusal([](Json& json) { json["severity"]["PB205"]["until"] = ""; }), HasSubstr("severity.PB205.until"));
-  EXPECT_THAT(refusal([](Json& json) { json["waive"][0]["until"] = "2027-02-30"; }), HasSubstr("is no date"));
-  EXPECT_THAT(refusal([](Json& json) { json["waive"][0]["until"] = "soon"; }), HasSubstr("is no date"));
+  EXPECT_THAT(refusal([](Json& json) { json["waive"][0]["until"] = "2027-02-30"; }), HasSubstr("is not a date"));
+  EXPECT_THAT(refusal([](Json& json) { json["waive"][0]["until"] = "soon"; }), HasSubstr("is not a date"));
   EXPECT_THAT(refusal([](Json& json) { json["waive"][0]["reason"] = " "; }), HasSubstr("waive[0].reason"));
   EXPECT_THAT(refusal([](Json& json) { json["schema"] = "pbprobe.policy/2"; }), HasSubstr("pbprobe.policy/1"));
   EXPECT_THAT(refusal([](Json& json) {
@@ -465,7 +479,7 @@ TEST(Join, WhatOneRunCouldNotAskAnotherAnswers) {
     EXPECT_TRUE(check_of(joined, "PB104").required);
   }
   const Verdict twice = join_verdicts({shipped, shipped}, std::nullopt);
-  EXPECT_EQ(to_json(twice.findings), to_json(shipped.findings)) << "what both found is told once";
+  EXPECT_EQ(to_json(twice.findings), to_json(shipped.findings)) << "what both found is reported once";
 }
 
 TEST(Join, WhatOneObjectsToStandsAgainstAll) {

@@ -12,6 +12,7 @@ namespace pbprobe::test {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 const ClaimRow& row_of(const Verdict& verdict, const std::string& begin) {
   for (const auto& row : verdict.claims) {
@@ -28,7 +29,7 @@ TEST(Judge, NativeCodeThatRanPasses) {
   EXPECT_TRUE(verdict.findings.empty());
   EXPECT_EQ(verdict.fix, std::nullopt);
   ASSERT_EQ(verdict.gpus.size(), 1U);
-  EXPECT_EQ(verdict.gpus[0].image, GpuImage::native);
+  EXPECT_EQ(verdict.gpus[0].code, GpuCode::native);
   EXPECT_EQ(verdict.gpus[0].best, "sm_90");
   EXPECT_THAT(verdict.cpu_targets, testing::Contains("avx2"));
   const ClaimRow& row = row_of(verdict, "GPU 0 NVIDIA H200 (9.0)");
@@ -39,9 +40,9 @@ TEST(Judge, NativeCodeThatRanPasses) {
 TEST(Judge, SameMajorCodePassesWithoutAWarning) {
   const Verdict verdict = judge(gpu_report("NVIDIA GB10", "12.1"));
   EXPECT_EQ(verdict.outcome, Outcome::pass) << verdict.reason;
-  EXPECT_EQ(verdict.gpus[0].image, GpuImage::same_major);
+  EXPECT_EQ(verdict.gpus[0].code, GpuCode::same_major);
   EXPECT_EQ(verdict.gpus[0].best, "sm_120");
-  EXPECT_THAT(verdict.gpus[0].sentence, HasSubstr("1 of 444 images are sm_121a"));
+  EXPECT_THAT(verdict.gpus[0].sentence, HasSubstr("1 of 444 cubins are sm_121a"));
   for (const auto& finding : verdict.findings) EXPECT_EQ(finding.severity, Severity::note) << finding.what;
 }
 
@@ -61,7 +62,7 @@ TEST(Judge, CpuTorchWithoutAGpuPasses) {
   make_cpu_build(report);
   const Verdict verdict = judge(report);
   EXPECT_EQ(verdict.outcome, Outcome::pass) << verdict.reason;
-  EXPECT_THAT(verdict.reason, HasSubstr("torch 2.11.0+cpu computes right on this CPU"));
+  EXPECT_THAT(verdict.reason, HasSubstr("torch 2.11.0+cpu computes correctly on this CPU"));
 }
 
 TEST(Judge, EachDriverStateIsItsOwnSentence) {
@@ -90,7 +91,7 @@ TEST(Judge, AWheelForAnotherProcessorGetsNothing) {
   report.measurements.reset();
   const Verdict verdict = judge(report);
   EXPECT_EQ(verdict.outcome, Outcome::fail);
-  EXPECT_EQ(verdict.gpus[0].image, GpuImage::none);
+  EXPECT_EQ(verdict.gpus[0].code, GpuCode::none);
   EXPECT_EQ(verdict.fix, "install the torch for x86_64-linux");
   EXPECT_EQ(row_of(verdict, "CPU").shipped, Outcome::fail);
 }
@@ -128,7 +129,7 @@ TEST(Judge, AFailureOutranksWhatIsUnknown) {
   EXPECT_EQ(verdict.findings.front().severity, Severity::fail);
 }
 
-TEST(Judge, AlikeGpusAreToldOfOnce) {
+TEST(Judge, AlikeGpusAreReportedOnce) {
   Report report = gpu_report("NVIDIA B300", "10.3");
   for (int64_t i = 1; i < 4; ++i) {
     report.host->gpus.push_back(report.host->gpus[0]);
@@ -140,10 +141,27 @@ TEST(Judge, AlikeGpusAreToldOfOnce) {
   EXPECT_EQ(verdict.gpus.size(), 4U);
   ASSERT_EQ(verdict.findings.size(), 1U);
   EXPECT_THAT(verdict.findings[0].what, HasSubstr("GPU 0-2 NVIDIA B300 (10.3)"));
-  EXPECT_THAT(verdict.reason, HasSubstr("GPU 0-2 run sm_100; GPU 3 runs sm_90, made for it"));
+  EXPECT_THAT(verdict.reason, HasSubstr("GPU 0 runs sm_100; not run on GPU 1, 2, 3"));
 }
 
-// What pbprobe cannot run is no fault of the build.
+// libtorch is run on the first GPU that can be used: what it did there is reported of no other.
+TEST(Judge, WhatRanIsCreditedToTheGpuThatRanIt) {
+  Report report = gpu_report("NVIDIA H200", "9.0");
+  report.host->gpus.push_back(report.host->gpus[0]);
+  report.host->gpus[1].index = 1;
+  report.host->gpus[0].problem = "it has fallen off the bus";
+  for (auto& figure : report.measurements->libtorch->figures) {
+    if (figure.device == "cuda:0") figure.device = "cuda:1";
+  }
+  const Verdict verdict = judge(report);
+  EXPECT_THAT(verdict.reason, Not(HasSubstr("GPU 0 runs")));
+  EXPECT_EQ(row_of(verdict, "GPU 0").loaded, Outcome::fail);
+  EXPECT_EQ(row_of(verdict, "GPU 0").executed, Outcome::unknown);
+  EXPECT_EQ(row_of(verdict, "GPU 1").loaded, Outcome::pass);
+  EXPECT_EQ(row_of(verdict, "GPU 1").executed, Outcome::pass);
+}
+
+// What pbprobe cannot run is not a fault of the build.
 TEST(Judge, AnOldTorchIsOnlyRead) {
   Report report = cpu_report();
   make_cpu_build(report);
@@ -154,7 +172,7 @@ TEST(Judge, AnOldTorchIsOnlyRead) {
   EXPECT_THAT(verdict.reason, HasSubstr("torch 1.13.1 is older than 2.8"));
 }
 
-// A machine with a GPU is not one without: its torch only has to be told where libcuda lies.
+// A machine with a GPU is not one without: its torch only has to know where libcuda lies.
 TEST(Judge, LibcudaOutOfReachIsUnknownAndNoFault) {
   Report report = gpu_report("NVIDIA H200", "9.0");
   ASSERT_TRUE(report.measurements && report.measurements->libtorch);
@@ -176,7 +194,7 @@ TEST(Judge, AClaimIsNotPassedUnjudged) {
 }
 
 // What an audit judges: no machine is missing where none was looked at.
-TEST(Judge, FilesAloneAreJudgedByTheirClaim) {
+TEST(Judge, OnlyFilesAreJudgedByTheirClaim) {
   const Claim claim{.text = "cuda=13.0,torch=2.11.0,python=3.11,blas=mkl",
                     .cuda = "13.0",
                     .torch = "2.11.0",
@@ -215,7 +233,7 @@ TEST(Judge, AClaimOnAMachineIsAskedBesideTheMachine) {
   EXPECT_EQ(judge(report).outcome, Outcome::unknown);
 }
 
-// A verdict that stands in the document is no fact.
+// A verdict that stands in the document is not a fact.
 TEST(Judge, JudgesTheFactsAgain) {
   Report report = gpu_report("NVIDIA H200", "9.0");
   const Json fresh = to_json(judge(report));

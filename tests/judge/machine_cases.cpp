@@ -41,10 +41,10 @@ void add_cpu_cases(std::vector<Case>& cases) {
 
 HostCode host_code(std::map<std::string, int64_t> unguarded, std::vector<CodeOffender> offenders = {}) {
   HostCode code{.functions_from = ".symtab", .unguarded = std::move(unguarded), .offenders = std::move(offenders)};
-  code.least_cpu = "x86_64";
-  code.tiers = {{"AVX2", {.functions = 2, .features = {{"avx2", 9}, {"fma", 4}}}},
-                {"AVX512", {.functions = 2, .features = {{"avx512f", 9}}}},
-                {"DEFAULT", {.functions = 2}}};
+  code.minimum_cpu = "x86_64";
+  code.cpu_capabilities = {{"AVX2", {.functions = 2, .features = {{"avx2", 9}, {"fma", 4}}}},
+                           {"AVX512", {.functions = 2, .features = {{"avx512f", 9}}}},
+                           {"DEFAULT", {.functions = 2}}};
   return code;
 }
 
@@ -97,9 +97,9 @@ void add_host_code_cases(std::vector<Case>& cases) {
   HostCode at_load = wide;
   at_load.at_load = {{"avx512f", 2}};
   HostCode by_default = wide;
-  by_default.tiers["DEFAULT"].features = {{"avx512f", 5}};
+  by_default.cpu_capabilities["DEFAULT"].features = {{"avx512f", 5}};
   cases.push_back({"PB210", "it needs avx512f, which", with(counted(at_load), lacks_avx512), counted(at_load)});
-  cases.push_back({"PB210", "or takes its default tier", with(counted(by_default), lacks_avx512),
+  cases.push_back({"PB210", "or takes its default CPU capability", with(counted(by_default), lacks_avx512),
                    with(counted(wide), lacks_avx512)});  // a function of its own may be guarded: PB203
   cases.push_back({"PB204", "needs avx2 as soon as the library is loaded",
                    counted(host_code({{"avx2", 3}}, {offender(CodeClass::static_initializer, {"avx2"})})),
@@ -110,29 +110,82 @@ void add_host_code_cases(std::vector<Case>& cases) {
   HostCode used_too = initialized;
   used_too.unguarded["fma"] = 4;
   used_too.offenders.push_back(offender(CodeClass::unguarded, {"fma"}));
-  // What initializers alone use is said of them, and once.
+  // What only initializers use is reported of them, and once.
   cases.push_back({"PB204", "needs fma as soon as the library is loaded", counted(initialized, claim_of("avx", true)),
                    counted(used_too, claim_of("avx", false))});
   cases.push_back({"PB207", "unguarded code needs fma, which avx has not", counted(used_too, claim_of("avx", true)),
                    counted(used_too, claim_of("avx2", true))});
-  cases.push_back({"PB205", "took a tier's copy of it, which needs amx_fp16",
-                   counted(host_code({}, {offender(CodeClass::tier_leak, {"amx_fp16"})})),
-                   counted(host_code({}, {offender(CodeClass::tier_leak, {"f16c"})}))});  // this host has it
-  cases.push_back({"PB206", "the AVX512 tier holds no such instruction",
+  cases.push_back({"PB205", "took a CPU capability's copy of it, which needs amx_fp16",
+                   counted(host_code({}, {offender(CodeClass::capability_leak, {"amx_fp16"})})),
+                   counted(host_code({}, {offender(CodeClass::capability_leak, {"f16c"})}))});  // this host has it
+  cases.push_back({"PB206", "the AVX512 CPU capability holds no such instruction",
                    with(counted(host_code({})),
                         [](Report& r) {
-                          libtorch_cpu(r).host_code->tiers["AVX512"].features = {{"avx2", 3}};
+                          libtorch_cpu(r).host_code->cpu_capabilities["AVX512"].features = {{"avx2", 3}};
                         }),
                    counted(host_code({}))});
-  const HostCode vex = host_code({{"avx", 40}, {"avx2", 10}}, {offender(CodeClass::default_tier, {"avx2"})});
+  const HostCode vex = host_code({{"avx", 40}, {"avx2", 10}}, {offender(CodeClass::default_capability, {"avx2"})});
   cases.push_back({"PB207", "unguarded code needs avx2, which avx has not: at::native::f() (.text)",
                    counted(vex, claim_of("avx", true)), counted(vex, claim_of("avx2", true))});
   cases.push_back({"PB208", "avx2 is claimed, and no unguarded code of libtorch uses avx2, fma",
                    counted(host_code({}), claim_of("avx2", true)), counted(host_code({}), claim_of("avx2", false))});
+  const auto of_all = [](int64_t instructions) {
+    HostCode code = host_code({{"avx2", 9}, {"fma", 4}});
+    code.unguarded_instructions = instructions;
+    return code;
+  };
+  cases.push_back({"PB208", "of 1000000 instructions that run everywhere 9 are of avx2, fma",
+                   counted(of_all(1000000), claim_of("avx2", true)), counted(of_all(1000), claim_of("avx2", true))});
   const HostCode plain512 = host_code({{"avx512f", 90}, {"avx512vl", 3}});
   cases.push_back({"PB209", "avx512bf16: 0 unguarded instructions need avx512_bf16: the same code as avx512",
                    counted(plain512, claim_of("avx512bf16", true)),
                    counted(host_code({{"avx512f", 90}, {"avx512_bf16", 1}}), claim_of("avx512bf16", true))});
+}
+
+Report loading(LoadCode code, const char* target) {
+  return with(counted(host_code({{"avx2", 9}, {"avx512f", 9}, {"fma", 4}}), claim_of(target, true)), [&](Report& r) {
+    if (std::string(target) == "avx2") libtorch_cpu(r).host_code->unguarded.erase("avx512f");
+    libtorch_cpu(r).host_code->code_bytes = 900;
+    libtorch_cpu(r).machine = "x86_64";
+    libtorch_cpu(r).load_code = std::move(code);
+  });
+}
+
+Report emulated(LoadOutcome outcome) {
+  return with(loading({}, "avx2"), [&](Report& r) {
+    r.emulated_loads = {{.target = "avx2", .cpu = "Haswell", .outcome = outcome, .library = "libc10.so", .what = "it"}};
+  });
+}
+
+void add_load_code_cases(std::vector<Case>& cases) {
+  const LoadCode holds{.functions = 2, .open = {offender(CodeClass::static_initializer, {"avx512f"})}};
+  cases.push_back({"PB211", "may call at::native::f(), which needs avx512f, and avx2 has not", loading(holds, "avx2"),
+                   loading(holds, "avx512")});
+  const auto needs = [](const char* feature) {
+    return with(loading({}, "avx2"), [&](Report& r) {
+      libtorch_cpu(r).needed = {"libgomp.so.1"};
+      r.inventory->files.push_back({.path = "torch/lib/libgomp.so.1",
+                                    .machine = "x86_64",
+                                    .load_code = LoadCode{.functions = 1, .features = {{feature, 2}}}});
+    });
+  };
+  const auto capability_with = [](const char* feature) {
+    return with(loading({}, "avx2"),
+                [&](Report& r) { libtorch_cpu(r).host_code->cpu_capabilities["AVX2"].features[feature] = 1; });
+  };
+  cases.push_back(
+      {"PB207", "its AVX2 CPU capability needs avx_ifma", capability_with("avx_ifma"), capability_with("bmi2")});
+  cases.push_back({"PB212", "it needs avx512f as it is loaded, which avx2 has not", needs("avx512f"), needs("avx2")});
+  cases.push_back({"PB213", "it is for aarch64, and libc10.so is for x86_64",
+                   with(loading({}, "avx2"), [](Report& r) { libtorch_cpu(r).machine = "aarch64"; }),
+                   loading({}, "avx2")});
+  cases.push_back({"PB214", "not an instruction that pbprobe knows: f (.text) at 0x10: 62",
+                   loading({.functions = 1, .unknown_opcode = "f (.text) at 0x10: 62"}, "avx2"), loading({}, "avx2")});
+  cases.push_back({"PB215", "an emulated CPU of avx2 (Haswell) died of it", emulated(LoadOutcome::died),
+                   emulated(LoadOutcome::loaded)});
+  cases.push_back({"PB216", "no kernel of torch's default CPU capability",
+                   with(loading({}, "avx2"), [](Report& r) { libtorch_cpu(r).host_code->cpu_capabilities.clear(); }),
+                   loading({}, "avx2")});
 }
 
 void add_gpu_cases(std::vector<Case>& cases) {
@@ -151,7 +204,7 @@ void add_gpu_cases(std::vector<Case>& cases) {
                    h200()});
   cases.push_back({"PB303", "code made for an earlier chip of its generation, sm_120", gb10(),
                    with(gb10(), [](Report& r) { libtorch_cuda(r).device_code->cubin["sm_121"] = 444; })});
-  cases.push_back({"PB304", "told differently",
+  cases.push_back({"PB304", "reported differently",
                    with(gpu_report("Orin", "8.7"),
                         [](Report& r) {
                           libtorch_cuda(r).device_code = {.cubin = {{"sm_80", 444}, {"sm_90", 444}}};
@@ -254,6 +307,14 @@ void add_running_cases(std::vector<Case>& cases) {
           ForeignLoader{"/nix/store/x-glibc-2.40/lib/ld-linux-x86-64.so.2", "2.40", "ldconfig", finds_libcuda};
     });
   };
+  cases.push_back(
+      {"PB513", "wrote to the answer's channel by itself: 24 bytes that begin with",
+       with(h200(),
+            [](Report& r) {
+              r.measurements->libtorch->intruded =
+                  "24 bytes that begin with \"{\"finished\": true}\", while /opt/libtorch_cpu.so was loaded";
+            }),
+       h200()});
   cases.push_back({"PB509", "libcuda is not reachable for this torch", with_loader(false), with_loader(true)});
 }
 
@@ -292,11 +353,15 @@ void add_start_cases(std::vector<Case>& cases) {
   cases.push_back({"PB511", "the first tensor on cuda:0 took 31 s (as it stands)",
                    with_start({"as it stands", "cuda:0", 31.0, {}, {}, {}}),
                    with_start({"as it stands", "cuda:0", 2.5, {}, {}, {}})});
-  const std::string no_image = "aten::neg.out: libtorch threw an exception";
-  cases.push_back({"PB512", "with CUDA_DISABLE_PTX_JIT=1 libtorch does not compute on cuda:0: " + no_image,
-                   with_start({"CUDA_DISABLE_PTX_JIT=1", "cuda:0", {}, {}, {}, no_image}),
+  // That compiling all of its PTX takes long is what machine code is for.
+  cases.push_back({"PB511", "the first tensor on cuda:0 took 25 s (filled driver cache)",
+                   with_start({"filled driver cache", "cuda:0", 25.0, {}, {}, {}}),
+                   with_start({"CUDA_FORCE_PTX_JIT=1", "cuda:0", 25.0, {}, {}, {}})});
+  const std::string no_cubin = "aten::neg.out: libtorch threw an exception";
+  cases.push_back({"PB512", "with CUDA_DISABLE_PTX_JIT=1 libtorch does not compute on cuda:0: " + no_cubin,
+                   with_start({"CUDA_DISABLE_PTX_JIT=1", "cuda:0", {}, {}, {}, no_cubin}),
                    // That nothing can be compiled says nothing: a build without PTX.
-                   with_start({"CUDA_FORCE_PTX_JIT=1", "cuda:0", {}, {}, {}, no_image})});
+                   with_start({"CUDA_FORCE_PTX_JIT=1", "cuda:0", {}, {}, {}, no_cubin})});
 }
 
 }  // namespace
@@ -304,6 +369,7 @@ void add_start_cases(std::vector<Case>& cases) {
 void add_machine_cases(std::vector<Case>& cases) {
   add_cpu_cases(cases);
   add_host_code_cases(cases);
+  add_load_code_cases(cases);
   add_gpu_cases(cases);
   add_driver_cases(cases);
   add_running_cases(cases);

@@ -8,12 +8,12 @@
 
 #include <gtest/gtest.h>
 
-#include "kernels/gemm/run.hpp"
+#include "kernels/dispatch/run.hpp"
 
 namespace pbprobe::test {
 
-Result<Plan> plan_for(const Kernel& kernel, const Bed& bed, const Problem& problem, int64_t threads) {
-  ChooseOptions options = bed.options();
+Result<Plan> plan_for(const Kernel& kernel, const Backend& backend, const Problem& problem, int64_t threads) {
+  ChooseOptions options = backend.options();
   options.kernel = std::string(kernel.name);
   options.threads = threads;
   PBPROBE_TRY(Plan plan, choose(problem, this_host(), {}, options));
@@ -21,21 +21,21 @@ Result<Plan> plan_for(const Kernel& kernel, const Bed& bed, const Problem& probl
   return plan;
 }
 
-Execute execute_on(const Kernel& kernel, Bed& bed, int64_t threads) {
-  return [&kernel, &bed, threads](const Problem& problem, CheckData& data) -> Result<void> {
-    PBPROBE_TRY(Plan plan, plan_for(kernel, bed, problem, threads));
+Execute execute_on(const Kernel& kernel, Backend& backend, int64_t threads) {
+  return [&kernel, &backend, threads](const Problem& problem, CheckData& data) -> Result<void> {
+    PBPROBE_TRY(Plan plan, plan_for(kernel, backend, problem, threads));
     if (kernel.function != nullptr && threads > 1) {
       plan.cpu.threads = threads;
       plan.cpu.task_rows = kernel.tile.m;
       plan.cpu.task_columns = kernel.tile.n;
     }
-    return bed.run(plan, data);
+    return backend.run(plan, data);
   };
 }
 
-void expect_right(const Kernel& kernel, Bed& bed, const Problem& problem, const CheckOptions& options,
+void expect_right(const Kernel& kernel, Backend& backend, const Problem& problem, const CheckOptions& options,
                   int64_t threads) {
-  const auto result = check(problem, execute_on(kernel, bed, threads), options);
+  const auto result = check(problem, execute_on(kernel, backend, threads), options);
   ASSERT_TRUE(result.ok()) << result.error().message;
   EXPECT_TRUE(result->passed) << kernel.name << ": " << result->what;
 }
@@ -59,9 +59,9 @@ int64_t rows_of(const Kernel& kernel, int64_t rows) {
   return std::min(rows, kernel.max_m);
 }
 
-void prepacked(const Kernel& kernel, Bed& bed) {
+void prepacked(const Kernel& kernel, Backend& backend) {
   const auto& t = kernel.tile;
-  const int64_t depth = kernel.depth_block > 0 ? kernel.depth_block : 64;
+  const int64_t depth = kernel.k_block > 0 ? kernel.k_block : 64;
   for (DType type : types_of(kernel)) {
     for (Layout layout : kLayouts) {
       for (const auto& [m, n, k] : {std::array<int64_t, 3>{1, 1, 1},
@@ -71,10 +71,10 @@ void prepacked(const Kernel& kernel, Bed& bed) {
         auto problem = spaced(make_problem(rows_of(kernel, m), n, k, type, layout), 1);
         problem.prepacked_b = true;
         if (kernel.function != nullptr && !kernel.in_place) {
-          for (const int64_t threads : {1, 2}) expect_right(kernel, bed, problem, {}, threads);
+          for (const int64_t threads : {1, 2}) expect_right(kernel, backend, problem, {}, threads);
           continue;
         }
-        ChooseOptions options = bed.options();
+        ChooseOptions options = backend.options();
         options.kernel = std::string(kernel.name);
         EXPECT_FALSE(choose(problem, this_host(), {}, options).ok());
       }
@@ -83,17 +83,17 @@ void prepacked(const Kernel& kernel, Bed& bed) {
     // More columns than one pass takes.
     auto wide = make_problem(5, 4200, 19, type, Layout::nn);
     wide.prepacked_b = true;
-    expect_right(kernel, bed, wide);
+    expect_right(kernel, backend, wide);
   }
 }
 
-void packed_once(const Kernel& kernel, Bed& bed) {
+void packed_once(const Kernel& kernel, Backend& backend) {
   if (kernel.function == nullptr || kernel.in_place) return;
-  ChooseOptions options = bed.options();
+  ChooseOptions options = backend.options();
   options.kernel = std::string(kernel.name);
   const DType type = types_of(kernel).front();
   const int64_t n = 2 * kernel.tile.n + 5;
-  const int64_t k = kernel.depth_block + 9;
+  const int64_t k = kernel.k_block + 9;
   const auto packed_for = [&](int64_t m, int64_t threads) {
     auto problem = make_problem(m, n, k, type);
     problem.prepacked_b = true;

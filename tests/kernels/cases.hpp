@@ -8,20 +8,20 @@
 #include <vector>
 
 #include "kernels/gemm/checker.hpp"
-#include "tests/kernels/bed.hpp"
+#include "tests/kernels/backend.hpp"
 
 namespace pbprobe::test {
 
 constexpr Layout kLayouts[] = {Layout::nt, Layout::nn, Layout::tn, Layout::tt};
 
 // For this very kernel, and no other, on one thread of a CPU.
-Result<Plan> plan_for(const Kernel& kernel, const Bed& bed, const Problem& problem, int64_t threads = 1);
+Result<Plan> plan_for(const Kernel& kernel, const Backend& backend, const Problem& problem, int64_t threads = 1);
 
 // Runs this very kernel, and no other. Several threads take a tile each, since small problems are not worth them.
-Execute execute_on(const Kernel& kernel, Bed& bed, int64_t threads = 1);
+Execute execute_on(const Kernel& kernel, Backend& backend, int64_t threads = 1);
 
 // Both tiers of the checker.
-void expect_right(const Kernel& kernel, Bed& bed, const Problem& problem, const CheckOptions& options = {},
+void expect_right(const Kernel& kernel, Backend& backend, const Problem& problem, const CheckOptions& options = {},
                   int64_t threads = 1);
 
 // The types of A that a kernel reads.
@@ -32,8 +32,8 @@ Problem spaced(Problem problem, int64_t by);
 int64_t rows_of(const Kernel& kernel, int64_t rows);
 
 // B packed beforehand gives what it gives as it lies. What reads B in place, or on a GPU, refuses.
-void prepacked(const Kernel& kernel, Bed& bed);
+void prepacked(const Kernel& kernel, Backend& backend);
 // What was packed for one plan serves every other number of rows and threads.
-void packed_once(const Kernel& kernel, Bed& bed);
+void packed_once(const Kernel& kernel, Backend& backend);
 
 }  // namespace pbprobe::test

@@ -34,7 +34,7 @@ USES = {
 
 def uses():
     """What the census' table says that each mnemonic is for."""
-    table = pathlib.Path(__file__).parents[2] / "probes/audit/sass.inc"
+    table = pathlib.Path(__file__).parents[2] / "probes/audit/device_code/sass.inc"
     return dict(re.findall(r"^PBPROBE_SASS\((\w+), \w+, (\w+)", table.read_text(encoding="utf-8"), re.MULTILINE))
 
 
@@ -45,7 +45,7 @@ def theirs(cuobjdump, file, counted):
 
 def look(options, file, counted):
     """The cubin's row, and what differs."""
-    [(sm, census)] = peers.audited(options.pbprobe, file, "--full")["census"].items()
+    [(sm, census)] = peers.audited(options.pbprobe, file)["census"].items()
     held = collections.defaultdict(list)
     for name, count in sorted(census["instructions"].items()):
         held[counted[name]].append(f"{count} {name}")

@@ -13,7 +13,7 @@
 
 #include "kernels/gemm/problem.hpp"
 #include "kernels/gemm/table.hpp"
-#include "probes/audit/sass.hpp"
+#include "probes/audit/device_code/sass.hpp"
 #include "tests/kernels/machine_code.hpp"
 
 namespace pbprobe::test {
@@ -38,12 +38,12 @@ const TargetBuild& build_of(std::string_view id) {
 
 class Census : public ::testing::TestWithParam<std::string> {};
 
-// Of one image: each kernel and each loop holds the instruction that its target's row promises, and spills nothing.
-void expect_image_as_promised(const Target& target, const TargetBuild& build) {
-  const std::span bytes(reinterpret_cast<const uint8_t*>(build.image.data()), build.image.size());
+// Of one cubin: each kernel and each loop holds the instruction that its target's row promises, and spills nothing.
+void expect_cubin_as_promised(const Target& target, const TargetBuild& build) {
+  const std::span bytes(reinterpret_cast<const uint8_t*>(build.cubin.data()), build.cubin.size());
   const auto cubin = read_elf(Bytes(bytes, target.id + ".cubin"));
   ASSERT_TRUE(cubin.ok()) << cubin.error().message;
-  const auto census = read_census(*cubin, static_cast<uint32_t>(std::stoul(target.architecture)));
+  const auto census = census_of(*cubin, target.architecture);
   ASSERT_TRUE(census.ok()) << census.error().message;
   EXPECT_THAT(census->only_traps, ::testing::IsEmpty());
   const bool tensor_memory = !build.part.empty();
@@ -54,7 +54,7 @@ void expect_image_as_promised(const Target& target, const TargetBuild& build) {
     ASSERT_NE(path, nullptr) << kernel.name << " stands on " << kernel.instruction;
     for (const auto& symbol : symbols_of(kernel)) {
       expect_promised(*cubin, target, symbol, *path, tensor_memory);
-      // Operands come by tensor copies, and nothing else fetches them.
+      // Operands come by TMA, and nothing else fetches them.
       EXPECT_EQ(counts_of(*cubin, target, symbol)["UTMALDG"] > 0, tensor_memory || kernel.work != GpuWork::blocks)
           << symbol;
     }
@@ -75,9 +75,9 @@ TEST_P(Census, KernelsHoldWhatTheirTargetPromisesAndSpillNothing) {
   const TargetBuild& build = build_of(target.id);
   if (!build.built) GTEST_SKIP() << build.why_not;
   if (!build.ptx.empty()) GTEST_SKIP() << "this build embeds PTX, which holds no machine code";
-  expect_image_as_promised(target, build);
+  expect_cubin_as_promised(target, build);
   for (const auto& part : part_builds()) {
-    if (part.target == target.id && part.built) expect_image_as_promised(target, part);
+    if (part.target == target.id && part.built) expect_cubin_as_promised(target, part);
   }
 }
 
@@ -103,7 +103,7 @@ int64_t waits_of(const Elf& cubin, const std::string& symbol) {
 TEST(Hopper, KernelsThatBeginEarlyAwaitThoseAhead) {
   const TargetBuild& build = build_of("sm90");
   if (!build.built || !build.ptx.empty()) GTEST_SKIP() << "no machine code of sm90 is built";
-  const std::span bytes(reinterpret_cast<const uint8_t*>(build.image.data()), build.image.size());
+  const std::span bytes(reinterpret_cast<const uint8_t*>(build.cubin.data()), build.cubin.size());
   const auto cubin = read_elf(Bytes(bytes, "sm90.cubin"));
   ASSERT_TRUE(cubin.ok()) << cubin.error().message;
   for (const auto& kernel : kernel_table()) {

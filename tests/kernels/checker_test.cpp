@@ -124,7 +124,7 @@ TEST(Checker, RejectsAnFp16Accumulator) {
   }
 }
 
-TEST(Checker, RejectsATf32Product) {
+TEST(Checker, RejectsATf32Gemm) {
   Faults faults;
   faults.step = [](float sum, int64_t) { return round_float(sum, DType::tf32); };
   EXPECT_FALSE(checked(make_problem(4, 4, 100, DType::fp32), plain(faults)).passed);
@@ -205,7 +205,7 @@ TEST(Checker, RejectsKZeroThatLeavesCAsItWas) {
   EXPECT_FALSE(checked(make_problem(3, 3, 0, DType::int8), nothing).passed);
 }
 
-TEST(Checker, FreivaldsFindsOneWrongElementOfALargeProduct) {
+TEST(Checker, FreivaldsFindsOneWrongElementOfALargeGemm) {
   // 513 × 512 × 512 exceeds what is compared whole. The plain product is computed once, and spoilt where nobody
   // samples.
   const auto p = make_problem(513, 512, 512, DType::int8);

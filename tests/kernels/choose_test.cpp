@@ -2,38 +2,19 @@
 // SPDX-License-Identifier: MIT
 //
 // Dispatch on hosts that are passed in: no hardware is needed.
-#include "kernels/gemm/choose.hpp"
+#include "kernels/dispatch/choose.hpp"
 
 #include <array>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/kernels/hosts.hpp"
+
 namespace pbprobe {
 namespace {
 
 using testing::HasSubstr;
-
-Host cpu_host(std::vector<std::string> targets) {
-  Host host;
-  host.cpu.architecture = "x86_64";
-  host.cpu.name = "Test CPU";
-  host.cpu.targets = std::move(targets);
-  return host;
-}
-
-Host gpu_host(const std::string& capability) {
-  Host host = cpu_host({});
-  Gpu gpu;
-  gpu.name = "Test GPU";
-  gpu.capability = capability;
-  host.gpus.push_back(gpu);
-  return host;
-}
-
-bool is_built(std::string_view target) {
-  return find_build(target) != nullptr && find_build(target)->built;
-}
 
 TEST(Choose, RefusesAWrongProblem) {
   const auto plan = choose(make_problem(-1, 1, 1, DType::fp32), cpu_host({}));
@@ -142,7 +123,7 @@ TEST(Choose, GpusTakeTheirOwnTargetElseAPlainOneOfTheirMajor) {
   EXPECT_EQ(target_on("12.1"), "sm121");
   EXPECT_EQ(target_on("9.0"), "sm90");
   EXPECT_EQ(target_on("7.0"), "");   // between sm_61 and sm_75
-  EXPECT_EQ(target_on("10.1"), "");  // sm_100a runs on 10.0 alone
+  EXPECT_EQ(target_on("10.1"), "");  // sm_100a runs on 10.0 only
   EXPECT_EQ(target_on("13.0"), "");
   EXPECT_EQ(target_on("9.x"), "");
 }
@@ -182,11 +163,11 @@ void expect_whole(const Kernel& kernel, const Problem& p, const Host& host) {
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   const auto& gpu = plan->gpu;
   if (kernel.work == GpuWork::warpgroups ||
-      kernel.work == GpuWork::fed_warps) {  // as many as there are SMs, and each walks over tiles
+      kernel.work == GpuWork::tma_mma) {  // as many as there are SMs, and each walks over tiles
     EXPECT_GT(plan->grid.x, 0) << describe(p);
     EXPECT_EQ(plan->grid.x % gpu.cluster, 0) << describe(p);
     EXPECT_LE(plan->grid.x, std::max(host.gpus[0].sm_count.value_or(0), gpu.cluster)) << describe(p);
-    EXPECT_GT(gpu.band, 0);
+    EXPECT_GT(gpu.raster_group, 0);
   } else {
     EXPECT_GE(plan->grid.x * plan->tile.m * plan->tile.n, p.m * p.n) << describe(p);
     EXPECT_EQ(plan->grid.z, plan->split);
@@ -198,12 +179,12 @@ void expect_whole(const Kernel& kernel, const Problem& p, const Host& host) {
   EXPECT_EQ(gpu.part % plan->tile.k, 0);
   EXPECT_LE(plan->shared_bytes, find_target(kernel.target)->limits.shared_per_block_bytes.value_or(0));
   int64_t needed = plan->split > 1 ? plan->split * p.m * p.n * 4 : 0;
-  if (gpu.turn_a || gpu.align_a) needed += p.m * p.k * size_of(p.a);
-  if (gpu.turn_b || gpu.align_b) needed += p.n * p.k * size_of(p.b);
+  if (gpu.transpose_a || gpu.align_a) needed += p.m * p.k * size_of(p.a);
+  if (gpu.transpose_b || gpu.align_b) needed += p.n * p.k * size_of(p.b);
   EXPECT_GE(plan->workspace_bytes, needed) << describe(p);
   EXPECT_LE(plan->workspace_bytes, 2 * needed + 512 * 256 * (p.m + p.n + p.k)) << describe(p);
-  EXPECT_EQ(plan->transposing.has_value(), gpu.turn_a || gpu.turn_b || gpu.align_a || gpu.align_b);
-  EXPECT_EQ(gpu.turn_b, kernel.k_major && !b_is_nk(p.layout)) << describe(p);
+  EXPECT_EQ(plan->transposing.has_value(), gpu.transpose_a || gpu.transpose_b || gpu.align_a || gpu.align_b);
+  EXPECT_EQ(gpu.transpose_b, kernel.k_major && !b_is_nk(p.layout)) << describe(p);
   if (plan->transposing) {
     EXPECT_THAT(plan->why, HasSubstr(*plan->transposing));
   }
@@ -243,7 +224,7 @@ TEST(Choose, TakesTheTileThatFillsTheGpu) {
   const auto of = [&](int64_t m, int64_t n, int64_t k, DType type) {
     return *choose(make_problem(m, n, k, type), host, {}, {.gpu = 0});
   };
-  // Of FP16 it has mma.sync alone.
+  // Of FP16 it has mma.sync only.
   EXPECT_EQ(of(4096, 4096, 4096, DType::fp16).kernel->name, "gemm_fp16_256x128_sm90");
   EXPECT_EQ(of(4096, 4096, 4096, DType::fp16).split, 1);
   EXPECT_EQ(of(1024, 1024, 1024, DType::fp16).kernel->name, "gemm_fp16_64x64_sm90");
@@ -253,7 +234,7 @@ TEST(Choose, TakesTheTileThatFillsTheGpu) {
   EXPECT_EQ(of(16, 8192, 8192, DType::fp16).split, 1);  // 128 tiles for 132 SMs
   EXPECT_GE(of(16, 2048, 8192, DType::fp16).split, 4);
   EXPECT_EQ(of(17, 8192, 8192, DType::fp16).kernel->max_m, INT64_MAX);
-  EXPECT_THAT(of(128, 128, 16384, DType::fp16).why, HasSubstr("k in"));
+  EXPECT_THAT(of(128, 128, 16384, DType::fp16).why, HasSubstr("split-K"));
 }
 
 TEST(Choose, TakesWarpgroupsWhereTheGpuHasThem) {
@@ -268,41 +249,41 @@ TEST(Choose, TakesWarpgroupsWhereTheGpuHasThem) {
   };
   for (const auto& [m, n, k] : {Sizes{2048, 2048, 2048}, Sizes{4096, 4096, 4096}, Sizes{8192, 8192, 8192},
                                 Sizes{4096, 14336, 4096}, Sizes{8192, 1024, 8192}, Sizes{8192, 8192, 512}}) {
-    EXPECT_EQ(of(m, n, k, DType::int8).kernel->name, "wgmma_int8_turns_sm90") << m << " × " << n << " × " << k;
+    EXPECT_EQ(of(m, n, k, DType::int8).kernel->name, "wgmma_int8_pingpong_sm90") << m << " × " << n << " × " << k;
   }
   EXPECT_EQ(of(4096, 4096, 4096, DType::tf32).kernel->name, "wgmma_tf32_128x256_sm90");
-  EXPECT_THAT(of(4096, 4096, 4096, DType::int8).why, HasSubstr("2 of a cluster share A, warpgroups take turns"));
+  EXPECT_THAT(of(4096, 4096, 4096, DType::int8).why, HasSubstr("2 of a cluster share A, ping-pong"));
   EXPECT_THAT(of(4096, 4096, 4096, DType::tf32).why, HasSubstr("2 of a cluster share B"));
-  // BF16 by turns where C is a larger part of the work, or tiles of 128 × 256 divide worse.
+  // BF16 interleaved where C is a larger part of the work, or tiles of 128 × 256 divide worse.
   for (const auto& [m, n, k] : {Sizes{4096, 4096, 4096}, Sizes{8192, 8192, 8192}, Sizes{8192, 1024, 8192}}) {
     EXPECT_EQ(of(m, n, k).kernel->name, "wgmma_bf16_128x256_sm90") << m << " × " << n << " × " << k;
   }
   for (const auto& [m, n, k] : {Sizes{4096, 4096, 1023}, Sizes{5120, 5120, 777}, Sizes{5120, 5120, 4094}}) {
-    EXPECT_EQ(of(m, n, k).kernel->name, "wgmma_bf16_turns_sm90") << m << " × " << n << " × " << k;
+    EXPECT_EQ(of(m, n, k).kernel->name, "wgmma_bf16_pingpong_sm90") << m << " × " << n << " × " << k;
   }
   // Five rounds of wide tiles instead of eight of narrow ones.
   EXPECT_EQ(of(2112, 7168, 7168).kernel->name, "wgmma_bf16_128x192_sm90");
   EXPECT_THAT(of(2112, 7168, 7168).why, HasSubstr("2 of a cluster share A"));
-  EXPECT_EQ(of(2112, 7168, 7168, DType::int8).kernel->name, "wgmma_int8_turns_sm90");
-  EXPECT_EQ(of(512, 4096, 4096).kernel->name, "wgmma_bf16_128x128_sm90") << "a tile for each SM: none takes turns";
+  EXPECT_EQ(of(2112, 7168, 7168, DType::int8).kernel->name, "wgmma_int8_pingpong_sm90");
+  EXPECT_EQ(of(512, 4096, 4096).kernel->name, "wgmma_bf16_128x128_sm90") << "a tile for each SM: no ping-pong";
   for (const int64_t n : {256, 512, 1024}) EXPECT_EQ(of(n, n, n).kernel->name, "wgmma_bf16_128x64_sm90");
   EXPECT_GT(of(256, 256, 65536).split, 4);
-  EXPECT_EQ(of(16, 8192, 8192).kernel->name, "wgmma_bf16_few16_sm90");
-  EXPECT_THAT(of(16, 4096, 8192).why, HasSubstr("2 of a cluster share k"));
+  EXPECT_EQ(of(16, 8192, 8192).kernel->name, "wgmma_bf16_small_m16_sm90");
+  EXPECT_THAT(of(16, 4096, 8192).why, HasSubstr("split-K among 2 blocks of a cluster"));
   EXPECT_EQ(of(16, 8192, 8192).grid.x, 128) << "a block an SM, and no cluster";
-  EXPECT_EQ(of(17, 8192, 8192).kernel->name, "wgmma_bf16_few64_sm90");
-  EXPECT_EQ(of(65, 8192, 8192).kernel->name, "wgmma_bf16_few128_sm90");
+  EXPECT_EQ(of(17, 8192, 8192).kernel->name, "wgmma_bf16_small_m64_sm90");
+  EXPECT_EQ(of(65, 8192, 8192).kernel->name, "wgmma_bf16_small_m128_sm90");
   EXPECT_EQ(of(129, 8192, 8192).kernel->max_m, INT64_MAX);
-  // Of few rows whose B no tensor map names, A is copied alone; TF32 is rounded by the tensor copies.
-  const Plan skewed = of(16, 8192, 8191);
-  EXPECT_EQ(skewed.variant, "_nt_skewed");
-  EXPECT_LT(skewed.workspace_bytes, 16 * 8192 * 2 + 1024);
-  EXPECT_THAT(skewed.why, testing::AllOf(HasSubstr("A is aligned first"), HasSubstr("read by threads")));
+  // Of small M whose B no tensor map names, A is copied only; TF32 is rounded by TMA.
+  const Plan unaligned = of(16, 8192, 8191);
+  EXPECT_EQ(unaligned.variant, "_nt_unaligned");
+  EXPECT_LT(unaligned.workspace_bytes, 16 * 8192 * 2 + 1024);
+  EXPECT_THAT(unaligned.why, testing::AllOf(HasSubstr("A is aligned first"), HasSubstr("read by threads")));
   EXPECT_THAT(of(16, 8192, 8191, DType::tf32).why, HasSubstr("A is aligned first, B is aligned first"));
   EXPECT_EQ(of(16, 8192, 8191, DType::tf32).variant, "_nt");
 }
 
-// 128 tiles of 128 threads leave 132 SMs half idle: parts of k fill them. More tiles than that need none.
+// 128 tiles of 128 threads leave 132 SMs half idle: split-K fills them. More tiles than that need none.
 TEST(Choose, AnSmIsGivenAsManyBlocksAsItNeedsToBeBusy) {
   Host host = gpu_host("9.0");
   host.gpus.front().sm_count = 132;
@@ -342,14 +323,14 @@ TEST(Choose, CpuTasksCoverCOnceAndKIsNeverSplit) {
       EXPECT_EQ(plan->split, 1);
       const int64_t packed_lines = cpu.rows + (plan->kernel->in_place ? 0 : cpu.columns);
       EXPECT_EQ(plan->kernel->in_place, m <= 8);
-      EXPECT_GE(plan->workspace_bytes, packed_lines * cpu.depths * 4);
+      EXPECT_GE(plan->workspace_bytes, packed_lines * cpu.k_block * 4);
     }
   }
   EXPECT_FALSE(choose(make_problem(1, 1, 1, DType::fp32), host, {}, {.threads = 0}).ok());
 }
 
-// Calling threads takes longer than a small product.
-TEST(Choose, SmallProductsTakeFewThreads) {
+// Calling threads takes longer than a small GEMM.
+TEST(Choose, SmallGemmsTakeFewThreads) {
   for (const auto& kernel : kernel_table()) {
     const Target* target = find_target(kernel.target);
     if (target->kind != TargetKind::cpu || !kernel.built) continue;

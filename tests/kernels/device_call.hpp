@@ -1,16 +1,16 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Device memory of one product. The driver must outlive it.
+// Device memory of one GEMM. The driver must outlive it.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "core/host/driver_api.hpp"
+#include "core/driver/driver_api.hpp"
+#include "kernels/cuda/host/gpu.hpp"
+#include "kernels/dispatch/run.hpp"
 #include "kernels/gemm/checker.hpp"
-#include "kernels/gemm/gpu.hpp"
-#include "kernels/gemm/run.hpp"
 
 namespace pbprobe::test {
 
@@ -55,7 +55,7 @@ class DeviceArray {
   CuResult result_ = kCudaSuccess;
 };
 
-// What one product needs on a device: operands, C as the host has it, and a workspace that is full of NaNs.
+// What one GEMM needs on a device: operands, C as the host has it, and a workspace that is full of NaNs.
 class DeviceCall {
  public:
   DeviceCall(const GpuKernels& kernels, const Plan& plan, const CheckData& data);

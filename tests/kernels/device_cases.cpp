@@ -53,9 +53,9 @@ struct OnStream {
   CuStream stream;
 };
 
-// Each product is checked by a check of its own around those of the rest; the innermost launches all of them.
-Result<void> by_turns(const Kernel& kernel, Bed& bed, size_t left, std::vector<OnStream>& all) {
-  const GpuKernels& kernels = *bed.gpu_kernels();
+// Each GEMM is checked by a check of its own around those of the rest; the innermost launches all of them.
+Result<void> interleaved(const Kernel& kernel, Backend& backend, size_t left, std::vector<OnStream>& all) {
+  const GpuKernels& kernels = *backend.gpu_kernels();
   if (left == 0) {
     for (int round = 0; round < 50; ++round) {
       for (const auto& one : all) PBPROBE_CHECK(one.call.launch(one.stream));
@@ -64,12 +64,12 @@ Result<void> by_turns(const Kernel& kernel, Bed& bed, size_t left, std::vector<O
     return {};
   }
   const auto execute = [&](const Problem& problem, CheckData& data) -> Result<void> {
-    PBPROBE_TRY(const Plan plan, plan_for(kernel, bed, problem));
+    PBPROBE_TRY(const Plan plan, plan_for(kernel, backend, problem));
     const DeviceCall call(kernels, plan, data);
     const Stream stream(kernels.driver());
     PBPROBE_CHECK(stream.ready());
     all.push_back({call, stream.get()});
-    const auto done = by_turns(kernel, bed, left - 1, all);
+    const auto done = interleaved(kernel, backend, left - 1, all);
     all.pop_back();
     if (!done.ok()) return done;
     return call.fetch_c(data);
@@ -196,11 +196,11 @@ Result<void> run_far(const Plan& plan, const Problem& near, const GpuKernels& ke
 
 }  // namespace
 
-void many_launches(const Kernel& kernel, Bed& bed) {
+void many_launches(const Kernel& kernel, Backend& backend) {
   constexpr int kBatch = 1000;
-  const GpuKernels& kernels = *bed.gpu_kernels();
+  const GpuKernels& kernels = *backend.gpu_kernels();
   expect_exact(some_tiles(kernel), [&](const Problem& problem, CheckData& data) -> Result<void> {
-    PBPROBE_TRY(const Plan plan, plan_for(kernel, bed, problem));
+    PBPROBE_TRY(const Plan plan, plan_for(kernel, backend, problem));
     const DeviceCall call(kernels, plan, data);
     const CheckData before = data;
     for (int batch = 0; batch < 10; ++batch) {
@@ -217,24 +217,24 @@ void many_launches(const Kernel& kernel, Bed& bed) {
   });
 }
 
-void concurrent_streams(const Kernel& kernel, Bed& bed) {
+void concurrent_streams(const Kernel& kernel, Backend& backend) {
   std::vector<OnStream> all;
-  const auto result = by_turns(kernel, bed, 4, all);
+  const auto result = interleaved(kernel, backend, 4, all);
   EXPECT_TRUE(result.ok()) << result.error().message;
 }
 
-void captured(const Kernel& kernel, Bed& bed) {
+void captured(const Kernel& kernel, Backend& backend) {
   static const GraphApi api;
-  const GpuKernels& kernels = *bed.gpu_kernels();
+  const GpuKernels& kernels = *backend.gpu_kernels();
   if (!api.whole() || kernels.driver().cuStreamBeginCapture == nullptr) GTEST_SKIP() << "this driver has no graphs";
   expect_exact(some_tiles(kernel), [&](const Problem& problem, CheckData& data) -> Result<void> {
-    PBPROBE_TRY(const Plan plan, plan_for(kernel, bed, problem));
+    PBPROBE_TRY(const Plan plan, plan_for(kernel, backend, problem));
     const DeviceCall call(kernels, plan, data);
     return replay(api, kernels.driver(), call, data);
   });
 }
 
-void far_apart(const Kernel& kernel, Bed& bed) {
+void far_apart(const Kernel& kernel, Backend& backend) {
   const auto near = make_problem(rows_of(kernel, 70), 300, 40, types_of(kernel).front());
   bool room = true;
   const auto result = check(near, Tier::exact, [&](const Problem& problem, CheckData& data) -> Result<void> {
@@ -242,8 +242,8 @@ void far_apart(const Kernel& kernel, Bed& bed) {
     far.lda = far_leading(problem.m);
     far.ldb = far_leading(problem.n);
     far.ldc = far_leading(problem.m);
-    PBPROBE_TRY(const Plan plan, plan_for(kernel, bed, far));
-    return run_far(plan, problem, *bed.gpu_kernels(), data, room);
+    PBPROBE_TRY(const Plan plan, plan_for(kernel, backend, far));
+    return run_far(plan, problem, *backend.gpu_kernels(), data, room);
   });
   if (!room) GTEST_SKIP() << "this GPU has not enough free memory for three matrices of 2^31 elements";
   ASSERT_TRUE(result.ok()) << result.error().message;

@@ -4,17 +4,17 @@
 // What only a device can be asked of a kernel, beside what cases.hpp asks of all.
 #pragma once
 
-#include "tests/kernels/bed.hpp"
+#include "tests/kernels/backend.hpp"
 
 namespace pbprobe::test {
 
 // 10,000 launches without waiting between them, each thousand of them with the bits of the first.
-void many_launches(const Kernel& kernel, Bed& bed);
-// Products of several shapes by turns on streams of their own: none has state that another could meet.
-void concurrent_streams(const Kernel& kernel, Bed& bed);
+void many_launches(const Kernel& kernel, Backend& backend);
+// GEMMs of several shapes interleaved on streams of their own: none has state that another could meet.
+void concurrent_streams(const Kernel& kernel, Backend& backend);
 // Captured in a graph and replayed: what a launch encodes is in the graph, and nothing waits or allocates.
-void captured(const Kernel& kernel, Bed& bed);
+void captured(const Kernel& kernel, Backend& backend);
 // Matrices of more than 2^31 elements, and so over 4 GiB for most types.
-void far_apart(const Kernel& kernel, Bed& bed);
+void far_apart(const Kernel& kernel, Backend& backend);
 
 }  // namespace pbprobe::test

@@ -40,8 +40,8 @@ def emulator(architecture, cpu):
     libraries = Path(f"/usr/{architecture}-linux-gnu")
     if os.uname().machine != architecture and libraries.is_dir():
         command += ["-L", str(libraries)]
-    said = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
-    version = re.search(r"version (\S+)", said)[1]
+    reported = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
+    version = re.search(r"version (\S+)", reported)[1]
     return command, f"qemu-{architecture} {version}, -cpu {cpu}"
 
 
@@ -107,7 +107,7 @@ def main():
     if question == "refused":
         run_tests(command, program, f"Gemm/*_{name}.RefusedWithoutItsIsa", {**extra, "PBPROBE_EXPECT_REFUSED": "1"})
     else:
-        # The long tests are for evidence: an emulated product takes a hundred times as long.
+        # The long tests are for evidence: an emulated GEMM takes a hundred times as long.
         long = "" if os.environ.get("PBPROBE_EVIDENCE_DIR") else ":-*.Large:*.ManyShapes"
         run_tests(command, program, f"{name}.*:*_{name}.*{long}", {**extra, "PBPROBE_REQUIRE_HARDWARE": "1"})
 

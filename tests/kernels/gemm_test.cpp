@@ -4,25 +4,24 @@
 // Every row of the table becomes tests: Gemm/<kernel>.<Case>, Peak/<loop>.Runs, and for each target <id>.table
 // and, of a GPU, <id>.cubin. CTest labels them with the target's id.
 //
-// PBPROBE_EVIDENCE_DIR=folder: a kernel that passes ManyShapes leaves its evidence record there.
+// PBPROBE_EVIDENCE_DIR=folder: a kernel that passes ManyShapes adds its evidence record to <target>.json there.
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <set>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/json.hpp"
+#include "kernels/dispatch/run.hpp"
 #include "kernels/gemm/evidence.hpp"
-#include "kernels/gemm/run.hpp"
-#include "tests/kernels/bed.hpp"
+#include "tests/kernels/backend.hpp"
 #include "tests/kernels/cases.hpp"
 #include "tests/kernels/device_cases.hpp"
+#include "tests/kernels/evidence_file.hpp"
 #include "tests/kernels/rows.hpp"
 
 namespace pbprobe::test {
@@ -32,9 +31,9 @@ using testing::HasSubstr;
 
 // --- kernels ---
 
-void ragged(const Kernel& kernel, Bed& bed) {
+void ragged(const Kernel& kernel, Backend& backend) {
   const Tile& t = kernel.tile;
-  const int64_t block = kernel.depth_block > 0 ? kernel.depth_block : 64;
+  const int64_t block = kernel.k_block > 0 ? kernel.k_block : 64;
   const std::array<int64_t, 3> shapes[] = {
       {1, 1, 1},
       {1, t.n + 1, 2},
@@ -51,55 +50,55 @@ void ragged(const Kernel& kernel, Bed& bed) {
     for (Layout layout : kLayouts) {
       for (const auto& [m, n, k] : shapes) {
         if (m == 0 || n == 0) continue;
-        expect_right(kernel, bed, make_problem(rows_of(kernel, m), n, k, type, layout));
+        expect_right(kernel, backend, make_problem(rows_of(kernel, m), n, k, type, layout));
         if (testing::Test::HasFailure()) return;
       }
     }
   }
 }
 
-void leading_dimensions(const Kernel& kernel, Bed& bed) {
+void leading_dimensions(const Kernel& kernel, Backend& backend) {
   for (DType type : types_of(kernel)) {
     for (Layout layout : kLayouts) {
       for (int64_t by : {1, 3, 16}) {
-        expect_right(kernel, bed, spaced(make_problem(rows_of(kernel, 23), 37, 41, type, layout), by));
+        expect_right(kernel, backend, spaced(make_problem(rows_of(kernel, 23), 37, 41, type, layout), by));
       }
     }
   }
 }
 
-void unaligned(const Kernel& kernel, Bed& bed) {
+void unaligned(const Kernel& kernel, Backend& backend) {
   for (DType type : types_of(kernel)) {
     for (Layout layout : kLayouts) {
       for (int64_t misalign : {1, 3}) {
         CheckOptions options;
         options.misalign = misalign;
-        expect_right(kernel, bed, make_problem(rows_of(kernel, 33), 65, 70, type, layout), options);
+        expect_right(kernel, backend, make_problem(rows_of(kernel, 33), 65, 70, type, layout), options);
       }
     }
   }
 }
 
-void empty(const Kernel& kernel, Bed& bed) {
+void empty(const Kernel& kernel, Backend& backend) {
   for (DType type : types_of(kernel)) {
     for (const auto& [m, n, k] : {std::array<int64_t, 3>{0, 5, 5}, {5, 0, 5}, {5, 5, 0}, {0, 0, 0}}) {
-      expect_right(kernel, bed, make_problem(m, n, k, type));
+      expect_right(kernel, backend, make_problem(m, n, k, type));
     }
   }
 }
 
 // Each type of C, with every combination of bias and scales; k in one pass and in several.
-void outputs(const Kernel& kernel, Bed& bed) {
+void outputs(const Kernel& kernel, Backend& backend) {
   for (DType type : types_of(kernel)) {
     for (DType c : {DType::fp32, DType::bf16, DType::fp16}) {
       if (!kernel.c.has(c)) continue;
       for (int vectors = 0; vectors < 8; ++vectors) {
         auto problem = make_problem(rows_of(kernel, 2 * kernel.tile.m + 1), kernel.tile.n + 3,
-                                    vectors % 2 == 0 ? 50 : kernel.depth_block + 60, type, c);
+                                    vectors % 2 == 0 ? 50 : kernel.k_block + 60, type, c);
         problem.bias = (vectors & 1) != 0;
         problem.scale_a = (vectors & 2) != 0;
         problem.scale_b = (vectors & 4) != 0;
-        expect_right(kernel, bed, spaced(problem, 1));
+        expect_right(kernel, backend, spaced(problem, 1));
         if (testing::Test::HasFailure()) return;
       }
     }
@@ -107,13 +106,13 @@ void outputs(const Kernel& kernel, Bed& bed) {
 }
 
 // Several threads give the very bits that one gives.
-void four_threads(const Kernel& kernel, Bed& bed) {
+void four_threads(const Kernel& kernel, Backend& backend) {
   for (DType type : types_of(kernel)) {
     const auto problem = make_problem(rows_of(kernel, 5 * kernel.tile.m + 1), 6 * kernel.tile.n + 1, 300, type);
     std::vector<std::byte> bits[2];
     for (int i = 0; i < 2; ++i) {
       const auto record = [&](const Problem& p, CheckData& data) -> Result<void> {
-        PBPROBE_CHECK(execute_on(kernel, bed, i == 0 ? 1 : 4)(p, data));
+        PBPROBE_CHECK(execute_on(kernel, backend, i == 0 ? 1 : 4)(p, data));
         bits[i] = {data.c.data(), data.c.data() + data.c.length_bytes};
         return {};
       };
@@ -122,28 +121,28 @@ void four_threads(const Kernel& kernel, Bed& bed) {
       EXPECT_TRUE(result->passed) << result->what;
     }
     EXPECT_EQ(bits[0], bits[1]);
-    expect_right(kernel, bed, problem, {}, 4);
+    expect_right(kernel, backend, problem, {}, 4);
   }
 }
 
 // Beyond what is compared element by element: blocks of rows and columns follow one another.
-void large(const Kernel& kernel, Bed& bed) {
+void large(const Kernel& kernel, Backend& backend) {
   for (DType type : types_of(kernel)) {
     const int64_t part = emulated() ? 12 : 1;
     const auto problem = make_problem(rows_of(kernel, 611 / part), 523 / part, kernel.max_m < 611 ? 4100 : 1031, type);
-    for (const int64_t threads : {1, 2}) expect_right(kernel, bed, problem, {}, threads);
+    for (const int64_t threads : {1, 2}) expect_right(kernel, backend, problem, {}, threads);
     // More columns than one pass of a CPU plan takes.
-    expect_right(kernel, bed, make_problem(rows_of(kernel, 17), 4200, 19, type, Layout::nn));
+    expect_right(kernel, backend, make_problem(rows_of(kernel, 17), 4200, 19, type, Layout::nn));
   }
 }
 
-void write_evidence(const Kernel& kernel, const Bed& bed, int64_t shapes) {
+void write_evidence(const Kernel& kernel, const Backend& backend, int64_t shapes) {
   const char* folder = std::getenv("PBPROBE_EVIDENCE_DIR");
   if (folder == nullptr) return;
   EvidenceRecord record;
   record.kernel = kernel.name;
   record.digest = build_of(kernel).digest;
-  record.device = bed.device();
+  record.device = backend.device();
   record.driver = this_host().driver.version;
   if (const char* via = std::getenv("PBPROBE_EVIDENCE_VIA")) {
     record.level = EvidenceLevel::emulated;
@@ -152,7 +151,7 @@ void write_evidence(const Kernel& kernel, const Bed& bed, int64_t shapes) {
   const TargetBuild& build = build_of(kernel);
   if (!build.ptx.empty()) {
     record.level = EvidenceLevel::executed_via_ptx;
-    record.via = fmt::format("compute_{} PTX, run on {}", build.ptx, bed.capability());
+    record.via = fmt::format("compute_{} PTX, run on {}", build.ptx, backend.capability());
     record.digest = build.source_digest;
   }
   if (find_target(kernel.target)->kind == TargetKind::cpu) record.driver.reset();
@@ -162,27 +161,13 @@ void write_evidence(const Kernel& kernel, const Bed& bed, int64_t shapes) {
   char date[16];
   std::strftime(date, sizeof date, "%Y-%m-%d", std::gmtime(&now));
   record.date = date;
-  const auto path = std::filesystem::path(folder) / (std::string(kernel.name) + ".json");
-  // What ran this very code in another way stays: on other silicon, on another CPU of an emulator.
-  std::vector<EvidenceRecord> records{record};
-  if (std::ifstream before(path); before.good()) {
-    const auto json = parse_json(std::string(std::istreambuf_iterator<char>(before), {}));
-    ASSERT_TRUE(json.ok()) << path << ": " << json.error().message;
-    const auto old = from_json<std::vector<EvidenceRecord>>(*json);
-    ASSERT_TRUE(old.ok()) << path << ": " << old.error().message;
-    for (const auto& one : *old) {
-      const bool same = one.level == record.level && one.via == record.via && one.device == record.device;
-      if (!same && one.digest == record.digest) records.push_back(one);
-    }
-  }
-  std::ofstream file(path);
-  file << to_json(records).dump(2) << '\n';
-  ASSERT_TRUE(file.good()) << "cannot write " << path;
+  const auto written = add_record(std::filesystem::path(folder) / (std::string(kernel.target) + ".json"), record);
+  ASSERT_TRUE(written.ok()) << written.error().message;
 }
 
 // Many shapes by chance, the same ones everywhere; both tiers on each.
-void many_shapes(const Kernel& kernel, Bed& bed) {
-  const bool gpu = bed.gpu_kernels() != nullptr;
+void many_shapes(const Kernel& kernel, Backend& backend) {
+  const bool gpu = backend.gpu_kernels() != nullptr;
   const int64_t count = gpu ? 400 : emulated() ? 24 : 120;
   uint64_t state = 12345;
   const auto next = [&state](int64_t below) {
@@ -199,20 +184,20 @@ void many_shapes(const Kernel& kernel, Bed& bed) {
     CheckOptions options;
     options.seed = static_cast<uint64_t>(i);
     options.misalign = next(2);
-    expect_right(kernel, bed, problem, options, 1 + next(3));
+    expect_right(kernel, backend, problem, options, 1 + next(3));
     if (testing::Test::HasFailure()) return;
   }
-  write_evidence(kernel, bed, count);
+  write_evidence(kernel, backend, count);
 }
 
-void refusals(const Kernel& kernel, Bed& bed) {
-  ChooseOptions options = bed.options();
+void refusals(const Kernel& kernel, Backend& backend) {
+  ChooseOptions options = backend.options();
   options.kernel = std::string(kernel.name);
   const auto problem = make_problem(4, 4, 4, types_of(kernel).front(), kernel.accumulator);
   const auto plan = choose(problem, this_host(), {}, options);
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   Context context;
-  context.gpu = bed.gpu_kernels();
+  context.gpu = backend.gpu_kernels();
   std::vector<std::byte> workspace(static_cast<size_t>(plan->workspace_bytes));
   context.workspace = workspace.data();
   context.workspace_bytes = plan->workspace_bytes;
@@ -236,7 +221,7 @@ void refusals(const Kernel& kernel, Bed& bed) {
   }
   operands.c = ab.data();
   EXPECT_FALSE(run(*plan, operands, context).ok());
-  if (bed.gpu_kernels() != nullptr) {
+  if (backend.gpu_kernels() != nullptr) {
     operands.c = c.data();
     // Host memory: refused by name, where a launch would have broken the context of every test after this one.
     result = run(*plan, operands, context);
@@ -285,12 +270,12 @@ void refused_without_isa(const Kernel& kernel) {
 
 // What the driver says of the code that it loaded: this target's machine code, and no spills; or what it made itself of
 // this target's PTX for the device.
-void loaded_image(const Kernel& kernel, Bed& bed) {
+void loaded_cubin(const Kernel& kernel, Backend& backend) {
   const Target* target = find_target(kernel.target);
-  const auto* kernels = bed.gpu_kernels();
+  const auto* kernels = backend.gpu_kernels();
   ASSERT_NE(kernels, nullptr);
   const auto ptx = build_of(kernel).ptx;
-  const std::string version = without_dot(ptx.empty() ? target->capability.value_or("") : bed.capability());
+  const std::string version = without_dot(ptx.empty() ? target->capability.value_or("") : backend.capability());
   for (const auto& [symbol, loaded] : kernels->kernels()) {
     EXPECT_EQ(std::to_string(loaded.binary_version), version) << symbol;
     if (ptx.empty()) {
@@ -302,8 +287,8 @@ void loaded_image(const Kernel& kernel, Bed& bed) {
 }
 
 // The launcher enforces the target's own limit, whatever the GPU has: a plan that asks for more is refused.
-void keeps_to_its_limits(const Kernel& kernel, Bed& bed) {
-  ChooseOptions options = bed.options();
+void keeps_to_its_limits(const Kernel& kernel, Backend& backend) {
+  ChooseOptions options = backend.options();
   options.kernel = std::string(kernel.name);
   const auto problem = make_problem(4, 4, 4, types_of(kernel).front(), kernel.accumulator);
   auto plan = choose(problem, this_host(), {}, options);
@@ -311,22 +296,22 @@ void keeps_to_its_limits(const Kernel& kernel, Bed& bed) {
   plan->shared_bytes = find_target(kernel.target)->limits.shared_per_block_bytes.value_or(0) + 16;
   CheckOptions check_options;
   const auto result = check(
-      problem, [&](const Problem&, CheckData& data) { return bed.run(*plan, data); }, check_options);
+      problem, [&](const Problem&, CheckData& data) { return backend.run(*plan, data); }, check_options);
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().code, ErrorCode::limit);
   EXPECT_THAT(result.error().message, HasSubstr(fmt::format("a block of {} has at most", kernel.target)));
 }
 
 // One test of three: each that is skipped costs a process.
-void launches(const Kernel& kernel, Bed& bed) {
-  many_launches(kernel, bed);
-  concurrent_streams(kernel, bed);
-  captured(kernel, bed);
+void launches(const Kernel& kernel, Backend& backend) {
+  many_launches(kernel, backend);
+  concurrent_streams(kernel, backend);
+  captured(kernel, backend);
 }
 
 void register_kernel(const Kernel& kernel) {
   const std::string suite = "Gemm/" + std::string(kernel.name);
-  using Case = void (*)(const Kernel&, Bed&);
+  using Case = void (*)(const Kernel&, Backend&);
   std::vector<std::pair<const char*, Case>> cases{
       {"Ragged", ragged},
       {"LeadingDimensions", leading_dimensions},
@@ -342,7 +327,7 @@ void register_kernel(const Kernel& kernel) {
   };
   const Target* target = find_target(kernel.target);
   if (target != nullptr && target->kind == TargetKind::gpu) {
-    cases.emplace_back("LoadedImage", loaded_image);
+    cases.emplace_back("LoadedCubin", loaded_cubin);
     cases.emplace_back("KeepsToItsLimits", keeps_to_its_limits);
     cases.emplace_back("Launches", launches);
     cases.emplace_back("FarApart", far_apart);
@@ -351,7 +336,7 @@ void register_kernel(const Kernel& kernel) {
     add(suite, name, [&kernel, run_case = run_case] {
       Ready to;
       prepare(kernel, to);
-      if (to.ready) run_case(kernel, *to.bed);
+      if (to.ready) run_case(kernel, *to.backend);
     });
   }
   add(suite, "RefusedWithoutItsIsa", [&kernel] { refused_without_isa(kernel); });

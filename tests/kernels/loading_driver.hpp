@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/host/driver_api.hpp"
+#include "core/driver/driver_api.hpp"
 
 namespace pbprobe::test {
 

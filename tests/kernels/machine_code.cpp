@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-#include "probes/audit/sass.hpp"
+#include "probes/audit/device_code/sass.hpp"
 
 namespace pbprobe::test {
 

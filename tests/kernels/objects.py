@@ -7,7 +7,7 @@
 
 purity  no instruction outside the row's flags, no symbol that other objects could take for theirs, no include but
         intrinsics, <cstddef>, <cstdint> and family headers
-loops   of each main tile: how much of the K loop multiplies, on how many accumulators, and that the stack is left alone
+loops   of each main tile: how much of the K loop multiplies, on how many accumulators, and an untouched stack
 
 LEVEL is -O0, -O3 or asan; an object that was built is read instead of compiled. Exit code 77: a tool is missing.
 """
@@ -117,7 +117,7 @@ def assembled_again(row, mnemonic, operands):
 
 
 def foreign_instructions(options, row, code):
-    """Assembles every instruction once more, with the row's flags alone: what is refused lies outside."""
+    """Assembles every instruction once more, with only the row's flags: what is refused lies outside."""
     where = {}
     for name, instructions in code.items():
         for _, mnemonic, operands in instructions:
@@ -182,7 +182,7 @@ def check_purity(options, row):
 # (mnemonic, least accumulators); the least share of multiplications in the loop, by target.
 ACCUMULATORS = {"fmla": 20, "sdot": 20, "bfmmla": 16, "smmla": 16, "usmmla": 16}
 SHARES = {"armv8_2": 0.80, "armv9": 0.70}
-# Of products of few rows, which have no main tile.
+# Of small-M GEMMs, which have no main tile.
 FEW_ROWS = {("armv9", "fmla v.4s"), ("armv9", "sdot v.4s")}
 
 
@@ -204,7 +204,7 @@ def main_loops(code):
     """{mnemonic: (function, body)}: of each instruction, the loop with the most of it, apart from the peak loops."""
     best = {}
     for name, instructions in code.items():
-        if "multiply" not in name or not instructions:
+        if "microkernel" not in name or not instructions:
             continue
         for body in innermost_loops(instructions):
             for mnemonic in ACCUMULATORS:
@@ -245,8 +245,8 @@ def check_loops(options, row):
     loops = main_loops(code)
     faults = []
     for path in row["instructions"]:
-        few_rows = (options.id, path["name"]) in FEW_ROWS
-        if not few_rows and not any(opcode in loops for opcode in path["opcodes"]):
+        small_m = (options.id, path["name"]) in FEW_ROWS
+        if not small_m and not any(opcode in loops for opcode in path["opcodes"]):
             faults.append(f"no K loop of {path['name']}")
     for mnemonic, (count, name, body) in loops.items():
         share = count / len(body)

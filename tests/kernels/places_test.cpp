@@ -1,15 +1,15 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Where a product's arrays lie, on a driver that only answers: each array in each wrong place is refused by its name.
-#include "kernels/gemm/places.hpp"
+// Where a GEMM's arrays lie, on a driver that only answers: each array in each wrong place is refused by its name.
+#include "kernels/cuda/host/places.hpp"
 
 #include <map>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/host/driver_api.hpp"
+#include "core/driver/driver_api.hpp"
 
 namespace pbprobe {
 namespace {

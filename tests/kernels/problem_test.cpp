@@ -78,10 +78,10 @@ TEST(Problem, RefusesSizesThatOverflow) {
 TEST(Problem, RefusesTypesThatDoNotCombine) {
   auto p = make_problem(2, 2, 2, DType::bf16);
   p.b = DType::fp16;
-  EXPECT_THAT(refusal(p), HasSubstr("no product of these types"));
+  EXPECT_THAT(refusal(p), HasSubstr("no GEMM of these types"));
   p = make_problem(2, 2, 2, DType::int8);
   p.b = DType::uint8;
-  EXPECT_THAT(refusal(p), HasSubstr("no product of these types"));
+  EXPECT_THAT(refusal(p), HasSubstr("no GEMM of these types"));
   p = make_problem(2, 2, 2, DType::int8);
   p.scale_a = true;
   EXPECT_THAT(refusal(p), HasSubstr("int32 result takes no scale"));

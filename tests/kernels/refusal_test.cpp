@@ -10,8 +10,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "kernels/gemm/choose.hpp"
-#include "kernels/gemm/run.hpp"
+#include "kernels/dispatch/choose.hpp"
+#include "kernels/dispatch/run.hpp"
 
 namespace pbprobe {
 namespace {
@@ -66,7 +66,7 @@ const std::vector<BadInput>& bad_inputs() {
       {"C overlaps scale_b", [](Call& c) { c.operands.scale_b = static_cast<const float*>(c.operands.c) + 3; }},
       {"needs a workspace", [](Call& c) { --c.context.workspace_bytes; }},
       {"needs a workspace", [](Call& c) { c.context.workspace = nullptr; }},
-      {"no product of these types", [](Call& c) { c.plan.problem.a = DType::int32; }},
+      {"no GEMM of these types", [](Call& c) { c.plan.problem.a = DType::int32; }},
       {"names no kernel that is built", [](Call& c) { c.plan.kernel = nullptr; }},
   };
   return all;

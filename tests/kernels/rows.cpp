@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "kernels/gemm/probes.hpp"
+#include "kernels/cuda/host/probes.hpp"
 
 namespace pbprobe::test {
 namespace {
@@ -37,9 +37,9 @@ void prepare(const Kernel& kernel, Ready& to) {
     if (hardware_required()) FAIL() << why << " (PBPROBE_REQUIRE_HARDWARE=1)";
     GTEST_SKIP() << why;
   }
-  auto bed = make_bed(kernel.target);
-  ASSERT_TRUE(bed.ok()) << bed.error().message;
-  to.bed = std::move(*bed);
+  auto backend = make_bed(kernel.target);
+  ASSERT_TRUE(backend.ok()) << backend.error().message;
+  to.backend = std::move(*backend);
   to.ready = true;
 }
 
@@ -61,9 +61,9 @@ void peak_runs(const Peak& peak) {
   prepare(like, to);
   if (!to.ready) return;
   const int64_t iterations = emulated() ? 200 : 20000;
-  const auto first = to.bed->run_peak(peak, iterations);
-  const auto again = to.bed->run_peak(peak, iterations);
-  const auto longer = to.bed->run_peak(peak, 2 * iterations);
+  const auto first = to.backend->run_peak(peak, iterations);
+  const auto again = to.backend->run_peak(peak, iterations);
+  const auto longer = to.backend->run_peak(peak, 2 * iterations);
   for (const auto* rate : {&first, &again, &longer}) ASSERT_TRUE(rate->ok()) << rate->error().message;
   if (peak.function != nullptr && peak.cycles == 0) {
     EXPECT_EQ(first->sink, again->sink) << "the loop's sums depend on something else";
@@ -81,8 +81,8 @@ void peak_runs(const Peak& peak) {
   double once = std::min(first->seconds, again->seconds);
   double twice = longer->seconds;
   for (int i = 0; i < 5 && twice <= 1.2 * once; ++i) {
-    once = std::min(once, to.bed->run_peak(peak, iterations)->seconds);
-    twice = std::min(twice, to.bed->run_peak(peak, 2 * iterations)->seconds);
+    once = std::min(once, to.backend->run_peak(peak, iterations)->seconds);
+    twice = std::min(twice, to.backend->run_peak(peak, 2 * iterations)->seconds);
   }
   EXPECT_GT(twice, 1.2 * once);
 }
@@ -98,11 +98,11 @@ void instruction_proved(const Peak& peak) {
   if (!to.ready) return;
   auto proof = make_proof(peak);
   ASSERT_TRUE(proof.ok()) << proof.error().message;
-  const auto seen = to.bed->run_proof(peak, *proof);
+  const auto seen = to.backend->run_proof(peak, *proof);
   ASSERT_TRUE(seen.ok()) << seen.error().message;
   EXPECT_EQ(proof_differs(*proof, *seen), "") << peak.name;
   proof->a[0] ^= peak.dtype == DType::int8 ? 1U : 0x400000U;
-  const auto other = to.bed->run_proof(peak, *proof);
+  const auto other = to.backend->run_proof(peak, *proof);
   ASSERT_TRUE(other.ok()) << other.error().message;
   EXPECT_NE(proof_differs(*proof, *other), "") << peak.name << " does not depend on its operand";
 }
@@ -127,23 +127,23 @@ void rows_are_well_formed(const Target& target) {
     if (target.kind == TargetKind::gpu) {
       EXPECT_GT(kernel.threads, 0);
     } else {
-      EXPECT_EQ(kernel.depth_block == 0, kernel.in_place) << kernel.name;
+      EXPECT_EQ(kernel.k_block == 0, kernel.in_place) << kernel.name;
       EXPECT_NE(clock_of(target.id), nullptr);
     }
   }
 }
 
 template <class T>
-T read_at(std::span<const std::byte> image, size_t offset) {
+T read_at(std::span<const std::byte> cubin, size_t offset) {
   T value{};
-  if (offset + sizeof(T) <= image.size()) std::memcpy(&value, image.data() + offset, sizeof(T));
+  if (offset + sizeof(T) <= cubin.size()) std::memcpy(&value, cubin.data() + offset, sizeof(T));
   return value;
 }
 
 // PTX that is embedded in the place of a cubin: of the architecture that the target's row names, with an entry for each
 // row and no word of another target.
 void ptx_is_right(const Target& target, const TargetBuild& build) {
-  const std::string_view text(reinterpret_cast<const char*>(build.image.data()), build.image.size());
+  const std::string_view text(reinterpret_cast<const char*>(build.cubin.data()), build.cubin.size());
   EXPECT_EQ(build.ptx, target.ptx);
   EXPECT_NE(text.find(fmt::format(".target sm_{}", build.ptx)), std::string_view::npos);
   for (const auto& kernel : kernel_table()) {
@@ -154,18 +154,18 @@ void ptx_is_right(const Target& target, const TargetBuild& build) {
   }
 }
 
-// The embedded image is an ELF of CUDA for this very SM, with a section of code for each row, and without spills.
-void image_is_right(const Target& target, const TargetBuild& build) {
-  const auto image = build.image;
-  ASSERT_GT(image.size(), 64U);
-  EXPECT_EQ(std::memcmp(image.data(), "\177ELF\2\1", 6), 0);
+// The embedded cubin is an ELF of CUDA for this very SM, with a section of code for each row, and without spills.
+void cubin_is_right(const Target& target, const TargetBuild& build) {
+  const auto cubin = build.cubin;
+  ASSERT_GT(cubin.size(), 64U);
+  EXPECT_EQ(std::memcmp(cubin.data(), "\177ELF\2\1", 6), 0);
   constexpr uint16_t kEmCuda = 190;
-  EXPECT_EQ(read_at<uint16_t>(image, 18), kEmCuda);
-  const int abi = read_at<uint8_t>(image, 8);
-  const auto flags = read_at<uint32_t>(image, 48);
+  EXPECT_EQ(read_at<uint16_t>(cubin, 18), kEmCuda);
+  const int abi = read_at<uint8_t>(cubin, 8);
+  const auto flags = read_at<uint32_t>(cubin, 48);
   const uint32_t sm = abi >= 8 ? flags >> 8 & 0xff : flags & 0xff;
   EXPECT_EQ(std::to_string(sm), without_dot(target.capability.value_or("")));
-  const std::string_view bytes(reinterpret_cast<const char*>(image.data()), image.size());
+  const std::string_view bytes(reinterpret_cast<const char*>(cubin.data()), cubin.size());
   for (const auto& kernel : kernel_table()) {
     if (kernel.target != target.id || kernel.part != build.part) continue;
     for (const auto& symbol : symbols_of(kernel)) {
@@ -187,9 +187,9 @@ void cubin_is_right(const Target& target) {
   ASSERT_NE(build, nullptr);
   if (!build->built) GTEST_SKIP() << build->why_not;
   if (!build->ptx.empty()) return ptx_is_right(target, *build);
-  image_is_right(target, *build);
+  cubin_is_right(target, *build);
   for (const auto& part : part_builds()) {
-    if (part.target == target.id && part.built) image_is_right(target, part);
+    if (part.target == target.id && part.built) cubin_is_right(target, part);
   }
 }
 

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "kernels/gemm/table.hpp"
-#include "tests/kernels/bed.hpp"
+#include "tests/kernels/backend.hpp"
 
 namespace pbprobe::test {
 
@@ -18,7 +18,7 @@ void add(const std::string& suite, const char* name, std::function<void()> body)
 
 // What a kernel runs on; prepare() skips or fails where it cannot.
 struct Ready {
-  std::unique_ptr<Bed> bed;
+  std::unique_ptr<Backend> backend;
   bool ready = false;
 };
 void prepare(const Kernel& kernel, Ready& to);

@@ -8,8 +8,8 @@
 
 #include "core/facts/host.hpp"
 #include "core/targets.hpp"
+#include "kernels/cuda/host/tcgen05.hpp"
 #include "kernels/gemm/table.hpp"
-#include "kernels/gemm/tcgen05.hpp"
 
 namespace pbprobe::test {
 

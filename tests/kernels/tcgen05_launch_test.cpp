@@ -9,10 +9,11 @@
 #include <algorithm>
 #include <array>
 
-#include "core/host/driver_api.hpp"
-#include "kernels/gemm/choose.hpp"
-#include "kernels/gemm/gpu.hpp"
-#include "kernels/gemm/tcgen05.hpp"
+#include "core/driver/driver_api.hpp"
+#include "kernels/cuda/host/gpu.hpp"
+#include "kernels/cuda/host/tcgen05.hpp"
+#include "kernels/dispatch/choose.hpp"
+#include "kernels/dispatch/run.hpp"
 #include "tests/kernels/loading_driver.hpp"
 #include "tests/kernels/tcgen05.hpp"
 
@@ -110,18 +111,18 @@ DriverApi noting_driver() {
 
 // --- every shape ---
 
-// Where the product reads its operands, after the passes.
+// Where the GEMM reads its operands, after the passes.
 struct Read {
   const void* at;
   int64_t leading;
-  int64_t lines, depths;
+  int64_t lines, k;
   bool along_k;
   int64_t element;
 };
 
 void expect_map_in_limits(const Asked& one, const Read& read) {
-  EXPECT_EQ(one.sizes[0], static_cast<uint64_t>(read.along_k ? read.depths : read.lines));
-  EXPECT_EQ(one.sizes[1], static_cast<uint64_t>(read.along_k ? read.lines : read.depths));
+  EXPECT_EQ(one.sizes[0], static_cast<uint64_t>(read.along_k ? read.k : read.lines));
+  EXPECT_EQ(one.sizes[1], static_cast<uint64_t>(read.along_k ? read.lines : read.k));
   EXPECT_EQ(one.strides[0], static_cast<uint64_t>(read.leading * read.element));
   EXPECT_EQ(reinterpret_cast<uintptr_t>(one.at) % kMapBytes, 0U);
   for (unsigned rank = 0; rank + 1 < one.rank; ++rank) {
@@ -140,11 +141,11 @@ void expect_map_in_limits(const Asked& one, const Read& read) {
 // Copies that the passes make lie one behind the other, within the workspace however it is aligned.
 void expect_copies_in_workspace(const Plan& plan, const Read& a, const Read& b, const void* workspace) {
   const auto bytes = [&](const Read& read) {
-    return (read.along_k ? read.lines : read.depths) * read.leading * read.element;
+    return (read.along_k ? read.lines : read.k) * read.leading * read.element;
   };
   int64_t end = 0;
   if (a.at == workspace) end = bytes(a);
-  if (plan.gpu.turn_b || plan.gpu.align_b) {
+  if (plan.gpu.transpose_b || plan.gpu.align_b) {
     EXPECT_GE(plan.gpu.b_offset, end);
     end = plan.gpu.b_offset + bytes(b);
   }
@@ -180,8 +181,8 @@ void expect_launch_in_limits(const Plan& plan, const void* workspace) {
   EXPECT_LE(launched.config.block[0] * launched.config.block[1] * launched.config.block[2], kMostThreads);
   EXPECT_EQ(known.workspace(static_cast<int>(p.m), static_cast<int>(p.n), static_cast<int>(p.k)), 0)
       << "the plan has none for it";
-  const bool copied_a = plan.gpu.turn_a || plan.gpu.align_a;
-  const bool copied_b = plan.gpu.turn_b || plan.gpu.align_b;
+  const bool copied_a = plan.gpu.transpose_a || plan.gpu.align_a;
+  const bool copied_b = plan.gpu.transpose_b || plan.gpu.align_b;
   const auto* copies = static_cast<const std::byte*>(workspace);
   const Read a{copied_a ? workspace : kA, copied_a ? plan.gpu.a_leading : p.lda, p.m, p.k, true, size_of(p.a)};
   const Read b{copied_b ? copies + plan.gpu.b_offset : kB,

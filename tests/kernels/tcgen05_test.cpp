@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The tcgen05 kernels, as far as they can be proved without the hardware: what the host knows of them, and how they are
-// chosen. Their images: tcgen05_image_test.cpp. Their launches: tcgen05_launch_test.cpp.
+// chosen. Their cubins: tcgen05_cubin_test.cpp. Their launches: tcgen05_launch_test.cpp.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,9 +10,9 @@
 #include <array>
 #include <map>
 
-#include "kernels/gemm/choose.hpp"
+#include "kernels/cuda/host/tcgen05.hpp"
+#include "kernels/dispatch/choose.hpp"
 #include "kernels/gemm/evidence.hpp"
-#include "kernels/gemm/tcgen05.hpp"
 #include "tests/kernels/tcgen05.hpp"
 
 namespace pbprobe::test {
@@ -41,19 +41,19 @@ TEST(Tcgen05, RowsAreWhatTheHostKnowsOfTheirKernels) {
       EXPECT_LE(known->cluster[0] * known->cluster[1], 8) << symbol << ": more than every GPU can hold together";
       EXPECT_EQ(known->cluster[0] % known->sms, 0) << symbol;
       EXPECT_GE(known->layout.stages, 3) << symbol;
-      EXPECT_GE(known->layout.sums, 2) << symbol << ": a tile is multiplied while the last one is written";
+      EXPECT_GE(known->layout.acc, 2) << symbol << ": a tile is computed while the last one is written";
       EXPECT_LE(known->layout.parameter_bytes, 4096) << symbol;
     }
   }
 }
 
-// The host's compiler and the device's lay the arguments out alike: each kernel's layout stands in its image.
+// The host's compiler and the device's lay the arguments out alike: each kernel's layout stands in its cubin.
 TEST(Tcgen05, HostAndDeviceLayParametersOutAlike) {
-  int64_t images = 0;
+  int64_t cubins = 0;
   for (const auto& build : part_builds()) {
     if (!build.built) continue;
-    ++images;
-    const std::string_view image(reinterpret_cast<const char*>(build.image.data()), build.image.size());
+    ++cubins;
+    const std::string_view cubin(reinterpret_cast<const char*>(build.cubin.data()), build.cubin.size());
     std::map<std::string, int64_t> wanted;
     for (const Kernel* kernel : built_kernels()) {
       if (kernel->target != build.target) continue;
@@ -64,12 +64,12 @@ TEST(Tcgen05, HostAndDeviceLayParametersOutAlike) {
     }
     for (const auto& [bytes, count] : wanted) {
       int64_t seen = 0;
-      for (auto at = image.find(bytes); at != std::string_view::npos; at = image.find(bytes, at + 4)) ++seen;
+      for (auto at = cubin.find(bytes); at != std::string_view::npos; at = cubin.find(bytes, at + 4)) ++seen;
       EXPECT_EQ(seen, count) << build.target;
     }
     EXPECT_FALSE(wanted.empty()) << build.target;
   }
-  if (images == 0) GTEST_SKIP() << "no tcgen05 kernels are built";
+  if (cubins == 0) GTEST_SKIP() << "no tcgen05 kernels are built";
 }
 
 // The threads that write a block's share of a tile write each of its elements once, eight neighbours at a time.
@@ -111,8 +111,8 @@ TEST(Tcgen05, DescriptorsAreThoseOfCutlass) {
   for (const unsigned address : {0U, 1024U, 0x38460U}) EXPECT_EQ(tcgen05_lines(address), lines_by_cutlass(address));
 }
 
-// A record counts for the image that the kernel is in, not for the target's other one.
-TEST(Tcgen05, ARecordOfItsOwnImageSaysThatItRan) {
+// A record counts for the cubin that the kernel is in, not for the target's other one.
+TEST(Tcgen05, ARecordOfItsOwnCubinShowsThatItRan) {
   const auto kernels = built_kernels();
   if (kernels.empty()) GTEST_SKIP() << "no tcgen05 kernels are built";
   for (const Kernel* kernel : kernels) {
@@ -142,7 +142,7 @@ TEST(Tcgen05, IsChosenWhereItsOperandsLieRight) {
     EXPECT_EQ(chosen(target, make_problem(8192, 8192, 8192, DType::tf32)), "tcgen05_tf32_256x128") << target;
     // Half of a larger tile would be empty.
     EXPECT_EQ(chosen(target, make_problem(128, 128 * 148, 4096, DType::bf16)), "tcgen05_bf16_128x128") << target;
-    // Rows that tensor maps cannot read, no depth, few rows.
+    // Rows that tensor maps cannot read, k = 0, small M.
     EXPECT_THAT(chosen(target, make_problem(5120, 5120, 777, DType::bf16)), HasSubstr("gemm_bf16")) << target;
     EXPECT_THAT(chosen(target, make_problem(5120, 5120, 0, DType::bf16)), HasSubstr("gemm_bf16")) << target;
     EXPECT_EQ(chosen(target, make_problem(16, 8192, 8192, DType::bf16)), "gemm_bf16_16x64") << target;

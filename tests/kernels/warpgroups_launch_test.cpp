@@ -6,8 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "kernels/gemm/choose.hpp"
-#include "kernels/gemm/gpu.hpp"
+#include "kernels/cuda/host/gpu.hpp"
+#include "kernels/dispatch/choose.hpp"
+#include "kernels/dispatch/run.hpp"
 #include "tests/kernels/loading_driver.hpp"
 #include "tests/kernels/tcgen05.hpp"
 
@@ -85,11 +86,11 @@ TEST_F(WarpgroupLaunches, BeginBeforeWhatIsAheadHasEnded) {
   EXPECT_THAT(launched, ElementsAre(are("wgmma_bf16_128x256_nt", 132, true)));
 }
 
-TEST_F(WarpgroupLaunches, TakeTurnsOnEverySm) {
-  launch_it(make_problem(4096, 4096, 4096, DType::int8), "wgmma_int8_turns_sm90");
-  EXPECT_THAT(launched, ElementsAre(are("wgmma_int8_turns_nt", 132, true)));
-  launch_it(make_problem(4096, 4096, 4096, DType::bf16, Layout::nn), "wgmma_bf16_turns_sm90");
-  EXPECT_THAT(launched, ElementsAre(are("wgmma_bf16_turns_nn", 132, true)));
+TEST_F(WarpgroupLaunches, PingPongOnEverySm) {
+  launch_it(make_problem(4096, 4096, 4096, DType::int8), "wgmma_int8_pingpong_sm90");
+  EXPECT_THAT(launched, ElementsAre(are("wgmma_int8_pingpong_nt", 132, true)));
+  launch_it(make_problem(4096, 4096, 4096, DType::bf16, Layout::nn), "wgmma_bf16_pingpong_sm90");
+  EXPECT_THAT(launched, ElementsAre(are("wgmma_bf16_pingpong_nn", 132, true)));
 }
 
 // 2048 bytes of a row to a warp, eight warps to a block.
@@ -100,7 +101,7 @@ TEST_F(WarpgroupLaunches, BothOperandsAreAlignedByOneLaunch) {
 }
 
 // Squares of 128 bytes by 128.
-TEST_F(WarpgroupLaunches, OneOperandIsTurned) {
+TEST_F(WarpgroupLaunches, OneOperandIsTransposed) {
   launch_it(make_problem(4096, 4096, 4096, DType::int8, Layout::nn), "wgmma_int8_128x256_sm90");
   EXPECT_THAT(launched, ElementsAre(are("repack_1", 32 * 32, true), are("wgmma_int8_128x256_nt", 132, true)));
   launch_it(make_problem(4096, 4096, 4096, DType::tf32, Layout::nn), "wgmma_tf32_128x256_sm90");
@@ -114,17 +115,18 @@ TEST_F(WarpgroupLaunches, PartsAreAddedUpByOneMore) {
 }
 
 // 384 threads in the place of 256: a second warpgroup reads.
-TEST_F(WarpgroupLaunches, FewRowsReadBWhereverItsRowsBegin) {
-  launch_it(make_problem(16, 8192, 8191, DType::bf16), "wgmma_bf16_few16_sm90");
-  EXPECT_THAT(launched, ElementsAre(are("repack_2", 16 * 8 / 8, true), are("wgmma_bf16_few16_nt_skewed", 256, true)));
+TEST_F(WarpgroupLaunches, SmallMReadsUnalignedRowsOfB) {
+  launch_it(make_problem(16, 8192, 8191, DType::bf16), "wgmma_bf16_small_m16_sm90");
+  EXPECT_THAT(launched,
+              ElementsAre(are("repack_2", 16 * 8 / 8, true), are("wgmma_bf16_small_m16_nt_unaligned", 256, true)));
   EXPECT_EQ(launched[1].threads, 384U);
-  launch_it(make_problem(16, 8192, 8192, DType::bf16), "wgmma_bf16_few16_sm90");
-  EXPECT_THAT(launched, ElementsAre(are("wgmma_bf16_few16_nt", 128, true)));
+  launch_it(make_problem(16, 8192, 8192, DType::bf16), "wgmma_bf16_small_m16_sm90");
+  EXPECT_THAT(launched, ElementsAre(are("wgmma_bf16_small_m16_nt", 128, true)));
   EXPECT_EQ(launched[0].threads, 256U);
 }
 
 // A block an SM, of two warpgroups and the producer's, which await what is ahead themselves too.
-TEST_F(WarpgroupLaunches, FedWarpsBeginEarlyAsWell) {
+TEST_F(WarpgroupLaunches, TmaMmaUsesPdlToo) {
   launch_it(make_problem(4096, 4096, 4096, DType::fp16, Layout::nn), "gemm_fp16_256x128_sm90");
   EXPECT_THAT(launched, ElementsAre(are("gemm_fp16_256x128_nn", 132, true)));
   EXPECT_EQ(launched[0].threads, 384U);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The kernels of warpgroups on the host's side: rows against limits, cuts, and what their tensor maps say.
-#include "kernels/gemm/warpgroups.hpp"
+#include "kernels/cuda/host/warpgroups.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -49,19 +49,19 @@ GpuCall call_of(const Problem& p, uintptr_t a, uintptr_t b) {
   return call;
 }
 
-// A ring of stages of 128 bytes, an aligned beginning, two barriers a stage; of tiles also C's chunks on their way out,
-// with their three barriers, or one for each warpgroup's turn; of fed warps, their pieces.
+// A ring of stages of 128 bytes, aligned, two barriers a stage; of tiles also C's chunks with their three barriers, or
+// a barrier a warpgroup for ping-pong; of TMA-fed mma.sync, their pieces.
 TEST(Warpgroups, RowsHoldTheirStagesAndFitTheSm) {
   int64_t rows = 0;
   for (const auto& kernel : kernel_table()) {
     if (kernel.work == GpuWork::blocks) continue;
     ++rows;
-    const bool few = kernel.work == GpuWork::few_rows;
-    const int64_t lines = few && kernel.max_m < 128 ? 2 : 1;
+    const bool small_m = kernel.work == GpuWork::small_m;
+    const int64_t lines = small_m && kernel.max_m < 128 ? 2 : 1;
     const int64_t stage = lines * (kernel.tile.m + kernel.tile.n) * 128 + 16;
     const int64_t chunks = kernel.tile.n == 192 ? 49152 : 32768;
-    const int64_t exits = kernel.work == GpuWork::fed_warps ? 8 * 2 * 2048 : chunks + (kernel.turns ? 16 : 24);
-    const int64_t ring = kernel.shared_bytes - 1024 - (few ? 0 : exits);
+    const int64_t exits = kernel.work == GpuWork::tma_mma ? 8 * 2 * 2048 : chunks + (kernel.pingpong ? 16 : 24);
+    const int64_t ring = kernel.shared_bytes - 1024 - (small_m ? 0 : exits);
     EXPECT_EQ(ring % stage, 0) << kernel.name;
     EXPECT_GE(ring / stage, 4) << kernel.name;
     const auto& limits = find_target(kernel.target)->limits;
@@ -70,7 +70,7 @@ TEST(Warpgroups, RowsHoldTheirStagesAndFitTheSm) {
     EXPECT_LE(kernel.blocks * (kernel.shared_bytes + kReserved), 228 * 1024) << kernel.name;
     EXPECT_EQ(kernel.tile.k * size_of(kernel.dtype), 128) << kernel.name;
     EXPECT_EQ(kernel.threads, kernel.max_m == 16 ? 256 : 384) << kernel.name;
-    EXPECT_EQ(few, kernel.max_m == kernel.tile.m) << kernel.name;
+    EXPECT_EQ(small_m, kernel.max_m == kernel.tile.m) << kernel.name;
   }
   EXPECT_EQ(rows, 25);
 }
@@ -80,7 +80,7 @@ TEST(Warpgroups, APersistentGridIsWholeClusters) {
   const Plan large = cut(wide, make_problem(8192, 8192, 8192, DType::bf16));
   EXPECT_EQ(large.grid.x, 132);
   EXPECT_EQ(large.gpu.cluster, 2);
-  EXPECT_EQ(large.gpu.band, 8);
+  EXPECT_EQ(large.gpu.raster_group, 8);
   EXPECT_EQ(large.split, 1);
   // One tile: a cluster, and no more where k is short.
   EXPECT_EQ(cut(wide, make_problem(1, 1, 64, DType::bf16)).grid.x, 2);
@@ -96,19 +96,19 @@ TEST(Warpgroups, KIsSplitWhereTilesAreFew) {
   EXPECT_EQ(plan.grid.x, 2 * plan.split);
 }
 
-TEST(Warpgroups, FewRowsShareKInAClusterUntilTheSmsAreBusy) {
-  Kernel few = kernel(GpuWork::few_rows, 16, 128, 1);
-  few.blocks = 2;
-  const auto skewed = [&](int64_t n) { return cut(few, make_problem(16, n, 16383, DType::bf16)).grid.x; };
-  EXPECT_EQ(skewed(8192), 256) << "two of an SM, where threads read B";
-  EXPECT_EQ(cut(few, make_problem(16, 8192, 16384, DType::bf16)).grid.x, 128);
-  const Plan decode = cut(few, make_problem(16, 8192, 8192, DType::bf16));
+TEST(Warpgroups, SmallMSplitsKInAClusterUntilTheSmsAreBusy) {
+  Kernel small_m = kernel(GpuWork::small_m, 16, 128, 1);
+  small_m.blocks = 2;
+  const auto unaligned = [&](int64_t n) { return cut(small_m, make_problem(16, n, 16383, DType::bf16)).grid.x; };
+  EXPECT_EQ(unaligned(8192), 256) << "two of an SM, where threads read B";
+  EXPECT_EQ(cut(small_m, make_problem(16, 8192, 16384, DType::bf16)).grid.x, 128);
+  const Plan decode = cut(small_m, make_problem(16, 8192, 8192, DType::bf16));
   EXPECT_EQ(decode.gpu.cluster, 2);
   EXPECT_EQ(decode.grid.x, 128);
-  EXPECT_EQ(decode.split, 1) << "no sums in the workspace";
-  EXPECT_EQ(cut(few, make_problem(16, 1024, 8192, DType::bf16)).gpu.cluster, 8);
-  EXPECT_EQ(cut(few, make_problem(16, 32768, 8192, DType::bf16)).gpu.cluster, 1);
-  EXPECT_EQ(cut(few, make_problem(16, 1024, 64, DType::bf16)).gpu.cluster, 1) << "k of one stage";
+  EXPECT_EQ(decode.split, 1) << "nothing in the workspace";
+  EXPECT_EQ(cut(small_m, make_problem(16, 1024, 8192, DType::bf16)).gpu.cluster, 8);
+  EXPECT_EQ(cut(small_m, make_problem(16, 32768, 8192, DType::bf16)).gpu.cluster, 1);
+  EXPECT_EQ(cut(small_m, make_problem(16, 1024, 64, DType::bf16)).gpu.cluster, 1) << "k of one stage";
 }
 
 TEST(Warpgroups, MapsSayWhereTheMatricesLie) {
@@ -124,17 +124,17 @@ TEST(Warpgroups, MapsSayWhereTheMatricesLie) {
   EXPECT_THAT(maps->a.box, testing::ElementsAre(64, 128));
   EXPECT_THAT(maps->b.sizes, testing::ElementsAre(200, 500));
   EXPECT_THAT(maps->b.box, testing::ElementsAre(64, 128)) << "a block of two fetches half of 256 columns";
-  const Kernel few = kernel(GpuWork::few_rows, 16, 64, 1);
-  const auto of_few = maps_of(cut(few, problem), call_of(problem, 0x1000, 0x2000));
-  EXPECT_THAT(of_few->a.box, testing::ElementsAre(64, 16));
-  EXPECT_THAT(of_few->b.box, testing::ElementsAre(64, 64));
-  EXPECT_EQ(of_few->b.promotion, 2);
-  EXPECT_EQ(of_few->tiles.by_map, 0) << "such kernels write C themselves";
+  const Kernel small_m = kernel(GpuWork::small_m, 16, 64, 1);
+  const auto of_small_m = maps_of(cut(small_m, problem), call_of(problem, 0x1000, 0x2000));
+  EXPECT_THAT(of_small_m->a.box, testing::ElementsAre(64, 16));
+  EXPECT_THAT(of_small_m->b.box, testing::ElementsAre(64, 64));
+  EXPECT_EQ(of_small_m->b.promotion, 2);
+  EXPECT_EQ(of_small_m->tiles.by_map, 0) << "such kernels write C themselves";
   EXPECT_EQ(maps->b.promotion, 3);
   EXPECT_EQ(maps->b.stride, 432U);
 }
 
-// The other way round, 64 lines and 64 depths a box.
+// The other way round, 64 lines and 64 k a box.
 TEST(Warpgroups, MapsOfMatricesAlongTheirLines) {
   const Kernel wide = kernel(GpuWork::warpgroups, 128, 256, 2);
   const auto problem = make_problem(256, 512, 128, DType::bf16, DType::fp32, Layout::tn);
@@ -176,7 +176,7 @@ TEST(Warpgroups, NoMapNamesCWhereStoresWouldReachTooFarOrGainNothing) {
     return maps_of(cut(wide, problem), call)->tiles.by_map;
   };
   EXPECT_EQ(by_map(4100, 4104, 1), 1);
-  EXPECT_EQ(by_map(4100, 4104, 0), 0) << "rows that begin anywhere";
+  EXPECT_EQ(by_map(4100, 4104, 0), 0) << "unaligned rows";
   const auto words = make_problem(4100, 4104, 200, DType::bf16, DType::fp32);
   GpuCall call = call_of(words, 0x1000, 0x2000);
   call.c = reinterpret_cast<void*>(uintptr_t{0x3000});
@@ -186,10 +186,10 @@ TEST(Warpgroups, NoMapNamesCWhereStoresWouldReachTooFarOrGainNothing) {
   EXPECT_EQ(by_map(2048, 2048, 1), 0) << "a tile for each cluster, and nothing beside which its stores could go on";
 }
 
-// Whatever C's elements, and though a cluster has but one tile; not where parts of k are summed up first.
-TEST(Warpgroups, WhereWarpgroupsTakeTurnsAMapNamesCOfWordsToo) {
+// Whatever C's elements, and though a cluster has but one tile; not with split-K, whose parts are added first.
+TEST(Warpgroups, PingPongStoresWordsByTmaToo) {
   Kernel narrow = kernel(GpuWork::warpgroups, 128, 128, 2, DType::int8);
-  narrow.across = narrow.turns = true;
+  narrow.across = narrow.pingpong = true;
   const auto problem = make_problem(300, 500, 256, DType::int8, DType::int32);
   GpuCall call = call_of(problem, 0x1000, 0x2000);
   call.c = reinterpret_cast<void*>(uintptr_t{0x3000});
@@ -207,17 +207,18 @@ TEST(Warpgroups, WhereWarpgroupsTakeTurnsAMapNamesCOfWordsToo) {
   EXPECT_EQ(maps_of(cut(narrow, problem), call)->tiles.by_map, 0);
 }
 
-TEST(Warpgroups, ByTurnsTheTimeToFillAndToWriteIsThatOfOneTile) {
+TEST(Warpgroups, PingPongPaysToFillAndToWriteOneTileOnly) {
   Kernel narrow = kernel(GpuWork::warpgroups, 128, 128, 2, DType::int8);
   narrow.across = true;
   const auto seconds = [&](int64_t m, int64_t k) {
     return best_split_of_warpgroups(narrow, make_problem(m, 8192, k, DType::int8), kSms).seconds;
   };
   const double before = seconds(8192, 512);
-  narrow.turns = true;
+  narrow.pingpong = true;
   EXPECT_LT(seconds(8192, 512), 0.7 * before);
-  EXPECT_EQ(cut(narrow, make_problem(8192, 8192, 4096, DType::int8)).gpu.band, 16) << "2048 rows";
-  EXPECT_EQ(cut(narrow, make_problem(8192, 8192, 1024, DType::int8)).gpu.band, 8) << "1024 rows: C takes the time";
+  EXPECT_EQ(cut(narrow, make_problem(8192, 8192, 4096, DType::int8)).gpu.raster_group, 16) << "2048 rows";
+  EXPECT_EQ(cut(narrow, make_problem(8192, 8192, 1024, DType::int8)).gpu.raster_group, 8)
+      << "1024 rows: C takes the time";
 }
 
 // Side by side, a block fetches its own columns of B and its share of A's rows.
@@ -226,7 +227,7 @@ TEST(Warpgroups, AClusterThatLiesAcrossSharesA) {
   wide.across = true;
   const auto problem = make_problem(2112, 7168, 256, DType::bf16);
   const Plan plan = cut(wide, problem);
-  EXPECT_EQ(plan.gpu.band, 16) << "2048 rows";
+  EXPECT_EQ(plan.gpu.raster_group, 16) << "2048 rows";
   const auto maps = maps_of(plan, call_of(problem, 0x1000, 0x2000));
   ASSERT_TRUE(maps.ok()) << maps.error().message;
   EXPECT_THAT(maps->a.box, testing::ElementsAre(64, 64));
@@ -238,13 +239,13 @@ TEST(Warpgroups, AClusterThatLiesAcrossSharesA) {
 }
 
 // Tiles of 256 × 128 by single blocks: A comes in boxes of 256 rows, and C leaves without a map.
-TEST(Warpgroups, FedWarpsFetchTheirWholeTile) {
-  const Kernel fed = kernel(GpuWork::fed_warps, 256, 128, 1);
+TEST(Warpgroups, TmaMmaFetchesItsWholeTile) {
+  const Kernel tma_mma = kernel(GpuWork::tma_mma, 256, 128, 1);
   const auto problem = make_problem(4096, 4096, 4096, DType::bf16);
-  const Plan plan = cut(fed, problem);
+  const Plan plan = cut(tma_mma, problem);
   EXPECT_EQ(plan.grid.x, kSms);
   EXPECT_EQ(plan.gpu.cluster, 1);
-  EXPECT_EQ(plan.gpu.band, 8);
+  EXPECT_EQ(plan.gpu.raster_group, 8);
   EXPECT_EQ(plan.split, 1);
   auto call = call_of(problem, 0x1000, 0x2000);
   call.c = reinterpret_cast<void*>(0x3000);
@@ -256,9 +257,9 @@ TEST(Warpgroups, FedWarpsFetchTheirWholeTile) {
   EXPECT_THAT(maps->b.box, testing::ElementsAre(64, 128));
   EXPECT_EQ(maps->tiles.by_map, 0);
   // Fewer tiles than SMs: k is split, and the grid holds every part.
-  const Plan few = cut(fed, make_problem(256, 256, 65536, DType::bf16));
-  EXPECT_GT(few.split, 4);
-  EXPECT_EQ(few.grid.x, 2 * few.split);
+  const Plan split = cut(tma_mma, make_problem(256, 256, 65536, DType::bf16));
+  EXPECT_GT(split.split, 4);
+  EXPECT_EQ(split.grid.x, 2 * split.split);
 }
 
 TEST(Warpgroups, WhatAMapCannotHoldIsALimit) {

@@ -8,9 +8,9 @@
 #include <gtest/gtest.h>
 
 #include "core/host/host.hpp"
-#include "probes/measure/bed.hpp"
+#include "probes/measure/backend.hpp"
 #include "probes/measure/bench.hpp"
-#include "probes/measure/statistics.hpp"
+#include "probes/process/statistics.hpp"
 #include "tests/measure/child.hpp"
 
 namespace pbprobe {
@@ -20,23 +20,23 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// A device on which time passes as the test says. Stands for hardware alone: rows are made of what it measures.
-class ScriptedBed : public Bed {
+// A device on which time passes as the test says. Stands for hardware only: rows are made of what it measures.
+class ScriptedBackend : public Backend {
  public:
   Result<void> verify(const Plan& plan) override {
     if (plan.kernel->name == wrong) return make_error(ErrorCode::malformed, "C[3,5] is 1, and must be 2");
     return {};
   }
-  Result<Contender> kernel(const Plan& plan) override {
-    return Contender{.name = std::string(plan.kernel->name), .sample = [this](int64_t) { return spend(kernel_us); }};
+  Result<Candidate> kernel(const Plan& plan) override {
+    return Candidate{.name = std::string(plan.kernel->name), .sample = [this](int64_t) { return spend(kernel_us); }};
   }
-  Result<Contender> peak(const Kernel&, std::vector<PeakSlice>& slices) override {
-    return Contender{.name = "peak", .sample = [this, &slices](int64_t) {
+  Result<Candidate> peak(const Kernel&, std::vector<PeakSlice>& slices) override {
+    return Candidate{.name = "peak", .sample = [this, &slices](int64_t) {
                        slices.push_back(slice);
                        return spend(1000);
                      }};
   }
-  Result<Contender> libtorch(const Libtorch&) override { return make_error(ErrorCode::unsupported, "not here"); }
+  Result<Candidate> libtorch(const Libtorch&) override { return make_error(ErrorCode::unsupported, "not here"); }
   [[nodiscard]] int64_t peak_units() const override { return 1; }
 
   Result<double> spend(double us) {
@@ -68,7 +68,7 @@ class RunCase : public testing::Test {
     EXPECT_EQ(pipe(ends), 0);
     EventWriter events(ends[1]);
     LibtorchProbe none;
-    run_case(one_, plans_, bed_, none, events, {.seconds = 0.0205, .clock = [this] { return bed_.now; }});
+    run_case(one_, plans_, backend_, none, events, {.seconds = 0.0205, .clock = [this] { return backend_.now; }});
     close(ends[1]);
     std::string text(65536, '\0');
     text.resize(static_cast<size_t>(std::max<ssize_t>(::read(ends[0], text.data(), text.size()), 0)));
@@ -78,11 +78,11 @@ class RunCase : public testing::Test {
 
   BenchCase one_;
   CasePlans plans_;
-  ScriptedBed bed_;
+  ScriptedBackend backend_;
 };
 
 TEST_F(RunCase, RowsHoldWhatWasMeasured) {
-  bed_.slice = {.gflops = 64 * 2.0, .clock_ghz = 2.0};  // what the table allows for avx512
+  backend_.slice = {.gflops = 64 * 2.0, .clock_ghz = 2.0};  // what the table allows for avx512
   const EventLog log = run();
   ASSERT_EQ(log.measurements.rows.size(), 2U);
   const BenchRow& row = log.measurements.rows[0];
@@ -91,7 +91,7 @@ TEST_F(RunCase, RowsHoldWhatWasMeasured) {
   EXPECT_DOUBLE_EQ(row.gflops, 2.0);
   EXPECT_TRUE(row.best);
   EXPECT_FALSE(log.measurements.rows[1].best);
-  EXPECT_EQ(row.samples_us.size(), 5U) << "20.5 ms, four contenders of 1 ms a round";
+  EXPECT_EQ(row.samples_us.size(), 5U) << "20.5 ms, four candidates of 1 ms a round";
   ASSERT_TRUE(row.peak_fraction);
   EXPECT_DOUBLE_EQ(*row.peak_fraction, 2.0 / 128);
   EXPECT_EQ(row.clock_ghz, 2.0);
@@ -103,7 +103,7 @@ TEST_F(RunCase, RowsHoldWhatWasMeasured) {
 }
 
 TEST_F(RunCase, AWrongKernelHasNoRateAndIsNamed) {
-  bed_.wrong = "gemm_fp32_6x16_avx2";
+  backend_.wrong = "gemm_fp32_6x16_avx2";
   const EventLog log = run();
   ASSERT_EQ(log.measurements.rows.size(), 1U);
   EXPECT_EQ(log.measurements.rows[0].target, "avx512");
@@ -113,7 +113,7 @@ TEST_F(RunCase, AWrongKernelHasNoRateAndIsNamed) {
 }
 
 TEST_F(RunCase, APeakBelowTheKernelIsNoPeak) {
-  bed_.slice = {.gflops = 1.5, .clock_ghz = 2.0};
+  backend_.slice = {.gflops = 1.5, .clock_ghz = 2.0};
   const EventLog log = run();
   ASSERT_EQ(log.measurements.rows.size(), 2U);
   EXPECT_EQ(log.measurements.rows[0].peak_fraction, std::nullopt);
@@ -127,7 +127,7 @@ std::vector<std::string> built_cpu_targets(const Host& host, DType dtype) {
   for (const Kernel& kernel : kernel_table()) {
     const auto& mine = host.cpu.targets;
     const std::string target(kernel.target);
-    const bool any_rows = kernel.max_m == INT64_MAX;  // not one of few rows
+    const bool any_rows = kernel.max_m == INT64_MAX;  // not one of small M
     if (kernel.dtype == dtype && kernel.built && any_rows && std::find(mine.begin(), mine.end(), target) != mine.end())
       targets.push_back(target);
   }
@@ -205,6 +205,16 @@ TEST_F(Bench, ACrashInLibtorchLosesNoRowOfOurs) {
   EXPECT_THAT(m.libtorch->problem.value_or(""), HasSubstr("SIGABRT"));
   EXPECT_FALSE(m.rows.empty());
   EXPECT_THAT(m.notes, testing::Contains(HasSubstr("second process, without libtorch")));
+}
+
+TEST(WithoutLibtorch, TheOtherPeersStay) {
+  MeasureRequest request;
+  request.libtorch_dir = "/made-up";
+  request.benches = {{.against = {"cublaslt", "libtorch", "bf16"}}, {.against = {"libtorch"}}};
+  request = without_libtorch(request);
+  EXPECT_EQ(request.libtorch_dir, std::nullopt);
+  EXPECT_THAT(request.benches[0].against, testing::ElementsAre("cublaslt", "bf16"));
+  EXPECT_THAT(request.benches[1].against, testing::IsEmpty());
 }
 
 TEST_F(Bench, ADtypeWithoutAKernelIsANote) {

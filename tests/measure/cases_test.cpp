@@ -130,7 +130,7 @@ TEST(PlanCases, ScaledInt8GivesBf16WhereNothingElseIsAskedFor) {
   EXPECT_TRUE(one(std::nullopt).against_bf16);
 }
 
-TEST(ShapeClass, IsByShapeAlone) {
+TEST(ShapeClass, IsOnlyByShape) {
   EXPECT_EQ(shape_class(1024, 1024, 1024), "square");
   EXPECT_EQ(shape_class(256, 256, 256), "small");
   EXPECT_EQ(shape_class(1, 4096, 4096), "skinny");
@@ -217,7 +217,7 @@ TEST(PeerViews, DescribeEveryLayoutAsMByKAndKByN) {
 
 TEST(PeerViews, RefuseWhatTheShimsCannotMultiply) {
   const Problem p = make_problem(2, 2, 2, DType::tf32);
-  EXPECT_THAT(peer_views(p, {}, -1).error().message, HasSubstr("no product of tf32 and tf32"));
+  EXPECT_THAT(peer_views(p, {}, -1).error().message, HasSubstr("no GEMM of tf32 and tf32"));
 }
 
 // Without a device: what is chosen is what choose() takes there.
@@ -227,13 +227,13 @@ TEST(ExplainBench, ATargetThatIsNotHereIsSupposed) {
     const BenchRequest bench{.target = target.id, .dtype = DType::fp32, .shapes = {{333, 512, 100}}};
     const auto list = explain_bench(bench, small_host(), 48);
     ASSERT_TRUE(list.ok()) << list.error().message;
-    ASSERT_EQ(list->products.size(), 1U);
-    const PlannedProduct& product = list->products.front();
-    EXPECT_TRUE(product.supposed.has_value()) << target.id;
-    EXPECT_EQ(product.kernels.empty(), product.why_not.has_value()) << target.id;
+    ASSERT_EQ(list->gemms.size(), 1U);
+    const PlannedGemm& gemm = list->gemms.front();
+    EXPECT_TRUE(gemm.supposed.has_value()) << target.id;
+    EXPECT_EQ(gemm.kernels.empty(), gemm.why_not.has_value()) << target.id;
     if (build == nullptr || !build->built) continue;
     int chosen = 0;
-    for (const PlannedKernel& kernel : product.kernels) {
+    for (const PlannedKernel& kernel : gemm.kernels) {
       if (!kernel.chosen) continue;
       ++chosen;
       EXPECT_THAT(kernel.why, Not(HasSubstr("forced")));
@@ -250,12 +250,12 @@ TEST(ExplainBench, ATargetThatIsNotHereIsSupposed) {
 TEST(ExplainBench, ADeviceThatIsHereIsNotSupposed) {
   const auto list = explain_bench({.target = "sm80", .shapes = {{64, 64, 64}}}, host_with_gpus(), 48);
   ASSERT_TRUE(list.ok()) << list.error().message;
-  ASSERT_EQ(list->products.size(), 1U);
-  EXPECT_FALSE(list->products.front().supposed.has_value());
-  EXPECT_EQ(list->products.front().device, "cuda:2");
+  ASSERT_EQ(list->gemms.size(), 1U);
+  EXPECT_FALSE(list->gemms.front().supposed.has_value());
+  EXPECT_EQ(list->gemms.front().device, "cuda:2");
 }
 
-TEST(ExplainBench, WhatIsNoProductIsRefused) {
+TEST(ExplainBench, WhatIsNotAGemmIsRefused) {
   EXPECT_FALSE(explain_bench({.target = "sm999", .shapes = {{1, 1, 1}}}, small_host(), 48).ok());
   EXPECT_FALSE(explain_bench({.shapes = {{-1, 1, 1}}}, small_host(), 48).ok());
 }

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "probes/measure/spawn.hpp"
+#include "probes/process/spawn.hpp"
 
 namespace pbprobe {
 

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include "probes/measure/events.hpp"
+#include "probes/process/events.hpp"
 
 #include <unistd.h>
 
 #include <gtest/gtest.h>
 
 #include "core/json.hpp"
-#include "probes/measure/request.hpp"
+#include "probes/process/request.hpp"
 
 namespace pbprobe {
 namespace {

@@ -20,10 +20,10 @@
 #include <gtest/gtest.h>
 
 #include "core/host/host.hpp"
-#include "kernels/gemm/choose.hpp"
-#include "kernels/gemm/probes.hpp"
+#include "kernels/cuda/host/probes.hpp"
+#include "kernels/dispatch/choose.hpp"
 #include "kernels/gemm/table.hpp"
-#include "probes/measure/bed.hpp"
+#include "probes/measure/backend.hpp"
 #include "probes/measure/cublaslt.hpp"
 #include "probes/measure/libtorch_probe.hpp"
 #include "tests/measure/child.hpp"
@@ -97,7 +97,7 @@ TEST_F(OnGpu, MoreMemoryThanThereIsNamesTheDriversError) {
 
 // A copy as fast as the driver's (two copies of it differ by up to 2 %), memories in their order, and every instruction
 // proved by its bits.
-TEST_F(OnGpu, ProbesAskForOneThingAlone) {
+TEST_F(OnGpu, ProbesAskForOneThingAtATime) {
   const std::string target = gpu().target.value_or("");
   const TargetBuild* const build = find_build(target);
   if (build == nullptr || !build->built) GTEST_SKIP() << "no kernels for " << gpu().capability << " in this build";
@@ -138,7 +138,7 @@ TEST_F(OnGpu, ProbesAskForOneThingAlone) {
                                         [&](const Peak& peak) { return peak.target == target && peak.built; }));
 }
 
-TEST_F(OnGpu, AnImageThatDoesNotFitIsRefusedByName) {
+TEST_F(OnGpu, AnCubinThatDoesNotFitIsRefusedByName) {
   auto device = GpuDevice::open(index_);
   ASSERT_TRUE(device.ok()) << device.error().message;
   int refused = 0;
@@ -151,7 +151,7 @@ TEST_F(OnGpu, AnImageThatDoesNotFitIsRefusedByName) {
     EXPECT_THAT(kernels.error().message, testing::HasSubstr("CUDA_ERROR_NO_BINARY_FOR_GPU"));
     ++refused;
   }
-  if (refused == 0) GTEST_SKIP() << "this build has no other GPU's image: make build TARGETS=all";
+  if (refused == 0) GTEST_SKIP() << "this build has no other GPU's cubin: make build TARGETS=all";
 }
 
 // Reads an address that is none of the device's, and then asks for memory: in a process of its own, which it breaks.
@@ -182,29 +182,29 @@ TEST_F(OnGpu, AStickyErrorBeforeUsIsNamedWithTheWayOut) {
               "cuMemAlloc.1024 bytes.: CUDA_ERROR_ILLEGAL_ADDRESS .700.*start the process again");
 }
 
-// A bed of this GPU whose kernels break its context at their fourth sample: from then on every call fails, as on a GPU
-// that is lost.
-class BreakingBed : public Bed {
+// A backend of this GPU whose kernels break its context at their fourth sample: from then on every call fails, as on a
+// GPU that is lost.
+class BreakingBackend : public Backend {
  public:
-  BreakingBed(std::unique_ptr<Bed> real, std::function<Result<void>()> break_it)
+  BreakingBackend(std::unique_ptr<Backend> real, std::function<Result<void>()> break_it)
       : real_(std::move(real)), break_it_(std::move(break_it)) {}
   Result<void> verify(const Plan& plan) override { return real_->verify(plan); }
-  Result<Contender> kernel(const Plan& plan) override {
-    PBPROBE_TRY(Contender contender, real_->kernel(plan));
-    contender.sample = [this, sample = contender.sample](int64_t repeats) -> Result<double> {
+  Result<Candidate> kernel(const Plan& plan) override {
+    PBPROBE_TRY(Candidate candidate, real_->kernel(plan));
+    candidate.sample = [this, sample = candidate.sample](int64_t repeats) -> Result<double> {
       if (++samples_ == 4) PBPROBE_CHECK(break_it_());
       return sample(repeats);
     };
-    return contender;
+    return candidate;
   }
-  Result<Contender> peak(const Kernel& kernel, std::vector<PeakSlice>& slices) override {
+  Result<Candidate> peak(const Kernel& kernel, std::vector<PeakSlice>& slices) override {
     return real_->peak(kernel, slices);
   }
-  Result<Contender> libtorch(const Libtorch& library) override { return real_->libtorch(library); }
+  Result<Candidate> libtorch(const Libtorch& library) override { return real_->libtorch(library); }
   [[nodiscard]] int64_t peak_units() const override { return real_->peak_units(); }
 
  private:
-  std::unique_ptr<Bed> real_;
+  std::unique_ptr<Backend> real_;
   std::function<Result<void>()> break_it_;
   int samples_ = 0;
 };
@@ -216,19 +216,19 @@ class BreakingBed : public Bed {
   plans.plans.resize(1);
   auto device = GpuDevice::open(index);
   auto kernels = GpuKernels::load(device->driver(), target);
-  auto bed = make_gpu_bed(one, host);
-  if (!bed.ok() || !kernels.ok()) std::_Exit(99);
+  auto backend = make_gpu_backend(one, host);
+  if (!backend.ok() || !kernels.ok()) std::_Exit(99);
   const Context context{.stream = device->stream(), .gpu = &*kernels};
-  BreakingBed breaking(std::move(*bed), [&] {
+  BreakingBackend breaking(std::move(*backend), [&] {
     return run_read_probe(target, reinterpret_cast<const void*>(uintptr_t{4096}), 1 << 20, 1, 0, nullptr, context);
   });
   int ends[2];
   if (pipe(ends) != 0) std::_Exit(98);
   EventWriter events(ends[1]);
   LibtorchProbe none;
-  auto before = make_gpu_bed(one, host);
+  auto before = make_gpu_backend(one, host);
   if (!before.ok()) std::_Exit(97);
-  for (Bed* const each : {before->get(), static_cast<Bed*>(&breaking)})
+  for (Backend* const each : {before->get(), static_cast<Backend*>(&breaking)})
     run_case(one, plans, *each, none, events, {.seconds = 1, .clock = steady_seconds()});
   close(ends[1]);
   std::string text(1 << 20, '\0');
@@ -305,10 +305,10 @@ TEST_F(OnGpu, CublasLtMultipliesWhatWeMultiply) {
     ASSERT_TRUE(da.ok() && db.ok() && dc.ok());
     ASSERT_TRUE(device->upload(*da, 0, a.data(), a.size() * 4).ok());
     ASSERT_TRUE(device->upload(*db, 0, b.data(), b.size() * 4).ok());
-    auto product = library->plan(p, *device);
-    ASSERT_TRUE(product.ok()) << product.error().message;
+    auto gemm = library->plan(p, *device);
+    ASSERT_TRUE(gemm.ok()) << gemm.error().message;
     const Operands operands{.a = da->data(), .b = db->data(), .c = dc->data()};
-    ASSERT_TRUE(product->run(operands, device->stream()).ok());
+    ASSERT_TRUE(gemm->run(operands, device->stream()).ok());
     ASSERT_TRUE(device->download(c.data(), *dc, 0, c.size() * 4).ok());
     for (int64_t i = 0; i < p.m; ++i) {
       for (int64_t j = 0; j < p.n; ++j) {
@@ -346,16 +346,16 @@ TEST_F(OnGpu, CutlassMultipliesWhatWeMultiply) {
   const Operands operands{.a = da->data(), .b = db->data(), .c = dc->data()};
   for (const std::string& family : library->families()) {
     ASSERT_TRUE(device->fill(*dc, 0x5a).ok());
-    auto product = library->plan(p, family, operands, *device);
-    ASSERT_TRUE(product.ok()) << product.error().message;
-    ASSERT_TRUE(product->run(operands, device->stream()).ok());
+    auto gemm = library->plan(p, family, operands, *device);
+    ASSERT_TRUE(gemm.ok()) << gemm.error().message;
+    ASSERT_TRUE(gemm->run(operands, device->stream()).ok());
     ASSERT_TRUE(device->download(c.data(), *dc, 0, c.size() * 4).ok());
     for (int64_t i = 0; i < p.m; ++i) {
       for (int64_t j = 0; j < p.n; ++j) {
         int32_t sum = 0;
         for (int64_t k = 0; k < p.k; ++k)
           sum += a[static_cast<size_t>(i * p.k + k)] * b[static_cast<size_t>(j * p.k + k)];
-        ASSERT_EQ(c[static_cast<size_t>(i * p.n + j)], sum) << product->name() << " " << i << "," << j;
+        ASSERT_EQ(c[static_cast<size_t>(i * p.n + j)], sum) << gemm->name() << " " << i << "," << j;
       }
     }
   }

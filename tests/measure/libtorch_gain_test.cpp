@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "probes/measure/gain.hpp"
+#include "probes/process/gain.hpp"
 #include "tests/measure/child.hpp"
 
 namespace pbprobe::test {
@@ -46,9 +46,9 @@ TEST_F(LibtorchGain, EveryAreaIsTimedAndItsStart) {
     areas.push_back(timing.area);
     for (const double us : timing.samples_us) EXPECT_GT(us, 0) << timing.area;
   }
-  EXPECT_THAT(areas, testing::ElementsAre("start", "elementwise", "reduction", "softmax", "sort",
-                                          "matrix product in FP32", "matrix product in BF16", "matrix product in INT8",
-                                          "convolution", "recurrent cell", "FFT", "linear algebra in FP32"));
+  EXPECT_THAT(areas, testing::ElementsAre("start", "elementwise", "reduction", "softmax", "sort", "matmul in FP32",
+                                          "matmul in BF16", "matmul in INT8", "convolution", "recurrent cell", "FFT",
+                                          "linear algebra in FP32"));
 }
 
 TEST_F(LibtorchGain, WhatWasSlowedOnPurposeIsALoss) {

@@ -14,9 +14,8 @@
 #include "kernels/gemm/table.hpp"
 #include "probes/measure/dlopen.hpp"
 #include "probes/measure/libtorch_libraries.hpp"
-#include "probes/measure/libtorch_speeds.hpp"
 #include "probes/measure/libtorch_starts.hpp"
-#include "probes/measure/statistics.hpp"
+#include "probes/process/statistics.hpp"
 #include "tests/measure/child.hpp"
 
 namespace pbprobe {
@@ -128,7 +127,7 @@ TEST_F(RealLibtorch, TheTierCanBeForced) {
   EXPECT_TRUE(m.libtorch->executed);
 }
 
-TEST_F(RealLibtorch, StandsBesideOurKernelsAndAlone) {
+TEST_F(RealLibtorch, StandsBesideOurKernelsAndByItself) {
   const bool emulated = std::string(PBPROBE_EMULATOR) != "";
   request_.budget_seconds = emulated ? 90 : 18;
   request_.limit_seconds = emulated ? 200 : 60;
@@ -185,12 +184,6 @@ TEST(LibtorchLibraries, VersionsAreReadByTheirOwnRules) {
   EXPECT_EQ(nccl_version(22809), "2.28.9");
   EXPECT_EQ(nccl_version(2804), "2.8.4");
   EXPECT_EQ(cublas_version(130100), "13.1.0");
-}
-
-TEST(LibtorchSpeeds, KernelsAreNamedForPeople) {
-  EXPECT_EQ(short_name("_ZN2at6native29vectorized_elementwise_kernelILi4EEEviT_"),
-            "at::native::vectorized_elementwise_kernel");
-  EXPECT_EQ(short_name("sm90_xmma_gemm_bf16"), "sm90_xmma_gemm_bf16");
 }
 
 // --- processes of their own ---

@@ -35,10 +35,10 @@ int main(int argc, char** argv) {
   constexpr std::string_view kFault = "--fault=";
   const bool fault = argc > 1 && std::string_view(argv[1]).substr(0, kFault.size()) == kFault;
   const int first = fault ? 2 : 1;
-  if (argc == first + 5 && std::string_view(argv[first]) == "measure") {
+  if (argc >= first + 5 && std::string_view(argv[first]) == "measure") {
     const int result = std::atoi(argv[first + 4]);
     if (fault) misbehave(std::string_view(argv[1]).substr(kFault.size()), result);
-    return pbprobe::measure_main(std::atoi(argv[first + 2]), result);
+    return pbprobe::measure_main(std::atoi(argv[first + 2]), result, argc > first + 5);
   }
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();

@@ -1,21 +1,26 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include "probes/measure/spawn.hpp"
+#include "probes/process/spawn.hpp"
 
 #include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 
 #include <arpa/inet.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "probes/measure/cage.hpp"
+#include "probes/process/sandbox.hpp"
 #include "tests/measure/child.hpp"
+#include "tests/temp_folder.hpp"
 
 namespace pbprobe {
 namespace {
@@ -48,6 +53,10 @@ class Spawn : public testing::Test {
     if (!result->libtorch) return "no libtorch section";
     return result->libtorch->problem.value_or("no problem");
   }
+  static std::optional<Obstacle> obstacle_of(const std::string& fake, double limit_seconds = 20) {
+    auto result = load(fake, limit_seconds);
+    return result.ok() && result->libtorch ? result->libtorch->obstacle : std::nullopt;
+  }
 
  private:
   std::string mark_;
@@ -65,12 +74,20 @@ TEST_F(Spawn, AnEmptyRequestIsAnsweredByNothing) {
 TEST_F(Spawn, AnAbortInAStaticInitializerNamesTheSignalAndTheLastWords) {
   EXPECT_THAT(problem_of("abort"),
               AllOf(HasSubstr("loading " PBPROBE_FAKES "/abort/libtorch_cpu.so ended its process by SIGABRT"),
-                    HasSubstr("reinstall or rebuild"), HasSubstr("std::bad_alloc")));
+                    HasSubstr("reinstall or rebuild"), HasSubstr("std::runtime_error")));
+  EXPECT_EQ(obstacle_of("abort"), std::nullopt);
+}
+
+// What had no memory, or no time, is not known to be wrong.
+TEST_F(Spawn, TooLittleMemoryIsNoFaultOfTheBuild) {
+  EXPECT_THAT(problem_of("no_memory"), AllOf(HasSubstr("SIGABRT"), HasSubstr("there was too little memory")));
+  EXPECT_EQ(obstacle_of("no_memory"), Obstacle::memory);
 }
 
 TEST_F(Spawn, AnIllegalInstructionIsNamedWithItsBytes) {
   EXPECT_THAT(problem_of("illegal"),
               AllOf(HasSubstr("SIGILL at libtorch_cpu.so+0x"), HasSubstr("take a build for this CPU")));
+  EXPECT_EQ(obstacle_of("illegal"), std::nullopt);
 #if defined(__x86_64__)
   EXPECT_THAT(problem_of("illegal"), HasSubstr("bytes 0f 0b "));
 #else
@@ -81,7 +98,8 @@ TEST_F(Spawn, AnIllegalInstructionIsNamedWithItsBytes) {
 TEST_F(Spawn, ADeadlockEndsAtTheTimeLimit) {
   const auto start = std::chrono::steady_clock::now();
   EXPECT_THAT(problem_of("deadlock", 0.5), AllOf(HasSubstr("did not end within 0.5 s"), HasSubstr("--budget")));
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(4));
+  EXPECT_EQ(obstacle_of("deadlock", 0.5), Obstacle::time_limit);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(8));
 }
 
 TEST_F(Spawn, GarbageOnStdoutIsKeptApartFromTheAnswer) {
@@ -105,12 +123,13 @@ TEST_F(Spawn, ALibraryThatForksAndLeavesGivesNoAnswer) {
   EXPECT_THAT(problem_of("fork_and_leave"), HasSubstr("with exit code 0 and without an answer"));
 }
 
-TEST_F(Spawn, ALibraryThatExitsIsToldByItsCode) {
+TEST_F(Spawn, ALibraryThatExitsIsReportedByItsCode) {
   EXPECT_THAT(problem_of("exit"), HasSubstr("with exit code 3 and without an answer"));
 }
 
 TEST_F(Spawn, AMissingDependencyIsNamed) {
   EXPECT_THAT(problem_of("missing"), HasSubstr("needs libpbprobe_absent.so, which is not there"));
+  EXPECT_EQ(obstacle_of("missing"), Obstacle::missing);
 }
 
 TEST_F(Spawn, AnotherPlatformIsNamed) {
@@ -131,16 +150,17 @@ TEST_F(Spawn, ALibraryThatComputesWrongIsCaught) {
   EXPECT_FALSE(result->libtorch->executed);
   EXPECT_EQ(result->libtorch->version, "2.99.1");
   EXPECT_THAT(result->libtorch->problem.value_or(""), AllOf(HasSubstr("C[0,0]"), HasSubstr("computes wrong")));
+  EXPECT_EQ(result->libtorch->obstacle, std::nullopt) << "wrong numbers are a fault";
 }
 
-TEST_F(Spawn, AnEmptyFileATextAndAnAbsentFolderAreToldApart) {
+TEST_F(Spawn, AnEmptyFileATextAndAnAbsentFolderAreDistinguished) {
   const std::filesystem::path folder = std::filesystem::path(PBPROBE_FAKES) / ("text" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
   const std::string name = folder.filename();
   std::ofstream(folder / "libtorch_cpu.so").close();
-  EXPECT_THAT(problem_of(name), HasSubstr("it is no shared object"));
+  EXPECT_THAT(problem_of(name), HasSubstr("it is not a shared object"));
   std::ofstream(folder / "libtorch_cpu.so") << std::string(100, 'x');
-  EXPECT_THAT(problem_of(name), HasSubstr("it is no shared object"));
+  EXPECT_THAT(problem_of(name), HasSubstr("it is not a shared object"));
   std::filesystem::remove_all(folder);
   EXPECT_THAT(problem_of(name), HasSubstr("No such file or directory"));
 }
@@ -149,13 +169,13 @@ TEST_F(Spawn, AnEmptyFileATextAndAnAbsentFolderAreToldApart) {
 
 // Whether this system gives a child namespaces of its own.
 bool can_be_apart() {
-  Cage cage = prepare_cage();
-  const pid_t child = fork_into(cage);
+  Sandbox sandbox = prepare_sandbox();
+  const pid_t child = fork_into(sandbox);
   if (child == 0) _exit(0);
   int status = 0;
   waitpid(child, &status, 0);
-  close_cage(cage);
-  return cage.apart;
+  close_sandbox(sandbox);
+  return sandbox.apart;
 }
 
 Result<Measurements> load_within(const std::string& fake, const ChildLimits& limits) {
@@ -164,7 +184,7 @@ Result<Measurements> load_within(const std::string& fake, const ChildLimits& lim
   return measure_in_child(request, limits);
 }
 
-// TearDown wants none of them left. Those that left the session are counted in a namespace alone; without one they end
+// TearDown wants none of them left. Those that left the session are counted in a namespace only; without one they end
 // at the time limit.
 TEST_F(Spawn, AForkBombIsEndedAndNamed) {
   auto result = load_within("fork_bomb", {.processes = 60, .program = self()});
@@ -191,10 +211,12 @@ TEST_F(Spawn, WhatTakesTooMuchMemoryIsEndedAndNamed) {
   auto result = load_within("hog", {.memory_bytes = 256 << 20, .program = self()});
   ASSERT_TRUE(result.ok()) << result.error().message;
   EXPECT_THAT(result->libtorch->problem.value_or(""), AllOf(HasSubstr("MB of memory"), HasSubstr("256 are allowed")));
+  EXPECT_EQ(result->libtorch->obstacle, Obstacle::memory);
 }
 
-TEST_F(Spawn, WhoEndsItsGroupEndsItselfAlone) {
+TEST_F(Spawn, WhoEndsItsGroupEndsOnlyItself) {
   EXPECT_THAT(problem_of("kill_group"), HasSubstr("ended its process by SIGKILL"));
+  EXPECT_EQ(obstacle_of("kill_group"), Obstacle::killed);
 }
 
 TEST_F(Spawn, WhoEndsItsParentsGroupIsSurvived) {
@@ -210,17 +232,144 @@ TEST_F(Spawn, WhoEndsAllThatItReachesReachesNothingElse) {
   unsetenv("PBPROBE_TEST_NAMESPACE");
 }
 
+bool has_landlock() {
+  return syscall(444, nullptr, 0, 1) >= 1;
+}
+
+// It answers for its process on each descriptor, as if it had been asked and was right.
+TEST_F(Spawn, WhoAnswersWhileItIsLoadedIsNotBelieved) {
+  auto result = load("forger");
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  ASSERT_TRUE(result->libtorch);
+  EXPECT_FALSE(result->libtorch->loaded);
+  EXPECT_FALSE(result->libtorch->executed);
+  EXPECT_EQ(result->libtorch->version, std::nullopt);
+  EXPECT_THAT(result->libtorch->intruded.value_or("nothing"),
+              AllOf(HasSubstr("bytes that begin with \"{\"libtorch\": "),
+                    HasSubstr("while " PBPROBE_FAKES "/forger/libtorch_cpu.so was loaded")));
+  EXPECT_THAT(result->libtorch->problem.value_or(""), HasSubstr("with exit code 0 and without an answer"));
+}
+
+TEST_F(Spawn, AFloodOfAnswersIsCountedAndNotKept) {
+  auto result = load("channel_flood", 40);
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  EXPECT_THAT(result->libtorch->intruded.value_or("nothing"), HasSubstr("begin with \"xxxxxxxx"));
+  EXPECT_FALSE(result->libtorch->executed);
+  rusage usage{};
+  getrusage(RUSAGE_CHILDREN, &usage);
+  EXPECT_LT(usage.ru_maxrss, 1 << 20) << "it was kept in memory";
+}
+
+TEST_F(Spawn, WhoClosesTheChannelIsNotTakenForAnAnswer) {
+  for (const char* fake : {"closer", "deaf"}) {
+    auto result = load(fake);
+    ASSERT_TRUE(result.ok()) << fake << ": " << result.error().message;
+    EXPECT_FALSE(result->libtorch->loaded) << fake;
+    EXPECT_NE(result->libtorch->problem, std::nullopt) << fake;
+    EXPECT_EQ(result->libtorch->obstacle, std::nullopt) << fake;
+  }
+}
+
+TEST_F(Spawn, WhoReadsFindsNothingThatHelps) {
+  auto result = load("reader");
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  EXPECT_THAT(result->libtorch->problem.value_or(""), HasSubstr("older than torch 2.8"));
+  EXPECT_EQ(result->libtorch->intruded, std::nullopt);
+}
+
+TEST_F(Spawn, WhoStopsItsSupervisorIsEndedInTime) {
+  const auto start = std::chrono::steady_clock::now();
+  MeasureRequest request{.host = small_host(), .libtorch_dir = std::string(PBPROBE_FAKES) + "/stopper"};
+  request.limit_seconds = 0.5;
+  auto result = measure_in_child(request, {.grace_seconds = 0.5, .program = self()});
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  EXPECT_EQ(result->libtorch->obstacle, Obstacle::time_limit);
+  EXPECT_FALSE(result->libtorch->loaded);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
+}
+
+TEST_F(Spawn, WhoTracesReachesNoSupervisor) {
+  if (!has_landlock()) GTEST_SKIP() << "this kernel has no Landlock";
+  EXPECT_THAT(problem_of("tracer"), HasSubstr("with exit code 11 "));
+}
+
+TEST_F(Spawn, WhoChangesItsSurroundingsIsStillAnsweredFor) {
+  auto result = load("wanderer");
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  EXPECT_NE(result->libtorch->problem, std::nullopt);
+  EXPECT_EQ(result->libtorch->intruded, std::nullopt);
+}
+
+TEST_F(Spawn, WhoAnswersNothingIsNoIntruder) {
+  for (const char* fake : {"wrong", "garbage", "exit", "daemon"}) {
+    auto result = load(fake);
+    ASSERT_TRUE(result.ok()) << result.error().message;
+    EXPECT_EQ(result->libtorch->intruded, std::nullopt) << fake;
+  }
+}
+
+// --- what foreign code writes ---
+
+TEST_F(Spawn, FilesElsewhereAreNotWritten) {
+  if (!has_landlock()) GTEST_SKIP() << "this kernel has no Landlock";
+  const std::filesystem::path here = std::filesystem::path(testing::TempDir()) / ("planted" + std::to_string(getpid()));
+  const char* const home = std::getenv("HOME");
+  std::ofstream(here) << "before";
+  for (const std::filesystem::path& path :
+       {here, std::filesystem::path(home != nullptr ? home : "/tmp") / here.filename(),
+        std::filesystem::current_path() / here.filename(), std::filesystem::path("/tmp") / here.filename()}) {
+    setenv("PBPROBE_TEST_FILE", path.c_str(), 1);
+    EXPECT_THAT(problem_of("writer"), HasSubstr("with exit code 11 ")) << path;  // 10: it was written
+    EXPECT_TRUE(path == here || !std::filesystem::exists(path)) << path;
+  }
+  std::string text;
+  std::ifstream(here) >> text;
+  EXPECT_EQ(text, "before") << "nor cut";
+  std::filesystem::remove(here);
+  unsetenv("PBPROBE_TEST_FILE");
+}
+
+TEST_F(Spawn, WhatIsMeantForWritingIsWritten) {
+  EXPECT_THAT(problem_of("scratch"), HasSubstr("with exit code 12 "));
+}
+
+TEST_F(Spawn, HowItWasKeptIsInTheFacts) {
+  auto result = load("exit");
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  ASSERT_TRUE(result->libtorch->confinement);
+  EXPECT_EQ(result->libtorch->confinement->landlock.has_value(), has_landlock());
+  EXPECT_EQ(result->libtorch->confinement->why_not.has_value(), !has_landlock());
+  EXPECT_EQ(result->libtorch->confinement->apart, can_be_apart());
+}
+
+// In a user namespace root is nobody to other users' folders.
+TEST_F(Spawn, RootReadsWhatOnlyRootMay) {
+  if (geteuid() != 0) GTEST_SKIP() << "only for root";
+  const test::TempFolder folder;
+  ASSERT_EQ(chown(folder.path().c_str(), 65534, 65534), 0);
+  ASSERT_EQ(chmod(folder.path().c_str(), 0700), 0);
+  Sandbox sandbox = prepare_sandbox();
+  const pid_t child = fork_into(sandbox);
+  ASSERT_GE(child, 0);
+  if (child == 0) _exit(access(folder.path().c_str(), R_OK | X_OK) == 0 ? 0 : 1);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  status = kept_status(sandbox).value_or(status);
+  close_sandbox(sandbox);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
 // CUDA looks itself up there by its number.
 TEST_F(Spawn, ProcTellsOfWhatRunsInThere) {
-  Cage cage = prepare_cage();
-  const pid_t child = fork_into(cage);
+  Sandbox sandbox = prepare_sandbox();
+  const pid_t child = fork_into(sandbox);
   ASSERT_GE(child, 0);
   if (child == 0) _exit(proc_is_ours() ? 0 : 1);
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
-  status = kept_status(cage).value_or(status);
-  close_cage(cage);
-  if (cage.apart && !cage.proc) GTEST_SKIP() << "this system mounts no /proc for it";
+  status = kept_status(sandbox).value_or(status);
+  close_sandbox(sandbox);
+  if (sandbox.apart && !sandbox.proc) GTEST_SKIP() << "this system mounts no /proc for it";
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
@@ -253,7 +402,7 @@ TEST_F(Spawn, OutputThatIsNoJson) {
   auto result = measure_in_child({.host = small_host()}, {.program = self("text")});
   ASSERT_FALSE(result.ok());
   EXPECT_THAT(result.error().message,
-              AllOf(HasSubstr("no JSON, \"Usage: something [else]\""), HasSubstr("is it a pbprobe of this version?")));
+              AllOf(HasSubstr("not JSON, \"Usage: something [else]\""), HasSubstr("is it a pbprobe of this version?")));
 }
 
 TEST_F(Spawn, AnExitWithoutAnAnswer) {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include "probes/measure/statistics.hpp"
+#include "probes/process/statistics.hpp"
 
 #include <array>
 

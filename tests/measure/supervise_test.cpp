@@ -9,7 +9,8 @@
 #include <gtest/gtest.h>
 
 #include "probes/measure/child.hpp"
-#include "probes/measure/sentences.hpp"
+#include "probes/process/sandbox.hpp"
+#include "probes/process/sentences.hpp"
 
 namespace pbprobe {
 namespace {
@@ -68,6 +69,33 @@ TEST_F(Supervise, AWorkerThatSurvivesTheKillIsHungAndNotWaitedFor) {
   EXPECT_EQ(waitpid(worker, nullptr, WNOHANG), 0) << "it must still be there";
   kill(worker, SIGKILL);
   EXPECT_EQ(waitpid(worker, nullptr, 0), worker);
+}
+
+// In a namespace of processes that somebody else made, with the /proc of another: numbers of /proc are not those of
+// kill().
+TEST_F(Supervise, WithAnothersProcNobodyIsEndedOnAGuess) {
+  Sandbox sandbox = prepare_sandbox();
+  sandbox.pids = true;
+  sandbox.proc = false;
+  const pid_t child = fork_into(sandbox);
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    if (!sandbox.apart) _exit(77);
+    const pid_t worker = fork();
+    if (worker == 0) sleep_for_ever();
+    const auto end_worker_only = [worker](pid_t pid, int signal) {
+      if (pid != worker) _exit(3);
+      return kill(pid, signal);
+    };
+    const Ended ended = supervise(worker, {.limit_seconds = 0.1, .end_them = end_worker_only});
+    _exit(ended.how == How::time_limit ? 0 : 4);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  status = kept_status(sandbox).value_or(status);
+  close_sandbox(sandbox);
+  if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "this system allows no namespaces";
+  EXPECT_EQ(status, 0);
 }
 
 TEST(Sentences, AHungWorkerIsNamedWithWhatItDid) {

@@ -7,10 +7,10 @@
 namespace pbprobe {
 namespace {
 
-// Time passes only where a contender runs.
+// Time passes only where a candidate runs.
 class Interleave : public testing::Test {
  protected:
-  Contender contender(const std::string& name, double seconds, double slice_seconds = 0) {
+  Candidate candidate(const std::string& name, double seconds, double slice_seconds = 0) {
     return {.name = name,
             .sample = [this, name, seconds](int64_t repeats) -> Result<double> {
               order_ += name;
@@ -30,7 +30,7 @@ class Interleave : public testing::Test {
 };
 
 TEST_F(Interleave, GoesRoundAfterWarmingUp) {
-  std::vector<Contender> two{contender("A", 0.125), contender("B", 0.25)};
+  std::vector<Candidate> two{candidate("A", 0.125), candidate("B", 0.25)};
   auto rounds = interleave(two, {.budget_seconds = 1.125, .least_rounds = 2}, clock());
   ASSERT_TRUE(rounds.ok());
   EXPECT_EQ(order_, "AABBABABAB");
@@ -41,13 +41,13 @@ TEST_F(Interleave, GoesRoundAfterWarmingUp) {
 }
 
 TEST_F(Interleave, DoesTheLeastEvenOverTheBudgetAndNeverMoreThanTheMost) {
-  std::vector<Contender> one{contender("A", 1)};
+  std::vector<Candidate> one{candidate("A", 1)};
   EXPECT_EQ(interleave(one, {.budget_seconds = 0.5}, clock())->samples_us[0].size(), 3U);
   EXPECT_EQ(interleave(one, {.budget_seconds = 1e6, .most_rounds = 7}, clock())->samples_us[0].size(), 7U);
 }
 
 TEST_F(Interleave, BeginsNoRoundThatWouldEndAfterTheDeadline) {
-  std::vector<Contender> one{contender("A", 1)};
+  std::vector<Candidate> one{candidate("A", 1)};
   auto rounds = interleave(one, {.budget_seconds = 100, .deadline_seconds = now_ + 4.5}, clock());
   ASSERT_TRUE(rounds.ok());
   EXPECT_EQ(rounds->samples_us[0].size(), 2U) << "two of the 4.5 seconds go into the warm-up";
@@ -56,7 +56,7 @@ TEST_F(Interleave, BeginsNoRoundThatWouldEndAfterTheDeadline) {
 }
 
 TEST_F(Interleave, TheFirstRoundIsDoneEvenAfterTheDeadline) {
-  std::vector<Contender> one{contender("A", 1)};
+  std::vector<Candidate> one{candidate("A", 1)};
   auto rounds = interleave(one, {.budget_seconds = 1, .deadline_seconds = now_ + 0.5}, clock());
   ASSERT_TRUE(rounds.ok());
   EXPECT_EQ(rounds->samples_us[0].size(), 1U);
@@ -64,20 +64,20 @@ TEST_F(Interleave, TheFirstRoundIsDoneEvenAfterTheDeadline) {
 }
 
 TEST_F(Interleave, RepeatsShortOnesUntilTheyFillTheirSlice) {
-  std::vector<Contender> one{contender("A", 0.0625, 1)};
+  std::vector<Candidate> one{candidate("A", 0.0625, 1)};
   ASSERT_TRUE(interleave(one, {.budget_seconds = 0.5, .least_rounds = 1, .most_rounds = 1}, clock()).ok());
   EXPECT_EQ(repeats_, (std::vector<int64_t>{1, 1, 16}));
 }
 
-TEST_F(Interleave, AnOptionalContenderMayLeave) {
+TEST_F(Interleave, AnOptionalCandidateMayLeave) {
   int calls = 0;
-  Contender guest{.name = "guest",
+  Candidate guest{.name = "guest",
                   .sample = [&](int64_t) -> Result<double> {
                     if (++calls > 3) return make_error(ErrorCode::device, "tired");
                     return 1.0;
                   },
                   .required = false};
-  std::vector<Contender> two{contender("A", 0.125), guest};
+  std::vector<Candidate> two{candidate("A", 0.125), guest};
   auto rounds = interleave(two, {.budget_seconds = 0.625}, clock());
   ASSERT_TRUE(rounds.ok());
   EXPECT_EQ(rounds->samples_us[0].size(), 5U);
@@ -86,7 +86,7 @@ TEST_F(Interleave, AnOptionalContenderMayLeave) {
 }
 
 TEST_F(Interleave, ARequiredOneEndsTheRun) {
-  std::vector<Contender> one{
+  std::vector<Candidate> one{
       {.name = "kernel", .sample = [](int64_t) -> Result<double> { return make_error(ErrorCode::device, "lost"); }}};
   auto rounds = interleave(one, {}, clock());
   ASSERT_FALSE(rounds.ok());
@@ -95,7 +95,7 @@ TEST_F(Interleave, ARequiredOneEndsTheRun) {
 
 TEST_F(Interleave, ARequiredOneThatFailsLaterIsNamedToo) {
   int calls = 0;
-  std::vector<Contender> one{{.name = "kernel", .sample = [&](int64_t) -> Result<double> {
+  std::vector<Candidate> one{{.name = "kernel", .sample = [&](int64_t) -> Result<double> {
                                 if (++calls > 3) return make_error(ErrorCode::device, "lost");
                                 return 1.0;
                               }}};

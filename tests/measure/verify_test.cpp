@@ -16,7 +16,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Operands of a problem with the right product in C, made by plain sums.
+// Operands of a problem with the right GEMM in C, made by plain sums.
 class SpotCheck : public testing::TestWithParam<std::pair<DType, Layout>> {
  protected:
   void SetUp() override {
@@ -51,7 +51,7 @@ class SpotCheck : public testing::TestWithParam<std::pair<DType, Layout>> {
   Operands operands_;
 };
 
-TEST_P(SpotCheck, ARightProductPasses) {
+TEST_P(SpotCheck, ACorrectGemmPasses) {
   EXPECT_EQ(fault(), "");
 }
 
@@ -127,7 +127,7 @@ TEST(CheckProblem, ALargeOneKeepsItsRaggedRestAndTwoPasses) {
   const Problem small = check_problem(plan);
   EXPECT_EQ(small.m, 12 + 1000 % 6);
   EXPECT_EQ(small.n, 32 + 1003 % 16);
-  EXPECT_GT(small.k, kernel->depth_block);
+  EXPECT_GT(small.k, kernel->k_block);
   EXPECT_EQ(small.k % 16, 2005 % 16);
   EXPECT_EQ(small.layout, Layout::tt);
   EXPECT_TRUE(validate(small).ok());

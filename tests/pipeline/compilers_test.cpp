@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-// Headers alone: as much of torch as the program names, and a sum that it looks at.
+// Only headers: as much of torch as the program names, and a sum that it looks at.
 std::string small_torch(int sum) {
   return "namespace torch { struct T { T t() const { return {}; } T sum() const { return {}; }\n"
          "  template <class V> V item() const { return " +
@@ -62,6 +62,43 @@ TEST_F(Headers, ThatAreNotThereAreNoFault) {
   EXPECT_THAT(area.skipped.value_or(""), HasSubstr("include holds no "));
 }
 
+class Compiler : public Headers {
+ protected:
+  LibtorchArea area_by(const std::string& compiler) {
+    setenv("CXX", compiler.c_str(), 1);
+    const LibtorchArea area = area_with(small_torch(36));
+    unsetenv("CXX");
+    return area;
+  }
+};
+
+TEST_F(Compiler, MayBeSeveralWordsAsAShellReadsThem) {
+  const LibtorchArea area = area_by("env 'PBPROBE_UNUSED=a b' c++ -O1");
+  EXPECT_EQ(area.problem, std::nullopt);
+  EXPECT_EQ(area.skipped, std::nullopt);
+}
+
+TEST_F(Compiler, ThatIsNotThereIsNotTorchsFault) {
+  const LibtorchArea area = area_by("/made-up/c++");
+  EXPECT_EQ(area.obstacle, Obstacle::missing) << area.problem.value_or("");
+}
+
+TEST_F(Compiler, ThatBuildsNothingIsNotTorchsFault) {
+  const LibtorchArea area = area_by("false");
+  EXPECT_EQ(area.obstacle, Obstacle::missing);
+  EXPECT_THAT(area.problem.value_or(""), HasSubstr("set CXX"));
+}
+
+TEST_F(Compiler, ThatTakesTooLongIsNotTorchsFault) {
+  const fs::path include = folder_.path() / "include/torch/csrc/api/include/torch";
+  fs::create_directories(include);
+  std::ofstream(include / "torch.h") << small_torch(36);
+  setenv("CXX", "sh -c 'sleep 60' sh", 1);
+  const LibtorchArea area = try_headers((folder_.path() / "lib").string(), 0.5);
+  unsetenv("CXX");
+  EXPECT_EQ(area.obstacle, Obstacle::time_limit) << area.problem.value_or("");
+}
+
 std::vector<LibtorchArea> ask(const std::string& script, double seconds = 20) {
   return ask_python({"/bin/sh", "-c", script, "sh"}, seconds);
 }
@@ -84,13 +121,17 @@ TEST(AskPython, WhatEndsItIsTheProblemOfTheLast) {
   const auto none = ask("echo No module named pbprobe >&2; exit 1");
   ASSERT_EQ(none.size(), 1U);
   EXPECT_THAT(none[0].problem.value_or(""), HasSubstr("No module named pbprobe"));
+  EXPECT_EQ(none[0].obstacle, std::nullopt);
 }
 
-TEST(AskPython, TheTimeIsNoFault) {
+TEST(AskPython, TheTimeAndTheMemoryAreNoFault) {
   const auto areas = ask(R"(echo '{"area": "a", "device": "cpu", "problem": "nothing"}' > $1; sleep 60)", 0.5);
   ASSERT_EQ(areas.size(), 1U);
-  EXPECT_EQ(areas[0].problem, std::nullopt);
-  EXPECT_NE(areas[0].skipped, std::nullopt);
+  EXPECT_EQ(areas[0].obstacle, Obstacle::time_limit);
+  EXPECT_EQ(areas[0].skipped, std::nullopt) << "who did not end is not answered for";
+  const auto full = ask("echo torch.OutOfMemoryError: CUDA out of memory >&2; exit 1");
+  ASSERT_EQ(full.size(), 1U);
+  EXPECT_EQ(full[0].obstacle, Obstacle::memory);
 }
 
 }  // namespace

@@ -147,7 +147,7 @@ def test_a_build_that_fails_its_claim_is_not_published(world):
 
 
 def test_what_the_gate_cannot_prove_is_no_pass(world):
-    """The toy is no libtorch that could be loaded."""
+    """The toy is not a libtorch that could be loaded."""
     stopped(world.publish("--require", "executed", NAME), 1, "the gate did not pass")
     nothing_published(world)
 
@@ -200,7 +200,7 @@ def test_a_build_that_fails_is_not_published(world):
     nothing_published(world)
 
 
-def test_links_to_nothing_are_said(world):
+def test_links_to_nothing_are_reported(world):
     world.hook("after-build", f"rm $1/result-{NAME}")
     stopped(world.publish(), 2, f"left no result-{NAME}")
     nothing_published(world)
@@ -309,7 +309,7 @@ def test_a_catalog_that_is_slow_is_waited_for(world):
     assert flag.exists()
 
 
-def test_a_failing_upload_is_said(world):
+def test_a_failing_upload_is_reported(world):
     world.hook("while-publishing", "exit 5")
     stopped(world.publish(), 2, "flox publish ended with 5")
     assert world.published() is None

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""What ci/publish refuses before it builds: each refusal says the way out, and flox is asked for the login alone."""
+"""What ci/publish refuses before it builds: each refusal says the way out, and flox is asked only for the login."""
 
 import shutil
 import sys
@@ -68,7 +68,7 @@ def test_no_target(world):
 
 
 def test_no_variant(world):
-    refused(world, world.publish("pytorch-python313-cpu-i386"), "pytorch-python313-cpu-i386 is no variant")
+    refused(world, world.publish("pytorch-python313-cpu-i386"), "pytorch-python313-cpu-i386 is not a variant")
 
 
 def test_a_recipe_that_is_not_there(world):
@@ -153,7 +153,7 @@ def test_a_variable_whose_name_is_computed(world):
     toy = (world.checkout / "recipes/toy.nix").read_text()
     world.write("recipes/toy.nix", toy.replace('builtins.getEnv "TOY_VARIABLE"', 'builtins.getEnv ("TOY" + "_X")'))
     world.push()
-    refused(world, world.publish(), "whose name cannot be told", "builtins.getEnv")
+    refused(world, world.publish(), "whose name is unknown", "builtins.getEnv")
 
 
 # ---- tools and usage ---------------------------------------------------------------------------------------------

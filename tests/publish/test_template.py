@@ -48,7 +48,7 @@ def test_the_lint_can_fail(tmp_path, was, becomes):
 
 
 def commands(script: str) -> list[list[str]]:
-    """Words of each simple command; assignments before it are left out, and commands in $(…) are told of too."""
+    """Words of each simple command; assignments before it are left out, and commands in $(…) are listed too."""
     found = []
     for line in re.sub(r"(\w+)=\$\((.*)\)$", r"\2", script, flags=re.MULTILINE).splitlines():
         words = shlex.split(line)

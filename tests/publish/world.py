@@ -74,7 +74,7 @@ def small_library(soname: str) -> bytes:
 
 @functools.cache
 def libtorch(target: str) -> bytes:
-    """All of torch's tiers, compiled with the flags of a target's recipe, and linked with a BLAS."""
+    """All of torch's CPU capabilities, compiled with the flags of a target's recipe, and linked with a BLAS."""
     with tempfile.TemporaryDirectory() as folder:
         blas, library = pathlib.Path(folder) / BLAS, pathlib.Path(folder) / "libtorch_cpu.so"
         blas.write_bytes(small_library(BLAS))

@@ -50,7 +50,7 @@ def test_native_is_the_gpu_and_every_cpu_target_of_this_architecture(driver, row
     assert run.stderr == ""
 
 
-def test_gpu_without_a_target_is_said(driver):
+def test_gpu_without_a_target_is_reported(driver):
     run = resolve("native", driver=driver, capability="5.2")
     assert run.stdout == ",".join(CPUS) + "\n"
     assert "5.2" in run.stderr
@@ -61,7 +61,7 @@ def test_no_device_is_no_complaint(driver):
     assert (run.stdout, run.stderr) == (",".join(CPUS) + "\n", "")
 
 
-def test_driver_in_a_bad_state_is_said(driver):
+def test_driver_in_a_bad_state_is_reported(driver):
     run = resolve("native", driver=driver, init=999)
     assert run.stdout == ",".join(CPUS) + "\n"
     assert "error 999" in run.stderr

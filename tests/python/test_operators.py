@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: MIT
 """torch.ops.pbprobe in this interpreter's torch: right, and at home in what torch does with operators."""
 
+import os
 import platform
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -150,6 +152,38 @@ def test_gradients_are_those_of_torch(device):
         torch.testing.assert_close(ours, reference, rtol=1e-5, atol=1e-4)  # sums in another order
 
 
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("rows, n, k", [(3, 0, 4), (3, 5, 0), (0, 5, 4), (0, 0, 0), (3, 0, 0)])
+def test_gradients_of_empty_layers_are_those_of_torch(device, rows, n, k):
+    def gradients(linear):
+        x = torch.ones(2, rows, k, device=device, requires_grad=True)
+        weight = torch.ones(n, k, device=device, requires_grad=True)
+        bias = torch.ones(n, device=device, requires_grad=True)
+        linear(x, weight, bias).sum().backward()
+        return [tensor.grad for tensor in (x, weight, bias)]
+
+    for ours, theirs in zip(gradients(ops.linear), gradients(torch.nn.functional.linear), strict=True):
+        assert torch.equal(ours, theirs)
+
+
+@pytest.mark.parametrize("needs_x, needs_weight", [(True, True), (True, False), (False, True), (False, False)])
+def test_only_what_a_gradient_needs_is_kept(needs_x, needs_weight):
+    x = torch.randn(6, 8, requires_grad=needs_x)
+    weight = torch.randn(4, 8, requires_grad=needs_weight)
+    bias = torch.randn(4, requires_grad=True)
+    kept = []
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: kept.append(tuple(t.shape)) or t, lambda t: t):
+        y = ops.linear(x, weight, bias)
+    assert sorted(kept) == sorted([(6, 8)] * needs_weight + [(4, 8)] * needs_x)
+    if not needs_x:
+        with torch.no_grad():
+            weight.mul_(2)  # no gradient asks for it
+    y.sum().backward()
+    assert torch.equal(bias.grad, torch.full((4,), 6.0))
+    if needs_weight:
+        torch.testing.assert_close(weight.grad, x.sum(0).expand(4, 8))
+
+
 def test_works_in_graphs_of_torch_compile_and_export():
     class Layer(torch.nn.Module):
         def __init__(self):
@@ -211,6 +245,55 @@ def test_bad_input_is_refused_with_shapes_and_types(call, sentence):
         call()
 
 
+def test_scaled_int_mm_is_right_where_int32_would_wrap():
+    """-128 · -128 leaves INT32 from k = 131072 on, 255 · -128 from 65794 on."""
+    for k, low, value in [(131072, -128, -128), (300001, -128, -128), (65794, 0, 255)]:
+        a = torch.full((2, k), value, dtype=torch.int8 if low else torch.uint8)
+        b = torch.full((k, 3), -128, dtype=torch.int8)
+        scales = torch.tensor([1.0, 0.5]), torch.tensor([1.0, 2.0, 4.0])
+        expected = scales[0][:, None].double() * scales[1][None, :].double() * (k * value * -128)
+        for right in (b, b.t().contiguous().t()):
+            for dtype in (torch.float32, torch.bfloat16):
+                got = ops.scaled_int_mm(a, right, *scales, dtype)
+                assert got.dtype == dtype
+                torch.testing.assert_close(got.double(), expected, rtol=torch.finfo(dtype).eps, atol=0)
+
+
+def test_int_mm_wraps_as_torch_does():
+    a, b = torch.full((17, 131072), -128, dtype=torch.int8), torch.full((131072, 8), -128, dtype=torch.int8)
+    assert torch.equal(ops.int_mm(a, b), torch.full((17, 8), -(2**31), dtype=torch.int32))
+    assert torch.equal(ops.int_mm(a, b), torch._int_mm(a, b))
+
+
+def test_which_keeps_no_memory():
+    a, b = torch.ones(2, 2), torch.ones(2, 2)
+
+    def resident():
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    for _ in range(2000):
+        ops.which(a, b)
+    before = resident()
+    for _ in range(40_000):
+        ops.which(a, b)
+    assert resident() - before < 1 << 20  # a string through the stable ABI left 78 bytes a call: 3 MB
+
+
+def test_an_allocation_that_fails_is_reported_with_what_was_asked_for():
+    a, b = torch.ones(1 << 23, 1), torch.ones(1, 1 << 23)
+    with pytest.raises(RuntimeError, match=r"(could not|can't) allocate") as caught:
+        ops.mm(a, b)  # 256 TiB
+    assert len(str(caught.value).splitlines()) < 5
+
+
+def test_names_no_folder_of_the_machine_that_built_it(build):
+    """Beside debugging information, which installing strips."""
+    operators = build / "python" / "pbprobe" / "libpbprobe_ops.so"
+    constants = subprocess.run(["strings", "-d", operators], capture_output=True, text=True, check=True).stdout
+    folders = [str(Path(torch.__file__).parent / "include"), str(Path(__file__).resolve().parents[2] / "bindings")]
+    assert [line for line in constants.splitlines() if any(folder in line for folder in folders)] == []
+
+
 def test_which_names_the_kernel_and_use_forces_it():
     a, b = torch.randn(40, 50), torch.randn(50, 60)
     chosen = ops.which(a, b)
@@ -228,6 +311,10 @@ def test_which_names_the_kernel_and_use_forces_it():
     assert ops.which(a, b) == chosen
     with pytest.raises(ValueError, match='unknown kernel "nothing"'), ops.use("nothing"):
         pass
+    with ops.use(forced):
+        with pytest.raises(ValueError, match="empty"), ops.use(""):
+            pass
+        assert ops.which(a, b) == forced
 
 
 CALIBRATED = """
@@ -253,19 +340,19 @@ def test_calibrate_takes_the_fastest_path_from_then_on():
 
 
 def test_needs_nothing_but_libtorch_cpu_and_libc(build):
-    said = subprocess.run(
+    reported = subprocess.run(
         ["readelf", "-dW", build / "python" / "pbprobe" / "libpbprobe_ops.so"],
         capture_output=True,
         text=True,
         check=True,
     ).stdout
-    needed = {line.split("[")[1].rstrip("]") for line in said.splitlines() if "(NEEDED)" in line}
+    needed = {line.split("[")[1].rstrip("]") for line in reported.splitlines() if "(NEEDED)" in line}
     allowed = {"libstdc++.so.6", "libm.so.6", "libgcc_s.so.1", "libc.so.6", "libdl.so.2", "libpthread.so.0"}
     loader = {name for name in needed if name.startswith("ld-linux")}
     # Before 2.10 torch's types are C++, and those of libc10.
     stable = tuple(int(part) for part in torch.__version__.split(".")[:2]) >= (2, 10)
     assert needed - allowed - loader == ({"libtorch_cpu.so"} if stable else {"libtorch_cpu.so", "libc10.so"})
-    assert "RPATH" not in said and "RUNPATH" not in said
+    assert "RPATH" not in reported and "RUNPATH" not in reported
 
 
 @pytest.mark.skipif("cuda" not in DEVICES, reason="no GPU for this torch")
@@ -298,6 +385,26 @@ class TestOnCuda:
     def test_operands_on_two_devices_are_refused(self):
         with pytest.raises(RuntimeError, match="same device"):
             ops.mm(torch.ones(2, 2), torch.ones(2, 2, device="cuda"))
+
+    @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+    @pytest.mark.parametrize("turned", [False, True])
+    def test_rows_of_more_than_two_gigabytes(self, dtype, turned):
+        """2^30 + 4096 elements of a row: their bytes pass 32 bits."""
+        size = 2**30 + 4096
+        if torch.cuda.mem_get_info()[0] < 12 * size:
+            pytest.skip("less than 13 GB free")
+        one, long = torch.ones(1, 1, device="cuda", dtype=dtype), torch.ones(1, size, device="cuda", dtype=dtype)
+        product = ops.mm(long.t(), one).t() if turned else ops.mm(one, long)
+        assert product.shape == (1, size)
+        assert int((product != 1).sum()) == 0
+
+    def test_a_row_that_no_gpu_kernel_takes_is_refused(self):
+        size = 2**30 + 4096
+        if torch.cuda.mem_get_info()[0] < 6 * size:
+            pytest.skip("less than 7 GB free")
+        long = torch.ones(1, size, device="cuda", dtype=torch.float16)
+        with pytest.raises(RuntimeError, match="rows of up to 2147482623 bytes"):
+            ops.mm(long, long.t())
 
     def test_a_second_gpu_is_used_where_the_tensors_are(self):
         if torch.cuda.device_count() < 2:

@@ -39,7 +39,7 @@ def test_module_means_the_torch_of_its_interpreter(python, torch):
     assert json.loads(run.stdout)["inventory"]["artifact"] == str(torch)
 
 
-def test_missing_program_is_said(python, build, tmp_path):
+def test_missing_program_is_reported(python, build, tmp_path):
     package = tmp_path / "pbprobe"
     package.mkdir()
     for file in (build / "python" / "pbprobe").iterdir():

@@ -63,7 +63,7 @@ print("torch" in sys.modules, "libtorch" in maps, "libcuda" in maps)
     assert run.stdout.splitlines() == [str(torch), "False False False"]
 
 
-def test_no_torch_is_said_with_the_way_out(python, bare_python):
+def test_no_torch_is_reported_with_the_way_out(python, bare_python):
     code = """
 import json, pbprobe
 result = pbprobe.report(show=False)

@@ -80,9 +80,12 @@ def test(version: str, build: Path, scratch: Path) -> tuple[str, bool]:
         seconds = time.monotonic() - start
         if result.returncode != 0:
             print(result.stdout, result.stderr, file=sys.stderr)
-        said = re.search(r"\d+ (?:passed|failed|skipped|error).*?(?= in )", result.stdout)
+        reported = re.search(r"\d+ (?:passed|failed|skipped|error).*?(?= in )", result.stdout)
         abi = "stable" if path == build / "python" else "C++"
-        return f"| {version} | {abi} | {said[0] if said else 'nothing ran'} | {seconds:.0f} |", result.returncode == 0
+        return (
+            f"| {version} | {abi} | {reported[0] if reported else 'nothing ran'} | {seconds:.0f} |",
+            result.returncode == 0,
+        )
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Parts of the real libtorch, by each CPU target's flags: c10 and ATen's native CPU kernels in all tiers, from the
-source that ci/torch-source fetched.
+"""Parts of the real libtorch, by each CPU target's flags: c10 and ATen's native CPU kernels in all CPU capabilities,
+from the source that ci/torch-source fetched.
 
 PBPROBE_REAL_KERNELS names the kernels ("FillKernel SortingKernel"), or is `all`; PBPROBE_REAL_JOBS is how many
 compilers run at a time.
@@ -27,12 +27,12 @@ KERNELS = "native/cpu/*.cpp native/quantized/cpu/kernels/*.cpp"  # as cmake/Code
 # Of several kinds, and quick to compile: setting, cross products, sums of rows, sorting by the standard library.
 FEW = "FillKernel CrossKernel BlasKernel SortingKernel"
 
-# CMakeLists.txt, caffe2/CMakeLists.txt and cmake/Codegen.cmake of 1.13, which has no tier for aarch64 yet. The order is
-# that of linking: "NOTE [ Linking AVX and non-AVX files ]".
+# CMakeLists.txt, caffe2/CMakeLists.txt and cmake/Codegen.cmake of 1.13, which has no CPU capability for aarch64 yet.
+# The order is that of linking: "NOTE [ Linking AVX and non-AVX files ]".
 RELEASE = "1.13"
 COMMON = ("-std=gnu++17", "-O3", "-DNDEBUG", "-fPIC", "-fopenmp", "-fvisibility-inlines-hidden", "-w")
 SPLIT = ("-mno-avx256-split-unaligned-load", "-mno-avx256-split-unaligned-store")
-TIERS = {
+CAPABILITIES = {
     "x86_64": {
         "DEFAULT": (),
         "AVX2": ("-mavx2", "-mfma", *SPLIT),
@@ -40,7 +40,7 @@ TIERS = {
     },
     "aarch64": {"DEFAULT": ()},
 }
-HAS_TIERS = {"x86_64": ("-DHAVE_AVX2_CPU_DEFINITION", "-DHAVE_AVX512_CPU_DEFINITION"), "aarch64": ()}
+HAS_CAPABILITIES = {"x86_64": ("-DHAVE_AVX2_CPU_DEFINITION", "-DHAVE_AVX512_CPU_DEFINITION"), "aarch64": ()}
 
 if pathlib.Path("/usr/lib/ccache").is_dir():
     os.environ["PATH"] = f"/usr/lib/ccache{os.pathsep}{os.environ['PATH']}"
@@ -88,7 +88,14 @@ def includes(machine: str) -> tuple[str, ...]:
 
 def compiled(source: pathlib.Path, target: dict, *flags: str) -> pathlib.Path:
     machine = target["architecture"]
-    command = (compiler(machine), *COMMON, *HAS_TIERS[machine], *target["recipe_flags"], *flags, *includes(machine))
+    command = (
+        compiler(machine),
+        *COMMON,
+        *HAS_CAPABILITIES[machine],
+        *target["recipe_flags"],
+        *flags,
+        *includes(machine),
+    )
     return made(f"{source.stem}.o", *command, "-c", source, "-o", OUT)
 
 
@@ -100,12 +107,17 @@ def of_torch(target: dict, source: pathlib.Path) -> pathlib.Path:
     return compiled(source, target, "-DCAFFE2_BUILD_MAIN_LIB")
 
 
-def of_tier(target: dict, source: pathlib.Path, tier: str) -> pathlib.Path:
-    """As cmake/IncludeSource.cpp.in has it: a copy that includes the kernel, named after the tier."""
-    copy = text(f"{source.name}.{tier}.cpp", f'#include "{source}"\n')
-    own = TIERS[target["architecture"]][tier]
+def of_capability(target: dict, source: pathlib.Path, capability: str) -> pathlib.Path:
+    """As cmake/IncludeSource.cpp.in has it: a copy that includes the kernel, named after the CPU capability."""
+    copy = text(f"{source.name}.{capability}.cpp", f'#include "{source}"\n')
+    own = CAPABILITIES[target["architecture"]][capability]
     return compiled(
-        copy, target, "-DCAFFE2_BUILD_MAIN_LIB", f"-DCPU_CAPABILITY={tier}", f"-DCPU_CAPABILITY_{tier}", *own
+        copy,
+        target,
+        "-DCAFFE2_BUILD_MAIN_LIB",
+        f"-DCPU_CAPABILITY={capability}",
+        f"-DCPU_CAPABILITY_{capability}",
+        *own,
     )
 
 
@@ -115,8 +127,8 @@ class Built:
     folder: pathlib.Path
     kernels: tuple[str, ...]
     c10: int  # its files
-    unguarded: tuple[pathlib.Path, ...]  # objects that belong to no tier but the default
-    failed: dict[str, str]  # kernels that did not configure, and what the compiler said first
+    unguarded: tuple[pathlib.Path, ...]  # objects that belong to no CPU capability but the default
+    failed: dict[str, str]  # kernels that did not configure, and what the compiler reported first
     seconds: float
 
 
@@ -134,23 +146,27 @@ def c10_sources() -> list[pathlib.Path]:
 class Objects:
     c10: list[pathlib.Path]
     default: list[pathlib.Path]
-    tiers: list[pathlib.Path]  # the others, in the order of linking
+    capabilities: list[pathlib.Path]  # the others, in the order of linking
     failed: dict[str, str]
 
 
 def compile_all(target: dict, pool: concurrent.futures.Executor) -> Objects:
-    """A kernel that one tier does not compile is left out, and said."""
-    tiers = TIERS[target["architecture"]]
+    """A kernel that one CPU capability does not compile is left out, and reported."""
+    capabilities = CAPABILITIES[target["architecture"]]
     c10 = [pool.submit(of_c10, target, file) for file in c10_sources()]
     dispatch = pool.submit(of_torch, target, root() / "aten/src/ATen/native/DispatchStub.cpp")
-    started = {(file.stem, tier): pool.submit(of_tier, target, file, tier) for tier in tiers for file in kernels()}
+    started = {
+        (file.stem, capability): pool.submit(of_capability, target, file, capability)
+        for capability in capabilities
+        for file in kernels()
+    }
     failed: dict[str, str] = {}
-    for (name, tier), job in started.items():
+    for (name, capability), job in started.items():
         if isinstance(error := job.exception(), RuntimeError):
-            failed.setdefault(name, f"{tier}: {first_error(error)}")
-    of_tiers = [(tier, job.result()) for (name, tier), job in started.items() if name not in failed]
-    default = [dispatch.result(), *(file for tier, file in of_tiers if tier == "DEFAULT")]
-    others = [file for tier, file in of_tiers if tier != "DEFAULT"]
+            failed.setdefault(name, f"{capability}: {first_error(error)}")
+    of_capabilities = [(capability, job.result()) for (name, capability), job in started.items() if name not in failed]
+    default = [dispatch.result(), *(file for capability, file in of_capabilities if capability == "DEFAULT")]
+    others = [file for capability, file in of_capabilities if capability != "DEFAULT"]
     return Objects([job.result() for job in c10], default, others, failed)
 
 
@@ -168,7 +184,7 @@ def build(identifier: str, folder: pathlib.Path) -> Built:
     libraries = folder / "lib"
     libraries.mkdir(parents=True)
     c10 = linked("libc10.so", target, objects.c10)
-    for file in (c10, linked("libtorch_cpu.so", target, [*objects.default, *objects.tiers], c10)):
+    for file in (c10, linked("libtorch_cpu.so", target, [*objects.default, *objects.capabilities], c10)):
         placed(file, libraries / file.name)
     names = tuple(file.stem for file in kernels() if file.stem not in objects.failed)
     unguarded = (*objects.c10, *objects.default)

@@ -26,6 +26,7 @@ class Build:
     claim: str  # what is true of it
     findings: frozenset = frozenset()  # ids that are true of it without a claim
     claimed_findings: frozenset = frozenset()  # further ones that are true of it with the claim
+    untrue: str | None = None  # a CPU that it was not compiled for, though it would run there
 
     @property
     def is_wheel(self):
@@ -63,18 +64,37 @@ def wheel(version, platform, **facts):
     return Build(f"torch-{version}-cp311-cp311-manylinux_2_28_{platform}.whl", **facts)
 
 
-# PB205: DEFAULT's upsample and sort call copies that the linker took from SVE256's objects. PB126: there is no MAGMA
-# for aarch64. PB128: the package holds three links to libraries that Debian does not build. That it is 1.13.1 stands in
-# none of its files.
+# PB320: CUTLASS's kernels for SM 9.0a and later are compiled for plain SMs too, where they only trap. PB205: DEFAULT's
+# upsample and sort call copies that the linker took from SVE256's objects. PB126: there is no MAGMA for aarch64. PB128:
+# the package holds three links to libraries that Debian does not build. That it is 1.13.1 stands in none of its files.
+COMMON = "python=3.11,avx2,avx512,sm80,sm86,sm90,sm120"
+TRAPS = frozenset({"PB320"})
 BUILDS = (
-    wheel("2.8.0", "x86_64", claim="torch=2.8.0,cuda=12.8,python=3.11,avx2,avx512,sm80,sm86,sm90,sm120"),
-    wheel("2.11.0", "x86_64", claim="torch=2.11.0,cuda=13.0,python=3.11,avx2,avx512,sm80,sm86,sm90,sm120"),
-    wheel("2.15.0", "x86_64", claim="torch=2.15.0,cuda=13.2,python=3.11,avx2,avx512,sm80,sm86,sm90,sm120"),
-    wheel("2.10.0", "aarch64", claim="torch=2.10.0,python=3.11,armv8_2", findings=frozenset({"PB205"})),
+    wheel(
+        "2.8.0",
+        "x86_64",
+        claim="torch=2.8.0,cuda=12.8," + COMMON,
+        claimed_findings=TRAPS,
+    ),
+    wheel(
+        "2.11.0",
+        "x86_64",
+        claim="torch=2.11.0,cuda=13.0," + COMMON,
+        claimed_findings=TRAPS,
+    ),
+    wheel(
+        "2.15.0",
+        "x86_64",
+        claim="torch=2.15.0,cuda=13.2," + COMMON,
+        claimed_findings=TRAPS,
+    ),
+    wheel("2.10.0", "aarch64", claim="torch=2.10.0,python=3.11", untrue="armv8_2", findings=frozenset({"PB205"})),
     wheel(
         "2.15.0",
         "aarch64",
-        claim="torch=2.15.0,cuda=13.2,python=3.11,armv8_2,sm80,sm90,sm110,sm120",
+        claim="torch=2.15.0,cuda=13.2,python=3.11,sm80,sm90,sm110,sm120",
+        claimed_findings=TRAPS,
+        untrue="armv8_2",
         findings=frozenset({"PB126", "PB205"}),
     ),
     Build(DEBIAN, claim="avx2,avx512", findings=frozenset({"PB128"})),
@@ -82,7 +102,7 @@ BUILDS = (
 
 
 def present():
-    """The builds that are here, all of them or none: a table of some is no table."""
+    """The builds that are here, all of them or none: a table of some is not a table."""
     missing = [build.source.name for build in BUILDS if not build.source.exists()]
     if FOLDER and missing:
         raise FileNotFoundError(f"{FOLDER} lacks {', '.join(missing)}: run tests/real/fetch_builds {FOLDER}")

@@ -5,7 +5,7 @@ their instructions is what the gate must say of builds for them.
 
     make test-real; PBPROBE_REAL_KERNELS=all make test-real
 
-Where the table alone does not tell, because compilers give plain loops no such instruction, objdump does.
+Where the table does not tell, because compilers give plain loops no such instruction, objdump does.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def built(identifier: str) -> aten.Built:
     left_out = "".join(f"\n    did not configure: {name}: {why}" for name, why in done.failed.items())
     print(
         f"\n  {identifier}: {done.c10} files of c10, {len(done.kernels)} of {len(aten.kernels())} kernels in "
-        f"{', '.join(aten.TIERS[done.target['architecture']])}; {done.seconds:.0f} s{left_out}",
+        f"{', '.join(aten.CAPABILITIES[done.target['architecture']])}; {done.seconds:.0f} s{left_out}",
         flush=True,
     )
     return done
@@ -51,7 +51,7 @@ def built(identifier: str) -> aten.Built:
 
 @functools.cache
 def unguarded_text(identifier: str) -> str:
-    """What objdump makes of the object files that are of no tier but the default."""
+    """What objdump makes of the object files that are of no CPU capability but the default."""
     command = ["objdump", "-d", "--no-show-raw-insn", *built(identifier).unguarded]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
@@ -101,12 +101,16 @@ def test_it_is_what_was_asked_for(identifier):
 def test_claims_that_hold_are_those_of_the_table(identifier, claim):
     answer = faults.gated(built(identifier).folder, f"{claim},only")
     failing = expected(identifier, claim)
-    told = ", ".join(sorted(set(answer.found) - failing)) or "-"
-    print(f"\n| {identifier} | {claim} | {answer.outcome} | {', '.join(sorted(failing)) or '-'} | {told} |", flush=True)
+    known = ", ".join(sorted(set(answer.found) - failing)) or "-"
+    print(
+        f"\n| {identifier} | {claim} | {answer.outcome} | {', '.join(sorted(failing)) or '-'} | {known} |", flush=True
+    )
     assert answer.failed - {"claim"} == failing, answer.found
     assert answer.unknown == set(), answer.found
     assert (answer.outcome, answer.code) == (("fail", 1) if failing else ("pass", 0))
-    if not failing:  # its objects are linked in torch's order, so no tier's code leaks, and nothing else is said
+    if (
+        not failing
+    ):  # its objects are linked in torch's order, so no CPU capability's code leaks, and nothing else is reported
         absent = {"PB115"} if aten.targets()[identifier]["architecture"] != MACHINE else set()  # its libgomp
         same = {"PB209"} if same_code(identifier, claim) else set()
         assert answer.found.keys() - absent == same, answer.found

@@ -41,6 +41,13 @@ def test_findings_with_a_true_claim_are_true(build):
     assert {finding["id"] for finding in verdict["findings"]} == build.findings | build.claimed_findings, verdict
 
 
+@pytest.mark.parametrize("build", [one for one in builds.BUILDS if one.untrue], ids=lambda build: build.name)
+def test_a_generic_build_was_not_compiled_for_a_better_cpu(build):
+    done = audit(build, "--claim", f"{build.claim},{build.untrue}", "--format", "json")
+    failed = {row["id"] for row in json.loads(done.stdout)["verdict"]["findings"] if row["severity"] == "fail"}
+    assert (done.returncode, failed) == (1, {"PB208"})
+
+
 def members(build, artifact, paths):
     """Each of these files of the artifact, on disk, one after another."""
     if not build.is_wheel:
@@ -101,7 +108,7 @@ def test_census_is_that_of_objdump(build):
 
 
 @each_build
-def test_stripped_files_tell_no_other_least_cpu(build):
+def test_stripped_files_tell_no_other_minimum_cpu(build):
     paths = [libtorch_cpu(build)] + (["torch/lib/libc10.so", "torch/lib/libtorch_python.so"] if build.is_wheel else [])
     for path in paths:
         with build.file(path) as copy:

@@ -47,12 +47,12 @@ def emulated(torch, cpu):
 
 
 @pytest.mark.parametrize(
-    "cpu, tier", [("max", "DEFAULT"), ("neoverse-n1", "DEFAULT"), ("max,sve-default-vector-length=32", "SVE256")]
+    "cpu, capability", [("max", "DEFAULT"), ("neoverse-n1", "DEFAULT"), ("max,sve-default-vector-length=32", "SVE256")]
 )
-def test_it_computes_right_by_the_tier_of_the_cpu(torch, cpu, tier):
+def test_it_computes_correctly_by_the_capability_of_the_cpu(torch, cpu, capability):
     libtorch = emulated(torch, cpu)
     assert libtorch["problem"] is None
-    assert (libtorch["executed"], libtorch["cpu_capability"], libtorch["version"]) == (True, tier, "2.10.0")
+    assert (libtorch["executed"], libtorch["cpu_capability"], libtorch["version"]) == (True, capability, "2.10.0")
     assert {area["problem"] for area in libtorch["areas"]} == {None}
 
 

@@ -19,7 +19,7 @@ pytestmark = [
 ]
 
 
-def test_it_computes_right_in_every_area():
+def test_it_computes_correctly_in_every_area():
     done = subprocess.run(
         [PROGRAM, "report", "/usr", "--format", "json", "--budget", "60"],
         capture_output=True,

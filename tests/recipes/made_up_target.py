@@ -127,9 +127,9 @@ def main():
         ids.append(cpu + "made")
         add_row(tree, cpu, ids[-1])
         add_kernels(tree, cpu, ids[-1], "kernels/cpu/{}.cpp")
-    said = run(cmake, "-G", "Ninja", "-S", tree, "-B", build, f"-DPBPROBE_TARGETS={','.join(ids)}", *options)
+    reported = run(cmake, "-G", "Ninja", "-S", tree, "-B", build, f"-DPBPROBE_TARGETS={','.join(ids)}", *options)
     run(cmake, "--build", build, "--target", *TOOLS, "--parallel", "2")
-    check(cmake.with_name("ctest"), build, ids, f"pbprobe: {SM[1]}: not built: nvcc" not in said)
+    check(cmake.with_name("ctest"), build, ids, f"pbprobe: {SM[1]}: not built: nvcc" not in reported)
     check_variant(tree, build, SM[1], SM_CPU)
     shutil.rmtree(scratch, ignore_errors=True)
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Nothing about a target stands outside recipes/targets.json and the kernels: searches for ids, images and flags.
+"""Nothing about a target stands outside recipes/targets.json and the kernels: searches for ids, cubins and flags.
 
 one_place.py SOURCE              prints what it finds; exit code 1 if anything
 one_place.py SOURCE --self-test  plants literals and wants each found
@@ -33,7 +33,7 @@ ALLOWED = {
     ("core/host/cpu_x86.cpp", "amx"),
     # glibc-hwcaps' levels by the rows that have their features.
     ("core/cpu_needs.cpp", "avx512"),
-    # What ATEN_CPU_CAPABILITY calls its tiers.
+    # What ATEN_CPU_CAPABILITY calls its CPU capabilities.
     ("probes/measure/libtorch_starts.cpp", "avx512"),
 }
 
@@ -42,7 +42,7 @@ ORACLES = {"ci/check-recipes"}
 
 
 def patterns(table):
-    """What names a target: ids, image names, flags. Names that are CPU features too (avx, avx2) are no evidence."""
+    """What names a target: ids, cubin names, flags. Names that are CPU features too (avx, avx2) are no evidence."""
     features = {feature for row in table for feature in row["requires"]}
     ids = [row["id"] for row in table if row["id"] not in features]
     flags = {flag for row in table for flag in row["flags"] + row["recipe_flags"] if flag.startswith("-m")}

@@ -35,12 +35,12 @@ def flags(source: Path, scratch: Path, variant: str) -> list[str]:
         f"(builtins.head (import {source}/recipes/nix/stand-in/evaluate.nix "
         f'{{ files = [ {recipe} ]; systems = [ "{platform.machine()}-linux" ]; }})).probeFlags'
     )
-    said = run(
+    reported = run(
         *("nix-instantiate", "--eval", "--strict", "--json", "-E", expression),
         env={**os.environ, **{f"NIX_{name}_DIR": folder for name, folder in store.items()}, "NIX_REMOTE": ""},
         stdout=subprocess.PIPE,
     )
-    return json.loads(said.stdout)
+    return json.loads(reported.stdout)
 
 
 def split(torch: Path, folder: Path, variant: str) -> Path:
@@ -81,12 +81,12 @@ def main() -> int:
         *sys.argv[4:], *called)  # fmt: skip
     run("cmake", "--build", build, "--target", "pbprobe_operators")
     package = build / "python"
-    # The package's own imports the pipeline's module too, and here the operators alone were built.
+    # The package's own imports the pipeline's module too, and here only the operators were built.
     (package / "pbprobe" / "__init__.py").unlink()
     (package / "pbprobe" / "__init__.py").touch()
-    said = run(sys.executable, "-W", "ignore", "-c", COMPUTES, stdout=subprocess.PIPE,
+    reported = run(sys.executable, "-W", "ignore", "-c", COMPUTES, stdout=subprocess.PIPE,
                env={**os.environ, "PYTHONPATH": f"{package}:{torch.parent}"})  # fmt: skip
-    assert said.stdout.startswith(str(package)), said.stdout
+    assert reported.stdout.startswith(str(package)), reported.stdout
     shutil.rmtree(scratch)
     return 0
 

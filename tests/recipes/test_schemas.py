@@ -22,6 +22,7 @@ def validator(path):
 
 TARGETS = validator("recipes/targets.schema.json")
 COMPONENTS = validator("recipes/cuda_components.schema.json")
+REFERENCES = validator("recipes/reference_builds.schema.json")
 REPORT = validator("docs/report.schema.json")
 
 
@@ -37,8 +38,20 @@ def test_the_table_of_cuda_releases_is_valid_and_a_broken_one_is_not():
     assert [name for name, document in broken if COMPONENTS.is_valid(document)] == []
 
 
+def test_the_table_of_public_builds_is_valid_and_a_broken_one_is_not():
+    table = json.loads((SOURCE / "recipes/reference_builds.json").read_text())
+    REFERENCES.validate(table)
+    assert len(table["builds"]) >= 7
+    for build in table["builds"]:
+        counts = [row["kernels"] for row in build["code"].values()]
+        assert min(counts) > 0.98 * max(counts) > 20000, build["build"]  # those of one build are alike
+    broken = list(breaks(shortened(table), REFERENCES.schema))
+    assert len(broken) > 10
+    assert [name for name, document in broken if REFERENCES.is_valid(document)] == []
+
+
 def test_every_row_writes_every_key():
-    keys = set(TARGETS.schema["properties"]["targets"]["items"]["properties"])
+    keys = set(TARGETS.schema["$defs"]["Target"]["properties"])
     assert [row["id"] for row in TABLE["targets"] if set(row) != keys] == []
 
 
@@ -51,15 +64,23 @@ def test_a_report_is_valid(file):
     REPORT.validate(json.loads(file.read_text()))
 
 
-def wrong_values(schema):
+def resolved(schema, root):
+    """Of an optional value or a reference: what it is where it is there."""
     schema = schema.get("anyOf", [schema])[0]
+    if "$ref" in schema:
+        schema = root["$defs"][schema["$ref"].removeprefix("#/$defs/")]
+    kind = schema.get("type", "string")
+    return {**schema, "type": kind[0] if isinstance(kind, list) else kind}
+
+
+def wrong_values(schema):
     return {
         "integer": ["text", 1.5, True, []],
         "number": ["text", True, []],
         "boolean": ["text", 1],
         "array": [{}, "text", 1],
         "object": [[], "text", 1],
-    }.get(schema.get("type", "string"), [42, {}, False])
+    }.get(schema["type"], [42, {}, False])
 
 
 def shortened(value):
@@ -69,20 +90,21 @@ def shortened(value):
     return [shortened(inner) for inner in value[:1]] if isinstance(value, list) else value
 
 
-def breaks(whole, schema, at=()):
+def breaks(whole, schema, at=(), root=None):
     """Each document with one required key removed, or with one key of another type; at every depth that it has."""
-    schema = schema.get("anyOf", [schema])[0]
+    root = root or schema
+    schema = resolved(schema, root)
     here = whole
     for step in at:
         here = here[step]
     if here is None or here == []:
         return
     if "items" in schema:
-        yield from breaks(whole, schema["items"], (*at, 0))
+        yield from breaks(whole, schema["items"], (*at, 0), root)
     for key, inner in schema.get("properties", {}).items():
         if inner == {"description": inner.get("description")} or key not in here:
             continue
-        changes = list(wrong_values(inner))
+        changes = list(wrong_values(resolved(inner, root)))
         if key in schema["required"]:
             changes.append(None)
         for change in changes:
@@ -95,7 +117,7 @@ def breaks(whole, schema, at=()):
             else:
                 place[key] = change
             yield f"{'.'.join(map(str, (*at, key)))} = {change}", broken
-        yield from breaks(whole, inner, (*at, key))
+        yield from breaks(whole, inner, (*at, key), root)
 
 
 @pytest.mark.parametrize("which", ["targets", "report"])

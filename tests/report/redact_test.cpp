@@ -34,7 +34,7 @@ TEST(Redact, NoNameOfMachineOrOwnerIsLeft) {
     EXPECT_THAT(text, Not(HasSubstr(name)));
 }
 
-TEST(Redact, LeavesTheRestAlone) {
+TEST(Redact, LeavesTheRestAsItIs) {
   const Report before = h200_document();
   Report expected = before;
   expected.host->hostname.reset();

@@ -64,13 +64,13 @@ TEST(Text, WhatIsInsideDeviceCodeIsALineAnSm) {
                                      .trap_kernels = 2,
                                      .only_traps = {"_Z1kv", "_Z1lv"}}}}}}),
               testing::ElementsAre(
-                  "3.0 MiB of images, 1.0 MiB as stored", "sm_80: 1 kernel",
+                  "3.0 MiB of device code, 1.0 MiB as stored", "sm_80: 1 kernel",
                   "sm_90a: 12 kernels, 400 HGMMA, 12 HMMA; tensor instructions in 2 of 5 cubins; 2 of them only "
                   "trap: _Z1kv"));
 }
 
 // The four states of the driver are four different sentences; a host's text has them whole.
-TEST(Text, TheDriversStateIsSaid) {
+TEST(Text, TheDriversStateIsReported) {
   Host host = *no_gpu_document().host;
   host.driver.version = "580.1";
   host.driver.cuda_version = "13.0";
@@ -87,14 +87,14 @@ TEST(Text, TheDriversStateIsSaid) {
 }
 
 TEST(Text, TheFourGpuOutcomesHaveTheirWords) {
-  const std::pair<GpuImage, const char*> words[] = {{GpuImage::native, "native cubin"},
-                                                    {GpuImage::same_major, "same-major cubin"},
-                                                    {GpuImage::ptx, "PTX compiled at load"},
-                                                    {GpuImage::none, "none"},
-                                                    {GpuImage::unknown, "unknown"}};
-  for (const auto& [image, word] : words) {
+  const std::pair<GpuCode, const char*> words[] = {{GpuCode::native, "native cubin"},
+                                                   {GpuCode::same_major, "same-major cubin"},
+                                                   {GpuCode::ptx, "PTX compiled at load"},
+                                                   {GpuCode::none, "none"},
+                                                   {GpuCode::unknown, "unknown"}};
+  for (const auto& [code, word] : words) {
     Report report = h200_document();
-    report.verdict->gpus[0].image = image;
+    report.verdict->gpus[0].code = code;
     EXPECT_THAT(render_report(report), HasSubstr(fmt::format("GPU 0     {}: ", word)));
   }
 }

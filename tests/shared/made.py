@@ -21,7 +21,7 @@ PROGRAM = BUILD / "bin/pbprobe"
 MADE = BUILD / "tests/made"
 MACHINE = os.uname().machine
 OUT = "@OUT@"  # in a command: the file that it writes
-IN = "@IN@"  # in a word of a command: the path that comes last, which is no word of its own then
+IN = "@IN@"  # in a word of a command: the path that comes last, which is not a word of its own then
 
 
 def compiler(machine: str, kind: str = "g++") -> str:

@@ -53,7 +53,7 @@ def unit(name: str | pathlib.Path, machine: str) -> pathlib.Path:
         pytest.skip(f"{name} was not built: no nvcc, or no assembler of another toolkit")
     if file.suffix == ".o":
         return file
-    # The assembler reads the image by itself: its name alone would not tell that it changed.
+    # The assembler reads the cubin by itself: only its name would not tell that it changed.
     content = hashlib.sha256(file.read_bytes()).hexdigest()
     embedding = f'# {content}\n.section .nv_fatbin,"a"\n.balign 8\n.incbin "{file}"\n'
     source = text(f"{file.stem}.s", embedding)

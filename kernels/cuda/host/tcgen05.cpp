@@ -1,172 +1,124 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-//
-// Arguments of the tcgen05 kernels, by CUTLASS's own host code and the host's compiler. No CUDA library is linked: the
-// one function of the driver that it needs is given, and those of the runtime that it names are never reached.
-#include <cuda.h>
-#include <cuda_runtime.h>
-#include <device_launch_parameters.h>
+#include "kernels/cuda/host/tcgen05.hpp"
 
-#include <cstring>
+#include <algorithm>
 
-#include "kernels/cuda/tcgen05.hpp"
-
-// Without nvcc some of CUTLASS's inline device functions find no declarations of what they call; none is called here.
-void __syncthreads();
-void __syncwarp(unsigned = 0);
-unsigned __shfl_sync(unsigned, unsigned, int, int = 32);
-
-#include "cutlass/arch/wmma.h"  // before a version is named: with one it wants nvcc's own types
-
-// What decides on the layout of parameters, as nvcc says it to CUTLASS.
-#define __CUDACC_VER_MAJOR__ 13
-#define __CUDACC_VER_MINOR__ 0
-#define CUTLASS_ENABLE_DIRECT_CUDA_DRIVER_CALL
-
-namespace {
-
-// CUTLASS asks a global function for the map, and prints where that fails: it is told of success, the caller of errors.
-struct Encoding {
-  pbprobe::EncodeTiled encode = nullptr;
-  int error = 0;
-};
-thread_local Encoding encoding;
-
-CUresult encode_given(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* address,
-                      const cuuint64_t* sizes, const cuuint64_t* strides, const cuuint32_t* box,
-                      const cuuint32_t* steps, CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
-                      CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill) {
-  const int result =
-      encoding.encode(map, type, rank, address, sizes, strides, box, steps, interleave, swizzle, promotion, fill);
-  if (encoding.error == 0) encoding.error = result;
-  return CUDA_SUCCESS;
-}
-
-}  // namespace
-
-#define cuTensorMapEncodeTiled encode_given
-#define cudaGetDevice(...) cudaErrorNotSupported
-#define cudaDeviceGetAttribute(...) cudaErrorNotSupported
-#define cudaGetLastError(...) cudaErrorNotSupported
-#define cudaGetErrorString(...) ""
-#define cudaMemsetAsync(...) cudaErrorNotSupported
-#define PBPROBE_TARGET tcgen05_host
-#include "kernels/cuda/tcgen05_types.cuh"
+#include "core/driver/driver_api.hpp"
+#include "kernels/built.hpp"  // PBPROBE_HAS_TCGEN05 (kernels/CMakeLists.txt)
 
 namespace pbprobe {
 namespace {
 
-using tcgen05_host::Bf16Tiles;
-using tcgen05_host::Int8Tiles;
-using tcgen05_host::Tf32Tiles;
+// A grid's second size, 65535, in whole clusters of up to eight; the tile order may exchange the first two sizes.
+constexpr int64_t kMostDown = 65528;
 
-template <class One>
-typename One::Kernel::Arguments arguments_of(const GpuCall& call, int band) {
-  typename One::Kernel::Arguments arguments{};
-  arguments.mode = cutlass::gemm::GemmUniversalMode::kGemm;
-  arguments.problem_shape = {call.m, call.n, call.k, 1};
-  using Element = typename One::Element;
-  arguments.mainloop.ptr_A = static_cast<const Element*>(call.a);
-  arguments.mainloop.ptr_B = static_cast<const Element*>(call.b);
-  cute::get<0>(arguments.mainloop.dA) = call.lda;
-  constexpr bool kBkn = std::is_same_v<typename One::LayoutB, cutlass::layout::RowMajor>;
-  cute::get<kBkn ? 1 : 0>(arguments.mainloop.dB) = call.ldb;
-  arguments.epilogue.call = call;
-  arguments.scheduler.max_swizzle_size = band;
-  return arguments;
+bool rows_fit(int64_t leading, DType type) {
+  return leading * size_of(type) % kMapBytes == 0;
 }
 
-template <class One>
-int prepare(const GpuCall& call, int band, EncodeTiled encode, Tcgen05Launch& launch) {
-  encoding = {encode, 0};
-  const auto params = One::Kernel::to_underlying_arguments(arguments_of<One>(call, band), nullptr);
-  const dim3 grid = One::Kernel::get_grid_shape(params);
-  std::memcpy(launch.parameters.data(), &params, sizeof params);
-  launch.grid = {grid.x, grid.y, grid.z};
-  return encoding.error;
+// Blocks down and across: each SM of a pair has half of a tile's rows.
+int64_t longest_side(const Kernel& kernel, const Problem& p) {
+  return std::max(divide_up(p.m, kernel.tile.m) * kernel.sms, divide_up(p.n, kernel.tile.n));
 }
-
-template <class One>
-int64_t workspace(int m, int n, int k) {
-  GpuCall call{};
-  call.m = m;
-  call.n = n;
-  call.k = k;
-  return static_cast<int64_t>(One::Kernel::get_workspace_size(arguments_of<One>(call, 1)));
-}
-
-template <class One>
-std::array<int, 2> where(int thread, int part, int i) {
-  using namespace cute;
-  using Mma = typename One::Mainloop::TiledMma;
-  const auto sums = Mma::make_fragment_C(partition_shape_C(Mma{}, take<0, 2>(typename One::Tile{})));
-  using Tile = typename One::Kernel::CtaShape_MNK;
-  const auto at =
-      get<2>(tcgen05_host::WriteTile<typename One::Sum>::share_of(sums, Tile{}, thread))(i, _0{}, _0{}, _0{}, part);
-  return {get<0>(at), get<1>(at)};
-}
-
-template <class One>
-constexpr Tcgen05Kernel row(std::string_view symbol, int sms, int rows, int columns, int down, int across) {
-  // A tile of two SMs lies half in the tensor memory of each.
-  return {symbol,
-          {rows, columns, One::kDepths},
-          {down, across},
-          sms,
-          columns * One::kSums,
-          One::layout(),
-          prepare<One>,
-          where<One>,
-          workspace<One>};
-}
-
-#define PBPROBE_TCGEN05_PAIRS
-#define PBPROBE_TCGEN05_WIDE
-#define PBPROBE_TCGEN05_INT8
-constexpr Tcgen05Kernel kKernels[] = {
-#define PBPROBE_TCGEN05(name, type, sms, rows, columns, down, across, bkn) \
-  row<tcgen05_host::Tcgen05<type, sms, rows, columns, down, across, bkn>>(#name, sms, rows, columns, down, across),
-#include "kernels/cuda/tcgen05.inc"
-#undef PBPROBE_TCGEN05
-};
 
 }  // namespace
 
-unsigned made_instruction(int bytes, bool wide) {
-  using cute::UMMA::make_instr_desc;
-  constexpr auto kAlong = cute::UMMA::Major::K;
-  using Bf16 = cutlass::bfloat16_t;
-  using Tf32 = cutlass::tfloat32_t;
-  switch (bytes) {
-    case 1:
-      return (wide ? make_instr_desc<int8_t, int8_t, int, 128, 256, kAlong, kAlong>()
-                   : make_instr_desc<int8_t, int8_t, int, 128, 16, kAlong, kAlong>())
-          .desc_;
-    case 2:
-      return (wide ? make_instr_desc<Bf16, Bf16, float, 128, 256, kAlong, kAlong>()
-                   : make_instr_desc<Bf16, Bf16, float, 128, 16, kAlong, kAlong>())
-          .desc_;
-    default:
-      return (wide ? make_instr_desc<Tf32, Tf32, float, 128, 256, kAlong, kAlong>()
-                   : make_instr_desc<Tf32, Tf32, float, 128, 16, kAlong, kAlong>())
-          .desc_;
+// kernels/cuda/host/tcgen05_cutlass.cpp
+std::span<const Tcgen05Kernel> made_by_cutlass();
+unsigned made_instruction(int bytes, bool wide);
+unsigned long long made_lines(unsigned address);
+
+std::span<const Tcgen05Kernel> tcgen05_kernels() {
+#if PBPROBE_HAS_TCGEN05
+  return made_by_cutlass();
+#else
+  return {};
+#endif
+}
+
+unsigned instruction_by_cutlass([[maybe_unused]] int bytes, [[maybe_unused]] bool wide) {
+#if PBPROBE_HAS_TCGEN05
+  return made_instruction(bytes, wide);
+#else
+  return 0;
+#endif
+}
+
+unsigned long long lines_by_cutlass([[maybe_unused]] unsigned address) {
+#if PBPROBE_HAS_TCGEN05
+  return made_lines(address);
+#else
+  return 0;
+#endif
+}
+
+const Tcgen05Kernel* find_tcgen05(std::string_view symbol) {
+  for (const auto& kernel : tcgen05_kernels()) {
+    if (kernel.symbol == symbol) return &kernel;
   }
+  return nullptr;
 }
 
-unsigned long long made_lines(unsigned address) {
-  cute::UMMA::SmemDescriptor lines;
-  lines.desc_ = 0;
-  lines.start_address_ = static_cast<uint16_t>(address >> 4);
-  lines.leading_byte_offset_ = 1;
-  lines.stride_byte_offset_ = 8 * 128 >> 4;
-  lines.version_ = 1;
-  lines.layout_type_ = static_cast<uint8_t>(cute::UMMA::LayoutType::SWIZZLE_128B);
-  return lines.desc_;
+bool is_tcgen05(const Kernel& kernel) {
+  return kernel.part == "tcgen05";
 }
 
-// Found by the linker where this file is in the build (kernels/gemm/tcgen05.cpp).
-std::span<const Tcgen05Kernel> made_by_cutlass() {
-  return kKernels;
+std::string better_elsewhere(const Kernel& kernel, const Problem& p) {
+  if (!is_tcgen05(kernel)) return {};
+  if (p.k == 0) return "it multiplies nothing for k = 0";
+  if (p.m < kernel.least_m) return fmt::format("for fewer than {} rows most of its tile is empty", kernel.least_m);
+  if (longest_side(kernel, p) > kMostDown) return "it has too many tiles";
+  const bool transpose_a = a_is_km(p.layout) && !a_is_km(layout_read(kernel, p.layout));
+  const bool transpose_b = b_is_nk(layout_read(kernel, p.layout)) && !b_is_nk(p.layout);
+  if (!transpose_a && !rows_fit(p.lda, p.a)) return "rows of A are no multiples of 16 bytes, which tensor maps want";
+  if (!transpose_b && !rows_fit(p.ldb, p.b)) return "rows of B are no multiples of 16 bytes, which tensor maps want";
+  return {};
+}
+
+Result<void> cut_tcgen05(Plan& plan) {
+  const Problem& p = plan.problem;
+  if (longest_side(*plan.kernel, p) > kMostDown) {
+    return make_error(ErrorCode::limit, "{}: more than {} blocks of {} in one direction: split the GEMM", describe(p),
+                      kMostDown, plan.kernel->name);
+  }
+  plan.gpu.align_a = !plan.gpu.transpose_a && !rows_fit(p.lda, p.a);
+  plan.gpu.align_b = !plan.gpu.transpose_b && !rows_fit(p.ldb, p.b);
+  return {};
+}
+
+bool maps_read(const Plan& plan, const Operands& o) {
+  const auto fits = [](const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) % kMapBytes == 0; };
+  const bool copied_a = plan.gpu.transpose_a || plan.gpu.align_a;
+  const bool copied_b = plan.gpu.transpose_b || plan.gpu.align_b;
+  return plan.problem.k > 0 && (copied_a || fits(o.a)) && (copied_b || plan.gpu.unaligned_b || fits(o.b));
+}
+
+Result<void> launch_tcgen05(const Plan& plan, const GpuCall& call, const Context& context) {
+  const std::string symbol = std::string(plan.kernel->function_name) + plan.variant;
+  PBPROBE_TRY(const LoadedKernel* loaded, loaded_in(context, plan.kernel->target, symbol));
+  const Tcgen05Kernel* kernel = find_tcgen05(symbol);
+  if (kernel == nullptr) return make_error(ErrorCode::unsupported, "{}: its arguments cannot be made here", symbol);
+  const DriverApi& driver = context.gpu->driver();
+  Tcgen05Launch launch;
+  if (const int error =
+          kernel->prepare(call, static_cast<int>(plan.gpu.raster_group), driver.cuTensorMapEncodeTiled, launch)) {
+    return driver_error(driver, error, fmt::format("describing the operands of {} to tensor copies", symbol));
+  }
+  CuLaunchAttribute cluster{.id = kCuLaunchClusterDimension};
+  cluster.value.dims[0] = static_cast<unsigned>(kernel->cluster[0]);
+  cluster.value.dims[1] = static_cast<unsigned>(kernel->cluster[1]);
+  cluster.value.dims[2] = 1;
+  CuLaunchConfig config{.grid = {launch.grid[0], launch.grid[1], launch.grid[2]},
+                        .block = {static_cast<unsigned>(kernel->layout.threads), 1, 1},
+                        .shared_bytes = static_cast<unsigned>(plan.shared_bytes),
+                        .stream = static_cast<CuStream>(context.stream),
+                        .attributes = &cluster,
+                        .attribute_count = 1};
+  void* parameters[] = {launch.parameters.data()};
+  PBPROBE_CU(driver, fmt::format("launching {}", symbol),
+             cuLaunchKernelEx(&config, static_cast<CuFunction>(loaded->handle), parameters, nullptr));
+  return {};
 }
 
 }  // namespace pbprobe

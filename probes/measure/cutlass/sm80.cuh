@@ -30,6 +30,6 @@ int run_sm80(const PbprobeCutlassCall& call) {
   if (const auto status = Gemm::can_implement(arguments); status != cutlass::Status::kSuccess) {
     return static_cast<int>(status);
   }
-  Gemm product;
-  return static_cast<int>(product(arguments, call.workspace, static_cast<cudaStream_t>(call.stream)));
+  Gemm gemm;
+  return static_cast<int>(gemm(arguments, call.workspace, static_cast<cudaStream_t>(call.stream)));
 }

@@ -55,7 +55,7 @@ struct Sm90 {
          cutlass::make_cute_packed_stride(StrideD{}, {call.m, call.n, 1})}};
     arguments.epilogue.thread.alpha = Sum(1);
     arguments.epilogue.thread.beta = Sum(0);
-    // Asked for at every launch, it would cost more than the product.
+    // Asked for at every launch, it would cost more than the GEMM.
     static const int sms = cutlass::KernelHardwareInfo::query_device_multiprocessor_count(0);
     arguments.hw_info.sm_count = sms;
     if (const auto status = Gemm::can_implement(arguments); status != cutlass::Status::kSuccess) {
@@ -64,7 +64,7 @@ struct Sm90 {
     if (Gemm::get_workspace_size(arguments) > call.workspace_bytes) {
       return static_cast<int>(cutlass::Status::kErrorWorkspaceNull);
     }
-    Gemm product;
-    return static_cast<int>(product(arguments, call.workspace, static_cast<cudaStream_t>(call.stream)));
+    Gemm gemm;
+    return static_cast<int>(gemm(arguments, call.workspace, static_cast<cudaStream_t>(call.stream)));
   }
 };

@@ -74,11 +74,11 @@ PBPROBE_SHIM uint64_t aoti_torch_abi_version() {
 namespace at {
 __attribute__((visibility("default"))) std::string get_cpu_capability() {
   const std::string_view key = "CPU capability usage: ";
-  const std::string said = at::show_config();
-  const size_t begin = said.find(key);
+  const std::string reported = at::show_config();
+  const size_t begin = reported.find(key);
   if (begin == std::string::npos) return {};
-  const size_t end = said.find('\n', begin);
-  return said.substr(begin + key.size(), end - begin - key.size());
+  const size_t end = reported.find('\n', begin);
+  return reported.substr(begin + key.size(), end - begin - key.size());
 }
 }  // namespace at
 

@@ -23,9 +23,9 @@ let
     if found == null then
       throw "${url}: no tarball of nixpkgs"
     else if pinned rev == [ ] then
-      throw "nixpkgs ${rev} is no pin of recipes/matrix.json"
+      throw "nixpkgs ${rev} is not a pin of recipes/matrix.json"
     else if sha256 != null && builtins.match "sha256-[A-Za-z0-9+/]{43}=" sha256 == null then
-      throw "${url}: sha256 \"${sha256}\" is no hash"
+      throw "${url}: sha256 \"${sha256}\" is not a hash"
     else
       import ./nixpkgs.nix {
         inherit rev;

@@ -49,12 +49,13 @@ def cpu(library: Library | None = None, **changes) -> Build:
     return Build({CPU: library or Library()}).but(**changes)
 
 
-def cuda(units=("first120.o", "second120.o"), *, nccl=None, machine=MACHINE, **changes) -> Build:
+def cuda(units=("first120.o", "second120.o"), *, nccl=None, magma="sm120.fatbin", machine=MACHINE, **changes) -> Build:
     """A CUDA build for sm_120, with cuDNN, MAGMA and NVSHMEM; `nccl`: units of one."""
     release = cuda_release()
     plain = Library(machine=machine)
     libraries = {CPU: plain, CUDA: Library(needs=BESIDE, units=tuple(units), machine=machine)}
     libraries |= {f"torch/lib/{name}": plain for name in BESIDE}
+    libraries["torch/lib/libmagma.so"] = Library(machine=machine, units=(magma,) if magma else ())
     if nccl:
         libraries[NCCL] = Library(units=tuple(nccl))
     local = "+cu" + release.replace(".", "")

@@ -27,7 +27,7 @@ derivation {
   system = builtins.currentSystem;
   builder = "/bin/sh";
   PATH = "/bin:/usr/bin";
-  # What the files may refer to: Nix looks for the hashes of these alone.
+  # What the files may refer to: Nix looks only for the hashes of these.
   inputs = map (path: "${builtins.storePath path}") needs;
   args = [ "-c" (builtins.concatStringsSep "\\n" (map (output: ''
     cp -r "${builtins.getAttr output sources}" "''$${output}"

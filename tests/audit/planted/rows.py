@@ -16,7 +16,7 @@ from small_builds import Build
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """A check, part of what it says, a build with that fault alone, and the sound twin that differs in it alone."""
+    """A check, part of what it says, a build with only that fault, and the sound twin that differs only in it."""
 
     check: str
     says: str

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""PB2xx: small libtorches whose objects a compiler made by their tiers' flags (HostCodeFixtures.cmake)."""
+"""PB2xx: small libtorches whose objects a compiler made by their CPU capabilities' flags (HostCodeFixtures.cmake)."""
 
 import pytest
 from builds import ANY, CPU
@@ -17,12 +17,131 @@ def built(name: str):
     return build
 
 
+C10 = "torch/lib/libc10.so"
+GOMP = "torch/lib/libgomp.so.1"
+X86, ARM = "x86_64", "aarch64"
+# What a CPU of the claimed row does not have, and who calls it.
+WIDE = {
+    X86: 'extern "C" void wide_avx512(void) { __asm__ volatile("vaddps %zmm1, %zmm0, %zmm0"); }\n',
+    ARM: 'extern "C" void wide_sve(void) { __asm__ volatile(".inst 0x04a10000"); }\n',
+}
+NAME = {X86: "wide_avx512", ARM: "wide_sve"}
+ASKS = {
+    X86: '__builtin_cpu_supports("avx512f")',
+    ARM: "getauxval(16) & (1 << 22)",
+}
+NO_OPCODE = {X86: ".byte 0x62, 0xf0, 0x7c, 0x48, 0x58, 0xc1", ARM: ".inst 0x02345678"}
+READY = {X86: "avx2", ARM: "armv8_2"}
+CLAIM = {X86: "avx2,only", ARM: "armv8_2,only"}
+
+
+def start(body: str, machine: str) -> str:
+    """Code of a library that runs as it is loaded."""
+    head = "#include <sys/auxv.h>\n" + WIDE[machine]
+    return head + f"__attribute__((constructor)) static void start(void) {{ {body} }}\n"
+
+
+def pointer(machine: str, guard: str = "") -> str:
+    return f"void (*call)(void) = {NAME[machine]}; {guard} call();"
+
+
+def direct(machine: str, guard: str = "") -> str:
+    return f"{guard} {NAME[machine]}();"
+
+
+def guard(machine: str) -> str:
+    return f"if ({ASKS[machine]})"
+
+
+def beside(machine: str, path: str, code: str, **more):
+    """A sound libtorch_cpu.so, and one more library."""
+
+    def build() -> Build:
+        sound = built(READY[machine])()
+        other = Library(code=code, machine=machine, **more)
+        needs = Library(machine=machine, needs=(path.rsplit("/", 1)[-1],))
+        return sound.but({path: other} if path == C10 else {path: other, C10: needs})
+
+    return build
+
+
+def resolver(machine: str) -> str:
+    """An ifunc whose resolver itself is not for every CPU."""
+    body = f"{NAME[machine]}(); return wide;"
+    kind = 'extern "C" void wide(void) {}\nextern "C" void (*choose(void))(void) '
+    return WIDE[machine] + kind + f'{{ {body} }}\nextern "C" void chosen(void) __attribute__((ifunc("choose")));\n'
+
+
+def at_load_rows(machine: str) -> list[Row]:
+    needs = {X86: "needs avx512f", ARM: "needs sve"}[machine]
+    unknown = start(f'__asm__ volatile("{NO_OPCODE[machine]}");', machine)
+    known_later = (
+        WIDE[machine]
+        .replace("vaddps %zmm1, %zmm0, %zmm0", NO_OPCODE[machine])
+        .replace(".inst 0x04a10000", NO_OPCODE[machine])
+    )
+    claim = CLAIM[machine]
+    guarded = start(direct(machine, guard(machine)), machine)
+    return [
+        Row(
+            "PB204", needs, beside(machine, C10, start(direct(machine), machine)), beside(machine, C10, guarded), claim
+        ),
+        Row("PB204", needs + " ", beside(machine, C10, resolver(machine)), beside(machine, C10, guarded), claim),
+        Row(
+            "PB211",
+            f"may call {NAME[machine]}",
+            beside(machine, C10, start(pointer(machine), machine)),
+            beside(machine, C10, start(pointer(machine, guard(machine)), machine)),
+            claim,
+        ),
+        Row(
+            "PB212",
+            needs,
+            beside(machine, GOMP, start(direct(machine), machine)),
+            beside(machine, GOMP, guarded),
+            claim,
+        ),
+        Row(
+            "PB214",
+            "not an instruction that pbprobe knows",
+            beside(machine, C10, unknown),
+            beside(machine, C10, known_later),
+            claim,
+        ),
+    ]
+
+
+def foreign(machine: str):
+    """A library of that processor, which libc10.so needs."""
+
+    def build() -> Build:
+        libraries = {GOMP: Library(machine=machine), C10: Library(machine=X86, needs=("libgomp.so.1",))}
+        return built("avx2")().but(libraries)
+
+    return build
+
+
+def stub() -> Build:
+    plain = 'extern "C" void f(void) { __asm__ volatile("vpaddd %ymm1, %ymm0, %ymm0"); }\n'
+    return Build({CPU: Library(code=plain, machine=X86)}, tag=None)
+
+
 ROWS = [
+    *at_load_rows(X86),
+    *at_load_rows(ARM),
+    Row("PB213", "it is for aarch64, and", foreign(ARM), foreign(X86), CLAIM[X86]),
+    Row("PB216", "no kernel of torch's default CPU capability", stub, built("avx2"), CLAIM[X86]),
     Row("PB204", "needs avx", built("initializer"), built("generic"), ANY),
-    Row("PB205", "runs everywhere, and the linker took a tier's copy of it", built("leak"), built("generic"), ANY),
-    # The twin's inline function is called by its tier alone.
-    Row("PB205", "took a tier's copy of it", built("hidden_leak"), built("own"), ANY),
-    Row("PB206", "the AVX512 tier is missing", built("lost"), built("generic"), ANY),
+    Row(
+        "PB205",
+        "runs everywhere, and the linker took a CPU capability's copy of it",
+        built("leak"),
+        built("generic"),
+        ANY,
+    ),
+    # The twin's inline function is called only by its CPU capability.
+    Row("PB205", "took a CPU capability's copy of it", built("hidden_leak"), built("own"), ANY),
+    Row("PB206", "the AVX512 CPU capability is missing", built("lost"), built("generic"), ANY),
     Row("PB207", "which avx2 has not", built("avx512"), built("avx2"), "avx2,only"),
     Row("PB207", "which avx has not", built("avx2"), built("avx"), "avx,only"),
     Row("PB207", "which armv8_2 has not", built("armv9"), built("armv8_2"), "armv8_2,only"),

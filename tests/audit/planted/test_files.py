@@ -293,8 +293,8 @@ CLAIMED = [
     Row(
         "PB109",
         f"sm110 is claimed, which is found on aarch64-linux, and this is built for {MACHINE}-linux",
-        lambda: cuda(units=("sm110.fatbin",)),
-        lambda: cuda(units=("sm110.fatbin",), machine="aarch64"),
+        lambda: cuda(units=("sm110.fatbin",), magma="sm110.fatbin"),
+        lambda: cuda(units=("sm110.fatbin",), magma="sm110.fatbin", machine="aarch64"),
         "sm110",
     ),
 ]
@@ -333,6 +333,13 @@ TOGETHER = [
         "libtorch_cpu.so needs libmade-up.so.3",
         lambda: cpu(Library(needs=("libmade-up.so.3",))),
         lambda: cpu(Library(needs=("libmade-up.so.3",))).but({"torch/lib/libmade-up.so.3": Library()}),
+        ANY,
+    ),
+    Row(
+        "PB140",
+        "libtorch_cpu.so needs libc10.so, which is a file of libtorch and is not there",
+        lambda: cpu(Library(needs=("libc10.so",))),
+        lambda: cpu(Library(needs=("libc10.so",))).but({C10: Library()}),
         ANY,
     ),
     Row(

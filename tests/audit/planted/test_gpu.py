@@ -3,6 +3,8 @@
 """PB3xx: device code as nvcc writes it, in libraries that are laid out as a torch."""
 
 import hashlib
+import pathlib
+import sys
 
 import pytest
 from builds import ANY, BESIDE, CUDA, audit, cuda
@@ -11,7 +13,14 @@ from rows import Row, ask
 from small_builds import UNITS as UNIT_FOLDER
 from small_builds import Build, Library
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "gate"))
+import cubins
+import fatbins
+
 BOTH = ("first120.o", "second120.o")
+LINALG = "torch/lib/libtorch_cuda_linalg.so"
+LINEAR_ALGEBRA = Library(needs=("libmagma.so",), units=BOTH)
+SOME = ("first120.o", *["sm120.fatbin"] * 3)  # kernels beside which one that traps is not a large share
 NCCL_FUNCTIONS = "".join(f'extern "C" int ncclMadeUp{i}(void) {{ return {i}; }}\n' for i in range(12))
 
 
@@ -29,8 +38,27 @@ def with_nccl_inside(unit: str) -> Build:
     return build.but({CUDA: Library(needs=build.libraries[CUDA].needs, units=(*BOTH, unit), code=NCCL_FUNCTIONS)})
 
 
-def with_images_inside(fatbin: str) -> Build:
-    """libtorch_cuda.so hands an image to the driver by itself, as CuTe's kernels of torch 2.15: it is a constant."""
+def made_of(change) -> pathlib.Path:
+    """A unit for sm_120, each of its entries changed."""
+    file = UNIT_FOLDER / "sm120.fatbin"
+    if not file.exists():
+        pytest.skip(f"{file.name} was not built: no nvcc")
+    changed = fatbins.each(fatbins.read(file.read_bytes()), change)
+    return fatbins.made_file("made.fatbin", fatbins.written(changed))
+
+
+def with_one(change) -> Build:
+    """Its first unit changed."""
+    return cuda(units=(made_of(change), "sm120.fatbin"))
+
+
+def without_its_library(build: Build) -> Build:
+    """libtorch_cuda.so is gone; libtorch_cuda_linalg.so has code of its own."""
+    return build.but({CUDA: None, LINALG: LINEAR_ALGEBRA})
+
+
+def with_cubins_inside(fatbin: str) -> Build:
+    """libtorch_cuda.so hands a fatbin entry to the driver by itself, as CuTe's kernels of torch 2.15: a constant."""
     file = UNIT_FOLDER / fatbin
     if not file.exists():
         pytest.skip(f"{fatbin} was not built: no nvcc")
@@ -44,7 +72,7 @@ UNITS = [
     Row("PB310", "none of libtorch's files holds device code", without_device_code, cuda, ANY),
     Row(
         "PB314",
-        "sm120 is claimed, and libtorch_cuda.so holds machine code for sm_90 alone",
+        "sm120 is claimed, and libtorch_cuda.so holds machine code only for sm_90",
         lambda: cuda(units=("first90.o", "second90.o")),
         lambda: cuda(units=BOTH),
         "sm120",
@@ -59,7 +87,7 @@ UNITS = [
     # As CMake's detection makes of a 12.1 that it turned into "12.1(2.0)".
     Row(
         "PB314",
-        "holds machine code for sm_75 alone",
+        "holds machine code only for sm_75",
         lambda: cuda(units=("second75.o",)),
         lambda: cuda(units=("second120.o",)),
         "sm120",
@@ -67,7 +95,7 @@ UNITS = [
     # It runs on 12.1, and is not what is claimed.
     Row(
         "PB314",
-        "sm121 is claimed, and libtorch_cuda.so holds machine code for sm_120 alone",
+        "sm121 is claimed, and libtorch_cuda.so holds machine code only for sm_120",
         lambda: cuda(units=("sm120.fatbin",), machine="aarch64"),
         lambda: cuda(units=("sm121.fatbin",), machine="aarch64"),
         "sm121",
@@ -83,14 +111,14 @@ UNITS = [
     Row("PB314", "sm120 is claimed, and libtorch holds no device code", without_device_code, cuda, "sm120"),
     Row(
         "PB315",
-        "libtorch_cuda.so holds PTX alone (sm_120)",
+        "libtorch_cuda.so holds only PTX (sm_120)",
         lambda: cuda(units=("first_ptx.o",)),
         lambda: cuda(units=("first120.o",)),
         "sm120",
     ),
     Row(
         "PB315",
-        "libnccl.so.2 holds PTX alone (sm_80)",
+        "libnccl.so.2 holds only PTX (sm_80)",
         lambda: cuda(nccl=["collective_ptx.o"]),
         lambda: cuda(nccl=["collective120.o"]),
         "sm120",
@@ -115,8 +143,8 @@ TENSOR = [
     Row(
         "PB323",
         "sm100 is claimed, and no file of libtorch holds sm_100a, which tcgen05.mma needs",
-        lambda: cuda(units=("first100.o",)),
-        lambda: cuda(units=("first100.o", "second100a.o")),
+        lambda: cuda(units=("first100.o",), magma="first100.o"),
+        lambda: cuda(units=("first100.o", "second100a.o"), magma="first100.o"),
         "sm100,only",
     ),
 ]
@@ -124,7 +152,7 @@ TENSOR = [
 LIBRARIES = [
     Row(
         "PB318",
-        "sm120 is claimed, and NCCL holds machine code for sm_80 alone, none of which runs there",
+        "sm120 is claimed, and NCCL holds machine code only for sm_80, none of which runs there",
         lambda: cuda(nccl=["collective80.o"]),
         lambda: cuda(nccl=["collective80_90_120.o"]),
         "sm120",
@@ -146,8 +174,8 @@ LIBRARIES = [
     Row(
         "PB319",
         "libtorch_cuda.so holds machine code for sm_121 too, among its constants",
-        lambda: with_images_inside("sm121.fatbin"),
-        lambda: with_images_inside("sm120.fatbin"),
+        lambda: with_cubins_inside("sm121.fatbin"),
+        lambda: with_cubins_inside("sm120.fatbin"),
         "sm120,only",
     ),
 ]
@@ -155,11 +183,10 @@ LIBRARIES = [
 INSIDE = [
     Row(
         "PB320",
-        "1 kernels of libtorch_cuda.so for sm_120 do nothing but trap: _Z6second",
-        lambda: cuda(units=("first120.o", "traps.o")),
-        lambda: cuda(units=("first120.o", "works.o")),
+        "1 kernels of libtorch_cuda.so for sm_120 do nothing but trap: second",
+        lambda: cuda(units=(*SOME, "traps.o")),
+        lambda: cuda(units=(*SOME, "works.o")),
         "sm120",
-        options=("--full",),
     ),
     Row(
         "PB321",
@@ -167,7 +194,6 @@ INSIDE = [
         lambda: cuda(units=("first120.o", "older120.fatbin")),
         lambda: cuda(units=BOTH),
         "sm120",
-        options=("--full",),
     ),
     Row(
         "PB322",
@@ -186,7 +212,38 @@ INSIDE = [
     ),
 ]
 
-ROWS = [*UNITS, *TENSOR, *LIBRARIES, *INSIDE]
+MADE = [
+    Row(
+        "PB330",
+        "the cubin for sm_103 at ",
+        lambda: with_one(lambda one: one.relabelled("103")),
+        lambda: with_one(lambda one: one),
+        "sm120",
+    ),
+    Row(
+        "PB330",
+        "is not an ELF file",
+        lambda: with_one(lambda one: one.holding(b"no cubin at all\n" * 99, fatbins.NONE)),
+        lambda: with_one(lambda one: one.compressed_by(fatbins.NONE)),
+        "sm120",
+    ),
+    Row(
+        "PB331",
+        "is a CUDA build, and has no libtorch_cuda.so",
+        lambda: without_its_library(cuda()),
+        lambda: cuda().but({LINALG: LINEAR_ALGEBRA}),
+        "sm120",
+    ),
+    Row(
+        "PB332",
+        "sm120 is claimed, and 1 of the 2 kernels of libtorch_cuda.so for it do nothing: ",
+        lambda: with_one(lambda one: one.holding(cubins.emptied(one.content))),
+        lambda: with_one(lambda one: one.compressed_by(fatbins.LZ4)),
+        "sm120",
+    ),
+]
+
+ROWS = [*UNITS, *TENSOR, *LIBRARIES, *INSIDE, *MADE]
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
@@ -200,27 +257,27 @@ FORMS.append(["first120.o", "relocatable.o", "linked.o"])
 
 @pytest.mark.parametrize("units", FORMS, ids=lambda units: units[1])
 def test_whatever_form_the_device_code_has_its_claim_is_true(tmp_path, units):
-    found, code = audit(cuda(units=tuple(units)).write(tmp_path), claim_of_this_cuda(), "--full")
+    found, code = audit(cuda(units=tuple(units)).write(tmp_path), claim_of_this_cuda())
     assert found == {}
     assert code == 0
 
 
-# id, what it says, and which bytes of the file are written over
+# Which check, what it says, and which bytes of the file are written over
 DAMAGE = [
-    ("fatbin magic 0x00000000, 0xba55ed50 expected", b"\x50\xed\x55\xba"),
-    ("broken zstd data", None),
+    ("PB101", "fatbin magic 0x00000000, 0xba55ed50 expected", b"\x50\xed\x55\xba"),
+    ("PB330", "is broken zstd data", None),
 ]
 
 
-@pytest.mark.parametrize(("says", "damage"), DAMAGE, ids=["header", "payload"])
-def test_damaged_device_code_is_named(tmp_path, says, damage):
+@pytest.mark.parametrize(("check", "says", "damage"), DAMAGE, ids=["header", "payload"])
+def test_damaged_device_code_is_named(tmp_path, check, says, damage):
     unit = "second_size.o"
     damage = damage or zstd_frame(tmp_path, unit)
     damaged = Library(needs=BESIDE, units=("first120.o", unit), damage=damage)
-    found, code = audit(cuda().but({CUDA: damaged}).write(tmp_path / "planted"), ANY, "--full")
-    assert says in found["PB101"]["what"]
-    assert "libtorch_cuda.so" in found["PB101"]["what"]
-    assert set(found) == {"PB101"}
+    found, code = audit(cuda().but({CUDA: damaged}).write(tmp_path / "planted"), ANY)
+    assert says in found[check]["what"]
+    assert "libtorch_cuda.so" in found[check]["what"]
+    assert set(found) == {check}
     assert code == 1
 
 

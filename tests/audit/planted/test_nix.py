@@ -34,7 +34,7 @@ def in_store(*, as_input: bool) -> NixBuild:
 
 
 def searching(*, as_input: bool) -> NixBuild:
-    """RUNPATH alone names it."""
+    """Only RUNPATH names it."""
     folder = package("searched-3.4")
     return NixBuild(library=Library(runpath=(f"{folder}/lib",)), needs=(folder,) if as_input else ())
 
@@ -121,11 +121,11 @@ def test_the_outputs_are_one_artifact_and_nix_store_tells_its_closure(tmp_path):
         assert inventory["libtorch_dir"] == outputs[1] + "/lib"
         closure = inventory["store_closure"]
         assert closure["outputs"] == outputs
-        told = subprocess.run(
+        known = subprocess.run(
             ["nix-store", "-qR", *outputs], capture_output=True, text=True, check=True, env=nix.environment()
         ).stdout.split()
-        assert [path["path"] for path in closure["paths"]] == told
-        assert set(told) == {*outputs, str(needed)}
+        assert [path["path"] for path in closure["paths"]] == known
+        assert set(known) == {*outputs, str(needed)}
         assert inventory["component_versions"]["cuBLAS"] == "13.1.0.3"
 
 
@@ -165,7 +165,7 @@ def test_without_nix_store_the_report_says_so_and_nothing_is_found(tmp_path):
     assert "nix-store cannot be started" in result.stdout
 
 
-def test_a_path_that_the_store_does_not_know_is_told(tmp_path):
+def test_a_path_that_the_store_does_not_know_is_reported(tmp_path):
     store = nix.environment()["NIX_STORE_DIR"]
     path = f"{store}/00000000000000000000000000000000-torch-2.11.0"
     subprocess.run(["cp", "-r", NixBuild().write(tmp_path).resolve(), path], check=True)

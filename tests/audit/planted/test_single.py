@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""One file alone, a shared object, an object file, a cubin or a fatbin: what its own bytes tell is judged, no more."""
+"""A single file, a shared object, an object file, a cubin or a fatbin: what its own bytes tell is judged, no more."""
 
 import json
 import re
@@ -68,7 +68,7 @@ def test_an_sm_is_found_or_missed(kind):
     assert verdict["reason"].endswith(f'holds what "{claim}" claims')
     verdict, code = judged(FILES[kind](), "sm90")
     assert (verdict["outcome"], ids(verdict), code, shipped(verdict)) == ("fail", ["PB314"], 1, {"SM": "fail"})
-    assert f"holds machine code for {held} alone" in verdict["reason"]
+    assert f"holds machine code only for {held}" in verdict["reason"]
 
 
 def test_a_file_with_one_unit_too_few_is_found():
@@ -117,7 +117,7 @@ def test_an_object_file_of_host_code_is_judged(tmp_path):
         assert (verdict["outcome"], code) == (outcome, 0 if outcome == "pass" else 1), verdict["reason"]
 
 
-def test_what_one_file_does_not_tell_is_said_beside_the_rest():
+def test_what_one_file_does_not_tell_is_reported_beside_the_rest():
     claim = f"sm120,cuda={cuda_release()},torch=2.11.0,python=3.11"
     verdict, code = judged(FILES["shared object"](), claim)
     assert (verdict["outcome"], code) == ("pass", 0)
@@ -145,7 +145,7 @@ def test_a_file_that_tells_nothing_of_the_claim_is_unknown_and_not_pass(kind, cl
     file = FILES[kind]()
     verdict, code = judged(file, claim)
     assert (verdict["outcome"], ids(verdict), code) == ("unknown", [], 0)
-    assert verdict["reason"] == f"{file.name} alone does not tell what is claimed: {parts}"
+    assert verdict["reason"] == f"{file.name} by itself does not tell what is claimed: {parts}"
     assert set(shipped(verdict).values()) == {"unknown"}
 
 

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 """Holds the SASS opcodes that the audit counts by against NVIDIA's assembler and disassembler.
 
-  derive.py --ptxas PTXAS --nvdisasm NVDISASM --table probes/audit/sass.inc [CUBIN...]
+  derive.py --ptxas PTXAS --nvdisasm NVDISASM --table probes/audit/device_code/sass.inc [CUBIN...]
 
 Assembles PTX for each counted instruction and every SM, disassembles all of it, and wants each 128-bit word to be what
 the table says, in both directions. It prints the rows that are missing or wrong with the opcode to write; those right,
@@ -198,7 +198,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--ptxas", required=True)
     parser.add_argument("--nvdisasm", required=True)
-    parser.add_argument("--table", type=pathlib.Path, required=True, help="probes/audit/sass.inc")
+    parser.add_argument("--table", type=pathlib.Path, required=True, help="probes/audit/device_code/sass.inc")
     parser.add_argument("cubins", nargs="*", type=pathlib.Path, help="more cubins to hold the table against")
     options = parser.parse_args()
     rows = table(options.table)
@@ -211,14 +211,14 @@ def main():
         for architecture, cubin in cubins:
             sm = int(re.search(r"\d+", architecture)[0])
             for low, high, mnemonic in disassembled(options.nvdisasm, cubin):
-                said = "RED" if mnemonic == "REDG" else mnemonic
-                shown.setdefault(said, set()).add(architecture)
-                expected = said if said in counted else None
-                told = classify(rows, sm, low, high)
-                if told != expected:
-                    wrong.setdefault((said, low & 0x1FF, told), set()).add(architecture)
-    for (mnemonic, opcode, told), where in sorted(wrong.items()):
-        print(f"{mnemonic} has opcode 0x{opcode:03x} on {', '.join(sorted(where))}, and the table says {told}")
+                reported = "RED" if mnemonic == "REDG" else mnemonic
+                shown.setdefault(reported, set()).add(architecture)
+                expected = reported if reported in counted else None
+                known = classify(rows, sm, low, high)
+                if known != expected:
+                    wrong.setdefault((reported, low & 0x1FF, known), set()).add(architecture)
+    for (mnemonic, opcode, known), where in sorted(wrong.items()):
+        print(f"{mnemonic} has opcode 0x{opcode:03x} on {', '.join(sorted(where))}, and the table says {known}")
     unseen = sorted(counted - shown.keys())
     if unseen:
         print(f"no architecture gave {', '.join(unseen)}: the table's rows for them are not proved")

@@ -78,7 +78,7 @@ TEST_F(Aarch64, TheVectorLengthIsAskedForOnlyWithSve) {
   EXPECT_EQ(cpu_of(sources_).sve_bits, 256);
 }
 
-TEST_F(Aarch64, Sve2AloneIsNotArmv9WithBf16AndI8mm) {
+TEST_F(Aarch64, OnlySve2IsNotArmv9WithBf16AndI8mm) {
   sources_.hwcap = 0xFFFFFFFF;
   sources_.hwcap2 = 1U << 1;
   EXPECT_THAT(cpu_of(sources_).features, Contains("sve2"));

@@ -24,13 +24,25 @@ TEST_F(Cpus, WithoutLimitsAllMayBeUsed) {
 
 TEST_F(Cpus, HyperthreadsShareACore) {
   for (int cpu = 0; cpu < 8; ++cpu) {
-    EXPECT_FALSE(detect().physical_cores.has_value()) << "told of " << cpu << " of 8";
+    EXPECT_FALSE(detect().physical_cores.has_value()) << "reported of " << cpu << " of 8";
     root_.write(fmt::format("/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list", cpu),
                 fmt::format("{},{}\n", cpu % 4, cpu % 4 + 4));
   }
   EXPECT_EQ(detect().physical_cores, 4);
   root_.write("/sys/devices/system/cpu/cpu7/topology/thread_siblings_list", "7\n");
   EXPECT_EQ(detect().physical_cores, 5);
+}
+
+TEST_F(Cpus, HyperthreadsOfOneCoreAreOneUnit) {
+  for (int cpu = 0; cpu < 8; ++cpu)
+    root_.write(fmt::format("/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list", cpu),
+                fmt::format("{},{}\n", cpu % 4, cpu % 4 + 4));
+  root_.write("/proc/self/status", "Name:\tpbprobe\nCpus_allowed:\t22\nCpus_allowed_list:\t1,5\n");
+  EXPECT_EQ(detect().physical_cores, 1);
+  root_.write("/proc/self/status", "Cpus_allowed_list:\t0-2\n");
+  EXPECT_EQ(detect().physical_cores, 3);
+  root_.write("/proc/self/status", "Cpus_allowed_list:\tnone\n");
+  EXPECT_EQ(detect().physical_cores, 4);
 }
 
 TEST_F(Cpus, AffinityLimits) {
@@ -71,6 +83,18 @@ TEST_F(Cpus, CgroupV1Quota) {
   root_.write("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "200000\n");
   root_.write("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n");
   EXPECT_EQ(detect().usable_cpus, 2);
+}
+
+TEST_F(Cpus, TheTightestMemoryLimitAboveCounts) {
+  root_.write("/proc/self/cgroup", "5:memory:/docker/abc\n4:cpu:/x\n0::/user.slice/session.scope\n");
+  EXPECT_EQ(memory_limit_bytes(sources_), std::nullopt);
+  root_.write("/sys/fs/cgroup/user.slice/session.scope/memory.max", "max\n");
+  EXPECT_EQ(memory_limit_bytes(sources_), std::nullopt);
+  root_.write("/sys/fs/cgroup/user.slice/memory.max", "4294967296\n");
+  EXPECT_EQ(memory_limit_bytes(sources_), int64_t{4} << 30);
+  root_.write("/sys/fs/cgroup/memory/docker/memory.limit_in_bytes", "1073741824\n");
+  root_.write("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");  // v1's "no limit"
+  EXPECT_EQ(memory_limit_bytes(sources_), int64_t{1} << 30);
 }
 
 TEST_F(Cpus, MalformedLimitsAreNone) {

@@ -299,7 +299,7 @@ def derive_aarch64(host: Recorded, text: str) -> dict:
         "midrs": [hex32(midr_of(block)) for block in blocks],
     }
     if ("sve" in words) != (host.sve_bytes is not None):
-        fail(f"{host.name}: a vector length is needed with SVE, and with SVE alone")
+        fail(f"{host.name}: a vector length is needed with SVE, and only with SVE")
     if host.sve_source:
         derived["assumed"].append(f"SVE length: {host.sve_source}")
     return derived

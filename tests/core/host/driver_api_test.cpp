@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include "core/host/driver_api.hpp"
+#include "core/driver/driver_api.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

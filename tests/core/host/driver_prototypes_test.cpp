@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "core/host/driver_api.hpp"
+#include "core/driver/driver_api.hpp"
 
 #if defined(PBPROBE_HAS_CUDA_H)
 

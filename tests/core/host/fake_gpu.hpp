@@ -36,6 +36,12 @@ struct FakeField {
   int result = 0;
 };
 
+struct FakeProcess {
+  unsigned pid = 0;
+  const char* name = "";              // empty: not ours to read
+  unsigned long long memory = ~0ULL;  // all ones: not reported
+};
+
 struct FakeNvmlGpu {
   const char* bus = "";
   FakeField handle;
@@ -44,6 +50,11 @@ struct FakeNvmlGpu {
   FakeField milliwatts;
   FakeField mig;
   FakeField ecc;
+  unsigned long long total = 0;  // 0: NOT_SUPPORTED
+  unsigned long long free = 0;
+  FakeField utilization;
+  unsigned process_count = 0;
+  FakeProcess processes[100];
 };
 
 struct FakeNvml {

@@ -9,6 +9,13 @@
 
 namespace {
 
+// nvmlProcessInfo_t, version 3.
+struct NvmlProcess {
+  unsigned pid;
+  unsigned long long memory;
+  unsigned gpu_instance, compute_instance;
+};
+
 FakeNvml state;
 int open_sessions = 0;
 
@@ -60,6 +67,34 @@ EXPORT int nvmlDeviceGetHandleByPciBusId_v2(const char* bus, FakeNvmlGpu** devic
     return state.gpus[i].handle.result;
   }
   return kNotFound;
+}
+EXPORT int nvmlDeviceGetMemoryInfo(FakeNvmlGpu* device, unsigned long long* memory) {
+  if (device->total == 0) return 3;
+  memory[0] = device->total;
+  memory[1] = device->free;
+  memory[2] = device->total - device->free;
+  return 0;
+}
+EXPORT int nvmlDeviceGetUtilizationRates(FakeNvmlGpu* device, unsigned* utilization) {
+  utilization[1] = 0;
+  return answer(device->utilization, utilization);
+}
+EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(FakeNvmlGpu* device, unsigned* count, NvmlProcess* processes) {
+  const unsigned room = *count;
+  *count = device->process_count;
+  if (device->process_count > room) return 7;
+  for (unsigned i = 0; i < *count; ++i) processes[i] = {device->processes[i].pid, device->processes[i].memory, 0, 0};
+  return 0;
+}
+EXPORT int nvmlSystemGetProcessName(unsigned pid, char* name, unsigned length) {
+  for (unsigned i = 0; i < state.count; ++i) {
+    for (const auto& process : state.gpus[i].processes) {
+      if (process.pid != pid || process.name[0] == '\0') continue;
+      std::snprintf(name, length, "%s", process.name);
+      return 0;
+    }
+  }
+  return 4;
 }
 EXPORT int nvmlDeviceGetMaxClockInfo(FakeNvmlGpu* device, int clock, unsigned* mhz) {
   return answer(clock == 2 ? device->memory_mhz : device->sm_mhz, mhz);

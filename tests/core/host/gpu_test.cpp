@@ -275,6 +275,10 @@ TEST_F(GpuHost, AGpuThatOnlyNvmlSeesIsBad) {
   EXPECT_THAT(driver.sentence, AllOf(HasSubstr("NVML lists 1"), HasSubstr("CUDA_ERROR_NO_DEVICE (100)")));
   nvml_.gpus[0].mig.value = 1;
   EXPECT_THAT(detect().driver.sentence, HasSubstr("nvidia-smi mig -cgi"));
+  sources_.cuda_visible_devices = "0";  // hides nothing
+  EXPECT_THAT(detect().driver.sentence, HasSubstr("nvidia-smi mig -cgi"));
+  sources_.cuda_visible_devices = "";
+  EXPECT_THAT(detect().driver.sentence, HasSubstr("hides this machine's 1"));
 }
 
 TEST_F(GpuHost, AFailingInitNamesItsErrorAndTheWayOut) {
@@ -324,7 +328,7 @@ TEST_F(GpuHost, OneBadGpuAmongGoodOnesIsNamed) {
   EXPECT_EQ(host.driver.state, DriverState::ok);
   ASSERT_EQ(host.gpus.size(), 4U);
   EXPECT_EQ(host.gpus[0].problem, std::nullopt);
-  EXPECT_THAT(host.gpus[1].problem.value(), HasSubstr("nvidia-smi --gpu-reset -i 1"));
+  EXPECT_THAT(host.gpus[1].problem.value(), HasSubstr(fmt::format("nvidia-smi --gpu-reset -i {}`", second.bus)));
   EXPECT_THAT(host.gpus[2].problem.value(), HasSubstr("compute mode is Prohibited"));
   EXPECT_THAT(host.gpus[3].problem.value(), HasSubstr("CUDA_ERROR_UNKNOWN (999)"));
   EXPECT_THAT(host.driver.sentence, HasSubstr("4 GPUs; not usable: GPU 1 NVIDIA H200: it needs a reset"));
@@ -337,6 +341,53 @@ TEST_F(GpuHost, ADeviceThatCannotBeOpenedIsBad) {
   const auto host = detect();
   EXPECT_EQ(host.driver.state, DriverState::gpu_bad);
   EXPECT_THAT(host.gpus[0].problem.value(), HasSubstr("CUDA_ERROR_INVALID_DEVICE"));
+}
+
+// --- who else is there ---
+
+TEST_F(GpuHost, WhoHoldsAGpuIsReadFromNvml) {
+  FakeNvmlGpu nvml = h200_nvml();
+  nvml.total = 150ULL << 30;
+  nvml.free = 1ULL << 30;
+  nvml.utilization.value = 93;
+  nvml.processes[nvml.process_count++] = {4711, "/usr/bin/python3", 149ULL << 30};
+  nvml.processes[nvml.process_count++] = {4712, ""};
+  add(h200(), nvml);
+  add(gb10(), gb10_nvml());
+  static_cast<void>(detect());
+  const auto uses = look_at_gpu_use(sources_, "before");
+  ASSERT_TRUE(uses);
+  ASSERT_EQ(uses->size(), 2U);
+  const GpuUse& use = uses->front();
+  EXPECT_EQ(use.device, "cuda:0");
+  EXPECT_EQ(use.when, "before");
+  EXPECT_EQ(use.free_bytes, int64_t{1} << 30);
+  EXPECT_EQ(use.total_bytes, int64_t{150} << 30);
+  EXPECT_EQ(use.utilization_percent, 93);
+  ASSERT_EQ(use.processes.size(), 2U);
+  EXPECT_EQ(use.processes[0].pid, 4711);
+  EXPECT_EQ(use.processes[0].name, "python3");
+  EXPECT_EQ(use.processes[0].memory_bytes, int64_t{149} << 30);
+  EXPECT_EQ(use.processes[1].name, std::nullopt) << "of another container";
+  EXPECT_EQ(use.processes[1].memory_bytes, std::nullopt);
+  EXPECT_EQ((*uses)[1].free_bytes, std::nullopt) << "NOT_SUPPORTED is not known, and not none";
+  EXPECT_EQ(symbol<int (*)()>(FAKE_NVML, "fake_nvml_sessions")(), 0);
+  EXPECT_EQ(symbol<int (*)()>(FAKE_CUDA, "fake_cuda_contexts")(), 0);
+}
+
+TEST_F(GpuHost, ManyProcessesAreAllRead) {
+  FakeNvmlGpu nvml = h200_nvml();
+  for (unsigned i = 0; i < 100; ++i) nvml.processes[nvml.process_count++] = {i + 1, "python3", 1};
+  add(h200(), nvml);
+  static_cast<void>(detect());
+  EXPECT_EQ(look_at_gpu_use(sources_, "after")->front().processes.size(), 100U);
+}
+
+TEST_F(GpuHost, WithoutNvmlNobodyKnows) {
+  with_nvml_ = false;
+  add(h200(), h200_nvml());
+  static_cast<void>(detect());
+  EXPECT_FALSE(look_at_gpu_use(sources_, "before").has_value());
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ import elves
 import fatbins
 from operators import About, changes, chosen, keeps
 from trees import CLOSED, Tree
-from variants import image
+from variants import fatbin
 
 OTHER_SMS = ("75", "80", "86", "89", "90", "100", "103", "110", "120", "121")
 TENSOR = {"90a", "100a", "103a", "110a"}  # without which an exact claim has no wgmma or tcgen05
@@ -33,7 +33,7 @@ def holder(content: bytes) -> str | None:
 
 
 def holders(tree: Tree, about: About) -> list[str]:
-    """Files with device code whose loss breaks the claim: of others' large libraries one image among many does not."""
+    """Files with device code whose loss breaks the claim: of others' large libraries one cubin among many does not."""
     return [path for path in (tree.libraries() if about.small else tree.own()) if looked_at(tree, path)[1]]
 
 
@@ -84,38 +84,44 @@ def replaced(containers: Containers, at: Place, *others: fatbins.Entry) -> Conta
     return tuple(row for row in (*containers[: at[0]], changed, *containers[at[0] + 1 :]) if row)
 
 
-def on_entry(
-    tree: Tree,
-    about: About,
-    rng: random.Random,
-    change: Callable[[fatbins.Entry], tuple[fatbins.Entry, ...] | None],
-    wanted: Callable[[fatbins.Entry], bool] | None = None,
-) -> str | None:
-    """One entry whose absence breaks the claim, changed."""
-    path = chosen(rng, holders(tree, about))
-    if path is None:
-        return None
+def claimed_in(tree: Tree, about: About, path: str) -> Callable[[fatbins.Entry], bool]:
+    """Entries of that file whose absence breaks the claim."""
     own = path in tree.own()
 
     def claimed(one: fatbins.Entry) -> bool:
         plain = one.kind == fatbins.CUBIN and one.sm in about.numbers
         return plain or (own and about.exact and one.sm in TENSOR and one.sm in about.siblings)
 
-    at = chosen(rng, places(tree, path, wanted or claimed))
+    return claimed
+
+
+def on_entry(
+    tree: Tree,
+    about: About,
+    rng: random.Random,
+    change: Callable[[fatbins.Entry], tuple[fatbins.Entry, ...] | None],
+    wanted: Callable[[fatbins.Entry], bool] | None = None,
+    path: str | None = None,
+) -> str | None:
+    """One entry whose absence breaks the claim, changed; in any file, unless one is named."""
+    path = path or chosen(rng, holders(tree, about))
+    if path is None:
+        return None
+    at = chosen(rng, places(tree, path, wanted or claimed_in(tree, about, path)))
     if at is None:
         return None
-    said = []
+    reported = []
 
     def changed(containers: Containers) -> Containers:
         one = containers[at[0]][at[1]]
         others = change(one)
         if others is None:
             return containers
-        said.append(f"{path.rsplit('/', 1)[-1]}: entry {at[1]} of container {at[0]}, sm_{one.sm}")
+        reported.append(f"{path.rsplit('/', 1)[-1]}: entry {at[1]} of container {at[0]}, sm_{one.sm}")
         return replaced(containers, at, *others)
 
     rewritten(tree, path, changed)
-    return said[0] if said else None
+    return reported[0] if reported else None
 
 
 def on_claimed(
@@ -142,20 +148,52 @@ def any_cubin(one: fatbins.Entry) -> bool:
 
 @changes("drop", "entry")
 def the_claimed_cubin(tree, about, rng):
-    return on_entry(tree, about, rng, lambda one: ())
+    """A plain one goes with those of the same chip's suffixes in its unit: each of them runs there as well."""
+    path = chosen(rng, holders(tree, about))
+    at = path and chosen(rng, places(tree, path, claimed_in(tree, about, path)))
+    if not at:
+        return None
+    gone: list[fatbins.Entry] = []
+
+    def change(containers):
+        row = containers[at[0]]
+        one = row[at[1]]
+        gone.extend(other for other in row if other is one or (not one.suffix and of_same_chip(other, one)))
+        rest = tuple(other for other in row if other not in gone)
+        return tuple(row for row in (*containers[: at[0]], rest, *containers[at[0] + 1 :]) if row)
+
+    rewritten(tree, path, change)
+    return f"{path.rsplit('/', 1)[-1]}: of container {at[0]} {', '.join('sm_' + one.sm for one in gone)}"
+
+
+def of_same_chip(one: fatbins.Entry, other: fatbins.Entry) -> bool:
+    return any_cubin(one) and one.number == other.number
 
 
 @changes("downgrade", "entry")
 def a_cubin_of_another_sm_under_its_own_label(tree, about, rng):
-    other = foreign(about, rng)
-    return on_entry(
-        tree, about, rng, lambda one: (fatbins.entry(other.content, other.sm, compression=one.compression),)
-    )
+    path = chosen(rng, holders(tree, about))
+    if path is None:
+        return None
+    other = foreign(about, rng, path)
+
+    def change(one):
+        return (fatbins.entry(other.content, other.sm, compression=one.compression),)
+
+    return on_entry(tree, about, rng, change, path=path)
 
 
-def foreign(about: About, rng: random.Random) -> fatbins.Entry:
-    number = rng.choice([sm for sm in OTHER_SMS if sm not in about.numbers])
-    return fatbins.read(image(number).read_bytes())[0][0]
+def foreign(about: About, rng: random.Random, path: str = "libtorch_cuda.so") -> fatbins.Entry:
+    """Of another SM. Others' libraries deliver what runs on the claimed one: of them one that does not."""
+    numbers = [sm for sm in OTHER_SMS if sm not in about.numbers]
+    if path.rsplit("/", 1)[-1].startswith(CLOSED):
+        numbers = [sm for sm in numbers if not any(runs_on(sm, chip) for chip in about.numbers)]
+    return fatbins.read(fatbin(rng.choice(numbers)).read_bytes())[0][0]
+
+
+def runs_on(sm: str, chip: str) -> bool:
+    """Machine code of 8.0 runs on 8.6, and not the other way round."""
+    return sm[:-1] == chip[:-1] and sm[-1] <= chip[-1]
 
 
 @changes("relabel", "entry")
@@ -326,7 +364,7 @@ def all_device_code_for_another_sm(tree, about, rng):
     path = chosen(rng, holders(tree, about))
     if path is None:
         return None
-    other = foreign(about, rng)
+    other = foreign(about, rng, path)
     relabel = rng.random() < 0.5
 
     def change(one):
@@ -354,20 +392,23 @@ def a_section_cut_short(tree, about, rng):
 
 @changes("hide", "section")
 def other_device_code_in_a_section_of_another_name(tree, about, rng):
-    said = all_device_code_for_another_sm(tree, about, rng)
-    renamed = said and the_section_s_name(tree, about, rng)
-    return f"{said}; {renamed}" if renamed else said
+    reported = all_device_code_for_another_sm(tree, about, rng)
+    renamed = reported and the_section_s_name(tree, about, rng)
+    return f"{reported}; {renamed}" if renamed else reported
 
 
 @changes("add", "section")
 def a_second_section_of_the_same_name(tree, about, rng):
-    """With code for another SM alone, where one SM is claimed exactly."""
+    """With code only for another SM, where one SM is claimed exactly. By its name it counts: no segment loads it, so
+    under another name it is dead bytes."""
     path = chosen(rng, [path for path in holders(tree, about) if path in tree.own()])
     if path is None or not about.exact:
         return None
     content = tree.read(path)
     other = foreign(about, rng)
     name = holder(content)
+    if name != ".nv_fatbin":
+        return None
     more = fatbins.written([(other,)])
     tree.files[path] = elves.with_new_section(content, name, more, flags=elves.SHF_ALLOC if rng.random() < 0.5 else 0)
     return f"{path.rsplit('/', 1)[-1]}: {name}, sm_{other.sm}"
@@ -404,7 +445,7 @@ def the_section_s_name(tree, about, rng):
         return None
     content = tree.read(path)
     name = holder(content)
-    other = rng.choice((".nv_images", ".rodata.images", ".data.fatbin", ".nv_fatbin.1", "images"))
+    other = rng.choice((".nv_cubins", ".rodata.cubins", ".data.fatbin", ".nv_fatbin.1", "cubins"))
     tree.files[path] = elves.renamed(content, name, other)
     return f"{path.rsplit('/', 1)[-1]}: {name} as {other}"
 
@@ -444,7 +485,7 @@ def zeros_behind_entries(tree, about, rng):
 
 
 def on_each(
-    tree: Tree, about: About, rng: random.Random, change: Callable[[fatbins.Entry], fatbins.Entry], said: str
+    tree: Tree, about: About, rng: random.Random, change: Callable[[fatbins.Entry], fatbins.Entry], reported: str
 ) -> str | None:
     path = movable(tree, about, rng)
     if path is None:
@@ -453,7 +494,7 @@ def on_each(
         rewritten(tree, path, lambda containers: fatbins.each(containers, change))
     except ValueError:  # no segment to spare
         return None
-    return f"{path.rsplit('/', 1)[-1]}: {said}"
+    return f"{path.rsplit('/', 1)[-1]}: {reported}"
 
 
 @keeps("reorder", "entry")

@@ -56,7 +56,7 @@ def a_library_that_is_none(tree, about, rng):
     soname = path.rsplit("/", 1)[-1].encode()
     what, content = rng.choice(
         (
-            ("text", b"this is no library\n" * 100),
+            ("text", b"this is not a library\n" * 100),
             ("a linker script", b"/* GNU ld script */\nGROUP ( " + soname + b".real )\n"),
             ("zeros", bytes(20000)),
             ("random bytes", rng.randbytes(20000)),
@@ -175,7 +175,7 @@ def libtorch_cuda_as_a_link_to_nowhere(tree, about, rng):
 
 @changes("add", "file")
 def kernels_for_another_sm_beside(tree, about, rng):
-    """A further library of libtorch's, for another SM alone."""
+    """A further library of libtorch's, only for another SM."""
     path = tree.named("libtorch_cuda_linalg.so")
     if path is None or not about.exact or not holder(tree.read(path)):
         return None
@@ -297,10 +297,10 @@ def a_member_that_is_twice_in_the_wheel(tree, about, rng):
     """Whoever unpacks it is left with the second one, which is cut short or for another SM."""
     broken = tree.copy()
     operator = rng.choice((a_library_cut_short, a_library_of_no_bytes))
-    said = operator(broken, about, rng)
-    if not said or not a_wheel(tree, about, rng) or not tree.top.endswith(".whl"):
+    reported = operator(broken, about, rng)
+    if not reported or not a_wheel(tree, about, rng) or not tree.top.endswith(".whl"):
         return None
-    path = said.split(":")[0]
+    path = reported.split(":")[0]
     name = "torch/lib/" + path.rsplit("/", 1)[-1] if "/_C." not in path else "torch/" + path.rsplit("/", 1)[-1]
     content = io.BytesIO(tree.read(tree.top))
     with warnings.catch_warnings(), zipfile.ZipFile(content, "a") as archive:
@@ -309,7 +309,7 @@ def a_member_that_is_twice_in_the_wheel(tree, about, rng):
             return None
         archive.writestr(name, broken.read(path))
     tree.files[tree.top] = content.getvalue()
-    return said
+    return reported
 
 
 @changes("add", "file")

@@ -54,7 +54,7 @@ KNOWN = {
 }
 RETURN = {"x86_64": bytes.fromhex("c3"), "aarch64": bytes.fromhex("c0035fd6")}
 NOP = {"x86_64": bytes.fromhex("90"), "aarch64": bytes.fromhex("1f2003d5")}
-TIERS = {"x86_64": "AVX512", "aarch64": "SVE256"}
+CAPABILITIES = {"x86_64": "AVX512", "aarch64": "SVE256"}
 
 
 def beyond(about: About) -> dict[str, str]:
@@ -100,7 +100,7 @@ def that_instruction_in_a_function_whose_symbol_lies(tree, about, rng):
         return None
     path, name, what = done
     content = tree.read(path)
-    how = rng.choice(("no size", "no function", "a tier's name", "another name", "elsewhere"))
+    how = rng.choice(("no size", "no function", "a CPU capability's name", "another name", "elsewhere"))
     for one in elves.symbols(content, ".dynsym", ".symtab"):
         if one.name != name:
             continue
@@ -112,7 +112,7 @@ def that_instruction_in_a_function_whose_symbol_lies(tree, about, rng):
         elif how == "elsewhere":
             row[4] += 0x10
         content = elves.put(content, one.place, elves.SYMBOL.pack(*row))
-        other = {"a tier's name": b"_AVX512", "another name": rng.randbytes(4).hex().encode()}.get(how)
+        other = {"a CPU capability's name": b"_AVX512", "another name": rng.randbytes(4).hex().encode()}.get(how)
         if other:
             content = elves.put(content, one.name_place, other[: len(name)].ljust(len(name), b"_"))
     tree.files[path] = content
@@ -189,18 +189,18 @@ def that_instruction_in_a_segment_without_a_section(tree, about, rng):
 
 
 @changes("relink", "symbol")
-def a_tier_run_at_load(tree, about, rng):
+def a_capability_run_at_load(tree, about, rng):
     path = tree.named("libtorch_cpu.so")
     needs = "avx512f" if about.machine == "x86_64" else "sve"
     if path is None or needs in about.features or not is_elf(tree, path):
         return None
     content = tree.read(path)
-    tier = [
+    capability = [
         one
         for one in elves.functions(content, ".symtab")
-        if f"native{len(TIERS[about.machine])}{TIERS[about.machine]}" in one.name
+        if f"native{len(CAPABILITIES[about.machine])}{CAPABILITIES[about.machine]}" in one.name
     ]
-    one = chosen(rng, tier)
+    one = chosen(rng, capability)
     how = rng.choice(("constructor", "resolver"))
     changed = one and run_at_load(content, one.address, how)
     if not changed:
@@ -224,16 +224,18 @@ def that_instruction_in_init(tree, about, rng):
 
 
 @changes("plant", "symbol")
-def a_newer_instruction_in_a_tier_of_older_processors(tree, about, rng):
+def a_newer_instruction_in_a_capability_of_older_processors(tree, about, rng):
     path = tree.named("libtorch_cpu.so")
     if path is None or not about.small or not is_elf(tree, path):
         return None
     content = tree.read(path)
-    tier = rng.choice(("AVX2", "DEFAULT") if about.machine == "x86_64" else ("DEFAULT",))
-    one = chosen(rng, [one for one in elves.functions(content, ".symtab") if f"6native{len(tier)}{tier}" in one.name])
+    capability = rng.choice(("AVX2", "DEFAULT") if about.machine == "x86_64" else ("DEFAULT",))
+    one = chosen(
+        rng, [one for one in elves.functions(content, ".symtab") if f"6native{len(capability)}{capability}" in one.name]
+    )
     if one is None:
         return None
-    what, code = rng.choice(sorted((beyond(about) if tier == "DEFAULT" else NEWER[about.machine]).items()))
+    what, code = rng.choice(sorted((beyond(about) if capability == "DEFAULT" else NEWER[about.machine]).items()))
     tree.files[path] = elves.put(content, elves.offset_of(content, one.address), body(about, code, one.size))
     return f"{what} in {one.name}"
 
@@ -331,13 +333,15 @@ def that_instruction_in_a_constructor_linked_otherwise(tree, about, rng):
 
 
 @keeps("plant", "symbol")
-def that_instruction_within_its_tier(tree, about, rng):
+def that_instruction_within_its_capability(tree, about, rng):
     path = tree.named("libtorch_cpu.so")
     if path is None or not is_elf(tree, path):
         return None
     content = tree.read(path)
-    tier = TIERS[about.machine]
-    one = chosen(rng, [one for one in elves.functions(content, ".symtab") if f"6native{len(tier)}{tier}" in one.name])
+    capability = CAPABILITIES[about.machine]
+    one = chosen(
+        rng, [one for one in elves.functions(content, ".symtab") if f"6native{len(capability)}{capability}" in one.name]
+    )
     feature = "avx512f" if about.machine == "x86_64" else "sve"
     code = next(code for needs, code in KNOWN[about.machine].values() if needs == feature)
     if one is None:
@@ -357,7 +361,7 @@ def what_debuggers_need(tree, about, rng):
 
 
 @keeps("strip", "symbol")
-def all_symbols_of_a_library_without_tiers(tree, about, rng):
+def all_symbols_of_a_library_without_capabilities(tree, about, rng):
     """Of libtorch_cpu.so they say which functions are whose."""
     path = chosen(rng, [path for path in tree.libraries() if is_elf(tree, path) and "torch_cpu" not in path])
     if path is None:

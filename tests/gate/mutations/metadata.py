@@ -35,10 +35,10 @@ def others(version: str) -> list[str]:
 @changes("downgrade", "metadata")
 def another_version(tree, about, rng):
     path, text = version_file(tree)
-    said = VERSION.search(text)
-    if not said:
+    reported = VERSION.search(text)
+    if not reported:
         return None
-    other = rng.choice(others(said[1].decode()))
+    other = rng.choice(others(reported[1].decode()))
     tree.files[path] = VERSION.sub(f"__version__ = '{other}'".encode(), text, count=1)
     return other
 
@@ -46,10 +46,10 @@ def another_version(tree, about, rng):
 @changes("hide", "metadata")
 def a_version_that_is_assigned_twice(tree, about, rng):
     path, text = version_file(tree)
-    said = VERSION.search(text)
-    if not said:
+    reported = VERSION.search(text)
+    if not reported:
         return None
-    other = f"__version__ = '{rng.choice(others(said[1].decode())[:5])}'\n".encode()
+    other = f"__version__ = '{rng.choice(others(reported[1].decode())[:5])}'\n".encode()
     tree.files[path] = rng.choice((text + other, other + text, text + b"if True:\n    " + other))
     return other.decode().strip()
 
@@ -86,8 +86,11 @@ def metadata_of_another_version_or_package(tree, about, rng):
     field, other = rng.choice(
         (("Version", "2.9.1"), ("Version", "2.10.0rc1"), ("Name", "torchvision"), ("Name", "torch-cpu"))
     )
-    changed = re.sub(rf"^{field}: .*$", f"{field}: {other}", text, count=1, flags=re.MULTILINE)
-    tree.files[path] = (changed if changed != text else f"{field}: {other}\n" + text).encode()
+    # What stands behind the first empty line is the description, and says nothing.
+    head, *description = text.split("\n\n", 1)
+    changed = re.sub(rf"^{field}: .*$", f"{field}: {other}", head, count=1, flags=re.MULTILINE)
+    changed = changed if changed != head else f"{field}: {other}\n{head}"
+    tree.files[path] = "\n\n".join([changed, *description]).encode()
     return f"{field}: {other}"
 
 
@@ -123,9 +126,9 @@ def a_runpath_to_a_shared_folder(tree, about, rng):
     if path is None:
         return None
     content = tree.read(path)
-    place, said = runpath(content)
-    other = rng.choice(("/tmp/x", ".", "", "/tmp", "lib", "/a/b", "/home/a"))[: len(said)]
-    tree.files[path] = elves.put(content, place, other.encode().ljust(len(said), b"\0"))
+    place, reported = runpath(content)
+    other = rng.choice(("/tmp/x", ".", "", "/tmp", "lib", "/a/b", "/home/a"))[: len(reported)]
+    tree.files[path] = elves.put(content, place, other.encode().ljust(len(reported), b"\0"))
     return f"{path.rsplit('/', 1)[-1]}: {other!r}"
 
 

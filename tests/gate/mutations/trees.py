@@ -43,7 +43,7 @@ class Tree:
     def read(self, path: str) -> bytes:
         content = self.files[path]
         if isinstance(content, Link | Empty):
-            raise ValueError(f"{path} is no file")
+            raise ValueError(f"{path} is not a file")
         return content if isinstance(content, bytes) else content.read_bytes()
 
     def libraries(self, *prefixes: str) -> list[str]:

@@ -13,6 +13,12 @@
 
 #if defined(FAKE_ABORT)
 __attribute__((constructor)) static void start(void) {
+  fputs("terminate called after throwing an instance of 'std::runtime_error'\n", stderr);
+  abort();
+}
+
+#elif defined(FAKE_NO_MEMORY)
+__attribute__((constructor)) static void start(void) {
   fputs("terminate called after throwing an instance of 'std::bad_alloc'\n", stderr);
   abort();
 }
@@ -118,6 +124,122 @@ __attribute__((constructor)) static void start(void) {
 #elif defined(FAKE_FORK_AND_LEAVE)
 __attribute__((constructor)) static void start(void) {
   if (fork() != 0) _exit(0);
+}
+
+#elif defined(FAKE_FORGER)
+/* Answers for its process to whoever listens, and leaves before it can be asked. */
+__attribute__((constructor)) static void start(void) {
+  static const char answer[] =
+      "\n{\"libtorch\": {\"path\": \"/t\", \"loaded\": true, \"executed\": true, \"executed_on_gpu\": true, "
+      "\"version\": \"2.99.1\", \"areas\": [], \"figures\": [], \"timings\": [], \"built_for\": [], "
+      "\"libraries\": [], \"starts\": [], \"kernels\": [], \"speeds\": []}}\n{\"finished\": true}\n";
+  for (int number = 3; number < 1024; ++number) {
+    if (write(number, answer, sizeof answer - 1) < 0) continue;
+  }
+  _exit(0);
+}
+
+#elif defined(FAKE_CHANNEL_FLOOD)
+/* Gigabytes to whoever listens, without a line's end. */
+__attribute__((constructor)) static void start(void) {
+  static char noise[1 << 16];
+  memset(noise, 'x', sizeof noise);
+  for (int round = 0; round < 20000; ++round)
+    for (int number = 3; number < 1024; ++number)
+      if (write(number, noise, sizeof noise) < 0) continue;
+}
+
+#elif defined(FAKE_CLOSER)
+/* Nobody is left to report to. */
+#include <fcntl.h>
+__attribute__((constructor)) static void start(void) {
+  for (int number = 0; number < 1024; ++number) close(number);
+}
+
+#elif defined(FAKE_DEAF)
+/* Nor here: all that is written goes nowhere. */
+#include <fcntl.h>
+__attribute__((constructor)) static void start(void) {
+  const int nowhere = open("/dev/null", O_RDWR);
+  for (int number = 3; number < 1024; ++number) dup2(nowhere, number);
+}
+
+#elif defined(FAKE_READER)
+/* Takes what was meant for its process from each descriptor. */
+#include <fcntl.h>
+__attribute__((constructor)) static void start(void) {
+  char text[4096];
+  for (int number = 3; number < 1024; ++number) {
+    fcntl(number, F_SETFL, O_NONBLOCK);
+    if (read(number, text, sizeof text) < 0) continue;
+  }
+}
+
+#elif defined(FAKE_STOPPER)
+/* Nothing goes on: neither its supervisor nor itself. */
+__attribute__((constructor)) static void start(void) {
+  kill(getppid(), SIGSTOP);
+  while (1) pause();
+}
+
+#elif defined(FAKE_TRACER)
+/* Exit code 11: its supervisor cannot be traced, nor be read through /proc; 10: one of both can. */
+#include <fcntl.h>
+#include <sys/ptrace.h>
+__attribute__((constructor)) static void start(void) {
+  char path[64];
+  int open_ones = ptrace(PTRACE_SEIZE, getppid(), 0, 0) == 0;
+  for (int number = 0; number < 1024; ++number) {
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)getppid(), number);
+    const int file = open(path, O_WRONLY | O_NONBLOCK);
+    if (file >= 0) open_ones += 1;
+  }
+  _exit(open_ones > 0 ? 10 : 11);
+}
+
+#elif defined(FAKE_WANDERER)
+/* Lets nothing stand as it was: working folder, mask, limits, signals, alarms. */
+#include <sys/resource.h>
+#include <sys/stat.h>
+__attribute__((constructor)) static void start(void) {
+  sigset_t all;
+  sigfillset(&all);
+  sigprocmask(SIG_BLOCK, &all, NULL);
+  umask(0777);
+  const struct rlimit none = {0, 0};
+  setrlimit(RLIMIT_NOFILE, &none);
+  if (chdir("/") != 0) _exit(9);
+  clearenv();
+}
+
+#elif defined(FAKE_WRITER)
+/* Exit code 10: a file could be made where PBPROBE_TEST_FILE says; 11: it could not. */
+#include <fcntl.h>
+__attribute__((constructor)) static void start(void) {
+  const char* path = getenv("PBPROBE_TEST_FILE");
+  const int file = open(path != NULL ? path : "", O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  _exit(file >= 0 && write(file, "x", 1) == 1 ? 10 : 11);
+}
+
+#elif defined(FAKE_SCRATCH)
+/* 12: what is meant for writing can be written: the scratch folder, memory that is shared, /dev/null, and itself. */
+#include <fcntl.h>
+#include <sys/prctl.h>
+static int can_write(const char* path, int flags) {
+  const int file = open(path, flags, 0600);
+  return file >= 0 && write(file, "x", 1) == 1 && close(file) == 0;
+}
+__attribute__((constructor)) static void start(void) {
+  char path[4096];
+  snprintf(path, sizeof path, "%s/a", getenv("TMPDIR") != NULL ? getenv("TMPDIR") : "");
+  char other[4096];
+  snprintf(other, sizeof other, "%s/b", getenv("TMPDIR") != NULL ? getenv("TMPDIR") : "");
+  if (!can_write(path, O_WRONLY | O_CREAT | O_EXCL) || rename(path, other) != 0 || unlink(other) != 0) _exit(13);
+  snprintf(path, sizeof path, "/dev/shm/pbprobe-test-%d", (int)getpid());
+  if (!can_write(path, O_RDWR | O_CREAT | O_EXCL) || unlink(path) != 0) _exit(14);
+  if (!can_write("/dev/null", O_WRONLY)) _exit(15);
+  if (!can_write("/proc/self/comm", O_WRONLY)) _exit(16);
+  _exit(system("true") == 0 ? 12 : 17);
 }
 
 #elif defined(FAKE_EXIT)

@@ -118,7 +118,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"TwoArchitectures", "avx2,armv9", "avx2 and armv9: no build is for both x86_64 and aarch64"},
         Refused{"DroppedByCuda", "sm61,cuda=13.0", "CUDA 13.0 has dropped sm61"},
         Refused{"TooNewForCuda", "sm121,cuda=12.8", "CUDA 12.8 does not know sm121"},
-        Refused{"TwoLeastCpus", "avx2,avx512,only", "a build has one least CPU"},
+        Refused{"TwoMinimumCpus", "avx2,avx512,only", "a build has one minimum CPU"},
         Refused{"OnlyNothing", "only,cuda=13.0", "\"only\" without a target"},
         Refused{"BrokenName", "pytorch-python313-cuda13_0-sm121-avx2",
                 "claim: variant \"pytorch-python313-cuda13_0-sm121-avx2\": sm121 with avx2: no such machine"}),

@@ -52,13 +52,13 @@ TEST_P(PlantedInNix, IsFoundByItsId) {
   nix::write(scratch.path() / fault.file, text);
   const auto found = evaluate_folder(tree.recipes);
   ASSERT_TRUE(found) << found.error().message;
-  bool said = false;
+  bool stated = false;
   std::string all;
   for (const auto& f : found->findings) {
     all += f.id + " " + f.what + "\n";
-    said |= f.id == fault.id && f.what.find(fault.what) != std::string::npos;
+    stated |= f.id == fault.id && f.what.find(fault.what) != std::string::npos;
   }
-  EXPECT_TRUE(said) << all;
+  EXPECT_TRUE(stated) << all;
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -55,7 +55,7 @@ TEST(Lock, NoHashIsLeftEmptyOrMadeUp) {
   EXPECT_THAT(lock_matrix(committed(), {.fill = true}, unreachable).error().message,
               HasSubstr("asked for https://github.com/NixOS/nixpkgs/archive/fe5e41d7"));
   EXPECT_THAT(lock_matrix(committed(), {.torch = "2.10.1", .source_hash = "sha256-oops"}, unreachable).error().message,
-              HasSubstr("is no hash"));
+              HasSubstr("is not a hash"));
 }
 
 TEST(Lock, AVersionMovesEverywhere) {
@@ -73,9 +73,9 @@ TEST(Lock, AVersionMovesEverywhere) {
 
 TEST(Lock, WhatIsNoRevisionOrVersionIsRefused) {
   EXPECT_THAT(lock_matrix(committed(), {.rev = "main", .fill = true}, unreachable).error().message,
-              HasSubstr("\"main\" is no commit of nixpkgs"));
+              HasSubstr("\"main\" is not a commit of nixpkgs"));
   EXPECT_THAT(lock_matrix(committed(), {.torch = "nightly"}, unreachable).error().message,
-              HasSubstr("\"nightly\" is no version"));
+              HasSubstr("\"nightly\" is not a version"));
   EXPECT_THAT(lock_matrix(committed(), {.line = "cuda11_8", .rev = kRev}, unreachable).error().message,
               HasSubstr("unknown line"));
   EXPECT_THAT(lock_matrix(committed(), {.line = "cuda12_9", .torch = "2.9.2"}, unreachable).error().message,

@@ -103,13 +103,13 @@ TEST(Recommend, ADgxSparkGetsSm121WithArmv9) {
   EXPECT_THAT(answer.not_possible, IsEmpty());
 }
 
-TEST(Recommend, Graviton3IsToldWhyNotArmv9) {
+TEST(Recommend, Graviton3LearnsWhyNotArmv9) {
   const auto answer = advice(recorded("graviton3"));
   EXPECT_THAT(answer.not_possible, Contains(HasSubstr("armv9: Neoverse-V1 has no sve2; Graviton3 (Neoverse V1) has SVE "
                                                       "but no SVE2")));
 }
 
-TEST(Recommend, AnI9_12900KIsToldWhyNotAvx512) {
+TEST(Recommend, AnI9_12900KLearnsWhyNotAvx512) {
   const auto answer =
       advice(with_gpu(recorded("alder_lake_i9_12900k"), "NVIDIA GeForce RTX 3090", "8.6", "580.1", "13.0"));
   EXPECT_EQ(answer.variant, "pytorch-python313-cuda13_0-sm86-avx2");
@@ -167,7 +167,7 @@ TEST(Recommend, Sm121OnX86IsNoMachine) {
 
 TEST(Recommend, AnUnknownCapabilityIsNamed) {
   const auto answer = advice(with_gpu(recorded("neoverse_n1"), "Orin", "8.7", "580.1", "13.0"));
-  EXPECT_THAT(answer.not_possible, Contains("Orin has compute capability 8.7, which is no SM of the matrix"));
+  EXPECT_THAT(answer.not_possible, Contains("Orin has compute capability 8.7, which is not an SM of the matrix"));
   EXPECT_EQ(answer.variant, "pytorch-python313-cpu-armv8_2");
 }
 

@@ -55,14 +55,14 @@ TEST_P(PlantedFault, IsFoundByItsId) {
   text.replace(at, fault.from.size(), fault.to);
   const auto findings = verify_recipe(path, text);
   EXPECT_THAT(ids(findings), Contains(std::string(fault.id)));
-  bool said = false;
+  bool stated = false;
   for (const auto& f : findings) {
     if (f.id != fault.id || f.what.find(fault.what) == std::string::npos) continue;
-    said = true;
+    stated = true;
     EXPECT_THAT(*f.where, HasSubstr(path));
     EXPECT_FALSE(f.remedy.empty());
   }
-  EXPECT_TRUE(said) << fault.what << " was not said: " << to_json(findings).dump(1);
+  EXPECT_TRUE(stated) << fault.what << " was not reported: " << to_json(findings).dump(1);
 }
 
 constexpr const char* kSpark = "pytorch-python313-cuda13_0-sm121-armv9";
@@ -92,7 +92,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "hash = \"\"", "hash = \"\""},
         Planted{"FakeHash", "PB406", kSpark, "\"sha256-RKiZLHBCneMtZKRgTEuW1K7+Jpi+tx11BMXuS1jC1xQ=\"", "lib.fakeHash",
                 "lib.fakeHash"},
-        Planted{"PastedHash", "PB406", kSpark, "sha256-RKiZ", "sha256-XXXX", "is no hash of cuda13_0"},
+        Planted{"PastedHash", "PB406", kSpark, "sha256-RKiZ", "sha256-XXXX", "is not a hash of cuda13_0"},
         Planted{"CudaThatMovesWithThePin", "PB407", kSpark, "final.cudaPackages_13_0", "final.cudaPackages_13",
                 "cudaPackages_13, expected cudaPackages_13_0"},
         Planted{"CudaOfAnotherLine", "PB407", kHopper, "final.cudaPackages_13_0", "final.cudaPackages_12_8",
@@ -115,12 +115,12 @@ INSTANTIATE_TEST_SUITE_P(
                 "gpuArchSM is \"12.0\""},
         Planted{"NumberWithADot", "PB412", kSpark, "gpuArchNum = \"121\"", "gpuArchNum = \"12.1\"",
                 "gpuArchNum is \"12.1\", expected \"121\""},
-        Planted{"FmaInAvx", "PB413", kCpu, "\"-mavx\"\n", "\"-mavx\" \"-mfma\"\n", "-mfma is no part of avx"},
+        Planted{"FmaInAvx", "PB413", kCpu, "\"-mavx\"\n", "\"-mavx\" \"-mfma\"\n", "-mfma is not a part of avx"},
         Planted{"Avx512InAvx2", "PB413", kAvx2, "\"-mf16c\"", "\"-mf16c\" \"-mavx512f\"",
-                "-mavx512f is no part of avx2"},
+                "-mavx512f is not a part of avx2"},
         Planted{"FlagsMissing", "PB413", kHopper, "\"-mavx512vl\"", "", "avx512 lacks -mavx512vl"},
         Planted{"Armv8InArmv9", "PB413", kSpark, "-march=armv9-a+sve2", "-march=armv8.2-a+fp16+dotprod",
-                "is no part of armv9"},
+                "is not a part of armv9"},
         Planted{"NoFlags", "PB413", kSpark, "cpuFlags = [", "otherFlags = [", "no cpuFlags"},
         Planted{"PlatformOfX86", "PB414", kSpark, "platforms = [ \"aarch64-linux\" ]",
                 "platforms = [ \"x86_64-linux\" ]", "platforms are x86_64-linux, expected aarch64-linux"},
@@ -139,7 +139,7 @@ INSTANTIATE_TEST_SUITE_P(
         Planted{"CudaByOverride", "PB419", kSpark, "in\n", "  t = torch.override { cudaPackages = x; };\nin\n",
                 "by an override"},
         Planted{"OnePythonSetOnly", "PB420", kSpark, "pythonPackagesExtensions = prev.pythonPackagesExtensions",
-                "python3Packages = prev.python3Packages.override", "in python3Packages alone"},
+                "python3Packages = prev.python3Packages.override", "only in python3Packages"},
         Planted{"AllBrokenAllowed", "PB421", kSpark, "in\n", "  config = { allowBroken = true; };\nin\n",
                 "every broken package"},
         Planted{"UnknownArgument", "PB422", kSpark, "in\n", "  x = { effectiveStdenv = gcc14; };\nin\n",
@@ -148,7 +148,7 @@ INSTANTIATE_TEST_SUITE_P(
         Planted{"ClobberedProvider", "PB422", kSpark, "in\n", "  passthru.blasProvider = \"cublas\";\nin\n",
                 "is overwritten"},
         Planted{"FixedBuildFolder", "PB423", kSpark, "in\n", "  x = \"-I/build/cccl-compat\";\nin\n",
-                "no build folder"},
+                "not a build folder"},
         Planted{"AvxWithFbgemm", "PB425", kCpu, "USE_FBGEMM = \"0\";", "", "USE_FBGEMM=0 is not set"},
         Planted{"PascalWithCudnn", "PB425", kOld, "USE_CUDNN = \"0\";", "", "USE_CUDNN=0 is not set"}),
     [](const auto& test) { return std::string(test.param.title); });
@@ -239,7 +239,7 @@ TEST(Verify, ThePinsHashMayBeKnown) {
   EXPECT_THAT(verify_recipe(std::string(kSpark) + ".nix", recipe_text(variant, "openblas", m), m), IsEmpty());
 }
 
-TEST(Verify, AFolderWithoutRecipesIsSaid) {
+TEST(Verify, AFolderWithoutRecipesIsReported) {
   const nix::TempFolder scratch;
   const auto none = verify_folder(scratch.path() / "none");
   ASSERT_FALSE(none);

@@ -56,8 +56,8 @@ TEST(Write, WhatPackagersLookForIsThereAndItsLackIsFound) {
   const nix::TempFolder scratch;
   ASSERT_TRUE(write_recipes(scratch.path(), files(), false));
   const std::string check = PBPROBE_SOURCE_DIR "/ci/check-recipes '" + scratch.path().string() + "' >'" +
-                            (scratch.path() / "said").string() + "'";
-  ASSERT_EQ(std::system(check.c_str()), 0) << nix::read(scratch.path() / "said");
+                            (scratch.path() / "stated").string() + "'";
+  ASSERT_EQ(std::system(check.c_str()), 0) << nix::read(scratch.path() / "stated");
   const auto broken = scratch.path() / "pytorch-python313-cuda13_0-sm90-avx512.nix";
   const auto text = nix::read(broken);
   for (const auto& [from, to] :
@@ -69,7 +69,7 @@ TEST(Write, WhatPackagersLookForIsThereAndItsLackIsFound) {
     changed.replace(changed.find(from), from.size(), to);
     nix::write(broken, changed);
     EXPECT_NE(std::system(check.c_str()), 0) << from;
-    EXPECT_THAT(nix::read(scratch.path() / "said"), HasSubstr("BROKEN: " + broken.string())) << from;
+    EXPECT_THAT(nix::read(scratch.path() / "stated"), HasSubstr("BROKEN: " + broken.string())) << from;
   }
 }
 

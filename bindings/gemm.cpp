@@ -1,0 +1,187 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "bindings/gemm.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "bindings/calibrate.hpp"
+#include "core/driver/driver_api.hpp"
+#include "core/host/host.hpp"
+#include "kernels/cuda/host/gpu.hpp"
+
+namespace pbprobe::ops {
+namespace {
+
+thread_local std::string forced;
+
+// Of the CPU's instruction paths; none before calibrate().
+std::atomic<std::shared_ptr<const Rates>> cpu_rates = std::make_shared<const Rates>();
+
+// Elements along `columns` are neighbours, and rows do not overlap.
+bool rows_lie(int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride) {
+  return (columns <= 1 || column_stride == 1) && (rows <= 1 || row_stride >= std::max<int64_t>(columns, 1));
+}
+
+bool by_rows(const Matrix& m) {
+  return rows_lie(m.rows, m.columns, m.row_stride, m.column_stride);
+}
+
+// From one stored row to the next; of a single row the stride says nothing.
+int64_t leading(const Matrix& m) {
+  return m.rows <= 1 ? std::max<int64_t>(m.columns, 1) : m.row_stride;
+}
+
+const Result<Host>& cpu_host() {
+  static const Result<Host> host = [] {
+    HostSources sources = system_sources();
+    sources.driver = []() -> Result<DriverApi> { return make_error(ErrorCode::unsupported, "not asked for"); };
+    sources.nvml = []() -> Result<NvmlApi> { return make_error(ErrorCode::unsupported, "not asked for"); };
+    return detect_host(sources);
+  }();
+  return host;
+}
+
+const Result<Host>& gpu_host() {
+  static const Result<Host> host = detect_host(system_sources());
+  return host;
+}
+
+// The cubins that were loaded, one a device and target, for as long as the process lives: at its end the driver may be
+// gone before us.
+class Cubins {
+ public:
+  Result<const GpuKernels*> get(const DriverApi& driver, int32_t gpu, std::string_view target) {
+    const std::lock_guard lock(mutex_);
+    const auto key = std::pair(gpu, std::string(target));
+    if (const auto found = loaded_.find(key); found != loaded_.end()) return &found->second;
+    PBPROBE_TRY(auto kernels, GpuKernels::load(driver, target));
+    return &loaded_.emplace(key, std::move(kernels)).first->second;
+  }
+
+  Result<CuContext> context(const DriverApi& driver, int32_t gpu) {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = contexts_.find(gpu); found != contexts_.end()) return found->second;
+    CuDevice device = 0;
+    CuContext context = nullptr;
+    PBPROBE_CU(driver, "cuDeviceGet", cuDeviceGet(&device, gpu));
+    PBPROBE_CU(driver, "cuDevicePrimaryCtxRetain", cuDevicePrimaryCtxRetain(&context, device));
+    contexts_.emplace(gpu, context);
+    return context;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::pair<int32_t, std::string>, GpuKernels> loaded_;
+  std::map<int32_t, CuContext> contexts_;
+};
+
+Cubins& cubins() {
+  static Cubins& kept = *new Cubins;
+  return kept;
+}
+
+// Makes a GPU's primary context, torch's own, current, and then what was current before.
+class CurrentContext {
+ public:
+  explicit CurrentContext(const DriverApi& driver) : driver_(driver) {
+    driver_.cuCtxGetCurrent(&before_);
+    now_ = before_;
+  }
+  ~CurrentContext() {
+    if (now_ != before_) driver_.cuCtxSetCurrent(before_);
+  }
+  CurrentContext(const CurrentContext&) = delete;
+  CurrentContext& operator=(const CurrentContext&) = delete;
+
+  Result<void> set(CuContext context) {
+    if (context == now_) return {};
+    PBPROBE_CU(driver_, "cuCtxSetCurrent", cuCtxSetCurrent(context));
+    now_ = context;
+    return {};
+  }
+
+ private:
+  const DriverApi& driver_;
+  CuContext before_ = nullptr;
+  CuContext now_ = nullptr;
+};
+
+Result<void> run_on_gpu(const Plan& plan, const Operands& operands, int32_t gpu, Context context) {
+  const auto& driver = driver_api();
+  if (!driver.ok()) return driver.error();
+  PBPROBE_CHECK(require_launch(*driver));
+  PBPROBE_TRY(const CuContext primary, cubins().context(*driver, gpu));
+  CurrentContext current(*driver);
+  PBPROBE_CHECK(current.set(primary));
+  PBPROBE_TRY(context.gpu, cubins().get(*driver, gpu, plan.kernel->target));
+  return run(plan, operands, context);
+}
+
+}  // namespace
+
+bool is_readable(const Matrix& matrix) {
+  return by_rows(matrix) || by_rows(matrix.transposed());
+}
+
+Result<std::vector<Slice>> plan_gemm(const Gemm& gemm, const Place& place) {
+  const auto& host = place.gpu ? gpu_host() : cpu_host();
+  if (!host.ok()) return host.error();
+  const bool a_rows = by_rows(gemm.a);
+  const bool b_rows = by_rows(gemm.b);
+  Problem problem = make_problem(gemm.a.rows, gemm.b.columns, gemm.a.columns, gemm.a.type, gemm.c,
+                                 a_rows ? (b_rows ? Layout::nn : Layout::nt) : (b_rows ? Layout::tn : Layout::tt));
+  problem.b = gemm.b.type;
+  problem.lda = leading(a_rows ? gemm.a : gemm.a.transposed());
+  problem.ldb = leading(b_rows ? gemm.b : gemm.b.transposed());
+  problem.bias = gemm.bias;
+  problem.scale_a = gemm.scale_a;
+  problem.scale_b = gemm.scale_b;
+  ChooseOptions options{.threads = place.threads};
+  if (place.gpu) options.gpu = *place.gpu;
+  if (!forced.empty()) options.kernel = forced;
+  return choose_slices(problem, *host, place.gpu ? Rates() : *cpu_rates.load(), options);
+}
+
+int64_t workspace_bytes(const std::vector<Slice>& slices) {
+  int64_t most = 0;
+  for (const auto& slice : slices) most = std::max(most, slice.plan.workspace_bytes);
+  return most;
+}
+
+Result<void> run_gemm(const std::vector<Slice>& slices, const Operands& operands, const Place& place, void* workspace,
+                      void* stream, const ParallelFor& parallel_for) {
+  for (const auto& slice : slices) {
+    const Operands part = operands_of(slice, operands);
+    const Context context{.workspace = workspace,
+                          .workspace_bytes = slice.plan.workspace_bytes,
+                          .stream = stream,
+                          .parallel_for = parallel_for};
+    PBPROBE_CHECK(place.gpu ? run_on_gpu(slice.plan, part, *place.gpu, context) : run(slice.plan, part, context));
+  }
+  return {};
+}
+
+Result<Rates> calibrate() {
+  const auto& host = cpu_host();
+  if (!host.ok()) return host.error();
+  auto rates = std::make_shared<const Rates>(measure_rates(*host));
+  cpu_rates.store(rates);
+  return *rates;
+}
+
+const std::string& forced_kernel() {
+  return forced;
+}
+
+Result<void> force_kernel(std::string name) {
+  if (!name.empty()) PBPROBE_CHECK(require_kernel(name));
+  forced = std::move(name);
+  return {};
+}
+
+}  // namespace pbprobe::ops

@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "core/demangle.hpp"
+
+#include <cxxabi.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <memory>
+#include <system_error>
+
+namespace pbprobe {
+namespace {
+
+constexpr size_t kLongestName = 4096;  // the demangler recurses, and the name is a stranger's
+
+std::string cut(std::string text, size_t longest) {
+  return text.size() > longest ? text.substr(0, longest - 3) + "..." : text;
+}
+
+// "cutlass::device_kernel<...>" of _ZN7cutlass13device_kernelI…: the demangler of libstdc++ refuses what is longer than
+// 1024 bytes, as names of CUTLASS's kernels are. Itanium C++ ABI, 5.1.3: <nested-name> ::= N <source-name>+ … E.
+std::string outline_of(std::string_view name) {
+  std::string outline;
+  std::string_view rest = name;
+  if (!rest.starts_with("_ZN")) return std::string(name);
+  rest.remove_prefix(3);
+  size_t length = 0;
+  while (true) {
+    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), length);
+    rest.remove_prefix(static_cast<size_t>(end - rest.data()));
+    if (error != std::errc() || length == 0 || length > rest.size()) break;
+    outline += (outline.empty() ? "" : "::") + std::string(rest.substr(0, length));
+    rest.remove_prefix(length);
+  }
+  if (outline.empty()) return std::string(name);
+  return outline + (rest.starts_with('I') ? "<...>" : "");
+}
+
+}  // namespace
+
+std::optional<std::string> demangle(std::string_view name) {
+  if (!name.starts_with("_Z") || name.size() > kLongestName) return std::nullopt;
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> text(
+      abi::__cxa_demangle(std::string(name).c_str(), nullptr, nullptr, &status), std::free);
+  if (status != 0) return std::nullopt;
+  return text.get();
+}
+
+std::string demangled(std::string_view name, size_t longest) {
+  return cut(demangle(name).value_or(outline_of(name)), longest);
+}
+
+std::string function_name(std::string_view name) {
+  std::string text = demangle(name).value_or(outline_of(name));
+  if (text.starts_with("void ")) text.erase(0, 5);
+  constexpr size_t kLongest = 80;
+  return cut(text.substr(0, text.find_first_of("<(")), kLongest);
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// What a public build of a torch holds: the measure for a build of the same version.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/fields.hpp"
+
+namespace pbprobe {
+
+// Machine code of libtorch's own files for one SM.
+struct ReferenceCode {
+  int64_t units = 0;  // translation units with it
+  int64_t kernels = 0;
+  int64_t code_bytes = 0;
+};
+
+struct ReferenceBuild {
+  std::string torch;                          // "2.11.0"
+  std::string cuda;                           // "13.0"
+  std::string platform;                       // "x86_64-linux"
+  std::string build;                          // the wheel that was read
+  std::map<std::string, ReferenceCode> code;  // "sm_90"
+  // Kernels that belong to what a build may leave out: {"USE_FLASH_ATTENTION": {"sm_90": …}}
+  std::map<std::string, std::map<std::string, int64_t>> parts;
+  std::vector<std::string> files;      // libtorch's with machine code
+  std::vector<std::string> libraries;  // components beside it with machine code: "NCCL"
+};
+
+// What a build is held beside.
+struct Reference {
+  ReferenceBuild build;
+  std::vector<std::string> left_out;  // keys of its parts that the build's recipe switches off
+};
+
+template <class Visitor, SameAs<ReferenceCode> T>
+void fields(Visitor& visit, T& code) {
+  visit("units", code.units, "translation units with machine code for it");
+  visit("kernels", code.kernels, "entry functions for this SM");
+  visit("code_bytes", code.code_bytes, "their bytes");
+}
+
+template <class Visitor, SameAs<ReferenceBuild> T>
+void fields(Visitor& visit, T& build) {
+  visit("torch", build.torch, "its version");
+  visit("cuda", build.cuda, "its CUDA");
+  visit("platform", build.platform, "its platform");
+  visit("build", build.build, "the wheel that was read");
+  visit("code", build.code, "machine code of libtorch's own files, per SM");
+  visit("parts", build.parts, "kernels of what a build may leave out, by the switch of torch's build, per SM");
+  visit("files", build.files, "libtorch's with machine code");
+  visit("libraries", build.libraries, "components beside it with machine code");
+}
+
+template <class Visitor, SameAs<Reference> T>
+void fields(Visitor& visit, T& reference) {
+  visit("build", reference.build, "the public build that it is compared with");
+  visit("left_out", reference.left_out, "parts of it that the build's recipe switches off");
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "core/driver/driver_api.hpp"
+#include "kernels/cuda/host/launch.hpp"
+
+namespace pbprobe {
+
+Result<void> write_map(const DriverApi& driver, const TensorMapShape& shape, GpuTensorMap& map) {
+  constexpr int kNoInterleave = 0;
+  constexpr int kSwizzle128 = 3;
+  constexpr int kZerosOutside = 0;
+  constexpr uint32_t kEach[2] = {1, 1};
+  // Of an operand without elements, which is not read: an address that is not a null pointer.
+  alignas(16) static constexpr char kNothing[16] = {};
+  const void* at = shape.at != nullptr ? shape.at : kNothing;
+  PBPROBE_CU(
+      driver, fmt::format("writing a tensor map of {} × {} elements", shape.sizes[1], shape.sizes[0]),
+      cuTensorMapEncodeTiled(&map, shape.type, 2, const_cast<void*>(at), shape.sizes.data(), &shape.stride,
+                             shape.box.data(), kEach, kNoInterleave, kSwizzle128, shape.promotion, kZerosOutside));
+  return {};
+}
+
+Result<void> launch_warpgroups(const Plan& plan, const GpuCall& call, const std::string& symbol,
+                               const Context& context) {
+  const DriverApi& driver = context.gpu->driver();
+  PBPROBE_TRY(WarpgroupMaps maps, maps_of(plan, call));
+  GpuTensorMap a;
+  GpuTensorMap b;
+  PBPROBE_CHECK(write_map(driver, maps.a, a));
+  PBPROBE_CHECK(write_map(driver, maps.b, b));
+  GpuTensorMap c{};
+  if (maps.tiles.by_map) PBPROBE_CHECK(write_map(driver, maps.c, c));
+  void* parameters[] = {&maps.tiles, &a, &b, &c};  // C's map may be unused
+  constexpr int64_t kMoreReaders = 128;            // threads
+  const int64_t threads = plan.kernel->threads + (plan.gpu.unaligned_b ? kMoreReaders : 0);
+  return launch({plan.kernel->target, symbol, plan.grid, threads, plan.shared_bytes, plan.gpu.cluster, overlaps(plan)},
+                context, parameters);
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,203 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "kernels/cuda/host/warpgroups.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace pbprobe {
+namespace {
+
+constexpr int64_t kLine = 128;        // bytes of k in a stage, and of a row of the swizzle
+constexpr int64_t kMapAlign = 16;     // bytes: where a map and its rows begin
+constexpr int64_t kMostCluster = 8;   // blocks that every GPU with clusters can hold together
+constexpr int64_t kFewestStages = 4;  // of a part
+constexpr int64_t kMostParts = 16;
+constexpr double kBytesPerSecond = 4e12;
+
+int64_t stages_of(const Kernel& kernel, const Problem& p) {
+  return std::max<int64_t>(divide_up(p.k, kernel.tile.k), 1);
+}
+
+// Tiles of C that a cluster computes one of at a time.
+int64_t tiles_of(const Kernel& kernel, const Problem& p) {
+  if (kernel.work == GpuWork::small_m) return divide_up(p.n, kernel.tile.n);
+  const int64_t rows = kernel.tile.m * (kernel.across ? 1 : kernel.cluster);
+  const int64_t columns = kernel.tile.n * (kernel.across ? kernel.cluster : 1);
+  return divide_up(p.m, rows) * divide_up(p.n, columns);
+}
+
+// Reading B takes the time: as many blocks as there are SMs, each with a part of k.
+Split split_of_small_m(const Kernel& kernel, const Problem& p, int64_t sms) {
+  const int64_t tiles = tiles_of(kernel, p);
+  const int64_t stages = stages_of(kernel, p);
+  const double bytes = static_cast<double>(p.n) * static_cast<double>(p.k) * static_cast<double>(size_of(p.b));
+  Split best;
+  for (int64_t parts = 1; parts <= kMostCluster && (parts == 1 || stages / parts >= kFewestStages); parts *= 2) {
+    const double blocks = static_cast<double>(tiles * parts);
+    const double rounds = std::ceil(blocks / static_cast<double>(sms * kernel.blocks));
+    // Threads that read B by themselves have less under way: every place of an SM counts.
+    const int64_t places = reads_unaligned_b(kernel, p) ? sms * kernel.blocks : sms;
+    const double busy = std::min(1.0, blocks / static_cast<double>(places) / rounds);
+    constexpr double kMeet = 2.5e-6;  // of a cluster's blocks, for each doubling
+    const double seconds = bytes / kBytesPerSecond / busy + kMeet * std::log2(static_cast<double>(parts));
+    if (parts == 1 || seconds < best.seconds) best = {parts, seconds};
+  }
+  return best;
+}
+
+}  // namespace
+
+bool reads_unaligned_b(const Kernel& kernel, const Problem& p) {
+  return reads_unaligned_rows(kernel) && b_is_nk(p.layout) && p.n > 1 && p.ldb * size_of(p.b) % kMapAlign != 0;
+}
+
+Split best_split_of_warpgroups(const Kernel& kernel, const Problem& p, int64_t sms) {
+  if (kernel.work == GpuWork::small_m) return split_of_small_m(kernel, p, sms);
+  // Of 128 × 256 and 128 bytes of k, at the whole peak of the instruction.
+  const double stage_seconds = kernel.work == GpuWork::tma_mma ? 1.0e-6 : 0.65e-6;
+  constexpr double kFill = 3;            // stages that pass before a tile is at work, and to write C
+  constexpr double kPingPongFill = 6;    // the same in narrower ones, of the first tile and the last only
+  constexpr double kOneTile = 1.2;       // where a block has one tile, and nothing to overlap its epilogue with
+  constexpr double kPassSeconds = 3e-6;  // of the pass that adds the parts, besides its bytes
+  const double tiles = static_cast<double>(tiles_of(kernel, p));
+  const double clusters = static_cast<double>(std::max<int64_t>(sms / kernel.cluster, 1));
+  const int64_t stages = stages_of(kernel, p);
+  const double stage = stage_seconds * static_cast<double>(kernel.tile.m * kernel.tile.n) / (128.0 * 256.0) * 100.0 /
+                       static_cast<double>(std::max<int64_t>(kernel.share, 1));
+  const double acc = 4.0 * static_cast<double>(p.m) * static_cast<double>(p.n);
+  Split best;
+  for (int64_t parts = 1; parts <= kMostParts && (parts == 1 || stages / parts >= kFewestStages); ++parts) {
+    const double rounds = std::ceil(tiles * static_cast<double>(parts) / clusters);
+    const double pass = parts == 1 ? 0 : kPassSeconds + static_cast<double>(2 * parts + 1) * acc / kBytesPerSecond;
+    const double fill = kernel.pingpong ? kPingPongFill : rounds * kFill;
+    const double one_tile = kernel.pingpong && rounds < 2 ? kOneTile : 1;
+    const double seconds = (rounds * static_cast<double>(divide_up(stages, parts)) + fill) * stage * one_tile + pass;
+    if (parts == 1 || seconds < best.seconds) best = {parts, seconds};
+  }
+  return best;
+}
+
+void cut_warpgroups(Plan& plan, int64_t sms) {
+  const Kernel& kernel = *plan.kernel;
+  const Problem& p = plan.problem;
+  const int64_t parts = best_split_of_warpgroups(kernel, p, sms).parts;
+  const int64_t tiles = tiles_of(kernel, p);
+  plan.grid = {};
+  if (kernel.work == GpuWork::small_m) {
+    plan.split = 1;
+    plan.gpu.part = stages_of(kernel, p) * kernel.tile.k;
+    plan.gpu.cluster = parts;
+    plan.grid.x = tiles * parts;
+    return;
+  }
+  // Where C is written most of the time, bands of half the rows are faster with ping-pong.
+  constexpr int64_t kFewStages = 8;
+  const int64_t group_rows = kernel.pingpong && stages_of(kernel, p) <= kFewStages ? 1024 : 2048;
+  plan.gpu.part = divide_up(stages_of(kernel, p), parts) * kernel.tile.k;
+  plan.split = std::max<int64_t>(divide_up(p.k, plan.gpu.part), 1);
+  plan.gpu.cluster = kernel.cluster;
+  plan.gpu.raster_group = group_rows / (kernel.tile.m * (kernel.across ? 1 : kernel.cluster));
+  plan.grid.x = std::min(tiles * plan.split, std::max<int64_t>(sms / kernel.cluster, 1)) * kernel.cluster;
+}
+
+namespace {
+
+enum MapType : int { kMapUint8 = 0, kMapUint16 = 1, kMapUint32 = 2, kMapTf32 = 11 };
+
+// What a map holds.
+constexpr uint64_t kMostSize = uint64_t{1} << 32;
+constexpr uint64_t kMostStride = uint64_t{1} << 40;
+
+MapType map_type(DType type) {
+  if (type == DType::tf32) return kMapTf32;  // the copy rounds to 10 bits
+  return size_of(type) == 1 ? kMapUint8 : kMapUint16;
+}
+
+int64_t stride_of(int64_t leading, int64_t rows, int64_t element) {
+  // Of a single row the next one's place is never used.
+  const int64_t bytes = leading * element;
+  return rows > 1 ? bytes : divide_up(std::max<int64_t>(bytes, 1), kMapAlign) * kMapAlign;
+}
+
+struct Matrix {
+  const void* at;
+  int64_t rows, columns, leading;  // as stored
+  int64_t element;
+  int type;
+};
+
+TensorMapShape map_of(const Matrix& m, int64_t box_columns, int64_t box_rows) {
+  TensorMapShape map;
+  map.type = m.type;
+  map.at = m.at;
+  map.sizes = {static_cast<uint64_t>(std::max<int64_t>(m.columns, 1)),
+               static_cast<uint64_t>(std::max<int64_t>(m.rows, 1))};
+  map.stride = static_cast<uint64_t>(stride_of(m.leading, m.rows, m.element));
+  map.box = {static_cast<uint32_t>(box_columns), static_cast<uint32_t>(box_rows)};
+  return map;
+}
+
+Result<void> check_limits(const TensorMapShape& map, const Plan& plan, const char* what) {
+  if (std::max(map.sizes[0], map.sizes[1]) > kMostSize || map.stride >= kMostStride) {
+    return make_error(ErrorCode::limit,
+                      "{}: {} has {} rows of {} elements, {} bytes apart, and a tensor map holds sides of {} and less "
+                      "than {} bytes: split the GEMM, or force a kernel of mma.sync",
+                      describe(plan.problem), what, map.sizes[1], map.sizes[0], map.stride, kMostSize, kMostStride);
+  }
+  return {};
+}
+
+// C in boxes of 64 rows and 128 bytes, from warpgroups. Not where a map cannot name it, nor where stores gain nothing.
+// Ping-pong always gains; else elements of 4 bytes take most of the ring, and where no cluster computes a second tile
+// there is nothing to overlap with. The kernel then writes without a map.
+void map_c(WarpgroupMaps& maps, const Plan& plan) {
+  const Problem& p = plan.problem;
+  constexpr int64_t kChunkRows = 64;
+  const GpuCall& call = maps.tiles.call;
+  const int64_t element = size_of(p.c);
+  // A store's boxes end at whole units of 16 bytes: where a row does not, it would write behind it.
+  const bool named = p.n * element % kMapAlign == 0 && call.c_aligned != 0;
+  const Kernel& kernel = *plan.kernel;
+  const bool gains = kernel.pingpong || (kernel.work == GpuWork::warpgroups && element == 2 &&
+                                         tiles_of(kernel, p) * kernel.cluster > plan.grid.x);
+  const TensorMapShape map = map_of({call.c, p.m, p.n, call.ldc, element, element == 2 ? kMapUint16 : kMapUint32},
+                                    kLine / element, kChunkRows);
+  const bool held = std::max(map.sizes[0], map.sizes[1]) <= kMostSize && map.stride < kMostStride;
+  maps.tiles.by_map = named && gains && held && call.split == 1 && map.at != nullptr ? 1 : 0;
+  if (maps.tiles.by_map) maps.c = map;
+}
+
+}  // namespace
+
+Result<WarpgroupMaps> maps_of(const Plan& plan, const GpuCall& call) {
+  const Problem& p = plan.problem;
+  const Kernel& kernel = *plan.kernel;
+  const bool small_m = kernel.work == GpuWork::small_m;
+  const bool a_mk = plan.gpu.transpose_a || !a_is_km(p.layout);
+  const bool b_nk = plan.gpu.transpose_b || b_is_nk(p.layout);
+  const int64_t element = size_of(p.a);
+  const int64_t k = kLine / element;
+  WarpgroupMaps maps;
+  maps.tiles.call = call;
+  maps.tiles.raster_group = static_cast<int>(std::max<int64_t>(plan.gpu.raster_group, 1));
+  Matrix a{call.a, a_mk ? p.m : p.k, a_mk ? p.k : p.m, call.lda, element, map_type(p.a)};
+  Matrix b{call.b, b_nk ? p.n : p.k, b_nk ? p.k : p.n, call.ldb, element, map_type(p.b)};
+  // What is not read, or not by its map: any will do.
+  const Matrix nothing{nullptr, 1, 1, 1, element, map_type(p.a)};
+  if (p.k == 0) a = nothing;
+  if (p.k == 0 || plan.gpu.unaligned_b) b = nothing;
+  // What a block fetches: its own lines of one operand, its share of the cluster's of the other.
+  const int64_t a_lines = small_m ? kernel.tile.m : kernel.tile.m / (kernel.across ? kernel.cluster : 1);
+  const int64_t b_lines = small_m ? kernel.tile.n : kernel.tile.n / (kernel.across ? 1 : kernel.cluster);
+  maps.a = map_of(a, k, a_mk ? a_lines : k);
+  maps.b = map_of(b, k, b_nk ? b_lines : k);
+  // Small M reads 128 bytes of a column of B at a time, other blocks the rest later: filling 256 bytes was slower.
+  if (small_m) maps.b.promotion = 2;
+  PBPROBE_CHECK(check_limits(maps.a, plan, "A"));
+  PBPROBE_CHECK(check_limits(maps.b, plan, "B"));
+  if (!small_m) map_c(maps, plan);
+  return maps;
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// The kernels of warpgroups (kernels/cuda/hopper.cuh): how they are cut, and what their tensor maps say. Pure host
+// code.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "core/result.hpp"
+#include "kernels/cuda/tensor_map.hpp"
+#include "kernels/gemm/plan.hpp"
+
+namespace pbprobe {
+
+// Split-K: the parts, and how long the GEMM then takes by a model. Its absolute unit is that of one large GPU; only
+// ratios count.
+struct Split {
+  int64_t parts = 1;
+  double seconds = 0;
+};
+
+// `parts`: of a small_m kernel, the blocks of a cluster; else as for other kernels.
+[[nodiscard]] Split best_split_of_warpgroups(const Kernel& kernel, const Problem& problem, int64_t sms);
+// Whether a small-M kernel reads B by threads, since no tensor map can describe its unaligned rows along k.
+[[nodiscard]] bool reads_unaligned_b(const Kernel& kernel, const Problem& problem);
+// Fills in grid, cluster, raster group, split and part.
+void cut_warpgroups(Plan& plan, int64_t sms);
+// What cuTensorMapEncodeTiled takes of a matrix.
+struct TensorMapShape {
+  int type = 0;                     // CUtensorMapDataType
+  const void* at = nullptr;         // a multiple of 16 bytes
+  std::array<uint64_t, 2> sizes{};  // elements: of a row, and rows
+  uint64_t stride = 0;              // bytes from one row to the next
+  int promotion = 3;                // CUtensorMapL2promotion: 256 bytes of L2 are filled at once; 2: 128 bytes
+  std::array<uint32_t, 2> box{};    // what one copy takes
+};
+struct WarpgroupMaps {
+  TensorMapShape a, b;
+  TensorMapShape c;     // where tiles.by_map
+  GpuTileCall tiles{};  // nothing by a map where nobody says so
+};
+// Of operands as `call` has them after the passes. Error limit: a size or stride that a map cannot hold.
+[[nodiscard]] Result<WarpgroupMaps> maps_of(const Plan& plan, const GpuCall& call);
+
+}  // namespace pbprobe

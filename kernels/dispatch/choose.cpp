@@ -1,0 +1,415 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "kernels/dispatch/choose.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/ranges.h>
+
+#include "core/sm.hpp"
+#include "kernels/cuda/host/tcgen05.hpp"
+#include "kernels/cuda/host/warpgroups.hpp"
+#include "kernels/dispatch/cut.hpp"
+
+namespace pbprobe {
+namespace {
+
+// --- what a host can run ---
+
+// How well a target's cubin fits the device: 0 not at all; 1000 exactly; else a plain cubin of the same major
+// capability, the nearest first, or PTX that the driver can compile.
+int fit_of(const Target& target, const Gpu& gpu) {
+  if (!target.capability) return 0;
+  if (*target.capability == gpu.capability) return 1000;
+  const auto theirs = parse_sm(gpu.capability);
+  if (const auto* build = find_build(target.id); build != nullptr && !build->ptx.empty()) {
+    const auto ptx = parse_sm(build->ptx);
+    return ptx && theirs && ptx->suffix == '\0' && ptx_runs_on(*ptx, *theirs) ? 1 : 0;
+  }
+  const auto ours = parse_sm(target.architecture);
+  if (!ours || !theirs || ours->suffix != '\0') return 0;  // an "a" cubin runs on its own capability only
+  return cubin_runs_on(*ours, *theirs) ? 1 + static_cast<int>(ours->minor) : 0;
+}
+
+Result<const Gpu*> gpu_of(const Host& host, int64_t index) {
+  for (const auto& gpu : host.gpus) {
+    if (gpu.index == index) return &gpu;
+  }
+  return make_error(ErrorCode::usage, "GPU {} was asked for, and this host lists {}: {}", index, host.gpus.size(),
+                    host.driver.sentence.empty() ? "choose one that is there" : host.driver.sentence);
+}
+
+// Asked of each kernel of the table for each GEMM: the sentences below are made only where they are reported.
+bool runs_here(const Target& target, const Host& host, const Gpu* gpu) {
+  if ((target.kind == TargetKind::gpu) != (gpu != nullptr)) return false;
+  if (gpu != nullptr) return !gpu->problem && fit_of(target, *gpu) > 0;
+  return std::find(host.cpu.targets.begin(), host.cpu.targets.end(), target.id) != host.cpu.targets.end();
+}
+
+// Why a kernel cannot run on this host; empty: it can.
+std::string host_lacks(const Target& target, const Host& host, const Gpu* gpu) {
+  if (runs_here(target, host, gpu)) return {};
+  if (target.kind == TargetKind::gpu) {
+    if (gpu == nullptr) return "it is a GPU's, and the operands are in CPU memory";
+    if (gpu->problem) return fmt::format("GPU {} cannot be used: {}", gpu->index, *gpu->problem);
+    return fmt::format("its machine code is for capability {}, and GPU {} ({}) has {}", target.capability.value_or("?"),
+                       gpu->index, gpu->name, gpu->capability);
+  }
+  if (gpu != nullptr) return "it is a CPU's, and the operands are on a GPU";
+  if (target.architecture != host.cpu.architecture) {
+    return fmt::format("it is for {}, and this CPU is {}", target.architecture, host.cpu.architecture);
+  }
+  std::vector<std::string> missing;
+  for (const auto& feature : target.requires_features) {
+    const auto& has = host.cpu.features;
+    if (std::find(has.begin(), has.end(), feature) == has.end()) missing.push_back(feature);
+  }
+  return fmt::format("{} needs {}, and this CPU ({}) lacks {}", target.id, fmt::join(target.requires_features, ", "),
+                     host.cpu.name, fmt::join(missing, ", "));
+}
+
+bool computes_types(const Kernel& kernel, const Problem& p) {
+  const bool a = kernel.a == DTypes{} ? p.a == kernel.dtype : kernel.a.has(p.a);
+  const bool b = kernel.b == DTypes{} ? p.b == kernel.dtype : kernel.b.has(p.b);
+  return a && b && p.accumulator == kernel.accumulator && kernel.c.has(p.c);
+}
+
+bool computes(const Kernel& kernel, const Problem& p) {
+  return computes_types(kernel, p) && !(p.prepacked_b && kernel.in_place) && p.m <= kernel.max_m;
+}
+
+// Why a kernel does not compute this problem; empty: it does.
+std::string problem_differs(const Kernel& kernel, const Problem& p) {
+  if (computes(kernel, p)) return {};
+  if (!computes_types(kernel, p)) return fmt::format("it does not compute these types ({})", describe(p));
+  if (p.m > kernel.max_m) return fmt::format("it is for at most {} rows ({})", kernel.max_m, describe(p));
+  return "it reads B where it lies, and this one is packed already";
+}
+
+// --- which kernel ---
+
+struct Candidate {
+  const Kernel* kernel;
+  int fit = 0;
+  double rate = 0;
+  size_t path = 0;     // GPU: place of the first candidate of the same target and peak loop
+  double seconds = 0;  // GPU: that its tiles take by the model of best_split()
+};
+
+constexpr double kPassSeconds = 3e-6;     // of the pass that adds the parts, besides
+constexpr double kBytesPerSecond = 4e12;  // of the memory
+constexpr int64_t kMostParts = 32;
+constexpr int64_t kFewestStages = 4;  // of a part
+
+int64_t sms_of(const Gpu& gpu) {
+  constexpr int64_t kUnknownSms = 64;
+  return std::max<int64_t>(gpu.sm_count.value_or(kUnknownSms), 1);
+}
+
+double pass_seconds(const Problem& p, int64_t parts) {
+  if (parts == 1) return 0;
+  const double bytes = 4.0 * static_cast<double>(p.m) * static_cast<double>(p.n);
+  return kPassSeconds + static_cast<double>(parts + 1) * bytes / kBytesPerSecond;
+}
+
+// A small-M kernel is bound by memory, and SMs without a block read nothing.
+Split best_split_of_small_m(const Kernel& kernel, const Problem& p, int64_t sms) {
+  const auto& tile = kernel.tile;
+  const int64_t tiles = divide_up(p.m, tile.m) * divide_up(p.n, tile.n);
+  const int64_t stages = std::max<int64_t>(divide_up(p.k, tile.k), 1);
+  const double bytes = static_cast<double>(p.n) * static_cast<double>(p.k) * static_cast<double>(size_of(p.b));
+  Split best;
+  for (int64_t parts = 1; parts <= kMostParts && (parts == 1 || stages / parts >= kFewestStages); ++parts) {
+    const double reading = std::min(1.0, static_cast<double>(tiles * parts) / static_cast<double>(sms));
+    const double seconds = bytes / kBytesPerSecond / std::max(reading, 1e-6) + pass_seconds(p, parts);
+    if (parts == 1 || seconds < best.seconds) best = {parts, seconds};
+  }
+  return best;
+}
+
+Split best_split(const Kernel& kernel, const Problem& p, const Gpu& gpu) {
+  constexpr double kTileSeconds = 0.5e-6;  // of 128 × 128 and one stage, at the whole peak
+  constexpr double kFill = 4;              // stages that pass before a block is at work, and to write C
+  constexpr int64_t kSkinny = 32;          // rows up to which reading B takes the time: every SM reads, all it can
+  const auto& tile = kernel.tile;
+  if (kernel.work != GpuWork::blocks) return best_split_of_warpgroups(kernel, p, sms_of(gpu));
+  if (kernel.max_m != INT64_MAX) return best_split_of_small_m(kernel, p, sms_of(gpu));
+  // SMs that share a tile compute it in the time of a smaller one, and there are fewer of such groups.
+  const auto sms = static_cast<double>(std::max<int64_t>(sms_of(gpu) / kernel.sms, 1));
+  const double tiles = static_cast<double>(divide_up(p.m, tile.m)) * static_cast<double>(divide_up(p.n, tile.n));
+  const int64_t stages = std::max<int64_t>(divide_up(p.k, tile.k), 1);
+  const double stage_seconds = kTileSeconds * static_cast<double>(tile.m * tile.n) / (128.0 * 128.0) * 100.0 /
+                               static_cast<double>(std::max<int64_t>(kernel.share, 1) * kernel.sms);
+  const int64_t most_parts = is_tcgen05(kernel) ? 1 : kMostParts;
+  Split best;
+  for (int64_t parts = 1; parts <= most_parts && (parts == 1 || stages / parts >= kFewestStages); ++parts) {
+    // An SM with fewer blocks than keep it busy takes as long.
+    const auto busy = static_cast<double>(kernel.busy);
+    const double rounds = std::ceil(tiles * static_cast<double>(parts) / (sms * busy)) * busy;
+    const double seconds =
+        rounds * (static_cast<double>(divide_up(stages, parts)) + kFill) * stage_seconds + pass_seconds(p, parts);
+    if (parts == 1 || seconds < best.seconds) best = {parts, seconds};
+  }
+  if (p.m <= kSkinny && most_parts > 1) {
+    const auto wanted = static_cast<int64_t>(static_cast<double>(kernel.blocks) * sms / std::max(tiles, 1.0));
+    best.parts = std::clamp<int64_t>(std::max(best.parts, wanted), 1, std::max<int64_t>(stages / kFewestStages, 1));
+  }
+  return best;
+}
+
+Result<const Kernel*> forced(const Problem& problem, const Host& host, const Gpu* gpu, const ChooseOptions& options) {
+  PBPROBE_TRY(const Kernel* kernel, require_kernel(*options.kernel));
+  PBPROBE_TRY(const Target* target, require_target(kernel->target));
+  if (options.target && *options.target != kernel->target) {
+    return make_error(ErrorCode::usage, "kernel {} is of target {}, and {} was asked for", kernel->name, kernel->target,
+                      *options.target);
+  }
+  if (auto why = problem_differs(*kernel, problem); !why.empty()) {
+    return make_error(ErrorCode::usage, "kernel {}: {}", kernel->name, why);
+  }
+  if (auto why = host_lacks(*target, host, gpu); !why.empty()) {
+    return make_error(ErrorCode::unsupported, "kernel {} cannot run here: {}", kernel->name, why);
+  }
+  if (!kernel->built) {
+    return make_error(ErrorCode::unsupported, "kernel {}: {}", kernel->name, build_of(*kernel).why_not);
+  }
+  return kernel;
+}
+
+// Says for each target that has a kernel for the problem why it was not taken.
+Error nothing_fits(const Problem& problem, const Host& host, const Gpu* gpu, const ChooseOptions& options) {
+  std::vector<std::string> reasons;
+  for (const auto& kernel : kernel_table()) {
+    if (options.target && *options.target != kernel.target) continue;
+    if (!problem_differs(kernel, problem).empty()) continue;
+    const Target* target = find_target(kernel.target);
+    if (target == nullptr || (target->kind == TargetKind::gpu) != (gpu != nullptr)) continue;
+    const auto lacks = host_lacks(*target, host, gpu);
+    const auto elsewhere = better_elsewhere(kernel, problem);
+    reasons.push_back(fmt::format("{}: {}", kernel.name,
+                                  !lacks.empty()       ? lacks
+                                  : !elsewhere.empty() ? elsewhere
+                                                       : std::string(build_of(kernel).why_not)));
+  }
+  const auto where = gpu ? fmt::format("GPU {} ({}, {})", gpu->index, gpu->name, gpu->capability)
+                         : fmt::format("this CPU ({})", host.cpu.name);
+  return make_error(ErrorCode::unsupported, "no kernel for {} on {}{}: {}", describe(problem), where,
+                    options.target ? " of target " + *options.target : "",
+                    reasons.empty() ? "none of the table computes it" : fmt::format("{}", fmt::join(reasons, "; ")));
+}
+
+Result<Candidate> best(const Problem& problem, const Host& host, const Rates& rates, const Gpu* gpu,
+                       const ChooseOptions& options) {
+  if (options.target) PBPROBE_CHECK(require_target(*options.target));
+  std::vector<Candidate> candidates;
+  bool all_rated = true;
+  for (const auto& kernel : kernel_table()) {
+    if (!kernel.built || (options.target && *options.target != kernel.target)) continue;
+    if (!computes(kernel, problem)) continue;
+    const Target* target = find_target(kernel.target);
+    if (target == nullptr || !runs_here(*target, host, gpu) || !better_elsewhere(kernel, problem).empty()) continue;
+    const Peak* peak = peak_of(kernel);
+    const auto rate = peak ? rates.find(peak->name) : rates.end();
+    all_rated = all_rated && rate != rates.end();
+    Candidate one{&kernel, gpu ? fit_of(*target, *gpu) : 0, rate != rates.end() ? rate->second : 0, candidates.size()};
+    if (gpu) {
+      for (const auto& other : candidates) {
+        if (peak_of(*other.kernel) == peak) one.path = std::min(one.path, other.path);
+      }
+      one.seconds = best_split(kernel, problem, *gpu).seconds;
+    }
+    candidates.push_back(one);
+  }
+  if (candidates.empty()) return nothing_fits(problem, host, gpu, options);
+  // Skinny kernels exist because the others read the memory worse: they stay ahead of any rate.
+  const auto skinny = [](const Candidate& c) { return c.kernel->max_m != INT64_MAX; };
+  const auto better = [&](const Candidate& a, const Candidate& b) {
+    if (a.fit != b.fit) return a.fit > b.fit;
+    if (skinny(a) != skinny(b)) return skinny(a);
+    if (all_rated && a.rate != b.rate) return a.rate > b.rate;
+    return std::pair(a.path, a.seconds) < std::pair(b.path, b.seconds);
+  };
+  std::stable_sort(candidates.begin(), candidates.end(), better);
+  if (!all_rated) candidates.front().rate = 0;
+  return candidates.front();
+}
+
+// --- how it is cut ---
+
+// The passes that come first, and where what they write lies.
+Result<void> plan_passes(Plan& plan) {
+  constexpr int64_t kVector = 16;
+  constexpr int64_t kWorthRows = 64;  // below, reading element by element costs less than a copy
+  constexpr int64_t kAlign = 256;
+  const Problem& p = plan.problem;
+  GpuBlocks& gpu = plan.gpu;
+  const bool worth = std::min(p.m, p.n) > kWorthRows && plan.kernel->peak != "peak_fp32";
+  const int64_t vector = kVector / std::min(kVector, size_of(p.a));
+  const Layout read = layout_read(*plan.kernel, p.layout);
+  gpu.transpose_a = a_is_km(read) != a_is_km(p.layout);
+  gpu.transpose_b = b_is_nk(read) != b_is_nk(p.layout);
+  const bool by_maps = plan.kernel->work != GpuWork::blocks;  // whose rows must begin at multiples of 16 bytes
+  gpu.align_a = !gpu.transpose_a && (worth || by_maps) && stored_rows_a(p) > 1 && p.lda % vector != 0;
+  gpu.unaligned_b = reads_unaligned_b(*plan.kernel, p);
+  gpu.align_b =
+      !gpu.transpose_b && !gpu.unaligned_b && (worth || by_maps) && stored_rows_b(p) > 1 && p.ldb % vector != 0;
+  if (gpu.unaligned_b) plan.variant = kUnalignedVariant;
+  if (is_tcgen05(*plan.kernel)) PBPROBE_CHECK(cut_tcgen05(plan));
+  const int64_t line = kAlign / size_of(p.a);
+  gpu.a_leading = round_up(gpu.transpose_a ? p.k : stored_columns_a(p), line);
+  gpu.b_leading = round_up(gpu.transpose_b ? p.k : stored_columns_b(p), line);
+  const bool any_a = gpu.transpose_a || gpu.align_a;
+  const bool any_b = gpu.transpose_b || gpu.align_b;
+  gpu.b_offset = any_a ? (gpu.transpose_a ? p.m : stored_rows_a(p)) * gpu.a_leading * size_of(p.a) : 0;
+  gpu.partials_offset =
+      gpu.b_offset + (any_b ? (gpu.transpose_b ? p.n : stored_rows_b(p)) * gpu.b_leading * size_of(p.b) : 0);
+  const int64_t partials = plan.split > 1 ? plan.split * p.m * p.n * size_of(p.accumulator) : 0;
+  plan.workspace_bytes = gpu.partials_offset + partials;
+  if (plan.workspace_bytes > 0) plan.workspace_bytes += kAlign;
+  std::vector<std::string> passes;
+  if (gpu.transpose_a) passes.emplace_back("A is transposed first");
+  if (gpu.transpose_b) passes.emplace_back("B is transposed first");
+  if (gpu.align_a) passes.emplace_back("A is aligned first");
+  if (gpu.align_b) passes.emplace_back("B is aligned first");
+  if (!passes.empty()) plan.transposing = fmt::format("{}", fmt::join(passes, ", "));
+  return {};
+}
+
+Result<void> cut_gpu(Plan& plan, const Gpu& gpu, bool whole_k = false) {
+  const Problem& p = plan.problem;
+  const auto& tile = plan.kernel->tile;
+  constexpr int64_t kMaxSize = INT32_MAX - 1024;  // sizes are 32-bit on the device; offsets 64-bit
+  if (std::max({p.m, p.n, p.k}) > kMaxSize) {
+    return make_error(ErrorCode::limit, "{}: GPU kernels take sizes up to {}: split the GEMM", describe(p), kMaxSize);
+  }
+  // So are the bytes of a stored row, also of an operand that is transposed first.
+  const int64_t longest = std::max({stored_columns_a(p), stored_columns_b(p), p.k});
+  if (longest > kMaxSize / size_of(p.a)) {
+    return make_error(ErrorCode::limit,
+                      "{}: GPU kernels take rows of up to {} bytes, and one has {} elements of {}: "
+                      "split the GEMM",
+                      describe(p), kMaxSize, longest, name_of(p.a));
+  }
+  const int64_t blocks = divide_up(p.m, tile.m) * divide_up(p.n, tile.n);
+  if (blocks > INT32_MAX) {
+    return make_error(ErrorCode::limit, "{}: {} tiles exceed a grid's {}: split the GEMM", describe(p), blocks,
+                      INT32_MAX);
+  }
+  if (plan.kernel->work == GpuWork::blocks) {
+    const int64_t stages = std::max<int64_t>(divide_up(p.k, tile.k), 1);
+    // No part is empty.
+    plan.gpu.part = divide_up(stages, whole_k ? 1 : best_split(*plan.kernel, p, gpu).parts) * tile.k;
+    plan.split = std::max<int64_t>(divide_up(p.k, plan.gpu.part), 1);
+    plan.grid.x = blocks;
+    plan.grid.z = plan.split;
+    // Tiles that run together should share as many rows and columns as they can: about a square of them.
+    const int64_t together = sms_of(gpu) / plan.kernel->sms;
+    plan.gpu.raster_group = std::max<int64_t>(static_cast<int64_t>(std::sqrt(static_cast<double>(together))), 1);
+  } else {
+    cut_warpgroups(plan, sms_of(gpu));
+  }
+  plan.model_seconds = best_split(*plan.kernel, p, gpu).seconds;
+  plan.shared_bytes = plan.kernel->shared_bytes;
+  plan.variant = fmt::format("_{}", name_of(layout_read(*plan.kernel, p.layout)));
+  return plan_passes(plan);
+}
+
+bool reads_by_maps(const Kernel& kernel) {
+  return is_tcgen05(kernel) || kernel.work != GpuWork::blocks;
+}
+
+// The same GEMM by a kernel of the target that reads any address.
+Result<void> plan_otherwise(Plan& plan, const Gpu& gpu) {
+  for (const auto& kernel : kernel_table()) {
+    if (kernel.target != plan.kernel->target || reads_by_maps(kernel) || !kernel.built) continue;
+    if (!computes(kernel, plan.problem)) continue;
+    auto other = std::make_shared<Plan>();
+    other->kernel = &kernel;
+    other->problem = plan.problem;
+    other->tile = kernel.tile;
+    PBPROBE_CHECK(cut_gpu(*other, gpu, true));
+    other->why = fmt::format("in the place of {}", plan.kernel->name);
+    plan.workspace_bytes = std::max(plan.workspace_bytes, other->workspace_bytes);
+    plan.otherwise = std::move(other);
+    return {};
+  }
+  return make_error(ErrorCode::unsupported, "{} has no kernel for {} that reads any address", plan.kernel->target,
+                    describe(plan.problem));
+}
+
+std::string explain(const Candidate& chosen, const Plan& plan, const Gpu* gpu, bool was_forced) {
+  std::string why = was_forced           ? "forced by name"
+                    : chosen.rate > 0    ? fmt::format("its path is the fastest measured, {:.0f} Gop/s", chosen.rate)
+                    : chosen.fit == 1000 ? "the device's own target"
+                    : chosen.fit > 0     ? fmt::format("a cubin of the same major capability as {}", gpu->capability)
+                                         : "first of the table that this CPU runs";
+  if (gpu == nullptr) {
+    why += fmt::format("; {} of {}×{} tasks, k in {} passes of {}", plan.cpu.threads == 1 ? "one thread" : "threads",
+                       plan.cpu.task_rows, plan.cpu.task_columns,
+                       divide_up(std::max<int64_t>(plan.problem.k, 1), plan.cpu.k_block), plan.cpu.k_block);
+    if (plan.problem.prepacked_b) why += "; B was packed beforehand";
+  } else {
+    why += fmt::format("; {} blocks of {}×{}", plan.grid.x, plan.tile.m, plan.tile.n);
+    if (plan.split > 1) why += fmt::format(", split-K: {} parts of {}", plan.split, plan.gpu.part);
+    if (plan.kernel->work == GpuWork::small_m && plan.gpu.cluster > 1) {
+      why += fmt::format(", split-K among {} blocks of a cluster", plan.gpu.cluster);
+    } else if (plan.gpu.cluster > 1) {
+      why += fmt::format(", {} of a cluster share {}", plan.gpu.cluster, plan.kernel->across ? "A" : "B");
+    }
+    if (plan.kernel->pingpong) why += ", ping-pong";
+    if (plan.transposing) why += "; " + *plan.transposing;
+    if (plan.gpu.unaligned_b) why += "; B's rows are unaligned and read by threads";
+    if (plan.otherwise) {
+      why += fmt::format("; where an operand is at no multiple of 16 bytes, {} runs", plan.otherwise->kernel->name);
+    }
+  }
+  return why;
+}
+
+}  // namespace
+
+bool runs_on(const Target& target, const Gpu& gpu) {
+  return fit_of(target, gpu) > 0;
+}
+
+Result<Plan> choose(const Problem& problem, const Host& host, const Rates& rates, const ChooseOptions& options) {
+  PBPROBE_CHECK(validate(problem));
+  if (options.threads < 1) {
+    return make_error(ErrorCode::usage, "{} threads were asked for: give 1 or more", options.threads);
+  }
+  if (options.gpu && problem.prepacked_b) {
+    return make_error(ErrorCode::unsupported, "{}: GPU kernels read B as it lies: choose without prepacked_b",
+                      describe(problem));
+  }
+  const Gpu* gpu = nullptr;
+  if (options.gpu) {
+    PBPROBE_TRY(const Gpu* found, gpu_of(host, *options.gpu));
+    gpu = found;
+  }
+  Candidate chosen{nullptr, 0, 0};
+  if (options.kernel) {
+    PBPROBE_TRY(chosen.kernel, forced(problem, host, gpu, options));
+  } else {
+    PBPROBE_TRY(chosen, best(problem, host, rates, gpu, options));
+  }
+  Plan plan;
+  plan.kernel = chosen.kernel;
+  plan.problem = problem;
+  plan.tile = chosen.kernel->tile;
+  if (gpu) {
+    PBPROBE_CHECK(cut_gpu(plan, *gpu));
+    if (reads_by_maps(*plan.kernel)) PBPROBE_CHECK(plan_otherwise(plan, *gpu));
+  } else if (plan.kernel->in_place) {
+    cut_in_place(plan, options.threads);
+  } else {
+    cut_cpu(plan, options.threads);
+  }
+  plan.why = explain(chosen, plan, gpu, options.kernel.has_value());
+  return plan;
+}
+
+}  // namespace pbprobe

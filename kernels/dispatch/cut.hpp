@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Inside the room: how a CPU's plan is cut into passes and tasks. Pure host code.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/gemm/plan.hpp"
+
+namespace pbprobe {
+
+// Fills in plan.cpu and the bytes that it needs, for a kernel that packs B, or for one that reads it in place.
+void cut_cpu(Plan& plan, int64_t threads);
+void cut_in_place(Plan& plan, int64_t threads);
+
+}  // namespace pbprobe

@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+
+#include "kernels/dispatch/cut.hpp"
+
+namespace pbprobe {
+namespace {
+
+// Cuts `size` into the fewest parts of at most `most`, of nearly equal size and multiples of `unit`.
+int64_t even_part(int64_t size, int64_t most, int64_t unit) {
+  if (size <= 0) return unit;
+  const int64_t parts = divide_up(size, std::max(most, unit));
+  return round_up(divide_up(size, parts), unit);
+}
+
+// As many threads as the work is worth: calling one, and waiting for the last, takes some microseconds.
+int64_t worthwhile(double work, int64_t least, int64_t threads) {
+  const double most = work / static_cast<double>(std::max<int64_t>(least, 1));
+  return most >= static_cast<double>(threads) ? threads : std::max<int64_t>(static_cast<int64_t>(most), 1);
+}
+
+}  // namespace
+
+// Small M over all of k: only A is packed, and the threads share the columns.
+void cut_in_place(Plan& plan, int64_t threads) {
+  constexpr int64_t kLeastBytes = 512 << 10;  // of B: about 40 µs of one core's reading
+  const Problem& p = plan.problem;
+  threads = worthwhile(static_cast<double>(p.n) * static_cast<double>(p.k) * static_cast<double>(size_of(p.b)),
+                       kLeastBytes, threads);
+  const Tile& tile = plan.tile;
+  constexpr int64_t kTasksPerThread = 8;
+  CpuBlocks& cpu = plan.cpu;
+  cpu.k_block = even_part(plan.problem.k, INT64_MAX, tile.k);
+  cpu.rows = cpu.task_rows = tile.m;
+  cpu.columns = cpu.task_columns = even_part(plan.problem.n, INT64_MAX, tile.n);
+  if (threads > 1) cpu.task_columns = even_part(cpu.columns, cpu.columns / (threads * kTasksPerThread), tile.n);
+  cpu.threads = std::clamp<int64_t>(threads, 1, divide_up(cpu.columns, cpu.task_columns));
+  constexpr int64_t kAlign = 64;
+  cpu.packed_b_offset = cpu.partials_offset = round_up(cpu.rows * cpu.k_block * plan.kernel->packed_bytes, kAlign);
+  plan.workspace_bytes = cpu.packed_b_offset + kAlign;
+}
+
+void cut_cpu(Plan& plan, int64_t threads) {
+  const Kernel& kernel = *plan.kernel;
+  const Problem& p = plan.problem;
+  const Tile& tile = kernel.tile;
+  constexpr int64_t kMaxBlock = 4096;  // rows or columns of a pass: bounds the workspace
+  constexpr int64_t kTasksPerThread = 4;
+  CpuBlocks& cpu = plan.cpu;
+  // Instructions are as wide for every type, so bytes of packed elements measure their number.
+  threads = worthwhile(static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k) *
+                           static_cast<double>(kernel.packed_bytes),
+                       kernel.least_work, threads);
+  cpu.k_block = even_part(p.k, kernel.k_block, tile.k);
+  cpu.rows = even_part(p.m, kMaxBlock, tile.m);
+  cpu.columns = even_part(p.n, kMaxBlock, tile.n);
+  const int64_t line = cpu.k_block * kernel.packed_bytes + kernel.line_bytes;
+  cpu.task_rows = even_part(cpu.rows, kernel.cache_bytes / line, tile.m);
+  cpu.task_columns = cpu.columns;
+  if (threads > 1) {
+    // First narrower, since a task's block of A stays in the cache whatever its columns are; then lower.
+    const int64_t wanted = threads * kTasksPerThread;
+    const int64_t down = divide_up(cpu.rows, cpu.task_rows);
+    cpu.task_columns = even_part(cpu.columns, cpu.columns / divide_up(wanted, down), tile.n);
+    const int64_t across = divide_up(cpu.columns, cpu.task_columns);
+    if (across * down < wanted) {
+      cpu.task_rows = std::min(cpu.task_rows, even_part(cpu.rows, cpu.rows / divide_up(wanted, across), tile.m));
+    }
+  }
+  const int64_t tasks = divide_up(cpu.rows, cpu.task_rows) * divide_up(cpu.columns, cpu.task_columns);
+  cpu.threads = std::clamp<int64_t>(threads, 1, tasks);
+  cpu.partials = p.k > cpu.k_block && size_of(p.c) < size_of(p.accumulator);
+  cpu.packed_b_offset = round_up(cpu.rows * line, kPackedAlign);
+  const int64_t packed_b = round_up(cpu.columns * line, kPackedAlign);
+  cpu.partials_offset = cpu.packed_b_offset + (p.prepacked_b ? 0 : packed_b);
+  const int64_t partials = cpu.partials ? cpu.rows * cpu.columns * size_of(p.accumulator) : 0;
+  plan.workspace_bytes = cpu.partials_offset + partials + kPackedAlign;
+  if (!p.prepacked_b) return;
+  cpu.prepacked_block = packed_b;
+  plan.prepacked_bytes = packed_b * divide_up(p.n, cpu.columns) * divide_up(p.k, cpu.k_block);
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,316 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "kernels/dispatch/run.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+
+#include "kernels/cuda/host/gpu.hpp"
+#include "kernels/cuda/host/launch.hpp"
+#include "kernels/cuda/host/places.hpp"
+#include "kernels/dispatch/cut.hpp"
+
+namespace pbprobe {
+namespace {
+
+CpuType cpu_type(DType type) {
+  switch (type) {
+    case DType::bf16: return CpuType::bf16;
+    case DType::int8: return CpuType::int8;
+    case DType::uint8: return CpuType::uint8;
+    case DType::int32: return CpuType::int32;
+    default: return CpuType::fp32;
+  }
+}
+
+CpuCall make_call(const Plan& plan, const Operands& o, std::byte* workspace) {
+  const Problem& p = plan.problem;
+  CpuCall call{};
+  call.m = p.m;
+  call.n = p.n;
+  call.k = p.k;
+  call.a = o.a;
+  call.b = o.b;
+  call.c = o.c;
+  call.a_row = a_is_km(p.layout) ? 1 : p.lda;
+  call.a_k = a_is_km(p.layout) ? p.lda : 1;
+  call.b_column = b_is_nk(p.layout) ? p.ldb : 1;
+  call.b_k = b_is_nk(p.layout) ? 1 : p.ldb;
+  call.ldc = p.ldc;
+  call.bias = p.bias ? o.bias : nullptr;
+  call.scale_a = p.scale_a ? o.scale_a : nullptr;
+  call.scale_b = p.scale_b ? o.scale_b : nullptr;
+  call.a_type = cpu_type(p.a);
+  call.b_type = cpu_type(p.b);
+  call.c_type = cpu_type(p.c);
+  call.packed_a = workspace;
+  call.packed_b = workspace ? workspace + plan.cpu.packed_b_offset : nullptr;
+  call.partials = plan.cpu.partials ? workspace + plan.cpu.partials_offset : nullptr;
+  call.partials_leading = plan.cpu.columns;
+  return call;
+}
+
+// One pass of one step: the threads take its tasks in turn, so that fast cores take more of them.
+struct Pass {
+  const CpuCall& call;
+  CpuFunction function;
+  CpuStep steps[2];       // one kind of task after the other
+  int64_t tasks[2];       // how many of each
+  int64_t down;           // compute: tasks along the rows
+  int64_t rows, columns;  // of one task
+  std::atomic<int64_t> next{0};
+
+  void take() {
+    const int64_t all = tasks[0] + tasks[1];
+    for (int64_t i = next.fetch_add(1, std::memory_order_relaxed); i < all;
+         i = next.fetch_add(1, std::memory_order_relaxed)) {
+      const CpuStep step = steps[i < tasks[0] ? 0 : 1];
+      const int64_t index = i < tasks[0] ? i : i - tasks[0];
+      CpuTask task{step, 0, call.rows, 0, call.columns, {}};
+      if (step != CpuStep::pack_b) {
+        task.first_row = index % down * rows;
+        task.rows = rows;
+      }
+      if (step != CpuStep::pack_a) {
+        task.first_column = (step == CpuStep::compute ? index / down : index) * columns;
+        task.columns = columns;
+      }
+      function(call, task);
+    }
+  }
+
+  void run(const ParallelFor& parallel_for, int64_t threads) {
+    const int64_t workers = std::min(threads, tasks[0] + tasks[1]);
+    if (workers <= 1) return take();
+    parallel_for(
+        workers, [](void* pass, int64_t) { static_cast<Pass*>(pass)->take(); }, this);
+  }
+};
+
+constexpr int64_t kPanels = 4;  // panels of one packing task
+
+// A thread that works by itself packs just before it computes, and fetches what it packs next meanwhile. Columns are
+// taken in blocks whose panels of B stay in the second-level cache; each block is packed into the same place.
+class SingleThreaded {
+ public:
+  SingleThreaded(const Plan& plan, const CpuCall& call)
+      : plan_(plan),
+        all_(call),
+        down_(plan.tile.m),
+        across_(std::max(plan.kernel->cache_bytes / std::max<int64_t>(call.k_block * plan.kernel->packed_bytes, 1) /
+                             plan.tile.n * plan.tile.n,
+                         plan.tile.n)) {}
+
+  void run() const {
+    for (int64_t column = 0; column < all_.columns; column += across_) {
+      CpuCall call = all_;
+      int64_t first = column;
+      if (!plan_.problem.prepacked_b) {
+        call.column += column;
+        call.columns = std::min(across_, all_.columns - column);
+        if (call.partials != nullptr) call.partials = static_cast<int32_t*>(call.partials) + column;
+        first = 0;
+      }
+      first_rows(call, first, column);
+      if (column == 0) {
+        for (int64_t row = down_; row < call.rows; row += down_) {
+          step(call, {CpuStep::pack_a, row, down_, 0, 0, {}});
+          step(call, {CpuStep::compute, row, down_, first, across_, {of_a(row + down_), of_b(column, row)}});
+        }
+      } else if (call.rows > down_) {
+        step(call, {CpuStep::compute, down_, call.rows - down_, first, across_, {of_b(column, 0), {}}});
+      }
+    }
+  }
+
+ private:
+  // The first panel of rows, by the columns of one panel after the other while B is packed.
+  void first_rows(const CpuCall& call, int64_t first, int64_t column) const {
+    if (column == 0) step(call, {CpuStep::pack_a, 0, down_, 0, 0, {}});
+    if (plan_.problem.prepacked_b) {
+      step(call, {CpuStep::compute, 0, down_, first, across_, {of_a(down_), {}}});
+      return;
+    }
+    const int64_t wide = plan_.tile.n;
+    for (int64_t at = 0; at < call.columns; at += wide) {
+      step(call, {CpuStep::pack_b, 0, 0, at, wide, {}});
+      const bool more = at + wide < call.columns;
+      step(call, {CpuStep::compute, 0, down_, at, wide, {more ? of_b_at(column + at + wide, wide) : of_a(down_), {}}});
+    }
+  }
+
+  void step(const CpuCall& call, const CpuTask& task) const {
+    if (task.step == CpuStep::compute || call.k_block > 0) plan_.kernel->function(call, task);
+  }
+
+  // Some rows of A or columns of B with this pass's k, as they lie.
+  [[nodiscard]] CpuLines lines(const void* matrix, DType type, int64_t line, int64_t k, int64_t first,
+                               int64_t count) const {
+    if (count <= 0 || all_.k_block == 0) return {};
+    const int64_t size = size_of(type);
+    const auto* at = static_cast<const char*>(matrix) + (first * line + all_.k_begin * k) * size;
+    if (k == 1) return {at, count, line * size, all_.k_block * size};
+    return {at, all_.k_block, k * size, count * size};
+  }
+  [[nodiscard]] CpuLines of_a(int64_t row) const {
+    return lines(all_.a, plan_.problem.a, all_.a_row, all_.a_k, all_.row + row, std::min(down_, all_.rows - row));
+  }
+  [[nodiscard]] CpuLines of_b_at(int64_t column, int64_t count) const {
+    return lines(all_.b, plan_.problem.b, all_.b_column, all_.b_k, all_.column + column,
+                 std::min(count, all_.columns - column));
+  }
+  // Of the block of columns after this one: all of it, or the share of one panel of rows.
+  [[nodiscard]] CpuLines of_b(int64_t column, int64_t row) const {
+    if (plan_.problem.prepacked_b) return {};
+    CpuLines all = of_b_at(column + across_, across_);
+    if (row == 0 || all.count == 0) return all;
+    const int64_t panels = divide_up(all_.rows, down_) - 1;
+    const int64_t begin = all.count * (row / down_ - 1) / panels;
+    const int64_t end = all.count * (row / down_) / panels;
+    all.first += begin * all.stride;
+    all.count = end - begin;
+    return all;
+  }
+
+  const Plan& plan_;
+  const CpuCall& all_;
+  const int64_t down_;
+  const int64_t across_;
+};
+
+void run_pass(const Plan& plan, const CpuCall& call, bool pack_b, const ParallelFor& parallel_for) {
+  const CpuBlocks& cpu = plan.cpu;
+  if (cpu.threads == 1 && !plan.kernel->in_place) return SingleThreaded(plan, call).run();
+  const int64_t a_rows = plan.tile.m * kPanels;
+  const int64_t b_columns = plan.tile.n * kPanels;
+  if (call.k_block > 0) {
+    const int64_t a_tasks = divide_up(call.rows, a_rows);
+    const int64_t b_tasks = pack_b ? divide_up(call.columns, b_columns) : 0;
+    Pass pack{call,     plan.kernel->function, {CpuStep::pack_a, CpuStep::pack_b}, {a_tasks, b_tasks}, a_tasks, a_rows,
+              b_columns};
+    pack.run(parallel_for, cpu.threads);
+  }
+  const int64_t down = divide_up(call.rows, cpu.task_rows);
+  const int64_t tasks = down * divide_up(call.columns, cpu.task_columns);
+  Pass compute{call,          plan.kernel->function, {CpuStep::compute, CpuStep::compute}, {tasks, 0}, down,
+               cpu.task_rows, cpu.task_columns};
+  compute.run(parallel_for, cpu.threads);
+}
+
+// Where the panels of one block of columns and k lie in a prepacked B.
+void* prepacked_at(const Plan& plan, void* packed_b, int64_t column, int64_t pass) {
+  const int64_t passes = divide_up(plan.problem.k, plan.cpu.k_block);
+  return static_cast<std::byte*>(packed_b) + (column / plan.cpu.columns * passes + pass) * plan.cpu.prepacked_block;
+}
+
+void run_cpu(const Plan& plan, const Operands& operands, const Context& context) {
+  const Problem& p = plan.problem;
+  const CpuBlocks& cpu = plan.cpu;
+  constexpr uintptr_t kAlign = 64;
+  const auto address = (reinterpret_cast<uintptr_t>(context.workspace) + kAlign - 1) / kAlign * kAlign;
+  CpuCall call = make_call(plan, operands, reinterpret_cast<std::byte*>(address));
+  const int64_t passes = std::max<int64_t>(1, divide_up(p.k, cpu.k_block));
+  for (int64_t column = 0; column < p.n; column += cpu.columns) {
+    call.column = column;
+    call.columns = std::min(cpu.columns, p.n - column);
+    for (int64_t row = 0; row < p.m; row += cpu.rows) {
+      call.row = row;
+      call.rows = std::min(cpu.rows, p.m - row);
+      for (int64_t pass = 0; pass < passes; ++pass) {
+        call.k_begin = pass * cpu.k_block;
+        call.k_block = std::min(cpu.k_block, p.k - call.k_begin);
+        call.first = pass == 0;
+        call.last = pass + 1 == passes;
+        // Kernels read it only.
+        if (p.prepacked_b) call.packed_b = prepacked_at(plan, const_cast<void*>(operands.packed_b), column, pass);
+        // With k in one pass, the columns' panels serve all blocks of rows.
+        const bool pack_b = !plan.kernel->in_place && !p.prepacked_b && (row == 0 || passes > 1);
+        run_pass(plan, call, pack_b, context.parallel_for);
+      }
+    }
+  }
+}
+
+// Whether a packed B can lie there, beside another matrix.
+Result<void> check_packed(const Plan& plan, const void* packed_b, const void* other, int64_t bytes, const char* name) {
+  if (plan.prepacked_bytes == 0) return {};
+  const auto at = reinterpret_cast<uintptr_t>(packed_b);
+  if (packed_b == nullptr || at % kPackedAlign != 0) {
+    return make_error(ErrorCode::usage, "the packed B ({}) is at {:#x}: it takes {} bytes at a multiple of {}",
+                      describe(plan.problem), at, plan.prepacked_bytes, kPackedAlign);
+  }
+  const auto begin = reinterpret_cast<uintptr_t>(other);
+  if (at < begin + static_cast<uintptr_t>(bytes) && begin < at + static_cast<uintptr_t>(plan.prepacked_bytes)) {
+    return make_error(ErrorCode::usage, "{} overlaps the packed B ({}): give it memory of its own", name,
+                      describe(plan.problem));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> prepack(const Plan& plan, const void* b, void* packed_b, const ParallelFor& parallel_for) {
+  const Problem& p = plan.problem;
+  if (plan.kernel == nullptr || plan.kernel->function == nullptr || !p.prepacked_b) {
+    return make_error(ErrorCode::usage, "the plan reads B as it lies: choose() one for a problem with prepacked_b");
+  }
+  PBPROBE_CHECK(validate(p));
+  if (plan.prepacked_bytes == 0) return {};
+  const int64_t bytes = extent(stored_rows_b(p), stored_columns_b(p), p.ldb) * size_of(p.b);
+  if (b == nullptr) return make_error(ErrorCode::usage, "B is a null pointer ({})", describe(p));
+  PBPROBE_CHECK(check_packed(plan, packed_b, b, bytes, "B"));
+  CpuCall call = make_call(plan, {.b = b}, nullptr);
+  for (call.column = 0; call.column < p.n; call.column += plan.cpu.columns) {
+    call.columns = std::min(plan.cpu.columns, p.n - call.column);
+    for (call.k_begin = 0; call.k_begin < p.k; call.k_begin += plan.cpu.k_block) {
+      call.k_block = std::min(plan.cpu.k_block, p.k - call.k_begin);
+      call.packed_b = prepacked_at(plan, packed_b, call.column, call.k_begin / plan.cpu.k_block);
+      const int64_t columns = plan.tile.n * kPanels;
+      Pass pack{call,
+                plan.kernel->function,
+                {CpuStep::pack_b, CpuStep::pack_b},
+                {divide_up(call.columns, columns), 0},
+                1,
+                0,
+                columns};
+      pack.run(parallel_for, plan.cpu.threads);
+    }
+  }
+  return {};
+}
+
+void ParallelFor::operator()(int64_t count, Task task, void* state) const {
+  if (call != nullptr) {
+    call(pool, count, task, state);
+    return;
+  }
+  for (int64_t i = 0; i < count; ++i) task(state, i);
+}
+
+Result<void> run(const Plan& plan, const Operands& operands, const Context& context) {
+  if (plan.kernel == nullptr || !plan.kernel->built) {
+    return make_error(ErrorCode::usage, "the plan names no kernel that is built: make it with choose()");
+  }
+  PBPROBE_CHECK(validate(plan.problem));
+  PBPROBE_CHECK(validate(plan.problem, operands));
+  if (plan.problem.m > 0 && plan.problem.n > 0) {
+    const int64_t bytes = extent(plan.problem.m, plan.problem.n, plan.problem.ldc) * size_of(plan.problem.c);
+    PBPROBE_CHECK(check_packed(plan, operands.packed_b, operands.c, bytes, "C"));
+  }
+  if (plan.workspace_bytes > 0 && (context.workspace == nullptr || context.workspace_bytes < plan.workspace_bytes)) {
+    return make_error(ErrorCode::usage, "{} needs a workspace of {} bytes and was given {}", plan.kernel->name,
+                      plan.workspace_bytes, context.workspace ? context.workspace_bytes : 0);
+  }
+  if (plan.problem.m == 0 || plan.problem.n == 0) return {};
+  if (plan.kernel->function == nullptr) {
+    if (context.gpu != nullptr) {
+      PBPROBE_CHECK(check_places(context.gpu->driver(), context.gpu->device(), plan, operands, context));
+    }
+    return launch_gpu(plan, operands, context);
+  }
+  run_cpu(plan, operands, context);
+  return {};
+}
+
+}  // namespace pbprobe

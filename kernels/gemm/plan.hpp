@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// How one problem is computed: the kernel, and how it is cut. Made by choose() (kernels/dispatch), read by run().
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "kernels/gemm/problem.hpp"
+#include "kernels/gemm/table.hpp"
+
+namespace pbprobe {
+
+[[nodiscard]] constexpr int64_t divide_up(int64_t a, int64_t b) {
+  return a / b + (a % b != 0 ? 1 : 0);
+}
+[[nodiscard]] constexpr int64_t round_up(int64_t a, int64_t b) {
+  return divide_up(a, b) * b;
+}
+
+struct Grid {
+  int64_t x = 1;
+  int64_t y = 1;
+  int64_t z = 1;
+};
+
+// How a CPU kernel is cut: passes of `columns` × `rows` × `k_block` over packed panels, in each of which the threads
+// take tasks of `task_rows` × `task_columns` until none is left. K is never split between threads.
+struct CpuBlocks {
+  int64_t rows = 0;
+  int64_t columns = 0;
+  int64_t k_block = 0;
+  int64_t task_rows = 0;
+  int64_t task_columns = 0;
+  int64_t threads = 1;
+  // Where the packed panels and the partial sums lie in the workspace, each aligned to 64 bytes.
+  int64_t packed_b_offset = 0;
+  int64_t partials_offset = 0;
+  int64_t prepacked_block = 0;  // bytes from one block of `columns` × `k_block` to the next in a prepacked B; 0: none
+  bool partials = false;        // C is narrower than the accumulator, and k takes several passes
+};
+
+// How a GPU kernel is cut: split-K, and passes over operands that its instruction cannot read as they lie. Offsets are
+// in the workspace, from a multiple of 256 bytes on.
+struct GpuBlocks {
+  int64_t part = 0;          // length of one part
+  bool transpose_a = false;  // laid out K-major first
+  bool transpose_b = false;
+  bool align_a = false;  // copied first, with rows at multiples of 16 bytes
+  bool align_b = false;
+  bool unaligned_b = false;  // read as it lies by threads, where no tensor map names its rows (small_m)
+  int64_t a_leading = 0;     // of the copy, in elements
+  int64_t b_leading = 0;
+  int64_t b_offset = 0;
+  int64_t partials_offset = 0;
+  int64_t cluster = 1;  // blocks of a cluster
+  // Kernels by TMA: tiles of a raster group in one direction (warpgroups: rows of tiles).
+  int64_t raster_group = 0;
+};
+
+constexpr int64_t kPackedAlign = 64;
+
+struct Plan {
+  const Kernel* kernel = nullptr;
+  Problem problem;
+  Tile tile;
+  int64_t split = 1;            // split-K: parts, reduced in a fixed order
+  std::string variant;          // GPU: what the symbol's name adds, "_nt"
+  Grid grid;                    // GPU
+  int64_t shared_bytes = 0;     // GPU: dynamic, of a block
+  CpuBlocks cpu;                // CPU
+  GpuBlocks gpu;                // GPU
+  int64_t workspace_bytes = 0;  // what run() needs, at any alignment; its content is arbitrary before and after
+  // Of a prepacked B, at a multiple of kPackedAlign; 0: the problem has none. The same for every m and every number of
+  // threads, so plans of one kernel, n and k share it.
+  int64_t prepacked_bytes = 0;
+  std::optional<std::string>
+      transposing;  // a pass that transposes an operand first, counted in the time; none: no pass
+  // tcgen05: what is launched where an operand is at no multiple of 16 bytes, and for k = 0. Needs the same workspace.
+  std::shared_ptr<const Plan> otherwise;
+  double model_seconds = 0;  // GPU: by the model that chooses between tiles; only ratios count. 0: none is asked
+  std::string why;           // one sentence: why this kernel, cut like this
+};
+
+}  // namespace pbprobe

@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// A bare cubin: an ELF file whose machine is CUDA. What it was built for stands in e_flags, whose meaning depends on
+// the ABI version, and in the notes of the tool that wrote it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "probes/audit/containers/elf.hpp"
+#include "probes/audit/containers/fatbin.hpp"
+
+namespace pbprobe {
+
+struct CubinFunction {
+  std::string_view name;  // as mangled
+  std::span<const uint8_t> code;
+  bool kernel = true;  // else one that kernels call
+};
+
+// What is read of a cubin: names and code stay where they are, since a build has a hundred thousand kernels.
+struct Cubin {
+  Elf64_Ehdr header{};
+  std::vector<CubinFunction> functions;
+  Bytes compat;  // .nv.compat; empty: it has none
+  Bytes note;    // .note.nv.tkinfo, likewise
+};
+
+// Errors: malformed (no ELF, not CUDA's machine, tables or sections outside of it).
+[[nodiscard]] Result<Cubin> open_cubin(const Bytes& file);
+
+// What the ELF itself says that it was built for.
+struct OwnSm {
+  Sm sm;
+  bool tells_family = false;  // its note says whether it is of a family; where it does not, it may be
+};
+
+[[nodiscard]] Result<OwnSm> read_own_sm(const Cubin& cubin);
+
+// The release of the toolkit whose assembler wrote a cubin: "13.0"; nothing where it does not say.
+[[nodiscard]] std::optional<std::string> read_toolkit(const Cubin& cubin);
+
+// The fatbin entry that a bare cubin is, as if it stood in a fatbin.
+[[nodiscard]] Result<FatbinEntry> read_cubin(const Bytes& file);
+
+// The bytes of the cubin at the start of these, by its own headers. Error: it is none.
+[[nodiscard]] Result<uint64_t> cubin_bytes(const Bytes& bytes);
+
+}  // namespace pbprobe

@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Bounded reader of ELF64, little-endian: header, segments, sections, and what the dynamic loader sees.
+#pragma once
+
+#include <elf.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "probes/audit/containers/bytes.hpp"
+
+namespace pbprobe {
+
+struct ElfSection {
+  std::string name;
+  Elf64_Shdr header{};
+};
+
+struct Elf {
+  Bytes file;
+  Elf64_Ehdr header{};
+  std::vector<Elf64_Phdr> segments;
+  std::vector<ElfSection> sections;  // empty where the file was stripped of its section headers
+  std::optional<Error> problem;      // what could not be read: the rest stands
+};
+
+struct ElfDynamic {
+  std::optional<std::string> soname;
+  std::vector<std::string> needed;
+  std::vector<std::string> rpath;    // DT_RPATH, split at colons
+  std::vector<std::string> runpath;  // DT_RUNPATH, split at colons
+};
+
+inline constexpr uint64_t kMaxElfSections = 65000;
+inline constexpr uint16_t kMachineCuda = 190;  // EM_CUDA
+
+// Errors where not even header and segments can be read. Section headers that cannot are named in `problem`.
+[[nodiscard]] Result<Elf> read_elf(const Bytes& file);
+
+// As ld.so reads it: PT_DYNAMIC through the PT_LOAD segments, so it needs no section headers.
+[[nodiscard]] Result<ElfDynamic> read_dynamic(const Elf& elf);
+
+// PT_DYNAMIC as it stands, without its end.
+[[nodiscard]] Result<std::vector<Elf64_Dyn>> read_dynamic_entries(const Elf& elf);
+
+// The first section of that name, or null.
+[[nodiscard]] const ElfSection* find_section(const Elf& elf, std::string_view name);
+
+// A section's bytes in the file; none for SHT_NOBITS.
+[[nodiscard]] Result<Bytes> section_bytes(const Elf& elf, const ElfSection& section);
+
+// Whether its name says that it holds constants: .rodata, or .lrodata, which large models have too.
+[[nodiscard]] bool holds_constants(const ElfSection& section);
+
+// From an address of the loaded file to the end of its segment's file bytes.
+[[nodiscard]] Result<Bytes> bytes_at_address(const Elf& elf, uint64_t address, std::string_view what);
+
+// "x86_64", "aarch64", "cuda", else "machine 62".
+[[nodiscard]] std::string machine_name(uint16_t machine);
+
+}  // namespace pbprobe

@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Memory that the audit reads: a file mapped read-only, or anonymous pages for an inflated member of a wheel.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <utility>
+
+#include "core/open_file.hpp"
+#include "core/result.hpp"
+#include "probes/audit/containers/bus_errors.hpp"
+
+namespace pbprobe {
+
+class Mapping {
+ public:
+  Mapping() = default;
+  Mapping(void* address, uint64_t size) : address_(address), size_(size) {}
+  Mapping(void* address, OpenFile file, WatchedRange* range)
+      : address_(address), size_(file.size()), file_(std::move(file)), range_(range) {}
+  Mapping(Mapping&& other) noexcept { swap(other); }
+  Mapping& operator=(Mapping&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~Mapping();
+
+  [[nodiscard]] std::span<const uint8_t> bytes() const { return {static_cast<const uint8_t*>(address_), size_}; }
+  // Only for anonymous mappings: a mapped file is read-only.
+  [[nodiscard]] std::span<uint8_t> writable() { return {static_cast<uint8_t*>(address_), size_}; }
+  // This part will be written here and there only: huge pages would fill it with zeros.
+  void expect_gaps(uint64_t offset, uint64_t size);
+  // Of a mapped file, once it was read: were its bytes those of the file? Where they were not, some were read as zeros.
+  // Errors: malformed (it was cut short), unreadable (its disk fails, or it was written to meanwhile).
+  [[nodiscard]] Result<void> check_whole() const;
+
+ private:
+  void swap(Mapping& other) noexcept {
+    std::swap(address_, other.address_);
+    std::swap(size_, other.size_);
+    std::swap(file_, other.file_);
+    std::swap(range_, other.range_);
+  }
+
+  void* address_ = nullptr;
+  uint64_t size_ = 0;
+  OpenFile file_;
+  WatchedRange* range_ = nullptr;
+};
+
+// More than any library has: the rest is a hole, or no library.
+inline constexpr uint64_t kMostFileBytes = 64ULL << 30;
+inline constexpr uint64_t kMostHoleBytes = 4ULL << 30;
+
+// An empty file gives an empty mapping. Only regular files are opened: a pipe named *.so would block for ever.
+// Errors: as OpenFile, malformed (a sparse file: mostly holes), limit.
+[[nodiscard]] Result<Mapping> map_file(const std::filesystem::path& path);
+
+// Zeroed pages, which take memory only once they are written.
+[[nodiscard]] Result<Mapping> map_memory(uint64_t size);
+
+}  // namespace pbprobe

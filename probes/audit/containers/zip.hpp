@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Bounded reader of ZIP archives (wheels). Members are read in place; nothing is written to disk. An archive from a
+// stranger may lie: the central directory is held against each local header, and limits hold before anything is
+// inflated.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "probes/audit/containers/bytes.hpp"
+
+namespace pbprobe {
+
+struct ZipMember {
+  std::string name;
+  uint16_t method = 0;  // 0: stored, 8: deflated
+  uint32_t crc32 = 0;
+  uint64_t compressed_bytes = 0;
+  uint64_t size_bytes = 0;
+  uint64_t header_offset = 0;  // of the local header
+  uint64_t data_offset = 0;
+};
+
+struct ZipArchive {
+  Bytes file;
+  std::vector<ZipMember> members;  // only sound ones, folders left out
+  std::vector<Error> refused;      // one for each member that was refused, by name
+};
+
+inline constexpr uint64_t kMaxZipMembers = 20000;
+inline constexpr uint64_t kMaxZipBytes = 8ULL << 30;  // uncompressed, of all members
+inline constexpr uint64_t kMaxZipRatio = 200;
+
+// Errors where the archive itself cannot be trusted: no directory, too many members, too many bytes.
+[[nodiscard]] Result<ZipArchive> read_zip(const Bytes& file);
+
+[[nodiscard]] const ZipMember* find_member(const ZipArchive& archive, std::string_view name);
+
+// Takes the next piece of a member; false ends the reading early, without an error.
+using ZipSink = std::function<bool(std::span<const uint8_t>)>;
+
+enum class Inflate { zlib, isal };
+
+// ISA-L where this machine has it.
+[[nodiscard]] Inflate best_inflate();
+
+// Inflates a member piece by piece. Errors: more or fewer bytes than announced, a wrong checksum, broken data.
+[[nodiscard]] Result<void> inflate_member(const ZipArchive& archive, const ZipMember& member, const ZipSink& sink,
+                                          Inflate library = best_inflate());
+
+}  // namespace pbprobe

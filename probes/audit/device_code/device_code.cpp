@@ -1,0 +1,236 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/audit/device_code/device_code.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <set>
+
+#include <fmt/ranges.h>
+
+#include "core/parallel.hpp"
+#include "probes/audit/containers/cubin.hpp"
+#include "probes/audit/containers/decompress.hpp"
+
+namespace pbprobe {
+namespace {
+
+constexpr size_t kNamedKernels = 10;
+constexpr size_t kNamedEntries = 10;
+constexpr uint64_t kMaxInsideBytes = 8ULL << 30;  // of one file
+constexpr uint32_t kLtoMagic = 0x7f4e43ed;
+
+std::string label_of(const FatbinEntry& entry) {
+  const char* const kind = entry.kind == EntryKind::cubin ? "cubin" : entry.kind == EntryKind::ptx ? "PTX" : "LTO-IR";
+  return fmt::format("{} for {}", kind, sm_name(entry.sm));
+}
+
+Result<void> check_own_sm(const Sm& label, const Cubin& cubin, const std::string& name) {
+  PBPROBE_TRY(const OwnSm own, read_own_sm(cubin), "{}", name);
+  const bool family = label.suffix == 'f' || own.sm.suffix == 'f';
+  const bool may_be = family && !own.tells_family && same_capability(label, own.sm);
+  if (own.sm == label || may_be) return {};
+  return make_error(ErrorCode::malformed, "{}: an ELF file for {}", name, sm_name(own.sm));
+}
+
+// The word that follows ".target" at the start of a line: "sm_90a".
+std::optional<Sm> target_of_ptx(std::string_view text) {
+  constexpr std::string_view kMark = "\n.target ";
+  const size_t at = text.find(kMark);
+  if (at == std::string_view::npos) return std::nullopt;
+  const std::string_view rest = text.substr(at + kMark.size());
+  return parse_sm(rest.substr(0, rest.find_first_of(", \r\n\t")));
+}
+
+Result<void> check_ptx(const FatbinEntry& entry, std::span<const uint8_t> content, const std::string& name) {
+  const std::string_view text(reinterpret_cast<const char*>(content.data()), content.size());
+  if (text.starts_with(std::string_view(ELFMAG, SELFMAG)))
+    return make_error(ErrorCode::malformed, "{}: an ELF file, no PTX", name);
+  const auto target = target_of_ptx(text);
+  if (!target || text.find(".version") == std::string_view::npos)
+    return make_error(ErrorCode::malformed, "{}: no PTX: it has no .version and .target", name);
+  if (*target != entry.sm) return make_error(ErrorCode::malformed, "{}: PTX for {}", name, sm_name(*target));
+  return {};
+}
+
+// Scrambled, nothing of it can be known.
+Result<void> check_lto(const FatbinEntry& entry, std::span<const uint8_t> content, const std::string& name) {
+  uint32_t magic = 0;
+  if (content.size() >= sizeof(magic)) std::memcpy(&magic, content.data(), sizeof(magic));
+  if (entry.scrambled || magic == kLtoMagic) return {};
+  return make_error(ErrorCode::malformed, "{}: no LTO-IR: it begins with 0x{:08x}, 0x{:08x} expected", name, magic,
+                    kLtoMagic);
+}
+
+Result<EntryFacts> read_facts(const FatbinEntry& entry, std::span<const uint8_t> payload, const std::string& name,
+                              bool with_names) {
+  EntryFacts facts;
+  if (entry.scrambled) return facts;
+  thread_local Mapping scratch;  // fresh pages for each fatbin entry would take as long as decompressing it
+  PBPROBE_TRY(const auto content, decompress_entry(entry, payload, scratch, name));
+  if (entry.kind == EntryKind::ptx) {
+    PBPROBE_CHECK(check_ptx(entry, content, name));
+    return facts;
+  }
+  if (entry.kind == EntryKind::lto_ir) {
+    PBPROBE_CHECK(check_lto(entry, content, name));
+    return facts;
+  }
+  PBPROBE_TRY(const Cubin cubin, open_cubin(Bytes(content, name)));
+  PBPROBE_CHECK(check_own_sm(entry.sm, cubin, name));
+  facts.toolkit = read_toolkit(cubin);
+  facts.census = read_census(cubin, static_cast<uint32_t>(number_of(entry.sm)), with_names);
+  return facts;
+}
+
+template <class Names>
+void take_first(const Names& names, size_t limit, Names& first) {
+  for (const auto& name : names) {
+    if (first.size() < limit) first.push_back(name);
+  }
+}
+
+template <class Number>
+void add(std::optional<int64_t>& sum, Number more) {
+  sum = sum.value_or(0) + static_cast<int64_t>(more);
+}
+
+// `number`: which of the file's cubins it is, as cuobjdump counts them.
+void add(SmCensus& sum, const CubinCensus& census, int64_t number) {
+  sum.kernels += census.kernels;
+  sum.words += census.words;
+  for (const auto& [mnemonic, count] : census.instructions) sum.instructions[mnemonic] += count;
+  if (!sum.tensor_cubins) sum.tensor_cubins.emplace();
+  if (census.has_tensor_instructions) sum.tensor_cubins->push_back(number);
+  sum.trap_kernels += static_cast<int64_t>(census.only_traps.size());
+  take_first(census.only_traps, kNamedKernels, sum.only_traps);
+  add(sum.cubins, 1);
+  add(sum.empty_cubins, census.kernels == 0 ? 1 : 0);
+  add(sum.code_bytes, census.code_bytes);
+  add(sum.stores, census.stores);
+  add(sum.idle_kernels, census.idle.size());
+  if (!sum.idle) sum.idle.emplace();
+  take_first(census.idle, kNamedKernels, *sum.idle);
+  if (census.names.empty()) return;
+  if (!sum.names) sum.names.emplace();
+  sum.names->insert(sum.names->end(), census.names.begin(), census.names.end());
+}
+
+void add(std::map<std::string, CodeBytes>& bytes, const FatbinEntry& entry) {
+  CodeBytes& sum = bytes[sm_name(entry.sm)];
+  sum.stored_bytes += static_cast<int64_t>(entry.stored_bytes);
+  sum.uncompressed_bytes += static_cast<int64_t>(entry.uncompressed_bytes);
+}
+
+bool is_false(const std::optional<EntryFacts>& facts) {
+  return facts && facts->problem && facts->problem->code != ErrorCode::limit;
+}
+
+// Translation units by the machine code that opens as what it says, and those without any.
+void add_units(const std::vector<FatbinEntry>& entries, const InsideFacts& inside, DeviceCode& code) {
+  std::map<uint64_t, std::set<std::string>> units;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    auto& unit = units[entries[i].container];
+    if (entries[i].kind == EntryKind::cubin && !is_false(inside[i])) unit.insert(sm_name(entries[i].sm));
+  }
+  code.unit_sets.emplace();
+  code.units_without_code = 0;
+  for (const auto& [container, targets] : units) {
+    if (targets.empty()) {
+      ++*code.units_without_code;
+    } else {
+      ++(*code.unit_sets)[fmt::format("{}", fmt::join(targets, " "))];
+    }
+  }
+}
+
+// Without the words that begin each message about a fatbin entry.
+std::string seen_in(const Error& problem, const FatbinEntry& entry) {
+  const std::string mark = fmt::format("({})", sm_name(entry.sm));
+  const size_t at = problem.message.find(mark);
+  if (at == std::string::npos) return problem.message;
+  const std::string rest = problem.message.substr(at + mark.size());
+  return rest.starts_with(": ") ? rest.substr(2) : rest;
+}
+
+void add_false_entry(const FatbinEntry& entry, const Error& problem, const Bytes& file, DeviceCode& code) {
+  ++*code.false_entries;
+  if (code.first_false_entries->size() >= kNamedEntries) return;
+  const auto offset = entry.payload.data() - file.span().data();
+  code.first_false_entries->push_back({.label = label_of(entry), .offset = offset, .seen = seen_in(problem, entry)});
+}
+
+}  // namespace
+
+EntryFacts look_inside(const FatbinEntry& entry, std::span<const uint8_t> payload, const std::string& name,
+                       uint64_t offset, bool with_names) {
+  const std::string label = fmt::format("{} fatbin entry at 0x{:x} ({})", name, offset, sm_name(entry.sm));
+  auto facts = read_facts(entry, payload, label, with_names);
+  if (facts) return std::move(*facts);
+  EntryFacts failed;
+  failed.problem = facts.error();
+  return failed;
+}
+
+InsideFacts look_inside_all(const std::vector<FatbinEntry>& entries, const Bytes& file, bool with_names) {
+  InsideFacts inside(entries.size());
+  size_t count = entries.size();
+  uint64_t total = 0;
+  for (size_t i = 0; i < count; ++i) {
+    total += entries[i].uncompressed_bytes;
+    if (total <= kMaxInsideBytes) continue;
+    inside[i].emplace().problem =
+        make_error(ErrorCode::limit,
+                   "{}: more than {} bytes of device code uncompressed: from entry {} on they are not looked into",
+                   file.name(), kMaxInsideBytes, i + 1);
+    count = i;
+  }
+  run_on_spare_cores(count, [&](size_t i) {
+    const auto offset = static_cast<uint64_t>(entries[i].payload.data() - file.span().data());
+    inside[i] = look_inside(entries[i], entries[i].payload, file.name(), offset, with_names);
+  });
+  return inside;
+}
+
+DeviceCode add_up(const std::vector<FatbinEntry>& entries, const InsideFacts& inside, const Bytes& file, bool opened) {
+  DeviceCode code;
+  code.cubin_bytes.emplace();
+  code.ptx_bytes.emplace();
+  code.toolkits.emplace();
+  add_units(entries, inside, code);
+  if (opened) {
+    code.census.emplace();
+    code.false_entries = 0;
+    code.first_false_entries.emplace();
+  }
+  int64_t cubins = 0;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    const FatbinEntry& entry = entries[i];
+    auto& counts = entry.kind == EntryKind::cubin ? code.cubin : entry.kind == EntryKind::ptx ? code.ptx : code.lto_ir;
+    ++counts[sm_name(entry.sm)];
+    code.stored_bytes += static_cast<int64_t>(entry.stored_bytes);
+    code.uncompressed_bytes += static_cast<int64_t>(entry.uncompressed_bytes);
+    if (entry.kind == EntryKind::cubin) add(*code.cubin_bytes, entry);
+    if (entry.kind == EntryKind::cubin) ++cubins;
+    if (entry.kind == EntryKind::ptx) add(*code.ptx_bytes, entry);
+    if (!inside[i]) continue;
+    if (inside[i]->toolkit) ++(*code.toolkits)[*inside[i]->toolkit];
+    if (inside[i]->census) add((*code.census)[sm_name(entry.sm)], *inside[i]->census, cubins);
+    if (is_false(inside[i])) add_false_entry(entry, *inside[i]->problem, file, code);
+  }
+  if (!code.census) return code;
+  for (auto& [sm, census] : *code.census) {
+    if (census.names) std::sort(census.names->begin(), census.names->end());
+  }
+  return code;
+}
+
+std::optional<Error> first_limit(const InsideFacts& inside) {
+  for (const auto& facts : inside) {
+    if (facts && facts->problem && !is_false(facts)) return facts->problem;
+  }
+  return std::nullopt;
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// From the fatbin entries of one file to its facts: counts, bytes, translation units, toolkits, and the census.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/facts/inventory.hpp"
+#include "probes/audit/containers/fatbin.hpp"
+#include "probes/audit/device_code/sass.hpp"
+
+namespace pbprobe {
+
+// What is inside one fatbin entry.
+struct EntryFacts {
+  std::optional<std::string> toolkit;
+  std::optional<CubinCensus> census;  // null: no machine code, or a problem
+  std::optional<Error> problem;       // why it is not what its header says, or (limit) was not opened
+};
+
+// Decompresses and reads one fatbin entry, whose stored bytes stand at `offset` of the file `name`.
+[[nodiscard]] EntryFacts look_inside(const FatbinEntry& entry, std::span<const uint8_t> payload,
+                                     const std::string& name, uint64_t offset, bool with_names = false);
+
+// What of a file's fatbin entries was looked into: facts of entries[i] at [i], or nothing.
+using InsideFacts = std::vector<std::optional<EntryFacts>>;
+
+// Looks into each fatbin entry. Uses spare cores.
+[[nodiscard]] InsideFacts look_inside_all(const std::vector<FatbinEntry>& entries, const Bytes& file, bool with_names);
+
+// Adds all up. `opened`: they were looked into; a census stands there, also of a file without machine code.
+[[nodiscard]] DeviceCode add_up(const std::vector<FatbinEntry>& entries, const InsideFacts& inside, const Bytes& file,
+                                bool opened);
+
+// The first of them that was not opened, because it is too large.
+[[nodiscard]] std::optional<Error> first_limit(const InsideFacts& inside);
+
+}  // namespace pbprobe

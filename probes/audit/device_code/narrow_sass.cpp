@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Words of 64 bits, sm_50 to sm_62: of four, the first schedules the other three. The opcode stands in the highest
+// bits. Values as NVIDIA's disassembler of CUDA 12.8 shows them.
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "probes/audit/device_code/sass.hpp"
+
+namespace pbprobe {
+namespace {
+
+constexpr size_t kWordBytes = 8;
+constexpr size_t kBundle = 4;
+constexpr unsigned kOpcodeShift = 51;
+
+struct NarrowOpcode {
+  uint16_t opcode;
+  uint16_t mask;
+  std::string_view mnemonic;
+};
+
+constexpr std::array kOpcodes{
+    NarrowOpcode{0x930, 0x1ff0, "FFMA"},  // c[][] in the middle
+    NarrowOpcode{0xa30, 0x1ff0, "FFMA"},  // c[][] last
+    NarrowOpcode{0xb30, 0x1ff0, "FFMA"},  // registers
+    NarrowOpcode{0x650, 0x1fd0, "FFMA"},  // a constant of its own
+    NarrowOpcode{0xa7b, 0x1fff, "IDP"},  NarrowOpcode{0xa7f, 0x1fff, "IDP"},  NarrowOpcode{0x1c74, 0x1ffe, "BPT"},
+    NarrowOpcode{0x1de8, 0x1fff, "LDL"}, NarrowOpcode{0x1dea, 0x1fff, "STL"}, NarrowOpcode{0x1dda, 0x1fff, "LDG"},
+    NarrowOpcode{0x1ddb, 0x1fff, "STG"}, NarrowOpcode{0x1de9, 0x1fff, "LDS"}, NarrowOpcode{0x1deb, 0x1fff, "STS"},
+};
+
+size_t row_of(std::string_view mnemonic) {
+  const auto rows = sass_instructions();
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].mnemonic == mnemonic) return i;
+  }
+  return rows.size();
+}
+
+// Instructions of which nothing comes: NOP, SSY, SYNC or DEPBAR, BRA, EXIT, RET, BPT.
+constexpr std::array<uint16_t, 7> kIdle{0x50b, 0xe29, 0xf0f, 0xe24, 0xe30, 0xe32, 0xe3a};
+constexpr unsigned kIdleShift = 52;
+
+}  // namespace
+
+bool is_idle_narrow(std::span<const uint8_t> code) {
+  for (size_t at = 0; (at + 1) * kWordBytes <= code.size(); ++at) {
+    if (at % kBundle == 0) continue;
+    uint64_t word = 0;
+    std::memcpy(&word, code.data() + at * kWordBytes, sizeof word);
+    if (std::find(kIdle.begin(), kIdle.end(), word >> kIdleShift) == kIdle.end()) return false;
+  }
+  return true;
+}
+
+SassCounts count_narrow_sass(std::span<const uint8_t> code) {
+  SassCounts counts;
+  counts.rows.resize(sass_instructions().size() + 1);  // the last: what no row fits
+  std::array<size_t, kOpcodes.size()> rows{};
+  for (size_t i = 0; i < kOpcodes.size(); ++i) rows[i] = row_of(kOpcodes[i].mnemonic);
+  for (size_t at = 0; (at + 1) * kWordBytes <= code.size(); ++at) {
+    if (at % kBundle == 0) continue;
+    uint64_t word = 0;
+    std::memcpy(&word, code.data() + at * kWordBytes, sizeof word);
+    ++counts.words;
+    for (size_t i = 0; i < kOpcodes.size(); ++i) {
+      if ((word >> kOpcodeShift & kOpcodes[i].mask) == kOpcodes[i].opcode) ++counts.rows[rows[i]];
+    }
+  }
+  counts.rows.pop_back();
+  return counts;
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,199 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <map>
+
+#include "probes/audit/host_code/aarch64_masks.hpp"
+#include "probes/audit/host_code/code.hpp"
+
+namespace pbprobe {
+namespace {
+
+constexpr uint32_t kSveMask = 0x1E000000;
+constexpr uint32_t kSve = 0x04000000;
+
+// For each highest byte the rows that a word with it can belong to, in their order.
+class Rows {
+ public:
+  explicit Rows(std::span<const WordMask> masks) {
+    for (size_t byte = 0; byte < 256; ++byte) {
+      const auto top = static_cast<uint32_t>(byte << 24U);
+      for (const auto& row : masks) {
+        if (((top ^ row.value) & row.mask & 0xFF000000) == 0) rows_[byte].push_back(row);
+      }
+    }
+  }
+  [[nodiscard]] FeatureSet features(uint32_t word) const {
+    for (const auto& row : rows_[word >> 24U]) {
+      if ((word & row.mask) == row.value) return row.features;
+    }
+    return 0;
+  }
+
+ private:
+  std::array<std::vector<WordMask>, 256> rows_;
+};
+
+FeatureSet features_of(uint32_t word) {
+  static const Rows base(base_masks());
+  static const Rows sve(sve_masks());
+  if ((word & kSveMask) == kSve) return arm("sve") | sve.features(word);
+  return base.features(word);
+}
+
+// A branch of 26, 19 or 14 bits, counted in words, or an address made by adr.
+bool leads_to(uint32_t word, uint64_t address, uint64_t& target) {
+  const auto from = [&](uint32_t low, uint32_t bits) {
+    const auto field = static_cast<int64_t>(static_cast<uint64_t>(word >> low) << (64U - bits));
+    return static_cast<uint64_t>(field >> (64U - bits));
+  };
+  if ((word & 0x7C000000) == 0x14000000) {
+    target = address + from(0, 26) * 4;  // b, bl
+  } else if ((word & 0xFF000010) == 0x54000000 || (word & 0x7E000000) == 0x34000000) {
+    target = address + from(5, 19) * 4;  // b.cond, cbz, cbnz
+  } else if ((word & 0x9F000000) == 0x10000000) {
+    target = address + (from(5, 19) << 2U) + ((word >> 29U) & 3U);  // adr
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// adrp x, page; add x, x, offset: an address that the code takes, where the two stand beside each other.
+bool takes_address(uint32_t word, uint32_t next, uint64_t address, uint64_t& target) {
+  if ((word & 0x9F000000) != 0x90000000 || (next & 0xFFC00000) != 0x91000000) return false;
+  if (((next >> 5U) & 31U) != (word & 31U)) return false;
+  const auto field = static_cast<int64_t>(static_cast<uint64_t>((word >> 5U) & 0x7FFFF) << 45U) >> 43;
+  const int64_t pages = field | static_cast<int64_t>((word >> 29U) & 3U);
+  target = (address & ~uint64_t{0xFFF}) + static_cast<uint64_t>(pages) * 4096 + ((next >> 10U) & 0xFFF);
+  return true;
+}
+
+// Whole groups without an instruction: op0 of 0001 and 0011, and what is left of 0000 beside SME and udf.
+// Source: Arm ARM, C4.1 (A64 instruction set encoding).
+bool is_unallocated(uint32_t word) {
+  const uint32_t op0 = (word >> 25U) & 15U;
+  return op0 == 1 || op0 == 3 || (op0 == 0 && (word >> 31U) == 0 && (word >> 16U) != 0);
+}
+
+// mrs of an ID register
+bool asks_cpu(uint32_t word) {
+  return (word & 0xFFFFF000) == 0xD5380000;
+}
+
+// What the registers were loaded with, as far as straight code tells, and so where calls through them lead.
+class Tracer {
+ public:
+  explicit Tracer(uint64_t address) : address_(address) {}
+
+  void see(uint32_t word, uint64_t offset) {
+    trace_.features |= features_of(word);
+    const uint64_t at = address_ + offset;
+    const size_t to = word & 31U;
+    const size_t from = (word >> 5U) & 31U;
+    uint64_t target = 0;
+    trace_.asks = trace_.asks || asks_cpu(word);
+    if ((word & 0x9F000000) == 0x90000000) {  // adrp
+      const auto field = static_cast<int64_t>(static_cast<uint64_t>((word >> 5U) & 0x7FFFF) << 45U) >> 43;
+      const int64_t pages = field | static_cast<int64_t>((word >> 29U) & 3U);
+      registers_[to] = {Holds::page, (at & ~uint64_t{0xFFF}) + static_cast<uint64_t>(pages) * 4096};
+    } else if (leads_to(word, at, target)) {
+      const bool adr = (word & 0x9F000000) == 0x10000000;
+      (adr ? trace_.taken : trace_.calls).push_back(target);
+      if (adr) registers_[to] = {Holds::page, target};
+      if ((word & 0xFC000000) == 0x94000000) forget_after_call();
+    } else if ((word & 0xFF800000) == 0x91000000) {  // add with an immediate
+      const uint64_t value = registers_[from].value + ((word >> 10U) & 0xFFFU);
+      const bool known = registers_[from].holds == Holds::page;
+      if (known) trace_.taken.push_back(value);
+      registers_[to] = known ? Register{Holds::page, value} : Register{};
+    } else if ((word & 0x3B000000) == 0x39000000) {  // loads and stores with an unsigned offset
+      see_access(word, to, from);
+    } else if ((word & 0xFF9FFC1F) == 0xD61F0000 || (word & 0xFFDFF800) == 0xD61F0800) {  // br, blr, and with keys
+      see_call((word & 0x00200000) != 0, registers_[from]);
+    } else if ((word & 0xFFE0FFE0) == 0xAA0003E0) {  // mov
+      registers_[to] = registers_[(word >> 16U) & 31U];
+    }
+  }
+
+  CodeTrace take() { return std::move(trace_); }
+
+ private:
+  enum class Holds : uint8_t { unknown, page, pointer_at };
+  struct Register {
+    Holds holds = Holds::unknown;
+    uint64_t value = 0;
+  };
+
+  void see_access(uint32_t word, size_t to, size_t from) {
+    const bool loads_pointer = (word & 0xFFC00000) == 0xF9400000;
+    const uint64_t place = registers_[from].value + (uint64_t{(word >> 10U) & 0xFFFU} << (word >> 30U));
+    const bool known = registers_[from].holds == Holds::page;
+    if (known) trace_.data.push_back(place);
+    if ((word & 0x04000000) == 0 && (word & 0x00C00000) != 0)
+      registers_[to] = known && loads_pointer ? Register{Holds::pointer_at, place} : Register{};
+  }
+
+  void see_call(bool call, Register from) {
+    if (from.holds == Holds::page) {
+      trace_.calls.push_back(from.value);
+    } else if (from.holds == Holds::pointer_at) {
+      trace_.through.push_back(from.value);
+    } else if (call) {
+      trace_.indirect = true;
+    }
+    if (call) forget_after_call();
+  }
+
+  // x0 to x18 are the callee's.
+  void forget_after_call() { std::fill_n(registers_.begin(), 19, Register{}); }
+
+  uint64_t address_;
+  std::array<Register, 32> registers_{};
+  CodeTrace trace_;
+};
+
+}  // namespace
+
+CodeTrace trace_aarch64(std::span<const uint8_t> code, uint64_t address) {
+  Tracer tracer(address);
+  for (size_t offset = 0; offset + 4 <= code.size(); offset += 4) {
+    uint32_t word = 0;
+    std::memcpy(&word, code.data() + offset, sizeof word);
+    tracer.see(word, offset);
+  }
+  return tracer.take();
+}
+
+FeatureSet decode_aarch64(uint32_t word) {
+  return features_of(word);
+}
+
+CodeCount count_aarch64(std::span<const uint8_t> code, uint64_t address, CodeTargets* targets) {
+  CodeCount count;
+  for (size_t offset = 0; offset + 4 <= code.size(); offset += 4) {
+    uint32_t word = 0;
+    std::memcpy(&word, code.data() + offset, sizeof word);
+    ++count.instructions;
+    count.asks = count.asks || asks_cpu(word);
+    if (is_unallocated(word) && (count.unknown += 4) == 4) count.first_unknown = address + offset;
+    if (const FeatureSet features = features_of(word); features != 0) {
+      count.features |= features;
+      auto entry = count.counts.begin();
+      while (entry != count.counts.end() && entry->first != features) ++entry;
+      if (entry == count.counts.end()) entry = count.counts.insert(entry, {features, 0});
+      ++entry->second;
+    }
+    if (targets == nullptr) continue;
+    uint64_t target = 0;
+    uint32_t next = 0;
+    if (offset + 8 <= code.size()) std::memcpy(&next, code.data() + offset + 4, sizeof next);
+    if (leads_to(word, address + offset, target) || takes_address(word, next, address + offset, target))
+      targets->push_back(target);
+  }
+  return count;
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Who decides whether a function runs: known by its name, and by the source file that its symbol names.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "core/facts/inventory.hpp"
+#include "probes/audit/host_code/functions.hpp"
+
+namespace pbprobe {
+
+inline constexpr size_t kCodeClasses = 8;
+
+struct CodeOwner {
+  CodeClass code_class = CodeClass::unguarded;
+  std::string_view label;  // the CPU capability ("AVX2") or the library ("oneDNN"); empty where there is none
+};
+
+// Judged by the function itself: CPU-capability leaks and what is nameless are found by comparing with others
+// (owners.cpp). Only of one that needs more than the base is it asked whether its name guards it: most functions need
+// nothing.
+[[nodiscard]] CodeOwner owner_of(const Function& function, bool needs_more);
+
+// The CPU capability in a mangled name or in the name of a source file, else empty.
+[[nodiscard]] std::string_view cpu_capability_in(std::string_view name);
+
+// Whether a name says for which instruction set it was written: "sgemm_upto__avx2", "sdot_kernel_SKYLAKEX".
+[[nodiscard]] bool names_instruction_set(std::string_view name);
+
+inline constexpr std::string_view kDefaultCapability = "DEFAULT";
+
+}  // namespace pbprobe

@@ -1,0 +1,110 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// What instructions need of a CPU, by the names that /proc/cpuinfo and core/host use. A set is one word.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pbprobe {
+
+using FeatureSet = uint64_t;  // bit i: the i-th name of the architecture's list
+
+inline constexpr std::array<std::string_view, 59> kX86Features{"pni",
+                                                               "ssse3",
+                                                               "sse4_1",
+                                                               "sse4_2",
+                                                               "sse4a",
+                                                               "popcnt",
+                                                               "movbe",
+                                                               "abm",
+                                                               "bmi1",
+                                                               "bmi2",
+                                                               "tbm",
+                                                               "aes",
+                                                               "pclmulqdq",
+                                                               "sha_ni",
+                                                               "gfni",
+                                                               "vaes",
+                                                               "vpclmulqdq",
+                                                               "avx",
+                                                               "f16c",
+                                                               "fma",
+                                                               "fma4",
+                                                               "xop",
+                                                               "avx2",
+                                                               "avx_vnni",
+                                                               "avx512f",
+                                                               "avx512dq",
+                                                               "avx512bw",
+                                                               "avx512vl",
+                                                               "avx512cd",
+                                                               "avx512ifma",
+                                                               "avx512vbmi",
+                                                               "avx512_vbmi2",
+                                                               "avx512_vnni",
+                                                               "avx512_bitalg",
+                                                               "avx512_vpopcntdq",
+                                                               "avx512_bf16",
+                                                               "avx512_fp16",
+                                                               "avx512_vp2intersect",
+                                                               "avx512er",
+                                                               "avx512pf",
+                                                               "avx512_4fmaps",
+                                                               "avx512_4vnniw",
+                                                               "amx_tile",
+                                                               "amx_bf16",
+                                                               "amx_int8",
+                                                               "amx_fp16",
+                                                               "avx_ifma",
+                                                               "avx_vnni_int8",
+                                                               "avx_vnni_int16",
+                                                               "avx_ne_convert",
+                                                               "sha512",
+                                                               "sm3",
+                                                               "sm4",
+                                                               "cmpccxadd",
+                                                               "raoint",
+                                                               "amx_complex",
+                                                               "amx_tf32",
+                                                               "apx_f",
+                                                               "avx10_2"};
+
+inline constexpr std::array<std::string_view, 45> kAarch64Features{
+    "atomics", "asimdrdm", "crc32",   "aes",     "pmull",      "sha1",     "sha2",    "sha3",     "sha512",
+    "sm3",     "sm4",      "fphp",    "asimdhp", "asimddp",    "asimdfhm", "jscvt",   "fcma",     "lrcpc",
+    "ilrcpc",  "paca",     "flagm",   "flagm2",  "frint",      "sb",       "bf16",    "i8mm",     "sve",
+    "sve2",    "sveaes",   "svesha3", "svesm4",  "svebitperm", "svebf16",  "svei8mm", "svef32mm", "svef64mm",
+    "mte",     "sme",      "mops",    "cssc",    "lse128",     "lrcpc3",   "hbc",     "ls64",     "wfxt"};
+static_assert(kX86Features.size() <= 64 && kAarch64Features.size() <= 64);
+
+// The set of one name; an unknown name does not compile where it is a constant.
+template <size_t N>
+constexpr FeatureSet feature(const std::array<std::string_view, N>& names, std::string_view name) {
+  for (size_t i = 0; i < N; ++i) {
+    if (names[i] == name) return FeatureSet{1} << i;
+  }
+  throw "no such feature";  // never at run time: see x86() and arm()
+}
+consteval FeatureSet x86(std::string_view name) {
+  return feature(kX86Features, name);
+}
+consteval FeatureSet arm(std::string_view name) {
+  return feature(kAarch64Features, name);
+}
+
+// The names of "x86_64" or "aarch64", else none.
+[[nodiscard]] std::span<const std::string_view> feature_names(std::string_view machine);
+
+[[nodiscard]] std::vector<std::string> names_of(FeatureSet set, std::span<const std::string_view> names);
+
+// Those of `wanted` that the list has.
+[[nodiscard]] FeatureSet set_of(std::span<const std::string> wanted, std::span<const std::string_view> names);
+
+}  // namespace pbprobe

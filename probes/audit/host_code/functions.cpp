@@ -1,0 +1,218 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/audit/host_code/functions.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <tuple>
+
+#include "probes/audit/containers/symbols.hpp"
+#include "probes/audit/host_code/loaded.hpp"
+
+namespace pbprobe {
+namespace {
+
+bool is_code(const Elf64_Shdr& header) {
+  return header.sh_type == SHT_PROGBITS && (header.sh_flags & SHF_EXECINSTR) != 0 && header.sh_size > 0;
+}
+
+bool is_object_file(const Elf& elf) {
+  return elf.header.e_type == ET_REL;
+}
+
+uint64_t base_of(const Elf& elf, const Elf64_Shdr& section) {
+  return is_object_file(elf) ? section.sh_offset : section.sh_addr;
+}
+
+Binding binding_of(const Elf64_Sym& symbol) {
+  switch (ELF64_ST_BIND(symbol.st_info)) {
+    case STB_LOCAL: return Binding::local;
+    case STB_WEAK: return Binding::weak;
+    default: return Binding::global;  // also STB_GNU_UNIQUE
+  }
+}
+
+// aarch64: "$d" begins data among code, "$x" code again; "$x.4" is the same.
+bool is_mark(std::string_view name, char kind) {
+  return name.size() >= 2 && name[0] == '$' && name[1] == kind && (name.size() == 2 || name[2] == '.');
+}
+
+// Symbols of code sections, as functions that have no size yet.
+class Gather {
+ public:
+  explicit Gather(const Elf& elf) : elf_(elf) {}
+
+  Result<void> symbols(std::string_view table) {
+    std::string_view source;
+    return visit_symbols(elf_, table, [&](std::string_view name, const Elf64_Sym& symbol) {
+      const auto type = ELF64_ST_TYPE(symbol.st_info);
+      if (type == STT_FILE) source = name;
+      if (type == STT_FILE || type == STT_SECTION || type == STT_TLS || name.empty()) return;
+      if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx >= elf_.sections.size()) return;
+      const Elf64_Shdr& section = elf_.sections[symbol.st_shndx].header;
+      if (!is_code(section)) return;
+      const uint64_t base = base_of(elf_, section);
+      const uint64_t at = is_object_file(elf_) ? symbol.st_value : symbol.st_value - base;
+      if (at >= section.sh_size) return;
+      Function function{.address = base + at, .offset = section.sh_offset + at, .section = symbol.st_shndx};
+      function.data = type == STT_OBJECT || is_mark(name, 'd');
+      if (!is_mark(name, 'd') && !is_mark(name, 'x')) {
+        function.name = name;
+        function.binding = binding_of(symbol);
+        if (function.binding == Binding::local) function.source = source;
+        function.resolver = type == STT_GNU_IFUNC;
+        function.label = type == STT_NOTYPE;
+        function.extent = symbol.st_size;
+      }
+      found.push_back(function);
+    });
+  }
+
+  void frames(const std::vector<uint64_t>& starts) {
+    for (const uint64_t address : starts) nameless(address);
+  }
+
+  // Every section of code begins with a function, so that nothing of it is left out.
+  void sections() {
+    for (size_t i = 0; i < elf_.sections.size(); ++i) {
+      const Elf64_Shdr& header = elf_.sections[i].header;
+      if (is_code(header))
+        found.push_back(
+            {.address = base_of(elf_, header), .offset = header.sh_offset, .section = static_cast<uint32_t>(i)});
+    }
+  }
+
+  std::vector<Function> found;
+
+ private:
+  void nameless(uint64_t address) {
+    for (size_t i = 0; i < elf_.sections.size(); ++i) {
+      const Elf64_Shdr& header = elf_.sections[i].header;
+      if (!is_code(header) || address < header.sh_addr || address - header.sh_addr >= header.sh_size) continue;
+      found.push_back({.address = address,
+                       .offset = header.sh_offset + (address - header.sh_addr),
+                       .section = static_cast<uint32_t>(i)});
+      return;
+    }
+  }
+
+  const Elf& elf_;
+};
+
+// Sections lie in the file; that they lie beside each other, read_elf has seen.
+Result<void> check_sections(const Elf& elf) {
+  for (const auto& section : elf.sections) {
+    const Elf64_Shdr& header = section.header;
+    if (!is_code(header)) continue;
+    if (header.sh_offset > elf.file.size() || header.sh_size > elf.file.size() - header.sh_offset)
+      return make_error(ErrorCode::malformed, "{} {}: 0x{:x} bytes at 0x{:x}, but the file ends at 0x{:x}",
+                        elf.file.name(), section.name, header.sh_size, header.sh_offset, elf.file.size());
+  }
+  return {};
+}
+
+// aarch64's marks have no names: what follows "$x" inside a function is still that function.
+void name_after_marks(std::vector<Function>& functions) {
+  for (size_t i = 1; i < functions.size(); ++i) {
+    Function& here = functions[i];
+    const Function& before = functions[i - 1];
+    if (!here.name.empty() || here.section != before.section || before.name.empty()) continue;
+    here.name = before.name;
+    here.source = before.source;
+    here.binding = before.binding;
+  }
+}
+
+// One function for each address: of several names the most public one; each ends where the next begins.
+void settle(const Elf& elf, std::vector<Function>& functions, bool marks) {
+  const auto key = [](const Function& f) {
+    return std::tuple(f.offset, f.section, -static_cast<int>(f.binding), f.name);
+  };
+  std::sort(functions.begin(), functions.end(), [&](const auto& a, const auto& b) { return key(a) < key(b); });
+  size_t kept = 0;
+  uint64_t end_of_known = 0;  // of the function that says its size: labels before it are places inside
+  for (const auto& function : functions) {
+    if (function.label && kept > 0 && functions[kept - 1].section == function.section && function.offset < end_of_known)
+      continue;
+    if (!function.label)
+      end_of_known = std::max(end_of_known, function.offset + std::min(function.extent, elf.file.size()));
+    if (kept > 0 && functions[kept - 1].offset == function.offset && functions[kept - 1].section == function.section) {
+      functions[kept - 1].resolver = functions[kept - 1].resolver || function.resolver;
+      functions[kept - 1].data = functions[kept - 1].data || function.data;
+      continue;
+    }
+    functions[kept++] = function;
+  }
+  functions.resize(kept);
+  if (marks) name_after_marks(functions);
+  for (size_t i = 0; i < functions.size(); ++i) {
+    const Elf64_Shdr& section = elf.sections[functions[i].section].header;
+    uint64_t end = section.sh_offset + section.sh_size;
+    if (i + 1 < functions.size() && functions[i + 1].section == functions[i].section) end = functions[i + 1].offset;
+    functions[i].size = end - functions[i].offset;
+  }
+}
+
+// A symbol that calls code data is not believed where the unwinder knows a function there.
+Result<void> trust_frames(const Elf& elf, std::vector<Function>& functions) {
+  const auto is_object = [](const Function& function) { return function.data && !function.name.empty(); };
+  if (std::none_of(functions.begin(), functions.end(), is_object)) return {};
+  PBPROBE_TRY(auto starts, read_frame_starts(elf));
+  std::sort(starts.begin(), starts.end());
+  for (auto& function : functions) {
+    if (is_object(function) && std::binary_search(starts.begin(), starts.end(), function.address))
+      function.data = false;
+  }
+  return {};
+}
+
+Result<void> add_starts(const Elf& elf, Functions& functions) {
+  PBPROBE_TRY(Starts starts, read_starts(elf));
+  functions.initializers = std::move(starts.initializers);
+  functions.initializers.insert(functions.initializers.end(), starts.terminators.begin(), starts.terminators.end());
+  for (const uint64_t address : starts.resolvers) {
+    const Function* resolver = function_at(functions, address);
+    if (resolver != nullptr) functions.all[static_cast<size_t>(resolver - functions.all.data())].resolver = true;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Functions> list_functions(const Elf& elf) {
+  Functions functions;
+  PBPROBE_CHECK(check_sections(elf));
+  Gather gather(elf);
+  gather.sections();
+  if (find_section(elf, ".symtab") != nullptr) {
+    functions.source = FunctionSource::symtab;
+    PBPROBE_CHECK(gather.symbols(".symtab"));
+  } else {
+    PBPROBE_CHECK(gather.symbols(".dynsym"));
+    const size_t named = gather.found.size();
+    PBPROBE_TRY(const auto starts, read_frame_starts(elf));
+    gather.frames(starts);
+    PBPROBE_TRY(const Starts loader, read_starts(elf));
+    for (const auto* addresses : {&loader.initializers, &loader.terminators, &loader.resolvers})
+      gather.frames(*addresses);
+    functions.source = gather.found.size() > named               ? FunctionSource::eh_frame
+                       : find_section(elf, ".dynsym") != nullptr ? FunctionSource::dynsym
+                                                                 : FunctionSource::none;
+  }
+  functions.all = std::move(gather.found);
+  // Marks stand only in .symtab; what .eh_frame adds is nameless, whatever comes before it.
+  settle(elf, functions.all, elf.header.e_machine == EM_AARCH64 && functions.source == FunctionSource::symtab);
+  if (functions.source == FunctionSource::symtab) PBPROBE_CHECK(trust_frames(elf, functions.all));
+  if (!is_object_file(elf)) PBPROBE_CHECK(add_starts(elf, functions));
+  return functions;
+}
+
+const Function* function_at(const Functions& functions, uint64_t address) {
+  const auto after = std::upper_bound(functions.all.begin(), functions.all.end(), address,
+                                      [](uint64_t value, const Function& f) { return value < f.address; });
+  if (after == functions.all.begin()) return nullptr;
+  const Function& before = *std::prev(after);
+  return address - before.address < before.size ? &before : nullptr;
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,288 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/audit/host_code/host_code.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/ranges.h>
+
+#include "core/cpu_needs.hpp"
+#include "core/demangle.hpp"
+#include "core/parallel.hpp"
+#include "probes/audit/host_code/census.hpp"
+#include "probes/audit/host_code/load_code.hpp"
+
+namespace pbprobe {
+namespace {
+
+constexpr uint64_t kTaskBytes = 1 << 20;
+constexpr size_t kOffendersShown = 5;  // of each class, and those that show a further feature
+constexpr std::array<CodeClass, 5> kShown{CodeClass::static_initializer, CodeClass::unguarded,
+                                          CodeClass::default_capability, CodeClass::capability_leak,
+                                          CodeClass::unclassified};
+
+std::string_view name_of_source(FunctionSource source) {
+  switch (source) {
+    case FunctionSource::symtab: return ".symtab";
+    case FunctionSource::dynsym: return ".dynsym";
+    case FunctionSource::eh_frame: return ".eh_frame";
+    case FunctionSource::none: return "none";
+  }
+  return "none";
+}
+
+// The first function of each task, and one past the last: stretches of about the same number of bytes.
+std::vector<size_t> task_begins(const std::vector<Function>& functions) {
+  std::vector<size_t> begins{0};
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < functions.size(); ++i) {
+    bytes += functions[i].size;
+    if (bytes < kTaskBytes) continue;
+    begins.push_back(i + 1);
+    bytes = 0;
+  }
+  if (begins.back() != functions.size()) begins.push_back(functions.size());
+  return begins;
+}
+
+CodeTargets outside(const Function& function, CodeTargets targets) {
+  std::erase_if(targets, [&](uint64_t target) { return target - function.address < function.size; });
+  std::sort(targets.begin(), targets.end());
+  targets.erase(std::unique(targets.begin(), targets.end()), targets.end());
+  return {targets.begin(), targets.end()};  // without what it was given to grow
+}
+
+void count_all(const Elf& elf, Census& census, unsigned threads) {
+  const auto& functions = census.functions.all;
+  census.counts.resize(functions.size());
+  census.targets.resize(functions.size());
+  const CountCode count = counter_for(elf);
+  const auto begins = task_begins(functions);
+  run_tasks(begins.size() - 1, threads, [&](size_t task) {
+    CodeTargets targets;
+    for (size_t i = begins[task]; i < begins[task + 1]; ++i) {
+      if (functions[i].data) continue;
+      targets.clear();
+      census.counts[i] = count(code_of(elf, functions[i]), functions[i].address, &targets);
+      census.targets[i] = outside(functions[i], targets);
+    }
+  });
+}
+
+// A download that was resumed in the wrong place leaves a hole, which reads as zeros: no function begins with them.
+std::optional<Error> find_zeros(const Elf& elf, const Functions& functions) {
+  constexpr size_t kEnough = 16;
+  int64_t holes = 0;
+  const Function* first = nullptr;
+  for (const auto& function : functions.all) {
+    if (function.data || function.label || function.size < kEnough) continue;
+    if (elf.sections[function.section].header.sh_type == SHT_NOBITS) continue;  // what was split off holds no code
+    const auto begin = code_of(elf, function).first(kEnough);
+    if (std::any_of(begin.begin(), begin.end(), [](uint8_t byte) { return byte != 0; })) continue;
+    if (++holes == 1) first = &function;
+  }
+  if (holes == 0) return std::nullopt;
+  return make_error(ErrorCode::malformed, "{}: {} of its functions are zeros, the first at 0x{:x}: a hole in the file",
+                    elf.file.name(), holes, first->address);
+}
+
+// What ld.so calls as it loads the file has to be there: a tool that knows only sections drops code without one.
+std::optional<Error> find_missing_initializer(const Elf& elf, const Functions& functions) {
+  const auto is_there = [&](uint64_t address) {
+    return std::any_of(elf.segments.begin(), elf.segments.end(), [&](const auto& segment) {
+      return segment.p_type == PT_LOAD && address >= segment.p_vaddr && address - segment.p_vaddr < segment.p_filesz;
+    });
+  };
+  for (const uint64_t address : functions.initializers) {
+    if (address == 0 || address == UINT64_MAX || is_there(address)) continue;  // 0 and -1: none
+    return make_error(ErrorCode::malformed, "{}: it calls 0x{:x} as it is loaded, which the file does not hold",
+                      elf.file.name(), address);
+  }
+  return std::nullopt;
+}
+
+class Summary {
+ public:
+  Summary(const Elf& elf, const Census& census)
+      : elf_(elf), census_(census), names_(feature_names(machine_name(elf.header.e_machine))) {}
+
+  HostCode take() {
+    code_.functions_from = name_of_source(census_.functions.source);
+    code_.at_load.emplace();
+    code_.leaked.emplace();
+    code_.unguarded_instructions = 0;
+    code_.unknown_opcodes.emplace();
+    for (size_t i = 0; i < census_.functions.all.size(); ++i) add(i);
+    offenders();
+    needs();
+    return std::move(code_);
+  }
+
+ private:
+  void add(size_t i) {
+    const Function& function = census_.functions.all[i];
+    if (function.data) return;
+    const CodeOwner& owner = census_.owners[i];
+    const CodeCount& count = census_.counts[i];
+    ++code_.functions[std::string(name_of(owner.code_class))];
+    code_.code_bytes += static_cast<int64_t>(function.size);
+    code_.instructions += count.instructions;
+    note_unknown(function, owner.code_class, count);
+    if (runs_everywhere(owner.code_class)) *code_.unguarded_instructions += count.instructions;
+    const std::string label(owner.label);
+    if (owner.code_class == CodeClass::dispatched && !label.empty()) ++code_.dispatchers[label];
+    const bool of_capability =
+        owner.code_class == CodeClass::cpu_capability || owner.code_class == CodeClass::default_capability;
+    if (of_capability) ++code_.cpu_capabilities[label].functions;
+    for (const auto& [features, instructions] : count.counts) {
+      count_into(code_.features, features, instructions);
+      if (of_capability) count_into(code_.cpu_capabilities[label].features, features, instructions);
+      if (owner.code_class == CodeClass::unclassified) count_into(code_.unclassified, features, instructions);
+      if (runs_everywhere(owner.code_class)) count_into(code_.unguarded, features, instructions);
+      if (owner.code_class == CodeClass::static_initializer) count_into(*code_.at_load, features, instructions);
+      if (owner.code_class == CodeClass::capability_leak) count_into(*code_.leaked, features, instructions);
+    }
+    if (count.features != 0) found_[static_cast<size_t>(owner.code_class)].push_back(i);
+  }
+
+  static bool runs_everywhere(CodeClass code_class) {
+    return code_class == CodeClass::unguarded || code_class == CodeClass::default_capability ||
+           code_class == CodeClass::static_initializer;
+  }
+
+  void note_unknown(const Function& function, CodeClass code_class, const CodeCount& count) {
+    if (count.unknown == 0) return;
+    (*code_.unknown_opcodes)[std::string(name_of(code_class))] += count.unknown;
+    const bool may_run = runs_everywhere(code_class) || code_class == CodeClass::unclassified;
+    if (may_run && !code_.unknown_opcode) code_.unknown_opcode = describe_unknown(elf_, function, count);
+  }
+
+  void count_into(std::map<std::string, int64_t>& counts, FeatureSet features, int64_t instructions) const {
+    for (size_t i = 0; i < names_.size(); ++i) {
+      if (((features >> i) & 1U) != 0) counts[std::string(names_[i])] += instructions;
+    }
+  }
+
+  [[nodiscard]] int64_t instructions_of(size_t i) const {
+    int64_t sum = 0;
+    for (const auto& [features, instructions] : census_.counts[i].counts) sum += instructions;
+    return sum;
+  }
+
+  // Those with the most instructions that need something, and for each feature one at least: the judge asks for one
+  // that needs it, and what others of its class need.
+  [[nodiscard]] std::vector<size_t> worst_of(const std::vector<size_t>& found) const {
+    std::vector<std::pair<int64_t, size_t>> order;
+    for (const size_t i : found) order.emplace_back(-instructions_of(i), i);
+    std::sort(order.begin(), order.end());
+    std::vector<size_t> worst;
+    FeatureSet known = 0;
+    for (const auto& [_, i] : order) {
+      const FeatureSet features = census_.counts[i].features;
+      if (worst.size() >= kOffendersShown && (features & ~known) == 0) continue;
+      known |= features;
+      worst.push_back(i);
+    }
+    return worst;
+  }
+
+  void offenders() {
+    for (const CodeClass code_class : kShown) {
+      for (const size_t i : worst_of(found_[static_cast<size_t>(code_class)])) {
+        const Function& function = census_.functions.all[i];
+        code_.offenders.push_back(
+            {.function = function.name.empty() ? fmt::format("at 0x{:x}", function.address) : demangled(function.name),
+             .section = elf_.sections[function.section].name,
+             .code_class = code_class,
+             .features = names_of(census_.counts[i].features, names_),
+             .instructions = instructions_of(i)});
+      }
+    }
+  }
+
+  void needs() {
+    const std::string machine = machine_name(elf_.header.e_machine);
+    std::vector<std::string> needed;
+    for (const auto& [name, count] : code_.unguarded) needed.push_back(name);
+    code_.minimum_cpu = minimum_cpu(machine, needed);
+    for (const auto& [name, count] : code_.unclassified) {
+      if (!code_.unguarded.contains(name)) needed.push_back(name);
+    }
+    const std::string most = minimum_cpu(machine, needed);
+    if (most != code_.minimum_cpu) code_.minimum_cpu_at_most = most;
+  }
+
+  const Elf& elf_;
+  const Census& census_;
+  std::span<const std::string_view> names_;
+  HostCode code_;
+  std::array<std::vector<size_t>, kCodeClasses> found_;  // functions that need something, by class
+};
+
+// Of what runs as the file is loaded, names tell nothing: a CPU capability's function that an initializer calls is not
+// guarded. A library that chooses is believed to.
+void own_what_loading_reaches(Census& census, LoadFollower& follower) {
+  for (const size_t i : follower.walk().reached) {
+    CodeOwner& owner = census.owners[i];
+    const bool chooses = owner.code_class == CodeClass::dispatched && !owner.label.empty();
+    const bool known = owner.code_class == CodeClass::static_initializer || owner.code_class == CodeClass::replaced;
+    if (known || chooses || census.counts[i].features == 0 || follower.asks(i)) continue;
+    owner = {CodeClass::static_initializer, {}};
+  }
+}
+
+}  // namespace
+
+CountCode counter_for(const Elf& elf) {
+  switch (elf.header.e_machine) {
+    case EM_X86_64: return count_x86;
+    case EM_AARCH64: return count_aarch64;
+    default: return nullptr;
+  }
+}
+
+std::span<const uint8_t> code_of(const Elf& elf, const Function& function) {
+  return elf.file.span().subspan(function.offset, function.size);
+}
+
+std::string describe_unknown(const Elf& elf, const Function& function, const CodeCount& count) {
+  const uint64_t skip = count.first_unknown - function.address;
+  const auto code = code_of(elf, function);
+  const auto bytes = code.subspan(skip, std::min<size_t>(6, code.size() - skip));
+  return fmt::format("{} ({}) at 0x{:x}: {:02x}",
+                     function.name.empty() ? "a function without a name" : demangled(function.name),
+                     elf.sections[function.section].name, count.first_unknown, fmt::join(bytes, " "));
+}
+
+Result<FileCode> read_code(const Elf& file, bool count, unsigned threads) {
+  FileCode code;
+  if (counter_for(file) == nullptr) return code;
+  PBPROBE_TRY(const Elf elf, as_loaded(file));
+  Census census;
+  PBPROBE_TRY(census.functions, list_functions(elf));
+  if (census.functions.all.empty()) return code;
+  PBPROBE_TRY(LoadFollower follower, LoadFollower::make(elf, census.functions));
+  if (elf.header.e_type != ET_REL) {
+    PBPROBE_TRY(code.at_load, read_load_code(elf, census.functions, follower));
+  }
+  if (!count) return code;
+  code.damage = find_zeros(elf, census.functions);
+  if (!code.damage && elf.header.e_type == ET_DYN) code.damage = find_missing_initializer(elf, census.functions);
+  count_all(elf, census, threads);
+  census.owners = find_owners(census.functions, census.counts);
+  set_aside_replaced(elf, census.functions, census.owners);
+  PBPROBE_CHECK(follow_capability_roots(elf, census));
+  PBPROBE_CHECK(find_capability_leaks(elf, census));
+  own_what_loading_reaches(census, follower);
+  decide_nameless(census, follower);
+  code.counted = Summary(elf, census).take();
+  return code;
+}
+
+Result<std::optional<HostCode>> read_host_code(const Elf& elf, unsigned threads) {
+  PBPROBE_TRY(FileCode code, read_code(elf, true, threads));
+  return std::move(code.counted);
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,207 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Functions without a telling name that need more than what else runs unguarded: the order in which the linker laid
+// them out tells their object file, and the code that leads to them tells who runs them.
+#include <algorithm>
+#include <unordered_map>
+
+#include "probes/audit/host_code/census.hpp"
+
+namespace pbprobe {
+namespace {
+
+bool runs_unguarded(CodeClass code_class) {
+  return code_class == CodeClass::unguarded || code_class == CodeClass::default_capability ||
+         code_class == CodeClass::static_initializer;
+}
+
+// The linker keeps one copy of these; hidden ones have become local, after the symbols of the last source file.
+bool is_merged(const Function& function) {
+  if (!function.name.starts_with("_Z")) return false;
+  return function.binding == Binding::weak || (function.binding == Binding::local && function.source.empty());
+}
+
+// "f" of "f.cold", "f.cold.0", "f.warm.1" and "f.org.0": parts and copies of f that optimizers made.
+std::string_view whole_name(std::string_view name) {
+  const std::string_view rest = name.substr(0, name.find_last_not_of("0123456789") + 1);
+  for (const std::string_view part : {".cold", ".warm", ".org"}) {
+    for (const std::string_view end : {name, rest.substr(0, rest.size() - (rest.ends_with('.') ? 1 : 0))}) {
+      if (end.ends_with(part)) return end.substr(0, end.size() - part.size());
+    }
+  }
+  return name;
+}
+
+// One function with all its parts.
+struct Family {
+  std::vector<size_t> parts;    // those that run
+  std::vector<size_t> callers;  // other functions that lead to one of them
+  size_t home = SIZE_MAX;       // where the linker had put it, before BOLT moved it
+  FeatureSet features = 0;
+  std::string_view capability;  // whose object file it lies in
+  bool exposed = false;         // others may lead to it unseen: it is exported, or data holds its address
+};
+
+class Leaks {
+ public:
+  Leaks(const Elf& elf, Census& census) : elf_(elf), census_(census) {}
+
+  Result<void> find() {
+    gather();
+    std::erase_if(families_, [](const Family& family) { return family.capability.empty(); });
+    if (families_.empty()) return {};
+    PBPROBE_CHECK(find_callers());
+    decide();
+    return {};
+  }
+
+ private:
+  [[nodiscard]] const std::vector<Function>& functions() const { return census_.functions.all; }
+
+  // Merged functions that need what nothing else needs that runs unguarded.
+  void gather() {
+    FeatureSet elsewhere = 0;
+    const auto is_candidate = [&](size_t i) {
+      return census_.owners[i].code_class == CodeClass::unguarded && is_merged(functions()[i]);
+    };
+    for (size_t i = 0; i < functions().size(); ++i) {
+      if (runs_unguarded(census_.owners[i].code_class) && !is_candidate(i)) elsewhere |= census_.counts[i].features;
+    }
+    std::unordered_map<std::string_view, size_t> by_name;
+    for (size_t i = 0; i < functions().size(); ++i) {
+      if (is_candidate(i) && (census_.counts[i].features & ~elsewhere) != 0)
+        by_name.emplace(whole_name(functions()[i].name), by_name.size());
+    }
+    families_.resize(by_name.size());
+    if (by_name.empty()) return;
+    for (size_t i = 0; i < functions().size(); ++i) {
+      if (!functions()[i].name.starts_with("_Z") || functions()[i].data) continue;
+      const auto found = by_name.find(whole_name(functions()[i].name));
+      if (found == by_name.end()) continue;
+      Family& family = families_[found->second];
+      const bool replaced = census_.owners[i].code_class == CodeClass::replaced;
+      if (replaced || family.home == SIZE_MAX) family.home = i;
+      if (replaced) continue;
+      family.parts.push_back(i);
+      family.features |= census_.counts[i].features;
+    }
+    find_objects();
+  }
+
+  // Each lies in the object file of the function before it that is known to have a CPU capability or none: an object
+  // file's inline functions follow its own ones.
+  void find_objects() {
+    std::unordered_map<size_t, Family*> at_home;
+    for (auto& family : families_) at_home.emplace(family.home, &family);
+    std::string_view capability;
+    for (size_t i = 0; i < functions().size(); ++i) {
+      if (i == 0 || functions()[i].section != functions()[i - 1].section) capability = {};
+      if (const auto found = at_home.find(i); found != at_home.end()) found->second->capability = capability;
+      const CodeOwner& owner = census_.owners[i];
+      if (owner.code_class == CodeClass::cpu_capability) {
+        capability = owner.label;
+      } else if (owner.code_class == CodeClass::replaced) {
+        const auto named = cpu_capability_in(functions()[i].name);
+        if (!named.empty()) capability = named == kDefaultCapability ? std::string_view() : named;
+      } else if (runs_unguarded(owner.code_class) ? !is_merged(functions()[i]) : !owner.label.empty()) {
+        capability = {};
+      }
+    }
+  }
+
+  Result<void> find_callers() {
+    struct Part {
+      uint64_t address;
+      uint64_t size;
+      size_t family;
+    };
+    std::vector<Part> parts;
+    for (size_t f = 0; f < families_.size(); ++f) {
+      for (const size_t i : families_[f].parts) parts.push_back({functions()[i].address, functions()[i].size, f});
+    }
+    std::sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.address < b.address; });
+    const auto family_at = [&](uint64_t address) -> Family* {
+      const auto after = std::upper_bound(parts.begin(), parts.end(), address,
+                                          [](uint64_t value, const Part& part) { return value < part.address; });
+      if (after == parts.begin()) return nullptr;
+      const Part& part = *std::prev(after);
+      return address - part.address < part.size ? &families_[part.family] : nullptr;
+    };
+    for (size_t caller = 0; caller < functions().size(); ++caller) {
+      if (census_.owners[caller].code_class == CodeClass::replaced) continue;
+      for (const uint64_t target : census_.targets[caller]) {
+        Family* family = family_at(target);
+        if (family == nullptr) continue;
+        if (std::find(family->parts.begin(), family->parts.end(), caller) == family->parts.end())
+          family->callers.push_back(caller);
+      }
+    }
+    PBPROBE_TRY(const auto relocations, read_own_relocations(elf_));
+    for (const auto& relocation : relocations) {
+      if (Family* family = family_at(relocation.target); family != nullptr) family->exposed = true;
+    }
+    for (auto& family : families_) {
+      family.exposed = family.exposed || std::any_of(family.parts.begin(), family.parts.end(), [&](size_t i) {
+                         return functions()[i].binding != Binding::local;
+                       });
+    }
+    return {};
+  }
+
+  // Whether what calls it may run on CPUs that have not what it needs.
+  [[nodiscard]] bool runs_anywhere(const Family& family, size_t caller) const {
+    const CodeClass code_class = census_.owners[caller].code_class;
+    if (code_class == CodeClass::cpu_capability) return false;
+    if (code_class != CodeClass::dispatched) return true;
+    return (family.features & ~census_.counts[caller].features) != 0;
+  }
+
+  // At first each is its CPU capability's own; those that others lead to are not, and what these lead to in turn.
+  void decide() {
+    const auto own = [&](const Family& family, CodeOwner owner) {
+      for (const size_t i : family.parts) census_.owners[i] = owner;
+    };
+    for (const auto& family : families_) own(family, {CodeClass::cpu_capability, family.capability});
+    std::vector<bool> leaks(families_.size());
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (size_t f = 0; f < families_.size(); ++f) {
+        const Family& family = families_[f];
+        if (leaks[f]) continue;
+        leaks[f] = family.exposed || std::any_of(family.callers.begin(), family.callers.end(),
+                                                 [&](size_t caller) { return runs_anywhere(family, caller); });
+        if (leaks[f]) own(family, {CodeClass::capability_leak, {}});
+        changed = changed || leaks[f];
+      }
+    }
+  }
+
+  const Elf& elf_;
+  Census& census_;
+  std::vector<Family> families_;
+};
+
+}  // namespace
+
+void set_aside_replaced(const Elf& elf, const Functions& functions, std::vector<CodeOwner>& owners) {
+  const ElfSection* before = find_section(elf, ".bolt.org.text");
+  if (before == nullptr) return;
+  const auto section = static_cast<uint32_t>(before - elf.sections.data());
+  for (size_t i = 0; i < functions.all.size(); ++i) {
+    const std::string_view name = functions.all[i].name;
+    const size_t mark = name.rfind(".org.");
+    if (functions.all[i].section != section || mark == std::string_view::npos) continue;
+    if (name.find_first_not_of("0123456789", mark + 5) == std::string_view::npos) owners[i] = {CodeClass::replaced, {}};
+  }
+}
+
+Result<void> find_capability_leaks(const Elf& elf, Census& census) {
+  const bool has_capabilities = std::any_of(census.owners.begin(), census.owners.end(), [](const CodeOwner& owner) {
+    return owner.code_class == CodeClass::cpu_capability;
+  });
+  if (!has_capabilities) return {};
+  return Leaks(elf, census).find();
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,269 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/audit/host_code/load_code.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "core/demangle.hpp"
+
+namespace pbprobe {
+namespace {
+
+constexpr size_t kOffendersShown = 5;
+constexpr size_t kMostFollowed = 200'000;  // functions: an initializer may lead to all of a library
+
+// What asks the system, or has been asked: glibc's, libgcc's, and what libraries of a torch call their own askers.
+constexpr std::string_view kAskers[] = {
+    "getauxval",
+    "__getauxval",
+    "__cpu_indicator_init",
+    "__cpu_model",
+    "__cpu_features2",
+    "cpuinfo_",
+    "__get_cpuid",
+    "__x86_get_cpu",
+    "__aarch64_have_lse",
+    "__init_cpu_features",
+    "elf_aux_info",
+    "__aarch64_cpu_features",
+    "__init_cpu_features_resolver",
+};
+
+bool is_asker(std::string_view name) {
+  return std::any_of(std::begin(kAskers), std::end(kAskers),
+                     [&](std::string_view asker) { return name.starts_with(asker); });
+}
+
+CodeTrace trace_of(const Elf& elf, const Function& function) {
+  const auto code = code_of(elf, function);
+  return elf.header.e_machine == EM_AARCH64 ? trace_aarch64(code, function.address) : trace_x86(code, function.address);
+}
+
+// x86-64: [endbr64] [bnd] jmp [rip + displacement]; aarch64: [bti] adrp x16.
+bool starts_with_jump(const Elf& elf, std::span<const uint8_t> code) {
+  const auto starts = [&](std::initializer_list<uint8_t> bytes, size_t at) {
+    return code.size() >= at + bytes.size() &&
+           std::equal(bytes.begin(), bytes.end(), code.begin() + static_cast<ptrdiff_t>(at));
+  };
+  if (elf.header.e_machine == EM_AARCH64) {
+    const size_t at = starts({0x5F, 0x24, 0x03, 0xD5}, 0) ? 4 : 0;
+    uint32_t word = 0;
+    if (code.size() < at + 4) return false;
+    std::memcpy(&word, code.data() + at, sizeof word);
+    return (word & 0x9F00001F) == 0x90000010;
+  }
+  size_t at = starts({0xF3, 0x0F, 0x1E, 0xFA}, 0) ? 4 : 0;
+  if (starts({0xF2}, at)) ++at;
+  return starts({0xFF, 0x25}, at);
+}
+
+}  // namespace
+
+Result<LoadFollower> LoadFollower::make(const Elf& elf, const Functions& functions) {
+  LoadFollower follower(elf, functions);
+  PBPROBE_TRY(follower.starts_, read_starts(elf));
+  PBPROBE_TRY(follower.pointers_, Pointers::read(elf));
+  return follower;
+}
+
+const CodeTrace& LoadFollower::trace(size_t function) {
+  const auto found = traces_.find(function);
+  if (found != traces_.end()) return found->second;
+  return traces_.emplace(function, trace_of(elf_, functions_.all[function])).first->second;
+}
+
+std::optional<size_t> LoadFollower::index_at(uint64_t address) const {
+  const Function* function = function_at(functions_, address);
+  if (function == nullptr || function->data) return std::nullopt;
+  return static_cast<size_t>(function - functions_.all.data());
+}
+
+// The entry of a procedure linkage table: a jump through a pointer, and little before it.
+std::optional<uint64_t> LoadFollower::place_of_stub(uint64_t address) const {
+  const Function* holder = function_at(functions_, address);
+  if (holder == nullptr) return std::nullopt;
+  constexpr uint64_t kEntry = 16;
+  const uint64_t skip = address - holder->address;
+  const Function stub{.address = address,
+                      .offset = holder->offset + skip,
+                      .size = std::min(kEntry, holder->size - skip),
+                      .section = holder->section};
+  if (!starts_with_jump(elf_, code_of(elf_, stub))) return std::nullopt;
+  const CodeTrace trace = trace_of(elf_, stub);
+  if (trace.through.empty()) return std::nullopt;
+  return trace.through.front();
+}
+
+std::string_view LoadFollower::import_of(uint64_t address) {
+  const auto place = place_of_stub(address);
+  const Pointer* pointer = place ? pointers_.at(*place) : nullptr;
+  return pointer == nullptr ? std::string_view() : pointer->symbol;
+}
+
+// The function of this file that a call to this address enters.
+std::optional<size_t> LoadFollower::resolve(uint64_t address) {
+  if (const auto place = place_of_stub(address)) {
+    const Pointer* pointer = pointers_.at(*place);
+    if (pointer == nullptr || !pointer->symbol.empty()) return std::nullopt;
+    return index_at(pointer->target);
+  }
+  return index_at(address);
+}
+
+std::vector<size_t> LoadFollower::callees(size_t function) {
+  const Function& self = functions_.all[function];
+  std::vector<size_t> found;
+  const auto add = [&](std::optional<size_t> callee) {
+    if (callee && *callee != function) found.push_back(*callee);
+  };
+  const CodeTrace& trace = this->trace(function);
+  for (const uint64_t address : trace.calls) {
+    if (address - self.address >= self.size) add(resolve(address));
+  }
+  for (const uint64_t place : trace.through) {
+    const Pointer* pointer = pointers_.at(place);
+    if (pointer != nullptr && pointer->symbol.empty()) add(index_at(pointer->target));
+  }
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
+}
+
+bool LoadFollower::asks_by_itself(size_t function) {
+  const CodeTrace& trace = this->trace(function);
+  if (trace.asks || is_asker(functions_.all[function].name)) return true;
+  const auto names_asker = [&](uint64_t place) {
+    const Pointer* pointer = pointers_.at(place);
+    return pointer != nullptr && is_asker(pointer->symbol);
+  };
+  if (std::any_of(trace.data.begin(), trace.data.end(), names_asker)) return true;
+  if (std::any_of(trace.through.begin(), trace.through.end(), names_asker)) return true;
+  return std::any_of(trace.calls.begin(), trace.calls.end(),
+                     [&](uint64_t address) { return is_asker(import_of(address)); });
+}
+
+// What one that asks the CPU names of writable memory is where it leaves its answer.
+void LoadFollower::remember_answers(size_t function) {
+  const CodeTrace& trace = this->trace(function);
+  for (const auto* places : {&trace.data, &trace.taken}) {
+    for (const uint64_t place : *places) {
+      if (is_writable(elf_, place)) answers_.push_back(place & ~uint64_t{15});
+    }
+  }
+}
+
+bool LoadFollower::asks(size_t function) {
+  if (asks_by_itself(function)) return true;
+  const CodeTrace& trace = this->trace(function);
+  const auto is_answer = [&](uint64_t place) {
+    return std::binary_search(answers_.begin(), answers_.end(), place & ~uint64_t{15});
+  };
+  if (std::any_of(trace.data.begin(), trace.data.end(), is_answer)) return true;
+  if (std::any_of(trace.taken.begin(), trace.taken.end(), is_answer)) return true;
+  // What it calls may ask for it: get_cpu_capability() does.
+  const auto called = callees(function);
+  return std::any_of(called.begin(), called.end(), [&](size_t callee) { return asks_by_itself(callee); });
+}
+
+// Addresses that it takes by itself, or from the global offset table.
+std::vector<uint64_t> LoadFollower::held_by(size_t function) {
+  const CodeTrace& trace = this->trace(function);
+  std::vector<uint64_t> held = trace.taken;
+  for (const uint64_t place : trace.data) {
+    const Pointer* pointer = pointers_.at(place);
+    if (pointer != nullptr && pointer->symbol.empty()) held.push_back(pointer->target);
+  }
+  return held;
+}
+
+LoadWalk LoadFollower::walk_once() {
+  LoadWalk walk;
+  std::vector<bool> seen(functions_.all.size());
+  const auto enter = [&](size_t function) {
+    if (seen[function] || walk.reached.size() >= kMostFollowed) return;
+    seen[function] = true;
+    walk.reached.push_back(function);
+  };
+  for (const auto* addresses : {&starts_.initializers, &starts_.terminators, &starts_.resolvers}) {
+    for (const uint64_t address : *addresses) {
+      if (const auto function = index_at(address)) enter(*function);
+    }
+  }
+  for (size_t next = 0; next < walk.reached.size(); ++next) {
+    const size_t function = walk.reached[next];
+    if (asks(function)) continue;
+    for (const size_t callee : callees(function)) enter(callee);
+    if (!trace(function).indirect) continue;
+    for (const uint64_t address : held_by(function)) {
+      const auto held = index_at(address);
+      if (held && functions_.all[*held].address == address) walk.may_call.emplace_back(function, *held);
+    }
+  }
+  return walk;
+}
+
+void LoadFollower::add_askers(const std::vector<size_t>& askers) {
+  for (const size_t function : askers) remember_answers(function);
+  std::sort(answers_.begin(), answers_.end());
+}
+
+LoadWalk LoadFollower::walk() {
+  // Who asks is known once all of it was seen: what they learned is then read elsewhere.
+  for (const size_t function : walk_once().reached) {
+    if (asks_by_itself(function)) remember_answers(function);
+  }
+  std::sort(answers_.begin(), answers_.end());
+  return walk_once();
+}
+
+namespace {
+
+CodeOffender offender_of(const Elf& elf, const Function& function, const CodeCount& count,
+                         std::span<const std::string_view> names) {
+  int64_t instructions = 0;
+  for (const auto& [features, number] : count.counts) instructions += number;
+  return {.function = function.name.empty() ? fmt::format("at 0x{:x}", function.address) : demangled(function.name),
+          .section = elf.sections[function.section].name,
+          .code_class = CodeClass::static_initializer,
+          .features = names_of(count.features, names),
+          .instructions = instructions};
+}
+
+void keep_worst(std::vector<CodeOffender>& offenders) {
+  std::stable_sort(offenders.begin(), offenders.end(),
+                   [](const auto& a, const auto& b) { return a.instructions > b.instructions; });
+  if (offenders.size() > kOffendersShown) offenders.resize(kOffendersShown);
+}
+
+}  // namespace
+
+Result<std::optional<LoadCode>> read_load_code(const Elf& elf, const Functions& functions, LoadFollower& follower) {
+  const CountCode count = counter_for(elf);
+  const LoadWalk walk = follower.walk();
+  if (walk.reached.empty()) return std::optional<LoadCode>();
+  const auto names = feature_names(machine_name(elf.header.e_machine));
+  LoadCode code;
+  for (const size_t i : walk.reached) {
+    const Function& function = functions.all[i];
+    ++code.functions;
+    if (follower.asks(i)) continue;
+    const CodeCount counted = count(code_of(elf, function), function.address, nullptr);
+    for (const auto& [features, number] : counted.counts) {
+      for (const auto& name : names_of(features, names)) code.features[name] += number;
+    }
+    if (counted.features != 0) code.offenders.push_back(offender_of(elf, function, counted, names));
+    if (counted.unknown != 0 && !code.unknown_opcode) code.unknown_opcode = describe_unknown(elf, function, counted);
+  }
+  for (const auto& [caller, held] : walk.may_call) {
+    const Function& function = functions.all[held];
+    const CodeCount counted = count(code_of(elf, function), function.address, nullptr);
+    if (counted.features != 0) code.open.push_back(offender_of(elf, function, counted, names));
+  }
+  keep_worst(code.offenders);
+  keep_worst(code.open);
+  return std::optional<LoadCode>(std::move(code));
+}
+
+}  // namespace pbprobe

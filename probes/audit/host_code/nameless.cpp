@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <unordered_map>
+
+#include "probes/audit/host_code/load_code.hpp"
+
+namespace pbprobe {
+namespace {
+
+// One nameless function, and who leads to it.
+struct Open {
+  std::vector<size_t> callers;
+  bool exposed = false;  // data holds its address: who calls it is not known
+};
+
+class Nameless {
+ public:
+  Nameless(Census& census, LoadFollower& follower) : census_(census), follower_(follower) {}
+
+  void decide() {
+    const FeatureSet everywhere = needed_by_others();
+    for (size_t i = 0; i < functions().size(); ++i) {
+      const FeatureSet features = census_.counts[i].features;
+      const bool more = (features & ~everywhere) != 0;
+      if (is_nameless(i) ? features != 0 : (is_inner(i) || says_it_is_chosen(i)) && more) open_[i];
+    }
+    if (open_.empty()) return;
+    std::vector<size_t> askers;
+    for (size_t i = 0; i < functions().size(); ++i) {
+      if (census_.counts[i].asks) askers.push_back(i);
+    }
+    follower_.add_askers(askers);
+    find_callers();
+    settle();
+  }
+
+ private:
+  [[nodiscard]] const std::vector<Function>& functions() const { return census_.functions.all; }
+
+  [[nodiscard]] bool is_nameless(size_t i) const { return census_.owners[i].code_class == CodeClass::unclassified; }
+
+  // Nobody but this file's own code calls it by its name.
+  [[nodiscard]] bool is_inner(size_t i) const {
+    return census_.owners[i].code_class == CodeClass::unguarded && functions()[i].binding == Binding::local;
+  }
+
+  // Only its name says for which CPUs it is, and everybody may call it.
+  [[nodiscard]] bool says_it_is_chosen(size_t i) const {
+    const CodeOwner& owner = census_.owners[i];
+    return owner.code_class == CodeClass::dispatched && owner.label.empty() &&
+           functions()[i].binding == Binding::global && !functions()[i].resolver;
+  }
+
+  [[nodiscard]] FeatureSet needed_by_others() const {
+    FeatureSet features = 0;
+    for (size_t i = 0; i < functions().size(); ++i) {
+      const CodeClass code_class = census_.owners[i].code_class;
+      const bool unguarded = code_class == CodeClass::unguarded || code_class == CodeClass::default_capability;
+      if (unguarded && !is_inner(i)) features |= census_.counts[i].features;
+    }
+    return features;
+  }
+
+  void find_callers() {
+    for (size_t caller = 0; caller < functions().size(); ++caller) {
+      if (census_.owners[caller].code_class == CodeClass::replaced) continue;
+      for (const uint64_t target : census_.targets[caller]) {
+        if (const auto index = open_at(target)) open_.at(*index).callers.push_back(caller);
+      }
+    }
+    for (const auto& [place, pointer] : follower_.pointers().all()) {
+      if (const auto index = open_at(pointer.target)) open_.at(*index).exposed = true;
+    }
+  }
+
+  [[nodiscard]] std::optional<size_t> open_at(uint64_t address) const {
+    const Function* function = function_at(census_.functions, address);
+    if (function == nullptr) return std::nullopt;
+    const auto index = static_cast<size_t>(function - functions().data());
+    return open_.contains(index) ? std::optional(index) : std::nullopt;
+  }
+
+  [[nodiscard]] bool guards(size_t caller) {
+    const CodeClass code_class = census_.owners[caller].code_class;
+    if (code_class == CodeClass::cpu_capability || code_class == CodeClass::dispatched) return true;
+    return follower_.asks(caller);
+  }
+
+  // One that asks for itself is guarded, and then all that only such ones lead to. A name that nothing bears out is
+  // none.
+  void settle() {
+    for (const auto& [index, open] : open_) {
+      if (says_it_is_chosen(index) && open.callers.empty() && !open.exposed && !follower_.asks(index))
+        census_.owners[index] = {CodeClass::unclassified, {}};
+    }
+    for (const auto& [index, open] : open_) {
+      if (is_nameless(index) && follower_.asks(index)) census_.owners[index] = {CodeClass::dispatched, {}};
+    }
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (const auto& [index, open] : open_) {
+        if (open.exposed || open.callers.empty() || !(is_nameless(index) || is_inner(index))) continue;
+        if (!std::all_of(open.callers.begin(), open.callers.end(), [&](size_t caller) { return guards(caller); }))
+          continue;
+        census_.owners[index] = {CodeClass::dispatched, {}};
+        changed = true;
+      }
+    }
+  }
+
+  Census& census_;
+  LoadFollower& follower_;
+  std::unordered_map<size_t, Open> open_;
+};
+
+}  // namespace
+
+void decide_nameless(Census& census, LoadFollower& follower) {
+  Nameless(census, follower).decide();
+}
+
+}  // namespace pbprobe

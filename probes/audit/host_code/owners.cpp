@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/audit/host_code/census.hpp"
+
+namespace pbprobe {
+namespace {
+
+void own_initializers(const Functions& functions, std::vector<CodeOwner>& owners) {
+  for (const uint64_t address : functions.initializers) {
+    const Function* function = function_at(functions, address);
+    if (function != nullptr)
+      owners[static_cast<size_t>(function - functions.all.data())].code_class = CodeClass::static_initializer;
+  }
+}
+
+// Neither C++ nor public: its name says nothing of where it belongs.
+bool is_telling(const Function& function) {
+  return function.binding != Binding::local || function.name.starts_with("_Z");
+}
+
+void own_neighbours(const Functions& functions, std::vector<CodeOwner>& owners) {
+  std::string_view library;  // of the last function that has one
+  size_t first = 0;          // of those since then that say nothing
+  for (size_t i = 0; i < owners.size(); ++i) {
+    const bool starts_section = i == 0 || functions.all[i].section != functions.all[i - 1].section;
+    if (starts_section) {
+      library = {};
+      first = i;
+    }
+    const CodeOwner& owner = owners[i];
+    const bool labelled = owner.code_class == CodeClass::dispatched && !owner.label.empty();
+    if (owner.code_class == CodeClass::dispatched && !labelled) continue;  // named after an instruction set
+    if (owner.code_class == CodeClass::unguarded && !is_telling(functions.all[i])) continue;
+    if (labelled && owner.label == library) {
+      for (size_t k = first; k < i; ++k) {
+        if (owners[k].code_class == CodeClass::unguarded) owners[k] = {CodeClass::dispatched, library};
+      }
+    }
+    library = labelled ? owner.label : std::string_view();
+    first = i + 1;
+  }
+}
+
+}  // namespace
+
+std::vector<CodeOwner> find_owners(const Functions& functions, const std::vector<CodeCount>& counts) {
+  std::vector<CodeOwner> owners;
+  owners.reserve(functions.all.size());
+  for (size_t i = 0; i < functions.all.size(); ++i) {
+    owners.push_back(owner_of(functions.all[i], counts[i].features != 0));
+    if (functions.all[i].resolver) owners.back() = {CodeClass::dispatched, {}};
+  }
+  own_initializers(functions, owners);
+  own_neighbours(functions, owners);
+  return owners;
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// What the forms of x86 instructions need of a CPU, asked of Zydis once per form and remembered.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "probes/audit/host_code/cpu_features.hpp"
+
+namespace pbprobe {
+
+class X86Forms {
+ public:
+  static constexpr uint32_t kLegacy = 0;                  // map:2 opcode:8 66:1 rep:2 W:1 reg:3 register:1
+  static constexpr uint32_t kVex = kLegacy + (1U << 18);  // map:2 opcode:8 pp:2 W:1 L:1 reg:3 register:1
+  static constexpr uint32_t kXop = kVex + (1U << 18);     // the same
+  static constexpr uint32_t kEvex = kXop + (1U << 18);    // map:3 opcode:8 pp:2 W:1 L:2 b:1 reg:3 register:1
+  static constexpr uint32_t kForms = kEvex + (1U << 21);
+  static constexpr uint8_t kInvalid = 0;  // no instruction, as Zydis sees it
+
+  // A small number for the set of features that this form needs; `code` begins with an instruction of the form.
+  [[nodiscard]] uint8_t set_of(uint32_t form, std::span<const uint8_t> code) {
+    const uint8_t known = sets_[form].load(std::memory_order_relaxed);
+    return known != kInvalid ? known : ask(form, code);
+  }
+
+  [[nodiscard]] static FeatureSet features(uint8_t set);
+
+  // The number for APX: code with its prefix REX2, or with legacy instructions in EVEX.
+  static constexpr uint8_t kApx = 247;
+
+  // One for all threads: what one has asked, the others know.
+  [[nodiscard]] static X86Forms& shared();
+
+ private:
+  X86Forms() : sets_(new std::atomic<uint8_t>[kForms]()) {}
+  uint8_t ask(uint32_t form, std::span<const uint8_t> code);
+  std::unique_ptr<std::atomic<uint8_t>[]> sets_;
+};
+
+}  // namespace pbprobe

@@ -1,0 +1,205 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/audit/packages/closure.hpp"
+
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+namespace pbprobe {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_of_driver(std::string_view name) {
+  return name.starts_with("libcuda.so") || name.starts_with("libnvidia-") || name.starts_with("libnvcuvid.so");
+}
+
+// Those of the C and C++ compilers, which every system has.
+bool is_of_system(std::string_view name) {
+  constexpr std::array kNames{"libc.so",  "libm.so",     "libdl.so",     "librt.so",     "libpthread.so", "libutil.so",
+                              "ld-linux", "libgcc_s.so", "libstdc++.so", "libresolv.so", "libanl.so"};
+  return std::any_of(kNames.begin(), kNames.end(), [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
+const std::vector<Dependency>& dependencies_of(const File& file) {
+  static const std::vector<Dependency> kNone;
+  return file.links ? file.links->dependencies : kNone;
+}
+
+std::string expand(const std::string& folder, const File& file) {
+  const std::string parent = fs::path(file.path).parent_path().string();
+  const std::string origin = parent.empty() ? "." : parent;  // the artifact's root, not the system's
+  std::string text = folder;
+  for (const std::string_view token : {"${ORIGIN}", "$ORIGIN"}) {
+    for (size_t at = text.find(token); at != std::string::npos; at = text.find(token))
+      text.replace(at, token.size(), origin);
+  }
+  return text;
+}
+
+struct Closure {
+  std::vector<File>& files;
+  const Lookup& lookup;
+  std::map<std::string, size_t> by_path = {};
+  std::vector<std::vector<size_t>> loaders = {};  // of each file: those that need it
+
+  std::optional<Dependency> search(const std::string& name, const File& owner, const std::vector<std::string>& folders,
+                                   const char* tag) const {
+    for (const auto& folder : folders) {
+      const std::string path = (fs::path(expand(folder, owner)) / name).lexically_normal().string();
+      if (const auto found = lookup(path))
+        return Dependency{name, found->provider, found->path, fmt::format("{} of {}", tag, owner.path)};
+    }
+    return std::nullopt;
+  }
+
+  // Every file that leads to this one, nearest first.
+  [[nodiscard]] std::vector<size_t> above(size_t index) const {
+    std::vector<size_t> order{index};
+    std::set<size_t> seen{index};
+    for (size_t i = 0; i < order.size(); ++i) {
+      for (const size_t loader : loaders[order[i]]) {
+        if (seen.insert(loader).second) order.push_back(loader);
+      }
+    }
+    order.erase(order.begin());
+    return order;
+  }
+
+  Dependency resolve(const std::string& name, const File& file) const;
+  void resolve_all();
+  void connect();
+  void resolve_by_loaders(size_t index);
+  void resolve_opened(size_t index);
+  [[nodiscard]] std::optional<Dependency> opened_under(const std::string& name, size_t index) const;
+};
+
+// The multiarch folders name their machine; lib64 is this machine's.
+std::vector<std::string> default_folders(const File& file) {
+  if (!file.machine) return {};
+  std::vector<std::string> folders;
+  for (const char* root : {"/lib/", "/usr/lib/"}) folders.push_back(root + *file.machine + "-linux-gnu");
+  utsname system{};
+  if (uname(&system) == 0 && *file.machine == system.machine) {
+    for (const char* folder : {"/lib64", "/usr/lib64"}) folders.emplace_back(folder);
+  }
+  return folders;
+}
+
+Dependency Closure::resolve(const std::string& name, const File& file) const {
+  auto found = file.runpath.empty() ? search(name, file, file.rpath, "DT_RPATH")
+                                    : search(name, file, file.runpath, "DT_RUNPATH");
+  // Nix's RUNPATH names the folder of the driver that runs there; what another one holds is the driver's all the same.
+  if (found && found->provider == Provider::outside && is_of_driver(name)) found->provider = Provider::driver;
+  if (found) return *found;
+  if (is_of_driver(name)) return {name, Provider::driver, std::nullopt, std::nullopt};
+  if (is_of_system(name)) return {name, Provider::system, std::nullopt, std::nullopt};
+  for (const auto& folder : default_folders(file)) {
+    if (const auto there = lookup(folder + "/" + name))
+      return {name, Provider::system, there->path, "the system's default folders"};
+  }
+  return {name, Provider::unresolved, std::nullopt, std::nullopt};
+}
+
+void Closure::connect() {
+  loaders.assign(files.size(), {});
+  std::map<std::string, std::vector<size_t>> copies;  // of a library, for CPUs of some level: ld.so takes one of them
+  for (size_t i = 0; i < files.size(); ++i) {
+    by_path[files[i].path] = i;
+    const fs::path path = files[i].path;
+    const fs::path level = path.parent_path();
+    if (level.parent_path().filename() == "glibc-hwcaps")
+      copies[(level.parent_path().parent_path() / path.filename()).string()].push_back(i);
+  }
+  for (size_t i = 0; i < files.size(); ++i) {
+    for (const auto& dependency : dependencies_of(files[i])) {
+      const auto found = dependency.path ? by_path.find(*dependency.path) : by_path.end();
+      if (found == by_path.end()) continue;
+      loaders[found->second].push_back(i);
+      for (const size_t copy : copies[files[found->second].path]) loaders[copy].push_back(i);
+    }
+  }
+}
+
+// What the file's own folders do not hold may stand in a DT_RPATH of a file that loads it, or be loaded before.
+void Closure::resolve_by_loaders(size_t index) {
+  File& file = files[index];
+  if (!file.links) return;
+  const auto& own = file.links->dependencies;
+  const bool open =
+      std::any_of(own.begin(), own.end(), [](const Dependency& d) { return d.provider == Provider::unresolved; });
+  if (!open) return;
+  const std::vector<size_t> chain = above(index);
+  for (auto& dependency : file.links->dependencies) {
+    for (const size_t loader : chain) {
+      if (dependency.provider != Provider::unresolved) break;
+      const File& owner = files[loader];
+      if (file.runpath.empty() && owner.runpath.empty()) {
+        if (auto found = search(dependency.name, owner, owner.rpath, "DT_RPATH")) dependency = *found;
+      }
+      for (const auto& other : dependencies_of(owner)) {
+        if (dependency.provider == Provider::unresolved && other.name == dependency.name &&
+            other.provider != Provider::unresolved)
+          dependency = {other.name, other.provider, other.path, fmt::format("loaded before by {}", owner.path)};
+      }
+    }
+  }
+}
+
+// dlopen() searches as ld.so does, and finds what is loaded already by its SONAME.
+std::optional<Dependency> Closure::opened_under(const std::string& name, size_t index) const {
+  Dependency found = resolve(name, files[index]);
+  if (found.provider != Provider::unresolved) return found;
+  for (const size_t loader : above(index)) {
+    const File& owner = files[loader];
+    if (files[index].runpath.empty() && owner.runpath.empty()) {
+      if (auto by_owner = search(name, owner, owner.rpath, "DT_RPATH")) return by_owner;
+    }
+  }
+  for (const auto& other : files) {
+    if (other.soname == name) return Dependency{name, Provider::artifact, other.path, "its SONAME, once loaded"};
+  }
+  return std::nullopt;
+}
+
+// cuDNN opens "libcudnn_ops.so" with the number of its own SONAME behind it.
+void Closure::resolve_opened(size_t index) {
+  File& file = files[index];
+  if (!file.links || !file.links->opened) return;
+  std::string number;
+  if (file.soname) number = file.soname->substr(std::min(file.soname->rfind(".so") + 3, file.soname->size()));
+  for (auto& opened : *file.links->opened) {
+    auto found = opened_under(opened.name, index);
+    if (!found && opened.name.ends_with(".so") && !number.empty()) found = opened_under(opened.name + number, index);
+    if (!found) continue;
+    found->name = opened.name;
+    opened = std::move(*found);
+  }
+}
+
+void Closure::resolve_all() {
+  for (auto& file : files) {
+    if (!file.links) continue;
+    file.links->dependencies.clear();
+    for (const auto& name : file.needed) file.links->dependencies.push_back(resolve(name, file));
+  }
+  connect();
+  for (size_t i = 0; i < files.size(); ++i) resolve_by_loaders(i);
+  for (size_t i = 0; i < files.size(); ++i) resolve_opened(i);
+}
+
+}  // namespace
+
+void resolve_closure(std::vector<File>& files, const Lookup& lookup) {
+  Closure closure{files, lookup};
+  closure.resolve_all();
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// What the symbols of a file tell: the libraries linked into it statically, and the C++ ABI of its exports.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "probes/audit/containers/elf.hpp"
+
+namespace pbprobe {
+
+struct Contents {
+  std::vector<std::string> components;          // "FBGEMM", "MKL", "oneDNN" …, sorted
+  std::map<std::string, std::string> versions;  // of those that tell: {"oneDNN": "3.10.2"}
+  int64_t cxx11_names = 0;                      // torch's own exports with std::__cxx11 strings
+  int64_t pre_cxx11_names = 0;                  // with the std::string before that
+};
+
+// A library counts as linked in where at least ten of its functions are defined. Stripped files tell their exports
+// only, so a missing component proves nothing.
+[[nodiscard]] Result<Contents> read_contents(const Elf& elf);
+
+}  // namespace pbprobe

@@ -1,0 +1,371 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/audit/packages/layout.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <system_error>
+
+#include "probes/audit/containers/fatbin.hpp"
+#include "probes/audit/containers/way_out.hpp"
+#include "probes/audit/packages/component.hpp"
+#include "probes/audit/packages/constants.hpp"
+#include "probes/audit/packages/linked_torch.hpp"
+#include "probes/audit/packages/nix_store.hpp"
+#include "probes/audit/packages/packages.hpp"
+#include "probes/audit/packages/walk.hpp"
+
+namespace pbprobe {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kWanted =
+    "give a wheel, an environment, a site-packages, torch or libtorch folder, a Nix result, or a shared object";
+constexpr uint64_t kMaxTextBytes = 1 << 20;
+constexpr size_t kMaxHeadBytes = 1 << 14;  // of METADATA: name and version stand at its beginning
+constexpr std::array kVersionTexts{"version.py", "build-version", "build-hash", "TorchConfigVersion.cmake"};
+constexpr std::array kBesideTorch{"nvidia", "cusparselt", "torch.libs", "functorch", "triton/backends/nvidia/bin"};
+constexpr std::array kPackageTexts{"METADATA", "WHEEL"};
+
+bool is_wanted_name(std::string_view name) {
+  return is_shared_object_name(name) || is_compiler_program(name);
+}
+
+// "torch-2.11.0.dist-info"
+bool is_of_torch_package(std::string_view folder) {
+  return folder.starts_with("torch-") && folder.ends_with(".dist-info");
+}
+
+bool is_libtorch_name(std::string_view name) {
+  return is_shared_object_name(name) && name.starts_with("libtorch");
+}
+
+// Debian's folder holds every library of the system.
+bool is_debian_torch_name(std::string_view name) {
+  constexpr std::array kPrefixes{"libtorch", "libc10", "libcaffe2", "libshm"};
+  return is_shared_object_name(name) && std::any_of(kPrefixes.begin(), kPrefixes.end(),
+                                                    [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
+bool is_there(const fs::path& path) {
+  std::error_code error;
+  return fs::exists(path, error);
+}
+
+bool holds_libtorch(const fs::path& folder) {
+  const auto names = names_in(folder);
+  return std::any_of(names.begin(), names.end(), is_libtorch_name);
+}
+
+// Of a checkout that was built and not installed into its torch/lib.
+std::optional<fs::path> build_lib_of(const fs::path& torch) {
+  const fs::path built = torch.parent_path() / "build/lib";
+  if (holds_libtorch(torch / "lib") || !holds_libtorch(built)) return std::nullopt;
+  return built;
+}
+
+bool is_torch_folder(const fs::path& folder) {
+  return is_there(folder / "version.py") &&
+         (is_there(folder / "lib") || fs::is_symlink(folder / "lib") || build_lib_of(folder).has_value());
+}
+
+std::string too_large(const std::string& name, uint64_t size) {
+  return with_way_out(make_error(ErrorCode::malformed, "{}: {} bytes, {} are the limit of such a text", name, size,
+                                 kMaxTextBytes),
+                      ReadFrom::text)
+      .message;
+}
+
+void read_text(const fs::path& path, Layout& layout) {
+  auto text = read_whole_file(path, kMaxTextBytes);
+  if (text) {
+    layout.texts.emplace(path.filename().string(), std::move(*text));
+    return;
+  }
+  Error fault = text.error();
+  if (fault.code == ErrorCode::not_found) return;
+  if (fault.code == ErrorCode::limit) fault.code = ErrorCode::malformed;
+  layout.problems.push_back(with_way_out(std::move(fault), ReadFrom::text).message);
+}
+
+void read_texts(const std::vector<fs::path>& folders, Layout& layout) {
+  for (const auto& folder : folders) {
+    for (const char* name : kVersionTexts) read_text(folder / name, layout);
+  }
+}
+
+void note_distribution(std::string_view name, Layout& layout) {
+  constexpr std::string_view kSuffix = ".dist-info";
+  if (name.ends_with(kSuffix)) layout.distributions.emplace_back(name.substr(0, name.size() - kSuffix.size()));
+}
+
+// Of each package the folder's name or the metadata may say torch. Python finds both kinds of folders.
+void note_package(const fs::path& packages, const std::string& name, Layout& layout) {
+  const bool info = name.ends_with(".dist-info");
+  if (!info && !(name.ends_with(".egg-info") && name.find('-') != std::string::npos)) return;
+  const auto head = read_start_of_file(packages / name / (info ? "METADATA" : "PKG-INFO"), kMaxHeadBytes);
+  std::string metadata = head ? *head : std::string();
+  if (calls_itself_torch(name, metadata)) layout.packages.push_back({name, std::move(metadata)});
+}
+
+// "-lib", "-dev": what Nix links beside result-NAME.
+fs::path nix_output_beside(const fs::path& artifact, std::string_view output) {
+  const fs::path plain = artifact.has_filename() ? artifact : artifact.parent_path();
+  return plain.string() + std::string(output);
+}
+
+bool is_nix(const fs::path& artifact) {
+  return is_there(artifact / "nix-support") || store_path_of(artifact).has_value();
+}
+
+void set_libtorch_dir(const fs::path& folder, Layout& layout) {
+  std::error_code error;
+  const fs::path real = fs::canonical(folder, error);
+  if (!error && holds_libtorch(real)) layout.libtorch_dir = real;
+}
+
+// What stands in a folder of packages about torch's own.
+void read_packages(const fs::path& packages, Layout& layout) {
+  for (const auto& name : names_in(packages)) {
+    note_distribution(name, layout);
+    note_package(packages, name, layout);
+    if (!is_of_torch_package(name)) continue;
+    for (const char* text : kPackageTexts) read_text(packages / name / text, layout);
+  }
+}
+
+// conda keeps the libraries that torch loads, NVIDIA's among them, in its own lib, beside those of everybody.
+void walk_conda_prefix(const fs::path& packages, Layout& layout) {
+  const fs::path lib = packages.parent_path().parent_path();
+  if (!is_there(lib.parent_path() / "conda-meta")) return;
+  const auto wanted = [](std::string_view name) {
+    const auto component = component_of(name);
+    return is_shared_object_name(name) && component && *component != "libtorch";
+  };
+  walk_shared_objects(lib, "../../", false, wanted, layout);
+}
+
+// "/unpacked" of /unpacked/usr/lib/python3/dist-packages, whose libraries are looked for there before this system's.
+fs::path unpacked_root(const fs::path& below, std::string_view expected) {
+  const std::string whole = below.string();
+  return whole.ends_with(expected) ? fs::path(whole.substr(0, whole.size() - expected.size())) : fs::path();
+}
+
+Layout torch_layout(const fs::path& artifact, const fs::path& torch) {
+  Layout layout;
+  layout.kind = is_nix(artifact) ? "nix" : "site-packages";
+  layout.torch_dir = torch;
+  const fs::path packages = torch.parent_path();
+  layout.root = packages;
+  walk_shared_objects(torch, "torch/", true, is_wanted_name, layout);
+  fs::path lib = torch / "lib";
+  if (const auto built = build_lib_of(torch)) {
+    lib = *built;
+    walk_shared_objects(lib, "torch/lib/", false, is_shared_object_name, layout);
+  } else if (!is_there(lib)) {  // a link into the -lib output, which may stand beside the others by itself
+    lib = nix_output_beside(artifact, "-lib") / "lib";
+    layout.kind = "nix";
+    walk_shared_objects(lib, "torch/lib/", true, is_shared_object_name, layout);
+  }
+  for (const char* name : kBesideTorch)
+    walk_shared_objects(packages / name, std::string(name) + "/", true, is_wanted_name, layout);
+  read_packages(packages, layout);
+  walk_conda_prefix(packages, layout);
+  std::error_code error;
+  layout.system_root = unpacked_root(fs::canonical(packages, error), "/usr/lib/python3/dist-packages");
+  set_libtorch_dir(lib, layout);
+  read_texts({torch, torch / "share/cmake/Torch"}, layout);
+  if (layout.kind == "nix") {
+    read_texts({nix_output_beside(artifact, "-dev") / "share/cmake/Torch"}, layout);
+    layout.outputs = outputs_beside(artifact);
+  }
+  return layout;
+}
+
+Layout libtorch_layout(const fs::path& root) {
+  Layout layout;
+  layout.kind = is_nix(root) ? "nix" : "libtorch";
+  layout.root = root;
+  walk_shared_objects(root / "lib", "lib/", true, is_shared_object_name, layout);
+  set_libtorch_dir(root / "lib", layout);
+  read_texts({root, root / "share/cmake/Torch"}, layout);
+  if (is_there(root / "CMakeCache.txt")) read_texts({root.parent_path() / "torch"}, layout);  // build/ of a checkout
+  if (layout.kind == "nix") layout.outputs = outputs_beside(root);
+  return layout;
+}
+
+// `folder` is /usr/lib/<triplet> of this system or of an unpacked one.
+Layout debian_layout(const fs::path& folder) {
+  Layout layout;
+  layout.kind = "debian";
+  const std::string prefix = "usr/lib/" + folder.filename().string() + "/";
+  layout.root = folder.parent_path().parent_path().parent_path();
+  layout.system_root = layout.root;
+  walk_shared_objects(folder, prefix, false, is_debian_torch_name, layout);
+  set_libtorch_dir(folder, layout);
+  const fs::path usr = folder.parent_path().parent_path();
+  read_texts({usr / "share/cmake/Torch", folder / "cmake/Torch"}, layout);
+  return layout;
+}
+
+std::optional<fs::path> debian_folder(const fs::path& root) {
+  for (const auto& lib : {root / "usr/lib", root / "lib", root}) {
+    for (const auto& name : names_in(lib)) {
+      if (name.find("-linux-gnu") != std::string::npos && holds_libtorch(lib / name)) return lib / name;
+    }
+  }
+  return std::nullopt;
+}
+
+Result<Layout> folder_layout(const fs::path& given) {
+  std::error_code error;
+  const fs::path folder = given.has_filename() ? given : given.parent_path();
+  if (const auto torch = torch_folder(folder)) return torch_layout(folder, *torch);
+  std::vector<fs::path> named;
+  if (const auto linked = linked_torch(folder, &named)) {
+    Layout layout = torch_layout(linked->torch, linked->torch);
+    read_packages(linked->packages, layout);
+    return layout;
+  }
+  if (holds_libtorch(folder / "lib")) return libtorch_layout(folder);
+  if (folder.filename().string().find("-linux-gnu") != std::string::npos && holds_libtorch(folder))
+    return debian_layout(folder);
+  if (holds_libtorch(folder)) {
+    const fs::path above = fs::canonical(folder, error).parent_path();
+    if (is_torch_folder(above)) return torch_layout(above, above);
+    return libtorch_layout(above);
+  }
+  if (const auto found = debian_folder(folder)) return debian_layout(*found);
+  fs::directory_iterator readable(folder, error);
+  if (error) return make_error(ErrorCode::unreadable, "cannot list {}: {}", given.string(), error.message());
+  if (!named.empty())
+    return make_error(ErrorCode::not_found,
+                      "{}: its torch is an editable install of {}, which holds none: build it there", given.string(),
+                      named.front().string());
+  return make_error(ErrorCode::not_found,
+                    "no torch in {}: looked for torch/version.py, lib/python3*/site-packages/torch, "
+                    "lib/libtorch*.so and usr/lib/<triplet>/libtorch*.so: install torch there, or {}",
+                    given.string(), kWanted);
+}
+
+}  // namespace
+
+namespace {
+
+void read_member_text(const Wheel& wheel, const ZipMember& member, Layout& layout) {
+  const std::string name = fs::path(member.name).filename().string();
+  const std::string folder = fs::path(member.name).parent_path().string();
+  const auto among = [&](const auto& names) { return std::find(names.begin(), names.end(), name) != names.end(); };
+  const bool version = among(kVersionTexts) && (folder == "torch" || folder == "torch/share/cmake/Torch");
+  // A wheel holds one package: a second one's metadata is looked at, whatever it is called.
+  const bool metadata = name == "METADATA" && folder.ends_with(".dist-info") && folder.find('/') == std::string::npos;
+  const bool of_torch = among(kPackageTexts) && is_of_torch_package(folder);
+  if (!version && !metadata && !of_torch) return;
+  if (member.size_bytes > kMaxTextBytes) return layout.problems.push_back(too_large(member.name, member.size_bytes));
+  std::string text;
+  auto read = inflate_member(wheel.archive, member, [&](std::span<const uint8_t> piece) {
+    text.append(reinterpret_cast<const char*>(piece.data()), piece.size());
+    return true;
+  });
+  if (read) {
+    if (metadata) layout.packages.push_back({folder, text});
+    if (version || of_torch) layout.texts.emplace(name, std::move(text));
+  } else {
+    layout.problems.push_back(with_way_out(read.error(), ReadFrom::wheel).message);
+  }
+}
+
+Result<Layout> wheel_layout(const fs::path& path, Mapping mapping) {
+  auto wheel = std::make_shared<Wheel>();
+  wheel->mapping = std::move(mapping);
+  auto archive = read_zip(Bytes(wheel->mapping.bytes(), path.filename().string()));
+  if (!archive) return with_way_out(archive.error(), ReadFrom::wheel);
+  wheel->archive = std::move(*archive);
+  Layout layout;
+  layout.kind = "wheel";
+  for (const auto& fault : wheel->archive.refused)
+    layout.problems.push_back(with_way_out(fault, ReadFrom::wheel).message);
+  for (const auto& member : wheel->archive.members) {
+    if (is_wanted_name(fs::path(member.name).filename().string()))
+      layout.items.push_back({member.name, member.size_bytes, {}, &member});
+    read_member_text(*wheel, member, layout);
+    if (member.name.ends_with(".dist-info/METADATA"))
+      note_distribution(member.name.substr(0, member.name.find('/')), layout);
+  }
+  layout.wheel = std::move(wheel);
+  if (layout.items.empty())
+    return make_error(ErrorCode::not_found,
+                      "{}: no shared object in it: nothing to audit: give a wheel of a built package", path.string());
+  return layout;
+}
+
+Result<Layout> file_layout(const fs::path& path) {
+  PBPROBE_TRY(Mapping mapping, map_file(path));
+  const Bytes bytes(mapping.bytes(), path.filename().string());
+  constexpr std::string_view kZip = "PK";
+  const auto magic = bytes.read<uint32_t>(0, "magic");
+  if (bytes.text().starts_with(kZip)) return wheel_layout(path, std::move(mapping));
+  const bool shared_object = is_shared_object_name(path.filename().string());
+  const bool known = bytes.text().starts_with(std::string_view(ELFMAG, SELFMAG)) || (magic && *magic == kFatbinMagic);
+  if (bytes.size() == 0)
+    return with_way_out(make_error(ErrorCode::malformed, "{} is empty (0 bytes)", path.string()), ReadFrom::file);
+  if (!known && path.extension() == ".whl")
+    return with_way_out(make_error(ErrorCode::malformed, "{}: not a ZIP archive, so no wheel", path.string()),
+                        ReadFrom::wheel);
+  if (!known && !shared_object)
+    return make_error(ErrorCode::usage, "{} is not an artifact (neither ELF, fatbin nor wheel): {}", path.string(),
+                      kWanted);
+  Layout layout;
+  layout.kind = "file";
+  layout.root = path.parent_path();
+  layout.items.push_back({path.filename().string(), bytes.size(), path, nullptr});
+  return layout;
+}
+
+}  // namespace
+
+bool is_shared_object_name(std::string_view name) {
+  constexpr std::string_view kExtension = ".so";
+  for (size_t at = name.find(kExtension); at != std::string_view::npos; at = name.find(kExtension, at + 1)) {
+    const std::string_view rest = name.substr(at + kExtension.size());
+    if (at > 0 && rest.empty()) return true;
+    if (at > 0 && rest.size() > 1 && rest[0] == '.' && std::isdigit(static_cast<unsigned char>(rest[1])) != 0)
+      return true;
+  }
+  return false;
+}
+
+std::optional<fs::path> torch_folder(const fs::path& root) {
+  if (is_torch_folder(root / "torch")) return root / "torch";
+  if (is_torch_folder(root)) return root;
+  constexpr std::array kPackages{"site-packages", "dist-packages"};
+  for (const char* packages : kPackages) {  // of lib/python3 itself
+    if (is_torch_folder(root / packages / "torch")) return root / packages / "torch";
+  }
+  for (const char* lib : {"lib", "lib64", "local/lib", "usr/lib", "."}) {
+    const fs::path above = lib == std::string_view(".") ? root : root / lib;
+    for (const auto& python : names_in(above)) {
+      if (!python.starts_with("python3")) continue;
+      for (const char* packages : kPackages) {
+        const fs::path torch = above / python / packages / "torch";
+        if (is_torch_folder(torch)) return torch;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+Result<Layout> find_layout(const fs::path& artifact) {
+  std::error_code error;
+  const fs::file_status status = fs::status(artifact, error);
+  if (status.type() == fs::file_type::not_found)
+    return make_error(ErrorCode::not_found, "{}: no such file or folder: {}", artifact.string(), kWanted);
+  if (error) return make_error(ErrorCode::unreadable, "cannot look at {}: {}", artifact.string(), error.message());
+  auto layout = fs::is_directory(status) ? folder_layout(artifact) : file_layout(artifact);
+  if (layout) settle_items(*layout);
+  return layout;
+}
+
+}  // namespace pbprobe

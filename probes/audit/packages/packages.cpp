@@ -1,0 +1,282 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/audit/packages/packages.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/pep440.hpp"
+
+namespace pbprobe {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, std::string_view>, 20> kDistributions{{
+    {"nvidia_cublas", "cuBLAS"},
+    {"nvidia_cuda_cupti", "CUPTI"},
+    {"nvidia_cuda_nvrtc", "NVRTC"},
+    {"nvidia_cuda_runtime", "CUDA runtime"},
+    {"nvidia_cudnn", "cuDNN"},
+    {"nvidia_cufft", "cuFFT"},
+    {"nvidia_cufile", "cuFile"},
+    {"nvidia_curand", "cuRAND"},
+    {"nvidia_cusolver", "cuSOLVER"},
+    {"nvidia_cusparselt", "cuSPARSELt"},
+    {"nvidia_cusparse", "cuSPARSE"},
+    {"nvidia_nccl", "NCCL"},
+    {"nvidia_nvjitlink", "nvJitLink"},
+    {"nvidia_nvshmem", "NVSHMEM"},
+    {"nvidia_nvtx", "NVTX"},
+    {"torch", "torch"},
+    {"triton", "Triton"},
+    {"cuda_toolkit", "CUDA toolkit"},
+    {"cuda_bindings", "CUDA bindings"},
+    {"mkl", "MKL"},
+}};
+
+// As nixpkgs names them, without its "cuda13.0-".
+constexpr std::array<std::pair<std::string_view, std::string_view>, 20> kStorePackages{{
+    {"libcublas", "cuBLAS"},
+    {"cuda_cupti", "CUPTI"},
+    {"cuda_nvrtc", "NVRTC"},
+    {"cuda_cudart", "CUDA runtime"},
+    {"cuda_nvcc", "nvcc"},
+    {"cuda_nvtx", "NVTX"},
+    {"cudnn", "cuDNN"},
+    {"libcudnn", "cuDNN"},
+    {"libcufft", "cuFFT"},
+    {"libcufile", "cuFile"},
+    {"libcurand", "cuRAND"},
+    {"libcusolver", "cuSOLVER"},
+    {"libcusparse", "cuSPARSE"},
+    {"libcusparse_lt", "cuSPARSELt"},
+    {"libnvjitlink", "nvJitLink"},
+    {"libnvshmem", "NVSHMEM"},
+    {"magma", "MAGMA"},
+    {"nccl", "NCCL"},
+    {"openblas", "OpenBLAS"},
+    {"mkl", "MKL"},
+}};
+
+// "nvidia_cublas" and "nvidia_cublas_cu12" are one package, "nvidia_cublasmp" another.
+bool names_package(std::string_view distribution, std::string_view package) {
+  if (!distribution.starts_with(package)) return false;
+  const std::string_view rest = distribution.substr(package.size());
+  return rest.empty() || rest.starts_with("_cu");
+}
+
+std::optional<std::string> version_of_file(std::string_view path) {
+  constexpr std::string_view kMark = ".so.";
+  const size_t at = path.rfind(kMark);
+  if (at == std::string_view::npos) return std::nullopt;
+  const std::string_view version = path.substr(at + kMark.size());
+  const bool numbers = version.find_first_not_of("0123456789.") == std::string_view::npos;
+  if (!numbers || std::count(version.begin(), version.end(), '.') < 2) return std::nullopt;  // a SONAME, no version
+  return std::string(version);
+}
+
+// Calls `visit` with what stands behind `key` in each line that begins with it.
+template <class Visit>
+void visit_lines(std::string_view text, std::string_view key, const Visit& visit) {
+  for (size_t at = 0; at < text.size();) {
+    size_t end = text.find('\n', at);
+    if (end == std::string_view::npos) end = text.size();
+    std::string_view line = text.substr(at, end - at);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (line.starts_with(key)) visit(line.substr(key.size()));
+    at = end + 1;
+  }
+}
+
+std::optional<std::string> component_named(std::string_view distribution) {
+  for (const auto& [package, component] : kDistributions) {
+    if (names_package(distribution, package)) return std::string(component);
+  }
+  return std::nullopt;
+}
+
+// The header of METADATA; what follows an empty line is the package's description.
+std::string_view header_of(std::string_view metadata) {
+  const size_t unix_end = metadata.find("\n\n");
+  return metadata.substr(0, std::min(unix_end, metadata.find("\r\n\r\n")));
+}
+
+std::optional<std::string> first_line(std::string_view metadata, std::string_view key) {
+  std::optional<std::string> first;
+  visit_lines(header_of(metadata), key, [&](std::string_view value) {
+    while (value.starts_with(' ')) value.remove_prefix(1);
+    while (value.ends_with(' ')) value.remove_suffix(1);
+    if (!first && !value.empty()) first = value;
+  });
+  return first;
+}
+
+// "torch" and "2.11.0" of "torch-2.11.0.dist-info".
+std::pair<std::string, std::string> parts_of_folder(std::string_view folder) {
+  const size_t dash = folder.find('-');
+  const size_t end = folder.rfind('.');
+  if (dash == std::string_view::npos || end < dash) return {std::string(folder.substr(0, end)), {}};
+  std::string version(folder.substr(dash + 1, end - dash - 1));
+  if (folder.ends_with(".egg-info")) version = version.substr(0, version.find("-py"));
+  return {std::string(folder.substr(0, dash)), std::move(version)};
+}
+
+}  // namespace
+
+bool calls_itself_torch(std::string_view folder, std::string_view metadata) {
+  const auto name = first_line(metadata, "Name:");
+  return package_name(parts_of_folder(folder).first) == "torch" || (name && package_name(*name) == "torch");
+}
+
+Package package_of(std::string folder, std::string_view metadata) {
+  return {
+      .folder = std::move(folder), .name = first_line(metadata, "Name:"), .version = first_line(metadata, "Version:")};
+}
+
+std::vector<StatedVersion> versions_stated_by(const Package& package) {
+  std::vector<StatedVersion> stated;
+  const std::string folder = parts_of_folder(package.folder).second;
+  if (!folder.empty()) stated.push_back({.of = "torch", .where = package.folder, .stated = folder});
+  if (package.version)
+    stated.push_back({.of = "torch", .where = package.folder + "/METADATA", .stated = *package.version});
+  return stated;
+}
+
+std::optional<StatedVersion> version_stated_by_wheel(const std::string& file_name) {
+  constexpr std::string_view kExtension = ".whl";
+  const auto dashes = std::count(file_name.begin(), file_name.end(), '-');
+  if (!file_name.ends_with(kExtension) || (dashes != 4 && dashes != 5)) return std::nullopt;
+  const size_t begin = file_name.find('-') + 1;
+  std::string version = file_name.substr(begin, file_name.find('-', begin) - begin);
+  for (const std::string_view plus : {"%2B", "%2b"}) {  // as a URL has it
+    if (const size_t at = version.find(plus); at != std::string::npos) version.replace(at, plus.size(), "+");
+  }
+  return StatedVersion{.of = "torch", .where = file_name, .stated = std::move(version)};
+}
+
+std::map<std::string, std::string> required_versions(std::string_view metadata) {
+  std::map<std::string, std::string> versions;
+  visit_lines(metadata, "Requires-Dist: ", [&](std::string_view requirement) {
+    const size_t pin = requirement.find("==");
+    const size_t name_end = requirement.find_first_of(" [(<>=!~;");
+    const size_t condition = requirement.find(';');
+    if (pin == std::string_view::npos || condition < pin || name_end > pin) return;
+    if (condition != std::string_view::npos && requirement.find("extra ==", condition) != std::string_view::npos)
+      return;
+    std::string name(requirement.substr(0, name_end));
+    std::replace(name.begin(), name.end(), '-', '_');
+    const std::string_view rest = requirement.substr(pin + 2);
+    const std::string_view version = rest.substr(0, rest.find_first_not_of("0123456789."));
+    const auto component = component_named(name);
+    if (component && !version.empty()) versions.emplace(*component, version);
+  });
+  return versions;
+}
+
+std::vector<std::string> wheel_tags(std::string_view wheel) {
+  std::vector<std::string> tags;
+  visit_lines(wheel, "Tag: ", [&](std::string_view tag) { tags.emplace_back(tag); });
+  return tags;
+}
+
+std::vector<Error> faults_of_metadata(std::string_view metadata) {
+  std::vector<Error> faults;
+  const auto fault = [&](const std::string& what) {
+    faults.push_back(make_error(ErrorCode::malformed, "METADATA: {}", what));
+  };
+  if (metadata.find('\0') != std::string_view::npos) {
+    fault("holds NUL bytes, so it is not text");
+    return faults;
+  }
+  bool named = false;
+  visit_lines(metadata, "Name: ", [&](std::string_view name) { named = named || !name.empty(); });
+  if (!named) fault("no Name in it");
+  visit_lines(metadata, "Requires-Dist:", [&](std::string_view requirement) {
+    while (requirement.starts_with(' ')) requirement.remove_prefix(1);
+    const bool name = !requirement.empty() && std::isalnum(static_cast<unsigned char>(requirement.front())) != 0;
+    if (!name) return fault(fmt::format("\"Requires-Dist: {}\" names no package", requirement));
+    const size_t pin = requirement.find("==");
+    const size_t condition = requirement.find(';');
+    if (pin == std::string_view::npos || condition < pin) return;
+    const std::string_view version = requirement.substr(pin + 2, 1);
+    if (version.empty() || std::string_view("0123456789 vV=").find(version) == std::string_view::npos)
+      fault(fmt::format("\"Requires-Dist: {}\" asks for no version", requirement));
+  });
+  return faults;
+}
+
+std::vector<Error> faults_of_wheel(std::string_view wheel) {
+  std::vector<Error> faults;
+  const auto fault = [&](const std::string& what) {
+    faults.push_back(make_error(ErrorCode::malformed, "WHEEL: {}", what));
+  };
+  if (wheel.find('\0') != std::string_view::npos) {
+    fault("holds NUL bytes, so it is not text");
+    return faults;
+  }
+  const auto tags = wheel_tags(wheel);
+  if (tags.empty()) fault("no Tag in it");
+  for (const auto& tag : tags) {
+    const bool parts = std::count(tag.begin(), tag.end(), '-') == 2 && tag.find("--") == std::string::npos &&
+                       tag.front() != '-' && tag.back() != '-';
+    if (!parts) fault(fmt::format("its tag \"{}\" is not PYTHON-ABI-PLATFORM", tag));
+  }
+  return faults;
+}
+
+std::map<std::string, std::string> component_versions(const std::vector<std::string>& distributions,
+                                                      const std::vector<File>& files) {
+  std::map<std::string, std::string> versions;
+  for (const auto& distribution : distributions) {
+    const size_t dash = distribution.find('-');
+    if (dash == std::string::npos) continue;
+    const auto component = component_named(std::string_view(distribution).substr(0, dash));
+    if (component) versions.emplace(*component, distribution.substr(dash + 1));
+  }
+  for (const auto& file : files) {
+    if (!file.component || *file.component == "libtorch") continue;
+    if (const auto version = version_of_file(file.path)) versions.emplace(*file.component, *version);
+  }
+  return versions;
+}
+
+std::optional<std::string> component_of_store_package(std::string_view package) {
+  const size_t dash = package.find('-');
+  const bool prefixed = package.starts_with("cuda") && dash != std::string_view::npos &&
+                        package.substr(4, dash - 4).find_first_not_of("0123456789.") == std::string_view::npos;
+  if (prefixed) package.remove_prefix(dash + 1);
+  const auto found = std::find_if(kStorePackages.begin(), kStorePackages.end(),
+                                  [&](const auto& entry) { return entry.first == package; });
+  return found == kStorePackages.end() ? std::nullopt : std::optional<std::string>(found->second);
+}
+
+std::map<std::string, std::string> component_versions(const StoreClosure& closure) {
+  std::map<std::string, std::set<std::string>> seen;
+  for (const auto& path : closure.paths) {
+    if (path.component && path.version) seen[*path.component].insert(path.version->substr(0, path.version->find('-')));
+  }
+  std::map<std::string, std::string> versions;
+  for (const auto& [component, found] : seen) {
+    if (found.size() == 1) versions.emplace(component, *found.begin());
+  }
+  return versions;
+}
+
+std::optional<std::string> python_abi(const std::vector<File>& files) {
+  for (const auto& file : files) {
+    const size_t slash = file.path.rfind('/');
+    const std::string_view name = std::string_view(file.path).substr(slash == std::string::npos ? 0 : slash + 1);
+    constexpr std::string_view kModule = "_C.cpython-";
+    if (name == "_C.abi3.so") return "abi3";
+    if (!name.starts_with(kModule)) continue;
+    const std::string_view tag = name.substr(kModule.size(), name.find('-', kModule.size()) - kModule.size());
+    return "cp" + std::string(tag);
+  }
+  return std::nullopt;
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Versions of the libraries beside torch, from the names of their *.dist-info folders and of their files.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/facts/inventory.hpp"
+#include "core/result.hpp"
+
+namespace pbprobe {
+
+// {"cuDNN": "9.19.0.56", "NCCL": "2.28.9"}: from "nvidia_cudnn_cu13-9.19.0.56", else from "libcudnn.so.9.19.0".
+[[nodiscard]] std::map<std::string, std::string> component_versions(const std::vector<std::string>& distributions,
+                                                                    const std::vector<File>& files);
+
+// Of a Nix closure: what stands there in one version.
+[[nodiscard]] std::map<std::string, std::string> component_versions(const StoreClosure& closure);
+
+// "CUDA runtime" of "cuda13.0-cuda_cudart" or "cuda_cudart".
+[[nodiscard]] std::optional<std::string> component_of_store_package(std::string_view package);
+
+// {"cuDNN": "9.19.0.56", "CUDA toolkit": "13.0.2"}: what the METADATA of torch's package pins with "==".
+[[nodiscard]] std::map<std::string, std::string> required_versions(std::string_view metadata);
+
+// The tags of a WHEEL file: "cp313-cp313-manylinux_2_28_x86_64".
+[[nodiscard]] std::vector<std::string> wheel_tags(std::string_view wheel);
+
+// Whether a folder's name ("torch-2.11.0.dist-info") or the metadata in it says torch.
+[[nodiscard]] bool calls_itself_torch(std::string_view folder, std::string_view metadata);
+
+// Name and version as the metadata says them.
+[[nodiscard]] Package package_of(std::string folder, std::string_view metadata);
+
+// What its folder and its metadata say of torch's version.
+[[nodiscard]] std::vector<StatedVersion> versions_stated_by(const Package& package);
+
+// What the name of a wheel says of it ("torch-2.11.0%2Bcu130-cp311-cp311-linux_x86_64.whl"); null: it is none of a
+// wheel.
+[[nodiscard]] std::optional<StatedVersion> version_stated_by_wheel(const std::string& file_name);
+
+// What in METADATA and WHEEL is not as Python's packaging writes it.
+[[nodiscard]] std::vector<Error> faults_of_metadata(std::string_view metadata);
+[[nodiscard]] std::vector<Error> faults_of_wheel(std::string_view wheel);
+
+// "cp313", "cp313t" or "abi3", from the name of torch's own extension module.
+[[nodiscard]] std::optional<std::string> python_abi(const std::vector<File>& files);
+
+}  // namespace pbprobe

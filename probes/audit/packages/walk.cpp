@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/audit/packages/walk.hpp"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <map>
+#include <set>
+#include <system_error>
+#include <utility>
+
+namespace pbprobe {
+namespace {
+
+namespace fs = std::filesystem;
+
+using FileId = std::pair<dev_t, ino_t>;
+
+FileId id_of(const struct stat& status) {
+  return {status.st_dev, status.st_ino};
+}
+
+struct Walk {
+  bool recursive;
+  const std::function<bool(std::string_view)>& wanted;
+  Layout& layout;
+  std::set<FileId> entered = {};
+  std::vector<FileId> above = {};
+
+  void folder(const fs::path& path, const std::string& prefix, const FileId& id);
+  void entry(const fs::directory_entry& entry, const std::string& prefix);
+};
+
+void Walk::entry(const fs::directory_entry& entry, const std::string& prefix) {
+  std::error_code error;
+  const std::string name = entry.path().filename().string();
+  const bool link = entry.is_symlink(error);
+  const bool shared_object = wanted(name);
+  const bool folder_itself = !link && entry.is_directory(error);
+  if (!link && !shared_object && !folder_itself) return;  // no stat for the thousands of other files
+  struct stat status {};
+  if (stat(entry.path().c_str(), &status) != 0) {
+    const int why = errno;
+    if (shared_object && link && why == ENOENT) {
+      layout.broken_links.push_back(prefix + name);
+    } else if (shared_object || folder_itself) {
+      layout.problems.push_back(
+          fmt::format("{}{}: cannot read: {}", prefix, name, std::generic_category().message(why)));
+    }
+    return;
+  }
+  if (S_ISDIR(status.st_mode)) {
+    if (recursive) folder(entry.path(), prefix + name + "/", id_of(status));
+  } else if (shared_object) {
+    layout.items.push_back({prefix + name, static_cast<uint64_t>(status.st_size), entry.path(), nullptr});
+  }
+}
+
+void Walk::folder(const fs::path& path, const std::string& prefix, const FileId& id) {
+  if (std::find(above.begin(), above.end(), id) != above.end()) {
+    layout.problems.push_back(fmt::format("{}: a link back to a folder above it: not followed", prefix));
+    return;
+  }
+  if (!entered.insert(id).second) return;
+  std::error_code error;
+  fs::directory_iterator entries(path, error);
+  if (error) {
+    layout.problems.push_back(fmt::format("{}: cannot list the folder: {}", prefix, error.message()));
+    return;
+  }
+  std::vector<fs::directory_entry> listed;  // first, so that no folder stays open while those in it are
+  for (; !error && entries != fs::directory_iterator(); entries.increment(error)) listed.push_back(*entries);
+  above.push_back(id);
+  for (const auto& one : listed) entry(one, prefix);
+  above.pop_back();
+  if (error) layout.problems.push_back(fmt::format("{}: cannot list all of it: {}", prefix, error.message()));
+}
+
+}  // namespace
+
+void walk_shared_objects(const fs::path& folder, const std::string& prefix, bool recursive,
+                         const std::function<bool(std::string_view)>& wanted, Layout& layout) {
+  struct stat status {};
+  if (stat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return;
+  Walk walk{recursive, wanted, layout};
+  walk.folder(folder, prefix, id_of(status));
+}
+
+void settle_items(Layout& layout) {
+  std::sort(layout.items.begin(), layout.items.end(), [](const Item& a, const Item& b) { return a.path < b.path; });
+  std::set<FileId> by_name;  // files that stand under a name of their own
+  std::error_code error;
+  for (const auto& item : layout.items) {
+    struct stat status {};
+    if (!item.disk.empty() && lstat(item.disk.c_str(), &status) == 0 && !S_ISLNK(status.st_mode))
+      by_name.insert(id_of(status));
+  }
+  std::set<FileId> linked;
+  std::erase_if(layout.items, [&](const Item& item) {
+    struct stat status {};
+    if (item.disk.empty() || !fs::is_symlink(item.disk, error) || stat(item.disk.c_str(), &status) != 0) return false;
+    return by_name.contains(id_of(status)) || !linked.insert(id_of(status)).second;
+  });
+}
+
+std::vector<std::string> names_in(const fs::path& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator entries(folder, error); !error && entries != fs::directory_iterator();
+       entries.increment(error))
+    names.push_back(entries->path().filename().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,18 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/measure/load.hpp"
+#include "probes/cli/cli.hpp"
+
+namespace pbprobe::cli {
+
+void add_load(CLI::App& app, int& exit_code) {
+  auto* command = app.add_subcommand("load", "Open shared objects; started by the other commands");
+  command->group("");  // hidden
+  static LoadRequest request;
+  command->add_option("--emulator", request.emulator)->allow_extra_args(false);
+  command->add_option("--seconds", request.seconds);
+  command->add_option("FILES", request.files)->required();
+  command->callback([&exit_code] { exit_code = load_main(request); });
+}
+
+}  // namespace pbprobe::cli

@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// The catalogue's rows, each list in the file that holds what its checks ask.
+#pragma once
+
+#include "probes/judge/checks.hpp"
+#include "probes/judge/facts.hpp"
+
+namespace pbprobe {
+
+[[nodiscard]] std::vector<Check> beside_checks();
+[[nodiscard]] std::vector<Check> claimed_cpus_checks();
+[[nodiscard]] std::vector<Check> claimed_sms_checks();
+[[nodiscard]] std::vector<Check> claims_checks();
+[[nodiscard]] std::vector<Check> closure_checks();
+[[nodiscard]] std::vector<Check> cpu_checks();
+[[nodiscard]] std::vector<Check> device_entries_checks();
+[[nodiscard]] std::vector<Check> files_checks();
+[[nodiscard]] std::vector<Check> gpu_checks();
+[[nodiscard]] std::vector<Check> host_code_checks();
+[[nodiscard]] std::vector<Check> identity_checks();
+[[nodiscard]] std::vector<Check> nix_checks();
+[[nodiscard]] std::vector<Check> packages_checks();
+[[nodiscard]] std::vector<Check> reference_checks();
+[[nodiscard]] std::vector<Check> running_checks();
+[[nodiscard]] std::vector<Check> runpaths_checks();
+
+// What one subject's checks ask of another's: false where that one's own check finds a fault.
+[[nodiscard]] bool cuda_matches_claim(const Facts& facts);
+[[nodiscard]] bool processor_matches_claim(const Facts& facts);
+[[nodiscard]] bool claimed_sm_is_shipped(const Facts& facts);
+[[nodiscard]] bool gpus_are_usable(const Facts& facts);
+[[nodiscard]] bool driver_supports_cuda(const Facts& facts);  // its major version
+
+}  // namespace pbprobe

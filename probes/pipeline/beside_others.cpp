@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/pipeline/beside_others.hpp"
+
+#include <algorithm>
+#include <set>
+#include <sstream>
+
+#include <unistd.h>
+
+#include <fmt/ranges.h>
+
+namespace pbprobe {
+namespace {
+
+// What a display's compositor takes of an idle GPU.
+constexpr int64_t kIdlePercent = 5;
+
+// "0,1" of "cuda:0,1".
+bool names(const std::string& devices, const std::string& device) {
+  constexpr std::string_view kCuda = "cuda:";
+  if (!devices.starts_with(kCuda)) return false;
+  std::istringstream numbers(devices.substr(kCuda.size()));
+  for (std::string number; std::getline(numbers, number, ',');)
+    if (std::string(kCuda) + number == device) return true;
+  return false;
+}
+
+// A server that shares the GPU among its clients computes nothing itself, and ours is one of them.
+bool counts(const GpuProcess& process) {
+  return process.pid != getpid() && process.name.value_or("") != "nvidia-cuda-mps-server";
+}
+
+template <class Figures>
+void mark(Figures& figures, const std::vector<GpuUse>& uses) {
+  for (auto& figure : figures) figure.disturbed = others_on(uses, figure.device);
+}
+
+}  // namespace
+
+std::optional<std::string> others_on(const std::vector<GpuUse>& uses, const std::string& device) {
+  std::set<std::string> who;
+  for (const GpuUse& use : uses) {
+    if (!names(device, use.device)) continue;
+    for (const GpuProcess& process : use.processes) {
+      if (!counts(process)) continue;
+      who.insert(
+          fmt::format("{} (process {}) on {}", process.name.value_or("an unnamed one"), process.pid, use.device));
+    }
+  }
+  for (const GpuUse& use : uses) {
+    if (!who.empty() || !names(device, use.device) || use.when != "before") continue;
+    if (use.utilization_percent.value_or(0) > kIdlePercent)
+      who.insert(fmt::format("work that took {} % of {} before", *use.utilization_percent, use.device));
+  }
+  if (who.empty()) return std::nullopt;
+  return fmt::format("{}", fmt::join(who, ", "));
+}
+
+void mark_disturbed(Measurements& measurements, std::vector<GpuUse> uses) {
+  std::set<std::string> numbers;
+  for (const GpuUse& use : uses) numbers.insert(use.device.substr(use.device.find(':') + 1));
+  // A row does not say on which GPU.
+  const std::string any = fmt::format("cuda:{}", fmt::join(numbers, ","));
+  for (BenchRow& row : measurements.rows)
+    if (row.threads == 0) row.disturbed = others_on(uses, any);
+  mark(measurements.probes, uses);
+  if (measurements.libtorch) {
+    mark(measurements.libtorch->figures, uses);
+    mark(measurements.libtorch->timings, uses);
+    mark(measurements.libtorch->speeds, uses);
+  }
+  measurements.gpu_use = std::move(uses);
+}
+
+Result<Measurements> measure_beside_others(const MeasureRequest& request, const ChildLimits& limits,
+                                           const HostSources& sources) {
+  const auto before = request.host.gpus.empty() ? std::nullopt : look_at_gpu_use(sources, "before");
+  PBPROBE_TRY(Measurements measurements, measure_in_child(request, limits));
+  if (!before) return measurements;
+  std::vector<GpuUse> uses = *before;
+  if (const auto after = look_at_gpu_use(sources, "after")) uses.insert(uses.end(), after->begin(), after->end());
+  mark_disturbed(measurements, std::move(uses));
+  return measurements;
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,134 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/pipeline/emulated_loads.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "core/program.hpp"
+#include "core/targets.hpp"
+#include "probes/audit/packages/component.hpp"
+#include "probes/audit/packages/layout.hpp"
+#include "probes/pipeline/emulate.hpp"
+#include "probes/pipeline/foreign.hpp"
+
+namespace pbprobe {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr unsigned kSeconds = 60;  // libtorch_cpu.so takes 3 to 8 on a busy core
+
+#if defined(__x86_64__)
+constexpr std::string_view kMachine = "x86_64";
+#elif defined(__aarch64__)
+constexpr std::string_view kMachine = "aarch64";
+#endif
+
+// libtorch's own, libc10 and libtorch_cpu first: what they need comes with them.
+std::vector<std::string> files_of(const fs::path& libtorch_dir) {
+  std::vector<std::string> first;
+  std::vector<std::string> rest;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(libtorch_dir, error)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with("lib") || !is_shared_object_name(name) || component_of(name) != "libtorch") continue;
+    // Those of CUDA want a driver, and those of Python an interpreter.
+    if (name.find("cuda") != std::string::npos || name.find("python") != std::string::npos) continue;
+    (name.starts_with("libc10.") || name.starts_with("libtorch_cpu.") ? first : rest).push_back(entry.path().string());
+  }
+  std::sort(first.begin(), first.end());
+  std::sort(rest.begin(), rest.end());
+  first.insert(first.end(), rest.begin(), rest.end());
+  return first;
+}
+
+struct Reported {
+  std::string last;     // file that was opened last
+  std::string refused;  // why the first one was not
+  int opened = 0;
+  std::string end;
+};
+
+Reported read_lines(const std::string& text) {
+  Reported reported;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("open ")) reported.last = line.substr(5);
+    if (line == "opened") ++reported.opened;
+    if (line.starts_with("refused ") && reported.refused.empty()) reported.refused = line.substr(8);
+    if (line.starts_with("ended ")) reported.end = line;
+  }
+  return reported;
+}
+
+void judge_end(const Reported& reported, EmulatedLoad& load) {
+  const std::string name = fs::path(reported.last).filename().string();
+  // QEMU 7.2 ends a program by SIGSEGV where a handler of its own meets the illegal instruction.
+  if (reported.end == fmt::format("ended by signal {}", SIGILL)) {
+    load.outcome = LoadOutcome::died;
+    load.library = name;
+    load.what = "an illegal instruction, as it was opened or closed";
+  } else if (reported.end != "ended with 0") {
+    load.library = name;
+    load.what = fmt::format("{} at {}", reported.end.empty() ? "it ended without a word" : reported.end, name);
+  } else if (reported.opened == 0) {
+    load.what = reported.refused.empty() ? "nothing was opened" : reported.refused;
+  } else {
+    load.outcome = LoadOutcome::loaded;
+    load.what = fmt::format("{} files of libtorch were opened and closed", reported.opened);
+  }
+}
+
+EmulatedLoad load_on(const Target& target, const std::vector<std::string>& files, const fs::path& program) {
+  EmulatedLoad load{.target = target.id, .cpu = target.emulated_cpu};
+  if (!target.emulated_cpu) {
+    load.what = fmt::format("QEMU has no CPU of exactly {}", target.id);
+    return load;
+  }
+  const auto emulator = find_emulator({.cpu = *target.emulated_cpu}, program);
+  if (!emulator) {
+    load.what = emulator.error().message;
+    return load;
+  }
+  std::vector<std::string> words{program.string(), "load", "--seconds", std::to_string(kSeconds)};
+  for (const auto& word : emulator->words) words.push_back("--emulator=" + word);
+  words.insert(words.end(), files.begin(), files.end());
+  const auto reported = run_program({.arguments = words, .seconds = kSeconds + 10.0});
+  if (!reported) {
+    load.what = reported.error().message;
+    return load;
+  }
+  judge_end(read_lines(reported->out), load);
+  return load;
+}
+
+}  // namespace
+
+std::vector<EmulatedLoad> load_emulated(const fs::path& artifact, const Claim& claim, const fs::path& program) {
+  const auto layout = find_layout(artifact);
+  std::vector<EmulatedLoad> loads;
+  for (const auto& id : claim.targets) {
+    const Target* target = find_target(id);
+    if (target == nullptr || target->kind != TargetKind::cpu) continue;
+    EmulatedLoad load{.target = id, .cpu = target->emulated_cpu};
+    if (target->architecture != kMachine) {
+      load.what = fmt::format("its program for {} is not here", target->architecture);
+    } else if (!layout || !layout->libtorch_dir) {
+      load.what = "it lies where it cannot be loaded from: in a wheel, or nowhere";
+    } else {
+      const auto files = files_of(*layout->libtorch_dir);
+      if (files.empty())
+        load.what = "none of its files can be opened by themselves";
+      else
+        load = load_on(*target, files, program_of(program));
+    }
+    loads.push_back(std::move(load));
+  }
+  return loads;
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,142 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/process/gain.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <random>
+
+#include "probes/process/statistics.hpp"
+
+namespace pbprobe {
+namespace {
+
+constexpr double kConfidence = 0.95;
+constexpr size_t kResamples = 4000;
+
+const AreaTiming* find(const std::vector<AreaTiming>& timings, const AreaTiming& like) {
+  const auto found = std::find_if(timings.begin(), timings.end(), [&](const AreaTiming& timing) {
+    return timing.area == like.area && timing.device == like.device;
+  });
+  return found == timings.end() ? nullptr : &*found;
+}
+
+// Without an interval as yet. An area that one process lacks is none.
+std::vector<AreaGain> collect(const std::vector<Turn>& rounds) {
+  std::vector<AreaGain> gains;
+  if (rounds.empty()) return gains;
+  for (const AreaTiming& timing : rounds.front().build) {
+    AreaGain gain{.area = timing.area, .device = timing.device, .samples_us = {}, .baseline_samples_us = {}};
+    for (const Turn& round : rounds) {
+      const AreaTiming* ours = find(round.build, timing);
+      const AreaTiming* theirs = find(round.baseline, timing);
+      if (ours == nullptr || theirs == nullptr) break;
+      for (const AreaTiming* side : {ours, theirs})
+        if (side->disturbed) gain.disturbed = side->disturbed;
+      gain.samples_us.push_back(median(ours->samples_us));
+      gain.baseline_samples_us.push_back(median(theirs->samples_us));
+    }
+    if (gain.samples_us.size() < rounds.size()) continue;
+    gain.gain = median(gain.baseline_samples_us) / median(gain.samples_us);
+    gains.push_back(std::move(gain));
+  }
+  return gains;
+}
+
+// Of `count` numbers in order, the place k from which on those from the k-th to the k-th last hold their median with
+// this confidence, whatever their distribution: each of them lies below it with a chance of one half. At least 1.
+size_t place_of(size_t count, double confidence) {
+  double chance = std::exp2(-static_cast<double>(count));  // of exactly `place` numbers below the median
+  double below = chance;                                   // of at most so many
+  size_t place = 0;
+  while (2 * below <= 1 - confidence && 2 * (place + 1) < count) {
+    ++place;
+    chance *= static_cast<double>(count - place + 1) / static_cast<double>(place);
+    below += chance;
+  }
+  return std::max<size_t>(place, 1);
+}
+
+// Few rounds say little of how far a burst of noise reaches: drawn again and again they give too narrow an interval on
+// a busy machine. So it holds the one by ranks too.
+void widen_by_ranks(AreaGain& gain, double confidence) {
+  std::vector<double> ratios;
+  for (size_t i = 0; i < gain.samples_us.size(); ++i)
+    ratios.push_back(gain.baseline_samples_us[i] / gain.samples_us[i]);
+  std::sort(ratios.begin(), ratios.end());
+  const size_t place = place_of(ratios.size(), confidence);
+  gain.low = std::min(gain.low, ratios[place - 1]);
+  gain.high = std::max(gain.high, ratios[ratios.size() - place]);
+}
+
+// Rounds are drawn, and both sides of each together: what slowed one of them slowed the other.
+void add_interval(AreaGain& gain, double confidence, std::mt19937& random) {
+  const size_t rounds = gain.samples_us.size();
+  std::uniform_int_distribution<size_t> draw(0, rounds - 1);
+  std::vector<double> ours(rounds);
+  std::vector<double> theirs(rounds);
+  std::vector<double> ratios(kResamples);
+  for (double& ratio : ratios) {
+    for (size_t i = 0; i < rounds; ++i) {
+      const size_t round = draw(random);
+      ours[i] = gain.samples_us[round];
+      theirs[i] = gain.baseline_samples_us[round];
+    }
+    ratio = median(theirs) / median(ours);
+  }
+  gain.low = quantile(ratios, (1 - confidence) / 2);
+  gain.high = quantile(ratios, (1 + confidence) / 2);
+}
+
+Result<std::vector<AreaTiming>> timings_of(const std::function<Result<Measurements>()>& run, const char* which) {
+  PBPROBE_TRY(Measurements measurements, run(), "{}", which);
+  if (!measurements.libtorch || !measurements.libtorch->executed)
+    return make_error(ErrorCode::failed_child, "{}: {}", which,
+                      measurements.libtorch ? measurements.libtorch->problem.value_or("its libtorch computed nothing")
+                                            : "no libtorch was started");
+  return std::move(measurements.libtorch->timings);
+}
+
+// Whoever goes second finds a warmer machine.
+Result<Turn> take_turn(const GainRequest& request, bool build_first) {
+  Turn turn;
+  for (const bool build : {build_first, !build_first}) {
+    PBPROBE_TRY(auto timings,
+                build ? timings_of(request.build, "the build") : timings_of(request.baseline, "the baseline"));
+    (build ? turn.build : turn.baseline) = std::move(timings);
+  }
+  return turn;
+}
+
+}  // namespace
+
+std::vector<AreaGain> gains_of(const std::vector<Turn>& rounds) {
+  std::vector<AreaGain> gains = collect(rounds);
+  std::mt19937 random(1);  // the same figures give the same interval
+  const double confidence = 1 - (1 - kConfidence) / static_cast<double>(std::max<size_t>(gains.size(), 1));
+  for (AreaGain& gain : gains) {
+    add_interval(gain, confidence, random);
+    widen_by_ranks(gain, confidence);
+  }
+  return gains;
+}
+
+Result<std::vector<AreaGain>> measure_gains(const GainRequest& request) {
+  using Clock = std::chrono::steady_clock;
+  const auto start = Clock::now();
+  std::vector<Turn> rounds;
+  for (int64_t round = 0; round < request.most_rounds; ++round) {
+    const double passed = std::chrono::duration<double>(Clock::now() - start).count();
+    const double expected = round == 0 ? 0 : passed / static_cast<double>(round);
+    if (passed + expected > request.budget_seconds) break;
+    PBPROBE_TRY(Turn turn, take_turn(request, round % 2 == 0));
+    rounds.push_back(std::move(turn));
+  }
+  if (static_cast<int64_t>(rounds.size()) < request.least_rounds)
+    return make_error(ErrorCode::limit, "{} rounds of {} fitted into {:.0f} s: give --budget more", rounds.size(),
+                      request.least_rounds, request.budget_seconds);
+  return gains_of(rounds);
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Is one libtorch faster than another on this machine, and in what?
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/facts/baseline.hpp"
+#include "core/facts/measurement.hpp"
+#include "core/result.hpp"
+
+namespace pbprobe {
+
+// One process each of the build and of its baseline, that ran beside each other in time.
+struct Turn {
+  std::vector<AreaTiming> build;
+  std::vector<AreaTiming> baseline;
+};
+
+// A figure for each area that both have in every round; a process speaks by the median of its samples. The interval is
+// a percentile bootstrap's over the rounds, of the ratio of medians, widened to the one that ranks of the rounds'
+// ratios give without any distribution, and so wide that all areas' hold at once with 95 % (Bonferroni): of eleven
+// areas that are the same, one would seem to differ every second time otherwise. Sources: B. Efron and R. Tibshirani,
+// An Introduction to the Bootstrap, 1993, chapter 13; H. David and H. Nagaraja, Order Statistics, 2003, section 7.1.
+[[nodiscard]] std::vector<AreaGain> gains_of(const std::vector<Turn>& rounds);
+
+struct GainRequest {
+  std::function<Result<Measurements>()> build;  // one process, whose libtorch timings count
+  std::function<Result<Measurements>()> baseline;
+  int64_t least_rounds = 12;  // fewer cannot speak for a hundred areas: 100 · 2^(1 - 12) is 5 %
+  int64_t most_rounds = 20;
+  double budget_seconds = 120;
+};
+
+// Runs them interleaved, the first one alternating. Errors: failed_child (one of them did not run; named), limit (the
+// budget did not suffice for the least rounds).
+[[nodiscard]] Result<std::vector<AreaGain>> measure_gains(const GainRequest& request);
+
+}  // namespace pbprobe

@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// What the pipeline asks of the child. The host comes along: kernels and timing never detect anything.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/dtype.hpp"
+#include "core/facts/host.hpp"
+#include "core/fields.hpp"
+
+namespace pbprobe {
+
+struct Shape {
+  int64_t m = 0;
+  int64_t n = 0;
+  int64_t k = 0;
+};
+
+// One `pbprobe bench`: every kernel of the target (or of every target that the host can run) on every shape.
+struct BenchRequest {
+  std::optional<std::string> target;  // id; null: all that this host can run
+  DType dtype = DType::fp32;
+  std::string layout = "nt";
+  std::optional<DType> out;  // null: as the kernels of this dtype write it
+  std::vector<Shape> shapes;
+  bool prepacked = false;            // B is packed once, outside the time, as weights are; CPU kernels only
+  bool scaled = false;               // C by a scale for each of its rows and one for each of its columns
+  int64_t threads = 0;               // 0: as many as the host lets us use
+  double sustained_seconds = 0;      // what one sample lasts: the chip is warm then; 0: short samples, bursts
+  std::vector<std::string> against;  // "libtorch", "cublaslt", "cublaslt_best", "cutlass", "bf16"
+};
+
+struct MeasureRequest {
+  Host host;
+  std::optional<std::string> libtorch_dir;   // folder of libtorch_cpu.so; null: none is loaded
+  std::optional<std::string> cublaslt_near;  // folder of a torch's libraries, beside which libcublasLt may lie
+  std::optional<std::string> scratch;        // the only folder that it may write to; null: wherever it can
+  std::vector<BenchRequest> benches;
+  bool every_core = false;     // every kernel bit for bit on each CPU first
+  bool timings = false;        // of libtorch's areas, by all threads that the host lets us use
+  bool probes = false;         // the GPUs' memories, launches and instructions too
+  double budget_seconds = 10;  // what the measuring may take; rows that do not fit are named in the notes
+  double limit_seconds = 60;   // after this the child is ended
+};
+
+template <class Visitor, SameAs<Shape> T>
+void fields(Visitor& visit, T& shape) {
+  visit("m", shape.m);
+  visit("n", shape.n);
+  visit("k", shape.k);
+}
+
+template <class Visitor, SameAs<BenchRequest> T>
+void fields(Visitor& visit, T& bench) {
+  visit("target", bench.target, "null: every target that the host can run");
+  visit("dtype", bench.dtype, "type of A and B");
+  visit("layout", bench.layout, "nt, nn, tn or tt");
+  visit("out", bench.out, "type of C; null: as the kernels of this dtype write it");
+  visit("shapes", bench.shapes);
+  visit("prepacked", bench.prepacked, "B is packed once, outside the time");
+  visit("scaled", bench.scaled, "C by a scale for each row and each column");
+  visit("threads", bench.threads, "0: as many as the host lets us use");
+  visit("sustained_seconds", bench.sustained_seconds, "what one sample lasts; 0: short ones");
+  visit("against", bench.against, "peers: libtorch, cublaslt, cublaslt_best, cutlass, bf16");
+}
+
+template <class Visitor, SameAs<MeasureRequest> T>
+void fields(Visitor& visit, T& request) {
+  visit.constant("schema", "pbprobe.measure-request/1");
+  visit("host", request.host);
+  visit("libtorch_dir", request.libtorch_dir, "folder of libtorch_cpu.so; null: none is loaded");
+  visit("cublaslt_near", request.cublaslt_near, "folder of a torch's libraries, beside which libcublasLt may lie");
+  visit("scratch", request.scratch, "the only folder that it may write to; null: wherever it can");
+  visit("benches", request.benches);
+  visit("every_core", request.every_core, "every kernel bit for bit on each CPU first");
+  visit("timings", request.timings, "of libtorch's areas");
+  visit("probes", request.probes, "the GPUs' memories, launches and instructions too");
+  visit("budget_seconds", request.budget_seconds, "what the measuring may take");
+  visit("limit_seconds", request.limit_seconds, "after this the child is ended");
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,223 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/process/sandbox.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <fcntl.h>
+#include <net/if.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/host/host.hpp"
+
+namespace pbprobe {
+namespace {
+
+namespace fs = std::filesystem;
+
+// glibc's fork() takes locks that another thread of the parent may hold.
+pid_t raw_fork(unsigned long namespaces) {
+  return static_cast<pid_t>(syscall(SYS_clone, namespaces | SIGCHLD, nullptr, nullptr, nullptr, nullptr));
+}
+
+void write_word(const char* file, const char* word) {
+  const int descriptor = open(file, O_WRONLY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  [[maybe_unused]] const ssize_t written = write(descriptor, word, strlen(word));
+  close(descriptor);
+}
+
+void own_its_user(const Sandbox& sandbox) {
+  write_word("/proc/self/setgroups", "deny");
+  write_word("/proc/self/uid_map", sandbox.uid_map);
+  write_word("/proc/self/gid_map", sandbox.gid_map);
+}
+
+// What tells of the processes of this namespace; the mount is seen only in here.
+bool mount_proc() {
+  if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return false;
+  return mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) == 0;
+}
+
+// NCCL talks to itself by an interface, and in here is no other.
+void raise_loopback() {
+  const int any = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (any < 0) return;
+  ifreq request{};
+  std::memcpy(request.ifr_name, "lo", sizeof "lo");
+  request.ifr_flags = IFF_UP;
+  ioctl(any, SIOCSIFFLAGS, &request);
+  close(any);
+}
+
+// Tried by a process that ends at once: who is in the namespaces cannot leave them.
+bool can_mount_proc(const Sandbox& sandbox, unsigned long namespaces) {
+  const pid_t child = raw_fork(namespaces);
+  if (child == 0) {
+    if ((namespaces & CLONE_NEWUSER) != 0) own_its_user(sandbox);
+    _exit(mount_proc() ? 0 : 1);
+  }
+  int status = 1;
+  while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return child > 0 && status == 0;
+}
+
+bool has_gpu_driver() {
+  return access("/dev/nvidiactl", F_OK) == 0 || access("/dev/dxg", F_OK) == 0 || access("/dev/nvmap", F_OK) == 0;
+}
+
+constexpr unsigned long kIsolated = CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWNS;
+
+// The first process of the namespace: reaps what nobody else does, and ends with the kept one. The kernel ends the
+// rest.
+[[noreturn]] void keep(pid_t kept, int status_write) {
+  dup2(status_write, 0);
+  close_from(1);
+  while (true) {
+    int status = 0;
+    const pid_t ended = waitpid(-1, &status, 0);
+    if (ended < 0 && errno == EINTR) continue;
+    if (ended >= 0 && ended != kept) continue;
+    if (ended == kept) {
+      [[maybe_unused]] const ssize_t written = write(0, &status, sizeof status);
+    }
+    _exit(0);
+  }
+}
+
+// Namespace of processes; null where it is unknown.
+std::optional<ino_t> namespace_of(const std::string& pid) {
+  struct stat facts {};
+  if (stat(("/proc/" + pid + "/ns/pid").c_str(), &facts) != 0) return std::nullopt;
+  return facts.st_ino;
+}
+
+// The session, after the name in parentheses: "12 (any name) S ppid pgrp session …".
+long session_of(const std::string& pid) {
+  std::ifstream file("/proc/" + pid + "/stat");
+  std::string text;
+  std::getline(file, text);
+  long parent = 0, group = 0, session = 0;
+  const auto end = text.rfind(')');
+  if (end == std::string::npos ||
+      std::sscanf(text.c_str() + end + 1, " %*c %ld %ld %ld", &parent, &group, &session) != 3)
+    return -1;
+  return session;
+}
+
+int64_t resident_bytes(const std::string& pid) {
+  std::ifstream file("/proc/" + pid + "/statm");
+  int64_t pages = 0, resident = 0;
+  file >> pages >> resident;
+  return file ? resident * sysconf(_SC_PAGESIZE) : 0;
+}
+
+}  // namespace
+
+void close_from(unsigned first) {
+#ifdef SYS_close_range
+  if (syscall(SYS_close_range, first, ~0U, 0) == 0) return;
+#endif
+  for (unsigned number = first; number < 1024; ++number) close(static_cast<int>(number));
+}
+
+Sandbox prepare_sandbox() {
+  Sandbox sandbox;
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) == 0) {
+    sandbox.status_read = ends[0];
+    sandbox.status_write = ends[1];
+  }
+  std::snprintf(sandbox.uid_map, sizeof sandbox.uid_map, "%u %u 1", geteuid(), geteuid());
+  std::snprintf(sandbox.gid_map, sizeof sandbox.gid_map, "%u %u 1", getegid(), getegid());
+  sandbox.proc = can_mount_proc(sandbox, kIsolated | CLONE_NEWUSER) || can_mount_proc(sandbox, kIsolated);
+  // CUDA looks itself up in /proc by its number, and fails (error 304) where /proc knows other numbers.
+  sandbox.pids = sandbox.proc || !has_gpu_driver();
+  return sandbox;
+}
+
+pid_t fork_into(Sandbox& sandbox) {
+  const unsigned long apart = sandbox.pids ? kIsolated : CLONE_NEWNET;
+  // Who is root needs no user namespace, and would lose in it what others' folders allow only root.
+  const unsigned long first = geteuid() == 0 ? 0 : CLONE_NEWUSER;
+  for (const unsigned long namespaces : {apart | first, apart | (first ^ CLONE_NEWUSER), 0UL}) {
+    sandbox.apart = (namespaces & CLONE_NEWPID) != 0;
+    if (sandbox.apart && sandbox.status_write < 0) continue;
+    const pid_t child = raw_fork(namespaces);
+    if (child < 0 && namespaces != 0) continue;  // not allowed here
+    if (child != 0) return child;
+    setsid();
+    if ((namespaces & CLONE_NEWUSER) != 0) own_its_user(sandbox);
+    if ((namespaces & CLONE_NEWNET) != 0) raise_loopback();
+    if (!sandbox.apart) return 0;
+    if (sandbox.proc) mount_proc();
+    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    const pid_t kept = raw_fork(0);
+    if (kept < 0) _exit(127);
+    if (kept > 0) keep(kept, sandbox.status_write);
+    setsid();
+    return 0;
+  }
+  return -1;
+}
+
+std::optional<int> kept_status(const Sandbox& sandbox) {
+  int status = 0;
+  if (!sandbox.apart || fcntl(sandbox.status_read, F_SETFL, O_NONBLOCK) != 0) return std::nullopt;
+  if (read(sandbox.status_read, &status, sizeof status) != sizeof status) return std::nullopt;
+  return status;
+}
+
+void close_sandbox(Sandbox& sandbox) {
+  for (int* descriptor : {&sandbox.status_read, &sandbox.status_write}) {
+    if (*descriptor >= 0) close(*descriptor);
+    *descriptor = -1;
+  }
+}
+
+SandboxUsage usage_of(pid_t child, const Sandbox& sandbox) {
+  SandboxUsage usage;
+  const auto own = namespace_of(std::to_string(child));
+  std::error_code error;
+  for (fs::directory_iterator entry("/proc", error), end; !error && entry != end; entry.increment(error)) {
+    const std::string pid = entry->path().filename().string();
+    if (pid.find_first_not_of("0123456789") != std::string::npos) continue;
+    const bool inside = sandbox.apart ? own && namespace_of(pid) == own : session_of(pid) == child;
+    if (!inside) continue;
+    ++usage.processes;
+    usage.resident_bytes += resident_bytes(pid);
+  }
+  return usage;
+}
+
+int64_t most_memory_bytes() {
+  int64_t bytes = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+  bytes = std::min(bytes, memory_limit_bytes(system_sources()).value_or(bytes));
+  return bytes / 5 * 4;
+}
+
+bool proc_is_ours() {
+  std::array<char, 32> text{};
+  const ssize_t length = readlink("/proc/self", text.data(), text.size() - 1);
+  return length > 0 && std::atol(text.data()) == getpid();
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/process/tags.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+namespace pbprobe {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Another user's processes cannot be read, and are none of ours. A zombie's environment is empty.
+bool carries(const std::filesystem::path& process, std::string_view tag) {
+  std::ifstream file(process / "environ", std::ios::binary);
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  for (size_t at = text.find(tag); at != std::string::npos; at = text.find(tag, at + 1)) {
+    const size_t end = at + tag.size();
+    if ((at == 0 || text[at - 1] == '\0') && (end == text.size() || text[end] == '\0')) return true;
+  }
+  return false;
+}
+
+std::vector<pid_t> tagged(std::string_view tag) {
+  std::vector<pid_t> found;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry("/proc", error), end; !error && entry != end; entry.increment(error)) {
+    const int pid = std::atoi(entry->path().filename().c_str());
+    if (pid > 0 && pid != getpid() && carries(entry->path(), tag)) found.push_back(pid);
+  }
+  return found;
+}
+
+}  // namespace
+
+std::string new_tag() {
+  static std::atomic<int> count{0};
+  return fmt::format("PBPROBE_CHILD={}-{}-{}", getpid(), ++count, Clock::now().time_since_epoch().count());
+}
+
+int64_t end_tagged(const std::string& tag, double patience_seconds) {
+  const auto until =
+      Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(patience_seconds));
+  std::set<pid_t> seen;
+  while (true) {
+    const auto found = tagged(tag);
+    if (found.empty()) break;
+    for (const pid_t pid : found) {
+      kill(pid, SIGKILL);
+      seen.insert(pid);
+    }
+    if (Clock::now() >= until) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  return static_cast<int64_t>(seen.size());
+}
+
+}  // namespace pbprobe

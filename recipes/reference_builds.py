@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""Writes recipes/reference_builds.json: what the public wheels of torch hold, as `pbprobe audit` reads them.
+
+    recipes/reference_builds.py [--pbprobe build/bin/pbprobe] [VERSION[/PROCESSOR]…]     adds these, or reads them again
+    recipes/reference_builds.py [--pbprobe …] --read WHEEL_OR_JSON…                      of what is here already
+
+A wheel has several hundred megabytes: one is downloaded at a time, read and removed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+FILE = pathlib.Path(__file__).with_name("reference_builds.json")
+CUDA = "libtorch_cuda.so"
+
+
+def fetched(version: str, processor: str, folder: str) -> pathlib.Path:
+    """The wheel; which Python it is for tells nothing of its device code."""
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]
+    platform = ["--python-version", "3.11", "--platform", f"manylinux_2_28_{processor}"]
+    subprocess.run([*command, *platform, "--dest", folder, f"torch=={version}"], check=True)
+    (wheel,) = pathlib.Path(folder).glob("torch-*.whl")
+    return wheel
+
+
+def audited(pbprobe: str, file: pathlib.Path) -> dict:
+    if file.suffix == ".json":
+        return json.loads(file.read_text())
+    done = subprocess.run([pbprobe, "audit", file, "--format", "json"], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def code_of(file: dict) -> dict[str, dict]:
+    """What stands there for each SM that most units have; torch adds others, and suffixes, to a few of its files."""
+    census = file["device_code"]["census"]
+    most = max(row["cubins"] for row in census.values())
+    return {
+        sm: {"units": row["cubins"], "kernels": row["kernels"], "code_bytes": row["code_bytes"]}
+        for sm, row in sorted(census.items(), key=lambda entry: int(entry[0].removeprefix("sm_").rstrip("af")))
+        if sm[-1] not in "af" and row["cubins"] * 2 >= most
+    }
+
+
+def row(inventory: dict) -> dict:
+    """A build without device code has none."""
+    with_code = [file for file in inventory["files"] if (file["device_code"] or {}).get("cubin")]
+    name = pathlib.Path(inventory["artifact"]).name
+    (cuda,) = [file for file in with_code if file["path"].endswith("/" + CUDA)] or [None]
+    return {
+        "torch": inventory["torch_version"].split("+")[0],
+        "cuda": inventory["cuda_version"] or "",
+        "platform": inventory["platform"],
+        "build": name,
+        "code": code_of(cuda) if cuda else {},
+        "parts": {},
+        "files": sorted(pathlib.Path(file["path"]).name for file in with_code if file["component"] == "libtorch"),
+        "libraries": sorted({file["component"] for file in with_code} - {"libtorch", None}),
+    }
+
+
+def number(version: str) -> list[int]:
+    return [int(part) for part in version.split(".")]
+
+
+def render(rows: list[dict]) -> str:
+    """One line an SM, so that a change of one count is one line of a diff."""
+    builds = []
+    for entry in rows:
+        lines = []
+        for key, value in entry.items():
+            if key == "code":
+                inner = ",\n".join(f'        "{sm}": {json.dumps(counts)}' for sm, counts in value.items())
+                lines.append(f'      "code": {{\n{inner}\n      }}')
+            else:
+                lines.append(f'      "{key}": {json.dumps(value)}')
+        builds.append("    {\n" + ",\n".join(lines) + "\n    }")
+    return '{\n  "schema": "pbprobe.reference_builds/1",\n  "builds": [\n' + ",\n".join(builds) + "\n  ]\n}\n"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pbprobe", default="build/bin/pbprobe")
+    parser.add_argument("--read", nargs="*", type=pathlib.Path, default=[])
+    parser.add_argument("versions", nargs="*")
+    options = parser.parse_args()
+    known = json.loads(FILE.read_text())["builds"] if FILE.exists() else []
+    rows = {(entry["torch"], entry["platform"]): entry for entry in known}
+    inventories = [audited(options.pbprobe, file) for file in options.read]
+    for asked in options.versions:
+        version, _, processor = asked.partition("/")
+        with tempfile.TemporaryDirectory() as folder:
+            inventories.append(audited(options.pbprobe, fetched(version, processor or "x86_64", folder)))
+    for inventory in inventories:
+        entry = row(inventory)
+        if entry["code"]:
+            rows[entry["torch"], entry["platform"]] = entry
+    FILE.write_text(render(sorted(rows.values(), key=lambda entry: (number(entry["torch"]), entry["platform"]))))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,88 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""A real CUDA libtorch on a GPU that another process holds: a driver and an NVML that say so stand for the hardware."""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+
+import pytest
+from test_cli import FAILED, SOURCE, TORCH, needs_torch, run
+
+DOUBLE = pathlib.Path(__file__).with_name("busy_driver.c")
+needs_cuda_torch = pytest.mark.skipif(
+    not (pathlib.Path(TORCH or "/nonexistent") / "torch/lib/libtorch_cuda.so").exists(),
+    reason="PBPROBE_TEST_TORCH names no CUDA build",
+)
+
+
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory):
+    """Folder for LD_LIBRARY_PATH."""
+    folder = tmp_path_factory.mktemp("driver")
+    wanted = set(re.findall(r'"(cu[A-Z]\w+)"', (SOURCE / "core/driver/driver_api.hpp").read_text()))
+    there = set(re.findall(r"^int (cu\w+)\(", DOUBLE.read_text(), re.MULTILINE))
+    refused = sorted(wanted - there)
+    (folder / "refused.inc").write_text("".join(f"REFUSE({name})\n" for name in refused))
+    library = folder / "libcuda.so.1"
+    command = ["cc", "-shared", "-fPIC", "-I", folder, "-Wl,-soname,libcuda.so.1", "-o", library, DOUBLE, "-ldl"]
+    subprocess.run(command, check=True)
+    (folder / "libnvidia-ml.so.1").symlink_to(library.name)
+    return folder
+
+
+def report_with(machine, answer: int, **more) -> dict:
+    paths = f"{machine}:{os.environ.get('LD_LIBRARY_PATH', '')}"
+    environment = {"LD_LIBRARY_PATH": paths, "FAKE_CUDA_ANSWER": str(answer), **more}
+    result = run("report", TORCH, "--format", "json", "--budget", "40", env=environment, timeout=120)
+    return json.loads(result.stdout)
+
+
+def row_of(report: dict, check: str) -> dict:
+    return next(row for row in report["verdict"]["checks"] if row["id"] == check)
+
+
+def failures(report: dict) -> set[str]:
+    return {finding["id"] for finding in report["verdict"]["findings"] if finding["severity"] == "fail"}
+
+
+@needs_torch
+@needs_cuda_torch
+@pytest.mark.parametrize(("answer", "obstacle"), [(2, "out_of_memory"), (46, "busy"), (214, "device_failed")])
+def test_what_could_not_run_is_unknown_and_names_who_is_there(machine, answer, obstacle):
+    report = report_with(machine, answer)
+    libtorch = report["measurements"]["libtorch"]
+    assert (libtorch["executed"], libtorch["executed_on_gpu"], libtorch["obstacle"]) == (True, None, obstacle)
+    assert failures(report) == set()
+    assert row_of(report, "PB503")["state"] == "unanswered"
+    assert report["verdict"]["outcome"] == "unknown"
+    before = report["measurements"]["gpu_use"][0]
+    assert before["processes"] == [{"pid": 4711, "name": "python3", "memory_bytes": 139 << 30}]
+    if obstacle != "device_failed":
+        assert "0.2 of 140.0 GiB of cuda:0 are free" in row_of(report, "PB503")["why"]
+        assert "python3 (process 4711) holds 139.0 GiB" in report["verdict"]["reason"]
+        assert "end process 4711, or wait for it" in report["verdict"]["fix"]
+    for row in report["measurements"]["rows"]:
+        assert (row["disturbed"] is None) == (row["threads"] > 0)
+
+
+@needs_torch
+@needs_cuda_torch
+@pytest.mark.parametrize("answer", [715, 700])
+def test_what_broke_the_rules_is_a_fault(machine, answer):
+    report = report_with(machine, answer, FAKE_NVML_NOBODY="1")
+    libtorch = report["measurements"]["libtorch"]
+    assert (libtorch["executed"], libtorch["executed_on_gpu"], libtorch["obstacle"]) == (True, False, None)
+    assert "PB503" in failures(report)
+    assert report["verdict"]["outcome"] == "fail"
+
+
+@needs_torch
+@needs_cuda_torch
+def test_a_gate_does_not_pass_there(machine):
+    environment = {"LD_LIBRARY_PATH": str(machine), "FAKE_CUDA_ANSWER": "2"}
+    result = run("gate", TORCH, "--claim", "sm90", "--require", "executed", env=environment, timeout=240)
+    assert result.returncode == FAILED
+    assert "python3 (process 4711)" in result.stdout

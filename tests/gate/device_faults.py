@@ -1,0 +1,226 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""Faults inside device code, which no compiler makes: entries that are not what they say, kernels that do nothing."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import pathlib
+from collections.abc import Callable
+
+import cubins
+import fatbins
+from faults import Change, Fault, library_of, without
+from small_builds import Build
+from variants import CUDA, GRAPH, LINALG, MAGMA, NCCL, TORCH, Parts, fatbin, target, variants
+
+ByEntry = Callable[[fatbins.Entry], fatbins.Entry]
+
+
+def changed(unit: pathlib.Path, change: ByEntry) -> pathlib.Path:
+    """The unit with each of its entries changed."""
+    content = fatbins.written(fatbins.each(fatbins.read(unit.read_bytes()), change))
+    return fatbins.made_file(unit.name, content)
+
+
+def first_unit(path: str, change: ByEntry) -> Change:
+    """Of that library the first unit's entries."""
+
+    def planted(build: Build, _: Parts) -> Build:
+        library = library_of(build, path)
+        return build.but({path: library.but(units=(changed(library.units[0], change), *library.units[1:]))})
+
+    return planted
+
+
+def every_unit(path: str, change: ByEntry) -> Change:
+    def planted(build: Build, _: Parts) -> Build:
+        library = library_of(build, path)
+        return build.but({path: library.but(units=tuple(changed(unit, change) for unit in library.units))})
+
+    return planted
+
+
+def more_units(*units: Callable[[Parts], pathlib.Path]) -> Change:
+    def planted(build: Build, parts: Parts) -> Build:
+        own = library_of(build, CUDA)
+        return build.but({CUDA: own.but(units=(*own.units, *(unit(parts) for unit in units)))})
+
+    return planted
+
+
+def around(number: str) -> ByEntry:
+    """The label stays, and around what was made for another SM."""
+    other = fatbins.read(fatbin(number).read_bytes())[0][0]
+    return lambda one: one.holding(other.content)
+
+
+def holding(content: bytes) -> ByEntry:
+    return lambda one: one.holding(content, fatbins.NONE)
+
+
+def random_bytes(one: fatbins.Entry) -> fatbins.Entry:
+    """As long as before, behind the same header."""
+    seed = hashlib.sha256(one.stored).digest()
+    return one.storing((seed * (len(one.stored) // len(seed) + 1))[: len(one.stored)])
+
+
+def with_content(change: Callable[[bytes], bytes]) -> ByEntry:
+    return lambda one: one.holding(change(one.content))
+
+
+def half(content: bytes) -> bytes:
+    return content[: len(content) // 2]
+
+
+def other_text(one: fatbins.Entry) -> fatbins.Entry:
+    """PTX for another SM than its header says."""
+    return one.holding(one.content.replace(f".target sm_{one.number}".encode(), b".target sm_75"))
+
+
+@functools.cache
+def numbers() -> dict[str, str]:
+    """A variant of each SM."""
+    named = {facts["gpu"]: name for name, facts in variants().items() if facts["gpu"]}
+    return {target(gpu)["capability"].replace(".", ""): name for gpu, name in named.items()}
+
+
+def foreign(number: str) -> str:
+    return "80" if number != "80" else "90"
+
+
+def renamed_library(name: str) -> Change:
+    """libtorch_cuda.so under another name, beside a stub of it."""
+
+    def planted(build: Build, _: Parts) -> Build:
+        own = library_of(build, CUDA)
+        return build.but({TORCH + name: own.but(needs=()), CUDA: own.but(units=())})
+
+    return planted
+
+
+def entry_of(kind: int, number: str) -> Callable[[Parts], pathlib.Path]:
+    """A unit that holds nothing but PTX or LTO-IR."""
+
+    def unit(parts: Parts) -> pathlib.Path:
+        if kind == fatbins.PTX:
+            return fatbin(f"ptx{number}")
+        content = b"\xed\x43\x4e\x7f" + bytes(124)
+        return fatbins.made_file("lto.fatbin", fatbins.written([(fatbins.entry(content, number, kind),)]))
+
+    return unit
+
+
+# On each SM: the variant's own entries around code of another SM, and kernels that are gone.
+def faults_of_each_sm() -> list[Fault]:
+    faults = []
+    for number, name in numbers().items():
+        other = foreign(number)
+        faults += [
+            Fault(f"sm_{number} entries around sm_{other}", name, "PB330", first_unit(CUDA, around(other))),
+            Fault("kernels of one instruction", name, "PB332", every_unit(CUDA, with_content(cubins.emptied))),
+            Fault("cubins without kernels", name, "PB332", every_unit(CUDA, with_content(cubins.without_kernels))),
+        ]
+    return faults
+
+
+ENTRIES = [
+    Fault("text as a cubin", "sm121-armv9", "PB330", first_unit(CUDA, holding(b"not a cubin at all\n" * 200))),
+    Fault(
+        "a program as a cubin", "sm90-avx2", "PB330", first_unit(CUDA, holding(pathlib.Path("/bin/true").read_bytes()))
+    ),
+    Fault("random bytes in the place of a frame", "sm75-armv9", "PB330", first_unit(CUDA, random_bytes)),
+    Fault("a cubin that breaks off", "sm103-avx2", "PB330", first_unit(CUDA, with_content(half))),
+    Fault("sm_120 cubins labelled sm_103", "sm103-armv9", "PB330", every_unit(CUDA, around("120"))),
+    Fault(
+        "plain sm_90 code labelled sm_90a", "sm90-armv9", "PB330", first_unit(CUDA, lambda one: one.relabelled("90a"))
+    ),
+    Fault("plain code labelled 120f", "sm120-avx2", "PB330", first_unit(CUDA, lambda one: one.relabelled("120f"))),
+    Fault(
+        "code of sm_100a labelled sm_100",
+        "sm100-avx512",
+        "PB330",
+        every_unit(CUDA, lambda one: one.relabelled(str(one.number))),
+        beside=frozenset({"PB323"}),
+    ),
+    Fault(
+        "a cubin labelled PTX",
+        "sm86-avx2",
+        "PB330",
+        every_unit(LINALG, lambda one: one.with_fields(kind=fatbins.PTX)),
+        beside=frozenset({"PB315"}),
+    ),
+    Fault(
+        "a cubin labelled LTO-IR",
+        "sm80-avx2",
+        "PB330",
+        every_unit(LINALG, lambda one: one.with_fields(kind=fatbins.LTO_IR)),
+        beside=frozenset({"PB315"}),
+    ),
+    Fault(
+        "PTX of another SM",
+        "sm89-avx2",
+        "PB330",
+        lambda build, parts: first_unit(CUDA, lambda one: one)(
+            more_units(
+                lambda _: changed(
+                    fatbin("89", "ptx89"), lambda one: other_text(one) if one.kind == fatbins.PTX else one
+                )
+            )(build, parts),
+            parts,
+        ),
+        beside=frozenset({"PB317"}),
+    ),
+    Fault("NCCL's entries around another SM", "sm110-armv9", "PB330", every_unit(NCCL, around("80"))),
+]
+
+UNITS = [
+    Fault(
+        "units of only PTX beside machine code",
+        "sm121-armv8_2",
+        "PB314",
+        more_units(entry_of(fatbins.PTX, "121")),
+        beside=frozenset({"PB317"}),
+    ),
+    Fault(
+        "units of only LTO-IR beside machine code", "sm90-avx512", "PB314", more_units(entry_of(fatbins.LTO_IR, "90"))
+    ),
+]
+
+LIBRARY = [
+    Fault("no libtorch_cuda.so", "sm90-avx2", "PB331", without(CUDA), beside=frozenset({"PB126", "PB115"})),
+    Fault("its kernels in libATen_cuda.so", "sm80-avx512", "PB331", renamed_library("libATen_cuda.so")),
+]
+
+IDLE = [
+    Fault(
+        "kernels that trap at once",
+        "sm86-armv9",
+        "PB332",
+        every_unit(CUDA, with_content(cubins.trapping)),
+        beside=frozenset({"PB320"}),
+    ),
+    Fault(
+        "kernels that load, store and trap",
+        "sm120-armv9",
+        "PB332",
+        every_unit(CUDA, with_content(cubins.trapping_at_the_end)),
+    ),
+    Fault("MAGMA's kernels emptied", "sm121-armv9", "PB332", every_unit(MAGMA, with_content(cubins.emptied))),
+    Fault("cuDNN's kernels emptied", "sm75-avx2", "PB332", every_unit(GRAPH, with_content(cubins.emptied))),
+    Fault(
+        "MAGMA without device code",
+        "sm100-armv9",
+        "PB318",
+        lambda build, _: build.but({MAGMA: library_of(build, MAGMA).but(units=())}),
+    ),
+    Fault(
+        "NCCL without device code",
+        "sm90-avx512bf16",
+        "PB318",
+        lambda build, _: build.but({NCCL: library_of(build, NCCL).but(units=())}),
+    ),
+]
+
+FAULTS = [*faults_of_each_sm(), *ENTRIES, *UNITS, *LIBRARY, *IDLE]

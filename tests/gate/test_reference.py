@@ -1,0 +1,92 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""A build is held beside what others of its version hold: a table's, or a baseline's kernels by name."""
+
+import json
+
+import cubins
+import faults
+import pytest
+from device_faults import every_unit, with_content
+from made import text
+from variants import CUDA, parts_of, sound
+
+NAME = faults.full_name("sm90-avx2")
+
+
+def table(version="2.10.0", sm="sm_90", **counts):
+    """A table of one build."""
+    code = {sm: {"units": 1, "kernels": 1, "code_bytes": 16} | counts}
+    build = {"torch": version, "cuda": "13.0", "platform": "x86_64-linux", "build": "a generic one", "code": code}
+    document = {"schema": "pbprobe.reference_builds/1", "builds": [build | {"parts": {}, "files": [], "libraries": []}]}
+    return text("reference.json", json.dumps(document))
+
+
+def answer(tmp_path, reference, *options, change=lambda build: build):
+    return faults.gated(change(sound(NAME)).write(tmp_path), NAME, *options, reference=reference)
+
+
+@pytest.mark.parametrize(
+    ("counts", "says"),
+    [
+        ({"units": 3}, "holds 2 translation units for it; that of a generic one holds 3 for sm_90"),
+        ({"kernels": 9}, "holds 3 kernels for it; that of a generic one holds 9 for sm_90"),
+        ({"code_bytes": 1 << 20}, "bytes of code for it; that of a generic one holds 1048576 for sm_90"),
+    ],
+    ids=["units", "kernels", "bytes"],
+)
+def test_a_build_that_holds_less_than_others_fails(tmp_path, counts, says):
+    found = answer(tmp_path / "less", table(**counts))
+    assert found.failed == {"PB335", "claim"}
+    assert says in found.found["PB335"]
+    assert answer(tmp_path / "as-much", table(units=2, kernels=2)).code == 0
+
+
+def test_the_nearest_sm_of_the_table_is_asked(tmp_path):
+    assert "PB335" in answer(tmp_path / "less", table(sm="sm_80", units=9)).failed
+    assert answer(tmp_path / "as-much", table(sm="sm_80")).code == 0
+
+
+def test_a_version_that_no_table_has_is_unknown(tmp_path):
+    found = answer(tmp_path, table(version="1.0.0"))
+    assert (found.failed, found.unknown) == (frozenset(), frozenset({"PB335", "claim"}))
+
+
+def test_a_baseline_stands_in_for_the_table(tmp_path):
+    """Of a version that no table has, a generic build tells what is due."""
+    parts = parts_of(NAME)
+    more = [parts.unit(flags=(f"-DNAME=kernel{i}",)) for i in range(3)]
+    generic = sound(NAME).but({CUDA: sound(NAME).libraries[CUDA].but(units=(*parts.cuda_units(), *more))})
+    unknown = table(version="1.0.0")
+    found = answer(tmp_path / "less", unknown, "--baseline", generic.write(tmp_path / "generic"))
+    assert "PB335" in found.failed
+    assert "holds 2 translation units for it; that of" in found.found["PB335"]
+    twin = answer(tmp_path / "twin", unknown, "--baseline", sound(NAME).write(tmp_path / "same"))
+    assert twin.code == 0
+
+
+def test_the_programs_own_table_knows_what_a_real_one_holds(tmp_path):
+    reported, code = faults.gate(sound(NAME).write(tmp_path), NAME)
+    assert code == 1
+    assert {row["id"] for row in reported["findings"] if row["severity"] == "fail"} == {"PB335"}
+
+
+def test_a_baselines_kernels_are_missed_by_name(tmp_path):
+    """A generic build of that version has what the build has, and three times more."""
+    parts = parts_of(NAME)
+    names = [parts.unit(flags=(f"-DNAME=kernel{i}",)) for i in range(3)]
+    generic = sound(NAME).but({CUDA: sound(NAME).libraries[CUDA].but(units=(*parts.cuda_units(), *names))})
+    baseline = generic.write(tmp_path / "generic")
+    found = answer(tmp_path / "build", table(), "--baseline", baseline)
+    assert "PB336" in found.failed
+    assert "3 of the 5 kernels that the baseline has for sm_90 are not there for sm_90: kernel0" in found.found["PB336"]
+    twin = answer(tmp_path / "twin", table(), "--baseline", sound(NAME).write(tmp_path / "same"))
+    assert "PB336" not in twin.found
+    emptied = answer(
+        tmp_path / "emptied",
+        table(),
+        "--baseline",
+        sound(NAME).write(tmp_path / "again"),
+        change=lambda build: every_unit(CUDA, with_content(cubins.without_kernels))(build, parts),
+    )
+    assert {"PB332", "PB336"} <= emptied.failed

@@ -1,0 +1,194 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// PB330 and on: fatbin entries that are not what they say, a CUDA build without its library, kernels that do nothing.
+#include <algorithm>
+#include <functional>
+
+#include "tests/judge/planted.hpp"
+
+namespace pbprobe::test {
+namespace {
+
+// The public build, by what is true of it.
+Report sm90_build() {
+  Report report = claimed({.targets = {"sm90"}, .cuda = "13.0"});
+  auto& code = *libtorch_cuda(report).device_code;
+  code.census = {{{"sm_90", {.kernels = 21495, .cubins = 444, .empty_cubins = 42, .idle_kernels = 172}},
+                  {"sm_90a", {.kernels = 247, .cubins = 4, .empty_cubins = 0, .idle_kernels = 128}},
+                  {"sm_80", {.kernels = 21495, .cubins = 444, .empty_cubins = 42, .idle_kernels = 274}}}};
+  return report;
+}
+
+Report sm90_build_with(const std::function<void(DeviceCode&)>& change) {
+  return with(sm90_build(), [&](Report& r) { change(*libtorch_cuda(r).device_code); });
+}
+
+File& of_component(Report& report, const std::string& component) {
+  return *std::find_if(report.inventory->files.begin(), report.inventory->files.end(),
+                       [&](const File& file) { return file.component == component; });
+}
+
+Report with_nccl(const SmCensus& census) {
+  return with(sm90_build(), [&](Report& r) {
+    of_component(r, "NCCL").device_code = DeviceCode{.cubin = {{"sm_80", 12}, {"sm_90", 12}},
+                                                     .census = {{{"sm_80", {.kernels = 85}}, {"sm_90", census}}}};
+  });
+}
+
+// As cuBLAS 13.1 is for SM 12.1: all kernels are for the lesser minor, but one that does nothing.
+Report with_cublas(const SmCensus& census) {
+  Report report = claimed({.targets = {"sm86"}});
+  of_component(report, "cuBLAS").device_code =
+      DeviceCode{.cubin = {{"sm_80", 40}, {"sm_86", 1}},
+                 .census = {{{"sm_80", census}, {"sm_86", {.kernels = 1, .cubins = 1, .idle_kernels = 1}}}},
+                 .false_entries = 0};
+  return report;
+}
+
+void plant_false_entries(DeviceCode& code) {
+  code.false_entries = 545;
+  code.first_false_entries = {{{.label = "cubin for sm_103", .offset = 0x1f40, .seen = "an ELF file for sm_120"}}};
+}
+
+void add_entry_cases(std::vector<Case>& cases) {
+  cases.push_back({"PB330",
+                   "545 of the fatbin entries of libtorch_cuda.so are not what their headers say: the cubin for sm_103 "
+                   "at 0x1f40 is an ELF file for sm_120",
+                   sm90_build_with(plant_false_entries), sm90_build()});
+  cases.push_back({"PB330",
+                   "1 of the fatbin entries of libnccl.so.2 are not what their headers say: the cubin for sm_90",
+                   with(sm90_build(),
+                        [](Report& r) {
+                          of_component(r, "NCCL").device_code->false_entries = 1;
+                          of_component(r, "NCCL").device_code->first_false_entries = {
+                              {{.label = "cubin for sm_90", .offset = 64, .seen = "not an ELF file"}}};
+                        }),
+                   sm90_build()});
+  // Of libraries that nobody claims anything of.
+  cases.push_back({"PB102",
+                   "1 of its fatbin entries are not what their headers say: the PTX for sm_80 at 0x40 is PTX for",
+                   with(sm90_build(),
+                        [](Report& r) {
+                          File& file = r.inventory->files.emplace_back();
+                          file = {.path = "nvidia/lib/libcufft.so.12", .component = "cuFFT"};
+                          file.device_code.emplace().false_entries = 1;
+                          file.device_code->first_false_entries = {
+                              {{.label = "PTX for sm_80", .offset = 64, .seen = "PTX for sm_90"}}};
+                        }),
+                   sm90_build()});
+  // What is not machine code counts against "throughout".
+  cases.push_back({"PB314", "sm90 is claimed, and 444 of the 543 translation units of libtorch_cuda.so hold",
+                   sm90_build_with([](DeviceCode& code) { code.units_without_code = 99; }),
+                   sm90_build_with([](DeviceCode& code) { code.units_without_code = 0; })});
+  cases.push_back({"PB315", "libtorch_cuda_linalg.so holds only LTO-IR (sm_90): nothing runs it as it is",
+                   with(sm90_build(),
+                        [](Report& r) {
+                          file_named(r, "libtorch_cuda_linalg.so").device_code = DeviceCode{.lto_ir = {{"sm_90", 9}}};
+                        }),
+                   sm90_build()});
+}
+
+void remove(Report& report, const std::string& end) {
+  std::erase_if(report.inventory->files, [&](const File& file) { return file.path.ends_with("/" + end); });
+}
+
+void add_library_cases(std::vector<Case>& cases) {
+  cases.push_back({"PB331", "torch 2.11.0+cu130 is a CUDA build, and has no libtorch_cuda.so",
+                   with(sm90_build(), [](Report& r) { remove(r, "libtorch_cuda.so"); }), sm90_build()});
+  cases.push_back({"PB331",
+                   "libtorch_cuda.so holds no device code: what libtorch_cuda_linalg.so holds is not a substitute",
+                   with(sm90_build(), [](Report& r) { libtorch_cuda(r).device_code.reset(); }), sm90_build()});
+}
+
+void add_idle_cases(std::vector<Case>& cases) {
+  cases.push_back({"PB332", "sm90 is claimed, and 7300 of the 21742 kernels of libtorch_cuda.so for it do nothing: mul",
+                   sm90_build_with([](DeviceCode& code) {
+                     code.census->at("sm_90").idle_kernels = 7172;
+                     code.census->at("sm_90").idle = {{"_Z3mul"}};
+                   }),
+                   sm90_build_with([](DeviceCode& code) { code.census->at("sm_90").idle_kernels = 1713; })});  // 2.10.0
+  cases.push_back({"PB332", "sm90 is claimed, and 150 of the 448 cubins of libtorch_cuda.so for it hold no kernel",
+                   sm90_build_with([](DeviceCode& code) { code.census->at("sm_90").empty_cubins = 150; }),
+                   sm90_build_with([](DeviceCode& code) { code.census->at("sm_80").empty_cubins = 150; })});
+  cases.push_back({"PB332", "sm90 is claimed, and the 448 cubins of libtorch_cuda.so for it hold no kernel",
+                   sm90_build_with([](DeviceCode& code) {
+                     code.census->at("sm_90") = {.cubins = 444, .empty_cubins = 444};
+                     code.census->at("sm_90a") = {.cubins = 4, .empty_cubins = 4};
+                   }),
+                   sm90_build()});
+  cases.push_back({"PB332", "sm90 is claimed, and 87 of the 87 kernels of NCCL for it do nothing: nccl",
+                   with_nccl({.kernels = 87, .cubins = 12, .idle_kernels = 87, .idle = {{"_Z4nccl"}}}),
+                   with_nccl({.kernels = 85, .cubins = 12, .idle_kernels = 27})});
+  // Also where older ones would run: the driver takes the latest.
+  cases.push_back({"PB332", "sm90 is claimed, and the 12 cubins of NCCL for it hold no kernel",
+                   with_nccl({.cubins = 12, .empty_cubins = 12}), with_nccl({.kernels = 87, .cubins = 12})});
+  cases.push_back({"PB332", "sm86 is claimed, and 300 of the 400 kernels of cuBLAS for it do nothing",
+                   with_cublas({.kernels = 400, .cubins = 40, .idle_kernels = 300}),
+                   with_cublas({.kernels = 400, .cubins = 40})});
+  // Half of the kernels of an "a" SM are empty, in the few units that have them: no second fault.
+  cases.push_back({"PB314", "sm90 is claimed, and 44 of the 444 translation units of libtorch_cuda.so hold",
+                   sm90_build_with([](DeviceCode& code) {
+                     code.unit_sets = {{"sm_80", 400}, {"sm_80 sm_90a", 44}};
+                     code.census->erase("sm_90");
+                   }),
+                   sm90_build()});
+  cases.push_back({"PB318", "NCCL holds machine code only for sm_80, none of which runs there",
+                   with(sm90_build(),
+                        [](Report& r) {
+                          of_component(r, "NCCL").device_code.reset();
+                          of_component(r, "NCCL").self_loaded_code = DeviceCode{.cubin = {{"sm_80", 12}}};
+                        }),
+                   with(sm90_build(), [](Report& r) {
+                     of_component(r, "NCCL").device_code.reset();
+                     of_component(r, "NCCL").self_loaded_code = DeviceCode{.cubin = {{"sm_90", 12}}};
+                   })});
+}
+
+Report beside_reference(ReferenceCode code, std::vector<std::string> left_out = {}) {
+  return with(sm90_build(), [&](Report& r) {
+    auto& census = *libtorch_cuda(r).device_code->census;
+    census.at("sm_90").code_bytes = 600'000'000;
+    r.reference = Reference{.build = {.torch = "2.11.0", .build = "the wheel", .code = {{"sm_80", {1, 1, 1}}}},
+                            .left_out = std::move(left_out)};
+    r.reference->build.code["sm_90"] = code;
+    r.reference->build.parts = {{"USE_FLASH_ATTENTION", {{"sm_90", 9000}}}};
+  });
+}
+
+void add_reference_cases(std::vector<Case>& cases) {
+  const Report alike = beside_reference({.units = 456, .kernels = 21747, .code_bytes = 620'000'000});
+  cases.push_back({"PB335",
+                   "libtorch_cuda.so holds 444 translation units for it; that of the wheel holds 600 for sm_90",
+                   beside_reference({.units = 600, .kernels = 21747, .code_bytes = 620'000'000}), alike});
+  cases.push_back(
+      {"PB335", "libtorch_cuda.so holds 21742 kernels for it; that of the wheel holds 30000 for sm_90",
+       beside_reference({.units = 444, .kernels = 30000, .code_bytes = 620'000'000}),
+       beside_reference({.units = 444, .kernels = 30000, .code_bytes = 620'000'000}, {"USE_FLASH_ATTENTION"})});
+  cases.push_back({"PB335", "libtorch_cuda.so holds 600000000 bytes of code for it; that of the wheel holds 1600000000",
+                   beside_reference({.units = 444, .kernels = 21747, .code_bytes = 1'600'000'000}), alike});
+  const auto missing = [](int64_t count) {
+    return with(sm90_build(), [&](Report& r) {
+      r.baseline = beside({});
+      r.baseline->missing_kernels = {{{.sm = "sm_90",
+                                       .baseline_sm = "sm_90",
+                                       .kernels = 21495,
+                                       .missing = count,
+                                       .first = {"_Z3addi", "_Z3mul"}}}};
+    });
+  };
+  cases.push_back({"PB336",
+                   "1200 of the 21495 kernels that the baseline has for sm_90 are not there for sm_90: add(int), mul",
+                   missing(1200), missing(12)});
+}
+
+}  // namespace
+
+void add_device_cases(std::vector<Case>& cases) {
+  add_entry_cases(cases);
+  add_library_cases(cases);
+  add_idle_cases(cases);
+  add_reference_cases(cases);
+}
+
+}  // namespace pbprobe::test

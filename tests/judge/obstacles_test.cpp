@@ -1,0 +1,216 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Could not run is never wrong: each reason leaves its check without an answer, and its twin, which did run and was
+// wrong, fails it.
+#include <algorithm>
+
+#include <gmock/gmock.h>
+
+#include "probes/judge/judge.hpp"
+#include "probes/judge/policy.hpp"
+#include "tests/judge/planted.hpp"
+
+namespace pbprobe::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+const CheckRow& row_of(const Verdict& verdict, const std::string& id) {
+  const auto found =
+      std::find_if(verdict.checks.begin(), verdict.checks.end(), [&](const CheckRow& row) { return row.id == id; });
+  static const CheckRow kNone;
+  EXPECT_NE(found, verdict.checks.end()) << id;
+  return found == verdict.checks.end() ? kNone : *found;
+}
+
+bool finds(const Verdict& verdict, const std::string& id) {
+  return std::any_of(verdict.findings.begin(), verdict.findings.end(),
+                     [&](const Finding& finding) { return finding.id == id; });
+}
+
+Verdict gate(const Report& report, Level require = Level::measured) {
+  Report claimed = report;
+  claimed.claim = Claim{.text = "the claim", .targets = {"sm90"}, .cuda = "13.0"};
+  auto policy = built_in_policy("hardware");
+  return judge(claimed, {.policy = *policy, .require = require, .date = "2026-11-22", .asked = std::nullopt});
+}
+
+// The check has no answer and no finding, no verdict calls it a fault, and a gate that asks for it does not pass.
+void expect_unknown(const Report& report, const std::string& id, const testing::Matcher<std::string>& why) {
+  for (const Verdict& verdict : {judge(report), gate(report)}) {
+    const CheckRow& row = row_of(verdict, id);
+    EXPECT_EQ(row.state, CheckState::unanswered) << id;
+    EXPECT_THAT(row.why.value_or(""), why);
+    EXPECT_FALSE(finds(verdict, id)) << id;
+    for (const auto& objection : verdict.objections)
+      EXPECT_NE(objection.outcome, Outcome::fail) << objection.id << ": " << objection.what;
+  }
+  EXPECT_NE(gate(report).outcome, Outcome::pass);
+}
+
+constexpr Obstacle kAll[] = {Obstacle::memory,      Obstacle::busy,   Obstacle::device,     Obstacle::missing,
+                             Obstacle::time_limit,  Obstacle::driver, Obstacle::permission, Obstacle::no_device,
+                             Obstacle::unsupported, Obstacle::killed, Obstacle::unexplained};
+
+TEST(Obstacles, AKernelThatCouldNotRunIsUnknownAndOneThatIsWrongFails) {
+  for (const Obstacle why : kAll) {
+    expect_unknown(
+        with(h200(),
+             [&](Report& r) { r.measurements->not_run = {{.what = "gemm could not run: it could not", .why = why}}; }),
+        "PB504", HasSubstr("could not run"));
+  }
+  const Verdict wrong = judge(with(h200(), [](Report& r) { r.measurements->problems = {"gemm is wrong: C[0,0]"}; }));
+  EXPECT_TRUE(finds(wrong, "PB504"));
+  EXPECT_EQ(wrong.outcome, Outcome::fail);
+}
+
+// A wrong kernel stays one where another could not run.
+TEST(Obstacles, WhatCouldNotRunHidesNothingThatIsWrong) {
+  const Verdict verdict = judge(with(h200(), [](Report& r) {
+    r.measurements->problems = {"gemm is wrong: C[0,0]"};
+    r.measurements->not_run = {{.what = "another could not run", .why = Obstacle::memory, .device = "cuda:0"}};
+  }));
+  EXPECT_TRUE(finds(verdict, "PB504"));
+  EXPECT_EQ(verdict.outcome, Outcome::fail);
+}
+
+Report beside_another_process() {
+  return with(h200(), [](Report& r) {
+    constexpr int64_t kGib = int64_t{1} << 30;
+    const GpuProcess other{.pid = 4711, .name = "python", .memory_bytes = 139 * kGib};
+    r.measurements->gpu_use = {{.device = "cuda:0",
+                                .when = "before",
+                                .free_bytes = kGib / 4,
+                                .total_bytes = 140 * kGib,
+                                .utilization_percent = 0,
+                                .processes = {other}},
+                               {.device = "cuda:1", .when = "before", .processes = {}}};
+    r.measurements->not_run = {
+        {.what = "gemm_fp32_128x128_sm90 could not run on 4096x4096x4096: CUDA_ERROR_OUT_OF_MEMORY",
+         .why = Obstacle::memory,
+         .device = "cuda:0"}};
+  });
+}
+
+TEST(Obstacles, WhoHoldsTheGpuAndWhatWasFreeAreNamedWithTheFix) {
+  const Report report = beside_another_process();
+  expect_unknown(report, "PB504",
+                 AllOf(HasSubstr("CUDA_ERROR_OUT_OF_MEMORY"), HasSubstr("0.2 of 140.0 GiB of cuda:0 are free"),
+                       HasSubstr("python (process 4711) holds 139.0 GiB")));
+  const Verdict verdict = gate(report);
+  const auto found = std::find_if(verdict.objections.begin(), verdict.objections.end(),
+                                  [](const Objection& objection) { return objection.id == "PB504"; });
+  ASSERT_NE(found, verdict.objections.end());
+  EXPECT_THAT(found->remedy.value_or(""),
+              AllOf(HasSubstr("end process 4711, or wait for it"), HasSubstr("CUDA_VISIBLE_DEVICES=1")));
+}
+
+TEST(Obstacles, AGateNamesWhoHoldsTheGpuToo) {
+  const Verdict verdict = gate(with(h200(), [](Report& r) {
+    LibtorchRun& run = *r.measurements->libtorch;
+    run.executed_on_gpu.reset();
+    run.problem = "making a first tensor on cuda:0: CUDA error: out of memory";
+    run.obstacle = Obstacle::memory;
+    r.measurements->gpu_use = {{.device = "cuda:0", .processes = {{.pid = 4711, .name = "python3"}}}};
+  }));
+  EXPECT_EQ(verdict.outcome, Outcome::unknown);
+  EXPECT_THAT(verdict.reason, HasSubstr("4711"));
+  EXPECT_THAT(verdict.fix.value_or(""), HasSubstr("end process 4711"));
+}
+
+TEST(Obstacles, LibtorchThatCouldNotLoadIsUnknown) {
+  for (const Obstacle why : kAll)
+    expect_unknown(with(h200(),
+                        [&](Report& r) {
+                          r.measurements->libtorch =
+                              LibtorchRun{.path = "/opt", .problem = "it did not end in time", .obstacle = why};
+                        }),
+                   "PB501", HasSubstr("did not end in time"));
+}
+
+TEST(Obstacles, LibtorchThatCouldNotComputeIsUnknown) {
+  for (const Obstacle why : kAll) {
+    expect_unknown(with(h200(),
+                        [&](Report& r) {
+                          auto& run = *r.measurements->libtorch;
+                          run.executed = false;
+                          run.executed_on_gpu.reset();
+                          run.problem = "std::bad_alloc";
+                          run.obstacle = why;
+                        }),
+                   "PB502", HasSubstr("std::bad_alloc"));
+    expect_unknown(with(h200(),
+                        [&](Report& r) {
+                          auto& run = *r.measurements->libtorch;
+                          run.executed_on_gpu.reset();
+                          run.problem = "opening GPU 0: CUDA_ERROR_DEVICE_UNAVAILABLE";
+                          run.obstacle = why;
+                        }),
+                   "PB503", HasSubstr("CUDA_ERROR_DEVICE_UNAVAILABLE"));
+  }
+}
+
+TEST(Obstacles, AnAreaThatCouldNotRunIsUnknownAndProvesNothing) {
+  for (const Obstacle why : kAll) {
+    const Report report = with(h200(), [&](Report& r) {
+      r.measurements->libtorch->areas = {
+          {.area = "sort", .device = "cuda:0"},
+          {.area = "softmax", .device = "cuda:0", .problem = "CUDA out of memory", .obstacle = why}};
+    });
+    expect_unknown(report, "PB508", HasSubstr("softmax on cuda:0 could not run: CUDA out of memory"));
+  }
+}
+
+TEST(Obstacles, AStartThatCouldNotRunIsUnknown) {
+  for (const char* id : {"PB511", "PB512"})
+    expect_unknown(with(h200(),
+                        [](Report& r) {
+                          r.measurements->libtorch->starts = {{.how = "CUDA_DISABLE_PTX_JIT=1",
+                                                               .device = "cuda:0",
+                                                               .problem = "CUDA error: out of memory",
+                                                               .obstacle = Obstacle::memory}};
+                        }),
+                   id, HasSubstr("out of memory"));
+}
+
+TEST(Obstacles, ASlowStartOfAGpuThatOthersUseIsNotJudged) {
+  const auto slow = [](std::vector<GpuProcess> others) {
+    return with(h200(), [&](Report& r) {
+      r.measurements->libtorch->starts = {{.how = "as it stands", .device = "cuda:0", .first_tensor_seconds = 31.0}};
+      r.measurements->gpu_use = {{.device = "cuda:0", .when = "before", .processes = std::move(others)}};
+    });
+  };
+  expect_unknown(slow({{.pid = 12, .name = "python"}}), "PB511", HasSubstr("python (process 12) on cuda:0"));
+  EXPECT_TRUE(finds(judge(slow({})), "PB511"));
+}
+
+TEST(Obstacles, DisturbedFiguresAreNeverJudged) {
+  const auto rows = [](std::optional<std::string> who) {
+    return with(h200(), [&](Report& r) {
+      BenchRow row{.kernel = "gemm_bf16_256x128_sm90", .target = "sm90", .dtype = "bf16", .threads = 0, .best = true};
+      row.peers["libtorch"] = {.gflops = 700000, .ratio = 3, .samples_us = {1}};
+      row.disturbed = std::move(who);
+      r.measurements->rows = {row};
+    });
+  };
+  expect_unknown(rows("python (process 12) on cuda:0"), "PB507", HasSubstr("are not judged: python (process 12)"));
+  EXPECT_TRUE(finds(judge(rows(std::nullopt)), "PB507"));
+}
+
+TEST(Obstacles, DisturbedGainsAreNeverJudged) {
+  const auto gains = [](std::optional<std::string> who) {
+    return with(h200(), [&](Report& r) {
+      AreaGain gain = area_gain("softmax", "cuda:0", 0.5, 0.6);
+      gain.disturbed = std::move(who);
+      r.baseline = beside({gain});
+    });
+  };
+  for (const char* id : {"PB520", "PB521"})
+    expect_unknown(gains("python (process 12) on cuda:0"), id, HasSubstr("python (process 12)"));
+  EXPECT_TRUE(finds(judge(gains(std::nullopt)), "PB520"));
+}
+
+}  // namespace
+}  // namespace pbprobe::test

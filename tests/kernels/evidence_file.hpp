@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Files of evidence as the tests write them: one a target, whose kernels several processes run at once.
+#pragma once
+
+#include <filesystem>
+
+#include "core/result.hpp"
+#include "kernels/gemm/evidence.hpp"
+
+namespace pbprobe::test {
+
+// Adds a record to the file, under a lock. Of the same kernel it keeps records of the same code that ran elsewhere, and
+// drops those of older code. Errors: unreadable (cannot be opened, locked, read or written); those of parse_json and
+// from_json, and the file stays as it is.
+[[nodiscard]] Result<void> add_record(const std::filesystem::path& file, const EvidenceRecord& record);
+
+}  // namespace pbprobe::test
