@@ -7,10 +7,10 @@ TARGETS ?=
 PYTHON ?=
 TCGEN05 ?=
 JOBS ?= $(shell nproc)
-export TARGETS PYTHON TCGEN05 SEED COUNT ONLY REAL
+export TARGETS PYTHON JOBS TCGEN05 SEED COUNT ONLY REAL
 
 SETUP := cmake/bootstrap.sh
-CMAKE := .venv/bin/cmake
+BUILD := cmake/build
 CTEST := .venv/bin/ctest
 
 help:
@@ -42,23 +42,23 @@ setup:
 
 report:
 	@$(SETUP) build torch configure
-	@$(CMAKE) --build build --parallel $(JOBS) --target pbprobe pbprobe_python
+	@$(BUILD) pbprobe pbprobe_python
 	@build/bin/pbprobe report "$$(cat build/setup/torch)"
 
 build:
 	@$(SETUP) build test configure
-	@$(CMAKE) --build build --parallel $(JOBS)
+	@$(BUILD)
 
 test:
 	@$(SETUP) build test torch configure
-	@$(CMAKE) --build build --parallel $(JOBS)
+	@$(BUILD)
 	@$(CTEST) --test-dir build --output-on-failure --parallel $(JOBS)
 
 # Comparisons on a whole torch take minutes: not part of `make test`.
 test-real:
 	@$(SETUP) build test torch real configure
-	@$(CMAKE) --build build --parallel $(JOBS)
-	@$(CMAKE) --build build --target kernels_tcgen05_full
+	@$(BUILD)
+	@$(BUILD) kernels_tcgen05_full
 	@$(CTEST) --test-dir build --output-on-failure --verbose -C real -L '^real$$' --no-tests=error
 
 check:
@@ -75,20 +75,20 @@ cross:
 
 gate-matrix:
 	@$(SETUP) build test torch cross configure
-	@$(CMAKE) --build build --parallel $(JOBS) --target gate_matrix
+	@$(BUILD) gate_matrix
 
 gate-mutations:
 	@$(SETUP) build test torch cross configure
-	@$(CMAKE) --build build --parallel $(JOBS) --target gate_mutations
+	@$(BUILD) gate_mutations
 
 # The peer of `pbprobe bench --against cutlass`: ten minutes of the compiler, only on request.
 cutlass:
 	@$(SETUP) build configure
-	@$(CMAKE) --build build --parallel $(JOBS) --target pbprobe_cutlass
+	@$(BUILD) pbprobe_cutlass
 
 generate:
 	@$(SETUP) build configure
-	@$(CMAKE) --build build --parallel $(JOBS) --target pbprobe_generate pbprobe
+	@$(BUILD) pbprobe_generate pbprobe
 	@build/bin/pbprobe_generate .
 	@.venv/bin/python3 ci/support_table.py build/bin/pbprobe
 

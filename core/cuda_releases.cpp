@@ -3,8 +3,6 @@
 #include "core/cuda_releases.hpp"
 
 #include <charconv>
-#include <cstdio>
-#include <cstdlib>
 
 #include "core/json.hpp"
 
@@ -18,12 +16,7 @@ constexpr std::string_view kReleasesJson =
 std::vector<ToolkitRelease> load() {
   auto parsed = parse_json(kReleasesJson);
   auto table = parsed ? from_json<ToolkitTable>(*parsed) : Result<ToolkitTable>(parsed.error());
-  if (!table) {
-    // Embedded at build time and read by the tests: what is wrong here was wrong before it was shipped.
-    std::fprintf(stderr, "pbprobe: recipes/cuda_components.json: %s\n", table.error().message.c_str());
-    std::abort();
-  }
-  return std::move(table->releases);
+  return embedded(std::move(table), "recipes/cuda_components.json").releases;
 }
 
 std::vector<int64_t> numbers_of(std::string_view version) {

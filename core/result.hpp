@@ -5,6 +5,7 @@
 #pragma once
 
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -82,6 +83,13 @@ template <class... Args>
 template <class... Args>
 [[nodiscard]] Error make_error(Obstacle why, ErrorCode code, fmt::format_string<Args...> format, Args&&... args) {
   return Error{code, fmt::vformat(format, fmt::make_format_args(args...)), why};
+}
+
+// The value of data that the build embeds and the tests read: what is wrong there was wrong before it was shipped.
+template <class T>
+[[nodiscard]] T embedded(Result<T> value, std::string_view file) {
+  if (!value) throw std::logic_error(fmt::format("{}, as it was built in: {}", file, value.error().message));
+  return std::move(*value);
 }
 
 namespace detail {

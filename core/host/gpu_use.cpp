@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/base_name.hpp"
 #include "core/host/files.hpp"
 #include "core/host/host.hpp"
 
@@ -11,16 +12,12 @@ namespace {
 
 constexpr unsigned kMostProcesses = 1024;
 
-std::string base_name_of(const std::string& path) {
-  return path.substr(path.rfind('/') + 1);
-}
-
 // NVML reads a name only where /proc shows that process: then /proc does as well.
 std::optional<std::string> name_of_process(const HostSources& sources, const NvmlApi& nvml, unsigned pid) {
   std::array<char, 256> name{};
   if (nvml.nvmlSystemGetProcessName != nullptr &&
       nvml.nvmlSystemGetProcessName(pid, name.data(), name.size() - 1) == kNvmlSuccess && name[0] != '\0')
-    return base_name_of(name.data());
+    return std::string(base_name(name.data()));
   return host::read_line(sources.root, fmt::format("/proc/{}/comm", pid));
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base_name.hpp"
 #include "probes/audit/containers/cubin.hpp"
 #include "probes/audit/containers/elf.hpp"
 #include "probes/audit/containers/fatbin.hpp"
@@ -85,10 +86,6 @@ void inspect_code(File& file, const Elf& elf, const AuditOptions& options) {
   note(file, code->damage);
   file.host_code = std::move(code->counted);
   file.load_code = std::move(code->at_load);
-}
-
-std::string_view base_name(std::string_view path) {
-  return path.substr(path.rfind('/') + 1);
 }
 
 // What it opens is distinguished from what it needs: the constants of some name both.

@@ -187,12 +187,6 @@ ClaimParts claim_parts(const Facts& facts) {
   return parts;
 }
 
-std::string_view base_name(std::string_view path) {
-  while (path.ends_with('/')) path.remove_suffix(1);
-  const auto slash = path.rfind('/');
-  return slash == std::string_view::npos ? path : path.substr(slash + 1);
-}
-
 const File* file_named(const Inventory& inventory, std::string_view begin) {
   for (const auto& file : inventory.files) {
     if (base_name(file.path).starts_with(begin)) return &file;

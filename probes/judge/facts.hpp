@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base_name.hpp"
 #include "core/facts/report.hpp"
 #include "core/major_minor.hpp"
 #include "core/targets.hpp"
@@ -67,9 +68,6 @@ struct ClaimParts {
   std::vector<std::string> unknown;
 };
 [[nodiscard]] ClaimParts claim_parts(const Facts& facts);
-
-// "torch/lib/libc10.so" is "libc10.so".
-[[nodiscard]] std::string_view base_name(std::string_view path);
 
 // The first file whose base name begins so; null: there is none.
 [[nodiscard]] const File* file_named(const Inventory& inventory, std::string_view begin);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/base_name.hpp"
 #include "core/sm.hpp"
 #include "probes/report/sections.hpp"
 
@@ -36,10 +37,6 @@ std::string counted(const std::map<std::string, int64_t>& cubins) {
   return fmt::format("{}", fmt::join(groups, "; "));
 }
 
-std::string base_name(const std::string& path) {
-  return path.substr(path.rfind('/') + 1);
-}
-
 struct Names {
   std::set<std::string> cubin;
   bool ptx = false;
@@ -55,7 +52,7 @@ void add_components(Page& page, const Inventory& inventory) {
   std::map<std::string, Names> components;
   for (const auto& file : inventory.files) {
     if (!file.device_code || file.component == "libtorch") continue;
-    Names& names = components[file.component.value_or(base_name(file.path))];
+    Names& names = components[file.component.value_or(std::string(base_name(file.path)))];
     for (const auto& [name, count] : file.device_code->cubin) names.cubin.insert(name);
     names.ptx = names.ptx || !file.device_code->ptx.empty();
     names.stored_bytes += file.device_code->stored_bytes;

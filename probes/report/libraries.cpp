@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/base_name.hpp"
 #include "probes/report/sections.hpp"
 
 namespace pbprobe::text {
@@ -13,10 +14,6 @@ namespace {
 
 constexpr size_t kLabel = 24;
 constexpr size_t kMostNames = 12;  // of a kind; JSON has them all
-
-std::string base_name(const std::string& path) {
-  return path.substr(path.rfind('/') + 1);
-}
 
 // What is installed, what torch's package asks for besides, and what is linked in and tells its own version.
 std::map<std::string, std::string> versions_of(const Inventory& inventory) {

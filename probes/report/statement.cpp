@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "core/base_name.hpp"
 #include "core/facts/json.hpp"
 #include "core/sha256.hpp"
 #include "probes/report/attest.hpp"
@@ -130,7 +131,7 @@ std::vector<StatementSubject> subjects_of(const Report& report) {
   if (!report.inventory) return subjects;
   if (report.inventory->sha256) {  // a wheel: what is handed on is the file itself
     const std::string& path = report.inventory->artifact;
-    subjects.push_back({.name = path.substr(path.rfind('/') + 1), .digest = {{"sha256", *report.inventory->sha256}}});
+    subjects.push_back({.name = std::string(base_name(path)), .digest = {{"sha256", *report.inventory->sha256}}});
   }
   for (const auto& file : report.inventory->files) {
     if (file.sha256) subjects.push_back({.name = file.path, .digest = {{"sha256", *file.sha256}}});

@@ -3,17 +3,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/base_name.hpp"
 #include "core/printable.hpp"
 #include "probes/report/sections.hpp"
 #include "probes/report/text.hpp"
 
 namespace pbprobe {
 namespace {
-
-std::string base_name(std::string path) {
-  while (path.ends_with('/')) path.pop_back();
-  return path.substr(path.rfind('/') + 1);
-}
 
 // "75 80 100a", or a dash.
 std::string numbers(const std::vector<std::string>& names) {

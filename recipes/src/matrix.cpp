@@ -3,8 +3,6 @@
 #include "recipes/src/matrix.hpp"
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <set>
 
 #include <fmt/ranges.h>
@@ -141,16 +139,6 @@ Result<void> check_matrix(const Matrix& m) {
   return {};
 }
 
-Matrix load() {
-  auto loaded = parse_matrix(kMatrixJson);
-  if (!loaded) {
-    // Embedded at build time and read by the tests: what is wrong here was wrong before it was shipped.
-    std::fprintf(stderr, "pbprobe: recipes/matrix.json: %s\n", loaded.error().message.c_str());
-    std::abort();
-  }
-  return std::move(*loaded);
-}
-
 // The number at the front of `text`, which is shortened past it and its dot; 0 where nothing is left.
 int64_t take_number(std::string_view& text) {
   int64_t number = 0;
@@ -176,7 +164,7 @@ const MatrixLine& Matrix::default_matrix_line() const {
 }
 
 const Matrix& matrix() {
-  static const Matrix loaded = load();
+  static const Matrix loaded = embedded(parse_matrix(kMatrixJson), "recipes/matrix.json");
   return loaded;
 }
 

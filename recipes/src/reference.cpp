@@ -3,8 +3,6 @@
 #include "recipes/src/reference.hpp"
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 
 #include "core/json.hpp"
 #include "core/major_minor.hpp"
@@ -16,16 +14,6 @@ namespace {
 constexpr std::string_view kReferencesJson =
 #include "reference_builds.inc"  // recipes/reference_builds.json as string literals (cmake/Embed.cmake)
     ;
-
-ReferenceTable load() {
-  auto table = parse_reference_table(kReferencesJson);
-  if (!table) {
-    // Embedded at build time and read by the tests: what is wrong here was wrong before it was shipped.
-    std::fprintf(stderr, "pbprobe: recipes/reference_builds.json: %s\n", table.error().message.c_str());
-    std::abort();
-  }
-  return std::move(*table);
-}
 
 // The switches of torch's build that the claimed variant turns off.
 std::vector<std::string> switched_off(const Claim& claim) {
@@ -47,7 +35,7 @@ Result<ReferenceTable> parse_reference_table(std::string_view text) {
 }
 
 const ReferenceTable& reference_table() {
-  static const ReferenceTable table = load();
+  static const ReferenceTable table = embedded(parse_reference_table(kReferencesJson), "recipes/reference_builds.json");
   return table;
 }
 

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <set>
 #include <sstream>
 
 #include <fmt/ranges.h>
 
+#include "core/open_file.hpp"
 #include "recipes/src/recipe_lines.hpp"
 #include "recipes/src/variant_facts.hpp"
 
@@ -268,13 +268,6 @@ class Verifier {
   std::vector<Finding> findings_;
 };
 
-Result<std::string> read_text(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  if (!file || !(text << file.rdbuf())) return make_error(ErrorCode::unreadable, "cannot read {}", path.string());
-  return text.str();
-}
-
 void append(std::vector<Finding>& all, std::vector<Finding> more) {
   all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
@@ -327,13 +320,13 @@ Result<Verified> verify_folder(const fs::path& folder, const Matrix& m) {
   std::sort(files.begin(), files.end());
   Verified verified{.recipes = files.size()};
   for (const auto& file : files) {
-    PBPROBE_TRY(const auto text, read_text(file));
+    PBPROBE_TRY(const auto text, read_whole_file(file));
     append(verified.findings, verify_recipe(file.string(), text, m));
   }
   for (const auto& above : {folder, folder / "..", folder / ".." / ".."}) {
     const auto readme = above / "README.md";
     if (!fs::exists(readme, code)) continue;
-    PBPROBE_TRY(const auto text, read_text(readme));
+    PBPROBE_TRY(const auto text, read_whole_file(readme));
     append(verified.findings, verify_counts(readme.lexically_normal().string(), text, files.size(), m));
   }
   return verified;

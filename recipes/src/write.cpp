@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <fstream>
 #include <optional>
-#include <sstream>
 #include <system_error>
 
+#include "core/open_file.hpp"
 #include "recipes/src/recipe_head.hpp"
 
 namespace pbprobe {
@@ -24,15 +24,6 @@ uint64_t checksum(std::string_view text) {
   uint64_t hash = 0xcbf29ce484222325u;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
   return hash;
-}
-
-Result<std::string> read_file(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  if (!file || !(text << file.rdbuf()))
-    return make_error(ErrorCode::unreadable, "cannot read {}: {}", path.string(),
-                      std::error_code(errno, std::generic_category()).message());
-  return text.str();
 }
 
 std::vector<std::string_view> lines_of(std::string_view text) {
@@ -92,7 +83,7 @@ Result<std::vector<std::string>> surplus_files(const fs::path& folder, const std
     const auto name = entry->path().filename().string();
     if (entry->path().extension() != ".nix") continue;
     if (std::any_of(files.begin(), files.end(), [&](const auto& file) { return file.name == name; })) continue;
-    PBPROBE_TRY(const auto text, read_file(entry->path()));
+    PBPROBE_TRY(const auto text, read_whole_file(entry->path()));
     if (text.starts_with(kHead)) names.push_back(name);
   }
   if (code && code != std::errc::no_such_file_or_directory)
@@ -120,7 +111,7 @@ Result<std::vector<Difference>> compare_recipes(const fs::path& folder, const st
       differences.push_back({file.name, Difference::Kind::missing, ""});
       continue;
     }
-    PBPROBE_TRY(const auto text, read_file(folder / file.name));
+    PBPROBE_TRY(const auto text, read_whole_file(folder / file.name));
     if (text == file.text) continue;
     differences.push_back({file.name, is_untouched(text) ? Difference::Kind::stale : Difference::Kind::edited,
                            difference(text, file.text)});
@@ -149,7 +140,7 @@ Result<Written> write_recipes(const fs::path& folder, const std::vector<Generate
   written.unchanged = files.size();
   for (const auto& d : differences) {
     if (d.kind == Difference::Kind::surplus) {
-      PBPROBE_TRY(const auto text, read_file(folder / d.name));
+      PBPROBE_TRY(const auto text, read_whole_file(folder / d.name));
       if (!is_untouched(text) && !force) continue;
       fs::remove(folder / d.name, code);
       if (code)

@@ -55,7 +55,45 @@ struct ElfBuilder {
   bool with_section_headers = true;
 
   [[nodiscard]] Content build() const;
+
+ private:
+  Content append_strings(Content& file) const;  // gives the dynamic section's entries
+  [[nodiscard]] Elf64_Ehdr file_header(uint16_t segments) const;
 };
+
+inline Content ElfBuilder::append_strings(Content& file) const {
+  Content strings{0};
+  std::vector<Elf64_Dyn> entries;
+  for (const auto& [tag, text] : dynamic) {
+    entries.push_back({tag, {strings.size()}});
+    append(strings, content_of(text));
+    strings.push_back(0);
+  }
+  strings.resize((strings.size() + 7) / 8 * 8);
+  entries.push_back({DT_STRTAB, {file.size()}});  // addresses are file offsets here
+  entries.push_back({DT_STRSZ, {strings.size()}});
+  entries.push_back({DT_NULL, {0}});
+  append(file, strings);
+  Content bytes;
+  for (const auto& entry : entries) append(bytes, entry);
+  return bytes;
+}
+
+inline Elf64_Ehdr ElfBuilder::file_header(uint16_t segments) const {
+  Elf64_Ehdr header{};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_ident[EI_DATA] = ELFDATA2LSB;
+  header.e_ident[EI_ABIVERSION] = abi_version;
+  header.e_type = ET_DYN;
+  header.e_machine = machine;
+  header.e_flags = flags;
+  header.e_phoff = sizeof(Elf64_Ehdr);
+  header.e_phentsize = sizeof(Elf64_Phdr);
+  header.e_phnum = segments;
+  header.e_shentsize = sizeof(Elf64_Shdr);
+  return header;
+}
 
 inline Content ElfBuilder::build() const {
   std::vector<Section> all{{"", SHT_NULL, {}}};
@@ -63,22 +101,7 @@ inline Content ElfBuilder::build() const {
   const bool has_dynamic = !dynamic.empty();
   const uint16_t segments = has_dynamic ? 2 : 1;
   Content file(sizeof(Elf64_Ehdr) + segments * sizeof(Elf64_Phdr));
-  Content dynamic_bytes;
-  if (has_dynamic) {
-    Content strings{0};
-    std::vector<Elf64_Dyn> entries;
-    for (const auto& [tag, text] : dynamic) {
-      entries.push_back({tag, {strings.size()}});
-      append(strings, content_of(text));
-      strings.push_back(0);
-    }
-    strings.resize((strings.size() + 7) / 8 * 8);
-    entries.push_back({DT_STRTAB, {file.size()}});  // addresses are file offsets here
-    entries.push_back({DT_STRSZ, {strings.size()}});
-    entries.push_back({DT_NULL, {0}});
-    for (const auto& entry : entries) append(dynamic_bytes, entry);
-    append(file, strings);
-  }
+  const Content dynamic_bytes = has_dynamic ? append_strings(file) : Content{};
   const uint64_t dynamic_offset = file.size();
   append(file, dynamic_bytes);
   Content names;
@@ -106,18 +129,7 @@ inline Content ElfBuilder::build() const {
     append(file, section.bytes);
   }
   file.resize((file.size() + 7) / 8 * 8);
-  Elf64_Ehdr header{};
-  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
-  header.e_ident[EI_CLASS] = ELFCLASS64;
-  header.e_ident[EI_DATA] = ELFDATA2LSB;
-  header.e_ident[EI_ABIVERSION] = abi_version;
-  header.e_type = ET_DYN;
-  header.e_machine = machine;
-  header.e_flags = flags;
-  header.e_phoff = sizeof(Elf64_Ehdr);
-  header.e_phentsize = sizeof(Elf64_Phdr);
-  header.e_phnum = segments;
-  header.e_shentsize = sizeof(Elf64_Shdr);
+  Elf64_Ehdr header = file_header(segments);
   if (with_section_headers) {
     header.e_shoff = file.size();
     header.e_shnum = static_cast<uint16_t>(headers.size());

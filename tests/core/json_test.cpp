@@ -9,70 +9,61 @@
 namespace pbprobe {
 namespace {
 
-// Every optional filled, every list with an element: a document in which each key of the schema occurs.
-Report full_report() {
-  Report report{.version = "1",
-                .commit = "c",
-                .created = "2026-01-01T00:00:00Z",
-                .input = InputKind::artifact,
-                .problems = {"p"}};
-  report.host = Host{.hostname = "h", .os = "Debian", .kernel = "6", .glibc = "2.36", .memory_bytes = 1};
-  report.host->cpu = Cpu{.architecture = "x86_64",
-                         .vendor = "v",
-                         .name = "n",
-                         .features = {"avx2"},
-                         .targets = {"avx2"},
-                         .core_classes = {{.name = "P", .count = 8}},
-                         .logical_cpus = 8,
-                         .usable_cpus = 2,
-                         .sve_bits = 128,
-                         .last_level_cache_bytes = 1};
-  report.host->driver = Driver{
+Host full_host() {
+  Host host{.hostname = "h", .os = "Debian", .kernel = "6", .glibc = "2.36", .memory_bytes = 1};
+  host.cpu = Cpu{.architecture = "x86_64",
+                 .vendor = "v",
+                 .name = "n",
+                 .features = {"avx2"},
+                 .targets = {"avx2"},
+                 .core_classes = {{.name = "P", .count = 8}},
+                 .logical_cpus = 8,
+                 .usable_cpus = 2,
+                 .sve_bits = 128,
+                 .last_level_cache_bytes = 1};
+  host.driver = Driver{
       .state = DriverState::ok, .sentence = "s", .version = "580.1", .cuda_version = "13.0", .library = "libcuda.so.1"};
-  report.host->gpus = {Gpu{.index = 0,
-                           .name = "NVIDIA GB10",
-                           .capability = "12.1",
-                           .target = "sm121",
-                           .uuid = "u",
-                           .sm_count = 48,
-                           .memory_bytes = 1,
-                           .unified_memory = true,
-                           .max_sm_clock_mhz = 1,
-                           .max_memory_clock_mhz = 1,
-                           .l2_cache_bytes = 1,
-                           .power_limit_watts = 1,
-                           .mig = false,
-                           .ecc = false,
-                           .problem = "x"}};
-  report.claim = Claim{.text = "sm121",
-                       .exact = true,
-                       .targets = {"sm121"},
-                       .cuda = "13.0",
-                       .torch = "2.10.0",
-                       .python = "3.13",
-                       .blas = "mkl"};
-  report.inventory = Inventory{.artifact = "a",
-                               .layout = "wheel",
-                               .torch_version = "2.11.0",
-                               .cuda_version = "13.0",
-                               .git_version = "g",
-                               .stated_versions = std::vector<StatedVersion>{{"torch", "torch/version.py:1", "2.11.0"}},
-                               .packages = std::vector<Package>{{"torch-2.11.0.dist-info", "torch", "2.11.0"}},
-                               .component_versions = std::map<std::string, std::string>{{"cuDNN", "9"}},
-                               .version_floors = std::map<std::string, std::string>{{"GLIBC", "2.28"}},
-                               .python_abi = "cp313",
-                               .platform = "x86_64-linux",
-                               .libtorch_dir = "/d",
-                               .open_folders = std::vector<std::string>{"/tmp"},
-                               .sha256 = "0",
-                               .store_closure = StoreClosure{.outputs = {"/nix/store/x-torch-2.10.0"},
-                                                             .paths = {{.path = "/nix/store/x-torch-2.10.0",
-                                                                        .package = "torch",
-                                                                        .version = "2.10.0",
-                                                                        .component = "MAGMA"}},
-                                                             .problem = "p"},
-                               .problems = {"p"}};
-  report.inventory->files = {File{
+  host.gpus = {Gpu{.index = 0,
+                   .name = "NVIDIA GB10",
+                   .capability = "12.1",
+                   .target = "sm121",
+                   .uuid = "u",
+                   .sm_count = 48,
+                   .memory_bytes = 1,
+                   .unified_memory = true,
+                   .max_sm_clock_mhz = 1,
+                   .max_memory_clock_mhz = 1,
+                   .l2_cache_bytes = 1,
+                   .power_limit_watts = 1,
+                   .mig = false,
+                   .ecc = false,
+                   .problem = "x"}};
+  return host;
+}
+
+Inventory full_inventory() {
+  Inventory inventory{.artifact = "a",
+                      .layout = "wheel",
+                      .torch_version = "2.11.0",
+                      .cuda_version = "13.0",
+                      .git_version = "g",
+                      .stated_versions = std::vector<StatedVersion>{{"torch", "torch/version.py:1", "2.11.0"}},
+                      .packages = std::vector<Package>{{"torch-2.11.0.dist-info", "torch", "2.11.0"}},
+                      .component_versions = std::map<std::string, std::string>{{"cuDNN", "9"}},
+                      .version_floors = std::map<std::string, std::string>{{"GLIBC", "2.28"}},
+                      .python_abi = "cp313",
+                      .platform = "x86_64-linux",
+                      .libtorch_dir = "/d",
+                      .open_folders = std::vector<std::string>{"/tmp"},
+                      .sha256 = "0",
+                      .store_closure = StoreClosure{.outputs = {"/nix/store/x-torch-2.10.0"},
+                                                    .paths = {{.path = "/nix/store/x-torch-2.10.0",
+                                                               .package = "torch",
+                                                               .version = "2.10.0",
+                                                               .component = "MAGMA"}},
+                                                    .problem = "p"},
+                      .problems = {"p"}};
+  inventory.files = {File{
       .path = "f",
       .size_bytes = 1,
       .component = "libtorch",
@@ -88,56 +79,85 @@ Report full_report() {
       .device_code = DeviceCode{.cubin = {{"sm_90a", 4}}, .ptx = {{"sm_80", 1}}, .lto_ir = {{"sm_80", 1}}},
       .sha256 = "0",
       .problem = "p"}};
-  report.measurements = Measurements{.libtorch = LibtorchRun{.path = "/d",
-                                                             .loaded = true,
-                                                             .executed = true,
-                                                             .version = "2.11.0",
-                                                             .cpu_capability = "AVX512",
-                                                             .loader = ForeignLoader{"/ld.so", "2.40", "ldconfig"},
-                                                             .problem = "p",
-                                                             .obstacle = Obstacle::memory,
-                                                             .intruded = "i"},
-                                     .notes = {"n"}};
-  report.measurements->rows = {BenchRow{.kernel = "k",
-                                        .target = "avx2",
-                                        .dtype = "fp32",
-                                        .m = 1,
-                                        .n = 1,
-                                        .k = 1,
-                                        .layout = "nt",
-                                        .out = "fp32",
-                                        .instruction = "fma",
-                                        .shape_class = "square",
-                                        .gflops = 1.5,
-                                        .peak_fraction = 0.9,
-                                        .best = true,
-                                        .clock_ghz = 3.0,
-                                        .plan = "p",
-                                        .samples_us = {1.5},
-                                        .peers = {{"libtorch", {.gflops = 1, .ratio = 1.5, .samples_us = {1}}}},
-                                        .note = "n",
-                                        .disturbed = "d"}};
-  report.verdict = Verdict{.outcome = Outcome::pass, .reason = "r", .fix = "f", .cpu_targets = {"avx2"}};
-  report.verdict->gpus = {
+  return inventory;
+}
+
+Measurements full_measurements() {
+  Measurements measurements{.libtorch = LibtorchRun{.path = "/d",
+                                                    .loaded = true,
+                                                    .executed = true,
+                                                    .version = "2.11.0",
+                                                    .cpu_capability = "AVX512",
+                                                    .loader = ForeignLoader{"/ld.so", "2.40", "ldconfig"},
+                                                    .problem = "p",
+                                                    .obstacle = Obstacle::memory,
+                                                    .intruded = "i"},
+                            .notes = {"n"}};
+  measurements.rows = {BenchRow{.kernel = "k",
+                                .target = "avx2",
+                                .dtype = "fp32",
+                                .m = 1,
+                                .n = 1,
+                                .k = 1,
+                                .layout = "nt",
+                                .out = "fp32",
+                                .instruction = "fma",
+                                .shape_class = "square",
+                                .gflops = 1.5,
+                                .peak_fraction = 0.9,
+                                .best = true,
+                                .clock_ghz = 3.0,
+                                .plan = "p",
+                                .samples_us = {1.5},
+                                .peers = {{"libtorch", {.gflops = 1, .ratio = 1.5, .samples_us = {1}}}},
+                                .note = "n",
+                                .disturbed = "d"}};
+  return measurements;
+}
+
+Verdict full_verdict() {
+  Verdict verdict{.outcome = Outcome::pass, .reason = "r", .fix = "f", .cpu_targets = {"avx2"}};
+  verdict.gpus = {
       GpuOutcome{.name = "n", .capability = "12.1", .code = GpuCode::native, .best = "sm_121", .sentence = "s"}};
-  report.verdict->claims = {ClaimRow{.claim = "c",
-                                     .claimed = "y",
-                                     .shipped = Outcome::pass,
-                                     .loaded = Outcome::pass,
-                                     .executed = Outcome::pass,
-                                     .measured = Outcome::pass,
-                                     .required = Level::shipped,
-                                     .proven = Level::measured,
-                                     .outcome = Outcome::pass,
-                                     .detail = "d"}};
-  report.verdict->findings = {Finding{.id = "PB301", .what = "w", .where = "f", .remedy = "r", .waived = "w"}};
-  report.verdict->require = Level::shipped;
-  report.verdict->policy.name = "p";
-  report.verdict->objections = {{.id = "claim", .what = "w", .where = "f", .remedy = "r"}};
-  report.verdict->waivers = {{.waiver = {.id = "PB316", .component = "f", .reason = "r", .until = "2027-01-31"}}};
-  report.verdict->checks = {{.id = "PB301", .asks = "?", .why = "w"}};
-  report.verdict->holdings =
+  verdict.claims = {ClaimRow{.claim = "c",
+                             .claimed = "y",
+                             .shipped = Outcome::pass,
+                             .loaded = Outcome::pass,
+                             .executed = Outcome::pass,
+                             .measured = Outcome::pass,
+                             .required = Level::shipped,
+                             .proven = Level::measured,
+                             .outcome = Outcome::pass,
+                             .detail = "d"}};
+  verdict.findings = {Finding{.id = "PB301", .what = "w", .where = "f", .remedy = "r", .waived = "w"}};
+  verdict.require = Level::shipped;
+  verdict.policy.name = "p";
+  verdict.objections = {{.id = "claim", .what = "w", .where = "f", .remedy = "r"}};
+  verdict.waivers = {{.waiver = {.id = "PB316", .component = "f", .reason = "r", .until = "2027-01-31"}}};
+  verdict.checks = {{.id = "PB301", .asks = "?", .why = "w"}};
+  verdict.holdings =
       Holdings{.sentence = "s", .minimum_cpu = "avx2", .minimum_cpu_at_most = "avx512", .leaks = {{"bmi2"}}};
+  return verdict;
+}
+
+// Every optional filled, every list with an element: a document in which each key of the schema occurs.
+Report full_report() {
+  Report report{.version = "1",
+                .commit = "c",
+                .created = "2026-01-01T00:00:00Z",
+                .input = InputKind::artifact,
+                .problems = {"p"}};
+  report.host = full_host();
+  report.claim = Claim{.text = "sm121",
+                       .exact = true,
+                       .targets = {"sm121"},
+                       .cuda = "13.0",
+                       .torch = "2.10.0",
+                       .python = "3.13",
+                       .blas = "mkl"};
+  report.inventory = full_inventory();
+  report.measurements = full_measurements();
+  report.verdict = full_verdict();
   return report;
 }
 

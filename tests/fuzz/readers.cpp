@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 #include "readers.hpp"
+#include "core/base_name.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -153,7 +154,7 @@ void read_store_paths(std::span<const uint8_t> input) {
   for (const auto& path : parse_requisites(text)) {
     require(!path.path.empty() && path.path.find('\n') == std::string::npos);
     bytes += path.path.size();
-    const std::string_view name = std::string_view(path.path).substr(path.path.rfind('/') + 1);
+    const std::string_view name = base_name(path.path);
     const size_t package = name.find('-');
     require(package != std::string_view::npos || (path.package.empty() && !path.version));
     if (package == std::string_view::npos) continue;

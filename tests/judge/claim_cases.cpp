@@ -129,6 +129,9 @@ void add_claimed_library_cases(std::vector<Case>& cases) {
        with(sm121_build(), [](Report& r) {
          libtorch_cuda(r).self_loaded_code = DeviceCode{.cubin = {{"sm_121", 14}}, .toolkits = {{{"12.9", 14}}}};
        })});
+}
+
+void add_claimed_code_cases(std::vector<Case>& cases) {
   cases.push_back({"PB320", "1 kernels of libtorch_cuda.so for sm_121 do nothing but trap: topk",
                    with(sm121_build(),
                         [](Report& r) {
@@ -178,6 +181,7 @@ void add_claimed_library_cases(std::vector<Case>& cases) {
 void add_claim_cases(std::vector<Case>& cases) {
   add_claimed_unit_cases(cases);
   add_claimed_library_cases(cases);
+  add_claimed_code_cases(cases);
 }
 
 }  // namespace pbprobe::test

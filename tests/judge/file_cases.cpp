@@ -248,6 +248,9 @@ void add_package_cases(std::vector<Case>& cases) {
   cases.push_back({"PB121", "its tag cp311-cp311-manylinux_2_17_x86_64 promises glibc 2.17",
                    wheel_named("torch-2.11.0-cp311-cp311-manylinux_2_28_x86_64.manylinux_2_17_x86_64.whl"),
                    wheel_named("torch.whl")});
+}
+
+void add_component_cases(std::vector<Case>& cases) {
   cases.push_back({"PB122", "12 of its names have the strings before C++11, and 570 those since",
                    with(audited(), [](Report& r) { file_named(r, "libtorch_cpu.so").links->pre_cxx11_names = 12; }),
                    with(audited(), [](Report& r) {  // old wheels had the old strings throughout
@@ -272,6 +275,18 @@ void add_package_cases(std::vector<Case>& cases) {
   cases.push_back({"PB128", "it links to a shared object that is not there",
                    with(audited(), [](Report& r) { r.inventory->broken_links = {{"lib/libtorch_old.so"}}; }),
                    with(audited(), [](Report& r) { r.inventory->broken_links.emplace(); })});
+  const auto no_nvshmem = [](Report& r) {
+    std::erase_if(r.inventory->files, [](const File& file) { return file.path.ends_with("libtorch_nvshmem.so"); });
+  };
+  cases.push_back(
+      {"PB127", "no file of libtorch needs NVSHMEM", with(audited(), no_nvshmem), with(audited(), [&](Report& r) {
+         no_nvshmem(r);
+         r.inventory->torch_version = "2.8.0+cu130";  // before it came
+         r.inventory->component_versions->at("torch") = "2.8.0";
+       })});
+}
+
+void add_name_cases(std::vector<Case>& cases) {
   const auto named = [](const std::string& name) {
     return with(claimed({}), [&](Report& r) {
       r.claim->text = "pytorch-python313-cpu-avx";
@@ -304,17 +319,6 @@ void add_package_cases(std::vector<Case>& cases) {
                    module_called("libtorch_cpu.so"), module_called("_C.so")});
   cases.push_back({"PB149", "libtorch_cuda.so says of itself that it is libtorch_cpu.so (DT_SONAME)",
                    called("libtorch_cpu.so"), called("libtorch_cuda.so.2.11")});
-  add_identity_cases(cases);
-  add_runpath_cases(cases);
-  const auto no_nvshmem = [](Report& r) {
-    std::erase_if(r.inventory->files, [](const File& file) { return file.path.ends_with("libtorch_nvshmem.so"); });
-  };
-  cases.push_back(
-      {"PB127", "no file of libtorch needs NVSHMEM", with(audited(), no_nvshmem), with(audited(), [&](Report& r) {
-         no_nvshmem(r);
-         r.inventory->torch_version = "2.8.0+cu130";  // before it came
-         r.inventory->component_versions->at("torch") = "2.8.0";
-       })});
 }
 
 // A Nix result whose closure holds these.
@@ -374,6 +378,10 @@ void add_file_cases(std::vector<Case>& cases) {
   add_cuda_cases(cases);
   add_closure_cases(cases);
   add_package_cases(cases);
+  add_component_cases(cases);
+  add_name_cases(cases);
+  add_identity_cases(cases);
+  add_runpath_cases(cases);
   add_store_cases(cases);
 }
 

@@ -105,6 +105,9 @@ void add_host_code_cases(std::vector<Case>& cases) {
                    counted(host_code({{"avx2", 3}}, {offender(CodeClass::static_initializer, {"avx2"})})),
                    counted(host_code({{"avx2", 9}}, {offender(CodeClass::static_initializer, {"avx2"}),
                                                      offender(CodeClass::unguarded, {"avx2"})}))});
+}
+
+void add_claimed_isa_cases(std::vector<Case>& cases) {
   HostCode initialized = host_code({{"avx", 40}, {"fma", 3}}, {offender(CodeClass::static_initializer, {"fma"})});
   initialized.at_load = {{"fma", 3}};
   HostCode used_too = initialized;
@@ -369,6 +372,7 @@ void add_start_cases(std::vector<Case>& cases) {
 void add_machine_cases(std::vector<Case>& cases) {
   add_cpu_cases(cases);
   add_host_code_cases(cases);
+  add_claimed_isa_cases(cases);
   add_load_code_cases(cases);
   add_gpu_cases(cases);
   add_driver_cases(cases);

@@ -109,7 +109,7 @@ def step(name: str, **environment: str) -> subprocess.CompletedProcess:
     )
 
 
-@pytest.mark.parametrize(("sm", "isa", "count"), [("", "", 59), ("sm121", "", 2), ("cpu", "avx2", 1)])
+@pytest.mark.parametrize(("sm", "isa", "count"), [("", "", None), ("sm121", "", 2), ("cpu", "avx2", 1)])
 def test_the_listing_step_writes_the_matrix(tmp_path, sm, isa, count):
     (tmp_path / "build/bin").mkdir(parents=True)
     (tmp_path / "build/bin/pbprobe").symlink_to(PROGRAM)
@@ -117,6 +117,9 @@ def test_the_listing_step_writes_the_matrix(tmp_path, sm, isa, count):
     result = step("List the variants", SM=sm, ISA=isa, GITHUB_OUTPUT=str(output), cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     (line,) = output.read_text().splitlines()
+    if count is None:
+        listed = subprocess.run([PROGRAM, "recipes", "list"], capture_output=True, text=True, check=True)
+        count = len(listed.stdout.splitlines())
     assert len(json.loads(line.removeprefix("matrix="))["include"]) == count
 
 

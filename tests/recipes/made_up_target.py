@@ -4,11 +4,13 @@
 
 made_up_target.py SOURCE SCRATCH CMAKE [-DNAME=VALUE…]     what follows goes to CMake
 
-Then it builds the copy and wants both targets in `pbprobe targets` and as labels of CTest, and the SM's recipe listed,
-written, verified, documented and in CI's matrix.
+Then it builds the copy and wants both targets in `pbprobe targets` and as labels of CTest, the SM's recipe listed,
+written, verified, documented and in CI's matrix, the copy's unit and recipe tests passed, and, where pytest is,
+the gate's suite on the new variant.
 """
 
 import json
+import os
 import platform
 import re
 import shutil
@@ -16,9 +18,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-SM = ("sm121", "sm130")  # (the row to start from, the made-up one)
-SM_CPU = "armv9"
-TOOLS = ("pbprobe", "pbprobe_generate", "kernels_test")
+SM = ("sm86", "sm88")  # (the row to start from, the made-up one): nvcc knows it, and the table does not
+SM_CPU = {"x86_64": "avx2", "aarch64": "armv9"}[platform.machine()]
+ROOMS = "core;kernels;audit;judge;report;recipes"
 
 
 def fail(sentence):
@@ -26,8 +28,8 @@ def fail(sentence):
     sys.exit(1)
 
 
-def run(*command, cwd=None):
-    done = subprocess.run(list(map(str, command)), cwd=cwd, capture_output=True, text=True, check=False)
+def run(*command, cwd=None, env=None):
+    done = subprocess.run(list(map(str, command)), cwd=cwd, env=env, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         fail(f"{' '.join(map(str, command))} ended with {done.returncode}:\n{(done.stdout + done.stderr)[-4000:]}")
     return done.stdout
@@ -108,6 +110,18 @@ def check_variant(tree, build, gpu, cpu):
         if names[0] not in text and f"{gpu}-{cpu}" not in text:
             fail(f"{names[0]} is not in the {place}")
     print(f"{names[0]}: listed, written, verified, documented, in CI's matrix")
+    return names[0]
+
+
+def run_suites(ctest, tree, build, variant):
+    """The tests that hold the other targets hold the new ones; the gate's on the new variant."""
+    suite = ("-L", "^(unit|recipes)$", "-LE", "^slow$", "--no-tests=error", "--output-on-failure", "--parallel", "2")
+    run(ctest, *suite, cwd=build)
+    print("unit and recipe tests of the copy: passed")
+    environment = {**os.environ, "PBPROBE_TEST_BUILD": str(build)}
+    suite = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", variant, "tests/gate/test_gate.py")
+    if subprocess.run([sys.executable, "-c", "import pytest"], capture_output=True, check=False).returncode == 0:
+        print("gate:", run(*suite, cwd=tree, env=environment).splitlines()[-1])
 
 
 def main():
@@ -117,8 +131,8 @@ def main():
     build = tree / "build"
     shutil.rmtree(scratch, ignore_errors=True)
     copy_tree(source, tree)
-    # SM 13.0 is built as 12.1 is: no compiler knows it yet.
-    add_row(tree, *SM, capability="13.0")
+    gencode = ["-gencode=arch=compute_88,code=sm_88"]
+    add_row(tree, *SM, capability="8.8", architecture="88", flags=gencode, siblings=[])
     add_kernels(tree, *SM, "kernels/cuda/{}.cu")
     add_variant(tree, SM[1], SM_CPU)
     ids = [SM[1]]
@@ -127,10 +141,22 @@ def main():
         ids.append(cpu + "made")
         add_row(tree, cpu, ids[-1])
         add_kernels(tree, cpu, ids[-1], "kernels/cpu/{}.cpp")
-    reported = run(cmake, "-G", "Ninja", "-S", tree, "-B", build, f"-DPBPROBE_TARGETS={','.join(ids)}", *options)
-    run(cmake, "--build", build, "--target", *TOOLS, "--parallel", "2")
+    reported = run(
+        cmake,
+        "-G",
+        "Ninja",
+        "-S",
+        tree,
+        "-B",
+        build,
+        f"-DPBPROBE_TARGETS={','.join(ids)}",
+        f"-DPBPROBE_TEST_ROOMS={ROOMS}",
+        *options,
+    )
+    run(cmake, "--build", build, "--parallel", "2")
     check(cmake.with_name("ctest"), build, ids, f"pbprobe: {SM[1]}: not built: nvcc" not in reported)
-    check_variant(tree, build, SM[1], SM_CPU)
+    variant = check_variant(tree, build, SM[1], SM_CPU)
+    run_suites(cmake.with_name("ctest"), tree, build, variant)
     shutil.rmtree(scratch, ignore_errors=True)
 
 

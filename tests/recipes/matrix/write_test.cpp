@@ -77,10 +77,10 @@ TEST(Write, WritesOnceAndThenNothing) {
   const nix::TempFolder scratch;
   const auto first = write_recipes(scratch.path() / "new" / "pkgs", files(), false);
   ASSERT_TRUE(first) << first.error().message;
-  EXPECT_THAT(first->written, SizeIs(59 + 4 + 1));
+  EXPECT_THAT(first->written, SizeIs(list_variants({})->size() + 4 + 1));  // CUDA's packages and pbprobe's
   const auto again = write_recipes(scratch.path() / "new" / "pkgs", files(), false);
   EXPECT_THAT(again->written, IsEmpty());
-  EXPECT_EQ(again->unchanged, 64u);
+  EXPECT_EQ(again->unchanged, first->written.size());
 }
 
 TEST(Write, ARecipeEditedByHandStopsItBeforeTheFirstChange) {
@@ -106,11 +106,15 @@ TEST(Write, ARecipeEditedByHandStopsItBeforeTheFirstChange) {
 
 TEST(Write, WhatAnEarlierMatrixWroteIsReplacedOrRemoved) {
   const nix::TempFolder scratch;
-  ASSERT_TRUE(write_recipes(scratch.path(), files("cuda12_9"), false));
+  const auto first = write_recipes(scratch.path(), files("cuda12_9"), false);
+  ASSERT_TRUE(first) << first.error().message;
+  const auto of_that_line = std::count_if(first->written.begin(), first->written.end(), [](const auto& file) {
+    return fs::path(file).filename().string().find("cuda12_9") != std::string::npos;
+  });
   nix::write(scratch.path() / "mine.nix", "{ }: { }\n");
   const auto moved = write_recipes(scratch.path(), files("cuda13_0"), false);
   ASSERT_TRUE(moved) << moved.error().message;
-  EXPECT_THAT(moved->removed, SizeIs(50));
+  EXPECT_THAT(moved->removed, SizeIs(of_that_line));
   EXPECT_TRUE(fs::exists(scratch.path() / "mine.nix"));
   EXPECT_THAT(*compare_recipes(scratch.path(), files("cuda13_0")), IsEmpty());
 }
