@@ -7,6 +7,7 @@
 
 #include <filesystem>
 
+#include "paths.hpp"
 #include "probes/audit/audit.hpp"
 #include "probes/audit/device_code/sass.hpp"
 

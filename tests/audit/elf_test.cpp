@@ -9,6 +9,7 @@
 #include <ostream>
 
 #include "builders.hpp"
+#include "paths.hpp"
 #include "probes/audit/containers/mapped_file.hpp"
 
 namespace pbprobe {

@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "builders.hpp"
+#include "paths.hpp"
 #include "probes/audit/containers/mapped_file.hpp"
 #include "probes/audit/host_code/census.hpp"
 

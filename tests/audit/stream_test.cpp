@@ -13,6 +13,7 @@
 
 #include "core/facts/json.hpp"
 #include "core/sha256.hpp"
+#include "paths.hpp"
 #include "probes/audit/containers/elf.hpp"
 #include "probes/audit/containers/mapped_file.hpp"
 #include "probes/audit/containers/read_counts.hpp"

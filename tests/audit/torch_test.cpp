@@ -8,6 +8,7 @@
 #include <ctime>
 #include <filesystem>
 
+#include "paths.hpp"
 #include "probes/audit/audit.hpp"
 
 namespace pbprobe {

@@ -4,6 +4,7 @@
 // recipes/cuda_components.json: its rows, and that the program holds them.
 #include "core/cuda_releases.hpp"
 #include "core/json.hpp"
+#include "paths.hpp"
 
 #include <algorithm>
 #include <fstream>

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <vector>
 
+#include "paths.hpp"
 #include "readers.hpp"
 
 namespace pbprobe::fuzz {

@@ -13,6 +13,7 @@
 
 #include "core/facts/json.hpp"
 #include "core/facts/report.hpp"
+#include "paths.hpp"
 
 namespace pbprobe::test {
 

@@ -12,6 +12,7 @@
 
 #include <gmock/gmock.h>
 
+#include "paths.hpp"
 #include "probes/judge/judge.hpp"
 #include "tests/judge/planted.hpp"
 

@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/gemm/evidence.hpp"
+#include "paths.hpp"
 
 namespace pbprobe {
 namespace {

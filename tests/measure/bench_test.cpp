@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "core/host/host.hpp"
+#include "paths.hpp"
 #include "probes/measure/backend.hpp"
 #include "probes/measure/bench.hpp"
 #include "probes/process/statistics.hpp"

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "paths.hpp"
 #include "probes/process/spawn.hpp"
 
 namespace pbprobe {

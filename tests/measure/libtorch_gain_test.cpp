@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "paths.hpp"
 #include "probes/process/gain.hpp"
 #include "tests/measure/child.hpp"
 

@@ -12,6 +12,7 @@
 
 #include "core/host/host.hpp"
 #include "kernels/gemm/table.hpp"
+#include "paths.hpp"
 #include "probes/measure/dlopen.hpp"
 #include "probes/measure/libtorch_libraries.hpp"
 #include "probes/measure/libtorch_starts.hpp"

@@ -18,6 +18,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "paths.hpp"
 #include "probes/process/sandbox.hpp"
 #include "tests/measure/child.hpp"
 #include "tests/temp_folder.hpp"

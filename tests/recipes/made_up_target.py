@@ -153,7 +153,7 @@ def main():
         f"-DPBPROBE_TEST_ROOMS={ROOMS}",
         *options,
     )
-    run(cmake, "--build", build, "--parallel", "2")
+    run(cmake, "--build", build, "--target", "all", "pbprobe_generate", "--parallel", "2")
     check(cmake.with_name("ctest"), build, ids, f"pbprobe: {SM[1]}: not built: nvcc" not in reported)
     variant = check_variant(tree, build, SM[1], SM_CPU)
     run_suites(cmake.with_name("ctest"), tree, build, variant)

@@ -14,6 +14,7 @@
 #include <gmock/gmock.h>
 
 #include "core/dtype.hpp"
+#include "paths.hpp"
 
 namespace pbprobe {
 namespace {

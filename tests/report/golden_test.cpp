@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "core/facts/json.hpp"
+#include "paths.hpp"
 #include "probes/report/text.hpp"
 #include "tests/report/documents.hpp"
 

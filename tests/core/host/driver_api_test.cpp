@@ -7,6 +7,7 @@
 
 #include <filesystem>
 
+#include "paths.hpp"
 #include "tests/core/host/fake_root.hpp"
 
 namespace pbprobe {

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "core/facts/json.hpp"
+#include "paths.hpp"
 #include "tests/core/host/fake_gpu.hpp"
 #include "tests/core/host/recorded_host.hpp"
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "tests/core/host/recorded_host.hpp"
 #include "core/json.hpp"
+#include "paths.hpp"
 
 #include <algorithm>
 #include <cstdio>

@@ -6,6 +6,7 @@
 
 #include <gmock/gmock.h>
 
+#include "paths.hpp"
 #include "recipes/src/write.hpp"
 #include "tests/recipes/matrix/nix.hpp"
 

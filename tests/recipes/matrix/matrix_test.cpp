@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 
 #include "core/json.hpp"
+#include "paths.hpp"
 #include "recipes/src/variant.hpp"
 
 namespace pbprobe {

@@ -13,6 +13,7 @@
 
 #include <sys/wait.h>
 
+#include "paths.hpp"
 #include "tests/temp_folder.hpp"
 
 namespace pbprobe::nix {

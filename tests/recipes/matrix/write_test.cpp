@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include "paths.hpp"
 #include "recipes/src/documents.hpp"
 #include "tests/recipes/matrix/nix.hpp"
 
