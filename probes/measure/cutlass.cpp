@@ -10,7 +10,7 @@
 
 #include <fmt/ranges.h>
 
-#include "probes/measure/cutlass/peer.h"
+#include "probes/measure/cutlass_peer.h"
 #include "probes/measure/dlopen.hpp"
 #include "probes/measure/timing.hpp"
 

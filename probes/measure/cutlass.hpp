@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// CUTLASS's kernels as peers: libpbprobe_cutlass.so, which `make cutlass` builds (probes/measure/cutlass).
+// CUTLASS's kernels as peers: libpbprobe_cutlass.so, which `make cutlass` builds (tools/cutlass).
 #pragma once
 
 #include <memory>

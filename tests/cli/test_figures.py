@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""kernels/figures-gpu on a CPU's kernels: what it measures once it keeps, and its table is that of the log."""
+"""tools/figures-gpu on a CPU's kernels: what it measures once it keeps, and its table is that of the log."""
 
 import json
 import math
@@ -17,7 +17,7 @@ SHAPE = "256x256x256"
 
 
 def figures(question, log, *arguments):
-    command = [sys.executable, SOURCE / "kernels/figures-gpu", question, log, "--program", PROGRAM]
+    command = [sys.executable, SOURCE / "tools/figures-gpu", question, log, "--program", PROGRAM]
     command += ["--series", "small", "--only", f"^{SHAPE}$", "--peers", "", *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include "probes/measure/cutlass/kernels.hpp"
+#include "tools/cutlass/kernels.hpp"
 
 namespace {
 

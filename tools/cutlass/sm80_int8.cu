@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include "probes/measure/cutlass/sm80.cuh"
+#include "tools/cutlass/sm80.cuh"
 
 using cutlass::gemm::GemmShape;
 

@@ -8,7 +8,7 @@
 
 #include "cutlass/cutlass.h"
 #include "cutlass/gemm/device/gemm.h"
-#include "probes/measure/cutlass/kernels.hpp"
+#include "tools/cutlass/kernels.hpp"
 
 template <class Input, class Output, class Sum, class Block, class Warp, class Instruction, int kStages>
 int run_sm80(const PbprobeCutlassCall& call) {

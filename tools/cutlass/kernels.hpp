@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "probes/measure/cutlass/peer.h"
+#include "probes/measure/cutlass_peer.h"
 
 struct CutlassEntry {
   PbprobeCutlassKernel kernel;

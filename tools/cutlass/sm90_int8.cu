@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include "probes/measure/cutlass/sm90.cuh"
+#include "tools/cutlass/sm90.cuh"
 
 namespace {
 using cute::Int;
