@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "core/cuda_releases.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 #include "core/json.hpp"
@@ -13,7 +14,7 @@ constexpr std::string_view kReleasesJson =
 #include "cuda_components.inc"  // recipes/cuda_components.json as string literals (cmake/Embed.cmake)
     ;
 
-std::vector<ToolkitRelease> load() {
+std::vector<ToolkitRelease> load_releases() {
   auto parsed = parse_json(kReleasesJson);
   auto table = parsed ? from_json<ToolkitTable>(*parsed) : Result<ToolkitTable>(parsed.error());
   return embedded(std::move(table), "recipes/cuda_components.json").releases;
@@ -35,7 +36,7 @@ std::vector<int64_t> numbers_of(std::string_view version) {
 }  // namespace
 
 const std::vector<ToolkitRelease>& all_cuda_releases() {
-  static const std::vector<ToolkitRelease> releases = load();
+  static const std::vector<ToolkitRelease> releases = load_releases();
   return releases;
 }
 
@@ -48,6 +49,12 @@ bool belongs(const ToolkitComponent& component, std::string_view version) {
   const auto least = numbers_of(component.version);
   const auto there = numbers_of(version);
   return component.newer_too && !least.empty() && !there.empty() && there[0] == least[0] && there > least;
+}
+
+bool is_of_toolkit(std::string_view component) {
+  const auto& components = all_cuda_releases().back().components;
+  return std::any_of(components.begin(), components.end(),
+                     [&](const ToolkitComponent& entry) { return entry.component == component; });
 }
 
 }  // namespace pbprobe

@@ -38,6 +38,9 @@ struct ToolkitTable {
 // Does this version of a component belong to the release?
 [[nodiscard]] bool belongs(const ToolkitComponent& component, std::string_view version);
 
+// Whether the newest release names it: a library of the toolkit, as the inventory calls it.
+[[nodiscard]] bool is_of_toolkit(std::string_view component);
+
 template <class Visitor, SameAs<ToolkitComponent> T>
 void fields(Visitor& visit, T& component) {
   visit("component", component.component, "as the inventory names it");

@@ -13,7 +13,7 @@ namespace {
 // Families exist from here on.
 constexpr int64_t kFirstFamilyMajor = 10;
 
-std::optional<int64_t> number_in(std::string_view digits) {
+std::optional<int64_t> sm_number_in(std::string_view digits) {
   const bool plain = !digits.empty() && digits.size() <= 3 &&
                      std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
   if (!plain || (digits.size() > 1 && digits.front() == '0')) return std::nullopt;
@@ -42,14 +42,14 @@ std::optional<Sm> parse_sm(std::string_view text) {
     text.remove_suffix(1);
   }
   if (const auto dot = text.find('.'); dot != std::string_view::npos) {
-    const auto major = number_in(text.substr(0, dot));
-    const auto minor = number_in(text.substr(dot + 1));
+    const auto major = sm_number_in(text.substr(0, dot));
+    const auto minor = sm_number_in(text.substr(dot + 1));
     if (!major || !minor || *major == 0 || *minor > 9) return std::nullopt;
     sm.major = *major;
     sm.minor = *minor;
     return sm;
   }
-  const auto number = number_in(text);
+  const auto number = sm_number_in(text);
   if (!number || *number < 10) return std::nullopt;
   return sm_of_number(*number, sm.suffix);
 }

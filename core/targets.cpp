@@ -17,7 +17,7 @@ constexpr std::string_view kTargetsJson =
 
 constexpr std::array<EnumName<TargetKind>, 2> kKindNames{{{TargetKind::cpu, "cpu"}, {TargetKind::gpu, "gpu"}}};
 
-std::vector<Target> load() {
+std::vector<Target> load_targets() {
   auto parsed = parse_json(kTargetsJson);
   auto table = parsed ? from_json<TargetTable>(*parsed) : Result<TargetTable>(parsed.error());
   return embedded(std::move(table), "recipes/targets.json").targets;
@@ -30,7 +30,7 @@ std::span<const EnumName<TargetKind>> enum_names(TargetKind) {
 }
 
 const std::vector<Target>& all_targets() {
-  static const std::vector<Target> targets = load();
+  static const std::vector<Target> targets = load_targets();
   return targets;
 }
 

@@ -90,12 +90,6 @@ bool has_version(const ToolkitRelease& release, std::string_view component, std:
   });
 }
 
-bool is_of_toolkit(std::string_view component) {
-  const auto& components = all_cuda_releases().back().components;
-  return std::any_of(components.begin(), components.end(),
-                     [&](const ToolkitComponent& entry) { return entry.component == component; });
-}
-
 // Libraries of the toolkit whose version stands in a package's or a file's name; of a wheel, those that it asks for.
 std::map<std::string, std::string> toolkit_versions(const Inventory& inventory) {
   std::map<std::string, std::string> versions;

@@ -84,12 +84,6 @@ std::optional<std::string> cuda_of(const StorePath& path) {
   return version.substr(0, version.find('.', minor + 1));
 }
 
-bool is_of_toolkit(std::string_view component) {
-  const auto& components = all_cuda_releases().back().components;
-  return std::any_of(components.begin(), components.end(),
-                     [&](const ToolkitComponent& entry) { return entry.component == component; });
-}
-
 // What tells each release, or each version: {"12.8": "/nix/store/<hash>-cuda12.8-cuda_cudart-12.8.90"}.
 using Tellers = std::map<std::string, std::string>;
 

@@ -62,7 +62,7 @@ void write_all(int descriptor, const std::string& text) {
   }
 }
 
-void write(const EventWriter& events, const char* key, Json value) {
+void write_event(const EventWriter& events, const char* key, Json value) {
   if (getpid() != events.owner()) return;
   Json event = Json::object();
   event[key] = std::move(value);
@@ -97,38 +97,38 @@ uint64_t EventWriter::seed() const {
   return channel_ != nullptr ? channel_->seed() : 0;
 }
 void EventWriter::gemm(const ReturnedGemm& gemm) {
-  write(*this, "gemm", to_json(gemm));
+  write_event(*this, "gemm", to_json(gemm));
 }
 void EventWriter::intruded(const std::string& text) {
-  write(*this, "intruded", text);
+  write_event(*this, "intruded", text);
 }
 
 void EventWriter::stage(Step step, std::string doing) {
-  write(*this, "stage", to_json(Stage{step, std::move(doing)}));
+  write_event(*this, "stage", to_json(Stage{step, std::move(doing)}));
 }
 void EventWriter::row(const BenchRow& row) {
-  write(*this, "row", to_json(row));
+  write_event(*this, "row", to_json(row));
 }
 void EventWriter::libtorch(const LibtorchRun& run) {
-  write(*this, "libtorch", to_json(run));
+  write_event(*this, "libtorch", to_json(run));
 }
 void EventWriter::exact_cpu(int64_t cpu) {
-  write(*this, "exact_cpu", cpu);
+  write_event(*this, "exact_cpu", cpu);
 }
 void EventWriter::probe(const ProbeFigure& figure) {
-  write(*this, "probe", to_json(figure));
+  write_event(*this, "probe", to_json(figure));
 }
 void EventWriter::note(const std::string& text) {
-  write(*this, "note", text);
+  write_event(*this, "note", text);
 }
 void EventWriter::problem(const std::string& text) {
-  write(*this, "problem", text);
+  write_event(*this, "problem", text);
 }
 void EventWriter::not_run(NotRun one) {
-  write(*this, "not_run", to_json(one));
+  write_event(*this, "not_run", to_json(one));
 }
 void EventWriter::obstacle(Obstacle why) {
-  write(*this, "obstacle", to_json(why));
+  write_event(*this, "obstacle", to_json(why));
 }
 void EventWriter::failed(const std::string& text, const Error& error, const std::string& device) {
   if (!error.obstacle) return problem(text);
@@ -137,13 +137,13 @@ void EventWriter::failed(const std::string& text, const Error& error, const std:
            .device = device.empty() || device == "cpu" ? std::nullopt : std::optional(device)});
 }
 void EventWriter::refused(const std::string& text) {
-  write(*this, "refused", text);
+  write_event(*this, "refused", text);
 }
 void EventWriter::finished() {
-  write(*this, "finished", true);
+  write_event(*this, "finished", true);
 }
 void EventWriter::ended(const Ended& ended) {
-  write(*this, "ended", to_json(ended));
+  write_event(*this, "ended", to_json(ended));
 }
 
 EventLog read_events(std::string_view text) {

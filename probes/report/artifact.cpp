@@ -28,7 +28,7 @@ std::string chips(std::vector<std::string> names) {
 }
 
 // "444 × sm_75, 80; 4 × sm_90a": most frequent first.
-std::string counted(const std::map<std::string, int64_t>& cubins) {
+std::string by_count_of(const std::map<std::string, int64_t>& cubins) {
   std::map<int64_t, std::vector<std::string>, std::greater<>> by_count;
   for (const auto& [name, count] : cubins) by_count[count].push_back(name);
   std::vector<std::string> groups;
@@ -75,9 +75,9 @@ std::string torch_line(const Inventory& inventory) {
 }
 
 std::string device_code_line(const DeviceCode& code) {
-  std::string line = code.cubin.empty() ? "no machine code" : counted(code.cubin);
-  line += code.ptx.empty() ? "; no PTX" : "; PTX " + counted(code.ptx);
-  if (!code.lto_ir.empty()) line += "; LTO-IR " + counted(code.lto_ir);
+  std::string line = code.cubin.empty() ? "no machine code" : by_count_of(code.cubin);
+  line += code.ptx.empty() ? "; no PTX" : "; PTX " + by_count_of(code.ptx);
+  if (!code.lto_ir.empty()) line += "; LTO-IR " + by_count_of(code.lto_ir);
   return line;
 }
 

@@ -67,7 +67,7 @@ void add_objections(Page& page, const Verdict& gate) {
 }
 
 // What is not an objection, but was seen.
-void add_findings(Page& page, const Verdict& gate) {
+void add_gate_findings(Page& page, const Verdict& gate) {
   bool any = false;
   for (const auto& finding : gate.findings) {
     if (finding.severity != Severity::warn || finding.waived) continue;
@@ -154,7 +154,7 @@ std::string render_gate(const Report& report, bool explain, const TextOptions& o
   if (gate.fix) page.entry("fix", *gate.fix, 8);
   add_claims(page, gate);
   add_objections(page, gate);
-  add_findings(page, gate);
+  add_gate_findings(page, gate);
   if (report.baseline) add_baseline(page, *report.baseline);
   add_policy(page, gate);
   if (explain) add_checks(page, gate);

@@ -26,7 +26,7 @@ std::string_view words_for(CodeClass code_class) {
   return name_of(code_class);
 }
 
-std::string counted(const std::map<std::string, int64_t>& counts) {
+std::string names_with_counts(const std::map<std::string, int64_t>& counts) {
   std::vector<std::string> parts;
   for (const auto& [name, count] : counts) parts.push_back(fmt::format("{}{}{}", name, kNoBreak, count));
   return fmt::format("{}", fmt::join(parts, ", "));
@@ -48,7 +48,8 @@ void add_code(Page& page, const File& file, const HostCode& code) {
   page.paragraph(file.path, 2);
   page.paragraph(minimum_cpu_line(code), 6);
   if (!code.cpu_capabilities.empty()) page.paragraph(cpu_capabilities_line(code.cpu_capabilities), 6);
-  if (!code.dispatchers.empty()) page.paragraph("chosen at run time, functions: " + counted(code.dispatchers), 6);
+  if (!code.dispatchers.empty())
+    page.paragraph("chosen at run time, functions: " + names_with_counts(code.dispatchers), 6);
   size_t shown = 0;
   for (const auto& offender : code.offenders) {
     if (offender.code_class == CodeClass::unclassified || shown++ >= kMostOffenders) continue;

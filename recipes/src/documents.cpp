@@ -7,16 +7,11 @@
 #include <fmt/ranges.h>
 
 #include "core/json.hpp"
+#include "recipes/src/upper.hpp"
 #include "recipes/src/variant_facts.hpp"
 
 namespace pbprobe {
 namespace {
-
-std::string upper(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  return text;
-}
 
 std::string lines_table(const Matrix& m) {
   std::string text = "| line | torch | CUDA | variants | driver | nixpkgs |\n|---|---|---|---|---|---|\n";

@@ -41,7 +41,7 @@ class Editor {
   std::string text_;
 };
 
-std::string quoted(const std::string& value) {
+std::string json_string(const std::string& value) {
   return "\"" + value + "\"";
 }
 
@@ -63,8 +63,8 @@ Result<void> move_pin(Editor& editor, const MatrixLine& line, const LockRequest&
   if (!request.fill)
     return make_error(ErrorCode::usage, "nixpkgs {} has no hash yet: add --fill, where there is a network", rev);
   PBPROBE_TRY(const auto hash, fetch(with_rev(request.pin_url, rev)), "nixpkgs {}", rev);
-  PBPROBE_CHECK(editor.set(line.id, "pin", "rev", quoted(rev)));
-  PBPROBE_CHECK(editor.set(line.id, "pin", "hash", quoted(hash)));
+  PBPROBE_CHECK(editor.set(line.id, "pin", "rev", json_string(rev)));
+  PBPROBE_CHECK(editor.set(line.id, "pin", "hash", json_string(hash)));
   changed.push_back(fmt::format("{}: nixpkgs {} → {}, {}", line.id, line.pin.rev, rev, hash));
   return {};
 }
@@ -82,15 +82,15 @@ Result<void> move_torch(Editor& editor, const MatrixLine& line, const LockReques
                       "the source of torch {} has no hash yet: its submodules are in no tarball, so build once with "
                       "hash = lib.fakeHash, and give what Nix prints with --source-hash",
                       torch);
-  PBPROBE_CHECK(editor.set(line.id, "", "torch", quoted(torch)));
+  PBPROBE_CHECK(editor.set(line.id, "", "torch", json_string(torch)));
   if (line.pname_prefix != "pytorch") {
     const auto minor_end = torch.find('.', torch.find('.') + 1);
     auto digits = torch.substr(0, minor_end);
     digits.erase(digits.find('.'), 1);
-    PBPROBE_CHECK(editor.set(line.id, "", "pname_prefix", quoted("pytorch" + digits)));
+    PBPROBE_CHECK(editor.set(line.id, "", "pname_prefix", json_string("pytorch" + digits)));
   }
-  PBPROBE_CHECK(editor.set(line.id, "source", "tag", quoted("v" + torch)));
-  PBPROBE_CHECK(editor.set(line.id, "source", "hash", quoted(*request.source_hash)));
+  PBPROBE_CHECK(editor.set(line.id, "source", "tag", json_string("v" + torch)));
+  PBPROBE_CHECK(editor.set(line.id, "source", "hash", json_string(*request.source_hash)));
   changed.push_back(fmt::format("{}: torch {} → {}, {}", line.id, line.torch, torch, *request.source_hash));
   return {};
 }
@@ -105,7 +105,7 @@ Result<void> fill_pins(Editor& editor, const Matrix& m, const LockRequest& reque
       PBPROBE_TRY(auto hash, fetch(with_rev(request.pin_url, line.pin.rev)), "nixpkgs {}", line.pin.rev);
       known = fetched.emplace(line.pin.rev, std::move(hash)).first;
     }
-    PBPROBE_CHECK(editor.set(line.id, "pin", "hash", quoted(known->second)));
+    PBPROBE_CHECK(editor.set(line.id, "pin", "hash", json_string(known->second)));
     changed.push_back(fmt::format("{}: nixpkgs {} is {}", line.id, line.pin.rev, known->second));
   }
   return {};

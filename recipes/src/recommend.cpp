@@ -7,6 +7,7 @@
 
 #include <fmt/ranges.h>
 
+#include "recipes/src/upper.hpp"
 #include "recipes/src/variant_facts.hpp"
 
 namespace pbprobe {
@@ -19,12 +20,6 @@ bool contains(const Range& range, const std::string& value) {
 
 std::string joined(const std::vector<std::string>& items) {
   return fmt::format("{}", fmt::join(items, ", "));
-}
-
-std::string upper(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  return text;
 }
 
 std::vector<std::string> missing_features(const Host& host, const Target& cpu) {

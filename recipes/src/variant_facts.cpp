@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "recipes/src/claim.hpp"
+#include "recipes/src/upper.hpp"
 
 namespace pbprobe {
 namespace {
@@ -18,12 +19,6 @@ bool covers(const std::vector<std::string>& ids, const std::string& id) {
 bool applies(const MatrixRule& rule, const Variant& variant) {
   if (!variant.gpu && !rule.gpus.empty()) return false;
   return covers(rule.cpus, variant.cpu) && (!variant.gpu || covers(rule.gpus, *variant.gpu));
-}
-
-std::string upper(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  return text;
 }
 
 std::string without_dots(std::string text) {

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Adds a made-up SM and a made-up CPU ISA to a copy of the tree, by the steps of CONTRIBUTING.md and nothing else.
+"""Adds a made-up SM, CPU ISA and check to a copy of the tree, by the steps of CONTRIBUTING.md and nothing else.
 
 made_up_target.py SOURCE SCRATCH CMAKE [-DNAME=VALUE…]     what follows goes to CMake
 
@@ -71,6 +71,42 @@ def add_variant(tree, gpu, cpu):
     path.write_text(json.dumps(matrix, indent=1))
 
 
+CHECK = "PB199"
+ASK = """Answer made_up(const Facts& facts) {
+  if (facts.inventory->artifact != "/made/up") return {};
+  return {.seen = {{say("{} is made up", facts.inventory->artifact)}}};
+}
+
+"""
+ROW = f"""      {{.id = "{CHECK}",
+       .subject = Subject::artifact,
+       .level = Level::shipped,
+       .severity = Severity::warn,
+       .needs = {{inventory}},
+       .question = "Is the artifact there?",
+       .remedy = "name an artifact that is there",
+       .ask = made_up}},
+"""
+CASE = f"""  cases.push_back({{"{CHECK}", "/made/up is made up",
+                   with(audited(), [](Report& r) {{ r.inventory->artifact = "/made/up"; }}), audited()}});
+"""
+
+
+def add_check(tree):
+    """Function and row in the file of its subject, a planted fault with its twin: nothing else."""
+    for name, steps in {
+        "probes/judge/files.cpp": {"}  // namespace\n\nstd::vector<Check>": ASK, "      {.id =": ROW},
+        "tests/judge/file_cases.cpp": {'  cases.push_back({"PB103"': CASE},
+    }.items():
+        text = (tree / name).read_text()
+        for place, added in steps.items():
+            before, found, after = text.partition(place)
+            if not found:
+                fail(f"{name} has no {place!r}")
+            text = before + added + found + after
+        (tree / name).write_text(text)
+
+
 def cpu_to_start_from(tree):
     """A CPU target of this machine that has kernels."""
     for row in json.loads((tree / "recipes/targets.json").read_text())["targets"]:
@@ -109,6 +145,9 @@ def check_variant(tree, build, gpu, cpu):
     }.items():
         if names[0] not in text and f"{gpu}-{cpu}" not in text:
             fail(f"{names[0]} is not in the {place}")
+    if CHECK not in (tree / "docs/checks.md").read_text():
+        fail(f"{CHECK} is not in docs/checks.md")
+    print(f"{CHECK}: asked, documented")
     print(f"{names[0]}: listed, written, verified, documented, in CI's matrix")
     return names[0]
 
@@ -135,6 +174,7 @@ def main():
     add_row(tree, *SM, capability="8.8", architecture="88", flags=gencode, siblings=[])
     add_kernels(tree, *SM, "kernels/cuda/{}.cu")
     add_variant(tree, SM[1], SM_CPU)
+    add_check(tree)
     ids = [SM[1]]
     cpu = cpu_to_start_from(tree)
     if cpu is not None:

@@ -12,7 +12,7 @@
 namespace pbprobe {
 namespace {
 
-constexpr size_t kWordBytes = 8;
+constexpr size_t kNarrowWordBytes = 8;
 constexpr size_t kBundle = 4;
 constexpr unsigned kOpcodeShift = 51;
 
@@ -22,7 +22,7 @@ struct NarrowOpcode {
   std::string_view mnemonic;
 };
 
-constexpr std::array kOpcodes{
+constexpr std::array kNarrowOpcodes{
     NarrowOpcode{0x930, 0x1ff0, "FFMA"},  // c[][] in the middle
     NarrowOpcode{0xa30, 0x1ff0, "FFMA"},  // c[][] last
     NarrowOpcode{0xb30, 0x1ff0, "FFMA"},  // registers
@@ -47,10 +47,10 @@ constexpr unsigned kIdleShift = 52;
 }  // namespace
 
 bool is_idle_narrow(std::span<const uint8_t> code) {
-  for (size_t at = 0; (at + 1) * kWordBytes <= code.size(); ++at) {
+  for (size_t at = 0; (at + 1) * kNarrowWordBytes <= code.size(); ++at) {
     if (at % kBundle == 0) continue;
     uint64_t word = 0;
-    std::memcpy(&word, code.data() + at * kWordBytes, sizeof word);
+    std::memcpy(&word, code.data() + at * kNarrowWordBytes, sizeof word);
     if (std::find(kIdle.begin(), kIdle.end(), word >> kIdleShift) == kIdle.end()) return false;
   }
   return true;
@@ -59,15 +59,15 @@ bool is_idle_narrow(std::span<const uint8_t> code) {
 SassCounts count_narrow_sass(std::span<const uint8_t> code) {
   SassCounts counts;
   counts.rows.resize(sass_instructions().size() + 1);  // the last: what no row fits
-  std::array<size_t, kOpcodes.size()> rows{};
-  for (size_t i = 0; i < kOpcodes.size(); ++i) rows[i] = row_of(kOpcodes[i].mnemonic);
-  for (size_t at = 0; (at + 1) * kWordBytes <= code.size(); ++at) {
+  std::array<size_t, kNarrowOpcodes.size()> rows{};
+  for (size_t i = 0; i < kNarrowOpcodes.size(); ++i) rows[i] = row_of(kNarrowOpcodes[i].mnemonic);
+  for (size_t at = 0; (at + 1) * kNarrowWordBytes <= code.size(); ++at) {
     if (at % kBundle == 0) continue;
     uint64_t word = 0;
-    std::memcpy(&word, code.data() + at * kWordBytes, sizeof word);
+    std::memcpy(&word, code.data() + at * kNarrowWordBytes, sizeof word);
     ++counts.words;
-    for (size_t i = 0; i < kOpcodes.size(); ++i) {
-      if ((word >> kOpcodeShift & kOpcodes[i].mask) == kOpcodes[i].opcode) ++counts.rows[rows[i]];
+    for (size_t i = 0; i < kNarrowOpcodes.size(); ++i) {
+      if ((word >> kOpcodeShift & kNarrowOpcodes[i].mask) == kNarrowOpcodes[i].opcode) ++counts.rows[rows[i]];
     }
   }
   counts.rows.pop_back();

@@ -84,9 +84,9 @@ bool asks_cpu(uint32_t word) {
 }
 
 // What the registers were loaded with, as far as straight code tells, and so where calls through them lead.
-class Tracer {
+class Aarch64Tracer {
  public:
-  explicit Tracer(uint64_t address) : address_(address) {}
+  explicit Aarch64Tracer(uint64_t address) : address_(address) {}
 
   void see(uint32_t word, uint64_t offset) {
     trace_.features |= features_of(word);
@@ -158,7 +158,7 @@ class Tracer {
 }  // namespace
 
 CodeTrace trace_aarch64(std::span<const uint8_t> code, uint64_t address) {
-  Tracer tracer(address);
+  Aarch64Tracer tracer(address);
   for (size_t offset = 0; offset + 4 <= code.size(); offset += 4) {
     uint32_t word = 0;
     std::memcpy(&word, code.data() + offset, sizeof word);

@@ -371,9 +371,9 @@ void for_each_instruction(std::span<const uint8_t> code, const See& see) {
 }
 
 // What the registers were loaded with, as far as straight code tells, and so where calls through them lead.
-class Tracer {
+class X86Tracer {
  public:
-  explicit Tracer(uint64_t address) : address_(address) {}
+  explicit X86Tracer(uint64_t address) : address_(address) {}
 
   void see(const uint8_t* at, size_t offset, const Decoded& decoded) {
     trace_.features |= X86Forms::features(decoded.set);
@@ -478,7 +478,7 @@ CodeCount count_x86(std::span<const uint8_t> code, uint64_t address, CodeTargets
 }
 
 CodeTrace trace_x86(std::span<const uint8_t> code, uint64_t address) {
-  Tracer tracer(address);
+  X86Tracer tracer(address);
   for_each_instruction(code, [&](const uint8_t* at, size_t offset, const Decoded& decoded) {
     if (decoded.length != 0) tracer.see(at, offset, decoded);
   });

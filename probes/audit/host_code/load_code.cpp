@@ -11,7 +11,7 @@
 namespace pbprobe {
 namespace {
 
-constexpr size_t kOffendersShown = 5;
+constexpr size_t kShownOfFile = 5;
 constexpr size_t kMostFollowed = 200'000;  // functions: an initializer may lead to all of a library
 
 // What asks the system, or has been asked: glibc's, libgcc's, and what libraries of a torch call their own askers.
@@ -234,7 +234,7 @@ CodeOffender offender_of(const Elf& elf, const Function& function, const CodeCou
 void keep_worst(std::vector<CodeOffender>& offenders) {
   std::stable_sort(offenders.begin(), offenders.end(),
                    [](const auto& a, const auto& b) { return a.instructions > b.instructions; });
-  if (offenders.size() > kOffendersShown) offenders.resize(kOffendersShown);
+  if (offenders.size() > kShownOfFile) offenders.resize(kShownOfFile);
 }
 
 }  // namespace

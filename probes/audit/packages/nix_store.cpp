@@ -23,7 +23,7 @@ bool is_letter(char c) {
 }
 
 // As Nix tells name and version apart: at the first dash that no letter follows.
-size_t version_in(std::string_view name) {
+size_t dash_before_version(std::string_view name) {
   for (size_t at = name.find('-'); at != std::string_view::npos; at = name.find('-', at + 1)) {
     if (at + 1 < name.size() && !is_letter(name[at + 1])) return at;
   }
@@ -81,7 +81,7 @@ StorePath parse_store_path(std::string_view path) {
   const size_t hash_end = name.find('-');
   if (hash_end == std::string_view::npos) return parsed;
   name.remove_prefix(hash_end + 1);
-  const size_t dash = version_in(name);
+  const size_t dash = dash_before_version(name);
   parsed.package = name.substr(0, dash);
   if (dash != std::string_view::npos) parsed.version = without_output(name.substr(dash + 1));
   parsed.component = component_of_store_package(parsed.package);
