@@ -18,18 +18,21 @@ from trees import CLOSED, Tree
 from variants import fatbin
 
 OTHER_SMS = ("75", "80", "86", "89", "90", "100", "103", "110", "120", "121")
+RELOCATABLE = "__nv_relfatbin"  # the device linker's input
 TENSOR = {"90a", "100a", "103a", "110a"}  # without which an exact claim has no wgmma or tcgen05
 Containers = tuple[fatbins.Container, ...]
 Place = tuple[int, int]  # container, entry
 
 
 def holder(content: bytes) -> str | None:
-    """The section with device code, whatever its name."""
-    for one in elves.sections(content):
-        start = content[one.offset : min(one.end, one.offset + 4)]
-        if one.kind != elves.SHT_NOBITS and start == fatbins.MAGIC.to_bytes(4, "little"):
-            return one.name
-    return None
+    """The section with device code, whatever its name: where it was linked, the runtime loads what the linker wrote."""
+    found = [
+        one.name
+        for one in elves.sections(content)
+        if one.kind != elves.SHT_NOBITS
+        and content[one.offset : min(one.end, one.offset + 4)] == fatbins.MAGIC.to_bytes(4, "little")
+    ]
+    return next((name for name in found if name != RELOCATABLE), found[0] if found else None)
 
 
 def holders(tree: Tree, about: About) -> list[str]:
