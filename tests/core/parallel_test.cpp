@@ -12,9 +12,10 @@ namespace {
 
 TEST(Parallel, WhatATaskThrowsIsTheCallers) {
   for (const size_t thrower : {0U, 7U, 63U}) {
-    EXPECT_THROW(run_tasks(64, 4, [&](size_t i) {
-                   if (i == thrower) throw std::bad_alloc();
-                 }),
+    EXPECT_THROW(run_tasks(64, 4,
+                           [&](size_t i) {
+                             if (i == thrower) throw std::bad_alloc();
+                           }),
                  std::bad_alloc);
   }
 }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "probes/judge/checks.hpp"
@@ -99,6 +100,19 @@ TEST(Gate, DeviceCodeThatWasNotOpenedIsUnknown) {
       << listed(gate);
   report.claim = Claim{.text = "avx2", .targets = {"avx2"}};
   EXPECT_FALSE(objects(judge(report, terms()), "PB330", Outcome::unknown)) << "no SM is claimed";
+}
+
+// A limit on this process's memory or files tells nothing of the file.
+TEST(Gate, AFileThatThisProcessCouldNotReadIsUnknown) {
+  Report report = true_claim();
+  auto& files = report.inventory->files;
+  File& file = *std::find_if(files.begin(), files.end(), [](const File& one) { return one.component == "libtorch"; });
+  for (const char* const limit : {"Cannot allocate memory", "Too many open files"}) {
+    file.problem = fmt::format("cannot map the 4096 bytes of {}: {}", file.path, limit);
+    EXPECT_TRUE(objects(judge(report, terms()), "PB101", Outcome::unknown, limit)) << file.path;
+  }
+  file.problem = "header needs 64 bytes, 12 left";
+  EXPECT_TRUE(objects(judge(report, terms()), "PB101", Outcome::fail, "header needs"));
 }
 
 TEST(Gate, WhatRanOnTheClaimedChipIsExecutedAndNotMeasured) {
