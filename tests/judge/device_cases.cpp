@@ -187,7 +187,7 @@ void add_reference_cases(std::vector<Case>& cases) {
     return with(beside_reference({.units = 444, .kernels = 21747, .code_bytes = 620'000'000}), [&](Report& r) {
       File& file = r.inventory->files.emplace_back();
       file = {.path = "torch/lib/libtorch_cuda_linalg.so", .component = "libtorch"};
-      file.links.emplace().versions = {{"MAGMA", "2.6.1"}};
+      file.links.emplace().versions.emplace()["MAGMA"] = "2.6.1";
       file.device_code = {.cubin = {{"sm_90", 99}}, .unit_sets = {{{"sm_90", 99}}}, .false_entries = 0};
       file.device_code->census = {{"sm_90", {.kernels = 1673, .cubins = 99, .code_bytes = 54'000'000}}};
       r.reference->build.files["libtorch_cuda_linalg.so"] = {.linked = {{"MAGMA", magma}},
