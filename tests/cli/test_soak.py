@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""System calls that fail now and then, in the program and in its child: no fault of torch's, and nothing is left behind.
+"""System calls that fail now and then, in the program and its child: no fault of torch's, and nothing is left behind.
 
 PBPROBE_SOAK=3600 draws for an hour; by default each call fails once.
 """
