@@ -110,15 +110,15 @@ def soaked(shim, sound, at_rest, folder, call, every):
     environment = {"LD_PRELOAD": str(shim), "FAIL_IN": call, "FAIL_EVERY": str(every), "TMPDIR": str(folder)}
     environment["FAIL_MARK"] = str(folder)
     result = run("report", sound, "--budget", 2, "--format", "json", env=environment)
-    said = f"{call}, each {every}th: {result.returncode}, {result.stderr[-500:]}"
+    reported = f"{call}, each {every}th: {result.returncode}, {result.stderr[-500:]}"
     # Where libstdc++ itself ends the process for want of memory, there is no answer at all.
     if call == "malloc" and result.returncode == SIGABRT:
         return
-    assert result.returncode in (PASSED, FAILED, COULD_NOT_RUN), said
+    assert result.returncode in (PASSED, FAILED, COULD_NOT_RUN), reported
     if result.returncode != COULD_NOT_RUN:
-        assert faults_of(result) <= at_rest, said
-    assert not list(folder.iterdir()), said
-    assert not left_running(mark), said
+        assert faults_of(result) <= at_rest, reported
+    assert not list(folder.iterdir()), reported
+    assert not left_running(mark), reported
 
 
 @pytest.mark.parametrize("call", CALLS)

@@ -96,7 +96,7 @@ TEST(ThreadPoolTest, RestingWorkersTakeNoTime) {
 }
 
 // Those that there are end first: a process that only ran short of memory does not die of it.
-TEST(ThreadPoolTest, WhereNoFurtherThreadCanBeHadTheCallerIsTold) {
+TEST(ThreadPoolTest, WhereNoFurtherThreadCanBeHadTheCallerCatchesIt) {
   const auto with_little_memory = [] {
     int64_t pages = 0;
     std::ifstream("/proc/self/statm") >> pages;
