@@ -6,8 +6,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
+#include <mutex>
+#include <new>
+#include <system_error>
 #include <thread>
 #include <vector>
+
+#include "core/finally.hpp"
 
 namespace pbprobe {
 namespace {
@@ -24,22 +30,38 @@ int take_spare(size_t wanted) {
   return 0;
 }
 
+// A task that throws, most often for want of memory, ends the others, and its exception is the caller's; where no
+// further thread can be had, fewer do the same.
 void spread(size_t count, size_t helper_count, const std::function<void(size_t)>& task,
             const std::function<void()>& helper_ends) {
   std::atomic<size_t> next{0};
+  std::mutex mutex;
+  std::exception_ptr failed;
   const auto work = [&] {
-    for (size_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) task(i);
+    try {
+      for (size_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) task(i);
+    } catch (...) {
+      next = count;
+      const std::lock_guard lock(mutex);
+      if (!failed) failed = std::current_exception();
+    }
   };
   std::vector<std::thread> helpers;
-  for (size_t i = 0; i < helper_count; ++i) {
-    helpers.emplace_back([&] {
-      inside_task = true;
-      work();
-      helper_ends();
-    });
+  try {
+    helpers.reserve(helper_count);
+    while (helpers.size() < helper_count) {
+      helpers.emplace_back([&] {
+        inside_task = true;
+        work();
+        helper_ends();
+      });
+    }
+  } catch (const std::system_error&) {
+  } catch (const std::bad_alloc&) {
   }
   work();
   for (auto& helper : helpers) helper.join();
+  if (failed) std::rethrow_exception(failed);
 }
 
 }  // namespace
@@ -58,12 +80,14 @@ void run_tasks(size_t count, unsigned threads, const std::function<void(size_t)>
   std::atomic<int> ended{0};
   spare_cores += unused;
   inside_task = true;
+  const Finally settle{[&] {
+    inside_task = false;
+    spare_cores -= unused + ended;
+  }};
   spread(count, wanted - 1, task, [&] {
     ++ended;
     ++spare_cores;
   });
-  inside_task = false;
-  spare_cores -= unused + ended;
 }
 
 void run_on_spare_cores(size_t count, const std::function<void(size_t)>& task) {
@@ -72,9 +96,9 @@ void run_on_spare_cores(size_t count, const std::function<void(size_t)>& task) {
   for (size_t start = 0; start < count; start += kBatch) {
     const size_t size = std::min(kBatch, count - start);
     const int helpers = size > 1 ? take_spare(size - 1) : 0;
+    const Finally give_back{[&] { spare_cores += helpers; }};
     spread(
         size, static_cast<size_t>(helpers), [&](size_t i) { task(start + i); }, [] {});
-    spare_cores += helpers;
   }
 }
 

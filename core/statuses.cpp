@@ -200,7 +200,7 @@ struct Phrase {
   std::string_view words;
   std::optional<Obstacle> obstacle;
 };
-constexpr std::array<Phrase, 27> kPhrases{{
+constexpr std::array<Phrase, 28> kPhrases{{
     {"illegal memory access", kFault},
     {"illegal instruction", kFault},
     {"misaligned address", kFault},
@@ -220,6 +220,7 @@ constexpr std::array<Phrase, 27> kPhrases{{
     {"Killed signal terminated", memory},  // gcc, of its own passes
     {"No space left on device", memory},
     {"Resource temporarily unavailable", permission},  // a limit on threads or processes
+    {"Too many open files", permission},
     {"busy or unavailable", busy},
     {"uncorrectable ECC error", device},
     {"GPU is lost", device},

@@ -51,9 +51,13 @@ def code_of(file: dict) -> dict[str, dict]:
 
 def row(inventory: dict) -> dict:
     """A build without device code has none."""
-    with_code = [file for file in inventory["files"] if (file["device_code"] or {}).get("cubin")]
+    own = {
+        pathlib.Path(file["path"]).name: file
+        for file in inventory["files"]
+        if file["component"] == "libtorch" and (file["device_code"] or {}).get("cubin")
+    }
     name = pathlib.Path(inventory["artifact"]).name
-    (cuda,) = [file for file in with_code if file["path"].endswith("/" + CUDA)] or [None]
+    cuda = own.pop(CUDA, None)
     return {
         "torch": inventory["torch_version"].split("+")[0],
         "cuda": inventory["cuda_version"] or "",
@@ -61,8 +65,9 @@ def row(inventory: dict) -> dict:
         "build": name,
         "code": code_of(cuda) if cuda else {},
         "parts": {},
-        "files": sorted(pathlib.Path(file["path"]).name for file in with_code if file["component"] == "libtorch"),
-        "libraries": sorted({file["component"] for file in with_code} - {"libtorch", None}),
+        "files": {
+            name: {"linked": file["links"]["versions"], "code": code_of(file)} for name, file in sorted(own.items())
+        },
     }
 
 
@@ -79,10 +84,21 @@ def render(rows: list[dict]) -> str:
             if key == "code":
                 inner = ",\n".join(f'        "{sm}": {json.dumps(counts)}' for sm, counts in value.items())
                 lines.append(f'      "code": {{\n{inner}\n      }}')
+            elif key == "files":
+                lines.append('      "files": {\n' + ",\n".join(map(render_file, value.items())) + "\n      }")
             else:
                 lines.append(f'      "{key}": {json.dumps(value)}')
         builds.append("    {\n" + ",\n".join(lines) + "\n    }")
     return '{\n  "schema": "pbprobe.reference_builds/1",\n  "builds": [\n' + ",\n".join(builds) + "\n  ]\n}\n"
+
+
+def render_file(file: tuple[str, dict]) -> str:
+    name, held = file
+    inner = ",\n".join(f'            "{sm}": {json.dumps(counts)}' for sm, counts in held["code"].items())
+    linked = json.dumps(held["linked"])
+    return (
+        f'        "{name}": {{\n          "linked": {linked},\n          "code": {{\n{inner}\n          }}\n        }}'
+    )
 
 
 def main() -> int:

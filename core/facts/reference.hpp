@@ -20,16 +20,21 @@ struct ReferenceCode {
   int64_t code_bytes = 0;
 };
 
+// One of libtorch's own files beside libtorch_cuda.so.
+struct ReferenceFile {
+  std::map<std::string, std::string> linked;  // libraries in it, {"MAGMA": "2.6.1"}: with others its counts are others
+  std::map<std::string, ReferenceCode> code;  // "sm_90"
+};
+
 struct ReferenceBuild {
   std::string torch;                          // "2.11.0"
   std::string cuda;                           // "13.0"
   std::string platform;                       // "x86_64-linux"
   std::string build;                          // the wheel that was read
-  std::map<std::string, ReferenceCode> code;  // "sm_90"
+  std::map<std::string, ReferenceCode> code;  // of libtorch_cuda.so: "sm_90"
   // Kernels that belong to what a build may leave out: {"USE_FLASH_ATTENTION": {"sm_90": …}}
   std::map<std::string, std::map<std::string, int64_t>> parts;
-  std::vector<std::string> files;      // libtorch's with machine code
-  std::vector<std::string> libraries;  // components beside it with machine code: "NCCL"
+  std::map<std::string, ReferenceFile> files;  // "libtorch_cuda_linalg.so"
 };
 
 // What a build is held beside.
@@ -45,16 +50,21 @@ void fields(Visitor& visit, T& code) {
   visit("code_bytes", code.code_bytes, "their bytes");
 }
 
+template <class Visitor, SameAs<ReferenceFile> T>
+void fields(Visitor& visit, T& file) {
+  visit("linked", file.linked, "libraries in it, and their versions: with others its counts are others");
+  visit("code", file.code, "its machine code, per SM");
+}
+
 template <class Visitor, SameAs<ReferenceBuild> T>
 void fields(Visitor& visit, T& build) {
   visit("torch", build.torch, "its version");
   visit("cuda", build.cuda, "its CUDA");
   visit("platform", build.platform, "its platform");
   visit("build", build.build, "the wheel that was read");
-  visit("code", build.code, "machine code of libtorch's own files, per SM");
+  visit("code", build.code, "machine code of libtorch_cuda.so, per SM");
   visit("parts", build.parts, "kernels of what a build may leave out, by the switch of torch's build, per SM");
-  visit("files", build.files, "libtorch's with machine code");
-  visit("libraries", build.libraries, "components beside it with machine code");
+  visit("files", build.files, "libtorch's others with machine code, by name");
 }
 
 template <class Visitor, SameAs<Reference> T>

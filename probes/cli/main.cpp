@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include <csignal>
 #include <exception>
+#include <new>
 #include <string_view>
 #include <vector>
 
@@ -67,7 +68,10 @@ int main(int argc, char** argv) {
   std::signal(SIGCHLD, SIG_DFL);  // a parent may have left it ignored: then no child's end is reported
   try {
     return run(argc, argv);
-  } catch (const std::exception& error) {  // out of memory, or a fault of ours: never a stack trace
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "pbprobe: too little memory: free some, or raise its limit (`ulimit -v`, the cgroup's)\n");
+    return pbprobe::cli::kCouldNotRun;
+  } catch (const std::exception& error) {  // a fault of ours: never a stack trace
     fmt::print(stderr, "pbprobe: internal error: {}: please report it with the command that you typed\n",
                pbprobe::printable(error.what()));
     return pbprobe::cli::kCouldNotRun;

@@ -118,6 +118,15 @@ constexpr std::array<std::string_view, 7> kHaveCode{"libmagma.so",
                                                     "libcudnn_ops.so",
                                                     "libcudnn_engines_precompiled.so"};
 
+// Those that hold some in each of their releases.
+constexpr std::array<std::string_view, 7> kEachHasCode{"libmagma.so",
+                                                       "libnccl.so",
+                                                       "libcublas.so",
+                                                       "libcublasLt.so",
+                                                       "libcudnn_ops.so",
+                                                       "libcudnn_adv.so",
+                                                       "libcudnn_engines_precompiled.so"};
+
 // Libraries that are there, and whose files hold no device code at all.
 std::set<std::string> without_code(const Inventory& inventory) {
   std::set<std::string> due;
@@ -218,22 +227,49 @@ Answer no_ptx_beside_claimed_sms(const Facts& facts) {
   return answer;
 }
 
+bool any_runs_on(const DeviceCode& code, const Target& target) {
+  const auto chip = chip_of(target);
+  return std::any_of(code.cubin.begin(), code.cubin.end(), [&](const auto& entry) {
+    const auto cubin = parse_sm(entry.first);
+    return cubin && chip && cubin_runs_on(*cubin, *chip);
+  });
+}
+
+// One file that was pruned or stripped, where the library's others are whole.
+std::optional<Sentence> fault_of_file(const File& file, const Target& target) {
+  const std::string_view name = base_name(file.path);
+  const auto& code = file.device_code ? file.device_code : file.self_loaded_code;
+  if (code && !code->cubin.empty()) {
+    if (any_runs_on(*code, target)) return std::nullopt;
+    return say("{} is claimed, and {} holds machine code only for {}, none of which runs there", target.id, name,
+               list_of(code->cubin));
+  }
+  const bool has_code = std::any_of(kEachHasCode.begin(), kEachHasCode.end(),
+                                    [&](std::string_view begin) { return name.starts_with(begin); });
+  if (!has_code || (code && !code->ptx.empty())) return std::nullopt;
+  return say("{} is claimed, and {} holds no device code at all", target.id, name);
+}
+
 Answer other_libraries_hold_claimed_sm(const Facts& facts) {
   Answer answer;
-  for (const auto& component : without_code(*facts.inventory))
+  std::set<std::string> reported = without_code(*facts.inventory);
+  for (const auto& component : reported)
     answer.seen.push_back(
         {say("{} is claimed, and {} holds no device code at all", facts.claimed_gpus.front()->id, component)});
   for (const auto& [component, code] : their_code(*facts.inventory)) {
     if (code.cubin.empty()) continue;  // another check's
     for (const Target* target : facts.claimed_gpus) {
-      const auto capability = chip_of(*target);
-      const bool runs = std::any_of(code.cubin.begin(), code.cubin.end(), [&](const auto& entry) {
-        const auto cubin = parse_sm(entry.first);
-        return cubin && capability && cubin_runs_on(*cubin, *capability);
-      });
-      if (runs) continue;
+      if (any_runs_on(code, *target)) continue;
+      reported.insert(component);
       answer.seen.push_back({say("{} is claimed, and {} holds machine code only for {}, none of which runs there",
                                  target->id, component, list_of(code.cubin))});
+    }
+  }
+  for (const auto& file : facts.inventory->files) {
+    if (!has_own_sms(file) || file.problem || reported.contains(*file.component)) continue;
+    for (const Target* target : facts.claimed_gpus) {
+      auto fault = fault_of_file(file, *target);
+      if (fault) answer.seen.push_back({std::move(*fault), file.path});
     }
   }
   return answer;
@@ -394,7 +430,7 @@ std::vector<Check> claimed_sms_checks() {
        .severity = Severity::fail,
        .needs = {gpu_claim, inventory},
        .proves = ClaimPart::sm,
-       .question = "Do MAGMA, NCCL, cuDNN and cuBLAS hold machine code that runs on the claimed SM?",
+       .question = "Does each file of MAGMA, NCCL, cuDNN and cuBLAS hold machine code that runs on the claimed SM?",
        .remedy = "build or take that library for the claimed SM",
        .ask = other_libraries_hold_claimed_sm},
       {.id = "PB319",

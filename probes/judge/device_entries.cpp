@@ -63,6 +63,20 @@ std::optional<Sentence> fault_of(const SmCensus& code, const Most& most, std::st
   return std::nullopt;
 }
 
+// Those with a suffix hold the chip's own tensor instructions: half of their kernels may be empty, and not all. They
+// are few, so that the plain ones would hide it.
+std::optional<Sentence> fault_of_suffixed(const Censuses& censuses, const Sm& chip, std::string_view file,
+                                          std::string_view target) {
+  for (const auto& [name, census] : censuses) {
+    const auto sm = parse_sm(name);
+    if (!sm || sm->suffix == '\0' || !same_capability(*sm, chip)) continue;
+    if (census.cubins.value_or(0) == 0 || census.idle_kernels.value_or(0) < census.kernels) continue;
+    return say("{} is claimed, and none of the {} kernels of {} for {} does anything", target, census.kernels, file,
+               name);
+  }
+  return std::nullopt;
+}
+
 bool is_asked(const Facts& facts, const File& file) {
   return is_own(*facts.inventory, file) || has_own_sms(file);
 }
@@ -131,6 +145,7 @@ Answer kernels_do_something(const Facts& facts) {
       const SmCensus code = census_for(*file.device_code->census, chip);
       const Most& most = code.kernels < kManyKernels ? kOfSmallFile : kOfLibtorch;
       auto fault = fault_of(code, most, base_name(file.path), target->id);
+      if (!fault) fault = fault_of_suffixed(*file.device_code->census, chip, base_name(file.path), target->id);
       if (fault) answer.seen.push_back({std::move(*fault), file.path});
     }
     for (const auto& [component, censuses] : their_censuses(*facts.inventory)) {

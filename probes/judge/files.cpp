@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "core/statuses.hpp"
 #include "probes/judge/subjects.hpp"
 
 namespace pbprobe {
@@ -11,9 +12,19 @@ namespace {
 
 Answer unreadable(const Inventory& inventory, bool of_libtorch) {
   Answer answer;
+  std::optional<Seen> not_read;  // this process could not, which tells nothing of the file
   for (const auto& file : inventory.files) {
-    if (file.problem && is_own(inventory, file) == of_libtorch) answer.seen.push_back({*file.problem, file.path});
+    if (!file.problem || is_own(inventory, file) != of_libtorch) continue;
+    if (obstacle_in(*file.problem)) {
+      not_read =
+          Seen{.what = *file.problem,
+               .where = file.path,
+               .remedy = "free memory, or raise the limit of this process (`ulimit -v`, `ulimit -n`, the cgroup's)"};
+    } else {
+      answer.seen.push_back({*file.problem, file.path});
+    }
   }
+  if (answer.seen.empty()) answer.unknown = std::move(not_read);
   return answer;
 }
 

@@ -69,6 +69,18 @@ const Censuses* census_of_cuda(const Inventory& inventory) {
   return there ? &*file->device_code->census : nullptr;
 }
 
+// Of plain SMs.
+std::map<std::string, ReferenceCode> reference_code(const Censuses& censuses) {
+  std::map<std::string, ReferenceCode> code;
+  for (const auto& [name, census] : censuses) {
+    const auto sm = parse_sm(name);
+    if (!sm || sm->suffix != '\0') continue;
+    code[name] = {
+        .units = census.cubins.value_or(0), .kernels = census.kernels, .code_bytes = census.code_bytes.value_or(0)};
+  }
+  return code;
+}
+
 // Null: they were not read.
 std::optional<Names> names_for(const Censuses& censuses, const Sm& chip) {
   Names names;
@@ -144,11 +156,13 @@ std::optional<ReferenceBuild> reference_of(const Inventory& build, const Invento
                            .cuda = baseline.cuda_version.value_or(""),
                            .platform = baseline.platform.value_or(""),
                            .build = baseline.artifact};
-  for (const auto& [name, census] : *censuses) {
-    const auto sm = parse_sm(name);
-    if (!sm || sm->suffix != '\0') continue;
-    reference.code[name] = {
-        .units = census.cubins.value_or(0), .kernels = census.kernels, .code_bytes = census.code_bytes.value_or(0)};
+  reference.code = reference_code(*censuses);
+  for (const auto& file : baseline.files) {
+    if (file.component != kLibtorch || !file.device_code || !file.device_code->census || !file.links) continue;
+    if (base_name(file.path) == kLibtorchCuda) continue;
+    reference.files[std::string(base_name(file.path))] = {
+        .linked = file.links->versions.value_or(std::map<std::string, std::string>{}),
+        .code = reference_code(*file.device_code->census)};
   }
   return reference;
 }

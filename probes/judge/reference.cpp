@@ -55,20 +55,25 @@ bool too_few(int64_t count, int64_t of_reference, double least) {
   return static_cast<double>(count) < least * static_cast<double>(of_reference);
 }
 
-std::optional<Sentence> fault_of(const ReferenceCode& code, const Reference& reference, const std::string& sm,
-                                 std::string_view target) {
-  const ReferenceBuild& build = reference.build;
-  const ReferenceCode& theirs = build.code.at(sm);
-  const int64_t kernels = theirs.kernels - left_out_of(reference, sm);
-  if (too_few(code.units, theirs.units, kLeastCounts))
+// A file of the reference, and what it holds for the SM that is nearest to the claimed one.
+struct Theirs {
+  std::string_view file;
+  std::string_view build;
+  std::string_view sm;
+  ReferenceCode code;
+  bool sized = true;  // bytes of code can be compared
+};
+
+std::optional<Sentence> fault_of(const ReferenceCode& code, const Theirs& theirs, std::string_view target) {
+  if (too_few(code.units, theirs.code.units, kLeastCounts))
     return say("{} is claimed, and {} holds {} translation units for it; that of {} holds {} for {}", target,
-               kLibtorchCuda, code.units, build.build, theirs.units, sm);
-  if (too_few(code.kernels, kernels, kLeastCounts))
-    return say("{} is claimed, and {} holds {} kernels for it; that of {} holds {} for {}", target, kLibtorchCuda,
-               code.kernels, build.build, kernels, sm);
-  if (reference.left_out.empty() && too_few(code.code_bytes, theirs.code_bytes, kLeastBytes))
-    return say("{} is claimed, and {} holds {} bytes of code for it; that of {} holds {} for {}", target, kLibtorchCuda,
-               code.code_bytes, build.build, theirs.code_bytes, sm);
+               theirs.file, code.units, theirs.build, theirs.code.units, theirs.sm);
+  if (too_few(code.kernels, theirs.code.kernels, kLeastCounts))
+    return say("{} is claimed, and {} holds {} kernels for it; that of {} holds {} for {}", target, theirs.file,
+               code.kernels, theirs.build, theirs.code.kernels, theirs.sm);
+  if (theirs.sized && too_few(code.code_bytes, theirs.code.code_bytes, kLeastBytes))
+    return say("{} is claimed, and {} holds {} bytes of code for it; that of {} holds {} for {}", target, theirs.file,
+               code.code_bytes, theirs.build, theirs.code.code_bytes, theirs.sm);
   return std::nullopt;
 }
 
@@ -87,9 +92,38 @@ Answer holds_what_such_builds_hold(const Facts& facts) {
     const Sm chip = chip_of(*target).value_or(Sm{});
     const ReferenceCode code = code_for(*file->device_code, chip);
     if (code.units == 0 || code.kernels == 0) continue;  // another check's
-    const std::string* sm = comparable(reference.build.code, chip);
-    auto fault = fault_of(code, reference, *sm, target->id);
+    const std::string& sm = *comparable(reference.build.code, chip);
+    Theirs theirs{kLibtorchCuda, reference.build.build, sm, reference.build.code.at(sm), reference.left_out.empty()};
+    theirs.code.kernels -= left_out_of(reference, sm);
+    auto fault = fault_of(code, theirs, target->id);
     if (fault) answer.seen.push_back({std::move(*fault), file->path});
+  }
+  return answer;
+}
+
+// With MAGMA linked in, libtorch_cuda_linalg.so holds many times as many kernels, and each MAGMA has its own.
+bool has_the_same_linked_in(const File& file, const ReferenceFile& row) {
+  const auto versions = file.links ? file.links->versions : std::nullopt;
+  return row.linked.empty() ||
+         (versions && std::includes(versions->begin(), versions->end(), row.linked.begin(), row.linked.end()));
+}
+
+Answer other_files_hold_what_theirs_hold(const Facts& facts) {
+  const ReferenceBuild& build = facts.report.reference->build;
+  Answer answer;
+  for (const auto& file : facts.inventory->files) {
+    const auto row = build.files.find(std::string(base_name(file.path)));
+    if (row == build.files.end() || row->second.code.empty() || !is_own(*facts.inventory, file) || file.problem)
+      continue;
+    if (!has_the_same_linked_in(file, row->second)) continue;
+    for (const Target* target : facts.claimed_gpus) {
+      const Sm chip = chip_of(*target).value_or(Sm{});
+      const ReferenceCode code = file.device_code ? code_for(*file.device_code, chip) : ReferenceCode{};
+      if (file.device_code && (code.units == 0 || code.kernels == 0)) continue;  // another check's
+      const std::string& sm = *comparable(row->second.code, chip);
+      auto fault = fault_of(code, {row->first, build.build, sm, row->second.code.at(sm)}, target->id);
+      if (fault) answer.seen.push_back({std::move(*fault), file.path});
+    }
   }
   return answer;
 }
@@ -114,6 +148,17 @@ Answer has_the_baselines_kernels(const Facts& facts) {
 std::vector<Check> reference_checks() {
   using enum Need;
   return {
+      {.id = "PB333",
+       .subject = Subject::gpu,
+       .level = Level::shipped,
+       .severity = Severity::fail,
+       .needs = {gpu_claim, inventory, whole, reference},
+       .proves = ClaimPart::sm,
+       .question = "Do libtorch's other files hold, for the claimed SM, about as many translation units and kernels as "
+                   "those of builds of that version do?",
+       .remedy = "look for sources of that file that were not compiled; where that is meant, give a build of the same "
+                 "switches by --baseline, or waive it",
+       .ask = other_files_hold_what_theirs_hold},
       {.id = "PB335",
        .subject = Subject::gpu,
        .level = Level::shipped,

@@ -23,6 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/finally.hpp"
 #include "core/json.hpp"
 #include "probes/measure/crash.hpp"
 #include "probes/measure/worker.hpp"
@@ -73,15 +74,6 @@ std::vector<pid_t> running_children() {
   }
   return children;
 }
-
-// Runs at the end of its scope.
-template <class Action>
-struct Finally {
-  Action action;
-  ~Finally() { action(); }
-};
-template <class Action>
-Finally(Action) -> Finally<Action>;
 
 enum class Wait { worker_ended, limit, asked_to_stop };
 

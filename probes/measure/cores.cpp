@@ -71,10 +71,10 @@ std::vector<CoreResult> on_every_core(const std::vector<int64_t>& cpus, int64_t 
       }
     }
   };
-  std::vector<std::thread> all;
+  std::vector<std::jthread> all;  // joined at the end, also where no further one can be had
   const auto count = std::min(std::max<int64_t>(threads, 1), static_cast<int64_t>(cpus.size()));
   for (int64_t i = 0; i < count; ++i) all.emplace_back(work);
-  for (auto& thread : all) thread.join();
+  all.clear();
   return results;
 }
 

@@ -50,10 +50,19 @@ void ThreadPool::ring_next(int64_t caller) {
 
 ThreadPool::ThreadPool(int64_t threads)
     : bells_(std::make_unique<Bell[]>(static_cast<size_t>(std::max<int64_t>(threads, 1)))) {
-  for (int64_t i = 1; i < threads; ++i) workers_.emplace_back([this, i] { work(i); });
+  try {
+    for (int64_t i = 1; i < threads; ++i) workers_.emplace_back([this, i] { work(i); });
+  } catch (...) {  // no further thread: those that there are must end first
+    stop();
+    throw;
+  }
 }
 
 ThreadPool::~ThreadPool() {
+  stop();
+}
+
+void ThreadPool::stop() {
   stopping_ = true;
   for (size_t i = 1; i <= workers_.size(); ++i) bells_[i].ring();
   for (std::thread& worker : workers_) worker.join();

@@ -42,6 +42,7 @@ class ThreadPool {
 
   void work(int64_t worker);
   void ring_next(int64_t caller);
+  void stop();
   void take_tasks();
 
   struct Job {

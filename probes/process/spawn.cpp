@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/finally.hpp"
 #include "core/json.hpp"
 #include "core/temp_folder.hpp"
 #include "probes/process/events.hpp"
@@ -51,15 +52,6 @@ class Descriptor {
  private:
   int number_;
 };
-
-// Runs at the end of its scope.
-template <class Action>
-struct Finally {
-  Action action;
-  ~Finally() { action(); }
-};
-template <class Action>
-Finally(Action) -> Finally<Action>;
 
 struct Pipe {
   Descriptor read_end;

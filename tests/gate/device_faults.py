@@ -15,6 +15,7 @@ from faults import Change, Fault, library_of, without
 from small_builds import Build
 from variants import CUDA, GRAPH, LINALG, MAGMA, NCCL, TORCH, Parts, fatbin, target, variants
 
+OPS = TORCH + "libcudnn_ops.so.9"
 ByEntry = Callable[[fatbins.Entry], fatbins.Entry]
 
 
@@ -54,6 +55,15 @@ def around(number: str) -> ByEntry:
     """The label stays, and around what was made for another SM."""
     other = fatbins.read(fatbin(number).read_bytes())[0][0]
     return lambda one: one.holding(other.content)
+
+
+def emptied_if(sm: str) -> ByEntry:
+    return lambda one: one.holding(cubins.emptied(one.content)) if one.sm == sm else one
+
+
+def one_more_of_cudnn(*cubins_of: str) -> Change:
+    """Beside one that is whole."""
+    return lambda build, _: build.but({OPS: library_of(build, GRAPH).but(units=tuple(map(fatbin, cubins_of)))})
 
 
 def holding(content: bytes) -> ByEntry:
@@ -207,6 +217,15 @@ IDLE = [
         "PB332",
         every_unit(CUDA, with_content(cubins.trapping_at_the_end)),
     ),
+    *(
+        Fault(f"the few kernels of sm_{suffixed} emptied", name, "PB332", every_unit(CUDA, emptied_if(suffixed)))
+        for suffixed, name in (
+            ("90a", "sm90-avx2"),
+            ("100a", "sm100-armv9"),
+            ("103a", "sm103-armv8_2"),
+            ("110a", "sm110-armv9"),
+        )
+    ),
     Fault("MAGMA's kernels emptied", "sm121-armv9", "PB332", every_unit(MAGMA, with_content(cubins.emptied))),
     Fault("cuDNN's kernels emptied", "sm75-avx2", "PB332", every_unit(GRAPH, with_content(cubins.emptied))),
     Fault(
@@ -220,6 +239,14 @@ IDLE = [
         "sm90-avx512bf16",
         "PB318",
         lambda build, _: build.but({NCCL: library_of(build, NCCL).but(units=())}),
+    ),
+    Fault("one file of cuDNN without device code", "sm120-avx2", "PB318", one_more_of_cudnn()),
+    Fault(
+        "one file of cuDNN pruned to another SM",
+        "sm90-armv9",
+        "PB318",
+        one_more_of_cudnn("80"),
+        beside=frozenset({"PB319"}),
     ),
 ]
 

@@ -243,10 +243,10 @@ def container(entries: Iterable[Entry]) -> bytes:
 
 def written(containers: Iterable[Iterable[Entry]], alignment: int = 8, before: int = 0) -> bytes:
     """As they stand in a section. `before`: zeros in front of the first, which need not be a multiple of 8."""
-    content = b""
+    content = bytearray()
     for one in containers:
-        content = padded(content, alignment) + container(one)
-    return bytes(before) + content
+        content += bytes(-len(content) % alignment) + container(one)
+    return bytes(before) + bytes(content)
 
 
 def made_file(name: str, content: bytes) -> pathlib.Path:

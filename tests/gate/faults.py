@@ -65,7 +65,7 @@ def tiny_table(*, counted: bool = False) -> pathlib.Path:
     if counted:
         code = {name.replace("sm", "sm_"): one | {"units": 2 if target(name)["siblings"] else 1} for name in every_sm()}
     rest = {"cuda": "13.0", "platform": "x86_64-linux", "build": "a tiny one", "code": code}
-    builds = [{"torch": version, **rest, "parts": {}, "files": [], "libraries": []} for version in sorted(versions)]
+    builds = [{"torch": version, **rest, "parts": {}, "files": {}} for version in sorted(versions)]
     return text("reference.json", json.dumps({"schema": "pbprobe.reference_builds/1", "builds": builds}))
 
 

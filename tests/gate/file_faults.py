@@ -63,6 +63,11 @@ def needs(path: str, *more: str, less: tuple[str, ...] = ()) -> Change:
     return change
 
 
+def copied(path: str, other: str) -> Change:
+    """The same library under another name."""
+    return lambda build, _: build.but({other: library_of(build, path)})
+
+
 def both(*changes: Change) -> Change:
     def change(build: Build, parts: Parts) -> Build:
         for one in changes:
@@ -264,7 +269,7 @@ TOOLKITS = [
         "libcublas.so.12 in libtorch_cuda_linalg.so",
         "sm121-armv9",
         "PB110",
-        both(needs(LINALG, "libcublas.so.12"), added(TORCH + "libcublas.so.12")),
+        both(needs(LINALG, "libcublas.so.12"), copied(TORCH + "libcublas.so.13", TORCH + "libcublas.so.12")),
     ),
     Fault(
         "one library of another toolkit", "sm80-avx512bf16", "PB112", says(installed=MIXED), beside=frozenset({"PB111"})

@@ -9,16 +9,16 @@ import faults
 import pytest
 from device_faults import every_unit, with_content
 from made import text
-from variants import CUDA, parts_of, sound
+from variants import CUDA, LINALG, parts_of, sound
 
 NAME = faults.full_name("sm90-avx2")
 
 
-def table(version="2.10.0", sm="sm_90", **counts):
+def table(version="2.10.0", sm="sm_90", files=None, **counts):
     """A table of one build."""
     code = {sm: {"units": 1, "kernels": 1, "code_bytes": 16} | counts}
     build = {"torch": version, "cuda": "13.0", "platform": "x86_64-linux", "build": "a generic one", "code": code}
-    document = {"schema": "pbprobe.reference_builds/1", "builds": [build | {"parts": {}, "files": [], "libraries": []}]}
+    document = {"schema": "pbprobe.reference_builds/1", "builds": [build | {"parts": {}, "files": files or {}}]}
     return text("reference.json", json.dumps(document))
 
 
@@ -40,6 +40,32 @@ def test_a_build_that_holds_less_than_others_fails(tmp_path, counts, says):
     assert found.failed == {"PB335", "claim"}
     assert says in found.found["PB335"]
     assert answer(tmp_path / "as-much", table(units=2, kernels=2)).code == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (
+            lambda build: build,
+            "libtorch_cuda_linalg.so holds 1 kernels for it; that of a generic one holds 2 for sm_90",
+        ),
+        (
+            lambda build: build.but({LINALG: build.libraries[LINALG].but(units=())}),
+            "libtorch_cuda_linalg.so holds 0 translation units for it; that of a generic one holds 1 for sm_90",
+        ),
+    ],
+    ids=["less", "nothing"],
+)
+def test_another_file_of_libtorch_that_holds_less_than_theirs_fails(tmp_path, change, says):
+    code = {"units": 1, "kernels": 2, "code_bytes": 16}
+    theirs = {"libtorch_cuda_linalg.so": {"linked": {}, "code": {"sm_90": code}}}
+    found = answer(tmp_path / "less", table(files=theirs), change=change)
+    assert found.failed == {"PB333", "claim"}
+    assert says in found.found["PB333"]
+    code["kernels"] = 1
+    assert answer(tmp_path / "as-much", table(files=theirs)).code == 0
+    theirs["libtorch_cuda_linalg.so"] |= {"linked": {"MAGMA": "2.6.1"}}
+    assert answer(tmp_path / "another-magma", table(files=theirs), change=change).code == 0
 
 
 def test_the_nearest_sm_of_the_table_is_asked(tmp_path):

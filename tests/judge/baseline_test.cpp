@@ -117,6 +117,9 @@ TEST(KernelNames, ABaselineTellsWhatABuildOfItsVersionHolds) {
   file = {.path = "torch/lib/libtorch_cuda.so", .component = "libtorch"};
   file.device_code.emplace().census = {
       {{"sm_90", {.kernels = 9, .cubins = 4, .code_bytes = 512}}, {"sm_90a", {.kernels = 1, .cubins = 1}}}};
+  File& nvshmem = baseline.files.emplace_back();
+  nvshmem = {.path = "torch/lib/libtorch_nvshmem.so", .component = "libtorch", .links = Links{}};
+  nvshmem.device_code.emplace().census = {{{"sm_90", {.kernels = 9, .cubins = 1}}}};
   const Inventory build{.torch_version = "2.16.0"};
   const auto reference = reference_of(build, baseline);
   ASSERT_TRUE(reference);
@@ -125,6 +128,8 @@ TEST(KernelNames, ABaselineTellsWhatABuildOfItsVersionHolds) {
   EXPECT_EQ(reference->code.at("sm_90").units, 4);
   EXPECT_EQ(reference->code.at("sm_90").kernels, 9);
   EXPECT_EQ(reference->code.at("sm_90").code_bytes, 512);
+  ASSERT_EQ(reference->files.size(), 1U);
+  EXPECT_EQ(reference->files.at("libtorch_nvshmem.so").code.at("sm_90").kernels, 9);
   EXPECT_FALSE(reference_of({.torch_version = "2.15.0"}, baseline));
   EXPECT_FALSE(reference_of(build, build)) << "without device code";
 }

@@ -46,6 +46,15 @@ Report with_cublas(const SmCensus& census) {
   return report;
 }
 
+// A second file of cuBLAS, beside one that is whole.
+Report beside_cublas(std::map<std::string, int64_t> cubins) {
+  return with(sm90_build(), [&](Report& r) {
+    File& file = r.inventory->files.emplace_back();
+    file = {.path = "nvidia/cublas/lib/libcublasLt.so.13", .component = "cuBLAS"};
+    if (!cubins.empty()) file.device_code = DeviceCode{.cubin = std::move(cubins), .false_entries = 0};
+  });
+}
+
 void plant_false_entries(DeviceCode& code) {
   code.false_entries = 545;
   code.first_false_entries = {{{.label = "cubin for sm_103", .offset = 0x1f40, .seen = "an ELF file for sm_120"}}};
@@ -126,6 +135,13 @@ void add_idle_cases(std::vector<Case>& cases) {
   cases.push_back({"PB332", "sm86 is claimed, and 300 of the 400 kernels of cuBLAS for it do nothing",
                    with_cublas({.kernels = 400, .cubins = 40, .idle_kernels = 300}),
                    with_cublas({.kernels = 400, .cubins = 40})});
+  cases.push_back({"PB332", "sm90 is claimed, and none of the 247 kernels of libtorch_cuda.so for sm_90a does anything",
+                   sm90_build_with([](DeviceCode& code) { code.census->at("sm_90a").idle_kernels = 247; }),
+                   sm90_build_with([](DeviceCode& code) { code.census->at("sm_90a").idle_kernels = 246; })});
+  cases.push_back({"PB318", "sm90 is claimed, and libcublasLt.so.13 holds no device code at all", beside_cublas({}),
+                   beside_cublas({{"sm_90", 12}})});
+  cases.push_back({"PB318", "sm90 is claimed, and libcublasLt.so.13 holds machine code only for sm_80, none of which",
+                   beside_cublas({{"sm_80", 12}}), beside_cublas({{"sm_80", 12}, {"sm_90a", 12}})});
   // Half of the kernels of an "a" SM are empty, in the few units that have them: no second fault.
   cases.push_back({"PB314", "sm90 is claimed, and 44 of the 444 translation units of libtorch_cuda.so hold",
                    sm90_build_with([](DeviceCode& code) {
@@ -167,6 +183,19 @@ void add_reference_cases(std::vector<Case>& cases) {
        beside_reference({.units = 444, .kernels = 30000, .code_bytes = 620'000'000}, {"USE_FLASH_ATTENTION"})});
   cases.push_back({"PB335", "libtorch_cuda.so holds 600000000 bytes of code for it; that of the wheel holds 1600000000",
                    beside_reference({.units = 444, .kernels = 21747, .code_bytes = 1'600'000'000}), alike});
+  const auto linalg = [](int64_t kernels, const std::string& magma) {
+    return with(beside_reference({.units = 444, .kernels = 21747, .code_bytes = 620'000'000}), [&](Report& r) {
+      File& file = r.inventory->files.emplace_back();
+      file = {.path = "torch/lib/libtorch_cuda_linalg.so", .component = "libtorch"};
+      file.links.emplace().versions.emplace()["MAGMA"] = "2.6.1";
+      file.device_code = {.cubin = {{"sm_90", 99}}, .unit_sets = {{{"sm_90", 99}}}, .false_entries = 0};
+      file.device_code->census = {{"sm_90", {.kernels = 1673, .cubins = 99, .code_bytes = 54'000'000}}};
+      r.reference->build.files["libtorch_cuda_linalg.so"] = {.linked = {{"MAGMA", magma}},
+                                                             .code = {{"sm_80", {99, kernels, 54'000'000}}}};
+    });
+  };
+  cases.push_back({"PB333", "libtorch_cuda_linalg.so holds 1673 kernels for it; that of the wheel holds 3000 for sm_80",
+                   linalg(3000, "2.6.1"), linalg(3000, "2.9.0")});
   const auto missing = [](int64_t count) {
     return with(sm90_build(), [&](Report& r) {
       r.baseline = beside({});

@@ -101,6 +101,24 @@ TEST(Gate, DeviceCodeThatWasNotOpenedIsUnknown) {
   EXPECT_FALSE(objects(judge(report, terms()), "PB330", Outcome::unknown)) << "no SM is claimed";
 }
 
+// A limit on this process's memory or files tells nothing of the file.
+TEST(Gate, AFileThatThisProcessCouldNotReadIsUnknown) {
+  Report report = true_claim();
+  auto& files = report.inventory->files;
+  File& file = *std::find_if(files.begin(), files.end(), [](const File& one) { return one.component == "libtorch"; });
+  const auto found = [&](const std::string& problem) {
+    file.problem = problem;
+    const Verdict verdict = judge(report, terms("report"));
+    return std::count_if(verdict.findings.begin(), verdict.findings.end(),
+                         [](const Finding& finding) { return finding.id == "PB101"; });
+  };
+  EXPECT_EQ(found("cannot map the 4096 bytes of libc10.so: Cannot allocate memory"), 0);
+  EXPECT_EQ(found("cannot open libc10.so: Too many open files"), 0);
+  EXPECT_EQ(found("header needs 64 bytes, 12 left"), 1);
+  file.problem = "cannot open libc10.so: Too many open files";
+  EXPECT_TRUE(objects(judge(report, terms()), "PB101", Outcome::unknown, "Too many open files"));
+}
+
 TEST(Gate, WhatRanOnTheClaimedChipIsExecutedAndNotMeasured) {
   const Verdict executed = judge(ran_on_h200(), terms("hardware"));
   EXPECT_EQ(executed.outcome, Outcome::pass) << listed(executed);

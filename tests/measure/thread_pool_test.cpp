@@ -2,10 +2,15 @@
 // SPDX-License-Identifier: MIT
 #include "probes/measure/thread_pool.hpp"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <ctime>
+#include <fstream>
 #include <mutex>
 #include <numeric>
 #include <set>
+#include <system_error>
 
 #include <gtest/gtest.h>
 
@@ -88,6 +93,24 @@ TEST(ThreadPoolTest, RestingWorkersTakeNoTime) {
   const std::clock_t before = std::clock();
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
   EXPECT_LT(static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC, 0.02);
+}
+
+// Those that there are end first: a process that only ran short of memory does not die of it.
+TEST(ThreadPoolTest, WhereNoFurtherThreadCanBeHadTheCallerCatchesIt) {
+  const auto with_little_memory = [] {
+    int64_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    const auto limit = static_cast<rlim_t>(pages * sysconf(_SC_PAGESIZE)) + (64U << 20U);
+    const rlimit address_space{limit, limit};
+    if (setrlimit(RLIMIT_AS, &address_space) != 0) _exit(3);
+    try {
+      const ThreadPool pool(512);
+    } catch (const std::system_error&) {
+      _exit(0);
+    }
+    _exit(1);
+  };
+  EXPECT_EXIT(with_little_memory(), testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

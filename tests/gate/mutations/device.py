@@ -18,18 +18,21 @@ from trees import CLOSED, Tree
 from variants import fatbin
 
 OTHER_SMS = ("75", "80", "86", "89", "90", "100", "103", "110", "120", "121")
+RELOCATABLE = "__nv_relfatbin"  # the device linker's input
 TENSOR = {"90a", "100a", "103a", "110a"}  # without which an exact claim has no wgmma or tcgen05
 Containers = tuple[fatbins.Container, ...]
 Place = tuple[int, int]  # container, entry
 
 
 def holder(content: bytes) -> str | None:
-    """The section with device code, whatever its name."""
-    for one in elves.sections(content):
-        start = content[one.offset : min(one.end, one.offset + 4)]
-        if one.kind != elves.SHT_NOBITS and start == fatbins.MAGIC.to_bytes(4, "little"):
-            return one.name
-    return None
+    """The section with device code, whatever its name: where it was linked, the runtime loads what the linker wrote."""
+    found = [
+        one.name
+        for one in elves.sections(content)
+        if one.kind != elves.SHT_NOBITS
+        and content[one.offset : min(one.end, one.offset + 4)] == fatbins.MAGIC.to_bytes(4, "little")
+    ]
+    return next((name for name in found if name != RELOCATABLE), found[0] if found else None)
 
 
 def holders(tree: Tree, about: About) -> list[str]:
@@ -127,19 +130,22 @@ def on_entry(
 def on_claimed(
     tree: Tree, about: About, rng: random.Random, change: Callable[[fatbins.Entry], fatbins.Entry], what: str
 ) -> str | None:
-    """One entry of a tiny build; of a real one a third and more, since some units hold nothing for some SMs."""
-    if about.small:
-        return on_entry(tree, about, rng, lambda one: (change(one),))
+    """All cubins of one label of a tiny build; of a real one a third and more, since some units hold nothing for some
+    SMs."""
     path = chosen(rng, holders(tree, about))
-    number, share = rng.choice(about.numbers), rng.uniform(0.33, 1)
     if path is None:
         return None
+    sm, share = rng.choice(about.numbers), rng.uniform(0.33, 1)
+    if about.small:
+        wanted = claimed_in(tree, about, path)
+        containers = fatbins.read(elves.bytes_of(tree.read(path), holder(tree.read(path))))
+        sm, share = rng.choice(sorted({one.sm for row in containers for one in row if wanted(one)})), 1.0
 
     def changed(one: fatbins.Entry) -> fatbins.Entry:
-        return change(one) if any_cubin(one) and one.sm == number and rng.random() < share else one
+        return change(one) if any_cubin(one) and one.sm == sm and rng.random() < share else one
 
     rewritten(tree, path, lambda containers: fatbins.each(containers, changed))
-    return f"{path.rsplit('/', 1)[-1]}: {what}, sm_{number}, {share:.0%} of the units"
+    return f"{path.rsplit('/', 1)[-1]}: {what}, sm_{sm}, {share:.0%} of the units"
 
 
 def any_cubin(one: fatbins.Entry) -> bool:
@@ -168,6 +174,26 @@ def the_claimed_cubin(tree, about, rng):
 
 def of_same_chip(one: fatbins.Entry, other: fatbins.Entry) -> bool:
     return any_cubin(one) and one.number == other.number
+
+
+@changes("drop", "entry")
+def whole_translation_units(tree, about, rng):
+    """A third and more of a real file's; of a tiny build all but one, which what such builds hold tells."""
+    files = [tree.named(name) for name in ("libtorch_cuda.so", "libtorch_cuda_linalg.so")[: 1 if about.small else 2]]
+    path = chosen(rng, [path for path in files if path in holders(tree, about)])
+    if path is None:
+        return None
+    share = rng.uniform(0.34, 0.9)
+    counts = []
+
+    def change(containers):
+        some = [row for row in containers if rng.random() >= share]
+        kept = containers[:1] if about.small else tuple(some or containers[:1])
+        counts.append((len(containers) - len(kept), len(containers)))
+        return kept
+
+    rewritten(tree, path, change)
+    return f"{path.rsplit('/', 1)[-1]}: {counts[0][0]} of {counts[0][1]}" if counts[0][0] else None
 
 
 @changes("downgrade", "entry")
@@ -384,7 +410,7 @@ def a_section_cut_short(tree, about, rng):
     content = tree.read(path)
     one = elves.section(content, holder(content))
     size = rng.randrange(1, max(2, len(fatbins.written(fatbins.read(elves.bytes_of(content, one.name)))) - 8))
-    if rng.random() < 0.5:
+    if one.name != ".nv_fatbin" or rng.random() < 0.5:  # under another name the bytes count, which the loader takes
         content = elves.put(content, one.offset + size, bytes(one.size - size))
     tree.files[path] = elves.with_section(content, one, size=size)
     return f"{path.rsplit('/', 1)[-1]}: {size} of {one.size} bytes"
