@@ -130,7 +130,8 @@ TEST(Choose, GpusTakeTheirOwnTargetElseAPlainOneOfTheirMajor) {
 
 TEST(Choose, AGpuPlanCoversC) {
   if (!is_built("sm80")) GTEST_SKIP() << "not built: make build TARGETS=sm80";
-  const auto plan = choose(make_problem(300, 129, 64, DType::fp32, Layout::tn), gpu_host("8.0"), {}, {.gpu = 0});
+  const auto plan = choose(make_problem(300, 129, 64, DType::fp32, Layout::tn), gpu_host("8.0"), {},
+                           {.kernel = "gemm_fp32_128x128_sm80", .gpu = 0});
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_EQ(plan->grid.x, 3 * 2);
   EXPECT_EQ(plan->variant, "_tn");
