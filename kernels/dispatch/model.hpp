@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// How long a GPU kernel takes for a problem, and in how many parts of k it should compute it: the one model by which
+// How long a GPU kernel takes for a problem, and into how many parts split-K should cut it: the one model by which
 // tiles, split-K and small-M kernels are ranked. Rates are the target row's (recipes/targets.json) at the device's own
 // clock; what the kernels add is measured (docs/kernels/model.md). Pure host code.
 #pragma once
