@@ -405,14 +405,6 @@ def test_bench_draws_shapes_by_a_seed():
     assert sum(size < 128 for shape in drawn for size in shape) in range(25, 66)  # half of 90: log-uniform
 
 
-def test_bench_of_many_shapes_ends_with_a_summary_of_what_is_chosen():
-    asked = ("bench", "--random", "40", "--seed", "3", "--chosen", "--against", "libtorch", "--budget", "20")
-    result = run(*asked, "--target", "avx2", "--threads", "1")
-    if result.returncode == COULD_NOT_RUN or "libtorch" not in result.stdout:
-        pytest.skip("no AVX2 kernels or no libtorch here")
-    assert "geometric mean" in result.stdout and "5th percentile" in result.stdout
-
-
 def test_bench_explains_what_it_would_choose_for_a_gpu_that_is_not_here():
     asked = ("bench", "--target", "sm90", "--dtype", "bf16", "--shape", "4096x4096x4095", "--explain", "--sms", "114")
     result = run(*asked, "--format", "json")
