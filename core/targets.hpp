@@ -45,6 +45,7 @@ struct TargetLimits {
   std::optional<int64_t> threads_per_sm;
   std::optional<int64_t> tensor_memory_columns;  // 0: no tensor memory
   std::optional<int64_t> vector_bits;            // CPU: width of a vector register; null where length-agnostic
+  std::optional<int64_t> memory_gb_per_s;        // GPU: 1e9 bytes a second, by data sheet
 };
 
 struct Target {
@@ -123,6 +124,8 @@ void fields(Visitor& visit, T& limits) {
   visit("threads_per_sm", limits.threads_per_sm);
   visit("tensor_memory_columns", limits.tensor_memory_columns, "0: no tensor memory");
   visit("vector_bits", limits.vector_bits, "null where the ISA is length-agnostic");
+  visit("memory_gb_per_s", limits.memory_gb_per_s,
+        "GPU: of its memory, 1e9 bytes a second, by data sheet; of several chips the slowest common one");
 }
 
 template <class Visitor, SameAs<Target> T>

@@ -40,8 +40,9 @@ struct BenchRow {
   std::optional<double> peak_fraction;  // null where no peak could be paired, with the reason in `note`
   bool best = false;                    // what dispatch chooses for this problem
   std::optional<double> clock_ghz;
-  bool prepacked_b = false;  // B was packed once, outside the time, as weights are
-  std::string plan;          // tile, split, packing: what `choose` decided
+  bool prepacked_b = false;        // B was packed once, outside the time, as weights are
+  std::string plan;                // tile, split, packing: what `choose` decided
+  std::optional<double> model_us;  // what it takes by the model that chooses; null: a CPU's
   std::vector<double> samples_us;
   std::map<std::string, PeerFigure> peers;
   std::optional<std::string> note;
@@ -210,6 +211,7 @@ void fields(Visitor& visit, T& row) {
   visit("clock_ghz", row.clock_ghz, "while it was timed");
   visit("prepacked_b", row.prepacked_b, "B was packed once, outside the time; the peers read it as it lies");
   visit("plan", row.plan, "how the problem was cut");
+  visit("model_us", row.model_us, "what it takes by the model that chooses; null: a CPU's");
   visit("samples_us", row.samples_us, "microseconds of each sample");
   visit("peers", row.peers, "others in the same run, interleaved");
   visit("note", row.note, "what the figure must be read with");

@@ -23,6 +23,7 @@ struct PlannedKernel {
   std::optional<int64_t> cluster;
   int64_t workspace_bytes = 0;
   std::optional<double> model;
+  std::optional<double> model_us;
   std::string why;
 };
 
@@ -54,6 +55,7 @@ void fields(Visitor& visit, T& kernel) {
   visit("workspace_bytes", kernel.workspace_bytes);
   visit("model", kernel.model,
         "its time over the chosen one's, by the model that chooses between tiles; null: it is not asked");
+  visit("model_us", kernel.model_us, "what it takes by that model, in microseconds; null: a CPU's kernel");
   visit("why", kernel.why, "what is chosen, cut how, with which passes before");
 }
 

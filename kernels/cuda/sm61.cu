@@ -6,9 +6,11 @@
 #define PBPROBE_TARGET sm61
 #define PBPROBE_STAGED
 
+#include "kernels/cuda/gemv.cuh"
 #include "kernels/cuda/passes.cuh"
 #include "kernels/cuda/peak.cuh"
 #include "kernels/cuda/simt.cuh"
+#include "kernels/cuda/simt_small.cuh"
 
 PBPROBE_SIMT_LAYOUTS(gemm_bf16_128x128, WidenedBf16)
 PBPROBE_SIMT_KMAJOR(gemm_int8_128x128, DotInt8)

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// sm90: wgmma BF16 m64nNk16, TF32 m64nNk8, INT8 m64nNk32, with operands by TMA; mma.sync BF16 and FP16
+// sm90: wgmma BF16 and FP16 m64nNk16, TF32 m64nNk8, INT8 m64nNk32, with operands by TMA; mma.sync BF16 and FP16
 // m16n8k16, TF32 m16n8k8, INT8 m16n8k32, in large tiles with operands by TMA too; FP32 by fma.rn.f32.
 // A[M,K] or [K,M], B[N,K] or [K,N] → C[M,N]. Source: PTX ISA, mma, fma.
 #define PBPROBE_TARGET sm90
@@ -23,21 +23,24 @@ PBPROBE_TMA_KMAJOR(gemm_tf32_256x128, tma_mma_gemm, TmaMmaTile<Tf32, 256, 128, 4
 
 // Type, columns of a tile, stages, blocks of a cluster, a warpgroup's chunks of C, side by side; ping-pong: type,
 // stages; small M: type, rows, stages, warpgroups that compute, lines of 128 bytes of k in a stage, blocks of an SM.
-PBPROBE_TMA_LAYOUTS(wgmma_bf16_128x256, wgmma_gemm, WgmmaTile<WgmmaBf16, 256, 4, 2, 2>)
-PBPROBE_TMA_LAYOUTS(wgmma_bf16_128x192, wgmma_gemm, WgmmaTile<WgmmaBf16, 192, 4, 2, 3, true>)
-PBPROBE_TMA_LAYOUTS(wgmma_bf16_128x128, wgmma_gemm, WgmmaTile<WgmmaBf16, 128, 5, 1, 2>)
-PBPROBE_TMA_LAYOUTS(wgmma_bf16_128x64, wgmma_gemm, WgmmaTile<WgmmaBf16, 64, 7, 1, 2>)
-PBPROBE_TMA_LAYOUTS(wgmma_bf16_pingpong, pingpong_gemm, PingPongTile<WgmmaBf16, 6>)
-PBPROBE_TMA_KMAJOR(wgmma_bf16_small_m16, small_m_gemm, SkinnyTile<WgmmaBf16, 16, 5, 1, 2, 2>)
-PBPROBE_TMA_KERNEL(wgmma_bf16_small_m16, nt_unaligned, 128, small_m_gemm, true, true, true)
-PBPROBE_TMA_KERNEL(wgmma_bf16_small_m16, nn, 0, small_m_gemm, true, false)
-PBPROBE_TMA_KMAJOR(wgmma_bf16_small_m64, small_m_gemm, SkinnyTile<WgmmaBf16, 64, 4, 2, 2, 1>)
-PBPROBE_TMA_KERNEL(wgmma_bf16_small_m64, nt_unaligned, 128, small_m_gemm, true, true, true)
-PBPROBE_TMA_KERNEL(wgmma_bf16_small_m64, nn, 0, small_m_gemm, true, false)
-PBPROBE_TMA_KMAJOR(wgmma_bf16_small_m128, small_m_gemm, SkinnyTile<WgmmaBf16, 128, 6, 2, 1, 1>)
-PBPROBE_TMA_KERNEL(wgmma_bf16_small_m128, nt_unaligned, 128, small_m_gemm, true, true, true)
-PBPROBE_TMA_KERNEL(wgmma_bf16_small_m128, nn, 0, small_m_gemm, true, false)
-PBPROBE_WGMMA_PEAK(bf16, WgmmaBf16, Bf16)
+#define PBPROBE_WGMMA_HALVES(name, op, source)                                                     \
+  PBPROBE_TMA_LAYOUTS(wgmma_##name##_128x256, wgmma_gemm, WgmmaTile<op, 256, 4, 2, 2>)             \
+  PBPROBE_TMA_LAYOUTS(wgmma_##name##_128x192, wgmma_gemm, WgmmaTile<op, 192, 4, 2, 3, true>)       \
+  PBPROBE_TMA_LAYOUTS(wgmma_##name##_128x128, wgmma_gemm, WgmmaTile<op, 128, 5, 1, 2>)             \
+  PBPROBE_TMA_LAYOUTS(wgmma_##name##_128x64, wgmma_gemm, WgmmaTile<op, 64, 7, 1, 2>)               \
+  PBPROBE_TMA_LAYOUTS(wgmma_##name##_pingpong, pingpong_gemm, PingPongTile<op, 6>)                 \
+  PBPROBE_TMA_KMAJOR(wgmma_##name##_small_m16, small_m_gemm, SkinnyTile<op, 16, 5, 1, 2, 2>)       \
+  PBPROBE_TMA_KERNEL(wgmma_##name##_small_m16, nt_unaligned, 128, small_m_gemm, true, true, true)  \
+  PBPROBE_TMA_KERNEL(wgmma_##name##_small_m16, nn, 0, small_m_gemm, true, false)                   \
+  PBPROBE_TMA_KMAJOR(wgmma_##name##_small_m64, small_m_gemm, SkinnyTile<op, 64, 4, 2, 2, 1>)       \
+  PBPROBE_TMA_KERNEL(wgmma_##name##_small_m64, nt_unaligned, 128, small_m_gemm, true, true, true)  \
+  PBPROBE_TMA_KERNEL(wgmma_##name##_small_m64, nn, 0, small_m_gemm, true, false)                   \
+  PBPROBE_TMA_KMAJOR(wgmma_##name##_small_m128, small_m_gemm, SkinnyTile<op, 128, 6, 2, 1, 1>)     \
+  PBPROBE_TMA_KERNEL(wgmma_##name##_small_m128, nt_unaligned, 128, small_m_gemm, true, true, true) \
+  PBPROBE_TMA_KERNEL(wgmma_##name##_small_m128, nn, 0, small_m_gemm, true, false)                  \
+  PBPROBE_WGMMA_PEAK(name, op, source)
+PBPROBE_WGMMA_HALVES(bf16, WgmmaBf16, Bf16)
+PBPROBE_WGMMA_HALVES(fp16, WgmmaFp16, Fp16)
 PBPROBE_TMA_KMAJOR(wgmma_int8_128x256, wgmma_gemm, WgmmaTile<WgmmaInt8, 256, 4, 2, 2>)
 PBPROBE_TMA_KMAJOR(wgmma_int8_128x128, wgmma_gemm, WgmmaTile<WgmmaInt8, 128, 5, 1, 2>)
 PBPROBE_TMA_KMAJOR(wgmma_int8_128x64, wgmma_gemm, WgmmaTile<WgmmaInt8, 64, 7, 1, 2>)

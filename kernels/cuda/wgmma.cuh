@@ -109,22 +109,27 @@ __device__ inline void setmaxnreg_dec() {
   PBPROBE_WGMMA(192, 96, 96, 97, r, types, tail, __VA_ARGS__) \
   PBPROBE_WGMMA(256, 128, 128, 129, r, types, tail, __VA_ARGS__)
 
-struct WgmmaBf16 {
-  using Accumulator = float;
-  static constexpr int kElement = 2;
-  template <int kColumns, bool kAKMajor, bool kBKMajor>
-  static __device__ void wgmma(float (&acc)[kColumns / 2], unsigned long long of_a, unsigned long long of_b) {
-    if constexpr (kAKMajor && kBKMajor) {
-      PBPROBE_WGMMAS("f", "k16.f32.bf16.bf16", ", 1, 1, 1, 0, 0;")
-    } else if constexpr (kAKMajor) {
-      PBPROBE_WGMMAS("f", "k16.f32.bf16.bf16", ", 1, 1, 1, 0, 1;")
-    } else if constexpr (kBKMajor) {
-      PBPROBE_WGMMAS("f", "k16.f32.bf16.bf16", ", 1, 1, 1, 1, 0;")
-    } else {
-      PBPROBE_WGMMAS("f", "k16.f32.bf16.bf16", ", 1, 1, 1, 1, 1;")
-    }
-  }
-};
+#define PBPROBE_WGMMA_HALVES(name, types)                                                                        \
+  struct name {                                                                                                  \
+    using Accumulator = float;                                                                                   \
+    static constexpr int kElement = 2;                                                                           \
+    template <int kColumns, bool kAKMajor, bool kBKMajor>                                                        \
+    static __device__ void wgmma(float (&acc)[kColumns / 2], unsigned long long of_a, unsigned long long of_b) { \
+      if constexpr (kAKMajor && kBKMajor) {                                                                      \
+        PBPROBE_WGMMAS("f", types, ", 1, 1, 1, 0, 0;")                                                           \
+      } else if constexpr (kAKMajor) {                                                                           \
+        PBPROBE_WGMMAS("f", types, ", 1, 1, 1, 0, 1;")                                                           \
+      } else if constexpr (kBKMajor) {                                                                           \
+        PBPROBE_WGMMAS("f", types, ", 1, 1, 1, 1, 0;")                                                           \
+      } else {                                                                                                   \
+        PBPROBE_WGMMAS("f", types, ", 1, 1, 1, 1, 1;")                                                           \
+      }                                                                                                          \
+    }                                                                                                            \
+  };
+PBPROBE_WGMMA_HALVES(WgmmaBf16, "k16.f32.bf16.bf16")
+PBPROBE_WGMMA_HALVES(WgmmaFp16, "k16.f32.f16.f16")
+#undef PBPROBE_WGMMA_HALVES
+
 struct WgmmaTf32 {
   using Accumulator = float;
   static constexpr int kElement = 4;

@@ -14,6 +14,7 @@
 #include "kernels/cuda/host/tcgen05.hpp"
 #include "kernels/cuda/host/warpgroups.hpp"
 #include "kernels/dispatch/cut.hpp"
+#include "kernels/dispatch/model.hpp"
 
 namespace pbprobe {
 namespace {
@@ -95,71 +96,10 @@ std::string problem_differs(const Kernel& kernel, const Problem& p) {
 struct Candidate {
   const Kernel* kernel;
   int fit = 0;
-  double rate = 0;
-  size_t path = 0;     // GPU: place of the first candidate of the same target and peak loop
-  double seconds = 0;  // GPU: that its tiles take by the model of best_split()
+  double rate = 0;     // Gop/s of its path, where one was given
+  size_t path = 0;     // place of the first candidate of the same path; of a CPU, its own
+  double seconds = 0;  // GPU: by the model
 };
-
-constexpr double kPassSeconds = 3e-6;     // of the pass that adds the parts, besides
-constexpr double kBytesPerSecond = 4e12;  // of the memory
-constexpr int64_t kMostParts = 32;
-constexpr int64_t kFewestStages = 4;  // of a part
-
-int64_t sms_of(const Gpu& gpu) {
-  constexpr int64_t kUnknownSms = 64;
-  return std::max<int64_t>(gpu.sm_count.value_or(kUnknownSms), 1);
-}
-
-double pass_seconds(const Problem& p, int64_t parts) {
-  if (parts == 1) return 0;
-  const double bytes = 4.0 * static_cast<double>(p.m) * static_cast<double>(p.n);
-  return kPassSeconds + static_cast<double>(parts + 1) * bytes / kBytesPerSecond;
-}
-
-// A small-M kernel is bound by memory, and SMs without a block read nothing.
-Split best_split_of_small_m(const Kernel& kernel, const Problem& p, int64_t sms) {
-  const auto& tile = kernel.tile;
-  const int64_t tiles = divide_up(p.m, tile.m) * divide_up(p.n, tile.n);
-  const int64_t stages = std::max<int64_t>(divide_up(p.k, tile.k), 1);
-  const double bytes = static_cast<double>(p.n) * static_cast<double>(p.k) * static_cast<double>(size_of(p.b));
-  Split best;
-  for (int64_t parts = 1; parts <= kMostParts && (parts == 1 || stages / parts >= kFewestStages); ++parts) {
-    const double reading = std::min(1.0, static_cast<double>(tiles * parts) / static_cast<double>(sms));
-    const double seconds = bytes / kBytesPerSecond / std::max(reading, 1e-6) + pass_seconds(p, parts);
-    if (parts == 1 || seconds < best.seconds) best = {parts, seconds};
-  }
-  return best;
-}
-
-Split best_split(const Kernel& kernel, const Problem& p, const Gpu& gpu) {
-  constexpr double kTileSeconds = 0.5e-6;  // of 128 × 128 and one stage, at the whole peak
-  constexpr double kFill = 4;              // stages that pass before a block is at work, and to write C
-  constexpr int64_t kSkinny = 32;          // rows up to which reading B takes the time: every SM reads, all it can
-  const auto& tile = kernel.tile;
-  if (kernel.work != GpuWork::blocks) return best_split_of_warpgroups(kernel, p, sms_of(gpu));
-  if (kernel.max_m != INT64_MAX) return best_split_of_small_m(kernel, p, sms_of(gpu));
-  // SMs that share a tile compute it in the time of a smaller one, and there are fewer of such groups.
-  const auto sms = static_cast<double>(std::max<int64_t>(sms_of(gpu) / kernel.sms, 1));
-  const double tiles = static_cast<double>(divide_up(p.m, tile.m)) * static_cast<double>(divide_up(p.n, tile.n));
-  const int64_t stages = std::max<int64_t>(divide_up(p.k, tile.k), 1);
-  const double stage_seconds = kTileSeconds * static_cast<double>(tile.m * tile.n) / (128.0 * 128.0) * 100.0 /
-                               static_cast<double>(std::max<int64_t>(kernel.share, 1) * kernel.sms);
-  const int64_t most_parts = is_tcgen05(kernel) ? 1 : kMostParts;
-  Split best;
-  for (int64_t parts = 1; parts <= most_parts && (parts == 1 || stages / parts >= kFewestStages); ++parts) {
-    // An SM with fewer blocks than keep it busy takes as long.
-    const auto busy = static_cast<double>(kernel.busy);
-    const double rounds = std::ceil(tiles * static_cast<double>(parts) / (sms * busy)) * busy;
-    const double seconds =
-        rounds * (static_cast<double>(divide_up(stages, parts)) + kFill) * stage_seconds + pass_seconds(p, parts);
-    if (parts == 1 || seconds < best.seconds) best = {parts, seconds};
-  }
-  if (p.m <= kSkinny && most_parts > 1) {
-    const auto wanted = static_cast<int64_t>(static_cast<double>(kernel.blocks) * sms / std::max(tiles, 1.0));
-    best.parts = std::clamp<int64_t>(std::max(best.parts, wanted), 1, std::max<int64_t>(stages / kFewestStages, 1));
-  }
-  return best;
-}
 
 Result<const Kernel*> forced(const Problem& problem, const Host& host, const Gpu* gpu, const ChooseOptions& options) {
   PBPROBE_TRY(const Kernel* kernel, require_kernel(*options.kernel));
@@ -225,11 +165,11 @@ Result<Candidate> best(const Problem& problem, const Host& host, const Rates& ra
     candidates.push_back(one);
   }
   if (candidates.empty()) return nothing_fits(problem, host, gpu, options);
-  // Skinny kernels exist because the others read the memory worse: they stay ahead of any rate.
+  // A CPU's skinny kernels exist because the others read the memory worse: they stay ahead of any rate.
   const auto skinny = [](const Candidate& c) { return c.kernel->max_m != INT64_MAX; };
   const auto better = [&](const Candidate& a, const Candidate& b) {
     if (a.fit != b.fit) return a.fit > b.fit;
-    if (skinny(a) != skinny(b)) return skinny(a);
+    if (gpu == nullptr && skinny(a) != skinny(b)) return skinny(a);
     if (all_rated && a.rate != b.rate) return a.rate > b.rate;
     return std::pair(a.path, a.seconds) < std::pair(b.path, b.seconds);
   };
@@ -242,21 +182,15 @@ Result<Candidate> best(const Problem& problem, const Host& host, const Rates& ra
 
 // The passes that come first, and where what they write lies.
 Result<void> plan_passes(Plan& plan) {
-  constexpr int64_t kVector = 16;
-  constexpr int64_t kWorthRows = 64;  // below, reading element by element costs less than a copy
   constexpr int64_t kAlign = 256;
   const Problem& p = plan.problem;
   GpuBlocks& gpu = plan.gpu;
-  const bool worth = std::min(p.m, p.n) > kWorthRows && plan.kernel->peak != "peak_fp32";
-  const int64_t vector = kVector / std::min(kVector, size_of(p.a));
-  const Layout read = layout_read(*plan.kernel, p.layout);
-  gpu.transpose_a = a_is_km(read) != a_is_km(p.layout);
-  gpu.transpose_b = b_is_nk(read) != b_is_nk(p.layout);
-  const bool by_maps = plan.kernel->work != GpuWork::blocks;  // whose rows must begin at multiples of 16 bytes
-  gpu.align_a = !gpu.transpose_a && (worth || by_maps) && stored_rows_a(p) > 1 && p.lda % vector != 0;
+  const Reading reading = reading_of(*plan.kernel, p);
+  gpu.transpose_a = reading.a == Pass::transpose;
+  gpu.transpose_b = reading.b == Pass::transpose;
+  gpu.align_a = reading.a == Pass::align;
+  gpu.align_b = reading.b == Pass::align;
   gpu.unaligned_b = reads_unaligned_b(*plan.kernel, p);
-  gpu.align_b =
-      !gpu.transpose_b && !gpu.unaligned_b && (worth || by_maps) && stored_rows_b(p) > 1 && p.ldb % vector != 0;
   if (gpu.unaligned_b) plan.variant = kUnalignedVariant;
   if (is_tcgen05(*plan.kernel)) PBPROBE_CHECK(cut_tcgen05(plan));
   const int64_t line = kAlign / size_of(p.a);
@@ -279,7 +213,7 @@ Result<void> plan_passes(Plan& plan) {
   return {};
 }
 
-Result<void> cut_gpu(Plan& plan, const Gpu& gpu, bool whole_k = false) {
+Result<void> cut_gpu(Plan& plan, const Gpu& gpu, std::optional<int64_t> parts) {
   const Problem& p = plan.problem;
   const auto& tile = plan.kernel->tile;
   constexpr int64_t kMaxSize = INT32_MAX - 1024;  // sizes are 32-bit on the device; offsets 64-bit
@@ -299,10 +233,10 @@ Result<void> cut_gpu(Plan& plan, const Gpu& gpu, bool whole_k = false) {
     return make_error(ErrorCode::limit, "{}: {} tiles exceed a grid's {}: split the GEMM", describe(p), blocks,
                       INT32_MAX);
   }
+  const Split split = parts ? split_in(*plan.kernel, p, gpu, *parts) : best_split(*plan.kernel, p, gpu);
   if (plan.kernel->work == GpuWork::blocks) {
-    const int64_t stages = std::max<int64_t>(divide_up(p.k, tile.k), 1);
     // No part is empty.
-    plan.gpu.part = divide_up(stages, whole_k ? 1 : best_split(*plan.kernel, p, gpu).parts) * tile.k;
+    plan.gpu.part = divide_up(stages_of(*plan.kernel, p), split.parts) * tile.k;
     plan.split = std::max<int64_t>(divide_up(p.k, plan.gpu.part), 1);
     plan.grid.x = blocks;
     plan.grid.z = plan.split;
@@ -310,9 +244,9 @@ Result<void> cut_gpu(Plan& plan, const Gpu& gpu, bool whole_k = false) {
     const int64_t together = sms_of(gpu) / plan.kernel->sms;
     plan.gpu.raster_group = std::max<int64_t>(static_cast<int64_t>(std::sqrt(static_cast<double>(together))), 1);
   } else {
-    cut_warpgroups(plan, sms_of(gpu));
+    cut_warpgroups(plan, sms_of(gpu), split.parts);
   }
-  plan.model_seconds = best_split(*plan.kernel, p, gpu).seconds;
+  plan.model_seconds = split.seconds;
   plan.shared_bytes = plan.kernel->shared_bytes;
   plan.variant = fmt::format("_{}", name_of(layout_read(*plan.kernel, p.layout)));
   return plan_passes(plan);
@@ -331,7 +265,7 @@ Result<void> plan_otherwise(Plan& plan, const Gpu& gpu) {
     other->kernel = &kernel;
     other->problem = plan.problem;
     other->tile = kernel.tile;
-    PBPROBE_CHECK(cut_gpu(*other, gpu, true));
+    PBPROBE_CHECK(cut_gpu(*other, gpu, 1));
     other->why = fmt::format("in the place of {}", plan.kernel->name);
     plan.workspace_bytes = std::max(plan.workspace_bytes, other->workspace_bytes);
     plan.otherwise = std::move(other);
@@ -339,6 +273,21 @@ Result<void> plan_otherwise(Plan& plan, const Gpu& gpu) {
   }
   return make_error(ErrorCode::unsupported, "{} has no kernel for {} that reads any address", plan.kernel->target,
                     describe(plan.problem));
+}
+
+// C[m,1] = A · b is C'[1,m] = b' · A', for which there are kernels of small M: the same memory, read as a row.
+std::optional<Problem> as_row(const Problem& p) {
+  const bool row_of_k = b_is_nk(p.layout) || p.ldb == 1;
+  if (p.n != 1 || p.m == 1 || p.ldc != 1 || !row_of_k || p.a != p.b || p.bias) return std::nullopt;
+  Problem row = p;
+  row.m = 1;
+  row.n = p.m;
+  row.layout = a_is_km(p.layout) ? Layout::nn : Layout::nt;
+  row.lda = std::max<int64_t>(p.k, 1);
+  row.ldb = p.lda;
+  row.ldc = std::max<int64_t>(p.m, 1);
+  std::swap(row.scale_a, row.scale_b);
+  return row;
 }
 
 std::string explain(const Candidate& chosen, const Plan& plan, const Gpu* gpu, bool was_forced) {
@@ -401,7 +350,7 @@ Result<Plan> choose(const Problem& problem, const Host& host, const Rates& rates
   plan.problem = problem;
   plan.tile = chosen.kernel->tile;
   if (gpu) {
-    PBPROBE_CHECK(cut_gpu(plan, *gpu));
+    PBPROBE_CHECK(cut_gpu(plan, *gpu, options.parts));
     if (reads_by_maps(*plan.kernel)) PBPROBE_CHECK(plan_otherwise(plan, *gpu));
   } else if (plan.kernel->in_place) {
     cut_in_place(plan, options.threads);
@@ -409,6 +358,14 @@ Result<Plan> choose(const Problem& problem, const Host& host, const Rates& rates
     cut_cpu(plan, options.threads);
   }
   plan.why = explain(chosen, plan, gpu, options.kernel.has_value());
+  const std::optional<Problem> row = gpu && !options.kernel ? as_row(problem) : std::nullopt;
+  if (!row) return plan;
+  PBPROBE_TRY(Plan other, choose(*row, host, rates, options));
+  if (other.model_seconds >= plan.model_seconds) return plan;
+  plan = other;
+  plan.problem = problem;
+  plan.why += "; C's column is computed as a row";
+  plan.row = std::make_shared<const Plan>(std::move(other));
   return plan;
 }
 

@@ -23,6 +23,7 @@ struct ChooseOptions {
   std::optional<std::string> kernel;  // this one by public name, and no other
   std::optional<std::string> target;  // kernels of this target only
   std::optional<int64_t> gpu;         // index of the GPU where the operands are; none: CPU memory
+  std::optional<int64_t> parts;       // GPU: split-K in so many parts, or as many as the kernel can; none: by the model
   int64_t threads = 1;                // CPU: how many to use at most
 };
 

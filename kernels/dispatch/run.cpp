@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <utility>
 
 #include "kernels/cuda/host/gpu.hpp"
 #include "kernels/cuda/host/launch.hpp"
@@ -303,6 +304,12 @@ Result<void> run(const Plan& plan, const Operands& operands, const Context& cont
                       plan.workspace_bytes, context.workspace ? context.workspace_bytes : 0);
   }
   if (plan.problem.m == 0 || plan.problem.n == 0) return {};
+  if (plan.row) {
+    Operands row = operands;
+    std::swap(row.a, row.b);
+    std::swap(row.scale_a, row.scale_b);
+    return run(*plan.row, row, context);
+  }
   if (plan.kernel->function == nullptr) {
     if (context.gpu != nullptr) {
       PBPROBE_CHECK(check_places(context.gpu->driver(), context.gpu->device(), plan, operands, context));

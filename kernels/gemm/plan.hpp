@@ -21,6 +21,16 @@ namespace pbprobe {
   return divide_up(a, b) * b;
 }
 
+// Tiles of C of which one block, pair of SMs or cluster computes one at a time, and the stages of k of each.
+[[nodiscard]] constexpr int64_t tiles_of(const Kernel& kernel, const Problem& p) {
+  const int64_t rows = kernel.tile.m * (kernel.across ? 1 : kernel.cluster);
+  const int64_t columns = kernel.tile.n * (kernel.across ? kernel.cluster : 1);
+  return divide_up(p.m, rows) * divide_up(p.n, columns);
+}
+[[nodiscard]] constexpr int64_t stages_of(const Kernel& kernel, const Problem& p) {
+  return divide_up(p.k, kernel.tile.k) + (p.k == 0 ? 1 : 0);
+}
+
 struct Grid {
   int64_t x = 1;
   int64_t y = 1;
@@ -81,7 +91,9 @@ struct Plan {
       transposing;  // a pass that transposes an operand first, counted in the time; none: no pass
   // tcgen05: what is launched where an operand is at no multiple of 16 bytes, and for k = 0. Needs the same workspace.
   std::shared_ptr<const Plan> otherwise;
-  double model_seconds = 0;  // GPU: by the model that chooses between tiles; only ratios count. 0: none is asked
+  // GPU, C of one column: the same as one row, which is what runs. Needs the same workspace.
+  std::shared_ptr<const Plan> row;
+  double model_seconds = 0;  // GPU: by the model that chooses (kernels/dispatch/model.hpp); 0: none is asked
   std::string why;           // one sentence: why this kernel, cut like this
 };
 

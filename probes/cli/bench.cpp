@@ -10,6 +10,7 @@
 #include "probes/cli/cli.hpp"
 #include "probes/measure/bench.hpp"
 #include "probes/pipeline/pipeline.hpp"
+#include "probes/pipeline/presets.hpp"
 
 namespace pbprobe::cli {
 namespace {
@@ -19,6 +20,8 @@ struct Options {
   std::vector<std::string> shapes{"256x256x256", "1024x1024x1024", "2048x2048x2048"};
   std::string dtype = "fp32";
   std::optional<std::string> out;
+  int64_t random = 0;  // shapes
+  uint64_t seed = 1;
   bool explain = false;
   int64_t sms = 132;  // of an H100 and an H200
   Format format = Format::text;
@@ -55,7 +58,8 @@ Result<BenchRequest> request_of(const Options& options) {
   if (options.out) {
     PBPROBE_TRY(bench.out, parse_dtype(*options.out));
   }
-  for (const auto& text : options.shapes) {
+  bench.shapes = random_shapes(options.random, options.seed);
+  for (const auto& text : options.random > 0 ? std::vector<std::string>() : options.shapes) {
     PBPROBE_TRY(const Shape shape, parse_shape(text));
     bench.shapes.push_back(shape);
   }
@@ -110,7 +114,9 @@ void add_bench(CLI::App& app, int& exit_code) {
                                      "Examples:\n"
                                      "  pbprobe bench --target avx512 --shape 1024x1024x1024 --threads 1\n"
                                      "  pbprobe bench --dtype fp32 --layout nt --against libtorch --format json\n"
-                                     "  pbprobe bench --target sm90 --dtype bf16 --shape 512x512x512 --explain");
+                                     "  pbprobe bench --target sm90 --dtype bf16 --shape 512x512x512 --explain\n"
+                                     "  pbprobe bench --target sm90 --dtype bf16 --random 300 --seed 7 --chosen "
+                                     "--against cublaslt --budget 300");
   static Options options;
   BenchRequest& bench = options.bench.bench;
   command->add_option("--target", bench.target, "Only this target's kernels (pbprobe targets lists them)");
@@ -123,7 +129,14 @@ void add_bench(CLI::App& app, int& exit_code) {
       ->check(CLI::IsMember({"nt", "nn", "tn", "tt"}))
       ->capture_default_str();
   command->add_option("--out", options.out, "Type of C")->check(CLI::IsMember({"fp32", "fp16", "bf16", "int32"}));
-  command->add_option("--shape", options.shapes, "MxNxK; may be given often")->capture_default_str();
+  auto* const shape =
+      command->add_option("--shape", options.shapes, "MxNxK; may be given often")->capture_default_str();
+  auto* const random =
+      command->add_option("--random", options.random, "So many shapes by chance: m, n, k from 1 to 16384, log-uniform")
+          ->check(CLI::Range(1, 100000))
+          ->excludes(shape);
+  command->add_option("--seed", options.seed, "Of --random")->needs(random)->capture_default_str();
+  command->add_flag("--chosen", bench.chosen, "Only the kernel that dispatch chooses for each shape");
   command->add_option("--threads", bench.threads, "0: as many as this process may use")
       ->check(CLI::Range(0, 4096))
       ->capture_default_str();

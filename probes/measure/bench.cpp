@@ -211,6 +211,7 @@ class CaseRun {
         .best = kernel.name == plans_.best,
         .prepacked_b = p.prepacked_b,
         .plan = describe_plan(series.plan),
+        .model_us = series.plan.model_seconds > 0 ? std::optional(series.plan.model_seconds * 1e6) : std::nullopt,
         .samples_us = samples};
     set_peak(row, series, rounds, units);
     for (const auto& [key, peer] : peers_) {

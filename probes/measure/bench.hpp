@@ -32,6 +32,7 @@ struct BenchCase {
   bool against_cublaslt_best = false;  // the best of 32 heuristics, where the other takes the first one
   bool against_cutlass = false;
   bool against_bf16 = false;      // our own GEMM of BF16
+  bool chosen_only = false;       // what dispatch chooses, and no other
   bool asked_for_target = false;  // then a missing kernel is a problem and not a note
 };
 

@@ -135,6 +135,7 @@ std::vector<BenchCase> plan_cases(const BenchRequest& bench, const Host& host) {
                 .against_cublaslt_best = against("cublaslt_best"),
                 .against_cutlass = against("cutlass"),
                 .against_bf16 = against(kBf16),
+                .chosen_only = bench.chosen,
                 .asked_for_target = bench.target.has_value()};
   std::vector<BenchCase> cases;
   const auto add = [&](std::optional<int64_t> gpu, std::vector<std::string> targets) {
@@ -169,6 +170,11 @@ CasePlans plans_of(const BenchCase& one, const Host& host) {
   }
   for (const Kernel& kernel : kernel_table()) {
     if (std::find(one.targets.begin(), one.targets.end(), kernel.target) == one.targets.end()) continue;
+    if (best.ok() && kernel.name == result.best) {
+      result.plans.push_back(std::move(*best));
+      continue;
+    }
+    if (one.chosen_only) continue;
     options.kernel = std::string(kernel.name);
     if (auto plan = choose(one.problem, host, {}, options); plan.ok()) result.plans.push_back(std::move(*plan));
   }

@@ -27,11 +27,9 @@ std::optional<std::string> suppose(const Target& target, int64_t sms, Host& host
   return fmt::format("a GPU of {} with {} SMs (--sms): this machine has none", target.id, sms);
 }
 
-// The model chooses between tiles of one path only, and those for small M are ahead of all others.
+// The model chooses between kernels of one path only.
 bool compared(const Plan& plan, const Plan& chosen) {
-  const auto for_small_m = [](const Plan& one) { return one.kernel->max_m != INT64_MAX; };
-  return chosen.model_seconds > 0 && peak_of(*plan.kernel) == peak_of(*chosen.kernel) &&
-         for_small_m(plan) == for_small_m(chosen);
+  return chosen.model_seconds > 0 && peak_of(*plan.kernel) == peak_of(*chosen.kernel);
 }
 
 PlannedKernel planned(const Plan& plan, const Plan* chosen) {
@@ -45,6 +43,7 @@ PlannedKernel planned(const Plan& plan, const Plan* chosen) {
     kernel.blocks = plan.grid.x * plan.grid.y * plan.grid.z;
     kernel.cluster = plan.gpu.cluster;
   }
+  if (plan.model_seconds > 0) kernel.model_us = plan.model_seconds * 1e6;
   if (chosen != nullptr && compared(plan, *chosen)) kernel.model = plan.model_seconds / chosen->model_seconds;
   return kernel;
 }

@@ -41,7 +41,8 @@ double bound(const Problem& p, double magnitude, double expected) {
                                                 : 0x1p-24) +
                           (scaled ? kScaling : 0);
   const double inputs = p.a == DType::tf32 ? 0x1p-9 * magnitude : 0;
-  return ku / (1 - ku) * magnitude + inputs + rounding * std::abs(expected);
+  const double subnormal = p.c == DType::fp16 ? 0x1p-25 : 0;  // half of the least that FP16 tells apart
+  return ku / (1 - ku) * magnitude + inputs + rounding * std::abs(expected) + subnormal;
 }
 
 }  // namespace

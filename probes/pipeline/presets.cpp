@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "probes/pipeline/presets.hpp"
 
+#include <cmath>
+
 namespace pbprobe {
 namespace {
 
@@ -30,6 +32,24 @@ std::vector<BenchRequest> full_benches(bool against_libtorch) {
     benches.push_back(bench(dtype, squares, against_libtorch, 1));
   }
   return benches;
+}
+
+std::vector<Shape> random_shapes(int64_t count, uint64_t seed) {
+  constexpr double kMost = 16384;
+  uint64_t state = seed;
+  const auto next = [&state] {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    const double part = std::ldexp(static_cast<double>(state >> 11U), -53);
+    return static_cast<int64_t>(std::llround(std::exp(part * std::log(kMost))));
+  };
+  for (int i = 0; i < 8; ++i) next();  // small seeds begin alike
+  std::vector<Shape> shapes;
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t m = next();
+    const int64_t n = next();
+    shapes.push_back({.m = m, .n = n, .k = next()});
+  }
+  return shapes;
 }
 
 }  // namespace pbprobe

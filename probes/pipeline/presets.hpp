@@ -4,6 +4,7 @@
 // What a report measures. The shapes are those of docs/performance.md's classes, fewest first.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "probes/process/request.hpp"
@@ -15,5 +16,8 @@ namespace pbprobe {
 
 // Minutes: squares, ragged sizes and a transformer layer's shapes, with all threads and with one.
 [[nodiscard]] std::vector<BenchRequest> full_benches(bool against_libtorch);
+
+// Sizes from 1 to 16384, each drawn log-uniformly; the same for the same seed everywhere.
+[[nodiscard]] std::vector<Shape> random_shapes(int64_t count, uint64_t seed);
 
 }  // namespace pbprobe

@@ -1,6 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
 #include <set>
 
 #include <fmt/ranges.h>
@@ -124,6 +127,46 @@ void add_roofline(Page& page, const Measurements& measurements) {
   page.table(rows);
 }
 
+// Over many shapes: how the chosen kernels compare with each peer, and how far the model was off.
+void add_summary(Page& page, const Measurements& measurements) {
+  constexpr size_t kMany = 20;  // shapes
+  std::map<std::string, std::vector<double>> ratios;
+  std::vector<double> errors;
+  for (const auto& row : measurements.rows) {
+    if (!row.best || row.gflops <= 0) continue;
+    for (const auto& [name, figure] : row.peers) {
+      if (figure.ratio > 0) ratios[fmt::format("{} {} of {}", row.dtype, row.layout, name)].push_back(figure.ratio);
+    }
+    const double us =
+        2e-3 * static_cast<double>(row.m) * static_cast<double>(row.n) * static_cast<double>(row.k) / row.gflops;
+    if (row.model_us) errors.push_back(std::abs(*row.model_us / us - 1));
+  }
+  std::vector<std::vector<Cell>> rows;
+  for (auto& [name, of] : ratios) {
+    if (of.size() < kMany) continue;
+    std::sort(of.begin(), of.end());
+    double sum = 0;
+    for (const double ratio : of) sum += std::log(ratio);
+    rows.push_back({{name},
+                    right(fmt::format("{}", of.size())),
+                    right(fmt::format("{:.2f}", std::exp(sum / static_cast<double>(of.size())))),
+                    right(fmt::format("{:.2f}", of[of.size() / 20])),
+                    right(fmt::format("{:.2f}", of.front()))});
+  }
+  if (rows.empty()) return;
+  rows.insert(rows.begin(), {{"ours/it, of what is chosen"},
+                             right("shapes"),
+                             right("geometric mean"),
+                             right("5th percentile"),
+                             right("least")});
+  for (auto& cell : rows.front()) cell.colour = Colour::faint;
+  page.blank();
+  page.table(rows);
+  if (errors.empty()) return;
+  const double mean = std::accumulate(errors.begin(), errors.end(), 0.0) / static_cast<double>(errors.size());
+  page.paragraph(fmt::format("the model's time is off by {:.0f} % on average", 100 * mean), 2);
+}
+
 // The rows' words are the same for each GPU.
 std::optional<std::string> disturbed_by(const Measurements& measurements) {
   for (const auto& row : measurements.rows)
@@ -180,6 +223,7 @@ void add_figures(Page& page, const Measurements& measurements, size_t limit) {
   }
   if (left_out > 0) page.paragraph(fmt::format("and {} more rows: --format json has them all", left_out), 2);
   add_roofline(page, measurements);
+  add_summary(page, measurements);
 }
 
 }  // namespace pbprobe::text

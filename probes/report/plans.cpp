@@ -19,7 +19,8 @@ void add_kernels(const PlannedGemm& gemm, text::Page& page) {
                                              right("split-K", kFaint),
                                              right("blocks", kFaint),
                                              right("cluster", kFaint),
-                                             right("by the model", kFaint)}};
+                                             right("by the model", kFaint),
+                                             right("µs", kFaint)}};
   const auto number = [](const std::optional<int64_t>& value) { return value ? fmt::format("{}", *value) : "-"; };
   for (const auto& kernel : gemm.kernels) {
     rows.push_back({{kernel.kernel, kernel.chosen ? text::Colour::strong : text::Colour::none},
@@ -28,7 +29,8 @@ void add_kernels(const PlannedGemm& gemm, text::Page& page) {
                     right(fmt::format("{}", kernel.parts)),
                     right(number(kernel.blocks)),
                     right(number(kernel.cluster)),
-                    right(kernel.model ? fmt::format("{:.2f}×", *kernel.model) : "-")});
+                    right(kernel.model ? fmt::format("{:.2f}×", *kernel.model) : "-"),
+                    right(kernel.model_us ? fmt::format("{:.1f}", *kernel.model_us) : "-")});
   }
   page.table(rows);
   for (const auto& kernel : gemm.kernels) {

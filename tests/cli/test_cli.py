@@ -393,6 +393,18 @@ def test_host_and_targets_as_json():
             assert {"name", "dtype", "instruction", "evidence"} <= set(kernel)
 
 
+def test_bench_draws_shapes_by_a_seed():
+    def shapes(seed):
+        asked = ("bench", "--target", "sm90", "--random", "30", "--seed", seed, "--explain", "--format", "json")
+        gemms = json.loads(run(*asked).stdout)["gemms"]
+        return [(gemm["m"], gemm["n"], gemm["k"]) for gemm in gemms]
+
+    drawn = shapes("5")
+    assert drawn == shapes("5") != shapes("6")
+    assert len(set(drawn)) == 30 and all(1 <= size <= 16384 for shape in drawn for size in shape)
+    assert sum(size < 128 for shape in drawn for size in shape) in range(25, 66)  # half of 90: log-uniform
+
+
 def test_bench_explains_what_it_would_choose_for_a_gpu_that_is_not_here():
     asked = ("bench", "--target", "sm90", "--dtype", "bf16", "--shape", "4096x4096x4095", "--explain", "--sms", "114")
     result = run(*asked, "--format", "json")

@@ -130,7 +130,8 @@ TEST(Choose, GpusTakeTheirOwnTargetElseAPlainOneOfTheirMajor) {
 
 TEST(Choose, AGpuPlanCoversC) {
   if (!is_built("sm80")) GTEST_SKIP() << "not built: make build TARGETS=sm80";
-  const auto plan = choose(make_problem(300, 129, 64, DType::fp32, Layout::tn), gpu_host("8.0"), {}, {.gpu = 0});
+  const auto plan = choose(make_problem(300, 129, 64, DType::fp32, Layout::tn), gpu_host("8.0"), {},
+                           {.kernel = "gemm_fp32_128x128_sm80", .gpu = 0});
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_EQ(plan->grid.x, 3 * 2);
   EXPECT_EQ(plan->variant, "_tn");
@@ -221,20 +222,69 @@ TEST(Choose, TakesTheTileThatFillsTheGpu) {
   if (!is_built("sm90")) GTEST_SKIP() << "not built: make build TARGETS=sm90";
   auto host = gpu_host("9.0");
   host.gpus[0].sm_count = 132;
-  const auto of = [&](int64_t m, int64_t n, int64_t k, DType type) {
-    return *choose(make_problem(m, n, k, type), host, {}, {.gpu = 0});
+  host.gpus[0].max_sm_clock_mhz = 1980;
+  const auto of = [&](int64_t m, int64_t n, int64_t k) {
+    return *choose(make_problem(m, n, k, DType::fp32), host, {}, {.gpu = 0});
   };
-  // Of FP16 it has mma.sync only.
-  EXPECT_EQ(of(4096, 4096, 4096, DType::fp16).kernel->name, "gemm_fp16_256x128_sm90");
-  EXPECT_EQ(of(4096, 4096, 4096, DType::fp16).split, 1);
-  EXPECT_EQ(of(1024, 1024, 1024, DType::fp16).kernel->name, "gemm_fp16_64x64_sm90");
-  EXPECT_EQ(of(128, 8192, 8192, DType::fp16).kernel->name, "gemm_fp16_128x128_sm90") << "half of 256 rows were empty";
-  EXPECT_GT(of(128, 128, 16384, DType::fp16).split, 8);
-  EXPECT_EQ(of(16, 8192, 8192, DType::fp16).kernel->name, "gemm_fp16_16x64_sm90");
-  EXPECT_EQ(of(16, 8192, 8192, DType::fp16).split, 1);  // 128 tiles for 132 SMs
-  EXPECT_GE(of(16, 2048, 8192, DType::fp16).split, 4);
-  EXPECT_EQ(of(17, 8192, 8192, DType::fp16).kernel->max_m, INT64_MAX);
-  EXPECT_THAT(of(128, 128, 16384, DType::fp16).why, HasSubstr("split-K"));
+  EXPECT_EQ(of(4096, 4096, 4096).kernel->name, "gemm_fp32_128x128_sm90");
+  EXPECT_EQ(of(4096, 4096, 4096).split, 1);
+  EXPECT_EQ(of(128, 128, 128).kernel->name, "gemm_fp32_32x32_sm90") << "16 tiles and not one";
+  EXPECT_GT(of(128, 128, 16384).split, 4);
+  EXPECT_THAT(of(128, 128, 16384).why, HasSubstr("split-K"));
+  EXPECT_EQ(of(1, 4096, 4096).kernel->name, "gemv_fp32_2x16_sm90");
+  EXPECT_EQ(of(8, 4096, 4096).kernel->name, "gemv_fp32_8x16_sm90");
+  EXPECT_EQ(of(8, 4096, 4096).split, 1) << "256 blocks for 132 SMs";
+  EXPECT_GE(of(1, 64, 15296).split, 8);
+  EXPECT_EQ(of(17, 8192, 8192).kernel->max_m, INT64_MAX);
+}
+
+// Of one column, where the memory is a row's too.
+TEST(Choose, AColumnIsComputedAsARow) {
+  if (!is_built("sm90")) GTEST_SKIP() << "not built: make build TARGETS=sm90";
+  auto host = gpu_host("9.0");
+  host.gpus[0].sm_count = 132;
+  host.gpus[0].max_sm_clock_mhz = 1980;
+  Problem column = make_problem(8192, 1, 4096, DType::fp32, Layout::nn);
+  column.scale_a = true;
+  const auto plan = choose(column, host, {}, {.gpu = 0});
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  ASSERT_NE(plan->row, nullptr);
+  EXPECT_EQ(plan->problem.m, 8192);
+  EXPECT_EQ(plan->kernel->name, "gemv_fp32_2x16_sm90");
+  EXPECT_EQ(plan->row->problem.m, 1);
+  EXPECT_EQ(plan->row->problem.n, 8192);
+  EXPECT_EQ(plan->row->problem.layout, Layout::nt);
+  EXPECT_TRUE(plan->row->problem.scale_b && !plan->row->problem.scale_a);
+  EXPECT_THAT(plan->why, HasSubstr("computed as a row"));
+  column.ldc = 2;
+  EXPECT_EQ(choose(column, host, {}, {.gpu = 0})->row, nullptr) << "its elements lie apart";
+  column.ldc = 1;
+  column.bias = true;
+  EXPECT_EQ(choose(column, host, {}, {.gpu = 0})->row, nullptr) << "one number for all rows";
+}
+
+// FP16 is what BF16 is to every SM since 8.0.
+TEST(Choose, Fp16IsChosenAsBf16Is) {
+  if (!is_built("sm90")) GTEST_SKIP() << "not built: make build TARGETS=sm90";
+  auto host = gpu_host("9.0");
+  host.gpus[0].sm_count = 132;
+  host.gpus[0].max_sm_clock_mhz = 1980;
+  for (const auto& [m, n, k] : {std::array<int64_t, 3>{4096, 4096, 4096},
+                                {512, 4096, 4096},
+                                {256, 256, 256},
+                                {128, 8192, 8192},
+                                {16, 8192, 8192},
+                                {17, 8192, 8191},
+                                {4096, 4096, 1023}}) {
+    const auto fp16 = choose(make_problem(m, n, k, DType::fp16), host, {}, {.gpu = 0});
+    const auto bf16 = choose(make_problem(m, n, k, DType::bf16), host, {}, {.gpu = 0});
+    ASSERT_TRUE(fp16.ok() && bf16.ok());
+    EXPECT_EQ(fp16->kernel->instruction, "wgmma");
+    std::string name(fp16->kernel->name);
+    name.replace(name.find("fp16"), 4, "bf16");
+    EXPECT_EQ(name, bf16->kernel->name) << m << " × " << n << " × " << k;
+    EXPECT_EQ(fp16->grid.x, bf16->grid.x);
+  }
 }
 
 TEST(Choose, TakesWarpgroupsWhereTheGpuHasThem) {
@@ -244,6 +294,7 @@ TEST(Choose, TakesWarpgroupsWhereTheGpuHasThem) {
   if (!is_built("sm90")) GTEST_SKIP() << "not built: make build TARGETS=sm90";
   auto host = gpu_host("9.0");
   host.gpus[0].sm_count = 132;
+  host.gpus[0].max_sm_clock_mhz = 1980;
   const auto of = [&](int64_t m, int64_t n, int64_t k, DType type = DType::bf16) {
     return *choose(make_problem(m, n, k, type), host, {}, {.gpu = 0});
   };

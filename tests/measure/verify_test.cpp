@@ -111,6 +111,18 @@ TEST_P(ScaledSpotCheck, ScalesAndRoundingAreAllowedFor) {
 
 INSTANTIATE_TEST_SUITE_P(All, ScaledSpotCheck, testing::Values(std::pair{DType::int8, Layout::nt}));
 
+// 2^-13 · 2^-10 and a little more: FP16 rounds it to two of its least number.
+TEST(SpotCheckOfFp16, ASubnormalResultIsRoundedToItsGrid) {
+  const Problem p = make_problem(1, 1, 1, DType::fp16, DType::fp16);
+  const uint16_t a = 0x0801;
+  const uint16_t b = 0x1401;
+  uint16_t c = 2;
+  const Operands operands{.a = &a, .b = &b, .c = &c};
+  EXPECT_TRUE(spot_check(p, operands).ok());
+  c = 3;
+  EXPECT_FALSE(spot_check(p, operands).ok());
+}
+
 TEST(CheckProblem, ASmallOneIsCheckedItself) {
   const Plan plan{.kernel = find_kernel("gemm_fp32_6x16_avx2"),
                   .problem = make_problem(100, 101, 102, DType::fp32),

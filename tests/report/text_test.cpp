@@ -170,5 +170,23 @@ TEST(Text, WhatCouldNotBeReadIsListed) {
   EXPECT_THAT(inventory, HasSubstr("permission denied"));
 }
 
+TEST(Text, ManyShapesEndWithWhatTheChosenKernelsReach) {
+  Measurements measurements;
+  for (int i = 0; i < 20; ++i) {
+    BenchRow row{.kernel = "chosen", .target = "sm90", .dtype = "bf16", .m = 10, .n = 10, .k = 10, .layout = "nt"};
+    row.gflops = 1;  // 2 us
+    row.best = true;
+    row.model_us = 3;
+    row.peers["cublaslt"] = {1, i == 0 ? 0.25 : i == 1 ? 0.5 : 2.0, {2.0}};
+    measurements.rows.push_back(row);
+  }
+  const std::string text = render_bench(measurements, {});
+  EXPECT_THAT(text, testing::HasSubstr("geometric mean"));
+  EXPECT_THAT(text, testing::ContainsRegex("bf16 nt of cublaslt +20 +1.68 +0.50 +0.25"));
+  EXPECT_THAT(text, testing::HasSubstr("off by 50 % on average"));
+  measurements.rows.pop_back();
+  EXPECT_THAT(render_bench(measurements, {}), testing::Not(testing::HasSubstr("geometric mean"))) << "19 are too few";
+}
+
 }  // namespace
 }  // namespace pbprobe::test

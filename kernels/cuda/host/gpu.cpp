@@ -64,9 +64,10 @@ Result<void> check_shared(std::string_view what, std::string_view target, int64_
                     bytes, target, most);
 }
 
-int is_aligned(const void* pointer, int64_t leading, int64_t element) {
+int is_aligned(const void* pointer, int64_t rows, int64_t leading, int64_t element) {
   constexpr int64_t kVector = 16;
-  return reinterpret_cast<uintptr_t>(pointer) % kVector == 0 && leading * element % kVector == 0 ? 1 : 0;
+  const bool next = rows <= 1 || leading * element % kVector == 0;
+  return reinterpret_cast<uintptr_t>(pointer) % kVector == 0 && next ? 1 : 0;
 }
 
 }  // namespace
@@ -319,9 +320,9 @@ Result<void> launch_gpu(const Plan& plan, const Operands& o, const Context& cont
   GpuCall call = make_call(plan, o);
   PBPROBE_CHECK(launch_passes(plan, call, workspace, context));
   call.partials = workspace + plan.gpu.partials_offset;
-  call.a_aligned = is_aligned(call.a, call.lda, size_of(p.a));
-  call.b_aligned = is_aligned(call.b, call.ldb, size_of(p.b));
-  call.c_aligned = is_aligned(call.c, call.ldc, size_of(p.c));
+  call.a_aligned = is_aligned(call.a, plan.gpu.transpose_a ? p.m : stored_rows_a(p), call.lda, size_of(p.a));
+  call.b_aligned = is_aligned(call.b, plan.gpu.transpose_b ? p.n : stored_rows_b(p), call.ldb, size_of(p.b));
+  call.c_aligned = is_aligned(call.c, p.m, call.ldc, size_of(p.c));
   void* parameters[] = {&call};
   PBPROBE_CHECK(check_shared(plan.kernel->name, plan.kernel->target, kernel->shared_bytes + plan.shared_bytes));
   if (is_tcgen05(*plan.kernel)) return launch_tcgen05(plan, call, context);

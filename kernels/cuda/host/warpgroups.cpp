@@ -3,48 +3,12 @@
 #include "kernels/cuda/host/warpgroups.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace pbprobe {
 namespace {
 
-constexpr int64_t kLine = 128;        // bytes of k in a stage, and of a row of the swizzle
-constexpr int64_t kMapAlign = 16;     // bytes: where a map and its rows begin
-constexpr int64_t kMostCluster = 8;   // blocks that every GPU with clusters can hold together
-constexpr int64_t kFewestStages = 4;  // of a part
-constexpr int64_t kMostParts = 16;
-constexpr double kBytesPerSecond = 4e12;
-
-int64_t stages_of(const Kernel& kernel, const Problem& p) {
-  return std::max<int64_t>(divide_up(p.k, kernel.tile.k), 1);
-}
-
-// Tiles of C that a cluster computes one of at a time.
-int64_t tiles_of(const Kernel& kernel, const Problem& p) {
-  if (kernel.work == GpuWork::small_m) return divide_up(p.n, kernel.tile.n);
-  const int64_t rows = kernel.tile.m * (kernel.across ? 1 : kernel.cluster);
-  const int64_t columns = kernel.tile.n * (kernel.across ? kernel.cluster : 1);
-  return divide_up(p.m, rows) * divide_up(p.n, columns);
-}
-
-// Reading B takes the time: as many blocks as there are SMs, each with a part of k.
-Split split_of_small_m(const Kernel& kernel, const Problem& p, int64_t sms) {
-  const int64_t tiles = tiles_of(kernel, p);
-  const int64_t stages = stages_of(kernel, p);
-  const double bytes = static_cast<double>(p.n) * static_cast<double>(p.k) * static_cast<double>(size_of(p.b));
-  Split best;
-  for (int64_t parts = 1; parts <= kMostCluster && (parts == 1 || stages / parts >= kFewestStages); parts *= 2) {
-    const double blocks = static_cast<double>(tiles * parts);
-    const double rounds = std::ceil(blocks / static_cast<double>(sms * kernel.blocks));
-    // Threads that read B by themselves have less under way: every place of an SM counts.
-    const int64_t places = reads_unaligned_b(kernel, p) ? sms * kernel.blocks : sms;
-    const double busy = std::min(1.0, blocks / static_cast<double>(places) / rounds);
-    constexpr double kMeet = 2.5e-6;  // of a cluster's blocks, for each doubling
-    const double seconds = bytes / kBytesPerSecond / busy + kMeet * std::log2(static_cast<double>(parts));
-    if (parts == 1 || seconds < best.seconds) best = {parts, seconds};
-  }
-  return best;
-}
+constexpr int64_t kLine = 128;     // bytes of k in a stage, and of a row of the swizzle
+constexpr int64_t kMapAlign = 16;  // bytes: where a map and its rows begin
 
 }  // namespace
 
@@ -52,36 +16,9 @@ bool reads_unaligned_b(const Kernel& kernel, const Problem& p) {
   return reads_unaligned_rows(kernel) && b_is_nk(p.layout) && p.n > 1 && p.ldb * size_of(p.b) % kMapAlign != 0;
 }
 
-Split best_split_of_warpgroups(const Kernel& kernel, const Problem& p, int64_t sms) {
-  if (kernel.work == GpuWork::small_m) return split_of_small_m(kernel, p, sms);
-  // Of 128 × 256 and 128 bytes of k, at the whole peak of the instruction.
-  const double stage_seconds = kernel.work == GpuWork::tma_mma ? 1.0e-6 : 0.65e-6;
-  constexpr double kFill = 3;            // stages that pass before a tile is at work, and to write C
-  constexpr double kPingPongFill = 6;    // the same in narrower ones, of the first tile and the last only
-  constexpr double kOneTile = 1.2;       // where a block has one tile, and nothing to overlap its epilogue with
-  constexpr double kPassSeconds = 3e-6;  // of the pass that adds the parts, besides its bytes
-  const double tiles = static_cast<double>(tiles_of(kernel, p));
-  const double clusters = static_cast<double>(std::max<int64_t>(sms / kernel.cluster, 1));
-  const int64_t stages = stages_of(kernel, p);
-  const double stage = stage_seconds * static_cast<double>(kernel.tile.m * kernel.tile.n) / (128.0 * 256.0) * 100.0 /
-                       static_cast<double>(std::max<int64_t>(kernel.share, 1));
-  const double acc = 4.0 * static_cast<double>(p.m) * static_cast<double>(p.n);
-  Split best;
-  for (int64_t parts = 1; parts <= kMostParts && (parts == 1 || stages / parts >= kFewestStages); ++parts) {
-    const double rounds = std::ceil(tiles * static_cast<double>(parts) / clusters);
-    const double pass = parts == 1 ? 0 : kPassSeconds + static_cast<double>(2 * parts + 1) * acc / kBytesPerSecond;
-    const double fill = kernel.pingpong ? kPingPongFill : rounds * kFill;
-    const double one_tile = kernel.pingpong && rounds < 2 ? kOneTile : 1;
-    const double seconds = (rounds * static_cast<double>(divide_up(stages, parts)) + fill) * stage * one_tile + pass;
-    if (parts == 1 || seconds < best.seconds) best = {parts, seconds};
-  }
-  return best;
-}
-
-void cut_warpgroups(Plan& plan, int64_t sms) {
+void cut_warpgroups(Plan& plan, int64_t sms, int64_t parts) {
   const Kernel& kernel = *plan.kernel;
   const Problem& p = plan.problem;
-  const int64_t parts = best_split_of_warpgroups(kernel, p, sms).parts;
   const int64_t tiles = tiles_of(kernel, p);
   plan.grid = {};
   if (kernel.work == GpuWork::small_m) {

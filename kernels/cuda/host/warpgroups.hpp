@@ -14,19 +14,10 @@
 
 namespace pbprobe {
 
-// Split-K: the parts, and how long the GEMM then takes by a model. Its absolute unit is that of one large GPU; only
-// ratios count.
-struct Split {
-  int64_t parts = 1;
-  double seconds = 0;
-};
-
-// `parts`: of a small_m kernel, the blocks of a cluster; else as for other kernels.
-[[nodiscard]] Split best_split_of_warpgroups(const Kernel& kernel, const Problem& problem, int64_t sms);
 // Whether a small-M kernel reads B by threads, since no tensor map can describe its unaligned rows along k.
 [[nodiscard]] bool reads_unaligned_b(const Kernel& kernel, const Problem& problem);
-// Fills in grid, cluster, raster group, split and part.
-void cut_warpgroups(Plan& plan, int64_t sms);
+// Fills in grid, cluster, raster group, split and part. `parts` of k: of a small_m kernel, the blocks of a cluster.
+void cut_warpgroups(Plan& plan, int64_t sms, int64_t parts);
 // What cuTensorMapEncodeTiled takes of a matrix.
 struct TensorMapShape {
   int type = 0;                     // CUtensorMapDataType

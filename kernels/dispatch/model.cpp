@@ -1,0 +1,198 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "kernels/dispatch/model.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+#include "core/targets.hpp"
+#include "kernels/cuda/host/tcgen05.hpp"
+#include "kernels/cuda/host/warpgroups.hpp"
+#include "kernels/gemm/plan.hpp"
+
+namespace pbprobe {
+namespace {
+
+constexpr int64_t kVector = 16;  // bytes
+constexpr int64_t kMostParts = 32;
+constexpr int64_t kMostCluster = 8;  // blocks that every GPU with clusters can hold together
+
+// What a family of kernels takes besides its instruction's rate. Fitted to measured times of every kernel and split of
+// 1310 random shapes on an H100 (docs/kernels/model.md).
+struct Family {
+  double launch_us;       // from the launch to the first operands, and from the last accumulators to the end
+  double tile_us;         // of each tile, besides its stages
+  double area_us;         // the same for each 128 × 128 of it
+  double block_bytes;     // a clock, of operands, that one block takes at most
+  double sm_bytes;        // the same of an SM
+  double unaligned;       // times as long where it reads unaligned rows
+  double unaligned_us;    // and each stage so much longer
+  double writing;         // times as long where C's rows are unaligned
+  double memory;          // of the memory's rate, what it reaches
+  int64_t fewest_stages;  // of a part
+};
+
+Family family_of(const Kernel& kernel) {
+  if (is_tcgen05(kernel)) return {4.0, 0.9, 0.45, 120, 120, 1, 0, 1, 0.75, 4};  // not measured
+  switch (kernel.work) {
+    case GpuWork::small_m: return {2.4, 0.9, 0.35, 22, 40, 1.55, 0, 2, 0.85, 4};
+    case GpuWork::tma_mma: return {6.0, 0.2, 0.35, 40, 60, 1, 0, 2, 0.6, 4};
+    case GpuWork::warpgroups:
+      return kernel.pingpong ? Family{4.0, 0.15, 0, 50, 60, 1, 0, 1.6, 0.75, 4}
+                             : Family{2.8, 0.9, 0.45, 60, 60, 1, 0, 1, 0.7, 4};
+    case GpuWork::blocks: break;
+  }
+  const bool small_m = kernel.max_m != INT64_MAX;
+  if (kernel.instruction == "mma.sync") {
+    return small_m ? Family{3.2, 1.2, 0.2, 40, 14, 6, 0.8, 1, 0.6, 4}
+                   : Family{2.2, 0.4, 0.7, 9, 60, 4.5, 0.9, 9, 0.6, 4};
+  }
+  if (small_m) return {1.1, 1.2, 0, 10, 60, 1, 0.1, 1, 0.55, 1};
+  if (kernel.busy > 1) return {7.0, 0.1, 0.3, 40, 60, 1, 0.25, 2.3, 0.45, 4};
+  return {3.3, 0.6, 0.1, 40, 60, 1, 0.15, 1.5, 0.6, 4};
+}
+
+// Of one SM, dense.
+double ops_per_clock(const Kernel& kernel, const Target& target) {
+  const Peak* const peak = peak_of(kernel);
+  const DType type = peak != nullptr ? peak->dtype : kernel.dtype;
+  constexpr double kUnknown = 1024;
+  std::optional<int64_t> found;
+  for (const OpsPerClock& ops : target.ops_per_clock) {
+    const std::optional<int64_t> of = type == DType::fp32               ? ops.fp32
+                                      : type == DType::tf32             ? ops.tf32
+                                      : type == DType::int8             ? ops.int8
+                                      : ops.fp16 && type == DType::fp16 ? ops.fp16
+                                                                        : ops.bf16;
+    if (of && (!found || ops.chip_class == kernel.instruction)) found = of;
+  }
+  return found ? static_cast<double>(*found) : kUnknown;
+}
+
+// One kernel, problem and device.
+struct Model {
+  const Kernel& kernel;
+  const Problem& p;
+  Family family = family_of(kernel);
+  double sms = 1;
+  double clock = 1.5e9;
+  double memory = 3e11;  // bytes a second
+  double ops = 1024;
+  double tiles = 1;  // that one block, pair or cluster computes
+  int64_t stages = 1;
+  Reading reading = reading_of(kernel, p);
+
+  Model(const Kernel& of, const Problem& problem, const Gpu& gpu) : kernel(of), p(problem) {
+    sms = static_cast<double>(sms_of(gpu));
+    if (gpu.max_sm_clock_mhz) clock = static_cast<double>(*gpu.max_sm_clock_mhz) * 1e6;
+    const Target* const target = find_target(kernel.target);
+    if (target != nullptr) {
+      ops = ops_per_clock(kernel, *target);
+      if (target->limits.memory_gb_per_s) memory = static_cast<double>(*target->limits.memory_gb_per_s) * 1e9;
+    }
+    tiles = static_cast<double>(tiles_of(kernel, p));
+    stages = stages_of(kernel, p);
+  }
+
+  [[nodiscard]] static double bytes(int64_t rows, int64_t columns, DType type) {
+    return static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(size_of(type));
+  }
+  [[nodiscard]] int64_t most_parts() const {
+    if (is_tcgen05(kernel)) return 1;
+    const int64_t most = kernel.work == GpuWork::small_m ? kMostCluster : kMostParts;
+    return std::clamp<int64_t>(stages / family.fewest_stages, 1, most);
+  }
+  // Blocks of a cluster, or SMs of a pair, that compute one tile of tiles_of() together.
+  [[nodiscard]] double together() const {
+    return static_cast<double>(kernel.work == GpuWork::small_m ? 1 : std::max(kernel.sms, kernel.cluster));
+  }
+  // The operands and C, each once.
+  [[nodiscard]] double memory_seconds() const {
+    const bool aligned = p.m <= 1 || p.ldc * size_of(p.c) % kVector == 0;
+    const double c = bytes(p.m, p.n, p.c) * (aligned ? 1 : family.writing);
+    return (bytes(p.m, p.k, p.a) + bytes(p.k, p.n, p.b) + c) / (memory * family.memory);
+  }
+  // The passes that lay out operands first, and the one that reduces the parts.
+  [[nodiscard]] double pass_seconds(int64_t parts) const {
+    double seconds = 0;
+    const double read =
+        (reading.a != Pass::none ? bytes(p.m, p.k, p.a) : 0) + (reading.b != Pass::none ? bytes(p.k, p.n, p.b) : 0);
+    if (read > 0) seconds += 1.3e-6 + 2 * read / (0.7 * memory);
+    if (parts > 1 && kernel.work != GpuWork::small_m) {
+      seconds += 3.5e-6 + static_cast<double>(2 * parts + 1) * bytes(p.m, p.n, p.accumulator) / (0.6 * memory);
+    }
+    return seconds;
+  }
+  // `running`: blocks of an SM at once.
+  [[nodiscard]] double stage_seconds(double running) const {
+    const auto& tile = kernel.tile;
+    const double work = 2.0 * static_cast<double>(tile.m * tile.n * tile.k);
+    const double share = static_cast<double>(std::max<int64_t>(kernel.share, 1)) / 100;
+    const double compute =
+        work / (ops * share) * std::max(running, static_cast<double>(kernel.busy)) / static_cast<double>(kernel.sms);
+    const double read = static_cast<double>((tile.m + tile.n) * tile.k * size_of(p.a)) *
+                        std::max(1 / family.block_bytes, running / family.sm_bytes) *
+                        (reading.unaligned ? family.unaligned : 1);
+    return std::max(compute, read) / clock + (reading.unaligned ? family.unaligned_us * 1e-6 : 0);
+  }
+  [[nodiscard]] double seconds(int64_t parts) const {
+    constexpr double kClusterSeconds = 0.25e-6;  // small_m: of each doubling of the cluster
+    const double slots = std::max(std::floor(sms / together()), 1.0);
+    const double all = tiles * static_cast<double>(parts);
+    const double running = std::clamp(std::ceil(all / slots), 1.0, static_cast<double>(kernel.blocks));
+    const double waves = std::ceil(all / (slots * running));
+    const double area = static_cast<double>(kernel.tile.m * kernel.tile.n) / (128.0 * 128.0);
+    // Ping-pong computes its only tile by half of its warps.
+    const double stage = stage_seconds(running) * (kernel.pingpong && waves < 2 ? 1.2 : 1);
+    const double tile =
+        static_cast<double>(divide_up(stages, parts)) * stage + (family.tile_us + family.area_us * area) * 1e-6;
+    const double cluster = kernel.work == GpuWork::small_m ? kClusterSeconds * std::log2(parts) : 0;
+    return family.launch_us * 1e-6 + std::max(waves * tile, memory_seconds()) + cluster + pass_seconds(parts);
+  }
+};
+
+}  // namespace
+
+int64_t sms_of(const Gpu& gpu) {
+  constexpr int64_t kUnknownSms = 64;
+  return std::max<int64_t>(gpu.sm_count.value_or(kUnknownSms), 1);
+}
+
+Reading reading_of(const Kernel& kernel, const Problem& p) {
+  constexpr int64_t kWorthRows = 64;                    // below, reading element by element costs less than a copy
+  const bool by_maps = kernel.work != GpuWork::blocks;  // whose rows must begin at multiples of 16 bytes
+  const bool worth = by_maps || (std::min(p.m, p.n) > kWorthRows && kernel.peak != "peak_fp32");
+  const Layout read = layout_read(kernel, p.layout);
+  const auto unaligned = [&](int64_t rows, int64_t leading) {
+    return rows > 1 && leading * size_of(p.a) % kVector != 0;
+  };
+  const bool by_threads = reads_unaligned_b(kernel, p);
+  Reading reading{.unaligned = by_threads};
+  const auto pass = [&](bool transpose, bool apart, bool as_it_lies) {
+    if (transpose) return Pass::transpose;
+    if (apart && worth && !as_it_lies) return Pass::align;
+    reading.unaligned = reading.unaligned || apart;
+    return Pass::none;
+  };
+  reading.a = pass(a_is_km(read) != a_is_km(p.layout), unaligned(stored_rows_a(p), p.lda), false);
+  reading.b = pass(b_is_nk(read) != b_is_nk(p.layout), unaligned(stored_rows_b(p), p.ldb), by_threads);
+  return reading;
+}
+
+Split best_split(const Kernel& kernel, const Problem& problem, const Gpu& gpu) {
+  const Model model(kernel, problem, gpu);
+  Split best{1, model.seconds(1)};
+  for (int64_t parts = 2; parts <= model.most_parts(); parts += kernel.work == GpuWork::small_m ? parts : 1) {
+    if (const double seconds = model.seconds(parts); seconds < best.seconds) best = {parts, seconds};
+  }
+  return best;
+}
+
+Split split_in(const Kernel& kernel, const Problem& problem, const Gpu& gpu, int64_t parts) {
+  const Model model(kernel, problem, gpu);
+  const int64_t there = std::clamp<int64_t>(parts, 1, model.most_parts());
+  return {there, model.seconds(there)};
+}
+
+}  // namespace pbprobe
