@@ -55,6 +55,7 @@ pkgs.stdenv.mkDerivation {
     python.pkgs.pybind11
   ]
   ++ lib.optionals (sm != [ ]) [ pkgs.cudaPackages.cuda_nvcc ];
+  # Not torch itself: among its headers is another fmt.
   buildInputs = [
     pkgs.cli11
     pkgs.fmt
@@ -66,7 +67,6 @@ pkgs.stdenv.mkDerivation {
     pkgs.zstd
     pkgs.zycore
     pkgs.zydis
-    torch
   ]
   ++ lib.optionals (sm != [ ]) [
     pkgs.cudaPackages.cuda_cccl

@@ -240,7 +240,7 @@ let
         else
           "export TORCH_CUDA_ARCH_LIST=\"${builtins.concatStringsSep ";" capabilities}\"\n";
     in
-    mkDerivation {
+    mkDerivation ((if world == null then { } else world.torchVariables) // {
       pname = "torch";
       version = torchVersion;
       name = "python3-torch-${torchVersion}";
@@ -316,7 +316,7 @@ let
         license = { spdxId = "BSD-3-Clause"; };
         broken = builtins.any (x: x) (builtins.attrValues brokenConditions);
       };
-    };
+    });
 
   blasPackage =
     { blasProvider }:

@@ -10,6 +10,7 @@
   pybind11, # its folder in site-packages
   cuda, # the toolkit's folder
   torchHeaders ? null, # include of a torch wheel
+  nvrtc ? null, # the last library that compiles SMs which nvcc no longer knows
   cmakeFlags ? "", # further ones, of a machine that keeps what it compiled
   missing ? "", # a package that is not there
 }:
@@ -49,7 +50,12 @@ rec {
     pybind11.buildCommand = "mkdir $out; cp -r ${pybind11}/include ${pybind11}/share $out/";
     openblas.buildCommand = library "libopenblas.so.0";
     mkl.buildCommand = library "libmkl_rt.so.2";
-    cuda_nvcc.buildCommand = linked "${cuda}/bin/nvcc";
+    # Not a link: nvcc looks for its parts beside the name that it is called by.
+    cuda_nvcc.buildCommand = ''
+      mkdir -p "$out/bin"
+      printf '#!/bin/sh\nexec ${cuda}/bin/nvcc "$@"\n' > "$out/bin/nvcc"
+      chmod +x "$out/bin/nvcc"
+    '';
     cuda_cccl = {
       outputs = [ "out" "dev" ];
       buildCommand = fromCuda "$(cd ${cuda}/include/cccl && echo cccl/*)" "";
@@ -61,6 +67,8 @@ rec {
       '';
     };
   };
+
+  torchVariables = { NVRTC = nvrtc; FATBINARY = "${cuda}/bin/fatbinary"; };
 
   # The sources of the stand-in torch; its parts are those of the planted-fault suite.
   torchSource = builtins.path {
@@ -77,6 +85,7 @@ rec {
           "recipes/nix/stand-in/torch/CMakeLists.txt"
           "recipes/nix/stand-in/torch/cuda.cmake"
           "recipes/targets.json"
+          "cmake/nvrtc.cpp"
           "tests/gate/plain.cpp"
           "tests/audit/fixtures/cpu_capabilities.cpp"
           "tests/audit/planted/unit.cu"

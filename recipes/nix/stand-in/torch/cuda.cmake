@@ -33,15 +33,35 @@ foreach(word IN LISTS words)
   endforeach()
 endforeach()
 
+# An SM that nvcc no longer knows is compiled by the last NVRTC that does (docs/decisions/0008).
+execute_process(COMMAND ${nvcc} --list-gpu-arch OUTPUT_VARIABLE known COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX REPLACE "[\n ]+" ";" known "${known}")
+function(old_device number fatbin)
+  set(tool ${CMAKE_BINARY_DIR}/nvrtc)
+  execute_process(COMMAND g++ -std=c++20 ${source}/cmake/nvrtc.cpp -ldl -o ${tool} COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND ${tool} $ENV{NVRTC} 12.9 ${source}/tests/audit/planted/unit.cu ${source} ${fatbin}.cubin
+                          --gpu-architecture=sm_${number} -DNAME=kernel COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND $ENV{FATBINARY} --create=${fatbin} -64 --image3=kind=elf,sm=${number},file=${fatbin}.cubin
+                  COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
 # device(<name> number…): an assembler file that embeds one translation unit's device code
 function(device name)
+  set(fatbin ${CMAKE_BINARY_DIR}/${name}.fatbin)
   set(options "")
   foreach(number IN LISTS ARGN)
+    string(REGEX REPLACE "[af]$" "" plain_number ${number})
+    if(NOT compute_${plain_number} IN_LIST known)
+      set(old ${number})
+    endif()
     list(APPEND options -gencode=arch=compute_${number},code=sm_${number})
   endforeach()
-  set(fatbin ${CMAKE_BINARY_DIR}/${name}.fatbin)
-  execute_process(COMMAND ${nvcc} -fatbin -DNAME=kernel --compress-mode=size ${cuda_flags} ${options}
-                          ${source}/tests/audit/planted/unit.cu -o ${fatbin} COMMAND_ERROR_IS_FATAL ANY)
+  if(DEFINED old)
+    old_device(${old} ${fatbin})
+  else()
+    execute_process(COMMAND ${nvcc} -fatbin -DNAME=kernel --compress-mode=size ${cuda_flags} ${options}
+                            ${source}/tests/audit/planted/unit.cu -o ${fatbin} COMMAND_ERROR_IS_FATAL ANY)
+  endif()
   file(WRITE ${CMAKE_BINARY_DIR}/${name}.s ".section .nv_fatbin,\"a\"\n.balign 8\n.incbin \"${fatbin}\"\n.section .note.GNU-stack,\"\",%progbits\n")
 endfunction()
 enable_language(ASM)
@@ -53,9 +73,10 @@ if(siblings)
 endif()
 set(theirs ${CMAKE_BINARY_DIR}/empty.cpp ${CMAKE_BINARY_DIR}/unit.s)
 
-execute_process(COMMAND ${nvcc} --list-gpu-arch OUTPUT_VARIABLE known COMMAND_ERROR_IS_FATAL ANY)
-string(REGEX REPLACE "[\n ]+" "\", \"" known "${known}")
-file(WRITE ${CMAKE_BINARY_DIR}/nvrtc.cpp "const char* const kTargets[] = {\"${known}Cuda compilation tools, release ${toolkit}, V${toolkit}.88\"};\nconst char* target(int i) { return kTargets[i]; }\n")
+list(TRANSFORM numbers PREPEND compute_ OUTPUT_VARIABLE own)
+list(JOIN known "\", \"" listed)
+list(JOIN own "\", \"" own)
+file(WRITE ${CMAKE_BINARY_DIR}/nvrtc.cpp "const char* const kTargets[] = {\"${own}\", \"${listed}Cuda compilation tools, release ${toolkit}, V${toolkit}.88\"};\nconst char* target(int i) { return kTargets[i]; }\n")
 file(WRITE ${CMAKE_BINARY_DIR}/linalg.cpp "const char* linalg() { return \"libtorch_cuda_linalg.so\"; }\n")
 file(WRITE ${CMAKE_BINARY_DIR}/cudnn.cpp "const char* part() { return \"libcudnn_graph.so\"; }\n")
 
