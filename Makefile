@@ -26,6 +26,7 @@ help:
 	@echo 'make gate-matrix   plant faults in a tiny build of each variant, and print what the gate catches'
 	@echo 'make gate-mutations   change tiny builds in 2,000 ways drawn by SEED=1 (COUNT=2000): which verdicts are wrong?'
 	@echo '               ONLY=17 repeats one of them; REAL=1 COUNT=200 changes the installed torch'
+	@echo 'make matrix    build all 59 recipes by Nix in a stand-in nixpkgs, judge each build, and write docs/matrix.md'
 	@echo 'make cutlass   build CUTLASS kernels for `pbprobe bench --against cutlass` (with TARGETS=sm90): ten minutes'
 	@echo 'make generate  write generated files again'
 	@echo 'make clean     remove build/'
@@ -81,6 +82,11 @@ gate-mutations:
 	@$(SETUP) build test torch cross configure
 	@$(BUILD) gate_mutations
 
+matrix:
+	@$(SETUP) build test nix cross torch configure
+	@$(BUILD) pbprobe
+	@.venv/bin/python3 ci/recipe-builds --all --faults --table docs/matrix.md
+
 # The peer of `pbprobe bench --against cutlass`: ten minutes of the compiler, only on request.
 cutlass:
 	@$(SETUP) build configure
@@ -95,4 +101,4 @@ generate:
 clean:
 	rm -rf build
 
-.PHONY: help setup report build test test-real check lint asan cross gate-matrix gate-mutations cutlass generate clean
+.PHONY: help setup report build test test-real check lint asan cross gate-matrix gate-mutations matrix cutlass generate clean

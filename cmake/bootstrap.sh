@@ -9,7 +9,8 @@
 #
 # build      compiler, libraries (Debian packages), .venv with cmake, ninja, pybind11
 # test       GoogleTest, pytest, and NVIDIA's cuobjdump and nvdisasm, which the audit is compared with
-# nix        evaluates the recipes in tests, which are skipped without it
+# nix        evaluates the recipes in tests, which are skipped without it, and builds them (ci/recipe-builds), with NVRTC for
+#            SMs that nvcc no longer knows
 # real       Debian's torch, older than 2.8, and shims built for it; its source, of which parts are compiled for each CPU
 # torch      finds the torch of $PYTHON, of an activated environment or of python3; else installs one into .venv
 # configure  runs CMake for $TARGETS (native, all, or a list; default: as it is configured, else native) into build/;
@@ -250,7 +251,7 @@ install_cuda() {
   nvcc=""
   nvrtc=""
   cutlass=""
-  [[ " $compilers " != *" nvrtc "* ]] || install_nvrtc
+  if [[ " $compilers " == *" nvrtc "* ]] || needed nix; then install_nvrtc; fi
   [[ " $compilers " != *" nvcc "* ]] || install_cutlass
   [[ " $compilers " == *" nvcc "* ]] || needed test || return 0
   nvcc=$(find_nvcc)

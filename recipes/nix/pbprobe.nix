@@ -22,7 +22,7 @@ pkgs.stdenv.mkDerivation {
   version = builtins.head (
     builtins.match ".*project\\(pbprobe VERSION ([0-9.]+).*" (builtins.readFile ../../CMakeLists.txt)
   );
-  # What the build reads: a document that changes does not rebuild it.
+  # What the build, its check and its installation read; nothing else is there.
   src = builtins.path {
     path = ../..;
     name = "pbprobe";
@@ -32,14 +32,20 @@ pkgs.stdenv.mkDerivation {
         relative = lib.removePrefix (toString ../.. + "/") (toString path);
       in
       builtins.any (part: relative == part || lib.hasPrefix (part + "/") relative) [
+        "CHANGELOG.md"
         "CMakeLists.txt"
+        "LICENSE"
+        "README.md"
         "bindings"
+        "ci"
         "cmake"
         "core"
+        "docs"
         "kernels"
         "probes"
         "recipes"
         "tests"
+        "tools"
       ];
   };
   nativeBuildInputs = [
@@ -49,6 +55,7 @@ pkgs.stdenv.mkDerivation {
     python.pkgs.pybind11
   ]
   ++ lib.optionals (sm != [ ]) [ pkgs.cudaPackages.cuda_nvcc ];
+  # Not torch itself: among its headers is another fmt.
   buildInputs = [
     pkgs.cli11
     pkgs.fmt
@@ -58,19 +65,38 @@ pkgs.stdenv.mkDerivation {
     pkgs.openssl
     pkgs.zlib
     pkgs.zstd
+    pkgs.zycore
     pkgs.zydis
-    torch
+  ]
+  ++ lib.optionals (sm != [ ]) [
+    pkgs.cudaPackages.cuda_cccl
+    pkgs.cudaPackages.cuda_cudart
   ];
+  cmakeBuildType = "RelWithDebInfo";
   cmakeFlags = [
     "-DPBPROBE_TARGETS=${if wanted == [ ] then "cpu" else lib.concatStringsSep "," wanted}"
+    "-DPBPROBE_STATIC=OFF"
     "-DPBPROBE_BUILD_TESTS=ON"
+    # What a sandbox can run: no Python beside the tests, no recipe, no other machine's compiler.
+    "-DPBPROBE_TEST_ROOMS=core;kernels"
     "-DPBPROBE_BUILD_PYTHON=ON"
+    "-DPBPROBE_PYTHON_DESTINATION=${python.sitePackages}"
     # Its include is a copy of the dev output's, its lib a link into the lib output.
     "-DPBPROBE_TORCH=${torch}/${python.sitePackages}/torch"
   ];
   doCheck = true;
+  checkPhase = ''
+    runHook preCheck
+    ctest --output-on-failure --no-tests=error --parallel "$NIX_BUILD_CORES" -L '^unit$'
+    runHook postCheck
+  '';
+  # The package starts the very program of bin.
+  postInstall = ''
+    ln -sf "$out/bin/pbprobe" "$out/${python.sitePackages}/pbprobe/bin/pbprobe"
+  '';
   meta = {
     description = "Does this targeted PyTorch build deliver its specialization here?";
     platforms = torch.meta.platforms;
+    mainProgram = "pbprobe";
   };
 }

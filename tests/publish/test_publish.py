@@ -288,6 +288,14 @@ def test_deduplication_of_the_same_path_needs_the_store_that_was_uploaded_to(wor
     assert result.returncode == 0, result.stderr
 
 
+def test_a_catalog_that_could_not_be_asked_before_is_no_deduplication(world):
+    """flox warns, with nearly the same words, and publishes."""
+    (world.hub / "unreachable").touch()
+    result = world.publish()
+    assert result.returncode == 0, result.stderr
+    assert "Unable to check if already published" in result.stdout
+
+
 def test_other_bits_in_the_catalogs_store_are_found(world):
     """The same path was uploaded from another machine, where it was built with other bits."""
     assert world.publish().returncode == 0

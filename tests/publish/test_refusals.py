@@ -156,6 +156,17 @@ def test_a_variable_whose_name_is_computed(world):
     refused(world, world.publish(), "whose name is unknown", "builtins.getEnv")
 
 
+@pytest.mark.parametrize("verified", ["false", "true"])
+def test_a_pin_without_a_hash(world, verified):
+    toy = (world.checkout / "recipes/toy.nix").read_text()
+    world.write("recipes/toy.nix", toy + f"// {{ passthru.pbprobe.nixpkgsVerified = {verified}; }}\n")
+    world.push()
+    if verified == "false":
+        refused(world, world.publish(), "hash = null", "pbprobe recipes lock --fill")
+    else:
+        assert world.publish().returncode == 0
+
+
 # ---- tools and usage ---------------------------------------------------------------------------------------------
 
 

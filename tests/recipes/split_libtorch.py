@@ -74,7 +74,7 @@ def main() -> int:
             assert inner == "python3.13/site-packages/torch", f"{store}: not where Nix leaves torch: {value}"
             value = f"{result}/lib/{inner}"
         called.append(f"{name}={value}")
-    assert len(called) == 4, called
+    assert any(flag.startswith("-DPBPROBE_TORCH=") for flag in called), called
     build = scratch / "build"
     # Without optimization: what is asked is how it is put together.
     run("cmake", "-G", "Ninja", "-S", source, "-B", build, "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O0",

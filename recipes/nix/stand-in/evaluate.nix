@@ -7,6 +7,8 @@
   files,
   systems ? [ null ], # one a file; null: the first platform that the recipe's meta lists
   arguments ? { },
+  world ? null, # world.nix's: the derivations themselves, to be built; null: what is asked of them
+  select ? (drv: drv),
 }:
 let
   matrix = builtins.fromJSON (builtins.readFile ../../matrix.json);
@@ -28,7 +30,7 @@ let
       throw "${url}: sha256 \"${sha256}\" is not a hash"
     else
       import ./nixpkgs.nix {
-        inherit rev;
+        inherit rev world;
         torchVersion = (builtins.head (pinned rev)).torch;
       };
 
@@ -46,6 +48,7 @@ let
       injected = import ./nixpkgs.nix {
         rev = "injected";
         torchVersion = "0";
+        inherit world;
       } { inherit system; config.allowUnfree = true; };
     in
     recipe (builtins.intersectAttrs (builtins.functionArgs recipe) (injected // arguments // { inherit system; }));
@@ -83,5 +86,10 @@ let
   } else { });
 in
 builtins.genList (
-  i: facts (builtins.elemAt files i) (builtins.elemAt systems i)
+  i:
+  let
+    file = builtins.elemAt files i;
+    system = builtins.elemAt systems i;
+  in
+  if world == null then facts file system else select (callRecipe file system)
 ) (builtins.length files)

@@ -4,7 +4,11 @@
 # A nixpkgs of our own, small enough to evaluate recipes in without a network. It knows just the packages that recipes
 # touch, wired as nixpkgs wires them, and refuses what nixpkgs refuses: unknown arguments, unfree and broken packages,
 # foreign systems, SMs that a CUDA does not build, empty hashes. It proves the wiring of a recipe, not nixpkgs.
-{ rev, torchVersion }:
+{
+  rev,
+  torchVersion,
+  world ? null, # world.nix: packages are built; null: they are only evaluated
+}:
 {
   system, # nixpkgs would take the evaluating machine's: an aarch64 recipe silently becomes an x86-64 one
   config ? { },
@@ -53,7 +57,11 @@ let
       env = attrs.env or { };
       clash = builtins.filter (n: attrs ? ${n}) (builtins.attrNames env);
       name = attrs.name or "${attrs.pname}-${attrs.version}";
-      outputs = attrs.outputs or [ "out" ];
+      built = if world == null then { builder = "/bin/sh"; } else world.builder system name attrs;
+      outputs = attrs.outputs or built.outputs or [ "out" ];
+      inputs = builtins.mapAttrs (_: map lib.getDev) (
+        builtins.intersectAttrs { buildInputs = null; nativeBuildInputs = null; } attrs
+      );
       plain = removeAttrs attrs [ "meta" "passthru" "env" "outputs" ];
       raw =
         if clash != [ ] then
@@ -61,10 +69,11 @@ let
         else
           derivation (
             plain
+            // inputs
             // env
+            // built
             // {
               inherit name system outputs;
-              builder = "/bin/sh";
             }
           );
       meta = attrs.meta or { };
@@ -110,6 +119,15 @@ let
     name: hash: what:
     if hash == "" || builtins.match "sha256-A{43}=" hash != null then
       throw "${name}: hash mismatch in fixed-output derivation: an empty hash was given"
+    else if world != null then
+      mkDerivation {
+        inherit name;
+        buildCommand = ''
+          cp -r --no-preserve=mode ${world.torchSource} $out
+          echo 'requires = ["setuptools>=62.3.0,<80.0"]' > $out/pyproject.toml
+        '';
+        request = builtins.toJSON what;
+      }
     else
       mkDerivation {
         inherit name;
@@ -163,6 +181,7 @@ let
         cudnn = simple "cudnn" "9.13.0.50-${cuda}" unfree;
         libcusparse_lt = simple "libcusparse_lt" "0.8.1.1-${cuda}" unfree;
         cuda_nvcc = simple "cuda_nvcc" cuda unfree;
+        cuda_cudart = simple "cuda_cudart" cuda unfree;
         cuda_cccl = simple "cuda_cccl" cuda (unfree // { outputs = [ "out" "dev" ]; });
         nccl = simple "nccl" "2.28.7-1-${cuda}" { gpuTargets = self.flags.cudaCapabilities; };
         inherit overrideScope;
@@ -187,6 +206,8 @@ let
       python,
       fetchFromGitHub,
       blas,
+      cmake,
+      ninja,
       cudaPackages,
       magma,
       cudaSupport ? config.cudaSupport or false,
@@ -219,7 +240,7 @@ let
         else
           "export TORCH_CUDA_ARCH_LIST=\"${builtins.concatStringsSep ";" capabilities}\"\n";
     in
-    mkDerivation {
+    mkDerivation ((if world == null then { } else world.torchVariables) // {
       pname = "torch";
       version = torchVersion;
       name = "python3-torch-${torchVersion}";
@@ -241,6 +262,7 @@ let
       preConfigure = ''
         ${architectures}export CMAKE_BUILD_TYPE=Release
       '';
+      nativeBuildInputs = [ cmake ninja ] ++ lib.optionals cudaSupport [ cudaPackages.cuda_nvcc ];
       buildInputs = [
         blas
       ]
@@ -249,9 +271,27 @@ let
         cudaPackages.cudnn
         cudaPackages.nccl
         cudaPackages.cuda_cccl
+        cudaPackages.cuda_cudart
         cudaPackages.libcusparse_lt
       ];
       dontUseCmakeConfigure = true;
+      # What setup.py does in torch.
+      buildPhase = ''
+        cmake -G Ninja -S recipes/nix/stand-in/torch -B build -DCMAKE_INSTALL_PREFIX=$out -DCMAKE_BUILD_TYPE=
+        ninja -C build
+      '';
+      installPhase = ''
+        ninja -C build install
+        site=$out/lib/python$pythonVersion/site-packages/torch
+        mkdir -p $dev $cxxdev $dist
+        if [ -n "$torchHeaders" ]; then
+          cp -rs --no-preserve=mode $torchHeaders $dev/include
+          sed --in-place=.other "s/\(VERSION_MAJOR\) .*/\1 ''${version%%.*}/" $dev/include/torch/headeronly/version.h
+          ln -s $dev/include $site/include
+        fi
+      '';
+      USE_CUDA = lib.setBool cudaSupport;
+      pythonVersion = python.pythonVersion;
       PYTORCH_BUILD_VERSION = torchVersion;
       PYTORCH_BUILD_NUMBER = 0;
       USE_CUDNN = lib.setBool cudaSupport;
@@ -276,11 +316,15 @@ let
         license = { spdxId = "BSD-3-Clause"; };
         broken = builtins.any (x: x) (builtins.attrValues brokenConditions);
       };
-    };
+    });
 
   blasPackage =
     { blasProvider }:
-    simple "blas" "3" { provider = blasProvider; passthru.provider = blasProvider; };
+    simple "blas" "3" {
+      provider = blasProvider;
+      passthru.provider = blasProvider;
+      buildCommand = "mkdir -p $out/nix-support; echo $provider > $out/nix-support/propagated";
+    };
   lapackPackage =
     { lapackProvider }:
     simple "lapack" "3" { provider = lapackProvider; };
@@ -292,8 +336,9 @@ let
         {
           name = "python${v}";
           value = simple "python3" v {
-            passthru = {
-              sitePackages = "lib/python${builtins.substring 0 1 v}.${builtins.substring 1 9 v}/site-packages";
+            passthru = rec {
+              pythonVersion = "${builtins.substring 0 1 v}.${builtins.substring 1 9 v}";
+              sitePackages = "lib/python${pythonVersion}/site-packages";
               pkgs = final."python${v}Packages";
             };
           };
@@ -346,7 +391,7 @@ let
       map (name: {
         inherit name;
         value = simple name "0" { };
-      }) [ "cmake" "ninja" "cli11" "fmt" "nlohmann_json" "zlib" "zstd" "lz4" "openssl" "zydis" "gtest" "pkg-config" ]
+      }) [ "cmake" "ninja" "cli11" "fmt" "nlohmann_json" "zlib" "zstd" "lz4" "openssl" "zycore" "zydis" "gtest" "pkg-config" ]
     )
     // pythonSets final;
 in

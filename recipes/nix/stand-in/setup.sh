@@ -1,0 +1,72 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+#
+# The builder of stand-in packages: stdenv's phases, hooks and variables, as far as recipes use them.
+# shellcheck shell=bash disable=SC2154  # Nix sets the variables
+set -euo pipefail
+export HOME=$NIX_BUILD_TOP MAX_JOBS=$NIX_BUILD_CORES
+cd "$NIX_BUILD_TOP"
+
+runHook() { eval "${!1:-}"; }
+
+# What find_package, the compiler and the linker look in; nixpkgs' wrappers do it by flags.
+add_input() {
+  local more
+  [[ ! -d $1/bin ]] || PATH=$1/bin:$PATH
+  [[ ! -d $1/include ]] || export CPATH=${CPATH:+$CPATH:}$1/include
+  [[ ! -d $1/lib ]] || export LIBRARY_PATH=${LIBRARY_PATH:+$LIBRARY_PATH:}$1/lib
+  export CMAKE_PREFIX_PATH=${CMAKE_PREFIX_PATH:+$CMAKE_PREFIX_PATH:}$1
+  [[ ! -f $1/nix-support/propagated ]] || for more in $(<"$1/nix-support/propagated"); do add_input "$more"; done
+}
+
+substituteInPlace() {
+  local file=$1 mode
+  shift
+  while [[ $# -gt 0 ]]; do
+    mode=$1
+    grep -qF -- "$2" "$file" || { echo "substituteInPlace: $file has no \"$2\""; [[ $mode != --replace-fail ]] || exit 1; }
+    shift 3
+  done
+}
+
+phase() {
+  local own=$1Phase
+  echo "Running phase: $1Phase"
+  if [[ -n ${!own:-} ]]; then eval "${!own}"; else "default_$1"; fi
+}
+default_unpack() {
+  cp -r --no-preserve=mode "$src" source
+  chmod -R u+w source
+  # nixpkgs keeps what was executable.
+  (cd "$src" && find . -type f -perm -u+x) | (cd source && xargs -r chmod +x)
+  cd source
+}
+default_patch() { runHook postPatch; }
+default_configure() {
+  runHook preConfigure
+  if [[ -z ${dontUseCmakeConfigure:-} ]]; then
+    # shellcheck disable=SC2086  # stdenv splits them as well; nixpkgs' CMake looks in no folder of the system
+    cmake -G Ninja -S . -B build -DCMAKE_BUILD_TYPE="${cmakeBuildType:-Release}" -DCMAKE_INSTALL_PREFIX="$out" \
+      -DCMAKE_FIND_USE_CMAKE_SYSTEM_PATH=OFF ${cmakeFlags:-} ${worldCmakeFlags:-}
+    cd build
+  fi
+  runHook postConfigure
+}
+default_build() { ninja -j "$NIX_BUILD_CORES"; }
+default_check() { ninja test; }
+default_install() {
+  ninja install
+  runHook postInstall
+}
+
+for input in ${nativeBuildInputs:-} ${buildInputs:-}; do add_input "$input"; done
+if [[ -n ${buildCommand:-} ]]; then
+  eval "$buildCommand"
+  exit
+fi
+phase unpack
+phase patch
+phase configure
+phase build
+[[ -z ${doCheck:-} ]] || phase check
+phase install

@@ -1,0 +1,118 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+#
+# What makes the stand-in nixpkgs build: the machine's compilers, and packages that are folders of Debian's and PyPI's
+# files in nixpkgs' outputs. The files themselves were listed outside (ci/recipe-builds): Nix sees only paths.
+{
+  path, # PATH of each builder
+  debian, # { zstd = "FILE FILE …"; }: what Debian's packages of that name hold
+  python, # the interpreter
+  pybind11, # its folder in site-packages
+  cuda, # the toolkit's folder
+  torchHeaders ? null, # include of a torch wheel
+  nvrtc ? null, # the last library that compiles SMs which nvcc no longer knows
+  cmakeFlags ? "", # further ones, of a machine that keeps what it compiled
+  missing ? "", # a package that is not there
+}:
+let
+  # One level of the architecture's name is Debian's own.
+  fromDebian = files: ''
+    for file in ${files}; do
+      name=''${file#/usr/}
+      mkdir -p "$out/$(dirname "$name")"
+      cp -P "$file" "$out/$name"
+    done
+    for folder in "$out"/include/*-linux-gnu; do
+      [ ! -d "$folder" ] || cp -rn "$folder"/. "$out/include/"
+    done
+  '';
+  # Split as nixpkgs splits: headers in dev, which propagates the libraries.
+  fromCuda = headers: libraries: ''
+    mkdir -p "$dev/include" "$dev/nix-support" "$out/lib"
+    for part in ${headers}; do ln -s ${cuda}/include/$part "$dev/include/"; done
+    for part in ${libraries}; do cp -P $part "$out/lib/"; done
+    echo "$out" > "$dev/nix-support/propagated"
+  '';
+  library = name: ''
+    mkdir -p "$out/lib"
+    echo 'int answer(void) { return 42; }' | $CC -x c -shared -fPIC -Wl,-soname,${name} -o "$out/lib/${name}" -
+  '';
+  linked = program: ''
+    mkdir -p "$out/bin"
+    ln -s ${program} "$out/bin/"
+  '';
+in
+rec {
+  packages = builtins.mapAttrs (_: files: { buildCommand = fromDebian files; }) debian // {
+    cmake.buildCommand = "mkdir -p $out/bin; ln -s $(command -v cmake) $(command -v ctest) $out/bin/";
+    ninja.buildCommand = "mkdir -p $out/bin; ln -s $(command -v ninja) $out/bin/";
+    python3.buildCommand = linked python;
+    pybind11.buildCommand = "mkdir $out; cp -r ${pybind11}/include ${pybind11}/share $out/";
+    openblas.buildCommand = library "libopenblas.so.0";
+    mkl.buildCommand = library "libmkl_rt.so.2";
+    # Not a link: nvcc looks for its parts beside the name that it is called by.
+    cuda_nvcc.buildCommand = ''
+      mkdir -p "$out/bin"
+      printf '#!/bin/sh\nexec ${cuda}/bin/nvcc "$@"\n' > "$out/bin/nvcc"
+      chmod +x "$out/bin/nvcc"
+    '';
+    cuda_cccl = {
+      outputs = [ "out" "dev" ];
+      buildCommand = fromCuda "$(cd ${cuda}/include/cccl && echo cccl/*)" "";
+    };
+    cuda_cudart = {
+      outputs = [ "out" "dev" ];
+      buildCommand = fromCuda "$(cd ${cuda}/include && ls -d *.h *.hpp crt cooperative_groups)" "${cuda}/lib64/libcudart.so*" + ''
+        echo "$version" > "$out/lib/cuda-release.txt"
+      '';
+    };
+  };
+
+  torchVariables = { NVRTC = nvrtc; FATBINARY = "${cuda}/bin/fatbinary"; };
+
+  # The sources of the stand-in torch; its parts are those of the planted-fault suite.
+  torchSource = builtins.path {
+    name = "source";
+    path = ../../..;
+    filter =
+      let
+        root = toString ../../.. + "/";
+      in
+      file: _:
+      builtins.any
+        (part: (root + part) == file || builtins.substring 0 (builtins.stringLength file + 1) (root + part) == file + "/")
+        [
+          "recipes/nix/stand-in/torch/CMakeLists.txt"
+          "recipes/nix/stand-in/torch/cuda.cmake"
+          "recipes/targets.json"
+          "cmake/nvrtc.cpp"
+          "tests/gate/plain.cpp"
+          "tests/audit/fixtures/cpu_capabilities.cpp"
+          "tests/audit/planted/unit.cu"
+        ];
+  };
+
+  builder =
+    system: name: attrs:
+    let
+      target = builtins.head (builtins.split "-" system);
+      prefix = if system == builtins.currentSystem then "" else "${target}-linux-gnu-";
+      own = packages.${attrs.pname or ""} or { };
+    in
+    if missing != "" && (attrs.pname or "") == missing then
+      {
+        builder = "/bin/sh";
+        args = [ "-c" "echo ${missing}: not in this world >&2; exit 1" ];
+      }
+    else
+      {
+        builder = "/bin/bash";
+        args = [ ./setup.sh ];
+        PATH = path;
+        CC = "${prefix}gcc";
+        CXX = "${prefix}g++";
+        worldCmakeFlags = cmakeFlags;
+        inherit torchHeaders;
+      }
+      // (if attrs ? buildCommand || attrs ? src then { } else { buildCommand = "mkdir -p $out"; } // own);
+}
