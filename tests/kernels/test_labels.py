@@ -102,6 +102,72 @@ def test_the_sanitizer_runs_where_all_is_there(tmp_path, pbprobe, sanitizer):
     ]
 
 
+@pytest.fixture
+def libtorch_of_target(tmp_path):
+    """Judges by a program that has the exit code of the folder's own name: result-0, result-1."""
+    (tmp_path / "host.json").write_text(json.dumps(HOST), encoding="utf-8")
+    program = script(
+        tmp_path / "pbprobe",
+        f'[ "$1" = host ] && exec cat "{tmp_path}/host.json"\necho "judged $2 by $4"; exit "${{2##*-}}"',
+    )
+    for code in (0, 1):
+        (tmp_path / "mine" / f"result-{code}").mkdir(parents=True)
+
+    def run_test(target="sm121", default=None, **environment):
+        if default is not None:
+            (tmp_path / "torch").write_text(f"{tmp_path}/mine/{default}\n")
+        kept = {key: value for key, value in os.environ.items() if not key.startswith("PBPROBE_")}
+        options = (f"-DPBPROBE={program}", f"-DID={target}", f"-DDEFAULT={tmp_path / 'torch'}")
+        return subprocess.run(
+            [CMAKE, *options, "-P", SOURCE / "tests/recipes/libtorch_of_target.cmake"],
+            env={**kept, "PWD": str(tmp_path / "mine"), **environment},  # ctest calls it in another folder
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    return run_test
+
+
+def test_a_relative_libtorch_is_the_user_s(tmp_path, libtorch_of_target):
+    done = libtorch_of_target(PBPROBE_LIBTORCH="result-0")
+    assert (done.returncode, done.stdout.strip()) == (0, f"judged {tmp_path}/mine/result-0 by sm121")
+
+
+def test_a_named_libtorch_that_does_not_deliver_fails(tmp_path, libtorch_of_target):
+    done = libtorch_of_target(PBPROBE_LIBTORCH="result-1")
+    assert done.returncode == 1
+    assert f"{tmp_path}/mine/result-1 does not deliver sm121" in " ".join(done.stdout.split())
+
+
+def test_a_named_libtorch_that_is_absent_fails(libtorch_of_target):
+    done = libtorch_of_target(PBPROBE_LIBTORCH="result-7")
+    assert done.returncode == 1
+    assert "judged" not in done.stdout
+
+
+def test_by_default_the_torch_of_the_setup_is_judged(tmp_path, libtorch_of_target):
+    done = libtorch_of_target(default="result-0")
+    assert (done.returncode, done.stdout.strip()) == (0, f"judged {tmp_path}/mine/result-0 by sm121")
+
+
+def test_the_default_claims_nothing_so_that_it_is_skipped(tmp_path, libtorch_of_target):
+    done = libtorch_of_target(default="result-1")
+    assert done.returncode == 0
+    assert done.stdout.startswith(
+        f"skipped: {tmp_path}/mine/result-1 does not deliver sm121 here (exit code 1)\njudged"
+    )
+    assert libtorch_of_target(default="result-1", PBPROBE_REQUIRE_HARDWARE="1").returncode == 1
+
+
+@pytest.mark.parametrize("missing", [{"default": None}, {"default": "result-0", "target": "sm90"}])
+def test_without_a_torch_or_a_target_it_is_skipped(libtorch_of_target, missing):
+    done = libtorch_of_target(**missing)
+    assert done.returncode == 0
+    assert done.stdout.startswith("skipped: ")
+    assert "judged" not in done.stdout
+
+
 def ctest_in(folder):
     (folder / "CTestTestfile.cmake").write_text((SOURCE / "CTestTestfile.cmake").read_text())
     return subprocess.run(
