@@ -102,6 +102,46 @@ def test_the_sanitizer_runs_where_all_is_there(tmp_path, pbprobe, sanitizer):
     ]
 
 
+def resources(tmp_path, compiler, *, registers=40, spilled=0, name="gemm_bf16_64x64_nt"):
+    (tmp_path / "table.json").write_text(
+        json.dumps(
+            {
+                "compilers": {"nvcc": "13.0"},
+                "sm121": {"gemm_bf16_64x64_nt": {"registers": 40, "shared_bytes": 0, "spill_bytes": 0}},
+            }
+        )
+    )
+    (tmp_path / "ptxas").write_text(
+        f"ptxas info    : Compiling entry function '{name}' for 'sm_121'\n"
+        f"    0 bytes stack frame, {spilled} bytes spill stores, 0 bytes spill loads\n"
+        f"ptxas info    : Used {registers} registers, used 1 barriers\n"
+    )
+    return run("resources.py", tmp_path / "table.json", "sm121", tmp_path / "ptxas", compiler)
+
+
+def test_registers_of_another_nvcc_are_skipped_with_the_reason(tmp_path):
+    done = resources(tmp_path, "nvcc 13.2", registers=44)
+    assert done.returncode == SKIPPED
+    assert "the table is of nvcc 13.0, and nvcc 13.2 compiled this" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "compiler, change",
+    [
+        ("nvcc 13.0", {"registers": 44}),
+        ("nvcc 13.2", {"spilled": 8}),
+        ("nvcc 13.2", {"name": "another"}),
+    ],
+)
+def test_other_resources_fail(tmp_path, compiler, change):
+    assert resources(tmp_path, compiler, **change).returncode == 1
+
+
+def test_resources_of_the_table_pass(tmp_path):
+    done = resources(tmp_path, "nvcc 13.0")
+    assert (done.returncode, done.stdout.strip()) == (0, "sm121: 1 kernels as committed")
+
+
 @pytest.fixture
 def libtorch_of_target(tmp_path):
     """Judges by a program that has the exit code of the folder's own name: result-0, result-1."""
