@@ -50,6 +50,10 @@ if(PBPROBE_NVRTC_LIBRARY)
   set_target_properties(pbprobe_nvrtc PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PBPROBE_KERNELS_GENERATED})
 endif()
 
+# For the tests of registers, which are another compiler's elsewhere.
+set_property(GLOBAL PROPERTY PBPROBE_RELEASE_nvcc "nvcc ${PBPROBE_NVCC_VERSION}")
+set_property(GLOBAL PROPERTY PBPROBE_RELEASE_nvrtc "nvrtc ${PBPROBE_NVRTC_VERSION}")
+
 # Exactly the version that the kernels were proved with.
 file(GLOB PBPROBE_CUTLASS_INCLUDE ${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/cutlass_library/source/include)
 if(PBPROBE_CUTLASS)

@@ -80,7 +80,8 @@ class GpuBackend : public Backend {
   }
 
   Result<Rate> run_peak(const Peak& peak, int64_t iterations) override {
-    const int64_t blocks = gpu_.sm_count.value_or(1) * 2;
+    constexpr int64_t kThreadsPerSm = 1024;  // resident at once on every SM since 6.1
+    const int64_t blocks = gpu_.sm_count.value_or(1) * std::max<int64_t>(kThreadsPerSm / peak.threads, 1);
     Guarded space;
     space.bytes.resize(static_cast<size_t>(blocks) * sizeof(GpuPeakSample));
     DeviceArray samples(driver_, space);

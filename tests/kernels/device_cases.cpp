@@ -10,6 +10,7 @@
 
 #include "tests/kernels/cases.hpp"
 #include "tests/kernels/device_call.hpp"
+#include "tests/kernels/device_speeds.hpp"
 
 namespace pbprobe::test {
 namespace {
@@ -166,8 +167,13 @@ int64_t far_leading(int64_t rows) {
   return (kElements / (rows - 1) + 16) / 16 * 16;
 }
 
+int64_t bytes_of(const Problem& problem) {
+  return (problem.m * problem.lda + problem.n * problem.ldb) * size_of(problem.a) +
+         problem.m * problem.ldc * size_of(problem.c);
+}
+
 // `near` as it lies on the host, the plan's problem on the device.
-Result<void> run_far(const Plan& plan, const Problem& near, const GpuKernels& kernels, CheckData& data, bool& room) {
+Result<void> run_far(const Plan& plan, const Problem& near, const GpuKernels& kernels, CheckData& data) {
   const DriverApi& driver = kernels.driver();
   const Problem& far = plan.problem;
   const int64_t of_ab = size_of(far.a);
@@ -175,8 +181,7 @@ Result<void> run_far(const Plan& plan, const Problem& near, const GpuKernels& ke
   const FarMatrix a(driver, far.m, near.lda * of_ab, far.lda * of_ab);
   const FarMatrix b(driver, far.n, near.ldb * of_ab, far.ldb * of_ab);
   const FarMatrix c(driver, far.m, near.ldc * of_c, far.ldc * of_c);
-  room = a.there() && b.there() && c.there();
-  if (!room) return make_error(ErrorCode::device, "not enough memory");
+  if (!a.there() || !b.there() || !c.there()) return make_error(ErrorCode::device, "not enough memory");
   PBPROBE_CHECK(a.put(data.a.data()));
   PBPROBE_CHECK(b.put(data.b.data()));
   PBPROBE_CHECK(c.put(data.c.data()));
@@ -236,16 +241,18 @@ void captured(const Kernel& kernel, Backend& backend) {
 
 void far_apart(const Kernel& kernel, Backend& backend) {
   const auto near = make_problem(rows_of(kernel, 70), 300, 40, types_of(kernel).front());
-  bool room = true;
+  std::string no_room;
   const auto result = check(near, Tier::exact, [&](const Problem& problem, CheckData& data) -> Result<void> {
     Problem far = problem;
     far.lda = far_leading(problem.m);
     far.ldb = far_leading(problem.n);
     far.ldc = far_leading(problem.m);
     PBPROBE_TRY(const Plan plan, plan_for(kernel, backend, far));
-    return run_far(plan, problem, *backend.gpu_kernels(), data, room);
+    no_room = room_lacking_on(backend, bytes_of(far));
+    if (!no_room.empty()) return make_error(ErrorCode::device, "{}", no_room);
+    return run_far(plan, problem, *backend.gpu_kernels(), data);
   });
-  if (!room) GTEST_SKIP() << "this GPU has not enough free memory for three matrices of 2^31 elements";
+  if (!no_room.empty()) GTEST_SKIP() << no_room;
   ASSERT_TRUE(result.ok()) << result.error().message;
   EXPECT_TRUE(result->passed) << result->what;
 }

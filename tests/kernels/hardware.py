@@ -5,8 +5,8 @@
     hardware.py sanitizer PROGRAM ID KERNELS_TEST    some shapes of every kernel under each tool of compute-sanitizer
     hardware.py against PROGRAM ID KERNELS_TEST      every type beside cuBLASLt, the peak loops and the memories
 
-Exit code: 0, 1, or 77 where this machine has no such GPU (or no compute-sanitizer, no cuBLASLt): then it says what it
-has instead. With PBPROBE_REQUIRE_HARDWARE=1 that is a failure.
+Exit code: 0, 1, or 77 where this machine has no such GPU (or no compute-sanitizer, no cuBLASLt), or nothing is built:
+then it says what it has instead. With PBPROBE_REQUIRE_HARDWARE=1 that is a failure.
 """
 
 import json
@@ -14,6 +14,7 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 SKIPPED = 77
 # Of each tool the tests that it runs. racecheck takes a barrier of some of a block's warps for none at all.
@@ -77,6 +78,8 @@ def against(program, name):
 
 def main():
     question, program, name, tests = sys.argv[1:]
+    if not all(Path(needed).exists() for needed in (program, tests)):
+        skip(f"not built: make test TARGETS={name}")
     require_gpu(program, name)
     return sanitizer(tests, name) if question == "sanitizer" else against(program, name)
 

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/cuda/host/probes.hpp"
+#include "tests/kernels/device_speeds.hpp"
 
 namespace pbprobe::test {
 namespace {
@@ -75,7 +76,11 @@ void peak_runs(const Peak& peak) {
     EXPECT_LT(first->clock_ghz, 20);
     return;
   }
-  EXPECT_GT(first->operations / first->seconds, 1e8);
+  if (peak.function != nullptr) {
+    EXPECT_GT(first->operations / first->seconds, 1e8);
+  } else if (build_of(peak).ptx.empty()) {  // PTX ran on other silicon than the target's
+    peak_is_fast(peak, *to.backend);
+  }
   // It grows with its iterations: nothing was left out. Of what else a machine does, any one run may have had its
   // share, so the fastest of each are compared.
   double once = std::min(first->seconds, again->seconds);
@@ -193,11 +198,25 @@ void cubin_is_right(const Target& target) {
   }
 }
 
+void memory_runs(const Target& target) {
+  const TargetBuild* build = find_build(target.id);
+  ASSERT_NE(build, nullptr);
+  Kernel like;
+  like.target = target.id;
+  like.built = build->built;
+  Ready to;
+  prepare(like, to);
+  if (!to.ready) return;
+  if (!build->ptx.empty()) GTEST_SKIP() << "PTX of " << target.id << " runs on other silicon";
+  memory_is_fast(target, *to.backend);
+}
+
 }  // namespace
 
 void register_target(const Target& target) {
   add(target.id, "table", [&target] { rows_are_well_formed(target); });
   if (target.kind == TargetKind::gpu) add(target.id, "cubin", [&target] { cubin_is_right(target); });
+  if (target.kind == TargetKind::gpu) add("Memory/read_" + target.id, "Bandwidth", [&target] { memory_runs(target); });
 }
 
 void register_peak(const Peak& peak) {

@@ -4,9 +4,10 @@
 
     target.py row PROGRAM TABLE ID      the program lists the id as the table has it, with rows of kernels
     target.py built PROGRAM TABLE ID    its kernels are built
+    target.py kernels PROGRAM TABLE ID KERNELS_TEST    every kernel of it has tests in the program of tests
 
-Exit code: 0, 1, or 77 where it was not built: a failure where this machine has that very hardware, or where
-PBPROBE_REQUIRE_HARDWARE=1 asks for it.
+Exit code: 0, 1, or 77 where it was not built: a failure where PBPROBE_REQUIRE_HARDWARE=1 asks for it; of `built` also
+where this machine has that very hardware.
 """
 
 import json
@@ -63,11 +64,25 @@ def check_built(program, name):
     return SKIPPED
 
 
+def check_kernels(program, name, tests):
+    """gtest_discover_tests gives a program that is not built one placeholder, which has no label."""
+    listed = subprocess.run([tests, "--gtest_list_tests"], capture_output=True, text=True, check=True).stdout
+    kernels = [kernel["name"] for kernel in listed_as(program, name)["kernels"]]
+    absent = [kernel for kernel in kernels if f"Gemm/{kernel}." not in listed.splitlines()]
+    if absent:
+        sys.exit(f"no test of {', '.join(absent)}")
+    print(f"{name}: {len(kernels)} kernels have tests")
+
+
 def main():
     question, program, table, name = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4]
-    if not program.exists():
-        print(f"not built: make build TARGETS={name}")
+    programs = [program, *map(Path, sys.argv[5:])]
+    if not all(needed.exists() for needed in programs):
+        print(f"not built: make {'test' if question == 'kernels' else 'build'} TARGETS={name}")
         return 1 if os.environ.get("PBPROBE_REQUIRE_HARDWARE") == "1" else SKIPPED
+    if question == "kernels":
+        check_kernels(program, name, programs[1])
+        return 0
     if question == "built":
         return check_built(program, name)
     rows = {row["id"]: row for row in json.loads(table.read_text(encoding="utf-8"))["targets"]}

@@ -33,6 +33,13 @@ def test_named_make_targets_exist(document):
     assert {name for name in named if not re.search(rf"^{name}:", makefile, re.MULTILINE)} == set()
 
 
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(SOURCE).as_posix())
+def test_ctest_is_the_one_that_make_installs_and_never_finds_none(document):
+    """Who is not root gets no other one; and where no tests are found, nothing was tested."""
+    shown = re.findall(r"^.*\bctest -L.*$", document.read_text(), re.MULTILINE)
+    assert [line for line in shown if not re.search(r"\.venv/bin/ctest -L '\S+' --no-tests=error", line)] == []
+
+
 def test_make_help_names_every_target():
     shown = subprocess.run(["make", "-s", "help"], cwd=SOURCE, capture_output=True, text=True, check=True).stdout
     targets = re.search(r"^\.PHONY: (.*)$", (SOURCE / "Makefile").read_text(), re.MULTILINE)[1].split()

@@ -3,6 +3,13 @@
 #
 # The recipes of one target, of every line of CUDA that has it: written, and verified by their lines and by Nix.
 #   cmake -DPBPROBE=… -DID=sm121 -DKIND=gpu -DSOURCE=… -DSCRATCH=… -P of_target.cmake
+if(NOT EXISTS "${PBPROBE}")
+  if("$ENV{PBPROBE_REQUIRE_HARDWARE}" STREQUAL "1")
+    message(FATAL_ERROR "not built: make build TARGETS=${ID}")
+  endif()
+  message("skipped: not built: make build TARGETS=${ID}")
+  return()
+endif()
 set(option --isa)
 if(KIND STREQUAL "gpu")
   set(option --sm)

@@ -1,0 +1,231 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""What `ctest -L sm121` says where something is missing: programs that answer as pbprobe does stand for it."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+SOURCE = HERE.parents[1]
+CMAKE = Path(os.environ.get("PBPROBE_TEST_CMAKE", "cmake"))
+SKIPPED = 77
+NOT_BUILT = "not built: make test TARGETS=sm121"
+
+KERNELS = [{"name": "gemm_bf16_64x64_sm121"}, {"name": "gemm_int8_64x64_sm121"}]
+HOST = {"cpu": {"targets": []}, "gpus": [{"name": "NVIDIA GB10", "capability": "12.1", "target": "sm121"}]}
+TARGETS = {"targets": [{"id": "sm121", "built": True, "why_not": None, "kernels": KERNELS}]}
+
+
+def script(path: Path, text: str) -> Path:
+    path.write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
+    path.chmod(0o755)
+    return path
+
+
+@pytest.fixture
+def pbprobe(tmp_path):
+    for name, answer in (("host", HOST), ("targets", TARGETS)):
+        (tmp_path / f"{name}.json").write_text(json.dumps(answer), encoding="utf-8")
+    return script(tmp_path / "pbprobe", f'exec cat "{tmp_path}/$1.json"')
+
+
+def program_of_tests(tmp_path, *kernels):
+    return script(tmp_path / "kernels_test", "\n".join(f"echo Gemm/{kernel}." for kernel in kernels))
+
+
+def run(name, *arguments, **environment):
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("PBPROBE_")}
+    return subprocess.run(
+        [sys.executable, HERE / name, *arguments],
+        capture_output=True,
+        text=True,
+        env={**kept, **environment},
+        check=False,
+    )
+
+
+def kernels(pbprobe, tests, **environment):
+    return run("target.py", "kernels", pbprobe, SOURCE / "recipes/targets.json", "sm121", tests, **environment)
+
+
+def test_kernels_that_are_not_built_are_skipped(tmp_path, pbprobe):
+    done = kernels(pbprobe, tmp_path / "absent")
+    assert (done.returncode, done.stdout.strip()) == (SKIPPED, NOT_BUILT)
+
+
+def test_kernels_that_are_not_built_fail_where_hardware_is_required(tmp_path, pbprobe):
+    done = kernels(pbprobe, tmp_path / "absent", PBPROBE_REQUIRE_HARDWARE="1")
+    assert (done.returncode, done.stdout.strip()) == (1, NOT_BUILT)
+
+
+def test_a_kernel_without_a_test_fails(tmp_path, pbprobe):
+    done = kernels(pbprobe, program_of_tests(tmp_path, KERNELS[0]["name"]))
+    assert (done.returncode, done.stderr.strip()) == (1, "no test of gemm_int8_64x64_sm121")
+
+
+def test_kernels_with_tests_pass(tmp_path, pbprobe):
+    done = kernels(pbprobe, program_of_tests(tmp_path, *(kernel["name"] for kernel in KERNELS)))
+    assert (done.returncode, done.stdout.strip()) == (0, "sm121: 2 kernels have tests")
+
+
+@pytest.fixture
+def sanitizer(tmp_path):
+    folder = tmp_path / "toolkit"
+    folder.mkdir()
+    script(folder / "compute-sanitizer", 'echo "sanitized $2"')
+    return {"PATH": f"{folder}:{os.environ['PATH']}"}
+
+
+@pytest.mark.parametrize("question", ["sanitizer", "against"])
+def test_hardware_without_a_program_of_tests_is_skipped(tmp_path, pbprobe, sanitizer, question):
+    done = run("hardware.py", question, pbprobe, "sm121", tmp_path / "absent", **sanitizer)
+    assert (done.returncode, done.stdout.strip(), done.stderr) == (SKIPPED, NOT_BUILT, "")
+
+
+def test_hardware_without_the_program_is_skipped(tmp_path, sanitizer):
+    done = run("hardware.py", "sanitizer", tmp_path / "absent", "sm121", program_of_tests(tmp_path), **sanitizer)
+    assert (done.returncode, done.stdout.strip(), done.stderr) == (SKIPPED, NOT_BUILT, "")
+
+
+def test_the_sanitizer_runs_where_all_is_there(tmp_path, pbprobe, sanitizer):
+    done = run("hardware.py", "sanitizer", pbprobe, "sm121", program_of_tests(tmp_path), **sanitizer)
+    assert done.returncode == 0
+    assert [line for line in done.stdout.splitlines() if line.startswith("sanitized")] == [
+        "sanitized memcheck",
+        "sanitized racecheck",
+        "sanitized initcheck",
+    ]
+
+
+def resources(tmp_path, compiler, *, registers=40, spilled=0, name="gemm_bf16_64x64_nt"):
+    (tmp_path / "table.json").write_text(
+        json.dumps(
+            {
+                "compilers": {"nvcc": "13.0"},
+                "sm121": {"gemm_bf16_64x64_nt": {"registers": 40, "shared_bytes": 0, "spill_bytes": 0}},
+            }
+        )
+    )
+    (tmp_path / "ptxas").write_text(
+        f"ptxas info    : Compiling entry function '{name}' for 'sm_121'\n"
+        f"    0 bytes stack frame, {spilled} bytes spill stores, 0 bytes spill loads\n"
+        f"ptxas info    : Used {registers} registers, used 1 barriers\n"
+    )
+    return run("resources.py", tmp_path / "table.json", "sm121", tmp_path / "ptxas", compiler)
+
+
+def test_registers_of_another_nvcc_are_skipped_with_the_reason(tmp_path):
+    done = resources(tmp_path, "nvcc 13.2", registers=44)
+    assert done.returncode == SKIPPED
+    assert "the table is of nvcc 13.0, and nvcc 13.2 compiled this" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "compiler, change",
+    [
+        ("nvcc 13.0", {"registers": 44}),
+        ("nvcc 13.2", {"spilled": 8}),
+        ("nvcc 13.2", {"name": "another"}),
+    ],
+)
+def test_other_resources_fail(tmp_path, compiler, change):
+    assert resources(tmp_path, compiler, **change).returncode == 1
+
+
+def test_resources_of_the_table_pass(tmp_path):
+    done = resources(tmp_path, "nvcc 13.0")
+    assert (done.returncode, done.stdout.strip()) == (0, "sm121: 1 kernels as committed")
+
+
+@pytest.fixture
+def libtorch_of_target(tmp_path):
+    """Judges by a program that has the exit code of the folder's own name: result-0, result-1."""
+    (tmp_path / "host.json").write_text(json.dumps(HOST), encoding="utf-8")
+    program = script(
+        tmp_path / "pbprobe",
+        f'[ "$1" = host ] && exec cat "{tmp_path}/host.json"\necho "judged $2 by $4"; exit "${{2##*-}}"',
+    )
+    for code in (0, 1):
+        (tmp_path / "mine" / f"result-{code}").mkdir(parents=True)
+
+    def run_test(target="sm121", default=None, **environment):
+        if default is not None:
+            (tmp_path / "torch").write_text(f"{tmp_path}/mine/{default}\n")
+        kept = {key: value for key, value in os.environ.items() if not key.startswith("PBPROBE_")}
+        options = (f"-DPBPROBE={program}", f"-DID={target}", f"-DDEFAULT={tmp_path / 'torch'}")
+        return subprocess.run(
+            [CMAKE, *options, "-P", SOURCE / "tests/recipes/libtorch_of_target.cmake"],
+            env={**kept, "PWD": str(tmp_path / "mine"), **environment},  # ctest calls it in another folder
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    return run_test
+
+
+def test_a_relative_libtorch_is_the_user_s(tmp_path, libtorch_of_target):
+    done = libtorch_of_target(PBPROBE_LIBTORCH="result-0")
+    assert (done.returncode, done.stdout.strip()) == (0, f"judged {tmp_path}/mine/result-0 by sm121")
+
+
+def test_a_named_libtorch_that_does_not_deliver_fails(tmp_path, libtorch_of_target):
+    done = libtorch_of_target(PBPROBE_LIBTORCH="result-1")
+    assert done.returncode == 1
+    assert f"{tmp_path}/mine/result-1 does not deliver sm121" in " ".join(done.stdout.split())
+
+
+def test_a_named_libtorch_that_is_absent_fails(libtorch_of_target):
+    done = libtorch_of_target(PBPROBE_LIBTORCH="result-7")
+    assert done.returncode == 1
+    assert "judged" not in done.stdout
+
+
+def test_by_default_the_torch_of_the_setup_is_judged(tmp_path, libtorch_of_target):
+    done = libtorch_of_target(default="result-0")
+    assert (done.returncode, done.stdout.strip()) == (0, f"judged {tmp_path}/mine/result-0 by sm121")
+
+
+def test_the_default_claims_nothing_so_that_it_is_skipped(tmp_path, libtorch_of_target):
+    done = libtorch_of_target(default="result-1")
+    assert done.returncode == 0
+    assert done.stdout.startswith(
+        f"skipped: {tmp_path}/mine/result-1 does not deliver sm121 here (exit code 1)\njudged"
+    )
+    assert libtorch_of_target(default="result-1", PBPROBE_REQUIRE_HARDWARE="1").returncode == 1
+
+
+@pytest.mark.parametrize("missing", [{"default": None}, {"default": "result-0", "target": "sm90"}])
+def test_without_a_torch_or_a_target_it_is_skipped(libtorch_of_target, missing):
+    done = libtorch_of_target(**missing)
+    assert done.returncode == 0
+    assert done.stdout.startswith("skipped: ")
+    assert "judged" not in done.stdout
+
+
+def ctest_in(folder):
+    (folder / "CTestTestfile.cmake").write_text((SOURCE / "CTestTestfile.cmake").read_text())
+    return subprocess.run(
+        [CMAKE.with_name("ctest"), "-L", "^sm121$", "--no-tests=error"], cwd=folder, capture_output=True, text=True
+    )
+
+
+def test_ctest_in_the_root_says_what_to_do_where_nothing_is_configured(tmp_path):
+    done = ctest_in(tmp_path)
+    assert done.returncode != 0
+    assert "not configured: make test" in done.stderr
+
+
+def test_ctest_in_the_root_runs_the_tests_of_build(tmp_path):
+    (tmp_path / "build").mkdir()
+    (tmp_path / "build" / "CTestTestfile.cmake").write_text(
+        'add_test(one "true")\nset_tests_properties(one PROPERTIES LABELS "sm121")\n'
+    )
+    done = ctest_in(tmp_path)
+    assert done.returncode == 0
+    assert "100% tests passed, 0 tests failed out of 1" in done.stdout
