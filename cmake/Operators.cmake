@@ -42,5 +42,5 @@ function(pbprobe_operators torch folder)
   set_target_properties(pbprobe_operators PROPERTIES OUTPUT_NAME pbprobe_ops LIBRARY_OUTPUT_DIRECTORY ${folder}
                         BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "")
   add_dependencies(pbprobe_python pbprobe_operators)
-  install(TARGETS pbprobe_operators LIBRARY DESTINATION ${PBPROBE_PYTHON_DESTINATION}/pbprobe COMPONENT python)
+  install(TARGETS pbprobe_operators LIBRARY DESTINATION ${PBPROBE_PYTHON_DESTINATION} COMPONENT python)
 endfunction()

@@ -80,7 +80,7 @@ pkgs.stdenv.mkDerivation {
     # What a sandbox can run: no Python beside the tests, no recipe, no other machine's compiler.
     "-DPBPROBE_TEST_ROOMS=core;kernels"
     "-DPBPROBE_BUILD_PYTHON=ON"
-    "-DPBPROBE_PYTHON_DESTINATION=${python.sitePackages}"
+    "-DPBPROBE_PYTHON_DESTINATION=${python.sitePackages}/pbprobe"
     # Its include is a copy of the dev output's, its lib a link into the lib output.
     "-DPBPROBE_TORCH=${torch}/${python.sitePackages}/torch"
   ];
