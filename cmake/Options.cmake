@@ -21,10 +21,13 @@ if(PBPROBE_SANITIZE)
 endif()
 
 # Half of a file's time is spent on what it includes, so a room's files are compiled eight at a time. That each can stand
-# alone, the cross build proves, which compiles them one by one. What is generated for a file (OBJECT_DEPENDS) would not be
+# by itself, the cross build proves, which compiles them one by one. What is generated for a file (OBJECT_DEPENDS) would not be
 # waited for in such a batch: it stays out of them (SKIP_UNITY_BUILD_INCLUSION).
 option(PBPROBE_UNITY "Compile the files of a room eight at a time" ON)
 set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
+if(PBPROBE_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # it takes every file of such a batch for a header
+  target_compile_options(pbprobe_options INTERFACE -Wno-subobject-linkage)
+endif()
 
 # A static library of one room. What it links (PUBLIC) are the rooms below it: the arrows of docs/architecture.md.
 # COLD: nothing in it runs for long, so it is compiled with -O1, a fifth faster than -O2.

@@ -53,7 +53,7 @@ CpuCall make_call(const Plan& plan, const Operands& o, std::byte* workspace) {
 }
 
 // One pass of one step: the threads take its tasks in turn, so that fast cores take more of them.
-struct Pass {
+struct CpuPass {
   const CpuCall& call;
   CpuFunction function;
   CpuStep steps[2];       // one kind of task after the other
@@ -85,7 +85,7 @@ struct Pass {
     const int64_t workers = std::min(threads, tasks[0] + tasks[1]);
     if (workers <= 1) return take();
     parallel_for(
-        workers, [](void* pass, int64_t) { static_cast<Pass*>(pass)->take(); }, this);
+        workers, [](void* pass, int64_t) { static_cast<CpuPass*>(pass)->take(); }, this);
   }
 };
 
@@ -188,14 +188,15 @@ void run_pass(const Plan& plan, const CpuCall& call, bool pack_b, const Parallel
   if (call.k_block > 0) {
     const int64_t a_tasks = divide_up(call.rows, a_rows);
     const int64_t b_tasks = pack_b ? divide_up(call.columns, b_columns) : 0;
-    Pass pack{call,     plan.kernel->function, {CpuStep::pack_a, CpuStep::pack_b}, {a_tasks, b_tasks}, a_tasks, a_rows,
-              b_columns};
+    CpuPass pack{
+        call,     plan.kernel->function, {CpuStep::pack_a, CpuStep::pack_b}, {a_tasks, b_tasks}, a_tasks, a_rows,
+        b_columns};
     pack.run(parallel_for, cpu.threads);
   }
   const int64_t down = divide_up(call.rows, cpu.task_rows);
   const int64_t tasks = down * divide_up(call.columns, cpu.task_columns);
-  Pass compute{call,          plan.kernel->function, {CpuStep::compute, CpuStep::compute}, {tasks, 0}, down,
-               cpu.task_rows, cpu.task_columns};
+  CpuPass compute{call,          plan.kernel->function, {CpuStep::compute, CpuStep::compute}, {tasks, 0}, down,
+                  cpu.task_rows, cpu.task_columns};
   compute.run(parallel_for, cpu.threads);
 }
 
@@ -268,13 +269,13 @@ Result<void> prepack(const Plan& plan, const void* b, void* packed_b, const Para
       call.k_block = std::min(plan.cpu.k_block, p.k - call.k_begin);
       call.packed_b = prepacked_at(plan, packed_b, call.column, call.k_begin / plan.cpu.k_block);
       const int64_t columns = plan.tile.n * kPanels;
-      Pass pack{call,
-                plan.kernel->function,
-                {CpuStep::pack_b, CpuStep::pack_b},
-                {divide_up(call.columns, columns), 0},
-                1,
-                0,
-                columns};
+      CpuPass pack{call,
+                   plan.kernel->function,
+                   {CpuStep::pack_b, CpuStep::pack_b},
+                   {divide_up(call.columns, columns), 0},
+                   1,
+                   0,
+                   columns};
       pack.run(parallel_for, plan.cpu.threads);
     }
   }

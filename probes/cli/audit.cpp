@@ -10,7 +10,7 @@
 namespace pbprobe::cli {
 namespace {
 
-struct Options {
+struct AuditArguments {
   std::vector<std::filesystem::path> artifacts;
   std::string claim;
   bool claimed = false;  // also by an empty one, which is refused
@@ -32,7 +32,7 @@ int exit_code_of(const Report& report) {
   return report.verdict && report.verdict->outcome == Outcome::fail ? kFailed : kPassed;
 }
 
-Result<Report> audit_one(const Options& options, const std::filesystem::path& artifact) {
+Result<Report> audit_one(const AuditArguments& options, const std::filesystem::path& artifact) {
   AuditRequest request{.artifact = artifact, .audit = options.audit};
   if (options.claimed) {
     PBPROBE_TRY(request.claim, parse_claim(options.claim));
@@ -44,7 +44,7 @@ Result<Report> audit_one(const Options& options, const std::filesystem::path& ar
 }
 
 // One row each; what cannot be audited is reported beside the table, and leaves no row.
-int run_table(const Options& options) {
+int run_table(const AuditArguments& options) {
   std::vector<Report> reports;
   int exit_code = kPassed;
   for (const auto& artifact : options.artifacts) {
@@ -60,7 +60,7 @@ int run_table(const Options& options) {
   return written == kPassed ? exit_code : written;
 }
 
-int run(const Options& options) {
+int run(const AuditArguments& options) {
   if (options.table) return run_table(options);
   if (options.artifacts.size() > 1)
     return print_error(
@@ -89,7 +89,7 @@ void add_audit(CLI::App& app, int& exit_code) {
                          "  pbprobe audit torch.whl --claim sm90,avx512,cuda=13.0,torch=2.10.0\n"
                          "Exit code: 0 nothing failed (pass, or unknown and reported so), 1 a check failed or "
                          "something could not be read, 2 could not run");
-  static Options options;
+  static AuditArguments options;
   command
       ->add_option("ARTIFACT", options.artifacts,
                    "A wheel, an environment, site-packages, a libtorch folder, Nix outputs, a shared object, or JSON "

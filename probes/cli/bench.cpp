@@ -15,7 +15,7 @@
 namespace pbprobe::cli {
 namespace {
 
-struct Options {
+struct BenchArguments {
   BenchOptions bench{.bench = {.shapes = {}}};
   std::vector<std::string> shapes{"256x256x256", "1024x1024x1024", "2048x2048x2048"};
   std::string dtype = "fp32";
@@ -51,7 +51,7 @@ Result<DType> parse_dtype(const std::string& text) {
   return make_error(ErrorCode::usage, "unknown type {}", text);
 }
 
-Result<BenchRequest> request_of(const Options& options) {
+Result<BenchRequest> request_of(const BenchArguments& options) {
   BenchRequest bench = options.bench.bench;
   if (bench.target) PBPROBE_CHECK(require_target(*bench.target));
   PBPROBE_TRY(bench.dtype, parse_dtype(options.dtype));
@@ -66,13 +66,13 @@ Result<BenchRequest> request_of(const Options& options) {
   return bench;
 }
 
-Result<PlanList> explain(const Options& options) {
+Result<PlanList> explain(const BenchArguments& options) {
   PBPROBE_TRY(const BenchRequest bench, request_of(options));
   PBPROBE_TRY(const Host host, detect_host(system_sources()));
   return explain_bench(bench, host, options.sms);
 }
 
-int run_explain(const Options& options) {
+int run_explain(const BenchArguments& options) {
   const auto list = explain(options);
   if (!list) return print_error(list.error());
   const int written =
@@ -83,13 +83,13 @@ int run_explain(const Options& options) {
   return none ? kCouldNotRun : kPassed;
 }
 
-Result<Measurements> measure(Options options) {
+Result<Measurements> measure(BenchArguments options) {
   PBPROBE_TRY(options.bench.bench, request_of(options));
   options.bench.progress = show_progress;
   return run_bench(options.bench);
 }
 
-int run(const Options& options) {
+int run(const BenchArguments& options) {
   if (options.explain) return run_explain(options);
   auto measurements = measure(options);
   clear_progress();
@@ -117,7 +117,7 @@ void add_bench(CLI::App& app, int& exit_code) {
                                      "  pbprobe bench --target sm90 --dtype bf16 --shape 512x512x512 --explain\n"
                                      "  pbprobe bench --target sm90 --dtype bf16 --random 300 --seed 7 --chosen "
                                      "--against cublaslt --budget 300");
-  static Options options;
+  static BenchArguments options;
   BenchRequest& bench = options.bench.bench;
   command->add_option("--target", bench.target, "Only this target's kernels (pbprobe targets lists them)");
   command->add_option("--dtype", options.dtype, "Type of A and B")

@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct GateArguments {
   GateRequest request;
   std::string claim;
   Level require = Level::shipped;
@@ -27,7 +27,7 @@ struct Options {
   bool explain = false;
 };
 
-int print(const Report& report, const Options& options) {
+int print(const Report& report, const GateArguments& options) {
   const std::string text = options.format == Format::json ? json_text(to_json(report))
                                                           : render_gate(report, options.explain, text_options());
   if (const int written = write_output(text); written != kPassed) return written;
@@ -35,13 +35,13 @@ int print(const Report& report, const Options& options) {
 }
 
 // Evidence that does not agree with itself does not pass, though it was read.
-int print_recomputed(const Result<Report>& report, const Options& options) {
+int print_recomputed(const Result<Report>& report, const GateArguments& options) {
   if (report) return print(*report, options);
   print_error(report.error());
   return report.error().code == ErrorCode::malformed ? kFailed : kCouldNotRun;
 }
 
-int print_again(const Result<ReadEvidence>& read, const Options& options) {
+int print_again(const Result<ReadEvidence>& read, const GateArguments& options) {
   if (!read) return print_recomputed(read.error(), options);
   if (!read->trusted)
     fmt::print(stderr, "pbprobe: {}: {}\n", options.from->string(),
@@ -55,16 +55,16 @@ int usage(const char* what) {
   return print_error(make_error(ErrorCode::usage, "{}", what));
 }
 
-EvidenceRequest wanted_evidence(const Options& options) {
+EvidenceRequest wanted_evidence(const GateArguments& options) {
   return {.folder = options.evidence.value_or(""), .key = options.key};
 }
 
-Result<void> check_wanted(const Options& options) {
+Result<void> check_wanted(const GateArguments& options) {
   if (!options.evidence) return {};
   return check_evidence(wanted_evidence(options));
 }
 
-int print_and_attest(const Report& report, const Options& options) {
+int print_and_attest(const Report& report, const GateArguments& options) {
   const int decided = print(report, options);
   if (!options.evidence || decided == kCouldNotRun) return decided;
   const auto written = write_evidence(report, wanted_evidence(options));
@@ -73,7 +73,7 @@ int print_and_attest(const Report& report, const Options& options) {
   return decided == kPassed ? kCouldNotRun : decided;
 }
 
-int run_on_artifact(const Options& options) {
+int run_on_artifact(const GateArguments& options) {
   GateRequest request = options.request;
   if (request.artifact.empty()) return usage("name what is to be judged: pbprobe gate ARTIFACT --claim VARIANT");
   if (options.claim.empty()) return usage("say what it is to deliver: --claim VARIANT");
@@ -91,7 +91,7 @@ int run_on_artifact(const Options& options) {
   return print_and_attest(*report, options);
 }
 
-int run_on_evidence(const Options& options) {
+int run_on_evidence(const GateArguments& options) {
   if (options.from) return print_again(read_evidence(*options.from, options.trusted), options);
   if (auto usable = check_wanted(options); !usable) return print_error(usable.error());
   const auto require = options.required ? std::optional(options.require) : std::nullopt;
@@ -101,7 +101,7 @@ int run_on_evidence(const Options& options) {
   return joined ? print_and_attest(*joined, options) : print_recomputed(joined, options);
 }
 
-int run(const Options& options) {
+int run(const GateArguments& options) {
   const bool again = options.from || !options.join.empty();
   if (!again && !options.trusted.empty()) return usage("--key is of evidence: give --from or --join");
   if (!again) return run_on_artifact(options);
@@ -110,7 +110,7 @@ int run(const Options& options) {
   return run_on_evidence(options);
 }
 
-void add_what(CLI::App& command, Options& options) {
+void add_what(CLI::App& command, GateArguments& options) {
   command.add_option("ARTIFACT", options.request.artifact,
                      "What was built, as for `pbprobe audit`; or a report, which is judged by its facts");
   command.add_option("--claim", options.claim,
@@ -132,7 +132,7 @@ void add_what(CLI::App& command, Options& options) {
                      "Another table of what builds of each version hold, as recipes/reference_builds.json is");
 }
 
-void add_evidence(CLI::App& command, Options& options) {
+void add_evidence(CLI::App& command, GateArguments& options) {
   auto* evidence = command.add_option("--evidence", options.evidence,
                                       "Write report, JUnit, SARIF and statement into this new folder");
   command.add_option("--sign", options.key, "Sign the statement with this Ed25519 key (PEM)")->needs(evidence);
@@ -151,7 +151,7 @@ void add_evidence(CLI::App& command, Options& options) {
   add_format(command, options.format);
 }
 
-void add_emulation(CLI::App& command, Options& options) {
+void add_emulation(CLI::App& command, GateArguments& options) {
   command.add_option("--budget", options.request.budget_seconds, "Seconds that looking at the machine may take")
       ->check(CLI::PositiveNumber);
   command.add_flag("!--no-emulated-run", options.request.emulated_loads,
@@ -177,7 +177,7 @@ void add_gate(CLI::App& app, int& exit_code) {
       "  pbprobe gate --from DIR --key PUB\n"
       "  pbprobe gate --join shipped executed --key PUB --evidence DIR --sign KEY\n"
       "Exit code: 0 pass, 1 fail or unknown, 2 could not run");
-  static Options options;
+  static GateArguments options;
   add_what(*command, options);
   add_evidence(*command, options);
   add_emulation(*command, options);

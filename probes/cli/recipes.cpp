@@ -20,7 +20,7 @@ namespace {
 
 enum class ListFormat { text, json, github_matrix };
 
-struct Options {
+struct RecipesArguments {
   Format format = Format::text;
   ListFormat list_format = ListFormat::text;
   VariantFilter filter;
@@ -38,7 +38,7 @@ struct Options {
   LockRequest lock;
 };
 
-int run_list(const Options& options) {
+int run_list(const RecipesArguments& options) {
   const auto variants = list_variants(options.filter);
   if (!variants) return print_error(variants.error());
   if (options.list_format == ListFormat::json) return write_output(json_text(list_json(*variants)));
@@ -47,7 +47,7 @@ int run_list(const Options& options) {
   return write_output(list_text(*variants));
 }
 
-int run_show(const Options& options) {
+int run_show(const RecipesArguments& options) {
   const auto variant = parse_variant(options.name);
   if (!variant) return print_error(variant.error());
   const auto facts = facts_of(*variant);
@@ -64,7 +64,7 @@ std::string_view word(Difference::Kind kind) {
   return "?";
 }
 
-int run_write(const Options& options) {
+int run_write(const RecipesArguments& options) {
   const auto files = recipe_files({options.line, options.python, options.blas});
   if (!files) return print_error(files.error());
   if (options.check) {
@@ -83,7 +83,7 @@ int run_write(const Options& options) {
                                   written->written.size(), written->removed.size(), written->unchanged));
 }
 
-int run_verify(const Options& options) {
+int run_verify(const RecipesArguments& options) {
   auto verified = verify_folder(options.folder);
   if (!verified) return print_error(verified.error());
   if (!options.no_nix) {
@@ -118,7 +118,7 @@ Result<Host> read_host(const std::filesystem::path& path) {
   return host;
 }
 
-int run_lock(const Options& options) {
+int run_lock(const RecipesArguments& options) {
   const auto text = read_file(options.matrix_file, "run it in a checkout, or name the matrix with --matrix");
   if (!text) return print_error(text.error());
   const auto locked = lock_matrix(*text, options.lock, fetch_by_nix);
@@ -130,7 +130,7 @@ int run_lock(const Options& options) {
   return write_output(reported + "now build pbprobe, and run `pbprobe recipes write`\n");
 }
 
-int run_recommend(const Options& options) {
+int run_recommend(const RecipesArguments& options) {
   const auto host = options.host ? read_host(*options.host) : detect_host(system_sources());
   if (!host) return print_error(host.error());
   const auto answer = recommend(*host, options.workload);
@@ -138,7 +138,7 @@ int run_recommend(const Options& options) {
   return write_output(options.format == Format::json ? json_text(to_json(*answer)) : render_recommendation(*answer));
 }
 
-void add_list(CLI::App& recipes, Options& options, int& exit_code) {
+void add_list(CLI::App& recipes, RecipesArguments& options, int& exit_code) {
   auto* command = recipes.add_subcommand("list", "The variants of the matrix");
   command->add_option("--line", options.filter.line, "A line of CUDA, or all; the default line where none is given");
   command->add_option("--sm", options.filter.gpu, "An SM, or cpu for the variants without CUDA");
@@ -151,7 +151,7 @@ void add_list(CLI::App& recipes, Options& options, int& exit_code) {
   command->callback([&] { exit_code = run_list(options); });
 }
 
-void add_write(CLI::App& recipes, Options& options, int& exit_code) {
+void add_write(CLI::App& recipes, RecipesArguments& options, int& exit_code) {
   auto* command = recipes.add_subcommand("write", "Write the recipes of a line from the matrix");
   command->add_option("--output", options.folder, "The folder to write to")->capture_default_str();
   command->add_option("--line", options.line, "The line")->capture_default_str();
@@ -162,7 +162,7 @@ void add_write(CLI::App& recipes, Options& options, int& exit_code) {
   command->callback([&] { exit_code = run_write(options); });
 }
 
-void add_lock(CLI::App& recipes, Options& options, int& exit_code) {
+void add_lock(CLI::App& recipes, RecipesArguments& options, int& exit_code) {
   auto* command = recipes.add_subcommand("lock", "Move a pin or a version everywhere at once; no hash is left empty");
   command->add_option("--matrix", options.matrix_file, "The matrix to change")->capture_default_str();
   command->add_option("--line", options.lock.line, "The line; the default line otherwise");
@@ -185,7 +185,7 @@ void add_recipes(CLI::App& app, int& exit_code) {
                                      "  pbprobe recipes show pytorch-python313-cuda13_0-sm121-armv9\n"
                                      "  pbprobe recipes verify ~/build-pytorch/.flox/pkgs");
   recipes->require_subcommand(1);
-  static Options options;
+  static RecipesArguments options;
   add_list(*recipes, options, exit_code);
   add_write(*recipes, options, exit_code);
   add_lock(*recipes, options, exit_code);

@@ -10,7 +10,7 @@
 namespace pbprobe::cli {
 namespace {
 
-struct Options {
+struct ReportArguments {
   std::optional<std::filesystem::path> artifact;
   std::optional<std::filesystem::path> output;
   std::string claim;
@@ -28,7 +28,7 @@ int exit_code_of(const ReportResult& result) {
   return result.report.verdict && result.report.verdict->outcome == Outcome::fail ? kFailed : kPassed;
 }
 
-int run(const Options& options) {
+int run(const ReportArguments& options) {
   if (options.output) {
     if (const auto usable = check_output_file(*options.output); !usable) return print_error(usable.error());
   }
@@ -68,7 +68,7 @@ void add_report(CLI::App& app, int& exit_code) {
       "  pbprobe report .venv --emulate SandyBridge      does it start and compute correctly on another CPU?\n"
       "  pbprobe report ARM64_SITE_PACKAGES --emulate neoverse-n1 --program build/aarch64/bin/pbprobe\n"
       "Exit code: 0 nothing failed (pass, or unknown and reported so), 1 a check failed, 2 could not run");
-  static Options options;
+  static ReportArguments options;
   command->add_option("ARTIFACT", options.artifact,
                       "A site-packages folder, an environment, a libtorch, a wheel, or a report; by default the torch "
                       "of the active environment");

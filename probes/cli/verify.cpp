@@ -8,13 +8,13 @@
 namespace pbprobe::cli {
 namespace {
 
-struct Options {
+struct VerifyArguments {
   std::filesystem::path folder;
   TrustedKeys keys;
   std::optional<std::filesystem::path> artifact;
 };
 
-int run(const Options& options) {
+int run(const VerifyArguments& options) {
   const auto verified = verify_evidence(options.folder, options.keys, options.artifact);
   if (!verified) {
     print_error(verified.error());
@@ -36,7 +36,7 @@ void add_verify(CLI::App& app, int& exit_code) {
                                      "  pbprobe verify evidence --key pbprobe.pub\n"
                                      "  pbprobe verify evidence --key pbprobe.pub --artifact torch.whl\n"
                                      "Exit code: 0 it is, 1 it is not, 2 could not run");
-  static Options options;
+  static VerifyArguments options;
   command->add_option("DIR", options.folder, "The folder that `pbprobe gate --evidence` wrote")->required();
   command->add_option("--key", options.keys, "Public key (PEM): openssl pkey -in KEY -pubout; given again: any of them")
       ->required()

@@ -65,7 +65,7 @@ enum Attribute : int {
 enum Data : int { kData32F = 0, kData8I = 3, kData32I = 4, kData16BF = 9 };
 constexpr int kCrossCorrelation = 1;
 constexpr int kHeuristicA = 3;
-constexpr int64_t kMostProposals = 8;
+constexpr int64_t kMostEngines = 8;
 
 struct Functions {
   int (*create)(void** handle) = nullptr;
@@ -239,7 +239,7 @@ class Convolution {
     PBPROBE_CHECK(heuristic.set(kHeuristicModeOf, kHeuristicMode, kHeuristicA));
     PBPROBE_CHECK(heuristic.finalize("asking for proposals"));
     std::vector<Descriptor> proposals;
-    std::array<void*, kMostProposals> handles{};
+    std::array<void*, kMostEngines> handles{};
     for (void*& handle : handles) {
       PBPROBE_TRY(Descriptor proposal, Descriptor::make(functions_, kEngineConfig));
       handle = proposal.handle();
@@ -247,10 +247,10 @@ class Convolution {
     }
     int64_t count = 0;
     PBPROBE_CHECK(check(functions_, "reading proposals",
-                        functions_.get_attribute(heuristic.handle(), kHeuristicResults, kDescriptor, kMostProposals,
+                        functions_.get_attribute(heuristic.handle(), kHeuristicResults, kDescriptor, kMostEngines,
                                                  &count, handles.data())));
     Result<void> last = make_error(ErrorCode::device, "cuDNN proposes no engine");
-    for (int64_t i = 0; i < count && i < kMostProposals; ++i) {
+    for (int64_t i = 0; i < count && i < kMostEngines; ++i) {
       PBPROBE_TRY(Descriptor plan, Descriptor::make(functions_, kPlan));
       PBPROBE_CHECK(plan.set(kPlanHandle, kHandle, handle_));
       PBPROBE_CHECK(plan.set(kPlanConfig, kDescriptor, handles.at(static_cast<size_t>(i))));

@@ -182,7 +182,7 @@ struct Area {
   Result<Call> (*prepare)(Bench&);
 };
 
-constexpr std::array kAreas{
+constexpr std::array kTimedAreas{
     Area{"elementwise", &elementwise},
     Area{"reduction", &reduction},
     Area{"softmax", &softmax},
@@ -211,7 +211,7 @@ Result<std::vector<double>> time_one(const Area& area, const Libtorch& library, 
 void time_areas(const Libtorch& library, const GpuDevice* gpu, std::vector<AreaTiming>& timings,
                 const std::function<void(std::string_view area)>& tell) {
   const std::string device = gpu == nullptr ? "cpu" : fmt::format("cuda:{}", gpu->index());
-  for (const Area& area : kAreas) {
+  for (const Area& area : kTimedAreas) {
     tell(area.name);
     auto samples = time_one(area, library, gpu);
     if (samples) timings.push_back({std::string(area.name), device, std::move(*samples)});

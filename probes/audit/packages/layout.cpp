@@ -44,8 +44,8 @@ bool is_libtorch_name(std::string_view name) {
 
 // Debian's folder holds every library of the system.
 bool is_debian_torch_name(std::string_view name) {
-  constexpr std::array kPrefixes{"libtorch", "libc10", "libcaffe2", "libshm"};
-  return is_shared_object_name(name) && std::any_of(kPrefixes.begin(), kPrefixes.end(),
+  constexpr std::array kOwnNames{"libtorch", "libc10", "libcaffe2", "libshm"};
+  return is_shared_object_name(name) && std::any_of(kOwnNames.begin(), kOwnNames.end(),
                                                     [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
