@@ -4,6 +4,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -206,6 +207,28 @@ def test_without_a_torch_or_a_target_it_is_skipped(libtorch_of_target, missing):
     assert done.returncode == 0
     assert done.stdout.startswith("skipped: ")
     assert "judged" not in done.stdout
+
+
+def test_what_is_timed_or_large_does_not_run_beside_others():
+    """Of the tests that this build has: kernels_test has to be built for them."""
+    build = Path(os.environ.get("PBPROBE_TEST_BUILD", SOURCE / "build"))
+    if not (build / "tests/kernels_test").exists():
+        pytest.skip("kernels_test is not built")
+    shown = subprocess.run(
+        [CMAKE.with_name("ctest"), "--show-only=json-v1", "-L", "^sm121$"],
+        cwd=build,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    tests = {
+        test["name"]: {entry["name"]: entry["value"] for entry in test["properties"]}
+        for test in json.loads(shown.stdout)["tests"]
+    }
+    large = [properties for name, properties in tests.items() if name.endswith(".FarApart")]
+    timed = [properties for name, properties in tests.items() if re.match(r"Peak/.*\.Runs|Memory/", name)]
+    assert large and all(properties.get("RESOURCE_LOCK") == ["gpu_memory"] for properties in large)
+    assert timed and all(properties.get("RUN_SERIAL") for properties in timed)
 
 
 def ctest_in(folder):

@@ -122,6 +122,16 @@ def test_wheel_ships_the_program_and_asks_for_no_torch(tmp_path, bare_python, bu
         [bare_python, "-m", "pbprobe", "--version"], capture_output=True, text=True, check=True, env={}
     )
     assert shown.stdout.startswith(f"pbprobe {pbprobe.__version__}")
+    listed = subprocess.run(
+        [bare_python, "-m", "pbprobe", "targets", "--format", "json"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={},
+    )
+    (sm121,) = [target for target in json.loads(listed.stdout)["targets"] if target["id"] == "sm121"]
+    way_out = "reinstall with PBPROBE_TARGETS=cpu,sm121"  # pip has no make
+    assert sm121["why_not"] == f"not built: no kernels of sm121 in this package: {way_out}"
     torch = importlib.util.find_spec("torch")
     if torch is not None:  # it was there to build against, so the operators are in the wheel
         computes = "import pbprobe, torch; a = torch.eye(3); assert torch.equal(pbprobe.ops.mm(a, a), a)"
