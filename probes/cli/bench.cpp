@@ -106,6 +106,28 @@ int run(const BenchArguments& options) {
   return measurements->rows.empty() && measurements->probes.empty() ? kCouldNotRun : kPassed;
 }
 
+// What is computed: the kernels, types, layout and shapes.
+void add_problem(CLI::App& command, BenchArguments& options) {
+  BenchRequest& bench = options.bench.bench;
+  command.add_option("--target", bench.target, "Only this target's kernels (pbprobe targets lists them)");
+  command.add_option("--dtype", options.dtype, "Type of A and B")
+      ->check(CLI::IsMember({"fp32", "tf32", "fp16", "bf16", "int8"}))
+      ->capture_default_str();
+  command
+      .add_option("--layout", bench.layout,
+                  "nt: A[m,k] B[n,k]; nn: A[m,k] B[k,n]; tn: A[k,m] B[k,n]; tt: A[k,m] B[n,k]")
+      ->check(CLI::IsMember({"nt", "nn", "tn", "tt"}))
+      ->capture_default_str();
+  command.add_option("--out", options.out, "Type of C")->check(CLI::IsMember({"fp32", "fp16", "bf16", "int32"}));
+  auto* const shape = command.add_option("--shape", options.shapes, "MxNxK; may be given often")->capture_default_str();
+  auto* const random =
+      command.add_option("--random", options.random, "So many shapes by chance: m, n, k from 1 to 16384, log-uniform")
+          ->check(CLI::Range(1, 100000))
+          ->excludes(shape);
+  command.add_option("--seed", options.seed, "Of --random")->needs(random)->capture_default_str();
+  command.add_flag("--chosen", bench.chosen, "Only the kernel that dispatch chooses for each shape");
+}
+
 }  // namespace
 
 void add_bench(CLI::App& app, int& exit_code) {
@@ -119,24 +141,7 @@ void add_bench(CLI::App& app, int& exit_code) {
                                      "--against cublaslt --budget 300");
   static BenchArguments options;
   BenchRequest& bench = options.bench.bench;
-  command->add_option("--target", bench.target, "Only this target's kernels (pbprobe targets lists them)");
-  command->add_option("--dtype", options.dtype, "Type of A and B")
-      ->check(CLI::IsMember({"fp32", "tf32", "fp16", "bf16", "int8"}))
-      ->capture_default_str();
-  command
-      ->add_option("--layout", bench.layout,
-                   "nt: A[m,k] B[n,k]; nn: A[m,k] B[k,n]; tn: A[k,m] B[k,n]; tt: A[k,m] B[n,k]")
-      ->check(CLI::IsMember({"nt", "nn", "tn", "tt"}))
-      ->capture_default_str();
-  command->add_option("--out", options.out, "Type of C")->check(CLI::IsMember({"fp32", "fp16", "bf16", "int32"}));
-  auto* const shape =
-      command->add_option("--shape", options.shapes, "MxNxK; may be given often")->capture_default_str();
-  auto* const random =
-      command->add_option("--random", options.random, "So many shapes by chance: m, n, k from 1 to 16384, log-uniform")
-          ->check(CLI::Range(1, 100000))
-          ->excludes(shape);
-  command->add_option("--seed", options.seed, "Of --random")->needs(random)->capture_default_str();
-  command->add_flag("--chosen", bench.chosen, "Only the kernel that dispatch chooses for each shape");
+  add_problem(*command, options);
   command->add_option("--threads", bench.threads, "0: as many as this process may use")
       ->check(CLI::Range(0, 4096))
       ->capture_default_str();

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What each kind of GPU here gives by itself: its memories, its launches, and the rate and truth of its instructions. They
-// are the ceilings that GEMMs are held against.
+// What each kind of GPU here gives by itself: its memories, its launches, and the rate and truth of its instructions.
+// They are the ceilings that GEMMs are held against.
 #pragma once
 
 #include <map>

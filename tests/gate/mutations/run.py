@@ -42,6 +42,7 @@ import host  # noqa: E402, F401
 import metadata  # noqa: E402, F401
 import policies  # noqa: E402, F401
 import pytest  # noqa: E402
+import sections  # noqa: E402, F401
 from made import BUILD, MACHINE, PROGRAM  # noqa: E402
 from operators import ANSWERS, FAILS, OPERATORS, PASSES, REFUSED, About, Operator  # noqa: E402
 from trees import Content, Tree, read_tree  # noqa: E402
