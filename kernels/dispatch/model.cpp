@@ -23,7 +23,7 @@ constexpr int64_t kMostCluster = 8;  // blocks that every GPU with clusters can 
 struct Family {
   double launch_us;       // from the launch to the first operands, and from the last accumulators to the end
   double tile_us;         // of each tile, besides its stages
-  double area_us;         // the same for each 128 × 128 of it
+  double area_us;         // the same for each 128 × 128 of it on one SM
   double block_bytes;     // a clock, of operands, that one block takes at most
   double sm_bytes;        // the same of an SM
   double unaligned;       // times as long where it reads unaligned rows
@@ -45,7 +45,7 @@ Family family_of(const Kernel& kernel) {
   }
   const bool small_m = kernel.max_m != INT64_MAX;
   if (kernel.instruction == "mma.sync") {
-    return small_m ? Family{3.2, 1.2, 0.2, 40, 14, 6, 0.8, 1, 0.6, 4}
+    return small_m ? Family{3.2, 1.2, 0.2, 40, 40, 6, 0.8, 1, 0.6, 4}
                    : Family{2.2, 0.4, 0.7, 9, 60, 4.5, 0.9, 9, 0.6, 4};
   }
   if (small_m) return {1.1, 1.2, 0, 10, 60, 1, 0.1, 1, 0.55, 1};
@@ -131,8 +131,8 @@ struct Model {
     const double share = static_cast<double>(std::max<int64_t>(kernel.share, 1)) / 100;
     const double compute =
         work / (ops * share) * std::max(running, static_cast<double>(kernel.busy)) / static_cast<double>(kernel.sms);
-    const double read = static_cast<double>((tile.m + tile.n) * tile.k * size_of(p.a)) *
-                        std::max(1 / family.block_bytes, running / family.sm_bytes) *
+    const double read = static_cast<double>((tile.m + tile.n) * tile.k * size_of(p.a)) /
+                        static_cast<double>(kernel.sms) * std::max(1 / family.block_bytes, running / family.sm_bytes) *
                         (reading.unaligned ? family.unaligned : 1);
     return std::max(compute, read) / clock + (reading.unaligned ? family.unaligned_us * 1e-6 : 0);
   }
@@ -142,7 +142,7 @@ struct Model {
     const double all = tiles * static_cast<double>(parts);
     const double running = std::clamp(std::ceil(all / slots), 1.0, static_cast<double>(kernel.blocks));
     const double waves = std::ceil(all / (slots * running));
-    const double area = static_cast<double>(kernel.tile.m * kernel.tile.n) / (128.0 * 128.0);
+    const double area = static_cast<double>(kernel.tile.m * kernel.tile.n / kernel.sms) / (128.0 * 128.0);
     // Ping-pong computes its only tile by half of its warps.
     const double stage = stage_seconds(running) * (kernel.pingpong && waves < 2 ? 1.2 : 1);
     const double tile =

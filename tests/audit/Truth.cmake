@@ -22,7 +22,7 @@ function(audit_truth name label seconds script)
 endfunction()
 
 audit_truth(aarch64_truth audit 300 aarch64_truth.py $<TARGET_FILE:audit_decode_aarch64>)
-audit_truth(objdump_truth audit 300 objdump_truth.py $<TARGET_FILE:pbprobe> ${host_code_files} $<TARGET_FILE:core_test>)
+audit_truth(objdump_truth audit 300 objdump_truth.py $<TARGET_FILE:pbprobe> ${host_code_files} $<TARGET_FILE:Zydis::Zydis>)
 if(PBPROBE_TEST_TORCH)
   set(library ${PBPROBE_TEST_TORCH}/torch/lib/libtorch_cpu.so)
   audit_truth(objdump_truth_real real 3600 objdump_truth.py $<TARGET_FILE:pbprobe> ${library} --runs 1)
