@@ -21,6 +21,11 @@ from pathlib import Path
 SM = ("sm86", "sm88")  # (the row to start from, the made-up one): nvcc knows it, and the table does not
 SM_CPU = {"x86_64": "avx2", "aarch64": "armv9"}[platform.machine()]
 ROOMS = "core;kernels;audit;judge;report;recipes"
+# Tests that state the table, the matrix or a recorded host's targets a second time: a new row changes them still.
+STATED = (
+    *("RecordedHost.IsDetected", "OperandsOf.NamesASlicesPlace", "Targets.ElevenSms", "Matrix.Holds", "BrokenMatrix"),
+    *("Variant.EveryName", "ListVariants", "Write.GithubsMatrix", "Evaluate.OurOwnFolder", "RecipesInNix.EachLine"),
+)
 
 
 def fail(sentence):
@@ -96,7 +101,7 @@ def add_check(tree):
     """Function and row in the file of its subject, a planted fault with its twin: nothing else."""
     for name, steps in {
         "probes/judge/files.cpp": {"}  // namespace\n\nstd::vector<Check>": ASK, "      {.id =": ROW},
-        "tests/judge/file_cases.cpp": {'  cases.push_back({"PB103"': CASE},
+        "tests/judge/file_cases.cpp": {'  cases.push_back({"PB119"': CASE},
     }.items():
         text = (tree / name).read_text()
         for place, added in steps.items():
@@ -154,8 +159,17 @@ def check_variant(tree, build, gpu, cpu):
 
 def run_suites(ctest, tree, build, variant):
     """The tests that hold the other targets hold the new ones; the gate's on the new variant."""
-    suite = ("-L", "^(unit|recipes)$", "-LE", "^slow$", "--no-tests=error", "--output-on-failure", "--parallel", "2")
-    run(ctest, *suite, cwd=build)
+    suite = (
+        "-L",
+        "^(unit|recipes)$",
+        "-LE",
+        "^slow$",
+        "-E",
+        "|".join(STATED),
+        "--no-tests=error",
+        "--output-on-failure",
+    )
+    run(ctest, *suite, "--parallel", "2", cwd=build)
     print("unit and recipe tests of the copy: passed")
     environment = {**os.environ, "PBPROBE_TEST_BUILD": str(build)}
     suite = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", variant, "tests/gate/test_gate.py")
