@@ -142,7 +142,8 @@ struct Model {
     const double all = tiles * static_cast<double>(parts);
     const double running = std::clamp(std::ceil(all / slots), 1.0, static_cast<double>(kernel.blocks));
     const double waves = std::ceil(all / (slots * running));
-    const double area = static_cast<double>(kernel.tile.m * kernel.tile.n / kernel.sms) / (128.0 * 128.0);
+    const double area =
+        static_cast<double>(kernel.tile.m * kernel.tile.n) / (128.0 * 128.0 * static_cast<double>(kernel.sms));
     // Ping-pong computes its only tile by half of its warps.
     const double stage = stage_seconds(running) * (kernel.pingpong && waves < 2 ? 1.2 : 1);
     const double tile =

@@ -19,7 +19,7 @@ needs_torch = pytest.mark.skipif(not TORCH, reason="PBPROBE_TEST_TORCH names no 
 PASSED, FAILED, COULD_NOT_RUN = 0, 1, 2
 
 
-def run(*arguments, env=None, timeout=60, **options):
+def run(*arguments, env=None, timeout=180, **options):
     return subprocess.run(
         [PROGRAM, *map(str, arguments)],
         capture_output=True,
