@@ -167,6 +167,9 @@ def test_cmake_finds_no_program_beside_the_path(tmp_path):
     only.mkdir()
     (only / "sh").symlink_to("/usr/bin/sh")
     script = tmp_path / "find.cmake"
-    script.write_text(f'{rule[0]}\nfind_program(a env)\nfind_program(b sh)\nmessage(STATUS "${{a}} ${{b}}")\n')
+    script.write_text(
+        "set(CMAKE_SYSTEM_PREFIX_PATH /usr)\n"  # as a project has it
+        f'{rule[0]}\nfind_program(a env)\nfind_program(b sh)\nmessage(STATUS "${{a}} ${{b}}")\n'
+    )
     reported = run(only, cmake(), "-P", script)
     assert f"a-NOTFOUND {only}/sh" in reported.stdout, reported.stdout + reported.stderr
