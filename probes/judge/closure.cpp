@@ -48,14 +48,14 @@ bool is_of_libtorch(std::string_view name) {
   return std::any_of(kBegins.begin(), kBegins.end(), [&](std::string_view begin) { return name.starts_with(begin); });
 }
 
-// A file of libtorch that another one needs or opens, and that is nowhere in the artifact. Of the two largest, other
-// checks say it.
+// A file of libtorch that another one needs or opens, and that is nowhere in the artifact by that name: the loader does
+// not look for it by its DT_SONAME. That there is nothing at all of the two largest, other checks say.
 bool is_missing_part(const Inventory& inventory, const Dependency& dependency) {
   if (dependency.provider != Provider::unresolved || !is_of_libtorch(dependency.name)) return false;
-  if (dependency.name == "libtorch_cpu.so" || dependency.name == "libtorch_cuda.so") return false;
-  return std::none_of(inventory.files.begin(), inventory.files.end(), [&](const File& file) {
-    return base_name(file.path) == dependency.name || file.soname == dependency.name;
-  });
+  const bool large = dependency.name == kLibtorchCpu || dependency.name == kLibtorchCuda;
+  if (large && file_named(inventory, dependency.name) == nullptr) return false;
+  return std::none_of(inventory.files.begin(), inventory.files.end(),
+                      [&](const File& file) { return base_name(file.path) == dependency.name; });
 }
 
 // "libcublas" of "libcublas.so.13".

@@ -68,6 +68,15 @@ def copied(path: str, other: str) -> Change:
     return lambda build, _: build.but({other: library_of(build, path)})
 
 
+def renamed(path: str, suffix: str) -> Change:
+    """The same library, with the same DT_SONAME, where the loader does not look for it."""
+
+    def change(build: Build, _: Parts) -> Build:
+        return build.but({path: None, path + suffix: library_of(build, path)})
+
+    return change
+
+
 def both(*changes: Change) -> Change:
     def change(build: Build, parts: Parts) -> Build:
         for one in changes:
@@ -299,6 +308,7 @@ BESIDE = [
         beside=frozenset({"PB115"}),  # its RUNPATH leads nowhere from there
     ),
     Fault("libc10.so is missing", "cpu-avx", "PB140", without(C10)),
+    Fault("libtorch_cpu.so is there by another name only", "cpu-avx2", "PB140", renamed(CPU, ".2.10")),
     Fault("libc10_cuda.so is missing", "sm120-armv9", "PB140", without(TORCH + "libc10_cuda.so")),
     Fault("libtorch_python.so is missing", "sm86-avx2", "PB140", without(PYTHON)),
     Fault("libtorch_cuda_linalg.so is missing", "sm90-armv9", "PB140", without(LINALG), beside=frozenset({"PB126"})),

@@ -118,7 +118,10 @@ def the_section_s_name(tree, about, rng):
         return None
     content = tree.read(path)
     name = holder(content)
-    other = rng.choice((".nv_cubins", ".rodata.cubins", ".data.fatbin", ".nv_fatbin.1", "cubins"))
+    names = [".nv_cubins", ".rodata.cubins", ".data.fatbin", ".nv_fatbin.1", "cubins"]
+    if content.count(fatbins.MAGIC.to_bytes(4, "little")) > len(fatbins.read(elves.bytes_of(content, name))):
+        names.remove(".rodata.cubins")  # beside linked containers, those among constants are the library's own to load
+    other = rng.choice(names)
     tree.files[path] = elves.renamed(content, name, other)
     return f"{path.rsplit('/', 1)[-1]}: {name} as {other}"
 
