@@ -53,8 +53,7 @@ def more_units(*units: Callable[[Parts], pathlib.Path]) -> Change:
 
 def around(number: str) -> ByEntry:
     """The label stays, and around what was made for another SM."""
-    other = fatbins.read(fatbin(number).read_bytes())[0][0]
-    return lambda one: one.holding(other.content)
+    return lambda one: one.holding(fatbins.read(fatbin(number).read_bytes())[0][0].content)
 
 
 def emptied_if(sm: str) -> ByEntry:
