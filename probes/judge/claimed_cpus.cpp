@@ -45,8 +45,6 @@ const CodeOffender* beyond(const std::vector<CodeOffender>& offenders, std::opti
 template <class Tell>
 std::vector<Seen> of_libtorch(const Facts& facts, const Tell& tell) {
   std::vector<Seen> known;
-  if (!facts.claim->exact)
-    return known;  // then CPU capabilities are claimed, and code for lower CPU baselines may be beside them
   for (const Target* target : facts.claimed_cpus) {
     for (const auto& file : facts.inventory->files) {
       if (!is_own(*facts.inventory, file) || file.machine != target->architecture || known.size() >= kMostFiles)
@@ -125,7 +123,6 @@ Answer all_code_is_decided(const Facts& facts) {
 
 Answer needed_libraries_load(const Facts& facts) {
   Answer answer;
-  if (!facts.claim->exact) return answer;
   for (const Target* target : facts.claimed_cpus) {
     for (const File* file : needed_by_libtorch(*facts.inventory)) {
       if (!file->load_code || file->machine != target->architecture || answer.seen.size() >= kMostFiles) continue;

@@ -315,7 +315,6 @@ Answer has_its_cpu_capabilities(const Facts& facts) {
 }
 
 Answer claimed_cpu_suffices(const Facts& facts) {
-  if (!facts.claim->exact) return {};
   if (!was_counted(*facts.inventory)) return {.seen = {}, .unknown = not_counted(facts)};
   Answer answer = capabilities_suffice(facts);
   for (const Target* target : facts.claimed_cpus) {

@@ -115,9 +115,11 @@ void add_claimed_isa_cases(std::vector<Case>& cases) {
   used_too.offenders.push_back(offender(CodeClass::unguarded, {"fma"}));
   // What only initializers use is reported of them, and once.
   cases.push_back({"PB204", "needs fma as soon as the library is loaded", counted(initialized, claim_of("avx", true)),
-                   counted(used_too, claim_of("avx", false))});
+                   counted(used_too, claim_of("avx2", false))});
   cases.push_back({"PB207", "unguarded code needs fma, which avx has not", counted(used_too, claim_of("avx", true)),
                    counted(used_too, claim_of("avx2", true))});
+  cases.push_back({"PB207", "unguarded code needs fma, which avx has not", counted(used_too, claim_of("avx", false)),
+                   counted(used_too, claim_of("avx2", false))});  // of more than one CPU or of one, it runs there
   cases.push_back({"PB205", "took a CPU capability's copy of it, which needs amx_fp16",
                    counted(host_code({}, {offender(CodeClass::capability_leak, {"amx_fp16"})})),
                    counted(host_code({}, {offender(CodeClass::capability_leak, {"f16c"})}))});  // this host has it

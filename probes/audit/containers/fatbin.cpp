@@ -331,11 +331,6 @@ Fatbins read_fatbin_sections(const Elf& elf, std::string_view name) {
 
 Fatbins read_embedded_fatbins(const Elf& elf) {
   Fatbins fatbins = read_fatbin_sections(elf, kFatbinSection);
-  if (fatbins.containers == 0) {
-    auto problem = std::move(fatbins.problem);
-    fatbins = read_fatbin_sections(elf, kRelocatableSection);
-    if (!fatbins.problem) fatbins.problem = std::move(problem);
-  }
   if (const auto sound = check_segments(elf); !sound) fatbins.problem = sound.error();
   for (const Range& range : other_ranges(elf)) {
     auto bytes = elf.file.part(range.begin, range.end - range.begin, fmt::format("at 0x{:x}", range.begin));
@@ -344,6 +339,7 @@ Fatbins read_embedded_fatbins(const Elf& elf) {
     Scan(*bytes, found).run(false);
     append(fatbins, std::move(found));
   }
+  if (fatbins.containers == 0) append(fatbins, read_fatbin_sections(elf, kRelocatableSection));
   const bool announced = find_section(elf, kFatbinSection) != nullptr || fatbins.containers > 0;
   if (announced && fatbins.entries.empty() && !fatbins.problem)
     fatbins.problem = make_error(ErrorCode::malformed, "{}: it was linked with device code, and its {} holds none",

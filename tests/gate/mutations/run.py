@@ -69,6 +69,9 @@ NIX = {"PB112", "PB115", "PB116", "PB119", "PB129", "PB130", "PB131", "PB132"}
 NO_TORCH = {"PB103"}
 # A capability without its own instructions: planting some there fixes it.
 EMPTY_CAPABILITY = "PB206"
+# What gives back what the deciding one took. A section that says less than it holds counts by its name: under another
+# one its bytes do, which the loader takes. One more unit in the place of a dropped one is seen by a baseline's names only.
+UNDOING = {("truncate section", "rename section"), ("drop entry", "add section")}
 # What operators meet in a file that another one, or a planted fault, has broken before.
 DOES_NOT_APPLY = (ValueError, LookupError, StopIteration, struct.error, subprocess.CalledProcessError)
 SECONDS = 600 if os.environ.get("REAL") else 120  # that one verdict may take, on a busy machine too
@@ -238,8 +241,7 @@ def draw(rng: random.Random, folder: pathlib.Path, variants: tuple[str, ...]) ->
     if not apply(deciding, tree, about, rng):
         return None
     due = deciding.due
-    # A section that says less than it holds counts by its name: under another one its bytes do, which the loader takes.
-    masking = [one for one in MASKING if (deciding.name, one.name) != ("truncate section", "rename section")]
+    masking = [one for one in MASKING if (deciding.name, one.name) not in UNDOING]
     after = some(masking, tree, about, rng, 0, 2) if rng.random() < 0.3 else []
     return Drawn(tree, claim, (deciding.name, *(one.name for one in (*before, *after))), due)
 
