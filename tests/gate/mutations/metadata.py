@@ -109,7 +109,7 @@ def a_second_dist_info(tree, about, rng):
 
 @changes("relabel", "metadata")
 def the_wheel_s_tag(tree, about, rng):
-    path = tree.named("WHEEL")
+    path = next((path for path in tree.files if re.search(r"(^|/)torch-[^/]*/WHEEL$", path)), None)
     if path is None:
         return None
     text = tree.read(path).decode()

@@ -70,7 +70,7 @@ NO_TORCH = {"PB103"}
 # A capability without its own instructions: planting some there fixes it.
 EMPTY_CAPABILITY = "PB206"
 # What gives back what the deciding one took. A section that says less than it holds counts by its name: under another
-# one its bytes do, which the loader takes. One more unit in the place of a dropped one is seen by a baseline's names only.
+# one its bytes do, which the loader takes. Only the names of a baseline tell one more unit from a dropped one.
 UNDOING = {("truncate section", "rename section"), ("drop entry", "add section")}
 # What operators meet in a file that another one, or a planted fault, has broken before.
 DOES_NOT_APPLY = (ValueError, LookupError, StopIteration, struct.error, subprocess.CalledProcessError)
