@@ -91,42 +91,54 @@ TEST_P(Slices, KIsNeverCut) {
 
 INSTANTIATE_TEST_SUITE_P(Gpus, Slices, testing::Values("8.0", "9.0", "10.0", "12.0"));
 
-// By hand: a CPU's kernels take any size.
+// By hand: a CPU's kernels take any size. Small whole numbers, so that every order of adding them gives the same.
+template <class T>
+void expect_slices_in_place(const Host& host, DType dtype, Layout layout) {
+  Problem p = make_problem(7, 9, 5, dtype, DType::fp32, layout);
+  p.bias = p.scale_a = p.scale_b = true;
+  std::vector<T> a(35);
+  std::vector<T> b(45);
+  std::iota(a.begin(), a.end(), T{-17});
+  std::iota(b.begin(), b.end(), T{-22});
+  std::vector<float> vectors{1, 2, 4, 8, 16, 32, 64, 0.5, 0.25};
+  std::vector<float> whole(63, -1);
+  std::vector<float> sliced(63, -1);
+  const auto compute = [&](int64_t row, int64_t column, int64_t m, int64_t n, std::vector<float>& c) {
+    Problem part = p;
+    part.m = m;
+    part.n = n;
+    const auto plan = choose(part, host);
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    const Operands all{a.data(), b.data(), c.data(), vectors.data(), vectors.data(), vectors.data()};
+    std::vector<std::byte> workspace(static_cast<size_t>(plan->workspace_bytes));
+    const auto done = run(*plan, operands_of({row, column, *plan}, all),
+                          {.workspace = workspace.data(), .workspace_bytes = plan->workspace_bytes});
+    ASSERT_TRUE(done.ok()) << done.error().message;
+  };
+  compute(0, 0, 7, 9, whole);
+  for (const auto& [row, column, m, n] :
+       {std::array<int64_t, 4>{0, 0, 3, 4}, {3, 0, 4, 4}, {0, 4, 3, 5}, {3, 4, 4, 5}}) {
+    compute(row, column, m, n, sliced);
+  }
+  EXPECT_EQ(whole, sliced) << static_cast<int>(layout);
+}
+
 TEST(OperandsOf, NamesASlicesPlaceInEveryLayout) {
   const auto host = detect_host(system_sources());
   ASSERT_TRUE(host.ok());
+  int ran = 0;  // a build for one old ISA has no kernel of int8
   for (const auto layout : {Layout::nt, Layout::nn, Layout::tn, Layout::tt}) {
-    Problem p = make_problem(7, 9, 5, DType::int8, DType::fp32, layout);
-    p.bias = p.scale_a = p.scale_b = true;
-    std::vector<int8_t> a(35);
-    std::vector<int8_t> b(45);
-    std::iota(a.begin(), a.end(), int8_t{-17});
-    std::iota(b.begin(), b.end(), int8_t{-22});
-    std::vector<float> vectors{1, 2, 4, 8, 16, 32, 64, 0.5, 0.25};
-    std::vector<float> whole(63, -1);
-    std::vector<float> sliced(63, -1);
-    const auto compute = [&](const Slice& slice, std::vector<float>& c) {
-      const Operands all{a.data(), b.data(), c.data(), vectors.data(), vectors.data(), vectors.data()};
-      std::vector<std::byte> workspace(static_cast<size_t>(slice.plan.workspace_bytes));
-      const auto done = run(slice.plan, operands_of(slice, all),
-                            {.workspace = workspace.data(), .workspace_bytes = slice.plan.workspace_bytes});
-      ASSERT_TRUE(done.ok()) << done.error().message;
-    };
-    const auto plan_of = [&](int64_t m, int64_t n) {
-      Problem part = p;
-      part.m = m;
-      part.n = n;
-      auto plan = choose(part, *host);
-      EXPECT_TRUE(plan.ok());
-      return *plan;
-    };
-    compute({0, 0, plan_of(7, 9)}, whole);
-    for (const auto& [row, column, m, n] :
-         {std::array<int64_t, 4>{0, 0, 3, 4}, {3, 0, 4, 4}, {0, 4, 3, 5}, {3, 4, 4, 5}}) {
-      compute({row, column, plan_of(m, n)}, sliced);
+    for (const auto dtype : {DType::int8, DType::fp32}) {
+      if (!choose(make_problem(7, 9, 5, dtype, DType::fp32, layout), *host).ok()) continue;
+      ++ran;
+      if (dtype == DType::int8) {
+        expect_slices_in_place<int8_t>(*host, dtype, layout);
+      } else {
+        expect_slices_in_place<float>(*host, dtype, layout);
+      }
     }
-    EXPECT_EQ(whole, sliced) << static_cast<int>(layout);
   }
+  EXPECT_GE(ran, 4);
 }
 
 }  // namespace

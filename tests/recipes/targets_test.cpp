@@ -43,17 +43,17 @@ TEST(Targets, TheProgramHoldsTheFile) {
   EXPECT_EQ(to_json(embedded), table());
 }
 
-TEST(Targets, ElevenSmsAndSevenIsas) {
+TEST(Targets, StandOnceAndTheKnownOnesAreThere) {
   std::set<std::string> gpu, cpu;
   for (const auto& target : all_targets()) {
     if (!has_variants(target)) continue;
     const bool is_new = (target.kind == TargetKind::gpu ? gpu : cpu).insert(target.id).second;
     EXPECT_TRUE(is_new) << target.id << " stands twice";
   }
-  EXPECT_THAT(gpu, testing::UnorderedElementsAre("sm61", "sm75", "sm80", "sm86", "sm89", "sm90", "sm100", "sm103",
-                                                 "sm110", "sm120", "sm121"));
-  EXPECT_THAT(cpu,
-              testing::UnorderedElementsAre("avx", "avx2", "avx512", "avx512bf16", "avx512vnni", "armv8_2", "armv9"));
+  const char* sms[] = {"sm61", "sm75", "sm80", "sm86", "sm89", "sm90", "sm100", "sm103", "sm110", "sm120", "sm121"};
+  const char* isas[] = {"avx", "avx2", "avx512", "avx512bf16", "avx512vnni", "armv8_2", "armv9"};
+  EXPECT_THAT(gpu, testing::IsSupersetOf(sms));
+  EXPECT_THAT(cpu, testing::IsSupersetOf(isas));
 }
 
 TEST(Targets, AmxIsOnlyForTheKernels) {

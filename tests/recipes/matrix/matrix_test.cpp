@@ -15,7 +15,9 @@
 namespace pbprobe {
 namespace {
 
+using testing::Contains;
 using testing::HasSubstr;
+using testing::Not;
 
 std::string read(const std::string& path) {
   std::ifstream file(path);
@@ -28,14 +30,28 @@ Json committed() {
   return *parse_json(read(PBPROBE_SOURCE_DIR "/recipes/matrix.json"));
 }
 
-TEST(Matrix, HoldsThreeLinesOf44And50And59) {
-  ASSERT_EQ(matrix().lines.size(), 3u);
-  const auto count = [](const char* id) { return line_variants(*matrix().find_line(id), "313").size(); };
-  EXPECT_EQ(count("cuda12_8"), 44u);
-  EXPECT_EQ(count("cuda12_9"), 50u);
-  EXPECT_EQ(count("cuda13_0"), 59u);
+// Every SM of a row with every ISA of that row, and the ISAs without CUDA.
+TEST(Matrix, HoldsAsManyVariantsAsItsRowsMake) {
+  const auto file = committed();
+  ASSERT_EQ(matrix().lines.size(), file["lines"].size());
+  for (const auto& line : file["lines"]) {
+    size_t count = line["cpu_only"].size();
+    for (const auto& row : line["rows"]) count += row["gpus"].size() * row["cpus"].size();
+    const auto* read_line = matrix().find_line(std::string(line["id"]));
+    ASSERT_NE(read_line, nullptr) << line["id"];
+    EXPECT_EQ(line_variants(*read_line, "313").size(), count) << line["id"];
+  }
   EXPECT_EQ(matrix().default_line, "cuda13_0");
-  EXPECT_EQ(matrix().default_matrix_line().cpu_only.size(), 7u);
+}
+
+TEST(Matrix, HoldsTheKnownVariants) {
+  const auto variants = [](const char* line) { return line_variants(*matrix().find_line(line), "313"); };
+  EXPECT_THAT(variants("cuda12_8"), Contains(Variant{"cuda12_8", "313", "sm61", "avx"}));
+  EXPECT_THAT(variants("cuda12_8"), Not(Contains(Variant{"cuda12_8", "313", "sm103", "avx2"})));
+  EXPECT_THAT(variants("cuda12_9"), Contains(Variant{"cuda12_9", "313", "sm103", "avx512vnni"}));
+  EXPECT_THAT(variants("cuda13_0"), Contains(Variant{"cuda13_0", "313", "sm121", "armv9"}));
+  EXPECT_THAT(variants("cuda13_0"), Contains(Variant{"cuda13_0", "313", std::nullopt, "avx"}));
+  EXPECT_THAT(variants("cuda13_0"), Not(Contains(Variant{"cuda13_0", "313", "sm61", "avx2"})));
 }
 
 TEST(Matrix, KeepsThePinsOfItsLines) {
@@ -92,11 +108,12 @@ INSTANTIATE_TEST_SUITE_P(
                            "CUDA 13.0 has dropped sm61: the last that builds it is 12.9"},
                     Broken{"SameVariantTwice",
                            [](Json& m) {
-                             m["lines"][2]["rows"].push_back(Json{{"gpus", {"sm90"}}, {"cpus", {"avx2"}}});
+                             auto& rows = m["lines"][2]["rows"];
+                             rows.insert(rows.begin(), Json{{"gpus", {"sm90"}}, {"cpus", {"avx2"}}});
                            },
-                           "lines[2].rows[2]: sm90-avx2 stands in another row already"},
-                    Broken{"SameIsaTwice", [](Json& m) { m["lines"][2]["cpu_only"].push_back("avx"); },
-                           "lines[2].cpu_only[7]: avx stands here twice"},
+                           "lines[2].rows[1]: sm90-avx2 stands in another row already"},
+                    Broken{"SameIsaTwice", [](Json& m) { m["lines"][2]["cpu_only"][1] = "avx"; },
+                           "lines[2].cpu_only[1]: avx stands here twice"},
                     Broken{"EmptyHash", [](Json& m) { m["lines"][2]["pin"]["hash"] = ""; },
                            "lines[2].pin.hash: \"\" is not a hash"},
                     Broken{"HashOfNothing",

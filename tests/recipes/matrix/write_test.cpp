@@ -47,10 +47,13 @@ TEST(Write, TheDocumentLinksEveryRecipe) {
 TEST(Write, GithubsMatrixHasEveryVariantAndItsRunner) {
   const auto variants = list_variants({});
   const auto matrix_of_ci = github_matrix(*variants);
-  ASSERT_EQ(matrix_of_ci["include"].size(), 59u);
-  for (const auto& row : matrix_of_ci["include"])
+  ASSERT_EQ(matrix_of_ci["include"].size(), variants->size());
+  for (size_t i = 0; i < variants->size(); ++i) {
+    const auto& row = matrix_of_ci["include"][i];
+    EXPECT_EQ(row["name"], variant_name((*variants)[i]));
     EXPECT_EQ(row["runner"], row["system"] == "aarch64-linux" ? "ubuntu-24.04-arm" : "ubuntu-24.04");
-  EXPECT_EQ(list_json(*variants)["variants"].size(), 59u);
+  }
+  EXPECT_EQ(list_json(*variants)["variants"].size(), variants->size());
 }
 
 TEST(Write, WhatPackagersLookForIsThereAndItsLackIsFound) {
