@@ -11,6 +11,7 @@
 #include <gmock/gmock.h>
 
 #include "core/json.hpp"
+#include "recipes/src/imports.hpp"
 #include "recipes/src/variant_facts.hpp"
 #include "recipes/src/write.hpp"
 #include "tests/recipes/matrix/nix.hpp"
@@ -200,6 +201,34 @@ TEST_F(RecipesInNix, OtherPythonsAndAnotherBlasAreOptions) {
   EXPECT_EQ(facts["blas"], "mkl");
   EXPECT_EQ(facts["pbprobe"]["blas"], "mkl");
   EXPECT_EQ(facts["version"], "2.10.0");
+}
+
+TEST_F(RecipesInNix, AFolderInNoCheckoutGetsWhatItsRecipesImport) {
+  const Variant variant{"cuda12_9", "313", "sm61", "avx2"};
+  for (const char* place : {"elsewhere/my recipes", "project/.flox/pkgs"}) {
+    SCOPED_TRACE(place);
+    const auto folder = scratch.path() / "of_others" / place;
+    const auto imports = imports_for(folder);
+    EXPECT_TRUE(imports.written);
+    const auto files = recipe_files({"cuda12_9", "313", "openblas", imports});
+    ASSERT_TRUE(files) << files.error().message;
+    const auto written = write_recipes(folder, *files, false);
+    ASSERT_TRUE(written) << written.error().message;
+    EXPECT_THAT(*compare_recipes(folder, *files), testing::IsEmpty());
+    // flox would build them as packages.
+    EXPECT_EQ(std::filesystem::exists(folder / "recipes"), std::string(place).find(".flox") == std::string::npos);
+    EXPECT_FALSE(std::filesystem::exists(folder / "pbprobe.nix"));
+    const auto file = (folder / (variant_name(variant) + ".nix")).string();
+    const auto result =
+        tree.eval("builtins.head (evaluate { files = [ (/. + \"" + file + "\") ]; systems = [ \"x86_64-linux\" ]; })");
+    ASSERT_EQ(result.exit_code, 0) << result.errors;
+    auto seen = Json::parse(result.output);
+    EXPECT_EQ(seen["probe"], nullptr);  // there is no source of pbprobe to build
+    EXPECT_EQ(seen["cuda"], "12.9");
+    EXPECT_EQ(seen["pname"], "pytorch-python313-cuda12_9-sm61-avx2");
+  }
+  EXPECT_FALSE(imports_for(PBPROBE_SOURCE_DIR "/.flox/pkgs").written);
+  EXPECT_FALSE(imports_for(PBPROBE_SOURCE_DIR "/.flox/pkgs/").written);
 }
 
 TEST_F(RecipesInNix, AnotherSystemIsRefused) {
