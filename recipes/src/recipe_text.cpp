@@ -120,7 +120,7 @@ std::string torch_overlay(const MatrixLine& line) {
       "          }})\n"
       "        ];\n"
       "      }})\n",
-      line.torch, quoted_list(source.dropped_patches), quoted(source.owner), quoted(source.repo), quoted(source.tag),
+      line.torch, source.drop_patches ? "true" : "false", quoted(source.owner), quoted(source.repo), quoted(source.tag),
       source.submodules ? "true" : "false", quoted(source.hash.value_or("")));
 }
 

@@ -170,6 +170,14 @@ def test_a_pin_that_nobody_verified(world, stated):
     refused(world, world.publish(), "not verified", "hash = null", "pbprobe recipes lock --fill")
 
 
+def test_cuda_packages_of_a_checkout(world):
+    toy = (world.checkout / "recipes/toy.nix").read_text()
+    stated = '// { passthru.pbprobe = { nixpkgsVerified = true; cudaToolkitRepo = "/my/checkout"; }; }\n'
+    world.write("recipes/toy.nix", toy.replace(VERIFIED, stated))
+    world.push()
+    refused(world, world.publish(), "takes its CUDA packages from /my/checkout")
+
+
 def test_a_recipe_that_refers_to_catalogs_without_a_lock(world):
     recipe = world.checkout / ".flox/pkgs/other.nix"
     recipe.write_text("{ catalogs }: catalogs.alice.tool\n")

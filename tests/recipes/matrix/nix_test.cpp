@@ -231,6 +231,29 @@ TEST_F(RecipesInNix, AFolderInNoCheckoutGetsWhatItsRecipesImport) {
   EXPECT_FALSE(imports_for(PBPROBE_SOURCE_DIR "/.flox/pkgs/").written);
 }
 
+TEST_F(RecipesInNix, NixpkgsPatchesAreKeptOrDroppedByOneSwitch) {
+  auto m = matrix();
+  const Variant variant{"cuda13_0", "313", "sm121", "armv9"};
+  const auto file = tree.recipes / (variant_name(variant) + ".nix");
+  for (const bool drop : {false, true}) {
+    SCOPED_TRACE(drop);
+    for (auto& line : m.lines) {
+      if (line.source) line.source->drop_patches = drop;
+    }
+    nix::write(file, recipe_text(variant, "openblas", m));
+    const auto facts = evaluate({variant})[variant_name(variant)];
+    EXPECT_EQ(facts["patches"].size(), drop ? 0u : 2u);
+    EXPECT_EQ(facts["magmaPatches"].size(), 1u);  // ours
+    const std::string post_patch = facts["postPatch"];
+    EXPECT_EQ(post_patch.find("include(\"${CMAKE_ROOT}/Modules/FindCUDAToolkit.cmake\")") != std::string::npos, drop);
+  }
+  for (const auto& line : matrix().lines) {
+    if (line.source) {
+      EXPECT_FALSE(line.source->drop_patches_why.empty());
+    }
+  }
+}
+
 TEST_F(RecipesInNix, AnotherSystemIsRefused) {
   write_line("cuda13_0");
   const auto result = tree.eval_file("pytorch-python313-cuda13_0-sm90-avx2.nix", "aarch64-linux");
@@ -257,6 +280,23 @@ TEST_F(RecipesInNix, ACheckoutTakesThePlaceOfThePinnedCudaPackages) {
   EXPECT_THAT(std::string(local["cudnn"]), HasSubstr("cudnn-mine"));
   EXPECT_NE(local["drvPath"], pinned["drvPath"]);
   EXPECT_EQ(local["pbprobe"]["cudaToolkitRepo"], checkout.string());
+  // What the checkout has no file for is a part of its toolkit: nothing of the pinned CUDA is left.
+  std::set<std::string> inputs;
+  for (const auto& input : local["inputs"]) inputs.insert(std::string(input));
+  EXPECT_THAT(inputs, testing::ElementsAre("blas-3", "cmake-0", "cuda-mine", "cudnn-mine", "magma-2.9.0", "ninja-0"));
+  nix::write(checkout / ".flox/pkgs/cuda_nvcc-13_0.nix",
+             "{ stdenv }: stdenv.mkDerivation { pname = \"nvcc\"; version = \"mine\"; }");
+  const auto one = tree.eval_file(name + ".nix", "aarch64-linux", "CUDA_TOOLKIT_REPO='" + checkout.string() + "'");
+  ASSERT_EQ(one.exit_code, 0) << one.errors;
+  EXPECT_THAT(Json::parse(one.output)["inputs"].dump(), HasSubstr("nvcc-mine"));
+}
+
+TEST_F(RecipesInNix, ACheckoutIsRefusedWhereTheLineNamesNoCudaPackages) {
+  write_line("cuda12_9");
+  const auto result =
+      tree.eval_file("pytorch-python313-cuda12_9-sm90-avx2.nix", "x86_64-linux", "CUDA_TOOLKIT_REPO=/somewhere");
+  EXPECT_NE(result.exit_code, 0);
+  EXPECT_THAT(result.errors, HasSubstr("has no effect on this recipe"));
 }
 
 TEST_F(RecipesInNix, CudaPackagesAreThoseOfThePin) {
