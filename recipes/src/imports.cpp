@@ -41,7 +41,8 @@ RecipeImports imports_for(const fs::path& folder) {
 std::vector<GeneratedFile> imported_files(const RecipeImports& imports) {
   if (!imports.written) return {};
   std::vector<GeneratedFile> files;
-  for (const auto& [name, text] : {std::pair{"torch.nix", kTorch}, std::pair{"cuda.nix", kCuda}, std::pair{"nixpkgs.nix", kPin}})
+  for (const auto& [name, text] :
+       {std::pair{"torch.nix", kTorch}, std::pair{"cuda.nix", kCuda}, std::pair{"nixpkgs.nix", kPin}})
     files.push_back({fs::path(imports.path + "/" + name).lexically_normal().string(), with_head(text)});
   return files;
 }
