@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 
 struct Generated {
   std::string_view path;  // from the repository's root
-  std::function<std::string()> text;
+  std::function<std::string(const fs::path& root)> text;
 };
 
 std::string schema_text(std::string_view id, std::string_view title, const pbprobe::Json& of_type) {
@@ -58,32 +58,35 @@ std::string recipe_checks_markdown() {
   return text;
 }
 
-const std::vector<Generated>& all_files() {
-  static const std::vector<Generated> files{
-      {"docs/checks.md", [] { return pbprobe::checks_markdown() + recipe_checks_markdown(); }},
-      {"docs/report.schema.json",
-       [] { return schema_text<pbprobe::Report>("pbprobe.report/1", "What pbprobe found"); }},
-      {"docs/policy.schema.json", policy_schema_text},
-      {"recipes/targets.schema.json",
-       [] { return schema_text<pbprobe::TargetTable>("pbprobe.targets/1", "The table of targets"); }},
-      {"recipes/cuda_components.schema.json",
-       [] { return schema_text<pbprobe::ToolkitTable>("pbprobe.cuda_components/1", "Releases of the CUDA toolkit"); }},
-      {"recipes/reference_builds.schema.json",
-       [] {
-         return schema_text<pbprobe::ReferenceTable>("pbprobe.reference_builds/1",
-                                                     "What the public builds of torch hold");
-       }},
-      {"recipes/matrix.schema.json", [] { return pbprobe::matrix_schema(); }},
-      {"docs/variants.md", [] { return pbprobe::variants_markdown(); }},
-  };
-  return files;
-}
-
 std::string read(const fs::path& file) {
   std::ifstream stream(file, std::ios::binary);
   std::ostringstream text;
   text << stream.rdbuf();
   return std::move(text).str();
+}
+
+const std::vector<Generated>& all_files() {
+  static const std::vector<Generated> files{
+      {"docs/checks.md", [](const fs::path&) { return pbprobe::checks_markdown() + recipe_checks_markdown(); }},
+      {"docs/report.schema.json",
+       [](const fs::path&) { return schema_text<pbprobe::Report>("pbprobe.report/1", "What pbprobe found"); }},
+      {"docs/policy.schema.json", [](const fs::path&) { return policy_schema_text(); }},
+      {"recipes/targets.schema.json",
+       [](const fs::path&) { return schema_text<pbprobe::TargetTable>("pbprobe.targets/1", "The table of targets"); }},
+      {"recipes/cuda_components.schema.json",
+       [](const fs::path&) {
+         return schema_text<pbprobe::ToolkitTable>("pbprobe.cuda_components/1", "Releases of the CUDA toolkit");
+       }},
+      {"recipes/reference_builds.schema.json",
+       [](const fs::path&) {
+         return schema_text<pbprobe::ReferenceTable>("pbprobe.reference_builds/1",
+                                                     "What the public builds of torch hold");
+       }},
+      {"recipes/matrix.schema.json", [](const fs::path&) { return pbprobe::matrix_schema(); }},
+      {"docs/variants.md",
+       [](const fs::path& root) { return pbprobe::variants_markdown(read(root / "docs/matrix.md")); }},
+  };
+  return files;
 }
 
 bool write(const fs::path& file, const std::string& text) {
@@ -105,7 +108,7 @@ int main(int argc, char** argv) {
   int stale = 0;
   for (const auto& [path, make] : all_files()) {
     const fs::path file = fs::path(arguments[0]) / path;
-    const std::string text = make();
+    const std::string text = make(arguments[0]);
     if (read(file) == text) continue;
     if (check) {
       std::fprintf(stderr, "%s is not what the code says: run `make generate` and commit it\n", file.c_str());

@@ -3,7 +3,7 @@
 #
 # The shared object of pbprobe.ops. From torch 2.10 on it is built by LibTorch's stable ABI, and loads in every later torch
 # (and Python); with 2.8 and 2.9 by their C++ API, and loads only in that torch.
-#   pbprobe_operators(<torch> <folder>)   target pbprobe_operators: <folder>/libpbprobe_ops.so
+#   pbprobe_operators(<torch> <folder>)   target pbprobe_operators: <folder>/libpbprobe_ops.so; else PBPROBE_NO_OPERATORS
 function(pbprobe_operators torch folder)
   set(header ${torch}/include/torch/csrc/api/include/torch/version.h)
   if(EXISTS ${torch}/include/torch/headeronly/version.h)
@@ -16,6 +16,7 @@ function(pbprobe_operators torch folder)
   file(STRINGS ${header} lines REGEX "define TORCH_VERSION_(MAJOR|MINOR) ")
   string(REGEX REPLACE ".*MAJOR ([0-9]+).*MINOR ([0-9]+).*" "\\1.\\2" version "${lines}")
   if(version VERSION_LESS 2.8)
+    set(PBPROBE_NO_OPERATORS "the torch that was there, ${version}, is older than 2.8" PARENT_SCOPE)
     message(STATUS "pbprobe: the operators are not built: torch ${version} is older than 2.8")
     return()
   endif()

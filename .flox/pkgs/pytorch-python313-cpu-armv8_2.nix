@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [999279699a1135bf]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [a10f84011d71d1e6]
 # PyTorch 2.10.0 without CUDA for armv8_2 (Neoverse N1 (Graviton2, Altra), Cortex-A75, Cortex-A76).
 {
   system ? builtins.currentSystem,
@@ -29,7 +29,7 @@ let
           (pyfinal: pyprev: {
             torch = upgradeTorch pyprev.torch {
               inherit version;
-              dropPatches = [ ];
+              dropPatches = false;
               src = final.fetchFromGitHub {
                 owner = "pytorch";
                 repo = "pytorch";

@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [3780046c0ea2da02]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [ef0fd3e8dad0c521]
 # PyTorch 2.10.0 without CUDA for armv9 (Neoverse V2 (Grace, Graviton4), Neoverse N2, Cortex-X2 and later, GB10 (Cortex-X925, Cortex-A725)).
 {
   system ? builtins.currentSystem,
@@ -29,7 +29,7 @@ let
           (pyfinal: pyprev: {
             torch = upgradeTorch pyprev.torch {
               inherit version;
-              dropPatches = [ ];
+              dropPatches = false;
               src = final.fetchFromGitHub {
                 owner = "pytorch";
                 repo = "pytorch";

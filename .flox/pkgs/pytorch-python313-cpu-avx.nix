@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [0c15da673b1b8347]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [5d4b1faf94cae7f4]
 # PyTorch 2.10.0 without CUDA for avx (Sandy Bridge (2011), Bulldozer (2011)).
 {
   system ? builtins.currentSystem,
@@ -33,7 +33,7 @@ let
           (pyfinal: pyprev: {
             torch = upgradeTorch pyprev.torch {
               inherit version;
-              dropPatches = [ ];
+              dropPatches = false;
               src = final.fetchFromGitHub {
                 owner = "pytorch";
                 repo = "pytorch";

@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [913836c6b60c5dbf]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [2b8005ed6836c5ee]
 # PyTorch 2.10.0 without CUDA for avx2 (Haswell (2013), Zen 1 (2017)).
 {
   system ? builtins.currentSystem,
@@ -31,7 +31,7 @@ let
           (pyfinal: pyprev: {
             torch = upgradeTorch pyprev.torch {
               inherit version;
-              dropPatches = [ ];
+              dropPatches = false;
               src = final.fetchFromGitHub {
                 owner = "pytorch";
                 repo = "pytorch";

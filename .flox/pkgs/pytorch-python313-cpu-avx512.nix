@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [c9f99f6789a19932]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [bb65576f001e60c7]
 # PyTorch 2.10.0 without CUDA for avx512 (Skylake-X and Skylake-SP (2017), Zen 4 (2022)).
 {
   system ? builtins.currentSystem,
@@ -33,7 +33,7 @@ let
           (pyfinal: pyprev: {
             torch = upgradeTorch pyprev.torch {
               inherit version;
-              dropPatches = [ ];
+              dropPatches = false;
               src = final.fetchFromGitHub {
                 owner = "pytorch";
                 repo = "pytorch";

@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [f8c2919b46016308]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [64c919f02bb86883]
 # PyTorch 2.10.0 without CUDA for avx512bf16 (Cooper Lake (2020), Zen 4 (2022), Sapphire Rapids (2023)).
 {
   system ? builtins.currentSystem,
@@ -34,7 +34,7 @@ let
           (pyfinal: pyprev: {
             torch = upgradeTorch pyprev.torch {
               inherit version;
-              dropPatches = [ ];
+              dropPatches = false;
               src = final.fetchFromGitHub {
                 owner = "pytorch";
                 repo = "pytorch";

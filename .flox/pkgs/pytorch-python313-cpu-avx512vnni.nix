@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [e77076a786d7cf37]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [cc8d573b9698cebe]
 # PyTorch 2.10.0 without CUDA for avx512vnni (Cascade Lake (2019), Ice Lake, Zen 4 (2022)).
 {
   system ? builtins.currentSystem,
@@ -34,7 +34,7 @@ let
           (pyfinal: pyprev: {
             torch = upgradeTorch pyprev.torch {
               inherit version;
-              dropPatches = [ ];
+              dropPatches = false;
               src = final.fetchFromGitHub {
                 owner = "pytorch";
                 repo = "pytorch";

@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [26ed6261b0a38857]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [f6a573401c79db10]
 # PyTorch 2.10.0 with CUDA 13.0 for SM100 (B100, B200) and armv9.
 {
   system ? builtins.currentSystem,
@@ -46,7 +46,7 @@ let
           (pyfinal: pyprev: {
             torch = upgradeTorch pyprev.torch {
               inherit version;
-              dropPatches = [ ];
+              dropPatches = false;
               src = final.fetchFromGitHub {
                 owner = "pytorch";
                 repo = "pytorch";

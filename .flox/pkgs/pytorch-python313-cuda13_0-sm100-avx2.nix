@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [7058cccb9ed05368]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [499d852722b85feb]
 # PyTorch 2.10.0 with CUDA 13.0 for SM100 (B100, B200) and avx2.
 {
   system ? builtins.currentSystem,
@@ -48,7 +48,7 @@ let
           (pyfinal: pyprev: {
             torch = upgradeTorch pyprev.torch {
               inherit version;
-              dropPatches = [ ];
+              dropPatches = false;
               src = final.fetchFromGitHub {
                 owner = "pytorch";
                 repo = "pytorch";

@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [5f7c0e2b44aad41d]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [95adb3d0c47d6e54]
 # PyTorch 2.10.0 with CUDA 13.0 for SM100 (B100, B200) and avx512.
 {
   system ? builtins.currentSystem,
@@ -50,7 +50,7 @@ let
           (pyfinal: pyprev: {
             torch = upgradeTorch pyprev.torch {
               inherit version;
-              dropPatches = [ ];
+              dropPatches = false;
               src = final.fetchFromGitHub {
                 owner = "pytorch";
                 repo = "pytorch";

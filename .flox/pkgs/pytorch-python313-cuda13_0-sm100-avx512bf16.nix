@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [3dbcbd5e31c8c2e9]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [74570ce22b915758]
 # PyTorch 2.10.0 with CUDA 13.0 for SM100 (B100, B200) and avx512bf16.
 {
   system ? builtins.currentSystem,
@@ -51,7 +51,7 @@ let
           (pyfinal: pyprev: {
             torch = upgradeTorch pyprev.torch {
               inherit version;
-              dropPatches = [ ];
+              dropPatches = false;
               src = final.fetchFromGitHub {
                 owner = "pytorch";
                 repo = "pytorch";

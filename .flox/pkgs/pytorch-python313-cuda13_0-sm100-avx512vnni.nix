@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [5b3810f897f6ec86]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [0ac03b1c28bc7bd7]
 # PyTorch 2.10.0 with CUDA 13.0 for SM100 (B100, B200) and avx512vnni.
 {
   system ? builtins.currentSystem,
@@ -51,7 +51,7 @@ let
           (pyfinal: pyprev: {
             torch = upgradeTorch pyprev.torch {
               inherit version;
-              dropPatches = [ ];
+              dropPatches = false;
               src = final.fetchFromGitHub {
                 owner = "pytorch";
                 repo = "pytorch";

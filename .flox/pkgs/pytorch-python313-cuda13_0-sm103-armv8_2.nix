@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [ab77e32923b69f8b]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [903c6b83df5fc0b0]
 # PyTorch 2.10.0 with CUDA 13.0 for SM103 (B300) and armv8_2.
 {
   system ? builtins.currentSystem,
@@ -46,7 +46,7 @@ let
           (pyfinal: pyprev: {
             torch = upgradeTorch pyprev.torch {
               inherit version;
-              dropPatches = [ ];
+              dropPatches = false;
               src = final.fetchFromGitHub {
                 owner = "pytorch";
                 repo = "pytorch";

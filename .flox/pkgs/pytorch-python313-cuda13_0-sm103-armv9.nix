@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [88ccfd7ce852f7e6]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [0d74d5c04dc61251]
 # PyTorch 2.10.0 with CUDA 13.0 for SM103 (B300) and armv9.
 {
   system ? builtins.currentSystem,
@@ -46,7 +46,7 @@ let
           (pyfinal: pyprev: {
             torch = upgradeTorch pyprev.torch {
               inherit version;
-              dropPatches = [ ];
+              dropPatches = false;
               src = final.fetchFromGitHub {
                 owner = "pytorch";
                 repo = "pytorch";

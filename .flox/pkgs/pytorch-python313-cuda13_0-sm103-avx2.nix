@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [9a84d3f953a0782d]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [8aec279695164b0e]
 # PyTorch 2.10.0 with CUDA 13.0 for SM103 (B300) and avx2.
 {
   system ? builtins.currentSystem,
@@ -48,7 +48,7 @@ let
           (pyfinal: pyprev: {
             torch = upgradeTorch pyprev.torch {
               inherit version;
-              dropPatches = [ ];
+              dropPatches = false;
               src = final.fetchFromGitHub {
                 owner = "pytorch";
                 repo = "pytorch";

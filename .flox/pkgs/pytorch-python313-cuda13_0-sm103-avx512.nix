@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [4963f6e35d2f588a]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [4b280bc4788bf0f7]
 # PyTorch 2.10.0 with CUDA 13.0 for SM103 (B300) and avx512.
 {
   system ? builtins.currentSystem,
@@ -50,7 +50,7 @@ let
           (pyfinal: pyprev: {
             torch = upgradeTorch pyprev.torch {
               inherit version;
-              dropPatches = [ ];
+              dropPatches = false;
               src = final.fetchFromGitHub {
                 owner = "pytorch";
                 repo = "pytorch";

@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [304eb3173e8b7110]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [da02914cb0b3ae55]
 # PyTorch 2.10.0 with CUDA 13.0 for SM103 (B300) and avx512bf16.
 {
   system ? builtins.currentSystem,
@@ -51,7 +51,7 @@ let
           (pyfinal: pyprev: {
             torch = upgradeTorch pyprev.torch {
               inherit version;
-              dropPatches = [ ];
+              dropPatches = false;
               src = final.fetchFromGitHub {
                 owner = "pytorch";
                 repo = "pytorch";

@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [37f2daeec94d4997]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [a980fa234f76a4da]
 # PyTorch 2.10.0 with CUDA 13.0 for SM103 (B300) and avx512vnni.
 {
   system ? builtins.currentSystem,
@@ -51,7 +51,7 @@ let
           (pyfinal: pyprev: {
             torch = upgradeTorch pyprev.torch {
               inherit version;
-              dropPatches = [ ];
+              dropPatches = false;
               src = final.fetchFromGitHub {
                 owner = "pytorch";
                 repo = "pytorch";

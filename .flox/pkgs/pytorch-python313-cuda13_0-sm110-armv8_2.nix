@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [b3dcd8f8127ce447]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [b7d18ffea3970df6]
 # PyTorch 2.10.0 with CUDA 13.0 for SM110 (DRIVE Thor, Jetson T5000) and armv8_2.
 {
   system ? builtins.currentSystem,
@@ -46,7 +46,7 @@ let
           (pyfinal: pyprev: {
             torch = upgradeTorch pyprev.torch {
               inherit version;
-              dropPatches = [ ];
+              dropPatches = false;
               src = final.fetchFromGitHub {
                 owner = "pytorch";
                 repo = "pytorch";

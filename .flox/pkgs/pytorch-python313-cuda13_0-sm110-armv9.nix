@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [faeec6be4a57731c]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [99d5d2453571e959]
 # PyTorch 2.10.0 with CUDA 13.0 for SM110 (DRIVE Thor, Jetson T5000) and armv9.
 {
   system ? builtins.currentSystem,
@@ -46,7 +46,7 @@ let
           (pyfinal: pyprev: {
             torch = upgradeTorch pyprev.torch {
               inherit version;
-              dropPatches = [ ];
+              dropPatches = false;
               src = final.fetchFromGitHub {
                 owner = "pytorch";
                 repo = "pytorch";

@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [13330028d418aa78]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [f28323de0b0a4e45]
 # PyTorch 2.10.0 with CUDA 13.0 for SM120 (RTX 5090, RTX 5080, RTX PRO 6000) and armv8_2.
 {
   system ? builtins.currentSystem,
@@ -46,7 +46,7 @@ let
           (pyfinal: pyprev: {
             torch = upgradeTorch pyprev.torch {
               inherit version;
-              dropPatches = [ ];
+              dropPatches = false;
               src = final.fetchFromGitHub {
                 owner = "pytorch";
                 repo = "pytorch";

@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [ee5ca90fc849d08a]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [be3e7ebb28e76c17]
 # PyTorch 2.10.0 with CUDA 13.0 for SM120 (RTX 5090, RTX 5080, RTX PRO 6000) and avx2.
 {
   system ? builtins.currentSystem,
@@ -48,7 +48,7 @@ let
           (pyfinal: pyprev: {
             torch = upgradeTorch pyprev.torch {
               inherit version;
-              dropPatches = [ ];
+              dropPatches = false;
               src = final.fetchFromGitHub {
                 owner = "pytorch";
                 repo = "pytorch";

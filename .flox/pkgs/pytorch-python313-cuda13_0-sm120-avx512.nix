@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [d6de62e005904f0b]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [216658320116ccec]
 # PyTorch 2.10.0 with CUDA 13.0 for SM120 (RTX 5090, RTX 5080, RTX PRO 6000) and avx512.
 {
   system ? builtins.currentSystem,
@@ -50,7 +50,7 @@ let
           (pyfinal: pyprev: {
             torch = upgradeTorch pyprev.torch {
               inherit version;
-              dropPatches = [ ];
+              dropPatches = false;
               src = final.fetchFromGitHub {
                 owner = "pytorch";
                 repo = "pytorch";

@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [e13a1e983f23fb68]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [6fddc96d1d0af307]
 # PyTorch 2.10.0 with CUDA 13.0 for SM120 (RTX 5090, RTX 5080, RTX PRO 6000) and avx512vnni.
 {
   system ? builtins.currentSystem,
@@ -51,7 +51,7 @@ let
           (pyfinal: pyprev: {
             torch = upgradeTorch pyprev.torch {
               inherit version;
-              dropPatches = [ ];
+              dropPatches = false;
               src = final.fetchFromGitHub {
                 owner = "pytorch";
                 repo = "pytorch";

@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [3d899032f0fc3053]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [6bb3807cd229ef2c]
 # PyTorch 2.10.0 with CUDA 13.0 for SM121 (DGX Spark (GB10)) and armv8_2.
 {
   system ? builtins.currentSystem,
@@ -46,7 +46,7 @@ let
           (pyfinal: pyprev: {
             torch = upgradeTorch pyprev.torch {
               inherit version;
-              dropPatches = [ ];
+              dropPatches = false;
               src = final.fetchFromGitHub {
                 owner = "pytorch";
                 repo = "pytorch";

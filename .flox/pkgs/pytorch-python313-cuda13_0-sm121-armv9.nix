@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [a6f6c012d181b0a6]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [458f41df6feaef85]
 # PyTorch 2.10.0 with CUDA 13.0 for SM121 (DGX Spark (GB10)) and armv9.
 {
   system ? builtins.currentSystem,
@@ -46,7 +46,7 @@ let
           (pyfinal: pyprev: {
             torch = upgradeTorch pyprev.torch {
               inherit version;
-              dropPatches = [ ];
+              dropPatches = false;
               src = final.fetchFromGitHub {
                 owner = "pytorch";
                 repo = "pytorch";

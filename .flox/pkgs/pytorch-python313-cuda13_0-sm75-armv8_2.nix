@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [9778fa3234cb47e0]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [c6162654e85241af]
 # PyTorch 2.10.0 with CUDA 13.0 for SM75 (T4, RTX 2060 to 2080 Ti, Quadro RTX 8000) and armv8_2.
 {
   system ? builtins.currentSystem,
@@ -46,7 +46,7 @@ let
           (pyfinal: pyprev: {
             torch = upgradeTorch pyprev.torch {
               inherit version;
-              dropPatches = [ ];
+              dropPatches = false;
               src = final.fetchFromGitHub {
                 owner = "pytorch";
                 repo = "pytorch";

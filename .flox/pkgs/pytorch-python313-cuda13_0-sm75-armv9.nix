@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [c1d6f906da30eb0d]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [842e0ebc0362850e]
 # PyTorch 2.10.0 with CUDA 13.0 for SM75 (T4, RTX 2060 to 2080 Ti, Quadro RTX 8000) and armv9.
 {
   system ? builtins.currentSystem,
@@ -46,7 +46,7 @@ let
           (pyfinal: pyprev: {
             torch = upgradeTorch pyprev.torch {
               inherit version;
-              dropPatches = [ ];
+              dropPatches = false;
               src = final.fetchFromGitHub {
                 owner = "pytorch";
                 repo = "pytorch";

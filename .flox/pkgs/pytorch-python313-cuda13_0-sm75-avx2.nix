@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [6f87bf1bb9380cfe]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [5395ba6c9844e915]
 # PyTorch 2.10.0 with CUDA 13.0 for SM75 (T4, RTX 2060 to 2080 Ti, Quadro RTX 8000) and avx2.
 {
   system ? builtins.currentSystem,
@@ -48,7 +48,7 @@ let
           (pyfinal: pyprev: {
             torch = upgradeTorch pyprev.torch {
               inherit version;
-              dropPatches = [ ];
+              dropPatches = false;
               src = final.fetchFromGitHub {
                 owner = "pytorch";
                 repo = "pytorch";

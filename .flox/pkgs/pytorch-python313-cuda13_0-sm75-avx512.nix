@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [9ce4d442d8feaa11]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [6db043f6cefec818]
 # PyTorch 2.10.0 with CUDA 13.0 for SM75 (T4, RTX 2060 to 2080 Ti, Quadro RTX 8000) and avx512.
 {
   system ? builtins.currentSystem,
@@ -50,7 +50,7 @@ let
           (pyfinal: pyprev: {
             torch = upgradeTorch pyprev.torch {
               inherit version;
-              dropPatches = [ ];
+              dropPatches = false;
               src = final.fetchFromGitHub {
                 owner = "pytorch";
                 repo = "pytorch";

@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [f28bf32e29546313]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [08fcf5b45840c3de]
 # PyTorch 2.10.0 with CUDA 13.0 for SM75 (T4, RTX 2060 to 2080 Ti, Quadro RTX 8000) and avx512bf16.
 {
   system ? builtins.currentSystem,
@@ -51,7 +51,7 @@ let
           (pyfinal: pyprev: {
             torch = upgradeTorch pyprev.torch {
               inherit version;
-              dropPatches = [ ];
+              dropPatches = false;
               src = final.fetchFromGitHub {
                 owner = "pytorch";
                 repo = "pytorch";

@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [d7c31ca25a63cae9]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [5dacde28f7a8a374]
 # PyTorch 2.10.0 with CUDA 13.0 for SM80 (A100, A30) and armv8_2.
 {
   system ? builtins.currentSystem,
@@ -46,7 +46,7 @@ let
           (pyfinal: pyprev: {
             torch = upgradeTorch pyprev.torch {
               inherit version;
-              dropPatches = [ ];
+              dropPatches = false;
               src = final.fetchFromGitHub {
                 owner = "pytorch";
                 repo = "pytorch";

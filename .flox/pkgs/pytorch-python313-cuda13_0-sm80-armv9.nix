@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [19d0e3c528858d36]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [e468f04efb426a0b]
 # PyTorch 2.10.0 with CUDA 13.0 for SM80 (A100, A30) and armv9.
 {
   system ? builtins.currentSystem,
@@ -46,7 +46,7 @@ let
           (pyfinal: pyprev: {
             torch = upgradeTorch pyprev.torch {
               inherit version;
-              dropPatches = [ ];
+              dropPatches = false;
               src = final.fetchFromGitHub {
                 owner = "pytorch";
                 repo = "pytorch";

@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [13af8e78a38be9bf]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [27d35fed60609ce6]
 # PyTorch 2.10.0 with CUDA 13.0 for SM80 (A100, A30) and avx2.
 {
   system ? builtins.currentSystem,
@@ -48,7 +48,7 @@ let
           (pyfinal: pyprev: {
             torch = upgradeTorch pyprev.torch {
               inherit version;
-              dropPatches = [ ];
+              dropPatches = false;
               src = final.fetchFromGitHub {
                 owner = "pytorch";
                 repo = "pytorch";

@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [8e3839970d2c4f54]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [69d08f3a640aa61b]
 # PyTorch 2.10.0 with CUDA 13.0 for SM80 (A100, A30) and avx512.
 {
   system ? builtins.currentSystem,
@@ -50,7 +50,7 @@ let
           (pyfinal: pyprev: {
             torch = upgradeTorch pyprev.torch {
               inherit version;
-              dropPatches = [ ];
+              dropPatches = false;
               src = final.fetchFromGitHub {
                 owner = "pytorch";
                 repo = "pytorch";

@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [271acac8178e8ab8]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [11e32d66fc9a0b4b]
 # PyTorch 2.10.0 with CUDA 13.0 for SM80 (A100, A30) and avx512bf16.
 {
   system ? builtins.currentSystem,
@@ -51,7 +51,7 @@ let
           (pyfinal: pyprev: {
             torch = upgradeTorch pyprev.torch {
               inherit version;
-              dropPatches = [ ];
+              dropPatches = false;
               src = final.fetchFromGitHub {
                 owner = "pytorch";
                 repo = "pytorch";

@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [6d0d497cb54b3b4d]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [2b5cb3d6fcef9a02]
 # PyTorch 2.10.0 with CUDA 13.0 for SM80 (A100, A30) and avx512vnni.
 {
   system ? builtins.currentSystem,
@@ -51,7 +51,7 @@ let
           (pyfinal: pyprev: {
             torch = upgradeTorch pyprev.torch {
               inherit version;
-              dropPatches = [ ];
+              dropPatches = false;
               src = final.fetchFromGitHub {
                 owner = "pytorch";
                 repo = "pytorch";

@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [3ceed4d390eccd35]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [080c43e728908fda]
 # PyTorch 2.10.0 with CUDA 13.0 for SM86 (RTX 3080 Ti, RTX 3090, RTX A5000, A40) and armv8_2.
 {
   system ? builtins.currentSystem,
@@ -46,7 +46,7 @@ let
           (pyfinal: pyprev: {
             torch = upgradeTorch pyprev.torch {
               inherit version;
-              dropPatches = [ ];
+              dropPatches = false;
               src = final.fetchFromGitHub {
                 owner = "pytorch";
                 repo = "pytorch";

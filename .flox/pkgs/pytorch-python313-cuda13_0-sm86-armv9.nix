@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [e1ee847858f111f0]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [4aa8d9f1a2d38a3f]
 # PyTorch 2.10.0 with CUDA 13.0 for SM86 (RTX 3080 Ti, RTX 3090, RTX A5000, A40) and armv9.
 {
   system ? builtins.currentSystem,
@@ -46,7 +46,7 @@ let
           (pyfinal: pyprev: {
             torch = upgradeTorch pyprev.torch {
               inherit version;
-              dropPatches = [ ];
+              dropPatches = false;
               src = final.fetchFromGitHub {
                 owner = "pytorch";
                 repo = "pytorch";

@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [8b110544e254bf67]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [7cc4612bf6a672c0]
 # PyTorch 2.10.0 with CUDA 13.0 for SM86 (RTX 3080 Ti, RTX 3090, RTX A5000, A40) and avx2.
 {
   system ? builtins.currentSystem,
@@ -48,7 +48,7 @@ let
           (pyfinal: pyprev: {
             torch = upgradeTorch pyprev.torch {
               inherit version;
-              dropPatches = [ ];
+              dropPatches = false;
               src = final.fetchFromGitHub {
                 owner = "pytorch";
                 repo = "pytorch";

@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [c6b744f633fd7abc]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [5f136f4220a8c9ad]
 # PyTorch 2.10.0 with CUDA 13.0 for SM86 (RTX 3080 Ti, RTX 3090, RTX A5000, A40) and avx512.
 {
   system ? builtins.currentSystem,
@@ -50,7 +50,7 @@ let
           (pyfinal: pyprev: {
             torch = upgradeTorch pyprev.torch {
               inherit version;
-              dropPatches = [ ];
+              dropPatches = false;
               src = final.fetchFromGitHub {
                 owner = "pytorch";
                 repo = "pytorch";

@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [1da316615bf17941]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [acec1233390c20ec]
 # PyTorch 2.10.0 with CUDA 13.0 for SM86 (RTX 3080 Ti, RTX 3090, RTX A5000, A40) and avx512vnni.
 {
   system ? builtins.currentSystem,
@@ -51,7 +51,7 @@ let
           (pyfinal: pyprev: {
             torch = upgradeTorch pyprev.torch {
               inherit version;
-              dropPatches = [ ];
+              dropPatches = false;
               src = final.fetchFromGitHub {
                 owner = "pytorch";
                 repo = "pytorch";

@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [3a243bd981dcba36]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [b502267b19cd473d]
 # PyTorch 2.10.0 with CUDA 13.0 for SM89 (RTX 4060 Ti to 4090, L4, L40, L40S) and armv9.
 {
   system ? builtins.currentSystem,
@@ -46,7 +46,7 @@ let
           (pyfinal: pyprev: {
             torch = upgradeTorch pyprev.torch {
               inherit version;
-              dropPatches = [ ];
+              dropPatches = false;
               src = final.fetchFromGitHub {
                 owner = "pytorch";
                 repo = "pytorch";

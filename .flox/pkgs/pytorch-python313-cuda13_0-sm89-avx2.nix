@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [e1b3f916d2c2c6a9]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [fe07b3a15bfb8302]
 # PyTorch 2.10.0 with CUDA 13.0 for SM89 (RTX 4060 Ti to 4090, L4, L40, L40S) and avx2.
 {
   system ? builtins.currentSystem,
@@ -48,7 +48,7 @@ let
           (pyfinal: pyprev: {
             torch = upgradeTorch pyprev.torch {
               inherit version;
-              dropPatches = [ ];
+              dropPatches = false;
               src = final.fetchFromGitHub {
                 owner = "pytorch";
                 repo = "pytorch";

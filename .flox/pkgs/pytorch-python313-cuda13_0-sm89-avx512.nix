@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [2e4e7d38a6bcd8c4]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [316d9930255fa7f1]
 # PyTorch 2.10.0 with CUDA 13.0 for SM89 (RTX 4060 Ti to 4090, L4, L40, L40S) and avx512.
 {
   system ? builtins.currentSystem,
@@ -50,7 +50,7 @@ let
           (pyfinal: pyprev: {
             torch = upgradeTorch pyprev.torch {
               inherit version;
-              dropPatches = [ ];
+              dropPatches = false;
               src = final.fetchFromGitHub {
                 owner = "pytorch";
                 repo = "pytorch";

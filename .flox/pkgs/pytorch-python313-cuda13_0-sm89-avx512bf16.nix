@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [269ff21e5bd94964]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [9d056e2d6c7fdd49]
 # PyTorch 2.10.0 with CUDA 13.0 for SM89 (RTX 4060 Ti to 4090, L4, L40, L40S) and avx512bf16.
 {
   system ? builtins.currentSystem,
@@ -51,7 +51,7 @@ let
           (pyfinal: pyprev: {
             torch = upgradeTorch pyprev.torch {
               inherit version;
-              dropPatches = [ ];
+              dropPatches = false;
               src = final.fetchFromGitHub {
                 owner = "pytorch";
                 repo = "pytorch";

@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [98510f9bfecf64e2]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [2f01a318934f7d35]
 # PyTorch 2.10.0 with CUDA 13.0 for SM90 (H100, H200) and armv8_2.
 {
   system ? builtins.currentSystem,
@@ -46,7 +46,7 @@ let
           (pyfinal: pyprev: {
             torch = upgradeTorch pyprev.torch {
               inherit version;
-              dropPatches = [ ];
+              dropPatches = false;
               src = final.fetchFromGitHub {
                 owner = "pytorch";
                 repo = "pytorch";

@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [b45687d895c3dbe2]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [5003a3f18ca37b25]
 # PyTorch 2.10.0 with CUDA 13.0 for SM90 (H100, H200) and avx2.
 {
   system ? builtins.currentSystem,
@@ -48,7 +48,7 @@ let
           (pyfinal: pyprev: {
             torch = upgradeTorch pyprev.torch {
               inherit version;
-              dropPatches = [ ];
+              dropPatches = false;
               src = final.fetchFromGitHub {
                 owner = "pytorch";
                 repo = "pytorch";

@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [50f371f50adede6d]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [16d0bf3cf8b8a77c]
 # PyTorch 2.10.0 with CUDA 13.0 for SM90 (H100, H200) and avx512.
 {
   system ? builtins.currentSystem,
@@ -50,7 +50,7 @@ let
           (pyfinal: pyprev: {
             torch = upgradeTorch pyprev.torch {
               inherit version;
-              dropPatches = [ ];
+              dropPatches = false;
               src = final.fetchFromGitHub {
                 owner = "pytorch";
                 repo = "pytorch";

@@ -1,4 +1,4 @@
-# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [7f8f47a97d96a10d]
+# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. [e42608dc80752524]
 # PyTorch 2.10.0 with CUDA 13.0 for SM90 (H100, H200) and avx512bf16.
 {
   system ? builtins.currentSystem,
@@ -51,7 +51,7 @@ let
           (pyfinal: pyprev: {
             torch = upgradeTorch pyprev.torch {
               inherit version;
-              dropPatches = [ ];
+              dropPatches = false;
               src = final.fetchFromGitHub {
                 owner = "pytorch";
                 repo = "pytorch";

@@ -12,13 +12,19 @@ pbprobe.ops holds the kernels as torch operators, and is imported when it is fir
 """
 
 import importlib
+import warnings
 from types import ModuleType
 
 from pbprobe._core import commit as __commit__
 from pbprobe._core import version as __version__
+from pbprobe._package import has_gpu, no_gpu_kernels
 from pbprobe._report import Finding, Report, report
 
 __all__ = ["Finding", "Report", "__commit__", "__version__", "report"]
+
+
+if (_missing := no_gpu_kernels()) and has_gpu():
+    warnings.warn(f"pbprobe: {_missing}", RuntimeWarning, stacklevel=2)
 
 
 def __getattr__(name: str) -> ModuleType:

@@ -11,6 +11,7 @@ from typing import Any
 
 from pbprobe import _core
 from pbprobe._environment import PROGRAM, torch_folder
+from pbprobe._package import no_gpu_kernels
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,6 +82,15 @@ class Report:
         return f"<pbprobe.Report: {self.verdict}, {len(self.findings)} findings>"
 
 
+def _with_missing_kernels(document: dict[str, Any]) -> dict[str, Any]:
+    """Where this machine has a GPU and this package no kernel for one, the document says so, and how to get them."""
+    gpus = (document.get("host") or {}).get("gpus") or []
+    missing = no_gpu_kernels([gpu["target"] for gpu in gpus if gpu.get("target")])
+    if gpus and missing:
+        document.setdefault("problems", []).append(missing)
+    return document
+
+
 def _show_progress(step: str) -> None:
     sys.stderr.write(f"\r\033[K{step}")
     sys.stderr.flush()
@@ -117,9 +127,9 @@ def report(
     )
     if terminal:
         _show_progress("")
-    result = Report(json.loads(document), could_run=could_run)
+    result = Report(_with_missing_kernels(json.loads(document)), could_run=could_run)
     if show:
         colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-        sys.stdout.write(_core.render(document, colour=colour))
+        sys.stdout.write(_core.render(result.to_json(indent=None), colour=colour))
         sys.stdout.flush()
     return result

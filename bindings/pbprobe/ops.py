@@ -25,6 +25,8 @@ from pathlib import Path
 
 import torch
 
+from pbprobe._package import no_operators
+
 __all__ = ["calibrate", "int_mm", "linear", "mm", "scaled_int_mm", "use", "which"]
 
 _LIBRARY = Path(__file__).parent / "libpbprobe_ops.so"
@@ -32,10 +34,7 @@ _LIBRARY = Path(__file__).parent / "libpbprobe_ops.so"
 
 def _load() -> ctypes.CDLL:
     if not _LIBRARY.exists():
-        raise ImportError(
-            "pbprobe.ops: this package was built where there was no torch: install it again, from source, where torch "
-            "2.8 or newer is: pip install --force-reinstall --no-deps SOURCE"
-        )
+        raise ImportError(no_operators())
     try:
         torch.ops.load_library(str(_LIBRARY))
     except OSError as error:

@@ -9,6 +9,7 @@
 #include "probes/cli/cli.hpp"
 #include "recipes/src/documents.hpp"
 #include "recipes/src/evaluate.hpp"
+#include "recipes/src/imports.hpp"
 #include "recipes/src/lock.hpp"
 #include "recipes/src/recommend.hpp"
 #include "recipes/src/variant_facts.hpp"
@@ -65,7 +66,7 @@ std::string_view word(Difference::Kind kind) {
 }
 
 int run_write(const RecipesArguments& options) {
-  const auto files = recipe_files({options.line, options.python, options.blas});
+  const auto files = recipe_files({options.line, options.python, options.blas, imports_for(options.folder)});
   if (!files) return print_error(files.error());
   if (options.check) {
     const auto differences = compare_recipes(options.folder, *files);

@@ -74,7 +74,7 @@ import ./torch.nix {
               (pyfinal: pyprev: {
                 torch = upgradeTorch pyprev.torch {
                   version = row.torch;
-                  dropPatches = row.source.dropped_patches;
+                  dropPatches = row.source.drop_patches;
                   src = final.fetchFromGitHub {
                     inherit (row.source) owner repo tag hash;
                     fetchSubmodules = row.source.submodules;

@@ -56,21 +56,29 @@ let
     {
       version,
       src,
-      dropPatches ? [ ], # by name: nixpkgs' others are needed
+      dropPatches ? false, # all of nixpkgs' own
     }:
     torch.overrideAttrs (
       old:
       {
         inherit version src;
-        patches = builtins.filter (
-          p: !(builtins.elem (p.name or (baseNameOf (toString p))) dropPatches)
-        ) (old.patches or [ ]);
+        patches = if dropPatches then [ ] else old.patches or [ ];
         # A string that this version lacks is a warning in the log, not the end of the build.
         postPatch =
           builtins.replaceStrings [ "--replace-fail" ] [ "--replace-warn" ] (old.postPatch or "")
           + ''
             echo "${version}" > version.txt
-          '';
+          ''
+          # nixpkgs' own patch of this file went with the others: it hands over to CMake's.
+          + (
+            if dropPatches then
+              ''
+                mkdir -p cmake/Modules
+                echo 'include("''${CMAKE_ROOT}/Modules/FindCUDAToolkit.cmake")' > cmake/Modules/FindCUDAToolkit.cmake
+              ''
+            else
+              ""
+          );
         meta = old.meta // {
           changelog = "https://github.com/pytorch/pytorch/releases/tag/v${version}";
         };
@@ -78,19 +86,30 @@ let
       // setEnvironment old { PYTORCH_BUILD_VERSION = version; }
     );
 
-  # The checkout's packages in place of the set's own.
+  # The checkout's packages in place of the set's own: those that the line names, any other that it has a file for, and
+  # its toolkit for the parts of one (cuda_nvcc, cuda_cudart, libcublas …), so that nothing of the pinned CUDA is left.
   localCuda = final: prev: {
     cudaPackages = prev.cudaPackages.overrideScope (
-      _: _: builtins.mapAttrs (_: name: final.callPackage (localFile name) { }) cudaComponents
+      _: pinned:
+      let
+        suffix = builtins.substring (builtins.stringLength "cudatoolkit") 99 cudaComponents.cudatoolkit;
+        of = file: final.callPackage file { };
+        parts = builtins.filter (name: builtins.match "(cuda_|lib).+" name != null) (builtins.attrNames pinned);
+        own = builtins.mapAttrs (_: name: of (localFile name)) cudaComponents;
+        part = name: {
+          inherit name;
+          value =
+            if builtins.pathExists (fileOf (name + suffix)) then of (fileOf (name + suffix)) else own.cudatoolkit;
+        };
+      in
+      builtins.listToAttrs (map part parts) // own
     );
   };
+  fileOf = name: cudaToolkitRepo + "/.flox/pkgs/${name}.nix";
   localFile =
     name:
-    let
-      file = cudaToolkitRepo + "/.flox/pkgs/${name}.nix";
-    in
-    if builtins.pathExists file then
-      file
+    if builtins.pathExists (fileOf name) then
+      fileOf name
     else
       throw "CUDA_TOOLKIT_REPO=${cudaToolkitRepo}: it has no .flox/pkgs/${name}.nix: point it to a checkout that has, or unset it for the pinned packages";
 
@@ -182,22 +201,27 @@ let
           blas = blasProvider;
           nixpkgs = nixpkgs.rev;
           nixpkgsVerified = nixpkgs.hash != null;
-          # A build from somebody's checkout is not the pinned one: the gate refuses to publish it.
+          # A build from somebody's checkout is not the pinned one: ci/publish refuses it.
           cudaToolkitRepo = if withCuda && cudaToolkitRepo != "" then cudaToolkitRepo else null;
         };
-        tests = (old.passthru.tests or { }) // {
-          pbprobe = import ./pbprobe.nix {
-            inherit pkgs cpuFlags gpuArchNum;
-            torch = torch;
-            python = pkgs."python${python}";
+        # Only in a checkout of pbprobe is there something to build it from.
+        tests =
+          (old.passthru.tests or { })
+          // lib.optionalAttrs (builtins.pathExists ./pbprobe.nix) {
+            pbprobe = import ./pbprobe.nix {
+              inherit pkgs cpuFlags gpuArchNum;
+              torch = torch;
+              python = pkgs."python${python}";
+            };
           };
-        };
       };
     }
     // setEnvironment old environment
   );
 in
-if torch.version == version then
+if cudaToolkitRepo != "" && withCuda && !(cudaComponents ? cudatoolkit) then
+  throw "CUDA_TOOLKIT_REPO=${cudaToolkitRepo}: it has no effect on this recipe, whose line names no CUDA packages: unset it"
+else if torch.version == version then
   torch
 else
   throw "${pname}: torch ${torch.version} came out, and the recipe says ${version}: is the overlay that upgrades torch still there?"

@@ -14,7 +14,10 @@ namespace pbprobe {
 namespace {
 
 std::string lines_table(const Matrix& m) {
-  std::string text = "| line | torch | CUDA | variants | driver | nixpkgs |\n|---|---|---|---|---|---|\n";
+  std::string text = "| line | torch | CUDA | Python | variants | driver | nixpkgs |\n|---|---|---|---|---|---|---|\n";
+  std::vector<std::string> pythons;
+  for (const auto& choice : m.python.choices) pythons.push_back(python_version(choice));
+  const auto python = fmt::format("{}", fmt::join(pythons, ", "));
   for (const auto& line : m.lines) {
     const auto variants = line_variants(line, m.python.default_value);
     const auto cpu_only = line.cpu_only.size();
@@ -25,29 +28,66 @@ std::string lines_table(const Matrix& m) {
       floor = floor == 0 ? driver : std::min(floor, driver);
     }
     const char* bold = line.id == m.default_line ? "**" : "";
-    text +=
-        fmt::format("| {0}{1}{0} | {2} | {3} | {4}{5} | {6} | [{7}](https://github.com/NixOS/nixpkgs/tree/{8}){9} |\n",
-                    bold, line.id, line.torch, line.cuda_release, variants.size(),
-                    cpu_only > 0 ? fmt::format(" ({} GPU, {} CPU)", variants.size() - cpu_only, cpu_only) : "", floor,
-                    line.pin.rev.substr(0, 7), line.pin.rev, line.pin.hash ? "" : ", not verified");
+    text += fmt::format(
+        "| {0}{1}{0} | {2} | {3} | {10} | {4}{5} | {6} | [{7}](https://github.com/NixOS/nixpkgs/tree/{8}){9} |\n", bold,
+        line.id, line.torch, line.cuda_release, variants.size(),
+        cpu_only > 0 ? fmt::format(" ({} GPU, {} CPU)", variants.size() - cpu_only, cpu_only) : "", floor,
+        line.pin.rev.substr(0, 7), line.pin.rev, line.pin.hash ? "" : ", not verified", python);
   }
   return text;
 }
 
-std::string variants_table(const Matrix& m) {
+// A row of docs/matrix.md: | recipe | torch | CUDA | platform | built | gate | …
+std::string in_stand_in(std::string_view table, const std::string& name) {
+  auto at = table.find("\n| " + name + " |");
+  if (at == std::string_view::npos) return "never";
+  std::vector<std::string_view> cells;
+  const auto row = table.substr(at + 1, table.find('\n', at + 1) - at - 1);
+  for (size_t from = 2; from < row.size();) {
+    const auto end = row.find(" |", from);
+    if (end == std::string_view::npos) break;
+    cells.push_back(row.substr(from, end - from));
+    from = end + 3;
+  }
+  if (cells.size() < 6 || cells[4] != "yes") return "failed";
+  return fmt::format("built, gate {}", cells[5]);
+}
+
+std::string variants_table(std::string_view stand_in, const Matrix& m) {
   const auto& line = m.default_matrix_line();
-  std::string text = "| recipe | GPUs | CPUs | system |\n|---|---|---|---|\n";
+  std::string text =
+      "| recipe | GPUs | CPUs | system | evaluated | in the stand-in | in nixpkgs |\n|---|---|---|---|---|---|---|\n";
   for (const auto& variant : line_variants(line, m.python.default_value)) {
     const auto facts = facts_of(variant, m);
-    text += fmt::format("| [{0}](../.flox/pkgs/{0}.nix) | {1} | {2} | {3} |\n", facts.name,
+    text += fmt::format("| [{0}](../.flox/pkgs/{0}.nix) | {1} | {2} | {3} | yes | {4} | never |\n", facts.name,
                         facts.gpu ? fmt::format("{}", fmt::join(facts.gpu_products, ", ")) : "none",
-                        fmt::join(facts.cpu_products, ", "), fmt::join(facts.platforms, ", "));
+                        fmt::join(facts.cpu_products, ", "), fmt::join(facts.platforms, ", "),
+                        in_stand_in(stand_in, facts.name));
   }
+  return text;
+}
+
+// "mma.sync (tf32, bf16), fma.rn.f32 (fp32)".
+std::string instructions_of(const Target& target) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> by_name;
+  for (const auto& path : target.instructions) {
+    const auto found =
+        std::find_if(by_name.begin(), by_name.end(), [&](const auto& p) { return p.first == path.name; });
+    if (found != by_name.end()) {
+      found->second.push_back(path.dtype);
+    } else {
+      by_name.push_back({path.name, {path.dtype}});
+    }
+  }
+  std::string text;
+  for (const auto& [name, types] : by_name)
+    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", name, fmt::join(types, ", "));
   return text;
 }
 
 std::string gpu_guide(const Matrix& m) {
-  std::string text = "| SM | compute capability | GPUs | lines | driver | note |\n|---|---|---|---|---|---|\n";
+  std::string text =
+      "| SM | compute capability | GPUs | lines | driver | instructions | note |\n|---|---|---|---|---|---|---|\n";
   for (const auto& target : all_targets()) {
     if (target.kind != TargetKind::gpu) continue;
     std::vector<std::string> lines;
@@ -58,28 +98,33 @@ std::string gpu_guide(const Matrix& m) {
       lines.push_back(line.id);
       drivers.push_back(fmt::format("{}", min_driver(line, target, m).value_or(0)));
     }
-    text += fmt::format("| {} | {} | {} | {} | {} | {} |\n", upper(target.id), target.capability.value_or(""),
+    text += fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", upper(target.id), target.capability.value_or(""),
                         fmt::join(target.products, ", "), fmt::join(lines, ", "), fmt::join(drivers, ", "),
-                        target.note.value_or(""));
+                        instructions_of(target), target.note.value_or(""));
   }
   return text;
 }
 
 std::string cpu_guide(const Matrix& m) {
-  std::string text = "| ISA | the CPU must have | first CPUs | flags | best for | note |\n|---|---|---|---|---|---|\n";
+  std::string text =
+      "| ISA | look for, in /proc/cpuinfo | first CPUs | flags | best for | not for | note "
+      "|\n|---|---|---|---|---|---|---|\n";
   for (const auto& target : all_targets()) {
     if (target.kind != TargetKind::cpu || !has_variants(target)) continue;
     std::vector<std::string> workloads;
+    std::vector<std::string> not_for;
     for (const auto& workload : m.workloads) {
+      if (std::find(workload.cpus.begin(), workload.cpus.end(), target.id) == workload.cpus.end())
+        not_for.push_back(workload.id);
       for (const auto& id : workload.cpus) {
         if (find_target(id)->architecture != target.architecture) continue;
         if (id == target.id) workloads.push_back(workload.id);
         break;  // the first of this architecture is the choice
       }
     }
-    text += fmt::format("| {} | {} | {} | `{}` | {} | {} |\n", target.id, fmt::join(target.recipe_requires, ", "),
+    text += fmt::format("| {} | {} | {} | `{}` | {} | {} | {} |\n", target.id, fmt::join(target.recipe_requires, ", "),
                         fmt::join(target.products, ", "), fmt::join(target.recipe_flags, " "),
-                        fmt::join(workloads, ", "), target.note.value_or(""));
+                        fmt::join(workloads, ", "), fmt::join(not_for, ", "), target.note.value_or(""));
   }
   return text;
 }
@@ -107,7 +152,7 @@ std::string_view runner(const std::string& system) {
 
 }  // namespace
 
-std::string variants_markdown(const Matrix& m) {
+std::string variants_markdown(std::string_view stand_in, const Matrix& m) {
   const auto& line = m.default_matrix_line();
   std::string text =
       "# Variants\n\nWritten by `make generate` from `recipes/matrix.json` and `recipes/targets.json`.\n\n";
@@ -119,7 +164,11 @@ std::string variants_markdown(const Matrix& m) {
       "--output "
       "FOLDER`.\n\n## The {} variants of {}\n\n",
       m.default_line, line_variants(line, m.python.default_value).size(), m.default_line);
-  text += variants_table(m) + "\n## Which one?\n\n" + decision_tree(m);
+  text +=
+      "*Evaluated*: by Nix, in the tests, to a derivation that is what the matrix says. *In the stand-in*: what "
+      "`make matrix` built and judged in a small nixpkgs of our own ([matrix.md](matrix.md)). *In nixpkgs*: built for "
+      "real, with all of torch, in the pinned nixpkgs.\n\n";
+  text += variants_table(stand_in, m) + "\n## Which one?\n\n" + decision_tree(m);
   text += "\n## GPUs\n\n" + gpu_guide(m) + "\n## CPUs\n\n" + cpu_guide(m);
   text += "\n## What certain variants are built with\n\n";
   for (const auto& rule : m.rules) {

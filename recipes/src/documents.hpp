@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/json.hpp"
@@ -12,8 +13,8 @@
 
 namespace pbprobe {
 
-// docs/variants.md.
-[[nodiscard]] std::string variants_markdown(const Matrix& m = matrix());
+// docs/variants.md. stand_in: docs/matrix.md, which says what became of each recipe in the stand-in nixpkgs.
+[[nodiscard]] std::string variants_markdown(std::string_view stand_in, const Matrix& m = matrix());
 
 // `recipes list`: one name a line.
 [[nodiscard]] std::string list_text(const std::vector<Variant>& variants);

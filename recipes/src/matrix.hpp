@@ -36,7 +36,8 @@ struct SourcePin {
   std::string tag;
   bool submodules = false;
   std::optional<std::string> hash;
-  std::vector<std::string> dropped_patches;  // of nixpkgs, by name: those that this version no longer takes
+  bool drop_patches = false;     // all of nixpkgs' own; a stub of FindCUDAToolkit.cmake then has their place
+  std::string drop_patches_why;  // so, and not the other way
 };
 
 struct RecipePatch {
@@ -152,7 +153,9 @@ void fields(Visitor& visit, T& source) {
   visit("tag", source.tag);
   visit("submodules", source.submodules);
   visit("hash", source.hash);
-  visit("dropped_patches", source.dropped_patches, "of nixpkgs, by name: those that this version no longer takes");
+  visit("drop_patches", source.drop_patches,
+        "all of nixpkgs' own; a stub of FindCUDAToolkit.cmake then has their place");
+  visit("drop_patches_why", source.drop_patches_why, "so, and not the other way");
 }
 
 template <class Visitor, SameAs<RecipePatch> T>

@@ -79,8 +79,9 @@ constexpr auto kChecks = std::to_array<RecipeCheck>({
          "this package builds through setup.py: export USE_*, CMAKE_*, CUDAFLAGS, CXXFLAGS or PYTORCH_BUILD_VERSION"},
     {.id = "PB417",
      .severity = kFail,
-     .question = "Are nixpkgs' own patches kept?",
-     .remedy = "drop patches by name: without them the build finds no CUDA"},
+     .question = "Are nixpkgs' own patches kept, as recipes/matrix.json says?",
+     .remedy =
+         "drop them by drop_patches in recipes/matrix.json, which puts a stub in their place: else CUDA is not found"},
     {.id = "PB418",
      .severity = kFail,
      .question = "Does the SM reach the build?",

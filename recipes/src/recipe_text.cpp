@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "recipes/src/imports.hpp"
 #include "recipes/src/recipe_head.hpp"
 #include "recipes/src/variant_facts.hpp"
 #include "recipes/src/write.hpp"
@@ -119,7 +120,7 @@ std::string torch_overlay(const MatrixLine& line) {
       "          }})\n"
       "        ];\n"
       "      }})\n",
-      line.torch, quoted_list(source.dropped_patches), quoted(source.owner), quoted(source.repo), quoted(source.tag),
+      line.torch, source.drop_patches ? "true" : "false", quoted(source.owner), quoted(source.repo), quoted(source.tag),
       source.submodules ? "true" : "false", quoted(source.hash.value_or("")));
 }
 
@@ -133,8 +134,9 @@ std::string overlays_part(const Variant& variant, const MatrixLine& line) {
   return text + "    ];\nin\n";
 }
 
-std::string call_part(const Variant& variant, const VariantFacts& facts, const MatrixLine& line) {
-  std::string text = "import ../../recipes/nix/torch.nix {\n  inherit\n    pname\n    version\n    system\n";
+std::string call_part(const Variant& variant, const VariantFacts& facts, const MatrixLine& line,
+                      const RecipeImports& imports) {
+  std::string text = "import " + imports.path + "/torch.nix {\n  inherit\n    pname\n    version\n    system\n";
   if (variant.gpu) text += "    gpuArchNum\n    gpuArchSM\n    cudaToolkitRepo\n";
   text += "    cpuFlags\n    nixpkgs\n    overlays\n    blasProvider\n    ;\n";
   text += fmt::format("  python = {};\n", quoted(variant.python));
@@ -164,9 +166,9 @@ std::string call_part(const Variant& variant, const VariantFacts& facts, const M
   return text + fmt::format("  claim = {};\n}}\n", quoted(facts.name));
 }
 
-std::string component_text(const CudaComponent& component, const MatrixLine& line) {
+std::string component_text(const CudaComponent& component, const MatrixLine& line, const RecipeImports& imports) {
   std::string text = fmt::format("# {} of CUDA {}, as the recipes use it.\n", component.attribute, line.cuda);
-  text += "{ system ? builtins.currentSystem }:\n\nimport ../../recipes/nix/cuda.nix {\n  inherit system;\n";
+  text += "{ system ? builtins.currentSystem }:\n\nimport " + imports.path + "/cuda.nix {\n  inherit system;\n";
   text += fmt::format("  name = {};\n  attribute = {};\n  cudaPackages = {};\n", quoted(component.name),
                       quoted(component.attribute), quoted(line.cuda_packages));
   text += fmt::format("  nixpkgs = {{\n    rev = {};\n    hash = {};\n  }};\n}}\n", quoted(line.pin.rev),
@@ -188,11 +190,12 @@ std::string pbprobe_text(const std::string& python) {
 
 }  // namespace
 
-std::string recipe_text(const Variant& variant, std::string_view blas, const Matrix& m) {
+std::string recipe_text(const Variant& variant, std::string_view blas, const Matrix& m, const RecipeImports& imports) {
   const auto& line = *m.find_line(variant.line);
   const auto facts = facts_of(variant, m);
   return with_head(fmt::format("# {}.\n", facts.description) + arguments(variant, blas) +
-                   facts_part(variant, facts, line) + overlays_part(variant, line) + call_part(variant, facts, line));
+                   facts_part(variant, facts, line) + overlays_part(variant, line) +
+                   call_part(variant, facts, line, imports));
 }
 
 Result<std::vector<GeneratedFile>> recipe_files(const WriteOptions& options, const Matrix& m) {
@@ -207,10 +210,12 @@ Result<std::vector<GeneratedFile>> recipe_files(const WriteOptions& options, con
                       line->id, line->torch);
   std::vector<GeneratedFile> files;
   for (const auto& variant : variants)
-    files.push_back({variant_name(variant) + ".nix", recipe_text(variant, options.blas, m)});
+    files.push_back({variant_name(variant) + ".nix", recipe_text(variant, options.blas, m, options.imports)});
   for (const auto& component : line->cuda_components)
-    files.push_back({component.name + ".nix", with_head(component_text(component, *line))});
-  files.push_back({"pbprobe.nix", with_head(pbprobe_text(options.python))});
+    files.push_back({component.name + ".nix", with_head(component_text(component, *line, options.imports))});
+  // pbprobe is built from the checkout that it lies in.
+  if (!options.imports.written) files.push_back({"pbprobe.nix", with_head(pbprobe_text(options.python))});
+  for (auto& file : imported_files(options.imports)) files.push_back(std::move(file));
   return files;
 }
 

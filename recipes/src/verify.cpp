@@ -142,6 +142,10 @@ class Verifier {
     look_at_flags(facts);
     look_at_platforms(facts);
     look_at_description(facts, line);
+    if (line.source && !line.source->drop_patches) {
+      if (const auto at = code_.find("dropPatches = true"))
+        add("PB417", "every patch of nixpkgs is dropped, and recipes/matrix.json keeps nixpkgs' patches", at);
+    }
     for (const auto& [key, value] : facts.environment) {
       if (!code_.find(key + " = \"" + value + "\"") && !code_.find(key + "=" + value))
         add("PB425", fmt::format("{}={} is not set", key, value), std::nullopt);

@@ -56,6 +56,8 @@ std::string difference(std::string_view old_text, std::string_view new_text) {
 Result<void> write_whole(const fs::path& path, std::string_view text) {
   const fs::path part = path.string() + fmt::format(".part{}", ::getpid());
   {
+    std::error_code exists;
+    fs::create_directories(path.parent_path(), exists);
     std::ofstream file(part, std::ios::binary | std::ios::trunc);
     file.write(text.data(), static_cast<std::streamsize>(text.size()));
     file.close();

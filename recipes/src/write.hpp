@@ -19,16 +19,25 @@ struct GeneratedFile {
   std::string text;
 };
 
+// Where recipes find recipes/nix.
+struct RecipeImports {
+  std::string path = "../../recipes/nix";
+  bool written = false;  // with the recipes: they lie in no checkout of pbprobe
+};
+
 // The recipe of one variant.
-[[nodiscard]] std::string recipe_text(const Variant& variant, std::string_view blas, const Matrix& m = matrix());
+[[nodiscard]] std::string recipe_text(const Variant& variant, std::string_view blas, const Matrix& m = matrix(),
+                                      const RecipeImports& imports = {});
 
 struct WriteOptions {
   std::string line;    // id
   std::string python;  // "313"
   std::string blas;    // "openblas"
+  RecipeImports imports = {};
 };
 
-// What a line's folder of recipes holds: its variants, its CUDA packages and pbprobe itself. Errors: usage.
+// What a line's folder of recipes holds: its variants, its CUDA packages and, in a checkout, pbprobe itself; elsewhere
+// what they import. Errors: usage.
 [[nodiscard]] Result<std::vector<GeneratedFile>> recipe_files(const WriteOptions& options, const Matrix& m = matrix());
 
 // What differs between a folder and what belongs there.

@@ -156,15 +156,53 @@ def test_a_variable_whose_name_is_computed(world):
     refused(world, world.publish(), "whose name is unknown", "builtins.getEnv")
 
 
-@pytest.mark.parametrize("verified", ["false", "true"])
-def test_a_pin_without_a_hash(world, verified):
+# ---- pins and locks ----------------------------------------------------------------------------------------------
+
+VERIFIED = "// { passthru.pbprobe.nixpkgsVerified = true; }\n"
+
+
+@pytest.mark.parametrize("stated", [VERIFIED.replace("true", "false"), ""])
+def test_a_pin_that_nobody_verified(world, stated):
     toy = (world.checkout / "recipes/toy.nix").read_text()
-    world.write("recipes/toy.nix", toy + f"// {{ passthru.pbprobe.nixpkgsVerified = {verified}; }}\n")
+    assert VERIFIED in toy
+    world.write("recipes/toy.nix", toy.replace(VERIFIED, stated))
     world.push()
-    if verified == "false":
-        refused(world, world.publish(), "hash = null", "pbprobe recipes lock --fill")
-    else:
-        assert world.publish().returncode == 0
+    refused(world, world.publish(), "not verified", "hash = null", "pbprobe recipes lock --fill")
+
+
+def test_cuda_packages_of_a_checkout(world):
+    toy = (world.checkout / "recipes/toy.nix").read_text()
+    stated = '// { passthru.pbprobe = { nixpkgsVerified = true; cudaToolkitRepo = "/my/checkout"; }; }\n'
+    world.write("recipes/toy.nix", toy.replace(VERIFIED, stated))
+    world.push()
+    refused(world, world.publish(), "takes its CUDA packages from /my/checkout")
+
+
+def test_a_recipe_that_refers_to_catalogs_without_a_lock(world):
+    recipe = world.checkout / ".flox/pkgs/other.nix"
+    recipe.write_text("{ catalogs }: catalogs.alice.tool\n")
+    world.push()
+    refused(world, world.publish(), ".flox/pkgs/other.nix refers to catalogs", "flox build update-catalogs")
+    world.write(".flox/catalog.lock", "{}")
+    refused(world, world.publish(), ".flox/catalog.lock is not tracked", "commit and push it")
+    world.push()
+    assert world.publish().returncode == 0
+
+
+def test_catalogs_of_an_older_flox_without_their_lock(world):
+    world.write(".flox/nix-builds.toml", "version = 1\n")
+    world.push()
+    refused(world, world.publish(), ".flox/nix-builds.toml names catalogs", "flox build update-catalogs")
+    world.write(".flox/nix-builds.lock", "{}")
+    world.push()
+    assert world.publish().returncode == 0
+
+
+@pytest.mark.parametrize("text", ["# catalogs.alice\n{ }: { }", '{ }: "catalogs.alice"', "{ a }: a.catalogs.alice"])
+def test_what_only_looks_like_a_catalog(world, text):
+    world.write(".flox/pkgs/other.nix", text)
+    world.push()
+    assert world.publish().returncode == 0
 
 
 # ---- tools and usage ---------------------------------------------------------------------------------------------

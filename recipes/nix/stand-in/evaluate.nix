@@ -80,6 +80,7 @@ let
     magmaPatches = if drv.cudaSupport then map patchName (drv.magma.patches or [ ]) else null;
     magmaCuda = if drv.cudaSupport then drv.magma.cudaPackages.cudaMajorMinorVersion else null;
     nccl = if drv.cudaSupport then drv.cudaPackages.nccl.gpuTargets else null;
+    inputs = map (input: input.name) (drv.nativeBuildInputs ++ drv.buildInputs);
     blas = drv.blasProvider.pname;
     probe = drv.passthru.tests.pbprobe.drvPath or null;
     probeFlags = drv.passthru.tests.pbprobe.cmakeFlags or null;

@@ -180,6 +180,7 @@ let
         cudatoolkit = simple "cudatoolkit" cuda unfree;
         cudnn = simple "cudnn" "9.13.0.50-${cuda}" unfree;
         libcusparse_lt = simple "libcusparse_lt" "0.8.1.1-${cuda}" unfree;
+        libcublas = simple "libcublas" cuda unfree;
         cuda_nvcc = simple "cuda_nvcc" cuda unfree;
         cuda_cudart = simple "cuda_cudart" cuda unfree;
         cuda_cccl = simple "cuda_cccl" cuda (unfree // { outputs = [ "out" "dev" ]; });
@@ -272,6 +273,7 @@ let
         cudaPackages.nccl
         cudaPackages.cuda_cccl
         cudaPackages.cuda_cudart
+        cudaPackages.libcublas
         cudaPackages.libcusparse_lt
       ];
       dontUseCmakeConfigure = true;

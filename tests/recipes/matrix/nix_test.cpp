@@ -11,6 +11,7 @@
 #include <gmock/gmock.h>
 
 #include "core/json.hpp"
+#include "recipes/src/imports.hpp"
 #include "recipes/src/variant_facts.hpp"
 #include "recipes/src/write.hpp"
 #include "tests/recipes/matrix/nix.hpp"
@@ -203,6 +204,57 @@ TEST_F(RecipesInNix, OtherPythonsAndAnotherBlasAreOptions) {
   EXPECT_EQ(facts["version"], "2.10.0");
 }
 
+TEST_F(RecipesInNix, AFolderInNoCheckoutGetsWhatItsRecipesImport) {
+  const Variant variant{"cuda12_9", "313", "sm61", "avx2"};
+  for (const char* place : {"elsewhere/my recipes", "project/.flox/pkgs"}) {
+    SCOPED_TRACE(place);
+    const auto folder = scratch.path() / "of_others" / place;
+    const auto imports = imports_for(folder);
+    EXPECT_TRUE(imports.written);
+    const auto files = recipe_files({"cuda12_9", "313", "openblas", imports});
+    ASSERT_TRUE(files) << files.error().message;
+    const auto written = write_recipes(folder, *files, false);
+    ASSERT_TRUE(written) << written.error().message;
+    EXPECT_THAT(*compare_recipes(folder, *files), testing::IsEmpty());
+    // flox would build them as packages.
+    EXPECT_EQ(std::filesystem::exists(folder / "recipes"), std::string(place).find(".flox") == std::string::npos);
+    EXPECT_FALSE(std::filesystem::exists(folder / "pbprobe.nix"));
+    const auto file = (folder / (variant_name(variant) + ".nix")).string();
+    const auto result =
+        tree.eval("builtins.head (evaluate { files = [ (/. + \"" + file + "\") ]; systems = [ \"x86_64-linux\" ]; })");
+    ASSERT_EQ(result.exit_code, 0) << result.errors;
+    auto seen = Json::parse(result.output);
+    EXPECT_EQ(seen["probe"], nullptr);  // there is no source of pbprobe to build
+    EXPECT_EQ(seen["cuda"], "12.9");
+    EXPECT_EQ(seen["pname"], "pytorch-python313-cuda12_9-sm61-avx2");
+  }
+  EXPECT_FALSE(imports_for(PBPROBE_SOURCE_DIR "/.flox/pkgs").written);
+  EXPECT_FALSE(imports_for(PBPROBE_SOURCE_DIR "/.flox/pkgs/").written);
+}
+
+TEST_F(RecipesInNix, NixpkgsPatchesAreKeptOrDroppedByOneSwitch) {
+  auto m = matrix();
+  const Variant variant{"cuda13_0", "313", "sm121", "armv9"};
+  const auto file = tree.recipes / (variant_name(variant) + ".nix");
+  for (const bool drop : {false, true}) {
+    SCOPED_TRACE(drop);
+    for (auto& line : m.lines) {
+      if (line.source) line.source->drop_patches = drop;
+    }
+    nix::write(file, recipe_text(variant, "openblas", m));
+    const auto facts = evaluate({variant})[variant_name(variant)];
+    EXPECT_EQ(facts["patches"].size(), drop ? 0u : 2u);
+    EXPECT_EQ(facts["magmaPatches"].size(), 1u);  // ours
+    const std::string post_patch = facts["postPatch"];
+    EXPECT_EQ(post_patch.find("include(\"${CMAKE_ROOT}/Modules/FindCUDAToolkit.cmake\")") != std::string::npos, drop);
+  }
+  for (const auto& line : matrix().lines) {
+    if (line.source) {
+      EXPECT_FALSE(line.source->drop_patches_why.empty());
+    }
+  }
+}
+
 TEST_F(RecipesInNix, AnotherSystemIsRefused) {
   write_line("cuda13_0");
   const auto result = tree.eval_file("pytorch-python313-cuda13_0-sm90-avx2.nix", "aarch64-linux");
@@ -229,6 +281,23 @@ TEST_F(RecipesInNix, ACheckoutTakesThePlaceOfThePinnedCudaPackages) {
   EXPECT_THAT(std::string(local["cudnn"]), HasSubstr("cudnn-mine"));
   EXPECT_NE(local["drvPath"], pinned["drvPath"]);
   EXPECT_EQ(local["pbprobe"]["cudaToolkitRepo"], checkout.string());
+  // What the checkout has no file for is a part of its toolkit: nothing of the pinned CUDA is left.
+  std::set<std::string> inputs;
+  for (const auto& input : local["inputs"]) inputs.insert(std::string(input));
+  EXPECT_THAT(inputs, testing::ElementsAre("blas-3", "cmake-0", "cuda-mine", "cudnn-mine", "magma-2.9.0", "ninja-0"));
+  nix::write(checkout / ".flox/pkgs/cuda_nvcc-13_0.nix",
+             "{ stdenv }: stdenv.mkDerivation { pname = \"nvcc\"; version = \"mine\"; }");
+  const auto one = tree.eval_file(name + ".nix", "aarch64-linux", "CUDA_TOOLKIT_REPO='" + checkout.string() + "'");
+  ASSERT_EQ(one.exit_code, 0) << one.errors;
+  EXPECT_THAT(Json::parse(one.output)["inputs"].dump(), HasSubstr("nvcc-mine"));
+}
+
+TEST_F(RecipesInNix, ACheckoutIsRefusedWhereTheLineNamesNoCudaPackages) {
+  write_line("cuda12_9");
+  const auto result =
+      tree.eval_file("pytorch-python313-cuda12_9-sm90-avx2.nix", "x86_64-linux", "CUDA_TOOLKIT_REPO=/somewhere");
+  EXPECT_NE(result.exit_code, 0);
+  EXPECT_THAT(result.errors, HasSubstr("has no effect on this recipe"));
 }
 
 TEST_F(RecipesInNix, CudaPackagesAreThoseOfThePin) {

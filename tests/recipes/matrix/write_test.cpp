@@ -33,15 +33,32 @@ TEST(Write, TheCommittedRecipesAreWhatTheMatrixSays) {
 }
 
 TEST(Write, TheCommittedDocumentIsWhatTheMatrixSays) {
-  EXPECT_EQ(nix::read(PBPROBE_SOURCE_DIR "/docs/variants.md"), variants_markdown()) << "run `make generate`";
+  EXPECT_EQ(nix::read(PBPROBE_SOURCE_DIR "/docs/variants.md"),
+            variants_markdown(nix::read(PBPROBE_SOURCE_DIR "/docs/matrix.md")))
+      << "run `make generate`";
 }
 
 TEST(Write, TheDocumentLinksEveryRecipe) {
-  const auto text = variants_markdown();
+  const auto text = variants_markdown("");
   for (const auto& file : files()) {
     if (!file.name.starts_with("pytorch")) continue;
     EXPECT_THAT(text, HasSubstr("(../.flox/pkgs/" + file.name + ")"));
   }
+}
+
+TEST(Write, TheDocumentSaysOfEachVariantWhatWasBuilt) {
+  const std::string built = "pytorch-python313-cpu-avx2";
+  const std::string failed = "pytorch-python313-cuda13_0-sm121-armv9";
+  const auto text =
+      variants_markdown("| recipe |\n| " + built + " | 2.10.0 | - | x86_64-linux | yes | 1 | - | 3 |\n| " + failed +
+                        " | 2.10.0 | 13.0 | aarch64-linux | no | - | - | 3 |\n");
+  const auto row = [&](const std::string& name) {
+    const auto at = text.find("| [" + name + "]");
+    return text.substr(at, text.find('\n', at) - at);
+  };
+  EXPECT_THAT(row(built), testing::EndsWith("| yes | built, gate 1 | never |"));
+  EXPECT_THAT(row(failed), testing::EndsWith("| yes | failed | never |"));
+  EXPECT_THAT(row("pytorch-python313-cpu-avx"), testing::EndsWith("| yes | never | never |"));
 }
 
 TEST(Write, GithubsMatrixHasEveryVariantAndItsRunner) {

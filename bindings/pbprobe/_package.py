@@ -1,0 +1,49 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""What this package was built with, and what it says where that is too little for this machine."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from pbprobe import _built
+
+# Where Linux shows that an NVIDIA GPU is there, without asking the driver.
+GPU_PLACES = ("/proc/driver/nvidia/gpus", "/dev/nvidia0", "/dev/nvhost-gpu", "/dev/dxg")
+
+
+def has_gpu(places: Sequence[str] = GPU_PLACES) -> bool:
+    """Is there an NVIDIA GPU? An empty folder of them is none."""
+    for place in map(Path, places):
+        if place.is_dir():
+            if any(place.iterdir()):
+                return True
+        elif place.exists():
+            return True
+    return False
+
+
+def no_gpu_kernels(targets: Sequence[str] = ()) -> str | None:
+    """Why there is none of our kernels for a GPU, and the way out; None where some are built.
+
+    targets: this machine's, where they are known: "sm121".
+    """
+    if _built.GPU_KERNELS:
+        return None
+    if targets:
+        return (
+            "no GPU kernels in this package: reinstall with "
+            f"PBPROBE_TARGETS=cpu,{','.join(dict.fromkeys(targets))} (it takes nvcc)"
+        )
+    return (
+        "no GPU kernels in this package: reinstall with PBPROBE_TARGETS=cpu,sm90 (it takes nvcc), where 90 is the "
+        "compute capability of your GPU without its dot: nvidia-smi --query-gpu=compute_cap --format=csv"
+    )
+
+
+def no_operators() -> str:
+    """Why there is no pbprobe.ops, and the way out."""
+    reason = _built.NO_OPERATORS or "their shared object is not there"
+    return (
+        f"pbprobe.ops: not in this package: {reason}. Name the folder of a torch 2.8 or newer as you install it again, "
+        "from source: PBPROBE_TORCH=…/site-packages/torch pip install --force-reinstall --no-deps SOURCE"
+    )
