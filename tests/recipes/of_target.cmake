@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # The recipes of one target, of every line of CUDA that has it: written, and verified by their lines and by Nix.
-#   cmake -DPBPROBE=… -DID=sm121 -DKIND=gpu -DSOURCE=… -DSCRATCH=… -P of_target.cmake
+#   cmake -DPBPROBE=… -DID=sm121 -DKIND=gpu -DSCRATCH=… -P of_target.cmake
 if(NOT EXISTS "${PBPROBE}")
   if("$ENV{PBPROBE_REQUIRE_HARDWARE}" STREQUAL "1")
     message(FATAL_ERROR "not built: make build TARGETS=${ID}")
@@ -43,9 +43,6 @@ foreach(line IN LISTS lines)
   list(REMOVE_ITEM written ${names_${line}})
   foreach(other IN LISTS written)
     file(REMOVE ${folder}/${other})
-  endforeach()
-  foreach(imported IN ITEMS recipes CMakeLists.txt)
-    file(CREATE_LINK ${SOURCE}/${imported} ${SCRATCH}/${line}/${imported} SYMBOLIC)
   endforeach()
   execute_process(COMMAND ${PBPROBE} recipes verify ${folder} OUTPUT_VARIABLE reported RESULT_VARIABLE result)
   list(LENGTH names_${line} count)

@@ -27,6 +27,7 @@ ALLOWED = {
     ("probes/cli/gate.cpp", "avx512"),
     ("probes/cli/report.cpp", "sm90"),
     ("probes/cli/report.cpp", "avx512"),
+    ("bindings/pbprobe/_package.py", "sm90"),
     ("cmake/native_targets.py", "sm90"),
     # The names of register states that the system saves, not of the targets.
     ("core/host/cpu_x86.cpp", "avx512"),

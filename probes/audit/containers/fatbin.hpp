@@ -71,8 +71,8 @@ struct EntryHeader {
 // One container at the start of `bytes`: appends its fatbin entries and gives the bytes that it takes.
 [[nodiscard]] Result<uint64_t> read_container(const Bytes& bytes, Fatbins& fatbins);
 
-// The fatbin entries that a host binary loads: of .nv_fatbin and of whatever containers else stand in what is loaded, code
-// and constants left out; where there are none, of __nv_relfatbin (relocatable code that was not linked yet).
+// The fatbin entries that a host binary loads: of .nv_fatbin and of whatever containers else stand in what is loaded,
+// code and constants left out; where there are none, of __nv_relfatbin (relocatable code that was not linked yet).
 [[nodiscard]] Fatbins read_embedded_fatbins(const Elf& elf);
 
 // The fatbin entries of the sections with this name, whether they are loaded or not.
