@@ -29,12 +29,10 @@ RecipeImports imports_for(const fs::path& folder) {
   auto whole = fs::weakly_canonical(fs::absolute(folder, code), code);
   if (!whole.has_filename()) whole = whole.parent_path();
   const bool of_flox = whole.filename() == "pkgs" && whole.parent_path().filename() == ".flox";
-  const auto root = of_flox ? whole.parent_path().parent_path() : whole;
+  const auto checkout = whole.parent_path().parent_path();
   // What only a checkout has: the matrix, and pbprobe's own recipe.
-  const auto has = [&](const fs::path& at) {
-    return fs::exists(at / "recipes/matrix.json", code) && fs::exists(at / "recipes/nix/pbprobe.nix", code);
-  };
-  if (has(whole.parent_path().parent_path())) return {};
+  if (fs::exists(checkout / "recipes/matrix.json", code) && fs::exists(checkout / "recipes/nix/pbprobe.nix", code))
+    return {};
   return {of_flox ? "../../recipes/nix" : "./recipes/nix", true};
 }
 
