@@ -167,6 +167,8 @@ TEST(EmbeddedFatbins, OnlyLinkedEntriesAreCountedWhereThereAreAny) {
   EXPECT_EQ(count(embedded(elf.build())), (Counts{{"sm_80", 1}, {"sm_90", 1}}));
   elf.sections.push_back({".nv_fatbin", SHT_PROGBITS, fatbin({{.sm = 80}})});
   EXPECT_EQ(count(embedded(elf.build())), (Counts{{"sm_80", 1}}));
+  elf.sections.back().name = "cubins";  // whatever its name
+  EXPECT_EQ(count(embedded(elf.build())), (Counts{{"sm_80", 1}}));
 }
 
 TEST(EmbeddedFatbins, WithoutSectionHeadersTheSegmentsAreSearched) {
