@@ -64,7 +64,6 @@ def row(inventory: dict) -> dict:
         "platform": inventory["platform"],
         "build": name,
         "code": code_of(cuda) if cuda else {},
-        "parts": {},
         "files": {
             name: {"linked": file["links"]["versions"], "code": code_of(file)} for name, file in sorted(own.items())
         },

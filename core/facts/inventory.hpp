@@ -25,15 +25,15 @@ struct SmCensus {
   int64_t kernels = 0;
   int64_t words = 0;                            // instructions, padding included; 0 before Volta
   std::map<std::string, int64_t> instructions;  // tensor, copy, FMA, trap and local-memory ones by mnemonic: "HGMMA"
-  std::optional<std::vector<int64_t>> tensor_cubins;  // which of the SM's cubins hold tensor instructions; null: older
-  int64_t trap_kernels = 0;                           // that do nothing else: CubinCensus::only_traps tells when
-  std::vector<std::string> only_traps;                // the first of them, as mangled
-  std::optional<int64_t> cubins;                      // that open as what they say; this and the next: null, older
-  std::optional<int64_t> empty_cubins;                // those of them without a kernel
-  std::optional<int64_t> code_bytes;
-  std::optional<int64_t> stores;                  // instructions that write to memory which others see
-  std::optional<int64_t> idle_kernels;            // that nothing comes of: CubinCensus::idle tells when
-  std::optional<std::vector<std::string>> idle;   // the first of them, as mangled
+  std::vector<int64_t> tensor_cubins;           // which of the SM's cubins hold tensor instructions
+  int64_t trap_kernels = 0;                     // that do nothing else: CubinCensus::only_traps tells when
+  std::vector<std::string> only_traps;          // the first of them, as mangled
+  int64_t cubins = 0;                           // that open as what they say
+  int64_t empty_cubins = 0;                     // those of them without a kernel
+  int64_t code_bytes = 0;
+  int64_t stores = 0;                             // instructions that write to memory which others see
+  int64_t idle_kernels = 0;                       // that nothing comes of: CubinCensus::idle tells when
+  std::vector<std::string> idle;                  // the first of them, as mangled
   std::optional<std::vector<std::string>> names;  // of all kernels, sorted; null: not asked for
 };
 
@@ -49,16 +49,16 @@ struct DeviceCode {
   std::map<std::string, int64_t> cubin;
   std::map<std::string, int64_t> ptx;
   std::map<std::string, int64_t> lto_ir;
-  int64_t stored_bytes = 0;                                     // as they lie in the file, compressed or not
-  int64_t uncompressed_bytes = 0;                               // as the headers say
-  std::optional<std::map<std::string, CodeBytes>> cubin_bytes;  // these four: null in facts of an older pbprobe
-  std::optional<std::map<std::string, CodeBytes>> ptx_bytes;
-  std::optional<std::map<std::string, int64_t>> unit_sets;  // "sm_90 sm_90a": translation units with cubins for these
-  std::optional<std::map<std::string, int64_t>> toolkits;   // "13.0": cubins that say so
-  std::optional<std::map<std::string, SmCensus>> census;    // null: not opened
-  std::optional<int64_t> units_without_code;  // translation units of only PTX or LTO-IR; these three: null, older
-  std::optional<int64_t> false_entries;
-  std::optional<std::vector<FalseEntry>> first_false_entries;
+  int64_t stored_bytes = 0;        // as they lie in the file, compressed or not
+  int64_t uncompressed_bytes = 0;  // as the headers say
+  std::map<std::string, CodeBytes> cubin_bytes;
+  std::map<std::string, CodeBytes> ptx_bytes;
+  std::map<std::string, int64_t> unit_sets;               // "sm_90 sm_90a": translation units with cubins for these
+  std::map<std::string, int64_t> toolkits;                // "13.0": cubins that say so
+  std::optional<std::map<std::string, SmCensus>> census;  // null: not opened
+  int64_t units_without_code = 0;                         // translation units of only PTX or LTO-IR
+  std::optional<int64_t> false_entries;                   // null: not opened
+  std::vector<FalseEntry> first_false_entries;
 };
 
 // Where a library that a file needs comes from.
@@ -86,7 +86,7 @@ struct Links {
   std::map<std::string, std::string> version_floors;  // highest versions needed: {"GLIBC": "2.28", "GLIBCXX": "3.4.22"}
   std::vector<std::string> contains;                  // libraries linked in statically, by symbols: "FBGEMM", "MAGMA"
   // Of libraries in it, by their own code: {"oneDNN": "3.10.2"}
-  std::optional<std::map<std::string, std::string>> versions;
+  std::map<std::string, std::string> versions;
   int64_t cxx11_names = 0;      // torch's exports with C++11 strings
   int64_t pre_cxx11_names = 0;  // torch's exports with those before: a mix does not link
 };
@@ -129,17 +129,16 @@ struct HostCode {
   int64_t instructions = 0;
   std::map<std::string, int64_t> features;   // instructions that need each, in all of the file
   std::map<std::string, int64_t> unguarded;  // the same in what runs on every CPU: its keys are what the file needs
-  std::optional<std::map<std::string, int64_t>> at_load;  // the part of it that runs as the file is loaded
-  std::optional<std::map<std::string, int64_t>>
-      leaked;  // the same in copies that the linker took from a CPU capability's object
+  std::map<std::string, int64_t> at_load;    // the part of it that runs as the file is loaded
+  std::map<std::string, int64_t> leaked;     // the same in copies that the linker took from a CPU capability's object
   std::map<std::string, int64_t> unclassified;             // the same where nothing tells what guards it
   std::map<std::string, CapabilityCode> cpu_capabilities;  // torch's
   std::map<std::string, int64_t> dispatchers;              // functions of each library that chooses at run time
   std::string minimum_cpu;                         // id of a target, or the architecture: "avx2", "x86_64+sse4_1"
   std::optional<std::string> minimum_cpu_at_most;  // were all unclassified code unguarded too; null: the same
   std::vector<CodeOffender> offenders;             // the first of each class
-  std::optional<int64_t> unguarded_instructions;   // all of those that run on every CPU
-  std::optional<std::map<std::string, int64_t>> unknown_opcodes;  // bytes that decode as nothing known, by class
+  int64_t unguarded_instructions = 0;              // all of those that run on every CPU
+  std::map<std::string, int64_t> unknown_opcodes;  // bytes that decode as nothing known, by class
   std::optional<std::string> unknown_opcode;  // the first of them that runs everywhere, or may: "f (.text) at 0x1f0"
 };
 
@@ -215,9 +214,8 @@ struct Inventory {
   std::optional<std::string> torch_version;  // "2.11.0+cu130", from the artifact
   std::optional<std::string> cuda_version;   // "13.0", from the artifact; null: a CPU build, or not known
   std::optional<std::string> git_version;
-  std::optional<std::vector<StatedVersion>>
-      stated_versions;                           // each place that tells one; null in facts of an older pbprobe
-  std::optional<std::vector<Package>> packages;  // of torch: one where it was installed; null likewise
+  std::vector<StatedVersion> stated_versions;                            // each place that tells one
+  std::vector<Package> packages;                                         // of torch: one where it was installed
   std::optional<std::map<std::string, std::string>> component_versions;  // {"cuDNN": "9.19.0.56"}: metadata, file names
   std::optional<std::map<std::string, std::string>> required_versions;   // the same, as torch's package asks for them
   std::optional<std::map<std::string, std::string>> version_floors;      // of libtorch's own files together
@@ -249,12 +247,11 @@ void fields(Visitor& visit, T& census) {
   visit("trap_kernels", census.trap_kernels,
         "kernels that trap, and touch no global or shared memory, or take tensor memory and multiply nothing");
   visit("only_traps", census.only_traps, "the first of them, as mangled");
-  visit("cubins", census.cubins, "that open as what they say; null in facts of an older pbprobe");
-  visit("empty_cubins", census.empty_cubins, "those of them without a kernel; null likewise");
-  visit("code_bytes", census.code_bytes, "null likewise");
-  visit("stores", census.stores, "instructions that write to global or shared memory; null likewise");
-  visit("idle_kernels", census.idle_kernels,
-        "kernels that store nothing and call nothing, or always trap; null likewise");
+  visit("cubins", census.cubins, "that open as what they say");
+  visit("empty_cubins", census.empty_cubins, "those of them without a kernel");
+  visit("code_bytes", census.code_bytes, "bytes of their kernels and functions");
+  visit("stores", census.stores, "instructions that write to global or shared memory");
+  visit("idle_kernels", census.idle_kernels, "kernels that store nothing and call nothing, or always trap");
   visit("idle", census.idle, "the first of them, as mangled");
   visit("names", census.names, "of all kernels, as mangled; null: not asked for");
 }
@@ -278,9 +275,8 @@ void fields(Visitor& visit, T& code) {
   visit("unit_sets", code.unit_sets, "translation units by the SMs that they hold machine code for");
   visit("toolkits", code.toolkits, "toolkit releases that cubins name");
   visit("census", code.census, "what the machine code is made of, per SM; null: not opened");
-  visit("units_without_code", code.units_without_code,
-        "translation units that hold only PTX or LTO-IR; null in facts of an older pbprobe");
-  visit("false_entries", code.false_entries, "whose content is not what their header says; null likewise");
+  visit("units_without_code", code.units_without_code, "translation units that hold only PTX or LTO-IR");
+  visit("false_entries", code.false_entries, "whose content is not what their header says; null: not opened");
   visit("first_false_entries", code.first_false_entries, "the first of them");
 }
 
@@ -298,8 +294,7 @@ void fields(Visitor& visit, T& links) {
   visit("opened", links.opened, "libraries that it may open as it runs, by the names among its constants");
   visit("version_floors", links.version_floors, "highest versions needed of GLIBC, GLIBCXX, CXXABI …");
   visit("contains", links.contains, "libraries linked in statically, by their symbols");
-  visit("versions", links.versions,
-        "of the oneDNN, MAGMA or NCCL in it, where their own code tells; null in facts of an older pbprobe");
+  visit("versions", links.versions, "of the oneDNN, MAGMA or NCCL in it, where their own code tells");
   visit("cxx11_names", links.cxx11_names, "torch's exports with C++11 strings");
   visit("pre_cxx11_names", links.pre_cxx11_names, "torch's exports with the strings before C++11");
 }
@@ -336,17 +331,16 @@ void fields(Visitor& visit, T& code) {
   visit("instructions", code.instructions, "how many were counted");
   visit("features", code.features, "instructions that need each CPU feature, in the whole file");
   visit("unguarded", code.unguarded, "the same in code that runs on every CPU: its keys are what the file needs");
-  visit("at_load", code.at_load, "the part of it in static initializers; null in facts of an older pbprobe");
-  visit("leaked", code.leaked, "the same in a CPU capability's copies of functions that run everywhere; null likewise");
+  visit("at_load", code.at_load, "the part of it in static initializers");
+  visit("leaked", code.leaked, "the same in a CPU capability's copies of functions that run everywhere");
   visit("unclassified", code.unclassified, "the same in code of which nothing tells what guards it");
   visit("cpu_capabilities", code.cpu_capabilities, "of torch's dispatcher");
   visit("dispatchers", code.dispatchers, "functions of each library that chooses at run time");
   visit("minimum_cpu", code.minimum_cpu, "id of a target, or the architecture, and what is needed beyond");
   visit("minimum_cpu_at_most", code.minimum_cpu_at_most, "if all unclassified code were unguarded; null: the same");
   visit("offenders", code.offenders, "the first functions of each class that need more than the base");
-  visit("unguarded_instructions", code.unguarded_instructions,
-        "all that run on every CPU; null in facts of an older pbprobe");
-  visit("unknown_opcodes", code.unknown_opcodes, "bytes that decode as no known instruction, by class; null likewise");
+  visit("unguarded_instructions", code.unguarded_instructions, "all that run on every CPU");
+  visit("unknown_opcodes", code.unknown_opcodes, "bytes that decode as no known instruction, by class");
   visit("unknown_opcode", code.unknown_opcode, "the first of them that runs everywhere, or may; null: there is none");
 }
 

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <vector>
 
 #include "core/fields.hpp"
 
@@ -27,20 +26,12 @@ struct ReferenceFile {
 };
 
 struct ReferenceBuild {
-  std::string torch;                          // "2.11.0"
-  std::string cuda;                           // "13.0"
-  std::string platform;                       // "x86_64-linux"
-  std::string build;                          // the wheel that was read
-  std::map<std::string, ReferenceCode> code;  // of libtorch_cuda.so: "sm_90"
-  // Kernels that belong to what a build may leave out: {"USE_FLASH_ATTENTION": {"sm_90": …}}
-  std::map<std::string, std::map<std::string, int64_t>> parts;
+  std::string torch;                           // "2.11.0"
+  std::string cuda;                            // "13.0"
+  std::string platform;                        // "x86_64-linux"
+  std::string build;                           // the wheel that was read
+  std::map<std::string, ReferenceCode> code;   // of libtorch_cuda.so: "sm_90"
   std::map<std::string, ReferenceFile> files;  // "libtorch_cuda_linalg.so"
-};
-
-// What a build is held beside.
-struct Reference {
-  ReferenceBuild build;
-  std::vector<std::string> left_out;  // keys of its parts that the build's recipe switches off
 };
 
 template <class Visitor, SameAs<ReferenceCode> T>
@@ -63,14 +54,7 @@ void fields(Visitor& visit, T& build) {
   visit("platform", build.platform, "its platform");
   visit("build", build.build, "the wheel that was read");
   visit("code", build.code, "machine code of libtorch_cuda.so, per SM");
-  visit("parts", build.parts, "kernels of what a build may leave out, by the switch of torch's build, per SM");
   visit("files", build.files, "libtorch's others with machine code, by name");
-}
-
-template <class Visitor, SameAs<Reference> T>
-void fields(Visitor& visit, T& reference) {
-  visit("build", reference.build, "the public build that it is compared with");
-  visit("left_out", reference.left_out, "parts of it that the build's recipe switches off");
 }
 
 }  // namespace pbprobe

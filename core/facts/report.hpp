@@ -33,13 +33,13 @@ struct GatedRun {
   std::string version;  // pbprobe's
   std::string commit;
   std::string created;
-  std::optional<InputKind> input;
+  InputKind input = InputKind::facts;
   std::optional<std::string> signed_by;  // key that its evidence was signed with, as it was checked when it was joined
   std::optional<Host> host;
   std::optional<Inventory> inventory;
   std::optional<Measurements> measurements;
   std::optional<BaselineComparison> baseline;
-  std::optional<Reference> reference;
+  std::optional<ReferenceBuild> reference;
   std::optional<std::vector<EmulatedLoad>> emulated_loads;  // of each claimed CPU row; null: not asked for
   Verdict verdict;
   std::vector<std::string> problems;
@@ -48,14 +48,14 @@ struct GatedRun {
 struct Report {
   std::string version;  // pbprobe's
   std::string commit;
-  std::string created;             // UTC, ISO 8601
-  std::optional<InputKind> input;  // null in a report of an older pbprobe
+  std::string created;  // UTC, ISO 8601
+  InputKind input = InputKind::facts;
   std::optional<Host> host;
   std::optional<Claim> claim;
   std::optional<Inventory> inventory;
   std::optional<Measurements> measurements;
   std::optional<BaselineComparison> baseline;
-  std::optional<Reference> reference;
+  std::optional<ReferenceBuild> reference;
   std::optional<std::vector<EmulatedLoad>> emulated_loads;  // of each claimed CPU row; null: not asked for
   std::optional<Verdict> verdict;                           // by the policy that it names
   std::optional<std::vector<GatedRun>> joined;              // null: one run

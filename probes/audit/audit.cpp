@@ -163,9 +163,9 @@ std::optional<std::map<std::string, std::string>> libtorch_floors(const std::vec
 // are two is reported.
 void tell_identity(const Layout& layout, const Versions& versions, Inventory& inventory) {
   inventory.stated_versions = versions.stated;
-  auto& packages = inventory.packages.emplace();
+  auto& packages = inventory.packages;
   for (const auto& [folder, metadata] : layout.packages) packages.push_back(package_of(folder, metadata));
-  const auto tell = [&](StatedVersion stated) { inventory.stated_versions->push_back(std::move(stated)); };
+  const auto tell = [&](StatedVersion stated) { inventory.stated_versions.push_back(std::move(stated)); };
   if (packages.size() == 1 && versions.torch) {
     for (auto& stated : versions_stated_by(packages.front())) tell(std::move(stated));
   }

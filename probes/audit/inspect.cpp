@@ -102,7 +102,7 @@ void inspect_constants(File& file, const Elf& elf) {
   if (std::find(contains.begin(), contains.end(), "NCCL") != contains.end()) {
     auto nccl = read_text_version(elf, "NCCL version ");
     if (!nccl) return note(file, nccl.error());
-    if (*nccl) (*file.links->versions)["NCCL"] = std::move(**nccl);
+    if (*nccl) file.links->versions["NCCL"] = std::move(**nccl);
   }
   if (!is_compiler(base_name(file.path))) return;
   auto compiler = read_compiler(elf);

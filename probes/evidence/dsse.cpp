@@ -114,14 +114,13 @@ Result<std::string> from_base64(const std::string& text, std::string_view what) 
 struct Envelope {
   std::string payload;
   std::string key;         // its id
-  std::string public_key;  // DER; empty in an envelope of an older pbprobe
+  std::string public_key;  // DER
   std::string signature;
 };
 
 std::string text_of(const Envelope& envelope) {
-  Json signature{{"keyid", envelope.key}};
-  if (!envelope.public_key.empty()) signature["publicKey"] = base64_of(envelope.public_key);
-  signature["sig"] = base64_of(envelope.signature);
+  Json signature{
+      {"keyid", envelope.key}, {"publicKey", base64_of(envelope.public_key)}, {"sig", base64_of(envelope.signature)}};
   const Json json{{"payloadType", kStatementType},
                   {"payload", base64_of(envelope.payload)},
                   {"signatures", Json::array({std::move(signature)})}};
@@ -147,10 +146,8 @@ Result<Envelope> read_envelope(std::string_view text) {
   PBPROBE_TRY(envelope.key, text_at((*signatures)[0], "keyid"));
   PBPROBE_TRY(envelope.payload, from_base64(payload, "payload"));
   PBPROBE_TRY(envelope.signature, from_base64(signature, "sig"));
-  if ((*signatures)[0].contains("publicKey")) {
-    PBPROBE_TRY(const std::string public_key, text_at((*signatures)[0], "publicKey"));
-    PBPROBE_TRY(envelope.public_key, from_base64(public_key, "publicKey"));
-  }
+  PBPROBE_TRY(const std::string public_key, text_at((*signatures)[0], "publicKey"));
+  PBPROBE_TRY(envelope.public_key, from_base64(public_key, "publicKey"));
   const std::string again = text_of(envelope);
   if (again != text) {
     const auto differs = std::mismatch(again.begin(), again.end(), text.begin(), text.end()).first - again.begin();
@@ -188,7 +185,7 @@ Result<std::string> sign_envelope(std::string_view payload, const std::filesyste
 
 Result<OpenedEnvelope> open_envelope(std::string_view text, const std::vector<std::filesystem::path>& keys) {
   PBPROBE_TRY(const Envelope envelope, read_envelope(text));
-  if (!envelope.public_key.empty() && key_id(envelope.public_key) != envelope.key)
+  if (key_id(envelope.public_key) != envelope.key)
     return make_error(ErrorCode::malformed, "keyid: it is not that of the public key beside it");
   Key key;
   for (const auto& path : keys) {
@@ -199,9 +196,6 @@ Result<OpenedEnvelope> open_envelope(std::string_view text, const std::vector<st
   if (!trusted && !keys.empty())
     return make_error(ErrorCode::malformed, "keyid: it was signed by {}, which is not the key of {}", envelope.key,
                       keys.size() == 1 ? keys.front().string() : "any of the files given");
-  if (!trusted && envelope.public_key.empty())
-    return make_error(ErrorCode::malformed,
-                      "it brings no public key: name the one that it was signed with (--key PUB)");
   if (!trusted) {
     PBPROBE_TRY(key, key_of(envelope.public_key));
   }

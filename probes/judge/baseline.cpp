@@ -46,9 +46,8 @@ std::string threads_of(const Inventory& inventory) {
 }
 
 std::optional<std::string> version_of_onednn(const File& file) {
-  if (!file.links->versions) return std::nullopt;
-  const auto found = file.links->versions->find("oneDNN");
-  return found == file.links->versions->end() ? std::nullopt : std::optional(found->second);
+  const auto found = file.links->versions.find("oneDNN");
+  return found == file.links->versions.end() ? std::nullopt : std::optional(found->second);
 }
 
 // By the numbers that oneDNN itself would answer with, linked in or beside libtorch_cpu.

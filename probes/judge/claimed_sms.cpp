@@ -57,21 +57,15 @@ std::map<std::string, int64_t> extras(const Facts& facts, const DeviceCode& code
   return others;
 }
 
-// The same in translation units that hold a claimed SM: those without it are another check's. Facts of an older
-// pbprobe have no sets; then all of it, unless nothing is of a claimed SM.
+// The same in translation units that hold a claimed SM: those without it are another check's.
 std::map<std::string, int64_t> extras_beside(const Facts& facts, const DeviceCode& code) {
   const auto is_claimed = [&](const std::string& cubin) {
     return std::any_of(facts.claimed_gpus.begin(), facts.claimed_gpus.end(),
                        [&](const Target* target) { return made_for(cubin, *target); });
   };
   const auto others = extras(facts, code);
-  if (!code.unit_sets) {
-    const bool any =
-        std::any_of(code.cubin.begin(), code.cubin.end(), [&](const auto& entry) { return is_claimed(entry.first); });
-    return any ? others : std::map<std::string, int64_t>{};
-  }
   std::map<std::string, int64_t> beside;
-  for (const auto& [set, count] : *code.unit_sets) {
+  for (const auto& [set, count] : code.unit_sets) {
     const auto cubins = cubins_of(set);
     if (std::none_of(cubins.begin(), cubins.end(), is_claimed)) continue;
     for (const auto& cubin : cubins) {
@@ -316,9 +310,9 @@ Answer no_claimed_kernel_only_traps(const Facts& facts) {
 Answer one_toolkit_a_file(const Facts& facts) {
   Answer answer;
   for (const auto& file : facts.inventory->files) {
-    if (!is_libtorch(facts, file) || !file.device_code->toolkits || file.device_code->toolkits->size() < 2) continue;
+    if (!is_libtorch(facts, file) || file.device_code->toolkits.size() < 2) continue;
     std::vector<std::string> parts;
-    for (const auto& [release, count] : *file.device_code->toolkits)
+    for (const auto& [release, count] : file.device_code->toolkits)
       parts.push_back(fmt::format("{} by CUDA {}", count, release));
     answer.seen.push_back(
         {say("cubins of {} were made by different toolkits: {}", base_name(file.path), fmt::join(parts, ", ")),
@@ -334,10 +328,10 @@ Answer device_code_is_of_claimed_cuda(const Facts& facts) {
   const auto claimed = parse_major_minor(*facts.claim->cuda);
   if (!claimed) return answer;
   for (const auto& file : facts.inventory->files) {
-    if (!is_libtorch(facts, file) || !file.device_code->toolkits || file.device_code->toolkits->empty()) continue;
+    if (!is_libtorch(facts, file) || file.device_code->toolkits.empty()) continue;
     bool as_claimed = false;
     std::set<std::string> newer, older;
-    for (const auto& [release, count] : *file.device_code->toolkits) {
+    for (const auto& [release, count] : file.device_code->toolkits) {
       const auto version = parse_major_minor(release);
       if (!version) continue;
       as_claimed = as_claimed || *version == *claimed;

@@ -22,36 +22,28 @@ std::vector<std::string> cubins_of(const std::string& unit_set) {
   return cubins;
 }
 
-// Without sets (facts of an older pbprobe) the most frequent cubin tells how many units there are.
 Units units_for(const DeviceCode& code, const Sm& chip) {
   const auto is_for_chip = [&](const std::string& cubin) {
     const auto sm = parse_sm(cubin);
     return sm && same_capability(*sm, chip);
   };
   Units units;
-  if (code.unit_sets) {
-    for (const auto& [set, count] : *code.unit_sets) {
-      const auto cubins = cubins_of(set);
-      units.all += count;
-      if (std::any_of(cubins.begin(), cubins.end(), is_for_chip)) units.with += count;
-    }
-  } else {
-    for (const auto& [cubin, count] : code.cubin) {
-      units.all = std::max(units.all, count);
-      if (is_for_chip(cubin)) units.with = std::max(units.with, count);
-    }
+  for (const auto& [set, count] : code.unit_sets) {
+    const auto cubins = cubins_of(set);
+    units.all += count;
+    if (std::any_of(cubins.begin(), cubins.end(), is_for_chip)) units.with += count;
   }
-  units.all += code.units_without_code.value_or(0);
+  units.all += code.units_without_code;
   return units;
 }
 
 void add_to(SmCensus& sum, const SmCensus& census) {
   sum.kernels += census.kernels;
-  sum.cubins = sum.cubins.value_or(0) + census.cubins.value_or(0);
-  sum.empty_cubins = sum.empty_cubins.value_or(0) + census.empty_cubins.value_or(0);
-  sum.code_bytes = sum.code_bytes.value_or(0) + census.code_bytes.value_or(0);
-  sum.idle_kernels = sum.idle_kernels.value_or(0) + census.idle_kernels.value_or(0);
-  if (!sum.idle || sum.idle->empty()) sum.idle = census.idle;
+  sum.cubins += census.cubins;
+  sum.empty_cubins += census.empty_cubins;
+  sum.code_bytes += census.code_bytes;
+  sum.idle_kernels += census.idle_kernels;
+  if (sum.idle.empty()) sum.idle = census.idle;
 }
 
 SmCensus census_for(const Censuses& censuses, const Sm& chip) {
@@ -72,10 +64,10 @@ SmCensus census_that_runs(const Censuses& censuses, const Sm& chip) {
     if (!cubin || !cubin_runs_on(*cubin, chip)) continue;
     SmCensus& sum = by_capability[number_of(*cubin)];
     add_to(sum, census);
-    most = std::max(most, *sum.cubins);
+    most = std::max(most, sum.cubins);
   }
   const auto taken = std::find_if(by_capability.rbegin(), by_capability.rend(),
-                                  [&](const auto& one) { return *one.second.cubins * kFew >= most; });
+                                  [&](const auto& one) { return one.second.cubins * kFew >= most; });
   return taken == by_capability.rend() ? SmCensus{} : taken->second;
 }
 

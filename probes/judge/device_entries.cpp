@@ -49,17 +49,15 @@ bool in_few_units(const DeviceCode& code, const Sm& chip) {
 // What is wrong with these kernels; nothing where it is sound.
 std::optional<Sentence> fault_of(const SmCensus& code, const Most& most, std::string_view file,
                                  std::string_view target) {
-  const int64_t cubins = code.cubins.value_or(0);
-  const int64_t empty = code.empty_cubins.value_or(0);
-  const int64_t idle = code.idle_kernels.value_or(0);
-  if (cubins == 0) return std::nullopt;
+  if (code.cubins == 0) return std::nullopt;
   if (code.kernels == 0)
-    return say("{} is claimed, and the {} cubins of {} for it hold no kernel", target, cubins, file);
-  if (static_cast<double>(empty) > most.empty_cubins * static_cast<double>(cubins))
-    return say("{} is claimed, and {} of the {} cubins of {} for it hold no kernel", target, empty, cubins, file);
-  if (static_cast<double>(idle) > most.idle_kernels * static_cast<double>(code.kernels))
-    return say("{} is claimed, and {} of the {} kernels of {} for it do nothing: {}", target, idle, code.kernels, file,
-               code.idle && !code.idle->empty() ? kernel_name(code.idle->front()) : "");
+    return say("{} is claimed, and the {} cubins of {} for it hold no kernel", target, code.cubins, file);
+  if (static_cast<double>(code.empty_cubins) > most.empty_cubins * static_cast<double>(code.cubins))
+    return say("{} is claimed, and {} of the {} cubins of {} for it hold no kernel", target, code.empty_cubins,
+               code.cubins, file);
+  if (static_cast<double>(code.idle_kernels) > most.idle_kernels * static_cast<double>(code.kernels))
+    return say("{} is claimed, and {} of the {} kernels of {} for it do nothing: {}", target, code.idle_kernels,
+               code.kernels, file, code.idle.empty() ? "" : kernel_name(code.idle.front()));
   return std::nullopt;
 }
 
@@ -70,7 +68,7 @@ std::optional<Sentence> fault_of_suffixed(const Censuses& censuses, const Sm& ch
   for (const auto& [name, census] : censuses) {
     const auto sm = parse_sm(name);
     if (!sm || sm->suffix == '\0' || !same_capability(*sm, chip)) continue;
-    if (census.cubins.value_or(0) == 0 || census.idle_kernels.value_or(0) < census.kernels) continue;
+    if (census.cubins == 0 || census.idle_kernels < census.kernels) continue;
     return say("{} is claimed, and none of the {} kernels of {} for {} does anything", target, census.kernels, file,
                name);
   }
@@ -90,7 +88,7 @@ std::map<std::string, Censuses> their_censuses(const Inventory& inventory) {
   return components;
 }
 
-// Facts of a report that left it closed, or of an older pbprobe.
+// Facts of a report that left it closed.
 std::optional<Seen> not_opened(const Facts& facts) {
   for (const auto& file : facts.inventory->files) {
     if (!is_asked(facts, file) || file.problem || !file.device_code || file.device_code->false_entries) continue;

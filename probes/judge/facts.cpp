@@ -146,8 +146,7 @@ const Target* of_other_processor(const Facts& facts, const std::vector<const Tar
 }
 
 const FalseEntry* first_false_entry(const DeviceCode& code) {
-  const bool any = code.false_entries.value_or(0) > 0 && code.first_false_entries && !code.first_false_entries->empty();
-  return any ? &code.first_false_entries->front() : nullptr;
+  return code.first_false_entries.empty() ? nullptr : &code.first_false_entries.front();
 }
 
 bool has_own_sms(const File& file) {
@@ -165,7 +164,7 @@ bool tells(const Facts& facts, ClaimPart part) {
   switch (part) {
     case ClaimPart::sm: return file.device_code.has_value();
     case ClaimPart::isa: return file.host_code.has_value();
-    case ClaimPart::cuda: return file.device_code && file.device_code->toolkits && !file.device_code->toolkits->empty();
+    case ClaimPart::cuda: return file.device_code && !file.device_code->toolkits.empty();
     case ClaimPart::blas: return base_name(file.path).starts_with(kLibtorchCpu);
     case ClaimPart::torch:
     case ClaimPart::python: return false;

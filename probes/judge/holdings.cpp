@@ -57,7 +57,7 @@ void take_host_code(Holdings& holdings, const Inventory& inventory) {
     const HostCode& code = *file.host_code;
     for (const auto& [name, count] : code.unguarded) needs.insert(name);
     for (const auto& [name, count] : code.unclassified) open.insert(name);
-    for (const auto& [name, count] : code.leaked.value_or(Counts{})) leaked.insert(name);
+    for (const auto& [name, count] : code.leaked) leaked.insert(name);
     for (const auto& [name, capability] : code.cpu_capabilities) {
       if (name != "DEFAULT") capabilities.insert(name);
     }

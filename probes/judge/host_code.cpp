@@ -80,8 +80,8 @@ Names used_by_libtorch(const Inventory& inventory, const Target& target) {
 Names needed_past_loading(const HostCode& code) {
   Names names;
   for (const auto& [name, count] : code.unguarded) {
-    const auto at_load = code.at_load ? code.at_load->find(name) : std::map<std::string, int64_t>::const_iterator{};
-    if (code.at_load && at_load != code.at_load->end() && at_load->second >= count) continue;
+    const auto at_load = code.at_load.find(name);
+    if (at_load != code.at_load.end() && at_load->second >= count) continue;
     names.push_back(name);
   }
   return names;
@@ -95,8 +95,7 @@ std::optional<Sentence> too_few_marks(const Inventory& inventory, const Target& 
   std::map<std::string, int64_t> counts;
   for (const auto& file : inventory.files) {
     if (!is_libtorch(inventory, file) || !is_loaded_with(file, features_for(target))) continue;
-    if (!file.host_code->unguarded_instructions) return std::nullopt;  // facts of an older pbprobe
-    all += *file.host_code->unguarded_instructions;
+    all += file.host_code->unguarded_instructions;
     for (const auto& mark : *target.marks) {
       const auto found = file.host_code->unguarded.find(mark);
       if (found != file.host_code->unguarded.end()) counts[mark] += found->second;
@@ -114,9 +113,7 @@ std::optional<Sentence> too_few_marks(const Inventory& inventory, const Target& 
 
 Names certain_needs(const HostCode& code) {
   std::set<std::string> names;
-  if (code.at_load) {
-    for (const auto& [name, count] : *code.at_load) names.insert(name);
-  }
+  for (const auto& [name, count] : code.at_load) names.insert(name);
   if (const auto capability = code.cpu_capabilities.find("DEFAULT"); capability != code.cpu_capabilities.end()) {
     for (const auto& [name, count] : capability->second.features) names.insert(name);
   }

@@ -22,14 +22,14 @@ std::string title_of(const Package& package) {
 
 Answer package_is_one(const Facts& facts) {
   const auto& packages = facts.inventory->packages;
-  if (!packages || packages->empty()) return {};
-  if (packages->size() > 1) {
+  if (packages.empty()) return {};
+  if (packages.size() > 1) {
     std::vector<std::string> titles;
-    for (const auto& package : *packages) titles.push_back(title_of(package));
-    return {.seen = {{say("it holds the metadata of {} packages: {}", packages->size(), fmt::join(titles, ", ")),
-                      packages->back().folder}}};
+    for (const auto& package : packages) titles.push_back(title_of(package));
+    return {.seen = {{say("it holds the metadata of {} packages: {}", packages.size(), fmt::join(titles, ", ")),
+                      packages.back().folder}}};
   }
-  const Package& package = packages->front();
+  const Package& package = packages.front();
   const bool torch = file_named(*facts.inventory, kLibtorchCpu) != nullptr || facts.inventory->torch_version;
   if (!torch || !package.name || package_name(*package.name) == kTorch) return {};
   return {.seen = {{say("its files are torch's, and its metadata is that of {} {}", *package.name,
@@ -39,7 +39,7 @@ Answer package_is_one(const Facts& facts) {
 
 Answer version_is_assigned_once(const Facts& facts) {
   Answer answer;
-  const auto stated = facts.inventory->stated_versions.value_or(std::vector<StatedVersion>());
+  const auto& stated = facts.inventory->stated_versions;
   for (size_t i = 0; i < stated.size(); ++i) {
     if (!stated[i].where.starts_with(kVersionPy)) continue;
     const auto later =
@@ -60,9 +60,9 @@ Answer libraries_are_of_version(const Facts& facts) {
   const auto package = parse_python_version(facts.inventory->torch_version.value_or(""));
   if (!package) return answer;
   for (const auto& file : facts.inventory->files) {
-    if (!is_own(*facts.inventory, file) || !file.links || !file.links->versions) continue;
-    const auto known = file.links->versions->find(std::string(kTorch));
-    if (known == file.links->versions->end()) continue;
+    if (!is_own(*facts.inventory, file) || !file.links) continue;
+    const auto known = file.links->versions.find(std::string(kTorch));
+    if (known == file.links->versions.end()) continue;
     const auto own = parse_python_version(known->second);
     PythonVersion release = *package;
     release.pre = std::nullopt;

@@ -75,8 +75,7 @@ std::map<std::string, ReferenceCode> reference_code(const Censuses& censuses) {
   for (const auto& [name, census] : censuses) {
     const auto sm = parse_sm(name);
     if (!sm || sm->suffix != '\0') continue;
-    code[name] = {
-        .units = census.cubins.value_or(0), .kernels = census.kernels, .code_bytes = census.code_bytes.value_or(0)};
+    code[name] = {.units = census.cubins, .kernels = census.kernels, .code_bytes = census.code_bytes};
   }
   return code;
 }
@@ -96,14 +95,14 @@ std::optional<Names> names_for(const Censuses& censuses, const Sm& chip) {
 // Of the baseline's SMs that most of its units have the same, else the nearest.
 std::optional<Sm> nearest(const Censuses& censuses, const Sm& chip) {
   int64_t most = 0;
-  for (const auto& [name, census] : censuses) most = std::max(most, census.cubins.value_or(0));
+  for (const auto& [name, census] : censuses) most = std::max(most, census.cubins);
   std::optional<Sm> best;
   const auto distance = [&](const Sm& sm) {
     return std::tuple(sm.major != chip.major, std::llabs(number_of(chip) - number_of(sm)));
   };
   for (const auto& [name, census] : censuses) {
     const auto sm = parse_sm(name);
-    if (!sm || sm->suffix != '\0' || census.cubins.value_or(0) * 2 < most) continue;
+    if (!sm || sm->suffix != '\0' || census.cubins * 2 < most) continue;
     if (!best || distance(*sm) < distance(*best)) best = *sm;
   }
   return best;
@@ -160,9 +159,8 @@ std::optional<ReferenceBuild> reference_of(const Inventory& build, const Invento
   for (const auto& file : baseline.files) {
     if (file.component != kLibtorch || !file.device_code || !file.device_code->census || !file.links) continue;
     if (base_name(file.path) == kLibtorchCuda) continue;
-    reference.files[std::string(base_name(file.path))] = {
-        .linked = file.links->versions.value_or(std::map<std::string, std::string>{}),
-        .code = reference_code(*file.device_code->census)};
+    reference.files[std::string(base_name(file.path))] = {.linked = file.links->versions,
+                                                          .code = reference_code(*file.device_code->census)};
   }
   return reference;
 }

@@ -124,17 +124,13 @@ Answer versions_agree(const Facts& facts) {
     const auto other = parse_python_version(*inventory.torch_version);
     return !one || !other ? stated != *inventory.torch_version : !same_version(*one, *other);
   };
-  for (const auto& stated : inventory.stated_versions.value_or(std::vector<StatedVersion>())) {
+  for (const auto& stated : inventory.stated_versions) {
     if (stated.of != "torch" || stated.where.starts_with("torch/version.py:") || !disagrees(stated.stated)) continue;
     answer.seen.push_back(
         {say("{} says torch {}, and its files say {}", stated.where, stated.stated, *inventory.torch_version),
          stated.where});
     break;  // a package that is another's says so in each of its places
   }
-  const auto package = value_in(inventory.component_versions, "torch");
-  if (!inventory.stated_versions && package && disagrees(*package))
-    answer.seen.push_back({say("its package says torch {}, and its files say {}", *package, *inventory.torch_version),
-                           "torch/version.py"});
   const auto local = local_cuda(*inventory.torch_version);
   if (local && local != parse_major_minor(inventory.cuda_version.value_or("")))
     answer.seen.push_back({say("its version {} says CUDA {}.{}, and it is built with {}", *inventory.torch_version,

@@ -66,9 +66,9 @@ Result<void> compare_with_baseline(Report& report, const CompareRequest& request
   PBPROBE_TRY(const Inventory generic, load_inventory(request.baseline, {.kernel_names = true}), "--baseline");
   BaselineComparison comparison = compare_builds(*report.inventory, generic);
   if (report.claim) comparison.missing_kernels = compare_kernels(*report.inventory, generic, *report.claim);
-  if (report.reference && report.reference->build.code.empty()) {
+  if (report.reference && report.reference->code.empty()) {
     auto reference = reference_of(*report.inventory, generic);
-    if (reference) report.reference->build = std::move(*reference);
+    if (reference) report.reference = std::move(*reference);
   }
   if (request.speeds && comparison.differences.empty()) {
     auto gains = speeds(report, generic, request);

@@ -52,7 +52,6 @@ Result<std::vector<StatementSubject>> store_subjects(const Inventory& inventory)
   return list;
 }
 
-// A report of an older pbprobe does not say where its facts come from.
 bool all_read_from_files(const Report& report) {
   if (!report.joined) return report.input == InputKind::artifact;
   return std::all_of(report.joined->begin(), report.joined->end(),

@@ -83,9 +83,9 @@ std::string device_code_line(const DeviceCode& code) {
 
 std::vector<std::string> device_code_details(const DeviceCode& code) {
   std::vector<std::string> lines;
-  if (code.toolkits && !code.toolkits->empty()) {
+  if (!code.toolkits.empty()) {
     std::vector<std::string_view> releases;
-    for (const auto& [release, count] : *code.toolkits) releases.push_back(release);
+    for (const auto& [release, count] : code.toolkits) releases.push_back(release);
     lines.push_back(fmt::format("made by CUDA {}", fmt::join(releases, " and ")));
   }
   if (code.stored_bytes > 0)
@@ -96,8 +96,8 @@ std::vector<std::string> device_code_details(const DeviceCode& code) {
     std::string line = fmt::format("{}: {} {}", sm, census.kernels, census.kernels == 1 ? "kernel" : "kernels");
     for (const auto& [mnemonic, count] : census.instructions)
       line += fmt::format(", {}{}{}", count, kNoBreak, mnemonic);
-    if (census.tensor_cubins && !census.tensor_cubins->empty() && code.cubin.contains(sm))
-      line += fmt::format("; tensor instructions in {} of {} cubins", census.tensor_cubins->size(), code.cubin.at(sm));
+    if (!census.tensor_cubins.empty() && code.cubin.contains(sm))
+      line += fmt::format("; tensor instructions in {} of {} cubins", census.tensor_cubins.size(), code.cubin.at(sm));
     if (census.trap_kernels > 0) {
       const std::string first = census.only_traps.empty() ? "" : ": " + census.only_traps.front();
       line += fmt::format("; {} of them only trap{}", census.trap_kernels, first);

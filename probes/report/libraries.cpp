@@ -24,8 +24,8 @@ std::map<std::string, std::string> versions_of(const Inventory& inventory) {
       versions.emplace(name, version + ", asked for by its package");
   }
   for (const auto& file : inventory.files) {
-    if (!file.links || !file.links->versions) continue;
-    for (const auto& [name, version] : *file.links->versions) {
+    if (!file.links) continue;
+    for (const auto& [name, version] : file.links->versions) {
       const auto [entry, is_new] = versions.emplace(name, fmt::format("{}, in {}", version, base_name(file.path)));
       if (!is_new && !entry->second.starts_with(version))
         entry->second += fmt::format("; {} in {}", version, base_name(file.path));

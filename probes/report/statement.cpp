@@ -54,7 +54,7 @@ Json origin(const Judged& judged) {
   return {{"pbprobe", judged.version},
           {"commit", judged.commit},
           {"created", judged.created},
-          {"input", judged.input ? Json(name_of(*judged.input)) : Json(nullptr)}};
+          {"input", name_of(judged.input)}};
 }
 
 Json origin_of(const Report& report) {

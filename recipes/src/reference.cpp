@@ -2,11 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "recipes/src/reference.hpp"
 
-#include <algorithm>
-
 #include "core/json.hpp"
 #include "core/major_minor.hpp"
-#include "recipes/src/variant_facts.hpp"
 
 namespace pbprobe {
 namespace {
@@ -14,18 +11,6 @@ namespace {
 constexpr std::string_view kReferencesJson =
 #include "reference_builds.inc"  // recipes/reference_builds.json as string literals (cmake/Embed.cmake)
     ;
-
-// The switches of torch's build that the claimed variant turns off.
-std::vector<std::string> switched_off(const Claim& claim) {
-  std::vector<std::string> off;
-  if (!looks_like_variant(claim.text)) return off;
-  const auto variant = parse_variant(claim.text);
-  if (!variant) return off;
-  for (const auto& [name, value] : facts_of(*variant).environment) {
-    if (value == "0") off.push_back(name);
-  }
-  return off;
-}
 
 }  // namespace
 
@@ -39,17 +24,13 @@ const ReferenceTable& reference_table() {
   return table;
 }
 
-Reference reference_for(const Inventory& build, const Claim& claim, const ReferenceTable& table) {
-  Reference reference;
+ReferenceBuild reference_for(const Inventory& build, const Claim& claim, const ReferenceTable& table) {
   const auto version = parse_major_minor(build.torch_version.value_or(claim.torch.value_or("")));
   const std::string platform = build.platform.value_or("");
+  ReferenceBuild reference;
   for (const auto& row : table.builds) {
     if (!version || parse_major_minor(row.torch) != *version) continue;
-    if (reference.build.code.empty() || row.platform == platform) reference.build = row;
-  }
-  const auto off = switched_off(claim);
-  for (const auto& [part, kernels] : reference.build.parts) {
-    if (std::find(off.begin(), off.end(), part) != off.end()) reference.left_out.push_back(part);
+    if (reference.code.empty() || row.platform == platform) reference = row;
   }
   return reference;
 }

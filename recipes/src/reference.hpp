@@ -27,8 +27,8 @@ struct ReferenceTable {
 
 // What a build of this version, claimed to be this, is held beside. Where the table has no such version it is empty:
 // nothing is known.
-[[nodiscard]] Reference reference_for(const Inventory& build, const Claim& claim,
-                                      const ReferenceTable& table = reference_table());
+[[nodiscard]] ReferenceBuild reference_for(const Inventory& build, const Claim& claim,
+                                           const ReferenceTable& table = reference_table());
 
 template <class Visitor, SameAs<ReferenceTable> T>
 void fields(Visitor& visit, T& table) {

@@ -84,14 +84,14 @@ TEST_F(NvccFiles, BytesPerSmAddUpToTheFiles) {
   const DeviceCode code = *read("libsize.so").device_code;
   int64_t stored = 0;
   int64_t uncompressed = 0;
-  for (const auto* entries : {&*code.cubin_bytes, &*code.ptx_bytes}) {
+  for (const auto* entries : {&code.cubin_bytes, &code.ptx_bytes}) {
     for (const auto& [target, bytes] : *entries) {
       EXPECT_LT(bytes.stored_bytes, bytes.uncompressed_bytes) << target;
       stored += bytes.stored_bytes;
       uncompressed += bytes.uncompressed_bytes;
     }
   }
-  EXPECT_EQ(code.cubin_bytes->size(), 3U);
+  EXPECT_EQ(code.cubin_bytes.size(), 3U);
   EXPECT_EQ(stored, code.stored_bytes);
   EXPECT_EQ(uncompressed, code.uncompressed_bytes);
 }
@@ -113,7 +113,7 @@ TEST_F(NvccFiles, EachCompressionModeHidesTheSameKernels) {
     for (const auto& [target, census] : *file.device_code->census) {
       EXPECT_EQ(census.kernels, 1) << mode << target;
       EXPECT_GT(census.words, 8) << mode << target;
-      EXPECT_THAT(*census.tensor_cubins, ::testing::IsEmpty()) << mode << target;
+      EXPECT_THAT(census.tensor_cubins, ::testing::IsEmpty()) << mode << target;
       EXPECT_EQ(census.trap_kernels, 0) << mode << target;
       EXPECT_EQ(census.idle_kernels, 0) << mode << target;
       EXPECT_EQ(census.cubins, 1) << mode << target;
@@ -144,7 +144,7 @@ TEST_F(NvccFiles, KernelsThatOnlyTrapAreReportedByName) {
     EXPECT_THAT(census.only_traps, ::testing::UnorderedElementsAre("_Z10only_trapsv", "_Z16prints_and_trapsPKf"));
     EXPECT_EQ(census.instructions.at("BPT"), 3) << sm;
     EXPECT_EQ(census.instructions.at("HMMA"), sm == std::string_view("sm_75") ? 5 : 1) << sm;
-    EXPECT_THAT(*census.tensor_cubins, ::testing::ElementsAre(1)) << sm;
+    EXPECT_THAT(census.tensor_cubins, ::testing::ElementsAre(1)) << sm;
     EXPECT_GT(census.instructions.at("STL"), 0) << sm;
     EXPECT_GT(census.instructions.at("LDL"), 0) << sm;
     EXPECT_FALSE(census.instructions.contains("HGMMA")) << sm;

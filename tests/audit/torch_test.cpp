@@ -104,7 +104,7 @@ TEST_F(RealTorch, ItsCodeRunsOnEveryCpu) {
   // The linker kept the AVX2 CPU capability's copy of c10::checked_convert<c10::Float8_e5m2, …>, and that CPU
   // capability is the only one to call it.
   EXPECT_TRUE(code.offenders.empty());
-  EXPECT_TRUE(code.leaked->empty());
+  EXPECT_TRUE(code.leaked.empty());
   EXPECT_EQ(inventory->files.size(), audit(packages_)->files.size());
 }
 

@@ -245,7 +245,15 @@ def test_json_that_is_none_of_ours_is_refused(tmp_path, text, words):
     refused(run("audit", file), "report.json" if words else "", *words)
 
 
-INVENTORY = {"schema": "pbprobe.inventory/1", "artifact": "a", "layout": "file", "files": [], "problems": []}
+INVENTORY = {
+    "schema": "pbprobe.inventory/1",
+    "artifact": "a",
+    "layout": "file",
+    "stated_versions": [],
+    "packages": [],
+    "files": [],
+    "problems": [],
+}
 WAY_OUT = ": write it again, with --format json"
 
 

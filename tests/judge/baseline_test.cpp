@@ -18,7 +18,7 @@ Inventory comparable() {
   Report report = audit_report();
   File& cpu = file_named(report, "libtorch_cpu.so");
   cpu.needed = {"libgomp.so.1"};
-  cpu.links->versions = {{{"oneDNN", "3.10.2"}}};
+  cpu.links->versions = {{"oneDNN", "3.10.2"}};
   return *report.inventory;
 }
 
@@ -39,9 +39,9 @@ TEST(CompareBuilds, WhatIsTheSameIsComparable) {
 
 TEST(CompareBuilds, AnotherOneDnnIsNamed) {
   Inventory other = comparable();
-  libtorch_cpu(other).links->versions = {{{"oneDNN", "3.7.1"}}};
+  libtorch_cpu(other).links->versions = {{"oneDNN", "3.7.1"}};
   EXPECT_THAT(differences(comparable(), other), ElementsAre("oneDNN 3.10.2 against 3.7.1"));
-  libtorch_cpu(other).links->versions.reset();  // linked in, and its symbols do not tell
+  libtorch_cpu(other).links->versions.clear();  // linked in, and its symbols do not tell
   EXPECT_THAT(differences(comparable(), other), ElementsAre("oneDNN 3.10.2 against unknown"));
   EXPECT_THAT(differences(other, other), ElementsAre("oneDNN unknown against unknown"));
   libtorch_cpu(other).links->contains = {"FBGEMM", "MKL"};
@@ -51,13 +51,13 @@ TEST(CompareBuilds, AnotherOneDnnIsNamed) {
 
 TEST(CompareBuilds, AOneDnnOfItsOwnTellsItsVersion) {
   Inventory shared = comparable();
-  libtorch_cpu(shared).links->versions.reset();
+  libtorch_cpu(shared).links->versions.clear();
   libtorch_cpu(shared).links->contains = {"FBGEMM", "MKL"};
   libtorch_cpu(shared).needed.emplace_back("libdnnl.so.3");
   EXPECT_THAT(differences(shared, comparable()), ElementsAre("oneDNN unknown against 3.10.2"));
   File library;
   library.path = "torch/lib/libdnnl.so.3";
-  library.links = Links{.versions = {{{"oneDNN", "3.10.2"}}}};
+  library.links = Links{.versions = {{"oneDNN", "3.10.2"}}};
   shared.files.push_back(library);
   EXPECT_THAT(differences(shared, comparable()), IsEmpty());
 }

@@ -25,8 +25,8 @@ Report sm121_build(bool exact = true) {
   }
   libtorch_cuda(report).links = std::nullopt;  // its MAGMA lay in the file that is gone
   libtorch_cuda(report).device_code = DeviceCode{.cubin = {{"sm_121", 444}, {"sm_121a", 1}},
-                                                 .unit_sets = {{{"sm_121", 443}, {"sm_121 sm_121a", 1}}},
-                                                 .toolkits = {{{"13.0", 2}}}};
+                                                 .unit_sets = {{"sm_121", 443}, {"sm_121 sm_121a", 1}},
+                                                 .toolkits = {{"13.0", 2}}};
   return report;
 }
 
@@ -45,7 +45,7 @@ void add_claimed_unit_cases(std::vector<Case>& cases) {
                    sm121_build_with(
                        [](DeviceCode& code) {
                          code.cubin = {{"sm_120", 444}};
-                         code.unit_sets = {{{"sm_120", 444}}};
+                         code.unit_sets = {{"sm_120", 444}};
                        },
                        false),
                    sm121_build(false)});
@@ -53,7 +53,7 @@ void add_claimed_unit_cases(std::vector<Case>& cases) {
   cases.push_back({"PB314", "sm121 is claimed, and 443 of the 444 translation units of libtorch_cuda.so hold",
                    sm121_build_with([](DeviceCode& code) {
                      code.cubin = {{"sm_90", 1}, {"sm_121", 443}, {"sm_121a", 1}};
-                     code.unit_sets = {{{"sm_90", 1}, {"sm_121", 442}, {"sm_121 sm_121a", 1}}};
+                     code.unit_sets = {{"sm_90", 1}, {"sm_121", 442}, {"sm_121 sm_121a", 1}};
                    }),
                    sm121_build()});
   cases.push_back({"PB314", "sm121 is claimed, and libtorch holds no device code",
@@ -63,13 +63,13 @@ void add_claimed_unit_cases(std::vector<Case>& cases) {
                    sm121_build_with(
                        [](DeviceCode& code) {
                          code.cubin = {{"sm_120", 444}, {"sm_121a", 1}};
-                         code.unit_sets = {{{"sm_120", 443}, {"sm_120 sm_121a", 1}}};
+                         code.unit_sets = {{"sm_120", 443}, {"sm_120 sm_121a", 1}};
                        },
                        false),
                    sm121_build_with(
                        [](DeviceCode& code) {
                          code.cubin = {{"sm_120", 444}, {"sm_121", 444}};
-                         code.unit_sets = {{{"sm_120 sm_121", 444}}};
+                         code.unit_sets = {{"sm_120 sm_121", 444}};
                        },
                        false)});
   cases.push_back({"PB315", "libtorch_cuda.so holds only PTX (sm_121)", sm121_build_with([](DeviceCode& code) {
@@ -85,12 +85,12 @@ void add_claimed_unit_cases(std::vector<Case>& cases) {
   cases.push_back({"PB316", "libtorch_cuda.so holds machine code for sm_90, sm_120 too",
                    sm121_build_with([](DeviceCode& code) {
                      code.cubin["sm_120"] = code.cubin["sm_90"] = 444;
-                     code.unit_sets = {{{"sm_120 sm_121 sm_90", 444}}};
+                     code.unit_sets = {{"sm_120 sm_121 sm_90", 444}};
                    }),
                    sm121_build_with(
                        [](DeviceCode& code) {
                          code.cubin["sm_120"] = 444;
-                         code.unit_sets = {{{"sm_120 sm_121", 444}}};
+                         code.unit_sets = {{"sm_120 sm_121", 444}};
                        },
                        false)});
   cases.push_back({"PB317", "libtorch_cuda.so holds PTX for sm_121 beside its machine code",
@@ -116,7 +116,7 @@ void add_claimed_library_cases(std::vector<Case>& cases) {
                           libtorch_cuda(r).links = Links{.contains = {"MAGMA", "NCCL", "NVSHMEM"}};
                           auto& code = *libtorch_cuda(r).device_code;
                           code.cubin["sm_80"] = code.cubin["sm_90"] = 12;
-                          (*code.unit_sets)["sm_121 sm_80 sm_90"] = 12;
+                          code.unit_sets["sm_121 sm_80 sm_90"] = 12;
                         }),
                    sm121_build()});
   cases.push_back(
@@ -124,10 +124,10 @@ void add_claimed_library_cases(std::vector<Case>& cases) {
        with(sm121_build(),
             [](Report& r) {  // made by a toolkit of its own, too: nobody's fault either
               libtorch_cuda(r).self_loaded_code =
-                  DeviceCode{.cubin = {{"sm_90", 14}, {"sm_100", 15}}, .toolkits = {{{"12.9", 29}}}};
+                  DeviceCode{.cubin = {{"sm_90", 14}, {"sm_100", 15}}, .toolkits = {{"12.9", 29}}};
             }),
        with(sm121_build(), [](Report& r) {
-         libtorch_cuda(r).self_loaded_code = DeviceCode{.cubin = {{"sm_121", 14}}, .toolkits = {{{"12.9", 14}}}};
+         libtorch_cuda(r).self_loaded_code = DeviceCode{.cubin = {{"sm_121", 14}}, .toolkits = {{"12.9", 14}}};
        })});
 }
 
@@ -151,15 +151,15 @@ void add_claimed_code_cases(std::vector<Case>& cases) {
                      code.census = {{{"sm_121", {.kernels = 900}}, {"sm_90", {.trap_kernels = 2}}}};
                    })});
   cases.push_back({"PB321", "made by different toolkits: 1 by CUDA 12.9, 2 by CUDA 13.0",
-                   sm121_build_with([](DeviceCode& code) { (*code.toolkits)["12.9"] = 1; }), sm121_build()});
+                   sm121_build_with([](DeviceCode& code) { code.toolkits["12.9"] = 1; }), sm121_build()});
   cases.push_back({"PB322", "CUDA 13.0 is claimed, and cubins of libtorch_cuda.so were made by CUDA 13.2",
                    sm121_build_with([](DeviceCode& code) {
-                     code.toolkits = {{{"13.2", 3}}};
+                     code.toolkits = {{"13.2", 3}};
                    }),
                    sm121_build()});
   cases.push_back({"PB322", "CUDA 13.0 is claimed, and cubins of libtorch_cuda.so were made by CUDA 12.9",
                    sm121_build_with([](DeviceCode& code) {
-                     code.toolkits = {{{"12.9", 3}}};
+                     code.toolkits = {{"12.9", 3}};
                    }),
                    sm121_build()});
   const auto for_sm100 = [](std::map<std::string, int64_t> cubins) {
@@ -168,8 +168,10 @@ void add_claimed_code_cases(std::vector<Case>& cases) {
       for (auto& file : r.inventory->files) {
         if (file.device_code) file.device_code->cubin = {{"sm_100", 12}};
       }
-      libtorch_cuda(r).device_code->cubin = cubins;
-      libtorch_cuda(r).device_code->unit_sets.reset();
+      DeviceCode& code = *libtorch_cuda(r).device_code;
+      code.cubin = cubins;
+      code.unit_sets.clear();
+      for (const auto& [sm, count] : cubins) code.unit_sets[sm] = count;
     });
   };
   cases.push_back({"PB323", "sm100 is claimed, and no file of libtorch holds sm_100a, which tcgen05.mma needs",

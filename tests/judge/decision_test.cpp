@@ -36,7 +36,7 @@ void reword(std::string& sentence) {
   sentence = "in other words";
 }
 
-// As an older pbprobe put it: each sentence of the verdict is another.
+// As a release with other messages puts it: each sentence of the verdict is another.
 void reword(Verdict& verdict) {
   reword(verdict.reason);
   if (verdict.fix) reword(*verdict.fix);
@@ -159,7 +159,7 @@ TEST(Decision, TheDataInASentenceBelongToIt) {
   for (auto& file : report.inventory->files) {
     if (!file.device_code) continue;
     file.device_code->cubin["sm_87"] = 1;
-    if (file.device_code->unit_sets) (*file.device_code->unit_sets)["sm_87 sm_90"] = 1;
+    file.device_code->unit_sets["sm_87 sm_90"] = 1;
   }
   EXPECT_THAT(refusal(report), HasSubstr("operands"));
 }

@@ -219,9 +219,6 @@ void add_package_cases(std::vector<Case>& cases) {
   cases.push_back({"PB119", "torch's package asks for cuDNN 9.19.0.56, and 9.11.0.98 is installed",
                    with(audited(), [](Report& r) { (*r.inventory->component_versions)["cuDNN"] = "9.11.0.98"; }),
                    audited()});
-  cases.push_back({"PB120", "its package says torch 2.10.0, and its files say 2.11.0+cu130",
-                   with(audited(), [](Report& r) { (*r.inventory->component_versions)["torch"] = "2.10.0"; }),
-                   audited()});
   cases.push_back({"PB120", "its version 2.11.0+cu128 says CUDA 12.8, and it is built with 13.0",
                    with(audited(), [](Report& r) { r.inventory->torch_version = "2.11.0+cu128"; }), audited()});
   cases.push_back({"PB121", "says cp313t, and torch's extension module is for cp311",

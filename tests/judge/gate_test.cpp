@@ -87,7 +87,7 @@ TEST(Gate, WhatFilesCannotProveIsUnknown) {
   }
 }
 
-// As a report leaves the libraries beside libtorch, and one of an older pbprobe all files.
+// As a report leaves the libraries beside libtorch.
 TEST(Gate, DeviceCodeThatWasNotOpenedIsUnknown) {
   Report report = true_claim();
   for (auto& file : report.inventory->files) {

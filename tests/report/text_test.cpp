@@ -52,7 +52,7 @@ TEST(Text, WhatIsInsideDeviceCodeIsALineAnSm) {
     return lines;
   };
   EXPECT_THAT(details({.cubin = {{"sm_90", 2}}}), testing::IsEmpty());
-  EXPECT_THAT(details({.toolkits = {{{"12.9", 1}, {"13.0", 3}}}}), testing::ElementsAre("made by CUDA 12.9 and 13.0"));
+  EXPECT_THAT(details({.toolkits = {{"12.9", 1}, {"13.0", 3}}}), testing::ElementsAre("made by CUDA 12.9 and 13.0"));
   EXPECT_THAT(details({.cubin = {{"sm_90a", 5}},
                        .stored_bytes = 1 << 20,
                        .uncompressed_bytes = 3 << 20,
@@ -60,7 +60,7 @@ TEST(Text, WhatIsInsideDeviceCodeIsALineAnSm) {
                                    {"sm_90a",
                                     {.kernels = 12,
                                      .instructions = {{"HGMMA", 400}, {"HMMA", 12}},
-                                     .tensor_cubins = {{2, 3}},
+                                     .tensor_cubins = {2, 3},
                                      .trap_kernels = 2,
                                      .only_traps = {"_Z1kv", "_Z1lv"}}}}}}),
               testing::ElementsAre(

@@ -91,27 +91,20 @@ void take_first(const Names& names, size_t limit, Names& first) {
   }
 }
 
-template <class Number>
-void add(std::optional<int64_t>& sum, Number more) {
-  sum = sum.value_or(0) + static_cast<int64_t>(more);
-}
-
 // `number`: which of the file's cubins it is, as cuobjdump counts them.
 void add(SmCensus& sum, const CubinCensus& census, int64_t number) {
   sum.kernels += census.kernels;
   sum.words += census.words;
   for (const auto& [mnemonic, count] : census.instructions) sum.instructions[mnemonic] += count;
-  if (!sum.tensor_cubins) sum.tensor_cubins.emplace();
-  if (census.has_tensor_instructions) sum.tensor_cubins->push_back(number);
+  if (census.has_tensor_instructions) sum.tensor_cubins.push_back(number);
   sum.trap_kernels += static_cast<int64_t>(census.only_traps.size());
   take_first(census.only_traps, kNamedKernels, sum.only_traps);
-  add(sum.cubins, 1);
-  add(sum.empty_cubins, census.kernels == 0 ? 1 : 0);
-  add(sum.code_bytes, census.code_bytes);
-  add(sum.stores, census.stores);
-  add(sum.idle_kernels, census.idle.size());
-  if (!sum.idle) sum.idle.emplace();
-  take_first(census.idle, kNamedKernels, *sum.idle);
+  ++sum.cubins;
+  if (census.kernels == 0) ++sum.empty_cubins;
+  sum.code_bytes += census.code_bytes;
+  sum.stores += census.stores;
+  sum.idle_kernels += static_cast<int64_t>(census.idle.size());
+  take_first(census.idle, kNamedKernels, sum.idle);
   if (census.names.empty()) return;
   if (!sum.names) sum.names.emplace();
   sum.names->insert(sum.names->end(), census.names.begin(), census.names.end());
@@ -134,13 +127,11 @@ void add_units(const std::vector<FatbinEntry>& entries, const InsideFacts& insid
     auto& unit = units[entries[i].container];
     if (entries[i].kind == EntryKind::cubin && !is_false(inside[i])) unit.insert(sm_name(entries[i].sm));
   }
-  code.unit_sets.emplace();
-  code.units_without_code = 0;
   for (const auto& [container, targets] : units) {
     if (targets.empty()) {
-      ++*code.units_without_code;
+      ++code.units_without_code;
     } else {
-      ++(*code.unit_sets)[fmt::format("{}", fmt::join(targets, " "))];
+      ++code.unit_sets[fmt::format("{}", fmt::join(targets, " "))];
     }
   }
 }
@@ -156,9 +147,9 @@ std::string seen_in(const Error& problem, const FatbinEntry& entry) {
 
 void add_false_entry(const FatbinEntry& entry, const Error& problem, const Bytes& file, DeviceCode& code) {
   ++*code.false_entries;
-  if (code.first_false_entries->size() >= kNamedEntries) return;
+  if (code.first_false_entries.size() >= kNamedEntries) return;
   const auto offset = entry.payload.data() - file.span().data();
-  code.first_false_entries->push_back({.label = label_of(entry), .offset = offset, .seen = seen_in(problem, entry)});
+  code.first_false_entries.push_back({.label = label_of(entry), .offset = offset, .seen = seen_in(problem, entry)});
 }
 
 }  // namespace
@@ -195,14 +186,10 @@ InsideFacts look_inside_all(const std::vector<FatbinEntry>& entries, const Bytes
 
 DeviceCode add_up(const std::vector<FatbinEntry>& entries, const InsideFacts& inside, const Bytes& file, bool opened) {
   DeviceCode code;
-  code.cubin_bytes.emplace();
-  code.ptx_bytes.emplace();
-  code.toolkits.emplace();
   add_units(entries, inside, code);
   if (opened) {
     code.census.emplace();
     code.false_entries = 0;
-    code.first_false_entries.emplace();
   }
   int64_t cubins = 0;
   for (size_t i = 0; i < entries.size(); ++i) {
@@ -211,11 +198,11 @@ DeviceCode add_up(const std::vector<FatbinEntry>& entries, const InsideFacts& in
     ++counts[sm_name(entry.sm)];
     code.stored_bytes += static_cast<int64_t>(entry.stored_bytes);
     code.uncompressed_bytes += static_cast<int64_t>(entry.uncompressed_bytes);
-    if (entry.kind == EntryKind::cubin) add(*code.cubin_bytes, entry);
+    if (entry.kind == EntryKind::cubin) add(code.cubin_bytes, entry);
     if (entry.kind == EntryKind::cubin) ++cubins;
-    if (entry.kind == EntryKind::ptx) add(*code.ptx_bytes, entry);
+    if (entry.kind == EntryKind::ptx) add(code.ptx_bytes, entry);
     if (!inside[i]) continue;
-    if (inside[i]->toolkit) ++(*code.toolkits)[*inside[i]->toolkit];
+    if (inside[i]->toolkit) ++code.toolkits[*inside[i]->toolkit];
     if (inside[i]->census) add((*code.census)[sm_name(entry.sm)], *inside[i]->census, cubins);
     if (is_false(inside[i])) add_false_entry(entry, *inside[i]->problem, file, code);
   }

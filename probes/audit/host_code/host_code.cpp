@@ -109,10 +109,6 @@ class Summary {
 
   HostCode take() {
     code_.functions_from = name_of_source(census_.functions.source);
-    code_.at_load.emplace();
-    code_.leaked.emplace();
-    code_.unguarded_instructions = 0;
-    code_.unknown_opcodes.emplace();
     for (size_t i = 0; i < census_.functions.all.size(); ++i) add(i);
     offenders();
     needs();
@@ -129,7 +125,7 @@ class Summary {
     code_.code_bytes += static_cast<int64_t>(function.size);
     code_.instructions += count.instructions;
     note_unknown(function, owner.code_class, count);
-    if (runs_everywhere(owner.code_class)) *code_.unguarded_instructions += count.instructions;
+    if (runs_everywhere(owner.code_class)) code_.unguarded_instructions += count.instructions;
     const std::string label(owner.label);
     if (owner.code_class == CodeClass::dispatched && !label.empty()) ++code_.dispatchers[label];
     const bool of_capability =
@@ -140,8 +136,8 @@ class Summary {
       if (of_capability) count_into(code_.cpu_capabilities[label].features, features, instructions);
       if (owner.code_class == CodeClass::unclassified) count_into(code_.unclassified, features, instructions);
       if (runs_everywhere(owner.code_class)) count_into(code_.unguarded, features, instructions);
-      if (owner.code_class == CodeClass::static_initializer) count_into(*code_.at_load, features, instructions);
-      if (owner.code_class == CodeClass::capability_leak) count_into(*code_.leaked, features, instructions);
+      if (owner.code_class == CodeClass::static_initializer) count_into(code_.at_load, features, instructions);
+      if (owner.code_class == CodeClass::capability_leak) count_into(code_.leaked, features, instructions);
     }
     if (count.features != 0) found_[static_cast<size_t>(owner.code_class)].push_back(i);
   }
@@ -153,7 +149,7 @@ class Summary {
 
   void note_unknown(const Function& function, CodeClass code_class, const CodeCount& count) {
     if (count.unknown == 0) return;
-    (*code_.unknown_opcodes)[std::string(name_of(code_class))] += count.unknown;
+    code_.unknown_opcodes[std::string(name_of(code_class))] += count.unknown;
     const bool may_run = runs_everywhere(code_class) || code_class == CodeClass::unclassified;
     if (may_run && !code_.unknown_opcode) code_.unknown_opcode = describe_unknown(elf_, function, count);
   }
