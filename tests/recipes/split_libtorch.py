@@ -1,7 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""The CMake call of recipes/nix/pbprobe.nix, as Nix evaluates it for one variant, against a real libtorch that is split
-into result-NAME, -lib and -dev as Nix leaves a build; then the operators compute in that torch.
+"""The CMake call of recipes/nix/pbprobe.nix, as Nix evaluates it for one variant, on the files that it takes, against a
+real libtorch that is split into result-NAME, -lib and -dev as Nix leaves a build; then the operators compute in that
+torch.
 
     split_libtorch.py SOURCE SCRATCH TORCH [CMAKE_OPTION...]
 
@@ -43,6 +44,17 @@ def flags(source: Path, scratch: Path, variant: str) -> list[str]:
     return json.loads(reported.stdout)
 
 
+def copied(source: Path, folder: Path) -> Path:
+    """What Nix lets the build see, and nothing else: recipes/nix/pbprobe_source.json."""
+    for part in json.loads((source / "recipes/nix/pbprobe_source.json").read_text()):
+        if (source / part).is_dir():
+            shutil.copytree(source / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            folder.mkdir(exist_ok=True)
+            shutil.copy(source / part, folder / part)
+    return folder
+
+
 def split(torch: Path, folder: Path, variant: str) -> Path:
     """result-VARIANT, -lib and -dev of a torch; the first one."""
     out, lib, dev = (folder / f"result-{variant}{suffix}" for suffix in ("", "-lib", "-dev"))
@@ -77,8 +89,8 @@ def main() -> int:
     assert any(flag.startswith("-DPBPROBE_TORCH=") for flag in called), called
     build = scratch / "build"
     # Without optimization: what is asked is how it is put together.
-    run("cmake", "-G", "Ninja", "-S", source, "-B", build, "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O0",
-        *sys.argv[4:], *called)  # fmt: skip
+    run("cmake", "-G", "Ninja", "-S", copied(source, scratch / "source"), "-B", build, "-DCMAKE_BUILD_TYPE=Debug",
+        "-DCMAKE_CXX_FLAGS_DEBUG=-O0", *sys.argv[4:], *called)  # fmt: skip
     run("cmake", "--build", build, "--target", "pbprobe_operators")
     package = build / "python"
     # The package's own imports the pipeline's module too, and here only the operators were built.

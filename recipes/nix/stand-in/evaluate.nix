@@ -47,7 +47,7 @@ let
       recipe = builtins.scopedImport scope file;
       injected = import ./nixpkgs.nix {
         rev = "injected";
-        torchVersion = "0";
+        torchVersion = (builtins.head matrix.lines).torch;
         inherit world;
       } { inherit system; config.allowUnfree = true; };
     in
