@@ -56,7 +56,7 @@ class Environment:
 
 
 # As deep as build/ is, and fresh each time: an isolated environment is gone after its build.
-@pytest.mark.slow
+@pytest.mark.install
 @pytest.mark.parametrize(
     "tool, has_torch, named, built",
     [
