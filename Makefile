@@ -18,7 +18,7 @@ help:
 	@echo 'make test      build and run the tests of what is built'
 	@echo 'make test-real compare the audit with other tools on a whole torch, and print its figures: minutes'
 	@echo '               judge real code of ATen, by the flags of each CPU (PBPROBE_REAL_KERNELS=all takes hours),'
-	@echo '               and install the package by pip and uv, with a torch and without
+	@echo '               and install the package by pip and uv, with a torch and without'
 	@echo '               PBPROBE_TEST_BUILDS=FOLDER adds six real builds: tests/real/fetch_builds FOLDER'
 	@echo 'make build     build everything; the program is build/bin/pbprobe'
 	@echo 'make setup     only install what is missing (Debian packages when root; the rest into .venv)'

@@ -77,7 +77,7 @@ int run(const AuditArguments& options) {
 void add_audit(CLI::App& app, int& exit_code) {
   auto* command =
       app.add_subcommand("audit",
-                         "What a PyTorch build ships, and whether that is what it claims, read from its files alone\n"
+                         "What a PyTorch build ships, and whether that is what it claims, read only from its files\n"
                          "Examples:\n"
                          "  pbprobe audit torch-2.11.0-cp311-cp311-manylinux_2_28_x86_64.whl\n"
                          "  pbprobe audit .venv/lib/python3.11/site-packages --format json\n"

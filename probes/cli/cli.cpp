@@ -7,54 +7,35 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 
 namespace pbprobe::cli {
 
-Result<void> check_output_file(const std::filesystem::path& file) {
-  std::error_code error;
-  const auto status = std::filesystem::status(file, error);
-  if (!std::filesystem::exists(status) || std::filesystem::is_regular_file(status)) return {};
-  return make_error(ErrorCode::usage, "{} is {}: name a file, or leave --output out and redirect what is printed",
-                    file.string(), std::filesystem::is_directory(status) ? "a folder" : "no regular file");
-}
-
-namespace {
-
-int write_file(std::string_view text, const std::filesystem::path& file) {
-  if (const auto usable = check_output_file(file); !usable) return print_error(usable.error());
-  // Written beside it and renamed: a reader sees the old document or the new one, never half of it.
-  const std::filesystem::path partial = file.string() + fmt::format(".{}.partial", ::getpid());
-  std::FILE* stream = std::fopen(partial.c_str(), "wb");
-  bool written = stream != nullptr && std::fwrite(text.data(), 1, text.size(), stream) == text.size();
-  if (stream != nullptr) written = std::fclose(stream) == 0 && written;
-  std::error_code error;
-  if (written) std::filesystem::rename(partial, file, error);
-  if (written && !error) return kPassed;
-  const std::string reason = error ? error.message() : std::strerror(errno);
-  std::filesystem::remove(partial, error);
-  return print_error(make_error(ErrorCode::unreadable, "{} cannot be written: {}: name a file in a folder of yours",
-                                file.string(), reason));
-}
-
-}  // namespace
+constexpr int kLeastWidth = 60;  // columns
+constexpr int kMostWidth = 500;
 
 void add_format(CLI::App& command, Format& format) {
   add_choice<Format>(command, "--format", format, {{"text", Format::text}, {"json", Format::json}}, "text or json");
 }
 
-std::string json_text(const Json& json) {
-  return dump_json(json) + "\n";
+CLI::Validator seconds_of_a_day() {
+  return {[](std::string& given) {
+            constexpr double kLeast = 0.1;
+            constexpr double kMost = 86400;
+            double seconds = 0;
+            const bool number = CLI::detail::lexical_cast(given, seconds);
+            return number && seconds >= kLeast && seconds <= kMost
+                       ? std::string()
+                       : fmt::format("{}: give seconds, from {} to {}", given, kLeast, kMost);
+          },
+          "SECONDS"};
 }
 
-int write_output(std::string_view text, const std::optional<std::filesystem::path>& file) {
-  const std::string shown = printable_lines(text, !file && text_options().colour);
-  if (file) return write_file(shown, *file);
-  const bool written = std::fwrite(shown.data(), 1, shown.size(), stdout) == shown.size() && std::fflush(stdout) == 0;
-  if (written) return kPassed;
-  return print_error(make_error(ErrorCode::unreadable, "standard output cannot be written: {}", std::strerror(errno)));
+std::string json_text(const Json& json) {
+  return dump_json(json) + "\n";
 }
 
 int print_error(const Error& error) {
@@ -63,25 +44,47 @@ int print_error(const Error& error) {
   return kCouldNotRun;
 }
 
-TextOptions text_options() {
-  if (::isatty(STDOUT_FILENO) != 1) return {};
-  const auto variable = [](const char* name) {
-    const char* value = std::getenv(name);
-    return std::string_view(value != nullptr ? value : "");
-  };
+namespace {
+
+std::string_view variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+bool speaks_unicode() {
   std::string_view locale = variable("LC_ALL");
   if (locale.empty()) locale = variable("LC_CTYPE");
   if (locale.empty()) locale = variable("LANG");
+  return locale.find("UTF-8") != locale.npos || locale.find("utf8") != locale.npos;
+}
+
+// COLUMNS, as a shell exports it, also where nothing is a terminal.
+std::optional<int> stated_width() {
+  const std::string_view stated = variable("COLUMNS");
+  int columns = 0;
+  const auto [end, error] = std::from_chars(stated.data(), stated.data() + stated.size(), columns);
+  const bool whole = error == std::errc() && end == stated.data() + stated.size();
+  return whole && columns >= kLeastWidth ? std::optional(std::min(columns, kMostWidth)) : std::nullopt;
+}
+
+}  // namespace
+
+TextOptions text_options() {
   TextOptions options;
+  const auto stated = stated_width();
+  if (stated) options.width = *stated;
+  if (::isatty(STDOUT_FILENO) != 1) return options;
   options.colour = variable("NO_COLOR").empty() && !variable("TERM").empty() && variable("TERM") != "dumb";
-  options.unicode = locale.find("UTF-8") != locale.npos || locale.find("utf8") != locale.npos;
+  options.unicode = speaks_unicode();
   winsize size{};
-  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 60) options.width = size.ws_col;
+  if (!stated && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= kLeastWidth)
+    options.width = std::min<int>(size.ws_col, kMostWidth);
   return options;
 }
 
 void show_progress(std::string_view step) {
-  if (::isatty(STDERR_FILENO) == 1) fmt::print(stderr, "\r\033[K{} …", printable(step));
+  if (::isatty(STDERR_FILENO) == 1)
+    fmt::print(stderr, "\r\033[K{} {}", printable(step), speaks_unicode() ? "…" : "...");
 }
 
 void clear_progress() {

@@ -36,6 +36,8 @@ void add_gate(CLI::App& app, int& exit_code);
 void add_verify(CLI::App& app, int& exit_code);
 void add_bench(CLI::App& app, int& exit_code);
 void add_recipes(CLI::App& app, int& exit_code);
+void add_explain(CLI::App& app, int& exit_code);
+void add_completion(CLI::App& app, int& exit_code);
 void add_load(CLI::App& app, int& exit_code);     // hidden: the child that opens shared objects
 void add_measure(CLI::App& app, int& exit_code);  // hidden: the child that runs kernels and foreign code
 
@@ -61,11 +63,15 @@ void add_choice(CLI::App& command, const std::string& name, Value& value,
 // --format text|json
 void add_format(CLI::App& command, Format& format);
 
+// Of --budget: seconds, up to a day.
+[[nodiscard]] CLI::Validator seconds_of_a_day();
+
 [[nodiscard]] std::string json_text(const Json& json);
 
-// Whether it can be written as a file: renamed over a device, it would take the device's place. Error: usage.
+// Errors: usage (a folder), unreadable (it is there, and not ours to write).
 [[nodiscard]] Result<void> check_output_file(const std::filesystem::path& file);
-// Writes to standard output, or atomically to `file`. Returns kPassed or kCouldNotRun, having reported why.
+// Writes to standard output, also for "-"; to a file atomically, through links, with the mode and the owner that it
+// had; to a pipe or a device as it is. Returns kPassed or kCouldNotRun, having reported why.
 [[nodiscard]] int write_output(std::string_view text, const std::optional<std::filesystem::path>& file = std::nullopt);
 
 // One line on standard error. Returns kCouldNotRun.

@@ -3,6 +3,7 @@
 #include "probes/pipeline/gate.hpp"
 #include "core/facts/json.hpp"
 #include "probes/cli/cli.hpp"
+#include "probes/cli/documents.hpp"
 #include "probes/pipeline/evidence.hpp"
 #include "probes/report/gate.hpp"
 #include "recipes/src/claim.hpp"
@@ -25,12 +26,14 @@ struct GateArguments {
   TrustedKeys trusted;
   Format format = Format::text;
   bool explain = false;
+  Documents documents;
 };
 
 int print(const Report& report, const GateArguments& options) {
   const std::string text = options.format == Format::json ? json_text(to_json(report))
                                                           : render_gate(report, options.explain, text_options());
   if (const int written = write_output(text); written != kPassed) return written;
+  if (const int written = write_documents(report, options.documents); written != kPassed) return written;
   return report.verdict->outcome == Outcome::pass ? kPassed : kFailed;
 }
 
@@ -102,6 +105,7 @@ int run_on_evidence(const GateArguments& options) {
 }
 
 int run(const GateArguments& options) {
+  if (const auto usable = check_documents(options.documents); !usable) return print_error(usable.error());
   const bool again = options.from || !options.join.empty();
   if (!again && !options.trusted.empty()) return usage("--key is of evidence: give --from or --join");
   if (!again) return run_on_artifact(options);
@@ -149,11 +153,12 @@ void add_evidence(CLI::App& command, GateArguments& options) {
       ->allow_extra_args(false);
   command.add_flag("--explain", options.explain, "Each check: whether it is required, and what became of it");
   add_format(command, options.format);
+  add_documents(command, options.documents);
 }
 
 void add_emulation(CLI::App& command, GateArguments& options) {
   command.add_option("--budget", options.request.budget_seconds, "Seconds that looking at the machine may take")
-      ->check(CLI::PositiveNumber);
+      ->check(seconds_of_a_day());
   command.add_flag("!--no-emulated-run", options.request.emulated_loads,
                    "Do not load libtorch on an emulated CPU of each claimed CPU row");
   auto* emulate = command.add_option("--emulate", options.emulation.cpu,

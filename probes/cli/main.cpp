@@ -44,6 +44,8 @@ int run(int argc, char** argv) {
   pbprobe::cli::add_verify(app, exit_code);
   pbprobe::cli::add_bench(app, exit_code);
   pbprobe::cli::add_recipes(app, exit_code);
+  pbprobe::cli::add_explain(app, exit_code);
+  pbprobe::cli::add_completion(app, exit_code);
   pbprobe::cli::add_measure(app, exit_code);
   pbprobe::cli::add_load(app, exit_code);
   if (argc == 1) {

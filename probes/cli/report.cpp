@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "core/facts/json.hpp"
 #include "probes/cli/cli.hpp"
+#include "probes/cli/documents.hpp"
 #include "probes/pipeline/pipeline.hpp"
 #include "probes/report/redact.hpp"
 #include "probes/report/text.hpp"
@@ -21,6 +22,7 @@ struct ReportArguments {
   bool redact = false;
   double budget_seconds = 0;
   Emulation emulation;
+  Documents documents;
 };
 
 int exit_code_of(const ReportResult& result) {
@@ -32,6 +34,7 @@ int run(const ReportArguments& options) {
   if (options.output) {
     if (const auto usable = check_output_file(*options.output); !usable) return print_error(usable.error());
   }
+  if (const auto usable = check_documents(options.documents); !usable) return print_error(usable.error());
   std::optional<Claim> claim;
   if (options.claimed) {
     auto parsed = parse_claim(options.claim);
@@ -51,6 +54,7 @@ int run(const ReportArguments& options) {
                                ? json_text(to_json(result.report))
                                : render_report(result.report, options.output ? TextOptions{} : text_options());
   if (const int written = write_output(text, options.output); written != kPassed) return written;
+  if (const int written = write_documents(result.report, options.documents); written != kPassed) return written;
   return exit_code_of(result);
 }
 
@@ -77,9 +81,10 @@ void add_report(CLI::App& app, int& exit_code) {
   auto* quick = command->add_flag("--quick", options.quick, "Under 10 seconds, 20 with a GPU (the default)");
   command->add_flag("--full", options.full, "More shapes, more samples, every core checked: minutes")->excludes(quick);
   add_format(*command, options.format);
-  command->add_option("--output", options.output, "Write to this file instead of standard output");
+  command->add_option("--output", options.output, "Write to this file instead of standard output; - is that");
+  add_documents(*command, options.documents);
   command->add_option("--budget", options.budget_seconds, "Seconds that the whole report may take")
-      ->check(CLI::PositiveNumber);
+      ->check(seconds_of_a_day());
   auto* emulate = command->add_option("--emulate", options.emulation.cpu,
                                       "Run libtorch on this CPU of QEMU's instead, such as Haswell, neoverse-n1 or "
                                       "max,sve-default-vector-length=32; only correctness, no speeds");

@@ -70,6 +70,9 @@ struct Check {
   Answer (*ask)(const Facts& facts) = nullptr;
 };
 
+// What must be known for it, in words: "inventory, baseline".
+[[nodiscard]] std::string needs_of(const Check& check);
+
 // In the order of their ids.
 [[nodiscard]] std::span<const Check> all_checks();
 

@@ -4,6 +4,7 @@
 
 #include "core/json.hpp"
 #include "core/printable.hpp"
+#include "core/sha256.hpp"
 #include "probes/report/attest.hpp"
 
 namespace pbprobe {
@@ -32,19 +33,33 @@ std::string uri_of(std::string_view path) {
   return uri;
 }
 
-// "torch/lib/libc10.so .text": the file, and the section in it.
+// "torch/lib/libc10.so .text": the file, and the section in it; a path may have spaces too.
 Json location_of(const std::string& where) {
-  const auto space = where.find(' ');
-  Json location{{"physicalLocation", {{"artifactLocation", {{"uri", uri_of(where.substr(0, space))}}}}}};
-  if (space != std::string::npos) location["logicalLocations"] = Json::array({{{"name", where.substr(space + 1)}}});
+  const auto section = where.rfind(" .");
+  const bool has_section = section != std::string::npos && where.find('/', section) == std::string::npos;
+  const std::string file = has_section ? where.substr(0, section) : where;
+  Json location{{"physicalLocation", {{"artifactLocation", {{"uri", uri_of(file)}}}}}};
+  if (has_section) location["logicalLocations"] = Json::array({{{"name", where.substr(section + 1)}}});
   return location;
 }
 
-Json result_of(const Finding& finding) {
+// Code scanning refuses a document with a result that lies nowhere: what is of no one file is of the artifact.
+std::string place_in(const Report& report, const std::optional<std::string>& where) {
+  return where.value_or(report.inventory ? report.inventory->artifact : "torch");
+}
+
+// The same for the same finding of another run, whatever its sentence counts: so that it is opened once.
+Json fingerprint_of(std::string_view id, const std::string& where) {
+  return {{"pbprobe/v1", sha256_of(fmt::format("{} {}", id, where))}};
+}
+
+Json result_of(const Report& report, const Finding& finding) {
+  const std::string place = place_in(report, finding.where);
   Json result{{"ruleId", finding.id},
               {"level", level_of(finding.severity)},
-              {"message", {{"text", printable(finding.what + "; fix: " + finding.remedy)}}}};
-  if (finding.where) result["locations"] = Json::array({location_of(*finding.where)});
+              {"message", {{"text", printable(finding.what + "; fix: " + finding.remedy)}}},
+              {"locations", Json::array({location_of(place)})},
+              {"partialFingerprints", fingerprint_of(finding.id, place)}};
   if (finding.waived)
     result["suppressions"] =
         Json::array({{{"kind", "external"}, {"status", "accepted"}, {"justification", *finding.waived}}});
@@ -60,16 +75,20 @@ std::string sarif_of(const Report& report) {
   for (const auto& check : gate.checks) {
     rules.push_back({{"id", check.id},
                      {"shortDescription", {{"text", check.asks}}},
+                     {"fullDescription", {{"text", check.asks}}},
+                     {"help", {{"text", fmt::format("`pbprobe explain {}` says what to do.", check.id)}}},
                      {"defaultConfiguration", {{"level", level_of(check.severity)}}},
                      {"properties", {{"level", name_of(check.level)}, {"required", check.required}}}});
   }
-  for (const auto& finding : gate.findings) results.push_back(result_of(finding));
+  for (const auto& finding : gate.findings) results.push_back(result_of(report, finding));
   for (const auto& check : gate.checks) {
     if (!check.required || check.state == CheckState::passed || check.state == CheckState::found) continue;
     results.push_back({{"ruleId", check.id},
                        {"kind", "open"},
                        {"level", "none"},
-                       {"message", {{"text", check.why.value_or("not answered")}}}});
+                       {"message", {{"text", check.why.value_or("not answered")}}},
+                       {"locations", Json::array({location_of(place_in(report, std::nullopt))})},
+                       {"partialFingerprints", fingerprint_of(check.id, "")}});
   }
   const Json driver{{"name", "pbprobe"}, {"version", report.version}, {"rules", std::move(rules)}};
   const Json run{{"tool", {{"driver", driver}}},

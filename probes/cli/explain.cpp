@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <cctype>
+
+#include "probes/cli/cli.hpp"
+#include "probes/judge/checks.hpp"
+#include "recipes/src/verify.hpp"
+
+namespace pbprobe::cli {
+namespace {
+
+struct ExplainArguments {
+  std::string id;
+  Format format = Format::text;
+};
+
+// What the catalogues of the judge and of the recipes say of one check.
+struct Explained {
+  std::string_view id;
+  Severity severity = Severity::note;
+  std::string_view question;
+  std::string_view remedy;
+  const Check* check = nullptr;  // null: of a recipe
+};
+
+std::vector<Explained> catalogue() {
+  std::vector<Explained> all;
+  for (const auto& check : all_checks())
+    all.push_back({check.id, check.severity, check.question, check.remedy, &check});
+  for (const auto& check : recipe_checks()) all.push_back({check.id, check.severity, check.question, check.remedy});
+  std::sort(all.begin(), all.end(), [](const auto& one, const auto& other) { return one.id < other.id; });
+  return all;
+}
+
+std::string meaning_of(Severity severity) {
+  switch (severity) {
+    case Severity::fail: return "a finding fails the verdict";
+    case Severity::warn: return "a finding is reported, and fails nothing";
+    case Severity::note: return "a finding is only noted";
+  }
+  return "";
+}
+
+std::string waiver_of(const Explained& one) {
+  if (one.check == nullptr) return "not by a policy: it is of the recipe's text";
+  if (one.check->integrity) return "no policy can: it protects what every other answer rests on";
+  return fmt::format(R"(in a policy: {{"id": "{}", "component": WHERE, "reason": WHY, "until": "2027-01-31"}})",
+                     one.id);
+}
+
+std::string text_of(const Explained& one) {
+  std::string text = fmt::format("{}  {}\n", one.id, one.question);
+  const auto add = [&](std::string_view name, std::string_view value) {
+    text += fmt::format("  {:<10}{}\n", name, value);
+  };
+  add("severity", fmt::format("{}: {}", name_of(one.severity), meaning_of(one.severity)));
+  add("about", one.check == nullptr ? "recipe" : name_of(one.check->subject));
+  if (one.check != nullptr) {
+    add("level", name_of(one.check->level));
+    if (!one.check->needs.empty()) add("needs", needs_of(*one.check));
+    if (one.check->decides) add("decides", "yes: without an answer the verdict is unknown, and unknown is not pass");
+  }
+  add("fix", one.remedy);
+  add("waive", waiver_of(one));
+  return text;
+}
+
+Json json_of(const Explained& one) {
+  Json json{{"id", one.id}, {"asks", one.question}, {"severity", name_of(one.severity)}, {"fix", one.remedy}};
+  json["subject"] = one.check == nullptr ? "recipe" : name_of(one.check->subject);
+  json["level"] = one.check == nullptr ? Json() : Json(name_of(one.check->level));
+  json["needs"] = one.check == nullptr ? "" : needs_of(*one.check);
+  json["decides"] = one.check != nullptr && one.check->decides;
+  json["can_be_waived"] = one.check != nullptr && !one.check->integrity;
+  return json;
+}
+
+int print_all(const std::vector<Explained>& all, Format format) {
+  if (format == Format::json) {
+    Json list = Json::array();
+    for (const auto& one : all) list.push_back(json_of(one));
+    return write_output(json_text(list));
+  }
+  std::string text;
+  for (const auto& one : all) text += fmt::format("{}  {:<4}  {}\n", one.id, name_of(one.severity), one.question);
+  return write_output(text);
+}
+
+int run(const ExplainArguments& options) {
+  const auto all = catalogue();
+  if (options.id.empty()) return print_all(all, options.format);
+  std::string id = options.id;
+  std::transform(id.begin(), id.end(), id.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  const auto found = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.id == id; });
+  if (found == all.end())
+    return print_error(make_error(ErrorCode::usage, "there is no check {}: `pbprobe explain` lists them", options.id));
+  return write_output(options.format == Format::json ? json_text(json_of(*found)) : text_of(*found));
+}
+
+}  // namespace
+
+void add_explain(CLI::App& app, int& exit_code) {
+  auto* command = app.add_subcommand("explain",
+                                     "What a check asks, what it needs, how to fix what it finds, and how to waive it\n"
+                                     "Examples:\n"
+                                     "  pbprobe explain PB303\n"
+                                     "  pbprobe explain          all of them, one a line\n"
+                                     "Exit code: 0, or 2 where there is no such check");
+  static ExplainArguments options;
+  command->add_option("CHECK", options.id, "The id that stands beside a finding");
+  add_format(*command, options.format);
+  command->callback([&exit_code] { exit_code = run(options); });
+}
+
+}  // namespace pbprobe::cli

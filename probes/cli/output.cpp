@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Where a document goes: standard output, a file, or what stands in a file's place.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "core/printable.hpp"
+#include "probes/cli/cli.hpp"
+
+namespace pbprobe::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kStandardOutput = "-";
+
+Error cannot_write(const fs::path& file, int reason) {
+  return make_error(ErrorCode::unreadable, "{} cannot be written: {}: name a file in a folder of yours", file.string(),
+                    std::strerror(reason));
+}
+
+// Takes the descriptor over.
+Result<void> write_all(int descriptor, std::string_view text, const fs::path& file) {
+  std::FILE* stream = descriptor < 0 ? nullptr : ::fdopen(descriptor, "wb");
+  bool written = stream != nullptr && std::fwrite(text.data(), 1, text.size(), stream) == text.size();
+  if (stream != nullptr) written = std::fclose(stream) == 0 && written;
+  if (!written) return cannot_write(file, errno);
+  return {};
+}
+
+// The file that a chain of links leads to, there or not.
+fs::path behind_links(fs::path file) {
+  constexpr int kMostLinks = 40;  // as the kernel follows
+  std::error_code error;
+  for (int i = 0; i < kMostLinks && fs::is_symlink(fs::symlink_status(file, error)); ++i)
+    file = file.parent_path() / fs::read_symlink(file, error);
+  return file;
+}
+
+// Written beside it and renamed: a reader sees the old document or the new one, never half of it. Mode and owner stay.
+Result<void> replace(const fs::path& file, std::string_view text, const struct stat* before) {
+  const fs::path partial = file.string() + fmt::format(".{}.partial", ::getpid());
+  const int descriptor = ::open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (descriptor >= 0 && before != nullptr &&
+      (::fchown(descriptor, before->st_uid, before->st_gid) != 0 ||
+       ::fchmod(descriptor, before->st_mode & 07777) != 0)) {
+    ::close(descriptor);
+    ::unlink(partial.c_str());
+    return write_all(::open(file.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC), text, file);  // another's file
+  }
+  auto written = write_all(descriptor, text, file);
+  if (written && std::rename(partial.c_str(), file.c_str()) != 0) written = cannot_write(file, errno);
+  if (!written && descriptor >= 0) ::unlink(partial.c_str());
+  return written;
+}
+
+Result<void> write_file(std::string_view text, const fs::path& named) {
+  PBPROBE_CHECK(check_output_file(named));
+  struct stat before {};
+  if (::stat(named.c_str(), &before) != 0) return replace(behind_links(named), text, nullptr);
+  if (!S_ISREG(before.st_mode)) return write_all(::open(named.c_str(), O_WRONLY | O_CLOEXEC), text, named);
+  return replace(behind_links(named), text, &before);
+}
+
+}  // namespace
+
+Result<void> check_output_file(const fs::path& file) {
+  std::error_code error;
+  if (fs::is_directory(file, error)) return make_error(ErrorCode::usage, "{} is a folder: name a file", file.string());
+  const bool there = fs::exists(file, error);
+  if (there && ::access(file.c_str(), W_OK) != 0) return cannot_write(file, errno);
+  return {};
+}
+
+int write_output(std::string_view text, const std::optional<fs::path>& file) {
+  const bool to_file = file && *file != kStandardOutput;
+  const std::string shown = printable_lines(text, !to_file && text_options().colour);
+  if (to_file) {
+    const auto written = write_file(shown, *file);
+    return written ? kPassed : print_error(written.error());
+  }
+  const bool written = std::fwrite(shown.data(), 1, shown.size(), stdout) == shown.size() && std::fflush(stdout) == 0;
+  if (written) return kPassed;
+  return print_error(make_error(ErrorCode::unreadable, "standard output cannot be written: {}", std::strerror(errno)));
+}
+
+}  // namespace pbprobe::cli

@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/report/markdown.hpp"
+
+#include <fmt/format.h>
+
+#include "probes/report/page.hpp"
+
+namespace pbprobe {
+namespace {
+
+constexpr size_t kMostFindings = 50;  // of a job summary, which has a limit too; JSON has them all
+
+// Each character that means something is escaped; a line break would end a row of a table.
+std::string in_markdown(std::string_view words) {
+  std::string out;
+  for (const char c : text::clean(words, true)) {
+    if (std::string_view("\\`*_{}[]<>()#+!|~&$@").find(c) != std::string_view::npos) out += '\\';
+    out += c == '\n' ? ' ' : c;
+  }
+  return out;
+}
+
+std::string level_or_dash(const std::optional<Level>& level) {
+  return level ? std::string(name_of(*level)) : "-";
+}
+
+std::string claims_of(const Verdict& verdict) {
+  std::string rows;
+  for (const auto& claim : verdict.claims) {
+    if (!claim.claimed) continue;
+    rows +=
+        fmt::format("| {} | {} | {} | {} | {} |\n", claim.claim, in_markdown(*claim.claimed), level_or_dash(claim.required),
+                    level_or_dash(claim.proven), claim.outcome ? name_of(*claim.outcome) : "-");
+  }
+  if (rows.empty()) return "";
+  return "\n| claim | claimed | required | proven | outcome |\n|---|---|---|---|---|\n" + rows;
+}
+
+std::string findings_of(const Verdict& verdict) {
+  std::string rows;
+  size_t shown = 0;
+  for (const auto& finding : verdict.findings) {
+    if (shown == kMostFindings) break;
+    ++shown;
+    const std::string where = finding.where ? fmt::format(" ({})", *finding.where) : "";
+    const std::string waived = finding.waived ? "waived: " + *finding.waived : finding.remedy;
+    rows += fmt::format("| {} | {} | {} | {} |\n", finding.waived ? "waived" : name_of(finding.severity), finding.id,
+                        in_markdown(finding.what + where), in_markdown(waived));
+  }
+  if (rows.empty()) return "";
+  if (shown < verdict.findings.size()) rows += fmt::format("\nand {} more\n", verdict.findings.size() - shown);
+  return "\n| | check | finding | fix |\n|---|---|---|---|\n" + rows;
+}
+
+std::string unanswered(const Verdict& verdict) {
+  std::string rows;
+  for (const auto& objection : verdict.objections) {
+    if (objection.outcome == Outcome::unknown)
+      rows += fmt::format("- {}: {}\n", in_markdown(objection.id), in_markdown(objection.what));
+  }
+  return rows.empty() ? "" : "\nNot decided:\n\n" + rows;
+}
+
+}  // namespace
+
+std::string markdown_of(const Report& report) {
+  if (!report.verdict) return "";
+  const Verdict& verdict = *report.verdict;
+  const std::string subject = report.inventory && report.inventory->torch_version
+                                  ? "torch " + *report.inventory->torch_version
+                              : report.inventory ? report.inventory->artifact
+                                                 : "this machine";
+  std::string page = fmt::format("### pbprobe: {} for {}\n\n{}\n", name_of(verdict.outcome), in_markdown(subject),
+                                 in_markdown(verdict.reason));
+  if (verdict.fix) page += fmt::format("\n**Fix:** {}\n", in_markdown(*verdict.fix));
+  page += claims_of(verdict) + findings_of(verdict) + unanswered(verdict);
+  return page + fmt::format("\npbprobe {} ({}), {}\n", report.version, report.commit, report.created);
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,270 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""Where documents go, and what other programs read: --output, --sarif, --junit, --markdown."""
+
+import json
+import os
+import re
+import shutil
+import stat
+import subprocess
+import threading
+import xml.etree.ElementTree
+
+import jsonschema
+import pytest
+from gated import CLAIM
+from test_cli import COULD_NOT_RUN, FAILED, PASSED, PROGRAM, SOURCE, refused, run
+
+FALSE = "avx512,only"  # what the sound build does not deliver
+
+
+def report_to(file, tmp_path, **options):
+    """The quickest report that there is: of nothing."""
+    return run("report", tmp_path / "nothing", "--format", "json", "--output", file, **options)
+
+
+def schema_of(text):
+    return json.loads(text)["schema"]
+
+
+# ---- --output -----------------------------------------------------------------------------------------------------
+
+
+def test_a_link_leads_to_the_file_and_stays(tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder/real.json").write_text("old")
+    (tmp_path / "link").symlink_to("folder/real.json")
+    report_to(tmp_path / "link", tmp_path)
+    assert (tmp_path / "link").is_symlink()
+    assert schema_of((tmp_path / "folder/real.json").read_text()) == "pbprobe.report/1"
+
+
+def test_a_link_to_nothing_makes_what_it_names(tmp_path):
+    (tmp_path / "link").symlink_to("new.json")
+    report_to(tmp_path / "link", tmp_path)
+    assert (tmp_path / "link").is_symlink()
+    assert schema_of((tmp_path / "new.json").read_text()) == "pbprobe.report/1"
+
+
+def test_mode_and_owner_are_kept(tmp_path):
+    file = tmp_path / "report.json"
+    file.write_text("old")
+    file.chmod(0o640)
+    if os.geteuid() == 0:
+        os.chown(file, 12345, 12345)
+    before = file.stat()
+    report_to(file, tmp_path)
+    after = file.stat()
+    assert schema_of(file.read_text()) == "pbprobe.report/1"
+    assert (after.st_mode, after.st_uid, after.st_gid) == (before.st_mode, before.st_uid, before.st_gid)
+
+
+def test_a_pipe_is_written_and_stays_one(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    read = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_text()))
+    reader.start()
+    report_to(pipe, tmp_path)
+    reader.join(timeout=30)
+    assert schema_of(read[0]) == "pbprobe.report/1"
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_a_device_stays_one(tmp_path):
+    null = tmp_path / "null"
+    try:
+        os.mknod(null, 0o666 | stat.S_IFCHR, os.makedev(1, 3))
+        null.write_text("x")
+    except PermissionError:
+        pytest.skip("devices cannot be made here")
+    report_to(null, tmp_path)
+    assert stat.S_ISCHR(null.stat().st_mode)
+
+
+def test_a_full_device_is_named(tmp_path):
+    refused(report_to("/dev/full", tmp_path), "/dev/full cannot be written: No space left on device")
+    assert stat.S_ISCHR(os.stat("/dev/full").st_mode)
+
+
+def test_a_process_substitution_works(tmp_path):
+    script = f"{PROGRAM} report {tmp_path}/nothing --format json --output >(cat > {tmp_path}/got); sleep 0.5"
+    subprocess.run(["bash", "-c", script], check=False, capture_output=True, timeout=60)
+    assert schema_of((tmp_path / "got").read_text()) == "pbprobe.report/1"
+
+
+def test_a_dash_is_standard_output(tmp_path):
+    assert schema_of(report_to("-", tmp_path).stdout) == "pbprobe.report/1"
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write to each file")
+def test_a_file_that_is_not_to_be_written_is_not(tmp_path):
+    file = tmp_path / "report.json"
+    file.write_text("old")
+    file.chmod(0o444)
+    refused(report_to(file, tmp_path), "cannot be written: Permission denied")
+    assert file.read_text() == "old"
+
+
+@pytest.mark.parametrize("budget", ["-1", "0", "1e300", "nan"])
+def test_a_budget_has_plain_limits(budget):
+    result = run("report", f"--budget={budget}")
+    assert result.returncode == COULD_NOT_RUN
+    assert re.search(r"give seconds, from 0\.1 to 86400", result.stderr), result.stderr
+
+
+def test_the_width_is_that_of_the_environment(sound):
+    for least, columns in ((40, 60), (101, 140)):
+        text = run("gate", sound, "--claim", FALSE, env={"COLUMNS": str(columns)}).stdout
+        assert least <= max(map(len, text.splitlines())) <= columns
+    assert run("gate", sound, "--claim", FALSE, env={"COLUMNS": "wide"}).returncode == FAILED
+
+
+# ---- --sarif, --junit, --markdown ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def documents(sound, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("documents")
+    named = {name: folder / name for name in ("sarif", "junit", "markdown")}
+    options = [word for name, file in named.items() for word in (f"--{name}", file)]
+    result = run("gate", sound, "--claim", FALSE, "--format", "json", *options)
+    assert result.returncode == FAILED
+    return json.loads(result.stdout), {name: file.read_text() for name, file in named.items()}
+
+
+def test_each_result_of_sarif_has_a_place_and_a_fingerprint(documents):
+    report, texts = documents
+    sarif = json.loads(texts["sarif"])
+    schema = json.loads((SOURCE / "tests/cli/schemas/sarif.schema.json").read_text())
+    jsonschema.validators.validator_for(schema)(schema).validate(sarif)
+    [ran] = sarif["runs"]
+    assert len(ran["results"]) >= len(report["verdict"]["findings"]) > 0
+    rules = {rule["id"]: rule for rule in ran["tool"]["driver"]["rules"]}
+    for result in ran["results"]:
+        assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+        assert len(result["partialFingerprints"]["pbprobe/v1"]) == 64
+        assert rules[result["ruleId"]]["fullDescription"]["text"]
+        assert result["ruleId"] in rules[result["ruleId"]]["help"]["text"]
+
+
+def test_a_place_with_spaces_is_whole(sound, tmp_path):
+    build = tmp_path / "a build" / "of mine"
+    shutil.copytree(sound, build)
+    run("gate", build, "--claim", FALSE, "--sarif", tmp_path / "sarif")
+    results = json.loads((tmp_path / "sarif").read_text())["runs"][0]["results"]
+    places = {one["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for one in results}
+    assert not [place for place in places if place.endswith(("/a", "%20build"))], places
+
+
+def test_junit_is_as_jenkins_has_it(documents):
+    report, texts = documents
+    suites = xml.etree.ElementTree.fromstring(texts["junit"])
+    assert suites.get("skipped") is None
+    [suite] = suites
+    cases = list(suite)
+    assert int(suite.get("skipped")) == sum(case.find("skipped") is not None for case in cases)
+    assert all(case.get("time") for case in cases)
+    failures = [case.find("failure") for case in cases if case.find("failure") is not None]
+    assert len(failures) == int(suites.get("failures")) > 0
+    assert all(failure.text for failure in failures)
+
+
+def test_markdown_says_what_the_report_says(documents):
+    report, texts = documents
+    text = texts["markdown"].replace("\\", "")
+    assert text.startswith("### pbprobe: fail for torch 2.10.0\n")
+    assert report["verdict"]["reason"] in text
+    for finding in report["verdict"]["findings"]:
+        assert f"| {finding['severity']} | {finding['id']} | {finding['what']}" in text
+
+
+def test_names_of_an_artifact_are_no_markup(sound, tmp_path):
+    build = tmp_path / "<b>x</b>|`y`"
+    shutil.copytree(sound, build)
+    (build / "torch/lib/libtorch_cpu.so").write_bytes(b"\x7fELF")
+    run("gate", build, "--claim", CLAIM, "--markdown", tmp_path / "page.md")
+    page = (tmp_path / "page.md").read_text()
+    assert "libtorch" in page
+    assert "<b>" not in page
+    for row in page.splitlines():
+        if row.startswith("| fail") or row.startswith("| unknown"):
+            assert len(re.findall(r"(?<!\\)\|", row)) == 5, row
+
+
+def test_report_writes_them_too_and_an_unwritable_one_is_named_at_once(sound, tmp_path):
+    run("report", sound, "--budget", "2", "--junit", tmp_path / "junit.xml", "--sarif", tmp_path / "sarif")
+    xml.etree.ElementTree.parse(tmp_path / "junit.xml")
+    assert json.loads((tmp_path / "sarif").read_text())["version"] == "2.1.0"
+    refused(run("gate", sound, "--claim", CLAIM, "--sarif", tmp_path), "is a folder: name a file")
+
+
+# ---- explain ------------------------------------------------------------------------------------------------------
+
+
+def test_every_check_of_the_documents_is_explained():
+    catalogue = (SOURCE / "docs/checks.md").read_text()
+    rows = {row.split(" | ")[0][2:]: row for row in catalogue.splitlines() if row.startswith("| PB")}
+    explained = {one["id"]: one for one in json.loads(run("explain", "--format", "json").stdout)}
+    assert explained.keys() == rows.keys()
+    for name, row in rows.items():
+        assert explained[name]["asks"] in row
+        assert explained[name]["fix"] in row
+
+
+def test_one_check_is_explained_whatever_its_case():
+    text = run("explain", "pb101").stdout
+    assert text.startswith("PB101  ")
+    assert re.search(r"^  waive +no policy can", text, re.MULTILINE)
+    waived = run("explain", "PB303").stdout
+    assert '"id": "PB303"' in waived
+    assert run("explain", "PB303").returncode == PASSED
+    refused(run("explain", "PB999"), "there is no check PB999")
+
+
+# ---- completion ---------------------------------------------------------------------------------------------------
+
+
+def completed(line):
+    """What bash offers for the last word."""
+    words = line.split(" ")
+    script = (
+        f"source <({PROGRAM} completion bash); COMP_WORDS=({' '.join(map(repr, words))}); "
+        f"COMP_CWORD={len(words) - 1}; _pbprobe; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+    )
+    return subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True).stdout.split()
+
+
+@pytest.mark.parametrize(
+    "line, offered",
+    [
+        ("pbprobe rep", ["report"]),
+        ("pbprobe report --for", ["--format"]),
+        ("pbprobe report --format ", ["text", "json"]),
+        ("pbprobe recipes rec", ["recommend"]),
+        ("pbprobe gate x --claim y --require ex", ["executed"]),
+        ("pbprobe completion f", ["fish"]),
+        ("pbprobe load", []),  # hidden
+    ],
+)
+def test_bash_completes(line, offered):
+    assert completed(line) == offered
+
+
+@pytest.mark.skipif(not shutil.which("fish"), reason="fish is not installed")
+def test_fish_completes():
+    script = f"{PROGRAM} completion fish | source; complete -C 'pbprobe report --for'"
+    offered = subprocess.run(["fish", "-c", script], capture_output=True, text=True, check=True).stdout
+    assert [line.split("\t")[0] for line in offered.splitlines()] == ["--format"]
+    script = f"{PROGRAM} completion fish | source; complete -C 'pbprobe recipes rec'"
+    offered = subprocess.run(["fish", "-c", script], capture_output=True, text=True, check=True).stdout
+    assert [line.split("\t")[0] for line in offered.splitlines()] == ["recommend"]
+
+
+@pytest.mark.skipif(not shutil.which("zsh"), reason="zsh is not installed")
+def test_zsh_reads_it():
+    script = f"source <({PROGRAM} completion zsh); print -r -- $_comps[pbprobe]"
+    done = subprocess.run(["zsh", "-f", "-c", script], capture_output=True, text=True, check=True)
+    assert "_bash_complete" in done.stdout, done
