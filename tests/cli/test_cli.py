@@ -379,6 +379,14 @@ def test_a_torch_that_crashes_when_it_is_loaded(tmp_path):
     assert [finding["id"] for finding in report["verdict"]["findings"] if finding["severity"] == "fail"]
 
 
+def test_a_crash_is_seen_where_the_parent_left_ends_of_children_ignored(tmp_path):
+    write_torch_that(tmp_path, does="abort()")
+    command = ["bash", "-c", 'trap "" CHLD; exec "$@"', "bash", PROGRAM, "report", tmp_path, "--format", "json"]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert result.returncode == FAILED, result.stderr
+    assert "SIGABRT" in json.loads(result.stdout)["measurements"]["libtorch"]["problem"]
+
+
 def test_a_slow_load_is_no_deadlock_however_short_the_budget(tmp_path):
     write_torch_that(tmp_path, does="sleep(4)")
     libtorch = json.loads(run("report", tmp_path, "--budget", 2, "--format", "json").stdout)["measurements"]["libtorch"]
