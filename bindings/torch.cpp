@@ -118,30 +118,6 @@ ParallelFor torch_threads() {
   }};
 }
 
-// The stable ABI loses the exception of an allocation that failed, and its message: torch prints it, and only the
-// failure comes back.
-Tensor allocate(const char* operation, const char* what, const std::vector<int64_t>& sizes, ScalarType type,
-                const Tensor& like) {
-#ifdef PBPROBE_STABLE_ABI
-  try {
-    return torch_abi::empty(sizes, type, like);
-  } catch (const std::exception&) {
-    int64_t bytes = size_of(*dtype_of(type));
-    for (const int64_t size : sizes) bytes *= size;
-    fail(
-        "pbprobe::{}: torch could not allocate {:.2f} GiB on {} for the {} ([{}] {}): free memory "
-        "(torch.cuda.empty_cache() gives back what torch keeps), or multiply fewer rows at once",
-        operation, static_cast<double>(bytes) / (1LL << 30),
-        like.is_cuda() ? fmt::format("cuda:{}", torch_abi::device_index(like)) : "the CPU", what,
-        fmt::join(sizes, ", "), name_of(type));
-  }
-#else
-  static_cast<void>(operation);
-  static_cast<void>(what);
-  return torch_abi::empty(sizes, type, like);  // torch's own exception
-#endif
-}
-
 // What a GEMM has besides A and B: FP32, contiguous, on their device.
 struct Extras {
   std::optional<Tensor> bias;
@@ -165,7 +141,7 @@ void multiply(const char* operation, const Matrix& a, const Matrix& b, void* c, 
                   .scale_b = extras.scale_b.has_value()};
   const auto slices = value_of(plan_gemm(gemm, place), operation);
   // torch frees device memory in the order of the stream, so it may go back before the kernel has run.
-  const Tensor workspace = allocate(operation, "workspace", {workspace_bytes(slices)}, ScalarType::Byte, like);
+  const Tensor workspace = torch_abi::empty({workspace_bytes(slices)}, ScalarType::Byte, like);
   const Operands operands{.a = a.data,
                           .b = b.data,
                           .c = c,
@@ -215,7 +191,7 @@ Tensor gemm_of(const char* operation, const Tensor& a, const Tensor& b, ScalarTy
   const Tensor right = readable(b);
   auto sizes = sizes_of(a);
   sizes.back() = b.size(b.dim() - 1);
-  Tensor c = allocate(operation, "result", sizes, type, a);
+  Tensor c = torch_abi::empty(sizes, type, a);
   const DType c_type = *dtype_of(type);
   const int64_t batches = a.dim() == 3 ? a.size(0) : 1;
   const int64_t bytes = sizes.back() * a.size(a.dim() - 2) * size_of(c_type);
@@ -251,7 +227,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const std::optional<Tensor>
   const Tensor right = readable(weight);
   auto sizes = sizes_of(x);
   sizes.back() = weight.size(0);
-  Tensor y = allocate("linear", "result", sizes, x.scalar_type(), x);
+  Tensor y = torch_abi::empty(sizes, x.scalar_type(), x);
   multiply("linear", matrix_of(left), matrix_of(right).transposed(), y.data_ptr(), *dtype_of(x.scalar_type()), extras,
            x);
   return y;
@@ -287,7 +263,7 @@ Tensor scaled_sum_of_parts(const Tensor& a, const Tensor& b, ScalarType type, co
   const int64_t elements = a.size(0) * b.size(1);
   const Tensor left = readable(a);
   const Tensor right = readable(b);
-  const Tensor sums = allocate(kOperation, "results of split-K", {parts, elements}, ScalarType::Float, a);
+  const Tensor sums = torch_abi::empty({parts, elements}, ScalarType::Float, a);
   for (int64_t i = 0; i < parts; ++i) {
     const int64_t first = i * most;
     const int64_t depth = std::min(most, k - first);
@@ -295,8 +271,8 @@ Tensor scaled_sum_of_parts(const Tensor& a, const Tensor& b, ScalarType type, co
     multiply(kOperation, matrix_of(left).columns_from(first, depth),
              matrix_of(right).transposed().columns_from(first, depth).transposed(), c, DType::fp32, extras, a);
   }
-  const Tensor ones = torch_abi::fill(allocate(kOperation, "ones", {1, parts}, ScalarType::Float, a), 1);
-  Tensor c = allocate(kOperation, "result", {a.size(0), b.size(1)}, type, a);
+  const Tensor ones = torch_abi::fill(torch_abi::empty({1, parts}, ScalarType::Float, a), 1);
+  Tensor c = torch_abi::empty({a.size(0), b.size(1)}, type, a);
   multiply(kOperation, matrix_of(ones), matrix_of(sums), c.data_ptr(), *dtype_of(type), {}, a);
   return c;
 }

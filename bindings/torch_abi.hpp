@@ -13,6 +13,8 @@
 #include <torch/csrc/stable/ops.h>
 #include <torch/csrc/stable/tensor.h>
 #include <torch/headeronly/core/ScalarType.h>
+
+#include "bindings/torch_allocator.hpp"
 #else
 #include <ATen/Parallel.h>
 #include <ATen/core/Tensor.h>
@@ -30,21 +32,27 @@ using ScalarType = torch::headeronly::ScalarType;
 inline int32_t device_index(const Tensor& tensor) {
   return tensor.get_device_index();
 }
+inline int64_t bytes_of(const Tensor& tensor) {
+  return tensor.numel() * static_cast<int64_t>(tensor.element_size());
+}
 // On the device of `like`, uninitialized.
 inline Tensor empty(const std::vector<int64_t>& sizes, ScalarType type, const Tensor& like) {
-  return torch::stable::new_empty(like, sizes, type);
+  auto bytes = static_cast<int64_t>(aoti_torch_dtype_element_size(static_cast<int32_t>(type)));
+  for (const int64_t size : sizes) bytes *= size;
+  return allocating(bytes, like, [&] { return torch::stable::new_empty(like, sizes, type); });
 }
 inline Tensor fill(const Tensor& tensor, double value) {
   return torch::stable::fill_(tensor, value);
 }
 inline Tensor contiguous(const Tensor& tensor) {
-  return torch::stable::contiguous(tensor);
+  return allocating(bytes_of(tensor), tensor, [&] { return torch::stable::contiguous(tensor); });
 }
 inline Tensor reshape(const Tensor& tensor, const std::vector<int64_t>& sizes) {
-  return torch::stable::reshape(tensor, sizes);
+  return allocating(bytes_of(tensor), tensor, [&] { return torch::stable::reshape(tensor, sizes); });
 }
 inline Tensor to_fp32(const Tensor& tensor) {
-  return torch::stable::to(tensor, ScalarType::Float);
+  const auto bytes = tensor.numel() * static_cast<int64_t>(sizeof(float));
+  return allocating(bytes, tensor, [&] { return torch::stable::to(tensor, ScalarType::Float); });
 }
 inline int64_t threads() {
   return torch::stable::get_num_threads();

@@ -35,8 +35,7 @@ function(pbprobe_operators torch folder)
     set(libraries ${torch}/lib/libtorch_cpu.so ${torch}/lib/libc10.so)
     message(STATUS "pbprobe: operators for torch ${version} only")
   endif()
-  # Its messages name no folder of the machine that built it.
-  target_compile_options(pbprobe_operators PRIVATE -ffile-prefix-map=${torch}/include/= -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
+  target_compile_options(pbprobe_operators PRIVATE -ffile-prefix-map=${torch}/include=torch/include)
   # Torch's own libraries are there when this one is loaded: it names them, and no folder.
   target_link_libraries(pbprobe_operators PRIVATE pbprobe_options pbprobe_kernels pbprobe_host ${libraries})
   target_link_options(pbprobe_operators PRIVATE -Wl,--exclude-libs,ALL -Wl,--as-needed)

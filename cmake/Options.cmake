@@ -7,6 +7,8 @@ add_library(pbprobe_options INTERFACE)
 target_include_directories(pbprobe_options INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(pbprobe_options INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion
                        -Wno-missing-field-initializers)  # designated initializers name what they set
+# What is shipped, debug information too, names no folder of the machine that built it.
+target_compile_options(pbprobe_options INTERFACE -ffile-prefix-map=${PROJECT_SOURCE_DIR}=. -ffile-prefix-map=${PROJECT_BINARY_DIR}=./build)
 if(PBPROBE_WERROR)
   target_compile_options(pbprobe_options INTERFACE -Werror)
 endif()

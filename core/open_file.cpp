@@ -11,6 +11,8 @@
 #include <system_error>
 #include <utility>
 
+#include "core/retried.hpp"
+
 namespace pbprobe {
 namespace {
 
@@ -34,12 +36,13 @@ const char* other_kind(mode_t mode) {
 }
 
 Result<std::string> read_up_to(const OpenFile& file, const std::filesystem::path& path, uint64_t most) {
-  std::string text(std::min(file.size() + 1, most), '\0');
+  // Files of the kernel say that they are empty.
+  constexpr uint64_t kFirst = 4096;
+  std::string text(std::min(std::max(file.size() + 1, kFirst), most), '\0');
   uint64_t done = 0;
   while (done < most) {
     if (done == text.size()) text.resize(std::min(2 * done, most));
-    const ssize_t got = ::read(file.descriptor(), text.data() + done, text.size() - done);
-    if (got < 0 && errno == EINTR) continue;
+    const ssize_t got = retried([&] { return ::read(file.descriptor(), text.data() + done, text.size() - done); });
     if (got < 0) return make_error(ErrorCode::unreadable, "cannot read {}: {}", path.string(), reason(errno));
     if (got == 0) break;
     done += static_cast<uint64_t>(got);

@@ -46,7 +46,7 @@ void spread(size_t count, size_t helper_count, const std::function<void(size_t)>
       if (!failed) failed = std::current_exception();
     }
   };
-  std::vector<std::thread> helpers;
+  std::vector<std::jthread> helpers;
   try {
     helpers.reserve(helper_count);
     while (helpers.size() < helper_count) {
@@ -60,7 +60,7 @@ void spread(size_t count, size_t helper_count, const std::function<void(size_t)>
   } catch (const std::bad_alloc&) {
   }
   work();
-  for (auto& helper : helpers) helper.join();
+  helpers.clear();  // joins them
   if (failed) std::rethrow_exception(failed);
 }
 

@@ -16,6 +16,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "core/retried.hpp"
+
 extern "C" char** environ;
 
 namespace pbprobe {
@@ -63,10 +65,8 @@ bool ends_within(pid_t child, double seconds) {
   const int file = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
   if (file < 0) return true;
   pollfd waiting{file, POLLIN, 0};
-  int ready = 0;
-  do {
-    ready = poll(&waiting, 1, static_cast<int>(seconds * 1000));
-  } while (ready < 0 && errno == EINTR);
+  const int ready =
+      retried([&] { return poll(&waiting, 1, static_cast<int>(seconds * 1000)); }, kMostInterruptionsOfAWait);
   close(file);
   return ready != 0;
 }
@@ -74,10 +74,7 @@ bool ends_within(pid_t child, double seconds) {
 // Nothing where the system does not tell: who ignores SIGCHLD learns of no child's end.
 std::optional<int> wait_for(pid_t child) {
   int status = 0;
-  pid_t ended = 0;
-  do {
-    ended = waitpid(child, &status, 0);
-  } while (ended < 0 && errno == EINTR);
+  const pid_t ended = retried([&] { return waitpid(child, &status, 0); }, kMostInterruptionsOfAWait);
   return ended == child ? std::optional(status) : std::nullopt;
 }
 

@@ -4,25 +4,15 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <new>
 #include <string>
 #include <system_error>
 
+#include "core/list_folder.hpp"
+
 namespace pbprobe {
-namespace {
 
 namespace fs = std::filesystem;
-
-// What Nix puts into a store is read-only, folders too.
-void make_writable(const fs::path& folder) {
-  std::error_code error;
-  fs::permissions(folder, fs::perms::owner_all, fs::perm_options::add, error);
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    std::error_code ignored;
-    if (!entry->is_symlink(ignored) && entry->is_directory(ignored)) make_writable(entry->path());
-  }
-}
-
-}  // namespace
 
 Result<TempFolder> TempFolder::make() {
   std::error_code error;
@@ -37,10 +27,14 @@ Result<TempFolder> TempFolder::make() {
 }
 
 TempFolder::~TempFolder() {
-  if (path_.empty()) return;
-  std::error_code error;
-  make_writable(path_);
-  fs::remove_all(path_, error);
+  constexpr int kMostTries = 3;
+  for (int tries = 0; !path_.empty() && tries < kMostTries; ++tries) {
+    try {
+      remove_folder(path_);
+      return;
+    } catch (const std::bad_alloc&) {  // in a moment there may be some memory again
+    }
+  }
 }
 
 }  // namespace pbprobe

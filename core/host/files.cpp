@@ -3,7 +3,8 @@
 #include "core/host/files.hpp"
 
 #include <charconv>
-#include <fstream>
+
+#include "core/open_file.hpp"
 
 namespace pbprobe::host {
 namespace {
@@ -14,13 +15,8 @@ constexpr int64_t kMaxCpus = 65536;
 }  // namespace
 
 std::optional<std::string> read_text(const std::string& root, const std::string& path) {
-  std::ifstream file(root + path, std::ios::binary);
-  if (!file) return std::nullopt;
-  std::string text(kMaxBytes, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (file.bad()) return std::nullopt;
-  text.resize(static_cast<size_t>(file.gcount()));
-  return text;
+  auto text = read_start_of_file(root + path, kMaxBytes);
+  return text.ok() ? std::optional(*std::move(text)) : std::nullopt;
 }
 
 std::optional<std::string> read_line(const std::string& root, const std::string& path) {

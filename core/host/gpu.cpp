@@ -8,6 +8,7 @@
 
 #include "core/host/driver_state.hpp"
 #include "core/host/files.hpp"
+#include "core/list_folder.hpp"
 #include "core/targets.hpp"
 
 namespace pbprobe::host {
@@ -212,9 +213,8 @@ std::optional<std::string> module_version(const HostSources& sources) {
 // A display or 3D controller of NVIDIA's on the PCI bus: 0x10de, class 0x03.
 bool nvidia_on_pci(const HostSources& sources) {
   std::error_code error;
-  for (std::filesystem::directory_iterator it(sources.root + "/sys/bus/pci/devices", error), end; !error && it != end;
-       it.increment(error)) {
-    const auto folder = it->path().string();
+  for (const FolderEntry& device : list_folder(sources.root + "/sys/bus/pci/devices", error)) {
+    const auto folder = device.path.string();
     if (read_line("", folder + "/vendor") == "0x10de" &&
         read_line("", folder + "/class").value_or("").starts_with("0x03"))
       return true;

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <thread>
+#include <future>
 
 #if defined(__GLIBC__)
 #include <gnu/libc-version.h>
@@ -64,19 +64,20 @@ bool ask_for_tiles() {
 
 // In a thread of its own, which is moved from CPU to CPU, so that the caller's affinity stays as it is.
 std::vector<uint32_t> read_hybrid_leaves() {
-  std::vector<uint32_t> leaves;
-  std::thread([&leaves] {
+  const auto read_them = [] {
+    std::vector<uint32_t> leaves;
     for (const auto cpu : allowed_cpus()) {
       cpu_set_t* set = CPU_ALLOC(cpu + 1);
-      if (set == nullptr) return;
+      if (set == nullptr) break;
       const size_t bytes = CPU_ALLOC_SIZE(cpu + 1);
       CPU_ZERO_S(bytes, set);
       CPU_SET_S(cpu, bytes, set);
       if (sched_setaffinity(0, bytes, set) == 0) leaves.push_back(read_cpuid(0x1A, 0).eax);
       CPU_FREE(set);
     }
-  }).join();
-  return leaves;
+    return leaves;
+  };
+  return std::async(std::launch::async, read_them).get();
 }
 
 void add_cpu_sources(HostSources& sources) {

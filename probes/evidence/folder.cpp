@@ -14,7 +14,9 @@
 #include <unistd.h>
 
 #include "core/json.hpp"
+#include "core/list_folder.hpp"
 #include "core/open_file.hpp"
+#include "core/retried.hpp"
 #include "core/sha256.hpp"
 #include "probes/evidence/dsse.hpp"
 
@@ -36,8 +38,7 @@ Result<void> write_file(const fs::path& file, std::string_view text) {
   if (descriptor < 0) return cannot_write(file, std::strerror(errno));
   size_t done = 0;
   while (done < text.size()) {
-    const ssize_t count = ::write(descriptor, text.data() + done, text.size() - done);
-    if (count < 0 && errno == EINTR) continue;
+    const ssize_t count = retried([&] { return ::write(descriptor, text.data() + done, text.size() - done); });
     if (count <= 0) break;
     done += static_cast<size_t>(count);
   }
@@ -112,19 +113,18 @@ Result<void> write_folder(const fs::path& folder, const EvidenceFiles& files) {
   std::string partial = plain.string() + ".partial-XXXXXX";
   if (::mkdtemp(partial.data()) == nullptr) return cannot_write(folder, std::strerror(errno));
   auto written = fill(partial, plain, files);
-  std::error_code error;
-  if (!written) fs::remove_all(partial, error);
+  if (!written) remove_folder(partial);
   return written;
 }
 
 Result<EvidenceFiles> read_folder(const fs::path& folder) {
   std::error_code error;
   EvidenceFiles files;
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
-    const std::string name = entry.path().filename().string();
-    if (!is_known(name) || !entry.is_regular_file(error) || entry.is_symlink(error))
+  for (const auto& entry : list_folder(folder, error)) {
+    const std::string name = entry.path.filename().string();
+    if (!is_known(name) || entry.type != fs::file_type::regular)
       return make_error(ErrorCode::malformed, "{}: {} is not a part of the evidence", folder.string(), name);
-    PBPROBE_TRY(files[name], read_whole_file(entry.path()));
+    PBPROBE_TRY(files[name], read_whole_file(entry.path));
   }
   if (error)
     return make_error(ErrorCode::not_found, "{}: {}: name the folder that `pbprobe gate --evidence` wrote",

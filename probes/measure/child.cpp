@@ -10,7 +10,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <new>
 #include <set>
 #include <system_error>
@@ -25,6 +24,9 @@
 
 #include "core/finally.hpp"
 #include "core/json.hpp"
+#include "core/list_folder.hpp"
+#include "core/open_file.hpp"
+#include "core/retried.hpp"
 #include "probes/measure/crash.hpp"
 #include "probes/measure/worker.hpp"
 #include "probes/process/channel.hpp"
@@ -55,8 +57,8 @@ struct ProcessState {
 };
 
 ProcessState state_of(const std::filesystem::path& folder) {
-  std::ifstream file(folder / "stat");
-  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  const auto stat = read_whole_file(folder / "stat");
+  const std::string text = stat.ok() ? *stat : "";
   const size_t name_end = text.rfind(") ");
   if (name_end == std::string::npos || name_end + 4 >= text.size()) return {};
   return {text[name_end + 2], static_cast<pid_t>(std::atoi(text.c_str() + name_end + 4))};
@@ -66,26 +68,29 @@ ProcessState state_of(const std::filesystem::path& folder) {
 std::vector<pid_t> running_children() {
   std::vector<pid_t> children;
   std::error_code error;
-  for (std::filesystem::directory_iterator entry("/proc", error), end; !error && entry != end; entry.increment(error)) {
-    const int pid = std::atoi(entry->path().filename().c_str());
+  for (const FolderEntry& entry : list_folder("/proc", error)) {
+    const int pid = std::atoi(entry.path.filename().c_str());
     if (pid <= 0) continue;
-    const ProcessState process = state_of(entry->path());
+    const ProcessState process = state_of(entry.path);
     if (process.parent == getpid() && process.state != 'Z' && process.state != 'X') children.push_back(pid);
   }
   return children;
 }
 
-enum class Wait { worker_ended, limit, asked_to_stop };
+enum class Wait { worker_ended, limit, asked_to_stop, failed };
 
 // Reaps until the worker itself is reaped. SIGTERM is how the starter, or its death, stops us.
 Wait wait_for(pid_t worker, Clock::time_point until, Broker* broker, int& status) {
   const sigset_t watched = watched_signals();
   const int signals = signalfd(-1, &watched, SFD_NONBLOCK | SFD_CLOEXEC);
   const Finally close_it{[&] { close(signals); }};
+  const auto reap = [&] { return waitpid(-1, &status, WNOHANG); };
   bool heard = broker != nullptr;
   while (true) {
-    for (pid_t pid = 0; (pid = waitpid(-1, &status, WNOHANG)) > 0;)
+    pid_t pid = 0;
+    while ((pid = retried(reap)) > 0)
       if (pid == worker) return Wait::worker_ended;
+    if (pid < 0 && errno == EINTR) return Wait::failed;
     const auto left = std::chrono::duration<double>(until - Clock::now()).count();
     if (left <= 0) return Wait::limit;
     std::array<pollfd, 2> ready{{{signals, POLLIN, 0}, {heard ? broker->descriptor() : -1, POLLIN, 0}}};
@@ -118,7 +123,7 @@ bool end_descendants(const Supervision& supervision, std::set<pid_t>& seen, pid_
     }
     int status = 0;
     pid_t pid = 0;
-    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+    while ((pid = retried([&] { return waitpid(-1, &status, WNOHANG); })) > 0) {
       if (by_itself && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) seen.insert(pid);
       if (pid != worker || worker_status == nullptr) continue;
       worker_runs = false;
@@ -145,8 +150,7 @@ Result<MeasureRequest> read_request(int descriptor) {
   std::string text;
   std::array<char, 65536> buffer;
   ssize_t count = 0;
-  while ((count = read(descriptor, buffer.data(), buffer.size())) != 0) {
-    if (count < 0 && errno == EINTR) continue;
+  while ((count = retried([&] { return read(descriptor, buffer.data(), buffer.size()); })) != 0) {
     if (count < 0)
       return make_error(ErrorCode::unreadable, "reading the request from descriptor {}: {}", descriptor,
                         std::strerror(errno));
@@ -233,6 +237,7 @@ Ended supervise(pid_t worker, const Supervision& supervision) {
   const bool gone = end_descendants(supervision, seen, worker, wait == Wait::worker_ended ? nullptr : &status);
   Ended ended = wait == Wait::limit ? Ended{.how = How::time_limit} : ended_with(status);
   if (!gone) ended.how = How::hung;
+  if (wait == Wait::failed) ended.how = How::unseen;
   seen.erase(worker);
   ended.left_behind = static_cast<int64_t>(seen.size());
   return ended;

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <thread>
+#include <future>
 
 #include <sched.h>
 
@@ -71,10 +71,10 @@ std::vector<CoreResult> on_every_core(const std::vector<int64_t>& cpus, int64_t 
       }
     }
   };
-  std::vector<std::jthread> all;  // joined at the end, also where no further one can be had
+  std::vector<std::future<void>> all;  // waited for at the end, also where no further one can be had
   const auto count = std::min(std::max<int64_t>(threads, 1), static_cast<int64_t>(cpus.size()));
-  for (int64_t i = 0; i < count; ++i) all.emplace_back(work);
-  all.clear();
+  for (int64_t i = 0; i < count; ++i) all.push_back(std::async(std::launch::async, work));
+  for (auto& one : all) one.get();
   return results;
 }
 

@@ -2,15 +2,14 @@
 // SPDX-License-Identifier: MIT
 #include "probes/measure/dlopen.hpp"
 
-#include <array>
-#include <cerrno>
 #include <cstring>
-#include <fstream>
 
 #include <elf.h>
 #include <gnu/libc-version.h>
 
 #include <fmt/ranges.h>
+
+#include "core/open_file.hpp"
 
 namespace pbprobe {
 namespace {
@@ -34,21 +33,14 @@ std::string machine_name(uint16_t machine) {
 
 // The loader's own words for another platform are "cannot open shared object file": so the header is read first.
 Result<void> check_header(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    const int why = errno;
-    return make_error(why == ENOENT ? ErrorCode::not_found : ErrorCode::unreadable, "loading {}: {}", path,
-                      std::strerror(why));
-  }
-  std::array<char, sizeof(Elf64_Ehdr)> bytes{};
-  file.read(bytes.data(), bytes.size());
-  Elf64_Ehdr header;
-  std::memcpy(&header, bytes.data(), sizeof header);
-  if (file.gcount() < static_cast<std::streamsize>(bytes.size()) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
+  Elf64_Ehdr header{};
+  PBPROBE_TRY(const std::string bytes, read_start_of_file(path, sizeof header), "loading {}", path);
+  std::memcpy(&header, bytes.data(), bytes.size());
+  if (bytes.size() < sizeof header || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
     return make_error(
         ErrorCode::malformed,
         "loading {}: it is not a shared object (its first {} bytes are not an ELF header): install it again", path,
-        bytes.size());
+        sizeof header);
   if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != kMachine)
     return make_error(ErrorCode::unsupported,
                       "loading {}: it is built for {}, and this program runs on {}: take the build for this machine",

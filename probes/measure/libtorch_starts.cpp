@@ -22,6 +22,7 @@
 
 #include "core/driver/driver_api.hpp"
 #include "core/json.hpp"
+#include "core/retried.hpp"
 #include "core/temp_folder.hpp"
 #include "probes/measure/gpu_device.hpp"
 #include "probes/measure/libtorch.hpp"
@@ -67,16 +68,21 @@ struct Answer {
 }
 
 // Whether it ended by itself.
-bool wait_for(pid_t child, double seconds, int& status) {
+Result<bool> wait_for(pid_t child, double seconds, int& status) {
   const auto start = Clock::now();
   while (since(start) < seconds) {
-    const pid_t ended = waitpid(child, &status, WNOHANG);
-    if (ended == child || (ended < 0 && errno != EINTR)) return true;
+    const pid_t ended = retried([&] { return waitpid(child, &status, WNOHANG); });
+    if (ended == child || (ended < 0 && errno == ECHILD)) return true;
+    if (ended < 0) {
+      const int why = errno;
+      kill(child, SIGKILL);
+      return make_error(Obstacle::unexplained, ErrorCode::failed_child, "waiting for its process: {}",
+                        std::strerror(why));
+    }
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
   kill(child, SIGKILL);
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
+  retried([&] { return waitpid(child, &status, 0); }, kMostInterruptionsOfAWait);
   return false;
 }
 
@@ -190,7 +196,7 @@ Result<std::string> in_fork(const Environment& environment, double seconds, cons
   if (child == 0) run_in_fork(*answer, environment, body);
   if (child < 0) return make_error(ErrorCode::failed_child, "starting a process: {}", std::strerror(errno));
   int status = 0;
-  const bool in_time = wait_for(child, seconds, status);
+  PBPROBE_TRY(const bool in_time, wait_for(child, seconds, status));
   if (!in_time) return make_error(Obstacle::time_limit, ErrorCode::limit, "it did not end within {:.0f} s", seconds);
   if (WIFSIGNALED(status)) {
     Error error = make_error(ErrorCode::failed_child, "its process ended by {}", signal_name(WTERMSIG(status)));

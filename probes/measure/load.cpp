@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 #include "probes/measure/load.hpp"
 
-#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <string_view>
@@ -14,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "core/retried.hpp"
 #include "probes/process/sandbox.hpp"
 
 namespace pbprobe {
@@ -67,11 +67,15 @@ int start_in(const LoadRequest& request) {
   sigaction(SIGALRM, &action, nullptr);
   alarm(request.seconds);
   int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  const auto wait_or_end = [&] {
     if (at_limit != 0) kill(child, SIGKILL);
-  }
-  status = kept_status(sandbox).value_or(status);
+    return waitpid(child, &status, 0);
+  };
+  const bool reaped = retried(wait_or_end, kMostInterruptionsOfAWait) == child;
+  const auto seen = end_status(sandbox, reaped ? std::optional(status) : std::nullopt);
   close_sandbox(sandbox);
+  if (!seen) return 2;
+  status = *seen;
   if (at_limit != 0 || (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)) {
     tell("ended at the limit");
   } else if (WIFSIGNALED(status)) {

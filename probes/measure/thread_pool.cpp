@@ -65,7 +65,7 @@ ThreadPool::~ThreadPool() {
 void ThreadPool::stop() {
   stopping_ = true;
   for (size_t i = 1; i <= workers_.size(); ++i) bells_[i].ring();
-  for (std::thread& worker : workers_) worker.join();
+  workers_.clear();  // joins them
 }
 
 ParallelFor ThreadPool::parallel_for() {

@@ -58,7 +58,7 @@ class ThreadPool {
   std::atomic<bool> stopping_{false};
   std::atomic<int32_t> parked_{0};
   std::unique_ptr<Bell[]> bells_;
-  std::vector<std::thread> workers_;
+  std::vector<std::jthread> workers_;
 };
 
 }  // namespace pbprobe

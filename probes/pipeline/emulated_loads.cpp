@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/list_folder.hpp"
 #include "core/program.hpp"
 #include "core/targets.hpp"
 #include "probes/audit/packages/component.hpp"
@@ -33,12 +34,12 @@ std::vector<std::string> files_of(const fs::path& libtorch_dir) {
   std::vector<std::string> first;
   std::vector<std::string> rest;
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(libtorch_dir, error)) {
-    const std::string name = entry.path().filename().string();
+  for (const auto& entry : list_folder(libtorch_dir, error)) {
+    const std::string name = entry.path.filename().string();
     if (!name.starts_with("lib") || !is_shared_object_name(name) || component_of(name) != "libtorch") continue;
     // Those of CUDA want a driver, and those of Python an interpreter.
     if (name.find("cuda") != std::string::npos || name.find("python") != std::string::npos) continue;
-    (name.starts_with("libc10.") || name.starts_with("libtorch_cpu.") ? first : rest).push_back(entry.path().string());
+    (name.starts_with("libc10.") || name.starts_with("libtorch_cpu.") ? first : rest).push_back(entry.path.string());
   }
   std::sort(first.begin(), first.end());
   std::sort(rest.begin(), rest.end());

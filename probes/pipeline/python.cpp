@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
 #include <sstream>
 
 #include "core/json.hpp"
+#include "core/open_file.hpp"
 #include "core/program.hpp"
 #include "core/statuses.hpp"
 #include "core/temp_folder.hpp"
@@ -63,7 +63,8 @@ std::vector<LibtorchArea> ask_python(const std::vector<std::string>& words, doub
   std::vector<std::string> arguments = words;
   arguments.push_back(file.string());
   const auto ended = run_program({.arguments = arguments, .seconds = seconds});
-  std::ifstream lines(file);
+  const auto text = read_whole_file(file);
+  std::istringstream lines(text.ok() ? *text : "");
   for (std::string line; std::getline(lines, line);) {
     const auto json = parse_json(line);
     auto area = json.ok() ? from_json<LibtorchArea>(*json) : Result<LibtorchArea>(json.error());

@@ -1,21 +1,25 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 #include "probes/process/events.hpp"
-#include "core/json.hpp"
 
 #include <array>
-#include <cerrno>
 #include <utility>
 
 #include <unistd.h>
+
+#include "core/json.hpp"
+#include "core/retried.hpp"
 
 namespace pbprobe {
 namespace {
 
 constexpr std::array<EnumName<Step>, 3> kSteps{
     {{Step::start, "start"}, {Step::libtorch, "libtorch"}, {Step::kernels, "kernels"}}};
-constexpr std::array<EnumName<How>, 4> kHows{
-    {{How::exited, "exited"}, {How::signal, "signal"}, {How::time_limit, "time_limit"}, {How::hung, "hung"}}};
+constexpr std::array<EnumName<How>, 5> kHows{{{How::exited, "exited"},
+                                              {How::signal, "signal"},
+                                              {How::time_limit, "time_limit"},
+                                              {How::hung, "hung"},
+                                              {How::unseen, "unseen"}}};
 
 // Takes the value under `key` if the event has that key and the value is of this type.
 template <class T, class Take>
@@ -55,8 +59,7 @@ bool record(const Json& event, EventLog& log) {
 void write_all(int descriptor, const std::string& text) {
   size_t done = 0;
   while (done < text.size()) {
-    const ssize_t count = ::write(descriptor, text.data() + done, text.size() - done);
-    if (count < 0 && errno == EINTR) continue;
+    const ssize_t count = retried([&] { return ::write(descriptor, text.data() + done, text.size() - done); });
     if (count <= 0) return;  // the reader is gone: nobody is left to report to
     done += static_cast<size_t>(count);
   }

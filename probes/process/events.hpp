@@ -39,7 +39,7 @@ struct Stage {
   std::string doing = "starting";
 };
 
-enum class How { exited, signal, time_limit, hung };
+enum class How { exited, signal, time_limit, hung, unseen };  // unseen: waiting for it failed
 [[nodiscard]] std::span<const EnumName<How>> enum_names(How);
 
 // The instruction that ended it, as its own signal handler saw it.

@@ -4,14 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <string>
+#include <system_error>
 
 #include <fcntl.h>
 #include <net/if.h>
@@ -26,11 +24,12 @@
 #include <unistd.h>
 
 #include "core/host/host.hpp"
+#include "core/list_folder.hpp"
+#include "core/open_file.hpp"
+#include "core/retried.hpp"
 
 namespace pbprobe {
 namespace {
-
-namespace fs = std::filesystem;
 
 // glibc's fork() takes locks that another thread of the parent may hold.
 pid_t raw_fork(unsigned long namespaces) {
@@ -75,9 +74,8 @@ bool can_mount_proc(const Sandbox& sandbox, unsigned long namespaces) {
     _exit(mount_proc() ? 0 : 1);
   }
   int status = 1;
-  while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return child > 0 && status == 0;
+  if (child < 0) return false;
+  return retried([&] { return waitpid(child, &status, 0); }, kMostInterruptionsOfAWait) == child && status == 0;
 }
 
 bool has_gpu_driver() {
@@ -93,11 +91,10 @@ constexpr unsigned long kIsolated = CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWNS;
   close_from(1);
   while (true) {
     int status = 0;
-    const pid_t ended = waitpid(-1, &status, 0);
-    if (ended < 0 && errno == EINTR) continue;
+    const pid_t ended = retried([&] { return waitpid(-1, &status, 0); }, kMostInterruptionsOfAWait);
     if (ended >= 0 && ended != kept) continue;
     if (ended == kept) {
-      [[maybe_unused]] const ssize_t written = write(0, &status, sizeof status);
+      retried([&] { return write(0, &status, sizeof status); });
     }
     _exit(0);
   }
@@ -112,9 +109,8 @@ std::optional<ino_t> namespace_of(const std::string& pid) {
 
 // The session, after the name in parentheses: "12 (any name) S ppid pgrp session …".
 long session_of(const std::string& pid) {
-  std::ifstream file("/proc/" + pid + "/stat");
-  std::string text;
-  std::getline(file, text);
+  const auto stat = read_whole_file("/proc/" + pid + "/stat");
+  const std::string text = stat.ok() ? *stat : "";
   long parent = 0, group = 0, session = 0;
   const auto end = text.rfind(')');
   if (end == std::string::npos ||
@@ -124,10 +120,10 @@ long session_of(const std::string& pid) {
 }
 
 int64_t resident_bytes(const std::string& pid) {
-  std::ifstream file("/proc/" + pid + "/statm");
-  int64_t pages = 0, resident = 0;
-  file >> pages >> resident;
-  return file ? resident * sysconf(_SC_PAGESIZE) : 0;
+  const auto statm = read_whole_file("/proc/" + pid + "/statm");
+  long resident = 0;
+  const bool read = statm.ok() && std::sscanf(statm->c_str(), "%*d %ld", &resident) == 1;
+  return read ? resident * sysconf(_SC_PAGESIZE) : 0;
 }
 
 }  // namespace
@@ -182,8 +178,14 @@ pid_t fork_into(Sandbox& sandbox) {
 std::optional<int> kept_status(const Sandbox& sandbox) {
   int status = 0;
   if (!sandbox.apart || fcntl(sandbox.status_read, F_SETFL, O_NONBLOCK) != 0) return std::nullopt;
-  if (read(sandbox.status_read, &status, sizeof status) != sizeof status) return std::nullopt;
+  const auto got = retried([&] { return read(sandbox.status_read, &status, sizeof status); });
+  if (got != sizeof status) return std::nullopt;
   return status;
+}
+
+std::optional<int> end_status(const Sandbox& sandbox, std::optional<int> status) {
+  if (const auto kept = kept_status(sandbox)) return kept;
+  return sandbox.apart && status == 0 ? std::nullopt : status;
 }
 
 void close_sandbox(Sandbox& sandbox) {
@@ -197,8 +199,8 @@ SandboxUsage usage_of(pid_t child, const Sandbox& sandbox) {
   SandboxUsage usage;
   const auto own = namespace_of(std::to_string(child));
   std::error_code error;
-  for (fs::directory_iterator entry("/proc", error), end; !error && entry != end; entry.increment(error)) {
-    const std::string pid = entry->path().filename().string();
+  for (const FolderEntry& entry : list_folder("/proc", error)) {
+    const std::string pid = entry.path.filename().string();
     if (pid.find_first_not_of("0123456789") != std::string::npos) continue;
     const bool inside = sandbox.apart ? own && namespace_of(pid) == own : session_of(pid) == child;
     if (!inside) continue;

@@ -32,6 +32,10 @@ struct Sandbox {
 // none.
 [[nodiscard]] std::optional<int> kept_status(const Sandbox& sandbox);
 
+// The wait status of the kept process, or that of its child, as the system tells it; null where it tells neither. A
+// keeper that ends without a word, and by itself, could not wait.
+[[nodiscard]] std::optional<int> end_status(const Sandbox& sandbox, std::optional<int> status);
+
 void close_sandbox(Sandbox& sandbox);
 
 // All descriptors from this number on.

@@ -88,6 +88,9 @@ std::optional<std::string> fault_sentence(const EventLog& log, const ChildEnd& e
         "{} did not end within {:g} s and was stopped: a deadlock, or a very slow machine; allow more "
         "with --budget{}",
         doing(log), limit_seconds, last_words(output));
+  if (log.ended && log.ended->how == How::unseen)
+    return fmt::format("{}: how its process ended could not be learned: waiting for it failed{}", doing(log),
+                       last_words(output));
   std::optional<std::string> signal = log.ended ? log.ended->signal : std::nullopt;
   if (!log.ended && WIFSIGNALED(end.status)) signal = signal_name(WTERMSIG(end.status));
   if (signal)
@@ -102,6 +105,7 @@ std::optional<Obstacle> fault_obstacle(const EventLog& log, const ChildEnd& end,
   if (is_hung(log, end)) return Obstacle::device;
   if (!end.excess.empty()) return end.too_much_memory ? std::optional(Obstacle::memory) : std::nullopt;
   if (end.over_limit || (log.ended && log.ended->how == How::time_limit)) return Obstacle::time_limit;
+  if (log.ended && log.ended->how == How::unseen) return Obstacle::unexplained;
   if (log.obstacle) return log.obstacle;
   std::optional<std::string> signal = log.ended ? log.ended->signal : std::nullopt;
   if (!log.ended && WIFSIGNALED(end.status)) signal = signal_name(WTERMSIG(end.status));

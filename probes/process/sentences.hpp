@@ -17,6 +17,7 @@ struct ChildEnd {
   int status = 0;           // as waitpid gives it
   bool over_limit = false;  // it did not end itself in time
   bool hung = false;        // it did not end by SIGKILL either
+  bool unseen = false;      // the system does not tell how
   std::string excess;       // what it took too much of, for which it was ended: "600 processes, …"
   bool too_much_memory = false;
 };

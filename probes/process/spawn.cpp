@@ -19,6 +19,7 @@
 
 #include "core/finally.hpp"
 #include "core/json.hpp"
+#include "core/retried.hpp"
 #include "core/temp_folder.hpp"
 #include "probes/process/events.hpp"
 #include "probes/process/sandbox.hpp"
@@ -150,14 +151,15 @@ struct Sink {
   bool keep_last;
   std::string text;
   size_t seen = 0;
+  int why = 0;  // it cannot be read
 
   // False at the end of the pipe. Bounded: who writes without end must not keep the clock from being looked at.
   bool drain() {
     constexpr int kMostReads = 256;
     std::array<char, 65536> buffer;
     for (int reads = 0; reads < kMostReads; ++reads) {
-      const ssize_t count = read(descriptor, buffer.data(), buffer.size());
-      if (count < 0 && errno == EINTR) continue;
+      const ssize_t count = retried([&] { return read(descriptor, buffer.data(), buffer.size()); });
+      why = count < 0 && errno != EAGAIN ? errno : 0;
       if (count < 0) return true;  // nothing more for now
       if (count == 0) return false;
       seen += static_cast<size_t>(count);
@@ -227,9 +229,11 @@ void watch(pid_t child, double limit_seconds, const Sandbox& sandbox, const Chil
     poll(ready.data(), ready.size(), 10);
   }
   kill(-child, SIGKILL);  // before it is reaped, so that the group's number cannot have another owner
-  while (waitpid(child, &watched.end.status, 0) < 0 && errno == EINTR) {
-  }
-  watched.end.status = kept_status(sandbox).value_or(watched.end.status);
+  int status = 0;
+  const bool reaped = retried([&] { return waitpid(child, &status, 0); }, kMostInterruptionsOfAWait) == child;
+  const auto known = end_status(sandbox, reaped ? std::optional(status) : std::nullopt);
+  watched.end.unseen = !known;
+  watched.end.status = known.value_or(0);
   watched.answer.drain();
   watched.output.drain();
 }
@@ -246,8 +250,9 @@ Result<Watched> run_child(const MeasureRequest& request, const ChildLimits& limi
   launch.request.reset();
   for (Pipe* pipe : {&launch.result, &launch.output, &launch.exec_error}) pipe->write_end.reset();
   int exec_errno = 0;
-  if (read(launch.exec_error.read_end.get(), &exec_errno, sizeof exec_errno) == sizeof exec_errno) {
-    waitpid(child, nullptr, 0);
+  const int exec_error = launch.exec_error.read_end.get();
+  if (retried([&] { return read(exec_error, &exec_errno, sizeof exec_errno); }) == sizeof exec_errno) {
+    retried([&] { return waitpid(child, nullptr, 0); });
     return make_error(ErrorCode::failed_child,
                       "starting {}: {}: nothing was measured; is the pbprobe program there and built for this machine?",
                       launch.words[0], std::strerror(exec_errno));
@@ -259,6 +264,11 @@ Result<Watched> run_child(const MeasureRequest& request, const ChildLimits& limi
   watch(child, request.limit_seconds + limits.grace_seconds, sandbox, limits, watched);
   watched.apart = sandbox.apart;
   watched.escaped = end_tagged(launch.tag, watched.end.hung ? 0 : 1);
+  if (watched.answer.why != 0)
+    return make_error(ErrorCode::failed_child, "reading the measuring process's answer: {}",
+                      std::strerror(watched.answer.why));
+  if (watched.end.unseen && !watched.end.over_limit && watched.end.excess.empty())
+    return make_error(ErrorCode::failed_child, "how the measuring process ended could not be learned: its wait failed");
   if (watched.answer.seen > limits.answer_bytes)
     return make_error(ErrorCode::limit, "the measuring process answered with {} bytes, more than the {} allowed",
                       watched.answer.seen, limits.answer_bytes);

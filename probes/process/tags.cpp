@@ -7,8 +7,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <set>
 #include <string_view>
 #include <thread>
@@ -18,6 +16,9 @@
 
 #include <fmt/format.h>
 
+#include "core/list_folder.hpp"
+#include "core/open_file.hpp"
+
 namespace pbprobe {
 namespace {
 
@@ -25,8 +26,9 @@ using Clock = std::chrono::steady_clock;
 
 // Another user's processes cannot be read, and are none of ours. A zombie's environment is empty.
 bool carries(const std::filesystem::path& process, std::string_view tag) {
-  std::ifstream file(process / "environ", std::ios::binary);
-  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  const auto environment = read_whole_file(process / "environ");
+  if (!environment.ok()) return false;
+  const std::string& text = *environment;
   for (size_t at = text.find(tag); at != std::string::npos; at = text.find(tag, at + 1)) {
     const size_t end = at + tag.size();
     if ((at == 0 || text[at - 1] == '\0') && (end == text.size() || text[end] == '\0')) return true;
@@ -37,9 +39,9 @@ bool carries(const std::filesystem::path& process, std::string_view tag) {
 std::vector<pid_t> tagged(std::string_view tag) {
   std::vector<pid_t> found;
   std::error_code error;
-  for (std::filesystem::directory_iterator entry("/proc", error), end; !error && entry != end; entry.increment(error)) {
-    const int pid = std::atoi(entry->path().filename().c_str());
-    if (pid > 0 && pid != getpid() && carries(entry->path(), tag)) found.push_back(pid);
+  for (const FolderEntry& entry : list_folder("/proc", error)) {
+    const int pid = std::atoi(entry.path.filename().c_str());
+    if (pid > 0 && pid != getpid() && carries(entry.path, tag)) found.push_back(pid);
   }
   return found;
 }

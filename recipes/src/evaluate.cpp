@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "core/json.hpp"
+#include "core/list_folder.hpp"
 #include "core/program.hpp"
 #include "core/temp_folder.hpp"
 #include "recipes/src/variant_facts.hpp"
@@ -155,10 +156,10 @@ bool is_unknown_to_the_stand_in(const std::string& why) {
 Result<std::vector<Named>> named_recipes(const fs::path& folder, const Matrix& m) {
   std::vector<Named> recipes;
   std::error_code code;
-  for (fs::directory_iterator entry(folder, code), end; !code && entry != end; entry.increment(code)) {
-    if (entry->path().extension() != ".nix") continue;
-    const auto variant = parse_variant(entry->path().stem().string(), m);
-    if (variant) recipes.push_back({entry->path(), facts_of(*variant, m), m.find_line(variant->line)});
+  for (const FolderEntry& entry : list_folder(folder, code)) {
+    if (entry.path.extension() != ".nix") continue;
+    const auto variant = parse_variant(entry.path.stem().string(), m);
+    if (variant) recipes.push_back({entry.path, facts_of(*variant, m), m.find_line(variant->line)});
   }
   if (code) return make_error(ErrorCode::not_found, "{}: {}", folder.string(), code.message());
   std::sort(recipes.begin(), recipes.end(), [](const auto& a, const auto& b) { return a.file < b.file; });

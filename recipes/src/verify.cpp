@@ -9,6 +9,7 @@
 
 #include <fmt/ranges.h>
 
+#include "core/list_folder.hpp"
 #include "core/open_file.hpp"
 #include "recipes/src/recipe_lines.hpp"
 #include "recipes/src/variant_facts.hpp"
@@ -311,9 +312,9 @@ std::vector<Finding> verify_counts(std::string_view path, std::string_view text,
 Result<Verified> verify_folder(const fs::path& folder, const Matrix& m) {
   std::vector<fs::path> files;
   std::error_code code;
-  for (fs::directory_iterator entry(folder, code), end; !code && entry != end; entry.increment(code)) {
-    const auto name = entry->path().filename().string();
-    if (entry->path().extension() == ".nix" && name.starts_with("pytorch")) files.push_back(entry->path());
+  for (const FolderEntry& entry : list_folder(folder, code)) {
+    const auto name = entry.path.filename().string();
+    if (entry.path.extension() == ".nix" && name.starts_with("pytorch")) files.push_back(entry.path);
   }
   if (code)
     return make_error(ErrorCode::not_found, "{}: {}: give the folder that holds the recipes, as .flox/pkgs",

@@ -9,6 +9,7 @@
 #include <optional>
 #include <system_error>
 
+#include "core/list_folder.hpp"
 #include "core/open_file.hpp"
 #include "recipes/src/recipe_head.hpp"
 
@@ -81,11 +82,11 @@ Result<void> write_whole(const fs::path& path, std::string_view text) {
 Result<std::vector<std::string>> surplus_files(const fs::path& folder, const std::vector<GeneratedFile>& files) {
   std::vector<std::string> names;
   std::error_code code;
-  for (fs::directory_iterator entry(folder, code), end; !code && entry != end; entry.increment(code)) {
-    const auto name = entry->path().filename().string();
-    if (entry->path().extension() != ".nix") continue;
+  for (const FolderEntry& entry : list_folder(folder, code)) {
+    const auto name = entry.path.filename().string();
+    if (entry.path.extension() != ".nix") continue;
     if (std::any_of(files.begin(), files.end(), [&](const auto& file) { return file.name == name; })) continue;
-    PBPROBE_TRY(const auto text, read_whole_file(entry->path()));
+    PBPROBE_TRY(const auto text, read_whole_file(entry.path));
     if (text.starts_with(kHead)) names.push_back(name);
   }
   if (code && code != std::errc::no_such_file_or_directory)

@@ -359,17 +359,18 @@ def test_the_budget_is_kept():
     assert json.loads(result.stdout)["verdict"]
 
 
-def write_crashing_torch(folder):
+def write_torch_that(folder, does):
     library_folder = folder / "torch" / "lib"
     library_folder.mkdir(parents=True)
     source = folder / "crash.c"
-    source.write_text("#include <stdlib.h>\n__attribute__((constructor)) static void crash(void) { abort(); }\n")
+    includes = "#include <stdlib.h>\n#include <unistd.h>\n"
+    source.write_text(includes + f"__attribute__((constructor)) static void load(void) {{ {does}; }}\n")
     subprocess.run(["cc", "-shared", "-fPIC", "-o", library_folder / "libtorch_cpu.so", source], check=True)
     (folder / "torch" / "version.py").write_text("__version__ = '2.11.0+cpu'\ncuda = None\n")
 
 
 def test_a_torch_that_crashes_when_it_is_loaded(tmp_path):
-    write_crashing_torch(tmp_path)
+    write_torch_that(tmp_path, does="abort()")
     result = run("report", tmp_path, "--format", "json")
     report = json.loads(result.stdout)
     assert result.returncode == FAILED
@@ -378,8 +379,22 @@ def test_a_torch_that_crashes_when_it_is_loaded(tmp_path):
     assert [finding["id"] for finding in report["verdict"]["findings"] if finding["severity"] == "fail"]
 
 
+def test_a_crash_is_seen_where_the_parent_left_ends_of_children_ignored(tmp_path):
+    write_torch_that(tmp_path, does="abort()")
+    command = ["bash", "-c", 'trap "" CHLD; exec "$@"', "bash", PROGRAM, "report", tmp_path, "--format", "json"]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert result.returncode == FAILED, result.stderr
+    assert "SIGABRT" in json.loads(result.stdout)["measurements"]["libtorch"]["problem"]
+
+
+def test_a_slow_load_is_no_deadlock_however_short_the_budget(tmp_path):
+    write_torch_that(tmp_path, does="sleep(4)")
+    libtorch = json.loads(run("report", tmp_path, "--budget", 2, "--format", "json").stdout)["measurements"]["libtorch"]
+    assert "aoti_torch_abi_version" in libtorch["problem"]  # so it was loaded
+
+
 def test_a_bench_whose_peer_dies_has_failed_and_keeps_its_rows(tmp_path):
-    write_crashing_torch(tmp_path)
+    write_torch_that(tmp_path, does="abort()")
     result = run("bench", "--against", "libtorch", "--libtorch", tmp_path, "--shape", "64x64x64", "--format", "json")
     assert result.returncode == FAILED, result.stdout + result.stderr
     assert json.loads(result.stdout)["rows"]

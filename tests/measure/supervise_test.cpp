@@ -109,6 +109,30 @@ TEST(Sentences, AHungWorkerIsNamedWithWhatItDid) {
       AllOf(HasSubstr("computing with /t on cuda:0 hangs"), HasSubstr("does not end by SIGKILL"), HasSubstr("reboot")));
 }
 
+TEST(Sentences, AnEndThatCouldNotBeLearnedIsNoFault) {
+  EventLog log;
+  log.any = log.finished = true;
+  log.stage = {Step::kernels, "timing m 8, n 8, k 8"};
+  log.ended = Ended{.how = How::unseen};
+  EXPECT_EQ(fault_sentence(log, {}, "", 5).value_or(""),
+            "timing m 8, n 8, k 8: how its process ended could not be learned: waiting for it failed");
+  EXPECT_EQ(fault_obstacle(log, {}, ""), Obstacle::unexplained);
+}
+
+TEST(EndStatus, AKeeperThatEndsWithoutAWordCouldNotWait) {
+  Sandbox sandbox = prepare_sandbox();
+  ASSERT_GE(sandbox.status_write, 0);
+  sandbox.apart = true;
+  EXPECT_EQ(end_status(sandbox, 0), std::nullopt);
+  EXPECT_EQ(end_status(sandbox, std::nullopt), std::nullopt);
+  EXPECT_EQ(end_status(sandbox, SIGKILL), SIGKILL) << "it was ended before it could say anything";
+  constexpr int kCode3 = 3 << 8;
+  ASSERT_EQ(write(sandbox.status_write, &kCode3, sizeof kCode3), static_cast<ssize_t>(sizeof kCode3));
+  EXPECT_EQ(end_status(sandbox, std::nullopt), kCode3);
+  close_sandbox(sandbox);
+  EXPECT_EQ(end_status({}, 0), 0) << "nobody keeps it";
+}
+
 TEST(Sentences, AFinishedWorkerHasNone) {
   EventLog log;
   log.any = log.finished = true;

@@ -279,19 +279,37 @@ def test_which_keeps_no_memory():
     assert resident() - before < 1 << 20  # a string through the stable ABI left 78 bytes a call: 3 MB
 
 
-def test_an_allocation_that_fails_is_reported_with_what_was_asked_for():
-    a, b = torch.ones(1 << 23, 1), torch.ones(1, 1 << 23)
-    with pytest.raises(RuntimeError, match=r"(could not|can't) allocate") as caught:
-        ops.mm(a, b)  # 256 TiB
+def of_result(device):  # 256 TiB
+    ops.mm(torch.ones(1 << 23, 1, device=device), torch.ones(1, 1 << 23, device=device))
+
+
+def of_copy(device):  # 1 TiB, of an operand whose strides no kernel reads
+    ops.linear(torch.ones(1, device=device).expand(1 << 18, 1 << 20), torch.ones(1, 1 << 20, device=device))
+
+
+@pytest.mark.parametrize("asked", [of_result, of_copy])
+def test_an_allocation_that_fails_raises_what_torch_raises(asked):
+    with pytest.raises(RuntimeError, match="DefaultCPUAllocator: can't allocate memory: you tried to") as caught:
+        asked("cpu")
     assert len(str(caught.value).splitlines()) < 5
+    assert "API call failed" not in str(caught.value)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU: torch.OutOfMemoryError is its allocator's")
+def test_an_allocation_that_fails_on_a_gpu_raises_what_torch_raises():
+    with pytest.raises(torch.OutOfMemoryError, match="CUDA out of memory"):
+        of_result("cuda")
+    assert torch.equal(ops.mm(torch.ones(2, 2, device="cuda"), torch.eye(2, device="cuda")).cpu(), torch.ones(2, 2))
 
 
 def test_names_no_folder_of_the_machine_that_built_it(build):
-    """Beside debugging information, which installing strips."""
-    operators = build / "python" / "pbprobe" / "libpbprobe_ops.so"
-    constants = subprocess.run(["strings", "-d", operators], capture_output=True, text=True, check=True).stdout
-    folders = [str(Path(torch.__file__).parent / "include"), str(Path(__file__).resolve().parents[2] / "bindings")]
-    assert [line for line in constants.splitlines() if any(folder in line for folder in folders)] == []
+    """In debugging information neither."""
+    package = build / "python" / "pbprobe"
+    shipped = [build / "bin" / "pbprobe", *package.glob("*.so"), *(build / "lib").glob("*.so*")]
+    assert len(shipped) >= 3
+    folders = [str(Path(torch.__file__).parent / "include"), f"{Path(__file__).resolve().parents[2]}/"]
+    named = [(file.name, folder) for file in shipped for folder in folders if folder.encode() in file.read_bytes()]
+    assert named == []
 
 
 def test_which_names_the_kernel_and_use_forces_it():

@@ -7,6 +7,7 @@
 #include <cctype>
 #include <system_error>
 
+#include "core/list_folder.hpp"
 #include "probes/audit/containers/fatbin.hpp"
 #include "probes/audit/containers/way_out.hpp"
 #include "probes/audit/packages/component.hpp"
@@ -238,7 +239,7 @@ Result<Layout> folder_layout(const fs::path& given) {
     return libtorch_layout(above);
   }
   if (const auto found = debian_folder(folder)) return debian_layout(*found);
-  fs::directory_iterator readable(folder, error);
+  static_cast<void>(list_folder(folder, error));
   if (error) return make_error(ErrorCode::unreadable, "cannot list {}: {}", given.string(), error.message());
   if (!named.empty())
     return make_error(ErrorCode::not_found,

@@ -11,6 +11,8 @@
 #include <system_error>
 #include <utility>
 
+#include "core/list_folder.hpp"
+
 namespace pbprobe {
 namespace {
 
@@ -30,18 +32,17 @@ struct Walk {
   std::vector<FileId> above = {};
 
   void folder(const fs::path& path, const std::string& prefix, const FileId& id);
-  void entry(const fs::directory_entry& entry, const std::string& prefix);
+  void entry(const FolderEntry& entry, const std::string& prefix);
 };
 
-void Walk::entry(const fs::directory_entry& entry, const std::string& prefix) {
-  std::error_code error;
-  const std::string name = entry.path().filename().string();
-  const bool link = entry.is_symlink(error);
+void Walk::entry(const FolderEntry& entry, const std::string& prefix) {
+  const std::string name = entry.path.filename().string();
+  const bool link = entry.type == fs::file_type::symlink;
   const bool shared_object = wanted(name);
-  const bool folder_itself = !link && entry.is_directory(error);
+  const bool folder_itself = entry.type == fs::file_type::directory;
   if (!link && !shared_object && !folder_itself) return;  // no stat for the thousands of other files
   struct stat status {};
-  if (stat(entry.path().c_str(), &status) != 0) {
+  if (stat(entry.path.c_str(), &status) != 0) {
     const int why = errno;
     if (shared_object && link && why == ENOENT) {
       layout.broken_links.push_back(prefix + name);
@@ -52,9 +53,9 @@ void Walk::entry(const fs::directory_entry& entry, const std::string& prefix) {
     return;
   }
   if (S_ISDIR(status.st_mode)) {
-    if (recursive) folder(entry.path(), prefix + name + "/", id_of(status));
+    if (recursive) folder(entry.path, prefix + name + "/", id_of(status));
   } else if (shared_object) {
-    layout.items.push_back({prefix + name, static_cast<uint64_t>(status.st_size), entry.path(), nullptr});
+    layout.items.push_back({prefix + name, static_cast<uint64_t>(status.st_size), entry.path, nullptr});
   }
 }
 
@@ -65,17 +66,13 @@ void Walk::folder(const fs::path& path, const std::string& prefix, const FileId&
   }
   if (!entered.insert(id).second) return;
   std::error_code error;
-  fs::directory_iterator entries(path, error);
-  if (error) {
-    layout.problems.push_back(fmt::format("{}: cannot list the folder: {}", prefix, error.message()));
-    return;
-  }
-  std::vector<fs::directory_entry> listed;  // first, so that no folder stays open while those in it are
-  for (; !error && entries != fs::directory_iterator(); entries.increment(error)) listed.push_back(*entries);
+  const auto listed = list_folder(path, error);
   above.push_back(id);
   for (const auto& one : listed) entry(one, prefix);
   above.pop_back();
-  if (error) layout.problems.push_back(fmt::format("{}: cannot list all of it: {}", prefix, error.message()));
+  if (error)
+    layout.problems.push_back(
+        fmt::format("{}: cannot list {}: {}", prefix, listed.empty() ? "the folder" : "all of it", error.message()));
 }
 
 }  // namespace
@@ -108,9 +105,7 @@ void settle_items(Layout& layout) {
 std::vector<std::string> names_in(const fs::path& folder) {
   std::vector<std::string> names;
   std::error_code error;
-  for (fs::directory_iterator entries(folder, error); !error && entries != fs::directory_iterator();
-       entries.increment(error))
-    names.push_back(entries->path().filename().string());
+  for (const auto& entry : list_folder(folder, error)) names.push_back(entry.path.filename().string());
   std::sort(names.begin(), names.end());
   return names;
 }

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "tests/core/host/fake_root.hpp"
 
 namespace pbprobe::host {
@@ -46,8 +48,15 @@ TEST(Files, AFolderAnAbsentAndAnEmptyFileAreNull) {
   EXPECT_EQ(read_line(root.path(), "/"), std::nullopt);
 }
 
-TEST(Files, AnEndlessFileIsReadToItsLimit) {
-  EXPECT_EQ(read_text("", "/dev/zero").value().size(), size_t{1} << 20);
+TEST(Files, AFileOfTerabytesIsReadToItsLimit) {
+  const FakeRoot root;
+  root.write("/huge", "");
+  std::filesystem::resize_file(root.path() + "/huge", uintmax_t{1} << 40);
+  EXPECT_EQ(read_text(root.path(), "/huge").value().size(), size_t{1} << 20);
+}
+
+TEST(Files, WhatIsNoFileIsNotRead) {
+  EXPECT_EQ(read_text("", "/dev/zero"), std::nullopt);
 }
 
 }  // namespace

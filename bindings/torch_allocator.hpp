@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// The stable ABI loses an exception's type and words. So what an allocation failed with is asked of torch's allocator,
+// which fails again, by torch's own exception: torch.OutOfMemoryError on a GPU.
+#pragma once
+
+#include <dlfcn.h>
+
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+
+#include <torch/csrc/stable/accelerator.h>
+#include <torch/csrc/stable/tensor.h>
+
+namespace pbprobe::ops::torch_abi {
+
+// c10::DataPtr and what c10::Allocator begins with, in every torch that the stable ABI serves.
+struct DataPtr {
+  void* data;
+  std::unique_ptr<void, void (*)(void*)> owner;
+  int8_t device_type;
+  int8_t device_index;
+};
+struct Allocator {
+  virtual ~Allocator() = default;
+  virtual DataPtr allocate(size_t bytes) = 0;
+};
+
+// Returns where it does not fail any more.
+inline void fail_as_torch_does(int64_t bytes, const torch::stable::Tensor& like) {
+  using Get = Allocator* (*)(const int8_t& device_type);  // c10::GetAllocator
+  static const auto get = reinterpret_cast<Get>(::dlsym(RTLD_DEFAULT, "_ZN3c1012GetAllocatorERKNS_10DeviceTypeE"));
+  if (get == nullptr) return;
+  const auto type = static_cast<int8_t>(like.is_cuda() ? aoti_torch_device_type_cuda() : aoti_torch_device_type_cpu());
+  std::optional<torch::stable::accelerator::DeviceGuard> guard;
+  if (like.is_cuda()) guard.emplace(like.get_device_index());
+  const DataPtr memory = get(type)->allocate(static_cast<size_t>(bytes));
+}
+
+// What `call` returns, which allocates so much where `like` is.
+template <class Call>
+torch::stable::Tensor allocating(int64_t bytes, const torch::stable::Tensor& like, Call&& call) {
+  try {
+    return call();
+  } catch (const std::exception&) {
+    fail_as_torch_does(bytes, like);
+  }
+  return call();
+}
+
+}  // namespace pbprobe::ops::torch_abi
