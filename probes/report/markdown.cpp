@@ -29,9 +29,9 @@ std::string claims_of(const Verdict& verdict) {
   std::string rows;
   for (const auto& claim : verdict.claims) {
     if (!claim.claimed) continue;
-    rows +=
-        fmt::format("| {} | {} | {} | {} | {} |\n", claim.claim, in_markdown(*claim.claimed), level_or_dash(claim.required),
-                    level_or_dash(claim.proven), claim.outcome ? name_of(*claim.outcome) : "-");
+    rows += fmt::format("| {} | {} | {} | {} | {} |\n", claim.claim, in_markdown(*claim.claimed),
+                        level_or_dash(claim.required), level_or_dash(claim.proven),
+                        claim.outcome ? name_of(*claim.outcome) : "-");
   }
   if (rows.empty()) return "";
   return "\n| claim | claimed | required | proven | outcome |\n|---|---|---|---|---|\n" + rows;

@@ -4,6 +4,7 @@
 
 import json
 import os
+import pathlib
 import re
 import shutil
 import stat
@@ -85,7 +86,7 @@ def test_a_device_stays_one(tmp_path):
 
 def test_a_full_device_is_named(tmp_path):
     refused(report_to("/dev/full", tmp_path), "/dev/full cannot be written: No space left on device")
-    assert stat.S_ISCHR(os.stat("/dev/full").st_mode)
+    assert stat.S_ISCHR(pathlib.Path("/dev/full").stat().st_mode)
 
 
 def test_a_process_substitution_works(tmp_path):
@@ -160,7 +161,7 @@ def test_a_place_with_spaces_is_whole(sound, tmp_path):
 
 
 def test_junit_is_as_jenkins_has_it(documents):
-    report, texts = documents
+    _, texts = documents
     suites = xml.etree.ElementTree.fromstring(texts["junit"])
     assert suites.get("skipped") is None
     [suite] = suites
@@ -190,7 +191,7 @@ def test_names_of_an_artifact_are_no_markup(sound, tmp_path):
     assert "libtorch" in page
     assert "<b>" not in page
     for row in page.splitlines():
-        if row.startswith("| fail") or row.startswith("| unknown"):
+        if row.startswith(("| fail", "| unknown")):
             assert len(re.findall(r"(?<!\\)\|", row)) == 5, row
 
 
