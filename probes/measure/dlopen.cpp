@@ -3,6 +3,7 @@
 #include "probes/measure/dlopen.hpp"
 
 #include <cstring>
+#include <new>
 
 #include <elf.h>
 #include <gnu/libc-version.h>
@@ -51,6 +52,10 @@ Result<void> check_header(const std::string& path) {
 }  // namespace
 
 Error explain_loader(std::string_view path, std::string_view reported) {
+  if (reported.empty())
+    return make_error(Obstacle::unexplained, ErrorCode::unsupported,
+                      "loading {}: the dynamic loader failed, and names no cause: run it again on an idle machine",
+                      path);
   const std::string_view none = ": cannot open shared object file";
   if (const size_t end = reported.find(none); end != std::string_view::npos) {
     const std::string_view name = reported.substr(0, end);
@@ -89,13 +94,16 @@ Result<void*> open_library(const std::string& path, Scope scope) {
   try {
     // All symbols at once, as Python loads its extensions: a missing one is found here and not in the midst of work.
     library = dlopen(path.c_str(), RTLD_NOW | (scope == Scope::global ? RTLD_GLOBAL : RTLD_LOCAL));
-  } catch (...) {  // from a static initializer
+  } catch (const std::bad_alloc&) {  // this and the next: from a static initializer
+    return make_error(Obstacle::memory, ErrorCode::limit,
+                      "loading {}: a static initializer had too little memory: free some", path);
+  } catch (...) {
     return make_error(ErrorCode::failed_child, "loading {}: a static initializer threw an exception: install it again",
                       path);
   }
   if (library != nullptr) return library;
   const char* const reported = dlerror();
-  return explain_loader(path, reported != nullptr ? reported : "nothing");
+  return explain_loader(path, reported != nullptr ? reported : "");
 }
 
 }  // namespace pbprobe

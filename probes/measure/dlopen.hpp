@@ -42,7 +42,7 @@ struct Symbols {
   }
 };
 
-// The sentence for what the dynamic loader reported about `path`.
+// The sentence for what the dynamic loader reported about `path`; empty: it named no cause, and nothing is known.
 [[nodiscard]] Error explain_loader(std::string_view path, std::string_view reported);
 
 }  // namespace pbprobe

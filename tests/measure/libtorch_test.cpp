@@ -229,5 +229,10 @@ TEST(ExplainLoader, WhatIsUnknownIsQuoted) {
               HasSubstr("static TLS block"));
 }
 
+TEST(ExplainLoader, WithoutACauseNothingIsHeldAgainstTheBuild) {
+  EXPECT_EQ(explain_loader("/t/a.so", "").obstacle, Obstacle::unexplained);
+  EXPECT_EQ(explain_loader("/t/a.so", "undefined symbol: f").obstacle, std::nullopt);
+}
+
 }  // namespace
 }  // namespace pbprobe
