@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// The packages that were installed into a folder, each with the files that are its own: by its RECORD, and where there
+// is none by the folders that its name stands for.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "probes/audit/packages/layout.hpp"
+
+namespace pbprobe {
+
+struct InstalledPackages {
+  std::filesystem::path folder;
+  std::vector<Layout> layouts;  // of kind "distribution", each with one package; last the files that nobody owns
+  std::vector<std::string> problems;
+  std::vector<std::string> notes;  // no faults: how packages without a RECORD were read, links that lead out
+};
+
+// The folder with *.dist-info in it: this one, or site-packages of the environment that it is. Null: there is none.
+[[nodiscard]] std::optional<std::filesystem::path> packages_folder(const std::filesystem::path& root);
+
+[[nodiscard]] InstalledPackages installed_packages(const std::filesystem::path& folder);
+
+}  // namespace pbprobe
