@@ -47,6 +47,24 @@ struct ServedGpu {
   std::vector<LackingKernels> lacking;
 };
 
+// A library that is not the one which was installed.
+struct ChangedLibrary {
+  std::string path;
+  std::string how;                         // "another size", "another SHA-256"
+  std::optional<std::string> other_owner;  // whose RECORD has the path too, with other content
+};
+
+// What became of the files that RECORD names. Compiled Python is left out.
+struct RecordedFiles {
+  int64_t files = 0;
+  int64_t missing = 0;
+  int64_t changed = 0;  // another size; of what is read, another SHA-256 too
+  std::vector<std::string> first_missing;
+  std::vector<std::string> first_changed;  // libraries aside
+  std::vector<ChangedLibrary> changed_libraries;
+  bool reinstall = false;  // a library is missing or changed
+};
+
 struct Distribution {
   std::string name;                    // "xformers"
   std::optional<std::string> version;  // null: nothing says it
@@ -65,6 +83,7 @@ struct Distribution {
   std::map<std::string, std::string> ptx_versions;
   std::map<std::string, int64_t> lto_ir;
   std::map<std::string, int64_t> self_loaded;  // cubins among constants, which it loads by itself
+  std::optional<RecordedFiles> recorded;       // null: it has no RECORD, or is a wheel
   std::optional<std::vector<ServedGpu>> gpus;  // null: none was asked for
   std::optional<Severity> worst;               // of its findings; null: it has none
   std::vector<Finding> findings;
@@ -77,7 +96,8 @@ struct Environment {
   std::vector<Distribution> distributions;
   int64_t without_files = 0;  // distributions that hold nothing that is read: pure Python
   std::vector<std::string> problems;
-  std::vector<std::string> notes;  // how packages without a RECORD were read, and links that lead out
+  std::vector<std::string> notes;        // how packages without a RECORD were read, and links that lead out
+  std::optional<std::string> reinstall;  // a command that installs again what is missing or changed; null: nothing is
 };
 
 // A row without what a judge decides: GPUs and findings.
@@ -102,6 +122,24 @@ void fields(Visitor& visit, T& gpu) {
   visit("lacking", gpu.lacking, "those with code for other SMs only, by these SMs");
 }
 
+template <class Visitor, SameAs<ChangedLibrary> T>
+void fields(Visitor& visit, T& library) {
+  visit("path", library.path, "in the folder of packages");
+  visit("how", library.how, "what is not as RECORD has it");
+  visit("other_owner", library.other_owner, "another package that recorded the path, with other content");
+}
+
+template <class Visitor, SameAs<RecordedFiles> T>
+void fields(Visitor& visit, T& recorded) {
+  visit("files", recorded.files, "that RECORD names, compiled Python aside");
+  visit("missing", recorded.missing, "those that are not there");
+  visit("changed", recorded.changed, "those of another size; of libraries, of another SHA-256 too");
+  visit("first_missing", recorded.first_missing, "ten at most");
+  visit("first_changed", recorded.first_changed, "ten at most, libraries aside");
+  visit("changed_libraries", recorded.changed_libraries, "shared objects, compilers and device code");
+  visit("reinstall", recorded.reinstall, "a library is missing or changed");
+}
+
 template <class Visitor, SameAs<Distribution> T>
 void fields(Visitor& visit, T& distribution) {
   visit("name", distribution.name, "as its metadata has it");
@@ -121,6 +159,7 @@ void fields(Visitor& visit, T& distribution) {
   visit("ptx_versions", distribution.ptx_versions, "the highest PTX ISA version per SM");
   visit("lto_ir", distribution.lto_ir, "NVVM IR for link-time optimization: entries per SM");
   visit("self_loaded", distribution.self_loaded, "cubins among constants, which its files load by themselves, per SM");
+  visit("recorded", distribution.recorded, "the files beside its RECORD; null: it has none, or is a wheel");
   visit("gpus", distribution.gpus, "what each GPU gets that was asked for; null: none was");
   visit("worst", distribution.worst, "severity of its worst finding; null: it has none");
   visit("findings", distribution.findings, "the worst first");
@@ -136,6 +175,8 @@ void fields(Visitor& visit, T& environment) {
   visit("without_files", environment.without_files, "further distributions, which hold no file that is read");
   visit("problems", environment.problems, "what could not be read, or is not in order");
   visit("notes", environment.notes, "packages without a RECORD, and links that lead out of the environment");
+  visit("reinstall", environment.reinstall,
+        "a command that installs what is missing or changed again; null: nothing is");
 }
 
 }  // namespace pbprobe

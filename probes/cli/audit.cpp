@@ -94,7 +94,7 @@ bool wants_rows(const AuditArguments& options) {
   if (options.distributions || !options.gpus.empty()) return true;
   if (options.claimed || options.kernels || options.audit.device_code_only || options.artifacts.size() > 1)
     return false;
-  return holds_packages(options.artifacts.front()) && !find_torch(options.artifacts);
+  return holds_only_other_packages(options.artifacts.front());
 }
 
 // Of an environment first what stands beside torch: its packages' faults are more frequent than torch's.

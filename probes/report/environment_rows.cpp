@@ -201,6 +201,10 @@ std::string render_environment(const Environment& environment, const TextOptions
   }
   add_findings(page, environment);
   add_problems(page, environment);
+  if (environment.reinstall) {
+    page.heading("To install what is missing or changed again");
+    page.line({{*environment.reinstall}});
+  }
   return std::move(page).take();
 }
 

@@ -16,6 +16,7 @@
 #include "core/open_file.hpp"
 #include "core/pep440.hpp"
 #include "probes/audit/containers/way_out.hpp"
+#include "probes/audit/packages/nix_store.hpp"
 #include "probes/audit/packages/packages.hpp"
 #include "probes/audit/packages/record.hpp"
 #include "probes/audit/packages/walk.hpp"
@@ -54,6 +55,8 @@ class Packages {
     std::error_code error;
     packages_.folder = fs::canonical(folder, error);
     environment_ = environment_of(packages_.folder);
+    packages_.environment = environment_;
+    relocated_ = store_path_of(packages_.folder).has_value();
   }
 
   InstalledPackages take() && {
@@ -81,7 +84,9 @@ class Packages {
   }
 
   void add(const std::string& info) {
-    Layout& layout = packages_.layouts.emplace_back();
+    InstalledPackage& package = packages_.packages.emplace_back();
+    package.info = info;
+    Layout& layout = package.layout;
     layout.kind = "distribution";
     layout.root = packages_.folder;
     layout.distributions = {info.substr(0, info.size() - kInfo.size())};
@@ -89,7 +94,10 @@ class Packages {
     if (metadata.empty()) layout.problems.push_back(info + ": it has no METADATA: install the package again");
     if (const std::string wheel = read_text(info, "WHEEL", layout); !wheel.empty()) layout.texts["WHEEL"] = wheel;
     layout.packages.push_back({info, metadata});
-    take_files(info, layout);
+    const std::string installer = read_text(info, "INSTALLER", layout);
+    package.installer = installer.substr(0, installer.find_first_of(" \r\n"));
+    package.relocated = relocated_ || package.installer == "conda";
+    package.record = take_files(info, layout);
     settle_items(layout);
     for (const auto& item : layout.items) own(item.disk);
   }
@@ -99,13 +107,16 @@ class Packages {
     if (stat(path.c_str(), &status) == 0) owned_.insert({status.st_dev, status.st_ino});
   }
 
-  void take_files(const std::string& info, Layout& layout) {
+  std::vector<RecordedFile> take_files(const std::string& info, Layout& layout) {
     const auto text = read_whole_file(path_of(info) / "RECORD");
     const bool missing = !text && text.error().code == ErrorCode::not_found;
     if (!text && !missing) layout.problems.push_back(with_way_out(text.error(), ReadFrom::text).message);
-    const Record record = text ? parse_record(*text) : Record();
+    Record record = text ? parse_record(*text) : Record();
     if (record.fault) layout.problems.push_back(fmt::format("{}/{}", info, record.fault->message));
-    if (record.files.empty()) return take_folders(info, layout);
+    if (record.files.empty()) {
+      take_folders(info, layout);
+      return {};
+    }
     std::string leads_out;
     int64_t count = 0;
     for (const auto& file : record.files) {
@@ -117,6 +128,7 @@ class Packages {
           fmt::format("{}: links lead out of the environment in the way to {} of its files, the "
                       "first {}: what they name was read",
                       info, count, leads_out));
+    return std::move(record.files);
   }
 
   // Whether a link led out of the environment.
@@ -164,8 +176,9 @@ class Packages {
   // Two that pip takes for one.
   void name_twins() {
     std::map<std::string, std::vector<std::string>> folders;
-    for (const auto& layout : packages_.layouts) {
-      const Package package = package_of(layout.packages.front().folder, layout.packages.front().metadata);
+    for (const auto& installed : packages_.packages) {
+      const PackageText& text = installed.layout.packages.front();
+      const Package package = package_of(text.folder, text.metadata);
       const std::string& folder = package.folder;
       folders[package_name(package.name.value_or(folder.substr(0, folder.find('-'))))].push_back(folder);
     }
@@ -193,12 +206,13 @@ class Packages {
     rest.problems.clear();
     if (rest.items.empty()) return;
     rest.packages.push_back({"", "Name: (no package)\n"});
-    packages_.layouts.push_back(std::move(rest));
+    packages_.packages.push_back({.layout = std::move(rest)});
   }
 
   InstalledPackages packages_;
   fs::path environment_;
   std::set<FileId> owned_;
+  bool relocated_ = false;
   std::error_code error_;
 };
 

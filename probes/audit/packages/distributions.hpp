@@ -11,12 +11,22 @@
 #include <vector>
 
 #include "probes/audit/packages/layout.hpp"
+#include "probes/audit/packages/record.hpp"
 
 namespace pbprobe {
 
+struct InstalledPackage {
+  Layout layout;          // of kind "distribution", with one package
+  std::string info;       // "xformers-0.0.35.dist-info"; empty: the files that nobody owns
+  std::string installer;  // "pip", "uv", "conda"; empty: it does not say
+  std::vector<RecordedFile> record;
+  bool relocated = false;  // its installer changed the files after it had recorded them: conda and Nix do
+};
+
 struct InstalledPackages {
   std::filesystem::path folder;
-  std::vector<Layout> layouts;  // of kind "distribution", each with one package; last the files that nobody owns
+  std::filesystem::path environment;  // that the folder belongs to: with bin and lib
+  std::vector<InstalledPackage> packages;
   std::vector<std::string> problems;
   std::vector<std::string> notes;  // no faults: how packages without a RECORD were read, links that lead out
 };
