@@ -56,7 +56,7 @@ std::vector<std::string> sentences_of(const RecordedFiles& recorded, const std::
   return sentences;
 }
 
-// Of what is no library: people edit Python files.
+// Of files that are not libraries: people edit Python.
 std::optional<std::string> note_of(const RecordedFiles& recorded, const std::string& info) {
   std::vector<std::string> first = recorded.first_missing;
   first.insert(first.end(), recorded.first_changed.begin(), recorded.first_changed.end());
