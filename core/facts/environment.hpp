@@ -54,7 +54,7 @@ struct ChangedLibrary {
   std::optional<std::string> other_owner;  // whose RECORD has the path too, with other content
 };
 
-// What became of the files that RECORD names. Compiled Python is left out.
+// What became of the files that RECORD names. Compiled Python and what lies outside of the environment are left out.
 struct RecordedFiles {
   int64_t files = 0;
   int64_t missing = 0;

@@ -75,7 +75,7 @@ AuditedPackages audit_installed(const fs::path& folder, const AuditOptions& opti
   for (const auto& package : installed.packages) {
     AuditedPackage one{.inventory = audit_layout(package.layout, installed.folder, options_for(package, options)),
                        .installer = package.installer};
-    one.recorded = compare_with_record(package, one.inventory.files, owners);
+    one.recorded = compare_with_record(installed, package, one.inventory.files, owners);
     if (one.recorded) {
       for (auto& sentence : sentences_of(*one.recorded, package.info))
         one.inventory.problems.push_back(std::move(sentence));

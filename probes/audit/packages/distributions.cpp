@@ -136,7 +136,7 @@ class Packages {
     const fs::path path = fs::path(file.path).lexically_normal();
     if (!is_wanted_name(path.filename().string())) return false;
     const fs::path disk = (packages_.folder / path).lexically_normal();
-    if (!lies_in(disk, environment_)) {
+    if (!stays_inside(packages_, path)) {
       layout.problems.push_back(
           fmt::format("{}/RECORD: {} lies outside of the environment: not read", info, file.path));
       return false;
@@ -229,6 +229,10 @@ std::optional<fs::path> packages_folder(const fs::path& root) {
     }
   }
   return std::nullopt;
+}
+
+bool stays_inside(const InstalledPackages& installed, const fs::path& path) {
+  return lies_in((installed.folder / path).lexically_normal(), installed.environment);
 }
 
 InstalledPackages installed_packages(const fs::path& folder) {

@@ -34,6 +34,10 @@ struct InstalledPackages {
 // The folder with *.dist-info in it: this one, or site-packages of the environment that it is. Null: there is none.
 [[nodiscard]] std::optional<std::filesystem::path> packages_folder(const std::filesystem::path& root);
 
+// Whether a path, as RECORD has it, stays in the environment. `pip install --target` puts scripts elsewhere than it
+// says.
+[[nodiscard]] bool stays_inside(const InstalledPackages& installed, const std::filesystem::path& path);
+
 [[nodiscard]] InstalledPackages installed_packages(const std::filesystem::path& folder);
 
 }  // namespace pbprobe

@@ -81,8 +81,8 @@ std::optional<std::string> Owners::other_owner(const std::string& path, const st
   return std::nullopt;
 }
 
-std::optional<RecordedFiles> compare_with_record(const InstalledPackage& package, const std::vector<File>& files,
-                                                 const Owners& owners) {
+std::optional<RecordedFiles> compare_with_record(const InstalledPackages& installed, const InstalledPackage& package,
+                                                 const std::vector<File>& files, const Owners& owners) {
   if (package.record.empty()) return std::nullopt;
   std::map<std::string, const File*> read;
   for (const auto& file : files) read[file.path] = &file;
@@ -90,10 +90,10 @@ std::optional<RecordedFiles> compare_with_record(const InstalledPackage& package
   for (const auto& file : package.record) {
     const std::string path = plain_path(file.path);
     const bool library = is_wanted_name(fs::path(path).filename().string());
-    if (is_compiled(path)) continue;
+    if (is_compiled(path) || !stays_inside(installed, path)) continue;
     ++recorded.files;
     struct stat status {};
-    if (stat((package.layout.root / path).c_str(), &status) != 0) {
+    if (stat((installed.folder / path).c_str(), &status) != 0) {
       ++recorded.missing;
       name(recorded.first_missing, path);
       recorded.reinstall = recorded.reinstall || library;

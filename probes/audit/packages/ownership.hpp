@@ -32,7 +32,8 @@ class Owners {
 };
 
 // `files`: the package's own as they were read, with their digests. Null: it has no RECORD.
-[[nodiscard]] std::optional<RecordedFiles> compare_with_record(const InstalledPackage& package,
+[[nodiscard]] std::optional<RecordedFiles> compare_with_record(const InstalledPackages& installed,
+                                                               const InstalledPackage& package,
                                                                const std::vector<File>& files, const Owners& owners);
 
 }  // namespace pbprobe

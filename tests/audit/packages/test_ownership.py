@@ -99,6 +99,12 @@ def test_an_edited_text_is_only_noted(site):
     assert document["reinstall"] is None
 
 
+def test_what_lies_outside_of_the_environment_is_not_missed(tmp_path):
+    """`pip install --target` records ../../bin, and writes to bin."""
+    target = ONE.but(also_recorded=("../../bin/one,sha256=x,1",)).write(tmp_path / "target")
+    assert rows(target)[0]["one"]["recorded"]["missing"] == 0
+
+
 def test_what_conda_relocates_is_not_compared(site):
     own_copy(site / "one/lib/libone.so", with_another_byte)
     (site / "one-1.0.dist-info/INSTALLER").write_text("conda\n")

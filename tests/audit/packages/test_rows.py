@@ -4,6 +4,7 @@
 
 import json
 import os
+import subprocess
 
 import jsonschema
 import pytest
@@ -11,6 +12,7 @@ from packages import (
     COULD_NOT_RUN,
     CXX,
     FAILED,
+    PROGRAM,
     SOURCE,
     STABLE,
     Library,
@@ -169,6 +171,28 @@ def test_a_loop_of_folders_and_a_missing_metadata_end_nothing(site):
     assert "loop/: a link back to a folder above it: not followed" in document["problems"]
     assert found["nothing"]["problems"] == ["nothing-1.0.dist-info: it has no METADATA: install the package again"]
     assert {"cpp-extension", "plain", "stable-extension"} <= found.keys()
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become nobody")
+def test_what_nobody_may_read_is_named_and_the_rest_goes_on(site):
+    CODE.write(site)
+    (site / "closed").mkdir(mode=0o700)
+    own = (site / "code/_C.abi3.so").read_bytes()
+    (site / "code/_C.abi3.so").unlink()
+    (site / "code/_C.abi3.so").write_bytes(own)
+    (site / "code/_C.abi3.so").chmod(0o600)
+    for folder in site.parents[:6]:
+        folder.chmod(folder.stat().st_mode | 0o055)
+    command = [PROGRAM, "audit", site, "--format", "json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, user=65534, group=65534)
+    document = json.loads(done.stdout)
+    assert done.returncode == FAILED
+    assert document["problems"] == ["closed/: cannot list the folder: Permission denied"]
+    found = {row["name"]: row for row in document["distributions"]}
+    [problem] = found["code"]["problems"]
+    assert problem.startswith("code/_C.abi3.so: ")
+    assert "ermission" in problem
+    assert found["plain"]["problems"] == []
 
 
 def test_a_damaged_file_is_its_package_s_worst_finding(site):
