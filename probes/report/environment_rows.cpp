@@ -135,17 +135,16 @@ void add_gpus(Page& page, const Environment& environment) {
 }
 
 void add_lacking(Page& page, const Distribution& row, const ServedGpu& gpu) {
-  for (const auto& group : gpu.lacking) {
-    page.paragraph(
-        fmt::format("{} on {}: {} {} only for {}", row.name, gpu.sm, group.kernels,
-                    group.kernels == 1 ? "kernel is there" : "kernels are there", fmt::join(group.only_for, ", ")),
-        2);
-    for (const auto& name : group.first) page.paragraph(function_name(name), 6);
-  }
+  const int64_t all = gpu.native + gpu.same_major + gpu.ptx + gpu.none;
+  std::string line = fmt::format("{} on {}: {} of {} kernels", row.name, gpu.sm, gpu.none, all);
   if (gpu.kept_by_suffix > 0)
-    page.paragraph(fmt::format("{} of them would run on {} without the suffix of their SM: `a` binds them to it",
-                               gpu.kept_by_suffix, gpu.sm),
-                   6);
+    line +=
+        fmt::format(", {} of them only by the `a` of their cubin, which binds it to its own chip", gpu.kept_by_suffix);
+  page.paragraph(line, 2);
+  for (const auto& group : gpu.lacking) {
+    page.paragraph(fmt::format("{} only for {}", group.kernels, fmt::join(group.only_for, ", ")), 4);
+    for (const auto& name : group.first) page.paragraph(function_name(name), 8);
+  }
 }
 
 void add_all_lacking(Page& page, const Environment& environment) {
