@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/cuda_releases.hpp"
+#include "core/facts/environment.hpp"
 #include "core/facts/report.hpp"
 #include "core/targets.hpp"
 #include "probes/judge/checks.hpp"
@@ -70,6 +71,10 @@ const std::vector<Generated>& all_files() {
       {"docs/checks.md", [](const fs::path&) { return pbprobe::checks_markdown() + recipe_checks_markdown(); }},
       {"docs/report.schema.json",
        [](const fs::path&) { return schema_text<pbprobe::Report>("pbprobe.report/1", "What pbprobe found"); }},
+      {"docs/environment.schema.json",
+       [](const fs::path&) {
+         return schema_text<pbprobe::Environment>("pbprobe.environment/1", "What the packages of a folder hold");
+       }},
       {"docs/policy.schema.json", [](const fs::path&) { return policy_schema_text(); }},
       {"recipes/targets.schema.json",
        [](const fs::path&) { return schema_text<pbprobe::TargetTable>("pbprobe.targets/1", "The table of targets"); }},

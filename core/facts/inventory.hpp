@@ -56,8 +56,10 @@ struct DeviceCode {
   std::map<std::string, int64_t> unit_sets;               // "sm_90 sm_90a": translation units with cubins for these
   std::map<std::string, int64_t> toolkits;                // "13.0": cubins that say so
   std::optional<std::map<std::string, SmCensus>> census;  // null: not opened
-  int64_t units_without_code = 0;                         // translation units of only PTX or LTO-IR
-  std::optional<int64_t> false_entries;                   // null: not opened
+  std::map<std::string, std::string> ptx_versions;        // "sm_80": "8.7", the highest
+  std::optional<std::map<std::string, std::vector<std::string>>> ptx_kernels;  // null: not asked for
+  int64_t units_without_code = 0;        // translation units of only PTX or LTO-IR
+  std::optional<int64_t> false_entries;  // null: not opened
   std::vector<FalseEntry> first_false_entries;
 };
 
@@ -79,6 +81,13 @@ struct Dependency {
   std::optional<std::string> by;    // "DT_RPATH of torch/lib/libtorch_cuda.so"
 };
 
+// What a file takes from torch: its undefined symbols.
+struct TorchSymbols {
+  int64_t cxx = 0;                 // of c10, at and torch: they hold for one release of torch
+  int64_t stable = 0;              // of the stable ABI: they hold from one release on
+  std::vector<std::string> first;  // the first of them in C++, as mangled; of the stable ABI where there is none
+};
+
 // How a host binary hangs together with others.
 struct Links {
   std::vector<Dependency> dependencies;               // each of `needed`, by ld.so's rules
@@ -87,6 +96,7 @@ struct Links {
   std::vector<std::string> contains;                  // libraries linked in statically, by symbols: "FBGEMM", "MAGMA"
   // Of libraries in it, by their own code: {"oneDNN": "3.10.2"}
   std::map<std::string, std::string> versions;
+  TorchSymbols torch_symbols;
   int64_t cxx11_names = 0;      // torch's exports with C++11 strings
   int64_t pre_cxx11_names = 0;  // torch's exports with those before: a mix does not link
 };
@@ -209,8 +219,8 @@ struct Package {
 };
 
 struct Inventory {
-  std::string artifact;                      // path as given, or as found
-  std::string layout;                        // "site-packages", "wheel", "libtorch", "nix", "debian", "file"
+  std::string artifact;  // path as given, or as found
+  std::string layout;    // "site-packages", "wheel", "distribution", "libtorch", "nix", "debian", "file"
   std::optional<std::string> torch_version;  // "2.11.0+cu130", from the artifact
   std::optional<std::string> cuda_version;   // "13.0", from the artifact; null: a CPU build, or not known
   std::optional<std::string> git_version;
@@ -275,6 +285,8 @@ void fields(Visitor& visit, T& code) {
   visit("unit_sets", code.unit_sets, "translation units by the SMs that they hold machine code for");
   visit("toolkits", code.toolkits, "toolkit releases that cubins name");
   visit("census", code.census, "what the machine code is made of, per SM; null: not opened");
+  visit("ptx_versions", code.ptx_versions, "the highest PTX ISA version per SM");
+  visit("ptx_kernels", code.ptx_kernels, "names of the kernels in PTX per SM, as mangled; null: not asked for");
   visit("units_without_code", code.units_without_code, "translation units that hold only PTX or LTO-IR");
   visit("false_entries", code.false_entries, "whose content is not what their header says; null: not opened");
   visit("first_false_entries", code.first_false_entries, "the first of them");
@@ -288,6 +300,13 @@ void fields(Visitor& visit, T& dependency) {
   visit("by", dependency.by, "what led ld.so there");
 }
 
+template <class Visitor, SameAs<TorchSymbols> T>
+void fields(Visitor& visit, T& symbols) {
+  visit("cxx", symbols.cxx, "undefined C++ symbols of c10, at and torch");
+  visit("stable", symbols.stable, "undefined symbols of torch's stable ABI");
+  visit("first", symbols.first, "the first of them, C++ before the stable ABI, as mangled");
+}
+
 template <class Visitor, SameAs<Links> T>
 void fields(Visitor& visit, T& links) {
   visit("dependencies", links.dependencies, "where each needed library comes from, by ld.so's rules");
@@ -295,6 +314,7 @@ void fields(Visitor& visit, T& links) {
   visit("version_floors", links.version_floors, "highest versions needed of GLIBC, GLIBCXX, CXXABI …");
   visit("contains", links.contains, "libraries linked in statically, by their symbols");
   visit("versions", links.versions, "of the oneDNN, MAGMA or NCCL in it, where their own code tells");
+  visit("torch_symbols", links.torch_symbols, "what it takes from torch");
   visit("cxx11_names", links.cxx11_names, "torch's exports with C++11 strings");
   visit("pre_cxx11_names", links.pre_cxx11_names, "torch's exports with the strings before C++11");
 }
@@ -405,7 +425,7 @@ template <class Visitor, SameAs<Inventory> T>
 void fields(Visitor& visit, T& inventory) {
   visit.constant("schema", "pbprobe.inventory/1");
   visit("artifact", inventory.artifact, "the path that was audited");
-  visit("layout", inventory.layout, "site-packages, wheel, libtorch, nix, debian or file");
+  visit("layout", inventory.layout, "site-packages, wheel, distribution, libtorch, nix, debian or file");
   visit("torch_version", inventory.torch_version, "read from the artifact");
   visit("cuda_version", inventory.cuda_version, "read from the artifact; null: a CPU build, or not known");
   visit("git_version", inventory.git_version, "the commit of torch, from version.py");

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include <array>
 
+#include "core/facts/environment.hpp"
 #include "core/facts/report.hpp"
 
 namespace pbprobe {
@@ -105,6 +106,13 @@ constexpr std::array<EnumName<InputKind>, 2> kInputKinds{{
     {InputKind::facts, "facts"},
 }};
 
+constexpr std::array<EnumName<TorchAbi>, 4> kTorchAbis{{
+    {TorchAbi::none, "none"},
+    {TorchAbi::stable, "stable"},
+    {TorchAbi::cxx, "cxx"},
+    {TorchAbi::own, "own"},
+}};
+
 }  // namespace
 
 std::span<const EnumName<DriverState>> enum_names(DriverState) {
@@ -145,6 +153,9 @@ std::span<const EnumName<CheckState>> enum_names(CheckState) {
 }
 std::span<const EnumName<WaiverState>> enum_names(WaiverState) {
   return kWaiverStates;
+}
+std::span<const EnumName<TorchAbi>> enum_names(TorchAbi) {
+  return kTorchAbis;
 }
 std::span<const EnumName<InputKind>> enum_names(InputKind) {
   return kInputKinds;

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 #include "probes/audit/audit.hpp"
+#include "probes/audit/audit_layout.hpp"
 
 #include <algorithm>
 #include <condition_variable>
@@ -242,8 +243,7 @@ std::optional<std::string> platform_of(const std::vector<File>& files) {
 
 }  // namespace
 
-Result<Inventory> audit(const fs::path& artifact, const AuditOptions& options) {
-  PBPROBE_TRY(Layout layout, find_layout(artifact));
+Inventory audit_layout(const Layout& layout, const fs::path& artifact, const AuditOptions& options) {
   Inventory inventory;
   inventory.artifact = artifact.string();
   inventory.layout = layout.kind;
@@ -251,10 +251,6 @@ Result<Inventory> audit(const fs::path& artifact, const AuditOptions& options) {
   inventory.problems = layout.problems;
   if (layout.wheel != nullptr) note_damage(layout.wheel->mapping, inventory);
   inventory.broken_links = layout.broken_links;
-  if (layout.kind == "file" && inventory.files.size() == 1) {
-    const File& file = inventory.files.front();
-    if (file.problem && !file.machine && !file.device_code) return Error{ErrorCode::malformed, *file.problem};
-  }
   if (options.device_code_only) return inventory;
   const Versions versions = read_versions(layout.texts);
   inventory.torch_version = versions.torch;
@@ -275,6 +271,16 @@ Result<Inventory> audit(const fs::path& artifact, const AuditOptions& options) {
   inventory.python_abi = python_abi(inventory.files);
   inventory.platform = platform_of(inventory.files);
   if (layout.libtorch_dir) inventory.libtorch_dir = layout.libtorch_dir->string();
+  return inventory;
+}
+
+Result<Inventory> audit(const fs::path& artifact, const AuditOptions& options) {
+  PBPROBE_TRY(const Layout layout, find_layout(artifact));
+  Inventory inventory = audit_layout(layout, artifact, options);
+  if (layout.kind == "file" && inventory.files.size() == 1) {
+    const File& file = inventory.files.front();
+    if (file.problem && !file.machine && !file.device_code) return Error{ErrorCode::malformed, *file.problem};
+  }
   return inventory;
 }
 

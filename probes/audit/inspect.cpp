@@ -67,6 +67,7 @@ void inspect_links(File& file, const Elf& elf) {
   if (!contents) return note(file, contents.error());
   file.links->contains = std::move(contents->components);
   file.links->versions = std::move(contents->versions);
+  file.links->torch_symbols = std::move(contents->torch_symbols);
   file.links->cxx11_names = contents->cxx11_names;
   file.links->pre_cxx11_names = contents->pre_cxx11_names;
 }

@@ -3,7 +3,10 @@
 #include <algorithm>
 
 #include "core/facts/json.hpp"
+#include "core/targets.hpp"
+#include "probes/audit/environment.hpp"
 #include "probes/cli/cli.hpp"
+#include "probes/pipeline/environment.hpp"
 #include "probes/pipeline/pipeline.hpp"
 #include "recipes/src/claim.hpp"
 
@@ -17,6 +20,9 @@ struct AuditArguments {
   Format format = Format::text;
   AuditOptions audit;
   bool table = false;
+  bool distributions = false;  // a row of each package
+  bool kernels = false;
+  std::vector<Sm> gpus;
 };
 
 // Without a claim nobody asked for a verdict: only the inventory.
@@ -60,16 +66,74 @@ int run_table(const AuditArguments& options) {
   return written == kPassed ? exit_code : written;
 }
 
+// A package with a fault fails; what was not read may hide one.
+int exit_code_of(const Environment& environment) {
+  const auto failed = [](const Distribution& row) { return row.worst == Severity::fail || !row.problems.empty(); };
+  const auto& rows = environment.distributions;
+  return !environment.problems.empty() || std::any_of(rows.begin(), rows.end(), failed) ? kFailed : kPassed;
+}
+
+Result<Environment> rows_of(const AuditArguments& options) {
+  auto environment =
+      make_environment({.artifacts = options.artifacts, .gpus = options.gpus, .progress = show_progress});
+  clear_progress();
+  return environment;
+}
+
+int run_rows(const AuditArguments& options) {
+  const auto environment = rows_of(options);
+  if (!environment) return print_error(environment.error());
+  const std::string text = options.format == Format::json ? json_text(to_json(*environment))
+                                                          : render_environment(*environment, text_options());
+  if (const int written = write_output(text); written != kPassed) return written;
+  return exit_code_of(*environment);
+}
+
+// A folder of packages without a torch, on which nothing is claimed, is its packages.
+bool wants_rows(const AuditArguments& options) {
+  if (options.distributions || !options.gpus.empty()) return true;
+  if (options.claimed || options.kernels || options.audit.device_code_only || options.artifacts.size() > 1)
+    return false;
+  return holds_only_other_packages(options.artifacts.front());
+}
+
+// Of an environment first what stands beside torch: its packages' faults are more frequent than torch's.
+std::string text_of(const AuditArguments& options, const Report& report) {
+  if (options.format == Format::json) return json_of(report);
+  if (options.kernels) return render_kernels(report, text_options());
+  const std::string text = render_audit(report, text_options());
+  const bool rest = !options.claimed && !options.audit.device_code_only && holds_packages(options.artifacts.front());
+  const auto rows = rest ? rows_of(options) : Result<Environment>(Environment{});
+  if (!rows || rows->distributions.size() < 2) return text;
+  return render_environment(*rows, text_options()) + "\n" + text;
+}
+
 int run(const AuditArguments& options) {
   if (options.table) return run_table(options);
+  if (wants_rows(options)) return run_rows(options);
   if (options.artifacts.size() > 1)
     return print_error(
         make_error(ErrorCode::usage, "{} artifacts: give one, or --table for a row of each", options.artifacts.size()));
   const auto report = audit_one(options, options.artifacts.front());
   if (!report) return print_error(report.error());
-  const std::string text = options.format == Format::json ? json_of(*report) : render_audit(*report, text_options());
-  if (const int written = write_output(text); written != kPassed) return written;
+  if (const int written = write_output(text_of(options, *report)); written != kPassed) return written;
   return exit_code_of(*report);
+}
+
+// "sm121,sm90": ids of targets, or capabilities.
+std::vector<Sm> parse_gpus(const std::string& list) {
+  std::vector<Sm> gpus;
+  for (size_t at = 0; at <= list.size();) {
+    const size_t end = std::min(list.find(',', at), list.size());
+    const std::string one = list.substr(at, end - at);
+    const Target* target = find_target(one);
+    const auto gpu = parse_sm(target != nullptr && target->capability ? *target->capability : one);
+    if (!gpu || gpu->suffix != '\0')
+      throw CLI::ValidationError("--for", fmt::format("\"{}\" is not a GPU's SM: write sm121, or 12.1", one));
+    gpus.push_back(*gpu);
+    at = end + 1;
+  }
+  return gpus;
 }
 
 }  // namespace
@@ -84,6 +148,9 @@ void add_audit(CLI::App& app, int& exit_code) {
                          "  pbprobe audit libtorch_cuda.so --device-code-only\n"
                          "  pbprobe audit kernels.cubin --claim sm90\n"
                          "  pbprobe audit --table torch-*.whl\n"
+                         "  pbprobe audit .venv/lib/python3.11/site-packages --distributions\n"
+                         "  pbprobe audit wheels/ --for sm121,sm90\n"
+                         "  pbprobe audit xformers-0.0.35-py39-none-manylinux_2_28_x86_64.whl --kernels\n"
                          "  pbprobe audit result-NAME --claim pytorch-python313-cuda13_0-sm121-armv9\n"
                          "  pbprobe audit torch.whl --claim sm90,avx512,cuda=13.0,torch=2.10.0\n"
                          "Exit code: 0 nothing failed (pass, or unknown and reported so), 1 a check failed or "
@@ -101,8 +168,20 @@ void add_audit(CLI::App& app, int& exit_code) {
                                  "List device code by its headers, and leave out all else");
   only->excludes(claim);
   command->add_flag("--table", options.table, "One row of a Markdown table for each ARTIFACT")->excludes(only);
+  auto* rows = command->add_flag("--distributions", options.distributions,
+                                 "One row a package: torch ABI, Python, CUDA, SMs, PTX, worst finding. A folder of "
+                                 "packages without a torch, or of wheels, gets them by itself");
+  auto* gpus = command->add_option_function<std::string>(
+      "--for", [](const std::string& list) { options.gpus = parse_gpus(list); },
+      "GPUs, as in sm121,sm90: what each gets of each package, and which kernels are not there for it");
+  gpus->option_text("SMS");
+  auto* kernels =
+      command->add_flag("--kernels", options.audit.kernel_names, "List the kernels, by the SMs that they are for");
+  for (auto* row : {rows, gpus, kernels}) row->excludes(claim)->excludes(only);
+  kernels->excludes(rows)->excludes(gpus);
   command->callback([&exit_code, claim] {
     options.claimed = claim->count() > 0;
+    options.kernels = options.audit.kernel_names;
     exit_code = run(options);
   });
 }

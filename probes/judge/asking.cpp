@@ -12,6 +12,7 @@ namespace {
 
 // How files run is not asked where no machine was looked at, nor of one file what it cannot tell.
 bool is_asked(const Check& check, const Facts& facts) {
+  if (facts.other && !check.of_any) return false;
   return std::all_of(check.needs.begin(), check.needs.end(), [&](Need need) {
     switch (need) {
       case Need::host:
@@ -111,6 +112,7 @@ std::string why_not_asked(const Check& check, const Facts& facts) {
                                   {Need::store, "it is in no Nix store"}}) {
     if (needs(check, need) && !has_subject(need, facts)) return why;
   }
+  if (facts.other && !check.of_any) return "it is another package than torch";
   if (facts.single_file && needs(check, Need::whole)) return "a single file does not tell";
   return "nothing of the kind is claimed";
 }

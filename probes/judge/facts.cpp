@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "core/facts/other_package.hpp"
+
 namespace pbprobe {
 namespace {
 
@@ -45,6 +47,7 @@ bool built_for_other_processor(const Host& host, const Inventory& inventory) {
 std::string torch_name(const Inventory* inventory) {
   if (inventory == nullptr) return "torch";
   if (inventory->torch_version) return "torch " + *inventory->torch_version;
+  if (const Package* package = other_package(*inventory)) return name_and_version(*package);
   return std::string(base_name(inventory->artifact));
 }
 
@@ -117,6 +120,7 @@ Facts derive_facts(const Report& report) {
   facts.torch = torch_name(facts.inventory);
   if (facts.inventory != nullptr) {
     facts.single_file = facts.inventory->layout == "file";
+    facts.other = facts.files_only && facts.claim == nullptr && other_package(*facts.inventory) != nullptr;
     facts.main_file = file_with_most_units(*facts.inventory);
     facts.cuda_build = facts.inventory->cuda_version || facts.main_file != nullptr;
     facts.wrong_platform = facts.host != nullptr && built_for_other_processor(*facts.host, *facts.inventory);

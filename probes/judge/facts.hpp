@@ -34,6 +34,7 @@ struct Facts {
   std::vector<const Target*> claimed_cpus;
   bool single_file = false;  // not a whole artifact: what a single file shows
   bool files_only = false;   // no machine was looked at: what is judged is only the artifact
+  bool other = false;        // only files were read, nothing is claimed, and the package is another one than torch
 
   bool cuda_build = false;            // the artifact says so, or its libtorch holds device code
   const File* main_file = nullptr;    // libtorch's file with the most units of device code

@@ -36,6 +36,22 @@ void take_device_code(Holdings& holdings, const DeviceCode& code) {
   for (auto* names : {&holdings.sms, &holdings.few, &holdings.ptx}) std::sort(names->begin(), names->end(), chip_less);
 }
 
+// Of a package that is not torch: all that its files have, whichever of them is loaded.
+void take_all_device_code(Holdings& holdings, const Inventory& inventory) {
+  std::set<std::string> sms;
+  std::set<std::string> ptx;
+  for (const auto& file : inventory.files) {
+    for (const auto* code : {&file.device_code, &file.self_loaded_code}) {
+      if (!*code) continue;
+      for (const auto& [name, count] : (*code)->cubin) sms.insert(name);
+      for (const auto& [name, count] : (*code)->ptx) ptx.insert(name);
+    }
+  }
+  holdings.sms.assign(sms.begin(), sms.end());
+  holdings.ptx.assign(ptx.begin(), ptx.end());
+  for (auto* names : {&holdings.sms, &holdings.ptx}) std::sort(names->begin(), names->end(), chip_less);
+}
+
 // "sm_75, 80, 100a": the prefix once.
 std::string chips(const std::vector<std::string>& names) {
   std::string text;
@@ -45,14 +61,16 @@ std::string chips(const std::vector<std::string>& names) {
 
 using Counts = std::map<std::string, int64_t>;
 
-void take_host_code(Holdings& holdings, const Inventory& inventory) {
+void take_host_code(Holdings& holdings, const Facts& facts) {
+  const Inventory& inventory = *facts.inventory;
   std::string machine;
   std::set<std::string> needs;
   std::set<std::string> open;
   std::set<std::string> leaked;
   std::set<std::string> capabilities;
   for (const auto& file : inventory.files) {
-    if (!is_own(inventory, file) || !file.host_code || !file.machine || promised_by_loader(file.path)) continue;
+    const bool asked = facts.other || is_own(inventory, file);
+    if (!asked || !file.host_code || !file.machine || promised_by_loader(file.path)) continue;
     machine = *file.machine;
     const HostCode& code = *file.host_code;
     for (const auto& [name, count] : code.unguarded) needs.insert(name);
@@ -72,17 +90,29 @@ void take_host_code(Holdings& holdings, const Inventory& inventory) {
   if (most != *holdings.minimum_cpu) holdings.minimum_cpu_at_most = most;
 }
 
+// "holds machine code for sm_75, 80 and PTX for sm_80".
+std::string device_code_of(const Holdings& holdings) {
+  if (holdings.sms.empty() && holdings.ptx.empty()) return " holds no device code";
+  std::string text = " holds ";
+  if (!holdings.sms.empty()) text += "machine code for " + chips(holdings.sms);
+  if (!holdings.sms.empty() && !holdings.ptx.empty()) text += " and ";
+  if (!holdings.ptx.empty()) text += "PTX for " + chips(holdings.ptx);
+  return text;
+}
+
 std::string sentence_for(const Facts& facts, const Holdings& holdings) {
   const Inventory& inventory = *facts.inventory;
   std::string text = facts.torch;
-  if (!facts.cuda_build) {
+  if (facts.other) {
+    text += device_code_of(holdings);
+  } else if (!facts.cuda_build) {
     text += " is a CPU build";
   } else {
     text += fmt::format(" is a {} build", holdings.sms.empty() ? "CUDA" : chips(holdings.sms));
     if (!holdings.ptx.empty()) text += fmt::format(" with PTX for {}", chips(holdings.ptx));
     if (inventory.cuda_version) text += " of CUDA " + *inventory.cuda_version;
   }
-  if (inventory.platform) text += " for " + *inventory.platform;
+  if (inventory.platform) text += (facts.other ? ", for " : " for ") + *inventory.platform;
   if (holdings.minimum_cpu_at_most) {
     text += fmt::format(", from {} or at most {} on", *holdings.minimum_cpu, *holdings.minimum_cpu_at_most);
   } else if (holdings.minimum_cpu) {
@@ -98,9 +128,13 @@ std::string sentence_for(const Facts& facts, const Holdings& holdings) {
 std::optional<Holdings> holdings_of(const Facts& facts) {
   if (facts.inventory == nullptr) return std::nullopt;
   Holdings holdings;
-  if (facts.main_file != nullptr) take_device_code(holdings, *facts.main_file->device_code);
+  if (facts.other) {
+    take_all_device_code(holdings, *facts.inventory);
+  } else if (facts.main_file != nullptr) {
+    take_device_code(holdings, *facts.main_file->device_code);
+  }
   for (const auto& file : facts.inventory->files) holdings.size_bytes += file.size_bytes;
-  take_host_code(holdings, *facts.inventory);
+  take_host_code(holdings, facts);
   holdings.sentence = sentence_for(facts, holdings);
   return holdings;
 }

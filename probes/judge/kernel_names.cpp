@@ -4,6 +4,7 @@
 // The device code of a build beside that of a generic one: kernels by name, and counts.
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdlib>
 #include <set>
 #include <tuple>
@@ -46,17 +47,31 @@ void forget_hashes(std::string& name) {
   }
 }
 
-// "29THRUST_300001_SM_750_800_900_NS": the SMs that the file was compiled for, and the length of the name with them.
+// Where a list of SMs ends that begins there: "_SM_750_800", "_750_800". The same place: there is none.
+size_t sms_end(std::string_view text, size_t at) {
+  constexpr std::string_view kMark = "_SM";
+  size_t end = text.substr(at).starts_with(kMark) ? at + kMark.size() : at;
+  size_t listed = at;
+  while (end < text.size() && text[end] == '_' && digits_end(text, end + 1) > end + 1)
+    listed = end = digits_end(text, end + 1);
+  return listed;
+}
+
+// "31THRUST_300001_SM_750_800_900_NS", "20CUB_300001_SM_900": the SMs that the file was compiled for, and the length of
+// the name with them.
 void forget_sms(std::string& name) {
   for (const std::string_view mark : {"THRUST_", "CUB_"}) {
     for (size_t at = name.find(mark); at != std::string::npos; at = name.find(mark, at + 1)) {
-      const size_t sms = digits_end(name, at + mark.size());
-      if (name.compare(sms, 4, "_SM_") != 0) continue;
-      const size_t end = name.find("_NS", sms);
-      if (end == std::string::npos) continue;
-      name.erase(sms, end - sms);
       size_t begin = at;
       while (begin > 0 && is_digit(name[begin - 1])) --begin;
+      size_t length = 0;  // what follows the name may be a digit too
+      std::from_chars(name.data() + begin, name.data() + at, length);
+      if (length <= mark.size() || length > name.size() - at) continue;
+      const std::string_view until_end = std::string_view(name).substr(0, at + length);
+      const size_t sms = digits_end(until_end, at + mark.size());
+      const size_t end = sms_end(until_end, sms);
+      if (end == sms) continue;
+      name.erase(sms, end - sms);
       name.erase(begin, at - begin);
       at = begin;
     }

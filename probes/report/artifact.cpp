@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "core/base_name.hpp"
+#include "core/facts/other_package.hpp"
 #include "core/sm.hpp"
 #include "probes/report/sections.hpp"
 
@@ -67,6 +68,19 @@ void add_components(Page& page, const Inventory& inventory) {
 }
 
 }  // namespace
+
+void add_package(Page& page, const Report& report) {
+  const Inventory& inventory = *report.inventory;
+  const bool unclaimed = !report.claim && report.verdict && report.verdict->holdings;
+  if (const Package* other = other_package(inventory)) {
+    page.line(
+        {{name_and_version(*other), Colour::strong}, {fmt::format(", {}: {}", inventory.layout, inventory.artifact)}});
+    if (unclaimed) page.entry("in short", report.verdict->holdings->sentence);
+    return;
+  }
+  page.line({{"torch ", Colour::strong}, {torch_line(inventory)}});
+  if (unclaimed) page.entry("claim", report.verdict->holdings->sentence + ": that much could be claimed");
+}
 
 std::string torch_line(const Inventory& inventory) {
   std::string line = inventory.torch_version.value_or("of unknown version");

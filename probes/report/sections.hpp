@@ -22,6 +22,8 @@ void add_findings(Page& page, const Verdict& verdict);
 // artifact.cpp
 void add_device_code(Page& page, const Inventory& inventory);
 [[nodiscard]] std::string torch_line(const Inventory& inventory);
+// Which package it is, torch or another one, and what could be claimed of it.
+void add_package(Page& page, const Report& report);
 // "444 × sm_75, 80, 86; 4 × sm_90a; no PTX".
 [[nodiscard]] std::string device_code_line(const DeviceCode& code);
 // "made by CUDA 13.0"; with a census "sm_90a: 12 kernels, 400 HGMMA, 12 HMMA" for each SM.

@@ -102,9 +102,7 @@ std::string render_audit(const Report& report, const TextOptions& options) {
     if (report.verdict) text::add_levels(page, *report.verdict);
     page.blank();
   }
-  page.line({{"torch ", text::Colour::strong}, {text::torch_line(inventory)}});
-  if (!report.claim && report.verdict && report.verdict->holdings)
-    page.entry("claim", report.verdict->holdings->sentence + ": that much could be claimed");
+  text::add_package(page, report);
   if (inventory.platform) page.entry("platform", *inventory.platform);
   if (inventory.git_version) page.entry("commit", *inventory.git_version);
   if (inventory.store_closure)

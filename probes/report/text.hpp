@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/facts/environment.hpp"
 #include "core/facts/plan_list.hpp"
 #include "core/facts/report.hpp"
 #include "core/facts/target_list.hpp"
@@ -28,6 +29,12 @@ struct TextOptions {
 
 // What `pbprobe audit --table` prints: one row of a Markdown table for each audit.
 [[nodiscard]] std::string render_table(const std::vector<Report>& reports);
+
+// What `pbprobe audit --kernels` prints: each file's kernels, by the SMs that they are there for.
+[[nodiscard]] std::string render_kernels(const Report& report, const TextOptions& options = {});
+
+// What `pbprobe audit` prints of many packages: a row each; then what GPUs that were asked for get.
+[[nodiscard]] std::string render_environment(const Environment& environment, const TextOptions& options = {});
 
 // The sections on their own: what `pbprobe host` and `bench` print.
 [[nodiscard]] std::string render_host(const Host& host, const TextOptions& options = {});

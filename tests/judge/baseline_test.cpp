@@ -78,6 +78,10 @@ TEST(KernelNames, AreReportedWithoutWhatChangesFromBuildToBuild) {
             "_ZN2at4cuda40_GLOBAL__N__00000000_8_Sleep_cu_0000000011spin_kernelEl");
   EXPECT_EQ(stable_name("_ZN6thrust31THRUST_300001_SM_750_800_900_NS8cuda_cub4core"),
             "_ZN6thrustTHRUST_300001_NS8cuda_cub4core");
+  EXPECT_EQ(stable_name("_ZN3cub29CUB_200302_700_750_800_860_NS11EmptyKernelIvEEvv"),
+            "_ZN3cubCUB_200302_NS11EmptyKernelIvEEvv");
+  EXPECT_EQ(stable_name("_ZN3cub17CUB_300001_SM_9006detail11EmptyKernelIvEEvv"),
+            "_ZN3cubCUB_3000016detail11EmptyKernelIvEEvv");
   for (const char* name :
        {"_Z3add", "", "_GLOBAL__N__", "_GLOBAL__N__758183f4_9999_x", "_INTERNAL_1_2", "THRUST_", "9CUB_1_SM_"})
     EXPECT_EQ(stable_name(name), name);

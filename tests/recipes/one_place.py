@@ -22,6 +22,7 @@ ALLOWED = {
     ("probes/cli/bench.cpp", "avx512"),
     ("probes/cli/bench.cpp", "sm90"),
     ("probes/cli/audit.cpp", "sm90"),
+    ("probes/cli/audit.cpp", "sm121"),
     ("probes/cli/audit.cpp", "avx512"),
     ("probes/cli/gate.cpp", "sm90"),
     ("probes/cli/gate.cpp", "avx512"),

@@ -12,6 +12,7 @@
 #include "core/parallel.hpp"
 #include "probes/audit/containers/cubin.hpp"
 #include "probes/audit/containers/decompress.hpp"
+#include "probes/audit/containers/symbols.hpp"
 
 namespace pbprobe {
 namespace {
@@ -54,6 +55,18 @@ Result<void> check_ptx(const FatbinEntry& entry, std::span<const uint8_t> conten
   return {};
 }
 
+// What follows ".entry" up to its parameters: "_Z3addPf".
+std::vector<std::string> kernels_of_ptx(std::string_view text) {
+  constexpr std::string_view kMark = ".entry ";
+  std::vector<std::string> names;
+  for (size_t at = text.find(kMark); at != std::string_view::npos; at = text.find(kMark, at)) {
+    at += kMark.size();
+    const std::string_view rest = text.substr(at, kLongestText);
+    names.emplace_back(rest.substr(0, rest.find_first_of("( \t\r\n")));
+  }
+  return names;
+}
+
 // Scrambled, nothing of it can be known.
 Result<void> check_lto(const FatbinEntry& entry, std::span<const uint8_t> content, const std::string& name) {
   uint32_t magic = 0;
@@ -71,6 +84,7 @@ Result<EntryFacts> read_facts(const FatbinEntry& entry, std::span<const uint8_t>
   PBPROBE_TRY(const auto content, decompress_entry(entry, payload, scratch, name));
   if (entry.kind == EntryKind::ptx) {
     PBPROBE_CHECK(check_ptx(entry, content, name));
+    if (with_names) facts.ptx_kernels = kernels_of_ptx(Bytes(content, name).text());
     return facts;
   }
   if (entry.kind == EntryKind::lto_ir) {
@@ -114,6 +128,19 @@ void add(std::map<std::string, CodeBytes>& bytes, const FatbinEntry& entry) {
   CodeBytes& sum = bytes[sm_name(entry.sm)];
   sum.stored_bytes += static_cast<int64_t>(entry.stored_bytes);
   sum.uncompressed_bytes += static_cast<int64_t>(entry.uncompressed_bytes);
+}
+
+// Of a higher version the driver must know more.
+void add_ptx(const FatbinEntry& entry, const std::optional<EntryFacts>& facts, DeviceCode& code) {
+  const std::string sm = sm_name(entry.sm);
+  add(code.ptx_bytes, entry);
+  std::string& highest = code.ptx_versions[sm];
+  const std::string version = fmt::format("{}.{}", entry.major, entry.minor);
+  if (highest.empty() || version_less(highest, version)) highest = version;
+  if (!facts || !facts->ptx_kernels) return;
+  if (!code.ptx_kernels) code.ptx_kernels.emplace();
+  auto& names = (*code.ptx_kernels)[sm];
+  names.insert(names.end(), facts->ptx_kernels->begin(), facts->ptx_kernels->end());
 }
 
 bool is_false(const std::optional<EntryFacts>& facts) {
@@ -200,7 +227,7 @@ DeviceCode add_up(const std::vector<FatbinEntry>& entries, const InsideFacts& in
     code.uncompressed_bytes += static_cast<int64_t>(entry.uncompressed_bytes);
     if (entry.kind == EntryKind::cubin) add(code.cubin_bytes, entry);
     if (entry.kind == EntryKind::cubin) ++cubins;
-    if (entry.kind == EntryKind::ptx) add(code.ptx_bytes, entry);
+    if (entry.kind == EntryKind::ptx) add_ptx(entry, inside[i], code);
     if (!inside[i]) continue;
     if (inside[i]->toolkit) ++code.toolkits[*inside[i]->toolkit];
     if (inside[i]->census) add((*code.census)[sm_name(entry.sm)], *inside[i]->census, cubins);

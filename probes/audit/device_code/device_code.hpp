@@ -17,8 +17,9 @@ namespace pbprobe {
 // What is inside one fatbin entry.
 struct EntryFacts {
   std::optional<std::string> toolkit;
-  std::optional<CubinCensus> census;  // null: no machine code, or a problem
-  std::optional<Error> problem;       // why it is not what its header says, or (limit) was not opened
+  std::optional<std::vector<std::string>> ptx_kernels;  // as mangled; null: no PTX, or not asked for
+  std::optional<CubinCensus> census;                    // null: no machine code, or a problem
+  std::optional<Error> problem;                         // why it is not what its header says, or (limit) was not opened
 };
 
 // Decompresses and reads one fatbin entry, whose stored bytes stand at `offset` of the file `name`.

@@ -9,8 +9,10 @@ namespace pbprobe {
 namespace {
 
 // The first prefix that fits wins, so longer ones stand before shorter ones.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 53> kComponents{{
-    {"libtorch", "libtorch"},
+constexpr std::array<std::pair<std::string_view, std::string_view>, 55> kComponents{{
+    {"libtorch.", "libtorch"},
+    {"libtorch_", "libtorch"},
+    {"libtorchbind", "libtorch"},
     {"libc10", "libtorch"},
     {"libATen", "libtorch"},
     {"libcaffe2", "libtorch"},
@@ -65,13 +67,19 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 53> kCompone
     {"ptxas", "PTX compiler"},
 }};
 
+// Many packages call their extension module _C, as torch does.
+bool may_be_torch(std::string_view folder, std::string_view name) {
+  return !name.starts_with("_") || folder.empty() || folder == "torch" || folder.ends_with("/torch");
+}
+
 }  // namespace
 
 std::optional<std::string> component_of(std::string_view path) {
   const size_t slash = path.rfind('/');
   const std::string_view name = slash == std::string_view::npos ? path : path.substr(slash + 1);
+  const std::string_view folder = slash == std::string_view::npos ? "" : path.substr(0, slash);
   for (const auto& [prefix, component] : kComponents) {
-    if (name.starts_with(prefix)) return std::string(component);
+    if (name.starts_with(prefix) && may_be_torch(folder, name)) return std::string(component);
   }
   return std::nullopt;
 }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/facts/inventory.hpp"
 #include "probes/audit/containers/elf.hpp"
 
 namespace pbprobe {
@@ -18,6 +19,7 @@ struct Contents {
   std::map<std::string, std::string> versions;  // of those that tell: {"oneDNN": "3.10.2"}
   int64_t cxx11_names = 0;                      // torch's own exports with std::__cxx11 strings
   int64_t pre_cxx11_names = 0;                  // with the std::string before that
+  TorchSymbols torch_symbols;                   // what the loader has to find in torch
 };
 
 // A library counts as linked in where at least ten of its functions are defined. Stripped files tell their exports

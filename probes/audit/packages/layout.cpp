@@ -28,11 +28,8 @@ constexpr uint64_t kMaxTextBytes = 1 << 20;
 constexpr size_t kMaxHeadBytes = 1 << 14;  // of METADATA: name and version stand at its beginning
 constexpr std::array kVersionTexts{"version.py", "build-version", "build-hash", "TorchConfigVersion.cmake"};
 constexpr std::array kBesideTorch{"nvidia", "cusparselt", "torch.libs", "functorch", "triton/backends/nvidia/bin"};
+constexpr std::string_view kOtherWheel = "WHEEL of another package";  // until it is known that torch's is not there
 constexpr std::array kPackageTexts{"METADATA", "WHEEL"};
-
-bool is_wanted_name(std::string_view name) {
-  return is_shared_object_name(name) || is_compiler_program(name);
-}
 
 // "torch-2.11.0.dist-info"
 bool is_of_torch_package(std::string_view folder) {
@@ -263,7 +260,8 @@ void read_member_text(const Wheel& wheel, const ZipMember& member, Layout& layou
   // A wheel holds one package: a second one's metadata is looked at, whatever it is called.
   const bool metadata = name == "METADATA" && folder.ends_with(".dist-info") && folder.find('/') == std::string::npos;
   const bool of_torch = among(kPackageTexts) && is_of_torch_package(folder);
-  if (!version && !metadata && !of_torch) return;
+  const bool of_other = name == "WHEEL" && !of_torch && folder.ends_with(".dist-info");
+  if (!version && !metadata && !of_torch && !of_other) return;
   if (member.size_bytes > kMaxTextBytes) return layout.problems.push_back(too_large(member.name, member.size_bytes));
   std::string text;
   auto read = inflate_member(wheel.archive, member, [&](std::span<const uint8_t> piece) {
@@ -273,6 +271,7 @@ void read_member_text(const Wheel& wheel, const ZipMember& member, Layout& layou
   if (read) {
     if (metadata) layout.packages.push_back({folder, text});
     if (version || of_torch) layout.texts.emplace(name, std::move(text));
+    if (of_other) layout.texts.emplace(kOtherWheel, std::move(text));
   } else {
     layout.problems.push_back(with_way_out(read.error(), ReadFrom::wheel).message);
   }
@@ -294,6 +293,10 @@ Result<Layout> wheel_layout(const fs::path& path, Mapping mapping) {
     read_member_text(*wheel, member, layout);
     if (member.name.ends_with(".dist-info/METADATA"))
       note_distribution(member.name.substr(0, member.name.find('/')), layout);
+  }
+  if (auto other = layout.texts.extract(std::string(kOtherWheel))) {
+    other.key() = "WHEEL";
+    layout.texts.insert(std::move(other));
   }
   layout.wheel = std::move(wheel);
   if (layout.items.empty())
@@ -336,6 +339,11 @@ bool is_shared_object_name(std::string_view name) {
       return true;
   }
   return false;
+}
+
+bool is_wanted_name(std::string_view name) {
+  return is_shared_object_name(name) || is_compiler_program(name) || name.ends_with(".cubin") ||
+         name.ends_with(".fatbin");
 }
 
 std::optional<fs::path> torch_folder(const fs::path& root) {

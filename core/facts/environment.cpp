@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "core/facts/environment.hpp"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string_view>
+
+#include "core/base_name.hpp"
+#include "core/major_minor.hpp"
+#include "core/pep440.hpp"
+
+namespace pbprobe {
+namespace {
+
+constexpr std::string_view kDigits = "0123456789";
+
+// "13" of libcudart.so.13, libcudart.so.11.0 and libcudart.3eda8113.so.13. Only of those libraries whose number is
+// CUDA's own: libcufft.so.12 is of CUDA 13.
+std::string cuda_major_of(std::string_view library) {
+  constexpr std::array<std::string_view, 5> kOfCuda{"libcudart", "libcublasLt", "libcublas", "libnvrtc",
+                                                    "libnvJitLink"};
+  constexpr std::string_view kMark = ".so.";
+  const size_t at = library.rfind(kMark);
+  const std::string_view stem = library.substr(0, library.find_first_of(".-"));
+  if (at == library.npos || std::find(kOfCuda.begin(), kOfCuda.end(), stem) == kOfCuda.end()) return "";
+  const std::string_view version = library.substr(at + kMark.size());
+  return std::string(version.substr(0, version.find_first_not_of(kDigits)));
+}
+
+// "cp311" of _C.cpython-311-x86_64-linux-gnu.so, "abi3" of _C.abi3.so.
+std::string python_of(std::string_view name) {
+  constexpr std::string_view kModule = ".cpython-";
+  if (name.ends_with(".abi3.so")) return "abi3";
+  const size_t at = name.find(kModule);
+  if (at == name.npos || !name.ends_with(".so")) return "";
+  const std::string_view rest = name.substr(at + kModule.size());
+  return "cp" + std::string(rest.substr(0, rest.find('-')));
+}
+
+void add(std::map<std::string, int64_t>& sum, const std::map<std::string, int64_t>& more) {
+  for (const auto& [name, count] : more) sum[name] += count;
+}
+
+void add_device_code(Distribution& row, const DeviceCode& code, std::set<std::string>& toolkits) {
+  add(row.cubin, code.cubin);
+  add(row.ptx, code.ptx);
+  add(row.lto_ir, code.lto_ir);
+  for (const auto& [sm, version] : code.ptx_versions) {
+    std::string& highest = row.ptx_versions[sm];
+    const auto known = parse_major_minor(highest);
+    if (!known || *known < parse_major_minor(version)) highest = version;
+  }
+  for (const auto& [release, count] : code.toolkits) toolkits.insert(release);
+}
+
+void add_torch(Distribution& row, const File& file) {
+  if (!file.links) return;
+  const TorchSymbols& symbols = file.links->torch_symbols;
+  const TorchAbi abi = symbols.cxx > 0 ? TorchAbi::cxx : symbols.stable > 0 ? TorchAbi::stable : TorchAbi::none;
+  const int64_t count = abi == TorchAbi::cxx ? symbols.cxx : symbols.stable;
+  if (abi < row.torch_abi || (abi == row.torch_abi && count <= row.torch_symbols)) return;
+  row.torch_abi = abi;
+  row.torch_symbols = count;
+  row.first_torch_symbols = symbols.first;
+}
+
+void take_identity(Distribution& row, const Inventory& inventory) {
+  const Package* package = inventory.packages.empty() ? nullptr : &inventory.packages.front();
+  row.folder =
+      inventory.layout == "wheel" || package == nullptr ? std::string(base_name(inventory.artifact)) : package->folder;
+  row.name = package != nullptr && package->name ? *package->name : row.folder.substr(0, row.folder.find('-'));
+  if (package != nullptr) row.version = package->version;
+  row.tags = inventory.wheel_tags.value_or(std::vector<std::string>());
+}
+
+}  // namespace
+
+Distribution distribution_of(const Inventory& inventory) {
+  Distribution row;
+  take_identity(row, inventory);
+  std::set<std::string> python;
+  std::set<std::string> cuda;
+  std::set<std::string> toolkits;
+  for (const auto& file : inventory.files) {
+    ++row.files;
+    row.size_bytes += file.size_bytes;
+    add_torch(row, file);
+    python.insert(python_of(base_name(file.path)));
+    cuda.insert(cuda_major_of(file.soname.value_or("")));
+    for (const auto& library : file.needed) cuda.insert(cuda_major_of(library));
+    if (file.device_code) add_device_code(row, *file.device_code, toolkits);
+    if (file.self_loaded_code) add(row.self_loaded, file.self_loaded_code->cubin);
+    if (file.problem) row.problems.push_back(file.path + ": " + *file.problem);
+  }
+  if (package_name(row.name) == "torch") row.torch_abi = TorchAbi::own;
+  for (auto* names : {&python, &cuda}) names->erase("");
+  row.python.assign(python.begin(), python.end());
+  row.cuda.assign(cuda.begin(), cuda.end());
+  row.toolkits.assign(toolkits.begin(), toolkits.end());
+  row.problems.insert(row.problems.end(), inventory.problems.begin(), inventory.problems.end());
+  return row;
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,182 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Environment: what the packages of a folder hold, a row each. `pbprobe audit` prints it of site-packages, of a folder
+// of wheels, and wherever GPUs are asked for.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/facts/finding.hpp"
+#include "core/facts/inventory.hpp"
+#include "core/facts/verdict.hpp"
+#include "core/fields.hpp"
+
+namespace pbprobe {
+
+// What a package takes from torch.
+enum class TorchAbi {
+  none,    // nothing
+  stable,  // only functions of the stable ABI: it loads with later releases
+  cxx,     // C++ symbols: it loads with the release that it was built with
+  own,     // it is torch
+};
+
+[[nodiscard]] std::span<const EnumName<TorchAbi>> enum_names(TorchAbi);
+
+// Kernels that do not run on a GPU, by the SMs that they are there for.
+struct LackingKernels {
+  std::vector<std::string> only_for;  // "sm_100f", "compute_90a"
+  int64_t kernels = 0;
+  std::vector<std::string> first;  // the first of each function, ten at most, as mangled
+};
+
+// What one GPU gets of a package. Each name of a kernel is counted once, by the best code that any file has of it.
+struct ServedGpu {
+  std::string sm;                   // "sm_121"
+  GpuCode code = GpuCode::unknown;  // what most of its kernels get; null kernels: none
+  int64_t native = 0;               // cubins for this capability
+  int64_t same_major = 0;           // of an earlier one of its family
+  int64_t ptx = 0;                  // only PTX
+  int64_t none = 0;                 // there for other SMs only
+  int64_t kept_by_suffix = 0;       // those of `none` that would run without the `a` of their cubin
+  std::vector<LackingKernels> lacking;
+};
+
+// A library that is not the one which was installed.
+struct ChangedLibrary {
+  std::string path;
+  std::string how;                         // "another size", "another SHA-256"
+  std::optional<std::string> other_owner;  // whose RECORD has the path too, with other content
+};
+
+// What became of the files that RECORD names. Compiled Python and what lies outside of the environment are left out.
+struct RecordedFiles {
+  int64_t files = 0;
+  int64_t missing = 0;
+  int64_t changed = 0;  // another size; of what is read, another SHA-256 too
+  std::vector<std::string> first_missing;
+  std::vector<std::string> first_changed;  // libraries aside
+  std::vector<ChangedLibrary> changed_libraries;
+  bool reinstall = false;  // a library is missing or changed
+};
+
+struct Distribution {
+  std::string name;                    // "xformers"
+  std::optional<std::string> version;  // null: nothing says it
+  std::string folder;                  // "xformers-0.0.35.dist-info", or the wheel
+  std::vector<std::string> tags;       // "cp39-abi3-manylinux_2_28_x86_64"
+  int64_t files = 0;                   // shared objects, compilers, and files of device code
+  int64_t size_bytes = 0;
+  TorchAbi torch_abi = TorchAbi::none;
+  int64_t torch_symbols = 0;  // of that ABI, in the file with the most
+  std::vector<std::string> first_torch_symbols;
+  std::vector<std::string> python;    // what its extension modules are for: "cp311", "abi3"
+  std::vector<std::string> cuda;      // majors of the CUDA libraries that it links or is: "13"
+  std::vector<std::string> toolkits;  // releases that made its cubins: "13.2"
+  std::map<std::string, int64_t> cubin;
+  std::map<std::string, int64_t> ptx;
+  std::map<std::string, std::string> ptx_versions;
+  std::map<std::string, int64_t> lto_ir;
+  std::map<std::string, int64_t> self_loaded;  // cubins among constants, which it loads by itself
+  std::optional<RecordedFiles> recorded;       // null: it has no RECORD, or is a wheel
+  std::optional<std::vector<ServedGpu>> gpus;  // null: none was asked for
+  std::optional<Severity> worst;               // of its findings; null: it has none
+  std::vector<Finding> findings;
+  std::vector<std::string> problems;  // what could not be read
+};
+
+struct Environment {
+  std::vector<std::string> artifacts;  // as given
+  std::vector<std::string> sms;        // that were asked for
+  std::vector<Distribution> distributions;
+  int64_t without_files = 0;  // distributions that hold nothing that is read: pure Python
+  std::vector<std::string> problems;
+  std::vector<std::string> notes;        // how packages without a RECORD were read, and links that lead out
+  std::optional<std::string> reinstall;  // a command that installs again what is missing or changed; null: nothing is
+};
+
+// A row without what a judge decides: GPUs and findings.
+[[nodiscard]] Distribution distribution_of(const Inventory& inventory);
+
+template <class Visitor, SameAs<LackingKernels> T>
+void fields(Visitor& visit, T& lacking) {
+  visit("only_for", lacking.only_for, "the SMs that they are there for");
+  visit("kernels", lacking.kernels, "names of kernels");
+  visit("first", lacking.first, "the first of each function, ten at most, as mangled");
+}
+
+template <class Visitor, SameAs<ServedGpu> T>
+void fields(Visitor& visit, T& gpu) {
+  visit("sm", gpu.sm, "the GPU's capability, as a cubin for it is called");
+  visit("code", gpu.code, "what most of the kernels get");
+  visit("native", gpu.native, "names of kernels with a cubin for this capability");
+  visit("same_major", gpu.same_major, "with a cubin for an earlier one of its family");
+  visit("ptx", gpu.ptx, "with only PTX that runs there");
+  visit("none", gpu.none, "with code for other SMs only");
+  visit("kept_by_suffix", gpu.kept_by_suffix, "those of them that only the suffix of their cubin keeps from this GPU");
+  visit("lacking", gpu.lacking, "those with code for other SMs only, by these SMs");
+}
+
+template <class Visitor, SameAs<ChangedLibrary> T>
+void fields(Visitor& visit, T& library) {
+  visit("path", library.path, "in the folder of packages");
+  visit("how", library.how, "what is not as RECORD has it");
+  visit("other_owner", library.other_owner, "another package that recorded the path, with other content");
+}
+
+template <class Visitor, SameAs<RecordedFiles> T>
+void fields(Visitor& visit, T& recorded) {
+  visit("files", recorded.files, "that RECORD names, compiled Python aside");
+  visit("missing", recorded.missing, "those that are not there");
+  visit("changed", recorded.changed, "those of another size; of libraries, of another SHA-256 too");
+  visit("first_missing", recorded.first_missing, "ten at most");
+  visit("first_changed", recorded.first_changed, "ten at most, libraries aside");
+  visit("changed_libraries", recorded.changed_libraries, "shared objects, compilers and device code");
+  visit("reinstall", recorded.reinstall, "a library is missing or changed");
+}
+
+template <class Visitor, SameAs<Distribution> T>
+void fields(Visitor& visit, T& distribution) {
+  visit("name", distribution.name, "as its metadata has it");
+  visit("version", distribution.version, "null: nothing tells it");
+  visit("folder", distribution.folder, "that of its metadata, or the wheel");
+  visit("tags", distribution.tags, "Python, ABI and platform, of its WHEEL");
+  visit("files", distribution.files, "shared objects, compilers, and files of device code");
+  visit("size_bytes", distribution.size_bytes, "of these files");
+  visit("torch_abi", distribution.torch_abi, "what it takes from torch");
+  visit("torch_symbols", distribution.torch_symbols, "symbols of that ABI, in the file with the most of them");
+  visit("first_torch_symbols", distribution.first_torch_symbols, "the first of them, as mangled");
+  visit("python", distribution.python, "what the names of its extension modules say: cp311, abi3");
+  visit("cuda", distribution.cuda, "majors of CUDA whose libraries it links, or is");
+  visit("toolkits", distribution.toolkits, "releases of CUDA that made its cubins");
+  visit("cubin", distribution.cubin, "machine code: cubins per SM, with suffix");
+  visit("ptx", distribution.ptx, "PTX: entries per SM, with suffix");
+  visit("ptx_versions", distribution.ptx_versions, "the highest PTX ISA version per SM");
+  visit("lto_ir", distribution.lto_ir, "NVVM IR for link-time optimization: entries per SM");
+  visit("self_loaded", distribution.self_loaded, "cubins among constants, which its files load by themselves, per SM");
+  visit("recorded", distribution.recorded, "the files beside its RECORD; null: it has none, or is a wheel");
+  visit("gpus", distribution.gpus, "what each GPU gets that was asked for; null: none was");
+  visit("worst", distribution.worst, "severity of its worst finding; null: it has none");
+  visit("findings", distribution.findings, "the worst first");
+  visit("problems", distribution.problems, "what could not be read");
+}
+
+template <class Visitor, SameAs<Environment> T>
+void fields(Visitor& visit, T& environment) {
+  visit.constant("schema", "pbprobe.environment/1");
+  visit("artifacts", environment.artifacts, "the paths that were audited");
+  visit("sms", environment.sms, "the GPUs that were asked for");
+  visit("distributions", environment.distributions, "a row each, by their names");
+  visit("without_files", environment.without_files, "further distributions, which hold no file that is read");
+  visit("problems", environment.problems, "what could not be read, or is not in order");
+  visit("notes", environment.notes, "packages without a RECORD, and links that lead out of the environment");
+  visit("reinstall", environment.reinstall,
+        "a command that installs what is missing or changed again; null: nothing is");
+}
+
+}  // namespace pbprobe

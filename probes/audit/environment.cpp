@@ -1,0 +1,126 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/audit/environment.hpp"
+
+#include <algorithm>
+#include <system_error>
+
+#include "probes/audit/audit_layout.hpp"
+#include "probes/audit/packages/distributions.hpp"
+#include "probes/audit/packages/ownership.hpp"
+#include "probes/audit/packages/walk.hpp"
+
+namespace pbprobe {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kWheel = ".whl";
+
+std::vector<fs::path> wheels_in(const fs::path& folder) {
+  std::vector<fs::path> wheels;
+  for (const auto& name : names_in(folder)) {
+    if (name.ends_with(kWheel)) wheels.push_back(folder / name);
+  }
+  return wheels;
+}
+
+void audit_wheels(const std::vector<fs::path>& wheels, const AuditOptions& options,
+                  const std::function<void(AuditedPackage)>& each, AuditedPackages& audited) {
+  for (const auto& wheel : wheels) {
+    auto inventory = audit(wheel, options);
+    if (inventory) {
+      each({.inventory = std::move(*inventory)});
+    } else if (inventory.error().code == ErrorCode::not_found) {
+      ++audited.without_files;
+    } else {
+      audited.problems.push_back(inventory.error().message);
+    }
+  }
+}
+
+// Opening NVIDIA's own libraries takes longer than everything else of an environment.
+AuditOptions options_for(const InstalledPackage& package, AuditOptions options) {
+  const bool cuda = package.info.starts_with("nvidia_");
+  if (cuda && !options.kernel_names) options.open_libraries = false;
+  options.digests = !package.record.empty() && !package.relocated;
+  return options;
+}
+
+std::vector<std::string> sentences_of(const RecordedFiles& recorded, const std::string& info) {
+  std::vector<std::string> sentences;
+  for (const auto& [path, how, other] : recorded.changed_libraries) {
+    const std::string whose = other ? fmt::format(": {} wrote the same path", *other) : "";
+    sentences.push_back(fmt::format("{}: it has {} than {} recorded{}", path, how, info, whose));
+  }
+  return sentences;
+}
+
+// Of files that are not libraries: people edit Python.
+std::optional<std::string> note_of(const RecordedFiles& recorded, const std::string& info) {
+  std::vector<std::string> first = recorded.first_missing;
+  first.insert(first.end(), recorded.first_changed.begin(), recorded.first_changed.end());
+  if (recorded.reinstall || first.empty()) return std::nullopt;
+  return fmt::format(
+      "{}: of the {} files of its RECORD {} are missing and {} changed, no library among them; the first {}", info,
+      recorded.files, recorded.missing, recorded.changed, first.front());
+}
+
+AuditedPackages audit_installed(const fs::path& folder, const AuditOptions& options,
+                                const std::function<void(AuditedPackage)>& each) {
+  const InstalledPackages installed = installed_packages(folder);
+  const Owners owners(installed.packages);
+  AuditedPackages audited{
+      .environment = installed.environment, .problems = installed.problems, .notes = installed.notes};
+  for (const auto& package : installed.packages) {
+    AuditedPackage one{.inventory = audit_layout(package.layout, installed.folder, options_for(package, options)),
+                       .installer = package.installer};
+    one.recorded = compare_with_record(installed, package, one.inventory.files, owners);
+    if (one.recorded) {
+      for (auto& sentence : sentences_of(*one.recorded, package.info))
+        one.inventory.problems.push_back(std::move(sentence));
+      if (auto note = note_of(*one.recorded, package.info)) audited.notes.push_back(std::move(*note));
+    }
+    if (package.layout.items.empty() && one.inventory.problems.empty()) {
+      ++audited.without_files;
+    } else {
+      each(std::move(one));
+    }
+  }
+  return audited;
+}
+
+}  // namespace
+
+bool holds_packages(const fs::path& folder) {
+  std::error_code error;
+  return fs::is_directory(folder, error) && (packages_folder(folder).has_value() || !wheels_in(folder).empty());
+}
+
+bool holds_only_other_packages(const fs::path& folder) {
+  if (!holds_packages(folder) || find_torch({folder})) return false;
+  const auto packages = packages_folder(folder);
+  const auto names = packages ? names_in(*packages) : std::vector<std::string>();
+  return std::none_of(names.begin(), names.end(), [](const std::string& name) {
+    return name.starts_with("torch-") && name.ends_with(".dist-info");
+  });
+}
+
+Result<AuditedPackages> audit_packages(const fs::path& artifact, const AuditOptions& options,
+                                       const std::function<void(AuditedPackage)>& each) {
+  std::error_code error;
+  const bool folder = fs::is_directory(artifact, error);
+  if (const auto packages = folder ? packages_folder(artifact) : std::nullopt)
+    return audit_installed(*packages, options, each);
+  AuditedPackages audited;
+  const auto wheels = folder ? wheels_in(artifact) : std::vector<fs::path>();
+  if (wheels.empty()) {
+    PBPROBE_TRY(Inventory inventory, audit(artifact, options));
+    each({.inventory = std::move(inventory)});
+    return audited;
+  }
+  audit_wheels(wheels, options, each, audited);
+  return audited;
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,242 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/audit/packages/distributions.hpp"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include <fmt/ranges.h>
+
+#include "core/open_file.hpp"
+#include "core/pep440.hpp"
+#include "probes/audit/containers/way_out.hpp"
+#include "probes/audit/packages/nix_store.hpp"
+#include "probes/audit/packages/packages.hpp"
+#include "probes/audit/packages/record.hpp"
+#include "probes/audit/packages/walk.hpp"
+
+namespace pbprobe {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kInfo = ".dist-info";
+constexpr uint64_t kMaxTextBytes = 1 << 20;
+
+using FileId = std::pair<dev_t, ino_t>;
+
+bool holds_info(const fs::path& folder) {
+  const auto names = names_in(folder);
+  return std::any_of(names.begin(), names.end(), [](const std::string& name) { return name.ends_with(kInfo); });
+}
+
+// What packages may write to: an environment also has bin, lib and share.
+fs::path environment_of(const fs::path& folder) {
+  const std::string name = folder.filename().string();
+  const bool of_python = folder.parent_path().filename().string().starts_with("python3");
+  if (of_python && (name == "site-packages" || name == "dist-packages"))
+    return folder.parent_path().parent_path().parent_path();
+  return folder;
+}
+
+bool lies_in(const fs::path& path, const fs::path& folder) {
+  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
+}
+
+class Packages {
+ public:
+  explicit Packages(const fs::path& folder) {
+    std::error_code error;
+    packages_.folder = fs::canonical(folder, error);
+    environment_ = environment_of(packages_.folder);
+    packages_.environment = environment_;
+    relocated_ = store_path_of(packages_.folder).has_value();
+  }
+
+  InstalledPackages take() && {
+    fs::directory_iterator readable(packages_.folder, error_);
+    if (error_)
+      packages_.problems.push_back(
+          fmt::format("{}: cannot list the folder: {}", packages_.folder.string(), error_.message()));
+    for (const auto& name : names_in(packages_.folder)) {
+      if (name.ends_with(kInfo)) add(name);
+    }
+    name_twins();
+    add_ownerless();
+    return std::move(packages_);
+  }
+
+ private:
+  fs::path path_of(const std::string& name) const { return packages_.folder / name; }
+
+  std::string read_text(const std::string& info, const char* name, Layout& layout) {
+    auto text = read_whole_file(path_of(info) / name, kMaxTextBytes);
+    if (text) return std::move(*text);
+    if (text.error().code != ErrorCode::not_found)
+      layout.problems.push_back(with_way_out(text.error(), ReadFrom::text).message);
+    return {};
+  }
+
+  void add(const std::string& info) {
+    InstalledPackage& package = packages_.packages.emplace_back();
+    package.info = info;
+    Layout& layout = package.layout;
+    layout.kind = "distribution";
+    layout.root = packages_.folder;
+    layout.distributions = {info.substr(0, info.size() - kInfo.size())};
+    const std::string metadata = read_text(info, "METADATA", layout);
+    if (metadata.empty()) layout.problems.push_back(info + ": it has no METADATA: install the package again");
+    if (const std::string wheel = read_text(info, "WHEEL", layout); !wheel.empty()) layout.texts["WHEEL"] = wheel;
+    layout.packages.push_back({info, metadata});
+    const std::string installer = read_text(info, "INSTALLER", layout);
+    package.installer = installer.substr(0, installer.find_first_of(" \r\n"));
+    package.relocated = relocated_ || package.installer == "conda";
+    package.record = take_files(info, layout);
+    settle_items(layout);
+    for (const auto& item : layout.items) own(item.disk);
+  }
+
+  void own(const fs::path& path) {
+    struct stat status {};
+    if (stat(path.c_str(), &status) == 0) owned_.insert({status.st_dev, status.st_ino});
+  }
+
+  std::vector<RecordedFile> take_files(const std::string& info, Layout& layout) {
+    const auto text = read_whole_file(path_of(info) / "RECORD");
+    const bool missing = !text && text.error().code == ErrorCode::not_found;
+    if (!text && !missing) layout.problems.push_back(with_way_out(text.error(), ReadFrom::text).message);
+    Record record = text ? parse_record(*text) : Record();
+    if (record.fault) layout.problems.push_back(fmt::format("{}/{}", info, record.fault->message));
+    if (record.files.empty()) {
+      take_folders(info, layout);
+      return {};
+    }
+    std::string leads_out;
+    int64_t count = 0;
+    for (const auto& file : record.files) {
+      if (!take_recorded(info, file, layout)) continue;
+      if (count++ == 0) leads_out = file.path;
+    }
+    if (count > 0)
+      packages_.notes.push_back(
+          fmt::format("{}: links lead out of the environment in the way to {} of its files, the "
+                      "first {}: what they name was read",
+                      info, count, leads_out));
+    return std::move(record.files);
+  }
+
+  // Whether a link led out of the environment.
+  bool take_recorded(const std::string& info, const RecordedFile& file, Layout& layout) {
+    const fs::path path = fs::path(file.path).lexically_normal();
+    if (!is_wanted_name(path.filename().string())) return false;
+    const fs::path disk = (packages_.folder / path).lexically_normal();
+    if (!stays_inside(packages_, path)) {
+      layout.problems.push_back(
+          fmt::format("{}/RECORD: {} lies outside of the environment: not read", info, file.path));
+      return false;
+    }
+    struct stat status {};
+    if (stat(disk.c_str(), &status) != 0) {
+      layout.problems.push_back(
+          fmt::format("{}: {}/RECORD has it, and it is not there: install the package again", path.string(), info));
+    } else if (S_ISREG(status.st_mode)) {
+      layout.items.push_back({path.string(), static_cast<uint64_t>(status.st_size), disk, nullptr});
+      return !lies_in(fs::canonical(disk, error_), environment_);
+    }
+    return false;
+  }
+
+  // conda, Debian and old installers write no RECORD.
+  void take_folders(const std::string& info, Layout& layout) {
+    const std::string metadata = layout.packages.front().metadata;
+    std::string name = package_of(info, metadata).name.value_or(info.substr(0, info.find('-')));
+    std::replace(name.begin(), name.end(), '-', '_');
+    std::set<std::string> folders{name, name + ".libs"};
+    const std::string listed = read_text(info, "top_level.txt", layout);
+    for (size_t at = 0; at < listed.size();) {
+      const size_t end = std::min(listed.find('\n', at), listed.size());
+      if (end > at) folders.insert(listed.substr(at, end - at));
+      at = end + 1;
+    }
+    for (const auto& folder : folders) {
+      const bool plain = folder.find('/') == folder.npos && folder != "." && folder != "..";
+      if (plain) walk_shared_objects(path_of(folder), folder + "/", true, is_wanted_name, layout);
+    }
+    if (!layout.items.empty())
+      packages_.notes.push_back(fmt::format("{}: its RECORD names no files: those in {} are taken to be its own", info,
+                                            fmt::join(folders, ", ")));
+  }
+
+  // Two that pip takes for one.
+  void name_twins() {
+    std::map<std::string, std::vector<std::string>> folders;
+    for (const auto& installed : packages_.packages) {
+      const PackageText& text = installed.layout.packages.front();
+      const Package package = package_of(text.folder, text.metadata);
+      const std::string& folder = package.folder;
+      folders[package_name(package.name.value_or(folder.substr(0, folder.find('-'))))].push_back(folder);
+    }
+    for (const auto& [name, twins] : folders) {
+      if (twins.size() < 2) continue;
+      packages_.problems.push_back(
+          fmt::format("{} is installed {} times, as {} and {}: remove it until pip finds none, "
+                      "and install one",
+                      name, twins.size(), twins.front(), twins.back()));
+    }
+  }
+
+  // Left over, or put there by hand.
+  void add_ownerless() {
+    Layout rest;
+    rest.kind = "distribution";
+    rest.root = packages_.folder;
+    walk_shared_objects(packages_.folder, "", true, is_wanted_name, rest);
+    settle_items(rest);
+    std::erase_if(rest.items, [&](const Item& item) {
+      struct stat status {};
+      return stat(item.disk.c_str(), &status) == 0 && owned_.contains({status.st_dev, status.st_ino});
+    });
+    for (auto& problem : rest.problems) packages_.problems.push_back(std::move(problem));
+    rest.problems.clear();
+    if (rest.items.empty()) return;
+    rest.packages.push_back({"", "Name: (no package)\n"});
+    packages_.packages.push_back({.layout = std::move(rest)});
+  }
+
+  InstalledPackages packages_;
+  fs::path environment_;
+  std::set<FileId> owned_;
+  bool relocated_ = false;
+  std::error_code error_;
+};
+
+}  // namespace
+
+std::optional<fs::path> packages_folder(const fs::path& root) {
+  if (holds_info(root)) return root;
+  for (const char* lib : {"lib", "lib64"}) {
+    for (const auto& python : names_in(root / lib)) {
+      if (!python.starts_with("python3")) continue;
+      for (const char* packages : {"site-packages", "dist-packages"}) {
+        if (holds_info(root / lib / python / packages)) return root / lib / python / packages;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+bool stays_inside(const InstalledPackages& installed, const fs::path& path) {
+  return lies_in((installed.folder / path).lexically_normal(), installed.environment);
+}
+
+InstalledPackages installed_packages(const fs::path& folder) {
+  return Packages(folder).take();
+}
+
+}  // namespace pbprobe

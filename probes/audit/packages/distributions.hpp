@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// The packages that were installed into a folder, each with the files that are its own: by its RECORD, and where there
+// is none by the folders that its name stands for.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "probes/audit/packages/layout.hpp"
+#include "probes/audit/packages/record.hpp"
+
+namespace pbprobe {
+
+struct InstalledPackage {
+  Layout layout;          // of kind "distribution", with one package
+  std::string info;       // "xformers-0.0.35.dist-info"; empty: the files that nobody owns
+  std::string installer;  // "pip", "uv", "conda"; empty: it does not say
+  std::vector<RecordedFile> record;
+  bool relocated = false;  // its installer changed the files after it had recorded them: conda and Nix do
+};
+
+struct InstalledPackages {
+  std::filesystem::path folder;
+  std::filesystem::path environment;  // that the folder belongs to: with bin and lib
+  std::vector<InstalledPackage> packages;
+  std::vector<std::string> problems;
+  std::vector<std::string> notes;  // no faults: how packages without a RECORD were read, links that lead out
+};
+
+// The folder with *.dist-info in it: this one, or site-packages of the environment that it is. Null: there is none.
+[[nodiscard]] std::optional<std::filesystem::path> packages_folder(const std::filesystem::path& root);
+
+// Whether a path, as RECORD has it, stays in the environment. `pip install --target` puts scripts elsewhere than it
+// says.
+[[nodiscard]] bool stays_inside(const InstalledPackages& installed, const std::filesystem::path& path);
+
+[[nodiscard]] InstalledPackages installed_packages(const std::filesystem::path& folder);
+
+}  // namespace pbprobe

@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/audit/packages/ownership.hpp"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "core/sha256.hpp"
+#include "probes/audit/packages/walk.hpp"
+
+namespace pbprobe {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kNamedFiles = 10;
+constexpr std::string_view kSha256 = "sha256=";
+
+std::string plain_path(const std::string& path) {
+  return fs::path(path).lexically_normal().string();
+}
+
+// "sha256=" and URL-safe base64 without its padding, as RECORD writes it. Empty: another one.
+std::string hex_of_hash(std::string_view hash) {
+  constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+  if (!hash.starts_with(kSha256)) return "";
+  std::vector<uint8_t> bytes;
+  uint32_t bits = 0;
+  int count = 0;
+  for (const char letter : hash.substr(kSha256.size())) {
+    const size_t value = kLetters.find(letter);
+    if (value == kLetters.npos) return "";
+    bits = (bits << 6 | static_cast<uint32_t>(value)) & 0xFFFFFF;
+    count += 6;
+    if (count < 8) continue;
+    count -= 8;
+    bytes.push_back(static_cast<uint8_t>(bits >> count));
+  }
+  return hex_of(bytes);
+}
+
+// Python writes these anew.
+bool is_compiled(std::string_view path) {
+  return path.ends_with(".pyc");
+}
+
+void name(std::vector<std::string>& first, const std::string& path) {
+  if (first.size() < kNamedFiles) first.push_back(path);
+}
+
+// How a file differs from what was recorded; empty: it does not, or nothing was recorded.
+std::string difference(const RecordedFile& file, uint64_t size, const File* read) {
+  if (file.size_bytes && *file.size_bytes != size) return "another size";
+  const std::string hash = hex_of_hash(file.hash);
+  if (read == nullptr || !read->sha256 || hash.empty() || hash == *read->sha256) return "";
+  return "another SHA-256";
+}
+
+}  // namespace
+
+Owners::Owners(const std::vector<InstalledPackage>& packages) {
+  for (const auto& package : packages) {
+    for (const auto& file : package.record) {
+      if (!is_wanted_name(fs::path(file.path).filename().string())) continue;
+      Claims& claims = claims_[plain_path(file.path)];
+      claims.infos.insert(package.info);
+      claims.hashes.insert(file.hash);
+    }
+  }
+}
+
+std::optional<std::string> Owners::other_owner(const std::string& path, const std::string& info) const {
+  const auto found = claims_.find(path);
+  if (found == claims_.end() || found->second.hashes.size() < 2) return std::nullopt;
+  for (const auto& other : found->second.infos) {
+    if (other != info) return other;
+  }
+  return std::nullopt;
+}
+
+std::optional<RecordedFiles> compare_with_record(const InstalledPackages& installed, const InstalledPackage& package,
+                                                 const std::vector<File>& files, const Owners& owners) {
+  if (package.record.empty()) return std::nullopt;
+  std::map<std::string, const File*> read;
+  for (const auto& file : files) read[file.path] = &file;
+  RecordedFiles recorded;
+  for (const auto& file : package.record) {
+    const std::string path = plain_path(file.path);
+    const bool library = is_wanted_name(fs::path(path).filename().string());
+    if (is_compiled(path) || !stays_inside(installed, path)) continue;
+    ++recorded.files;
+    struct stat status {};
+    if (stat((installed.folder / path).c_str(), &status) != 0) {
+      ++recorded.missing;
+      name(recorded.first_missing, path);
+      recorded.reinstall = recorded.reinstall || library;
+      continue;
+    }
+    if (package.relocated) continue;
+    const auto of_file = read.find(path);
+    const std::string how =
+        difference(file, static_cast<uint64_t>(status.st_size), of_file == read.end() ? nullptr : of_file->second);
+    if (how.empty()) continue;
+    ++recorded.changed;
+    if (!library) {
+      name(recorded.first_changed, path);
+      continue;
+    }
+    recorded.reinstall = true;
+    recorded.changed_libraries.push_back({path, how, owners.other_owner(path, package.info)});
+  }
+  return recorded;
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,145 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/judge/served.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "core/demangle.hpp"
+#include "probes/judge/baseline.hpp"
+
+namespace pbprobe {
+namespace {
+
+constexpr size_t kNamedKernels = 10;
+
+// The code that there is of one kernel, in whichever file.
+struct Code {
+  std::string mangled;  // the first of its names
+  std::set<Sm> cubins;
+  std::set<Sm> ptx;
+};
+
+using Kernels = std::map<std::string, Code>;
+
+void take(const std::optional<DeviceCode>& code, Kernels& kernels) {
+  const auto code_of = [&](const std::string& mangled) -> Code& {
+    Code& known = kernels[stable_name(mangled)];
+    if (known.mangled.empty()) known.mangled = mangled;
+    return known;
+  };
+  if (!code) return;
+  if (code->census) {
+    for (const auto& [name, census] : *code->census) {
+      const auto sm = parse_sm(name);
+      if (!sm || !census.names) continue;
+      for (const auto& kernel : *census.names) code_of(kernel).cubins.insert(*sm);
+    }
+  }
+  if (!code->ptx_kernels) return;
+  for (const auto& [name, names] : *code->ptx_kernels) {
+    const auto sm = parse_sm(name);
+    if (!sm) continue;
+    for (const auto& kernel : names) code_of(kernel).ptx.insert(*sm);
+  }
+}
+
+Kernels kernels_of(const Inventory& inventory) {
+  Kernels kernels;
+  for (const auto& file : inventory.files) {
+    take(file.device_code, kernels);
+    take(file.self_loaded_code, kernels);
+  }
+  return kernels;
+}
+
+template <class Which>
+bool any(const std::set<Sm>& sms, Which which) {
+  return std::any_of(sms.begin(), sms.end(), which);
+}
+
+GpuCode best_of(const Code& code, const Sm& gpu) {
+  const auto runs = [&](const Sm& cubin) { return cubin_runs_on(cubin, gpu); };
+  if (any(code.cubins, [&](const Sm& cubin) { return runs(cubin) && same_capability(cubin, gpu); }))
+    return GpuCode::native;
+  if (any(code.cubins, runs)) return GpuCode::same_major;
+  return any(code.ptx, [&](const Sm& ptx) { return ptx_runs_on(ptx, gpu); }) ? GpuCode::ptx : GpuCode::none;
+}
+
+// An earlier cubin of the same major, whose `a` binds it to its own capability.
+bool is_kept_by_suffix(const Code& code, const Sm& gpu) {
+  return any(code.cubins, [&](const Sm& cubin) {
+    return cubin.suffix == 'a' && cubin_runs_on({cubin.major, cubin.minor}, gpu);
+  });
+}
+
+std::vector<std::string> names_of(const Code& code) {
+  std::vector<std::string> names;
+  for (const auto& sm : code.cubins) names.push_back(sm_name(sm));
+  for (const auto& sm : code.ptx) names.push_back(compute_name(sm));
+  return names;
+}
+
+// Ties count for the worse: what is not sure to be there is not promised.
+GpuCode most_of(const ServedGpu& gpu) {
+  GpuCode most = GpuCode::unknown;
+  int64_t count = 0;
+  for (const auto& [code, kernels] : {std::pair(GpuCode::native, gpu.native),
+                                      {GpuCode::same_major, gpu.same_major},
+                                      {GpuCode::ptx, gpu.ptx},
+                                      {GpuCode::none, gpu.none}}) {
+    if (kernels == 0 || kernels < count) continue;
+    most = code;
+    count = kernels;
+  }
+  return most;
+}
+
+// Kernels by the SMs that they are there for; of each function the first one is named.
+class Lacking {
+ public:
+  void add(const Code& code) {
+    auto only_for = names_of(code);
+    auto& [group, functions] = groups_[only_for];
+    group.only_for = std::move(only_for);
+    ++group.kernels;
+    if (group.first.size() < kNamedKernels && functions.insert(function_name(code.mangled)).second)
+      group.first.push_back(code.mangled);
+  }
+  std::vector<LackingKernels> most_first() && {
+    std::vector<LackingKernels> all;
+    for (auto& [only_for, group] : groups_) all.push_back(std::move(group.first));
+    std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.kernels > b.kernels; });
+    return all;
+  }
+
+ private:
+  std::map<std::vector<std::string>, std::pair<LackingKernels, std::set<std::string>>> groups_;
+};
+
+}  // namespace
+
+ServedGpu served(const Inventory& inventory, const Sm& gpu) {
+  ServedGpu served{.sm = sm_name(gpu)};
+  Lacking lacking;
+  for (const auto& [name, code] : kernels_of(inventory)) {
+    switch (best_of(code, gpu)) {
+      case GpuCode::native: ++served.native; break;
+      case GpuCode::same_major: ++served.same_major; break;
+      case GpuCode::ptx: ++served.ptx; break;
+      case GpuCode::none:
+      case GpuCode::unknown:
+        ++served.none;
+        if (is_kept_by_suffix(code, gpu)) ++served.kept_by_suffix;
+        lacking.add(code);
+    }
+  }
+  served.code = most_of(served);
+  served.lacking = std::move(lacking).most_first();
+  return served;
+}
+
+}  // namespace pbprobe

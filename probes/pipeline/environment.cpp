@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/pipeline/environment.hpp"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <fmt/ranges.h>
+
+#include "core/pep440.hpp"
+#include "probes/audit/environment.hpp"
+#include "probes/judge/judge.hpp"
+#include "probes/judge/served.hpp"
+#include "probes/pipeline/pipeline.hpp"
+
+namespace pbprobe {
+namespace {
+
+namespace fs = std::filesystem;
+
+void take_findings(const Report& report, Distribution& row) {
+  row.findings = judge(report).findings;
+  if (!row.findings.empty()) row.worst = row.findings.front().severity;
+}
+
+Distribution row_of(Inventory inventory, const EnvironmentRequest& request) {
+  Distribution row = distribution_of(inventory);
+  if (!request.gpus.empty()) row.gpus.emplace();
+  for (const Sm& gpu : request.gpus) row.gpus->push_back(served(inventory, gpu));
+  Report report = new_report();
+  report.inventory = std::move(inventory);
+  take_findings(report, row);
+  return row;
+}
+
+// torch is judged with the packages that it needs, which stand in rows of their own.
+void judge_torch(const fs::path& artifact, Distribution& row) {
+  Report report = new_report();
+  auto inventory = audit(artifact, {.open_libraries = false});
+  if (!inventory) return;  // a torch without its folder: what it lacks is known by its RECORD
+  report.inventory = std::move(*inventory);
+  report.inventory->problems.insert(report.inventory->problems.end(), row.problems.begin(), row.problems.end());
+  take_findings(report, row);
+}
+
+// As a shell takes it for one word.
+std::string shell_word(const std::string& text) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+-@%:,=";
+  if (text.find_first_not_of(kPlain) == text.npos) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+// What is to be installed again, and by what.
+struct Faulty {
+  std::vector<std::string> requirements = {};  // "xformers==0.0.35"
+  std::set<std::string> indexes = {};          // "cu130": versions that only PyTorch's own index has
+  bool uv = false;
+
+  void take(const Distribution& row, const std::string& installer) {
+    if (!row.recorded || !row.recorded->reinstall || !row.version) return;
+    requirements.push_back(shell_word(row.name + "==" + *row.version));
+    const size_t local = row.version->find('+');
+    if (local != row.version->npos) indexes.insert(shell_word(row.version->substr(local + 1)));
+    uv = uv || installer == "uv";
+  }
+
+  std::string command(const fs::path& environment) const {
+    std::error_code error;
+    const fs::path own = environment / "bin/python";
+    const std::string python = fs::exists(own, error) ? shell_word(own.string()) : "python";
+    std::string text = uv ? fmt::format("uv pip install --python {} --reinstall", python)
+                          : fmt::format("{} -m pip install --force-reinstall", python);
+    text += " --no-deps";
+    for (const auto& index : indexes) text += " --extra-index-url https://download.pytorch.org/whl/" + index;
+    return fmt::format("{} {}", text, fmt::join(requirements, " "));
+  }
+};
+
+Result<void> add_artifact(const fs::path& artifact, const EnvironmentRequest& request, Environment& environment) {
+  const AuditOptions options{.kernel_names = !request.gpus.empty()};
+  Faulty faulty;
+  const auto each = [&](AuditedPackage package) {
+    const bool installed = package.inventory.layout == "distribution";
+    if (request.progress) request.progress("read " + package.inventory.artifact);
+    Distribution row = row_of(std::move(package.inventory), request);
+    row.recorded = std::move(package.recorded);
+    if (installed && package_name(row.name) == "torch") judge_torch(artifact, row);
+    faulty.take(row, package.installer);
+    environment.distributions.push_back(std::move(row));
+  };
+  PBPROBE_TRY(const AuditedPackages audited, audit_packages(artifact, options, each));
+  environment.without_files += audited.without_files;
+  environment.problems.insert(environment.problems.end(), audited.problems.begin(), audited.problems.end());
+  environment.notes.insert(environment.notes.end(), audited.notes.begin(), audited.notes.end());
+  if (!faulty.requirements.empty()) environment.reinstall = faulty.command(audited.environment);
+  return {};
+}
+
+}  // namespace
+
+Result<Environment> make_environment(const EnvironmentRequest& request) {
+  Environment environment;
+  for (const Sm& gpu : request.gpus) environment.sms.push_back(sm_name(gpu));
+  for (const auto& artifact : request.artifacts) {
+    environment.artifacts.push_back(artifact.string());
+    const auto added = add_artifact(artifact, request, environment);
+    if (added) continue;
+    if (request.artifacts.size() == 1) return added.error();
+    environment.problems.push_back(added.error().message);
+  }
+  std::stable_sort(environment.distributions.begin(), environment.distributions.end(),
+                   [](const Distribution& a, const Distribution& b) { return a.name < b.name; });
+  return environment;
+}
+
+}  // namespace pbprobe

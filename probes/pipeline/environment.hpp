@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// From a folder of packages to a row each.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "core/facts/environment.hpp"
+#include "core/result.hpp"
+#include "core/sm.hpp"
+#include "probes/audit/audit.hpp"
+
+namespace pbprobe {
+
+struct EnvironmentRequest {
+  std::vector<std::filesystem::path> artifacts;
+  std::vector<Sm> gpus;  // what each package has for them is counted, kernel by kernel
+  std::function<void(std::string_view step)> progress;
+};
+
+// What `pbprobe audit` does where a row of each package is wanted. What cannot be read of several artifacts becomes a
+// problem. Errors: those of `audit`, of one artifact.
+[[nodiscard]] Result<Environment> make_environment(const EnvironmentRequest& request);
+
+}  // namespace pbprobe

@@ -1,0 +1,210 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// A folder of packages, a row each.
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/demangle.hpp"
+#include "core/sm.hpp"
+#include "probes/report/sections.hpp"
+#include "probes/report/text.hpp"
+
+namespace pbprobe {
+namespace {
+
+using text::Cell;
+using text::Colour;
+using text::Page;
+
+// "75 80 90a".
+std::string numbers(const std::map<std::string, int64_t>& names) {
+  std::set<Sm> sms;
+  for (const auto& [name, count] : names) {
+    if (const auto sm = parse_sm(name)) sms.insert(*sm);
+  }
+  std::string text;
+  for (const auto& sm : sms) text += (text.empty() ? "" : " ") + sm_name(sm).substr(3);
+  return text.empty() ? "-" : text;
+}
+
+// "75 80 (8.7), 120 (9.0)": with the PTX ISA version that a driver has to know.
+std::string ptx_of(const Distribution& row) {
+  std::map<std::string, std::map<std::string, int64_t>> by_version;
+  for (const auto& [sm, count] : row.ptx) {
+    const auto version = row.ptx_versions.find(sm);
+    by_version[version == row.ptx_versions.end() ? "?" : version->second][sm] = count;
+  }
+  std::vector<std::string> groups;
+  for (const auto& [version, sms] : by_version) groups.push_back(fmt::format("{} ({})", numbers(sms), version));
+  return groups.empty() ? "-" : fmt::format("{}", fmt::join(groups, ", "));
+}
+
+// What the extension modules are called; where there is none, what the tags say: "py3".
+std::string python_of(const Distribution& row) {
+  std::set<std::string> words(row.python.begin(), row.python.end());
+  for (const auto& tag : row.tags) {
+    if (row.python.empty()) words.insert(tag.substr(0, tag.find('-')));
+  }
+  return words.empty() ? "-" : fmt::format("{}", fmt::join(words, " "));
+}
+
+std::string torch_of(const Distribution& row) {
+  switch (row.torch_abi) {
+    case TorchAbi::none: return "-";
+    case TorchAbi::stable: return "stable";
+    case TorchAbi::cxx: return fmt::format("C++ ({})", row.torch_symbols);
+    case TorchAbi::own: return "is torch";
+  }
+  return "";
+}
+
+// What was linked; where nothing was, what made the cubins.
+std::string cuda_of(const Distribution& row) {
+  if (!row.cuda.empty()) return fmt::format("{}", fmt::join(row.cuda, " "));
+  if (!row.toolkits.empty()) return fmt::format("made by {}", fmt::join(row.toolkits, " "));
+  return "-";
+}
+
+Cell worst_of(const Distribution& row) {
+  if (!row.problems.empty() && !row.worst) return {"not all read", Colour::doubt};
+  if (!row.worst) return {"-", Colour::faint};
+  const Colour colour = *row.worst == Severity::fail   ? Colour::bad
+                        : *row.worst == Severity::warn ? Colour::doubt
+                                                       : Colour::none;
+  return {fmt::format("{} {}", name_of(*row.worst), row.findings.front().id), colour};
+}
+
+std::vector<Cell> titles(std::initializer_list<const char*> names) {
+  std::vector<Cell> cells;
+  for (const char* name : names) cells.push_back({name, Colour::strong});
+  return cells;
+}
+
+void add_rows(Page& page, const Environment& environment) {
+  std::vector<std::vector<Cell>> rows{
+      titles({"package", "version", "torch ABI", "Python", "CUDA", "SMs", "PTX", "worst finding"})};
+  for (const auto& row : environment.distributions) {
+    const std::string own = numbers(row.cubin);
+    const std::string sms = own == "-" && !row.self_loaded.empty() ? "(" + numbers(row.self_loaded) + ")" : own;
+    rows.push_back({{row.name},
+                    {row.version.value_or("-")},
+                    {torch_of(row)},
+                    {python_of(row)},
+                    {cuda_of(row)},
+                    {sms},
+                    {ptx_of(row)},
+                    worst_of(row)});
+  }
+  page.table(rows);
+}
+
+// "native 40, PTX 2, none 6".
+Cell served_cell(const ServedGpu& gpu) {
+  std::vector<std::string> parts;
+  const auto add = [&](int64_t count, const char* word) {
+    if (count > 0) parts.push_back(fmt::format("{} {}", word, count));
+  };
+  add(gpu.native, "native");
+  add(gpu.same_major, "same family");
+  add(gpu.ptx, "PTX");
+  add(gpu.none, "none");
+  const Colour colour = gpu.code == GpuCode::none ? Colour::bad : gpu.none > 0 ? Colour::doubt : Colour::good;
+  return parts.empty() ? Cell{"-", Colour::faint} : Cell{fmt::format("{}", fmt::join(parts, ", ")), colour};
+}
+
+bool has_kernels(const Distribution& row) {
+  return row.gpus && std::any_of(row.gpus->begin(), row.gpus->end(),
+                                 [](const ServedGpu& gpu) { return gpu.code != GpuCode::unknown; });
+}
+
+void add_gpus(Page& page, const Environment& environment) {
+  page.heading("Kernels by the code that each GPU gets");
+  std::vector<std::vector<Cell>> rows{titles({"package"})};
+  for (const auto& sm : environment.sms) rows.front().push_back({sm, Colour::strong});
+  for (const auto& row : environment.distributions) {
+    if (!has_kernels(row)) continue;
+    rows.push_back({{row.name}});
+    for (const auto& gpu : *row.gpus) rows.back().push_back(served_cell(gpu));
+  }
+  if (rows.size() == 1) return page.paragraph("none of these packages holds device code", 2);
+  page.table(rows);
+}
+
+void add_lacking(Page& page, const Distribution& row, const ServedGpu& gpu) {
+  const int64_t all = gpu.native + gpu.same_major + gpu.ptx + gpu.none;
+  std::string line = fmt::format("{} on {}: {} of {} kernels", row.name, gpu.sm, gpu.none, all);
+  if (gpu.kept_by_suffix > 0)
+    line +=
+        fmt::format(", {} of them only by the `a` of their cubin, which binds it to its own chip", gpu.kept_by_suffix);
+  page.paragraph(line, 2);
+  for (const auto& group : gpu.lacking) {
+    page.paragraph(fmt::format("{} only for {}", group.kernels, fmt::join(group.only_for, ", ")), 4);
+    for (const auto& name : group.first) page.paragraph(function_name(name), 8);
+  }
+}
+
+void add_all_lacking(Page& page, const Environment& environment) {
+  bool any = false;
+  for (const auto& row : environment.distributions) {
+    for (const auto& gpu : row.gpus.value_or(std::vector<ServedGpu>())) {
+      if (gpu.lacking.empty()) continue;
+      if (!any) page.heading("Kernels that do not run there");
+      any = true;
+      add_lacking(page, row, gpu);
+    }
+  }
+}
+
+void add_findings(Page& page, const Environment& environment) {
+  bool any = false;
+  for (const auto& row : environment.distributions) {
+    for (const auto& finding : row.findings) {
+      if (finding.severity == Severity::note) continue;
+      if (!any) page.heading("Findings");
+      any = true;
+      page.entry(fmt::format("{}  {}  {}", name_of(finding.severity), finding.id, row.name), finding.what, 30);
+      page.entry("", "fix: " + finding.remedy, 30);
+    }
+  }
+}
+
+void add_problems(Page& page, const Environment& environment) {
+  std::vector<std::string> problems = environment.problems;
+  for (const auto& row : environment.distributions)
+    problems.insert(problems.end(), row.problems.begin(), row.problems.end());
+  for (const auto& [title, sentences] :
+       {std::pair("Not in order, or not read", problems), {"Noted", environment.notes}}) {
+    if (!sentences.empty()) page.heading(title);
+    for (const auto& sentence : sentences) page.entry("-", sentence, 2);
+  }
+}
+
+}  // namespace
+
+std::string render_environment(const Environment& environment, const TextOptions& options) {
+  Page page(options);
+  const size_t count = environment.distributions.size();
+  std::string line =
+      fmt::format("{} {} with shared objects or device code", count, count == 1 ? "package" : "packages");
+  if (environment.without_files > 0) line += fmt::format(", {} without", environment.without_files);
+  page.line({{line, Colour::strong}, {fmt::format(": {}", fmt::join(environment.artifacts, ", "))}});
+  page.blank();
+  if (count > 0) add_rows(page, environment);
+  if (!environment.sms.empty()) {
+    add_gpus(page, environment);
+    add_all_lacking(page, environment);
+  }
+  add_findings(page, environment);
+  add_problems(page, environment);
+  if (environment.reinstall) {
+    page.heading("To install what is missing or changed again");
+    page.line({{*environment.reinstall}});
+  }
+  return std::move(page).take();
+}
+
+}  // namespace pbprobe

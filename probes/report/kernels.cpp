@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// The kernels of an artifact, by the SMs that they are there for.
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/demangle.hpp"
+#include "core/facts/other_package.hpp"
+#include "core/sm.hpp"
+#include "probes/report/sections.hpp"
+#include "probes/report/text.hpp"
+
+namespace pbprobe {
+namespace {
+
+// By a kernel's mangled name, what code there is of it: "sm_90a" by capability, PTX behind the cubins.
+using Code = std::set<std::pair<bool, Sm>>;
+using Kernels = std::map<std::string, Code>;
+
+void take(const std::optional<DeviceCode>& code, Kernels& kernels) {
+  if (!code) return;
+  for (const auto& [sm, census] : code->census.value_or(std::map<std::string, SmCensus>())) {
+    for (const auto& name : census.names.value_or(std::vector<std::string>()))
+      kernels[name].insert({false, parse_sm(sm).value_or(Sm{})});
+  }
+  for (const auto& [sm, names] : code->ptx_kernels.value_or(std::map<std::string, std::vector<std::string>>())) {
+    for (const auto& name : names) kernels[name].insert({true, parse_sm(sm).value_or(Sm{})});
+  }
+}
+
+std::string title_of(const Code& code) {
+  std::vector<std::string> names;
+  for (const auto& [ptx, sm] : code) names.push_back(ptx ? "PTX for " + compute_name(sm) : sm_name(sm));
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+}  // namespace
+
+std::string render_kernels(const Report& report, const TextOptions& options) {
+  text::Page page(options);
+  if (!report.inventory) return {};
+  text::add_package(page, report);
+  bool any = false;
+  for (const auto& file : report.inventory->files) {
+    Kernels kernels;
+    take(file.device_code, kernels);
+    take(file.self_loaded_code, kernels);
+    if (kernels.empty()) continue;
+    any = true;
+    page.heading(file.path);
+    std::map<Code, std::vector<std::string>> groups;
+    for (const auto& [name, code] : kernels) groups[code].push_back(name);
+    for (const auto& [code, names] : groups) {
+      page.paragraph(
+          fmt::format("{} {} for {}", names.size(), names.size() == 1 ? "kernel" : "kernels", title_of(code)), 2,
+          text::Colour::strong);
+      for (const auto& name : names) page.paragraph(demangled(name, 4096), 6);
+    }
+  }
+  if (!any) page.paragraph("no kernels in it", 2);
+  return std::move(page).take();
+}
+
+}  // namespace pbprobe

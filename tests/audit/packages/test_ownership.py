@@ -1,0 +1,144 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""Whether a package's files are those that it installed, whose they are now, and what installs them again."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+from packages import FAILED, PASSED, Library, Package, audit, rows, text_of, wheel
+
+ONE = Package("one", {"one/lib/libone.so": Library(), "one/lib/libtwo.so": Library(code="int two() { return 2; }\n")})
+OTHER = Package("other", {"other/_C.abi3.so": Library()})
+
+
+@pytest.fixture
+def site(tmp_path):
+    folder = tmp_path / "venv/lib/python3.11/site-packages"
+    for package in (ONE, OTHER):
+        package.write(folder)
+    return folder
+
+
+def own_copy(file, change):
+    """The file may be a link to the one that all tests use."""
+    content = file.read_bytes()
+    file.unlink()
+    file.write_bytes(change(content))
+
+
+def with_another_byte(content):
+    at = content.index(b"GCC: (")
+    return content[:at] + b"g" + content[at + 1 :]
+
+
+def test_a_sound_environment_has_no_fault(site):
+    found, document = rows(site)
+    assert found["one"]["recorded"] == {
+        "files": 4,
+        "missing": 0,
+        "changed": 0,
+        "first_missing": [],
+        "first_changed": [],
+        "changed_libraries": [],
+        "reinstall": False,
+    }
+    assert (document["reinstall"], document["problems"], document["notes"]) == (None, [], [])
+
+
+@pytest.mark.parametrize(
+    ("change", "how"),
+    [(with_another_byte, "another SHA-256"), (lambda content: content + bytes(8), "another size")],
+    ids=["of the same size", "longer"],
+)
+def test_a_changed_library_is_its_package_s_fault(site, change, how):
+    own_copy(site / "one/lib/libone.so", change)
+    found, document = rows(site, exit_code=FAILED)
+    [changed] = found["one"]["recorded"]["changed_libraries"]
+    assert changed == {"path": "one/lib/libone.so", "how": how, "other_owner": None}
+    assert found["one"]["worst"] == "warn"
+    assert f"one/lib/libone.so: it has {how} than one-1.0.dist-info recorded" in found["one"]["problems"]
+    assert document["reinstall"] == "python -m pip install --force-reinstall --no-deps one==1.0"
+    assert found["other"]["recorded"]["changed"] == 0
+
+
+def test_a_path_that_two_packages_write_is_the_fault_of_the_one_that_lost_it(site):
+    cu13 = Package("one-cu13", {"one/lib/libone.so": Library(code="int thirteen() { return 13; }\n")})
+    (site / "one/lib/libone.so").unlink()
+    cu13.write(site)
+    found, _ = rows(site, exit_code=FAILED)
+    [changed] = found["one"]["recorded"]["changed_libraries"]
+    assert changed["other_owner"] == "one_cu13-1.0.dist-info"
+    assert "one_cu13-1.0.dist-info wrote the same path" in text_of(site)
+    assert found["one-cu13"]["problems"] == []
+
+
+def test_the_same_file_of_two_packages_is_no_fault(site):
+    twin = Package("twin", {"one/lib/libone.so": Library()})
+    (site / "one/lib/libone.so").unlink()
+    twin.write(site)
+    found, _ = rows(site)
+    assert found["one"]["recorded"]["changed"] == found["twin"]["recorded"]["changed"] == 0
+
+
+def test_what_is_missing_is_installed_again(site):
+    shutil.rmtree(site / "one")
+    found, document = rows(site, exit_code=FAILED)
+    assert found["one"]["recorded"]["first_missing"] == ["one/lib/libone.so", "one/lib/libtwo.so"]
+    assert document["reinstall"].endswith("--no-deps one==1.0")
+
+
+def test_an_edited_text_is_only_noted(site):
+    (site / "other-1.0.dist-info/METADATA").write_text("Name: other\nVersion: 1.0\nSummary: edited\n")
+    found, document = rows(site)
+    assert found["other"]["recorded"]["first_changed"] == ["other-1.0.dist-info/METADATA"]
+    [note] = document["notes"]
+    assert "0 are missing and 1 changed, no library among them; the first other-1.0.dist-info/METADATA" in note
+    assert document["reinstall"] is None
+
+
+def test_what_lies_outside_of_the_environment_is_not_missed(tmp_path):
+    """`pip install --target` records ../../bin, and writes to bin."""
+    target = ONE.but(also_recorded=("../../bin/one,sha256=x,1",)).write(tmp_path / "target")
+    assert rows(target)[0]["one"]["recorded"]["missing"] == 0
+
+
+def test_what_conda_relocates_is_not_compared(site):
+    own_copy(site / "one/lib/libone.so", with_another_byte)
+    (site / "one-1.0.dist-info/INSTALLER").write_text("conda\n")
+    found, _ = rows(site)
+    assert found["one"]["recorded"]["changed"] == 0
+
+
+def test_the_command_is_of_the_installer_the_environment_and_torch_s_index(site):
+    Package("torch-like", {"torch_like/_C.so": Library()}, version="2.11.0+cu130").write(site)
+    (site / "torch_like-2.11.0+cu130.dist-info/INSTALLER").write_text("uv\n")
+    own_copy(site / "torch_like/_C.so", with_another_byte)
+    python = site.parents[2] / "bin/python"
+    python.parent.mkdir()
+    python.symlink_to(sys.executable)
+    _, document = rows(site, exit_code=FAILED)
+    assert document["reinstall"] == (
+        f"uv pip install --python {python} --reinstall --no-deps "
+        "--extra-index-url https://download.pytorch.org/whl/cu130 torch-like==2.11.0+cu130"
+    )
+
+
+def test_the_command_puts_it_in_order(tmp_path):
+    """By pip itself: what was pasted is run by a shell."""
+    environment = tmp_path / "an environment"
+    subprocess.run([sys.executable, "-m", "venv", environment], check=True)
+    files = [wheel(package.but(tag="py3-none-any"), tmp_path) for package in (ONE, OTHER)]
+    offline = os.environ | {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(tmp_path), "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    subprocess.run([environment / "bin/python", "-m", "pip", "install", "-q", *files], check=True, env=offline)
+    [site] = environment.glob("lib/python3.*/site-packages")
+    assert audit(environment).returncode == PASSED
+    own_copy(site / "one/lib/libone.so", with_another_byte)
+    (site / "other/_C.abi3.so").unlink()
+    _, document = rows(environment, exit_code=FAILED)
+    assert "one==1.0 other==1.0" in document["reinstall"]
+    subprocess.run(document["reinstall"], shell=True, check=True, env=offline, capture_output=True)
+    assert audit(environment).returncode == PASSED
+    assert rows(environment)[1]["reinstall"] is None

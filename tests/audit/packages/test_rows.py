@@ -1,0 +1,249 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""One row a package: of an environment by its RECORDs, or of a folder of wheels."""
+
+import json
+import os
+import subprocess
+
+import jsonschema
+import pytest
+from packages import (
+    COULD_NOT_RUN,
+    CXX,
+    FAILED,
+    PROGRAM,
+    SOURCE,
+    STABLE,
+    Library,
+    Package,
+    audit,
+    device,
+    ptx_version,
+    rows,
+    text_of,
+    wheel,
+)
+
+CPP = Package(
+    "cpp-extension",
+    {
+        "cpp_extension/_C.cpython-311-x86_64-linux-gnu.so": Library(
+            needs=("libcudart.so.12", "libcufft.so.11"), code=CXX
+        )
+    },
+)
+SAFE = Package("stable-extension", {"stable_extension/_C.abi3.so": Library(needs=("libcublas.so.13",), code=STABLE)})
+PLAIN = Package("plain", {"plain/lib/libplain.so": Library()})
+CODE = Package("code", {"code/_C.abi3.so": Library(units=("first120.o", "second75.o", "collective_ptx.o"))})
+PURE = Package("pure-python", {})
+
+
+@pytest.fixture
+def site(tmp_path):
+    folder = tmp_path / "venv/lib/python3.11/site-packages"
+    for package in (CPP, SAFE, PLAIN, PURE):
+        package.write(folder)
+    return folder
+
+
+def test_each_row_is_what_was_linked(site):
+    found, document = rows(site)
+    jsonschema.validate(document, json.loads((SOURCE / "docs/environment.schema.json").read_text()))
+    assert list(found) == ["cpp-extension", "plain", "stable-extension"]
+    assert document["without_files"] == 1
+    assert (document["problems"], document["notes"]) == ([], [])
+    cpp, plain, safe = found.values()
+    assert (cpp["torch_abi"], cpp["torch_symbols"], cpp["first_torch_symbols"]) == ("cxx", 1, ["_ZN3c104warnEi"])
+    assert (cpp["python"], cpp["cuda"], cpp["version"]) == (["cp311"], ["12"], "1.0")
+    assert (safe["torch_abi"], safe["torch_symbols"]) == ("stable", 1)
+    assert (safe["python"], safe["cuda"]) == (["abi3"], ["13"])
+    assert (plain["torch_abi"], plain["cuda"], plain["python"], plain["worst"]) == ("none", [], [], None)
+    assert plain["tags"] == [PLAIN.tag]
+
+
+def test_device_code_stands_there_with_its_suffixes_and_the_version_of_its_ptx(site):
+    cubins = {f"cubins/{name}": device(name) for name in ("sm_100a.cubin", "sm_120f.cubin")}
+    Package("cubins", cubins).write(site)
+    CODE.write(site)
+    found, _ = rows(site)
+    assert set(found["cubins"]["cubin"]) == {"sm_100a", "sm_120f"}
+    assert found["code"]["cubin"] == {"sm_120": 1, "sm_75": 1}
+    assert found["code"]["ptx"] == {"sm_80": 1}
+    [version] = found["code"]["ptx_versions"].values()
+    assert version == ptx_version()
+    assert f"75 120 80 ({version})" in text_of(site)
+
+
+def test_an_environment_is_its_site_packages(site):
+    environment = site.parents[2]
+    assert rows(environment)[0].keys() == rows(site)[0].keys()
+
+
+def test_a_folder_of_wheels_has_the_same_rows(site, tmp_path):
+    wheels = tmp_path / "wheels"
+    wheels.mkdir()
+    for package in (CPP, SAFE, PLAIN):
+        wheel(package, wheels)
+    (wheels / "broken-1.0-py3-none-any.whl").write_bytes(b"no ZIP")
+    installed, _ = rows(site)
+    found, document = rows(wheels, exit_code=FAILED)
+    for row in (*installed.values(), *found.values()):
+        del row["folder"], row["recorded"]
+    assert found == installed
+    [problem] = document["problems"]
+    assert "broken-1.0-py3-none-any.whl" in problem
+
+
+def test_torch_is_one_row_among_them_where_rows_are_asked_for(site):
+    Package(
+        "torch",
+        {f"torch/lib/{name}": Library() for name in ("libtorch_cpu.so", "libc10.so")}
+        | {"torch/_C.cpython-311-x86_64-linux-gnu.so": Library(code=CXX)},
+        version="2.11.0",
+    ).write(site)
+    (site / "torch/version.py").write_text("__version__ = '2.11.0'\ncuda = None\ngit_version = '70d99e9'\n")
+    found, _ = rows(site, "--distributions")
+    assert found["torch"]["torch_abi"] == "own"
+    assert found["torch"]["files"] == 3
+    assert json.loads(audit(site, "--format", "json").stdout)["torch_version"] == "2.11.0"
+    text = text_of(site)
+    assert "4 packages with shared objects or device code, 1 without" in text
+    assert "torch 2.11.0, no CUDA version, site-packages" in text
+
+
+def test_two_of_one_name_are_named_and_both_read(site):
+    PLAIN.but(version="2.0", libraries={"plain/lib/libother.so": Library()}).write(site)
+    _, document = rows(site, exit_code=FAILED)
+    assert [row["version"] for row in document["distributions"] if row["name"] == "plain"] == ["1.0", "2.0"]
+    [problem] = document["problems"]
+    assert "plain is installed 2 times, as plain-1.0.dist-info and plain-2.0.dist-info" in problem
+
+
+def test_without_a_record_the_folders_of_its_name_are_its_own(site):
+    CODE.but(recorded=False).write(site)
+    found, document = rows(site)
+    assert set(found["code"]["cubin"]) == {"sm_75", "sm_120"}
+    [note] = document["notes"]
+    assert note.startswith("code-1.0.dist-info: its RECORD names no files")
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("half a line", 'code-1.0.dist-info/RECORD: line 3 is not "path,hash,bytes"'),
+        ("code/_gone.so,sha256=x,1", "code/_gone.so: code-1.0.dist-info/RECORD has it, and it is not there"),
+        ("../../../../../etc/evil.so,,", "../../../../../etc/evil.so lies outside of the environment: not read"),
+        ("/etc/evil.so,,", "/etc/evil.so lies outside of the environment: not read"),
+    ],
+)
+def test_a_broken_record_is_named_and_the_rest_goes_on(site, line, says):
+    CODE.but(also_recorded=(line,)).write(site)
+    found, _ = rows(site, exit_code=FAILED)
+    [problem] = found["code"]["problems"]
+    assert says in problem
+    assert set(found["code"]["cubin"]) == {"sm_75", "sm_120"}
+    assert found["plain"]["problems"] == []
+
+
+def test_a_link_that_leads_out_is_followed_and_noted(site, tmp_path):
+    CODE.write(site)
+    outside = tmp_path / "elsewhere.so"
+    (site / "code/_C.abi3.so").rename(outside)
+    (site / "code/_C.abi3.so").symlink_to(outside)
+    found, document = rows(site)
+    assert set(found["code"]["cubin"]) == {"sm_75", "sm_120"}
+    [note] = document["notes"]
+    assert "links lead out of the environment in the way to 1 of its files, the first code/_C.abi3.so" in note
+
+
+def test_what_no_package_owns_is_a_row_of_its_own(site):
+    (site / "left/over").mkdir(parents=True)
+    os.link(device("sm_100a.cubin"), site / "left/over/one.cubin")
+    found, _ = rows(site)
+    assert set(found["(no package)"]["cubin"]) == {"sm_100a"}
+
+
+def test_a_loop_of_folders_and_a_missing_metadata_end_nothing(site):
+    (site / "loop").symlink_to(site)
+    (site / "nothing-1.0.dist-info").mkdir()
+    found, document = rows(site, exit_code=FAILED)
+    assert "loop/: a link back to a folder above it: not followed" in document["problems"]
+    assert found["nothing"]["problems"] == ["nothing-1.0.dist-info: it has no METADATA: install the package again"]
+    assert {"cpp-extension", "plain", "stable-extension"} <= found.keys()
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become nobody")
+def test_what_nobody_may_read_is_named_and_the_rest_goes_on(site):
+    CODE.write(site)
+    (site / "closed").mkdir(mode=0o700)
+    own = (site / "code/_C.abi3.so").read_bytes()
+    (site / "code/_C.abi3.so").unlink()
+    (site / "code/_C.abi3.so").write_bytes(own)
+    (site / "code/_C.abi3.so").chmod(0o600)
+    for folder in site.parents[:6]:
+        folder.chmod(folder.stat().st_mode | 0o055)
+    command = [PROGRAM, "audit", site, "--format", "json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, user=65534, group=65534)
+    document = json.loads(done.stdout)
+    assert done.returncode == FAILED
+    assert document["problems"] == ["closed/: cannot list the folder: Permission denied"]
+    found = {row["name"]: row for row in document["distributions"]}
+    [problem] = found["code"]["problems"]
+    assert problem.startswith("code/_C.abi3.so: ")
+    assert "ermission" in problem
+    assert found["plain"]["problems"] == []
+
+
+def test_a_damaged_file_is_its_package_s_worst_finding(site):
+    CODE.but(libraries={"code/_C.abi3.so": Library(units=("first120.o",), keeps=0.5)}).write(site)
+    found, _ = rows(site, exit_code=FAILED)
+    assert found["code"]["worst"] == "warn"
+    assert [finding["id"] for finding in found["code"]["findings"]] == ["PB102"]
+    assert found["plain"]["worst"] is None
+
+
+def gpus(found, name):
+    return {gpu["sm"]: gpu for gpu in found[name]["gpus"]}
+
+
+def test_each_gpu_gets_what_its_kernels_are_there_for(site):
+    units = ("first90.o", "second90_120.o", "collective_ptx.o")
+    Package("kernels", {"kernels/_C.abi3.so": Library(units=units)}).write(site)
+    Package("bound", {"bound/one.cubin": device("sm_100a.cubin")}).write(site)
+    found, document = rows(site, "--for", "sm121,sm90,10.3")
+    assert document["sms"] == ["sm_121", "sm_90", "sm_103"]
+    spark, hopper, b300 = gpus(found, "kernels").values()
+    counts = ("native", "same_major", "ptx", "none")
+    assert [spark[count] for count in counts] == [0, 1, 1, 1]
+    assert [hopper[count] for count in counts] == [2, 0, 1, 0]
+    assert [b300[count] for count in counts] == [0, 0, 1, 2]
+    [lacking] = spark["lacking"]
+    assert (lacking["only_for"], lacking["kernels"]) == (["sm_90"], 1)
+    assert "first" in lacking["first"][0]
+    bound = gpus(found, "bound")["sm_103"]
+    assert (bound["code"], bound["none"], bound["kept_by_suffix"]) == ("none", 1, 1)
+    assert found["plain"]["gpus"][0]["code"] == "unknown"
+    text = text_of(site, "--for", "sm121")
+    assert "kernels same family 1, PTX 1, none 1" in text
+    assert "kernels on sm_121: 1 of 3 kernels 1 only for sm_90 first" in text
+    assert "bound on sm_103: 1 of 1 kernels, 1 of them only by the `a` of their cubin" in text_of(
+        site, "--for", "sm103"
+    )
+
+
+def test_a_wheel_by_itself_is_a_row_too(tmp_path):
+    found, _ = rows(wheel(CODE, tmp_path), "--for", "sm120")
+    assert gpus(found, "code")["sm_120"]["native"] == 1
+
+
+@pytest.mark.parametrize("sms", ["sm90a", "gpu", "", "sm90,,sm80", "avx2"])
+def test_what_is_no_gpu_is_refused(site, sms):
+    result = audit(site, "--for", sms)
+    assert result.returncode == COULD_NOT_RUN
+    assert "is not a GPU's SM: write sm121, or 12.1" in result.stderr
+
+
+def test_a_folder_without_packages_is_no_environment(tmp_path):
+    assert audit(tmp_path).returncode == COULD_NOT_RUN
+    assert audit(tmp_path, "--distributions").returncode == COULD_NOT_RUN

@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/judge/served.hpp"
+
+#include <gmock/gmock.h>
+
+namespace pbprobe::test {
+namespace {
+
+using Names = std::vector<std::string>;
+
+File with_kernels(const std::string& sm, Names names) {
+  File file{.path = "pkg/" + sm + ".so"};
+  file.device_code.emplace().census.emplace()[sm] = {.kernels = static_cast<int64_t>(names.size()),
+                                                     .names = std::move(names)};
+  return file;
+}
+
+File with_ptx(const std::string& sm, Names names) {
+  File file{.path = "pkg/ptx.so"};
+  file.device_code.emplace().ptx_kernels.emplace()[sm] = std::move(names);
+  return file;
+}
+
+constexpr Sm kSpark{12, 1};
+
+TEST(Served, EachKernelCountsOnceByTheBestCodeOfAnyFile) {
+  const Inventory inventory{.files = {with_kernels("sm_120", {"_Z1av", "_Z1bv"}), with_kernels("sm_121", {"_Z1av"}),
+                                      with_kernels("sm_90", {"_Z1av", "_Z1bv", "_Z1cv", "_Z1dv"}),
+                                      with_ptx("sm_80", {"_Z1bv", "_Z1cv"})}};
+  const ServedGpu spark = served(inventory, kSpark);
+  EXPECT_EQ(spark.sm, "sm_121");
+  EXPECT_EQ(spark.native, 1);      // a
+  EXPECT_EQ(spark.same_major, 1);  // b
+  EXPECT_EQ(spark.ptx, 1);         // c
+  EXPECT_EQ(spark.none, 1);        // d
+  ASSERT_EQ(spark.lacking.size(), 1U);
+  EXPECT_THAT(spark.lacking[0].only_for, testing::ElementsAre("sm_90"));
+  EXPECT_THAT(spark.lacking[0].first, testing::ElementsAre("_Z1dv"));
+  EXPECT_EQ(served(inventory, {9, 0}).native, 4);
+}
+
+TEST(Served, ASuffixBindsACubin) {
+  const auto one = [](const char* sm, Sm gpu) { return served({.files = {with_kernels(sm, {"_Z1av"})}}, gpu); };
+  EXPECT_EQ(one("sm_120a", kSpark).code, GpuCode::none);
+  EXPECT_EQ(one("sm_120a", kSpark).kept_by_suffix, 1);
+  EXPECT_EQ(one("sm_120f", kSpark).code, GpuCode::same_major);
+  EXPECT_EQ(one("sm_100f", kSpark).code, GpuCode::none);
+  EXPECT_EQ(one("sm_100f", kSpark).kept_by_suffix, 0);  // of another family, suffix or not
+  EXPECT_EQ(one("sm_121a", kSpark).code, GpuCode::native);
+  EXPECT_EQ(one("sm_121a", {12, 0}).kept_by_suffix, 0);  // of a later chip
+}
+
+TEST(Served, PtxWithASuffixIsForItsOwnChip) {
+  const auto one = [](const char* sm) { return served({.files = {with_ptx(sm, {"_Z1av"})}}, kSpark).code; };
+  EXPECT_EQ(one("sm_90a"), GpuCode::none);
+  EXPECT_EQ(one("sm_90"), GpuCode::ptx);
+  EXPECT_EQ(one("sm_130"), GpuCode::none);
+}
+
+TEST(Served, WhatACompilerWritesIntoNamesTellsNoKernelsApart) {
+  const Inventory inventory{.files = {with_kernels("sm_90", {"_ZN3cub16CUB_300001_SM_9011EmptyKernelIvEEvv"}),
+                                      with_kernels("sm_120", {"_ZN3cub17CUB_300001_SM_12011EmptyKernelIvEEvv"})}};
+  EXPECT_EQ(served(inventory, kSpark).same_major, 1);
+  EXPECT_EQ(served(inventory, kSpark).none, 0);
+}
+
+TEST(Served, OfEachFunctionOneKernelIsNamedAndTenFunctionsAtMost) {
+  Names names;
+  for (int i = 10; i < 40; ++i) names.push_back("_Z3f" + std::to_string(i) + "IiEvT_");
+  for (int i = 10; i < 40; ++i) names.push_back("_Z3f" + std::to_string(i) + "IfEvT_");
+  const ServedGpu spark = served({.files = {with_kernels("sm_90", names)}}, kSpark);
+  ASSERT_EQ(spark.lacking.size(), 1U);
+  EXPECT_EQ(spark.lacking[0].kernels, 60);
+  EXPECT_EQ(spark.lacking[0].first.size(), 10U);
+  EXPECT_EQ(spark.lacking[0].first[0], "_Z3f10IfEvT_");
+  EXPECT_EQ(spark.lacking[0].first[1], "_Z3f11IfEvT_");
+}
+
+TEST(Served, WithoutDeviceCodeNothingIsKnown) {
+  EXPECT_EQ(served({.files = {File{.path = "pkg/plain.so"}}}, kSpark).code, GpuCode::unknown);
+}
+
+}  // namespace
+}  // namespace pbprobe::test
