@@ -159,11 +159,17 @@ void add_all_lacking(Page& page, const Environment& environment) {
   }
 }
 
+// What could not be read stands at the end, with the command that fixes it.
+bool stands_below(const Finding& finding, const Distribution& row) {
+  return std::any_of(row.problems.begin(), row.problems.end(),
+                     [&](const std::string& problem) { return problem.ends_with(finding.what); });
+}
+
 void add_findings(Page& page, const Environment& environment) {
   bool any = false;
   for (const auto& row : environment.distributions) {
     for (const auto& finding : row.findings) {
-      if (finding.severity == Severity::note) continue;
+      if (finding.severity == Severity::note || stands_below(finding, row)) continue;
       if (!any) page.heading("Findings");
       any = true;
       page.entry(fmt::format("{}  {}  {}", name_of(finding.severity), finding.id, row.name), finding.what, 30);

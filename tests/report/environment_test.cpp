@@ -75,6 +75,16 @@ TEST(Environment, IsARowAPackageThenWhatEachGpuGets) {
   EXPECT_EQ(text, committed.str());
 }
 
+TEST(Environment, WhatCouldNotBeReadStandsThereOnce) {
+  Environment one = environment();
+  Distribution& broken = one.distributions.back();
+  broken.findings = {{.id = "PB102", .severity = Severity::warn, .what = "it is empty", .where = "broken/_C.so"}};
+  one.reinstall = "python -m pip install broken==1.0";
+  const std::string text = render_environment(one);
+  EXPECT_EQ(text.find("it is empty"), text.rfind("it is empty"));
+  EXPECT_THAT(text, testing::EndsWith("\npython -m pip install broken==1.0\n"));
+}
+
 TEST(Environment, ItsJsonIsReadBackWhole) {
   const Json json = to_json(environment());
   const auto again = from_json<Environment>(json);
