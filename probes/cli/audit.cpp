@@ -6,6 +6,7 @@
 #include "core/targets.hpp"
 #include "probes/audit/environment.hpp"
 #include "probes/cli/cli.hpp"
+#include "probes/cli/documents.hpp"
 #include "probes/pipeline/environment.hpp"
 #include "probes/pipeline/pipeline.hpp"
 #include "recipes/src/claim.hpp"
@@ -23,6 +24,7 @@ struct AuditArguments {
   bool distributions = false;  // a row of each package
   bool kernels = false;
   std::vector<Sm> gpus;
+  Documents documents;
 };
 
 // Without a claim nobody asked for a verdict: only the inventory.
@@ -109,6 +111,11 @@ std::string text_of(const AuditArguments& options, const Report& report) {
 }
 
 int run(const AuditArguments& options) {
+  if (const auto usable = check_documents(options.documents); !usable) return print_error(usable.error());
+  if (options.documents.asked() && (options.table || wants_rows(options)))
+    return print_error(make_error(ErrorCode::usage,
+                                  "--sarif, --junit and --markdown are of one build's verdict: give "
+                                  "one build, without --table, --distributions and --for"));
   if (options.table) return run_table(options);
   if (wants_rows(options)) return run_rows(options);
   if (options.artifacts.size() > 1)
@@ -117,6 +124,7 @@ int run(const AuditArguments& options) {
   const auto report = audit_one(options, options.artifacts.front());
   if (!report) return print_error(report.error());
   if (const int written = write_output(text_of(options, *report)); written != kPassed) return written;
+  if (const int written = write_documents(*report, options.documents); written != kPassed) return written;
   return exit_code_of(*report);
 }
 
@@ -179,6 +187,7 @@ void add_audit(CLI::App& app, int& exit_code) {
       command->add_flag("--kernels", options.audit.kernel_names, "List the kernels, by the SMs that they are for");
   for (auto* row : {rows, gpus, kernels}) row->excludes(claim)->excludes(only);
   kernels->excludes(rows)->excludes(gpus);
+  add_documents(*command, options.documents);
   command->callback([&exit_code, claim] {
     options.claimed = claim->count() > 0;
     options.kernels = options.audit.kernel_names;

@@ -18,6 +18,7 @@ struct Documents {
   std::optional<std::filesystem::path> sarif;
   std::optional<std::filesystem::path> junit;
   std::optional<std::filesystem::path> markdown;
+  [[nodiscard]] bool asked() const { return sarif || junit || markdown; }
 };
 
 void add_documents(CLI::App& command, Documents& documents);

@@ -195,6 +195,13 @@ def test_names_of_an_artifact_are_no_markup(sound, tmp_path):
             assert len(re.findall(r"(?<!\\)\|", row)) == 5, row
 
 
+def test_audit_writes_them_of_one_build(sound, tmp_path):
+    assert run("audit", sound, "--claim", FALSE, "--sarif", tmp_path / "sarif").returncode == FAILED
+    rules = {one["ruleId"] for one in json.loads((tmp_path / "sarif").read_text())["runs"][0]["results"]}
+    assert "PB208" in rules
+    refused(run("audit", sound, "--distributions", "--junit", tmp_path / "junit.xml"), "of one build's verdict")
+
+
 def test_report_writes_them_too_and_an_unwritable_one_is_named_at_once(sound, tmp_path):
     run("report", sound, "--budget", "2", "--junit", tmp_path / "junit.xml", "--sarif", tmp_path / "sarif")
     xml.etree.ElementTree.parse(tmp_path / "junit.xml")
