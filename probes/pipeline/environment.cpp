@@ -58,14 +58,14 @@ std::string shell_word(const std::string& text) {
 // What is to be installed again, and by what.
 struct Faulty {
   std::vector<std::string> requirements = {};  // "xformers==0.0.35"
-  std::set<std::string> indexes = {};          // "cu130": versions that only PyTorch's own index has
+  std::set<std::string> local_versions = {};   // "cu130": of wheels that only the index of their publisher has
   bool uv = false;
 
   void take(const Distribution& row, const std::string& installer) {
     if (!row.recorded || !row.recorded->reinstall || !row.version) return;
     requirements.push_back(shell_word(row.name + "==" + *row.version));
     const size_t local = row.version->find('+');
-    if (local != row.version->npos) indexes.insert(shell_word(row.version->substr(local + 1)));
+    if (local != row.version->npos) local_versions.insert(row.version->substr(local + 1));
     uv = uv || installer == "uv";
   }
 
@@ -76,7 +76,6 @@ struct Faulty {
     std::string text = uv ? fmt::format("uv pip install --python {} --reinstall", python)
                           : fmt::format("{} -m pip install --force-reinstall", python);
     text += " --no-deps";
-    for (const auto& index : indexes) text += " --extra-index-url https://download.pytorch.org/whl/" + index;
     return fmt::format("{} {}", text, fmt::join(requirements, " "));
   }
 };
@@ -98,6 +97,11 @@ Result<void> add_artifact(const fs::path& artifact, const EnvironmentRequest& re
   environment.problems.insert(environment.problems.end(), audited.problems.begin(), audited.problems.end());
   environment.notes.insert(environment.notes.end(), audited.notes.begin(), audited.notes.end());
   if (!faulty.requirements.empty()) environment.reinstall = faulty.command(audited.environment);
+  if (!faulty.local_versions.empty())
+    environment.notes.push_back(
+        fmt::format("versions with +{} are only where they were installed from, as PyTorch's own index: give the "
+                    "command that index too, by --extra-index-url",
+                    fmt::join(faulty.local_versions, " and +")));
   return {};
 }
 
