@@ -13,9 +13,9 @@ SOURCE = Path(__file__).resolve().parents[2]
 
 
 def pytest_collection_modifyitems(items):
-    """Every test is unit unless it is slow: CTest runs the two apart."""
+    """Every test is unit unless it is marked otherwise: CTest runs them apart."""
     for item in items:
-        if item.get_closest_marker("slow") is None:
+        if not any(item.get_closest_marker(part) for part in ("slow", "install")):
             item.add_marker("unit")
 
 
