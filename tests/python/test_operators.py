@@ -279,11 +279,11 @@ def test_which_keeps_no_memory():
     assert resident() - before < 1 << 20  # a string through the stable ABI left 78 bytes a call: 3 MB
 
 
-def of_result(device):  # 256 TiB
+def of_result(device):  # 256 TiB: less is given where memory is overcommitted
     ops.mm(torch.ones(1 << 23, 1, device=device), torch.ones(1, 1 << 23, device=device))
 
 
-def of_copy(device):  # as much, of an operand whose strides no kernel reads; less is given where memory is overcommitted
+def of_copy(device):  # as much, of an operand whose strides no kernel reads
     ops.linear(torch.ones(1, device=device).expand(1 << 26, 1 << 20), torch.ones(1, 1 << 20, device=device))
 
 

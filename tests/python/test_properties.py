@@ -69,7 +69,8 @@ def test_mm(data):
 @hypothesis.given(st.data())
 def test_integers(data):
     device = data.draw(st.sampled_from(DEVICES))
-    dtype = data.draw(st.sampled_from([torch.int8, torch.uint8]))
+    unsigned = [torch.uint8] if device == "cpu" else []  # no GPU kernel takes it
+    dtype = data.draw(st.sampled_from([torch.int8, *unsigned]))
     m, n, k = (data.draw(SIZES) for _ in range(3))
     a, b = draw_matrix(data.draw, m, k, dtype, device), draw_matrix(data.draw, k, n, torch.int8, device)
     assert torch.equal(ops.int_mm(a, b).cpu(), reference(a, b, torch.int32))
