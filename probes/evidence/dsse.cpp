@@ -54,7 +54,7 @@ Result<Key> read_key(const std::filesystem::path& path, Half half) {
   if (half == Half::secret) OPENSSL_cleanse(text.data(), text.size());
   if (key == nullptr)
     return make_error(
-        ErrorCode::malformed, "{}: it holds no {} key in PEM without a passphrase: {}", path.string(),
+        ErrorCode::usage, "{}: it holds no {} key in PEM without a passphrase: {}", path.string(),
         half == Half::secret ? "private" : "public",
         half == Half::secret ? "openssl genpkey -algorithm ed25519 -out KEY" : "openssl pkey -in KEY -pubout -out PUB");
   if (EVP_PKEY_get_base_id(key.get()) != EVP_PKEY_ED25519)
@@ -89,7 +89,8 @@ Result<Key> read_either_half(const std::filesystem::path& path) {
   auto open = read_key(path, Half::open);
   if (open) return open;
   auto secret = read_key(path, Half::secret);
-  return secret ? std::move(secret) : std::move(open);
+  const bool is_key = secret || secret.error().code == ErrorCode::unsupported;
+  return is_key ? std::move(secret) : std::move(open);
 }
 
 std::string base64_of(std::string_view bytes) {

@@ -91,6 +91,17 @@ def test_an_invalid_envelope_is_refused_without_a_key_too(evidence, tmp_path, ch
         assert BROKEN[change] in result.stderr
 
 
+def test_a_key_that_none_can_check_with_is_no_verdict(evidence, tmp_path):
+    """Of another kind, either half, or no key at all: the evidence was not looked at."""
+    rsa = tmp_path / "rsa"
+    subprocess.run(["openssl", "genpkey", "-algorithm", "rsa", "-out", rsa], check=True, capture_output=True)
+    subprocess.run(["openssl", "pkey", "-in", rsa, "-pubout", "-out", tmp_path / "rsa.pub"], check=True)
+    (tmp_path / "text").write_text("no key\n")
+    for key, reason in (("rsa", "not an Ed25519 key"), ("rsa.pub", "not an Ed25519 key"), ("text", "no public key")):
+        refused(run("verify", evidence, "--key", tmp_path / key), reason)
+        refused(run("gate", "--from", evidence, "--key", tmp_path / key), reason)
+
+
 def test_facts_that_a_document_says_are_never_attested(sound, evidence, keys, tmp_path):
     for document in (evidence / "report.json", tmp_path / "made-up.json"):
         if not document.exists():
