@@ -67,6 +67,16 @@ def test_evidence_is_signed_where_a_key_is_given(world):
     assert subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
+@pytest.mark.parametrize("arguments", [("--dry-run", NAME), (NAME, "--dry-run")])
+def test_a_dry_run_builds_and_judges_and_publishes_nothing(world, arguments):
+    result = world.publish(*arguments)
+    assert result.returncode == 0, result.stderr
+    assert "passed, and would be published" in result.stdout
+    assert world.asked("build")
+    assert not world.asked("publish")
+    assert world.left_behind() == []
+
+
 def test_evidence_is_never_written_over(world):
     before = world.folder / "kept"
     before.mkdir()
