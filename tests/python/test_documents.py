@@ -8,7 +8,12 @@ import subprocess
 import pytest
 from conftest import SOURCE
 
-DOCUMENTS = [SOURCE / "README.md", SOURCE / "CONTRIBUTING.md", *sorted((SOURCE / "docs").rglob("*.md"))]
+DOCUMENTS = [
+    SOURCE / "README.md",
+    SOURCE / "CONTRIBUTING.md",
+    SOURCE / "SECURITY.md",
+    *sorted((SOURCE / "docs").rglob("*.md")),
+]
 MADE_UP = re.compile(r"/(sm122|avx10)\b")  # the guide's examples of targets to add
 FOLDERS = r"(?:core|kernels|probes|bindings|recipes|cmake|tests|ci|\.ci|docs)"
 
@@ -44,3 +49,9 @@ def test_make_help_names_every_target():
     shown = subprocess.run(["make", "-s", "help"], cwd=SOURCE, capture_output=True, text=True, check=True).stdout
     targets = re.search(r"^\.PHONY: (.*)$", (SOURCE / "Makefile").read_text(), re.MULTILINE)[1].split()
     assert [name for name in targets if name != "help" and name not in shown] == []
+
+
+def test_each_library_that_is_compiled_in_has_its_licence_named():
+    libraries = (SOURCE / "cmake/debian-libraries.txt").read_text().split("\n")
+    named = set(re.findall(r"`([\w-]+)`", (SOURCE / "docs/licenses.md").read_text()))
+    assert {line for line in libraries if line and not line.startswith("#")} - named == set()
