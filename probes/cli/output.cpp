@@ -60,11 +60,22 @@ Result<void> replace(const fs::path& file, std::string_view text, const struct s
   return written;
 }
 
+// A pipe that nobody reads would be waited for without end.
+Result<void> write_in_place(const fs::path& file, std::string_view text) {
+  const int descriptor = ::open(file.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+  if (descriptor < 0 && errno == ENXIO)
+    return make_error(ErrorCode::unreadable,
+                      "{} cannot be written: no process reads it: name a file, or start its reader first",
+                      file.string());
+  if (descriptor >= 0) ::fcntl(descriptor, F_SETFL, O_WRONLY);
+  return write_all(descriptor, text, file);
+}
+
 Result<void> write_file(std::string_view text, const fs::path& named) {
   PBPROBE_CHECK(check_output_file(named));
   struct stat before {};
   if (::stat(named.c_str(), &before) != 0) return replace(behind_links(named), text, nullptr);
-  if (!S_ISREG(before.st_mode)) return write_all(::open(named.c_str(), O_WRONLY | O_CLOEXEC), text, named);
+  if (!S_ISREG(before.st_mode)) return write_in_place(named, text);
   return replace(behind_links(named), text, &before);
 }
 
