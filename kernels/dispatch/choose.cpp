@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -167,11 +168,13 @@ Result<Candidate> best(const Problem& problem, const Host& host, const Rates& ra
   if (candidates.empty()) return nothing_fits(problem, host, gpu, options);
   // A CPU's skinny kernels exist because the others read the memory worse: they stay ahead of any rate.
   const auto skinny = [](const Candidate& c) { return c.kernel->max_m != INT64_MAX; };
+  const auto area_of = [](const Candidate& c) { return c.kernel->tile.m * c.kernel->tile.n; };
   const auto better = [&](const Candidate& a, const Candidate& b) {
     if (a.fit != b.fit) return a.fit > b.fit;
     if (gpu == nullptr && skinny(a) != skinny(b)) return skinny(a);
     if (all_rated && a.rate != b.rate) return a.rate > b.rate;
-    return std::pair(a.path, a.seconds) < std::pair(b.path, b.seconds);
+    // Where memory alone decides, more and smaller tiles keep more of it in flight.
+    return std::tuple(a.path, a.seconds, area_of(a)) < std::tuple(b.path, b.seconds, area_of(b));
   };
   std::stable_sort(candidates.begin(), candidates.end(), better);
   if (!all_rated) candidates.front().rate = 0;
