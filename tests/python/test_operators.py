@@ -302,6 +302,30 @@ def test_an_allocation_that_fails_on_a_gpu_raises_what_torch_raises():
     assert torch.equal(ops.mm(torch.ones(2, 2, device="cuda"), torch.eye(2, device="cuda")).cpu(), torch.ones(2, 2))
 
 
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
+def test_on_a_gpu_without_room_it_is_right_or_out_of_memory():
+    """Room for less and less, so that each allocation of a call fails in its turn: results, copies, workspaces."""
+    shapes = [(33, 4097, 65), (1, 8193, 4099), (512, 3000, 1023), (130, 130, 20011)]
+    total = torch.cuda.get_device_properties(0).total_memory
+    outcomes = {"right": 0, "out of memory": 0}
+    for m, n, k in shapes:
+        a, b = exact(m, k, torch.bfloat16, "cuda"), exact(n, k, torch.bfloat16, "cuda").t()
+        expected = (a.float() @ b.float()).bfloat16()
+        step = max(expected.nbytes, a.nbytes, b.nbytes) // 16
+        for room in range(48):
+            torch.cuda.empty_cache()
+            torch.cuda.set_per_process_memory_fraction((torch.cuda.memory_reserved() + room * step) / total)
+            try:
+                assert torch.equal(ops.mm(a, b), expected)
+                outcomes["right"] += 1
+            except torch.OutOfMemoryError:
+                outcomes["out of memory"] += 1
+            finally:
+                torch.cuda.set_per_process_memory_fraction(1.0)
+        assert torch.equal(ops.mm(a, b), expected)
+    assert min(outcomes.values()) > 20, outcomes
+
+
 def test_names_no_folder_of_the_machine_that_built_it(build):
     """In debugging information neither."""
     package = build / "python" / "pbprobe"
