@@ -173,7 +173,7 @@ Result<Candidate> best(const Problem& problem, const Host& host, const Rates& ra
     if (a.fit != b.fit) return a.fit > b.fit;
     if (gpu == nullptr && skinny(a) != skinny(b)) return skinny(a);
     if (all_rated && a.rate != b.rate) return a.rate > b.rate;
-    // Where memory alone decides, more and smaller tiles keep more of it in flight.
+    // Where only memory decides, more and smaller tiles keep more of it in flight.
     return std::tuple(a.path, a.seconds, area_of(a)) < std::tuple(b.path, b.seconds, area_of(b));
   };
   std::stable_sort(candidates.begin(), candidates.end(), better);

@@ -270,8 +270,7 @@ void read_member_text(const Wheel& wheel, const ZipMember& member, Layout& layou
   });
   if (read) {
     if (metadata) layout.packages.push_back({folder, text});
-    if (version || of_torch) layout.texts.emplace(name, std::move(text));
-    if (of_other) layout.texts.emplace(kOtherWheel, std::move(text));
+    if (version || of_torch || of_other) layout.texts.emplace(of_other ? kOtherWheel : name, std::move(text));
   } else {
     layout.problems.push_back(with_way_out(read.error(), ReadFrom::wheel).message);
   }
