@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 #include "probes/measure/dlopen.hpp"
 
-#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -37,8 +36,8 @@ std::string machine_name(uint16_t machine) {
 Result<void> check_header(const std::string& path) {
   Elf64_Ehdr header{};
   PBPROBE_TRY(const std::string bytes, read_start_of_file(path, sizeof header), "loading {}", path);
-  std::memcpy(&header, bytes.data(), std::min(bytes.size(), sizeof header));
-  if (bytes.size() < sizeof header || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
+  const bool whole = bytes.copy(reinterpret_cast<char*>(&header), sizeof header) == sizeof header;
+  if (!whole || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
     return make_error(
         ErrorCode::malformed,
         "loading {}: it is not a shared object (its first {} bytes are not an ELF header): install it again", path,
