@@ -4,22 +4,12 @@
 
 #include <fmt/format.h>
 
-#include "probes/report/page.hpp"
+#include "core/printable.hpp"
 
 namespace pbprobe {
 namespace {
 
 constexpr size_t kMostFindings = 50;  // of a job summary, which has a limit too; JSON has them all
-
-// Each character that means something is escaped; a line break would end a row of a table.
-std::string in_markdown(std::string_view words) {
-  std::string out;
-  for (const char c : text::clean(words, true)) {
-    if (std::string_view("\\`*_{}[]<>()#+!|~&$@").find(c) != std::string_view::npos) out += '\\';
-    out += c == '\n' ? ' ' : c;
-  }
-  return out;
-}
 
 std::string level_or_dash(const std::optional<Level>& level) {
   return level ? std::string(name_of(*level)) : "-";
@@ -29,7 +19,7 @@ std::string claims_of(const Verdict& verdict) {
   std::string rows;
   for (const auto& claim : verdict.claims) {
     if (!claim.claimed) continue;
-    rows += fmt::format("| {} | {} | {} | {} | {} |\n", claim.claim, in_markdown(*claim.claimed),
+    rows += fmt::format("| {} | {} | {} | {} | {} |\n", claim.claim, printable_markdown(*claim.claimed),
                         level_or_dash(claim.required), level_or_dash(claim.proven),
                         claim.outcome ? name_of(*claim.outcome) : "-");
   }
@@ -46,7 +36,7 @@ std::string findings_of(const Verdict& verdict) {
     const std::string where = finding.where ? fmt::format(" ({})", *finding.where) : "";
     const std::string waived = finding.waived ? "waived: " + *finding.waived : finding.remedy;
     rows += fmt::format("| {} | {} | {} | {} |\n", finding.waived ? "waived" : name_of(finding.severity), finding.id,
-                        in_markdown(finding.what + where), in_markdown(waived));
+                        printable_markdown(finding.what + where), printable_markdown(waived));
   }
   if (rows.empty()) return "";
   if (shown < verdict.findings.size()) rows += fmt::format("\nand {} more\n", verdict.findings.size() - shown);
@@ -57,7 +47,7 @@ std::string unanswered(const Verdict& verdict) {
   std::string rows;
   for (const auto& objection : verdict.objections) {
     if (objection.outcome == Outcome::unknown)
-      rows += fmt::format("- {}: {}\n", in_markdown(objection.id), in_markdown(objection.what));
+      rows += fmt::format("- {}: {}\n", printable_markdown(objection.id), printable_markdown(objection.what));
   }
   return rows.empty() ? "" : "\nNot decided:\n\n" + rows;
 }
@@ -71,9 +61,9 @@ std::string markdown_of(const Report& report) {
                                   ? "torch " + *report.inventory->torch_version
                               : report.inventory ? report.inventory->artifact
                                                  : "this machine";
-  std::string page = fmt::format("### pbprobe: {} for {}\n\n{}\n", name_of(verdict.outcome), in_markdown(subject),
-                                 in_markdown(verdict.reason));
-  if (verdict.fix) page += fmt::format("\n**Fix:** {}\n", in_markdown(*verdict.fix));
+  std::string page = fmt::format("### pbprobe: {} for {}\n\n{}\n", name_of(verdict.outcome),
+                                 printable_markdown(subject), printable_markdown(verdict.reason));
+  if (verdict.fix) page += fmt::format("\n**Fix:** {}\n", printable_markdown(*verdict.fix));
   page += claims_of(verdict) + findings_of(verdict) + unanswered(verdict);
   return page + fmt::format("\npbprobe {} ({}), {}\n", report.version, report.commit, report.created);
 }
