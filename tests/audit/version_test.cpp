@@ -83,6 +83,8 @@ TEST(Version, WithoutFilesNothingIsKnown) {
 
 TEST(Component, ByFileName) {
   EXPECT_EQ(component_of("torch/lib/libtorch_cuda_linalg.so"), "libtorch");
+  EXPECT_EQ(component_of("torch.libs/libtorch-d6f8e1a2.so"), "libtorch");
+  EXPECT_EQ(component_of("torchaudio/lib/libtorchaudio.so"), std::nullopt);
   EXPECT_EQ(component_of("torch/_C.cpython-311-x86_64-linux-gnu.so"), "libtorch");
   EXPECT_EQ(component_of("nvidia/nccl/lib/libnccl.so.2"), "NCCL");
   EXPECT_EQ(component_of("nvidia/cu13/lib/libcublasLt.so.13"), "cuBLAS");

@@ -9,9 +9,10 @@ namespace pbprobe {
 namespace {
 
 // The first prefix that fits wins, so longer ones stand before shorter ones.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 55> kComponents{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 56> kComponents{{
     {"libtorch.", "libtorch"},
     {"libtorch_", "libtorch"},
+    {"libtorch-", "libtorch"},  // as auditwheel renames what it takes into a wheel: libtorch-d6f8e1a2.so
     {"libtorchbind", "libtorch"},
     {"libc10", "libtorch"},
     {"libATen", "libtorch"},
