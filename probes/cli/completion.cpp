@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Completions for shells, from the description of the program that it parses its arguments by.
+#include <algorithm>
+
 #include <fmt/ranges.h>
 
 #include "probes/cli/cli.hpp"

@@ -83,9 +83,12 @@ Result<void> write_file(std::string_view text, const fs::path& named) {
 
 Result<void> check_output_file(const fs::path& file) {
   std::error_code error;
+  if (file == kStandardOutput) return {};
   if (fs::is_directory(file, error)) return make_error(ErrorCode::usage, "{} is a folder: name a file", file.string());
   const bool there = fs::exists(file, error);
   if (there && ::access(file.c_str(), W_OK) != 0) return cannot_write(file, errno);
+  const fs::path folder = behind_links(file).parent_path();
+  if (!there && !folder.empty() && !fs::is_directory(folder, error)) return cannot_write(file, ENOENT);
   return {};
 }
 

@@ -69,10 +69,10 @@ bool asks(Need need) {
   return std::any_of(table().begin(), table().end(), [&](const Check& check) { return needs(check, need); });
 }
 
-std::string needs_of(const Check& check) {
+std::vector<std::string_view> needs_of(const Check& check) {
   std::vector<std::string_view> words;
   for (const Need need : check.needs) words.push_back(word_for(need));
-  return fmt::format("{}", fmt::join(words, ", "));
+  return words;
 }
 
 std::string checks_markdown() {
@@ -88,7 +88,7 @@ std::string checks_markdown() {
       "| check | about | level | severity | asks | needs | decides | remedy |\n|---|---|---|---|---|---|---|---|\n";
   for (const auto& check : all_checks()) {
     text += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n", check.id, name_of(check.subject),
-                        name_of(check.level), name_of(check.severity), check.question, needs_of(check),
+                        name_of(check.level), name_of(check.severity), check.question, fmt::join(needs_of(check), ", "),
                         check.decides ? "yes" : "", check.remedy);
   }
   return text;

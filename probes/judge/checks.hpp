@@ -71,8 +71,8 @@ struct Check {
   Answer (*ask)(const Facts& facts) = nullptr;
 };
 
-// What must be known for it, in words: "inventory, baseline".
-[[nodiscard]] std::string needs_of(const Check& check);
+// What must be known for it, in words: "inventory", "a baseline".
+[[nodiscard]] std::vector<std::string_view> needs_of(const Check& check);
 
 // In the order of their ids.
 [[nodiscard]] std::span<const Check> all_checks();

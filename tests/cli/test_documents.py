@@ -89,6 +89,12 @@ def test_a_full_device_is_named(tmp_path):
     assert stat.S_ISCHR(pathlib.Path("/dev/full").stat().st_mode)
 
 
+def test_a_folder_that_is_not_there_is_named_before_the_work(sound, tmp_path):
+    result = run("gate", sound, "--claim", CLAIM, "--sarif", tmp_path / "no/such/sarif")
+    refused(result, "no/such/sarif cannot be written: No such file or directory")
+    assert result.stdout == ""
+
+
 def test_a_process_substitution_works(tmp_path):
     script = f"{PROGRAM} report {tmp_path}/nothing --format json --output >(cat > {tmp_path}/got); sleep 0.5"
     subprocess.run(["bash", "-c", script], check=False, capture_output=True, timeout=60)
