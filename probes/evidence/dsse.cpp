@@ -14,6 +14,7 @@
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 
+#include "core/base64.hpp"
 #include "core/json.hpp"
 #include "core/open_file.hpp"
 #include "core/sha256.hpp"
@@ -93,23 +94,10 @@ Result<Key> read_either_half(const std::filesystem::path& path) {
   return is_key ? std::move(secret) : std::move(open);
 }
 
-std::string base64_of(std::string_view bytes) {
-  std::string text(4 * ((bytes.size() + 2) / 3) + 1, '\0');
-  const int length =
-      EVP_EncodeBlock(reinterpret_cast<uint8_t*>(text.data()), data_of(bytes), static_cast<int>(bytes.size()));
-  text.resize(static_cast<size_t>(length));
-  return text;
-}
-
-Result<std::string> from_base64(const std::string& text, std::string_view what) {
-  std::string bytes(3 * (text.size() / 4) + 3, '\0');
-  const int length =
-      EVP_DecodeBlock(reinterpret_cast<uint8_t*>(bytes.data()), data_of(text), static_cast<int>(text.size()));
-  if (length < 0 || text.size() % 4 != 0) return make_error(ErrorCode::malformed, "{}: it is not base64", what);
-  // Padding is counted as zero bytes.
-  const auto padding = std::count(text.end() - std::min<std::ptrdiff_t>(2, std::ssize(text)), text.end(), '=');
-  bytes.resize(static_cast<size_t>(length - padding));
-  return bytes;
+Result<std::string> decoded(std::string_view text, std::string_view what) {
+  auto bytes = from_base64(text);
+  if (!bytes) return make_error(ErrorCode::malformed, "{}: it is not base64", what);
+  return std::move(*bytes);
 }
 
 struct Envelope {
@@ -145,10 +133,10 @@ Result<Envelope> read_envelope(std::string_view text) {
   PBPROBE_TRY(const std::string signature, text_at((*signatures)[0], "sig"));
   Envelope envelope;
   PBPROBE_TRY(envelope.key, text_at((*signatures)[0], "keyid"));
-  PBPROBE_TRY(envelope.payload, from_base64(payload, "payload"));
-  PBPROBE_TRY(envelope.signature, from_base64(signature, "sig"));
+  PBPROBE_TRY(envelope.payload, decoded(payload, "payload"));
+  PBPROBE_TRY(envelope.signature, decoded(signature, "sig"));
   PBPROBE_TRY(const std::string public_key, text_at((*signatures)[0], "publicKey"));
-  PBPROBE_TRY(envelope.public_key, from_base64(public_key, "publicKey"));
+  PBPROBE_TRY(envelope.public_key, decoded(public_key, "publicKey"));
   const std::string again = text_of(envelope);
   if (again != text) {
     const auto differs = std::mismatch(again.begin(), again.end(), text.begin(), text.end()).first - again.begin();

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base64.hpp"
 #include "core/sha256.hpp"
 #include "probes/audit/packages/walk.hpp"
 
@@ -25,21 +26,13 @@ std::string plain_path(const std::string& path) {
 
 // "sha256=" and URL-safe base64 without its padding, as RECORD writes it. Empty: another one.
 std::string hex_of_hash(std::string_view hash) {
-  constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
   if (!hash.starts_with(kSha256)) return "";
-  std::vector<uint8_t> bytes;
-  uint32_t bits = 0;
-  int count = 0;
-  for (const char letter : hash.substr(kSha256.size())) {
-    const size_t value = kLetters.find(letter);
-    if (value == kLetters.npos) return "";
-    bits = (bits << 6 | static_cast<uint32_t>(value)) & 0xFFFFFF;
-    count += 6;
-    if (count < 8) continue;
-    count -= 8;
-    bytes.push_back(static_cast<uint8_t>(bits >> count));
-  }
-  return hex_of(bytes);
+  std::string text(hash.substr(kSha256.size()));
+  std::replace(text.begin(), text.end(), '-', '+');
+  std::replace(text.begin(), text.end(), '_', '/');
+  text.resize((text.size() + 3) / 4 * 4, '=');
+  const auto bytes = from_base64(text);
+  return bytes ? hex_of({reinterpret_cast<const uint8_t*>(bytes->data()), bytes->size()}) : "";
 }
 
 // Python writes these anew.
