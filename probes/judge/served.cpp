@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/demangle.hpp"
+#include "core/facts/kernels.hpp"
 #include "probes/judge/baseline.hpp"
 
 namespace pbprobe {
@@ -26,25 +27,12 @@ struct Code {
 using Kernels = std::map<std::string, Code>;
 
 void take(const std::optional<DeviceCode>& code, Kernels& kernels) {
-  const auto code_of = [&](const std::string& mangled) -> Code& {
-    Code& known = kernels[stable_name(mangled)];
-    if (known.mangled.empty()) known.mangled = mangled;
-    return known;
-  };
   if (!code) return;
-  if (code->census) {
-    for (const auto& [name, census] : *code->census) {
-      const auto sm = parse_sm(name);
-      if (!sm || !census.names) continue;
-      for (const auto& kernel : *census.names) code_of(kernel).cubins.insert(*sm);
-    }
-  }
-  if (!code->ptx_kernels) return;
-  for (const auto& [name, names] : *code->ptx_kernels) {
-    const auto sm = parse_sm(name);
-    if (!sm) continue;
-    for (const auto& kernel : names) code_of(kernel).ptx.insert(*sm);
-  }
+  for_each_kernel(*code, [&](const std::string& name, const Sm& sm, bool is_ptx) {
+    Code& known = kernels[stable_name(name)];
+    if (known.mangled.empty()) known.mangled = name;
+    (is_ptx ? known.ptx : known.cubins).insert(sm);
+  });
 }
 
 Kernels kernels_of(const Inventory& inventory) {

@@ -9,8 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "core/demangle.hpp"
-#include "core/facts/other_package.hpp"
-#include "core/sm.hpp"
+#include "core/facts/kernels.hpp"
 #include "probes/report/sections.hpp"
 #include "probes/report/text.hpp"
 
@@ -23,13 +22,9 @@ using Kernels = std::map<std::string, Code>;
 
 void take(const std::optional<DeviceCode>& code, Kernels& kernels) {
   if (!code) return;
-  for (const auto& [sm, census] : code->census.value_or(std::map<std::string, SmCensus>())) {
-    for (const auto& name : census.names.value_or(std::vector<std::string>()))
-      kernels[name].insert({false, parse_sm(sm).value_or(Sm{})});
-  }
-  for (const auto& [sm, names] : code->ptx_kernels.value_or(std::map<std::string, std::vector<std::string>>())) {
-    for (const auto& name : names) kernels[name].insert({true, parse_sm(sm).value_or(Sm{})});
-  }
+  for_each_kernel(*code, [&](const std::string& name, const Sm& sm, bool is_ptx) {
+    kernels[name].insert({is_ptx, sm});
+  });
 }
 
 std::string title_of(const Code& code) {
