@@ -168,7 +168,10 @@ Result<Candidate> best(const Problem& problem, const Host& host, const Rates& ra
   if (candidates.empty()) return nothing_fits(problem, host, gpu, options);
   // A CPU's skinny kernels exist because the others read the memory worse: they stay ahead of any rate.
   const auto skinny = [](const Candidate& c) { return c.kernel->max_m != INT64_MAX; };
-  const auto area_of = [](const Candidate& c) { return c.kernel->tile.m * c.kernel->tile.n; };
+  // tcgen05: none was measured, so that the larger tile, which reads less, stays first.
+  const auto area_of = [](const Candidate& c) {
+    return is_tcgen05(*c.kernel) ? 0 : c.kernel->tile.m * c.kernel->tile.n;
+  };
   const auto better = [&](const Candidate& a, const Candidate& b) {
     if (a.fit != b.fit) return a.fit > b.fit;
     if (gpu == nullptr && skinny(a) != skinny(b)) return skinny(a);
