@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <unordered_map>
 #include <utility>
 
 #include "bindings/calibrate.hpp"
@@ -111,6 +112,42 @@ class CurrentContext {
   CuContext now_ = nullptr;
 };
 
+// All that a plan depends on, on this machine.
+struct Asked {
+  Problem problem;
+  int32_t gpu = -1;  // -1: the CPU
+  int64_t threads = 1;
+  std::string kernel;                  // forced
+  std::shared_ptr<const Rates> rates;  // of the CPU
+
+  bool operator==(const Asked&) const = default;
+};
+
+struct AskedHash {
+  size_t operator()(const Asked& asked) const {
+    const Problem& p = asked.problem;
+    uint64_t hash = 0;
+    for (const int64_t part : {p.m, p.n, p.k, p.lda, p.ldb, p.ldc, static_cast<int64_t>(p.layout),
+                               static_cast<int64_t>(p.a), int64_t{asked.gpu}, asked.threads}) {
+      hash = (hash ^ static_cast<uint64_t>(part)) * 0x9E3779B97F4A7C15U;
+      hash ^= hash >> 32;
+    }
+    return hash;
+  }
+};
+
+Result<std::shared_ptr<const Slices>> planned(const Asked& asked, const Host& host) {
+  constexpr size_t kMost = 4096;  // some 2 KB each
+  thread_local std::unordered_map<Asked, std::shared_ptr<const Slices>, AskedHash> kept;
+  if (const auto found = kept.find(asked); found != kept.end()) return found->second;
+  ChooseOptions options{.threads = asked.threads};
+  if (asked.gpu >= 0) options.gpu = asked.gpu;
+  if (!asked.kernel.empty()) options.kernel = asked.kernel;
+  PBPROBE_TRY(auto slices, choose_slices(asked.problem, host, asked.rates ? *asked.rates : Rates(), options));
+  if (kept.size() >= kMost) kept.clear();
+  return kept.emplace(asked, std::make_shared<const Slices>(std::move(slices))).first->second;
+}
+
 Result<void> run_on_gpu(const Plan& plan, const Operands& operands, int32_t gpu, Context context) {
   const auto& driver = driver_api();
   if (!driver.ok()) return driver.error();
@@ -128,7 +165,7 @@ bool is_readable(const Matrix& matrix) {
   return by_rows(matrix) || by_rows(matrix.transposed());
 }
 
-Result<std::vector<Slice>> plan_gemm(const Gemm& gemm, const Place& place) {
+Result<std::shared_ptr<const Slices>> plan_gemm(const Gemm& gemm, const Place& place) {
   const auto& host = place.gpu ? gpu_host() : cpu_host();
   if (!host.ok()) return host.error();
   const bool a_rows = by_rows(gemm.a);
@@ -141,20 +178,22 @@ Result<std::vector<Slice>> plan_gemm(const Gemm& gemm, const Place& place) {
   problem.bias = gemm.bias;
   problem.scale_a = gemm.scale_a;
   problem.scale_b = gemm.scale_b;
-  ChooseOptions options{.threads = place.threads};
-  if (place.gpu) options.gpu = *place.gpu;
-  if (!forced.empty()) options.kernel = forced;
-  return choose_slices(problem, *host, place.gpu ? Rates() : *cpu_rates.load(), options);
+  return planned({.problem = problem,
+                  .gpu = place.gpu.value_or(-1),
+                  .threads = place.threads,
+                  .kernel = forced,
+                  .rates = place.gpu ? nullptr : cpu_rates.load()},
+                 *host);
 }
 
-int64_t workspace_bytes(const std::vector<Slice>& slices) {
+int64_t workspace_bytes(const Slices& slices) {
   int64_t most = 0;
   for (const auto& slice : slices) most = std::max(most, slice.plan.workspace_bytes);
   return most;
 }
 
-Result<void> run_gemm(const std::vector<Slice>& slices, const Operands& operands, const Place& place, void* workspace,
-                      void* stream, const ParallelFor& parallel_for) {
+Result<void> run_gemm(const Slices& slices, const Operands& operands, const Place& place, void* workspace, void* stream,
+                      const ParallelFor& parallel_for) {
   for (const auto& slice : slices) {
     const Operands part = operands_of(slice, operands);
     const Context context{.workspace = workspace,

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -55,18 +56,21 @@ struct Place {
   int64_t threads = 1;         // CPU: at most so many
 };
 
-// The kernel that this machine takes for it, or the forced one: one slice for all but extreme sizes. The CPU's features
-// are read once, and the driver only where a GPU is asked for: a process that has CUDA initialized must not fork.
+using Slices = std::vector<Slice>;
+
+// The kernel that this machine takes for it, or the forced one: one slice for all but extreme sizes. The calling thread
+// keeps its plans, as planning takes longer than a small GEMM. The CPU's features are read once, and the driver only
+// where a GPU is asked for: a process that has CUDA initialized must not fork.
 // Errors: those of choose_slices().
-[[nodiscard]] Result<std::vector<Slice>> plan_gemm(const Gemm& gemm, const Place& place);
+[[nodiscard]] Result<std::shared_ptr<const Slices>> plan_gemm(const Gemm& gemm, const Place& place);
 
 // What run_gemm() needs: the most of all slices, which use it one after another.
-[[nodiscard]] int64_t workspace_bytes(const std::vector<Slice>& slices);
+[[nodiscard]] int64_t workspace_bytes(const Slices& slices);
 
 // operands: of the whole. stream: of CUDA. Loads the target's cubin on its first use on a GPU; the calling thread's
 // CUDA context is the same before and after. Errors: those of run() and GpuKernels::load().
-[[nodiscard]] Result<void> run_gemm(const std::vector<Slice>& slices, const Operands& operands, const Place& place,
-                                    void* workspace, void* stream, const ParallelFor& parallel_for);
+[[nodiscard]] Result<void> run_gemm(const Slices& slices, const Operands& operands, const Place& place, void* workspace,
+                                    void* stream, const ParallelFor& parallel_for);
 
 // Measures this CPU's instruction paths: from here on the fastest is taken instead of the table's first, by every
 // thread of the process. Returns the rates in Gop/s of one core. Errors: those of detect_host().

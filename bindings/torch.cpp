@@ -141,7 +141,9 @@ void multiply(const char* operation, const Matrix& a, const Matrix& b, void* c, 
                   .scale_b = extras.scale_b.has_value()};
   const auto slices = value_of(plan_gemm(gemm, place), operation);
   // torch frees device memory in the order of the stream, so it may go back before the kernel has run.
-  const Tensor workspace = torch_abi::empty({workspace_bytes(slices)}, ScalarType::Byte, like);
+  std::optional<Tensor> workspace;
+  if (const int64_t bytes = workspace_bytes(*slices); bytes > 0)
+    workspace = torch_abi::empty({bytes}, ScalarType::Byte, like);
   const Operands operands{.a = a.data,
                           .b = b.data,
                           .c = c,
@@ -149,7 +151,8 @@ void multiply(const char* operation, const Matrix& a, const Matrix& b, void* c, 
                           .scale_a = data_of(extras.scale_a),
                           .scale_b = data_of(extras.scale_b)};
   void* const stream = place.gpu ? current_stream(*place.gpu) : nullptr;
-  const auto done = run_gemm(slices, operands, place, workspace.data_ptr(), stream, torch_threads());
+  const auto done =
+      run_gemm(*slices, operands, place, workspace ? workspace->data_ptr() : nullptr, stream, torch_threads());
   if (!done.ok()) fail("pbprobe::{}: {}", operation, done.error().message);
 }
 
@@ -308,7 +311,7 @@ int64_t which(const Tensor& a, const Tensor& b) {
   const Gemm gemm{
       .a = matrix_of(left), .b = matrix_of(right), .c = floating ? *dtype_of(a.scalar_type()) : DType::int32};
   const auto slices = value_of(plan_gemm(gemm, place_of(a)), "which");
-  return slices.front().plan.kernel - kernel_table().data();
+  return slices->front().plan.kernel - kernel_table().data();
 }
 
 }  // namespace

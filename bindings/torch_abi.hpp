@@ -5,6 +5,7 @@
 // PBPROBE_STABLE_ABI), so that one shared object serves them all, or the C++ API of one torch (2.8, 2.9).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -39,7 +40,18 @@ inline int64_t bytes_of(const Tensor& tensor) {
 inline Tensor empty(const std::vector<int64_t>& sizes, ScalarType type, const Tensor& like) {
   auto bytes = static_cast<int64_t>(aoti_torch_dtype_element_size(static_cast<int32_t>(type)));
   for (const int64_t size : sizes) bytes *= size;
-  return allocating(bytes, like, [&] { return torch::stable::new_empty(like, sizes, type); });
+  // Not new_empty(), which boxes its arguments for the dispatcher.
+  std::vector<int64_t> strides(sizes.size());
+  int64_t stride = 1;
+  for (size_t i = sizes.size(); i-- > 0; stride *= std::max<int64_t>(sizes[i], 1)) strides[i] = stride;
+  const int32_t device = like.is_cuda() ? aoti_torch_device_type_cuda() : aoti_torch_device_type_cpu();
+  return allocating(bytes, like, [&] {
+    AtenTensorHandle handle = nullptr;
+    TORCH_ERROR_CODE_CHECK(aoti_torch_empty_strided(static_cast<int64_t>(sizes.size()), sizes.data(), strides.data(),
+                                                    static_cast<int32_t>(type), device, like.get_device_index(),
+                                                    &handle));
+    return Tensor(handle);
+  });
 }
 inline Tensor fill(const Tensor& tensor, double value) {
   return torch::stable::fill_(tensor, value);

@@ -4,6 +4,7 @@
 
     python -m pbprobe.compare                     # CPU, and the GPU where there is one
     python -m pbprobe.compare --device cuda --seconds 0.5
+    python -m pbprobe.compare --host              # what a call costs the host, in eager mode and under torch.compile
     ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 python -m pbprobe.compare --device cpu
 
 Both compute the same random operands, are compared first, and take turns; the time is the median, and above 1 ours is
@@ -97,6 +98,40 @@ def rows(devices: list[str], budget: float) -> Iterator[str]:
                 yield _row(*shape, device, budget)
 
 
+def _host_times(ours: Call, theirs: Call, device: str, calls: int) -> tuple[list[float], list[float]]:
+    """Microseconds of each call, interleaved; a GPU's queue is emptied before it is full."""
+    times: tuple[list[float], list[float]] = ([], [])
+    for _ in range(50):
+        ours()
+        theirs()
+    for i in range(calls):
+        if device == "cuda" and i % 32 == 0:
+            torch.cuda.synchronize()
+        for samples, call in zip(times, (ours, theirs), strict=True):
+            start = time.perf_counter_ns()
+            call()
+            samples.append((time.perf_counter_ns() - start) / 1e3)
+    return times
+
+
+def host_rows(devices: list[str], calls: int = 5000, modes: tuple[str, ...] = ("eager", "compiled")) -> Iterator[str]:
+    """Lines of a table of what a call takes of the host's time: operands so small that the GEMM takes almost none."""
+    yield "| device | operator | type | mode | ours p50, µs | p99 | torch p50, µs | p99 |"
+    yield "|---|---|---|---|---|---|---|---|"
+    torch.manual_seed(1)
+    for device in devices:
+        for operator, dtype in (("mm", "float32"), ("mm", "bfloat16"), ("linear", "bfloat16")):
+            a, b = _operands(operator, dtype, 16, 16, 16, device)
+            for mode in modes:
+                calls_of = _calls(operator, a, b)
+                if mode == "compiled":
+                    calls_of = tuple(torch.compile(call) for call in calls_of)
+                with torch.no_grad():
+                    times = _host_times(*calls_of, device, calls)
+                cells = [statistics.quantiles(samples, n=100)[at] for samples in times for at in (49, 98)]
+                yield f"| {device} | {operator} | {dtype} | {mode} | {' | '.join(f'{cell:.1f}' for cell in cells)} |"
+
+
 def main() -> None:
     """Parses the command line and prints the table."""
     parser = argparse.ArgumentParser(
@@ -105,8 +140,10 @@ def main() -> None:
     available = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
     parser.add_argument("--device", choices=available, action="append", help="all there are, by default")
     parser.add_argument("--seconds", type=float, default=0.3, help="of each row; 0.3 by default")
+    parser.add_argument("--host", action="store_true", help="the host's time of a call, instead of the device's")
     arguments = parser.parse_args()
-    for row in rows(arguments.device or available, arguments.seconds):
+    devices = arguments.device or available
+    for row in host_rows(devices) if arguments.host else rows(devices, arguments.seconds):
         print(row, flush=True)
 
 

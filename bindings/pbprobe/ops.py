@@ -54,10 +54,59 @@ def _load() -> ctypes.CDLL:
 
 _library = _load()
 
-mm = torch.ops.pbprobe.mm
-linear = torch.ops.pbprobe.linear
-int_mm = torch.ops.pbprobe.int_mm
-scaled_int_mm = torch.ops.pbprobe.scaled_int_mm
+
+def _needs_no_autograd(*tensors: torch.Tensor | None) -> bool:
+    """Whether nothing but the kernel is to be called: torch's part of a Python autograd formula takes 14 µs even so."""
+    if torch.compiler.is_compiling() or torch._C._functorch.peek_interpreter_stack() is not None:
+        return False
+    graph = torch.is_grad_enabled()
+    return all(
+        tensor is None or (type(tensor) in _PLAIN and not (graph and tensor.requires_grad)) for tensor in tensors
+    )
+
+
+_PLAIN = (torch.Tensor, torch.nn.Parameter)  # not what brings a dispatch of its own
+
+
+def mm(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """a[m,k] · b[k,n] as c[m,n], or a batch of as many: [b,m,k] · [b,k,n].
+
+    Types: both torch.float32 or torch.bfloat16, on CUDA torch.float16 too; c has theirs, its sums are FP32.
+    Errors: RuntimeError for other shapes and types, and where this machine has no kernel for them.
+    """
+    if _needs_no_autograd(a, b):
+        with torch._C._AutoDispatchBelowAutograd():
+            return torch.ops.pbprobe.mm.default(a, b)
+    return torch.ops.pbprobe.mm.default(a, b)
+
+
+def linear(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
+    """x[…,k] · weight[n,k]ᵀ + bias[n] as y[…,n]: torch.nn.functional.linear.
+
+    Types and errors: those of mm(); the bias has the operands' type.
+    """
+    if _needs_no_autograd(x, weight, bias):
+        with torch._C._AutoDispatchBelowAutograd():
+            return torch.ops.pbprobe.linear.default(x, weight, bias)
+    return torch.ops.pbprobe.linear.default(x, weight, bias)
+
+
+def int_mm(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """a[m,k] · b[k,n] of torch.int8 (a: or torch.uint8) as c[m,n] of torch.int32, or a batch of as many.
+
+    Exact modulo 2^32, as torch._int_mm is. Errors: RuntimeError for other shapes and types.
+    """
+    return torch.ops.pbprobe.int_mm.default(a, b)
+
+
+def scaled_int_mm(
+    a: torch.Tensor, b: torch.Tensor, scale_a: torch.Tensor, scale_b: torch.Tensor, out_dtype: torch.dtype
+) -> torch.Tensor:
+    """scale_a[i] · scale_b[j] · Σ a[i,k] · b[k,j] as c[m,n] of out_dtype: torch.bfloat16, float16 or float32.
+
+    scale_a has m elements of torch.float32, or is [m,1]; scale_b n, or is [1,n]. Errors: those of int_mm().
+    """
+    return torch.ops.pbprobe.scaled_int_mm.default(a, b, scale_a, scale_b, out_dtype)
 
 
 def which(a: torch.Tensor, b: torch.Tensor) -> str:

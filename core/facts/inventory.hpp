@@ -20,6 +20,13 @@ struct CodeBytes {
   int64_t uncompressed_bytes = 0;  // as the headers say
 };
 
+// Cubins with kernels that stand in the file before, byte for byte.
+struct RepeatedCode {
+  int64_t cubins = 0;
+  int64_t kernels = 0;
+  int64_t code_bytes = 0;
+};
+
 // What the machine code for one SM is made of.
 struct SmCensus {
   int64_t kernels = 0;
@@ -34,6 +41,7 @@ struct SmCensus {
   int64_t stores = 0;                             // instructions that write to memory which others see
   int64_t idle_kernels = 0;                       // that nothing comes of: CubinCensus::idle tells when
   std::vector<std::string> idle;                  // the first of them, as mangled
+  std::optional<RepeatedCode> repeated;           // of the above; null: none
   std::optional<std::vector<std::string>> names;  // of all kernels, sorted; null: not asked for
 };
 
@@ -247,6 +255,13 @@ void fields(Visitor& visit, T& bytes) {
   visit("uncompressed_bytes", bytes.uncompressed_bytes, "bytes once decompressed");
 }
 
+template <class Visitor, SameAs<RepeatedCode> T>
+void fields(Visitor& visit, T& code) {
+  visit("cubins", code.cubins, "with kernels");
+  visit("kernels", code.kernels, "their entry functions");
+  visit("code_bytes", code.code_bytes, "bytes of their kernels and functions");
+}
+
 template <class Visitor, SameAs<SmCensus> T>
 void fields(Visitor& visit, T& census) {
   visit("kernels", census.kernels, "entry functions");
@@ -263,6 +278,8 @@ void fields(Visitor& visit, T& census) {
   visit("stores", census.stores, "instructions that write to global or shared memory");
   visit("idle_kernels", census.idle_kernels, "kernels that store nothing and call nothing, or always trap");
   visit("idle", census.idle, "the first of them, as mangled");
+  visit("repeated", census.repeated,
+        "of the above, cubins that stand in the file before, byte for byte: they add nothing to it; null: none");
   visit("names", census.names, "of all kernels, as mangled; null: not asked for");
 }
 

@@ -55,6 +55,8 @@ struct Problem {
   // B was packed once by prepack() (kernels/dispatch/run.hpp), as weights are; layout and ldb say how it lay before.
   // CPU.
   bool prepacked_b = false;
+
+  bool operator==(const Problem&) const = default;
 };
 
 // A problem of one data type with the least leading dimensions. INT8 accumulates in INT32, all others in FP32;

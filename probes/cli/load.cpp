@@ -1,7 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include "probes/measure/load.hpp"
+#include <exception>
+
 #include "probes/cli/cli.hpp"
+#include "probes/measure/load.hpp"
 
 namespace pbprobe::cli {
 
@@ -12,7 +14,10 @@ void add_load(CLI::App& app, int& exit_code) {
   command->add_option("--emulator", request.emulator)->allow_extra_args(false);
   command->add_option("--seconds", request.seconds);
   command->add_option("FILES", request.files)->required();
-  command->callback([&exit_code] { exit_code = load_main(request); });
+  command->callback([&exit_code] {
+    std::set_terminate(__gnu_cxx::__verbose_terminate_handler);  // libtorch's exceptions are libtorch's
+    exit_code = load_main(request);
+  });
 }
 
 }  // namespace pbprobe::cli

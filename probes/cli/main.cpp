@@ -1,12 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 #include <csignal>
+#include <cstdlib>
 #include <exception>
 #include <new>
 #include <string_view>
 #include <vector>
 
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include "core/printable.hpp"
 #include "core/version.hpp"
@@ -14,6 +16,24 @@
 #include "probes/cli/cli.hpp"
 
 namespace {
+
+constexpr std::string_view kTooLittleMemory =
+    "pbprobe: too little memory: free some, or raise its limit (`ulimit -v`, the cgroup's)\n";
+
+// Destructors of JSON allocate, and cannot throw. Nothing is allocated here.
+[[noreturn]] void end_where_memory_ran_out() {
+  if (const auto exception = std::current_exception()) {
+    try {
+      std::rethrow_exception(exception);
+    } catch (const std::bad_alloc&) {
+      if (::write(STDERR_FILENO, kTooLittleMemory.data(), kTooLittleMemory.size()) < 0) std::abort();
+      ::_exit(pbprobe::cli::kCouldNotRun);
+    } catch (...) {  // by the usual handler, which names it
+    }
+  }
+  __gnu_cxx::__verbose_terminate_handler();
+  std::abort();
+}
 
 std::string version_text() {
   std::vector<std::string_view> built;
@@ -67,11 +87,12 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::set_terminate(end_where_memory_ran_out);
   std::signal(SIGCHLD, SIG_DFL);  // a parent may have left it ignored: then no child's end is reported
   try {
     return run(argc, argv);
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "pbprobe: too little memory: free some, or raise its limit (`ulimit -v`, the cgroup's)\n");
+    fmt::print(stderr, "{}", kTooLittleMemory);
     return pbprobe::cli::kCouldNotRun;
   } catch (const std::exception& error) {  // a fault of ours: never a stack trace
     fmt::print(stderr, "pbprobe: internal error: {}: please report it with the command that you typed\n",

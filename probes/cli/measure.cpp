@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
+#include <exception>
+
 #include "probes/cli/cli.hpp"
 #include "probes/measure/child.hpp"
 
@@ -14,7 +16,10 @@ void add_measure(CLI::App& app, int& exit_code) {
   command->add_option("--result-fd", result)->required();
   static bool isolated = false;
   command->add_flag("--isolated", isolated);
-  command->callback([&exit_code] { exit_code = measure_main(request, result, isolated); });
+  command->callback([&exit_code] {
+    std::set_terminate(__gnu_cxx::__verbose_terminate_handler);  // libtorch's exceptions are libtorch's
+    exit_code = measure_main(request, result, isolated);
+  });
 }
 
 }  // namespace pbprobe::cli

@@ -44,6 +44,11 @@ void add_to(SmCensus& sum, const SmCensus& census) {
   sum.code_bytes += census.code_bytes;
   sum.idle_kernels += census.idle_kernels;
   if (sum.idle.empty()) sum.idle = census.idle;
+  if (!census.repeated) return;
+  if (!sum.repeated) sum.repeated.emplace();
+  sum.repeated->cubins = std::max(sum.repeated->cubins, census.repeated->cubins);  // of one unit, for sm_90 and sm_90a
+  sum.repeated->kernels += census.repeated->kernels;
+  sum.repeated->code_bytes += census.repeated->code_bytes;
 }
 
 SmCensus census_for(const Censuses& censuses, const Sm& chip) {

@@ -23,9 +23,13 @@ constexpr double kLeastCounts = 0.8;
 constexpr double kLeastBytes = 0.4;
 constexpr double kMostMissing = 0.02;  // kernels that a change of compiler renames
 
+// Copies of what is there make up for nothing that is missing.
 ReferenceCode code_for(const DeviceCode& code, const Sm& chip) {
   const SmCensus census = census_for(code.census.value_or(Censuses{}), chip);
-  return {.units = units_for(code, chip).with, .kernels = census.kernels, .code_bytes = census.code_bytes};
+  const RepeatedCode repeated = census.repeated.value_or(RepeatedCode{});
+  return {.units = units_for(code, chip).with - repeated.cubins,
+          .kernels = census.kernels - repeated.kernels,
+          .code_bytes = census.code_bytes - repeated.code_bytes};
 }
 
 // The same SM, else the nearest: of its own generation first, of those below before those above.

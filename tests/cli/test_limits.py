@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""A budget limits the figures; what loads slowly is no fault of the build."""
+"""A budget limits the figures; loading slowly is not a fault of the build."""
 
 import json
 import subprocess

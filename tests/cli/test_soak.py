@@ -160,6 +160,15 @@ def test_a_folder_without_memory_for_its_entries_could_not_be_listed(shim, sound
     refused(run(*command.split(), folder, *more, env=environment), "too little memory")
 
 
+def test_where_memory_ends_it_says_so(shim):
+    """In a destructor too, which cannot throw: three in a hundred of these draws."""
+    ends = set()
+    for every in range(6000, 9000, 6):
+        result = run("host", env={"LD_PRELOAD": str(shim), "FAIL_IN": "malloc", "FAIL_EVERY": str(every)})
+        ends.add((result.returncode, "too little memory" in result.stderr))
+    assert ends <= {(PASSED, False), (COULD_NOT_RUN, True)}
+
+
 @pytest.mark.skipif("PBPROBE_SOAK" not in os.environ, reason="PBPROBE_SOAK=3600 soaks for an hour")
 def test_soak(shim, sound, faults_at_rest, tmp_path):
     rng = random.Random(1)

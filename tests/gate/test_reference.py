@@ -68,6 +68,21 @@ def test_another_file_of_libtorch_that_holds_less_than_theirs_fails(tmp_path, ch
     assert answer(tmp_path / "another-magma", table(files=theirs), change=change).code == 0
 
 
+def test_a_copy_of_a_unit_makes_up_for_none_that_is_missing(tmp_path):
+    def holding(*which):
+        def change(build):
+            units = [parts_of(NAME).cuda_units()[at] for at in which]
+            return build.but({CUDA: build.libraries[CUDA].but(units=tuple(units))})
+
+        return change
+
+    due = table(units=2, kernels=3)
+    found = answer(tmp_path / "copied", due, change=holding(0, 0, 0))
+    assert found.failed == {"PB335", "claim"}
+    assert "holds 1 translation units for it" in found.found["PB335"]
+    assert answer(tmp_path / "more", due, change=holding(0, 1, 0)).code == 0
+
+
 def test_the_nearest_sm_of_the_table_is_asked(tmp_path):
     assert "PB335" in answer(tmp_path / "less", table(sm="sm_80", units=9)).failed
     assert answer(tmp_path / "as-much", table(sm="sm_80")).code == 0

@@ -126,11 +126,11 @@ def test_opcheck_passes_for_every_operator(device):
     whole, other = integers(6, 8, device), integers(8, 4, device)
     scales = torch.rand(6, device=device), torch.rand(4, device=device)
     for operator, arguments in [
-        (ops.mm, (a, b)),
-        (ops.linear, (a, weight, bias)),
-        (ops.linear, (a, weight)),
-        (ops.int_mm, (whole, other)),
-        (ops.scaled_int_mm, (whole, other, *scales, torch.bfloat16)),
+        (torch.ops.pbprobe.mm, (a, b)),
+        (torch.ops.pbprobe.linear, (a, weight, bias)),
+        (torch.ops.pbprobe.linear, (a, weight)),
+        (torch.ops.pbprobe.int_mm, (whole, other)),
+        (torch.ops.pbprobe.scaled_int_mm, (whole, other, *scales, torch.bfloat16)),
     ]:
         results = torch.library.opcheck(operator.default, arguments)
         assert set(results.values()) == {"SUCCESS"}
@@ -457,14 +457,36 @@ class TestOnCuda:
         assert torch.equal(product, (a.double() @ b.double()).float())
 
 
-def test_compare_prints_a_row_for_each_product(monkeypatch):
-    from pbprobe import compare
+def test_plans_are_kept_by_all_that_they_depend_on():
+    a, b = exact(40, 56, torch.float32, "cpu"), exact(56, 24, torch.float32, "cpu")
+    narrow = b.repeat(1, 2)[:, :24]  # the same shape, with other strides
+    threads = torch.get_num_threads()
+    try:
+        for count in (1, 2, 1):
+            torch.set_num_threads(count)
+            for other in (b, narrow, b.t().contiguous().t()):
+                assert torch.equal(ops.mm(a, other), a @ other)
+            assert torch.equal(ops.linear(a, b.t(), torch.ones(24)), a @ b + 1)
+            assert torch.equal(ops.linear(a, b.t()), a @ b)
+    finally:
+        torch.set_num_threads(threads)
 
-    shapes = [("linear", "float32", 3, 40, 50), ("mm", "bfloat16", 30, 40, 50), ("mm", "int8", 30, 40, 48)]
-    monkeypatch.setattr(compare, "SHAPES", shapes)
-    head, rule, *rows = compare.rows(["cpu"], 0.01)
-    assert rule.count("|") == head.count("|")
-    assert len(rows) == len(shapes)
-    for row in rows:
-        assert row.count("|") == head.count("|")
-        assert float(row.split("|")[-2]) > 0
+
+def test_who_looks_at_operators_sees_them():
+    """Where no gradient is asked for, autograd is left out, and nothing else."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    seen = []
+
+    class Listing(TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            seen.append(str(function))
+            return function(*args, **(kwargs or {}))
+
+    a, b = torch.randn(4, 5), torch.randn(5, 6)
+    with Listing():
+        ops.mm(a, b)
+        ops.linear(a, b.t())
+    assert seen[0] == "pbprobe.mm.default" and seen[-1] == "pbprobe.linear.default"
+    gradient = torch.func.grad(lambda x: ops.mm(x, b).sum())(a)
+    torch.testing.assert_close(gradient, b.sum(1).expand(4, 5))

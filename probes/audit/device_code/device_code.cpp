@@ -6,10 +6,12 @@
 #include <cstring>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include <fmt/ranges.h>
 
 #include "core/parallel.hpp"
+#include "core/sha256.hpp"
 #include "probes/audit/containers/cubin.hpp"
 #include "probes/audit/containers/decompress.hpp"
 #include "probes/audit/containers/symbols.hpp"
@@ -163,6 +165,34 @@ void add_units(const std::vector<FatbinEntry>& entries, const InsideFacts& insid
   }
 }
 
+void add_repeated(const CubinCensus& census, SmCensus& sum) {
+  if (!sum.repeated) sum.repeated.emplace();
+  ++sum.repeated->cubins;
+  sum.repeated->kernels += census.kernels;
+  sum.repeated->code_bytes += census.code_bytes;
+}
+
+// Cubins with kernels that stand in the file before, byte for byte.
+void count_repeated(const std::vector<FatbinEntry>& entries, const InsideFacts& inside, const Bytes& file,
+                    std::map<std::string, SmCensus>& censuses) {
+  std::map<std::tuple<Sm, uint64_t, int64_t, int64_t>, std::vector<size_t>> alike;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    if (!inside[i] || !inside[i]->census || inside[i]->census->kernels == 0) continue;
+    const CubinCensus& census = *inside[i]->census;
+    alike[{entries[i].sm, entries[i].uncompressed_bytes, census.kernels, census.code_bytes}].push_back(i);
+  }
+  Mapping scratch;
+  for (const auto& [key, group] : alike) {
+    if (group.size() == 1) continue;  // nearly always: nothing is decompressed again
+    std::set<std::string> seen;
+    for (const size_t i : group) {
+      const auto content = decompress_entry(entries[i], entries[i].payload, scratch, file.name());
+      if (content && !seen.insert(sha256_of(*content)).second)
+        add_repeated(*inside[i]->census, censuses[sm_name(entries[i].sm)]);
+    }
+  }
+}
+
 // Without the words that begin each message about a fatbin entry.
 std::string seen_in(const Error& problem, const FatbinEntry& entry) {
   const std::string mark = fmt::format("({})", sm_name(entry.sm));
@@ -234,6 +264,7 @@ DeviceCode add_up(const std::vector<FatbinEntry>& entries, const InsideFacts& in
     if (is_false(inside[i])) add_false_entry(entry, *inside[i]->problem, file, code);
   }
   if (!code.census) return code;
+  count_repeated(entries, inside, file, *code.census);
   for (auto& [sm, census] : *code.census) {
     if (census.names) std::sort(census.names->begin(), census.names->end());
   }
