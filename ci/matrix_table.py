@@ -69,7 +69,8 @@ and the others of those that their row names.
 This is the stand-in nixpkgs (recipes/nix/stand-in), not the pinned one: its torch has the libraries of a real one, of
 few files, and reads what torch's own build reads. No recipe was built in the pinned nixpkgs yet.
 
-- *pbprobe*: whether recipes/nix/pbprobe.nix was built and tested against that torch; "-": not tried.
+- *pbprobe*: whether recipes/nix/pbprobe.nix was built, tested and installed against that torch, and its operators'
+  library found there, as it was loaded, all C shims that it calls (they compute nothing in this torch); "-": not tried.
 - *seconds*: Nix's build and the gate together, on the machine that built it; 0 or 1 where Nix had built it before.
 - *on*, *sources*: the day, and a digest of {", ".join(f"`{part}`" for part in SOURCES)}.
 
