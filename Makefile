@@ -6,6 +6,7 @@
 TARGETS ?=
 PYTHON ?=
 TCGEN05 ?=
+RECIPES ?=
 JOBS ?= $(shell nproc)
 export TARGETS PYTHON JOBS TCGEN05 SEED COUNT ONLY REAL
 
@@ -28,6 +29,7 @@ help:
 	@echo 'make gate-mutations   change tiny builds in 2,000 ways drawn by SEED=1 (COUNT=2000): which verdicts are wrong?'
 	@echo '               ONLY=17 repeats one of them; REAL=1 COUNT=200 changes the installed torch'
 	@echo 'make matrix    build all 59 recipes by Nix in a stand-in nixpkgs, judge each build, and write docs/matrix.md'
+	@echo '               RECIPES=four: one of each kind; RECIPES="NAME NAME": these'
 	@echo 'make cutlass   build CUTLASS kernels for `pbprobe bench --against cutlass` (with TARGETS=sm90): ten minutes'
 	@echo 'make generate  write generated files again'
 	@echo 'make clean     remove build/'
@@ -86,7 +88,7 @@ gate-mutations:
 matrix:
 	@$(SETUP) build test nix cross torch configure
 	@$(BUILD) pbprobe
-	@.venv/bin/python3 ci/recipe-builds --all --faults --table docs/matrix.md
+	@.venv/bin/python3 ci/recipe-builds $(if $(RECIPES),$(filter-out four,$(RECIPES)),--all) --faults --table docs/matrix.md
 
 # The peer of `pbprobe bench --against cutlass`: ten minutes of the compiler, only on request.
 cutlass:

@@ -14,6 +14,7 @@ namespace {
 struct ReportArguments {
   std::optional<std::filesystem::path> artifact;
   std::optional<std::filesystem::path> output;
+  std::optional<std::filesystem::path> host;
   std::string claim;
   bool claimed = false;  // also by an empty one, which is refused
   Format format = Format::text;
@@ -41,10 +42,17 @@ int run(const ReportArguments& options) {
     if (!parsed) return print_error(parsed.error());
     claim = std::move(*parsed);
   }
+  std::optional<Host> host;
+  if (options.host) {
+    auto loaded = load_host(*options.host);
+    if (!loaded) return print_error(loaded.error());
+    host = std::move(*loaded);
+  }
   ReportResult result =
       make_report({.artifact = options.artifact,
                    .claim = claim,
                    .depth = options.full ? Depth::full : Depth::quick,
+                   .host = std::move(host),
                    .emulation = options.emulation.cpu.empty() ? std::nullopt : std::optional(options.emulation),
                    .budget_seconds = options.budget_seconds,
                    .progress = show_progress});
@@ -69,6 +77,7 @@ void add_report(CLI::App& app, int& exit_code) {
       "  pbprobe report .venv --format json --output report.json\n"
       "  pbprobe report report.json                      judge a report again from its facts\n"
       "  pbprobe report .venv --claim sm90,avx512        is it also what it claims to be?\n"
+      "  pbprobe report .venv --host host.json           on the machine where `pbprobe host --format json` wrote it\n"
       "  pbprobe report .venv --emulate SandyBridge      does it start and compute correctly on another CPU?\n"
       "  pbprobe report ARM64_SITE_PACKAGES --emulate neoverse-n1 --program build/aarch64/bin/pbprobe\n"
       "Exit code: 0 nothing failed (pass, or unknown and reported so), 1 a check failed, 2 could not run");
@@ -85,9 +94,15 @@ void add_report(CLI::App& app, int& exit_code) {
   add_documents(*command, options.documents);
   command->add_option("--budget", options.budget_seconds, "Seconds that the whole report may take")
       ->check(seconds_of_a_day());
-  auto* emulate = command->add_option("--emulate", options.emulation.cpu,
-                                      "Run libtorch on this CPU of QEMU's instead, such as Haswell, neoverse-n1 or "
-                                      "max,sve-default-vector-length=32; only correctness, no speeds");
+  auto* host =
+      command->add_option("--host", options.host,
+                          "Judge it for the machine of this file, of `pbprobe host --format json` or a report; "
+                          "nothing is run, so that what only running shows is unknown");
+  auto* emulate = command
+                      ->add_option("--emulate", options.emulation.cpu,
+                                   "Run libtorch on this CPU of QEMU's instead, such as Haswell, neoverse-n1 or "
+                                   "max,sve-default-vector-length=32; only correctness, no speeds")
+                      ->excludes(host);
   command->add_option("--program", options.emulation.program, "pbprobe as built for the emulated platform")
       ->needs(emulate);
   command->add_option("--sysroot", options.emulation.sysroot, "Where that platform's libc lies")->needs(emulate);

@@ -91,6 +91,7 @@ class Pipeline {
       measure();
       ask_compilers();
     }
+    if (options_.host) be_recorded();
     if (options_.claim) result_.report.claim = options_.claim;
     if (options_.judged) {
       begin("judging");
@@ -118,6 +119,10 @@ class Pipeline {
 
   void detect() {
     if (options_.emulation) return emulate();
+    if (options_.host) {
+      result_.report.host = options_.host;
+      return;
+    }
     begin("looking at this machine");
     auto host = detect_host(system_sources());
     if (host) {
@@ -126,6 +131,18 @@ class Pipeline {
     } else {
       problem(host.error());
     }
+  }
+
+  // Of a document too only what it says of the files.
+  void be_recorded() {
+    Report& report = result_.report;
+    report.host = options_.host;
+    report.measurements.reset();
+    report.baseline.reset();
+    report.emulated_loads.reset();
+    report.joined.reset();
+    report.problems.emplace_back(
+        "this machine is a record: nothing was loaded, run or measured: `pbprobe report` on that machine does");
   }
 
   // CUDA, cuDNN and cuSOLVER take their time to load.
@@ -186,7 +203,7 @@ class Pipeline {
   }
 
   void measure() {
-    if (!result_.report.host) return;
+    if (!result_.report.host || options_.host) return;
     if (options_.artifact && !result_.could_run)
       return;  // what was asked about cannot be read: our kernels do not help
     std::optional<std::string> libtorch;
@@ -323,6 +340,22 @@ Result<std::optional<Report>> load_report(const fs::path& file) {
   if (reported.code == ErrorCode::malformed || reported.code == ErrorCode::limit)
     reported.message += ": write it again, with --format json";
   return reported;
+}
+
+Result<Host> load_host(const fs::path& file) {
+  PBPROBE_TRY(const std::string text, read_whole_file(file), "--host");
+  PBPROBE_TRY(const Json json, parse_json(text), "{} is not a JSON document", file.string());
+  const auto schema = json.is_object() ? json.find("schema") : json.end();
+  if (schema != json.end() && *schema == "pbprobe.host/1") {
+    PBPROBE_TRY(Host host, from_json<Host>(json), "{}", file.string());
+    return host;
+  }
+  if (schema != json.end() && *schema == "pbprobe.report/1") {
+    PBPROBE_TRY(Report report, from_json<Report>(json), "{}", file.string());
+    if (report.host) return std::move(*report.host);
+  }
+  return make_error(ErrorCode::usage, "{} states no host: give what `pbprobe host --format json` wrote, or a report",
+                    file.string());
 }
 
 Result<Inventory> load_inventory(const fs::path& artifact, const AuditOptions& options) {

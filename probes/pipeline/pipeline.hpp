@@ -28,6 +28,7 @@ struct ReportOptions {
   std::filesystem::path program;                  // pbprobe itself, started as the measuring child; empty: this one
   AuditOptions audit{.host_code = HostCodeScope::libtorch};
   Depth depth = Depth::quick;
+  std::optional<Host> host;            // another machine, as it is recorded: nothing is run then
   std::optional<Emulation> emulation;  // another CPU: libtorch is run there, and no kernel of ours
   std::vector<std::string> python;  // starts what only Python can ask of the torch, and writes areas to the file whose
                                     // path follows; empty: nothing. Only full reports
@@ -74,6 +75,9 @@ struct BenchOptions {
 
 // The document in a file that begins with "{", or nothing where the file is something else.
 [[nodiscard]] Result<std::optional<Report>> load_report(const std::filesystem::path& file);
+
+// What `pbprobe host --format json` wrote, or the host of a report. Errors: not_found, usage, malformed.
+[[nodiscard]] Result<Host> load_host(const std::filesystem::path& file);
 
 // The artifact that is meant when none is given. Errors: not_found, with the folders that were searched.
 [[nodiscard]] Result<std::filesystem::path> find_default_artifact(const std::vector<std::filesystem::path>& roots);

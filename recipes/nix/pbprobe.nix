@@ -14,7 +14,7 @@ let
   inherit (pkgs) lib;
   targets = (builtins.fromJSON (builtins.readFile ../targets.json)).targets;
   sm = builtins.filter (t: t.kind == "gpu" && gpuArchNum != null && t.id == "sm${gpuArchNum}") targets;
-  isa = builtins.filter (t: t.kind == "cpu" && t.recipe_flags == cpuFlags) targets;
+  isa = builtins.filter (t: t.kind == "cpu" && cpuFlags != [ ] && t.recipe_flags == cpuFlags) targets;
   wanted = map (t: t.id) (sm ++ isa);
   parts = builtins.fromJSON (builtins.readFile ./pbprobe_source.json);
 in

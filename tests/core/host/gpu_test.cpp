@@ -152,6 +152,23 @@ TEST_F(GpuHost, Gb10NotSupportedIsNullAndNoAlarm) {
   EXPECT_TRUE(json.at("gpus")[0].at("power_limit_watts").is_null());
 }
 
+// gb10_host.json, for which reports are judged without a GB10: what the record states, and the name and
+// capability. Where the source has no figure (memory, clocks, SMs, driver) it has none either.
+TEST_F(GpuHost, TheRecordedHostOfAGb10HasNoFigureOfItsOwn) {
+  sources_ = sources_of(read_recorded("gb10"), root_);
+  add(gb10(), gb10_nvml());
+  Host host = detect();
+  host.hostname.reset();
+  host.memory_bytes.reset();
+  host.glibc.reset();
+  host.os = host.kernel = "not recorded";
+  host.cpu.usable_cpus = host.cpu.logical_cpus;
+  host.driver = {.state = DriverState::ok, .sentence = "Not recorded: a GB10 with its driver."};
+  Gpu& gpu = host.gpus.at(0);
+  gpu = {.name = gpu.name, .capability = gpu.capability, .target = gpu.target, .unified_memory = gpu.unified_memory};
+  EXPECT_EQ(read_json("gb10_host.json"), to_json(host)) << to_json(host).dump(1);
+}
+
 TEST_F(GpuHost, WithoutNvmlTheDriverIsEnough) {
   with_nvml_ = false;
   root_.write(

@@ -313,9 +313,14 @@ TEST_F(RecipesInNix, CudaPackagesAreThoseOfThePin) {
 
 TEST_F(RecipesInNix, PbprobeIsAPackageToo) {
   write_line("cuda13_0");
-  const auto result = tree.eval_file("pbprobe.nix", "x86_64-linux");
-  ASSERT_EQ(result.exit_code, 0) << result.errors;
-  EXPECT_THAT(std::string(Json::parse(result.output)["drvPath"]), HasSubstr("pbprobe"));
+  for (const char* system : {"x86_64-linux", "aarch64-linux"}) {
+    const auto result = tree.eval_file("pbprobe.nix", system);
+    ASSERT_EQ(result.exit_code, 0) << result.errors;
+    const auto facts = Json::parse(result.output);
+    EXPECT_THAT(std::string(facts["drvPath"]), HasSubstr("pbprobe"));
+    // Of no variant: every ISA of its processor, not one whose recipes need no flags.
+    EXPECT_EQ(facts["cmakeFlags"].at(0), "-DPBPROBE_TARGETS=cpu");
+  }
 }
 
 TEST_F(RecipesInNix, EachLineHasAGenericBaseline) {

@@ -1,0 +1,88 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""docs/matrix.md: what became of each recipe, when, and of which sources. What was not built this time stays."""
+
+from __future__ import annotations
+
+import datetime
+import functools
+import hashlib
+import pathlib
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+ROWS = ("recipe", "torch", "CUDA", "platform", "built", "gate", "pbprobe", "seconds", "on", "sources")
+FAULTS = ("fault", "recipe", "wanted", "seen", "as wanted")
+# What the build of a recipe is made of.
+SOURCES = (".flox/pkgs", "recipes/nix", "recipes/targets.json", "recipes/matrix.json")
+
+
+@functools.cache
+def digest(root: pathlib.Path = ROOT) -> str:
+    """Of all that recipes are built from, whatever commit it lies in."""
+    files = [file for part in SOURCES for file in [root / part, *(root / part).rglob("*")] if file.is_file()]
+    whole = hashlib.sha256()
+    for file in sorted(files):
+        whole.update(f"{file.relative_to(root)}\0{hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
+    return whole.hexdigest()[:8]
+
+
+def today() -> str:
+    return datetime.datetime.now(datetime.timezone.utc).date().isoformat()
+
+
+def cells_of(text: str, heads: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """The rows of the table with these heads; none where there is no such table."""
+    lines = text.splitlines()
+    head = f"| {' | '.join(heads)} |"
+    rows: list[tuple[str, ...]] = []
+    for line in lines[lines.index(head) + 2 :] if head in lines else ():
+        if not line.startswith("| "):
+            break
+        rows.append(tuple(line.removeprefix("| ").removesuffix(" |").split(" | ")))
+    return rows
+
+
+def merged(before: list[tuple[str, ...]], now: list[tuple[str, ...]], order: list[str]) -> list[tuple[str, ...]]:
+    """By name, which comes first; in this order, and nothing that is not in it."""
+    rows = {row[0]: row for row in [*before, *now]}
+    return [rows[name] for name in order if name in rows]
+
+
+def table(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    head, *body = ["| " + " | ".join(row) + " |" for row in [heads, *rows]]
+    return "\n".join([head, "|" + "---|" * len(heads), *body]) + "\n"
+
+
+def good(row: tuple[str, ...]) -> bool:
+    built, gated, probe = (row[ROWS.index(head)] for head in ("built", "gate", "pbprobe"))
+    return built == "yes" and gated == "0" and probe in ("yes", "-", "other CPU")
+
+
+def document(rows: list[tuple[str, ...]], faults: list[tuple[str, ...]]) -> str:
+    sound, present = sum(map(good, rows)), sum(row[-1] == digest() for row in rows)
+    return f"""# The recipes, built
+
+Written by `make matrix`. {sound} of {len(rows)} recipes were built by Nix as they stood, and passed by the gate with
+the claim of their name (exit code 0); {present} of them are of the sources of this page's last change, {digest()},
+and the others of those that their row names.
+
+This is the stand-in nixpkgs (recipes/nix/stand-in), not the pinned one: its torch has the libraries of a real one, of
+few files, and reads what torch's own build reads. No recipe was built in the pinned nixpkgs yet.
+
+- *pbprobe*: whether recipes/nix/pbprobe.nix was built, tested and installed against that torch, and its operators'
+  library found there, as it was loaded, all C shims that it calls (they compute nothing in this torch); "-": not tried.
+- *seconds*: Nix's build and the gate together, on the machine that built it; 0 or 1 where Nix had built it before.
+- *on*, *sources*: the day, and a digest of {", ".join(f"`{part}`" for part in SOURCES)}.
+
+{table(ROWS, rows)}
+## Faults planted in recipes
+
+The changed recipe is built; the gate of that build must name exactly the checks of the third column.
+
+{table(FAULTS, faults)}"""
+
+
+def update(file: pathlib.Path, rows: list[tuple[str, ...]], faults: list[tuple[str, ...]], order: list[str]) -> None:
+    """Writes what is new into the document, which may not be there yet."""
+    before = file.read_text() if file.exists() else ""
+    file.write_text(document(merged(cells_of(before, ROWS), rows, order), faults or cells_of(before, FAULTS)))

@@ -1,0 +1,34 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""What Nix reports of a build that failed, in its own words, and whether that says anything of the recipe."""
+
+from __future__ import annotations
+
+import re
+
+# Of the machine, the daemon or the network: whether the recipe builds is open.
+COULD_NOT_RUN = re.compile(
+    r"No space left on device|Cannot allocate memory|unable to fork|Killed signal terminated program"
+    r"|cannot connect to (?:socket|daemon)|unable to download|interrupted by the user"
+)
+FIRST = re.compile(r"(?:\W*ERROR: )?error:")  # also as flox hands it on
+PLAN = re.compile(r"th(?:ese|is) .*derivations? will be built|\s+/\S+\.drv$|building '")
+BEFORE = 5  # lines of the builder that led to Nix's first error
+
+
+def ending(log: str) -> list[str]:
+    """What the builder reported last, and all from Nix's first error on."""
+    lines = [line.strip() for line in log.splitlines() if line.strip() and not PLAN.match(line)] or ["nothing"]
+    first = next((at for at, line in enumerate(lines) if FIRST.match(line)), len(lines) - 1)
+    return lines[max(first - BEFORE, 0) :]
+
+
+def last_words(log: str) -> str:
+    """In one line."""
+    lines = ending(log)
+    return "; ".join([*lines[: BEFORE + 1], *lines[BEFORE + 1 :][-1:]])
+
+
+def exit_code(status: int, log: str) -> int:
+    """1: it does not build. 2: that could not be tried. Nix's own codes (100 to 104) are no program's of ours."""
+    return 2 if status < 0 or any(map(COULD_NOT_RUN.search, ending(log))) else 1

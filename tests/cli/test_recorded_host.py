@@ -1,0 +1,119 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""`pbprobe report --host`: builds for aarch64, judged for a GB10 that is recorded and not here.
+
+In the cross build the program itself is aarch64's, under QEMU (PBPROBE_TEST_RUNNER).
+"""
+
+import json
+import os
+import subprocess
+
+import pytest
+from made import MADE, OUT, PROGRAM, SOURCE, made, nvcc
+from small_builds import Build, Library
+
+GB10 = SOURCE / "tests/core/host/gb10_host.json"
+RUNNER = os.environ.get("PBPROBE_TEST_RUNNER", "").split()
+PASSED, FAILED, COULD_NOT_RUN = 0, 1, 2
+LIBRARIES = {
+    "libc10.so": (),
+    "libtorch_cpu.so": ("libc10.so",),
+    "libtorch_cuda.so": ("libtorch_cpu.so", "libcudart.so.13"),
+    "libtorch.so": ("libtorch_cuda.so",),
+    "libtorch_python.so": ("libtorch.so",),
+}
+
+
+def run(*arguments):
+    command = [*RUNNER, PROGRAM, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+
+
+def torch_for(folder, sm, machine="aarch64"):
+    """A torch with device code for one SM."""
+    MADE.mkdir(parents=True, exist_ok=True)
+    unit = SOURCE / "tests/audit/planted/unit.cu"
+    flags = ("-fatbin", "-DNAME=kernel", f"-gencode=arch=compute_{sm},code=sm_{sm}")
+    fatbin = made(f"sm{sm}.fatbin", nvcc(), *flags, unit, "-o", OUT)
+    libraries = {f"torch/lib/{name}": Library(needs=needs, machine=machine) for name, needs in LIBRARIES.items()}
+    libraries["torch/lib/libcudart.so.13"] = Library(machine=machine)
+    cuda = libraries["torch/lib/libtorch_cuda.so"]
+    libraries["torch/lib/libtorch_cuda.so"] = cuda.but(units=(fatbin,))
+    tag = f"cp312-cp312-manylinux_2_39_{machine}"
+    return Build(libraries, version="2.11.0+cu130", cuda="13.0", tag=tag, requires=()).write(folder)
+
+
+def judged(torch, *options):
+    """(exit code, document) of a report on it for the recorded GB10."""
+    done = run("report", torch, "--host", GB10, "--format", "json", *options)
+    assert done.stderr == ""
+    return done.returncode, json.loads(done.stdout)
+
+
+def failed(report):
+    return {finding["id"] for finding in report["verdict"]["findings"] if finding["severity"] == "fail"}
+
+
+@pytest.mark.parametrize("sm, code", [("121", "native"), ("120", "same_major")])
+def test_what_a_gb10_gets_from_a_torch(tmp_path, sm, code):
+    returned, report = judged(torch_for(tmp_path / "site", sm))
+    assert (returned, failed(report)) == (PASSED, set())
+    (gpu,) = report["verdict"]["gpus"]
+    assert gpu["code"] == code
+
+
+def test_no_code_for_a_gb10_fails(tmp_path):
+    returned, report = judged(torch_for(tmp_path / "site", "90"))
+    assert (returned, failed(report)) == (FAILED, {"PB301"})
+
+
+def test_of_another_processor_fails(tmp_path):
+    returned, report = judged(torch_for(tmp_path / "site", "121", "x86_64"))
+    assert (returned, failed(report)) == (FAILED, {"PB104"})
+
+
+def test_what_was_not_run_is_unknown_and_no_figure_is_made_up(tmp_path):
+    _, report = judged(torch_for(tmp_path / "site", "121"))
+    assert report["host"] == json.loads(GB10.read_text())
+    assert report["measurements"] is None
+    assert report["verdict"]["outcome"] == "unknown"
+    assert any("this machine is a record: nothing was loaded" in problem for problem in report["problems"])
+
+
+@pytest.mark.skipif(bool(RUNNER), reason="QEMU's user mode starts no measuring child")
+def test_a_report_of_this_machine_becomes_one_for_that(tmp_path):
+    """Only what it says of files is kept: what ran, ran elsewhere."""
+    mine = tmp_path / "mine.json"
+    run("report", torch_for(tmp_path / "site", "121"), "--format", "json", "--output", mine)
+    assert json.loads(mine.read_text())["measurements"] is not None
+    returned, report = judged(mine)
+    assert (returned, report["measurements"]) == (PASSED, None)
+    assert report["host"]["gpus"][0]["name"] == "NVIDIA GB10"
+
+
+def test_a_report_states_a_host_too(tmp_path):
+    theirs = tmp_path / "theirs.json"
+    torch = torch_for(tmp_path / "site", "121")
+    theirs.write_text(run("report", torch, "--host", GB10, "--format", "json").stdout)
+    done = run("report", torch, "--host", theirs, "--format", "json")
+    assert json.loads(done.stdout)["host"] == json.loads(GB10.read_text())
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"schema": "pbprobe.host/1"}', '{"schema": "pbprobe.report/1"}', None]
+)
+def test_a_file_that_states_none_is_refused(tmp_path, text):
+    file = tmp_path / "host.json"
+    if text is not None:
+        file.write_text(text)
+    done = run("report", torch_for(tmp_path / "site", "121"), "--host", file)
+    assert (done.returncode, done.stdout) == (COULD_NOT_RUN, "")
+    (line,) = done.stderr.splitlines()
+    assert str(file) in line
+
+
+def test_it_is_no_emulation(tmp_path):
+    done = run("report", tmp_path, "--host", GB10, "--emulate", "max")
+    assert done.returncode == COULD_NOT_RUN
+    assert "--host" in done.stderr
