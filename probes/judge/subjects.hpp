@@ -20,6 +20,7 @@ namespace pbprobe {
 [[nodiscard]] std::vector<Check> gpu_checks();
 [[nodiscard]] std::vector<Check> host_code_checks();
 [[nodiscard]] std::vector<Check> identity_checks();
+[[nodiscard]] std::vector<Check> loading_checks();
 [[nodiscard]] std::vector<Check> nix_checks();
 [[nodiscard]] std::vector<Check> packages_checks();
 [[nodiscard]] std::vector<Check> reference_checks();

@@ -22,6 +22,7 @@ struct Case {
 };
 
 void add_file_cases(std::vector<Case>& cases);     // PB1xx
+void add_loading_cases(std::vector<Case>& cases);  // PB16x
 void add_claim_cases(std::vector<Case>& cases);    // SMs that are claimed
 void add_device_cases(std::vector<Case>& cases);   // PB330 and on
 void add_machine_cases(std::vector<Case>& cases);  // CPUs, GPUs, drivers, running
