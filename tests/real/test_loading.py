@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""What the loader would answer is what it answers: each extension module is opened by the environment's own Python, torch
-imported before where it links torch, and the answers are compared.
+"""What the loader would answer is what it answers: each extension module is opened by the environment's own Python,
+torch imported before where it links torch, and the answers are compared.
 
 PBPROBE_TEST_ENVIRONMENTS names environments with a torch, separated by colons.
 """

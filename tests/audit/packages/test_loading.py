@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Would the loader take it? Each planted fault has its own finding, and a sound twin without any; and what is unresolved
-in a file is what `ldd -r` lists, run as a part of the same Python."""
+"""Would the loader take it? Each planted fault has its own finding, and a sound twin without any; and what is
+unresolved in a file is what `ldd -r` lists, run as a part of the same Python."""
 
 import json
 import os
