@@ -38,6 +38,7 @@ enum class Need : uint8_t {
   baseline,     // it was held beside another libtorch
   reference,    // what builds of its version hold was asked for
   environment,  // it is installed among other packages
+  other,        // the package is another one than torch
   emulated,     // an emulated CPU of a claimed row has loaded it, or died of it
 };
 

@@ -3,7 +3,6 @@
 //
 // Whether the loader takes a package's extension modules, and what they ask for is there.
 #include <algorithm>
-#include <cctype>
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -18,20 +17,6 @@
 
 namespace pbprobe {
 namespace {
-
-// Files whose names differ by numbers only stand in for each other: libtorchcodec_core6.so and _core7.so link another
-// FFmpeg each, and the package takes the one that loads.
-std::string without_numbers(const std::string& path) {
-  std::string text;
-  for (const char c : path) {
-    if (std::isdigit(static_cast<unsigned char>(c)) == 0) {
-      text += c;
-    } else if (!text.ends_with('#')) {
-      text += '#';
-    }
-  }
-  return text;
-}
 
 // Those that do not load, and that no other stands in for.
 std::vector<const Loading*> not_loading(const Inventory& inventory) {

@@ -9,7 +9,15 @@ import test_nix
 from rows import catalogue
 
 # What is asked only there.
-ELSEWHERE = {"host", "a started libtorch", "a gate", "a baseline", "an emulated CPU", "other packages beside it"}
+ELSEWHERE = {
+    "host",
+    "a started libtorch",
+    "a gate",
+    "a baseline",
+    "an emulated CPU",
+    "other packages beside it",
+    "another package than torch",
+}
 
 
 def test_each_check_of_files_alone_is_planted():

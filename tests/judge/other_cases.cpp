@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// PB16x: what the loader answers to a package beside a torch.
+// PB16x and PB17x: packages that are not torch, beside one and claimed by themselves.
 #include <functional>
 
 #include "tests/judge/planted.hpp"
@@ -18,6 +18,26 @@ Report beside_torch(const std::function<void(Inventory&)>& change) {
   inventory.packages = {{.folder = "ext-1.0.dist-info", .name = "ext", .version = "1.0", .torch = "==2.11.0"}};
   inventory.torch_beside = "2.11.0+cu130";
   inventory.loading = {{.path = "ext/_C.so"}};
+  change(inventory);
+  return report;
+}
+
+// Another package's wheel, and a claim.
+Report claimed_of_other(
+    const Claim& claim, const std::function<void(Inventory&)>& change = [](Inventory&) {}) {
+  Report report;
+  Inventory& inventory = report.inventory.emplace();
+  inventory.artifact = "ext-1.0-cp311-cp311-linux_x86_64.whl";
+  inventory.layout = "wheel";
+  inventory.packages = {{.folder = "ext-1.0.dist-info", .name = "ext", .version = "1.0"}};
+  File& file = inventory.files.emplace_back();
+  file.path = "ext/_C.cpython-311-x86_64-linux-gnu.so";
+  file.machine = "x86_64";
+  file.links.emplace().torch_symbols = {.cxx = 1, .first = {"_ZN3c101fEv"}, .releases = {{"2.10", "2.11"}}};
+  file.needed = {"libcudart.so.13"};
+  file.device_code.emplace().cubin = {{"sm_90a", 1}, {"sm_120", 1}};
+  report.claim = claim;
+  report.claim->text = "claimed";
   change(inventory);
   return report;
 }
@@ -53,6 +73,21 @@ void add_loading_cases(std::vector<Case>& cases) {
   cases.push_back({"PB164", "ext 1.0 asks for torch >=2.9,<2.11, and 2.11.0+cu130 is installed",
                    beside_torch([](Inventory& i) { i.packages.front().torch = ">=2.9,<2.11"; }),
                    beside_torch([](Inventory& i) { i.packages.front().torch = ">=2.9,<2.12"; })});
+}
+
+void add_claims_of_other_cases(std::vector<Case>& cases) {
+  cases.push_back({"PB171",
+                   "sm80 is claimed, and _C.cpython-311-x86_64-linux-gnu.so of ext 1.0 holds machine code only",
+                   claimed_of_other({.targets = {"sm90", "sm80"}}), claimed_of_other({.targets = {"sm90", "sm120"}})});
+  cases.push_back({"PB172", "CUDA 12.8 is claimed, and ext 1.0 links libraries of CUDA 13",
+                   claimed_of_other({.cuda = "12.8"}), claimed_of_other({.cuda = "13.0"})});
+  cases.push_back({"PB173", "of ext 1.0 takes symbols that only torch 2.10 to 2.11 has",
+                   claimed_of_other({.torch = "2.12.0"}), claimed_of_other({.torch = "2.11.0"})});
+  cases.push_back({"PB173", "torch 2.11.0 is claimed, and METADATA of ext 1.0 asks for torch ==2.10.0",
+                   claimed_of_other({.torch = "2.11.0"}, [](Inventory& i) { i.packages.front().torch = "==2.10.0"; }),
+                   claimed_of_other({.torch = "2.10.0"}, [](Inventory& i) { i.packages.front().torch = "==2.10.0"; })});
+  cases.push_back({"PB174", "Python 3.13 (cp313) is claimed, and extension modules of ext 1.0 are for cp311",
+                   claimed_of_other({.python = "3.13"}), claimed_of_other({.python = "3.11"})});
 }
 
 }  // namespace pbprobe::test
