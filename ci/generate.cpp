@@ -15,6 +15,7 @@
 #include "core/facts/environment.hpp"
 #include "core/facts/report.hpp"
 #include "core/targets.hpp"
+#include "core/torch_symbols.hpp"
 #include "probes/judge/checks.hpp"
 #include "probes/judge/policy.hpp"
 #include "recipes/src/documents.hpp"
@@ -81,6 +82,11 @@ const std::vector<Generated>& all_files() {
       {"recipes/cuda_components.schema.json",
        [](const fs::path&) {
          return schema_text<pbprobe::ToolkitTable>("pbprobe.cuda_components/1", "Releases of the CUDA toolkit");
+       }},
+      {"recipes/torch_symbols.schema.json",
+       [](const fs::path&) {
+         return schema_text<pbprobe::TorchSymbolTable>("pbprobe.torch_symbols/1",
+                                                       "Which releases of torch export which symbols");
        }},
       {"recipes/reference_builds.schema.json",
        [](const fs::path&) {

@@ -119,6 +119,59 @@ bool same_release(const PythonVersion& one, const PythonVersion& other, size_t p
   return true;
 }
 
+// Where a version stands among those of its release: dev, pre, the release, post.
+std::array<uint64_t, 4> rank_of(const PythonVersion& version) {
+  const uint64_t stage = version.pre                    ? static_cast<uint64_t>(version.pre->stage - 'a') + 1
+                         : version.dev && !version.post ? 0
+                                                        : 4;
+  return {stage, version.pre ? version.pre->number : 0, version.post ? *version.post + 1 : 0,
+          version.dev ? *version.dev : ~uint64_t{0}};
+}
+
+// Less than, the same, more than: -1, 0, 1. Local parts aside.
+int compare(const PythonVersion& one, const PythonVersion& other) {
+  if (one.epoch != other.epoch) return one.epoch < other.epoch ? -1 : 1;
+  for (size_t i = 0; i < std::max(one.release.size(), other.release.size()); ++i) {
+    if (part_of(one, i) != part_of(other, i)) return part_of(one, i) < part_of(other, i) ? -1 : 1;
+  }
+  const auto left = rank_of(one);
+  const auto right = rank_of(other);
+  return left < right ? -1 : left == right ? 0 : 1;
+}
+
+bool is_compatible(const PythonVersion& version, const PythonVersion& wanted) {
+  const size_t fixed = wanted.release.size() - 1;
+  return fixed > 0 && compare(version, wanted) >= 0 && version.epoch == wanted.epoch &&
+         same_release(version, wanted, fixed);
+}
+
+bool satisfies_one(const PythonVersion& version, std::string_view specifier) {
+  std::string text;
+  for (const char c : specifier) {
+    if (c != ' ' && c != '(' && c != ')') text += c;
+  }
+  const size_t end = text.find_first_not_of("=!<>~");
+  if (end == 0 || end == text.npos) return true;
+  const std::string sign = text.substr(0, end);
+  std::string name = text.substr(end);
+  const bool any_end = name.ends_with(".*");
+  if (any_end) name.resize(name.size() - 2);
+  const auto wanted = parse_python_version(name);
+  if (!wanted) return true;
+  const auto is_wanted = [&] {
+    if (any_end) return version.epoch == wanted->epoch && same_release(version, *wanted, wanted->release.size());
+    return compare(version, *wanted) == 0 && (wanted->local.empty() || wanted->local == version.local);
+  };
+  if (sign == "==" || sign == "===") return is_wanted();
+  if (sign == "!=") return !is_wanted();
+  if (sign == "~=") return is_compatible(version, *wanted);
+  const int order = compare(version, *wanted);
+  if (sign == "<") return order < 0;
+  if (sign == "<=") return order <= 0;
+  if (sign == ">") return order > 0;
+  return sign != ">=" || order >= 0;
+}
+
 bool same_stage(const PythonVersion& one, const PythonVersion& other) {
   return one.epoch == other.epoch && one.pre == other.pre && one.post == other.post && one.dev == other.dev;
 }
@@ -149,6 +202,15 @@ bool same_version(const PythonVersion& one, const PythonVersion& other) {
 bool is_release(const PythonVersion& version, const PythonVersion& claimed) {
   const bool local = claimed.local.empty() || claimed.local == version.local;
   return local && same_stage(version, claimed) && same_release(version, claimed, claimed.release.size());
+}
+
+bool satisfies(const PythonVersion& version, std::string_view specifiers) {
+  for (size_t at = 0; at <= specifiers.size();) {
+    const size_t end = std::min(specifiers.find(',', at), specifiers.size());
+    if (!satisfies_one(version, specifiers.substr(at, end - at))) return false;
+    at = end + 1;
+  }
+  return true;
 }
 
 std::string package_name(std::string_view name) {

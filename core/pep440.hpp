@@ -37,6 +37,10 @@ struct PythonVersion {
 // or dev version of it; its local part may be any.
 [[nodiscard]] bool is_release(const PythonVersion& version, const PythonVersion& claimed);
 
+// Whether a requirement as METADATA writes it ("==2.11.0", ">=2.9,<2.12", "~=2.10.0", "==2.11.*") takes the version.
+// What is not a version specifier takes any.
+[[nodiscard]] bool satisfies(const PythonVersion& version, std::string_view specifiers);
+
 // "My.Torch" is "my-torch": how names of packages are compared (PEP 503).
 [[nodiscard]] std::string package_name(std::string_view name);
 

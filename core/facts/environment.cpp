@@ -64,6 +64,7 @@ void add_torch(Distribution& row, const File& file) {
   row.torch_abi = abi;
   row.torch_symbols = count;
   row.first_torch_symbols = symbols.first;
+  row.torch_releases = symbols.releases.value_or(std::vector<std::string>());
 }
 
 void take_identity(Distribution& row, const Inventory& inventory) {
@@ -94,6 +95,7 @@ Distribution distribution_of(const Inventory& inventory) {
     if (file.self_loaded_code) add(row.self_loaded, file.self_loaded_code->cubin);
     if (file.problem) row.problems.push_back(file.path + ": " + *file.problem);
   }
+  row.loading = inventory.loading;
   if (package_name(row.name) == "torch") row.torch_abi = TorchAbi::own;
   for (auto* names : {&python, &cuda}) names->erase("");
   row.python.assign(python.begin(), python.end());

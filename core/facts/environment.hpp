@@ -13,6 +13,7 @@
 
 #include "core/facts/finding.hpp"
 #include "core/facts/inventory.hpp"
+#include "core/facts/loading.hpp"
 #include "core/facts/verdict.hpp"
 #include "core/fields.hpp"
 
@@ -65,6 +66,15 @@ struct RecordedFiles {
   bool reinstall = false;  // a library is missing or changed
 };
 
+// A library of several packages, of which a process that has imported torch has one.
+struct SharedLibrary {
+  std::string name;                      // "libcudnn.so.9"
+  std::string taken;                     // path
+  std::string how;                       // "DT_RPATH of …", "LD_LIBRARY_PATH"; empty: torch opens it by its path
+  std::vector<std::string> passed_over;  // the same name elsewhere
+  std::vector<std::string> beside;       // copies under names of their own, which are loaded too
+};
+
 struct Distribution {
   std::string name;                    // "xformers"
   std::optional<std::string> version;  // null: nothing says it
@@ -75,17 +85,19 @@ struct Distribution {
   TorchAbi torch_abi = TorchAbi::none;
   int64_t torch_symbols = 0;  // of that ABI, in the file with the most
   std::vector<std::string> first_torch_symbols;
-  std::vector<std::string> python;    // what its extension modules are for: "cp311", "abi3"
-  std::vector<std::string> cuda;      // majors of the CUDA libraries that it links or is: "13"
-  std::vector<std::string> toolkits;  // releases that made its cubins: "13.2"
+  std::vector<std::string> torch_releases;  // that export all of them: "2.9"; empty: it takes none, or none is known
+  std::vector<std::string> python;          // what its extension modules are for: "cp311", "abi3"
+  std::vector<std::string> cuda;            // majors of the CUDA libraries that it links or is: "13"
+  std::vector<std::string> toolkits;        // releases that made its cubins: "13.2"
   std::map<std::string, int64_t> cubin;
   std::map<std::string, int64_t> ptx;
   std::map<std::string, std::string> ptx_versions;
   std::map<std::string, int64_t> lto_ir;
-  std::map<std::string, int64_t> self_loaded;  // cubins among constants, which it loads by itself
-  std::optional<RecordedFiles> recorded;       // null: it has no RECORD, or is a wheel
-  std::optional<std::vector<ServedGpu>> gpus;  // null: none was asked for
-  std::optional<Severity> worst;               // of its findings; null: it has none
+  std::map<std::string, int64_t> self_loaded;   // cubins among constants, which it loads by itself
+  std::optional<std::vector<Loading>> loading;  // null: not installed, or not for this machine
+  std::optional<RecordedFiles> recorded;        // null: it has no RECORD, or is a wheel
+  std::optional<std::vector<ServedGpu>> gpus;   // null: none was asked for
+  std::optional<Severity> worst;                // of its findings; null: it has none
   std::vector<Finding> findings;
   std::vector<std::string> problems;  // what could not be read
 };
@@ -96,7 +108,9 @@ struct Environment {
   std::vector<Distribution> distributions;
   int64_t without_files = 0;  // distributions that hold nothing that is read: pure Python
   std::vector<std::string> problems;
-  std::vector<std::string> notes;        // how packages without a RECORD were read, and links that lead out
+  std::vector<std::string> notes;          // how packages without a RECORD were read, and links that lead out
+  std::optional<std::string> interpreter;  // the Python whose process was followed; null: none is there
+  std::vector<SharedLibrary> shared_libraries;
   std::optional<std::string> reinstall;  // a command that installs again what is missing or changed; null: nothing is
 };
 
@@ -140,6 +154,15 @@ void fields(Visitor& visit, T& recorded) {
   visit("reinstall", recorded.reinstall, "a library is missing or changed");
 }
 
+template <class Visitor, SameAs<SharedLibrary> T>
+void fields(Visitor& visit, T& library) {
+  visit("name", library.name, "as it is needed");
+  visit("taken", library.taken, "the one that a process has which imported torch");
+  visit("how", library.how, "which rule found it; empty: torch opens it by its path");
+  visit("passed_over", library.passed_over, "others of this name");
+  visit("beside", library.beside, "copies under names of their own, which are loaded too");
+}
+
 template <class Visitor, SameAs<Distribution> T>
 void fields(Visitor& visit, T& distribution) {
   visit("name", distribution.name, "as its metadata has it");
@@ -151,6 +174,8 @@ void fields(Visitor& visit, T& distribution) {
   visit("torch_abi", distribution.torch_abi, "what it takes from torch");
   visit("torch_symbols", distribution.torch_symbols, "symbols of that ABI, in the file with the most of them");
   visit("first_torch_symbols", distribution.first_torch_symbols, "the first of them, as mangled");
+  visit("torch_releases", distribution.torch_releases,
+        "of those that are known, the releases of torch that export all of them; empty: it takes none, or none does");
   visit("python", distribution.python, "what the names of its extension modules say: cp311, abi3");
   visit("cuda", distribution.cuda, "majors of CUDA whose libraries it links, or is");
   visit("toolkits", distribution.toolkits, "releases of CUDA that made its cubins");
@@ -159,6 +184,8 @@ void fields(Visitor& visit, T& distribution) {
   visit("ptx_versions", distribution.ptx_versions, "the highest PTX ISA version per SM");
   visit("lto_ir", distribution.lto_ir, "NVVM IR for link-time optimization: entries per SM");
   visit("self_loaded", distribution.self_loaded, "cubins among constants, which its files load by themselves, per SM");
+  visit("loading", distribution.loading,
+        "what the loader would say of its extension modules; null: not installed, or not for this machine");
   visit("recorded", distribution.recorded, "the files beside its RECORD; null: it has none, or is a wheel");
   visit("gpus", distribution.gpus, "what each GPU gets that was asked for; null: none was");
   visit("worst", distribution.worst, "severity of its worst finding; null: it has none");
@@ -175,6 +202,8 @@ void fields(Visitor& visit, T& environment) {
   visit("without_files", environment.without_files, "further distributions, which hold no file that is read");
   visit("problems", environment.problems, "what could not be read, or is not in order");
   visit("notes", environment.notes, "packages without a RECORD, and links that lead out of the environment");
+  visit("interpreter", environment.interpreter, "the Python whose process was followed; null: none is there");
+  visit("shared_libraries", environment.shared_libraries, "that lie in several places: which one wins");
   visit("reinstall", environment.reinstall,
         "a command that installs what is missing or changed again; null: nothing is");
 }

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "core/facts/loading.hpp"
 #include "core/fields.hpp"
 
 namespace pbprobe {
@@ -94,6 +95,8 @@ struct TorchSymbols {
   int64_t cxx = 0;                 // of c10, at and torch: they hold for one release of torch
   int64_t stable = 0;              // of the stable ABI: they hold from one release on
   std::vector<std::string> first;  // the first of them in C++, as mangled; of the stable ABI where there is none
+  // Of torch, that export all of them, those aside that no known one does: "2.9". Null: it takes none.
+  std::optional<std::vector<std::string>> releases;
 };
 
 // How a host binary hangs together with others.
@@ -224,6 +227,7 @@ struct Package {
   std::string folder;                  // "torch-2.11.0.dist-info"
   std::optional<std::string> name;     // of its METADATA; null: it has none
   std::optional<std::string> version;  // likewise
+  std::optional<std::string> torch;    // which torch it asks for: "==2.11.0"; null: any, or none
 };
 
 struct Inventory {
@@ -246,7 +250,9 @@ struct Inventory {
   std::vector<File> files;
   std::optional<StoreClosure> store_closure;             // null: not in a Nix store
   std::optional<std::vector<std::string>> broken_links;  // links to shared objects that are not there
-  std::vector<std::string> problems;                     // what could not be read, one sentence each
+  std::optional<std::vector<Loading>> loading;  // of an installed package's extension modules; null: not looked at
+  std::optional<std::string> torch_beside;      // the version of torch in the same environment; null: there is none
+  std::vector<std::string> problems;            // what could not be read, one sentence each
 };
 
 template <class Visitor, SameAs<CodeBytes> T>
@@ -322,6 +328,8 @@ void fields(Visitor& visit, T& symbols) {
   visit("cxx", symbols.cxx, "undefined C++ symbols of c10, at and torch");
   visit("stable", symbols.stable, "undefined symbols of torch's stable ABI");
   visit("first", symbols.first, "the first of them, C++ before the stable ABI, as mangled");
+  visit("releases", symbols.releases,
+        "of torch that export all of them, those aside that no known one does; null: it takes none");
 }
 
 template <class Visitor, SameAs<Links> T>
@@ -436,6 +444,7 @@ void fields(Visitor& visit, T& package) {
   visit("folder", package.folder, "that of its metadata");
   visit("name", package.name, "of its METADATA");
   visit("version", package.version, "of its METADATA");
+  visit("torch", package.torch, "the versions of torch that its METADATA asks for; null: any, or none");
 }
 
 template <class Visitor, SameAs<Inventory> T>
@@ -460,6 +469,10 @@ void fields(Visitor& visit, T& inventory) {
   visit("files", inventory.files, "all shared objects");
   visit("store_closure", inventory.store_closure, "of a Nix result; null: not in a Nix store");
   visit("broken_links", inventory.broken_links, "to shared objects that are not there");
+  visit("loading", inventory.loading,
+        "what the loader would say of an installed package's extension modules; null: not looked at");
+  visit("torch_beside", inventory.torch_beside,
+        "the version of torch that is installed beside a package; null: none, or not looked at");
   visit("problems", inventory.problems, "what could not be read");
 }
 

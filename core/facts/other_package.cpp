@@ -28,6 +28,13 @@ const Package* other_package(const Inventory& inventory) {
   return &packages.front();
 }
 
+std::string subject_of(const std::optional<Inventory>& inventory) {
+  const Package* other = inventory ? other_package(*inventory) : nullptr;
+  if (other != nullptr) return name_and_version(*other);
+  const bool known = inventory && inventory->torch_version;
+  return known ? "torch " + *inventory->torch_version : "torch";
+}
+
 std::string name_and_version(const Package& package) {
   if (!package.name) return package.folder;
   return package.version ? *package.name + " " + *package.version : *package.name;

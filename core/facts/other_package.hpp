@@ -17,4 +17,7 @@ namespace pbprobe {
 // "xformers 0.0.35", or what its folder says.
 [[nodiscard]] std::string name_and_version(const Package& package);
 
+// What a verdict is about: "torch 2.11.0+cu130", "xformers 0.0.35".
+[[nodiscard]] std::string subject_of(const std::optional<Inventory>& inventory);
+
 }  // namespace pbprobe

@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <system_error>
 
+#include "core/pep440.hpp"
 #include "probes/audit/audit_layout.hpp"
+#include "probes/audit/loader/extensions.hpp"
 #include "probes/audit/packages/distributions.hpp"
 #include "probes/audit/packages/ownership.hpp"
+#include "probes/audit/packages/packages.hpp"
 #include "probes/audit/packages/walk.hpp"
 
 namespace pbprobe {
@@ -66,15 +69,31 @@ std::optional<std::string> note_of(const RecordedFiles& recorded, const std::str
       recorded.files, recorded.missing, recorded.changed, first.front());
 }
 
-AuditedPackages audit_installed(const fs::path& folder, const AuditOptions& options,
+std::optional<std::string> version_of_torch(const InstalledPackages& installed) {
+  for (const auto& package : installed.packages) {
+    const PackageText& text = package.layout.packages.front();
+    const Package one = package_of(text.folder, text.metadata);
+    if (one.name && package_name(*one.name) == "torch") return one.version;
+  }
+  return std::nullopt;
+}
+
+AuditedPackages audit_installed(const fs::path& folder, const PackagesOptions& options,
                                 const std::function<void(AuditedPackage)>& each) {
   const InstalledPackages installed = installed_packages(folder);
   const Owners owners(installed.packages);
-  AuditedPackages audited{
-      .environment = installed.environment, .problems = installed.problems, .notes = installed.notes};
+  Extensions extensions(installed, options.library_path);
+  const auto torch = version_of_torch(installed);
+  AuditedPackages audited{.environment = installed.environment,
+                          .interpreter = extensions.interpreter(),
+                          .shared_libraries = extensions.shared_libraries(),
+                          .problems = installed.problems,
+                          .notes = installed.notes};
   for (const auto& package : installed.packages) {
-    AuditedPackage one{.inventory = audit_layout(package.layout, installed.folder, options_for(package, options)),
+    AuditedPackage one{.inventory = audit_layout(package.layout, installed.folder, options_for(package, options.audit)),
                        .installer = package.installer};
+    one.inventory.loading = extensions.of(package, one.inventory.files);
+    one.inventory.torch_beside = torch;
     one.recorded = compare_with_record(installed, package, one.inventory.files, owners);
     if (one.recorded) {
       for (auto& sentence : sentences_of(*one.recorded, package.info))
@@ -106,7 +125,7 @@ bool holds_only_other_packages(const fs::path& folder) {
   });
 }
 
-Result<AuditedPackages> audit_packages(const fs::path& artifact, const AuditOptions& options,
+Result<AuditedPackages> audit_packages(const fs::path& artifact, const PackagesOptions& options,
                                        const std::function<void(AuditedPackage)>& each) {
   std::error_code error;
   const bool folder = fs::is_directory(artifact, error);
@@ -115,11 +134,11 @@ Result<AuditedPackages> audit_packages(const fs::path& artifact, const AuditOpti
   AuditedPackages audited;
   const auto wheels = folder ? wheels_in(artifact) : std::vector<fs::path>();
   if (wheels.empty()) {
-    PBPROBE_TRY(Inventory inventory, audit(artifact, options));
+    PBPROBE_TRY(Inventory inventory, audit(artifact, options.audit));
     each({.inventory = std::move(inventory)});
     return audited;
   }
-  audit_wheels(wheels, options, each, audited);
+  audit_wheels(wheels, options.audit, each, audited);
   return audited;
 }
 

@@ -26,7 +26,9 @@ struct AuditedPackage {
 
 struct AuditedPackages {
   std::filesystem::path environment;  // that they are installed into; empty: none
-  int64_t without_files = 0;          // that hold nothing which is read
+  std::optional<std::string> interpreter;
+  std::vector<SharedLibrary> shared_libraries;
+  int64_t without_files = 0;  // that hold nothing which is read
   std::vector<std::string> problems;
   std::vector<std::string> notes;
 };
@@ -37,10 +39,16 @@ struct AuditedPackages {
 // The same, and torch is not among them: none is found, and none says that it was installed (one that is broken is).
 [[nodiscard]] bool holds_only_other_packages(const std::filesystem::path& folder);
 
+struct PackagesOptions {
+  AuditOptions audit;
+  std::string library_path;  // LD_LIBRARY_PATH, for the loader
+};
+
 // Hands over the inventory of each package with files that are read, in the order of their names: of an environment,
 // a folder of packages or of wheels, or of one artifact. Of CUDA's own libraries device code is opened only where
 // `kernel_names` are wanted. Errors: as `audit`, of an artifact by itself.
-[[nodiscard]] Result<AuditedPackages> audit_packages(const std::filesystem::path& artifact, const AuditOptions& options,
+[[nodiscard]] Result<AuditedPackages> audit_packages(const std::filesystem::path& artifact,
+                                                     const PackagesOptions& options,
                                                      const std::function<void(AuditedPackage)>& each);
 
 }  // namespace pbprobe

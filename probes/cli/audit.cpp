@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <cstdlib>
 
 #include "core/facts/json.hpp"
 #include "core/targets.hpp"
@@ -76,8 +77,11 @@ int exit_code_of(const Environment& environment) {
 }
 
 Result<Environment> rows_of(const AuditArguments& options) {
-  auto environment =
-      make_environment({.artifacts = options.artifacts, .gpus = options.gpus, .progress = show_progress});
+  const char* library_path = std::getenv("LD_LIBRARY_PATH");
+  auto environment = make_environment({.artifacts = options.artifacts,
+                                       .gpus = options.gpus,
+                                       .library_path = library_path == nullptr ? "" : library_path,
+                                       .progress = show_progress});
   clear_progress();
   return environment;
 }

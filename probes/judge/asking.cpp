@@ -89,6 +89,8 @@ bool has_subject(Need need, const Facts& facts) {
     case Need::blas_claim: return claim != nullptr && claim->blas.has_value();
     case Need::baseline: return facts.report.baseline.has_value();
     case Need::reference: return facts.report.reference.has_value();
+    case Need::environment: return inventory != nullptr && (inventory->loading || inventory->torch_beside);
+    case Need::other: return facts.other;
     case Need::emulated: return was_emulated(facts.report);
     case Need::cuda_build: return inventory == nullptr || facts.cuda_build;
     case Need::package: return inventory == nullptr || inventory->wheel_tags || inventory->required_versions;

@@ -17,8 +17,8 @@ const std::vector<Check>& table() {
     std::vector<Check> all;
     for (const auto rows :
          {beside_checks, claimed_cpus_checks, claimed_sms_checks, claims_checks, closure_checks, cpu_checks,
-          device_entries_checks, files_checks, gpu_checks, host_code_checks, identity_checks, nix_checks,
-          packages_checks, reference_checks, running_checks, runpaths_checks}) {
+          device_entries_checks, files_checks, gpu_checks, host_code_checks, identity_checks, loading_checks,
+          nix_checks, other_claims_checks, packages_checks, reference_checks, running_checks, runpaths_checks}) {
       for (auto& check : rows()) all.push_back(std::move(check));
     }
     std::sort(all.begin(), all.end(), [](const Check& a, const Check& b) { return a.id < b.id; });
@@ -45,6 +45,8 @@ std::string_view word_for(Need need) {
     case Need::store: return "a Nix result";
     case Need::baseline: return "a baseline";
     case Need::reference: return "a gate";
+    case Need::environment: return "other packages beside it";
+    case Need::other: return "another package than torch";
     case Need::emulated: return "an emulated CPU";
   }
   return "";

@@ -31,13 +31,15 @@ enum class Need : uint8_t {
   torch_claim,
   cuda_claim,
   python_claim,
-  blas_claim,  // this is
-  cuda_build,  // the artifact is one, or says so
-  package,     // the artifact has what a Python package says of itself
-  store,       // it lies in a Nix store
-  baseline,    // it was held beside another libtorch
-  reference,   // what builds of its version hold was asked for
-  emulated,    // an emulated CPU of a claimed row has loaded it, or died of it
+  blas_claim,   // this is
+  cuda_build,   // the artifact is one, or says so
+  package,      // the artifact has what a Python package says of itself
+  store,        // it lies in a Nix store
+  baseline,     // it was held beside another libtorch
+  reference,    // what builds of its version hold was asked for
+  environment,  // it is installed among other packages
+  other,        // the package is another one than torch
+  emulated,     // an emulated CPU of a claimed row has loaded it, or died of it
 };
 
 // What a claim may say, in the order of the report's rows.

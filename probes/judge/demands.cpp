@@ -59,6 +59,7 @@ Severity Demands::severity_of(const Check& check) const {
 
 bool Demands::requires_answer(const Check& check, const Facts& facts, bool asked) const {
   if (!strict()) return asked && check.decides;
+  if (facts.other && !check.of_any) return false;
   if (severity_of(check) != Severity::fail && !check.decides) return false;
   const auto without = [&](Need need) { return need != Need::baseline && !has_subject(need, facts); };
   if (facts.claim != nullptr && std::any_of(check.needs.begin(), check.needs.end(), without)) return false;

@@ -120,7 +120,7 @@ Facts derive_facts(const Report& report) {
   facts.torch = torch_name(facts.inventory);
   if (facts.inventory != nullptr) {
     facts.single_file = facts.inventory->layout == "file";
-    facts.other = facts.files_only && facts.claim == nullptr && other_package(*facts.inventory) != nullptr;
+    facts.other = facts.files_only && other_package(*facts.inventory) != nullptr;
     facts.main_file = file_with_most_units(*facts.inventory);
     facts.cuda_build = facts.inventory->cuda_version || facts.main_file != nullptr;
     facts.wrong_platform = facts.host != nullptr && built_for_other_processor(*facts.host, *facts.inventory);
@@ -201,6 +201,18 @@ std::string_view release_of(std::string_view version) {
   version = version.substr(0, version.find_first_not_of("0123456789."));
   while (version.ends_with('.')) version.remove_suffix(1);
   return version;
+}
+
+std::string without_numbers(std::string_view path) {
+  std::string text;
+  for (const char c : path) {
+    if (c < '0' || c > '9') {
+      text += c;
+    } else if (!text.ends_with('#')) {
+      text += '#';
+    }
+  }
+  return text;
 }
 
 std::string gpu_label(const GpuOutcome& gpu) {

@@ -34,7 +34,7 @@ struct Facts {
   std::vector<const Target*> claimed_cpus;
   bool single_file = false;  // not a whole artifact: what a single file shows
   bool files_only = false;   // no machine was looked at: what is judged is only the artifact
-  bool other = false;        // only files were read, nothing is claimed, and the package is another one than torch
+  bool other = false;        // only files were read, and the package is another one than torch
 
   bool cuda_build = false;            // the artifact says so, or its libtorch holds device code
   const File* main_file = nullptr;    // libtorch's file with the most units of device code
@@ -75,6 +75,10 @@ struct ClaimParts {
 
 // "2.11.0+cu130", "2.11.0a0" and "2.11.0.dev20260101" are 2.11.0.
 [[nodiscard]] std::string_view release_of(std::string_view version);
+
+// "libtorchcodec_core#.so": files whose names differ by numbers only stand in for each other. Each links another
+// FFmpeg, or is for another SM, and the package takes the one that fits.
+[[nodiscard]] std::string without_numbers(std::string_view path);
 
 // "GPU 0 NVIDIA H200 (9.0)".
 [[nodiscard]] std::string gpu_label(const GpuOutcome& gpu);

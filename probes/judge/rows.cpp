@@ -144,8 +144,10 @@ struct Shipped {
   }
   // A single file does not answer what needs a whole artifact.
   Outcome of(ClaimPart part, const Facts& facts) const {
-    return by(
-        [&](const Check& check) { return check.proves == part && !(facts.single_file && needs(check, Need::whole)); });
+    return by([&](const Check& check) {
+      const bool asked = !(facts.single_file && needs(check, Need::whole)) && (!facts.other || check.of_any);
+      return check.proves == part && asked;
+    });
   }
   // Of these targets: what is found only on other processors is not shipped.
   Outcome of(const std::vector<const Target*>& targets, ClaimPart part, const Facts& facts) const {

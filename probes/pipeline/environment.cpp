@@ -42,6 +42,7 @@ void judge_torch(const fs::path& artifact, Distribution& row) {
   auto inventory = audit(artifact, {.open_libraries = false});
   if (!inventory) return;  // a torch without its folder: what it lacks is known by its RECORD
   report.inventory = std::move(*inventory);
+  report.inventory->loading = row.loading;
   report.inventory->problems.insert(report.inventory->problems.end(), row.problems.begin(), row.problems.end());
   take_findings(report, row);
 }
@@ -81,7 +82,7 @@ struct Faulty {
 };
 
 Result<void> add_artifact(const fs::path& artifact, const EnvironmentRequest& request, Environment& environment) {
-  const AuditOptions options{.kernel_names = !request.gpus.empty()};
+  const PackagesOptions options{.audit = {.kernel_names = !request.gpus.empty()}, .library_path = request.library_path};
   Faulty faulty;
   const auto each = [&](AuditedPackage package) {
     const bool installed = package.inventory.layout == "distribution";
@@ -94,6 +95,8 @@ Result<void> add_artifact(const fs::path& artifact, const EnvironmentRequest& re
   };
   PBPROBE_TRY(const AuditedPackages audited, audit_packages(artifact, options, each));
   environment.without_files += audited.without_files;
+  environment.interpreter = audited.interpreter;
+  environment.shared_libraries = audited.shared_libraries;
   environment.problems.insert(environment.problems.end(), audited.problems.begin(), audited.problems.end());
   environment.notes.insert(environment.notes.end(), audited.notes.begin(), audited.notes.end());
   if (!faulty.requirements.empty()) environment.reinstall = faulty.command(audited.environment);

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -18,7 +19,8 @@ namespace pbprobe {
 
 struct EnvironmentRequest {
   std::vector<std::filesystem::path> artifacts;
-  std::vector<Sm> gpus;  // what each package has for them is counted, kernel by kernel
+  std::vector<Sm> gpus;      // what each package has for them is counted, kernel by kernel
+  std::string library_path;  // LD_LIBRARY_PATH, as programs of the environment have it
   std::function<void(std::string_view step)> progress;
 };
 

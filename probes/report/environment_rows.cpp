@@ -10,6 +10,7 @@
 
 #include "core/demangle.hpp"
 #include "core/sm.hpp"
+#include "core/torch_symbols.hpp"
 #include "probes/report/sections.hpp"
 #include "probes/report/text.hpp"
 
@@ -52,11 +53,16 @@ std::string python_of(const Distribution& row) {
   return words.empty() ? "-" : fmt::format("{}", fmt::join(words, " "));
 }
 
+// ": 2.10, 2.11": the releases that have all that it takes.
+std::string releases_of(const Distribution& row) {
+  return row.torch_releases.empty() ? "" : ": " + in_ranges(row.torch_releases);
+}
+
 std::string torch_of(const Distribution& row) {
   switch (row.torch_abi) {
     case TorchAbi::none: return "-";
-    case TorchAbi::stable: return "stable";
-    case TorchAbi::cxx: return fmt::format("C++ ({})", row.torch_symbols);
+    case TorchAbi::stable: return "stable" + releases_of(row);
+    case TorchAbi::cxx: return fmt::format("C++ ({}){}", row.torch_symbols, releases_of(row));
     case TorchAbi::own: return "is torch";
   }
   return "";
@@ -178,6 +184,19 @@ void add_findings(Page& page, const Environment& environment) {
   }
 }
 
+void add_shared_libraries(Page& page, const Environment& environment) {
+  if (environment.shared_libraries.empty()) return;
+  page.heading("Libraries in several places: what a process has that imported torch");
+  for (const auto& library : environment.shared_libraries) {
+    std::string line = library.taken;
+    if (!library.how.empty()) line += fmt::format(", by {}", library.how);
+    if (!library.passed_over.empty()) line += fmt::format("; not {}", fmt::join(library.passed_over, ", "));
+    if (!library.beside.empty())
+      line += fmt::format("; copies under other names, loaded beside it: {}", fmt::join(library.beside, ", "));
+    page.entry(library.name, line, 30);
+  }
+}
+
 void add_problems(Page& page, const Environment& environment) {
   std::vector<std::string> problems = environment.problems;
   for (const auto& row : environment.distributions)
@@ -205,6 +224,7 @@ std::string render_environment(const Environment& environment, const TextOptions
     add_all_lacking(page, environment);
   }
   add_findings(page, environment);
+  add_shared_libraries(page, environment);
   add_problems(page, environment);
   if (environment.reinstall) {
     page.heading("To install what is missing or changed again");

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/facts/other_package.hpp"
 #include "probes/report/page.hpp"
 
 namespace pbprobe {
@@ -146,9 +147,8 @@ std::string render_gate(const Report& report, bool explain, const TextOptions& o
   if (!report.verdict) return {};
   const Verdict& gate = *report.verdict;
   Page page(options);
-  const std::string version = report.inventory ? report.inventory->torch_version.value_or("") : "";
-  page.line({{headline_of(gate.outcome), colour_of(gate.outcome)},
-             {fmt::format("  torch{}{}", version.empty() ? "" : " ", version), Colour::strong}});
+  page.line(
+      {{headline_of(gate.outcome), colour_of(gate.outcome)}, {"  " + subject_of(report.inventory), Colour::strong}});
   if (report.claim) page.entry("claim", report.claim->text, 8);
   page.entry("reason", gate.reason, 8);
   if (gate.fix) page.entry("fix", *gate.fix, 8);

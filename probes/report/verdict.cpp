@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
+#include "core/facts/other_package.hpp"
 #include "probes/report/sections.hpp"
 
 namespace pbprobe::text {
@@ -38,8 +39,7 @@ std::string_view headline_of(const std::optional<Verdict>& verdict) {
 }
 
 std::string subject_of(const Report& report) {
-  std::string subject = "torch";
-  if (report.inventory && report.inventory->torch_version) subject += " " + *report.inventory->torch_version;
+  const std::string subject = pbprobe::subject_of(report.inventory);
   if (!report.host) return subject;
   const bool has_gpu = !report.host->gpus.empty();
   return subject + " on " + (has_gpu ? report.host->gpus.front().name : report.host->cpu.name);

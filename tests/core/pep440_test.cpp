@@ -71,5 +71,33 @@ TEST(Pep440, NamesOfPackagesAreComparedAsPipDoes) {
   EXPECT_EQ(package_name("torch"), "torch");
 }
 
+TEST(Pep440, ARequirementTakesAVersionOrNot) {
+  for (const auto& [version, takes] : {std::pair("2.11.0", "==2.11.0"),
+                                       {"2.11.0+cu130", "==2.11.0"},
+                                       {"2.11.0+cu130", "==2.11.0+cu130"},
+                                       {"2.11.1", "==2.11.*"},
+                                       {"2.11.0", ">=2.9,<2.12"},
+                                       {"2.11.0", ">=2.10, !=2.10.1"},
+                                       {"2.10.3", "~=2.10.0"},
+                                       {"2.11.0", "~=2.10"},
+                                       {"2.11.0", ">2.11.0rc1"},
+                                       {"2.11.0.post1", ">2.11.0"},
+                                       {"2.11.0rc1", "<2.11.0"},
+                                       {"2.11.0.dev20260101", "<2.11.0a1"},
+                                       {"2.11.0", "<=2.11"},
+                                       {"2.11.0", ""}})
+    EXPECT_TRUE(satisfies(parsed(version), takes)) << version << " " << takes;
+  for (const auto& [version, refuses] : {std::pair("2.11.0", "==2.9.1"),
+                                         {"2.11.0", "==2.11.0+cu130"},
+                                         {"2.110.0", "==2.11.*"},
+                                         {"2.12.0", ">=2.9,<2.12"},
+                                         {"2.11.0", "~=2.10.0"},
+                                         {"3.0", "~=2.10"},
+                                         {"2.10.1", ">=2.10, !=2.10.1"},
+                                         {"2.11.0rc1", ">=2.11.0"},
+                                         {"2.11.0", ">2.11"}})
+    EXPECT_FALSE(satisfies(parsed(version), refuses)) << version << " " << refuses;
+}
+
 }  // namespace
 }  // namespace pbprobe

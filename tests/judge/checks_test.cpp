@@ -23,6 +23,8 @@ const std::vector<Case>& cases() {
   static const std::vector<Case> all = [] {
     std::vector<Case> built;
     add_file_cases(built);
+    add_loading_cases(built);
+    add_claims_of_other_cases(built);
     add_claim_cases(built);
     add_device_cases(built);
     add_machine_cases(built);

@@ -21,10 +21,12 @@ struct Case {
   std::set<std::string> beside{};  // findings below fail that come with the fault by their nature
 };
 
-void add_file_cases(std::vector<Case>& cases);     // PB1xx
-void add_claim_cases(std::vector<Case>& cases);    // SMs that are claimed
-void add_device_cases(std::vector<Case>& cases);   // PB330 and on
-void add_machine_cases(std::vector<Case>& cases);  // CPUs, GPUs, drivers, running
+void add_file_cases(std::vector<Case>& cases);             // PB1xx
+void add_loading_cases(std::vector<Case>& cases);          // PB16x
+void add_claims_of_other_cases(std::vector<Case>& cases);  // PB17x
+void add_claim_cases(std::vector<Case>& cases);            // SMs that are claimed
+void add_device_cases(std::vector<Case>& cases);           // PB330 and on
+void add_machine_cases(std::vector<Case>& cases);          // CPUs, GPUs, drivers, running
 
 inline Report h200() {
   return gpu_report("NVIDIA H200", "9.0");

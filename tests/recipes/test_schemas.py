@@ -22,6 +22,7 @@ def validator(path):
 
 TARGETS = validator("recipes/targets.schema.json")
 COMPONENTS = validator("recipes/cuda_components.schema.json")
+SYMBOLS = validator("recipes/torch_symbols.schema.json")
 REFERENCES = validator("recipes/reference_builds.schema.json")
 REPORT = validator("docs/report.schema.json")
 
@@ -36,6 +37,16 @@ def test_the_table_of_cuda_releases_is_valid_and_a_broken_one_is_not():
     broken = list(breaks(shortened(table), COMPONENTS.schema))
     assert len(broken) > 20
     assert [name for name, document in broken if COMPONENTS.is_valid(document)] == []
+
+
+def test_the_table_of_torch_s_symbols_is_valid_and_a_broken_one_is_not():
+    table = json.loads((SOURCE / "recipes/torch_symbols.json").read_text())
+    SYMBOLS.validate(table)
+    assert len(table["releases"]) == 8
+    assert table["slots"] > 1000 * sum(group["symbols"] for group in table["groups"])  # of the digests few are taken
+    broken = list(breaks(shortened(table), SYMBOLS.schema))
+    assert len(broken) > 5
+    assert [name for name, document in broken if SYMBOLS.is_valid(document)] == []
 
 
 def test_the_table_of_public_builds_is_valid_and_a_broken_one_is_not():

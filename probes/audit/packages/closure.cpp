@@ -17,10 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_of_driver(std::string_view name) {
-  return name.starts_with("libcuda.so") || name.starts_with("libnvidia-") || name.starts_with("libnvcuvid.so");
-}
-
 // Those of the C and C++ compilers, which every system has.
 bool is_of_system(std::string_view name) {
   constexpr std::array kNames{"libc.so",  "libm.so",     "libdl.so",     "librt.so",     "libpthread.so", "libutil.so",
@@ -35,13 +31,7 @@ const std::vector<Dependency>& dependencies_of(const File& file) {
 
 std::string expand(const std::string& folder, const File& file) {
   const std::string parent = fs::path(file.path).parent_path().string();
-  const std::string origin = parent.empty() ? "." : parent;  // the artifact's root, not the system's
-  std::string text = folder;
-  for (const std::string_view token : {"${ORIGIN}", "$ORIGIN"}) {
-    for (size_t at = text.find(token); at != std::string::npos; at = text.find(token))
-      text.replace(at, token.size(), origin);
-  }
-  return text;
+  return expand_origin(folder, parent.empty() ? "." : parent);  // the artifact's root, not the system's
 }
 
 struct Closure {
@@ -81,16 +71,8 @@ struct Closure {
   [[nodiscard]] std::optional<Dependency> opened_under(const std::string& name, size_t index) const;
 };
 
-// The multiarch folders name their machine; lib64 is this machine's.
 std::vector<std::string> default_folders(const File& file) {
-  if (!file.machine) return {};
-  std::vector<std::string> folders;
-  for (const char* root : {"/lib/", "/usr/lib/"}) folders.push_back(root + *file.machine + "-linux-gnu");
-  utsname system{};
-  if (uname(&system) == 0 && *file.machine == system.machine) {
-    for (const char* folder : {"/lib64", "/usr/lib64"}) folders.emplace_back(folder);
-  }
-  return folders;
+  return file.machine ? system_folders(*file.machine) : std::vector<std::string>();
 }
 
 Dependency Closure::resolve(const std::string& name, const File& file) const {
@@ -196,6 +178,29 @@ void Closure::resolve_all() {
 }
 
 }  // namespace
+
+bool is_of_driver(std::string_view name) {
+  return name.starts_with("libcuda.so") || name.starts_with("libnvidia-") || name.starts_with("libnvcuvid.so");
+}
+
+std::string expand_origin(std::string folder, const std::string& origin) {
+  for (const std::string_view token : {"${ORIGIN}", "$ORIGIN"}) {
+    for (size_t at = folder.find(token); at != std::string::npos; at = folder.find(token, at + origin.size()))
+      folder.replace(at, token.size(), origin);
+  }
+  return folder;
+}
+
+// The multiarch folders name their machine; lib64 is this machine's.
+std::vector<std::string> system_folders(const std::string& machine) {
+  std::vector<std::string> folders;
+  for (const char* root : {"/lib/", "/usr/lib/"}) folders.push_back(root + machine + "-linux-gnu");
+  utsname system{};
+  if (uname(&system) == 0 && machine == system.machine) {
+    for (const char* folder : {"/lib64", "/usr/lib64"}) folders.emplace_back(folder);
+  }
+  return folders;
+}
 
 void resolve_closure(std::vector<File>& files, const Lookup& lookup) {
   Closure closure{files, lookup};

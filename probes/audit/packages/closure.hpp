@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/facts/inventory.hpp"
@@ -20,6 +21,15 @@ struct Found {
   std::string path;
 };
 using Lookup = std::function<std::optional<Found>(const std::string& path)>;
+
+// libcuda and what else comes with the driver.
+[[nodiscard]] bool is_of_driver(std::string_view name);
+
+// A folder of RPATH or RUNPATH, with the one of the file that has it for $ORIGIN.
+[[nodiscard]] std::string expand_origin(std::string folder, const std::string& origin);
+
+// Where ld.so looks at last, for libraries of this machine ("x86_64").
+[[nodiscard]] std::vector<std::string> system_folders(const std::string& machine);
 
 // Fills the dependencies of every file that has `links`, and where what it opens lies. A file's DT_RPATH counts only
 // where it has no DT_RUNPATH; it is also searched for the libraries of those that it loads. The driver's libraries are

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/demangle.hpp"
+#include "core/torch_symbols.hpp"
 #include "probes/audit/containers/symbols.hpp"
 #include "probes/audit/packages/own_versions.hpp"
 
@@ -83,11 +84,23 @@ struct TakenNames {
       stable.insert(name);
     }
   }
+  // What no known release exports is another library's: namespaces are everybody's.
+  TorchReleases releases() const {
+    TorchReleases all = TorchReleases::all();
+    for (const auto* names : {&cxx, &stable}) {
+      for (const auto& name : *names) {
+        const TorchReleases having = TorchReleases::with(name);
+        if (!having.empty()) all &= having;
+      }
+    }
+    return all;
+  }
   TorchSymbols summary() const {
     TorchSymbols symbols{.cxx = static_cast<int64_t>(cxx.size()), .stable = static_cast<int64_t>(stable.size())};
     for (const auto& name : cxx.empty() ? stable : cxx) {
       if (symbols.first.size() < kNamedSymbols) symbols.first.emplace_back(name);
     }
+    if (symbols.cxx + symbols.stable > 0) symbols.releases = releases().names();
     return symbols;
   }
 };

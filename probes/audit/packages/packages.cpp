@@ -125,6 +125,21 @@ std::pair<std::string, std::string> parts_of_folder(std::string_view folder) {
   return {std::string(folder.substr(0, dash)), std::move(version)};
 }
 
+// "==2.11.0" of "Requires-Dist: torch (==2.11.0)". What holds only under a condition is left out.
+std::optional<std::string> torch_asked_for(std::string_view header) {
+  constexpr std::string_view kName = "torch";
+  std::optional<std::string> asked;
+  visit_lines(header, "Requires-Dist: ", [&](std::string_view requirement) {
+    if (!requirement.starts_with(kName) || requirement.find(';') != requirement.npos) return;
+    std::string versions;
+    for (const char c : requirement.substr(kName.size())) {
+      if (c != ' ' && c != '(' && c != ')') versions += c;
+    }
+    if (versions.find_first_of("=<>!~") == 0) asked = versions;
+  });
+  return asked;
+}
+
 }  // namespace
 
 bool calls_itself_torch(std::string_view folder, std::string_view metadata) {
@@ -133,8 +148,10 @@ bool calls_itself_torch(std::string_view folder, std::string_view metadata) {
 }
 
 Package package_of(std::string folder, std::string_view metadata) {
-  return {
-      .folder = std::move(folder), .name = first_line(metadata, "Name:"), .version = first_line(metadata, "Version:")};
+  return {.folder = std::move(folder),
+          .name = first_line(metadata, "Name:"),
+          .version = first_line(metadata, "Version:"),
+          .torch = torch_asked_for(header_of(metadata))};
 }
 
 std::vector<StatedVersion> versions_stated_by(const Package& package) {

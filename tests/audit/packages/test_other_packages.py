@@ -4,7 +4,6 @@
 
 import json
 
-import pytest
 from packages import FAILED, PASSED, Library, Package, audit, device, text_of, wheel
 
 PLAIN = Package("plain-text", {"plain_text/_C.cpython-311-x86_64-linux-gnu.so": Library()})
@@ -42,13 +41,6 @@ def test_a_library_called_like_torch_s_is_not_torch_s(tmp_path):
 def test_a_cubin_by_itself_is_device_code_of_the_package(tmp_path):
     package = Package("spam-cubins", {"spam_cubins/fmha/one.cubin": device("sm_100a.cubin")})
     assert "spam-cubins 1.0 holds machine code for sm_100a" in text_of(wheel(package, tmp_path))
-
-
-@pytest.mark.parametrize("claim", ["sm120", "torch=2.11.0"])
-def test_what_is_claimed_of_it_is_not_passed(tmp_path, claim):
-    result = audit(wheel(DEVICE, tmp_path), "--claim", claim)
-    assert result.returncode == FAILED
-    assert "PB103" in result.stdout
 
 
 def test_a_torch_that_lost_its_libraries_is_torch(tmp_path):

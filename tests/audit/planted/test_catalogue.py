@@ -8,7 +8,16 @@ import test_gpu
 import test_nix
 from rows import catalogue
 
-ELSEWHERE = {"host", "a started libtorch", "a gate", "a baseline", "an emulated CPU"}  # what is asked only there
+# What is asked only there.
+ELSEWHERE = {
+    "host",
+    "a started libtorch",
+    "a gate",
+    "a baseline",
+    "an emulated CPU",
+    "other packages beside it",
+    "another package than torch",
+}
 
 
 def test_each_check_of_files_alone_is_planted():

@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Loading: what the loader would say if an extension module were imported, by the files that are there.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/fields.hpp"
+
+namespace pbprobe {
+
+struct MissingLibrary {
+  std::string name;       // as needed: "libcudart.so.12"
+  std::string needed_by;  // path of the file that needs it
+};
+
+struct MissingVersion {
+  std::string version;  // "GLIBCXX_3.4.32"
+  std::string library;  // path of the one that was taken
+  std::string needed_by;
+};
+
+struct UnresolvedSymbol {
+  std::string name;                    // as mangled
+  std::optional<std::string> version;  // "GLIBC_2.38"; null: any
+  std::string needed_by;
+  std::vector<std::string>
+      releases;  // of torch, which export it; empty: it is none of torch's, or no known release has it
+};
+
+// One file that Python imports, or that links torch.
+struct Loading {
+  std::string path;
+  std::vector<MissingLibrary> missing_libraries;
+  std::vector<MissingVersion> missing_versions;
+  std::vector<UnresolvedSymbol> unresolved;  // what `ldd -r` names, the rest of the process counted in
+  std::vector<std::string> assumed;          // libraries on no search path, which the package itself has to load before
+
+  [[nodiscard]] bool loads() const {
+    return missing_libraries.empty() && missing_versions.empty() && unresolved.empty();
+  }
+};
+
+template <class Visitor, SameAs<MissingLibrary> T>
+void fields(Visitor& visit, T& library) {
+  visit("name", library.name, "as it is needed");
+  visit("needed_by", library.needed_by, "the file that needs it");
+}
+
+template <class Visitor, SameAs<MissingVersion> T>
+void fields(Visitor& visit, T& version) {
+  visit("version", version.version, "that the library does not define");
+  visit("library", version.library, "the one that the loader takes");
+  visit("needed_by", version.needed_by, "the file that needs it");
+}
+
+template <class Visitor, SameAs<UnresolvedSymbol> T>
+void fields(Visitor& visit, T& symbol) {
+  visit("name", symbol.name, "as mangled");
+  visit("version", symbol.version, "null: any");
+  visit("needed_by", symbol.needed_by, "the file that needs it");
+  visit("releases", symbol.releases, "of torch that export it; empty: none that is known");
+}
+
+template <class Visitor, SameAs<Loading> T>
+void fields(Visitor& visit, T& loading) {
+  visit("path", loading.path, "a file that Python imports, or that links torch");
+  visit("missing_libraries", loading.missing_libraries, "that the loader does not find");
+  visit("missing_versions", loading.missing_versions,
+        "of symbols, which the library that the loader takes does not define");
+  visit("unresolved", loading.unresolved, "symbols that nothing defines which would be loaded then");
+  visit("assumed", loading.assumed, "libraries on no search path: the package has to load them itself before");
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,272 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/audit/loader/extensions.hpp"
+
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "core/open_file.hpp"
+#include "core/torch_symbols.hpp"
+#include "probes/audit/audit.hpp"
+#include "probes/audit/packages/closure.hpp"
+#include "probes/audit/packages/walk.hpp"
+
+namespace pbprobe {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kMostAssumed = 100;
+
+// What torch/__init__.py loads by path after libtorch_global_deps.so, in its order: folder in nvidia/, library.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 17> kPreloaded{{
+    {"cublas", "libcublasLt"},
+    {"cublas", "libcublas"},
+    {"cudnn", "libcudnn"},
+    {"cuda_nvrtc", "libnvrtc"},
+    {"cuda_nvrtc", "libnvrtc-builtins"},
+    {"cuda_runtime", "libcudart"},
+    {"cuda_cupti", "libcupti"},
+    {"cufft", "libcufft"},
+    {"curand", "libcurand"},
+    {"nvjitlink", "libnvJitLink"},
+    {"cusparse", "libcusparse"},
+    {"cusparselt", "libcusparseLt"},
+    {"cusolver", "libcusolver"},
+    {"nccl", "libnccl"},
+    {"nvshmem", "libnvshmem_host"},
+    {"cufile", "libcufile"},
+    {"nvtx", "libnvToolsExt"},
+}};
+
+std::string own_machine() {
+  utsname system{};
+  return uname(&system) == 0 ? system.machine : "";
+}
+
+bool takes_packages_of_another(const fs::path& environment) {
+  const auto config = read_whole_file(environment / "pyvenv.cfg");
+  if (!config) return false;
+  std::string text;
+  for (const char c : *config) {
+    if (std::isspace(static_cast<unsigned char>(c)) == 0) text += static_cast<char>(std::tolower(c));
+  }
+  return text.find("include-system-site-packages=true") != text.npos;
+}
+
+// "libgomp.so.1" of "libgomp-24e2ab19.so.1.0.0", as auditwheel renames it.
+std::string family_of(const std::string& name) {
+  const size_t dash = name.find('-');
+  const size_t end = name.find(".so", dash == name.npos ? 0 : dash);
+  if (dash == name.npos || end == name.npos || end - dash != 9) return name;
+  if (name.find_first_not_of("0123456789abcdef", dash + 1) != end) return name;
+  std::string family = name.substr(0, dash) + name.substr(end);
+  const size_t major = family.find_first_not_of("0123456789", family.find(".so") + 4);
+  return family.substr(0, major);
+}
+
+// Of the driver's libraries: cuMemAlloc_v2, nvmlInit_v2.
+bool is_driver_name(std::string_view name) {
+  const bool cuda = name.starts_with("cu") && name.size() > 2 && std::isupper(static_cast<unsigned char>(name[2])) != 0;
+  return cuda || name.starts_with("nvml");
+}
+
+// What comes with the driver may be there where it runs.
+void forgive_driver(Loading& loading) {
+  std::set<std::string> need_driver;
+  std::erase_if(loading.missing_libraries, [&](const MissingLibrary& library) {
+    if (!is_of_driver(library.name)) return false;
+    need_driver.insert(library.needed_by);
+    return true;
+  });
+  std::erase_if(loading.unresolved, [&](const UnresolvedSymbol& symbol) {
+    return need_driver.contains(symbol.needed_by) && is_driver_name(symbol.name);
+  });
+}
+
+}  // namespace
+
+Extensions::Extensions(const InstalledPackages& installed, const std::string& library_path) : installed_(installed) {
+  for (const auto& package : installed.packages) {
+    for (const auto& item : package.layout.items) libraries_[item.disk.filename().string()].push_back(item.disk);
+  }
+  find_interpreter();
+  const auto python = python_.empty() ? nullptr : store_.at(python_).object;
+  const uint16_t machine = own_machine() == "aarch64" ? EM_AARCH64 : EM_X86_64;
+  const std::string loader = python == nullptr ? "" : python->interpreter();
+  if (python == nullptr || python->machine() != machine || loader.find("ld-musl") != loader.npos) return;
+  if (takes_packages_of_another(installed.environment)) return;
+  folders_ = loader_folders(machine, loader, library_path);
+  plain_.emplace(store_, folders_);
+  (void)plain_->open(python_, true);
+  load_torch();
+}
+
+void Extensions::find_interpreter() {
+  std::error_code error;
+  for (const char* name : {"bin/python", "bin/python3"}) {
+    const fs::path path = fs::canonical(installed_.environment / name, error);
+    if (error || store_.at(path).object == nullptr) continue;
+    python_ = path;
+    break;
+  }
+  // "python3.11" of the environment's own folders, else of the interpreter.
+  for (const fs::path& path : {installed_.folder.parent_path(), python_}) {
+    std::string name = path.filename().string();
+    if (!name.starts_with("python3.")) continue;
+    tag_ = "cpython-3" + name.substr(std::string_view("python3.").size());
+    break;
+  }
+}
+
+void Extensions::load_torch() {
+  const auto torch = find_torch({installed_.folder});
+  if (torch) {
+    torch_ = *torch;
+    const fs::path first = torch_ / "lib/libtorch_global_deps.so";
+    std::error_code error;
+    if (fs::exists(first, error)) (void)plain_->open(first, true);
+    preload_cuda();
+  }
+  with_torch_ = plain_;
+  for (const auto& name : torch_.empty() ? std::vector<std::string>() : names_in(torch_)) {
+    const bool module = name.starts_with("_C.") && name.ends_with(".so");
+    if (module && (tag_.empty() || name.find(tag_ + "-") != name.npos)) (void)with_torch_->open(torch_ / name, false);
+  }
+}
+
+// torch stops at the first that it does not find.
+void Extensions::preload_cuda() {
+  const LoadedObject* runtime = nullptr;
+  for (const auto& object : plain_->objects()) {
+    if (object->path.filename().string().starts_with("libcudart.so.")) runtime = object.get();
+  }
+  if (runtime == nullptr) return;
+  const std::string name = runtime->path.filename().string();
+  const std::string major = name.substr(name.rfind('.') + 1);
+  const fs::path nvidia = torch_.parent_path() / "nvidia";
+  for (const auto& [folder, library] : kPreloaded) {
+    std::optional<fs::path> found;
+    for (const fs::path& place : {nvidia / folder / "lib", nvidia / ("cu" + major) / "lib"}) {
+      for (const auto& one : found ? std::vector<std::string>() : names_in(place)) {
+        const bool numbered = std::isdigit(static_cast<unsigned char>(one.back())) != 0;
+        if (!found && numbered && one.starts_with(std::string(library) + ".so.")) found = place / one;
+      }
+    }
+    if (!found) return;
+    (void)plain_->open(*found, false);
+  }
+}
+
+std::optional<std::string> Extensions::interpreter() const {
+  return python_.empty() ? std::nullopt : std::optional(python_.string());
+}
+
+bool Extensions::exports(const fs::path& path, const std::string& name) {
+  const auto& entry = store_.at(path);
+  const Reference reference{.name = name, .hash = gnu_hash_of(name)};
+  return entry.object != nullptr && entry.object->resolves(reference);
+}
+
+bool Extensions::is_extension(const File& file) {
+  const std::string name = fs::path(file.path).filename().string();
+  if (!name.ends_with(".so")) return false;
+  const bool tagged = name.find(".cpython-") != name.npos;
+  if (tagged && !tag_.empty() && name.find("." + tag_ + "-") == name.npos) return false;
+  return exports(installed_.folder / file.path, "PyInit_" + name.substr(0, name.find('.')));
+}
+
+bool Extensions::links_torch(const File& file) const {
+  if (file.links && file.links->torch_symbols.cxx + file.links->torch_symbols.stable > 0) return true;
+  return std::any_of(file.needed.begin(), file.needed.end(), [](const std::string& name) {
+    return name.starts_with("libtorch") || name.starts_with("libc10");
+  });
+}
+
+// Packages load what lies on no search path themselves before: ctypes.CDLL of nvidia/cublas/lib/libcublas.so.12.
+Loading Extensions::load(const InstalledPackage& package, const File& file, const Process& before) {
+  const fs::path path = installed_.folder / file.path;
+  std::vector<std::string> assumed;
+  Loading loading;
+  for (int round = 0; round < kMostAssumed; ++round) {
+    Process process = before;
+    for (const auto& name : assumed) (void)process.open(libraries_[name].front(), false);
+    loading = process.open(path, false);
+    const auto there = std::find_if(
+        loading.missing_libraries.begin(), loading.missing_libraries.end(), [&](const MissingLibrary& library) {
+          const bool tried = std::find(assumed.begin(), assumed.end(), library.name) != assumed.end();
+          return !tried && libraries_.contains(library.name);
+        });
+    if (there == loading.missing_libraries.end()) break;
+    assumed.push_back(there->name);
+  }
+  loading.path = file.path;
+  loading.assumed = std::move(assumed);
+  forgive_driver(loading);
+  take_siblings(package, loading);
+  for (auto& symbol : loading.unresolved) symbol.releases = TorchReleases::with(symbol.name).names();
+  return loading;
+}
+
+// What another library of the same package defines, that one was loaded for, with RTLD_GLOBAL.
+void Extensions::take_siblings(const InstalledPackage& package, Loading& loading) {
+  std::set<std::string> siblings;
+  std::erase_if(loading.unresolved, [&](const UnresolvedSymbol& symbol) {
+    const auto defines = [&](const Item& item) {
+      return item.path != loading.path && is_shared_object_name(item.disk.filename().string()) &&
+             exports(item.disk, symbol.name);
+    };
+    const auto& items = package.layout.items;
+    const auto sibling = std::find_if(items.begin(), items.end(), defines);
+    if (sibling == items.end()) return false;
+    siblings.insert(sibling->path);
+    return true;
+  });
+  loading.assumed.insert(loading.assumed.end(), siblings.begin(), siblings.end());
+}
+
+std::optional<std::vector<Loading>> Extensions::of(const InstalledPackage& package, const std::vector<File>& files) {
+  if (!plain_) return std::nullopt;
+  std::vector<Loading> all;
+  for (const auto& file : files) {
+    if (!file.links || file.machine != own_machine()) continue;
+    const bool linked = links_torch(file);
+    if (!linked && !is_extension(file)) continue;
+    const fs::path path = installed_.folder / file.path;
+    const bool own = !torch_.empty() && path.string().starts_with(torch_.string() + "/");
+    all.push_back(load(package, file, linked && !own ? *with_torch_ : *plain_));
+    store_.close_unused();
+  }
+  return all;
+}
+
+std::vector<SharedLibrary> Extensions::shared_libraries() const {
+  std::vector<SharedLibrary> shared;
+  if (!with_torch_ || torch_.empty()) return shared;
+  std::map<std::string, std::set<fs::path>> families;
+  std::error_code error;
+  for (const auto& [name, paths] : libraries_) {
+    for (const auto& path : paths) families[family_of(name)].insert(fs::canonical(path, error));
+  }
+  for (const auto& object : with_torch_->objects()) {
+    const auto family = families.find(object->path.filename().string());
+    if (family == families.end()) continue;
+    const fs::path taken = fs::canonical(object->path, error);
+    SharedLibrary library{.name = family->first, .taken = object->path.string(), .how = object->how};
+    for (const auto& path : family->second) {
+      if (path == taken) continue;
+      const bool renamed = path.filename().string() != family->first;
+      (renamed ? library.beside : library.passed_over).push_back(path.string());
+    }
+    if (!library.passed_over.empty() || !library.beside.empty()) shared.push_back(std::move(library));
+  }
+  return shared;
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Which files of an environment Python would import, and whether the loader would take them.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/facts/environment.hpp"
+#include "core/facts/inventory.hpp"
+#include "core/facts/loading.hpp"
+#include "probes/audit/loader/process.hpp"
+#include "probes/audit/packages/distributions.hpp"
+
+namespace pbprobe {
+
+class Extensions {
+ public:
+  // `library_path`: LD_LIBRARY_PATH, as whoever imports them has it.
+  Extensions(const InstalledPackages& installed, const std::string& library_path);
+
+  // Its extension modules for this Python, and what links torch: torch is imported before. Null: the environment has no
+  // interpreter of its own, for this machine and glibc, or it takes packages of another one.
+  [[nodiscard]] std::optional<std::vector<Loading>> of(const InstalledPackage& package, const std::vector<File>& files);
+
+  // Libraries that torch's process has loaded and that lie in more than one place.
+  [[nodiscard]] std::vector<SharedLibrary> shared_libraries() const;
+
+  [[nodiscard]] std::optional<std::string> interpreter() const;
+
+ private:
+  void find_interpreter();
+  void load_torch();
+  void preload_cuda();
+  [[nodiscard]] bool is_extension(const File& file);
+  [[nodiscard]] bool links_torch(const File& file) const;
+  [[nodiscard]] bool exports(const std::filesystem::path& path, const std::string& name);
+  Loading load(const InstalledPackage& package, const File& file, const Process& before);
+  void take_siblings(const InstalledPackage& package, Loading& loading);
+
+  const InstalledPackages& installed_;
+  std::map<std::string, std::vector<std::filesystem::path>> libraries_;  // of all packages, by file name
+  std::filesystem::path python_;                                         // empty: none
+  std::string tag_;                                                      // "cpython-311"; empty: not known
+  ObjectStore store_;
+  LoaderFolders folders_;
+  std::optional<Process> plain_;       // Python, with what torch loads first; null: not followed
+  std::optional<Process> with_torch_;  // torch._C too
+  std::filesystem::path torch_;        // its folder; empty: none
+};
+
+}  // namespace pbprobe

@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// A shared object as ld.so sees it, by its dynamic section: what it exports, and what its relocations ask of others.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.hpp"
+#include "probes/audit/containers/elf.hpp"
+#include "probes/audit/containers/mapped_file.hpp"
+
+namespace pbprobe {
+
+// A version that another library has to define.
+struct NeededVersion {
+  std::string library;  // as needed: "libstdc++.so.6"
+  std::string version;  // "GLIBCXX_3.4.32"
+  bool weak = false;
+};
+
+// An undefined symbol that a relocation names.
+struct Reference {
+  std::string_view name;  // in the object's own bytes
+  uint32_t hash = 0;      // GNU's
+  const NeededVersion* version = nullptr;
+  bool weak = false;
+};
+
+class LinkedObject {
+ public:
+  // Errors: those of map_file and read_elf; malformed, where a table leads out of the file.
+  [[nodiscard]] static Result<LinkedObject> open(const std::filesystem::path& path);
+
+  LinkedObject(LinkedObject&&) = default;
+  LinkedObject& operator=(LinkedObject&&) = default;
+
+  [[nodiscard]] uint16_t machine() const { return machine_; }
+  [[nodiscard]] const ElfDynamic& dynamic() const { return dynamic_; }
+  [[nodiscard]] const std::string& interpreter() const { return interpreter_; }  // empty: a library
+  [[nodiscard]] bool avoids_default_folders() const { return avoids_default_folders_; }
+  [[nodiscard]] const std::vector<NeededVersion>& needed_versions() const { return needed_versions_; }
+  [[nodiscard]] const std::vector<Reference>& references() const { return references_; }
+
+  // Whether a reference binds to it, by do_lookup_x and check_match of glibc's elf/dl-lookup.c.
+  [[nodiscard]] bool resolves(const Reference& reference) const;
+  // What has no versions at all, defines any: ld.so warns, and goes on.
+  [[nodiscard]] bool defines_version(const std::string& version) const;
+
+ private:
+  struct Table {
+    uint64_t address = 0;
+    uint64_t bytes = 0;
+  };
+  struct Tables;
+  struct Match;
+
+  LinkedObject() = default;
+  Result<void> read(const std::filesystem::path& path);
+  Result<void> read_strings(const Elf& elf, const Tables& tables);
+  Result<void> read_hash(const Elf& elf, const Tables& tables);
+  Result<void> read_needed_versions(const Elf& elf, const Tables& tables);
+  Result<void> read_defined_versions(const Elf& elf, const Tables& tables);
+  Result<void> read_references(const Elf& elf, const Tables& tables);
+  Result<void> add_reference(uint32_t index);
+  [[nodiscard]] std::optional<std::string_view> name_at(uint64_t offset) const;
+  [[nodiscard]] uint16_t version_index(uint32_t symbol) const;
+  void look_at(uint32_t symbol, const Reference& reference, Match& match) const;
+
+  Mapping mapping_;
+  uint16_t machine_ = 0;
+  ElfDynamic dynamic_;
+  std::string interpreter_;
+  bool avoids_default_folders_ = false;
+  Bytes strings_;
+  Bytes symbols_;
+  Bytes versions_;  // of symbols, by their index; empty: it has none
+  Bytes hash_;      // DT_GNU_HASH, else DT_HASH
+  bool gnu_hash_ = false;
+  std::vector<NeededVersion> needed_versions_;
+  std::vector<std::optional<size_t>> needed_by_index_;  // of needed_versions_, by the index of a symbol's version
+  std::vector<std::string> defined_versions_;           // by index; empty: none of that index
+  std::vector<Reference> references_;
+};
+
+[[nodiscard]] uint32_t gnu_hash_of(std::string_view name);
+
+}  // namespace pbprobe

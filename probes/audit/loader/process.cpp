@@ -1,0 +1,208 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/audit/loader/process.hpp"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "probes/audit/packages/closure.hpp"
+
+namespace pbprobe {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kMostObjects = 2000;
+
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> folders;
+  for (size_t at = 0; at < list.size();) {
+    const size_t end = std::min(list.find_first_of(":;", at), list.size());
+    folders.push_back(list.substr(at, end - at));
+    at = end + 1;
+  }
+  return folders;
+}
+
+bool contains(const std::vector<const LoadedObject*>& list, const LoadedObject* object) {
+  return std::find(list.begin(), list.end(), object) != list.end();
+}
+
+}  // namespace
+
+const ObjectStore::Entry& ObjectStore::at(const fs::path& path) {
+  const auto [found, fresh] = entries_.try_emplace(path.string());
+  Entry& entry = found->second;
+  if (!fresh) return entry;
+  struct stat status {};
+  if (stat(path.c_str(), &status) == 0) entry.file = {status.st_dev, status.st_ino};
+  auto object = LinkedObject::open(path);
+  if (object) {
+    entry.object = std::make_shared<const LinkedObject>(std::move(*object));
+  } else {
+    entry.problem = object.error().message;
+  }
+  return entry;
+}
+
+void ObjectStore::close_unused() {
+  std::erase_if(entries_, [](const auto& entry) { return entry.second.object.use_count() < 2; });
+}
+
+LoaderFolders loader_folders(uint16_t machine, const std::string& interpreter, const std::string& library_path) {
+  LoaderFolders folders{.machine = machine, .environment = split(library_path)};
+  if (interpreter.starts_with("/nix/store/")) {
+    folders.defaults = {fs::path(interpreter).parent_path().string()};
+    return folders;
+  }
+  folders.cache = system_loader_cache(machine);
+  folders.defaults = system_folders(machine_name(machine));
+  return folders;
+}
+
+const LoadedObject* Process::find(const std::string& name) const {
+  for (const auto& object : objects_) {
+    if (object->names.contains(name) || object->object->dynamic().soname == name) return object.get();
+  }
+  return nullptr;
+}
+
+// ld.so passes over files of other machines.
+bool Process::is_usable(const fs::path& path) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
+  const auto& entry = store_->at(path);
+  return entry.object == nullptr || entry.object->machine() == folders_->machine;
+}
+
+std::optional<Process::Place> Process::search_in(const std::string& name, const std::vector<std::string>& folders,
+                                                 const LoadedObject& owner, const char* how) {
+  for (const auto& folder : folders) {
+    const fs::path path =
+        (fs::path(expand_origin(folder, owner.path.parent_path().string())) / name).lexically_normal();
+    if (is_usable(path)) return Place{path, fmt::format("{} of {}", how, owner.path.string())};
+  }
+  return std::nullopt;
+}
+
+std::optional<Process::Place> Process::search(const std::string& name, const LoadedObject& by) {
+  if (name.find('/') != name.npos) return is_usable(name) ? std::optional(Place{name, ""}) : std::nullopt;
+  const auto& own = by.object->dynamic();
+  if (own.runpath.empty()) {
+    const LoadedObject* program = objects_.empty() ? nullptr : objects_.front().get();
+    bool asked_program = false;
+    for (const LoadedObject* owner = &by; owner != nullptr; owner = owner->loader) {
+      asked_program = asked_program || owner == program;
+      if (!owner->object->dynamic().runpath.empty()) continue;
+      if (auto place = search_in(name, owner->object->dynamic().rpath, *owner, "DT_RPATH")) return place;
+    }
+    if (!asked_program && program != nullptr && program->object->dynamic().runpath.empty()) {
+      if (auto place = search_in(name, program->object->dynamic().rpath, *program, "DT_RPATH")) return place;
+    }
+  }
+  for (const auto& folder : folders_->environment) {
+    const fs::path path = fs::path(folder.empty() ? "." : folder) / name;
+    if (is_usable(path)) return Place{path, "LD_LIBRARY_PATH"};
+  }
+  if (auto place = search_in(name, own.runpath, by, "DT_RUNPATH")) return place;
+  if (by.object->avoids_default_folders()) return std::nullopt;
+  const auto [first, last] = folders_->cache.equal_range(name);
+  for (auto at = first; at != last; ++at) {
+    if (is_usable(at->second)) return Place{at->second, "ld.so.cache"};
+  }
+  for (const auto& folder : folders_->defaults) {
+    const fs::path path = fs::path(folder) / name;
+    if (is_usable(path)) return Place{path, "the system's default folders"};
+  }
+  return std::nullopt;
+}
+
+LoadedObject* Process::map(const Place& place, const LoadedObject* loader, std::string& problem) {
+  const auto& entry = store_->at(place.path);
+  problem = entry.problem;
+  if (entry.object == nullptr) return nullptr;
+  for (const auto& object : objects_) {
+    if (object->file == entry.file) return object.get();
+  }
+  auto loaded = std::make_shared<LoadedObject>();
+  loaded->path = place.path;
+  loaded->how = place.how;
+  loaded->object = entry.object;
+  loaded->file = entry.file;
+  loaded->names = {place.path.string()};
+  loaded->loader = loader;
+  objects_.push_back(loaded);
+  return loaded.get();
+}
+
+LoadedObject* Process::need(const std::string& name, const LoadedObject& by, Loading& loading) {
+  if (const auto* known = find(name)) return const_cast<LoadedObject*>(known);
+  const auto place = search(name, by);
+  std::string problem;
+  LoadedObject* object = place ? map(*place, &by, problem) : nullptr;
+  if (object == nullptr) {
+    loading.missing_libraries.push_back({name, by.path.string()});
+    return nullptr;
+  }
+  object->names.insert(name);
+  return object;
+}
+
+// Breadth first, as _dl_map_object_deps; what was loaded before is in it too.
+std::vector<const LoadedObject*> Process::map_closure(LoadedObject& root, Loading& loading) {
+  std::vector<const LoadedObject*> order{&root};
+  for (size_t i = 0; i < order.size() && order.size() < kMostObjects; ++i) {
+    auto& object = const_cast<LoadedObject&>(*order[i]);
+    if (!std::exchange(object.mapped, true)) {
+      for (const auto& name : object.object->dynamic().needed) {
+        if (const LoadedObject* needed = need(name, object, loading)) object.dependencies.push_back(needed);
+      }
+    }
+    for (const LoadedObject* needed : object.dependencies) {
+      if (!contains(order, needed)) order.push_back(needed);
+    }
+  }
+  return order;
+}
+
+void Process::relocate(const LoadedObject& object, const std::vector<const LoadedObject*>& scope,
+                       Loading& loading) const {
+  for (const auto& version : object.object->needed_versions()) {
+    const LoadedObject* library = find(version.library);
+    if (version.weak || library == nullptr || library->object->defines_version(version.version)) continue;
+    loading.missing_versions.push_back({version.version, library->path.string(), object.path.string()});
+  }
+  const auto resolves = [](const Reference& reference) {
+    return [&](const LoadedObject* one) { return one->object->resolves(reference); };
+  };
+  for (const auto& reference : object.object->references()) {
+    if (reference.weak || std::any_of(global_.begin(), global_.end(), resolves(reference)) ||
+        std::any_of(scope.begin(), scope.end(), resolves(reference)))
+      continue;
+    UnresolvedSymbol symbol{.name = std::string(reference.name), .needed_by = object.path.string()};
+    if (reference.version != nullptr) symbol.version = reference.version->version;
+    loading.unresolved.push_back(std::move(symbol));
+  }
+}
+
+Loading Process::open(const fs::path& path, bool global) {
+  Loading loading{.path = path.string()};
+  const size_t before = objects_.size();
+  std::string problem;
+  LoadedObject* root = map({path, ""}, nullptr, problem);
+  if (root == nullptr) return loading;  // its package says why it cannot be read
+  const auto scope = map_closure(*root, loading);
+  if (global || before == 0) {
+    for (const LoadedObject* object : scope) {
+      if (!contains(global_, object)) global_.push_back(object);
+    }
+  }
+  for (size_t i = before; i < objects_.size(); ++i) relocate(*objects_[i], scope, loading);
+  return loading;
+}
+
+}  // namespace pbprobe

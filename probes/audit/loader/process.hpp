@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// What a process would have loaded, by the rules of glibc's ld.so. Nothing is run.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/facts/loading.hpp"
+#include "probes/audit/loader/linked_object.hpp"
+#include "probes/audit/loader/loader_cache.hpp"
+
+namespace pbprobe {
+
+// Shared objects that were read already, by their paths: for many processes.
+class ObjectStore {
+ public:
+  // Null: it cannot be read; `problem` has the sentence.
+  struct Entry {
+    std::shared_ptr<const LinkedObject> object;
+    std::string problem;
+    std::pair<uint64_t, uint64_t> file;  // device and inode
+  };
+  [[nodiscard]] const Entry& at(const std::filesystem::path& path);
+  // Closes what no process holds: each open one costs a file descriptor.
+  void close_unused();
+
+ private:
+  std::map<std::string, Entry> entries_;
+};
+
+// Where the loader looks beside RPATH and RUNPATH.
+struct LoaderFolders {
+  uint16_t machine = 0;
+  std::vector<std::string> environment;  // of LD_LIBRARY_PATH
+  LoaderCache cache;
+  std::vector<std::string> defaults;
+};
+
+// Of a program that this loader ("/lib64/ld-linux-x86-64.so.2") starts. Nix's reads no cache, and knows its own folder.
+[[nodiscard]] LoaderFolders loader_folders(uint16_t machine, const std::string& interpreter,
+                                           const std::string& library_path);
+
+struct LoadedObject {
+  std::filesystem::path path;
+  std::string how;  // "DT_RPATH of …", "LD_LIBRARY_PATH"; empty: opened by its path
+  std::shared_ptr<const LinkedObject> object;
+  std::pair<uint64_t, uint64_t> file;
+  std::set<std::string> names;  // that it is known by, its SONAME beside them
+  bool mapped = false;          // its dependencies were looked for
+  std::vector<const LoadedObject*> dependencies;
+  const LoadedObject* loader = nullptr;
+};
+
+class Process {
+ public:
+  Process(ObjectStore& store, const LoaderFolders& folders) : store_(&store), folders_(&folders) {}
+
+  // As the program, or by dlopen() with RTLD_NOW. What of it is new is relocated; `global`: as with RTLD_GLOBAL.
+  Loading open(const std::filesystem::path& path, bool global);
+
+  // Whether a library of this name is loaded.
+  [[nodiscard]] const LoadedObject* find(const std::string& name) const;
+  [[nodiscard]] const std::vector<std::shared_ptr<LoadedObject>>& objects() const { return objects_; }
+
+ private:
+  struct Place {
+    std::filesystem::path path;
+    std::string how;
+  };
+  LoadedObject* map(const Place& place, const LoadedObject* loader, std::string& problem);
+  LoadedObject* need(const std::string& name, const LoadedObject& by, Loading& loading);
+  [[nodiscard]] std::optional<Place> search(const std::string& name, const LoadedObject& by);
+  [[nodiscard]] std::optional<Place> search_in(const std::string& name, const std::vector<std::string>& folders,
+                                               const LoadedObject& owner, const char* how);
+  [[nodiscard]] bool is_usable(const std::filesystem::path& path);
+  std::vector<const LoadedObject*> map_closure(LoadedObject& root, Loading& loading);
+  void relocate(const LoadedObject& object, const std::vector<const LoadedObject*>& scope, Loading& loading) const;
+
+  ObjectStore* store_;
+  const LoaderFolders* folders_;
+  std::vector<std::shared_ptr<LoadedObject>> objects_;
+  std::vector<const LoadedObject*> global_;
+};
+
+}  // namespace pbprobe

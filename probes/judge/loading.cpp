@@ -1,0 +1,215 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Whether the loader takes a package's extension modules, and what they ask for is there.
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/demangle.hpp"
+#include "core/pep440.hpp"
+#include "core/torch_symbols.hpp"
+#include "probes/judge/subjects.hpp"
+
+namespace pbprobe {
+namespace {
+
+// Those that do not load, and that no other stands in for.
+std::vector<const Loading*> not_loading(const Inventory& inventory) {
+  std::map<std::string, bool> one_loads;
+  for (const auto& loading : *inventory.loading) {
+    bool& loads = one_loads[without_numbers(loading.path)];
+    loads = loads || loading.loads();
+  }
+  std::vector<const Loading*> all;
+  for (const auto& loading : *inventory.loading) {
+    if (!one_loads.at(without_numbers(loading.path))) all.push_back(&loading);
+  }
+  return all;
+}
+
+bool is_torch_name(const Inventory& inventory, const Loading& loading, const UnresolvedSymbol& symbol) {
+  for (const auto& file : inventory.files) {
+    if (file.path != loading.path || !file.links) continue;
+    const auto& first = file.links->torch_symbols.first;
+    if (std::find(first.begin(), first.end(), symbol.name) != first.end()) return true;
+  }
+  return !symbol.releases.empty();
+}
+
+// What a package's files lack: one fault, however many of them lack it. A torch that it was not built for goes first,
+// since another build of the package brings other libraries too.
+struct Fault {
+  const Loading* loading = nullptr;
+  const UnresolvedSymbol* of_torch = nullptr;
+  size_t files = 0;
+};
+
+enum class Kind : uint8_t { library, version, symbol };
+
+Kind kind_of(const Loading& loading) {
+  if (!loading.missing_libraries.empty()) return Kind::library;
+  return loading.missing_versions.empty() ? Kind::symbol : Kind::version;
+}
+
+Fault fault_in(const Inventory& inventory) {
+  Fault fault;
+  const auto faulty = not_loading(inventory);
+  fault.files = faulty.size();
+  for (const Loading* loading : faulty) {
+    if (fault.loading == nullptr || kind_of(*loading) < kind_of(*fault.loading)) fault.loading = loading;
+  }
+  for (const Loading* loading : faulty) {
+    for (const auto& symbol : loading->unresolved) {
+      if (!inventory.torch_beside || fault.of_torch != nullptr || !is_torch_name(inventory, *loading, symbol)) continue;
+      fault.loading = loading;
+      fault.of_torch = &symbol;
+    }
+  }
+  return fault;
+}
+
+std::optional<Fault> fault_of(const Facts& facts, Kind kind) {
+  if (!facts.inventory->loading) return std::nullopt;
+  const Fault fault = fault_in(*facts.inventory);
+  if (fault.loading == nullptr) return std::nullopt;
+  const Kind seen = fault.of_torch != nullptr ? Kind::symbol : kind_of(*fault.loading);
+  return seen == kind ? std::optional(fault) : std::nullopt;
+}
+
+// "_C.so", or "libx.so, which _C.so loads,": who needs it, where it is not the module itself.
+std::string who(const Loading& loading, const std::string& needed_by) {
+  const std::string module(base_name(loading.path));
+  return needed_by.ends_with("/" + loading.path) ? module : fmt::format("{}, which {} loads,", needed_by, module);
+}
+
+InWords and_others(const Fault& fault) {
+  if (fault.files < 2) return in_words("");
+  return in_words(fmt::format("; {} more of its files do not load", fault.files - 1));
+}
+
+Answer libraries_are_found(const Facts& facts) {
+  const auto fault = fault_of(facts, Kind::library);
+  if (!fault) return {};
+  const MissingLibrary& first = fault->loading->missing_libraries.front();
+  return {.seen = {{say("{}: {} needs {}, which neither the environment nor the system has{}", facts.torch,
+                        who(*fault->loading, first.needed_by), first.name, and_others(*fault)),
+                    fault->loading->path}}};
+}
+
+Answer versions_are_defined(const Facts& facts) {
+  const auto fault = fault_of(facts, Kind::version);
+  if (!fault) return {};
+  const MissingVersion& first = fault->loading->missing_versions.front();
+  return {.seen = {{say("{}: {} needs {}, which {} does not define{}", facts.torch,
+                        who(*fault->loading, first.needed_by), first.version, first.library, and_others(*fault)),
+                    fault->loading->path}}};
+}
+
+// What all files of the package take from torch. A name in its namespaces that no known release has, and nothing
+// defines here, leaves none.
+std::string loads_with(const Inventory& inventory) {
+  TorchReleases all = TorchReleases::all();
+  for (const auto& file : inventory.files) {
+    if (file.links && file.links->torch_symbols.releases) all &= TorchReleases::of(*file.links->torch_symbols.releases);
+  }
+  for (const Loading* loading : not_loading(inventory)) {
+    for (const auto& symbol : loading->unresolved) {
+      if (is_torch_name(inventory, *loading, symbol)) all &= TorchReleases::of(symbol.releases);
+    }
+  }
+  if (all.empty()) return fmt::format("none of torch {} has all that it needs", known_torch_releases());
+  return fmt::format("it loads with torch {} only", in_ranges(all.names()));
+}
+
+std::optional<std::string> torch_asked_for(const Inventory& inventory) {
+  return inventory.packages.empty() ? std::nullopt : inventory.packages.front().torch;
+}
+
+Seen lacking_in_torch(const Facts& facts, const Fault& fault) {
+  const Inventory& inventory = *facts.inventory;
+  const auto asked = torch_asked_for(inventory);
+  const std::string also = asked ? fmt::format("; its METADATA asks for torch {}", *asked) : "";
+  return {
+      .what = say("{}: {} needs {}, which torch {} lacks: {}{}{}", facts.torch,
+                  who(*fault.loading, fault.of_torch->needed_by), demangled(fault.of_torch->name),
+                  *inventory.torch_beside, in_words(loads_with(inventory)), in_words(also), and_others(fault)),
+      .where = fault.loading->path,
+      .remedy = fmt::format("install the build of it that is made for torch {}, or the torch that it was built with",
+                            *inventory.torch_beside)};
+}
+
+Answer symbols_are_resolved(const Facts& facts) {
+  const auto fault = fault_of(facts, Kind::symbol);
+  if (!fault) return {};
+  if (fault->of_torch != nullptr) return {.seen = {lacking_in_torch(facts, *fault)}};
+  const UnresolvedSymbol& first = fault->loading->unresolved.front();
+  const std::string version = first.version ? "@" + *first.version : "";
+  return {.seen = {{say("{}: {} needs {}{}, which nothing defines that is loaded with it{}", facts.torch,
+                        who(*fault->loading, first.needed_by), demangled(first.name), version, and_others(*fault)),
+                    fault->loading->path}}};
+}
+
+// Where it does not load, that is what is reported.
+Answer torch_is_as_asked(const Facts& facts) {
+  const Inventory& inventory = *facts.inventory;
+  const auto asked = torch_asked_for(inventory);
+  const auto installed = parse_python_version(inventory.torch_beside.value_or(""));
+  if (!asked || !installed || satisfies(*installed, *asked)) return {};
+  if (inventory.loading && !not_loading(inventory).empty()) return {};
+  return {
+      .seen = {{.what = say("{} asks for torch {}, and {} is installed", facts.torch, *asked, *inventory.torch_beside),
+                .remedy = fmt::format("install both at once, so that one installer chooses a pair: pip install "
+                                      "--upgrade {} 'torch{}'",
+                                      inventory.packages.front().name.value_or(""), *asked)}}};
+}
+
+}  // namespace
+
+std::vector<Check> loading_checks() {
+  using enum Need;
+  return {
+      {.id = "PB161",
+       .subject = Subject::artifact,
+       .level = Level::shipped,
+       .severity = Severity::fail,
+       .needs = {inventory, environment},
+       .of_any = true,
+       .question = "Does the loader find the libraries that a package's extension modules need?",
+       .remedy = "install the package that brings the library, or the build for the one that is here",
+       .ask = libraries_are_found},
+      {.id = "PB162",
+       .subject = Subject::artifact,
+       .level = Level::shipped,
+       .severity = Severity::fail,
+       .needs = {inventory, environment},
+       .of_any = true,
+       .question = "Do these libraries define the versions of symbols that they need?",
+       .remedy = "use a newer system or a newer copy of the library, or a build for an older one",
+       .ask = versions_are_defined},
+      {.id = "PB163",
+       .subject = Subject::artifact,
+       .level = Level::shipped,
+       .severity = Severity::fail,
+       .needs = {inventory, environment},
+       .of_any = true,
+       .question = "Does the loader resolve every symbol of a package's extension modules?",
+       .remedy = "install the build that is made for the libraries that are here",
+       .ask = symbols_are_resolved},
+      {.id = "PB164",
+       .subject = Subject::artifact,
+       .level = Level::shipped,
+       .severity = Severity::warn,
+       .needs = {inventory, environment},
+       .of_any = true,
+       .question = "Is the installed torch one that the package asks for?",
+       .remedy = "install both at once, so that one installer chooses a pair",
+       .ask = torch_is_as_asked},
+  };
+}
+
+}  // namespace pbprobe

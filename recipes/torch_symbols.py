@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""Writes recipes/torch_symbols.json: which releases of torch export which symbols, as digests.
+
+    recipes/torch_symbols.py VERSION…         downloads the wheels for Python 3.11 on x86_64, one at a time
+    recipes/torch_symbols.py --read PATH…     wheels, or folders with a torch/, that are here already
+
+All releases are given at once: a symbol is a row by the releases that have it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import collections
+import hashlib
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import zipfile
+
+FILE = pathlib.Path(__file__).with_name("torch_symbols.json")
+LIBRARY = re.compile(r"(?:.*/)?torch/lib/lib(c10|shm|torch)[^/]*\.so$")
+# As probes/audit/packages/contents.cpp takes them for torch's: its namespaces, THP*, and the stable ABI.
+SYMBOL = re.compile(
+    r"_Z(TI|TV|TS|TT|GV)*NK?(3c10|2at|5torch|6caffe2)|_Z(TI|TV|TS|TT|GV)*(\d+|)THP|THP|aoti_torch_|torch_"
+)
+SLOTS = 4096  # a symbol: one in so many that no release has is taken for one that some release has
+
+
+def exported(files: list[pathlib.Path]) -> set[str]:
+    names = set()
+    for file in files:
+        done = subprocess.run(["nm", "-D", "--defined-only", file], capture_output=True, text=True, check=True)
+        names |= {line.split()[-1].split("@")[0] for line in done.stdout.splitlines()}
+    return {name for name in names if SYMBOL.match(name)}
+
+
+def read(path: pathlib.Path) -> tuple[str, set[str]]:
+    """Its version and its symbols."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = path
+        if path.suffix == ".whl":
+            root = pathlib.Path(folder)
+            with zipfile.ZipFile(path) as wheel:
+                names = [name for name in wheel.namelist() if LIBRARY.match(name) or name == "torch/version.py"]
+                wheel.extractall(root, names)
+        version = re.search(r"__version__ = '([\d.]+)", (root / "torch/version.py").read_text())[1]
+        return version, exported([file for file in root.glob("torch/lib/*.so") if LIBRARY.match(str(file))])
+
+
+def fetched(version: str) -> tuple[str, set[str]]:
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]
+        platform = ["--python-version", "3.11", "--platform", "manylinux_2_28_x86_64"]
+        subprocess.run([*command, *platform, "--dest", folder, f"torch=={version}"], check=True)
+        (wheel,) = pathlib.Path(folder).glob("torch-*.whl")
+        return read(wheel)
+
+
+def varint(number: int) -> bytes:
+    out = bytearray()
+    while number >= 128:
+        out.append(number & 127 | 128)
+        number >>= 7
+    return bytes([*out, number])
+
+
+def digest(name: str, slots: int) -> int:
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big") % slots
+
+
+def table(releases: dict[str, set[str]]) -> dict:
+    versions = sorted(releases, key=lambda version: [int(part) for part in version.split(".")])
+    groups = collections.defaultdict(list)
+    every = set().union(*releases.values())
+    for name in every:
+        groups[tuple(version for version in versions if name in releases[version])].append(name)
+    slots = SLOTS * len(every)
+    rows = []
+    for having, names in sorted(groups.items(), key=lambda group: (-len(group[1]), group[0])):
+        at = sorted({digest(name, slots) for name in names})
+        gaps = b"".join(varint(b - a) for a, b in zip([0, *at], at, strict=False))
+        rows.append({"releases": having, "symbols": len(at), "gaps": base64.b64encode(gaps).decode()})
+    return {"schema": "pbprobe.torch_symbols/1", "releases": versions, "slots": slots, "groups": rows}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--read", action="store_true")
+    parser.add_argument("what", nargs="+")
+    arguments = parser.parse_args()
+    releases = dict(read(pathlib.Path(path)) if arguments.read else fetched(path) for path in arguments.what)
+    FILE.write_text(json.dumps(table(releases), indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,289 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""Would the loader take it? Each planted fault has its own finding, and a sound twin without any; and what is
+unresolved in a file is what `ldd -r` lists, run as a part of the same Python."""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import jsonschema
+import pytest
+from made import OUT, compiler, made, text
+from packages import FAILED, MACHINE, PASSED, PROGRAM, SOURCE, Library, Package, rows, text_of
+
+TAG = f"cpython-{sys.version_info.major}{sys.version_info.minor}-{MACHINE}-linux-gnu"
+MODULE = 'extern "C" void* PyInit__C() {{ {} return nullptr; }}\n'
+FREE = "namespace c10 { void free_cpu(void*); }\n"  # in torch 2.8 to 2.15
+USES_FREE = FREE + MODULE.format("c10::free_cpu(nullptr);")
+FATAL = "namespace c10 { struct FatalSignalHandler { static void fatalSignalHandler(int); }; }\n"  # in 2.8 to 2.10
+POOL = (  # in 2.9 only
+    "namespace c10::cuda { namespace CUDACachingAllocator { struct CUDAAllocator; }\n"
+    "struct MemPool { MemPool(CUDACachingAllocator::CUDAAllocator*, bool, bool); }; }\n"
+)
+TO_TORCH = ("$ORIGIN/../torch/lib",)
+
+
+def torch(version="2.11.0+cpu", exports=FREE + "void c10::free_cpu(void*) {}\n"):
+    return Package(
+        "torch",
+        {
+            "torch/lib/libc10.so": Library(code=exports),
+            "torch/lib/libtorch_cpu.so": Library(needs=("libc10.so",)),
+            "torch/lib/libtorch_python.so": Library(needs=("libtorch_cpu.so", "libc10.so")),
+            f"torch/_C.{TAG}.so": Library(
+                needs=("libtorch_python.so",), runpath=("$ORIGIN/lib",), code=MODULE.format("")
+            ),
+        },
+        version=version,
+    )
+
+
+def extension(name="ext", code=USES_FREE, needs=("libc10.so",), runpath=(), **changes):
+    library = Library(needs=needs, runpath=runpath, code=code, **changes)
+    return Package(name, {f"{name}/_C.{TAG}.so": library})
+
+
+def environment(folder, *packages):
+    site = folder / f"venv/lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages"
+    for package in packages:
+        package.write(site)
+    python = site.parents[2] / "bin/python"
+    python.parent.mkdir()
+    python.symlink_to(sys.executable)
+    for package in packages:
+        if package.name == "torch":
+            version = f"__version__ = '{package.version}'\ncuda = None\ngit_version = '70d99e9'\n"
+            (site / "torch/version.py").write_text(version)
+    return site
+
+
+def audited(site, exit_code=PASSED, name="ext"):
+    found, document = rows(site, "--distributions", exit_code=exit_code)
+    jsonschema.validate(document, json.loads((SOURCE / "docs/environment.schema.json").read_text()))
+    assert document["interpreter"] == os.path.realpath(sys.executable)
+    return found[name], document
+
+
+def only_finding(row):
+    [finding] = [one for one in row["findings"] if one["id"].startswith("PB16")]
+    return finding
+
+
+def test_an_extension_of_this_torch_loads(tmp_path):
+    row, _ = audited(environment(tmp_path, torch(), extension()))
+    assert row["findings"] == []
+    [loading] = row["loading"]
+    faults = ("missing_libraries", "missing_versions", "unresolved", "assumed")
+    assert [loading[key] for key in faults] == [[], [], [], []]
+    assert row["torch_releases"] == ["2.8", "2.9", "2.10", "2.11", "2.12", "2.13", "2.14", "2.15"]
+
+
+@pytest.mark.parametrize(
+    ("code", "symbol", "says"),
+    [
+        (FATAL + MODULE.format("c10::FatalSignalHandler::fatalSignalHandler(0);"),
+         "c10::FatalSignalHandler::fatalSignalHandler(int)", "it loads with torch 2.8 to 2.10 only"),
+        (POOL + MODULE.format("c10::cuda::MemPool pool(nullptr, true, true);"),
+         "c10::cuda::MemPool::MemPool(c10::cuda::CUDACachingAllocator::CUDAAllocator*, bool, bool)",
+         "it loads with torch 2.9 only"),
+        ("namespace c10 { void nowhere(int); }\n" + MODULE.format("c10::nowhere(0);"),
+         "c10::nowhere(int)", "none of torch 2.8 to 2.15 has all that it needs"),
+    ],
+)  # fmt: skip
+def test_a_symbol_that_this_torch_lacks_is_named_with_the_torch_that_has_it(tmp_path, code, symbol, says):
+    row, _ = audited(environment(tmp_path, torch(), extension(code=code)), FAILED)
+    finding = only_finding(row)
+    assert (row["worst"], finding["id"]) == ("fail", "PB163")
+    assert f"ext 1.0: _C.{TAG}.so needs {symbol}, which torch 2.11.0+cpu lacks: {says}" in finding["what"]
+    assert [one["name"] for one in row["loading"][0]["unresolved"]]
+
+
+def test_several_files_of_a_package_have_one_finding(tmp_path):
+    code = FATAL + MODULE.format("c10::FatalSignalHandler::fatalSignalHandler(0);")
+    package = extension(code=code)
+    package.libraries["ext/_other.so"] = Library(needs=("libc10.so", "libcudart.so.7"), runpath=(), code=USES_FREE)
+    finding = only_finding(audited(environment(tmp_path, torch(), package), FAILED)[0])
+    assert finding["id"] == "PB163"
+    assert finding["what"].endswith("it loads with torch 2.8 to 2.10 only; 1 more of its files do not load")
+
+
+def test_torch_s_own_symbols_count_too(tmp_path):
+    broken = torch(exports="namespace c10 { void other() {} }\n")
+    broken.libraries["torch/lib/libtorch_cpu.so"] = Library(
+        needs=("libc10.so",), code=FREE + "void f() { c10::free_cpu(nullptr); }\n"
+    )
+    site = environment(tmp_path, broken)
+    row, _ = audited(site, FAILED, "torch")
+    assert {one["needed_by"] for loading in row["loading"] for one in loading["unresolved"]} == {
+        str(site / "torch/lib/libtorch_cpu.so")
+    }
+    assert "PB163" in [finding["id"] for finding in row["findings"]]
+
+
+def test_a_package_that_asks_for_another_torch_is_warned_of(tmp_path):
+    site = environment(tmp_path, torch(), extension(), extension("twin"))
+    for name, version in (("ext", "2.9.1"), ("twin", "2.11.0")):
+        with (site / f"{name}-1.0.dist-info/METADATA").open("a") as metadata:
+            metadata.write(f"Requires-Dist: torch (=={version})\n")
+    row, document = audited(site)
+    finding = only_finding(row)
+    assert (finding["id"], finding["severity"]) == ("PB164", "warn")
+    assert finding["what"] == "ext 1.0 asks for torch ==2.9.1, and 2.11.0+cpu is installed"
+    assert {row["name"]: row["findings"] for row in document["distributions"]}["twin"] == []
+
+
+def test_what_does_not_load_names_the_torch_that_it_asks_for_in_the_same_finding(tmp_path):
+    code = FATAL + MODULE.format("c10::FatalSignalHandler::fatalSignalHandler(0);")
+    site = environment(tmp_path, torch(), extension(code=code))
+    with (site / "ext-1.0.dist-info/METADATA").open("a") as metadata:
+        metadata.write("Requires-Dist: torch==2.9.1\n")
+    finding = only_finding(audited(site, FAILED)[0])
+    assert finding["what"].endswith("it loads with torch 2.8 to 2.10 only; its METADATA asks for torch ==2.9.1")
+
+
+def test_a_library_that_is_nowhere_is_named(tmp_path):
+    package = extension(needs=("libc10.so", "libcudart.so.7"))
+    finding = only_finding(audited(environment(tmp_path, torch(), package), FAILED)[0])
+    assert finding["id"] == "PB161"
+    assert "needs libcudart.so.7, which neither the environment nor the system has" in finding["what"]
+
+
+def test_the_driver_may_be_elsewhere(tmp_path):
+    code = 'extern "C" int cuInit(unsigned);\n' + FREE + MODULE.format("c10::free_cpu(nullptr); cuInit(0);")
+    package = extension(code=code, needs=("libc10.so", "libcuda.so.1"))
+    assert audited(environment(tmp_path, torch(), package))[0]["findings"] == []
+
+
+def test_a_library_of_another_package_is_taken_to_be_loaded_before(tmp_path):
+    cuda = Package("nvidia-cuda", {"nvidia/cuda/lib/libcudart.so.7": Library()})
+    site = environment(tmp_path, torch(), cuda, extension(needs=("libc10.so", "libcudart.so.7")))
+    row, _ = audited(site)
+    assert row["findings"] == []
+    assert row["loading"][0]["assumed"] == ["libcudart.so.7"]
+
+
+def test_what_a_library_of_the_same_package_defines_is_no_fault(tmp_path):
+    package = extension(code="void own();\n" + MODULE.format("own();"), needs=())
+    package.libraries["ext/libown.so"] = Library(code="void own() {}\n")
+    row, _ = audited(environment(tmp_path, torch(), package))
+    assert row["findings"] == []
+    assert row["loading"][0]["assumed"] == ["ext/libown.so"]
+
+
+def test_of_files_for_several_releases_one_has_to_load(tmp_path):
+    good, bad = Library(code=MODULE.format("")), Library(code=MODULE.format(""), needs=("libav.so.58",))
+    names = [f"ext/core{number}.abi3.so" for number in (4, 5)]
+    code = 'extern "C" void* PyInit_core{}() {{ return nullptr; }}\n'
+    sound = [good.but(code=code.format(4)), bad.but(code=code.format(5))]
+    site = environment(tmp_path, torch(), Package("ext", dict(zip(names, sound, strict=True))))
+    assert audited(site)[0]["findings"] == []
+    other = environment(tmp_path / "other", torch(), Package("ext", {names[1]: sound[1]}))
+    assert only_finding(audited(other, FAILED)[0])["id"] == "PB161"
+
+
+def versioned(version):
+    """A library that defines a symbol of that version."""
+    script = text("script.map", f"{version} {{ global: *; }};\n")
+    source = text("versioned.c", "int versioned(void) { return 1; }\n")
+    return made(
+        "libversioned.so", compiler(MACHINE, "gcc"), "-shared", "-fPIC", f"-Wl,--version-script={script}",
+        "-Wl,-soname,libversioned.so", "-o", OUT, source,
+    )  # fmt: skip
+
+
+def test_a_version_that_the_library_does_not_define_is_named(tmp_path):
+    source = text("user.c", "int versioned(void);\nvoid* PyInit__C(void) { versioned(); return 0; }\n")
+    module = made(
+        "_C.abi3.so", compiler(MACHINE, "gcc"), "-shared", "-fPIC", "-Wl,-rpath,$ORIGIN", "-o", OUT, source,
+        versioned("V_2"),
+    )  # fmt: skip
+    package = Package("ext", {"ext/_C.abi3.so": module, "ext/libversioned.so": versioned("V_2")})
+    assert audited(environment(tmp_path, torch(), package))[0]["findings"] == []
+    old = package.but(libraries={**package.libraries, "ext/libversioned.so": versioned("V_1")})
+    finding = only_finding(audited(environment(tmp_path / "old", torch(), old), FAILED)[0])
+    assert finding["id"] == "PB162"
+    assert "needs V_2, which" in finding["what"]
+
+
+def test_ld_library_path_comes_before_runpath_and_the_one_that_wins_is_named(tmp_path, monkeypatch):
+    module = Library(needs=("libtorch_python.so",), runpath=("$ORIGIN/lib", "$ORIGIN/../nvidia/lib"),
+                     code=MODULE.format(""))  # fmt: skip
+    package = torch()
+    package.libraries[f"torch/_C.{TAG}.so"] = module.but(needs=("libtorch_python.so", "libcudnn.so.9"))
+    cudnn = Package("nvidia-cudnn", {"nvidia/lib/libcudnn.so.9": Library()})
+    site = environment(tmp_path, package, cudnn)
+    assert audited(site, name="torch")[1]["shared_libraries"] == []
+    elsewhere = tmp_path / "elsewhere"
+    Package("cudnn", {"libcudnn.so.9": Library(code="int other() { return 9; }\n")}).write(elsewhere)
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(elsewhere))
+    [shared] = audited(site, name="torch")[1]["shared_libraries"]
+    assert shared == {
+        "name": "libcudnn.so.9",
+        "taken": str(elsewhere / "libcudnn.so.9"),
+        "how": "LD_LIBRARY_PATH",
+        "passed_over": [str(site / "nvidia/lib/libcudnn.so.9")],
+        "beside": [],
+    }
+    assert f"{elsewhere}/libcudnn.so.9, by LD_LIBRARY_PATH; not" in text_of(site, "--distributions")
+
+
+def test_an_environment_that_takes_packages_of_another_is_not_judged(tmp_path):
+    site = environment(tmp_path, torch(), extension(needs=("libelsewhere.so",)))
+    (site.parents[2] / "pyvenv.cfg").write_text("include-system-site-packages = true\n")
+    assert audited(site)[0]["loading"] is None
+
+
+REAL = pathlib.Path(os.environ.get("PBPROBE_TEST_TORCH", "."))
+ONLY_TORCH = pytest.mark.skipif(not (REAL / "torch/lib").is_dir(), reason="PBPROBE_TEST_TORCH names no torch")
+
+
+def exports(file):
+    listed = subprocess.run(["nm", "-D", "--defined-only", file], capture_output=True, text=True, check=True).stdout
+    return {line.split()[-1].split("@")[0] for line in listed.splitlines()}
+
+
+def ldd_r(file, python, libraries):
+    """Undefined symbols as ld.so itself says them, of the file as a part of this Python's process."""
+    traced = {"LD_TRACE_LOADED_OBJECTS": "1", "LD_WARN": "yes", "LD_BIND_NOW": "yes", "LD_VERBOSE": ""}
+    traced |= {"LD_PRELOAD": str(file), "LD_LIBRARY_PATH": ":".join(map(str, libraries))}
+    done = subprocess.run([python], env=traced, capture_output=True, text=True, check=False)
+    return set(re.findall(r"undefined symbol: (\S+?),?\s", done.stdout + done.stderr))
+
+
+@pytest.mark.parametrize("code", [USES_FREE, FATAL + MODULE.format("c10::FatalSignalHandler::fatalSignalHandler(0);")])
+def test_unresolved_symbols_are_those_of_ldd(tmp_path, code):
+    more = "void one(); int two(long); extern int three;\n" + code.replace(
+        "return nullptr;", "one(); two(1); three = 2; return nullptr;"
+    )
+    site = environment(tmp_path, torch(), extension(code=more))
+    row, _ = audited(site, FAILED)
+    ours = {one["name"] for one in row["loading"][0]["unresolved"]}
+    assert {"_Z3onev", "_Z3twol", "three"} <= ours
+    assert ours == ldd_r(site / f"ext/_C.{TAG}.so", os.path.realpath(sys.executable), [site / "torch/lib"])
+
+
+@ONLY_TORCH
+def test_a_real_torch_resolves_and_loads_as_ldd_says():
+    result = subprocess.run([PROGRAM, "audit", REAL, "--distributions", "--format", "json"], capture_output=True,
+                            text=True, check=False)  # fmt: skip
+    document = json.loads(result.stdout)
+    python = document["interpreter"]
+    if python is None:
+        pytest.skip("the environment of this torch has no interpreter of its own")
+    cuda = sorted({file.parent for file in REAL.glob("nvidia/**/lib/*.so*")})
+    checked = 0
+    for row in document["distributions"]:
+        if row["name"] != "torch":
+            continue
+        for loading in row["loading"]:
+            ours = {one["name"] for one in loading["unresolved"]}
+            theirs = ldd_r(REAL / loading["path"], python, [REAL / "torch/lib", *cuda])
+            for library in loading["assumed"]:
+                theirs -= exports(REAL / library)
+            assert ours == {name for name in theirs if not re.match(r"cu[A-Z]|nvml", name)}, loading["path"]
+            checked += 1
+    assert checked > 5

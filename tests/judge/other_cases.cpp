@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// PB16x and PB17x: packages that are not torch, beside one and claimed by themselves.
+#include <functional>
+
+#include "tests/judge/planted.hpp"
+
+namespace pbprobe::test {
+namespace {
+
+// Another package's, beside a torch.
+Report beside_torch(const std::function<void(Inventory&)>& change) {
+  Report report;
+  Inventory& inventory = report.inventory.emplace();
+  inventory.artifact = "site-packages";
+  inventory.layout = "distribution";
+  inventory.packages = {{.folder = "ext-1.0.dist-info", .name = "ext", .version = "1.0", .torch = "==2.11.0"}};
+  inventory.torch_beside = "2.11.0+cu130";
+  inventory.loading = {{.path = "ext/_C.so"}};
+  change(inventory);
+  return report;
+}
+
+// Another package's wheel, and a claim.
+Report claimed_of_other(
+    const Claim& claim, const std::function<void(Inventory&)>& change = [](Inventory&) {}) {
+  Report report;
+  Inventory& inventory = report.inventory.emplace();
+  inventory.artifact = "ext-1.0-cp311-cp311-linux_x86_64.whl";
+  inventory.layout = "wheel";
+  inventory.packages = {{.folder = "ext-1.0.dist-info", .name = "ext", .version = "1.0"}};
+  File& file = inventory.files.emplace_back();
+  file.path = "ext/_C.cpython-311-x86_64-linux-gnu.so";
+  file.machine = "x86_64";
+  file.links.emplace().torch_symbols = {.cxx = 1, .first = {"_ZN3c101fEv"}, .releases = {{"2.10", "2.11"}}};
+  file.needed = {"libcudart.so.13"};
+  file.device_code.emplace().cubin = {{"sm_90a", 1}, {"sm_120", 1}};
+  report.claim = claim;
+  report.claim->text = "claimed";
+  change(inventory);
+  return report;
+}
+
+}  // namespace
+
+void add_loading_cases(std::vector<Case>& cases) {
+  const Report sound = beside_torch([](Inventory&) {});
+  cases.push_back({"PB161", "ext 1.0: _C.so needs libcudart.so.7, which neither the environment nor the system has",
+                   beside_torch([](Inventory& i) {
+                     i.loading->front().missing_libraries = {{"libcudart.so.7", "/env/ext/_C.so"}};
+                   }),
+                   beside_torch([](Inventory& i) {  // another file of that name but for its number loads
+                     i.loading = {{.path = "ext/core6.so", .missing_libraries = {{"libav.so.6", "/env/ext/core6.so"}}},
+                                  {.path = "ext/core7.so"}};
+                   })});
+  cases.push_back({"PB162", "_C.so needs GLIBC_2.99, which /lib/libc.so.6 does not define",
+                   beside_torch([](Inventory& i) {
+                     i.loading->front().missing_versions = {{"GLIBC_2.99", "/lib/libc.so.6", "/env/ext/_C.so"}};
+                   }),
+                   sound});
+  cases.push_back({"PB163", "/env/libx.so, which _C.so loads, needs f(), which nothing defines",
+                   beside_torch([](Inventory& i) {
+                     i.loading->front().unresolved = {{.name = "_Z1fv", .needed_by = "/env/libx.so"}};
+                   }),
+                   sound});
+  cases.push_back({"PB163", "which torch 2.11.0+cu130 lacks: it loads with torch 2.9 only; its METADATA asks",
+                   beside_torch([](Inventory& i) {
+                     i.loading->front().unresolved = {
+                         {.name = "_ZN3c101fEv", .needed_by = "/env/ext/_C.so", .releases = {"2.9"}}};
+                   }),
+                   sound});
+  cases.push_back({"PB164", "ext 1.0 asks for torch >=2.9,<2.11, and 2.11.0+cu130 is installed",
+                   beside_torch([](Inventory& i) { i.packages.front().torch = ">=2.9,<2.11"; }),
+                   beside_torch([](Inventory& i) { i.packages.front().torch = ">=2.9,<2.12"; })});
+}
+
+void add_claims_of_other_cases(std::vector<Case>& cases) {
+  cases.push_back({"PB171",
+                   "sm80 is claimed, and _C.cpython-311-x86_64-linux-gnu.so of ext 1.0 holds machine code only",
+                   claimed_of_other({.targets = {"sm90", "sm80"}}), claimed_of_other({.targets = {"sm90", "sm120"}})});
+  cases.push_back({"PB172", "CUDA 12.8 is claimed, and ext 1.0 links libraries of CUDA 13",
+                   claimed_of_other({.cuda = "12.8"}), claimed_of_other({.cuda = "13.0"})});
+  cases.push_back({"PB173", "of ext 1.0 takes symbols that only torch 2.10 to 2.11 has",
+                   claimed_of_other({.torch = "2.12.0"}), claimed_of_other({.torch = "2.11.0"})});
+  cases.push_back({"PB173", "torch 2.11.0 is claimed, and METADATA of ext 1.0 asks for torch ==2.10.0",
+                   claimed_of_other({.torch = "2.11.0"}, [](Inventory& i) { i.packages.front().torch = "==2.10.0"; }),
+                   claimed_of_other({.torch = "2.10.0"}, [](Inventory& i) { i.packages.front().torch = "==2.10.0"; })});
+  cases.push_back({"PB174", "Python 3.13 (cp313) is claimed, and extension modules of ext 1.0 are for cp311",
+                   claimed_of_other({.python = "3.13"}), claimed_of_other({.python = "3.11"})});
+}
+
+}  // namespace pbprobe::test

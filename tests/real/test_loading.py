@@ -1,0 +1,79 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""What the loader would answer is what it answers: each extension module is opened by the environment's own Python,
+torch imported before where it links torch, and the answers are compared.
+
+PBPROBE_TEST_ENVIRONMENTS names environments with a torch, separated by colons.
+"""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+
+import pytest
+from made import PROGRAM
+
+ENVIRONMENTS = [pathlib.Path(path) for path in os.environ.get("PBPROBE_TEST_ENVIRONMENTS", "").split(":") if path]
+
+OPEN_EACH = """
+import ctypes, json, os, sys
+with_torch, files = json.load(sys.stdin)
+if with_torch:
+    import torch
+for file in files:
+    reader, writer = os.pipe()
+    if os.fork() == 0:
+        error = ""
+        try:
+            ctypes.CDLL(file, os.RTLD_NOW)
+        except OSError as refusal:
+            error = str(refusal)
+        os.write(writer, error.encode()[:60000])
+        os._exit(0)
+    os.close(writer)
+    print(json.dumps([file, os.fdopen(reader, "rb").read().decode()]))
+    os.wait()
+"""
+
+
+def opened(environment, with_torch, files):
+    """What dlopen says of each; nothing where it opens."""
+    done = subprocess.run(
+        [environment / "bin/python", "-c", OPEN_EACH], input=json.dumps([with_torch, files]), capture_output=True,
+        text=True, check=True,
+    )  # fmt: skip
+    return dict(json.loads(line) for line in done.stdout.splitlines() if line.startswith("["))
+
+
+@pytest.mark.parametrize("environment", ENVIRONMENTS, ids=lambda path: path.name)
+def test_what_loads_is_what_dlopen_opens(environment):
+    command = [PROGRAM, "audit", environment, "--distributions", "--format", "json"]
+    document = json.loads(subprocess.run(command, capture_output=True, text=True, check=False).stdout)
+    [site] = environment.glob("lib/python3*/site-packages")
+    loadings = {}
+    for row in document["distributions"]:
+        for loading in row["loading"] or []:
+            loadings[str(site / loading["path"])] = (row["torch_abi"], loading)
+    compared = 0
+    for with_torch in (False, True):
+        asked = [file for file, (abi, one) in loadings.items() if (abi in ("cxx", "stable")) == with_torch]
+        for file, error in opened(environment, with_torch, asked).items():
+            loading = loadings[file][1]
+            if loading["assumed"]:
+                continue  # its package opens these libraries first
+            missing = {one["name"] for one in loading["missing_libraries"]}
+            versions = {one["version"] for one in loading["missing_versions"]}
+            unresolved = {one["name"] for one in loading["unresolved"]}
+            compared += 1
+            if not (missing or versions or unresolved):
+                assert error == "" or re.search(r"libcuda\.so|libnvidia", error), (file, error)
+            elif missing:
+                assert error.split(":")[0] in missing, (file, error)
+            elif versions:
+                assert re.search(r"version `([^']+)' not found", error)[1] in versions, (file, error)
+            else:
+                assert re.search(r"undefined symbol: (\S+)", error)[1].rstrip(",") in unresolved, (file, error)
+    print(f"{environment.name}: {compared} files, {len(loadings)} looked at")
+    assert compared > 10
