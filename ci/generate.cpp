@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/cuda_releases.hpp"
+#include "core/facts/comparison.hpp"
 #include "core/facts/environment.hpp"
 #include "core/facts/report.hpp"
 #include "core/targets.hpp"
@@ -88,6 +89,10 @@ const std::vector<Generated>& all_files() {
       {"docs/environment.schema.json",
        [](const fs::path&) {
          return schema_text<pbprobe::Environment>("pbprobe.environment/1", "What the packages of a folder hold");
+       }},
+      {"docs/comparison.schema.json",
+       [](const fs::path&) {
+         return schema_text<pbprobe::ComparisonList>("pbprobe.comparison/1", "What two builds or reports differ in");
        }},
       {"docs/policy.schema.json", [](const fs::path&) { return policy_schema_text(); }},
       {"recipes/targets.schema.json",

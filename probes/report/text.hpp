@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/facts/comparison.hpp"
 #include "core/facts/environment.hpp"
 #include "core/facts/plan_list.hpp"
 #include "core/facts/report.hpp"
@@ -39,6 +40,9 @@ struct TextOptions {
 
 // What `pbprobe audit` prints of many packages: a row each; then what GPUs that were asked for get.
 [[nodiscard]] std::string render_environment(const Environment& environment, const TextOptions& options = {});
+
+// What `pbprobe compare` prints.
+[[nodiscard]] std::string render_comparisons(const ComparisonList& list, const TextOptions& options = {});
 
 // The sections on their own: what `pbprobe host` and `bench` print.
 [[nodiscard]] std::string render_host(const Host& host, const TextOptions& options = {});

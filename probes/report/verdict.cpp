@@ -50,7 +50,7 @@ std::string counts_of(const Verdict& verdict) {
   std::vector<std::string> parts;
   for (const auto& [severity, word] : kWords) {
     const auto count = std::count_if(verdict.findings.begin(), verdict.findings.end(),
-                                     [&](const Finding& one) { return one.severity == severity && !one.waived; });
+                                     [of = severity](const Finding& one) { return one.severity == of && !one.waived; });
     if (count > 0) parts.push_back(plural(count, word));
   }
   const auto open = std::count_if(verdict.objections.begin(), verdict.objections.end(),
