@@ -91,7 +91,9 @@ TEST(Comparison, KernelsAreComparedByNameWhereBothHaveThem) {
       file.self_loaded_code.reset();
       if (file.device_code) file.device_code.reset();
     }
-    libtorch_cuda(*one).device_code = DeviceCode{.cubin = {{"sm_90", 1}}, .census = {{{"sm_90", {.kernels = 2}}}}};
+    libtorch_cuda(*one).device_code = DeviceCode{.cubin = {{"sm_90", 1}, {"sm_80", 1}},
+                                                 // A cubin without kernels has no names to compare.
+                                                 .census = {{{"sm_90", {.kernels = 2}}, {"sm_80", {}}}}};
   }
   (*libtorch_cuda(before).device_code->census)["sm_90"].names = {"_Z1av", "_Z1bv"};
   (*libtorch_cuda(after).device_code->census)["sm_90"].names = {"_Z1av"};
