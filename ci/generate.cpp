@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/cuda_releases.hpp"
+#include "core/facts/comparison.hpp"
 #include "core/facts/environment.hpp"
 #include "core/facts/report.hpp"
 #include "core/targets.hpp"
@@ -67,14 +68,32 @@ std::string read(const fs::path& file) {
   return std::move(text).str();
 }
 
+// Below the table, so that its rows stay what scripts read.
+std::string links_to_pages(const fs::path& docs) {
+  std::string links;
+  for (const auto& check : pbprobe::all_checks()) {
+    const std::string page = "checks/" + std::string(check.id) + ".md";
+    if (fs::exists(docs / page)) links += "\n- [" + std::string(check.id) + "](" + page + ")";
+  }
+  return "\n## Pages\n\nWith an example, and how to fix and waive it; `pbprobe explain` prints them too.\n" + links +
+         "\n";
+}
+
 const std::vector<Generated>& all_files() {
   static const std::vector<Generated> files{
-      {"docs/checks.md", [](const fs::path&) { return pbprobe::checks_markdown() + recipe_checks_markdown(); }},
+      {"docs/checks.md",
+       [](const fs::path& root) {
+         return pbprobe::checks_markdown() + recipe_checks_markdown() + links_to_pages(root / "docs");
+       }},
       {"docs/report.schema.json",
        [](const fs::path&) { return schema_text<pbprobe::Report>("pbprobe.report/1", "What pbprobe found"); }},
       {"docs/environment.schema.json",
        [](const fs::path&) {
          return schema_text<pbprobe::Environment>("pbprobe.environment/1", "What the packages of a folder hold");
+       }},
+      {"docs/comparison.schema.json",
+       [](const fs::path&) {
+         return schema_text<pbprobe::ComparisonList>("pbprobe.comparison/1", "What two builds or reports differ in");
        }},
       {"docs/policy.schema.json", [](const fs::path&) { return policy_schema_text(); }},
       {"recipes/targets.schema.json",

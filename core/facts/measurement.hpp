@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/facts/gpu_use.hpp"
@@ -15,6 +16,9 @@
 #include "core/obstacle.hpp"
 
 namespace pbprobe {
+
+// Begins what a process printed last, in quotes at the end of a sentence on it.
+inline constexpr std::string_view kLastWords = "; its last words: \"";
 
 // The other side of an interleaved comparison.
 struct PeerFigure {
@@ -48,6 +52,13 @@ struct BenchRow {
   std::optional<std::string> note;
   std::optional<std::string> disturbed;  // who else used the GPU: such a figure is never judged
 };
+
+// Whether a GPU's time says more about launching a kernel than about the kernel: then no share of a peak is due.
+[[nodiscard]] inline bool launch_decides(const BenchRow& row) {
+  constexpr double kEnoughUs = 50;  // a launch takes 2 to 5
+  const double flops = 2.0 * static_cast<double>(row.m) * static_cast<double>(row.n) * static_cast<double>(row.k);
+  return row.threads == 0 && row.gflops > 0 && flops / (row.gflops * 1e3) < kEnoughUs;
+}
 
 // A matrix product of libtorch itself, in the same run as the rows: also where no kernel of ours stands beside it.
 struct LibtorchFigure {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include <array>
 
+#include "core/facts/comparison.hpp"
 #include "core/facts/environment.hpp"
 #include "core/facts/report.hpp"
 
@@ -105,6 +106,16 @@ constexpr std::array<EnumName<InputKind>, 2> kInputKinds{{
     {InputKind::artifact, "artifact"},
     {InputKind::facts, "facts"},
 }};
+constexpr std::array<EnumName<Change>, 3> kChanges{{
+    {Change::gained, "gained"},
+    {Change::lost, "lost"},
+    {Change::changed, "changed"},
+}};
+constexpr std::array<EnumName<Shift>, 3> kShifts{{
+    {Shift::faster, "faster"},
+    {Shift::slower, "slower"},
+    {Shift::not_shown, "not_shown"},
+}};
 
 constexpr std::array<EnumName<TorchAbi>, 4> kTorchAbis{{
     {TorchAbi::none, "none"},
@@ -159,6 +170,12 @@ std::span<const EnumName<TorchAbi>> enum_names(TorchAbi) {
 }
 std::span<const EnumName<InputKind>> enum_names(InputKind) {
   return kInputKinds;
+}
+std::span<const EnumName<Change>> enum_names(Change) {
+  return kChanges;
+}
+std::span<const EnumName<Shift>> enum_names(Shift) {
+  return kShifts;
 }
 
 }  // namespace pbprobe

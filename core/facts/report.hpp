@@ -59,6 +59,7 @@ struct Report {
   std::optional<std::vector<EmulatedLoad>> emulated_loads;  // of each claimed CPU row; null: not asked for
   std::optional<Verdict> verdict;                           // by the policy that it names
   std::optional<std::vector<GatedRun>> joined;              // null: one run
+  std::optional<double> seconds;                            // that it took; null: nothing was run for it
   std::vector<std::string> problems;  // steps that could not run, one sentence each with the way out
 };
 
@@ -95,6 +96,7 @@ void fields(Visitor& visit, T& report) {
   visit("emulated_loads", report.emulated_loads, "on an emulated CPU of each claimed row; null: not tried");
   visit("verdict", report.verdict, "what it all comes to");
   visit("joined", report.joined, "the runs that the verdict joins; null: it is of this one");
+  visit("seconds", report.seconds, "that it took; null: nothing was run for it");
   visit("problems", report.problems, "steps that could not run");
 }
 

@@ -22,6 +22,7 @@ struct AuditArguments {
   Format format = Format::text;
   AuditOptions audit;
   bool table = false;
+  bool strict = false;         // what is unknown fails too
   bool distributions = false;  // a row of each package
   bool kernels = false;
   std::vector<Sm> gpus;
@@ -34,11 +35,12 @@ std::string json_of(const Report& report) {
 }
 
 // What was not read may hide anything, so that it is never 0.
-int exit_code_of(const Report& report) {
+int exit_code_of(const Report& report, bool strict) {
   const bool unread = std::any_of(report.inventory->files.begin(), report.inventory->files.end(),
                                   [](const File& file) { return file.problem.has_value(); });
   if (unread || !report.inventory->problems.empty()) return kFailed;
-  return report.verdict && report.verdict->outcome == Outcome::fail ? kFailed : kPassed;
+  const Outcome outcome = report.verdict ? report.verdict->outcome : Outcome::unknown;
+  return outcome == Outcome::fail || (strict && outcome != Outcome::pass) ? kFailed : kPassed;
 }
 
 Result<Report> audit_one(const AuditArguments& options, const std::filesystem::path& artifact) {
@@ -62,7 +64,7 @@ int run_table(const AuditArguments& options) {
       exit_code = print_error(report.error());
       continue;
     }
-    exit_code = std::max(exit_code, exit_code_of(*report));
+    exit_code = std::max(exit_code, exit_code_of(*report, options.strict));
     reports.push_back(std::move(*report));
   }
   const int written = write_output(render_table(reports));
@@ -129,7 +131,7 @@ int run(const AuditArguments& options) {
   if (!report) return print_error(report.error());
   if (const int written = write_output(text_of(options, *report)); written != kPassed) return written;
   if (const int written = write_documents(*report, options.documents); written != kPassed) return written;
-  return exit_code_of(*report);
+  return exit_code_of(*report, options.strict);
 }
 
 // "sm121,sm90": ids of targets, or capabilities.
@@ -192,6 +194,7 @@ void add_audit(CLI::App& app, int& exit_code) {
   for (auto* row : {rows, gpus, kernels}) row->excludes(claim)->excludes(only);
   kernels->excludes(rows)->excludes(gpus);
   add_documents(*command, options.documents);
+  command->add_flag("--strict", options.strict, "Exit with 1 where the verdict is unknown, too")->excludes(only);
   command->callback([&exit_code, claim] {
     options.claimed = claim->count() > 0;
     options.kernels = options.audit.kernel_names;

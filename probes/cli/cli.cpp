@@ -17,8 +17,27 @@ namespace pbprobe::cli {
 constexpr int kLeastWidth = 60;  // columns
 constexpr int kMostWidth = 500;
 
+namespace {
+
+enum class ColourWhen { automatic, always, never };
+
+ColourWhen& colour_when() {
+  static ColourWhen when = ColourWhen::automatic;
+  return when;
+}
+
+}  // namespace
+
 void add_format(CLI::App& command, Format& format) {
   add_choice<Format>(command, "--format", format, {{"text", Format::text}, {"json", Format::json}}, "text or json");
+  add_colour(command);
+}
+
+void add_colour(CLI::App& command) {
+  add_choice<ColourWhen>(
+      command, "--color", colour_when(),
+      {{"auto", ColourWhen::automatic}, {"always", ColourWhen::always}, {"never", ColourWhen::never}},
+      "Colours and signs: auto is on a terminal, unless NO_COLOR is set");
 }
 
 CLI::Validator seconds_of_a_day() {
@@ -73,9 +92,12 @@ TextOptions text_options() {
   TextOptions options;
   const auto stated = stated_width();
   if (stated) options.width = *stated;
-  if (::isatty(STDOUT_FILENO) != 1) return options;
-  options.colour = variable("NO_COLOR").empty() && !variable("TERM").empty() && variable("TERM") != "dumb";
-  options.unicode = speaks_unicode();
+  const bool terminal = ::isatty(STDOUT_FILENO) == 1;
+  const bool wanted = variable("NO_COLOR").empty() && !variable("TERM").empty() && variable("TERM") != "dumb";
+  options.colour =
+      colour_when() == ColourWhen::always || (colour_when() == ColourWhen::automatic && terminal && wanted);
+  options.unicode = (terminal || colour_when() == ColourWhen::always) && speaks_unicode();
+  if (!terminal) return options;
   winsize size{};
   if (!stated && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= kLeastWidth)
     options.width = std::min<int>(size.ws_col, kMostWidth);

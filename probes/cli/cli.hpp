@@ -35,6 +35,7 @@ void add_audit(CLI::App& app, int& exit_code);
 void add_gate(CLI::App& app, int& exit_code);
 void add_verify(CLI::App& app, int& exit_code);
 void add_bench(CLI::App& app, int& exit_code);
+void add_compare(CLI::App& app, int& exit_code);
 void add_recipes(CLI::App& app, int& exit_code);
 void add_explain(CLI::App& app, int& exit_code);
 void add_completion(CLI::App& app, int& exit_code);
@@ -60,8 +61,11 @@ void add_choice(CLI::App& command, const std::string& name, Value& value,
       ->option_text(names);
 }
 
-// --format text|json
+// --format text|json, and --color
 void add_format(CLI::App& command, Format& format);
+
+// --color auto|always|never: for whatever text_options() is asked afterwards.
+void add_colour(CLI::App& command);
 
 // Of --budget: seconds, up to a day.
 [[nodiscard]] CLI::Validator seconds_of_a_day();
@@ -77,7 +81,8 @@ void add_format(CLI::App& command, Format& format);
 // One line on standard error. Returns kCouldNotRun.
 int print_error(const Error& error);
 
-// Colour and more than ASCII only on a terminal; NO_COLOR, TERM=dumb and a locale without UTF-8 are honoured.
+// Colour and more than ASCII only on a terminal, or where --color asks for colour; NO_COLOR, TERM=dumb and a locale
+// without UTF-8 are honoured.
 [[nodiscard]] TextOptions text_options();
 
 // A line of progress on standard error, overwritten by the next; nothing where that is not a terminal.

@@ -7,6 +7,7 @@
 
 #include "probes/cli/cli.hpp"
 #include "probes/judge/checks.hpp"
+#include "probes/report/pages.hpp"
 #include "recipes/src/verify.hpp"
 
 namespace pbprobe::cli {
@@ -65,6 +66,9 @@ std::string text_of(const Explained& one) {
   }
   add("fix", one.remedy);
   add("waive", waiver_of(one));
+  // Its title is the question, which stands above.
+  const std::string_view page = check_page(one.id);
+  if (const size_t body = page.find("\n\n"); body != page.npos) text += page.substr(body + 1);
   return text;
 }
 
@@ -75,6 +79,7 @@ Json json_of(const Explained& one) {
   json["needs"] = one.check == nullptr ? std::vector<std::string_view>{} : needs_of(*one.check);
   json["decides"] = one.check != nullptr && one.check->decides;
   json["can_be_waived"] = one.check != nullptr && !one.check->integrity;
+  json["page"] = check_page(one.id).empty() ? Json() : Json(check_page(one.id));
   return json;
 }
 

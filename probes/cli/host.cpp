@@ -46,6 +46,7 @@ void add_host(CLI::App& app, int& exit_code) {
        {"nix", HostFormat::nix}},
       "text, json, or the names that other systems use: variant (properties of variant wheels, drafts of PEP 817 and "
       "825), conda (virtual packages), nix (system features)");
+  add_colour(*command);
   command->callback([&exit_code] { exit_code = run(format); });
 }
 

@@ -4,6 +4,7 @@
 #include "probes/cli/cli.hpp"
 #include "probes/cli/documents.hpp"
 #include "probes/pipeline/pipeline.hpp"
+#include "probes/report/markdown.hpp"
 #include "probes/report/redact.hpp"
 #include "probes/report/text.hpp"
 #include "recipes/src/claim.hpp"
@@ -11,14 +12,19 @@
 namespace pbprobe::cli {
 namespace {
 
+enum class ReportFormat { text, json, markdown };
+
 struct ReportArguments {
   std::optional<std::filesystem::path> artifact;
   std::optional<std::filesystem::path> output;
   std::optional<std::filesystem::path> host;
   std::string claim;
   bool claimed = false;  // also by an empty one, which is refused
-  Format format = Format::text;
+  ReportFormat format = ReportFormat::text;
   bool full = false;
+  bool verbose = false;
+  bool is_quiet = false;
+  bool strict = false;  // what is unknown fails too
   bool quick = false;
   bool redact = false;
   double budget_seconds = 0;
@@ -26,9 +32,18 @@ struct ReportArguments {
   Documents documents;
 };
 
-int exit_code_of(const ReportResult& result) {
+int exit_code_of(const ReportResult& result, bool strict) {
   if (!result.could_run) return kCouldNotRun;
-  return result.report.verdict && result.report.verdict->outcome == Outcome::fail ? kFailed : kPassed;
+  const Outcome outcome = result.report.verdict ? result.report.verdict->outcome : Outcome::unknown;
+  return outcome == Outcome::fail || (strict && outcome != Outcome::pass) ? kFailed : kPassed;
+}
+
+std::string rendered(const Report& report, const ReportArguments& options) {
+  if (options.format == ReportFormat::json) return json_text(to_json(report));
+  if (options.format == ReportFormat::markdown) return markdown_of(report);
+  TextOptions text = options.output ? TextOptions{} : text_options();
+  text.verbose = options.verbose;
+  return options.is_quiet ? render_quiet(report, text) : render_report(report, text);
 }
 
 int run(const ReportArguments& options) {
@@ -58,12 +73,24 @@ int run(const ReportArguments& options) {
                    .progress = show_progress});
   clear_progress();
   if (options.redact) result.report = redact(std::move(result.report));
-  const std::string text = options.format == Format::json
-                               ? json_text(to_json(result.report))
-                               : render_report(result.report, options.output ? TextOptions{} : text_options());
-  if (const int written = write_output(text, options.output); written != kPassed) return written;
+  if (const int written = write_output(rendered(result.report, options), options.output); written != kPassed)
+    return written;
   if (const int written = write_documents(result.report, options.documents); written != kPassed) return written;
-  return exit_code_of(result);
+  return exit_code_of(result, options.strict);
+}
+
+// How it is shown, and what counts as a failure.
+void add_text(CLI::App& command, ReportArguments& options) {
+  add_choice<ReportFormat>(
+      command, "--format", options.format,
+      {{"text", ReportFormat::text}, {"json", ReportFormat::json}, {"markdown", ReportFormat::markdown}},
+      "text, json, or markdown, as for a job summary or an issue");
+  add_colour(command);
+  auto* verbose =
+      command.add_flag("--verbose", options.verbose,
+                       "What each GPU gets, device code, every figure, what processes printed, environment");
+  command.add_flag("--quiet", options.is_quiet, "One line: the verdict and its reason")->excludes(verbose);
+  command.add_flag("--strict", options.strict, "Exit with 1 where the verdict is unknown, too");
 }
 
 }  // namespace
@@ -79,7 +106,14 @@ void add_report(CLI::App& app, int& exit_code) {
       "  pbprobe report .venv --claim sm90,avx512        is it also what it claims to be?\n"
       "  pbprobe report .venv --host host.json           on the machine where `pbprobe host --format json` wrote it\n"
       "  pbprobe report .venv --emulate SandyBridge      does it start and compute correctly on another CPU?\n"
+      "  pbprobe report --quiet --strict                 one line; 0 only where it passes\n"
       "  pbprobe report ARM64_SITE_PACKAGES --emulate neoverse-n1 --program build/aarch64/bin/pbprobe\n"
+      "What a row says of a device or a claim:\n"
+      "  ships             the files hold code that runs there: ok native, ~ compatible or PTX, FAIL none\n"
+      "  loads             the loader and the driver took it here\n"
+      "  correct           it computed correctly here\n"
+      "  vs generic build  it was timed interleaved with a baseline (`pbprobe gate --baseline`)\n"
+      "\"not tested\" was not tried here; \"unknown\" was, and has no answer.\n"
       "Exit code: 0 nothing failed (pass, or unknown and reported so), 1 a check failed, 2 could not run");
   static ReportArguments options;
   command->add_option("ARTIFACT", options.artifact,
@@ -89,7 +123,7 @@ void add_report(CLI::App& app, int& exit_code) {
       "--claim", options.claim, "What the build is to deliver: a variant's name, or a list of targets and versions");
   auto* quick = command->add_flag("--quick", options.quick, "Under 10 seconds, 20 with a GPU (the default)");
   command->add_flag("--full", options.full, "More shapes, more samples, every core checked: minutes")->excludes(quick);
-  add_format(*command, options.format);
+  add_text(*command, options);
   command->add_option("--output", options.output, "Write to this file instead of standard output; - is that");
   add_documents(*command, options.documents);
   command->add_option("--budget", options.budget_seconds, "Seconds that the whole report may take")

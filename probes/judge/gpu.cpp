@@ -105,8 +105,9 @@ Answer gpu_code_is_native(const Facts& facts) {
   Answer answer;
   for (const auto& group : gpu_groups(facts)) {
     if (facts.gpus[group.first].code != GpuCode::same_major || facts.choices[group.first].contested) continue;
-    answer.seen.push_back({say("{} runs code made for an earlier chip of its generation, {}", group.label,
-                               *facts.gpus[group.first].best)});
+    answer.seen.push_back(
+        {say("{} runs code made for an earlier chip of its generation, {}", group.label, *facts.gpus[group.first].best),
+         facts.main_file->path});
   }
   return answer;
 }
@@ -247,7 +248,7 @@ std::vector<Check> gpu_checks() {
        .severity = Severity::note,
        .needs = {host, inventory},
        .question = "Is it machine code for exactly this chip?",
-       .remedy = "none needed: a build for exactly this chip may be faster",
+       .remedy = "none needed: a build for exactly this chip may be faster, and `pbprobe recipes recommend` names one",
        .ask = gpu_code_is_native},
       {.id = "PB304",
        .subject = Subject::gpu,

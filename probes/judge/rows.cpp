@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "probes/judge/baseline.hpp"
 #include "probes/judge/checks.hpp"
 #include "probes/judge/proofs.hpp"
 #include "probes/judge/subjects.hpp"
@@ -34,7 +35,8 @@ std::string figures_on(const LibtorchRun& run, std::string_view device) {
     if (kept == nullptr || work(figure) > work(*kept)) kept = &figure;
   }
   std::vector<std::string> parts;
-  for (const auto& [dtype, figure] : largest) parts.push_back(fmt::format("{} {}", dtype, rate(figure->gflops)));
+  for (const auto& [dtype, figure] : largest)
+    parts.push_back(fmt::format("{} {} ({}×{}×{})", dtype, rate(figure->gflops), figure->m, figure->n, figure->k));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
@@ -51,25 +53,34 @@ bool has_failure(const std::vector<Finding>& findings, Level level, Which which)
   });
 }
 
-// Fills what running tells: a level is known only once the one below it was reached.
+// It was timed interleaved with a baseline; where there is none, nobody asked.
+void fill_measured(ClaimRow& row, const Facts& facts, std::string_view device) {
+  if (row.executed == Outcome::pass && facts.report.baseline)
+    row.measured = measured_on(facts.report.baseline, device).outcome;
+}
+
+// Fills what running tells: a level is known only once the one below it was reached, and null where nothing was tried.
 void fill_cpu(ClaimRow& row, const Facts& facts) {
-  row.loaded = row.executed = row.measured = Outcome::unknown;
   if (facts.run == nullptr) return;
+  row.loaded = row.executed = Outcome::unknown;
   // What could not run tells nothing.
   if (facts.run->loaded || !facts.run->obstacle) row.loaded = known(facts.run->loaded);
   if (facts.run->executed || (facts.run->loaded && !facts.run->obstacle)) row.executed = known(facts.run->executed);
-  if (ran_on(*facts.run, "cpu")) row.measured = Outcome::pass;
+  fill_measured(row, facts, "cpu");
   if (facts.run->cpu_capability) add_detail(row.detail, "CPU capability " + *facts.run->cpu_capability);
   add_detail(row.detail, figures_on(*facts.run, "cpu"));
 }
 
 void fill_gpu(ClaimRow& row, const Facts& facts, size_t index) {
-  row.loaded = row.executed = row.measured = Outcome::unknown;
   if (facts.run == nullptr) return;
   const std::string device = fmt::format("cuda:{}", facts.gpus[index].gpu);
-  if (gpu_of_run(facts) == index && facts.run->executed_on_gpu) row.executed = known(*facts.run->executed_on_gpu);
-  if (ran_on(*facts.run, device)) row.executed = row.measured = Outcome::pass;
+  if (gpu_of_run(facts) == index) {  // the others are not tried
+    row.loaded = row.executed = Outcome::unknown;
+    if (facts.run->executed_on_gpu) row.executed = known(*facts.run->executed_on_gpu);
+  }
+  if (ran_on(*facts.run, device)) row.executed = Outcome::pass;
   if (row.executed == Outcome::pass) row.loaded = Outcome::pass;
+  fill_measured(row, facts, device);
   add_detail(row.detail, figures_on(*facts.run, device));
 }
 
@@ -97,7 +108,7 @@ ClaimRow gpu_row(const Facts& facts, size_t index) {
   fill_gpu(row, facts, index);
   // Another GPU's trouble is not this one's; the driver is everybody's.
   const bool usable = !facts.host->gpus[index].problem && driver_supports_cuda(facts);
-  if (!usable && row.loaded == Outcome::unknown) row.loaded = Outcome::fail;
+  if (!usable && row.loaded != Outcome::pass) row.loaded = Outcome::fail;
   return row;
 }
 
@@ -114,8 +125,10 @@ std::vector<ClaimRow> kernel_rows(const Measurements& measurements) {
     for (const auto& [dtype, row] : types) {
       if (row->disturbed) claim.measured = Outcome::unknown;
       std::string peak;
-      if (row->peak_fraction) peak = fmt::format(" ({:.0f} % of peak)", *row->peak_fraction * 100);
-      add_detail(claim.detail, fmt::format("{} {}{}", dtype, rate(row->gflops), peak));
+      if (row->peak_fraction && !launch_decides(*row))
+        peak = fmt::format(" ({:.0f} % of peak)", *row->peak_fraction * 100);
+      add_detail(claim.detail,
+                 fmt::format("{} {}{} ({}×{}×{})", dtype, rate(row->gflops), peak, row->m, row->n, row->k));
     }
     rows.push_back(std::move(claim));
   }
@@ -204,6 +217,27 @@ std::vector<ClaimRow> claimed_rows(const Facts& facts, const Shipped& shipped) {
   return rows;
 }
 
+// What the GPU that ran gets, in words.
+std::string code_that_ran(const GpuOutcome& gpu) {
+  const std::string best = gpu.best.value_or("unknown");
+  switch (gpu.code) {
+    case GpuCode::native: return fmt::format("; GPU {} runs {}, native", gpu.gpu, best);
+    case GpuCode::same_major:
+      return fmt::format("; it is not built for GPU {}, which runs {} code (compatible)", gpu.gpu, best);
+    case GpuCode::ptx:
+      return fmt::format("; GPU {} runs {} PTX, compiled by the driver at the first start", gpu.gpu, best);
+    case GpuCode::none:
+    case GpuCode::unknown: break;
+  }
+  return "";
+}
+
+// "1-7", "1, 3".
+std::string numbers_of(const std::vector<int64_t>& gpus) {
+  const bool in_a_row = gpus.size() > 2 && gpus.back() - gpus.front() + 1 == static_cast<int64_t>(gpus.size());
+  return in_a_row ? fmt::format("{}-{}", gpus.front(), gpus.back()) : fmt::format("{}", fmt::join(gpus, ", "));
+}
+
 }  // namespace
 
 std::vector<ClaimRow> claim_rows(const Facts& facts, const std::vector<Finding>& findings,
@@ -232,21 +266,17 @@ std::string what_files_hold(const Facts& facts) {
 }
 
 std::string what_runs(const Facts& facts) {
-  std::string text = fmt::format("{} computes correctly on this CPU", facts.torch);
-  if (!facts.cuda_build) return text;
   const bool ran = facts.run != nullptr && facts.run->executed_on_gpu == true;
   const size_t none = facts.gpus.size();
   const size_t run = ran ? gpu_of_run(facts).value_or(none) : none;
-  std::vector<std::string> others;
+  std::string text = fmt::format("{} computes correctly on this CPU", facts.torch);
+  if (!facts.cuda_build) return text;
+  if (run != none) text += fmt::format(" and GPU {}{}", facts.gpus[run].gpu, code_that_ran(facts.gpus[run]));
+  std::vector<int64_t> others;
   for (size_t i = 0; i < facts.gpus.size(); ++i) {
-    const GpuOutcome& gpu = facts.gpus[i];
-    if (i != run) others.push_back(fmt::format("{}", gpu.gpu));
-    if (i != run || !gpu.best) continue;
-    text += fmt::format("; GPU {} runs {}", gpu.gpu, *gpu.best);
-    if (gpu.code == GpuCode::native) text += ", native";
-    if (gpu.code == GpuCode::ptx) text += " PTX, compiled by the driver at the first start";
+    if (i != run) others.push_back(facts.gpus[i].gpu);
   }
-  if (!others.empty()) text += fmt::format("; not run on GPU {}", fmt::join(others, ", "));
+  if (!others.empty()) text += fmt::format("; not tested on GPU {}", numbers_of(others));
   return text;
 }
 

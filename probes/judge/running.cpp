@@ -66,8 +66,11 @@ Answer libtorch_computes_on_gpu(const Facts& facts) {
   if (!facts.run->executed_on_gpu)
     return {.seen = {}, .unknown = Seen{facts.run->problem.value_or("libtorch was not run on a GPU")}};
   if (*facts.run->executed_on_gpu) return {};
-  return {.seen = {{.what = facts.run->problem.value_or("libtorch's matrix product on the GPU was not right"),
-                    .where = facts.run->path}}};
+  return {
+      .seen = {{.what = facts.run->problem.value_or("libtorch's matrix product on the GPU was not right"),
+                .where = facts.run->path,
+                .remedy = "do not compute on this GPU with this build: try another build; if that one is wrong too, "
+                          "look for Xid messages in `dmesg` and for ECC errors in `nvidia-smi -q`"}}};
 }
 
 Answer areas_are_right(const Facts& facts) {

@@ -90,6 +90,7 @@ class Pipeline {
       audit_artifact();
       measure();
       ask_compilers();
+      result_.report.seconds = std::chrono::duration<double>(Clock::now() - start_).count();
     }
     if (options_.host) be_recorded();
     if (options_.claim) result_.report.claim = options_.claim;

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "core/facts/measurement.hpp"
 #include "core/statuses.hpp"
 
 namespace pbprobe {
@@ -18,7 +19,7 @@ namespace {
 std::string last_words(std::string_view output) {
   constexpr size_t kLength = 200;
   const std::string text = one_line(output.substr(output.size() > kLength ? output.size() - kLength : 0), kLength);
-  return text.empty() ? "" : fmt::format("; its last words: \"{}\"", text);
+  return text.empty() ? "" : fmt::format("{}{}\"", kLastWords, text);
 }
 
 std::string_view remedy_for(const std::string& signal, Step step, std::optional<Obstacle> obstacle) {

@@ -17,6 +17,10 @@ std::string rate(double gflops) {
   return gflops < 100 ? fmt::format("{:.1f}", gflops) : fmt::format("{:.0f}", gflops);
 }
 
+std::string rate_with_unit(double gflops) {
+  return gflops >= 10000 ? fmt::format("{:.1f} TFLOP/s", gflops / 1000) : rate(gflops) + " GFLOP/s";
+}
+
 std::string threads_of(int64_t threads) {
   return threads == 0 ? "GPU" : fmt::format("{}", threads);
 }
@@ -30,6 +34,11 @@ Cell right(std::string text, Colour colour = Colour::none) {
   return {std::move(text), colour, true};
 }
 
+std::string peak_of(const BenchRow& row) {
+  if (launch_decides(row)) return "launch";
+  return row.peak_fraction ? fmt::format("{:.0f} %", *row.peak_fraction * 100) : "-";
+}
+
 std::vector<Cell> cells_of(const BenchRow& row, const std::set<std::string>& peers) {
   std::vector<Cell> cells{{row.kernel, row.best ? Colour::strong : Colour::none},
                           {row.best ? "*" : ""},
@@ -38,7 +47,7 @@ std::vector<Cell> cells_of(const BenchRow& row, const std::set<std::string>& pee
                           {row.layout},
                           right(threads_of(row.threads)),
                           right(rate(row.gflops)),
-                          right(row.peak_fraction ? fmt::format("{:.0f} %", *row.peak_fraction * 100) : "-")};
+                          right(peak_of(row))};
   for (const auto& name : peers) {
     const auto peer = row.peers.find(name);
     const bool there = peer != row.peers.end();
@@ -176,6 +185,53 @@ std::optional<std::string> disturbed_by(const Measurements& measurements) {
 
 }  // namespace
 
+void add_libtorch_figures(Page& page, const LibtorchRun& run) {
+  std::map<std::pair<std::string, std::string>, const LibtorchFigure*> largest;
+  const auto work = [](const LibtorchFigure& figure) {
+    return static_cast<double>(figure.m) * static_cast<double>(figure.n) * static_cast<double>(figure.k);
+  };
+  for (const auto& figure : run.figures) {
+    const LibtorchFigure*& kept = largest[{figure.device, figure.dtype}];
+    if (kept == nullptr || work(figure) > work(*kept)) kept = &figure;
+  }
+  if (largest.empty()) return;
+  Rows rows{{{"device", Colour::faint},
+             {"type", Colour::faint},
+             right("m×n×k", Colour::faint),
+             right("rate", Colour::faint),
+             {"", Colour::faint}}};
+  for (const auto& [key, figure] : largest) {
+    const bool on_cpu = figure->device == "cpu";
+    std::string remark = on_cpu && run.cpu_capability ? "CPU capability " + *run.cpu_capability : "";
+    if (figure->disturbed) remark = "not judged, others used it: " + *figure->disturbed;
+    rows.push_back({{on_cpu ? "CPU" : "GPU " + figure->device.substr(figure->device.find(':') + 1)},
+                    {figure->dtype},
+                    right(shape_of(*figure)),
+                    right(rate_with_unit(figure->gflops)),
+                    {remark, Colour::faint}});
+  }
+  page.heading("Matrix products of this torch");
+  page.fitted_table(without_empty_columns(std::move(rows)), 4);
+}
+
+void add_own_kernels(Page& page, const Measurements& measurements) {
+  constexpr size_t kMost = 8;
+  std::set<std::string> peers;
+  for (const auto& row : measurements.rows) {
+    for (const auto& [name, figure] : row.peers) peers.insert(name);
+  }
+  Rows rows{header(peers)};
+  for (const auto& row : measurements.rows) {
+    if (row.best && rows.size() <= kMost) rows.push_back(cells_of(row, peers));
+  }
+  if (rows.size() == 1) return;
+  for (auto& row : rows) row.erase(row.begin() + 1);  // all of them are chosen
+  page.heading("This machine (pbprobe's own kernels, each verified)");
+  page.fitted_table(without_empty_columns(std::move(rows)), 0);
+  if (const auto who = disturbed_by(measurements))
+    page.paragraph(fmt::format("not judged, since others used the GPU meanwhile: {}", *who), 2);
+}
+
 void add_libtorch(Page& page, const LibtorchRun& run) {
   add_probes(page, run.speeds);
   for (const auto& kernel : run.kernels)
@@ -214,7 +270,7 @@ void add_figures(Page& page, const Measurements& measurements, size_t limit) {
       rows.push_back(cells_of(row, peers));
     }
   }
-  page.table(rows);
+  page.table(without_empty_columns(std::move(rows)));
   if (const auto who = disturbed_by(measurements))
     page.paragraph(fmt::format("not judged, since others used the GPU meanwhile: {}", *who), 2);
   if (!measurements.exact_cpus.empty()) {

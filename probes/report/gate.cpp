@@ -7,29 +7,17 @@
 #include <fmt/format.h>
 
 #include "core/facts/other_package.hpp"
-#include "probes/report/page.hpp"
+#include "probes/report/sections.hpp"
 
 namespace pbprobe {
 namespace {
 
 using text::Cell;
 using text::Colour;
+using text::colour_of;
 using text::Page;
 
 constexpr size_t kLabel = 15;
-
-Colour colour_of(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::pass: return Colour::good;
-    case Outcome::fail: return Colour::bad;
-    case Outcome::unknown: return Colour::doubt;
-  }
-  return Colour::none;
-}
-
-std::string headline_of(Outcome outcome) {
-  return outcome == Outcome::pass ? "PASS" : outcome == Outcome::fail ? "FAIL" : "UNKNOWN";
-}
 
 std::string at(const std::optional<std::string>& where) {
   return where ? fmt::format(" [{}]", *where) : "";
@@ -39,7 +27,7 @@ void add_claims(Page& page, const Verdict& gate) {
   const auto is_claimed = [](const ClaimRow& row) { return row.claimed.has_value(); };
   if (std::none_of(gate.claims.begin(), gate.claims.end(), is_claimed)) return;
   page.blank();
-  std::vector<std::vector<Cell>> rows{{{""}}};
+  text::Rows rows{{{""}}};
   for (const char* title : {"claimed", "required", "proven", "outcome"})
     rows.front().push_back({title, Colour::strong});
   std::vector<std::string> details{""};
@@ -57,27 +45,6 @@ void add_claims(Page& page, const Verdict& gate) {
   page.table(rows, details);
 }
 
-void add_objections(Page& page, const Verdict& gate) {
-  if (gate.objections.empty()) return;
-  page.heading("What stands against it");
-  for (const auto& objection : gate.objections) {
-    page.entry(fmt::format("{}  {}", name_of(objection.outcome), objection.id), objection.what + at(objection.where),
-               kLabel, colour_of(objection.outcome));
-    if (objection.remedy) page.entry("", "fix: " + *objection.remedy, kLabel);
-  }
-}
-
-// What is not an objection, but was seen.
-void add_gate_findings(Page& page, const Verdict& gate) {
-  bool any = false;
-  for (const auto& finding : gate.findings) {
-    if (finding.severity != Severity::warn || finding.waived) continue;
-    if (!any) page.heading("Warnings");
-    any = true;
-    page.entry(fmt::format("warn  {}", finding.id), finding.what + at(finding.where), kLabel, Colour::doubt);
-  }
-}
-
 Cell verdict_of(const AreaGain& gain) {
   switch (gained(gain)) {
     case Gained::more: return {"gain", Colour::good};
@@ -93,7 +60,7 @@ void add_baseline(Page& page, const BaselineComparison& beside) {
   for (const auto& difference : beside.differences) page.entry("not comparable", difference, kLabel, Colour::doubt);
   if (beside.problem) page.entry("not measured", *beside.problem, kLabel, Colour::doubt);
   if (beside.gains.empty()) return;
-  std::vector<std::vector<Cell>> rows{{{""}}};
+  text::Rows rows{{{""}}};
   for (const char* title : {"device", "times as fast", "95 %", ""}) rows.front().push_back({title, Colour::strong});
   for (const auto& gain : beside.gains) {
     rows.push_back({{gain.area},
@@ -122,7 +89,7 @@ void add_policy(Page& page, const Verdict& gate) {
 
 void add_checks(Page& page, const Verdict& gate) {
   page.heading("Checks");
-  std::vector<std::vector<Cell>> rows;
+  text::Rows rows;
   for (const char* title : {"check", "required", "state", "level", "severity", "asks"}) {
     if (rows.empty()) rows.emplace_back();
     rows.front().push_back({title, Colour::strong});
@@ -147,14 +114,11 @@ std::string render_gate(const Report& report, bool explain, const TextOptions& o
   if (!report.verdict) return {};
   const Verdict& gate = *report.verdict;
   Page page(options);
-  page.line(
-      {{headline_of(gate.outcome), colour_of(gate.outcome)}, {"  " + subject_of(report.inventory), Colour::strong}});
-  if (report.claim) page.entry("claim", report.claim->text, 8);
-  page.entry("reason", gate.reason, 8);
-  if (gate.fix) page.entry("fix", *gate.fix, 8);
+  text::add_headline(page, gate, subject_of(report.inventory));
+  if (report.claim) page.paragraph("claimed: " + report.claim->text, 2);
+  page.paragraph(gate.reason, 2);
   add_claims(page, gate);
-  add_objections(page, gate);
-  add_gate_findings(page, gate);
+  text::add_findings(page, gate, text::Blocks::of_gate);
   if (report.baseline) add_baseline(page, *report.baseline);
   add_policy(page, gate);
   if (explain) add_checks(page, gate);

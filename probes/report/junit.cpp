@@ -77,6 +77,7 @@ std::string inside_of(const CheckRow& check, const Verdict& gate, Cases& cases) 
     if (first.empty()) first = finding.what;
     all += finding.what + (finding.where ? " [" + *finding.where + "]" : "") + "; fix: " + finding.remedy + " ";
   }
+  all += fmt::format("more: pbprobe explain {}", check.id);
   return first.empty() ? "" : cases.failure(first, all);
 }
 

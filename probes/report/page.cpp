@@ -13,7 +13,7 @@ namespace pbprobe::text {
 namespace {
 
 // The signs that the project's own sentences use.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kAscii{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kAscii{{
     {"×", "x"},
     {"·", "."},
     {"…", "..."},
@@ -23,6 +23,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kAscii{{
     {"≤", "<="},
     {"µ", "u"},
     {"→", "->"},
+    {"✓", "ok"},
+    {"✗", "FAIL"},
 }};
 
 std::string_view ascii_of(std::string_view character) {
@@ -45,7 +47,38 @@ std::string_view code_of(Colour colour) {
   return "";
 }
 
+// Of cleaned text.
+std::string shortened(const std::string& text, size_t width, const std::string& sign) {
+  if (columns(text) <= width) return text;
+  std::string out;
+  size_t left = width - columns(sign);
+  for (std::string_view rest = text; left > 0 && !rest.empty(); --left) {
+    const auto character = rest.substr(0, std::max<size_t>(character_size(rest), 1));
+    out += character;
+    rest.remove_prefix(character.size());
+  }
+  while (out.ends_with(' ')) out.pop_back();
+  return out + sign;
+}
+
+bool says_something(const Cell& cell) {
+  return !cell.text.empty() && cell.text != "-";
+}
+
 }  // namespace
+
+Rows without_empty_columns(Rows rows) {
+  size_t columns_of_all = 0;
+  for (const auto& row : rows) columns_of_all = std::max(columns_of_all, row.size());
+  for (size_t i = columns_of_all; i-- > 0;) {
+    const auto has = [i](const std::vector<Cell>& row) { return i < row.size() && says_something(row[i]); };
+    if (!rows.empty() && std::any_of(rows.begin() + 1, rows.end(), has)) continue;
+    for (auto& row : rows) {
+      if (i < row.size()) row.erase(row.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+  return rows;
+}
 
 std::string clean(std::string_view text, bool unicode) {
   std::string out;
@@ -109,18 +142,58 @@ void Page::entry(std::string_view label, std::string_view text, size_t label_wid
   }
 }
 
+void Page::headed(std::string_view head, Colour colour, std::string_view text, Colour text_colour) {
+  const std::string begin = cleaned(head);
+  const size_t front = columns(begin);
+  // As wide as what stands before it, so that only the first line is short.
+  const auto lines = wrap(std::string(front, '_') + std::string(text), static_cast<size_t>(options_.width) - 2);
+  for (size_t i = 0; i < lines.size(); ++i) {
+    out_ += i == 0 ? paint(begin, colour) + paint(lines[i].substr(front), text_colour)
+                   : "  " + paint(lines[i], text_colour);
+    out_ += '\n';
+  }
+}
+
 void Page::paragraph(std::string_view text, size_t indent, Colour colour) {
   const auto limit = static_cast<size_t>(options_.width);
   for (const auto& line : wrap(text, limit > indent + 20 ? limit - indent : 20))
     out_ += std::string(indent, ' ') + paint(line, colour) + "\n";
 }
 
-void Page::table(const std::vector<std::vector<Cell>>& rows, const std::vector<std::string>& below) {
+std::vector<size_t> Page::widths_of(const Rows& rows) const {
   std::vector<size_t> widths;
   for (const auto& row : rows) {
     widths.resize(std::max(widths.size(), row.size()));
     for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], columns(cleaned(row[i].text)));
   }
+  return widths;
+}
+
+void Page::fitted_table(Rows rows, size_t gives_way) {
+  constexpr size_t kLeast = 12;  // columns of a cell that is cut
+  std::vector<size_t> widths = widths_of(rows);
+  const auto limit = static_cast<size_t>(options_.width);
+  const auto total = [&] {
+    size_t sum = 2 * widths.size();
+    for (const size_t width : widths) sum += width;
+    return sum;
+  };
+  if (gives_way < widths.size()) {
+    const size_t excess = total() > limit ? total() - limit : 0;
+    size_t& width = widths[gives_way];
+    width = std::min(width, std::max(kLeast, width > excess ? width - excess : 0));
+  }
+  while (total() > limit && widths.size() > gives_way + 1) widths.pop_back();
+  for (auto& row : rows) {
+    row.resize(std::min(row.size(), widths.size()));
+    if (gives_way < row.size())
+      row[gives_way].text = shortened(cleaned(row[gives_way].text), widths[gives_way], cleaned("…"));
+  }
+  table(rows);
+}
+
+void Page::table(const Rows& rows, const std::vector<std::string>& below) {
+  const std::vector<size_t> widths = widths_of(rows);
   for (size_t r = 0; r < rows.size(); ++r) {
     const auto& row = rows[r];
     std::string front = "  ";

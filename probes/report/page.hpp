@@ -31,18 +31,30 @@ struct Cell {
   bool right = false;
 };
 
+using Rows = std::vector<std::vector<Cell>>;
+
+// Leaves out the columns in which no row below the header says anything: "" or "-".
+[[nodiscard]] Rows without_empty_columns(Rows rows);
+
 class Page {
  public:
   explicit Page(const TextOptions& options) : options_(options) {}
+
+  [[nodiscard]] bool unicode() const { return options_.unicode; }
+  [[nodiscard]] bool verbose() const { return options_.verbose; }
 
   void blank();
   void heading(std::string_view title);
   // "  label     text", wrapped below the text's first column.
   void entry(std::string_view label, std::string_view text, size_t label_width = 10, Colour colour = Colour::none);
+  // A coloured beginning, and text after it that is wrapped below the beginning's indent of two.
+  void headed(std::string_view head, Colour colour, std::string_view text, Colour text_colour = Colour::none);
   // Text wrapped with this indent.
   void paragraph(std::string_view text, size_t indent, Colour colour = Colour::none);
   // Columns as wide as their widest cell, two spaces between them; `below` holds a line to stand under each row.
-  void table(const std::vector<std::vector<Cell>>& rows, const std::vector<std::string>& below = {});
+  void table(const Rows& rows, const std::vector<std::string>& below = {});
+  // The same within the page's width: the cells of the column that gives way are cut, then the last columns left out.
+  void fitted_table(Rows rows, size_t gives_way);
   // One line as it is, coloured parts and all.
   void line(const std::vector<Cell>& parts);
 
@@ -51,6 +63,7 @@ class Page {
   [[nodiscard]] std::string take() && { return std::move(out_); }
 
  private:
+  [[nodiscard]] std::vector<size_t> widths_of(const Rows& rows) const;
   [[nodiscard]] std::vector<std::string> wrap(std::string_view text, size_t width) const;
   TextOptions options_;
   std::string out_;

@@ -6,6 +6,7 @@
 #include "core/printable.hpp"
 #include "core/sha256.hpp"
 #include "probes/report/attest.hpp"
+#include "probes/report/pages.hpp"
 
 namespace pbprobe {
 namespace {
@@ -66,6 +67,13 @@ Json result_of(const Report& report, const Finding& finding) {
   return result;
 }
 
+// No address: what a reader has is this document, and the program.
+Json help_of(std::string_view id) {
+  Json help{{"text", fmt::format("`pbprobe explain {}` says what to do.", id)}};
+  if (const auto page = check_page(id); !page.empty()) help["markdown"] = page;
+  return help;
+}
+
 }  // namespace
 
 std::string sarif_of(const Report& report) {
@@ -76,7 +84,7 @@ std::string sarif_of(const Report& report) {
     rules.push_back({{"id", check.id},
                      {"shortDescription", {{"text", check.asks}}},
                      {"fullDescription", {{"text", check.asks}}},
-                     {"help", {{"text", fmt::format("`pbprobe explain {}` says what to do.", check.id)}}},
+                     {"help", help_of(check.id)},
                      {"defaultConfiguration", {{"level", level_of(check.severity)}}},
                      {"properties", {{"level", name_of(check.level)}, {"required", check.required}}}});
   }

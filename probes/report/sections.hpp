@@ -14,10 +14,39 @@
 namespace pbprobe::text {
 
 // verdict.cpp
+[[nodiscard]] Colour colour_of(Outcome outcome);
+[[nodiscard]] Colour colour_of(Severity severity);
+// "sm_90" of "9.0".
+[[nodiscard]] std::string sm_of(std::string_view capability);
+// "torch 2.11.0 on NVIDIA H200 (sm_90)".
+[[nodiscard]] std::string subject_of(const Report& report);
+// "PASS", with its sign where the page shows one.
+[[nodiscard]] std::string verdict_line(const Page& page, const std::optional<Verdict>& verdict);
+void add_headline(Page& page, const std::optional<Verdict>& verdict, const std::string& subject);
 void add_verdict(Page& page, const Report& report);
-void add_levels(Page& page, const Verdict& verdict);
+// "1 note · 1 of 1 GPU tested · 8.2 s".
+void add_summary(Page& page, const Report& report);
+
+// status.cpp
+void add_claimed(Page& page, const Verdict& verdict);
+void add_devices(Page& page, const Verdict& verdict);
 void add_gpu_outcomes(Page& page, const Verdict& verdict);
-void add_findings(Page& page, const Verdict& verdict);
+[[nodiscard]] std::string_view words_for(GpuCode code);
+// On which libtorch's results are known, right or wrong.
+[[nodiscard]] int64_t tested_gpus(const Verdict& verdict);
+
+// findings.cpp
+// A block each. Below add_verdict the one whose words are the verdict's reason is left out; a gate names all that it
+// objects to, and no notes.
+enum class Blocks { below_verdict, all, of_gate };
+void add_findings(Page& page, const Verdict& verdict, Blocks which);
+// What lies under a sentence: where, what helps (null: nothing), and the check to look up.
+void add_rest_of_block(Page& page, std::string_view id, const std::optional<std::string>& where,
+                       const std::optional<std::string>& remedy);
+// The objection whose words are the verdict's reason; null: nothing stands against a pass.
+[[nodiscard]] const Objection* leading_objection(const Verdict& verdict);
+// Without what a child printed, unless the page is verbose.
+[[nodiscard]] std::string briefly(const Page& page, std::string_view sentence);
 
 // artifact.cpp
 void add_device_code(Page& page, const Inventory& inventory);
@@ -41,6 +70,10 @@ void add_host_code(Page& page, const Inventory& inventory);
 
 // figures.cpp
 void add_figures(Page& page, const Measurements& measurements, size_t limit);
+// Of libtorch's own matrix products the largest of each type, with its shape.
+void add_libtorch_figures(Page& page, const LibtorchRun& run);
+// Our own kernels, those that dispatch would choose: what this machine gives.
+void add_own_kernels(Page& page, const Measurements& measurements);
 // What a libtorch gave on its own: speeds on a GPU, the kernels that ran there, how it started.
 void add_libtorch(Page& page, const LibtorchRun& run);
 

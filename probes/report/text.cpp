@@ -14,7 +14,6 @@ namespace {
 
 using text::Page;
 
-constexpr size_t kReportRows = 8;
 constexpr size_t kAllRows = 100000;
 
 void add_list(Page& page, std::string_view title, const std::vector<std::string>& sentences, size_t limit) {
@@ -30,6 +29,38 @@ std::vector<std::string> words_of(const std::optional<std::vector<NotRun>>& not_
   if (!not_run) return words;
   for (const auto& one : *not_run) words.push_back(one.what);
   return words;
+}
+
+void add_measured(Page& page, const Measurements& measurements) {
+  if (measurements.libtorch) text::add_libtorch_figures(page, *measurements.libtorch);
+  text::add_own_kernels(page, measurements);
+  // What stands in the way of a verdict is among the findings; these are the rest.
+  std::vector<std::string> not_run;
+  for (const auto& words : words_of(measurements.not_run)) not_run.push_back(text::briefly(page, words));
+  add_list(page, "Could not run", not_run, page.verbose() ? kAllRows : 3);
+}
+
+void add_inventory(Page& page, const Report& report) {
+  if (report.verdict) text::add_gpu_outcomes(page, *report.verdict);
+  if (report.inventory) text::add_device_code(page, *report.inventory);
+  if (report.measurements) {
+    const Measurements& measurements = *report.measurements;
+    if (!measurements.rows.empty() || !measurements.probes.empty()) {
+      page.heading("Every kernel of pbprobe's own (* what dispatch would choose)");
+      text::add_figures(page, measurements, kAllRows);
+    }
+    const auto& run = measurements.libtorch;
+    if (run && (!run->speeds.empty() || !run->starts.empty() || !run->kernels.empty())) {
+      page.heading("libtorch, as it started and ran");
+      text::add_libtorch(page, *run);
+    }
+    add_list(page, "Not measured, and what was printed", measurements.notes, kAllRows);
+  }
+  add_list(page, "Steps that could not run", report.problems, kAllRows);
+  page.heading("Environment");
+  if (report.host) text::add_environment(page, *report.host);
+  if (report.inventory) page.entry("torch", text::torch_line(*report.inventory));
+  page.entry("pbprobe", fmt::format("{} ({}), {}", report.version, report.commit, report.created));
 }
 
 struct Component {
@@ -56,32 +87,25 @@ void add_components(Page& page, const Inventory& inventory) {
 
 }  // namespace
 
+std::string render_quiet(const Report& report, const TextOptions& options) {
+  Page page(options);
+  std::string line = fmt::format("{}  {}", text::verdict_line(page, report.verdict), text::subject_of(report));
+  if (report.verdict) line += ": " + text::briefly(page, report.verdict->reason);
+  page.line({{line}});
+  return std::move(page).take();
+}
+
 std::string render_report(const Report& report, const TextOptions& options) {
   Page page(options);
   text::add_verdict(page, report);
   if (report.verdict) {
-    text::add_levels(page, *report.verdict);
-    text::add_gpu_outcomes(page, *report.verdict);
+    text::add_claimed(page, *report.verdict);
+    text::add_devices(page, *report.verdict);
+    text::add_findings(page, *report.verdict, text::Blocks::below_verdict);
   }
-  if (report.inventory) text::add_device_code(page, *report.inventory);
-  if (report.verdict) text::add_findings(page, *report.verdict);
-  if (report.measurements && !report.measurements->rows.empty()) {
-    page.heading("Measured, each verified first (* what dispatch would choose)");
-    text::add_figures(page, *report.measurements, kReportRows);
-  }
-  if (report.measurements && report.measurements->libtorch) {
-    const LibtorchRun& run = *report.measurements->libtorch;
-    if (!run.speeds.empty() || !run.starts.empty()) {
-      page.heading("libtorch, as it started and ran");
-      text::add_libtorch(page, run);
-    }
-  }
-  if (report.measurements) add_list(page, "Could not run", words_of(report.measurements->not_run), 3);
-  if (report.measurements) add_list(page, "Not measured", report.measurements->notes, 3);
-  page.heading("Environment");
-  if (report.host) text::add_environment(page, *report.host);
-  if (report.inventory) page.entry("torch", text::torch_line(*report.inventory));
-  page.entry("pbprobe", fmt::format("{} ({}), {}", report.version, report.commit, report.created));
+  if (report.measurements) add_measured(page, *report.measurements);
+  if (options.verbose) add_inventory(page, report);
+  text::add_summary(page, report);
   return std::move(page).take();
 }
 
@@ -99,7 +123,7 @@ std::string render_audit(const Report& report, const TextOptions& options) {
   const Inventory& inventory = *report.inventory;
   if (report.claim) {
     text::add_verdict(page, report);
-    if (report.verdict) text::add_levels(page, *report.verdict);
+    if (report.verdict) text::add_claimed(page, *report.verdict);
     page.blank();
   }
   text::add_package(page, report);
@@ -126,7 +150,8 @@ std::string render_audit(const Report& report, const TextOptions& options) {
   }
   if (!any) page.paragraph("none", 2);
   text::add_host_code(page, inventory);
-  if (report.verdict) text::add_findings(page, *report.verdict);
+  if (report.verdict)
+    text::add_findings(page, *report.verdict, report.claim ? text::Blocks::below_verdict : text::Blocks::all);
   std::vector<std::string> problems = inventory.problems;
   for (const auto& file : inventory.files) {
     if (file.problem) problems.push_back(fmt::format("{}: {}", file.path, *file.problem));

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/facts/comparison.hpp"
 #include "core/facts/environment.hpp"
 #include "core/facts/plan_list.hpp"
 #include "core/facts/report.hpp"
@@ -18,11 +19,15 @@ struct TextOptions {
   bool colour = false;   // the caller knows whether this is a terminal, and what NO_COLOR says
   bool unicode = false;  // else plain ASCII
   int width = 100;       // columns
+  bool verbose = false;  // a report with its inventory, all figures, and what was printed meanwhile
 };
 
-// The verdict first: one line, one reason, one fix; then the five levels, the GPU outcomes, device code, findings,
-// figures, and the environment last.
+// The verdict first: one line, one reason, one fix; then a row for each device, the findings, and the figures; one line
+// of summary last. Verbose adds what each GPU gets, device code, what was not measured, and the environment.
 [[nodiscard]] std::string render_report(const Report& report, const TextOptions& options = {});
+
+// One line: verdict, what was judged, and the reason.
+[[nodiscard]] std::string render_quiet(const Report& report, const TextOptions& options = {});
 
 // What `pbprobe audit` prints: with a claim the verdict on it first; then what the artifact ships, and the findings.
 [[nodiscard]] std::string render_audit(const Report& report, const TextOptions& options = {});
@@ -35,6 +40,9 @@ struct TextOptions {
 
 // What `pbprobe audit` prints of many packages: a row each; then what GPUs that were asked for get.
 [[nodiscard]] std::string render_environment(const Environment& environment, const TextOptions& options = {});
+
+// What `pbprobe compare` prints.
+[[nodiscard]] std::string render_comparisons(const ComparisonList& list, const TextOptions& options = {});
 
 // The sections on their own: what `pbprobe host` and `bench` print.
 [[nodiscard]] std::string render_host(const Host& host, const TextOptions& options = {});

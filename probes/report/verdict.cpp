@@ -1,6 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
+//
+// The verdict first: one line, one reason, one fix; and the last line, which counts.
+#include <algorithm>
+
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/facts/other_package.hpp"
 #include "probes/report/sections.hpp"
@@ -8,7 +13,62 @@
 namespace pbprobe::text {
 namespace {
 
-constexpr size_t kMostFindings = 10;
+std::string_view headline_of(const std::optional<Verdict>& verdict) {
+  if (!verdict) return "NO VERDICT";
+  switch (verdict->outcome) {
+    case Outcome::pass: return "PASS";
+    case Outcome::fail: return "FAIL";
+    case Outcome::unknown: return "UNKNOWN";
+  }
+  return "";
+}
+
+// Only where the terminal shows it: beside the word, ASCII has nothing to add.
+std::string sign_of(const Page& page, const std::optional<Verdict>& verdict) {
+  if (!page.unicode() || !verdict) return "";
+  return verdict->outcome == Outcome::pass ? "✓ " : verdict->outcome == Outcome::fail ? "✗ " : "? ";
+}
+
+std::string gpus_of(const Host& host) {
+  const Gpu& first = host.gpus.front();
+  const auto alike = [&](const Gpu& gpu) { return gpu.name == first.name && gpu.capability == first.capability; };
+  const auto count = std::count_if(host.gpus.begin(), host.gpus.end(), alike);
+  std::string text = count > 1 ? fmt::format("{}{}×{}", count, kNoBreak, kNoBreak) : "";
+  text += fmt::format("{} ({})", first.name, sm_of(first.capability));
+  const auto others = static_cast<std::ptrdiff_t>(host.gpus.size()) - count;
+  if (others > 0) text += fmt::format(" and {} other GPU{}", others, others == 1 ? "" : "s");
+  return text;
+}
+
+std::string plural(int64_t count, std::string_view word) {
+  return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
+}
+
+// "1 warning, 2 notes"; what is unknown has no finding.
+std::string counts_of(const Verdict& verdict) {
+  constexpr std::pair<Severity, std::string_view> kWords[] = {
+      {Severity::fail, "fault"}, {Severity::warn, "warning"}, {Severity::note, "note"}};
+  std::vector<std::string> parts;
+  for (const auto& [severity, word] : kWords) {
+    const auto count = std::count_if(verdict.findings.begin(), verdict.findings.end(),
+                                     [of = severity](const Finding& one) { return one.severity == of && !one.waived; });
+    if (count > 0) parts.push_back(plural(count, word));
+  }
+  const auto open = std::count_if(verdict.objections.begin(), verdict.objections.end(),
+                                  [](const Objection& one) { return one.outcome == Outcome::unknown; });
+  if (open > 0) parts.push_back(fmt::format("{} unanswered", plural(open, "question")));
+  return parts.empty() ? "no findings" : fmt::format("{}", fmt::join(parts, ", "));
+}
+
+}  // namespace
+
+std::string sm_of(std::string_view capability) {
+  std::string text = "sm_";
+  for (const char c : capability) {
+    if (c != '.') text += c;
+  }
+  return text;
+}
 
 Colour colour_of(Outcome outcome) {
   switch (outcome) {
@@ -23,105 +83,48 @@ Colour colour_of(Severity severity) {
   switch (severity) {
     case Severity::fail: return Colour::bad;
     case Severity::warn: return Colour::doubt;
-    case Severity::note: return Colour::none;
+    case Severity::note: return Colour::strong;
   }
   return Colour::none;
-}
-
-std::string_view headline_of(const std::optional<Verdict>& verdict) {
-  if (!verdict) return "NO VERDICT";
-  switch (verdict->outcome) {
-    case Outcome::pass: return "PASS";
-    case Outcome::fail: return "FAIL";
-    case Outcome::unknown: return "UNKNOWN";
-  }
-  return "";
 }
 
 std::string subject_of(const Report& report) {
   const std::string subject = pbprobe::subject_of(report.inventory);
   if (!report.host) return subject;
-  const bool has_gpu = !report.host->gpus.empty();
-  return subject + " on " + (has_gpu ? report.host->gpus.front().name : report.host->cpu.name);
+  return subject + " on " + (report.host->gpus.empty() ? report.host->cpu.name : gpus_of(*report.host));
 }
 
-Cell level_cell(const std::optional<Outcome>& outcome) {
-  if (!outcome) return {"-", Colour::faint};
-  return {std::string(name_of(*outcome)), colour_of(*outcome)};
+std::string verdict_line(const Page& page, const std::optional<Verdict>& verdict) {
+  return sign_of(page, verdict) + std::string(headline_of(verdict));
 }
 
-std::string_view words_for(GpuCode code) {
-  switch (code) {
-    case GpuCode::native: return "native cubin";
-    case GpuCode::same_major: return "same-major cubin";
-    case GpuCode::ptx: return "PTX compiled at load";
-    case GpuCode::none: return "none";
-    case GpuCode::unknown: return "unknown";
-  }
-  return "";
+void add_headline(Page& page, const std::optional<Verdict>& verdict, const std::string& subject) {
+  const Colour colour = verdict ? colour_of(verdict->outcome) : Colour::doubt;
+  page.headed(verdict_line(page, verdict) + "  ", colour, subject, Colour::strong);
 }
-
-bool alike(const GpuOutcome& a, const GpuOutcome& b) {
-  return a.name == b.name && a.capability == b.capability && a.code == b.code && a.best == b.best;
-}
-
-}  // namespace
 
 void add_verdict(Page& page, const Report& report) {
   const auto& verdict = report.verdict;
-  const Colour colour = verdict ? colour_of(verdict->outcome) : Colour::doubt;
-  page.line({{std::string(headline_of(verdict)), colour}, {"  "}, {subject_of(report), Colour::strong}});
+  add_headline(page, verdict, subject_of(report));
   if (!verdict) return;
-  page.entry("reason", verdict->reason, 8);
-  if (verdict->fix) page.entry("fix", *verdict->fix, 8);
+  page.paragraph(briefly(page, verdict->reason), 2);
+  if (const Objection* first = leading_objection(*verdict)) {
+    add_rest_of_block(page, first->id, first->where, first->remedy);
+  } else if (verdict->fix) {
+    page.entry("help:", *verdict->fix, 6);
+  }
 }
 
-void add_levels(Page& page, const Verdict& verdict) {
-  if (verdict.claims.empty()) return;
+void add_summary(Page& page, const Report& report) {
+  std::vector<std::string> parts;
+  if (report.verdict) parts.push_back(counts_of(*report.verdict));
+  const int64_t gpus = report.host ? static_cast<int64_t>(report.host->gpus.size()) : 0;
+  if (report.verdict && gpus > 0)
+    parts.push_back(fmt::format("{} of {} tested", tested_gpus(*report.verdict), plural(gpus, "GPU")));
+  if (report.seconds) parts.push_back(fmt::format("{:.1f} s", *report.seconds));
+  if (!page.verbose()) parts.emplace_back("--verbose for the inventory");
   page.blank();
-  std::vector<std::vector<Cell>> rows{{{""}}};
-  for (const Level level : {Level::claimed, Level::shipped, Level::loaded, Level::executed, Level::measured})
-    rows.front().push_back({std::string(name_of(level)), Colour::strong});
-  std::vector<std::string> details{""};
-  for (const auto& row : verdict.claims) {
-    rows.push_back({{row.claim},
-                    {row.claimed.value_or("-"), row.claimed ? Colour::none : Colour::faint},
-                    level_cell(row.shipped),
-                    level_cell(row.loaded),
-                    level_cell(row.executed),
-                    level_cell(row.measured)});
-    details.push_back(row.detail);
-  }
-  page.table(rows, details);
-}
-
-void add_gpu_outcomes(Page& page, const Verdict& verdict) {
-  if (verdict.gpus.empty()) return;
-  page.heading("What each GPU gets from this torch");
-  for (size_t i = 0; i < verdict.gpus.size();) {
-    size_t next = i + 1;
-    while (next < verdict.gpus.size() && alike(verdict.gpus[i], verdict.gpus[next])) ++next;
-    const GpuOutcome& gpu = verdict.gpus[i];
-    const std::string which =
-        next - i == 1 ? fmt::format("GPU {}", gpu.gpu) : fmt::format("GPU {}-{}", gpu.gpu, verdict.gpus[next - 1].gpu);
-    page.entry(which, fmt::format("{}: {}", words_for(gpu.code), gpu.sentence));
-    i = next;
-  }
-}
-
-void add_findings(Page& page, const Verdict& verdict) {
-  if (verdict.findings.empty()) return;
-  page.heading("Findings");
-  size_t shown = 0;
-  for (const auto& finding : verdict.findings) {
-    if (shown++ == kMostFindings) break;
-    const std::string where = finding.where ? fmt::format(" [{}]", *finding.where) : "";
-    page.entry(fmt::format("{}  {}", name_of(finding.severity), finding.id), finding.what + where, 13,
-               colour_of(finding.severity));
-    if (finding.severity != Severity::note) page.entry("", "fix: " + finding.remedy, 13);
-  }
-  if (verdict.findings.size() > kMostFindings)
-    page.entry("", fmt::format("and {} more: --format json has them all", verdict.findings.size() - kMostFindings), 13);
+  page.paragraph(fmt::format("{}", fmt::join(parts, page.unicode() ? " · " : " | ")), 0, Colour::faint);
 }
 
 }  // namespace pbprobe::text

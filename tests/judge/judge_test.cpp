@@ -33,7 +33,38 @@ TEST(Judge, NativeCodeThatRanPasses) {
   EXPECT_EQ(verdict.gpus[0].best, "sm_90");
   EXPECT_THAT(verdict.cpu_targets, testing::Contains("avx2"));
   const ClaimRow& row = row_of(verdict, "GPU 0 NVIDIA H200 (9.0)");
-  for (const auto& level : {row.shipped, row.loaded, row.executed, row.measured}) EXPECT_EQ(level, Outcome::pass);
+  for (const auto& level : {row.shipped, row.loaded, row.executed}) EXPECT_EQ(level, Outcome::pass);
+  EXPECT_EQ(row.measured, std::nullopt) << "nothing was compared";
+}
+
+TEST(Judge, ADeviceIsMeasuredWhereABaselineWasTimedBesideIt) {
+  Report report = gpu_report("NVIDIA H200", "9.0");
+  report.baseline = beside({area_gain("softmax", "cuda:0", 1.1, 1.2), area_gain("softmax", "cpu", 0.7, 0.8)});
+  const Verdict verdict = judge(report);
+  EXPECT_EQ(row_of(verdict, "GPU 0").measured, Outcome::pass);
+  EXPECT_EQ(row_of(verdict, "CPU").measured, Outcome::fail);
+}
+
+TEST(Judge, WhatWasNotTriedIsNotUnknown) {
+  Report report = gpu_report("NVIDIA H200", "9.0");
+  report.host->gpus.push_back(report.host->gpus[0]);
+  report.host->gpus[1].index = 1;
+  const Verdict verdict = judge(report);
+  EXPECT_EQ(row_of(verdict, "GPU 1").shipped, Outcome::pass);
+  EXPECT_EQ(row_of(verdict, "GPU 1").executed, std::nullopt);
+  report.measurements->libtorch->executed_on_gpu.reset();
+  report.measurements->libtorch->figures.pop_back();
+  EXPECT_EQ(row_of(judge(report), "GPU 0").executed, Outcome::unknown) << "it was tried, and gave no answer";
+}
+
+// Running it again does not make a GPU compute correctly.
+TEST(Judge, AGpuThatComputesWrongIsNotToBeUsed) {
+  Report report = gpu_report("NVIDIA H200", "9.0");
+  report.measurements->libtorch->executed_on_gpu = false;
+  report.measurements->libtorch->figures.pop_back();
+  const Verdict verdict = judge(report);
+  EXPECT_EQ(verdict.findings.front().id, "PB503");
+  EXPECT_THAT(verdict.findings.front().remedy, HasSubstr("do not compute on this GPU"));
 }
 
 // Code for 12.0 on a 12.1 chip is right: the false alarm that GB10's owners know.
@@ -141,7 +172,8 @@ TEST(Judge, AlikeGpusAreReportedOnce) {
   EXPECT_EQ(verdict.gpus.size(), 4U);
   ASSERT_EQ(verdict.findings.size(), 1U);
   EXPECT_THAT(verdict.findings[0].what, HasSubstr("GPU 0-2 NVIDIA B300 (10.3)"));
-  EXPECT_THAT(verdict.reason, HasSubstr("GPU 0 runs sm_100; not run on GPU 1, 2, 3"));
+  EXPECT_THAT(verdict.reason,
+              HasSubstr("not built for GPU 0, which runs sm_100 code (compatible); not tested on GPU 1-3"));
 }
 
 // libtorch is run on the first GPU that can be used: what it did there is reported of no other.
@@ -156,7 +188,7 @@ TEST(Judge, WhatRanIsCreditedToTheGpuThatRanIt) {
   const Verdict verdict = judge(report);
   EXPECT_THAT(verdict.reason, Not(HasSubstr("GPU 0 runs")));
   EXPECT_EQ(row_of(verdict, "GPU 0").loaded, Outcome::fail);
-  EXPECT_EQ(row_of(verdict, "GPU 0").executed, Outcome::unknown);
+  EXPECT_EQ(row_of(verdict, "GPU 0").executed, std::nullopt);
   EXPECT_EQ(row_of(verdict, "GPU 1").loaded, Outcome::pass);
   EXPECT_EQ(row_of(verdict, "GPU 1").executed, Outcome::pass);
 }

@@ -62,6 +62,10 @@ TEST_P(GoldenJson, IsAsCommitted) {
   EXPECT_EQ(to_json(*kept), to_json(report)) << json_name;
 }
 
+TEST_P(Golden, VerboseTextIsAsCommitted) {
+  expect_golden(std::string(GetParam().first) + ".verbose.txt", render_report(GetParam().second(), {.verbose = true}));
+}
+
 TEST_P(Golden, TextIsShortNarrowPlainAscii) {
   const Report report = GetParam().second();
   const std::string text = render_report(report);

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: MIT
 #include "probes/report/text.hpp"
 
+#include <algorithm>
+#include <sstream>
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -20,17 +23,131 @@ std::string begin_of(const std::string& text, int lines) {
   return text.substr(0, at);
 }
 
+std::string flat(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  for (size_t at; (at = text.find("  ")) != text.npos;) text.erase(at, 1);
+  return text;
+}
+
 TEST(Text, TheVerdictItsReasonAndItsFixComeFirst) {
   EXPECT_THAT(begin_of(render_report(h200_document()), 1),
-              testing::StartsWith("PASS  torch 2.11.0+cu130 on NVIDIA H200"));
-  const std::string failed = begin_of(render_report(pascal_document()), 3);
+              testing::StartsWith("PASS  torch 2.11.0+cu130 on NVIDIA H200 (sm_90)"));
+  const std::string failed = begin_of(render_report(pascal_document()), 5);
   EXPECT_THAT(failed, testing::StartsWith("FAIL  "));
-  EXPECT_THAT(failed, HasSubstr("reason  GPU 0 NVIDIA GeForce GTX 1080 Ti (6.1): no machine code or PTX"));
-  EXPECT_THAT(failed, HasSubstr("fix     install a torch built for 6.1 with CUDA 12.9 or older"));
+  EXPECT_THAT(failed, HasSubstr("\n  GPU 0 NVIDIA GeForce GTX 1080 Ti (6.1): no machine code or PTX"));
+  EXPECT_THAT(failed, HasSubstr("\n  --> torch/lib/libtorch_cuda.so"));
+  EXPECT_THAT(failed, HasSubstr("\n  help: install a torch built for 6.1 with CUDA 12.9 or older"));
+  EXPECT_THAT(failed, HasSubstr("\n  more: pbprobe explain PB301"));
   EXPECT_THAT(begin_of(render_report(no_gpu_document()), 1), testing::StartsWith("UNKNOWN  "));
   Report report = h200_document();
   report.verdict.reset();
   EXPECT_THAT(render_report(report), testing::StartsWith("NO VERDICT  "));
+}
+
+TEST(Text, WhatLeadsIsNotRepeatedAmongTheFindings) {
+  const std::string text = render_report(pascal_document());
+  EXPECT_EQ(text.find("PB301"), text.rfind("PB301"));
+  const std::string unknown = render_report(no_gpu_document());
+  EXPECT_EQ(unknown.find("No NVIDIA driver library"), unknown.rfind("No NVIDIA driver library"));
+  const std::string nothing = render_report(no_torch_document());
+  EXPECT_EQ(nothing.find("no torch was found"), nothing.rfind("no torch was found"));
+}
+
+// Without a claim an audit prints no verdict: then nothing leads.
+TEST(Text, AnAuditWithoutAClaimNamesEachFinding) {
+  Report report = pascal_document();
+  EXPECT_THAT(render_audit(report), HasSubstr("\nfail[PB301]: "));
+  report.claim = Claim{.text = "sm61"};
+  EXPECT_THAT(render_audit(report), Not(HasSubstr("\nfail[PB301]: ")));
+  EXPECT_THAT(render_audit(report), HasSubstr("\n  more: pbprobe explain PB301\n"));
+}
+
+TEST(Text, AFindingIsABlock) {
+  const std::string text = render_report(gb10_document());
+  EXPECT_THAT(text,
+              testing::ContainsRegex("\nnote\\[PB303\\]: GPU 0 [^\n]*\n(  [^\n]*\n)*  --> torch/lib/libtorch_cuda.so\n"
+                                     "  help: "));
+  EXPECT_THAT(text, HasSubstr("\n  more: pbprobe explain PB303\n"));
+}
+
+// A question of a gate that nobody answered has no finding, and is a block all the same.
+TEST(Text, WhatIsUnknownIsABlock) {
+  Report report = h200_document();
+  report.verdict->outcome = Outcome::unknown;
+  report.verdict->reason = "the first";
+  report.verdict->objections = {{.id = "PB502", .what = "the first"}, {.id = "PB504", .what = "the second"}};
+  const std::string text = render_report(report);
+  EXPECT_THAT(text, HasSubstr("\nunknown[PB504]: the second\n  more: pbprobe explain PB504\n"));
+  EXPECT_THAT(text, HasSubstr("\n  the first\n  more: pbprobe explain PB502\n"));
+  EXPECT_THAT(text, HasSubstr("2 questions unanswered"));
+}
+
+TEST(Text, ATableHasARowForEachDevice) {
+  EXPECT_THAT(render_report(h200_document()),
+              testing::ContainsRegex("GPU 0 +NVIDIA H200 +ok sm_90 +ok +ok +not compared"));
+  EXPECT_THAT(render_report(gb10_document()), testing::ContainsRegex("GPU 0 +NVIDIA GB10 +~ sm_120 +ok +ok"));
+  EXPECT_THAT(render_report(pascal_document()), testing::ContainsRegex("GPU 0 .*1080 Ti +FAIL +- +- +-"));
+  EXPECT_THAT(render_report(no_gpu_document()), testing::ContainsRegex("GPU +none here +unknown\n"));
+}
+
+TEST(Text, AlikeGpusThatWereNotTestedTakeOneRow) {
+  const std::string text = render_report(eight_gpus_document());
+  EXPECT_THAT(text, testing::ContainsRegex("GPU 0 +NVIDIA B300 +~ sm_100 +ok +ok"));
+  EXPECT_THAT(text, testing::ContainsRegex("GPU 1-7 +NVIDIA B300 \\(7 alike\\) +~ sm_100 +not tested +not tested"));
+  EXPECT_THAT(text, HasSubstr("1 of 8 GPUs tested"));
+}
+
+TEST(Text, ColumnsThatSayNothingAreNotThere) {
+  Report report = no_torch_document();
+  EXPECT_THAT(render_report(report), Not(HasSubstr("vs generic build")));
+  EXPECT_THAT(render_report(h200_document()), HasSubstr("vs generic build"));
+}
+
+TEST(Text, WhereTheLaunchDecidesNoShareOfAPeakIsGiven) {
+  Report report = h200_document();
+  BenchRow& row = report.measurements->rows.front();
+  row.threads = 0;
+  row.m = row.n = row.k = 1024;
+  row.gflops = 290000;  // 7 us
+  EXPECT_THAT(render_report(report), testing::ContainsRegex("gemm_fp32_8x48 +fp32 +1024x1024x1024 .* launch"));
+  row.gflops = 290;  // 7 ms
+  EXPECT_THAT(render_report(report), testing::ContainsRegex("gemm_fp32_8x48 +fp32 +1024x1024x1024 .* 91 %"));
+}
+
+TEST(Text, WhatAProcessPrintedIsLeftToVerbose) {
+  Report report = h200_document();
+  report.measurements->not_run = {
+      {.what = "libtorch did not end within 3 s" + std::string(kLastWords) + "frame #0: c10::Error\""}};
+  report.measurements->notes = {"the measuring process also printed 9000 bytes"};
+  const std::string text = render_report(report);
+  EXPECT_THAT(flat(text), HasSubstr("libtorch did not end within 3 s (--verbose has what it printed)"));
+  EXPECT_THAT(text, Not(HasSubstr("frame #0")));
+  EXPECT_THAT(text, Not(HasSubstr("9000 bytes")));
+  const std::string verbose = flat(render_report(report, {.verbose = true}));
+  EXPECT_THAT(verbose, HasSubstr("frame #0: c10::Error"));
+  EXPECT_THAT(verbose, HasSubstr("9000 bytes"));
+}
+
+TEST(Text, VerboseAddsTheInventoryAndTheEnvironment) {
+  for (const char* part : {"\nDevice code\n", "\nEnvironment\n", "What each GPU gets", "libtorch_cuda.so        444"}) {
+    EXPECT_THAT(render_report(h200_document()), Not(HasSubstr(part)));
+    EXPECT_THAT(render_report(h200_document(), {.verbose = true}), HasSubstr(part));
+  }
+}
+
+TEST(Text, QuietIsOneLine) {
+  const std::string text = render_quiet(pascal_document());
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1);
+  EXPECT_THAT(text, testing::StartsWith("FAIL  torch 2.11.0+cu130 on NVIDIA GeForce GTX 1080 Ti (sm_61): GPU 0 "));
+}
+
+TEST(Text, TheLastLineCounts) {
+  Report report = gb10_document();
+  report.seconds = 8.24;
+  EXPECT_THAT(render_report(report),
+              testing::EndsWith("\n\n1 note | 1 of 1 GPU tested | 8.2 s | --verbose for the inventory\n"));
+  EXPECT_THAT(render_report(report, {.unicode = true}), HasSubstr("1 note · 1 of 1 GPU tested"));
+  EXPECT_THAT(render_report(h200_document()), HasSubstr("\nno findings | "));
 }
 
 std::string device_code_of(const DeviceCode& code) {
@@ -95,17 +212,18 @@ TEST(Text, TheFourGpuOutcomesHaveTheirWords) {
   for (const auto& [code, word] : words) {
     Report report = h200_document();
     report.verdict->gpus[0].code = code;
-    EXPECT_THAT(render_report(report), HasSubstr(fmt::format("GPU 0     {}: ", word)));
+    EXPECT_THAT(render_report(report, {.verbose = true}), HasSubstr(fmt::format("GPU 0     {}: ", word)));
   }
 }
 
 TEST(Text, ColourAndSignsOnlyWhereAskedFor) {
   const Report report = h200_document();
-  const std::string plain = render_report(report);
+  const std::string plain = render_report(report, {.verbose = true});
   EXPECT_THAT(plain, Not(HasSubstr("\033")));
   EXPECT_THAT(plain, HasSubstr("444 x sm_75"));
-  EXPECT_THAT(render_report(report, {.colour = true}), HasSubstr("\033[1;32mPASS\033[0m"));
-  EXPECT_THAT(render_report(report, {.unicode = true}), HasSubstr("444 × sm_75"));
+  EXPECT_THAT(render_report(report, {.colour = true}), HasSubstr("\033[1;32mPASS  \033[0m"));
+  EXPECT_THAT(render_report(report, {.unicode = true, .verbose = true}), HasSubstr("444 × sm_75"));
+  EXPECT_THAT(render_report(report, {.unicode = true}), testing::StartsWith("✓ PASS"));
 }
 
 // Device and file names come from outside: a report must not act on the reader's terminal.
@@ -131,11 +249,15 @@ TEST(Text, BytesHaveReadableUnits) {
   EXPECT_EQ(text::bytes(int64_t{3} << 40), "3.0 TiB");
 }
 
-TEST(Text, NarrowPagesWrapUnderTheText) {
-  const std::string text = render_report(no_gpu_document(), {.width = 60});
-  EXPECT_THAT(text, HasSubstr("\n          "));
-  std::istringstream lines(begin_of(text, 6));
-  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100U) << line;
+TEST(Text, SixtyColumnsAreEnough) {
+  Report long_named = no_gpu_document();
+  long_named.host->cpu.name = "A Processor With A Name Far Longer Than Sixty Columns, 3.0 GHz, of 2026";
+  for (const Report& report :
+       {h200_document(), gb10_document(), eight_gpus_document(), pascal_document(), long_named}) {
+    std::istringstream lines(render_report(report, {.width = 60}));
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 60U) << line;
+  }
+  EXPECT_THAT(render_report(long_named, {.width = 60}), HasSubstr("A Processor With"));
 }
 
 TEST(Text, HostInventoryBenchAndTargetsStandOnTheirOwn) {

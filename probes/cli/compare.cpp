@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+
+#include "core/facts/json.hpp"
+#include "probes/cli/cli.hpp"
+#include "probes/judge/comparison.hpp"
+#include "probes/pipeline/pipeline.hpp"
+
+namespace pbprobe::cli {
+namespace {
+
+enum class FailOn { nothing, regressed };
+
+struct CompareArguments {
+  std::vector<std::filesystem::path> sides;
+  FailOn fail_on = FailOn::nothing;
+  Format format = Format::text;
+};
+
+// What its files hold, as an audit has it; of a report also the machine and the figures.
+Result<Report> side_of(const std::filesystem::path& named) {
+  show_progress("reading " + named.string());
+  PBPROBE_TRY(Report side, make_audit({.artifact = named, .audit = {.kernel_names = true}}));
+  side.inventory->artifact = named.string();  // as it was named: two reports may be of one artifact
+  PBPROBE_TRY(const auto document, load_report(named));
+  if (document) {
+    side.host = document->host;
+    side.measurements = document->measurements;
+  }
+  return side;
+}
+
+Result<ComparisonList> compare(const CompareArguments& options) {
+  ComparisonList list;
+  std::optional<Report> first;
+  for (const auto& named : options.sides) {
+    PBPROBE_TRY(Report side, side_of(named));
+    if (first) {
+      list.comparisons.push_back(compare_reports(*first, side));
+    } else {
+      first = std::move(side);
+    }
+  }
+  return list;
+}
+
+int run(const CompareArguments& options) {
+  const auto list = compare(options);
+  clear_progress();
+  if (!list) return print_error(list.error());
+  const int written = write_output(options.format == Format::json ? json_text(to_json(*list))
+                                                                  : render_comparisons(*list, text_options()));
+  if (written != kPassed) return written;
+  const auto& all = list->comparisons;
+  const bool regressed = std::any_of(all.begin(), all.end(), has_regressed);
+  return options.fail_on == FailOn::regressed && regressed ? kFailed : kPassed;
+}
+
+}  // namespace
+
+void add_compare(CLI::App& app, int& exit_code) {
+  auto* command =
+      app.add_subcommand("compare",
+                         "What one build or report has that another has not; then which figures differ\n"
+                         "Examples:\n"
+                         "  pbprobe compare torch-2.10.0.whl torch-2.11.0.whl\n"
+                         "  pbprobe compare yesterday.json today.json --fail-on regressed\n"
+                         "  pbprobe compare generic.whl result-sm90 result-sm121     each against the first\n"
+                         "A figure is faster or slower where every sample of one run lies beyond every sample of the "
+                         "other, by 3 % in the\n"
+                         "medians, and chance would not do that; else no difference is shown.\n"
+                         "Exit code: 0, 1 where --fail-on says so, 2 could not run");
+  static CompareArguments options;
+  command
+      ->add_option("ARTIFACT", options.sides,
+                   "Two or more: artifacts as for `pbprobe audit`, or reports as JSON; the first is what was before")
+      ->required()
+      ->expected(2, 100);
+  add_choice<FailOn>(*command, "--fail-on", options.fail_on,
+                     {{"nothing", FailOn::nothing}, {"regressed", FailOn::regressed}},
+                     "regressed: exit with 1 where an SM, PTX, a kernel, a file of libtorch or a CPU capability was "
+                     "lost, a better CPU is needed, or a figure is slower");
+  add_format(*command, options.format);
+  command->callback([&exit_code] { exit_code = run(options); });
+}
+
+}  // namespace pbprobe::cli

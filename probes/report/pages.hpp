@@ -1,0 +1,14 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// docs/checks: what is written of a check beyond its row in the catalogue. The most frequent ones have a page.
+#pragma once
+
+#include <string_view>
+
+namespace pbprobe {
+
+// Markdown, from its title on; empty where the check has no page.
+[[nodiscard]] std::string_view check_page(std::string_view id);
+
+}  // namespace pbprobe

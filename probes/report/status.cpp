@@ -1,0 +1,163 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// The levels, a row for each claim and each device. What was not tried is "not tested"; what was, and has no answer,
+// is "unknown".
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "probes/report/sections.hpp"
+
+namespace pbprobe::text {
+namespace {
+
+Cell level_cell(const std::optional<Outcome>& outcome, const char* if_none) {
+  if (!outcome) return {if_none, Colour::faint};
+  switch (*outcome) {
+    case Outcome::pass: return {"✓", Colour::good};
+    case Outcome::fail: return {"✗", Colour::bad};
+    case Outcome::unknown: return {"unknown", Colour::doubt};
+  }
+  return {""};
+}
+
+Cell gain_cell(const std::optional<Outcome>& outcome) {
+  if (!outcome) return {"not compared", Colour::faint};
+  switch (*outcome) {
+    case Outcome::pass: return {"not slower", Colour::good};
+    case Outcome::fail: return {"slower", Colour::bad};
+    case Outcome::unknown: return {"unknown", Colour::doubt};
+  }
+  return {""};
+}
+
+// What this GPU gets: "✓ sm_90", "~ sm_120", "~ PTX".
+Cell ships_cell(const GpuOutcome& gpu, const ClaimRow& row) {
+  switch (gpu.code) {
+    case GpuCode::native: return {"✓ " + gpu.best.value_or("native"), Colour::good};
+    case GpuCode::same_major: return {"~ " + gpu.best.value_or("compatible"), Colour::doubt};
+    case GpuCode::ptx: return {"~ PTX", Colour::doubt};
+    case GpuCode::none: return {"✗", Colour::bad};
+    case GpuCode::unknown: break;
+  }
+  return level_cell(row.shipped, "-");
+}
+
+std::vector<Cell> cells_after(Cell label, Cell name, Cell ships, const ClaimRow& row) {
+  const char* const none = row.shipped == Outcome::fail ? "-" : "not tested";
+  return {std::move(label),
+          std::move(name),
+          std::move(ships),
+          level_cell(row.loaded, none),
+          level_cell(row.executed, none),
+          row.executed == Outcome::pass ? gain_cell(row.measured) : Cell{"-", Colour::faint}};
+}
+
+bool alike(const GpuOutcome& a, const ClaimRow& row_of_a, const GpuOutcome& b, const ClaimRow& row_of_b) {
+  return a.name == b.name && a.capability == b.capability && a.code == b.code && a.best == b.best &&
+         row_of_a.shipped == row_of_b.shipped && row_of_a.loaded == row_of_b.loaded &&
+         row_of_a.executed == row_of_b.executed && row_of_a.measured == row_of_b.measured;
+}
+
+// The row of a device, by the words with which the judge begins it.
+const ClaimRow* row_of(const Verdict& verdict, const std::string& begin) {
+  const auto found = std::find_if(verdict.claims.begin(), verdict.claims.end(),
+                                  [&](const ClaimRow& row) { return !row.claimed && row.claim.starts_with(begin); });
+  return found == verdict.claims.end() ? nullptr : &*found;
+}
+
+std::string begin_of(const GpuOutcome& gpu) {
+  return fmt::format("GPU {} ", gpu.gpu);
+}
+
+void add_gpu_rows(Rows& rows, const Verdict& verdict) {
+  const auto& gpus = verdict.gpus;
+  for (size_t i = 0; i < gpus.size();) {
+    const ClaimRow* row = row_of(verdict, begin_of(gpus[i]));
+    size_t next = i + 1;
+    for (; row != nullptr && next < gpus.size(); ++next) {
+      const ClaimRow* other = row_of(verdict, begin_of(gpus[next]));
+      if (other == nullptr || !alike(gpus[i], *row, gpus[next], *other)) break;
+    }
+    const auto count = next - i;
+    const std::string label =
+        count == 1 ? fmt::format("GPU {}", gpus[i].gpu) : fmt::format("GPU {}-{}", gpus[i].gpu, gpus[next - 1].gpu);
+    const std::string name = count == 1 ? gpus[i].name : fmt::format("{} ({} alike)", gpus[i].name, count);
+    if (row != nullptr) rows.push_back(cells_after({label}, {name}, ships_cell(gpus[i], *row), *row));
+    i = next;
+  }
+}
+
+Rows titles(std::initializer_list<const char*> words) {
+  Rows rows(1);
+  for (const char* word : words) rows.front().push_back({word, Colour::faint});
+  return rows;
+}
+
+}  // namespace
+
+int64_t tested_gpus(const Verdict& verdict) {
+  return std::count_if(verdict.gpus.begin(), verdict.gpus.end(), [&](const GpuOutcome& gpu) {
+    const ClaimRow* row = row_of(verdict, begin_of(gpu));
+    return row != nullptr && row->executed && row->executed != Outcome::unknown;
+  });
+}
+
+void add_claimed(Page& page, const Verdict& verdict) {
+  Rows rows = titles({"claim", "", "ships", "loads", "correct", "vs generic build"});
+  std::vector<std::string> details;
+  for (const auto& row : verdict.claims) {
+    if (!row.claimed) continue;
+    rows.push_back({{row.claim},
+                    {*row.claimed},
+                    level_cell(row.shipped, "-"),
+                    level_cell(row.loaded, "-"),
+                    level_cell(row.executed, "-"),
+                    row.measured ? gain_cell(row.measured) : Cell{"-", Colour::faint}});
+    if (!row.detail.empty()) details.push_back(fmt::format("{}: {}", row.claim, row.detail));
+  }
+  if (rows.size() == 1) return;
+  page.blank();
+  page.fitted_table(without_empty_columns(std::move(rows)), 1);
+  for (const auto& detail : details) page.paragraph(briefly(page, detail), 4, Colour::faint);
+}
+
+void add_devices(Page& page, const Verdict& verdict) {
+  Rows rows = titles({"", "", "ships", "loads", "correct", "vs generic build"});
+  add_gpu_rows(rows, verdict);
+  if (const ClaimRow* none = row_of(verdict, "GPU"); none != nullptr && none->claim == "GPU")
+    rows.push_back({{"GPU"}, {"none here", Colour::faint}, level_cell(none->shipped, "-")});
+  if (const ClaimRow* cpu = row_of(verdict, "CPU "))
+    rows.push_back(cells_after({"CPU"}, {cpu->claim.substr(4)}, level_cell(cpu->shipped, "-"), *cpu));
+  if (rows.size() == 1) return;
+  page.blank();
+  page.fitted_table(without_empty_columns(std::move(rows)), 1);
+}
+
+void add_gpu_outcomes(Page& page, const Verdict& verdict) {
+  if (verdict.gpus.empty()) return;
+  page.heading("What each GPU gets from this torch");
+  for (size_t i = 0; i < verdict.gpus.size();) {
+    const GpuOutcome& gpu = verdict.gpus[i];
+    size_t next = i + 1;
+    while (next < verdict.gpus.size() && verdict.gpus[next].sentence == gpu.sentence) ++next;
+    const std::string which =
+        next - i == 1 ? fmt::format("GPU {}", gpu.gpu) : fmt::format("GPU {}-{}", gpu.gpu, verdict.gpus[next - 1].gpu);
+    page.entry(which, fmt::format("{}: {}", words_for(gpu.code), gpu.sentence));
+    i = next;
+  }
+}
+
+std::string_view words_for(GpuCode code) {
+  switch (code) {
+    case GpuCode::native: return "native cubin";
+    case GpuCode::same_major: return "same-major cubin";
+    case GpuCode::ptx: return "PTX compiled at load";
+    case GpuCode::none: return "none";
+    case GpuCode::unknown: return "unknown";
+  }
+  return "";
+}
+
+}  // namespace pbprobe::text

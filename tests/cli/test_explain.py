@@ -1,0 +1,66 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""docs/checks: each page has all parts, belongs to a check, and is what `pbprobe explain` and SARIF show."""
+
+import json
+import re
+
+import pytest
+from gated import CLAIM
+from test_cli import SOURCE, run
+
+PARTS = ["What it checks", "Why it matters", "Example", "How to fix", "How to waive", "References"]
+PAGES = sorted((SOURCE / "docs/checks").iterdir())
+
+
+def parts_of(text):
+    """Heading and text of each part, in order."""
+    pieces = re.split(r"^## (.+)$", text, flags=re.MULTILINE)
+    return list(zip(pieces[1::2], (piece.strip() for piece in pieces[2::2]), strict=True))
+
+
+@pytest.fixture(scope="module")
+def catalogue():
+    return {check["id"]: check for check in json.loads(run("explain", "--format", "json").stdout)}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_page_has_all_parts_of_its_check(page, catalogue):
+    check, text = catalogue[page.stem], page.read_text()
+    assert text.splitlines()[0] == f"# {page.stem}: {check['asks']}"
+    assert [heading for heading, _ in parts_of(text)] == PARTS
+    parts = dict(parts_of(text))
+    assert all(len(part) > 15 for part in parts.values()), parts
+    assert f"[{page.stem}]: " in parts["Example"]
+    assert parts["Example"].splitlines()[0].startswith(f"{check['severity']}[")
+    waiver = f'"id": "{page.stem}"' if check["can_be_waived"] else "No policy can"
+    assert waiver in parts["How to waive"]
+    for link in re.findall(r"\]\(([^)]+)\)", text):
+        assert (page.parent / link).exists(), link
+
+
+def test_the_pages_of_the_folder_are_those_in_the_program(catalogue):
+    assert {name for name, check in catalogue.items() if check["page"]} == {page.stem for page in PAGES}
+    for page in PAGES:
+        assert catalogue[page.stem]["page"] == page.read_text()
+
+
+def test_explain_prints_the_page_under_the_row(catalogue):
+    text = run("explain", "PB303").stdout
+    for part in PARTS:
+        assert f"\n## {part}\n" in text
+    without = next(name for name, check in catalogue.items() if not check["page"])
+    assert "## " not in run("explain", without).stdout
+
+
+def test_what_a_report_names_first_has_a_page(catalogue):
+    for golden in (SOURCE / "tests/report/golden").glob("*.txt"):
+        for name in re.findall(r"more: pbprobe explain (PB\d+)", golden.read_text()):
+            assert catalogue[name]["page"], name
+
+
+def test_sarif_brings_the_page_along(sound, tmp_path, catalogue):
+    run("gate", sound, "--claim", CLAIM, "--sarif", tmp_path / "sarif.json")
+    rules = json.loads((tmp_path / "sarif.json").read_text())["runs"][0]["tool"]["driver"]["rules"]
+    for rule in rules:
+        assert rule["help"].get("markdown") == catalogue[rule["id"]]["page"]

@@ -1,0 +1,135 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/judge/comparison.hpp"
+
+#include <gmock/gmock.h>
+
+#include "probes/judge/judge.hpp"
+#include "tests/judge/cases.hpp"
+
+namespace pbprobe::test {
+namespace {
+
+using testing::Contains;
+using testing::IsEmpty;
+
+Report side() {
+  Report report = audit_report();
+  report.verdict = judge(report);
+  return report;
+}
+
+std::vector<std::string> listed(const Comparison& comparison) {
+  std::vector<std::string> all;
+  for (const auto& fact : comparison.facts)
+    all.push_back(std::string(name_of(fact.change)) + " " + fact.about + ": " + fact.what +
+                  (fact.regressed ? " (regressed)" : ""));
+  return all;
+}
+
+// One figure of libtorch's, with these samples.
+Report timed(std::vector<double> samples) {
+  Report report = side();
+  report.measurements = Measurements{};
+  report.measurements->libtorch = LibtorchRun{.figures = {figure("cpu", "fp32", 205)}};
+  report.measurements->libtorch->figures[0].samples_us = std::move(samples);
+  return report;
+}
+
+Shift shift_of(std::vector<double> before, std::vector<double> after) {
+  const Comparison comparison = compare_reports(timed(std::move(before)), timed(std::move(after)));
+  EXPECT_EQ(comparison.figures.size(), 1U);
+  return comparison.figures.empty() ? Shift::not_shown : comparison.figures[0].shift;
+}
+
+TEST(Comparison, WhatIsTheSameDiffersInNothing) {
+  const Comparison comparison = compare_reports(side(), side());
+  EXPECT_THAT(listed(comparison), IsEmpty());
+  EXPECT_FALSE(has_regressed(comparison));
+}
+
+TEST(Comparison, WhatIsLostHasRegressedAndWhatIsGainedHasNot) {
+  const Report before = side();
+  Report after = side();
+  std::erase(after.verdict->holdings->sms, "sm_90");
+  const Comparison lost = compare_reports(before, after);
+  EXPECT_THAT(listed(lost), testing::ElementsAre("lost SM: sm_90 (regressed)"));
+  EXPECT_TRUE(has_regressed(lost));
+  const Comparison gained = compare_reports(after, before);
+  EXPECT_THAT(listed(gained), testing::ElementsAre("gained SM: sm_90"));
+  EXPECT_FALSE(has_regressed(gained));
+}
+
+TEST(Comparison, ABetterCpuThatIsNeededHasRegressed) {
+  Report before = side();
+  Report after = side();
+  before.verdict->holdings->minimum_cpu = "avx2";
+  after.verdict->holdings->minimum_cpu = "avx512";
+  EXPECT_THAT(listed(compare_reports(before, after)),
+              Contains("changed minimum CPU: avx2 before, avx512 after (regressed)"));
+  EXPECT_THAT(listed(compare_reports(after, before)), Contains("changed minimum CPU: avx512 before, avx2 after"));
+}
+
+TEST(Comparison, VersionsAndFilesAreNamed) {
+  const Report before = side();
+  Report after = side();
+  (*after.inventory->component_versions)["cuDNN"] = "9.20.0";
+  after.inventory->cuda_version = "13.2";
+  std::erase_if(after.inventory->files, [](const File& file) { return file.path.ends_with("libtorch_cuda.so"); });
+  const auto all = listed(compare_reports(before, after));
+  EXPECT_THAT(all, Contains("changed version: cuDNN 9.19.0.56 before, 9.20.0 after"));
+  EXPECT_THAT(all, Contains("changed version: CUDA 13.0 before, 13.2 after"));
+  EXPECT_THAT(all, Contains("lost file: torch/lib/libtorch_cuda.so (regressed)"));
+}
+
+TEST(Comparison, KernelsAreComparedByNameWhereBothHaveThem) {
+  Report before = side();
+  Report after = side();
+  EXPECT_THAT(compare_reports(before, after).not_compared, Contains(testing::HasSubstr("kernels by their names")));
+  for (Report* one : {&before, &after}) {
+    for (auto& file : one->inventory->files) {
+      file.self_loaded_code.reset();
+      if (file.device_code) file.device_code.reset();
+    }
+    libtorch_cuda(*one).device_code = DeviceCode{.cubin = {{"sm_90", 1}, {"sm_80", 1}},
+                                                 // A cubin without kernels has no names to compare.
+                                                 .census = {{{"sm_90", {.kernels = 2}}, {"sm_80", {}}}}};
+  }
+  (*libtorch_cuda(before).device_code->census)["sm_90"].names = {"_Z1av", "_Z1bv"};
+  (*libtorch_cuda(after).device_code->census)["sm_90"].names = {"_Z1av"};
+  const Comparison comparison = compare_reports(before, after);
+  EXPECT_THAT(listed(comparison), Contains("lost kernels: 1 of sm_90 (regressed)"));
+  EXPECT_THAT(comparison.facts.front().examples, testing::ElementsAre("_Z1bv"));
+}
+
+TEST(Comparison, ADifferenceIsShownWhereChanceWouldNotMakeIt) {
+  const std::vector<double> fast{100, 101, 102, 103, 104};
+  const std::vector<double> slow{120, 121, 122, 123, 124};
+  EXPECT_EQ(shift_of(fast, slow), Shift::slower);
+  EXPECT_EQ(shift_of(slow, fast), Shift::faster);
+  EXPECT_EQ(shift_of(fast, {120, 121, 122, 123, 104}), Shift::not_shown) << "one sample lies among the others";
+  EXPECT_EQ(shift_of(fast, {104.5, 104.5, 104.5, 104.5, 104.5}), Shift::not_shown) << "2.5 % count for nothing";
+  EXPECT_EQ(shift_of({100, 101, 102}, {120, 121, 122}), Shift::not_shown) << "1 in 10 by chance: too few samples";
+}
+
+TEST(Comparison, TheMoreFiguresTheMoreSamplesAreNeeded) {
+  Report before = timed({100, 101, 102, 103, 104});
+  Report after = timed({120, 121, 122, 123, 124});
+  for (int i = 0; i < 12; ++i) {
+    for (Report* one : {&before, &after}) {
+      LibtorchFigure more = one->measurements->libtorch->figures[0];
+      more.m = 10 + i;
+      one->measurements->libtorch->figures.push_back(more);
+    }
+  }
+  for (const auto& figure : compare_reports(before, after).figures) EXPECT_EQ(figure.shift, Shift::not_shown);
+}
+
+TEST(Comparison, WhatOthersDisturbedIsNotCompared) {
+  Report before = timed({100, 101, 102, 103, 104});
+  before.measurements->libtorch->figures[0].disturbed = "python on cuda:0";
+  EXPECT_THAT(compare_reports(before, timed({120, 121, 122, 123, 124})).figures, IsEmpty());
+}
+
+}  // namespace
+}  // namespace pbprobe::test
