@@ -112,14 +112,15 @@ class CaseRun {
           device_name(one_));
     }
     Series series{.plan = plan};
-    if (auto peak = backend.peak(*plan.kernel, *series.slices); peak.ok()) {
-      series.peak = candidates_.size();
-      candidates_.push_back(std::move(*peak));
-    }
     auto candidate = backend.kernel(series.plan);
     if (!candidate.ok())
       return events_.failed(fmt::format("{} on {}: {}", kernel, name_, candidate.error().message), candidate.error(),
                             device_name(one_));
+    // Only with its kernel: its loop writes into the series.
+    if (auto peak = backend.peak(*plan.kernel, *series.slices); peak.ok()) {
+      series.peak = candidates_.size();
+      candidates_.push_back(std::move(*peak));
+    }
     series.kernel = candidates_.size();
     candidates_.push_back(std::move(*candidate));
     series_.push_back(std::move(series));

@@ -129,7 +129,7 @@ def soaked(shim, sound, at_rest, folder, call, every):
 
 @pytest.mark.parametrize("call", CALLS)
 def test_a_call_that_fails_finds_no_fault_and_leaves_nothing(shim, sound, faults_at_rest, tmp_path, call):
-    for every in (5000, 30000) if call == "malloc" else (1, 2, 5):
+    for every in (5000, 30000) if call == "malloc" else (1, 2, 5, 9):
         soaked(shim, sound, faults_at_rest, tmp_path, call, every)
 
 
