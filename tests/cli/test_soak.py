@@ -103,7 +103,14 @@ def faults_of(result):
 
 
 def left_running(mark):
-    """Processes that carry the mark in their environment."""
+    """Processes that carry the mark in their environment, after five seconds in which the kernel may end them."""
+    until = time.monotonic() + 5
+    while (found := running(mark)) and time.monotonic() < until:
+        time.sleep(0.1)
+    return found
+
+
+def running(mark):
     found = []
     for process in pathlib.Path("/proc").glob("[0-9]*"):
         try:

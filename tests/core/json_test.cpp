@@ -48,7 +48,7 @@ Inventory full_inventory() {
                       .cuda_version = "13.0",
                       .git_version = "g",
                       .stated_versions = {{"torch", "torch/version.py:1", "2.11.0"}},
-                      .packages = {{"torch-2.11.0.dist-info", "torch", "2.11.0"}},
+                      .packages = {{"torch-2.11.0.dist-info", "torch", "2.11.0", "==2.11.0"}},
                       .component_versions = std::map<std::string, std::string>{{"cuDNN", "9"}},
                       .version_floors = std::map<std::string, std::string>{{"GLIBC", "2.28"}},
                       .python_abi = "cp313",
@@ -62,6 +62,12 @@ Inventory full_inventory() {
                                                                .version = "2.10.0",
                                                                .component = "MAGMA"}},
                                                     .problem = "p"},
+                      .loading = std::vector<Loading>{{.path = "f",
+                                                       .missing_libraries = {{"libcudart.so.12", "f"}},
+                                                       .missing_versions = {{"GLIBCXX_3.4.32", "l", "f"}},
+                                                       .unresolved = {{"_Z1fv", "V", "f", {"2.9"}}},
+                                                       .assumed = {"a"}}},
+                      .torch_beside = "2.11.0",
                       .problems = {"p"}};
   inventory.files = {File{
       .path = "f",

@@ -77,7 +77,7 @@ def test_a_copy_of_a_unit_makes_up_for_none_that_is_missing(tmp_path):
         return change
 
     due = table(units=2, kernels=3)
-    found = answer(tmp_path / "copied", due, change=holding(0, 0, 0))
+    found = answer(tmp_path / "copied", due, change=holding(1, 1, 1))
     assert found.failed == {"PB335", "claim"}
     assert "holds 1 translation units for it" in found.found["PB335"]
     assert answer(tmp_path / "more", due, change=holding(0, 1, 0)).code == 0

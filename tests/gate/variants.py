@@ -208,7 +208,9 @@ class Parts:
 
     def cuda_units(self) -> tuple[pathlib.Path, ...]:
         """One file of plain loops, and one of those to which torch adds the SM's siblings."""
-        return (self.unit(), self.unit(*self.siblings())) if self.siblings() else (self.unit(),)
+        if not self.siblings():
+            return (self.unit(),)
+        return self.unit(), self.unit(*self.siblings(), flags=("-DNAME=wide",))  # no copy of the first
 
 
 @functools.cache
