@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <set>
 #include <tuple>
@@ -11,7 +12,6 @@
 #include <fmt/ranges.h>
 
 #include "core/parallel.hpp"
-#include "core/sha256.hpp"
 #include "probes/audit/containers/cubin.hpp"
 #include "probes/audit/containers/decompress.hpp"
 #include "probes/audit/containers/symbols.hpp"
@@ -96,6 +96,7 @@ Result<EntryFacts> read_facts(const FatbinEntry& entry, std::span<const uint8_t>
   PBPROBE_TRY(const Cubin cubin, open_cubin(Bytes(content, name)));
   PBPROBE_CHECK(check_own_sm(entry.sm, cubin, name));
   facts.toolkit = read_toolkit(cubin);
+  facts.hash = std::hash<std::string_view>()(Bytes(content, name).text());
   facts.census = read_census(cubin, static_cast<uint32_t>(number_of(entry.sm)), with_names);
   return facts;
 }
@@ -173,23 +174,13 @@ void add_repeated(const CubinCensus& census, SmCensus& sum) {
 }
 
 // Cubins with kernels that stand in the file before, byte for byte.
-void count_repeated(const std::vector<FatbinEntry>& entries, const InsideFacts& inside, const Bytes& file,
+void count_repeated(const std::vector<FatbinEntry>& entries, const InsideFacts& inside,
                     std::map<std::string, SmCensus>& censuses) {
-  std::map<std::tuple<Sm, uint64_t, int64_t, int64_t>, std::vector<size_t>> alike;
+  std::set<std::tuple<Sm, uint64_t, uint64_t>> seen;
   for (size_t i = 0; i < entries.size(); ++i) {
     if (!inside[i] || !inside[i]->census || inside[i]->census->kernels == 0) continue;
-    const CubinCensus& census = *inside[i]->census;
-    alike[{entries[i].sm, entries[i].uncompressed_bytes, census.kernels, census.code_bytes}].push_back(i);
-  }
-  Mapping scratch;
-  for (const auto& [key, group] : alike) {
-    if (group.size() == 1) continue;  // nearly always: nothing is decompressed again
-    std::set<std::string> seen;
-    for (const size_t i : group) {
-      const auto content = decompress_entry(entries[i], entries[i].payload, scratch, file.name());
-      if (content && !seen.insert(sha256_of(*content)).second)
-        add_repeated(*inside[i]->census, censuses[sm_name(entries[i].sm)]);
-    }
+    if (!seen.insert({entries[i].sm, entries[i].uncompressed_bytes, inside[i]->hash}).second)
+      add_repeated(*inside[i]->census, censuses[sm_name(entries[i].sm)]);
   }
 }
 
@@ -264,7 +255,7 @@ DeviceCode add_up(const std::vector<FatbinEntry>& entries, const InsideFacts& in
     if (is_false(inside[i])) add_false_entry(entry, *inside[i]->problem, file, code);
   }
   if (!code.census) return code;
-  count_repeated(entries, inside, file, *code.census);
+  count_repeated(entries, inside, *code.census);
   for (auto& [sm, census] : *code.census) {
     if (census.names) std::sort(census.names->begin(), census.names->end());
   }

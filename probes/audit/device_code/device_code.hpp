@@ -4,6 +4,7 @@
 // From the fatbin entries of one file to its facts: counts, bytes, translation units, toolkits, and the census.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,6 +20,7 @@ struct EntryFacts {
   std::optional<std::string> toolkit;
   std::optional<std::vector<std::string>> ptx_kernels;  // as mangled; null: no PTX, or not asked for
   std::optional<CubinCensus> census;                    // null: no machine code, or a problem
+  uint64_t hash = 0;                                    // of the machine code's bytes, within this process
   std::optional<Error> problem;                         // why it is not what its header says, or (limit) was not opened
 };
 
