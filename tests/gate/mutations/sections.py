@@ -22,12 +22,12 @@ def the_device_code(tree, about, rng):
     content = tree.read(path)
     name = holder(content)
     how = rng.choice(("zeros", "no size", "NOBITS"))
-    one = elves.section(content, name)
-    if how == "zeros":
+    for one in [one for one in elves.sections(content) if one.name == name]:  # a unit more may lie in a second one
         content = elves.put(content, one.offset, bytes(one.size))
-    else:
-        content = elves.put(content, one.offset, bytes(one.size))
-        content = elves.with_section(content, one, **({"size": 0} if how == "no size" else {"kind": elves.SHT_NOBITS}))
+        if how != "zeros":
+            content = elves.with_section(
+                content, one, **({"size": 0} if how == "no size" else {"kind": elves.SHT_NOBITS})
+            )
     tree.files[path] = content
     return f"{path.rsplit('/', 1)[-1]}: {name}, {how}"
 
