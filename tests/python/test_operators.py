@@ -488,5 +488,3 @@ def test_who_looks_at_operators_sees_them():
         ops.mm(a, b)
         ops.linear(a, b.t())
     assert seen[0] == "pbprobe.mm.default" and seen[-1] == "pbprobe.linear.default"
-    gradient = torch.func.grad(lambda x: ops.mm(x, b).sum())(a)
-    torch.testing.assert_close(gradient, b.sum(1).expand(4, 5))
