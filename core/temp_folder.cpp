@@ -2,11 +2,19 @@
 // SPDX-License-Identifier: MIT
 #include "core/temp_folder.hpp"
 
+#include <algorithm>
+#include <array>
+#include <atomic>
 #include <cerrno>
+#include <climits>
 #include <cstdlib>
+#include <cstring>
 #include <new>
 #include <string>
+#include <string_view>
 #include <system_error>
+
+#include <unistd.h>
 
 #include "core/list_folder.hpp"
 
@@ -14,26 +22,73 @@ namespace pbprobe {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+// The folders that are there, by names that no destructor takes along and no allocation is needed for.
+struct Kept {
+  std::atomic<bool> taken = false;
+  pid_t owner = 0;  // a fork has the names of its parent's too
+  std::array<char, PATH_MAX> name{};
+};
+std::array<Kept, 64> kept;
+
+Kept* keep(std::string_view pattern) {
+  for (Kept& folder : kept) {
+    if (pattern.size() >= folder.name.size() || folder.taken.exchange(true)) continue;
+    folder.owner = ::getpid();
+    *std::copy(pattern.begin(), pattern.end(), folder.name.begin()) = '\0';
+    return &folder;
+  }
+  return nullptr;
+}
+
+void forget(const char* name) {
+  for (Kept& folder : kept) {
+    if (folder.taken && std::strcmp(folder.name.data(), name) == 0) folder.taken = false;
+  }
+}
+
+void remove_patiently(const char* name) noexcept {
+  constexpr int kMostTries = 3;
+  for (int tries = 0; tries < kMostTries; ++tries) {
+    try {
+      return remove_folder(name);
+    } catch (const std::bad_alloc&) {  // in a moment there may be some memory again
+    }
+  }
+}
+
+}  // namespace
+
 Result<TempFolder> TempFolder::make() {
   std::error_code error;
   const fs::path parent = fs::temp_directory_path(error);
-  std::string pattern = (parent / "pbprobe-XXXXXX").string();
-  if (error || mkdtemp(pattern.data()) == nullptr) {
-    const auto why = error ? error : std::error_code(errno, std::generic_category());
+  const std::string pattern = (parent / "pbprobe-XXXXXX").string();
+  Kept* const folder = error ? nullptr : keep(pattern);
+  if (folder == nullptr || mkdtemp(folder->name.data()) == nullptr) {
+    const auto why = error ? error : std::error_code(folder == nullptr ? EMFILE : errno, std::generic_category());
+    if (folder != nullptr) folder->taken = false;
     return make_error(ErrorCode::unreadable, "no temporary folder can be made as {}: {}: set TMPDIR", pattern,
                       why.message());
   }
-  return TempFolder(pattern);
+  try {
+    return TempFolder(folder->name.data());
+  } catch (const std::bad_alloc&) {
+    ::rmdir(folder->name.data());
+    folder->taken = false;
+    throw;
+  }
 }
 
 TempFolder::~TempFolder() {
-  constexpr int kMostTries = 3;
-  for (int tries = 0; !path_.empty() && tries < kMostTries; ++tries) {
-    try {
-      remove_folder(path_);
-      return;
-    } catch (const std::bad_alloc&) {  // in a moment there may be some memory again
-    }
+  if (path_.empty()) return;
+  remove_patiently(path_.c_str());
+  forget(path_.c_str());
+}
+
+void remove_temp_folders() noexcept {
+  for (Kept& folder : kept) {
+    if (folder.owner == ::getpid() && folder.taken.exchange(false)) remove_patiently(folder.name.data());
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// A folder of its own below $TMPDIR, gone with the object and everything in it.
+// A folder of its own below $TMPDIR, gone with the object and everything in it, or with the program.
 #pragma once
 
 #include <filesystem>
@@ -29,5 +29,8 @@ class TempFolder {
   explicit TempFolder(std::filesystem::path path) : path_(std::move(path)) {}
   std::filesystem::path path_;
 };
+
+// Those that are still there, for a program that ends without its destructors. Allocates, and does not throw.
+void remove_temp_folders() noexcept;
 
 }  // namespace pbprobe

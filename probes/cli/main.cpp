@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/printable.hpp"
+#include "core/temp_folder.hpp"
 #include "core/version.hpp"
 #include "kernels/gemm/table.hpp"
 #include "probes/cli/cli.hpp"
@@ -20,12 +21,13 @@ namespace {
 constexpr std::string_view kTooLittleMemory =
     "pbprobe: too little memory: free some, or raise its limit (`ulimit -v`, the cgroup's)\n";
 
-// Destructors of JSON allocate, and cannot throw. Nothing is allocated here.
+// Destructors of JSON allocate, and cannot throw.
 [[noreturn]] void end_where_memory_ran_out() {
   if (const auto exception = std::current_exception()) {
     try {
       std::rethrow_exception(exception);
     } catch (const std::bad_alloc&) {
+      pbprobe::remove_temp_folders();
       if (::write(STDERR_FILENO, kTooLittleMemory.data(), kTooLittleMemory.size()) < 0) std::abort();
       ::_exit(pbprobe::cli::kCouldNotRun);
     } catch (...) {  // by the usual handler, which names it

@@ -5,6 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cstdlib>
 #include <fstream>
 
@@ -65,6 +68,21 @@ TEST_F(TempFolders, AreMadeBelowTmpdir) {
   auto inner = TempFolder::make();
   ASSERT_TRUE(inner.ok());
   EXPECT_EQ(inner->path().parent_path(), outer->path());
+}
+
+TEST_F(TempFolders, GoWithAProgramThatEndsWithoutDestructorsAndNotWithItsForks) {
+  auto made = TempFolder::make();
+  ASSERT_TRUE(made.ok());
+  std::ofstream(made->path() / "file") << "x";
+  const pid_t fork_of_ours = fork();
+  if (fork_of_ours == 0) {
+    remove_temp_folders();
+    _exit(0);
+  }
+  ASSERT_EQ(waitpid(fork_of_ours, nullptr, 0), fork_of_ours);
+  EXPECT_TRUE(fs::exists(made->path()));
+  remove_temp_folders();
+  EXPECT_FALSE(fs::exists(made->path()));
 }
 
 TEST_F(TempFolders, WhereNoneCanBeMadeTheErrorSaysWhatToSet) {
