@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""The table of README.md: target x type to instruction and evidence of the preferred kernel, by `pbprobe targets`.
+"""The table of docs/instructions.md: target x type to instruction and evidence of the preferred kernel.
 
   ci/support_table.py PROGRAM… [--check]
 
@@ -15,7 +15,7 @@ import pathlib
 import subprocess
 import sys
 
-README = pathlib.Path(__file__).resolve().parent.parent / "README.md"
+PAGE = pathlib.Path(__file__).resolve().parent.parent / "docs/instructions.md"
 BEGIN = "<!-- by ci/support_table.py -->\n"
 END = "<!-- end of the table -->\n"
 TYPES = ("fp32", "tf32", "bf16", "fp16", "int8")
@@ -50,7 +50,7 @@ def main() -> int:
     parser.add_argument("programs", nargs="+")
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
-    text = README.read_text(encoding="utf-8")
+    text = PAGE.read_text(encoding="utf-8")
     before, rest = text.split(BEGIN)
     old, after = rest.split(END)
     kept = {line.split("|")[1].strip(): line for line in old.splitlines(keepends=True) if line.startswith("| ")}
@@ -67,9 +67,9 @@ def main() -> int:
     if options.check:
         stale = [target for target, row in rows.items() if row and row != kept.get(target)]
         for target in stale:
-            print(f"README.md: {target}: not {rows[target].strip()}: ci/support_table.py PROGRAM, and commit it")
+            print(f"docs/instructions.md: {target}: not {rows[target].strip()}: run ci/support_table.py PROGRAM")
         return 1 if stale else 0
-    README.write_text(new, encoding="utf-8")
+    PAGE.write_text(new, encoding="utf-8")
     return 0
 
 

@@ -352,12 +352,15 @@ std::string render_verified(const Verified& verified) {
       ++unverified;  // reported once: it holds for every recipe of a line
       continue;
     }
-    text += fmt::format("{} {} {}: {}\n  {}\n", name_of(f.severity), f.id, f.where.value_or(""), f.what, f.remedy);
+    text += fmt::format("{}[{}]: {}\n", name_of(f.severity), f.id, f.what);
+    if (f.where) text += fmt::format("  --> {}\n", *f.where);
+    text += fmt::format("  help: {}\n  more: pbprobe explain {}\n\n", f.remedy, f.id);
   }
   if (unverified > 0)
     text += fmt::format(
-        "warn PB405 {} recipes: pin not verified\n  run `pbprobe recipes lock --fill` where there is a "
-        "network\n",
+        "warn[PB405]: the pin of {} recipes is not verified\n  help: run `pbprobe recipes lock --fill` where there is "
+        "a "
+        "network\n  more: pbprobe explain PB405\n\n",
         unverified);
   return text + fmt::format("{} recipes, {} evaluated by Nix, {} failures, {} other findings\n", verified.recipes,
                             verified.evaluated ? fmt::format("{}", *verified.evaluated) : "none", failures,

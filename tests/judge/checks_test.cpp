@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <regex>
 #include <sstream>
 
@@ -14,6 +15,7 @@
 
 #include "paths.hpp"
 #include "probes/judge/judge.hpp"
+#include "tests/check_pages.hpp"
 #include "tests/judge/planted.hpp"
 
 namespace pbprobe::test {
@@ -125,6 +127,22 @@ TEST(Checks, AreSilentOnTheSoundTwin) {
       EXPECT_NE(finding.severity, Severity::fail) << finding.id << ": " << finding.what;
     }
     EXPECT_NE(verdict.outcome, Outcome::fail);
+  }
+}
+
+// docs/checks shows what the program prints: the example of each page is the finding of a planted fault.
+TEST(Pages, ExamplesAreWhatPlantedFaultsSay) {
+  std::map<std::string, std::vector<Finding>> planted;
+  for (const auto& c : cases()) {
+    for (const auto& finding : judge(c.planted).findings) {
+      if (finding.id == c.id) planted[c.id].push_back(finding);
+    }
+  }
+  for (const auto& check : all_checks()) {
+    const std::string id(check.id), example = example_of(id);
+    const auto& findings = planted[id];
+    EXPECT_TRUE(std::any_of(findings.begin(), findings.end(), [&](const auto& f) { return is_shown(example, f); }))
+        << id << " shows: " << example << "\nplanted: " << (findings.empty() ? "" : shown(findings.front()));
   }
 }
 

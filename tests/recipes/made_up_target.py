@@ -92,10 +92,37 @@ ROW = f"""      {{.id = "{CHECK}",
 CASE = f"""  cases.push_back({{"{CHECK}", "/made/up is made up",
                    with(audited(), [](Report& r) {{ r.inventory->artifact = "/made/up"; }}), audited()}});
 """
+PAGE = f"""# {CHECK}: Is the artifact there?
+
+## What it checks
+
+That the artifact is not made up.
+
+## Why it matters
+
+What is made up is not there.
+
+## Example
+
+    warn[{CHECK}]: /made/up is made up
+
+## How to fix
+
+Name another artifact.
+
+## How to waive
+
+In a gate's policy: `{{"id": "{CHECK}", "reason": WHY, "until": DATE}}`.
+
+## References
+
+The guide that this follows: CONTRIBUTING.md.
+"""
 
 
 def add_check(tree):
-    """Function and row in the file of its subject, a planted fault with its twin: nothing else."""
+    """Function and row in the file of its subject, a planted fault with its twin, a page: nothing else."""
+    (tree / f"docs/checks/{CHECK}.md").write_text(PAGE)
     for name, steps in {
         "probes/judge/files.cpp": {"}  // namespace\n\nstd::vector<Check>": ASK, "      {.id =": ROW},
         "tests/judge/file_cases.cpp": {'  cases.push_back({"PB119"': CASE},

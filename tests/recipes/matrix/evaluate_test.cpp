@@ -8,6 +8,7 @@
 
 #include "paths.hpp"
 #include "recipes/src/write.hpp"
+#include "tests/check_pages.hpp"
 #include "tests/recipes/matrix/nix.hpp"
 
 namespace pbprobe {
@@ -96,6 +97,43 @@ TEST(Evaluate, ARecipeThatUsesMoreThanTheStandInHasIsANote) {
   ASSERT_EQ(found->findings.size(), 1u);
   EXPECT_EQ(found->findings[0].id, "PB429");
   EXPECT_EQ(found->findings[0].severity, Severity::note);
+}
+
+// Its finding, with paths as in the folder of its recipes.
+Finding first_below(const std::filesystem::path& folder, const std::filesystem::path& recipes) {
+  const auto found = evaluate_folder(recipes);
+  if (!found || found->findings.empty()) {
+    ADD_FAILURE() << (found ? "nothing was found" : found.error().message);
+    return {};
+  }
+  Finding first = found->findings.front();
+  for (std::string* text : {&first.what, &*first.where}) {
+    for (size_t at = 0; (at = text->find(folder.string() + "/")) != std::string::npos;)
+      text->erase(at, folder.string().size() + 1);
+  }
+  return first;
+}
+
+// docs/checks shows what the program prints.
+TEST(Evaluate, TheExamplesOfThePagesAreWhatNixSays) {
+  if (!nix::present()) GTEST_SKIP() << "nix-instantiate is not installed: apt install nix-bin";
+  for (const auto& [file, from, to] :
+       {std::tuple(kTorch, "allowUnfree = true;", ""), {kSpark, "-march=armv9-a+sve2", "-march=armv8.2-a"}}) {
+    const nix::TempFolder scratch;
+    const nix::Tree tree(scratch.path());
+    nix::write(scratch.path() / kSpark,
+               recipe_text(*parse_variant("pytorch-python313-cuda13_0-sm121-armv9"), "openblas"));
+    auto text = nix::read(scratch.path() / file);
+    text.replace(text.find(from), std::string_view(from).size(), to);
+    nix::write(scratch.path() / file, text);
+    const Finding first = first_below(scratch.path(), tree.recipes);
+    EXPECT_TRUE(test::is_shown(test::example_of(first.id), first)) << test::shown(first);
+  }
+  const nix::TempFolder scratch;
+  nix::write(scratch.path() / "pytorch-python313-cpu-avx2.nix", "{ python3Packages }: python3Packages.torch\n");
+  const Finding first = first_below(scratch.path(), scratch.path());
+  EXPECT_EQ(first.id, "PB429");
+  EXPECT_TRUE(test::is_shown(test::example_of(first.id), first)) << test::shown(first);
 }
 
 TEST(Evaluate, OurOwnFolderIsAllRight) {

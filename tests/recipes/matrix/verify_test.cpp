@@ -4,6 +4,7 @@
 // Planted faults: each is put into a sound recipe, and is found by its id. The sound twin has the one allowed finding.
 #include "recipes/src/verify.hpp"
 
+#include <algorithm>
 #include <set>
 
 #include <gmock/gmock.h>
@@ -11,6 +12,7 @@
 #include "core/json.hpp"
 #include "paths.hpp"
 #include "recipes/src/write.hpp"
+#include "tests/check_pages.hpp"
 #include "tests/recipes/matrix/nix.hpp"
 
 namespace pbprobe {
@@ -43,18 +45,25 @@ struct Planted {
   const char* file = nullptr;  // null: as the recipe's name
 };
 
+// What is found in the recipe once the fault is planted.
+std::vector<Finding> findings_of(const Planted& fault) {
+  auto text = sound(fault.recipe);
+  const auto at = text.find(fault.from);
+  if (at == std::string::npos) {
+    ADD_FAILURE() << fault.title << ": " << fault.from;
+    return {};
+  }
+  text.replace(at, fault.from.size(), fault.to);
+  return verify_recipe(std::string(fault.file != nullptr ? fault.file : fault.recipe) + ".nix", text);
+}
+
 class PlantedFault : public testing::TestWithParam<Planted> {};
 
 TEST_P(PlantedFault, IsFoundByItsId) {
   const auto& fault = GetParam();
-  auto text = sound(fault.recipe);
-  ASSERT_FALSE(text.empty());
   const std::string path = std::string(fault.file != nullptr ? fault.file : fault.recipe) + ".nix";
-  EXPECT_THAT(ids(verify_recipe(std::string(fault.recipe) + ".nix", text)), ElementsAre("PB405"));
-  const auto at = text.find(fault.from);
-  ASSERT_NE(at, std::string::npos) << fault.from;
-  text.replace(at, fault.from.size(), fault.to);
-  const auto findings = verify_recipe(path, text);
+  EXPECT_THAT(ids(verify_recipe(std::string(fault.recipe) + ".nix", sound(fault.recipe))), ElementsAre("PB405"));
+  const auto findings = findings_of(fault);
   EXPECT_THAT(ids(findings), Contains(std::string(fault.id)));
   bool stated = false;
   for (const auto& f : findings) {
@@ -72,90 +81,92 @@ constexpr const char* kAvx2 = "pytorch-python313-cuda13_0-sm90-avx2";
 constexpr const char* kOld = "pytorch-python313-cuda12_8-sm61-avx";
 constexpr const char* kCpu = "pytorch-python313-cpu-avx";
 
-INSTANTIATE_TEST_SUITE_P(
-    Verify, PlantedFault,
-    testing::Values(
-        Planted{"NightlyInTheName", "PB401", kSpark, "", "", "it has 6 parts",
-                "pytorch-python313-cuda13_0-sm121-armv9-nightly"},
-        Planted{"AvxInAGpuName", "PB401", kHopper, "", "", "has no sm90 with avx",
-                "pytorch-python313-cuda13_0-sm90-avx"},
-        Planted{"SparkOnX86", "PB402", kSpark, "", "", "sm121 with avx2: no such machine",
-                "pytorch-python313-cuda13_0-sm121-avx2"},
-        Planted{"ThorOnX86", "PB402", kSpark, "", "", "sm110 with avx512", "pytorch-python313-cuda13_0-sm110-avx512"},
-        Planted{"PnameOfAnotherRecipe", "PB403", kSpark, "sm121-armv9\"", "sm120-armv9\"",
-                "pname is \"pytorch210-python313-cuda13_0-sm120-armv9\""},
-        Planted{"NoPname", "PB403", kSpark, "pname = ", "name = ", "no pname"},
-        Planted{"PinOfAnotherLine", "PB404", kSpark, "6a030d535719c5190187c4cec156f335e95e3211",
-                "fe5e41d7ffc0421f0913e8472ce6238ed0daf8e3", "is the pin of cuda12_8"},
-        Planted{"NoPin", "PB404", kSpark, "rev = \"6a030d535719c5190187c4cec156f335e95e3211\"", "rev = \"main\"",
-                "is not there"},
-        Planted{"EmptyHash", "PB406", kSpark, "hash = \"sha256-RKiZLHBCneMtZKRgTEuW1K7+Jpi+tx11BMXuS1jC1xQ=\"",
-                "hash = \"\"", "hash = \"\""},
-        Planted{"FakeHash", "PB406", kSpark, "\"sha256-RKiZLHBCneMtZKRgTEuW1K7+Jpi+tx11BMXuS1jC1xQ=\"", "lib.fakeHash",
-                "lib.fakeHash"},
-        Planted{"PastedHash", "PB406", kSpark, "sha256-RKiZ", "sha256-XXXX", "is not a hash of cuda13_0"},
-        Planted{"CudaThatMovesWithThePin", "PB407", kSpark, "final.cudaPackages_13_0", "final.cudaPackages_13",
-                "cudaPackages_13, expected cudaPackages_13_0"},
-        Planted{"CudaOfAnotherLine", "PB407", kHopper, "final.cudaPackages_13_0", "final.cudaPackages_12_8",
-                "cudaPackages_12_8, expected cudaPackages_13_0"},
-        Planted{"NoCudaOverlay", "PB407", kSpark, "(final: prev: { cudaPackages = final.cudaPackages_13_0; })", "",
-                "no cudaPackages_13_0"},
-        Planted{"CudaInACpuRecipe", "PB407", kCpu, "    [\n", "    [ (final: prev: { x = final.cudaPackages_13_0; })\n",
-                "in a recipe without CUDA"},
-        Planted{"NoMagmaPatch", "PB408", kSpark, "cuda-13.0-clockrate-fix.patch", "other.patch",
-                "cuda-13.0-clockrate-fix.patch is not there"},
-        Planted{"MagmaFiltered", "PB409", kHopper, "in\n", "  buildInputs = filterMagma old.buildInputs;\nin\n",
-                "filterMagma"},
-        Planted{"MagmaOff", "PB409", kHopper, "in\n", "  flags = \"USE_MAGMA=0\";\nin\n", "USE_MAGMA=0"},
-        Planted{"TorchOfThePin", "PB410", kSpark, "version = \"2.10.0\"", "version = \"2.9.1\"",
-                "torch is 2.9.1, expected 2.10.0"},
-        Planted{"NoVersion", "PB410", kSpark, "version = \"2.10.0\";", "", "torch stays 2.9.1"},
-        Planted{"SmWithItsPrefix", "PB411", kHopper, "gpuArchSM = \"9.0\"", "gpuArchSM = \"sm_90\"",
-                "gpuArchSM is \"sm_90\", expected \"9.0\""},
-        Planted{"SmOfANeighbour", "PB411", kSpark, "gpuArchSM = \"12.1\"", "gpuArchSM = \"12.0\"",
-                "gpuArchSM is \"12.0\""},
-        Planted{"NumberWithADot", "PB412", kSpark, "gpuArchNum = \"121\"", "gpuArchNum = \"12.1\"",
-                "gpuArchNum is \"12.1\", expected \"121\""},
-        Planted{"FmaInAvx", "PB413", kCpu, "\"-mavx\"\n", "\"-mavx\" \"-mfma\"\n", "-mfma is not a part of avx"},
-        Planted{"Avx512InAvx2", "PB413", kAvx2, "\"-mf16c\"", "\"-mf16c\" \"-mavx512f\"",
-                "-mavx512f is not a part of avx2"},
-        Planted{"FlagsMissing", "PB413", kHopper, "\"-mavx512vl\"", "", "avx512 lacks -mavx512vl"},
-        Planted{"Armv8InArmv9", "PB413", kSpark, "-march=armv9-a+sve2", "-march=armv8.2-a+fp16+dotprod",
-                "is not a part of armv9"},
-        Planted{"NoFlags", "PB413", kSpark, "cpuFlags = [", "otherFlags = [", "no cpuFlags"},
-        Planted{"PlatformOfX86", "PB414", kSpark, "platforms = [ \"aarch64-linux\" ]",
-                "platforms = [ \"x86_64-linux\" ]", "platforms are x86_64-linux, expected aarch64-linux"},
-        Planted{"BothPlatforms", "PB414", kHopper, "[ \"x86_64-linux\" ]", "[ \"x86_64-linux\" \"aarch64-linux\" ]",
-                "platforms are x86_64-linux, aarch64-linux"},
-        Planted{"DescriptionOfAnotherCuda", "PB415", kSpark, "description = \"PyTorch 2.10.0 with CUDA 13.0",
-                "description = \"PyTorch 2.10.0 with CUDA 13.1", "the description says CUDA 13.1"},
-        Planted{"DescriptionOfAnotherSm", "PB415", kSpark, "with CUDA 13.0 for SM121 (DGX Spark (GB10)) and armv9\"",
-                "with CUDA 13.0 for SM120\"", "the description says SM120"},
-        Planted{"DeadCmakeFlags", "PB416", kSpark, "in\n", "  cmakeFlags = [ \"-DCUDA_VERSION=13.0\" ];\nin\n",
-                "-DCUDA_VERSION"},
-        Planted{"AllPatchesDropped", "PB417", kSpark, "dropPatches = false;", "patches = [ ];",
-                "every patch of nixpkgs"},
-        Planted{"PatchesDroppedByTheSwitch", "PB417", kSpark, "dropPatches = false;", "dropPatches = true;",
-                "recipes/matrix.json keeps nixpkgs' patches"},
-        Planted{"ArchListAsAnAttribute", "PB418", kSpark, "in\n", "  TORCH_CUDA_ARCH_LIST = \"12.1\";\nin\n",
-                "as an attribute"},
-        Planted{"GpuTargetsWithPrefix", "PB418", kSpark, "in\n", "  gpuTargets = [ \"sm_121\" ];\nin\n", "\"sm_121\""},
-        Planted{"CudaByOverride", "PB419", kSpark, "in\n", "  t = torch.override { cudaPackages = x; };\nin\n",
-                "by an override"},
-        Planted{"OnePythonSetOnly", "PB420", kSpark, "pythonPackagesExtensions = prev.pythonPackagesExtensions",
-                "python3Packages = prev.python3Packages.override", "only in python3Packages"},
-        Planted{"AllBrokenAllowed", "PB421", kSpark, "in\n", "  config = { allowBroken = true; };\nin\n",
-                "every broken package"},
-        Planted{"UnknownArgument", "PB422", kSpark, "in\n", "  x = { effectiveStdenv = gcc14; };\nin\n",
-                "no argument effectiveStdenv"},
-        Planted{"OldAttribute", "PB422", kSpark, "in\n", "  x = python3Packages.pytorch;\nin\n", "not pytorch"},
-        Planted{"ClobberedProvider", "PB422", kSpark, "in\n", "  passthru.blasProvider = \"cublas\";\nin\n",
-                "is overwritten"},
-        Planted{"FixedBuildFolder", "PB423", kSpark, "in\n", "  x = \"-I/build/cccl-compat\";\nin\n",
-                "not a build folder"},
-        Planted{"AvxWithFbgemm", "PB425", kCpu, "USE_FBGEMM = \"0\";", "", "USE_FBGEMM=0 is not set"},
-        Planted{"PascalWithCudnn", "PB425", kOld, "USE_CUDNN = \"0\";", "", "USE_CUDNN=0 is not set"}),
-    [](const auto& test) { return std::string(test.param.title); });
+const std::vector<Planted>& planted_faults() {
+  static const std::vector<Planted> all{
+      Planted{"NightlyInTheName", "PB401", kSpark, "", "", "it has 6 parts",
+              "pytorch-python313-cuda13_0-sm121-armv9-nightly"},
+      Planted{"AvxInAGpuName", "PB401", kHopper, "", "", "has no sm90 with avx", "pytorch-python313-cuda13_0-sm90-avx"},
+      Planted{"SparkOnX86", "PB402", kSpark, "", "", "sm121 with avx2: no such machine",
+              "pytorch-python313-cuda13_0-sm121-avx2"},
+      Planted{"ThorOnX86", "PB402", kSpark, "", "", "sm110 with avx512", "pytorch-python313-cuda13_0-sm110-avx512"},
+      Planted{"PnameOfAnotherRecipe", "PB403", kSpark, "sm121-armv9\"", "sm120-armv9\"",
+              "pname is \"pytorch210-python313-cuda13_0-sm120-armv9\""},
+      Planted{"NoPname", "PB403", kSpark, "pname = ", "name = ", "no pname"},
+      Planted{"PinOfAnotherLine", "PB404", kSpark, "6a030d535719c5190187c4cec156f335e95e3211",
+              "fe5e41d7ffc0421f0913e8472ce6238ed0daf8e3", "is the pin of cuda12_8"},
+      Planted{"NoPin", "PB404", kSpark, "rev = \"6a030d535719c5190187c4cec156f335e95e3211\"", "rev = \"main\"",
+              "is not there"},
+      Planted{"EmptyHash", "PB406", kSpark, "hash = \"sha256-RKiZLHBCneMtZKRgTEuW1K7+Jpi+tx11BMXuS1jC1xQ=\"",
+              "hash = \"\"", "hash = \"\""},
+      Planted{"FakeHash", "PB406", kSpark, "\"sha256-RKiZLHBCneMtZKRgTEuW1K7+Jpi+tx11BMXuS1jC1xQ=\"", "lib.fakeHash",
+              "lib.fakeHash"},
+      Planted{"PastedHash", "PB406", kSpark, "sha256-RKiZ", "sha256-XXXX", "is not a hash of cuda13_0"},
+      Planted{"CudaThatMovesWithThePin", "PB407", kSpark, "final.cudaPackages_13_0", "final.cudaPackages_13",
+              "cudaPackages_13, expected cudaPackages_13_0"},
+      Planted{"CudaOfAnotherLine", "PB407", kHopper, "final.cudaPackages_13_0", "final.cudaPackages_12_8",
+              "cudaPackages_12_8, expected cudaPackages_13_0"},
+      Planted{"NoCudaOverlay", "PB407", kSpark, "(final: prev: { cudaPackages = final.cudaPackages_13_0; })", "",
+              "no cudaPackages_13_0"},
+      Planted{"CudaInACpuRecipe", "PB407", kCpu, "    [\n", "    [ (final: prev: { x = final.cudaPackages_13_0; })\n",
+              "in a recipe without CUDA"},
+      Planted{"NoMagmaPatch", "PB408", kSpark, "cuda-13.0-clockrate-fix.patch", "other.patch",
+              "cuda-13.0-clockrate-fix.patch is not there"},
+      Planted{"MagmaFiltered", "PB409", kHopper, "in\n", "  buildInputs = filterMagma old.buildInputs;\nin\n",
+              "filterMagma"},
+      Planted{"MagmaOff", "PB409", kHopper, "in\n", "  flags = \"USE_MAGMA=0\";\nin\n", "USE_MAGMA=0"},
+      Planted{"TorchOfThePin", "PB410", kSpark, "version = \"2.10.0\"", "version = \"2.9.1\"",
+              "torch is 2.9.1, expected 2.10.0"},
+      Planted{"NoVersion", "PB410", kSpark, "version = \"2.10.0\";", "", "torch stays 2.9.1"},
+      Planted{"SmWithItsPrefix", "PB411", kHopper, "gpuArchSM = \"9.0\"", "gpuArchSM = \"sm_90\"",
+              "gpuArchSM is \"sm_90\", expected \"9.0\""},
+      Planted{"SmOfANeighbour", "PB411", kSpark, "gpuArchSM = \"12.1\"", "gpuArchSM = \"12.0\"",
+              "gpuArchSM is \"12.0\""},
+      Planted{"NumberWithADot", "PB412", kSpark, "gpuArchNum = \"121\"", "gpuArchNum = \"12.1\"",
+              "gpuArchNum is \"12.1\", expected \"121\""},
+      Planted{"FmaInAvx", "PB413", kCpu, "\"-mavx\"\n", "\"-mavx\" \"-mfma\"\n", "-mfma is not a part of avx"},
+      Planted{"Avx512InAvx2", "PB413", kAvx2, "\"-mf16c\"", "\"-mf16c\" \"-mavx512f\"",
+              "-mavx512f is not a part of avx2"},
+      Planted{"FlagsMissing", "PB413", kHopper, "\"-mavx512vl\"", "", "avx512 lacks -mavx512vl"},
+      Planted{"Armv8InArmv9", "PB413", kSpark, "-march=armv9-a+sve2", "-march=armv8.2-a+fp16+dotprod",
+              "is not a part of armv9"},
+      Planted{"NoFlags", "PB413", kSpark, "cpuFlags = [", "otherFlags = [", "no cpuFlags"},
+      Planted{"PlatformOfX86", "PB414", kSpark, "platforms = [ \"aarch64-linux\" ]", "platforms = [ \"x86_64-linux\" ]",
+              "platforms are x86_64-linux, expected aarch64-linux"},
+      Planted{"BothPlatforms", "PB414", kHopper, "[ \"x86_64-linux\" ]", "[ \"x86_64-linux\" \"aarch64-linux\" ]",
+              "platforms are x86_64-linux, aarch64-linux"},
+      Planted{"DescriptionOfAnotherCuda", "PB415", kSpark, "description = \"PyTorch 2.10.0 with CUDA 13.0",
+              "description = \"PyTorch 2.10.0 with CUDA 13.1", "the description says CUDA 13.1"},
+      Planted{"DescriptionOfAnotherSm", "PB415", kSpark, "with CUDA 13.0 for SM121 (DGX Spark (GB10)) and armv9\"",
+              "with CUDA 13.0 for SM120\"", "the description says SM120"},
+      Planted{"DeadCmakeFlags", "PB416", kSpark, "in\n", "  cmakeFlags = [ \"-DCUDA_VERSION=13.0\" ];\nin\n",
+              "-DCUDA_VERSION"},
+      Planted{"AllPatchesDropped", "PB417", kSpark, "dropPatches = false;", "patches = [ ];", "every patch of nixpkgs"},
+      Planted{"PatchesDroppedByTheSwitch", "PB417", kSpark, "dropPatches = false;", "dropPatches = true;",
+              "recipes/matrix.json keeps nixpkgs' patches"},
+      Planted{"ArchListAsAnAttribute", "PB418", kSpark, "in\n", "  TORCH_CUDA_ARCH_LIST = \"12.1\";\nin\n",
+              "as an attribute"},
+      Planted{"GpuTargetsWithPrefix", "PB418", kSpark, "in\n", "  gpuTargets = [ \"sm_121\" ];\nin\n", "\"sm_121\""},
+      Planted{"CudaByOverride", "PB419", kSpark, "in\n", "  t = torch.override { cudaPackages = x; };\nin\n",
+              "by an override"},
+      Planted{"OnePythonSetOnly", "PB420", kSpark, "pythonPackagesExtensions = prev.pythonPackagesExtensions",
+              "python3Packages = prev.python3Packages.override", "only in python3Packages"},
+      Planted{"AllBrokenAllowed", "PB421", kSpark, "in\n", "  config = { allowBroken = true; };\nin\n",
+              "every broken package"},
+      Planted{"UnknownArgument", "PB422", kSpark, "in\n", "  x = { effectiveStdenv = gcc14; };\nin\n",
+              "no argument effectiveStdenv"},
+      Planted{"OldAttribute", "PB422", kSpark, "in\n", "  x = python3Packages.pytorch;\nin\n", "not pytorch"},
+      Planted{"ClobberedProvider", "PB422", kSpark, "in\n", "  passthru.blasProvider = \"cublas\";\nin\n",
+              "is overwritten"},
+      Planted{"FixedBuildFolder", "PB423", kSpark, "in\n", "  x = \"-I/build/cccl-compat\";\nin\n",
+              "not a build folder"},
+      Planted{"AvxWithFbgemm", "PB425", kCpu, "USE_FBGEMM = \"0\";", "", "USE_FBGEMM=0 is not set"},
+      Planted{"PascalWithCudnn", "PB425", kOld, "USE_CUDNN = \"0\";", "", "USE_CUDNN=0 is not set"},
+  };
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Verify, PlantedFault, testing::ValuesIn(planted_faults()),
+                         [](const auto& test) { return std::string(test.param.title); });
 
 // As people write them by hand: everything in one file.
 constexpr std::string_view kByHand = R"nix(
@@ -253,6 +264,26 @@ TEST(Verify, AFolderWithoutRecipesIsReported) {
   const auto empty = verify_folder(scratch.path());
   ASSERT_FALSE(empty);
   EXPECT_THAT(empty.error().message, HasSubstr("no pytorch*.nix in it"));
+}
+
+// docs/checks shows what the program prints. What only Nix can say is held in evaluate_test.cpp.
+TEST(Verify, TheExamplesOfThePagesAreWhatPlantedFaultsSay) {
+  std::vector<Finding> found = verify_recipe("pytorch-python313-cuda13_0-sm120-avx512.nix", kByHand);
+  const auto more = verify_counts("README.md", "# Title\n57 variants\n", 59);
+  found.insert(found.end(), more.begin(), more.end());
+  for (const auto& fault : planted_faults()) {
+    for (auto& finding : findings_of(fault)) {
+      if (finding.id == fault.id) found.push_back(std::move(finding));
+    }
+  }
+  for (const auto& check : recipe_checks()) {
+    const std::string id(check.id), example = test::example_of(id);
+    if (id >= "PB427") continue;
+    const auto has = [&](const Finding& finding) { return finding.id == id && test::is_shown(example, finding); };
+    const auto first = std::find_if(found.begin(), found.end(), [&](const Finding& f) { return f.id == id; });
+    EXPECT_TRUE(std::any_of(found.begin(), found.end(), has))
+        << id << " shows: " << example << "\nplanted: " << (first == found.end() ? "" : test::shown(*first));
+  }
 }
 
 }  // namespace
