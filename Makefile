@@ -31,6 +31,8 @@ help:
 	@echo 'make matrix    build all 59 recipes by Nix in a stand-in nixpkgs, judge each build, and write docs/matrix.md'
 	@echo '               RECIPES=four: one of each kind; RECIPES="NAME NAME": these'
 	@echo 'make cutlass   build CUTLASS kernels for `pbprobe bench --against cutlass` (with TARGETS=sm90): ten minutes'
+	@echo 'make docs      the documents as a site in build/site; broken links are errors. To read and search it, with no'
+	@echo '               network: .venv/bin/python3 -m http.server --directory build/site'
 	@echo 'make generate  write generated files again'
 	@echo 'make clean     remove build/'
 	@echo
@@ -95,6 +97,13 @@ cutlass:
 	@$(SETUP) build configure
 	@$(BUILD) pbprobe_cutlass
 
+# The documents as a site, with what the program says of itself.
+docs:
+	@$(SETUP) build docs configure
+	@$(BUILD) pbprobe pbprobe_python
+	@NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict --quiet
+	@echo 'build/site/index.html; to search it: .venv/bin/python3 -m http.server --directory build/site'
+
 generate:
 	@$(SETUP) build configure
 	@$(BUILD) pbprobe_generate pbprobe
@@ -104,4 +113,4 @@ generate:
 clean:
 	rm -rf build
 
-.PHONY: help setup report build test test-real check lint asan cross gate-matrix gate-mutations matrix cutlass generate clean
+.PHONY: help setup report build test test-real check lint asan cross gate-matrix gate-mutations matrix cutlass docs generate clean

@@ -4,11 +4,12 @@
 #
 # Installs what a machine lacks and configures build/. The Makefile calls it; it does nothing, quickly, where all is there.
 #
-#   cmake/bootstrap.sh NEED…     each of: build test torch real lint asan cross nix configure
+#   cmake/bootstrap.sh NEED…     each of: build test docs torch real lint asan cross nix configure
 #   cmake/bootstrap.sh --list NEED…   only prints the Debian packages that they take
 #
 # build      compiler, libraries (Debian packages), .venv with cmake, ninja, pybind11
 # test       GoogleTest, pytest, and NVIDIA's cuobjdump and nvdisasm, which the audit is compared with
+# docs       MkDocs, which makes the site of docs/
 # nix        evaluates the recipes in tests, which are skipped without it, and builds them (ci/recipe-builds), with NVRTC for
 #            SMs that nvcc no longer knows
 # real       Debian's torch, older than 2.8, and shims built for it; its source, of which parts are compiled for each CPU
@@ -318,10 +319,11 @@ install_packages
 make_venv
 if needed build; then pip_install build cmake ninja pybind11; fi
 if needed test; then
-  pip_install test pytest hypothesis jsonschema check-jsonschema scikit-build-core
+  pip_install test pytest hypothesis jsonschema check-jsonschema scikit-build-core nbclient ipykernel
   install_peers
 fi
-if needed lint; then pip_install lint ruff clang-format; fi
+if needed lint; then pip_install lint ruff clang-format mypy 'pyright[nodejs]'; fi
+if needed docs; then pip_install docs mkdocs mkdocs-material; fi
 if needed torch; then find_torch; fi
 if needed real && command -v apt-get >/dev/null; then
   ci/torch-source || say "its source could not be fetched: tests/real/test_aten.py will fail"

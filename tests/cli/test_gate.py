@@ -405,7 +405,7 @@ def test_the_real_torch_is_judged_by_true_and_false_claims():
 
 def test_the_readmes_section_works_when_it_is_pasted(sound, tmp_path):
     text = (SOURCE / "README.md").read_text()
-    section = text[text.index("## CI gate") :].split("\n## ")[0]
+    section = text[text.index("## My CI") :].split("\n## ")[0]
     lines = [line[4:] for line in section.splitlines() if line.startswith("    ")]
     assert any("--evidence" in line for line in lines)
     (tmp_path / "build/bin").mkdir(parents=True)

@@ -1,0 +1,160 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""The commands of README and docs: run as they stand there, or at least with options that there are."""
+
+import os
+import re
+import shutil
+import subprocess
+import zipfile
+
+import pytest
+from gated import build
+from test_cli import PROGRAM, SOURCE, TORCH, run
+
+README = SOURCE / "README.md"
+DOCUMENTS = [README, *sorted((SOURCE / "docs").rglob("*.md"))]
+PAGES = [README, *(SOURCE / "docs" / name for name in ("check-a-wheel.md", "gate-in-ci.md", "claims.md"))]
+COMMAND = re.compile(r"(?:build/bin/)?pbprobe [a-z]")
+# Commands that end otherwise than by 0, and why.
+OTHER_CODES = {
+    "pbprobe audit torch.whl --claim sm999": {2},  # no such target
+    "pbprobe report --quiet --strict": {0, 1},  # by whether a GPU is here
+    "pbprobe gate site-packages --claim avx2,torch=2.10.0 --require executed": {
+        1,
+        2,
+    },  # the small build has no kernels to run
+}
+# Those that are run elsewhere, or by hand.
+NOT_HERE = {
+    "make": "ci/run and the fresh machine run it",
+    "flox": "flox is not installed",
+    "ci/publish": "tests/publish",
+    "python -c": "tests/python",
+    "build/bin/pbprobe bench": "tests/cli/test_cli.py, for a shape: the whole takes minutes",
+    'build/bin/pbprobe gate "$(cat': "tests/cli/test_gate.py, with the lines after it",
+    "build/bin/pbprobe verify": "the same",
+    "build/bin/pbprobe gate --from": "the same",
+}
+
+
+def blocks_of(text):
+    """Indented blocks of a document, each as its lines."""
+    return [
+        [line[4:] for line in block.splitlines()]
+        for block in re.findall(r"(?:(?<=\n\n)|\A)((?:    .*(?:\n|\Z))+)", text)
+    ]
+
+
+def scripts_of(page):
+    """Blocks that are commands: of the README line by line, since each stands for itself."""
+    found = []
+    for block in blocks_of(page.read_text()):
+        lines = [re.sub(r"\s+# .*", "", line) for line in block]
+        if page == README:
+            found += [line for line in lines if not line.startswith("openssl")]
+        elif COMMAND.match(lines[0]) or lines[0].startswith("openssl"):
+            found.append("\n".join(lines))
+    return found
+
+
+SCRIPTS = [
+    pytest.param(script, id=f"{page.name}-{script.splitlines()[0][:60]}")
+    for page in PAGES
+    for script in scripts_of(page)
+    if not any(script.startswith(start) for start in NOT_HERE)
+]
+
+
+def wheel(site, path):
+    """A wheel of a small build."""
+    with zipfile.ZipFile(path, "w") as archive:
+        for file in sorted(site.rglob("*")):
+            if file.is_file():
+                archive.write(file, file.relative_to(site))
+        archive.writestr("torch-2.10.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: torch\nVersion: 2.10.0\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Where the commands are pasted: a checkout that is built, with a wheel and an installed build."""
+    folder = tmp_path_factory.mktemp("pasted")
+    site = build(folder / "site-packages", "-mavx2", "-mfma")
+    (folder / "build/bin").mkdir(parents=True)
+    (folder / "build/bin/pbprobe").symlink_to(PROGRAM)
+    (folder / "wheels").mkdir()
+    for name in ("torch.whl", "old.whl", "new.whl", "wheels/torch-2.10.0-cp313-cp313-linux_x86_64.whl"):
+        wheel(site, folder / name)
+    return folder
+
+
+def pasted(script, folder):
+    environment = {**os.environ, "PATH": f"{PROGRAM.parent}:{os.environ['PATH']}", "VIRTUAL_ENV": str(SOURCE / ".venv")}
+    environment.pop("GITHUB_STEP_SUMMARY", None)
+    return subprocess.run(
+        ["bash", "-ec", script], cwd=folder, capture_output=True, text=True, timeout=300, env=environment, check=False
+    )
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_it_does_what_it_says_when_it_is_pasted(script, folder):
+    if " report" in script and not TORCH:
+        pytest.skip("PBPROBE_TEST_TORCH names no torch")
+    if "openssl" in script and not shutil.which("openssl"):
+        pytest.skip("openssl is not installed")
+    result = pasted(script, folder)
+    expected = OTHER_CODES.get(script.removeprefix("build/bin/"), {0})
+    assert result.returncode in expected, result.stdout + result.stderr
+
+
+def test_the_finding_of_the_tutorial_is_printed(folder):
+    shown = next(
+        "\n".join(block)
+        for block in blocks_of((SOURCE / "docs/check-a-wheel.md").read_text())
+        if block[0].startswith("FAIL")
+    )
+    result = run("audit", folder / "torch.whl", "--claim", "avx2,torch=2.9.1")
+    assert result.returncode == 1
+    assert shown in result.stdout
+
+
+def test_what_is_left_out_is_in_the_readme():
+    lines = [line for page in PAGES for script in scripts_of(page) for line in [script]]
+    assert [start for start in NOT_HERE if not any(line.startswith(start) for line in lines)] == []
+
+
+def commands_in(document):
+    """Each call of the program in code, with its options."""
+    text = document.read_text()
+    code = [line for block in blocks_of(text) for line in block] + re.findall(r"`([^`\n]+)`", text)
+    for line in code:
+        yield from re.findall(r"(?:build/bin/|^|&& )pbprobe ((?:[a-z][\w-]*)[^|#;>]*)", line)
+
+
+@pytest.fixture(scope="module")
+def options():
+    """The options of each command, by its words."""
+    known = {}
+
+    def learn(*words):
+        text = run(*words, "--help").stdout
+        known[words] = set(re.findall(r"(?<![\w-])--[a-z][\w-]*", text)) | {"-o"}
+        for command in re.findall(r"^  (\w[\w-]*)(?: |$)", text.partition("\nSubcommands:\n")[2], re.MULTILINE):
+            learn(*words, command)
+
+    learn()
+    return known
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(SOURCE).as_posix())
+def test_commands_have_the_options_that_they_are_given(document, options):
+    unknown = []
+    for call in commands_in(document):
+        words = call.split()
+        command = max((known for known in options if known == tuple(words[: len(known)])), key=len)
+        if not command:
+            unknown.append(call)
+        given = {word.split("=")[0] for word in words if re.match(r"--[a-z]", word)}
+        unknown += [f"{call}: {option}" for option in given - options[command]]
+    assert unknown == []
