@@ -109,6 +109,8 @@ generate:
 	@$(BUILD) pbprobe_generate pbprobe
 	@build/bin/pbprobe_generate .
 	@.venv/bin/python3 ci/support_table.py build/bin/pbprobe
+	@$(SETUP) build lint
+	@.venv/bin/python3 ci/python_types.py
 
 clean:
 	rm -rf build

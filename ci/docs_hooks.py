@@ -46,6 +46,11 @@ def command_page() -> str:
     return "\n".join(["# Commands", "", "As `--help` prints it, of each command.", "", *section()])
 
 
+def signature_of(thing: object) -> str:
+    """Annotations are words in these modules, and shown without their quotes."""
+    return str(inspect.signature(thing)).replace("'", "")
+
+
 def described(name: str, thing: object) -> list[str]:
     if inspect.isclass(thing):
         members = [
@@ -55,10 +60,10 @@ def described(name: str, thing: object) -> list[str]:
         ]
         page = [f"## {name}", "", inspect.getdoc(thing) or "", ""]
         for member, value in members:
-            signature = "" if isinstance(value, property) else str(inspect.signature(value))
+            signature = "" if isinstance(value, property) else signature_of(value)
             page += [f"### {member}", "", f"```python\n{member}{signature}\n```", "", inspect.getdoc(value) or "", ""]
         return page
-    return [f"## {name}", "", f"```python\n{name}{inspect.signature(thing)}\n```", "", literal(thing), ""]
+    return [f"## {name}", "", f"```python\n{name}{signature_of(thing)}\n```", "", literal(thing), ""]
 
 
 def literal(thing: object) -> str:

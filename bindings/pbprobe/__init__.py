@@ -5,8 +5,9 @@
     import pbprobe
     pbprobe.report()
 
-prints the verdict on the torch of this interpreter and returns it. Neither imports torch nor opens a CUDA context in
-this process: what executes kernels is a child.
+prints the verdict on the torch of this interpreter and returns it; audit(), gate(), host(), compare() and recommend()
+do what the program's commands do. Nothing imports torch or opens a CUDA context in this process: what executes
+kernels is a child.
 
 pbprobe.ops holds the kernels as torch operators, and is imported when it is first asked for: it imports torch.
 """
@@ -17,10 +18,26 @@ from types import ModuleType
 
 from pbprobe._core import commit as __commit__
 from pbprobe._core import version as __version__
+from pbprobe._errors import Error, VerdictError
+from pbprobe._functions import audit, compare, gate, host, recommend, report
 from pbprobe._package import has_gpu, no_gpu_kernels
-from pbprobe._report import Finding, Report, report
+from pbprobe._report import Comparison, Finding, Report
 
-__all__ = ["Finding", "Report", "__commit__", "__version__", "report"]
+__all__ = [
+    "Comparison",
+    "Error",
+    "Finding",
+    "Report",
+    "VerdictError",
+    "__commit__",
+    "__version__",
+    "audit",
+    "compare",
+    "gate",
+    "host",
+    "recommend",
+    "report",
+]
 
 
 if (_missing := no_gpu_kernels()) and has_gpu():

@@ -7,6 +7,7 @@ commit: str
 def report(
     artifact: Path | None,
     roots: list[Path],
+    claim: str | None,
     program: Path,
     python: list[str],
     quick: bool,

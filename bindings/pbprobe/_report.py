@@ -1,42 +1,75 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""pbprobe.report() and what it returns."""
+"""What the package's functions return: documents, as objects."""
+
+from __future__ import annotations
 
 import dataclasses
+import html
+import importlib
 import json
-import os
-import sys
-from pathlib import Path
-from typing import Any
+import tempfile
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from pbprobe import _core
-from pbprobe._environment import PROGRAM, torch_folder
-from pbprobe._package import no_gpu_kernels
+from pbprobe._children import output_of
+from pbprobe._environment import PROGRAM
+from pbprobe._errors import Error, VerdictError
+
+if TYPE_CHECKING:
+    from pbprobe._types import ComparisonDocument, Level, Outcome, ReportDocument, Severity
 
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """One thing that a check found; `id` is stable (docs/checks.md)."""
+    """One thing that a check found; `id` is stable, and `pbprobe explain ID` prints its page."""
 
     id: str
-    severity: str  # "fail", "warn" or "note"
-    level: str  # "claimed", "shipped", "loaded", "executed" or "measured"
+    severity: Severity
+    level: Level
     what: str
     where: str | None
     remedy: str
 
 
-class Report:
-    """A report of schema pbprobe.report/1. `print(report)` shows it as the command does."""
+def frame_of(rows: list[dict[str, Any]]) -> Any:  # noqa: ANN401 - of whichever library is there
+    """Rows as a DataFrame of pandas, else of polars. Errors: Error, where neither is installed."""
+    for name in ("pandas", "polars"):
+        try:
+            library = importlib.import_module(name)
+        except ImportError:
+            continue
+        return library.DataFrame(rows)
+    raise Error("a table takes pandas or polars, and neither is installed: pip install pandas")
 
-    def __init__(self, document: dict[str, Any], *, could_run: bool = True) -> None:
+
+def page_of(document: dict[str, Any], text: str) -> str:
+    """The program's page in HTML; by a program that writes none, its text."""
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        json.dump(document, file)
+        file.flush()
+        command = [str(PROGRAM), "report", file.name, "--format", "html"]
+        _, page, _ = output_of(command)
+    return (
+        page
+        if page.lstrip().startswith("<")
+        else f"<!doctype html><title>pbprobe</title><pre>{html.escape(text)}</pre>"
+    )
+
+
+class Report:
+    """A report of schema pbprobe.report/1. `print(report)` shows it as the command does; a notebook shows its page.
+
+    It has no truth value: ask `report.verdict == "pass"`, or call `report.raise_for_verdict()`.
+    """
+
+    def __init__(self, document: dict[str, Any]) -> None:
         self._document = document
-        self._could_run = could_run
 
     @property
-    def verdict(self) -> str:
+    def verdict(self) -> Outcome:
         """One of "pass", "fail" and "unknown". Unknown is not pass."""
-        return str((self._document.get("verdict") or {}).get("outcome", "unknown"))
+        return cast("Outcome", (self._document.get("verdict") or {}).get("outcome", "unknown"))
 
     @property
     def reason(self) -> str:
@@ -61,19 +94,34 @@ class Report:
         """Steps that could not run, one sentence each with the way out."""
         return list(self._document.get("problems", []))
 
-    @property
-    def could_run(self) -> bool:
-        """False where there was nothing to judge: no torch, an artifact that cannot be read. `problems` says why."""
-        return self._could_run
+    def raise_for_verdict(self) -> None:
+        """Does nothing where the verdict is pass. Errors: VerdictError, with the reason, where it is not."""
+        if self.verdict != "pass":
+            raise VerdictError(f"{self.verdict}: {self.reason}" + (f": {self.fix}" if self.fix else ""))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> ReportDocument:
         """A copy of the whole document."""
-        copy: dict[str, Any] = json.loads(json.dumps(self._document))
-        return copy
+        return cast("ReportDocument", json.loads(json.dumps(self._document)))
 
     def to_json(self, *, indent: int | None = 2) -> str:
         """The document as JSON; `pbprobe report FILE` judges it again."""
         return json.dumps(self._document, indent=indent)
+
+    def to_frame(self) -> Any:  # noqa: ANN401 - of whichever library is there
+        """The findings as a DataFrame of pandas, else of polars. Errors: Error, where neither is installed."""
+        return frame_of([dataclasses.asdict(finding) for finding in self.findings])
+
+    def to_html(self) -> str:
+        """The report as one page, which needs nothing else."""
+        return page_of(self._document, str(self))
+
+    def _repr_html_(self) -> str:
+        style = "width: 100%; height: 36em; border: 0"
+        page = html.escape(self.to_html())
+        return f'<iframe sandbox title="pbprobe: {self.verdict}" style="{style}" srcdoc="{page}"></iframe>'
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError('a report has no truth value: ask report.verdict == "pass", or report.raise_for_verdict()')
 
     def __str__(self) -> str:
         return _core.render(self.to_json(indent=None), colour=False)
@@ -82,54 +130,29 @@ class Report:
         return f"<pbprobe.Report: {self.verdict}, {len(self.findings)} findings>"
 
 
-def _with_missing_kernels(document: dict[str, Any]) -> dict[str, Any]:
-    """Where this machine has a GPU and this package no kernel for one, the document says so, and how to get them."""
-    gpus = (document.get("host") or {}).get("gpus") or []
-    missing = no_gpu_kernels([gpu["target"] for gpu in gpus if gpu.get("target")])
-    if gpus and missing:
-        document.setdefault("problems", []).append(missing)
-    return document
+@dataclasses.dataclass(frozen=True)
+class Comparison:
+    """What the second and further ones have that the first has not, of schema pbprobe.comparison/1."""
 
+    document: ComparisonDocument
+    text: str
 
-def _show_progress(step: str) -> None:
-    sys.stderr.write(f"\r\033[K{step}")
-    sys.stderr.flush()
+    @property
+    def regressed(self) -> bool:
+        """Is something slower, or does something run no longer?"""
+        return any(
+            any(fact["regressed"] for fact in one["facts"]) or any(row["shift"] == "slower" for row in one["figures"])
+            for one in self.document["comparisons"]
+        )
 
+    def to_frame(self) -> Any:  # noqa: ANN401 - of whichever library is there
+        """The figures that both timed, as a DataFrame of pandas, else of polars."""
+        rows = [
+            {"before": one["before"], "after": one["after"], **row}
+            for one in self.document["comparisons"]
+            for row in one["figures"]
+        ]
+        return frame_of(rows)
 
-def report(
-    artifact: str | os.PathLike[str] | None = None,
-    *,
-    quick: bool = True,
-    budget: float | None = None,
-    show: bool = True,
-) -> Report:
-    """Judges a torch on this machine, prints the report (unless `show` is false) and returns it.
-
-    artifact: a site-packages folder, an environment, a libtorch, a wheel, or the JSON of a report; by default the torch
-        of this interpreter, found without importing it.
-    quick: under 10 seconds, 20 with a GPU; False measures more, for minutes, builds a program against torch's headers,
-        and (where `artifact` is None) asks in a process of its own what only Python can: torch.compile, NumPy, NVRTC.
-    budget: seconds that the whole report may take.
-    Errors: ValueError for a budget that is not positive. What could not run raises nothing: see Report.problems.
-    """
-    if budget is not None and not budget > 0:
-        raise ValueError(f"budget={budget}: give a number of seconds above 0, or None")
-    chosen = torch_folder() if artifact is None else Path(artifact)
-    terminal = sys.stderr.isatty()
-    document, could_run = _core.report(
-        artifact=chosen,
-        roots=[Path(sys.prefix)],  # searched, and named, only where this interpreter has no torch
-        program=PROGRAM,
-        python=[sys.executable, "-m", "pbprobe._checks"] if artifact is None else [],
-        quick=quick,
-        budget_seconds=budget or 0.0,
-        progress=_show_progress if terminal else None,
-    )
-    if terminal:
-        _show_progress("")
-    result = Report(_with_missing_kernels(json.loads(document)), could_run=could_run)
-    if show:
-        colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-        sys.stdout.write(_core.render(result.to_json(indent=None), colour=colour))
-        sys.stdout.flush()
-    return result
+    def __str__(self) -> str:
+        return self.text

@@ -30,7 +30,7 @@ NOT_HERE = {
     "make": "ci/run and the fresh machine run it",
     "flox": "flox is not installed",
     "ci/publish": "tests/publish",
-    "python -c": "tests/python",
+    "python -c": "tests/python/test_functions.py",
     "build/bin/pbprobe bench": "tests/cli/test_cli.py, for a shape: the whole takes minutes",
     'build/bin/pbprobe gate "$(cat': "tests/cli/test_gate.py, with the lines after it",
     "build/bin/pbprobe verify": "the same",

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).resolve().parents[2]
+sys.path.append(str(SOURCE / "tests/cli"))  # small builds of a compiler: gated.py
 
 
 def pytest_collection_modifyitems(items):
@@ -32,6 +33,14 @@ def torch():
     if not folder:
         pytest.skip("no torch: `make test` finds or installs one")
     return Path(folder) / "torch"
+
+
+@pytest.fixture(scope="session")
+def sound(tmp_path_factory):
+    """A small build that keeps its claim, as far as files go."""
+    from gated import build as small_build
+
+    return small_build(tmp_path_factory.mktemp("sound") / "site", "-mavx2", "-mfma")
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from pbprobe import _built, _package, _report
+from pbprobe import _built, _functions, _package
 
 WAY_OUT = "no GPU kernels in this package: reinstall with PBPROBE_TARGETS=cpu,"
 
@@ -42,14 +42,14 @@ def test_a_gpu_is_seen_without_the_driver(tmp_path):
 
 def test_the_report_of_a_machine_with_a_gpu_says_it(without):
     document = {"host": {"gpus": [{"target": "sm90"}]}, "problems": []}
-    assert _report._with_missing_kernels(document)["problems"] == [f"{WAY_OUT}sm90 (it takes nvcc)"]
+    assert _functions._with_missing_kernels(document)["problems"] == [f"{WAY_OUT}sm90 (it takes nvcc)"]
     unknown = {"host": {"gpus": [{"target": None}]}}
-    assert _report._with_missing_kernels(unknown)["problems"][0].startswith(WAY_OUT)
+    assert _functions._with_missing_kernels(unknown)["problems"][0].startswith(WAY_OUT)
 
 
 @pytest.mark.parametrize("host", [None, {"gpus": []}])
 def test_the_report_of_a_machine_without_one_does_not(without, host):
-    assert _report._with_missing_kernels({"host": host, "problems": []})["problems"] == []
+    assert _functions._with_missing_kernels({"host": host, "problems": []})["problems"] == []
 
 
 def test_the_import_says_it_where_a_gpu_is(python, tmp_path):

@@ -1,6 +1,5 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-import json
 
 import pytest
 
@@ -22,7 +21,6 @@ def test_prints_what_it_returns(torch, capsys):
 def test_verdict_and_findings_are_those_of_the_document(report):
     document = report.to_dict()
     assert document["schema"] == "pbprobe.report/1"
-    assert report.could_run
     assert report.verdict == document["verdict"]["outcome"]
     assert report.verdict in {"pass", "fail", "unknown"}
     assert report.fix == document["verdict"]["fix"]
@@ -63,33 +61,36 @@ print("torch" in sys.modules, "libtorch" in maps, "libcuda" in maps)
     assert run.stdout.splitlines() == [str(torch), "False False False"]
 
 
-def test_no_torch_is_reported_with_the_way_out(python, bare_python):
+def test_no_torch_is_an_error_with_the_way_out(python, bare_python):
     code = """
-import json, pbprobe
-result = pbprobe.report(show=False)
-print(json.dumps([result.could_run, result.verdict, result.problems, "host" in result.to_dict()]))
+import pbprobe
+try:
+    pbprobe.report(show=False)
+except pbprobe.Error as error:
+    print(error)
 """
     run = python("-c", code, executable=bare_python)
     assert run.stderr == ""
-    could_run, verdict, problems, has_host = json.loads(run.stdout)
-    assert (could_run, verdict, has_host) == (False, "unknown", True)
-    assert "no torch" in problems[0]
-    assert str(bare_python.parent.parent) in problems[0]
+    assert "no torch" in run.stdout
+    assert str(bare_python.parent.parent) in run.stdout
 
 
-def test_path_that_is_no_artifact(tmp_path):
-    result = pbprobe.report(tmp_path / "absent", show=False)
-    assert not result.could_run
-    assert result.verdict == "unknown"
-    assert "absent" in result.problems[0]
+def test_path_that_is_not_there(tmp_path):
+    with pytest.raises(FileNotFoundError, match="absent"):
+        pbprobe.report(tmp_path / "absent", show=False)
+
+
+def test_what_cannot_be_read_is_an_error(tmp_path):
+    (tmp_path / "torch.whl").write_text("no wheel")
+    with pytest.raises(pbprobe.Error, match=r"torch\.whl"):
+        pbprobe.report(tmp_path / "torch.whl", show=False)
 
 
 def test_folder_called_torch_is_no_torch(python, bare_python, tmp_path):
     (tmp_path / "torch").mkdir()
-    run = python(
-        "-c", "import pbprobe; print(pbprobe.report(show=False).could_run)", executable=bare_python, see=[tmp_path]
-    )
-    assert (run.stdout, run.stderr) == ("False\n", "")
+    code = "import pbprobe; pbprobe.report(show=False)"
+    run = python("-c", code, executable=bare_python, see=[tmp_path])
+    assert run.stderr.splitlines()[-1].startswith("pbprobe._errors.Error: no torch")
 
 
 @pytest.mark.parametrize("budget", [0, -1, float("nan")])

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: MIT
 """Prints our operators beside torch's own on this machine, as a Markdown table.
 
-    python -m pbprobe.compare                     # CPU, and the GPU where there is one
-    python -m pbprobe.compare --device cuda --seconds 0.5
-    python -m pbprobe.compare --host              # what a call costs the host, in eager mode and under torch.compile
-    ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 python -m pbprobe.compare --device cpu
+    python -m pbprobe.speed                     # CPU, and the GPU where there is one
+    python -m pbprobe.speed --device cuda --seconds 0.5
+    python -m pbprobe.speed --host              # what a call costs the host, in eager mode and under torch.compile
+    ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 python -m pbprobe.speed --device cpu
 
 Both compute the same random operands, are compared first, and take turns; the time is the median, and above 1 ours is
 faster.
@@ -135,7 +135,7 @@ def host_rows(devices: list[str], calls: int = 5000, modes: tuple[str, ...] = ("
 def main() -> None:
     """Parses the command line and prints the table."""
     parser = argparse.ArgumentParser(
-        prog="python -m pbprobe.compare", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="python -m pbprobe.speed", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     available = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
     parser.add_argument("--device", choices=available, action="append", help="all there are, by default")

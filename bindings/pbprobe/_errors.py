@@ -1,0 +1,13 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""What goes wrong other than in a build."""
+
+from __future__ import annotations
+
+
+class Error(Exception):
+    """pbprobe could not run: its words say what was tried, what was seen, and the way out."""
+
+
+class VerdictError(Error):
+    """A verdict that is not pass, by `raise_for_verdict()`."""

@@ -1,0 +1,158 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""What the package's functions return and raise; each starts the real program."""
+
+import html
+import inspect
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from conftest import SOURCE
+from gated import CLAIM
+
+import pbprobe
+
+H200 = SOURCE / "tests/report/golden/h200.json"
+
+
+def recorded():
+    return pbprobe.Report(json.loads(H200.read_text()))
+
+
+def test_audit_reads_a_build_and_its_claim(sound):
+    assert pbprobe.audit(sound)["torch_version"] == "2.10.0"
+    wrong = pbprobe.audit(sound, claim="torch=2.9.1")
+    assert wrong.verdict == "fail"
+    assert [finding.id for finding in wrong.findings if finding.severity == "fail"] == ["PB105"]
+
+
+@pytest.mark.parametrize("function", [pbprobe.audit, lambda path: pbprobe.gate(path, CLAIM), pbprobe.report])
+def test_what_is_not_there_is_not_found(function, tmp_path):
+    with pytest.raises(FileNotFoundError, match="absent"):
+        function(tmp_path / "absent")
+
+
+def test_a_claim_that_is_none_is_refused_in_the_programs_words(sound):
+    with pytest.raises(pbprobe.Error, match="sm999"):
+        pbprobe.audit(sound, claim="sm999")
+    with pytest.raises(ValueError, match="sm999"):
+        pbprobe.report(sound, claim="sm999", show=False)
+
+
+def test_gate_passes_what_keeps_its_claim_and_nothing_else(sound, tmp_path):
+    passed = pbprobe.gate(sound, CLAIM, evidence=tmp_path / "evidence")
+    passed.raise_for_verdict()
+    assert passed.verdict == "pass"
+    assert (tmp_path / "evidence/report.json").exists()
+    failed = pbprobe.gate(sound, "torch=2.9.1")
+    with pytest.raises(pbprobe.VerdictError, match=r"fail: torch 2\.9\.1 is claimed"):
+        failed.raise_for_verdict()
+    unknown = pbprobe.gate(sound, "avx2,blas=mkl")  # it shows no BLAS
+    with pytest.raises(pbprobe.VerdictError, match="unknown"):
+        unknown.raise_for_verdict()
+
+
+def test_a_report_has_no_truth_value():
+    with pytest.raises(TypeError, match="raise_for_verdict"):
+        bool(recorded())
+
+
+def test_host_and_recommendation_are_the_programs(build):
+    def of_program(*arguments):
+        command = [build / "bin/pbprobe", *arguments, "--format", "json"]
+        return json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+
+    assert pbprobe.host()["cpu"] == of_program("host")["cpu"]
+    assert pbprobe.recommend("dev") == of_program("recipes", "recommend", "--workload", "dev")
+
+
+def test_compare_holds_each_against_the_first(tmp_path):
+    slower = json.loads(H200.read_text())
+    for figure in slower["measurements"]["libtorch"]["figures"]:
+        figure["samples_us"] = [2 * sample for sample in figure["samples_us"]]
+    (tmp_path / "slower.json").write_text(json.dumps(slower))
+    same = pbprobe.compare(H200, H200)
+    assert not same.regressed
+    comparison = pbprobe.compare(H200, H200, tmp_path / "slower.json")
+    assert [Path(one["after"]).name for one in comparison.document["comparisons"]] == ["h200.json", "slower.json"]
+    assert str(comparison).strip()
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_findings_as_a_frame(library, sound, monkeypatch):
+    pytest.importorskip(library)
+    for other in {"pandas", "polars"} - {library}:
+        monkeypatch.setitem(sys.modules, other, None)
+    report = pbprobe.audit(sound, claim="torch=2.9.1")
+    frame = report.to_frame()
+    assert type(frame).__module__.startswith(library)
+    assert list(frame["id"]) == [finding.id for finding in report.findings]
+
+
+def test_a_frame_takes_a_library(monkeypatch):
+    for name in ("pandas", "polars"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(pbprobe.Error, match="pip install pandas"):
+        recorded().to_frame()
+
+
+def test_html_holds_the_verdict_and_is_inert_in_a_notebook():
+    document = json.loads(H200.read_text())
+    document["verdict"]["reason"] = "<script>alert(1)</script>"
+    report = pbprobe.Report(document)
+    assert "NVIDIA H200" in report.to_html()
+    assert "<script>alert" not in report.to_html()
+    shown = report._repr_html_()
+    assert shown.startswith("<iframe sandbox ")
+    assert html.escape(report.to_html()) in shown
+    assert shown.count("<") == 2
+
+
+def test_everything_public_has_a_signature_and_a_docstring():
+    for name in pbprobe.__all__:
+        thing = getattr(pbprobe, name)
+        if not callable(thing):
+            continue
+        assert inspect.getdoc(thing), name
+        assert isinstance(thing, type) or inspect.signature(thing)
+
+
+def processes_of_session(leader):
+    """Processes that a command started, in whichever session they are: by the tag in their environment."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            environment = (folder / "environ").read_bytes().split(b"\0")
+            state = (folder / "stat").read_text().rpartition(")")[2].split()[0]
+        except OSError:
+            continue
+        if f"PBPROBE_TEST_TAG={leader}".encode() in environment and state != "Z":
+            found.append(folder.name)
+    return found
+
+
+def test_ctrl_c_ends_a_report_at_once_with_its_children(build, torch, tmp_path):
+    tag = f"{os.getpid()}-ctrl-c"
+    code = f"import pbprobe; open({str(tmp_path / 'began')!r}, 'w'); pbprobe.report({str(torch)!r}, show=False)"
+    environment = {**os.environ, "PYTHONPATH": str(build / "python"), "PBPROBE_TEST_TAG": tag}
+    process = subprocess.Popen([sys.executable, "-c", code], env=environment, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while len(processes_of_session(tag)) < 3 and time.monotonic() < deadline:  # with the child that measures
+        time.sleep(0.02)
+    assert len(processes_of_session(tag)) >= 3, process.poll()
+    asked = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=30)
+    took = time.monotonic() - asked
+    assert "KeyboardInterrupt" in error
+    while (left := processes_of_session(tag)) and time.monotonic() < asked + 10:
+        time.sleep(0.02)
+    assert left == []
+    print(f"Ctrl-C: {took:.2f} s")
+    assert took < 2  # 0.2 s where a core is free; `pytest -s` shows it
