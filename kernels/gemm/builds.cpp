@@ -31,7 +31,7 @@ std::span<const TargetBuild> target_builds() {
   TargetBuild{.target = #id,                                                                                     \
               .built = true,                                                                                     \
               .digest = digest_,                                                                                 \
-              .cubin = {pbprobe_cubin_##id, static_cast<size_t>(pbprobe_cubin_##id##_end - pbprobe_cubin_##id)}, \
+              .frame = {pbprobe_cubin_##id, static_cast<size_t>(pbprobe_cubin_##id##_end - pbprobe_cubin_##id)}, \
               .ptx = ptx_,                                                                                       \
               .source_digest = PBPROBE_SOURCES_##id,                                                             \
               .spill_bytes = PBPROBE_SPILLS_##id},
@@ -49,7 +49,7 @@ std::span<const TargetBuild> part_builds() {
               .part = "tcgen05",                                                                                 \
               .built = true,                                                                                     \
               .digest = PBPROBE_DIGEST_##id,                                                                     \
-              .cubin = {pbprobe_cubin_##id, static_cast<size_t>(pbprobe_cubin_##id##_end - pbprobe_cubin_##id)}, \
+              .frame = {pbprobe_cubin_##id, static_cast<size_t>(pbprobe_cubin_##id##_end - pbprobe_cubin_##id)}, \
               .source_digest = PBPROBE_SOURCES_##id,                                                             \
               .spill_bytes = PBPROBE_SPILLS_##id},
 #define PBPROBE_PART_NOT_BUILT(target_, why) TargetBuild{.target = #target_, .part = "tcgen05", .why_not = why},
