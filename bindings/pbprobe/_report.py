@@ -2,16 +2,25 @@
 # SPDX-License-Identifier: MIT
 """pbprobe.report() and what it returns."""
 
+from __future__ import annotations
+
 import dataclasses
+import importlib.util
 import json
 import os
 import sys
 from pathlib import Path
 from typing import Any
 
-from pbprobe import _core
-from pbprobe._environment import PROGRAM, torch_folder
+from pbprobe import _program
+from pbprobe._environment import torch_folder
 from pbprobe._package import no_gpu_kernels
+
+# A module for this Python where the package was built from source; else the program, which serves every Python.
+if importlib.util.find_spec("pbprobe._core") is not None:
+    from pbprobe._core import render
+else:
+    from pbprobe._program import render
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,7 +85,7 @@ class Report:
         return json.dumps(self._document, indent=indent)
 
     def __str__(self) -> str:
-        return _core.render(self.to_json(indent=None), colour=False)
+        return render(self.to_json(indent=None), colour=False)
 
     def __repr__(self) -> str:
         return f"<pbprobe.Report: {self.verdict}, {len(self.findings)} findings>"
@@ -110,16 +119,16 @@ def report(
     quick: under 10 seconds, 20 with a GPU; False measures more, for minutes, builds a program against torch's headers,
         and (where `artifact` is None) asks in a process of its own what only Python can: torch.compile, NumPy, NVRTC.
     budget: seconds that the whole report may take.
-    Errors: ValueError for a budget that is not positive. What could not run raises nothing: see Report.problems.
+    Errors: ValueError for a budget that is not positive; RuntimeError where the package's program does not start. What
+        could not run raises nothing: see Report.problems. Ctrl-C ends it at once.
     """
     if budget is not None and not budget > 0:
         raise ValueError(f"budget={budget}: give a number of seconds above 0, or None")
     chosen = torch_folder() if artifact is None else Path(artifact)
     terminal = sys.stderr.isatty()
-    document, could_run = _core.report(
+    document, could_run = _program.report(
         artifact=chosen,
         roots=[Path(sys.prefix)],  # searched, and named, only where this interpreter has no torch
-        program=PROGRAM,
         python=[sys.executable, "-m", "pbprobe._checks"] if artifact is None else [],
         quick=quick,
         budget_seconds=budget or 0.0,
@@ -127,9 +136,9 @@ def report(
     )
     if terminal:
         _show_progress("")
-    result = Report(_with_missing_kernels(json.loads(document)), could_run=could_run)
+    result = Report(_with_missing_kernels(document), could_run=could_run)
     if show:
         colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-        sys.stdout.write(_core.render(result.to_json(indent=None), colour=colour))
+        sys.stdout.write(render(result.to_json(indent=None), colour=colour))
         sys.stdout.flush()
     return result

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 #include "kernels/gemm/table.hpp"
+#include "kernels/gemm/toolkit.hpp"
 
 #include "kernels/built.hpp"    // PBPROBE_BUILDS, _PARTS: a row for each cubin (kernels/CMakeLists.txt)
 #include "kernels/digests.hpp"  // PBPROBE_DIGEST_<id>, _SOURCES_<id>, _SPILLS_<id> (cmake/KernelBuilds.cmake)
@@ -57,6 +58,10 @@ std::span<const TargetBuild> part_builds() {
 #undef PBPROBE_PART
 #undef PBPROBE_PART_NOT_BUILT
   return builds;
+}
+
+std::string_view cuda_compilers() {
+  return PBPROBE_CUDA_COMPILERS;
 }
 
 }  // namespace pbprobe

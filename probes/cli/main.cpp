@@ -13,6 +13,7 @@
 #include "core/printable.hpp"
 #include "core/version.hpp"
 #include "kernels/gemm/table.hpp"
+#include "kernels/gemm/toolkit.hpp"
 #include "probes/cli/cli.hpp"
 
 namespace {
@@ -40,8 +41,8 @@ std::string version_text() {
   for (const auto& build : pbprobe::target_builds()) {
     if (build.built) built.push_back(build.target);
   }
-  return fmt::format("pbprobe {} ({})\ntargets compiled in: {}", pbprobe::version(), pbprobe::commit(),
-                     fmt::join(built, " "));
+  return fmt::format("pbprobe {} ({})\ntargets compiled in: {}\nCUDA compilers: {}", pbprobe::version(),
+                     pbprobe::commit(), fmt::join(built, " "), pbprobe::cuda_compilers());
 }
 
 int run(int argc, char** argv) {
@@ -53,7 +54,7 @@ int run(int argc, char** argv) {
       "  pbprobe audit torch-2.11.0.whl      what a build ships, without running a byte of it\n"
       "  pbprobe bench --shape 1024x1024x1024 --against libtorch",
       "pbprobe");
-  app.set_version_flag("--version", version_text, "Version, commit, and the targets compiled in");
+  app.set_version_flag("--version", version_text, "Version, commit, the targets compiled in, and by which CUDA");
   app.require_subcommand(0, 1);  // so that an unknown word is named, not only missed
   app.fallthrough(false);
   pbprobe::cli::add_report(app, exit_code);
@@ -67,6 +68,7 @@ int run(int argc, char** argv) {
   pbprobe::cli::add_recipes(app, exit_code);
   pbprobe::cli::add_explain(app, exit_code);
   pbprobe::cli::add_completion(app, exit_code);
+  pbprobe::cli::add_drive(app, exit_code);
   pbprobe::cli::add_measure(app, exit_code);
   pbprobe::cli::add_load(app, exit_code);
   if (argc == 1) {
