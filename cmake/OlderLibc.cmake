@@ -10,7 +10,9 @@ function(pbprobe_link_to_older_libc target of)
   execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libstdc++.a OUTPUT_VARIABLE archive OUTPUT_STRIP_TRAILING_WHITESPACE)
   get_target_property(libraries ${of} LINK_LIBRARIES)
   target_link_libraries(${target} PRIVATE ${libraries} -lpthread -lstdc++ ${archive})
-  target_link_options(${target} PRIVATE --sysroot=${PBPROBE_OLDER_LIBC} -L${PBPROBE_OLDER_LIBC}/usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}
+  # -B: its own crt1.o too, for that of a newer libc leaves the program's constructors to the libc.
+  set(folder ${PBPROBE_OLDER_LIBC}/usr/lib/${CMAKE_LIBRARY_ARCHITECTURE})
+  target_link_options(${target} PRIVATE --sysroot=${PBPROBE_OLDER_LIBC} -B${folder} -L${folder}
                       -s -Wl,--as-needed -Wl,--exclude-libs,ALL)
   set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON BUILD_WITH_INSTALL_RPATH ON)
 endfunction()

@@ -255,7 +255,8 @@ Result<std::string> sigstore_bundle(std::string_view text) {
   PBPROBE_TRY(const Envelope envelope, read_envelope(text));
   const Json signature{{"keyid", envelope.key}, {"sig", base64_of(envelope.signature)}};
   const Json bundle{{"mediaType", "application/vnd.dev.sigstore.bundle.v0.3+json"},
-                    {"verificationMaterial", {{"publicKey", {{"hint", envelope.key}}}}},
+                    {"verificationMaterial",
+                     {{"publicKey", {{"hint", envelope.key}}}, {"tlogEntries", Json::array()}}},
                     {"dsseEnvelope",
                      {{"payload", base64_of(envelope.payload)},
                       {"payloadType", kStatementType},

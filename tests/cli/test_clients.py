@@ -39,7 +39,7 @@ def test_junitparser_counts_what_the_suite_says(documents):
 
 def test_sarif_tools_summarize(documents):
     pytest.importorskip("sarif")
-    command = [sys.executable, "-m", "sarif", "--check", "none", "summary", documents / "a.sarif"]
+    command = [sys.executable, "-m", "sarif", "summary", documents / "a.sarif"]
     shown = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=True).stdout
     listed = [sys.executable, "-m", "sarif", "csv", "--output", documents / "a.csv", documents / "a.sarif"]
     subprocess.run(list(map(str, listed)), capture_output=True, check=True)
@@ -81,7 +81,7 @@ def test_securesystemslib_verifies_the_envelope(evidence, keys):
     public = load_pem_public_key((keys / "pub").read_bytes())
     key = signer.SSlibKey.from_crypto(public, keyid=signature["keyid"])
     assert envelope.verify([key], 1)
-    envelope.payload = envelope.payload.replace(b"PASSED", b"FAILED")
+    envelope.payload += b" "
     with pytest.raises(Exception, match="signature"):
         envelope.verify([key], 1)
 
