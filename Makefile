@@ -30,6 +30,8 @@ help:
 	@echo '               ONLY=17 repeats one of them; REAL=1 COUNT=200 changes the installed torch'
 	@echo 'make matrix    build all 59 recipes by Nix in a stand-in nixpkgs, judge each build, and write docs/matrix.md'
 	@echo '               RECIPES=four: one of each kind; RECIPES="NAME NAME": these'
+	@echo 'make wheel    dist/: one wheel for every Python from 3.9 on, with the kernels of all targets; installs anywhere from'
+	@echo '               Debian 11 and Ubuntu 22.04 on'
 	@echo 'make cutlass   build CUTLASS kernels for `pbprobe bench --against cutlass` (with TARGETS=sm90): ten minutes'
 	@echo 'make docs      the documents as a site in build/site; broken links are errors. To read and search it, with no'
 	@echo '               network: .venv/bin/python3 -m http.server --directory build/site'
@@ -92,6 +94,12 @@ matrix:
 	@$(BUILD) pbprobe
 	@.venv/bin/python3 ci/recipe-builds $(if $(RECIPES),$(filter-out four,$(RECIPES)),--all) --faults --table docs/matrix.md
 
+# Of all targets, unless TARGETS= says otherwise.
+wheel:
+	@TARGETS=$(or $(TARGETS),all) $(SETUP) build torch wheel configure
+	@$(BUILD) pbprobe_wheel pbprobe_manual
+	@.venv/bin/python3 ci/pack-wheel
+
 # The peer of `pbprobe bench --against cutlass`: ten minutes of the compiler, only on request.
 cutlass:
 	@$(SETUP) build configure
@@ -116,4 +124,4 @@ generate:
 clean:
 	rm -rf build
 
-.PHONY: help setup report build test test-real check lint asan cross gate-matrix gate-mutations matrix cutlass docs generate clean
+.PHONY: help setup report build test test-real check lint asan cross gate-matrix gate-mutations matrix cutlass wheel docs generate clean

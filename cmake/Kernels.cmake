@@ -216,23 +216,28 @@ function(pbprobe_tcgen05_kernels id)
   pbprobe_embed_cubin(${id}_tcgen05 ${cubin})
 endfunction()
 
-# The OBJECT library pbprobe_kernels_<name>: a cubin between pbprobe_cubin_<name> and pbprobe_cubin_<name>_end.
+# The OBJECT library pbprobe_kernels_<name>: a cubin as a zstd frame, a fifteenth of it in size, between
+# pbprobe_cubin_<name> and pbprobe_cubin_<name>_end.
+add_executable(pbprobe_compress EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/cmake/compress.cpp)
+target_link_libraries(pbprobe_compress PRIVATE pbprobe_options pbprobe_zstd)
+set_target_properties(pbprobe_compress PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PBPROBE_KERNELS_GENERATED})
 function(pbprobe_embed_cubin id cubin)
+  add_custom_command(OUTPUT ${cubin}.zst COMMAND pbprobe_compress ${cubin} ${cubin}.zst DEPENDS pbprobe_compress ${cubin} VERBATIM)
   set(assembly ${PBPROBE_KERNELS_GENERATED}/${id}.S)
   file(CONFIGURE OUTPUT ${assembly} @ONLY CONTENT [[
-// The cubin of @id@ as it lies in the build folder.
+// The cubin of @id@, compressed.
     .section .rodata
     .balign 64
     .global pbprobe_cubin_@id@
     .hidden pbprobe_cubin_@id@
 pbprobe_cubin_@id@:
-    .incbin "@cubin@"
+    .incbin "@cubin@.zst"
     .global pbprobe_cubin_@id@_end
     .hidden pbprobe_cubin_@id@_end
 pbprobe_cubin_@id@_end:
     .byte 0
     .section .note.GNU-stack,"",%progbits
 ]])
-  set_source_files_properties(${assembly} PROPERTIES OBJECT_DEPENDS ${cubin})
+  set_source_files_properties(${assembly} PROPERTIES OBJECT_DEPENDS ${cubin}.zst)
   add_library(pbprobe_kernels_${id} OBJECT ${assembly})
 endfunction()

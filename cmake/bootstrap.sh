@@ -4,15 +4,17 @@
 #
 # Installs what a machine lacks and configures build/. The Makefile calls it; it does nothing, quickly, where all is there.
 #
-#   cmake/bootstrap.sh NEED…     each of: build test docs torch real lint asan cross nix configure
+#   cmake/bootstrap.sh NEED…     each of: build test docs torch real lint asan cross nix wheel configure
 #   cmake/bootstrap.sh --list NEED…   only prints the Debian packages that they take
 #
 # build      compiler, libraries (Debian packages), .venv with cmake, ninja, pybind11
-# test       GoogleTest, pytest, and NVIDIA's cuobjdump and nvdisasm, which the audit is compared with
+# test       GoogleTest, pytest, NVIDIA's cuobjdump and nvdisasm, which the audit is compared with, and those that read our
+#            documents
 # docs       MkDocs, which makes the site of docs/
 # nix        evaluates the recipes in tests, which are skipped without it, and builds them (ci/recipe-builds), with NVRTC for
 #            SMs that nvcc no longer knows
 # real       Debian's torch, older than 2.8, and shims built for it; its source, of which parts are compiled for each CPU
+# wheel      what packs a wheel, and the older libc that it is linked to
 # torch      finds the torch of $PYTHON, of an activated environment or of python3; else installs one into .venv
 # configure  runs CMake for $TARGETS (native, all, or a list; default: as it is configured, else native) into build/;
 #            where these take CUDA compilers and no toolkit is installed, they come from wheels into .venv
@@ -245,6 +247,20 @@ install_peers() {
   for site in "$PWD/$venv"/lib/python3*/site-packages; do peers=$site/nvidia/cu13/bin; done
 }
 
+# The programs that read SARIF, JUnit, evidence and wheels: likewise.
+install_clients() {
+  local stamp=$stamps/clients
+  [[ -f $stamp && $(<"$stamp") == "$(cksum <"$requirements")" ]] && return
+  say "installing into $venv: readers of SARIF, JUnit, evidence and wheels"
+  if ! "$venv/bin/python3" -m pip install --disable-pip-version-check --constraint "$requirements" junitparser sarif-tools \
+    securesystemslib in-toto-attestation sigstore check-wheel-contents twine uv >"$log" 2>&1; then
+    say "they could not be installed (the whole output: $log): tests that ask them are skipped"
+    return 0
+  fi
+  mkdir -p "$stamps"
+  cksum <"$requirements" >"$stamp"
+}
+
 # The tests make device code for the readers too, whatever the targets.
 install_cuda() {
   local compilers site
@@ -273,6 +289,7 @@ configure() {
   arguments=("--preset=$preset" "-DCMAKE_MAKE_PROGRAM=$PWD/$venv/bin/ninja" "-DPython_EXECUTABLE=$PWD/$venv/bin/python3"
     "-DCMAKE_CXX_COMPILER_LAUNCHER=$PWD/cmake/cached" "-DPBPROBE_TARGETS=$ids")
   [[ -z $nvcc ]] || arguments+=("-DPBPROBE_NVCC=$nvcc" "-DPBPROBE_TEST_NVCC=$nvcc")
+  ! needed wheel || arguments+=("-DPBPROBE_OLDER_LIBC=$PWD/build/older-libc-$(dpkg --print-architecture)")
   ! needed real || arguments+=("-DPBPROBE_OLD_TORCH=ON")
   [[ -z $nvrtc ]] || arguments+=("-DPBPROBE_NVRTC=$nvrtc")
   [[ -z ${TCGEN05:-} ]] || arguments+=("-DPBPROBE_TCGEN05=$TCGEN05")
@@ -321,6 +338,11 @@ if needed build; then pip_install build cmake ninja pybind11; fi
 if needed test; then
   pip_install test pytest hypothesis jsonschema check-jsonschema scikit-build-core nbclient ipykernel
   install_peers
+  install_clients
+fi
+if needed wheel; then
+  pip_install wheel scikit-build-core wheel auditwheel
+  ci/older-libc
 fi
 if needed lint; then pip_install lint ruff clang-format mypy 'pyright[nodejs]'; fi
 if needed docs; then pip_install docs mkdocs mkdocs-material; fi

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 """`python -m pbprobe` and the console script `pbprobe`: the program that the package ships."""
 
+from __future__ import annotations
+
 import os
 import sys
 

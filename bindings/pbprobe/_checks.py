@@ -8,6 +8,8 @@ Writes a line of JSON for each check: an area of a report's libtorch, first as o
 pipeline starts it, in a process of its own, with a time limit.
 """
 
+from __future__ import annotations
+
 import json
 import os
 import shutil
@@ -48,7 +50,7 @@ def compiled(device: str, **options: object) -> None:
     if device == "cpu" and shutil.which(compiler) is None:
         raise Skipped(f"torch.compile needs a C++ compiler on a CPU, and {compiler} is not there")
 
-    def function(x: "torch.Tensor", y: "torch.Tensor") -> "torch.Tensor":
+    def function(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         return torch.relu(x @ y + 1).sum(-1) * 2
 
     # Small integers: every order of their sums gives the same.

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Where the program and this interpreter's torch lie."""
 
+from __future__ import annotations
+
 import importlib.util
 from pathlib import Path
 

@@ -10,12 +10,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, overload
 
-from pbprobe import _core
-from pbprobe._children import output_of, program, report_in_child
 from pbprobe._environment import PROGRAM, torch_folder
 from pbprobe._errors import Error
 from pbprobe._package import no_gpu_kernels
-from pbprobe._report import Comparison, Report
+from pbprobe._program import document_of_report, output_of, program
+from pbprobe._report import Comparison, Report, render
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -72,9 +71,9 @@ def report(
     if budget is not None and not budget > 0:
         raise ValueError(f"budget={budget}: give a number of seconds above 0, or None")
     chosen = torch_folder() if artifact is None else existing(artifact)
-    document, could_run = report_in_child(
-        artifact=None if chosen is None else str(chosen),
-        roots=[sys.prefix],  # searched, and named, only where this interpreter has no torch
+    document, could_run = document_of_report(
+        artifact=chosen,
+        roots=[Path(sys.prefix)],  # searched, and named, only where this interpreter has no torch
         claim=claim,
         python=[sys.executable, "-m", "pbprobe._checks"] if artifact is None else [],
         quick=quick,
@@ -85,7 +84,7 @@ def report(
     result = Report(_with_missing_kernels(document))
     if show or (show is None and not hasattr(builtins, "__IPYTHON__")):
         colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-        sys.stdout.write(_core.render(result.to_json(indent=None), colour=colour))
+        sys.stdout.write(render(result.to_json(indent=None), colour=colour))
         sys.stdout.flush()
     return result
 

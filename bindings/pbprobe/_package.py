@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 """What this package was built with, and what it says where that is too little for this machine."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from pathlib import Path
 

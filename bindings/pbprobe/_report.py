@@ -7,17 +7,23 @@ from __future__ import annotations
 import dataclasses
 import html
 import importlib
+import importlib.util
 import json
 import tempfile
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
-from pbprobe import _core
-from pbprobe._children import output_of
 from pbprobe._environment import PROGRAM
 from pbprobe._errors import Error, VerdictError
+from pbprobe._program import output_of
 
 if TYPE_CHECKING:
     from pbprobe._types import ComparisonDocument, Level, Outcome, ReportDocument, Severity
+
+# A module for this Python where the package was built from source; else the program, which serves every Python.
+if importlib.util.find_spec("pbprobe._core") is not None:
+    from pbprobe._core import render
+else:
+    from pbprobe._program import render
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,7 +130,7 @@ class Report:
         raise TypeError('a report has no truth value: ask report.verdict == "pass", or report.raise_for_verdict()')
 
     def __str__(self) -> str:
-        return _core.render(self.to_json(indent=None), colour=False)
+        return render(self.to_json(indent=None), colour=False)
 
     def __repr__(self) -> str:
         return f"<pbprobe.Report: {self.verdict}, {len(self.findings)} findings>"

@@ -17,6 +17,8 @@ int_mm's INT32 wraps around as torch._int_mm's does: for operands of -128, from 
 scaled_int_mm adds parts of such a k in FP32.
 """
 
+from __future__ import annotations
+
 import contextlib
 import ctypes
 import math

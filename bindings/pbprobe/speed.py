@@ -11,6 +11,8 @@ Both compute the same random operands, are compared first, and take turns; the t
 faster.
 """
 
+from __future__ import annotations
+
 import argparse
 import contextlib
 import statistics

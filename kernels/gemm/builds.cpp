@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 #include "kernels/gemm/table.hpp"
+#include "kernels/gemm/toolkit.hpp"
 
 #include "kernels/built.hpp"    // PBPROBE_BUILDS, _PARTS: a row for each cubin (kernels/CMakeLists.txt)
 #include "kernels/digests.hpp"  // PBPROBE_DIGEST_<id>, _SOURCES_<id>, _SPILLS_<id> (cmake/KernelBuilds.cmake)
@@ -31,7 +32,7 @@ std::span<const TargetBuild> target_builds() {
   TargetBuild{.target = #id,                                                                                     \
               .built = true,                                                                                     \
               .digest = digest_,                                                                                 \
-              .cubin = {pbprobe_cubin_##id, static_cast<size_t>(pbprobe_cubin_##id##_end - pbprobe_cubin_##id)}, \
+              .frame = {pbprobe_cubin_##id, static_cast<size_t>(pbprobe_cubin_##id##_end - pbprobe_cubin_##id)}, \
               .ptx = ptx_,                                                                                       \
               .source_digest = PBPROBE_SOURCES_##id,                                                             \
               .spill_bytes = PBPROBE_SPILLS_##id},
@@ -49,7 +50,7 @@ std::span<const TargetBuild> part_builds() {
               .part = "tcgen05",                                                                                 \
               .built = true,                                                                                     \
               .digest = PBPROBE_DIGEST_##id,                                                                     \
-              .cubin = {pbprobe_cubin_##id, static_cast<size_t>(pbprobe_cubin_##id##_end - pbprobe_cubin_##id)}, \
+              .frame = {pbprobe_cubin_##id, static_cast<size_t>(pbprobe_cubin_##id##_end - pbprobe_cubin_##id)}, \
               .source_digest = PBPROBE_SOURCES_##id,                                                             \
               .spill_bytes = PBPROBE_SPILLS_##id},
 #define PBPROBE_PART_NOT_BUILT(target_, why) TargetBuild{.target = #target_, .part = "tcgen05", .why_not = why},
@@ -57,6 +58,10 @@ std::span<const TargetBuild> part_builds() {
 #undef PBPROBE_PART
 #undef PBPROBE_PART_NOT_BUILT
   return builds;
+}
+
+std::string_view cuda_compilers() {
+  return PBPROBE_CUDA_COMPILERS;
 }
 
 }  // namespace pbprobe

@@ -133,7 +133,7 @@ struct TargetBuild {
   bool built = false;
   std::string_view why_not;          // one sentence with the way out; empty where it is built
   std::string_view digest;           // SHA-256: of the cubin (GPU), of the source closure and flags (CPU)
-  std::span<const std::byte> cubin;  // GPU: the cubin that is embedded; PTX in the preset ptx
+  std::span<const std::byte> frame;  // GPU: the cubin (PTX in the preset ptx) as the zstd frame that is embedded
   std::string_view ptx;              // GPU: whose PTX the cubin is ("80"); empty: machine code
   std::string_view source_digest;    // GPU: of the source closure and `ptx`, which evidence by way of PTX names
   int64_t spill_bytes = 0;           // GPU: registers that ptxas spilled, all kernels together but memory probes
@@ -159,5 +159,7 @@ struct TargetBuild {
 // The build of the cubin that holds the kernel or the loop.
 [[nodiscard]] const TargetBuild& build_of(const Kernel& kernel);
 [[nodiscard]] const TargetBuild& build_of(const Peak& peak);
+// The cubin of a GPU's build, decompressed when it is first asked for, and kept. Errors: malformed; limit (memory).
+[[nodiscard]] Result<std::span<const std::byte>> cubin_of(const TargetBuild& build);
 
 }  // namespace pbprobe

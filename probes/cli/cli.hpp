@@ -39,6 +39,7 @@ void add_compare(CLI::App& app, int& exit_code);
 void add_recipes(CLI::App& app, int& exit_code);
 void add_explain(CLI::App& app, int& exit_code);
 void add_completion(CLI::App& app, int& exit_code);
+void add_drive(CLI::App& app, int& exit_code);    // hidden: what the Python package asks for
 void add_load(CLI::App& app, int& exit_code);     // hidden: the child that opens shared objects
 void add_measure(CLI::App& app, int& exit_code);  // hidden: the child that runs kernels and foreign code
 

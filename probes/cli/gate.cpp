@@ -6,6 +6,7 @@
 #include "probes/cli/documents.hpp"
 #include "probes/pipeline/evidence.hpp"
 #include "probes/report/gate.hpp"
+#include "probes/report/redact.hpp"
 #include "recipes/src/claim.hpp"
 
 namespace pbprobe::cli {
@@ -21,11 +22,13 @@ struct GateArguments {
   Emulation emulation;
   std::optional<fs::path> evidence;
   std::optional<fs::path> key;
+  std::string signer;
   std::optional<fs::path> from;
   std::vector<fs::path> join;
   TrustedKeys trusted;
   Format format = Format::text;
   bool explain = false;
+  bool redact = false;
   Documents documents;
 };
 
@@ -59,7 +62,7 @@ int usage(const char* what) {
 }
 
 EvidenceRequest wanted_evidence(const GateArguments& options) {
-  return {.folder = options.evidence.value_or(""), .key = options.key};
+  return {.folder = options.evidence.value_or(""), .key = options.key, .signer = options.signer};
 }
 
 Result<void> check_wanted(const GateArguments& options) {
@@ -88,9 +91,10 @@ int run_on_artifact(const GateArguments& options) {
   request.progress = show_progress;
   request.digests = options.evidence.has_value() || options.format == Format::json;
   if (auto usable = check_wanted(options); !usable) return print_error(usable.error());
-  const auto report = make_gate(request);
+  auto report = make_gate(request);
   clear_progress();
   if (!report) return print_error(report.error());
+  if (options.redact) *report = redact(std::move(*report));
   return print_and_attest(*report, options);
 }
 
@@ -139,7 +143,16 @@ void add_what(CLI::App& command, GateArguments& options) {
 void add_evidence(CLI::App& command, GateArguments& options) {
   auto* evidence = command.add_option("--evidence", options.evidence,
                                       "Write report, JUnit, SARIF and statement into this new folder");
-  command.add_option("--sign", options.key, "Sign the statement with this Ed25519 key (PEM)")->needs(evidence);
+  auto* sign = command
+                   .add_option("--sign", options.key,
+                               "Sign the statement with this key (PEM; Ed25519, or ECDSA P-256 as cosign's); "
+                               "PBPROBE_KEY_PASSWORD opens an encrypted one")
+                   ->needs(evidence);
+  command
+      .add_option("--signer", options.signer,
+                  "A program that holds the key, for the shell: the path of what is to be signed is put behind it, and "
+                  "it prints the signature; --sign is then the public key")
+      ->needs(sign);
   auto* from =
       command.add_option("--from", options.from, "Judge the report of an evidence folder again")->excludes(evidence);
   command
@@ -151,6 +164,7 @@ void add_evidence(CLI::App& command, GateArguments& options) {
                   "Public key (PEM) that evidence of --from and --join must be signed with; given again: any of "
                   "them")
       ->allow_extra_args(false);
+  command.add_flag("--redact", options.redact, "Leave out host names, serial numbers and home folders");
   command.add_flag("--explain", options.explain, "Each check: whether it is required, and what became of it");
   add_format(command, options.format);
   add_documents(command, options.documents);

@@ -14,6 +14,7 @@
 #include "core/temp_folder.hpp"
 #include "core/version.hpp"
 #include "kernels/gemm/table.hpp"
+#include "kernels/gemm/toolkit.hpp"
 #include "probes/cli/cli.hpp"
 
 namespace {
@@ -42,8 +43,8 @@ std::string version_text() {
   for (const auto& build : pbprobe::target_builds()) {
     if (build.built) built.push_back(build.target);
   }
-  return fmt::format("pbprobe {} ({})\ntargets compiled in: {}", pbprobe::version(), pbprobe::commit(),
-                     fmt::join(built, " "));
+  return fmt::format("pbprobe {} ({})\ntargets compiled in: {}\nCUDA compilers: {}", pbprobe::version(),
+                     pbprobe::commit(), fmt::join(built, " "), pbprobe::cuda_compilers());
 }
 
 int run(int argc, char** argv) {
@@ -55,7 +56,7 @@ int run(int argc, char** argv) {
       "  pbprobe audit torch-2.11.0.whl      what a build ships, without running a byte of it\n"
       "  pbprobe bench --shape 1024x1024x1024 --against libtorch",
       "pbprobe");
-  app.set_version_flag("--version", version_text, "Version, commit, and the targets compiled in");
+  app.set_version_flag("--version", version_text, "Version, commit, the targets compiled in, and by which CUDA");
   app.require_subcommand(0, 1);  // so that an unknown word is named, not only missed
   app.fallthrough(false);
   pbprobe::cli::add_report(app, exit_code);
@@ -69,6 +70,7 @@ int run(int argc, char** argv) {
   pbprobe::cli::add_recipes(app, exit_code);
   pbprobe::cli::add_explain(app, exit_code);
   pbprobe::cli::add_completion(app, exit_code);
+  pbprobe::cli::add_drive(app, exit_code);
   pbprobe::cli::add_measure(app, exit_code);
   pbprobe::cli::add_load(app, exit_code);
   if (argc == 1) {

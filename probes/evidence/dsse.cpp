@@ -3,8 +3,10 @@
 #include "probes/evidence/dsse.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
 #include <memory>
 #include <vector>
 
@@ -17,7 +19,9 @@
 #include "core/base64.hpp"
 #include "core/json.hpp"
 #include "core/open_file.hpp"
+#include "core/program.hpp"
 #include "core/sha256.hpp"
+#include "core/temp_folder.hpp"
 
 namespace pbprobe {
 namespace {
@@ -39,27 +43,58 @@ const uint8_t* data_of(std::string_view text) {
   return reinterpret_cast<const uint8_t*>(text.data());
 }
 
-// A key with a passphrase is refused, not asked for: nobody sits before a gate.
-int no_passphrase(char*, int, int, void*) {
-  return -1;
+int passphrase(char* buffer, int size, int, void*) {
+  const char* given = std::getenv(kPassphrase);
+  const size_t length = given == nullptr ? 0 : std::strlen(given);
+  if (length == 0 || length > static_cast<size_t>(size)) return -1;
+  std::memcpy(buffer, given, length);
+  return static_cast<int>(length);
+}
+
+bool is_ed25519(const EVP_PKEY* key) {
+  return EVP_PKEY_get_base_id(key) == EVP_PKEY_ED25519;
+}
+
+// Those that cosign and sigstore's libraries check with as well.
+bool is_known_kind(const EVP_PKEY* key) {
+  return is_ed25519(key) || (EVP_PKEY_get_base_id(key) == EVP_PKEY_EC && EVP_PKEY_get_bits(key) == 256);
+}
+
+const EVP_MD* digest_for(const EVP_PKEY* key) {
+  return is_ed25519(key) ? nullptr : EVP_sha256();  // Ed25519 brings its own
 }
 
 enum class Half { secret, open };
+
+Error no_key(const std::filesystem::path& path, Half half, bool of_cosign, bool encrypted) {
+  if (of_cosign)
+    return make_error(ErrorCode::usage,
+                      "{}: only cosign opens a private key of its own: sign with its public half, --sign cosign.pub, and "
+                      "the program that holds the key, --signer COMMAND; or import an encrypted PEM into both",
+                      path.string());
+  if (half == Half::secret && encrypted)
+    return make_error(ErrorCode::usage, "{}: it is encrypted, and {} in {}", path.string(),
+                      std::getenv(kPassphrase) == nullptr ? "there is no passphrase" : "that is not the passphrase",
+                      kPassphrase);
+  return make_error(
+      ErrorCode::usage, "{}: it holds no {} key in PEM: {}", path.string(), half == Half::secret ? "private" : "public",
+      half == Half::secret ? "openssl genpkey -algorithm ed25519 -out KEY" : "openssl pkey -in KEY -pubout -out PUB");
+}
 
 Result<Key> read_key(const std::filesystem::path& path, Half half) {
   constexpr uint64_t kMostKeyBytes = 1 << 20;
   PBPROBE_TRY(std::string text, read_whole_file(path, kMostKeyBytes), "the key");
   const Memory memory(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
-  Key key(half == Half::secret ? PEM_read_bio_PrivateKey(memory.get(), nullptr, no_passphrase, nullptr)
-                               : PEM_read_bio_PUBKEY(memory.get(), nullptr, no_passphrase, nullptr));
+  Key key(half == Half::secret ? PEM_read_bio_PrivateKey(memory.get(), nullptr, passphrase, nullptr)
+                               : PEM_read_bio_PUBKEY(memory.get(), nullptr, passphrase, nullptr));
+  const bool of_cosign = text.find("ENCRYPTED SIGSTORE PRIVATE KEY") != text.npos ||
+                         text.find("ENCRYPTED COSIGN PRIVATE KEY") != text.npos;
+  const bool encrypted = text.find("ENCRYPTED") != text.npos;
   if (half == Half::secret) OPENSSL_cleanse(text.data(), text.size());
-  if (key == nullptr)
-    return make_error(
-        ErrorCode::usage, "{}: it holds no {} key in PEM without a passphrase: {}", path.string(),
-        half == Half::secret ? "private" : "public",
-        half == Half::secret ? "openssl genpkey -algorithm ed25519 -out KEY" : "openssl pkey -in KEY -pubout -out PUB");
-  if (EVP_PKEY_get_base_id(key.get()) != EVP_PKEY_ED25519)
-    return make_error(ErrorCode::unsupported, "{}: the key is not an Ed25519 key: openssl genpkey -algorithm ed25519",
+  if (key == nullptr) return no_key(path, half, of_cosign, encrypted);
+  if (!is_known_kind(key.get()))
+    return make_error(ErrorCode::unsupported,
+                      "{}: the key is neither an Ed25519 key nor one of ECDSA P-256: openssl genpkey -algorithm ed25519",
                       path.string());
   return key;
 }
@@ -80,8 +115,8 @@ std::string key_id(std::string_view der) {
 Result<Key> key_of(std::string_view der) {
   const uint8_t* begin = data_of(der);
   Key key(d2i_PUBKEY(nullptr, &begin, static_cast<long>(der.size())));
-  if (key == nullptr || EVP_PKEY_get_base_id(key.get()) != EVP_PKEY_ED25519 || der_of(key.get()) != der)
-    return make_error(ErrorCode::malformed, "publicKey: it is not an Ed25519 key");
+  if (key == nullptr || !is_known_kind(key.get()) || der_of(key.get()) != der)
+    return make_error(ErrorCode::malformed, "publicKey: it is neither an Ed25519 key nor one of ECDSA P-256");
   return key;
 }
 
@@ -145,31 +180,88 @@ Result<Envelope> read_envelope(std::string_view text) {
   return envelope;
 }
 
+bool is_signature(std::string_view signature, std::string_view message, EVP_PKEY* key) {
+  const Context context(EVP_MD_CTX_new());
+  return EVP_DigestVerifyInit(context.get(), nullptr, digest_for(key), nullptr, key) == 1 &&
+         EVP_DigestVerify(context.get(), data_of(signature), signature.size(), data_of(message), message.size()) == 1;
+}
+
+Result<std::string> signed_by_key(std::string_view message, EVP_PKEY* key, const std::filesystem::path& file) {
+  const Context context(EVP_MD_CTX_new());
+  size_t length = 0;
+  std::string signature;
+  const bool ready =
+      EVP_DigestSignInit(context.get(), nullptr, digest_for(key), nullptr, key) == 1 &&
+      EVP_DigestSign(context.get(), nullptr, &length, data_of(message), message.size()) == 1;
+  if (ready) signature.resize(length);
+  if (!ready || EVP_DigestSign(context.get(), reinterpret_cast<uint8_t*>(signature.data()), &length, data_of(message),
+                               message.size()) != 1)
+    return make_error(ErrorCode::unsupported, "{}: OpenSSL did not sign with it", file.string());
+  signature.resize(length);
+  return signature;
+}
+
+// What a program prints ends in a line feed where it is text.
+std::string without_end_of_line(std::string text) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
+  return text;
+}
+
+Result<std::string> signed_by_command(std::string_view message, EVP_PKEY* key, const Signer& signer) {
+  constexpr double kMostSeconds = 120;
+  PBPROBE_TRY(const TempFolder folder, TempFolder::make());
+  const std::string file = folder.path() / "to-sign";
+  std::ofstream stream(file, std::ios::binary);
+  if (!stream.write(message.data(), static_cast<std::streamsize>(message.size())).flush())
+    return make_error(ErrorCode::unreadable, "{} cannot be written", file);
+  PBPROBE_TRY(const ProgramOutput output,
+              run_program({.arguments = {"sh", "-c", signer.command + " \"$1\"", "sh", file}, .seconds = kMostSeconds}),
+              "--signer {}", signer.command);
+  if (output.exit_code != 0)
+    return make_error(ErrorCode::failed_child, "--signer {}: it ended with {}: {}", signer.command, output.exit_code,
+                      without_end_of_line(output.err));
+  if (is_signature(output.out, message, key)) return output.out;
+  const auto bytes = from_base64(without_end_of_line(output.out));
+  if (bytes && is_signature(*bytes, message, key)) return *bytes;
+  return make_error(ErrorCode::failed_child, "--signer {}: what it prints is not a signature by the key of {}",
+                    signer.command, signer.key.string());
+}
+
 }  // namespace
 
 std::string pre_authentication_encoding(std::string_view type, std::string_view payload) {
   return fmt::format("DSSEv1 {} {} {} {}", type.size(), type, payload.size(), payload);
 }
 
-Result<void> check_signing_key(const std::filesystem::path& key) {
-  PBPROBE_TRY(const Key secret, read_key(key, Half::secret));
+Result<void> check_signer(const Signer& signer) {
+  PBPROBE_TRY(const Key key, read_key(signer.key, signer.command.empty() ? Half::secret : Half::open));
   return {};
 }
 
-Result<std::string> sign_envelope(std::string_view payload, const std::filesystem::path& key) {
-  PBPROBE_TRY(const Key secret, read_key(key, Half::secret));
+Result<std::string> sign_envelope(std::string_view payload, const Signer& signer) {
   const std::string message = pre_authentication_encoding(kStatementType, payload);
-  const Context context(EVP_MD_CTX_new());
-  std::array<uint8_t, 64> signature{};
-  size_t length = signature.size();
-  const bool signed_it =
-      EVP_DigestSignInit(context.get(), nullptr, nullptr, nullptr, secret.get()) == 1 &&
-      EVP_DigestSign(context.get(), signature.data(), &length, data_of(message), message.size()) == 1;
-  if (!signed_it) return make_error(ErrorCode::unsupported, "{}: OpenSSL did not sign with it", key.string());
-  Envelope envelope{.payload = std::string(payload), .public_key = der_of(secret.get())};
+  PBPROBE_TRY(const Key key, read_key(signer.key, signer.command.empty() ? Half::secret : Half::open));
+  Envelope envelope{.payload = std::string(payload), .public_key = der_of(key.get())};
   envelope.key = key_id(envelope.public_key);
-  envelope.signature.assign(reinterpret_cast<const char*>(signature.data()), length);
+  if (signer.command.empty()) {
+    PBPROBE_TRY(envelope.signature, signed_by_key(message, key.get(), signer.key));
+  } else {
+    PBPROBE_TRY(envelope.signature, signed_by_command(message, key.get(), signer));
+  }
   return text_of(envelope);
+}
+
+Result<std::string> sigstore_bundle(std::string_view text) {
+  PBPROBE_TRY(const Envelope envelope, read_envelope(text));
+  const Json signature{{"keyid", envelope.key}, {"sig", base64_of(envelope.signature)}};
+  const Json bundle{{"mediaType", "application/vnd.dev.sigstore.bundle.v0.3+json"},
+                    {"verificationMaterial",
+                     {{"publicKey", {{"hint", envelope.key}}}, {"tlogEntries", Json::array()}}},
+                    {"dsseEnvelope",
+                     {{"payload", base64_of(envelope.payload)},
+                      {"payloadType", kStatementType},
+                      {"signatures", Json::array({signature})}}}};
+  return bundle.dump(2) + "\n";
 }
 
 Result<OpenedEnvelope> open_envelope(std::string_view text, const std::vector<std::filesystem::path>& keys) {
@@ -189,10 +281,7 @@ Result<OpenedEnvelope> open_envelope(std::string_view text, const std::vector<st
     PBPROBE_TRY(key, key_of(envelope.public_key));
   }
   const std::string message = pre_authentication_encoding(kStatementType, envelope.payload);
-  const Context context(EVP_MD_CTX_new());
-  const bool sound = EVP_DigestVerifyInit(context.get(), nullptr, nullptr, nullptr, key.get()) == 1 &&
-                     EVP_DigestVerify(context.get(), data_of(envelope.signature), envelope.signature.size(),
-                                      data_of(message), message.size()) == 1;
+  const bool sound = is_signature(envelope.signature, message, key.get());
   if (!sound)
     return make_error(ErrorCode::malformed, "the signature does not fit the payload: one of them was changed");
   return OpenedEnvelope{.payload = envelope.payload, .key = envelope.key, .trusted = trusted};

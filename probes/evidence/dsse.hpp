@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// DSSE envelopes (https://github.com/secure-systems-lab/dsse) signed with Ed25519, by OpenSSL.
+// DSSE envelopes (https://github.com/secure-systems-lab/dsse) signed with Ed25519 or ECDSA P-256, by OpenSSL or by a
+// program that holds the key.
 #pragma once
 
 #include <filesystem>
@@ -18,12 +19,25 @@ inline constexpr std::string_view kStatementType = "application/vnd.in-toto+json
 // "DSSEv1 <length of type> <type> <length of payload> <payload>": the bytes that are signed.
 [[nodiscard]] std::string pre_authentication_encoding(std::string_view type, std::string_view payload);
 
-// The envelope's JSON. `key` is a PEM file with an Ed25519 private key, without a passphrase. Errors: unreadable,
-// malformed, unsupported (a key of another kind).
-[[nodiscard]] Result<std::string> sign_envelope(std::string_view payload, const std::filesystem::path& key);
+// Of the environment: what opens an encrypted private key. Nobody is asked, for nobody sits before a gate.
+inline constexpr const char* kPassphrase = "PBPROBE_KEY_PASSWORD";
+
+struct Signer {
+  std::filesystem::path key;  // PEM: the private half; with a command the public one
+  std::string command;        // by the shell, with the path of what is to be signed behind it; it prints the signature,
+                              // as bytes or in base64
+};
+
+// The envelope's JSON. Errors: unreadable, malformed, usage (no such key), unsupported (a key of another kind),
+// not_found, limit, failed_child (the command, or its signature is not of this key).
+[[nodiscard]] Result<std::string> sign_envelope(std::string_view payload, const Signer& signer);
 
 // Whether a key can sign: asked before the work begins.
-[[nodiscard]] Result<void> check_signing_key(const std::filesystem::path& key);
+[[nodiscard]] Result<void> check_signer(const Signer& signer);
+
+// A Sigstore bundle (v0.3) of an envelope, for cosign and sigstore's libraries; its key is named, and brought by who
+// verifies. Error: malformed.
+[[nodiscard]] Result<std::string> sigstore_bundle(std::string_view envelope);
 
 struct OpenedEnvelope {
   std::string payload;

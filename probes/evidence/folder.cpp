@@ -59,7 +59,7 @@ Result<void> fill(const fs::path& partial, const fs::path& folder, const Evidenc
 
 bool is_known(std::string_view name) {
   return std::find(kDigested.begin(), kDigested.end(), name) != kDigested.end() || name == kStatementFile ||
-         name == kEnvelopeFile;
+         name == kEnvelopeFile || name == kBundleFile;
 }
 
 // What the statement says of a file's bytes.
@@ -86,6 +86,19 @@ Result<void> check_digests(const EvidenceFiles& files) {
       return make_error(ErrorCode::malformed, "{}: it was changed: its sha256 is {}, and the statement says {}", name,
                         is, stated);
   }
+  return {};
+}
+
+// It says what the envelope says, in Sigstore's form.
+Result<void> check_bundle(const EvidenceFiles& files) {
+  const auto bundle = files.find(kBundleFile);
+  if (bundle == files.end()) return {};
+  const auto envelope = files.find(kEnvelopeFile);
+  if (envelope == files.end())
+    return make_error(ErrorCode::malformed, "{}: {} is missing, of which it was made", kBundleFile, kEnvelopeFile);
+  PBPROBE_TRY(const std::string made, sigstore_bundle(envelope->second), "{}", kEnvelopeFile);
+  if (made != bundle->second)
+    return make_error(ErrorCode::malformed, "{}: it is not that of {}", kBundleFile, kEnvelopeFile);
   return {};
 }
 
@@ -143,6 +156,7 @@ Result<Signature> check_files(const EvidenceFiles& files, const std::vector<fs::
     PBPROBE_CHECK(check_payload(files.at(kStatementFile), opened.payload));
     signature = {.key = opened.key, .trusted = opened.trusted};
   }
+  PBPROBE_CHECK(check_bundle(files));
   PBPROBE_CHECK(check_digests(files));
   return signature;
 }

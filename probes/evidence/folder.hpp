@@ -20,6 +20,7 @@ inline constexpr const char* kJunitFile = "junit.xml";
 inline constexpr const char* kSarifFile = "pbprobe.sarif";
 inline constexpr const char* kStatementFile = "statement.intoto.json";
 inline constexpr const char* kEnvelopeFile = "statement.dsse.json";
+inline constexpr const char* kBundleFile = "statement.sigstore.json";  // of the envelope; older evidence has none
 
 // Whether the folder can be written: it is not there yet, or empty. Asked before the work begins.
 [[nodiscard]] Result<void> check_new_folder(const std::filesystem::path& folder);

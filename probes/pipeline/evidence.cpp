@@ -279,7 +279,7 @@ Result<void> check_artifact(const StatedSubjects& stated, const fs::path& artifa
 
 Result<void> check_evidence(const EvidenceRequest& request) {
   PBPROBE_CHECK(check_new_folder(request.folder));
-  if (request.key) PBPROBE_CHECK(check_signing_key(*request.key));
+  if (request.key) PBPROBE_CHECK(check_signer({.key = *request.key, .command = request.signer}));
   return {};
 }
 
@@ -294,7 +294,8 @@ Result<void> write_evidence(const Report& report, const EvidenceRequest& request
   subjects.insert(subjects.end(), outputs.begin(), outputs.end());
   const std::string statement = statement_of(report, subjects, digests);
   if (request.key) {
-    PBPROBE_TRY(files[kEnvelopeFile], sign_envelope(statement, *request.key));
+    PBPROBE_TRY(files[kEnvelopeFile], sign_envelope(statement, {.key = *request.key, .command = request.signer}));
+    PBPROBE_TRY(files[kBundleFile], sigstore_bundle(files[kEnvelopeFile]));
   }
   files[kStatementFile] = statement;
   return write_folder(request.folder, files);

@@ -16,7 +16,8 @@ namespace pbprobe {
 
 struct EvidenceRequest {
   std::filesystem::path folder;              // not there yet
-  std::optional<std::filesystem::path> key;  // PEM with an Ed25519 private key; none: unsigned
+  std::optional<std::filesystem::path> key;  // PEM: the private half, or the public one where a program signs
+  std::string signer;                        // that program (probes/evidence/dsse.hpp)
 };
 
 // Whether folder and key can be used: asked before the work begins.
@@ -26,7 +27,7 @@ struct EvidenceRequest {
 // no digests) or to sign (a run that was joined, and was not signed by a trusted key), unreadable.
 [[nodiscard]] Result<void> write_evidence(const Report& report, const EvidenceRequest& request);
 
-// Keys that are trusted: PEM with an Ed25519 key, of which the public half is enough.
+// Keys that are trusted: PEM, of which the public half is enough.
 using TrustedKeys = std::vector<std::filesystem::path>;
 
 struct ReadEvidence {

@@ -3,6 +3,7 @@
 """What several tests of the gate begin with."""
 
 import subprocess
+import zipfile
 
 import pytest
 from gated import CLAIM, build
@@ -28,3 +29,13 @@ def evidence(sound, keys, tmp_path_factory):
     result = run("gate", sound, "--claim", CLAIM, "--evidence", folder, "--sign", keys / "key")
     assert result.returncode == PASSED, result.stdout + result.stderr
     return folder
+
+
+@pytest.fixture(scope="session")
+def wheel(sound, tmp_path_factory):
+    file = tmp_path_factory.mktemp("wheel") / "torch-2.10.0-cp311-cp311-linux_x86_64.whl"
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(sound.rglob("*")):
+            if path.is_file():
+                archive.write(path, path.relative_to(sound))
+    return file

@@ -7,7 +7,14 @@ import pathlib
 import subprocess
 
 CLAIM = "avx2,only,torch=2.10.0"
-FILES = ["junit.xml", "pbprobe.sarif", "report.json", "statement.dsse.json", "statement.intoto.json"]
+FILES = [
+    "junit.xml",
+    "pbprobe.sarif",
+    "report.json",
+    "statement.dsse.json",
+    "statement.intoto.json",
+    "statement.sigstore.json",
+]
 
 CODE = """
 extern "C" void axpy(float* y, const float* x, float a, int n) { for (int i = 0; i < n; ++i) y[i] += a * x[i]; }

@@ -40,7 +40,9 @@ class Census : public ::testing::TestWithParam<std::string> {};
 
 // Of one cubin: each kernel and each loop holds the instruction that its target's row promises, and spills nothing.
 void expect_cubin_as_promised(const Target& target, const TargetBuild& build) {
-  const std::span bytes(reinterpret_cast<const uint8_t*>(build.cubin.data()), build.cubin.size());
+  const auto embedded = cubin_of(build);
+  ASSERT_TRUE(embedded.ok()) << embedded.error().message;
+  const std::span bytes(reinterpret_cast<const uint8_t*>(embedded->data()), embedded->size());
   const auto cubin = read_elf(Bytes(bytes, target.id + ".cubin"));
   ASSERT_TRUE(cubin.ok()) << cubin.error().message;
   const auto census = census_of(*cubin, target.architecture);
@@ -103,7 +105,9 @@ int64_t waits_of(const Elf& cubin, const std::string& symbol) {
 TEST(Hopper, KernelsThatBeginEarlyAwaitThoseAhead) {
   const TargetBuild& build = build_of("sm90");
   if (!build.built || !build.ptx.empty()) GTEST_SKIP() << "no machine code of sm90 is built";
-  const std::span bytes(reinterpret_cast<const uint8_t*>(build.cubin.data()), build.cubin.size());
+  const auto embedded = cubin_of(build);
+  ASSERT_TRUE(embedded.ok()) << embedded.error().message;
+  const std::span bytes(reinterpret_cast<const uint8_t*>(embedded->data()), embedded->size());
   const auto cubin = read_elf(Bytes(bytes, "sm90.cubin"));
   ASSERT_TRUE(cubin.ok()) << cubin.error().message;
   for (const auto& kernel : kernel_table()) {

@@ -133,9 +133,9 @@ Result<void> launch(const Launch& what, const Context& context, void** parameter
 }
 
 Result<CuLibrary> load_cubin(const DriverApi& driver, const TargetBuild& build) {
+  PBPROBE_TRY(const auto cubin, cubin_of(build));
   CuLibrary library = nullptr;
-  const CuResult result =
-      driver.cuLibraryLoadData(&library, build.cubin.data(), nullptr, nullptr, 0, nullptr, nullptr, 0);
+  const CuResult result = driver.cuLibraryLoadData(&library, cubin.data(), nullptr, nullptr, 0, nullptr, nullptr, 0);
   if (result != kCudaSuccess)
     return load_error(driver, result, build.target, fmt::format("loading the {} cubin", build.target));
   return library;
@@ -145,7 +145,7 @@ Result<GpuKernels> GpuKernels::load(const DriverApi& driver, std::string_view ta
   PBPROBE_CHECK(require_launch(driver));
   PBPROBE_CHECK(require_target(target));
   const TargetBuild* build = find_build(target);
-  if (build == nullptr || !build->built || build->cubin.empty()) {
+  if (build == nullptr || !build->built || build->frame.empty()) {
     return make_error(ErrorCode::unsupported, "no GPU kernels of {} to load: {}", target,
                       build && !build->built ? build->why_not : "it is a CPU's");
   }

@@ -1,0 +1,109 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""Drives the program that the package ships, so that one wheel serves every Python, and Ctrl-C ends it at once."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pbprobe._environment import PROGRAM
+from pbprobe._errors import Error
+
+GRACE_SECONDS = 0.1  # what it may take to tidy up before it is killed
+
+
+def end(child: subprocess.Popen[str]) -> None:
+    """Ends a child that leads a session. What measures under it asks the kernel to be ended with its parent."""
+    for number, seconds in ((signal.SIGTERM, GRACE_SECONDS), (signal.SIGKILL, None)):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child.pid, number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.wait(timeout=seconds)
+            return
+
+
+def output_of(command: Sequence[str], *, given: str | None = None, shown: bool = False) -> tuple[int, str, str]:
+    """Exit code, standard output and standard error of a command. What it says of its progress is shown where asked.
+
+    Errors: Error, where it cannot be started. An exception while it runs, such as KeyboardInterrupt, ends it.
+    """
+    try:
+        child = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE if given is not None else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=None if shown else subprocess.PIPE,
+            text=True,
+            start_new_session=True,  # Ctrl-C on a terminal is for this process, which then ends the other
+        )
+    except OSError as error:
+        raise Error(f"{command[0]} cannot be started: {error.strerror}: install the package again") from error
+    try:
+        out, error_text = child.communicate(given)
+    except BaseException:
+        end(child)
+        raise
+    return child.returncode, out, error_text or ""
+
+
+def words_of(error: str) -> str:
+    """The program's sentence, without its name before it."""
+    lines = [line.removeprefix("pbprobe: ") for line in error.splitlines() if line.startswith("pbprobe: ")]
+    return " ".join(lines[:1])
+
+
+def program(*arguments: str, shown: bool = False) -> dict[str, Any]:
+    """What `pbprobe ARGUMENTS` writes as JSON. Errors: Error, in the program's words."""
+    code, out, error = output_of([str(PROGRAM), *arguments], shown=shown)
+    try:
+        document: dict[str, Any] = json.loads(out)
+    except ValueError:
+        raise Error(words_of(error) or f"pbprobe {' '.join(arguments)} ended with {code}") from None
+    return document
+
+
+def version_and_commit() -> tuple[str, str]:
+    """What `pbprobe --version` says."""
+    _, out, _ = output_of([str(PROGRAM), "--version"])
+    found = re.match(r"pbprobe (\S+) \((.+)\)", out)
+    if found is None:
+        raise Error(f"{PROGRAM} says {out[:80]!r} of its version: install the package again")
+    return found[1], found[2]
+
+
+def document_of_report(
+    artifact: Path | None,
+    roots: list[Path],
+    claim: str | None,
+    python: list[str],
+    quick: bool,
+    budget_seconds: float,
+) -> tuple[dict[str, Any], bool]:
+    """A document of pbprobe.report/1, and whether there was anything to judge. Errors: ValueError for what is no claim."""
+    arguments = ["drive", "report", f"--budget={budget_seconds}"]
+    arguments += [f"--root={root}" for root in roots] + [f"--python={word}" for word in python]
+    arguments += [] if claim is None else [f"--claim={claim}"]
+    arguments += [] if quick else ["--full"]
+    arguments += [] if artifact is None else ["--", os.fspath(artifact)]
+    answer = program(*arguments, shown=sys.stderr.isatty())
+    if "error" in answer:
+        raise ValueError(answer["error"])
+    return answer["report"], bool(answer["could_run"])
+
+
+def render(document: str, colour: bool) -> str:
+    """Text for people from JSON of pbprobe.report/1. ValueError names the key that is wrong."""
+    arguments = ["drive", "render", *(["--color"] if colour else [])]
+    code, text, error = output_of([str(PROGRAM), *arguments], given=document)
+    if code != 0:
+        raise ValueError(words_of(error) or error.strip())
+    return text

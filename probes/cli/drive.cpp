@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// What the Python package asks of the program: a report by an interpreter's own means, and a document as text.
+#include <iostream>
+#include <iterator>
+
+#include "core/facts/json.hpp"
+#include "core/printable.hpp"
+#include "probes/cli/cli.hpp"
+#include "probes/pipeline/pipeline.hpp"
+#include "recipes/src/claim.hpp"
+
+namespace pbprobe::cli {
+namespace {
+
+struct DriveArguments {
+  std::optional<std::filesystem::path> artifact;
+  std::vector<std::filesystem::path> roots;
+  std::vector<std::string> python;
+  std::optional<std::string> claim;
+  bool full = false;
+  double budget_seconds = 0;
+};
+
+int run_report(const DriveArguments& options) {
+  std::optional<Claim> claim;
+  if (options.claim) {
+    auto parsed = parse_claim(*options.claim);
+    if (!parsed) return write_output(dump_json(Json{{"error", printable(parsed.error().message)}}, -1));
+    claim = std::move(*parsed);
+  }
+  const ReportResult result = make_report({.artifact = options.artifact,
+                                           .roots = options.roots,
+                                           .claim = std::move(claim),
+                                           .depth = options.full ? Depth::full : Depth::quick,
+                                           .python = options.python,
+                                           .budget_seconds = options.budget_seconds,
+                                           .progress = show_progress});
+  clear_progress();
+  return write_output(dump_json(Json{{"could_run", result.could_run}, {"report", to_json(result.report)}}, -1));
+}
+
+int run_render(bool colour) {
+  const std::string document{std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
+  const auto json = parse_json(document);
+  if (!json) return print_error(json.error());
+  const auto report = from_json<Report>(*json);
+  if (!report) return print_error(report.error());
+  const std::string text = render_report(*report, {.colour = colour});
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  return written ? kPassed : kCouldNotRun;
+}
+
+}  // namespace
+
+void add_drive(CLI::App& app, int& exit_code) {
+  auto* command = app.add_subcommand("drive", "For the Python package");
+  command->group("");  // hidden
+  command->require_subcommand(1);
+  static DriveArguments options;
+  auto* report = command->add_subcommand("report", "A report as JSON, and whether there was anything to judge");
+  report->add_option("ARTIFACT", options.artifact);
+  report->add_option("--root", options.roots)->allow_extra_args(false);
+  report->add_option("--python", options.python)->allow_extra_args(false);
+  report->add_option("--budget", options.budget_seconds);
+  report->add_flag("--full", options.full);
+  report->add_option("--claim", options.claim);
+  report->callback([&exit_code] { exit_code = run_report(options); });
+  static bool colour = false;
+  auto* render = command->add_subcommand("render", "The document of standard input as text");
+  render->add_flag("--color", colour);
+  render->callback([&exit_code] { exit_code = run_render(colour); });
+}
+
+}  // namespace pbprobe::cli

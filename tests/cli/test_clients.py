@@ -1,0 +1,112 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""What is written for other programs, read by them."""
+
+import base64
+import hashlib
+import json
+import subprocess
+import sys
+
+import pytest
+from gated import CLAIM, digest
+from test_cli import FAILED, PASSED, run
+
+FALSE = "avx512,only"
+
+
+@pytest.fixture(scope="module")
+def documents(sound, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("clients")
+    result = run("gate", sound, "--claim", FALSE, "--sarif", folder / "a.sarif", "--junit", folder / "junit.xml")
+    assert result.returncode == FAILED
+    return folder
+
+
+def test_junitparser_counts_what_the_suite_says(documents):
+    junitparser = pytest.importorskip("junitparser")
+    suites = junitparser.JUnitXml.fromfile(str(documents / "junit.xml"))
+    (suite,) = suites
+    cases = list(suite)
+    results = [type(one).__name__ for case in cases for one in case.result]
+    assert (suite.tests, suite.failures, suite.errors, suite.skipped) == (
+        len(cases),
+        *(results.count(kind) for kind in ("Failure", "Error", "Skipped")),
+    )
+    assert suite.failures > 0
+    assert all(case.time is not None for case in cases)
+
+
+def test_sarif_tools_summarize(documents):
+    pytest.importorskip("sarif")
+    command = [sys.executable, "-m", "sarif", "summary", documents / "a.sarif"]
+    shown = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=True).stdout
+    listed = [sys.executable, "-m", "sarif", "csv", "--output", documents / "a.csv", documents / "a.sarif"]
+    subprocess.run(list(map(str, listed)), capture_output=True, check=True)
+    rows = (documents / "a.csv").read_text().splitlines()
+    assert "PB208" in shown
+    assert len(rows) - 1 == len(json.loads((documents / "a.sarif").read_text())["runs"][0]["results"])
+
+
+def test_github_takes_every_result(documents):
+    """What code scanning asks beyond the schema: https://docs.github.com, "SARIF support for code scanning"."""
+    (ran,) = json.loads((documents / "a.sarif").read_text())["runs"]
+    rules = ran["tool"]["driver"]["rules"]
+    assert len(rules) <= 25_000
+    assert len({rule["id"] for rule in rules}) == len(rules)
+    for rule in rules:
+        assert len(rule["shortDescription"]["text"]) <= 1024
+        assert len(rule["fullDescription"]["text"]) <= 1024
+        assert rule["help"]["text"]
+        assert rule["defaultConfiguration"]["level"] in ("none", "note", "warning", "error")
+    assert 0 < len(ran["results"]) <= 25_000
+    for result in ran["results"]:
+        assert 1 <= len(result["locations"]) <= 1000
+        for location in result["locations"]:
+            uri = location["physicalLocation"]["artifactLocation"]["uri"]
+            assert uri
+            assert not set(uri) & set(' <>"{}|\\^`')
+        assert result["message"]["text"]
+        assert result["partialFingerprints"]
+
+
+def test_securesystemslib_verifies_the_envelope(evidence, keys):
+    dsse = pytest.importorskip("securesystemslib.dsse")
+    signer = pytest.importorskip("securesystemslib.signer")
+    document = json.loads((evidence / "statement.dsse.json").read_text())
+    envelope = dsse.Envelope.from_dict(json.loads(json.dumps(document)))
+    (signature,) = document["signatures"]
+    from cryptography.hazmat.primitives.serialization import load_pem_public_key
+
+    public = load_pem_public_key((keys / "pub").read_bytes())
+    key = signer.SSlibKey.from_crypto(public, keyid=signature["keyid"])
+    assert envelope.verify([key], 1)
+    envelope.payload += b" "
+    with pytest.raises(Exception, match="signature"):
+        envelope.verify([key], 1)
+
+
+def test_in_toto_reads_the_statement(evidence):
+    statements = pytest.importorskip("in_toto_attestation.v1.statement")
+    json_format = pytest.importorskip("google.protobuf.json_format")
+    from in_toto_attestation.v1 import statement_pb2
+
+    read = json_format.Parse((evidence / "statement.intoto.json").read_text(), statement_pb2.Statement())
+    statements.Statement.copy_from_pb(read).validate()
+
+
+def test_sigstore_reads_the_bundle_and_finds_the_wheel(wheel, keys, tmp_path):
+    bundles = pytest.importorskip("sigstore_models.bundle.v1")
+    folder = tmp_path / "dir"
+    result = run("gate", wheel, "--claim", CLAIM, "--evidence", folder, "--sign", keys / "key")
+    assert result.returncode == PASSED, result.stderr
+    bundle = bundles.Bundle.from_json((folder / "statement.sigstore.json").read_text())
+    payload = bundle.dsse_envelope.payload
+    payload = payload if payload.startswith(b"{") else base64.b64decode(payload)
+    dsse = pytest.importorskip("sigstore.dsse")
+    statement = dsse.Statement(payload)
+    hashes = pytest.importorskip("sigstore.hashes")
+    algorithm = pytest.importorskip("sigstore_models.common.v1").HashAlgorithm.SHA2_256
+    assert statement._matches_digest(hashes.Hashed(algorithm=algorithm, digest=bytes.fromhex(digest(wheel))))
+    other = hashlib.sha256(b"another").digest()
+    assert not statement._matches_digest(hashes.Hashed(algorithm=algorithm, digest=other))

@@ -1,0 +1,174 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""The wheel of `make wheel`: what it holds, what its readers say, and that it works away from the tree."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+
+import pytest
+from conftest import SOURCE
+
+PACKER = SOURCE / "ci/pack-wheel"
+MODULES = sorted(path.name for path in (SOURCE / "bindings/pbprobe").glob("*.py"))
+CARRIED = ["_built.py", "bin/pbprobe", "lib/libZydis.so.4.0", "libpbprobe_ops.so", "py.typed"]
+DATA = ["bash-completion/completions/pbprobe", "fish/vendor_completions.d/pbprobe.fish", "man/man1/pbprobe.1"]
+INFO = ["METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE", "licenses/docs/licenses.md"]
+FROM_TORCH = frozenset({"libtorch_cpu.so"})  # which is there when the operators are loaded
+
+
+def packed(build, folder):
+    pytest.importorskip("wheel", reason="what packs a wheel is not installed: cmake/bootstrap.sh wheel")
+    if not (build / "wheel/pbprobe/libpbprobe_ops.so").is_file():
+        pytest.skip("no wheel was built: make wheel")
+    subprocess.run([sys.executable, PACKER, "--build", build, "--output", folder], check=True, capture_output=True)
+    (file,) = folder.glob("*.whl")
+    return file
+
+
+@pytest.fixture(scope="module")
+def wheel(build, tmp_path_factory):
+    return packed(build, tmp_path_factory.mktemp("dist"))
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, tmp_path_factory):
+    """The interpreter of an environment that has the wheel and nothing else."""
+    folder = tmp_path_factory.mktemp("installed")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    (site,) = (folder / "lib").glob("python3*/site-packages")
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", folder / "bin/python3"]
+    subprocess.run([*pip, "install", "--no-index", wheel], check=True, capture_output=True)
+    return folder / "bin/python3", site
+
+
+def test_it_holds_exactly_these_files(wheel):
+    name, version, *_ = wheel.name.split("-")
+    expected = [f"pbprobe/{file}" for file in MODULES + CARRIED]
+    expected += [f"{name}-{version}.data/data/share/{file}" for file in DATA]
+    expected += [f"{name}-{version}.dist-info/{file}" for file in INFO]
+    with zipfile.ZipFile(wheel) as archive:
+        assert sorted(archive.namelist()) == sorted(expected)
+        modes = {one.filename: one.external_attr >> 16 & 0o777 for one in archive.infolist()}
+        tags = archive.read(f"{name}-{version}.dist-info/WHEEL").decode()
+        requires = archive.read(f"{name}-{version}.dist-info/METADATA").decode()
+    assert modes["pbprobe/bin/pbprobe"] == 0o755
+    assert modes["pbprobe/__init__.py"] == 0o644
+    assert re.search(r"^Tag: py3-none-manylinux_2_31_\w+$", tags, re.MULTILINE)
+    assert "Requires-Python: >=3.9" in requires
+    assert "Requires-Dist" not in requires
+
+
+def test_it_is_at_most_15_megabytes(wheel):
+    assert wheel.stat().st_size <= 15e6
+
+
+def test_two_of_them_have_the_same_bytes(build, wheel, tmp_path):
+    mask = os.umask(0o077)
+    try:
+        again = packed(build, tmp_path)
+    finally:
+        os.umask(mask)
+    assert again.read_bytes() == wheel.read_bytes()
+
+
+def test_auditwheel_grants_the_tag(wheel):
+    abi = pytest.importorskip("auditwheel.wheel_abi")
+    architecture = pytest.importorskip("auditwheel.architecture").Architecture
+    libc = pytest.importorskip("auditwheel.libc").Libc
+    known = architecture(wheel.stem.split("manylinux_2_31_")[1])
+    found = abi.analyze_wheel_abi(libc.GLIBC, known, wheel, FROM_TORCH, False, True)
+    assert found.overall_policy.name == wheel.stem.split("-")[-1]
+    without = abi.analyze_wheel_abi(libc.GLIBC, known, wheel, frozenset(), False, True)
+    assert without.overall_policy.name.startswith("linux_")
+
+
+@pytest.mark.parametrize("tool", ["twine", "check-wheel-contents"])
+def test_its_metadata_is_sound(wheel, tool):
+    command = {
+        "twine": [sys.executable, "-m", "twine", "check", "--strict", wheel],
+        "check-wheel-contents": [shutil.which("check-wheel-contents", path=os.path.dirname(sys.executable)), wheel],  # noqa: PTH120
+    }[tool]
+    pytest.importorskip(tool.replace("-", "_"), reason=f"{tool} is not installed")
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_it_reports_from_an_environment_without_torch(installed, tmp_path):
+    python, _ = installed
+    result = subprocess.run(
+        [python, "-c", "import pbprobe; pbprobe.report(show=False)"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        env={},
+    )
+    assert result.returncode == 1
+    assert re.match(r"pbprobe\._errors\.Error: .*torch", result.stderr.splitlines()[-1])
+    version = subprocess.run([python.parent / "pbprobe", "--version"], capture_output=True, text=True, check=True)
+    assert re.match(r"pbprobe [\d.]+ \([0-9a-f]+(-dirty)?\)\ntargets compiled in: .+\nCUDA compilers: ", version.stdout)
+
+
+def test_both_ways_give_the_same_text(installed, torch, build, tmp_path):
+    """By the module of this Python as it was built from source, and by the wheel's program."""
+    code = "import pbprobe, sys; from pbprobe import _report; print(_report.render(sys.stdin.read(), colour=False))"
+    document = subprocess.run(
+        [build / "bin/pbprobe", "audit", torch / "lib/libc10.so", "--claim", "avx2", "--format", "json"],
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout
+    python, _ = installed
+    texts = [
+        subprocess.run(
+            [executable, "-c", code],
+            input=document,
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=tmp_path,
+            env={"PYTHONPATH": path},
+        ).stdout
+        for executable, path in ((python, ""), (sys.executable, str(build / "python")))
+    ]
+    assert texts[0] == texts[1]
+    assert "libc10.so" in texts[0]
+
+
+def test_the_operators_compute_in_the_torch_that_is_there(installed, torch, tmp_path):
+    code = "import torch; from pbprobe import ops; a = torch.eye(3); assert torch.equal(ops.mm(a, a), a)"
+    subprocess.run(
+        [installed[0], "-c", code], check=True, cwd=tmp_path, env={"PYTHONPATH": str(torch.parent)}, timeout=120
+    )
+
+
+def test_the_python_suite_passes_on_the_wheel(installed, torch, build, tmp_path):
+    """Report, package and operators, against what pip installed instead of what lies in build/."""
+    site = installed[1]
+    stand_in = tmp_path / "build"
+    (stand_in / "python").mkdir(parents=True)
+    (stand_in / "bin").symlink_to(build / "bin")
+    (stand_in / "CMakeCache.txt").symlink_to(build / "CMakeCache.txt")
+    (stand_in / "python/pbprobe").symlink_to(site / "pbprobe")
+    tests = [SOURCE / "tests/python" / f"test_{part}.py" for part in ("report", "package", "interrupt")]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(stand_in / "python"),
+        "PBPROBE_TEST_BUILD": str(stand_in),
+        "PBPROBE_TEST_TORCH": str(torch.parent),
+    }
+    result = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=SOURCE,
+        env=environment,
+    )
+    assert result.returncode == 0, result.stdout[-4000:]
+    assert "passed" in result.stdout
