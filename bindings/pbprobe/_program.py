@@ -88,7 +88,10 @@ def document_of_report(
     quick: bool,
     budget_seconds: float,
 ) -> tuple[dict[str, Any], bool]:
-    """A document of pbprobe.report/1, and whether there was anything to judge. Errors: ValueError for what is no claim."""
+    """A document of pbprobe.report/1, and whether there was anything to judge.
+
+    Errors: ValueError for what is no claim; Error.
+    """
     arguments = ["drive", "report", f"--budget={budget_seconds}"]
     arguments += [f"--root={root}" for root in roots] + [f"--python={word}" for word in python]
     arguments += [] if claim is None else [f"--claim={claim}"]

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 """The wheel of `make wheel`: what it holds, what its readers say, and that it works away from the tree."""
 
-import json
 import os
 import re
 import shutil
