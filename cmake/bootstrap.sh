@@ -9,8 +9,8 @@
 #
 # build      compiler, libraries (Debian packages), .venv with cmake, ninja, pybind11
 # test       GoogleTest, pytest, and NVIDIA's cuobjdump and nvdisasm, which the audit is compared with
-# nix        evaluates the recipes in tests, which are skipped without it, and builds them (ci/recipe-builds), with NVRTC for
-#            SMs that nvcc no longer knows
+# nix        evaluates the recipes in tests, which are skipped without it, and builds them (ci/recipe-builds) of parts of the
+#            source of Debian's torch, with NVRTC for SMs that nvcc no longer knows
 # real       Debian's torch, older than 2.8, and shims built for it; its source, of which parts are compiled for each CPU
 # torch      finds the torch of $PYTHON, of an activated environment or of python3; else installs one into .venv
 # configure  runs CMake for $TARGETS (native, all, or a list; default: as it is configured, else native) into build/;
@@ -90,8 +90,8 @@ packages_for() {
   needed lint && list+=" clang-tidy shellcheck"
   needed asan && list+=" clang libclang-rt-dev"
   needed cross && list+=" g++-aarch64-linux-gnu qemu-user-static"
-  needed nix && list+=" nix-bin"
-  needed real && list+=" libtorch-dev g++-aarch64-linux-gnu"
+  needed nix && list+=" nix-bin xz-utils"
+  needed real && list+=" libtorch-dev g++-aarch64-linux-gnu xz-utils"
   # The system's own python3 comes without venv and headers; other Pythons have both.
   if needed build && [[ $(readlink -f "$python") == /usr/bin/* ]]; then list+=" python3-venv python3-dev"; fi
   # So that `cd build && ctest` works as it is typed; the build itself uses .venv's cmake, and asks nobody for this one.
@@ -323,8 +323,8 @@ if needed test; then
 fi
 if needed lint; then pip_install lint ruff clang-format; fi
 if needed torch; then find_torch; fi
-if needed real && command -v apt-get >/dev/null; then
-  ci/torch-source || say "its source could not be fetched: tests/real/test_aten.py will fail"
+if { needed real || needed nix; } && command -v apt-get >/dev/null; then
+  ci/torch-source || say "the source of Debian's torch could not be fetched: no recipe will be built, and tests/real/test_aten.py will fail"
 fi
 if needed configure; then
   install_cuda
