@@ -32,6 +32,10 @@ def fetched(builds, version):
     folder = builds.SOURCE / f"source/pytorch-{version}"
     folder.mkdir(parents=True)
     (folder / "version.txt").write_text(f"{version}a0\n")
+    for architecture in ("amd64", "arm64"):
+        generated = builds.SOURCE / architecture / "usr/include/ATen/Config.h"
+        generated.parent.mkdir(parents=True)
+        generated.touch()
 
 
 def test_without_torch_s_source_it_says_what_fetches_it(builds):
@@ -42,6 +46,13 @@ def test_without_torch_s_source_it_says_what_fetches_it(builds):
 def test_the_source_of_another_release_is_refused(builds):
     fetched(builds, "2.6.0")
     with pytest.raises(RuntimeError, match=f"built as torch {RELEASE} is, and .* holds 2.6.0"):
+        builds.check_source()
+
+
+def test_half_of_it_is_not_there(builds):
+    fetched(builds, f"{RELEASE}.1")
+    shutil.rmtree(builds.SOURCE / "arm64")
+    with pytest.raises(RuntimeError, match="or not whole: ci/torch-source"):
         builds.check_source()
 
 
