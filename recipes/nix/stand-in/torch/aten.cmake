@@ -53,9 +53,9 @@ file(WRITE ${CMAKE_BINARY_DIR}/include/c10/macros/cmake_macros.h "${macros}")
 list(TRANSFORM folders PREPEND ${source}/c10/)
 list(TRANSFORM folders APPEND /*.cpp)
 file(GLOB files RELATIVE ${source} ${folders})
-set(alone c10/util/flags_use_no_gflags.cpp)  # it specializes what the others have instantiated
-list(REMOVE_ITEM files ${alone})
-set(c10_sources ${source}/${alone})
+set(by_itself c10/util/flags_use_no_gflags.cpp)  # it specializes what the others have instantiated
+list(REMOVE_ITEM files ${by_itself})
+set(c10_sources ${source}/${by_itself})
 set(number 0)
 while(files)
   list(SUBLIST files 0 17 some)
