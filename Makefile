@@ -7,6 +7,7 @@ TARGETS ?=
 PYTHON ?=
 TCGEN05 ?=
 RECIPES ?=
+WITH_PBPROBE ?=
 JOBS ?= $(shell nproc)
 export TARGETS PYTHON JOBS TCGEN05 SEED COUNT ONLY REAL
 
@@ -29,7 +30,8 @@ help:
 	@echo 'make gate-mutations   change tiny builds in 2,000 ways drawn by SEED=1 (COUNT=2000): which verdicts are wrong?'
 	@echo '               ONLY=17 repeats one of them; REAL=1 COUNT=200 changes the installed torch'
 	@echo 'make matrix    build all 59 recipes by Nix in a stand-in nixpkgs, judge each build, and write docs/matrix.md'
-	@echo '               RECIPES=four: one of each kind; RECIPES="NAME NAME": these'
+	@echo '               RECIPES=four: one of each kind; RECIPES="NAME NAME": these. WITH_PBPROBE=all: and pbprobe against the'
+	@echo '               torch of each, WITH_PBPROBE="NAME NAME": of these; many minutes for the first, fewer for the others'
 	@echo 'make cutlass   build CUTLASS kernels for `pbprobe bench --against cutlass` (with TARGETS=sm90): ten minutes'
 	@echo 'make generate  write generated files again'
 	@echo 'make clean     remove build/'
@@ -88,7 +90,7 @@ gate-mutations:
 matrix:
 	@$(SETUP) build test nix cross torch configure
 	@$(BUILD) pbprobe
-	@.venv/bin/python3 ci/recipe-builds $(if $(RECIPES),$(filter-out four,$(RECIPES)),--all) --faults --table docs/matrix.md
+	@.venv/bin/python3 ci/recipe-builds $(if $(RECIPES),$(filter-out four,$(RECIPES)),--all) $(addprefix --with-pbprobe=,$(WITH_PBPROBE)) --faults --table docs/matrix.md
 
 # The peer of `pbprobe bench --against cutlass`: ten minutes of the compiler, only on request.
 cutlass:

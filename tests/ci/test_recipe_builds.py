@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """ci/recipe-builds where what it builds of is missing, or another: it could not run (2), and names the way out."""
 
+import argparse
 import importlib.machinery
 import importlib.util
 import json
@@ -72,3 +73,14 @@ def test_in_a_tree_without_that_source_it_ends_with_2(tmp_path):
     done = subprocess.run([sys.executable, tmp_path / "ci/recipe-builds"], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr.startswith("recipe-builds: torch's source is not in")
+
+
+@pytest.mark.parametrize(
+    "given, own, expected",
+    [(["all"], True, True), (["all"], False, False), (["pytorch-a"], True, True), (["pytorch-b"], True, False)],
+)
+def test_all_is_each_recipe_that_pbprobe_can_be_built_against(builds, monkeypatch, given, own, expected):
+    monkeypatch.setattr(builds, "build_recipe", lambda facts, folder, with_pbprobe, missing: with_pbprobe)
+    monkeypatch.setattr(builds, "written", lambda line: ROOT)
+    options = argparse.Namespace(with_pbprobe=given, without="")
+    assert builds.build_one({"name": "pytorch-a" if own else "pytorch-python313-line"}, own, options) is expected
