@@ -7,6 +7,7 @@ TARGETS ?=
 PYTHON ?=
 TCGEN05 ?=
 RECIPES ?=
+WITH_PBPROBE ?=
 JOBS ?= $(shell nproc)
 export TARGETS PYTHON JOBS TCGEN05 SEED COUNT ONLY REAL
 
@@ -29,8 +30,9 @@ help:
 	@echo 'make gate-mutations   change tiny builds in 2,000 ways drawn by SEED=1 (COUNT=2000): which verdicts are wrong?'
 	@echo '               ONLY=17 repeats one of them; REAL=1 COUNT=200 changes the installed torch'
 	@echo 'make matrix    build all 59 recipes by Nix in a stand-in nixpkgs, judge each build, and write docs/matrix.md'
-	@echo '               RECIPES=four: one of each kind; RECIPES="NAME NAME": these'
-	@echo 'make wheel    dist/: one wheel for every Python from 3.9 on, with the kernels of all targets; installs anywhere from'
+	@echo '               RECIPES=four: one of each kind; RECIPES="NAME NAME": these. WITH_PBPROBE=all: and pbprobe against the'
+	@echo '               torch of each, WITH_PBPROBE="NAME NAME": of these; many minutes for the first, fewer for the others'
+	@echo 'make wheel     dist/: one wheel for every Python from 3.9 on, with the kernels of all targets; installs anywhere from'
 	@echo '               Debian 11 and Ubuntu 22.04 on'
 	@echo 'make cutlass   build CUTLASS kernels for `pbprobe bench --against cutlass` (with TARGETS=sm90): ten minutes'
 	@echo 'make docs      the documents as a site in build/site; broken links are errors. To read and search it, with no'
@@ -92,7 +94,7 @@ gate-mutations:
 matrix:
 	@$(SETUP) build test nix cross torch configure
 	@$(BUILD) pbprobe
-	@.venv/bin/python3 ci/recipe-builds $(if $(RECIPES),$(filter-out four,$(RECIPES)),--all) --faults --table docs/matrix.md
+	@.venv/bin/python3 ci/recipe-builds $(if $(RECIPES),$(filter-out four,$(RECIPES)),--all) $(addprefix --with-pbprobe=,$(WITH_PBPROBE)) --faults --table docs/matrix.md
 
 # Of all targets, unless TARGETS= says otherwise.
 wheel:

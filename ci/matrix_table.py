@@ -66,8 +66,9 @@ Written by `make matrix`. {sound} of {len(rows)} recipes were built by Nix as th
 the claim of their name (exit code 0); {present} of them are of the sources of this page's last change, {digest()},
 and the others of those that their row names.
 
-This is the stand-in nixpkgs (recipes/nix/stand-in), not the pinned one: its torch has the libraries of a real one, of
-few files, and reads what torch's own build reads. No recipe was built in the pinned nixpkgs yet.
+This is the stand-in nixpkgs (recipes/nix/stand-in), not the pinned one: its torch is c10 and some of ATen, from the
+source of Debian's libtorch, one .cu, and the other libraries of a torch with a few lines of code each. It reads what
+torch's own build reads. No recipe was built in the pinned nixpkgs yet.
 
 - *pbprobe*: whether recipes/nix/pbprobe.nix was built, tested and installed against that torch, and its operators'
   library found there, as it was loaded, all C shims that it calls (they compute nothing in this torch); "-": not tried.

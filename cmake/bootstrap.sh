@@ -11,8 +11,8 @@
 # test       GoogleTest, pytest, NVIDIA's cuobjdump and nvdisasm, which the audit is compared with, and those that read our
 #            documents
 # docs       MkDocs, which makes the site of docs/
-# nix        evaluates the recipes in tests, which are skipped without it, and builds them (ci/recipe-builds), with NVRTC for
-#            SMs that nvcc no longer knows
+# nix        evaluates the recipes in tests, which are skipped without it, and builds them (ci/recipe-builds) of parts of the
+#            source of Debian's torch, with NVRTC for SMs that nvcc no longer knows
 # real       Debian's torch, older than 2.8, and shims built for it; its source, of which parts are compiled for each CPU
 # wheel      what packs a wheel, and the older libc that it is linked to
 # torch      finds the torch of $PYTHON, of an activated environment or of python3; else installs one into .venv
@@ -93,8 +93,8 @@ packages_for() {
   needed lint && list+=" clang-tidy shellcheck"
   needed asan && list+=" clang libclang-rt-dev"
   needed cross && list+=" g++-aarch64-linux-gnu qemu-user-static"
-  needed nix && list+=" nix-bin"
-  needed real && list+=" libtorch-dev g++-aarch64-linux-gnu"
+  needed nix && list+=" nix-bin xz-utils"
+  needed real && list+=" libtorch-dev g++-aarch64-linux-gnu xz-utils"
   # The system's own python3 comes without venv and headers; other Pythons have both.
   if needed build && [[ $(readlink -f "$python") == /usr/bin/* ]]; then list+=" python3-venv python3-dev"; fi
   # So that `cd build && ctest` works as it is typed; the build itself uses .venv's cmake, and asks nobody for this one.
@@ -347,8 +347,8 @@ fi
 if needed lint; then pip_install lint ruff clang-format mypy 'pyright[nodejs]'; fi
 if needed docs; then pip_install docs mkdocs mkdocs-material; fi
 if needed torch; then find_torch; fi
-if needed real && command -v apt-get >/dev/null; then
-  ci/torch-source || say "its source could not be fetched: tests/real/test_aten.py will fail"
+if { needed real || needed nix; } && command -v apt-get >/dev/null; then
+  ci/torch-source || say "the source of Debian's torch could not be fetched: no recipe will be built, and tests/real/test_aten.py will fail"
 fi
 if needed configure; then
   install_cuda

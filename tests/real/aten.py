@@ -23,24 +23,15 @@ from small_builds import placed
 
 FETCHED = BUILD / "torch-source"
 DEBIAN = {"x86_64": "amd64", "aarch64": "arm64"}
-KERNELS = "native/cpu/*.cpp native/quantized/cpu/kernels/*.cpp"  # as cmake/Codegen.cmake finds them
+# CMakeLists.txt, c10/CMakeLists.txt, caffe2/CMakeLists.txt and cmake/Codegen.cmake of that release, which has no CPU
+# capability for aarch64 yet. The order is that of linking: "NOTE [ Linking AVX and non-AVX files ]".
+FACTS = json.loads((SOURCE / "recipes/nix/stand-in/torch/aten.json").read_text())
+CAPABILITIES = {
+    machine: {row["name"]: tuple(row["flags"]) for row in facts["capabilities"]}
+    for machine, facts in FACTS["machines"].items()
+}
 # Of several kinds, and quick to compile: setting, cross products, sums of rows, sorting by the standard library.
 FEW = "FillKernel CrossKernel BlasKernel SortingKernel"
-
-# CMakeLists.txt, caffe2/CMakeLists.txt and cmake/Codegen.cmake of 1.13, which has no CPU capability for aarch64 yet.
-# The order is that of linking: "NOTE [ Linking AVX and non-AVX files ]".
-RELEASE = "1.13"
-COMMON = ("-std=gnu++17", "-O3", "-DNDEBUG", "-fPIC", "-fopenmp", "-fvisibility-inlines-hidden", "-w")
-SPLIT = ("-mno-avx256-split-unaligned-load", "-mno-avx256-split-unaligned-store")
-CAPABILITIES = {
-    "x86_64": {
-        "DEFAULT": (),
-        "AVX2": ("-mavx2", "-mfma", *SPLIT),
-        "AVX512": ("-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512dq", "-mfma"),
-    },
-    "aarch64": {"DEFAULT": ()},
-}
-HAS_CAPABILITIES = {"x86_64": ("-DHAVE_AVX2_CPU_DEFINITION", "-DHAVE_AVX512_CPU_DEFINITION"), "aarch64": ()}
 
 if pathlib.Path("/usr/lib/ccache").is_dir():
     os.environ["PATH"] = f"/usr/lib/ccache{os.pathsep}{os.environ['PATH']}"
@@ -49,8 +40,8 @@ if pathlib.Path("/usr/lib/ccache").is_dir():
 @functools.cache
 def root() -> pathlib.Path:
     [folder] = (FETCHED / "source").glob("pytorch-*")
-    if not (folder / "version.txt").read_text().startswith(RELEASE):
-        raise RuntimeError(f"{folder} is not {RELEASE}: the flags of its build are to be read again")
+    if not (folder / "version.txt").read_text().startswith(FACTS["release"]):
+        raise RuntimeError(f"{folder} is not {FACTS['release']}: the flags of its build are to be read again")
     return folder
 
 
@@ -63,7 +54,8 @@ def targets() -> dict[str, dict]:
 
 def kernels() -> list[pathlib.Path]:
     """Those that were asked for."""
-    every = [file for pattern in KERNELS.split() for file in sorted((root() / "aten/src/ATen").glob(pattern))]
+    folders = (root() / "aten/src/ATen" / folder for folder in FACTS["aten"]["kernels"])
+    every = [file for folder in folders for file in sorted(folder.glob("*.cpp"))]
     asked = os.environ.get("PBPROBE_REAL_KERNELS", "").replace(",", " ") or FEW
     if asked == "all":
         return every
@@ -76,7 +68,7 @@ def kernels() -> list[pathlib.Path]:
 
 def includes(machine: str) -> tuple[str, ...]:
     # c10 without glog, gflags and libnuma: Debian's copy of this header asks for them
-    macros = text("cmake_macros.h", "#pragma once\n#define C10_BUILD_SHARED_LIBS\n")
+    macros = text("cmake_macros.h", FACTS["c10"]["macros"])
     folder = macros.parent / "include/c10/macros"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "cmake_macros.h").write_text(macros.read_text())
@@ -90,8 +82,8 @@ def compiled(source: pathlib.Path, target: dict, *flags: str) -> pathlib.Path:
     machine = target["architecture"]
     command = (
         compiler(machine),
-        *COMMON,
-        *HAS_CAPABILITIES[machine],
+        *FACTS["common"],
+        *FACTS["machines"][machine]["flags"],
         *target["recipe_flags"],
         *flags,
         *includes(machine),
@@ -100,11 +92,11 @@ def compiled(source: pathlib.Path, target: dict, *flags: str) -> pathlib.Path:
 
 
 def of_c10(target: dict, source: pathlib.Path) -> pathlib.Path:
-    return compiled(source, target, "-fvisibility=hidden", "-DC10_BUILD_MAIN_LIB")
+    return compiled(source, target, *FACTS["c10"]["flags"])
 
 
 def of_torch(target: dict, source: pathlib.Path) -> pathlib.Path:
-    return compiled(source, target, "-DCAFFE2_BUILD_MAIN_LIB")
+    return compiled(source, target, *FACTS["aten"]["flags"])
 
 
 def of_capability(target: dict, source: pathlib.Path, capability: str) -> pathlib.Path:
@@ -114,7 +106,7 @@ def of_capability(target: dict, source: pathlib.Path, capability: str) -> pathli
     return compiled(
         copy,
         target,
-        "-DCAFFE2_BUILD_MAIN_LIB",
+        *FACTS["aten"]["flags"],
         f"-DCPU_CAPABILITY={capability}",
         f"-DCPU_CAPABILITY_{capability}",
         *own,
@@ -138,8 +130,7 @@ def first_error(error: RuntimeError) -> str:
 
 
 def c10_sources() -> list[pathlib.Path]:
-    folders = (".", "core", "core/impl", "mobile", "macros", "util")  # as c10/CMakeLists.txt has them
-    return [file for folder in folders for file in sorted((root() / "c10" / folder).glob("*.cpp"))]
+    return [file for folder in FACTS["c10"]["folders"] for file in sorted((root() / "c10" / folder).glob("*.cpp"))]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -154,7 +145,7 @@ def compile_all(target: dict, pool: concurrent.futures.Executor) -> Objects:
     """A kernel that one CPU capability does not compile is left out, and reported."""
     capabilities = CAPABILITIES[target["architecture"]]
     c10 = [pool.submit(of_c10, target, file) for file in c10_sources()]
-    dispatch = pool.submit(of_torch, target, root() / "aten/src/ATen/native/DispatchStub.cpp")
+    dispatch = pool.submit(of_torch, target, root() / "aten/src/ATen" / FACTS["aten"]["dispatch"])
     started = {
         (file.stem, capability): pool.submit(of_capability, target, file, capability)
         for capability in capabilities

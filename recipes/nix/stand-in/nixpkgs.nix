@@ -123,7 +123,8 @@ let
       mkDerivation {
         inherit name;
         buildCommand = ''
-          cp -r --no-preserve=mode ${world.torchSource} $out
+          cp -r --no-preserve=mode ${world.parts} $out
+          ${world.torchSource system}
           echo 'requires = ["setuptools>=62.3.0,<80.0"]' > $out/pyproject.toml
         '';
         request = builtins.toJSON what;
@@ -279,7 +280,7 @@ let
       dontUseCmakeConfigure = true;
       # What setup.py does in torch.
       buildPhase = ''
-        cmake -G Ninja -S recipes/nix/stand-in/torch -B build -DCMAKE_INSTALL_PREFIX=$out -DCMAKE_BUILD_TYPE=
+        cmake -G Ninja -S recipes/nix/stand-in/torch -B build -DCMAKE_INSTALL_PREFIX=$out -DCMAKE_BUILD_TYPE= $worldCmakeFlags
         ninja -C build
       '';
       installPhase = ''

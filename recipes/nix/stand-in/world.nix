@@ -9,6 +9,7 @@
   python, # the interpreter
   pybind11, # its folder in site-packages
   cuda, # the toolkit's folder
+  pytorch, # what ci/torch-source fetched
   torchHeaders ? null, # include of a torch wheel
   nvrtc ? null, # the last library that compiles SMs which nvcc no longer knows
   cmakeFlags ? "", # further ones, of a machine that keeps what it compiled
@@ -70,9 +71,26 @@ rec {
 
   torchVariables = { NVRTC = nvrtc; FATBINARY = "${cuda}/bin/fatbinary"; };
 
-  # The sources of the stand-in torch; its parts are those of the planted-fault suite.
-  torchSource = builtins.path {
-    name = "source";
+  # Of torch's source what the stand-in compiles, and the headers that Debian's build generated and its libraries'.
+  torchSource =
+    system:
+    let
+      machine = builtins.head (builtins.split "-" system);
+      debian = { x86_64 = "amd64"; aarch64 = "arm64"; }.${machine};
+      headers = "${pytorch}/${debian}/usr/include";
+    in
+    ''
+      mkdir -p $out/aten/src $out/generated/ATen/core
+      cp -r --no-preserve=mode ${pytorch}/source/pytorch-*/c10 $out/
+      cp -r --no-preserve=mode ${pytorch}/source/pytorch-*/aten/src/ATen $out/aten/src/
+      cp ${headers}/ATen/*.h $out/generated/ATen/
+      cp ${headers}/ATen/core/*.h $out/generated/ATen/core/
+      cp ${headers}/cpuinfo.h ${headers}/${machine}-linux-gnu/sleef.h $out/generated/
+    '';
+
+  # How the stand-in torch is built of it; what is not ATen's is of the planted-fault suite.
+  parts = builtins.path {
+    name = "parts";
     path = ../../..;
     filter =
       let
@@ -83,11 +101,13 @@ rec {
         (part: (root + part) == file || builtins.substring 0 (builtins.stringLength file + 1) (root + part) == file + "/")
         [
           "recipes/nix/stand-in/torch/CMakeLists.txt"
+          "recipes/nix/stand-in/torch/aten.cmake"
+          "recipes/nix/stand-in/torch/aten.json"
           "recipes/nix/stand-in/torch/cuda.cmake"
+          "recipes/nix/stand-in/torch/names.cmake"
           "recipes/targets.json"
           "cmake/nvrtc.cpp"
           "tests/gate/plain.cpp"
-          "tests/audit/fixtures/cpu_capabilities.cpp"
           "tests/audit/planted/unit.cu"
         ];
   };
