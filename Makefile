@@ -109,6 +109,7 @@ generate:
 	@$(BUILD) pbprobe_generate pbprobe
 	@build/bin/pbprobe_generate .
 	@.venv/bin/python3 ci/support_table.py build/bin/pbprobe
+	@.venv/bin/python3 ci/performance_summary.py
 	@$(SETUP) build lint
 	@.venv/bin/python3 ci/python_types.py
 
