@@ -115,12 +115,11 @@ docs:
 	@echo 'build/site/index.html; to search it: .venv/bin/python3 -m http.server --directory build/site'
 
 generate:
-	@$(SETUP) build configure
+	@$(SETUP) build docs configure
 	@$(BUILD) pbprobe_generate pbprobe
 	@build/bin/pbprobe_generate .
 	@.venv/bin/python3 ci/support_table.py build/bin/pbprobe
 	@.venv/bin/python3 ci/performance_summary.py
-	@$(SETUP) build lint
 	@.venv/bin/python3 ci/python_types.py
 
 clean:

@@ -35,21 +35,19 @@ def tables_of(text: str) -> list[list[dict[str, str]]]:
 
 
 def rows_of(text: str) -> list[str]:
-    """The newest figure of each class, which stands first. Where the launch or the memory decides, no share of a peak."""
+    """The newest figure of each class, which stands first. Where not the arithmetic decides, no share of a peak."""
     rows: dict[str, str] = {}
     for table in tables_of(text):
         for row in table:
             if row.get("shapes") == LARGE and row["threads"] == "1":
-                ratio = f"{row['of libtorch']} of libtorch"
-                rows.append(
-                    f"| {row['target']}, one thread, {LARGE} | {ratio} | {row['most GFLOP/s']} GFLOP/s at most |"
-                )
+                what = f"{row['target']}, one thread, {LARGE}"
+                speed = f"{row['of libtorch']} of libtorch | {row['most GFLOP/s']} GFLOP/s at most"
+                rows.setdefault(what, f"| {what} | {speed} |")
             name = row.get("series", "")
             if name.startswith("**") and row.get("of cublaslt", "-") != "-" and "mma.sync" not in name:
-                ratio = f"{row['of cublaslt']} of cuBLASLt"
                 what, peak = f"Hopper, {name.strip('*')}", row["of the peak"]
                 share = f"{peak} of the peak" if float(peak.split()[0]) >= LEAST_SHARE else ""
-                rows.setdefault(what, f"| {what} | {ratio} | {share} |")
+                rows.setdefault(what, f"| {what} | {row['of cublaslt']} of cuBLASLt | {share} |")
     return list(rows.values())
 
 

@@ -10,7 +10,7 @@
 # build      compiler, libraries (Debian packages), .venv with cmake, ninja, pybind11
 # test       GoogleTest, pytest, NVIDIA's cuobjdump and nvdisasm, which the audit is compared with, and those that read our
 #            documents
-# docs       MkDocs, which makes the site of docs/
+# docs       MkDocs, which makes the site of docs/, and ruff, which lays out what is generated for Python
 # nix        evaluates the recipes in tests, which are skipped without it, and builds them (ci/recipe-builds) of parts of the
 #            source of Debian's torch, with NVRTC for SMs that nvcc no longer knows
 # real       Debian's torch, older than 2.8, and shims built for it; its source, of which parts are compiled for each CPU
@@ -345,7 +345,7 @@ if needed wheel; then
   ci/older-libc
 fi
 if needed lint; then pip_install lint ruff clang-format mypy 'pyright[nodejs]'; fi
-if needed docs; then pip_install docs mkdocs mkdocs-material; fi
+if needed docs; then pip_install docs mkdocs mkdocs-material ruff; fi
 if needed torch; then find_torch; fi
 if { needed real || needed nix; } && command -v apt-get >/dev/null; then
   ci/torch-source || say "the source of Debian's torch could not be fetched: no recipe will be built, and tests/real/test_aten.py will fail"

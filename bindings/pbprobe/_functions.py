@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import builtins
 import os
 import sys
 from pathlib import Path
@@ -82,7 +81,7 @@ def report(
     if not could_run:
         raise Error(str((document.get("problems") or ["there was nothing to judge"])[0]))
     result = Report(_with_missing_kernels(document))
-    if show or (show is None and not hasattr(builtins, "__IPYTHON__")):
+    if show or (show is None and "ipykernel" not in sys.modules):
         colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
         sys.stdout.write(render(result.to_json(indent=None), colour=colour))
         sys.stdout.flush()

@@ -19,11 +19,12 @@ from pbprobe._environment import PROGRAM
 from pbprobe._errors import Error
 
 GRACE_SECONDS = 0.1  # what it may take to tidy up before it is killed
+GIVE_UP_SECONDS = 1.0  # what hangs in a driver outlives its kill
 
 
 def end(child: subprocess.Popen[str]) -> None:
     """Ends a child that leads a session. What measures under it asks the kernel to be ended with its parent."""
-    for number, seconds in ((signal.SIGTERM, GRACE_SECONDS), (signal.SIGKILL, None)):
+    for number, seconds in ((signal.SIGTERM, GRACE_SECONDS), (signal.SIGKILL, GIVE_UP_SECONDS)):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child.pid, number)
         with contextlib.suppress(subprocess.TimeoutExpired):
