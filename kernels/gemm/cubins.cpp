@@ -22,7 +22,7 @@ struct Bytes {
 Result<Bytes> decompressed(const TargetBuild& build) {
   const unsigned long long size = ZSTD_getFrameContentSize(build.frame.data(), build.frame.size());
   if (size == ZSTD_CONTENTSIZE_UNKNOWN || size == ZSTD_CONTENTSIZE_ERROR)
-    return make_error(ErrorCode::malformed, "the cubin of {} in this program is no zstd frame: install it again",
+    return make_error(ErrorCode::malformed, "the cubin of {} in this program cannot be decompressed: install it again",
                       build.target);
   // With a zero behind it: the driver takes PTX as text.
   Bytes bytes{.data = std::unique_ptr<std::byte[]>(new (std::nothrow) std::byte[size + 1]()), .size = size};

@@ -68,10 +68,11 @@ enum class Half { secret, open };
 
 Error no_key(const std::filesystem::path& path, Half half, bool of_cosign, bool encrypted) {
   if (of_cosign)
-    return make_error(ErrorCode::usage,
-                      "{}: only cosign opens a private key of its own: sign with its public half, --sign cosign.pub, and "
-                      "the program that holds the key, --signer COMMAND; or import an encrypted PEM into both",
-                      path.string());
+    return make_error(
+        ErrorCode::usage,
+        "{}: only cosign opens a private key of its own: sign with its public half, --sign cosign.pub, and "
+        "the program that holds the key, --signer COMMAND; or import an encrypted PEM into both",
+        path.string());
   if (half == Half::secret && encrypted)
     return make_error(ErrorCode::usage, "{}: it is encrypted, and {} in {}", path.string(),
                       std::getenv(kPassphrase) == nullptr ? "there is no passphrase" : "that is not the passphrase",
@@ -93,9 +94,10 @@ Result<Key> read_key(const std::filesystem::path& path, Half half) {
   if (half == Half::secret) OPENSSL_cleanse(text.data(), text.size());
   if (key == nullptr) return no_key(path, half, of_cosign, encrypted);
   if (!is_known_kind(key.get()))
-    return make_error(ErrorCode::unsupported,
-                      "{}: the key is neither an Ed25519 key nor one of ECDSA P-256: openssl genpkey -algorithm ed25519",
-                      path.string());
+    return make_error(
+        ErrorCode::unsupported,
+        "{}: the key is neither an Ed25519 key nor one of ECDSA P-256: openssl genpkey -algorithm ed25519",
+        path.string());
   return key;
 }
 
@@ -190,9 +192,8 @@ Result<std::string> signed_by_key(std::string_view message, EVP_PKEY* key, const
   const Context context(EVP_MD_CTX_new());
   size_t length = 0;
   std::string signature;
-  const bool ready =
-      EVP_DigestSignInit(context.get(), nullptr, digest_for(key), nullptr, key) == 1 &&
-      EVP_DigestSign(context.get(), nullptr, &length, data_of(message), message.size()) == 1;
+  const bool ready = EVP_DigestSignInit(context.get(), nullptr, digest_for(key), nullptr, key) == 1 &&
+                     EVP_DigestSign(context.get(), nullptr, &length, data_of(message), message.size()) == 1;
   if (ready) signature.resize(length);
   if (!ready || EVP_DigestSign(context.get(), reinterpret_cast<uint8_t*>(signature.data()), &length, data_of(message),
                                message.size()) != 1)
@@ -255,8 +256,7 @@ Result<std::string> sigstore_bundle(std::string_view text) {
   PBPROBE_TRY(const Envelope envelope, read_envelope(text));
   const Json signature{{"keyid", envelope.key}, {"sig", base64_of(envelope.signature)}};
   const Json bundle{{"mediaType", "application/vnd.dev.sigstore.bundle.v0.3+json"},
-                    {"verificationMaterial",
-                     {{"publicKey", {{"hint", envelope.key}}}, {"tlogEntries", Json::array()}}},
+                    {"verificationMaterial", {{"publicKey", {{"hint", envelope.key}}}, {"tlogEntries", Json::array()}}},
                     {"dsseEnvelope",
                      {{"payload", base64_of(envelope.payload)},
                       {"payloadType", kStatementType},

@@ -38,7 +38,8 @@ def test_evidence_is_judged_again_only_as_it_was_signed(evidence, keys, tmp_path
     refused(run("gate", "--from", evidence, "--key", tmp_path / "no"), "the key")
     refused(run("gate", evidence, "--claim", CLAIM, "--key", other), "--from or --join")
     unsigned = copied(evidence, tmp_path / "unsigned")
-    (unsigned / "statement.dsse.json").unlink()
+    for name in ("statement.dsse.json", "statement.sigstore.json"):
+        (unsigned / name).unlink()
     result = run("gate", "--from", unsigned)
     assert (result.returncode, "it is not signed" in result.stderr) == (PASSED, True)
     result = run("gate", "--from", unsigned, "--key", keys / "pub")

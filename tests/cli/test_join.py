@@ -67,7 +67,8 @@ def test_joined_evidence_is_signed_and_judged_again(joined, evidence, keys):
 def test_a_join_signs_only_what_was_signed(evidence, joined, keys, tmp_path):
     unsigned = tmp_path / "unsigned"
     shutil.copytree(evidence, unsigned)
-    (unsigned / "statement.dsse.json").unlink()
+    for file in unsigned.glob("statement.[ds][si]*.json"):
+        file.unlink()
     sign = ["--evidence", tmp_path / "dir", "--sign", keys / "key"]
     # They may be judged, and nobody vouches for them.
     others = {
@@ -86,7 +87,8 @@ def test_a_join_signs_only_what_was_signed(evidence, joined, keys, tmp_path):
 def test_a_join_of_what_is_not_signed_forgets_who_signed_it(joined, evidence, keys, tmp_path):
     unsigned = tmp_path / "unsigned"
     shutil.copytree(joined, unsigned)
-    (unsigned / "statement.dsse.json").unlink()
+    for file in unsigned.glob("statement.[ds][si]*.json"):
+        file.unlink()
     for other, keys_given, known in ((joined, ["--key", keys / "pub"], True), (unsigned, [], False)):
         join = ["gate", "--join", evidence, other, "--evidence", tmp_path / str(known)]
         assert run(*join, *keys_given).returncode == PASSED
@@ -129,7 +131,8 @@ def changed(evidence, folder, change):
     (folder / "report.json").write_text(json.dumps(report))
     statement = (folder / "statement.intoto.json").read_text().replace(before, digest(folder / "report.json"))
     (folder / "statement.intoto.json").write_text(statement)
-    (folder / "statement.dsse.json").unlink()
+    for file in folder.glob("statement.[ds][si]*.json"):
+        file.unlink()
     return folder
 
 
