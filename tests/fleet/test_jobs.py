@@ -1,0 +1,174 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""Jobs of real processes through Gloo. Figures of ranks that share two cores are noise, so what is asked here is who is
+named for what he did, that nobody hangs, and that nothing is lost; who is slow is asked of one that is stopped half of
+the time.
+"""
+
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import threading
+import time
+
+import pytest
+
+pytest.importorskip("torch")
+from jobs import WRONG_BIT, Job
+
+import pbprobe
+
+NOISE = {"slow", "late", "slow_link"}  # of a busy machine
+GRACE = 30
+
+
+@pytest.fixture
+def start(tmp_path):
+    jobs = []
+
+    def begin(*arguments, **more):
+        jobs.append(Job(tmp_path, *arguments, **more))
+        return jobs[-1]
+
+    yield begin
+    for job in jobs:
+        job.stop()
+
+
+def other_version(tmp_path):
+    """The package, as a version of its own."""
+    site = tmp_path / "other" / "pbprobe"
+    site.mkdir(parents=True)
+    for path in pathlib.Path(pbprobe.__file__).parent.iterdir():
+        (site / path.name).symlink_to(path.resolve())
+    (site / "__init__.py").unlink()
+    (site / "__init__.py").write_text('__version__ = "0.0.9"\n')
+    return {"PYTHONPATH": f"{site.parent}:{os.environ['PYTHONPATH']}"}
+
+
+def wrong_bit(tmp_path):
+    folder = tmp_path / "broken"
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(WRONG_BIT)
+    return {"PYTHONPATH": f"{folder}:{os.environ['PYTHONPATH']}"}
+
+
+def in_time(job, minutes, join):
+    return job.seconds < join + 60 * minutes + GRACE
+
+
+def test_four_faults_in_one_job_are_named_and_the_sound_ranks_are_not(start, tmp_path):
+    job = start(6, minutes=0.35, env={3: wrong_bit(tmp_path), 4: other_version(tmp_path)})
+    os.kill(job.wait_for(1, "soak"), signal.SIGKILL)
+    os.kill(job.wait_for(2, "links"), signal.SIGSTOP)
+    code, _, faults, text = job.end()
+    assert {rank: kinds - NOISE for rank, kinds in faults.items() if kinds - NOISE} == {
+        1: {"died"}, 2: {"hung"}, 3: {"wrong"}, 4: {"different"},
+    }, text  # fmt: skip
+    assert code == 1 and in_time(job, 0.35, 60)
+    assert "killed by SIGKILL" in text and "stopped by a signal" in text
+    assert "node4: pbprobe 0.0.9; 5 others" in text
+    assert {"node1", "node2", "node3"} <= set((tmp_path / "out" / "exclude.txt").read_text().split())
+    assert not any(process.poll() is None for process in job.ranks.values())
+
+
+def test_a_sound_job_measures_everything_and_verifies_it(start, tmp_path):
+    job = start(4, minutes=0.2)
+    _, fleet, faults, text = job.end()
+    assert {rank: kinds - NOISE for rank, kinds in faults.items() if kinds - NOISE} == {}, text
+    assert {row["operation"] for row in fleet["collectives"]} == {
+        "all_reduce", "all_gather", "reduce_scatter", "all_to_all",
+    }  # fmt: skip
+    assert all(row["verified"] == "pass" for row in fleet["collectives"])
+    assert {(link["from"], link["to"]) for link in fleet["links"]} == {
+        (a, b) for a in range(4) for b in range(4) if a != b
+    }
+    assert all(len(rank["late_ms"]) > 3 for node in fleet["nodes"] for rank in node["ranks"])
+
+
+@pytest.mark.parametrize("phase", ["identity", "local", "soak", "links", "collectives", "lockstep"])
+@pytest.mark.slow
+def test_a_rank_that_is_killed_in_any_phase_is_named(start, phase):
+    job = start(4)
+    os.kill(job.wait_for(2, phase), signal.SIGKILL)
+    _, _, faults, text = job.end()
+    assert {rank: kinds - NOISE for rank, kinds in faults.items() if kinds - NOISE} == {2: {"died"}}, text
+    assert in_time(job, 0.25, 60)
+
+
+@pytest.mark.slow
+def test_a_rank_that_never_comes_is_named(start):
+    job = start(4, never=[3], join=30)
+    _, _, faults, text = job.end()
+    assert {rank: kinds - NOISE for rank, kinds in faults.items() if kinds - NOISE} == {3: {"missing"}}, text
+    assert in_time(job, 0.25, 30)
+
+
+@pytest.mark.slow
+def test_a_rank_whose_supervisor_is_killed_too_is_named(start):
+    job = start(4)
+    job.wait_for(2, "soak")
+    os.killpg(job.ranks[2].pid, signal.SIGKILL)
+    _, _, faults, text = job.end()
+    assert {rank: kinds - NOISE for rank, kinds in faults.items() if kinds - NOISE} == {2: {"died"}}, text
+    assert in_time(job, 0.25, 60)
+
+
+@pytest.mark.slow
+def test_a_rank_at_half_speed_is_slow(start):
+    job = start(4, minutes=0.4)
+    worker = job.wait_for(2, "soak")
+
+    def brake():
+        while job.ranks[0].poll() is None:
+            try:
+                os.kill(worker, signal.SIGSTOP)
+                time.sleep(0.03)
+                os.kill(worker, signal.SIGCONT)
+            except ProcessLookupError:
+                return
+            time.sleep(0.01)
+
+    thread = threading.Thread(target=brake)
+    thread.start()
+    _, _, faults, text = job.end()
+    thread.join()
+    assert faults[2] & {"slow", "late"}, text
+
+
+@pytest.mark.slow
+def test_a_full_disk_loses_nothing(start, tmp_path):
+    small = tmp_path / "small"
+    small.mkdir()
+    if os.system(f"mount -t tmpfs -o size=4k tmpfs {small} 2>/dev/null") != 0:
+        pytest.skip("mounting a file system is not allowed here")
+    try:
+        (small / "fill").write_bytes(b"x" * 4096)
+        job = start(3, outputs={1: small})
+        _, _, faults, text = job.end()
+    finally:
+        os.system(f"umount -l {small}")
+    assert {rank: kinds - NOISE for rank, kinds in faults.items() if kinds - NOISE} == {1: {"error"}}, text
+    assert "No space left on device" in text
+
+
+@pytest.mark.slow
+def test_a_port_that_is_taken_is_named(start):
+    with socket.socket() as taken:
+        taken.bind(("0.0.0.0", 0))
+        taken.listen()
+        job = start(2, minutes=0.1, join=15, port=taken.getsockname()[1])
+        _, _, _, text = job.end()
+    assert "set MASTER_PORT to another port" in text
+    assert in_time(job, 0.1, 15)
+
+
+@pytest.mark.slow
+def test_a_clock_that_is_two_hours_off_changes_nothing(start):
+    if shutil.which("faketime") is None:
+        pytest.skip("faketime is not installed")
+    job = start(3, env={1: {"LD_PRELOAD": "libfaketime.so.1", "FAKETIME": "+2h", "DONT_FAKE_MONOTONIC": "1"}})
+    _, _, faults, text = job.end()
+    assert {rank: kinds - NOISE for rank, kinds in faults.items() if kinds - NOISE} == {}, text
