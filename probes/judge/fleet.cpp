@@ -3,7 +3,9 @@
 #include "probes/judge/fleet.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <tuple>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -103,8 +105,7 @@ void add_missing_hosts(JudgedRanks& ranks, const FleetPolicy& policy) {
   }
 }
 
-// A rank that others saw to be wrong: what it sent is its own fault. And those that wrote their end, but were waited
-// for in vain, hung.
+// A rank that others saw to be wrong: what it sent is its own fault.
 void add_what_others_saw(JudgedRanks& ranks) {
   std::map<int64_t, JudgedRank*> by_rank;
   std::map<int64_t, std::map<int64_t, const WrongResult*>> witnesses;

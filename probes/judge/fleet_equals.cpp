@@ -3,6 +3,8 @@
 //
 // What must be the same everywhere: versions and files of libraries, and the bits of results on equal devices.
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>

@@ -12,7 +12,7 @@
 
 namespace pbprobe {
 
-// One rank: what it wrote, in which document, and what is said of it. Its row is in no node yet.
+// One rank: what it wrote, in which document, and its row, which is in no node yet.
 struct JudgedRank {
   const NodeReport* document = nullptr;  // null: it never came, or left nothing
   const RankReport* report = nullptr;

@@ -3,7 +3,10 @@
 //
 // Figures, lateness and links by the outlier rule, each among its equals.
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <set>
+#include <tuple>
 
 #include <fmt/format.h>
 

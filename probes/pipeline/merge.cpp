@@ -3,6 +3,7 @@
 #include "probes/pipeline/merge.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <sstream>
 
 #include "core/json.hpp"
@@ -16,7 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint64_t kMostFleetBytes = 4ULL << 30;  // a baseline of 100,000 nodes
+constexpr std::string_view kMerged = "fleet.json";  // what an earlier merge left in that folder
+constexpr uint64_t kMostFleetBytes = 4ULL << 30;    // a baseline of 100,000 nodes
 
 Result<std::vector<fs::path>> files_of(const std::vector<fs::path>& named) {
   std::vector<fs::path> files;
@@ -29,7 +31,7 @@ Result<std::vector<fs::path>> files_of(const std::vector<fs::path>& named) {
     std::vector<fs::path> inside;
     for (fs::directory_iterator it(path, error), end; !error && it != end; it.increment(error)) {
       const std::string name = it->path().filename().string();
-      if (it->path().extension() == ".json" && name.find("fleet") == std::string::npos) inside.push_back(it->path());
+      if (it->path().extension() == ".json" && name != kMerged) inside.push_back(it->path());
     }
     if (error) return make_error(ErrorCode::unreadable, "{} cannot be listed: {}", path.string(), error.message());
     std::sort(inside.begin(), inside.end());

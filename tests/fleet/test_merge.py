@@ -5,13 +5,16 @@
 import json
 import pathlib
 import re
+import subprocess
+import sys
 import xml.etree.ElementTree
 
 import jsonschema
 import pytest
-from nodes import findings, make_fleet, merge
+from nodes import PROGRAM, findings, make_fleet, merge
 
 DOCS = pathlib.Path(__file__).parents[2] / "docs"
+SIMULATION = DOCS.parent / "tools" / "fleet-simulation"
 
 
 def only(fleet, host, rank, fault, outcome="fail"):
@@ -41,8 +44,12 @@ def wrong_bits(documents):
 
 
 def wrong_result(documents):
-    documents[1]["ranks"][3]["wrong"] = [{"what": "gemm_int8_tops", "how": "the first round", "row": 1, "column": 2,
-                                          "expected": 3.0, "got": 4.0, "seed": 5, "by_rank": None, "count": 1}]  # fmt: skip
+    documents[1]["ranks"][3]["wrong"] = [
+        {
+            "what": "gemm_int8_tops", "how": "the first round", "row": 1, "column": 2, "expected": 3.0, "got": 4.0,
+            "seed": 5, "by_rank": None, "count": 1,
+        }
+    ]  # fmt: skip
 
 
 def wrong_as_others_saw(documents):
@@ -220,3 +227,15 @@ def test_lists_for_others(tmp_path):
     assert len(re.findall("# TYPE pbprobe_rank_gemm_bf16_operations_per_second gauge", metrics)) == 1
     suite = xml.etree.ElementTree.parse(files["junit"]).getroot()[0]
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("32", "1", "0")
+
+
+def test_of_simulated_slow_gpus_all_are_found_and_hardly_a_sound_one(tmp_path):
+    made = subprocess.run(
+        [sys.executable, SIMULATION, "write", tmp_path / "nodes", *"--nodes 250 --slow 0.05 --share 0.05".split()],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    slow = set(json.loads(made.stdout))
+    output = tmp_path / "fleet.json"
+    subprocess.run([PROGRAM, "merge", tmp_path / "nodes", "--output", output, "--quiet"], check=False)
+    called = {rank for _, rank, fault, _ in findings(json.loads(output.read_text())) if fault == "slow"}
+    assert len(slow) == 100 and len(called & slow) >= 99 and len(called - slow) <= 1
