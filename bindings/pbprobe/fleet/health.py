@@ -4,6 +4,7 @@
 
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -53,9 +54,9 @@ def check_node(device: str) -> int:
             code = ranks[0].wait(LIMIT)
         except subprocess.TimeoutExpired:
             code = COULD_NOT_RUN
-        for rank in ranks:
-            if rank.poll() is None:
-                os.killpg(rank.pid, 9)
+        for process in ranks:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
         return _say(Path(folder), code)
 
 

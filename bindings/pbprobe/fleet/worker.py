@@ -23,6 +23,7 @@ Row = dict[str, Any]
 # Name, and the share of the budget at which it ends; the rest is for gathering.
 PHASES = {"identity": 0.12, "local": 0.22, "soak": 0.55, "links": 0.70, "collectives": 0.85, "lockstep": 0.95}
 Call = Callable[[float], None]
+SLACK = 5.0  # seconds: operations end at the deadline, and their ranks are still awaited for so long
 
 
 class Diary:
@@ -127,7 +128,7 @@ class Run:
         if self.meeting is None or self.out:
             return []
         try:
-            absent = self.meeting.agree(name, max(deadline, time.monotonic() + 1))
+            absent = self.meeting.agree(name, max(deadline + SLACK, time.monotonic() + 1))
         except RuntimeError as error:
             self.lose_store(error)
             return []
