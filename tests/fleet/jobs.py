@@ -99,6 +99,7 @@ class Job:
         self.seconds = time.monotonic() - self.began
         for process in self.ranks.values():
             process.wait(60)
+            process.stdout.close()
         output = self.folder / "out" / "fleet.json"
         fleet = json.loads(output.read_text()) if output.exists() else None
         by_rank = {}
@@ -111,3 +112,4 @@ class Job:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
+            process.stdout.close()

@@ -62,14 +62,15 @@ def in_time(job, minutes, join):
 def test_four_faults_in_one_job_are_named_and_the_sound_ranks_are_not(start, tmp_path):
     job = start(6, minutes=0.35, env={3: wrong_bit(tmp_path), 4: other_version(tmp_path)})
     os.kill(job.wait_for(1, "soak"), signal.SIGKILL)
-    os.kill(job.wait_for(2, "links"), signal.SIGSTOP)
-    code, _, faults, text = job.end()
+    os.kill(job.wait_for(2, "soak"), signal.SIGSTOP)
+    code, fleet, faults, text = job.end()
     assert {rank: kinds - NOISE for rank, kinds in faults.items() if kinds - NOISE} == {
         1: {"died"}, 2: {"hung"}, 3: {"wrong"}, 4: {"different"},
     }, text  # fmt: skip
     assert code == 1 and in_time(job, 0.35, 60)
-    assert "killed by SIGKILL" in text and "stopped by a signal" in text
-    assert "node4: pbprobe 0.0.9; 5 others" in text
+    reasons = {node["host"]: node["reason"] for node in fleet["nodes"]}
+    assert "killed by SIGKILL" in reasons["node1"] and "stopped by a signal" in reasons["node2"]
+    assert fleet["differences"][0]["sentence"].startswith("node4: pbprobe 0.0.9; 5 others")
     assert {"node1", "node2", "node3"} <= set((tmp_path / "out" / "exclude.txt").read_text().split())
     assert not any(process.poll() is None for process in job.ranks.values())
 

@@ -29,13 +29,16 @@ class LateError(RuntimeError):
 @contextlib.contextmanager
 def group(meeting: Meeting, name: str, device: torch.device, deadline: float) -> Iterator[None]:
     """A process group of the members that are left; each phase has its own, so that one that broke is left behind."""
-    left = datetime.timedelta(seconds=max(deadline - time.monotonic(), 1))
+    # Making the group, and each operation, may take a third of the phase: one that waits for a rank that stopped ends
+    # early enough for its own rank to be in time at the phase's end.
+    left = max(deadline - time.monotonic(), 1)
+    limit = datetime.timedelta(seconds=max(left / 3, min(left, 3)))
     dist.init_process_group(
         "nccl" if device.type == "cuda" else "gloo",
         store=dist.PrefixStore(name, meeting.store),
         rank=meeting.members.index(meeting.rank),
         world_size=len(meeting.members),
-        timeout=left,
+        timeout=limit,
         device_id=device if device.type == "cuda" else None,
     )
     try:
