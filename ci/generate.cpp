@@ -14,6 +14,8 @@
 #include "core/cuda_releases.hpp"
 #include "core/facts/comparison.hpp"
 #include "core/facts/environment.hpp"
+#include "core/facts/fleet.hpp"
+#include "core/facts/node.hpp"
 #include "core/facts/report.hpp"
 #include "core/targets.hpp"
 #include "core/torch_symbols.hpp"
@@ -96,6 +98,10 @@ const std::vector<Generated>& all_files() {
        [](const fs::path&) {
          return schema_text<pbprobe::ComparisonList>("pbprobe.comparison/1", "What two builds or reports differ in");
        }},
+      {"docs/node.schema.json",
+       [](const fs::path&) { return schema_text<pbprobe::NodeReport>("pbprobe.node/1", "What one node wrote"); }},
+      {"docs/fleet.schema.json",
+       [](const fs::path&) { return schema_text<pbprobe::Fleet>("pbprobe.fleet/1", "What many nodes say together"); }},
       {"docs/policy.schema.json", [](const fs::path&) { return policy_schema_text(); }},
       {"recipes/targets.schema.json",
        [](const fs::path&) { return schema_text<pbprobe::TargetTable>("pbprobe.targets/1", "The table of targets"); }},

@@ -10,6 +10,7 @@
 
 #include "core/facts/kernels.hpp"
 #include "core/targets.hpp"
+#include "probes/judge/outliers.hpp"
 
 namespace pbprobe {
 namespace {
@@ -168,12 +169,6 @@ Samples samples_of(const Measurements& measurements) {
   for (const auto& timing : measurements.libtorch->timings)
     add(fmt::format("libtorch {} on {}", timing.area, timing.device), timing);
   return all;
-}
-
-double median_of(std::vector<double> samples) {
-  std::sort(samples.begin(), samples.end());
-  const size_t half = samples.size() / 2;
-  return samples.size() % 2 == 1 ? samples[half] : (samples[half - 1] + samples[half]) / 2;
 }
 
 // C(n + m, n).

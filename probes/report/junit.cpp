@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "probes/report/attest.hpp"
+#include "probes/report/fleet.hpp"
 #include "probes/report/page.hpp"
 
 namespace pbprobe {
@@ -50,13 +51,13 @@ class Cases {
     return fmt::format("<skipped message=\"{}\"/>", escaped(why));
   }
   // As Jenkins' schema has it: skipped cases are counted by a suite only.
-  [[nodiscard]] std::string document(std::string_view created) const {
+  [[nodiscard]] std::string document(std::string_view suite, std::string_view created) const {
     const std::string counts = fmt::format("tests=\"{}\" failures=\"{}\" errors=\"{}\" time=\"0\"", counts_.tests,
                                            counts_.failures, counts_.errors);
     return fmt::format(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"pbprobe gate\" {0}>\n"
-        "  <testsuite name=\"pbprobe gate\" timestamp=\"{1}\" {0} skipped=\"{2}\">\n{3}  </testsuite>\n</testsuites>\n",
-        counts, escaped(created), counts_.skipped, text_);
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"{4}\" {0}>\n"
+        "  <testsuite name=\"{4}\" timestamp=\"{1}\" {0} skipped=\"{2}\">\n{3}  </testsuite>\n</testsuites>\n",
+        counts, escaped(created), counts_.skipped, text_, suite);
   }
 
  private:
@@ -101,7 +102,24 @@ std::string junit_of(const Report& report) {
     const bool failed = objection.outcome == Outcome::fail;
     cases.add(objection.id, objection.what, failed ? cases.failure(objection.what) : cases.error(objection.what));
   }
-  return cases.document(report.created);
+  return cases.document("pbprobe gate", report.created);
+}
+
+std::string junit_of(const Fleet& fleet) {
+  Cases cases;
+  for (const auto& node : fleet.nodes) {
+    for (const auto& rank : node.ranks) {
+      std::string all;
+      for (const auto& finding : rank.findings)
+        all += fmt::format("{}: {}; fix: {} ", name_of(finding.fault), finding.what, finding.fix);
+      std::string inside;
+      if (rank.outcome == Outcome::fail) inside = cases.failure(rank.findings.front().what, all);
+      if (rank.outcome == Outcome::unknown) inside = cases.error(all);
+      cases.add("fleet", fmt::format("{} rank {}", node.host, rank.rank), inside);
+    }
+  }
+  for (const auto& problem : fleet.problems) cases.add("fleet", "document", cases.error(problem));
+  return cases.document("pbprobe fleet", fleet.created);
 }
 
 }  // namespace pbprobe

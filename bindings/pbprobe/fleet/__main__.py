@@ -1,0 +1,118 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""`python -m pbprobe.fleet`: one rank of a job, or with --node-health this node only."""
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from pbprobe import __version__
+from pbprobe._environment import PROGRAM
+from pbprobe.fleet import __doc__ as description
+from pbprobe.fleet.document import file_of
+from pbprobe.fleet.health import check_node
+from pbprobe.fleet.launch import find_place, host_name
+from pbprobe.fleet.settings import GRACE, Settings
+from pbprobe.fleet.supervisor import Supervisor
+
+COULD_NOT_RUN = 2
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m pbprobe.fleet",
+        description=description,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=f"The job ends within --join, --minutes and {GRACE:.0f} s, whatever a rank does. Exit code of rank 0: "
+        "0 all passed, 1 something failed or gave no answer, 2 could not run; other ranks end with 0.",
+    )
+    parser.add_argument("--minutes", type=float, default=3, help="budget, from when all ranks have joined (3)")
+    parser.add_argument("--join", type=float, default=60, metavar="SECONDS", help="how long ranks are waited for (60)")
+    parser.add_argument("--output", default="fleet", metavar="FOLDER", help="where reports go (fleet)")
+    parser.add_argument("--baseline", metavar="FILE", help="a fleet.json of before, to compare with")
+    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="cuda where there is a GPU")
+    parser.add_argument("--host", help="this node's name; by default NODE_NAME, SLURMD_NODENAME or the host's")
+    parser.add_argument("--redact", action="store_true", help="hashes in the place of host names and UUIDs")
+    parser.add_argument("--node-health", action="store_true", help="this node only, under 20 s: one line and exit code")
+    arguments = parser.parse_args()
+    if not 0.05 <= arguments.minutes <= 1440:
+        parser.error("--minutes: give 0.05 to 1440")
+    if not 1 <= arguments.join <= 3600:
+        parser.error("--join: give 1 to 3600 seconds")
+    return arguments
+
+
+def _merge(settings: Settings, files: list[str], baseline: str | None) -> int:
+    folder = settings.folder
+    command = [
+        str(PROGRAM), "merge", *files, "--strict", "--output", str(folder / "fleet.json"),
+        "--exclude", str(folder / "exclude.txt"), "--prometheus", str(folder / "pbprobe.prom"),
+        "--junit", str(folder / "fleet.xml"), *(["--baseline", baseline] if baseline else []),
+    ]  # fmt: skip
+    return subprocess.run(command, check=False).returncode
+
+
+def _lead(
+    settings: Settings, supervisor: Supervisor, collector: "subprocess.Popen[bytes]", began: float, baseline: str | None
+) -> int:
+    """Rank 0: waits for what was gathered, and has it judged."""
+    supervisor.watch()
+    left = max(settings.limit - (time.monotonic() - supervisor.begin), 1)
+    try:
+        answer, _ = collector.communicate(timeout=left)
+    except subprocess.TimeoutExpired:
+        collector.kill()
+        answer = b""
+    gathered = set(json.loads(answer)) if answer else set()
+    files = []
+    for rank in range(settings.place.world):
+        file = file_of(settings.folder, rank)
+        # What a rank did not publish may still lie here, where the folder is shared; but not from an earlier run.
+        if rank in gathered or (file.exists() and file.stat().st_mtime >= began):
+            files.append(str(file))
+    if not files:
+        sys.stderr.write(f"pbprobe.fleet: no report in {settings.folder}: see what was written above\n")
+        return COULD_NOT_RUN
+    return _merge(settings, files, baseline)
+
+
+def main() -> int:
+    """Returns the exit code."""
+    arguments = _arguments()
+    if arguments.node_health:
+        return check_node(arguments.device)
+    try:
+        place = find_place()
+    except ValueError as error:
+        sys.stderr.write(f"pbprobe.fleet: {error}\n")
+        return COULD_NOT_RUN
+    if place is None:
+        sys.stderr.write(
+            "pbprobe.fleet: no launcher started this: use torchrun, srun or mpirun, or --node-health for this node\n"
+        )
+        return COULD_NOT_RUN
+    settings = Settings(
+        place=place,
+        host=arguments.host or host_name(),
+        output=str(Path(arguments.output).resolve()),
+        version=__version__,
+        budget=60 * arguments.minutes,
+        join=arguments.join,
+        device=arguments.device,
+        redact=arguments.redact,
+    )
+    began = time.time()
+    leads = place.rank == 0
+    collector = subprocess.Popen(settings.command("collector"), stdout=subprocess.PIPE) if leads else None
+    supervisor = Supervisor(settings)
+    if collector is not None:
+        return _lead(settings, supervisor, collector, began, arguments.baseline)
+    supervisor.watch()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,70 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""A rank's document (pbprobe.node/1, docs/node.schema.json), and writing it so that no reader sees half of it."""
+
+import contextlib
+import datetime
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+Document = dict[str, Any]
+
+
+def new_document(host: str, version: str, world: int | None, rank: int, local_rank: int) -> Document:
+    """With one rank, of which nothing is known yet."""
+    row = {
+        "rank": rank,
+        "local_rank": local_rank,
+        "device": "unknown",
+        "uuid": None,
+        "state": "running",
+        "state_why": None,
+        "facts": {},
+        "figures": {},
+        "digests": {},
+        "links": [],
+        "collectives": [],
+        "late_ms": [],
+        "phases": [],
+        "wrong": [],
+        "errors": [],
+    }
+    return {
+        "schema": "pbprobe.node/1",
+        "host": host,
+        "created": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "pbprobe_version": version,
+        "world": world,
+        "roster": [],
+        "absent": [],
+        "libraries": {},
+        "ranks": [row],
+    }
+
+
+def end(document: Document, state: str, why: str | None = None) -> None:
+    """Writes down how the rank's process ended."""
+    row = document["ranks"][0]
+    row["state"] = state
+    row["state_why"] = why
+
+
+def file_of(folder: Path, rank: int) -> Path:
+    """Where a rank's document lies."""
+    return folder / f"rank-{rank:05d}.json"
+
+
+def write_document(file: Path, document: Document) -> str | None:
+    """Atomically. Returns why it could not be written: a full disk must not end a run that has another way out."""
+    partial = file.with_name(f".{file.name}.{os.getpid()}.partial")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        partial.write_text(json.dumps(document), encoding="utf-8")
+        partial.replace(file)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            partial.unlink()
+        return f"{file} could not be written: {error.strerror}"
+    return None

@@ -1,0 +1,171 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""What one rank measures by itself: copies, and GEMMs whose bits must stay the same."""
+
+import ctypes
+import hashlib
+import math
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+SEED = 717171
+MOST_EXACT = 2**24  # every partial sum below it is exact in FP32, in any order
+COPYING = 1.0  # seconds a kind of copy: a median of many outlasts what else runs here
+ROWS = 64  # of a large result, as many are computed again by the host
+
+Row = dict[str, Any]
+Matrices = tuple[torch.Tensor, torch.Tensor]
+
+
+def figure(samples: list[float], *, verified: bool | None, lower_is_better: bool = False) -> Row:
+    """Median, and its standard error as a share of it."""
+    value = statistics.median(samples)
+    mad = statistics.median(abs(sample - value) for sample in samples)
+    spread = mad / abs(value) / math.sqrt(len(samples)) if value else None
+    return {"value": value, "lower_is_better": lower_is_better, "verified": verified, "spread": spread}
+
+
+def seconds_of(call: Callable[[], object], device: torch.device) -> float:
+    """By device events on a GPU, by the clock on a CPU."""
+    if device.type != "cuda":
+        begin = time.perf_counter()
+        call()
+        return time.perf_counter() - begin
+    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    start.record()
+    call()
+    end.record()
+    end.synchronize()
+    return start.elapsed_time(end) / 1e3
+
+
+def measure_copies(row: Row, device: torch.device, deadline: float) -> None:
+    """Memory to memory on the device; on a GPU also to and from the host. Each result is compared with its source."""
+    size = 1 << (28 if device.type == "cuda" else 24)
+    source = torch.randint(0, 256, (size,), dtype=torch.uint8).pin_memory() if device.type == "cuda" else None
+    here = source.to(device) if source is not None else torch.randint(0, 256, (size,), dtype=torch.uint8)
+    there = torch.empty_like(here)
+    copies = {("hbm_copy" if source is not None else "memory_copy"): (there, here, 2)}
+    if source is not None:
+        copies["host_to_device"] = (there, source, 1)
+        copies["device_to_host"] = (torch.empty_like(source).pin_memory(), here, 1)
+    for name, (target, origin, times) in copies.items():
+        target.zero_()
+        target.copy_(origin)
+        same = bool(torch.equal(target.to(device), here))
+        rates = []
+        stop = min(deadline, time.monotonic() + COPYING)
+        while not rates or time.monotonic() < stop:
+            rates.append(times * size / seconds_of(lambda t=target, o=origin: t.copy_(o), device) / 1e9)
+        row["figures"][f"{name}_gb_per_s"] = figure(rates, verified=same)
+        if not same:
+            row["wrong"].append({"what": f"{name}_gb_per_s", "how": "its source", "count": 1})
+
+
+def _matrices(dtype: torch.dtype, size: int, *, exact: bool) -> Matrices:
+    """The same on every rank. Exact: whole numbers whose every partial sum FP32 holds, and large enough to show an
+    accumulator of fewer bits.
+    """
+    generator = torch.Generator().manual_seed(SEED)
+    if dtype == torch.int8:
+        a, b = (torch.randint(-128, 128, (size, size), generator=generator) for _ in range(2))
+    elif exact:
+        most = min(math.isqrt(MOST_EXACT // size), 255)
+        a, b = (torch.randint(0, most + 1, (size, size), generator=generator) for _ in range(2))
+    else:
+        a, b = (torch.randn(size, size, generator=generator) for _ in range(2))
+    return a.to(dtype), b.to(dtype)
+
+
+def _first_difference(got: torch.Tensor, expected: torch.Tensor, what: str, how: str) -> Row | None:
+    """None where all bits are equal."""
+    different = (got != expected) | (got.isnan() if got.is_floating_point() else False)
+    count = int(different.sum())
+    if count == 0:
+        return None
+    i, j = different.nonzero()[0].tolist()
+    return {
+        "what": what,
+        "how": how,
+        "row": i,
+        "column": j,
+        "expected": float(expected[i, j]),
+        "got": float(got[i, j]),
+        "seed": SEED,
+        "count": count,
+    }
+
+
+class Gemm:
+    """One precision of the soak: exact first, then the same random operands again and again."""
+
+    def __init__(self, dtype: torch.dtype, device: torch.device, multiply: Callable[..., torch.Tensor]) -> None:
+        cuda = device.type == "cuda"
+        self.name = "gemm_int8_tops" if dtype == torch.int8 else "gemm_bf16_tflops"
+        self.size = 4096 if cuda else 256
+        self.device, self.dtype, self.multiply = device, dtype, multiply
+        self.a, self.b = (m.to(device) for m in _matrices(dtype, self.size, exact=False))
+        self.first = self._run()
+        self.samples: list[float] = []
+        self.wrong: list[Row] = []
+
+    def _run(self) -> torch.Tensor:
+        return self.multiply(self.a, self.b)
+
+    def verify(self) -> None:
+        """Against the exact result, which the host computes; of a large one, some rows of it."""
+        a, b = _matrices(self.dtype, self.size, exact=True)
+        got = self.multiply(a.to(self.device), b.to(self.device)).cpu()
+        rows = torch.arange(0, self.size, max(self.size // ROWS, 1)) if self.size > 512 else torch.arange(self.size)
+        wide = torch.float64 if self.dtype == torch.int8 else torch.float32
+        expected = (a[rows].to(wide) @ b.to(wide)).to(got.dtype)
+        wrong = _first_difference(got[rows], expected, self.name, "the exact result")
+        if wrong is not None:
+            wrong["row"] = int(rows[wrong["row"]])
+            self.wrong.append(wrong)
+
+    def step(self) -> None:
+        """Times a call, and compares its result with the first one, bit for bit: every one, since a fault is rare."""
+        result = self.first
+
+        def call() -> None:
+            nonlocal result
+            result = self._run()
+
+        self.samples.append(2 * self.size**3 / seconds_of(call, self.device) / 1e12)
+        if not torch.equal(result, self.first) and len(self.wrong) < 3:
+            wrong = _first_difference(result.cpu(), self.first.cpu(), self.name, "the first round")
+            if wrong is not None:
+                self.wrong.append(wrong)
+
+    def write(self, row: Row) -> None:
+        """Figure, digest of the first result, and what was wrong."""
+        row["figures"][self.name] = figure(self.samples, verified=not self.wrong)
+        data = self.first.cpu().contiguous()
+        row["digests"][self.name] = hashlib.sha256(ctypes.string_at(data.data_ptr(), data.nbytes)).hexdigest()
+        row["wrong"] += [wrong for wrong in self.wrong if wrong not in row["wrong"]]
+
+
+def soak(row: Row, device: torch.device, deadline: float, pulse: Callable[[], None]) -> None:
+    """GEMMs in BF16 and INT8 until the deadline, alternating."""
+    gemms = [Gemm(torch.bfloat16, device, torch.mm), Gemm(torch.int8, device, torch._int_mm)]
+    for gemm in gemms:
+        gemm.verify()
+    last = time.monotonic()
+    while True:
+        for gemm in gemms:
+            gemm.step()
+        now = time.monotonic()
+        if now > deadline:
+            break
+        if now - last > 5:
+            last = now
+            for gemm in gemms:
+                gemm.write(row)
+            pulse()
+    for gemm in gemms:
+        gemm.write(row)

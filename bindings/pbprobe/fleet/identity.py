@@ -1,0 +1,126 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""What a rank runs on: its GPU as the driver describes it, and the libraries that its process loaded."""
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import re
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+
+# nvidia-smi's names of what an operator asks for first; a driver that does not know one says so in its place.
+GPU_FACTS = (
+    "driver_version power.limit clocks.sm clocks.mem temperature.gpu clocks_event_reasons.active "
+    "ecc.errors.uncorrected.volatile.total remapped_rows.uncorrectable remapped_rows.pending "
+    "pcie.link.gen.current pcie.link.width.current"
+).split()
+LIBRARIES = re.compile(
+    r"lib(torch\w*|c10\w*|nccl|cudnn|cublas|cublasLt|cudart|nvrtc|gloo|mpi|cuda|stdc\+\+|c|gomp|python[\d.]*)"
+    r"(-[0-9a-f]+)?\.so"
+)
+
+
+def gpu_facts(index: int, seconds: float) -> dict[str, str]:
+    """By nvidia-smi, which comes with the driver; empty where it does not answer in time."""
+    command = ["nvidia-smi", f"--id={index}", f"--query-gpu={','.join(GPU_FACTS)}", "--format=csv,noheader"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
+        links = subprocess.run(
+            ["nvidia-smi", "nvlink", "-s", f"--id={index}"],
+            capture_output=True,
+            text=True,
+            timeout=seconds,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return {}
+    if done.returncode != 0:
+        return {}
+    facts = dict(zip(GPU_FACTS, (value.strip() for value in done.stdout.strip().split(",")), strict=False))
+    facts["nvlink"] = " ".join(re.findall(r"[\d.]+ GB/s|<inactive>", links.stdout)) or "none"
+    return facts
+
+
+def cpu_facts() -> dict[str, str]:
+    """The processor, and where this process may run."""
+    facts = {"cpus": ",".join(map(str, sorted(os.sched_getaffinity(0)))), "threads": str(torch.get_num_threads())}
+    with contextlib.suppress(OSError):
+        match = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
+        facts["cpu"] = match.group(1) if match else "CPU"
+    with contextlib.suppress(OSError):
+        facts["numa_nodes"] = Path("/sys/devices/system/node/online").read_text().strip()
+    return facts
+
+
+def versions() -> dict[str, str]:
+    """Of what torch brings along."""
+    found = {"torch": torch.__version__}
+    if torch.version.cuda:
+        found["cuda"] = torch.version.cuda
+    if torch.cuda.is_available():
+        found["nccl"] = ".".join(map(str, torch.cuda.nccl.version()))
+        found["cudnn"] = str(torch.backends.cudnn.version())
+    return found
+
+
+def loaded_files() -> list[Path]:
+    """The shared objects of this process that decide what it computes."""
+    paths = {
+        line.split(maxsplit=5)[-1].rstrip()
+        for line in Path("/proc/self/maps").read_text().splitlines()
+        if ".so" in line
+    }
+    found = [Path(path) for path in paths if path.startswith("/") and LIBRARIES.match(Path(path).name)]
+    return sorted(found, key=lambda path: path.stat().st_size if path.exists() else 0)  # many before the deadline
+
+
+def _digest(file: Path, folder: Path, deadline: float) -> str | None:
+    """SHA-256, read once a node: ranks share what one of them has read, by the file's identity."""
+    stat = file.stat()
+    known = folder / f"{stat.st_dev}-{stat.st_ino}-{stat.st_size}-{stat.st_mtime_ns}-{stat.st_ctime_ns}"
+    with known.open("a+") as note:
+        while True:
+            try:
+                fcntl.flock(note, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    return None
+                time.sleep(0.1)
+        note.seek(0)
+        text = note.read()
+        if len(text) == 64:
+            return text
+        digest = hashlib.sha256()
+        with file.open("rb") as data:
+            while piece := data.read(1 << 24):
+                digest.update(piece)
+                if time.monotonic() > deadline:
+                    return None
+        note.truncate(0)
+        note.write(digest.hexdigest())
+    return digest.hexdigest()
+
+
+def libraries(deadline: float) -> dict[str, dict[str, Any]]:
+    """Versions, and the digests that could be read by time.monotonic() == deadline."""
+    found: dict[str, dict[str, Any]] = {
+        name: {"version": version, "sha256": None} for name, version in versions().items()
+    }
+    folder = Path(tempfile.gettempdir()) / f"pbprobe-digests-{os.getuid()}"
+    with contextlib.suppress(OSError):
+        folder.mkdir(mode=0o700, exist_ok=True)
+        if folder.stat().st_uid != os.getuid():  # another's folder: what is in it is another's word
+            return found
+        for file in loaded_files():
+            row = found.setdefault(file.name, {"version": None, "sha256": None})
+            with contextlib.suppress(OSError):
+                row["sha256"] = _digest(file, folder, deadline)
+    return found

@@ -1,0 +1,58 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""What a job was asked for, as supervisor, worker and collector hand it to each other."""
+
+import dataclasses
+import hashlib
+import json
+import sys
+from pathlib import Path
+
+from pbprobe.fleet.launch import Place
+
+GRACE = 30.0  # seconds beyond joining and budget after which no process of the job is left
+SILENCE = 15.0  # seconds without a sign of life after which a worker hangs
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """Of one rank."""
+
+    place: Place
+    host: str
+    output: str
+    version: str
+    budget: float  # seconds, from when all have joined
+    join: float  # seconds that the job waits for ranks to come
+    device: str  # "cpu", "cuda", or "auto"
+    redact: bool
+
+    @property
+    def shown_host(self) -> str:
+        """The host as documents have it."""
+        return hidden(self.host) if self.redact else self.host
+
+    @property
+    def folder(self) -> Path:
+        """Where documents go."""
+        return Path(self.output)
+
+    @property
+    def limit(self) -> float:
+        """Seconds from a process's start to its end, whatever happens."""
+        return self.join + self.budget + GRACE
+
+    def command(self, module: str) -> list[str]:
+        """Starts another part of the job, with the same settings."""
+        return [sys.executable, "-m", f"pbprobe.fleet.{module}", json.dumps(dataclasses.asdict(self))]
+
+
+def hidden(name: str) -> str:
+    """A name that is the same in every document, and tells nothing."""
+    return hashlib.sha256(name.encode()).hexdigest()[:12]
+
+
+def parse(text: str) -> Settings:
+    """What Settings.command() wrote."""
+    fields = json.loads(text)
+    return Settings(**{**fields, "place": Place(**fields["place"])})

@@ -1,0 +1,99 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""The part of a rank that outlives its worker, and writes down what became of it. Imports no torch."""
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from pbprobe.fleet.document import Document, end, file_of, new_document, write_document
+from pbprobe.fleet.settings import SILENCE, Settings
+
+PUBLISHING = 25.0  # seconds that another process may take to publish what a worker no longer can
+
+
+def _why_of(code: int) -> str:
+    if code < 0:
+        return f"killed by {signal.Signals(-code).name}"
+    return f"ended with exit code {code}"
+
+
+def _state_of(pid: int) -> str:
+    """In the kernel's words: a stopped process is not one that computes."""
+    try:
+        letter = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (OSError, IndexError):
+        return "gone"
+    return {"T": "stopped by a signal", "t": "stopped by a debugger", "D": "waits in the kernel"}.get(letter, "runs")
+
+
+class Supervisor:
+    """Of one worker."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.begin = time.monotonic()
+        place = settings.place
+        self.document: Document = new_document(
+            settings.shown_host, settings.version, place.world, place.rank, place.local_rank
+        )
+        self.heard = False
+        read, write = os.pipe()
+        self.pipe = read
+        # Each wait of the store that ends is a warning of torch's, and how a deadline works.
+        env = {"TORCH_CPP_LOG_LEVEL": "ERROR"} | os.environ
+        self.worker = subprocess.Popen([*settings.command("worker"), str(write)], pass_fds=[write], env=env)
+        os.close(write)
+
+    def watch(self) -> None:
+        """Until the worker has ended, or is given up; then the last word on it is written and published."""
+        rest = b""
+        last = time.monotonic()
+        while True:
+            now = time.monotonic()
+            # Loading torch may take longer, and gives no sign meanwhile: the limit for joining holds until then.
+            quiet = SILENCE if self.heard else max(SILENCE, self.settings.join)
+            if now - last > quiet or now - self.begin > self.settings.limit:
+                return self._give_up(now - last)
+            if not select.select([self.pipe], [], [], 1)[0]:
+                continue
+            data = os.read(self.pipe, 1 << 16)
+            if not data:
+                return self._bury(self.worker.wait())
+            last = now
+            *lines, rest = (rest + data).split(b"\n")
+            documents = [line for line in lines if line]
+            if documents:
+                self.document, self.heard = json.loads(documents[-1]), True
+
+    def _give_up(self, silent: float) -> None:
+        state = _state_of(self.worker.pid)
+        self.worker.kill()  # one that waits in the kernel for its GPU may ignore it: nobody waits for that
+        why = f"no sign of life for {silent:.0f} s; its process {state}"
+        end(self.document, "hung", why if silent > SILENCE else f"it was over its limit of {self.settings.limit:.0f} s")
+        self._publish()
+
+    def _bury(self, code: int) -> None:
+        if code == 0 and self.document["ranks"][0]["state"] == "finished":
+            return
+        end(self.document, "died", _why_of(code))
+        self._publish()
+
+    def _publish(self) -> None:
+        problem = write_document(file_of(self.settings.folder, self.settings.place.rank), self.document)
+        if problem is not None:
+            self.document["ranks"][0]["errors"].append(problem)
+        try:
+            subprocess.run(
+                self.settings.command("publisher"),
+                input=json.dumps(self.document).encode(),
+                timeout=PUBLISHING,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            sys.stderr.write(f"pbprobe.fleet: rank {self.settings.place.rank}: its end was not published: {error}\n")

@@ -1,0 +1,246 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""What ranks measure together: pairs, collectives, and who comes late."""
+
+import contextlib
+import datetime
+import statistics
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+from pbprobe.fleet.figures import figure, seconds_of
+from pbprobe.fleet.meeting import Meeting
+
+MOST_ACROSS = 8  # rounds between nodes: each touches every rail of every node once
+Row = dict[str, Any]
+Pair = tuple[int, int]
+Operation = tuple[Callable[[], "dist.Work | None"], torch.Tensor, torch.Tensor, float]
+
+
+class LateError(RuntimeError):
+    """Others did not answer by the deadline."""
+
+
+@contextlib.contextmanager
+def group(meeting: Meeting, name: str, device: torch.device, deadline: float) -> Iterator[None]:
+    """A process group of the members that are left; each phase has its own, so that one that broke is left behind."""
+    # Making the group, and each operation, may take a third of the phase: one that waits for a rank that stopped ends
+    # early enough for its own rank to be in time at the phase's end.
+    left = max(deadline - time.monotonic(), 1)
+    limit = datetime.timedelta(seconds=max(left / 3, min(left, 3)))
+    dist.init_process_group(
+        "nccl" if device.type == "cuda" else "gloo",
+        store=dist.PrefixStore(name, meeting.store),
+        rank=meeting.members.index(meeting.rank),
+        world_size=len(meeting.members),
+        timeout=limit,
+        device_id=device if device.type == "cuda" else None,
+    )
+    try:
+        yield
+    except BaseException:
+        if device.type == "cuda":  # else destroying it waits for the peer that never answers
+            dist.distributed_c10d._abort_process_group()
+        raise
+    else:
+        dist.destroy_process_group()
+    finally:
+        if dist.is_initialized():
+            with contextlib.suppress(RuntimeError):
+                dist.destroy_process_group()
+
+
+def finish(work: dist.Work | None, device: torch.device, deadline: float) -> None:
+    """Waits for an operation, and no longer than the deadline."""
+    if work is None:
+        return
+    if device.type != "cuda":
+        work.wait(datetime.timedelta(seconds=max(deadline - time.monotonic(), 0.01)))
+        return
+    work.wait()
+    done = torch.cuda.Event()
+    done.record()
+    while not done.query():
+        if time.monotonic() > deadline:
+            raise LateError("an operation did not end by the deadline")
+        time.sleep(20e-6)
+
+
+def circle(players: list[int]) -> list[list[Pair]]:
+    """Rounds of a tournament: everybody meets everybody once, and plays once a round."""
+    field: list[int | None] = [*players, *([None] if len(players) % 2 else [])]
+    rounds = []
+    for _ in range(len(field) - 1):
+        half = len(field) // 2
+        pairs = zip(field[:half], reversed(field[half:]), strict=True)
+        rounds.append([(min(a, b), max(a, b)) for a, b in pairs if a is not None and b is not None])
+        field = [field[0], field[-1], *field[1:-1]]
+    return rounds
+
+
+def tournament(members: list[int], hosts: list[str]) -> list[list[Pair]]:
+    """Inside a node all pairs; between nodes their first ranks with each other, their second ones, and so on, which is
+    what a rail joins, in at most MOST_ACROSS rounds. hosts is by rank.
+    """
+    nodes: dict[str, list[int]] = defaultdict(list)
+    for rank in members:
+        nodes[hosts[rank]].append(rank)
+    inside = [circle(ranks) for ranks in nodes.values() if len(ranks) > 1]
+    longest = max(map(len, inside), default=0)
+    rounds = [[pair for one in inside if i < len(one) for pair in one[i]] for i in range(longest)]
+    names = sorted(nodes)
+    for one in circle(list(range(len(names))))[:MOST_ACROSS]:
+        pairs = [pair for a, b in one for pair in zip(nodes[names[a]], nodes[names[b]], strict=False)]
+        rounds.append([(min(pair), max(pair)) for pair in pairs])
+    return [one for one in rounds if one]
+
+
+def _pattern(sender: int, count: int, device: torch.device) -> torch.Tensor:
+    """What this rank sends: nobody else's is like it."""
+    return ((torch.arange(count, device=device, dtype=torch.int64) * 31 + sender * 7919 + 1) % 65521).to(torch.int32)
+
+
+def measure_links(row: Row, meeting: Meeting, rounds: list[list[Pair]], device: torch.device, deadline: float) -> None:
+    """Ping-pong in each round: 8 bytes for the latency, then a large message, which is compared with what was sent."""
+    count = (1 << 24) if device.type == "cuda" else (1 << 18)
+    index = {rank: i for i, rank in enumerate(meeting.members)}
+    for one in rounds:
+        peer = next((b if a == meeting.rank else a for a, b in one if meeting.rank in (a, b)), None)
+        if peer is None:
+            continue
+        times = {}
+        for elements, repeats in ((2, 20), (count, 5)):
+            mine, theirs = (
+                _pattern(meeting.rank, elements, device),
+                torch.empty(elements, dtype=torch.int32, device=device),
+            )
+            moves: list[Callable[[], None]] = [
+                lambda m=mine, p=peer: finish(dist.isend(m, index[p]), device, deadline),
+                lambda t=theirs, p=peer: finish(dist.irecv(t, index[p]), device, deadline),
+            ]
+            if meeting.rank > peer:
+                moves.reverse()
+            for move in moves:  # connects
+                move()
+            times[elements] = [seconds_of(lambda m=moves: [move() for move in m], device) / 2 for _ in range(repeats)]
+            same = torch.equal(theirs, _pattern(peer, elements, device))
+        best = statistics.median(times[count])
+        row["links"].append(
+            {
+                "peer": peer,
+                "gb_per_s": 4 * count / best / 1e9,
+                "latency_us": statistics.median(times[2]) * 1e6,
+                "verified": bool(same),
+            }
+        )
+        if not same:
+            row["wrong"].append({"what": "send_recv", "how": f"what rank {peer} sent", "by_rank": peer, "count": 1})
+
+
+def _blocks(values: list[int], count: int, device: torch.device) -> torch.Tensor:
+    """For each of `values` a block in which it is multiplied by 1 to 7: whole numbers that FP32 sums exactly."""
+    ramp = torch.arange(count, device=device) % 7 + 1
+    return torch.cat([value * ramp for value in values]).to(torch.float32)
+
+
+def _operations(n: int, me: int, count: int, device: torch.device) -> dict[str, Operation]:
+    """Name: what starts it, where the result lies, what it must be, and nccl-tests' factor of the bus bandwidth.
+
+    count: elements of each rank's block; as in nccl-tests, the size is that of n blocks, and all_reduce's that of all.
+    """
+    every = list(range(1, n + 1))
+    whole, out = _blocks([me + 1] * n, count, device), torch.empty(n * count, device=device)
+    block, part = _blocks([me + 1], count, device), torch.empty(count, device=device)
+    exchanged = _blocks([(me + 1) * (peer + 1) for peer in range(n)], count, device)
+    reduced = whole.clone()
+
+    def all_reduce() -> dist.Work | None:
+        reduced.copy_(whole)
+        return dist.all_reduce(reduced, async_op=True)
+
+    share = (n - 1) / n
+    return {
+        "all_reduce": (all_reduce, reduced, _blocks([sum(every)] * n, count, device), 2 * share),
+        "all_gather": (
+            lambda: dist.all_gather_into_tensor(out, block, async_op=True), out, _blocks(every, count, device), share,
+        ),
+        "reduce_scatter": (
+            lambda: dist.reduce_scatter_tensor(part, whole, async_op=True), part,
+            _blocks([sum(every)], count, device), share,
+        ),
+        "all_to_all": (
+            lambda: dist.all_to_all_single(out, exchanged, async_op=True), out,
+            _blocks([(me + 1) * value for value in every], count, device), share,
+        ),
+    }  # fmt: skip
+
+
+def measure_collectives(row: Row, meeting: Meeting, device: torch.device, deadline: float) -> None:
+    """Each operation and size: median of the calls, every element of the result compared."""
+    n, me = len(meeting.members), meeting.members.index(meeting.rank)
+    sizes = (1 << 20, 1 << 24, 1 << 28) if device.type == "cuda" else (1 << 16, 1 << 20)
+    over = torch.zeros(1, device=device)
+    for size in sizes:
+        count = max(size // 4 // n, 1)
+        for name, (start, result, expected, factor) in _operations(n, me, count, device).items():
+            result.zero_()
+            finish(start(), device, deadline)
+            different = result != expected
+            times = [seconds_of(lambda s=start: finish(s(), device, deadline), device) for _ in range(5)]
+            taken = statistics.median(times)
+            rate = 4 * n * count / taken / 1e9
+            verified = not bool(different.any())
+            row["collectives"].append(
+                {"operation": name, "bytes": 4 * n * count, "ranks": n, "time_us": taken * 1e6,
+                 "algbw_gb_per_s": rate, "busbw_gb_per_s": rate * factor, "verified": verified}
+            )  # fmt: skip
+            if not verified:
+                at = int(different.nonzero()[0])
+                who = meeting.members[at // count] if name in ("all_gather", "all_to_all") else None
+                row["wrong"].append(
+                    {"what": name, "how": "the exact result", "row": 0, "column": at, "expected": float(expected[at]),
+                     "got": float(result[at]), "by_rank": who, "count": int(different.sum())}
+                )  # fmt: skip
+            over.fill_(time.monotonic() > deadline - 1)
+            finish(dist.all_reduce(over, dist.ReduceOp.MAX, async_op=True), device, deadline)
+            if bool(over.item()):  # all stop at the same place
+                return
+
+
+def measure_lockstep(row: Row, meeting: Meeting, device: torch.device, deadline: float) -> None:
+    """GEMM, then all_reduce, again and again. Who waits least came last: no two clocks are compared."""
+    size, calls = (4096, 8) if device.type == "cuda" else (256, 8)
+    a = torch.randn(size, size, device=device).to(torch.bfloat16)
+    n, me = len(meeting.members), meeting.members.index(meeting.rank)
+    flag, waits, gemms, steps = torch.zeros(1, device=device), [], [], []
+
+    def gemm() -> None:
+        for _ in range(calls):
+            torch.mm(a, a)
+
+    stop = deadline - 2
+    for i in range(400):
+        begin = time.perf_counter()
+        gemms.append(seconds_of(gemm, device) * 1e3)
+        flag.fill_(i == 399 or time.monotonic() > stop)
+        arrived = time.perf_counter()
+        finish(dist.all_reduce(flag, dist.ReduceOp.MAX, async_op=True), device, deadline)
+        over = bool(flag.item())
+        waits.append((time.perf_counter() - arrived) * 1e3)
+        steps.append((time.perf_counter() - begin) * 1e3)
+        if over:
+            break
+    everybody = torch.empty(n * len(waits), device=device)
+    mine = torch.tensor(waits, device=device)
+    finish(dist.all_gather_into_tensor(everybody, mine, async_op=True), device, deadline)
+    table = everybody.view(n, -1)[:, 1:]  # the first round has whatever came before it
+    if table.shape[1] == 0:
+        return
+    row["late_ms"] = [round(value, 3) for value in (table.max(0).values - table[me]).tolist()]
+    row["figures"]["lockstep_gemm_ms"] = figure(gemms[1:], verified=None, lower_is_better=True)
+    row["figures"]["lockstep_step_ms"] = figure(steps[1:], verified=None, lower_is_better=True)

@@ -1,0 +1,218 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""The part of a rank that imports torch: one phase after another, each with a deadline, written down as it goes."""
+
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from pbprobe.fleet.document import Document, end, file_of, new_document, write_document
+from pbprobe.fleet.settings import Settings, hidden, parse
+
+if TYPE_CHECKING:
+    import torch
+
+    from pbprobe.fleet.meeting import Meeting
+
+Row = dict[str, Any]
+
+# Name, and the share of the budget at which it ends; the rest is for gathering.
+PHASES = {"identity": 0.12, "local": 0.22, "soak": 0.55, "links": 0.70, "collectives": 0.85, "lockstep": 0.95}
+Call = Callable[[float], None]
+SLACK = 5.0  # seconds: operations end at the deadline, and their ranks are still awaited for so long
+
+
+class Diary:
+    """The rank's document, and its ways out: a file, and the supervisor's pipe, which also has a sign of life each
+    second.
+    """
+
+    def __init__(self, settings: Settings, pipe: int) -> None:
+        place = settings.place
+        self.document: Document = new_document(
+            settings.shown_host, settings.version, place.world, place.rank, place.local_rank
+        )
+        self.row: dict[str, Any] = self.document["ranks"][0]
+        self._file = file_of(settings.folder, place.rank)
+        self._pipe, self._lock = pipe, threading.Lock()
+        threading.Thread(target=self._live, daemon=True).start()
+
+    def _live(self) -> None:
+        while self._send(b"\n"):
+            time.sleep(1)
+
+    def _send(self, data: bytes) -> bool:
+        try:
+            with self._lock:
+                while data:
+                    data = data[os.write(self._pipe, data) :]
+        except OSError:  # the supervisor is gone: so is the job
+            os._exit(2)
+        return True
+
+    def save(self) -> None:
+        """As it is now."""
+        problem = write_document(self._file, self.document)
+        if problem is not None and problem not in self.row["errors"]:
+            self.row["errors"].append(problem)
+        self._send(json.dumps(self.document).encode() + b"\n")
+
+
+class Run:
+    """One rank's way through the phases."""
+
+    def __init__(self, settings: Settings, diary: Diary) -> None:
+        import torch  # here: signs of life have begun
+
+        from pbprobe.fleet import meeting
+
+        self.settings, self.diary, self.row = settings, diary, diary.row
+        self.begin = time.monotonic()
+        self.torch, self.meeting_module = torch, meeting
+        cuda = settings.device == "cuda" or (settings.device == "auto" and torch.cuda.is_available())
+        self.device = (
+            torch.device("cuda", settings.place.local_rank % torch.cuda.device_count()) if cuda else torch.device("cpu")
+        )
+        self.meeting: meeting.Meeting | None = None
+        self.out = False  # the others went on without this rank
+        diary.save()  # from here on silence means something
+        self.absent: list[int] = []
+
+    def join(self) -> None:
+        """Opens the store and waits for the others, up to its own limit: the budget begins when they are there."""
+        place = self.settings.place
+        store = self.meeting_module.open_store(place.address, place.port, serve=False, seconds=self.settings.join)
+        store.set(f"host/{place.rank}", self.settings.shown_host)
+        self.meeting = self.meeting_module.Meeting(store, place.rank, place.world)
+        self._note_absent("join", self.meeting.agree("join", self.begin + self.settings.join))
+        self.begin = time.monotonic()
+
+    def phase(self, name: str, share: float, call: Call, *, together: bool = False) -> None:
+        """Runs it, and writes down how it ended. What other ranks spoil is skipped, and their fault, not this one's."""
+        began = time.monotonic()
+        deadline = self.begin + share * self.settings.budget
+        row = {"name": name, "state": "running", "seconds": 0.0, "why": None}
+        self.row["phases"].append(row)
+        self._publish()
+        why = self._cannot(together)
+        if why is None:
+            try:
+                call(deadline)
+                row["state"] = "done"
+            except Exception as error:
+                why = str(error).strip().split("\n")[0] or type(error).__name__
+                row["state"] = "skipped" if together else "failed"
+        else:
+            row["state"] = "skipped"
+        absent = self._agree(name, deadline)
+        row["seconds"] = time.monotonic() - began
+        if why is not None and absent:
+            why = f"rank {', '.join(map(str, absent))} did not answer ({why})"
+        elif row["state"] == "skipped" and together and not self.absent and self.meeting is not None and not self.out:
+            row["state"] = "failed" if len(self.meeting.members) > 1 else "skipped"
+        row["why"] = why
+        self.diary.save()
+
+    def _cannot(self, together: bool) -> str | None:
+        if not together:
+            return None
+        if self.meeting is None or self.out:
+            return "this rank lost the others"
+        return "there is no other rank" if len(self.meeting.members) < 2 else None
+
+    def _agree(self, name: str, deadline: float) -> list[int]:
+        if self.meeting is None or self.out:
+            return []
+        try:
+            absent = self.meeting.agree(name, max(deadline + SLACK, time.monotonic() + 1))
+        except RuntimeError as error:
+            self.lose_store(error)
+            return []
+        self._note_absent(name, absent)
+        return absent
+
+    def _note_absent(self, name: str, absent: list[int]) -> None:
+        self.out = self.settings.place.rank in absent
+        if self.out:
+            self.row["errors"].append(f"it came too late to the end of {name}: the others went on without it")
+        self.absent += absent
+        self.diary.document["absent"] += [{"rank": rank, "phase": name} for rank in absent]
+
+    def lose_store(self, error: Exception) -> None:
+        """What can be done without the others goes on."""
+        place = self.settings.place
+        reason = str(error).split("\n")[0]
+        self.row["errors"].append(f"the store at {place.address}:{place.port} does not answer: {reason}")
+        self.meeting = None
+
+    def _publish(self, *, last: bool = False) -> None:
+        self.diary.save()
+        if self.meeting is None:
+            return
+        try:
+            self.meeting_module.publish(self.meeting.store, self.settings.place.rank, self.diary.document, last=last)
+        except RuntimeError as error:
+            self.lose_store(error)
+
+    def identity(self, deadline: float) -> None:
+        """What this rank runs on."""
+        from pbprobe.fleet import identity
+
+        self.row["facts"] = identity.cpu_facts()
+        self.row["device"] = self.row["facts"].get("cpu", "CPU")
+        if self.device.type == "cuda":
+            self.torch.cuda.set_device(self.device)
+            properties = self.torch.cuda.get_device_properties(self.device)
+            uuid = f"GPU-{properties.uuid}"
+            self.row["device"], self.row["uuid"] = properties.name, hidden(uuid) if self.settings.redact else uuid
+            self.row["facts"] |= identity.gpu_facts(self.device.index, 5)
+        self.diary.document["libraries"] = identity.libraries(deadline)
+
+    def work(self) -> None:
+        """All phases."""
+        try:
+            self.join()
+        except RuntimeError as error:
+            self.lose_store(error)
+        from pbprobe.fleet import figures, together
+
+        def alike(measure: Callable[..., None], name: str) -> Call:
+            def call(deadline: float) -> None:
+                assert self.meeting is not None
+                with together.group(self.meeting, name, self.device, deadline):
+                    measure(self.row, self.meeting, self.device, deadline)
+
+            return call
+
+        def links(row: Row, meeting: "Meeting", device: "torch.device", deadline: float) -> None:
+            roster = json.loads(meeting.store.get("roster"))  # the collector's
+            rounds = together.tournament(meeting.members, roster)
+            together.measure_links(row, meeting, rounds, device, deadline)
+
+        calls: dict[str, tuple[Call, bool]] = {
+            "identity": (self.identity, False),
+            "local": (lambda deadline: figures.measure_copies(self.row, self.device, deadline), False),
+            "soak": (lambda deadline: figures.soak(self.row, self.device, deadline, self._publish), False),
+            "links": (alike(links, "links"), True),
+            "collectives": (alike(together.measure_collectives, "collectives"), True),
+            "lockstep": (alike(together.measure_lockstep, "lockstep"), True),
+        }
+        for name, share in PHASES.items():
+            self.phase(name, share, calls[name][0], together=calls[name][1])
+        end(self.diary.document, "finished")
+        self._publish(last=True)
+
+
+def main() -> None:
+    """`python -m pbprobe.fleet.worker SETTINGS PIPE`, by the supervisor."""
+    settings = parse(sys.argv[1])
+    Run(settings, Diary(settings, int(sys.argv[2]))).work()
+    os._exit(0)  # threads of a group that broke are waited for by nobody
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,203 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// What the reports of many nodes say together: which node is slow, wrong or different. It can be a baseline.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/facts/finding.hpp"
+
+namespace pbprobe {
+
+enum class FleetFault : uint8_t {
+  wrong,      // a result differs from what it must be
+  died,       // its process ended before its report did
+  hung,       // it did not answer within its limit
+  missing,    // it never came, or left no report
+  slow,       // an outlier on the slow side
+  late,       // it holds the others up in lockstep
+  slow_link,  // between two ranks
+  slower,     // than the baseline
+  different,  // another version or another file than most
+  error,      // a phase could not run
+};
+
+[[nodiscard]] std::span<const EnumName<FleetFault>> enum_names(FleetFault);
+
+struct FleetFinding {
+  FleetFault fault = FleetFault::error;
+  Outcome outcome = Outcome::unknown;  // fail, or unknown; pass: only a note
+  std::string what;
+  std::string fix;
+};
+
+struct FleetRank {
+  int64_t rank = 0;
+  int64_t local_rank = 0;
+  std::string device;
+  std::optional<std::string> uuid;
+  Outcome outcome = Outcome::unknown;
+  std::vector<FleetFinding> findings;
+  std::map<std::string, double> figures;
+  std::vector<double> late_ms;
+};
+
+struct FleetNode {
+  std::string host;
+  Outcome outcome = Outcome::unknown;
+  std::string reason;
+  std::optional<std::string> fix;
+  bool excluded = false;
+  std::vector<FleetRank> ranks;
+};
+
+// How one measurement was judged, on one kind of device.
+struct FleetRule {
+  std::string figure;
+  std::string device;
+  bool lower_is_better = false;
+  int64_t count = 0;
+  double median = 0;
+  double mad = 0;
+  double k = 0;
+  double threshold = 0;  // how far from the median the slow side may be
+  int64_t slow = 0;
+};
+
+struct FleetLink {
+  int64_t from = 0;
+  int64_t to = 0;
+  double gb_per_s = 0;
+  std::optional<double> latency_us;
+  bool within_node = false;
+  Outcome outcome = Outcome::unknown;
+};
+
+struct FleetCollective {
+  std::string operation;
+  int64_t bytes = 0;
+  int64_t ranks = 0;
+  double algbw_gb_per_s = 0;
+  double busbw_gb_per_s = 0;
+  Outcome verified = Outcome::unknown;
+};
+
+struct FleetDifference {
+  std::string about;               // "NCCL", "libc10.so", "pbprobe"
+  std::string sentence;            // "node 17: NCCL 2.27.3, 31 others 2.28.9"
+  std::string most;                // the value that most have
+  std::vector<std::string> hosts;  // that have another one
+};
+
+struct Fleet {
+  std::string created;
+  std::string pbprobe_version;
+  Outcome outcome = Outcome::unknown;
+  std::string reason;
+  std::optional<std::string> fix;
+  double false_alarm_rate = 0;
+  std::optional<std::string> baseline;  // as it was named
+  std::vector<FleetDifference> differences;
+  std::vector<std::string> problems;  // documents that could not be read
+  std::vector<FleetRule> rules;
+  std::vector<FleetCollective> collectives;
+  std::vector<FleetLink> links;
+  std::vector<FleetNode> nodes;
+};
+
+template <class Visitor, SameAs<FleetFinding> T>
+void fields(Visitor& visit, T& finding) {
+  visit("fault", finding.fault, "the kind of fault");
+  visit("outcome", finding.outcome, "fail; unknown where nothing is proved; pass of a note");
+  visit("what", finding.what, "what was seen");
+  visit("fix", finding.fix, "what to do");
+}
+
+template <class Visitor, SameAs<FleetRank> T>
+void fields(Visitor& visit, T& rank) {
+  visit("rank", rank.rank, "in the job, or counted through the documents");
+  visit("local_rank", rank.local_rank, "on its node: the GPU's index");
+  visit("device", rank.device, "name of the GPU, or of the CPU");
+  visit("uuid", rank.uuid, "of the GPU; a hash under --redact");
+  visit("outcome", rank.outcome, "of this rank");
+  visit("findings", rank.findings, "gravest first");
+  visit("figures", rank.figures, "by name, the unit last");
+  visit("late_ms", rank.late_ms, "of each lockstep round: how long after the first rank");
+}
+
+template <class Visitor, SameAs<FleetNode> T>
+void fields(Visitor& visit, T& node) {
+  visit("host", node.host, "its name");
+  visit("outcome", node.outcome, "the worst of its ranks");
+  visit("reason", node.reason, "one sentence");
+  visit("fix", node.fix, "what to do first; null: nothing");
+  visit("excluded", node.excluded, "it stands in exclude.txt: a rank of it failed, died, hung or never came");
+  visit("ranks", node.ranks, "by their local rank");
+}
+
+template <class Visitor, SameAs<FleetRule> T>
+void fields(Visitor& visit, T& rule) {
+  visit("figure", rule.figure, "what was measured, the unit last");
+  visit("device", rule.device, "figures are compared on equal devices only");
+  visit("lower_is_better", rule.lower_is_better, "a time, not a rate");
+  visit("count", rule.count, "ranks that have it");
+  visit("median", rule.median, "over those ranks");
+  visit("mad", rule.mad, "median absolute deviation from it");
+  visit("k", rule.k, "from the false-alarm rate and the count; 0: too few for a rate");
+  visit("threshold", rule.threshold, "max(k * 1.4826 * mad, floor): farther on the slow side is slow");
+  visit("slow", rule.slow, "ranks beyond it");
+}
+
+template <class Visitor, SameAs<FleetLink> T>
+void fields(Visitor& visit, T& link) {
+  visit("from", link.from, "rank that sent");
+  visit("to", link.to, "rank that received");
+  visit("gb_per_s", link.gb_per_s, "10^9 bytes a second, one way");
+  visit("latency_us", link.latency_us, "half of a round trip of 8 bytes");
+  visit("within_node", link.within_node, "both ranks are on one node");
+  visit("outcome", link.outcome, "fail: slow or wrong; unknown: not verified");
+}
+
+template <class Visitor, SameAs<FleetCollective> T>
+void fields(Visitor& visit, T& row) {
+  visit("operation", row.operation, "all_reduce, all_gather, reduce_scatter or all_to_all");
+  visit("bytes", row.bytes, "the size, as nccl-tests define it");
+  visit("ranks", row.ranks, "that took part");
+  visit("algbw_gb_per_s", row.algbw_gb_per_s, "bytes / time, median over ranks");
+  visit("busbw_gb_per_s", row.busbw_gb_per_s, "algbw by nccl-tests' factor, median over ranks");
+  visit("verified", row.verified, "pass: by every rank");
+}
+
+template <class Visitor, SameAs<FleetDifference> T>
+void fields(Visitor& visit, T& difference) {
+  visit("about", difference.about, "which library");
+  visit("sentence", difference.sentence, "who has what");
+  visit("most", difference.most, "what most have");
+  visit("hosts", difference.hosts, "that have another one");
+}
+
+template <class Visitor, SameAs<Fleet> T>
+void fields(Visitor& visit, T& fleet) {
+  visit.constant("schema", "pbprobe.fleet/1");
+  visit("created", fleet.created, "when the reports were merged, UTC");
+  visit("pbprobe_version", fleet.pbprobe_version, "that merged them");
+  visit("outcome", fleet.outcome, "fail where a node failed, unknown where one is; unknown is not pass");
+  visit("reason", fleet.reason, "one sentence");
+  visit("fix", fleet.fix, "what to do first; null: nothing");
+  visit("false_alarm_rate", fleet.false_alarm_rate, "of sound ranks that the outlier rule calls slow");
+  visit("baseline", fleet.baseline, "the fleet that this one was compared with, as it was named");
+  visit("differences", fleet.differences, "versions and files that are not the same on every node");
+  visit("problems", fleet.problems, "documents that could not be read");
+  visit("rules", fleet.rules, "how each measurement was judged");
+  visit("collectives", fleet.collectives, "by operation and size");
+  visit("links", fleet.links, "between ranks");
+  visit("nodes", fleet.nodes, "by name");
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/pipeline/merge.hpp"
+#include "core/json.hpp"
+#include "probes/cli/cli.hpp"
+#include "probes/report/fleet.hpp"
+
+namespace pbprobe::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct MergeArguments {
+  MergeRequest request;
+  std::optional<fs::path> output;
+  std::optional<fs::path> exclude;
+  std::optional<fs::path> prometheus;
+  std::optional<fs::path> junit;
+  bool strict = false;
+  bool quiet = false;
+  bool verbose = false;
+  Format format = Format::text;
+};
+
+Result<void> check_outputs(const MergeArguments& options) {
+  for (const auto& file : {options.output, options.exclude, options.prometheus, options.junit}) {
+    if (file) PBPROBE_CHECK(check_output_file(*file));
+  }
+  return {};
+}
+
+int write_outputs(const Fleet& fleet, const MergeArguments& options) {
+  int written = kPassed;
+  const auto write = [&](const std::optional<fs::path>& file, const auto& text_of) {
+    if (file && written == kPassed) written = write_output(text_of(), file);
+  };
+  write(options.output, [&] { return json_text(to_json(fleet)); });
+  write(options.exclude, [&] { return exclude_list(fleet); });
+  write(options.prometheus, [&] { return prometheus_of(fleet); });
+  write(options.junit, [&] { return junit_of(fleet); });
+  if (written != kPassed) return written;
+  if (options.format == Format::json) return write_output(json_text(to_json(fleet)));
+  TextOptions text = text_options();
+  text.verbose = options.verbose;
+  return write_output(options.quiet ? render_fleet_quiet(fleet, text) : render_fleet(fleet, text));
+}
+
+int run(MergeArguments& options) {
+  if (const auto checked = check_outputs(options); !checked) return print_error(checked.error());
+  options.request.progress = show_progress;
+  const auto fleet = merge_documents(options.request);
+  clear_progress();
+  if (!fleet) return print_error(fleet.error());
+  const int written = write_outputs(*fleet, options);
+  if (written != kPassed) return written;
+  const bool failed = fleet->outcome == Outcome::fail || (options.strict && fleet->outcome != Outcome::pass);
+  return failed ? kFailed : kPassed;
+}
+
+void add_outputs(CLI::App& command, MergeArguments& options) {
+  command.add_option("--output", options.output, "Write the fleet to this file as JSON (pbprobe.fleet/1)");
+  command.add_option("--exclude", options.exclude, "Write the hosts to leave out to this file, one a line");
+  command.add_option("--prometheus", options.prometheus,
+                     "Write this file for node_exporter's textfile collector: NAME.prom");
+  command.add_option("--junit", options.junit, "Write the ranks to this file as JUnit XML");
+}
+
+}  // namespace
+
+void add_merge(CLI::App& app, int& exit_code) {
+  auto* command = app.add_subcommand(
+      "merge",
+      "Which node is slow, wrong or different: judges what many nodes wrote\n"
+      "Examples:\n"
+      "  pbprobe merge node-*.json --output fleet.json\n"
+      "  pbprobe merge fleet/ --baseline last-week.json --exclude exclude.txt\n"
+      "  pbprobe merge fleet/ --expect hosts.txt --strict     a host without a report fails\n"
+      "Reports are written by `python -m pbprobe.fleet`. A figure is slow where median - x > max(k * 1.4826 * MAD, "
+      "floor), k from\n"
+      "the false-alarm rate; versions, files and results are compared between equal devices.\n"
+      "Exit code: 0 nothing failed (with --strict: all passed), 1 something failed, 2 could not run");
+  static MergeArguments options;
+  command->add_option("REPORT", options.request.documents, "Files that nodes wrote, or folders of them")->required();
+  add_outputs(*command, options);
+  command->add_option("--baseline", options.request.baseline, "Compare with this fleet, as --output wrote it before");
+  command->add_option("--expect", options.request.expected, "A file of the hosts that shall be there, one a line");
+  command
+      ->add_option("--false-alarms", options.request.false_alarm_rate,
+                   "How many sound ranks the rule may call slow, as a share: 0.0001 is one in 10,000")
+      ->check(CLI::Range(1e-9, 0.1));
+  command->add_option("--floor", options.request.floor, "No difference below this share of the median counts: 0.03")
+      ->check(CLI::Range(0.0, 0.9));
+  command->add_flag("--strict", options.strict, "Exit with 1 where a rank gave no answer, too");
+  command->add_flag("--quiet", options.quiet, "One line");
+  command->add_flag("--verbose", options.verbose, "Every node, and how each figure was judged");
+  add_format(*command, options.format);
+  command->callback([&exit_code] { exit_code = run(options); });
+}
+
+}  // namespace pbprobe::cli

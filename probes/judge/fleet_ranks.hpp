@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// What the files of the fleet's judge hand to each other.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "probes/judge/fleet.hpp"
+
+namespace pbprobe {
+
+// One rank: what it wrote, in which document, and its row, which is in no node yet.
+struct JudgedRank {
+  const NodeReport* document = nullptr;  // null: it never came, or left nothing
+  const RankReport* report = nullptr;
+  std::string host;
+  FleetRank row;
+};
+
+using JudgedRanks = std::vector<JudgedRank>;
+
+void add_finding(FleetRank& rank, FleetFault fault, Outcome outcome, std::string what, std::string fix);
+
+// "rank 3 (node17, GPU 3)", or "node17 GPU 3" where nobody started a job.
+[[nodiscard]] std::string name_of(const JudgedRank& rank);
+
+// fleet_ranks.cpp: what a rank's own document says.
+void judge_own_results(JudgedRank& rank);
+
+// fleet_equals.cpp: versions, files and results that must be the same.
+void judge_differences(Fleet& fleet, JudgedRanks& ranks);
+void judge_digests(JudgedRanks& ranks);
+
+// fleet_speeds.cpp: figures, lateness and links by the outlier rule; then against the baseline.
+void judge_figures(Fleet& fleet, JudgedRanks& ranks, const FleetPolicy& policy);
+void judge_lateness(JudgedRanks& ranks, const FleetPolicy& policy);
+void judge_links(Fleet& fleet, JudgedRanks& ranks, const FleetPolicy& policy);
+void judge_against_baseline(Fleet& fleet, JudgedRanks& ranks, const FleetPolicy& policy);
+
+}  // namespace pbprobe

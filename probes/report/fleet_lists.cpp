@@ -1,0 +1,112 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// The fleet for schedulers and for node_exporter.
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "probes/report/fleet.hpp"
+
+namespace pbprobe {
+namespace {
+
+// As Prometheus wants it: base units, and the unit at the end of the name.
+struct Unit {
+  std::string_view ours;
+  std::string_view theirs;
+  double times = 1;
+};
+
+constexpr std::array<Unit, 5> kUnits{{
+    {"_tflops", "_operations_per_second", 1e12},
+    {"_tops", "_operations_per_second", 1e12},
+    {"_gb_per_s", "_bytes_per_second", 1e9},
+    {"_ms", "_seconds", 1e-3},
+    {"_us", "_seconds", 1e-6},
+}};
+
+std::pair<std::string, double> metric_of(const std::string& figure) {
+  std::string name = "pbprobe_rank_" + figure;
+  double times = 1;
+  for (const auto& unit : kUnits) {
+    if (!name.ends_with(unit.ours)) continue;
+    name = name.substr(0, name.size() - unit.ours.size()) + std::string(unit.theirs);
+    times = unit.times;
+    break;
+  }
+  for (char& c : name) {
+    const bool allowed = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    if (!allowed) c = '_';
+  }
+  return {name, times};
+}
+
+std::string label_value(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\\' || c == '"') out += '\\';
+    out += c == '\n' ? ' ' : c;
+  }
+  return out;
+}
+
+std::string labels_of(const FleetNode& node, const FleetRank& rank) {
+  return fmt::format("host=\"{}\",rank=\"{}\",gpu=\"{}\",device=\"{}\"", label_value(node.host), rank.rank,
+                     rank.local_rank, label_value(rank.device));
+}
+
+std::string head(std::string_view name, std::string_view help) {
+  return fmt::format("# HELP {0} {1}\n# TYPE {0} gauge\n", name, help);
+}
+
+void add_outcomes(std::string& text, const Fleet& fleet) {
+  text += head("pbprobe_fleet_nodes", "Nodes by their outcome.");
+  for (const auto& [outcome, name] : enum_names(Outcome{})) {
+    const auto count = std::count_if(fleet.nodes.begin(), fleet.nodes.end(),
+                                     [&, wanted = outcome](const FleetNode& node) { return node.outcome == wanted; });
+    text += fmt::format("pbprobe_fleet_nodes{{outcome=\"{}\"}} {}\n", name, count);
+  }
+  text += head("pbprobe_node_excluded", "1 where the node is to be left out of jobs.");
+  for (const auto& node : fleet.nodes)
+    text += fmt::format("pbprobe_node_excluded{{host=\"{}\"}} {}\n", label_value(node.host), node.excluded ? 1 : 0);
+  text += head("pbprobe_rank_outcome", "1 for the outcome of this rank, 0 for the others.");
+  for (const auto& node : fleet.nodes) {
+    for (const auto& rank : node.ranks) {
+      for (const auto& [outcome, name] : enum_names(Outcome{}))
+        text += fmt::format("pbprobe_rank_outcome{{{},outcome=\"{}\"}} {}\n", labels_of(node, rank), name,
+                            rank.outcome == outcome ? 1 : 0);
+    }
+  }
+}
+
+}  // namespace
+
+std::string exclude_list(const Fleet& fleet) {
+  std::string text;
+  for (const auto& node : fleet.nodes) {
+    if (node.excluded) text += node.host + "\n";
+  }
+  return text;
+}
+
+std::string prometheus_of(const Fleet& fleet) {
+  std::string text;
+  add_outcomes(text, fleet);
+  std::map<std::string, std::string> metrics;  // a metric's lines stand together
+  for (const auto& node : fleet.nodes) {
+    for (const auto& rank : node.ranks) {
+      for (const auto& [figure, value] : rank.figures) {
+        const auto [name, times] = metric_of(figure);
+        metrics[name] += fmt::format("{}{{{}}} {}\n", name, labels_of(node, rank), value * times);
+      }
+    }
+  }
+  for (const auto& [name, lines] : metrics) text += head(name, "As this rank measured it.") + lines;
+  return text;
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,241 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""`pbprobe merge`: a planted fault gives its finding and no other one; the sound fleet beside it gives none."""
+
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree
+
+import jsonschema
+import pytest
+from nodes import PROGRAM, findings, make_fleet, merge
+
+DOCS = pathlib.Path(__file__).parents[2] / "docs"
+SIMULATION = DOCS.parent / "tools" / "fleet-simulation"
+
+
+def only(fleet, host, rank, fault, outcome="fail"):
+    assert findings(fleet) == [(host, rank, fault, outcome)]
+    return True
+
+
+def test_a_sound_fleet_passes_and_fits_its_schemas(tmp_path):
+    documents = make_fleet()
+    code, fleet, text = merge(tmp_path, documents, "--strict")
+    assert (code, fleet["outcome"], findings(fleet)) == (0, "pass", [])
+    assert text.startswith("PASS  4 nodes, 32 ranks")
+    jsonschema.validate(documents[0], json.loads((DOCS / "node.schema.json").read_text()))
+    jsonschema.validate(fleet, json.loads((DOCS / "fleet.schema.json").read_text()))
+
+
+def a_time(value):
+    return {"value": value, "lower_is_better": True, "verified": None, "spread": 0}
+
+
+def slow_rank(documents):
+    documents[1]["ranks"][3]["figures"]["gemm_bf16_tflops"]["value"] *= 0.95
+
+
+def wrong_bits(documents):
+    documents[1]["ranks"][3]["digests"]["gemm_bf16_tflops"] = "ef" * 32
+
+
+def wrong_result(documents):
+    documents[1]["ranks"][3]["wrong"] = [
+        {
+            "what": "gemm_int8_tops", "how": "the first round", "row": 1, "column": 2, "expected": 3.0, "got": 4.0,
+            "seed": 5, "by_rank": None, "count": 1,
+        }
+    ]  # fmt: skip
+
+
+def wrong_as_others_saw(documents):
+    for rank in (0, 1):
+        documents[0]["ranks"][rank]["wrong"] = [
+            {"what": "all_gather", "how": "the exact result", "by_rank": 11, "count": 1}
+        ]
+
+
+def late_rank(documents):
+    for document in documents:
+        for rank in document["ranks"]:
+            rank["late_ms"] = [0.1 + 0.01 * (rank["rank"] % 3)] * 9
+            rank["figures"]["lockstep_step_ms"] = {
+                "value": 10.0,
+                "lower_is_better": True,
+                "verified": None,
+                "spread": 0,
+            }
+    documents[1]["ranks"][3]["late_ms"] = [4.0] * 9
+
+
+def dead_rank(documents):
+    documents[1]["ranks"][3] |= {"state": "died", "state_why": "killed by SIGKILL"}
+
+
+def hung_rank(documents):
+    documents[1]["ranks"][3]["state"] = "hung"
+
+
+def rank_without_an_end(documents):
+    documents[1]["ranks"][3]["state"] = "running"
+
+
+def full_disk(documents):
+    documents[1]["ranks"][3]["errors"] = ["x could not be written: No space left on device"]
+
+
+def unverified(documents):
+    documents[1]["ranks"][3]["figures"]["gemm_bf16_tflops"]["verified"] = None
+
+
+@pytest.mark.parametrize(
+    "plant, fault, outcome",
+    [
+        (slow_rank, "slow", "fail"),
+        (wrong_bits, "wrong", "fail"),
+        (wrong_result, "wrong", "fail"),
+        (wrong_as_others_saw, "wrong", "fail"),
+        (late_rank, "late", "fail"),
+        (dead_rank, "died", "unknown"),
+        (hung_rank, "hung", "unknown"),
+        (rank_without_an_end, "died", "unknown"),
+        (full_disk, "error", "unknown"),
+        (unverified, "error", "unknown"),
+    ],
+)
+def test_a_planted_fault_is_found_where_it_is_and_nowhere_else(tmp_path, plant, fault, outcome):
+    documents = make_fleet()
+    plant(documents)
+    code, fleet, _ = merge(tmp_path, documents)
+    assert only(fleet, "node01", 11, fault, outcome)
+    assert (code, fleet["outcome"]) == (1 if outcome == "fail" else 0, outcome)
+    assert merge(tmp_path, documents, "--strict")[0] == 1
+
+
+def test_fast_ones_are_no_outliers_and_times_are_slow_where_they_are_long(tmp_path):
+    documents = make_fleet()
+    documents[1]["ranks"][3]["figures"]["gemm_bf16_tflops"]["value"] *= 1.2
+    for document in documents:
+        for rank in document["ranks"]:
+            rank["figures"]["start_ms"] = a_time(5.0)
+    documents[2]["ranks"][0]["figures"]["start_ms"]["value"] = 4.0
+    assert findings(merge(tmp_path, documents)[1]) == []
+    documents[2]["ranks"][0]["figures"]["start_ms"]["value"] = 6.0
+    assert only(merge(tmp_path, documents)[1], "node02", 16, "slow")
+
+
+def test_another_version_is_named_in_one_line(tmp_path):
+    documents = make_fleet(nodes=32, gpus=1)
+    documents[17]["libraries"]["nccl"] = {"version": "2.27.3", "sha256": "34" * 32}
+    _, fleet, text = merge(tmp_path, documents)
+    assert "node17: nccl 2.27.3; 31 others 2.28.9" in text
+    assert only(fleet, "node17", 17, "different")
+    assert not any(node["excluded"] for node in fleet["nodes"])  # a package to install, not a node to avoid
+
+
+def test_another_file_of_the_same_version_is_named(tmp_path):
+    documents = make_fleet(nodes=4, gpus=1)
+    documents[2]["libraries"]["nccl"]["sha256"] = "ff" * 32
+    _, fleet, _ = merge(tmp_path, documents)
+    assert fleet["differences"][0]["sentence"] == "node02: nccl 2.28.9 file ffffffffffff; 3 others file 121212121212"
+
+
+def test_ranks_that_never_came_are_named_and_unknown(tmp_path):
+    documents = make_fleet()
+    del documents[1]["ranks"][3]
+    documents[0]["roster"] = [f"node{rank // 8:02d}" for rank in range(32)]
+    code, fleet, _ = merge(tmp_path, documents)
+    assert only(fleet, "node01", 11, "missing", "unknown")
+    assert code == 0
+    assert [node["host"] for node in fleet["nodes"] if node["excluded"]] == ["node01"]
+
+
+def test_hosts_that_were_expected_are_named(tmp_path):
+    (tmp_path / "hosts").write_text("node00\nnode09\n")
+    code, fleet, _ = merge(tmp_path, make_fleet(), "--expect", tmp_path / "hosts", "--strict")
+    assert only(fleet, "node09", -1, "missing", "unknown")
+    assert code == 1
+
+
+def test_a_baseline_shows_what_became_slower(tmp_path):
+    before = tmp_path / "before.json"
+    (tmp_path / "old").mkdir()
+    before.write_text(json.dumps(merge(tmp_path / "old", make_fleet())[1]))
+    documents = make_fleet()
+    for document in documents:
+        document["ranks"][0]["figures"]["gemm_bf16_tflops"]["value"] *= 1.02
+    assert findings(merge(tmp_path, documents, "--baseline", before)[1]) == []
+    documents[3]["ranks"][5]["figures"]["gemm_bf16_tflops"]["value"] *= 0.9
+    faults = {(rank, fault) for _, rank, fault, _ in findings(merge(tmp_path, documents, "--baseline", before)[1])}
+    assert faults == {(29, "slow"), (29, "slower")}
+    del documents[3]
+    missing = {host for host, _, fault, _ in findings(merge(tmp_path, documents[:3], "--baseline", before)[1])}
+    assert missing == {"node03", "(unknown host)"}
+
+
+def test_a_link_that_is_slow_is_blamed_on_the_end_where_most_are(tmp_path):
+    documents = make_fleet(nodes=1, gpus=8)
+    ranks = documents[0]["ranks"]
+    for rank in ranks:
+        rank["links"] = [
+            {"peer": peer, "gb_per_s": 4.0 if 5 in (peer, rank["rank"]) else 40.0, "latency_us": 9.0, "verified": True}
+            for peer in range(8) if peer != rank["rank"]
+        ]  # fmt: skip
+    assert only(merge(tmp_path, documents)[1], "node00", 5, "slow_link")
+    for rank in ranks:
+        for link in rank["links"]:
+            link["gb_per_s"] = 4.0 if {link["peer"], rank["rank"]} == {2, 6} else 40.0
+    found = findings(merge(tmp_path, documents)[1])
+    assert {(rank, fault, outcome) for _, rank, fault, outcome in found} == {
+        (2, "slow_link", "unknown"), (6, "slow_link", "unknown"),
+    }  # fmt: skip
+
+
+def test_a_document_that_cannot_be_read_is_a_problem_and_no_pass(tmp_path):
+    code, fleet, _ = merge(tmp_path, [*make_fleet(nodes=1), '{"schema": "pbprobe.node/1"'], "--strict")
+    assert code == 1 and fleet["outcome"] == "unknown"
+    assert "node-001.json" in fleet["problems"][0]
+
+
+@pytest.mark.parametrize("document", ["[]", "{}", '{"schema": "pbprobe.node/2"}', ""])
+def test_nothing_that_can_be_read_is_2(tmp_path, document):
+    code, fleet, text = merge(tmp_path, [document])
+    assert (code, fleet) == (2, None) and "no report can be read" in text
+
+
+def test_a_world_without_end_is_not_counted_through(tmp_path):
+    documents = make_fleet(nodes=1)
+    documents[0]["world"] = 2**62
+    assert "ranks: no more than" in merge(tmp_path, documents)[1]["problems"][0]
+
+
+def test_lists_for_others(tmp_path):
+    documents = make_fleet()
+    documents[1]["host"] = 'node"01\\'
+    slow_rank(documents)
+    files = {name: tmp_path / name for name in ("exclude", "prometheus", "junit")}
+    merge(tmp_path, documents, *(part for name, file in files.items() for part in (f"--{name}", file)))
+    assert files["exclude"].read_text() == 'node"01\\\n'
+    metrics = files["prometheus"].read_text()
+    assert 'pbprobe_fleet_nodes{outcome="fail"} 1' in metrics and 'host="node\\"01\\\\"' in metrics
+    for line in metrics.splitlines():
+        assert re.fullmatch(r"# (HELP|TYPE) \w+ .+|\w+\{.*\} [0-9.e+]+", line), line
+    assert len(re.findall("# TYPE pbprobe_rank_gemm_bf16_operations_per_second gauge", metrics)) == 1
+    suite = xml.etree.ElementTree.parse(files["junit"]).getroot()[0]
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("32", "1", "0")
+
+
+def test_of_simulated_slow_gpus_all_are_found_and_hardly_a_sound_one(tmp_path):
+    made = subprocess.run(
+        [sys.executable, SIMULATION, "write", tmp_path / "nodes", *"--nodes 250 --slow 0.05 --share 0.05".split()],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    slow = set(json.loads(made.stdout))
+    output = tmp_path / "fleet.json"
+    subprocess.run([PROGRAM, "merge", tmp_path / "nodes", "--output", output, "--quiet"], check=False)
+    called = {rank for _, rank, fault, _ in findings(json.loads(output.read_text())) if fault == "slow"}
+    assert len(slow) == 100 and len(called & slow) >= 99 and len(called - slow) <= 1

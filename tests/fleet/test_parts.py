@@ -1,0 +1,59 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""The parts of pbprobe.fleet that need no job."""
+
+import itertools
+import json
+
+import pytest
+
+pytest.importorskip("torch")
+from pbprobe.fleet import document, launch, together
+
+
+@pytest.mark.parametrize("count", [2, 3, 7, 8, 64])
+def test_in_a_tournament_everybody_meets_everybody_once_and_plays_once_a_round(count):
+    rounds = together.circle(list(range(count)))
+    for one in rounds:
+        players = list(itertools.chain(*one))
+        assert len(players) == len(set(players))
+    assert sorted(itertools.chain(*rounds)) == list(itertools.combinations(range(count), 2))
+
+
+def test_between_nodes_each_rail_is_touched_and_the_rounds_are_bounded():
+    hosts = [f"n{rank // 8}" for rank in range(512)]
+    rounds = together.tournament(list(range(512)), hosts)
+    assert len(rounds) == 7 + together.MOST_ACROSS
+    across = [pair for one in rounds for pair in one if hosts[pair[0]] != hosts[pair[1]]]
+    assert all(a % 8 == b % 8 for a, b in across)
+    assert set(itertools.chain(*across)) == set(range(512))
+
+
+@pytest.mark.parametrize(
+    "nodes, first",
+    [("gpu[003-007,12],login1", "gpu003"), ("gpu7", "gpu7"), ("a1,b[2-3]", "a1"), ("n[1,3]", "n1")],
+)
+def test_the_first_host_of_a_slurm_list(nodes, first):
+    assert launch.first_host(nodes) == first
+
+
+def test_places_of_launchers():
+    torchrun = {"RANK": "3", "WORLD_SIZE": "8", "LOCAL_RANK": "1", "MASTER_ADDR": "a", "MASTER_PORT": "5",
+                "TORCHELASTIC_USE_AGENT_STORE": "True"}  # fmt: skip
+    assert launch.find_place(torchrun) == launch.Place(3, 8, 1, "a", 5, True)
+    slurm = {"SLURM_PROCID": "9", "SLURM_NTASKS": "16", "SLURM_LOCALID": "1", "SLURM_STEP_NODELIST": "gpu[01-02]",
+             "SLURM_JOB_ID": "1007"}  # fmt: skip
+    assert launch.find_place(slurm) == launch.Place(9, 16, 1, "gpu01", launch.DEFAULT_PORT + 7, False)
+    mpi = {"OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_LOCAL_RANK": "0"}
+    with pytest.raises(ValueError, match="MASTER_ADDR"):
+        launch.find_place(mpi)
+    assert launch.find_place({}) is None
+
+
+def test_a_document_is_written_whole_or_not_at_all(tmp_path):
+    file = document.file_of(tmp_path / "new", 3)
+    made = document.new_document("node1", "0.1.0", 4, 3, 3)
+    assert document.write_document(file, made) is None
+    assert json.loads(file.read_text()) == made and [path.name for path in file.parent.iterdir()] == [file.name]
+    (tmp_path / "in the way").write_text("")
+    assert "could not be written" in document.write_document(tmp_path / "in the way" / "x", made)
