@@ -27,7 +27,8 @@ void ask_sm_arch(Answer& answer, const VariantProperty& property, const ClaimedF
   const auto sm = parse_sm(property.value.substr(0, mark));
   const std::string kind = mark == std::string::npos ? "" : property.value.substr(mark + 1);
   if (!sm || (kind != "real" && kind != "virtual")) {
-    answer.seen.push_back({say("{} is not a property of the provider: write 120_real or 120_virtual", text_of(property))});
+    answer.seen.push_back(
+        {say("{} is not a property of the provider: write 120_real or 120_virtual", text_of(property))});
   } else if (kind == "real") {
     ask_machine_code(answer, text_of(property), *sm, all);
   } else {
