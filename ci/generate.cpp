@@ -21,8 +21,10 @@
 #include "core/torch_symbols.hpp"
 #include "probes/judge/checks.hpp"
 #include "probes/judge/policy.hpp"
+#include "recipes/src/claim_file.hpp"
 #include "recipes/src/documents.hpp"
 #include "recipes/src/matrix.hpp"
+#include "recipes/src/public_wheels.hpp"
 #include "recipes/src/reference.hpp"
 #include "recipes/src/verify.hpp"
 
@@ -103,6 +105,11 @@ const std::vector<Generated>& all_files() {
       {"docs/fleet.schema.json",
        [](const fs::path&) { return schema_text<pbprobe::Fleet>("pbprobe.fleet/1", "What many nodes say together"); }},
       {"docs/policy.schema.json", [](const fs::path&) { return policy_schema_text(); }},
+      {"docs/claims.schema.json",
+       [](const fs::path&) {
+         return schema_text("pbprobe.claims/1", "What each library of a package is to hold",
+                            pbprobe::claim_file_schema());
+       }},
       {"recipes/targets.schema.json",
        [](const fs::path&) { return schema_text<pbprobe::TargetTable>("pbprobe.targets/1", "The table of targets"); }},
       {"recipes/cuda_components.schema.json",
@@ -118,6 +125,10 @@ const std::vector<Generated>& all_files() {
        [](const fs::path&) {
          return schema_text<pbprobe::ReferenceTable>("pbprobe.reference_builds/1",
                                                      "What the public builds of torch hold");
+       }},
+      {"recipes/public_wheels.schema.json",
+       [](const fs::path&) {
+         return schema_text<pbprobe::PublicWheels>("pbprobe.public_wheels/1", "Which SMs public wheels hold");
        }},
       {"recipes/matrix.schema.json", [](const fs::path&) { return pbprobe::matrix_schema(); }},
       {"docs/variants.md",

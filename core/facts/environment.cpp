@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "core/base_name.hpp"
+#include "core/cpu_needs.hpp"
 #include "core/major_minor.hpp"
 #include "core/pep440.hpp"
 
@@ -67,6 +68,20 @@ void add_torch(Distribution& row, const File& file) {
   row.torch_releases = symbols.releases.value_or(std::vector<std::string>());
 }
 
+// Of all that runs on every CPU in files for one architecture.
+std::optional<std::string> minimum_cpu_of(const std::vector<File>& files) {
+  std::string architecture;
+  std::set<std::string> needs;
+  for (const auto& file : files) {
+    if (!file.host_code || !file.machine) continue;
+    if (!architecture.empty() && architecture != *file.machine) return std::nullopt;
+    architecture = *file.machine;
+    for (const auto& [feature, count] : file.host_code->unguarded) needs.insert(feature);
+  }
+  if (architecture.empty()) return std::nullopt;
+  return minimum_cpu(architecture, std::vector<std::string>(needs.begin(), needs.end()));
+}
+
 void take_identity(Distribution& row, const Inventory& inventory) {
   const Package* package = inventory.packages.empty() ? nullptr : &inventory.packages.front();
   row.folder =
@@ -95,6 +110,7 @@ Distribution distribution_of(const Inventory& inventory) {
     if (file.self_loaded_code) add(row.self_loaded, file.self_loaded_code->cubin);
     if (file.problem) row.problems.push_back(file.path + ": " + *file.problem);
   }
+  row.minimum_cpu = minimum_cpu_of(inventory.files);
   row.loading = inventory.loading;
   if (package_name(row.name) == "torch") row.torch_abi = TorchAbi::own;
   for (auto* names : {&python, &cuda}) names->erase("");

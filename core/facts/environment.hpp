@@ -93,6 +93,7 @@ struct Distribution {
   std::map<std::string, int64_t> ptx;
   std::map<std::string, std::string> ptx_versions;
   std::map<std::string, int64_t> lto_ir;
+  std::optional<std::string> minimum_cpu;       // of what runs on every CPU in its files; null: not looked at
   std::map<std::string, int64_t> self_loaded;   // cubins among constants, which it loads by itself
   std::optional<std::vector<Loading>> loading;  // null: not installed, or not for this machine
   std::optional<RecordedFiles> recorded;        // null: it has no RECORD, or is a wheel
@@ -183,6 +184,8 @@ void fields(Visitor& visit, T& distribution) {
   visit("ptx", distribution.ptx, "PTX: entries per SM, with suffix");
   visit("ptx_versions", distribution.ptx_versions, "the highest PTX ISA version per SM");
   visit("lto_ir", distribution.lto_ir, "NVVM IR for link-time optimization: entries per SM");
+  visit("minimum_cpu", distribution.minimum_cpu,
+        "the first target that has all that its unguarded code needs; null: not looked at");
   visit("self_loaded", distribution.self_loaded, "cubins among constants, which its files load by themselves, per SM");
   visit("loading", distribution.loading,
         "what the loader would say of its extension modules; null: not installed, or not for this machine");

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/facts/loading.hpp"
+#include "core/facts/wheel_variant.hpp"
 #include "core/fields.hpp"
 
 namespace pbprobe {
@@ -251,6 +252,7 @@ struct Inventory {
   std::optional<StoreClosure> store_closure;             // null: not in a Nix store
   std::optional<std::vector<std::string>> broken_links;  // links to shared objects that are not there
   std::optional<std::vector<Loading>> loading;  // of an installed package's extension modules; null: not looked at
+  std::optional<WheelVariant> variant;          // null: it has no variant.json that could be read
   std::optional<std::string> torch_beside;      // the version of torch in the same environment; null: there is none
   std::vector<std::string> problems;            // what could not be read, one sentence each
 };
@@ -471,6 +473,7 @@ void fields(Visitor& visit, T& inventory) {
   visit("broken_links", inventory.broken_links, "to shared objects that are not there");
   visit("loading", inventory.loading,
         "what the loader would say of an installed package's extension modules; null: not looked at");
+  visit("variant", inventory.variant, "what its variant.json says (PEP 825, a draft); null: it has none");
   visit("torch_beside", inventory.torch_beside,
         "the version of torch that is installed beside a package; null: none, or not looked at");
   visit("problems", inventory.problems, "what could not be read");

@@ -19,11 +19,13 @@
 #include "probes/audit/inspect.hpp"
 #include "probes/audit/packages/closure.hpp"
 #include "probes/audit/packages/component.hpp"
+#include "probes/audit/packages/file_cache.hpp"
 #include "probes/audit/packages/layout.hpp"
 #include "probes/audit/packages/nix_store.hpp"
 #include "probes/audit/packages/packages.hpp"
 #include "probes/audit/packages/version.hpp"
 #include "probes/audit/packages/walk.hpp"
+#include "probes/audit/packages/wheel_variant.hpp"
 #include "probes/audit/stream.hpp"
 
 namespace pbprobe {
@@ -87,10 +89,13 @@ Result<File> inspect_member(const Layout& layout, const Item& item, const AuditO
 }
 
 Result<File> inspect_file(const Item& item, const AuditOptions& options) {
+  const CachedFile cached(item.path, item.disk, options);
+  if (auto known = cached.find()) return std::move(*known);
   PBPROBE_TRY(const Mapping mapping, map_file(item.disk));
   File file = inspect(item.path, Bytes(mapping.bytes(), fs::path(item.path).filename().string()), options);
   if (options.digests && file.machine) file.sha256 = sha256_of(mapping.bytes());
   PBPROBE_CHECK(mapping.check_whole());
+  cached.keep(file);
   return file;
 }
 
@@ -223,6 +228,18 @@ void read_package(const Layout& layout, Inventory& inventory) {
   }
 }
 
+// What a wheel variant says of itself.
+void read_variant(const Layout& layout, Inventory& inventory) {
+  const auto text = layout.texts.find(kVariantFile);
+  if (text == layout.texts.end()) return;
+  auto variant = parse_variant_json(text->second);
+  if (variant) {
+    inventory.variant = std::move(*variant);
+  } else {
+    inventory.problems.push_back(with_way_out(variant.error(), ReadFrom::text).message);
+  }
+}
+
 // Its members were checked by their checksums; where bytes failed, there may be more of them than were read.
 void note_damage(const Mapping& wheel, Inventory& inventory) {
   if (const auto whole = wheel.check_whole(); !whole)
@@ -241,13 +258,20 @@ std::optional<std::string> platform_of(const std::vector<File>& files) {
   return platform;
 }
 
+// What a wheel variant says of the CPU is about all of its files.
+AuditOptions with_host_code(const Layout& layout, AuditOptions options) {
+  const bool variant = layout.texts.contains(kVariantFile) && options.host_code == HostCodeScope::libtorch;
+  if (variant) options.host_code = HostCodeScope::all;
+  return options;
+}
+
 }  // namespace
 
 Inventory audit_layout(const Layout& layout, const fs::path& artifact, const AuditOptions& options) {
   Inventory inventory;
   inventory.artifact = artifact.string();
   inventory.layout = layout.kind;
-  inventory.files = inspect_all(layout, options);
+  inventory.files = inspect_all(layout, with_host_code(layout, options));
   inventory.problems = layout.problems;
   if (layout.wheel != nullptr) note_damage(layout.wheel->mapping, inventory);
   inventory.broken_links = layout.broken_links;
@@ -264,6 +288,7 @@ Inventory audit_layout(const Layout& layout, const fs::path& artifact, const Aud
     inventory.component_versions->merge(component_versions(*inventory.store_closure));
   }
   read_package(layout, inventory);
+  read_variant(layout, inventory);
   tell_identity(layout, versions, inventory);
   inventory.open_folders = open_folders(inventory.files);
   if (options.digests && layout.wheel) inventory.sha256 = sha256_of(layout.wheel->mapping.bytes());

@@ -22,6 +22,7 @@ struct AuditOptions {
   bool digests = false;                           // SHA-256 of each ELF file
   bool kernel_names = false;                      // the names of all kernels, per SM
   unsigned threads = 0;                           // 0: all usable cores
+  std::filesystem::path cache = {};               // what was found in files is kept there; empty: nothing is kept
 };
 
 // A wheel (also of another platform), an environment, a site-packages, torch or libtorch folder, a Nix result, an
@@ -29,6 +30,9 @@ struct AuditOptions {
 // Errors: not_found (nothing there, no torch), usage (no artifact), unreadable, malformed (the only file is broken).
 // What is wrong with one file of many stands in its `problem`; what could not be reached in the inventory's.
 [[nodiscard]] Result<Inventory> audit(const std::filesystem::path& artifact, const AuditOptions& options = {});
+
+// $XDG_CACHE_HOME/pbprobe, else ~/.cache/pbprobe. Empty: neither is known.
+[[nodiscard]] std::filesystem::path default_cache();
 
 // The torch folder of the first of these environments, site-packages or torch folders that has one. Also follows
 // *.pth files and pyvenv.cfg, as Python would, without running it.

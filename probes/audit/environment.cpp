@@ -28,10 +28,24 @@ std::vector<fs::path> wheels_in(const fs::path& folder) {
   return wheels;
 }
 
+// Opening NVIDIA's own libraries takes longer than everything else of an environment.
+AuditOptions options_for(const std::string& name, AuditOptions options) {
+  const bool cuda = name.starts_with("nvidia_");
+  if (cuda && !options.kernel_names) options.open_libraries = false;
+  if (cuda) options.host_code = HostCodeScope::none;
+  return options;
+}
+
+AuditOptions options_for(const InstalledPackage& package, const AuditOptions& given) {
+  AuditOptions options = options_for(package.info, given);
+  options.digests = !package.record.empty() && !package.relocated;
+  return options;
+}
+
 void audit_wheels(const std::vector<fs::path>& wheels, const AuditOptions& options,
                   const std::function<void(AuditedPackage)>& each, AuditedPackages& audited) {
   for (const auto& wheel : wheels) {
-    auto inventory = audit(wheel, options);
+    auto inventory = audit(wheel, options_for(wheel.filename().string(), options));
     if (inventory) {
       each({.inventory = std::move(*inventory)});
     } else if (inventory.error().code == ErrorCode::not_found) {
@@ -40,14 +54,6 @@ void audit_wheels(const std::vector<fs::path>& wheels, const AuditOptions& optio
       audited.problems.push_back(inventory.error().message);
     }
   }
-}
-
-// Opening NVIDIA's own libraries takes longer than everything else of an environment.
-AuditOptions options_for(const InstalledPackage& package, AuditOptions options) {
-  const bool cuda = package.info.starts_with("nvidia_");
-  if (cuda && !options.kernel_names) options.open_libraries = false;
-  options.digests = !package.record.empty() && !package.relocated;
-  return options;
 }
 
 std::vector<std::string> sentences_of(const RecordedFiles& recorded, const std::string& info) {

@@ -25,6 +25,7 @@ struct AuditArguments {
   bool strict = false;         // what is unknown fails too
   bool distributions = false;  // a row of each package
   bool kernels = false;
+  bool no_cache = false;
   std::vector<Sm> gpus;
   Documents documents;
 };
@@ -83,6 +84,7 @@ Result<Environment> rows_of(const AuditArguments& options) {
   auto environment = make_environment({.artifacts = options.artifacts,
                                        .gpus = options.gpus,
                                        .library_path = library_path == nullptr ? "" : library_path,
+                                       .cache = options.audit.cache,
                                        .progress = show_progress});
   clear_progress();
   return environment;
@@ -194,10 +196,13 @@ void add_audit(CLI::App& app, int& exit_code) {
   for (auto* row : {rows, gpus, kernels}) row->excludes(claim)->excludes(only);
   kernels->excludes(rows)->excludes(gpus);
   add_documents(*command, options.documents);
+  command->add_flag("--no-cache", options.no_cache,
+                    "Read every file, also what was read before and has not changed, and keep nothing of it");
   command->add_flag("--strict", options.strict, "Exit with 1 where the verdict is unknown, too")->excludes(only);
   command->callback([&exit_code, claim] {
     options.claimed = claim->count() > 0;
     options.kernels = options.audit.kernel_names;
+    if (!options.no_cache) options.audit.cache = default_cache();
     exit_code = run(options);
   });
 }

@@ -37,6 +37,7 @@ void add_verify(CLI::App& app, int& exit_code);
 void add_bench(CLI::App& app, int& exit_code);
 void add_compare(CLI::App& app, int& exit_code);
 void add_merge(CLI::App& app, int& exit_code);
+void add_recommend(CLI::App& app, int& exit_code);  // of `recipes` too, as it was called before
 void add_recipes(CLI::App& app, int& exit_code);
 void add_explain(CLI::App& app, int& exit_code);
 void add_completion(CLI::App& app, int& exit_code);

@@ -2,21 +2,26 @@
 // SPDX-License-Identifier: MIT
 #include "probes/pipeline/gate.hpp"
 #include "core/facts/json.hpp"
+#include "core/open_file.hpp"
 #include "probes/cli/cli.hpp"
 #include "probes/cli/documents.hpp"
 #include "probes/pipeline/evidence.hpp"
 #include "probes/report/gate.hpp"
 #include "probes/report/redact.hpp"
 #include "recipes/src/claim.hpp"
+#include "recipes/src/claim_file.hpp"
 
 namespace pbprobe::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
+constexpr uint64_t kMostClaimBytes = 1 << 20;
+
 struct GateArguments {
   GateRequest request;
   std::string claim;
+  std::optional<fs::path> claim_file;
   Level require = Level::shipped;
   bool required = false;  // --require was given
   Emulation emulation;
@@ -79,11 +84,30 @@ int print_and_attest(const Report& report, const GateArguments& options) {
   return decided == kPassed ? kCouldNotRun : decided;
 }
 
+// A Hugging Face kernel says itself what it was built for.
+std::optional<fs::path> claim_file_of(const GateArguments& options) {
+  const fs::path own = options.request.artifact / "metadata.json";
+  std::error_code error;
+  if (options.claim_file || !options.claim.empty() || !fs::is_regular_file(own, error)) return options.claim_file;
+  return own;
+}
+
+Result<Claim> claim_of(const GateArguments& options) {
+  const auto file = claim_file_of(options);
+  if (!file) return parse_claim(options.claim);
+  PBPROBE_TRY(const std::string text, read_whole_file(*file, kMostClaimBytes), "--claim-file");
+  PBPROBE_TRY(Claim claim, parse_claim_file(text, *file), "--claim-file");
+  if (options.claim.empty()) return claim;
+  PBPROBE_TRY(const Claim whole, parse_claim(options.claim));
+  return join_claims(whole, std::move(claim));
+}
+
 int run_on_artifact(const GateArguments& options) {
   GateRequest request = options.request;
   if (request.artifact.empty()) return usage("name what is to be judged: pbprobe gate ARTIFACT --claim VARIANT");
-  if (options.claim.empty()) return usage("say what it is to deliver: --claim VARIANT");
-  auto claim = parse_claim(options.claim);
+  if (options.claim.empty() && !claim_file_of(options))
+    return usage("say what it is to deliver: --claim VARIANT, or --claim-file FILE");
+  auto claim = claim_of(options);
   if (!claim) return print_error(claim.error());
   request.claim = std::move(*claim);
   if (options.required) request.require = options.require;
@@ -113,7 +137,7 @@ int run(const GateArguments& options) {
   const bool again = options.from || !options.join.empty();
   if (!again && !options.trusted.empty()) return usage("--key is of evidence: give --from or --join");
   if (!again) return run_on_artifact(options);
-  if (!options.request.artifact.empty() || !options.claim.empty())
+  if (!options.request.artifact.empty() || !options.claim.empty() || options.claim_file)
     return usage("--from and --join take artifact and claim from the evidence: give no others");
   return run_on_evidence(options);
 }
@@ -123,6 +147,9 @@ void add_what(CLI::App& command, GateArguments& options) {
                      "What was built, as for `pbprobe audit`; or a report, which is judged by its facts");
   command.add_option("--claim", options.claim,
                      "What it is to deliver: a variant's name, or a list of targets and versions");
+  command.add_option("--claim-file", options.claim_file,
+                     "What each library of a package is to hold, and which to ignore, as docs/gate.md describes it; or "
+                     "a Hugging Face kernel's metadata.json");
   add_choice<Level>(command, "--require", options.require,
                     {{"shipped", Level::shipped},
                      {"loaded", Level::loaded},
@@ -193,6 +220,7 @@ void add_gate(CLI::App& app, int& exit_code) {
       "  pbprobe gate torch.whl --claim sm90,avx512,cuda=13.0 --explain\n"
       "  pbprobe gate .venv --claim sm90,avx512,cuda=13.0 --require executed --evidence DIR --sign KEY\n"
       "  pbprobe gate result-NAME --claim VARIANT --require measured --baseline .venv\n"
+      "  pbprobe gate vllm.whl --claim sm90,cuda=13.0 --claim-file vllm.claims\n"
       "  pbprobe gate --from DIR --key PUB\n"
       "  pbprobe gate --join shipped executed --key PUB --evidence DIR --sign KEY\n"
       "Exit code: 0 pass, 1 fail or unknown, 2 could not run");

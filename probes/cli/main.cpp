@@ -68,6 +68,7 @@ int run(int argc, char** argv) {
   pbprobe::cli::add_bench(app, exit_code);
   pbprobe::cli::add_compare(app, exit_code);
   pbprobe::cli::add_merge(app, exit_code);
+  pbprobe::cli::add_recommend(app, exit_code);
   pbprobe::cli::add_recipes(app, exit_code);
   pbprobe::cli::add_explain(app, exit_code);
   pbprobe::cli::add_completion(app, exit_code);

@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include "core/facts/json.hpp"
-#include "core/host/host.hpp"
 #include "core/open_file.hpp"
 #include "core/printable.hpp"
 #include "probes/cli/cli.hpp"
@@ -11,7 +10,6 @@
 #include "recipes/src/evaluate.hpp"
 #include "recipes/src/imports.hpp"
 #include "recipes/src/lock.hpp"
-#include "recipes/src/recommend.hpp"
 #include "recipes/src/variant_facts.hpp"
 #include "recipes/src/verify.hpp"
 #include "recipes/src/write.hpp"
@@ -33,8 +31,6 @@ struct RecipesArguments {
   bool check = false;
   bool force = false;
   bool no_nix = false;
-  std::optional<std::filesystem::path> host;
-  std::string workload;
   std::filesystem::path matrix_file = "recipes/matrix.json";
   LockRequest lock;
 };
@@ -109,16 +105,6 @@ Result<std::string> read_file(const std::filesystem::path& path, std::string_vie
   return text;
 }
 
-Result<Host> read_host(const std::filesystem::path& path) {
-  PBPROBE_TRY(const auto text, read_file(path, "write one with `pbprobe host --format json`"));
-  PBPROBE_TRY(const auto json, parse_json(text), "{}", path.string());
-  // A whole report holds the host as one of its sections.
-  const auto section = json.is_object() ? json.find("host") : json.end();
-  PBPROBE_TRY(auto host, from_json<Host>(section != json.end() && section->is_object() ? *section : json), "{}",
-              path.string());
-  return host;
-}
-
 int run_lock(const RecipesArguments& options) {
   const auto text = read_file(options.matrix_file, "run it in a checkout, or name the matrix with --matrix");
   if (!text) return print_error(text.error());
@@ -129,14 +115,6 @@ int run_lock(const RecipesArguments& options) {
   std::string reported;
   for (const auto& change : locked->changed) reported += change + "\n";
   return write_output(reported + "now build pbprobe, and run `pbprobe recipes write`\n");
-}
-
-int run_recommend(const RecipesArguments& options) {
-  const auto host = options.host ? read_host(*options.host) : detect_host(system_sources());
-  if (!host) return print_error(host.error());
-  const auto answer = recommend(*host, options.workload);
-  if (!answer) return print_error(answer.error());
-  return write_output(options.format == Format::json ? json_text(to_json(*answer)) : render_recommendation(*answer));
 }
 
 void add_list(CLI::App& recipes, RecipesArguments& options, int& exit_code) {
@@ -182,7 +160,6 @@ void add_recipes(CLI::App& app, int& exit_code) {
   auto* recipes = app.add_subcommand("recipes",
                                      "The matrix of targeted builds\n"
                                      "Examples:\n"
-                                     "  pbprobe recipes recommend --workload infer-int8\n"
                                      "  pbprobe recipes show pytorch-python313-cuda13_0-sm121-armv9\n"
                                      "  pbprobe recipes verify ~/build-pytorch/.flox/pkgs");
   recipes->require_subcommand(1);
@@ -202,11 +179,7 @@ void add_recipes(CLI::App& app, int& exit_code) {
   verify->add_flag("--no-nix", options.no_nix, "Only by line patterns, where Nix is here too");
   verify->callback([&exit_code] { exit_code = run_verify(options); });
 
-  auto* recommend = recipes->add_subcommand("recommend", "The variant for a machine, and why");
-  recommend->add_option("--host", options.host, "A host's JSON (`pbprobe host --format json`); this machine otherwise");
-  recommend->add_option("--workload", options.workload, "train, infer-bf16, infer-int8 or dev; train otherwise");
-  add_format(*recommend, options.format);
-  recommend->callback([&exit_code] { exit_code = run_recommend(options); });
+  add_recommend(*recipes, exit_code);
 }
 
 }  // namespace pbprobe::cli

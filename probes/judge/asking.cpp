@@ -87,6 +87,8 @@ bool has_subject(Need need, const Facts& facts) {
     case Need::cuda_claim: return claim != nullptr && claim->cuda.has_value();
     case Need::python_claim: return claim != nullptr && claim->python.has_value();
     case Need::blas_claim: return claim != nullptr && claim->blas.has_value();
+    case Need::file_claim: return claim != nullptr && (claim->files || claim->ignored);
+    case Need::wheel_variant: return inventory != nullptr && inventory->variant.has_value();
     case Need::baseline: return facts.report.baseline.has_value();
     case Need::reference: return facts.report.reference.has_value();
     case Need::environment: return inventory != nullptr && (inventory->loading || inventory->torch_beside);

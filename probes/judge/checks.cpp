@@ -15,10 +15,10 @@ namespace {
 const std::vector<Check>& table() {
   static const std::vector<Check> checks = [] {
     std::vector<Check> all;
-    for (const auto rows :
-         {beside_checks, claimed_cpus_checks, claimed_sms_checks, claims_checks, closure_checks, cpu_checks,
-          device_entries_checks, files_checks, gpu_checks, host_code_checks, identity_checks, loading_checks,
-          nix_checks, other_claims_checks, packages_checks, reference_checks, running_checks, runpaths_checks}) {
+    for (const auto rows : {beside_checks, claimed_cpus_checks, claimed_sms_checks, claims_checks, closure_checks,
+                            cpu_checks, device_entries_checks, files_checks, gpu_checks, host_code_checks,
+                            identity_checks, loading_checks, nix_checks, other_claims_checks, packages_checks,
+                            reference_checks, running_checks, runpaths_checks, variant_checks}) {
       for (auto& check : rows()) all.push_back(std::move(check));
     }
     std::sort(all.begin(), all.end(), [](const Check& a, const Check& b) { return a.id < b.id; });
@@ -40,6 +40,8 @@ std::string_view word_for(Need need) {
     case Need::cuda_claim: return "claimed CUDA";
     case Need::python_claim: return "claimed Python";
     case Need::blas_claim: return "claimed BLAS";
+    case Need::file_claim: return "a claim file";
+    case Need::wheel_variant: return "a wheel variant";
     case Need::cuda_build: return "a CUDA build";
     case Need::package: return "a Python package";
     case Need::store: return "a Nix result";

@@ -31,19 +31,21 @@ enum class Need : uint8_t {
   torch_claim,
   cuda_claim,
   python_claim,
-  blas_claim,   // this is
-  cuda_build,   // the artifact is one, or says so
-  package,      // the artifact has what a Python package says of itself
-  store,        // it lies in a Nix store
-  baseline,     // it was held beside another libtorch
-  reference,    // what builds of its version hold was asked for
-  environment,  // it is installed among other packages
-  other,        // the package is another one than torch
-  emulated,     // an emulated CPU of a claimed row has loaded it, or died of it
+  blas_claim,     // this is
+  file_claim,     // a claim file names single files
+  wheel_variant,  // it has a variant.json
+  cuda_build,     // the artifact is one, or says so
+  package,        // the artifact has what a Python package says of itself
+  store,          // it lies in a Nix store
+  baseline,       // it was held beside another libtorch
+  reference,      // what builds of its version hold was asked for
+  environment,    // it is installed among other packages
+  other,          // the package is another one than torch
+  emulated,       // an emulated CPU of a claimed row has loaded it, or died of it
 };
 
 // What a claim may say, in the order of the report's rows.
-enum class ClaimPart : uint8_t { sm, isa, torch, cuda, python, blas };
+enum class ClaimPart : uint8_t { sm, isa, torch, cuda, python, blas, files };
 
 // One fault that a check saw.
 struct Seen {

@@ -20,11 +20,12 @@ Demands::Demands(const Terms& terms, const Claim* claim) : policy_(&terms.policy
   if (claim->cuda) cuda_ = levels.cuda;
   if (claim->python) python_ = levels.python;
   if (claim->blas) blas_ = levels.blas;
+  if (claim->files) files_ = Level::shipped;
 }
 
 std::optional<Level> Demands::highest() const {
   std::optional<Level> most;
-  for (const auto& level : {sm_, isa_, torch_, cuda_, python_, blas_}) {
+  for (const auto& level : {sm_, isa_, torch_, cuda_, python_, blas_, files_}) {
     if (level && (!most || *level > *most)) most = level;
   }
   return most;
@@ -36,7 +37,8 @@ Level Demands::of_row(std::string_view name) const {
                                    {"torch", torch_},
                                    {"CUDA", cuda_},
                                    {"Python", python_},
-                                   {"BLAS", blas_}}) {
+                                   {"BLAS", blas_},
+                                   {"files", files_}}) {
     if (row == name && level) return *level;
   }
   return Level::measured;  // a row that is not known here is not passed by

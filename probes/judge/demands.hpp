@@ -35,7 +35,7 @@ class Demands {
   [[nodiscard]] std::optional<Level> level_for(const Check& check) const;
 
   const Policy* policy_;
-  std::optional<Level> sm_, isa_, torch_, cuda_, python_, blas_;
+  std::optional<Level> sm_, isa_, torch_, cuda_, python_, blas_, files_;
 };
 
 }  // namespace pbprobe

@@ -96,6 +96,13 @@ std::optional<std::string> missing_gpu(const Host& host) {
   return "the driver lists none";
 }
 
+// A claim file says of a single library what it is to hold by itself.
+bool is_library_with_claim_file(const Facts& facts) {
+  if (!facts.single_file || facts.claim == nullptr || !facts.claim->files || facts.inventory->files.empty())
+    return false;
+  return !base_name(facts.inventory->files.front().path).starts_with(kLibtorch);
+}
+
 void take_claim(Facts& facts) {
   facts.claim = pointer_to(facts.report.claim);
   if (facts.claim == nullptr) return;
@@ -120,7 +127,7 @@ Facts derive_facts(const Report& report) {
   facts.torch = torch_name(facts.inventory);
   if (facts.inventory != nullptr) {
     facts.single_file = facts.inventory->layout == "file";
-    facts.other = facts.files_only && other_package(*facts.inventory) != nullptr;
+    facts.other = facts.files_only && (other_package(*facts.inventory) != nullptr || is_library_with_claim_file(facts));
     facts.main_file = file_with_most_units(*facts.inventory);
     facts.cuda_build = facts.inventory->cuda_version || facts.main_file != nullptr;
     facts.wrong_platform = facts.host != nullptr && built_for_other_processor(*facts.host, *facts.inventory);
@@ -170,6 +177,7 @@ bool tells(const Facts& facts, ClaimPart part) {
     case ClaimPart::isa: return file.host_code.has_value();
     case ClaimPart::cuda: return file.device_code && !file.device_code->toolkits.empty();
     case ClaimPart::blas: return base_name(file.path).starts_with(kLibtorchCpu);
+    case ClaimPart::files: return true;
     case ClaimPart::torch:
     case ClaimPart::python: return false;
   }
@@ -187,6 +195,7 @@ ClaimParts claim_parts(const Facts& facts) {
   take(facts.claim->cuda.has_value(), ClaimPart::cuda, "CUDA");
   take(facts.claim->python.has_value(), ClaimPart::python, "Python");
   take(facts.claim->blas.has_value(), ClaimPart::blas, "BLAS");
+  take(facts.claim->files.has_value(), ClaimPart::files, "files");
   return parts;
 }
 

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <optional>
 
+#include "core/json_keys.hpp"
 #include "probes/judge/checks.hpp"
 
 namespace pbprobe {
@@ -41,24 +42,6 @@ bool is_date(const std::string& text) {
       .ok();
 }
 
-// A key of `given` that `known`, the same document written again, does not have.
-std::optional<std::string> unknown_key(const Json& given, const Json& known, const std::string& path) {
-  if (given.is_object() && known.is_object()) {
-    for (const auto& [key, value] : given.items()) {
-      const std::string here = path.empty() ? key : path + "." + key;
-      const auto same = known.find(key);
-      if (same == known.end()) return here;
-      if (auto below = unknown_key(value, *same, here)) return below;
-    }
-  }
-  if (given.is_array() && known.is_array()) {
-    for (size_t i = 0; i < given.size() && i < known.size(); ++i) {
-      if (auto below = unknown_key(given[i], known[i], fmt::format("{}[{}]", path, i))) return below;
-    }
-  }
-  return std::nullopt;
-}
-
 Result<void> check_words(const Policy& policy) {
   if (policy.name.empty()) return make_error(ErrorCode::malformed, "name: it is empty: a verdict names its policy");
   for (const auto& [id, change] : policy.severity) {
@@ -85,22 +68,12 @@ Result<void> check_words(const Policy& policy) {
   return {};
 }
 
-void allow_no_other_keys(Json& schema) {
-  if (schema.is_array()) {
-    for (auto& element : schema) allow_no_other_keys(element);
-  }
-  if (!schema.is_object()) return;
-  for (auto& [key, value] : schema.items()) allow_no_other_keys(value);
-  const auto properties = schema.find("properties");
-  if (properties != schema.end() && properties->is_object()) schema["additionalProperties"] = false;
-}
-
 }  // namespace
 
 Result<Policy> parse_policy(std::string_view text) {
   PBPROBE_TRY(const Json json, parse_json(text));
   PBPROBE_TRY(Policy policy, from_json<Policy>(json));
-  if (const auto key = unknown_key(json, to_json(policy), ""))
+  if (const auto key = unknown_key(json, to_json(policy)))
     return make_error(ErrorCode::malformed, "{}: a policy has no such key: docs/policy.schema.json lists them", *key);
   PBPROBE_CHECK(check_words(policy));
   return policy;

@@ -183,6 +183,19 @@ ClaimProof prove_all(const Facts& facts, const std::vector<const Target*>& targe
   return all;
 }
 
+std::string patterns_of(const Claim& claim) {
+  std::vector<std::string_view> patterns;
+  for (const auto& one : *claim.files) patterns.push_back(one.files);
+  return patterns.empty() ? "all" : fmt::format("{}", fmt::join(patterns, ", "));
+}
+
+std::string left_out_of(const Claim& claim) {
+  std::string text;
+  for (const auto& [files, reason] : claim.ignored.value_or(std::vector<IgnoredFiles>()))
+    add_detail(text, fmt::format("{} left out: {}", files, reason));
+  return text;
+}
+
 std::vector<ClaimRow> claimed_rows(const Facts& facts, const Shipped& shipped) {
   const Claim& claim = *facts.claim;
   const ClaimParts parts = claim_parts(facts);
@@ -214,6 +227,7 @@ std::vector<ClaimRow> claimed_rows(const Facts& facts, const Shipped& shipped) {
   if (claim.cuda) add("CUDA", *claim.cuda, shipped.of(ClaimPart::cuda, facts), seen(inventory.cuda_version));
   if (claim.python) add("Python", *claim.python, shipped.of(ClaimPart::python, facts), seen(inventory.python_abi));
   if (claim.blas) add("BLAS", *claim.blas, shipped.of(ClaimPart::blas, facts), "");
+  if (claim.files) add("files", patterns_of(claim), shipped.of(ClaimPart::files, facts), left_out_of(claim));
   return rows;
 }
 

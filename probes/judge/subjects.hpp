@@ -23,6 +23,7 @@ namespace pbprobe {
 [[nodiscard]] std::vector<Check> loading_checks();
 [[nodiscard]] std::vector<Check> nix_checks();
 [[nodiscard]] std::vector<Check> other_claims_checks();
+[[nodiscard]] std::vector<Check> variant_checks();
 [[nodiscard]] std::vector<Check> packages_checks();
 [[nodiscard]] std::vector<Check> reference_checks();
 [[nodiscard]] std::vector<Check> running_checks();

@@ -37,9 +37,9 @@ Distribution row_of(Inventory inventory, const EnvironmentRequest& request) {
 }
 
 // torch is judged with the packages that it needs, which stand in rows of their own.
-void judge_torch(const fs::path& artifact, Distribution& row) {
+void judge_torch(const fs::path& artifact, const fs::path& cache, Distribution& row) {
   Report report = new_report();
-  auto inventory = audit(artifact, {.open_libraries = false});
+  auto inventory = audit(artifact, {.open_libraries = false, .cache = cache});
   if (!inventory) return;  // a torch without its folder: what it lacks is known by its RECORD
   report.inventory = std::move(*inventory);
   report.inventory->loading = row.loading;
@@ -82,14 +82,16 @@ struct Faulty {
 };
 
 Result<void> add_artifact(const fs::path& artifact, const EnvironmentRequest& request, Environment& environment) {
-  const PackagesOptions options{.audit = {.kernel_names = !request.gpus.empty()}, .library_path = request.library_path};
+  const PackagesOptions options{
+      .audit = {.host_code = HostCodeScope::all, .kernel_names = !request.gpus.empty(), .cache = request.cache},
+      .library_path = request.library_path};
   Faulty faulty;
   const auto each = [&](AuditedPackage package) {
     const bool installed = package.inventory.layout == "distribution";
     if (request.progress) request.progress("read " + package.inventory.artifact);
     Distribution row = row_of(std::move(package.inventory), request);
     row.recorded = std::move(package.recorded);
-    if (installed && package_name(row.name) == "torch") judge_torch(artifact, row);
+    if (installed && package_name(row.name) == "torch") judge_torch(artifact, request.cache, row);
     faulty.take(row, package.installer);
     environment.distributions.push_back(std::move(row));
   };

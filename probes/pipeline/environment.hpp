@@ -19,8 +19,9 @@ namespace pbprobe {
 
 struct EnvironmentRequest {
   std::vector<std::filesystem::path> artifacts;
-  std::vector<Sm> gpus;      // what each package has for them is counted, kernel by kernel
-  std::string library_path;  // LD_LIBRARY_PATH, as programs of the environment have it
+  std::vector<Sm> gpus;              // what each package has for them is counted, kernel by kernel
+  std::string library_path;          // LD_LIBRARY_PATH, as programs of the environment have it
+  std::filesystem::path cache = {};  // as AuditOptions::cache
   std::function<void(std::string_view step)> progress;
 };
 

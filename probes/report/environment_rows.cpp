@@ -92,7 +92,7 @@ std::vector<Cell> titles(std::initializer_list<const char*> names) {
 
 void add_rows(Page& page, const Environment& environment) {
   std::vector<std::vector<Cell>> rows{
-      titles({"package", "version", "torch ABI", "Python", "CUDA", "SMs", "PTX", "worst finding"})};
+      titles({"package", "version", "torch ABI", "Python", "min CPU", "CUDA", "SMs", "PTX", "worst finding"})};
   for (const auto& row : environment.distributions) {
     const std::string own = numbers(row.cubin);
     const std::string sms = own == "-" && !row.self_loaded.empty() ? "(" + numbers(row.self_loaded) + ")" : own;
@@ -100,6 +100,7 @@ void add_rows(Page& page, const Environment& environment) {
                     {row.version.value_or("-")},
                     {torch_of(row)},
                     {python_of(row)},
+                    {row.minimum_cpu.value_or("-")},
                     {cuda_of(row)},
                     {sms},
                     {ptx_of(row)},

@@ -54,8 +54,11 @@ Names capabilities(const Host& host) {
 Names variant_names(const Host& host) {
   Names names;
   const std::string& architecture = host.cpu.architecture;
-  if (is_x86(host)) names.push_back(fmt::format("x86_64 :: level :: v{}", x86_level(host.cpu)));
-  for (const auto& feature : host.cpu.features) names.push_back(fmt::format("{} :: {} :: on", architecture, feature));
+  for (int level = is_x86(host) ? x86_level(host.cpu) : 0; level > 0; --level)
+    names.push_back(fmt::format("x86_64 :: level :: v{}", level));
+  // Only Linux calls SSE3 after Prescott.
+  for (const auto& feature : host.cpu.features)
+    names.push_back(fmt::format("{} :: {} :: on", architecture, feature == "pni" ? "sse3" : feature));
   for (std::string capability : capabilities(host)) {
     std::erase(capability, '.');
     names.push_back(fmt::format("nvidia :: sm_arch :: {}_real", capability));

@@ -70,6 +70,8 @@ pkgs.stdenv.mkDerivation {
     # Its include is a copy of the dev output's, its lib a link into the lib output.
     "-DPBPROBE_TORCH=${torch}/${python.sitePackages}/torch"
   ];
+  # In nativeInstallCheckInputs of another package it gates that one's wheels.
+  setupHook = ./check-hook.sh;
   doCheck = true;
   checkPhase = ''
     runHook preCheck

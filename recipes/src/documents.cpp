@@ -156,8 +156,7 @@ std::string variants_markdown(std::string_view stand_in, const Matrix& m) {
   const auto& line = m.default_matrix_line();
   std::string text =
       "# Variants\n\nWritten by `make generate` from `recipes/matrix.json` and `recipes/targets.json`.\n\n";
-  text +=
-      "`pbprobe recipes recommend` picks the variant for the machine that it runs on, and says why.\n\n## Lines\n\n";
+  text += "`pbprobe recommend` picks the variant for the machine that it runs on, and says why.\n\n## Lines\n\n";
   text += lines_table(m);
   text += fmt::format(
       "\nThe recipes of {} lie in `.flox/pkgs`; another line's are written by `pbprobe recipes write --line LINE "

@@ -115,6 +115,8 @@ class Advice {
     note_driver_state();
     if (gpu.target == nullptr || !advise_gpu(gpu)) advise_cpu_only(gpu);
     note_missing_isas();
+    if (answer_.variant) answer_.commands.push_back("flox build " + *answer_.variant);
+    advise_pip(gpu);
     return std::move(answer_);
   }
 
@@ -122,6 +124,17 @@ class Advice {
   void note_driver_state() {
     const bool asked = !host_.gpus.empty() || host_.driver.state == DriverState::no_gpu;
     if (!asked && !host_.driver.sentence.empty()) answer_.todo.push_back(host_.driver.sentence);
+  }
+
+  // Beside the variant, which is first wherever the wheel has no native code for this GPU.
+  void advise_pip(const ChosenGpu& chosen) {
+    const Gpu* gpu = host_.gpus.empty() ? nullptr : &host_.gpus.front();
+    for (const auto& one : host_.gpus) {
+      if (chosen.target != nullptr && one.capability == chosen.target->capability) gpu = &one;
+    }
+    answer_.wheels = advise_wheels(host_, gpu);
+    const auto& wheels = answer_.wheels.wheels;
+    answer_.wheel_first = !wheels.empty() && (!answer_.variant || wheels.front().code == GpuCode::native);
   }
 
   // Lines that build this SM for this CPU, the default line first, then the newest.
@@ -144,6 +157,11 @@ class Advice {
   bool advise_gpu(const ChosenGpu& gpu) {
     const auto& target = *gpu.target;
     if (!fits_machine(target)) return false;
+    if (!has_variants(target)) {
+      answer_.not_possible.push_back(
+          fmt::format("{} is {}, for which the matrix has no variants", gpu.name, upper(target.id)));
+      return false;
+    }
     const auto lines = lines_for(target);
     if (lines.empty()) {
       answer_.not_possible.push_back(
@@ -269,14 +287,41 @@ Result<Recommendation> recommend(const Host& host, std::string_view workload, co
   return Advice(host, *chosen, m).give();
 }
 
-std::string render_recommendation(const Recommendation& r) {
+namespace {
+
+std::string variant_text(const Recommendation& r) {
   std::string text = fmt::format("{}\n  {}\n", r.variant.value_or("no variant"), r.reason);
   if (r.min_driver) text += fmt::format("  driver {} or later\n", *r.min_driver);
   for (const auto& todo : r.todo) text += fmt::format("  first: {}\n", todo);
+  for (const auto& command : r.commands) text += fmt::format("    {}\n", command);
+  return text;
+}
+
+std::string wheels_text(const Recommendation& r) {
+  if (r.wheels.wheels.empty()) return "";
+  const auto& torch = r.wheels.wheels.front();
+  const std::string driver = torch.min_driver ? fmt::format("; driver {} or later", *torch.min_driver) : "";
+  std::string text = fmt::format("torch {} of pip\n  {}{}\n", torch.version, torch.sentence, driver);
+  for (const auto& command : r.wheels.commands) text += fmt::format("    {}\n", command);
+  if (r.wheels.wheels.size() > 1) text += fmt::format("beside it, as the wheels were on {}\n", r.wheels.read);
+  for (size_t i = 1; i < r.wheels.wheels.size(); ++i) {
+    const auto& wheel = r.wheels.wheels[i];
+    text += fmt::format("  {} {}: {}\n", wheel.package, wheel.version, wheel.sentence);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string render_recommendation(const Recommendation& r) {
+  std::string text = r.wheel_first ? wheels_text(r) + variant_text(r) : variant_text(r) + wheels_text(r);
+  if (r.wheels.warning) text += fmt::format("torch's warning\n  {}\n", *r.wheels.warning);
   if (!r.next.empty()) text += "next\n";
   for (const auto& next : r.next) text += fmt::format("  {}\n    {}\n", next.variant, next.why);
-  if (!r.not_possible.empty()) text += "not possible\n";
-  for (const auto& reason : r.not_possible) text += fmt::format("  {}\n", reason);
+  if (!r.not_possible.empty() || !r.wheels.not_possible.empty()) text += "not possible\n";
+  for (const auto* reasons : {&r.not_possible, &r.wheels.not_possible}) {
+    for (const auto& reason : *reasons) text += fmt::format("  {}\n", reason);
+  }
   return text;
 }
 

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// The variant for a machine: why, what would be next, and what is not possible. A pure function of the host's facts.
+// The build for a machine: a variant of the matrix, a wheel of pip, why, what would be next, and what is not possible.
+// A pure function of the host's facts.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,7 @@
 
 #include "core/facts/host.hpp"
 #include "core/result.hpp"
+#include "recipes/src/public_wheels.hpp"
 #include "recipes/src/variant.hpp"
 
 namespace pbprobe {
@@ -29,6 +31,9 @@ struct Recommendation {
   std::vector<std::string> todo;  // before it runs: a newer driver
   std::vector<Alternative> next;
   std::vector<std::string> not_possible;
+  bool wheel_first = false;           // pip's torch is native here too, and takes minutes
+  std::vector<std::string> commands;  // that build the variant
+  WheelsAdvice wheels;
 };
 
 // workload: an id of the matrix; empty: its first. Errors: usage, for an unknown workload.
@@ -52,6 +57,9 @@ void fields(Visitor& visit, T& r) {
   visit("todo", r.todo, "what to do before it runs");
   visit("next", r.next, "what would be next");
   visit("not_possible", r.not_possible, "and why");
+  visit("wheel_first", r.wheel_first, "torch of pip has native code for this GPU, so that it is the first to try");
+  visit("commands", r.commands, "that build the variant");
+  visit("wheels", r.wheels, "the public wheels that run here");
 }
 
 }  // namespace pbprobe

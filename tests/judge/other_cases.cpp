@@ -88,6 +88,52 @@ void add_claims_of_other_cases(std::vector<Case>& cases) {
                    claimed_of_other({.torch = "2.10.0"}, [](Inventory& i) { i.packages.front().torch = "==2.10.0"; })});
   cases.push_back({"PB174", "Python 3.13 (cp313) is claimed, and extension modules of ext 1.0 are for cp311",
                    claimed_of_other({.python = "3.13"}), claimed_of_other({.python = "3.11"})});
+  const auto with_files = [](Claim claim, FileClaim one) {
+    claim.files.emplace().push_back(std::move(one));
+    return claim;
+  };
+  const auto ignoring = [](Claim claim, const char* files) {
+    claim.ignored.emplace().push_back({files, "host code"});
+    return claim;
+  };
+  const auto of_files = [&](FileClaim one) { return claimed_of_other(with_files({}, std::move(one))); };
+  cases.push_back({"PB175", "sm_90 is claimed, and _C.cpython-311-x86_64-linux-gnu.so of ext/*.so of ext 1.0 holds",
+                   claimed_of_other(with_files({}, {.files = "ext/*.so", .sms = {"sm_90"}}),
+                                    [](Inventory& i) {
+                                      i.files[0].device_code->cubin = {{"sm_120", 1}};
+                                    }),
+                   of_files({.files = "ext/*.so", .sms = {"sm_90", "sm_90a"}})});
+  cases.push_back({"PB175", "compute_90 is claimed, and _C.cpython-311-x86_64-linux-gnu.so of _C* of ext 1.0 holds PTX",
+                   of_files({.files = "_C*", .ptx = {"compute_90"}}), of_files({.files = "_C*", .sms = {"sm_120"}})});
+  cases.push_back({"PB175", "torch 2.12 is claimed", of_files({.files = "*", .torch = "2.12"}),
+                   of_files({.files = "*", .torch = "2.11", .python = "3.11"})});
+  cases.push_back({"PB176", "\"ext/_D*\" of the claim file decides on no file of ext 1.0",
+                   claimed_of_other(with_files({.targets = {"sm90"}}, {.files = "ext/_D*", .sms = {"sm_90"}})),
+                   claimed_of_other(with_files({.targets = {"sm90"}}, {.files = "ext/_C*", .sms = {"sm_90"}}))});
+  cases.push_back({"PB176", "\"_D*\", which the claim file ignores, names no file of ext 1.0",
+                   claimed_of_other(ignoring({.targets = {"sm90"}}, "_D*")),
+                   claimed_of_other(ignoring({.cuda = "13.0"}, "_E*"),
+                                    [](Inventory& i) { i.files.emplace_back().path = "ext/_E.so"; })});
+  const auto variant = [&](VariantProperty property) {
+    return claimed_of_other({.targets = {"sm90"}}, [&](Inventory& i) {
+      i.variant = {.label = "x", .properties = {std::move(property)}};
+      i.files[0].host_code.emplace().unguarded = {{"avx2", 7}};
+    });
+  };
+  cases.push_back({"PB177",
+                   "nvidia :: sm_arch :: 80_real is claimed, and _C.cpython-311-x86_64-linux-gnu.so of ext 1.0",
+                   variant({"nvidia", "sm_arch", "80_real"}), variant({"nvidia", "sm_arch", "90_real"})});
+  cases.push_back({"PB177", "nvidia :: sm_arch :: 120_virtual is claimed",
+                   variant({"nvidia", "sm_arch", "120_virtual"}), variant({"nvidia", "sm_arch", "120_real"})});
+  cases.push_back({"PB177", "nvidia :: cuda_version_lower_bound :: 12.8 is stated, and ext links libraries of CUDA 13",
+                   variant({"nvidia", "cuda_version_lower_bound", "12.8"}),
+                   variant({"nvidia", "cuda_version_lower_bound", "13.0"})});
+  cases.push_back({"PB177", "needs avx2 on every CPU, which the properties of x do not state",
+                   variant({"x86_64", "level", "v2"}), variant({"x86_64", "level", "v3"})});
+  cases.push_back({"PB177", "blas_lapack :: library :: mkl is stated, and no file links or brings it",
+                   variant({"blas_lapack", "library", "mkl"}), variant({"blas_lapack", "library", "other"})});
+  cases.push_back({"PB177", "takes symbols that only torch 2.10 to 2.11 has",
+                   variant({"abi_dependency", "torch", "2.9"}), variant({"abi_dependency", "torch", "2.10"})});
 }
 
 }  // namespace pbprobe::test

@@ -24,6 +24,7 @@ TARGETS = validator("recipes/targets.schema.json")
 COMPONENTS = validator("recipes/cuda_components.schema.json")
 SYMBOLS = validator("recipes/torch_symbols.schema.json")
 REFERENCES = validator("recipes/reference_builds.schema.json")
+WHEELS = validator("recipes/public_wheels.schema.json")
 REPORT = validator("docs/report.schema.json")
 
 
@@ -59,6 +60,18 @@ def test_the_table_of_public_builds_is_valid_and_a_broken_one_is_not():
     broken = list(breaks(shortened(table), REFERENCES.schema))
     assert len(broken) > 10
     assert [name for name, document in broken if REFERENCES.is_valid(document)] == []
+
+
+def test_the_table_of_public_wheels_is_valid_and_a_broken_one_is_not():
+    table = json.loads((SOURCE / "recipes/public_wheels.json").read_text())
+    WHEELS.validate(table)
+    torches = [wheel for wheel in table["wheels"] if wheel["package"] == "torch"]
+    assert {wheel["platform"] for wheel in torches} == {"x86_64-linux", "aarch64-linux"}
+    for wheel in torches:  # what is built with CUDA holds code, says for which, and needs a driver
+        assert bool(wheel["cuda"]) == bool(wheel["sms"]) == bool(wheel["min_driver"]), wheel["wheel"]
+    broken = list(breaks(shortened(table), WHEELS.schema))
+    assert len(broken) > 20
+    assert [name for name, document in broken if WHEELS.is_valid(document)] == []
 
 
 def test_every_row_writes_every_key():

@@ -37,7 +37,8 @@ Distribution extension_row() {
                    .toolkits = {"12.8"},
                    .cubin = {{"sm_80", 2}, {"sm_90a", 2}},
                    .ptx = {{"sm_80", 1}, {"sm_90", 1}},
-                   .ptx_versions = {{"sm_80", "8.7"}, {"sm_90", "8.8"}}};
+                   .ptx_versions = {{"sm_80", "8.7"}, {"sm_90", "8.8"}},
+                   .minimum_cpu = "avx2"};
   row.gpus = {{.sm = "sm_121",
                .code = GpuCode::ptx,
                .ptx = 3,

@@ -20,6 +20,7 @@
 #include "probes/audit/packages/packages.hpp"
 #include "probes/audit/packages/record.hpp"
 #include "probes/audit/packages/walk.hpp"
+#include "probes/audit/packages/wheel_variant.hpp"
 
 namespace pbprobe {
 namespace {
@@ -93,6 +94,8 @@ class Packages {
     const std::string metadata = read_text(info, "METADATA", layout);
     if (metadata.empty()) layout.problems.push_back(info + ": it has no METADATA: install the package again");
     if (const std::string wheel = read_text(info, "WHEEL", layout); !wheel.empty()) layout.texts["WHEEL"] = wheel;
+    if (const std::string variant = read_text(info, kVariantFile.c_str(), layout); !variant.empty())
+      layout.texts[kVariantFile] = variant;
     layout.packages.push_back({info, metadata});
     const std::string installer = read_text(info, "INSTALLER", layout);
     package.installer = installer.substr(0, installer.find_first_of(" \r\n"));

@@ -16,6 +16,7 @@
 #include "probes/audit/packages/nix_store.hpp"
 #include "probes/audit/packages/packages.hpp"
 #include "probes/audit/packages/walk.hpp"
+#include "probes/audit/packages/wheel_variant.hpp"
 
 namespace pbprobe {
 namespace {
@@ -217,6 +218,19 @@ std::optional<fs::path> debian_folder(const fs::path& root) {
   return std::nullopt;
 }
 
+// A Hugging Face kernel as kernel-builder leaves it: its extension module with metadata.json beside it.
+std::optional<Layout> kernel_layout(const fs::path& folder) {
+  if (!is_there(folder / "metadata.json")) return std::nullopt;
+  Layout layout;
+  layout.kind = "distribution";
+  layout.root = folder;
+  walk_shared_objects(folder, "", true, is_wanted_name, layout);
+  if (layout.items.empty()) return std::nullopt;
+  std::error_code error;
+  layout.packages.push_back({fs::canonical(folder, error).filename().string(), ""});
+  return layout;
+}
+
 Result<Layout> folder_layout(const fs::path& given) {
   std::error_code error;
   const fs::path folder = given.has_filename() ? given : given.parent_path();
@@ -236,6 +250,7 @@ Result<Layout> folder_layout(const fs::path& given) {
     return libtorch_layout(above);
   }
   if (const auto found = debian_folder(folder)) return debian_layout(*found);
+  if (auto kernel = kernel_layout(folder)) return std::move(*kernel);
   static_cast<void>(list_folder(folder, error));
   if (error) return make_error(ErrorCode::unreadable, "cannot list {}: {}", given.string(), error.message());
   if (!named.empty())
@@ -261,7 +276,8 @@ void read_member_text(const Wheel& wheel, const ZipMember& member, Layout& layou
   const bool metadata = name == "METADATA" && folder.ends_with(".dist-info") && folder.find('/') == std::string::npos;
   const bool of_torch = among(kPackageTexts) && is_of_torch_package(folder);
   const bool of_other = name == "WHEEL" && !of_torch && folder.ends_with(".dist-info");
-  if (!version && !metadata && !of_torch && !of_other) return;
+  const bool variant = name == kVariantFile && folder.ends_with(".dist-info");
+  if (!version && !metadata && !of_torch && !of_other && !variant) return;
   if (member.size_bytes > kMaxTextBytes) return layout.problems.push_back(too_large(member.name, member.size_bytes));
   std::string text;
   auto read = inflate_member(wheel.archive, member, [&](std::span<const uint8_t> piece) {
@@ -270,7 +286,8 @@ void read_member_text(const Wheel& wheel, const ZipMember& member, Layout& layou
   });
   if (read) {
     if (metadata) layout.packages.push_back({folder, text});
-    if (version || of_torch || of_other) layout.texts.emplace(of_other ? kOtherWheel : name, std::move(text));
+    if (version || of_torch || of_other || variant)
+      layout.texts.emplace(of_other ? kOtherWheel : name, std::move(text));
   } else {
     layout.problems.push_back(with_way_out(read.error(), ReadFrom::wheel).message);
   }

@@ -17,6 +17,8 @@ ELSEWHERE = {
     "an emulated CPU",
     "other packages beside it",
     "another package than torch",
+    "a claim file",
+    "a wheel variant",
 }
 
 

@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// What a wheel variant (PEP 817 and PEP 825, drafts) says of itself.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/fields.hpp"
+
+namespace pbprobe {
+
+// One property of a wheel variant (PEP 825, a draft): "nvidia :: sm_arch :: 120_real".
+struct VariantProperty {
+  std::string provider;  // namespace: "nvidia"
+  std::string feature;   // "sm_arch"
+  std::string value;     // "120_real"
+};
+
+// What a wheel's variant.json says that it was built for.
+struct WheelVariant {
+  std::string label;
+  std::vector<VariantProperty> properties;
+};
+
+template <class Visitor, SameAs<VariantProperty> T>
+void fields(Visitor& visit, T& property) {
+  visit("provider", property.provider, "namespace");
+  visit("feature", property.feature, "in the namespace");
+  visit("value", property.value, "of the feature");
+}
+
+template <class Visitor, SameAs<WheelVariant> T>
+void fields(Visitor& visit, T& variant) {
+  visit("label", variant.label, "in the wheel's name");
+  visit("properties", variant.properties, "what it was built for");
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "recipes/src/recommend.hpp"
+
+#include "core/facts/json.hpp"
+#include "core/host/host.hpp"
+#include "core/open_file.hpp"
+#include "probes/cli/cli.hpp"
+
+namespace pbprobe::cli {
+namespace {
+
+struct RecommendArguments {
+  std::optional<std::filesystem::path> host;
+  std::string workload;
+  Format format = Format::text;
+};
+
+Result<Host> read_host(const std::filesystem::path& path) {
+  const auto text = read_whole_file(path);
+  if (!text)
+    return make_error(text.error().code, "{}: write one with `pbprobe host --format json`", text.error().message);
+  PBPROBE_TRY(const auto json, parse_json(*text), "{}", path.string());
+  // A whole report holds the host as one of its sections.
+  const auto section = json.is_object() ? json.find("host") : json.end();
+  PBPROBE_TRY(auto host, from_json<Host>(section != json.end() && section->is_object() ? *section : json), "{}",
+              path.string());
+  return host;
+}
+
+int run(const RecommendArguments& options) {
+  const auto host = options.host ? read_host(*options.host) : detect_host(system_sources());
+  if (!host) return print_error(host.error());
+  const auto answer = recommend(*host, options.workload);
+  if (!answer) return print_error(answer.error());
+  return write_output(options.format == Format::json ? json_text(to_json(*answer)) : render_recommendation(*answer));
+}
+
+}  // namespace
+
+void add_recommend(CLI::App& app, int& exit_code) {
+  auto* command = app.add_subcommand("recommend",
+                                     "The build for a machine, and why: a variant of the matrix, or a wheel of pip\n"
+                                     "Examples:\n"
+                                     "  pbprobe recommend\n"
+                                     "  pbprobe recommend --workload infer-int8\n"
+                                     "  pbprobe recommend --host host.json --format json");
+  static RecommendArguments options;
+  command->add_option("--host", options.host, "A host's JSON (`pbprobe host --format json`); this machine otherwise");
+  command->add_option("--workload", options.workload, "train, infer-bf16, infer-int8 or dev; train otherwise");
+  add_format(*command, options.format);
+  command->callback([&exit_code] { exit_code = run(options); });
+}
+
+}  // namespace pbprobe::cli
