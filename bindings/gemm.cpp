@@ -178,6 +178,7 @@ Result<std::shared_ptr<const Slices>> plan_gemm(const Gemm& gemm, const Place& p
   problem.bias = gemm.bias;
   problem.scale_a = gemm.scale_a;
   problem.scale_b = gemm.scale_b;
+  problem.per_tensor = gemm.per_tensor;
   return planned({.problem = problem,
                   .gpu = place.gpu.value_or(-1),
                   .threads = place.threads,

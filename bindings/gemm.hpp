@@ -49,6 +49,7 @@ struct Gemm {
   bool bias = false;
   bool scale_a = false;
   bool scale_b = false;
+  bool per_tensor = false;
 };
 
 struct Place {

@@ -42,6 +42,8 @@ std::optional<DType> dtype_of(ScalarType type) {
     case ScalarType::Char: return DType::int8;
     case ScalarType::Byte: return DType::uint8;
     case ScalarType::Int: return DType::int32;
+    case ScalarType::Float8_e4m3fn: return DType::e4m3;
+    case ScalarType::Float8_e5m2: return DType::e5m2;
     default: return std::nullopt;
   }
 }
@@ -58,6 +60,8 @@ std::string name_of(ScalarType type) {
     case ScalarType::Int: return "torch.int32";
     case ScalarType::Long: return "torch.int64";
     case ScalarType::Bool: return "torch.bool";
+    case ScalarType::Float8_e4m3fn: return "torch.float8_e4m3fn";
+    case ScalarType::Float8_e5m2: return "torch.float8_e5m2";
     default: return fmt::format("scalar type {}", static_cast<int>(type));
   }
 }
@@ -123,6 +127,7 @@ struct Extras {
   std::optional<Tensor> bias;
   std::optional<Tensor> scale_a;
   std::optional<Tensor> scale_b;
+  bool per_tensor = false;  // the scales have one element each
 };
 
 const float* data_of(const std::optional<Tensor>& vector) {
@@ -138,7 +143,8 @@ void multiply(const char* operation, const Matrix& a, const Matrix& b, void* c, 
                   .c = c_type,
                   .bias = extras.bias.has_value(),
                   .scale_a = extras.scale_a.has_value(),
-                  .scale_b = extras.scale_b.has_value()};
+                  .scale_b = extras.scale_b.has_value(),
+                  .per_tensor = extras.per_tensor};
   const auto slices = value_of(plan_gemm(gemm, place), operation);
   // torch frees device memory in the order of the stream, so it may go back before the kernel has run.
   std::optional<Tensor> workspace;
@@ -243,11 +249,11 @@ Tensor int_mm(const Tensor& a, const Tensor& b) {
   return gemm_of("int_mm", a, b, ScalarType::Int);
 }
 
-Tensor scale_of(const char* name, const Tensor& scale, int64_t count, const Tensor& a) {
+Tensor scale_of(const char* operation, const char* name, const Tensor& scale, int64_t count, const Tensor& a) {
   const int64_t elements = scale.numel();
   if (elements != count || scale.scalar_type() != ScalarType::Float)
-    fail("pbprobe::scaled_int_mm: expected {} of {} elements of torch.float32: got {}", name, count, describe(scale));
-  check_devices("scaled_int_mm", a, scale, name);
+    fail("pbprobe::{}: expected {} of {} elements of torch.float32: got {}", operation, name, count, describe(scale));
+  check_devices(operation, a, scale, name);
   return torch_abi::contiguous(torch_abi::reshape(scale, {count}));
 }
 
@@ -290,26 +296,75 @@ Tensor scaled_int_mm(const Tensor& a, const Tensor& b, const Tensor& scale_a, co
     fail("pbprobe::scaled_int_mm: expected out_dtype torch.bfloat16, torch.float16 or torch.float32: got {}",
          name_of(out_dtype));
   Extras extras;
-  extras.scale_a = scale_of("scale_a", scale_a, a.size(0), a);
-  extras.scale_b = scale_of("scale_b", scale_b, b.size(1), a);
+  extras.scale_a = scale_of("scaled_int_mm", "scale_a", scale_a, a.size(0), a);
+  extras.scale_b = scale_of("scaled_int_mm", "scale_b", scale_b, b.size(1), a);
   if (a.size(1) > exact_k(a.scalar_type())) return scaled_sum_of_parts(a, b, out_dtype, extras);
   return gemm_of("scaled_int_mm", a, b, out_dtype, extras);
 }
 
-// Where in the kernel table the one stands that mm or int_mm would take here. No string goes through the stable ABI,
-// which loses its memory.
+bool is_fp8(ScalarType type) {
+  const auto known = dtype_of(type);
+  return known && pbprobe::is_fp8(*known);
+}
+
+void check_fp8(const char* operation, const Tensor& a, const Tensor& b) {
+  if (!is_fp8(a.scalar_type()) || a.scalar_type() != b.scalar_type())
+    fail("pbprobe::{}: expected both to be torch.float8_e4m3fn or torch.float8_e5m2, and the same: got {} and {}",
+         operation, describe(a), describe(b));
+}
+
+// scale_a · scale_b · Σ a[i,k] · b[k,j] + bias[j]: one scale each, or one of each row (scale_a [m,1]) and column
+// (scale_b [1,n]). As torch._scaled_mm, but that use_fast_accum costs no digits here: it changes nothing.
+Tensor scaled_mm(const Tensor& a, const Tensor& b, const Tensor& scale_a, const Tensor& scale_b,
+                 const std::optional<Tensor>& bias, const std::optional<Tensor>& scale_result,
+                 std::optional<ScalarType> out_dtype, bool /*use_fast_accum*/) {
+  constexpr const char* kOperation = "scaled_mm";
+  check_shapes(kOperation, a, b);
+  if (a.dim() != 2) fail("pbprobe::scaled_mm: expected matrices: got {} and {}", describe(a), describe(b));
+  check_fp8(kOperation, a, b);
+  if (!out_dtype || !is_floating(*out_dtype))
+    fail("pbprobe::scaled_mm: expected out_dtype torch.bfloat16, torch.float16 or torch.float32: got {}",
+         out_dtype ? name_of(*out_dtype) : "none, which asks for a result of " + name_of(a.scalar_type()));
+  if (scale_result)
+    fail("pbprobe::scaled_mm: scale_result is for results of FP8, and this one is {}", name_of(*out_dtype));
+  const int64_t m = a.size(0);
+  const int64_t n = b.size(1);
+  Extras extras;
+  extras.per_tensor = scale_a.numel() == 1 && scale_b.numel() == 1;
+  extras.scale_a = scale_of(kOperation, "scale_a", scale_a, extras.per_tensor ? 1 : m, a);
+  extras.scale_b = scale_of(kOperation, "scale_b", scale_b, extras.per_tensor ? 1 : n, a);
+  if (bias) {
+    if (bias->dim() != 1 || bias->size(0) != n || !is_floating(bias->scalar_type()))
+      fail("pbprobe::scaled_mm: expected bias [{}] of torch.bfloat16, torch.float16 or torch.float32: got {}", n,
+           describe(*bias));
+    check_devices(kOperation, a, *bias, "bias");
+    extras.bias = torch_abi::contiguous(torch_abi::to_fp32(*bias));
+  }
+  return gemm_of(kOperation, a, b, *out_dtype, extras);
+}
+
+// Where in the kernel table the one stands that mm, int_mm or scaled_mm (to torch.bfloat16) would take here. No string
+// goes through the stable ABI, which loses its memory.
 int64_t which(const Tensor& a, const Tensor& b) {
   check_shapes("which", a, b);
   const bool floating = is_floating(a.scalar_type());
+  const bool fp8 = is_fp8(a.scalar_type());
   if (floating) {
     check_floating("which", a, b);
+  } else if (fp8) {
+    check_fp8("which", a, b);
   } else {
     check_integers("which", a, b);
   }
   const Tensor left = readable(a);
   const Tensor right = readable(b);
-  const Gemm gemm{
-      .a = matrix_of(left), .b = matrix_of(right), .c = floating ? *dtype_of(a.scalar_type()) : DType::int32};
+  const Gemm gemm{.a = matrix_of(left),
+                  .b = matrix_of(right),
+                  .c = floating ? *dtype_of(a.scalar_type())
+                       : fp8    ? DType::bf16
+                                : DType::int32,
+                  .scale_a = fp8,
+                  .scale_b = fp8};
   const auto slices = value_of(plan_gemm(gemm, place_of(a)), "which");
   return slices->front().plan.kernel - kernel_table().data();
 }
@@ -322,6 +377,9 @@ PBPROBE_OPERATORS(library) {
   library.def("linear(Tensor x, Tensor weight, Tensor? bias=None) -> Tensor");
   library.def("int_mm(Tensor a, Tensor b) -> Tensor");
   library.def("scaled_int_mm(Tensor a, Tensor b, Tensor scale_a, Tensor scale_b, ScalarType out_dtype) -> Tensor");
+  library.def(
+      "scaled_mm(Tensor self, Tensor mat2, Tensor scale_a, Tensor scale_b, Tensor? bias=None, Tensor? "
+      "scale_result=None, ScalarType? out_dtype=None, bool use_fast_accum=False) -> Tensor");
   library.def("which(Tensor a, Tensor b) -> int");
 }
 
@@ -330,6 +388,7 @@ PBPROBE_OPERATORS(library) {
   library.impl("linear", PBPROBE_OPERATOR(pbprobe::ops::linear));               \
   library.impl("int_mm", PBPROBE_OPERATOR(pbprobe::ops::int_mm));               \
   library.impl("scaled_int_mm", PBPROBE_OPERATOR(pbprobe::ops::scaled_int_mm)); \
+  library.impl("scaled_mm", PBPROBE_OPERATOR(pbprobe::ops::scaled_mm));         \
   library.impl("which", PBPROBE_OPERATOR(pbprobe::ops::which))
 
 PBPROBE_OPERATORS_ON(CPU, library) {

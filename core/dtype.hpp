@@ -11,9 +11,10 @@
 namespace pbprobe {
 
 // Element types of operands, accumulators and results. TF32 is FP32 in memory, rounded by the tensor core.
-enum class DType : uint8_t { fp32, tf32, fp16, bf16, int8, uint8, int32 };
+// FP8 as OCP has it: e4m3 without infinities ("fn"), e5m2 with them.
+enum class DType : uint8_t { fp32, tf32, fp16, bf16, int8, uint8, int32, e4m3, e5m2 };
 
-inline constexpr std::array<std::pair<DType, std::string_view>, 7> kDTypeNames{{
+inline constexpr std::array<std::pair<DType, std::string_view>, 9> kDTypeNames{{
     {DType::fp32, "fp32"},
     {DType::tf32, "tf32"},
     {DType::fp16, "fp16"},
@@ -21,6 +22,8 @@ inline constexpr std::array<std::pair<DType, std::string_view>, 7> kDTypeNames{{
     {DType::int8, "int8"},
     {DType::uint8, "uint8"},
     {DType::int32, "int32"},
+    {DType::e4m3, "e4m3"},
+    {DType::e5m2, "e5m2"},
 }};
 
 [[nodiscard]] inline std::span<const std::pair<DType, std::string_view>> enum_names(DType) {
@@ -36,9 +39,15 @@ inline constexpr std::array<std::pair<DType, std::string_view>, 7> kDTypeNames{{
     case DType::fp16:
     case DType::bf16: return 2;
     case DType::int8:
-    case DType::uint8: return 1;
+    case DType::uint8:
+    case DType::e4m3:
+    case DType::e5m2: return 1;
   }
   return 0;
+}
+
+[[nodiscard]] constexpr bool is_fp8(DType type) {
+  return type == DType::e4m3 || type == DType::e5m2;
 }
 
 }  // namespace pbprobe

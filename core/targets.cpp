@@ -29,6 +29,21 @@ std::span<const EnumName<TargetKind>> enum_names(TargetKind) {
   return kKindNames;
 }
 
+std::optional<int64_t> rate_of(const OpsPerClock& ops, DType type) {
+  switch (type) {
+    case DType::fp32: return ops.fp32;
+    case DType::tf32: return ops.tf32;
+    case DType::fp16: return ops.fp16;
+    case DType::bf16: return ops.bf16;
+    case DType::e4m3:
+    case DType::e5m2: return ops.fp8;
+    case DType::int8:
+    case DType::uint8:
+    case DType::int32: return ops.int8;
+  }
+  return std::nullopt;
+}
+
 const std::vector<Target>& all_targets() {
   static const std::vector<Target> targets = load_targets();
   return targets;

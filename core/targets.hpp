@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/dtype.hpp"
 #include "core/fields.hpp"
 #include "core/result.hpp"
 
@@ -35,8 +36,11 @@ struct OpsPerClock {
   std::optional<int64_t> fp16;
   std::optional<int64_t> bf16;
   std::optional<int64_t> int8;
+  std::optional<int64_t> fp8;
   std::vector<std::string> leads;  // types whose rate is second-hand: a lead, which never refutes a measurement
 };
+
+[[nodiscard]] std::optional<int64_t> rate_of(const OpsPerClock& ops, DType type);
 
 struct TargetLimits {
   std::optional<int64_t> shared_per_sm_bytes;
@@ -113,6 +117,7 @@ void fields(Visitor& visit, T& ops) {
   visit("fp16", ops.fp16, "FP32 accumulation where the chip tells it apart");
   visit("bf16", ops.bf16);
   visit("int8", ops.int8);
+  visit("fp8", ops.fp8, "E4M3 and E5M2, sums in FP32");
   visit("leads", ops.leads, "types whose rate is second-hand: it never refutes a measurement");
 }
 

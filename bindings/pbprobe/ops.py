@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""The kernels as torch operators: torch.ops.pbprobe.mm, linear, int_mm and scaled_int_mm, on CPU and CUDA.
+"""The kernels as torch operators: torch.ops.pbprobe.mm, linear, int_mm, scaled_int_mm and scaled_mm, on CPU and CUDA
+(scaled_mm, of FP8: on CUDA).
 
     import torch
     from pbprobe import ops
@@ -29,7 +30,7 @@ import torch
 
 from pbprobe._package import no_operators
 
-__all__ = ["calibrate", "int_mm", "linear", "mm", "scaled_int_mm", "use", "which"]
+__all__ = ["calibrate", "int_mm", "linear", "mm", "scaled_int_mm", "scaled_mm", "use", "which"]
 
 _LIBRARY = Path(__file__).parent / "libpbprobe_ops.so"
 
@@ -111,8 +112,30 @@ def scaled_int_mm(
     return torch.ops.pbprobe.scaled_int_mm.default(a, b, scale_a, scale_b, out_dtype)
 
 
+def scaled_mm(
+    a: torch.Tensor,
+    b: torch.Tensor,
+    scale_a: torch.Tensor,
+    scale_b: torch.Tensor,
+    bias: torch.Tensor | None = None,
+    scale_result: torch.Tensor | None = None,
+    out_dtype: torch.dtype | None = None,
+    use_fast_accum: bool = False,
+) -> torch.Tensor:
+    """scale_a · scale_b · Σ a[i,k] · b[k,j] + bias[j] as c[m,n] of out_dtype: torch._scaled_mm, on CUDA.
+
+    a, b: both torch.float8_e4m3fn or both torch.float8_e5m2, of any size and layout. The scales are torch.float32: one
+    element each (per tensor), or scale_a [m,1] and scale_b [1,n] (per row). out_dtype: torch.bfloat16, float16 or
+    float32; results of FP8, and so scale_result, are not made. The sums keep FP32's digits where the tensor core's own
+    accumulator would not, with use_fast_accum too. Errors: RuntimeError for anything else.
+    """
+    return torch.ops.pbprobe.scaled_mm.default(a, b, scale_a, scale_b, bias, scale_result, out_dtype, use_fast_accum)
+
+
 def which(a: torch.Tensor, b: torch.Tensor) -> str:
-    """The public name of the kernel that mm(a, b), or int_mm for integers, takes for these tensors on this machine."""
+    """The public name of the kernel that mm(a, b) takes for these tensors on this machine, or int_mm for integers, or
+    scaled_mm for FP8.
+    """
     return _library.pbprobe_kernel_name(torch.ops.pbprobe.which(a, b)).decode()
 
 
@@ -189,6 +212,20 @@ def _(
     a: torch.Tensor, b: torch.Tensor, scale_a: torch.Tensor, scale_b: torch.Tensor, out_dtype: torch.dtype
 ) -> torch.Tensor:
     return a.new_empty(_product_shape(a, b), dtype=out_dtype)
+
+
+@torch.library.register_fake("pbprobe::scaled_mm")
+def _(
+    a: torch.Tensor,
+    b: torch.Tensor,
+    scale_a: torch.Tensor,
+    scale_b: torch.Tensor,
+    bias: torch.Tensor | None = None,
+    scale_result: torch.Tensor | None = None,
+    out_dtype: torch.dtype | None = None,
+    use_fast_accum: bool = False,
+) -> torch.Tensor:
+    return a.new_empty(_product_shape(a, b), dtype=out_dtype or a.dtype)
 
 
 def _keep_operands(ctx: torch.autograd.function.FunctionCtx, inputs: tuple, output: torch.Tensor) -> None:

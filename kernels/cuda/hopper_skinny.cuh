@@ -211,6 +211,54 @@ __device__ inline void produce_unaligned(typename Tile::Stages& ring, const GpuT
   }
 }
 
+// One stage. FP8: each line of 128 bytes of k is a sum of its own.
+template <class Tile, bool kBKMajor>
+__device__ inline void compute_skinny(unsigned stage, int consumer,
+                                      typename Tile::Op::Accumulator (&acc)[Tile::kRows / 2]) {
+  using Op = typename Tile::Op;
+  const auto line_of_b = [&](int line) {
+    return describe<kBKMajor>(stage + line * Tile::kLineBytes + Tile::kBytesA + consumer * kBoxBytes);
+  };
+  const auto line_of_a = [&](int line) { return describe<true>(stage + line * Tile::kLineBytes); };
+  if constexpr (Op::kNarrow) {
+    constexpr int kAtOnce = Tile::kRows < 64 ? Tile::kRows : 64;  // rows of A, for which there are registers
+#pragma unroll
+    for (int first = 0; first < Tile::kRows; first += kAtOnce) {
+      float sums[Tile::kLines][kAtOnce / 2];
+#pragma unroll
+      for (auto& sum : sums) fence_operands(sum);
+      wgmma_fence();
+#pragma unroll
+      for (int line = 0; line < Tile::kLines; ++line) {
+        wgmma_line<Op, kAtOnce>(sums[line], line_of_b(line), line_of_a(line) + first * kRowBytes / 16);
+      }
+      wgmma_commit();
+#pragma unroll
+      for (auto& sum : sums) fence_operands(sum);
+      wgmma_wait<0>();
+#pragma unroll
+      for (auto& sum : sums) {
+        fence_operands(sum);
+        add_to(reinterpret_cast<float(&)[kAtOnce / 2]>(acc[first / 2]), sum);
+      }
+    }
+  } else {
+    fence_operands(acc);
+    wgmma_fence();
+#pragma unroll
+    for (int line = 0; line < Tile::kLines; ++line) {
+#pragma unroll
+      for (int step = 0; step < 4; ++step) {
+        Op::template wgmma<Tile::kRows, kBKMajor, true>(acc, line_of_b(line) + step * kStepK<kBKMajor>,
+                                                        line_of_a(line) + step * kStepK<true>);
+      }
+    }
+    wgmma_commit();
+    fence_operands(acc);
+    wgmma_wait<0>();
+  }
+}
+
 template <class Tile, bool kAKMajor, bool kBKMajor, bool kUnaligned = false>
 __device__ inline void small_m_gemm(const GpuTileCall& tiles, const GpuTensorMap& map_a, const GpuTensorMap& map_b,
                                     const GpuTensorMap&) {
@@ -254,22 +302,7 @@ __device__ inline void small_m_gemm(const GpuTileCall& tiles, const GpuTensorMap
 #pragma unroll 1
     for (int stage = 0; stage < count; ++stage) {
       ring.await_full();
-      fence_operands(acc);
-      wgmma_fence();
-#pragma unroll
-      for (int line = 0; line < Tile::kLines; ++line) {
-        const unsigned at = ring.stage() + line * Tile::kLineBytes;
-        const unsigned long long of_b = describe<kBKMajor>(at + Tile::kBytesA + consumer * kBoxBytes);
-        const unsigned long long of_a = describe<true>(at);
-#pragma unroll
-        for (int step = 0; step < 4; ++step) {
-          Op::template wgmma<Tile::kRows, kBKMajor, true>(acc, of_b + step * kStepK<kBKMajor>,
-                                                          of_a + step * kStepK<true>);
-        }
-      }
-      wgmma_commit();
-      fence_operands(acc);
-      wgmma_wait<0>();
+      compute_skinny<Tile, kBKMajor>(ring.stage(), consumer, acc);
       if (threadIdx.x % 128 == 0) arrive(ring.empty());
       ring.advance();
     }

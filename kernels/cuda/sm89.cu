@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #define PBPROBE_TARGET sm89
 
-#include "kernels/cuda/mma_kernels.cuh"
+#include "kernels/cuda/mma_fp8.cuh"
 
 PBPROBE_MMA_KERNELS(PBPROBE_MMA_SIZES_100KB)
+PBPROBE_MMA_FP8_KERNELS(PBPROBE_MMA_SIZES_100KB)

@@ -1,19 +1,21 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// sm90: wgmma BF16 and FP16 m64nNk16, TF32 m64nNk8, INT8 m64nNk32, with operands by TMA; mma.sync BF16 and FP16
-// m16n8k16, TF32 m16n8k8, INT8 m16n8k32, in large tiles with operands by TMA too; FP32 by fma.rn.f32.
+// sm90: wgmma BF16 and FP16 m64nNk16, TF32 m64nNk8, INT8 and FP8 m64nNk32, with operands by TMA; mma.sync BF16 and FP16
+// m16n8k16, TF32 m16n8k8, INT8 and FP8 m16n8k32, in large tiles with operands by TMA too; FP32 by fma.rn.f32.
 // A[M,K] or [K,M], B[N,K] or [K,N] → C[M,N]. Source: PTX ISA, mma, fma.
 #define PBPROBE_TARGET sm90
 
+#include "kernels/cuda/hopper_fp8.cuh"
 #include "kernels/cuda/hopper_mma.cuh"
 #include "kernels/cuda/hopper_pingpong.cuh"
 #include "kernels/cuda/hopper_skinny.cuh"
-#include "kernels/cuda/mma_kernels.cuh"
+#include "kernels/cuda/mma_fp8.cuh"
 #include "kernels/cuda/peak_wgmma.cuh"
 #include "kernels/cuda/tensor_probes.cuh"
 
 PBPROBE_MMA_KERNELS(PBPROBE_MMA_SIZES_228KB)
+PBPROBE_MMA_FP8_KERNELS(PBPROBE_MMA_SIZES_228KB)
 
 // Type, rows and columns of a tile, stages.
 PBPROBE_TMA_LAYOUTS(gemm_bf16_256x128, tma_mma_gemm, TmaMmaTile<Bf16, 256, 128, 4>)
@@ -59,3 +61,19 @@ PBPROBE_TMA_KMAJOR(wgmma_tf32_small_m16, small_m_gemm, SkinnyTile<WgmmaTf32, 16,
 PBPROBE_TMA_KMAJOR(wgmma_tf32_small_m64, small_m_gemm, SkinnyTile<WgmmaTf32, 64, 4, 2, 2, 1>)
 PBPROBE_TMA_KMAJOR(wgmma_tf32_small_m128, small_m_gemm, SkinnyTile<WgmmaTf32, 128, 6, 2, 1, 1>)
 PBPROBE_WGMMA_PEAK(tf32, WgmmaTf32, Tf32)
+
+// Type, parts of 64 rows of a warpgroup, columns of a tile, stages, blocks of a cluster.
+#define PBPROBE_WGMMA_FP8(name, op, source)                                                        \
+  PBPROBE_TMA_KMAJOR(wgmma_##name##_256x128, fp8_gemm, Fp8Tile<op, 2, 128, 4, 2>)                  \
+  PBPROBE_TMA_KMAJOR(wgmma_##name##_128x192, fp8_gemm, Fp8Tile<op, 1, 192, 4, 2>)                  \
+  PBPROBE_TMA_KMAJOR(wgmma_##name##_128x128, fp8_gemm, Fp8Tile<op, 1, 128, 5, 1>)                  \
+  PBPROBE_TMA_KMAJOR(wgmma_##name##_128x64, fp8_gemm, Fp8Tile<op, 1, 64, 7, 1>)                    \
+  PBPROBE_TMA_KMAJOR(wgmma_##name##_small_m16, small_m_gemm, SkinnyTile<op, 16, 5, 1, 2, 2>)       \
+  PBPROBE_TMA_KERNEL(wgmma_##name##_small_m16, nt_unaligned, 128, small_m_gemm, true, true, true)  \
+  PBPROBE_TMA_KMAJOR(wgmma_##name##_small_m64, small_m_gemm, SkinnyTile<op, 64, 4, 2, 2, 1>)       \
+  PBPROBE_TMA_KERNEL(wgmma_##name##_small_m64, nt_unaligned, 128, small_m_gemm, true, true, true)  \
+  PBPROBE_TMA_KMAJOR(wgmma_##name##_small_m128, small_m_gemm, SkinnyTile<op, 128, 6, 2, 1, 1>)     \
+  PBPROBE_TMA_KERNEL(wgmma_##name##_small_m128, nt_unaligned, 128, small_m_gemm, true, true, true) \
+  PBPROBE_WGMMA_PEAK(name, op, source)
+PBPROBE_WGMMA_FP8(e4m3, WgmmaE4m3, E4m3)
+PBPROBE_WGMMA_FP8(e5m2, WgmmaE5m2, E5m2)

@@ -113,6 +113,7 @@ __device__ inline void setmaxnreg_dec() {
   struct name {                                                                                                  \
     using Accumulator = float;                                                                                   \
     static constexpr int kElement = 2;                                                                           \
+    static constexpr bool kNarrow = false;                                                                       \
     template <int kColumns, bool kAKMajor, bool kBKMajor>                                                        \
     static __device__ void wgmma(float (&acc)[kColumns / 2], unsigned long long of_a, unsigned long long of_b) { \
       if constexpr (kAKMajor && kBKMajor) {                                                                      \
@@ -133,6 +134,7 @@ PBPROBE_WGMMA_HALVES(WgmmaFp16, "k16.f32.f16.f16")
 struct WgmmaTf32 {
   using Accumulator = float;
   static constexpr int kElement = 4;
+  static constexpr bool kNarrow = false;
   template <int kColumns, bool kAKMajor, bool kBKMajor>
   static __device__ void wgmma(float (&acc)[kColumns / 2], unsigned long long of_a, unsigned long long of_b) {
     static_assert(kAKMajor && kBKMajor, "32-bit operands are read along k only");
@@ -142,12 +144,48 @@ struct WgmmaTf32 {
 struct WgmmaInt8 {
   using Accumulator = int;
   static constexpr int kElement = 1;
+  static constexpr bool kNarrow = false;
   template <int kColumns, bool kAKMajor, bool kBKMajor>
   static __device__ void wgmma(int (&acc)[kColumns / 2], unsigned long long of_a, unsigned long long of_b) {
     static_assert(kAKMajor && kBKMajor, "8-bit operands are read along k only");
     PBPROBE_WGMMAS("r", "k32.s32.s8.s8", ", 1;")
   }
 };
+
+// FP8: the tensor core adds in 14 bits or so. A sum starts anew (kAdds: false) and is added to others in FP32.
+#define PBPROBE_WGMMA_FP8(name, types)                                                                           \
+  struct name {                                                                                                  \
+    using Accumulator = float;                                                                                   \
+    static constexpr int kElement = 1;                                                                           \
+    static constexpr bool kNarrow = true;                                                                        \
+    template <int kColumns, bool kAKMajor, bool kBKMajor, bool kAdds = true>                                     \
+    static __device__ void wgmma(float (&acc)[kColumns / 2], unsigned long long of_a, unsigned long long of_b) { \
+      static_assert(kAKMajor && kBKMajor, "8-bit operands are read along k only");                               \
+      if constexpr (kAdds) {                                                                                     \
+        PBPROBE_WGMMAS("f", types, ", 1, 1, 1;")                                                                 \
+      } else {                                                                                                   \
+        PBPROBE_WGMMAS("f", types, ", 0, 1, 1;")                                                                 \
+      }                                                                                                          \
+    }                                                                                                            \
+  };
+PBPROBE_WGMMA_FP8(WgmmaE4m3, "k32.f32.e4m3.e4m3")
+PBPROBE_WGMMA_FP8(WgmmaE5m2, "k32.f32.e5m2.e5m2")
+#undef PBPROBE_WGMMA_FP8
+
+// One line of 128 bytes of k, of FP8: four steps into `sum`, which starts anew.
+template <class Op, int kColumns>
+__device__ inline void wgmma_line(float (&sum)[kColumns / 2], unsigned long long of_a, unsigned long long of_b) {
+  Op::template wgmma<kColumns, true, true, false>(sum, of_a, of_b);
+#pragma unroll
+  for (int step = 1; step < 4; ++step) {
+    Op::template wgmma<kColumns, true, true>(sum, of_a + step * kStepK<true>, of_b + step * kStepK<true>);
+  }
+}
+template <int kCount>
+__device__ inline void add_to(float (&acc)[kCount], const float (&sum)[kCount]) {
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) acc[i] += sum[i];
+}
 
 }  // namespace
 }  // namespace pbprobe::PBPROBE_TARGET

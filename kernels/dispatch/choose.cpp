@@ -186,6 +186,11 @@ Result<Candidate> best(const Problem& problem, const Host& host, const Rates& ra
 
 // --- how it is cut ---
 
+// Of a vector that holds one scale as often as there are rows or columns, in whole units of 16 bytes.
+int64_t spread_bytes(int64_t count) {
+  return round_up(count * size_of(DType::fp32), 16);
+}
+
 // The passes that come first, and where what they write lies.
 Result<void> plan_passes(Plan& plan) {
   constexpr int64_t kAlign = 256;
@@ -208,7 +213,9 @@ Result<void> plan_passes(Plan& plan) {
   gpu.partials_offset =
       gpu.b_offset + (any_b ? (gpu.transpose_b ? p.n : stored_rows_b(p)) * gpu.b_leading * size_of(p.b) : 0);
   const int64_t partials = plan.split > 1 ? plan.split * p.m * p.n * size_of(p.accumulator) : 0;
-  plan.workspace_bytes = gpu.partials_offset + partials;
+  gpu.scales_offset = round_up(gpu.partials_offset + partials, kAlign);
+  plan.workspace_bytes =
+      p.per_tensor ? gpu.scales_offset + spread_bytes(p.m) + spread_bytes(p.n) : gpu.partials_offset + partials;
   if (plan.workspace_bytes > 0) plan.workspace_bytes += kAlign;
   std::vector<std::string> passes;
   if (gpu.transpose_a) passes.emplace_back("A is transposed first");
@@ -338,6 +345,10 @@ Result<Plan> choose(const Problem& problem, const Host& host, const Rates& rates
   }
   if (options.gpu && problem.prepacked_b) {
     return make_error(ErrorCode::unsupported, "{}: GPU kernels read B as it lies: choose without prepacked_b",
+                      describe(problem));
+  }
+  if (!options.gpu && problem.per_tensor) {
+    return make_error(ErrorCode::unsupported, "{}: CPU kernels take a scale for each row and column, not one of all",
                       describe(problem));
   }
   const Gpu* gpu = nullptr;

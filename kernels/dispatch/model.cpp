@@ -60,11 +60,8 @@ double ops_per_clock(const Kernel& kernel, const Target& target) {
   constexpr double kUnknown = 1024;
   std::optional<int64_t> found;
   for (const OpsPerClock& ops : target.ops_per_clock) {
-    const std::optional<int64_t> of = type == DType::fp32               ? ops.fp32
-                                      : type == DType::tf32             ? ops.tf32
-                                      : type == DType::int8             ? ops.int8
-                                      : ops.fp16 && type == DType::fp16 ? ops.fp16
-                                                                        : ops.bf16;
+    std::optional<int64_t> of = rate_of(ops, type);
+    if (!of && type == DType::fp16) of = ops.bf16;
     if (of && (!found || ops.chip_class == kernel.instruction)) found = of;
   }
   return found ? static_cast<double>(*found) : kUnknown;

@@ -74,8 +74,8 @@ Operands operands_of(const Slice& slice, const Operands& whole) {
   part.b = advance(whole.b, slice.column * (b_is_nk(p.layout) ? p.ldb : 1), p.b);
   part.c = const_cast<void*>(advance(whole.c, slice.row * p.ldc + slice.column, p.c));
   part.bias = advance(whole.bias, slice.column);
-  part.scale_a = advance(whole.scale_a, slice.row);
-  part.scale_b = advance(whole.scale_b, slice.column);
+  part.scale_a = p.per_tensor ? whole.scale_a : advance(whole.scale_a, slice.row);
+  part.scale_b = p.per_tensor ? whole.scale_b : advance(whole.scale_b, slice.column);
   return part;
 }
 

@@ -52,6 +52,7 @@ bool is_integer(DType type) {
 // What fills memory that nobody may read or must write: a NaN with a mark, or an odd integer.
 void poison(std::byte* bytes, int64_t count, DType type) {
   const uint32_t word = is_integer(type)      ? 0x5b5b5b5bU
+                        : size_of(type) == 1  ? 0x7f7f7f7fU
                         : size_of(type) == 4  ? 0x7fc5a5a5U
                         : type == DType::bf16 ? 0x7fd57fd5U
                                               : 0x7e557e55U;
@@ -106,7 +107,7 @@ int64_t exact_range(const Problem& p) {
   if (is_integer(p.a)) return 127;
   const double most = p.c == DType::fp16 ? 65504.0 : 0x1p24;
   const auto range = static_cast<int64_t>(std::sqrt(most / static_cast<double>(std::max<int64_t>(p.k, 1))));
-  return std::clamp<int64_t>(range, 1, 255);
+  return std::clamp<int64_t>(range, 1, is_fp8(p.a) ? 8 : 255);
 }
 
 double draw(Random& random, DType type, DataSet set, int64_t range) {
@@ -154,8 +155,8 @@ CheckData make_data(const Problem& p, DataSet set, const CheckOptions& options) 
     });
   };
   if (p.bias) data.bias = vector(p.n, false);
-  if (p.scale_a) data.scale_a = vector(p.m, true);
-  if (p.scale_b) data.scale_b = vector(p.n, true);
+  if (p.scale_a) data.scale_a = vector(scales_a(p), true);
+  if (p.scale_b) data.scale_b = vector(scales_b(p), true);
   return data;
 }
 
@@ -171,7 +172,7 @@ void fail(CheckResult& result, std::string what) {
 }
 
 // How far an element may be from the reference.
-double bound_of(const Problem& p, Tier tier, double expected, double magnitude) {
+double bound_of(const Problem& p, Tier tier, double expected, double magnitude, double loss) {
   if (tier == Tier::exact && !is_integer(p.a)) return 0;
   if (p.c == DType::int32) return 0;
   const bool integer = is_integer(p.a);
@@ -181,7 +182,7 @@ double bound_of(const Problem& p, Tier tier, double expected, double magnitude) 
   const double gamma = steps * u / (1 - steps * u);
   const double unit = p.c == DType::bf16 ? 0x1p-8 : p.c == DType::fp16 ? 0x1p-11 : 0x1p-24;
   const double least = p.c == DType::fp16 ? 0x1p-25 : 0.0;
-  return gamma * magnitude + unit * std::fabs(expected) * (1 + gamma) + least;
+  return gamma * magnitude + loss + unit * std::fabs(expected) * (1 + gamma) + least;
 }
 
 struct Comparison {
@@ -190,10 +191,12 @@ struct Comparison {
   Tier tier;
   CheckResult& result;
 
-  void element_at(int64_t i, int64_t j, double expected, double magnitude) {
+  void element_at(int64_t i, int64_t j, const ReferenceRow& line, int64_t at) {
+    const auto place = static_cast<size_t>(at);
+    const double expected = line.value[place];
     const double seen = element(data.c.data(), problem.c, i * problem.ldc + j);
     result.greatest = std::max(result.greatest, std::fabs(expected));
-    const double bound = bound_of(problem, tier, expected, magnitude);
+    const double bound = bound_of(problem, tier, expected, line.magnitude[place], line.loss[place]);
     if (bound == 0) {
       // Bits: minus zero is not zero's, and a NaN is nothing's.
       const double wanted = rounded(expected, problem.c);
@@ -212,16 +215,12 @@ struct Comparison {
 
   void row(const Reference& reference, int64_t i) {
     const auto line = reference.row(i);
-    for (int64_t j = 0; j < problem.n; ++j) {
-      element_at(i, j, line.value[static_cast<size_t>(j)], line.magnitude[static_cast<size_t>(j)]);
-    }
+    for (int64_t j = 0; j < problem.n; ++j) element_at(i, j, line, j);
   }
 
   void column(const Reference& reference, int64_t j) {
     const auto line = reference.column(j);
-    for (int64_t i = 0; i < problem.m; ++i) {
-      element_at(i, j, line.value[static_cast<size_t>(i)], line.magnitude[static_cast<size_t>(i)]);
-    }
+    for (int64_t i = 0; i < problem.m; ++i) element_at(i, j, line, i);
   }
 };
 

@@ -55,15 +55,16 @@ Result<void> check_types(const Problem& p) {
   if (is(p.a, {DType::int8, DType::uint8})) {
     known = p.b == DType::int8 && p.accumulator == DType::int32 &&
             is(p.c, {DType::int32, DType::fp32, DType::bf16, DType::fp16});
-  } else if (is(p.a, {DType::fp32, DType::tf32, DType::fp16, DType::bf16})) {
+  } else if (is(p.a, {DType::fp32, DType::tf32, DType::fp16, DType::bf16, DType::e4m3, DType::e5m2})) {
     known = p.b == p.a && p.accumulator == DType::fp32 && is(p.c, {DType::fp32, DType::bf16, DType::fp16});
   }
   if (!known) {
-    return make_error(ErrorCode::usage,
-                      "no GEMM of these types ({}): fp32, tf32, fp16 and bf16 go with themselves, accumulate in "
-                      "fp32 and give fp32, bf16 or fp16; int8 or uint8 times int8 accumulates in int32 and gives "
-                      "int32, fp32, bf16 or fp16",
-                      describe(p));
+    return make_error(
+        ErrorCode::usage,
+        "no GEMM of these types ({}): fp32, tf32, fp16, bf16, e4m3 and e5m2 go with themselves, "
+        "accumulate in fp32 and give fp32, bf16 or fp16; int8 or uint8 times int8 accumulates in int32 and gives "
+        "int32, fp32, bf16 or fp16",
+        describe(p));
   }
   if (p.c == DType::int32 && (p.bias || p.scale_a || p.scale_b)) {
     return make_error(ErrorCode::usage, "an int32 result takes no scale and no bias ({}): ask for fp32, bf16 or fp16",
@@ -167,8 +168,8 @@ Result<void> validate(const Problem& p, const Operands& o) {
       {"A", o.a, reads ? bytes(stored_rows_a(p), stored_columns_a(p), p.lda, p.a) : 0, size_of(p.a)},
       {"B", o.b, reads && !p.prepacked_b ? bytes(stored_rows_b(p), stored_columns_b(p), p.ldb, p.b) : 0, size_of(p.b)},
       {"bias", o.bias, reads && p.bias ? p.n * 4 : 0, 4},
-      {"scale_a", o.scale_a, reads && p.scale_a ? p.m * 4 : 0, 4},
-      {"scale_b", o.scale_b, reads && p.scale_b ? p.n * 4 : 0, 4},
+      {"scale_a", o.scale_a, reads && p.scale_a ? scales_a(p) * 4 : 0, 4},
+      {"scale_b", o.scale_b, reads && p.scale_b ? scales_b(p) * 4 : 0, 4},
   }};
   PBPROBE_CHECK(check_range(c, p));
   for (const auto& input : inputs) {

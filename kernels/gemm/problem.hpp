@@ -49,9 +49,10 @@ struct Problem {
   DType accumulator = DType::fp32;
   DType c = DType::fp32;
   // Which of the optional vectors there are; all are FP32.
-  bool bias = false;     // [n]
-  bool scale_a = false;  // [m]
-  bool scale_b = false;  // [n]
+  bool bias = false;        // [n]
+  bool scale_a = false;     // [m]
+  bool scale_b = false;     // [n]
+  bool per_tensor = false;  // one scale for all of A and one for all of B: [1] each. GPU.
   // B was packed once by prepack() (kernels/dispatch/run.hpp), as weights are; layout and ldb say how it lay before.
   // CPU.
   bool prepacked_b = false;
@@ -77,6 +78,14 @@ struct Problem {
 }
 [[nodiscard]] constexpr int64_t stored_columns_b(const Problem& p) {
   return b_is_nk(p.layout) ? p.k : p.n;
+}
+
+// Elements of the scales, where there are any.
+[[nodiscard]] constexpr int64_t scales_a(const Problem& p) {
+  return p.per_tensor ? 1 : p.m;
+}
+[[nodiscard]] constexpr int64_t scales_b(const Problem& p) {
+  return p.per_tensor ? 1 : p.n;
 }
 
 // Elements from the first to one past the last of a matrix; 0 for an empty one. Valid problems only.

@@ -23,18 +23,38 @@ void write(void* data, int64_t index, T value) {
   std::memcpy(static_cast<char*>(data) + index * static_cast<int64_t>(sizeof(T)), &value, sizeof(T));
 }
 
-double from_half(uint16_t bits) {
-  const int exponent = bits >> 10 & 31;
-  const int fraction = bits & 1023;
-  double value = 0;
-  if (exponent == 31) {
-    value = fraction != 0 ? std::numeric_limits<double>::quiet_NaN() : std::numeric_limits<double>::infinity();
-  } else if (exponent == 0) {
-    value = std::ldexp(fraction, -24);
-  } else {
-    value = std::ldexp(1024 + fraction, exponent - 25);
+// A format of a sign, an exponent and a fraction, with subnormals. The greatest exponent stands for infinity and NaN;
+// or (`finite`) for numbers too, but for the NaN of all ones, and there is no infinity.
+struct Format {
+  int exponent_bits, fraction_bits;
+  bool finite = false;
+  [[nodiscard]] int bias() const { return (1 << (exponent_bits - 1)) - 1; }
+  [[nodiscard]] int least() const { return 1 - bias(); }  // exponent of a normal number
+  [[nodiscard]] int ones() const { return (1 << exponent_bits) - 1; }
+  [[nodiscard]] int nan() const { return (1 << (exponent_bits + fraction_bits)) - 1; }
+  [[nodiscard]] double greatest() const {
+    const int below = finite ? 2 : 1;  // units below the next power of two
+    return std::ldexp((2 << fraction_bits) - below, (finite ? ones() : ones() - 1) - bias() - fraction_bits);
   }
-  return (bits & 0x8000) != 0 ? -value : value;
+};
+constexpr Format kHalf{5, 10};
+constexpr Format kE5m2{5, 2};
+constexpr Format kE4m3{4, 3, true};
+
+double decode(int bits, const Format& format) {
+  const int exponent = bits >> format.fraction_bits & format.ones();
+  const int fraction = bits & ((1 << format.fraction_bits) - 1);
+  const int magnitude = bits & format.nan();
+  double value = 0;
+  if (format.finite ? magnitude == format.nan() : exponent == format.ones()) {
+    const bool infinite = !format.finite && fraction == 0;
+    value = infinite ? std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
+  } else if (exponent == 0) {
+    value = std::ldexp(fraction, format.least() - format.fraction_bits);
+  } else {
+    value = std::ldexp((1 << format.fraction_bits) + fraction, exponent - format.bias() - format.fraction_bits);
+  }
+  return bits != magnitude ? -value : value;
 }
 
 // To a format of `fraction_bits` whose least normal exponent is `least` and whose greatest value is `greatest`.
@@ -53,15 +73,21 @@ double round_to_tf32(double value) {
   return static_cast<double>(std::bit_cast<float>(bits));
 }
 
-uint16_t to_half(double value) {
-  const uint16_t sign = std::signbit(value) ? 0x8000 : 0;
-  value = std::fabs(rounded(value, DType::fp16));
-  if (std::isnan(value)) return static_cast<uint16_t>(sign | 0x7e00);
-  if (std::isinf(value)) return static_cast<uint16_t>(sign | 0x7c00);
-  if (value < std::ldexp(1.0, -14)) return static_cast<uint16_t>(sign | static_cast<int>(std::ldexp(value, 24)));
-  const int exponent = std::ilogb(value);
-  const int fraction = static_cast<int>(std::ldexp(value, 10 - exponent)) - 1024;
-  return static_cast<uint16_t>(sign | (exponent + 15) << 10 | fraction);
+// Ties to even. What is too great becomes infinity, or NaN where there is none.
+double round_to(double value, const Format& format) {
+  value = round_to(value, format.fraction_bits, format.least(), format.greatest());
+  return format.finite && std::isinf(value) ? std::numeric_limits<double>::quiet_NaN() : value;
+}
+
+int encode(double value, const Format& format) {
+  const int sign = std::signbit(value) ? format.nan() + 1 : 0;
+  value = std::fabs(round_to(value, format));
+  const int one = 1 << format.fraction_bits;
+  if (std::isnan(value)) return sign | (format.finite ? format.nan() : format.ones() * one + one / 2);
+  if (std::isinf(value)) return sign | format.ones() * one;
+  const int exponent = value == 0 ? format.least() : std::max(std::ilogb(value), format.least());
+  const int units = static_cast<int>(std::ldexp(value, format.fraction_bits - exponent));
+  return sign | (units < one ? units : (exponent + format.bias()) * one + units - one);
 }
 
 }  // namespace
@@ -70,7 +96,9 @@ double element(const void* data, DType type, int64_t index) {
   switch (type) {
     case DType::fp32:
     case DType::tf32: return static_cast<double>(read<float>(data, index));
-    case DType::fp16: return from_half(read<uint16_t>(data, index));
+    case DType::fp16: return decode(read<uint16_t>(data, index), kHalf);
+    case DType::e4m3: return decode(read<uint8_t>(data, index), kE4m3);
+    case DType::e5m2: return decode(read<uint8_t>(data, index), kE5m2);
     case DType::bf16:
       return static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(read<uint16_t>(data, index)) << 16));
     case DType::int8: return read<int8_t>(data, index);
@@ -84,7 +112,9 @@ double rounded(double value, DType type) {
   switch (type) {
     case DType::fp32: return static_cast<double>(static_cast<float>(value));
     case DType::tf32: return round_to_tf32(value);
-    case DType::fp16: return round_to(value, 10, -14, 65504.0);
+    case DType::fp16: return round_to(value, kHalf);
+    case DType::e4m3: return round_to(value, kE4m3);
+    case DType::e5m2: return round_to(value, kE5m2);
     case DType::bf16: return round_to(value, 7, -126, std::ldexp(255.0, 120));
     default: return std::nearbyint(value);
   }
@@ -94,7 +124,9 @@ void set_element(void* data, DType type, int64_t index, double value) {
   switch (type) {
     case DType::fp32:
     case DType::tf32: return write(data, index, static_cast<float>(value));
-    case DType::fp16: return write(data, index, to_half(value));
+    case DType::fp16: return write(data, index, static_cast<uint16_t>(encode(value, kHalf)));
+    case DType::e4m3: return write(data, index, static_cast<uint8_t>(encode(value, kE4m3)));
+    case DType::e5m2: return write(data, index, static_cast<uint8_t>(encode(value, kE5m2)));
     case DType::bf16: {
       const auto bits = std::bit_cast<uint32_t>(static_cast<float>(rounded(value, DType::bf16)));
       return write(data, index, static_cast<uint16_t>(bits >> 16));
@@ -103,6 +135,24 @@ void set_element(void* data, DType type, int64_t index, double value) {
     case DType::uint8: return write(data, index, static_cast<uint8_t>(value));
     case DType::int32: return write(data, index, static_cast<int32_t>(value));
   }
+}
+
+void NarrowSum::add(double product) {
+  constexpr int64_t kStep = 32;
+  constexpr int64_t kSum = 128;
+  if (count_ % kStep == 0) {
+    loss_ += of_step();
+    if (count_ % kSum == 0) sum_ = 0;
+    greatest_ = std::fabs(sum_);
+  }
+  greatest_ = std::max(greatest_, std::fabs(product));
+  sum_ += product;
+  ++count_;
+}
+
+double NarrowSum::of_step() const {
+  constexpr double kTerms = 33;
+  return kTerms * 0x1p-13 * greatest_;
 }
 
 Reference::Reference(const Problem& p, const Operands& o) : problem_(p) {
@@ -128,8 +178,10 @@ Reference::Reference(const Problem& p, const Operands& o) : problem_(p) {
     return to;
   };
   bias_ = copy(p.bias, o.bias, p.n, 0.0);
-  scale_a_ = copy(p.scale_a, o.scale_a, p.m, 1.0);
-  scale_b_ = copy(p.scale_b, o.scale_b, p.n, 1.0);
+  scale_a_ = copy(p.scale_a, o.scale_a, scales_a(p), 1.0);
+  scale_b_ = copy(p.scale_b, o.scale_b, scales_b(p), 1.0);
+  scale_a_.resize(static_cast<size_t>(p.m), scale_a_.empty() ? 1.0 : scale_a_.front());
+  scale_b_.resize(static_cast<size_t>(p.n), scale_b_.empty() ? 1.0 : scale_b_.front());
 }
 
 std::span<const double> Reference::a(int64_t i) const {
@@ -145,15 +197,19 @@ void Reference::add(int64_t i, int64_t j, ReferenceRow& to) const {
   const auto y = b(j);
   double sum = 0;
   double magnitude = 0;
+  NarrowSum narrow;
+  const bool fp8 = is_fp8(problem_.a);
   for (size_t l = 0; l < x.size(); ++l) {
     const double product = x[l] * y[l];
     sum += product;
     magnitude += std::fabs(product);
+    if (fp8) narrow.add(product);
   }
   const double scale = scale_a_[static_cast<size_t>(i)] * scale_b_[static_cast<size_t>(j)];
   const double bias = bias_[static_cast<size_t>(j)];
   to.value.push_back(sum * scale + bias);
   to.magnitude.push_back(magnitude * std::fabs(scale) + std::fabs(bias));
+  to.loss.push_back(narrow.loss() * std::fabs(scale));
 }
 
 ReferenceRow Reference::row(int64_t i) const {

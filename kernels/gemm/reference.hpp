@@ -22,10 +22,26 @@ void set_element(void* data, DType type, int64_t index, double value);
 // What a value becomes when it is rounded to a type.
 [[nodiscard]] double rounded(double value, DType type);
 
-// One row of C (before any rounding) and of |A|·|B|, both of n elements.
+// What a sum of FP8 products may lose in the tensor core: it takes 32 of them and its accumulator at a time, aligns all
+// to the greatest and keeps 13 bits behind the point of that one; sums of 128 at most are added in FP32.
+class NarrowSum {
+ public:
+  void add(double product);
+  [[nodiscard]] double loss() const { return loss_ + of_step(); }
+
+ private:
+  [[nodiscard]] double of_step() const;
+  int64_t count_ = 0;
+  double sum_ = 0;       // of at most 128 products
+  double greatest_ = 0;  // of this step's products and of the sum before it
+  double loss_ = 0;      // of the steps before
+};
+
+// One row of C (before any rounding), of |A|·|B|, and of what FP8 may lose (else zeros), each of n elements.
 struct ReferenceRow {
   std::vector<double> value;
   std::vector<double> magnitude;
+  std::vector<double> loss;
 };
 
 // A · B for some rows of A with all of B, or of all of A with some columns of B. Sums in FP64: exact for integers

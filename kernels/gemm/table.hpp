@@ -77,7 +77,8 @@ struct Kernel {
   int64_t line_bytes = 0;        // CPU: of each packed row or column, besides its elements
   // CPU: m · n · k · packed_bytes that a thread must have to be worth calling: about 15 µs.
   int64_t least_work = 4 << 20;
-  int64_t threads = 0;       // GPU: of a block
+  bool spills = false;  // GPU: ptxas spills some of its registers, which no other may (resources.json says how many)
+  int64_t threads = 0;  // GPU: of a block
   int64_t shared_bytes = 0;  // GPU: dynamic shared memory of a block
   int64_t blocks = 1;        // GPU: that an SM holds at once
   int64_t busy = 1;          // GPU: as many blocks as an SM needs; fewer take as long
@@ -120,9 +121,10 @@ struct Peak {
   CpuLoop function = nullptr;  // null: a GPU's, or not built
   DType dtype = DType::fp32;
   std::string_view instruction;
-  int64_t operations = 0;    // of one iteration (FMA = 2); GPU: of one thread's
-  int64_t cycles = 0;        // of one iteration, for a clock chain
-  int64_t threads = 0;       // GPU: of a block
+  int64_t operations = 0;  // of one iteration (FMA = 2); GPU: of one thread's
+  int64_t cycles = 0;      // of one iteration, for a clock chain
+  bool spills = false;     // GPU: ptxas spills some of its registers, which no other may (resources.json says how many)
+  int64_t threads = 0;     // GPU: of a block
   int64_t shared_bytes = 0;  // GPU: dynamic shared memory of a block
 };
 

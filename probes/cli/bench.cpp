@@ -111,7 +111,7 @@ void add_problem(CLI::App& command, BenchArguments& options) {
   BenchRequest& bench = options.bench.bench;
   command.add_option("--target", bench.target, "Only this target's kernels (pbprobe targets lists them)");
   command.add_option("--dtype", options.dtype, "Type of A and B")
-      ->check(CLI::IsMember({"fp32", "tf32", "fp16", "bf16", "int8"}))
+      ->check(CLI::IsMember({"fp32", "tf32", "fp16", "bf16", "int8", "e4m3", "e5m2"}))
       ->capture_default_str();
   command
       .add_option("--layout", bench.layout,

@@ -42,11 +42,7 @@ std::string describe_plan(const Plan& plan) {
 std::vector<int64_t> allowed_ops(const Target& target, DType type, bool& second_hand) {
   std::vector<int64_t> allowed;
   for (const OpsPerClock& ops : target.ops_per_clock) {
-    const std::optional<int64_t> entry = type == DType::fp32   ? ops.fp32
-                                         : type == DType::tf32 ? ops.tf32
-                                         : type == DType::fp16 ? ops.fp16
-                                         : type == DType::bf16 ? ops.bf16
-                                                               : ops.int8;
+    const std::optional<int64_t> entry = rate_of(ops, type);
     if (entry) allowed.push_back(*entry);
     if (std::find(ops.leads.begin(), ops.leads.end(), name_of(type)) != ops.leads.end()) second_hand = true;
   }

@@ -26,7 +26,15 @@ constexpr size_t kWorkspaceBytes = size_t{32} << 20;
 constexpr int kMostProposals = 32;
 constexpr int kSuccess = 0;
 enum ComputeType : int { kCompute32F = 68, kCompute32FFastTf32 = 77, kCompute32I = 72 };
-enum DataType : int { kReal32F = 0, kReal16F = 2, kReal8I = 3, kReal32I = 10, kReal16BF = 14 };
+enum DataType : int {
+  kReal32F = 0,
+  kReal16F = 2,
+  kReal8I = 3,
+  kReal32I = 10,
+  kReal16BF = 14,
+  kReal8E4M3 = 28,
+  kReal8E5M2 = 29
+};
 enum DescriptorAttribute : int { kTransposeA = 3, kTransposeB = 4 };
 enum PreferenceAttribute : int { kMaxWorkspaceBytes = 1 };
 
@@ -44,6 +52,8 @@ DataType data_type(DType type) {
     case DType::bf16: return kReal16BF;
     case DType::fp16: return kReal16F;
     case DType::int8: return kReal8I;
+    case DType::e4m3: return kReal8E4M3;
+    case DType::e5m2: return kReal8E5M2;
     case DType::int32: return kReal32I;
     default: return kReal32F;
   }

@@ -30,11 +30,7 @@ std::optional<std::string> class_of(const Target& target, DType type, double per
   constexpr double kWithin = 0.03;
   std::vector<std::string> classes;
   for (const OpsPerClock& ops : target.ops_per_clock) {
-    const std::optional<int64_t> rate = type == DType::fp32   ? ops.fp32
-                                        : type == DType::tf32 ? ops.tf32
-                                        : type == DType::fp16 ? ops.fp16
-                                        : type == DType::bf16 ? ops.bf16
-                                                              : ops.int8;
+    const std::optional<int64_t> rate = rate_of(ops, type);
     if (rate && std::abs(per_clock / static_cast<double>(*rate) - 1) <= kWithin) classes.push_back(ops.chip_class);
   }
   if (classes.empty()) return std::nullopt;

@@ -76,8 +76,8 @@ Rotation plan_rotation(const Problem& p, int64_t cache_bytes, size_t most_bytes)
   const auto append = [&](int64_t elements) {
     return std::exchange(rotation.copy_bytes, rotation.copy_bytes + aligned(bytes_of(elements, size_of(DType::fp32))));
   };
-  if (p.scale_a) rotation.scale_a_offset = append(p.m);
-  if (p.scale_b) rotation.scale_b_offset = append(p.n);
+  if (p.scale_a) rotation.scale_a_offset = append(scales_a(p));
+  if (p.scale_b) rotation.scale_b_offset = append(scales_b(p));
   const size_t wanted = 2 * static_cast<size_t>(std::max<int64_t>(cache_bytes, 0)) / rotation.copy_bytes + 1;
   rotation.copies = std::clamp<size_t>(wanted, 1, std::max<size_t>(most_bytes / rotation.copy_bytes, 1));
   return rotation;
@@ -91,13 +91,13 @@ Result<void> fill_operands(const Problem& p, const Rotation& rotation, const Wri
   };
   PBPROBE_CHECK(fill(write, 0, a_bytes, normal_tile(p.a, 1)));
   PBPROBE_CHECK(fill(write, rotation.b_offset, b_bytes, normal_tile(p.b, 2)));
-  if (p.scale_a) PBPROBE_CHECK(fill_scales(rotation.scale_a_offset, p.m, 3));
-  if (p.scale_b) PBPROBE_CHECK(fill_scales(rotation.scale_b_offset, p.n, 4));
+  if (p.scale_a) PBPROBE_CHECK(fill_scales(rotation.scale_a_offset, scales_a(p), 3));
+  if (p.scale_b) PBPROBE_CHECK(fill_scales(rotation.scale_b_offset, scales_b(p), 4));
   return {};
 }
 
 Result<PeerViews> peer_views(const Problem& p, const Operands& operands, int32_t device) {
-  if (p.a == DType::tf32 || p.a == DType::uint8 || p.a != p.b)
+  if (p.a == DType::tf32 || p.a == DType::uint8 || is_fp8(p.a) || p.a != p.b)
     return make_error(ErrorCode::unsupported, "libtorch's shims have no GEMM of {} and {}", name_of(p.a), name_of(p.b));
   auto* const a = const_cast<void*>(operands.a);  // libtorch's views know no const
   auto* const b = const_cast<void*>(operands.b);

@@ -30,7 +30,7 @@ std::vector<int64_t> grid(int64_t size) {
   return indices;
 }
 
-double bound(const Problem& p, double magnitude, double expected) {
+double bound(const Problem& p, double magnitude, double loss, double expected) {
   if (p.c == DType::int32) return 0;
   constexpr double kUnit = 0x1p-23;     // tensor cores truncate
   constexpr double kScaling = 0x1p-22;  // a sum made FP32, and two factors
@@ -42,7 +42,7 @@ double bound(const Problem& p, double magnitude, double expected) {
                           (scaled ? kScaling : 0);
   const double inputs = p.a == DType::tf32 ? 0x1p-9 * magnitude : 0;
   const double subnormal = p.c == DType::fp16 ? 0x1p-25 : 0;  // half of the least that FP16 tells apart
-  return ku / (1 - ku) * magnitude + inputs + rounding * std::abs(expected) + subnormal;
+  return ku / (1 - ku) * magnitude + loss + inputs + rounding * std::abs(expected) + subnormal;
 }
 
 }  // namespace
@@ -58,6 +58,7 @@ Problem check_problem(const Plan& plan) {
   small.prepacked_b = p.prepacked_b;
   small.scale_a = p.scale_a;
   small.scale_b = p.scale_b;
+  small.per_tensor = p.per_tensor;
   return small;
 }
 
@@ -70,17 +71,20 @@ Result<void> spot_check(const Problem& p, const Operands& operands) {
     for (const int64_t j : grid(p.n)) {
       double expected = 0;
       double magnitude = 0;
+      NarrowSum narrow;
       for (int64_t k = 0; k < p.k; ++k) {
         const double a = element(operands.a, p.a, a_is_km(p.layout) ? k * p.lda + i : i * p.lda + k);
         const double b = element(operands.b, p.b, b_is_nk(p.layout) ? j * p.ldb + k : k * p.ldb + j);
         expected += a * b;
         magnitude += std::abs(a * b);
+        if (is_fp8(p.a)) narrow.add(a * b);
       }
-      const double scale = (p.scale_a ? operands.scale_a[i] : 1.0) * (p.scale_b ? operands.scale_b[j] : 1.0);
+      const double scale = (p.scale_a ? operands.scale_a[p.per_tensor ? 0 : i] : 1.0) *
+                           (p.scale_b ? operands.scale_b[p.per_tensor ? 0 : j] : 1.0);
       expected *= scale;
       magnitude *= std::abs(scale);
       const double seen = element(operands.c, p.c, i * p.ldc + j);
-      if (!(std::abs(seen - expected) <= bound(p, magnitude, expected)))
+      if (!(std::abs(seen - expected) <= bound(p, magnitude, narrow.loss() * std::abs(scale), expected)))
         return make_error(ErrorCode::malformed, "C[{},{}] is {}, and must be {}", i, j, seen, expected);
     }
   }

@@ -94,7 +94,7 @@ void add_probes(Page& page, const std::vector<ProbeFigure>& probes) {
 }
 
 int64_t bytes_of(std::string_view dtype) {
-  if (dtype == "int8" || dtype == "uint8") return 1;
+  if (dtype == "int8" || dtype == "uint8" || dtype == "e4m3" || dtype == "e5m2") return 1;
   return dtype == "bf16" || dtype == "fp16" ? 2 : 4;
 }
 

@@ -47,8 +47,8 @@ Execute plain(Faults faults = {}) {
           }
         }
         double value = p.accumulator == DType::int32 ? integer : static_cast<double>(sum);
-        if (p.scale_a) value = static_cast<double>(static_cast<float>(value) * o.scale_a[i]);
-        if (p.scale_b) value = static_cast<double>(static_cast<float>(value) * o.scale_b[j]);
+        if (p.scale_a) value = static_cast<double>(static_cast<float>(value) * o.scale_a[p.per_tensor ? 0 : i]);
+        if (p.scale_b) value = static_cast<double>(static_cast<float>(value) * o.scale_b[p.per_tensor ? 0 : j]);
         if (p.bias) value = static_cast<double>(static_cast<float>(value) + o.bias[j]);
         set_element(o.c, p.c, i * p.ldc + j, value);
       }
@@ -76,7 +76,7 @@ Problem spaced(Problem p) {
 
 TEST(Checker, PassesWhatIsRight) {
   for (Layout layout : {Layout::nt, Layout::nn, Layout::tn, Layout::tt}) {
-    for (DType type : {DType::fp32, DType::bf16, DType::fp16, DType::int8, DType::uint8}) {
+    for (DType type : {DType::fp32, DType::bf16, DType::fp16, DType::int8, DType::uint8, DType::e4m3, DType::e5m2}) {
       const auto result = checked(spaced(make_problem(7, 11, 61, type, layout)), plain());
       EXPECT_TRUE(result.passed) << result.what;
     }
@@ -87,6 +87,109 @@ TEST(Checker, PassesWhatIsRight) {
   p = make_problem(5, 9, 33, DType::int8, DType::fp32);
   p.bias = p.scale_a = p.scale_b = true;
   EXPECT_TRUE(checked(p, plain()).passed) << checked(p, plain()).what;
+}
+
+TEST(Checker, PassesOneScaleOfAll) {
+  auto p = make_problem(5, 9, 33, DType::e4m3, DType::bf16);
+  p.scale_a = p.scale_b = p.per_tensor = true;
+  EXPECT_TRUE(checked(p, plain()).passed) << checked(p, plain()).what;
+  // Read as if there were one a row: from behind the scale, where NaN are.
+  const auto by_rows = [](const Problem& q, CheckData& data) {
+    Problem rows = q;
+    rows.per_tensor = false;
+    return plain()(rows, data);
+  };
+  EXPECT_FALSE(checked(p, by_rows).passed);
+}
+
+// An FP8 tensor core as it is: 32 products and the accumulator are aligned to the greatest of them, and keep 13 bits
+// behind its point. A sum begins anew after `length` products, and is added to the others in FP32.
+Execute narrow(int64_t length) {
+  return [length](const Problem& p, CheckData& data) -> Result<void> {
+    const auto o = data.operands();
+    const auto product = [&](int64_t i, int64_t j, int64_t l) {
+      return element(o.a, p.a, i * p.lda + l) * element(o.b, p.b, j * p.ldb + l);
+    };
+    for (int64_t i = 0; i < p.m; ++i) {
+      for (int64_t j = 0; j < p.n; ++j) {
+        float total = 0;
+        double sum = 0;
+        for (int64_t first = 0; first < p.k; first += 32) {
+          const int64_t end = std::min(p.k, first + 32);
+          double greatest = std::fabs(sum);
+          for (int64_t l = first; l < end; ++l) greatest = std::max(greatest, std::fabs(product(i, j, l)));
+          const double unit = greatest == 0 ? 1 : std::ldexp(1.0, std::ilogb(greatest) - 13);
+          double aligned = std::trunc(sum / unit);
+          for (int64_t l = first; l < end; ++l) aligned += std::trunc(product(i, j, l) / unit);
+          sum = aligned * unit;
+          if (end % length == 0 || end == p.k) {
+            total += static_cast<float>(sum);
+            sum = 0;
+          }
+        }
+        set_element(o.c, p.c, i * p.ldc + j, static_cast<double>(total));
+      }
+    }
+    return {};
+  };
+}
+
+TEST(Checker, PassesFp8SumsOf128AndRejectsThoseOfAllK) {
+  for (DType type : {DType::e4m3, DType::e5m2}) {
+    for (const int64_t length : {32, 64, 128}) {
+      const auto result = checked(make_problem(4, 4, 4096, type), narrow(length));
+      EXPECT_TRUE(result.passed) << length << ": " << result.what;
+      EXPECT_LT(result.worst, 0.5) << "the bound is no tighter than it must be";
+    }
+    const auto result = check(make_problem(4, 4, 4096, type), Tier::exact, narrow(4096));
+    ASSERT_TRUE(result.ok());
+    EXPECT_FALSE(result->passed);
+  }
+}
+
+TEST(Checker, RejectsADroppedLastKOfFp8) {
+  const auto shorter = [](const Problem& p, CheckData& data) -> Result<void> {
+    Problem less = p;
+    --less.k;
+    return narrow(128)(less, data);
+  };
+  for (Tier tier : {Tier::exact, Tier::random}) {
+    const auto result = check(make_problem(16, 16, 1024, DType::e4m3), tier, shorter);
+    ASSERT_TRUE(result.ok());
+    EXPECT_FALSE(result->passed) << name_of(tier);
+  }
+}
+
+// OCP's values, by their bits.
+TEST(Reference, ReadsAndWritesFp8) {
+  const auto value = [](DType type, uint8_t byte) { return element(&byte, type, 0); };
+  const auto bits = [](DType type, double number) {
+    uint8_t byte = 0;
+    set_element(&byte, type, 0, number);
+    return static_cast<int>(byte);
+  };
+  EXPECT_EQ(value(DType::e4m3, 0x7e), 448);
+  EXPECT_EQ(value(DType::e4m3, 0x38), 1);
+  EXPECT_EQ(value(DType::e4m3, 0x08), 0x1p-6);
+  EXPECT_EQ(value(DType::e4m3, 0x81), -0x1p-9);
+  EXPECT_TRUE(std::isnan(value(DType::e4m3, 0x7f)) && std::isnan(value(DType::e4m3, 0xff)));
+  EXPECT_EQ(value(DType::e5m2, 0x7b), 57344);
+  EXPECT_EQ(value(DType::e5m2, 0x3c), 1);
+  EXPECT_EQ(value(DType::e5m2, 0x81), -0x1p-16);
+  EXPECT_TRUE(std::isinf(value(DType::e5m2, 0x7c)) && std::isnan(value(DType::e5m2, 0x7d)));
+  for (DType type : {DType::e4m3, DType::e5m2}) {
+    for (int code = 0; code < 256; ++code) {
+      const double number = value(type, static_cast<uint8_t>(code));
+      if (std::isnan(number)) continue;
+      EXPECT_EQ(bits(type, number), code) << name_of(type);
+    }
+  }
+  EXPECT_EQ(bits(DType::e4m3, 1.0625), 0x38) << "ties to even";
+  EXPECT_EQ(bits(DType::e4m3, 1.1875), 0x3a) << "ties to even";
+  EXPECT_EQ(bits(DType::e4m3, 464), 0x7e);
+  EXPECT_EQ(bits(DType::e4m3, 465), 0x7f) << "there is no infinity";
+  EXPECT_EQ(bits(DType::e5m2, 61440), 0x7c);
+  EXPECT_EQ(bits(DType::e5m2, -0x1p-17), 0x80) << "a tie, to even";
 }
 
 TEST(Checker, PassesEmptyProblems) {

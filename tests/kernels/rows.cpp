@@ -184,7 +184,10 @@ void cubin_is_right(const Target& target, const TargetBuild& build) {
   for (const auto probe : tensor_probe_symbols(target.id)) {
     EXPECT_TRUE(!build.part.empty() || bytes.find(probe) != std::string_view::npos) << probe;
   }
-  EXPECT_EQ(build.spill_bytes, 0) << "ptxas spilled registers of " << target.id;
+  const bool may_spill = std::any_of(kernel_table().begin(), kernel_table().end(), [&](const Kernel& kernel) {
+    return kernel.target == target.id && kernel.part == build.part && kernel.spills;
+  });
+  EXPECT_TRUE(build.spill_bytes == 0 || may_spill) << "ptxas spilled registers of " << target.id;
 }
 
 void cubin_is_right(const Target& target) {

@@ -45,14 +45,6 @@ std::string or_not_reported(std::optional<int64_t> value) {
   return value ? std::to_string(*value) : "not reported";
 }
 
-std::optional<int64_t> rate_of(const OpsPerClock& ops, DType type) {
-  return type == DType::fp32   ? ops.fp32
-         : type == DType::tf32 ? ops.tf32
-         : type == DType::fp16 ? ops.fp16
-         : type == DType::bf16 ? ops.bf16
-                               : ops.int8;
-}
-
 // Of the class of the loop's own instruction; else the least of all classes. Null: not known, or second-hand.
 std::optional<int64_t> expected_rate(const Target& target, const Peak& peak) {
   std::optional<int64_t> least;

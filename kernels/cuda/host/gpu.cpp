@@ -244,8 +244,8 @@ GpuRepack pass_of(const Repacked& r, int64_t element) {
           static_cast<int>(blocks)};
 }
 
-Result<void> launch_repacks(const Plan& plan, GpuRepacks passes, const Context& context) {
-  const std::string symbol = fmt::format("repack_{}", size_of(plan.problem.a));
+Result<void> launch_repacks(const Plan& plan, GpuRepacks passes, int64_t element, const Context& context) {
+  const std::string symbol = fmt::format("repack_{}", element);
   constexpr int64_t kThreads = 256;
   const Grid grid{int64_t{passes.first.blocks} + passes.second.blocks, 1, 1};
   if (grid.x == 0) return {};
@@ -284,6 +284,24 @@ GpuCall make_call(const Plan& plan, const Operands& o) {
   return call;
 }
 
+// One scale of all of A, and one of all of B, as often as there are rows and columns: each is "transposed" from as many
+// rows that all lie at one place.
+Result<void> launch_spread(const Plan& plan, GpuCall& call, std::byte* workspace, const Context& context) {
+  const Problem& p = plan.problem;
+  std::byte* to = workspace + plan.gpu.scales_offset;
+  const auto spread = [&](const float*& scale, int64_t count) {
+    if (scale == nullptr) return GpuRepack{};
+    const GpuRepack pass = pass_of({scale, 0, to, count, 1, count, true}, size_of(DType::fp32));
+    scale = reinterpret_cast<const float*>(to);
+    to += (count * size_of(DType::fp32) + 15) / 16 * 16;
+    return pass;
+  };
+  GpuRepacks passes{};
+  passes.first = spread(call.scale_a, p.m);
+  passes.second = spread(call.scale_b, p.n);
+  return launch_repacks(plan, passes, size_of(DType::fp32), context);
+}
+
 // Lays out the operands that the plan says, by one launch, and points the call at them.
 Result<void> launch_passes(const Plan& plan, GpuCall& call, std::byte* workspace, const Context& context) {
   const Problem& p = plan.problem;
@@ -304,7 +322,7 @@ Result<void> launch_passes(const Plan& plan, GpuCall& call, std::byte* workspace
     call.b = to;
     call.ldb = gpu.b_leading;
   }
-  return launch_repacks(plan, passes, context);
+  return launch_repacks(plan, passes, size_of(p.a), context);
 }
 
 }  // namespace
@@ -318,6 +336,7 @@ Result<void> launch_gpu(const Plan& plan, const Operands& o, const Context& cont
   const auto address = (reinterpret_cast<uintptr_t>(context.workspace) + kAlign - 1) / kAlign * kAlign;
   auto* workspace = reinterpret_cast<std::byte*>(address);
   GpuCall call = make_call(plan, o);
+  if (p.per_tensor) PBPROBE_CHECK(launch_spread(plan, call, workspace, context));
   PBPROBE_CHECK(launch_passes(plan, call, workspace, context));
   call.partials = workspace + plan.gpu.partials_offset;
   call.a_aligned = is_aligned(call.a, plan.gpu.transpose_a ? p.m : stored_rows_a(p), call.lda, size_of(p.a));

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "kernels/cuda/host/launch.hpp"
+#include "kernels/gemm/reference.hpp"
 
 namespace pbprobe {
 namespace {
@@ -107,10 +108,21 @@ uint32_t encode(DType type, int value) {
     case DType::bf16: return bits >> 16;
     case DType::tf32: return bits;
     case DType::int8: return static_cast<uint32_t>(value) & 0xff;
+    case DType::e4m3:
+    case DType::e5m2: {
+      uint8_t byte = 0;
+      set_element(&byte, type, 0, value);
+      return byte;
+    }
     default: break;
   }
   // FP16 of an integer below 2048: the exponent's bias changes, and 13 bits of the fraction are zeros.
   return value == 0 ? 0 : (bits >> 16 & 0x8000U) | (((bits >> 23 & 0xffU) - 112) << 10) | (bits >> 13 & 0x3ffU);
+}
+
+// Integers up to this are exact, and so are sums of 32 products of them.
+int most_of(DType type) {
+  return type == DType::int8 ? 127 : is_fp8(type) ? 7 : 15;
 }
 
 // Two operands of one step of 32 bytes of k, and the words that hold them.
@@ -118,7 +130,7 @@ class StepOperands {
  public:
   StepOperands(DType type, int rows, int columns)
       : type_(type), element_(static_cast<int>(size_of(type))), a_(rows), b_(columns) {
-    const int most = type == DType::int8 ? 127 : 15;
+    const int most = most_of(type);
     for (auto* lines : {&a_, &b_}) {
       for (auto& line : *lines) std::generate_n(line.begin(), length(), [&] { return lcg_.within(-most, most); });
     }
@@ -199,7 +211,7 @@ Proof tcgen05_proof(DType type) {
   constexpr int kColumns = 16;
   const int element = static_cast<int>(size_of(type));
   const int length = 32 / element;
-  const int most = type == DType::int8 ? 127 : 15;
+  const int most = most_of(type);
   Lcg lcg;
   Proof proof;
   const auto lines = [&](int count, std::vector<uint32_t>& words) {

@@ -1,0 +1,137 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// sm_90a: wgmma of FP8. The tensor core adds in 14 bits or so: sums of 128 products are made there and added up in FP32
+// registers, by one warpgroup while the other's wgmma run. Each of two warpgroups computes one or two parts of 64 rows,
+// with the registers of one sum for both. Clusters of two blocks, side by side, share A. Family header: see tile.cuh.
+#pragma once
+
+#include "kernels/cuda/hopper_pingpong.cuh"
+
+namespace pbprobe::PBPROBE_TARGET {
+namespace {
+
+template <class OpOf, int kPartsOf, int kColumnsOf, int kStagesOf, int kClusterOf>
+struct Fp8Tile {
+  using Op = OpOf;
+  static constexpr int kParts = kPartsOf;
+  static constexpr int kRows = 64 * kParts * kConsumers;
+  static constexpr int kColumns = kColumnsOf;
+  static constexpr int kTileK = kRowBytes;
+  static constexpr int kStages = kStagesOf;
+  static constexpr int kCluster = kClusterOf;
+  static constexpr bool kAcross = true;
+  static constexpr int kThreads = 128 * (kConsumers + 1);
+  static constexpr int kBlocks = 1;  // of an SM
+  static constexpr int kBytesA = kRows * kRowBytes;
+  static constexpr int kBytesB = kColumns * kRowBytes;
+  static constexpr int kStageBytes = kBytesA + kBytesB;
+  static constexpr int kPlaces = 2;  // buffers of a warpgroup, of 64 rows by 128 bytes of C
+  static constexpr int kEpilogueBytes = kConsumers * kPlaces * kChunkBytes;
+  using Stages = Ring<kStages, kStageBytes>;
+  static_assert(tma_shared_bytes(kRows + kColumns, kStages, kEpilogueBytes) <= 232448, "a block of sm_90 has 227 KiB");
+};
+
+template <class Tile>
+__device__ inline void consume_fp8(typename Tile::Stages& ring, float (&acc)[Tile::kParts][Tile::kColumns / 2],
+                                   int consumer, int stages) {
+#pragma unroll 1
+  for (int stage = 0; stage < stages; ++stage) {
+    ring.await_full();
+    const unsigned long long of_a = describe<true>(ring.stage() + consumer * Tile::kParts * kBoxBytes);
+    const unsigned long long of_b = describe<true>(ring.stage() + Tile::kBytesA);
+#pragma unroll
+    for (int part = 0; part < Tile::kParts; ++part) {
+      float sum[Tile::kColumns / 2];
+      fence_operands(sum);
+      wgmma_fence();
+      wgmma_line<typename Tile::Op, Tile::kColumns>(sum, of_a + part * (kBoxBytes / 16), of_b);
+      wgmma_commit();
+      fence_operands(sum);
+      wgmma_wait<0>();
+      fence_operands(sum);
+      if (part + 1 == Tile::kParts) release<Tile>(ring.empty());
+      add_to(acc[part], sum);
+    }
+    ring.advance();
+  }
+}
+
+template <class Tile, bool kAKMajor, bool kBKMajor>
+__device__ inline void fp8_gemm(const GpuTileCall& tiles, const GpuTensorMap& map_a, const GpuTensorMap& map_b,
+                                const GpuTensorMap& map_c) {
+  static_assert(kAKMajor && kBKMajor, "8-bit operands are read along k only");
+  extern __shared__ unsigned char shared[];
+  const unsigned base = (shared_address(shared) + kPatternBytes - 1) / kPatternBytes * kPatternBytes;
+  const unsigned staging = base + Tile::kStages * Tile::kStageBytes;
+  typename Tile::Stages ring(base, staging + Tile::kEpilogueBytes);
+  const unsigned rank = Tile::kCluster > 1 ? cluster_rank() : 0;
+  if (threadIdx.x == 0) {
+    ring.begin(kConsumers * Tile::kCluster);
+    fence_barrier_init();
+    prefetch_map(map_a);
+    prefetch_map(map_b);
+    if (tiles.by_map) prefetch_map(map_c);
+  }
+  if (Tile::kCluster > 1) {
+    cluster_sync_relaxed();
+  } else {
+    __syncthreads();
+  }
+  launch_dependents();
+  wait_on_dependencies();
+  // One for each role, made after setmaxnreg: ptxas spills what lives across it.
+  const auto make_scheduler = [&] {
+    return TileScheduler<Tile::kRows, Tile::kColumns * Tile::kCluster, Tile::kTileK>(
+        tiles, static_cast<int>(blockIdx.x) / Tile::kCluster, static_cast<int>(gridDim.x) / Tile::kCluster);
+  };
+  const int aside = static_cast<int>(rank) * Tile::kColumns;
+  if (threadIdx.x < 128) {
+    setmaxnreg_dec<40>();
+    if (threadIdx.x == 0) {
+      auto scheduler = make_scheduler();
+      while (scheduler.advance()) {
+#pragma unroll 1
+        for (int stage = 0; stage < scheduler.count; ++stage) {
+          ring.await_empty();
+          produce<Tile, true, true>(ring, map_a, map_b, scheduler.row, scheduler.column + aside,
+                                    (scheduler.first_stage + stage) * Tile::kTileK, rank);
+          ring.advance();
+        }
+      }
+    }
+  } else {
+    setmaxnreg_inc<232>();
+    auto scheduler = make_scheduler();
+    while (scheduler.advance()) {
+      float acc[Tile::kParts][Tile::kColumns / 2] = {};
+      consume_fp8<Tile>(ring, acc, static_cast<int>(threadIdx.x) / 128 - 1, scheduler.count);
+      // Else ptxas makes C's addresses before the main loop, and spills them.
+      int thread = static_cast<int>(threadIdx.x);
+      asm volatile("" : "+r"(thread));
+      const int consumer = thread / 128 - 1;
+      const int warp = thread / 32 % 4;  // 16 rows of each part
+      const unsigned places = staging + consumer * Tile::kPlaces * kChunkBytes;
+      Epilogue epilogue(tiles, places + warp * kPieces * kPieceBytes);
+      epilogue.lane = thread % 32;
+#pragma unroll
+      for (int part = 0; part < Tile::kParts; ++part) {
+        const int row = scheduler.row + (consumer * Tile::kParts + part) * 64;
+        if (row >= tiles.call.m) continue;
+        epilogue.template dispatch<Tile::kColumns, float>(
+            row + warp * kPieceRows, scheduler.column + aside, scheduler.part, [&]<int kElement, EpilogueKind kKind>() {
+              if (tiles.by_map) {
+                return store_rows<Tile, kElement, kKind>(epilogue, acc[part], map_c, places, row, consumer);
+              }
+              epilogue.template write_pieces<kElement, kKind>(acc[part]);
+            });
+      }
+    }
+    if (threadIdx.x % 128 == 0) await_stores<0>();
+  }
+  // No block exits while another may still write to its shared memory or arrive at its barriers.
+  if (Tile::kCluster > 1) cluster_sync_relaxed();
+}
+
+}  // namespace
+}  // namespace pbprobe::PBPROBE_TARGET
