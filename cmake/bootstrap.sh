@@ -4,11 +4,12 @@
 #
 # Installs what a machine lacks and configures build/. The Makefile calls it; it does nothing, quickly, where all is there.
 #
-#   cmake/bootstrap.sh NEED…     each of: build test torch real lint asan cross nix configure
+#   cmake/bootstrap.sh NEED…     each of: build test torch pages real lint asan cross nix configure
 #   cmake/bootstrap.sh --list NEED…   only prints the Debian packages that they take
 #
 # build      compiler, libraries (Debian packages), .venv with cmake, ninja, pybind11
 # test       GoogleTest, pytest, and NVIDIA's cuobjdump and nvdisasm, which the audit is compared with
+# pages      Chromium, its protocol and axe-core, which tests look at HTML with; skipped without it
 # nix        evaluates the recipes in tests, which are skipped without it, and builds them (ci/recipe-builds), with NVRTC for
 #            SMs that nvcc no longer knows
 # real       Debian's torch, older than 2.8, and shims built for it; its source, of which parts are compiled for each CPU
@@ -91,6 +92,7 @@ packages_for() {
   needed asan && list+=" clang libclang-rt-dev"
   needed cross && list+=" g++-aarch64-linux-gnu qemu-user-static"
   needed nix && list+=" nix-bin"
+  needed pages && list+=" chromium fonts-dejavu-core"
   needed real && list+=" libtorch-dev g++-aarch64-linux-gnu"
   # The system's own python3 comes without venv and headers; other Pythons have both.
   if needed build && [[ $(readlink -f "$python") == /usr/bin/* ]]; then list+=" python3-venv python3-dev"; fi
@@ -320,6 +322,9 @@ if needed build; then pip_install build cmake ninja pybind11; fi
 if needed test; then
   pip_install test pytest hypothesis jsonschema check-jsonschema scikit-build-core
   install_peers
+fi
+if needed pages; then
+  install_by_hash pages "what drives Chromium, and axe-core" "tests of pages are skipped" || true
 fi
 if needed lint; then pip_install lint ruff clang-format; fi
 if needed torch; then find_torch; fi
