@@ -60,23 +60,6 @@ TEST(BesideOthers, NobodyElseIsNobody) {
   EXPECT_EQ(m.rows[0].disturbed, std::nullopt);
 }
 
-TEST(Traces, LongOnesKeepEverySecondPoint) {
-  std::vector<DeviceTrace> traces;
-  std::chrono::milliseconds between(250);
-  for (int i = 0; i < 1000; ++i)
-    add_points(traces, {{"cpu", {.seconds = static_cast<double>(i), .clock_mhz = 3000}}, {"cuda:0", {.seconds = 1}}},
-               between);
-  ASSERT_EQ(traces.size(), 1U) << "of a device that tells nothing there is none";
-  EXPECT_EQ(traces[0].device, "cpu");
-  EXPECT_LT(traces[0].points.size(), 400U);
-  EXPECT_GE(traces[0].points.size(), 200U);
-  EXPECT_EQ(traces[0].points.front().seconds, 0);
-  EXPECT_EQ(traces[0].points.back().seconds, 999);
-  EXPECT_GE(between.count(), 1000);
-  for (size_t i = 1; i < traces[0].points.size(); ++i)
-    EXPECT_LT(traces[0].points[i - 1].seconds, traces[0].points[i].seconds);
-}
-
 TEST(BesideOthers, ANumberIsNoOtherOnesBeginning) {
   const std::vector<GpuUse> uses{use("cuda:1", "before", {{.pid = 9, .name = "a"}})};
   EXPECT_EQ(others_on(uses, "cuda:12"), std::nullopt);
