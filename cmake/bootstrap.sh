@@ -4,13 +4,14 @@
 #
 # Installs what a machine lacks and configures build/. The Makefile calls it; it does nothing, quickly, where all is there.
 #
-#   cmake/bootstrap.sh NEED…     each of: build test docs torch real lint asan cross nix wheel configure
+#   cmake/bootstrap.sh NEED…     each of: build test docs torch pages real lint asan cross nix wheel configure
 #   cmake/bootstrap.sh --list NEED…   only prints the Debian packages that they take
 #
 # build      compiler, libraries (Debian packages), .venv with cmake, ninja, pybind11
 # test       GoogleTest, pytest, NVIDIA's cuobjdump and nvdisasm, which the audit is compared with, and those that read our
 #            documents
 # docs       MkDocs, which makes the site of docs/, and ruff, which lays out what is generated for Python
+# pages      Chromium, its protocol and axe-core, which tests look at HTML with; skipped without it
 # nix        evaluates the recipes in tests, which are skipped without it, and builds them (ci/recipe-builds) of parts of the
 #            source of Debian's torch, with NVRTC for SMs that nvcc no longer knows
 # real       Debian's torch, older than 2.8, and shims built for it; its source, of which parts are compiled for each CPU
@@ -94,6 +95,7 @@ packages_for() {
   needed asan && list+=" clang libclang-rt-dev"
   needed cross && list+=" g++-aarch64-linux-gnu qemu-user-static"
   needed nix && list+=" nix-bin xz-utils"
+  needed pages && list+=" chromium fonts-dejavu-core"
   needed real && list+=" libtorch-dev g++-aarch64-linux-gnu xz-utils"
   # The system's own python3 comes without venv and headers; other Pythons have both.
   if needed build && [[ $(readlink -f "$python") == /usr/bin/* ]]; then list+=" python3-venv python3-dev"; fi
@@ -343,6 +345,9 @@ fi
 if needed wheel; then
   pip_install wheel scikit-build-core wheel auditwheel
   ci/older-libc
+fi
+if needed pages; then
+  install_by_hash pages "what drives Chromium, and axe-core" "tests of pages are skipped" || true
 fi
 if needed lint; then pip_install lint ruff clang-format mypy 'pyright[nodejs]'; fi
 if needed docs; then pip_install docs mkdocs mkdocs-material ruff; fi

@@ -93,9 +93,16 @@ Result<ProgramOutput> run_program(const ProgramCall& call) {
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, out.file(), STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, err.file(), STDERR_FILENO);
+  posix_spawnattr_t attributes;  // no signal is blocked there, whatever is here
+  posix_spawnattr_init(&attributes);
+  sigset_t none;
+  sigemptyset(&none);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   pid_t child = 0;
   const int failed =
-      posix_spawnp(&child, name.c_str(), &actions, nullptr, argv.data(), call.environment ? envp.data() : environ);
+      posix_spawnp(&child, name.c_str(), &actions, &attributes, argv.data(), call.environment ? envp.data() : environ);
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (failed != 0) return make_error(ErrorCode::not_found, "{} cannot be started: {}", name, std::strerror(failed));
   const bool in_time = ends_within(child, call.seconds);

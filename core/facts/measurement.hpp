@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/facts/gpu_use.hpp"
+#include "core/facts/trace.hpp"
 #include "core/fields.hpp"
 #include "core/obstacle.hpp"
 
@@ -42,6 +43,7 @@ struct BenchRow {
   int64_t threads = 1;                  // 0: a GPU kernel
   double gflops = 0;                    // 2·m·n·k / median time
   std::optional<double> peak_fraction;  // null where no peak could be paired, with the reason in `note`
+  std::optional<double> peak_gflops;    // the best that its instruction's peak loop gave in the same run
   bool best = false;                    // what dispatch chooses for this problem
   std::optional<double> clock_ghz;
   bool prepacked_b = false;        // B was packed once, outside the time, as weights are
@@ -53,11 +55,13 @@ struct BenchRow {
   std::optional<std::string> disturbed;  // who else used the GPU: such a figure is never judged
 };
 
-// Whether a GPU's time says more about launching a kernel than about the kernel: then no share of a peak is due.
+// The class of a shape whose time on a GPU says more about launching a kernel than about the kernel: no share of a peak
+// is due there.
+inline constexpr std::string_view kLaunchBound = "launch-bound";
+inline constexpr double kLaunchBoundUs = 50;  // a launch takes 2 to 5
 [[nodiscard]] inline bool launch_decides(const BenchRow& row) {
-  constexpr double kEnoughUs = 50;  // a launch takes 2 to 5
   const double flops = 2.0 * static_cast<double>(row.m) * static_cast<double>(row.n) * static_cast<double>(row.k);
-  return row.threads == 0 && row.gflops > 0 && flops / (row.gflops * 1e3) < kEnoughUs;
+  return row.threads == 0 && row.gflops > 0 && flops / (row.gflops * 1e3) < kLaunchBoundUs;
 }
 
 // A matrix product of libtorch itself, in the same run as the rows: also where no kernel of ours stands beside it.
@@ -190,10 +194,11 @@ struct Measurements {
   std::optional<LibtorchRun> libtorch;
   std::vector<int64_t> exact_cpus;  // CPUs on each of which every kernel was right, bit for bit; empty: not asked
   std::vector<ProbeFigure> probes;
-  std::vector<std::string> problems;           // what went wrong: a kernel with a wrong result, a child that died
-  std::vector<std::string> notes;              // what was not measured, and why
-  std::optional<std::vector<NotRun>> not_run;  // nothing is known to be wrong there; null: all ran
-  std::optional<std::vector<GpuUse>> gpu_use;  // by others, before and after; null: not reported
+  std::vector<std::string> problems;               // what went wrong: a kernel with a wrong result, a child that died
+  std::vector<std::string> notes;                  // what was not measured, and why
+  std::optional<std::vector<NotRun>> not_run;      // nothing is known to be wrong there; null: all ran
+  std::optional<std::vector<GpuUse>> gpu_use;      // by others, before and after; null: not reported
+  std::optional<std::vector<DeviceTrace>> traces;  // of the devices, meanwhile; null: not looked at
 };
 
 template <class Visitor, SameAs<PeerFigure> T>
@@ -218,6 +223,7 @@ void fields(Visitor& visit, T& row) {
   visit("threads", row.threads, "0: a GPU kernel");
   visit("gflops", row.gflops, "2·m·n·k over the median time");
   visit("peak_fraction", row.peak_fraction, "of the peak measured in the same run; null with the reason in note");
+  visit("peak_gflops", row.peak_gflops, "the best that its instruction's peak loop gave in the same run");
   visit("best", row.best, "what dispatch chooses for this problem");
   visit("clock_ghz", row.clock_ghz, "while it was timed");
   visit("prepacked_b", row.prepacked_b, "B was packed once, outside the time; the peers read it as it lies");
@@ -360,6 +366,7 @@ void fields(Visitor& visit, T& measurements) {
   visit("notes", measurements.notes, "what was not measured, and why");
   visit("not_run", measurements.not_run, "what could not run, so that nothing is known of it");
   visit("gpu_use", measurements.gpu_use, "by others, before and after the measuring");
+  visit("traces", measurements.traces, "clock, power and temperature of each device, meanwhile");
 }
 
 }  // namespace pbprobe

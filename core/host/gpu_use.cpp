@@ -6,6 +6,7 @@
 #include "core/base_name.hpp"
 #include "core/host/files.hpp"
 #include "core/host/host.hpp"
+#include "core/host/sensors.hpp"
 
 namespace pbprobe {
 namespace {
@@ -44,17 +45,6 @@ std::vector<GpuProcess> processes_of(const HostSources& sources, const NvmlApi& 
   return processes;
 }
 
-std::optional<NvmlDevice> nvml_device(const DriverApi& driver, const NvmlApi& nvml, int index) {
-  std::array<char, 64> bus{};
-  CuDevice device = 0;
-  NvmlDevice found = nullptr;
-  if (nvml.nvmlDeviceGetHandleByPciBusId == nullptr || driver.cuDeviceGet(&device, index) != kCudaSuccess ||
-      driver.cuDeviceGetPCIBusId(bus.data(), bus.size() - 1, device) != kCudaSuccess ||
-      nvml.nvmlDeviceGetHandleByPciBusId(bus.data(), &found) != kNvmlSuccess)
-    return std::nullopt;
-  return found;
-}
-
 GpuUse use_of(const HostSources& sources, const NvmlApi& nvml, NvmlDevice device) {
   GpuUse use;
   NvmlMemory memory;
@@ -72,6 +62,17 @@ GpuUse use_of(const HostSources& sources, const NvmlApi& nvml, NvmlDevice device
 }
 
 }  // namespace
+
+std::optional<NvmlDevice> nvml_device(const DriverApi& driver, const NvmlApi& nvml, int index) {
+  std::array<char, 64> bus{};
+  CuDevice device = 0;
+  NvmlDevice found = nullptr;
+  if (nvml.nvmlDeviceGetHandleByPciBusId == nullptr || driver.cuDeviceGet(&device, index) != kCudaSuccess ||
+      driver.cuDeviceGetPCIBusId(bus.data(), bus.size() - 1, device) != kCudaSuccess ||
+      nvml.nvmlDeviceGetHandleByPciBusId(bus.data(), &found) != kNvmlSuccess)
+    return std::nullopt;
+  return found;
+}
 
 std::optional<std::vector<GpuUse>> look_at_gpu_use(const HostSources& sources, const std::string& when) {
   if (!sources.driver || !sources.nvml) return std::nullopt;

@@ -10,6 +10,7 @@
 #include "probes/cli/documents.hpp"
 #include "probes/pipeline/environment.hpp"
 #include "probes/pipeline/pipeline.hpp"
+#include "probes/report/html/html.hpp"
 #include "recipes/src/claim.hpp"
 
 namespace pbprobe::cli {
@@ -20,6 +21,7 @@ struct AuditArguments {
   std::string claim;
   bool claimed = false;  // also by an empty one, which is refused
   Format format = Format::text;
+  std::optional<std::filesystem::path> output;
   AuditOptions audit;
   bool table = false;
   bool strict = false;         // what is unknown fails too
@@ -29,6 +31,10 @@ struct AuditArguments {
   std::vector<Sm> gpus;
   Documents documents;
 };
+
+TextOptions text_style(const AuditArguments& options) {
+  return options.output ? TextOptions{} : text_options();
+}
 
 // Without a claim nobody asked for a verdict: only the inventory.
 std::string json_of(const Report& report) {
@@ -68,7 +74,7 @@ int run_table(const AuditArguments& options) {
     exit_code = std::max(exit_code, exit_code_of(*report, options.strict));
     reports.push_back(std::move(*report));
   }
-  const int written = write_output(render_table(reports));
+  const int written = write_output(render_table(reports), options.output);
   return written == kPassed ? exit_code : written;
 }
 
@@ -93,9 +99,10 @@ Result<Environment> rows_of(const AuditArguments& options) {
 int run_rows(const AuditArguments& options) {
   const auto environment = rows_of(options);
   if (!environment) return print_error(environment.error());
-  const std::string text = options.format == Format::json ? json_text(to_json(*environment))
-                                                          : render_environment(*environment, text_options());
-  if (const int written = write_output(text); written != kPassed) return written;
+  const std::string text = options.format == Format::json   ? json_text(to_json(*environment))
+                           : options.format == Format::html ? html_of(*environment)
+                                                            : render_environment(*environment, text_style(options));
+  if (const int written = write_output(text, options.output); written != kPassed) return written;
   return exit_code_of(*environment);
 }
 
@@ -110,15 +117,19 @@ bool wants_rows(const AuditArguments& options) {
 // Of an environment first what stands beside torch: its packages' faults are more frequent than torch's.
 std::string text_of(const AuditArguments& options, const Report& report) {
   if (options.format == Format::json) return json_of(report);
-  if (options.kernels) return render_kernels(report, text_options());
-  const std::string text = render_audit(report, text_options());
+  if (options.format == Format::html) return html_of(report);
+  if (options.kernels) return render_kernels(report, text_style(options));
+  const std::string text = render_audit(report, text_style(options));
   const bool rest = !options.claimed && !options.audit.device_code_only && holds_packages(options.artifacts.front());
   const auto rows = rest ? rows_of(options) : Result<Environment>(Environment{});
   if (!rows || rows->distributions.size() < 2) return text;
-  return render_environment(*rows, text_options()) + "\n" + text;
+  return render_environment(*rows, text_style(options)) + "\n" + text;
 }
 
 int run(const AuditArguments& options) {
+  if (options.output) {
+    if (const auto usable = check_output_file(*options.output); !usable) return print_error(usable.error());
+  }
   if (const auto usable = check_documents(options.documents); !usable) return print_error(usable.error());
   if (options.documents.asked() && (options.table || wants_rows(options)))
     return print_error(make_error(ErrorCode::usage,
@@ -131,7 +142,7 @@ int run(const AuditArguments& options) {
         make_error(ErrorCode::usage, "{} artifacts: give one, or --table for a row of each", options.artifacts.size()));
   const auto report = audit_one(options, options.artifacts.front());
   if (!report) return print_error(report.error());
-  if (const int written = write_output(text_of(options, *report)); written != kPassed) return written;
+  if (const int written = write_output(text_of(options, *report), options.output); written != kPassed) return written;
   if (const int written = write_documents(*report, options.documents); written != kPassed) return written;
   return exit_code_of(*report, options.strict);
 }
@@ -166,6 +177,7 @@ void add_audit(CLI::App& app, int& exit_code) {
                          "  pbprobe audit --table torch-*.whl\n"
                          "  pbprobe audit .venv/lib/python3.11/site-packages --distributions\n"
                          "  pbprobe audit wheels/ --for sm121,sm90\n"
+                         "  pbprobe audit wheels/ --for sm121,sm90 --format html --output wheels.html\n"
                          "  pbprobe audit xformers-0.0.35-py39-none-manylinux_2_28_x86_64.whl --kernels\n"
                          "  pbprobe audit result-NAME --claim pytorch-python313-cuda13_0-sm121-armv9\n"
                          "  pbprobe audit torch.whl --claim sm90,avx512,cuda=13.0,torch=2.10.0\n"
@@ -179,7 +191,7 @@ void add_audit(CLI::App& app, int& exit_code) {
       ->required();
   auto* claim = command->add_option("--claim", options.claim,
                                     "What it is to deliver: a variant's name, or a list of targets and versions");
-  add_format(*command, options.format);
+  add_format_and_output(*command, options.format, options.output);
   auto* only = command->add_flag("--device-code-only", options.audit.device_code_only,
                                  "List device code by its headers, and leave out all else");
   only->excludes(claim);

@@ -11,6 +11,7 @@
 #include "probes/measure/bench.hpp"
 #include "probes/pipeline/pipeline.hpp"
 #include "probes/pipeline/presets.hpp"
+#include "probes/report/html/html.hpp"
 
 namespace pbprobe::cli {
 namespace {
@@ -25,6 +26,7 @@ struct BenchArguments {
   bool explain = false;
   int64_t sms = 132;  // of an H100 and an H200
   Format format = Format::text;
+  std::optional<std::filesystem::path> output;
 };
 
 Result<Shape> parse_shape(const std::string& text) {
@@ -75,8 +77,11 @@ Result<PlanList> explain(const BenchArguments& options) {
 int run_explain(const BenchArguments& options) {
   const auto list = explain(options);
   if (!list) return print_error(list.error());
-  const int written =
-      write_output(options.format == Format::json ? json_text(to_json(*list)) : render_plans(*list, text_options()));
+  if (options.format == Format::html)
+    return print_error(
+        make_error(ErrorCode::usage, "--explain runs nothing that a page could show: choose text or json"));
+  const int written = write_output(
+      options.format == Format::json ? json_text(to_json(*list)) : render_plans(*list, text_options()), options.output);
   if (written != kPassed) return written;
   const auto& all = list->gemms;
   const bool none = std::all_of(all.begin(), all.end(), [](const auto& gemm) { return gemm.kernels.empty(); });
@@ -85,17 +90,25 @@ int run_explain(const BenchArguments& options) {
 
 Result<Measurements> measure(BenchArguments options) {
   PBPROBE_TRY(options.bench.bench, request_of(options));
-  options.bench.progress = show_progress;
+  options.bench.progress = show_progress;  // the budget is a limit, and no guess
   return run_bench(options.bench);
 }
 
+std::string rendered(const Measurements& measurements, const BenchArguments& options) {
+  if (options.format == Format::json) return json_text(to_json(measurements));
+  if (options.format == Format::html) return html_of(measurements);
+  return render_bench(measurements, options.output ? TextOptions{} : text_options());
+}
+
 int run(const BenchArguments& options) {
+  if (options.output) {
+    if (const auto usable = check_output_file(*options.output); !usable) return print_error(usable.error());
+  }
   if (options.explain) return run_explain(options);
   auto measurements = measure(options);
   clear_progress();
   if (!measurements) return print_error(measurements.error());
-  const int written = write_output(options.format == Format::json ? json_text(to_json(*measurements))
-                                                                  : render_bench(*measurements, text_options()));
+  const int written = write_output(rendered(*measurements, options), options.output);
   if (written != kPassed) return written;
   if (!measurements->problems.empty()) return kFailed;  // a wrong result, or a peer that died: each is named
   if (const auto& run_of = measurements->libtorch; run_of && run_of->problem)  // it died, and its rows are not there
@@ -136,6 +149,7 @@ void add_bench(CLI::App& app, int& exit_code) {
                                      "Examples:\n"
                                      "  pbprobe bench --target avx512 --shape 1024x1024x1024 --threads 1\n"
                                      "  pbprobe bench --dtype fp32 --layout nt --against libtorch --format json\n"
+                                     "  pbprobe bench --probes --format html --output bench.html\n"
                                      "  pbprobe bench --target sm90 --dtype bf16 --shape 512x512x512 --explain\n"
                                      "  pbprobe bench --target sm90 --dtype bf16 --random 300 --seed 7 --chosen "
                                      "--against cublaslt --budget 300");
@@ -176,7 +190,7 @@ void add_bench(CLI::App& app, int& exit_code) {
   command->add_option("--budget", options.bench.budget_seconds, "Seconds that all shapes together may take")
       ->check(CLI::Range(1.0, 86400.0))
       ->capture_default_str();
-  add_format(*command, options.format);
+  add_format_and_output(*command, options.format, options.output);
   command->callback([&exit_code] { exit_code = run(options); });
 }
 

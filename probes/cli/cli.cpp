@@ -33,6 +33,14 @@ void add_format(CLI::App& command, Format& format) {
   add_colour(command);
 }
 
+void add_format_and_output(CLI::App& command, Format& format, std::optional<std::filesystem::path>& output) {
+  add_choice<Format>(command, "--format", format,
+                     {{"text", Format::text}, {"json", Format::json}, {"html", Format::html}},
+                     "text, json, or html: a page in one file, which fetches nothing");
+  command.add_option("--output", output, "Write to this file instead of standard output; - is that");
+  add_colour(command);
+}
+
 void add_colour(CLI::App& command) {
   add_choice<ColourWhen>(
       command, "--color", colour_when(),
@@ -70,13 +78,6 @@ std::string_view variable(const char* name) {
   return value != nullptr ? value : "";
 }
 
-bool speaks_unicode() {
-  std::string_view locale = variable("LC_ALL");
-  if (locale.empty()) locale = variable("LC_CTYPE");
-  if (locale.empty()) locale = variable("LANG");
-  return locale.find("UTF-8") != locale.npos || locale.find("utf8") != locale.npos;
-}
-
 // COLUMNS, as a shell exports it, also where nothing is a terminal.
 std::optional<int> stated_width() {
   const std::string_view stated = variable("COLUMNS");
@@ -88,6 +89,13 @@ std::optional<int> stated_width() {
 
 }  // namespace
 
+bool shows_unicode() {
+  std::string_view locale = variable("LC_ALL");
+  if (locale.empty()) locale = variable("LC_CTYPE");
+  if (locale.empty()) locale = variable("LANG");
+  return locale.find("UTF-8") != locale.npos || locale.find("utf8") != locale.npos;
+}
+
 TextOptions text_options() {
   TextOptions options;
   const auto stated = stated_width();
@@ -96,21 +104,12 @@ TextOptions text_options() {
   const bool wanted = variable("NO_COLOR").empty() && !variable("TERM").empty() && variable("TERM") != "dumb";
   options.colour =
       colour_when() == ColourWhen::always || (colour_when() == ColourWhen::automatic && terminal && wanted);
-  options.unicode = (terminal || colour_when() == ColourWhen::always) && speaks_unicode();
+  options.unicode = (terminal || colour_when() == ColourWhen::always) && shows_unicode();
   if (!terminal) return options;
   winsize size{};
   if (!stated && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= kLeastWidth)
     options.width = std::min<int>(size.ws_col, kMostWidth);
   return options;
-}
-
-void show_progress(std::string_view step) {
-  if (::isatty(STDERR_FILENO) == 1)
-    fmt::print(stderr, "\r\033[K{} {}", printable(step), speaks_unicode() ? "…" : "...");
-}
-
-void clear_progress() {
-  if (::isatty(STDERR_FILENO) == 1) fmt::print(stderr, "\r\033[K");
 }
 
 }  // namespace pbprobe::cli

@@ -16,6 +16,7 @@
 
 #include "core/json.hpp"
 #include "core/result.hpp"
+#include "probes/cli/progress.hpp"
 #include "probes/report/text.hpp"
 
 namespace pbprobe::cli {
@@ -25,7 +26,7 @@ inline constexpr int kPassed = 0;       // nothing failed: pass, or unknown and 
 inline constexpr int kFailed = 1;       // a check failed
 inline constexpr int kCouldNotRun = 2;  // or wrong usage
 
-enum class Format { text, json };
+enum class Format { text, json, html };
 
 // Each adds its subcommand; when it is chosen, it runs and leaves its exit code in `exit_code`.
 void add_report(CLI::App& app, int& exit_code);
@@ -66,6 +67,8 @@ void add_choice(CLI::App& command, const std::string& name, Value& value,
 
 // --format text|json, and --color
 void add_format(CLI::App& command, Format& format);
+// --format text|json|html, --color, and --output FILE
+void add_format_and_output(CLI::App& command, Format& format, std::optional<std::filesystem::path>& output);
 
 // --color auto|always|never: for whatever text_options() is asked afterwards.
 void add_colour(CLI::App& command);
@@ -88,8 +91,7 @@ int print_error(const Error& error);
 // without UTF-8 are honoured.
 [[nodiscard]] TextOptions text_options();
 
-// A line of progress on standard error, overwritten by the next; nothing where that is not a terminal.
-void show_progress(std::string_view step);
-void clear_progress();
+// Whether the locale has more than ASCII.
+[[nodiscard]] bool shows_unicode();
 
 }  // namespace pbprobe::cli

@@ -6,16 +6,20 @@
 #include "probes/cli/cli.hpp"
 #include "probes/judge/comparison.hpp"
 #include "probes/pipeline/pipeline.hpp"
+#include "probes/report/html/html.hpp"
+#include "probes/report/markdown.hpp"
 
 namespace pbprobe::cli {
 namespace {
 
 enum class FailOn { nothing, regressed };
+enum class CompareFormat { text, json, markdown, html };
 
 struct CompareArguments {
   std::vector<std::filesystem::path> sides;
   FailOn fail_on = FailOn::nothing;
-  Format format = Format::text;
+  CompareFormat format = CompareFormat::text;
+  std::optional<std::filesystem::path> output;
 };
 
 // What its files hold, as an audit has it; of a report also the machine and the figures.
@@ -45,12 +49,21 @@ Result<ComparisonList> compare(const CompareArguments& options) {
   return list;
 }
 
+std::string rendered(const ComparisonList& list, const CompareArguments& options) {
+  if (options.format == CompareFormat::json) return json_text(to_json(list));
+  if (options.format == CompareFormat::markdown) return markdown_of(list);
+  if (options.format == CompareFormat::html) return html_of(list);
+  return render_comparisons(list, options.output ? TextOptions{} : text_options());
+}
+
 int run(const CompareArguments& options) {
+  if (options.output) {
+    if (const auto usable = check_output_file(*options.output); !usable) return print_error(usable.error());
+  }
   const auto list = compare(options);
   clear_progress();
   if (!list) return print_error(list.error());
-  const int written = write_output(options.format == Format::json ? json_text(to_json(*list))
-                                                                  : render_comparisons(*list, text_options()));
+  const int written = write_output(rendered(*list, options), options.output);
   if (written != kPassed) return written;
   const auto& all = list->comparisons;
   const bool regressed = std::any_of(all.begin(), all.end(), has_regressed);
@@ -66,6 +79,7 @@ void add_compare(CLI::App& app, int& exit_code) {
                          "Examples:\n"
                          "  pbprobe compare torch-2.10.0.whl torch-2.11.0.whl\n"
                          "  pbprobe compare yesterday.json today.json --fail-on regressed\n"
+                         "  pbprobe compare before.json after.json --format html --output compare.html\n"
                          "  pbprobe compare generic.whl result-sm90 result-sm121     each against the first\n"
                          "A figure is faster or slower where every sample of one run lies beyond every sample of the "
                          "other, by 3 % in the\n"
@@ -81,7 +95,14 @@ void add_compare(CLI::App& app, int& exit_code) {
                      {{"nothing", FailOn::nothing}, {"regressed", FailOn::regressed}},
                      "regressed: exit with 1 where an SM, PTX, a kernel, a file of libtorch or a CPU capability was "
                      "lost, a better CPU is needed, or a figure is slower");
-  add_format(*command, options.format);
+  add_choice<CompareFormat>(*command, "--format", options.format,
+                            {{"text", CompareFormat::text},
+                             {"json", CompareFormat::json},
+                             {"markdown", CompareFormat::markdown},
+                             {"html", CompareFormat::html}},
+                            "text, json, markdown, as for a job summary, or html: a page in one file");
+  command->add_option("--output", options.output, "Write to this file instead of standard output; - is that");
+  add_colour(*command);
   command->callback([&exit_code] { exit_code = run(options); });
 }
 

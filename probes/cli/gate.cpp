@@ -8,6 +8,7 @@
 #include "probes/pipeline/evidence.hpp"
 #include "probes/report/gate.hpp"
 #include "probes/report/redact.hpp"
+#include "probes/report/html/html.hpp"
 #include "recipes/src/claim.hpp"
 #include "recipes/src/claim_file.hpp"
 
@@ -32,15 +33,20 @@ struct GateArguments {
   std::vector<fs::path> join;
   TrustedKeys trusted;
   Format format = Format::text;
+  std::optional<fs::path> output;
   bool explain = false;
   bool redact = false;
   Documents documents;
 };
 
+std::string rendered(const Report& report, const GateArguments& options) {
+  if (options.format == Format::json) return json_text(to_json(report));
+  if (options.format == Format::html) return html_of(report);
+  return render_gate(report, options.explain, options.output ? TextOptions{} : text_options());
+}
+
 int print(const Report& report, const GateArguments& options) {
-  const std::string text = options.format == Format::json ? json_text(to_json(report))
-                                                          : render_gate(report, options.explain, text_options());
-  if (const int written = write_output(text); written != kPassed) return written;
+  if (const int written = write_output(rendered(report, options), options.output); written != kPassed) return written;
   if (const int written = write_documents(report, options.documents); written != kPassed) return written;
   return report.verdict->outcome == Outcome::pass ? kPassed : kFailed;
 }
@@ -123,16 +129,25 @@ int run_on_artifact(const GateArguments& options) {
 }
 
 int run_on_evidence(const GateArguments& options) {
-  if (options.from) return print_again(read_evidence(*options.from, options.trusted), options);
+  show_progress("reading evidence");
+  if (options.from) {
+    const auto read = read_evidence(*options.from, options.trusted);
+    clear_progress();
+    return print_again(read, options);
+  }
   if (auto usable = check_wanted(options); !usable) return print_error(usable.error());
   const auto require = options.required ? std::optional(options.require) : std::nullopt;
   TrustedKeys trusted = options.trusted;
   if (options.key) trusted.push_back(*options.key);  // what it signed itself it may sign again
   const auto joined = join_evidence(options.join, require, trusted);
+  clear_progress();
   return joined ? print_and_attest(*joined, options) : print_recomputed(joined, options);
 }
 
 int run(const GateArguments& options) {
+  if (options.output) {
+    if (const auto usable = check_output_file(*options.output); !usable) return print_error(usable.error());
+  }
   if (const auto usable = check_documents(options.documents); !usable) return print_error(usable.error());
   const bool again = options.from || !options.join.empty();
   if (!again && !options.trusted.empty()) return usage("--key is of evidence: give --from or --join");
@@ -193,7 +208,7 @@ void add_evidence(CLI::App& command, GateArguments& options) {
       ->allow_extra_args(false);
   command.add_flag("--redact", options.redact, "Leave out host names, serial numbers and home folders");
   command.add_flag("--explain", options.explain, "Each check: whether it is required, and what became of it");
-  add_format(command, options.format);
+  add_format_and_output(command, options.format, options.output);
   add_documents(command, options.documents);
 }
 
@@ -221,6 +236,7 @@ void add_gate(CLI::App& app, int& exit_code) {
       "  pbprobe gate .venv --claim sm90,avx512,cuda=13.0 --require executed --evidence DIR --sign KEY\n"
       "  pbprobe gate result-NAME --claim VARIANT --require measured --baseline .venv\n"
       "  pbprobe gate vllm.whl --claim sm90,cuda=13.0 --claim-file vllm.claims\n"
+      "  pbprobe gate .venv --claim sm90 --format html --output gate.html\n"
       "  pbprobe gate --from DIR --key PUB\n"
       "  pbprobe gate --join shipped executed --key PUB --evidence DIR --sign KEY\n"
       "Exit code: 0 pass, 1 fail or unknown, 2 could not run");

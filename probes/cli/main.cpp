@@ -95,6 +95,9 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   std::set_terminate(end_where_memory_ran_out);
+  // The children have ways of their own to end.
+  const std::string_view first = argc > 1 ? argv[1] : "";
+  if (first != "measure" && first != "load") pbprobe::cli::clean_up_when_stopped();
   std::signal(SIGCHLD, SIG_DFL);  // a parent may have left it ignored: then no child's end is reported
   try {
     return run(argc, argv);

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "core/printable.hpp"
+#include "core/unfinished.hpp"
 #include "probes/cli/cli.hpp"
 
 namespace pbprobe::cli {
@@ -45,7 +46,8 @@ fs::path behind_links(fs::path file) {
 
 // Written beside it and renamed: a reader sees the old document or the new one, never half of it. Mode and owner stay.
 Result<void> replace(const fs::path& file, std::string_view text, const struct stat* before) {
-  const fs::path partial = file.string() + fmt::format(".{}.partial", ::getpid());
+  const Unfinished unfinished(file.string() + fmt::format(".{}.partial", ::getpid()));
+  const fs::path& partial = unfinished.path();
   const int descriptor = ::open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (descriptor >= 0 && before != nullptr &&
       (::fchown(descriptor, before->st_uid, before->st_gid) != 0 ||
@@ -93,6 +95,7 @@ Result<void> check_output_file(const fs::path& file) {
 }
 
 int write_output(std::string_view text, const std::optional<fs::path>& file) {
+  wait_if_stopped();
   const bool to_file = file && *file != kStandardOutput;
   const std::string shown = printable_lines(text, !to_file && text_options().colour);
   if (to_file) {

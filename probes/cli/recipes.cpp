@@ -81,10 +81,13 @@ int run_write(const RecipesArguments& options) {
 }
 
 int run_verify(const RecipesArguments& options) {
+  show_progress("verifying " + options.folder.string());
   auto verified = verify_folder(options.folder);
   if (!verified) return print_error(verified.error());
   if (!options.no_nix) {
+    show_progress("evaluating " + options.folder.string());
     auto evaluation = evaluate_folder(options.folder);
+    clear_progress();
     if (evaluation) {
       verified->evaluated = evaluation->evaluated;
       for (auto& f : evaluation->findings) verified->findings.push_back(std::move(f));
@@ -94,6 +97,7 @@ int run_verify(const RecipesArguments& options) {
       return print_error(evaluation.error());
     }
   }
+  clear_progress();
   const int written =
       write_output(options.format == Format::json ? json_text(to_json(*verified)) : render_verified(*verified));
   return written != kPassed ? written : has_failures(*verified) ? kFailed : kPassed;

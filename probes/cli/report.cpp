@@ -4,6 +4,7 @@
 #include "probes/cli/cli.hpp"
 #include "probes/cli/documents.hpp"
 #include "probes/pipeline/pipeline.hpp"
+#include "probes/report/html/html.hpp"
 #include "probes/report/markdown.hpp"
 #include "probes/report/redact.hpp"
 #include "probes/report/text.hpp"
@@ -12,7 +13,7 @@
 namespace pbprobe::cli {
 namespace {
 
-enum class ReportFormat { text, json, markdown };
+enum class ReportFormat { text, json, markdown, html };
 
 struct ReportArguments {
   std::optional<std::filesystem::path> artifact;
@@ -41,6 +42,7 @@ int exit_code_of(const ReportResult& result, bool strict) {
 std::string rendered(const Report& report, const ReportArguments& options) {
   if (options.format == ReportFormat::json) return json_text(to_json(report));
   if (options.format == ReportFormat::markdown) return markdown_of(report);
+  if (options.format == ReportFormat::html) return html_of(report);
   TextOptions text = options.output ? TextOptions{} : text_options();
   text.verbose = options.verbose;
   return options.is_quiet ? render_quiet(report, text) : render_report(report, text);
@@ -63,6 +65,9 @@ int run(const ReportArguments& options) {
     if (!loaded) return print_error(loaded.error());
     host = std::move(*loaded);
   }
+  constexpr double kQuickSeconds = 10;
+  constexpr double kFullSeconds = 300;
+  expect_seconds(options.budget_seconds > 0 ? options.budget_seconds : options.full ? kFullSeconds : kQuickSeconds);
   ReportResult result =
       make_report({.artifact = options.artifact,
                    .claim = claim,
@@ -83,8 +88,11 @@ int run(const ReportArguments& options) {
 void add_text(CLI::App& command, ReportArguments& options) {
   add_choice<ReportFormat>(
       command, "--format", options.format,
-      {{"text", ReportFormat::text}, {"json", ReportFormat::json}, {"markdown", ReportFormat::markdown}},
-      "text, json, or markdown, as for a job summary or an issue");
+      {{"text", ReportFormat::text},
+       {"json", ReportFormat::json},
+       {"markdown", ReportFormat::markdown},
+       {"html", ReportFormat::html}},
+      "text, json, markdown, as for a job summary or an issue, or html: a page in one file, which fetches nothing");
   add_colour(command);
   auto* verbose =
       command.add_flag("--verbose", options.verbose,
@@ -102,6 +110,7 @@ void add_report(CLI::App& app, int& exit_code) {
       "Examples:\n"
       "  pbprobe report                                  the torch of the active environment\n"
       "  pbprobe report .venv --format json --output report.json\n"
+      "  pbprobe report --format html --output report.html\n"
       "  pbprobe report report.json                      judge a report again from its facts\n"
       "  pbprobe report .venv --claim sm90,avx512        is it also what it claims to be?\n"
       "  pbprobe report .venv --host host.json           on the machine where `pbprobe host --format json` wrote it\n"

@@ -15,7 +15,9 @@ struct VerifyArguments {
 };
 
 int run(const VerifyArguments& options) {
+  show_progress("verifying " + options.folder.string());
   const auto verified = verify_evidence(options.folder, options.keys, options.artifact);
+  clear_progress();
   if (!verified) {
     print_error(verified.error());
     return verified.error().code == ErrorCode::malformed ? kFailed : kCouldNotRun;

@@ -18,6 +18,7 @@
 #include "core/open_file.hpp"
 #include "core/retried.hpp"
 #include "core/sha256.hpp"
+#include "core/unfinished.hpp"
 #include "probes/evidence/dsse.hpp"
 
 namespace pbprobe {
@@ -125,6 +126,7 @@ Result<void> write_folder(const fs::path& folder, const EvidenceFiles& files) {
   while (!plain.empty() && !plain.has_filename()) plain = plain.parent_path();  // "evidence/"
   std::string partial = plain.string() + ".partial-XXXXXX";
   if (::mkdtemp(partial.data()) == nullptr) return cannot_write(folder, std::strerror(errno));
+  const Unfinished unfinished(partial);
   auto written = fill(partial, plain, files);
   if (!written) remove_folder(partial);
   return written;

@@ -20,23 +20,6 @@ ClaimProof not_loaded(std::string detail) {
   return {Outcome::fail, Outcome::unknown, Outcome::unknown, std::move(detail)};
 }
 
-// Small programs of every area, on this device: all right, one wrong, or none run.
-Outcome areas_on(const LibtorchRun& run, std::string_view device, std::string& detail) {
-  bool any = false;
-  bool all = true;
-  for (const auto& area : run.areas) {
-    if (area.device != device || area.skipped) continue;
-    any = true;
-    if (!area.problem) continue;
-    detail = fmt::format("{} on {}: {}", area.area, device, *area.problem);
-    if (!area.obstacle) return Outcome::fail;
-    all = false;
-  }
-  if (!all) return Outcome::unknown;
-  if (!any) detail = fmt::format("libtorch's areas were not run on {}", device);
-  return any ? Outcome::pass : Outcome::unknown;
-}
-
 std::optional<ClaimProof> nothing_ran(const Facts& facts) {
   if (facts.files_only) return ClaimProof{};
   if (facts.host == nullptr) return all_unknown("this machine was not looked at");
@@ -63,6 +46,22 @@ void add_measured(ClaimProof& proof, const Facts& facts, std::string_view device
 }
 
 }  // namespace
+
+Outcome areas_on(const LibtorchRun& run, std::string_view device, std::string& detail) {
+  bool any = false;
+  bool all = true;
+  for (const auto& area : run.areas) {
+    if (area.device != device || area.skipped) continue;
+    any = true;
+    if (!area.problem) continue;
+    detail = fmt::format("{} on {}: {}", area.area, device, *area.problem);
+    if (!area.obstacle) return Outcome::fail;
+    all = false;
+  }
+  if (!all) return Outcome::unknown;
+  if (!any) detail = fmt::format("libtorch's areas were not run on {}", device);
+  return any ? Outcome::pass : Outcome::unknown;
+}
 
 ClaimProof prove_sm(const Facts& facts, const Target& target) {
   if (auto proof = nothing_ran(facts)) return *proof;

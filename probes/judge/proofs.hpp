@@ -19,6 +19,9 @@ struct ClaimProof {
   std::string detail;
 };
 
+// Small programs of every area, on this device: all right, one wrong, or none run, with why.
+[[nodiscard]] Outcome areas_on(const LibtorchRun& run, std::string_view device, std::string& detail);
+
 [[nodiscard]] ClaimProof prove_sm(const Facts& facts, const Target& target);
 [[nodiscard]] ClaimProof prove_isa(const Facts& facts, const Target& target);
 

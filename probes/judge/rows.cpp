@@ -74,9 +74,15 @@ void fill_cpu(ClaimRow& row, const Facts& facts) {
 void fill_gpu(ClaimRow& row, const Facts& facts, size_t index) {
   if (facts.run == nullptr) return;
   const std::string device = fmt::format("cuda:{}", facts.gpus[index].gpu);
-  if (gpu_of_run(facts) == index) {  // the others are not tried
+  const auto& areas = facts.run->areas;
+  if (gpu_of_run(facts) == index) {
     row.loaded = row.executed = Outcome::unknown;
     if (facts.run->executed_on_gpu) row.executed = known(*facts.run->executed_on_gpu);
+  } else if (std::any_of(areas.begin(), areas.end(), [&](const LibtorchArea& area) { return area.device == device; })) {
+    row.loaded = Outcome::unknown;
+    std::string why;
+    row.executed = areas_on(*facts.run, device, why);
+    if (row.executed != Outcome::pass) add_detail(row.detail, why);
   }
   if (ran_on(*facts.run, device)) row.executed = Outcome::pass;
   if (row.executed == Outcome::pass) row.loaded = Outcome::pass;
@@ -231,15 +237,15 @@ std::vector<ClaimRow> claimed_rows(const Facts& facts, const Shipped& shipped) {
   return rows;
 }
 
-// What the GPU that ran gets, in words.
-std::string code_that_ran(const GpuOutcome& gpu) {
+// What a GPU that ran gets, in words; `which` are those that get the same.
+std::string code_that_ran(const GpuOutcome& gpu, const std::string& which) {
   const std::string best = gpu.best.value_or("unknown");
   switch (gpu.code) {
-    case GpuCode::native: return fmt::format("; GPU {} runs {}, native", gpu.gpu, best);
+    case GpuCode::native: return fmt::format("; GPU {} runs {}, native", which, best);
     case GpuCode::same_major:
-      return fmt::format("; it is not built for GPU {}, which runs {} code (compatible)", gpu.gpu, best);
+      return fmt::format("; it is not built for GPU {}, which runs {} code (compatible)", which, best);
     case GpuCode::ptx:
-      return fmt::format("; GPU {} runs {} PTX, compiled by the driver at the first start", gpu.gpu, best);
+      return fmt::format("; GPU {} runs {} PTX, compiled by the driver at the first start", which, best);
     case GpuCode::none:
     case GpuCode::unknown: break;
   }
@@ -280,16 +286,25 @@ std::string what_files_hold(const Facts& facts) {
 }
 
 std::string what_runs(const Facts& facts) {
-  const bool ran = facts.run != nullptr && facts.run->executed_on_gpu == true;
-  const size_t none = facts.gpus.size();
-  const size_t run = ran ? gpu_of_run(facts).value_or(none) : none;
   std::string text = fmt::format("{} computes correctly on this CPU", facts.torch);
   if (!facts.cuda_build) return text;
-  if (run != none) text += fmt::format(" and GPU {}{}", facts.gpus[run].gpu, code_that_ran(facts.gpus[run]));
+  std::vector<int64_t> ran;
   std::vector<int64_t> others;
+  std::map<std::string, std::vector<int64_t>> by_code;  // by words that name no GPU
+  std::vector<const GpuOutcome*> first;                 // of each code, in the GPUs' order
   for (size_t i = 0; i < facts.gpus.size(); ++i) {
-    if (i != run) others.push_back(facts.gpus[i].gpu);
+    const GpuOutcome& gpu = facts.gpus[i];
+    if (gpu_row(facts, i).executed != Outcome::pass) {
+      others.push_back(gpu.gpu);
+      continue;
+    }
+    ran.push_back(gpu.gpu);
+    auto& alike = by_code[code_that_ran(gpu, "")];
+    if (alike.empty()) first.push_back(&gpu);
+    alike.push_back(gpu.gpu);
   }
+  if (!ran.empty()) text += fmt::format(" and GPU {}", numbers_of(ran));
+  for (const GpuOutcome* gpu : first) text += code_that_ran(*gpu, numbers_of(by_code[code_that_ran(*gpu, "")]));
   if (!others.empty()) text += fmt::format("; not tested on GPU {}", numbers_of(others));
   return text;
 }

@@ -14,7 +14,6 @@
 namespace pbprobe {
 namespace {
 
-constexpr double kLaunchBoundUs = 20;
 constexpr int64_t kFewRows = 8;  // up to so many, the memory is the limit
 constexpr int64_t kFewRowsOfGpu = 16;
 
@@ -202,7 +201,7 @@ class CaseRun {
         .layout = std::string(name_of(p.layout)),
         .out = std::string(name_of(p.c)),
         .instruction = std::string(kernel.instruction),
-        .shape_class = one_.gpu && median(samples) < kLaunchBoundUs ? "launch-bound" : shape_class(p.m, p.n, p.k),
+        .shape_class = shape_class(p.m, p.n, p.k),
         .threads = one_.gpu ? 0 : one_.threads,
         .gflops = gflops_at(rounds, series.kernel),
         .best = kernel.name == plans_.best,
@@ -210,6 +209,7 @@ class CaseRun {
         .plan = describe_plan(series.plan),
         .model_us = series.plan.model_seconds > 0 ? std::optional(series.plan.model_seconds * 1e6) : std::nullopt,
         .samples_us = samples};
+    if (launch_decides(row)) row.shape_class = kLaunchBound;
     set_peak(row, series, rounds, units);
     for (const auto& [key, peer] : peers_) {
       const auto& theirs = rounds.samples_us[peer.at];
@@ -241,6 +241,7 @@ class CaseRun {
   void set_peak(BenchRow& row, const Series& series, const Rounds& rounds, int64_t units) const {
     const auto& samples = rounds.samples_us[series.kernel];
     const auto& slices = *series.slices;
+    for (const PeakSlice& slice : slices) row.peak_gflops = std::max(row.peak_gflops.value_or(0), slice.gflops);
     std::vector<PeakPair> pairs;
     if (series.peak && slices.size() >= samples.size()) {
       const size_t skip = slices.size() - samples.size();  // the warm-up's

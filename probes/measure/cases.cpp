@@ -34,6 +34,7 @@ Problem problem_of(const BenchRequest& bench, const Shape& shape) {
 }
 
 std::vector<Shape> shapes_on(const BenchRequest& bench, bool gpu) {
+  if (gpu && !bench.gpu_shapes.empty()) return bench.gpu_shapes;
   if (!bench.shapes.empty()) return bench.shapes;
   if (gpu) return {{4096, 4096, 4096}};
   return {{1024, 1024, 1024}};

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <functional>
+#include <new>
+#include <thread>
 #include <vector>
 
 #include "probes/measure/cudnn.hpp"
@@ -39,14 +42,18 @@ Result<void> multiply_on_gpu(const Libtorch& library, DType type, GemmMatrices& 
   return gpu.download(matrices.c.data(), buffers[2], 0, matrices.c.size());
 }
 
-// The supervisor gets what came back, and decides.
-Result<void> check_both_types(const Libtorch& library, const GpuDevice* gpu, EventWriter& events) {
+Result<void> check_both_types(const Libtorch& library, const GpuDevice* gpu, uint64_t seed,
+                              const std::function<void(const ReturnedGemm&)>& tell) {
   const std::string device = gpu == nullptr ? "cpu" : fmt::format("cuda:{}", gpu->index());
   for (const DType type : {DType::fp32, DType::bf16})
-    PBPROBE_CHECK(check_gemm(library, type, gpu, events.seed(), [&](const std::vector<unsigned char>& c) {
-      events.gemm(returned_gemm(device, type, c));
-    }));
+    PBPROBE_CHECK(check_gemm(library, type, gpu, seed,
+                             [&](const std::vector<unsigned char>& c) { tell(returned_gemm(device, type, c)); }));
   return {};
+}
+
+// The supervisor gets what came back, and decides.
+Result<void> check_both_types(const Libtorch& library, const GpuDevice* gpu, EventWriter& events) {
+  return check_both_types(library, gpu, events.seed(), [&](const ReturnedGemm& gemm) { events.gemm(gemm); });
 }
 
 void try_areas(const Libtorch& library, const GpuDevice* gpu, LibtorchRun& run, EventWriter& events) {
@@ -109,6 +116,40 @@ Result<GpuDevice> start_gpu(Libtorch& library, int32_t index, LibtorchRun& run, 
   return gpu;
 }
 
+// What came of one of the other GPUs.
+struct Tried {
+  int32_t gpu = 0;
+  Result<void> right;
+  std::vector<ReturnedGemm> returned;
+  std::thread thread;
+};
+
+void try_gpu(const Libtorch& library, uint64_t seed, Tried& tried) noexcept try {
+  tried.right = [&]() -> Result<void> {
+    PBPROBE_CHECK(library.first_tensor(tried.gpu));
+    PBPROBE_TRY(const GpuDevice gpu, GpuDevice::open(tried.gpu));
+    return check_both_types(library, &gpu, seed, [&](const ReturnedGemm& gemm) { tried.returned.push_back(gemm); });
+  }();
+} catch (const std::bad_alloc&) {
+  tried.right = Error{ErrorCode::limit, "too little memory", Obstacle::memory};
+}
+
+// Beside the first one, whether each computes: in threads, since most of the time goes into the driver's contexts.
+void try_other_gpus(const Libtorch& library, const Host& host, int32_t first, LibtorchRun& run, EventWriter& events) {
+  std::vector<Tried> others;
+  for (const Gpu& gpu : host.gpus)
+    if (!gpu.problem && gpu.index != first) others.push_back({.gpu = static_cast<int32_t>(gpu.index)});
+  if (others.empty()) return;
+  events.stage(Step::libtorch, fmt::format("computing with {} on {} more GPUs", run.path, others.size()));
+  for (Tried& one : others) one.thread = std::thread([&] { try_gpu(library, events.seed(), one); });
+  for (Tried& one : others) one.thread.join();
+  for (const Tried& one : others) {
+    for (const ReturnedGemm& gemm : one.returned) events.gemm(gemm);
+    add_area(run, std::string(kOfEachGpu), fmt::format("cuda:{}", one.gpu), one.right, ErrorCode::unsupported);
+  }
+  events.libtorch(run);
+}
+
 Result<void> use_gpu(const Libtorch& library, const GpuDevice& gpu, const Host& host, LibtorchRun& run,
                      EventWriter& events) {
   PBPROBE_TRY(const auto guard, library.use_stream(gpu.stream(), gpu.index()));
@@ -155,7 +196,10 @@ void probe_further(Libtorch& library, const Host& host, bool gpu_areas, Libtorch
   ask_libraries(library, run);
   events.libtorch(run);
   try_areas(library, nullptr, run, events);
-  if (!gpu || !gpu_areas) return;
+  if (!gpu) return;
+  try_other_gpus(library, host, index, run, events);
+  static_cast<void>(gpu->make_current());
+  if (!gpu_areas) return;
   if (auto used = use_gpu(library, *gpu, host, run, events); !used.ok()) tell_of(run, used.error());
 }
 

@@ -3,12 +3,18 @@
 #include "probes/pipeline/beside_others.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <set>
 #include <sstream>
+#include <thread>
 
 #include <unistd.h>
 
 #include <fmt/ranges.h>
+
+#include "core/host/sensors.hpp"
 
 namespace pbprobe {
 namespace {
@@ -36,7 +42,75 @@ void mark(Figures& figures, const std::vector<GpuUse>& uses) {
   for (auto& figure : figures) figure.disturbed = others_on(uses, figure.device);
 }
 
+// Looks at the devices while it lives.
+class Watch {
+ public:
+  Watch(const HostSources& sources, bool gpus) : sensors_(sources, gpus) {
+    try {
+      thread_ = std::thread([this] { run(); });
+    } catch (const std::system_error&) {  // no further thread: nobody looks
+    }
+  }
+  ~Watch() { stop(); }
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+
+  std::vector<DeviceTrace> take() {
+    stop();
+    std::erase_if(traces_, [](const DeviceTrace& trace) { return trace.points.empty(); });
+    return std::move(traces_);
+  }
+
+ private:
+  // Too little memory, or files: the trace ends there.
+  void run() noexcept try {
+    const auto start = std::chrono::steady_clock::now();
+    std::unique_lock lock(mutex_);
+    std::chrono::milliseconds between(250);
+    do {
+      add_points(traces_,
+                 sensors_.read(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()),
+                 between);
+    } while (!stopped_.wait_for(lock, between, [this] { return stop_; }));
+  } catch (const std::exception&) {
+  }
+  void stop() {
+    {
+      const std::lock_guard lock(mutex_);
+      stop_ = true;
+    }
+    stopped_.notify_one();
+    if (thread_.joinable()) thread_.join();
+  }
+
+  Sensors sensors_;
+  std::vector<DeviceTrace> traces_;
+  std::mutex mutex_;
+  std::condition_variable stopped_;
+  bool stop_ = false;
+  std::thread thread_;
+};
+
 }  // namespace
+
+void add_points(std::vector<DeviceTrace>& traces, std::vector<std::pair<std::string, TracePoint>> points,
+                std::chrono::milliseconds& between) {
+  constexpr size_t kMostPoints = 400;  // of each device: what a picture shows
+  bool is_full = false;
+  for (auto& [device, point] : points) {
+    if (!point.clock_mhz && !point.power_watts && !point.celsius) continue;
+    auto trace = std::find_if(traces.begin(), traces.end(), [&](const auto& one) { return one.device == device; });
+    if (trace == traces.end()) trace = traces.insert(traces.end(), {.device = device, .points = {}});
+    trace->points.push_back(point);
+    is_full |= trace->points.size() >= kMostPoints;
+  }
+  if (!is_full) return;
+  between *= 2;
+  for (auto& trace : traces) {
+    for (size_t i = 0; 2 * i < trace.points.size(); ++i) trace.points[i] = trace.points[2 * i];
+    trace.points.resize((trace.points.size() + 1) / 2);
+  }
+}
 
 std::optional<std::string> others_on(const std::vector<GpuUse>& uses, const std::string& device) {
   std::set<std::string> who;
@@ -76,7 +150,9 @@ void mark_disturbed(Measurements& measurements, std::vector<GpuUse> uses) {
 Result<Measurements> measure_beside_others(const MeasureRequest& request, const ChildLimits& limits,
                                            const HostSources& sources) {
   const auto before = request.host.gpus.empty() ? std::nullopt : look_at_gpu_use(sources, "before");
+  Watch watch(sources, !request.host.gpus.empty());
   PBPROBE_TRY(Measurements measurements, measure_in_child(request, limits));
+  measurements.traces = watch.take();
   if (!before) return measurements;
   std::vector<GpuUse> uses = *before;
   if (const auto after = look_at_gpu_use(sources, "after")) uses.insert(uses.end(), after->begin(), after->end());

@@ -226,6 +226,7 @@ class Pipeline {
     const auto foreign = find_foreign();
     auto limits = limits_for(options_.program, foreign);
     if (emulator_) limits.program = emulator_->words;
+    limits.progress = options_.progress;
     auto measurements = measure_beside_others(request, limits);
     if (measurements) {
       if (emulator_) note_emulation(*measurements);
@@ -326,7 +327,9 @@ Result<Measurements> run_bench(const BenchOptions& options) {
     }
   }
   if (options.progress) options.progress("measuring");
-  PBPROBE_TRY(Measurements measurements, measure_beside_others(request, limits_for(options.program, foreign)));
+  auto limits = limits_for(options.program, foreign);
+  limits.progress = options.progress;
+  PBPROBE_TRY(Measurements measurements, measure_beside_others(request, limits));
   note_foreign(foreign, measurements);
   return measurements;
 }

@@ -171,6 +171,9 @@ std::optional<std::string> Verifier::pass(std::string_view event, uint64_t seed)
     run->executed_on_gpu = any;
     if (!any) refuse(device);
   }
+  for (LibtorchArea& area : run->areas) {
+    if (area.area == kOfEachGpu && !area.problem && !right_on(area.device)) area.problem = why_not(area.device);
+  }
   Json reported = Json::object();
   reported["libtorch"] = to_json(*run);
   return reported.dump(-1, ' ', false, Json::error_handler_t::replace);

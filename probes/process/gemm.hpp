@@ -35,6 +35,9 @@ struct GemmMatrices {
 [[nodiscard]] Result<void> compare_gemm(const std::vector<unsigned char>& c, DType type, uint64_t seed);
 
 // What a worker hands over: C, as it came back.
+// The area of a GPU that is not the first: there only the exact GEMM is tried.
+inline constexpr std::string_view kOfEachGpu = "matrix products";
+
 struct ReturnedGemm {
   std::string device;  // "cpu", "cuda:0"
   std::string dtype;

@@ -28,6 +28,7 @@ struct BenchRequest {
   std::string layout = "nt";
   std::optional<DType> out;  // null: as the kernels of this dtype write it
   std::vector<Shape> shapes;
+  std::vector<Shape> gpu_shapes;     // on GPUs in place of those; empty: the same
   bool chosen = false;               // only the kernel that dispatch chooses
   bool prepacked = false;            // B is packed once, outside the time, as weights are; CPU kernels only
   bool scaled = false;               // C by a scale for each of its rows and one for each of its columns
@@ -63,6 +64,7 @@ void fields(Visitor& visit, T& bench) {
   visit("layout", bench.layout, "nt, nn, tn or tt");
   visit("out", bench.out, "type of C; null: as the kernels of this dtype write it");
   visit("shapes", bench.shapes);
+  visit("gpu_shapes", bench.gpu_shapes, "on GPUs in place of those; empty: the same");
   visit("chosen", bench.chosen, "only the kernel that dispatch chooses");
   visit("prepacked", bench.prepacked, "B is packed once, outside the time");
   visit("scaled", bench.scaled, "C by a scale for each row and each column");

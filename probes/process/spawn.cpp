@@ -178,6 +178,17 @@ struct Watched {
   bool apart = false;   // it was in namespaces of its own
 };
 
+// Tells of the last thing that the child began since `reported`, of what it wrote so far.
+void tell_stage(const ChildLimits& limits, const std::string& answer, size_t& reported) {
+  constexpr std::string_view kStage = "{\"stage\"";
+  const size_t end = answer.rfind('\n');
+  if (!limits.progress || end == std::string::npos || end < reported) return;
+  const size_t line = answer.rfind(kStage, end);
+  if (line != std::string::npos && line >= reported)
+    limits.progress(read_events(answer.substr(line, answer.find('\n', line) - line)).stage.doing);
+  reported = end + 1;
+}
+
 bool has_ended(pid_t child) {
   siginfo_t info{};
   return waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == child;
@@ -204,6 +215,7 @@ void watch(pid_t child, double limit_seconds, const Sandbox& sandbox, const Chil
   double limit = limit_seconds;
   double next_look = kBetweenLooks;
   bool killed = false;
+  size_t reported = 0;  // of the answer
   while (!has_ended(child)) {
     if (elapsed() > limit) {
       if (killed) {
@@ -226,6 +238,7 @@ void watch(pid_t child, double limit_seconds, const Sandbox& sandbox, const Chil
     std::array<pollfd, 2> ready{{{watched.answer.descriptor, POLLIN, 0}, {watched.output.descriptor, POLLIN, 0}}};
     for (const bool open : {watched.answer.drain(), watched.output.drain()})
       if (!open) std::this_thread::sleep_for(std::chrono::milliseconds(2));  // poll would return at once
+    tell_stage(limits, watched.answer.text, reported);
     poll(ready.data(), ready.size(), 10);
   }
   kill(-child, SIGKILL);  // before it is reaped, so that the group's number cannot have another owner

@@ -4,7 +4,9 @@
 // Starts `pbprobe measure` and turns whatever becomes of it into Measurements.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/facts/measurement.hpp"
@@ -21,6 +23,7 @@ struct ChildLimits {
   int64_t memory_bytes = 0;          // resident, of all of them; 0: four fifths of this machine's
   std::vector<std::string> program;  // to start, with leading arguments; empty: this very program. The arguments
                                      // "measure --request-fd N --result-fd M" follow
+  std::function<void(std::string_view doing)> progress;  // called as the child begins each thing
 };
 
 // The same measurements, without loading a libtorch: what other peers they have stays.

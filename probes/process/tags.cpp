@@ -25,25 +25,52 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // Another user's processes cannot be read, and are none of ours. A zombie's environment is empty.
-bool carries(const std::filesystem::path& process, std::string_view tag) {
+bool carries(const std::filesystem::path& process, std::string_view tag, bool whole) {
   const auto environment = read_whole_file(process / "environ");
   if (!environment.ok()) return false;
   const std::string& text = *environment;
   for (size_t at = text.find(tag); at != std::string::npos; at = text.find(tag, at + 1)) {
     const size_t end = at + tag.size();
-    if ((at == 0 || text[at - 1] == '\0') && (end == text.size() || text[end] == '\0')) return true;
+    if ((at == 0 || text[at - 1] == '\0') && (!whole || end == text.size() || text[end] == '\0')) return true;
   }
   return false;
 }
 
-std::vector<pid_t> tagged(std::string_view tag) {
+// "12 (any name) S 11 …": a zombie has ended.
+bool is_running_child(const std::filesystem::path& process) {
+  const auto stat = read_whole_file(process / "stat");
+  const size_t end = stat.ok() ? stat->rfind(") ") : std::string::npos;
+  if (end == std::string::npos || end + 4 >= stat->size() || (*stat)[end + 2] == 'Z') return false;
+  return std::atoi(stat->c_str() + end + 4) == getpid();
+}
+
+template <class Which>
+std::vector<pid_t> processes(Which which) {
   std::vector<pid_t> found;
   std::error_code error;
   for (const FolderEntry& entry : list_folder("/proc", error)) {
     const int pid = std::atoi(entry.path.filename().c_str());
-    if (pid > 0 && pid != getpid() && carries(entry.path, tag)) found.push_back(pid);
+    if (pid > 0 && pid != getpid() && which(entry.path)) found.push_back(pid);
   }
   return found;
+}
+
+template <class Which>
+int64_t end_processes(Which which, double patience_seconds) {
+  const auto until =
+      Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(patience_seconds));
+  std::set<pid_t> seen;
+  while (true) {
+    const auto found = processes(which);
+    if (found.empty()) break;
+    for (const pid_t pid : found) {
+      kill(pid, SIGKILL);
+      seen.insert(pid);
+    }
+    if (Clock::now() >= until) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  return static_cast<int64_t>(seen.size());
 }
 
 }  // namespace
@@ -54,20 +81,13 @@ std::string new_tag() {
 }
 
 int64_t end_tagged(const std::string& tag, double patience_seconds) {
-  const auto until =
-      Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(patience_seconds));
-  std::set<pid_t> seen;
-  while (true) {
-    const auto found = tagged(tag);
-    if (found.empty()) break;
-    for (const pid_t pid : found) {
-      kill(pid, SIGKILL);
-      seen.insert(pid);
-    }
-    if (Clock::now() >= until) break;
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  }
-  return static_cast<int64_t>(seen.size());
+  return end_processes([&](const auto& process) { return carries(process, tag, true); }, patience_seconds);
+}
+
+int64_t end_all_started(double patience_seconds) {
+  const std::string own = fmt::format("PBPROBE_CHILD={}-", getpid());
+  return end_processes([&](const auto& process) { return is_running_child(process) || carries(process, own, false); },
+                       patience_seconds);
 }
 
 }  // namespace pbprobe

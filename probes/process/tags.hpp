@@ -17,4 +17,7 @@ namespace pbprobe {
 // them to disappear. Returns how many there were.
 [[nodiscard]] int64_t end_tagged(const std::string& tag, double patience_seconds);
 
+// Ends what this process started, tagged or its own child: it is being stopped itself. Returns how many there were.
+int64_t end_all_started(double patience_seconds);
+
 }  // namespace pbprobe

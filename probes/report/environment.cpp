@@ -69,22 +69,28 @@ std::string bytes(int64_t count) {
   return unit == 0 ? fmt::format("{} bytes", count) : fmt::format("{:.1f} {}", value, kUnits[unit]);
 }
 
-void add_environment(Page& page, const Host& host) {
-  page.entry("system", system_line(host));
-  page.entry("CPU", cpu_line(host.cpu));
-  page.entry("targets",
-             host.cpu.targets.empty() ? "none of the table's" : fmt::format("{}", fmt::join(host.cpu.targets, ", ")));
-  page.entry("driver", driver_line(host.driver));
+std::vector<std::pair<std::string, std::string>> environment_of(const Host& host) {
+  std::vector<std::pair<std::string, std::string>> lines{
+      {"system", system_line(host)},
+      {"CPU", cpu_line(host.cpu)},
+      {"targets",
+       host.cpu.targets.empty() ? "none of the table's" : fmt::format("{}", fmt::join(host.cpu.targets, ", "))},
+      {"driver", driver_line(host.driver)}};
   // Alike GPUs beside each other take one line.
   for (size_t i = 0; i < host.gpus.size();) {
     size_t next = i + 1;
     while (next < host.gpus.size() && gpu_line(host.gpus[next]) == gpu_line(host.gpus[i])) ++next;
     const int64_t first = host.gpus[i].index;
-    page.entry(
+    lines.emplace_back(
         next == i + 1 ? fmt::format("GPU {}", first) : fmt::format("GPU {}-{}", first, host.gpus[next - 1].index),
         gpu_line(host.gpus[i]));
     i = next;
   }
+  return lines;
+}
+
+void add_environment(Page& page, const Host& host) {
+  for (const auto& [label, line] : environment_of(host)) page.entry(label, line);
 }
 
 }  // namespace pbprobe::text

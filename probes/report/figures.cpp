@@ -17,10 +17,6 @@ std::string rate(double gflops) {
   return gflops < 100 ? fmt::format("{:.1f}", gflops) : fmt::format("{:.0f}", gflops);
 }
 
-std::string rate_with_unit(double gflops) {
-  return gflops >= 10000 ? fmt::format("{:.1f} TFLOP/s", gflops / 1000) : rate(gflops) + " GFLOP/s";
-}
-
 std::string threads_of(int64_t threads) {
   return threads == 0 ? "GPU" : fmt::format("{}", threads);
 }
@@ -66,12 +62,6 @@ std::vector<Cell> header(const std::set<std::string>& peers) {
   }
   for (auto& cell : cells) cell.colour = Colour::faint;
   return cells;
-}
-
-std::string value_of(const ProbeFigure& figure) {
-  if (figure.unit == "us") return fmt::format("{:.2f} us", figure.value);
-  if (figure.unit == "Gop/s") return fmt::format("{:.1f} Top/s", figure.value * 1e-3);
-  return fmt::format("{:.0f} {}", figure.value, figure.unit);
 }
 
 // What each GPU gave by itself, a line a figure.
@@ -184,6 +174,16 @@ std::optional<std::string> disturbed_by(const Measurements& measurements) {
 }
 
 }  // namespace
+
+std::string rate_with_unit(double gflops) {
+  return gflops >= 10000 ? fmt::format("{:.1f} TFLOP/s", gflops / 1000) : rate(gflops) + " GFLOP/s";
+}
+
+std::string value_of(const ProbeFigure& figure) {
+  if (figure.unit == "us") return fmt::format("{:.2f} us", figure.value);
+  if (figure.unit == "Gop/s") return fmt::format("{:.1f} Top/s", figure.value * 1e-3);
+  return fmt::format("{:.0f} {}", figure.value, figure.unit);
+}
 
 void add_libtorch_figures(Page& page, const LibtorchRun& run) {
   std::map<std::pair<std::string, std::string>, const LibtorchFigure*> largest;

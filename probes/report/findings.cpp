@@ -14,15 +14,6 @@ namespace {
 
 constexpr size_t kMostFindings = 10;
 
-struct Block {
-  std::string_view word;
-  Colour colour = Colour::none;
-  std::string_view id;
-  std::string_view what;
-  std::optional<std::string> where;
-  std::optional<std::string> remedy;
-};
-
 void add_block(Page& page, const Block& block) {
   page.blank();
   const std::string head = fmt::format("{}[{}]: ", block.word, block.id);
@@ -30,7 +21,27 @@ void add_block(Page& page, const Block& block) {
   add_rest_of_block(page, block.id, block.where, block.remedy);
 }
 
-// One cause leaves many questions without an answer: its words stand there once.
+}  // namespace
+
+const Objection* leading_objection(const Verdict& verdict) {
+  const bool leads = !verdict.objections.empty() && verdict.objections.front().what == verdict.reason;
+  return leads ? &verdict.objections.front() : nullptr;
+}
+
+std::string briefly(const Page& page, std::string_view sentence) {
+  const size_t begin = page.verbose() ? sentence.npos : sentence.find(kLastWords);
+  const size_t end = sentence.rfind('"');
+  if (begin == sentence.npos || end == sentence.npos || end < begin) return std::string(sentence);
+  return fmt::format("{} (--verbose has what it printed){}", sentence.substr(0, begin), sentence.substr(end + 1));
+}
+
+void add_rest_of_block(Page& page, std::string_view id, const std::optional<std::string>& where,
+                       const std::optional<std::string>& remedy) {
+  if (where) page.entry("-->", *where, 4);
+  if (remedy) page.entry("help:", *remedy, 6);
+  if (id.starts_with("PB")) page.entry("more:", fmt::format("pbprobe explain {}", id), 6, Colour::faint);
+}
+
 std::vector<Block> blocks_of(const Verdict& verdict, const Objection* left_out) {
   std::set<std::string_view> causes;
   if (left_out != nullptr && left_out->outcome == Outcome::unknown) causes.insert(left_out->what);
@@ -58,27 +69,6 @@ std::vector<Block> blocks_of(const Verdict& verdict, const Objection* left_out) 
   const auto weight = [](const Block& block) { return block.word == "fail" ? 0 : block.word == "unknown" ? 1 : 2; };
   std::stable_sort(blocks.begin(), blocks.end(), [&](const Block& a, const Block& b) { return weight(a) < weight(b); });
   return blocks;
-}
-
-}  // namespace
-
-const Objection* leading_objection(const Verdict& verdict) {
-  const bool leads = !verdict.objections.empty() && verdict.objections.front().what == verdict.reason;
-  return leads ? &verdict.objections.front() : nullptr;
-}
-
-std::string briefly(const Page& page, std::string_view sentence) {
-  const size_t begin = page.verbose() ? sentence.npos : sentence.find(kLastWords);
-  const size_t end = sentence.rfind('"');
-  if (begin == sentence.npos || end == sentence.npos || end < begin) return std::string(sentence);
-  return fmt::format("{} (--verbose has what it printed){}", sentence.substr(0, begin), sentence.substr(end + 1));
-}
-
-void add_rest_of_block(Page& page, std::string_view id, const std::optional<std::string>& where,
-                       const std::optional<std::string>& remedy) {
-  if (where) page.entry("-->", *where, 4);
-  if (remedy) page.entry("help:", *remedy, 6);
-  if (id.starts_with("PB")) page.entry("more:", fmt::format("pbprobe explain {}", id), 6, Colour::faint);
 }
 
 void add_findings(Page& page, const Verdict& verdict, Blocks which) {

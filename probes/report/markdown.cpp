@@ -68,4 +68,32 @@ std::string markdown_of(const Report& report) {
   return page + fmt::format("\npbprobe {} ({}), {}\n", report.version, report.commit, report.created);
 }
 
+std::string markdown_of(const ComparisonList& list) {
+  std::string page;
+  for (const auto& comparison : list.comparisons) {
+    page += fmt::format("{}### pbprobe: {} against {}\n\n", page.empty() ? "" : "\n",
+                        printable_markdown(comparison.after), printable_markdown(comparison.before));
+    if (comparison.facts.empty()) page += "No fact differs.\n";
+    if (!comparison.facts.empty()) page += "| about | change | what | |\n|---|---|---|---|\n";
+    for (const auto& fact : comparison.facts)
+      page += fmt::format("| {} | {} | {} | {} |\n", printable_markdown(fact.about), name_of(fact.change),
+                          printable_markdown(fact.what), fact.regressed ? "regressed" : "");
+    std::string rows;
+    size_t shown = 0;
+    for (const auto& figure : comparison.figures) {
+      if (figure.shift == Shift::not_shown) continue;
+      ++shown;
+      rows += fmt::format("| {} | {:.2f} | {:.2f} to {:.2f} | {} |\n", printable_markdown(figure.what), figure.times,
+                          figure.low, figure.high, name_of(figure.shift));
+    }
+    if (!rows.empty()) page += "\n| figure | times as fast | of all pairs | |\n|---|---|---|---|\n" + rows;
+    if (!comparison.figures.empty())
+      page += fmt::format("\nNo difference shown in {} of {} figures.\n", comparison.figures.size() - shown,
+                          comparison.figures.size());
+    for (const auto& sentence : comparison.not_compared)
+      page += fmt::format("\nNot compared: {}\n", printable_markdown(sentence));
+  }
+  return page;
+}
+
 }  // namespace pbprobe

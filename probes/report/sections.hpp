@@ -30,6 +30,10 @@ void add_summary(Page& page, const Report& report);
 // status.cpp
 void add_claimed(Page& page, const Verdict& verdict);
 void add_devices(Page& page, const Verdict& verdict);
+// A row each, below their titles; alike GPUs beside each other are one.
+[[nodiscard]] Rows device_rows(const Verdict& verdict);
+// The row of a device by the words with which its claim begins, "GPU 0 ", "CPU "; null: it has none.
+[[nodiscard]] const ClaimRow* row_of(const Verdict& verdict, const std::string& begin);
 void add_gpu_outcomes(Page& page, const Verdict& verdict);
 [[nodiscard]] std::string_view words_for(GpuCode code);
 // On which libtorch's results are known, right or wrong.
@@ -40,6 +44,17 @@ void add_gpu_outcomes(Page& page, const Verdict& verdict);
 // objects to, and no notes.
 enum class Blocks { below_verdict, all, of_gate };
 void add_findings(Page& page, const Verdict& verdict, Blocks which);
+// What one of them says; its words are the verdict's.
+struct Block {
+  std::string_view word;  // "fail", "unknown", "warn", "note"
+  Colour colour = Colour::none;
+  std::string_view id;
+  std::string_view what;
+  std::optional<std::string> where;
+  std::optional<std::string> remedy;
+};
+// The worst first. One cause leaves many questions without an answer: its words stand there once.
+[[nodiscard]] std::vector<Block> blocks_of(const Verdict& verdict, const Objection* left_out);
 // What lies under a sentence: where, what helps (null: nothing), and the check to look up.
 void add_rest_of_block(Page& page, std::string_view id, const std::optional<std::string>& where,
                        const std::optional<std::string>& remedy);
@@ -69,6 +84,9 @@ void add_host_code(Page& page, const Inventory& inventory);
 [[nodiscard]] std::string minimum_cpu_line(const HostCode& code);
 
 // figures.cpp
+[[nodiscard]] std::string rate_with_unit(double gflops);
+// "750.0 Top/s", "3 us": with its unit.
+[[nodiscard]] std::string value_of(const ProbeFigure& figure);
 void add_figures(Page& page, const Measurements& measurements, size_t limit);
 // Of libtorch's own matrix products the largest of each type, with its shape.
 void add_libtorch_figures(Page& page, const LibtorchRun& run);
@@ -78,6 +96,8 @@ void add_own_kernels(Page& page, const Measurements& measurements);
 void add_libtorch(Page& page, const LibtorchRun& run);
 
 // environment.cpp
+// What each line of it is about, and what it says.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> environment_of(const Host& host);
 void add_environment(Page& page, const Host& host);
 
 // "139.8 GiB".

@@ -10,6 +10,13 @@
 #include "probes/report/sections.hpp"
 
 namespace pbprobe::text {
+
+const ClaimRow* row_of(const Verdict& verdict, const std::string& begin) {
+  const auto found = std::find_if(verdict.claims.begin(), verdict.claims.end(),
+                                  [&](const ClaimRow& row) { return !row.claimed && row.claim.starts_with(begin); });
+  return found == verdict.claims.end() ? nullptr : &*found;
+}
+
 namespace {
 
 Cell level_cell(const std::optional<Outcome>& outcome, const char* if_none) {
@@ -58,13 +65,6 @@ bool alike(const GpuOutcome& a, const ClaimRow& row_of_a, const GpuOutcome& b, c
   return a.name == b.name && a.capability == b.capability && a.code == b.code && a.best == b.best &&
          row_of_a.shipped == row_of_b.shipped && row_of_a.loaded == row_of_b.loaded &&
          row_of_a.executed == row_of_b.executed && row_of_a.measured == row_of_b.measured;
-}
-
-// The row of a device, by the words with which the judge begins it.
-const ClaimRow* row_of(const Verdict& verdict, const std::string& begin) {
-  const auto found = std::find_if(verdict.claims.begin(), verdict.claims.end(),
-                                  [&](const ClaimRow& row) { return !row.claimed && row.claim.starts_with(begin); });
-  return found == verdict.claims.end() ? nullptr : &*found;
 }
 
 std::string begin_of(const GpuOutcome& gpu) {
@@ -123,13 +123,18 @@ void add_claimed(Page& page, const Verdict& verdict) {
   for (const auto& detail : details) page.paragraph(briefly(page, detail), 4, Colour::faint);
 }
 
-void add_devices(Page& page, const Verdict& verdict) {
+Rows device_rows(const Verdict& verdict) {
   Rows rows = titles({"", "", "ships", "loads", "correct", "vs generic build"});
   add_gpu_rows(rows, verdict);
   if (const ClaimRow* none = row_of(verdict, "GPU"); none != nullptr && none->claim == "GPU")
     rows.push_back({{"GPU"}, {"none here", Colour::faint}, level_cell(none->shipped, "-")});
   if (const ClaimRow* cpu = row_of(verdict, "CPU "))
     rows.push_back(cells_after({"CPU"}, {cpu->claim.substr(4)}, level_cell(cpu->shipped, "-"), *cpu));
+  return rows;
+}
+
+void add_devices(Page& page, const Verdict& verdict) {
+  Rows rows = device_rows(verdict);
   if (rows.size() == 1) return;
   page.blank();
   page.fitted_table(without_empty_columns(std::move(rows)), 1);

@@ -176,6 +176,30 @@ TEST(Judge, AlikeGpusAreReportedOnce) {
               HasSubstr("not built for GPU 0, which runs sm_100 code (compatible); not tested on GPU 1-3"));
 }
 
+TEST(Judge, EachGpuIsCreditedWithWhatItComputed) {
+  Report report = gpu_report("NVIDIA B300", "10.3");
+  for (int64_t i = 1; i < 4; ++i) {
+    report.host->gpus.push_back(report.host->gpus[0]);
+    report.host->gpus.back().index = i;
+  }
+  report.host->gpus[3].name = "NVIDIA H200";
+  report.host->gpus[3].capability = "9.0";
+  auto& areas = report.measurements->libtorch->areas;
+  for (const char* device : {"cuda:1", "cuda:2", "cuda:3"}) areas.push_back({"matrix products", device, {}, {}, {}});
+  EXPECT_THAT(judge(report).reason,
+              HasSubstr("on this CPU and GPU 0-3; it is not built for GPU 0-2, which runs sm_100 code "
+                        "(compatible); GPU 3 runs sm_90, native"));
+  areas[1].problem = "out of memory";
+  areas[1].obstacle = Obstacle::memory;
+  const Verdict open = judge(report);
+  EXPECT_EQ(open.claims[2].executed, Outcome::unknown) << "it could not run";
+  EXPECT_EQ(open.claims[1].executed, Outcome::pass);
+  areas[1] = {"matrix products", "cuda:2", "C[0,0] is 3, and must be 4", {}, {}};
+  const Verdict wrong = judge(report);
+  EXPECT_EQ(wrong.outcome, Outcome::fail);
+  EXPECT_EQ(wrong.claims[2].executed, Outcome::fail);
+}
+
 // libtorch is run on the first GPU that can be used: what it did there is reported of no other.
 TEST(Judge, WhatRanIsCreditedToTheGpuThatRanIt) {
   Report report = gpu_report("NVIDIA H200", "9.0");

@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Clock, power and temperature of a device while it was measured. Unknown is null.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/fields.hpp"
+
+namespace pbprobe {
+
+struct TracePoint {
+  double seconds = 0;                 // since the measuring began
+  std::optional<double> clock_mhz;    // a GPU's SMs; of a CPU the fastest core that was looked at
+  std::optional<double> power_watts;  // of a CPU: of its packages
+  std::optional<double> celsius;
+};
+
+struct DeviceTrace {
+  std::string device;  // "cpu", "cuda:0"
+  std::vector<TracePoint> points;
+};
+
+template <class Visitor, SameAs<TracePoint> T>
+void fields(Visitor& visit, T& point) {
+  visit("seconds", point.seconds, "since the measuring began");
+  visit("clock_mhz", point.clock_mhz, "a GPU's SMs; of a CPU the fastest core that was looked at");
+  visit("power_watts", point.power_watts, "of a CPU: of its packages");
+  visit("celsius", point.celsius, "temperature");
+}
+
+template <class Visitor, SameAs<DeviceTrace> T>
+void fields(Visitor& visit, T& trace) {
+  visit("device", trace.device, "cpu or cuda:0");
+  visit("points", trace.points, "in the order of time");
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Pictures as inline SVG. Each has words for who does not see it; its numbers also stand in a table.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/facts/trace.hpp"
+#include "probes/report/html/writer.hpp"
+#include "probes/report/roofline.hpp"
+
+namespace pbprobe::html {
+
+// From values to coordinates.
+class Scale {
+ public:
+  Scale(double low, double high, double from, double to, bool log = false);
+  [[nodiscard]] double at(double value) const;
+  [[nodiscard]] std::vector<double> ticks() const;
+
+ private:
+  double low_, high_, from_, to_;
+  bool log_;
+};
+
+// "1.2 T", "850 G": of a rate in GFLOP/s.
+[[nodiscard]] std::string short_rate(double gflops);
+
+// Ceilings that were measured, and points below them.
+void add_roofline(Writer& writer, const Roof& roof);
+
+// How many times as fast, with the interval: right of 1 it gains.
+struct RatioBar {
+  std::string label;
+  double value = 1;
+  double low = 1;
+  double high = 1;
+  std::string_view series;  // "sgood", "sbad", "snone"
+};
+void add_ratios(Writer& writer, const std::string& title, const std::vector<RatioBar>& bars);
+
+// One quantity over time.
+void add_trace(Writer& writer, const std::string& title, std::string_view unit, std::string_view series,
+               const std::vector<std::pair<double, double>>& points);
+
+}  // namespace pbprobe::html

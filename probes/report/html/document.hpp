@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// The frame of a page in one file: style, sections, tables, heat maps, and the data for machines. It fetches nothing,
+// and its script, which is not needed, only sorts and filters.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/json.hpp"
+#include "probes/report/html/writer.hpp"
+#include "probes/report/page.hpp"
+
+namespace pbprobe::html {
+
+using text::Colour;
+
+// "good", "bad", "doubt", "faint", "strong" or "": classes of the style.
+[[nodiscard]] std::string class_of(Colour colour);
+
+struct Cell {
+  std::string text;
+  Colour colour = Colour::none;
+  std::optional<double> value;  // the figure that the text shows: for sorting, and for who reads the page by program
+};
+
+using Rows = std::vector<std::vector<Cell>>;
+
+// Leaves out the columns in which no row says anything: "" or "-".
+void drop_empty_columns(std::vector<std::string>& head, Rows& rows);
+
+struct Table {
+  std::string caption;
+  std::vector<std::string> head;
+  Rows rows;               // the first cell names its row
+  bool heat = false;       // cells are coloured fields
+  std::string here;        // of a heat map: the column that is this machine's
+  size_t most_rows = 400;  // the rest is in the data
+};
+
+// Sections, in the order in which they are added.
+class Document {
+ public:
+  explicit Document(std::string title) : title_(std::move(title)) {}
+
+  [[nodiscard]] Writer& body() { return body_; }
+  // Of its own, with a heading, until what is returned ends.
+  [[nodiscard]] Writer::Element open_section(const std::string& title, const std::string& about = "");
+  void add(const Table& table);
+  // Names and what they stand for.
+  void add(const std::vector<std::pair<std::string, std::string>>& facts);
+  // Words that a stranger must see: a defect of the measuring, say.
+  void add_warning(const std::string& sentence);
+
+  // `data` is embedded, without what the pointers name where it would be too large; "": nothing is left out.
+  [[nodiscard]] std::string finish(Json data, const std::vector<std::string>& may_leave_out,
+                                   const std::string& foot) &&;
+
+ private:
+  std::string title_;
+  Writer body_;
+};
+
+}  // namespace pbprobe::html

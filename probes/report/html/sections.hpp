@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// The parts of the pages.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core/facts/report.hpp"
+#include "probes/report/html/document.hpp"
+
+namespace pbprobe::html {
+
+// verdict.cpp: its word, and what it is about.
+void add_headline(Document& page, const std::optional<Verdict>& verdict, const std::string& subject);
+// Does it work, is it native, is it fast, what is to be done, what is to be pasted.
+void add_answers(Document& page, const Report& report);
+void add_devices(Document& page, const Verdict& verdict);
+void add_claims(Document& page, const Verdict& verdict);
+void add_findings(Document& page, const Verdict& verdict);
+void add_checks(Document& page, const Verdict& verdict);
+
+// figures.cpp
+void add_rooflines(Document& page, const Measurements& measurements, const Host* host);
+void add_kernels(Document& page, const Measurements& measurements);
+void add_libtorch(Document& page, const LibtorchRun& run);
+void add_probes(Document& page, const Measurements& measurements);
+void add_traces(Document& page, const Measurements& measurements);
+void add_baseline(Document& page, const BaselineComparison& beside);
+void add_what_did_not_run(Document& page, const Measurements& measurements);
+
+// build.cpp: the packages of a build, by the SMs that they hold code for.
+void add_device_code(Document& page, const Report& report);
+
+// "pbprobe 0.1.0 (0123456789ab), 2026-11-21T00:00:00Z".
+[[nodiscard]] std::string made_by(const Report& report);
+
+}  // namespace pbprobe::html

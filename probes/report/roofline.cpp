@@ -1,0 +1,163 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/report/roofline.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+namespace pbprobe {
+namespace {
+
+// Above a roof by more than figures differ from run to run.
+constexpr double kTolerance = 1.03;
+
+double product(int64_t a, int64_t b) {
+  return static_cast<double>(a) * static_cast<double>(b);
+}
+
+double bytes_of(std::string_view dtype) {
+  if (dtype == "int8" || dtype == "uint8") return 1;
+  return dtype == "bf16" || dtype == "fp16" ? 2 : 4;
+}
+
+template <class T>
+double operations(const T& row) {
+  return 2 * product(row.m, row.n) * static_cast<double>(row.k);
+}
+
+// Of sorted samples.
+double quantile(const std::vector<double>& samples, double at) {
+  const double place = at * static_cast<double>(samples.size() - 1);
+  const auto below = static_cast<size_t>(place);
+  const size_t next = std::min(below + 1, samples.size() - 1);
+  return samples[below] + (place - static_cast<double>(below)) * (samples[next] - samples[below]);
+}
+
+template <class T>
+RoofPoint point_of(const T& row, std::string who, std::string_view out) {
+  RoofPoint point{.who = std::move(who),
+                  .dtype = row.dtype,
+                  .shape = fmt::format("{}×{}×{} {}", row.m, row.n, row.k, row.layout),
+                  .gflops = row.gflops,
+                  .low = row.gflops,
+                  .high = row.gflops,
+                  .disturbed = row.disturbed.has_value()};
+  const double bytes =
+      (product(row.m, row.k) + product(row.k, row.n)) * bytes_of(row.dtype) + product(row.m, row.n) * bytes_of(out);
+  point.intensity = bytes > 0 ? operations(row) / bytes : 0;
+  std::vector<double> samples = row.samples_us;
+  std::erase_if(samples, [](double us) { return us <= 0; });
+  if (samples.empty()) return point;
+  std::sort(samples.begin(), samples.end());
+  point.low = operations(row) / quantile(samples, 0.9) * 1e-3;
+  point.high = operations(row) / quantile(samples, 0.1) * 1e-3;
+  return point;
+}
+
+// Where C is thin, the read-only loop beside it: B, once.
+std::optional<double> read_rate(const BenchRow& row) {
+  const auto reading = row.peers.find("reading");
+  if (reading == row.peers.end() || reading->second.samples_us.empty()) return std::nullopt;
+  std::vector<double> samples = reading->second.samples_us;
+  std::sort(samples.begin(), samples.end());
+  const double us = quantile(samples, 0.5);
+  return us > 0 ? std::optional(product(row.k, row.n) * bytes_of(row.dtype) / us * 1e-3) : std::nullopt;
+}
+
+class Roofs {
+ public:
+  Roofs(const Measurements& measurements, const Host* host) : host_(host) {
+    for (const auto& row : measurements.rows) add(row);
+    for (const auto& figure : measurements.probes) add(figure);
+    if (!measurements.libtorch) return;
+    for (const auto& figure : measurements.libtorch->figures)
+      roof(device_of(figure.device, figure.threads)).points.push_back(point_of(figure, "libtorch", figure.dtype));
+  }
+
+  std::vector<Roof> take() {
+    std::vector<Roof> all;
+    for (auto& [device, one] : roofs_) {
+      if (one.points.empty()) continue;
+      one.device = device;
+      std::stable_sort(one.ceilings.begin(), one.ceilings.end(),
+                       [](const Ceiling& a, const Ceiling& b) { return a.gflops > b.gflops; });
+      for (auto& point : one.points) place(point, one);
+      all.push_back(std::move(one));
+    }
+    return all;
+  }
+
+ private:
+  Roof& roof(const std::string& device) { return roofs_[device]; }
+
+  std::string device_of(const std::string& device, int64_t threads) const {
+    if (device == "cpu") return fmt::format("CPU, {} thread{}", threads, threads == 1 ? "" : "s");
+    const std::string number = device.substr(device.find(':') + 1);
+    if (host_ == nullptr) return "GPU " + number;
+    for (const auto& gpu : host_->gpus) {
+      if (std::to_string(gpu.index) == number) return fmt::format("GPU {} {}", number, gpu.name);
+    }
+    return "GPU " + number;
+  }
+
+  // Of a kernel's target the first GPU: it was measured there.
+  std::string device_of_target(const std::string& target) const {
+    if (host_ != nullptr) {
+      for (const auto& gpu : host_->gpus) {
+        if (!gpu.problem && gpu.target == target) return fmt::format("GPU {} {}", gpu.index, gpu.name);
+      }
+    }
+    return "GPU 0";
+  }
+
+  void raise(Roof& roof, const std::string& name, const std::string& dtype, double gflops) {
+    const auto same = [&](const Ceiling& one) { return one.name == name; };
+    const auto found = std::find_if(roof.ceilings.begin(), roof.ceilings.end(), same);
+    if (found == roof.ceilings.end())
+      roof.ceilings.push_back({name, dtype, gflops});
+    else
+      found->gflops = std::max(found->gflops, gflops);
+  }
+
+  void add(const BenchRow& row) {
+    Roof& here = roof(row.threads == 0 ? device_of_target(row.target) : device_of("cpu", row.threads));
+    if (const auto rate = read_rate(row)) here.gb_per_s = std::max(here.gb_per_s.value_or(0), *rate);
+    const std::string ceiling = fmt::format("{} {}", row.instruction, row.dtype);
+    if (row.peak_gflops) raise(here, ceiling, row.dtype, *row.peak_gflops);
+    if (!row.best) return;
+    here.points.push_back(point_of(row, row.kernel, row.out));
+    here.points.back().ceiling = ceiling;
+  }
+
+  void add(const ProbeFigure& figure) {
+    Roof& here = roof(device_of(figure.device, 0));
+    if (figure.name == "copy" || figure.name == "read")
+      here.gb_per_s = std::max(here.gb_per_s.value_or(0), figure.value);
+    if (figure.unit == "Gop/s") raise(here, figure.name, figure.name.substr(figure.name.rfind(' ') + 1), figure.value);
+  }
+
+  static void place(RoofPoint& point, const Roof& roof) {
+    const auto is_its = [&](const Ceiling& one) {
+      return point.ceiling.empty() ? one.dtype == point.dtype : one.name == point.ceiling;
+    };
+    const auto ceiling = std::find_if(roof.ceilings.begin(), roof.ceilings.end(), is_its);
+    if (ceiling == roof.ceilings.end()) return;
+    const double memory = roof.gb_per_s ? point.intensity * *roof.gb_per_s : ceiling->gflops;
+    point.roof = std::min(ceiling->gflops, memory);
+    point.by_memory = memory < ceiling->gflops;
+    point.above = !point.disturbed && point.gflops > *point.roof * kTolerance;
+  }
+
+  const Host* host_;
+  std::map<std::string, Roof> roofs_;
+};
+
+}  // namespace
+
+std::vector<Roof> roofs_of(const Measurements& measurements, const Host* host) {
+  return Roofs(measurements, host).take();
+}
+
+}  // namespace pbprobe
