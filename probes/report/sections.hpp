@@ -79,6 +79,8 @@ void add_libtorch(Page& page, const LibtorchRun& run);
 
 // environment.cpp
 void add_environment(Page& page, const Host& host);
+// What torch.compile and Triton find to compile with.
+void add_preflight(Page& page, const Preflight& preflight);
 
 // "139.8 GiB".
 [[nodiscard]] std::string bytes(int64_t count);
