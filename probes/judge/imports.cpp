@@ -79,33 +79,41 @@ Answer nothing_else_comes(const Facts& facts) {
   return answer;
 }
 
-Check import_row(std::string_view id, Severity severity, std::string_view question, std::string_view remedy,
-                 Answer (*ask)(const Facts&)) {
+Check of_imports(Check check) {
   using enum Need;
-  return {.id = id,
-          .subject = Subject::running,
-          .level = Level::loaded,
-          .severity = severity,
-          .needs = {host, inventory, imports},
-          .question = question,
-          .remedy = remedy,
-          .ask = ask};
+  check.subject = Subject::running;
+  check.level = Level::loaded;
+  check.needs = {host, inventory, imports};
+  return check;
 }
 
 }  // namespace
 
 std::vector<Check> imports_checks() {
   return {
-      import_row("PB541", Severity::fail, "Does this environment's Python import torch?",
-                 "try `python -c \"import torch\"`, and install what it names", torch_is_imported),
-      import_row("PB542", Severity::warn, "Does it import what links torch?",
-                 "install the build of that package for this torch; if it is here, report the crash to its project",
-                 extensions_are_imported),
-      import_row("PB543", Severity::warn, "Are the libraries loaded that the files lead to?",
-                 "look at LD_PRELOAD and LD_LIBRARY_PATH, and at what runs as Python starts: sitecustomize.py, *.pth",
-                 libraries_come_as_predicted),
-      import_row("PB544", Severity::note, "Are only libraries loaded that the files lead to?",
-                 "look at LD_PRELOAD, and at what runs as Python starts: sitecustomize.py, *.pth", nothing_else_comes),
+      of_imports({.id = "PB541",
+                  .severity = Severity::fail,
+                  .question = "Does this environment's Python import torch?",
+                  .remedy = "try `python -c \"import torch\"`, and install what it names",
+                  .ask = torch_is_imported}),
+      of_imports(
+          {.id = "PB542",
+           .severity = Severity::warn,
+           .question = "Does it import what links torch?",
+           .remedy = "install the build of that package for this torch; if it is here, report the crash to its project",
+           .ask = extensions_are_imported}),
+      of_imports(
+          {.id = "PB543",
+           .severity = Severity::warn,
+           .question = "Are the libraries loaded that the files lead to?",
+           .remedy =
+               "look at LD_PRELOAD and LD_LIBRARY_PATH, and at what runs as Python starts: sitecustomize.py, *.pth",
+           .ask = libraries_come_as_predicted}),
+      of_imports({.id = "PB544",
+                  .severity = Severity::note,
+                  .question = "Are only libraries loaded that the files lead to?",
+                  .remedy = "look at LD_PRELOAD, and at what runs as Python starts: sitecustomize.py, *.pth",
+                  .ask = nothing_else_comes}),
   };
 }
 

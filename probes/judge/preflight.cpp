@@ -197,38 +197,43 @@ Answer caches_can_be_written(const Facts& facts) {
                                           fmt::join(variables, " "))}}};
 }
 
-Check preflight_row(std::string_view id, std::string_view question, std::string_view remedy,
-                    Answer (*ask)(const Facts&)) {
+Check of_preflight(Check check) {
   using enum Need;
-  return {.id = id,
-          .subject = Subject::running,
-          .level = Level::executed,
-          .severity = Severity::warn,
-          .needs = {host, inventory, preflight},
-          .question = question,
-          .remedy = remedy,
-          .ask = ask};
+  check.subject = Subject::running;
+  check.level = Level::executed;
+  check.severity = Severity::warn;
+  check.needs = {host, inventory, preflight};
+  return check;
 }
 
 }  // namespace
 
 std::vector<Check> preflight_checks() {
   return {
-      preflight_row("PB531", "Are the compilers there that torch.compile and Triton call?",
-                    "install gcc and g++, or name others: CC=/path/to/gcc CXX=/path/to/g++", compilers_are_there),
-      preflight_row("PB532", "Is Python.h there, which what they compile includes?",
-                    "install the headers of this Python, or use one that brings them (uv, conda)",
-                    python_header_is_there),
-      preflight_row("PB533", "Does Triton find a libcuda to link with?",
-                    "export TRITON_LIBCUDA_PATH=/folder/of/libcuda", driver_can_be_linked),
-      preflight_row(
-          "PB534", "Does the ptxas that Triton calls start, and know the GPUs here?",
-          "give Triton one that does: TRITON_PTXAS_PATH=/path/to/ptxas, from 10.0 on TRITON_PTXAS_BLACKWELL_PATH",
-          ptxas_knows_gpus),
-      preflight_row(
-          "PB535", "Can what they compile be kept, and loaded?",
-          "name folders that this user can write to: TRITON_CACHE_DIR, TORCHINDUCTOR_CACHE_DIR, CUDA_CACHE_PATH",
-          caches_can_be_written),
+      of_preflight({.id = "PB531",
+                    .question = "Are the compilers there that torch.compile and Triton call?",
+                    .remedy = "install gcc and g++, or name others: CC=/path/to/gcc CXX=/path/to/g++",
+                    .ask = compilers_are_there}),
+      of_preflight({.id = "PB532",
+                    .question = "Is Python.h there, which what they compile includes?",
+                    .remedy = "install the headers of this Python, or use one that brings them (uv, conda)",
+                    .ask = python_header_is_there}),
+      of_preflight({.id = "PB533",
+                    .question = "Does Triton find a libcuda to link with?",
+                    .remedy = "export TRITON_LIBCUDA_PATH=/folder/of/libcuda",
+                    .ask = driver_can_be_linked}),
+      of_preflight(
+          {.id = "PB534",
+           .question = "Does the ptxas that Triton calls start, and know the GPUs here?",
+           .remedy =
+               "give Triton one that does: TRITON_PTXAS_PATH=/path/to/ptxas, from 10.0 on TRITON_PTXAS_BLACKWELL_PATH",
+           .ask = ptxas_knows_gpus}),
+      of_preflight(
+          {.id = "PB535",
+           .question = "Can what they compile be kept, and loaded?",
+           .remedy =
+               "name folders that this user can write to: TRITON_CACHE_DIR, TORCHINDUCTOR_CACHE_DIR, CUDA_CACHE_PATH",
+           .ask = caches_can_be_written}),
   };
 }
 

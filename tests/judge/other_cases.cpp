@@ -76,6 +76,7 @@ void add_loading_cases(std::vector<Case>& cases) {
   const auto needing = [](std::vector<std::string> needed, std::string torch = "2.11.0+cu130") {
     return beside_torch([=](Inventory& i) {
       i.torch_beside = torch;
+      i.packages.front().torch.reset();
       i.files = {{.path = "ext/_C.so", .needed = needed}};
     });
   };

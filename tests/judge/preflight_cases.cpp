@@ -50,7 +50,7 @@ void add_called_cases(std::vector<Case>& cases) {
   // Without a GPU nobody asks Triton.
   cases.push_back({"PB531", "no gcc or clang on PATH: Triton fails", on_h200(no_c), on(cpu_report(), no_c)});
   cases.push_back(
-      {"PB531", "no g++ on PATH: torch.compile fails on the CPU", on(cpu_report(), no_cxx), on_h200(sound)});
+      {"PB531", "no g++ on PATH: torch.compile fails on the CPU", on(cpu_report(), no_cxx), on_h200(sound), {"PB309"}});
   cases.push_back({"PB531", "CC=ccache gcc names no program (Triton takes it as one path, without arguments)",
                    on_h200([](Preflight& p) {
                      p.c_compiler = CalledCompiler{"ccache gcc", "CC", {}};
@@ -58,9 +58,11 @@ void add_called_cases(std::vector<Case>& cases) {
                    on_h200([](Preflight& p) {
                      p.c_compiler = CalledCompiler{"clang-18", "CC", "/usr/bin/clang-18"};
                    })});
-  cases.push_back({"PB532", "/usr/include/python3.11/Python.h is not there",
+  cases.push_back({"PB532",
+                   "/usr/include/python3.11/Python.h is not there",
                    on(cpu_report(), [](Preflight& p) { p.python_header->there = false; }),
-                   on_h200([](Preflight& p) { p.python_header.reset(); })});
+                   on_h200([](Preflight& p) { p.python_header.reset(); }),
+                   {"PB309"}});
 }
 
 void add_driver_link_cases(std::vector<Case>& cases) {
@@ -92,8 +94,11 @@ void add_ptxas_cases(std::vector<Case>& cases) {
   // The other ptxas is asked of Blackwell, and each for the capability with its suffix.
   cases.push_back({"PB534", "ptxas 12.8.93 knows no sm_90a, for which Triton compiles here",
                    on_h200(knows(0, {"sm_90"})), on_h200(knows(1, {"sm_90"}))});
-  cases.push_back({"PB534", "ptxas-blackwell 12.9.86 knows no sm_121a", on(gb10, knows(1, {"sm_121", "sm_120a"})),
-                   on(gb10, knows(0, {"sm_80"}))});
+  cases.push_back({"PB534",
+                   "ptxas-blackwell 12.9.86 knows no sm_121a",
+                   on(gb10, knows(1, {"sm_121", "sm_120a"})),
+                   on(gb10, knows(0, {"sm_80"})),
+                   {"PB303"}});
   cases.push_back({"PB534", "Triton cannot start bin/ptxas: No such file or directory",
                    on_h200([](Preflight& p) { p.ptxas[0].problem = "No such file or directory"; }), on_h200(sound)});
   cases.push_back({"PB534",
@@ -125,13 +130,15 @@ void add_cache_cases(std::vector<Case>& cases) {
                    "nothing that is compiled can be kept by Triton (/home/u/.triton/cache), TorchInductor "
                    "(/tmp/torchinductor_u): /home is not this user's to write to",
                    on_h200(lost({0, 1, 2})), on_h200(lost({2}))});  // no PTX, for which the driver keeps anything
-  cases.push_back({"PB535", "by TorchInductor: it is named after the user",
+  cases.push_back({"PB535",
+                   "by TorchInductor: it is named after the user",
                    on(cpu_report(),
                       [](Preflight& p) {
                         p.caches[1].path.clear();
                         p.caches[1].problem = "it is named after the user, and user 1000 has no name";
                       }),
-                   on(cpu_report(), lost({0, 2}))});
+                   on(cpu_report(), lost({0, 2})),
+                   {"PB309"}});
 }
 
 }  // namespace

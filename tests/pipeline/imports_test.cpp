@@ -67,7 +67,7 @@ class TriedImports : public testing::Test {
     write(package + "-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: " + package + "\nVersion: 1.0\n");
   }
   [[nodiscard]] std::string linked_to(const std::string& rpath) const {
-    return "-Wl,-rpath," + rpath + " " + (site_ / "torch/lib/libtorch_cpu.so").string();
+    return "-Wl,-rpath,'" + rpath + "' " + (site_ / "torch/lib/libtorch_cpu.so").string();
   }
   void library(const fs::path& name, const std::string& code, const std::string& options) const {
     const fs::path file = site_ / name;  // itself, where `name` is absolute
