@@ -13,8 +13,10 @@
 #include "core/facts/claim.hpp"
 #include "core/facts/emulated.hpp"
 #include "core/facts/host.hpp"
+#include "core/facts/imports.hpp"
 #include "core/facts/inventory.hpp"
 #include "core/facts/measurement.hpp"
+#include "core/facts/preflight.hpp"
 #include "core/facts/reference.hpp"
 #include "core/facts/verdict.hpp"
 
@@ -57,6 +59,8 @@ struct Report {
   std::optional<BaselineComparison> baseline;
   std::optional<ReferenceBuild> reference;
   std::optional<std::vector<EmulatedLoad>> emulated_loads;  // of each claimed CPU row; null: not asked for
+  std::optional<Preflight> preflight;                       // null: nobody compiles with it on this machine
+  std::optional<std::vector<Import>> imports;               // null: not tried
   std::optional<Verdict> verdict;                           // by the policy that it names
   std::optional<std::vector<GatedRun>> joined;              // null: one run
   std::optional<double> seconds;                            // that it took; null: nothing was run for it
@@ -94,6 +98,8 @@ void fields(Visitor& visit, T& report) {
   visit("baseline", report.baseline, "the build beside a generic one; null: none was given");
   visit("reference", report.reference, "what a public build of this torch holds; null: none is known, or not asked");
   visit("emulated_loads", report.emulated_loads, "on an emulated CPU of each claimed row; null: not tried");
+  visit("preflight", report.preflight, "what torch.compile and Triton find to compile with; null: not looked for");
+  visit("imports", report.imports, "torch, and what links it, imported in processes of their own; null: not tried");
   visit("verdict", report.verdict, "what it all comes to");
   visit("joined", report.joined, "the runs that the verdict joins; null: it is of this one");
   visit("seconds", report.seconds, "that it took; null: nothing was run for it");

@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <system_error>
 
+#include "core/open_file.hpp"
 #include "core/pep440.hpp"
 #include "probes/audit/audit_layout.hpp"
 #include "probes/audit/loader/extensions.hpp"
 #include "probes/audit/packages/distributions.hpp"
 #include "probes/audit/packages/ownership.hpp"
 #include "probes/audit/packages/packages.hpp"
+#include "probes/audit/packages/python_text.hpp"
 #include "probes/audit/packages/walk.hpp"
 
 namespace pbprobe {
@@ -75,11 +77,23 @@ std::optional<std::string> note_of(const RecordedFiles& recorded, const std::str
       recorded.files, recorded.missing, recorded.changed, first.front());
 }
 
+// METADATA of the package index's wheels leaves "+cu130" out, which torch/version.py has.
+std::string with_local_version(const std::string& version, const fs::path& module) {
+  const auto text = read_whole_file(module);
+  const auto assignments = text ? read_assignments(*text) : Result<std::vector<Assignment>>(text.error());
+  if (!assignments) return version;
+  for (const auto& [name, value, is_text, line] : *assignments) {
+    if (name == "__version__" && is_text && value.starts_with(version + "+")) return value;
+  }
+  return version;
+}
+
 std::optional<std::string> version_of_torch(const InstalledPackages& installed) {
   for (const auto& package : installed.packages) {
     const PackageText& text = package.layout.packages.front();
     const Package one = package_of(text.folder, text.metadata);
-    if (one.name && package_name(*one.name) == "torch") return one.version;
+    if (one.name && package_name(*one.name) == "torch" && one.version)
+      return with_local_version(*one.version, installed.folder / "torch/version.py");
   }
   return std::nullopt;
 }

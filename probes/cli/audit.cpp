@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "core/facts/json.hpp"
+#include "core/host/host.hpp"
 #include "core/targets.hpp"
 #include "probes/audit/environment.hpp"
 #include "probes/cli/cli.hpp"
@@ -147,18 +148,32 @@ int run(const AuditArguments& options) {
   return exit_code_of(*report, options.strict);
 }
 
-// "sm121,sm90": ids of targets, or capabilities.
+void add_gpus_of_this_machine(std::vector<Sm>& gpus) {
+  const auto host = detect_host(system_sources());
+  if (!host) throw CLI::ValidationError("--for", host.error().message);
+  for (const auto& gpu : host->gpus) {
+    const auto sm = parse_sm(gpu.capability);
+    if (sm && std::find(gpus.begin(), gpus.end(), *sm) == gpus.end()) gpus.push_back(*sm);
+  }
+  if (gpus.empty()) throw CLI::ValidationError("--for", "no GPU is here: " + host->driver.sentence);
+}
+
+// "sm121,here": ids of targets, capabilities, or the GPUs of this machine.
 std::vector<Sm> parse_gpus(const std::string& list) {
   std::vector<Sm> gpus;
   for (size_t at = 0; at <= list.size();) {
     const size_t end = std::min(list.find(',', at), list.size());
     const std::string one = list.substr(at, end - at);
+    at = end + 1;
+    if (one == "here") {
+      add_gpus_of_this_machine(gpus);
+      continue;
+    }
     const Target* target = find_target(one);
     const auto gpu = parse_sm(target != nullptr && target->capability ? *target->capability : one);
     if (!gpu || gpu->suffix != '\0')
       throw CLI::ValidationError("--for", fmt::format("\"{}\" is not a GPU's SM: write sm121, or 12.1", one));
     gpus.push_back(*gpu);
-    at = end + 1;
   }
   return gpus;
 }
@@ -201,7 +216,8 @@ void add_audit(CLI::App& app, int& exit_code) {
                                  "packages without a torch, or of wheels, gets them by itself");
   auto* gpus = command->add_option_function<std::string>(
       "--for", [](const std::string& list) { options.gpus = parse_gpus(list); },
-      "GPUs, as in sm121,sm90: what each gets of each package, and which kernels are not there for it");
+      "GPUs, as in sm121,sm90, or here, those of this machine: what each gets of each package, and which kernels are "
+      "not there for it");
   gpus->option_text("SMS");
   auto* kernels =
       command->add_flag("--kernels", options.audit.kernel_names, "List the kernels, by the SMs that they are for");

@@ -13,7 +13,9 @@ void add_load(CLI::App& app, int& exit_code) {
   static LoadRequest request;
   command->add_option("--emulator", request.emulator)->allow_extra_args(false);
   command->add_option("--seconds", request.seconds);
-  command->add_option("FILES", request.files)->required();
+  command->add_option("--start", request.start)->allow_extra_args(false);
+  command->add_option("--writable", request.writable);
+  command->add_option("FILES", request.files);
   command->callback([&exit_code] {
     std::set_terminate(__gnu_cxx::__verbose_terminate_handler);  // libtorch's exceptions are libtorch's
     exit_code = load_main(request);

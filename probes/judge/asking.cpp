@@ -93,6 +93,8 @@ bool has_subject(Need need, const Facts& facts) {
     case Need::reference: return facts.report.reference.has_value();
     case Need::environment: return inventory != nullptr && (inventory->loading || inventory->torch_beside);
     case Need::other: return facts.other;
+    case Need::preflight: return facts.report.preflight.has_value();
+    case Need::imports: return facts.report.imports.has_value();
     case Need::emulated: return was_emulated(facts.report);
     case Need::cuda_build: return inventory == nullptr || facts.cuda_build;
     case Need::package: return inventory == nullptr || inventory->wheel_tags || inventory->required_versions;
@@ -109,6 +111,8 @@ std::string why_not_asked(const Check& check, const Facts& facts) {
   if (needs(check, Need::emulated) && facts.report.emulated_loads && !facts.report.emulated_loads->empty())
     return "it was not tried: " + facts.report.emulated_loads->front().what;
   if (needs(check, Need::baseline)) return "no baseline was given: --baseline LIBTORCH";
+  if (needs(check, Need::preflight)) return "what compiles as programs run was not looked for";
+  if (needs(check, Need::imports)) return "only `pbprobe report --full` imports it";
   if (needs(check, Need::reference) && !has_subject(Need::reference, facts)) return "only a gate asks for it";
   if (facts.files_only && (needs(check, Need::host) || needs(check, Need::run))) return "no machine was looked at";
   for (const auto& [need, why] : {std::pair(Need::cuda_build, "it is not a CUDA build"),

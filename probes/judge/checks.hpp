@@ -41,6 +41,8 @@ enum class Need : uint8_t {
   reference,      // what builds of its version hold was asked for
   environment,    // it is installed among other packages
   other,          // the package is another one than torch
+  preflight,      // what compiles as programs run was looked for
+  imports,        // torch was imported, and what links it
   emulated,       // an emulated CPU of a claimed row has loaded it, or died of it
 };
 

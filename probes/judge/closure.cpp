@@ -175,10 +175,12 @@ bool another_knows(const Inventory& inventory, const File& file, const Sm& gpu) 
   });
 }
 
-void ask_compilers(Answer& answer, const Inventory& inventory, const std::string& capability) {
+// `ptxas`: else it was asked of the one that Triton takes here.
+void ask_compilers(Answer& answer, const Inventory& inventory, const std::string& capability, bool ptxas) {
   const auto gpu = parse_sm(capability);
   if (!gpu) return;
   for (const File* file : ignorant_compilers(inventory, *gpu)) {
+    if (!ptxas && file->component == "PTX compiler") continue;
     if (!another_knows(inventory, *file, *gpu)) answer.seen.push_back(ignorance(*file, capability));
   }
 }
@@ -227,16 +229,18 @@ Answer toolkit_is_claimed(const Facts& facts) {
 Answer compilers_know_claim(const Facts& facts) {
   Answer answer;
   for (const Target* target : facts.claimed_gpus)
-    ask_compilers(answer, *facts.inventory, target->capability.value_or(""));
+    ask_compilers(answer, *facts.inventory, target->capability.value_or(""), true);
   return answer;
 }
 
 Answer compilers_know_host(const Facts& facts) {
   Answer answer;
   if (!facts.cuda_build || facts.wrong_platform) return answer;
+  const auto& preflight = facts.report.preflight;
+  const bool ptxas = !preflight || preflight->ptxas.empty();
   std::set<std::string> asked;
   for (const auto& gpu : facts.gpus) {
-    if (asked.insert(gpu.capability).second) ask_compilers(answer, *facts.inventory, gpu.capability);
+    if (asked.insert(gpu.capability).second) ask_compilers(answer, *facts.inventory, gpu.capability, ptxas);
   }
   return answer;
 }

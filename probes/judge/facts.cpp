@@ -115,6 +115,14 @@ void take_claim(Facts& facts) {
 
 }  // namespace
 
+std::optional<MajorMinor> local_cuda(std::string_view version) {
+  const size_t mark = version.find("+cu");
+  if (mark == std::string_view::npos) return std::nullopt;
+  const std::string_view digits = version.substr(mark + 3);
+  if (digits.size() != 3 || digits.find_first_not_of("0123456789") != std::string_view::npos) return std::nullopt;
+  return parse_major_minor(fmt::format("{}.{}", digits.substr(0, 2), digits.substr(2)));
+}
+
 Facts derive_facts(const Report& report) {
   Facts facts{.report = report,
               .host = pointer_to(report.host),

@@ -76,6 +76,9 @@ struct ClaimParts {
 // "2.11.0+cu130", "2.11.0a0" and "2.11.0.dev20260101" are 2.11.0.
 [[nodiscard]] std::string_view release_of(std::string_view version);
 
+// "cu130" of "2.11.0+cu130" is 13.0.
+[[nodiscard]] std::optional<MajorMinor> local_cuda(std::string_view version);
+
 // "libtorchcodec_core#.so": files whose names differ by numbers only stand in for each other. Each links another
 // FFmpeg, or is for another SM, and the package takes the one that fits.
 [[nodiscard]] std::string without_numbers(std::string_view path);

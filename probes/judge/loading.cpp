@@ -3,6 +3,7 @@
 //
 // Whether the loader takes a package's extension modules, and what they ask for is there.
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -168,6 +169,41 @@ Answer torch_is_as_asked(const Facts& facts) {
                                       inventory.packages.front().name.value_or(""), *asked)}}};
 }
 
+// "12" of "libcudart.so.12"; null: another library.
+std::optional<int64_t> cuda_major_of(std::string_view library) {
+  constexpr std::array<std::string_view, 3> kTelling{"libcudart.so.", "libcublas.so.", "libcublasLt.so."};
+  for (const auto begin : kTelling) {
+    if (!library.starts_with(begin)) continue;
+    const std::string_view number = library.substr(begin.size());
+    if (number.empty() || number.size() > 3 || number.find_first_not_of("0123456789") != number.npos)
+      return std::nullopt;
+    return std::stoll(std::string(number));
+  }
+  return std::nullopt;
+}
+
+// Only of those that share torch's process by linking it: others bring a CUDA of their own on purpose.
+Answer cuda_is_torch_s(const Facts& facts) {
+  const Inventory& inventory = *facts.inventory;
+  const auto torch = local_cuda(inventory.torch_beside.value_or(""));
+  if (!torch || (inventory.loading && !not_loading(inventory).empty())) return {};
+  for (const auto& file : inventory.files) {
+    const bool linked = std::any_of(file.needed.begin(), file.needed.end(), [](const std::string& name) {
+      return name.starts_with("libtorch") || name.starts_with("libc10");
+    });
+    for (const auto& library : file.needed) {
+      const auto major = cuda_major_of(library);
+      if (!linked || !major || *major == torch->major) continue;
+      return {.seen = {{.what = say("{}: {} needs {}, and torch {} is built with CUDA {}", facts.torch,
+                                    base_name(file.path), library, *inventory.torch_beside, torch->major),
+                        .where = file.path,
+                        .remedy = fmt::format("install the build of it for CUDA {}, or a torch for CUDA {}",
+                                              torch->major, *major)}}};
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 std::vector<Check> loading_checks() {
@@ -209,6 +245,15 @@ std::vector<Check> loading_checks() {
        .question = "Is the installed torch one that the package asks for?",
        .remedy = "install both at once, so that one installer chooses a pair",
        .ask = torch_is_as_asked},
+      {.id = "PB165",
+       .subject = Subject::artifact,
+       .level = Level::shipped,
+       .severity = Severity::warn,
+       .needs = {inventory, environment},
+       .of_any = true,
+       .question = "Has what links torch the major version of CUDA that torch has?",
+       .remedy = "install the build of it for torch's CUDA: two CUDA runtimes in a process share no streams or handles",
+       .ask = cuda_is_torch_s},
   };
 }
 

@@ -94,15 +94,6 @@ std::vector<std::string> tags_of_name(const Inventory& inventory) {
   return tags;
 }
 
-// "cu130" of "2.11.0+cu130" is 13.0.
-std::optional<MajorMinor> local_cuda(std::string_view version) {
-  const size_t mark = version.find("+cu");
-  if (mark == std::string_view::npos) return std::nullopt;
-  const std::string_view digits = version.substr(mark + 3);
-  if (digits.size() != 3 || digits.find_first_not_of("0123456789") != std::string_view::npos) return std::nullopt;
-  return parse_major_minor(fmt::format("{}.{}", digits.substr(0, 2), digits.substr(2)));
-}
-
 Answer requirements_are_met(const Facts& facts) {
   Answer answer;
   const auto& required = facts.inventory->required_versions;

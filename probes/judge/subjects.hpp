@@ -20,11 +20,13 @@ namespace pbprobe {
 [[nodiscard]] std::vector<Check> gpu_checks();
 [[nodiscard]] std::vector<Check> host_code_checks();
 [[nodiscard]] std::vector<Check> identity_checks();
+[[nodiscard]] std::vector<Check> imports_checks();
 [[nodiscard]] std::vector<Check> loading_checks();
 [[nodiscard]] std::vector<Check> nix_checks();
 [[nodiscard]] std::vector<Check> other_claims_checks();
 [[nodiscard]] std::vector<Check> variant_checks();
 [[nodiscard]] std::vector<Check> packages_checks();
+[[nodiscard]] std::vector<Check> preflight_checks();
 [[nodiscard]] std::vector<Check> reference_checks();
 [[nodiscard]] std::vector<Check> running_checks();
 [[nodiscard]] std::vector<Check> runpaths_checks();

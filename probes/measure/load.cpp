@@ -2,11 +2,15 @@
 // SPDX-License-Identifier: MIT
 #include "probes/measure/load.hpp"
 
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <string_view>
+#include <thread>
+#include <utility>
 
 #include <dlfcn.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,6 +18,7 @@
 #include <fmt/format.h>
 
 #include "core/retried.hpp"
+#include "probes/measure/landlock.hpp"
 #include "probes/process/sandbox.hpp"
 
 namespace pbprobe {
@@ -39,44 +44,70 @@ int open_each(const std::vector<std::string>& files) {
 }
 
 // An artifact's code ends with the time, whatever it does; core dumps of QEMU would be large.
-[[noreturn]] void become(std::vector<char*>& words, unsigned seconds) {
+[[noreturn]] void become(std::vector<char*>& words, const LoadRequest& request) {
   const rlimit none{0, 0};
   setrlimit(RLIMIT_CORE, &none);
-  const rlimit processor{seconds, seconds + 1};
+  const rlimit processor{request.seconds, request.seconds + 1};
   setrlimit(RLIMIT_CPU, &processor);
-  execv(words[0], words.data());
+  if (!request.start.empty()) {
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    const auto confined = write_only_below({request.writable, "/dev", "/proc"});
+    if (!confined) {
+      tell("not confined " + confined.error().message);
+      _exit(0);
+    }
+  }
+  execvp(words[0], words.data());
   _exit(127);
 }
 
-volatile sig_atomic_t at_limit = 0;
+enum class Stopped : uint8_t { no, time, memory };
+
+// Its wait status, and why it was ended. It has its time, and no more memory than this machine can give.
+std::pair<int, Stopped> wait_for_end(pid_t child, const Sandbox& sandbox, unsigned seconds) {
+  constexpr auto kBetweenLooks = std::chrono::milliseconds(20);
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
+  const int64_t most = most_memory_bytes();
+  Stopped stopped = Stopped::no;
+  for (int status = 0, looks = 0;; ++looks) {
+    const pid_t ended = retried([&] { return waitpid(child, &status, WNOHANG); }, kMostInterruptionsOfAWait);
+    if (ended != 0) return {ended == child ? status : -1, stopped};
+    if (std::chrono::steady_clock::now() > limit) stopped = Stopped::time;
+    if (stopped == Stopped::no && looks % 5 == 0 && usage_of(child, sandbox).resident_bytes > most)
+      stopped = Stopped::memory;
+    if (stopped != Stopped::no) kill(-child, SIGKILL);
+    std::this_thread::sleep_for(kBetweenLooks);
+  }
+}
+
+std::vector<std::string> words_of(const LoadRequest& request) {
+  if (!request.start.empty()) return request.start;
+  std::vector<std::string> words = request.emulator;
+  words.emplace_back("load");
+  words.insert(words.end(), request.files.begin(), request.files.end());
+  return words;
+}
 
 int start_in(const LoadRequest& request) {
-  std::vector<std::string> text = request.emulator;
-  text.emplace_back("load");
-  for (const auto& file : request.files) text.push_back(file);
+  std::vector<std::string> text = words_of(request);
   std::vector<char*> words;
   for (auto& word : text) words.push_back(word.data());
   words.push_back(nullptr);
   std::fflush(stdout);
   Sandbox sandbox = prepare_sandbox();
   const pid_t child = fork_into(sandbox);
-  if (child == 0) become(words, request.seconds);
+  if (child == 0) become(words, request);
   if (child < 0) return 2;
-  struct sigaction action {};
-  action.sa_handler = [](int) { at_limit = 1; };
-  sigaction(SIGALRM, &action, nullptr);
-  alarm(request.seconds);
-  int status = 0;
-  const auto wait_or_end = [&] {
-    if (at_limit != 0) kill(child, SIGKILL);
-    return waitpid(child, &status, 0);
-  };
-  const bool reaped = retried(wait_or_end, kMostInterruptionsOfAWait) == child;
-  const auto seen = end_status(sandbox, reaped ? std::optional(status) : std::nullopt);
+  const auto [ended, stopped] = wait_for_end(child, sandbox, request.seconds);
+  const auto seen = end_status(sandbox, ended >= 0 ? std::optional(ended) : std::nullopt);
   close_sandbox(sandbox);
+  if (stopped != Stopped::no) {
+    tell(stopped == Stopped::time ? "ended at the limit" : "ended for its memory");
+    return 0;
+  }
   if (!seen) return 2;
-  status = *seen;
-  if (at_limit != 0 || (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)) {
+  const int status = *seen;
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU) {
     tell("ended at the limit");
   } else if (WIFSIGNALED(status)) {
     tell(fmt::format("ended by signal {}", WTERMSIG(status)));
@@ -89,7 +120,7 @@ int start_in(const LoadRequest& request) {
 }  // namespace
 
 int load_main(const LoadRequest& request) {
-  return request.emulator.empty() ? open_each(request.files) : start_in(request);
+  return request.emulator.empty() && request.start.empty() ? open_each(request.files) : start_in(request);
 }
 
 }  // namespace pbprobe

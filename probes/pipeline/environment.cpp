@@ -3,15 +3,21 @@
 #include "probes/pipeline/environment.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include <fmt/ranges.h>
 
+#include "core/json.hpp"
+#include "core/list_folder.hpp"
+#include "core/open_file.hpp"
 #include "core/pep440.hpp"
 #include "probes/audit/environment.hpp"
+#include "probes/audit/packages/distributions.hpp"
 #include "probes/judge/judge.hpp"
 #include "probes/judge/served.hpp"
 #include "probes/pipeline/pipeline.hpp"
@@ -56,28 +62,55 @@ std::string shell_word(const std::string& text) {
   return quoted + "'";
 }
 
+// "pytorch=2.11.0": as conda calls the package, by conda-meta; as Python does, where that does not tell.
+std::string conda_spec(const fs::path& environment, const fs::path& packages, const Distribution& row) {
+  std::error_code error;
+  const std::string file = (fs::relative(packages, environment, error) / row.folder / "METADATA").string();
+  for (const auto& entry : list_folder(environment / "conda-meta", error)) {
+    if (entry.path.extension() != ".json") continue;
+    const auto text = read_whole_file(entry.path);
+    if (!text || text->find('"' + file + '"') == text->npos) continue;
+    const auto meta = parse_json(*text);
+    const auto word = [&](const char* key) {
+      const bool there = meta && meta->is_object() && meta->contains(key) && (*meta)[key].is_string();
+      return there ? (*meta)[key].get<std::string>() : std::string();
+    };
+    if (!word("name").empty()) return word("name") + "=" + word("version");
+  }
+  return row.name + "=" + *row.version;
+}
+
 // What is to be installed again, and by what.
 struct Faulty {
-  std::vector<std::string> requirements = {};  // "xformers==0.0.35"
-  std::set<std::string> local_versions = {};   // "cu130": of wheels that only the index of their publisher has
-  bool uv = false;
+  std::map<std::string, std::vector<Distribution>> rows = {};  // by installer; only their names and folders
+  std::set<std::string> local_versions = {};  // "cu130": of wheels that only the index of their publisher has
 
   void take(const Distribution& row, const std::string& installer) {
     if (!row.recorded || !row.recorded->reinstall || !row.version) return;
-    requirements.push_back(shell_word(row.name + "==" + *row.version));
+    const bool known = installer == "uv" || installer == "conda";
+    rows[known ? installer : "pip"].push_back({.name = row.name, .version = row.version, .folder = row.folder});
     const size_t local = row.version->find('+');
-    if (local != row.version->npos) local_versions.insert(row.version->substr(local + 1));
-    uv = uv || installer == "uv";
+    if (local != row.version->npos && installer != "conda") local_versions.insert(row.version->substr(local + 1));
   }
 
-  std::string command(const fs::path& environment) const {
+  // Each by the installer that it came by: another one would leave two records of the same files.
+  std::string command(const fs::path& environment, const fs::path& packages) const {
     std::error_code error;
     const fs::path own = environment / "bin/python";
     const std::string python = fs::exists(own, error) ? shell_word(own.string()) : "python";
-    std::string text = uv ? fmt::format("uv pip install --python {} --reinstall", python)
-                          : fmt::format("{} -m pip install --force-reinstall", python);
-    text += " --no-deps";
-    return fmt::format("{} {}", text, fmt::join(requirements, " "));
+    const std::map<std::string, std::string> begins{
+        {"conda", fmt::format("conda install --prefix {} --force-reinstall", shell_word(environment.string()))},
+        {"pip", fmt::format("{} -m pip install --force-reinstall --no-deps", python)},
+        {"uv", fmt::format("uv pip install --python {} --reinstall --no-deps", python)}};
+    std::vector<std::string> commands;
+    for (const auto& [installer, faulty] : rows) {
+      std::string text = begins.at(installer);
+      for (const auto& row : faulty)
+        text += " " + shell_word(installer == "conda" ? conda_spec(environment, packages, row)
+                                                      : row.name + "==" + *row.version);
+      commands.push_back(std::move(text));
+    }
+    return fmt::format("{}", fmt::join(commands, " && "));
   }
 };
 
@@ -101,7 +134,8 @@ Result<void> add_artifact(const fs::path& artifact, const EnvironmentRequest& re
   environment.shared_libraries = audited.shared_libraries;
   environment.problems.insert(environment.problems.end(), audited.problems.begin(), audited.problems.end());
   environment.notes.insert(environment.notes.end(), audited.notes.begin(), audited.notes.end());
-  if (!faulty.requirements.empty()) environment.reinstall = faulty.command(audited.environment);
+  if (!faulty.rows.empty())
+    environment.reinstall = faulty.command(audited.environment, packages_folder(artifact).value_or(artifact));
   if (!faulty.local_versions.empty())
     environment.notes.push_back(
         fmt::format("versions with +{} are only where they were installed from, as PyTorch's own index: give the "

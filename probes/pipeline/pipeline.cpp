@@ -15,10 +15,12 @@
 #include "core/open_file.hpp"
 #include "core/version.hpp"
 #include "probes/audit/audit.hpp"
+#include "probes/audit/packages/preflight.hpp"
 #include "probes/judge/judge.hpp"
 #include "probes/pipeline/beside_others.hpp"
 #include "probes/pipeline/foreign.hpp"
 #include "probes/pipeline/headers.hpp"
+#include "probes/pipeline/imports.hpp"
 #include "probes/pipeline/presets.hpp"
 #include "probes/pipeline/python.hpp"
 #include "probes/process/spawn.hpp"
@@ -76,6 +78,7 @@ void note_foreign(const std::optional<ForeignClosure>& foreign, Measurements& me
 constexpr double kLeastMeasureSeconds = 3;
 constexpr double kLeastLoadSeconds = 10;
 constexpr double kLeastCompilerSeconds = 60;
+constexpr double kMostImportSeconds = 60;
 
 class Pipeline {
  public:
@@ -88,7 +91,9 @@ class Pipeline {
     detect();
     if (!from_document()) {
       audit_artifact();
+      look_at_compilers();
       measure();
+      import_torch();
       ask_compilers();
       result_.report.seconds = std::chrono::duration<double>(Clock::now() - start_).count();
     }
@@ -141,6 +146,8 @@ class Pipeline {
     report.measurements.reset();
     report.baseline.reset();
     report.emulated_loads.reset();
+    report.preflight.reset();
+    report.imports.reset();
     report.joined.reset();
     report.problems.emplace_back(
         "this machine is a record: nothing was loaded, run or measured: `pbprobe report` on that machine does");
@@ -203,6 +210,14 @@ class Pipeline {
     result_.report.input = InputKind::artifact;
   }
 
+  // Of a build that is claimed to deliver something, this machine's compilers tell nothing.
+  void look_at_compilers() {
+    const auto& inventory = result_.report.inventory;
+    if (!inventory || options_.host || options_.emulation || options_.claim) return;
+    if (const auto packages = packages_of(*inventory))
+      result_.report.preflight = look_before_compiling(*packages, preflight_sources());
+  }
+
   void measure() {
     if (!result_.report.host || options_.host) return;
     if (options_.artifact && !result_.could_run)
@@ -235,6 +250,21 @@ class Pipeline {
     } else {
       problem(measurements.error());
     }
+  }
+
+  // Several seconds each, and more memory than libtorch by itself: only where there is time.
+  void import_torch() {
+    const auto& inventory = result_.report.inventory;
+    if (options_.depth == Depth::quick || !inventory || options_.host || options_.emulation || options_.claim) return;
+    const auto packages = packages_of(*inventory);
+    if (!packages) return;
+    auto imports = try_imports({.packages = *packages,
+                                .library_path = system_env()("LD_LIBRARY_PATH").value_or(""),
+                                .program = options_.program,
+                                .seconds = std::clamp(seconds_left() / 4, kLeastLoadSeconds, kMostImportSeconds),
+                                .seconds_left = [this] { return seconds_left(); },
+                                .progress = options_.progress});
+    if (!imports.empty()) result_.report.imports = std::move(imports);
   }
 
   // What takes a compiler, or Python: only where there is time, and a libtorch that loads on this very machine.

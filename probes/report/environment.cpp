@@ -93,4 +93,28 @@ void add_environment(Page& page, const Host& host) {
   for (const auto& [label, line] : environment_of(host)) page.entry(label, line);
 }
 
+namespace {
+
+std::string found(const CalledCompiler& compiler) {
+  return compiler.path.value_or(fmt::format("no {}", compiler.called));
+}
+
+std::string found(const CalledPtxas& ptxas) {
+  const std::string version = ptxas.compiler ? " " + ptxas.compiler->version.value_or("") : "";
+  return fmt::format("{}{} ({})", ptxas.name, version, ptxas.problem.value_or(ptxas.path));
+}
+
+}  // namespace
+
+void add_preflight(Page& page, const Preflight& preflight) {
+  page.entry("C++", found(preflight.cxx_compiler));
+  if (preflight.c_compiler) page.entry("C", found(*preflight.c_compiler));
+  if (preflight.python_header)
+    page.entry("Python.h", preflight.python_header->path + (preflight.python_header->there ? "" : ": not there"));
+  if (preflight.driver) page.entry("libcuda", preflight.driver->path.value_or("not found"));
+  for (const auto& ptxas : preflight.ptxas) page.entry("ptxas", found(ptxas));
+  for (const auto& cache : preflight.caches)
+    page.entry("cache", fmt::format("{}: {}", cache.of, cache.problem.value_or(cache.path)));
+}
+
 }  // namespace pbprobe::text

@@ -99,6 +99,8 @@ void add_libtorch(Page& page, const LibtorchRun& run);
 // What each line of it is about, and what it says.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> environment_of(const Host& host);
 void add_environment(Page& page, const Host& host);
+// What torch.compile and Triton find to compile with.
+void add_preflight(Page& page, const Preflight& preflight);
 
 // "139.8 GiB".
 [[nodiscard]] std::string bytes(int64_t count);

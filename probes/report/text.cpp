@@ -57,6 +57,10 @@ void add_inventory(Page& page, const Report& report) {
     add_list(page, "Not measured, and what was printed", measurements.notes, kAllRows);
   }
   add_list(page, "Steps that could not run", report.problems, kAllRows);
+  if (report.preflight) {
+    page.heading("What torch.compile and Triton compile with");
+    text::add_preflight(page, *report.preflight);
+  }
   page.heading("Environment");
   if (report.host) text::add_environment(page, *report.host);
   if (report.inventory) page.entry("torch", text::torch_line(*report.inventory));

@@ -163,6 +163,14 @@ Report full_report() {
                        .blas = "mkl"};
   report.inventory = full_inventory();
   report.measurements = full_measurements();
+  report.preflight = Preflight{.cxx_compiler = {"g++", "CXX", "/usr/bin/g++"},
+                               .c_compiler = CalledCompiler{"gcc", "CC", "/usr/bin/gcc"},
+                               .python_header = PythonHeader{"/usr/include/python3.11/Python.h", true},
+                               .driver = LinkedDriver{"libcuda.so.1", "V", "/sbin/ldconfig", true, {"/lib"}, "/lib/x"},
+                               .ptxas = {{"ptxas", "p", "V", "i", "w", Compiler{"12.8.93", {"sm_90a"}}}},
+                               .caches = {{"Triton", "/home/u/.triton/cache", "TRITON_CACHE_DIR", "w"}}};
+  report.imports = {
+      {"torch", "/p/torch/_C.so", "r", "p", Obstacle::killed, {"/p"}, {"/l"}, {{"n", "/p", "/l"}}, {"/u"}}};
   report.verdict = full_verdict();
   return report;
 }

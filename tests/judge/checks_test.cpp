@@ -30,6 +30,8 @@ const std::vector<Case>& cases() {
     add_claim_cases(built);
     add_device_cases(built);
     add_machine_cases(built);
+    add_preflight_cases(built);
+    add_import_cases(built);
     return built;
   }();
   return all;

@@ -73,6 +73,21 @@ void add_loading_cases(std::vector<Case>& cases) {
   cases.push_back({"PB164", "ext 1.0 asks for torch >=2.9,<2.11, and 2.11.0+cu130 is installed",
                    beside_torch([](Inventory& i) { i.packages.front().torch = ">=2.9,<2.11"; }),
                    beside_torch([](Inventory& i) { i.packages.front().torch = ">=2.9,<2.12"; })});
+  const auto needing = [](std::vector<std::string> needed, std::string torch = "2.11.0+cu130") {
+    return beside_torch([=](Inventory& i) {
+      i.torch_beside = torch;
+      i.packages.front().torch.reset();
+      i.files = {{.path = "ext/_C.so", .needed = needed}};
+    });
+  };
+  cases.push_back({"PB165", "ext 1.0: _C.so needs libcudart.so.12, and torch 2.11.0+cu130 is built with CUDA 13",
+                   needing({"libc10.so", "libcudart.so.12"}), needing({"libc10.so", "libcudart.so.13"})});
+  // What does not link torch may have a CUDA of its own, and of a CPU build nobody shares it.
+  cases.push_back({"PB165", "needs libcublas.so.12", needing({"libtorch_cuda.so", "libcublas.so.12"}),
+                   needing({"libcudart.so.12"})});
+  cases.push_back({"PB165", "needs libcudart.so.13, and torch 2.9.1+cu126 is built with CUDA 12",
+                   needing({"libc10.so", "libcudart.so.13"}, "2.9.1+cu126"),
+                   needing({"libc10.so", "libcudart.so.13"}, "2.9.1+cpu")});
 }
 
 void add_claims_of_other_cases(std::vector<Case>& cases) {

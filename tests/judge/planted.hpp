@@ -26,6 +26,8 @@ void add_loading_cases(std::vector<Case>& cases);          // PB16x
 void add_claims_of_other_cases(std::vector<Case>& cases);  // PB17x
 void add_claim_cases(std::vector<Case>& cases);            // SMs that are claimed
 void add_device_cases(std::vector<Case>& cases);           // PB330 and on
+void add_preflight_cases(std::vector<Case>& cases);        // PB531 and on
+void add_import_cases(std::vector<Case>& cases);           // PB541 and on
 void add_machine_cases(std::vector<Case>& cases);          // CPUs, GPUs, drivers, running
 
 inline Report h200() {

@@ -77,3 +77,29 @@ def test_what_loads_is_what_dlopen_opens(environment):
                 assert re.search(r"undefined symbol: (\S+)", error)[1].rstrip(",") in unresolved, (file, error)
     print(f"{environment.name}: {compared} files, {len(loadings)} looked at")
     assert compared > 10
+
+
+MAPPED = """
+import torch
+for line in open("/proc/self/maps"):
+    fields = line.split()
+    if len(fields) == 6 and "x" in fields[1] and fields[5][0] == "/":
+        print("mapped", fields[5])
+"""
+
+
+@pytest.mark.parametrize("environment", ENVIRONMENTS, ids=lambda path: path.name)
+def test_what_a_process_has_mapped_is_what_the_files_lead_to(environment):
+    command = [PROGRAM, "report", environment, "--full", "--budget", "120", "--format", "json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    imports = json.loads(done.stdout)["imports"]
+    assert imports[0]["module"] == "torch"
+    printed = subprocess.run(
+        [environment / "bin/python", "-c", MAPPED], capture_output=True, text=True, check=True
+    ).stdout
+    mapped = {line.split()[1] for line in printed.splitlines() if line.startswith("mapped ")}
+    assert set(imports[0]["predicted"]) <= mapped
+    for one in imports:
+        print(f"{one['module']}: {len(one['predicted'])} predicted, {len(one['loaded'])} mapped, {one['problem']}")
+        if one["problem"] is None:
+            assert (one["others"], one["unpredicted"], one["refused_by_files"]) == ([], [], None), one["module"]

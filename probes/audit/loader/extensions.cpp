@@ -77,6 +77,10 @@ bool is_driver_name(std::string_view name) {
   return cuda || name.starts_with("nvml");
 }
 
+bool is_of_torch(const std::string& name) {
+  return name.starts_with("libtorch") || name.starts_with("libc10");
+}
+
 // What comes with the driver may be there where it runs.
 void forgive_driver(Loading& loading) {
   std::set<std::string> need_driver;
@@ -137,7 +141,9 @@ void Extensions::load_torch() {
   with_torch_ = plain_;
   for (const auto& name : torch_.empty() ? std::vector<std::string>() : names_in(torch_)) {
     const bool module = name.starts_with("_C.") && name.ends_with(".so");
-    if (module && (tag_.empty() || name.find(tag_ + "-") != name.npos)) (void)with_torch_->open(torch_ / name, false);
+    if (!module || (!tag_.empty() && name.find(tag_ + "-") == name.npos)) continue;
+    torch_module_ = torch_ / name;
+    (void)with_torch_->open(torch_module_, false);
   }
 }
 
@@ -174,29 +180,58 @@ bool Extensions::exports(const fs::path& path, const std::string& name) {
   return entry.object != nullptr && entry.object->resolves(reference);
 }
 
+bool Extensions::is_for_this_python(const std::string& name) const {
+  return name.find(".cpython-") == name.npos || tag_.empty() || name.find("." + tag_ + "-") != name.npos;
+}
+
+bool Extensions::is_module(const fs::path& path) {
+  const std::string name = path.filename().string();
+  return name.ends_with(".so") && exports(path, "PyInit_" + name.substr(0, name.find('.')));
+}
+
 bool Extensions::is_extension(const File& file) {
-  const std::string name = fs::path(file.path).filename().string();
-  if (!name.ends_with(".so")) return false;
-  const bool tagged = name.find(".cpython-") != name.npos;
-  if (tagged && !tag_.empty() && name.find("." + tag_ + "-") == name.npos) return false;
-  return exports(installed_.folder / file.path, "PyInit_" + name.substr(0, name.find('.')));
+  const fs::path path = installed_.folder / file.path;
+  return is_for_this_python(path.filename().string()) && is_module(path);
+}
+
+bool Extensions::needs_torch(const Item& item) {
+  const std::string name = item.disk.filename().string();
+  if (!is_shared_object_name(name) || !is_for_this_python(name)) return false;
+  if (!torch_.empty() && item.disk.string().starts_with(torch_.string() + "/")) return false;
+  const auto& entry = store_.at(item.disk);
+  if (entry.object == nullptr || entry.object->machine() != folders_.machine) return false;
+  const auto& needed = entry.object->dynamic().needed;
+  return std::any_of(needed.begin(), needed.end(), is_of_torch);
+}
+
+std::optional<std::string> Extensions::module_of(const Item& item) {
+  if (!is_module(item.disk)) return std::nullopt;
+  std::string name = item.path.substr(0, item.path.find('.', item.path.rfind('/') + 1));
+  std::replace(name.begin(), name.end(), '/', '.');
+  return name;
+}
+
+std::pair<Loading, Process> Extensions::open_after_torch(const InstalledPackage& package, const Item& item) {
+  auto opened = load(package, item.path, *with_torch_);
+  store_.close_unused();
+  return opened;
 }
 
 bool Extensions::links_torch(const File& file) const {
   if (file.links && file.links->torch_symbols.cxx + file.links->torch_symbols.stable > 0) return true;
-  return std::any_of(file.needed.begin(), file.needed.end(), [](const std::string& name) {
-    return name.starts_with("libtorch") || name.starts_with("libc10");
-  });
+  return std::any_of(file.needed.begin(), file.needed.end(), is_of_torch);
 }
 
 // Packages load what lies on no search path themselves before: ctypes.CDLL of nvidia/cublas/lib/libcublas.so.12.
-Loading Extensions::load(const InstalledPackage& package, const File& file, const Process& before) {
-  const fs::path path = installed_.folder / file.path;
+std::pair<Loading, Process> Extensions::load(const InstalledPackage& package, const std::string& name,
+                                             const Process& before) {
+  const fs::path path = installed_.folder / name;
   std::vector<std::string> assumed;
   Loading loading;
+  Process process = before;
   for (int round = 0; round < kMostAssumed; ++round) {
-    Process process = before;
-    for (const auto& name : assumed) (void)process.open(libraries_[name].front(), false);
+    process = before;
+    for (const auto& library : assumed) (void)process.open(libraries_[library].front(), false);
     loading = process.open(path, false);
     const auto there = std::find_if(
         loading.missing_libraries.begin(), loading.missing_libraries.end(), [&](const MissingLibrary& library) {
@@ -206,12 +241,12 @@ Loading Extensions::load(const InstalledPackage& package, const File& file, cons
     if (there == loading.missing_libraries.end()) break;
     assumed.push_back(there->name);
   }
-  loading.path = file.path;
+  loading.path = name;
   loading.assumed = std::move(assumed);
   forgive_driver(loading);
   take_siblings(package, loading);
   for (auto& symbol : loading.unresolved) symbol.releases = TorchReleases::with(symbol.name).names();
-  return loading;
+  return {std::move(loading), std::move(process)};
 }
 
 // What another library of the same package defines, that one was loaded for, with RTLD_GLOBAL.
@@ -240,7 +275,7 @@ std::optional<std::vector<Loading>> Extensions::of(const InstalledPackage& packa
     if (!linked && !is_extension(file)) continue;
     const fs::path path = installed_.folder / file.path;
     const bool own = !torch_.empty() && path.string().starts_with(torch_.string() + "/");
-    all.push_back(load(package, file, linked && !own ? *with_torch_ : *plain_));
+    all.push_back(load(package, file.path, linked && !own ? *with_torch_ : *plain_).first);
     store_.close_unused();
   }
   return all;

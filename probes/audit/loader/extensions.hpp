@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/facts/environment.hpp"
@@ -32,14 +33,25 @@ class Extensions {
 
   [[nodiscard]] std::optional<std::string> interpreter() const;
 
+  // A process that has imported torch; null: none was followed.
+  [[nodiscard]] const Process* with_torch() const { return with_torch_ ? &*with_torch_ : nullptr; }
+  [[nodiscard]] const std::filesystem::path& torch_module() const { return torch_module_; }  // empty: there is none
+  // Whether a file of another package links torch, and is not for another Python.
+  [[nodiscard]] bool needs_torch(const Item& item);
+  [[nodiscard]] std::pair<Loading, Process> open_after_torch(const InstalledPackage& package, const Item& item);
+  // "vllm._C" of "vllm/_C.abi3.so"; null: it has no PyInit_.
+  [[nodiscard]] std::optional<std::string> module_of(const Item& item);
+  [[nodiscard]] bool is_module(const std::filesystem::path& path);
+
  private:
   void find_interpreter();
   void load_torch();
   void preload_cuda();
+  [[nodiscard]] bool is_for_this_python(const std::string& name) const;
   [[nodiscard]] bool is_extension(const File& file);
   [[nodiscard]] bool links_torch(const File& file) const;
   [[nodiscard]] bool exports(const std::filesystem::path& path, const std::string& name);
-  Loading load(const InstalledPackage& package, const File& file, const Process& before);
+  std::pair<Loading, Process> load(const InstalledPackage& package, const std::string& path, const Process& before);
   void take_siblings(const InstalledPackage& package, Loading& loading);
 
   const InstalledPackages& installed_;
@@ -51,6 +63,7 @@ class Extensions {
   std::optional<Process> plain_;       // Python, with what torch loads first; null: not followed
   std::optional<Process> with_torch_;  // torch._C too
   std::filesystem::path torch_;        // its folder; empty: none
+  std::filesystem::path torch_module_;
 };
 
 }  // namespace pbprobe

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Whether a package's files are those that it installed, whose they are now, and what installs them again."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -123,6 +124,25 @@ def test_the_command_is_of_the_installer_and_the_environment(site):
     command = f"uv pip install --python {python} --reinstall --no-deps torch-like==2.11.0+cu130"
     assert document["reinstall"] == command
     assert [note for note in document["notes"] if "+cu130" in note and "--extra-index-url" in note]
+
+
+def test_the_command_is_of_conda_where_conda_installed_it(site):
+    environment = site.parents[2]
+    (environment / "conda-meta").mkdir()
+    meta = {
+        "name": "py-one",
+        "version": "1.0",
+        "files": [f"{site.relative_to(environment)}/one-1.0.dist-info/METADATA"],
+    }
+    (environment / "conda-meta/py-one-1.0-0.json").write_text(json.dumps(meta))
+    (environment / "conda-meta/broken-1.0-0.json").write_text('{"one-1.0.dist-info')
+    (site / "one-1.0.dist-info/INSTALLER").write_text("conda\n")
+    (site / "one/lib/libone.so").unlink()
+    (site / "other/_C.abi3.so").unlink()
+    assert rows(site, exit_code=FAILED)[1]["reinstall"] == (
+        f"conda install --prefix {environment} --force-reinstall py-one=1.0"
+        " && python -m pip install --force-reinstall --no-deps other==1.0"
+    )
 
 
 def test_the_command_puts_it_in_order(tmp_path):

@@ -174,6 +174,27 @@ def test_a_loop_of_folders_and_a_missing_metadata_end_nothing(site):
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become nobody")
+def test_a_hundred_thousand_files_end_nothing(site):
+    recorded = []
+    for folder in range(100):
+        path = site / f"many/{folder}"
+        path.mkdir(parents=True)
+        for number in range(1000):
+            (path / f"{number}.py").touch()
+            recorded.append(f"many/{folder}/{number}.py,,0")
+    info = site / "many-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: many\nVersion: 1.0\n")
+    (info / "RECORD").write_text("\n".join(recorded) + "\n")
+    before = rows(site)[1]["without_files"]
+    (site / "many/7/7.py").write_text("edited\n")
+    _, document = rows(site)
+    assert document["without_files"] == before
+    assert [
+        note for note in document["notes"] if "of the 100000 files of its RECORD 0 are missing and 1 changed" in note
+    ]
+
+
 def test_what_nobody_may_read_is_named_and_the_rest_goes_on(site):
     CODE.write(site)
     (site / "closed").mkdir(mode=0o700)
@@ -242,6 +263,16 @@ def test_what_is_no_gpu_is_refused(site, sms):
     result = audit(site, "--for", sms)
     assert result.returncode == COULD_NOT_RUN
     assert "is not a GPU's SM: write sm121, or 12.1" in result.stderr
+
+
+def test_the_gpus_of_this_machine_are_those_that_it_has(site):
+    host = json.loads(subprocess.run([PROGRAM, "host", "--format", "json"], capture_output=True, check=True).stdout)
+    result = audit(site, "--for", "here", "--format", "json")
+    if not host["gpus"]:
+        assert (result.returncode, "no GPU is here" in result.stderr) == (COULD_NOT_RUN, True)
+    else:
+        here = [f"sm_{gpu['capability'].replace('.', '')}" for gpu in host["gpus"]]
+        assert json.loads(result.stdout)["sms"] == sorted(set(here), key=here.index)
 
 
 def test_a_folder_without_packages_is_no_environment(tmp_path):

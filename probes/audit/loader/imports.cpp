@@ -1,0 +1,130 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/audit/loader/imports.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <set>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "core/demangle.hpp"
+#include "probes/audit/packages/closure.hpp"
+
+namespace pbprobe {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string canonical_path(const fs::path& path) {
+  std::error_code error;
+  const fs::path real = fs::canonical(path, error);
+  return error ? path.string() : real.string();
+}
+
+std::string file_name_of(const std::string& path) {
+  return fs::path(path).filename().string();
+}
+
+std::optional<std::string> why_refused(const Loading& loading) {
+  if (!loading.missing_libraries.empty())
+    return fmt::format("it needs {}, which is nowhere", loading.missing_libraries.front().name);
+  if (!loading.missing_versions.empty())
+    return fmt::format("it needs {}, which {} does not define", loading.missing_versions.front().version,
+                       loading.missing_versions.front().library);
+  if (!loading.unresolved.empty())
+    return fmt::format("it needs {}, which nothing defines", demangled(loading.unresolved.front().name));
+  return std::nullopt;
+}
+
+std::vector<std::string> paths_in(const Process& process) {
+  std::vector<std::string> paths;
+  for (const auto& object : process.objects()) paths.push_back(canonical_path(object->path));
+  return paths;
+}
+
+bool holds(const std::vector<std::string>& all, const std::string& one) {
+  return std::find(all.begin(), all.end(), one) != all.end();
+}
+
+std::string without_digits(std::string text) {
+  std::erase_if(text, [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; });
+  return text;
+}
+
+// glibc opens these for names of users and hosts, and of character sets.
+bool is_of_glibc(const std::string& path) {
+  return file_name_of(path).starts_with("libnss_") || path.find("/gconv/") != path.npos;
+}
+
+}  // namespace
+
+Imports::Imports(const fs::path& packages, const std::string& library_path)
+    : installed_(installed_packages(packages)), extensions_(installed_, library_path) {}
+
+fs::path Imports::python() const {
+  if (extensions_.with_torch() == nullptr) return {};
+  std::error_code error;
+  for (const char* name : {"bin/python", "bin/python3"}) {
+    if (fs::exists(installed_.environment / name, error)) return installed_.environment / name;
+  }
+  return {};
+}
+
+std::vector<Import> Imports::predicted() {
+  std::vector<Import> all;
+  if (python().empty() || extensions_.torch_module().empty()) return all;
+  all.push_back({.module = "torch",
+                 .path = extensions_.torch_module().string(),
+                 .predicted = paths_in(*extensions_.with_torch())});
+  std::set<std::string> stood_for;
+  for (const auto& package : installed_.packages) {
+    for (const auto& item : package.layout.items) {
+      if (!extensions_.needs_torch(item)) continue;
+      auto [loading, process] = extensions_.open_after_torch(package, item);
+      if (!loading.assumed.empty()) continue;
+      Import tried{.module = extensions_.module_of(item).value_or(item.disk.string()),
+                   .path = item.disk.string(),
+                   .refused_by_files = why_refused(loading),
+                   .predicted = paths_in(process)};
+      if (!tried.refused_by_files) stood_for.insert(without_digits(tried.path));
+      all.push_back(std::move(tried));
+    }
+  }
+  std::erase_if(
+      all, [&](const Import& one) { return one.refused_by_files && stood_for.contains(without_digits(one.path)); });
+  return all;
+}
+
+void Imports::compare(Import& tried) {
+  std::map<std::string, std::string> by_name;
+  for (const auto& path : tried.loaded) by_name.emplace(file_name_of(path), path);
+  std::set<std::string> names;
+  for (const auto& path : tried.predicted) {
+    names.insert(file_name_of(path));
+    if (holds(tried.loaded, path)) continue;
+    const auto other = by_name.find(file_name_of(path));
+    tried.others.push_back({.name = file_name_of(path),
+                            .predicted = path,
+                            .loaded = other == by_name.end() ? std::nullopt : std::optional(other->second)});
+  }
+  // Python opens modules of its own accord, which bring what they need.
+  Process process = *extensions_.with_torch();
+  for (const auto& path : tried.loaded) {
+    if (!holds(tried.predicted, path) && extensions_.is_module(path)) (void)process.open(path, false);
+  }
+  const auto explained = paths_in(process);
+  const std::string own = installed_.folder.string() + "/";
+  for (const auto& path : tried.loaded) {
+    if (holds(tried.predicted, path) || holds(explained, path)) continue;
+    if (is_of_driver(file_name_of(path)) || is_of_glibc(path)) continue;
+    const bool named = std::any_of(tried.others.begin(), tried.others.end(),
+                                  [&](const OtherLibrary& other) { return other.loaded == path; });
+    const bool twin = names.contains(file_name_of(path));
+    if (!named && (twin || !path.starts_with(own))) tried.unpredicted.push_back(path);
+  }
+}
+
+}  // namespace pbprobe
