@@ -7,8 +7,8 @@
 #include "probes/cli/documents.hpp"
 #include "probes/pipeline/evidence.hpp"
 #include "probes/report/gate.hpp"
-#include "probes/report/redact.hpp"
 #include "probes/report/html/html.hpp"
+#include "probes/report/redact.hpp"
 #include "recipes/src/claim.hpp"
 #include "recipes/src/claim_file.hpp"
 
