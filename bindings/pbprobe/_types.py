@@ -104,6 +104,29 @@ class Claim(_Claim, total=False):
     torch: str | None
     python: str | None
     blas: str | None
+    files: list[FileClaim] | None
+    ignored: list[IgnoredFiles] | None
+
+
+class _FileClaim(TypedDict):
+    files: str
+    sms: list[str]
+    ptx: list[str]
+
+
+class FileClaim(_FileClaim, total=False):
+    """FileClaim in a document of pbprobe."""
+
+    cuda: str | None
+    torch: str | None
+    python: str | None
+
+
+class IgnoredFiles(TypedDict):
+    """IgnoredFiles in a document of pbprobe."""
+
+    files: str
+    reason: str
 
 
 class _Inventory(TypedDict):
@@ -134,6 +157,7 @@ class Inventory(_Inventory, total=False):
     store_closure: StoreClosure | None
     broken_links: list[str] | None
     loading: list[Loading] | None
+    variant: WheelVariant | None
     torch_beside: str | None
 
 
@@ -418,6 +442,21 @@ class UnresolvedSymbol(_UnresolvedSymbol, total=False):
     version: str | None
 
 
+class WheelVariant(TypedDict):
+    """WheelVariant in a document of pbprobe."""
+
+    label: str
+    properties: list[VariantProperty]
+
+
+class VariantProperty(TypedDict):
+    """VariantProperty in a document of pbprobe."""
+
+    provider: str
+    feature: str
+    value: str
+
+
 class _Measurements(TypedDict):
     schema: Literal["pbprobe.measurements/1"]
     rows: list[BenchRow]
@@ -433,6 +472,7 @@ class Measurements(_Measurements, total=False):
     libtorch: LibtorchRun | None
     not_run: list[NotRun] | None
     gpu_use: list[GpuUse] | None
+    traces: list[DeviceTrace] | None
 
 
 BenchRow = TypedDict(
@@ -451,6 +491,7 @@ BenchRow = TypedDict(
         "threads": "int",
         "gflops": "float",
         "peak_fraction": "float | None",
+        "peak_gflops": "float | None",
         "best": "bool",
         "clock_ghz": "float | None",
         "prepacked_b": "bool",
@@ -716,6 +757,25 @@ class GpuProcess(_GpuProcess, total=False):
     memory_bytes: int | None
 
 
+class DeviceTrace(TypedDict):
+    """DeviceTrace in a document of pbprobe."""
+
+    device: str
+    points: list[TracePoint]
+
+
+class _TracePoint(TypedDict):
+    seconds: float
+
+
+class TracePoint(_TracePoint, total=False):
+    """TracePoint in a document of pbprobe."""
+
+    clock_mhz: float | None
+    power_watts: float | None
+    celsius: float | None
+
+
 class _BaselineComparison(TypedDict):
     schema: Literal["pbprobe.baseline/1"]
     path: str
@@ -795,6 +855,121 @@ class EmulatedLoad(_EmulatedLoad, total=False):
 
     cpu: str | None
     library: str | None
+
+
+class _Preflight(TypedDict):
+    cxx_compiler: CalledCompiler
+    ptxas: list[CalledPtxas]
+    caches: list[CompiledCache]
+
+
+class Preflight(_Preflight, total=False):
+    """Preflight in a document of pbprobe."""
+
+    c_compiler: CalledCompiler | None
+    python_header: PythonHeader | None
+    driver: LinkedDriver | None
+
+
+class _CalledCompiler(TypedDict):
+    called: str
+
+
+class CalledCompiler(_CalledCompiler, total=False):
+    """CalledCompiler in a document of pbprobe."""
+
+    variable: str | None
+    path: str | None
+
+
+class PythonHeader(TypedDict):
+    """PythonHeader in a document of pbprobe."""
+
+    path: str
+    there: bool
+
+
+class _LinkedDriver(TypedDict):
+    name: str
+    ldconfig_there: bool
+    folders: list[str]
+
+
+class LinkedDriver(_LinkedDriver, total=False):
+    """LinkedDriver in a document of pbprobe."""
+
+    variable: str | None
+    ldconfig: str | None
+    path: str | None
+
+
+class _CalledPtxas(TypedDict):
+    name: str
+    path: str
+
+
+class CalledPtxas(_CalledPtxas, total=False):
+    """CalledPtxas in a document of pbprobe."""
+
+    variable: str | None
+    ignored: str | None
+    problem: str | None
+    compiler: Compiler | None
+
+
+class _CompiledCache(TypedDict):
+    of: str
+    path: str
+
+
+class CompiledCache(_CompiledCache, total=False):
+    """CompiledCache in a document of pbprobe."""
+
+    variable: str | None
+    problem: str | None
+
+
+class _Import(TypedDict):
+    module: str
+    path: str
+    predicted: list[str]
+    loaded: list[str]
+    others: list[OtherLibrary]
+    unpredicted: list[str]
+
+
+class Import(_Import, total=False):
+    """Import in a document of pbprobe."""
+
+    refused_by_files: str | None
+    problem: str | None
+    obstacle: (
+        Literal[
+            "out_of_memory",
+            "busy",
+            "device_failed",
+            "missing",
+            "time_limit",
+            "driver",
+            "not_permitted",
+            "no_device",
+            "unsupported",
+            "killed",
+            "unexplained",
+        ]
+        | None
+    )
+
+
+class _OtherLibrary(TypedDict):
+    name: str
+    predicted: str
+
+
+class OtherLibrary(_OtherLibrary, total=False):
+    """OtherLibrary in a document of pbprobe."""
+
+    loaded: str | None
 
 
 class _Verdict(TypedDict):
@@ -1005,6 +1180,8 @@ class ReportDocument(_ReportDocument, total=False):
     baseline: BaselineComparison | None
     reference: ReferenceBuild | None
     emulated_loads: list[EmulatedLoad] | None
+    preflight: Preflight | None
+    imports: list[Import] | None
     verdict: Verdict | None
     joined: list[GatedRun] | None
     seconds: float | None
@@ -1075,6 +1252,7 @@ class Distribution(_Distribution, total=False):
     """Distribution in a document of pbprobe."""
 
     version: str | None
+    minimum_cpu: str | None
     loading: list[Loading] | None
     recorded: RecordedFiles | None
     gpus: list[ServedGpu] | None
