@@ -17,6 +17,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 
 class Skipped(Exception):  # noqa: N818 - no error
@@ -31,7 +32,7 @@ def numpy_bridge(device: str) -> None:
         import numpy as np
     except ImportError:
         raise Skipped("NumPy is not installed") from None
-    array = np.arange(6, dtype=np.float32).reshape(2, 3)
+    array: Any = np.arange(6, dtype=np.float32).reshape(2, 3)
     tensor = torch.from_numpy(array)
     tensor[1, 2] = 41
     if array[1, 2] != 41:

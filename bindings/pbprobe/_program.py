@@ -91,7 +91,7 @@ def document_of_report(
 ) -> tuple[dict[str, Any], bool]:
     """A document of pbprobe.report/1, and whether there was anything to judge.
 
-    Errors: ValueError for what is no claim; Error.
+    Errors: ValueError where the claim cannot be parsed; Error.
     """
     arguments = ["drive", "report", f"--budget={budget_seconds}"]
     arguments += [f"--root={root}" for root in roots] + [f"--python={word}" for word in python]

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 # A module for this Python where the package was built from source; else the program, which serves every Python.
 if importlib.util.find_spec("pbprobe._core") is not None:
-    from pbprobe._core import render
+    from pbprobe._core import render as render
 else:
-    from pbprobe._program import render
+    from pbprobe._program import render as render
 
 
 @dataclasses.dataclass(frozen=True)

@@ -148,7 +148,9 @@ T read_at(std::span<const std::byte> cubin, size_t offset) {
 // PTX that is embedded in the place of a cubin: of the architecture that the target's row names, with an entry for each
 // row and no word of another target.
 void ptx_is_right(const Target& target, const TargetBuild& build) {
-  const std::string_view text(reinterpret_cast<const char*>(build.cubin.data()), build.cubin.size());
+  const auto embedded = cubin_of(build);
+  ASSERT_TRUE(embedded.ok()) << embedded.error().message;
+  const std::string_view text(reinterpret_cast<const char*>(embedded->data()), embedded->size());
   EXPECT_EQ(build.ptx, target.ptx);
   EXPECT_NE(text.find(fmt::format(".target sm_{}", build.ptx)), std::string_view::npos);
   for (const auto& kernel : kernel_table()) {
@@ -161,7 +163,9 @@ void ptx_is_right(const Target& target, const TargetBuild& build) {
 
 // The embedded cubin is an ELF of CUDA for this very SM, with a section of code for each row, and without spills.
 void cubin_is_right(const Target& target, const TargetBuild& build) {
-  const auto cubin = build.cubin;
+  const auto embedded = cubin_of(build);
+  ASSERT_TRUE(embedded.ok()) << embedded.error().message;
+  const std::span<const std::byte> cubin = *embedded;
   ASSERT_GT(cubin.size(), 64U);
   EXPECT_EQ(std::memcmp(cubin.data(), "\177ELF\2\1", 6), 0);
   constexpr uint16_t kEmCuda = 190;

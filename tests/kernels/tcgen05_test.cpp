@@ -53,7 +53,9 @@ TEST(Tcgen05, HostAndDeviceLayParametersOutAlike) {
   for (const auto& build : part_builds()) {
     if (!build.built) continue;
     ++cubins;
-    const std::string_view cubin(reinterpret_cast<const char*>(build.cubin.data()), build.cubin.size());
+    const auto embedded = cubin_of(build);
+    ASSERT_TRUE(embedded.ok()) << embedded.error().message;
+    const std::string_view cubin(reinterpret_cast<const char*>(embedded->data()), embedded->size());
     std::map<std::string, int64_t> wanted;
     for (const Kernel* kernel : built_kernels()) {
       if (kernel->target != build.target) continue;

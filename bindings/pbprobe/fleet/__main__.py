@@ -98,7 +98,7 @@ def main() -> int:
         place=place,
         host=arguments.host or host_name(),
         output=str(Path(arguments.output).resolve()),
-        version=__version__,
+        version=str(__version__),
         budget=60 * arguments.minutes,
         join=arguments.join,
         device=arguments.device,

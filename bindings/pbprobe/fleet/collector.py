@@ -41,7 +41,7 @@ def main() -> None:
         if store.add("lasts", 0) >= came:
             break
         time.sleep(0.25)
-    written = []
+    written: list[int] = []
     for rank in range(place.world):
         document = published(store, rank)
         if document is None:

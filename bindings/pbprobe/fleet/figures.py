@@ -57,7 +57,7 @@ def measure_copies(row: Row, device: torch.device, deadline: float) -> None:
         target.zero_()
         target.copy_(origin)
         same = bool(torch.equal(target.to(device), here))
-        rates = []
+        rates: list[float] = []
         stop = min(deadline, time.monotonic() + COPYING)
         while not rates or time.monotonic() < stop:
             rates.append(times * size / seconds_of(lambda t=target, o=origin: t.copy_(o), device) / 1e9)

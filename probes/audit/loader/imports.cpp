@@ -121,7 +121,7 @@ void Imports::compare(Import& tried) {
     if (holds(tried.predicted, path) || holds(explained, path)) continue;
     if (is_of_driver(file_name_of(path)) || is_of_glibc(path)) continue;
     const bool named = std::any_of(tried.others.begin(), tried.others.end(),
-                                  [&](const OtherLibrary& other) { return other.loaded == path; });
+                                   [&](const OtherLibrary& other) { return other.loaded == path; });
     const bool twin = names.contains(file_name_of(path));
     if (!named && (twin || !path.starts_with(own))) tried.unpredicted.push_back(path);
   }
