@@ -38,7 +38,8 @@ const TargetBuild& build_of(std::string_view id) {
 
 class Census : public ::testing::TestWithParam<std::string> {};
 
-// Of one cubin: each kernel and each loop holds the instruction that its target's row promises, and spills nothing.
+// Of one cubin: each kernel and each loop holds the instruction that its target's row promises, and spills only where
+// its row says so.
 void expect_cubin_as_promised(const Target& target, const TargetBuild& build) {
   const auto embedded = cubin_of(build);
   ASSERT_TRUE(embedded.ok()) << embedded.error().message;
@@ -55,7 +56,7 @@ void expect_cubin_as_promised(const Target& target, const TargetBuild& build) {
     const auto* path = path_of(target, kernel.instruction, kernel.dtype);
     ASSERT_NE(path, nullptr) << kernel.name << " stands on " << kernel.instruction;
     for (const auto& symbol : symbols_of(kernel)) {
-      expect_promised(*cubin, target, symbol, *path, tensor_memory);
+      expect_promised(*cubin, target, symbol, *path, tensor_memory, kernel.spills);
       // Operands come by TMA, and nothing else fetches them.
       EXPECT_EQ(counts_of(*cubin, target, symbol)["UTMALDG"] > 0, tensor_memory || kernel.work != GpuWork::blocks)
           << symbol;

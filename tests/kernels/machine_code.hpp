@@ -30,7 +30,8 @@ const InstructionPath* path_of(const Target& target, std::string_view instructio
 
 // A kernel holds the instruction that its target's row promises, uses no local memory, and traps nowhere.
 // `tensor_memory`: it takes some, and reads its accumulators there.
+// `spills`: it uses some local memory.
 void expect_promised(const Elf& cubin, const Target& target, const std::string& symbol, const InstructionPath& path,
-                     bool tensor_memory);
+                     bool tensor_memory, bool spills = false);
 
 }  // namespace pbprobe::test
