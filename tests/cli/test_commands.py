@@ -35,6 +35,7 @@ NOT_HERE = {
     'build/bin/pbprobe gate "$(cat': "tests/cli/test_gate.py, with the lines after it",
     "build/bin/pbprobe verify": "the same",
     "build/bin/pbprobe gate --from": "the same",
+    "build/bin/pbprobe merge": "tests/fleet, of documents that ranks wrote",
 }
 
 

@@ -256,7 +256,7 @@ def completed(line):
     [
         ("pbprobe rep", ["report"]),
         ("pbprobe report --for", ["--format"]),
-        ("pbprobe report --format ", ["text", "json", "markdown"]),
+        ("pbprobe report --format ", ["text", "json", "markdown", "html"]),
         ("pbprobe recipes rec", ["recommend"]),
         ("pbprobe gate x --claim y --require ex", ["executed"]),
         ("pbprobe completion f", ["fish"]),
