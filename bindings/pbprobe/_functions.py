@@ -30,6 +30,12 @@ def existing(path: StrPath) -> Path:
     return Path(path)
 
 
+def in_a_notebook() -> bool:
+    """Does this process run the cells of a notebook, which shows what the last line returns?"""
+    kernel = sys.modules.get("ipykernel.kernelapp")
+    return kernel is not None and bool(kernel.IPKernelApp.initialized())
+
+
 def _with_missing_kernels(document: dict[str, Any]) -> dict[str, Any]:
     """Where this machine has a GPU and this package no kernel for one, the document says so, and how to get them."""
     gpus = (document.get("host") or {}).get("gpus") or []
@@ -81,7 +87,7 @@ def report(
     if not could_run:
         raise Error(str((document.get("problems") or ["there was nothing to judge"])[0]))
     result = Report(_with_missing_kernels(document))
-    if show or (show is None and "ipykernel" not in sys.modules):
+    if show or (show is None and not in_a_notebook()):
         colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
         sys.stdout.write(render(result.to_json(indent=None), colour=colour))
         sys.stdout.flush()

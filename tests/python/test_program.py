@@ -67,7 +67,7 @@ def test_core_links_neither_kernels_nor_cuda_nor_torch(build):
     }
     # Names of kernels end in their target's; -debug sections and symbols are in this build.
     symbols = subprocess.run(["nm", "--demangle", module], capture_output=True, text=True, check=True).stdout
-    assert "pbprobe::make_report" in symbols
+    assert "pbprobe::render_report" in symbols
     assert "gemm_fp32" not in symbols
 
 
