@@ -342,7 +342,7 @@ def test_keys_that_cannot_sign_are_refused_before_the_work(sound, tmp_path):
     rsa = tmp_path / "rsa"
     subprocess.run(["openssl", "genpkey", "-algorithm", "rsa", "-out", rsa], check=True, capture_output=True)
     folder = tmp_path / "dir"
-    refused(run("gate", sound, "--claim", CLAIM, "--evidence", folder, "--sign", rsa), "not an Ed25519 key")
+    refused(run("gate", sound, "--claim", CLAIM, "--evidence", folder, "--sign", rsa), "neither an Ed25519 key nor")
     refused(run("gate", sound, "--claim", CLAIM, "--evidence", folder, "--sign", tmp_path / "no"), "cannot open")
     refused(run("gate", sound, "--claim", CLAIM, "--sign", rsa), "--evidence")
     assert not folder.exists()
