@@ -99,7 +99,8 @@ void add_points(std::vector<DeviceTrace>& traces, std::vector<std::pair<std::str
   bool is_full = false;
   for (auto& [device, point] : points) {
     if (!point.clock_mhz && !point.power_watts && !point.celsius) continue;
-    auto trace = std::find_if(traces.begin(), traces.end(), [&](const auto& one) { return one.device == device; });
+    const auto is_its = [name = std::string_view(device)](const auto& one) { return one.device == name; };
+    auto trace = std::find_if(traces.begin(), traces.end(), is_its);
     if (trace == traces.end()) trace = traces.insert(traces.end(), {.device = device, .points = {}});
     trace->points.push_back(point);
     is_full |= trace->points.size() >= kMostPoints;
