@@ -106,7 +106,7 @@ std::optional<File> CachedFile::find() const {
   auto file = from_json<File>(json);
   if (!file) return std::nullopt;
   struct stat status {};
-  constexpr time_t kDay = 24 * 3600;
+  constexpr time_t kDay = time_t{24} * 3600;
   if (stat(entry_.c_str(), &status) == 0 && std::time(nullptr) - status.st_mtime > kDay)
     static_cast<void>(utimensat(AT_FDCWD, entry_.c_str(), nullptr, 0));
   return std::move(*file);
