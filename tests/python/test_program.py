@@ -115,7 +115,7 @@ def test_wheel_ships_the_program_and_asks_for_no_torch(tmp_path, bare_python, bu
     ).stdout.strip()
     subprocess.run([*PIP, "install", "--no-index", "--target", site, wheel], check=True)
     (metadata,) = importlib.metadata.distributions(name="pbprobe", path=[site])
-    # pbprobe[fleet] alone asks for a torch.
+    # Only pbprobe[fleet] asks for a torch.
     assert [need for need in metadata.requires or () if "extra ==" not in need] == []
     (script,) = [point for point in metadata.entry_points if point.name == "pbprobe"]
     assert script.value == "pbprobe.__main__:main"
