@@ -206,7 +206,7 @@ class Verifier {
     }
   }
 
-  // `patches = [ ]` is no way to drop them: it leaves no stub (kForbidden).
+  // `patches = [ ]` drops them without a stub in their place (kForbidden).
   void look_at_patches(bool drop) {
     const auto dropped = code_.find("dropPatches = true");
     if (dropped && !drop)

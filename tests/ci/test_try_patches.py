@@ -43,7 +43,7 @@ def test_what_applies(tmp_path, source):
     assert (done.returncode, done.stdout) == (0, "one.patch: applies\n")
 
 
-def test_what_applies_elsewhere_is_said(tmp_path, source):
+def test_what_applies_elsewhere_is_reported(tmp_path, source):
     moved = patch_of(tmp_path)
     moved.write_text(moved.read_text().replace("@@ -10,5 +10,5 @@", "@@ -4,5 +4,5 @@"))
     done = tried(source, moved)
