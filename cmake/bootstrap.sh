@@ -94,7 +94,7 @@ packages_for() {
   needed lint && list+=" clang-tidy shellcheck"
   needed asan && list+=" clang libclang-rt-dev"
   needed cross && list+=" g++-aarch64-linux-gnu qemu-user-static"
-  needed nix && list+=" nix-bin xz-utils"
+  needed nix && list+=" nix-bin xz-utils patch"
   needed pages && list+=" chromium fonts-dejavu-core"
   needed real && list+=" libtorch-dev g++-aarch64-linux-gnu xz-utils"
   # The system's own python3 comes without venv and headers; other Pythons have both.

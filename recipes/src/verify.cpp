@@ -143,10 +143,7 @@ class Verifier {
     look_at_flags(facts);
     look_at_platforms(facts);
     look_at_description(facts, line);
-    if (line.source && !line.source->drop_patches) {
-      if (const auto at = code_.find("dropPatches = true"))
-        add("PB417", "every patch of nixpkgs is dropped, and recipes/matrix.json keeps nixpkgs' patches", at);
-    }
+    if (line.source) look_at_patches(line.source->drop_patches);
     for (const auto& [key, value] : facts.environment) {
       if (!code_.find(key + " = \"" + value + "\"") && !code_.find(key + "=" + value))
         add("PB425", fmt::format("{}={} is not set", key, value), std::nullopt);
@@ -207,6 +204,15 @@ class Verifier {
       if (!code_.find(patch.name))
         add("PB408", fmt::format("{} is not there: {}", patch.name, patch.why), std::nullopt);
     }
+  }
+
+  // `patches = [ ]` drops them without a stub in their place (kForbidden).
+  void look_at_patches(bool drop) {
+    const auto dropped = code_.find("dropPatches = true");
+    if (dropped && !drop)
+      add("PB417", "every patch of nixpkgs is dropped, and recipes/matrix.json keeps nixpkgs' patches", dropped);
+    if (!dropped && drop)
+      add("PB417", "nixpkgs' patches are kept, and recipes/matrix.json drops them", code_.find("dropPatches"));
   }
 
   void look_at_version(const MatrixLine& line) {

@@ -124,6 +124,8 @@ def test_registers_of_another_nvcc_are_skipped_with_the_reason(tmp_path):
     done = resources(tmp_path, "nvcc 13.2", registers=44)
     assert done.returncode == SKIPPED
     assert "the table is of nvcc 13.0, and nvcc 13.2 compiled this" in done.stdout
+    # Evidence goes by the cubin's digest: what becomes of it stands here too.
+    assert "has them as assembled, and not as executed." in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ namespace pbprobe::test {
 namespace {
 
 constexpr double kEnough = 0.85;
-constexpr double kEnoughMemory = 0.75;  // refresh takes its share: an H200 reads 85 % of its bus (docs/performance.md)
+constexpr double kEnoughMemory = 0.75;  // no bus is used whole (docs/decisions/0014)
 constexpr double kLeastClock = 0.5;
 constexpr double kGiB = 1024.0 * 1024 * 1024;
 

@@ -254,10 +254,10 @@ let
         fetchSubmodules = true;
         hash = "sha256-stand+in+source+of+the+pins+own+torch+xxxxx=";
       };
-      patches = [
-        (simple "clang19-template-warning.patch" "0" { name = "clang19-template-warning.patch"; })
-        (simple "nvtx3-hpp-path-fix.patch" "0" { name = "nvtx3-hpp-path-fix.patch"; })
-      ];
+      # In the place of nixpkgs' own: torch's source here is older than what those are for.
+      patches = map (
+        name: simple name "0" { inherit name; buildCommand = "cp ${./patches + "/${name}"} $out"; }
+      ) [ "c10-says-it-is-patched.patch" "no-find-cuda-toolkit.patch" ];
       postPatch = ''
         substituteInPlace pyproject.toml --replace-fail "setuptools>=62.3.0,<80.0" "setuptools"
       '';

@@ -41,7 +41,14 @@ default_unpack() {
   (cd "$src" && find . -type f -perm -u+x) | (cd source && xargs -r chmod +x)
   cd source
 }
-default_patch() { runHook postPatch; }
+default_patch() {
+  local file
+  for file in ${patches:-}; do
+    echo "applying patch $file"
+    patch -p1 --input="$file"
+  done
+  runHook postPatch
+}
 default_configure() {
   runHook preConfigure
   if [[ -z ${dontUseCmakeConfigure:-} ]]; then

@@ -11,6 +11,7 @@
   cuda, # the toolkit's folder
   pytorch, # what ci/torch-source fetched
   torchHeaders ? null, # include of a torch wheel
+  cache ? "", # XDG_CACHE_HOME: pbprobe's cubins outlive a builder there
   nvrtc ? null, # the last library that compiles SMs which nvcc no longer knows
   cmakeFlags ? "", # further ones, of a machine that keeps what it compiled
   missing ? "", # a package that is not there
@@ -51,12 +52,7 @@ rec {
     pybind11.buildCommand = "mkdir $out; cp -r ${pybind11}/include ${pybind11}/share $out/";
     openblas.buildCommand = library "libopenblas.so.0";
     mkl.buildCommand = library "libmkl_rt.so.2";
-    # Not a link: nvcc looks for its parts beside the name that it is called by.
-    cuda_nvcc.buildCommand = ''
-      mkdir -p "$out/bin"
-      printf '#!/bin/sh\nexec ${cuda}/bin/nvcc "$@"\n' > "$out/bin/nvcc"
-      chmod +x "$out/bin/nvcc"
-    '';
+    cuda_nvcc.buildCommand = linked "${cuda}/bin/nvcc";
     cuda_cccl = {
       outputs = [ "out" "dev" ];
       buildCommand = fromCuda "$(cd ${cuda}/include/cccl && echo cccl/*)" "";
@@ -132,6 +128,7 @@ rec {
         CC = "${prefix}gcc";
         CXX = "${prefix}g++";
         worldCmakeFlags = cmakeFlags;
+        XDG_CACHE_HOME = cache;
         inherit torchHeaders;
       }
       // (if attrs ? buildCommand || attrs ? src then { } else { buildCommand = "mkdir -p $out"; } // own);

@@ -256,6 +256,24 @@ TEST(Verify, ThePinsHashMayBeKnown) {
   EXPECT_THAT(verify_recipe(std::string(kSpark) + ".nix", recipe_text(variant, "openblas", m), m), IsEmpty());
 }
 
+TEST(Verify, PatchesThatTheMatrixDropsAreNotKept) {
+  auto m = matrix();
+  for (auto& line : m.lines) {
+    if (line.source) line.source->drop_patches = true;
+  }
+  const auto variant = *parse_variant(kSpark);
+  const auto path = std::string(kSpark) + ".nix";
+  EXPECT_THAT(ids(verify_recipe(path, recipe_text(variant, "openblas", m), m)), ElementsAre("PB405"));
+  auto text = sound(kSpark);
+  for (const std::string_view kept : {"dropPatches = false;", ""}) {
+    const auto at = text.find("dropPatches = false;");
+    text.replace(at, std::string_view("dropPatches = false;").size(), kept);
+    const auto findings = verify_recipe(path, text, m);
+    ASSERT_THAT(ids(findings), ElementsAre("PB405", "PB417")) << kept;
+    EXPECT_EQ(findings[1].what, "nixpkgs' patches are kept, and recipes/matrix.json drops them");
+  }
+}
+
 TEST(Verify, AFolderWithoutRecipesIsReported) {
   const nix::TempFolder scratch;
   const auto none = verify_folder(scratch.path() / "none");

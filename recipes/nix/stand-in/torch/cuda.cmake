@@ -3,6 +3,7 @@
 #
 # The CUDA half. The version is that of the packages, not of what compiles: one toolkit stands in for all of them.
 find_program(nvcc nvcc REQUIRED)
+file(REAL_PATH ${nvcc} nvcc)  # it looks for its parts beside the name that it is called by
 find_file(release cuda-release.txt PATH_SUFFIXES lib REQUIRED)
 file(STRINGS ${release} toolkit LIMIT_COUNT 1)
 set(cuda "'${toolkit}'")
