@@ -50,7 +50,7 @@ def _merge(settings: Settings, files: list[str], baseline: str | None) -> int:
     command = [
         str(PROGRAM), "merge", *files, "--strict", "--output", str(folder / "fleet.json"),
         "--exclude", str(folder / "exclude.txt"), "--prometheus", str(folder / "pbprobe.prom"),
-        "--junit", str(folder / "fleet.xml"), *(["--baseline", baseline] if baseline else []),
+        "--junit", str(folder / "fleet.xml"), "--html", str(folder / "fleet.html"), *(["--baseline", baseline] if baseline else []),
     ]  # fmt: skip
     return subprocess.run(command, check=False).returncode
 
