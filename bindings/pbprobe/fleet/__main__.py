@@ -12,7 +12,7 @@ from pathlib import Path
 from pbprobe import __version__
 from pbprobe._environment import PROGRAM
 from pbprobe.fleet import __doc__ as description
-from pbprobe.fleet.document import file_of
+from pbprobe.fleet.document import file_of, spare_folder
 from pbprobe.fleet.health import check_node
 from pbprobe.fleet.launch import find_place, host_name
 from pbprobe.fleet.settings import GRACE, Settings
@@ -45,12 +45,23 @@ def _arguments() -> argparse.Namespace:
     return arguments
 
 
-def _merge(settings: Settings, files: list[str], baseline: str | None) -> int:
-    folder = settings.folder
+def _problem_of(baseline: str) -> str | None:
+    """Asked before minutes of a fleet are spent."""
+    try:
+        document = json.loads(Path(baseline).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        return f"--baseline: {baseline} cannot be read: {error}"
+    if not isinstance(document, dict) or document.get("schema") != "pbprobe.fleet/1":
+        return f"--baseline: {baseline} is no fleet.json (pbprobe.fleet/1)"
+    return None
+
+
+def _merge(folder: Path, files: list[str], baseline: str | None) -> int:
     command = [
         str(PROGRAM), "merge", *files, "--strict", "--output", str(folder / "fleet.json"),
         "--exclude", str(folder / "exclude.txt"), "--prometheus", str(folder / "pbprobe.prom"),
-        "--junit", str(folder / "fleet.xml"), "--html", str(folder / "fleet.html"), *(["--baseline", baseline] if baseline else []),
+        "--junit", str(folder / "fleet.xml"), "--html", str(folder / "fleet.html"),
+        *(["--baseline", baseline] if baseline else []),
     ]  # fmt: skip
     return subprocess.run(command, check=False).returncode
 
@@ -66,17 +77,24 @@ def _lead(
     except subprocess.TimeoutExpired:
         collector.kill()
         answer = b""
-    gathered = set(json.loads(answer)) if answer else set()
+    gathered = json.loads(answer) if answer else {"folder": settings.output, "ranks": []}
+    folder = Path(gathered["folder"])
     files = []
     for rank in range(settings.place.world):
-        file = file_of(settings.folder, rank)
+        here, own = file_of(folder, rank), file_of(settings.folder, rank)
+        if rank in gathered["ranks"]:
+            files.append(str(here))
         # What a rank did not publish may still lie here, where the folder is shared; but not from an earlier run.
-        if rank in gathered or (file.exists() and file.stat().st_mtime >= began):
-            files.append(str(file))
+        elif own.exists() and own.stat().st_mtime >= began:
+            files.append(str(own))
     if not files:
         sys.stderr.write(f"pbprobe.fleet: no report in {settings.folder}: see what was written above\n")
         return COULD_NOT_RUN
-    return _merge(settings, files, baseline)
+    code = _merge(folder, files, baseline)
+    if code != COULD_NOT_RUN or folder != settings.folder:
+        return code
+    spare = spare_folder(f"the verdict could not be written to {folder}")
+    return code if spare is None else _merge(spare, files, baseline)
 
 
 def main() -> int:
@@ -93,6 +111,10 @@ def main() -> int:
         sys.stderr.write(
             "pbprobe.fleet: no launcher started this: use torchrun, srun or mpirun, or --node-health for this node\n"
         )
+        return COULD_NOT_RUN
+    problem = _problem_of(arguments.baseline) if arguments.baseline and place.rank == 0 else None
+    if problem is not None:
+        sys.stderr.write(f"pbprobe.fleet: {problem}\n")
         return COULD_NOT_RUN
     settings = Settings(
         place=place,

@@ -86,9 +86,10 @@ class Run:
         """Opens the store and waits for the others, up to its own limit: the budget begins when they are there."""
         place = self.settings.place
         store = self.meeting_module.open_store(place.address, place.port, serve=False, seconds=self.settings.join)
-        store.set(f"host/{place.rank}", self.settings.shown_host)
+        self.meeting_module.enter(store, place.rank, self.settings.shown_host)
         self.meeting = self.meeting_module.Meeting(store, place.rank, place.world)
         self._note_absent("join", self.meeting.agree("join", self.begin + self.settings.join))
+        self.diary.document["clock_offset_s"] = round(self.meeting.clock_offset(), 3)
         self.begin = time.monotonic()
 
     def phase(self, name: str, share: float, call: Call, *, together: bool = False) -> None:
@@ -128,7 +129,7 @@ class Run:
         if self.meeting is None or self.out:
             return []
         try:
-            absent = self.meeting.agree(name, max(deadline + SLACK, time.monotonic() + 1))
+            absent = self.meeting.agree(name, max(deadline, time.monotonic()) + SLACK)
         except RuntimeError as error:
             self.lose_store(error)
             return []
