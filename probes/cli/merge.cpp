@@ -41,7 +41,6 @@ int write_outputs(const Fleet& fleet, const MergeArguments& options) {
   write(options.junit, [&] { return junit_of(fleet); });
   write(options.html, [&] { return html_of(fleet); });
   if (written != kPassed) return written;
-  if (options.format == Format::html) return write_output(html_of(fleet));
   if (options.format == Format::json) return write_output(json_text(to_json(fleet)));
   TextOptions text = text_options();
   text.verbose = options.verbose;

@@ -96,3 +96,15 @@ class Job:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
             process.stdout.close()
+
+
+def health(env=None):
+    """Exit code, its one line, and seconds."""
+    begin = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-m", "pbprobe.fleet", "--node-health", "--device", "cpu"],
+        env=os.environ | {"OMP_NUM_THREADS": "1", "NODE_NAME": "node7"} | (env or {}),
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.stdout.count("\n") == 1, done.stdout + done.stderr
+    return done.returncode, done.stdout, time.monotonic() - begin

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 from pbprobe import __version__
 from pbprobe._environment import PROGRAM
@@ -77,7 +78,7 @@ def _lead(
     except subprocess.TimeoutExpired:
         collector.kill()
         answer = b""
-    gathered = json.loads(answer) if answer else {"folder": settings.output, "ranks": []}
+    gathered: dict[str, Any] = json.loads(answer) if answer else {"folder": settings.output, "ranks": []}
     folder = Path(gathered["folder"])
     files = []
     for rank in range(settings.place.world):

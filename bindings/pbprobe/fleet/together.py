@@ -110,7 +110,10 @@ def _pattern(sender: int, count: int, device: torch.device) -> torch.Tensor:
 
 def _exchange(mine: torch.Tensor, theirs: torch.Tensor, first: bool, peer: int, finish_one: Finish) -> None:
     """To the peer and back; `first` sends first."""
-    steps = [lambda: finish_one(dist.isend(mine, peer)), lambda: finish_one(dist.irecv(theirs, peer))]
+    steps: list[Callable[[], None]] = [
+        lambda: finish_one(dist.isend(mine, peer)),
+        lambda: finish_one(dist.irecv(theirs, peer)),
+    ]
     for step in steps if first else reversed(steps):
         step()
 

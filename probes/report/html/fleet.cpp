@@ -172,7 +172,7 @@ Fields fields_of(const Fleet& fleet, bool by_rank) {
   std::map<int64_t, std::string> ends;
   for (const auto& node : fleet.nodes) {
     for (const auto& rank : node.ranks)
-      ends[rank.rank] = by_rank ? fmt::format("{} rank {}", node.host, rank.rank) : node.host;
+      ends[rank.rank] = by_rank ? fmt::format("{:02} {}", rank.rank, node.host) : node.host;
   }
   Fields fields;
   for (const auto& link : fleet.links) {
@@ -217,13 +217,13 @@ void add_links(Document& page, const Fleet& fleet) {
   if (fleet.links.empty()) return;
   size_t ranks = 0;
   for (const auto& node : fleet.nodes) ranks += node.ranks.size();
-  const Fields fields = fields_of(fleet, ranks <= kMostEnds);
+  const bool by_rank = ranks <= kMostEnds;
+  const Fields fields = fields_of(fleet, by_rank);
   const auto ends = ends_of(fields);
-  Table table{
-      .caption = "GB/s from the row's to the column's; between nodes of several ranks the slowest of their links",
-      .head = {"from"},
-      .heat = true};
-  table.head.insert(table.head.end(), ends.begin(), ends.end());
+  Table table{.caption = "GB/s from the row's to the column's; where these are nodes, the slowest of their links",
+              .head = {by_rank ? "rank" : "node"},
+              .heat = true};
+  for (const auto& end : ends) table.head.push_back(by_rank ? end.substr(0, end.find(' ')) : end);
   for (const auto& from : ends) {
     table.rows.push_back({{from, Colour::none, {}}});
     for (const auto& to : ends) table.rows.back().push_back(link_cell(fields, from, to));
