@@ -23,7 +23,7 @@ Row = dict[str, Any]
 # Name, and the share of the budget at which it ends; the rest is for gathering.
 PHASES = {"identity": 0.12, "local": 0.22, "soak": 0.55, "links": 0.70, "collectives": 0.85, "lockstep": 0.95}
 Call = Callable[[float], None]
-SLACK = 5.0  # seconds: operations end at the deadline, and their ranks are still awaited for so long
+SLACK = 5.0  # seconds: operations end at the deadline, and their ranks are still awaited for so long, at least
 
 
 class Diary:
@@ -129,7 +129,8 @@ class Run:
         if self.meeting is None or self.out:
             return []
         try:
-            absent = self.meeting.agree(name, max(deadline, time.monotonic()) + SLACK)
+            slack = max(SLACK, 0.05 * self.settings.budget)  # on a machine that has no core to spare, too
+            absent = self.meeting.agree(name, max(deadline, time.monotonic()) + slack)
         except RuntimeError as error:
             self.lose_store(error)
             return []
