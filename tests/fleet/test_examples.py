@@ -82,9 +82,9 @@ def test_the_kubernetes_job_is_sound_and_its_command_runs(tmp_path):
     assert container["env"][0]["valueFrom"]["fieldRef"]["fieldPath"] == "spec.nodeName"
     stand_in(tmp_path, "torchrun", 'echo "$@"')
     env = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}", "JOB_COMPLETION_INDEX": "2"}
-    said = subprocess.run(container["command"], env=env, capture_output=True, text=True, check=True).stdout
+    started = subprocess.run(container["command"], env=env, capture_output=True, text=True, check=True).stdout
     master = f"{job['metadata']['name']}-0.{pod['subdomain']}"
-    assert said.startswith(
+    assert started.startswith(
         f"--nnodes {job['spec']['completions']} --nproc-per-node gpu --node-rank 2 --master-addr {master} "
     )
     # Its time is more than the job takes: --join, --minutes and the grace.

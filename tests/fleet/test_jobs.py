@@ -120,7 +120,7 @@ def test_a_baseline_that_is_none_is_refused_before_the_fleet_runs(start, tmp_pat
     (tmp_path / "other.json").write_text('{"schema": "pbprobe.report/1"}')
     job = start(1, more=("--baseline", tmp_path / "other.json"))
     code, fleet, _, text = job.end()
-    assert (code, fleet) == (2, None) and "other.json is no fleet.json" in text and job.seconds < 10
+    assert (code, fleet) == (2, None) and "other.json is not a fleet.json" in text and job.seconds < 10
     assert not pathlib.Path(tmp_path / "out").exists()
 
 

@@ -53,7 +53,7 @@ def _problem_of(baseline: str) -> str | None:
     except (OSError, ValueError) as error:
         return f"--baseline: {baseline} cannot be read: {error}"
     if not isinstance(document, dict) or document.get("schema") != "pbprobe.fleet/1":
-        return f"--baseline: {baseline} is no fleet.json (pbprobe.fleet/1)"
+        return f"--baseline: {baseline} is not a fleet.json (pbprobe.fleet/1)"
     return None
 
 
