@@ -195,7 +195,7 @@ class Outcome:
     """Of a fault that was made."""
 
     problems: list[str]
-    said: str = ""
+    sentence: str = ""
     since_fault: float = 0
     seconds: float = 0
     limit: float = 0
@@ -212,10 +212,10 @@ def judge(fault, fleet, by_rank, text):
     if ranks != set(range(RANKS)):
         problems.append(f"ranks {ranks} have an answer")
     sentences = [finding["what"] for node in fleet["nodes"] for rank in node["ranks"] for finding in rank["findings"]]
-    said = re.search(fault.words, "\n".join([text, *sentences, *(node["reason"] for node in fleet["nodes"])]))
-    if said is None:
+    found = re.search(fault.words, "\n".join([text, *sentences, *(node["reason"] for node in fleet["nodes"])]))
+    if found is None:
         problems.append(f"nothing says {fault.words!r}")
-    return problems, said.group(0) if said else ""
+    return problems, found.group(0) if found else ""
 
 
 def make(fault, folder):
@@ -234,12 +234,12 @@ def make(fault, folder):
         since = job.began + job.seconds - struck
         if fleet is None:
             return Outcome([f"no fleet.json, exit code {code}: {text}"])
-        problems, said = judge(fault, fleet, by_rank, text)
+        problems, sentence = judge(fault, fleet, by_rank, text)
         if code != 1:
             problems.append(f"exit code {code}")
         if job.seconds > job.limit:
             problems.append(f"{job.seconds:.0f} s, over the limit of {job.limit:.0f} s")
-        return Outcome(problems, said, since, job.seconds, job.limit)
+        return Outcome(problems, sentence, since, job.seconds, job.limit)
 
 
 def why_not(fault):
@@ -264,10 +264,10 @@ def main():
             continue
         with tempfile.TemporaryDirectory(prefix="pbprobe-fault-") as scratch:
             outcome = make(fault, pathlib.Path(scratch))
-        said = "**MISSED**: " + "; ".join(outcome.problems) if outcome.problems else outcome.said
+        sentence = "**MISSED**: " + "; ".join(outcome.problems) if outcome.problems else outcome.sentence
         failed[bool(outcome.problems)] += 1
         seconds = f"{outcome.since_fault:.0f} | {outcome.seconds:.0f} of {outcome.limit:.0f}"
-        print(f"| {fault.name} | {said} | {seconds} |", flush=True)
+        print(f"| {fault.name} | {sentence} | {seconds} |", flush=True)
     print(f"\n{failed[False]} named, {failed[True]} missed")
     sys.exit(1 if failed[True] else 0)
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Each fault of faults.py in a job of its own: named, no other one with it, and in time. Minutes: `ctest -C real -R fleet`."""
+"""Each fault of faults.py in a job of its own: named, no other one with it, and in time. `ctest -C real -R fleet`."""
 
 import signal
 

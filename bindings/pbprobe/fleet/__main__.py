@@ -67,6 +67,16 @@ def _merge(folder: Path, files: list[str], baseline: str | None) -> int:
     return subprocess.run(command, check=False).returncode
 
 
+def _await_files(settings: Settings, deadline: float) -> None:
+    """Where there was no store: until the reports that lie in the folder have an end."""
+    files = [file_of(settings.folder, rank) for rank in range(settings.place.world)]
+    while time.monotonic() < deadline:
+        rows = [json.loads(file.read_text())["ranks"][0] for file in files if file.exists()]
+        if all(row["state"] != "running" for row in rows):
+            return
+        time.sleep(0.25)
+
+
 def _lead(
     settings: Settings, supervisor: Supervisor, collector: "subprocess.Popen[bytes]", began: float, baseline: str | None
 ) -> int:
@@ -78,6 +88,8 @@ def _lead(
     except subprocess.TimeoutExpired:
         collector.kill()
         answer = b""
+    if not answer:
+        _await_files(settings, supervisor.begin + settings.gathering)
     gathered: dict[str, Any] = json.loads(answer) if answer else {"folder": settings.output, "ranks": []}
     folder = Path(gathered["folder"])
     files = []
