@@ -21,7 +21,7 @@ constexpr std::array<EnumName<PhaseState>, 4> kPhaseStates{{
     {PhaseState::skipped, "skipped"},
     {PhaseState::failed, "failed"},
 }};
-constexpr std::array<EnumName<FleetFault>, 10> kFleetFaults{{
+constexpr std::array<EnumName<FleetFault>, 11> kFleetFaults{{
     {FleetFault::wrong, "wrong"},
     {FleetFault::died, "died"},
     {FleetFault::hung, "hung"},
@@ -29,6 +29,7 @@ constexpr std::array<EnumName<FleetFault>, 10> kFleetFaults{{
     {FleetFault::slow, "slow"},
     {FleetFault::late, "late"},
     {FleetFault::slow_link, "slow_link"},
+    {FleetFault::lossy_link, "lossy_link"},
     {FleetFault::slower, "slower"},
     {FleetFault::different, "different"},
     {FleetFault::error, "error"},

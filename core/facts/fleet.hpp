@@ -16,16 +16,17 @@
 namespace pbprobe {
 
 enum class FleetFault : uint8_t {
-  wrong,      // a result differs from what it must be
-  died,       // its process ended before its report did
-  hung,       // it did not answer within its limit
-  missing,    // it never came, or left no report
-  slow,       // an outlier on the slow side
-  late,       // it holds the others up in lockstep
-  slow_link,  // between two ranks
-  slower,     // than the baseline
-  different,  // another version or another file than most
-  error,      // a phase could not run
+  wrong,       // a result differs from what it must be
+  died,        // its process ended before its report did
+  hung,        // it did not answer within its limit
+  missing,     // it never came, or left no report
+  slow,        // an outlier on the slow side
+  late,        // it holds the others up in lockstep
+  slow_link,   // between two ranks
+  lossy_link,  // what is sent on it is lost, and sent again
+  slower,      // than the baseline
+  different,   // another version or another file than most
+  error,       // a phase could not run
 };
 
 [[nodiscard]] std::span<const EnumName<FleetFault>> enum_names(FleetFault);
@@ -75,6 +76,7 @@ struct FleetLink {
   int64_t to = 0;
   double gb_per_s = 0;
   std::optional<double> latency_us;
+  std::optional<double> resent;
   bool within_node = false;
   Outcome outcome = Outcome::unknown;
 };
@@ -160,8 +162,9 @@ void fields(Visitor& visit, T& link) {
   visit("to", link.to, "rank that received");
   visit("gb_per_s", link.gb_per_s, "10^9 bytes a second, one way");
   visit("latency_us", link.latency_us, "half of a round trip of 8 bytes");
+  visit("resent", link.resent, "share of the TCP segments that were lost, and sent again; null: no TCP");
   visit("within_node", link.within_node, "both ranks are on one node");
-  visit("outcome", link.outcome, "fail: slow or wrong; unknown: not verified");
+  visit("outcome", link.outcome, "fail: slow, lossy or wrong; unknown: not verified");
 }
 
 template <class Visitor, SameAs<FleetCollective> T>

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "core/facts/trace.hpp"
 #include "core/fields.hpp"
 
 namespace pbprobe {
@@ -47,6 +48,7 @@ struct RankLink {
   double gb_per_s = 0;
   std::optional<double> latency_us;
   std::optional<bool> verified;
+  std::optional<double> resent;  // share of the TCP segments that were lost, and sent again; null: no TCP
 };
 
 // As nccl-tests define the two rates.
@@ -95,7 +97,8 @@ struct RankReport {
   std::vector<double> late_ms;  // of each lockstep round: how long after the first rank this one came
   std::vector<PhaseRow> phases;
   std::vector<WrongResult> wrong;
-  std::vector<std::string> errors;  // what could not run: one sentence each
+  std::vector<std::string> errors;               // what could not run: one sentence each
+  std::optional<std::vector<TracePoint>> trace;  // of its device, during the soak
 };
 
 // Somebody whom this rank waited for.
@@ -108,7 +111,8 @@ struct NodeReport {
   std::optional<std::string> host;  // null: redacted, and nothing to tell nodes by
   std::string created;
   std::string pbprobe_version;
-  std::optional<int64_t> world;     // ranks of the job; null: this node wrote by itself
+  std::optional<int64_t> world;          // ranks of the job; null: this node wrote by itself
+  std::optional<double> clock_offset_s;  // of the node's clock, from that of the rank that first met the others
   std::vector<std::string> roster;  // host of each rank that came, by rank; "" of those that did not; rank 0's only
   std::vector<AbsentRank> absent;
   std::map<std::string, LoadedLibrary> libraries;  // by name: "torch", "nccl", "libc10.so"
@@ -135,6 +139,7 @@ void fields(Visitor& visit, T& link) {
   visit("gb_per_s", link.gb_per_s, "10^9 bytes a second, one way");
   visit("latency_us", link.latency_us, "half of a round trip of 8 bytes, median");
   visit("verified", link.verified, "what arrived is what was sent");
+  visit("resent", link.resent, "share of the TCP segments that were lost, and sent again; null: no TCP");
 }
 
 template <class Visitor, SameAs<CollectiveRow> T>
@@ -186,6 +191,7 @@ void fields(Visitor& visit, T& rank) {
   visit("phases", rank.phases, "in their order");
   visit("wrong", rank.wrong, "results that differ from what they must be");
   visit("errors", rank.errors, "what could not run, one sentence each");
+  visit("trace", rank.trace, "clock, power and temperature of its device during the soak; null: not sampled");
 }
 
 template <class Visitor, SameAs<AbsentRank> T>
@@ -201,6 +207,8 @@ void fields(Visitor& visit, T& node) {
   visit("created", node.created, "by the node's clock, UTC");
   visit("pbprobe_version", node.pbprobe_version, "that wrote this");
   visit("world", node.world, "ranks of the job; null: this node wrote by itself");
+  visit("clock_offset_s", node.clock_offset_s,
+        "seconds by which its clock was ahead of the first rank's when all had met; null: it met nobody");
   visit("roster", node.roster, "host of each rank, by rank; empty in all documents but one");
   visit("absent", node.absent, "ranks that were waited for");
   visit("libraries", node.libraries, "that the process loaded, by name");

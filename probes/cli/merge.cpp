@@ -16,6 +16,7 @@ struct MergeArguments {
   std::optional<fs::path> exclude;
   std::optional<fs::path> prometheus;
   std::optional<fs::path> junit;
+  std::optional<fs::path> html;
   bool strict = false;
   bool quiet = false;
   bool verbose = false;
@@ -23,7 +24,7 @@ struct MergeArguments {
 };
 
 Result<void> check_outputs(const MergeArguments& options) {
-  for (const auto& file : {options.output, options.exclude, options.prometheus, options.junit}) {
+  for (const auto& file : {options.output, options.exclude, options.prometheus, options.junit, options.html}) {
     if (file) PBPROBE_CHECK(check_output_file(*file));
   }
   return {};
@@ -38,6 +39,7 @@ int write_outputs(const Fleet& fleet, const MergeArguments& options) {
   write(options.exclude, [&] { return exclude_list(fleet); });
   write(options.prometheus, [&] { return prometheus_of(fleet); });
   write(options.junit, [&] { return junit_of(fleet); });
+  write(options.html, [&] { return html_of(fleet); });
   if (written != kPassed) return written;
   if (options.format == Format::json) return write_output(json_text(to_json(fleet)));
   TextOptions text = text_options();
@@ -63,6 +65,7 @@ void add_outputs(CLI::App& command, MergeArguments& options) {
   command.add_option("--prometheus", options.prometheus,
                      "Write this file for node_exporter's textfile collector: NAME.prom");
   command.add_option("--junit", options.junit, "Write the ranks to this file as JUnit XML");
+  command.add_option("--html", options.html, "Write a page in one file: nodes, links, late arrivals");
 }
 
 }  // namespace

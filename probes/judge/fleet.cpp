@@ -239,6 +239,7 @@ Fleet judge_fleet(const std::vector<NodeReport>& documents, const FleetPolicy& p
   number(ranks);
   for (auto& rank : ranks) judge_own_results(rank);
   judge_differences(fleet, ranks);
+  judge_clocks(fleet, ranks);
   judge_digests(ranks);
   judge_figures(fleet, ranks, policy);
   judge_lateness(ranks, policy);

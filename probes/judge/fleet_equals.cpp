@@ -3,6 +3,7 @@
 //
 // What must be the same everywhere: versions and files of libraries, and the bits of results on equal devices.
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <set>
@@ -11,11 +12,13 @@
 #include <fmt/ranges.h>
 
 #include "probes/judge/fleet_ranks.hpp"
+#include "probes/judge/outliers.hpp"
 
 namespace pbprobe {
 namespace {
 
-constexpr size_t kMostHosts = 4;  // hosts in one sentence
+constexpr size_t kMostHosts = 4;          // hosts in one sentence
+constexpr double kMostClockSeconds = 60;  // Kerberos allows five minutes, and logs are compared by the minute
 
 // Who has a value: host, and the first rank of the document that says so.
 using Having = std::set<std::pair<std::string, int64_t>>;
@@ -116,7 +119,40 @@ std::vector<Difference> differences_in(const JudgedRanks& ranks) {
   return differences;
 }
 
+// "2 h 0 min", "75 s".
+std::string duration(double seconds) {
+  const auto whole = static_cast<int64_t>(std::lround(seconds));
+  if (whole < 120) return fmt::format("{} s", whole);
+  if (whole < 7200 - 30) return fmt::format("{} min", (whole + 30) / 60);
+  return fmt::format("{} h {} min", (whole + 30) / 3600, (whole + 30) % 3600 / 60);
+}
+
 }  // namespace
+
+void judge_clocks(Fleet& fleet, JudgedRanks& ranks) {
+  std::vector<double> offsets;
+  for (const auto& rank : ranks) {
+    if (rank.document != nullptr && rank.document->clock_offset_s) offsets.push_back(*rank.document->clock_offset_s);
+  }
+  if (offsets.size() < 2) return;
+  const double usual = median_of(offsets);
+  std::map<std::string, FleetDifference> rows;  // by host, which has one clock
+  for (auto& rank : ranks) {
+    if (rank.document == nullptr || !rank.document->clock_offset_s) continue;
+    const double off = *rank.document->clock_offset_s - usual;
+    if (std::abs(off) <= kMostClockSeconds) continue;
+    auto [row, is_new] = rows.try_emplace(rank.host);
+    if (is_new)
+      row->second = {.about = "clock",
+                     .sentence = fmt::format("{}: its clock is {} {} that of most", rank.host, duration(std::abs(off)),
+                                             off > 0 ? "ahead of" : "behind"),
+                     .most = "one time",
+                     .hosts = {rank.host}};
+    add_finding(rank.row, FleetFault::different, Outcome::fail, row->second.sentence,
+                "set its clock (timedatectl, chronyc makestep)");
+  }
+  for (auto& [host, row] : rows) fleet.differences.push_back(std::move(row));
+}
 
 void judge_differences(Fleet& fleet, JudgedRanks& ranks) {
   const auto differences = differences_in(ranks);

@@ -34,10 +34,14 @@ void judge_own_results(JudgedRank& rank);
 void judge_differences(Fleet& fleet, JudgedRanks& ranks);
 void judge_digests(JudgedRanks& ranks);
 
-// fleet_speeds.cpp: figures, lateness and links by the outlier rule; then against the baseline.
+void judge_clocks(Fleet& fleet, JudgedRanks& ranks);
+
+// fleet_links.cpp: links by the outlier rule, and by what is lost on them.
+void judge_links(Fleet& fleet, JudgedRanks& ranks, const FleetPolicy& policy);
+
+// fleet_speeds.cpp: figures and lateness by the outlier rule; then against the baseline.
 void judge_figures(Fleet& fleet, JudgedRanks& ranks, const FleetPolicy& policy);
 void judge_lateness(JudgedRanks& ranks, const FleetPolicy& policy);
-void judge_links(Fleet& fleet, JudgedRanks& ranks, const FleetPolicy& policy);
 void judge_against_baseline(Fleet& fleet, JudgedRanks& ranks, const FleetPolicy& policy);
 
 }  // namespace pbprobe

@@ -1,11 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Figures, lateness and links by the outlier rule, each among its equals.
+// Figures and lateness by the outlier rule, each among its equals.
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -69,70 +68,6 @@ size_t most_figures(const JudgedRanks& ranks) {
   return most;
 }
 
-bool same_node(const JudgedRank& one, const JudgedRank& other) {
-  return one.host == other.host;
-}
-
-struct SeenLink {
-  JudgedRank* from = nullptr;
-  JudgedRank* to = nullptr;
-  FleetLink row;
-  double slower = 0;  // than the median, as a share
-};
-
-std::vector<SeenLink> links_of(JudgedRanks& ranks) {
-  std::map<int64_t, JudgedRank*> by_rank;
-  for (auto& rank : ranks) by_rank[rank.row.rank] = &rank;
-  std::vector<SeenLink> all;
-  for (auto& rank : ranks) {
-    if (rank.report == nullptr) continue;
-    for (const auto& link : rank.report->links) {
-      const auto peer = by_rank.find(link.peer);
-      if (peer == by_rank.end()) continue;
-      Outcome outcome = Outcome::unknown;
-      if (link.verified) outcome = *link.verified ? Outcome::pass : Outcome::fail;
-      all.push_back(
-          {&rank,
-           peer->second,
-           {rank.row.rank, link.peer, link.gb_per_s, link.latency_us, same_node(rank, *peer->second), outcome}});
-    }
-  }
-  return all;
-}
-
-// A link has two ends. The one where half of the links are slow is at fault; of neither: nobody knows which.
-void blame(const std::vector<SeenLink>& links, const std::vector<const SeenLink*>& slow) {
-  std::map<JudgedRank*, int64_t> measured;
-  std::map<JudgedRank*, int64_t> bad;
-  for (const auto& link : links) {
-    ++measured[link.from];
-    ++measured[link.to];
-  }
-  for (const auto* link : slow) {
-    ++bad[link->from];
-    ++bad[link->to];
-  }
-  std::set<JudgedRank*> at_fault;
-  int64_t most = 0;
-  for (const auto& [rank, count] : bad) most = std::max(most, count);
-  for (const auto& [rank, count] : bad) {
-    if (2 * count >= measured[rank] && (count == most || 2 * count > measured[rank])) at_fault.insert(rank);
-  }
-  const char* const fix = "look at its NVLink, PCIe or network port (nvidia-smi nvlink -s, ethtool -S, ibstat)";
-  for (auto* rank : at_fault)
-    add_finding(rank->row, FleetFault::slow_link, Outcome::fail,
-                fmt::format("{} of its {} links are slow", bad[rank], measured[rank]), fix);
-  for (const auto* link : slow) {
-    if (at_fault.contains(link->from) || at_fault.contains(link->to)) continue;
-    for (auto* rank : {link->from, link->to})
-      add_finding(rank->row, FleetFault::slow_link, Outcome::unknown,
-                  fmt::format("the link from {} to {} is {:.0f} % slower than the median, and which end is at fault is "
-                              "not known",
-                              name_of(*link->from), name_of(*link->to), 100 * link->slower),
-                  fix);
-  }
-}
-
 const FleetRank* find_rank(const std::map<std::pair<std::string, int64_t>, const FleetRank*>& ranks,
                            const JudgedRank& rank) {
   const auto found = ranks.find({rank.host, rank.row.local_rank});
@@ -194,30 +129,6 @@ void judge_lateness(JudgedRanks& ranks, const FleetPolicy& policy) {
                     entry.value, entries.size(), rule.median, step),
         kLookAtGpu);
   }
-}
-
-void judge_links(Fleet& fleet, JudgedRanks& ranks, const FleetPolicy& policy) {
-  auto links = links_of(ranks);
-  std::vector<const SeenLink*> slow;
-  for (const bool within : {true, false}) {
-    std::vector<double> rates;
-    for (const auto& link : links) {
-      if (link.row.within_node == within && link.row.outcome != Outcome::fail) rates.push_back(link.row.gb_per_s);
-    }
-    OutlierPolicy share = share_of(policy, 1);
-    share.floor = 0.1;      // what neighbours on a switch take from each other
-    share.straggler = 0.5;  // the same among few
-    const OutlierRule rule = outlier_rule(rates, false, share);
-    for (auto& link : links) {
-      if (link.row.within_node != within || link.row.outcome == Outcome::fail || rates.size() < 2) continue;
-      if (!is_slow(link.row.gb_per_s, rule, false, rates.size())) continue;
-      link.row.outcome = Outcome::fail;
-      link.slower = 1 - link.row.gb_per_s / rule.median;
-      slow.push_back(&link);
-    }
-  }
-  blame(links, slow);
-  for (auto& link : links) fleet.links.push_back(link.row);
 }
 
 void judge_against_baseline(Fleet& fleet, JudgedRanks& ranks, const FleetPolicy& policy) {

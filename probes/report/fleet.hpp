@@ -15,6 +15,10 @@ namespace pbprobe {
 // they are few, or the text is verbose), then collectives.
 [[nodiscard]] std::string render_fleet(const Fleet& fleet, const TextOptions& options = {});
 
+// A page in one file, under 500 KB, that fetches nothing: nodes by measurements, links as a matrix, late arrivals. Of a
+// large fleet it has the worst.
+[[nodiscard]] std::string html_of(const Fleet& fleet);
+
 // One line: verdict, and the reason; for a prolog.
 [[nodiscard]] std::string render_fleet_quiet(const Fleet& fleet, const TextOptions& options = {});
 

@@ -5,6 +5,7 @@
 import json
 import os
 import pathlib
+import re
 import signal
 import socket
 import subprocess
@@ -13,26 +14,7 @@ import time
 
 from nodes import findings
 
-# Installed for one rank: a bit of one product in some hundred is wrong, as of a broken multiplier.
-WRONG_BIT = """
-import builtins, sys
-original = builtins.__import__
-calls = [0]
-def patched(name, *rest, **more):
-    module = original(name, *rest, **more)
-    torch = sys.modules.get("torch")
-    if "pbprobe.fleet.figures" in sys.modules and torch is not None and not hasattr(torch, "sound_mm"):
-        torch.sound_mm = torch.mm
-        def mm(a, b):
-            calls[0] += 1
-            result = torch.sound_mm(a, b)
-            if calls[0] % 32 == 0:
-                result.view(torch.int16)[17, 5] ^= 1
-            return result
-        torch.mm = mm
-    return module
-builtins.__import__ = patched
-"""
+GRACE = 30  # as docs/fleet.md states it
 
 
 def free_port():
@@ -41,19 +23,16 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def alive(pid):
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
-
-
 class Job:
-    """`env`: more of the environment, by rank. Ranks in `never` are not started."""
+    """`env`: more of the environment, by rank. Ranks in `never` are not started. With `network` each rank is in its own
+    namespace of it.
+    """
 
-    def __init__(self, folder, world, minutes=0.25, join=60, env=None, never=(), port=None, outputs=None):
+    def __init__(
+        self, folder, world, minutes=0.25, join=60, env=None, never=(), port=None, outputs=None, network=None, more=()
+    ):  # fmt: skip
         self.folder, self.world = folder, world
+        self.limit = join + 60 * minutes + GRACE
         self.began = time.monotonic()
         port = port or free_port()
         self.ranks = {}
@@ -64,24 +43,27 @@ class Job:
                 "RANK": str(rank), "WORLD_SIZE": str(world), "LOCAL_RANK": "0", "MASTER_ADDR": "127.0.0.1",
                 "MASTER_PORT": str(port), "OMP_NUM_THREADS": "1", "NODE_NAME": f"node{rank}",
             }  # fmt: skip
+            if network is not None:
+                own |= {"MASTER_ADDR": network.address(0), "GLOO_SOCKET_IFNAME": "eth0"}
             output = (outputs or {}).get(rank, folder / "out")
             self.ranks[rank] = subprocess.Popen(
                 [
-                    sys.executable, "-m", "pbprobe.fleet", "--minutes", str(minutes), "--join", str(join),
-                    "--output", output, "--device", "cpu",
+                    *(network.prefix(rank) if network is not None else ()), sys.executable, "-m", "pbprobe.fleet",
+                    "--minutes", str(minutes), "--join", str(join), "--output", output, "--device", "cpu", *more,
                 ],
                 env=os.environ | own | (env or {}).get(rank, {}),
                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
             )  # fmt: skip
 
-    def wait_for(self, rank, phase):
-        """Until the rank is in that phase; returns its worker's process."""
+    def wait_for(self, rank, phase, later=False):
+        """Until the rank is in that phase, or with `later` in one behind it; returns its worker's process."""
         file = self.folder / "out" / f"rank-{rank:05d}.json"
         limit = time.monotonic() + 150
         while time.monotonic() < limit:
             if file.exists():
                 phases = json.loads(file.read_text())["ranks"][0]["phases"]
-                if phases and phases[-1]["name"] == phase:
+                names = [row["name"] for row in phases]
+                if names and (names[-1] == phase or (later and phase in names)):
                     return self.worker(rank)
             time.sleep(0.05)
         raise AssertionError(f"rank {rank} did not come to {phase}")
@@ -100,7 +82,8 @@ class Job:
         for process in self.ranks.values():
             process.wait(60)
             process.stdout.close()
-        output = self.folder / "out" / "fleet.json"
+        elsewhere = re.search(r"what was gathered is in (\S+)", text)
+        output = pathlib.Path(elsewhere.group(1) if elsewhere else self.folder / "out") / "fleet.json"
         fleet = json.loads(output.read_text()) if output.exists() else None
         by_rank = {}
         for _, rank, fault, _ in findings(fleet) if fleet else []:
@@ -113,3 +96,15 @@ class Job:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
             process.stdout.close()
+
+
+def health(env=None):
+    """Exit code, its one line, and seconds."""
+    begin = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-m", "pbprobe.fleet", "--node-health", "--device", "cpu"],
+        env=os.environ | {"OMP_NUM_THREADS": "1", "NODE_NAME": "node7"} | (env or {}),
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.stdout.count("\n") == 1, done.stdout + done.stderr
+    return done.returncode, done.stdout, time.monotonic() - begin

@@ -51,3 +51,48 @@ def test_the_prolog_drains_what_is_wrong_and_not_what_is_unknown(tmp_path, line,
     assert done.returncode == expected
     assert done.stdout == (f"print pbprobe: {line}\n" if expected else "")
     assert (tmp_path / "logged").exists() == logged
+
+
+# Keys of the objects that the example has, by the Kubernetes API (batch/v1, core/v1).
+KNOWN = {
+    "": {"apiVersion", "kind", "metadata", "spec"},
+    "Service.spec": {"clusterIP", "selector", "ports", "publishNotReadyAddresses"},
+    "Job.spec": {"completionMode", "completions", "parallelism", "backoffLimit", "activeDeadlineSeconds", "template"},
+    "pod": {"subdomain", "restartPolicy", "affinity", "containers", "volumes", "nodeSelector", "tolerations"},
+    "container": {"name", "image", "command", "args", "env", "resources", "volumeMounts", "ports"},
+}
+
+
+def test_the_kubernetes_job_is_sound_and_its_command_runs(tmp_path):
+    yaml = pytest.importorskip("yaml")
+    service, job = yaml.safe_load_all((EXAMPLES / "fleet-job.yaml").read_text())
+    assert set(service) == set(job) == KNOWN[""]
+    assert (service["apiVersion"], service["kind"]) == ("v1", "Service")
+    assert (job["apiVersion"], job["kind"]) == ("batch/v1", "Job")
+    pod = job["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    assert set(service["spec"]) <= KNOWN["Service.spec"] and set(job["spec"]) <= KNOWN["Job.spec"]
+    assert set(pod) <= KNOWN["pod"] and set(container) <= KNOWN["container"]
+    # Pod 0 has a name for the others: by a service without an address, of these pods, before they are ready.
+    assert service["spec"]["clusterIP"] == "None" and service["spec"]["publishNotReadyAddresses"] is True
+    assert service["metadata"]["name"] == pod["subdomain"]
+    assert service["spec"]["selector"] == {"job-name": job["metadata"]["name"]}
+    assert job["spec"]["completionMode"] == "Indexed" and job["spec"]["completions"] == job["spec"]["parallelism"]
+    assert {mount["name"] for mount in container["volumeMounts"]} == {volume["name"] for volume in pod["volumes"]}
+    assert container["env"][0]["valueFrom"]["fieldRef"]["fieldPath"] == "spec.nodeName"
+    stand_in(tmp_path, "torchrun", 'echo "$@"')
+    env = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}", "JOB_COMPLETION_INDEX": "2"}
+    started = subprocess.run(container["command"], env=env, capture_output=True, text=True, check=True).stdout
+    master = f"{job['metadata']['name']}-0.{pod['subdomain']}"
+    assert started.startswith(
+        f"--nnodes {job['spec']['completions']} --nproc-per-node gpu --node-rank 2 --master-addr {master} "
+    )
+    # Its time is more than the job takes: --join, --minutes and the grace.
+    assert job["spec"]["activeDeadlineSeconds"] > 60 + 180 + 30
+
+
+def test_the_kubernetes_job_fits_the_schemas_of_kubernetes():
+    validate = pytest.importorskip("kubernetes_validate", reason="pip install kubernetes-validate, 22 MB")
+    yaml = pytest.importorskip("yaml")
+    for document in yaml.safe_load_all((EXAMPLES / "fleet-job.yaml").read_text()):
+        validate.validate(document, "1.31", strict=True)

@@ -1,22 +1,25 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
 """Jobs of real processes through Gloo. Figures of ranks that share two cores are noise, so what is asked here is who is
-named for what it did, that nobody hangs, and that nothing is lost.
+named for what it did, that nobody hangs, and that nothing is lost. Each fault by itself: test_faults.py.
 """
 
+import json
 import os
 import pathlib
+import re
 import signal
+import subprocess
+import sys
 
 import pytest
 
 pytest.importorskip("torch")
-from jobs import WRONG_BIT, Job
+import plants
+from jobs import Job, free_port, health
+from nodes import findings
 
-import pbprobe
-
-NOISE = {"slow", "late", "slow_link"}  # of a busy machine
-GRACE = 30
+NOISE = {"slow", "late", "slow_link", "slower"}  # of a busy machine
 
 
 @pytest.fixture
@@ -32,53 +35,98 @@ def start(tmp_path):
         job.stop()
 
 
-def other_version(tmp_path):
-    """The package, as a version of its own."""
-    site = tmp_path / "other" / "pbprobe"
-    site.mkdir(parents=True)
-    for path in pathlib.Path(pbprobe.__file__).parent.iterdir():
-        (site / path.name).symlink_to(path.resolve())
-    (site / "__init__.py").unlink()
-    (site / "__init__.py").write_text('__version__ = "0.0.9"\n')
-    return {"PYTHONPATH": f"{site.parent}:{os.environ['PYTHONPATH']}"}
-
-
-def wrong_bit(tmp_path):
-    folder = tmp_path / "broken"
-    folder.mkdir()
-    (folder / "sitecustomize.py").write_text(WRONG_BIT)
-    return {"PYTHONPATH": f"{folder}:{os.environ['PYTHONPATH']}"}
-
-
-def in_time(job, minutes, join):
-    return job.seconds < join + 60 * minutes + GRACE
-
-
-def test_four_faults_in_one_job_are_named_and_the_sound_ranks_are_not(start, tmp_path):
-    job = start(6, minutes=0.35, env={3: wrong_bit(tmp_path), 4: other_version(tmp_path)})
-    os.kill(job.wait_for(1, "soak"), signal.SIGKILL)
-    os.kill(job.wait_for(2, "soak"), signal.SIGSTOP)
+def test_five_faults_in_one_job_are_named_and_the_sound_rank_is_not(start, tmp_path):
+    job = start(
+        6, minutes=0.3,
+        env={
+            1: plants.strike(tmp_path / "1", "links", signal.SIGKILL),
+            2: plants.strike(tmp_path / "2", "soak", signal.SIGSTOP),
+            3: plants.wrong_bit(tmp_path), 4: plants.other_version(tmp_path), 5: plants.clock_off(tmp_path, -7200),
+        },
+    )  # fmt: skip
     code, fleet, faults, text = job.end()
     assert {rank: kinds - NOISE for rank, kinds in faults.items() if kinds - NOISE} == {
-        1: {"died"}, 2: {"hung"}, 3: {"wrong"}, 4: {"different"},
+        1: {"died"}, 2: {"hung"}, 3: {"wrong"}, 4: {"different"}, 5: {"different"},
     }, text  # fmt: skip
-    assert code == 1 and in_time(job, 0.35, 60)
+    assert code == 1 and job.seconds < job.limit
     reasons = {node["host"]: node["reason"] for node in fleet["nodes"]}
-    assert "killed by SIGKILL" in reasons["node1"] and "stopped by a signal" in reasons["node2"]
-    assert fleet["differences"][0]["sentence"].startswith("node4: pbprobe 0.0.9; 5 others")
-    assert {"node1", "node2", "node3"} <= set((tmp_path / "out" / "exclude.txt").read_text().split())
+    assert "died in links: killed by SIGKILL" in reasons["node1"] and "stopped by a signal" in reasons["node2"]
+    sentences = [difference["sentence"] for difference in fleet["differences"]]
+    assert any(sentence.startswith("node4: pbprobe 0.0.9; 5 others") for sentence in sentences)
+    assert "node5: its clock is 2 h 0 min behind that of most" in sentences
+    excluded = set((tmp_path / "out" / "exclude.txt").read_text().split())
+    assert {"node1", "node2", "node3"} <= excluded and not {"node4", "node5"} & excluded
+    page = (tmp_path / "out" / "fleet.html").read_text()
+    assert "node5: its clock is 2 h 0 min behind" in page and len(page) < 500_000
     assert not any(process.poll() is None for process in job.ranks.values())
 
 
-def test_a_sound_job_measures_everything_and_verifies_it(start, tmp_path):
-    job = start(4, minutes=0.2)
-    _, fleet, faults, text = job.end()
-    assert {rank: kinds - NOISE for rank, kinds in faults.items() if kinds - NOISE} == {}, text
+def agent(folder, node, port, *more):
+    """A torchrun of two nodes, which starts two ranks here."""
+    command = [
+        sys.executable, "-m", "torch.distributed.run", "--nnodes", "2", "--nproc-per-node", "2", "--node-rank", node,
+        "--master-addr", "127.0.0.1", "--master-port", port, "-m", "pbprobe.fleet", "--minutes", "0.15",
+        "--device", "cpu", "--output", folder / "out", *more,
+    ]  # fmt: skip
+    env = os.environ | {"NODE_NAME": f"node{node}", "OMP_NUM_THREADS": "1"}
+    return subprocess.Popen(
+        list(map(str, command)),
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def torchrun(folder, *more):
+    """Exit code of the first, what it printed, and the fleet."""
+    port = free_port()
+    agents = [agent(folder, node, port, *more) for node in range(2)]
+    try:
+        texts = [one.communicate(timeout=200)[0] for one in agents]
+    finally:
+        for one in agents:
+            if one.poll() is None:
+                os.killpg(one.pid, signal.SIGKILL)
+    file = folder / "out" / "fleet.json"
+    assert file.exists(), texts
+    return texts[0], json.loads(file.read_text())
+
+
+def test_under_torchrun_all_is_measured_verified_and_compared_with_a_baseline(tmp_path):
+    before = tmp_path / "before.json"
+    baseline = {name: [] for name in ("differences", "problems", "rules", "collectives", "links")}
+    baseline |= {"schema": "pbprobe.fleet/1", "created": "", "pbprobe_version": "", "outcome": "pass", "reason": ""}
+    baseline |= {"false_alarm_rate": 1e-4}
+    baseline["nodes"] = [{"host": "node9", "outcome": "pass", "reason": "", "excluded": False, "ranks": []}]
+    before.write_text(json.dumps(baseline))
+    text, fleet = torchrun(tmp_path, "--baseline", before)
+    found = [(host, fault) for host, _, fault, _ in findings(fleet) if fault not in NOISE]
+    assert found == [("node9", "missing")] and fleet["baseline"] == str(before), text
+    assert [(node["host"], len(node["ranks"])) for node in fleet["nodes"]] == [("node0", 2), ("node1", 2), ("node9", 1)]
     assert {row["operation"] for row in fleet["collectives"]} == {
         "all_reduce", "all_gather", "reduce_scatter", "all_to_all",
     }  # fmt: skip
     assert all(row["verified"] == "pass" for row in fleet["collectives"])
-    assert {(link["from"], link["to"]) for link in fleet["links"]} == {
-        (a, b) for a in range(4) for b in range(4) if a != b
-    }
-    assert all(len(rank["late_ms"]) > 3 for node in fleet["nodes"] for rank in node["ranks"])
+    within = {(link["from"], link["to"]) for link in fleet["links"] if link["within_node"]}
+    assert within == {(0, 1), (1, 0), (2, 3), (3, 2)}
+    assert {(link["from"], link["to"]) for link in fleet["links"]} - within == {(0, 2), (2, 0), (1, 3), (3, 1)}
+    assert all(len(rank["late_ms"]) > 3 for node in fleet["nodes"][:2] for rank in node["ranks"])
+    assert re.search("no report of it; the baseline has it", text)
+
+
+def test_a_baseline_that_is_none_is_refused_before_the_fleet_runs(start, tmp_path):
+    (tmp_path / "other.json").write_text('{"schema": "pbprobe.report/1"}')
+    job = start(1, more=("--baseline", tmp_path / "other.json"))
+    code, fleet, _, text = job.end()
+    assert (code, fleet) == (2, None) and "other.json is not a fleet.json" in text and job.seconds < 10
+    assert not pathlib.Path(tmp_path / "out").exists()
+
+
+def test_node_health_is_one_line_and_a_code_under_twenty_seconds(tmp_path):
+    code, line, seconds = health()
+    assert (code, line) == (0, "PASS  1 of 1 nodes pass\n") and seconds < 20
+    code, line, seconds = health(plants.wrong_bit(tmp_path))
+    assert code == 1 and re.match(r"FAIL  1 of 1 nodes failed: node7; .* differs from .* at \[17, 5\]", line)
+    assert seconds < 20

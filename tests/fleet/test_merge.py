@@ -5,6 +5,7 @@
 import json
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree
@@ -92,9 +93,22 @@ def unverified(documents):
     documents[1]["ranks"][3]["figures"]["gemm_bf16_tflops"]["verified"] = None
 
 
+def throttled(documents):
+    for document in documents:
+        for rank in document["ranks"]:
+            rank["figures"]["soak_clock_mhz"] = {
+                "value": 1980.0,
+                "lower_is_better": False,
+                "verified": None,
+                "spread": 0,
+            }
+    documents[1]["ranks"][3]["figures"]["soak_clock_mhz"]["value"] = 1200.0
+
+
 @pytest.mark.parametrize(
     "plant, fault, outcome",
     [
+        (throttled, "slow", "fail"),
         (slow_rank, "slow", "fail"),
         (wrong_bits, "wrong", "fail"),
         (wrong_result, "wrong", "fail"),
@@ -195,6 +209,62 @@ def test_a_link_that_is_slow_is_blamed_on_the_end_where_most_are(tmp_path):
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    "lossy, expected",
+    [
+        ({}, set()),
+        ({(2, 6): 0.0008}, set()),  # a sound network loses a little
+        ({(2, 6): 0.009}, {(2, "lossy_link", "unknown"), (6, "lossy_link", "unknown")}),
+        ({(5, peer): 0.01 for peer in range(8) if peer != 5}, {(5, "lossy_link", "fail")}),
+    ],
+)
+def test_a_link_that_loses_is_named_and_blamed_on_the_end_where_most_do(tmp_path, lossy, expected):
+    documents = make_fleet(nodes=8, gpus=1)
+    for document in documents:
+        for rank in document["ranks"]:
+            rank["links"] = [
+                {"peer": peer, "gb_per_s": 1.0, "latency_us": 9.0, "verified": True,
+                 "resent": lossy.get((rank["rank"], peer), 0.0)}
+                for peer in range(8) if peer != rank["rank"]
+            ]  # fmt: skip
+    _, fleet, text = merge(tmp_path, documents)
+    assert {(rank, fault, outcome) for _, rank, fault, outcome in findings(fleet)} == expected
+    failed = {(link["from"], link["to"]) for link in fleet["links"] if link["outcome"] == "fail"}
+    assert failed == {pair for pair, share in lossy.items() if share > 0.005}
+    if (2, 6) in failed:
+        assert "the link from rank 2 (node02) to rank 6 (node06) loses 0.9 %" in " ".join(text.split())
+
+
+@pytest.mark.parametrize("seconds, words", [(7201.3, "2 h 0 min ahead of"), (-90.0, "90 s behind"), (59.0, None)])
+def test_a_clock_that_is_off_is_named_once_a_node_and_its_node_is_not_left_out(tmp_path, seconds, words):
+    documents = make_fleet(nodes=4, gpus=2)
+    for i, document in enumerate(documents):
+        document["clock_offset_s"] = 1000 + 0.2 * i  # it was the first rank's that is off
+    documents[2]["clock_offset_s"] += seconds
+    _, fleet, _ = merge(tmp_path, documents)
+    if words is None:
+        assert findings(fleet) == []
+        return
+    assert findings(fleet) == [("node02", rank, "different", "fail") for rank in (4, 5)]
+    sentences = [difference["sentence"] for difference in fleet["differences"]]
+    assert sentences == [f"node02: its clock is {words} that of most"]
+    assert not any(node["excluded"] for node in fleet["nodes"])
+
+
+def test_the_page_of_a_large_fleet_has_the_worst_and_is_small(tmp_path):
+    folder = tmp_path / "nodes"
+    subprocess.run([sys.executable, SIMULATION, "write", folder, *"--nodes 1250 --share 0.01".split()], check=True,
+                   stdout=subprocess.DEVNULL)  # fmt: skip
+    page = tmp_path / "fleet.html"
+    fleet = tmp_path / "fleet.json"
+    subprocess.run([PROGRAM, "merge", folder, "--html", page, "--output", fleet, "--quiet"], check=False)
+    text = page.read_text()
+    assert len(text.encode()) < 500_000
+    failed = [node["host"] for node in json.loads(fleet.read_text())["nodes"] if node["outcome"] == "fail"]
+    assert 50 < len(failed) < 150 and all(f">{host}</th>" in text for host in failed)
+    assert "more rows: --format json has them all" in text
+
+
 def test_a_document_that_cannot_be_read_is_a_problem_and_no_pass(tmp_path):
     code, fleet, _ = merge(tmp_path, [*make_fleet(nodes=1), '{"schema": "pbprobe.node/1"'], "--strict")
     assert code == 1 and fleet["outcome"] == "unknown"
@@ -224,6 +294,11 @@ def test_lists_for_others(tmp_path):
     assert 'pbprobe_fleet_nodes{outcome="fail"} 1' in metrics and 'host="node\\"01\\\\"' in metrics
     for line in metrics.splitlines():
         assert re.fullmatch(r"# (HELP|TYPE) \w+ .+|\w+\{.*\} [0-9.e+]+", line), line
+    if promtool := shutil.which("promtool"):  # Debian: prometheus
+        checked = subprocess.run(
+            [promtool, "check", "metrics"], input=metrics, capture_output=True, text=True, check=False
+        )
+        assert (checked.returncode, checked.stdout + checked.stderr) == (0, "")
     assert len(re.findall("# TYPE pbprobe_rank_gemm_bf16_operations_per_second gauge", metrics)) == 1
     suite = xml.etree.ElementTree.parse(files["junit"]).getroot()[0]
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("32", "1", "0")

@@ -2,8 +2,12 @@
 # SPDX-License-Identifier: MIT
 """The parts of pbprobe.fleet that need no job."""
 
+import importlib.machinery
+import importlib.util
 import itertools
 import json
+import pathlib
+import random
 
 import pytest
 
@@ -57,3 +61,20 @@ def test_a_document_is_written_whole_or_not_at_all(tmp_path):
     assert json.loads(file.read_text()) == made and [path.name for path in file.parent.iterdir()] == [file.name]
     (tmp_path / "in the way").write_text("")
     assert "could not be written" in document.write_document(tmp_path / "in the way" / "x", made)
+
+
+def test_spreads_of_reports_are_those_that_they_were_made_with():
+    file = pathlib.Path(__file__).parents[2] / "tools/fleet-simulation"
+    loader = importlib.machinery.SourceFileLoader("fleet_simulation", str(file))
+    simulation = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+    loader.exec_module(simulation)
+    dice = random.Random(1)
+    hosts = {}
+    for host in range(200):
+        of_node = dice.gauss(1, 0.02)
+        hosts[str(host)] = {}
+        for gpu in range(8):
+            of_gpu = of_node * dice.gauss(1, 0.01)
+            hosts[str(host)][gpu] = [100 * of_gpu * dice.gauss(1, 0.005) for _ in range(3)]
+    assert simulation.spreads_of(hosts) == pytest.approx((0.02, 0.01, 0.005), rel=0.1)
+    assert simulation.spreads_of({"one": {0: [1.0, 1.0]}}) == (0, 0, 0)

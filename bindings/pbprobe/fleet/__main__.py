@@ -8,11 +8,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 from pbprobe import __version__
 from pbprobe._environment import PROGRAM
 from pbprobe.fleet import __doc__ as description
-from pbprobe.fleet.document import file_of
+from pbprobe.fleet.document import file_of, spare_folder
 from pbprobe.fleet.health import check_node
 from pbprobe.fleet.launch import find_place, host_name
 from pbprobe.fleet.settings import GRACE, Settings
@@ -45,14 +46,35 @@ def _arguments() -> argparse.Namespace:
     return arguments
 
 
-def _merge(settings: Settings, files: list[str], baseline: str | None) -> int:
-    folder = settings.folder
+def _problem_of(baseline: str) -> str | None:
+    """Asked before minutes of a fleet are spent."""
+    try:
+        document = json.loads(Path(baseline).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        return f"--baseline: {baseline} cannot be read: {error}"
+    if not isinstance(document, dict) or document.get("schema") != "pbprobe.fleet/1":
+        return f"--baseline: {baseline} is not a fleet.json (pbprobe.fleet/1)"
+    return None
+
+
+def _merge(folder: Path, files: list[str], baseline: str | None) -> int:
     command = [
         str(PROGRAM), "merge", *files, "--strict", "--output", str(folder / "fleet.json"),
         "--exclude", str(folder / "exclude.txt"), "--prometheus", str(folder / "pbprobe.prom"),
-        "--junit", str(folder / "fleet.xml"), *(["--baseline", baseline] if baseline else []),
+        "--junit", str(folder / "fleet.xml"), "--html", str(folder / "fleet.html"),
+        *(["--baseline", baseline] if baseline else []),
     ]  # fmt: skip
     return subprocess.run(command, check=False).returncode
+
+
+def _await_files(settings: Settings, deadline: float) -> None:
+    """Where there was no store: until the reports that lie in the folder have an end."""
+    files = [file_of(settings.folder, rank) for rank in range(settings.place.world)]
+    while time.monotonic() < deadline:
+        rows = [json.loads(file.read_text())["ranks"][0] for file in files if file.exists()]
+        if all(row["state"] != "running" for row in rows):
+            return
+        time.sleep(0.25)
 
 
 def _lead(
@@ -66,17 +88,26 @@ def _lead(
     except subprocess.TimeoutExpired:
         collector.kill()
         answer = b""
-    gathered = set(json.loads(answer)) if answer else set()
+    if not answer:
+        _await_files(settings, supervisor.begin + settings.gathering)
+    gathered: dict[str, Any] = json.loads(answer) if answer else {"folder": settings.output, "ranks": []}
+    folder = Path(gathered["folder"])
     files = []
     for rank in range(settings.place.world):
-        file = file_of(settings.folder, rank)
+        here, own = file_of(folder, rank), file_of(settings.folder, rank)
+        if rank in gathered["ranks"]:
+            files.append(str(here))
         # What a rank did not publish may still lie here, where the folder is shared; but not from an earlier run.
-        if rank in gathered or (file.exists() and file.stat().st_mtime >= began):
-            files.append(str(file))
+        elif own.exists() and own.stat().st_mtime >= began:
+            files.append(str(own))
     if not files:
         sys.stderr.write(f"pbprobe.fleet: no report in {settings.folder}: see what was written above\n")
         return COULD_NOT_RUN
-    return _merge(settings, files, baseline)
+    code = _merge(folder, files, baseline)
+    if code != COULD_NOT_RUN or folder != settings.folder:
+        return code
+    spare = spare_folder(f"the verdict could not be written to {folder}")
+    return code if spare is None else _merge(spare, files, baseline)
 
 
 def main() -> int:
@@ -93,6 +124,10 @@ def main() -> int:
         sys.stderr.write(
             "pbprobe.fleet: no launcher started this: use torchrun, srun or mpirun, or --node-health for this node\n"
         )
+        return COULD_NOT_RUN
+    problem = _problem_of(arguments.baseline) if arguments.baseline and place.rank == 0 else None
+    if problem is not None:
+        sys.stderr.write(f"pbprobe.fleet: {problem}\n")
         return COULD_NOT_RUN
     settings = Settings(
         place=place,

@@ -9,12 +9,36 @@ import json
 import os
 import sys
 import time
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pbprobe.fleet.document import file_of, write_document
+from pbprobe.fleet.document import SPARE, file_of, spare_folder, write_document
 from pbprobe.fleet.meeting import open_store, published, roster_of
-from pbprobe.fleet.settings import GRACE, parse
+from pbprobe.fleet.settings import parse
+
+if TYPE_CHECKING:
+    import torch.distributed as dist
 
 PORT_TAKEN = 3
+
+
+def _write(folder: Path, store: "dist.Store", roster: list[str]) -> tuple[Path, list[int]]:
+    """What the ranks published; where that folder is full or not to be written, into one of its own."""
+    written: list[int] = []
+    for rank in range(len(roster)):
+        document = published(store, rank)
+        if document is None:
+            continue
+        document["roster"] = [] if written else roster
+        problem = write_document(file_of(folder, rank), document)
+        if problem is None:
+            written.append(rank)
+        elif folder.name.startswith(SPARE):
+            sys.stderr.write(f"pbprobe.fleet: {problem}\n")
+        else:
+            spare = spare_folder(problem)
+            return (folder, written) if spare is None else _write(spare, store, roster)
+    return folder, written
 
 
 def main() -> None:
@@ -31,7 +55,7 @@ def main() -> None:
             "another port\n"
         )
         sys.exit(PORT_TAKEN)
-    deadline = begin + settings.join + settings.budget + GRACE / 2
+    deadline = begin + settings.gathering
     came, roster = place.world, list[str]()
     while time.monotonic() < deadline:
         if not roster and store.check(["all/join"]):
@@ -41,18 +65,9 @@ def main() -> None:
         if store.add("lasts", 0) >= came:
             break
         time.sleep(0.25)
-    written: list[int] = []
-    for rank in range(place.world):
-        document = published(store, rank)
-        if document is None:
-            continue
-        document["roster"] = [] if written else roster
-        problem = write_document(file_of(settings.folder, rank), document)
-        if problem is not None:
-            sys.stderr.write(f"pbprobe.fleet: {problem}\n")
-        else:
-            written.append(rank)
-    sys.stdout.write(json.dumps(written))
+    roster = roster or [""] * place.world  # the joining had no end
+    folder, written = _write(settings.folder, store, roster)
+    sys.stdout.write(json.dumps({"folder": str(folder), "ranks": written}))
     sys.stdout.flush()
     time.sleep(1)  # the store outlives the last answers
     os._exit(0)

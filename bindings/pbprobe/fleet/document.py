@@ -6,10 +6,13 @@ import contextlib
 import datetime
 import json
 import os
+import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
 Document = dict[str, Any]
+SPARE = "pbprobe-fleet-"
 
 
 def new_document(host: str, version: str, world: int | None, rank: int, local_rank: int) -> Document:
@@ -30,6 +33,7 @@ def new_document(host: str, version: str, world: int | None, rank: int, local_ra
         "phases": [],
         "wrong": [],
         "errors": [],
+        "trace": None,
     }
     return {
         "schema": "pbprobe.node/1",
@@ -37,6 +41,7 @@ def new_document(host: str, version: str, world: int | None, rank: int, local_ra
         "created": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "pbprobe_version": version,
         "world": world,
+        "clock_offset_s": None,
         "roster": [],
         "absent": [],
         "libraries": {},
@@ -54,6 +59,17 @@ def end(document: Document, state: str, why: str | None = None) -> None:
 def file_of(folder: Path, rank: int) -> Path:
     """Where a rank's document lies."""
     return folder / f"rank-{rank:05d}.json"
+
+
+def spare_folder(problem: str) -> Path | None:
+    """Where reports go instead, and says so. None: nowhere."""
+    try:
+        folder = Path(tempfile.mkdtemp(prefix=SPARE))
+    except OSError as error:
+        sys.stderr.write(f"pbprobe.fleet: {problem}, and there is no other place: {error}\n")
+        return None
+    sys.stderr.write(f"pbprobe.fleet: {problem}: what was gathered is in {folder}\n")
+    return folder
 
 
 def write_document(file: Path, document: Document) -> str | None:

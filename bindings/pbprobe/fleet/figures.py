@@ -12,9 +12,12 @@ from typing import Any
 
 import torch
 
+from pbprobe.fleet.sampling import Sampler, reader_of
+
 SEED = 717171
 MOST_EXACT = 2**24  # every partial sum below it is exact in FP32, in any order
 COPYING = 1.0  # seconds a kind of copy: a median of many outlasts what else runs here
+WINDOW = 0.25  # seconds of work in a sample: a quota or a throttle stops some calls, and leaves the others alone
 ROWS = 64  # of a large result, as many are computed again by the host
 
 Row = dict[str, Any]
@@ -43,6 +46,26 @@ def seconds_of(call: Callable[[], object], device: torch.device) -> float:
     return start.elapsed_time(end) / 1e3
 
 
+class Rate:
+    """Work by time, a sample a window."""
+
+    def __init__(self) -> None:
+        self.samples: list[float] = []
+        self._work = self._seconds = 0.0
+
+    def add(self, work: float, seconds: float) -> None:
+        """Of one call."""
+        self._work += work
+        self._seconds += seconds
+        if self._seconds >= WINDOW:
+            self.samples.append(self._work / self._seconds)
+            self._work = self._seconds = 0.0
+
+    def figure(self, *, verified: bool) -> Row:
+        """Of the whole windows; where there is none, of what there is."""
+        return figure(self.samples or [self._work / max(self._seconds, 1e-9)], verified=verified)
+
+
 def measure_copies(row: Row, device: torch.device, deadline: float) -> None:
     """Memory to memory on the device; on a GPU also to and from the host. Each result is compared with its source."""
     size = 1 << (28 if device.type == "cuda" else 24)
@@ -57,11 +80,13 @@ def measure_copies(row: Row, device: torch.device, deadline: float) -> None:
         target.zero_()
         target.copy_(origin)
         same = bool(torch.equal(target.to(device), here))
-        rates: list[float] = []
+        rate = Rate()
         stop = min(deadline, time.monotonic() + COPYING)
-        while not rates or time.monotonic() < stop:
-            rates.append(times * size / seconds_of(lambda t=target, o=origin: t.copy_(o), device) / 1e9)
-        row["figures"][f"{name}_gb_per_s"] = figure(rates, verified=same)
+        while True:
+            rate.add(times * size / 1e9, seconds_of(lambda t=target, o=origin: t.copy_(o), device))
+            if time.monotonic() >= stop:
+                break
+        row["figures"][f"{name}_gb_per_s"] = rate.figure(verified=same)
         if not same:
             row["wrong"].append({"what": f"{name}_gb_per_s", "how": "its source", "count": 1})
 
@@ -110,7 +135,7 @@ class Gemm:
         self.device, self.dtype, self.multiply = device, dtype, multiply
         self.a, self.b = (m.to(device) for m in _matrices(dtype, self.size, exact=False))
         self.first = self._run()
-        self.samples: list[float] = []
+        self.rate = Rate()
         self.wrong: list[Row] = []
 
     def _run(self) -> torch.Tensor:
@@ -136,7 +161,7 @@ class Gemm:
             nonlocal result
             result = self._run()
 
-        self.samples.append(2 * self.size**3 / seconds_of(call, self.device) / 1e12)
+        self.rate.add(2 * self.size**3 / 1e12, seconds_of(call, self.device))
         if not torch.equal(result, self.first) and len(self.wrong) < 3:
             wrong = _first_difference(result.cpu(), self.first.cpu(), self.name, "the first round")
             if wrong is not None:
@@ -144,28 +169,37 @@ class Gemm:
 
     def write(self, row: Row) -> None:
         """Figure, digest of the first result, and what was wrong."""
-        row["figures"][self.name] = figure(self.samples, verified=not self.wrong)
+        row["figures"][self.name] = self.rate.figure(verified=not self.wrong)
         data = self.first.cpu().contiguous()
         row["digests"][self.name] = hashlib.sha256(ctypes.string_at(data.data_ptr(), data.nbytes)).hexdigest()
         row["wrong"] += [wrong for wrong in self.wrong if wrong not in row["wrong"]]
 
 
 def soak(row: Row, device: torch.device, deadline: float, pulse: Callable[[], None]) -> None:
-    """GEMMs in BF16 and INT8 until the deadline, alternating."""
+    """GEMMs in BF16 and INT8 until the deadline, alternating, while the device's clock, power and heat are read."""
     gemms = [Gemm(torch.bfloat16, device, torch.mm), Gemm(torch.int8, device, torch._int_mm)]
     for gemm in gemms:
         gemm.verify()
-    last = time.monotonic()
-    while True:
+
+    def write() -> None:
         for gemm in gemms:
-            gemm.step()
-        now = time.monotonic()
-        if now > deadline:
-            break
-        if now - last > 5:
-            last = now
+            gemm.write(row)
+        row["trace"] = sampler.points()
+        clock = sampler.median_clock()
+        if clock is not None and device.type == "cuda":
+            row["figures"]["soak_clock_mhz"] = figure([clock], verified=None)
+
+    gpu = f"GPU-{torch.cuda.get_device_properties(device).uuid}" if device.type == "cuda" else None
+    with Sampler(reader_of(gpu)) as sampler:
+        last = time.monotonic()
+        while True:
             for gemm in gemms:
-                gemm.write(row)
-            pulse()
-    for gemm in gemms:
-        gemm.write(row)
+                gemm.step()
+            now = time.monotonic()
+            if now > deadline:
+                break
+            if now - last > 5:
+                last = now
+                write()
+                pulse()
+        write()

@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: MIT
 """Where ranks meet: torch.distributed's store, in bounded messages, and nobody waits beyond a deadline.
 
-A rank sends four messages a phase where all is well (a mark, a count, one wait, one read), whatever the number of
-ranks; its document goes in pieces of 64 KiB. Who is missing is decided once: the first to see the deadline writes the
-list of those who came, and all others take that list.
+A rank sends four messages a phase where all is well (a mark, a count, one wait, one list), whatever the number of
+ranks, and three more for each half second that it waits; its document goes in pieces of 64 KiB. Who is missing is
+decided once: the first to see the deadline writes the list of those who came, and all others take that list.
 """
 
 import datetime
 import json
+import threading
 import time
 import zlib
 from typing import Any
@@ -23,9 +24,25 @@ LIVING = 20  # seconds that a message to the store may take
 def open_store(address: str, port: int, *, serve: bool, seconds: float) -> dist.Store:
     """Errors: RuntimeError (nobody serves it there in time; the port is taken)."""
     limit = datetime.timedelta(seconds=max(seconds, 1))
-    store = dist.TCPStore(address, port, None, serve, timeout=limit, wait_for_workers=False)
-    store.set_timeout(datetime.timedelta(seconds=LIVING))
-    return dist.PrefixStore("pbprobe.fleet", store)
+    made: list[dist.Store] = []
+    errors: list[RuntimeError] = []
+
+    def make() -> None:
+        try:
+            made.append(dist.TCPStore(address, port, None, serve, timeout=limit, wait_for_workers=False))
+        except RuntimeError as error:
+            errors.append(error)
+
+    # Where something else listens, torch connects, and waits for its answer without a limit.
+    thread = threading.Thread(target=make, daemon=True)
+    thread.start()
+    thread.join(limit.total_seconds() + 1)
+    if errors:
+        raise errors[0]
+    if not made:
+        raise RuntimeError("whoever listens there does not answer as a store does")
+    made[0].set_timeout(datetime.timedelta(seconds=LIVING))
+    return dist.PrefixStore("pbprobe.fleet", made[0])
 
 
 class Meeting:
@@ -36,24 +53,34 @@ class Meeting:
         self.rank = rank
         self.members = list(range(world))
 
+    def clock_offset(self) -> float:
+        """Seconds by which this node's clock is ahead of the rank's that asked first. All ask within the second."""
+        own = time.time()
+        return own - float(self.store.compare_set("clock", "", repr(own)))
+
     def agree(self, phase: str, deadline: float) -> list[int]:
         """Waits for the members until time.monotonic() is `deadline`; those who came are the members from now on.
 
         Returns who did not. This rank itself is among them where it was late.
         """
         before = self.members
-        self.store.set(f"at/{phase}/{self.rank}", "1")
+        self.store.append(f"at/{phase}", f"{self.rank} ")
         arrived = self.store.add(f"count/{phase}", 1)
         key = f"all/{phase}"
-        while arrived < len(before):
-            if self._decided(key, min(SLICE, deadline - time.monotonic())):
-                break
+        decided = False
+        while arrived < len(before) and not decided:
+            decided = self._decided(key, min(SLICE, deadline - time.monotonic()))
+            if decided:
+                continue
             arrived = self.store.add(f"count/{phase}", 0)
             if time.monotonic() >= deadline or self._rest_has_gone(phase, before):
                 break
-        mine = before if arrived >= len(before) else self._arrived(phase, before)
-        decided = self.store.compare_set(key, "", json.dumps(mine))
-        self.members = json.loads(decided)
+        if decided:
+            members = self.store.get(key)
+        else:
+            mine = before if arrived >= len(before) else self._arrived(phase, before)
+            members = self.store.compare_set(key, "", json.dumps(mine))
+        self.members = json.loads(members)
         return [rank for rank in before if rank not in set(self.members)]
 
     def _decided(self, key: str, seconds: float) -> bool:
@@ -64,19 +91,33 @@ class Meeting:
         return True
 
     def _arrived(self, phase: str, members: list[int]) -> list[int]:
-        return [rank for rank in members if self.store.check([f"at/{phase}/{rank}"])]
+        here = set(map(int, self.store.get(f"at/{phase}").split()))
+        return [rank for rank in members if rank in here]
 
     def _rest_has_gone(self, phase: str, members: list[int]) -> bool:
-        if self.store.add("gone", 0) == 0:
+        if not self.store.check(["gone"]):
             return False
-        here = set(self._arrived(phase, members))
-        return all(self.store.check([f"gone/{rank}"]) for rank in members if rank not in here)
+        accounted = set(map(int, self.store.get("gone").split())) | set(self._arrived(phase, members))
+        return all(rank in accounted for rank in members)
+
+
+def enter(store: dist.Store, rank: int, host: str) -> None:
+    """Into the roster."""
+    store.append("hosts", json.dumps([rank, host]) + "\n")
+
+
+def leave(store: dist.Store, rank: int) -> None:
+    """For a rank that will not answer any more."""
+    store.append("gone", f"{rank} ")
 
 
 def roster_of(store: dist.Store, world: int) -> list[str]:
-    """Host of each rank, "" of those that did not come. For the collector: a message or two a rank."""
-    keys = [f"host/{rank}" for rank in range(world)]
-    return [store.get(key).decode() if store.check([key]) else "" for key in keys]
+    """Host of each rank, "" of those that did not come."""
+    roster = [""] * world
+    for line in store.get("hosts").decode().splitlines():
+        rank, host = json.loads(line)
+        roster[rank] = host
+    return roster
 
 
 def publish(store: dist.Store, rank: int, document: dict[str, Any], *, last: bool) -> None:

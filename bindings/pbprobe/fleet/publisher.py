@@ -3,9 +3,10 @@
 """Publishes the last word on a worker that can no longer do it, so that nobody waits for it."""
 
 import json
+import os
 import sys
 
-from pbprobe.fleet.meeting import open_store, publish
+from pbprobe.fleet.meeting import leave, open_store, publish
 from pbprobe.fleet.settings import parse
 
 
@@ -13,10 +14,13 @@ def main() -> None:
     """`python -m pbprobe.fleet.publisher SETTINGS`, the document on standard input."""
     settings = parse(sys.argv[1])
     rank = settings.place.rank
-    store = open_store(settings.place.address, settings.place.port, serve=False, seconds=10)
-    store.set(f"gone/{rank}", "1")
-    store.add("gone", 1)
+    try:
+        store = open_store(settings.place.address, settings.place.port, serve=False, seconds=10)
+    except RuntimeError:  # the supervisor has written the document where it can
+        os._exit(1)
+    leave(store, rank)
     publish(store, rank, json.load(sys.stdin), last=True)
+    os._exit(0)
 
 
 if __name__ == "__main__":

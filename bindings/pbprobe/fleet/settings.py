@@ -11,6 +11,7 @@ from pathlib import Path
 from pbprobe.fleet.launch import Place
 
 GRACE = 30.0  # seconds beyond joining and budget after which no process of the job is left
+WORKING, GATHERING = 8.0, 20.0  # of these: workers end, gathering ends; the rest is for judging
 SILENCE = 15.0  # seconds without a sign of life after which a worker hangs
 
 
@@ -41,6 +42,16 @@ class Settings:
     def limit(self) -> float:
         """Seconds from a process's start to its end, whatever happens."""
         return self.join + self.budget + GRACE
+
+    @property
+    def working(self) -> float:
+        """Seconds until a worker is given up."""
+        return self.join + self.budget + WORKING
+
+    @property
+    def gathering(self) -> float:
+        """Seconds until reports are no longer waited for."""
+        return self.join + self.budget + GATHERING
 
     def command(self, module: str) -> list[str]:
         """Starts another part of the job, with the same settings."""

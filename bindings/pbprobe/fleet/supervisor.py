@@ -58,7 +58,7 @@ class Supervisor:
             now = time.monotonic()
             # Loading torch may take longer, and gives no sign meanwhile: the limit for joining holds until then.
             quiet = SILENCE if self.heard else max(SILENCE, self.settings.join)
-            if now - last > quiet or now - self.begin > self.settings.limit:
+            if now - last > quiet or now - self.begin > self.settings.working:
                 return self._give_up(now - last)
             if not select.select([self.pipe], [], [], 1)[0]:
                 continue
@@ -75,7 +75,9 @@ class Supervisor:
         state = _state_of(self.worker.pid)
         self.worker.kill()  # one that waits in the kernel for its GPU may ignore it: nobody waits for that
         why = f"no sign of life for {silent:.0f} s; its process {state}"
-        end(self.document, "hung", why if silent > SILENCE else f"it was over its limit of {self.settings.limit:.0f} s")
+        if silent <= SILENCE:
+            why = f"it was over its limit of {self.settings.working:.0f} s"
+        end(self.document, "hung", why)
         self._publish()
 
     def _bury(self, code: int) -> None:
@@ -88,11 +90,12 @@ class Supervisor:
         problem = write_document(file_of(self.settings.folder, self.settings.place.rank), self.document)
         if problem is not None:
             self.document["ranks"][0]["errors"].append(problem)
+        left = self.settings.gathering - (time.monotonic() - self.begin)
         try:
             subprocess.run(
                 self.settings.command("publisher"),
                 input=json.dumps(self.document).encode(),
-                timeout=PUBLISHING,
+                timeout=min(PUBLISHING, max(left, 1)),
                 check=False,
             )
         except (OSError, subprocess.TimeoutExpired) as error:

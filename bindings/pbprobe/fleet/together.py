@@ -15,10 +15,13 @@ import torch.distributed as dist
 
 from pbprobe.fleet.figures import figure, seconds_of
 from pbprobe.fleet.meeting import Meeting
+from pbprobe.fleet.sockets import resent_between, segments
 
+MOST_LARGE = 5  # large messages a link
 MOST_ACROSS = 8  # rounds between nodes: each touches every rail of every node once
 Row = dict[str, Any]
 Pair = tuple[int, int]
+Finish = Callable[["dist.Work | None"], None]
 Operation = tuple[Callable[[], "dist.Work | None"], torch.Tensor, torch.Tensor, float]
 
 
@@ -105,41 +108,63 @@ def _pattern(sender: int, count: int, device: torch.device) -> torch.Tensor:
     return ((torch.arange(count, device=device, dtype=torch.int64) * 31 + sender * 7919 + 1) % 65521).to(torch.int32)
 
 
+def _exchange(mine: torch.Tensor, theirs: torch.Tensor, first: bool, peer: int, finish_one: Finish) -> None:
+    """To the peer and back; `first` sends first."""
+    steps: list[Callable[[], None]] = [
+        lambda: finish_one(dist.isend(mine, peer)),
+        lambda: finish_one(dist.irecv(theirs, peer)),
+    ]
+    for step in steps if first else reversed(steps):
+        step()
+
+
+def _measure_link(me: int, peer: int, index: int, device: torch.device, deadline: float, patience: float) -> Row:
+    """Ping-pong with one rank. How often the large message goes is the first one's choice, in the small message before
+    it: a link at a tenth of its speed is measured, and does not hold the round up.
+    """
+    first, count = me < peer, (1 << 24) if device.type == "cuda" else (1 << 18)
+
+    def finish_one(work: "dist.Work | None") -> None:
+        finish(work, device, deadline)
+
+    def times_of(elements: int, repeats: int) -> tuple[list[float], bool]:
+        mine, theirs = _pattern(me, elements, device), torch.empty(elements, dtype=torch.int32, device=device)
+        note = torch.zeros(1, dtype=torch.int32, device=device)
+        times: list[float] = []
+        _exchange(mine, theirs, first, index, finish_one)  # connects
+        begin = time.monotonic()
+        for i in range(repeats):
+            times.append(seconds_of(lambda: _exchange(mine, theirs, first, index, finish_one), device) / 2)
+            if repeats != MOST_LARGE or i + 1 == repeats:
+                continue
+            note.fill_(time.monotonic() - begin < patience)
+            finish_one(dist.isend(note, index) if first else dist.irecv(note, index))
+            if not bool(note.item()):
+                break
+        return times, torch.equal(theirs, _pattern(peer, elements, device))
+
+    latencies, _ = times_of(2, 20)
+    before = segments()
+    times, same = times_of(count, MOST_LARGE)
+    resent = resent_between(before, segments())
+    times_of(2, 1)  # neither closes its end before the other has asked
+    return {
+        "peer": peer,
+        "gb_per_s": 4 * count / statistics.median(times) / 1e9,
+        "latency_us": statistics.median(latencies) * 1e6,
+        "verified": bool(same),
+        "resent": resent,  # None also where little went by TCP: NVLink, InfiniBand
+    }
+
+
 def measure_links(row: Row, meeting: Meeting, rounds: list[list[Pair]], device: torch.device, deadline: float) -> None:
     """Ping-pong in each round: 8 bytes for the latency, then a large message, which is compared with what was sent."""
-    count = (1 << 24) if device.type == "cuda" else (1 << 18)
     index = {rank: i for i, rank in enumerate(meeting.members)}
+    patience = (deadline - time.monotonic()) / (2 * max(len(rounds), 1))
     for one in rounds:
         peer = next((b if a == meeting.rank else a for a, b in one if meeting.rank in (a, b)), None)
-        if peer is None:
-            continue
-        times = {}
-        for elements, repeats in ((2, 20), (count, 5)):
-            mine, theirs = (
-                _pattern(meeting.rank, elements, device),
-                torch.empty(elements, dtype=torch.int32, device=device),
-            )
-            moves: list[Callable[[], None]] = [
-                lambda m=mine, p=peer: finish(dist.isend(m, index[p]), device, deadline),
-                lambda t=theirs, p=peer: finish(dist.irecv(t, index[p]), device, deadline),
-            ]
-            if meeting.rank > peer:
-                moves.reverse()
-            for move in moves:  # connects
-                move()
-            times[elements] = [seconds_of(lambda m=moves: [move() for move in m], device) / 2 for _ in range(repeats)]
-            same = torch.equal(theirs, _pattern(peer, elements, device))
-        best = statistics.median(times[count])
-        row["links"].append(
-            {
-                "peer": peer,
-                "gb_per_s": 4 * count / best / 1e9,
-                "latency_us": statistics.median(times[2]) * 1e6,
-                "verified": bool(same),
-            }
-        )
-        if not same:
-            row["wrong"].append({"what": "send_recv", "how": f"what rank {peer} sent", "by_rank": peer, "count": 1})
+        if peer is not None:
+            row["links"].append(_measure_link(meeting.rank, peer, index[peer], device, deadline, patience))
 
 
 def _blocks(values: list[int], count: int, device: torch.device) -> torch.Tensor:

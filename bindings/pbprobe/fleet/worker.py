@@ -23,7 +23,7 @@ Row = dict[str, Any]
 # Name, and the share of the budget at which it ends; the rest is for gathering.
 PHASES = {"identity": 0.12, "local": 0.22, "soak": 0.55, "links": 0.70, "collectives": 0.85, "lockstep": 0.95}
 Call = Callable[[float], None]
-SLACK = 5.0  # seconds: operations end at the deadline, and their ranks are still awaited for so long
+SLACK = 5.0  # seconds: operations end at the deadline, and their ranks are still awaited for so long, at least
 
 
 class Diary:
@@ -86,9 +86,10 @@ class Run:
         """Opens the store and waits for the others, up to its own limit: the budget begins when they are there."""
         place = self.settings.place
         store = self.meeting_module.open_store(place.address, place.port, serve=False, seconds=self.settings.join)
-        store.set(f"host/{place.rank}", self.settings.shown_host)
+        self.meeting_module.enter(store, place.rank, self.settings.shown_host)
         self.meeting = self.meeting_module.Meeting(store, place.rank, place.world)
         self._note_absent("join", self.meeting.agree("join", self.begin + self.settings.join))
+        self.diary.document["clock_offset_s"] = round(self.meeting.clock_offset(), 3)
         self.begin = time.monotonic()
 
     def phase(self, name: str, share: float, call: Call, *, together: bool = False) -> None:
@@ -128,7 +129,8 @@ class Run:
         if self.meeting is None or self.out:
             return []
         try:
-            absent = self.meeting.agree(name, max(deadline + SLACK, time.monotonic() + 1))
+            slack = max(SLACK, 0.05 * self.settings.budget)  # on a machine that has no core to spare, too
+            absent = self.meeting.agree(name, max(deadline, time.monotonic()) + slack)
         except RuntimeError as error:
             self.lose_store(error)
             return []

@@ -143,4 +143,51 @@ void add_trace(Writer& writer, const std::string& title, std::string_view unit, 
                                 {"r", "3"}});
 }
 
+void add_time_lines(Writer& writer, const std::string& title, std::string_view unit,
+                    const std::vector<TimeLine>& lines) {
+  constexpr double kWidth = 860;
+  constexpr double kHeight = 260;
+  constexpr double kLeft = 52;
+  double high = 0;
+  size_t rounds = 0;
+  for (const auto& line : lines) {
+    rounds = std::max(rounds, line.values.size());
+    for (const double value : line.values) high = std::max(high, value);
+  }
+  if (rounds == 0) return;
+  const Scale x(0, static_cast<double>(rounds), kLeft, kWidth - 12);
+  const Scale y(0, high * 1.05, kHeight - 28, 30);
+  {
+    const auto list = writer.open("ul", {{"class", "key"}});
+    for (const auto& line : lines) {
+      const auto item = writer.open("li");
+      {
+        const auto sample =
+            writer.open("svg", {{"class", "chart"}, {"viewBox", view_box(18, 12)}, {"aria-hidden", "true"}});
+        const auto group = writer.open("g", {{"class", std::string(line.series)}});
+        add_line(writer, "line", 0, 6, 18, 6);
+      }
+      writer.text(line.label);
+    }
+  }
+  const auto svg = writer.open("svg", {{"class", "chart"},
+                                       {"viewBox", view_box(kWidth, kHeight)},
+                                       {"role", "img"},
+                                       {"aria-label", fmt::format("{}: up to {} {}", title, plain(high), unit)}});
+  add_text(writer, kLeft, 18, fmt::format("{}, {}", title, unit), "start", "title");
+  for (const double tick : y.ticks()) {
+    add_line(writer, "grid", kLeft, y.at(tick), kWidth - 12, y.at(tick));
+    add_text(writer, kLeft - 8, y.at(tick) + 4, plain(tick), "end");
+  }
+  for (const double tick : x.ticks()) add_text(writer, x.at(tick), kHeight - 10, plain(tick), "middle");
+  for (const auto& line : lines) {
+    std::string path;
+    for (size_t i = 0; i < line.values.size(); ++i)
+      path += fmt::format("{}{} {}", path.empty() ? "M" : "L", decimal(x.at(static_cast<double>(i) + 0.5), 1),
+                          decimal(y.at(line.values[i]), 1));
+    const auto group = writer.open("g", {{"class", std::string(line.series)}});
+    writer.add_empty("path", {{"class", "line"}, {"d", path}});
+  }
+}
+
 }  // namespace pbprobe::html

@@ -48,4 +48,13 @@ void add_ratios(Writer& writer, const std::string& title, const std::vector<Rati
 void add_trace(Writer& writer, const std::string& title, std::string_view unit, std::string_view series,
                const std::vector<std::pair<double, double>>& points);
 
+// A value a round: several lines over the same rounds, with a key.
+struct TimeLine {
+  std::string label;
+  std::string_view series;  // "s1" to "s6", "snone"
+  std::vector<double> values;
+};
+void add_time_lines(Writer& writer, const std::string& title, std::string_view unit,
+                    const std::vector<TimeLine>& lines);
+
 }  // namespace pbprobe::html

@@ -6,6 +6,7 @@ import copy
 import json
 import math
 import pathlib
+import sys
 
 SOURCE = pathlib.Path(__file__).parents[3]
 RECORDED = json.loads((SOURCE / "tests/report/golden/h200.json").read_text())
@@ -139,3 +140,39 @@ def hostile():
         return value + words if isinstance(value, str) and key in named else value
 
     return plant(rich())
+
+
+def fleet(nodes=12, ranks=2):
+    """Documents of nodes with something wrong in some of them, as `pbprobe merge` reads them."""
+    sys.path.insert(0, str(SOURCE / "tests/fleet"))
+    import nodes as reports
+
+    documents = reports.make_fleet(nodes, ranks)
+    world = nodes * ranks
+    for document in documents:
+        for row in document["ranks"]:
+            rank = row["rank"]
+            wobble = 1 + 0.004 * math.sin(rank)
+            row["figures"]["hbm_copy_gb_per_s"] = {"value": 2800 * wobble, "lower_is_better": False, "verified": True,
+                                                   "spread": 0.001}  # fmt: skip
+            row["figures"]["lockstep_step_ms"] = {"value": 10.0 * wobble, "lower_is_better": True, "verified": None,
+                                                  "spread": 0.001}  # fmt: skip
+            row["late_ms"] = [abs(0.2 * math.sin(i * (rank + 1))) for i in range(120)]
+            peers = [peer for peer in range(world) if peer // ranks == rank // ranks or peer % ranks == rank % ranks]
+            row["links"] = [
+                {"peer": peer, "gb_per_s": 45 * wobble, "latency_us": 9.0, "verified": True, "resent": 0.0}
+                for peer in peers if peer != rank
+            ]  # fmt: skip
+            row["collectives"] = [{"operation": "all_reduce", "bytes": 1 << 28, "ranks": world, "time_us": 900.0,
+                                   "algbw_gb_per_s": 290.0, "busbw_gb_per_s": 556.0, "verified": True}]  # fmt: skip
+    slow = documents[3]["ranks"][1]
+    slow["figures"]["gemm_bf16_tflops"]["value"] *= 0.9
+    slow["late_ms"] = [3.0 + 0.5 * math.sin(i / 9) for i in range(120)]
+    documents[5]["ranks"][0]["wrong"] = [
+        {"what": "gemm_int8_tops", "how": "the first round", "row": 17, "column": 5, "expected": 3.0, "got": 4.0,
+         "seed": 5, "by_rank": None, "count": 1},
+    ]  # fmt: skip
+    documents[7]["libraries"]["nccl"]["version"] = "2.27.3"
+    documents[8]["ranks"][0] |= {"state": "hung", "state_why": "no sign of life for 15 s"}
+    documents[9]["ranks"][0]["links"][-1]["resent"] = 0.011
+    return documents

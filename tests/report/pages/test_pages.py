@@ -92,6 +92,58 @@ def test_a_comparison_is_a_page(window, comparison):
     assert "slower" in page.evaluate("document.body.textContent")
 
 
+def merged(folder, reports):
+    (folder / "nodes").mkdir()
+    for i, document in enumerate(reports):
+        (folder / "nodes" / f"{i:04d}.json").write_text(json.dumps(document))
+    page = folder / "page.html"
+    subprocess.run([PROGRAM, "merge", folder / "nodes", "--html", page], capture_output=True, check=False)
+    return page
+
+
+@pytest.fixture(scope="session")
+def fleet(tmp_path_factory):
+    return merged(tmp_path_factory.mktemp("fleet"), documents.fleet())
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_fleet_is_a_page(window, fleet, width, dark):
+    page = window.open(fleet, width=width, dark=dark)
+    assert page.complaints == [] and page.requests == [fleet.resolve().as_uri()]
+    keep(page, f"fleet-{width}-{'dark' if dark else 'light'}")
+    page.evaluate(chromium.axe_source() + ";0")
+    assert page.evaluate(AXE) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), "only tables and pictures scroll"
+
+
+FIELDS = """[...document.querySelectorAll('table.heat')].map(t => [...t.querySelectorAll('td.bad')].map(
+  c => [c.closest('tr').querySelector('th').textContent, t.querySelectorAll('thead th')[c.cellIndex].textContent]))"""
+
+
+def test_a_fleet_shows_what_is_slow_late_lossy_and_different(window, fleet):
+    page = window.open(fleet, scripts=False)  # the page needs none
+    nodes, links = page.evaluate(FIELDS)
+    marks = [(node, column) for node, column in map(tuple, nodes) if column != "outcome"]
+    assert marks == [("node03", "gemm_bf16_tflops"), ("node03", "late")]
+    assert {node for node, column in map(tuple, nodes) if column == "outcome"} == {"node03", "node05", "node07"}
+    assert links == [["18 node09", "22"]]
+    text = page.evaluate("document.body.textContent")
+    assert "node07: nccl 2.27.3; 11 others 2.28.9" in text and "(1.1 % lost)" in text
+    lines = page.evaluate("[...document.querySelectorAll('ul.key')].pop().textContent")
+    assert lines.startswith("median of all") and "node03 rank 7" in lines
+    assert fleet.stat().st_size < MOST_BYTES
+
+
+def test_a_fleet_of_names_that_are_markup_runs_none_of_it(window, tmp_path):
+    reports = documents.fleet(nodes=10)
+    for i, document in enumerate(reports):
+        document["host"] = f"{documents.MARKUP}{documents.ENDS}{i}"
+        document["ranks"][0]["device"] = documents.MARKUP
+    page = window.open(merged(tmp_path, reports))
+    assert page.evaluate("window.owned") is None and page.complaints == []
+
+
 def test_pages_are_small_and_the_verdict_comes_first(window, rich):
     assert rich.stat().st_size < MOST_BYTES
     page = window.open(rich)

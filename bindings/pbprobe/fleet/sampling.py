@@ -1,0 +1,108 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""Clock, power and temperature of a rank's device while it works, read twice a second and never set."""
+
+import ctypes
+import re
+import statistics
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+EVERY = 0.5  # seconds
+MOST_POINTS = 240  # beyond it every second one is dropped, and half as many are taken
+SM_CLOCK, CORE_TEMPERATURE = 1, 0  # of nvml.h
+
+Reading = dict[str, Any]
+
+
+class Nvml:
+    """One GPU by libnvidia-ml, which comes with the driver. Errors: OSError (there is none, or it does not know it)."""
+
+    def __init__(self, uuid: str) -> None:
+        self._library = ctypes.CDLL("libnvidia-ml.so.1")
+        self._gpu = ctypes.c_void_p()
+        if self._library.nvmlInit_v2() != 0:
+            raise OSError("NVML does not start")
+        if self._library.nvmlDeviceGetHandleByUUID(uuid.encode(), ctypes.byref(self._gpu)) != 0:
+            raise OSError(f"NVML knows no {uuid}")
+
+    def _number(self, function: str, *arguments: int) -> float | None:
+        value = ctypes.c_uint()
+        call = getattr(self._library, function)
+        return float(value.value) if call(self._gpu, *arguments, ctypes.byref(value)) == 0 else None
+
+    def read(self) -> Reading:
+        """Null is what the driver does not tell."""
+        milliwatts = self._number("nvmlDeviceGetPowerUsage")
+        return {
+            "clock_mhz": self._number("nvmlDeviceGetClockInfo", SM_CLOCK),
+            "power_watts": None if milliwatts is None else milliwatts / 1e3,
+            "celsius": self._number("nvmlDeviceGetTemperature", CORE_TEMPERATURE),
+        }
+
+
+def read_cpu() -> Reading:
+    """The fastest core that the kernel tells of. A virtual machine may have neither a clock nor a temperature."""
+    try:
+        clocks = re.findall(r"^cpu MHz\s*: ([\d.]+)", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+        zones = [int(zone.read_text()) / 1e3 for zone in Path("/sys/class/thermal").glob("thermal_zone*/temp")]
+    except (OSError, ValueError):
+        return {"clock_mhz": None, "power_watts": None, "celsius": None}
+    return {
+        "clock_mhz": max(map(float, clocks), default=None),
+        "power_watts": None,
+        "celsius": max(zones, default=None),
+    }
+
+
+def reader_of(uuid: str | None) -> Callable[[], Reading]:
+    """Of a GPU, or with None of the CPU. A GPU that NVML does not show has nothing to read."""
+    if uuid is None:
+        return read_cpu
+    try:
+        return Nvml(uuid).read
+    except (OSError, AttributeError):
+        return lambda: {"clock_mhz": None, "power_watts": None, "celsius": None}
+
+
+class Sampler:
+    """A thread that reads; `with` it a rank does its work."""
+
+    def __init__(self, read: Callable[[], Reading]) -> None:
+        self._read, self._every = read, EVERY
+        self._points: list[dict[str, Any]] = []
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._sample, daemon=True)
+
+    def __enter__(self) -> "Sampler":
+        """Begins to read."""
+        self._begin = time.monotonic()
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Ends."""
+        self._over.set()
+        self._thread.join(1)  # a driver that does not answer is not waited for
+
+    def _sample(self) -> None:
+        while not self._over.is_set():
+            reading = self._read()
+            if any(value is not None for value in reading.values()):
+                self._points.append({"seconds": round(time.monotonic() - self._begin, 2), **reading})
+            if len(self._points) > MOST_POINTS:
+                self._points = self._points[::2]
+                self._every *= 2
+            self._over.wait(self._every)
+
+    def points(self) -> list[dict[str, Any]] | None:
+        """So far; None: nothing can be read here."""
+        return list(self._points) or None
+
+    def median_clock(self) -> float | None:
+        """Without the first second, in which clocks rise."""
+        clocks = [point["clock_mhz"] for point in self.points() or [] if point["seconds"] >= 1 and point["clock_mhz"]]
+        return statistics.median(clocks) if clocks else None

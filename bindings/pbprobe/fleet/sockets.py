@@ -1,0 +1,41 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""What the kernel knows of this process's own TCP connections: how much was lost on the way, and sent again."""
+
+import os
+import socket
+import struct
+from pathlib import Path
+
+TCP_INFO_BYTES = 144
+LEAST_SEGMENTS = 500  # the kernel sends one again now and then
+RESENT, SENT = 100, 136  # of struct tcp_info in linux/tcp.h: tcpi_total_retrans and tcpi_segs_out
+
+
+Counts = dict[str, tuple[int, int]]
+
+
+def segments() -> Counts:
+    """(sent, and of those sent again) of each connection that is open, of whoever in this process opened it."""
+    counts: Counts = {}
+    for entry in Path("/proc/self/fd").iterdir():
+        try:
+            name = str(entry.readlink())
+            if not name.startswith("socket:"):
+                continue
+            with socket.socket(fileno=os.dup(int(entry.name))) as own:
+                if own.type != socket.SOCK_STREAM or own.family not in (socket.AF_INET, socket.AF_INET6):
+                    continue
+                info = own.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, TCP_INFO_BYTES)
+        except OSError:  # closed meanwhile, or no TCP
+            continue
+        if len(info) == TCP_INFO_BYTES:
+            counts[name] = struct.unpack_from("=I", info, SENT)[0], struct.unpack_from("=I", info, RESENT)[0]
+    return counts
+
+
+def resent_between(before: Counts, after: Counts) -> float | None:
+    """Share of what was sent meanwhile that was sent again; None: too little was sent to tell."""
+    sent = sum(count[0] - before.get(name, (0, 0))[0] for name, count in after.items())
+    resent = sum(count[1] - before.get(name, (0, 0))[1] for name, count in after.items())
+    return resent / sent if sent >= LEAST_SEGMENTS else None

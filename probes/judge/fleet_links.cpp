@@ -1,0 +1,137 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Links between ranks: slow by the outlier rule, lossy by what was sent again, and which end is at fault.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "probes/judge/fleet_ranks.hpp"
+#include "probes/judge/outliers.hpp"
+
+namespace pbprobe {
+namespace {
+
+// A sound network loses hardly one segment in 10,000; a connection that loses more than this crawls over distance.
+constexpr double kMostResent = 0.005;
+constexpr const char* kLookAtPort =
+    "look at its NVLink, PCIe or network port (nvidia-smi nvlink -s, ethtool -S, ibstat)";
+constexpr const char* kLookAtErrors = "look at the port's error counters and its cable (ethtool -S, ip -s link)";
+
+struct SeenLink {
+  JudgedRank* from = nullptr;
+  JudgedRank* to = nullptr;
+  FleetLink row;
+  double slower = 0;  // than the median, as a share
+};
+
+// One kind of fault of links, in the words that name it.
+struct LinkFault {
+  FleetFault fault = FleetFault::slow_link;
+  const char* adjective = "";
+  const char* fix = "";
+  std::vector<const SeenLink*> links;
+};
+
+std::vector<SeenLink> links_of(JudgedRanks& ranks) {
+  std::map<int64_t, JudgedRank*> by_rank;
+  for (auto& rank : ranks) by_rank[rank.row.rank] = &rank;
+  std::vector<SeenLink> all;
+  for (auto& rank : ranks) {
+    if (rank.report == nullptr) continue;
+    for (const auto& link : rank.report->links) {
+      const auto peer = by_rank.find(link.peer);
+      if (peer == by_rank.end()) continue;
+      Outcome outcome = Outcome::unknown;
+      if (link.verified) outcome = *link.verified ? Outcome::pass : Outcome::fail;
+      all.push_back({&rank,
+                     peer->second,
+                     {.from = rank.row.rank,
+                      .to = link.peer,
+                      .gb_per_s = link.gb_per_s,
+                      .latency_us = link.latency_us,
+                      .resent = link.resent,
+                      .within_node = rank.host == peer->second->host,
+                      .outcome = outcome}});
+    }
+  }
+  return all;
+}
+
+std::string sentence_of(const SeenLink& link, FleetFault fault) {
+  const std::string who = fmt::format("the link from {} to {}", name_of(*link.from), name_of(*link.to));
+  if (fault == FleetFault::lossy_link)
+    return fmt::format("{} loses {:.1f} % of what is sent, which is sent again", who,
+                       100 * link.row.resent.value_or(0));
+  return fmt::format("{} is {:.0f} % slower than the median", who, 100 * link.slower);
+}
+
+// A link has two ends. The one where half of the links are faulty is at fault; of neither: nobody knows which.
+void blame(const std::vector<SeenLink>& links, const LinkFault& fault) {
+  std::map<JudgedRank*, int64_t> measured;
+  std::map<JudgedRank*, int64_t> bad;
+  for (const auto& link : links) {
+    ++measured[link.from];
+    ++measured[link.to];
+  }
+  for (const auto* link : fault.links) {
+    ++bad[link->from];
+    ++bad[link->to];
+  }
+  std::set<JudgedRank*> at_fault;
+  int64_t most = 0;
+  for (const auto& [rank, count] : bad) most = std::max(most, count);
+  for (const auto& [rank, count] : bad) {
+    if (2 * count >= measured[rank] && (count == most || 2 * count > measured[rank])) at_fault.insert(rank);
+  }
+  for (auto* rank : at_fault)
+    add_finding(rank->row, fault.fault, Outcome::fail,
+                fmt::format("{} of its {} links are {}", bad[rank], measured[rank], fault.adjective), fault.fix);
+  for (const auto* link : fault.links) {
+    if (at_fault.contains(link->from) || at_fault.contains(link->to)) continue;
+    for (auto* rank : {link->from, link->to})
+      add_finding(rank->row, fault.fault, Outcome::unknown,
+                  sentence_of(*link, fault.fault) + ", and which end is at fault is not known", fault.fix);
+  }
+}
+
+// Called with the links inside of nodes and with those between them.
+void find_slow(std::vector<SeenLink>& links, bool within, double false_alarm_rate, LinkFault& slow) {
+  std::vector<double> rates;
+  for (const auto& link : links) {
+    if (link.row.within_node == within && link.row.outcome != Outcome::fail) rates.push_back(link.row.gb_per_s);
+  }
+  // The floor is what neighbours on a switch take from each other; among few, half.
+  const OutlierRule rule =
+      outlier_rule(rates, false, {.false_alarm_rate = false_alarm_rate, .floor = 0.1, .straggler = 0.5});
+  for (auto& link : links) {
+    if (link.row.within_node != within || link.row.outcome == Outcome::fail || rates.size() < 2) continue;
+    if (!is_slow(link.row.gb_per_s, rule, false, rates.size())) continue;
+    link.slower = 1 - link.row.gb_per_s / rule.median;
+    slow.links.push_back(&link);
+  }
+}
+
+}  // namespace
+
+void judge_links(Fleet& fleet, JudgedRanks& ranks, const FleetPolicy& policy) {
+  auto links = links_of(ranks);
+  LinkFault slow{.fault = FleetFault::slow_link, .adjective = "slow", .fix = kLookAtPort};
+  LinkFault lossy{.fault = FleetFault::lossy_link, .adjective = "lossy", .fix = kLookAtErrors};
+  for (const bool within : {true, false}) find_slow(links, within, policy.false_alarm_rate, slow);
+  for (const auto& link : links) {
+    if (link.row.resent.value_or(0) > kMostResent) lossy.links.push_back(&link);
+  }
+  blame(links, slow);
+  blame(links, lossy);
+  std::set<const SeenLink*> faulty(slow.links.begin(), slow.links.end());
+  faulty.insert(lossy.links.begin(), lossy.links.end());
+  for (auto& link : links) {
+    if (faulty.contains(&link)) link.row.outcome = Outcome::fail;
+    fleet.links.push_back(link.row);
+  }
+}
+
+}  // namespace pbprobe

@@ -1,0 +1,362 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// A merged fleet as a page: nodes by measurements, links as a matrix, who comes late. Of a large fleet the worst.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "core/json.hpp"
+#include "probes/report/fleet.hpp"
+#include "probes/report/html/chart.hpp"
+#include "probes/report/html/document.hpp"
+#include "probes/report/sections.hpp"
+#include "probes/report/text.hpp"
+
+namespace pbprobe {
+namespace {
+
+using html::Cell;
+using html::Document;
+using html::Table;
+using html::Writer;
+using text::Colour;
+
+constexpr size_t kMostNodes = 150;      // rows of the heat map
+constexpr size_t kMostWorst = 50;       // findings that are written out
+constexpr size_t kMostEnds = 32;        // rows and columns of the matrix
+constexpr size_t kMostLines = 5;        // ranks whose lateness is drawn
+constexpr size_t kMostEmbedded = 2000;  // ranks in the data of the page
+
+struct RankOfNode {
+  const FleetNode* node = nullptr;
+  const FleetRank* rank = nullptr;
+};
+
+int gravity(Outcome outcome) {
+  return outcome == Outcome::fail ? 0 : outcome == Outcome::unknown ? 1 : 2;
+}
+
+std::vector<const FleetNode*> worst_first(const Fleet& fleet) {
+  std::vector<const FleetNode*> nodes;
+  for (const auto& node : fleet.nodes) nodes.push_back(&node);
+  std::stable_sort(nodes.begin(), nodes.end(),
+                   [](const auto* a, const auto* b) { return gravity(a->outcome) < gravity(b->outcome); });
+  return nodes;
+}
+
+void add_headline(Document& page, const Fleet& fleet) {
+  size_t ranks = 0;
+  for (const auto& node : fleet.nodes) ranks += node.ranks.size();
+  Writer& writer = page.body();
+  const auto box = writer.open("div", {{"class", "verdict " + std::string(name_of(fleet.outcome))}});
+  {
+    const auto head = writer.open("h1");
+    const char* const word = fleet.outcome == Outcome::pass   ? "✓ PASS"
+                             : fleet.outcome == Outcome::fail ? "✗ FAIL"
+                                                              : "? UNKNOWN";
+    writer.add("span", {{"class", "word"}}, word);
+    writer.text(fmt::format("{} nodes, {} ranks", fleet.nodes.size(), ranks));
+  }
+  writer.add("p", fleet.reason);
+  if (fleet.fix) writer.add("p", "What to do: " + *fleet.fix);
+}
+
+void add_list(Document& page, const std::string& title, const std::vector<std::string>& sentences) {
+  if (sentences.empty()) return;
+  const auto section = page.open_section(title);
+  const auto list = page.body().open("ul");
+  for (size_t i = 0; i < std::min(sentences.size(), kMostWorst); ++i) page.body().add("li", sentences[i]);
+  if (sentences.size() > kMostWorst)
+    page.body().add("li", fmt::format("and {} more: --format json has them all", sentences.size() - kMostWorst));
+}
+
+void add_worst(Document& page, const Fleet& fleet) {
+  Table table{.caption = "What did not pass, failed before unknown",
+              .head = {"node", "rank", "fault", "what", "help"},
+              .most_rows = kMostWorst};
+  for (const auto* node : worst_first(fleet)) {
+    for (const auto& rank : node->ranks) {
+      for (const auto& finding : rank.findings)
+        table.rows.push_back({{node->host, Colour::none, {}},
+                              {rank.rank < 0 ? "-" : std::to_string(rank.rank), Colour::none, {}},
+                              {std::string(name_of(finding.fault)), text::colour_of(finding.outcome), {}},
+                              {finding.what, Colour::none, {}},
+                              {finding.fix, Colour::faint, {}}});
+    }
+  }
+  if (table.rows.empty()) return;
+  const auto section = page.open_section("The worst");
+  page.add(table);
+}
+
+// The rule by which a rank's figure was judged.
+using Rules = std::map<std::pair<std::string, std::string>, const FleetRule*>;
+
+// How much slower than the median a node's slowest rank is, as a share of it; as its finding has it, red.
+Cell heat_cell(const FleetNode& node, const std::string& figure, const Rules& rules) {
+  const FleetRule* rule = nullptr;
+  double worst = 0;
+  double value = 0;
+  for (const auto& rank : node.ranks) {
+    const auto own = rank.figures.find(figure);
+    const auto found = rules.find({figure, rank.device});
+    if (own == rank.figures.end() || found == rules.end() || found->second->median <= 0) continue;
+    const double sign = found->second->lower_is_better ? 1 : -1;
+    const double slower = sign * (own->second - found->second->median) / found->second->median;
+    if (rule != nullptr && slower <= worst) continue;
+    rule = found->second;
+    worst = slower;
+    value = own->second;
+  }
+  if (rule == nullptr) return {"-", Colour::faint, {}};
+  const double allowed = rule->threshold / rule->median;
+  const Colour colour = worst > allowed ? Colour::bad : worst > allowed / 2 ? Colour::doubt : Colour::good;
+  return {fmt::format("{:+.1f} %", worst == 0 ? 0 : -100 * worst), colour, value};
+}
+
+Cell late_cell(const FleetNode& node) {
+  std::vector<double> medians;
+  bool late = false;
+  for (const auto& rank : node.ranks) {
+    for (const auto& finding : rank.findings) late = late || finding.fault == FleetFault::late;
+    std::vector<double> values = rank.late_ms;
+    if (values.empty()) continue;
+    std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
+    medians.push_back(values[values.size() / 2]);
+  }
+  if (medians.empty()) return {"-", Colour::faint, {}};
+  const double most = *std::max_element(medians.begin(), medians.end());
+  return {fmt::format("{:.3g} ms", most), late ? Colour::bad : Colour::good, most};
+}
+
+void add_heat_map(Document& page, const Fleet& fleet) {
+  Rules rules;
+  std::set<std::string> figures;
+  for (const auto& rule : fleet.rules) {
+    rules[{rule.figure, rule.device}] = &rule;
+    figures.insert(rule.figure);
+  }
+  Table table{.caption = "Nodes by measurements: how far the slowest rank of each is from the median of its equals",
+              .head = {"node", "outcome"},
+              .heat = true,
+              .most_rows = kMostNodes};
+  table.head.insert(table.head.end(), figures.begin(), figures.end());
+  table.head.emplace_back("late");
+  for (const auto* node : worst_first(fleet)) {
+    table.rows.push_back(
+        {{node->host, Colour::none, {}}, {std::string(name_of(node->outcome)), text::colour_of(node->outcome), {}}});
+    if (table.rows.size() > kMostNodes) continue;  // counted, not shown
+    for (const auto& figure : figures) table.rows.back().push_back(heat_cell(*node, figure, rules));
+    table.rows.back().push_back(late_cell(*node));
+  }
+  const auto section = page.open_section(
+      "Nodes",
+      "Red: beyond what the rule allows. Yellow: beyond half of it. Late: after the first, median of the rounds.");
+  page.add(table);
+}
+
+// Between two ends the slowest link, since a matrix has one field for it.
+struct Field {
+  double gb_per_s = 0;
+  double resent = 0;
+  Outcome outcome = Outcome::pass;
+};
+using Fields = std::map<std::pair<std::string, std::string>, Field>;
+
+Fields fields_of(const Fleet& fleet, bool by_rank) {
+  std::map<int64_t, std::string> ends;
+  for (const auto& node : fleet.nodes) {
+    for (const auto& rank : node.ranks)
+      ends[rank.rank] = by_rank ? fmt::format("{:02} {}", rank.rank, node.host) : node.host;
+  }
+  Fields fields;
+  for (const auto& link : fleet.links) {
+    const auto [place, is_new] = fields.try_emplace({ends[link.from], ends[link.to]});
+    Field& field = place->second;
+    if (is_new || link.gb_per_s < field.gb_per_s) field.gb_per_s = link.gb_per_s;
+    field.resent = std::max(field.resent, link.resent.value_or(0));
+    if (gravity(link.outcome) < gravity(field.outcome)) field.outcome = link.outcome;
+  }
+  return fields;
+}
+
+// Those with links that failed first, then those with the slowest ones.
+std::vector<std::string> ends_of(const Fields& fields) {
+  std::map<std::string, std::pair<int, double>> worst;
+  for (const auto& [pair, field] : fields) {
+    for (const auto& end : {pair.first, pair.second}) {
+      const std::pair<int, double> rating(gravity(field.outcome), field.gb_per_s);
+      const auto [place, is_new] = worst.try_emplace(end, rating);
+      if (!is_new) place->second = std::min(place->second, rating);
+    }
+  }
+  std::vector<std::string> ends;
+  for (const auto& [end, rating] : worst) ends.push_back(end);
+  if (ends.size() > kMostEnds) {
+    std::stable_sort(ends.begin(), ends.end(), [&](const auto& a, const auto& b) { return worst[a] < worst[b]; });
+    ends.resize(kMostEnds);
+  }
+  return ends;
+}
+
+Cell link_cell(const Fields& fields, const std::string& from, const std::string& to) {
+  const auto found = fields.find({from, to});
+  if (found == fields.end()) return {"-", Colour::faint, {}};
+  const Field& field = found->second;
+  std::string text = fmt::format("{:.3g}", field.gb_per_s);
+  if (field.resent >= 0.001) text += fmt::format(" ({:.1f} % lost)", 100 * field.resent);
+  return {text, text::colour_of(field.outcome), field.gb_per_s};
+}
+
+void add_links(Document& page, const Fleet& fleet) {
+  if (fleet.links.empty()) return;
+  size_t ranks = 0;
+  for (const auto& node : fleet.nodes) ranks += node.ranks.size();
+  const bool by_rank = ranks <= kMostEnds;
+  const Fields fields = fields_of(fleet, by_rank);
+  const auto ends = ends_of(fields);
+  Table table{.caption = "GB/s from the row's to the column's; where these are nodes, the slowest of their links",
+              .head = {by_rank ? "rank" : "node"},
+              .heat = true};
+  for (const auto& end : ends) table.head.push_back(by_rank ? end.substr(0, end.find(' ')) : end);
+  for (const auto& from : ends) {
+    table.rows.push_back({{from, Colour::none, {}}});
+    for (const auto& to : ends) table.rows.back().push_back(link_cell(fields, from, to));
+  }
+  const auto failed = std::count_if(fleet.links.begin(), fleet.links.end(),
+                                    [](const auto& link) { return link.outcome == Outcome::fail; });
+  const auto section = page.open_section(
+      "Links", fmt::format("{} were measured, {} failed. \"-\" was not measured: between nodes a sample is.{}",
+                           fleet.links.size(), failed,
+                           ends.size() == kMostEnds ? " Shown are those with the worst links." : ""));
+  page.add(table);
+}
+
+double median_of(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+html::TimeLine line_of(const RankOfNode& late, size_t place) {
+  constexpr std::array<std::string_view, kMostLines> kSeries{"s1", "s2", "s3", "s4", "s5"};
+  return {fmt::format("{} rank {}", late.node->host, late.rank->rank), kSeries.at(place), late.rank->late_ms};
+}
+
+void add_lateness(Document& page, const Fleet& fleet) {
+  std::vector<std::pair<double, RankOfNode>> ranks;
+  size_t rounds = 0;
+  for (const auto& node : fleet.nodes) {
+    for (const auto& rank : node.ranks) {
+      if (rank.late_ms.empty()) continue;
+      ranks.push_back({median_of(rank.late_ms), {&node, &rank}});
+      rounds = std::max(rounds, rank.late_ms.size());
+    }
+  }
+  if (ranks.empty()) return;
+  std::stable_sort(ranks.begin(), ranks.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<html::TimeLine> lines;
+  html::TimeLine usual{"median of all", "snone", {}};
+  for (size_t i = 0; i < rounds; ++i) {
+    std::vector<double> round;
+    for (const auto& [late, rank] : ranks) {
+      if (i < rank.rank->late_ms.size()) round.push_back(rank.rank->late_ms[i]);
+    }
+    usual.values.push_back(median_of(std::move(round)));
+  }
+  lines.push_back(std::move(usual));
+  for (size_t i = 0; i < std::min(ranks.size(), kMostLines); ++i) lines.push_back(line_of(ranks[i].second, i));
+  const auto section = page.open_section("Late arrivals", "In each round of lockstep all wait for the last.");
+  const auto scroll = page.body().open(
+      "div", {{"class", "scroll"}, {"tabindex", "0"}, {"role", "region"}, {"aria-label", "Late arrivals over time"}});
+  html::add_time_lines(page.body(), "How long after the first rank each came, by round of lockstep", "ms", lines);
+}
+
+void add_collectives(Document& page, const Fleet& fleet) {
+  if (fleet.collectives.empty()) return;
+  Table table{.caption = "As nccl-tests define them; median over ranks",
+              .head = {"collective", "bytes", "ranks", "algbw GB/s", "busbw GB/s", "verified"}};
+  for (const auto& row : fleet.collectives) {
+    const char* const verified = row.verified == Outcome::pass ? "yes" : row.verified == Outcome::fail ? "WRONG" : "no";
+    table.rows.push_back({{row.operation, Colour::none, {}},
+                          {std::to_string(row.bytes), Colour::none, static_cast<double>(row.bytes)},
+                          {std::to_string(row.ranks), Colour::none, static_cast<double>(row.ranks)},
+                          {fmt::format("{:.3g}", row.algbw_gb_per_s), Colour::none, row.algbw_gb_per_s},
+                          {fmt::format("{:.3g}", row.busbw_gb_per_s), Colour::none, row.busbw_gb_per_s},
+                          {verified, text::colour_of(row.verified), {}}});
+  }
+  const auto section = page.open_section("Collectives");
+  page.add(table);
+}
+
+void add_rules(Document& page, const Fleet& fleet) {
+  Table table{
+      .caption = "Slow is what lies farther from the median, on the slow side, than the last column but one says",
+      .head = {"figure", "device", "ranks", "median", "MAD", "k", "allowed", "slow"}};
+  for (const auto& rule : fleet.rules) {
+    const double share = rule.median > 0 ? 100 * rule.threshold / rule.median : 0;
+    table.rows.push_back(
+        {{rule.figure, Colour::none, {}},
+         {rule.device, Colour::none, {}},
+         {std::to_string(rule.count), Colour::none, static_cast<double>(rule.count)},
+         {fmt::format("{:.4g}", rule.median), Colour::none, rule.median},
+         {fmt::format("{:.2g}", rule.mad), Colour::none, rule.mad},
+         {rule.k > 0 ? fmt::format("{:.1f}", rule.k) : "-", Colour::none, {}},
+         {fmt::format("{:.1f} %", share), Colour::none, rule.threshold},
+         {std::to_string(rule.slow), rule.slow > 0 ? Colour::bad : Colour::none, static_cast<double>(rule.slow)}});
+  }
+  if (table.rows.empty()) return;
+  const auto section = page.open_section("How figures were judged");
+  page.add(table);
+}
+
+// What is embedded of a fleet too large for a page: its nodes and links would be dropped anyway.
+Fleet embeddable(const Fleet& fleet) {
+  size_t ranks = 0;
+  for (const auto& node : fleet.nodes) ranks += node.ranks.size();
+  if (ranks <= kMostEmbedded) return fleet;
+  Fleet small = {.created = fleet.created,
+                 .pbprobe_version = fleet.pbprobe_version,
+                 .outcome = fleet.outcome,
+                 .reason = fleet.reason,
+                 .fix = fleet.fix,
+                 .false_alarm_rate = fleet.false_alarm_rate,
+                 .baseline = fleet.baseline,
+                 .differences = fleet.differences,
+                 .problems = fleet.problems,
+                 .rules = fleet.rules,
+                 .collectives = fleet.collectives};
+  for (const auto* node : worst_first(fleet)) {
+    if (small.nodes.size() < kMostNodes && node->outcome != Outcome::pass) small.nodes.push_back(*node);
+  }
+  return small;
+}
+
+}  // namespace
+
+std::string html_of(const Fleet& fleet) {
+  Document page(fmt::format("{}: fleet of {} nodes", name_of(fleet.outcome), fleet.nodes.size()));
+  add_headline(page, fleet);
+  std::vector<std::string> differences;
+  for (const auto& difference : fleet.differences) differences.push_back(difference.sentence);
+  add_list(page, "Different", differences);
+  add_list(page, "Problems", fleet.problems);
+  add_worst(page, fleet);
+  add_heat_map(page, fleet);
+  add_links(page, fleet);
+  add_lateness(page, fleet);
+  add_collectives(page, fleet);
+  add_rules(page, fleet);
+  std::string foot = fmt::format("pbprobe {}, {}", fleet.pbprobe_version, fleet.created);
+  Fleet data = embeddable(fleet);
+  if (data.nodes.size() < fleet.nodes.size())
+    foot += fmt::format(". The data in this page are of the {} worst nodes: --format json has all", data.nodes.size());
+  return std::move(page).finish(to_json(data), {"/links", "/nodes", "/problems", "/differences"}, foot);
+}
+
+}  // namespace pbprobe

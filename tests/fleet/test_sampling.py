@@ -1,0 +1,98 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""What is read beside the work: clocks by NVML, from a stand-in for the driver's library; losses from real sockets."""
+
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+
+from pbprobe.fleet import sampling, sockets
+
+# As the driver answers for one GPU; -D says what it cannot tell.
+NVML = """
+int nvmlInit_v2(void) { return 0; }
+int nvmlDeviceGetHandleByUUID(const char* uuid, void** gpu) {
+  const char* known = "GPU-1234";
+  for (int i = 0; i < 9; ++i) if (uuid[i] != known[i]) return 6;
+  *gpu = (void*)0x77;
+  return 0;
+}
+int nvmlDeviceGetClockInfo(void* gpu, unsigned kind, unsigned* mhz) {
+  *mhz = 1980 + kind;
+  return gpu == (void*)0x77 ? 0 : 2;
+}
+int nvmlDeviceGetPowerUsage(void* gpu, unsigned* milliwatts) { *milliwatts = 512500; return NO_POWER; }
+int nvmlDeviceGetTemperature(void* gpu, unsigned sensor, unsigned* celsius) { *celsius = 61 + sensor; return 0; }
+"""
+READ = """
+import json, sys
+from pbprobe.fleet import sampling
+print(json.dumps(sampling.reader_of(sys.argv[1])()))
+"""
+
+
+def read_with_driver(folder, uuid, no_power=0):
+    """In a process of its own: a library is loaded once."""
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("no C compiler")
+    source = folder / "nvml.c"
+    source.write_text(NVML)
+    library = folder / "libnvidia-ml.so.1"
+    subprocess.run([compiler, "-shared", "-fPIC", f"-DNO_POWER={no_power}", "-o", library, source], check=True)
+    env = os.environ | {"LD_LIBRARY_PATH": str(folder)}
+    return json.loads(
+        subprocess.run([sys.executable, "-c", READ, uuid], env=env, capture_output=True, check=True).stdout
+    )
+
+
+def test_nvml_tells_clock_power_and_temperature(tmp_path):
+    assert read_with_driver(tmp_path, "GPU-1234") == {"clock_mhz": 1981.0, "power_watts": 512.5, "celsius": 61.0}
+
+
+def test_what_the_driver_does_not_tell_is_null(tmp_path):
+    assert read_with_driver(tmp_path, "GPU-1234", no_power=3)["power_watts"] is None
+
+
+def test_a_gpu_that_nvml_does_not_know_has_nothing_to_read(tmp_path):
+    assert set(read_with_driver(tmp_path, "GPU-9999").values()) == {None}
+
+
+def test_samples_are_taken_while_work_runs_and_thinned_where_there_are_many(monkeypatch):
+    monkeypatch.setattr(sampling, "EVERY", 0.001)
+    monkeypatch.setattr(sampling, "MOST_POINTS", 20)
+    with sampling.Sampler(lambda: {"clock_mhz": 1000.0, "power_watts": None, "celsius": None}) as sampler:
+        until = time.monotonic() + 10
+        while (sampler.median_clock() is None) and time.monotonic() < until:
+            time.sleep(0.05)
+    points = sampler.points()
+    assert 2 <= len(points) <= 20 and points == sorted(points, key=lambda point: point["seconds"])
+    assert sampler.median_clock() == 1000.0
+    with sampling.Sampler(lambda: {"clock_mhz": None, "power_watts": None, "celsius": None}) as nothing:
+        time.sleep(0.05)
+    assert nothing.points() is None and nothing.median_clock() is None
+
+
+def test_segments_of_own_connections_are_counted():
+    with contextlib.ExitStack() as stack:
+        listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+        one = stack.enter_context(socket.create_connection(listener.getsockname()))
+        other = stack.enter_context(listener.accept()[0])
+        before = sockets.segments()
+        for _ in range(600):
+            one.sendall(b"x")
+            assert other.recv(1) == b"x"
+        after = sockets.segments()
+    name = str(pathlib.Path("socket:"))  # by inode
+    assert all(key.startswith(name) for key in after) and len(after) >= 2
+    assert sockets.resent_between(before, after) < 0.05
+    assert sockets.resent_between(after, after) is None, "nothing was sent"
+    assert sockets.resent_between({"a": (1000, 10)}, {"a": (2000, 30), "b": (1000, 0)}) == 0.01
