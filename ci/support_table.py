@@ -41,6 +41,8 @@ def ask(programs: list[str]) -> dict[str, str | None]:
             subprocess.run([*program.split(), "targets", "--format", "json"], capture_output=True, check=True).stdout
         )
         for target in listed["targets"]:
+            if not target["kernels"]:
+                continue  # it is there for audits only
             rows[target["id"]] = rows.get(target["id"]) or row_of(target)
     return rows
 

@@ -92,7 +92,7 @@ def main(arguments: list[str]) -> int:
             say(f'unknown target "{word}" in TARGETS={words[0]}: choose from {", ".join(ids)}, or native, or all')
             return 2
     if compilers:
-        print(" ".join(sorted({row["compiler"] for row in rows if row["id"] in chosen})))
+        print(" ".join(sorted({row["compiler"] for row in rows if row["id"] in chosen} - {"none"})))
     else:
         print("all" if words[0] == "all" else ",".join(chosen))
     return 0

@@ -58,7 +58,7 @@ struct Target {
   std::string architecture;                    // GPU: what to build for ("121", "90a"); CPU: "x86_64" or "aarch64"
   std::optional<std::string> capability;       // GPU: "12.1"
   std::vector<std::string> siblings;           // GPU: further architectures that an exact claim allows ("sm_121a")
-  std::string compiler;                        // "cxx", "nvcc" or "nvrtc"
+  std::string compiler;                        // "cxx", "nvcc" or "nvrtc"; "none": for audits only
   std::vector<std::string> flags;              // what its kernels are compiled with, and no others
   std::optional<std::string> ptx;              // GPU: whose PTX its kernels become in tests on newer silicon: "80"
   std::vector<std::string> recipe_flags;       // CPU: what its recipes are compiled with
@@ -88,9 +88,10 @@ struct TargetTable {
 // Every row, in the file's order. The table is part of the program: a broken one ends the build (tests/core/targets).
 [[nodiscard]] const std::vector<Target>& all_targets();
 
-// Whether variants can be built for it. amx is there only for the kernels: libraries use it on their own account.
+// Whether variants can be built for it. amx is there only for the kernels: libraries use it on their own account;
+// sm70 only for audits.
 [[nodiscard]] inline bool has_variants(const Target& target) {
-  return target.kind == TargetKind::gpu || !target.recipe_flags.empty();
+  return target.kind == TargetKind::gpu ? target.compiler != "none" : !target.recipe_flags.empty();
 }
 
 // The row with this id, or null.
@@ -140,7 +141,7 @@ void fields(Visitor& visit, T& target) {
   visit("architecture", target.architecture, "GPU: what to build for; CPU: x86_64 or aarch64");
   visit("capability", target.capability, "GPU: compute capability");
   visit("siblings", target.siblings, "GPU: further architectures that an exact claim allows");
-  visit("compiler", target.compiler, "cxx, nvcc or nvrtc");
+  visit("compiler", target.compiler, "cxx, nvcc or nvrtc; none: it is there for audits only");
   visit("flags", target.flags, "what its kernels are compiled with, and no others");
   visit("ptx", target.ptx, "GPU: the architecture whose PTX its kernels become in tests on newer silicon");
   visit("recipe_flags", target.recipe_flags, "CPU: what its recipes are compiled with; empty: it has none");

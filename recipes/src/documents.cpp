@@ -89,7 +89,7 @@ std::string gpu_guide(const Matrix& m) {
   std::string text =
       "| SM | compute capability | GPUs | lines | driver | instructions | note |\n|---|---|---|---|---|---|---|\n";
   for (const auto& target : all_targets()) {
-    if (target.kind != TargetKind::gpu) continue;
+    if (target.kind != TargetKind::gpu || !has_variants(target)) continue;
     std::vector<std::string> lines;
     std::vector<std::string> drivers;
     for (const auto& line : m.lines) {

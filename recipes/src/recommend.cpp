@@ -69,7 +69,7 @@ ChosenGpu choose_gpu(const Host& host) {
   std::map<std::string, int> counts;
   for (const auto& gpu : host.gpus) {
     const auto* target = find_gpu_target(gpu.capability);
-    if (target == nullptr) {
+    if (target == nullptr || !has_variants(*target)) {
       chosen.problems.push_back(
           fmt::format("{} has compute capability {}, which is not an SM of the matrix", gpu.name, gpu.capability));
     } else {
@@ -78,7 +78,7 @@ ChosenGpu choose_gpu(const Host& host) {
   }
   for (const auto& gpu : host.gpus) {
     const auto* target = find_gpu_target(gpu.capability);
-    if (target == nullptr) continue;
+    if (target == nullptr || !has_variants(*target)) continue;
     const auto better = [&](const Target& a, const Target& b) {
       if (counts[a.id] != counts[b.id]) return counts[a.id] > counts[b.id];
       return compare_versions(*a.capability, *b.capability) > 0;
@@ -90,7 +90,7 @@ ChosenGpu choose_gpu(const Host& host) {
   }
   for (const auto& gpu : host.gpus) {
     const auto* target = find_gpu_target(gpu.capability);
-    if (target != nullptr && target != chosen.target)
+    if (target != nullptr && has_variants(*target) && target != chosen.target)
       chosen.problems.push_back(fmt::format("GPU {} ({}) is {}: one variant serves one SM, so it needs {}'s own",
                                             gpu.index, gpu.name, upper(target->id), upper(target->id)));
   }
@@ -157,11 +157,6 @@ class Advice {
   bool advise_gpu(const ChosenGpu& gpu) {
     const auto& target = *gpu.target;
     if (!fits_machine(target)) return false;
-    if (!has_variants(target)) {
-      answer_.not_possible.push_back(
-          fmt::format("{} is {}, for which the matrix has no variants", gpu.name, upper(target.id)));
-      return false;
-    }
     const auto lines = lines_for(target);
     if (lines.empty()) {
       answer_.not_possible.push_back(

@@ -90,6 +90,8 @@ def test_pascal_has_no_wheel_any_more(tmp_path):
 
 def test_volta_has_old_wheels_only(tmp_path):
     answer = advice(machine(tmp_path, "7.0", "Tesla V100"))
+    assert answer["variant"].startswith("pytorch-python313-cpu-")
+    assert "Tesla V100 has compute capability 7.0, which is not an SM of the matrix" in answer["not_possible"]
     last = torches("x86_64-linux", "sm_70")[-1]
     newest = torches("x86_64-linux")[-1]
     assert last["version"] != newest["version"]

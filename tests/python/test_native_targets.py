@@ -77,5 +77,5 @@ def test_choice_is_checked():
 
 
 def test_compilers_are_those_of_the_rows():
-    assert resolve("--compilers", "all").stdout.split() == sorted({row["compiler"] for row in ROWS})
+    assert resolve("--compilers", "all").stdout.split() == sorted({row["compiler"] for row in ROWS} - {"none"})
     assert resolve("--compilers", CPUS[0]).stdout == "cxx\n"

@@ -56,13 +56,15 @@ TEST(Targets, StandOnceAndTheKnownOnesAreThere) {
   EXPECT_THAT(cpu, testing::IsSupersetOf(isas));
 }
 
-TEST(Targets, AmxIsOnlyForTheKernels) {
+TEST(Targets, AmxIsOnlyForTheKernelsAndSm70OnlyForAudits) {
   std::set<std::string> without;
   for (const auto& target : all_targets()) {
     if (!has_variants(target)) without.insert(target.id);
   }
-  EXPECT_THAT(without, ElementsAre("amx"));
+  EXPECT_THAT(without, ElementsAre("amx", "sm70"));
   EXPECT_TRUE(row("amx").recipe_requires.empty());
+  EXPECT_EQ(row("sm70").compiler, "none");
+  EXPECT_EQ(row("sm70").last_cuda, "12.9");
 }
 
 TEST(Targets, AGpuRowAgreesWithItself) {
@@ -74,15 +76,17 @@ TEST(Targets, AGpuRowAgreesWithItself) {
     std::erase(number, '.');
     EXPECT_EQ(target.id, "sm" + number);
     EXPECT_TRUE(target.architecture == number || target.architecture == number + "a") << target.architecture;
-    ASSERT_EQ(target.flags.size(), 1U);
-    const bool nvrtc = target.compiler == "nvrtc";
-    EXPECT_EQ(target.flags[0], nvrtc ? "--gpu-architecture=sm_" + target.architecture
-                                     : fmt::format("-gencode=arch=compute_{0},code=sm_{0}", target.architecture));
-    EXPECT_EQ(nvrtc, target.last_cuda.has_value());
     EXPECT_EQ(target.min_driver.has_value(), !target.last_cuda.has_value());
     EXPECT_TRUE(target.recipe_flags.empty() && target.requires_features.empty() && target.recipe_requires.empty());
     EXPECT_TRUE(target.limits.shared_per_block_bytes && target.limits.tensor_memory_columns);
     EXPECT_FALSE(target.ops_per_clock.empty());
+    EXPECT_EQ(target.compiler == "none", target.flags.empty());
+    if (target.flags.empty()) continue;  // for audits only
+    const bool nvrtc = target.compiler == "nvrtc";
+    EXPECT_THAT(target.flags,
+                ElementsAre(nvrtc ? "--gpu-architecture=sm_" + target.architecture
+                                  : fmt::format("-gencode=arch=compute_{0},code=sm_{0}", target.architecture)));
+    EXPECT_EQ(nvrtc, target.last_cuda.has_value());
     ASSERT_TRUE(target.ptx) << "whose PTX do its kernels become in tests on newer silicon?";
     EXPECT_LE(std::stoi(*target.ptx), std::stoi(number));
     EXPECT_EQ(nvrtc, *target.ptx == number && std::stoi(number) < 75);
