@@ -5,13 +5,16 @@
 
 #include "core/facts/json.hpp"
 #include "core/host/host.hpp"
+#include "core/printable.hpp"
 #include "core/targets.hpp"
 #include "probes/audit/environment.hpp"
 #include "probes/cli/cli.hpp"
 #include "probes/cli/documents.hpp"
+#include "probes/judge/variant_of.hpp"
 #include "probes/pipeline/environment.hpp"
 #include "probes/pipeline/pipeline.hpp"
 #include "probes/report/html/html.hpp"
+#include "probes/report/variant.hpp"
 #include "recipes/src/claim.hpp"
 
 namespace pbprobe::cli {
@@ -29,6 +32,7 @@ struct AuditArguments {
   bool distributions = false;  // a row of each package
   bool kernels = false;
   bool no_cache = false;
+  bool variant = false;  // a variant.json
   std::vector<Sm> gpus;
   Documents documents;
 };
@@ -127,6 +131,17 @@ std::string text_of(const AuditArguments& options, const Report& report) {
   return render_environment(*rows, text_style(options)) + "\n" + text;
 }
 
+// What limits it goes to standard error, so that the file can be put into a wheel as it is.
+int run_variant(const AuditArguments& options) {
+  const auto report = audit_one(options, options.artifacts.front());
+  if (!report) return print_error(report.error());
+  const DerivedVariant derived = variant_of(*report->inventory);
+  for (const auto& note : derived.notes) fmt::print(stderr, "pbprobe: {}\n", printable(note));
+  if (const int written = write_output(variant_json(derived.variant), options.output); written != kPassed)
+    return written;
+  return exit_code_of(*report, options.strict);
+}
+
 int run(const AuditArguments& options) {
   if (options.output) {
     if (const auto usable = check_output_file(*options.output); !usable) return print_error(usable.error());
@@ -137,6 +152,7 @@ int run(const AuditArguments& options) {
                                   "--sarif, --junit and --markdown are of one build's verdict: give "
                                   "one build, without --table, --distributions and --for"));
   if (options.table) return run_table(options);
+  if (options.variant && options.artifacts.size() == 1) return run_variant(options);
   if (wants_rows(options)) return run_rows(options);
   if (options.artifacts.size() > 1)
     return print_error(
@@ -221,7 +237,12 @@ void add_audit(CLI::App& app, int& exit_code) {
   gpus->option_text("SMS");
   auto* kernels =
       command->add_flag("--kernels", options.audit.kernel_names, "List the kernels, by the SMs that they are for");
-  for (auto* row : {rows, gpus, kernels}) row->excludes(claim)->excludes(only);
+  auto* variant =
+      command->add_flag("--variant-json", options.variant,
+                        "Write the variant.json (drafts of PEP 817 and 825: experimental) that its bytes show; "
+                        "where a property is true and not enough, standard error has it");
+  for (auto* row : {rows, gpus, kernels, variant}) row->excludes(claim)->excludes(only);
+  variant->excludes(rows)->excludes(gpus)->excludes(kernels);
   kernels->excludes(rows)->excludes(gpus);
   add_documents(*command, options.documents);
   command->add_flag("--no-cache", options.no_cache,

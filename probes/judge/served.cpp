@@ -57,11 +57,15 @@ GpuCode best_of(const Code& code, const Sm& gpu) {
   return any(code.ptx, [&](const Sm& ptx) { return ptx_runs_on(ptx, gpu); }) ? GpuCode::ptx : GpuCode::none;
 }
 
-// An earlier cubin of the same major, whose `a` binds it to its own capability.
+// An earlier cubin of the same major whose `a` binds it to its own capability, or PTX whose `a` or `f` does.
 bool is_kept_by_suffix(const Code& code, const Sm& gpu) {
-  return any(code.cubins, [&](const Sm& cubin) {
-    return cubin.suffix == 'a' && cubin_runs_on({cubin.major, cubin.minor}, gpu);
-  });
+  return any(code.cubins,
+             [&](const Sm& cubin) {
+               return cubin.suffix != '\0' && cubin_runs_on({cubin.major, cubin.minor}, gpu);
+             }) ||
+         any(code.ptx, [&](const Sm& ptx) {
+           return ptx.suffix != '\0' && ptx_runs_on({ptx.major, ptx.minor}, gpu);
+         });
 }
 
 std::vector<std::string> names_of(const Code& code) {

@@ -22,6 +22,7 @@ struct EnvironmentRequest {
   std::vector<Sm> gpus;              // what each package has for them is counted, kernel by kernel
   std::string library_path;          // LD_LIBRARY_PATH, as programs of the environment have it
   std::filesystem::path cache = {};  // as AuditOptions::cache
+  bool beside_torch = false;         // torch itself is judged elsewhere, and nobody asks for minimum CPUs
   std::function<void(std::string_view step)> progress;
 };
 

@@ -56,6 +56,10 @@ TEST(Served, PtxWithASuffixIsForItsOwnChip) {
   EXPECT_EQ(one("sm_90a"), GpuCode::none);
   EXPECT_EQ(one("sm_90"), GpuCode::ptx);
   EXPECT_EQ(one("sm_130"), GpuCode::none);
+  const auto kept = [](const char* sm) { return served({.files = {with_ptx(sm, {"_Z1av"})}}, kSpark).kept_by_suffix; };
+  EXPECT_EQ(kept("sm_90a"), 1);
+  EXPECT_EQ(kept("sm_100f"), 1);
+  EXPECT_EQ(kept("sm_130f"), 0);
 }
 
 TEST(Served, WhatACompilerWritesIntoNamesTellsNoKernelsApart) {
