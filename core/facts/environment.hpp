@@ -45,6 +45,7 @@ struct ServedGpu {
   int64_t ptx = 0;                  // only PTX
   int64_t none = 0;                 // there for other SMs only
   int64_t kept_by_suffix = 0;       // those of `none` that would run without the suffix of their SM
+  std::optional<bool> ptx_taken;    // whether the driver that is here compiles this PTX; null: nobody asked it
   std::vector<LackingKernels> lacking;
 };
 
@@ -135,6 +136,8 @@ void fields(Visitor& visit, T& gpu) {
   visit("none", gpu.none, "with code for other SMs only");
   visit("kept_by_suffix", gpu.kept_by_suffix,
         "those of them that only the suffix of their SM, a or f, keeps from this GPU");
+  visit("ptx_taken", gpu.ptx_taken,
+        "whether this machine's driver compiles PTX of that version; null: it was not asked");
   visit("lacking", gpu.lacking, "those with code for other SMs only, by these SMs");
 }
 

@@ -34,6 +34,7 @@ struct AuditArguments {
   bool no_cache = false;
   bool variant = false;  // a variant.json
   std::vector<Sm> gpus;
+  std::optional<MajorMinor> driver;  // of this machine, where its GPUs are asked for
   Documents documents;
 };
 
@@ -94,6 +95,7 @@ Result<Environment> rows_of(const AuditArguments& options) {
   const char* library_path = std::getenv("LD_LIBRARY_PATH");
   auto environment = make_environment({.artifacts = options.artifacts,
                                        .gpus = options.gpus,
+                                       .driver = options.driver,
                                        .library_path = library_path == nullptr ? "" : library_path,
                                        .cache = options.audit.cache,
                                        .progress = show_progress});
@@ -164,25 +166,26 @@ int run(const AuditArguments& options) {
   return exit_code_of(*report, options.strict);
 }
 
-void add_gpus_of_this_machine(std::vector<Sm>& gpus) {
+void add_gpus_of_this_machine(std::vector<Sm>& gpus, std::optional<MajorMinor>& driver) {
   const auto host = detect_host(system_sources());
   if (!host) throw CLI::ValidationError("--for", host.error().message);
   for (const auto& gpu : host->gpus) {
     const auto sm = parse_sm(gpu.capability);
     if (sm && std::find(gpus.begin(), gpus.end(), *sm) == gpus.end()) gpus.push_back(*sm);
   }
+  driver = parse_major_minor(host->driver.cuda_version.value_or(""));
   if (gpus.empty()) throw CLI::ValidationError("--for", "no GPU is here: " + host->driver.sentence);
 }
 
 // "sm121,here": ids of targets, capabilities, or the GPUs of this machine.
-std::vector<Sm> parse_gpus(const std::string& list) {
+std::vector<Sm> parse_gpus(const std::string& list, std::optional<MajorMinor>& driver) {
   std::vector<Sm> gpus;
   for (size_t at = 0; at <= list.size();) {
     const size_t end = std::min(list.find(',', at), list.size());
     const std::string one = list.substr(at, end - at);
     at = end + 1;
     if (one == "here") {
-      add_gpus_of_this_machine(gpus);
+      add_gpus_of_this_machine(gpus, driver);
       continue;
     }
     const Target* target = find_target(one);
@@ -231,7 +234,7 @@ void add_audit(CLI::App& app, int& exit_code) {
                                  "One row a package: torch ABI, Python, CUDA, SMs, PTX, worst finding. A folder of "
                                  "packages without a torch, or of wheels, gets them by itself");
   auto* gpus = command->add_option_function<std::string>(
-      "--for", [](const std::string& list) { options.gpus = parse_gpus(list); },
+      "--for", [](const std::string& list) { options.gpus = parse_gpus(list, options.driver); },
       "GPUs, as in sm121,sm90, or here, those of this machine: what each gets of each package, and which kernels are "
       "not there for it");
   gpus->option_text("SMS");

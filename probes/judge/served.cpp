@@ -11,6 +11,7 @@
 #include "core/demangle.hpp"
 #include "core/facts/kernels.hpp"
 #include "probes/judge/baseline.hpp"
+#include "probes/judge/package_rows.hpp"
 
 namespace pbprobe {
 namespace {
@@ -112,9 +113,24 @@ class Lacking {
   std::map<std::vector<std::string>, std::pair<LackingKernels, std::set<std::string>>> groups_;
 };
 
+// Of each SM the highest version is known: the lowest of these decides.
+std::optional<bool> takes_ptx(const MajorMinor& driver, const Inventory& inventory, const Sm& gpu) {
+  std::optional<MajorMinor> least;
+  for (const auto& file : inventory.files) {
+    if (!file.device_code) continue;
+    for (const auto& [name, text] : file.device_code->ptx_versions) {
+      const auto sm = parse_sm(name);
+      const auto version = parse_major_minor(text);
+      if (sm && version && ptx_runs_on(*sm, gpu) && (!least || *version < *least)) least = version;
+    }
+  }
+  const auto cuda = least ? cuda_of_ptx(*least) : std::nullopt;
+  return cuda ? std::optional(*cuda <= driver) : std::nullopt;
+}
+
 }  // namespace
 
-ServedGpu served(const Inventory& inventory, const Sm& gpu) {
+ServedGpu served(const Inventory& inventory, const Sm& gpu, const std::optional<MajorMinor>& driver) {
   ServedGpu served{.sm = sm_name(gpu)};
   Lacking lacking;
   for (const auto& [name, code] : kernels_of(inventory)) {
@@ -130,6 +146,7 @@ ServedGpu served(const Inventory& inventory, const Sm& gpu) {
     }
   }
   served.code = most_of(served);
+  if (driver && served.ptx > 0) served.ptx_taken = takes_ptx(*driver, inventory, gpu);
   served.lacking = std::move(lacking).most_first();
   return served;
 }

@@ -35,7 +35,7 @@ void take_findings(const Report& report, Distribution& row) {
 Distribution row_of(Inventory inventory, const EnvironmentRequest& request) {
   Distribution row = distribution_of(inventory);
   if (!request.gpus.empty()) row.gpus.emplace();
-  for (const Sm& gpu : request.gpus) row.gpus->push_back(served(inventory, gpu));
+  for (const Sm& gpu : request.gpus) row.gpus->push_back(served(inventory, gpu, request.driver));
   Report report = new_report();
   report.inventory = std::move(inventory);
   take_findings(report, row);

@@ -117,7 +117,7 @@ Cell served_cell(const ServedGpu& gpu) {
   };
   add(gpu.native, "native");
   add(gpu.same_major, "same family");
-  add(gpu.ptx, "PTX");
+  add(gpu.ptx, gpu.ptx_taken == false ? "PTX (which this driver is too old for)" : "PTX");
   add(gpu.none, "none");
   const Colour colour = gpu.code == GpuCode::none ? Colour::bad : gpu.none > 0 ? Colour::doubt : Colour::good;
   return parts.empty() ? Cell{"-", Colour::faint} : Cell{fmt::format("{}", fmt::join(parts, ", ")), colour};

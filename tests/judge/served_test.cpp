@@ -51,6 +51,20 @@ TEST(Served, ASuffixBindsACubin) {
   EXPECT_EQ(one("sm_121a", {12, 0}).kept_by_suffix, 0);  // of a later chip
 }
 
+TEST(Served, TheDriverCompilesPtxOfItsOwnCudaAndBefore) {
+  const auto taken = [](const char* version, std::optional<MajorMinor> driver) {
+    File file = with_ptx("sm_90", {"_Z1av"});
+    file.device_code->ptx_versions = {{"sm_90", version}, {"sm_130", "1.0"}};
+    return served({.files = {file}}, kSpark, driver).ptx_taken;
+  };
+  EXPECT_EQ(taken("9.0", MajorMinor{13, 0}), true);
+  EXPECT_EQ(taken("9.2", MajorMinor{13, 0}), false);
+  EXPECT_EQ(taken("8.7", MajorMinor{12, 6}), false);  // of CUDA 12.8
+  EXPECT_EQ(taken("8.5", MajorMinor{12, 6}), true);
+  EXPECT_EQ(taken("9.2", std::nullopt), std::nullopt);
+  EXPECT_EQ(taken("12.0", MajorMinor{13, 0}), std::nullopt);  // newer than this program
+}
+
 TEST(Served, PtxWithASuffixIsForItsOwnChip) {
   const auto one = [](const char* sm) { return served({.files = {with_ptx(sm, {"_Z1av"})}}, kSpark).code; };
   EXPECT_EQ(one("sm_90a"), GpuCode::none);
