@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 #include "probes/judge/served.hpp"
+#include "probes/judge/package_rows.hpp"
 
 #include <gmock/gmock.h>
 
@@ -49,6 +50,19 @@ TEST(Served, ASuffixBindsACubin) {
   EXPECT_EQ(one("sm_100f", kSpark).kept_by_suffix, 0);  // of another family, suffix or not
   EXPECT_EQ(one("sm_121a", kSpark).code, GpuCode::native);
   EXPECT_EQ(one("sm_121a", {12, 0}).kept_by_suffix, 0);  // of a later chip
+}
+
+TEST(Served, OfARowTheBestCodeCountsAndASuffixIsNamed) {
+  const auto best = [](Distribution row) { return code_for(row, kSpark); };
+  EXPECT_EQ(best({.cubin = {{"sm_90", 1}, {"sm_120", 1}}, .ptx = {{"sm_80", 1}}}).best, GpuCode::same_major);
+  EXPECT_EQ(best({.cubin = {{"sm_90", 1}}, .ptx = {{"sm_80", 1}}}).best, GpuCode::ptx);
+  EXPECT_EQ(best({.cubin = {{"sm_90", 1}}, .self_loaded = {{"sm_121", 1}}}).best, GpuCode::native);
+  const RowCode bound = best({.cubin = {{"sm_90", 1}, {"sm_120a", 1}}});
+  EXPECT_EQ(bound.best, GpuCode::none);
+  ASSERT_TRUE(bound.kept);
+  EXPECT_EQ(sm_name(*bound.kept), "sm_120a");
+  EXPECT_EQ(best({.cubin = {{"sm_90a", 1}}}).kept, std::nullopt);
+  EXPECT_FALSE(best({}).any);
 }
 
 TEST(Served, TheDriverCompilesPtxOfItsOwnCudaAndBefore) {
