@@ -146,9 +146,7 @@ def test_what_a_process_has_mapped_is_what_the_files_lead_to(environment):
     assert set(imports[0]["predicted"]) <= mapped
     files = sum(len(one["predicted"]) for one in imports if one["problem"] is None)
     tried = sum(one["obstacle"] is None for one in imports)
-    print(
-        f"{environment.name}: {len(imports)} modules, {tried} tried, {files} files predicted where it was imported"
-    )
+    print(f"{environment.name}: {len(imports)} modules, {tried} tried, {files} files predicted where it was imported")
     for one in imports:
         print(f"{one['module']}: {len(one['predicted'])} predicted, {len(one['loaded'])} mapped, {one['problem']}")
         if one["problem"] is None:
