@@ -249,13 +249,14 @@ install_peers() {
   for site in "$PWD/$venv"/lib/python3*/site-packages; do peers=$site/nvidia/cu13/bin; done
 }
 
-# The programs that read SARIF, JUnit, evidence and wheels: likewise.
+# The programs that read SARIF, JUnit, evidence, wheels and their variants: likewise.
 install_clients() {
   local stamp=$stamps/clients
   [[ -f $stamp && $(<"$stamp") == "$(cksum <"$requirements")" ]] && return
-  say "installing into $venv: readers of SARIF, JUnit, evidence and wheels"
+  say "installing into $venv: readers of SARIF, JUnit, evidence, wheels and variants"
   if ! "$venv/bin/python3" -m pip install --disable-pip-version-check --constraint "$requirements" junitparser sarif-tools \
-    securesystemslib in-toto-attestation sigstore check-wheel-contents twine uv >"$log" 2>&1; then
+    securesystemslib in-toto-attestation sigstore check-wheel-contents twine uv \
+    variantlib provider-variant-x86-64 provider-variant-aarch64 >"$log" 2>&1; then
     say "they could not be installed (the whole output: $log): tests that ask them are skipped"
     return 0
   fi

@@ -5,6 +5,7 @@
 
     recipes/public_wheels.py [--pbprobe build/bin/pbprobe] [PACKAGE==VERSION/PROCESSOR…]   adds these, or reads again
     recipes/public_wheels.py [--pbprobe …] --read WHEEL…                                 of what is here already
+    recipes/public_wheels.py --page                     only the table of docs/wheels.md, which it writes each time
 
 Without a name, all of WHEELS are read. A wheel has up to a gigabyte: one is downloaded at a time, read by `pbprobe
 audit`, and removed. What the index has no wheel of for a processor stands in `absent`.
@@ -24,6 +25,8 @@ import tempfile
 import zipfile
 
 FILE = pathlib.Path(__file__).with_name("public_wheels.json")
+PAGE = FILE.parent.parent / "docs/wheels.md"
+BEGIN, END = "<!-- by recipes/public_wheels.py -->\n", "<!-- end of the table -->\n"
 PROCESSORS = ("x86_64", "aarch64")
 PYTHON = "3.12"
 WHEELS = {
@@ -155,12 +158,38 @@ def render(rows: list[dict], absent: list[dict]) -> str:
     return text + "\n}\n"
 
 
+def page_table(known: dict) -> str:
+    """What docs/wheels.md says of them."""
+
+    def numbers(names: list[str]) -> str:
+        return " ".join(name.removeprefix("sm_") for name in names)
+
+    text = f"Read on {known['read']}.\n\n| package | platform | asks for torch | CUDA | driver | SMs | PTX |\n"
+    text += "|---" * 7 + "|\n"
+    for one in known["wheels"]:
+        sms = numbers(one["sms"]) + (f" (few: {numbers(one['few'])})" if one["few"] else "")
+        cells = [f"{one['package']} {one['version']}", one["platform"], one["torch"], ", ".join(one["cuda"]),
+                 one["min_driver"], sms, numbers(one["ptx"])]  # fmt: skip
+        text += "| " + " | ".join(str(cell or "-") for cell in cells) + " |\n"
+    lacking = [f"{one['package']} {one['version']} for {one['platform']}" for one in known["absent"]]
+    return text + (f"\nThe index has no wheel of {', '.join(lacking)}.\n" if lacking else "")
+
+
+def write_page() -> None:
+    before, rest = PAGE.read_text().split(BEGIN)
+    PAGE.write_text(before + BEGIN + page_table(json.loads(FILE.read_text())) + END + rest.split(END)[1])
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pbprobe", default="build/bin/pbprobe")
     parser.add_argument("--read", nargs="*", type=pathlib.Path, default=[])
+    parser.add_argument("--page", action="store_true")
     parser.add_argument("wheels", nargs="*")
     options = parser.parse_args()
+    if options.page:
+        write_page()
+        return 0
     known = json.loads(FILE.read_text()) if FILE.exists() else {}
     rows = {identity(entry): entry for entry in known.get("wheels", [])}
     absent = {identity(entry): entry for entry in known.get("absent", [])}
@@ -185,6 +214,7 @@ def main() -> int:
                 entry = {"package": package, "version": version, "platform": platform}
                 absent[identity(entry)] = entry
     FILE.write_text(render(list(rows.values()), list(absent.values())))
+    write_page()
     return 0
 
 

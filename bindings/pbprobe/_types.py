@@ -929,6 +929,132 @@ class CompiledCache(_CompiledCache, total=False):
     problem: str | None
 
 
+class _Environment(TypedDict):
+    schema: Literal["pbprobe.environment/1"]
+    artifacts: list[str]
+    sms: list[str]
+    distributions: list[Distribution]
+    without_files: int
+    problems: list[str]
+    notes: list[str]
+    shared_libraries: list[SharedLibrary]
+
+
+class Environment(_Environment, total=False):
+    """Environment in a document of pbprobe."""
+
+    interpreter: str | None
+    reinstall: str | None
+
+
+class _Distribution(TypedDict):
+    name: str
+    folder: str
+    tags: list[str]
+    files: int
+    size_bytes: int
+    torch_abi: Literal["none", "stable", "cxx", "own"]
+    torch_symbols: int
+    first_torch_symbols: list[str]
+    torch_releases: list[str]
+    python: list[str]
+    cuda: list[str]
+    toolkits: list[str]
+    cubin: dict[str, int]
+    ptx: dict[str, int]
+    ptx_versions: dict[str, str]
+    lto_ir: dict[str, int]
+    self_loaded: dict[str, int]
+    findings: list[Finding]
+    problems: list[str]
+
+
+class Distribution(_Distribution, total=False):
+    """Distribution in a document of pbprobe."""
+
+    version: str | None
+    minimum_cpu: str | None
+    loading: list[Loading] | None
+    recorded: RecordedFiles | None
+    gpus: list[ServedGpu] | None
+    worst: Literal["fail", "warn", "note"] | None
+
+
+class RecordedFiles(TypedDict):
+    """RecordedFiles in a document of pbprobe."""
+
+    files: int
+    missing: int
+    changed: int
+    first_missing: list[str]
+    first_changed: list[str]
+    changed_libraries: list[ChangedLibrary]
+    reinstall: bool
+
+
+class _ChangedLibrary(TypedDict):
+    path: str
+    how: str
+
+
+class ChangedLibrary(_ChangedLibrary, total=False):
+    """ChangedLibrary in a document of pbprobe."""
+
+    other_owner: str | None
+
+
+class _ServedGpu(TypedDict):
+    sm: str
+    code: Literal["native", "same_major", "ptx", "none", "unknown"]
+    native: int
+    same_major: int
+    ptx: int
+    none: int
+    kept_by_suffix: int
+    lacking: list[LackingKernels]
+
+
+class ServedGpu(_ServedGpu, total=False):
+    """ServedGpu in a document of pbprobe."""
+
+    ptx_taken: bool | None
+
+
+class LackingKernels(TypedDict):
+    """LackingKernels in a document of pbprobe."""
+
+    only_for: list[str]
+    kernels: int
+    first: list[str]
+
+
+class _Finding(TypedDict):
+    id: str
+    subject: Literal["reading", "artifact", "closure", "cpu", "gpu", "running", "baseline", "recipe"]
+    severity: Literal["fail", "warn", "note"]
+    level: Literal["claimed", "shipped", "loaded", "executed", "measured"]
+    what: str
+    operands: list[str]
+    remedy: str
+
+
+class Finding(_Finding, total=False):
+    """Finding in a document of pbprobe."""
+
+    where: str | None
+    waived: str | None
+
+
+class SharedLibrary(TypedDict):
+    """SharedLibrary in a document of pbprobe."""
+
+    name: str
+    taken: str
+    how: str
+    passed_over: list[str]
+    beside: list[str]
+
+
 class _Import(TypedDict):
     module: str
     path: str
@@ -1090,23 +1216,6 @@ class WaiverUse(TypedDict):
     state: Literal["used", "expired", "unused", "too_broad", "forbidden"]
 
 
-class _Finding(TypedDict):
-    id: str
-    subject: Literal["reading", "artifact", "closure", "cpu", "gpu", "running", "baseline", "recipe"]
-    severity: Literal["fail", "warn", "note"]
-    level: Literal["claimed", "shipped", "loaded", "executed", "measured"]
-    what: str
-    operands: list[str]
-    remedy: str
-
-
-class Finding(_Finding, total=False):
-    """Finding in a document of pbprobe."""
-
-    where: str | None
-    waived: str | None
-
-
 class _CheckRow(TypedDict):
     id: str
     subject: Literal["reading", "artifact", "closure", "cpu", "gpu", "running", "baseline", "recipe"]
@@ -1181,6 +1290,7 @@ class ReportDocument(_ReportDocument, total=False):
     reference: ReferenceBuild | None
     emulated_loads: list[EmulatedLoad] | None
     preflight: Preflight | None
+    environment: Environment | None
     imports: list[Import] | None
     verdict: Verdict | None
     joined: list[GatedRun] | None
@@ -1224,93 +1334,6 @@ class ComparisonDocument(TypedDict):
 
     schema: Literal["pbprobe.comparison/1"]
     comparisons: list[Comparison]
-
-
-class _Distribution(TypedDict):
-    name: str
-    folder: str
-    tags: list[str]
-    files: int
-    size_bytes: int
-    torch_abi: Literal["none", "stable", "cxx", "own"]
-    torch_symbols: int
-    first_torch_symbols: list[str]
-    torch_releases: list[str]
-    python: list[str]
-    cuda: list[str]
-    toolkits: list[str]
-    cubin: dict[str, int]
-    ptx: dict[str, int]
-    ptx_versions: dict[str, str]
-    lto_ir: dict[str, int]
-    self_loaded: dict[str, int]
-    findings: list[Finding]
-    problems: list[str]
-
-
-class Distribution(_Distribution, total=False):
-    """Distribution in a document of pbprobe."""
-
-    version: str | None
-    minimum_cpu: str | None
-    loading: list[Loading] | None
-    recorded: RecordedFiles | None
-    gpus: list[ServedGpu] | None
-    worst: Literal["fail", "warn", "note"] | None
-
-
-class RecordedFiles(TypedDict):
-    """RecordedFiles in a document of pbprobe."""
-
-    files: int
-    missing: int
-    changed: int
-    first_missing: list[str]
-    first_changed: list[str]
-    changed_libraries: list[ChangedLibrary]
-    reinstall: bool
-
-
-class _ChangedLibrary(TypedDict):
-    path: str
-    how: str
-
-
-class ChangedLibrary(_ChangedLibrary, total=False):
-    """ChangedLibrary in a document of pbprobe."""
-
-    other_owner: str | None
-
-
-class ServedGpu(TypedDict):
-    """ServedGpu in a document of pbprobe."""
-
-    sm: str
-    code: Literal["native", "same_major", "ptx", "none", "unknown"]
-    native: int
-    same_major: int
-    ptx: int
-    none: int
-    kept_by_suffix: int
-    lacking: list[LackingKernels]
-
-
-class LackingKernels(TypedDict):
-    """LackingKernels in a document of pbprobe."""
-
-    only_for: list[str]
-    kernels: int
-    first: list[str]
-
-
-class SharedLibrary(TypedDict):
-    """SharedLibrary in a document of pbprobe."""
-
-    name: str
-    taken: str
-    how: str
-    passed_over: list[str]
-    beside: list[str]
 
 
 class _EnvironmentDocument(TypedDict):

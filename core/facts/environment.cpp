@@ -11,6 +11,7 @@
 #include "core/cpu_needs.hpp"
 #include "core/major_minor.hpp"
 #include "core/pep440.hpp"
+#include "core/torch_symbols.hpp"
 
 namespace pbprobe {
 namespace {
@@ -68,6 +69,18 @@ void add_torch(Distribution& row, const File& file) {
   row.torch_releases = symbols.releases.value_or(std::vector<std::string>());
 }
 
+// What every file of it finds in a torch. Where no release has all, files stand in for each other: the largest tells.
+void take_common_releases(Distribution& row, const std::vector<File>& files) {
+  TorchReleases common = TorchReleases::all();
+  bool any = false;
+  for (const auto& file : files) {
+    if (!file.links || !file.links->torch_symbols.releases) continue;
+    common &= TorchReleases::of(*file.links->torch_symbols.releases);
+    any = true;
+  }
+  if (any && !common.empty()) row.torch_releases = common.names();
+}
+
 // Of all that runs on every CPU in files for one architecture.
 std::optional<std::string> minimum_cpu_of(const std::vector<File>& files) {
   std::string architecture;
@@ -110,6 +123,7 @@ Distribution distribution_of(const Inventory& inventory) {
     if (file.self_loaded_code) add(row.self_loaded, file.self_loaded_code->cubin);
     if (file.problem) row.problems.push_back(file.path + ": " + *file.problem);
   }
+  take_common_releases(row, inventory.files);
   row.minimum_cpu = minimum_cpu_of(inventory.files);
   row.loading = inventory.loading;
   if (package_name(row.name) == "torch") row.torch_abi = TorchAbi::own;

@@ -44,7 +44,8 @@ struct ServedGpu {
   int64_t same_major = 0;           // of an earlier one of its family
   int64_t ptx = 0;                  // only PTX
   int64_t none = 0;                 // there for other SMs only
-  int64_t kept_by_suffix = 0;       // those of `none` that would run without the `a` of their cubin
+  int64_t kept_by_suffix = 0;       // those of `none` that would run without the suffix of their SM
+  std::optional<bool> ptx_taken;    // whether the driver that is here compiles this PTX; null: nobody asked it
   std::vector<LackingKernels> lacking;
 };
 
@@ -133,7 +134,10 @@ void fields(Visitor& visit, T& gpu) {
   visit("same_major", gpu.same_major, "with a cubin for an earlier one of its family");
   visit("ptx", gpu.ptx, "with only PTX that runs there");
   visit("none", gpu.none, "with code for other SMs only");
-  visit("kept_by_suffix", gpu.kept_by_suffix, "those of them that only the suffix of their cubin keeps from this GPU");
+  visit("kept_by_suffix", gpu.kept_by_suffix,
+        "those of them that only the suffix of their SM, a or f, keeps from this GPU");
+  visit("ptx_taken", gpu.ptx_taken,
+        "whether this machine's driver compiles PTX of that version; null: it was not asked");
   visit("lacking", gpu.lacking, "those with code for other SMs only, by these SMs");
 }
 

@@ -12,6 +12,7 @@
 #include "core/facts/baseline.hpp"
 #include "core/facts/claim.hpp"
 #include "core/facts/emulated.hpp"
+#include "core/facts/environment.hpp"
 #include "core/facts/host.hpp"
 #include "core/facts/imports.hpp"
 #include "core/facts/inventory.hpp"
@@ -60,6 +61,7 @@ struct Report {
   std::optional<ReferenceBuild> reference;
   std::optional<std::vector<EmulatedLoad>> emulated_loads;  // of each claimed CPU row; null: not asked for
   std::optional<Preflight> preflight;                       // null: nobody compiles with it on this machine
+  std::optional<Environment> environment;                   // the packages beside torch; null: not looked at
   std::optional<std::vector<Import>> imports;               // null: not tried
   std::optional<Verdict> verdict;                           // by the policy that it names
   std::optional<std::vector<GatedRun>> joined;              // null: one run
@@ -99,6 +101,8 @@ void fields(Visitor& visit, T& report) {
   visit("reference", report.reference, "what a public build of this torch holds; null: none is known, or not asked");
   visit("emulated_loads", report.emulated_loads, "on an emulated CPU of each claimed row; null: not tried");
   visit("preflight", report.preflight, "what torch.compile and Triton find to compile with; null: not looked for");
+  visit("environment", report.environment,
+        "torch and the packages beside it, a row each; null: it is by itself, or something is claimed of it");
   visit("imports", report.imports, "torch, and what links it, imported in processes of their own; null: not tried");
   visit("verdict", report.verdict, "what it all comes to");
   visit("joined", report.joined, "the runs that the verdict joins; null: it is of this one");

@@ -5,11 +5,15 @@
 #include <algorithm>
 #include <system_error>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "core/open_file.hpp"
 #include "core/pep440.hpp"
 #include "probes/audit/audit_layout.hpp"
 #include "probes/audit/loader/extensions.hpp"
 #include "probes/audit/packages/distributions.hpp"
+#include "probes/audit/packages/environments.hpp"
 #include "probes/audit/packages/ownership.hpp"
 #include "probes/audit/packages/packages.hpp"
 #include "probes/audit/packages/python_text.hpp"
@@ -98,21 +102,24 @@ std::optional<std::string> version_of_torch(const InstalledPackages& installed) 
   return std::nullopt;
 }
 
-AuditedPackages audit_installed(const fs::path& folder, const PackagesOptions& options,
+// The loader is followed only where it is this machine's own.
+AuditedPackages audit_installed(const fs::path& folder, const PackagesOptions& options, bool of_other_system,
                                 const std::function<void(AuditedPackage)>& each) {
   const InstalledPackages installed = installed_packages(folder);
   const Owners owners(installed.packages);
-  Extensions extensions(installed, options.library_path);
+  std::optional<Extensions> extensions;
+  if (!of_other_system) extensions.emplace(installed, options.library_path);
   const auto torch = version_of_torch(installed);
-  AuditedPackages audited{.environment = installed.environment,
-                          .interpreter = extensions.interpreter(),
-                          .shared_libraries = extensions.shared_libraries(),
-                          .problems = installed.problems,
-                          .notes = installed.notes};
+  AuditedPackages audited{
+      .environment = installed.environment, .problems = installed.problems, .notes = installed.notes};
+  if (extensions) {
+    audited.interpreter = extensions->interpreter();
+    audited.shared_libraries = extensions->shared_libraries();
+  }
   for (const auto& package : installed.packages) {
     AuditedPackage one{.inventory = audit_layout(package.layout, installed.folder, options_for(package, options.audit)),
                        .installer = package.installer};
-    one.inventory.loading = extensions.of(package, one.inventory.files);
+    if (extensions) one.inventory.loading = extensions->of(package, one.inventory.files);
     one.inventory.torch_beside = torch;
     one.recorded = compare_with_record(installed, package, one.inventory.files, owners);
     if (one.recorded) {
@@ -129,19 +136,47 @@ AuditedPackages audit_installed(const fs::path& folder, const PackagesOptions& o
   return audited;
 }
 
+template <class T>
+void append(std::vector<T>& all, std::vector<T> more) {
+  std::move(more.begin(), more.end(), std::back_inserter(all));
+}
+
+AuditedPackages audit_each(const FoundEnvironments& found, const PackagesOptions& options,
+                           const std::function<void(AuditedPackage)>& each) {
+  if (found.folders.size() == 1 && !found.of_other_system)
+    return audit_installed(found.folders.front(), options, false, each);
+  AuditedPackages all;
+  std::vector<std::string> names;
+  for (const auto& folder : found.folders) {
+    AuditedPackages one = audit_installed(folder, options, found.of_other_system, each);
+    names.push_back(folder.string());
+    all.without_files += one.without_files;
+    append(all.shared_libraries, std::move(one.shared_libraries));
+    append(all.problems, std::move(one.problems));
+    append(all.notes, std::move(one.notes));
+  }
+  all.notes.push_back(fmt::format("packages were found in {}", fmt::join(names, ", ")));
+  if (found.of_other_system)
+    all.notes.emplace_back(
+        "it is the root of another system: whether its loader resolves what they need was not asked");
+  return all;
+}
+
 }  // namespace
 
 bool holds_packages(const fs::path& folder) {
   std::error_code error;
-  return fs::is_directory(folder, error) && (packages_folder(folder).has_value() || !wheels_in(folder).empty());
+  return fs::is_directory(folder, error) && (!environments_in(folder).folders.empty() || !wheels_in(folder).empty());
 }
 
 bool holds_only_other_packages(const fs::path& folder) {
   if (!holds_packages(folder) || find_torch({folder})) return false;
-  const auto packages = packages_folder(folder);
-  const auto names = packages ? names_in(*packages) : std::vector<std::string>();
-  return std::none_of(names.begin(), names.end(), [](const std::string& name) {
-    return name.starts_with("torch-") && name.ends_with(".dist-info");
+  const auto found = environments_in(folder);
+  return std::none_of(found.folders.begin(), found.folders.end(), [](const fs::path& packages) {
+    const auto names = names_in(packages);
+    return std::any_of(names.begin(), names.end(), [](const std::string& name) {
+      return name.starts_with("torch-") && name.ends_with(".dist-info");
+    });
   });
 }
 
@@ -149,8 +184,8 @@ Result<AuditedPackages> audit_packages(const fs::path& artifact, const PackagesO
                                        const std::function<void(AuditedPackage)>& each) {
   std::error_code error;
   const bool folder = fs::is_directory(artifact, error);
-  if (const auto packages = folder ? packages_folder(artifact) : std::nullopt)
-    return audit_installed(*packages, options, each);
+  const FoundEnvironments found = folder ? environments_in(artifact) : FoundEnvironments{};
+  if (!found.folders.empty()) return audit_each(found, options, each);
   AuditedPackages audited;
   const auto wheels = folder ? wheels_in(artifact) : std::vector<fs::path>();
   if (wheels.empty()) {

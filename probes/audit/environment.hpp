@@ -25,7 +25,7 @@ struct AuditedPackage {
 };
 
 struct AuditedPackages {
-  std::filesystem::path environment;  // that they are installed into; empty: none
+  std::filesystem::path environment;  // that they are installed into; empty: none, or several
   std::optional<std::string> interpreter;
   std::vector<SharedLibrary> shared_libraries;
   int64_t without_files = 0;  // that hold nothing which is read

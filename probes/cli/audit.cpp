@@ -5,13 +5,16 @@
 
 #include "core/facts/json.hpp"
 #include "core/host/host.hpp"
+#include "core/printable.hpp"
 #include "core/targets.hpp"
 #include "probes/audit/environment.hpp"
 #include "probes/cli/cli.hpp"
 #include "probes/cli/documents.hpp"
+#include "probes/judge/variant_of.hpp"
 #include "probes/pipeline/environment.hpp"
 #include "probes/pipeline/pipeline.hpp"
 #include "probes/report/html/html.hpp"
+#include "probes/report/variant.hpp"
 #include "recipes/src/claim.hpp"
 
 namespace pbprobe::cli {
@@ -29,7 +32,9 @@ struct AuditArguments {
   bool distributions = false;  // a row of each package
   bool kernels = false;
   bool no_cache = false;
+  bool variant = false;  // a variant.json
   std::vector<Sm> gpus;
+  std::optional<MajorMinor> driver;  // of this machine, where its GPUs are asked for
   Documents documents;
 };
 
@@ -90,6 +95,7 @@ Result<Environment> rows_of(const AuditArguments& options) {
   const char* library_path = std::getenv("LD_LIBRARY_PATH");
   auto environment = make_environment({.artifacts = options.artifacts,
                                        .gpus = options.gpus,
+                                       .driver = options.driver,
                                        .library_path = library_path == nullptr ? "" : library_path,
                                        .cache = options.audit.cache,
                                        .progress = show_progress});
@@ -127,6 +133,17 @@ std::string text_of(const AuditArguments& options, const Report& report) {
   return render_environment(*rows, text_style(options)) + "\n" + text;
 }
 
+// What limits it goes to standard error, so that the file can be put into a wheel as it is.
+int run_variant(const AuditArguments& options) {
+  const auto report = audit_one(options, options.artifacts.front());
+  if (!report) return print_error(report.error());
+  const DerivedVariant derived = variant_of(*report->inventory);
+  for (const auto& note : derived.notes) fmt::print(stderr, "pbprobe: {}\n", printable(note));
+  if (const int written = write_output(variant_json(derived.variant), options.output); written != kPassed)
+    return written;
+  return exit_code_of(*report, options.strict);
+}
+
 int run(const AuditArguments& options) {
   if (options.output) {
     if (const auto usable = check_output_file(*options.output); !usable) return print_error(usable.error());
@@ -137,6 +154,7 @@ int run(const AuditArguments& options) {
                                   "--sarif, --junit and --markdown are of one build's verdict: give "
                                   "one build, without --table, --distributions and --for"));
   if (options.table) return run_table(options);
+  if (options.variant && options.artifacts.size() == 1) return run_variant(options);
   if (wants_rows(options)) return run_rows(options);
   if (options.artifacts.size() > 1)
     return print_error(
@@ -148,25 +166,26 @@ int run(const AuditArguments& options) {
   return exit_code_of(*report, options.strict);
 }
 
-void add_gpus_of_this_machine(std::vector<Sm>& gpus) {
+void add_gpus_of_this_machine(std::vector<Sm>& gpus, std::optional<MajorMinor>& driver) {
   const auto host = detect_host(system_sources());
   if (!host) throw CLI::ValidationError("--for", host.error().message);
   for (const auto& gpu : host->gpus) {
     const auto sm = parse_sm(gpu.capability);
     if (sm && std::find(gpus.begin(), gpus.end(), *sm) == gpus.end()) gpus.push_back(*sm);
   }
+  driver = parse_major_minor(host->driver.cuda_version.value_or(""));
   if (gpus.empty()) throw CLI::ValidationError("--for", "no GPU is here: " + host->driver.sentence);
 }
 
 // "sm121,here": ids of targets, capabilities, or the GPUs of this machine.
-std::vector<Sm> parse_gpus(const std::string& list) {
+std::vector<Sm> parse_gpus(const std::string& list, std::optional<MajorMinor>& driver) {
   std::vector<Sm> gpus;
   for (size_t at = 0; at <= list.size();) {
     const size_t end = std::min(list.find(',', at), list.size());
     const std::string one = list.substr(at, end - at);
     at = end + 1;
     if (one == "here") {
-      add_gpus_of_this_machine(gpus);
+      add_gpus_of_this_machine(gpus, driver);
       continue;
     }
     const Target* target = find_target(one);
@@ -215,13 +234,18 @@ void add_audit(CLI::App& app, int& exit_code) {
                                  "One row a package: torch ABI, Python, CUDA, SMs, PTX, worst finding. A folder of "
                                  "packages without a torch, or of wheels, gets them by itself");
   auto* gpus = command->add_option_function<std::string>(
-      "--for", [](const std::string& list) { options.gpus = parse_gpus(list); },
+      "--for", [](const std::string& list) { options.gpus = parse_gpus(list, options.driver); },
       "GPUs, as in sm121,sm90, or here, those of this machine: what each gets of each package, and which kernels are "
       "not there for it");
   gpus->option_text("SMS");
   auto* kernels =
       command->add_flag("--kernels", options.audit.kernel_names, "List the kernels, by the SMs that they are for");
-  for (auto* row : {rows, gpus, kernels}) row->excludes(claim)->excludes(only);
+  auto* variant =
+      command->add_flag("--variant-json", options.variant,
+                        "Write the variant.json (drafts of PEP 817 and 825: experimental) that its bytes show; "
+                        "where a property is true and not enough, standard error has it");
+  for (auto* row : {rows, gpus, kernels, variant}) row->excludes(claim)->excludes(only);
+  variant->excludes(rows)->excludes(gpus)->excludes(kernels);
   kernels->excludes(rows)->excludes(gpus);
   add_documents(*command, options.documents);
   command->add_flag("--no-cache", options.no_cache,

@@ -28,6 +28,7 @@ struct ReportArguments {
   bool strict = false;  // what is unknown fails too
   bool quick = false;
   bool redact = false;
+  bool no_cache = false;
   double budget_seconds = 0;
   Emulation emulation;
   Documents documents;
@@ -68,9 +69,12 @@ int run(const ReportArguments& options) {
   constexpr double kQuickSeconds = 10;
   constexpr double kFullSeconds = 300;
   expect_seconds(options.budget_seconds > 0 ? options.budget_seconds : options.full ? kFullSeconds : kQuickSeconds);
+  AuditOptions audit{.host_code = HostCodeScope::libtorch};
+  if (!options.no_cache && !claim) audit.cache = default_cache();
   ReportResult result =
       make_report({.artifact = options.artifact,
                    .claim = claim,
+                   .audit = audit,
                    .depth = options.full ? Depth::full : Depth::quick,
                    .host = std::move(host),
                    .emulation = options.emulation.cpu.empty() ? std::nullopt : std::optional(options.emulation),
@@ -149,6 +153,8 @@ void add_report(CLI::App& app, int& exit_code) {
   command->add_option("--program", options.emulation.program, "pbprobe as built for the emulated platform")
       ->needs(emulate);
   command->add_option("--sysroot", options.emulation.sysroot, "Where that platform's libc lies")->needs(emulate);
+  command->add_flag("--no-cache", options.no_cache,
+                    "Read every file, also what was read before and has not changed, and keep nothing of it");
   command->add_flag("--redact", options.redact, "Leave out host names, serial numbers and home folders");
   command->callback([&exit_code, claim] {
     options.claimed = claim->count() > 0;

@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "probes/judge/package_rows.hpp"
+
 namespace pbprobe {
 namespace {
 
@@ -71,6 +73,7 @@ std::vector<Asked> ask_each(const Facts& facts, const std::optional<std::set<std
       asked.answer.unknown = std::move(seen);
     } else {
       asked.answer = check.ask(facts);
+      for (auto& seen : seen_in_rows(check, facts.report)) asked.answer.seen.push_back(std::move(seen));
     }
   }
   return checks;
@@ -91,7 +94,9 @@ bool has_subject(Need need, const Facts& facts) {
     case Need::wheel_variant: return inventory != nullptr && inventory->variant.has_value();
     case Need::baseline: return facts.report.baseline.has_value();
     case Need::reference: return facts.report.reference.has_value();
-    case Need::environment: return inventory != nullptr && (inventory->loading || inventory->torch_beside);
+    case Need::environment:
+      return (inventory != nullptr && (inventory->loading || inventory->torch_beside)) || facts.report.environment;
+    case Need::rows: return facts.report.environment.has_value();
     case Need::other: return facts.other;
     case Need::preflight: return facts.report.preflight.has_value();
     case Need::imports: return facts.report.imports.has_value();
@@ -111,6 +116,7 @@ std::string why_not_asked(const Check& check, const Facts& facts) {
   if (needs(check, Need::emulated) && facts.report.emulated_loads && !facts.report.emulated_loads->empty())
     return "it was not tried: " + facts.report.emulated_loads->front().what;
   if (needs(check, Need::baseline)) return "no baseline was given: --baseline LIBTORCH";
+  if (needs(check, Need::rows)) return "the packages beside it were not looked at";
   if (needs(check, Need::preflight)) return "what compiles as programs run was not looked for";
   if (needs(check, Need::imports)) return "only `pbprobe report --full` imports it";
   if (needs(check, Need::reference) && !has_subject(Need::reference, facts)) return "only a gate asks for it";

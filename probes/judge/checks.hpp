@@ -40,6 +40,7 @@ enum class Need : uint8_t {
   baseline,       // it was held beside another libtorch
   reference,      // what builds of its version hold was asked for
   environment,    // it is installed among other packages
+  rows,           // the packages beside torch were read, a row each
   other,          // the package is another one than torch
   preflight,      // what compiles as programs run was looked for
   imports,        // torch was imported, and what links it

@@ -74,6 +74,31 @@ Fault fault_in(const Inventory& inventory) {
   return fault;
 }
 
+// cupy has a module for cuTENSOR, and lxml one for a debugger: a part that is there for who installs more. CUDA's own
+// libraries are no such thing, nor is what links torch.
+bool is_of_part(const Inventory& inventory, const Fault& fault) {
+  constexpr std::array<std::string_view, 8> kOfCuda{"libcudart.",   "libcublas",   "libcufft.", "libcurand.",
+                                                    "libcusparse.", "libcusolver", "libnvrtc",  "libnvJitLink."};
+  const auto& all = *inventory.loading;
+  const auto loads = std::count_if(all.begin(), all.end(), [](const Loading& one) { return one.loads(); });
+  if (fault.of_torch != nullptr || 2 * static_cast<size_t>(loads) <= all.size()) return false;
+  for (const Loading* loading : not_loading(inventory)) {
+    const bool of_cuda = std::any_of(
+        loading->missing_libraries.begin(), loading->missing_libraries.end(), [&](const MissingLibrary& library) {
+          return std::any_of(kOfCuda.begin(), kOfCuda.end(),
+                             [&](std::string_view begin) { return library.name.starts_with(begin); });
+        });
+    const auto file = std::find_if(inventory.files.begin(), inventory.files.end(),
+                                   [&](const File& one) { return one.path == loading->path; });
+    const bool links_torch =
+        file != inventory.files.end() && std::any_of(file->needed.begin(), file->needed.end(), [](const auto& name) {
+          return name.starts_with("libtorch") || name.starts_with("libc10");
+        });
+    if (loading->missing_libraries.empty() || of_cuda || links_torch) return false;
+  }
+  return true;
+}
+
 std::optional<Fault> fault_of(const Facts& facts, Kind kind) {
   if (!facts.inventory->loading) return std::nullopt;
   const Fault fault = fault_in(*facts.inventory);
@@ -93,13 +118,21 @@ InWords and_others(const Fault& fault) {
   return in_words(fmt::format("; {} more of its files do not load", fault.files - 1));
 }
 
-Answer libraries_are_found(const Facts& facts) {
+Answer libraries_of(const Facts& facts, bool of_part) {
   const auto fault = fault_of(facts, Kind::library);
-  if (!fault) return {};
+  if (!fault || is_of_part(*facts.inventory, *fault) != of_part) return {};
   const MissingLibrary& first = fault->loading->missing_libraries.front();
   return {.seen = {{say("{}: {} needs {}, which neither the environment nor the system has{}", facts.torch,
                         who(*fault->loading, first.needed_by), first.name, and_others(*fault)),
                     fault->loading->path}}};
+}
+
+Answer libraries_are_found(const Facts& facts) {
+  return libraries_of(facts, false);
+}
+
+Answer libraries_of_parts_are_found(const Facts& facts) {
+  return libraries_of(facts, true);
 }
 
 Answer versions_are_defined(const Facts& facts) {
@@ -254,6 +287,15 @@ std::vector<Check> loading_checks() {
        .question = "Has what links torch the major version of CUDA that torch has?",
        .remedy = "install the build of it for torch's CUDA: two CUDA runtimes in a process share no streams or handles",
        .ask = cuda_is_torch_s},
+      {.id = "PB166",
+       .subject = Subject::artifact,
+       .level = Level::shipped,
+       .severity = Severity::note,
+       .needs = {inventory, environment},
+       .of_any = true,
+       .question = "Are the libraries there that single parts of a package need?",
+       .remedy = "nothing to fix where that part is not used; else install the library",
+       .ask = libraries_of_parts_are_found},
   };
 }
 

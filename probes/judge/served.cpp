@@ -11,6 +11,7 @@
 #include "core/demangle.hpp"
 #include "core/facts/kernels.hpp"
 #include "probes/judge/baseline.hpp"
+#include "probes/judge/package_rows.hpp"
 
 namespace pbprobe {
 namespace {
@@ -57,11 +58,15 @@ GpuCode best_of(const Code& code, const Sm& gpu) {
   return any(code.ptx, [&](const Sm& ptx) { return ptx_runs_on(ptx, gpu); }) ? GpuCode::ptx : GpuCode::none;
 }
 
-// An earlier cubin of the same major, whose `a` binds it to its own capability.
+// An earlier cubin of the same major whose `a` binds it to its own capability, or PTX whose `a` or `f` does.
 bool is_kept_by_suffix(const Code& code, const Sm& gpu) {
-  return any(code.cubins, [&](const Sm& cubin) {
-    return cubin.suffix == 'a' && cubin_runs_on({cubin.major, cubin.minor}, gpu);
-  });
+  return any(code.cubins,
+             [&](const Sm& cubin) {
+               return cubin.suffix != '\0' && cubin_runs_on({cubin.major, cubin.minor}, gpu);
+             }) ||
+         any(code.ptx, [&](const Sm& ptx) {
+           return ptx.suffix != '\0' && ptx_runs_on({ptx.major, ptx.minor}, gpu);
+         });
 }
 
 std::vector<std::string> names_of(const Code& code) {
@@ -108,9 +113,24 @@ class Lacking {
   std::map<std::vector<std::string>, std::pair<LackingKernels, std::set<std::string>>> groups_;
 };
 
+// Of each SM the highest version is known: the lowest of these decides.
+std::optional<bool> takes_ptx(const MajorMinor& driver, const Inventory& inventory, const Sm& gpu) {
+  std::optional<MajorMinor> least;
+  for (const auto& file : inventory.files) {
+    if (!file.device_code) continue;
+    for (const auto& [name, text] : file.device_code->ptx_versions) {
+      const auto sm = parse_sm(name);
+      const auto version = parse_major_minor(text);
+      if (sm && version && ptx_runs_on(*sm, gpu) && (!least || *version < *least)) least = version;
+    }
+  }
+  const auto cuda = least ? cuda_of_ptx(*least) : std::nullopt;
+  return cuda ? std::optional(*cuda <= driver) : std::nullopt;
+}
+
 }  // namespace
 
-ServedGpu served(const Inventory& inventory, const Sm& gpu) {
+ServedGpu served(const Inventory& inventory, const Sm& gpu, const std::optional<MajorMinor>& driver) {
   ServedGpu served{.sm = sm_name(gpu)};
   Lacking lacking;
   for (const auto& [name, code] : kernels_of(inventory)) {
@@ -126,6 +146,7 @@ ServedGpu served(const Inventory& inventory, const Sm& gpu) {
     }
   }
   served.code = most_of(served);
+  if (driver && served.ptx > 0) served.ptx_taken = takes_ptx(*driver, inventory, gpu);
   served.lacking = std::move(lacking).most_first();
   return served;
 }

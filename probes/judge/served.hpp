@@ -6,11 +6,13 @@
 
 #include "core/facts/environment.hpp"
 #include "core/facts/inventory.hpp"
+#include "core/major_minor.hpp"
 #include "core/sm.hpp"
 
 namespace pbprobe {
 
-// The inventory is one with the names of all kernels.
-[[nodiscard]] ServedGpu served(const Inventory& inventory, const Sm& gpu);
+// The inventory is one with the names of all kernels. `driver`: the CUDA of the driver that is there; null: not known.
+[[nodiscard]] ServedGpu served(const Inventory& inventory, const Sm& gpu,
+                               const std::optional<MajorMinor>& driver = std::nullopt);
 
 }  // namespace pbprobe

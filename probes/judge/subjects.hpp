@@ -16,6 +16,7 @@ namespace pbprobe {
 [[nodiscard]] std::vector<Check> closure_checks();
 [[nodiscard]] std::vector<Check> cpu_checks();
 [[nodiscard]] std::vector<Check> device_entries_checks();
+[[nodiscard]] std::vector<Check> environment_checks();
 [[nodiscard]] std::vector<Check> files_checks();
 [[nodiscard]] std::vector<Check> gpu_checks();
 [[nodiscard]] std::vector<Check> host_code_checks();

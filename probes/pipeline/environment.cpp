@@ -35,7 +35,7 @@ void take_findings(const Report& report, Distribution& row) {
 Distribution row_of(Inventory inventory, const EnvironmentRequest& request) {
   Distribution row = distribution_of(inventory);
   if (!request.gpus.empty()) row.gpus.emplace();
-  for (const Sm& gpu : request.gpus) row.gpus->push_back(served(inventory, gpu));
+  for (const Sm& gpu : request.gpus) row.gpus->push_back(served(inventory, gpu, request.driver));
   Report report = new_report();
   report.inventory = std::move(inventory);
   take_findings(report, row);
@@ -85,16 +85,37 @@ struct Faulty {
   std::map<std::string, std::vector<Distribution>> rows = {};  // by installer; only their names and folders
   std::set<std::string> local_versions = {};  // "cu130": of wheels that only the index of their publisher has
 
+  std::set<std::string> other_owners = {};  // packages that wrote over files of these
+
   void take(const Distribution& row, const std::string& installer) {
     if (!row.recorded || !row.recorded->reinstall || !row.version) return;
+    for (const auto& library : row.recorded->changed_libraries) {
+      if (library.other_owner) other_owners.insert(library.other_owner->substr(0, library.other_owner->find('-')));
+    }
     const bool known = installer == "uv" || installer == "conda";
     rows[known ? installer : "pip"].push_back({.name = row.name, .version = row.version, .folder = row.folder});
     const size_t local = row.version->find('+');
     if (local != row.version->npos && installer != "conda") local_versions.insert(row.version->substr(local + 1));
   }
 
+  // Of two that write the same paths the one goes whose name is of another CUDA than torch's.
+  std::string removals(const std::string& python, const std::string& cuda) const {
+    std::string names;
+    for (const auto& owner : other_owners) {
+      for (const std::string mark : {"cu", "cuda"}) {
+        const size_t at = owner.rfind(mark);
+        const std::string major = at == owner.npos ? "" : owner.substr(at + mark.size(), 2);
+        const bool number = major.size() == 2 && major.find_first_not_of("0123456789") == major.npos;
+        if (number && !cuda.empty() && major != cuda) names += " " + shell_word(package_name(owner));
+      }
+    }
+    if (names.empty()) return "";
+    return rows.contains("uv") ? fmt::format("uv pip uninstall --python {}{} && ", python, names)
+                               : fmt::format("{} -m pip uninstall --yes{} && ", python, names);
+  }
+
   // Each by the installer that it came by: another one would leave two records of the same files.
-  std::string command(const fs::path& environment, const fs::path& packages) const {
+  std::string command(const fs::path& environment, const fs::path& packages, const std::string& cuda) const {
     std::error_code error;
     const fs::path own = environment / "bin/python";
     const std::string python = fs::exists(own, error) ? shell_word(own.string()) : "python";
@@ -110,21 +131,31 @@ struct Faulty {
                                                       : row.name + "==" + *row.version);
       commands.push_back(std::move(text));
     }
-    return fmt::format("{}", fmt::join(commands, " && "));
+    return removals(python, cuda) + fmt::format("{}", fmt::join(commands, " && "));
   }
 };
 
+// "13": what torch is built with.
+std::string cuda_of_torch(const std::vector<Distribution>& rows) {
+  for (const auto& row : rows) {
+    if (package_name(row.name) == "torch" && !row.cuda.empty()) return row.cuda.back();
+  }
+  return "";
+}
+
 Result<void> add_artifact(const fs::path& artifact, const EnvironmentRequest& request, Environment& environment) {
-  const PackagesOptions options{
-      .audit = {.host_code = HostCodeScope::all, .kernel_names = !request.gpus.empty(), .cache = request.cache},
-      .library_path = request.library_path};
+  const PackagesOptions options{.audit = {.host_code = request.beside_torch ? HostCodeScope::none : HostCodeScope::all,
+                                          .kernel_names = !request.gpus.empty(),
+                                          .cache = request.cache},
+                                .library_path = request.library_path};
   Faulty faulty;
   const auto each = [&](AuditedPackage package) {
     const bool installed = package.inventory.layout == "distribution";
     if (request.progress) request.progress("read " + package.inventory.artifact);
     Distribution row = row_of(std::move(package.inventory), request);
     row.recorded = std::move(package.recorded);
-    if (installed && package_name(row.name) == "torch") judge_torch(artifact, request.cache, row);
+    const bool is_torch = installed && package_name(row.name) == "torch";
+    if (is_torch && !request.beside_torch) judge_torch(artifact, request.cache, row);
     faulty.take(row, package.installer);
     environment.distributions.push_back(std::move(row));
   };
@@ -134,8 +165,9 @@ Result<void> add_artifact(const fs::path& artifact, const EnvironmentRequest& re
   environment.shared_libraries = audited.shared_libraries;
   environment.problems.insert(environment.problems.end(), audited.problems.begin(), audited.problems.end());
   environment.notes.insert(environment.notes.end(), audited.notes.begin(), audited.notes.end());
-  if (!faulty.rows.empty())
-    environment.reinstall = faulty.command(audited.environment, packages_folder(artifact).value_or(artifact));
+  if (!faulty.rows.empty() && !audited.environment.empty())
+    environment.reinstall = faulty.command(audited.environment, packages_folder(artifact).value_or(artifact),
+                                           cuda_of_torch(environment.distributions));
   if (!faulty.local_versions.empty())
     environment.notes.push_back(
         fmt::format("versions with +{} are only where they were installed from, as PyTorch's own index: give the "

@@ -6,11 +6,13 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/facts/environment.hpp"
+#include "core/major_minor.hpp"
 #include "core/result.hpp"
 #include "core/sm.hpp"
 #include "probes/audit/audit.hpp"
@@ -19,9 +21,11 @@ namespace pbprobe {
 
 struct EnvironmentRequest {
   std::vector<std::filesystem::path> artifacts;
-  std::vector<Sm> gpus;              // what each package has for them is counted, kernel by kernel
-  std::string library_path;          // LD_LIBRARY_PATH, as programs of the environment have it
-  std::filesystem::path cache = {};  // as AuditOptions::cache
+  std::vector<Sm> gpus;                   // what each package has for them is counted, kernel by kernel
+  std::optional<MajorMinor> driver = {};  // the CUDA of the driver that is here, whose GPUs they are
+  std::string library_path;               // LD_LIBRARY_PATH, as programs of the environment have it
+  std::filesystem::path cache = {};       // as AuditOptions::cache
+  bool beside_torch = false;              // torch itself is judged elsewhere, and nobody asks for minimum CPUs
   std::function<void(std::string_view step)> progress;
 };
 

@@ -18,6 +18,7 @@
 #include "probes/audit/packages/preflight.hpp"
 #include "probes/judge/judge.hpp"
 #include "probes/pipeline/beside_others.hpp"
+#include "probes/pipeline/environment.hpp"
 #include "probes/pipeline/foreign.hpp"
 #include "probes/pipeline/headers.hpp"
 #include "probes/pipeline/imports.hpp"
@@ -79,6 +80,7 @@ constexpr double kLeastMeasureSeconds = 3;
 constexpr double kLeastLoadSeconds = 10;
 constexpr double kLeastCompilerSeconds = 60;
 constexpr double kMostImportSeconds = 60;
+constexpr double kImportShare = 0.3;  // of the budget: what was measured before does not cost the imports
 
 class Pipeline {
  public:
@@ -91,6 +93,7 @@ class Pipeline {
     detect();
     if (!from_document()) {
       audit_artifact();
+      look_at_packages();
       look_at_compilers();
       measure();
       import_torch();
@@ -117,9 +120,16 @@ class Pipeline {
   }
   double seconds_left() const { return std::chrono::duration<double>(budget_ - (Clock::now() - start_)).count(); }
 
+  bool wants_imports() const {
+    const bool asked = options_.depth != Depth::quick && !options_.host && !options_.emulation && !options_.claim;
+    return asked && result_.report.inventory && packages_of(*result_.report.inventory).has_value();
+  }
+  double seconds_for_imports() const { return wants_imports() ? kImportShare * budget_.count() : 0; }
+  double seconds_before_imports() const { return seconds_left() - seconds_for_imports(); }
+
   // A budget that somebody gave is kept; else a slow audit does not cost the measuring.
   double seconds_to_measure() const {
-    const double seconds = 0.6 * seconds_left();
+    const double seconds = 0.6 * seconds_before_imports();
     return options_.budget_seconds > 0 ? seconds : std::max(seconds, kLeastMeasureSeconds);
   }
 
@@ -210,6 +220,25 @@ class Pipeline {
     result_.report.input = InputKind::artifact;
   }
 
+  // What fails is mostly an extension, and not torch. A first reading takes its own time, later ones are from the
+  // cache.
+  void look_at_packages() {
+    const auto& inventory = result_.report.inventory;
+    if (!inventory || !options_.judged || options_.claim || options_.emulation) return;
+    const auto packages = packages_of(*inventory);
+    if (!packages) return;
+    const auto start = Clock::now();
+    auto environment = make_environment({.artifacts = {*packages},
+                                         .gpus = {},
+                                         .library_path = system_env()("LD_LIBRARY_PATH").value_or(""),
+                                         .cache = options_.audit.cache,
+                                         .beside_torch = true,
+                                         .progress = options_.progress});
+    if (!environment) return problem(environment.error());
+    if (environment->distributions.size() > 1) result_.report.environment = std::move(*environment);
+    if (options_.budget_seconds <= 0) budget_ += Clock::now() - start;
+  }
+
   // Of a build that is claimed to deliver something, this machine's compilers tell nothing.
   void look_at_compilers() {
     const auto& inventory = result_.report.inventory;
@@ -232,7 +261,7 @@ class Pipeline {
                            .every_core = timed && options_.depth != Depth::quick,
                            // No case begins after this; what has begun on a slow machine has the rest to end in.
                            .budget_seconds = seconds_to_measure(),
-                           .limit_seconds = std::max(seconds_left() - 0.5, kLeastLoadSeconds)};
+                           .limit_seconds = std::max(seconds_before_imports() - 0.5, kLeastLoadSeconds)};
     if (request.budget_seconds < 0.5) {
       result_.report.problems.push_back("nothing was measured: the time budget was used up before; give --budget more");
       return;
@@ -254,15 +283,14 @@ class Pipeline {
 
   // Several seconds each, and more memory than libtorch by itself: only where there is time.
   void import_torch() {
-    const auto& inventory = result_.report.inventory;
-    if (options_.depth == Depth::quick || !inventory || options_.host || options_.emulation || options_.claim) return;
-    const auto packages = packages_of(*inventory);
-    if (!packages) return;
-    auto imports = try_imports({.packages = *packages,
+    if (!wants_imports()) return;
+    const auto end = Clock::now() + std::chrono::duration<double>(std::max(seconds_left(), seconds_for_imports()));
+    const auto left = [=] { return std::chrono::duration<double>(end - Clock::now()).count(); };
+    auto imports = try_imports({.packages = *packages_of(*result_.report.inventory),
                                 .library_path = system_env()("LD_LIBRARY_PATH").value_or(""),
                                 .program = options_.program,
-                                .seconds = std::clamp(seconds_left() / 4, kLeastLoadSeconds, kMostImportSeconds),
-                                .seconds_left = [this] { return seconds_left(); },
+                                .seconds = std::clamp(left() / 4, kLeastLoadSeconds, kMostImportSeconds),
+                                .seconds_left = left,
                                 .progress = options_.progress});
     if (!imports.empty()) result_.report.imports = std::move(imports);
   }

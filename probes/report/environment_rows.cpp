@@ -117,7 +117,7 @@ Cell served_cell(const ServedGpu& gpu) {
   };
   add(gpu.native, "native");
   add(gpu.same_major, "same family");
-  add(gpu.ptx, "PTX");
+  add(gpu.ptx, gpu.ptx_taken == false ? "PTX (which this driver is too old for)" : "PTX");
   add(gpu.none, "none");
   const Colour colour = gpu.code == GpuCode::none ? Colour::bad : gpu.none > 0 ? Colour::doubt : Colour::good;
   return parts.empty() ? Cell{"-", Colour::faint} : Cell{fmt::format("{}", fmt::join(parts, ", ")), colour};
@@ -145,8 +145,8 @@ void add_lacking(Page& page, const Distribution& row, const ServedGpu& gpu) {
   const int64_t all = gpu.native + gpu.same_major + gpu.ptx + gpu.none;
   std::string line = fmt::format("{} on {}: {} of {} kernels", row.name, gpu.sm, gpu.none, all);
   if (gpu.kept_by_suffix > 0)
-    line +=
-        fmt::format(", {} of them only by the `a` of their cubin, which binds it to its own chip", gpu.kept_by_suffix);
+    line += fmt::format(", {} of them only by the suffix of their SM: `a` is for its own chip, `f` for its family",
+                        gpu.kept_by_suffix);
   page.paragraph(line, 2);
   for (const auto& group : gpu.lacking) {
     page.paragraph(fmt::format("{} only for {}", group.kernels, fmt::join(group.only_for, ", ")), 4);
@@ -210,6 +210,13 @@ void add_problems(Page& page, const Environment& environment) {
 }
 
 }  // namespace
+
+void text::add_packages(Page& page, const Environment& environment) {
+  page.heading("Packages");
+  add_rows(page, environment);
+  add_shared_libraries(page, environment);
+  if (environment.reinstall) page.entry("reinstall", *environment.reinstall);
+}
 
 std::string render_environment(const Environment& environment, const TextOptions& options) {
   Page page(options);

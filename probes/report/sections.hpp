@@ -101,6 +101,7 @@ void add_libtorch(Page& page, const LibtorchRun& run);
 void add_environment(Page& page, const Host& host);
 // What torch.compile and Triton find to compile with.
 void add_preflight(Page& page, const Preflight& preflight);
+void add_packages(Page& page, const Environment& environment);
 
 // "139.8 GiB".
 [[nodiscard]] std::string bytes(int64_t count);

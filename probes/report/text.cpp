@@ -43,6 +43,7 @@ void add_measured(Page& page, const Measurements& measurements) {
 void add_inventory(Page& page, const Report& report) {
   if (report.verdict) text::add_gpu_outcomes(page, *report.verdict);
   if (report.inventory) text::add_device_code(page, *report.inventory);
+  if (report.environment) text::add_packages(page, *report.environment);
   if (report.measurements) {
     const Measurements& measurements = *report.measurements;
     if (!measurements.rows.empty() || !measurements.probes.empty()) {

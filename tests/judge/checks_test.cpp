@@ -26,6 +26,8 @@ const std::vector<Case>& cases() {
     std::vector<Case> built;
     add_file_cases(built);
     add_loading_cases(built);
+    add_part_cases(built);
+    add_environment_cases(built);
     add_claims_of_other_cases(built);
     add_claim_cases(built);
     add_device_cases(built);

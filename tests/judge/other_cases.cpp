@@ -90,6 +90,21 @@ void add_loading_cases(std::vector<Case>& cases) {
                    needing({"libc10.so", "libcudart.so.13"}, "2.9.1+cpu")});
 }
 
+void add_part_cases(std::vector<Case>& cases) {
+  const auto parts = [](const char* lacks, std::vector<std::string> needed = {}) {
+    return beside_torch([=](Inventory& i) {
+      i.loading = {{.path = "ext/_C.so"},
+                   {.path = "ext/_D.so"},
+                   {.path = "ext/extra.so", .missing_libraries = {{lacks, "/env/ext/extra.so"}}}};
+      i.files = {{.path = "ext/extra.so", .needed = needed}};
+    });
+  };
+  const Report sound = beside_torch([](Inventory&) {});
+  cases.push_back({"PB166", "ext 1.0: extra.so needs libtensor.so.2, which neither", parts("libtensor.so.2"), sound});
+  cases.push_back({"PB161", "extra.so needs libtensor.so.2", parts("libtensor.so.2", {"libc10.so"}), sound});
+  cases.push_back({"PB161", "extra.so needs libcudart.so.12", parts("libcudart.so.12"), sound});
+}
+
 void add_claims_of_other_cases(std::vector<Case>& cases) {
   cases.push_back({"PB171",
                    "sm80 is claimed, and _C.cpython-311-x86_64-linux-gnu.so of ext 1.0 holds machine code only",

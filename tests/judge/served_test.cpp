@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 #include "probes/judge/served.hpp"
+#include "probes/judge/package_rows.hpp"
 
 #include <gmock/gmock.h>
 
@@ -51,11 +52,42 @@ TEST(Served, ASuffixBindsACubin) {
   EXPECT_EQ(one("sm_121a", {12, 0}).kept_by_suffix, 0);  // of a later chip
 }
 
+TEST(Served, OfARowTheBestCodeCountsAndASuffixIsNamed) {
+  const auto best = [](Distribution row) { return code_for(row, kSpark); };
+  EXPECT_EQ(best({.cubin = {{"sm_90", 1}, {"sm_120", 1}}, .ptx = {{"sm_80", 1}}}).best, GpuCode::same_major);
+  EXPECT_EQ(best({.cubin = {{"sm_90", 1}}, .ptx = {{"sm_80", 1}}}).best, GpuCode::ptx);
+  EXPECT_EQ(best({.cubin = {{"sm_90", 1}}, .self_loaded = {{"sm_121", 1}}}).best, GpuCode::native);
+  const RowCode bound = best({.cubin = {{"sm_90", 1}, {"sm_120a", 1}}});
+  EXPECT_EQ(bound.best, GpuCode::none);
+  ASSERT_TRUE(bound.kept);
+  EXPECT_EQ(sm_name(*bound.kept), "sm_120a");
+  EXPECT_EQ(best({.cubin = {{"sm_90a", 1}}}).kept, std::nullopt);
+  EXPECT_FALSE(best({}).any);
+}
+
+TEST(Served, TheDriverCompilesPtxOfItsOwnCudaAndBefore) {
+  const auto taken = [](const char* version, std::optional<MajorMinor> driver) {
+    File file = with_ptx("sm_90", {"_Z1av"});
+    file.device_code->ptx_versions = {{"sm_90", version}, {"sm_130", "1.0"}};
+    return served({.files = {file}}, kSpark, driver).ptx_taken;
+  };
+  EXPECT_EQ(taken("9.0", MajorMinor{13, 0}), true);
+  EXPECT_EQ(taken("9.2", MajorMinor{13, 0}), false);
+  EXPECT_EQ(taken("8.7", MajorMinor{12, 6}), false);  // of CUDA 12.8
+  EXPECT_EQ(taken("8.5", MajorMinor{12, 6}), true);
+  EXPECT_EQ(taken("9.2", std::nullopt), std::nullopt);
+  EXPECT_EQ(taken("12.0", MajorMinor{13, 0}), std::nullopt);  // newer than this program
+}
+
 TEST(Served, PtxWithASuffixIsForItsOwnChip) {
   const auto one = [](const char* sm) { return served({.files = {with_ptx(sm, {"_Z1av"})}}, kSpark).code; };
   EXPECT_EQ(one("sm_90a"), GpuCode::none);
   EXPECT_EQ(one("sm_90"), GpuCode::ptx);
   EXPECT_EQ(one("sm_130"), GpuCode::none);
+  const auto kept = [](const char* sm) { return served({.files = {with_ptx(sm, {"_Z1av"})}}, kSpark).kept_by_suffix; };
+  EXPECT_EQ(kept("sm_90a"), 1);
+  EXPECT_EQ(kept("sm_100f"), 1);
+  EXPECT_EQ(kept("sm_130f"), 0);
 }
 
 TEST(Served, WhatACompilerWritesIntoNamesTellsNoKernelsApart) {

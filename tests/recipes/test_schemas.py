@@ -4,6 +4,7 @@
 
 import copy
 import json
+import sys
 from pathlib import Path
 
 import jsonschema
@@ -60,6 +61,17 @@ def test_the_table_of_public_builds_is_valid_and_a_broken_one_is_not():
     broken = list(breaks(shortened(table), REFERENCES.schema))
     assert len(broken) > 10
     assert [name for name, document in broken if REFERENCES.is_valid(document)] == []
+
+
+def test_the_page_of_wheels_is_the_table_of_public_wheels():
+    sys.path.insert(0, str(SOURCE / "recipes"))
+    import public_wheels
+
+    table = json.loads((SOURCE / "recipes/public_wheels.json").read_text())
+    written = (SOURCE / "docs/wheels.md").read_text()
+    assert public_wheels.page_table(table) in written, "recipes/public_wheels.py --page writes it again"
+    table["wheels"][0]["sms"].append("sm_199")
+    assert public_wheels.page_table(table) not in written
 
 
 def test_the_table_of_public_wheels_is_valid_and_a_broken_one_is_not():

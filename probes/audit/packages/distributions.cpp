@@ -13,6 +13,8 @@
 
 #include <fmt/ranges.h>
 
+#include "core/json.hpp"
+#include "core/list_folder.hpp"
 #include "core/open_file.hpp"
 #include "core/pep440.hpp"
 #include "probes/audit/containers/way_out.hpp"
@@ -46,6 +48,29 @@ fs::path environment_of(const fs::path& folder) {
   return folder;
 }
 
+struct CondaMeta {
+  std::string name;
+  std::string version;
+  std::vector<std::string> files;
+};
+
+Result<CondaMeta> read_conda_meta(const fs::path& path) {
+  constexpr uint64_t kMaxMetaBytes = 64 << 20;
+  PBPROBE_TRY(const std::string text, read_whole_file(path, kMaxMetaBytes));
+  const Json json = Json::parse(text, nullptr, false);
+  CondaMeta meta;
+  const auto word = [&](const char* key) {
+    return json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : std::string();
+  };
+  if (json.is_object()) meta = {word("name"), word("version"), {}};
+  if (meta.name.empty())
+    return make_error(ErrorCode::malformed, "{}: it is no record of conda's: install the package again", path.string());
+  for (const auto& file : json.contains("files") && json["files"].is_array() ? json["files"] : Json::array()) {
+    if (file.is_string()) meta.files.push_back(file.get<std::string>());
+  }
+  return meta;
+}
+
 bool lies_in(const fs::path& path, const fs::path& folder) {
   return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
 }
@@ -69,6 +94,7 @@ class Packages {
       if (name.ends_with(kInfo)) add(name);
     }
     name_twins();
+    add_conda();
     add_ownerless();
     return std::move(packages_);
   }
@@ -191,6 +217,45 @@ class Packages {
           fmt::format("{} is installed {} times, as {} and {}: remove it until pip finds none, "
                       "and install one",
                       name, twins.size(), twins.front(), twins.back()));
+    }
+  }
+
+  // What conda installed that is no Python package: CUDA's libraries, in lib. Its Python packages have rows already.
+  void add_conda() {
+    std::error_code error;
+    for (const auto& entry : list_folder(environment_ / "conda-meta", error)) {
+      if (entry.path.extension() != ".json") continue;
+      auto meta = read_conda_meta(entry.path);
+      if (!meta) {
+        packages_.problems.push_back(meta.error().message);
+        continue;
+      }
+      InstalledPackage package;
+      package.info = entry.path.stem().string();
+      package.installer = "conda";
+      package.relocated = true;
+      package.layout.kind = "distribution";
+      package.layout.root = packages_.folder;
+      package.layout.packages.push_back(
+          {package.info, fmt::format("Name: {}\nVersion: {}\n", meta->name, meta->version)});
+      for (const auto& file : meta->files) take_conda_file(package, file);
+      settle_items(package.layout);
+      if (package.layout.items.empty() && package.layout.problems.empty()) continue;
+      for (const auto& item : package.layout.items) own(item.disk);
+      packages_.packages.push_back(std::move(package));
+    }
+  }
+
+  void take_conda_file(InstalledPackage& package, const std::string& file) {
+    const fs::path disk = (environment_ / file).lexically_normal();
+    if (!is_wanted_name(disk.filename().string()) || !lies_in(disk, environment_)) return;
+    struct stat status {};
+    if (stat(disk.c_str(), &status) != 0) {
+      package.layout.problems.push_back(fmt::format(
+          "{}: conda-meta/{}.json has it, and it is not there: install the package again", file, package.info));
+    } else if (S_ISREG(status.st_mode) && !owned_.contains({status.st_dev, status.st_ino})) {
+      package.layout.items.push_back(
+          {disk.lexically_relative(packages_.folder).string(), static_cast<uint64_t>(status.st_size), disk, nullptr});
     }
   }
 

@@ -168,6 +168,7 @@ std::string html_of(const Report& report) {
     html::add_findings(page, *report.verdict);
   }
   if (report.baseline) html::add_baseline(page, *report.baseline);
+  if (report.environment) add_packages(page, *report.environment);
   html::add_device_code(page, report);
   if (report.measurements) add_measurements(page, *report.measurements, report.host ? &*report.host : nullptr);
   if (report.host) {
@@ -176,9 +177,10 @@ std::string html_of(const Report& report) {
   }
   add_problems(page, report.problems);
   if (report.verdict) html::add_checks(page, *report.verdict);
-  return std::move(page).finish(
-      to_json(report), {"/inventory/files", "/joined", "/emulated_loads", "/measurements/rows", "/measurements/notes"},
-      html::made_by(report));
+  return std::move(page).finish(to_json(report),
+                                {"/inventory/files", "/environment/distributions", "/joined", "/emulated_loads",
+                                 "/measurements/rows", "/measurements/notes"},
+                                html::made_by(report));
 }
 
 std::string html_of(const Measurements& measurements) {

@@ -248,7 +248,7 @@ def test_each_gpu_gets_what_its_kernels_are_there_for(site):
     text = text_of(site, "--for", "sm121")
     assert "kernels same family 1, PTX 1, none 1" in text
     assert "kernels on sm_121: 1 of 3 kernels 1 only for sm_90 first" in text
-    assert "bound on sm_103: 1 of 1 kernels, 1 of them only by the `a` of their cubin" in text_of(
+    assert "bound on sm_103: 1 of 1 kernels, 1 of them only by the suffix of their SM" in text_of(
         site, "--for", "sm103"
     )
 

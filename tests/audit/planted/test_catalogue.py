@@ -16,6 +16,7 @@ ELSEWHERE = {
     "a baseline",
     "an emulated CPU",
     "other packages beside it",
+    "the packages beside it",
     "another package than torch",
     "a claim file",
     "a wheel variant",

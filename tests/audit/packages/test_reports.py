@@ -1,0 +1,203 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""`pbprobe report` of an environment: what is planted beside torch, or in what surrounds it, is the one finding."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+from packages import PROGRAM, Library, Package
+from test_loading import FATAL, FREE, TAG, TO_TORCH
+
+OF_ENVIRONMENTS = ("PB16", "PB170", "PB53", "PB54")
+MODULE = """
+extern "C" void* PyModule_Create2(void*, int);
+static long definition[14] = {{1, 0, 0, 0, 0, reinterpret_cast<long>("{name}"), 0, -1}};
+extern "C" void* PyInit_{name}() {{ {code} return PyModule_Create2(definition, 1013); }}
+"""
+IMPORTS = "import ctypes, os, sys\nfrom torch.version import __version__\nfrom torch import _C\n"
+
+
+def module(code="", name="_C"):
+    return MODULE.format(code=code, name=name)
+
+
+def torch(version="2.11.0+cpu"):
+    libraries = {
+        "torch/lib/libc10.so": Library(code=FREE + "void c10::free_cpu(void*) {}\n"),
+        "torch/lib/libtorch_cpu.so": Library(needs=("libc10.so",)),
+        "torch/lib/libtorch_python.so": Library(needs=("libtorch_cpu.so", "libc10.so")),
+        f"torch/_C.{TAG}.so": Library(needs=("libtorch_python.so",), runpath=("$ORIGIN/lib",), code=module()),
+    }
+    return Package("torch", libraries, version=version)
+
+
+def extension(code=None, name="ext", needs=("libc10.so",), runpath=TO_TORCH):
+    code = code or FREE + module("c10::free_cpu(nullptr);")
+    return Package(name, {f"{name}/_C.{TAG}.so": Library(needs=needs, runpath=runpath, code=code)})
+
+
+def environment(folder, *packages, imports=IMPORTS):
+    site = folder / f"venv/lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages"
+    for package in packages:
+        package.write(site)
+    python = site.parents[2] / "bin/python"
+    python.parent.mkdir()
+    python.symlink_to(sys.executable)
+    (site.parents[2] / "pyvenv.cfg").write_text(f"home = {pathlib.Path(os.path.realpath(sys.executable)).parent}\n")
+    (site / "torch/version.py").write_text(
+        f"__version__ = '{packages[0].version}'\ncuda = None\ngit_version = '70d99e9'\n"
+    )
+    (site / "torch/__init__.py").write_text(imports)
+    for package in packages[1:]:
+        (site / package.name / "__init__.py").write_text("")
+    return site.parents[2]
+
+
+def reported(place, *options, variables=None):
+    """Findings about the environment, and the document."""
+    done = subprocess.run([PROGRAM, "report", place, "--no-cache", "--format", "json", *options], capture_output=True,
+                          text=True, check=False, timeout=300, env={**os.environ, **(variables or {})})  # fmt: skip
+    assert done.returncode in (0, 1), done.stderr
+    document = json.loads(done.stdout)
+    findings = document["verdict"]["findings"]
+    return [one for one in findings if one["id"].startswith(OF_ENVIRONMENTS)], document
+
+
+def only(findings):
+    [one] = findings
+    return one["id"], one["severity"], one["what"]
+
+
+@pytest.fixture
+def sound(tmp_path):
+    return environment(tmp_path, torch(), extension())
+
+
+def test_a_sound_environment_has_none_of_these_findings(sound):
+    findings, document = reported(sound)
+    assert [one for one in findings if not one["id"].startswith("PB53")] == []
+    assert [row["name"] for row in document["environment"]["distributions"]] == ["ext", "torch"]
+
+
+def test_an_extension_of_another_torch_decides_the_verdict(tmp_path):
+    ext = extension(FATAL + module("c10::FatalSignalHandler::fatalSignalHandler(0);"))
+    findings, document = reported(environment(tmp_path, torch(), ext))
+    name, severity, what = only(findings)
+    assert (name, severity) == ("PB163", "fail")
+    assert "it loads with torch 2.8 to 2.10 only" in what
+    assert (document["verdict"]["outcome"], document["verdict"]["reason"].split(":")[0]) == ("fail", "ext 1.0")
+
+
+def test_a_fault_of_what_does_not_link_torch_is_a_note(tmp_path):
+    pillow = extension(module(), name="pillow", needs=("libtiff.so.7",), runpath=())
+    findings, _ = reported(environment(tmp_path, torch(), extension(), pillow))
+    assert only(findings)[:2] == ("PB167", "note")
+    assert "libtiff.so.7" in findings[0]["what"]
+
+
+def test_a_part_that_needs_more_is_a_note(tmp_path):
+    package = extension()
+    package.libraries[f"ext/_D.{TAG}.so"] = Library(needs=("libc10.so",), runpath=TO_TORCH, code=module(name="_D"))
+    package.libraries[f"ext/tensor.{TAG}.so"] = Library(
+        needs=("libtensor.so.2",), runpath=(), code=module(name="tensor")
+    )
+    findings, _ = reported(environment(tmp_path, torch(), package))
+    assert only(findings)[:2] == ("PB166", "note")
+
+
+def test_an_overwritten_library_is_named_with_a_command(sound):
+    file = next(sound.glob("lib/python3*/site-packages/ext/_C.*.so"))
+    content = bytearray(file.read_bytes())
+    content[-1] ^= 1
+    file.unlink()
+    file.write_bytes(content)
+    findings, _ = reported(sound)
+    name, severity, what = only(findings)
+    assert (name, severity) == ("PB168", "fail")
+    assert "has another SHA-256 than its RECORD" in what
+    assert findings[0]["remedy"] == f"{sound}/bin/python -m pip install --force-reinstall --no-deps ext==1.0"
+
+
+def test_two_majors_of_cuda_in_one_process(tmp_path):
+    runtime = Package("nvidia-cuda-runtime", {"nvidia/lib/libcudart.so.12": Library()})
+    beside = ("$ORIGIN/../torch/lib", "$ORIGIN/../nvidia/lib")
+    ext = extension(needs=("libc10.so", "libcudart.so.12"), runpath=beside)
+    found = [reported(environment(tmp_path / version, torch(version), runtime, ext))[0] for version in
+             ("2.11.0+cu130", "2.9.1+cu126")]  # fmt: skip
+    other, same = ([one for one in findings if one["id"] == "PB165"] for findings in found)
+    assert only(other)[:2] == ("PB165", "warn")
+    assert same == []
+
+
+def test_no_compiler_is_here(sound):
+    tools = sound / "tools"
+    tools.mkdir()
+    findings, _ = reported(sound, variables={"PATH": str(tools), "CC": "", "CXX": ""})
+    assert only([one for one in findings if one["id"].startswith("PB53")])[0] == "PB531"
+
+
+def test_a_cache_that_cannot_be_written(sound):
+    plain = sound / "plain"
+    plain.write_text("")
+    findings, _ = reported(sound, variables={"TORCHINDUCTOR_CACHE_DIR": str(plain / "cache")})
+    assert "PB535" in {one["id"] for one in findings}
+    findings, _ = reported(sound, variables={"TORCHINDUCTOR_CACHE_DIR": str(sound / "cache")})
+    assert "PB535" not in {one["id"] for one in findings}
+
+
+def imported(place):
+    findings, document = reported(place, "--full", "--budget", "40")
+    return [one for one in findings if one["id"].startswith("PB54")], document["imports"]
+
+
+def test_what_loads_is_what_was_predicted(sound):
+    findings, imports = imported(sound)
+    assert findings == []
+    assert [(one["module"], one["problem"], one["others"], one["unpredicted"]) for one in imports] == [
+        ("torch", None, [], []),
+        ("ext._C", None, [], []),
+    ]
+    assert any(path.endswith("/torch/lib/libc10.so") for path in imports[0]["loaded"])
+
+
+def test_a_torch_that_python_does_not_import(tmp_path):
+    findings, _ = imported(environment(tmp_path, torch(), extension(), imports=IMPORTS + "import typing_extensionz\n"))
+    assert only(one for one in findings if one["id"] == "PB541")[:2] == ("PB541", "fail")
+
+
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [("__builtin_trap();", "SIGILL"), ("for (;;) __asm__(\"\");", "it had not ended after 10 s")],
+)  # fmt: skip
+def test_an_extension_that_crashes_or_hangs(tmp_path, code, says):
+    ext = extension("void stop() { " + code + " }\n" + FREE + module("c10::free_cpu(nullptr); stop();"))
+    findings, _ = imported(environment(tmp_path, torch(), ext))
+    name, severity, what = only(findings)
+    assert (name, severity) == ("PB542", "warn")
+    assert says in what
+
+
+def test_a_library_that_comes_from_elsewhere(tmp_path, sound):
+    """Python code opened another copy first, so that the loader takes that one by its DT_SONAME."""
+    copy = tmp_path / "elsewhere/libc10.so"
+    copy.parent.mkdir()
+    copy.write_bytes(next(sound.glob("lib/python3*/site-packages/torch/lib/libc10.so")).read_bytes())
+    package = next(sound.glob("lib/python3*/site-packages/torch/__init__.py"))
+    package.write_text(f"import ctypes\nctypes.CDLL({str(copy)!r})\n" + IMPORTS)
+    findings, _ = imported(sound)
+    assert only(findings)[:2] == ("PB543", "warn")
+    assert f"has loaded {copy}" in findings[0]["what"]
+
+
+def test_a_library_that_nothing_asks_for(tmp_path, sound):
+    more = tmp_path / "elsewhere/libmore.so"
+    more.parent.mkdir()
+    more.write_bytes(next(sound.glob("lib/python3*/site-packages/torch/lib/libtorch_cpu.so")).read_bytes())
+    package = next(sound.glob("lib/python3*/site-packages/torch/__init__.py"))
+    package.write_text(IMPORTS + f"ctypes.CDLL({str(more)!r})\n")
+    findings, _ = imported(sound)
+    assert "PB544" in {one["id"] for one in findings}

@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// PB167 and on: the packages beside a torch that is in order, on a machine with an H200 and a driver for CUDA 13.0.
+#include <functional>
+
+#include "tests/judge/planted.hpp"
+
+namespace pbprobe::test {
+namespace {
+
+Distribution row_of(const char* name, std::map<std::string, int64_t> cubins = {}) {
+  Distribution row{.name = name, .version = "1.0", .folder = std::string(name) + "-1.0.dist-info"};
+  row.torch_abi = cubins.empty() ? TorchAbi::none : TorchAbi::cxx;
+  row.cubin = std::move(cubins);
+  return row;
+}
+
+Report with_row(
+    Distribution row, const std::function<void(Environment&)>& change = [](Environment&) {}) {
+  Report report = h200();
+  Environment& environment = report.environment.emplace();
+  environment.distributions = {{.name = "torch", .version = "2.11.0", .torch_abi = TorchAbi::own}, std::move(row)};
+  change(environment);
+  return report;
+}
+
+Distribution found(Distribution row, const char* id, Severity severity, std::string what, std::string where) {
+  row.findings = {
+      {.id = id, .severity = severity, .what = std::move(what), .where = std::move(where), .remedy = "fix it"}};
+  row.worst = severity;
+  return row;
+}
+
+Distribution cublas() {
+  Distribution row = row_of("nvidia-cublas", {{"sm_90", 1}});
+  row.version = "13.1.0.3";
+  row.recorded.emplace().files = 3;
+  return row;
+}
+
+Distribution with_ptx(const char* sm, const char* version) {
+  Distribution row = row_of("ext", {{"sm_120", 1}});
+  row.ptx = {{sm, 1}};
+  row.ptx_versions = {{sm, version}};
+  return row;
+}
+
+}  // namespace
+
+void add_environment_cases(std::vector<Case>& cases) {
+  const std::string lacks = "which neither the environment nor the system has";
+  const auto sound = with_row(row_of("ext", {{"sm_90", 1}}));
+  cases.push_back({"PB161", "ext 1.0: _C.so needs libcudart.so.7",
+                   with_row(found(row_of("ext", {{"sm_90", 1}}), "PB161", Severity::fail,
+                                  "ext 1.0: _C.so needs libcudart.so.7, " + lacks, "ext/_C.so")),
+                   sound});
+  cases.push_back({"PB167", "pillow 13.0.0: _imaging.so needs libtiff.so.7",
+                   with_row(found(row_of("pillow"), "PB161", Severity::fail,
+                                  "pillow 13.0.0: _imaging.so needs libtiff.so.7, " + lacks, "PIL/_imaging.so")),
+                   with_row(row_of("pillow"))});
+  const auto changed = [](const char* how, std::optional<std::string> owner) {
+    Distribution row = cublas();
+    row.recorded->changed = 1;
+    row.recorded->reinstall = true;
+    row.recorded->changed_libraries = {{"nvidia/cu13/lib/libcublasLt.so.13", how, std::move(owner)}};
+    return found(std::move(row), "PB102", Severity::warn, "it has another", "nvidia/cu13/lib/libcublasLt.so.13");
+  };
+  cases.push_back({"PB168",
+                   "nvidia-cublas 13.1.0.3: nvidia/cu13/lib/libcublasLt.so.13 has another SHA-256 than its RECORD",
+                   with_row(changed("another SHA-256", {}),
+                            [](Environment& e) { e.reinstall = "python -m pip install nvidia-cublas==13.1.0.3"; }),
+                   with_row(cublas())});
+  cases.push_back({"PB168", ": nvidia_cublas_cu12-12.8.dist-info wrote the same path",
+                   with_row(changed("another size", "nvidia_cublas_cu12-12.8.dist-info")), with_row(cublas())});
+  Distribution lost = cublas();
+  lost.recorded->missing = 1;
+  lost.recorded->reinstall = true;
+  lost.recorded->first_missing = {"nvidia/cu13/lib/libcublas.so.13"};
+  cases.push_back({"PB168", "1 of the 3 files of its RECORD are not there, the first nvidia/cu13/lib/libcublas.so.13",
+                   with_row(lost), with_row(cublas())});
+  cases.push_back({"PB169", "ext 1.0 holds nothing for GPU 0 NVIDIA H200 (9.0): its device code is sm_80, sm_120",
+                   with_row(row_of("ext", {{"sm_80", 1}, {"sm_120", 2}})), sound});
+  cases.push_back({"PB169", "its device code is sm_100f", with_row(row_of("ext", {{"sm_100f", 1}})),
+                   with_row(row_of("nvidia-nccl-cu13", {{"sm_80a", 1}, {"sm_120", 2}}))});
+  cases.push_back({"PB170",
+                   "ext 1.0 has only PTX for GPU 0 NVIDIA H200 (9.0), of ISA 9.2, and the driver supports CUDA 13.0",
+                   with_row(with_ptx("sm_80", "9.2")), with_row(with_ptx("sm_80", "9.0"))});
+  cases.push_back({"PB170", "of ISA 9.1", with_row(with_ptx("sm_90", "9.1")), with_row(with_ptx("sm_90", "10.0"))});
+}
+
+}  // namespace pbprobe::test
