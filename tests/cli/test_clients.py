@@ -5,8 +5,10 @@
 import base64
 import hashlib
 import json
+import pathlib
 import subprocess
 import sys
+import xml.etree.ElementTree
 
 import pytest
 from gated import CLAIM, digest
@@ -35,6 +37,41 @@ def test_junitparser_counts_what_the_suite_says(documents):
     )
     assert suite.failures > 0
     assert all(case.time is not None for case in cases)
+
+
+@pytest.fixture(scope="module")
+def jenkins():
+    """The schema that Jenkins' xUnit plugin holds a file against, as pytest ships it among its tests."""
+    xmlschema = pytest.importorskip("xmlschema", reason="xmlschema is not installed: make setup")
+    return xmlschema.XMLSchema(str(pathlib.Path(__file__).parent / "schemas/jenkins-junit-10.xsd"))
+
+
+def test_jenkins_schema_takes_every_suite(documents, sound, jenkins, tmp_path):
+    assert run("gate", sound, "--claim", CLAIM, "--junit", tmp_path / "passed.xml").returncode == PASSED
+    run("audit", sound, "--junit", tmp_path / "audit.xml")
+    run("report", sound, "--budget", "1", "--junit", tmp_path / "report.xml")
+    for file in (documents / "junit.xml", *tmp_path.glob("*.xml")):
+        assert list(jenkins.iter_errors(str(file))) == [], file
+
+
+@pytest.mark.parametrize(
+    "change, why", [('<testsuites skipped="1"', "skipped"), ('<testsuites time="1,5"', "1,5"), ("<testsuites><case/>", "case")]
+)
+def test_jenkins_schema_refuses_what_is_not_so(documents, jenkins, tmp_path, change, why):
+    text = (documents / "junit.xml").read_text()
+    (tmp_path / "changed.xml").write_text(text.replace("<testsuites", change, 1))
+    assert any(why in str(error) for error in jenkins.iter_errors(str(tmp_path / "changed.xml")))
+
+
+def test_gitlab_shows_what_failed(documents):
+    """Of a case GitLab shows name, class, file, time and the failure's text, and folds equal names into one."""
+    cases = [case for case in xml.etree.ElementTree.parse(documents / "junit.xml").iter("testcase")]
+    keys = [(case.get("classname"), case.get("name")) for case in cases]
+    assert len(set(keys)) == len(keys)
+    failed = [case.find("failure") for case in cases if case.find("failure") is not None]
+    assert failed
+    assert all(one.get("message") and one.text and one.text.strip() for one in failed)
+    assert all(float(case.get("time")) >= 0 for case in cases)
 
 
 def test_sarif_tools_summarize(documents):
