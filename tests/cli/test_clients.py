@@ -55,7 +55,8 @@ def test_jenkins_schema_takes_every_suite(documents, sound, jenkins, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "change, why", [('<testsuites skipped="1"', "skipped"), ('<testsuites time="1,5"', "1,5"), ("<testsuites><case/>", "case")]
+    "change, why",
+    [('<testsuites skipped="1"', "skipped"), ('<testsuites time="1,5"', "1,5"), ("<testsuites><case/>", "case")],
 )
 def test_jenkins_schema_refuses_what_is_not_so(documents, jenkins, tmp_path, change, why):
     text = (documents / "junit.xml").read_text()
@@ -65,7 +66,7 @@ def test_jenkins_schema_refuses_what_is_not_so(documents, jenkins, tmp_path, cha
 
 def test_gitlab_shows_what_failed(documents):
     """Of a case GitLab shows name, class, file, time and the failure's text, and folds equal names into one."""
-    cases = [case for case in xml.etree.ElementTree.parse(documents / "junit.xml").iter("testcase")]
+    cases = list(xml.etree.ElementTree.parse(documents / "junit.xml").iter("testcase"))
     keys = [(case.get("classname"), case.get("name")) for case in cases]
     assert len(set(keys)) == len(keys)
     failed = [case.find("failure") for case in cases if case.find("failure") is not None]

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""ci/templates/Containerfile: each of its steps is run, in a bare system in place of its base, and what it makes is run as
-its last lines say: as its user, on a root file system that cannot be written, without a network."""
+"""ci/templates/Containerfile: each of its steps is run, in a bare system in place of its base, and what it makes is run
+as its user, on a root file system that cannot be written, without a network."""
 
 import json
 import os
@@ -81,7 +81,15 @@ class Container:
         """As `podman run --read-only --tmpfs /tmp --network none`."""
         command = [*(program or self.program), *(words or self.words)]
         return self.system.run(
-            "env", "-C", "/tmp", *command, user=self.user, read_only=True, shown=shown, env={"HOME": "/tmp", **self.env}
+            "env",
+            "-C",
+            "/tmp",
+            *command,
+            user=self.user,
+            read_only=True,
+            network=False,
+            shown=shown,
+            env={"HOME": "/tmp", **self.env},
         )
 
 

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Bare systems to try the wheel in: what debootstrap installs of a release, in a root folder of its own, beside nothing of
-this machine. Takes root, for chroot and mounts; the mounts are those of the process that is run, and end with it."""
+"""Bare systems to try the wheel in: what debootstrap installs of a release, in a root folder of its own. Takes root, for
+chroot and mounts; the mounts are those of the process that is run, and end with it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ mount -t overlay overlay -o "lowerdir=$LOWER,upperdir=$UPPER,workdir=$WORK,$kind
 mount -t proc proc "$ROOT/proc"
 mount -t tmpfs tmpfs "$ROOT/tmp"
 for device in null zero full random urandom tty; do mount --bind "/dev/$device" "$ROOT/dev/$device"; done
-for shown in $SHOWN; do mount --bind -o ro "${shown%%=*}" "$ROOT${shown#*=}"; mount -o remount,bind,ro "$ROOT${shown#*=}"; done
+for shown in $SHOWN; do
+  mount --bind "${shown%%=*}" "$ROOT${shown#*=}"
+  mount -o remount,bind,ro "$ROOT${shown#*=}"
+done
 exec chroot --userspec="$USER_ID:$USER_ID" "$ROOT" "$@"
 """
 
@@ -65,7 +68,9 @@ def pristine(release: str, packages: tuple[str, ...]) -> Path:
     command = ["debootstrap", "--variant=minbase", f"--cache-dir={KEPT / 'cache'}", f"--include={','.join(packages)}"]
     if release in UBUNTU:
         keyring = Path("/usr/share/keyrings/ubuntu-archive-keyring.gpg")
-        checked = f"--keyring={keyring}" if keyring.exists() else "--no-check-gpg"  # Debian 12 has no package of its keys
+        checked = (
+            f"--keyring={keyring}" if keyring.exists() else "--no-check-gpg"
+        )  # Debian 12 has no package of its keys
         command += [checked, "--components=main,universe", release, half, "", "gutsy"]  # debootstrap's own mirror of it
     else:
         command += [release, half, mirror()]
@@ -102,6 +107,7 @@ class System:
         *command: str | Path,
         user: int = 0,
         read_only: bool = False,
+        network: bool = True,
         shown: dict[Path, str] | None = None,
         env: dict[str, str] | None = None,
     ) -> subprocess.CompletedProcess[str]:
@@ -122,7 +128,21 @@ class System:
             "DEBIAN_FRONTEND": "noninteractive",
             **(env or {}),
         }
-        words = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--ipc", "sh", "-c", ENTER, "sh", *command]
+        apart = [] if network else ["--net"]
+        words = [
+            "unshare",
+            *apart,
+            "--mount",
+            "--pid",
+            "--fork",
+            "--kill-child",
+            "--ipc",
+            "sh",
+            "-c",
+            ENTER,
+            "sh",
+            *command,
+        ]
         return subprocess.run(
             list(map(str, words)), capture_output=True, text=True, check=False, env=inside, cwd="/", timeout=900
         )
