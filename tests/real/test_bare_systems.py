@@ -1,7 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""The wheel in bare systems: from `pip install` or `uv` to the verdict on the torch that is there, in under a minute, as
-a user without root. `pytest -s` prints the figures."""
+"""The wheel in bare systems: from pip or uv to the verdict on the torch that is there, in under a minute, without root.
+
+`pytest -s` prints the figures.
+"""
 
 import os
 import platform

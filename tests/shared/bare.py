@@ -1,7 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Bare systems to try the wheel in: what debootstrap installs of a release, in a root folder of its own. Takes root, for
-chroot and mounts; the mounts are those of the process that is run, and end with it."""
+"""Bare systems to try the wheel in: what debootstrap installs of a release, in a root folder of its own.
+
+Takes root, for chroot and mounts; the mounts are those of the process that is run, and end with it.
+"""
 
 from __future__ import annotations
 
