@@ -12,9 +12,10 @@ import xml.etree.ElementTree
 
 import pytest
 from gated import CLAIM, digest
-from test_cli import FAILED, PASSED, run
+from test_cli import FAILED, PASSED, SOURCE, run
 
 FALSE = "avx512,only"
+RELEASED = pathlib.Path(__file__).parent / "released"
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +57,7 @@ def test_jenkins_schema_takes_every_suite(documents, sound, jenkins, tmp_path):
 
 @pytest.mark.parametrize(
     "change, why",
-    [('<testsuites skipped="1"', "skipped"), ('<testsuites time="1,5"', "1,5"), ("<testsuites><case/>", "case")],
+    [('<testsuites skipped="1"', "skipped"), ('<testsuites hostname="1,5"', "hostname"), ("<testsuites><case/>", "case")],
 )
 def test_jenkins_schema_refuses_what_is_not_so(documents, jenkins, tmp_path, change, why):
     text = (documents / "junit.xml").read_text()
@@ -148,3 +149,36 @@ def test_sigstore_reads_the_bundle_and_finds_the_wheel(wheel, keys, tmp_path):
     assert statement._matches_digest(hashes.Hashed(algorithm=algorithm, digest=bytes.fromhex(digest(wheel))))
     other = hashlib.sha256(b"another").digest()
     assert not statement._matches_digest(hashes.Hashed(algorithm=algorithm, digest=other))
+
+
+@pytest.mark.parametrize("name", [path.name.split(".")[0] for path in sorted((SOURCE / "docs").glob("*.schema.json"))])
+def test_types_are_generated_from_each_schema_and_hold_its_documents(name, tmp_path):
+    """As users of other languages and of pydantic do it: by datamodel-code-generator."""
+    pytest.importorskip("datamodel_code_generator", reason="datamodel-code-generator is not installed: make setup")
+    schema, module = SOURCE / f"docs/{name}.schema.json", tmp_path / f"pbprobe_{name}.py"
+    options = [
+        "--input-file-type",
+        "jsonschema",
+        "--output-model-type",
+        "pydantic_v2.BaseModel",
+        "--formatters",
+        "builtin",
+    ]
+    options += ["--class-name", "Document", "--input", schema, "--output", module]
+    subprocess.run(
+        [sys.executable, "-m", "datamodel_code_generator", *map(str, options)], check=True, capture_output=True
+    )
+    read = (
+        f"import json, sys; sys.path.insert(0, {str(tmp_path)!r}); import pbprobe_{name} as types\n"
+        "document = json.load(sys.stdin); held = types.Document.model_validate(document)\n"
+        "again = held.model_dump(mode='json', by_alias=True, exclude_unset=True)\n"
+        "assert again == document, [key for key in document if again.get(key) != document[key]]\n"
+        "document['schema'] += '0'\n"
+        "try: types.Document.model_validate(document)\n"
+        "except ValueError: print('held')"
+    )
+    for file in RELEASED.glob(f"*/{name}*.json"):
+        done = subprocess.run(
+            [sys.executable, "-c", read], input=file.read_text(), capture_output=True, text=True, check=False
+        )
+        assert done.stdout == "held\n", done.stderr[-2000:]
