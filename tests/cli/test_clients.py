@@ -57,7 +57,11 @@ def test_jenkins_schema_takes_every_suite(documents, sound, jenkins, tmp_path):
 
 @pytest.mark.parametrize(
     "change, why",
-    [('<testsuites skipped="1"', "skipped"), ('<testsuites hostname="1,5"', "hostname"), ("<testsuites><case/>", "case")],
+    [
+        ('<testsuites skipped="1"', "skipped"),
+        ('<testsuites hostname="1,5"', "hostname"),
+        ("<testsuites><case/>", "case"),
+    ],
 )
 def test_jenkins_schema_refuses_what_is_not_so(documents, jenkins, tmp_path, change, why):
     text = (documents / "junit.xml").read_text()

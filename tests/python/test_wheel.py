@@ -122,6 +122,27 @@ def test_it_reports_from_an_environment_without_torch(installed, tmp_path):
     assert re.match(r"pbprobe [\d.]+ \([0-9a-f]+(-dirty)?\)\ntargets compiled in: .+\nCUDA compilers: ", version.stdout)
 
 
+@pytest.mark.parametrize("tool", ["uvx", "pipx"])
+def test_it_runs_from_the_file(wheel, torch, tmp_path, tool):
+    """Installed nowhere, and with no index to ask."""
+    pytest.importorskip({"uvx": "uv", "pipx": "pipx"}[tool], reason=f"{tool} is not installed: make setup")
+    command = {
+        "uvx": [sys.executable, "-m", "uv", "tool", "run", "--python", sys.executable, "--from", wheel],
+        "pipx": [sys.executable, "-m", "pipx", "run", "--spec", wheel],
+    }[tool]
+    folders = {name: str(tmp_path / name) for name in ("PIPX_HOME", "PIPX_BIN_DIR", "UV_CACHE_DIR", "HOME")}
+    result = subprocess.run(
+        [*command, "pbprobe", "audit", torch / "lib/libc10.so", "--claim", "avx512,only,torch=1.0"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        env={**os.environ, **folders, "UV_OFFLINE": "1", "PIP_NO_INDEX": "1", "PYTHONPATH": ""},
+    )
+    assert result.returncode == 1, result.stderr  # of the program, whose claim is not kept
+    assert "avx512 is claimed" in result.stdout, result.stderr
+
+
 def answers(python, path, torch, folder):
     """What the package of that path says of one libtorch and of a claim that it does not keep."""
     code = (
