@@ -8,6 +8,7 @@ PYTHON ?=
 TCGEN05 ?=
 RECIPES ?=
 WITH_PBPROBE ?=
+WHEEL ?=
 JOBS ?= $(shell nproc)
 export TARGETS PYTHON JOBS TCGEN05 SEED COUNT ONLY REAL
 
@@ -33,7 +34,8 @@ help:
 	@echo '               RECIPES=four: one of each kind; RECIPES="NAME NAME": these. WITH_PBPROBE=all: and pbprobe against the'
 	@echo '               torch of each, WITH_PBPROBE="NAME NAME": of these; many minutes for the first, fewer for the others'
 	@echo 'make wheel     dist/: one wheel for every Python from 3.9 on, with the kernels of all targets; installs anywhere from'
-	@echo '               Debian 11 and Ubuntu 22.04 on'
+	@echo '               Debian 11 and Ubuntu 22.04 on. On x86-64 a second one for aarch64, by the cross compiler: minutes;'
+	@echo '               WHEEL=native leaves it out'
 	@echo 'make cutlass   build CUTLASS kernels for `pbprobe bench --against cutlass` (with TARGETS=sm90): ten minutes'
 	@echo 'make docs      the documents as a site in build/site; broken links are errors. To read and search it, with no'
 	@echo '               network: .venv/bin/python3 -m http.server --directory build/site'
@@ -98,9 +100,10 @@ matrix:
 
 # Of all targets, unless TARGETS= says otherwise.
 wheel:
-	@TARGETS=$(or $(TARGETS),all) $(SETUP) build torch wheel configure
+	@TARGETS=$(or $(TARGETS),all) $(SETUP) build torch wheel $(if $(filter native,$(WHEEL)),,cross) configure
 	@$(BUILD) pbprobe_wheel pbprobe_manual
 	@.venv/bin/python3 ci/pack-wheel
+	@$(if $(filter native,$(WHEEL)),,ci/cross-wheel)
 
 # The peer of `pbprobe bench --against cutlass`: ten minutes of the compiler, only on request.
 cutlass:

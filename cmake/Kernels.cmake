@@ -12,13 +12,20 @@
 #   PBPROBE_CUTLASS the headers of the nvidia-cutlass wheel; else those of .venv, where `make TARGETS=…` installs them
 #   PBPROBE_TCGEN05 full: every tile, cluster and layout of the tcgen05 kernels, not only those that are chosen
 #   PBPROBE_PTX     the targets' own kernels become PTX, so that newer silicon runs them in tests (the preset ptx)
+#   PBPROBE_CUBINS  the folder in which another build of this tree has them: a cross build takes what its compilers, which
+#                   run only where it is built, made for the same GPUs (generated/kernels)
 
 set(PBPROBE_NVCC "" CACHE STRING "nvcc, or the folder that holds it (also that of the nvidia-cuda-nvcc wheel)")
 set(PBPROBE_NVRTC "" CACHE FILEPATH "libnvrtc.so.12 of the nvidia-cuda-nvrtc-cu12 wheel")
 set(PBPROBE_CUTLASS "" CACHE PATH "cutlass_library/source/include of the nvidia-cutlass wheel")
 set(PBPROBE_TCGEN05 "" CACHE STRING "full: build every tcgen05 kernel")
 option(PBPROBE_PTX "Embed PTX instead of machine code: for tests on newer silicon, never for a release" OFF)
+set(PBPROBE_CUBINS "" CACHE PATH "generated/kernels of a native build, whose cubins a cross build takes")
 set(PBPROBE_KERNELS_GENERATED ${PROJECT_BINARY_DIR}/generated/kernels)
+set(PBPROBE_CUBIN_FOLDER ${PBPROBE_KERNELS_GENERATED})
+if(PBPROBE_CUBINS)
+  set(PBPROBE_CUBIN_FOLDER ${PBPROBE_CUBINS})
+endif()
 
 find_program(PBPROBE_NVCC_PROGRAM nvcc NO_CACHE
              HINTS "${PBPROBE_NVCC}" "${PBPROBE_NVCC}/bin" "$ENV{CUDA_HOME}/bin"
@@ -76,7 +83,7 @@ if(EXISTS "${PBPROBE_CUTLASS_INCLUDE}/cutlass/version.h")
 endif()
 # Where the host's half finds CUDA's own headers: beside nvcc, of a toolkit or of the wheels.
 cmake_path(GET PBPROBE_NVCC_PROGRAM PARENT_PATH folder)
-find_path(PBPROBE_CUDA_INCLUDE cuda_runtime.h NO_CACHE NO_DEFAULT_PATH
+find_path(PBPROBE_CUDA_INCLUDE cuda_runtime.h NO_CACHE NO_DEFAULT_PATH NO_CMAKE_FIND_ROOT_PATH
           PATHS ${folder}/../include ${folder}/../targets/x86_64-linux/include ${folder}/../targets/sbsa-linux/include)
 
 # Kernels are measured: they are compiled with -O3 in every build but Debug and the sanitizers', which must see -O0.
@@ -116,7 +123,11 @@ function(pbprobe_gpu_obstacle id variable)
   pbprobe_target(${id} first_cuda first)
   pbprobe_target(${id} last_cuda last)
   set(why "")
-  if(compiler STREQUAL "nvrtc")
+  if(PBPROBE_CUBINS)
+    if(NOT EXISTS ${PBPROBE_CUBINS}/${id}.cubin.zst)
+      set(why "not built: the build that this one takes its cubins from has none of ${id}")
+    endif()
+  elseif(compiler STREQUAL "nvrtc")
     pbprobe_nvrtc_obstacle(${id} why)
   elseif(NOT PBPROBE_NVCC_PROGRAM)
     set(why "not built: nvcc was not found; install the CUDA toolkit, or give -DPBPROBE_NVCC=/path/to/nvcc")
@@ -136,8 +147,10 @@ function(pbprobe_tcgen05_obstacle id variable)
   set(wanted 4.2.0)
   if(PBPROBE_PTX)
     set(why "not built: tcgen05 runs only on its own capability, and this build is PTX for newer silicon")
-  elseif(CMAKE_CROSSCOMPILING)
+  elseif(CMAKE_CROSSCOMPILING AND NOT PBPROBE_CUBINS)
     set(why "not built: the arguments of CUTLASS's kernels are made by code for the machine that builds")
+  elseif(PBPROBE_CUBINS AND NOT EXISTS ${PBPROBE_CUBINS}/${id}_tcgen05.cubin.zst)
+    set(why "not built: the build that this one takes its cubins from has none of ${id}'s tcgen05")
   elseif(NOT PBPROBE_CUTLASS_VERSION)
     set(why "not built: CUTLASS's headers were not found: `make build TARGETS=${id}` installs their wheel; or give -DPBPROBE_CUTLASS=/path/to/include")
   elseif(NOT PBPROBE_CUTLASS_VERSION STREQUAL wanted)
@@ -154,7 +167,7 @@ function(pbprobe_gpu_cubin id variable)
   if(PBPROBE_PTX)
     set(extension ptx)
   endif()
-  set(${variable} ${PBPROBE_KERNELS_GENERATED}/${id}.${extension} PARENT_SCOPE)
+  set(${variable} ${PBPROBE_CUBIN_FOLDER}/${id}.${extension} PARENT_SCOPE)
 endfunction()
 
 function(pbprobe_gpu_kernels id)
@@ -164,6 +177,10 @@ function(pbprobe_gpu_kernels id)
   pbprobe_target(${id} last_cuda last)
   pbprobe_gpu_cubin(${id} cubin)
   set(source ${PROJECT_SOURCE_DIR}/kernels/cuda/${id}.cu)
+  if(PBPROBE_CUBINS)
+    pbprobe_embed_cubin(${id} ${cubin})
+    return()
+  endif()
   # ptxas names registers, spills and shared memory of each kernel: the tests read that from beside the cubin.
   if(compiler STREQUAL "nvrtc")
     if(PBPROBE_PTX)
@@ -217,8 +234,10 @@ function(pbprobe_tcgen05_cubin id source cubin)
 endfunction()
 
 function(pbprobe_tcgen05_kernels id)
-  set(cubin ${PBPROBE_KERNELS_GENERATED}/${id}_tcgen05.cubin)
-  pbprobe_tcgen05_cubin(${id} ${PROJECT_SOURCE_DIR}/kernels/cuda/${id}_tcgen05.cu ${cubin})
+  set(cubin ${PBPROBE_CUBIN_FOLDER}/${id}_tcgen05.cubin)
+  if(NOT PBPROBE_CUBINS)
+    pbprobe_tcgen05_cubin(${id} ${PROJECT_SOURCE_DIR}/kernels/cuda/${id}_tcgen05.cu ${cubin})
+  endif()
   pbprobe_embed_cubin(${id}_tcgen05 ${cubin})
 endfunction()
 
@@ -228,7 +247,9 @@ add_executable(pbprobe_compress EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/cmake/com
 target_link_libraries(pbprobe_compress PRIVATE pbprobe_options pbprobe_zstd)
 set_target_properties(pbprobe_compress PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PBPROBE_KERNELS_GENERATED})
 function(pbprobe_embed_cubin id cubin)
-  add_custom_command(OUTPUT ${cubin}.zst COMMAND pbprobe_compress ${cubin} ${cubin}.zst DEPENDS pbprobe_compress ${cubin} VERBATIM)
+  if(NOT PBPROBE_CUBINS)
+    add_custom_command(OUTPUT ${cubin}.zst COMMAND pbprobe_compress ${cubin} ${cubin}.zst DEPENDS pbprobe_compress ${cubin} VERBATIM)
+  endif()
   set(assembly ${PBPROBE_KERNELS_GENERATED}/${id}.S)
   file(CONFIGURE OUTPUT ${assembly} @ONLY CONTENT [[
 // The cubin of @id@, compressed.

@@ -2,14 +2,16 @@
 # SPDX-License-Identifier: MIT
 #
 # What a wheel carries: the objects of this build, linked to an older release's libc and libstdc++ and stripped, in
-# build/wheel/pbprobe. ci/wheel fills the folder with that release (ci/older-libc) and packs the wheel.
+# build/wheel/pbprobe. ci/older-libc fills the folder with that release, and ci/pack-wheel packs the wheel; ci/cross-wheel does both
+# for aarch64 on x86-64.
 set(PBPROBE_OLDER_LIBC "" CACHE PATH "The root folder of an older Debian: a wheel's program and operators are linked to it")
 
 # Shared libraries come from there, and from this compiler's archive only what those lack (exception_ptr's counters), hidden.
 function(pbprobe_link_to_older_libc target of)
   execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libstdc++.a OUTPUT_VARIABLE archive OUTPUT_STRIP_TRAILING_WHITESPACE)
   get_target_property(libraries ${of} LINK_LIBRARIES)
-  target_link_libraries(${target} PRIVATE ${libraries} -lpthread -lstdc++ ${archive})
+  # libpthread by name: before glibc 2.34 libstdc++ has threads only where somebody else brought it.
+  target_link_libraries(${target} PRIVATE ${libraries} -Wl,--push-state,--no-as-needed,-lpthread,--pop-state -lstdc++ ${archive})
   # -B: its own crt1.o too, for that of a newer libc leaves the program's constructors to the libc.
   set(folder ${PBPROBE_OLDER_LIBC}/usr/lib/${CMAKE_LIBRARY_ARCHITECTURE})
   target_link_options(${target} PRIVATE --sysroot=${PBPROBE_OLDER_LIBC} -B${folder} -L${folder}

@@ -14,7 +14,8 @@
 # pages      Chromium, its protocol and axe-core, which tests look at HTML with; skipped without it
 # nix        evaluates the recipes in tests, which are skipped without it, and builds them (ci/recipe-builds) of parts of the
 #            source of Debian's torch, with NVRTC for SMs that nvcc no longer knows
-# real       Debian's torch, older than 2.8, and shims built for it; its source, of which parts are compiled for each CPU
+# real       Debian's torch, older than 2.8, and shims built for it; its source, of which parts are compiled for each CPU;
+#            what installs bare systems
 # wheel      what packs a wheel, and the older libc that it is linked to
 # torch      finds the torch of $PYTHON, of an activated environment or of python3; else installs one into .venv
 # configure  runs CMake for $TARGETS (native, all, or a list; default: as it is configured, else native) into build/;
@@ -90,13 +91,13 @@ libraries="$(cat cmake/debian-libraries.txt)"
 packages_for() {
   local list=""
   needed build && list+=" g++ make git ccache $libraries libgtest-dev libgmock-dev libisal-dev"
-  needed test && list+=" binutils llvm iproute2 nftables"
+  needed test && list+=" binutils llvm iproute2 nftables zsh fish groff-base"
   needed lint && list+=" clang-tidy shellcheck"
   needed asan && list+=" clang libclang-rt-dev"
   needed cross && list+=" g++-aarch64-linux-gnu qemu-user-static"
   needed nix && list+=" nix-bin xz-utils patch"
   needed pages && list+=" chromium fonts-dejavu-core"
-  needed real && list+=" libtorch-dev g++-aarch64-linux-gnu xz-utils"
+  needed real && list+=" libtorch-dev g++-aarch64-linux-gnu xz-utils debootstrap"
   # The system's own python3 comes without venv and headers; other Pythons have both.
   if needed build && [[ $(readlink -f "$python") == /usr/bin/* ]]; then list+=" python3-venv python3-dev"; fi
   # So that `cd build && ctest` works as it is typed; the build itself uses .venv's cmake, and asks nobody for this one.
@@ -151,6 +152,17 @@ pip_install() {
   printf '%s' "$key" >"$stamp"
 }
 
+# install_locked NAME: cmake/requirements-NAME.txt, which goes into the build: each file of it is known by its hash, and all
+# that it depends on is in there (ci/lock-requirements).
+install_locked() {
+  local file=cmake/requirements-$1.txt stamp=$stamps/$1
+  [[ -f $stamp && $(<"$stamp") == "$(cksum <"$file")" ]] && return
+  say "installing into $venv: $(sed -n '1s/.*, of: //p' "$file")"
+  logged "$venv/bin/python3" -m pip install --disable-pip-version-check --require-hashes --no-deps -r "$file"
+  mkdir -p "$stamps"
+  cksum <"$file" >"$stamp"
+}
+
 # ---- torch --------------------------------------------------------------------------------------------------------
 
 # Prints the folder of the torch of a Python, without importing it.
@@ -171,7 +183,7 @@ find_torch() {
     if [[ -n ${PYTHON:-} ]] && ! [[ $python -ef $venv/bin/python3 ]]; then
       say "PYTHON=$PYTHON has no torch: taking the one of $venv"
     fi
-    pip_install torch torch
+    install_locked torch
     folder=$(torch_of "$venv/bin/python3") || give_up "torch was installed into $venv, but cannot be found there: rm -r $venv"
   fi
   write_if_changed "$setup/torch" "$folder"
@@ -255,7 +267,7 @@ install_clients() {
   [[ -f $stamp && $(<"$stamp") == "$(cksum <"$requirements")" ]] && return
   say "installing into $venv: readers of SARIF, JUnit, evidence, wheels and variants"
   if ! "$venv/bin/python3" -m pip install --disable-pip-version-check --constraint "$requirements" junitparser sarif-tools \
-    securesystemslib in-toto-attestation sigstore check-wheel-contents twine uv \
+    securesystemslib in-toto-attestation sigstore check-wheel-contents twine uv pipx xmlschema datamodel-code-generator \
     variantlib provider-variant-x86-64 provider-variant-aarch64 >"$log" 2>&1; then
     say "they could not be installed (the whole output: $log): tests that ask them are skipped"
     return 0
@@ -276,7 +288,7 @@ install_cuda() {
   [[ " $compilers " == *" nvcc "* ]] || needed test || return 0
   nvcc=$(find_nvcc)
   [[ -z $nvcc ]] || return 0
-  pip_install cuda nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-crt nvidia-cuda-cccl nvidia-cuda-runtime
+  install_locked cuda
   for site in "$PWD/$venv"/lib/python3*/site-packages; do
     nvcc=$site/nvidia/cu13/bin/nvcc
     ln -sfn lib "$site/nvidia/cu13/lib64" # where nvcc looks for its libraries
@@ -337,14 +349,14 @@ if needed configure; then
 fi
 install_packages
 make_venv
-if needed build; then pip_install build cmake ninja pybind11; fi
+if needed build; then install_locked build; fi
 if needed test; then
   pip_install test pytest hypothesis jsonschema check-jsonschema scikit-build-core nbclient ipykernel
   install_peers
   install_clients
 fi
 if needed wheel; then
-  pip_install wheel scikit-build-core wheel auditwheel
+  install_locked wheel
   ci/older-libc
 fi
 if needed pages; then

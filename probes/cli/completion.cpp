@@ -81,6 +81,44 @@ complete -o default -o bashdefault -F _pbprobe pbprobe
                      paths, words, choices);
 }
 
+// Of zsh's own, so that a file of it on fpath completes at the first Tab. Not `path`, which there is PATH.
+std::string zsh_of(const std::vector<Words>& all) {
+  std::string paths;
+  std::string words;
+  std::string choices;
+  for (const auto& one : all) {
+    if (!one.path.empty()) paths += fmt::format("'{}' ", one.path);
+    words += fmt::format("    '{}') offered=({}) ;;\n", one.path, fmt::join(one.words, " "));
+    for (const auto& [option, values] : one.choices)
+      choices += fmt::format("    '{} {}') compadd -- {}; return ;;\n", one.path, option, values);
+  }
+  return fmt::format(R"(#compdef pbprobe
+# zsh completion of pbprobe: source <(pbprobe completion zsh), or this as the file _pbprobe in a folder of fpath
+_pbprobe() {{
+  local command='' word known
+  local -a offered
+  for word in "${{(@)words[2,CURRENT-1]}}"; do
+    for known in {}; do
+      [[ $known == "$command $word" ]] && command=$known && break
+    done
+  done
+  case $command in
+{}  esac
+  case "$command ${{words[CURRENT-1]}}" in
+{}  esac
+  compadd -- $offered
+  [[ ${{words[CURRENT]}} == -* ]] || _files
+}}
+if [[ ${{funcstack[1]}} == _pbprobe ]]; then
+  _pbprobe "$@"
+else
+  (( $+functions[compdef] )) || {{ autoload -U compinit && compinit -u; }}
+  compdef _pbprobe pbprobe
+fi
+)",
+                     paths, words, choices);
+}
+
 std::string quoted(std::string text) {
   text = text.substr(0, text.find('\n'));
   std::string out = "'";
@@ -115,10 +153,7 @@ std::string completion_of(const CLI::App& app, Shell shell) {
   collect(app, "", all);
   switch (shell) {
     case Shell::bash: return bash_of(all);
-    case Shell::zsh:
-      return "#compdef pbprobe\n# zsh completion of pbprobe: source <(pbprobe completion zsh)\n"
-             "autoload -U +X compinit && compinit -u\nautoload -U +X bashcompinit && bashcompinit\n" +
-             bash_of(all);
+    case Shell::zsh: return zsh_of(all);
     case Shell::fish: {
       std::string text = "# fish completion of pbprobe: pbprobe completion fish | source\n";
       add_fish(app, "true", text);

@@ -5,14 +5,17 @@
 import base64
 import hashlib
 import json
+import pathlib
 import subprocess
 import sys
+import xml.etree.ElementTree
 
 import pytest
 from gated import CLAIM, digest
-from test_cli import FAILED, PASSED, run
+from test_cli import FAILED, PASSED, SOURCE, run
 
 FALSE = "avx512,only"
+RELEASED = pathlib.Path(__file__).parent / "released"
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +38,46 @@ def test_junitparser_counts_what_the_suite_says(documents):
     )
     assert suite.failures > 0
     assert all(case.time is not None for case in cases)
+
+
+@pytest.fixture(scope="module")
+def jenkins():
+    """The schema that Jenkins' xUnit plugin holds a file against, as pytest ships it among its tests."""
+    xmlschema = pytest.importorskip("xmlschema", reason="xmlschema is not installed: make setup")
+    return xmlschema.XMLSchema(str(pathlib.Path(__file__).parent / "schemas/jenkins-junit-10.xsd"))
+
+
+def test_jenkins_schema_takes_every_suite(documents, sound, jenkins, tmp_path):
+    assert run("gate", sound, "--claim", CLAIM, "--junit", tmp_path / "passed.xml").returncode == PASSED
+    run("audit", sound, "--junit", tmp_path / "audit.xml")
+    run("report", sound, "--budget", "1", "--junit", tmp_path / "report.xml")
+    for file in (documents / "junit.xml", *tmp_path.glob("*.xml")):
+        assert list(jenkins.iter_errors(str(file))) == [], file
+
+
+@pytest.mark.parametrize(
+    "change, why",
+    [
+        ('<testsuites skipped="1"', "skipped"),
+        ('<testsuites hostname="1,5"', "hostname"),
+        ("<testsuites><case/>", "case"),
+    ],
+)
+def test_jenkins_schema_refuses_what_is_not_so(documents, jenkins, tmp_path, change, why):
+    text = (documents / "junit.xml").read_text()
+    (tmp_path / "changed.xml").write_text(text.replace("<testsuites", change, 1))
+    assert any(why in str(error) for error in jenkins.iter_errors(str(tmp_path / "changed.xml")))
+
+
+def test_gitlab_shows_what_failed(documents):
+    """Of a case GitLab shows name, class, file, time and the failure's text, and folds equal names into one."""
+    cases = list(xml.etree.ElementTree.parse(documents / "junit.xml").iter("testcase"))
+    keys = [(case.get("classname"), case.get("name")) for case in cases]
+    assert len(set(keys)) == len(keys)
+    failed = [case.find("failure") for case in cases if case.find("failure") is not None]
+    assert failed
+    assert all(one.get("message") and one.text and one.text.strip() for one in failed)
+    assert all(float(case.get("time")) >= 0 for case in cases)
 
 
 def test_sarif_tools_summarize(documents):
@@ -110,3 +153,36 @@ def test_sigstore_reads_the_bundle_and_finds_the_wheel(wheel, keys, tmp_path):
     assert statement._matches_digest(hashes.Hashed(algorithm=algorithm, digest=bytes.fromhex(digest(wheel))))
     other = hashlib.sha256(b"another").digest()
     assert not statement._matches_digest(hashes.Hashed(algorithm=algorithm, digest=other))
+
+
+@pytest.mark.parametrize("name", [path.name.split(".")[0] for path in sorted((SOURCE / "docs").glob("*.schema.json"))])
+def test_types_are_generated_from_each_schema_and_hold_its_documents(name, tmp_path):
+    """As users of other languages and of pydantic do it: by datamodel-code-generator."""
+    pytest.importorskip("datamodel_code_generator", reason="datamodel-code-generator is not installed: make setup")
+    schema, module = SOURCE / f"docs/{name}.schema.json", tmp_path / f"pbprobe_{name}.py"
+    options = [
+        "--input-file-type",
+        "jsonschema",
+        "--output-model-type",
+        "pydantic_v2.BaseModel",
+        "--formatters",
+        "builtin",
+    ]
+    options += ["--class-name", "Document", "--input", schema, "--output", module]
+    subprocess.run(
+        [sys.executable, "-m", "datamodel_code_generator", *map(str, options)], check=True, capture_output=True
+    )
+    read = (
+        f"import json, sys; sys.path.insert(0, {str(tmp_path)!r}); import pbprobe_{name} as types\n"
+        "document = json.load(sys.stdin); held = types.Document.model_validate(document)\n"
+        "again = held.model_dump(mode='json', by_alias=True, exclude_unset=True)\n"
+        "assert again == document, [key for key in document if again.get(key) != document[key]]\n"
+        "document['schema'] += '0'\n"
+        "try: types.Document.model_validate(document)\n"
+        "except ValueError: print('held')"
+    )
+    for file in RELEASED.glob(f"*/{name}*.json"):
+        done = subprocess.run(
+            [sys.executable, "-c", read], input=file.read_text(), capture_output=True, text=True, check=False
+        )
+        assert done.stdout == "held\n", done.stderr[-2000:]

@@ -51,6 +51,7 @@ def test_missing_program_is_reported(python, build, tmp_path):
     assert "install the package again" in run.stderr
 
 
+@pytest.mark.source
 def test_core_links_neither_kernels_nor_cuda_nor_torch(build):
     (module,) = (build / "python" / "pbprobe").glob("_core*.so")
     needed = subprocess.run(["readelf", "--dynamic", module], capture_output=True, text=True, check=True).stdout

@@ -4,6 +4,7 @@
 import pytest
 
 import pbprobe
+from pbprobe import _report
 
 
 @pytest.fixture(scope="module")
@@ -101,4 +102,4 @@ def test_budget_must_be_positive(budget):
 
 def test_render_names_the_wrong_key():
     with pytest.raises(ValueError, match="created"):
-        pbprobe._core.render('{"schema": "pbprobe.report/1", "version": "", "commit": ""}', colour=False)
+        _report.render('{"schema": "pbprobe.report/1", "version": "", "commit": ""}', colour=False)

@@ -13,9 +13,15 @@ import pytest
 from conftest import SOURCE
 
 PACKER = SOURCE / "ci/pack-wheel"
-MODULES = sorted(path.name for path in (SOURCE / "bindings/pbprobe").glob("*.py"))
+PACKAGE = SOURCE / "bindings/pbprobe"
+MODULES = sorted(str(path.relative_to(PACKAGE)) for path in PACKAGE.rglob("*.py"))
 CARRIED = ["_built.py", "bin/pbprobe", "lib/libZydis.so.4.0", "libpbprobe_ops.so", "py.typed"]
-DATA = ["bash-completion/completions/pbprobe", "fish/vendor_completions.d/pbprobe.fish", "man/man1/pbprobe.1"]
+DATA = [
+    "bash-completion/completions/pbprobe",
+    "fish/vendor_completions.d/pbprobe.fish",
+    "man/man1/pbprobe.1",
+    "zsh/site-functions/_pbprobe",
+]
 INFO = ["METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE", "licenses/docs/licenses.md"]
 FROM_TORCH = frozenset({"libtorch_cpu.so"})  # which is there when the operators are loaded
 
@@ -23,6 +29,7 @@ FROM_TORCH = frozenset({"libtorch_cpu.so"})  # which is there when the operators
 def packed(build, folder):
     pytest.importorskip("wheel", reason="what packs a wheel is not installed: cmake/bootstrap.sh wheel")
     if not (build / "wheel/pbprobe/libpbprobe_ops.so").is_file():
+        assert not os.environ.get("PBPROBE_REQUIRE_WHEEL"), "no wheel was built"
         pytest.skip("no wheel was built: make wheel")
     subprocess.run([sys.executable, PACKER, "--build", build, "--output", folder], check=True, capture_output=True)
     (file,) = folder.glob("*.whl")
@@ -59,7 +66,8 @@ def test_it_holds_exactly_these_files(wheel):
     assert modes["pbprobe/__init__.py"] == 0o644
     assert re.search(r"^Tag: py3-none-manylinux_2_31_\w+$", tags, re.MULTILINE)
     assert "Requires-Python: >=3.9" in requires
-    assert "Requires-Dist" not in requires
+    needs = re.findall(r"^Requires-Dist: (.*)$", requires, re.MULTILINE)
+    assert [need for need in needs if "extra ==" not in need] == []  # pbprobe[fleet] asks for a torch
 
 
 def test_it_is_at_most_15_megabytes(wheel):
@@ -114,30 +122,47 @@ def test_it_reports_from_an_environment_without_torch(installed, tmp_path):
     assert re.match(r"pbprobe [\d.]+ \([0-9a-f]+(-dirty)?\)\ntargets compiled in: .+\nCUDA compilers: ", version.stdout)
 
 
-def test_both_ways_give_the_same_text(installed, torch, build, tmp_path):
-    """By the module of this Python as it was built from source, and by the wheel's program."""
-    code = "import pbprobe, sys; from pbprobe import _report; print(_report.render(sys.stdin.read(), colour=False))"
-    document = subprocess.run(
-        [build / "bin/pbprobe", "audit", torch / "lib/libc10.so", "--claim", "avx2", "--format", "json"],
+@pytest.mark.parametrize("tool", ["uvx", "pipx"])
+def test_it_runs_from_the_file(wheel, torch, tmp_path, tool):
+    """Installed nowhere, and with no index to ask."""
+    pytest.importorskip({"uvx": "uv", "pipx": "pipx"}[tool], reason=f"{tool} is not installed: make setup")
+    command = {
+        "uvx": [sys.executable, "-m", "uv", "tool", "run", "--python", sys.executable, "--from", wheel],
+        "pipx": [sys.executable, "-m", "pipx", "run", "--spec", wheel],
+    }[tool]
+    folders = {name: str(tmp_path / name) for name in ("PIPX_HOME", "PIPX_BIN_DIR", "UV_CACHE_DIR", "HOME")}
+    result = subprocess.run(
+        [*command, "pbprobe", "audit", torch / "lib/libc10.so", "--claim", "avx512,only,torch=1.0"],
         capture_output=True,
         text=True,
         check=False,
-    ).stdout
-    python, _ = installed
-    texts = [
-        subprocess.run(
-            [executable, "-c", code],
-            input=document,
-            capture_output=True,
-            text=True,
-            check=True,
-            cwd=tmp_path,
-            env={"PYTHONPATH": path},
-        ).stdout
-        for executable, path in ((python, ""), (sys.executable, str(build / "python")))
-    ]
-    assert texts[0] == texts[1]
-    assert "avx2 is claimed" in texts[0]
+        cwd=tmp_path,
+        env={**os.environ, **folders, "UV_OFFLINE": "1", "PIP_NO_INDEX": "1", "PYTHONPATH": ""},
+    )
+    assert result.returncode == 1, result.stderr  # of the program, whose claim is not kept
+    assert "avx512 is claimed" in result.stdout, result.stderr
+
+
+def answers(python, path, torch, folder):
+    """What the package of that path says of one libtorch and of a claim that it does not keep."""
+    code = (
+        "import json, pbprobe, sys\n"
+        "said = pbprobe.gate(sys.argv[1], 'avx512,only,torch=1.0')\n"
+        "facts = {key: value for key, value in said.to_dict().items() if key != 'created'}\n"
+        "print(json.dumps(facts, sort_keys=True), said, said.findings, said.to_html(), sep='\\n')"
+    )
+    command = [python, "-W", "ignore", "-c", code, torch / "lib/libc10.so"]
+    environment = {"PYTHONPATH": str(path), "PATH": os.environ["PATH"]}
+    shown = subprocess.run(command, capture_output=True, text=True, check=True, cwd=folder, env=environment).stdout
+    return re.sub(r"\d{4}-\d\d-\d\dT[\d:]+Z", "TIME", shown)
+
+
+def test_both_ways_give_equal_results(installed, torch, build, tmp_path):
+    """By the module of this Python and the program as they were built from source, and by what the wheel brings."""
+    source = answers(sys.executable, build / "python", torch, tmp_path)
+    wheel = answers(installed[0], "", torch, tmp_path)
+    assert wheel == source
+    assert "avx512 is claimed" in wheel
 
 
 def test_the_operators_compute_in_the_torch_that_is_there(installed, torch, tmp_path):
@@ -147,28 +172,26 @@ def test_the_operators_compute_in_the_torch_that_is_there(installed, torch, tmp_
     )
 
 
-def test_the_python_suite_passes_on_the_wheel(installed, torch, build, tmp_path):
-    """Report, package and operators, against what pip installed instead of what lies in build/."""
-    site = installed[1]
+@pytest.mark.wheel
+def test_the_whole_python_suite_passes_on_the_wheel(installed, torch, build, tmp_path):
+    """All that `python` asks of a build from source, of what pip installed: program, package and operators."""
+    package = installed[1] / "pbprobe"
     stand_in = tmp_path / "build"
     (stand_in / "python").mkdir(parents=True)
-    (stand_in / "bin").symlink_to(build / "bin")
+    (stand_in / "python/pbprobe").symlink_to(package)
+    (stand_in / "bin").symlink_to(package / "bin")
+    (stand_in / "lib").symlink_to(package / "lib")
     (stand_in / "CMakeCache.txt").symlink_to(build / "CMakeCache.txt")
-    (stand_in / "python/pbprobe").symlink_to(site / "pbprobe")
-    tests = [SOURCE / "tests/python" / f"test_{part}.py" for part in ("report", "package", "interrupt")]
     environment = {
         **os.environ,
         "PYTHONPATH": str(stand_in / "python"),
         "PBPROBE_TEST_BUILD": str(stand_in),
         "PBPROBE_TEST_TORCH": str(torch.parent),
     }
-    result = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=SOURCE,
-        env=environment,
-    )
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "unit and not source"]
+    command += [f"--ignore={SOURCE / 'tests/python/test_wheel.py'}", SOURCE / "tests/python"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False, cwd=SOURCE, env=environment)
     assert result.returncode == 0, result.stdout[-4000:]
-    assert "passed" in result.stdout
+    print(result.stdout.splitlines()[-1])
+    (passed,) = re.findall(r"(\d+) passed", result.stdout)
+    assert int(passed) > 100

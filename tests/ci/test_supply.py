@@ -1,0 +1,92 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""What goes into a build: pinned by hash, listed with its licence, and released with notes."""
+
+import hashlib
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+HASHED = sorted(ROOT.glob("cmake/requirements-*.txt"))
+VERSIONS = dict(re.findall(r"^([A-Za-z0-9_.-]+)==(\S+)", (ROOT / "cmake/requirements.txt").read_text(), re.MULTILINE))
+# Not in the program or the package: what builds, packs and looks at them, and what a torch needs to run.
+TOOLS = {"build": {"cmake", "ninja"}, "wheel": None, "pages": None}
+
+
+def entries(file):
+    """{name: (version, its hashes)} of a file that pip takes by hash."""
+    joined = file.read_text().replace("\\\n", " ")
+    found = {}
+    for line in joined.splitlines():
+        if line.strip() and not line.startswith("#"):
+            name, version = re.match(r"([A-Za-z0-9_.-]+)==([^\s;]+)", line).groups()
+            found[name] = (version, re.findall(r"--hash=sha256:([0-9a-f]{64})", line))
+    return found
+
+
+@pytest.mark.parametrize("file", HASHED, ids=lambda file: file.stem)
+def test_each_file_is_known_by_its_hash_and_its_version_is_the_pinned_one(file):
+    for name, (version, hashes) in entries(file).items():
+        assert hashes, name
+        assert version == VERSIONS.get(name, version)
+
+
+def test_what_goes_into_a_build_is_installed_by_nothing_but_its_hash():
+    script = (ROOT / "cmake/bootstrap.sh").read_text()
+    by_hash = set().union(*(entries(file) for file in HASHED))
+    for words in re.findall(r"\bpip_install (\w+ .*)", script):
+        assert not by_hash & set(words.split()[1:]) - {"scikit-build-core"}, words  # which tests use too
+    for name in ("build", "wheel", "cuda", "torch"):
+        assert f"install_locked {name}" in script
+    assert script.count("--require-hashes") == 2
+
+
+def test_a_file_with_another_hash_is_refused(tmp_path):
+    wheel = tmp_path / "one-1.0-py3-none-any.whl"
+    script = "import sys, zipfile\nwith zipfile.ZipFile(sys.argv[1], 'w') as z:\n"
+    for name, text in (
+        ("METADATA", "Metadata-Version: 2.1\\nName: one\\nVersion: 1.0\\n"),
+        ("WHEEL", "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n"),
+        ("RECORD", ""),
+    ):
+        script += f"    z.writestr('one-1.0.dist-info/{name}', '{text}')\n"
+    subprocess.run([sys.executable, "-c", script, wheel], check=True)
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--disable-pip-version-check",
+        "--no-index",
+        "--find-links",
+        tmp_path,
+    ]
+    digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    for stated, code in ((digest, 0), ("0" * 64, 1)):
+        (tmp_path / "requirements.txt").write_text(f"one==1.0 --hash=sha256:{stated}\n")
+        words = [*pip, "--require-hashes", "--no-deps", "--dry-run", "-r", tmp_path / "requirements.txt"]
+        assert subprocess.run(words, capture_output=True, check=False).returncode == code
+
+
+def test_each_part_is_listed_with_its_licence():
+    listed = set(re.findall(r"`([^`]+)`", (ROOT / "docs/licenses.md").read_text()))
+    parts = set((ROOT / "cmake/debian-libraries.txt").read_text().split())
+    for file in HASHED:
+        name = file.stem.removeprefix("requirements-")
+        if name == "torch":
+            parts.add("torch")
+        elif name not in TOOLS or TOOLS[name] is not None:
+            parts |= set(entries(file)) - (TOOLS.get(name) or set())
+    assert parts - listed == set()
+
+
+def test_the_version_has_its_notes():
+    version = re.search(r"project\(pbprobe VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
+    headings = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert headings[0] == version
+    notes = (ROOT / "CHANGELOG.md").read_text().split("\n## ")[1]
+    assert len(re.findall(r"^- ", notes, re.MULTILINE)) > 0
