@@ -86,7 +86,8 @@ def report(
     )
     if not could_run:
         raise Error(str((document.get("problems") or ["there was nothing to judge"])[0]))
-    result = Report(_with_missing_kernels(document))
+    is_record = artifact is not None and Path(artifact).suffix == ".json"  # of a machine that may be another one
+    result = Report(document if is_record else _with_missing_kernels(document))
     if show or (show is None and not in_a_notebook()):
         colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
         sys.stdout.write(render(result.to_json(indent=None), colour=colour))
@@ -158,5 +159,5 @@ def compare(before: StrPath, after: StrPath, *more: StrPath) -> Comparison:
 
 
 def recommend(workload: Literal["train", "infer-bf16", "infer-int8", "dev"] = "train") -> dict[str, Any]:
-    """Which targeted build this machine takes, and why, as `pbprobe recipes recommend` says it."""
+    """Which targeted build this machine takes, and why, as `pbprobe recommend` says it."""
     return program("recipes", "recommend", "--workload", workload, "--format", "json")

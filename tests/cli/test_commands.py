@@ -14,8 +14,14 @@ from test_cli import PROGRAM, SOURCE, TORCH, run
 
 README = SOURCE / "README.md"
 DOCUMENTS = [README, *sorted((SOURCE / "docs").rglob("*.md"))]
-PAGES = [README, *(SOURCE / "docs" / name for name in ("check-a-wheel.md", "gate-in-ci.md", "claims.md"))]
-COMMAND = re.compile(r"(?:build/bin/)?pbprobe [a-z]")
+# Of these a block is one script; elsewhere each line stands for itself.
+TUTORIALS = [
+    SOURCE / "docs" / name for name in ("check-a-wheel.md", "gate-in-ci.md", "claims.md", "validate-a-fleet.md")
+]
+PAGES = [page for page in DOCUMENTS if page.parent.name not in ("checks", "decisions")]
+COMMAND = re.compile(
+    r"(?:build/bin/)?pbprobe [a-z]|(?:openssl|make|flox|pip|python|srun|sbatch|torchrun|mpirun|cd) |ci/|tools/|\.venv/"
+)
 # Commands that end otherwise than by 0, and why.
 OTHER_CODES = {
     "pbprobe audit torch.whl --claim sm999": {2},  # no such target
@@ -36,6 +42,23 @@ NOT_HERE = {
     "build/bin/pbprobe verify": "the same",
     "build/bin/pbprobe gate --from": "the same",
     "build/bin/pbprobe merge": "tests/fleet, of documents that ranks wrote",
+    "pbprobe merge node-*.json": "the same",
+    "pbprobe merge fleet/": "the same",
+    "pip install pbprobe[fleet]": "tests/python/test_wheel.py installs the wheel",
+    "python -m pbprobe.fleet": "tests/fleet/test_jobs.py, by Gloo",
+    "torchrun": "no launcher of a cluster is here: tests/fleet/test_jobs.py starts the ranks",
+    "srun": "the same",
+    "mpirun": "the same",
+    "sbatch": "Slurm is not here",
+    "pbprobe bench --target sm90 --dtype e4m3": "it takes an SM90",
+    "pbprobe bench --target sm90 --against": "it takes an SM90",
+    "pbprobe bench --target sm90 --dtype bf16 --out bf16 --random": "it takes an SM90",
+    "PBPROBE_REQUIRE_HARDWARE": "it takes an SM100",
+    "cd ..": "ci/check generated runs ci/support_table.py",
+    ".venv/bin/ctest -L": "CI runs it",
+    "build/bin/pbprobe report torch-2.11.0": "a wheel of 850 MB: test_recorded_host.py has small builds",
+    "tools/evidence": "tests/ci/test_evidence.py",
+    "pbprobe audit --table torch-2.8.0": "five wheels of torch have 6 GB: test_cli.py has tables of small builds",
 }
 
 
@@ -48,14 +71,16 @@ def blocks_of(text):
 
 
 def scripts_of(page):
-    """Blocks that are commands: of the README line by line, since each stands for itself."""
+    """Blocks that are commands, or their lines where each stands for itself."""
     found = []
     for block in blocks_of(page.read_text()):
         lines = [re.sub(r"\s+# .*", "", line) for line in block]
-        if page == README:
-            found += [line for line in lines if not line.startswith("openssl")]
-        elif COMMAND.match(lines[0]) or lines[0].startswith("openssl"):
+        if page in TUTORIALS and COMMAND.match(lines[0]):
             found.append("\n".join(lines))
+        elif page not in TUTORIALS and (page == README or COMMAND.match(lines[0])):
+            found += [
+                line for line in "\n".join(lines).replace("\\\n", "").splitlines() if not line.startswith("openssl")
+            ]
     return found
 
 
@@ -85,6 +110,7 @@ def folder(tmp_path_factory):
     (folder / "build/bin").mkdir(parents=True)
     (folder / "build/bin/pbprobe").symlink_to(PROGRAM)
     (folder / "wheels").mkdir()
+    (folder / "tools").symlink_to(SOURCE / "tools")
     for name in ("torch.whl", "old.whl", "new.whl", "wheels/torch-2.10.0-cp313-cp313-linux_x86_64.whl"):
         wheel(site, folder / name)
     return folder
@@ -120,7 +146,15 @@ def test_the_finding_of_the_tutorial_is_printed(folder):
     assert shown in result.stdout
 
 
-def test_what_is_left_out_is_in_the_readme():
+def test_the_fleet_of_the_tutorial_is_judged_as_it_says(folder, tmp_path):
+    blocks = blocks_of((SOURCE / "docs/validate-a-fleet.md").read_text())
+    shown = next(block for block in blocks if block[0].startswith("FAIL"))
+    subprocess.run([SOURCE / "tools/fleet-simulation", "write", tmp_path, "--nodes", "20"], check=True)
+    printed = run("merge", tmp_path).stdout.splitlines()
+    assert shown == printed[: len(shown)]
+
+
+def test_what_is_left_out_is_in_the_documents():
     lines = [line for page in PAGES for script in scripts_of(page) for line in [script]]
     assert [start for start in NOT_HERE if not any(line.startswith(start) for line in lines)] == []
 

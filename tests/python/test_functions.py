@@ -63,6 +63,11 @@ def test_a_report_has_no_truth_value():
         bool(recorded())
 
 
+def test_a_report_of_another_machine_is_asked_nothing_of_this_package():
+    report = pbprobe.report(H200, show=False)
+    assert (report.verdict, report.problems) == ("pass", [])
+
+
 def test_host_and_recommendation_are_the_programs(build):
     def of_program(*arguments):
         command = [build / "bin/pbprobe", *arguments, "--format", "json"]
