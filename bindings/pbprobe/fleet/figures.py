@@ -17,7 +17,7 @@ from pbprobe.fleet.sampling import Sampler, reader_of
 SEED = 717171
 MOST_EXACT = 2**24  # every partial sum below it is exact in FP32, in any order
 COPYING = 1.0  # seconds a kind of copy: a median of many outlasts what else runs here
-WINDOW = 0.25  # seconds of work in a sample: a quota or a throttle stops some calls, and leaves the others alone
+WINDOW = 0.25  # seconds of work in a sample: a quota or a throttle stops some calls, and leaves the others as they are
 ROWS = 64  # of a large result, as many are computed again by the host
 
 Row = dict[str, Any]

@@ -7,16 +7,16 @@ import socket
 import struct
 from pathlib import Path
 
-TCP_INFO_BYTES = 144
+TCP_INFO_BYTES = 160
 LEAST_SEGMENTS = 500  # the kernel sends one again now and then
-RESENT, SENT = 100, 136  # of struct tcp_info in linux/tcp.h: tcpi_total_retrans and tcpi_segs_out
+RESENT, SENT = 100, 156  # of struct tcp_info in linux/tcp.h: tcpi_total_retrans and tcpi_data_segs_out
 
 
 Counts = dict[str, tuple[int, int]]
 
 
 def segments() -> Counts:
-    """(sent, and of those sent again) of each connection that is open, of whoever in this process opened it."""
+    """(sent with data, and of those sent again) of each connection that is open, of whoever in this process opened it."""
     counts: Counts = {}
     for entry in Path("/proc/self/fd").iterdir():
         try:

@@ -21,7 +21,6 @@ MOST_LARGE = 5  # large messages a link
 MOST_ACROSS = 8  # rounds between nodes: each touches every rail of every node once
 Row = dict[str, Any]
 Pair = tuple[int, int]
-Finish = Callable[["dist.Work | None"], None]
 Operation = tuple[Callable[[], "dist.Work | None"], torch.Tensor, torch.Tensor, float]
 
 
@@ -108,63 +107,93 @@ def _pattern(sender: int, count: int, device: torch.device) -> torch.Tensor:
     return ((torch.arange(count, device=device, dtype=torch.int64) * 31 + sender * 7919 + 1) % 65521).to(torch.int32)
 
 
-def _exchange(mine: torch.Tensor, theirs: torch.Tensor, first: bool, peer: int, finish_one: Finish) -> None:
-    """To the peer and back; `first` sends first."""
-    steps: list[Callable[[], None]] = [
-        lambda: finish_one(dist.isend(mine, peer)),
-        lambda: finish_one(dist.irecv(theirs, peer)),
-    ]
-    for step in steps if first else reversed(steps):
-        step()
+class Wire:
+    """To one other rank. Both ends do the same at the same time: the lower rank is the first to send."""
+
+    def __init__(self, me: int, peer: int, index: int, device: torch.device, deadline: float) -> None:
+        self.me, self.peer, self.first = me, peer, me < peer
+        self._index, self._device, self._deadline = index, device, deadline
+        self._note = torch.zeros(1, dtype=torch.int32, device=device)
+
+    def send(self, data: torch.Tensor) -> None:
+        """Waits until it is sent."""
+        finish(dist.isend(data, self._index), self._device, self._deadline)
+
+    def receive(self, data: torch.Tensor) -> None:
+        """Waits until it is there."""
+        finish(dist.irecv(data, self._index), self._device, self._deadline)
+
+    def goes_on(self, choice: bool) -> bool:
+        """The first one's choice, at both ends."""
+        self._note.fill_(choice)
+        (self.send if self.first else self.receive)(self._note)
+        return bool(self._note.item())
+
+    def swap(self, mine: torch.Tensor, theirs: torch.Tensor) -> None:
+        """There, then back."""
+        for send in (self.first, not self.first):
+            self.send(mine) if send else self.receive(theirs)
+
+    def one_way(self, mine: torch.Tensor, theirs: torch.Tensor) -> float:
+        """Seconds from sending to the word that it arrived; then the other way, which is the other end's to time."""
+
+        def there() -> None:
+            self.send(mine)
+            self.receive(self._note)
+
+        def here() -> None:
+            self.receive(theirs)
+            self.send(self._note)
+
+        if not self.first:
+            here()
+        seconds = seconds_of(there, self._device)
+        if self.first:
+            here()
+        return seconds
 
 
-def _measure_link(me: int, peer: int, index: int, device: torch.device, deadline: float, patience: float) -> Row:
-    """Ping-pong with one rank. How often the large message goes is the first one's choice, in the small message before
-    it: a link at a tenth of its speed is measured, and does not hold the round up.
+def _measure_link(wire: Wire, device: torch.device, patience: float) -> Row:
+    """How often the large message goes is the first one's choice: a link at a tenth of its speed is measured, and does
+    not hold the round up.
     """
-    first, count = me < peer, (1 << 24) if device.type == "cuda" else (1 << 18)
 
-    def finish_one(work: "dist.Work | None") -> None:
-        finish(work, device, deadline)
+    def messages(elements: int) -> tuple[torch.Tensor, torch.Tensor]:
+        mine = _pattern(wire.me, elements, device)
+        return mine, torch.empty_like(mine)
 
-    def times_of(elements: int, repeats: int) -> tuple[list[float], bool]:
-        mine, theirs = _pattern(me, elements, device), torch.empty(elements, dtype=torch.int32, device=device)
-        note = torch.zeros(1, dtype=torch.int32, device=device)
-        times: list[float] = []
-        _exchange(mine, theirs, first, index, finish_one)  # connects
-        begin = time.monotonic()
-        for i in range(repeats):
-            times.append(seconds_of(lambda: _exchange(mine, theirs, first, index, finish_one), device) / 2)
-            if repeats != MOST_LARGE or i + 1 == repeats:
-                continue
-            note.fill_(time.monotonic() - begin < patience)
-            finish_one(dist.isend(note, index) if first else dist.irecv(note, index))
-            if not bool(note.item()):
-                break
-        return times, torch.equal(theirs, _pattern(peer, elements, device))
-
-    latencies, _ = times_of(2, 20)
+    small, large = messages(2), messages((1 << 24) if device.type == "cuda" else (1 << 18))
+    wire.swap(*small)  # connects
+    latency = statistics.median(seconds_of(lambda: wire.swap(*small), device) / 2 for _ in range(20))
     before = segments()
-    times, same = times_of(count, MOST_LARGE)
+    wire.one_way(*large)
+    times: list[float] = []
+    begin = time.monotonic()
+    while True:
+        times.append(wire.one_way(*large))
+        if not wire.goes_on(len(times) < MOST_LARGE and time.monotonic() - begin < patience):
+            break
     resent = resent_between(before, segments())
-    times_of(2, 1)  # neither closes its end before the other has asked
+    wire.swap(*small)  # neither closes its end before the other has asked
+    taken = statistics.median(times)
     return {
-        "peer": peer,
-        "gb_per_s": 4 * count / statistics.median(times) / 1e9,
-        "latency_us": statistics.median(latencies) * 1e6,
-        "verified": bool(same),
+        "peer": wire.peer,
+        "gb_per_s": large[0].nbytes / max(taken - latency, taken / 2) / 1e9,
+        "latency_us": latency * 1e6,
+        "verified": bool(torch.equal(large[1], _pattern(wire.peer, large[1].numel(), device))),
         "resent": resent,  # None also where little went by TCP: NVLink, InfiniBand
     }
 
 
 def measure_links(row: Row, meeting: Meeting, rounds: list[list[Pair]], device: torch.device, deadline: float) -> None:
-    """Ping-pong in each round: 8 bytes for the latency, then a large message, which is compared with what was sent."""
+    """In each round 8 bytes to and fro for the latency, then a large message each way, which is compared."""
     index = {rank: i for i, rank in enumerate(meeting.members)}
     patience = (deadline - time.monotonic()) / (2 * max(len(rounds), 1))
     for one in rounds:
         peer = next((b if a == meeting.rank else a for a, b in one if meeting.rank in (a, b)), None)
         if peer is not None:
-            row["links"].append(_measure_link(meeting.rank, peer, index[peer], device, deadline, patience))
+            wire = Wire(meeting.rank, peer, index[peer], device, deadline)
+            row["links"].append(_measure_link(wire, device, patience))
 
 
 def _blocks(values: list[int], count: int, device: torch.device) -> torch.Tensor:
