@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr int kDeepest = 5;             // /home/ada/src/project/.venv
 constexpr size_t kMostFolders = 20000;  // that are looked into
-constexpr uint64_t kMaxTextBytes = 1 << 20;
+constexpr uint64_t kMaxListBytes = 1 << 20;
 
 void add(const fs::path& root, std::vector<fs::path>& folders) {
   const auto packages = packages_folder(root);
@@ -60,7 +60,7 @@ void add_propagated(const fs::path& root, std::vector<fs::path>& folders) {
     left.pop_front();
     if (!seen.insert(one.string()).second) continue;
     add(one, folders);
-    const auto text = read_whole_file(one / "nix-support/propagated-build-inputs", kMaxTextBytes);
+    const auto text = read_whole_file(one / "nix-support/propagated-build-inputs", kMaxListBytes);
     std::istringstream words(text ? *text : std::string());
     for (std::string word; words >> word;) left.emplace_back(word);
   }
