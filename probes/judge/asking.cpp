@@ -69,8 +69,8 @@ std::vector<Asked> ask_each(const Facts& facts, const std::optional<std::set<std
     asked.check = &check;
     asked.asked = is_asked(check, facts);
     if (!asked.asked) continue;
-    if (auto seen = first_missing(check, facts)) {
-      asked.answer.unknown = std::move(seen);
+    if (auto needed = first_missing(check, facts)) {
+      asked.answer.unknown = std::move(needed);
     } else {
       asked.answer = check.ask(facts);
       for (auto& seen : seen_in_rows(check, facts.report)) asked.answer.seen.push_back(std::move(seen));
