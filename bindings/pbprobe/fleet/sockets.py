@@ -16,7 +16,7 @@ Counts = dict[str, tuple[int, int]]
 
 
 def segments() -> Counts:
-    """(sent with data, and of those sent again) of each connection that is open, of whoever in this process opened it."""
+    """(sent with data, and sent again) of each connection that is open, of whoever in this process opened it."""
     counts: Counts = {}
     for entry in Path("/proc/self/fd").iterdir():
         try:
