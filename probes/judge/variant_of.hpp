@@ -13,7 +13,7 @@ namespace pbprobe {
 
 struct DerivedVariant {
   WheelVariant variant;            // its label is "derived"
-  std::vector<std::string> notes;  // where a property is true and not enough, or could not be told
+  std::vector<std::string> notes;  // where a property is true and not enough, or is unknown
 };
 
 // `inventory`: one whose device code and host code were read.

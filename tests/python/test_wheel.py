@@ -147,9 +147,9 @@ def answers(python, path, torch, folder):
     """What the package of that path says of one libtorch and of a claim that it does not keep."""
     code = (
         "import json, pbprobe, sys\n"
-        "said = pbprobe.gate(sys.argv[1], 'avx512,only,torch=1.0')\n"
-        "facts = {key: value for key, value in said.to_dict().items() if key != 'created'}\n"
-        "print(json.dumps(facts, sort_keys=True), said, said.findings, said.to_html(), sep='\\n')"
+        "judged = pbprobe.gate(sys.argv[1], 'avx512,only,torch=1.0')\n"
+        "facts = {key: value for key, value in judged.to_dict().items() if key != 'created'}\n"
+        "print(json.dumps(facts, sort_keys=True), judged, judged.findings, judged.to_html(), sep='\\n')"
     )
     command = [python, "-W", "ignore", "-c", code, torch / "lib/libc10.so"]
     environment = {"PYTHONPATH": str(path), "PATH": os.environ["PATH"]}

@@ -64,7 +64,7 @@ Result<CondaMeta> read_conda_meta(const fs::path& path) {
   };
   if (json.is_object()) meta = {word("name"), word("version"), {}};
   if (meta.name.empty())
-    return make_error(ErrorCode::malformed, "{}: it is no record of conda's: install the package again", path.string());
+    return make_error(ErrorCode::malformed, "{}: it is not a record of conda's: install the package again", path.string());
   for (const auto& file : json.contains("files") && json["files"].is_array() ? json["files"] : Json::array()) {
     if (file.is_string()) meta.files.push_back(file.get<std::string>());
   }
@@ -220,7 +220,7 @@ class Packages {
     }
   }
 
-  // What conda installed that is no Python package: CUDA's libraries, in lib. Its Python packages have rows already.
+  // What conda installed that is not a Python package: CUDA's libraries, in lib. Its Python packages have rows already.
   void add_conda() {
     std::error_code error;
     for (const auto& entry : list_folder(environment_ / "conda-meta", error)) {

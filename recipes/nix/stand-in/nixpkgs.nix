@@ -254,9 +254,13 @@ let
         fetchSubmodules = true;
         hash = "sha256-stand+in+source+of+the+pins+own+torch+xxxxx=";
       };
-      # In the place of nixpkgs' own: torch's source here is older than what those are for.
+      # In the place of nixpkgs' own: torch's source here is older than what those are for. Where nothing
+      # is built they are names: `pbprobe recipes verify` carries this file, and no patches.
       patches = map (
-        name: simple name "0" { inherit name; buildCommand = "cp ${./patches + "/${name}"} $out"; }
+        name:
+        simple name "0" (
+          { inherit name; } // (if world == null then { } else { buildCommand = "cp ${./patches + "/${name}"} $out"; })
+        )
       ) [ "c10-says-it-is-patched.patch" "no-find-cuda-toolkit.patch" ];
       postPatch = ''
         substituteInPlace pyproject.toml --replace-fail "setuptools>=62.3.0,<80.0" "setuptools"
