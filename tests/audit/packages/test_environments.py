@@ -92,7 +92,7 @@ def test_properties_are_those_that_every_file_keeps(tmp_path):
     document, notes = derived(wheel(CODE, tmp_path))
     [(label, properties)] = document["variants"].items()
     assert label == "derived"
-    assert properties["nvidia"]["sm_arch"] == ["75_real", "120_real"]
+    assert properties["nvidia"]["sm_arch"] == ["75_real", "120_real", "80_virtual"]
     assert document["default-priorities"]["namespace"][0] == "nvidia"
     two = CODE.but(name="two", libraries={**CODE.libraries, "two/_D.abi3.so": Library(units=("first120.o",))})
     document, notes = derived(wheel(two, tmp_path))

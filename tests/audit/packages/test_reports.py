@@ -53,7 +53,8 @@ def environment(folder, *packages, imports=IMPORTS):
     )
     (site / "torch/__init__.py").write_text(imports)
     for package in packages[1:]:
-        (site / package.name / "__init__.py").write_text("")
+        if (site / package.name).is_dir():
+            (site / package.name / "__init__.py").write_text("")
     return site.parents[2]
 
 
