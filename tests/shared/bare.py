@@ -67,7 +67,8 @@ def pristine(release: str, packages: tuple[str, ...]) -> Path:
     half = folder.with_name(folder.name + ".half")
     shutil.rmtree(half, ignore_errors=True)
     (KEPT / "cache").mkdir(parents=True, exist_ok=True)
-    command = ["debootstrap", "--variant=minbase", f"--cache-dir={KEPT / 'cache'}", f"--include={','.join(packages)}"]
+    command = ["debootstrap", "--variant=minbase", f"--cache-dir={KEPT / 'cache'}"]
+    command += [f"--include={','.join(packages)}"] if packages else []
     if release in UBUNTU:
         keyring = Path("/usr/share/keyrings/ubuntu-archive-keyring.gpg")
         checked = (
