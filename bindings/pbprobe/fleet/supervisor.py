@@ -45,7 +45,9 @@ class Supervisor:
         self.pipe = read
         # Each wait of the store that ends is a warning of torch's, and how a deadline works.
         env = {"TORCH_CPP_LOG_LEVEL": "ERROR"} | os.environ
-        self.worker = subprocess.Popen([*settings.command("worker"), str(write)], pass_fds=[write], env=env)
+        self.worker = subprocess.Popen(
+            [*settings.command("worker"), str(write), repr(self.begin)], pass_fds=[write], env=env
+        )
         os.close(write)
 
     def watch(self) -> None:
