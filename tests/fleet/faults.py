@@ -90,7 +90,7 @@ def with_port_taken(stack, folder):
     taken = stack.enter_context(socket.socket())
     taken.bind(("127.0.0.1", 0))
     taken.listen()
-    return Job(folder, RANKS, join=15, port=taken.getsockname()[1])
+    return Job(folder, RANKS, join=30, port=taken.getsockname()[1])
 
 
 def on_network(spoil):
@@ -181,7 +181,7 @@ FAULTS = [
     Fault("a clock two hours off", r"node2: its clock is 2 h 0 min ahead of that of most", one("different"),
           with_env(plants.clock_off, 7200)),
     Fault("never came", r"rank 2: it never came", one("missing"),
-          lambda _, folder: Job(folder, RANKS, join=20, never=(AT_FAULT,))),
+          lambda _, folder: Job(folder, RANKS, join=40, never=(AT_FAULT,))),
     Fault("a link with 1 % loss", r"the link from rank 2 \(node2\) to rank 3 \(node3\) loses \d\.\d % of what is sent",
           {2: {"lossy_link"}, 3: {"lossy_link"}}, on_network(lambda network: network.lose(2, 3, 1))),
     Fault("a link at a tenth", r"the link from rank 2 \(node2\) to rank 3 \(node3\) is \d\d % slower than the median",

@@ -11,7 +11,7 @@ from pathlib import Path
 from pbprobe.fleet.launch import Place
 
 GRACE = 30.0  # seconds beyond joining and budget after which no process of the job is left
-WORKING, GATHERING = 8.0, 20.0  # of these: workers end, gathering ends; the rest is for judging
+WORKING, GATHERING = 8.0, 17.0  # of these: workers end, gathering ends; the rest is for judging
 SILENCE = 15.0  # seconds without a sign of life after which a worker hangs
 
 

@@ -14,8 +14,6 @@ from pathlib import Path
 from pbprobe.fleet.document import Document, end, file_of, new_document, write_document
 from pbprobe.fleet.settings import SILENCE, Settings
 
-PUBLISHING = 25.0  # seconds that another process may take to publish what a worker no longer can
-
 
 def _why_of(code: int) -> str:
     if code < 0:
@@ -47,7 +45,9 @@ class Supervisor:
         self.pipe = read
         # Each wait of the store that ends is a warning of torch's, and how a deadline works.
         env = {"TORCH_CPP_LOG_LEVEL": "ERROR"} | os.environ
-        self.worker = subprocess.Popen([*settings.command("worker"), str(write)], pass_fds=[write], env=env)
+        self.worker = subprocess.Popen(
+            [*settings.command("worker"), str(write), repr(self.begin)], pass_fds=[write], env=env
+        )
         os.close(write)
 
     def watch(self) -> None:
@@ -90,12 +90,13 @@ class Supervisor:
         problem = write_document(file_of(self.settings.folder, self.settings.place.rank), self.document)
         if problem is not None:
             self.document["ranks"][0]["errors"].append(problem)
+        # On a machine that has no core to spare, importing torch alone may take half a minute.
         left = self.settings.gathering - (time.monotonic() - self.begin)
         try:
             subprocess.run(
                 self.settings.command("publisher"),
                 input=json.dumps(self.document).encode(),
-                timeout=min(PUBLISHING, max(left, 1)),
+                timeout=max(left, 1),
                 check=False,
             )
         except (OSError, subprocess.TimeoutExpired) as error:

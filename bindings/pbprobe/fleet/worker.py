@@ -65,13 +65,13 @@ class Diary:
 class Run:
     """One rank's way through the phases."""
 
-    def __init__(self, settings: Settings, diary: Diary) -> None:
+    def __init__(self, settings: Settings, diary: Diary, begin: float) -> None:
         import torch  # here: signs of life have begun
 
         from pbprobe.fleet import meeting
 
         self.settings, self.diary, self.row = settings, diary, diary.row
-        self.begin = time.monotonic()
+        self.begin = begin  # of the supervisor, so that importing torch is a part of joining
         self.torch, self.meeting_module = torch, meeting
         cuda = settings.device == "cuda" or (settings.device == "auto" and torch.cuda.is_available())
         self.device = (
@@ -85,12 +85,16 @@ class Run:
     def join(self) -> None:
         """Opens the store and waits for the others, up to its own limit: the budget begins when they are there."""
         place = self.settings.place
-        store = self.meeting_module.open_store(place.address, place.port, serve=False, seconds=self.settings.join)
-        self.meeting_module.enter(store, place.rank, self.settings.shown_host)
-        self.meeting = self.meeting_module.Meeting(store, place.rank, place.world)
-        self._note_absent("join", self.meeting.agree("join", self.begin + self.settings.join))
-        self.diary.document["clock_offset_s"] = round(self.meeting.clock_offset(), 3)
-        self.begin = time.monotonic()
+        until = self.begin + self.settings.join
+        try:
+            left = until - time.monotonic()
+            store = self.meeting_module.open_store(place.address, place.port, serve=False, seconds=left)
+            self.meeting_module.enter(store, place.rank, self.settings.shown_host)
+            self.meeting = self.meeting_module.Meeting(store, place.rank, place.world)
+            self._note_absent("join", self.meeting.agree("join", until))
+            self.diary.document["clock_offset_s"] = round(self.meeting.clock_offset(), 3)
+        finally:
+            self.begin = time.monotonic()
 
     def phase(self, name: str, share: float, call: Call, *, together: bool = False) -> None:
         """Runs it, and writes down how it ended. What other ranks spoil is skipped, and their fault, not this one's."""
@@ -210,9 +214,9 @@ class Run:
 
 
 def main() -> None:
-    """`python -m pbprobe.fleet.worker SETTINGS PIPE`, by the supervisor."""
+    """`python -m pbprobe.fleet.worker SETTINGS PIPE BEGIN`, by the supervisor, which began then (time.monotonic())."""
     settings = parse(sys.argv[1])
-    Run(settings, Diary(settings, int(sys.argv[2]))).work()
+    Run(settings, Diary(settings, int(sys.argv[2])), float(sys.argv[3])).work()
     os._exit(0)  # threads of a group that broke are waited for by nobody
 
 
