@@ -126,9 +126,15 @@ Result<Json> parse_json(std::string_view text) {
     if (keys.twice().empty()) return json;
     return make_error(ErrorCode::malformed, "{}: the key stands there twice: leave one", keys.twice());
   } catch (const Json::exception& e) {
-    // "[json.exception.parse_error.101] parse error at line 1, column 2: …": the identifier is of no use to a user.
+    // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error …; last read: '#'": the place is
+    // of use, the parser's own words are not.
     std::string_view what = e.what();
     if (const auto end = what.find("] "); end != std::string_view::npos) what.remove_prefix(end + 2);
+    constexpr std::string_view kPlace = "parse error at ";
+    if (what.starts_with(kPlace) && what.find(": ") != what.npos) {
+      const std::string_view place = what.substr(kPlace.size(), what.find(": ") - kPlace.size());
+      return make_error(ErrorCode::malformed, "{} is not JSON", place);
+    }
     return make_error(ErrorCode::malformed, "{}", what);
   }
 }

@@ -684,6 +684,7 @@ class ProbeFigure(_ProbeFigure, total=False):
     fits: str | None
     proved: bool | None
     disturbed: str | None
+    intensity: float | None
 
 
 class _ForeignLoader(TypedDict):

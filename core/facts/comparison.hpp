@@ -21,7 +21,8 @@ enum class Shift : uint8_t { faster, slower, not_shown };
 [[nodiscard]] std::span<const EnumName<Shift>> enum_names(Shift);
 
 struct FactChange {
-  std::string about;  // "SM", "PTX", "kernels", "minimum CPU", "CPU capability", "version", "file", "size", "machine"
+  std::string
+      about;  // "SM", "SM of cuBLAS", "PTX", "kernels", "minimum CPU", "CPU capability", "version", "file", "size"
   Change change = Change::changed;
   std::string what;
   bool regressed = false;             // something that ran before runs no longer, or not there
@@ -53,7 +54,9 @@ struct ComparisonList {
 
 template <class Visitor, SameAs<FactChange> T>
 void fields(Visitor& visit, T& fact) {
-  visit("about", fact.about, "SM, PTX, kernels, minimum CPU, CPU capability, version, file, size or machine");
+  visit(
+      "about", fact.about,
+      "SM, SM of a library or of few units, PTX, kernels, minimum CPU, CPU capability, version, file, size or machine");
   visit("change", fact.change, "what became of it");
   visit("what", fact.what, "one sentence");
   visit("regressed", fact.regressed, "something that ran before runs no longer, or not there");

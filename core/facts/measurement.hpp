@@ -149,6 +149,7 @@ struct ProbeFigure {
   std::optional<bool> proved;          // an instruction on known operands, or a tensor copy, gave the right bits
   std::vector<double> samples;
   std::optional<std::string> disturbed;  // as a row's
+  std::optional<double> intensity;       // operations for each byte that it must move; null: not stated
 };
 
 // What its process was kept from.
@@ -316,6 +317,7 @@ void fields(Visitor& visit, T& figure) {
   visit("proved", figure.proved, "an instruction on known operands, or a tensor copy, gave the bits that it must");
   visit("samples", figure.samples, "each of them");
   visit("disturbed", figure.disturbed, "who else used the GPU: such a figure is never judged");
+  visit("intensity", figure.intensity, "operations for each byte that it must move; null: not stated");
 }
 
 template <class Visitor, SameAs<Confinement> T>

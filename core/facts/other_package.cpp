@@ -31,6 +31,7 @@ const Package* other_package(const Inventory& inventory) {
 std::string subject_of(const std::optional<Inventory>& inventory) {
   const Package* other = inventory ? other_package(*inventory) : nullptr;
   if (other != nullptr) return name_and_version(*other);
+  if (inventory && inventory->layout == "file") return std::string(base_name(inventory->artifact));
   const bool known = inventory && inventory->torch_version;
   return known ? "torch " + *inventory->torch_version : "torch";
 }

@@ -76,9 +76,11 @@ std::optional<std::string> note_of(const RecordedFiles& recorded, const std::str
   std::vector<std::string> first = recorded.first_missing;
   first.insert(first.end(), recorded.first_changed.begin(), recorded.first_changed.end());
   if (recorded.reinstall || first.empty()) return std::nullopt;
-  return fmt::format(
-      "{}: of the {} files of its RECORD {} are missing and {} changed, no library among them; the first {}", info,
-      recorded.files, recorded.missing, recorded.changed, first.front());
+  std::vector<std::string> parts;
+  if (recorded.missing > 0) parts.push_back(fmt::format("{} missing", recorded.missing));
+  if (recorded.changed > 0) parts.push_back(fmt::format("{} changed", recorded.changed));
+  return fmt::format("{}: of the {} files of its RECORD {}, no library among them; the first is {}", info,
+                     recorded.files, fmt::join(parts, " and "), first.front());
 }
 
 // METADATA of the package index's wheels leaves "+cu130" out, which torch/version.py has.

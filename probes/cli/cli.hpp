@@ -84,6 +84,9 @@ void add_colour(CLI::App& command);
 // had; to a pipe or a device as it is. Returns kPassed or kCouldNotRun, having reported why.
 [[nodiscard]] int write_output(std::string_view text, const std::optional<std::filesystem::path>& file = std::nullopt);
 
+// What is wrong with a command line, and which --help tells more.
+[[nodiscard]] std::string usage_message(const CLI::ParseError& error, const CLI::App& app);
+
 // One line on standard error. Returns kCouldNotRun.
 int print_error(const Error& error);
 

@@ -4,6 +4,7 @@
 
 #include "core/facts/json.hpp"
 #include "probes/cli/cli.hpp"
+#include "probes/evidence/folder.hpp"
 #include "probes/judge/comparison.hpp"
 #include "probes/pipeline/pipeline.hpp"
 #include "probes/report/html/html.hpp"
@@ -23,10 +24,13 @@ struct CompareArguments {
 };
 
 // What its files hold, as an audit has it; of a report also the machine and the figures.
-Result<Report> side_of(const std::filesystem::path& named) {
-  show_progress("reading " + named.string());
+Result<Report> side_of(const std::filesystem::path& given) {
+  show_progress("reading " + given.string());
+  std::error_code error;
+  const auto evidence = given / kReportFile;  // of a gate
+  const auto& named = std::filesystem::exists(evidence, error) ? evidence : given;
   PBPROBE_TRY(Report side, make_audit({.artifact = named, .audit = {.kernel_names = true}}));
-  side.inventory->artifact = named.string();  // as it was named: two reports may be of one artifact
+  side.inventory->artifact = given.string();  // as it was named: two reports may be of one artifact
   PBPROBE_TRY(const auto document, load_report(named));
   if (document) {
     side.host = document->host;
@@ -88,7 +92,8 @@ void add_compare(CLI::App& app, int& exit_code) {
   static CompareArguments options;
   command
       ->add_option("ARTIFACT", options.sides,
-                   "Two or more: artifacts as for `pbprobe audit`, or reports as JSON; the first is what was before")
+                   "Two or more: artifacts as for `pbprobe audit`, reports as JSON, or evidence folders; the first is "
+                   "what was before")
       ->required()
       ->expected(2, 100);
   add_choice<FailOn>(*command, "--fail-on", options.fail_on,

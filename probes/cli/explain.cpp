@@ -7,6 +7,7 @@
 
 #include "probes/cli/cli.hpp"
 #include "probes/judge/checks.hpp"
+#include "probes/report/page.hpp"
 #include "probes/report/pages.hpp"
 #include "recipes/src/verify.hpp"
 
@@ -52,11 +53,34 @@ std::string waiver_of(const Explained& one) {
                      one.id);
 }
 
-std::string text_of(const Explained& one) {
-  std::string text = fmt::format("{}  {}\n", one.id, one.question);
-  const auto add = [&](std::string_view name, std::string_view value) {
-    text += fmt::format("  {:<10}{}\n", name, value);
+// A page of docs/checks at the terminal's width: titles as headings, paragraphs wrapped, code as it is.
+void add_check_page(text::Page& page, std::string_view markdown) {
+  std::string paragraph;
+  const auto end_paragraph = [&] {
+    if (!paragraph.empty()) page.paragraph(paragraph, 2);
+    paragraph.clear();
   };
+  while (!markdown.empty()) {
+    const std::string_view line = markdown.substr(0, markdown.find('\n'));
+    markdown.remove_prefix(std::min(line.size() + 1, markdown.size()));
+    const bool is_title = line.starts_with("## ");
+    const bool is_code = line.starts_with("    ");
+    if (line.empty() || is_title || is_code || line.starts_with("- ")) end_paragraph();
+    if (is_title) {
+      page.heading(line.substr(3));
+    } else if (is_code) {
+      page.line({{std::string(line)}});
+    } else if (!line.empty()) {
+      paragraph.append(paragraph.empty() ? "" : " ").append(line);
+    }
+  }
+  end_paragraph();
+}
+
+std::string text_of(const Explained& one) {
+  text::Page page(text_options());
+  page.headed(fmt::format("{}  ", one.id), text::Colour::strong, one.question);
+  const auto add = [&](std::string_view name, std::string_view value) { page.entry(name, value); };
   add("severity", fmt::format("{}: {}", name_of(one.severity), meaning_of(one.severity)));
   add("about", one.check == nullptr ? "recipe" : name_of(one.check->subject));
   if (one.check != nullptr) {
@@ -67,9 +91,9 @@ std::string text_of(const Explained& one) {
   add("fix", one.remedy);
   add("waive", waiver_of(one));
   // Its title is the question, which stands above.
-  const std::string_view page = check_page(one.id);
-  if (const size_t body = page.find("\n\n"); body != page.npos) text += page.substr(body + 1);
-  return text;
+  const std::string_view markdown = check_page(one.id);
+  if (const size_t body = markdown.find("\n\n"); body != markdown.npos) add_check_page(page, markdown.substr(body + 1));
+  return std::move(page).take();
 }
 
 Json json_of(const Explained& one) {

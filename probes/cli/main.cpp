@@ -84,8 +84,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::Success& success) {  // --help, --version
     return app.exit(success);
   } catch (const CLI::ParseError& error) {
-    fmt::print(stderr, "pbprobe: {}\nTry `pbprobe --help`, or `pbprobe SUBCOMMAND --help`.\n",
-               pbprobe::printable(error.what()));
+    fmt::print(stderr, "{}", pbprobe::cli::usage_message(error, app));
     return pbprobe::cli::kCouldNotRun;
   }
   return exit_code;
@@ -105,7 +104,7 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "{}", kTooLittleMemory);
     return pbprobe::cli::kCouldNotRun;
   } catch (const std::exception& error) {  // a fault of ours: never a stack trace
-    fmt::print(stderr, "pbprobe: internal error: {}: please report it with the command that you typed\n",
+    fmt::print(stderr, "pbprobe: internal error: {}: report it with the command that you typed\n",
                pbprobe::printable(error.what()));
     return pbprobe::cli::kCouldNotRun;
   }

@@ -2,10 +2,14 @@
 // SPDX-License-Identifier: MIT
 #include "recipes/src/recommend.hpp"
 
+#include <algorithm>
+#include <string_view>
+
 #include "core/facts/json.hpp"
 #include "core/host/host.hpp"
 #include "core/open_file.hpp"
 #include "probes/cli/cli.hpp"
+#include "probes/report/page.hpp"
 
 namespace pbprobe::cli {
 namespace {
@@ -28,12 +32,28 @@ Result<Host> read_host(const std::filesystem::path& path) {
   return host;
 }
 
+// Sentences at the terminal's width; commands as they are.
+std::string at_this_width(std::string_view text) {
+  text::Page page(text_options());
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    const size_t indent = std::min(line.find_first_not_of(' '), line.size());
+    if (indent < 4)
+      page.paragraph(line.substr(indent), indent);
+    else
+      page.line({{std::string(line)}});
+  }
+  return std::move(page).take();
+}
+
 int run(const RecommendArguments& options) {
   const auto host = options.host ? read_host(*options.host) : detect_host(system_sources());
   if (!host) return print_error(host.error());
   const auto answer = recommend(*host, options.workload);
   if (!answer) return print_error(answer.error());
-  return write_output(options.format == Format::json ? json_text(to_json(*answer)) : render_recommendation(*answer));
+  return write_output(options.format == Format::json ? json_text(to_json(*answer))
+                                                     : at_this_width(render_recommendation(*answer)));
 }
 
 }  // namespace

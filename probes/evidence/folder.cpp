@@ -16,6 +16,7 @@
 #include "core/json.hpp"
 #include "core/list_folder.hpp"
 #include "core/open_file.hpp"
+#include "core/printable.hpp"
 #include "core/retried.hpp"
 #include "core/sha256.hpp"
 #include "core/unfinished.hpp"
@@ -138,7 +139,9 @@ Result<EvidenceFiles> read_folder(const fs::path& folder) {
   for (const auto& entry : list_folder(folder, error)) {
     const std::string name = entry.path.filename().string();
     if (!is_known(name) || entry.type != fs::file_type::regular)
-      return make_error(ErrorCode::malformed, "{}: {} is not a part of the evidence", folder.string(), name);
+      return make_error(ErrorCode::malformed,
+                        "{}: {} is not a part of evidence: name the folder that `pbprobe gate --evidence` wrote",
+                        folder.string(), printable(name));
     PBPROBE_TRY(files[name], read_whole_file(entry.path));
   }
   if (error)

@@ -58,7 +58,7 @@ std::vector<Seen> of_libtorch(const Facts& facts, const Tell& tell) {
 Answer unknown_if_any(std::vector<Seen> known) {
   if (known.empty()) return {};
   const size_t more = known.size() - 1;
-  if (more > 0) known.front().what.text += fmt::format("; {} more files", more);
+  if (more > 0) known.front().what.text += fmt::format("; {} more file{}", more, more == 1 ? "" : "s");
   return {.seen = {}, .unknown = std::move(known.front())};
 }
 
@@ -69,7 +69,7 @@ std::optional<Seen> undecided_in(const Target& target, const File& file) {
     const CodeOffender* first = beyond(file.host_code->offenders, CodeClass::unclassified, there);
     if (!more.empty())
       return Seen{
-          .what = say("nothing tells who runs code that needs {}, which {} has not: {} ({})", fmt::join(more, ", "),
+          .what = say("nothing tells who runs code that needs {}, which {} lacks: {} ({})", fmt::join(more, ", "),
                       target.id, first == nullptr ? "" : first->function, first == nullptr ? "" : first->section),
           .where = file.path};
   }
@@ -82,7 +82,7 @@ std::optional<Seen> may_run_at_load(const Target& target, const File& file) {
   if (!file.load_code) return std::nullopt;
   const CodeOffender* held = beyond(file.load_code->open, std::nullopt, there);
   if (held == nullptr) return std::nullopt;
-  return Seen{.what = say("what runs as it is loaded may call {}, which needs {}, and {} has not", held->function,
+  return Seen{.what = say("what runs as it is loaded may call {}, which needs {}, and {} lacks that", held->function,
                           fmt::join(missing_features(held->features, there), ", "), target.id),
               .where = file.path};
 }
@@ -130,7 +130,7 @@ Answer needed_libraries_load(const Facts& facts) {
       const auto more = missing_features(keys(file->load_code->features), there);
       if (more.empty()) continue;
       const CodeOffender* first = beyond(file->load_code->offenders, std::nullopt, there);
-      answer.seen.push_back({.what = say("it needs {} as it is loaded, which {} has not: {}", fmt::join(more, ", "),
+      answer.seen.push_back({.what = say("it needs {} as it is loaded, which {} lacks: {}", fmt::join(more, ", "),
                                          target->id, first == nullptr ? "" : first->function),
                              .where = file->path});
     }

@@ -96,10 +96,11 @@ void add_trap_kernels(const Facts& facts, const File& file, const std::map<std::
     const bool claimed = std::any_of(facts.claimed_gpus.begin(), facts.claimed_gpus.end(),
                                      [&, name = cubin](const Target* target) { return made_for(name, *target); });
     if (!claimed || census.trap_kernels == 0) continue;
-    answer.seen.push_back(
-        {say("{} kernels of {} for {} do nothing but trap: {}", census.trap_kernels, base_name(file.path), cubin,
-             census.only_traps.empty() ? "" : kernel_name(census.only_traps.front())),
-         file.path});
+    answer.seen.push_back({say("{} {} of {} for {} {} nothing but trap: {}", census.trap_kernels,
+                               by_count(census.trap_kernels, "kernel", "kernels"), base_name(file.path), cubin,
+                               by_count(census.trap_kernels, "does", "do"),
+                               census.only_traps.empty() ? "" : kernel_name(census.only_traps.front())),
+                           file.path});
   }
 }
 
@@ -162,11 +163,12 @@ Answer claimed_sm_is_throughout(const Facts& facts) {
     for (const Target* target : facts.claimed_gpus) {
       const Units units = units_for(*file.device_code, chip_of(*target).value_or(Sm{}));
       if (units.with == units.all) continue;
-      Sentence what = units.with == 0
-                          ? say("{} is claimed, and {} holds machine code only for {}", target->id,
-                                base_name(file.path), list_of(file.device_code->cubin))
-                          : say("{} is claimed, and {} of the {} translation units of {} hold machine code for it",
-                                target->id, units.with, units.all, base_name(file.path));
+      Sentence what =
+          units.with == 0
+              ? say("{} is claimed, and {} holds machine code only for {}", target->id, base_name(file.path),
+                    list_of(file.device_code->cubin))
+              : say("{} is claimed, and {} of the {} translation units of {} {} machine code for it", target->id,
+                    units.with, units.all, base_name(file.path), by_count(units.with, "holds", "hold"));
       answer.seen.push_back({std::move(what), file.path});
     }
   }

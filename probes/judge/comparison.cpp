@@ -129,6 +129,43 @@ void add_kernels(Comparison& comparison, const Inventory& before, const Inventor
   add_missing(comparison.facts, Change::gained, *other, *one);
 }
 
+using SmsByComponent = std::map<std::string, std::set<std::string>>;
+
+SmsByComponent sms_by_component(const Inventory& inventory) {
+  SmsByComponent sms;
+  for (const auto& file : inventory.files) {
+    if (!file.component || !file.device_code) continue;
+    for (const auto& [name, count] : file.device_code->cubin) sms[*file.component].insert(name);
+  }
+  return sms;
+}
+
+// A few cubins of libtorch's are all of an SM's tensor instructions, and a library beside it has SMs of its own. What
+// the build is for as a whole stands there already.
+void add_other_sms(std::vector<FactChange>& facts, const Report& before, const Report& after, const NameList& stated) {
+  const auto one = sms_by_component(*before.inventory);
+  const auto other = sms_by_component(*after.inventory);
+  const auto unstated = [&](const std::set<std::string>& names) {
+    NameList left(names.begin(), names.end());
+    std::erase_if(left,
+                  [&](const auto& name) { return std::find(stated.begin(), stated.end(), name) != stated.end(); });
+    return left;
+  };
+  for (const auto& [component, names] : one) {
+    const auto same = other.find(component);
+    if (same == other.end()) continue;
+    const bool own = component == "libtorch";
+    const std::string about = own ? "SM of few units" : "SM of " + component;
+    add_set(facts, about.c_str(), own ? unstated(names) : NameList(names.begin(), names.end()),
+            own ? unstated(same->second) : NameList(same->second.begin(), same->second.end()));
+  }
+}
+
+// "GPU", "2 threads": as many as it ran with.
+std::string where_run(int64_t threads) {
+  return threads == 0 ? "GPU" : fmt::format("{} thread{}", threads, threads == 1 ? "" : "s");
+}
+
 void add_files(std::vector<FactChange>& facts, const Inventory& before, const Inventory& after) {
   const auto libraries = [](const Inventory& inventory) {
     std::set<std::string> paths;
@@ -160,11 +197,11 @@ Samples samples_of(const Measurements& measurements) {
     if (!figure.disturbed && !figure.samples_us.empty()) all.emplace(std::move(name), figure.samples_us);
   };
   for (const auto& row : measurements.rows)
-    add(fmt::format("{} {}x{}x{} {}, threads {}", row.kernel, row.m, row.n, row.k, row.layout, row.threads), row);
+    add(fmt::format("{} {}x{}x{} {}, {}", row.kernel, row.m, row.n, row.k, row.layout, where_run(row.threads)), row);
   if (!measurements.libtorch) return all;
   for (const auto& figure : measurements.libtorch->figures)
-    add(fmt::format("libtorch {} {}x{}x{} {} on {}, threads {}", figure.dtype, figure.m, figure.n, figure.k,
-                    figure.layout, figure.device, figure.threads),
+    add(fmt::format("libtorch {} {}x{}x{} {} on {}{}", figure.dtype, figure.m, figure.n, figure.k, figure.layout,
+                    figure.device, figure.threads == 0 ? "" : ", " + where_run(figure.threads)),
         figure);
   for (const auto& timing : measurements.libtorch->timings)
     add(fmt::format("libtorch {} on {}", timing.area, timing.device), timing);
@@ -230,6 +267,9 @@ Comparison compare_reports(const Report& before, const Report& after) {
   const Holdings other = holdings_in(after);
   add_set(facts, "SM", one.sms, other.sms);
   add_set(facts, "PTX", one.ptx, other.ptx);
+  NameList stated = one.sms;
+  stated.insert(stated.end(), other.sms.begin(), other.sms.end());
+  add_other_sms(facts, before, after, stated);
   add_kernels(comparison, *before.inventory, *after.inventory);
   add_minimum_cpu(facts, one, other, before.inventory->platform == after.inventory->platform);
   add_set(facts, "CPU capability", one.cpu_capabilities, other.cpu_capabilities);

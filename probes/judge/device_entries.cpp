@@ -51,13 +51,15 @@ std::optional<Sentence> fault_of(const SmCensus& code, const Most& most, std::st
                                  std::string_view target) {
   if (code.cubins == 0) return std::nullopt;
   if (code.kernels == 0)
-    return say("{} is claimed, and the {} cubins of {} for it hold no kernel", target, code.cubins, file);
+    return say("{} is claimed, and the {} {} of {} for it {} no kernel", target, code.cubins,
+               by_count(code.cubins, "cubin", "cubins"), file, by_count(code.cubins, "holds", "hold"));
   if (static_cast<double>(code.empty_cubins) > most.empty_cubins * static_cast<double>(code.cubins))
-    return say("{} is claimed, and {} of the {} cubins of {} for it hold no kernel", target, code.empty_cubins,
-               code.cubins, file);
+    return say("{} is claimed, and {} of the {} cubins of {} for it {} no kernel", target, code.empty_cubins,
+               code.cubins, file, by_count(code.empty_cubins, "holds", "hold"));
   if (static_cast<double>(code.idle_kernels) > most.idle_kernels * static_cast<double>(code.kernels))
-    return say("{} is claimed, and {} of the {} kernels of {} for it do nothing: {}", target, code.idle_kernels,
-               code.kernels, file, code.idle.empty() ? "" : kernel_name(code.idle.front()));
+    return say("{} is claimed, and {} of the {} kernels of {} for it {} nothing: {}", target, code.idle_kernels,
+               code.kernels, file, by_count(code.idle_kernels, "does", "do"),
+               code.idle.empty() ? "" : kernel_name(code.idle.front()));
   return std::nullopt;
 }
 
@@ -108,8 +110,10 @@ Answer entries_are_what_they_say(const Facts& facts) {
       const FalseEntry* first = *code ? first_false_entry(**code) : nullptr;
       if (first == nullptr) continue;
       answer.seen.push_back(
-          {say("{} of the fatbin entries of {} are not what their headers say: the {} at 0x{:x} is {}",
-               *(*code)->false_entries, base_name(file.path), first->label, first->offset, first->seen),
+          {say("{} of the fatbin entries of {} {}: the {} at 0x{:x} is {}", *(*code)->false_entries,
+               base_name(file.path),
+               by_count(*(*code)->false_entries, "is not what its header says", "are not what their headers say"),
+               first->label, first->offset, first->seen),
            file.path});
     }
   }

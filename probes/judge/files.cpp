@@ -38,10 +38,12 @@ Answer rest_readable(const Facts& facts) {
     const bool theirs = !is_own(*facts.inventory, file) && !has_own_sms(file);  // else another check's
     const FalseEntry* first = file.device_code ? first_false_entry(*file.device_code) : nullptr;
     if (!theirs || file.problem || first == nullptr) continue;
-    answer.seen.push_back(
-        {say("{}: {} of its fatbin entries are not what their headers say: the {} at 0x{:x} is {}",
-             base_name(file.path), *file.device_code->false_entries, first->label, first->offset, first->seen),
-         file.path});
+    answer.seen.push_back({say("{}: {} of its fatbin entries {}: the {} at 0x{:x} is {}", base_name(file.path),
+                               *file.device_code->false_entries,
+                               by_count(*file.device_code->false_entries, "is not what its header says",
+                                        "are not what their headers say"),
+                               first->label, first->offset, first->seen),
+                           file.path});
   }
   for (const auto& problem : facts.inventory->problems) answer.seen.push_back({problem});
   return answer;

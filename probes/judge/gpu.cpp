@@ -248,7 +248,7 @@ std::vector<Check> gpu_checks() {
        .severity = Severity::note,
        .needs = {host, inventory},
        .question = "Is it machine code for exactly this chip?",
-       .remedy = "none needed: a build for exactly this chip may be faster, and `pbprobe recipes recommend` names one",
+       .remedy = "none needed: `pbprobe recommend` names a build for exactly this chip, which may be faster",
        .ask = gpu_code_is_native},
       {.id = "PB304",
        .subject = Subject::gpu,

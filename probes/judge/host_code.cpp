@@ -259,9 +259,10 @@ Answer no_capability_leaks(const Facts& facts) {
     const auto leaks = functions.find("capability_leak");
     const int64_t more = leaks == functions.end() ? 0 : leaks->second - 1;
     answer.seen.push_back(
-        {.what = say("{} runs everywhere, and the linker took a CPU capability's copy of it, which needs {}{}",
-                     first->function, fmt::join(first->features, ", "),
-                     in_words(more < 1 ? "" : fmt::format("; so it is with {} more functions", more))),
+        {.what = say(
+             "{} runs everywhere, and the linker took a CPU capability's copy of it, which needs {}{}", first->function,
+             fmt::join(first->features, ", "),
+             in_words(more < 1 ? "" : fmt::format("; so it is with {} more function{}", more, more == 1 ? "" : "s"))),
          .where = fmt::format("{} {}", file.path, first->section)});
   }
   return answer;
@@ -324,7 +325,7 @@ Answer claimed_cpu_suffices(const Facts& facts) {
       const auto more = missing_features(beyond, promised_to(file));
       if (more.empty()) continue;
       answer.seen.push_back(
-          seen_in(file, say("unguarded code needs {}, which {} has not", fmt::join(more, ", "), target->id),
+          seen_in(file, say("unguarded code needs {}, which {} lacks", fmt::join(more, ", "), target->id),
                   example(*file.host_code, more, {CodeClass::unguarded, CodeClass::default_capability})));
     }
   }

@@ -100,8 +100,11 @@ class Judge {
   void object_to_silence(const CheckRow& row, const Asked& one) {
     const std::string why = row.why.value_or("");
     const auto& unknown = one.answer.unknown;
-    object_unknown(row.id, demands_.strict() ? fmt::format("not answered: {} {}", row.asks, why) : why,
-                   unknown && unknown->remedy ? unknown->remedy : std::optional(std::string(one.check->remedy)));
+    const bool in_part = !one.asked && facts_.single_file && needs(*one.check, Need::whole);
+    const std::string remedy =
+        in_part ? "give the whole package: one file shows only what it holds" : std::string(one.check->remedy);
+    object_unknown(row.id, demands_.strict() ? fmt::format("{}, which leaves open: {}", why, row.asks) : why,
+                   unknown && unknown->remedy ? unknown->remedy : std::optional(remedy));
   }
 
   void look_at_findings() {

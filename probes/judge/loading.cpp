@@ -115,7 +115,8 @@ std::string who(const Loading& loading, const std::string& needed_by) {
 
 InWords and_others(const Fault& fault) {
   if (fault.files < 2) return in_words("");
-  return in_words(fmt::format("; {} more of its files do not load", fault.files - 1));
+  const auto more = fault.files - 1;
+  return in_words(fmt::format("; {} more of its files {} not load", more, more == 1 ? "does" : "do"));
 }
 
 Answer libraries_of(const Facts& facts, bool of_part) {

@@ -52,7 +52,7 @@ std::string_view remedy_of(Obstacle why) {
     case Obstacle::busy: return "end what holds the GPU or wait for it, or choose another one by CUDA_VISIBLE_DEVICES";
     case Obstacle::device:
       return "look for Xid messages in `dmesg`, reset the GPU or restart the machine, and run it again";
-    case Obstacle::missing: return "install what is missing, or lead LD_LIBRARY_PATH to its folder, and run it again";
+    case Obstacle::missing: return "install what is missing, or add its folder to LD_LIBRARY_PATH, and run it again";
     case Obstacle::time_limit: return "run it again on an idle machine, and allow more time with --budget";
     case Obstacle::driver:
       return "install the driver that the sentence asks for; `pbprobe host` tells which one is there";

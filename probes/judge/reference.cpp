@@ -60,11 +60,11 @@ struct Theirs {
 
 std::optional<Sentence> fault_of(const ReferenceCode& code, const Theirs& theirs, std::string_view target) {
   if (too_few(code.units, theirs.code.units, kLeastCounts))
-    return say("{} is claimed, and {} holds {} translation units for it; that of {} holds {} for {}", target,
-               theirs.file, code.units, theirs.build, theirs.code.units, theirs.sm);
+    return say("{} is claimed, and {} holds {} translation {} for it; that of {} holds {} for {}", target, theirs.file,
+               code.units, by_count(code.units, "unit", "units"), theirs.build, theirs.code.units, theirs.sm);
   if (too_few(code.kernels, theirs.code.kernels, kLeastCounts))
-    return say("{} is claimed, and {} holds {} kernels for it; that of {} holds {} for {}", target, theirs.file,
-               code.kernels, theirs.build, theirs.code.kernels, theirs.sm);
+    return say("{} is claimed, and {} holds {} {} for it; that of {} holds {} for {}", target, theirs.file,
+               code.kernels, by_count(code.kernels, "kernel", "kernels"), theirs.build, theirs.code.kernels, theirs.sm);
   if (too_few(code.code_bytes, theirs.code.code_bytes, kLeastBytes))
     return say("{} is claimed, and {} holds {} bytes of code for it; that of {} holds {} for {}", target, theirs.file,
                code.code_bytes, theirs.build, theirs.code.code_bytes, theirs.sm);

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "core/facts/recorded.hpp"
 #include "probes/judge/obstacles.hpp"
 #include "probes/judge/subjects.hpp"
 
@@ -34,7 +35,7 @@ Answer libtorch_loads(const Facts& facts) {
 // Who answers for the process that loads it, without being asked, is not believed in anything.
 Answer answers_channel_was_left_alone(const Facts& facts) {
   if (!facts.run->intruded) return {};
-  return {.seen = {{.what = say("code of libtorch's wrote to the answer's channel by itself: {}", *facts.run->intruded),
+  return {.seen = {{.what = say("libtorch's code wrote to the channel of pbprobe's results: {}", *facts.run->intruded),
                     .where = facts.run->path}}};
 }
 
@@ -177,7 +178,10 @@ Answer kernels_are_right(const Facts& facts) {
 
 Answer steps_ran(const Facts& facts) {
   Answer answer;
-  for (const auto& problem : facts.report.problems) answer.seen.push_back({problem});
+  for (const auto& problem : facts.report.problems) {
+    Seen& seen = answer.seen.emplace_back(Seen{problem});
+    if (problem.starts_with(kRecordedMachine)) seen.remedy = "run `pbprobe report` on that machine";
+  }
   return answer;
 }
 

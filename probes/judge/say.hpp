@@ -4,6 +4,7 @@
 // What a check says: a sentence, and the data in it. Evidence is held to the data, whatever the words around them.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,6 +30,11 @@ struct InWords {
 
 [[nodiscard]] inline InWords in_words(std::string_view text) {
   return {std::string(text)};
+}
+
+// The word that goes with a count: "1 kernel does", "2 kernels do". The count itself stays a datum.
+[[nodiscard]] inline InWords by_count(int64_t count, std::string_view one, std::string_view many) {
+  return in_words(count == 1 ? one : many);
 }
 
 }  // namespace pbprobe

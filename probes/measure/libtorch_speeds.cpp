@@ -26,6 +26,7 @@ struct Operation {
   std::string name;
   std::optional<DType> type;  // whose peak it is held against; none: the memory's
   double work = 0;            // operations, or bytes
+  double intensity = 0;       // operations for each byte that it must move
   std::vector<DeviceBuffer> memory;
   std::vector<Tensor> tensors;
   std::function<Result<void>(const std::vector<Tensor>&)> call;
@@ -62,8 +63,13 @@ class Speeds {
 
   Result<Operation> elementwise() const {
     constexpr int64_t kElements = int64_t{64} << 20;
-    Operation operation{
-        .name = "elementwise fp32", .type = {}, .work = 2.0 * 4 * kElements, .memory = {}, .tensors = {}, .call = {}};
+    Operation operation{.name = "elementwise fp32",
+                        .type = {},
+                        .work = 2.0 * 4 * kElements,
+                        .intensity = 1.0 / (2 * 4),
+                        .memory = {},
+                        .tensors = {},
+                        .call = {}};
     for (int i = 0; i < 2; ++i) PBPROBE_CHECK(add_array(operation, Element::fp32, {kElements}));
     operation.call = [this](const auto& tensors) { return run("aten::neg", "out", {&tensors[0], &tensors[1]}); };
     return operation;
@@ -71,15 +77,17 @@ class Speeds {
 
   Result<Operation> gemm(DType type) const {
     constexpr int64_t kSize = 4096;
+    const DType out = type == DType::int8 ? DType::int32 : type;
     Operation operation{.name = fmt::format("mm {}", name_of(type)),
                         .type = type,
                         .work = 2.0 * kSize * kSize * kSize,
+                        .intensity = 2.0 * kSize / static_cast<double>(2 * size_of(type) + size_of(out)),
                         .memory = {},
                         .tensors = {},
                         .call = {}};
     PBPROBE_CHECK(add_matrix(operation, type, kSize, kSize, false));
     PBPROBE_CHECK(add_matrix(operation, type, kSize, kSize, true));
-    PBPROBE_CHECK(add_matrix(operation, type == DType::int8 ? DType::int32 : type, kSize, kSize, false));
+    PBPROBE_CHECK(add_matrix(operation, out, kSize, kSize, false));
     operation.call = [this, type](const auto& tensors) {
       return library_.matmul(tensors[0], tensors[1], tensors[2], type);
     };
@@ -88,9 +96,12 @@ class Speeds {
 
   Result<Operation> convolution() const {
     constexpr int64_t kImages = 32, kChannels = 256, kSide = 28;
+    constexpr double kWork = 2.0 * kImages * kChannels * kChannels * 9 * kSide * kSide;
+    constexpr int64_t kElements = 2 * kImages * kChannels * kSide * kSide + kChannels * kChannels * 9;
     Operation operation{.name = "convolution bf16",
                         .type = DType::bf16,
-                        .work = 2.0 * kImages * kChannels * kChannels * 9 * kSide * kSide,
+                        .work = kWork,
+                        .intensity = kWork / (2.0 * kElements),
                         .memory = {},
                         .tensors = {},
                         .call = {}};
@@ -109,6 +120,7 @@ class Speeds {
     Operation operation{.name = "attention bf16",
                         .type = DType::bf16,
                         .work = 4.0 * kBatch * kHeads * kLength * kLength * kDepth,
+                        .intensity = kLength / 2.0,  // Q, K, V and the result, of two bytes
                         .memory = {},
                         .tensors = {},
                         .call = {}};
@@ -172,7 +184,9 @@ ProbeFigure figure_of(const Operation& operation, const std::string& device, std
                      .per_clock = {},
                      .fits = {},
                      .proved = {},
-                     .samples = std::move(samples_us)};
+                     .samples = std::move(samples_us),
+                     .disturbed = {},
+                     .intensity = operation.intensity};
   if (!peaks.ok()) return figure;
   if (!operation.type) {
     figure.against = "copy";

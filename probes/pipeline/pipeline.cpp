@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "core/facts/json.hpp"
+#include "core/facts/recorded.hpp"
 #include "core/host/host.hpp"
 #include "core/open_file.hpp"
 #include "core/version.hpp"
@@ -50,7 +51,7 @@ bool looks_like_json(const fs::path& file) {
 }
 
 Result<Report> parse_document(const fs::path& file, const std::string& text) {
-  PBPROBE_TRY(const Json json, parse_json(text), "{} is not a JSON document", file.string());
+  PBPROBE_TRY(const Json json, parse_json(text), "{}", file.string());
   const auto schema = json.find("schema");
   const std::string name = schema != json.end() && schema->is_string() ? schema->get<std::string>() : "none";
   if (name == "pbprobe.report/1") {
@@ -159,8 +160,7 @@ class Pipeline {
     report.preflight.reset();
     report.imports.reset();
     report.joined.reset();
-    report.problems.emplace_back(
-        "this machine is a record: nothing was loaded, run or measured: `pbprobe report` on that machine does");
+    report.problems.push_back(std::string(kRecordedMachine) + ": nothing was loaded, run or measured");
   }
 
   // CUDA, cuDNN and cuSOLVER take their time to load.
@@ -406,7 +406,7 @@ Result<std::optional<Report>> load_report(const fs::path& file) {
 
 Result<Host> load_host(const fs::path& file) {
   PBPROBE_TRY(const std::string text, read_whole_file(file), "--host");
-  PBPROBE_TRY(const Json json, parse_json(text), "{} is not a JSON document", file.string());
+  PBPROBE_TRY(const Json json, parse_json(text), "{}", file.string());
   const auto schema = json.is_object() ? json.find("schema") : json.end();
   if (schema != json.end() && *schema == "pbprobe.host/1") {
     PBPROBE_TRY(Host host, from_json<Host>(json), "{}", file.string());

@@ -5,9 +5,11 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <set>
+#include <sstream>
 #include <string_view>
 #include <thread>
 #include <vector>
@@ -36,21 +38,39 @@ bool carries(const std::filesystem::path& process, std::string_view tag, bool wh
   return false;
 }
 
-// "12 (any name) S 11 …": a zombie has ended.
-bool is_running_child(const std::filesystem::path& process) {
+struct Process {
+  bool has_ended = true;  // a zombie has
+  pid_t parent = 0;
+  uint64_t start = 0;  // in ticks since the system's start
+};
+
+// "12 (any name) S 11 …", in which the start is the 22nd word.
+Process look_at(const std::filesystem::path& process) {
   const auto stat = read_whole_file(process / "stat");
   const size_t end = stat.ok() ? stat->rfind(") ") : std::string::npos;
-  if (end == std::string::npos || end + 4 >= stat->size() || (*stat)[end + 2] == 'Z') return false;
-  return std::atoi(stat->c_str() + end + 4) == getpid();
+  if (end == std::string::npos) return {};
+  std::istringstream words(stat->substr(end + 2));
+  Process seen;
+  char state = 'Z';
+  words >> state >> seen.parent;
+  std::string skipped;
+  for (int i = 0; i < 17; ++i) words >> skipped;
+  words >> seen.start;
+  seen.has_ended = !words || state == 'Z';
+  return seen;
 }
 
+// Whatever was there before us is none of ours: of a machine's many processes few are left to look into.
 template <class Which>
 std::vector<pid_t> processes(Which which) {
+  static const uint64_t own_start = look_at("/proc/self").start;
   std::vector<pid_t> found;
   std::error_code error;
   for (const FolderEntry& entry : list_folder("/proc", error)) {
     const int pid = std::atoi(entry.path.filename().c_str());
-    if (pid > 0 && pid != getpid() && which(entry.path)) found.push_back(pid);
+    if (pid <= 0 || pid == getpid()) continue;
+    const Process seen = look_at(entry.path);
+    if (!seen.has_ended && seen.start >= own_start && which(entry.path, seen)) found.push_back(pid);
   }
   return found;
 }
@@ -81,13 +101,15 @@ std::string new_tag() {
 }
 
 int64_t end_tagged(const std::string& tag, double patience_seconds) {
-  return end_processes([&](const auto& process) { return carries(process, tag, true); }, patience_seconds);
+  return end_processes([&](const auto& path, const Process&) { return carries(path, tag, true); }, patience_seconds);
 }
 
 int64_t end_all_started(double patience_seconds) {
   const std::string own = fmt::format("PBPROBE_CHILD={}-", getpid());
-  return end_processes([&](const auto& process) { return is_running_child(process) || carries(process, own, false); },
-                       patience_seconds);
+  const auto is_ours = [&](const auto& path, const Process& process) {
+    return process.parent == getpid() || carries(path, own, false);
+  };
+  return end_processes(is_ours, patience_seconds);
 }
 
 }  // namespace pbprobe

@@ -78,7 +78,11 @@ void add_package(Page& page, const Report& report) {
     if (unclaimed) page.entry("in short", report.verdict->holdings->sentence);
     return;
   }
-  page.line({{"torch ", Colour::strong}, {torch_line(inventory)}});
+  if (inventory.layout == "file") {
+    page.line({{std::string(base_name(inventory.artifact)), Colour::strong}, {", by itself: " + inventory.artifact}});
+  } else {
+    page.line({{"torch ", Colour::strong}, {torch_line(inventory)}});
+  }
   if (unclaimed) page.entry("claim", report.verdict->holdings->sentence + ": that much could be claimed");
 }
 

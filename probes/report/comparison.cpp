@@ -15,6 +15,8 @@ namespace {
 using text::Colour;
 using text::Page;
 
+constexpr size_t kBesideNames = 40;  // columns of "times as fast", its interval and the word
+
 void add_facts(Page& page, const Comparison& comparison) {
   if (comparison.facts.empty()) page.paragraph("no fact differs", 2);
   for (const auto& fact : comparison.facts) {
@@ -37,7 +39,17 @@ void add_figures(Page& page, const Comparison& comparison) {
   const size_t shown = rows.size() - 1;
   if (comparison.figures.empty()) return;
   page.heading("Figures");
-  if (shown > 0) page.fitted_table(std::move(rows), 3);
+  // Where the names do not fit beside their figures they stand below them, whole.
+  std::vector<std::string> below;
+  size_t longest = 0;
+  for (const auto& row : rows) longest = std::max(longest, text::columns(row.back().text));
+  if (kBesideNames + longest > static_cast<size_t>(page.width())) {
+    for (auto& row : rows) {
+      below.push_back(row.back().text);
+      row.pop_back();
+    }
+  }
+  if (shown > 0) page.table(rows, below);
   page.paragraph(fmt::format("no difference shown in {} of {} figures", comparison.figures.size() - shown,
                              comparison.figures.size()),
                  2);

@@ -4,6 +4,7 @@
 // A folder of packages, a row each.
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -20,6 +21,8 @@ namespace {
 using text::Cell;
 using text::Colour;
 using text::Page;
+
+constexpr size_t kMostNotes = 5;
 
 // "75 80 90a".
 std::string numbers(const std::map<std::string, int64_t>& names) {
@@ -106,7 +109,7 @@ void add_rows(Page& page, const Environment& environment) {
                     {ptx_of(row)},
                     worst_of(row)});
   }
-  page.table(rows);
+  page.table(text::without_empty_columns(std::move(rows)));
 }
 
 // "native 40, PTX 2, none 6".
@@ -202,10 +205,12 @@ void add_problems(Page& page, const Environment& environment) {
   std::vector<std::string> problems = environment.problems;
   for (const auto& row : environment.distributions)
     problems.insert(problems.end(), row.problems.begin(), row.problems.end());
-  for (const auto& [title, sentences] :
-       {std::pair("Not in order, or not read", problems), {"Noted", environment.notes}}) {
+  for (const auto& [title, sentences, most] :
+       {std::tuple("Not in order, or not read", problems, problems.size()), {"Noted", environment.notes, kMostNotes}}) {
     if (!sentences.empty()) page.heading(title);
-    for (const auto& sentence : sentences) page.entry("-", sentence, 2);
+    for (size_t i = 0; i < sentences.size() && i < most; ++i) page.entry("-", sentences[i], 2);
+    if (sentences.size() > most)
+      page.entry("-", fmt::format("and {} more: --format json has them all", sentences.size() - most), 2);
   }
 }
 

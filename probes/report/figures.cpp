@@ -8,6 +8,7 @@
 
 #include <fmt/ranges.h>
 
+#include "probes/report/roofline.hpp"
 #include "probes/report/sections.hpp"
 
 namespace pbprobe::text {
@@ -54,8 +55,8 @@ std::vector<Cell> cells_of(const BenchRow& row, const std::set<std::string>& pee
 }
 
 std::vector<Cell> header(const std::set<std::string>& peers) {
-  std::vector<Cell> cells{{"kernel"},      {""}, {"type"}, right("m×n×k"), {""}, right("threads"), right("GFLOP/s"),
-                          right("of peak")};
+  std::vector<Cell> cells{
+      {"kernel"}, {""}, {"type"}, right("m×n×k"), {"layout"}, right("threads"), right("GFLOP/s"), right("of peak")};
   for (const auto& name : peers) {
     cells.push_back(right(name));
     cells.push_back(right("ours/it"));
@@ -83,11 +84,6 @@ void add_probes(Page& page, const std::vector<ProbeFigure>& probes) {
   page.table(rows);
 }
 
-int64_t bytes_of(std::string_view dtype) {
-  if (dtype == "int8" || dtype == "uint8" || dtype == "e4m3" || dtype == "e5m2") return 1;
-  return dtype == "bf16" || dtype == "fp16" ? 2 : 4;
-}
-
 // The roofline: what a product could reach at most, by its instruction's own rate and by the bytes that it must move.
 void add_roofline(Page& page, const Measurements& measurements) {
   std::vector<std::vector<Cell>> rows;
@@ -101,8 +97,8 @@ void add_roofline(Page& page, const Measurements& measurements) {
     }
     if (memory <= 0 || peak <= 0) continue;
     const auto size = [](int64_t a, int64_t b) { return static_cast<double>(a) * static_cast<double>(b); };
-    const double bytes = (size(row.m, row.k) + size(row.k, row.n)) * static_cast<double>(bytes_of(row.dtype)) +
-                         size(row.m, row.n) * static_cast<double>(bytes_of(row.out));
+    const double bytes = (size(row.m, row.k) + size(row.k, row.n)) * bytes_of_type(row.dtype) +
+                         size(row.m, row.n) * bytes_of_type(row.out);
     const double intensity = 2 * size(row.m, row.n) * static_cast<double>(row.k) / bytes;
     const double roof = std::min(peak, intensity * memory);
     if (rows.empty()) {
@@ -114,12 +110,14 @@ void add_roofline(Page& page, const Measurements& measurements) {
                       right("reached")});
       for (auto& cell : rows.back()) cell.colour = Colour::faint;
     }
-    rows.push_back({{row.kernel},
-                    right(shape_of(row)),
-                    right(fmt::format("{:.0f}", intensity)),
-                    right(rate(roof)),
-                    {peak <= intensity * memory ? "instruction" : "memory"},
-                    right(fmt::format("{:.0f} %", 100 * row.gflops / roof))});
+    rows.push_back(
+        {{row.kernel},
+         right(shape_of(row)),
+         right(fmt::format("{:.0f}", intensity)),
+         right(rate(roof)),
+         {peak <= intensity * memory ? "instruction" : "memory"},
+         right(fmt::format("{:.0f} %{}", 100 * row.gflops / roof, is_above(row.gflops, roof) ? ": measured wrong" : ""),
+               is_above(row.gflops, roof) ? Colour::bad : Colour::none)});
   }
   if (rows.empty()) return;
   page.blank();
@@ -199,10 +197,10 @@ void add_libtorch_figures(Page& page, const LibtorchRun& run) {
              {"type", Colour::faint},
              right("m×n×k", Colour::faint),
              right("rate", Colour::faint),
-             {"", Colour::faint}}};
+             {"CPU capability", Colour::faint}}};
   for (const auto& [key, figure] : largest) {
     const bool on_cpu = figure->device == "cpu";
-    std::string remark = on_cpu && run.cpu_capability ? "CPU capability " + *run.cpu_capability : "";
+    std::string remark = on_cpu ? run.cpu_capability.value_or("") : "";
     if (figure->disturbed) remark = "not judged, others used it: " + *figure->disturbed;
     rows.push_back({{on_cpu ? "CPU" : "GPU " + figure->device.substr(figure->device.find(':') + 1)},
                     {figure->dtype},
@@ -227,7 +225,7 @@ void add_own_kernels(Page& page, const Measurements& measurements) {
   if (rows.size() == 1) return;
   for (auto& row : rows) row.erase(row.begin() + 1);  // all of them are chosen
   page.heading("This machine (pbprobe's own kernels, each verified)");
-  page.fitted_table(without_empty_columns(std::move(rows)), 0);
+  page.fitted_table(without_empty_columns(std::move(rows)), 0, {"threads", "layout", "libtorch", "of peak"});
   if (const auto who = disturbed_by(measurements))
     page.paragraph(fmt::format("not judged, since others used the GPU meanwhile: {}", *who), 2);
 }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/printable.hpp"
+#include "probes/report/sections.hpp"
 
 namespace pbprobe {
 namespace {
@@ -43,6 +44,32 @@ std::string findings_of(const Verdict& verdict) {
   return "\n| | check | finding | fix |\n|---|---|---|---|\n" + rows;
 }
 
+// The devices as the text has them, in the signs that Markdown shows.
+std::string devices_of(const Verdict& verdict) {
+  const text::Rows rows = text::without_empty_columns(text::device_rows(verdict));
+  if (rows.size() < 2) return "";
+  std::string table = "\n";
+  for (size_t r = 0; r < rows.size(); ++r) {
+    for (size_t i = 0; i < rows.front().size(); ++i)
+      table += fmt::format("| {} ", i < rows[r].size() ? printable_markdown(rows[r][i].text) : "");
+    table += "|\n";
+    if (r > 0) continue;
+    for (size_t i = 0; i < rows.front().size(); ++i) table += "|---";
+    table += "|\n";
+  }
+  return table;
+}
+
+// What whoever reads an issue asks next. Whose machine it is stays out of it.
+std::string environment_of(const Report& report) {
+  Host host = *report.host;
+  host.hostname.reset();
+  std::string list = "\n";
+  for (const auto& [about, what] : text::environment_of(host))
+    list += fmt::format("- {}: {}\n", printable_markdown(about), printable_markdown(what));
+  return list;
+}
+
 std::string unanswered(const Verdict& verdict) {
   std::string rows;
   for (const auto& objection : verdict.objections) {
@@ -57,14 +84,15 @@ std::string unanswered(const Verdict& verdict) {
 std::string markdown_of(const Report& report) {
   if (!report.verdict) return "";
   const Verdict& verdict = *report.verdict;
-  const std::string subject = report.inventory && report.inventory->torch_version
-                                  ? "torch " + *report.inventory->torch_version
+  const bool known = report.inventory && (report.inventory->torch_version || report.inventory->layout == "file");
+  const std::string subject = known              ? text::subject_of(report)
                               : report.inventory ? report.inventory->artifact
                                                  : "this machine";
   std::string page = fmt::format("### pbprobe: {} for {}\n\n{}\n", name_of(verdict.outcome),
                                  printable_markdown(subject), printable_markdown(verdict.reason));
   if (verdict.fix) page += fmt::format("\n**Fix:** {}\n", printable_markdown(*verdict.fix));
-  page += claims_of(verdict) + findings_of(verdict) + unanswered(verdict);
+  page += claims_of(verdict) + devices_of(verdict) + findings_of(verdict) + unanswered(verdict);
+  if (report.host) page += environment_of(report);
   return page + fmt::format("\npbprobe {} ({}), {}\n", report.version, report.commit, report.created);
 }
 

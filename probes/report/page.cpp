@@ -47,18 +47,26 @@ std::string_view code_of(Colour colour) {
   return "";
 }
 
-// Of cleaned text.
-std::string shortened(const std::string& text, size_t width, const std::string& sign) {
-  if (columns(text) <= width) return text;
-  std::string out;
-  size_t left = width - columns(sign);
-  for (std::string_view rest = text; left > 0 && !rest.empty(); --left) {
-    const auto character = rest.substr(0, std::max<size_t>(character_size(rest), 1));
-    out += character;
-    rest.remove_prefix(character.size());
+// "vs generic build" above "not compared" becomes "vs generic": titles keep two words.
+void shorten_title(Rows& rows, size_t column) {
+  size_t body = 0;
+  for (size_t r = 1; r < rows.size(); ++r) {
+    if (column < rows[r].size()) body = std::max(body, columns(rows[r][column].text));
   }
-  while (out.ends_with(' ')) out.pop_back();
-  return out + sign;
+  if (rows.empty() || column >= rows.front().size()) return;
+  std::string& title = rows.front()[column].text;
+  while (columns(title) > body && std::count(title.begin(), title.end(), ' ') > 1) title.resize(title.rfind(' '));
+}
+
+void remove_column(Rows& rows, std::string_view title) {
+  if (rows.empty()) return;
+  const auto& titles = rows.front();
+  const auto found = std::find_if(titles.begin(), titles.end(), [&](const Cell& cell) { return cell.text == title; });
+  if (found == titles.end()) return;
+  const auto column = found - titles.begin();
+  for (auto& row : rows) {
+    if (column < static_cast<std::ptrdiff_t>(row.size())) row.erase(row.begin() + column);
+  }
 }
 
 bool says_something(const Cell& cell) {
@@ -95,6 +103,19 @@ std::string clean(std::string_view text, bool unicode) {
     text.remove_prefix(character.size());
   }
   return out;
+}
+
+std::string shortened(const std::string& text, size_t width, const std::string& sign) {
+  if (columns(text) <= width) return text;
+  std::string out;
+  size_t left = width - columns(sign);
+  for (std::string_view rest = text; left > 0 && !rest.empty(); --left) {
+    const auto character = rest.substr(0, std::max<size_t>(character_size(rest), 1));
+    out += character;
+    rest.remove_prefix(character.size());
+  }
+  while (out.ends_with(' ')) out.pop_back();
+  return out + sign;
 }
 
 size_t columns(std::string_view text) {
@@ -169,8 +190,8 @@ std::vector<size_t> Page::widths_of(const Rows& rows) const {
   return widths;
 }
 
-void Page::fitted_table(Rows rows, size_t gives_way) {
-  constexpr size_t kLeast = 12;  // columns of a cell that is cut
+void Page::fitted_table(Rows rows, size_t gives_way, const std::vector<std::string_view>& first_to_go) {
+  constexpr size_t kLeast = 11;  // columns of a cell that is cut
   std::vector<size_t> widths = widths_of(rows);
   const auto limit = static_cast<size_t>(options_.width);
   const auto total = [&] {
@@ -178,6 +199,19 @@ void Page::fitted_table(Rows rows, size_t gives_way) {
     for (const size_t width : widths) sum += width;
     return sum;
   };
+  const auto is_too_wide = [&] {
+    const size_t cut = gives_way < widths.size() && widths[gives_way] > kLeast ? widths[gives_way] - kLeast : 0;
+    return total() - cut > limit;
+  };
+  for (size_t i = widths.size(); i-- > gives_way + 1 && is_too_wide();) {
+    shorten_title(rows, i);
+    widths = widths_of(rows);
+  }
+  for (const auto title : first_to_go) {
+    if (!is_too_wide()) break;
+    remove_column(rows, title);
+    widths = widths_of(rows);
+  }
   if (gives_way < widths.size()) {
     const size_t excess = total() > limit ? total() - limit : 0;
     size_t& width = widths[gives_way];

@@ -25,6 +25,9 @@ inline constexpr std::string_view kNoBreak = "\xC2\xA0";
 // Columns that UTF-8 text takes; combining characters are counted as one each.
 [[nodiscard]] size_t columns(std::string_view text);
 
+// Its first columns, with a sign for what was cut.
+[[nodiscard]] std::string shortened(const std::string& text, size_t width, const std::string& sign);
+
 struct Cell {
   std::string text;
   Colour colour = Colour::none;
@@ -42,6 +45,7 @@ class Page {
 
   [[nodiscard]] bool unicode() const { return options_.unicode; }
   [[nodiscard]] bool verbose() const { return options_.verbose; }
+  [[nodiscard]] int width() const { return options_.width; }
 
   void blank();
   void heading(std::string_view title);
@@ -53,8 +57,9 @@ class Page {
   void paragraph(std::string_view text, size_t indent, Colour colour = Colour::none);
   // Columns as wide as their widest cell, two spaces between them; `below` holds a line to stand under each row.
   void table(const Rows& rows, const std::vector<std::string>& below = {});
-  // The same within the page's width: the cells of the column that gives way are cut, then the last columns left out.
-  void fitted_table(Rows rows, size_t gives_way);
+  // The same within the page's width: the cells of the column that gives way are cut, long titles lose their last
+  // words, then columns are left out, first those of these titles, then from the last one on.
+  void fitted_table(Rows rows, size_t gives_way, const std::vector<std::string_view>& first_to_go = {});
   // One line as it is, coloured parts and all.
   void line(const std::vector<Cell>& parts);
 

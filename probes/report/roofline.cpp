@@ -10,16 +10,10 @@
 namespace pbprobe {
 namespace {
 
-// Above a roof by more than figures differ from run to run.
-constexpr double kTolerance = 1.03;
+constexpr std::string_view kLibtorch = "libtorch";
 
 double product(int64_t a, int64_t b) {
   return static_cast<double>(a) * static_cast<double>(b);
-}
-
-double bytes_of(std::string_view dtype) {
-  if (dtype == "int8" || dtype == "uint8") return 1;
-  return dtype == "bf16" || dtype == "fp16" ? 2 : 4;
 }
 
 template <class T>
@@ -36,16 +30,17 @@ double quantile(const std::vector<double>& samples, double at) {
 }
 
 template <class T>
-RoofPoint point_of(const T& row, std::string who, std::string_view out) {
-  RoofPoint point{.who = std::move(who),
+RoofPoint point_of(const T& row, const std::string& who, std::string_view out) {
+  RoofPoint point{.who = who,
                   .dtype = row.dtype,
                   .shape = fmt::format("{}×{}×{} {}", row.m, row.n, row.k, row.layout),
                   .gflops = row.gflops,
                   .low = row.gflops,
                   .high = row.gflops,
-                  .disturbed = row.disturbed.has_value()};
-  const double bytes =
-      (product(row.m, row.k) + product(row.k, row.n)) * bytes_of(row.dtype) + product(row.m, row.n) * bytes_of(out);
+                  .disturbed = row.disturbed.has_value(),
+                  .of_libtorch = who == kLibtorch};
+  const double bytes = (product(row.m, row.k) + product(row.k, row.n)) * bytes_of_type(row.dtype) +
+                       product(row.m, row.n) * bytes_of_type(out);
   point.intensity = bytes > 0 ? operations(row) / bytes : 0;
   std::vector<double> samples = row.samples_us;
   std::erase_if(samples, [](double us) { return us <= 0; });
@@ -63,7 +58,27 @@ std::optional<double> read_rate(const BenchRow& row) {
   std::vector<double> samples = reading->second.samples_us;
   std::sort(samples.begin(), samples.end());
   const double us = quantile(samples, 0.5);
-  return us > 0 ? std::optional(product(row.k, row.n) * bytes_of(row.dtype) / us * 1e-3) : std::nullopt;
+  return us > 0 ? std::optional(product(row.k, row.n) * bytes_of_type(row.dtype) / us * 1e-3) : std::nullopt;
+}
+
+// Another operation of libtorch's, which states what it moves: "attention bf16". Its figures are operations or bytes.
+RoofPoint point_of(const ProbeFigure& figure) {
+  const size_t space = figure.name.rfind(' ');
+  const double each = figure.unit == "GB/s" ? *figure.intensity : 1;
+  RoofPoint point{.who = fmt::format("{} {}", kLibtorch, figure.name.substr(0, space)),
+                  .dtype = figure.name.substr(space + 1),
+                  .intensity = *figure.intensity,
+                  .gflops = figure.value * each,
+                  .low = figure.value * each,
+                  .high = figure.value * each,
+                  .disturbed = figure.disturbed.has_value(),
+                  .of_libtorch = true};
+  std::vector<double> samples = figure.samples;
+  if (samples.empty()) return point;
+  std::sort(samples.begin(), samples.end());
+  point.low = quantile(samples, 0.1) * each;
+  point.high = quantile(samples, 0.9) * each;
+  return point;
 }
 
 class Roofs {
@@ -73,7 +88,12 @@ class Roofs {
     for (const auto& figure : measurements.probes) add(figure);
     if (!measurements.libtorch) return;
     for (const auto& figure : measurements.libtorch->figures)
-      roof(device_of(figure.device, figure.threads)).points.push_back(point_of(figure, "libtorch", figure.dtype));
+      roof(device_of(figure.device, figure.threads))
+          .points.push_back(point_of(figure, std::string(kLibtorch), figure.dtype));
+    for (const auto& figure : measurements.libtorch->speeds) {
+      if (figure.intensity && figure.name.find(' ') != figure.name.npos)
+        roof(device_of(figure.device, 0)).points.push_back(point_of(figure));
+    }
   }
 
   std::vector<Roof> take() {
@@ -147,7 +167,7 @@ class Roofs {
     const double memory = roof.gb_per_s ? point.intensity * *roof.gb_per_s : ceiling->gflops;
     point.roof = std::min(ceiling->gflops, memory);
     point.by_memory = memory < ceiling->gflops;
-    point.above = !point.disturbed && point.gflops > *point.roof * kTolerance;
+    point.above = !point.disturbed && is_above(point.gflops, *point.roof);
   }
 
   const Host* host_;
@@ -155,6 +175,16 @@ class Roofs {
 };
 
 }  // namespace
+
+double bytes_of_type(std::string_view dtype) {
+  if (dtype == "int8" || dtype == "uint8" || dtype == "e4m3" || dtype == "e5m2") return 1;
+  return dtype == "bf16" || dtype == "fp16" ? 2 : 4;
+}
+
+bool is_above(double gflops, double roof) {
+  constexpr double kTolerance = 1.03;
+  return gflops > roof * kTolerance;
+}
 
 std::vector<Roof> roofs_of(const Measurements& measurements, const Host* host) {
   return Roofs(measurements, host).take();

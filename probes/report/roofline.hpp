@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/facts/host.hpp"
@@ -20,10 +21,10 @@ struct Ceiling {
 };
 
 struct RoofPoint {
-  std::string who;  // a kernel of ours, or "libtorch"
+  std::string who;  // a kernel of ours, or "libtorch"; of another operation "libtorch attention"
   std::string dtype;
   std::string ceiling;   // of its instruction; empty: any of its type
-  std::string shape;     // "4096×4096×4096 nt"
+  std::string shape;     // "4096×4096×4096 nt"; empty: of an operation of its own size
   double intensity = 0;  // operations for each byte of A, B and C, each moved once
   double gflops = 0;     // median
   double low = 0;        // of the samples' middle four fifths
@@ -32,6 +33,7 @@ struct RoofPoint {
   bool by_memory = false;      // the memory is that roof
   bool above = false;          // the point or the roof was measured wrong
   bool disturbed = false;      // others used the GPU
+  bool of_libtorch = false;
 };
 
 struct Roof {
@@ -40,6 +42,12 @@ struct Roof {
   std::vector<Ceiling> ceilings;  // highest first
   std::vector<RoofPoint> points;
 };
+
+// Of an element.
+[[nodiscard]] double bytes_of_type(std::string_view dtype);
+
+// Above a roof by more than figures differ from run to run: the one or the other was measured wrong.
+[[nodiscard]] bool is_above(double gflops, double roof);
 
 // Devices without a point have no roof. `host` names them.
 [[nodiscard]] std::vector<Roof> roofs_of(const Measurements& measurements, const Host* host);

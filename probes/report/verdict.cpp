@@ -57,7 +57,7 @@ std::string counts_of(const Verdict& verdict) {
   const auto open = std::count_if(verdict.objections.begin(), verdict.objections.end(),
                                   [](const Objection& one) { return one.outcome == Outcome::unknown; });
   if (open > 0) parts.push_back(fmt::format("{} unanswered", plural(open, "question")));
-  return parts.empty() ? "no findings" : fmt::format("{}", fmt::join(parts, ", "));
+  return parts.empty() ? "nothing to fix" : fmt::format("{}", fmt::join(parts, ", "));
 }
 
 }  // namespace
@@ -122,9 +122,12 @@ void add_summary(Page& page, const Report& report) {
   if (report.verdict && gpus > 0)
     parts.push_back(fmt::format("{} of {} tested", tested_gpus(*report.verdict), plural(gpus, "GPU")));
   if (report.seconds) parts.push_back(fmt::format("{:.1f} s", *report.seconds));
-  if (!page.verbose()) parts.emplace_back("--verbose for the inventory");
   page.blank();
   page.paragraph(fmt::format("{}", fmt::join(parts, page.unicode() ? " · " : " | ")), 0, Colour::faint);
+  // What an issue wants, and where the rest is.
+  page.paragraph(fmt::format("To paste: `pbprobe report --format markdown`{}",
+                             page.verbose() ? "" : "; --verbose has the inventory"),
+                 0, Colour::faint);
 }
 
 }  // namespace pbprobe::text

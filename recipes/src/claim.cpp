@@ -29,7 +29,7 @@ Result<void> set_once(std::optional<std::string>& slot, std::string_view key, st
 Result<std::string> version_value(std::string_view key, std::string_view value, int least, int most,
                                   std::string_view example) {
   if (is_version(value, least, most)) return std::string(value);
-  return make_error(ErrorCode::usage, "{}={}: want a version such as {}={}", key, value, key, example);
+  return make_error(ErrorCode::usage, "{}={}: give a version, as in {}={}", key, value, key, example);
 }
 
 // A release, or what its builder calls "2.12.0.dev20260101" or "1.13.0a0"; which build of it, the other words say.
@@ -44,7 +44,7 @@ Result<std::string> torch_value(std::string_view key, std::string_view value) {
 Result<std::string> python_value(std::string_view value) {
   if (is_version(value, 2, 2)) return std::string(value);
   if (is_version(value, 1, 1) && value.size() >= 2 && value.size() <= 3) return python_version(value);
-  return make_error(ErrorCode::usage, "python={}: want a version such as python=3.13", value);
+  return make_error(ErrorCode::usage, "python={}: give a version, as in python=3.13", value);
 }
 
 Result<void> read_pair(Claim& claim, std::string_view key, std::string_view value, const Matrix& m) {

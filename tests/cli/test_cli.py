@@ -231,7 +231,7 @@ def test_a_table_has_a_row_for_each_artifact(tmp_path):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("{", ["is not a JSON document", "line 1"]),
+        ("{", ["is not JSON", "line 1"]),
         ("{}", ["its schema is none"]),
         ('{"schema": "pbprobe.report/2"}', ["pbprobe.report/2"]),
         ('{"schema": "pbprobe.inventory/1"}', ["artifact: required key is missing"]),
@@ -264,13 +264,9 @@ def without(key):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        pytest.param('{"schema": ', "{file} is not a JSON document: parse error at line 1, column 12: ", id="cut"),
-        pytest.param(
-            '{"a": 1} {', "{file} is not a JSON document: parse error at line 1, column 10: ", id="two of them"
-        ),
-        pytest.param(
-            '{"a": ' * 65 + "1", "{file} is not a JSON document: JSON nests deeper than 64 levels", id="too deep"
-        ),
+        pytest.param('{"schema": ', "{file}: line 1, column 12 is not JSON", id="cut"),
+        pytest.param('{"a": 1} {', "{file}: line 1, column 10 is not JSON", id="two of them"),
+        pytest.param('{"a": ' * 65 + "1", "{file}: JSON nests deeper than 64 levels", id="too deep"),
         pytest.param(without("artifact"), "{file}: artifact: required key is missing", id="a missing key"),
         pytest.param(without("files"), "{file}: files: required key is missing", id="a missing list"),
         pytest.param(json.dumps({**INVENTORY, "layout": 3}), "{file}: layout: expected ", id="another type"),

@@ -5,9 +5,11 @@
 import copy
 import json
 import shutil
+import subprocess
 
 import jsonschema
 import pytest
+from gated import CLAIM
 from test_cli import FAILED, PASSED, SOURCE, refused, run
 
 GOLDEN = json.loads((SOURCE / "tests/report/golden/h200.json").read_text())
@@ -43,6 +45,17 @@ def test_a_build_against_itself_differs_in_nothing(sound):
     assert comparison["facts"] == []
     assert run("compare", sound, sound, "--fail-on", "regressed").returncode == PASSED
     assert "no fact differs" in run("compare", sound, sound).stdout
+
+
+def test_evidence_of_a_gate_is_compared_as_its_report(sound, tmp_path):
+    key = tmp_path / "key"
+    subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", key], check=True, capture_output=True)
+    for name in ("one", "other"):
+        gated = run("gate", sound, "--claim", CLAIM, "--evidence", tmp_path / name, "--sign", key)
+        assert gated.returncode == PASSED, gated.stderr
+    [comparison] = compared(tmp_path / "one", tmp_path / "other")
+    assert comparison["facts"] == []
+    assert comparison["before"] == str(tmp_path / "one")
 
 
 def test_a_library_that_is_gone_is_named_and_fails_where_asked(sound, tmp_path):

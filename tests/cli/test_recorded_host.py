@@ -78,7 +78,9 @@ def test_what_was_not_run_is_unknown_and_no_figure_is_made_up(tmp_path):
     assert report["host"] == json.loads(GB10.read_text())
     assert report["measurements"] is None
     assert report["verdict"]["outcome"] == "unknown"
-    assert any("this machine is a record: nothing was loaded" in problem for problem in report["problems"])
+    assert report["problems"] == ["this machine is a record: nothing was loaded, run or measured"]
+    [finding] = [one for one in report["verdict"]["findings"] if one["id"] == "PB505"]
+    assert finding["remedy"] == "run `pbprobe report` on that machine"
 
 
 @pytest.mark.skipif(bool(RUNNER), reason="QEMU's user mode starts no measuring child")

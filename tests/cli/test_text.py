@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """How a report is shown: --verbose, --quiet, --strict, --color, --format markdown."""
 
-from test_cli import FAILED, PASSED, SOURCE, refused, run
+import pytest
+from test_cli import COULD_NOT_RUN, FAILED, PASSED, SOURCE, refused, run
 
 GOLDEN = SOURCE / "tests/report/golden"
 
@@ -40,3 +41,36 @@ def test_colour_is_asked_for_or_refused():
 def test_a_report_as_markdown():
     text = run("report", GOLDEN / "h200.json", "--format", "markdown").stdout
     assert text.startswith("### pbprobe: pass for torch")
+    assert "torch 2.11.0+cu130 on NVIDIA H200 (sm_90)" in text.splitlines()[0]
+    assert "\n| GPU 0 | NVIDIA H200 | \u2713 sm_90 | \u2713 | \u2713 | not compared |\n" in text
+    assert "\n- driver: 580.159.04, supports CUDA 13.0\n" in text
+    assert "builder.example.org" not in text, "what is pasted tells nobody whose machine it is"
+
+
+def test_sixty_columns_keep_what_decides():
+    text = run("report", GOLDEN / "h200.json", env={"COLUMNS": "60"}).stdout
+    assert max(len(line) for line in text.splitlines()) <= 60
+    for words in ("vs generic\n", "not compared\n", "ours/it\n", "1.04x\n"):
+        assert words in text
+    for command in (["explain", "PB303"], ["recommend", "--host", GOLDEN / "h200.json"]):
+        lines = run(*command, env={"COLUMNS": "60"}).stdout.splitlines()
+        assert [line for line in lines if len(line) > 60 and not line.startswith("    ")] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "says", "help_of"),
+    [
+        ("repot", "there is no command repot: did you mean report?", "pbprobe"),
+        ("elephant", "there is no command elephant", "pbprobe"),
+        ("report --fromat json", "there is no option --fromat here: did you mean --format?", "pbprobe report"),
+        ("gate torch.whl --claim", "--claim: its value is missing", "pbprobe gate"),
+        ("audit", "ARTIFACT is required", "pbprobe audit"),
+        ("compare one.json", "ARTIFACT: give at least 2", "pbprobe compare"),
+        ("bench --threads many", '--threads: "many" is not a number that it takes', "pbprobe bench"),
+        ("recipes shwo", "there is no command shwo: did you mean show?", "pbprobe recipes"),
+        ("host one", "one: one word too many", "pbprobe host"),
+    ],
+)
+def test_wrong_usage_is_named_with_what_was_meant(words, says, help_of):
+    result = run(*words.split())
+    assert (result.returncode, result.stderr) == (COULD_NOT_RUN, f"pbprobe: {says}\nTry `{help_of} --help`.\n")

@@ -59,7 +59,7 @@ void add_claimed_unit_cases(std::vector<Case>& cases) {
   cases.push_back({"PB314", "sm121 is claimed, and libtorch holds no device code",
                    with(sm121_build(), [](Report& r) { libtorch_cuda(r).device_code.reset(); }), sm121_build()});
   // A handful of a files, as in the public wheels.
-  cases.push_back({"PB314", "sm121 is claimed, and 1 of the 444 translation units of libtorch_cuda.so hold",
+  cases.push_back({"PB314", "sm121 is claimed, and 1 of the 444 translation units of libtorch_cuda.so holds",
                    sm121_build_with(
                        [](DeviceCode& code) {
                          code.cubin = {{"sm_120", 444}, {"sm_121a", 1}};
@@ -132,7 +132,7 @@ void add_claimed_library_cases(std::vector<Case>& cases) {
 }
 
 void add_claimed_code_cases(std::vector<Case>& cases) {
-  cases.push_back({"PB320", "1 kernels of libtorch_cuda.so for sm_121 do nothing but trap: topk",
+  cases.push_back({"PB320", "1 kernel of libtorch_cuda.so for sm_121 does nothing but trap: topk",
                    with(sm121_build(),
                         [](Report& r) {
                           libtorch_cuda(r).self_loaded_code = DeviceCode{.cubin = {{"sm_121", 14}}};

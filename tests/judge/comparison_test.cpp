@@ -48,6 +48,22 @@ TEST(Comparison, WhatIsTheSameDiffersInNothing) {
   EXPECT_FALSE(has_regressed(comparison));
 }
 
+// Tensor instructions may stand in a handful of cubins, and cuBLAS has SMs of its own.
+TEST(Comparison, WhatIsLostInFewUnitsOrBesideLibtorchIsNamedToo) {
+  const Report before = side();
+  Report after = side();
+  for (auto& file : after.inventory->files) {
+    if (file.path.ends_with("libtorch_cuda.so")) file.device_code->cubin.erase("sm_90a");
+    if (file.component == "cuBLAS" && file.device_code) file.device_code->cubin.erase("sm_75");
+  }
+  after.verdict = judge(after);
+  EXPECT_THAT(listed(compare_reports(before, after)),
+              testing::ElementsAre("lost SM of cuBLAS: sm_75 (regressed)", "lost SM of few units: sm_90a (regressed)"));
+  const Comparison gained = compare_reports(after, before);
+  EXPECT_THAT(listed(gained), testing::ElementsAre("gained SM of cuBLAS: sm_75", "gained SM of few units: sm_90a"));
+  EXPECT_FALSE(has_regressed(gained));
+}
+
 TEST(Comparison, WhatIsLostHasRegressedAndWhatIsGainedHasNot) {
   const Report before = side();
   Report after = side();

@@ -65,8 +65,7 @@ void add_entry_cases(std::vector<Case>& cases) {
                    "545 of the fatbin entries of libtorch_cuda.so are not what their headers say: the cubin for sm_103 "
                    "at 0x1f40 is an ELF file for sm_120",
                    sm90_build_with(plant_false_entries), sm90_build()});
-  cases.push_back({"PB330",
-                   "1 of the fatbin entries of libnccl.so.2 are not what their headers say: the cubin for sm_90",
+  cases.push_back({"PB330", "1 of the fatbin entries of libnccl.so.2 is not what its header says: the cubin for sm_90",
                    with(sm90_build(),
                         [](Report& r) {
                           of_component(r, "NCCL").device_code->false_entries = 1;
@@ -75,8 +74,7 @@ void add_entry_cases(std::vector<Case>& cases) {
                         }),
                    sm90_build()});
   // Of libraries that nobody claims anything of.
-  cases.push_back({"PB102",
-                   "1 of its fatbin entries are not what their headers say: the PTX for sm_80 at 0x40 is PTX for",
+  cases.push_back({"PB102", "1 of its fatbin entries is not what its header says: the PTX for sm_80 at 0x40 is PTX for",
                    with(sm90_build(),
                         [](Report& r) {
                           File& file = r.inventory->files.emplace_back();

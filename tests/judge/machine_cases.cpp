@@ -116,9 +116,9 @@ void add_claimed_isa_cases(std::vector<Case>& cases) {
   // What only initializers use is reported of them, and once.
   cases.push_back({"PB204", "needs fma as soon as the library is loaded", counted(initialized, claim_of("avx", true)),
                    counted(used_too, claim_of("avx2", false))});
-  cases.push_back({"PB207", "unguarded code needs fma, which avx has not", counted(used_too, claim_of("avx", true)),
+  cases.push_back({"PB207", "unguarded code needs fma, which avx lacks", counted(used_too, claim_of("avx", true)),
                    counted(used_too, claim_of("avx2", true))});
-  cases.push_back({"PB207", "unguarded code needs fma, which avx has not", counted(used_too, claim_of("avx", false)),
+  cases.push_back({"PB207", "unguarded code needs fma, which avx lacks", counted(used_too, claim_of("avx", false)),
                    counted(used_too, claim_of("avx2", false))});  // of more than one CPU or of one, it runs there
   cases.push_back({"PB205", "took a CPU capability's copy of it, which needs amx_fp16",
                    counted(host_code({}, {offender(CodeClass::capability_leak, {"amx_fp16"})})),
@@ -130,7 +130,7 @@ void add_claimed_isa_cases(std::vector<Case>& cases) {
                         }),
                    counted(host_code({}))});
   const HostCode vex = host_code({{"avx", 40}, {"avx2", 10}}, {offender(CodeClass::default_capability, {"avx2"})});
-  cases.push_back({"PB207", "unguarded code needs avx2, which avx has not: at::native::f() (.text)",
+  cases.push_back({"PB207", "unguarded code needs avx2, which avx lacks: at::native::f() (.text)",
                    counted(vex, claim_of("avx", true)), counted(vex, claim_of("avx2", true))});
   cases.push_back({"PB208", "avx2 is claimed, and no unguarded code of libtorch uses avx2, fma",
                    counted(host_code({}), claim_of("avx2", true)), counted(host_code({}), claim_of("avx2", false))});
@@ -164,8 +164,8 @@ Report emulated(LoadOutcome outcome) {
 
 void add_load_code_cases(std::vector<Case>& cases) {
   const LoadCode holds{.functions = 2, .open = {offender(CodeClass::static_initializer, {"avx512f"})}};
-  cases.push_back({"PB211", "may call at::native::f(), which needs avx512f, and avx2 has not", loading(holds, "avx2"),
-                   loading(holds, "avx512")});
+  cases.push_back({"PB211", "may call at::native::f(), which needs avx512f, and avx2 lacks that",
+                   loading(holds, "avx2"), loading(holds, "avx512")});
   const auto needs = [](const char* feature) {
     return with(loading({}, "avx2"), [&](Report& r) {
       libtorch_cpu(r).needed = {"libgomp.so.1"};
@@ -180,7 +180,7 @@ void add_load_code_cases(std::vector<Case>& cases) {
   };
   cases.push_back(
       {"PB207", "its AVX2 CPU capability needs avx_ifma", capability_with("avx_ifma"), capability_with("bmi2")});
-  cases.push_back({"PB212", "it needs avx512f as it is loaded, which avx2 has not", needs("avx512f"), needs("avx2")});
+  cases.push_back({"PB212", "it needs avx512f as it is loaded, which avx2 lacks", needs("avx512f"), needs("avx2")});
   cases.push_back({"PB213", "it is for aarch64, and libc10.so is for x86_64",
                    with(loading({}, "avx2"), [](Report& r) { libtorch_cpu(r).machine = "aarch64"; }),
                    loading({}, "avx2")});
@@ -313,7 +313,7 @@ void add_running_cases(std::vector<Case>& cases) {
     });
   };
   cases.push_back(
-      {"PB513", "wrote to the answer's channel by itself: 24 bytes that begin with",
+      {"PB513", "libtorch's code wrote to the channel of pbprobe's results: 24 bytes that begin with",
        with(h200(),
             [](Report& r) {
               r.measurements->libtorch->intruded =

@@ -83,6 +83,33 @@ inline Report eight_gpus_document() {
   return judged(std::move(report));
 }
 
+// Its GPU gave a product that was not right.
+inline Report wrong_document() {
+  Report report = gpu_report("NVIDIA H200", "9.0");
+  report.measurements->libtorch->executed_on_gpu = false;
+  report.measurements->libtorch->figures.pop_back();
+  return judged(std::move(report));
+}
+
+inline AreaGain gain_of(std::string area, std::string device, double low, double high) {
+  const double middle = (low + high) / 2;
+  return {.area = std::move(area),
+          .device = std::move(device),
+          .gain = middle,
+          .low = low,
+          .high = high,
+          .samples_us = {100},
+          .baseline_samples_us = {100 * middle}};
+}
+
+// Timed beside a generic build: faster on the GPU, and slower on the CPU.
+inline Report slower_document() {
+  Report report = gpu_report("NVIDIA H200", "9.0");
+  report.baseline = BaselineComparison{.path = "generic/torch", .bytes = 500 << 20, .baseline_bytes = 1000 << 20};
+  report.baseline->gains = {gain_of("softmax", "cuda:0", 1.04, 1.12), gain_of("sort", "cpu", 0.8, 0.9)};
+  return judged(std::move(report));
+}
+
 inline Report no_torch_document() {
   Report report = cpu_report();
   report.inventory.reset();

@@ -4,6 +4,7 @@
 // Reports as text against committed ones, and two of them as JSON too. PBPROBE_UPDATE_GOLDEN=1 writes them again: read
 // the diff.
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 
 #include "core/facts/json.hpp"
@@ -85,10 +86,68 @@ TEST_P(Golden, JsonIsReadBackWhole) {
   EXPECT_EQ(to_json(*again), json);
 }
 
+// What each recorded report answers: does it work, is it native, is it fast, what do I do, what do I paste?
+struct Answers {
+  Document document;
+  std::array<const char*, 5> words;
+};
+
+class FirstScreen : public testing::TestWithParam<Answers> {};
+
+// A terminal of 100 columns and 30 lines, of which the shell takes one.
+TEST_P(FirstScreen, AnswersFiveQuestions) {
+  constexpr int64_t kLines = 29;
+  const std::string text = render_report(GetParam().document.second(), {.width = 100});
+  EXPECT_LE(std::count(text.begin(), text.end(), '\n'), kLines) << text;
+  std::string words;  // a sentence may go on in the next line
+  std::istringstream stream(text);
+  for (std::string word; stream >> word;) words += (words.empty() ? "" : " ") + word;
+  for (const char* answer : GetParam().words)
+    EXPECT_NE(words.find(answer), std::string::npos) << answer << "\n" << text;
+}
+
+constexpr const char* kPaste = "To paste: `pbprobe report --format markdown`";
+
+INSTANTIATE_TEST_SUITE_P(
+    Reports, FirstScreen,
+    testing::Values(
+        Answers{{"h200", &h200_document},
+                {"PASS torch 2.11.0+cu130 on NVIDIA H200 (sm_90)", "GPU 0 runs sm_90, native",
+                 "GPU 0 NVIDIA H200 ok sm_90 ok ok not compared", "nothing to fix", kPaste}},
+        Answers{{"gb10", &gb10_document},
+                {"PASS torch 2.11.0+cu130 on NVIDIA GB10 (sm_121)",
+                 "not built for GPU 0, which runs sm_120 code (compatible)",
+                 "GPU 0 NVIDIA GB10 ~ sm_120 ok ok not compared",
+                 "help: none needed: `pbprobe recommend` names a build for exactly this chip", kPaste}},
+        Answers{{"slower", &slower_document},
+                {"FAIL torch 2.11.0+cu130 on NVIDIA H200 (sm_90)", "GPU 0 NVIDIA H200 ok sm_90 ok ok not slower",
+                 "slower than the baseline: sort on cpu: 0.85 times as fast (0.80 to 0.90)",
+                 "help: compare the two builds' flags", kPaste}},
+        Answers{{"wrong", &wrong_document},
+                {"FAIL torch 2.11.0+cu130 on NVIDIA H200 (sm_90)", "GPU 0 NVIDIA H200 ok sm_90 unknown FAIL",
+                 "CPU bf16 2048x2048x2048", "help: do not compute on this GPU with this build", kPaste}},
+        Answers{{"no-gpu", &no_gpu_document},
+                {"UNKNOWN torch 2.11.0+cu130 on Intel(R) Xeon(R) Processor", "GPU none here",
+                 "CPU Intel(R) Xeon(R) Processor ok ok ok not compared",
+                 "help: run `pbprobe report` on the machine with the GPU", kPaste}},
+        Answers{{"pascal", &pascal_document},
+                {"FAIL torch 2.11.0+cu130 on NVIDIA GeForce GTX 1080 Ti (sm_61)",
+                 "no machine code or PTX that runs on 6.1", "CPU Intel(R) Xeon(R) Processor ok ok ok not compared",
+                 "help: install a torch built for 6.1 with CUDA 12.9 or older", kPaste}},
+        Answers{{"eight-gpus", &eight_gpus_document},
+                {"computes correctly on this CPU and GPU 0", "which runs sm_100 code (compatible)",
+                 "GPU 1-7 NVIDIA B300 (7 alike) ~ sm_100 not tested not tested",
+                 "help: none needed: `pbprobe recommend` names a build for exactly this chip", kPaste}},
+        Answers{{"no-torch", &no_torch_document},
+                {"UNKNOWN torch on Intel(R) Xeon(R) Processor", "unknown", "not tested not tested",
+                 "help: activate an environment that has a torch, or name it", kPaste}}),
+    [](const auto& given) { return name_of(testing::TestParamInfo<Document>(given.param.document, given.index)); });
+
 INSTANTIATE_TEST_SUITE_P(Reports, Golden,
                          testing::Values(Document{"h200", &h200_document}, Document{"gb10", &gb10_document},
                                          Document{"no-gpu", &no_gpu_document}, Document{"pascal", &pascal_document},
                                          Document{"eight-gpus", &eight_gpus_document},
+                                         Document{"wrong", &wrong_document}, Document{"slower", &slower_document},
                                          Document{"no-torch", &no_torch_document}),
                          name_of);
 INSTANTIATE_TEST_SUITE_P(Reports, GoldenJson,

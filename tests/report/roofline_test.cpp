@@ -98,6 +98,39 @@ TEST(Roofline, EachGpuHasItsOwn) {
   EXPECT_TRUE(roofs[1].points[1].above) << "libtorch's 33 of 31";
 }
 
+TEST(Roofline, OtherOperationsOfLibtorchArePointsToo) {
+  BenchRow row = row_of("sm90", 4096, 80, 100);
+  row.threads = 0;
+  Measurements measured{.rows = {row}};
+  measured.libtorch = LibtorchRun{.path = "/t"};
+  const auto speed = [](std::string name, std::string unit, double value, std::optional<double> intensity) {
+    return ProbeFigure{.device = "cuda:0",
+                       .target = "libtorch",
+                       .name = std::move(name),
+                       .unit = std::move(unit),
+                       .value = value,
+                       .samples = {0.9 * value, value, 1.1 * value},
+                       .intensity = intensity};
+  };
+  measured.libtorch->speeds = {speed("attention fp32", "Gop/s", 90, 1024),
+                               speed("elementwise fp32", "GB/s", 400, 0.125),
+                               speed("convolution fp32", "Gop/s", 120, 300), speed("cuDNN", "Gop/s", 50, {})};
+  measured.probes = {{.device = "cuda:0", .target = "sm90", .name = "copy", .unit = "GB/s", .value = 500}};
+  const auto roofs = roofs_of(measured, nullptr);
+  ASSERT_EQ(roofs.size(), 1U);
+  const auto& points = roofs[0].points;
+  ASSERT_EQ(points.size(), 4U) << "what does not state what it moves has no place in the picture";
+  EXPECT_EQ(points[1].who, "libtorch attention");
+  EXPECT_TRUE(points[1].of_libtorch);
+  EXPECT_FALSE(points[1].above);
+  EXPECT_NEAR(points[1].low, 90 * 0.92, 1e-9);
+  EXPECT_NEAR(points[1].high, 90 * 1.08, 1e-9);
+  EXPECT_EQ(points[2].gflops, 50) << "an operation for each 8 bytes";
+  EXPECT_EQ(points[2].roof, 62.5);
+  EXPECT_TRUE(points[2].by_memory);
+  EXPECT_TRUE(points[3].above) << "120 of 100";
+}
+
 TEST(Roofline, WithoutACeilingThereIsNoRoof) {
   BenchRow row = row_of("avx2", 64, 80, 100);
   row.peak_gflops.reset();

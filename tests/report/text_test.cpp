@@ -144,10 +144,10 @@ TEST(Text, QuietIsOneLine) {
 TEST(Text, TheLastLineCounts) {
   Report report = gb10_document();
   report.seconds = 8.24;
-  EXPECT_THAT(render_report(report),
-              testing::EndsWith("\n\n1 note | 1 of 1 GPU tested | 8.2 s | --verbose for the inventory\n"));
+  EXPECT_THAT(render_report(report), testing::EndsWith("\n\n1 note | 1 of 1 GPU tested | 8.2 s\nTo paste: `pbprobe "
+                                                       "report --format markdown`; --verbose has the inventory\n"));
   EXPECT_THAT(render_report(report, {.unicode = true}), HasSubstr("1 note · 1 of 1 GPU tested"));
-  EXPECT_THAT(render_report(h200_document()), HasSubstr("\nno findings | "));
+  EXPECT_THAT(render_report(h200_document()), HasSubstr("\nnothing to fix | "));
 }
 
 std::string device_code_of(const DeviceCode& code) {
@@ -269,7 +269,7 @@ TEST(Text, HostInventoryBenchAndTargetsStandOnTheirOwn) {
   EXPECT_THAT(inventory, testing::StartsWith("torch 2.11.0+cu130, CUDA 13.0, site-packages: "));
   EXPECT_THAT(inventory, HasSubstr("torch/lib/libtorch_cuda.so\n      444 x sm_75, 80, 86, 90, 100, 120; 59"));
   const std::string bench = render_bench(*report.measurements);
-  EXPECT_THAT(bench, HasSubstr("gemm_fp32_8x48  *  fp32  1024x1024x1024  nt        2      158     91 %"));
+  EXPECT_THAT(bench, HasSubstr("gemm_fp32_8x48  *  fp32  1024x1024x1024  nt            2      158     91 %"));
   EXPECT_THAT(bench, HasSubstr("1.04x"));
   const TargetList list{
       .targets = {{.id = "one",

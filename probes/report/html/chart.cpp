@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "probes/report/page.hpp"
+
 namespace pbprobe::html {
 namespace {
 
@@ -66,7 +68,11 @@ std::vector<double> Scale::ticks() const {
 
 void add_ratios(Writer& writer, const std::string& title, const std::vector<RatioBar>& bars) {
   constexpr double kWidth = 860;
-  constexpr double kLeft = 250;
+  constexpr size_t kMostLetters = 58;
+  constexpr double kLetter = 7;  // about as wide
+  size_t longest = 0;
+  for (const auto& bar : bars) longest = std::max(longest, text::columns(bar.label));
+  const double left = std::max(180.0, kLetter * static_cast<double>(std::min(longest, kMostLetters)) + 24);
   double low = 0.95;
   double high = 1.05;
   for (const auto& bar : bars) {
@@ -75,7 +81,7 @@ void add_ratios(Writer& writer, const std::string& title, const std::vector<Rati
   }
   const double margin = 0.06 * (high - low);
   const double height = 40 + kRowHeight * static_cast<double>(bars.size());
-  const Scale x(low - margin, high + margin, kLeft, kWidth - 70);
+  const Scale x(low - margin, high + margin, left, kWidth - 70);
   const auto svg = writer.open(
       "svg", {{"class", "chart"}, {"viewBox", view_box(kWidth, height)}, {"role", "img"}, {"aria-label", title}});
   for (const double tick : x.ticks()) {
@@ -86,8 +92,7 @@ void add_ratios(Writer& writer, const std::string& title, const std::vector<Rati
   double y = 6 + kRowHeight / 2;
   for (const auto& bar : bars) {
     const auto group = writer.open("g", {{"class", std::string(bar.series)}});
-    add_text(writer, kLeft - 12, y + 4, bar.label.size() > 38 ? bar.label.substr(0, 37) + "…" : bar.label, "end",
-             "label");
+    add_text(writer, left - 12, y + 4, text::shortened(bar.label, kMostLetters, "…"), "end", "label");
     const double from = std::min(x.at(1), x.at(bar.value));
     writer.add_empty("rect", {{"class", "fill"},
                               {"x", decimal(from)},

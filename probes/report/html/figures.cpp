@@ -33,7 +33,7 @@ std::vector<Cell> cells_of(const RoofPoint& point) {
   const char* set_by = !point.roof ? "-" : point.by_memory ? "memory" : "instruction";
   return {{point.who, Colour::none, {}},
           {point.dtype, Colour::none, {}},
-          {point.shape, Colour::none, {}},
+          {point.shape.empty() ? "-" : point.shape, Colour::none, {}},
           rate_cell(point.gflops),
           {range + "op/s", Colour::none, {}},
           point.roof ? rate_cell(*point.roof) : Cell{"-"},
@@ -116,7 +116,7 @@ void add_rooflines(Document& page, const Measurements& measurements, const Host*
   const auto section = page.open_section(
       "Roofline",
       "What the memory and the instructions of each device gave in this very run, and what its matrix products "
-      "reached of that. A bar through a point holds four fifths of its samples.");
+      "and other operations reached of that. A bar through a point holds four fifths of its samples.");
   for (const auto& roof : roofs) add_roof(page, roof);
 }
 

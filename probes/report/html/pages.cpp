@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <set>
 
 #include <fmt/format.h>
@@ -42,11 +43,18 @@ std::string own_version() {
   return fmt::format("pbprobe {} ({})", version(), commit());
 }
 
-void add_title(Document& page, const std::string& word, const std::string& subject) {
-  const auto box = page.body().open("div", {{"class", "verdict"}});
+void add_title(Document& page, const std::string& word, const std::string& subject, const std::string& tone = "") {
+  const auto box = page.body().open("div", {{"class", "verdict " + tone}});
   const auto head = page.body().open("h1");
   page.body().add("span", {{"class", "word"}}, word);
   page.body().text(subject);
+}
+
+// A fact was lost, or a figure is slower.
+bool is_worse(const Comparison& comparison) {
+  return std::any_of(comparison.facts.begin(), comparison.facts.end(), [](const auto& fact) { return fact.regressed; }) ||
+         std::any_of(comparison.figures.begin(), comparison.figures.end(),
+                     [](const auto& figure) { return figure.shift == Shift::slower; });
 }
 
 void add_changes(Document& page, const Comparison& comparison) {
@@ -81,7 +89,7 @@ void add_shifts(Document& page, const Comparison& comparison) {
                           {fmt::format("{:.2f}×", figure.times), Colour::none, figure.times},
                           {fmt::format("{:.2f}", figure.low), Colour::none, figure.low},
                           {fmt::format("{:.2f}", figure.high), Colour::none, figure.high},
-                          {std::string(name_of(figure.shift)),
+                          {slower || faster ? std::string(name_of(figure.shift)) : "no difference shown",
                            slower   ? Colour::bad
                            : faster ? Colour::good
                                     : Colour::faint,
@@ -194,9 +202,11 @@ std::string html_of(const Measurements& measurements) {
 std::string html_of(const ComparisonList& list) {
   Document page("pbprobe compare");
   const size_t count = list.comparisons.size();
-  add_title(page, "Compared",
+  const auto regressed = std::count_if(list.comparisons.begin(), list.comparisons.end(), is_worse);
+  add_title(page, regressed > 0 ? "Regressed" : "Not regressed",
             count == 1 ? fmt::format("{} against {}", list.comparisons[0].after, list.comparisons[0].before)
-                       : fmt::format("{} against {}", count, count > 0 ? list.comparisons[0].before : ""));
+                       : fmt::format("{} of {} against {}", regressed, count, count > 0 ? list.comparisons[0].before : ""),
+            regressed > 0 ? "fail" : "pass");
   for (const auto& comparison : list.comparisons) {
     const auto section = page.open_section(comparison.after, "against " + comparison.before);
     add_changes(page, comparison);

@@ -151,14 +151,15 @@ void add_points(Writer& writer, const Roof& roof, const Frame& frame, const Seri
     const auto group = writer.open("g", {{"class", point.above       ? "sbad"
                                                    : point.disturbed ? "snone"
                                                                      : series.at(point.dtype)}});
-    writer.add("title", fmt::format("{} {} {}: {}op/s{}", point.who, point.dtype, point.shape, short_rate(point.gflops),
-                                    point.above ? ", above its roof: measured wrong" : ""));
+    writer.add("title",
+               fmt::format("{} {}{}{}: {}op/s{}", point.who, point.dtype, point.shape.empty() ? "" : " ", point.shape,
+                           short_rate(point.gflops), point.above ? ", above its roof: measured wrong" : ""));
     const double x = frame.x.at(point.intensity);
     writer.add_empty(
         "path",
         {{"class", "range"},
          {"d", fmt::format("M{} {}V{}", decimal(x), decimal(frame.y.at(point.low)), decimal(frame.y.at(point.high)))}});
-    add_mark(writer, x, frame.y.at(point.gflops), point.who == "libtorch");
+    add_mark(writer, x, frame.y.at(point.gflops), point.of_libtorch);
     if (point.above)
       writer.add_empty("circle",
                        {{"class", "line"}, {"cx", decimal(x)}, {"cy", decimal(frame.y.at(point.gflops))}, {"r", "11"}});

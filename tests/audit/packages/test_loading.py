@@ -108,7 +108,7 @@ def test_several_files_of_a_package_have_one_finding(tmp_path):
     package.libraries["ext/_other.so"] = Library(needs=("libc10.so", "libcudart.so.7"), runpath=(), code=USES_FREE)
     finding = only_finding(audited(environment(tmp_path, torch(), package), FAILED)[0])
     assert finding["id"] == "PB163"
-    assert finding["what"].endswith("it loads with torch 2.8 to 2.10 only; 1 more of its files do not load")
+    assert finding["what"].endswith("it loads with torch 2.8 to 2.10 only; 1 more of its files does not load")
 
 
 def test_torch_s_own_symbols_count_too(tmp_path):

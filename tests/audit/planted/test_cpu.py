@@ -142,9 +142,9 @@ ROWS = [
     # The twin's inline function is called only by its CPU capability.
     Row("PB205", "took a CPU capability's copy of it", built("hidden_leak"), built("own"), ANY),
     Row("PB206", "the AVX512 CPU capability is missing", built("lost"), built("generic"), ANY),
-    Row("PB207", "which avx2 has not", built("avx512"), built("avx2"), "avx2,only"),
-    Row("PB207", "which avx has not", built("avx2"), built("avx"), "avx,only"),
-    Row("PB207", "which armv8_2 has not", built("armv9"), built("armv8_2"), "armv8_2,only"),
+    Row("PB207", "which avx2 lacks", built("avx512"), built("avx2"), "avx2,only"),
+    Row("PB207", "which avx lacks", built("avx2"), built("avx"), "avx,only"),
+    Row("PB207", "which armv8_2 lacks", built("armv9"), built("armv8_2"), "armv8_2,only"),
     Row("PB208", "avx2 is claimed, and no unguarded code", built("generic"), built("avx2"), "avx2,only"),
     Row("PB208", "avx2 is claimed, and no unguarded", built("generic"), built("generic"), "avx2,only", "avx2"),
     Row("PB208", "armv8_2 is claimed, and no", built("arm_generic"), built("armv8_2"), "armv8_2,only"),

@@ -79,7 +79,7 @@ UNITS = [
     ),
     Row(
         "PB314",
-        "sm120 is claimed, and 1 of the 2 translation units of libtorch_cuda.so hold machine code for it",
+        "sm120 is claimed, and 1 of the 2 translation units of libtorch_cuda.so holds machine code for it",
         lambda: cuda(units=("first120.o", "second90.o")),
         lambda: cuda(units=("first120.o", "second90_120.o")),
         "sm120",
@@ -103,7 +103,7 @@ UNITS = [
     # An exact claim says of a unit without the SM just that.
     Row(
         "PB314",
-        "sm120 is claimed, and 1 of the 2 translation units of libtorch_cuda.so hold machine code for it",
+        "sm120 is claimed, and 1 of the 2 translation units of libtorch_cuda.so holds machine code for it",
         lambda: cuda(units=("first120.o", "second90.o")),
         lambda: cuda(units=BOTH),
         "sm120,only",
@@ -183,7 +183,7 @@ LIBRARIES = [
 INSIDE = [
     Row(
         "PB320",
-        "1 kernels of libtorch_cuda.so for sm_120 do nothing but trap: second",
+        "1 kernel of libtorch_cuda.so for sm_120 does nothing but trap: second",
         lambda: cuda(units=(*SOME, "traps.o")),
         lambda: cuda(units=(*SOME, "works.o")),
         "sm120",
@@ -236,7 +236,7 @@ MADE = [
     ),
     Row(
         "PB332",
-        "sm120 is claimed, and 1 of the 2 kernels of libtorch_cuda.so for it do nothing: ",
+        "sm120 is claimed, and 1 of the 2 kernels of libtorch_cuda.so for it does nothing: ",
         lambda: with_one(lambda one: one.holding(cubins.emptied(one.content))),
         lambda: with_one(lambda one: one.compressed_by(fatbins.LZ4)),
         "sm120",

@@ -48,6 +48,13 @@ def trace(device, clock, watts, celsius, count=60):
     return {"device": device, "points": points}
 
 
+def speed(name, unit, value, intensity):
+    """An operation of libtorch's on the GPU, which states what it moves."""
+    made = dict.fromkeys(("against", "ratio", "per_clock", "fits", "proved", "disturbed"))
+    made |= {"device": "cuda:0", "target": "libtorch", "name": name, "unit": unit, "value": value}
+    return made | {"samples": [value * factor for factor in (0.98, 1.0, 1.01)], "intensity": intensity}
+
+
 def gain(area, device, low, high):
     return {"area": area, "device": device, "gain": (low + high) / 2, "low": low, "high": high} | {
         "samples_us": [100.0],
@@ -73,6 +80,11 @@ def rich():
     ]
     for figure in measurements["libtorch"]["figures"]:
         figure["samples_us"] = samples(2e-3 * figure["m"] * figure["n"] * figure["k"] / figure["gflops"])
+    measurements["libtorch"]["speeds"] = [
+        speed("elementwise fp32", "GB/s", 3900.0, 0.125),
+        speed("convolution bf16", "Gop/s", 560000.0, 1990.0),
+        speed("attention bf16", "Gop/s", 610000.0, 1024.0),
+    ]
     measurements["traces"] = [trace("cpu", 3100, None, (44, 27)), trace("cuda:0", 1980, 640, (31, 38))]
     report["baseline"] = {
         "schema": "pbprobe.baseline/1",

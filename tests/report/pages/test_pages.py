@@ -184,7 +184,7 @@ def test_a_point_above_its_roof_is_a_defect_of_the_measuring(window, tmp_path, r
     assert window.open(rich).evaluate("document.querySelectorAll('.defect').length") == 0
     page = window.open(written(tmp_path, documents.above_its_roof()))
     keep(page, "above")
-    assert "2 of 5 figures lie above their roof" in page.evaluate("document.querySelector('.defect').textContent")
+    assert "2 of 8 figures lie above their roof" in page.evaluate("document.querySelector('.defect').textContent")
     assert page.evaluate("document.querySelectorAll('svg .sbad title').length") == 2
 
 
