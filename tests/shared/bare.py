@@ -34,7 +34,7 @@ for shown in $SHOWN; do
   mount --bind "${shown%%=*}" "$ROOT${shown#*=}"
   mount -o remount,bind,ro "$ROOT${shown#*=}"
 done
-exec chroot --userspec="$USER_ID:$USER_ID" "$ROOT" "$@"
+exec /usr/sbin/chroot --userspec="$USER_ID:$USER_ID" "$ROOT" "$@"
 """
 
 
