@@ -82,11 +82,6 @@ std::string usage_words(const CLI::ParseError& error, const CLI::App& command) {
     const auto count = text_after(message, kAtLeast);
     return fmt::format("{}: give at least {}", name, count.substr(0, count.find(' ')));
   }
-  if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr && message.find(" = ") != message.npos) {
-    const auto option = text_after(message, "Could not convert: ");
-    return fmt::format("{}: \"{}\" is not a number that it takes", option.substr(0, option.find(" = ")),
-                       text_after(option, " = "));
-  }
   return message;
 }
 
