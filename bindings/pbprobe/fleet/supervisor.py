@@ -90,7 +90,7 @@ class Supervisor:
         problem = write_document(file_of(self.settings.folder, self.settings.place.rank), self.document)
         if problem is not None:
             self.document["ranks"][0]["errors"].append(problem)
-        # On a machine that has no core to spare, importing torch alone may take half a minute.
+        # On a machine that has no core to spare, the import of torch may take half a minute.
         left = self.settings.gathering - (time.monotonic() - self.begin)
         try:
             subprocess.run(
