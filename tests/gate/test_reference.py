@@ -47,7 +47,7 @@ def test_a_build_that_holds_less_than_others_fails(tmp_path, counts, says):
     [
         (
             lambda build: build,
-            "libtorch_cuda_linalg.so holds 1 kernels for it; that of a generic one holds 2 for sm_90",
+            "libtorch_cuda_linalg.so holds 1 kernel for it; that of a generic one holds 2 for sm_90",
         ),
         (
             lambda build: build.but({LINALG: build.libraries[LINALG].but(units=())}),
@@ -79,7 +79,7 @@ def test_a_copy_of_a_unit_makes_up_for_none_that_is_missing(tmp_path):
     due = table(units=2, kernels=3)
     found = answer(tmp_path / "copied", due, change=holding(1, 1, 1))
     assert found.failed == {"PB335", "claim"}
-    assert "holds 1 translation units for it" in found.found["PB335"]
+    assert "holds 1 translation unit for it" in found.found["PB335"]
     assert answer(tmp_path / "more", due, change=holding(0, 1, 0)).code == 0
 
 
