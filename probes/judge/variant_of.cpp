@@ -110,15 +110,15 @@ class Deriving {
   }
 
   void add_blas() {
-    for (const auto& [value, name] : {std::pair("mkl", "MKL"), {"openblas", "OpenBLAS"}}) {
+    for (const auto& blas : {std::pair("mkl", "MKL"), {"openblas", "OpenBLAS"}}) {
       const bool there = std::any_of(inventory_.files.begin(), inventory_.files.end(), [&](const File& file) {
-        const std::string library = std::string("lib") + value;
+        const std::string library = std::string("lib") + blas.first;
         const auto named = [&](const std::string& one) { return one.starts_with(library); };
         return std::any_of(file.needed.begin(), file.needed.end(), named) ||
-               (file.links && std::find(file.links->contains.begin(), file.links->contains.end(), name) !=
+               (file.links && std::find(file.links->contains.begin(), file.links->contains.end(), blas.second) !=
                                   file.links->contains.end());
       });
-      if (there) add("blas_lapack", "library", value);
+      if (there) add("blas_lapack", "library", blas.first);
     }
   }
 
