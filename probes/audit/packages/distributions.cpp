@@ -64,7 +64,8 @@ Result<CondaMeta> read_conda_meta(const fs::path& path) {
   };
   if (json.is_object()) meta = {word("name"), word("version"), {}};
   if (meta.name.empty())
-    return make_error(ErrorCode::malformed, "{}: it is not a record of conda's: install the package again", path.string());
+    return make_error(ErrorCode::malformed, "{}: it is not a record of conda's: install the package again",
+                      path.string());
   for (const auto& file : json.contains("files") && json["files"].is_array() ? json["files"] : Json::array()) {
     if (file.is_string()) meta.files.push_back(file.get<std::string>());
   }

@@ -52,7 +52,8 @@ void add_title(Document& page, const std::string& word, const std::string& subje
 
 // A fact was lost, or a figure is slower.
 bool is_worse(const Comparison& comparison) {
-  return std::any_of(comparison.facts.begin(), comparison.facts.end(), [](const auto& fact) { return fact.regressed; }) ||
+  return std::any_of(comparison.facts.begin(), comparison.facts.end(),
+                     [](const auto& fact) { return fact.regressed; }) ||
          std::any_of(comparison.figures.begin(), comparison.figures.end(),
                      [](const auto& figure) { return figure.shift == Shift::slower; });
 }
@@ -204,8 +205,9 @@ std::string html_of(const ComparisonList& list) {
   const size_t count = list.comparisons.size();
   const auto regressed = std::count_if(list.comparisons.begin(), list.comparisons.end(), is_worse);
   add_title(page, regressed > 0 ? "Regressed" : "Not regressed",
-            count == 1 ? fmt::format("{} against {}", list.comparisons[0].after, list.comparisons[0].before)
-                       : fmt::format("{} of {} against {}", regressed, count, count > 0 ? list.comparisons[0].before : ""),
+            count == 1
+                ? fmt::format("{} against {}", list.comparisons[0].after, list.comparisons[0].before)
+                : fmt::format("{} of {} against {}", regressed, count, count > 0 ? list.comparisons[0].before : ""),
             regressed > 0 ? "fail" : "pass");
   for (const auto& comparison : list.comparisons) {
     const auto section = page.open_section(comparison.after, "against " + comparison.before);
