@@ -404,7 +404,7 @@ def test_host_and_targets_as_json():
     assert host["schema"] == "pbprobe.host/1"
     targets = json.loads(run("targets", "--format", "json").stdout)["targets"]
     ids = [target["id"] for target in targets]
-    assert len([target for target in targets if target["kind"] == "gpu"]) == 11
+    assert len([target for target in targets if target["kind"] == "gpu"]) == 12
     assert len([target for target in targets if target["kind"] == "cpu"]) == 8
     assert set(host["cpu"]["targets"]) <= set(ids)
     for target in targets:
