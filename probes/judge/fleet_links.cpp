@@ -68,6 +68,13 @@ std::string sentence_of(const SeenLink& link, FleetFault fault) {
   return fmt::format("{} is {:.0f} % slower than the median", who, 100 * link.slower);
 }
 
+// It is named already, and whatever it does with others takes longer: none of these links says anything of their ends.
+bool is_slow_itself(const JudgedRank& rank) {
+  return std::any_of(rank.row.findings.begin(), rank.row.findings.end(), [](const FleetFinding& finding) {
+    return finding.fault == FleetFault::slow && finding.outcome == Outcome::fail;
+  });
+}
+
 // A link has two ends. The one where half of the links are faulty is at fault; of neither: nobody knows which.
 void blame(const std::vector<SeenLink>& links, const LinkFault& fault) {
   std::map<JudgedRank*, int64_t> measured;
@@ -124,10 +131,11 @@ void judge_links(Fleet& fleet, JudgedRanks& ranks, const FleetPolicy& policy) {
   for (const auto& link : links) {
     if (link.row.resent.value_or(0) > kMostResent) lossy.links.push_back(&link);
   }
-  blame(links, slow);
-  blame(links, lossy);
   std::set<const SeenLink*> faulty(slow.links.begin(), slow.links.end());
   faulty.insert(lossy.links.begin(), lossy.links.end());
+  std::erase_if(slow.links, [](const SeenLink* link) { return is_slow_itself(*link->from) || is_slow_itself(*link->to); });
+  blame(links, slow);
+  blame(links, lossy);
   for (auto& link : links) {
     if (faulty.contains(&link)) link.row.outcome = Outcome::fail;
     fleet.links.push_back(link.row);

@@ -209,6 +209,19 @@ def test_a_link_that_is_slow_is_blamed_on_the_end_where_most_are(tmp_path):
     }  # fmt: skip
 
 
+def test_a_link_to_a_rank_that_is_slow_itself_says_nothing_of_the_other_end(tmp_path):
+    documents = make_fleet(nodes=1, gpus=2)
+    ranks = documents[0]["ranks"]
+    for rank, speed in zip(ranks, (11.3, 25.1), strict=True):  # as measured on two GPUs, one busy with other work
+        rank["links"] = [
+            {"peer": 1 - rank["rank"], "gb_per_s": speed, "latency_us": 2e3, "verified": True, "resent": None}
+        ]
+    ranks[1]["figures"]["gemm_bf16_tflops"]["value"] *= 0.1
+    _, fleet, _ = merge(tmp_path, documents)
+    assert only(fleet, "node00", 1, "slow")
+    assert "fail" in [link["outcome"] for link in fleet["links"]], "the link itself is shown as slow"
+
+
 @pytest.mark.parametrize(
     "lossy, expected",
     [

@@ -66,11 +66,11 @@ class Rate:
         return figure(self.samples or [self._work / max(self._seconds, 1e-9)], verified=verified)
 
 
-def measure_copies(row: Row, device: torch.device, deadline: float) -> None:
+def measure_copies(row: Row, device: torch.device, deadline: float, quick: bool = False) -> None:
     """Memory to memory on the device; on a GPU also to and from the host. Each result is compared with its source."""
-    size = 1 << (28 if device.type == "cuda" else 24)
-    source = torch.randint(0, 256, (size,), dtype=torch.uint8).pin_memory() if device.type == "cuda" else None
-    here = source.to(device) if source is not None else torch.randint(0, 256, (size,), dtype=torch.uint8)
+    size = 1 << (24 if device.type != "cuda" else 26 if quick else 28)
+    here = torch.randint(0, 256, (size,), dtype=torch.uint8, device=device)
+    source = here.cpu().pin_memory() if device.type == "cuda" else None
     there = torch.empty_like(here)
     copies = {("hbm_copy" if source is not None else "memory_copy"): (there, here, 2)}
     if source is not None:
@@ -128,12 +128,16 @@ def _first_difference(got: torch.Tensor, expected: torch.Tensor, what: str, how:
 class Gemm:
     """One precision of the soak: exact first, then the same random operands again and again."""
 
-    def __init__(self, dtype: torch.dtype, device: torch.device, multiply: Callable[..., torch.Tensor]) -> None:
-        cuda = device.type == "cuda"
+    def __init__(
+        self, dtype: torch.dtype, device: torch.device, multiply: Callable[..., torch.Tensor], quick: bool
+    ) -> None:
         self.name = "gemm_int8_tops" if dtype == torch.int8 else "gemm_bf16_tflops"
-        self.size = 4096 if cuda else 256
+        # The host makes the operands, and computes what must come out: 2 s for the largest.
+        self.size = 256 if device.type != "cuda" else 2048 if quick else 4096
         self.device, self.dtype, self.multiply = device, dtype, multiply
-        self.a, self.b = (m.to(device) for m in _matrices(dtype, self.size, exact=False))
+        a, b = _matrices(dtype, self.size, exact=False)
+        # B lies along k, as weights do: cuBLASLt multiplies INT8 of another layout by slow kernels.
+        self.a, self.b = a.to(device), b.t().contiguous().to(device).t()
         self.first = self._run()
         self.rate = Rate()
         self.wrong: list[Row] = []
@@ -144,7 +148,7 @@ class Gemm:
     def verify(self) -> None:
         """Against the exact result, which the host computes; of a large one, some rows of it."""
         a, b = _matrices(self.dtype, self.size, exact=True)
-        got = self.multiply(a.to(self.device), b.to(self.device)).cpu()
+        got = self.multiply(a.to(self.device), b.t().contiguous().to(self.device).t()).cpu()
         rows = torch.arange(0, self.size, max(self.size // ROWS, 1)) if self.size > 512 else torch.arange(self.size)
         wide = torch.float64 if self.dtype == torch.int8 else torch.float32
         expected = (a[rows].to(wide) @ b.to(wide)).to(got.dtype)
@@ -175,9 +179,10 @@ class Gemm:
         row["wrong"] += [wrong for wrong in self.wrong if wrong not in row["wrong"]]
 
 
-def soak(row: Row, device: torch.device, deadline: float, pulse: Callable[[], None]) -> None:
+def soak(row: Row, device: torch.device, deadline: float, pulse: Callable[[], None], quick: bool = False) -> None:
     """GEMMs in BF16 and INT8 until the deadline, alternating, while the device's clock, power and heat are read."""
-    gemms = [Gemm(torch.bfloat16, device, torch.mm), Gemm(torch.int8, device, torch._int_mm)]
+    multiply = {torch.bfloat16: torch.mm, torch.int8: torch._int_mm}
+    gemms = [Gemm(dtype, device, call, quick) for dtype, call in multiply.items()]
     for gemm in gemms:
         gemm.verify()
 

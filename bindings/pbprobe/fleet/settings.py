@@ -12,6 +12,7 @@ from pbprobe.fleet.launch import Place
 
 GRACE = 30.0  # seconds beyond joining and budget after which no process of the job is left
 WORKING, GATHERING = 8.0, 17.0  # of these: workers end, gathering ends; the rest is for judging
+QUICK = 12.0  # seconds: a smaller budget measures less of each
 SILENCE = 15.0  # seconds without a sign of life after which a worker hangs
 
 
@@ -37,6 +38,11 @@ class Settings:
     def folder(self) -> Path:
         """Where documents go."""
         return Path(self.output)
+
+    @property
+    def quick(self) -> bool:
+        """Seconds are all there is, as in --node-health."""
+        return self.budget < QUICK
 
     @property
     def limit(self) -> float:

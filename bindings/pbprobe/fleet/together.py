@@ -8,7 +8,7 @@ import statistics
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 import torch.distributed as dist
@@ -17,11 +17,24 @@ from pbprobe.fleet.figures import figure, seconds_of
 from pbprobe.fleet.meeting import Meeting
 from pbprobe.fleet.sockets import resent_between, segments
 
+MOST_QUEUED = 1 << 24  # bytes: larger ones take long enough for two
 MOST_LARGE = 5  # large messages a link
+QUEUED = 20  # calls between two events of a GPU, as nccl-tests has them: small ones would time the host
 MOST_ACROSS = 8  # rounds between nodes: each touches every rail of every node once
 Row = dict[str, Any]
 Pair = tuple[int, int]
-Operation = tuple[Callable[[], "dist.Work | None"], torch.Tensor, torch.Tensor, float]
+
+
+class Operation(NamedTuple):
+    """A collective: what starts it, where the result lies and what it must be, what lies there first (zeros where that
+    is None), and nccl-tests' factor of the bus bandwidth.
+    """
+
+    start: Callable[[], "dist.Work | None"]
+    result: torch.Tensor
+    expected: torch.Tensor
+    factor: float
+    first: torch.Tensor | None = None
 
 
 class LateError(RuntimeError):
@@ -108,31 +121,47 @@ def _pattern(sender: int, count: int, device: torch.device) -> torch.Tensor:
 
 
 class Wire:
-    """To one other rank. Both ends do the same at the same time: the lower rank is the first to send."""
+    """To one other rank. Both ends do the same at the same time: the lower rank is the first to send.
+
+    On a GPU messages are queued, one behind the other, and settle() waits for the last: the host is not timed.
+    """
 
     def __init__(self, me: int, peer: int, index: int, device: torch.device, deadline: float) -> None:
         self.me, self.peer, self.first = me, peer, me < peer
         self._index, self._device, self._deadline = index, device, deadline
         self._note = torch.zeros(1, dtype=torch.int32, device=device)
+        self._last: dist.Work | None = None
+
+    def _queue(self, work: dist.Work | None) -> None:
+        self._last = work
+        if self._device.type != "cuda":
+            self.settle()
+
+    def settle(self) -> None:
+        """Waits for what was queued."""
+        finish(self._last, self._device, self._deadline)
+        self._last = None
 
     def send(self, data: torch.Tensor) -> None:
-        """Waits until it is sent."""
-        finish(dist.isend(data, self._index), self._device, self._deadline)
+        """Queues it."""
+        self._queue(dist.isend(data, self._index))
 
     def receive(self, data: torch.Tensor) -> None:
-        """Waits until it is there."""
-        finish(dist.irecv(data, self._index), self._device, self._deadline)
+        """Queues it."""
+        self._queue(dist.irecv(data, self._index))
 
     def goes_on(self, choice: bool) -> bool:
         """The first one's choice, at both ends."""
         self._note.fill_(choice)
         (self.send if self.first else self.receive)(self._note)
+        self.settle()
         return bool(self._note.item())
 
-    def swap(self, mine: torch.Tensor, theirs: torch.Tensor) -> None:
+    def swap(self, mine: torch.Tensor, theirs: torch.Tensor, times: int = 1) -> None:
         """There, then back."""
-        for send in (self.first, not self.first):
+        for send in (self.first, not self.first) * times:
             self.send(mine) if send else self.receive(theirs)
+        self.settle()
 
     def one_way(self, mine: torch.Tensor, theirs: torch.Tensor) -> float:
         """Seconds from sending to the word that it arrived; then the other way, which is the other end's to time."""
@@ -140,10 +169,12 @@ class Wire:
         def there() -> None:
             self.send(mine)
             self.receive(self._note)
+            self.settle()
 
         def here() -> None:
             self.receive(theirs)
             self.send(self._note)
+            self.settle()
 
         if not self.first:
             here()
@@ -162,23 +193,27 @@ def _measure_link(wire: Wire, device: torch.device, patience: float) -> Row:
         mine = _pattern(wire.me, elements, device)
         return mine, torch.empty_like(mine)
 
-    small, large = messages(2), messages((1 << 24) if device.type == "cuda" else (1 << 18))
+    cuda = device.type == "cuda"
+    small, large = messages(2), messages((1 << 24) if cuda else (1 << 18))
     wire.swap(*small)  # connects
-    latency = statistics.median(seconds_of(lambda: wire.swap(*small), device) / 2 for _ in range(20))
+    times = QUEUED if cuda else 1
+    latency = statistics.median(
+        seconds_of(lambda: wire.swap(*small, times), device) / (2 * times) for _ in range(5 if cuda else 20)
+    )
     before = segments()
     wire.one_way(*large)
-    times: list[float] = []
+    taken: list[float] = []
     begin = time.monotonic()
     while True:
-        times.append(wire.one_way(*large))
-        if not wire.goes_on(len(times) < MOST_LARGE and time.monotonic() - begin < patience):
+        taken.append(wire.one_way(*large))
+        if not wire.goes_on(len(taken) < MOST_LARGE and time.monotonic() - begin < patience):
             break
     resent = resent_between(before, segments())
     wire.swap(*small)  # neither closes its end before the other has asked
-    taken = statistics.median(times)
+    middle = statistics.median(taken)
     return {
         "peer": wire.peer,
-        "gb_per_s": large[0].nbytes / max(taken - latency, taken / 2) / 1e9,
+        "gb_per_s": large[0].nbytes / max(middle - latency, middle / 2) / 1e9,
         "latency_us": latency * 1e6,
         "verified": bool(torch.equal(large[1], _pattern(wire.peer, large[1].numel(), device))),
         "resent": resent,  # None also where little went by TCP: NVLink, InfiniBand
@@ -203,62 +238,73 @@ def _blocks(values: list[int], count: int, device: torch.device) -> torch.Tensor
 
 
 def _operations(n: int, me: int, count: int, device: torch.device) -> dict[str, Operation]:
-    """Name: what starts it, where the result lies, what it must be, and nccl-tests' factor of the bus bandwidth.
-
-    count: elements of each rank's block; as in nccl-tests, the size is that of n blocks, and all_reduce's that of all.
+    """By name. count: elements of each rank's block; as in nccl-tests, the size is that of n blocks, and all_reduce's
+    that of all.
     """
     every = list(range(1, n + 1))
     whole, out = _blocks([me + 1] * n, count, device), torch.empty(n * count, device=device)
     block, part = _blocks([me + 1], count, device), torch.empty(count, device=device)
     exchanged = _blocks([(me + 1) * (peer + 1) for peer in range(n)], count, device)
     reduced = whole.clone()
-
-    def all_reduce() -> dist.Work | None:
-        reduced.copy_(whole)
-        return dist.all_reduce(reduced, async_op=True)
-
     share = (n - 1) / n
     return {
-        "all_reduce": (all_reduce, reduced, _blocks([sum(every)] * n, count, device), 2 * share),
-        "all_gather": (
+        "all_reduce": Operation(
+            lambda: dist.all_reduce(reduced, async_op=True),
+            reduced, _blocks([sum(every)] * n, count, device), 2 * share, whole,
+        ),
+        "all_gather": Operation(
             lambda: dist.all_gather_into_tensor(out, block, async_op=True), out, _blocks(every, count, device), share,
         ),
-        "reduce_scatter": (
+        "reduce_scatter": Operation(
             lambda: dist.reduce_scatter_tensor(part, whole, async_op=True), part,
             _blocks([sum(every)], count, device), share,
         ),
-        "all_to_all": (
+        "all_to_all": Operation(
             lambda: dist.all_to_all_single(out, exchanged, async_op=True), out,
             _blocks([(me + 1) * value for value in every], count, device), share,
         ),
     }  # fmt: skip
 
 
+def _seconds_of_a_call(
+    start: Callable[[], "dist.Work | None"], size: int, device: torch.device, deadline: float
+) -> float:
+    """Median, of calls queued back to back on a GPU. In place they sum again what they summed: the values grow."""
+    calls = 1 if device.type != "cuda" else QUEUED if size <= MOST_QUEUED else 2
+
+    def queue() -> None:
+        works = [start() for _ in range(calls)]
+        finish(works[-1], device, deadline)
+
+    return statistics.median(seconds_of(queue, device) / calls for _ in range(5))
+
+
 def measure_collectives(row: Row, meeting: Meeting, device: torch.device, deadline: float) -> None:
-    """Each operation and size: median of the calls, every element of the result compared."""
+    """Each operation and size: median of the calls, every element of the first call's result compared."""
     n, me = len(meeting.members), meeting.members.index(meeting.rank)
     sizes = (1 << 20, 1 << 24, 1 << 28) if device.type == "cuda" else (1 << 16, 1 << 20)
     over = torch.zeros(1, device=device)
     for size in sizes:
         count = max(size // 4 // n, 1)
-        for name, (start, result, expected, factor) in _operations(n, me, count, device).items():
-            result.zero_()
-            finish(start(), device, deadline)
+        for name, operation in _operations(n, me, count, device).items():
+            result, expected = operation.result, operation.expected
+            result.copy_(operation.first) if operation.first is not None else result.zero_()
+            finish(operation.start(), device, deadline)
             different = result != expected
-            times = [seconds_of(lambda s=start: finish(s(), device, deadline), device) for _ in range(5)]
-            taken = statistics.median(times)
-            rate = 4 * n * count / taken / 1e9
             verified = not bool(different.any())
+            at = int(different.nonzero()[0]) if not verified else 0
+            got = float(result[at])
+            taken = _seconds_of_a_call(operation.start, size, device, deadline)
+            rate = 4 * n * count / taken / 1e9
             row["collectives"].append(
                 {"operation": name, "bytes": 4 * n * count, "ranks": n, "time_us": taken * 1e6,
-                 "algbw_gb_per_s": rate, "busbw_gb_per_s": rate * factor, "verified": verified}
+                 "algbw_gb_per_s": rate, "busbw_gb_per_s": rate * operation.factor, "verified": verified}
             )  # fmt: skip
             if not verified:
-                at = int(different.nonzero()[0])
                 who = meeting.members[at // count] if name in ("all_gather", "all_to_all") else None
                 row["wrong"].append(
                     {"what": name, "how": "the exact result", "row": 0, "column": at, "expected": float(expected[at]),
-                     "got": float(result[at]), "by_rank": who, "count": int(different.sum())}
+                     "got": got, "by_rank": who, "count": int(different.sum())}
                 )  # fmt: skip
             over.fill_(time.monotonic() > deadline - 1)
             finish(dist.all_reduce(over, dist.ReduceOp.MAX, async_op=True), device, deadline)
