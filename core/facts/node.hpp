@@ -155,7 +155,7 @@ void fields(Visitor& visit, T& row) {
 
 template <class Visitor, SameAs<PhaseRow> T>
 void fields(Visitor& visit, T& phase) {
-  visit("name", phase.name, "join, identity, local, soak, links, collectives or lockstep");
+  visit("name", phase.name, "join, identity, local, kernels, soak, links, collectives or lockstep");
   visit("state", phase.state, "what became of it");
   visit("seconds", phase.seconds, "that it took");
   visit("why", phase.why, "of what was skipped or failed");

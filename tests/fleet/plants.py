@@ -58,6 +58,7 @@ PHASES = {
     "join": ("pbprobe.fleet.meeting", "open_store"),
     "identity": ("pbprobe.fleet.identity", "libraries"),
     "local": ("pbprobe.fleet.figures", "measure_copies"),
+    "kernels": ("pbprobe.fleet.kernels", "measure_kernels"),
     "soak": ("pbprobe.fleet.figures", "soak"),
     "links": ("pbprobe.fleet.together", "measure_links"),
     "collectives": ("pbprobe.fleet.together", "measure_collectives"),

@@ -8,11 +8,13 @@ import itertools
 import json
 import pathlib
 import random
+import time
 
 import pytest
 
 pytest.importorskip("torch")
-from pbprobe.fleet import document, launch, together
+import torch
+from pbprobe.fleet import document, kernels, launch, together
 
 
 @pytest.mark.parametrize("count", [2, 3, 7, 8, 64])
@@ -78,3 +80,32 @@ def test_spreads_of_reports_are_those_that_they_were_made_with():
             hosts[str(host)][gpu] = [100 * of_gpu * dice.gauss(1, 0.005) for _ in range(3)]
     assert simulation.spreads_of(hosts) == pytest.approx((0.02, 0.01, 0.005), rel=0.1)
     assert simulation.spreads_of({"one": {0: [1.0, 1.0]}}) == (0, 0, 0)
+
+
+def kernels_of_the_cpu():
+    row = {"figures": {}, "wrong": []}
+    kernels.measure_kernels(row, torch.device("cpu"), time.monotonic() + 60)
+    return row
+
+
+def test_the_program_s_own_kernels_are_verified_and_timed():
+    row = kernels_of_the_cpu()
+    assert row["wrong"] == [] and set(row["figures"]) == {"kernel_bf16_tflops", "kernel_int8_tops"}
+    assert all(figure["verified"] and figure["value"] > 0 for figure in row["figures"].values())
+
+
+def test_a_kernel_that_computes_wrong_is_named_with_its_operand(tmp_path, monkeypatch):
+    problem = "gemm_int8 is wrong at [3, 4] of m 256: 7 instead of 6"
+    answer = tmp_path / "pbprobe"
+    answer.write_text(f"#!/bin/sh\necho '{json.dumps({'rows': [], 'problems': [problem]})}'\nexit 1\n")
+    answer.chmod(0o755)
+    monkeypatch.setattr(kernels, "PROGRAM", answer)
+    row = kernels_of_the_cpu()
+    assert row["wrong"][1] == {"what": "kernel_int8_tops", "how": f"the exact result: {problem}", "count": 1}
+    assert row["figures"] == {}
+
+
+def test_kernels_are_left_out_where_there_is_no_time_for_them():
+    row = {"figures": {}, "wrong": []}
+    kernels.measure_kernels(row, torch.device("cpu"), time.monotonic() + 0.5)
+    assert row == {"figures": {}, "wrong": []}

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 # Name, and the share of the budget at which it ends; the rest is for gathering.
-PHASES = {"identity": 0.12, "local": 0.22, "soak": 0.55, "links": 0.70, "collectives": 0.85, "lockstep": 0.95}
+PHASES = {
+    "identity": 0.12, "local": 0.20, "kernels": 0.28, "soak": 0.55, "links": 0.70, "collectives": 0.85, "lockstep": 0.95
+}  # fmt: skip
 # Of a budget of seconds, in which NCCL's start, a second and more, is what takes longest.
 QUICK_PHASES = {"identity": 0.08, "local": 0.20, "soak": 0.40, "links": 0.66, "collectives": 0.81, "lockstep": 0.95}
 Call = Callable[[float], None]
@@ -186,7 +188,7 @@ class Run:
             self.join()
         except RuntimeError as error:
             self.lose_store(error)
-        from pbprobe.fleet import figures, together
+        from pbprobe.fleet import figures, kernels, together
 
         def alike(measure: Callable[..., None], name: str) -> Call:
             def call(deadline: float) -> None:
@@ -205,6 +207,7 @@ class Run:
         calls: dict[str, tuple[Call, bool]] = {
             "identity": (self.identity, False),
             "local": (lambda deadline: figures.measure_copies(self.row, self.device, deadline, quick), False),
+            "kernels": (lambda deadline: kernels.measure_kernels(self.row, self.device, deadline), False),
             "soak": (lambda deadline: figures.soak(self.row, self.device, deadline, self._publish, quick), False),
             "links": (alike(links, "links"), True),
             "collectives": (alike(together.measure_collectives, "collectives"), True),
