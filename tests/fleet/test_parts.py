@@ -14,6 +14,7 @@ import pytest
 
 pytest.importorskip("torch")
 import torch
+
 from pbprobe.fleet import document, kernels, launch, together
 
 
