@@ -33,6 +33,13 @@ std::vector<const Loading*> not_loading(const Inventory& inventory) {
   return all;
 }
 
+// Whether the release that is here exports it, in whatever library and build: "2.11" of 2.11.0+cpu.
+bool is_in_this_release(const Inventory& inventory, const UnresolvedSymbol& symbol) {
+  const auto installed = parse_major_minor(release_of(inventory.torch_beside.value_or("")));
+  return installed && std::find(symbol.releases.begin(), symbol.releases.end(),
+                                fmt::format("{}.{}", installed->major, installed->minor)) != symbol.releases.end();
+}
+
 bool is_torch_name(const Inventory& inventory, const Loading& loading, const UnresolvedSymbol& symbol) {
   for (const auto& file : inventory.files) {
     if (file.path != loading.path || !file.links) continue;
@@ -66,7 +73,9 @@ Fault fault_in(const Inventory& inventory) {
   }
   for (const Loading* loading : faulty) {
     for (const auto& symbol : loading->unresolved) {
-      if (!inventory.torch_beside || fault.of_torch != nullptr || !is_torch_name(inventory, *loading, symbol)) continue;
+      if (!inventory.torch_beside || fault.of_torch != nullptr || !is_torch_name(inventory, *loading, symbol) ||
+          is_in_this_release(inventory, symbol))
+        continue;
       fault.loading = loading;
       fault.of_torch = &symbol;
     }
@@ -184,8 +193,13 @@ Answer symbols_are_resolved(const Facts& facts) {
   if (fault->of_torch != nullptr) return {.seen = {lacking_in_torch(facts, *fault)}};
   const UnresolvedSymbol& first = fault->loading->unresolved.front();
   const std::string version = first.version ? "@" + *first.version : "";
-  return {.seen = {{say("{}: {} needs {}{}, which nothing defines that is loaded with it{}", facts.torch,
-                        who(*fault->loading, first.needed_by), demangled(first.name), version, and_others(*fault)),
+  const char* const elsewhere = is_in_this_release(*facts.inventory, first)
+                                    ? ": this release of torch has it in a library that it does not link, or in "
+                                      "another build, as for CUDA"
+                                    : "";
+  return {.seen = {{say("{}: {} needs {}{}, which nothing defines that is loaded with it{}{}", facts.torch,
+                        who(*fault->loading, first.needed_by), demangled(first.name), version, in_words(elsewhere),
+                        and_others(*fault)),
                     fault->loading->path}}};
 }
 

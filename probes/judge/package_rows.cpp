@@ -49,6 +49,22 @@ std::vector<Seen> seen_in_rows(const Check& check, const Report& report) {
   return all;
 }
 
+bool is_of_package(const Finding& finding, const Report& report) {
+  if (!report.environment) return false;
+  const Check* check = find_check(finding.id);
+  const bool of_rows = check != nullptr && needs(*check, Need::rows);
+  const auto& rows = report.environment->distributions;
+  if (of_rows)
+    return std::none_of(rows.begin(), rows.end(), [&](const Distribution& row) {
+      return is_torch(row) && finding.what.starts_with(label_of(row) + ": ");
+    });
+  return std::any_of(rows.begin(), rows.end(), [&](const Distribution& row) {
+    return !is_torch(row) && std::any_of(row.findings.begin(), row.findings.end(), [&](const Finding& one) {
+      return one.id == finding.id && one.what == finding.what;
+    });
+  });
+}
+
 RowCode code_for(const Distribution& row, const Sm& gpu) {
   RowCode code;
   const auto take = [&](const std::map<std::string, int64_t>& counts, bool is_ptx) {

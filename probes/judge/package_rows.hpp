@@ -23,6 +23,9 @@ namespace pbprobe {
 // "xformers 0.0.35".
 [[nodiscard]] std::string label_of(const Distribution& row);
 
+// Whether it was found in a package beside torch, and tells nothing of torch itself.
+[[nodiscard]] bool is_of_package(const Finding& finding, const Report& report);
+
 // What was found in rows by this check, which asks the same of every package.
 [[nodiscard]] std::vector<Seen> seen_in_rows(const Check& check, const Report& report);
 

@@ -127,6 +127,38 @@ TEST(Judge, AWheelForAnotherProcessorGetsNothing) {
   EXPECT_EQ(row_of(verdict, "CPU").shipped, Outcome::fail);
 }
 
+// The verdict is its, and torch's own rows say what torch does.
+TEST(Judge, APackageBesideTorchFailsTheVerdictAndNotTorchsRows) {
+  const auto with_fault_of = [](const char* name) {
+    Report report = gpu_report("NVIDIA H200", "9.0");
+    Distribution torch{.name = "torch", .version = "2.11.0+cu130", .torch_abi = TorchAbi::own};
+    Distribution ext{.name = "ext", .version = "1.0", .torch_abi = TorchAbi::cxx};
+    Distribution& faulty = std::string_view(name) == "torch" ? torch : ext;
+    faulty.findings = {{.id = "PB161", .severity = Severity::fail, .what = "_C.so needs libx.so.1", .remedy = "fix"}};
+    report.environment.emplace().distributions = {torch, ext};
+    return judge(report);
+  };
+  const Verdict of_package = with_fault_of("ext");
+  EXPECT_EQ(of_package.outcome, Outcome::fail);
+  EXPECT_EQ(of_package.reason, "_C.so needs libx.so.1");
+  for (const char* row : {"CPU", "GPU 0"}) EXPECT_EQ(row_of(of_package, row).shipped, Outcome::pass) << row;
+  EXPECT_EQ(row_of(with_fault_of("torch"), "CPU").shipped, Outcome::fail);
+}
+
+TEST(Judge, AChangedLibraryIsTorchsOwnOnlyWhereItsRecordIs) {
+  const auto changed = [](const char* name) {
+    Report report = gpu_report("NVIDIA H200", "9.0");
+    Distribution row{.name = name, .version = "1.0"};
+    row.recorded.emplace().reinstall = true;
+    row.recorded->changed_libraries = {{"lib/libx.so", "another SHA-256", {}}};
+    report.environment.emplace().distributions = {row};
+    return judge(report);
+  };
+  for (const char* name : {"nvidia-cublas", "torch"}) EXPECT_EQ(changed(name).findings.front().id, "PB168") << name;
+  EXPECT_EQ(row_of(changed("nvidia-cublas"), "CPU").shipped, Outcome::pass);
+  EXPECT_EQ(row_of(changed("torch"), "CPU").shipped, Outcome::fail);
+}
+
 TEST(Judge, NotHavingRunIsUnknown) {
   Report report = gpu_report("NVIDIA H200", "9.0");
   report.measurements.reset();

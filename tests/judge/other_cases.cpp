@@ -70,6 +70,20 @@ void add_loading_cases(std::vector<Case>& cases) {
                          {.name = "_ZN3c101fEv", .needed_by = "/env/ext/_C.so", .releases = {"2.9"}}};
                    }),
                    sound});
+  // What this very release has is not lacking in it: another library of it, or another build.
+  cases.push_back({"PB163", "nothing defines that is loaded with it: this release of torch has it in a library that it",
+                   beside_torch([](Inventory& i) {
+                     i.loading->front().unresolved = {
+                         {.name = "_ZN3c101fEv", .needed_by = "/env/ext/_C.so", .releases = {"2.8", "2.11"}}};
+                   }),
+                   sound});
+  cases.push_back({"PB163", "needs c10::g(), which torch 2.11.0+cu130 lacks: it loads with torch 2.8 only",
+                   beside_torch([](Inventory& i) {
+                     i.loading->front().unresolved = {
+                         {.name = "_ZN3c101fEv", .needed_by = "/env/ext/_C.so", .releases = {"2.8", "2.11"}},
+                         {.name = "_ZN3c101gEv", .needed_by = "/env/ext/_C.so", .releases = {"2.8"}}};
+                   }),
+                   sound});
   cases.push_back({"PB164", "ext 1.0 asks for torch >=2.9,<2.11, and 2.11.0+cu130 is installed",
                    beside_torch([](Inventory& i) { i.packages.front().torch = ">=2.9,<2.11"; }),
                    beside_torch([](Inventory& i) { i.packages.front().torch = ">=2.9,<2.12"; })});

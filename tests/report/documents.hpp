@@ -110,6 +110,25 @@ inline Report slower_document() {
   return judged(std::move(report));
 }
 
+// torch is in order, and an extension beside it needs another CUDA's runtime.
+inline Report package_document() {
+  Report report = gpu_report("NVIDIA H200", "9.0");
+  Distribution torch{.name = "torch", .version = "2.11.0+cu130", .torch_abi = TorchAbi::own};
+  Distribution ext{.name = "xformers", .version = "0.0.35", .torch_abi = TorchAbi::stable};
+  ext.cubin = {{"sm_90", 1}};
+  ext.findings = {{.id = "PB161",
+                   .severity = Severity::fail,
+                   .what = "xformers 0.0.35: _C.so needs libcudart.so.12, which neither the environment nor the "
+                           "system has",
+                   .where = "xformers/_C.so",
+                   .operands = {},
+                   .remedy = "install the package that brings the library, or the build for the one that is here",
+                   .waived = {}}};
+  ext.worst = Severity::fail;
+  report.environment.emplace().distributions = {std::move(torch), std::move(ext)};
+  return judged(std::move(report));
+}
+
 inline Report no_torch_document() {
   Report report = cpu_report();
   report.inventory.reset();

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Reports as text against committed ones, and two of them as JSON too. PBPROBE_UPDATE_GOLDEN=1 writes them again: read
+// Reports as text against committed ones, and some of them as JSON too. PBPROBE_UPDATE_GOLDEN=1 writes them again: read
 // the diff.
 #include <algorithm>
 #include <array>
@@ -138,6 +138,9 @@ INSTANTIATE_TEST_SUITE_P(
                 {"computes correctly on this CPU and GPU 0", "which runs sm_100 code (compatible)",
                  "GPU 1-7 NVIDIA B300 (7 alike) ~ sm_100 not tested not tested",
                  "help: none needed: `pbprobe recommend` names a build for exactly this chip", kPaste}},
+        Answers{{"package", &package_document},
+                {"FAIL torch 2.11.0+cu130 on NVIDIA H200 (sm_90)", "xformers 0.0.35: _C.so needs libcudart.so.12",
+                 "GPU 0 NVIDIA H200 ok sm_90 ok ok", "CPU Intel(R) Xeon(R) Processor ok ok ok", kPaste}},
         Answers{{"no-torch", &no_torch_document},
                 {"UNKNOWN torch on Intel(R) Xeon(R) Processor", "unknown", "not tested not tested",
                  "help: activate an environment that has a torch, or name it", kPaste}}),
@@ -148,10 +151,12 @@ INSTANTIATE_TEST_SUITE_P(Reports, Golden,
                                          Document{"no-gpu", &no_gpu_document}, Document{"pascal", &pascal_document},
                                          Document{"eight-gpus", &eight_gpus_document},
                                          Document{"wrong", &wrong_document}, Document{"slower", &slower_document},
-                                         Document{"no-torch", &no_torch_document}),
+                                         Document{"no-torch", &no_torch_document},
+                                         Document{"package", &package_document}),
                          name_of);
 INSTANTIATE_TEST_SUITE_P(Reports, GoldenJson,
-                         testing::Values(Document{"h200", &h200_document}, Document{"no-torch", &no_torch_document}),
+                         testing::Values(Document{"h200", &h200_document}, Document{"no-torch", &no_torch_document},
+                                         Document{"package", &package_document}),
                          name_of);
 
 }  // namespace

@@ -245,6 +245,7 @@ std::pair<Loading, Process> Extensions::load(const InstalledPackage& package, co
   loading.assumed = std::move(assumed);
   forgive_driver(loading);
   take_siblings(package, loading);
+  take_torch(path, loading);
   for (auto& symbol : loading.unresolved) symbol.releases = TorchReleases::with(symbol.name).names();
   return {std::move(loading), std::move(process)};
 }
@@ -264,6 +265,26 @@ void Extensions::take_siblings(const InstalledPackage& package, Loading& loading
     return true;
   });
   loading.assumed.insert(loading.assumed.end(), siblings.begin(), siblings.end());
+}
+
+// cuda-core links no torch: before it opens what needs torch's symbols it opens torch again, with RTLD_GLOBAL.
+void Extensions::take_torch(const fs::path& path, Loading& loading) {
+  const auto& file = store_.at(path);
+  if (!with_torch_ || torch_.empty() || loading.unresolved.empty() || file.object == nullptr) return;
+  const auto& needed = file.object->dynamic().needed;
+  if (std::any_of(needed.begin(), needed.end(), is_of_torch)) return;
+  std::set<std::string> taken;
+  std::erase_if(loading.unresolved, [&](const UnresolvedSymbol& symbol) {
+    const Reference reference{.name = symbol.name, .hash = gnu_hash_of(symbol.name)};
+    const auto& objects = with_torch_->objects();
+    const auto found = std::find_if(objects.begin(), objects.end(), [&](const auto& object) {
+      return is_of_torch(object->path.filename().string()) && object->object->resolves(reference);
+    });
+    if (symbol.needed_by != path.string() || found == objects.end()) return false;
+    taken.insert((*found)->path.filename().string());
+    return true;
+  });
+  loading.assumed.insert(loading.assumed.end(), taken.begin(), taken.end());
 }
 
 std::optional<std::vector<Loading>> Extensions::of(const InstalledPackage& package, const std::vector<File>& files) {

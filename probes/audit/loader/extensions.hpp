@@ -53,6 +53,7 @@ class Extensions {
   [[nodiscard]] bool exports(const std::filesystem::path& path, const std::string& name);
   std::pair<Loading, Process> load(const InstalledPackage& package, const std::string& path, const Process& before);
   void take_siblings(const InstalledPackage& package, Loading& loading);
+  void take_torch(const std::filesystem::path& path, Loading& loading);
 
   const InstalledPackages& installed_;
   std::map<std::string, std::vector<std::filesystem::path>> libraries_;  // of all packages, by file name

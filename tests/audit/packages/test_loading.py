@@ -174,6 +174,26 @@ def test_what_a_library_of_the_same_package_defines_is_no_fault(tmp_path):
     assert row["loading"][0]["assumed"] == ["ext/libown.so"]
 
 
+# As cuda-core's _tensor_bridge: it links no torch, and its package opens torch's libraries with RTLD_GLOBAL before.
+def test_what_torch_has_is_no_fault_of_a_file_that_does_not_link_it(tmp_path):
+    row, _ = audited(environment(tmp_path, torch(), extension(needs=())))
+    assert row["findings"] == []
+    assert row["loading"][0]["assumed"] == ["libc10.so"]
+    lacking = extension(code=FATAL + MODULE.format("c10::FatalSignalHandler::fatalSignalHandler(0);"), needs=())
+    row, _ = audited(environment(tmp_path / "lacking", torch(), lacking), FAILED)
+    assert "which torch 2.11.0+cpu lacks: it loads with torch 2.8 to 2.10 only" in only_finding(row)["what"]
+
+
+def test_what_another_library_of_torch_has_is_not_lacking_in_torch(tmp_path):
+    package = torch(exports="namespace c10 { void other() {} }\n")
+    package.libraries["torch/lib/libtorch_python.so"] = Library(
+        needs=("libtorch_cpu.so", "libc10.so"), code=FREE + "void c10::free_cpu(void*) {}\n"
+    )
+    row, _ = audited(environment(tmp_path, package, extension()), FAILED)
+    what = only_finding(row)["what"]
+    assert "needs c10::free_cpu(void*), which nothing defines that is loaded with it: this release of torch has" in what
+
+
 def test_of_files_for_several_releases_one_has_to_load(tmp_path):
     good, bad = Library(code=MODULE.format("")), Library(code=MODULE.format(""), needs=("libav.so.58",))
     names = [f"ext/core{number}.abi3.so" for number in (4, 5)]
