@@ -1,6 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""A real job of `python -m pbprobe.fleet` on this machine's CPU through Gloo: a process a rank, each its own node."""
+"""A real job of `python -m pbprobe.fleet` on this machine: a process a rank, each its own node. On its CPU through
+Gloo, or with device "cuda" on a GPU a rank through NCCL.
+"""
 
 import json
 import os
@@ -29,7 +31,8 @@ class Job:
     """
 
     def __init__(
-        self, folder, world, minutes=0.25, join=60, env=None, never=(), port=None, outputs=None, network=None, more=()
+        self, folder, world, minutes=0.25, join=60, env=None, never=(), port=None, outputs=None, network=None, more=(),
+        device="cpu",
     ):  # fmt: skip
         self.folder, self.world = folder, world
         self.limit = join + 60 * minutes + GRACE
@@ -40,7 +43,8 @@ class Job:
             if rank in never:
                 continue
             own = {
-                "RANK": str(rank), "WORLD_SIZE": str(world), "LOCAL_RANK": "0", "MASTER_ADDR": "127.0.0.1",
+                "RANK": str(rank), "WORLD_SIZE": str(world), "MASTER_ADDR": "127.0.0.1",
+                "LOCAL_RANK": str(rank) if device == "cuda" else "0",
                 "MASTER_PORT": str(port), "OMP_NUM_THREADS": "1", "NODE_NAME": f"node{rank}",
             }  # fmt: skip
             if network is not None:
@@ -49,7 +53,7 @@ class Job:
             self.ranks[rank] = subprocess.Popen(
                 [
                     *(network.prefix(rank) if network is not None else ()), sys.executable, "-m", "pbprobe.fleet",
-                    "--minutes", str(minutes), "--join", str(join), "--output", output, "--device", "cpu", *more,
+                    "--minutes", str(minutes), "--join", str(join), "--output", output, "--device", device, *more,
                 ],
                 env=os.environ | own | (env or {}).get(rank, {}),
                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
@@ -98,11 +102,11 @@ class Job:
             process.stdout.close()
 
 
-def health(env=None):
+def health(env=None, device="cpu"):
     """Exit code, its one line, and seconds."""
     begin = time.monotonic()
     done = subprocess.run(
-        [sys.executable, "-m", "pbprobe.fleet", "--node-health", "--device", "cpu"],
+        [sys.executable, "-m", "pbprobe.fleet", "--node-health", "--device", device],
         env=os.environ | {"OMP_NUM_THREADS": "1", "NODE_NAME": "node7"} | (env or {}),
         capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
