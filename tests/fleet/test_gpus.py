@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Jobs of two ranks on two GPUs through NCCL: a sound one, a node's health, ranks that die or stop, a GPU that is busy."""
+"""Two ranks on two GPUs through NCCL: a sound job, a node's health, ranks that die or stop, a GPU that is busy."""
 
 import signal
 import subprocess
