@@ -6,8 +6,10 @@ import importlib.machinery
 import importlib.util
 import itertools
 import json
+import os
 import pathlib
 import random
+import sys
 import time
 
 import pytest
@@ -15,7 +17,8 @@ import pytest
 pytest.importorskip("torch")
 import torch
 
-from pbprobe.fleet import document, kernels, launch, together
+from pbprobe.fleet import document, kernels, launch, supervisor, together
+from pbprobe.fleet.settings import Settings
 
 
 @pytest.mark.parametrize("count", [2, 3, 7, 8, 64])
@@ -110,3 +113,16 @@ def test_kernels_are_left_out_where_there_is_no_time_for_them():
     row = {"figures": {}, "wrong": []}
     kernels.measure_kernels(row, torch.device("cpu"), time.monotonic() + 0.5)
     assert row == {"figures": {}, "wrong": []}
+
+
+def test_torch_does_not_end_a_worker_whose_peer_is_silent(tmp_path, monkeypatch):
+    """torchrun asks for that, in words that a worker inherits: not this one."""
+    monkeypatch.setenv("TORCH_NCCL_ASYNC_ERROR_HANDLING", "1")
+    place = launch.Place(0, 2, 0, "127.0.0.1", 1, False)
+    settings = Settings(place, "node0", str(tmp_path), "0.1.0", 3.0, 1.0, "cpu", False)
+    tell = "import json, os, sys; os.write(int(sys.argv[1]), json.dumps(dict(os.environ)).encode())"
+    monkeypatch.setattr(Settings, "command", lambda *_: [sys.executable, "-c", tell])
+    begun = supervisor.Supervisor(settings)
+    assert begun.worker.wait(60) == 0
+    env = json.loads(os.read(begun.pipe, 1 << 16))
+    assert (env["TORCH_NCCL_ASYNC_ERROR_HANDLING"], env["TORCH_NCCL_ENABLE_MONITORING"]) == ("0", "0")

@@ -14,7 +14,8 @@ import time
 
 import pytest
 
-from pbprobe.fleet import sampling, sockets
+pytest.importorskip("torch")
+from pbprobe.fleet import identity, sampling, sockets
 
 # As the driver answers for one GPU; -D says what it cannot tell.
 NVML = """
@@ -30,12 +31,13 @@ int nvmlDeviceGetClockInfo(void* gpu, unsigned kind, unsigned* mhz) {
   return gpu == (void*)0x77 ? 0 : 2;
 }
 int nvmlDeviceGetPowerUsage(void* gpu, unsigned* milliwatts) { *milliwatts = 512500; return NO_POWER; }
+int nvmlDeviceGetCurrentClocksThrottleReasons(void* gpu, unsigned long long* bits) { *bits = 0x44; return 0; }
 int nvmlDeviceGetTemperature(void* gpu, unsigned sensor, unsigned* celsius) { *celsius = 61 + sensor; return 0; }
 """
 READ = """
 import json, sys
 from pbprobe.fleet import sampling
-print(json.dumps(sampling.reader_of(sys.argv[1])()))
+print(json.dumps(sampling.reader_of(sys.argv[1])() | {"reasons": sampling.reasons_of(sys.argv[1])()}))
 """
 
 
@@ -55,7 +57,9 @@ def read_with_driver(folder, uuid, no_power=0):
 
 
 def test_nvml_tells_clock_power_and_temperature(tmp_path):
-    assert read_with_driver(tmp_path, "GPU-1234") == {"clock_mhz": 1981.0, "power_watts": 512.5, "celsius": 61.0}
+    assert read_with_driver(tmp_path, "GPU-1234") == {
+        "clock_mhz": 1981.0, "power_watts": 512.5, "celsius": 61.0, "reasons": 0x44,
+    }  # fmt: skip
 
 
 def test_what_the_driver_does_not_tell_is_null(tmp_path):
@@ -79,6 +83,47 @@ def test_samples_are_taken_while_work_runs_and_thinned_where_there_are_many(monk
     with sampling.Sampler(lambda: {"clock_mhz": None, "power_watts": None, "celsius": None}) as nothing:
         time.sleep(0.05)
     assert nothing.points() is None and nothing.median_clock() is None
+
+
+def test_what_held_the_clocks_down_is_named_with_its_share_of_the_samples(monkeypatch):
+    monkeypatch.setattr(sampling, "EVERY", 0.001)
+    bits = iter([0x4, 0x44, 0x4, 0x0])
+    with sampling.Sampler(sampling.read_cpu, lambda: next(bits, None)) as sampler:
+        until = time.monotonic() + 10
+        while len(sampler._held) < 4 and time.monotonic() < until:
+            time.sleep(0.01)
+    assert sampler.throttled() == "power cap 75%, heat, by hardware 25%"
+    with sampling.Sampler(sampling.read_cpu) as nobody:
+        time.sleep(0.02)
+    assert nobody.throttled() is None
+    with sampling.Sampler(sampling.read_cpu, lambda: 0x1) as idle:  # that nothing is to be done holds nothing down
+        time.sleep(0.05)
+    assert idle.throttled() == "no"
+
+
+NVIDIA_SMI = """#!/bin/sh
+case "$*" in
+  nvlink*--id=GPU-1234) for line in "GPU 0: H100" "Link 0: 26.562 GB/s" "Link 1: 26.562 GB/s" "Link 2: <inactive>"
+    do echo "$line"; done ;;
+  --id=GPU-1234*) echo "$2" | sed -e 's/--query-gpu=//' -e 's/pci.bus_id/00000000:1B:00.0/' ;;
+  *) exit 6 ;;
+esac
+"""
+
+
+def test_a_gpu_is_asked_for_by_its_uuid(tmp_path, monkeypatch):
+    """Its number is another one in a process that sees some of the GPUs."""
+    program = tmp_path / "nvidia-smi"
+    program.write_text(NVIDIA_SMI)
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    facts = identity.gpu_facts("GPU-1234", 10)
+    assert {name: facts[name] for name in identity.GPU_FACTS if name != "pci.bus_id"} == {
+        name: name for name in identity.GPU_FACTS if name != "pci.bus_id"
+    }
+    assert facts["pci.bus_id"] == "00000000:1B:00.0"
+    assert facts["nvlink"] == "2 x 26.562 GB/s, 1 x <inactive>"
+    assert identity.gpu_facts("0", 10) == {}
 
 
 def test_segments_of_own_connections_are_counted():

@@ -12,13 +12,16 @@ from typing import Any
 
 import torch
 
-from pbprobe.fleet.sampling import Sampler, reader_of
+from pbprobe.fleet.processors import Processors
+from pbprobe.fleet.sampling import Sampler, reader_of, reasons_of
 
 SEED = 717171
+MOST_WRONG = 3  # results that are written down
 MOST_EXACT = 2**24  # every partial sum below it is exact in FP32, in any order
 COPYING = 1.0  # seconds a kind of copy: a median of many outlasts what else runs here
 WINDOW = 0.25  # seconds of work in a sample: a quota or a throttle stops some calls, and leaves the others as they are
 ROWS = 64  # of a large result, as many are computed again by the host
+IN_A_ROW = 16  # calls of a GPU in a sample: one by one, the host's time would be in each, and the GPU would rest
 
 Row = dict[str, Any]
 Matrices = tuple[torch.Tensor, torch.Tensor]
@@ -134,6 +137,7 @@ class Gemm:
         self.name = "gemm_int8_tops" if dtype == torch.int8 else "gemm_bf16_tflops"
         # The host makes the operands, and computes what must come out: 2 s for the largest.
         self.size = 256 if device.type != "cuda" else 2048 if quick else 4096
+        self.calls = IN_A_ROW if device.type == "cuda" else 1
         self.device, self.dtype, self.multiply = device, dtype, multiply
         a, b = _matrices(dtype, self.size, exact=False)
         # B lies along k, as weights do: cuBLASLt multiplies INT8 of another layout by slow kernels.
@@ -158,17 +162,18 @@ class Gemm:
             self.wrong.append(wrong)
 
     def step(self) -> None:
-        """Times a call, and compares its result with the first one, bit for bit: every one, since a fault is rare."""
-        result = self.first
+        """Times calls, and compares each result with the first one, bit for bit: every one, since a fault is rare."""
+        results: list[torch.Tensor] = []
 
         def call() -> None:
-            nonlocal result
-            result = self._run()
+            results.extend(self._run() for _ in range(self.calls))
 
-        self.rate.add(2 * self.size**3 / 1e12, seconds_of(call, self.device))
-        if not torch.equal(result, self.first) and len(self.wrong) < 3:
-            wrong = _first_difference(result.cpu(), self.first.cpu(), self.name, "the first round")
-            if wrong is not None:
+        seconds = seconds_of(call, self.device)
+        self.rate.add(2 * self.calls * self.size**3 / 1e12, seconds)
+        same = torch.stack([(result == self.first).all() for result in results])  # one answer of the GPU for all
+        for i in (~same).nonzero().flatten().tolist():
+            wrong = _first_difference(results[i].cpu(), self.first.cpu(), self.name, "the first round")
+            if wrong is not None and len(self.wrong) < MOST_WRONG:
                 self.wrong.append(wrong)
 
     def write(self, row: Row) -> None:
@@ -180,26 +185,38 @@ class Gemm:
 
 
 def soak(row: Row, device: torch.device, deadline: float, pulse: Callable[[], None], quick: bool = False) -> None:
-    """GEMMs in BF16 and INT8 until the deadline, alternating, while the device's clock, power and heat are read."""
+    """GEMMs in BF16 and INT8 until the deadline, alternating, on a GPU also each SM by itself, while the
+    device's clock, power and heat are read.
+    """
+    # Parts of a sum rounded to BF16 are allowed by default, and would differ from the exact result.
+    torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
     multiply = {torch.bfloat16: torch.mm, torch.int8: torch._int_mm}
     gemms = [Gemm(dtype, device, call, quick) for dtype, call in multiply.items()]
     for gemm in gemms:
         gemm.verify()
+    processors = Processors(device) if device.type == "cuda" else None
 
     def write() -> None:
         for gemm in gemms:
             gemm.write(row)
         row["trace"] = sampler.points()
-        clock = sampler.median_clock()
-        if clock is not None and device.type == "cuda":
+        if processors is None:
+            return
+        processors.write(row)
+        clock, throttled = sampler.median_clock(), sampler.throttled()
+        if clock is not None:
             row["figures"]["soak_clock_mhz"] = figure([clock], verified=None)
+        if throttled is not None:
+            row["facts"]["throttled_in_soak"] = throttled
 
     gpu = f"GPU-{torch.cuda.get_device_properties(device).uuid}" if device.type == "cuda" else None
-    with Sampler(reader_of(gpu)) as sampler:
+    with Sampler(reader_of(gpu), reasons_of(gpu)) as sampler:
         last = time.monotonic()
         while True:
             for gemm in gemms:
                 gemm.step()
+            if processors is not None:
+                processors.step()
             now = time.monotonic()
             if now > deadline:
                 break

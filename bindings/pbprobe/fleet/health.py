@@ -18,14 +18,14 @@ COULD_NOT_RUN = 2
 
 
 def count_gpus() -> int:
-    """As the driver shows them, without opening one."""
-    folder = Path("/proc/driver/nvidia/gpus")
+    """As the driver shows them, without opening one. A container may have devices of fewer than the driver lists."""
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     if visible is not None:
         return len([name for name in visible.split(",") if name.strip() and name.strip() != "-1"])
-    if folder.is_dir():
-        return len(list(folder.iterdir()))
-    return len([path for path in Path("/dev").glob("nvidia*") if re.fullmatch(r"nvidia\d+", path.name)])
+    devices = len([path for path in Path("/dev").glob("nvidia*") if re.fullmatch(r"nvidia\d+", path.name)])
+    folder = Path("/proc/driver/nvidia/gpus")
+    listed = len(list(folder.iterdir())) if folder.is_dir() else 0
+    return min(devices, listed) if devices and listed else max(devices, listed)
 
 
 def _free_port() -> int:

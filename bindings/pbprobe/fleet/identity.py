@@ -18,8 +18,9 @@ import torch
 # nvidia-smi's names of what an operator asks for first; a driver that does not know one says so in its place.
 GPU_FACTS = (
     "driver_version power.limit clocks.sm clocks.mem temperature.gpu clocks_event_reasons.active "
-    "ecc.errors.uncorrected.volatile.total remapped_rows.uncorrectable remapped_rows.pending "
-    "pcie.link.gen.current pcie.link.width.current"
+    "ecc.mode.current ecc.errors.uncorrected.volatile.total remapped_rows.uncorrectable remapped_rows.pending "
+    "remapped_rows.failure pcie.link.gen.current pcie.link.gen.max pcie.link.width.current pcie.link.width.max "
+    "pci.bus_id"
 ).split()
 LIBRARIES = re.compile(
     r"lib(torch\w*|c10\w*|nccl|cudnn|cublas|cublasLt|cudart|nvrtc|gloo|mpi|cuda|stdc\+\+|c|gomp|python[\d.]*)"
@@ -27,13 +28,15 @@ LIBRARIES = re.compile(
 )
 
 
-def gpu_facts(index: int, seconds: float) -> dict[str, str]:
-    """By nvidia-smi, which comes with the driver; empty where it does not answer in time."""
-    command = ["nvidia-smi", f"--id={index}", f"--query-gpu={','.join(GPU_FACTS)}", "--format=csv,noheader"]
+def gpu_facts(uuid: str, seconds: float) -> dict[str, str]:
+    """By nvidia-smi, which comes with the driver; empty where it does not answer in time. By the UUID: its own numbers
+    are not those of a process that sees some of the GPUs.
+    """
+    command = ["nvidia-smi", f"--id={uuid}", f"--query-gpu={','.join(GPU_FACTS)}", "--format=csv,noheader"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
         links = subprocess.run(
-            ["nvidia-smi", "nvlink", "-s", f"--id={index}"],
+            ["nvidia-smi", "nvlink", "-s", f"--id={uuid}"],
             capture_output=True,
             text=True,
             timeout=seconds,
@@ -44,8 +47,17 @@ def gpu_facts(index: int, seconds: float) -> dict[str, str]:
     if done.returncode != 0:
         return {}
     facts = dict(zip(GPU_FACTS, (value.strip() for value in done.stdout.strip().split(",")), strict=False))
-    facts["nvlink"] = " ".join(re.findall(r"[\d.]+ GB/s|<inactive>", links.stdout)) or "none"
-    return facts
+    rates = re.findall(r"[\d.]+ GB/s|<inactive>", links.stdout)
+    facts["nvlink"] = ", ".join(f"{rates.count(rate)} x {rate}" for rate in sorted(set(rates))) or "none"
+    node = _numa_node_of(facts.get("pci.bus_id", ""))
+    return facts if node is None else facts | {"numa_node": node}
+
+
+def _numa_node_of(bus_id: str) -> str | None:
+    """Of a PCI device as nvidia-smi writes it: "00000000:1B:00.0"; the kernel has four digits of the domain."""
+    with contextlib.suppress(OSError):
+        return Path(f"/sys/bus/pci/devices/{bus_id[-12:].lower()}/numa_node").read_text().strip()
+    return None
 
 
 def cpu_facts() -> dict[str, str]:

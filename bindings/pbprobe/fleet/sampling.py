@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Clock, power and temperature of a rank's device while it works, read twice a second and never set."""
 
+import contextlib
 import ctypes
 import re
 import statistics
@@ -14,6 +15,11 @@ from typing import Any
 EVERY = 0.5  # seconds
 MOST_POINTS = 240  # beyond it every second one is dropped, and half as many are taken
 SM_CLOCK, CORE_TEMPERATURE = 1, 0  # of nvml.h
+# nvmlClocksEventReason…: what holds the clocks down, by its bit.
+REASONS = {
+    0x2: "clocks set by an application", 0x4: "power cap", 0x8: "hardware slowdown", 0x10: "another GPU of its group",
+    0x20: "heat, by software", 0x40: "heat, by hardware", 0x80: "power brake", 0x100: "display",
+}  # fmt: skip
 
 Reading = dict[str, Any]
 
@@ -43,6 +49,15 @@ class Nvml:
             "celsius": self._number("nvmlDeviceGetTemperature", CORE_TEMPERATURE),
         }
 
+    def reasons(self) -> int | None:
+        """Bits of REASONS; None: the driver does not tell. An older driver has the older name only."""
+        value = ctypes.c_ulonglong()
+        for name in ("nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"):
+            call = getattr(self._library, name, None)
+            if call is not None and call(self._gpu, ctypes.byref(value)) == 0:
+                return int(value.value)
+        return None
+
 
 def read_cpu() -> Reading:
     """The fastest core that the kernel tells of. A virtual machine may have neither a clock nor a temperature."""
@@ -68,11 +83,20 @@ def reader_of(uuid: str | None) -> Callable[[], Reading]:
         return lambda: {"clock_mhz": None, "power_watts": None, "celsius": None}
 
 
+def reasons_of(uuid: str | None) -> Callable[[], int | None]:
+    """What holds a GPU's clocks down."""
+    if uuid is not None:
+        with contextlib.suppress(OSError, AttributeError):
+            return Nvml(uuid).reasons
+    return lambda: None
+
+
 class Sampler:
     """A thread that reads; `with` it a rank does its work."""
 
-    def __init__(self, read: Callable[[], Reading]) -> None:
-        self._read, self._every = read, EVERY
+    def __init__(self, read: Callable[[], Reading], reasons: Callable[[], int | None] = lambda: None) -> None:
+        self._read, self._reasons, self._every = read, reasons, EVERY
+        self._held: list[int] = []
         self._points: list[dict[str, Any]] = []
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._sample, daemon=True)
@@ -90,7 +114,9 @@ class Sampler:
 
     def _sample(self) -> None:
         while not self._over.is_set():
-            reading = self._read()
+            reading, held = self._read(), self._reasons()
+            if held is not None:
+                self._held.append(held)
             if any(value is not None for value in reading.values()):
                 self._points.append({"seconds": round(time.monotonic() - self._begin, 2), **reading})
             if len(self._points) > MOST_POINTS:
@@ -101,6 +127,14 @@ class Sampler:
     def points(self) -> list[dict[str, Any]] | None:
         """So far; None: nothing can be read here."""
         return list(self._points) or None
+
+    def throttled(self) -> str | None:
+        """What held the clocks down, and in how many of the samples; None: nobody tells."""
+        held = list(self._held)
+        if not held:
+            return None
+        shares = {name: sum(bool(one & bit) for one in held) / len(held) for bit, name in REASONS.items()}
+        return ", ".join(f"{name} {share:.0%}" for name, share in shares.items() if share) or "no"
 
     def median_clock(self) -> float | None:
         """Without the first second, in which clocks rise."""

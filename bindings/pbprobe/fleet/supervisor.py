@@ -14,6 +14,15 @@ from pathlib import Path
 from pbprobe.fleet.document import Document, end, file_of, new_document, write_document
 from pbprobe.fleet.settings import SILENCE, Settings
 
+# Against torchrun's own words: torch would end a sound worker whose peer does not answer. Here deadlines are kept by
+# the phases, and a worker that hangs is ended by its supervisor.
+NCCL = {
+    "TORCH_NCCL_ASYNC_ERROR_HANDLING": "0",
+    "TORCH_NCCL_ENABLE_MONITORING": "0",
+    "TORCH_NCCL_DUMP_ON_TIMEOUT": "0",
+    "TORCH_NCCL_SHOW_EAGER_INIT_P2P_SERIALIZATION_WARNING": "0",
+}
+
 
 def _why_of(code: int) -> str:
     if code < 0:
@@ -44,7 +53,7 @@ class Supervisor:
         read, write = os.pipe()
         self.pipe = read
         # Each wait of the store that ends is a warning of torch's, and how a deadline works.
-        env = {"TORCH_CPP_LOG_LEVEL": "ERROR"} | os.environ
+        env = {"TORCH_CPP_LOG_LEVEL": "ERROR"} | os.environ | NCCL
         self.worker = subprocess.Popen(
             [*settings.command("worker"), str(write), repr(self.begin)], pass_fds=[write], env=env
         )

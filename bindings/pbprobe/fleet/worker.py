@@ -179,7 +179,7 @@ class Run:
             properties = self.torch.cuda.get_device_properties(self.device)
             uuid = f"GPU-{properties.uuid}"
             self.row["device"], self.row["uuid"] = properties.name, hidden(uuid) if self.settings.redact else uuid
-            self.row["facts"] |= identity.gpu_facts(self.device.index, 5)
+            self.row["facts"] |= identity.gpu_facts(uuid, 5)
         self.diary.document["libraries"] = identity.libraries(deadline)
 
     def work(self) -> None:
