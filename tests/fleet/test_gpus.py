@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Two ranks on two GPUs through NCCL: a sound job, a node's health, ranks that die or stop, a GPU that is busy."""
 
+import json
 import signal
 import subprocess
 import sys
@@ -44,6 +45,9 @@ def test_sound_gpus_pass_with_every_phase_and_result(start):
     assert {row["verified"] for row in fleet["collectives"]} == {"pass"}
     assert len(fleet["links"]) == 2 and {row["bytes"] for row in fleet["collectives"]} >= {1 << 20, 1 << 24}
     figures = fleet["nodes"][0]["ranks"][0]["figures"]
+    facts = json.loads((job.folder / "out" / "rank-00000.json").read_text())["ranks"][0]["facts"]
+    asked, count = facts["sms_verified"].split(" of ")
+    assert asked == count and int(count) > 1 and {"throttled_in_soak", "pci.bus_id", "nvlink"} <= set(facts), facts
     assert {"hbm_copy_gb_per_s", "kernel_bf16_tflops", "gemm_int8_tops", "soak_clock_mhz"} <= set(figures)
 
 
