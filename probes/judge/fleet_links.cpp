@@ -133,7 +133,8 @@ void judge_links(Fleet& fleet, JudgedRanks& ranks, const FleetPolicy& policy) {
   }
   std::set<const SeenLink*> faulty(slow.links.begin(), slow.links.end());
   faulty.insert(lossy.links.begin(), lossy.links.end());
-  std::erase_if(slow.links, [](const SeenLink* link) { return is_slow_itself(*link->from) || is_slow_itself(*link->to); });
+  std::erase_if(slow.links,
+                [](const SeenLink* link) { return is_slow_itself(*link->from) || is_slow_itself(*link->to); });
   blame(links, slow);
   blame(links, lossy);
   for (auto& link : links) {
