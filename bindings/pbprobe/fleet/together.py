@@ -17,7 +17,7 @@ from pbprobe.fleet.figures import figure, seconds_of
 from pbprobe.fleet.meeting import Meeting
 from pbprobe.fleet.sockets import resent_between, segments
 
-MOST_QUEUED = 1 << 24  # bytes: larger ones take long enough for two
+IN_FLIGHT = 0.05  # seconds of calls that are queued at once
 MOST_LARGE = 5  # large messages a link
 QUEUED = 20  # calls between two events of a GPU, as nccl-tests has them: small ones would time the host
 MOST_ACROSS = 8  # rounds between nodes: each touches every rail of every node once
@@ -267,16 +267,22 @@ def _operations(n: int, me: int, count: int, device: torch.device) -> dict[str, 
 
 
 def _seconds_of_a_call(
-    start: Callable[[], "dist.Work | None"], size: int, device: torch.device, deadline: float
+    start: Callable[[], "dist.Work | None"], device: torch.device, deadline: float, slowest: torch.Tensor
 ) -> float:
-    """Median, of calls queued back to back on a GPU. In place they sum again what they summed: the values grow."""
-    calls = 1 if device.type != "cuda" else QUEUED if size <= MOST_QUEUED else 2
+    """Median, of calls queued back to back on a GPU, as many as all ranks have time for; slowest: a place for a number.
+    In place they sum again what they summed: the values grow.
+    """
 
-    def queue() -> None:
+    def queue(calls: int) -> None:
         works = [start() for _ in range(calls)]
         finish(works[-1], device, deadline)
 
-    return statistics.median(seconds_of(queue, device) / calls for _ in range(5))
+    calls = 1
+    if device.type == "cuda":
+        slowest.fill_(seconds_of(lambda: queue(1), device))
+        finish(dist.all_reduce(slowest, dist.ReduceOp.MAX, async_op=True), device, deadline)
+        calls = min(max(int(IN_FLIGHT / slowest.item()), 2), QUEUED)
+    return statistics.median(seconds_of(lambda: queue(calls), device) / calls for _ in range(5))
 
 
 def measure_collectives(row: Row, meeting: Meeting, device: torch.device, deadline: float) -> None:
@@ -294,7 +300,7 @@ def measure_collectives(row: Row, meeting: Meeting, device: torch.device, deadli
             verified = not bool(different.any())
             at = int(different.nonzero()[0]) if not verified else 0
             got = float(result[at])
-            taken = _seconds_of_a_call(operation.start, size, device, deadline)
+            taken = _seconds_of_a_call(operation.start, device, deadline, over)
             rate = 4 * n * count / taken / 1e9
             row["collectives"].append(
                 {"operation": name, "bytes": 4 * n * count, "ranks": n, "time_us": taken * 1e6,
