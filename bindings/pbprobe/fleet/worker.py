@@ -27,7 +27,6 @@ PHASES = {
 # Of a budget of seconds, in which NCCL's start, a second and more, is what takes longest.
 QUICK_PHASES = {"identity": 0.08, "local": 0.20, "soak": 0.40, "links": 0.66, "collectives": 0.81, "lockstep": 0.95}
 Call = Callable[[float], None]
-WITH_NCCL = 2.0  # seconds beyond the deadline, in which what ends by itself has ended
 SLACK = 5.0  # seconds: operations end at the deadline, and their ranks are still awaited for so long, at least
 
 
@@ -84,7 +83,6 @@ class Run:
         )
         self.meeting: meeting.Meeting | None = None
         self.out = False  # the others went on without this rank
-        self.stuck = False  # a thread of this rank waits for another one, in NCCL
         diary.save()  # from here on silence means something
         self.absent: list[int] = []
 
@@ -112,7 +110,7 @@ class Run:
         why = self._cannot(together)
         if why is None:
             try:
-                self._call(call, deadline, together)
+                call(deadline)
                 row["state"] = "done"
             except Exception as error:
                 why = str(error).strip().split("\n")[0] or type(error).__name__
@@ -128,34 +126,9 @@ class Run:
         row["why"] = why
         self.diary.save()
 
-    def _call(self, call: Call, deadline: float, together: bool) -> None:
-        """With NCCL in a thread of its own: where it connects to a rank that stopped, no deadline of torch's ends it."""
-        if not together or self.device.type != "cuda":
-            call(deadline)
-            return
-        failures: list[Exception] = []
-
-        def run() -> None:
-            try:
-                self.torch.cuda.set_device(self.device)  # each thread has its own
-                call(deadline)
-            except Exception as error:
-                failures.append(error)
-
-        thread = threading.Thread(target=run, daemon=True)
-        thread.start()
-        thread.join(max(deadline - time.monotonic(), 0) + WITH_NCCL)
-        if thread.is_alive():
-            self.stuck = True
-            raise RuntimeError("NCCL still waits for another rank")
-        if failures:
-            raise failures[0]
-
     def _cannot(self, together: bool) -> str | None:
         if not together:
             return None
-        if self.stuck:
-            return "NCCL still waits for another rank"
         if self.meeting is None or self.out:
             return "this rank lost the others"
         return "there is no other rank" if len(self.meeting.members) < 2 else None
