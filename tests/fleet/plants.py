@@ -53,6 +53,20 @@ real = time.time
 time.time = lambda: real() + {seconds}
 """
 
+# Says that it has a GPU; what it measures is the CPU.
+CLAIMS_GPU = """
+import builtins, sys
+original = builtins.__import__
+def patched(name, *rest, **more):
+    module = original(name, *rest, **more)
+    target = sys.modules.get("pbprobe.fleet.meeting")
+    if target is not None and hasattr(target, "note_device") and not hasattr(target, "claims"):
+        target.claims = target.note_device
+        target.note_device = lambda store, rank, kind: target.claims(store, rank, "cuda")
+    return module
+builtins.__import__ = patched
+"""
+
 # What the worker calls first in each phase.
 PHASES = {
     "join": ("pbprobe.fleet.meeting", "open_store"),
@@ -78,6 +92,10 @@ def plant(folder, text):
 
 def wrong_bit(scratch):
     return plant(scratch / "wrong", WRONG_BIT)
+
+
+def claims_gpu(scratch):
+    return plant(scratch / "gpu", CLAIMS_GPU)
 
 
 def clock_off(scratch, seconds):

@@ -106,6 +106,21 @@ def enter(store: dist.Store, rank: int, host: str) -> None:
     store.append("hosts", json.dumps([rank, host]) + "\n")
 
 
+def note_device(store: dist.Store, rank: int, kind: str) -> None:
+    """Before the joining ends."""
+    if kind == "cuda":
+        store.set("gpus", "some")
+    else:
+        store.append("without", f"{rank} ")
+
+
+def without_gpu(store: dist.Store) -> list[int]:
+    """Ranks that have none, where others have one: their engines do not speak with each other."""
+    if not (store.check(["gpus"]) and store.check(["without"])):
+        return []
+    return sorted(map(int, store.get("without").split()))
+
+
 def leave(store: dist.Store, rank: int) -> None:
     """For a rank that will not answer any more."""
     store.append("gone", f"{rank} ")

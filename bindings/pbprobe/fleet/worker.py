@@ -94,11 +94,21 @@ class Run:
             left = until - time.monotonic()
             store = self.meeting_module.open_store(place.address, place.port, serve=False, seconds=left)
             self.meeting_module.enter(store, place.rank, self.settings.shown_host)
+            self.meeting_module.note_device(store, place.rank, self.device.type)
             self.meeting = self.meeting_module.Meeting(store, place.rank, place.world)
             self._note_absent("join", self.meeting.agree("join", until))
+            self._part(self.meeting_module.without_gpu(store))
             self.diary.document["clock_offset_s"] = round(self.meeting.clock_offset(), 3)
         finally:
             self.begin = time.monotonic()
+
+    def _part(self, without: list[int]) -> None:
+        """From ranks whose torch sees no GPU, where that of others does: NCCL would wait for them without an end."""
+        assert self.meeting is not None
+        self.meeting.members = [rank for rank in self.meeting.members if rank not in without]
+        if self.settings.place.rank in without:
+            self.out = True
+            self.row["errors"].append("torch sees no GPU here, and sees one elsewhere: the others go on without it")
 
     def phase(self, name: str, share: float, call: Call, *, together: bool = False) -> None:
         """Runs it, and writes down how it ended. What other ranks spoil is skipped, and their fault, not this one's."""
