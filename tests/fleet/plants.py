@@ -53,6 +53,20 @@ real = time.time
 time.time = lambda: real() + {seconds}
 """
 
+# Meets the others in collectives without an end, as NCCL's start does where one of them died.
+STUCK = """
+import builtins, sys, time
+original = builtins.__import__
+def patched(name, *rest, **more):
+    module = original(name, *rest, **more)
+    target = sys.modules.get("pbprobe.fleet.together")
+    if target is not None and hasattr(target, "measure_collectives") and not hasattr(target, "stuck"):
+        target.stuck = True
+        target.measure_collectives = lambda *_: time.sleep(1000)
+    return module
+builtins.__import__ = patched
+"""
+
 # Says that it has a GPU; what it measures is the CPU.
 CLAIMS_GPU = """
 import builtins, sys
@@ -92,6 +106,10 @@ def plant(folder, text):
 
 def wrong_bit(scratch):
     return plant(scratch / "wrong", WRONG_BIT)
+
+
+def stuck(scratch):
+    return plant(scratch / "stuck", STUCK)
 
 
 def claims_gpu(scratch):

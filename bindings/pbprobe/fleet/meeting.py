@@ -126,6 +126,14 @@ def leave(store: dist.Store, rank: int) -> None:
     store.append("gone", f"{rank} ")
 
 
+def give_up(store: dist.Store, rank: int) -> list[int]:
+    """For a rank that others make wait without an end. Returns who is the cause: ranks that have gone otherwise."""
+    gone = set(map(int, store.get("gone").split())) if store.check(["gone"]) else set()
+    store.append("stuck", f"{rank} ")
+    leave(store, rank)
+    return sorted(gone - set(map(int, store.get("stuck").split())))
+
+
 def roster_of(store: dist.Store, world: int) -> list[str]:
     """Host of each rank, "" of those that did not come."""
     roster = [""] * world
