@@ -53,6 +53,34 @@ real = time.time
 time.time = lambda: real() + {seconds}
 """
 
+# Meets the others in collectives without an end, as NCCL's start does where one of them died.
+STUCK = """
+import builtins, sys, time
+original = builtins.__import__
+def patched(name, *rest, **more):
+    module = original(name, *rest, **more)
+    target = sys.modules.get("pbprobe.fleet.together")
+    if target is not None and hasattr(target, "measure_collectives") and not hasattr(target, "stuck"):
+        target.stuck = True
+        target.measure_collectives = lambda *_: time.sleep(1000)
+    return module
+builtins.__import__ = patched
+"""
+
+# Says that it has a GPU; what it measures is the CPU.
+CLAIMS_GPU = """
+import builtins, sys
+original = builtins.__import__
+def patched(name, *rest, **more):
+    module = original(name, *rest, **more)
+    target = sys.modules.get("pbprobe.fleet.meeting")
+    if target is not None and hasattr(target, "note_device") and not hasattr(target, "claims"):
+        target.claims = target.note_device
+        target.note_device = lambda store, rank, kind: target.claims(store, rank, "cuda")
+    return module
+builtins.__import__ = patched
+"""
+
 # What the worker calls first in each phase.
 PHASES = {
     "join": ("pbprobe.fleet.meeting", "open_store"),
@@ -78,6 +106,14 @@ def plant(folder, text):
 
 def wrong_bit(scratch):
     return plant(scratch / "wrong", WRONG_BIT)
+
+
+def stuck(scratch):
+    return plant(scratch / "stuck", STUCK)
+
+
+def claims_gpu(scratch):
+    return plant(scratch / "gpu", CLAIMS_GPU)
 
 
 def clock_off(scratch, seconds):

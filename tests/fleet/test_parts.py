@@ -17,7 +17,7 @@ import pytest
 pytest.importorskip("torch")
 import torch
 
-from pbprobe.fleet import document, kernels, launch, supervisor, together
+from pbprobe.fleet import document, kernels, launch, meeting, supervisor, together
 from pbprobe.fleet.settings import Settings
 
 
@@ -113,6 +113,18 @@ def test_kernels_are_left_out_where_there_is_no_time_for_them():
     row = {"figures": {}, "wrong": []}
     kernels.measure_kernels(row, torch.device("cpu"), time.monotonic() + 0.5)
     assert row == {"figures": {}, "wrong": []}
+
+
+@pytest.mark.parametrize("seconds, least, most", [(0.2, 0, 0), (1.8, 8, 60), (60, 399, 399)])
+def test_of_few_rounds_nobody_is_called_late(seconds, least, most):
+    """Where a rank was waited for, the others came to lockstep with next to no time left, and one round was judged."""
+    met = meeting.Meeting(torch.distributed.HashStore(), 0, 1)
+    row = {"facts": {}, "figures": {}, "late_ms": []}
+    deadline = time.monotonic() + 60
+    with together.group(met, "lockstep", torch.device("cpu"), deadline):
+        together.measure_lockstep(row, met, torch.device("cpu"), time.monotonic() + seconds)
+    assert least <= len(row["late_ms"]) <= most
+    assert ("lockstep" in row["facts"]) == (row["figures"] == {}) == (most == 0)
 
 
 def test_torch_does_not_end_a_worker_whose_peer_is_silent(tmp_path, monkeypatch):

@@ -106,9 +106,32 @@ def enter(store: dist.Store, rank: int, host: str) -> None:
     store.append("hosts", json.dumps([rank, host]) + "\n")
 
 
+def note_device(store: dist.Store, rank: int, kind: str) -> None:
+    """Before the joining ends."""
+    if kind == "cuda":
+        store.set("gpus", "some")
+    else:
+        store.append("without", f"{rank} ")
+
+
+def without_gpu(store: dist.Store) -> list[int]:
+    """Ranks that have none, where others have one: their engines do not speak with each other."""
+    if not (store.check(["gpus"]) and store.check(["without"])):
+        return []
+    return sorted(map(int, store.get("without").split()))
+
+
 def leave(store: dist.Store, rank: int) -> None:
     """For a rank that will not answer any more."""
     store.append("gone", f"{rank} ")
+
+
+def give_up(store: dist.Store, rank: int) -> list[int]:
+    """For a rank that others make wait without an end. Returns who is the cause: ranks that have gone otherwise."""
+    gone = set(map(int, store.get("gone").split())) if store.check(["gone"]) else set()
+    store.append("stuck", f"{rank} ")
+    leave(store, rank)
+    return sorted(gone - set(map(int, store.get("stuck").split())))
 
 
 def roster_of(store: dist.Store, world: int) -> list[str]:

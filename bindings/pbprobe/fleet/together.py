@@ -20,6 +20,7 @@ from pbprobe.fleet.sockets import resent_between, segments
 IN_FLIGHT = 0.05  # seconds of calls that are queued at once
 MOST_LARGE = 5  # large messages a link
 QUEUED = 20  # calls between two events of a GPU, as nccl-tests has them: small ones would time the host
+LEAST_ROUNDS, MOST_ROUNDS = 8, 400  # of lockstep: of fewer a median says nothing of who is late
 MOST_ACROSS = 8  # rounds between nodes: each touches every rail of every node once
 Row = dict[str, Any]
 Pair = tuple[int, int]
@@ -329,11 +330,12 @@ def measure_lockstep(row: Row, meeting: Meeting, device: torch.device, deadline:
         for _ in range(calls):
             torch.mm(a, a)
 
-    stop = deadline - 2
-    for i in range(400):
+    for i in range(MOST_ROUNDS):
         begin = time.perf_counter()
         gemms.append(seconds_of(gemm, device) * 1e3)
-        flag.fill_(i == 399 or time.monotonic() > stop)
+        # Where a rank was waited for little time is left: then all of it is taken for as many as it takes.
+        left = deadline - time.monotonic()
+        flag.fill_(i == MOST_ROUNDS - 1 or left < (2 if i > LEAST_ROUNDS else 0.5))
         arrived = time.perf_counter()
         finish(dist.all_reduce(flag, dist.ReduceOp.MAX, async_op=True), device, deadline)
         over = bool(flag.item())
@@ -345,7 +347,8 @@ def measure_lockstep(row: Row, meeting: Meeting, device: torch.device, deadline:
     mine = torch.tensor(waits, device=device)
     finish(dist.all_gather_into_tensor(everybody, mine, async_op=True), device, deadline)
     table = everybody.view(n, -1)[:, 1:]  # the first round has whatever came before it
-    if table.shape[1] == 0:
+    if table.shape[1] < LEAST_ROUNDS:
+        row["facts"]["lockstep"] = f"{table.shape[1]} rounds in the time that was left: too few to tell who is late"
         return
     row["late_ms"] = [round(value, 3) for value in (table.max(0).values - table[me]).tolist()]
     row["figures"]["lockstep_gemm_ms"] = figure(gemms[1:], verified=None, lower_is_better=True)

@@ -27,6 +27,7 @@ PHASES = {
 # Of a budget of seconds, in which NCCL's start, a second and more, is what takes longest.
 QUICK_PHASES = {"identity": 0.08, "local": 0.20, "soak": 0.40, "links": 0.66, "collectives": 0.81, "lockstep": 0.95}
 Call = Callable[[float], None]
+STUCK = 2.0  # seconds beyond that, after which a phase with others is given up
 SLACK = 5.0  # seconds: operations end at the deadline, and their ranks are still awaited for so long, at least
 
 
@@ -82,6 +83,7 @@ class Run:
             torch.device("cuda", settings.place.local_rank % torch.cuda.device_count()) if cuda else torch.device("cpu")
         )
         self.meeting: meeting.Meeting | None = None
+        self.slack = max(SLACK, 0.05 * settings.budget)  # on a machine that has no core to spare, too
         self.out = False  # the others went on without this rank
         diary.save()  # from here on silence means something
         self.absent: list[int] = []
@@ -94,11 +96,21 @@ class Run:
             left = until - time.monotonic()
             store = self.meeting_module.open_store(place.address, place.port, serve=False, seconds=left)
             self.meeting_module.enter(store, place.rank, self.settings.shown_host)
+            self.meeting_module.note_device(store, place.rank, self.device.type)
             self.meeting = self.meeting_module.Meeting(store, place.rank, place.world)
             self._note_absent("join", self.meeting.agree("join", until))
+            self._part(self.meeting_module.without_gpu(store))
             self.diary.document["clock_offset_s"] = round(self.meeting.clock_offset(), 3)
         finally:
             self.begin = time.monotonic()
+
+    def _part(self, without: list[int]) -> None:
+        """From ranks whose torch sees no GPU, where that of others does: NCCL would wait for them without an end."""
+        assert self.meeting is not None
+        self.meeting.members = [rank for rank in self.meeting.members if rank not in without]
+        if self.settings.place.rank in without:
+            self.out = True
+            self.row["errors"].append("torch sees no GPU here, and sees one elsewhere: the others go on without it")
 
     def phase(self, name: str, share: float, call: Call, *, together: bool = False) -> None:
         """Runs it, and writes down how it ended. What other ranks spoil is skipped, and their fault, not this one's."""
@@ -109,12 +121,17 @@ class Run:
         self._publish()
         why = self._cannot(together)
         if why is None:
+            stuck = threading.Timer(deadline + self.slack + STUCK - time.monotonic(), self._end_stuck, [row])
             try:
+                if together:
+                    stuck.start()
                 call(deadline)
                 row["state"] = "done"
             except Exception as error:
                 why = str(error).strip().split("\n")[0] or type(error).__name__
                 row["state"] = "skipped" if together else "failed"
+            finally:
+                stuck.cancel()
         else:
             row["state"] = "skipped"
         absent = self._agree(name, deadline)
@@ -125,6 +142,16 @@ class Run:
             row["state"] = "failed" if len(self.meeting.members) > 1 else "skipped"
         row["why"] = why
         self.diary.save()
+
+    def _end_stuck(self, row: Row) -> None:
+        """NCCL's start waits without an end for a rank that died meanwhile. What this rank measured by itself stays."""
+        assert self.meeting is not None
+        died = self.meeting_module.give_up(self.meeting.store, self.settings.place.rank)
+        row["state"] = "skipped" if died else "failed"
+        row["why"] = f"rank {', '.join(map(str, died))} did not answer" if died else "it did not end by its deadline"
+        end(self.diary.document, "finished")
+        self._publish(last=True)
+        os._exit(0)
 
     def _cannot(self, together: bool) -> str | None:
         if not together:
@@ -137,8 +164,7 @@ class Run:
         if self.meeting is None or self.out:
             return []
         try:
-            slack = max(SLACK, 0.05 * self.settings.budget)  # on a machine that has no core to spare, too
-            absent = self.meeting.agree(name, max(deadline, time.monotonic()) + slack)
+            absent = self.meeting.agree(name, max(deadline, time.monotonic()) + self.slack)
         except RuntimeError as error:
             self.lose_store(error)
             return []
