@@ -1,7 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""The wheel for aarch64, installed beside PyPI's torch for aarch64 and run under QEMU by an arm64 Debian 12's Python: its
-operators are right, and pbprobe.report() judges that torch. Python, torch and what it imports are fetched once.
+"""The wheel for aarch64 in PyPI's torch for aarch64, under QEMU.
+
+Its operators are right, and pbprobe.report() judges that torch, run by the Python of an arm64 Debian 12. That Python,
+torch and what it imports are fetched once.
 """
 
 import json
