@@ -41,7 +41,17 @@ function(pbprobe_operators torch folder)
     set_target_properties(pbprobe_named_torch PROPERTIES OUTPUT_NAME torch_cpu LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/generated)
     set(libraries -Wl,--push-state,--no-as-needed pbprobe_named_torch -Wl,--pop-state)
   endif()
-  target_compile_options(pbprobe_operators PRIVATE -ffile-prefix-map=${torch}/include=torch/include)
+  # Torch's checks state their file: the same one wherever tree and torch lie, though ccache makes folders of this tree relative.
+  # Options of the sources, for the last map counts, and pbprobe_options has one of the whole tree.
+  set(maps "")
+  foreach(map IN ITEMS ${PROJECT_SOURCE_DIR}=. ${torch}/include=torch/include)
+    string(REGEX MATCH "^(.*)=(.*)$" map ${map})
+    file(RELATIVE_PATH relative ${PROJECT_BINARY_DIR} ${CMAKE_MATCH_1})
+    string(REGEX REPLACE "/$" "" relative ${relative})
+    list(APPEND maps -ffile-prefix-map=${relative}=${CMAKE_MATCH_2} -ffile-prefix-map=${CMAKE_MATCH_1}=${CMAKE_MATCH_2})
+  endforeach()
+  get_target_property(sources pbprobe_operators SOURCES)
+  set_property(SOURCE ${sources} APPEND PROPERTY COMPILE_OPTIONS ${maps})
   # Torch's own libraries are there when this one is loaded: it names them, and no folder.
   target_link_libraries(pbprobe_operators PRIVATE pbprobe_options pbprobe_kernels pbprobe_host ${libraries})
   target_link_options(pbprobe_operators PRIVATE -Wl,--exclude-libs,ALL -Wl,--as-needed)
