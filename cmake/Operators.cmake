@@ -43,7 +43,7 @@ function(pbprobe_operators torch folder)
   endif()
   # Torch's checks state their file: the same one wherever tree and torch lie, though ccache makes folders of this tree relative.
   # Options of the sources, for the last map counts, and pbprobe_options has one of the whole tree.
-  set(maps "")
+  set(maps -DPBPROBE_FILES_ARE_MAPPED)  # for ccache, whose key leaves maps out: not what was compiled before there were these
   foreach(map IN ITEMS ${PROJECT_SOURCE_DIR}=. ${torch}/include=torch/include)
     string(REGEX MATCH "^(.*)=(.*)$" map ${map})
     file(RELATIVE_PATH relative ${PROJECT_BINARY_DIR} ${CMAKE_MATCH_1})
