@@ -54,7 +54,9 @@ def files_of(name: str, packages: str, machine: str = MACHINE) -> str:
         if not wanted or (file.suffix == ".a" and name != "gtest"):
             continue
         own = str(file).replace(f"{MACHINE}-linux-gnu", f"{machine}-linux-gnu")
-        places = [root / own.lstrip("/"), root / own.removeprefix("/usr/")]
+        places = [root / own.lstrip("/")]
+        if machine != MACHINE:  # unpacked, /lib is a folder of its own
+            places.append(root / own.removeprefix("/usr/"))
         kept += [str(place) for place in places if place.is_symlink() or place.is_file()][:1]
     if not kept:
         raise RuntimeError(f"{root} holds nothing of {packages}")
@@ -134,7 +136,8 @@ def world(missing: str = "") -> str:
     # A builder's HOME, where ccache would keep its files, is gone with it.
     cache = f"env;CCACHE_DIR={output('ccache', '--get-config', 'cache_dir').strip()};" if shutil.which("ccache") else ""
     kept = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
-    tools = f"{os.environ['PATH']}:{pathlib.Path(sys.executable).parent}"  # CMake and Ninja are PyPI's
+    # CMake and Ninja are PyPI's, as in the ordinary build.
+    tools = f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}"
     machines = [MACHINE, *(other for other in EMULATOR if other != MACHINE and SYSROOT.is_dir())]
     return f"""import {STAND_IN}/world.nix {{
       path = {text(tools)}; python = {text(sys.executable)};
