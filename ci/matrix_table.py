@@ -10,7 +10,8 @@ import hashlib
 import pathlib
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-ROWS = ("recipe", "torch", "CUDA", "platform", "built", "gate", "seconds", "pbprobe", "operators", "its seconds", "on", "sources")
+TORCH = ("recipe", "torch", "CUDA", "platform", "built", "gate", "seconds")
+ROWS = (*TORCH, "pbprobe", "operators", "its seconds", "on", "sources")
 LOADED = ("loaded", "under QEMU")  # of operators
 FAULTS = ("fault", "recipe", "wanted", "seen", "as wanted")
 # What the build of a recipe is made of.
@@ -43,9 +44,18 @@ def cells_of(text: str, heads: tuple[str, ...]) -> list[tuple[str, ...]]:
     return rows
 
 
+def kept(before: tuple[str, ...] | None, now: tuple[str, ...]) -> tuple[str, ...]:
+    """The new row; where pbprobe was not built this time, with what became of it at a torch of the same sources."""
+    first, end = ROWS.index("pbprobe"), ROWS.index("on")
+    if before is None or now[first] != "not built" or before[-1] != now[-1]:
+        return now
+    return now[:first] + before[first:end] + now[end:]
+
+
 def merged(before: list[tuple[str, ...]], now: list[tuple[str, ...]], order: list[str]) -> list[tuple[str, ...]]:
     """By name, which comes first; in this order, and nothing that is not in it."""
-    rows = {row[0]: row for row in [*before, *now]}
+    rows = {row[0]: row for row in before}
+    rows |= {row[0]: kept(rows.get(row[0]), row) for row in now}
     return [rows[name] for name in order if name in rows]
 
 
@@ -85,12 +95,13 @@ source of Debian's libtorch, one .cu, and the other libraries of a torch with a 
 torch's own build reads. No recipe was built in the pinned nixpkgs yet.
 
 - *seconds*: Nix's build and the gate together, on the machine that built it; 0 or 1 where Nix had built it before.
-- *pbprobe*: recipes/nix/pbprobe.nix, with the kernels of the recipe's SM and CPU, built, checked and installed against that
-  torch. Its check phase runs the unit tests of the rooms core and kernels with these kernels; the linker saw that this
-  torch has each function that the operators call. One for aarch64 is built by the cross compiler and checked under QEMU,
-  without the module `_core`, for which a Python of that processor would have to be here.
-- *operators*: "loaded", their library was opened in that torch, which it found all C shims in (they compute nothing in
-  this torch); "under QEMU", the same where the processor is another; "other CPU", this CPU lacks what that torch is for.
+- *pbprobe*: recipes/nix/pbprobe.nix, with the kernels of the recipe's SM and CPU, built, checked and installed
+  against that torch. Its check phase runs the unit tests of the rooms core and kernels with these kernels; the linker
+  saw that this torch has each function that the operators call. One for aarch64 is built by the cross compiler and
+  checked under QEMU, without the module `_core`, for which a Python of that processor would have to be here.
+- *operators*: "loaded", their library was opened in that torch, which it found all C shims in (they compute nothing
+  in this torch); "under QEMU", the same where the processor is another; "other CPU", this CPU lacks what that torch
+  is for.
 - *its seconds*: of that build, with what ccache knew from the ordinary build and from the rows before.
 - *on*, *sources*: the day, and a digest of {", ".join(f"`{part}`" for part in SOURCES)}.
 

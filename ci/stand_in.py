@@ -44,8 +44,8 @@ def output(*command: object) -> str:
 
 
 def files_of(name: str, packages: str, machine: str = MACHINE) -> str:
-    """What Debian's packages hold, as links and libraries are used in a build. Those of another processor hold the same,
-    under its name, and lie unpacked in its sysroot."""
+    """What Debian's packages hold, as links and libraries are used in a build. Those of another processor hold the
+    same, under its name, and lie unpacked in its sysroot."""
     root = pathlib.Path("/") if machine == MACHINE else SYSROOT
     kept = []
     for line in sorted(set(output("dpkg", "-L", *packages.split()).splitlines())):

@@ -61,6 +61,14 @@ def test_only_what_was_built_and_loaded_counts(file, probe, operators, good, cou
     assert f"pbprobe was built against {counted} of these 2 torches" in file.read_text()
 
 
+@pytest.mark.parametrize("sources, expected", [("1", "loaded"), ("2", "-")])
+def test_pbprobe_s_build_stays_only_for_a_torch_of_the_same_sources(file, sources, expected):
+    matrix_table.update(file, [row("a", "1", probe="yes", operators="loaded")], [FAULT], ["a"])
+    matrix_table.update(file, [row("a", sources)], [], ["a"])
+    [left] = matrix_table.cells_of(file.read_text(), matrix_table.ROWS)
+    assert left[matrix_table.ROWS.index("operators")] == expected
+
+
 def test_each_source_counts(tmp_path):
     for part in matrix_table.SOURCES:
         (tmp_path / part).parent.mkdir(parents=True, exist_ok=True)
