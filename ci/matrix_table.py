@@ -10,7 +10,9 @@ import hashlib
 import pathlib
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-ROWS = ("recipe", "torch", "CUDA", "platform", "built", "gate", "pbprobe", "seconds", "on", "sources")
+TORCH = ("recipe", "torch", "CUDA", "platform", "built", "gate", "seconds")
+ROWS = (*TORCH, "pbprobe", "operators", "its seconds", "on", "sources")
+LOADED = ("loaded", "under QEMU")  # of operators
 FAULTS = ("fault", "recipe", "wanted", "seen", "as wanted")
 # What the build of a recipe is made of.
 SOURCES = (".flox/pkgs", "recipes/nix", "recipes/targets.json", "recipes/matrix.json")
@@ -42,9 +44,18 @@ def cells_of(text: str, heads: tuple[str, ...]) -> list[tuple[str, ...]]:
     return rows
 
 
+def kept(before: tuple[str, ...] | None, now: tuple[str, ...]) -> tuple[str, ...]:
+    """The new row; where pbprobe was not built this time, with what became of it at a torch of the same sources."""
+    first, end = ROWS.index("pbprobe"), ROWS.index("on")
+    if before is None or now[first] != "not built" or before[-1] != now[-1]:
+        return now
+    return now[:first] + before[first:end] + now[end:]
+
+
 def merged(before: list[tuple[str, ...]], now: list[tuple[str, ...]], order: list[str]) -> list[tuple[str, ...]]:
     """By name, which comes first; in this order, and nothing that is not in it."""
-    rows = {row[0]: row for row in [*before, *now]}
+    rows = {row[0]: row for row in before}
+    rows |= {row[0]: kept(rows.get(row[0]), row) for row in now}
     return [rows[name] for name in order if name in rows]
 
 
@@ -54,25 +65,44 @@ def table(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 
 
 def good(row: tuple[str, ...]) -> bool:
-    built, gated, probe = (row[ROWS.index(head)] for head in ("built", "gate", "pbprobe"))
-    return built == "yes" and gated == "0" and probe in ("yes", "-", "other CPU")
+    built, gated, probe, operators = (row[ROWS.index(head)] for head in ("built", "gate", "pbprobe", "operators"))
+    loaded = {"yes": (*LOADED, "other CPU"), "not built": ("-",)}
+    return built == "yes" and gated == "0" and operators in loaded.get(probe, ())
+
+
+def probed(row: tuple[str, ...]) -> bool:
+    return row[ROWS.index("pbprobe")] == "yes" and row[ROWS.index("operators")] in LOADED
+
+
+def of_this_line(row: tuple[str, ...]) -> bool:
+    return (ROOT / f".flox/pkgs/{row[0]}.nix").is_file()
 
 
 def document(rows: list[tuple[str, ...]], faults: list[tuple[str, ...]]) -> str:
-    sound, present = sum(map(good, rows)), sum(row[-1] == digest() for row in rows)
+    line = [row for row in rows if of_this_line(row)]
+    others = "" if line == rows else ", and one of each other kind of line below them"
+    sound, own = sum(map(good, line)), sum(map(probed, line))
+    present = sum(row[-1] == digest() for row in line)
     return f"""# The recipes, built
 
-Written by `make matrix`. {sound} of {len(rows)} recipes were built by Nix as they stood, and passed by the gate with
+Written by `make matrix`. {sound} of {len(line)} recipes were built by Nix as they stood, and passed by the gate with
 the claim of their name (exit code 0); {present} of them are of the sources of this page's last change, {digest()},
-and the others of those that their row names.
+and the others of those that their row names. pbprobe was built against {own} of these {len(line)} torches, its
+operators loaded in each{others}.
 
 This is the stand-in nixpkgs (recipes/nix/stand-in), not the pinned one: its torch is c10 and some of ATen, from the
 source of Debian's libtorch, one .cu, and the other libraries of a torch with a few lines of code each. It reads what
 torch's own build reads. No recipe was built in the pinned nixpkgs yet.
 
-- *pbprobe*: whether recipes/nix/pbprobe.nix was built, tested and installed against that torch, and its operators'
-  library found there, as it was loaded, all C shims that it calls (they compute nothing in this torch); "-": not tried.
 - *seconds*: Nix's build and the gate together, on the machine that built it; 0 or 1 where Nix had built it before.
+- *pbprobe*: recipes/nix/pbprobe.nix, with the kernels of the recipe's SM and CPU, built, checked and installed
+  against that torch. Its check phase runs the unit tests of the rooms core and kernels with these kernels; the linker
+  saw that this torch has each function that the operators call. One for aarch64 is built by the cross compiler and
+  checked under QEMU, without the module `_core`, for which a Python of that processor would have to be here.
+- *operators*: "loaded", their library was opened in that torch, which it found all C shims in (they compute nothing
+  in this torch); "under QEMU", the same where the processor is another; "other CPU", this CPU lacks what that torch
+  is for.
+- *its seconds*: of that build, with what ccache knew from the ordinary build and from the rows before.
 - *on*, *sources*: the day, and a digest of {", ".join(f"`{part}`" for part in SOURCES)}.
 
 {table(ROWS, rows)}

@@ -35,7 +35,13 @@ function(pbprobe_operators torch folder)
     set(libraries ${torch}/lib/libtorch_cpu.so ${torch}/lib/libc10.so)
     message(STATUS "pbprobe: operators for torch ${version} only")
   endif()
-  if(CMAKE_CROSSCOMPILING)  # headers are of every processor, and of the library only the name is taken
+  # Its ELF header's machine: a cross build may have been given the torch of the machine that builds.
+  set(x86_64 3e00)
+  set(aarch64 b700)
+  file(READ ${torch}/lib/libtorch_cpu.so machine OFFSET 18 LIMIT 2 HEX)
+  set(complete -Wl,--no-undefined)  # this very torch has each function that they call
+  if(NOT machine STREQUAL ${CMAKE_SYSTEM_PROCESSOR})  # headers are of every processor, and of the library only the name is taken
+    set(complete "")
     file(WRITE ${PROJECT_BINARY_DIR}/generated/empty.c "")
     add_library(pbprobe_named_torch SHARED EXCLUDE_FROM_ALL ${PROJECT_BINARY_DIR}/generated/empty.c)
     set_target_properties(pbprobe_named_torch PROPERTIES OUTPUT_NAME torch_cpu LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/generated)
@@ -54,7 +60,7 @@ function(pbprobe_operators torch folder)
   set_property(SOURCE ${sources} APPEND PROPERTY COMPILE_OPTIONS ${maps})
   # Torch's own libraries are there when this one is loaded: it names them, and no folder.
   target_link_libraries(pbprobe_operators PRIVATE pbprobe_options pbprobe_kernels pbprobe_host ${libraries})
-  target_link_options(pbprobe_operators PRIVATE -Wl,--exclude-libs,ALL -Wl,--as-needed)
+  target_link_options(pbprobe_operators PRIVATE -Wl,--exclude-libs,ALL -Wl,--as-needed ${complete})
   set_target_properties(pbprobe_operators PROPERTIES OUTPUT_NAME pbprobe_ops LIBRARY_OUTPUT_DIRECTORY ${folder}
                         BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "")
   if(TARGET pbprobe_python)

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 """Writes pbprobe.1 from what the program's own --help says, of itself and of each of its commands.
 
-man_page.py PROGRAM OUTPUT
+man_page.py PROGRAM… OUTPUT, where an emulator may run the program
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ def escaped(text: str) -> str:
     return f"\\&{text}" if text.startswith((".", "'")) else text
 
 
-def help_of(program: str, *commands: str) -> list[str]:
-    command = [program, *commands, "--help"]
+def help_of(program: list[str], *commands: str) -> list[str]:
+    command = [*program, *commands, "--help"]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
 
 
@@ -63,7 +63,7 @@ def entries(lines: list[str], title: str) -> list[str]:
     return page
 
 
-def command_pages(program: str, *commands: str) -> list[str]:
+def command_pages(program: list[str], *commands: str) -> list[str]:
     page: list[str] = []
     lines = help_of(program, *commands)
     if commands:
@@ -74,8 +74,8 @@ def command_pages(program: str, *commands: str) -> list[str]:
     return page
 
 
-def man_page(program: str) -> str:
-    version = subprocess.run([program, "--version"], check=True, capture_output=True, text=True).stdout.split()
+def man_page(program: list[str]) -> str:
+    version = subprocess.run([*program, "--version"], check=True, capture_output=True, text=True).stdout.split()
     lines = help_of(program)
     page = [f'.TH PBPROBE 1 "" "{escaped(" ".join(version[:2]))}" "User Commands"']
     page += [".SH NAME", f"pbprobe \\- {escaped(lines[0][0].lower() + lines[0][1:].rstrip('?'))}"]
@@ -87,4 +87,4 @@ def man_page(program: str) -> str:
 
 
 if __name__ == "__main__":
-    pathlib.Path(sys.argv[2]).write_text(man_page(sys.argv[1]))
+    pathlib.Path(sys.argv[-1]).write_text(man_page(sys.argv[1:-1]))

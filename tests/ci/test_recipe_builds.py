@@ -31,6 +31,11 @@ def builds(tmp_path, monkeypatch):
     return module
 
 
+@pytest.fixture
+def stand_in(builds):
+    return sys.modules["stand_in"]
+
+
 def fetched(builds, version):
     folder = builds.SOURCE / f"source/pytorch-{version}"
     folder.mkdir(parents=True)
@@ -77,17 +82,17 @@ def test_in_a_tree_without_that_source_it_ends_with_2(tmp_path):
     assert done.stderr.startswith("recipe-builds: torch's source is not in")
 
 
-def test_nvcc_is_that_which_the_tree_is_configured_with(builds, tmp_path, monkeypatch):
-    monkeypatch.setattr(builds, "ROOT", tmp_path)
+def test_nvcc_is_that_which_the_tree_is_configured_with(stand_in, tmp_path, monkeypatch):
+    monkeypatch.setattr(stand_in, "ROOT", tmp_path)
     for place in ("wheels/bin", "toolkit/bin"):
         (tmp_path / place).mkdir(parents=True)
         (tmp_path / place / "nvcc").touch(mode=0o755)
     monkeypatch.setenv("PATH", str(tmp_path / "toolkit/bin"))
-    assert builds.nvcc() == tmp_path / "toolkit/bin/nvcc"
+    assert stand_in.nvcc() == tmp_path / "toolkit/bin/nvcc"
     (tmp_path / "build/setup").mkdir(parents=True)
     # As on a machine without a toolkit: set-up installs PyPI's.
     (tmp_path / "build/setup/configured").write_text(f"--preset=dev\n-DPBPROBE_TEST_NVCC={tmp_path}/wheels/bin/nvcc\n")
-    assert builds.nvcc() == tmp_path / "wheels/bin/nvcc"
+    assert stand_in.nvcc() == tmp_path / "wheels/bin/nvcc"
 
 
 def build_phases(tmp_path, **variables):
@@ -129,11 +134,10 @@ def test_a_patch_that_does_not_apply_ends_the_build(tmp_path):
 
 
 @pytest.mark.parametrize("handed_over", [True, False])
-def test_the_stub_in_the_place_of_the_dropped_patches_finds_cuda(tmp_path, handed_over, builds, monkeypatch):
+def test_the_stub_in_the_place_of_the_dropped_patches_finds_cuda(tmp_path, handed_over, stand_in):
     """As recipes/nix/torch.nix writes it: CMake's own module finds the toolkit; an empty file finds none."""
-    monkeypatch.setattr(builds, "ROOT", ROOT)
     try:
-        toolkit = builds.nvcc().parents[1]
+        toolkit = stand_in.nvcc().parents[1]
     except RuntimeError as error:
         pytest.skip(str(error))
     [stub] = re.findall(r"echo '(.+)' > cmake/Modules/FindCUDAToolkit", (ROOT / "recipes/nix/torch.nix").read_text())
@@ -152,10 +156,77 @@ def test_the_stub_in_the_place_of_the_dropped_patches_finds_cuda(tmp_path, hande
 
 @pytest.mark.parametrize(
     "given, own, expected",
-    [(["all"], True, True), (["all"], False, False), (["pytorch-a"], True, True), (["pytorch-b"], True, False)],
+    [(["all"], True, True), (["all"], False, True), (["pytorch-a"], True, True), (["pytorch-b"], True, False)],
 )
-def test_all_is_each_recipe_that_pbprobe_can_be_built_against(builds, monkeypatch, given, own, expected):
+def test_all_is_each_recipe_that_is_built(builds, monkeypatch, given, own, expected):
     monkeypatch.setattr(builds, "build_recipe", lambda facts, folder, with_pbprobe, missing: with_pbprobe)
-    monkeypatch.setattr(builds, "written", lambda line: ROOT)
+    monkeypatch.setattr(builds, "written", lambda line, with_pbprobe: ROOT)
     options = argparse.Namespace(with_pbprobe=given, without="")
     assert builds.build_one({"name": "pytorch-a" if own else "pytorch-python313-line"}, own, options) is expected
+
+
+def shared_object(file, code, *options):
+    file.parent.mkdir(parents=True, exist_ok=True)
+    command = ["cc", "-shared", "-fPIC", "-x", "c", "-", *options, "-o", file]
+    subprocess.run(list(map(str, command)), input=code, text=True, check=True)
+
+
+@pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
+@pytest.mark.parametrize("shim, expected", [("shim", "loaded"), ("another", "no")])
+def test_operators_load_where_that_torch_has_what_they_call(builds, tmp_path, monkeypatch, shim, expected):
+    monkeypatch.setattr(builds, "SCRATCH", tmp_path)
+    lib = tmp_path / "torch/lib/python3.13/site-packages/torch/lib"
+    shared_object(lib / "libtorch_cpu.so", f"int {shim}(void) {{ return 1; }}", "-Wl,-soname,libtorch_cpu.so")
+    operators = tmp_path / "own/lib/python3.13/site-packages/pbprobe/libpbprobe_ops.so"
+    shared_object(operators, "int shim(void); int call(void) { return shim(); }", f"-L{lib}", "-ltorch_cpu")
+    loaded, why = builds.operators_load(tmp_path / "torch", tmp_path / "own", builds.MACHINE)
+    assert loaded == expected
+    assert ("undefined symbol: shim" in why) == (expected == "no")
+
+
+def test_another_processor_s_packages_are_those_of_its_sysroot(stand_in, tmp_path, monkeypatch):
+    own = f"/usr/lib/{stand_in.MACHINE}-linux-gnu"
+    listed = f"/usr/include/zlib.h\n{own}/libz.so\n{own}/libz.a\n/lib/{stand_in.MACHINE}-linux-gnu/libz.so.1\n"
+    monkeypatch.setattr(stand_in, "output", lambda *command: listed)
+    monkeypatch.setattr(stand_in, "SYSROOT", tmp_path)
+    with pytest.raises(RuntimeError, match="holds nothing of zlib1g"):
+        stand_in.files_of("zlib", "zlib1g", "riscv64")
+    # Debian's libz.so names its target by a whole path, and the library lies in /lib.
+    for file in ("usr/include/zlib.h", "lib/riscv64-linux-gnu/libz.so.1"):
+        (tmp_path / file).parent.mkdir(parents=True)
+        (tmp_path / file).touch()
+    (tmp_path / "usr/lib/riscv64-linux-gnu").mkdir(parents=True)
+    (tmp_path / "usr/lib/riscv64-linux-gnu/libz.so").symlink_to("/lib/riscv64-linux-gnu/libz.so.1")
+    found = stand_in.files_of("zlib", "zlib1g", "riscv64").split()
+    kept = ["usr/include/zlib.h", "usr/lib/riscv64-linux-gnu/libz.so", "lib/riscv64-linux-gnu/libz.so.1"]
+    assert sorted(found) == sorted(str(tmp_path / file) for file in kept)
+
+
+@pytest.mark.skipif(not pathlib.Path("/usr/include/zlib.h").is_file(), reason="no zlib.h of the system")
+def test_the_compiler_s_text_does_not_tell_where_a_package_lies(tmp_path):
+    """So that ccache knows in Nix's build what the ordinary one compiled: the same text, and the same object."""
+    include = tmp_path / "store/abc-zlib-0/include"
+    include.mkdir(parents=True)
+    headers = subprocess.run(["c++", "-M", "/usr/include/zlib.h"], capture_output=True, text=True, check=True).stdout
+    for file in [word for word in headers.split() if pathlib.Path(word).name in ("zlib.h", "zconf.h")]:
+        shutil.copy(file, include)
+    with (include / "zlib.h").open("a") as file:
+        file.write("inline auto at = __FILE__;\n")
+    (tmp_path / "a.cpp").write_text("#include <zlib.h>\n#include <cstdio>\nint main() { return std::puts(at); }\n")
+    prefix = ROOT / "recipes/nix/stand-in/compiler-paths"
+    environment = {**os.environ, "NIX_STORE": str(tmp_path / "store"), "CPLUS_INCLUDE_PATH": str(include)}
+    environment |= {"ownHeaders": "/usr/include", "ownMark": "2"}
+    command = [prefix, "c++", "-E", "a.cpp", "-o", "a.ii"]
+    subprocess.run(command, cwd=tmp_path, env=environment, check=True)
+    seen = (tmp_path / "a.ii").read_text()
+    assert str(include) not in seen
+    assert '# 1 "/usr/include/zlib.h" 1 3 4\n' in seen
+    assert '"/usr/include/zconf.h"' in seen
+    ordinary = subprocess.run(["c++", "-E", "a.cpp"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+
+    def of_the_system(text):
+        return [line for line in text.splitlines() if re.match(r'# \d+ "/usr/include/(?!z)', line)]
+
+    assert of_the_system(seen) == of_the_system(ordinary)
+    subprocess.run([prefix, "c++", "-g", "-c", "a.cpp", "-o", "a.o"], cwd=tmp_path, env=environment, check=True)
+    assert str(include).encode() not in (tmp_path / "a.o").read_bytes()

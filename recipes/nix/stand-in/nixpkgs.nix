@@ -32,6 +32,7 @@ let
     optionalAttrs = condition: attrs: if condition then attrs else { };
     versionAtLeast = a: b: builtins.compareVersions a b >= 0;
     getDev = package: package.dev or package;
+    getLib = package: package.lib or package;
     fix = f: let x = f x; in x;
     extends = overlay: f: final: let prev = f final; in prev // overlay final prev;
     setBool = b: if b then "1" else "0";
@@ -184,6 +185,7 @@ let
         libcublas = simple "libcublas" cuda unfree;
         cuda_nvcc = simple "cuda_nvcc" cuda unfree;
         cuda_cudart = simple "cuda_cudart" cuda unfree;
+        cuda_nvrtc = simple "cuda_nvrtc" cuda unfree;
         cuda_cccl = simple "cuda_cccl" cuda (unfree // { outputs = [ "out" "dev" ]; });
         nccl = simple "nccl" "2.28.7-1-${cuda}" { gpuTargets = self.flags.cudaCapabilities; };
         inherit overrideScope;

@@ -11,9 +11,10 @@ runHook() { eval "${!1:-}"; }
 
 # What find_package, the compiler and the linker look in; nixpkgs' wrappers do it by flags.
 add_input() {
-  local more
+  local more=""
   [[ ! -d $1/bin ]] || PATH=$1/bin:$PATH
-  [[ ! -d $1/include ]] || export CPATH=${CPATH:+$CPATH:}$1/include
+  [[ ! -d $1/include ]] || more=$1/include
+  [[ -z $more ]] || export CPLUS_INCLUDE_PATH=${CPLUS_INCLUDE_PATH:+$CPLUS_INCLUDE_PATH:}$more C_INCLUDE_PATH=${C_INCLUDE_PATH:+$C_INCLUDE_PATH:}$more
   [[ ! -d $1/lib ]] || export LIBRARY_PATH=${LIBRARY_PATH:+$LIBRARY_PATH:}$1/lib
   export CMAKE_PREFIX_PATH=${CMAKE_PREFIX_PATH:+$CMAKE_PREFIX_PATH:}$1
   [[ ! -f $1/nix-support/propagated ]] || for more in $(<"$1/nix-support/propagated"); do add_input "$more"; done
@@ -52,10 +53,13 @@ default_patch() {
 default_configure() {
   runHook preConfigure
   if [[ -z ${dontUseCmakeConfigure:-} ]]; then
+    local folder=${ownFolder:-build}
+    [[ -z ${ownSysroot:-} ]] || { mkdir -p build && ln -sn "$ownSysroot" build/; }
     # shellcheck disable=SC2086  # stdenv splits them as well; nixpkgs' CMake looks in no folder of the system
-    cmake -G Ninja -S . -B build -DCMAKE_BUILD_TYPE="${cmakeBuildType:-Release}" -DCMAKE_INSTALL_PREFIX="$out" \
-      -DCMAKE_FIND_USE_CMAKE_SYSTEM_PATH=OFF ${cmakeFlags:-} ${worldCmakeFlags:-}
-    cd build
+    CXX=${ownCxx:-$CXX} CXXFLAGS=${ownCxxFlags:-} cmake -G Ninja -S . -B "$folder" \
+      -DCMAKE_BUILD_TYPE="${cmakeBuildType:-Release}" -DCMAKE_INSTALL_PREFIX="$out" \
+      -DCMAKE_FIND_USE_CMAKE_SYSTEM_PATH=OFF ${cmakeFlags:-} ${worldCmakeFlags:-} ${ownCmakeFlags:-}
+    cd "$folder"
   fi
   runHook postConfigure
 }
@@ -66,6 +70,8 @@ default_install() {
   runHook postInstall
 }
 
+# ccache then knows what the ordinary build compiled, whose headers lie elsewhere.
+[[ -z ${ownHeaders:-} ]] || export CCACHE_PREFIX=$compilerPaths CCACHE_PREFIX_CPP=$compilerPaths
 for input in ${nativeBuildInputs:-} ${buildInputs:-}; do add_input "$input"; done
 if [[ -n ${buildCommand:-} ]]; then
   eval "$buildCommand"

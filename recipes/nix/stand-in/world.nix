@@ -5,7 +5,7 @@
 # files in nixpkgs' outputs. The files themselves were listed outside (ci/recipe-builds): Nix sees only paths.
 {
   path, # PATH of each builder
-  debian, # { zstd = "FILE FILE …"; }: what Debian's packages of that name hold
+  debian, # { x86_64-linux = { root = ""; zstd = "FILE FILE …"; }; }: what Debian's packages of that name hold, unpacked below root
   python, # the interpreter
   pybind11, # its folder in site-packages
   cuda, # the toolkit's folder
@@ -14,15 +14,18 @@
   cache ? "", # XDG_CACHE_HOME: pbprobe's cubins outlive a builder there
   nvrtc ? null, # the last library that compiles SMs which nvcc no longer knows
   cmakeFlags ? "", # further ones, of a machine that keeps what it compiled
+  own ? { }, # { x86_64-linux = { VARIABLE = "…"; }; }: how pbprobe itself is compiled, as where it is kept already
   missing ? "", # a package that is not there
 }:
 let
   # One level of the architecture's name is Debian's own.
-  fromDebian = files: ''
+  fromDebian = root: files: ''
     for file in ${files}; do
-      name=''${file#/usr/}
+      name=''${file#${root}/}
+      name=''${name#usr/}
       mkdir -p "$out/$(dirname "$name")"
       cp -P "$file" "$out/$name"
+      [[ ! -L $file || $(readlink "$file") != /* ]] || ln -sfn "$(basename "$(readlink "$file")")" "$out/$name"
     done
     for folder in "$out"/include/*-linux-gnu; do
       [ ! -d "$folder" ] || cp -rn "$folder"/. "$out/include/"
@@ -45,7 +48,15 @@ let
   '';
 in
 rec {
-  packages = builtins.mapAttrs (_: files: { buildCommand = fromDebian files; }) debian // {
+  packagesOf =
+    system:
+    let
+      found = debian.${system} or { root = ""; };
+    in
+    packages
+    // builtins.mapAttrs (_: files: { buildCommand = fromDebian found.root files; }) (removeAttrs found [ "root" ]);
+
+  packages = {
     cmake.buildCommand = "mkdir -p $out/bin; ln -s $(command -v cmake) $(command -v ctest) $out/bin/";
     ninja.buildCommand = "mkdir -p $out/bin; ln -s $(command -v ninja) $out/bin/";
     python3.buildCommand = linked python;
@@ -57,6 +68,7 @@ rec {
       outputs = [ "out" "dev" ];
       buildCommand = fromCuda "$(cd ${cuda}/include/cccl && echo cccl/*)" "";
     };
+    cuda_nvrtc.buildCommand = if nvrtc == null then "mkdir $out" else "mkdir -p $out/lib; ln -s ${dirOf nvrtc}/* $out/lib/";
     cuda_cudart = {
       outputs = [ "out" "dev" ];
       buildCommand = fromCuda "$(cd ${cuda}/include && ls -d *.h *.hpp crt cooperative_groups)" "${cuda}/lib64/libcudart.so*" + ''
@@ -113,7 +125,8 @@ rec {
     let
       target = builtins.head (builtins.split "-" system);
       prefix = if system == builtins.currentSystem then "" else "${target}-linux-gnu-";
-      own = packages.${attrs.pname or ""} or { };
+      package = (packagesOf system).${attrs.pname or ""} or { };
+      compiled = attrs ? src && !(attrs ? dontUseCmakeConfigure) && !(attrs ? buildCommand);
     in
     if missing != "" && (attrs.pname or "") == missing then
       {
@@ -131,5 +144,6 @@ rec {
         XDG_CACHE_HOME = cache;
         inherit torchHeaders;
       }
-      // (if attrs ? buildCommand || attrs ? src then { } else { buildCommand = "mkdir -p $out"; } // own);
+      // (if attrs ? buildCommand || attrs ? src then { } else { buildCommand = "mkdir -p $out"; } // package)
+      // (if compiled then { compilerPaths = ./compiler-paths; } // own.${system} or { } else { });
 }
