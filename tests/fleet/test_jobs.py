@@ -136,6 +136,14 @@ def test_ranks_that_others_make_wait_without_an_end_keep_what_they_measured(star
     assert all(rank["figures"] for node in fleet["nodes"] for rank in node["ranks"])
 
 
+def test_a_rank_that_waits_for_one_that_stopped_is_not_the_fault(start, tmp_path):
+    stops = plants.strike(tmp_path / "1", "collectives", signal.SIGSTOP)
+    job = start(2, env={0: plants.stuck(tmp_path / "0"), 1: stops})
+    code, _, faults, text = job.end()
+    assert (code, {rank: kinds - NOISE for rank, kinds in faults.items() if kinds - NOISE}) == (1, {1: {"hung"}}), text
+    assert job.seconds < job.limit
+
+
 def test_a_baseline_that_is_none_is_refused_before_the_fleet_runs(start, tmp_path):
     (tmp_path / "other.json").write_text('{"schema": "pbprobe.report/1"}')
     job = start(1, more=("--baseline", tmp_path / "other.json"))

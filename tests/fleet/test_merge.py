@@ -32,6 +32,17 @@ def test_a_sound_fleet_passes_and_fits_its_schemas(tmp_path):
     jsonschema.validate(fleet, json.loads((DOCS / "fleet.schema.json").read_text()))
 
 
+def test_what_two_gpus_wrote_passes_and_shows_both(tmp_path):
+    recorded = sorted((pathlib.Path(__file__).parent / "recorded").glob("two-h100-*.json"))
+    page = tmp_path / "fleet.html"
+    code, fleet, text = merge(tmp_path, [json.loads(file.read_text()) for file in recorded], "--html", page, "--strict")
+    assert (code, findings(fleet)) == (0, []) and text.startswith("PASS  1 nodes, 2 ranks")
+    jsonschema.validate(fleet, json.loads((DOCS / "fleet.schema.json").read_text()))
+    ranks = fleet["nodes"][0]["ranks"]
+    assert [rank["device"] for rank in ranks] == ["NVIDIA H100 80GB HBM3"] * 2 and len(fleet["links"]) == 2
+    assert all(f"rank {rank['rank']}" in page.read_text() for rank in ranks)
+
+
 def a_time(value):
     return {"value": value, "lower_is_better": True, "verified": None, "spread": 0}
 

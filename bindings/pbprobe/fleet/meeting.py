@@ -18,6 +18,7 @@ import torch.distributed as dist
 
 PIECE = 64 * 1024
 SLICE = 0.5  # seconds between looks at who has gone
+GIVING_UP = 1.0  # seconds in which all who are stuck say so
 LIVING = 20  # seconds that a message to the store may take
 
 
@@ -126,12 +127,17 @@ def leave(store: dist.Store, rank: int) -> None:
     store.append("gone", f"{rank} ")
 
 
-def give_up(store: dist.Store, rank: int) -> list[int]:
-    """For a rank that others make wait without an end. Returns who is the cause: ranks that have gone otherwise."""
-    gone = set(map(int, store.get("gone").split())) if store.check(["gone"]) else set()
+def give_up(store: dist.Store, rank: int, members: list[int], phase: str) -> list[int]:
+    """For a rank that others make wait without an end. Returns who is the cause: members that neither give up too nor
+    came to the end of the phase.
+    """
     store.append("stuck", f"{rank} ")
     leave(store, rank)
-    return sorted(gone - set(map(int, store.get("stuck").split())))
+    time.sleep(GIVING_UP)
+    accounted = set(map(int, store.get("stuck").split()))
+    if store.check([f"at/{phase}"]):
+        accounted |= set(map(int, store.get(f"at/{phase}").split()))
+    return [member for member in members if member not in accounted]
 
 
 def roster_of(store: dist.Store, world: int) -> list[str]:

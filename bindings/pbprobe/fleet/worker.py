@@ -146,9 +146,10 @@ class Run:
     def _end_stuck(self, row: Row) -> None:
         """NCCL's start waits without an end for a rank that died meanwhile. What this rank measured by itself stays."""
         assert self.meeting is not None
-        died = self.meeting_module.give_up(self.meeting.store, self.settings.place.rank)
-        row["state"] = "skipped" if died else "failed"
-        row["why"] = f"rank {', '.join(map(str, died))} did not answer" if died else "it did not end by its deadline"
+        store, members = self.meeting.store, self.meeting.members
+        cause = self.meeting_module.give_up(store, self.settings.place.rank, members, row["name"])
+        row["state"] = "skipped" if cause else "failed"
+        row["why"] = f"rank {', '.join(map(str, cause))} did not answer" if cause else "it did not end by its deadline"
         end(self.diary.document, "finished")
         self._publish(last=True)
         os._exit(0)
