@@ -115,9 +115,10 @@ def test_kernels_are_left_out_where_there_is_no_time_for_them():
     assert row == {"figures": {}, "wrong": []}
 
 
-@pytest.mark.parametrize("seconds, least, most", [(0.2, 0, 0), (1.8, 8, 60), (60, 399, 399)])
-def test_of_few_rounds_nobody_is_called_late(seconds, least, most):
+@pytest.mark.parametrize("seconds, least, most", [(0.2, 0, 0), (1.8, 8, 9), (60, 399, 399)])
+def test_of_few_rounds_nobody_is_called_late(seconds, least, most, monkeypatch):
     """Where a rank was waited for, the others came to lockstep with next to no time left, and one round was judged."""
+    monkeypatch.setattr(torch, "mm", lambda a, _: a)  # on a busy machine a round of them takes a sixth of a second
     met = meeting.Meeting(torch.distributed.HashStore(), 0, 1)
     row = {"facts": {}, "figures": {}, "late_ms": []}
     deadline = time.monotonic() + 60
