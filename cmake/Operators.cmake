@@ -49,12 +49,13 @@ function(pbprobe_operators torch folder)
   endif()
   # Torch's checks state their file: the same one wherever tree and torch lie, though ccache makes folders of this tree relative.
   # Options of the sources, for the last map counts, and pbprobe_options has one of the whole tree.
-  set(maps -DPBPROBE_FILES_ARE_MAPPED)  # for ccache, whose key leaves maps out: not what was compiled before there were these
-  foreach(map IN ITEMS ${PROJECT_SOURCE_DIR}=. ${torch}/include=torch/include)
-    string(REGEX MATCH "^(.*)=(.*)$" map ${map})
-    file(RELATIVE_PATH relative ${PROJECT_BINARY_DIR} ${CMAKE_MATCH_1})
+  set(maps -DPBPROBE_MAPPED_FILES)  # for ccache, whose key leaves maps out: not what was compiled before there were these
+  set(folders ${PROJECT_SOURCE_DIR} ${torch}/include)
+  set(names . torch/include)
+  foreach(folder_here name IN ZIP_LISTS folders names)
+    file(RELATIVE_PATH relative ${PROJECT_BINARY_DIR} ${folder_here})
     string(REGEX REPLACE "/$" "" relative ${relative})
-    list(APPEND maps -ffile-prefix-map=${relative}=${CMAKE_MATCH_2} -ffile-prefix-map=${CMAKE_MATCH_1}=${CMAKE_MATCH_2})
+    list(APPEND maps -ffile-prefix-map=${relative}=${name} -ffile-prefix-map=${folder_here}=${name})
   endforeach()
   get_target_property(sources pbprobe_operators SOURCES)
   set_property(SOURCE ${sources} APPEND PROPERTY COMPILE_OPTIONS ${maps})

@@ -83,6 +83,16 @@ def test_two_of_them_have_the_same_bytes(build, wheel, tmp_path):
     assert again.read_bytes() == wheel.read_bytes()
 
 
+def test_it_holds_nothing_of_where_it_was_built(wheel):
+    """Else two folders, or a compiler's cache that makes paths relative, give other bytes."""
+    with zipfile.ZipFile(wheel) as archive:
+        held = archive.read("pbprobe/libpbprobe_ops.so")
+        assert str(SOURCE).encode() not in held + archive.read("pbprobe/bin/pbprobe")
+    files = re.findall(rb"[\w./-]+/(?:torch_abi\.hpp|csrc/stable/\w+\.h)\b", held)  # torch's checks state theirs
+    assert files
+    assert [file for file in files if not file.startswith((b"./bindings/", b"torch/include/torch/"))] == []
+
+
 def test_auditwheel_grants_the_tag(wheel):
     abi = pytest.importorskip("auditwheel.wheel_abi")
     architecture = pytest.importorskip("auditwheel.architecture").Architecture
