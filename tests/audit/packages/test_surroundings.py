@@ -1,0 +1,140 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""What torch.compile and Triton need, and device code for the GPU: `pbprobe report` of whole environments, judged for
+this machine with a GB10's GPU and driver. Each fault is planted in one that has no such finding."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+from made import OUT, PROGRAM, SOURCE, made, nvcc
+from packages import Library
+from test_reports import TO_TORCH, environment, extension, only, reported, torch
+
+GB10 = json.loads((SOURCE / "tests/core/host/gb10_host.json").read_text())
+DRIVER = "libraries = ['libcuda.so.1']\nldconfig = '/sbin/ldconfig'\n"
+PYTHON = f"python{sys.version_info.major}.{sys.version_info.minor}"
+
+
+def program(path):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)
+
+
+def fatbin(*codes):
+    flags = [f"-gencode=arch=compute_{code.split('_')[1]},code={code}" for code in codes]
+    source = SOURCE / "tests/audit/planted/unit.cu"
+    return made("-".join(codes) + ".fatbin", nvcc(), "-fatbin", "-DNAME=kernel", *flags, source, "-o", OUT)
+
+
+def with_cuda(place):
+    site = next(place.glob("lib/python3*/site-packages"))
+    (site / "torch/version.py").write_text("__version__ = '2.11.0+cu130'\ncuda = '13.0'\ngit_version = '70d99e9'\n")
+    return place
+
+
+def host(driver="13.0"):
+    own = json.loads(subprocess.run([PROGRAM, "host", "--format", "json"], capture_output=True, check=True).stdout)
+    return own | {"gpus": GB10["gpus"], "driver": GB10["driver"] | {"cuda_version": driver}}
+
+
+class Compiling:
+    """An environment of a Python and a Triton of its own, with all that they ask for."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.place = with_cuda(environment(folder, torch("2.11.0+cu130"), extension()))
+        python = self.place / "bin/python"
+        interpreter = os.path.realpath(python)
+        python.unlink()
+        shutil.copy(interpreter, python)
+        (self.place / "pyvenv.cfg").write_text(f"home = {folder}/base/bin\n")
+        self.header = folder / f"base/include/{PYTHON}/Python.h"
+        self.header.parent.mkdir(parents=True)
+        self.header.write_text("")
+        self.nvidia = next(self.place.glob("lib/python3*/site-packages")) / "triton/backends/nvidia"
+        for name in ("ptxas", "ptxas-blackwell"):
+            program(self.nvidia / "bin" / name)
+        (self.nvidia / "driver.py").write_text(DRIVER)
+        for name in ("gcc", "g++"):
+            program(folder / "tools" / name)
+        self.driver = folder / "driver/libcuda.so.1"
+        self.driver.parent.mkdir()
+        self.driver.write_text("")
+
+    def findings(self):
+        caches = ("TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "CUDA_CACHE_PATH")
+        variables = {name: str(self.folder / "cache") for name in caches}
+        variables |= {"PATH": str(self.folder / "tools"), "TRITON_LIBCUDA_PATH": str(self.driver.parent)}
+        variables |= {"CC": "", "CXX": "", "TRITON_PTXAS_PATH": "", "TRITON_PTXAS_BLACKWELL_PATH": ""}
+        _, document = reported(self.place, "--budget", "1", variables=variables)
+        document |= {"host": host(), "verdict": None}
+        seen = self.folder / "seen.json"
+        seen.write_text(json.dumps(document))
+        return [one for one in reported(seen)[0] if one["id"].startswith("PB53")]
+
+
+@pytest.fixture
+def compiling(tmp_path):
+    sound = Compiling(tmp_path)
+    assert sound.findings() == []
+    return sound
+
+
+def test_python_s_header_is_missing(compiling):
+    compiling.header.unlink()
+    name, severity, what = only(compiling.findings())
+    assert (name, severity) == ("PB532", "warn")
+    assert what.startswith(f"{compiling.header} is not there")
+
+
+def test_the_driver_is_not_where_triton_links(compiling):
+    compiling.driver.unlink()
+    findings = compiling.findings()
+    assert only(findings)[:2] == ("PB533", "warn")
+    assert findings[0]["remedy"].startswith("export TRITON_LIBCUDA_PATH=")
+
+
+def test_ptxas_is_missing(compiling):
+    (compiling.nvidia / "bin/ptxas-blackwell").unlink()
+    findings = compiling.findings()
+    assert only(findings)[:2] == ("PB534", "warn")
+    assert "TRITON_PTXAS_BLACKWELL_PATH=/path/to/ptxas" in findings[0]["remedy"]
+
+
+def test_a_ptxas_that_is_not_asked_may_be_missing(compiling):
+    """A GB10's is ptxas-blackwell."""
+    (compiling.nvidia / "bin/ptxas").unlink()
+    assert compiling.findings() == []
+
+
+def of_device_code(folder, *codes, driver="13.0"):
+    """Findings on an extension with this code, beside a torch that serves the GPU."""
+    package = torch("2.11.0+cu130")
+    package.libraries["torch/lib/libtorch_cuda.so"] = Library(needs=("libtorch_cpu.so",), units=(fatbin("sm_120"),))
+    ext = extension()
+    ext.libraries["ext/kernels.so"] = Library(needs=("libc10.so",), runpath=TO_TORCH, units=(fatbin(*codes),))
+    machine = folder / "host.json"
+    folder.mkdir()
+    machine.write_text(json.dumps(host(driver)))
+    return reported(with_cuda(environment(folder, package, ext)), "--host", machine)[0]
+
+
+def test_a_package_without_code_for_the_gpu(tmp_path):
+    findings = of_device_code(tmp_path / "planted", "sm_80", "sm_90")
+    name, severity, what = only(findings)
+    assert (name, severity) == ("PB169", "fail")
+    assert what.endswith("its device code is sm_80, sm_90")
+    assert "TORCH_CUDA_ARCH_LIST=12.1" in findings[0]["remedy"]
+    assert of_device_code(tmp_path / "sound", "sm_80", "sm_120") == []
+
+
+def test_a_driver_that_is_older_than_the_only_ptx(tmp_path):
+    findings = of_device_code(tmp_path / "planted", "compute_90", driver="12.0")
+    assert only(findings)[:2] == ("PB170", "warn")
+    assert findings[0]["remedy"].startswith("install a driver with CUDA ")
+    assert of_device_code(tmp_path / "sound", "compute_90") == []
