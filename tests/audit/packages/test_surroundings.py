@@ -11,7 +11,7 @@ import sys
 
 import pytest
 from made import OUT, PROGRAM, SOURCE, made, nvcc
-from packages import Library
+from packages import Library, Package
 from test_reports import TO_TORCH, environment, extension, only, reported, torch
 
 GB10 = json.loads((SOURCE / "tests/core/host/gb10_host.json").read_text())
@@ -138,3 +138,28 @@ def test_a_driver_that_is_older_than_the_only_ptx(tmp_path):
     assert only(findings)[:2] == ("PB170", "warn")
     assert findings[0]["remedy"].startswith("install a driver with CUDA ")
     assert of_device_code(tmp_path / "sound", "compute_90") == []
+
+
+def test_two_cuda_majors_wrote_one_path_and_the_command_removes_the_other(tmp_path):
+    """nvidia-cudnn-cu12 and -cu13 both have nvidia/cudnn/lib/libcudnn.so.9."""
+    package = torch("2.11.0+cu130")
+    needs = ("libtorch_cpu.so", "libcudart.so.13", "libcudnn.so.9")
+    beside = ("$ORIGIN/../../nvidia/cudnn/lib", "$ORIGIN/../../nvidia/cu13/lib", "$ORIGIN")
+    package.libraries["torch/lib/libtorch_cuda.so"] = Library(needs=needs, runpath=beside)
+    runtime = Package("nvidia-cuda-runtime", {"nvidia/cu13/lib/libcudart.so.13": Library()})
+    path = "nvidia/cudnn/lib/libcudnn.so.9"
+    of13 = Package("nvidia-cudnn-cu13", {path: Library(code="int major() { return 13; }\n")})
+    of12 = Package("nvidia-cudnn-cu12", {path: Library(code="int major() { return 12; }\n")})
+    place = with_cuda(environment(tmp_path, package, runtime, of13))
+    findings = [one for one in reported(place, "--budget", "1")[0] if one["id"] == "PB168"]
+    assert findings == []
+    site = next(place.glob("lib/python3*/site-packages"))
+    (site / path).unlink()
+    of12.write(site)
+    findings = [one for one in reported(place, "--budget", "1")[0] if one["id"].startswith("PB16")]
+    assert only(findings)[:2] == ("PB168", "fail")
+    python = place / "bin/python"
+    assert findings[0]["remedy"] == (
+        f"{python} -m pip uninstall --yes nvidia-cudnn-cu12 && "
+        f"{python} -m pip install --force-reinstall --no-deps nvidia-cudnn-cu13==1.0"
+    )
