@@ -132,7 +132,9 @@ std::string render_fleet(const Fleet& fleet, const TextOptions& options) {
   int64_t ranks = 0;
   for (const auto& node : fleet.nodes) ranks += static_cast<int64_t>(node.ranks.size());
   page.headed(upper(name_of(fleet.outcome)) + "  ", text::colour_of(fleet.outcome),
-              fmt::format("{} nodes, {} ranks", fleet.nodes.size(), ranks), Colour::strong);
+              fmt::format("{}, {}", text::plural(static_cast<int64_t>(fleet.nodes.size()), "node"),
+                          text::plural(ranks, "rank")),
+              Colour::strong);
   page.paragraph(fleet.reason, 2);
   if (fleet.fix) page.entry("help:", *fleet.fix, 6);
   if (!fleet.differences.empty()) page.heading("Different");

@@ -20,6 +20,8 @@ namespace pbprobe::text {
 [[nodiscard]] std::string sm_of(std::string_view capability);
 // "torch 2.11.0 on NVIDIA H200 (sm_90)".
 [[nodiscard]] std::string subject_of(const Report& report);
+// "1 node", "2 nodes".
+[[nodiscard]] std::string plural(int64_t count, std::string_view word);
 // "PASS", with its sign where the page shows one.
 [[nodiscard]] std::string verdict_line(const Page& page, const std::optional<Verdict>& verdict);
 void add_headline(Page& page, const std::optional<Verdict>& verdict, const std::string& subject);

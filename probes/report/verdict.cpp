@@ -40,10 +40,6 @@ std::string gpus_of(const Host& host) {
   return text;
 }
 
-std::string plural(int64_t count, std::string_view word) {
-  return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
-}
-
 // "1 warning, 2 notes"; what is unknown has no finding.
 std::string counts_of(const Verdict& verdict) {
   constexpr std::pair<Severity, std::string_view> kWords[] = {
@@ -61,6 +57,10 @@ std::string counts_of(const Verdict& verdict) {
 }
 
 }  // namespace
+
+std::string plural(int64_t count, std::string_view word) {
+  return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
+}
 
 std::string sm_of(std::string_view capability) {
   std::string text = "sm_";

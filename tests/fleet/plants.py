@@ -53,30 +53,16 @@ real = time.time
 time.time = lambda: real() + {seconds}
 """
 
-# Meets the others in collectives without an end, as NCCL's start does where one of them died.
-STUCK = """
+# Another function in the place of one of ours, which is `target.planted` from then on.
+REPLACED = """
 import builtins, sys, time
 original = builtins.__import__
 def patched(name, *rest, **more):
     module = original(name, *rest, **more)
-    target = sys.modules.get("pbprobe.fleet.together")
-    if target is not None and hasattr(target, "measure_collectives") and not hasattr(target, "stuck"):
-        target.stuck = True
-        target.measure_collectives = lambda *_: time.sleep(1000)
-    return module
-builtins.__import__ = patched
-"""
-
-# Says that it has a GPU; what it measures is the CPU.
-CLAIMS_GPU = """
-import builtins, sys
-original = builtins.__import__
-def patched(name, *rest, **more):
-    module = original(name, *rest, **more)
-    target = sys.modules.get("pbprobe.fleet.meeting")
-    if target is not None and hasattr(target, "note_device") and not hasattr(target, "claims"):
-        target.claims = target.note_device
-        target.note_device = lambda store, rank, kind: target.claims(store, rank, "cuda")
+    target = sys.modules.get({module!r})
+    if target is not None and hasattr(target, {function!r}) and not hasattr(target, "planted"):
+        target.planted = target.{function}
+        target.{function} = {by}
     return module
 builtins.__import__ = patched
 """
@@ -109,11 +95,15 @@ def wrong_bit(scratch):
 
 
 def stuck(scratch):
-    return plant(scratch / "stuck", STUCK)
+    """Meets the others in collectives without an end, as NCCL's start does where one of them died."""
+    module, function = PHASES["collectives"]
+    return plant(scratch / "stuck", REPLACED.format(module=module, function=function, by="lambda *_: time.sleep(1000)"))
 
 
 def claims_gpu(scratch):
-    return plant(scratch / "gpu", CLAIMS_GPU)
+    """Says that it has a GPU; what it measures is the CPU."""
+    by = 'lambda store, rank, _: target.planted(store, rank, "cuda")'
+    return plant(scratch / "gpu", REPLACED.format(module="pbprobe.fleet.meeting", function="note_device", by=by))
 
 
 def clock_off(scratch, seconds):

@@ -36,7 +36,7 @@ def test_what_two_gpus_wrote_passes_and_shows_both(tmp_path):
     recorded = sorted((pathlib.Path(__file__).parent / "recorded").glob("two-h100-*.json"))
     page = tmp_path / "fleet.html"
     code, fleet, text = merge(tmp_path, [json.loads(file.read_text()) for file in recorded], "--html", page, "--strict")
-    assert (code, findings(fleet)) == (0, []) and text.startswith("PASS  1 nodes, 2 ranks")
+    assert (code, findings(fleet)) == (0, []) and text.startswith("PASS  1 node, 2 ranks")
     jsonschema.validate(fleet, json.loads((DOCS / "fleet.schema.json").read_text()))
     ranks = fleet["nodes"][0]["ranks"]
     assert [rank["device"] for rank in ranks] == ["NVIDIA H100 80GB HBM3"] * 2 and len(fleet["links"]) == 2

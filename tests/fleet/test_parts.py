@@ -87,7 +87,7 @@ def test_spreads_of_reports_are_those_that_they_were_made_with():
 
 
 def kernels_of_the_cpu():
-    row = {"figures": {}, "wrong": []}
+    row = {"figures": {}, "wrong": [], "errors": []}
     kernels.measure_kernels(row, torch.device("cpu"), time.monotonic() + 60)
     return row
 
@@ -98,14 +98,21 @@ def test_the_program_s_own_kernels_are_verified_and_timed():
     assert all(figure["verified"] and figure["value"] > 0 for figure in row["figures"].values())
 
 
-def test_a_kernel_that_computes_wrong_is_named_with_its_operand(tmp_path, monkeypatch):
-    problem = "gemm_int8 is wrong at [3, 4] of m 256: 7 instead of 6"
+@pytest.mark.parametrize(
+    "problem, wrong",
+    [
+        ("gemm_int8_sm90 is wrong on m 256, n 256, k 256, nt, and so has no rate: C[3,4] is 7 instead of 6", True),
+        ("gemm_int8_sm90 fails on m 256, n 256, k 256, nt, and so has no rate: CUDA_ERROR_ILLEGAL_ADDRESS", False),
+    ],
+)
+def test_a_kernel_that_is_wrong_and_one_that_does_not_run_are_two_things(tmp_path, monkeypatch, problem, wrong):
     answer = tmp_path / "pbprobe"
     answer.write_text(f"#!/bin/sh\necho '{json.dumps({'rows': [], 'problems': [problem]})}'\nexit 1\n")
     answer.chmod(0o755)
     monkeypatch.setattr(kernels, "PROGRAM", answer)
     row = kernels_of_the_cpu()
-    assert row["wrong"][1] == {"what": "kernel_int8_tops", "how": f"the exact result: {problem}", "count": 1}
+    found = [{"what": name, "how": f"the exact result: {problem}", "count": 1} for name in kernels.FIGURES.values()]
+    assert (row["wrong"], row["errors"]) == ((found, []) if wrong else ([], [problem] * 2))
     assert row["figures"] == {}
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from pbprobe.fleet.identity import uuid_of
 from pbprobe.fleet.processors import Processors
 from pbprobe.fleet.sampling import Sampler, reader_of, reasons_of
 
@@ -209,7 +210,7 @@ def soak(row: Row, device: torch.device, deadline: float, pulse: Callable[[], No
         if throttled is not None:
             row["facts"]["throttled_in_soak"] = throttled
 
-    gpu = f"GPU-{torch.cuda.get_device_properties(device).uuid}" if device.type == "cuda" else None
+    gpu = uuid_of(device)
     with Sampler(reader_of(gpu), reasons_of(gpu)) as sampler:
         last = time.monotonic()
         while True:

@@ -28,6 +28,11 @@ LIBRARIES = re.compile(
 )
 
 
+def uuid_of(device: torch.device) -> str | None:
+    """A GPU's name in nvidia-smi, NVML and CUDA_VISIBLE_DEVICES; None of a CPU."""
+    return f"GPU-{torch.cuda.get_device_properties(device).uuid}" if device.type == "cuda" else None
+
+
 def gpu_facts(uuid: str, seconds: float) -> dict[str, str]:
     """By nvidia-smi, which comes with the driver; empty where it does not answer in time. By the UUID: its own numbers
     are not those of a process that sees some of the GPUs.

@@ -201,11 +201,11 @@ class Run:
 
         self.row["facts"] = identity.cpu_facts()
         self.row["device"] = self.row["facts"].get("cpu", "CPU")
-        if self.device.type == "cuda":
+        uuid = identity.uuid_of(self.device)
+        if uuid is not None:
             self.torch.cuda.set_device(self.device)
-            properties = self.torch.cuda.get_device_properties(self.device)
-            uuid = f"GPU-{properties.uuid}"
-            self.row["device"], self.row["uuid"] = properties.name, hidden(uuid) if self.settings.redact else uuid
+            self.row["device"] = self.torch.cuda.get_device_name(self.device)
+            self.row["uuid"] = hidden(uuid) if self.settings.redact else uuid
             self.row["facts"] |= identity.gpu_facts(uuid, 5)
         self.diary.document["libraries"] = identity.libraries(deadline)
 

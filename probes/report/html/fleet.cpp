@@ -50,8 +50,8 @@ std::vector<const FleetNode*> worst_first(const Fleet& fleet) {
 }
 
 void add_headline(Document& page, const Fleet& fleet) {
-  size_t ranks = 0;
-  for (const auto& node : fleet.nodes) ranks += node.ranks.size();
+  int64_t ranks = 0;
+  for (const auto& node : fleet.nodes) ranks += static_cast<int64_t>(node.ranks.size());
   Writer& writer = page.body();
   const auto box = writer.open("div", {{"class", "verdict " + std::string(name_of(fleet.outcome))}});
   {
@@ -60,7 +60,8 @@ void add_headline(Document& page, const Fleet& fleet) {
                              : fleet.outcome == Outcome::fail ? "✗ FAIL"
                                                               : "? UNKNOWN";
     writer.add("span", {{"class", "word"}}, word);
-    writer.text(fmt::format("{} nodes, {} ranks", fleet.nodes.size(), ranks));
+    writer.text(fmt::format("{}, {}", text::plural(static_cast<int64_t>(fleet.nodes.size()), "node"),
+                            text::plural(ranks, "rank")));
   }
   writer.add("p", fleet.reason);
   if (fleet.fix) writer.add("p", "What to do: " + *fleet.fix);
