@@ -159,6 +159,7 @@ class Inventory(_Inventory, total=False):
     loading: list[Loading] | None
     variant: WheelVariant | None
     torch_beside: str | None
+    other_processor: OtherProcessor | None
 
 
 class StatedVersion(TypedDict):
@@ -415,11 +416,15 @@ class Loading(TypedDict):
     assumed: list[str]
 
 
-class MissingLibrary(TypedDict):
-    """MissingLibrary in a document of pbprobe."""
-
+class _MissingLibrary(TypedDict):
     name: str
     needed_by: str
+
+
+class MissingLibrary(_MissingLibrary, total=False):
+    """MissingLibrary in a document of pbprobe."""
+
+    other_processor: str | None
 
 
 class MissingVersion(TypedDict):
@@ -455,6 +460,21 @@ class VariantProperty(TypedDict):
     provider: str
     feature: str
     value: str
+
+
+class _OtherProcessor(TypedDict):
+    processor: str
+    expected: str
+    known_by: str
+    files: int
+    first: str
+    whole: bool
+
+
+class OtherProcessor(_OtherProcessor, total=False):
+    """OtherProcessor in a document of pbprobe."""
+
+    reinstall: str | None
 
 
 class _Measurements(TypedDict):
@@ -1044,6 +1064,7 @@ class Finding(_Finding, total=False):
 
     where: str | None
     waived: str | None
+    distribution: str | None
 
 
 class SharedLibrary(TypedDict):

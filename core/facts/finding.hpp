@@ -46,6 +46,7 @@ struct Finding {
   std::vector<std::string> operands;  // the data in that sentence: "12", "libtorch_cuda.so"
   std::string remedy;
   std::optional<std::string> waived;  // the waiver's reason
+  std::optional<std::string> distribution = std::nullopt;  // of a package beside torch; null: not of one
 };
 
 template <class Visitor, SameAs<Finding> T>
@@ -59,6 +60,8 @@ void fields(Visitor& visit, T& finding) {
   visit("operands", finding.operands, "the data in what was seen");
   visit("remedy", finding.remedy, "what to do");
   visit("waived", finding.waived, "the waiver's reason");
+  visit("distribution", finding.distribution,
+        "name of the package beside torch that it is about; null: torch, or what was given");
 }
 
 }  // namespace pbprobe

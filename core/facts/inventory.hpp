@@ -254,6 +254,7 @@ struct Inventory {
   std::optional<std::vector<Loading>> loading;  // of an installed package's extension modules; null: not looked at
   std::optional<WheelVariant> variant;          // null: it has no variant.json that could be read
   std::optional<std::string> torch_beside;      // the version of torch in the same environment; null: there is none
+  std::optional<OtherProcessor> other_processor = std::nullopt;  // null: none of its files, or not looked at
   std::vector<std::string> problems;            // what could not be read, one sentence each
 };
 
@@ -476,6 +477,8 @@ void fields(Visitor& visit, T& inventory) {
   visit("variant", inventory.variant, "what its variant.json says (PEP 825, a draft); null: it has none");
   visit("torch_beside", inventory.torch_beside,
         "the version of torch that is installed beside a package; null: none, or not looked at");
+  visit("other_processor", inventory.other_processor,
+        "an installed package's files that are built for another processor; null: none, or not looked at");
   visit("problems", inventory.problems, "what could not be read");
 }
 

@@ -4,6 +4,7 @@
 // Loading: what the loader would say if an extension module were imported, by the files that are there.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@ namespace pbprobe {
 struct MissingLibrary {
   std::string name;       // as needed: "libcudart.so.12"
   std::string needed_by;  // path of the file that needs it
+  std::optional<std::string> other_processor = std::nullopt;  // path of one that is built for another; null: none
 };
 
 struct MissingVersion {
@@ -29,6 +31,17 @@ struct UnresolvedSymbol {
   std::string needed_by;
   std::vector<std::string>
       releases;  // of torch, which export it; empty: it is none of torch's, or no known release has it
+};
+
+// Files of an installed package that Python or the loader would open, and that are built for another processor.
+struct OtherProcessor {
+  std::string processor;  // "aarch64"
+  std::string expected;   // "x86_64": the environment's
+  std::string known_by;   // what tells it: "the environment's Python", "torch", "most packages"
+  int64_t files = 0;
+  std::string first;   // path of one
+  bool whole = false;  // the package has none for the environment's processor
+  std::optional<std::string> reinstall = std::nullopt;  // a command that installs it again; null: not known
 };
 
 // One file that Python imports, or that links torch.
@@ -48,6 +61,18 @@ template <class Visitor, SameAs<MissingLibrary> T>
 void fields(Visitor& visit, T& library) {
   visit("name", library.name, "as it is needed");
   visit("needed_by", library.needed_by, "the file that needs it");
+  visit("other_processor", library.other_processor, "one of its name that is built for another processor; null: none");
+}
+
+template <class Visitor, SameAs<OtherProcessor> T>
+void fields(Visitor& visit, T& other) {
+  visit("processor", other.processor, "that the files are built for");
+  visit("expected", other.expected, "the environment's");
+  visit("known_by", other.known_by, "what tells it: the environment's Python, torch, or most packages");
+  visit("files", other.files, "that Python or the loader would open");
+  visit("first", other.first, "the path of one");
+  visit("whole", other.whole, "the package has none for the environment's processor");
+  visit("reinstall", other.reinstall, "a command that installs the package again; null: not known");
 }
 
 template <class Visitor, SameAs<MissingVersion> T>

@@ -99,8 +99,28 @@ Result<File> inspect_file(const Item& item, const AuditOptions& options) {
   return file;
 }
 
+// What an audit before found, as far as it is what this one would. It may have counted host code too.
+std::optional<File> known_file(const Item& item, const AuditOptions& options) {
+  if (options.known == nullptr || options.host_code != HostCodeScope::none) return std::nullopt;
+  const auto found = std::find_if(options.known->begin(), options.known->end(),
+                                  [&](const File& file) { return file.path == item.path; });
+  if (found == options.known->end() || found->problem || !found->machine) return std::nullopt;
+  if (options.digests && !found->sha256) return std::nullopt;
+  // Device code of others than libtorch may only have been counted.
+  if (found->device_code && found->component != "libtorch" && opens_device_code(item.path, options))
+    return std::nullopt;
+  File file = *found;
+  file.host_code.reset();
+  file.load_code.reset();
+  if (file.links && file.links->opened) {
+    for (auto& opened : *file.links->opened) opened = {.name = opened.name};  // where they lie is asked anew
+  }
+  return file;
+}
+
 File inspect_item(const Layout& layout, const Item& item, const AuditOptions& options, size_t turn,
                   MemoryBudget& budget) {
+  if (auto known = known_file(item, options)) return std::move(*known);
   const bool in_wheel = item.member != nullptr;
   if (in_wheel) budget.begin(turn);
   auto inspected = in_wheel ? inspect_member(layout, item, options, turn, budget) : inspect_file(item, options);

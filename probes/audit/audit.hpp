@@ -23,6 +23,7 @@ struct AuditOptions {
   bool kernel_names = false;                      // the names of all kernels, per SM
   unsigned threads = 0;                           // 0: all usable cores
   std::filesystem::path cache = {};               // what was found in files is kept there; empty: nothing is kept
+  const std::vector<File>* known = nullptr;       // of the same root, from an audit without `kernel_names`
 };
 
 // A wheel (also of another platform), an environment, a site-packages, torch or libtorch folder, a Nix result, an

@@ -12,10 +12,12 @@
 #include "core/pep440.hpp"
 #include "probes/audit/audit_layout.hpp"
 #include "probes/audit/loader/extensions.hpp"
+#include "probes/audit/loader/inside_root.hpp"
 #include "probes/audit/packages/distributions.hpp"
 #include "probes/audit/packages/environments.hpp"
 #include "probes/audit/packages/ownership.hpp"
 #include "probes/audit/packages/packages.hpp"
+#include "probes/audit/packages/processors.hpp"
 #include "probes/audit/packages/python_text.hpp"
 #include "probes/audit/packages/walk.hpp"
 
@@ -104,25 +106,28 @@ std::optional<std::string> version_of_torch(const InstalledPackages& installed) 
   return std::nullopt;
 }
 
-// The loader is followed only where it is this machine's own.
-AuditedPackages audit_installed(const fs::path& folder, const PackagesOptions& options, bool of_other_system,
+AuditedPackages audit_installed(const fs::path& folder, const PackagesOptions& options,
                                 const std::function<void(AuditedPackage)>& each) {
   const InstalledPackages installed = installed_packages(folder);
   const Owners owners(installed.packages);
-  std::optional<Extensions> extensions;
-  if (!of_other_system) extensions.emplace(installed, options.library_path);
+  const fs::path root = root_above(installed.folder);
+  const Processors processors(installed, root);
+  Extensions extensions(installed, options.library_path, root);
   const auto torch = version_of_torch(installed);
   AuditedPackages audited{
       .environment = installed.environment, .problems = installed.problems, .notes = installed.notes};
-  if (extensions) {
-    audited.interpreter = extensions->interpreter();
-    audited.shared_libraries = extensions->shared_libraries();
-  }
+  audited.interpreter = extensions.interpreter();
+  audited.shared_libraries = extensions.shared_libraries();
+  if (!root.empty())
+    audited.notes.push_back(fmt::format("libraries for {} were looked for in {}, the root of another system",
+                                        installed.folder.string(), root.string()));
   for (const auto& package : installed.packages) {
     AuditedPackage one{.inventory = audit_layout(package.layout, installed.folder, options_for(package, options.audit)),
+                       .environment = installed.environment,
                        .installer = package.installer};
-    if (extensions) one.inventory.loading = extensions->of(package, one.inventory.files);
+    one.inventory.loading = extensions.of(package, one.inventory.files);
     one.inventory.torch_beside = torch;
+    one.inventory.other_processor = processors.other(package);
     one.recorded = compare_with_record(installed, package, one.inventory.files, owners);
     if (one.recorded) {
       for (auto& sentence : sentences_of(*one.recorded, package.info))
@@ -145,12 +150,11 @@ void append(std::vector<T>& all, std::vector<T> more) {
 
 AuditedPackages audit_each(const FoundEnvironments& found, const PackagesOptions& options,
                            const std::function<void(AuditedPackage)>& each) {
-  if (found.folders.size() == 1 && !found.of_other_system)
-    return audit_installed(found.folders.front(), options, false, each);
+  if (found.folders.size() == 1) return audit_installed(found.folders.front(), options, each);
   AuditedPackages all;
   std::vector<std::string> names;
   for (const auto& folder : found.folders) {
-    AuditedPackages one = audit_installed(folder, options, found.of_other_system, each);
+    AuditedPackages one = audit_installed(folder, options, each);
     names.push_back(folder.string());
     all.without_files += one.without_files;
     append(all.shared_libraries, std::move(one.shared_libraries));
@@ -158,9 +162,6 @@ AuditedPackages audit_each(const FoundEnvironments& found, const PackagesOptions
     append(all.notes, std::move(one.notes));
   }
   all.notes.push_back(fmt::format("packages were found in {}", fmt::join(names, ", ")));
-  if (found.of_other_system)
-    all.notes.emplace_back(
-        "it is the root of another system: whether its loader resolves what they need was not asked");
   return all;
 }
 

@@ -20,6 +20,7 @@ namespace pbprobe {
 
 struct AuditedPackage {
   Inventory inventory;
+  std::filesystem::path environment;      // that it is installed into; empty: it is an artifact by itself
   std::string installer;                  // of an installed one: "pip", "uv"
   std::optional<RecordedFiles> recorded;  // null: it has no RECORD, or is an artifact by itself
 };

@@ -96,6 +96,8 @@ bool has_subject(Need need, const Facts& facts) {
     case Need::reference: return facts.report.reference.has_value();
     case Need::environment:
       return (inventory != nullptr && (inventory->loading || inventory->torch_beside)) || facts.report.environment;
+    case Need::processors:
+      return (inventory != nullptr && (inventory->loading || inventory->other_processor)) || facts.report.environment;
     case Need::rows: return facts.report.environment.has_value();
     case Need::other: return facts.other;
     case Need::preflight: return facts.report.preflight.has_value();

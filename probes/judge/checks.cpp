@@ -51,6 +51,7 @@ std::string_view word_for(Need need) {
     case Need::reference: return "a gate";
     case Need::environment: return "other packages beside it";
     case Need::rows: return "the packages beside it";
+    case Need::processors: return "an environment";
     case Need::other: return "another package than torch";
     case Need::preflight: return "a preflight";
     case Need::imports: return "an import";

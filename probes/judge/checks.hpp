@@ -41,6 +41,7 @@ enum class Need : uint8_t {
   reference,      // what builds of its version hold was asked for
   environment,    // it is installed among other packages
   rows,           // the packages beside torch were read, a row each
+  processors,     // it is installed, and its files' processors were compared with the environment's
   other,          // the package is another one than torch
   preflight,      // what compiles as programs run was looked for
   imports,        // torch was imported, and what links it
@@ -55,6 +56,7 @@ struct Seen {
   Sentence what;
   std::optional<std::string> where = std::nullopt;
   std::optional<std::string> remedy = std::nullopt;  // where the catalogue's can be put more exactly
+  std::optional<std::string> distribution = std::nullopt;  // the package beside torch that has it
 };
 
 struct Answer {

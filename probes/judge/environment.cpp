@@ -18,11 +18,6 @@ const std::vector<Distribution>& rows_of(const Facts& facts) {
   return facts.report.environment->distributions;
 }
 
-// They hold SMs of their own choice, of which torch's own checks ask.
-bool is_of_cuda(const Distribution& row) {
-  return row.name.starts_with("nvidia-");
-}
-
 std::string sms_of(const Distribution& row) {
   std::set<Sm> cubins, ptx;
   for (const auto* counts : {&row.cubin, &row.self_loaded}) {
@@ -50,7 +45,8 @@ Answer libraries_are_as_installed(const Facts& facts) {
       answer.seen.push_back({.what = say("{}: {} of the {} files of its RECORD are not there, the first {}",
                                          label_of(row), recorded.missing, recorded.files, first),
                              .where = first,
-                             .remedy = reinstall});
+                             .remedy = reinstall,
+                             .distribution = package_beside_torch(row)});
       continue;
     }
     const ChangedLibrary& first = recorded.changed_libraries.front();
@@ -60,7 +56,8 @@ Answer libraries_are_as_installed(const Facts& facts) {
     answer.seen.push_back({.what = say("{}: {} has {} than its RECORD{}{}", label_of(row), first.path,
                                        in_words(first.how), in_words(whose), in_words(others)),
                            .where = first.path,
-                           .remedy = reinstall});
+                           .remedy = reinstall,
+                           .distribution = package_beside_torch(row)});
   }
   return answer;
 }
@@ -91,7 +88,8 @@ Answer packages_serve_the_gpus(const Facts& facts) {
          .where = row.folder,
          .remedy = fmt::format("install a build of {} with {}, which `pbprobe recommend` looks for, or build it with "
                                "TORCH_CUDA_ARCH_LIST={}",
-                               row.name, sm_name(gpu), capability_of(gpu))});
+                               row.name, sm_name(gpu), capability_of(gpu)),
+         .distribution = row.name});
   });
   return answer;
 }
@@ -115,7 +113,8 @@ Answer driver_takes_their_ptx(const Facts& facts) {
                      group.label, least->major, least->minor, *facts.host->driver.cuda_version),
          .where = row.folder,
          .remedy = fmt::format("install a driver with CUDA {}.{} or newer, or a build of {} with {}", cuda->major,
-                               cuda->minor, row.name, sm_name(gpu))});
+                               cuda->minor, row.name, sm_name(gpu)),
+         .distribution = row.name});
   });
   return answer;
 }
@@ -126,7 +125,9 @@ Answer the_rest_loads(const Facts& facts) {
     if (matters(row) || is_torch(row) || row.findings.empty()) continue;
     const Finding& first = row.findings.front();
     if (first.severity == Severity::note || (row.recorded && row.recorded->reinstall)) continue;
-    Seen seen{.what = first.what, .where = first.where, .remedy = first.remedy};
+    const Check* check = find_check(first.id);
+    if (is_of_cuda(row) && check != nullptr && needs(*check, Need::processors)) continue;  // torch does not load
+    Seen seen{.what = first.what, .where = first.where, .remedy = first.remedy, .distribution = row.name};
     seen.what.operands = first.operands;
     answer.seen.push_back(std::move(seen));
   }

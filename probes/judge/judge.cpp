@@ -24,7 +24,9 @@ Finding finding_of(const Check& check, const Seen& seen, Severity severity) {
           .what = seen.what.text,
           .where = seen.where,
           .operands = seen.what.operands,
-          .remedy = seen.remedy.value_or(std::string(check.remedy))};
+          .remedy = seen.remedy.value_or(std::string(check.remedy)),
+          .waived = std::nullopt,
+          .distribution = seen.distribution};
 }
 
 class Judge {

@@ -19,6 +19,12 @@
 namespace pbprobe {
 namespace {
 
+// Another check's: a library is there for another processor.
+bool lacks_for_processor(const Loading& loading) {
+  return std::any_of(loading.missing_libraries.begin(), loading.missing_libraries.end(),
+                     [](const MissingLibrary& library) { return library.other_processor.has_value(); });
+}
+
 // Those that do not load, and that no other stands in for.
 std::vector<const Loading*> not_loading(const Inventory& inventory) {
   std::map<std::string, bool> one_loads;
@@ -28,7 +34,7 @@ std::vector<const Loading*> not_loading(const Inventory& inventory) {
   }
   std::vector<const Loading*> all;
   for (const auto& loading : *inventory.loading) {
-    if (!one_loads.at(without_numbers(loading.path))) all.push_back(&loading);
+    if (!one_loads.at(without_numbers(loading.path)) && !lacks_for_processor(loading)) all.push_back(&loading);
   }
   return all;
 }
@@ -252,6 +258,21 @@ Answer cuda_is_torch_s(const Facts& facts) {
   return {};
 }
 
+Answer files_are_of_the_environment_s_processor(const Facts& facts) {
+  if (!facts.inventory->other_processor) return {};
+  const OtherProcessor& other = *facts.inventory->other_processor;
+  Seen seen{.where = other.first, .remedy = other.reinstall};
+  if (other.whole) {
+    seen.what = say("{} is built for {}, and {} for {}", facts.torch, other.processor, in_words(other.known_by),
+                    other.expected);
+  } else {
+    const std::string more = other.files < 2 ? "" : fmt::format("; {} more of its files too", other.files - 1);
+    seen.what = say("{}: {} is built for {}, and {} for {}{}", facts.torch, base_name(other.first), other.processor,
+                    in_words(other.known_by), other.expected, in_words(more));
+  }
+  return {.seen = {std::move(seen)}};
+}
+
 }  // namespace
 
 std::vector<Check> loading_checks() {
@@ -311,6 +332,15 @@ std::vector<Check> loading_checks() {
        .question = "Are the libraries there that single parts of a package need?",
        .remedy = "nothing to fix where that part is not used; else install the library",
        .ask = libraries_of_parts_are_found},
+      {.id = "PB178",
+       .subject = Subject::artifact,
+       .level = Level::shipped,
+       .severity = Severity::fail,
+       .needs = {inventory, processors},
+       .of_any = true,
+       .question = "Is each package built for the processor that its environment is for?",
+       .remedy = "install the package again with the environment's own Python, on a machine with that processor",
+       .ask = files_are_of_the_environment_s_processor},
   };
 }
 

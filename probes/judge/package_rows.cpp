@@ -22,6 +22,14 @@ bool is_torch(const Distribution& row) {
   return package_name(row.name) == "torch";
 }
 
+bool is_of_cuda(const Distribution& row) {
+  return row.name.starts_with("nvidia-");
+}
+
+std::optional<std::string> package_beside_torch(const Distribution& row) {
+  return is_torch(row) ? std::nullopt : std::optional(row.name);
+}
+
 bool matters(const Distribution& row) {
   return links_torch(row) || !row.cubin.empty() || !row.ptx.empty() || !row.self_loaded.empty();
 }
@@ -31,38 +39,26 @@ std::string label_of(const Distribution& row) {
 }
 
 // Of torch only whether it loads: all else of it is asked of the report's own inventory. What is not as it was
-// installed is another check's.
+// installed is another check's. CUDA's libraries of another processor keep torch from loading.
 std::vector<Seen> seen_in_rows(const Check& check, const Report& report) {
   std::vector<Seen> all;
   if (!report.environment || !check.of_any) return all;
   const bool of_loading = needs(check, Need::environment);
+  const bool of_processors = needs(check, Need::processors);
   for (const auto& row : report.environment->distributions) {
-    const bool asked = is_torch(row) ? of_loading : matters(row);
+    const bool asked = is_torch(row) ? of_loading : matters(row) || (of_processors && is_of_cuda(row));
     if (!asked || (!of_loading && row.recorded && row.recorded->reinstall)) continue;
     for (const auto& finding : row.findings) {
       if (finding.id != check.id) continue;
-      Seen seen{.what = finding.what, .where = finding.where, .remedy = finding.remedy};
+      Seen seen{.what = finding.what,
+                .where = finding.where,
+                .remedy = finding.remedy,
+                .distribution = package_beside_torch(row)};
       seen.what.operands = finding.operands;
       all.push_back(std::move(seen));
     }
   }
   return all;
-}
-
-bool is_of_package(const Finding& finding, const Report& report) {
-  if (!report.environment) return false;
-  const Check* check = find_check(finding.id);
-  const bool of_rows = check != nullptr && needs(*check, Need::rows);
-  const auto& rows = report.environment->distributions;
-  if (of_rows)
-    return std::none_of(rows.begin(), rows.end(), [&](const Distribution& row) {
-      return is_torch(row) && finding.what.starts_with(label_of(row) + ": ");
-    });
-  return std::any_of(rows.begin(), rows.end(), [&](const Distribution& row) {
-    return !is_torch(row) && std::any_of(row.findings.begin(), row.findings.end(), [&](const Finding& one) {
-      return one.id == finding.id && one.what == finding.what;
-    });
-  });
 }
 
 RowCode code_for(const Distribution& row, const Sm& gpu) {

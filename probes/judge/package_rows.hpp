@@ -23,8 +23,11 @@ namespace pbprobe {
 // "xformers 0.0.35".
 [[nodiscard]] std::string label_of(const Distribution& row);
 
-// Whether it was found in a package beside torch, and tells nothing of torch itself.
-[[nodiscard]] bool is_of_package(const Finding& finding, const Report& report);
+// NVIDIA's own packages. They hold SMs of their own choice, of which torch's own checks ask.
+[[nodiscard]] bool is_of_cuda(const Distribution& row);
+
+// As `Seen` has it: null of torch.
+[[nodiscard]] std::optional<std::string> package_beside_torch(const Distribution& row);
 
 // What was found in rows by this check, which asks the same of every package.
 [[nodiscard]] std::vector<Seen> seen_in_rows(const Check& check, const Report& report);

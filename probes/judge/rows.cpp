@@ -48,10 +48,10 @@ void add_detail(std::string& detail, const std::string& more) {
 }
 
 // Of torch itself: a package beside it fails the verdict, and has a row of its own.
-bool fails_on_cpu(const Facts& facts, const std::vector<Finding>& findings) {
+bool fails_on_cpu(const std::vector<Finding>& findings) {
   return std::any_of(findings.begin(), findings.end(), [&](const Finding& finding) {
     return finding.severity == Severity::fail && finding.level == Level::shipped && finding.subject != Subject::gpu &&
-           !is_of_package(finding, facts.report);
+           !finding.distribution;
   });
 }
 
@@ -94,7 +94,7 @@ void fill_gpu(ClaimRow& row, const Facts& facts, size_t index) {
 
 ClaimRow cpu_row(const Facts& facts, const std::vector<Finding>& findings) {
   ClaimRow row{.claim = "CPU " + facts.host->cpu.name, .shipped = Outcome::unknown};
-  if (facts.inventory != nullptr) row.shipped = known(!fails_on_cpu(facts, findings));
+  if (facts.inventory != nullptr) row.shipped = known(!fails_on_cpu(findings));
   if (facts.wrong_platform) {
     row.detail = "built for " + facts.inventory->platform.value_or("another processor");
   } else {

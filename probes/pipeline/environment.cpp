@@ -43,12 +43,14 @@ Distribution row_of(Inventory inventory, const EnvironmentRequest& request) {
 }
 
 // torch is judged with the packages that it needs, which stand in rows of their own.
-void judge_torch(const fs::path& artifact, const fs::path& cache, Distribution& row) {
+void judge_torch(const fs::path& artifact, const fs::path& cache, const std::optional<OtherProcessor>& other,
+                 Distribution& row) {
   Report report = new_report();
   auto inventory = audit(artifact, {.open_libraries = false, .cache = cache});
   if (!inventory) return;  // a torch without its folder: what it lacks is known by its RECORD
   report.inventory = std::move(*inventory);
   report.inventory->loading = row.loading;
+  report.inventory->other_processor = other;
   report.inventory->problems.insert(report.inventory->problems.end(), row.problems.begin(), row.problems.end());
   take_findings(report, row);
 }
@@ -87,9 +89,10 @@ struct Faulty {
 
   std::set<std::string> other_owners = {};  // packages that wrote over files of these
 
-  void take(const Distribution& row, const std::string& installer) {
-    if (!row.recorded || !row.recorded->reinstall || !row.version) return;
-    for (const auto& library : row.recorded->changed_libraries) {
+  void take(const Distribution& row, const std::string& installer, bool of_other_processor) {
+    const bool changed = row.recorded && row.recorded->reinstall;
+    if ((!changed && !of_other_processor) || !row.version) return;
+    for (const auto& library : changed ? row.recorded->changed_libraries : std::vector<ChangedLibrary>()) {
       if (library.other_owner) other_owners.insert(library.other_owner->substr(0, library.other_owner->find('-')));
     }
     const bool known = installer == "uv" || installer == "conda";
@@ -143,20 +146,32 @@ std::string cuda_of_torch(const std::vector<Distribution>& rows) {
   return "";
 }
 
+// By the installer that is there.
+std::optional<std::string> command_for(const AuditedPackage& package, const fs::path& artifact) {
+  Faulty one;
+  one.take(distribution_of(package.inventory), package.installer, true);
+  if (one.rows.empty()) return std::nullopt;
+  return one.command(package.environment, packages_folder(artifact).value_or(artifact), "");
+}
+
 Result<void> add_artifact(const fs::path& artifact, const EnvironmentRequest& request, Environment& environment) {
   const PackagesOptions options{.audit = {.host_code = request.beside_torch ? HostCodeScope::none : HostCodeScope::all,
                                           .kernel_names = !request.gpus.empty(),
-                                          .cache = request.cache},
+                                          .cache = request.cache,
+                                          .known = request.known},
                                 .library_path = request.library_path};
   Faulty faulty;
   const auto each = [&](AuditedPackage package) {
     const bool installed = package.inventory.layout == "distribution";
     if (request.progress) request.progress("read " + package.inventory.artifact);
+    if (package.inventory.other_processor)
+      package.inventory.other_processor->reinstall = command_for(package, artifact);
+    const auto other = package.inventory.other_processor;
     Distribution row = row_of(std::move(package.inventory), request);
     row.recorded = std::move(package.recorded);
     const bool is_torch = installed && package_name(row.name) == "torch";
-    if (is_torch && !request.beside_torch) judge_torch(artifact, request.cache, row);
-    faulty.take(row, package.installer);
+    if (is_torch && !request.beside_torch) judge_torch(artifact, request.cache, other, row);
+    faulty.take(row, package.installer, other.has_value());
     environment.distributions.push_back(std::move(row));
   };
   PBPROBE_TRY(const AuditedPackages audited, audit_packages(artifact, options, each));

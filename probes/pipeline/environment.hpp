@@ -21,11 +21,12 @@ namespace pbprobe {
 
 struct EnvironmentRequest {
   std::vector<std::filesystem::path> artifacts;
-  std::vector<Sm> gpus;                   // what each package has for them is counted, kernel by kernel
-  std::optional<MajorMinor> driver = {};  // the CUDA of the driver that is here, whose GPUs they are
-  std::string library_path;               // LD_LIBRARY_PATH, as programs of the environment have it
-  std::filesystem::path cache = {};       // as AuditOptions::cache
-  bool beside_torch = false;              // torch itself is judged elsewhere, and nobody asks for minimum CPUs
+  std::vector<Sm> gpus;                      // what each package has for them is counted, kernel by kernel
+  std::optional<MajorMinor> driver = {};     // the CUDA of the driver that is here, whose GPUs they are
+  std::string library_path;                  // LD_LIBRARY_PATH, as programs of the environment have it
+  std::filesystem::path cache = {};          // as AuditOptions::cache
+  const std::vector<File>* known = nullptr;  // as AuditOptions::known
+  bool beside_torch = false;                 // torch itself is judged elsewhere, and nobody asks for minimum CPUs
   std::function<void(std::string_view step)> progress;
 };
 

@@ -16,6 +16,8 @@
 #include "core/open_file.hpp"
 #include "core/version.hpp"
 #include "probes/audit/audit.hpp"
+#include "probes/audit/loader/inside_root.hpp"
+#include "probes/audit/packages/distributions.hpp"
 #include "probes/audit/packages/preflight.hpp"
 #include "probes/judge/judge.hpp"
 #include "probes/pipeline/beside_others.hpp"
@@ -95,6 +97,7 @@ class Pipeline {
     if (!from_document()) {
       audit_artifact();
       look_at_packages();
+      forget_digests();
       look_at_compilers();
       measure();
       import_torch();
@@ -123,7 +126,7 @@ class Pipeline {
 
   bool wants_imports() const {
     const bool asked = options_.depth != Depth::quick && !options_.host && !options_.emulation && !options_.claim;
-    return asked && result_.report.inventory && packages_of(*result_.report.inventory).has_value();
+    return asked && result_.report.inventory && packages_of(*result_.report.inventory) && other_root().empty();
   }
   double seconds_for_imports() const { return wants_imports() ? kImportShare * budget_.count() : 0; }
   double seconds_before_imports() const { return seconds_left() - seconds_for_imports(); }
@@ -214,17 +217,23 @@ class Pipeline {
     AuditOptions options = options_.audit;
     // Opening CUDA's own libraries too takes 10 s of two cores: that is a claim's, and report --full's.
     if (options_.judged && !options_.claim && options_.depth == Depth::quick) options.open_libraries = false;
+    // The packages' RECORDs want digests: with them nothing of torch is read twice.
+    const bool digests = options.digests;
+    options.digests = digests || (looks_at_packages() && packages_folder(artifact));
     auto inventory = audit(artifact, options);
     if (!inventory) return stop(inventory.error());
+    shares_digests_ = options.digests && !digests;
     result_.report.inventory = std::move(*inventory);
     result_.report.input = InputKind::artifact;
   }
+
+  bool looks_at_packages() const { return options_.judged && !options_.claim && !options_.emulation; }
 
   // What fails is mostly an extension, and not torch. A first reading takes its own time, later ones are from the
   // cache.
   void look_at_packages() {
     const auto& inventory = result_.report.inventory;
-    if (!inventory || !options_.judged || options_.claim || options_.emulation) return;
+    if (!inventory || !looks_at_packages()) return;
     const auto packages = packages_of(*inventory);
     if (!packages) return;
     const auto start = Clock::now();
@@ -232,6 +241,7 @@ class Pipeline {
                                          .gpus = {},
                                          .library_path = system_env()("LD_LIBRARY_PATH").value_or(""),
                                          .cache = options_.audit.cache,
+                                         .known = shares_digests_ ? &inventory->files : nullptr,
                                          .beside_torch = true,
                                          .progress = options_.progress});
     if (!environment) return problem(environment.error());
@@ -239,12 +249,23 @@ class Pipeline {
     if (options_.budget_seconds <= 0) budget_ += Clock::now() - start;
   }
 
+  void forget_digests() {
+    if (!shares_digests_) return;
+    for (auto& file : result_.report.inventory->files) file.sha256.reset();
+  }
+
   // Of a build that is claimed to deliver something, this machine's compilers tell nothing.
   void look_at_compilers() {
     const auto& inventory = result_.report.inventory;
-    if (!inventory || options_.host || options_.emulation || options_.claim) return;
+    if (!inventory || options_.host || options_.emulation || options_.claim || !other_root().empty()) return;
     if (const auto packages = packages_of(*inventory))
       result_.report.preflight = look_before_compiling(*packages, preflight_sources());
+  }
+
+  // Of a container, whose packages these are; empty: they are this system's.
+  fs::path other_root() const {
+    const auto packages = packages_of(*result_.report.inventory);
+    return packages ? root_above(*packages) : fs::path();
   }
 
   void measure() {
@@ -252,7 +273,11 @@ class Pipeline {
     if (options_.artifact && !result_.could_run)
       return;  // what was asked about cannot be read: our kernels do not help
     std::optional<std::string> libtorch;
-    if (result_.report.inventory) libtorch = result_.report.inventory->libtorch_dir;
+    if (result_.report.inventory && other_root().empty()) libtorch = result_.report.inventory->libtorch_dir;
+    if (const auto root = result_.report.inventory ? other_root() : fs::path(); !root.empty())
+      result_.report.problems.push_back(fmt::format(
+          "{} is the root of another system, so that its torch was not started: run pbprobe in that container",
+          root.string()));
     const auto benches = options_.depth == Depth::quick ? quick_benches : full_benches;
     const bool timed = !emulator_;
     MeasureRequest request{.host = *result_.report.host,
@@ -320,6 +345,7 @@ class Pipeline {
 
   const ReportOptions& options_;
   ReportResult result_;
+  bool shares_digests_ = false;  // they were taken for the packages, not for the report
   std::optional<Emulator> emulator_;
   const Clock::time_point start_ = Clock::now();
   std::chrono::duration<double> budget_{};

@@ -59,6 +59,10 @@ void add_environment_cases(std::vector<Case>& cases) {
                    with_row(found(row_of("pillow"), "PB161", Severity::fail,
                                   "pillow 13.0.0: _imaging.so needs libtiff.so.7, " + lacks, "PIL/_imaging.so")),
                    with_row(row_of("pillow"))});
+  const std::string processor = "nvidia-cublas 13.1.0.3 is built for aarch64, and torch for x86_64";
+  cases.push_back({"PB178", processor,
+                   with_row(found(cublas(), "PB178", Severity::fail, processor, "nvidia/cu13/lib/libcublas.so.13")),
+                   with_row(cublas())});
   const auto changed = [](const char* how, std::optional<std::string> owner) {
     Distribution row = cublas();
     row.recorded->changed = 1;

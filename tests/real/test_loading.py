@@ -135,7 +135,7 @@ for line in open("/proc/self/maps"):
 
 @pytest.mark.parametrize("environment", ENVIRONMENTS, ids=lambda path: path.name)
 def test_what_a_process_has_mapped_is_what_the_files_lead_to(environment):
-    command = [PROGRAM, "report", environment, "--full", "--format", "json"]
+    command = [PROGRAM, "report", environment, "--full", "--budget", "600", "--format", "json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     imports = json.loads(done.stdout)["imports"]
     assert (imports[0]["module"], imports[0]["problem"]) == ("torch", None)
@@ -146,6 +146,8 @@ def test_what_a_process_has_mapped_is_what_the_files_lead_to(environment):
     assert set(imports[0]["predicted"]) <= mapped
     files = sum(len(one["predicted"]) for one in imports if one["problem"] is None)
     tried = sum(one["obstacle"] is None for one in imports)
+    assert not [one["module"] for one in imports if one["obstacle"] == "time_limit"]
+    assert tried >= 0.8 * len(imports), [(one["module"], one["problem"]) for one in imports if one["obstacle"]]
     print(f"{environment.name}: {len(imports)} modules, {tried} tried, {files} files predicted where it was imported")
     for one in imports:
         print(f"{one['module']}: {len(one['predicted'])} predicted, {len(one['loaded'])} mapped, {one['problem']}")

@@ -14,7 +14,9 @@
 #include "core/open_file.hpp"
 #include "core/torch_symbols.hpp"
 #include "probes/audit/audit.hpp"
+#include "probes/audit/loader/inside_root.hpp"
 #include "probes/audit/packages/closure.hpp"
+#include "probes/audit/packages/processors.hpp"
 #include "probes/audit/packages/walk.hpp"
 
 namespace pbprobe {
@@ -96,17 +98,28 @@ void forgive_driver(Loading& loading) {
 
 }  // namespace
 
-Extensions::Extensions(const InstalledPackages& installed, const std::string& library_path) : installed_(installed) {
-  for (const auto& package : installed.packages) {
-    for (const auto& item : package.layout.items) libraries_[item.disk.filename().string()].push_back(item.disk);
-  }
+Extensions::Extensions(const InstalledPackages& installed, const std::string& library_path, fs::path root)
+    : installed_(installed), root_(std::move(root)) {
+  store_.set_root(root_);
   find_interpreter();
   const auto python = python_.empty() ? nullptr : store_.at(python_).object;
-  const uint16_t machine = own_machine() == "aarch64" ? EM_AARCH64 : EM_X86_64;
+  const std::string machine = python == nullptr || root_.empty() ? own_machine() : machine_name(python->machine());
+  for (const auto& package : installed.packages) {
+    for (const auto& item : package.layout.items) {
+      const std::string name = item.disk.filename().string();
+      const std::string processor = processor_of_file(item.disk);
+      if (processor.empty() || processor == machine) {
+        libraries_[name].push_back(item.disk);
+      } else {
+        others_.emplace(name, item.disk);
+      }
+    }
+  }
   const std::string loader = python == nullptr ? "" : python->interpreter();
-  if (python == nullptr || python->machine() != machine || loader.find("ld-musl") != loader.npos) return;
-  if (takes_packages_of_another(installed.environment)) return;
-  folders_ = loader_folders(machine, loader, library_path);
+  const bool followed = python != nullptr && machine_name(python->machine()) == machine &&
+                        loader.find("ld-musl") == loader.npos && !takes_packages_of_another(installed.environment);
+  if (!followed) return;
+  folders_ = loader_folders(python->machine(), loader, library_path, root_);
   plain_.emplace(store_, folders_);
   (void)plain_->open(python_, true);
   load_torch();
@@ -115,7 +128,8 @@ Extensions::Extensions(const InstalledPackages& installed, const std::string& li
 void Extensions::find_interpreter() {
   std::error_code error;
   for (const char* name : {"bin/python", "bin/python3"}) {
-    const fs::path path = fs::canonical(installed_.environment / name, error);
+    const fs::path link = installed_.environment / name;
+    const fs::path path = root_.empty() ? fs::canonical(link, error) : inside_root(root_, link);
     if (error || store_.at(path).object == nullptr) continue;
     python_ = path;
     break;
@@ -165,7 +179,7 @@ void Extensions::preload_cuda() {
         if (!found && numbered && one.starts_with(std::string(library) + ".so.")) found = place / one;
       }
     }
-    if (!found) return;
+    if (!found || others_.contains(found->filename().string())) return;
     (void)plain_->open(*found, false);
   }
 }
@@ -241,6 +255,10 @@ std::pair<Loading, Process> Extensions::load(const InstalledPackage& package, co
     if (there == loading.missing_libraries.end()) break;
     assumed.push_back(there->name);
   }
+  for (auto& library : loading.missing_libraries) {
+    if (const auto other = others_.find(library.name); other != others_.end())
+      library.other_processor = other->second.string();
+  }
   loading.path = name;
   loading.assumed = std::move(assumed);
   forgive_driver(loading);
@@ -291,7 +309,7 @@ std::optional<std::vector<Loading>> Extensions::of(const InstalledPackage& packa
   if (!plain_) return std::nullopt;
   std::vector<Loading> all;
   for (const auto& file : files) {
-    if (!file.links || file.machine != own_machine()) continue;
+    if (!file.links || file.machine != machine_name(folders_.machine)) continue;
     const bool linked = links_torch(file);
     if (!linked && !is_extension(file)) continue;
     const fs::path path = installed_.folder / file.path;

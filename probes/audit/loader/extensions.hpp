@@ -21,11 +21,12 @@ namespace pbprobe {
 
 class Extensions {
  public:
-  // `library_path`: LD_LIBRARY_PATH, as whoever imports them has it.
-  Extensions(const InstalledPackages& installed, const std::string& library_path);
+  // `library_path`: LD_LIBRARY_PATH, as whoever imports them has it. `root`: of another system that they are installed
+  // in; empty: this one.
+  Extensions(const InstalledPackages& installed, const std::string& library_path, std::filesystem::path root = {});
 
   // Its extension modules for this Python, and what links torch: torch is imported before. Null: the environment has no
-  // interpreter of its own, for this machine and glibc, or it takes packages of another one.
+  // interpreter of its own, for glibc and (in no other root) this machine, or it takes packages of another one.
   [[nodiscard]] std::optional<std::vector<Loading>> of(const InstalledPackage& package, const std::vector<File>& files);
 
   // Libraries that torch's process has loaded and that lie in more than one place.
@@ -56,7 +57,9 @@ class Extensions {
   void take_torch(const std::filesystem::path& path, Loading& loading);
 
   const InstalledPackages& installed_;
+  std::filesystem::path root_;
   std::map<std::string, std::vector<std::filesystem::path>> libraries_;  // of all packages, by file name
+  std::map<std::string, std::filesystem::path> others_;                  // the same, built for another processor
   std::filesystem::path python_;                                         // empty: none
   std::string tag_;                                                      // "cpython-311"; empty: not known
   ObjectStore store_;

@@ -45,10 +45,10 @@ LoaderCache parse_loader_cache(const Bytes& file, uint16_t machine) {
   return cache;
 }
 
-LoaderCache system_loader_cache(uint16_t machine) {
-  const auto text = read_whole_file("/etc/ld.so.cache");
+LoaderCache loader_cache(const std::filesystem::path& file, uint16_t machine) {
+  const auto text = read_whole_file(file);
   if (!text) return {};
-  return parse_loader_cache(Bytes({reinterpret_cast<const uint8_t*>(text->data()), text->size()}, "/etc/ld.so.cache"),
+  return parse_loader_cache(Bytes({reinterpret_cast<const uint8_t*>(text->data()), text->size()}, file.string()),
                             machine);
 }
 

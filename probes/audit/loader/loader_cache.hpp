@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <string>
 #include <string_view>
@@ -20,7 +21,7 @@ using LoaderCache = std::multimap<std::string, std::string, std::less<>>;
 
 [[nodiscard]] LoaderCache parse_loader_cache(const Bytes& file, uint16_t machine);
 
-// That of this system; none where there is no such file.
-[[nodiscard]] LoaderCache system_loader_cache(uint16_t machine);
+// None where there is no such file.
+[[nodiscard]] LoaderCache loader_cache(const std::filesystem::path& file, uint16_t machine);
 
 }  // namespace pbprobe

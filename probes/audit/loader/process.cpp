@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "probes/audit/loader/inside_root.hpp"
 #include "probes/audit/packages/closure.hpp"
 
 namespace pbprobe {
@@ -38,9 +39,10 @@ const ObjectStore::Entry& ObjectStore::at(const fs::path& path) {
   const auto [found, fresh] = entries_.try_emplace(path.string());
   Entry& entry = found->second;
   if (!fresh) return entry;
+  const fs::path inside = inside_root(root_, path);
   struct stat status {};
-  if (stat(path.c_str(), &status) == 0) entry.file = {status.st_dev, status.st_ino};
-  auto object = LinkedObject::open(path);
+  if (stat(inside.c_str(), &status) == 0) entry.file = {status.st_dev, status.st_ino};
+  auto object = LinkedObject::open(inside);
   if (object) {
     entry.object = std::make_shared<const LinkedObject>(std::move(*object));
   } else {
@@ -53,14 +55,17 @@ void ObjectStore::close_unused() {
   std::erase_if(entries_, [](const auto& entry) { return entry.second.object.use_count() < 2; });
 }
 
-LoaderFolders loader_folders(uint16_t machine, const std::string& interpreter, const std::string& library_path) {
-  LoaderFolders folders{.machine = machine, .environment = split(library_path)};
+LoaderFolders loader_folders(uint16_t machine, const std::string& interpreter, const std::string& library_path,
+                             const fs::path& root) {
+  LoaderFolders folders{.machine = machine, .root = root};
+  if (root.empty()) folders.environment = split(library_path);  // nobody knows how another system is started
   if (interpreter.starts_with("/nix/store/")) {
     folders.defaults = {fs::path(interpreter).parent_path().string()};
     return folders;
   }
-  folders.cache = system_loader_cache(machine);
+  folders.cache = loader_cache(inside_root(root, "/etc/ld.so.cache"), machine);
   folders.defaults = system_folders(machine_name(machine));
+  if (!root.empty()) folders.defaults.insert(folders.defaults.end(), {"/lib64", "/usr/lib64", "/lib", "/usr/lib"});
   return folders;
 }
 
@@ -74,7 +79,7 @@ const LoadedObject* Process::find(const std::string& name) const {
 // ld.so passes over files of other machines.
 bool Process::is_usable(const fs::path& path) {
   struct stat status {};
-  if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
+  if (stat(inside_root(folders_->root, path).c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
   const auto& entry = store_->at(path);
   return entry.object == nullptr || entry.object->machine() == folders_->machine;
 }

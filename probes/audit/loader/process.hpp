@@ -29,16 +29,20 @@ class ObjectStore {
     std::pair<uint64_t, uint64_t> file;  // device and inode
   };
   [[nodiscard]] const Entry& at(const std::filesystem::path& path);
+  // What paths and their links begin at; empty: this system's.
+  void set_root(std::filesystem::path root) { root_ = std::move(root); }
   // Closes what no process holds: each open one costs a file descriptor.
   void close_unused();
 
  private:
   std::map<std::string, Entry> entries_;
+  std::filesystem::path root_;
 };
 
 // Where the loader looks beside RPATH and RUNPATH.
 struct LoaderFolders {
   uint16_t machine = 0;
+  std::filesystem::path root;            // of another system, to which all others belong; empty: this one
   std::vector<std::string> environment;  // of LD_LIBRARY_PATH
   LoaderCache cache;
   std::vector<std::string> defaults;
@@ -46,7 +50,7 @@ struct LoaderFolders {
 
 // Of a program that this loader ("/lib64/ld-linux-x86-64.so.2") starts. Nix's reads no cache, and knows its own folder.
 [[nodiscard]] LoaderFolders loader_folders(uint16_t machine, const std::string& interpreter,
-                                           const std::string& library_path);
+                                           const std::string& library_path, const std::filesystem::path& root = {});
 
 struct LoadedObject {
   std::filesystem::path path;

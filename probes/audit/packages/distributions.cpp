@@ -18,6 +18,8 @@
 #include "core/open_file.hpp"
 #include "core/pep440.hpp"
 #include "probes/audit/containers/way_out.hpp"
+#include "probes/audit/loader/inside_root.hpp"
+#include "probes/audit/packages/linked_torch.hpp"
 #include "probes/audit/packages/nix_store.hpp"
 #include "probes/audit/packages/packages.hpp"
 #include "probes/audit/packages/record.hpp"
@@ -128,6 +130,7 @@ class Packages {
     package.installer = installer.substr(0, installer.find_first_of(" \r\n"));
     package.relocated = relocated_ || package.installer == "conda";
     package.record = take_files(info, layout);
+    take_editable(info, layout);
     settle_items(layout);
     for (const auto& item : layout.items) own(item.disk);
   }
@@ -182,22 +185,47 @@ class Packages {
     return false;
   }
 
-  // conda, Debian and old installers write no RECORD.
-  void take_folders(const std::string& info, Layout& layout) {
-    const std::string metadata = layout.packages.front().metadata;
-    std::string name = package_of(info, metadata).name.value_or(info.substr(0, info.find('-')));
+  std::set<std::string> imported_names(const std::string& info, Layout& layout) {
+    std::string name = package_of(info, layout.packages.front().metadata).name.value_or(info.substr(0, info.find('-')));
     std::replace(name.begin(), name.end(), '-', '_');
-    std::set<std::string> folders{name, name + ".libs"};
+    std::set<std::string> names{name};
     const std::string listed = read_text(info, "top_level.txt", layout);
     for (size_t at = 0; at < listed.size();) {
       const size_t end = std::min(listed.find('\n', at), listed.size());
-      if (end > at) folders.insert(listed.substr(at, end - at));
+      names.insert(listed.substr(at, end - at));
       at = end + 1;
     }
-    for (const auto& folder : folders) {
-      const bool plain = folder.find('/') == folder.npos && folder != "." && folder != "..";
-      if (plain) walk_shared_objects(path_of(folder), folder + "/", true, is_wanted_name, layout);
+    std::erase_if(names, [](const std::string& one) {
+      return one.empty() || one.find('/') != one.npos || one == "." || one == "..";
+    });
+    return names;
+  }
+
+  // `pip install -e`: its RECORD names no module. torch itself is found elsewhere.
+  void take_editable(const std::string& info, Layout& layout) {
+    const PackageText& text = layout.packages.front();
+    if (calls_itself_torch(text.folder, text.metadata)) return;
+    const size_t before = layout.items.size();
+    const fs::path root = root_above(packages_.folder);
+    for (const auto& tree : folders_of_editable(read_text(info, "direct_url.json", layout))) {
+      const fs::path place = inside_root(root, tree);
+      for (const auto& name : imported_names(info, layout)) {
+        const fs::path folder = place / name;
+        walk_shared_objects(folder, folder.string() + "/", true, is_wanted_name, layout);
+        const auto module = [&](std::string_view file) { return file.starts_with(name + ".") && is_wanted_name(file); };
+        walk_shared_objects(place, place.string() + "/", false, module, layout);
+      }
     }
+    if (layout.items.size() > before)
+      packages_.notes.push_back(fmt::format("{}: it is an editable install: files of it were read in {}", info,
+                                            layout.items.back().disk.parent_path().string()));
+  }
+
+  // conda, Debian and old installers write no RECORD.
+  void take_folders(const std::string& info, Layout& layout) {
+    auto folders = imported_names(info, layout);
+    for (const auto& name : std::set<std::string>(folders)) folders.insert(name + ".libs");
+    for (const auto& folder : folders) walk_shared_objects(path_of(folder), folder + "/", true, is_wanted_name, layout);
     if (!layout.items.empty())
       packages_.notes.push_back(fmt::format("{}: its RECORD names no files: those in {} are taken to be its own", info,
                                             fmt::join(folders, ", ")));

@@ -12,6 +12,7 @@
 
 #include "core/list_folder.hpp"
 #include "core/open_file.hpp"
+#include "probes/audit/loader/inside_root.hpp"
 #include "probes/audit/packages/distributions.hpp"
 
 namespace pbprobe {
@@ -25,7 +26,11 @@ constexpr uint64_t kMaxListBytes = 1 << 20;
 
 void add(const fs::path& root, std::vector<fs::path>& folders) {
   const auto packages = packages_folder(root);
-  if (packages && std::find(folders.begin(), folders.end(), *packages) == folders.end()) folders.push_back(*packages);
+  std::error_code error;
+  const bool known = packages && std::any_of(folders.begin(), folders.end(), [&](const fs::path& folder) {
+                       return fs::equivalent(folder, *packages, error);  // lib may be a link to usr/lib
+                     });
+  if (packages && !known) folders.push_back(*packages);
 }
 
 bool is_root(const fs::path& folder) {
@@ -34,15 +39,18 @@ bool is_root(const fs::path& folder) {
 }
 
 // Links are not followed: an absolute one leads to another system.
-void search(const fs::path& root, std::vector<fs::path>& folders) {
+void search(const fs::path& given, std::vector<fs::path>& folders) {
   const std::set<std::string> passed_over{"proc",  "sys",   "dev",     "run",         "lib",
                                           "lib64", "share", "include", "node_modules"};
+  std::error_code none;
+  const fs::path root = fs::canonical(given, none);
   std::deque<std::pair<fs::path, int>> left{{root, 0}};
   for (size_t looked = 0; !left.empty() && looked < kMostFolders; ++looked) {
     const auto [folder, depth] = std::move(left.front());
     left.pop_front();
-    add(folder, folders);
     std::error_code error;
+    const auto packages = packages_folder(folder);
+    if (packages && inside_root(root, *packages) == fs::canonical(*packages, error)) add(folder, folders);
     for (const auto& entry : depth < kDeepest ? list_folder(folder, error) : std::vector<FolderEntry>()) {
       const std::string name = entry.path.filename().string();
       if (entry.type == fs::file_type::directory && !passed_over.contains(name))
@@ -73,11 +81,10 @@ FoundEnvironments environments_in(const fs::path& root) {
   std::error_code error;
   if (fs::exists(root / "nix-support/propagated-build-inputs", error)) {
     add_propagated(root, found.folders);
-  } else if (packages_folder(root)) {
-    add(root, found.folders);
   } else if (is_root(root)) {
-    found.of_other_system = !fs::equivalent(root, "/", error);
     search(root, found.folders);
+  } else {
+    add(root, found.folders);
   }
   return found;
 }

@@ -12,7 +12,6 @@ namespace pbprobe {
 
 struct FoundEnvironments {
   std::vector<std::filesystem::path> folders;  // each with *.dist-info in it
-  bool of_other_system = false;                // a container's: its loader and libraries are not this machine's
 };
 
 [[nodiscard]] FoundEnvironments environments_in(const std::filesystem::path& root);

@@ -12,6 +12,7 @@
 #include "probes/audit/containers/way_out.hpp"
 #include "probes/audit/packages/component.hpp"
 #include "probes/audit/packages/constants.hpp"
+#include "probes/audit/packages/environments.hpp"
 #include "probes/audit/packages/linked_torch.hpp"
 #include "probes/audit/packages/nix_store.hpp"
 #include "probes/audit/packages/packages.hpp"
@@ -251,6 +252,9 @@ Result<Layout> folder_layout(const fs::path& given) {
   }
   if (const auto found = debian_folder(folder)) return debian_layout(*found);
   if (auto kernel = kernel_layout(folder)) return std::move(*kernel);
+  for (const auto& packages : environments_in(folder).folders) {
+    if (const auto torch = torch_folder(packages)) return torch_layout(packages, *torch);
+  }
   static_cast<void>(list_folder(folder, error));
   if (error) return make_error(ErrorCode::unreadable, "cannot list {}: {}", given.string(), error.message());
   if (!named.empty())

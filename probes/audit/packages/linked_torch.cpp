@@ -76,8 +76,9 @@ std::string percent_decoded(std::string_view text) {
   return out;
 }
 
-// PEP 610: {"url": "file:///src/pytorch", "dir_info": {"editable": true}}.
-std::vector<fs::path> folders_of_direct_url(const std::string& text) {
+}  // namespace
+
+std::vector<fs::path> folders_of_editable(const std::string& text) {
   constexpr std::string_view kFile = "file://";
   const auto json = parse_json(text);
   if (!json || !json->is_object() || !json->contains("url") || !(*json)["url"].is_string()) return {};
@@ -89,13 +90,15 @@ std::vector<fs::path> folders_of_direct_url(const std::string& text) {
   return {tree, tree / "src"};
 }
 
+namespace {
+
 std::vector<fs::path> folders_named_by(const fs::path& packages, const std::string& name) {
   if (name.ends_with(".pth")) return folders_of_pth(text_of(packages / name));
   if (name == "torch.egg-link") return folders_of_egg_link(text_of(packages / name));
   if (name.starts_with("__editable___") && name.ends_with("_finder.py"))
     return folders_of_finder(text_of(packages / name));
   if (name.starts_with("torch-") && name.ends_with(".dist-info"))
-    return folders_of_direct_url(text_of(packages / name / "direct_url.json"));
+    return folders_of_editable(text_of(packages / name / "direct_url.json"));
   return {};
 }
 

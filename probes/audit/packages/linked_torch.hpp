@@ -20,4 +20,8 @@ struct LinkedTorch {
 [[nodiscard]] std::optional<LinkedTorch> linked_torch(const std::filesystem::path& root,
                                                       std::vector<std::filesystem::path>* named = nullptr);
 
+// The trees that an editable install is imported from, by its direct_url.json (PEP 610): {"url": "file:///src/pytorch",
+// "dir_info": {"editable": true}}. Empty: it is none.
+[[nodiscard]] std::vector<std::filesystem::path> folders_of_editable(const std::string& direct_url);
+
 }  // namespace pbprobe

@@ -4,15 +4,21 @@
 what the bytes of a package state as the properties of a wheel variant."""
 
 import json
+import shutil
+import subprocess
 import sys
 import zipfile
 
 import pytest
-from packages import FAILED, Library, Package, audit, rows, wheel
-from test_loading import environment, extension, torch
+from made import OUT, compiler, made, text
+from packages import FAILED, MACHINE, Library, Package, audit, rows, wheel
+from small_builds import linked, placed
+from test_loading import TO_TORCH, environment, extension, torch
 
 ONE = Package("one", {"one/lib/libone.so": Library()})
 CODE = Package("code", {"code/_C.abi3.so": Library(units=("first120.o", "second75.o", "collective_ptx.o"))})
+LOADERS = {"aarch64": "ld-linux-aarch64.so.1", "x86_64": "ld-linux-x86-64.so.2"}
+OTHER_MACHINE = "aarch64" if MACHINE == "x86_64" else "x86_64"
 PYTHON = f"python{sys.version_info.major}.{sys.version_info.minor}"
 
 
@@ -62,7 +68,62 @@ def test_the_root_of_a_container_is_all_its_environments(tmp_path):
     assert (document["interpreter"], found["ext"]["loading"]) == (None, None)
     notes = " ".join(document["notes"])
     assert str(site) in notes
-    assert "it is the root of another system" in notes
+    assert f"libraries for {site} were looked for in {root}, the root of another system" in notes
+
+
+def container(folder, *packages, machine=MACHINE):
+    """With a Python and a libc of its own, by links that are right in it only."""
+    root = folder / "root"
+    site = environment(root / "opt", *packages)
+    python = site.parents[2] / "bin/python"
+    (root / "py").mkdir()
+    program = made("program", compiler(machine, "gcc"), text("main.c", "int main(void) { return 0; }\n"), "-o", OUT)
+    shutil.copy(program, root / f"py/{PYTHON}")
+    system = root / f"usr/lib/{machine}-linux-gnu"
+    system.mkdir(parents=True)
+    (root / "lib").symlink_to("/usr/lib")  # followed on this machine it leads out
+    for name in ("libc.so.6", "libm.so.6", "libgcc_s.so.1", "libstdc++.so.6", LOADERS[machine]):
+        asked = [compiler(machine), f"-print-file-name={name}"]
+        shutil.copy(subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip(), system / name)
+    python.unlink()
+    python.symlink_to(f"/py/{PYTHON}")
+    (root / "etc").mkdir()
+    (root / "etc/os-release").write_text("ID=debian\n")
+    return root, site
+
+
+def test_libraries_are_looked_for_in_the_root_of_the_container(tmp_path):
+    """What is planted is that its system lacks one, though this machine's has it."""
+    ext = extension(needs=("libc10.so", "libz.so.1"), runpath=(*TO_TORCH, "/srv/lib"))
+    root, site = container(tmp_path, torch(), ext)
+    for place in (root, site):
+        found, document = rows(place, "--distributions", exit_code=FAILED)
+        assert document["interpreter"] == f"{root}/py/{PYTHON}"
+        [finding] = found["ext"]["findings"]
+        assert finding["id"] == "PB161"
+        assert "needs libz.so.1, which neither the environment nor the system has" in finding["what"]
+    (root / "srv").symlink_to("/mnt/more/../srv")
+    (root / "mnt/srv/lib").mkdir(parents=True)
+    (root / "mnt/more").mkdir()
+    placed(linked("libz.so.1", Library()), root / "mnt/srv/lib/libz.so.1.3")
+    (root / "mnt/srv/lib/libz.so.1").symlink_to("/mnt/srv/lib/libz.so.1.3")
+    found, _ = rows(root, "--distributions")
+    assert found["ext"]["findings"] == []
+
+
+def test_a_container_s_environment_of_the_other_processor_is_sound(tmp_path):
+    def other(package):
+        tag = f"cp311-cp311-manylinux_2_39_{OTHER_MACHINE}"
+        libraries = {path: library.but(machine=OTHER_MACHINE) for path, library in package.libraries.items()}
+        return package.but(libraries=libraries, tag=tag)
+
+    root, site = container(tmp_path, other(torch()), other(extension(runpath=TO_TORCH)), machine=OTHER_MACHINE)
+    found, _ = rows(root, "--distributions")
+    assert (found["torch"]["findings"], found["ext"]["findings"]) == ([], [])
+    assert [one["unresolved"] for one in found["ext"]["loading"]] == [[]]
+    extension(name="own", runpath=TO_TORCH).write(site)
+    found, _ = rows(root, "--distributions", exit_code=FAILED)
+    assert [one["id"] for one in found["own"]["findings"]] == ["PB178"]
 
 
 def test_a_folder_that_is_no_root_is_not_searched(tmp_path):
@@ -115,3 +176,31 @@ def test_variantlib_reads_what_is_derived(tmp_path):
     read = reader.VariantDistInfo(json.dumps(document), expected_label="derived")
     stated = {one.to_str() for one in read.variant_desc.properties}
     assert {"nvidia :: sm_arch :: 120_real", "nvidia :: sm_arch :: 75_real"} <= stated
+
+
+def editable(folder, ext, site):
+    """As `pip install -e` leaves it: the files stay in their tree, and RECORD names a .pth file."""
+    tree = folder / "a tree"
+    (tree / "src").mkdir(parents=True)
+    ext.write(site)
+    (site / "ext").rename(tree / "src/ext")
+    info = site / ext.info
+    url = {"url": "file://" + str(tree).replace(" ", "%20"), "dir_info": {"editable": True}}
+    (info / "direct_url.json").write_text(json.dumps(url))
+    (info / "RECORD").write_text(f"__editable__.ext-1.0.pth,,\n{ext.info}/METADATA,,\n{ext.info}/RECORD,,\n")
+    (site / "__editable__.ext-1.0.pth").write_text(f"{tree}/src\n")
+    return tree / "src/ext"
+
+
+def test_an_editable_install_is_read_where_it_is_imported_from(tmp_path):
+    ext = extension(runpath=("$ORIGIN/../../../site/torch/lib",))
+    for name, lacking, found_ids in (("sound", (), []), ("planted", ("libgone.so.7",), ["PB161"])):
+        site = environment(tmp_path / name, torch())
+        (tmp_path / name / "site").symlink_to(site)
+        [library] = ext.libraries.values()
+        changed = library.but(needs=(*library.needs, *lacking))
+        place = editable(tmp_path / name, ext.but(libraries=dict.fromkeys(ext.libraries, changed)), site)
+        found, document = rows(site, "--distributions", exit_code=FAILED if found_ids else 0)
+        assert [one["id"] for one in found["ext"]["findings"]] == found_ids
+        assert found["ext"]["files"] == 1
+        assert f"ext-1.0.dist-info: it is an editable install: files of it were read in {place}" in document["notes"]

@@ -5,14 +5,15 @@
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
 import pytest
-from packages import PROGRAM, Library, Package
+from packages import MACHINE, PROGRAM, Library, Package
 from test_loading import FATAL, FREE, TAG, TO_TORCH
 
-OF_ENVIRONMENTS = ("PB16", "PB170", "PB53", "PB54")
+OF_ENVIRONMENTS = ("PB16", "PB170", "PB178", "PB53", "PB54")
 MODULE = """
 extern "C" void* PyModule_Create2(void*, int);
 static long definition[14] = {{1, 0, 0, 0, 0, reinterpret_cast<long>("{name}"), 0, -1}};
@@ -121,6 +122,65 @@ def test_an_overwritten_library_is_named_with_a_command(sound):
     assert (name, severity) == ("PB168", "fail")
     assert "has another SHA-256 than its RECORD" in what
     assert findings[0]["remedy"] == f"{sound}/bin/python -m pip install --force-reinstall --no-deps ext==1.0"
+
+
+OTHER_MACHINE = "aarch64" if MACHINE == "x86_64" else "x86_64"
+
+
+def of_other_machine(library):
+    return library.but(machine=OTHER_MACHINE)
+
+
+def test_a_package_of_another_processor_is_installed_again(tmp_path):
+    ext = extension()
+    ext = ext.but(libraries={path: of_other_machine(library) for path, library in ext.libraries.items()})
+    place = environment(tmp_path, torch(), ext)
+    findings, document = reported(place)
+    name, severity, what = only(findings)
+    assert (name, severity, findings[0]["distribution"]) == ("PB178", "fail", "ext")
+    assert what == f"ext 1.0 is built for {OTHER_MACHINE}, and the environment's Python for {MACHINE}"
+    assert findings[0]["remedy"] == f"{place}/bin/python -m pip install --force-reinstall --no-deps ext==1.0"
+    assert document["environment"]["reinstall"] == findings[0]["remedy"]
+    assert all(row["shipped"] != "fail" for row in document["verdict"]["claims"] if row["claim"] == "CPU")
+
+
+def test_one_module_of_another_processor_is_named(tmp_path):
+    ext = extension()
+    ext.libraries[f"ext/_D.{TAG}.so"] = of_other_machine(Library(needs=("libc10.so",), code=module(name="_D")))
+    ext.libraries["ext/tools/libprobe.so"] = of_other_machine(Library())  # data: nothing here opens it
+    findings, _ = reported(environment(tmp_path, torch(), ext))
+    assert only(findings) == (
+        "PB178",
+        "fail",
+        f"ext 1.0: _D.{TAG}.so is built for {OTHER_MACHINE}, and the environment's Python for {MACHINE}",
+    )
+
+
+def test_a_library_of_another_processor_is_its_package_s_fault(tmp_path):
+    """Who needs it is not reported as well. A twin for the right processor in the same package may stand in for it."""
+    runtime = Package("nvidia-cuda-runtime", {"nvidia/lib/libcudart.so.13": of_other_machine(Library())})
+    ext = extension(needs=("libc10.so", "libcudart.so.13"), runpath=("$ORIGIN/../torch/lib", "$ORIGIN/../nvidia/lib"))
+    findings, _ = reported(environment(tmp_path / "planted", torch(), runtime, ext))
+    assert (only(findings)[0], findings[0]["distribution"]) == ("PB178", "nvidia-cuda-runtime")
+    both = {"nvidia/lib/libcudart.so.13": Library(), "nvidia/sbsa/libcudart.so.13": of_other_machine(Library())}
+    findings, _ = reported(environment(tmp_path / "twin", torch(), Package("nvidia-cuda-runtime", both), ext))
+    assert findings == []
+
+
+def test_what_lies_in_a_container_s_root_is_not_started_here(tmp_path):
+    """A library that this machine has, and the container has not, is lacking there."""
+    root = tmp_path / "root"
+    environment(root / "opt", torch(), extension(needs=("libc10.so", "libz.so.1")))
+    python = root / "opt/venv/bin/python"
+    python.unlink()
+    shutil.copy(os.path.realpath(sys.executable), python)
+    (root / "etc").mkdir()
+    (root / "etc/os-release").write_text("ID=debian\n")
+    findings, document = reported(root)
+    lacking = next(one for one in findings if one["distribution"] == "ext")
+    assert (lacking["id"], "libz.so.1" in lacking["what"] or "libstdc++" in lacking["what"]) == ("PB161", True)
+    assert document["measurements"]["libtorch"] is None
+    assert f"{root} is the root of another system" in " ".join(document["problems"])
 
 
 def test_two_majors_of_cuda_in_one_process(tmp_path):

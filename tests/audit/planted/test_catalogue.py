@@ -17,6 +17,7 @@ ELSEWHERE = {
     "an emulated CPU",
     "other packages beside it",
     "the packages beside it",
+    "an environment",
     "another package than torch",
     "a claim file",
     "a wheel variant",

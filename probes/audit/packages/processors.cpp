@@ -1,0 +1,137 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+#include "probes/audit/packages/processors.hpp"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <set>
+#include <string_view>
+
+#include "core/open_file.hpp"
+#include "probes/audit/containers/elf.hpp"
+#include "probes/audit/loader/inside_root.hpp"
+#include "probes/audit/loader/linked_object.hpp"
+#include "probes/audit/packages/layout.hpp"
+#include "probes/audit/packages/packages.hpp"
+
+namespace pbprobe {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kInfo = ".dist-info";
+
+bool is_torch(const InstalledPackage& package) {
+  const PackageText& text = package.layout.packages.front();
+  return calls_itself_torch(text.folder, text.metadata);
+}
+
+// The first of its libraries that tells.
+std::string processor_of(const InstalledPackage& package) {
+  for (const auto& item : package.layout.items) {
+    if (!is_shared_object_name(item.disk.filename().string())) continue;
+    if (std::string processor = processor_of_file(item.disk); !processor.empty()) return processor;
+  }
+  return {};
+}
+
+// "ext/_C" of "ext/_C.cpython-311-aarch64-linux-gnu.so".
+std::string stem_of(const std::string& path) {
+  return path.substr(0, path.find('.', path.rfind('/') + 1));
+}
+
+bool is_opened_by_itself(const Item& item) {
+  const std::string name = item.disk.filename().string();
+  const auto object = LinkedObject::open(item.disk);
+  if (!object) return false;
+  const std::string entry = "PyInit_" + name.substr(0, name.find('.'));
+  const auto& needed = object->dynamic().needed;
+  return object->resolves({.name = entry, .hash = gnu_hash_of(entry)}) ||
+         std::any_of(needed.begin(), needed.end(), [](const std::string& library) {
+           return library.starts_with("libtorch") || library.starts_with("libc10");
+         });
+}
+
+// A wheel of a platform brings what is loaded on it. One of any platform, and conda's cross compilers, bring files of
+// all kinds as data.
+bool is_of_a_platform(const InstalledPackage& package) {
+  const auto wheel = package.layout.texts.find("WHEEL");
+  if (!package.info.ends_with(kInfo) || wheel == package.layout.texts.end()) return false;
+  const auto tags = wheel_tags(wheel->second);
+  return std::any_of(tags.begin(), tags.end(), [](const std::string& tag) { return !tag.ends_with("-any"); });
+}
+
+}  // namespace
+
+std::string processor_of_file(const fs::path& path) {
+  const auto bytes = read_start_of_file(path, sizeof(Elf64_Ehdr));
+  Elf64_Ehdr header{};
+  if (!bytes || bytes->size() < sizeof header || !bytes->starts_with(ELFMAG)) return {};
+  std::memcpy(&header, bytes->data(), sizeof header);
+  const bool known = header.e_machine == EM_X86_64 || header.e_machine == EM_AARCH64;
+  return known && header.e_ident[EI_CLASS] == ELFCLASS64 ? machine_name(header.e_machine) : "";
+}
+
+Processors::Processors(const InstalledPackages& installed, const fs::path& root) : installed_(installed) {
+  std::map<std::string, int> packages;
+  std::string torch;
+  for (const auto& package : installed.packages) {
+    const std::string processor = processor_of(package);
+    if (processor.empty()) continue;
+    ++packages[processor];
+    if (is_torch(package)) torch = processor;
+  }
+  if (packages.empty()) return;
+  std::string python = processor_of_file(inside_root(root, installed.environment / "bin/python"));
+  if (python.empty()) python = processor_of_file(inside_root(root, installed.environment / "bin/python3"));
+  if (packages.contains(python)) {
+    expected_ = python;
+    known_by_ = "the environment's Python";
+  } else if (!torch.empty()) {
+    expected_ = torch;
+    known_by_ = "torch";
+  } else {
+    const auto most = std::max_element(packages.begin(), packages.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    const bool tie = packages.size() == 2 && packages.begin()->second == packages.rbegin()->second;
+    expected_ = tie ? "" : most->first;
+    known_by_ = "most packages";
+  }
+}
+
+std::optional<OtherProcessor> Processors::other(const InstalledPackage& package) const {
+  if (expected_.empty()) return std::nullopt;
+  std::vector<std::pair<const Item*, std::string>> others;
+  std::set<std::string> own;  // stems of those for the environment's processor
+  std::set<std::string> needed;
+  for (const auto& item : package.layout.items) {
+    if (!is_shared_object_name(item.disk.filename().string())) continue;
+    std::string processor = processor_of_file(item.disk);
+    if (processor == expected_) own.insert(stem_of(item.path));
+    if (!processor.empty() && processor != expected_) others.emplace_back(&item, std::move(processor));
+  }
+  if (others.empty()) return std::nullopt;
+  for (const auto& item : package.layout.items) {
+    if (!own.contains(stem_of(item.path))) continue;
+    const auto object = LinkedObject::open(item.disk);
+    if (object) needed.insert(object->dynamic().needed.begin(), object->dynamic().needed.end());
+  }
+  OtherProcessor found;
+  found.expected = expected_;
+  found.known_by = known_by_;
+  found.whole = own.empty() && is_of_a_platform(package);
+  for (const auto& [item, processor] : others) {
+    const bool stands_in = own.contains(stem_of(item->path));
+    const bool opened = found.whole || needed.contains(item->disk.filename().string()) || is_opened_by_itself(*item);
+    if (stands_in || !opened) continue;
+    if (found.files++ > 0) continue;
+    found.first = item->path;
+    found.processor = processor;
+  }
+  return found.files > 0 ? std::optional(std::move(found)) : std::nullopt;
+}
+
+}  // namespace pbprobe

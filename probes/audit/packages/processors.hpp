@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Which processor an environment is for, and what in it is for another: after an rsync from another machine, or a
+// container's layer of another platform.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/facts/loading.hpp"
+#include "probes/audit/packages/distributions.hpp"
+
+namespace pbprobe {
+
+// "x86_64" or "aarch64", by the file's first bytes; empty: another one, or no ELF file.
+[[nodiscard]] std::string processor_of_file(const std::filesystem::path& path);
+
+class Processors {
+ public:
+  // Its Python tells, where any package is for the same processor; else torch, else what most packages are for.
+  // `root`: of another system that they are installed in; empty: this one.
+  Processors(const InstalledPackages& installed, const std::filesystem::path& root);
+
+  // Files of the package that Python or the loader would open here. Of a package of tools only: extension modules, what
+  // links torch, what its own files need. Null: there are none.
+  [[nodiscard]] std::optional<OtherProcessor> other(const InstalledPackage& package) const;
+
+ private:
+  const InstalledPackages& installed_;
+  std::string expected_;  // empty: nothing tells
+  std::string known_by_;
+};
+
+}  // namespace pbprobe

@@ -1,0 +1,204 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""Faults in a real environment, by `pbprobe report`: each is one finding with the right fix; the sound one has none.
+
+PBPROBE_TEST_ENVIRONMENTS names the sound one first: torch 2.11 with torchvision, triton, xformers, bitsandbytes.
+PBPROBE_TEST_MISMATCHED names one with packages for another torch. What is planted is taken away again, in a copy that
+shares its files; nothing is written into those.
+"""
+
+import contextlib
+import dataclasses
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+from made import OUT, PROGRAM, SOURCE, made, nvcc
+
+ENVIRONMENTS = [pathlib.Path(path) for path in os.environ.get("PBPROBE_TEST_ENVIRONMENTS", "").split(":") if path]
+MISMATCHED = os.environ.get("PBPROBE_TEST_MISMATCHED", "")
+GB10 = json.loads((SOURCE / "tests/core/host/gb10_host.json").read_text())
+OF_THE_ENVIRONMENT = ("PB16", "PB170", "PB178", "PB53")
+PTXAS = "triton/backends/nvidia/bin/ptxas"
+
+pytestmark = pytest.mark.skipif(not ENVIRONMENTS, reason="PBPROBE_TEST_ENVIRONMENTS names no environment")
+
+
+def gpu(name, capability):
+    return GB10["gpus"][0] | {"name": name, "capability": capability, "target": "sm" + capability.replace(".", "")}
+
+
+@dataclasses.dataclass(frozen=True)
+class Copied:
+    place: pathlib.Path
+    host: pathlib.Path
+    variables: dict[str, str]
+
+    @property
+    def site(self):
+        return next(self.place.glob("lib/python3*/site-packages"))
+
+    def findings(self, name="NVIDIA H100", capability="9.0"):
+        """What is found on this machine, had it that GPU."""
+        own = json.loads(subprocess.run([PROGRAM, "host", "--format", "json"], capture_output=True, check=True).stdout)
+        driver = GB10["driver"] | {"cuda_version": "13.0"}
+        self.host.write_text(json.dumps(own | {"gpus": [gpu(name, capability)], "driver": driver}))
+        command = [PROGRAM, "report", self.place, "--host", self.host, "--format", "json"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=self.variables)
+        assert done.returncode in (0, 1), done.stderr
+        found = json.loads(done.stdout)["verdict"]["findings"]
+        return [one for one in found if one["id"].startswith(OF_THE_ENVIRONMENT) and one["severity"] != "note"]
+
+    @contextlib.contextmanager
+    def without(self, *names):
+        """These paths of site-packages are away, and come back as they were."""
+        away = self.place.parent / "away"
+        for name in names:
+            (away / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.site / name).rename(away / name)
+        yield away
+        for name in names:
+            shutil.rmtree(self.site / name, ignore_errors=True)
+            (self.site / name).unlink(missing_ok=True)
+            (away / name).rename(self.site / name)
+
+    def names_of(self, package):
+        return [path.name for path in self.site.iterdir()
+                if path.name == package or path.name.startswith((f"{package}-", f"{package}."))]  # fmt: skip
+
+    @contextlib.contextmanager
+    def replaced(self, package, other):
+        """The package is that of another environment."""
+        [site] = pathlib.Path(other).glob("lib/python3*/site-packages")
+        with self.without(*self.names_of(package)):
+            there = Copied(pathlib.Path(other), self.host, self.variables).names_of(package)
+            for name in there:
+                shutil.copytree(site / name, self.site / name, copy_function=os.link, symlinks=True)
+            yield
+            for name in there:
+                shutil.rmtree(self.site / name)
+
+    @contextlib.contextmanager
+    def with_cubin(self, cubin):
+        folder, info = (self.site / name for name in ("cubins", "cubins-1.0.dist-info"))
+        folder.mkdir()
+        shutil.copyfile(cubin, folder / "kernel.cubin")
+        info.mkdir()
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: cubins\nVersion: 1.0\n")
+        (info / "RECORD").write_text(f"cubins/kernel.cubin,,\n{info.name}/METADATA,,\n{info.name}/RECORD,,\n")
+        yield
+        shutil.rmtree(info)
+        shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="module")
+def copied(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("environment")
+    place = folder / "venv"
+    subprocess.run(["cp", "-al", ENVIRONMENTS[0], place], check=True)
+    cache = folder / "cache"
+    cache.mkdir(mode=0o700)
+    yield Copied(place, folder / "host.json", {**os.environ, "XDG_CACHE_HOME": str(cache)})
+    shutil.rmtree(place)
+
+
+@pytest.fixture
+def mismatched():
+    return MISMATCHED or pytest.skip("PBPROBE_TEST_MISMATCHED names no environment")
+
+
+def only(findings):
+    assert len(findings) == 1, [(one["id"], one["what"]) for one in findings]
+    return findings[0]
+
+
+def installs_again(finding, copied, package):
+    pip = f"{copied.place}/bin/python -m pip install --force-reinstall --no-deps"
+    assert finding["remedy"].startswith(f"{pip} {package}==")
+
+
+@pytest.fixture(scope="module")
+def sound(copied):
+    """What it has by itself, as xformers 0.0.35 for CUDA 12 beside a torch for CUDA 13."""
+    return {one["what"] for one in copied.findings()}
+
+
+def planted(copied, sound, *machine):
+    return [one for one in copied.findings(*machine) if one["what"] not in sound]
+
+
+def test_the_sound_one_has_none_but_what_its_packages_truly_lack(sound):
+    assert all(what.startswith("xformers 0.0.35") and "libcudart.so.12" in what for what in sound), sound
+
+
+@pytest.mark.parametrize("package", ["torchvision", "xformers"])
+def test_a_package_of_another_torch(copied, sound, mismatched, package):
+    with copied.replaced(package, mismatched):
+        found = only(planted(copied, sound))
+    assert (found["id"], found["severity"], found["distribution"]) == ("PB163", "fail", package)
+    assert "it loads with torch 2.9 only" in found["what"]
+    assert found["remedy"].startswith("install the build of it that is made for torch 2.11.0")
+
+
+def test_an_overwritten_cublaslt(copied, sound):
+    [file] = copied.site.glob("nvidia/**/libcublasLt.so.*")
+    name = str(file.relative_to(copied.site))
+    with copied.without(name) as away:
+        shutil.copyfile(away / name, file)
+        with file.open("r+b") as content:
+            content.seek(-1, os.SEEK_END)
+            content.write(b"\1")
+        found = only(planted(copied, sound))
+    assert (found["id"], found["severity"]) == ("PB168", "fail")
+    assert f"{name} has another SHA-256 than its RECORD" in found["what"]
+    installs_again(found, copied, "nvidia-cublas")
+
+
+def test_a_missing_ptxas(copied, sound):
+    with copied.without(PTXAS):
+        found = only(planted(copied, sound))
+    assert (found["id"], found["severity"], found["distribution"]) == ("PB168", "fail", "triton")
+    assert PTXAS in found["what"]
+    installs_again(found, copied, "triton")
+
+
+def test_a_package_without_this_sm(copied, sound):
+    """vllm 0.24 has nothing for 7.5, on which torch 2.11 runs."""
+    found = [one for one in planted(copied, sound, "Tesla T4", "7.5") if one["distribution"] == "vllm"]
+    assert only(found)["id"] == "PB169"
+    assert "holds nothing for GPU 0 Tesla T4 (7.5)" in found[0]["what"]
+    assert "TORCH_CUDA_ARCH_LIST=7.5" in found[0]["remedy"]
+
+
+def test_a_package_of_cubins_without_this_sm(copied, sound):
+    source = SOURCE / "tests/audit/planted/unit.cu"
+
+    def cubin(sm):
+        return made(f"{sm}.cubin", nvcc(), "-cubin", "-DNAME=kernel", f"-arch={sm}", source, "-o", OUT)
+
+    with copied.with_cubin(cubin("sm_80")):
+        found = only(planted(copied, sound))
+    assert (found["id"], found["distribution"]) == ("PB169", "cubins")
+    assert found["what"].endswith("its device code is sm_80")
+    with copied.with_cubin(cubin("sm_90")):
+        assert planted(copied, sound) == []
+
+
+def test_a_module_of_another_processor(copied, sound):
+    """As an rsync from another machine leaves it: only the processor in the header is another one."""
+    [file] = copied.site.glob("torchvision/_C*.so")
+    name = str(file.relative_to(copied.site))
+    record = next(copied.site.glob("torchvision-*.dist-info")).name + "/RECORD"
+    with copied.without(name, record) as away:
+        content = bytearray((away / name).read_bytes())
+        machine = 18
+        content[machine : machine + 2] = (183 if content[machine] == 62 else 62).to_bytes(2, "little")
+        file.write_bytes(content)
+        lines = [line for line in (away / record).read_text().splitlines() if not line.startswith(name)]
+        (copied.site / record).write_text("\n".join([*lines, f"{name},,"]) + "\n")
+        found = only(planted(copied, sound))
+    assert (found["id"], found["severity"], found["distribution"]) == ("PB178", "fail", "torchvision")
+    installs_again(found, copied, "torchvision")
