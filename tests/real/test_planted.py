@@ -70,6 +70,15 @@ class Copied:
                 if path.name == package or path.name.startswith((f"{package}-", f"{package}."))]  # fmt: skip
 
     @contextlib.contextmanager
+    def unrecorded(self, package, *names):
+        """These files are away, and the package's RECORD does not say what they hold."""
+        record = next(self.site.glob(f"{package}-*.dist-info")).name + "/RECORD"
+        with self.without(record, *names) as away:
+            lines = [line for line in (away / record).read_text().splitlines() if line.split(",")[0] not in names]
+            (self.site / record).write_text("\n".join([*lines, *(f"{name},," for name in names)]) + "\n")
+            yield away
+
+    @contextlib.contextmanager
     def replaced(self, package, other):
         """The package is that of another environment."""
         [site] = pathlib.Path(other).glob("lib/python3*/site-packages")
@@ -165,12 +174,23 @@ def test_a_missing_ptxas(copied, sound):
     installs_again(found, copied, "triton")
 
 
-def test_a_package_without_this_sm(copied, sound):
-    """vllm 0.24 has nothing for 7.5, on which torch 2.11 runs."""
-    found = [one for one in planted(copied, sound, "Tesla T4", "7.5") if one["distribution"] == "vllm"]
-    assert only(found)["id"] == "PB169"
-    assert "holds nothing for GPU 0 Tesla T4 (7.5)" in found[0]["what"]
-    assert "TORCH_CUDA_ARCH_LIST=7.5" in found[0]["remedy"]
+def test_a_package_built_without_this_sm(copied, sound):
+    """bitsandbytes as a build for 8.0 only leaves it, and its twin for 9.0."""
+    libraries = [str(file.relative_to(copied.site)) for file in copied.site.glob("bitsandbytes/lib*cuda*.so")]
+    assert libraries
+    source = SOURCE / "tests/audit/planted/unit.cu"
+    for sm, expected in (("sm_80", ["PB169"]), ("sm_90", [])):
+        built = made(f"{sm}.so", nvcc(), "-shared", "-Xcompiler=-fPIC", "-DNAME=kernel", "-gencode",
+                     f"arch=compute_{sm[3:]},code={sm}", source, "-o", OUT)  # fmt: skip
+        with copied.unrecorded("bitsandbytes", *libraries):
+            for name in libraries:
+                shutil.copyfile(built, copied.site / name)
+            found = planted(copied, sound)
+        assert [one["id"] for one in found] == expected, [one["what"] for one in found]
+        if found:
+            assert (found[0]["severity"], found[0]["distribution"]) == ("fail", "bitsandbytes")
+            assert found[0]["what"].endswith("holds nothing for GPU 0 NVIDIA H100 (9.0): its device code is sm_80")
+            assert "TORCH_CUDA_ARCH_LIST=9.0" in found[0]["remedy"]
 
 
 def test_a_package_of_cubins_without_this_sm(copied, sound):
@@ -191,14 +211,11 @@ def test_a_module_of_another_processor(copied, sound):
     """As an rsync from another machine leaves it: only the processor in the header is another one."""
     [file] = copied.site.glob("torchvision/_C*.so")
     name = str(file.relative_to(copied.site))
-    record = next(copied.site.glob("torchvision-*.dist-info")).name + "/RECORD"
-    with copied.without(name, record) as away:
+    with copied.unrecorded("torchvision", name) as away:
         content = bytearray((away / name).read_bytes())
         machine = 18
         content[machine : machine + 2] = (183 if content[machine] == 62 else 62).to_bytes(2, "little")
         file.write_bytes(content)
-        lines = [line for line in (away / record).read_text().splitlines() if not line.startswith(name)]
-        (copied.site / record).write_text("\n".join([*lines, f"{name},,"]) + "\n")
         found = only(planted(copied, sound))
     assert (found["id"], found["severity"], found["distribution"]) == ("PB178", "fail", "torchvision")
     installs_again(found, copied, "torchvision")
