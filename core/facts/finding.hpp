@@ -45,7 +45,7 @@ struct Finding {
   std::optional<std::string> where;   // file, section or symbol
   std::vector<std::string> operands;  // the data in that sentence: "12", "libtorch_cuda.so"
   std::string remedy;
-  std::optional<std::string> waived;  // the waiver's reason
+  std::optional<std::string> waived;                       // the waiver's reason
   std::optional<std::string> distribution = std::nullopt;  // of a package beside torch; null: not of one
 };
 

@@ -255,7 +255,7 @@ struct Inventory {
   std::optional<WheelVariant> variant;          // null: it has no variant.json that could be read
   std::optional<std::string> torch_beside;      // the version of torch in the same environment; null: there is none
   std::optional<OtherProcessor> other_processor = std::nullopt;  // null: none of its files, or not looked at
-  std::vector<std::string> problems;            // what could not be read, one sentence each
+  std::vector<std::string> problems;                             // what could not be read, one sentence each
 };
 
 template <class Visitor, SameAs<CodeBytes> T>

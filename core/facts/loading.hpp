@@ -14,8 +14,8 @@
 namespace pbprobe {
 
 struct MissingLibrary {
-  std::string name;       // as needed: "libcudart.so.12"
-  std::string needed_by;  // path of the file that needs it
+  std::string name;                                           // as needed: "libcudart.so.12"
+  std::string needed_by;                                      // path of the file that needs it
   std::optional<std::string> other_processor = std::nullopt;  // path of one that is built for another; null: none
 };
 
@@ -39,8 +39,8 @@ struct OtherProcessor {
   std::string expected;   // "x86_64": the environment's
   std::string known_by;   // what tells it: "the environment's Python", "torch", "most packages"
   int64_t files = 0;
-  std::string first;   // path of one
-  bool whole = false;  // the package has none for the environment's processor
+  std::string first;                                    // path of one
+  bool whole = false;                                   // the package has none for the environment's processor
   std::optional<std::string> reinstall = std::nullopt;  // a command that installs it again; null: not known
 };
 

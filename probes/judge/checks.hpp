@@ -55,7 +55,7 @@ enum class ClaimPart : uint8_t { sm, isa, torch, cuda, python, blas, files };
 struct Seen {
   Sentence what;
   std::optional<std::string> where = std::nullopt;
-  std::optional<std::string> remedy = std::nullopt;  // where the catalogue's can be put more exactly
+  std::optional<std::string> remedy = std::nullopt;        // where the catalogue's can be put more exactly
   std::optional<std::string> distribution = std::nullopt;  // the package beside torch that has it
 };
 
