@@ -86,8 +86,7 @@ void add_loading_cases(std::vector<Case>& cases) {
                    sound});
   const auto of_other_processor = [](bool whole, int64_t files) {
     return beside_torch([=](Inventory& i) {
-      i.loading->front().missing_libraries = {
-          {"libx.so", "/env/ext/_C.so", "/env/x/libx.so"}};  // of which it is no fault
+      i.loading->front().missing_libraries = {{"libx.so", "/env/ext/_C.so", "/env/x/libx.so"}};
       i.other_processor = {.processor = "aarch64",
                            .expected = "x86_64",
                            .known_by = "the environment's Python",
