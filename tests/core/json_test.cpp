@@ -42,33 +42,37 @@ Host full_host() {
 }
 
 Inventory full_inventory() {
-  Inventory inventory{.artifact = "a",
-                      .layout = "wheel",
-                      .torch_version = "2.11.0",
-                      .cuda_version = "13.0",
-                      .git_version = "g",
-                      .stated_versions = {{"torch", "torch/version.py:1", "2.11.0"}},
-                      .packages = {{"torch-2.11.0.dist-info", "torch", "2.11.0", "==2.11.0"}},
-                      .component_versions = std::map<std::string, std::string>{{"cuDNN", "9"}},
-                      .version_floors = std::map<std::string, std::string>{{"GLIBC", "2.28"}},
-                      .python_abi = "cp313",
-                      .platform = "x86_64-linux",
-                      .libtorch_dir = "/d",
-                      .open_folders = std::vector<std::string>{"/tmp"},
-                      .sha256 = "0",
-                      .store_closure = StoreClosure{.outputs = {"/nix/store/x-torch-2.10.0"},
-                                                    .paths = {{.path = "/nix/store/x-torch-2.10.0",
-                                                               .package = "torch",
-                                                               .version = "2.10.0",
-                                                               .component = "MAGMA"}},
-                                                    .problem = "p"},
-                      .loading = std::vector<Loading>{{.path = "f",
-                                                       .missing_libraries = {{"libcudart.so.12", "f"}},
-                                                       .missing_versions = {{"GLIBCXX_3.4.32", "l", "f"}},
-                                                       .unresolved = {{"_Z1fv", "V", "f", {"2.9"}}},
-                                                       .assumed = {"a"}}},
-                      .torch_beside = "2.11.0",
-                      .problems = {"p"}};
+  Inventory inventory{
+      .artifact = "a",
+      .layout = "wheel",
+      .torch_version = "2.11.0",
+      .cuda_version = "13.0",
+      .git_version = "g",
+      .stated_versions = {{"torch", "torch/version.py:1", "2.11.0"}},
+      .packages = {{"torch-2.11.0.dist-info", "torch", "2.11.0", "==2.11.0"}},
+      .component_versions = std::map<std::string, std::string>{{"cuDNN", "9"}},
+      .version_floors = std::map<std::string, std::string>{{"GLIBC", "2.28"}},
+      .python_abi = "cp313",
+      .platform = "x86_64-linux",
+      .libtorch_dir = "/d",
+      .open_folders = std::vector<std::string>{"/tmp"},
+      .sha256 = "0",
+      .store_closure = StoreClosure{.outputs = {"/nix/store/x-torch-2.10.0"},
+                                    .paths = {{.path = "/nix/store/x-torch-2.10.0",
+                                               .package = "torch",
+                                               .version = "2.10.0",
+                                               .component = "MAGMA"}},
+                                    .problem = "p"},
+      .loading = std::vector<Loading>{{.path = "f",
+                                       .missing_libraries = {{"libcudart.so.12", "f", "o"}},
+                                       .missing_versions = {{"GLIBCXX_3.4.32", "l", "f"}},
+                                       .unresolved = {{"_Z1fv", "V", "f", {"2.9"}}},
+                                       .assumed = {"a"}}},
+      .torch_beside = "2.11.0",
+      .other_processor =
+          OtherProcessor{
+              .processor = "aarch64", .expected = "x86_64", .known_by = "torch", .first = "f", .reinstall = "r"},
+      .problems = {"p"}};
   inventory.files = {File{
       .path = "f",
       .size_bytes = 1,
@@ -135,7 +139,8 @@ Verdict full_verdict() {
                              .proven = Level::measured,
                              .outcome = Outcome::pass,
                              .detail = "d"}};
-  verdict.findings = {Finding{.id = "PB301", .what = "w", .where = "f", .remedy = "r", .waived = "w"}};
+  verdict.findings = {
+      Finding{.id = "PB301", .what = "w", .where = "f", .remedy = "r", .waived = "w", .distribution = "d"}};
   verdict.require = Level::shipped;
   verdict.policy.name = "p";
   verdict.objections = {{.id = "claim", .what = "w", .where = "f", .remedy = "r"}};
