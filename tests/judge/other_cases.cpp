@@ -84,21 +84,6 @@ void add_loading_cases(std::vector<Case>& cases) {
                          {.name = "_ZN3c101gEv", .needed_by = "/env/ext/_C.so", .releases = {"2.8"}}};
                    }),
                    sound});
-  const auto of_other_processor = [](bool whole, int64_t files) {
-    return beside_torch([=](Inventory& i) {
-      i.loading->front().missing_libraries = {{"libx.so", "/env/ext/_C.so", "/env/x/libx.so"}};
-      i.other_processor = {.processor = "aarch64",
-                           .expected = "x86_64",
-                           .known_by = "the environment's Python",
-                           .files = files,
-                           .first = "ext/_C.so",
-                           .whole = whole};
-    });
-  };
-  cases.push_back({"PB178", "ext 1.0 is built for aarch64, and the environment's Python for x86_64",
-                   of_other_processor(true, 3), sound});
-  cases.push_back({"PB178", "ext 1.0: _C.so is built for aarch64, and the environment's Python for x86_64; 1 more of",
-                   of_other_processor(false, 2), sound});
   cases.push_back({"PB164", "ext 1.0 asks for torch >=2.9,<2.11, and 2.11.0+cu130 is installed",
                    beside_torch([](Inventory& i) { i.packages.front().torch = ">=2.9,<2.11"; }),
                    beside_torch([](Inventory& i) { i.packages.front().torch = ">=2.9,<2.12"; })});
@@ -120,6 +105,21 @@ void add_loading_cases(std::vector<Case>& cases) {
 }
 
 void add_part_cases(std::vector<Case>& cases) {
+  const auto of_other_processor = [](bool whole, int64_t files) {
+    return beside_torch([=](Inventory& i) {
+      i.loading->front().missing_libraries = {{"libx.so", "/env/ext/_C.so", "/env/x/libx.so"}};
+      i.other_processor = {.processor = "aarch64",
+                           .expected = "x86_64",
+                           .known_by = "the environment's Python",
+                           .files = files,
+                           .first = "ext/_C.so",
+                           .whole = whole};
+    });
+  };
+  cases.push_back({"PB178", "ext 1.0 is built for aarch64, and the environment's Python for x86_64",
+                   of_other_processor(true, 3), beside_torch([](Inventory&) {})});
+  cases.push_back({"PB178", "ext 1.0: _C.so is built for aarch64, and the environment's Python for x86_64; 1 more of",
+                   of_other_processor(false, 2), beside_torch([](Inventory&) {})});
   const auto parts = [](const char* lacks, std::vector<std::string> needed = {}) {
     return beside_torch([=](Inventory& i) {
       i.loading = {{.path = "ext/_C.so"},
