@@ -108,8 +108,9 @@ torch's own build reads. No recipe was built in the pinned nixpkgs yet.
 {table(ROWS, rows)}
 ## Faults planted in recipes
 
-The changed recipe is built; the gate of that build must name exactly the checks of the third column. The last two rows
-are not the gate's: without nixpkgs' patches the build is sound and has none of them, and without a package it ends.
+The changed recipe is built; the gate of that build must name exactly the checks of the third column: it fails by them,
+or, where it is "warned of", passes and says so. The last two rows are not the gate's: without nixpkgs' patches the
+build is sound and has none of them, and without a package it ends.
 
 {table(FAULTS, faults)}"""
 
