@@ -112,15 +112,20 @@ std::optional<Sentence> too_few_marks(const Inventory& inventory, const Target& 
 }
 
 // Marks that flags of the target's recipes bring by themselves, and that nothing uses: those flags were not there, or
-// later ones took them back.
-Names unused_marks_of_flags(const Target& target, const Names& used) {
+// later ones took them back. A few functions may need none of them.
+Names unused_marks_of_flags(const Inventory& inventory, const Target& target, const Names& used) {
+  constexpr int64_t kEnoughCode = 50000;
+  int64_t all = 0;
+  for (const auto& file : inventory.files) {
+    if (is_libtorch(inventory, file)) all += file.host_code->unguarded_instructions;
+  }
   Names absent;
   for (const auto& mark : target.marks.value_or(Names{})) {
     const auto& flags = target.recipe_flags;
     const bool own_flag = std::find(flags.begin(), flags.end(), "-m" + mark) != flags.end();
     if (own_flag && std::find(used.begin(), used.end(), mark) == used.end()) absent.push_back(mark);
   }
-  return absent;
+  return all < kEnoughCode ? Names{} : absent;
 }
 
 Names certain_needs(const HostCode& code) {
@@ -354,7 +359,7 @@ Answer claimed_cpu_is_delivered(const Facts& facts) {
     const bool capability = !facts.claim->exact && target->torch_cpu_capability &&
                             has_cpu_capability(*facts.inventory, *target->torch_cpu_capability);
     const auto few = built && !capability ? too_few_marks(*facts.inventory, *target) : std::nullopt;
-    const Names absent = built && facts.claim->exact ? unused_marks_of_flags(*target, used) : Names{};
+    const Names absent = built && facts.claim->exact ? unused_marks_of_flags(*facts.inventory, *target, used) : Names{};
     if (few) answer.seen.push_back({.what = *few});
     if (!few && !absent.empty())
       answer.seen.push_back(

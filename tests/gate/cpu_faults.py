@@ -112,8 +112,6 @@ TOO_LITTLE = [
     Fault("no EVEX", "sm90-avx512", "PB208", all_for("avx2")),
     Fault("no EVEX", "cpu-avx512vnni", "PB208", all_for("avx2")),
     Fault("no AVX2 and no FMA", "sm89-avx2", "PB208", all_for("avx")),
-    Fault("FMA without AVX2", "cpu-avx2", "PB208", all_by("-mavx", "-mfma", "-mf16c")),
-    Fault("no AVX512DQ", "cpu-avx512", "PB208", all_by("-mavx512f", "-mavx512vl", "-mavx512bw", "-mfma")),
     Fault("no VEX", "cpu-avx", "PB208", all_by()),
     Fault("no SVE", "sm121-armv9", "PB208", all_for("armv8_2")),
     Fault("no SVE", "cpu-armv9", "PB208", all_by("-march=armv8.6-a")),
