@@ -79,7 +79,7 @@ def of_this_line(row: tuple[str, ...]) -> bool:
 
 
 def document(rows: list[tuple[str, ...]], faults: list[tuple[str, ...]]) -> str:
-    line = [row for row in rows if of_this_line(row)]
+    line = [row for row in rows if of_this_line(row)] or rows  # a page of another line has only its own
     others = "" if line == rows else ", and one of each other kind of line below them"
     sound, own = sum(map(good, line)), sum(map(probed, line))
     present = sum(row[-1] == digest() for row in line)
