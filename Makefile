@@ -7,6 +7,7 @@ TARGETS ?=
 PYTHON ?=
 TCGEN05 ?=
 RECIPES ?=
+LINE ?=
 WITH_PBPROBE ?=
 WHEEL ?=
 JOBS ?= $(shell nproc)
@@ -32,7 +33,9 @@ help:
 	@echo '               ONLY=17 repeats one of them; REAL=1 COUNT=200 changes the installed torch'
 	@echo 'make matrix    build all 59 recipes by Nix in a stand-in nixpkgs, judge each build, and write docs/matrix.md'
 	@echo '               RECIPES=four: one of each kind; RECIPES="NAME NAME": these. WITH_PBPROBE=all: and pbprobe against the'
-	@echo '               torch of each, WITH_PBPROBE="NAME NAME": of these; many minutes for the first, fewer for the others'
+	@echo '               torch of each, WITH_PBPROBE="NAME NAME": of these; minutes for the first, fewer for the others. What was'
+	@echo '               built stays in the table when it is interrupted; the next names, built later, join it.'
+	@echo '               LINE=cuda12_9: all of an older line instead, in build/matrix-cuda12_9.md'
 	@echo 'make wheel     dist/: one wheel for every Python from 3.9 on, with the kernels of all targets; installs anywhere from'
 	@echo '               Debian 11 and Ubuntu 22.04 on. On x86-64 a second one for aarch64, by the cross compiler: minutes;'
 	@echo '               WHEEL=native leaves it out'
@@ -96,7 +99,8 @@ gate-mutations:
 matrix:
 	@$(SETUP) build test nix cross torch configure
 	@$(BUILD) pbprobe
-	@.venv/bin/python3 ci/recipe-builds $(if $(RECIPES),$(filter-out four,$(RECIPES)),--all) $(addprefix --with-pbprobe=,$(WITH_PBPROBE)) --faults --table docs/matrix.md
+	@.venv/bin/python3 ci/recipe-builds $(if $(RECIPES),$(filter-out four,$(RECIPES)),--all) $(addprefix --line=,$(LINE)) \
+	  $(addprefix --with-pbprobe=,$(WITH_PBPROBE)) --faults --table $(if $(LINE),build/matrix-$(LINE).md,docs/matrix.md)
 
 # Of all targets, unless TARGETS= says otherwise.
 wheel:

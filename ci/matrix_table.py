@@ -79,7 +79,7 @@ def of_this_line(row: tuple[str, ...]) -> bool:
 
 
 def document(rows: list[tuple[str, ...]], faults: list[tuple[str, ...]]) -> str:
-    line = [row for row in rows if of_this_line(row)]
+    line = [row for row in rows if of_this_line(row)] or rows  # a page of another line has only its own
     others = "" if line == rows else ", and one of each other kind of line below them"
     sound, own = sum(map(good, line)), sum(map(probed, line))
     present = sum(row[-1] == digest() for row in line)
@@ -108,8 +108,9 @@ torch's own build reads. No recipe was built in the pinned nixpkgs yet.
 {table(ROWS, rows)}
 ## Faults planted in recipes
 
-The changed recipe is built; the gate of that build must name exactly the checks of the third column. The last two rows
-are not the gate's: without nixpkgs' patches the build is sound and has none of them, and without a package it ends.
+The changed recipe is built; the gate of that build must name exactly the checks of the third column: it fails by them,
+or, where it is "warned of", passes and says so. The last two rows are not the gate's: without nixpkgs' patches the
+build is sound and has none of them, and without a package it ends.
 
 {table(FAULTS, faults)}"""
 

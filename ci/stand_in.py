@@ -120,7 +120,7 @@ def own_variables(machine: str) -> str:
         variables |= {
             "ownCxxFlags": cross["CMAKE_CXX_FLAGS_RELEASE"],
             "ownHeaders": f"../{SYSROOT.name}/usr/include",  # as seen from where that preset builds
-            "ownMark": "1",
+            "ownMark": "2",
             "ownFolder": f"build/{machine}",
             "ownSysroot": str(SYSROOT),
         }

@@ -111,6 +111,23 @@ std::optional<Sentence> too_few_marks(const Inventory& inventory, const Target& 
       target.id, all, most, fmt::join(*target.marks, ", "), *target.least_marks);
 }
 
+// Marks that flags of the target's recipes bring by themselves, and that nothing uses: those flags were not there, or
+// later ones took them back. A few functions may need none of them.
+Names unused_marks_of_flags(const Inventory& inventory, const Target& target, const Names& used) {
+  constexpr int64_t kEnoughCode = 50000;
+  int64_t all = 0;
+  for (const auto& file : inventory.files) {
+    if (is_libtorch(inventory, file)) all += file.host_code->unguarded_instructions;
+  }
+  Names absent;
+  for (const auto& mark : target.marks.value_or(Names{})) {
+    const auto& flags = target.recipe_flags;
+    const bool own_flag = std::find(flags.begin(), flags.end(), "-m" + mark) != flags.end();
+    if (own_flag && std::find(used.begin(), used.end(), mark) == used.end()) absent.push_back(mark);
+  }
+  return all < kEnoughCode ? Names{} : absent;
+}
+
 Names certain_needs(const HostCode& code) {
   std::set<std::string> names;
   for (const auto& [name, count] : code.at_load) names.insert(name);
@@ -337,11 +354,18 @@ Answer claimed_cpu_is_delivered(const Facts& facts) {
   Answer answer;
   if (!processor_matches_claim(facts)) return answer;  // reported already
   for (const Target* target : facts.claimed_cpus) {
-    const bool built = target->marks && shares(used_by_libtorch(*facts.inventory, *target), *target->marks);
+    const Names used = used_by_libtorch(*facts.inventory, *target);
+    const bool built = target->marks && shares(used, *target->marks);
     const bool capability = !facts.claim->exact && target->torch_cpu_capability &&
                             has_cpu_capability(*facts.inventory, *target->torch_cpu_capability);
     const auto few = built && !capability ? too_few_marks(*facts.inventory, *target) : std::nullopt;
+    const Names absent = built && facts.claim->exact ? unused_marks_of_flags(*facts.inventory, *target, used) : Names{};
     if (few) answer.seen.push_back({.what = *few});
+    if (!few && !absent.empty())
+      answer.seen.push_back(
+          {.what = say("{} only is claimed, and no unguarded code of libtorch uses {}, which a flag of "
+                       "its own brings",
+                       target->id, fmt::join(absent, ", "))});
     if (built || capability) continue;
     answer.seen.push_back({.what = say("{} is claimed, and no unguarded code of libtorch uses {}", target->id,
                                        fmt::join(target->marks.value_or(Names{}), ", "))});

@@ -169,8 +169,10 @@ struct Shipped {
       return check.proves == part && asked;
     });
   }
-  // Of these targets: what is found only on other processors is not shipped.
+  // Of these targets: what is found only on other processors is not shipped, nor an SM by a build without CUDA.
   Outcome of(const std::vector<const Target*>& targets, ClaimPart part, const Facts& facts) const {
+    const bool whole_torch = facts.inventory != nullptr && !facts.single_file && !facts.other;
+    if (part == ClaimPart::sm && whole_torch && !facts.cuda_build) return Outcome::fail;
     const bool elsewhere = by([](const Check& check) { return check.of_processor; }) == Outcome::fail;
     if (elsewhere && of_other_processor(facts, targets) != nullptr) return Outcome::fail;
     return of(part, facts);

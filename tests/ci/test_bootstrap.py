@@ -78,12 +78,12 @@ class Spark:
                 self.cuda / "bin/nvcc", f"#!/bin/bash\necho 'Cuda compilation tools, release {release}, V{release}.1'\n"
             )
 
-    def set_up(self, **environment: str) -> subprocess.CompletedProcess:
+    def set_up(self, *options: str, **environment: str) -> subprocess.CompletedProcess:
         kept = {key: os.environ[key] for key in ("HOME", "LANG") if key in os.environ}
         machine = str(self.folder / "machine")
         known = {"PATH": f"{self.bin}:/usr/bin:/bin", "PYTHONPATH": machine, "LD_LIBRARY_PATH": machine}
         known |= {"ASKED": str(self.asked), "CUDA_HOME": str(self.cuda)}
-        command = [self.tree / "cmake/bootstrap.sh", *NEEDS]
+        command = [self.tree / "cmake/bootstrap.sh", *options, *NEEDS]
         return subprocess.run(
             command, capture_output=True, text=True, check=False, env={**kept, **known, **environment}, timeout=60
         )
@@ -154,6 +154,25 @@ def test_without_root_it_says_what_to_type_and_does_nothing(spark):
     assert "then the same make command again" in done.stderr
     assert spark.lines("root") == ["sudo -n true"]
     assert not spark.lines("pip") and not spark.lines("cmake")
+
+
+@pytest.mark.parametrize("user, asked_for", [("1000", False), ("0", True)])
+def test_debian_s_cmake_is_for_root_and_ctest_comes_with_the_wheel(spark, user, asked_for):
+    spark.program("id", f"echo {user}")
+    listed = spark.set_up("--list")
+    assert ("cmake" in listed.stdout.split()) == asked_for, listed.stderr
+    spark.program("id", "echo 1000")
+    assert spark.set_up().returncode == 0
+    assert "cmake" in spark.installed()
+    assert (ROOT / ".venv/bin/ctest").exists()  # what that wheel holds
+
+
+def test_the_ctest_that_documents_call_is_that_one():
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]
+    called = [(page.name, line) for page in pages for line in page.read_text().splitlines() if "ctest -L" in line]
+    assert len(called) >= 5
+    for page, line in called:
+        assert line.count("ctest -L") == line.count(".venv/bin/ctest -L '^") == line.count("--no-tests=error"), page
 
 
 def test_a_second_time_it_does_nothing(spark):

@@ -61,6 +61,13 @@ def test_only_what_was_built_and_loaded_counts(file, probe, operators, good, cou
     assert f"pbprobe was built against {counted} of these 2 torches" in file.read_text()
 
 
+def test_a_page_of_another_line_counts_its_own(file):
+    rows = [row("other", "1", probe="yes", operators="loaded"), row("another", "1", gate="1")]
+    matrix_table.update(file, rows, [FAULT], ["other", "another"])
+    assert "1 of 2 recipes" in file.read_text()
+    assert "pbprobe was built against 1 of these 2 torches, its" in file.read_text()
+
+
 @pytest.mark.parametrize("sources, expected", [("1", "loaded"), ("2", "-")])
 def test_pbprobe_s_build_stays_only_for_a_torch_of_the_same_sources(file, sources, expected):
     matrix_table.update(file, [row("a", "1", probe="yes", operators="loaded")], [FAULT], ["a"])

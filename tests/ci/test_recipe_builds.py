@@ -165,6 +165,53 @@ def test_all_is_each_recipe_that_is_built(builds, monkeypatch, given, own, expec
     assert builds.build_one({"name": "pytorch-a" if own else "pytorch-python313-line"}, own, options) is expected
 
 
+def test_each_fault_changes_its_recipe_and_is_one_of_its_own(builds):
+    for fault in builds.FAULTS:
+        sound = (ROOT / f".flox/pkgs/{fault.recipe}.nix").read_text()
+        assert sound.count(fault.old) == 1, fault.what
+        assert fault.new not in sound or not fault.new, fault.what
+    folders = [fault.folder for fault in builds.FAULTS]
+    assert len(set(folders)) == len(folders)
+    assert all(re.fullmatch("[A-Za-z0-9-]+", folder) for folder in folders)  # Nix takes no other in a path
+
+
+FAILS = ("a fault", "pytorch-python313-cpu-avx2", "-mf16c", "-mno-avx2", frozenset({"PB208"}))
+
+
+@pytest.mark.parametrize(
+    "fails, answer, right",
+    [
+        (True, (1, {"PB208", "claim"}, set()), True),
+        (True, (1, {"PB208", "claim"}, {"PB209"}), True),  # it failed by what was wanted
+        (True, (0, set(), {"PB208"}), False),  # a warning does not fail it
+        (True, (0, set(), set()), False),
+        (True, (1, {"PB208", "PB105", "claim"}, set()), False),
+        (True, (1, {"claim"}, set()), False),
+        (False, (0, set(), {"PB208"}), True),
+        (False, (0, set(), {"PB208", "PB209"}), False),
+        (False, (0, set(), set()), False),
+        (False, (1, {"PB208", "claim"}, set()), False),
+    ],
+)
+def test_a_fault_is_as_wanted_only_where_the_gate_names_just_that(builds, tmp_path, monkeypatch, fails, answer, right):
+    monkeypatch.setattr(builds, "SCRATCH", tmp_path)
+    monkeypatch.setattr(builds, "nix_build", lambda *arguments: (0, ""))
+    monkeypatch.setattr(builds, "gate", lambda link, claim: answer)
+    listed = [{"name": FAILS[1], "platforms": ["x86_64-linux"]}]
+    assert builds.planted(builds.Fault(*FAILS, fails=fails), listed)[0] is right
+    changed = (tmp_path / f"pkgs/a-fault/{FAILS[1]}.nix").read_text()
+    assert "-mno-avx2" in changed and "-mf16c" not in changed
+
+
+def test_a_fault_whose_recipe_does_not_build_is_not_as_wanted(builds, tmp_path, monkeypatch):
+    monkeypatch.setattr(builds, "SCRATCH", tmp_path)
+    monkeypatch.setattr(builds, "nix_build", lambda *arguments: (1, "error: no"))
+    listed = [{"name": FAILS[1], "platforms": ["x86_64-linux"]}]
+    right, seen = builds.planted(builds.Fault(*FAILS), listed)
+    assert not right
+    assert seen.startswith("not built, so no gate was asked")
+
+
 def shared_object(file, code, *options):
     file.parent.mkdir(parents=True, exist_ok=True)
     command = ["cc", "-shared", "-fPIC", "-x", "c", "-", *options, "-o", file]
@@ -182,6 +229,14 @@ def test_operators_load_where_that_torch_has_what_they_call(builds, tmp_path, mo
     loaded, why = builds.operators_load(tmp_path / "torch", tmp_path / "own", builds.MACHINE)
     assert loaded == expected
     assert ("undefined symbol: shim" in why) == (expected == "no")
+    ended = {"kill(getpid(), SIGILL)": ("other CPU", ""), "kill(getpid(), SIGSEGV)": ("no", "it crashed")}
+    for call, outcome in ended.items():
+        code = f"#include <signal.h>\n#include <unistd.h>\n__attribute__((constructor)) void start(void) {{ {call}; }}"
+        shared_object(operators, code)
+        assert builds.operators_load(tmp_path / "torch", tmp_path / "own", builds.MACHINE) == outcome
+    operators.unlink()
+    why = "no libtorch_cpu.so, or no operators"
+    assert builds.operators_load(tmp_path / "torch", tmp_path / "own", builds.MACHINE) == ("no", why)
 
 
 def test_another_processor_s_packages_are_those_of_its_sysroot(stand_in, tmp_path, monkeypatch):
@@ -192,14 +247,17 @@ def test_another_processor_s_packages_are_those_of_its_sysroot(stand_in, tmp_pat
     with pytest.raises(RuntimeError, match="holds nothing of zlib1g"):
         stand_in.files_of("zlib", "zlib1g", "riscv64")
     # Debian's libz.so names its target by a whole path, and the library lies in /lib.
-    for file in ("usr/include/zlib.h", "lib/riscv64-linux-gnu/libz.so.1"):
-        (tmp_path / file).parent.mkdir(parents=True)
+    usual, root = "usr/lib/riscv64-linux-gnu", "lib/riscv64-linux-gnu"
+    for file in ("usr/include/zlib.h", f"{root}/libz.so.1", f"{usual}/libz.a", f"{root}/libz.a"):
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / file).touch()
-    (tmp_path / "usr/lib/riscv64-linux-gnu").mkdir(parents=True)
     (tmp_path / "usr/lib/riscv64-linux-gnu/libz.so").symlink_to("/lib/riscv64-linux-gnu/libz.so.1")
     found = stand_in.files_of("zlib", "zlib1g", "riscv64").split()
     kept = ["usr/include/zlib.h", "usr/lib/riscv64-linux-gnu/libz.so", "lib/riscv64-linux-gnu/libz.so.1"]
     assert sorted(found) == sorted(str(tmp_path / file) for file in kept)
+    # GoogleTest is its archives; each is taken from one place.
+    of_gtest = stand_in.files_of("gtest", "libgtest-dev", "riscv64").split()
+    assert [file for file in of_gtest if file.endswith(".a")] == [str(tmp_path / f"{usual}/libz.a")]
 
 
 @pytest.mark.skipif(not pathlib.Path("/usr/include/zlib.h").is_file(), reason="no zlib.h of the system")
@@ -230,3 +288,33 @@ def test_the_compiler_s_text_does_not_tell_where_a_package_lies(tmp_path):
     assert of_the_system(seen) == of_the_system(ordinary)
     subprocess.run([prefix, "c++", "-g", "-c", "a.cpp", "-o", "a.o"], cwd=tmp_path, env=environment, check=True)
     assert str(include).encode() not in (tmp_path / "a.o").read_bytes()
+    assert b"/usr/include/zlib.h" in (tmp_path / "a.o").read_bytes()
+
+
+@pytest.mark.skipif(not shutil.which("c++"), reason="no C++ compiler")
+def test_its_text_is_that_of_headers_in_a_sysroot(stand_in, tmp_path):
+    """As in the cross build, whose headers -isystem names: each line, also where a header calls itself the system's."""
+    headers = {
+        "outer.h": "#include <inner.h>\n#include <cstddef>\nextern int outer;\n",
+        "inner.h": "extern int inner;\n#include <last.h>\nextern int more;\n",
+        "last.h": "#include <cstdint>\nextern int last;\n",
+    }
+    own = {
+        "own.h": 'extern int own;\n#pragma GCC system_header\n#include "third.h"\n#include <last.h>\nextern int end;\n',
+        "third.h": "extern int third;\n\n   \nextern int fourth;\n",
+        "a.cpp": '#include <outer.h>\n#include "own.h"\n#include "third.h"\nint main() {}\n',
+    }
+    sysroot, include = tmp_path / "sysroot/usr/include", tmp_path / "store/abc-outer-0/include"
+    for folder, files in ((sysroot, headers), (include, headers), (tmp_path, own)):
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in files.items():
+            (folder / name).write_text(text)
+    ordinary = subprocess.run(
+        ["c++", "-E", "-isystem", sysroot, "a.cpp"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    environment = {**os.environ, "NIX_STORE": str(tmp_path / "store"), "CPLUS_INCLUDE_PATH": str(include)}
+    [mark] = re.findall('ownMark = "(.)"', stand_in.own_variables("aarch64"))
+    environment |= {"ownHeaders": str(sysroot), "ownMark": mark}
+    command = [ROOT / "recipes/nix/stand-in/compiler-paths", "c++", "-E", "a.cpp", "-o", "a.ii"]
+    subprocess.run(command, cwd=tmp_path, env=environment, check=True)
+    assert (tmp_path / "a.ii").read_text() == ordinary.stdout

@@ -77,6 +77,17 @@ TEST(Gate, FailsAFalseClaimAndNamesTheCheck) {
   EXPECT_EQ(gate.claims[0].outcome, Outcome::fail);
 }
 
+TEST(Gate, ABuildWithoutCudaShipsNoSm) {
+  Report report = true_claim();
+  make_cpu_build(report);
+  const Verdict gate = judge(report, terms());
+  EXPECT_TRUE(objects(gate, "PB106", Outcome::fail)) << listed(gate);
+  ASSERT_FALSE(gate.claims.empty());
+  EXPECT_EQ(gate.claims[0].claim, "SM");
+  EXPECT_EQ(gate.claims[0].shipped, Outcome::fail);
+  EXPECT_EQ(gate.claims[0].proven, Level::claimed);
+}
+
 TEST(Gate, WhatFilesCannotProveIsUnknown) {
   for (const Level level : {Level::loaded, Level::executed, Level::measured}) {
     const Verdict gate = judge(true_claim(), terms("builder", level));

@@ -48,6 +48,10 @@ HostCode host_code(std::map<std::string, int64_t> unguarded, std::vector<CodeOff
   return code;
 }
 
+HostCode of_avx512() {
+  return host_code({{"avx512f", 90}, {"avx512vl", 3}, {"avx512dq", 2}, {"avx512bw", 5}});
+}
+
 File& libtorch_cpu(Report& report) {
   for (auto& file : report.inventory->files) {
     if (file.path.ends_with("/libtorch_cpu.so")) return file;
@@ -113,11 +117,13 @@ void add_claimed_isa_cases(std::vector<Case>& cases) {
   HostCode used_too = initialized;
   used_too.unguarded["fma"] = 4;
   used_too.offenders.push_back(offender(CodeClass::unguarded, {"fma"}));
+  HostCode used_with_avx2 = used_too;
+  used_with_avx2.unguarded["avx2"] = 9;
   // What only initializers use is reported of them, and once.
   cases.push_back({"PB204", "needs fma as soon as the library is loaded", counted(initialized, claim_of("avx", true)),
                    counted(used_too, claim_of("avx2", false))});
   cases.push_back({"PB207", "unguarded code needs fma, which avx lacks", counted(used_too, claim_of("avx", true)),
-                   counted(used_too, claim_of("avx2", true))});
+                   counted(used_with_avx2, claim_of("avx2", true))});
   cases.push_back({"PB207", "unguarded code needs fma, which avx lacks", counted(used_too, claim_of("avx", false)),
                    counted(used_too, claim_of("avx2", false))});  // of more than one CPU or of one, it runs there
   cases.push_back({"PB205", "took a CPU capability's copy of it, which needs amx_fp16",
@@ -129,8 +135,9 @@ void add_claimed_isa_cases(std::vector<Case>& cases) {
                           libtorch_cpu(r).host_code->cpu_capabilities["AVX512"].features = {{"avx2", 3}};
                         }),
                    counted(host_code({}))});
-  const HostCode vex = host_code({{"avx", 40}, {"avx2", 10}}, {offender(CodeClass::default_capability, {"avx2"})});
-  cases.push_back({"PB207", "unguarded code needs avx2, which avx lacks: at::native::f() (.text)",
+  const HostCode vex =
+      host_code({{"avx", 40}, {"avx2", 10}, {"fma", 2}}, {offender(CodeClass::default_capability, {"avx2"})});
+  cases.push_back({"PB207", "unguarded code needs avx2, fma, which avx lacks: at::native::f() (.text)",
                    counted(vex, claim_of("avx", true)), counted(vex, claim_of("avx2", true))});
   cases.push_back({"PB208", "avx2 is claimed, and no unguarded code of libtorch uses avx2, fma",
                    counted(host_code({}), claim_of("avx2", true)), counted(host_code({}), claim_of("avx2", false))});
@@ -141,15 +148,32 @@ void add_claimed_isa_cases(std::vector<Case>& cases) {
   };
   cases.push_back({"PB208", "of 1000000 instructions that run everywhere 9 are of avx2, fma",
                    counted(of_all(1000000), claim_of("avx2", true)), counted(of_all(1000), claim_of("avx2", true))});
-  const HostCode plain512 = host_code({{"avx512f", 90}, {"avx512vl", 3}});
+  // One flag of several was dropped, or a later one took it back. Of at least avx2 it is enough, and so are few
+  // functions.
+  const auto of_a_library = [](std::map<std::string, int64_t> unguarded) {
+    HostCode code = host_code(std::move(unguarded));
+    code.unguarded_instructions = 60000;
+    return code;
+  };
+  const HostCode by_fma = of_a_library({{"avx", 40}, {"fma", 90}});
+  const HostCode half512 = of_a_library({{"avx512f", 90}, {"avx512vl", 3}});
+  HostCode few512 = half512;
+  few512.unguarded_instructions = 49999;
+  cases.push_back({"PB208",
+                   "avx2 only is claimed, and no unguarded code of libtorch uses avx2, which a flag of its own",
+                   counted(by_fma, claim_of("avx2", true)), counted(by_fma, claim_of("avx2", false))});
+  cases.push_back({"PB208", "no unguarded code of libtorch uses avx512dq, avx512bw, which a flag of its own brings",
+                   counted(half512, claim_of("avx512", true)), counted(few512, claim_of("avx512", true))});
+  const HostCode plain512 = of_avx512();
+  HostCode with_bf16 = plain512;
+  with_bf16.unguarded["avx512_bf16"] = 1;
   cases.push_back({"PB209", "avx512bf16: 0 unguarded instructions need avx512_bf16: the same code as avx512",
-                   counted(plain512, claim_of("avx512bf16", true)),
-                   counted(host_code({{"avx512f", 90}, {"avx512_bf16", 1}}), claim_of("avx512bf16", true))});
+                   counted(plain512, claim_of("avx512bf16", true)), counted(with_bf16, claim_of("avx512bf16", true))});
 }
 
 Report loading(LoadCode code, const char* target) {
-  return with(counted(host_code({{"avx2", 9}, {"avx512f", 9}, {"fma", 4}}), claim_of(target, true)), [&](Report& r) {
-    if (std::string(target) == "avx2") libtorch_cpu(r).host_code->unguarded.erase("avx512f");
+  const HostCode used = std::string(target) == "avx2" ? host_code({{"avx2", 9}, {"fma", 4}}) : of_avx512();
+  return with(counted(used, claim_of(target, true)), [&](Report& r) {
     libtorch_cpu(r).host_code->code_bytes = 900;
     libtorch_cpu(r).machine = "x86_64";
     libtorch_cpu(r).load_code = std::move(code);

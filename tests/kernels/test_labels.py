@@ -88,6 +88,24 @@ def test_hardware_without_a_program_of_tests_is_skipped(tmp_path, pbprobe, sanit
     assert (done.returncode, done.stdout.strip(), done.stderr) == (SKIPPED, NOT_BUILT, "")
 
 
+@pytest.mark.parametrize("question", ["sanitizer", "against"])
+def test_hardware_that_is_required_and_cannot_be_asked_fails(tmp_path, pbprobe, sanitizer, question):
+    done = run(
+        "hardware.py", question, pbprobe, "sm121", tmp_path / "absent", **sanitizer, PBPROBE_REQUIRE_HARDWARE="1"
+    )
+    assert (done.returncode, done.stdout.strip()) == (1, f"{NOT_BUILT} (PBPROBE_REQUIRE_HARDWARE=1)")
+
+
+def test_a_gpu_of_another_target_is_named_and_fails_where_hardware_is_required(tmp_path, pbprobe, sanitizer):
+    arguments = ("hardware.py", "sanitizer", pbprobe, "sm90", program_of_tests(tmp_path))
+    (tmp_path / "targets.json").write_text(json.dumps({"targets": [TARGETS["targets"][0] | {"id": "sm90"}]}))
+    done = run(*arguments, **sanitizer)
+    assert done.returncode == SKIPPED
+    assert done.stdout.splitlines()[-1] == "no GPU of sm90: this machine has NVIDIA GB10 (12.1)"
+    assert "sanitized" not in done.stdout
+    assert run(*arguments, **sanitizer, PBPROBE_REQUIRE_HARDWARE="1").returncode == 1
+
+
 def test_hardware_without_the_program_is_skipped(tmp_path, sanitizer):
     done = run("hardware.py", "sanitizer", tmp_path / "absent", "sm121", program_of_tests(tmp_path), **sanitizer)
     assert (done.returncode, done.stdout.strip(), done.stderr) == (SKIPPED, NOT_BUILT, "")
