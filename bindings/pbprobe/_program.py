@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pbprobe._environment import PROGRAM
+from pbprobe._environment import PROGRAM, not_started
 from pbprobe._errors import Error
 
 GRACE_SECONDS = 0.1  # what it may take to tidy up before it is killed
@@ -66,11 +66,12 @@ def output_of(command: Sequence[str], *, given: str | None = None, shown: bool =
             stdin=subprocess.PIPE if given is not None else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=None if shown else subprocess.PIPE,
-            text=True,
+            encoding="utf-8",  # what the program writes, whatever the locale is
+            errors="replace",
             start_new_session=True,  # Ctrl-C on a terminal is for this process, which then ends the other
         )
     except OSError as error:
-        raise Error(f"{command[0]} cannot be started: {error.strerror}: install the package again") from error
+        raise Error(not_started(command[0], error)) from error
     try:
         out, error_text = exchange(child, given)
     except BaseException:
