@@ -319,7 +319,7 @@ if needed build; then install_locked build; fi
 if needed test; then
   install_locked test
   install_peers
-  install_by_hash clients "readers of SARIF, JUnit, evidence, wheels and variants" "tests that ask them are skipped" || true
+  install_by_hash clients "readers of SARIF, JUnit, evidence, wheels, variants and workflows" "tests that ask them are skipped" || true
 fi
 if needed wheel; then
   install_locked wheel
