@@ -7,15 +7,17 @@
 set(PBPROBE_OLDER_LIBC "" CACHE PATH "The root folder of an older Debian: a wheel's program and operators are linked to it")
 
 # Shared libraries come from there, and from this compiler's archive only what those lack (exception_ptr's counters), hidden.
+# Both come before torch's library, which exports a libstdc++ of its own, without versions; -u: a later archive has the call.
 function(pbprobe_link_to_older_libc target of)
   execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libstdc++.a OUTPUT_VARIABLE archive OUTPUT_STRIP_TRAILING_WHITESPACE)
   get_target_property(libraries ${of} LINK_LIBRARIES)
   # libpthread by name: before glibc 2.34 libstdc++ has threads only where somebody else brought it.
-  target_link_libraries(${target} PRIVATE ${libraries} -Wl,--push-state,--no-as-needed,-lpthread,--pop-state -lstdc++ ${archive})
+  target_link_libraries(${target} PRIVATE -lstdc++ ${archive} ${libraries} -Wl,--push-state,--no-as-needed,-lpthread,--pop-state
+                                          -lstdc++ ${archive})
   # -B: its own crt1.o too, for that of a newer libc leaves the program's constructors to the libc.
   set(folder ${PBPROBE_OLDER_LIBC}/usr/lib/${CMAKE_LIBRARY_ARCHITECTURE})
   target_link_options(${target} PRIVATE --sysroot=${PBPROBE_OLDER_LIBC} -B${folder} -L${folder}
-                      -s -Wl,--as-needed -Wl,--exclude-libs,ALL)
+                      -Wl,-u,_ZNSt15__exception_ptr13exception_ptr10_M_releaseEv -s -Wl,--as-needed -Wl,--exclude-libs,ALL)
   set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON BUILD_WITH_INSTALL_RPATH ON)
 endfunction()
 

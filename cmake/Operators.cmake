@@ -59,8 +59,9 @@ function(pbprobe_operators torch folder)
   endforeach()
   get_target_property(sources pbprobe_operators SOURCES)
   set_property(SOURCE ${sources} APPEND PROPERTY COMPILE_OPTIONS ${maps})
-  # Torch's own libraries are there when this one is loaded: it names them, and no folder.
-  target_link_libraries(pbprobe_operators PRIVATE pbprobe_options pbprobe_kernels pbprobe_host ${libraries})
+  # Torch's own libraries are there when this one is loaded: it names them, and no folder. They export a libstdc++ of their own,
+  # without versions: nothing is taken of that.
+  target_link_libraries(pbprobe_operators PRIVATE -lstdc++ pbprobe_options pbprobe_kernels pbprobe_host ${libraries})
   target_link_options(pbprobe_operators PRIVATE -Wl,--exclude-libs,ALL -Wl,--as-needed ${complete})
   set_target_properties(pbprobe_operators PROPERTIES OUTPUT_NAME pbprobe_ops LIBRARY_OUTPUT_DIRECTORY ${folder}
                         BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "")

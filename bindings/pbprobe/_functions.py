@@ -90,7 +90,8 @@ def report(
     result = Report(document if is_record else _with_missing_kernels(document))
     if show or (show is None and not in_a_notebook()):
         colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-        sys.stdout.write(render(result.to_json(indent=None), colour=colour))
+        text, encoding = render(result.to_json(indent=None), colour=colour), sys.stdout.encoding or "utf-8"
+        sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
         sys.stdout.flush()
     return result
 

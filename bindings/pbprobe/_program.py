@@ -11,11 +11,12 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pbprobe._environment import PROGRAM
+from pbprobe._environment import PROGRAM, not_started
 from pbprobe._errors import Error
 
 GRACE_SECONDS = 0.1  # what it may take to tidy up before it is killed
@@ -32,6 +33,28 @@ def end(child: subprocess.Popen[str]) -> None:
             return
 
 
+def exchange(child: subprocess.Popen[str], given: str | None) -> tuple[str, str]:
+    """What it writes on both of its pipes. Not by communicate(), which first waits 0.25 s after Ctrl-C."""
+    errors: list[str] = []
+
+    def read_errors() -> None:
+        if child.stderr:
+            with child.stderr:
+                errors.append(child.stderr.read())
+
+    reader = threading.Thread(target=read_errors, daemon=True)
+    reader.start()
+    if child.stdin:
+        with contextlib.suppress(BrokenPipeError), child.stdin:
+            child.stdin.write(given or "")
+    assert child.stdout is not None
+    with child.stdout:
+        out = child.stdout.read()
+    child.wait()
+    reader.join()
+    return out, "".join(errors)
+
+
 def output_of(command: Sequence[str], *, given: str | None = None, shown: bool = False) -> tuple[int, str, str]:
     """Exit code, standard output and standard error of a command. What it says of its progress is shown where asked.
 
@@ -43,17 +66,18 @@ def output_of(command: Sequence[str], *, given: str | None = None, shown: bool =
             stdin=subprocess.PIPE if given is not None else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=None if shown else subprocess.PIPE,
-            text=True,
+            encoding="utf-8",  # what the program writes, whatever the locale is
+            errors="replace",
             start_new_session=True,  # Ctrl-C on a terminal is for this process, which then ends the other
         )
     except OSError as error:
-        raise Error(f"{command[0]} cannot be started: {error.strerror}: install the package again") from error
+        raise Error(not_started(command[0], error)) from error
     try:
-        out, error_text = child.communicate(given)
+        out, error_text = exchange(child, given)
     except BaseException:
         end(child)
         raise
-    return child.returncode, out, error_text or ""
+    return child.returncode, out, error_text
 
 
 def words_of(error: str) -> str:

@@ -28,6 +28,7 @@ int cuDeviceGetAttribute(int *v, int what, int d) { *v = what == 75 ? 12 : 1; re
 VENV_PYTHON = """#!/bin/bash
 case $1 in
   -m) shift; echo "$@" >>"$ASKED/pip" ;;
+  -c) [[ -z ${OLD:-} || $2 != *"(3, 11)"* ]] ;;
   -) echo "$PWD/.venv/lib/python3.12/site-packages/torch" ;;
 esac
 """
@@ -173,6 +174,13 @@ def test_the_ctest_that_documents_call_is_that_one():
     assert len(called) >= 5
     for page, line in called:
         assert line.count("ctest -L") == line.count(".venv/bin/ctest -L '^") == line.count("--no-tests=error"), page
+
+
+def test_tests_on_an_older_python_are_refused_before_anything_is_installed(spark):
+    done = spark.set_up(OLD="yes")
+    assert done.returncode == 2
+    assert "older than 3.11, which tests and lint need" in done.stderr
+    assert not spark.lines("pip")
 
 
 def test_a_second_time_it_does_nothing(spark):

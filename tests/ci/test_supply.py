@@ -14,7 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 HASHED = sorted(ROOT.glob("cmake/requirements-*.txt"))
 VERSIONS = dict(re.findall(r"^([A-Za-z0-9_.-]+)==(\S+)", (ROOT / "cmake/requirements.txt").read_text(), re.MULTILINE))
 # Not in the program or the package: what builds, packs and looks at them, and what a torch needs to run.
-TOOLS = {"build": {"cmake", "ninja"}, "wheel": None, "pages": None}
+TOOLS = {"build": {"cmake", "ninja"}} | dict.fromkeys(("wheel", "pages", "test", "lint", "docs", "clients", "peers"))
 
 
 def entries(file):
@@ -35,14 +35,23 @@ def test_each_file_is_known_by_its_hash_and_its_version_is_the_pinned_one(file):
         assert version == VERSIONS.get(name, version)
 
 
-def test_what_goes_into_a_build_is_installed_by_nothing_but_its_hash():
+def test_set_up_installs_nothing_but_by_hash():
     script = (ROOT / "cmake/bootstrap.sh").read_text()
-    by_hash = set().union(*(entries(file) for file in HASHED))
-    for words in re.findall(r"\bpip_install (\w+ .*)", script):
-        assert not by_hash & set(words.split()[1:]) - {"scikit-build-core"}, words  # which tests use too
-    for name in ("build", "wheel", "cuda", "torch"):
-        assert f"install_locked {name}" in script
-    assert script.count("--require-hashes") == 2
+    commands = [line for line in script.splitlines() if "-m pip install" in line]
+    assert len(commands) == 2
+    assert [line for line in commands if "--require-hashes --no-deps -r" not in line] == []
+    installed = re.findall(r"\binstall_(?:locked|by_hash) ([a-z]+)\b", script)
+    assert {f"requirements-{name}" for name in installed} == {file.stem for file in HASHED}
+
+
+def test_every_version_is_in_a_file_of_hashes_and_in_one_only():
+    """All of them are installed into one environment."""
+    versions = {}
+    for file in HASHED:
+        for name, (version, _) in entries(file).items():
+            versions.setdefault(name, set()).add(version)
+    assert {name: found for name, found in versions.items() if len(found) > 1} == {}
+    assert set(VERSIONS) - set(versions) == set()
 
 
 def test_a_file_with_another_hash_is_refused(tmp_path):

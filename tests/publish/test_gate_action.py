@@ -12,7 +12,7 @@ import zipfile
 
 import pytest
 from ruamel import yaml  # comes with check-jsonschema
-from world import PROGRAM, SOURCE
+from world import PROGRAM, SOURCE, actionlint
 
 TEMPLATE = SOURCE / "ci/templates/gate/action.yml"
 ACTION = yaml.YAML(typ="safe").load(TEMPLATE.read_text())
@@ -34,6 +34,54 @@ def test_it_is_lawful_and_the_lint_can_fail(tmp_path):
     assert lint(TEMPLATE) == 0
     (tmp_path / "action.yml").write_text(TEMPLATE.read_text().replace("  using: composite\n", ""))
     assert lint(tmp_path / "action.yml") == 1
+
+
+USE = """on: push
+jobs:
+  gate:
+    runs-on: ubuntu-24.04
+    steps:
+      - uses: ./gate
+        with: {wheel: dist/*.whl, claim: "sm90"}
+"""
+
+
+def test_actionlint_takes_a_workflow_that_uses_it(tmp_path):
+    shutil.copytree(TEMPLATE.parent, tmp_path / "gate")
+    workflow = tmp_path / ".github/workflows/gate.yml"
+    workflow.parent.mkdir(parents=True)
+    (tmp_path / ".git").mkdir()  # where actionlint looks for ./gate
+    workflow.write_text(USE)
+    assert actionlint(workflow) == (0, "")
+    workflow.write_text(USE.replace("claim:", "claims:"))
+    code, shown = actionlint(workflow)
+    assert code == 1
+    assert 'missing input "claim"' in shown
+
+
+def test_actionlint_takes_its_steps_as_those_of_a_job(tmp_path):
+    """With the actions by their releases: it knows the inputs of these, and whether GitHub still runs them."""
+    releases = dict(re.findall(r"uses: (\S+@[0-9a-f]{40}) # (v\d+)", TEMPLATE.read_text()))
+    steps = [
+        step | ({"uses": f"{step['uses'].partition('@')[0]}@{releases[step['uses']]}"} if "uses" in step else {})
+        for step in STEPS.values()
+    ]
+    inputs = {name: {**one, "type": "string"} for name, one in ACTION["inputs"].items()}
+    job = {"runs-on": "ubuntu-24.04", "steps": steps}
+    text = json.dumps({"on": {"workflow_call": {"inputs": inputs}}, "jobs": {"gate": job}})  # which is YAML too
+    workflow = tmp_path / "gate.yml"
+    workflow.write_text(text)
+    assert actionlint(workflow) == (0, "")
+    for was, becomes, why in (
+        ("upload-artifact@v7", "upload-artifact@v4", '"node20" is deprecated'),
+        ("steps.gate.", "steps.gates.", 'property "gates" is not defined'),
+        ('"path"', '"paths"', 'missing input "path"'),
+    ):
+        assert was in text
+        workflow.write_text(text.replace(was, becomes))
+        code, shown = actionlint(workflow)
+        assert code == 1
+        assert why in shown
 
 
 def test_what_it_uses_is_pinned_by_commit():

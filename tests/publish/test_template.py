@@ -12,7 +12,7 @@ import sys
 
 import pytest
 from ruamel import yaml  # comes with check-jsonschema
-from world import NAME, PROGRAM, SOURCE
+from world import NAME, PROGRAM, SOURCE, actionlint
 
 TEMPLATE = SOURCE / "ci/templates/publish.yml"
 WORKFLOW = yaml.YAML(typ="safe").load(TEMPLATE.read_text())
@@ -30,13 +30,27 @@ def test_it_is_lawful():
     assert result.returncode == 0, result.stdout
 
 
+def test_actionlint_takes_it_and_refuses_what_is_not_so(tmp_path):
+    """Expressions, inputs of the actions, and whether GitHub still runs their releases."""
+    assert actionlint(TEMPLATE) == (0, "")
+    for was, becomes, why in (
+        ("needs.variants.outputs.matrix", "needs.variants.outputs.matrices", 'property "matrices" is not defined'),
+        ("if-no-files-found:", "if-no-file-found:", 'input "if-no-file-found" is not defined'),
+        ("actions/checkout@v7", "actions/checkout@v4", '"node20" is deprecated'),
+    ):
+        (tmp_path / "publish.yml").write_text(TEMPLATE.read_text().replace(was, becomes))
+        code, shown = actionlint(tmp_path / "publish.yml")
+        assert code == 1
+        assert why in shown
+
+
 @pytest.mark.parametrize(
     ("was", "becomes"),
     [
         ("    runs-on: ubuntu-24.04\n", ""),
         ("    needs: variants\n", "    need: variants\n"),
         ("permissions:\n  contents: read\n", "permissions:\n  contents: some\n"),
-        ("      - uses: actions/checkout@v4\n", "      - use: actions/checkout@v4\n"),
+        ("      - uses: actions/checkout@v7\n", "      - use: actions/checkout@v7\n"),
         ("    timeout-minutes: 720\n", "    timeout-minutes: soon\n"),
     ],
 )

@@ -12,8 +12,12 @@ import functools
 import json
 import os
 import pathlib
+import shutil
 import subprocess
+import sys
 import tempfile
+
+import pytest
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("PBPROBE_TEST_BUILD", SOURCE / "build"))
@@ -26,6 +30,16 @@ WRONG = {"x86_64": "avx512", "aarch64": "armv9"}[os.uname().machine]
 BLAS = "libopenblas.so.0"
 NAME = f"pytorch-python313-cpu-{SOUND}"
 TORCH = "lib/python3.13/site-packages/torch"
+
+
+def actionlint(workflow: pathlib.Path) -> tuple[int, str]:
+    """Its exit code and what it prints. It runs shellcheck on the steps where there is one."""
+    program = shutil.which("actionlint", path=f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}")
+    if not program:
+        pytest.skip("actionlint is not installed: make setup")
+    done = subprocess.run([program, "-no-color", workflow], capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout + done.stderr
+
 
 RECIPE = """{{
   system ? builtins.currentSystem,

@@ -142,22 +142,39 @@ def processes_of_session(leader):
     return found
 
 
-def test_ctrl_c_ends_a_report_at_once_with_its_children(build, torch, tmp_path):
-    tag = f"{os.getpid()}-ctrl-c"
-    code = f"import pbprobe; open({str(tmp_path / 'began')!r}, 'w'); pbprobe.report({str(torch)!r}, show=False)"
+INTERRUPTED = """
+import sys, time, pbprobe
+try:
+    pbprobe.report(sys.argv[1], show=False)
+except KeyboardInterrupt:
+    print(time.monotonic(), flush=True)  # the clock of all processes
+"""
+
+
+def interrupted(build, torch, tag):
+    """Seconds from Ctrl-C, while the child measures, to KeyboardInterrupt, and until no process of it is left."""
     environment = {**os.environ, "PYTHONPATH": str(build / "python"), "PBPROBE_TEST_TAG": tag}
-    process = subprocess.Popen([sys.executable, "-c", code], env=environment, stderr=subprocess.PIPE, text=True)
+    command = [sys.executable, "-c", INTERRUPTED, torch]
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 60
-    while len(processes_of_session(tag)) < 3 and time.monotonic() < deadline:  # with the child that measures
+    while len(found := processes_of_session(tag)) < 3 and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert len(processes_of_session(tag)) >= 3, process.poll()
+    assert len(found) >= 3, process.poll()
     asked = time.monotonic()
     process.send_signal(signal.SIGINT)
-    _, error = process.communicate(timeout=30)
-    took = time.monotonic() - asked
-    assert "KeyboardInterrupt" in error
+    shown, _ = process.communicate(timeout=30)
     while (left := processes_of_session(tag)) and time.monotonic() < asked + 10:
         time.sleep(0.02)
     assert left == []
-    print(f"Ctrl-C: {took:.2f} s")
-    assert took < 2  # 0.2 s where a core is free; `pytest -s` shows it
+    return float(shown) - asked, time.monotonic() - asked
+
+
+def test_ctrl_c_ends_a_report_at_once_with_its_children(build, torch):
+    figures = []
+    for attempt in range(5):  # the best of them: others may compute here
+        figures.append(interrupted(build, torch, f"{os.getpid()}-ctrl-c-{attempt}"))
+        print(f"Ctrl-C: {figures[-1][0]:.2f} s, all gone after {figures[-1][1]:.2f} s")
+        if min(figures)[0] < 0.2:
+            break
+    assert min(figures)[0] < 0.2
+    assert min(gone for _, gone in figures) < 0.5

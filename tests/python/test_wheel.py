@@ -93,6 +93,17 @@ def test_it_holds_nothing_of_where_it_was_built(wheel):
     assert [file for file in files if not file.startswith((b"./bindings/", b"torch/include/torch/"))] == []
 
 
+@pytest.mark.parametrize("folder", ["wheel", "python"])
+def test_its_operators_take_only_torchs_functions_of_torch(build, wheel, folder):
+    """libtorch_cpu.so exports parts of a libstdc++ too, without versions: another torch may not."""
+    assert wheel
+    library = build / folder / "pbprobe/libpbprobe_ops.so"
+    names = subprocess.run(["nm", "-D", "--undefined-only", library], capture_output=True, text=True, check=True).stdout
+    taken = [name for name in re.findall(r" U (\S+)", names) if "@" not in name]
+    assert len(taken) > 10
+    assert [name for name in taken if not re.match(r"aoti_torch_|torch_", name)] == []
+
+
 def test_auditwheel_grants_the_tag(wheel):
     abi = pytest.importorskip("auditwheel.wheel_abi")
     architecture = pytest.importorskip("auditwheel.architecture").Architecture

@@ -91,7 +91,7 @@ def loaded_files() -> list[Path]:
     """The shared objects of this process that decide what it computes."""
     paths = {
         line.split(maxsplit=5)[-1].rstrip()
-        for line in Path("/proc/self/maps").read_text().splitlines()
+        for line in Path("/proc/self/maps").read_text(encoding="utf-8", errors="surrogateescape").splitlines()
         if ".so" in line
     }
     found = [Path(path) for path in paths if path.startswith("/") and LIBRARIES.match(Path(path).name)]

@@ -38,7 +38,9 @@ def measure_kernels(row: Row, device: torch.device, deadline: float) -> None:
             return
         command = _command(dtype, device, left)
         try:
-            done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=left + LEAST, check=False)
+            done = subprocess.run(
+                command, env=env, capture_output=True, encoding="utf-8", timeout=left + LEAST, check=False
+            )
         except subprocess.TimeoutExpired:
             return
         found = json.loads(done.stdout) if done.stdout.startswith("{") else {"rows": [], "problems": []}
