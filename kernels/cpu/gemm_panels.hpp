@@ -276,9 +276,20 @@ struct GemmPanels {
         for (int64_t column = first; column < end; column += kColumns) {
           const int64_t rows = least(kRows, end_row - row);
           if (rows == kRows) tile.ahead = ahead.next();
+          if (tile.words <= kShort && column + kColumns < end) fetch_c(call, row, column + kColumns, rows);
           compute_tile(call, tile, row, column, rows, least(kColumns, end - column));
         }
       }
+    }
+  }
+
+  // Of so few words a tile is written faster than its lines of C come by themselves: the next one's are asked for.
+  static constexpr int64_t kShort = 64;
+  static void fetch_c(const CpuCall& call, int64_t row, int64_t column, int64_t rows) {
+    const int64_t size = call.c_type == CpuType::bf16 ? 2 : 4;
+    const char* at = static_cast<const char*>(call.c) + ((call.row + row) * call.ldc + call.column + column) * size;
+    for (int64_t i = 0; i < rows; ++i, at += call.ldc * size) {
+      for (int64_t byte = 0; byte < kColumns * size; byte += 64) __builtin_prefetch(at + byte, 1, 3);
     }
   }
 

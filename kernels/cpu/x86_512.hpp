@@ -61,6 +61,34 @@ struct Words512 {
   }
 };
 
+// Lane i: the sum of v[i]'s lanes. Pairs of vectors become one, whose lanes are sums of two each, until one is left.
+template <class I>
+[[gnu::always_inline]] inline typename I::Accumulators sums_of(const typename I::Accumulators (&v)[16]) {
+  typename I::Accumulators t[8];
+#pragma GCC unroll 8
+  for (int i = 0; i < 8; ++i) {
+    const __m512i a = I::bits(v[2 * i]);
+    const __m512i b = I::bits(v[2 * i + 1]);
+    t[i] = I::add(I::of_bits(_mm512_unpacklo_epi32(a, b)), I::of_bits(_mm512_unpackhi_epi32(a, b)));
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    const __m512i a = I::bits(t[2 * i]);
+    const __m512i b = I::bits(t[2 * i + 1]);
+    t[i] = I::add(I::of_bits(_mm512_unpacklo_epi64(a, b)), I::of_bits(_mm512_unpackhi_epi64(a, b)));
+  }
+#pragma GCC unroll 2
+  for (int count = 2; count > 0; --count) {
+#pragma GCC unroll 2
+    for (int i = 0; i < count; ++i) {
+      const __m512i a = I::bits(t[2 * i]);
+      const __m512i b = I::bits(t[2 * i + 1]);
+      t[i] = I::add(I::of_bits(_mm512_shuffle_i32x4(a, b, 0x88)), I::of_bits(_mm512_shuffle_i32x4(a, b, 0xdd)));
+    }
+  }
+  return t[0];
+}
+
 // Sums of FP32, and those of INT32.
 struct FloatAccumulators512 {
   using Accumulator = float;
@@ -77,6 +105,9 @@ struct FloatAccumulators512 {
     _mm512_mask_storeu_ps(p, Words512::first(n), s);
   }
   static Accumulators add(Accumulators a, Accumulators b) { return _mm512_add_ps(a, b); }
+  static Accumulators sums(const Accumulators (&v)[16]) { return sums_of<FloatAccumulators512>(v); }
+  static __m512i bits(Accumulators v) { return _mm512_castps_si512(v); }
+  static Accumulators of_bits(__m512i v) { return _mm512_castsi512_ps(v); }
 };
 
 struct IntegerAccumulators512 {
@@ -93,6 +124,9 @@ struct IntegerAccumulators512 {
     _mm512_mask_storeu_epi32(p, Words512::first(n), s);
   }
   static Accumulators add(Accumulators a, Accumulators b) { return _mm512_add_epi32(a, b); }
+  static Accumulators sums(const Accumulators (&v)[16]) { return sums_of<IntegerAccumulators512>(v); }
+  static __m512i bits(Accumulators v) { return v; }
+  static Accumulators of_bits(__m512i v) { return v; }
 };
 
 // vfmadd231ps zmm. A word is one float; BF16 becomes one while it is packed.
