@@ -133,8 +133,32 @@ struct FloatAccumulators256 {
   }
   static Accumulators add(Accumulators a, Accumulators b) { return _mm256_add_ps(a, b); }
   static Accumulators sums(const Accumulators (&v)[8]) { return sums_of<FloatAccumulators256>(v); }
-  static __m256 bits(Accumulators v) { return v; }
-  static Accumulators of_bits(__m256 v) { return v; }
+#ifdef __AVX2__
+  // The first n as BF16, as finish_row() rounds them.
+  static constexpr bool kNarrows = true;
+  static void store_narrow(uint16_t* p, Accumulators s, int n) {
+    const __m256i bits = _mm256_castps_si256(s);
+    const __m256i high = _mm256_srli_epi32(bits, 16);
+    const __m256i half = _mm256_add_epi32(_mm256_and_si256(high, _mm256_set1_epi32(1)), _mm256_set1_epi32(0x7fff));
+    const __m256i rounded = _mm256_srli_epi32(_mm256_add_epi32(bits, half), 16);
+    const __m256i quiet = _mm256_or_si256(high, _mm256_set1_epi32(0x40));
+    const __m256i nan = _mm256_castps_si256(_mm256_cmp_ps(s, s, _CMP_UNORD_Q));
+    const __m256i chosen = _mm256_blendv_epi8(rounded, quiet, nan);
+    const __m128i halves = _mm256_castsi256_si128(_mm256_permute4x64_epi64(_mm256_packus_epi32(chosen, chosen), 0x08));
+    if (n == Words256::kLanes) return _mm_storeu_si128(reinterpret_cast<__m128i_u*>(p), halves);
+    uint16_t all[Words256::kLanes];
+    _mm_storeu_si128(reinterpret_cast<__m128i_u*>(all), halves);
+    for (int i = 0; i < n; ++i) p[i] = all[i];
+  }
+#else
+  static constexpr bool kNarrows = false;
+#endif
+  static __m256 bits(Accumulators v) {
+    return v;
+  }
+  static Accumulators of_bits(__m256 v) {
+    return v;
+  }
 };
 
 // vfmadd231ps ymm; vmulps and vaddps where the target lacks FMA. A word is one float; BF16 becomes one while packed.
@@ -191,6 +215,7 @@ struct Fma256 : Words256, FloatAccumulators256 {
 #ifdef __AVX2__
 // vpmaddwd ymm. A word is two bytes, widened to 16 bits while they are packed: exact for all of them, −128 included.
 struct Madd256 : Words256 {
+  static constexpr bool kNarrows = false;
   using Accumulator = int32_t;
   using Accumulators = __m256i;
   static constexpr CpuType kAccumulatorType = CpuType::int32;

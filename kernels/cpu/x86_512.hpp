@@ -106,11 +106,34 @@ struct FloatAccumulators512 {
   }
   static Accumulators add(Accumulators a, Accumulators b) { return _mm512_add_ps(a, b); }
   static Accumulators sums(const Accumulators (&v)[16]) { return sums_of<FloatAccumulators512>(v); }
-  static __m512i bits(Accumulators v) { return _mm512_castps_si512(v); }
-  static Accumulators of_bits(__m512i v) { return _mm512_castsi512_ps(v); }
+  // The first n as BF16, as finish_row() rounds them.
+  static constexpr bool kNarrows = true;
+  static void store_narrow(uint16_t* p, Accumulators s, int n) {
+#ifdef __AVX512BF16__
+    const __m256bh pairs = _mm512_cvtneps_pbh(s);
+    __m256i halves;
+    __builtin_memcpy(&halves, &pairs, sizeof halves);
+#else
+    const __m512i bits = _mm512_castps_si512(s);
+    const __m512i high = _mm512_srli_epi32(bits, 16);
+    const __m512i half = _mm512_add_epi32(_mm512_and_si512(high, _mm512_set1_epi32(1)), _mm512_set1_epi32(0x7fff));
+    const __m512i rounded = _mm512_srli_epi32(_mm512_add_epi32(bits, half), 16);
+    const __m512i quiet = _mm512_or_si512(high, _mm512_set1_epi32(0x40));
+    const __mmask16 nan = _mm512_cmp_ps_mask(s, s, _CMP_UNORD_Q);
+    const __m256i halves = _mm512_cvtepi32_epi16(_mm512_mask_mov_epi32(rounded, nan, quiet));
+#endif
+    _mm256_mask_storeu_epi16(p, Words512::first(n), halves);
+  }
+  static __m512i bits(Accumulators v) {
+    return _mm512_castps_si512(v);
+  }
+  static Accumulators of_bits(__m512i v) {
+    return _mm512_castsi512_ps(v);
+  }
 };
 
 struct IntegerAccumulators512 {
+  static constexpr bool kNarrows = false;
   using Accumulator = int32_t;
   using Accumulators = __m512i;
   static constexpr CpuType kAccumulatorType = CpuType::int32;
