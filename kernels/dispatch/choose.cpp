@@ -80,7 +80,7 @@ bool computes_types(const Kernel& kernel, const Problem& p) {
   return a && b && p.accumulator == kernel.accumulator && kernel.c.has(p.c);
 }
 
-// Few rows; on a CPU also few columns, where A may take B's place.
+// Small M; on a CPU also a C of few columns, where A may take B's place.
 bool few_enough(const Kernel& kernel, const Problem& p) {
   return p.m <= kernel.max_m || (kernel.in_place && p.n <= kernel.max_m && p.a == p.b);
 }
