@@ -26,11 +26,11 @@ void gemm_int8_5x16(const CpuCall& call, const CpuTask& task) {
 }
 
 void gemv_fp32_8x64(const CpuCall& call, const CpuTask& task) {
-  Gemv<Fma256, 8>::run(call, task);
+  Gemv<Fma256, 12>::run(call, task);
 }
 
 void gemv_bf16_8x64(const CpuCall& call, const CpuTask& task) {
-  Gemv<Fma256, 8>::run(call, task);
+  Gemv<Fma256, 12>::run(call, task);
 }
 
 void gemv_int8_8x64(const CpuCall& call, const CpuTask& task) {

@@ -30,6 +30,7 @@ struct CpuCall {
   int64_t row, rows;
   int64_t column, columns;
   int64_t k_begin, k_block;
+  bool transposed;   // m counts C's columns and n its rows: A and B have changed places (gemv.hpp)
   bool first, last;  // of the k-blocks: the first one writes the accumulators, the last one converts, scales and adds
 
   void* packed_a;  // null: read in place

@@ -4,6 +4,10 @@
 // From accumulators to C: scales, bias, conversion. A family header: see gemm_panels.hpp.
 #pragma once
 
+#if defined(__AVX__)
+#include <immintrin.h>
+#endif
+
 #include <cstddef>
 #include <cstdint>
 
@@ -35,15 +39,78 @@ using SixteenHalves = uint16_t __attribute__((vector_size(32)));
   halves = __builtin_convertvector(chosen, SixteenHalves);
 }
 
+// Of sums of FP32 by the target's own instruction, which makes zeros of what is below 2⁻¹²⁶, as its products do.
+template <class Accumulator>
+[[gnu::always_inline]] inline void narrow_sums(const Sixteen& values, SixteenHalves& halves) {
+#if defined(__AVX512BF16__)
+  if constexpr (kSame<Accumulator, float>) {
+    __m512 from;
+    __builtin_memcpy(&from, &values, sizeof from);
+    const __m256bh to = _mm512_cvtneps_pbh(from);
+    __builtin_memcpy(&halves, &to, sizeof halves);
+    return;
+  }
+#endif
+  narrow_sixteen(values, halves);
+}
+
+// The first words of 32 bits of sixteen; take_words() makes the others zero.
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
+[[gnu::always_inline]] inline void take_words(const void* from, int some, void* to) {
+  const auto mask = static_cast<__mmask16>((1U << some) - 1U);
+  _mm512_storeu_si512(to, _mm512_maskz_loadu_epi32(mask, from));
+}
+[[gnu::always_inline]] inline void give_some(const Sixteen& from, int some, float* to) {
+  __m512 values;
+  __builtin_memcpy(&values, &from, sizeof values);
+  _mm512_mask_storeu_ps(to, static_cast<__mmask16>((1U << some) - 1U), values);
+}
+[[gnu::always_inline]] inline void give_some(const SixteenHalves& from, int some, uint16_t* to) {
+  __m256i halves;
+  __builtin_memcpy(&halves, &from, sizeof halves);
+  _mm256_mask_storeu_epi16(to, static_cast<__mmask16>((1U << some) - 1U), halves);
+}
+#else
+[[gnu::always_inline]] inline void take_words(const void* from, int some, void* to) {
+#if defined(__AVX__)
+  alignas(32) static constexpr int32_t kThere[32] = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
+  const auto* words = static_cast<const float*>(from);
+  for (int half = 0; half < kFinished; half += 8) {
+    const __m256i mask = _mm256_loadu_si256(reinterpret_cast<const __m256i_u*>(kThere + kFinished - some + half));
+    _mm256_storeu_ps(static_cast<float*>(to) + half, _mm256_maskload_ps(words + half, mask));
+  }
+#else
+  uint32_t copy[kFinished] = {};
+  for (int j = 0; j < some; ++j) __builtin_memcpy(copy + j, static_cast<const uint32_t*>(from) + j, sizeof copy[0]);
+  __builtin_memcpy(to, copy, sizeof copy);
+#endif
+}
+// By powers of two, each of a size that the compiler knows.
+template <class T, class Vector>
+[[gnu::always_inline]] inline void give_some(const Vector& from, int some, T* to) {
+  T all[kFinished];
+  __builtin_memcpy(all, &from, sizeof from);
+  const T* at = all;
+  const auto give = [&](int count, size_t bytes) {
+    if ((some & count) == 0) return;
+    __builtin_memcpy(to, at, bytes);
+    to += count;
+    at += count;
+  };
+  give(8, 8 * sizeof(T));
+  give(4, 4 * sizeof(T));
+  give(2, 2 * sizeof(T));
+  give(1, sizeof(T));
+}
+#endif
+
 // `some` numbers, the others zero.
 template <class T, class Vector>
 [[gnu::always_inline]] inline void take(const T* from, int some, Vector& to) {
   if (some == kFinished) {
     __builtin_memcpy(&to, from, sizeof to);
   } else {
-    T copy[kFinished] = {};
-    for (int j = 0; j < some; ++j) copy[j] = from[j];
-    __builtin_memcpy(&to, copy, sizeof to);
+    take_words(from, some, &to);
   }
 }
 
@@ -62,7 +129,7 @@ template <class T, class Vector>
   if (some == kFinished) {
     __builtin_memcpy(to, &from, sizeof from);
   } else {
-    __builtin_memcpy(to, &from, static_cast<size_t>(some) * sizeof(T));
+    give_some(from, some, to);
   }
 }
 
@@ -89,11 +156,26 @@ template <class Accumulator>
       values += more;
     }
     if (call.c_type == CpuType::bf16) {
-      narrow_sixteen(values, halves);
+      narrow_sums<Accumulator>(values, halves);
       give(halves, some, static_cast<uint16_t*>(call.c) + to);
     } else {
       give(values, some, static_cast<float*>(call.c) + to);
     }
+  }
+}
+
+// The same of one accumulator, for C[row, column].
+template <class Accumulator>
+[[gnu::unused]] inline void finish_element(const CpuCall& call, Accumulator acc, int64_t row, int64_t column) {
+  auto value = static_cast<float>(acc);
+  if (call.scale_a) value *= call.scale_a[row];
+  if (call.scale_b) value *= call.scale_b[column];
+  if (call.bias) value += call.bias[column];
+  const int64_t to = row * call.ldc + column;
+  if (call.c_type == CpuType::bf16) {
+    static_cast<uint16_t*>(call.c)[to] = narrow_element(value);
+  } else {
+    static_cast<float*>(call.c)[to] = value;
   }
 }
 

@@ -234,6 +234,9 @@ struct GemmPanels {
     int64_t words;
     Accumulator* d;  // C itself, the partial sums, or a buffer of one tile
     int64_t ldd;
+    uint16_t* narrow;     // not null: C of BF16, which is written from the registers
+    const char* fetched;  // what is written, and bytes from a row of it to the next
+    int64_t fetched_row;
     int columns;
     bool add;        // to what is in d
     bool correct;    // subtract what a signed A, shifted to be unsigned, adds too much
@@ -276,9 +279,20 @@ struct GemmPanels {
         for (int64_t column = first; column < end; column += kColumns) {
           const int64_t rows = least(kRows, end_row - row);
           if (rows == kRows) tile.ahead = ahead.next();
+          if (tile.words <= kShort && column + kColumns < end) fetch_c(call, row, column + kColumns, rows);
           compute_tile(call, tile, row, column, rows, least(kColumns, end - column));
         }
       }
+    }
+  }
+
+  // Of so few words a tile is written faster than its lines of C come by themselves: the next one's are asked for.
+  static constexpr int64_t kShort = 64;
+  static void fetch_c(const CpuCall& call, int64_t row, int64_t column, int64_t rows) {
+    const int64_t size = call.c_type == CpuType::bf16 ? 2 : 4;
+    const char* at = static_cast<const char*>(call.c) + ((call.row + row) * call.ldc + call.column + column) * size;
+    for (int64_t i = 0; i < rows; ++i, at += call.ldc * size) {
+      for (int64_t byte = 0; byte < kColumns * size; byte += 64) __builtin_prefetch(at + byte, 1, 3);
     }
   }
 
@@ -300,8 +314,20 @@ struct GemmPanels {
       tile.d = buffer;
       tile.ldd = kColumns;
     }
+    tile.narrow = nullptr;
+    tile.fetched = reinterpret_cast<const char*>(tile.d);
+    tile.fetched_row = tile.ldd * static_cast<int64_t>(sizeof(Accumulator));
+    const bool finishes = call.last && must_finish(call, I::kAccumulatorType);
+    if constexpr (I::kNarrows) {
+      if (finishes && call.first && call.c_type == CpuType::bf16 && !call.bias && !call.scale_a && !call.scale_b) {
+        tile.narrow = static_cast<uint16_t*>(call.c) + (call.row + row) * call.ldc + call.column + column;
+        tile.ldd = call.ldc;
+        tile.fetched = reinterpret_cast<const char*>(tile.narrow);
+        tile.fetched_row = call.ldc * static_cast<int64_t>(sizeof(uint16_t));
+      }
+    }
     choose_columns<kVectors>(tile, static_cast<int>(rows));
-    if (call.last && must_finish(call, I::kAccumulatorType)) {
+    if (finishes && !tile.narrow) {
       for (int64_t i = 0; i < rows; ++i) {
         finish_row(call, tile.d + i * tile.ldd, call.row + row + i, call.column + column, columns);
       }
@@ -367,12 +393,12 @@ struct GemmPanels {
     if constexpr (kLarge) {
       // C is fetched meanwhile, a row at a time: a core has room for few misses. Into the second-level cache, since
       // rows that lie a power of two apart throw each other out of the first.
-      const Accumulator* d = tile.d;
+      const char* d = tile.fetched;
       const int64_t until = w - kUnroll * least(kRs, w / kUnroll);
 #pragma GCC unroll 1
-      for (; w > until; w -= kUnroll, d += tile.ldd) {
+      for (; w > until; w -= kUnroll, d += tile.fetched_row) {
 #pragma GCC unroll 8
-        for (int j = 0; j < kVs; ++j) __builtin_prefetch(d + j * kLanes, 1, 2);
+        for (int j = 0; j < kVs; ++j) __builtin_prefetch(d + j * kLanes * kWordBytes, 1, 2);
         steps<kRs, kVs, kUnroll>(a, b, acc);
       }
     }
@@ -383,13 +409,23 @@ struct GemmPanels {
     store<kRs, kVs, kWhole>(tile, acc);
   }
 
+  // All at once, where there are more lines than words to multiply meanwhile.
+  static void fetch_lines(const CpuLines& lines) {
+    const bool dense = lines.stride < 64;
+    const int64_t bytes = dense ? lines.count * lines.stride : lines.bytes;
+    const char* line = lines.first;
+    for (int64_t left = dense ? 1 : lines.count; left > 0; --left, line += lines.stride) {
+      for (int64_t byte = 0; byte < bytes; byte += 64) __builtin_prefetch(line + byte, 0, 2);
+    }
+  }
+
   // Multiplies on, and asks for a line's bytes meanwhile, at even distances.
   template <int kRs, int kVs, int kUnroll>
   [[gnu::always_inline]] static inline void fetch_ahead(const TileCall& tile, int64_t& w, const char*& a,
                                                         const char*& b, Accumulators (&acc)[kRs][kVs]) {
     if (tile.ahead.count == 0) return;
     const int64_t rounds = w / kUnroll / tile.ahead.count;
-    if (rounds == 0) return;
+    if (rounds == 0) return fetch_lines(tile.ahead);
     const int64_t step = (tile.ahead.bytes + rounds - 1) / rounds;
     const char* line = tile.ahead.first;
 #pragma GCC unroll 1
@@ -418,8 +454,24 @@ struct GemmPanels {
         }
       }
     }
+    if constexpr (I::kNarrows) {
+      if (tile.narrow) return put_narrow<kRs, kVs>(tile, acc);
+    }
     if (tile.add) return put<kRs, kVs, kWhole, true>(tile, acc);
     put<kRs, kVs, kWhole, false>(tile, acc);
+  }
+
+  template <int kRs, int kVs>
+  [[gnu::always_inline]] static inline void put_narrow(const TileCall& tile, Accumulators (&acc)[kRs][kVs]) {
+    uint16_t* to = tile.narrow;
+#pragma GCC unroll 32
+    for (int i = 0; i < kRs; ++i, to += tile.ldd) {
+#pragma GCC unroll 8
+      for (int j = 0; j < kVs; ++j) {
+        const int n = j + 1 < kVs ? kLanes : tile.columns - (kVs - 1) * kLanes;
+        I::store_narrow(to + j * kLanes, acc[i][j], n);
+      }
+    }
   }
 
   template <int kRs, int kVs, bool kWhole, bool kAdd>

@@ -33,6 +33,8 @@ struct Gemv {
   // How far ahead the memory is asked.
   static constexpr int kAheadBytes = 1024;
   static constexpr int kAheadRows = 16;
+  // Rows of one reading of B: where registers are few, the second half of the rows finds B in the cache.
+  static constexpr int kRowsAtOnce = kAccumulators < 16 ? 4 : kRows;
 
   static void run(const CpuCall& call, const CpuTask& task) {
     switch (task.step) {
@@ -97,7 +99,8 @@ struct Gemv {
     if constexpr (kRs > 1) {
       if (call.rows < kRs) return choose_rows<kRs - 1>(b, call, begin, end);
     }
-    if (call.b_k == 1) {
+    // One column, or k of 1, lies both ways.
+    if (call.b_k == 1 && (call.b_column != 1 || call.k_block >= call.columns)) {
       columns_along_k<kRs>(b, call, begin, end);
     } else {
       rows_of_columns<kRs>(b, call, begin, end);
@@ -119,18 +122,26 @@ struct Gemv {
 
   template <int kRs, class T>
   static void columns_along_k(const T* b, const CpuCall& call, int64_t begin, int64_t end) {
-    constexpr int kCs = at_least_one(at_most(kAccumulators / kRs, 4));
+    if (call.k_block <= kStep) return short_columns<kRs>(b, call, begin, end);
+    constexpr int kRest = kRs - kRowsAtOnce;
+    constexpr int kCs = at_least_one(at_most(kAccumulators / at_most(kRs, kRowsAtOnce), 4));
     int64_t column = begin;
-    for (; column + kCs <= end; column += kCs) dots<kRs, kCs>(b, call, column);
-    for (; column < end; ++column) dots<kRs, 1>(b, call, column);
+    for (; column + kCs <= end; column += kCs) {
+      dots<at_most(kRs, kRowsAtOnce), kCs>(b, call, 0, column);
+      if constexpr (kRest > 0) dots<kRest, kCs>(b, call, kRowsAtOnce, column);
+    }
+    for (; column < end; ++column) {
+      dots<at_most(kRs, kRowsAtOnce), 1>(b, call, 0, column);
+      if constexpr (kRest > 0) dots<kRest, 1>(b, call, kRowsAtOnce, column);
+    }
   }
 
-  // A's rows times kCs columns of B.
+  // kRs of A's rows times kCs columns of B.
   template <int kRs, int kCs, class T>
-  [[gnu::noinline]] static void dots(const T* b, const CpuCall& call, int64_t column) {
+  [[gnu::noinline]] static void dots(const T* b, const CpuCall& call, int64_t row, int64_t column) {
     constexpr int kAhead = kAheadBytes / static_cast<int>(sizeof(T));
-    const char* a = static_cast<const char*>(call.packed_a);
     const int64_t line = line_bytes(call);
+    const char* a = static_cast<const char*>(call.packed_a) + row * line;
     const bool correct = corrects(call);
     const T* from[kCs];
     Accumulators acc[kRs][kCs];
@@ -168,15 +179,49 @@ struct Gemv {
       }
       add_vector<kRs, kCs>(a, line, words, correct, acc, columns);
     }
-    for (int i = 0; i < kRs; ++i) {
-      Accumulator results[kCs];
-      for (int j = 0; j < kCs; ++j) {
-        if constexpr (I::kCorrects) {
-          if (correct) acc[i][j] = I::add(acc[i][j], I::correction(columns[j]));
-        }
-        results[j] = total(acc[i][j]);
+    if constexpr (I::kCorrects) {
+#pragma GCC unroll 8
+      for (int i = 0; correct && i < kRs; ++i) {
+#pragma GCC unroll 8
+        for (int j = 0; j < kCs; ++j) acc[i][j] = I::add(acc[i][j], I::correction(columns[j]));
       }
-      put(call, results, i, column, kCs);
+    }
+    Accumulator results[kRs * kCs + kLanes];
+    totals(acc, results);
+    for (int i = 0; i < kRs; ++i) put(call, results + i * kCs, row + i, column, kCs);
+  }
+
+  // K of one vector or less: kLanes columns are turned into as many words of each k, and no vector is summed up.
+  template <int kRs, class T>
+  [[gnu::noinline]] static void short_columns(const T* b, const CpuCall& call, int64_t begin, int64_t end) {
+    const int64_t line = line_bytes(call);
+    const int k_block = static_cast<int>(call.k_block);
+    const bool correct = corrects(call);
+    for (int64_t column = begin; column < end; column += kLanes) {
+      const int columns = static_cast<int>(least(kLanes, end - column));
+      const T* from = b + column * call.b_column;
+      Words square[kLanes];
+#pragma GCC unroll 16
+      for (int j = 0; j < kLanes; ++j) {
+        square[j] = j < columns ? I::template load_part<false>(from + j * call.b_column, k_block) : I::no_words();
+      }
+      I::transpose(square);
+      alignas(64) char words[kLanes][kLanes * kWordBytes];
+#pragma GCC unroll 16
+      for (int j = 0; j < kLanes; ++j) I::store_words(words[j], square[j]);
+      Accumulators acc[kRs][1];
+      Accumulators totals[1] = {I::zero_accumulators()};
+#pragma GCC unroll 8
+      for (int i = 0; i < kRs; ++i) acc[i][0] = I::zero_accumulators();
+      const char* a = static_cast<const char*>(call.packed_a);
+#pragma GCC unroll 1
+      for (int w = 0; w * kGroup < k_block; ++w, a += kWordBytes) {
+        const Words word[1] = {I::load_words(words[w])};
+#pragma GCC unroll 8
+        for (int i = 0; i < kRs; ++i) acc[i][0] = I::multiply_add(I::broadcast(a + i * line), word[0], acc[i][0]);
+        add_to_columns(word, correct, totals);
+      }
+      put_vectors(call, acc, totals, 0, column, columns);
     }
   }
 
@@ -203,42 +248,65 @@ struct Gemv {
     }
   }
 
-  // In a fixed order.
-  static Accumulator total(Accumulators acc) {
-    Accumulator lanes[kLanes];
-    I::store_accumulators(lanes, acc);
-    for (int half = kLanes / 2; half > 0; half /= 2) {
-      for (int l = 0; l < half; ++l) lanes[l] += lanes[l + half];
+  // Of each vector the sum, always in the same order; as many results as whole vectors hold.
+  template <int kRs, int kCs>
+  [[gnu::always_inline]] static inline void totals(const Accumulators (&acc)[kRs][kCs], Accumulator* results) {
+    constexpr int kCount = kRs * kCs;
+#pragma GCC unroll 8
+    for (int begin = 0; begin < kCount; begin += kLanes) {
+      Accumulators some[kLanes];
+#pragma GCC unroll 16
+      for (int i = 0; i < kLanes; ++i) {
+        const int at = begin + i;
+        some[i] = at < kCount ? acc[at / kCs][at % kCs] : I::zero_accumulators();
+      }
+      I::store_accumulators(results + begin, I::sums(some));
     }
-    return lanes[0];
   }
 
   static void put(const CpuCall& call, const Accumulator* results, int64_t row, int64_t column, int64_t columns) {
+    if (call.transposed) return put_down(call, results, row, column, columns);
     if (must_finish(call, I::kAccumulatorType)) return finish_row(call, results, call.row + row, column, columns);
     __builtin_memcpy(static_cast<Accumulator*>(call.c) + (call.row + row) * call.ldc + column, results,
                      static_cast<size_t>(columns) * sizeof(Accumulator));
+  }
+
+  // Into a column of C.
+  static void put_down(const CpuCall& call, const Accumulator* results, int64_t row, int64_t column, int64_t columns) {
+    if (must_finish(call, I::kAccumulatorType)) {
+      for (int64_t j = 0; j < columns; ++j) finish_element(call, results[j], column + j, call.row + row);
+      return;
+    }
+    Accumulator* to = static_cast<Accumulator*>(call.c) + column * call.ldc + call.row + row;
+    for (int64_t j = 0; j < columns; ++j) to[j * call.ldc] = results[j];
   }
 
   // --- B[k,n] ---
 
   template <int kRs, class T>
   static void rows_of_columns(const T* b, const CpuCall& call, int64_t begin, int64_t end) {
-    constexpr int kVs =
-        at_least_one(at_most((kAccumulators - (I::kCorrects ? 4 : 0)) / kRs, kAccumulators >= 16 ? 8 : 4));
+    constexpr int kVs = at_least_one(
+        at_most((kAccumulators - (I::kCorrects ? 4 : 0)) / at_most(kRs, kRowsAtOnce), kAccumulators >= 16 ? 8 : 4));
     int64_t column = begin;
-    for (; column + kVs * kLanes <= end; column += kVs * kLanes) stripe<kRs, kVs>(b, call, column, kVs * kLanes);
+    for (; column + kVs * kLanes <= end; column += kVs * kLanes) stripes<kRs, kVs>(b, call, column, kVs * kLanes);
     for (; column < end; column += kLanes) {
-      stripe<kRs, 1>(b, call, column, static_cast<int>(least(kLanes, end - column)));
+      stripes<kRs, 1>(b, call, column, static_cast<int>(least(kLanes, end - column)));
     }
   }
 
-  // A's rows times kVs vectors of columns of B, the last of which may be ragged.
   template <int kRs, int kVs, class T>
-  [[gnu::noinline]] static void stripe(const T* b, const CpuCall& call, int64_t column, int columns) {
+  static void stripes(const T* b, const CpuCall& call, int64_t column, int columns) {
+    stripe<at_most(kRs, kRowsAtOnce), kVs>(b, call, 0, column, columns);
+    if constexpr (kRs > kRowsAtOnce) stripe<kRs - kRowsAtOnce, kVs>(b, call, kRowsAtOnce, column, columns);
+  }
+
+  // kRs of A's rows times kVs vectors of columns of B, the last of which may be ragged.
+  template <int kRs, int kVs, class T>
+  [[gnu::noinline]] static void stripe(const T* b, const CpuCall& call, int64_t row, int64_t column, int columns) {
     const int64_t along = call.b_k;
     const int64_t line = line_bytes(call);
     const bool correct = corrects(call);
-    const char* a = static_cast<const char*>(call.packed_a);
+    const char* a = static_cast<const char*>(call.packed_a) + row * line;
     const T* from = b + column;
     const int last = columns - (kVs - 1) * kLanes;
     Accumulators acc[kRs][kVs];
@@ -276,15 +344,22 @@ struct Gemv {
       }
       add_to_columns(words, correct, totals);
     }
+    put_vectors(call, acc, totals, row, column, columns);
+  }
+
+  template <int kRs, int kVs>
+  [[gnu::always_inline]] static inline void put_vectors(const CpuCall& call, Accumulators (&acc)[kRs][kVs],
+                                                        const Accumulators (&totals)[kVs], int64_t row, int64_t column,
+                                                        int columns) {
     for (int i = 0; i < kRs; ++i) {
       Accumulator results[kVs * kLanes];
       for (int j = 0; j < kVs; ++j) {
         if constexpr (I::kCorrects) {
-          if (correct) acc[i][j] = I::add(acc[i][j], I::correction(totals[j]));
+          if (corrects(call)) acc[i][j] = I::add(acc[i][j], I::correction(totals[j]));
         }
         I::store_accumulators(results + j * kLanes, acc[i][j]);
       }
-      put(call, results, i, column, columns);
+      put(call, results, row + i, column, columns);
     }
   }
 };

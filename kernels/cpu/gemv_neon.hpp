@@ -32,6 +32,17 @@ struct Words128 {
     __builtin_memcpy(&word, p, sizeof word);
     return vdupq_n_u32(word);
   }
+  // w[i][j] becomes w[j][i].
+  static void transpose(Words (&w)[kLanes]) {
+    const uint64x2_t low = vreinterpretq_u64_u32(vtrn1q_u32(w[0], w[1]));
+    const uint64x2_t high = vreinterpretq_u64_u32(vtrn2q_u32(w[0], w[1]));
+    const uint64x2_t next_low = vreinterpretq_u64_u32(vtrn1q_u32(w[2], w[3]));
+    const uint64x2_t next_high = vreinterpretq_u64_u32(vtrn2q_u32(w[2], w[3]));
+    w[0] = vreinterpretq_u32_u64(vtrn1q_u64(low, next_low));
+    w[1] = vreinterpretq_u32_u64(vtrn1q_u64(high, next_high));
+    w[2] = vreinterpretq_u32_u64(vtrn2q_u64(low, next_low));
+    w[3] = vreinterpretq_u32_u64(vtrn2q_u64(high, next_high));
+  }
 };
 
 // fmla v.4s. A word is one float; BF16 becomes one when it is read.
@@ -47,6 +58,9 @@ struct GemvFmla : Words128 {
   static Accumulators zero_accumulators() { return vdupq_n_f32(0); }
   static void store_accumulators(float* p, Accumulators s) { vst1q_f32(p, s); }
   static Accumulators add(Accumulators a, Accumulators b) { return vaddq_f32(a, b); }
+  static Accumulators sums(const Accumulators (&v)[4]) {
+    return vpaddq_f32(vpaddq_f32(v[0], v[1]), vpaddq_f32(v[2], v[3]));
+  }
   static Accumulators multiply_add(Words a, Words b, Accumulators acc) {
     return vfmaq_f32(acc, vreinterpretq_f32_u32(a), vreinterpretq_f32_u32(b));
   }
@@ -95,6 +109,9 @@ struct GemvSdot : Words128 {
   static Accumulators zero_accumulators() { return vdupq_n_s32(0); }
   static void store_accumulators(int32_t* p, Accumulators s) { vst1q_s32(p, s); }
   static Accumulators add(Accumulators a, Accumulators b) { return vaddq_s32(a, b); }
+  static Accumulators sums(const Accumulators (&v)[4]) {
+    return vpaddq_s32(vpaddq_s32(v[0], v[1]), vpaddq_s32(v[2], v[3]));
+  }
   static Words ones() { return vreinterpretq_u32_u8(vdupq_n_u8(1)); }
   static Accumulators correction(Accumulators columns) { return vshlq_n_s32(columns, 7); }
   static Accumulators multiply_add(Words a, Words b, Accumulators acc) {

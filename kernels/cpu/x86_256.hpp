@@ -18,6 +18,31 @@ namespace {
 
 alignas(64) constexpr int32_t kFirst[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
 
+template <class Word>
+[[gnu::always_inline]] inline uint64_t word_at(const char* p) {
+  Word word;
+  __builtin_memcpy(&word, p, sizeof word);
+  return word;
+}
+
+// The first `bytes` of 8, at least one and at most eight, then zeros; nothing beyond them is read. Two words that
+// overlap hold all of them.
+[[gnu::always_inline]] inline uint64_t some_of_8(const char* p, int bytes) {
+  if (bytes >= 4) return word_at<uint32_t>(p) | word_at<uint32_t>(p + bytes - 4) << 8 * (bytes - 4);
+  if (bytes >= 2) return word_at<uint16_t>(p) | word_at<uint16_t>(p + bytes - 2) << 8 * (bytes - 2);
+  return word_at<uint8_t>(p);
+}
+
+// Of 16, at most all.
+[[gnu::always_inline]] inline __m128i some_of_16(const void* from, int bytes) {
+  const auto* p = static_cast<const char*>(from);
+  if (bytes > 8) {
+    const uint64_t high = word_at<uint64_t>(p + bytes - 8) >> 8 * (16 - bytes);
+    return _mm_set_epi64x(static_cast<int64_t>(high), static_cast<int64_t>(word_at<uint64_t>(p)));
+  }
+  return _mm_set_epi64x(0, bytes > 0 ? static_cast<int64_t>(some_of_8(p, bytes)) : 0);
+}
+
 // Words of 32 bits, whatever is in them; as floats, since AVX moves nothing else by lanes.
 struct Words256 {
   using Words = __m256;
@@ -71,6 +96,27 @@ struct Words256 {
   }
 };
 
+// Lane i: the sum of v[i]'s lanes. Pairs of vectors become one, whose lanes are sums of two each, until one is left.
+template <class I>
+[[gnu::always_inline]] inline typename I::Accumulators sums_of(const typename I::Accumulators (&v)[8]) {
+  typename I::Accumulators t[4];
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    const __m256 a = I::bits(v[2 * i]);
+    const __m256 b = I::bits(v[2 * i + 1]);
+    t[i] = I::add(I::of_bits(_mm256_unpacklo_ps(a, b)), I::of_bits(_mm256_unpackhi_ps(a, b)));
+  }
+#pragma GCC unroll 2
+  for (int i = 0; i < 2; ++i) {
+    const __m256 a = I::bits(t[2 * i]);
+    const __m256 b = I::bits(t[2 * i + 1]);
+    t[i] = I::add(I::of_bits(_mm256_shuffle_ps(a, b, 0x44)), I::of_bits(_mm256_shuffle_ps(a, b, 0xee)));
+  }
+  const __m256 a = I::bits(t[0]);
+  const __m256 b = I::bits(t[1]);
+  return I::add(I::of_bits(_mm256_permute2f128_ps(a, b, 0x20)), I::of_bits(_mm256_permute2f128_ps(a, b, 0x31)));
+}
+
 struct FloatAccumulators256 {
   using Accumulator = float;
   using Accumulators = __m256;
@@ -86,6 +132,33 @@ struct FloatAccumulators256 {
     _mm256_maskstore_ps(p, Words256::first(n), s);
   }
   static Accumulators add(Accumulators a, Accumulators b) { return _mm256_add_ps(a, b); }
+  static Accumulators sums(const Accumulators (&v)[8]) { return sums_of<FloatAccumulators256>(v); }
+#ifdef __AVX2__
+  // The first n as BF16, as finish_row() rounds them.
+  static constexpr bool kNarrows = true;
+  static void store_narrow(uint16_t* p, Accumulators s, int n) {
+    const __m256i bits = _mm256_castps_si256(s);
+    const __m256i high = _mm256_srli_epi32(bits, 16);
+    const __m256i half = _mm256_add_epi32(_mm256_and_si256(high, _mm256_set1_epi32(1)), _mm256_set1_epi32(0x7fff));
+    const __m256i rounded = _mm256_srli_epi32(_mm256_add_epi32(bits, half), 16);
+    const __m256i quiet = _mm256_or_si256(high, _mm256_set1_epi32(0x40));
+    const __m256i nan = _mm256_castps_si256(_mm256_cmp_ps(s, s, _CMP_UNORD_Q));
+    const __m256i chosen = _mm256_blendv_epi8(rounded, quiet, nan);
+    const __m128i halves = _mm256_castsi256_si128(_mm256_permute4x64_epi64(_mm256_packus_epi32(chosen, chosen), 0x08));
+    if (n == Words256::kLanes) return _mm_storeu_si128(reinterpret_cast<__m128i_u*>(p), halves);
+    uint16_t all[Words256::kLanes];
+    _mm_storeu_si128(reinterpret_cast<__m128i_u*>(all), halves);
+    for (int i = 0; i < n; ++i) p[i] = all[i];
+  }
+#else
+  static constexpr bool kNarrows = false;
+#endif
+  static __m256 bits(Accumulators v) {
+    return v;
+  }
+  static Accumulators of_bits(__m256 v) {
+    return v;
+  }
 };
 
 // vfmadd231ps ymm; vmulps and vaddps where the target lacks FMA. A word is one float; BF16 becomes one while packed.
@@ -116,9 +189,7 @@ struct Fma256 : Words256, FloatAccumulators256 {
   }
   template <bool kIsA>
   static Words load_part(const Bf16* p, int count) {
-    alignas(16) Bf16 copy[kLanes] = {};
-    for (int i = 0; i < count; ++i) copy[i] = p[i];
-    return widen(_mm_load_si128(reinterpret_cast<const __m128i*>(copy)));
+    return widen(some_of_16(p, 2 * count));
   }
   // The same k of kLanes lines that lie side by side, or of the first `lines`.
   template <bool kIsA, class T>
@@ -129,17 +200,22 @@ struct Fma256 : Words256, FloatAccumulators256 {
   static Words gather_part(const T* p, int64_t, int lines, int) {
     return load_part<kIsA>(p, lines);
   }
-  // Into the upper half of each float, by interleaving with zeros: AVX can do that too.
+  // Into the upper half of each float; without AVX2 by interleaving with zeros.
   static Words widen(__m128i half) {
+#ifdef __AVX2__
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(half), 16));
+#else
     const __m128 low = _mm_castsi128_ps(_mm_unpacklo_epi16(_mm_setzero_si128(), half));
     const __m128 high = _mm_castsi128_ps(_mm_unpackhi_epi16(_mm_setzero_si128(), half));
     return _mm256_insertf128_ps(_mm256_castps128_ps256(low), high, 1);
+#endif
   }
 };
 
 #ifdef __AVX2__
 // vpmaddwd ymm. A word is two bytes, widened to 16 bits while they are packed: exact for all of them, −128 included.
 struct Madd256 : Words256 {
+  static constexpr bool kNarrows = false;
   using Accumulator = int32_t;
   using Accumulators = __m256i;
   static constexpr CpuType kAccumulatorType = CpuType::int32;
@@ -159,6 +235,9 @@ struct Madd256 : Words256 {
   }
   static void store_accumulators_part(int32_t* p, Accumulators s, int n) { _mm256_maskstore_epi32(p, first(n), s); }
   static Accumulators add(Accumulators a, Accumulators b) { return _mm256_add_epi32(a, b); }
+  static Accumulators sums(const Accumulators (&v)[8]) { return sums_of<Madd256>(v); }
+  static __m256 bits(Accumulators v) { return _mm256_castsi256_ps(v); }
+  static Accumulators of_bits(__m256 v) { return _mm256_castps_si256(v); }
   static Accumulators multiply_add(Words a, Words b, Accumulators acc) {
     // Not the intrinsics: gcc 12 reorders the additions, and spills.
     Accumulators products;
@@ -176,9 +255,7 @@ struct Madd256 : Words256 {
   }
   template <bool kIsA, class T>
   static Words load_part(const T* p, int count) {
-    alignas(16) T copy[16] = {};
-    for (int i = 0; i < count; ++i) copy[i] = p[i];
-    return load<kIsA>(copy);
+    return widen<T>(some_of_16(p, count));
   }
   template <bool kIsA, class T>
   static Words gather(const T* p, int64_t along) {
@@ -188,12 +265,9 @@ struct Madd256 : Words256 {
   }
   template <bool kIsA, class T>
   static Words gather_part(const T* p, int64_t along, int lines, int k_block) {
-    alignas(16) T copy[16] = {};
-    for (int i = 0; i < lines; ++i) {
-      copy[i] = p[i];
-      if (k_block > 1) copy[8 + i] = p[along + i];
-    }
-    return gather<kIsA>(copy, 8);
+    const __m128i low = some_of_16(p, lines);
+    const __m128i high = k_block > 1 ? some_of_16(p + along, lines) : _mm_setzero_si128();
+    return widen<T>(_mm_unpacklo_epi8(low, high));
   }
 };
 #endif

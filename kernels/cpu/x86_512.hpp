@@ -61,6 +61,34 @@ struct Words512 {
   }
 };
 
+// Lane i: the sum of v[i]'s lanes. Pairs of vectors become one, whose lanes are sums of two each, until one is left.
+template <class I>
+[[gnu::always_inline]] inline typename I::Accumulators sums_of(const typename I::Accumulators (&v)[16]) {
+  typename I::Accumulators t[8];
+#pragma GCC unroll 8
+  for (int i = 0; i < 8; ++i) {
+    const __m512i a = I::bits(v[2 * i]);
+    const __m512i b = I::bits(v[2 * i + 1]);
+    t[i] = I::add(I::of_bits(_mm512_unpacklo_epi32(a, b)), I::of_bits(_mm512_unpackhi_epi32(a, b)));
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    const __m512i a = I::bits(t[2 * i]);
+    const __m512i b = I::bits(t[2 * i + 1]);
+    t[i] = I::add(I::of_bits(_mm512_unpacklo_epi64(a, b)), I::of_bits(_mm512_unpackhi_epi64(a, b)));
+  }
+#pragma GCC unroll 2
+  for (int count = 2; count > 0; --count) {
+#pragma GCC unroll 2
+    for (int i = 0; i < count; ++i) {
+      const __m512i a = I::bits(t[2 * i]);
+      const __m512i b = I::bits(t[2 * i + 1]);
+      t[i] = I::add(I::of_bits(_mm512_shuffle_i32x4(a, b, 0x88)), I::of_bits(_mm512_shuffle_i32x4(a, b, 0xdd)));
+    }
+  }
+  return t[0];
+}
+
 // Sums of FP32, and those of INT32.
 struct FloatAccumulators512 {
   using Accumulator = float;
@@ -77,9 +105,35 @@ struct FloatAccumulators512 {
     _mm512_mask_storeu_ps(p, Words512::first(n), s);
   }
   static Accumulators add(Accumulators a, Accumulators b) { return _mm512_add_ps(a, b); }
+  static Accumulators sums(const Accumulators (&v)[16]) { return sums_of<FloatAccumulators512>(v); }
+  // The first n as BF16, as finish_row() rounds them.
+  static constexpr bool kNarrows = true;
+  static void store_narrow(uint16_t* p, Accumulators s, int n) {
+#ifdef __AVX512BF16__
+    const __m256bh pairs = _mm512_cvtneps_pbh(s);
+    __m256i halves;
+    __builtin_memcpy(&halves, &pairs, sizeof halves);
+#else
+    const __m512i bits = _mm512_castps_si512(s);
+    const __m512i high = _mm512_srli_epi32(bits, 16);
+    const __m512i half = _mm512_add_epi32(_mm512_and_si512(high, _mm512_set1_epi32(1)), _mm512_set1_epi32(0x7fff));
+    const __m512i rounded = _mm512_srli_epi32(_mm512_add_epi32(bits, half), 16);
+    const __m512i quiet = _mm512_or_si512(high, _mm512_set1_epi32(0x40));
+    const __mmask16 nan = _mm512_cmp_ps_mask(s, s, _CMP_UNORD_Q);
+    const __m256i halves = _mm512_cvtepi32_epi16(_mm512_mask_mov_epi32(rounded, nan, quiet));
+#endif
+    _mm256_mask_storeu_epi16(p, Words512::first(n), halves);
+  }
+  static __m512i bits(Accumulators v) {
+    return _mm512_castps_si512(v);
+  }
+  static Accumulators of_bits(__m512i v) {
+    return _mm512_castsi512_ps(v);
+  }
 };
 
 struct IntegerAccumulators512 {
+  static constexpr bool kNarrows = false;
   using Accumulator = int32_t;
   using Accumulators = __m512i;
   static constexpr CpuType kAccumulatorType = CpuType::int32;
@@ -93,6 +147,9 @@ struct IntegerAccumulators512 {
     _mm512_mask_storeu_epi32(p, Words512::first(n), s);
   }
   static Accumulators add(Accumulators a, Accumulators b) { return _mm512_add_epi32(a, b); }
+  static Accumulators sums(const Accumulators (&v)[16]) { return sums_of<IntegerAccumulators512>(v); }
+  static __m512i bits(Accumulators v) { return v; }
+  static Accumulators of_bits(__m512i v) { return v; }
 };
 
 // vfmadd231ps zmm. A word is one float; BF16 becomes one while it is packed.

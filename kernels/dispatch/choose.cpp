@@ -80,15 +80,20 @@ bool computes_types(const Kernel& kernel, const Problem& p) {
   return a && b && p.accumulator == kernel.accumulator && kernel.c.has(p.c);
 }
 
+// Small M; on a CPU also a C of few columns, where A may take B's place.
+bool few_enough(const Kernel& kernel, const Problem& p) {
+  return p.m <= kernel.max_m || (kernel.in_place && p.n <= kernel.max_m && p.a == p.b);
+}
+
 bool computes(const Kernel& kernel, const Problem& p) {
-  return computes_types(kernel, p) && !(p.prepacked_b && kernel.in_place) && p.m <= kernel.max_m;
+  return computes_types(kernel, p) && !(p.prepacked_b && kernel.in_place) && few_enough(kernel, p);
 }
 
 // Why a kernel does not compute this problem; empty: it does.
 std::string problem_differs(const Kernel& kernel, const Problem& p) {
   if (computes(kernel, p)) return {};
   if (!computes_types(kernel, p)) return fmt::format("it does not compute these types ({})", describe(p));
-  if (p.m > kernel.max_m) return fmt::format("it is for at most {} rows ({})", kernel.max_m, describe(p));
+  if (!few_enough(kernel, p)) return fmt::format("it is for at most {} rows ({})", kernel.max_m, describe(p));
   return "it reads B where it lies, and this one is packed already";
 }
 
@@ -314,6 +319,7 @@ std::string explain(const Candidate& chosen, const Plan& plan, const Gpu* gpu, b
                        plan.cpu.task_rows, plan.cpu.task_columns,
                        divide_up(std::max<int64_t>(plan.problem.k, 1), plan.cpu.k_block), plan.cpu.k_block);
     if (plan.problem.prepacked_b) why += "; B was packed beforehand";
+    if (changes_places(*plan.kernel, plan.problem)) why += "; C's columns are computed as rows";
   } else {
     why += fmt::format("; {} blocks of {}×{}", plan.grid.x, plan.tile.m, plan.tile.n);
     if (plan.split > 1) why += fmt::format(", split-K: {} parts of {}", plan.split, plan.gpu.part);

@@ -10,6 +10,10 @@
 
 namespace pbprobe {
 
+// Whether a kernel of small M computes C's few columns as rows, A and B changing places: which of the problem's sizes
+// its rows and columns are then follows.
+[[nodiscard]] bool changes_places(const Kernel& kernel, const Problem& problem);
+
 // Fills in plan.cpu and the bytes that it needs, for a kernel that packs B, or for one that reads it in place.
 void cut_cpu(Plan& plan, int64_t threads);
 void cut_in_place(Plan& plan, int64_t threads);

@@ -22,18 +22,23 @@ int64_t worthwhile(double work, int64_t least, int64_t threads) {
 
 }  // namespace
 
+bool changes_places(const Kernel& kernel, const Problem& problem) {
+  return kernel.in_place && problem.m > kernel.max_m;
+}
+
 // Small M over all of k: only A is packed, and the threads share the columns.
 void cut_in_place(Plan& plan, int64_t threads) {
-  constexpr int64_t kLeastBytes = 512 << 10;  // of B: about 40 µs of one core's reading
+  constexpr int64_t kLeastBytes = 256 << 10;  // of B: about 20 µs of one core's reading
   const Problem& p = plan.problem;
-  threads = worthwhile(static_cast<double>(p.n) * static_cast<double>(p.k) * static_cast<double>(size_of(p.b)),
+  threads = worthwhile(static_cast<double>(changes_places(*plan.kernel, p) ? p.m : p.n) * static_cast<double>(p.k) *
+                           static_cast<double>(size_of(p.b)),
                        kLeastBytes, threads);
   const Tile& tile = plan.tile;
   constexpr int64_t kTasksPerThread = 8;
   CpuBlocks& cpu = plan.cpu;
   cpu.k_block = even_part(plan.problem.k, INT64_MAX, tile.k);
   cpu.rows = cpu.task_rows = tile.m;
-  cpu.columns = cpu.task_columns = even_part(plan.problem.n, INT64_MAX, tile.n);
+  cpu.columns = cpu.task_columns = even_part(changes_places(*plan.kernel, p) ? p.m : p.n, INT64_MAX, tile.n);
   if (threads > 1) cpu.task_columns = even_part(cpu.columns, cpu.columns / (threads * kTasksPerThread), tile.n);
   cpu.threads = std::clamp<int64_t>(threads, 1, divide_up(cpu.columns, cpu.task_columns));
   constexpr int64_t kAlign = 64;

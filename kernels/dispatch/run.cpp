@@ -49,6 +49,14 @@ CpuCall make_call(const Plan& plan, const Operands& o, std::byte* workspace) {
   call.packed_b = workspace ? workspace + plan.cpu.packed_b_offset : nullptr;
   call.partials = plan.cpu.partials ? workspace + plan.cpu.partials_offset : nullptr;
   call.partials_leading = plan.cpu.columns;
+  if (changes_places(*plan.kernel, p)) {
+    call.transposed = true;
+    std::swap(call.m, call.n);
+    std::swap(call.a, call.b);
+    std::swap(call.a_type, call.b_type);
+    std::swap(call.a_row, call.b_column);
+    std::swap(call.a_k, call.b_k);
+  }
   return call;
 }
 
@@ -60,6 +68,7 @@ struct CpuPass {
   int64_t tasks[2];       // how many of each
   int64_t down;           // compute: tasks along the rows
   int64_t rows, columns;  // of one task
+  bool packs_b = false;   // compute: a task packs its columns first, which no other one reads
   std::atomic<int64_t> next{0};
 
   void take() {
@@ -77,6 +86,11 @@ struct CpuPass {
         task.first_column = (step == CpuStep::compute ? index / down : index) * columns;
         task.columns = columns;
       }
+      if (packs_b) {
+        CpuTask pack = task;
+        pack.step = CpuStep::pack_b;
+        function(call, pack);
+      }
       function(call, task);
     }
   }
@@ -89,7 +103,7 @@ struct CpuPass {
   }
 };
 
-constexpr int64_t kPanels = 4;  // panels of one packing task
+constexpr int64_t kPanels = 4;  // panels of one packing task, at most
 
 // A thread that works by itself packs just before it computes, and fetches what it packs next meanwhile. Columns are
 // taken in blocks whose panels of B stay in the second-level cache; each block is packed into the same place.
@@ -183,20 +197,31 @@ class SingleThreaded {
 void run_pass(const Plan& plan, const CpuCall& call, bool pack_b, const ParallelFor& parallel_for) {
   const CpuBlocks& cpu = plan.cpu;
   if (cpu.threads == 1 && !plan.kernel->in_place) return SingleThreaded(plan, call).run();
-  const int64_t a_rows = plan.tile.m * kPanels;
-  const int64_t b_columns = plan.tile.n * kPanels;
+  const int64_t down = divide_up(call.rows, cpu.task_rows);
+  // Where one task has all rows, its columns of B stay in its core's cache between packing and computing.
+  const bool fused = pack_b && down == 1 && call.k_block > 0;
   if (call.k_block > 0) {
-    const int64_t a_tasks = divide_up(call.rows, a_rows);
-    const int64_t b_tasks = pack_b ? divide_up(call.columns, b_columns) : 0;
+    const int64_t a_panels = divide_up(call.rows, plan.tile.m);
+    const int64_t b_panels = pack_b && !fused ? divide_up(call.columns, plan.tile.n) : 0;
+    const int64_t panels = std::clamp<int64_t>((a_panels + b_panels) / (2 * cpu.threads), 1, kPanels);
+    const int64_t a_rows = plan.tile.m * panels;
+    const int64_t b_columns = plan.tile.n * panels;
+    const int64_t a_tasks = divide_up(a_panels, panels);
+    const int64_t b_tasks = divide_up(b_panels, panels);
     CpuPass pack{
         call,     plan.kernel->function, {CpuStep::pack_a, CpuStep::pack_b}, {a_tasks, b_tasks}, a_tasks, a_rows,
         b_columns};
     pack.run(parallel_for, cpu.threads);
   }
-  const int64_t down = divide_up(call.rows, cpu.task_rows);
   const int64_t tasks = down * divide_up(call.columns, cpu.task_columns);
-  CpuPass compute{call,          plan.kernel->function, {CpuStep::compute, CpuStep::compute}, {tasks, 0}, down,
-                  cpu.task_rows, cpu.task_columns};
+  CpuPass compute{call,
+                  plan.kernel->function,
+                  {CpuStep::compute, CpuStep::compute},
+                  {tasks, 0},
+                  down,
+                  cpu.task_rows,
+                  cpu.task_columns,
+                  fused};
   compute.run(parallel_for, cpu.threads);
 }
 
@@ -213,12 +238,12 @@ void run_cpu(const Plan& plan, const Operands& operands, const Context& context)
   const auto address = (reinterpret_cast<uintptr_t>(context.workspace) + kAlign - 1) / kAlign * kAlign;
   CpuCall call = make_call(plan, operands, reinterpret_cast<std::byte*>(address));
   const int64_t passes = std::max<int64_t>(1, divide_up(p.k, cpu.k_block));
-  for (int64_t column = 0; column < p.n; column += cpu.columns) {
+  for (int64_t column = 0; column < call.n; column += cpu.columns) {
     call.column = column;
-    call.columns = std::min(cpu.columns, p.n - column);
-    for (int64_t row = 0; row < p.m; row += cpu.rows) {
+    call.columns = std::min(cpu.columns, call.n - column);
+    for (int64_t row = 0; row < call.m; row += cpu.rows) {
       call.row = row;
-      call.rows = std::min(cpu.rows, p.m - row);
+      call.rows = std::min(cpu.rows, call.m - row);
       for (int64_t pass = 0; pass < passes; ++pass) {
         call.k_begin = pass * cpu.k_block;
         call.k_block = std::min(cpu.k_block, p.k - call.k_begin);

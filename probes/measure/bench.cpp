@@ -134,7 +134,11 @@ class CaseRun {
         candidate = first.error();
       }
     }
-    events_.note(fmt::format("{} did not run {} on {}: {}", key, name_, device_name(one_), candidate.error().message));
+    const Error& why = candidate.error();
+    events_.note(why.code == ErrorCode::malformed
+                     ? fmt::format("{} computes {} wrong on {}, and so is not timed: {}", key, name_, device_name(one_),
+                                   why.message)
+                     : fmt::format("{} did not run {} on {}: {}", key, name_, device_name(one_), why.message));
   }
 
   void add_libtorch(Backend& backend) {

@@ -21,6 +21,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr size_t kMostOperandBytes = 512U << 20;
 constexpr int64_t kAssumedCacheBytes = 32 << 20;
+constexpr int64_t kPeerGrid = 4;            // rows and columns of a peer's C that are compared
 constexpr double kPeakSliceSeconds = 2e-3;  // facts of measuring: 10 ms or less
 constexpr double kClockSliceSeconds = 1e-4;
 
@@ -180,6 +181,7 @@ class CpuBackend : public Backend {
       PBPROBE_TRY(tensors.c, library.wrap(views.c));
       tensors_.push_back(std::move(tensors));
     }
+    PBPROBE_CHECK(compute_with(library));
     return Candidate{.name = "libtorch",
                      .sample = [this, &library](int64_t repeats) -> Result<double> {
                        pool_.rest();
@@ -270,6 +272,15 @@ class CpuBackend : public Backend {
   struct Tensors {
     Libtorch::Tensor a, b, c;
   };
+
+  // A peer that leaves C as it is would be the fastest of all: torch 2.11's _int_mm does for k = 1.
+  Result<void> compute_with(const Libtorch& library) {
+    const Operands first = rotation_.operands(memory_.data(), 0);
+    poison(one_.problem, first.c);
+    const Tensors& t = tensors_.front();
+    PBPROBE_CHECK(library.matmul(t.a, t.b, t.c, one_.problem.a));
+    return spot_check(one_.problem, first, kPeerGrid);
+  }
 
   Result<void> execute(const Problem& problem, CheckData& data, const ChooseOptions& same) {
     PBPROBE_TRY(const Plan plan, choose(problem, host_, {}, same));

@@ -83,12 +83,22 @@ void ThreadPool::run(int64_t count, ParallelFor::Task task, void* state) {
   const auto called = std::min(static_cast<int64_t>(workers_.size()), count - 1);
   job_ = {called, count, task, state};
   next_ = 0;
-  busy_ = called;
   resting_ = false;
+  members_ = 0;
   ring_next(0);
   take_tasks();
-  // Everyone who was called reports, so that none can still look at this job when the next one is written.
-  while (!watch([this] { return busy_ == 0; })) std::this_thread::yield();
+  // Whoever came has to leave, so that none can still look at this job when the next one is written.
+  members_ += kClosed;
+  while (!watch([this] { return members_ == kClosed; })) std::this_thread::yield();
+}
+
+// A worker that wakes late helps with whatever job is open then.
+bool ThreadPool::join() {
+  int64_t members = members_;
+  while (members < kClosed) {
+    if (members_.compare_exchange_weak(members, members + 1)) return true;
+  }
+  return false;
 }
 
 void ThreadPool::take_tasks() {
@@ -109,10 +119,11 @@ void ThreadPool::work(int64_t worker) {
       bell.parked = false;
     }
     if (stopping_) return;
-    ++heard;
+    heard = bell.rings;
+    if (!join()) continue;
     ring_next(worker);
     take_tasks();
-    --busy_;
+    --members_;
   }
 }
 

@@ -15,8 +15,8 @@
 namespace pbprobe {
 
 // The caller's thread and threads − 1 workers, of which a run calls only as many as it has tasks for: the others sleep
-// on, and nobody waits for them. Workers watch for their next call for a moment, then park; one run at a time, from one
-// thread.
+// on, and nobody waits for them, nor for one that comes when all tasks are taken. Workers watch for their next call for
+// a moment, then park; one run at a time, from one thread.
 class ThreadPool {
  public:
   explicit ThreadPool(int64_t threads);
@@ -41,6 +41,7 @@ class ThreadPool {
   };
 
   void work(int64_t worker);
+  bool join();
   void ring_next(int64_t caller);
   void stop();
   void take_tasks();
@@ -53,7 +54,9 @@ class ThreadPool {
   };
   Job job_;
   std::atomic<int64_t> next_{0};
-  std::atomic<int64_t> busy_{0};
+  // Workers that are at the job, and kClosed where no more of them may come: job_ changes only while that is all.
+  static constexpr int64_t kClosed = int64_t{1} << 32;
+  std::atomic<int64_t> members_{kClosed};
   std::atomic<bool> resting_{false};
   std::atomic<bool> stopping_{false};
   std::atomic<int32_t> parked_{0};

@@ -14,7 +14,6 @@ namespace pbprobe {
 namespace {
 
 constexpr double kSmallGemms = 1 << 22;
-constexpr int64_t kGrid = 24;  // rows and columns that are compared
 
 // Two tiles and what the size leaves over a tile.
 int64_t clipped(int64_t size, int64_t tile) {
@@ -22,10 +21,10 @@ int64_t clipped(int64_t size, int64_t tile) {
   return std::min(size, 2 * unit + size % unit);
 }
 
-// Up to kGrid indices from the first to the last, none on a common period with a tile.
-std::vector<int64_t> grid(int64_t size) {
+// Up to `most` indices from the first to the last, none on a common period with a tile.
+std::vector<int64_t> grid(int64_t size, int64_t most) {
   std::vector<int64_t> indices;
-  const int64_t count = std::min(size, kGrid);
+  const int64_t count = std::min(size, most);
   for (int64_t i = 0; i < count; ++i) indices.push_back(count == 1 ? 0 : i * (size - 1) / (count - 1));
   return indices;
 }
@@ -66,9 +65,9 @@ void poison(const Problem& p, void* c) {
   std::memset(c, 0xff, static_cast<size_t>(extent(p.m, p.n, p.ldc) * size_of(p.c)));
 }
 
-Result<void> spot_check(const Problem& p, const Operands& operands) {
-  for (const int64_t i : grid(p.m)) {
-    for (const int64_t j : grid(p.n)) {
+Result<void> spot_check(const Problem& p, const Operands& operands, int64_t most) {
+  for (const int64_t i : grid(p.m, most)) {
+    for (const int64_t j : grid(p.n, most)) {
       double expected = 0;
       double magnitude = 0;
       NarrowSum narrow;

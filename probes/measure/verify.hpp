@@ -18,9 +18,9 @@ namespace pbprobe {
 // Sets every byte of C to 0xff: NaN, and -1 in INT32.
 void poison(const Problem& problem, void* c);
 
-// Compares a grid of elements of C, the corners among them, with sums in FP64 (integers: exactly), within
-// γ_k · Σ|a·b| + the output's rounding; and finds floating point elements that were never written. Host pointers; the
-// problem has neither bias nor scales. Error malformed: the element, what it is, and what it must be.
-[[nodiscard]] Result<void> spot_check(const Problem& problem, const Operands& operands);
+// Compares a grid of up to `most` rows and columns of C, the corners among them, with sums in FP64 (integers: exactly),
+// within γ_k · Σ|a·b| + the output's rounding; and finds floating point elements that were never written. Host
+// pointers; the problem has neither bias nor scales. Error malformed: the element, what it is, and what it must be.
+[[nodiscard]] Result<void> spot_check(const Problem& problem, const Operands& operands, int64_t most = 24);
 
 }  // namespace pbprobe

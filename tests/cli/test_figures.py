@@ -1,7 +1,10 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""tools/figures-gpu on a CPU's kernels: what it measures once it keeps, and its table is that of the log."""
+"""tools/figures-gpu on a CPU's kernels: what it measures once it keeps, and its table is that of the log.
+tools/figures: the shapes that it draws, and its line of them."""
 
+import importlib.machinery
+import importlib.util
 import json
 import math
 import os
@@ -85,3 +88,38 @@ def test_int8_with_scales_is_held_against_bf16_alone_which_is_no_rival(tmp_path)
     assert "of the best" not in titles
     assert first[titles.index("of bf16")] == "1.75"
     assert mean[titles.index("mxnxk")] == "1 of 1"
+
+
+def of_random_shapes():
+    """tools/figures as a module."""
+    loader = importlib.machinery.SourceFileLoader("figures", str(SOURCE / "tools/figures"))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("figures", loader))
+    loader.exec_module(module)
+    return module
+
+
+def test_a_line_of_random_shapes_is_their_mean_the_fifth_percentile_and_the_least(capsys):
+    rows = {(1, 1, k): {"peers": {"libtorch": {"ratio": 2.0}}} for k in range(1, 39)}
+    rows[(7, 8, 9)] = {"peers": {"libtorch": {"ratio": 0.25}}}
+    rows[(7, 8, 10)] = {"peers": {"libtorch": {"ratio": 0.5}}}
+    rows[(7, 8, 11)] = {"peers": {}}  # libtorch refused it
+    of_random_shapes().print_random(rows, "avx2", "fp32", "all", "nn", 50)
+    mean = math.exp((38 * math.log(2) + math.log(0.25) + math.log(0.5)) / 40)
+    assert capsys.readouterr().out == f"| avx2 fp32 | all | nn | 40 of 50 | {mean:.2f} | 2.00 | 0.25: 7x8x9 |\n"
+
+
+def test_random_shapes_are_those_of_bench_but_for_the_largest(tmp_path):
+    host = json.loads(subprocess.run([PROGRAM, "host", "--format", "json"], capture_output=True, check=True).stdout)
+    if "avx2" not in host["cpu"]["targets"]:
+        pytest.skip("this CPU has no AVX2")
+    drawn = [PROGRAM, "bench", "--target", "avx2", "--random", "20", "--seed", "3", "--explain", "--format", "json"]
+    gemms = json.loads(subprocess.run(drawn, capture_output=True, check=True).stdout)["gemms"]
+    all_of_them = {(gemm["m"], gemm["n"], gemm["k"]) for gemm in gemms}
+    kept = tmp_path / "rows.json"
+    command = [sys.executable, SOURCE / "tools/figures", "--program", PROGRAM, "--sets", "avx2.fp32"]
+    command += ["--threads", "1", "--random", "20", "--seed", "3", "--most", "1e6", "--budget", "10", "--json", kept]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    measured = {(row["m"], row["n"], row["k"]) for row in json.loads(kept.read_text())}
+    assert measured == {shape for shape in all_of_them if 2 * math.prod(shape) <= 1e6}
+    assert measured < all_of_them

@@ -60,6 +60,33 @@ int64_t rows_of(const Kernel& kernel, int64_t rows) {
   return std::min(rows, kernel.max_m);
 }
 
+void few_columns(const Kernel& kernel, Backend& backend) {
+  if (!kernel.in_place) return;
+  for (DType type : types_of(kernel)) {
+    if (type == DType::uint8) {
+      EXPECT_FALSE(plan_for(kernel, backend, make_problem(70, 5, 33, type)).ok());
+      continue;
+    }
+    int turn = 0;
+    for (DType c : {kernel.accumulator, DType::fp32, DType::bf16}) {
+      for (Layout layout : kLayouts) {
+        for (const auto& [m, n, k] :
+             {std::array<int64_t, 3>{9, 1, 1}, {131, 8, 3}, {70, 1, 300}, {200, 5, 67}, {67, 7, 0}, {66, 4, 16}}) {
+          auto problem = spaced(make_problem(m, n, k, type, c, layout), turn % 3);
+          const bool finished = c != DType::int32;
+          problem.bias = finished && turn % 2 == 1;
+          problem.scale_a = finished && turn / 2 % 2 == 1;
+          problem.scale_b = finished && turn / 4 % 2 == 1;
+          CheckOptions options;
+          options.misalign = turn % 2;
+          expect_right(kernel, backend, problem, options, 1 + turn++ % 4);
+          if (testing::Test::HasFailure()) return;
+        }
+      }
+    }
+  }
+}
+
 void prepacked(const Kernel& kernel, Backend& backend) {
   const auto& t = kernel.tile;
   const int64_t depth = kernel.k_block > 0 ? kernel.k_block : 64;

@@ -31,6 +31,9 @@ Problem spaced(Problem problem, int64_t by);
 // As many rows as the kernel takes, at most.
 int64_t rows_of(const Kernel& kernel, int64_t rows);
 
+// Of a kernel that reads B in place: C's few columns, computed as rows; an A of another type than B's is refused.
+void few_columns(const Kernel& kernel, Backend& backend);
+
 // B packed beforehand gives what it gives as it lies. What reads B in place, or on a GPU, refuses.
 void prepacked(const Kernel& kernel, Backend& backend);
 // What was packed for one plan serves every other number of rows and threads.

@@ -373,11 +373,29 @@ TEST(Choose, CpuTasksCoverCOnceAndKIsNeverSplit) {
       EXPECT_EQ(cpu.columns % plan->tile.n, 0);
       EXPECT_EQ(plan->split, 1);
       const int64_t packed_lines = cpu.rows + (plan->kernel->in_place ? 0 : cpu.columns);
-      EXPECT_EQ(plan->kernel->in_place, m <= 8);
+      EXPECT_EQ(plan->kernel->in_place, m <= 8 || n <= 8);
       EXPECT_GE(plan->workspace_bytes, packed_lines * cpu.k_block * 4);
     }
   }
   EXPECT_FALSE(choose(make_problem(1, 1, 1, DType::fp32), host, {}, {.threads = 0}).ok());
+}
+
+TEST(Choose, FewColumnsAreComputedAsRowsWhereTheTypesAreAlike) {
+  if (!is_built("avx2")) GTEST_SKIP() << "not built: make build TARGETS=avx2";
+  const auto host = cpu_host({"avx2"});
+  const auto few = choose(make_problem(5000, 3, 700, DType::fp32), host, {}, {.threads = 4});
+  ASSERT_TRUE(few.ok()) << few.error().message;
+  EXPECT_EQ(few->kernel->name, "gemv_fp32_8x64_avx2");
+  EXPECT_EQ(few->cpu.rows, 8);
+  EXPECT_GE(few->cpu.columns, 5000);
+  EXPECT_EQ(few->cpu.threads, 4);
+  EXPECT_THAT(few->why, HasSubstr("C's columns are computed as rows"));
+  EXPECT_EQ(choose(make_problem(5000, 9, 700, DType::fp32), host)->kernel->name, "gemm_fp32_6x16_avx2");
+  EXPECT_EQ(choose(make_problem(5000, 3, 700, DType::int8), host)->kernel->name, "gemv_int8_8x64_avx2");
+  EXPECT_EQ(choose(make_problem(5000, 3, 700, DType::uint8), host)->kernel->name, "gemm_int8_5x16_avx2");
+  auto packed = make_problem(5000, 3, 700, DType::fp32);
+  packed.prepacked_b = true;
+  EXPECT_EQ(choose(packed, host)->kernel->name, "gemm_fp32_6x16_avx2");
 }
 
 // Calling threads takes longer than a small GEMM.

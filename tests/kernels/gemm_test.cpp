@@ -183,7 +183,9 @@ void many_shapes(const Kernel& kernel, Backend& backend) {
     const int64_t m = rows_of(kernel, 1 + next(i % 4 == 0 ? 300 : 3 * kernel.tile.m));
     const int64_t n = 1 + next(i % 4 == 1 ? 300 : 3 * kernel.tile.n);
     const int64_t k = 1 + next(i % 4 == 2 ? 1200 : 100);
-    auto problem = make_problem(m, n, k, types[static_cast<size_t>(i) % types.size()], kLayouts[next(4)]);
+    const DType type = types[static_cast<size_t>(i) % types.size()];
+    const bool as_columns = kernel.in_place && type != DType::uint8 && i / 2 % 2 == 1;
+    auto problem = make_problem(as_columns ? n : m, as_columns ? m : n, k, type, kLayouts[next(4)]);
     problem = spaced(problem, next(3));
     CheckOptions options;
     options.seed = static_cast<uint64_t>(i);
@@ -334,6 +336,7 @@ void register_kernel(const Kernel& kernel) {
       {"Prepacked", prepacked},
       {"PackedOnce", packed_once},
   };
+  if (kernel.in_place) cases.emplace_back("FewColumns", few_columns);
   const Target* target = find_target(kernel.target);
   if (target != nullptr && target->kind == TargetKind::gpu) {
     cases.emplace_back("LoadedCubin", loaded_cubin);

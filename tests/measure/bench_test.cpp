@@ -17,9 +17,11 @@
 namespace pbprobe {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 // A device on which time passes as the test says. Stands for hardware only: rows are made of what it measures.
 class ScriptedBackend : public Backend {
@@ -38,6 +40,7 @@ class ScriptedBackend : public Backend {
                      }};
   }
   Result<Candidate> libtorch(const Libtorch&) override { return make_error(ErrorCode::unsupported, "not here"); }
+  Result<Candidate> bf16() override { return peer; }
   [[nodiscard]] int64_t peak_units() const override { return 1; }
 
   Result<double> spend(double us) {
@@ -48,6 +51,7 @@ class ScriptedBackend : public Backend {
   double now = 0;
   double kernel_us = 1000;
   std::string wrong;
+  Result<Candidate> peer = make_error(ErrorCode::unsupported, "not here");
   PeakSlice slice{};
 };
 
@@ -111,6 +115,21 @@ TEST_F(RunCase, AWrongKernelHasNoRateAndIsNamed) {
   ASSERT_EQ(log.measurements.problems.size(), 1U);
   EXPECT_THAT(log.measurements.problems[0], HasSubstr("gemm_fp32_6x16_avx2 is wrong on m 100, n 100, k 100"));
   EXPECT_THAT(log.measurements.problems[0], HasSubstr("C[3,5] is 1, and must be 2"));
+}
+
+TEST_F(RunCase, APeerThatIsWrongIsNotTimed) {
+  one_.against_bf16 = true;
+  backend_.peer = make_error(ErrorCode::malformed, "C[0,0] is -1, and must be 22");
+  EventLog log = run();
+  ASSERT_EQ(log.measurements.rows.size(), 2U);
+  EXPECT_TRUE(log.measurements.rows[0].peers.empty());
+  EXPECT_THAT(log.measurements.notes, Contains(HasSubstr("bf16 computes m 100, n 100, k 100")));
+  EXPECT_THAT(log.measurements.notes, Contains(HasSubstr("wrong on cpu, and so is not timed: C[0,0] is -1")));
+  EXPECT_THAT(log.measurements.problems, IsEmpty());
+  backend_.peer = Candidate{.name = "bf16", .sample = [this](int64_t) { return backend_.spend(500); }};
+  log = run();
+  EXPECT_EQ(log.measurements.rows.at(0).peers.count("bf16"), 1U);
+  EXPECT_THAT(log.measurements.notes, Not(Contains(HasSubstr("wrong"))));
 }
 
 TEST_F(RunCase, APeakBelowTheKernelIsNoPeak) {

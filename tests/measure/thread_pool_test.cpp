@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: MIT
 #include "probes/measure/thread_pool.hpp"
 
+#include <pthread.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <ctime>
 #include <fstream>
 #include <mutex>
@@ -82,6 +84,44 @@ TEST(ThreadPoolTest, OnlyAsManyAsThereAreTasksAreCalled) {
   for (int i = 0; i < 200; ++i) pool.run(2, count_one, &tally);
   EXPECT_EQ(tally.counts, (std::vector<int>{200, 200}));
   EXPECT_LE(tally.threads.size(), 2U);
+}
+
+std::atomic<bool> held{false};
+std::atomic<bool> released{false};
+
+void hold(int) {
+  held = true;
+  while (!released) {
+  }
+}
+
+// As on a CPU that is busy with something else: the caller does all by itself, and the worker helps again later.
+TEST(ThreadPoolTest, NobodyWaitsForAWorkerThatDoesNotCome) {
+  ThreadPool pool(2);
+  struct Meeting {
+    const pthread_t caller = pthread_self();
+    std::atomic<pthread_t> worker{};
+    std::atomic<int> arrived{0};
+  } meeting;
+  const auto meet = [](void* state, int64_t) {
+    auto& here = *static_cast<Meeting*>(state);
+    if (pthread_equal(pthread_self(), here.caller) == 0) here.worker = pthread_self();
+    ++here.arrived;
+    while (here.arrived < 2) std::this_thread::yield();
+  };
+  pool.run(2, meet, &meeting);
+  const auto before = std::signal(SIGUSR1, hold);
+  ASSERT_EQ(pthread_kill(meeting.worker, SIGUSR1), 0);
+  while (!held) std::this_thread::yield();
+  Tally tally{std::vector<int>(2)};
+  pool.run(2, count_one, &tally);
+  EXPECT_EQ(tally.counts, (std::vector<int>{1, 1}));
+  EXPECT_EQ(tally.threads, std::set{std::this_thread::get_id()});
+  released = true;
+  meeting.arrived = 0;
+  pool.run(2, meet, &meeting);
+  EXPECT_EQ(meeting.arrived, 2);
+  std::signal(SIGUSR1, before);
 }
 
 TEST(ThreadPoolTest, RestingWorkersTakeNoTime) {
