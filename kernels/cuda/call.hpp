@@ -22,6 +22,7 @@ struct GpuCall {
   int split, part;                      // split-K: parts, and the length of one
   int c_type;                           // GpuType
   int a_aligned, b_aligned, c_aligned;  // 1: every stored row begins at a multiple of 16 bytes
+  int c_is_nm;                          // 1: C is stored [n,m], and a bias is [m]
 };
 
 // A pass that lays an operand out K-major with aligned rows: to[i,j] = transpose ? from[j,i] : from[i,j].

@@ -187,7 +187,7 @@ __device__ inline void gemv(const GpuCall& call) {
 #pragma unroll
       for (int i = 0; i < 4; ++i) four[i] += sums[part][row][at % kGemvFour * 4 + i];
     }
-    write_accumulators<4>(call, corner.x + row, corner.y + at % kGemvFour * 4, four);
+    write_accumulators<4, false, true>(call, corner.x + row, corner.y + at % kGemvFour * 4, four);
   }
 }
 

@@ -63,8 +63,9 @@ __device__ inline void add_up(const GpuCall& call, unsigned at, int first_column
   constexpr int kFours = Tile::kColumns / 4;
   const int all = call.m * kFours;
   for (int i = static_cast<int>(rank * blockDim.x + threadIdx.x); i < all; i += static_cast<int>(blocks * blockDim.x)) {
-    const int row = i / kFours;
-    const int column = i % kFours * 4;
+    // Neighbours in C are neighbours in the warp.
+    const int row = call.c_is_nm ? i % call.m : i / kFours;
+    const int column = (call.c_is_nm ? i / call.m : i % kFours) * 4;
     if (first_column + column >= call.n) continue;
     Accumulator four[4] = {};
     for (unsigned block = 0; block < blocks; ++block) {
@@ -74,7 +75,7 @@ __device__ inline void add_up(const GpuCall& call, unsigned at, int first_column
       four[2] += sum_of(part.z, Accumulator());
       four[3] += sum_of(part.w, Accumulator());
     }
-    write_result<4>(call, row, first_column + column, four);
+    write_few_rows(call, row, first_column + column, four);
   }
 }
 

@@ -232,7 +232,7 @@ __device__ inline void write_warp(const GpuCall& call, const WarpAccumulators<Ti
       const Four low = *reinterpret_cast<const Four*>(from + i * kRows * kLine);
       const Four high = *reinterpret_cast<const Four*>(from + i * kRows * kLine + 4);
       const Accumulator eight[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
-      write_accumulators<8>(call, row + first * 16 + i * kRows, column, eight);
+      write_accumulators<8, false, Tile::kM == 16>(call, row + first * 16 + i * kRows, column, eight);
     }
     __syncwarp();
   }

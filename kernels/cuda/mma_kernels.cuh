@@ -11,6 +11,7 @@
 #include "kernels/cuda/peak_mma.cuh"
 #include "kernels/cuda/simt.cuh"
 #include "kernels/cuda/simt_small.cuh"
+#include "kernels/cuda/simt_thin.cuh"
 #include "kernels/cuda/tile_sizes.hpp"
 
 // A row: blocks of an SM, type, rows and columns of a block and of a warp, bytes of k in a stage, stages.

@@ -74,25 +74,6 @@ template <int kThreadsOf>
 __device__ inline void store_barrier() {
   asm volatile("bar.sync 1, %0;" ::"n"(kThreadsOf) : "memory");
 }
-// One element of C, scaled, biased and rounded; or of a part, for the pass that reduces them.
-__device__ inline void write_element(const GpuCall& call, int row, int column, float value) {
-  if (row >= call.m || column >= call.n) return;
-  if (call.split > 1) {
-    const long long line = static_cast<long long>(blockIdx.z) * call.m + row;
-    static_cast<float*>(call.partials)[line * call.n + column] = value;
-    return;
-  }
-  if (call.scale_a) value *= call.scale_a[row];
-  if (call.scale_b) value *= call.scale_b[column];
-  if (call.bias) value += call.bias[column];
-  const long long index = row * call.ldc + column;
-  if (call.c_type == kGpuFp32) {
-    static_cast<float*>(call.c)[index] = value;
-  } else {
-    static_cast<unsigned short*>(call.c)[index] = static_cast<unsigned short>(pack(value, value, call.c_type));
-  }
-}
-
 template <int kTileM, int kTileN, bool kAkm, bool kBnk>
 __device__ void simt_small_gemm(const GpuCall& call) {
   using A = SmallFetch<kTileM, !kAkm>;
@@ -171,7 +152,7 @@ __device__ void simt_small_gemm(const GpuCall& call) {
 #pragma unroll 4
   for (int at = inside; at < kTileM * kTileN; at += kOfGroup) {
     const int row = at / kTileN;
-    write_element(call, first.x + row, first.y + at % kTileN, tile[row][at % kTileN ^ row / 4 % 8 * 4]);
+    write_whole_or_part(call, first.x + row, first.y + at % kTileN, tile[row][at % kTileN ^ row / 4 % 8 * 4]);
   }
 }
 

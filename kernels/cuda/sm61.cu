@@ -11,6 +11,7 @@
 #include "kernels/cuda/peak.cuh"
 #include "kernels/cuda/simt.cuh"
 #include "kernels/cuda/simt_small.cuh"
+#include "kernels/cuda/simt_thin.cuh"
 
 PBPROBE_SIMT_LAYOUTS(gemm_bf16_128x128, WidenedBf16)
 PBPROBE_SIMT_KMAJOR(gemm_int8_128x128, DotInt8)

@@ -11,6 +11,7 @@
 #include "kernels/cuda/peak_mma.cuh"
 #include "kernels/cuda/simt.cuh"
 #include "kernels/cuda/simt_small.cuh"
+#include "kernels/cuda/simt_thin.cuh"
 
 // Blocks of an SM, type, rows and columns of a block and of a warp, bytes of k in a stage, stages.
 PBPROBE_MMA_LAYOUTS(gemm_fp16_128x128, 1, Fp16, 128, 128, 64, 32, 64, 2)

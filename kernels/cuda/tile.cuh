@@ -421,12 +421,58 @@ __device__ inline void write_result(const GpuCall& call, int row, int column, co
   write_halves<kCount>(static_cast<unsigned short*>(call.c) + index, halves, there, call.c_aligned);
 }
 
+// One element of C, scaled, biased and rounded. `index`: where it lies; `of_bias`: its row, or its column.
+template <class Accumulator>
+__device__ inline void write_element(const GpuCall& call, long long index, int row, int column, int of_bias,
+                                     Accumulator acc) {
+  if (call.c_type == kGpuInt32) {
+    static_cast<unsigned*>(call.c)[index] = bits_of(acc);
+    return;
+  }
+  float value = static_cast<float>(acc);
+  if (call.scale_a) value *= call.scale_a[row];
+  if (call.scale_b) value *= call.scale_b[column];
+  if (call.bias) value += call.bias[of_bias];
+  if (call.c_type == kGpuFp32) {
+    static_cast<float*>(call.c)[index] = value;
+  } else {
+    static_cast<unsigned short*>(call.c)[index] = static_cast<unsigned short>(pack(value, value, call.c_type));
+  }
+}
+
+// write_result() of kernels for few rows, which may store C [n,m] too: neighbours of a row then lie apart.
+template <int kCount, class Accumulator>
+__device__ inline void write_few_rows(const GpuCall& call, int row, int column, const Accumulator (&acc)[kCount]) {
+  if (!call.c_is_nm) return write_result<kCount>(call, row, column, acc);
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) {
+    if (column + i >= call.n) break;
+    write_element(call, (column + i) * call.ldc + row, row, column + i, row, acc[i]);
+  }
+}
+
+// One element of C, or with split-K of a part.
+template <class Accumulator>
+__device__ inline void write_whole_or_part(const GpuCall& call, int row, int column, Accumulator acc) {
+  if (row >= call.m || column >= call.n) return;
+  if (call.split > 1) {
+    const long long line = static_cast<long long>(blockIdx.z) * call.m + row;
+    static_cast<unsigned*>(call.partials)[line * call.n + column] = bits_of(acc);
+    return;
+  }
+  write_element(call, row * call.ldc + column, row, column, column, acc);
+}
+
 // A block's accumulators to C, or with split-K to the workspace, for the pass that reduces them.
-template <int kCount, bool kOneByOne = false, class Accumulator>
+template <int kCount, bool kOneByOne = false, bool kFewRows = false, class Accumulator>
 __device__ inline void write_accumulators(const GpuCall& call, int row, int column, const Accumulator (&acc)[kCount]) {
   if (row >= call.m || column >= call.n) return;
   if (call.split == 1) {
-    write_result<kCount, kOneByOne>(call, row, column, acc);
+    if constexpr (kFewRows) {
+      write_few_rows(call, row, column, acc);
+    } else {
+      write_result<kCount, kOneByOne>(call, row, column, acc);
+    }
     return;
   }
   unsigned words[kCount];

@@ -85,8 +85,13 @@ bool few_enough(const Kernel& kernel, const Problem& p) {
   return p.m <= kernel.max_m || (kernel.in_place && p.n <= kernel.max_m && p.a == p.b);
 }
 
+// GPU kernels for few rows write C's transpose too: what they compute where C has few columns.
+bool writes(const Kernel& kernel, const Problem& p) {
+  return !p.c_is_nm || (kernel.function == nullptr && kernel.max_m != INT64_MAX);
+}
+
 bool computes(const Kernel& kernel, const Problem& p) {
-  return computes_types(kernel, p) && !(p.prepacked_b && kernel.in_place) && few_enough(kernel, p);
+  return computes_types(kernel, p) && !(p.prepacked_b && kernel.in_place) && few_enough(kernel, p) && writes(kernel, p);
 }
 
 // Why a kernel does not compute this problem; empty: it does.
@@ -94,6 +99,7 @@ std::string problem_differs(const Kernel& kernel, const Problem& p) {
   if (computes(kernel, p)) return {};
   if (!computes_types(kernel, p)) return fmt::format("it does not compute these types ({})", describe(p));
   if (!few_enough(kernel, p)) return fmt::format("it is for at most {} rows ({})", kernel.max_m, describe(p));
+  if (!writes(kernel, p)) return fmt::format("it writes C [m,n] only ({})", describe(p));
   return "it reads B where it lies, and this one is packed already";
 }
 
@@ -270,14 +276,10 @@ Result<void> cut_gpu(Plan& plan, const Gpu& gpu, std::optional<int64_t> parts) {
   return plan_passes(plan);
 }
 
-bool reads_by_maps(const Kernel& kernel) {
-  return is_tcgen05(kernel) || kernel.work != GpuWork::blocks;
-}
-
 // The same GEMM by a kernel of the target that reads any address.
 Result<void> plan_otherwise(Plan& plan, const Gpu& gpu) {
   for (const auto& kernel : kernel_table()) {
-    if (kernel.target != plan.kernel->target || reads_by_maps(kernel) || !kernel.built) continue;
+    if (kernel.target != plan.kernel->target || !reads_any_address(kernel) || !kernel.built) continue;
     if (!computes(kernel, plan.problem)) continue;
     auto other = std::make_shared<Plan>();
     other->kernel = &kernel;
@@ -293,19 +295,36 @@ Result<void> plan_otherwise(Plan& plan, const Gpu& gpu) {
                     describe(plan.problem));
 }
 
-// C[m,1] = A · b is C'[1,m] = b' · A', for which there are kernels of small M: the same memory, read as a row.
-std::optional<Problem> as_row(const Problem& p) {
-  const bool row_of_k = b_is_nk(p.layout) || p.ldb == 1;
-  if (p.n != 1 || p.m == 1 || p.ldc != 1 || !row_of_k || p.a != p.b || p.bias) return std::nullopt;
-  Problem row = p;
-  row.m = 1;
-  row.n = p.m;
-  row.layout = a_is_km(p.layout) ? Layout::nn : Layout::nt;
-  row.lda = std::max<int64_t>(p.k, 1);
-  row.ldb = p.lda;
-  row.ldc = std::max<int64_t>(p.m, 1);
-  std::swap(row.scale_a, row.scale_b);
-  return row;
+// C[m,n] = A · B of few columns is C'[n,m] = B' · A' of few rows, for which there are kernels: the same memory, read with
+// rows and columns exchanged.
+std::optional<Problem> swapped(const Problem& p) {
+  constexpr int64_t kMostColumns = 128;  // rows of the largest of those kernels
+  if (p.n > kMostColumns || p.n >= p.m || p.k == 0 || p.a != p.b || p.c_is_nm) return std::nullopt;
+  Problem other = p;
+  std::swap(other.m, other.n);
+  std::swap(other.lda, other.ldb);
+  std::swap(other.scale_a, other.scale_b);
+  // One column that lies together is a row of k, however it is named; of C, a row that is written as any other.
+  const bool row_of_k = b_is_nk(p.layout) || (p.n == 1 && p.ldb == 1);
+  if (p.n == 1 && p.ldb == 1) other.lda = p.k;
+  const bool column_of_k = !a_is_km(p.layout);
+  other.layout = row_of_k ? (column_of_k ? Layout::nt : Layout::nn) : (column_of_k ? Layout::tt : Layout::tn);
+  other.c_is_nm = p.n > 1 || p.ldc > 1 || p.bias;
+  if (!other.c_is_nm) other.ldc = p.m;
+  return other;
+}
+
+// The plan of the swapped problem, where the model finds it faster.
+Result<Plan> faster_of(Plan plan, Result<Plan> other) {
+  if (!other.ok() || other->model_seconds >= plan.model_seconds) return plan;
+  auto as_it_lies = std::make_shared<Plan>(std::move(plan));
+  Plan both = *other;
+  both.problem = as_it_lies->problem;
+  both.workspace_bytes = std::max(other->workspace_bytes, as_it_lies->workspace_bytes);
+  both.why = "A and B are swapped, since C has few columns: " + both.why;
+  both.otherwise = as_it_lies->otherwise ? as_it_lies->otherwise : as_it_lies;
+  both.swapped = std::make_shared<const Plan>(std::move(*other));
+  return both;
 }
 
 std::string explain(const Candidate& chosen, const Plan& plan, const Gpu* gpu, bool was_forced) {
@@ -374,22 +393,16 @@ Result<Plan> choose(const Problem& problem, const Host& host, const Rates& rates
   plan.tile = chosen.kernel->tile;
   if (gpu) {
     PBPROBE_CHECK(cut_gpu(plan, *gpu, options.parts));
-    if (reads_by_maps(*plan.kernel)) PBPROBE_CHECK(plan_otherwise(plan, *gpu));
+    if (!reads_any_address(*plan.kernel) && !problem.c_is_nm) PBPROBE_CHECK(plan_otherwise(plan, *gpu));
   } else if (plan.kernel->in_place) {
     cut_in_place(plan, options.threads);
   } else {
     cut_cpu(plan, options.threads);
   }
   plan.why = explain(chosen, plan, gpu, options.kernel.has_value());
-  const std::optional<Problem> row = gpu && !options.kernel ? as_row(problem) : std::nullopt;
-  if (!row) return plan;
-  PBPROBE_TRY(Plan other, choose(*row, host, rates, options));
-  if (other.model_seconds >= plan.model_seconds) return plan;
-  plan = other;
-  plan.problem = problem;
-  plan.why += "; C's column is computed as a row";
-  plan.row = std::make_shared<const Plan>(std::move(other));
-  return plan;
+  const std::optional<Problem> other = gpu && !options.kernel ? swapped(problem) : std::nullopt;
+  if (!other) return plan;
+  return faster_of(std::move(plan), choose(*other, host, rates, options));
 }
 
 }  // namespace pbprobe

@@ -10,6 +10,7 @@
 #include "kernels/cuda/host/gpu.hpp"
 #include "kernels/cuda/host/launch.hpp"
 #include "kernels/cuda/host/places.hpp"
+#include "kernels/cuda/host/tcgen05.hpp"
 #include "kernels/dispatch/cut.hpp"
 
 namespace pbprobe {
@@ -322,7 +323,7 @@ Result<void> run(const Plan& plan, const Operands& operands, const Context& cont
   PBPROBE_CHECK(validate(plan.problem));
   PBPROBE_CHECK(validate(plan.problem, operands));
   if (plan.problem.m > 0 && plan.problem.n > 0) {
-    const int64_t bytes = extent(plan.problem.m, plan.problem.n, plan.problem.ldc) * size_of(plan.problem.c);
+    const int64_t bytes = extent_c(plan.problem) * size_of(plan.problem.c);
     PBPROBE_CHECK(check_packed(plan, operands.packed_b, operands.c, bytes, "C"));
   }
   if (plan.workspace_bytes > 0 && (context.workspace == nullptr || context.workspace_bytes < plan.workspace_bytes)) {
@@ -330,11 +331,14 @@ Result<void> run(const Plan& plan, const Operands& operands, const Context& cont
                       plan.workspace_bytes, context.workspace ? context.workspace_bytes : 0);
   }
   if (plan.problem.m == 0 || plan.problem.n == 0) return {};
-  if (plan.row) {
-    Operands row = operands;
-    std::swap(row.a, row.b);
-    std::swap(row.scale_a, row.scale_b);
-    return run(*plan.row, row, context);
+  if (plan.swapped) {
+    Operands swapped = operands;
+    std::swap(swapped.a, swapped.b);
+    std::swap(swapped.scale_a, swapped.scale_b);
+    if (reads_any_address(*plan.swapped->kernel) || maps_read(*plan.swapped, swapped)) {
+      return run(*plan.swapped, swapped, context);
+    }
+    return run(*plan.otherwise, operands, context);
   }
   if (plan.kernel->function == nullptr) {
     if (context.gpu != nullptr) {

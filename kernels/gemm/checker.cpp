@@ -145,7 +145,7 @@ CheckData make_data(const Problem& p, DataSet set, const CheckOptions& options) 
                 [&](int64_t i, int64_t j) { return value(p.a, (a_is_km(p.layout) ? j : i) == 0); });
   data.b = fill(shape_b(p), p.b, options.misalign,
                 [&](int64_t i, int64_t j) { return value(p.b, (b_is_nk(p.layout) ? i : j) == 0); });
-  data.c = make_guarded(extent(p.m, p.n, p.ldc), p.c, options.misalign);
+  data.c = make_guarded(extent_c(p), p.c, options.misalign);
   // Powers of two and integers keep the exact tier exact.
   const auto vector = [&](int64_t count, bool scale) {
     return fill({1, count, count}, DType::fp32, options.misalign, [&](int64_t, int64_t) {
@@ -154,7 +154,7 @@ CheckData make_data(const Problem& p, DataSet set, const CheckOptions& options) 
                    : static_cast<double>(random.integer(-8, 8));
     });
   };
-  if (p.bias) data.bias = vector(p.n, false);
+  if (p.bias) data.bias = vector(biases(p), false);
   if (p.scale_a) data.scale_a = vector(scales_a(p), true);
   if (p.scale_b) data.scale_b = vector(scales_b(p), true);
   return data;
@@ -194,7 +194,7 @@ struct Comparison {
   void element_at(int64_t i, int64_t j, const ReferenceRow& line, int64_t at) {
     const auto place = static_cast<size_t>(at);
     const double expected = line.value[place];
-    const double seen = element(data.c.data(), problem.c, i * problem.ldc + j);
+    const double seen = element(data.c.data(), problem.c, place_in_c(problem, i, j));
     result.greatest = std::max(result.greatest, std::fabs(expected));
     const double bound = bound_of(problem, tier, expected, line.magnitude[place], line.loss[place]);
     if (bound == 0) {
@@ -260,7 +260,7 @@ void freivalds(const Problem& p, const Reference& reference, const CheckData& da
     const auto row = reference.a(i);
     for (size_t l = 0; l < bx.size(); ++l) add(expected, residue(row[l]), bx[l]);
     for (int64_t j = 0; j < p.n; ++j) {
-      const double value = element(data.c.data(), p.c, i * p.ldc + j);
+      const double value = element(data.c.data(), p.c, place_in_c(p, i, j));
       if (!(std::fabs(value) < 0x1p53) || value != std::nearbyint(value)) {
         return fail(result, fmt::format("C[{},{}] is {}, expected an integer", i, j, value));
       }
@@ -284,10 +284,10 @@ void compare_guards(const Problem& p, const CheckData& data, const Guarded& befo
          fmt::format("memory outside C was written, {} bytes from its beginning", seen - c.bytes.begin() - c.offset));
     return false;
   };
-  for (int64_t i = 0; i < p.m; ++i) {
+  for (int64_t i = 0; i < stored_rows_c(p); ++i) {
     const int64_t row = c.offset + i * p.ldc * size_of(p.c);
     if (!compare_until(row)) return;
-    from = row + p.n * size_of(p.c);
+    from = row + stored_columns_c(p) * size_of(p.c);
   }
   compare_until(static_cast<int64_t>(c.bytes.size()));
 }

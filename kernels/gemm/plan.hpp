@@ -90,10 +90,10 @@ struct Plan {
   int64_t prepacked_bytes = 0;
   std::optional<std::string>
       transposing;  // a pass that transposes an operand first, counted in the time; none: no pass
-  // tcgen05: what is launched where an operand is at no multiple of 16 bytes, and for k = 0. Needs the same workspace.
+  // Operands by TMA: what is launched where one is at no multiple of 16 bytes, and for k = 0. Needs the same workspace.
   std::shared_ptr<const Plan> otherwise;
-  // GPU, C of one column: the same as one row, which is what runs. Needs the same workspace.
-  std::shared_ptr<const Plan> row;
+  // GPU, C of few columns: what runs is C' = B' · A', by a kernel for few rows. Needs the same workspace.
+  std::shared_ptr<const Plan> swapped;
   double model_seconds = 0;  // GPU: by the model that chooses (kernels/dispatch/model.hpp); 0: none is asked
   std::string why;           // one sentence: why this kernel, cut like this
 };

@@ -134,8 +134,8 @@ Problem make_problem(int64_t m, int64_t n, int64_t k, DType type, Layout layout)
 }
 
 std::string describe(const Problem& p) {
-  return fmt::format("m {}, n {}, k {}, {}, {}·{}→{}→{}", p.m, p.n, p.k, name_of(p.layout), name_of(p.a), name_of(p.b),
-                     name_of(p.accumulator), name_of(p.c));
+  return fmt::format("m {}, n {}, k {}, {}, {}·{}→{}→{}{}", p.m, p.n, p.k, name_of(p.layout), name_of(p.a),
+                     name_of(p.b), name_of(p.accumulator), name_of(p.c), p.c_is_nm ? " [n,m]" : "");
 }
 
 Result<void> validate(const Problem& p) {
@@ -145,7 +145,7 @@ Result<void> validate(const Problem& p) {
   PBPROBE_CHECK(check_types(p));
   PBPROBE_CHECK(check_matrix(p, "A", stored_rows_a(p), stored_columns_a(p), p.lda, p.a));
   PBPROBE_CHECK(check_matrix(p, "B", stored_rows_b(p), stored_columns_b(p), p.ldb, p.b));
-  PBPROBE_CHECK(check_matrix(p, "C", p.m, p.n, p.ldc, p.c));
+  PBPROBE_CHECK(check_matrix(p, "C", stored_rows_c(p), stored_columns_c(p), p.ldc, p.c));
   // The count of operations and the size of a packed operand must fit as well.
   for (const auto& [rows, columns] : {std::pair{p.m, p.n}, std::pair{p.m, p.k}, std::pair{p.n, p.k}}) {
     int64_t product = 0;
@@ -163,11 +163,11 @@ Result<void> validate(const Problem& p, const Operands& o) {
   };
   // Nothing is read where C is empty, and only the vectors where k is 0.
   const bool reads = p.m > 0 && p.n > 0;
-  const Range c{"C", o.c, bytes(p.m, p.n, p.ldc, p.c), size_of(p.c)};
+  const Range c{"C", o.c, extent_c(p) * size_of(p.c), size_of(p.c)};
   const std::array<Range, 5> inputs{{
       {"A", o.a, reads ? bytes(stored_rows_a(p), stored_columns_a(p), p.lda, p.a) : 0, size_of(p.a)},
       {"B", o.b, reads && !p.prepacked_b ? bytes(stored_rows_b(p), stored_columns_b(p), p.ldb, p.b) : 0, size_of(p.b)},
-      {"bias", o.bias, reads && p.bias ? p.n * 4 : 0, 4},
+      {"bias", o.bias, reads && p.bias ? biases(p) * 4 : 0, 4},
       {"scale_a", o.scale_a, reads && p.scale_a ? scales_a(p) * 4 : 0, 4},
       {"scale_b", o.scale_b, reads && p.scale_b ? scales_b(p) * 4 : 0, 4},
   }};

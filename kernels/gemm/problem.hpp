@@ -48,6 +48,7 @@ struct Problem {
   DType b = DType::fp32;
   DType accumulator = DType::fp32;
   DType c = DType::fp32;
+  bool c_is_nm = false;  // C is stored [n,m], and a bias is [m]. GPU, for few rows: see swapped() in choose.cpp.
   // Which of the optional vectors there are; all are FP32.
   bool bias = false;        // [n]
   bool scale_a = false;     // [m]
@@ -66,7 +67,7 @@ struct Problem {
 // The same with the type that the GEMM gives without rounding: INT32 for INT8, else FP32.
 [[nodiscard]] Problem make_problem(int64_t m, int64_t n, int64_t k, DType type, Layout layout = Layout::nt);
 
-// Rows and columns of A, B as stored.
+// Rows and columns of A, B, C as stored.
 [[nodiscard]] constexpr int64_t stored_rows_a(const Problem& p) {
   return a_is_km(p.layout) ? p.k : p.m;
 }
@@ -80,7 +81,17 @@ struct Problem {
   return b_is_nk(p.layout) ? p.k : p.n;
 }
 
-// Elements of the scales, where there are any.
+[[nodiscard]] constexpr int64_t stored_rows_c(const Problem& p) {
+  return p.c_is_nm ? p.n : p.m;
+}
+[[nodiscard]] constexpr int64_t stored_columns_c(const Problem& p) {
+  return p.c_is_nm ? p.m : p.n;
+}
+
+// Elements of the bias and the scales, where there are any.
+[[nodiscard]] constexpr int64_t biases(const Problem& p) {
+  return stored_columns_c(p);
+}
 [[nodiscard]] constexpr int64_t scales_a(const Problem& p) {
   return p.per_tensor ? 1 : p.m;
 }
@@ -91,6 +102,13 @@ struct Problem {
 // Elements from the first to one past the last of a matrix; 0 for an empty one. Valid problems only.
 [[nodiscard]] constexpr int64_t extent(int64_t rows, int64_t columns, int64_t leading) {
   return rows == 0 || columns == 0 ? 0 : (rows - 1) * leading + columns;
+}
+[[nodiscard]] constexpr int64_t extent_c(const Problem& p) {
+  return extent(stored_rows_c(p), stored_columns_c(p), p.ldc);
+}
+// Where C[i,j] lies, in elements.
+[[nodiscard]] constexpr int64_t place_in_c(const Problem& p, int64_t i, int64_t j) {
+  return p.c_is_nm ? j * p.ldc + i : i * p.ldc + j;
 }
 
 // "m 5, n 7, k 3, nt, bf16·bf16→fp32→bf16", as messages name it.

@@ -177,7 +177,7 @@ Reference::Reference(const Problem& p, const Operands& o) : problem_(p) {
     for (int64_t i = 0; there && i < count; ++i) to[static_cast<size_t>(i)] = static_cast<double>(from[i]);
     return to;
   };
-  bias_ = copy(p.bias, o.bias, p.n, 0.0);
+  bias_ = copy(p.bias, o.bias, biases(p), 0.0);
   scale_a_ = copy(p.scale_a, o.scale_a, scales_a(p), 1.0);
   scale_b_ = copy(p.scale_b, o.scale_b, scales_b(p), 1.0);
   scale_a_.resize(static_cast<size_t>(p.m), scale_a_.empty() ? 1.0 : scale_a_.front());
@@ -206,7 +206,7 @@ void Reference::add(int64_t i, int64_t j, ReferenceRow& to) const {
     if (fp8) narrow.add(product);
   }
   const double scale = scale_a_[static_cast<size_t>(i)] * scale_b_[static_cast<size_t>(j)];
-  const double bias = bias_[static_cast<size_t>(j)];
+  const double bias = bias_[static_cast<size_t>(problem_.c_is_nm ? i : j)];
   to.value.push_back(sum * scale + bias);
   to.magnitude.push_back(magnitude * std::fabs(scale) + std::fabs(bias));
   to.loss.push_back(narrow.loss() * std::fabs(scale));

@@ -35,7 +35,7 @@ class GpuBackend : public Backend {
   Result<void> verify(const Plan& plan) override {
     PBPROBE_TRY(const GpuKernels* const cubins, cubins_of(plan.kernel->target));
     const ChooseOptions same{.kernel = std::string(plan.kernel->name), .gpu = one_.gpu};
-    const Plan& runs = plan.row ? *plan.row : plan;
+    const Plan& runs = plan.swapped ? *plan.swapped : plan;
     PBPROBE_TRY(const CheckResult result, check(check_problem(runs), [&](const Problem& problem, CheckData& data) {
                   return execute(problem, data, same, cubins);
                 }));

@@ -58,6 +58,8 @@ Problem check_problem(const Plan& plan) {
   small.scale_a = p.scale_a;
   small.scale_b = p.scale_b;
   small.per_tensor = p.per_tensor;
+  small.c_is_nm = p.c_is_nm;
+  small.ldc = stored_columns_c(small);
   return small;
 }
 

@@ -56,6 +56,16 @@ Problem spaced(Problem problem, int64_t by) {
   return problem;
 }
 
+bool writes_c_transposed(const Kernel& kernel) {
+  return kernel.function == nullptr && kernel.max_m != INT64_MAX && find_target(kernel.target)->kind == TargetKind::gpu;
+}
+
+Problem with_transposed_c(Problem problem, int64_t by) {
+  problem.c_is_nm = true;
+  problem.ldc = problem.m + by;
+  return problem;
+}
+
 int64_t rows_of(const Kernel& kernel, int64_t rows) {
   return std::min(rows, kernel.max_m);
 }

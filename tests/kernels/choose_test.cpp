@@ -238,7 +238,7 @@ TEST(Choose, TakesTheTileThatFillsTheGpu) {
   EXPECT_EQ(of(17, 8192, 8192).kernel->max_m, INT64_MAX);
 }
 
-// Of one column, where the memory is a row's too.
+// Of one column the memory is a row's too.
 TEST(Choose, AColumnIsComputedAsARow) {
   if (!is_built("sm90")) GTEST_SKIP() << "not built: make build TARGETS=sm90";
   auto host = gpu_host("9.0");
@@ -248,19 +248,55 @@ TEST(Choose, AColumnIsComputedAsARow) {
   column.scale_a = true;
   const auto plan = choose(column, host, {}, {.gpu = 0});
   ASSERT_TRUE(plan.ok()) << plan.error().message;
-  ASSERT_NE(plan->row, nullptr);
+  ASSERT_NE(plan->swapped, nullptr);
   EXPECT_EQ(plan->problem.m, 8192);
   EXPECT_EQ(plan->kernel->name, "gemv_fp32_2x16_sm90");
-  EXPECT_EQ(plan->row->problem.m, 1);
-  EXPECT_EQ(plan->row->problem.n, 8192);
-  EXPECT_EQ(plan->row->problem.layout, Layout::nt);
-  EXPECT_TRUE(plan->row->problem.scale_b && !plan->row->problem.scale_a);
-  EXPECT_THAT(plan->why, HasSubstr("computed as a row"));
+  EXPECT_EQ(plan->swapped->problem.m, 1);
+  EXPECT_EQ(plan->swapped->problem.n, 8192);
+  EXPECT_EQ(plan->swapped->problem.layout, Layout::nt);
+  EXPECT_FALSE(plan->swapped->problem.c_is_nm);
+  EXPECT_TRUE(plan->swapped->problem.scale_b && !plan->swapped->problem.scale_a);
+  EXPECT_THAT(plan->why, HasSubstr("A and B are swapped"));
   column.ldc = 2;
-  EXPECT_EQ(choose(column, host, {}, {.gpu = 0})->row, nullptr) << "its elements lie apart";
+  EXPECT_TRUE(choose(column, host, {}, {.gpu = 0})->swapped->problem.c_is_nm) << "its elements lie apart";
   column.ldc = 1;
   column.bias = true;
-  EXPECT_EQ(choose(column, host, {}, {.gpu = 0})->row, nullptr) << "one number for all rows";
+  EXPECT_TRUE(choose(column, host, {}, {.gpu = 0})->swapped->problem.c_is_nm) << "one number for all rows";
+}
+
+// C' = B' · A', by a kernel for few rows.
+TEST(Choose, FewColumnsAreComputedAsFewRows) {
+  if (!is_built("sm90")) GTEST_SKIP() << "not built: make build TARGETS=sm90";
+  auto host = gpu_host("9.0");
+  host.gpus[0].sm_count = 132;
+  host.gpus[0].max_sm_clock_mhz = 1980;
+  for (const auto& [layout, exchanged] : {std::pair{Layout::nt, Layout::nt},
+                                          {Layout::nn, Layout::tt},
+                                          {Layout::tn, Layout::tn},
+                                          {Layout::tt, Layout::nn}}) {
+    const Problem columns = make_problem(8192, 8, 4096, DType::bf16, layout);
+    const auto plan = choose(columns, host, {}, {.gpu = 0});
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    ASSERT_NE(plan->swapped, nullptr) << name_of(layout);
+    EXPECT_EQ(plan->problem, columns);
+    const Problem& rows = plan->swapped->problem;
+    EXPECT_EQ(rows.layout, exchanged);
+    EXPECT_EQ(rows.m, 8);
+    EXPECT_EQ(rows.n, 8192);
+    EXPECT_EQ(rows.lda, columns.ldb);
+    EXPECT_EQ(rows.ldb, columns.lda);
+    EXPECT_TRUE(rows.c_is_nm);
+    EXPECT_EQ(rows.ldc, columns.ldc);
+    EXPECT_TRUE(validate(rows).ok());
+    EXPECT_GE(plan->workspace_bytes, plan->swapped->workspace_bytes);
+    // An operand at no multiple of 16 bytes.
+    ASSERT_NE(plan->otherwise, nullptr);
+    EXPECT_EQ(plan->otherwise->kernel->instruction, "mma.sync");
+    EXPECT_EQ(plan->otherwise->problem, columns);
+  }
+  for (const auto& [m, n, k] : {std::array<int64_t, 3>{8, 8192, 4096}, {8192, 129, 4096}, {8192, 8, 0}}) {
+    EXPECT_EQ(choose(make_problem(m, n, k, DType::bf16), host, {}, {.gpu = 0})->swapped, nullptr) << m << " × " << n;
+  }
 }
 
 // FP16 is what BF16 is to every SM since 8.0.

@@ -281,6 +281,7 @@ GpuCall make_call(const Plan& plan, const Operands& o) {
   call.split = static_cast<int>(plan.split);
   call.part = static_cast<int>(std::min<int64_t>(plan.gpu.part, p.k));
   call.c_type = gpu_type(p.c);
+  call.c_is_nm = p.c_is_nm ? 1 : 0;
   return call;
 }
 
@@ -341,7 +342,7 @@ Result<void> launch_gpu(const Plan& plan, const Operands& o, const Context& cont
   call.partials = workspace + plan.gpu.partials_offset;
   call.a_aligned = is_aligned(call.a, plan.gpu.transpose_a ? p.m : stored_rows_a(p), call.lda, size_of(p.a));
   call.b_aligned = is_aligned(call.b, plan.gpu.transpose_b ? p.n : stored_rows_b(p), call.ldb, size_of(p.b));
-  call.c_aligned = is_aligned(call.c, p.m, call.ldc, size_of(p.c));
+  call.c_aligned = p.c_is_nm ? 0 : is_aligned(call.c, p.m, call.ldc, size_of(p.c));
   void* parameters[] = {&call};
   PBPROBE_CHECK(check_shared(plan.kernel->name, plan.kernel->target, kernel->shared_bytes + plan.shared_bytes));
   if (is_tcgen05(*plan.kernel)) return launch_tcgen05(plan, call, context);

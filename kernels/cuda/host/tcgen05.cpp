@@ -94,6 +94,10 @@ bool maps_read(const Plan& plan, const Operands& o) {
   return plan.problem.k > 0 && (copied_a || fits(o.a)) && (copied_b || plan.gpu.unaligned_b || fits(o.b));
 }
 
+bool reads_any_address(const Kernel& kernel) {
+  return !is_tcgen05(kernel) && kernel.work == GpuWork::blocks;
+}
+
 Result<void> launch_tcgen05(const Plan& plan, const GpuCall& call, const Context& context) {
   const std::string symbol = std::string(plan.kernel->function_name) + plan.variant;
   PBPROBE_TRY(const LoadedKernel* loaded, loaded_in(context, plan.kernel->target, symbol));

@@ -21,6 +21,8 @@ constexpr int64_t kMapBytes = 16;
 [[nodiscard]] Result<void> cut_tcgen05(Plan& plan);
 // Whether the operands lie as tensor maps want them, or are copied first; if not, the plan's `otherwise` is run.
 [[nodiscard]] bool maps_read(const Plan& plan, const Operands& operands);
+// No tensor map names its operands.
+[[nodiscard]] bool reads_any_address(const Kernel& kernel);
 // Launches it on what `call` says after the passes.
 [[nodiscard]] Result<void> launch_tcgen05(const Plan& plan, const GpuCall& call, const Context& context);
 
