@@ -75,7 +75,7 @@ __device__ inline void add_up(const GpuCall& call, unsigned at, int first_column
       four[2] += sum_of(part.z, Accumulator());
       four[3] += sum_of(part.w, Accumulator());
     }
-    write_few_rows(call, row, first_column + column, four);
+    write_small_m(call, row, first_column + column, four);
   }
 }
 

@@ -190,7 +190,7 @@ __device__ inline void reduce(const GpuCall& call) {
       }
       from += static_cast<long long>(call.m) * call.n;
     }
-    write_few_rows(call, row, column, eight);
+    write_small_m(call, row, column, eight);
   }
 }
 

@@ -440,9 +440,9 @@ __device__ inline void write_element(const GpuCall& call, long long index, int r
   }
 }
 
-// write_result() of kernels for few rows, which may store C [n,m] too: neighbours of a row then lie apart.
+// write_result() of small-M kernels, which may store C [n,m] too: neighbours of a row then lie apart.
 template <int kCount, class Accumulator>
-__device__ inline void write_few_rows(const GpuCall& call, int row, int column, const Accumulator (&acc)[kCount]) {
+__device__ inline void write_small_m(const GpuCall& call, int row, int column, const Accumulator (&acc)[kCount]) {
   if (!call.c_is_nm) return write_result<kCount>(call, row, column, acc);
 #pragma unroll
   for (int i = 0; i < kCount; ++i) {
@@ -464,12 +464,12 @@ __device__ inline void write_whole_or_part(const GpuCall& call, int row, int col
 }
 
 // A block's accumulators to C, or with split-K to the workspace, for the pass that reduces them.
-template <int kCount, bool kOneByOne = false, bool kFewRows = false, class Accumulator>
+template <int kCount, bool kOneByOne = false, bool kSmallM = false, class Accumulator>
 __device__ inline void write_accumulators(const GpuCall& call, int row, int column, const Accumulator (&acc)[kCount]) {
   if (row >= call.m || column >= call.n) return;
   if (call.split == 1) {
-    if constexpr (kFewRows) {
-      write_few_rows(call, row, column, acc);
+    if constexpr (kSmallM) {
+      write_small_m(call, row, column, acc);
     } else {
       write_result<kCount, kOneByOne>(call, row, column, acc);
     }

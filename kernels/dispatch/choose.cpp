@@ -85,7 +85,7 @@ bool few_enough(const Kernel& kernel, const Problem& p) {
   return p.m <= kernel.max_m || (kernel.in_place && p.n <= kernel.max_m && p.a == p.b);
 }
 
-// GPU kernels for few rows write C's transpose too: what they compute where C has few columns.
+// GPU kernels for small M write C's transpose too: what they compute where C has few columns.
 bool writes(const Kernel& kernel, const Problem& p) {
   return !p.c_is_nm || (kernel.function == nullptr && kernel.max_m != INT64_MAX);
 }
@@ -295,8 +295,7 @@ Result<void> plan_otherwise(Plan& plan, const Gpu& gpu) {
                     describe(plan.problem));
 }
 
-// C[m,n] = A · B of few columns is C'[n,m] = B' · A' of few rows, for which there are kernels: the same memory, read with
-// rows and columns exchanged.
+// C[m,n] = A · B of few columns is C'[n,m] = B' · A' of small M: the same memory, read with rows and columns exchanged.
 std::optional<Problem> swapped(const Problem& p) {
   constexpr int64_t kMostColumns = 128;  // rows of the largest of those kernels
   if (p.n > kMostColumns || p.n >= p.m || p.k == 0 || p.a != p.b || p.c_is_nm) return std::nullopt;

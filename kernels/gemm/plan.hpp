@@ -92,7 +92,7 @@ struct Plan {
       transposing;  // a pass that transposes an operand first, counted in the time; none: no pass
   // Operands by TMA: what is launched where one is at no multiple of 16 bytes, and for k = 0. Needs the same workspace.
   std::shared_ptr<const Plan> otherwise;
-  // GPU, C of few columns: what runs is C' = B' · A', by a kernel for few rows. Needs the same workspace.
+  // GPU, C of few columns: what runs is C' = B' · A', by a small-M kernel. Needs the same workspace.
   std::shared_ptr<const Plan> swapped;
   double model_seconds = 0;  // GPU: by the model that chooses (kernels/dispatch/model.hpp); 0: none is asked
   std::string why;           // one sentence: why this kernel, cut like this

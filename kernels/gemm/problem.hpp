@@ -48,7 +48,7 @@ struct Problem {
   DType b = DType::fp32;
   DType accumulator = DType::fp32;
   DType c = DType::fp32;
-  bool c_is_nm = false;  // C is stored [n,m], and a bias is [m]. GPU, for few rows: see swapped() in choose.cpp.
+  bool c_is_nm = false;  // C is stored [n,m], and a bias is [m]. GPU, small M: see swapped() in choose.cpp.
   // Which of the optional vectors there are; all are FP32.
   bool bias = false;        // [n]
   bool scale_a = false;     // [m]

@@ -264,8 +264,8 @@ TEST(Choose, AColumnIsComputedAsARow) {
   EXPECT_TRUE(choose(column, host, {}, {.gpu = 0})->swapped->problem.c_is_nm) << "one number for all rows";
 }
 
-// C' = B' · A', by a kernel for few rows.
-TEST(Choose, FewColumnsAreComputedAsFewRows) {
+// C' = B' · A', by a small-M kernel.
+TEST(Choose, FewColumnsAreSmallM) {
   if (!is_built("sm90")) GTEST_SKIP() << "not built: make build TARGETS=sm90";
   auto host = gpu_host("9.0");
   host.gpus[0].sm_count = 132;
