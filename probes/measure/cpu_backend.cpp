@@ -276,10 +276,12 @@ class CpuBackend : public Backend {
   // A peer that leaves C as it is would be the fastest of all: torch 2.11's _int_mm does for k = 1.
   Result<void> compute_with(const Libtorch& library) {
     const Operands first = rotation_.operands(memory_.data(), 0);
-    poison(one_.problem, first.c);
+    Problem theirs = one_.problem;
+    theirs.c = peer_result(theirs);
+    poison(theirs, first.c);
     const Tensors& t = tensors_.front();
-    PBPROBE_CHECK(library.matmul(t.a, t.b, t.c, one_.problem.a));
-    return spot_check(one_.problem, first, kPeerGrid);
+    PBPROBE_CHECK(library.matmul(t.a, t.b, t.c, theirs.a));
+    return spot_check(theirs, first, kPeerGrid);
   }
 
   Result<void> execute(const Problem& problem, CheckData& data, const ChooseOptions& same) {

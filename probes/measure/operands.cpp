@@ -96,15 +96,18 @@ Result<void> fill_operands(const Problem& p, const Rotation& rotation, const Wri
   return {};
 }
 
+DType peer_result(const Problem& p) {
+  return p.a == DType::int8 ? DType::int32 : p.a;
+}
+
 Result<PeerViews> peer_views(const Problem& p, const Operands& operands, int32_t device) {
   if (p.a == DType::tf32 || p.a == DType::uint8 || is_fp8(p.a) || p.a != p.b)
     return make_error(ErrorCode::unsupported, "libtorch's shims have no GEMM of {} and {}", name_of(p.a), name_of(p.b));
   auto* const a = const_cast<void*>(operands.a);  // libtorch's views know no const
   auto* const b = const_cast<void*>(operands.b);
-  const DType c = p.a == DType::int8 ? DType::int32 : p.a;
   return PeerViews{.a = view(a, p.a, p.m, p.k, p.lda, a_is_km(p.layout), device),
                    .b = view(b, p.b, p.k, p.n, p.ldb, b_is_nk(p.layout), device),
-                   .c = view(operands.c, c, p.m, p.n, p.ldc, false, device)};
+                   .c = view(operands.c, peer_result(p), p.m, p.n, p.ldc, false, device)};
 }
 
 Result<HostMemory> HostMemory::allocate(size_t bytes) {

@@ -39,6 +39,9 @@ struct Rotation {
 using WriteBytes = std::function<Result<void>(size_t offset, const void* bytes, size_t count)>;
 [[nodiscard]] Result<void> fill_operands(const Problem& problem, const Rotation& rotation, const WriteBytes& write);
 
+// The type of C that libtorch writes of such a problem, whatever ours is.
+[[nodiscard]] DType peer_result(const Problem& problem);
+
 // What libtorch is to multiply: A [m,k], B [k,n] and C [m,n] as views on our operands. Error unsupported: types that
 // its shims do not multiply.
 struct PeerViews {
