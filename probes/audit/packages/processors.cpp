@@ -75,7 +75,7 @@ std::string processor_of_file(const fs::path& path) {
   return known && header.e_ident[EI_CLASS] == ELFCLASS64 ? machine_name(header.e_machine) : "";
 }
 
-Processors::Processors(const InstalledPackages& installed, const fs::path& root) : installed_(installed) {
+Processors::Processors(const InstalledPackages& installed, const fs::path& root) {
   std::map<std::string, int> packages;
   std::string torch;
   for (const auto& package : installed.packages) {

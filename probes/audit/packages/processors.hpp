@@ -29,7 +29,6 @@ class Processors {
   [[nodiscard]] std::optional<OtherProcessor> other(const InstalledPackage& package) const;
 
  private:
-  const InstalledPackages& installed_;
   std::string expected_;  // empty: nothing tells
   std::string known_by_;
 };
