@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// FP32 for small K, which is bound by writing C. A[M,K] or [K,M], B[N,K] or [K,N] → C[M,N]. A block of eight warps
-// computes 64 × 128 of C, a warp eight rows, a lane four columns that lie 32 apart: so a warp reads and writes
-// neighbours wherever rows begin, and nothing has to be aligned first.
-// Source: PTX ISA, fma.rn.f32. Family header: see tile.cuh.
+// FP32 for small K: bound by writing C, whose rows begin anywhere. Family header: see tile.cuh. PTX ISA, fma.rn.f32.
+#ifndef PBPROBE_THIN_BLOCKS
+#define PBPROBE_THIN_BLOCKS 3  // of an SM
+#endif
 #pragma once
 
 #include "kernels/cuda/tile.cuh"
@@ -13,9 +13,9 @@ namespace pbprobe::PBPROBE_TARGET {
 namespace {
 
 constexpr int kThinThreads = 256;
-constexpr int kThinRows = 64;
-constexpr int kThinColumns = 128;
-constexpr int kThinK = 32;  // of a stage
+constexpr int kThinRows = 64;      // of a block; a warp computes eight
+constexpr int kThinColumns = 128;  // four of each lane, 32 apart: a warp writes neighbours
+constexpr int kThinK = 32;         // of a stage
 constexpr int kThinPad = 4;
 
 // `count` of k, at most kThinK, of one operand's lines, element by element.
@@ -90,10 +90,10 @@ __device__ inline void thin_gemm(const GpuCall& call) {
 }  // namespace
 }  // namespace pbprobe::PBPROBE_TARGET
 
-#define PBPROBE_THIN_KERNEL(layout, a_km, b_nk)                                          \
-  extern "C" __global__ void __launch_bounds__(pbprobe::PBPROBE_TARGET::kThinThreads, 3) \
-      gemm_fp32_64x128_##layout(PBPROBE_PARAMETER pbprobe::GpuCall call) {               \
-    pbprobe::PBPROBE_TARGET::thin_gemm<a_km, b_nk>(call);                                \
+#define PBPROBE_THIN_KERNEL(layout, a_km, b_nk)                                                            \
+  extern "C" __global__ void __launch_bounds__(pbprobe::PBPROBE_TARGET::kThinThreads, PBPROBE_THIN_BLOCKS) \
+      gemm_fp32_64x128_##layout(PBPROBE_PARAMETER pbprobe::GpuCall call) {                                 \
+    pbprobe::PBPROBE_TARGET::thin_gemm<a_km, b_nk>(call);                                                  \
   }
 PBPROBE_THIN_KERNEL(nt, false, true)
 PBPROBE_THIN_KERNEL(nn, false, false)

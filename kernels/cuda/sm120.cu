@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 #define PBPROBE_TARGET sm120
+#define PBPROBE_THIN_BLOCKS 2  // one layout would spill otherwise
 
 #include "kernels/cuda/mma_kernels.cuh"
 
