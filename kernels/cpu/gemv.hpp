@@ -265,20 +265,23 @@ struct Gemv {
   }
 
   static void put(const CpuCall& call, const Accumulator* results, int64_t row, int64_t column, int64_t columns) {
-    if (call.transposed) return put_down(call, results, row, column, columns);
-    if (must_finish(call, I::kAccumulatorType)) return finish_row(call, results, call.row + row, column, columns);
-    __builtin_memcpy(static_cast<Accumulator*>(call.c) + (call.row + row) * call.ldc + column, results,
+    if (must_finish(call, I::kAccumulatorType)) return put_finished(call, results, row, column, columns);
+    auto* c = static_cast<Accumulator*>(call.c);
+    if (call.transposed) {
+      Accumulator* to = c + column * call.ldc + call.row + row;
+#pragma GCC unroll 1
+      for (int64_t j = 0; j < columns; ++j) to[j * call.ldc] = results[j];
+      return;
+    }
+    __builtin_memcpy(c + (call.row + row) * call.ldc + column, results,
                      static_cast<size_t>(columns) * sizeof(Accumulator));
   }
 
-  // Into a column of C.
-  static void put_down(const CpuCall& call, const Accumulator* results, int64_t row, int64_t column, int64_t columns) {
-    if (must_finish(call, I::kAccumulatorType)) {
-      for (int64_t j = 0; j < columns; ++j) finish_element(call, results[j], column + j, call.row + row);
-      return;
-    }
-    Accumulator* to = static_cast<Accumulator*>(call.c) + column * call.ldc + call.row + row;
-    for (int64_t j = 0; j < columns; ++j) to[j * call.ldc] = results[j];
+  // Called: inlined into each of the kernels above it would make them four times as long.
+  [[gnu::noinline]] static void put_finished(const CpuCall& call, const Accumulator* results, int64_t row,
+                                             int64_t column, int64_t columns) {
+    if (!call.transposed) return finish_row(call, results, call.row + row, column, columns);
+    for (int64_t j = 0; j < columns; ++j) finish_element(call, results[j], column + j, call.row + row);
   }
 
   // --- B[k,n] ---

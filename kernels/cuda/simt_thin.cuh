@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-//
-// FP32 for small K: bound by writing C, whose rows begin anywhere. Family header: see tile.cuh. PTX ISA, fma.rn.f32.
+// FP32 for small K: bound by writing C, whose rows begin anywhere. A[M,K] or [K,M], B[N,K] or [K,N] → C[M,N].
+// Source: PTX ISA, fma.rn.f32. Family header: see tile.cuh.
 #ifndef PBPROBE_THIN_BLOCKS
 #define PBPROBE_THIN_BLOCKS 3  // of an SM
 #endif

@@ -85,13 +85,9 @@ bool few_enough(const Kernel& kernel, const Problem& p) {
   return p.m <= kernel.max_m || (kernel.in_place && p.n <= kernel.max_m && p.a == p.b);
 }
 
-// GPU kernels for small M write C's transpose too: what they compute where C has few columns.
-bool writes(const Kernel& kernel, const Problem& p) {
-  return !p.c_is_nm || (kernel.function == nullptr && kernel.max_m != INT64_MAX);
-}
-
 bool computes(const Kernel& kernel, const Problem& p) {
-  return computes_types(kernel, p) && !(p.prepacked_b && kernel.in_place) && few_enough(kernel, p) && writes(kernel, p);
+  return computes_types(kernel, p) && !(p.prepacked_b && kernel.in_place) && few_enough(kernel, p) &&
+         (!p.c_is_nm || writes_c_nm(kernel));
 }
 
 // Why a kernel does not compute this problem; empty: it does.
@@ -99,7 +95,7 @@ std::string problem_differs(const Kernel& kernel, const Problem& p) {
   if (computes(kernel, p)) return {};
   if (!computes_types(kernel, p)) return fmt::format("it does not compute these types ({})", describe(p));
   if (!few_enough(kernel, p)) return fmt::format("it is for at most {} rows ({})", kernel.max_m, describe(p));
-  if (!writes(kernel, p)) return fmt::format("it writes C [m,n] only ({})", describe(p));
+  if (p.c_is_nm && !writes_c_nm(kernel)) return fmt::format("it writes C [m,n] only ({})", describe(p));
   return "it reads B where it lies, and this one is packed already";
 }
 

@@ -33,11 +33,6 @@ struct Family {
   int64_t fewest_stages;  // of a part
 };
 
-// kernels/cuda/simt_thin.cuh, the only one of FP32 whose tile is wide.
-bool for_small_k(const Kernel& kernel) {
-  return kernel.peak == "peak_fp32" && kernel.max_m == INT64_MAX && kernel.tile.n > kernel.tile.m;
-}
-
 Family family_of(const Kernel& kernel) {
   if (is_tcgen05(kernel)) return {4.0, 0.9, 0.45, 120, 120, 1, 0, 1, 0.75, 4};  // not measured
   switch (kernel.work) {
@@ -54,7 +49,7 @@ Family family_of(const Kernel& kernel) {
                    : Family{2.2, 0.4, 0.7, 9, 60, 4.5, 0.9, 9, 0.6, 4};
   }
   if (small_m) return {1.1, 1.2, 0, 10, 60, 1, 0.1, 1, 0.55, 1};
-  if (for_small_k(kernel)) return {3.5, 1.5, 0, 40, 60, 1, 1.6, 1, 0.35, 4};
+  if (kernel.small_k) return {3.5, 1.5, 0, 40, 60, 1, 1.6, 1, 0.35, 4};
   if (kernel.busy > 1) return {7.0, 0.1, 0.3, 40, 60, 1, 0.25, 2.3, 0.45, 4};
   return {3.3, 0.6, 0.1, 40, 60, 1, 0.15, 2.5, 0.6, 4};
 }
@@ -130,7 +125,7 @@ struct Model {
   // `running`: blocks of an SM at once.
   [[nodiscard]] double stage_seconds(double running) const {
     const auto& tile = kernel.tile;
-    const int64_t deep = for_small_k(kernel) ? std::min(tile.k, p.k) : tile.k;
+    const int64_t deep = kernel.small_k ? std::min(tile.k, p.k) : tile.k;
     const double work = 2.0 * static_cast<double>(tile.m * tile.n * deep);
     const double share = static_cast<double>(std::max<int64_t>(kernel.share, 1)) / 100;
     const double compute =

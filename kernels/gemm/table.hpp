@@ -77,8 +77,9 @@ struct Kernel {
   int64_t line_bytes = 0;        // CPU: of each packed row or column, besides its elements
   // CPU: m · n · k · packed_bytes that a thread must have to be worth calling: about 15 µs.
   int64_t least_work = 4 << 20;
-  bool spills = false;  // GPU: ptxas spills some of its registers, which no other may (resources.json says how many)
-  int64_t threads = 0;  // GPU: of a block
+  bool small_k = false;  // GPU: multiplies the k that is there, and no whole stage
+  bool spills = false;   // GPU: ptxas spills some of its registers, which no other may (resources.json says how many)
+  int64_t threads = 0;   // GPU: of a block
   int64_t shared_bytes = 0;  // GPU: dynamic shared memory of a block
   int64_t blocks = 1;        // GPU: that an SM holds at once
   int64_t busy = 1;          // GPU: as many blocks as an SM needs; fewer take as long
@@ -95,6 +96,10 @@ struct Kernel {
 
 // The layout that a GPU kernel reads where the operands lie in `layout`: what it cannot read is transposed first.
 [[nodiscard]] Layout layout_read(const Kernel& kernel, Layout layout);
+// Whether it writes C stored [n,m] too, as GPU kernels of small M do.
+[[nodiscard]] constexpr bool writes_c_nm(const Kernel& kernel) {
+  return kernel.threads > 0 && kernel.max_m != INT64_MAX;
+}
 // Whether it has a variant that reads unaligned rows of B, along k.
 [[nodiscard]] bool reads_unaligned_rows(const Kernel& kernel);
 inline constexpr std::string_view kUnalignedVariant = "_nt_unaligned";

@@ -56,11 +56,7 @@ Problem spaced(Problem problem, int64_t by) {
   return problem;
 }
 
-bool writes_c_transposed(const Kernel& kernel) {
-  return kernel.function == nullptr && kernel.max_m != INT64_MAX && find_target(kernel.target)->kind == TargetKind::gpu;
-}
-
-Problem with_transposed_c(Problem problem, int64_t by) {
+Problem with_c_nm(Problem problem, int64_t by) {
   problem.c_is_nm = true;
   problem.ldc = problem.m + by;
   return problem;

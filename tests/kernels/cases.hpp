@@ -28,9 +28,8 @@ void expect_right(const Kernel& kernel, Backend& backend, const Problem& problem
 std::vector<DType> types_of(const Kernel& kernel);
 // Larger leading dimensions, each by another number.
 Problem spaced(Problem problem, int64_t by);
-// C stored [n,m], where the kernel writes it so: GPU kernels for small M.
-bool writes_c_transposed(const Kernel& kernel);
-Problem with_transposed_c(Problem problem, int64_t by);
+// C stored [n,m], for kernels that write it so.
+Problem with_c_nm(Problem problem, int64_t by);
 // As many rows as the kernel takes, at most.
 int64_t rows_of(const Kernel& kernel, int64_t rows);
 

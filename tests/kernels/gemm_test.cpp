@@ -99,7 +99,7 @@ void outputs(const Kernel& kernel, Backend& backend) {
         problem.scale_a = (vectors & 2) != 0;
         problem.scale_b = (vectors & 4) != 0;
         expect_right(kernel, backend, spaced(problem, 1));
-        if (writes_c_transposed(kernel)) expect_right(kernel, backend, with_transposed_c(problem, vectors));
+        if (writes_c_nm(kernel)) expect_right(kernel, backend, with_c_nm(problem, vectors));
         if (kernel.function == nullptr && vectors > 1) {
           problem.per_tensor = true;
           expect_right(kernel, backend, spaced(problem, 1));
@@ -191,8 +191,8 @@ void many_shapes(const Kernel& kernel, Backend& backend) {
     CheckOptions options;
     options.seed = static_cast<uint64_t>(i);
     options.misalign = next(2);
-    if (writes_c_transposed(kernel) && i % 3 == 0) {
-      problem = with_transposed_c(problem, next(3));
+    if (writes_c_nm(kernel) && i % 3 == 0) {
+      problem = with_c_nm(problem, next(3));
       // Where no map names the operands, the plan that is not swapped runs.
       if (kernel.work == GpuWork::small_m) options.misalign = 0;
     }

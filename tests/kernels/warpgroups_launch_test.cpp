@@ -57,10 +57,11 @@ class WarpgroupLaunches : public testing::Test {
     ASSERT_TRUE(kernels.ok()) << kernels.error().message;
     kernels_.emplace(std::move(*kernels));
   }
-  void launch_it(const Problem& problem, const char* kernel) {
+  // By this kernel, or by the one that is chosen; A lies so many bytes behind a multiple of 256.
+  void launch_it(const Problem& problem, std::optional<std::string> kernel, uintptr_t misaligned = 0) {
     launched.clear();
     ChooseOptions options;
-    options.kernel = kernel;
+    options.kernel = std::move(kernel);
     options.gpu = 0;
     const auto plan = choose(problem, test::host_of("sm90", 132), {}, options);
     ASSERT_TRUE(plan.ok()) << plan.error().message;
@@ -70,7 +71,7 @@ class WarpgroupLaunches : public testing::Test {
     context.workspace_bytes = plan->workspace_bytes;
     context.gpu = &*kernels_;
     const auto result =
-        run(*plan, {.a = at(0x7f0000000000), .b = at(0x7f4000000000), .c = at(0x7f8000000000)}, context);
+        run(*plan, {.a = at(0x7f0000000000 + misaligned), .b = at(0x7f4000000000), .c = at(0x7f8000000000)}, context);
     ASSERT_TRUE(result.ok()) << result.error().message;
   }
   static auto are(const char* kernel, unsigned blocks, bool overlaps) {
@@ -123,6 +124,16 @@ TEST_F(WarpgroupLaunches, SmallMReadsUnalignedRowsOfB) {
   launch_it(make_problem(16, 8192, 8192, DType::bf16), "wgmma_bf16_small_m16_sm90");
   EXPECT_THAT(launched, ElementsAre(are("wgmma_bf16_small_m16_nt", 128, true)));
   EXPECT_EQ(launched[0].threads, 256U);
+}
+
+// Where no tensor map names an operand, the plan with A and B as they are.
+TEST_F(WarpgroupLaunches, FewColumnsAreSmallM) {
+  launch_it(make_problem(8192, 8, 4096, DType::bf16), std::nullopt);
+  EXPECT_THAT(launched, ElementsAre(are("wgmma_bf16_small_m16_nt", 128, true)));
+  launch_it(make_problem(8192, 8, 4096, DType::bf16), std::nullopt, 2);
+  ASSERT_FALSE(launched.empty());
+  EXPECT_THAT(launched[0].kernel, testing::StartsWith("gemm_bf16_"));
+  EXPECT_FALSE(launched[0].overlaps);
 }
 
 // A block an SM, of two warpgroups and the producer's, which await what is ahead themselves too.
