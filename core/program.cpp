@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 #include "core/program.hpp"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -82,6 +81,7 @@ std::optional<int> wait_for(pid_t child) {
 
 Result<ProgramOutput> run_program(const ProgramCall& call) {
   const std::string& name = call.arguments.front();
+  const Capture in("pbprobe-in");  // empty, and there where a container has no /dev/null
   const Capture out("pbprobe-out");
   const Capture err("pbprobe-err");
   auto arguments = call.arguments;
@@ -90,7 +90,7 @@ Result<ProgramOutput> run_program(const ProgramCall& call) {
   const auto envp = pointers_to(environment);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, in.file(), STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, out.file(), STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, err.file(), STDERR_FILENO);
   posix_spawnattr_t attributes;  // no signal is blocked there, whatever is here

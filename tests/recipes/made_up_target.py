@@ -20,6 +20,7 @@ from pathlib import Path
 
 SM = ("sm86", "sm88")  # (the row to start from, the made-up one): nvcc knows it, and the table does not
 SM_CPU = {"x86_64": "avx2", "aarch64": "armv9"}[platform.machine()]
+ORDINARY = re.compile(r"^ +Start +\d+: | Passed +[\d.]+ sec")  # CTest's lines, which would hide a failure's
 ROOMS = "core;kernels;audit;judge;report;recipes"
 
 
@@ -31,7 +32,9 @@ def fail(sentence):
 def run(*command, cwd=None, env=None):
     done = subprocess.run(list(map(str, command)), cwd=cwd, env=env, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        fail(f"{' '.join(map(str, command))} ended with {done.returncode}:\n{(done.stdout + done.stderr)[-4000:]}")
+        lines = (done.stdout + done.stderr).splitlines(keepends=True)
+        failed = "".join(line for line in lines if not ORDINARY.search(line))
+        fail(f"{' '.join(map(str, command))} ended with {done.returncode}:\n{failed[-4000:]}")
     return done.stdout
 
 
