@@ -158,6 +158,18 @@ def test_a_truncated_shared_object_is_named(tmp_path):
     assert "truncated" in result.stdout
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+@pytest.mark.parametrize("closed", ["torch", "torch/lib"])
+def test_a_torch_that_may_not_be_read_is_not_called_missing(tmp_path, closed):
+    packages = small_torch(tmp_path / "site-packages")
+    for folder in packages.parents[:6]:
+        folder.chmod(folder.stat().st_mode | 0o055)
+    (packages / closed).chmod(0o700)
+    command = [PROGRAM, "audit", packages]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, user=65534, group=65534)
+    refused(done, f"cannot list {packages / closed}: Permission denied: run as a user who may read it")
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
 def test_an_unreadable_file_is_named(tmp_path):
     library = small_library(tmp_path)

@@ -3,9 +3,11 @@
 #include "probes/audit/packages/distributions.hpp"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <map>
 #include <set>
 #include <system_error>
@@ -48,6 +50,16 @@ fs::path environment_of(const fs::path& folder) {
   if (of_python && (name == "site-packages" || name == "dist-packages"))
     return folder.parent_path().parent_path().parent_path();
   return folder;
+}
+
+// A folder that this user may not enter is named by the walk through all of them: what lies in it is not missing.
+bool may_enter(const fs::path& folder) {
+  return access(folder.c_str(), X_OK) == 0 || errno != EACCES;
+}
+
+std::string not_entered(const std::vector<std::string>& files) {
+  return fmt::format("{}: Permission denied{}: run as a user who may read it", files.front(),
+                     files.size() > 1 ? fmt::format(", as {} more of its files", files.size() - 1) : "");
 }
 
 struct CondaMeta {
@@ -108,7 +120,7 @@ class Packages {
   std::string read_text(const std::string& info, const char* name, Layout& layout) {
     auto text = read_whole_file(path_of(info) / name, kMaxTextBytes);
     if (text) return std::move(*text);
-    if (text.error().code != ErrorCode::not_found)
+    if (text.error().code != ErrorCode::not_found && may_enter(path_of(info)))
       layout.problems.push_back(with_way_out(text.error(), ReadFrom::text).message);
     return {};
   }
@@ -121,7 +133,8 @@ class Packages {
     layout.root = packages_.folder;
     layout.distributions = {info.substr(0, info.size() - kInfo.size())};
     const std::string metadata = read_text(info, "METADATA", layout);
-    if (metadata.empty()) layout.problems.push_back(info + ": it has no METADATA: install the package again");
+    if (metadata.empty() && may_enter(path_of(info)))
+      layout.problems.push_back(info + ": it has no METADATA: install the package again");
     if (const std::string wheel = read_text(info, "WHEEL", layout); !wheel.empty()) layout.texts["WHEEL"] = wheel;
     if (const std::string variant = read_text(info, kVariantFile.c_str(), layout); !variant.empty())
       layout.texts[kVariantFile] = variant;
@@ -143,7 +156,8 @@ class Packages {
   std::vector<RecordedFile> take_files(const std::string& info, Layout& layout) {
     const auto text = read_whole_file(path_of(info) / "RECORD");
     const bool missing = !text && text.error().code == ErrorCode::not_found;
-    if (!text && !missing) layout.problems.push_back(with_way_out(text.error(), ReadFrom::text).message);
+    if (!text && !missing && may_enter(path_of(info)))
+      layout.problems.push_back(with_way_out(text.error(), ReadFrom::text).message);
     Record record = text ? parse_record(*text) : Record();
     if (record.fault) layout.problems.push_back(fmt::format("{}/{}", info, record.fault->message));
     if (record.files.empty()) {
@@ -152,10 +166,12 @@ class Packages {
     }
     std::string leads_out;
     int64_t count = 0;
+    std::vector<std::string> closed;
     for (const auto& file : record.files) {
-      if (!take_recorded(info, file, layout)) continue;
+      if (!take_recorded(info, file, layout, closed)) continue;
       if (count++ == 0) leads_out = file.path;
     }
+    if (!closed.empty()) layout.problems.push_back(not_entered(closed));
     if (count > 0)
       packages_.notes.push_back(
           fmt::format("{}: links lead out of the environment in the way to {} of its files, the "
@@ -165,7 +181,8 @@ class Packages {
   }
 
   // Whether a link led out of the environment.
-  bool take_recorded(const std::string& info, const RecordedFile& file, Layout& layout) {
+  bool take_recorded(const std::string& info, const RecordedFile& file, Layout& layout,
+                     std::vector<std::string>& closed) {
     const fs::path path = fs::path(file.path).lexically_normal();
     if (!is_wanted_name(path.filename().string())) return false;
     const fs::path disk = (packages_.folder / path).lexically_normal();
@@ -176,6 +193,10 @@ class Packages {
     }
     struct stat status {};
     if (stat(disk.c_str(), &status) != 0) {
+      if (errno == EACCES) {
+        closed.push_back(path.string());
+        return false;
+      }
       layout.problems.push_back(
           fmt::format("{}: {}/RECORD has it, and it is not there: install the package again", path.string(), info));
     } else if (S_ISREG(status.st_mode)) {
@@ -267,7 +288,9 @@ class Packages {
       package.layout.root = packages_.folder;
       package.layout.packages.push_back(
           {package.info, fmt::format("Name: {}\nVersion: {}\n", meta->name, meta->version)});
-      for (const auto& file : meta->files) take_conda_file(package, file);
+      std::vector<std::string> closed;
+      for (const auto& file : meta->files) take_conda_file(package, file, closed);
+      if (!closed.empty()) package.layout.problems.push_back(not_entered(closed));
       settle_items(package.layout);
       if (package.layout.items.empty() && package.layout.problems.empty()) continue;
       for (const auto& item : package.layout.items) own(item.disk);
@@ -275,11 +298,12 @@ class Packages {
     }
   }
 
-  void take_conda_file(InstalledPackage& package, const std::string& file) {
+  void take_conda_file(InstalledPackage& package, const std::string& file, std::vector<std::string>& closed) {
     const fs::path disk = (environment_ / file).lexically_normal();
     if (!is_wanted_name(disk.filename().string()) || !lies_in(disk, environment_)) return;
     struct stat status {};
     if (stat(disk.c_str(), &status) != 0) {
+      if (errno == EACCES) return closed.push_back(file);
       package.layout.problems.push_back(fmt::format(
           "{}: conda-meta/{}.json has it, and it is not there: install the package again", file, package.info));
     } else if (S_ISREG(status.st_mode) && !owned_.contains({status.st_dev, status.st_ino})) {

@@ -2,9 +2,12 @@
 // SPDX-License-Identifier: MIT
 #include "probes/audit/packages/layout.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cerrno>
 #include <system_error>
 
 #include "core/list_folder.hpp"
@@ -66,7 +69,13 @@ std::optional<fs::path> build_lib_of(const fs::path& torch) {
   return built;
 }
 
+// To this user: what lies there is not missing.
+bool is_closed(const fs::path& folder) {
+  return access(folder.c_str(), R_OK | X_OK) != 0 && errno == EACCES;
+}
+
 bool is_torch_folder(const fs::path& folder) {
+  if (is_closed(folder)) return folder.filename() == "torch";
   return is_there(folder / "version.py") &&
          (is_there(folder / "lib") || fs::is_symlink(folder / "lib") || build_lib_of(folder).has_value());
 }
@@ -153,7 +162,12 @@ fs::path unpacked_root(const fs::path& below, std::string_view expected) {
   return whole.ends_with(expected) ? fs::path(whole.substr(0, whole.size() - expected.size())) : fs::path();
 }
 
-Layout torch_layout(const fs::path& artifact, const fs::path& torch) {
+Result<Layout> torch_layout(const fs::path& artifact, const fs::path& torch) {
+  for (const auto& folder : {torch, torch / "lib"}) {
+    if (is_closed(folder))
+      return make_error(ErrorCode::unreadable, "cannot list {}: Permission denied: run as a user who may read it",
+                        folder.string());
+  }
   Layout layout;
   layout.kind = is_nix(artifact) ? "nix" : "site-packages";
   layout.torch_dir = torch;
@@ -238,8 +252,8 @@ Result<Layout> folder_layout(const fs::path& given) {
   if (const auto torch = torch_folder(folder)) return torch_layout(folder, *torch);
   std::vector<fs::path> named;
   if (const auto linked = linked_torch(folder, &named)) {
-    Layout layout = torch_layout(linked->torch, linked->torch);
-    read_packages(linked->packages, layout);
+    auto layout = torch_layout(linked->torch, linked->torch);
+    if (layout) read_packages(linked->packages, *layout);
     return layout;
   }
   if (holds_libtorch(folder / "lib")) return libtorch_layout(folder);

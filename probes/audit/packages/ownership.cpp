@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <string_view>
 #include <utility>
 
@@ -87,6 +88,7 @@ std::optional<RecordedFiles> compare_with_record(const InstalledPackages& instal
     ++recorded.files;
     struct stat status {};
     if (stat((installed.folder / path).c_str(), &status) != 0) {
+      if (errno == EACCES) continue;
       ++recorded.missing;
       name(recorded.first_missing, path);
       recorded.reinstall = recorded.reinstall || library;

@@ -193,6 +193,17 @@ def test_a_hundred_thousand_files_end_nothing(site):
     assert [note for note in document["notes"] if "of the 100000 files of its RECORD 1 changed, no library" in note]
 
 
+def read_as_nobody(site):
+    """The audit's document, and its rows by name, by a user who owns nothing."""
+    for folder in site.parents[:6]:
+        folder.chmod(folder.stat().st_mode | 0o055)
+    command = [PROGRAM, "audit", site, "--format", "json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, user=65534, group=65534)
+    assert done.returncode == FAILED, done.stderr
+    document = json.loads(done.stdout)
+    return document, {row["name"]: row for row in document["distributions"]}
+
+
 def test_what_nobody_may_read_is_named_and_the_rest_goes_on(site):
     CODE.write(site)
     (site / "closed").mkdir(mode=0o700)
@@ -200,18 +211,28 @@ def test_what_nobody_may_read_is_named_and_the_rest_goes_on(site):
     (site / "code/_C.abi3.so").unlink()
     (site / "code/_C.abi3.so").write_bytes(own)
     (site / "code/_C.abi3.so").chmod(0o600)
-    for folder in site.parents[:6]:
-        folder.chmod(folder.stat().st_mode | 0o055)
-    command = [PROGRAM, "audit", site, "--format", "json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, user=65534, group=65534)
-    document = json.loads(done.stdout)
-    assert done.returncode == FAILED
+    document, found = read_as_nobody(site)
     assert document["problems"] == ["closed/: cannot list the folder: Permission denied"]
-    found = {row["name"]: row for row in document["distributions"]}
     [problem] = found["code"]["problems"]
     assert problem.startswith("code/_C.abi3.so: ")
     assert "ermission" in problem
     assert found["plain"]["problems"] == []
+
+
+@pytest.mark.parametrize(
+    ("closed", "problems"),
+    [
+        ("plain/lib", ["plain/lib/libplain.so: Permission denied: run as a user who may read it"]),
+        ("plain", ["plain/lib/libplain.so: Permission denied: run as a user who may read it"]),
+        ("plain-1.0.dist-info", []),
+    ],
+)
+def test_what_lies_in_a_closed_folder_is_not_called_missing(site, closed, problems):
+    (site / closed).chmod(0o700)
+    document, found = read_as_nobody(site)
+    assert document["problems"] == [f"{closed}/: cannot list the folder: Permission denied"]
+    assert found["plain"]["problems"] == problems
+    assert document["reinstall"] is None
 
 
 def test_a_damaged_file_is_its_package_s_worst_finding(site):
