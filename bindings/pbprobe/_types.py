@@ -370,6 +370,7 @@ class LoadCode(_LoadCode, total=False):
     """LoadCode in a document of pbprobe."""
 
     unknown_opcode: str | None
+    flushes: str | None
 
 
 class _Compiler(TypedDict):

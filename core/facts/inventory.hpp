@@ -171,7 +171,8 @@ struct LoadCode {
   std::map<std::string, int64_t> features;    // instructions that need each CPU feature
   std::vector<CodeOffender> offenders;        // those with the most of them
   std::optional<std::string> unknown_opcode;  // the first instruction that is not known
-  std::vector<CodeOffender> open;  // functions that such code may call through a pointer: it has their address
+  std::vector<CodeOffender> open;      // functions that such code may call through a pointer: it has their address
+  std::optional<std::string> flushes;  // the function that makes the CPU flush subnormal numbers to zero
 };
 
 // A compiler that runs when a program does: Triton's ptxas, NVRTC, nvJitLink.
@@ -369,6 +370,8 @@ void fields(Visitor& visit, T& code) {
   visit("offenders", code.offenders, "functions with the most of them");
   visit("unknown_opcode", code.unknown_opcode, "the first instruction that is not known; null: there is none");
   visit("open", code.open, "functions that such code may call through a pointer that it holds");
+  visit("flushes", code.flushes,
+        "the function that makes the CPU flush subnormal numbers to zero; null: there is none");
 }
 
 template <class Visitor, SameAs<HostCode> T>

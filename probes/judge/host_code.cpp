@@ -261,6 +261,19 @@ Answer initializers_are_plain(const Facts& facts) {
   return answer;
 }
 
+// GCC 12 and Clang link crtfastmath.o into a library that -ffast-math or -Ofast is given for.
+Answer subnormals_are_kept(const Facts& facts) {
+  Answer answer;
+  for (const auto& file : facts.inventory->files) {
+    if (!is_libtorch(*facts.inventory, file) || !file.load_code || !file.load_code->flushes) continue;
+    answer.seen.push_back(
+        {.what = say("{} makes the CPU flush subnormal numbers to zero as soon as the library is loaded",
+                     *file.load_code->flushes),
+         .where = file.path});
+  }
+  return answer;
+}
+
 // On a machine that has what the copy needs, it is not a fault. One finding for each file, however many there are.
 Answer no_capability_leaks(const Facts& facts) {
   Answer answer;
@@ -419,6 +432,15 @@ std::vector<Check> host_code_checks() {
        .remedy =
            "compile what is initialized statically without the CPU capability's flags, or initialize it on first use",
        .ask = initializers_are_plain},
+      {.id = "PB217",
+       .subject = Subject::cpu,
+       .level = Level::shipped,
+       .severity = Severity::fail,
+       .needs = {inventory},
+       .question = "Does loading libtorch leave the CPU's arithmetic as it is?",
+       .remedy = "link it without -ffast-math, -Ofast and -funsafe-math-optimizations: look at CFLAGS, CXXFLAGS and "
+                 "LDFLAGS as the build saw them",
+       .ask = subnormals_are_kept},
       {.id = "PB205",
        .subject = Subject::cpu,
        .level = Level::shipped,

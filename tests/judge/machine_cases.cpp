@@ -210,6 +210,8 @@ void add_load_code_cases(std::vector<Case>& cases) {
                    loading({}, "avx2")});
   cases.push_back({"PB214", "not an instruction that pbprobe knows: f (.text) at 0x10: 62",
                    loading({.functions = 1, .unknown_opcode = "f (.text) at 0x10: 62"}, "avx2"), loading({}, "avx2")});
+  cases.push_back({"PB217", "set_fast_math makes the CPU flush subnormal numbers to zero",
+                   loading({.functions = 1, .flushes = "set_fast_math"}, "avx2"), loading({.functions = 1}, "avx2")});
   cases.push_back({"PB215", "an emulated CPU of avx2 (Haswell) died of it", emulated(LoadOutcome::died),
                    emulated(LoadOutcome::loaded)});
   cases.push_back({"PB216", "no kernel of torch's default CPU capability",

@@ -31,6 +31,7 @@ struct CodeTrace {
   std::vector<uint64_t> data;     // other places in memory that it names
   bool asks = false;              // it asks the CPU what it is
   bool indirect = false;          // it calls through what cannot be known
+  bool flushes = false;           // it sets MXCSR's FTZ or DAZ, or FPCR's FZ: subnormal numbers become zero
   FeatureSet features = 0;
 };
 

@@ -220,11 +220,15 @@ LoadWalk LoadFollower::walk() {
 
 namespace {
 
+std::string shown_name(const Function& function) {
+  return function.name.empty() ? fmt::format("at 0x{:x}", function.address) : demangled(function.name);
+}
+
 CodeOffender offender_of(const Elf& elf, const Function& function, const CodeCount& count,
                          std::span<const std::string_view> names) {
   int64_t instructions = 0;
   for (const auto& [features, number] : count.counts) instructions += number;
-  return {.function = function.name.empty() ? fmt::format("at 0x{:x}", function.address) : demangled(function.name),
+  return {.function = shown_name(function),
           .section = elf.sections[function.section].name,
           .code_class = CodeClass::static_initializer,
           .features = names_of(count.features, names),
@@ -254,6 +258,7 @@ Result<std::optional<LoadCode>> read_load_code(const Elf& elf, const Functions& 
       for (const auto& name : names_of(features, names)) code.features[name] += number;
     }
     if (counted.features != 0) code.offenders.push_back(offender_of(elf, function, counted, names));
+    if (follower.trace(i).flushes && !code.flushes) code.flushes = shown_name(function);
     if (counted.unknown != 0 && !code.unknown_opcode) code.unknown_opcode = describe_unknown(elf, function, counted);
   }
   for (const auto& [caller, held] : walk.may_call) {

@@ -30,6 +30,11 @@ ASKS = {
     X86: '__builtin_cpu_supports("avx512f")',
     ARM: "getauxval(16) & (1 << 22)",
 }
+# What -ffast-math adds to a library, by GCC before 13: subnormal numbers become zero.
+FLUSH = {
+    X86: "__builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040);",
+    ARM: '__asm__ volatile("msr fpcr, %0" : : "r"(0x1000000UL));',
+}
 NO_OPCODE = {X86: ".byte 0x62, 0xf0, 0x7c, 0x48, 0x58, 0xc1", ARM: ".inst 0x02345678"}
 READY = {X86: "avx2", ARM: "armv8_2"}
 CLAIM = {X86: "avx2,only", ARM: "armv8_2,only"}
@@ -99,6 +104,13 @@ def at_load_rows(machine: str) -> list[Row]:
             needs,
             beside(machine, GOMP, start(direct(machine), machine)),
             beside(machine, GOMP, guarded),
+            claim,
+        ),
+        Row(
+            "PB217",
+            "start() makes the CPU flush subnormal numbers to zero",
+            beside(machine, C10, start(FLUSH[machine], machine)),
+            beside(machine, C10, f"void set_flush_denormal(void) {{ {FLUSH[machine]} }}\n"),
             claim,
         ),
         Row(
