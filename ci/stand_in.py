@@ -109,7 +109,6 @@ def own_variables(machine: str) -> str:
             "ownCxx": cached("CMAKE_CXX_COMPILER") or "c++",
             "ownCxxFlags": preset["base"]["CMAKE_CXX_FLAGS_RELWITHDEBINFO"],
             "ownHeaders": "/usr/include",
-            "ownMark": "2",
         }
     else:
         cross = preset["aarch64"]
@@ -120,7 +119,6 @@ def own_variables(machine: str) -> str:
         variables |= {
             "ownCxxFlags": cross["CMAKE_CXX_FLAGS_RELEASE"],
             "ownHeaders": f"../{SYSROOT.name}/usr/include",  # as seen from where that preset builds
-            "ownMark": "2",
             "ownFolder": f"build/{machine}",
             "ownSysroot": str(SYSROOT),
         }
