@@ -77,6 +77,7 @@ FAULTS = (
     Fault("a flag taken back", CPU, *one_more_flag("-mf16c", "-mno-avx2"), by("PB208")),
     Fault("a later -march for more", CPU, *one_more_flag("-mf16c", "-march=skylake-avx512"), by("PB207", "PB215")),
     Fault("a later -march for less", SPARK, *one_more_flag("-march=armv9-a+sve2", "-march=armv8-a"), by("PB208")),
+    Fault("-ffast-math", CPU, *one_more_flag("-mf16c", "-ffast-math"), by("PB217")),
     Fault("arch list replaced", GPU, 'gpuArchSM = "9.0"', 'gpuArchSM = "10.0"', by("PB314", "PB318")),
     Fault("the SM of a sibling chip", SPARK, *exported("TORCH_CUDA_ARCH_LIST", "12.0"), by("PB314")),
     Fault("one SM more", GPU, *exported("TORCH_CUDA_ARCH_LIST", "9.0;10.0"), by("PB316")),
