@@ -79,7 +79,7 @@ void note_foreign(const std::optional<ForeignClosure>& foreign, Measurements& me
 }
 
 // However little the audit has left: what ends a step earlier says nothing about the build.
-constexpr double kLeastMeasureSeconds = 3;
+constexpr double kLeastMeasureSeconds = 2;
 constexpr double kLeastLoadSeconds = 10;
 constexpr double kLeastCompilerSeconds = 60;
 constexpr double kMostImportSeconds = 60;
@@ -219,7 +219,8 @@ class Pipeline {
     if (options_.judged && !options_.claim && options_.depth == Depth::quick) options.open_libraries = false;
     // The packages' RECORDs want digests: with them nothing of torch is read twice.
     const bool digests = options.digests;
-    options.digests = digests || (looks_at_packages() && packages_folder(artifact));
+    const bool among_packages = packages_folder(artifact) || packages_folder(artifact.parent_path());
+    options.digests = digests || (looks_at_packages() && among_packages);
     auto inventory = audit(artifact, options);
     if (!inventory) return stop(inventory.error());
     shares_digests_ = options.digests && !digests;

@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <tuple>
 
 #include <fmt/ranges.h>
 
@@ -212,6 +213,17 @@ void add_libtorch_figures(Page& page, const LibtorchRun& run) {
   page.fitted_table(without_empty_columns(std::move(rows)), 4);
 }
 
+// Whether no other of our kernels computed the same product faster on that device.
+bool is_fastest(const BenchRow& row, const std::vector<BenchRow>& rows) {
+  const auto product = [](const BenchRow& one) {
+    return std::tie(one.dtype, one.m, one.n, one.k, one.layout, one.out, one.threads);
+  };
+  return std::none_of(rows.begin(), rows.end(), [&](const BenchRow& other) {
+    const bool same_device = row.threads > 0 || other.target == row.target;
+    return same_device && product(other) == product(row) && other.gflops > row.gflops;
+  });
+}
+
 void add_own_kernels(Page& page, const Measurements& measurements) {
   constexpr size_t kMost = 8;
   std::set<std::string> peers;
@@ -220,10 +232,11 @@ void add_own_kernels(Page& page, const Measurements& measurements) {
   }
   Rows rows{header(peers)};
   for (const auto& row : measurements.rows) {
-    if (row.best && rows.size() <= kMost) rows.push_back(cells_of(row, peers));
+    if (row.gflops > 0 && rows.size() <= kMost && is_fastest(row, measurements.rows))
+      rows.push_back(cells_of(row, peers));
   }
   if (rows.size() == 1) return;
-  for (auto& row : rows) row.erase(row.begin() + 1);  // all of them are chosen
+  for (auto& row : rows) row.erase(row.begin() + 1);  // whether dispatch would choose it
   page.heading("This machine (pbprobe's own kernels, each verified)");
   page.fitted_table(without_empty_columns(std::move(rows)), 0, {"threads", "layout", "libtorch", "of peak"});
   if (const auto who = disturbed_by(measurements))

@@ -96,7 +96,7 @@ Result<EntryFacts> read_facts(const FatbinEntry& entry, std::span<const uint8_t>
   PBPROBE_TRY(const Cubin cubin, open_cubin(Bytes(content, name)));
   PBPROBE_CHECK(check_own_sm(entry.sm, cubin, name));
   facts.toolkit = read_toolkit(cubin);
-  facts.hash = std::hash<std::string_view>()(Bytes(content, name).text());
+  facts.hash = std::hash<std::string_view>()(Bytes(payload, name).text());
   facts.census = read_census(cubin, static_cast<uint32_t>(number_of(entry.sm)), with_names);
   return facts;
 }

@@ -20,7 +20,7 @@ struct EntryFacts {
   std::optional<std::string> toolkit;
   std::optional<std::vector<std::string>> ptx_kernels;  // as mangled; null: no PTX, or not asked for
   std::optional<CubinCensus> census;                    // null: no machine code, or a problem
-  uint64_t hash = 0;                                    // of the machine code's bytes, within this process
+  uint64_t hash = 0;                                    // of the machine code as it is stored, within this process
   std::optional<Error> problem;                         // why it is not what its header says, or (limit) was not opened
 };
 
