@@ -88,12 +88,26 @@ Result<File> inspect_member(const Layout& layout, const Item& item, const AuditO
   return file;
 }
 
+// Of a large library no more than a piece stays in memory, and of what was looked at before nothing.
+std::string digest_of(const Mapping& mapping) {
+  constexpr size_t kPieceBytes = 16 << 20;
+  const auto bytes = mapping.bytes();
+  Sha256 hash;
+  let_go(bytes);
+  for (size_t at = 0; at < bytes.size(); at += kPieceBytes) {
+    const auto piece = bytes.subspan(at, std::min(kPieceBytes, bytes.size() - at));
+    hash.update(piece);
+    let_go(piece);
+  }
+  return hash.hex();
+}
+
 Result<File> inspect_file(const Item& item, const AuditOptions& options) {
   const CachedFile cached(item.path, item.disk, options);
   if (auto known = cached.find()) return std::move(*known);
   PBPROBE_TRY(const Mapping mapping, map_file(item.disk));
   File file = inspect(item.path, Bytes(mapping.bytes(), fs::path(item.path).filename().string()), options);
-  if (options.digests && file.machine) file.sha256 = sha256_of(mapping.bytes());
+  if (options.digests && file.machine) file.sha256 = digest_of(mapping);
   PBPROBE_CHECK(mapping.check_whole());
   cached.keep(file);
   return file;

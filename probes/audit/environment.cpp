@@ -3,8 +3,6 @@
 #include "probes/audit/environment.hpp"
 
 #include <algorithm>
-#include <deque>
-#include <future>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -108,34 +106,6 @@ std::optional<std::string> version_of_torch(const InstalledPackages& installed) 
   return std::nullopt;
 }
 
-// Reads the next package while one is judged: most are one large file, which one core reads.
-class ReadAhead {
- public:
-  ReadAhead(const InstalledPackages& installed, const AuditOptions& options)
-      : installed_(installed), options_(options) {}
-
-  Inventory next() {
-    while (begun_ < installed_.packages.size() && ahead_.size() < kPackages) begin(installed_.packages[begun_++]);
-    Inventory inventory = ahead_.front().get();
-    ahead_.pop_front();
-    return inventory;
-  }
-
- private:
-  static constexpr size_t kPackages = 3;
-
-  // Where no thread can be had, it is read when it is asked for.
-  void begin(const InstalledPackage& package) {
-    ahead_.push_back(std::async(
-        [this, &package] { return audit_layout(package.layout, installed_.folder, options_for(package, options_)); }));
-  }
-
-  const InstalledPackages& installed_;
-  const AuditOptions& options_;
-  std::deque<std::future<Inventory>> ahead_;
-  size_t begun_ = 0;
-};
-
 AuditedPackages audit_installed(const fs::path& folder, const PackagesOptions& options,
                                 const std::function<void(AuditedPackage)>& each) {
   const InstalledPackages installed = installed_packages(folder);
@@ -151,9 +121,10 @@ AuditedPackages audit_installed(const fs::path& folder, const PackagesOptions& o
   if (!root.empty())
     audited.notes.push_back(fmt::format("libraries for {} were looked for in {}, the root of another system",
                                         installed.folder.string(), root.string()));
-  ReadAhead ahead(installed, options.audit);
   for (const auto& package : installed.packages) {
-    AuditedPackage one{.inventory = ahead.next(), .environment = installed.environment, .installer = package.installer};
+    AuditedPackage one{.inventory = audit_layout(package.layout, installed.folder, options_for(package, options.audit)),
+                       .environment = installed.environment,
+                       .installer = package.installer};
     one.inventory.loading = extensions.of(package, one.inventory.files);
     one.inventory.torch_beside = torch;
     one.inventory.other_processor = processors.other(package);

@@ -5,6 +5,7 @@
 #include "probes/audit/containers/mapped_file.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <fstream>
 #include <numeric>
 #include <thread>
 #include <vector>
@@ -46,6 +48,35 @@ TEST(MappedFile, OneThatNobodyTouchesIsWhole) {
   ASSERT_TRUE(mapping.ok());
   EXPECT_EQ(sum(mapping->bytes()), kPages * page());
   EXPECT_TRUE(mapping->check_whole().ok());
+}
+
+// Pages of a mapping that this process holds.
+size_t pages_held(std::span<const uint8_t> mapping) {
+  std::ifstream maps("/proc/self/smaps");
+  const std::string begin = fmt::format("{:x}-", reinterpret_cast<uintptr_t>(mapping.data()));
+  bool found = false;
+  for (std::string line; std::getline(maps, line);) {
+    found = found || line.starts_with(begin);
+    if (found && line.starts_with("Rss:")) return std::stoul(line.substr(4)) * 1024 / page();
+  }
+  return 0;
+}
+
+TEST(MappedFile, PagesThatAreLetGoComeAgainAndMemoryIsKept) {
+  const TempFolder folder;
+  const auto mapping = map_file(pages_of(folder, 1));
+  ASSERT_TRUE(mapping.ok());
+  EXPECT_EQ(sum(mapping->bytes()), kPages * page());
+  EXPECT_EQ(pages_held(mapping->bytes()), kPages);
+  let_go(mapping->bytes().subspan(1, 4 * page()));  // of whole pages three
+  EXPECT_EQ(pages_held(mapping->bytes()), kPages - 3);
+  EXPECT_EQ(sum(mapping->bytes()), kPages * page());
+  EXPECT_TRUE(mapping->check_whole().ok());
+  auto memory = map_memory(page());
+  ASSERT_TRUE(memory.ok());
+  memory->writable()[0] = 1;
+  let_go(memory->bytes());
+  EXPECT_EQ(sum(memory->bytes()), 1);
 }
 
 TEST(MappedFile, WhatWasCutReadsAsZerosAndIsReported) {

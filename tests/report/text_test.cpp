@@ -53,6 +53,23 @@ TEST(Text, WhatLeadsIsNotRepeatedAmongTheFindings) {
   EXPECT_EQ(nothing.find("no torch was found"), nothing.rfind("no torch was found"));
 }
 
+// Dispatch takes the first of its table where nothing was measured before, and another may turn out to be faster.
+TEST(Text, OfSeveralKernelsForAProductTheFastestIsShown) {
+  Report report = h200_document();
+  BenchRow row{.kernel = "chosen", .target = "avx512", .dtype = "bf16", .m = 512, .n = 512, .k = 512, .threads = 2};
+  row.gflops = 200;
+  row.best = true;
+  BenchRow faster = row;
+  faster.kernel = "faster";
+  faster.target = "avx512bf16";
+  faster.gflops = 400;
+  faster.best = false;
+  report.measurements->rows = {row, faster};
+  const std::string text = render_report(report);
+  EXPECT_THAT(text, HasSubstr("faster"));
+  EXPECT_THAT(text, Not(HasSubstr("chosen")));
+}
+
 // Without a claim an audit prints no verdict: then nothing leads.
 TEST(Text, AnAuditWithoutAClaimNamesEachFinding) {
   Report report = pascal_document();

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <limits>
@@ -123,6 +124,14 @@ void unwatch_range(WatchedRange* range) {
     if (--watched == 0) uninstall();
   }
   range->taken = false;
+}
+
+bool is_watched(const void* address) {
+  const auto at = reinterpret_cast<uintptr_t>(address);
+  return std::any_of(ranges.begin(), ranges.end(), [&](const WatchedRange& range) {
+    const uintptr_t begin = range.begin.load();
+    return begin != 0 && begin <= at && at < range.end.load();
+  });
 }
 
 std::optional<uint64_t> first_failure(const WatchedRange& range) {

@@ -20,6 +20,9 @@ struct WatchedRange;  // one of a fixed number, which the signal handler goes th
 // Before the range is unmapped.
 void unwatch_range(WatchedRange* range);
 
+// Whether it lies in one of these ranges.
+[[nodiscard]] bool is_watched(const void* address);
+
 // Where the first page that failed lies in the range, in bytes.
 [[nodiscard]] std::optional<uint64_t> first_failure(const WatchedRange& range);
 

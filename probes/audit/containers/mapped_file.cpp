@@ -16,6 +16,15 @@ std::string reason(int number) {
   return std::generic_category().message(number);
 }
 
+// On its whole pages.
+void advise(std::span<const uint8_t> part, int advice) {
+  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<uintptr_t>(part.data());
+  const uintptr_t first = (begin + page - 1) / page * page;
+  const uintptr_t end = (begin + part.size()) / page * page;
+  if (first < end) madvise(reinterpret_cast<void*>(first), end - first, advice);
+}
+
 }  // namespace
 
 Mapping::~Mapping() {
@@ -24,10 +33,11 @@ Mapping::~Mapping() {
 }
 
 void Mapping::expect_gaps(uint64_t offset, uint64_t size) {
-  const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  const uint64_t first = (offset + page - 1) / page * page;
-  const uint64_t end = std::min(offset + size, size_) / page * page;
-  if (first < end) madvise(static_cast<uint8_t*>(address_) + first, end - first, MADV_NOHUGEPAGE);
+  if (offset < size_) advise(bytes().subspan(offset, std::min(size, size_ - offset)), MADV_NOHUGEPAGE);
+}
+
+void let_go(std::span<const uint8_t> part) {
+  if (is_watched(part.data())) advise(part, MADV_DONTNEED);
 }
 
 Result<void> Mapping::check_whole() const {

@@ -59,6 +59,10 @@ inline constexpr uint64_t kMostHoleBytes = 4ULL << 30;
 // Errors: as OpenFile, malformed (a sparse file: mostly holes), limit.
 [[nodiscard]] Result<Mapping> map_file(const std::filesystem::path& path);
 
+// Gives back the whole pages of what lies in a mapped file and was read: they come again where it is looked at again.
+// Of other memory nothing happens.
+void let_go(std::span<const uint8_t> part);
+
 // Zeroed pages, which take memory only once they are written.
 [[nodiscard]] Result<Mapping> map_memory(uint64_t size);
 

@@ -14,6 +14,7 @@
 #include "core/parallel.hpp"
 #include "probes/audit/containers/cubin.hpp"
 #include "probes/audit/containers/decompress.hpp"
+#include "probes/audit/containers/mapped_file.hpp"
 #include "probes/audit/containers/symbols.hpp"
 
 namespace pbprobe {
@@ -228,6 +229,7 @@ InsideFacts look_inside_all(const std::vector<FatbinEntry>& entries, const Bytes
   run_on_spare_cores(count, [&](size_t i) {
     const auto offset = static_cast<uint64_t>(entries[i].payload.data() - file.span().data());
     inside[i] = look_inside(entries[i], entries[i].payload, file.name(), offset, with_names);
+    let_go(entries[i].payload);
   });
   return inside;
 }
