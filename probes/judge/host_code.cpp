@@ -438,8 +438,7 @@ std::vector<Check> host_code_checks() {
        .severity = Severity::fail,
        .needs = {inventory},
        .question = "Does loading libtorch leave the CPU's arithmetic as it is?",
-       .remedy = "link it without -ffast-math, -Ofast and -funsafe-math-optimizations: look at CFLAGS, CXXFLAGS and "
-                 "LDFLAGS as the build saw them",
+       .remedy = "link it without -ffast-math and -Ofast: look at CFLAGS, CXXFLAGS and LDFLAGS as the build saw them",
        .ask = subnormals_are_kept},
       {.id = "PB205",
        .subject = Subject::cpu,

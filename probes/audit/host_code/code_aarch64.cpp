@@ -7,6 +7,7 @@
 
 #include "probes/audit/host_code/aarch64_masks.hpp"
 #include "probes/audit/host_code/code.hpp"
+#include "probes/audit/host_code/flush_to_zero.hpp"
 
 namespace pbprobe {
 namespace {
@@ -83,18 +84,6 @@ bool asks_cpu(uint32_t word) {
   return (word & 0xFFFFF000) == 0xD5380000;
 }
 
-// mov or orr of FPCR's FZ (bit 24), of 32 or 64 bits, as GCC's crtfastmath.o does
-bool sets_flush_bit(uint32_t word) {
-  const uint32_t plain = word & 0xFFFFFFE0;
-  return plain == 0x52A02000 || plain == 0xD2A02000 || (word & 0xFFFFFC00) == 0x32080000 ||
-         (word & 0xFFFFFC00) == 0xB2680000;
-}
-
-// msr fpcr, x
-bool sets_fpcr(uint32_t word) {
-  return (word & 0xFFFFFFE0) == 0xD51B4400;
-}
-
 // What the registers were loaded with, as far as straight code tells, and so where calls through them lead.
 class Aarch64Tracer {
  public:
@@ -107,8 +96,7 @@ class Aarch64Tracer {
     const size_t from = (word >> 5U) & 31U;
     uint64_t target = 0;
     trace_.asks = trace_.asks || asks_cpu(word);
-    flush_bit_ = flush_bit_ || sets_flush_bit(word);
-    trace_.flushes = trace_.flushes || (flush_bit_ && sets_fpcr(word));
+    trace_.flushes = flush_.see_aarch64(word);
     if ((word & 0x9F000000) == 0x90000000) {  // adrp
       const auto field = static_cast<int64_t>(static_cast<uint64_t>((word >> 5U) & 0x7FFFF) << 45U) >> 43;
       const int64_t pages = field | static_cast<int64_t>((word >> 29U) & 3U);
@@ -165,7 +153,7 @@ class Aarch64Tracer {
   void forget_after_call() { std::fill_n(registers_.begin(), 19, Register{}); }
 
   uint64_t address_;
-  bool flush_bit_ = false;
+  FlushToZero flush_;
   std::array<Register, 32> registers_{};
   CodeTrace trace_;
 };

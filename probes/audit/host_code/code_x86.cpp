@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "probes/audit/host_code/code.hpp"
+#include "probes/audit/host_code/flush_to_zero.hpp"
 #include "probes/audit/host_code/x86_forms.hpp"
 
 namespace pbprobe {
@@ -349,30 +350,6 @@ bool asks_cpu(const uint8_t* at) {
   return at[0] == 0x0F && (at[1] == 0xA2 || (at[1] == 0x01 && at[2] == 0xD0));
 }
 
-bool is_rex(uint8_t byte) {
-  return (byte & 0xF0) == 0x40;
-}
-
-// or of MXCSR's FTZ (bit 15), DAZ (bit 6) or both, as GCC's crtfastmath.o and _MM_SET_FLUSH_ZERO_MODE() have it.
-bool sets_flush_bits(const uint8_t* at, size_t length) {
-  const uint8_t opcode = at[is_rex(at[0]) ? 1 : 0];
-  const bool to_rax = opcode == 0x0D;
-  if (!to_rax && (at[is_rex(at[0]) ? 2 : 1] & 0x38) != 0x08) return false;  // another of the group's operations
-  if (opcode == 0x80) return at[length - 1] == 0x80;                        // of bits 8 to 15
-  if (opcode == 0x83) return at[length - 1] == 0x40;
-  if (opcode != 0x81 && !to_rax) return false;
-  uint32_t bits = 0;
-  std::memcpy(&bits, at + length - sizeof bits, sizeof bits);
-  return bits == 0x8040 || bits == 0x8000;
-}
-
-// ldmxcsr and vldmxcsr
-bool loads_mxcsr(const uint8_t* at) {
-  const bool vex = at[0] == 0xC5 && (at[1] & 0x7F) == 0x78;
-  const uint8_t* opcode = at + (vex || is_rex(at[0]) ? 2 : 1);
-  return (vex || opcode[-1] == 0x0F) && opcode[0] == 0xAE && (opcode[1] & 0x38) == 0x10 && opcode[1] < 0xC0;
-}
-
 // Calls `see` with each instruction, and with each byte that is none, as one of length 0. What the end cuts off is
 // passed over.
 template <class See>
@@ -403,8 +380,7 @@ class X86Tracer {
     trace_.features |= X86Forms::features(decoded.set);
     const bool plain = decoded.set == 0;
     trace_.asks = trace_.asks || asks_cpu(at);
-    flush_bits_ = flush_bits_ || sets_flush_bits(at, decoded.length);
-    trace_.flushes = trace_.flushes || (flush_bits_ && loads_mxcsr(at));
+    trace_.flushes = flush_.see_x86(at, decoded.length);
     if (decoded.relative) {
       trace_.calls.push_back(relative_target(at, decoded.length, address_ + offset));
       if (at[0] == 0xE8) forget_after_call();
@@ -436,7 +412,7 @@ class X86Tracer {
 
   void see_plain(const uint8_t* at, const Decoded& decoded, uint8_t operand, bool in_memory, uint64_t place) {
     const uint8_t opcode = at[decoded.operand - 1];
-    const uint8_t rex = decoded.operand >= 2 && is_rex(at[decoded.operand - 2]) ? at[decoded.operand - 2] : 0;
+    const uint8_t rex = decoded.operand >= 2 && (at[decoded.operand - 2] & 0xF0) == 0x40 ? at[decoded.operand - 2] : 0;
     const size_t reg = ((operand >> 3U) & 7U) | ((rex & 4U) << 1U);
     const size_t rm = (operand & 7U) | ((rex & 1U) << 3U);
     const bool direct = operand >= 0xC0;
@@ -474,7 +450,7 @@ class X86Tracer {
   }
 
   uint64_t address_;
-  bool flush_bits_ = false;
+  FlushToZero flush_;
   std::array<Register, 16> registers_{};
   CodeTrace trace_;
 };

@@ -34,7 +34,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kInfo = ".dist-info";
-constexpr uint64_t kMaxTextBytes = 1 << 20;
+constexpr uint64_t kMaxInfoBytes = 1 << 20;
 
 using FileId = std::pair<dev_t, ino_t>;
 
@@ -118,7 +118,7 @@ class Packages {
   fs::path path_of(const std::string& name) const { return packages_.folder / name; }
 
   std::string read_text(const std::string& info, const char* name, Layout& layout) {
-    auto text = read_whole_file(path_of(info) / name, kMaxTextBytes);
+    auto text = read_whole_file(path_of(info) / name, kMaxInfoBytes);
     if (text) return std::move(*text);
     if (text.error().code != ErrorCode::not_found && may_enter(path_of(info)))
       layout.problems.push_back(with_way_out(text.error(), ReadFrom::text).message);

@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Code that makes the CPU flush subnormal numbers to zero: by MXCSR's FTZ or DAZ on x86-64 (Intel's manual, volume 1,
+// 10.2.3), by FPCR's FZ on aarch64 (Arm ARM, C5.2.8).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace pbprobe {
+
+// Is shown the instructions of one function in their order, and says whether so far these bits were put into a value,
+// and after that a value into the register.
+class FlushToZero {
+ public:
+  bool see_x86(const uint8_t* at, size_t length);
+  bool see_aarch64(uint32_t word);
+
+ private:
+  bool bits_ = false;
+  bool set_ = false;
+};
+
+}  // namespace pbprobe
