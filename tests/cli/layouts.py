@@ -7,7 +7,7 @@ import pathlib
 import shutil
 import subprocess
 
-from gated import CODE
+from gated import CODE, VECTORS
 
 VERSION = f"__version__ = '2.10.0'\ndebug = False\ncuda = None\ngit_version = '{'0' * 40}'\n"
 METADATA = "Metadata-Version: 2.1\nName: torch\nVersion: 2.10.0\n"
@@ -30,7 +30,7 @@ class Made:
         name = soname or path.name
         key = self.folder / f"{abs(hash((name, flags)))}.so"
         if not key.exists():
-            command = ["g++", "-O3", "-ffast-math", "-shared", "-fPIC", f"-Wl,-soname,{name}", *flags]
+            command = ["g++", *VECTORS, "-shared", "-fPIC", f"-Wl,-soname,{name}", *flags]
             subprocess.run([*command, "-o", key, self.source], check=True)
         path.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(key, path)
