@@ -261,7 +261,7 @@ Answer initializers_are_plain(const Facts& facts) {
   return answer;
 }
 
-// GCC 12 and Clang link crtfastmath.o into a library that -ffast-math or -Ofast is given for.
+// GCC before 13 and Clang before 19 link crtfastmath.o into a library that -ffast-math or -Ofast is given for.
 Answer subnormals_are_kept(const Facts& facts) {
   Answer answer;
   for (const auto& file : facts.inventory->files) {

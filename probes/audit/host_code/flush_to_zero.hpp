@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Code that makes the CPU flush subnormal numbers to zero: by MXCSR's FTZ or DAZ on x86-64 (Intel's manual, volume 1,
-// 10.2.3), by FPCR's FZ on aarch64 (Arm ARM, C5.2.8).
+// 10.2.3), by FPCR's FZ on aarch64 (Arm ARM, FPCR).
 #pragma once
 
 #include <cstddef>

@@ -69,9 +69,10 @@ std::optional<fs::path> build_lib_of(const fs::path& torch) {
   return built;
 }
 
-// To this user: what lies there is not missing.
+// It is there, and this user may not look into it: what lies there is not missing.
 bool is_closed(const fs::path& folder) {
-  return access(folder.c_str(), R_OK | X_OK) != 0 && errno == EACCES;
+  std::error_code error;
+  return fs::is_directory(folder, error) && access(folder.c_str(), R_OK | X_OK) != 0 && errno == EACCES;
 }
 
 bool is_torch_folder(const fs::path& folder) {
