@@ -158,34 +158,6 @@ def test_a_truncated_shared_object_is_named(tmp_path):
     assert "truncated" in result.stdout
 
 
-def as_nobody(*arguments, env=None):
-    """By a user who owns nothing."""
-    command = [PROGRAM, *arguments]
-    return subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=60, user=65534, group=65534, env=env
-    )
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
-@pytest.mark.parametrize("closed", ["torch", "torch/lib", "."])
-def test_a_torch_that_may_not_be_read_is_not_called_missing(tmp_path, closed):
-    packages = small_torch(tmp_path / "site-packages")
-    for folder in packages.parents[:6]:
-        folder.chmod(folder.stat().st_mode | 0o055)
-    (packages / closed).chmod(0o700)
-    refused(as_nobody("audit", packages), f"cannot list {packages / closed}: Permission denied")
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
-def test_a_place_that_may_not_be_entered_does_not_hide_the_torch_in_the_next(tmp_path):
-    closed, packages = tmp_path / "closed", small_torch(tmp_path / "site-packages")
-    closed.mkdir(mode=0o700)
-    for folder in packages.parents[:6]:
-        folder.chmod(folder.stat().st_mode | 0o055)
-    done = as_nobody("report", "--budget", "1", env={"VIRTUAL_ENV": str(closed), "CONDA_PREFIX": str(packages)})
-    assert "torch 2.10.0" in done.stdout
-
-
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
 def test_an_unreadable_file_is_named(tmp_path):
     library = small_library(tmp_path)

@@ -1,0 +1,46 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""Folders that the user may not enter: what lies there is not called missing."""
+
+import os
+import subprocess
+
+import pytest
+from gated import build
+from made import PROGRAM
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+COULD_NOT_RUN = 2
+
+
+@pytest.fixture
+def packages(tmp_path):
+    """A torch in a site-packages folder that everybody may read."""
+    folder = build(tmp_path / "site-packages")
+    for above in folder.parents[:6]:
+        above.chmod(above.stat().st_mode | 0o055)
+    return folder
+
+
+def as_nobody(*arguments, env=None):
+    """By a user who owns nothing."""
+    command = [PROGRAM, *arguments]
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=60, user=65534, group=65534, env=env
+    )
+
+
+@pytest.mark.parametrize("closed", ["torch", "torch/lib", "."])
+def test_a_torch_that_may_not_be_read_is_not_called_missing(packages, closed):
+    (packages / closed).chmod(0o700)
+    done = as_nobody("audit", packages)
+    assert done.returncode == COULD_NOT_RUN, done.stdout + done.stderr
+    assert f"cannot list {packages / closed}: Permission denied" in done.stderr
+
+
+def test_a_place_that_may_not_be_entered_does_not_hide_the_torch_in_the_next(packages, tmp_path):
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o700)
+    done = as_nobody("report", "--budget", "1", env={"VIRTUAL_ENV": str(closed), "CONDA_PREFIX": str(packages)})
+    assert str(closed) not in done.stdout + done.stderr
+    assert "torch 2.10.0" in done.stdout
