@@ -3,6 +3,7 @@
 #define PBPROBE_TARGET sm121
 #define PBPROBE_THIN_BLOCKS 2  // one layout would spill otherwise
 
-#include "kernels/cuda/mma_kernels.cuh"
+#include "kernels/cuda/mma_fp8.cuh"
 
 PBPROBE_MMA_KERNELS(PBPROBE_MMA_SIZES_100KB)
+PBPROBE_MMA_FP8_KERNELS(PBPROBE_MMA_SIZES_100KB)
