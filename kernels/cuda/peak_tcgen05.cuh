@@ -12,16 +12,28 @@
 namespace pbprobe::PBPROBE_TARGET {
 namespace {
 
-// What differs between the types: codes of C and of the operands (tcgen05_instruction), and the operands' bits.
+enum class TensorKind { f16, tf32, i8 };
+
+// What differs between the types: kind, codes of C and of the operands (tcgen05_instruction), and the operands' bits.
 struct PeakBf16 {
   using Accumulator = float;
+  static constexpr TensorKind kKind = TensorKind::f16;
   static constexpr unsigned kSum = 1;
   static constexpr unsigned kElement = 1;
   static constexpr unsigned kAnd = 0x807f807fU;  // of random bits, so that with kOr they are numbers near 1
   static constexpr unsigned kOr = 0x3f003f00U;
 };
+struct PeakFp16 {
+  using Accumulator = float;
+  static constexpr TensorKind kKind = TensorKind::f16;
+  static constexpr unsigned kSum = 1;
+  static constexpr unsigned kElement = 0;
+  static constexpr unsigned kAnd = 0x83ff83ffU;
+  static constexpr unsigned kOr = 0x38003800U;
+};
 struct PeakTf32 {
   using Accumulator = float;
+  static constexpr TensorKind kKind = TensorKind::tf32;
   static constexpr unsigned kSum = 1;
   static constexpr unsigned kElement = 2;
   static constexpr unsigned kAnd = 0x807fe000U;
@@ -29,6 +41,7 @@ struct PeakTf32 {
 };
 struct PeakInt8 {
   using Accumulator = int;
+  static constexpr TensorKind kKind = TensorKind::i8;
   static constexpr unsigned kSum = 2;
   static constexpr unsigned kElement = 1;
   static constexpr unsigned kAnd = 0xffffffffU;
@@ -72,9 +85,9 @@ __device__ inline void multiply_tensor(unsigned d, unsigned long long a, unsigne
                " [%0], %1, %2, %3, add;\n}" ::"r"(d),                                                 \
                "l"(a), "l"(b), "r"(instruction), "r"(add)                                             \
                : "memory")
-  if constexpr (Type::kSum == 2) {
+  if constexpr (Type::kKind == TensorKind::i8) {
     PBPROBE_UMMA("i8");
-  } else if constexpr (Type::kElement == 1) {
+  } else if constexpr (Type::kKind == TensorKind::f16) {
     PBPROBE_UMMA("f16");
   } else {
     PBPROBE_UMMA("tf32");

@@ -52,8 +52,8 @@ struct Tcgen05Kernel {
 };
 
 // Descriptors of tcgen05.mma as the PTX ISA lays out their bits; a test holds them against CUTLASS's.
-// The instruction: codes of C's type (1: FP32, 2: INT32) and of A's and B's (kind::f16: 1 BF16; kind::tf32: 2;
-// kind::i8: 1 signed), rows and columns; both operands along k.
+// The instruction: codes of C's type (1: FP32, 2: INT32) and of A's and B's (kind::f16: 0 FP16, 1 BF16;
+// kind::tf32: 2; kind::i8: 1 signed), rows and columns; both operands along k.
 constexpr unsigned tcgen05_instruction(unsigned sum, unsigned element, int rows, int columns) {
   return sum << 4 | element << 7 | element << 10 | static_cast<unsigned>(columns / 8) << 17 |
          static_cast<unsigned>(rows / 16) << 24;
@@ -63,8 +63,8 @@ constexpr unsigned tcgen05_instruction(unsigned sum, unsigned element, int rows,
 constexpr unsigned long long tcgen05_lines(unsigned address) {
   return static_cast<unsigned long long>(address >> 4 & 0x3fff) | 1ULL << 16 | 64ULL << 32 | 1ULL << 46 | 2ULL << 61;
 }
-// The same by CUTLASS; `bytes`: of an element, which tells BF16, TF32 and INT8 apart. 0 where it is not in the build.
-[[nodiscard]] unsigned instruction_by_cutlass(int bytes, bool wide);  // 128 × 256, or 128 × 16
+// The same by CUTLASS; `type`: "bf16". 0 where it is not in the build.
+[[nodiscard]] unsigned instruction_by_cutlass(std::string_view type, bool wide);  // 128 × 256, or 128 × 16
 [[nodiscard]] unsigned long long lines_by_cutlass(unsigned address);
 
 // Every kernel that a target of this build can have; empty where CUTLASS's headers were not there.

@@ -34,6 +34,10 @@ struct Bf16Tiles {
   using Element = cutlass::bfloat16_t;
   using Accumulator = float;
 };
+struct Fp16Tiles {
+  using Element = cutlass::half_t;
+  using Accumulator = float;
+};
 struct Tf32Tiles {
   using Element = float;  // TMA rounds to TF32
   using Accumulator = float;

@@ -35,6 +35,7 @@ struct Instance {
 // Every kernel of the target that kernels/cuda/tcgen05.inc can build: what of it sm110.cu and the others ask for.
 std::vector<Instance> all_instances(std::string_view target) {
   constexpr DType Bf16Tiles = DType::bf16;
+  constexpr DType Fp16Tiles = DType::fp16;
   constexpr DType Tf32Tiles = DType::tf32;
   constexpr DType Int8Tiles = DType::int8;
   std::vector<Instance> all;

@@ -103,12 +103,13 @@ TEST(Tcgen05, EveryElementOfATileIsWrittenOnce) {
 TEST(Tcgen05, DescriptorsAreThoseOfCutlass) {
   if (built_kernels().empty()) GTEST_SKIP() << "no tcgen05 kernels are built";
   struct Codes {
-    int bytes;
+    std::string_view type;
     unsigned sum, element;
   };
-  for (const auto& [bytes, sum, element] : {Codes{1, 2, 1}, Codes{2, 1, 1}, Codes{4, 1, 2}}) {
-    EXPECT_EQ(tcgen05_instruction(sum, element, 128, 256), instruction_by_cutlass(bytes, true)) << bytes;
-    EXPECT_EQ(tcgen05_instruction(sum, element, 128, 16), instruction_by_cutlass(bytes, false)) << bytes;
+  for (const auto& [type, sum, element] :
+       {Codes{"bf16", 1, 1}, Codes{"fp16", 1, 0}, Codes{"tf32", 1, 2}, Codes{"int8", 2, 1}}) {
+    EXPECT_EQ(tcgen05_instruction(sum, element, 128, 256), instruction_by_cutlass(type, true)) << type;
+    EXPECT_EQ(tcgen05_instruction(sum, element, 128, 16), instruction_by_cutlass(type, false)) << type;
   }
   for (const unsigned address : {0U, 1024U, 0x38460U}) EXPECT_EQ(tcgen05_lines(address), lines_by_cutlass(address));
 }
@@ -141,9 +142,11 @@ TEST(Tcgen05, IsChosenWhereItsOperandsLieRight) {
   for (const auto* target : {"sm100", "sm103"}) {
     if (!find_build(target)->built) continue;
     EXPECT_EQ(chosen(target, make_problem(8192, 8192, 8192, DType::bf16)), "tcgen05_bf16_256x128") << target;
+    EXPECT_EQ(chosen(target, make_problem(8192, 8192, 8192, DType::fp16)), "tcgen05_fp16_256x128") << target;
     EXPECT_EQ(chosen(target, make_problem(8192, 8192, 8192, DType::tf32)), "tcgen05_tf32_256x128") << target;
     // Half of a larger tile would be empty.
     EXPECT_EQ(chosen(target, make_problem(128, 128 * 148, 4096, DType::bf16)), "tcgen05_bf16_128x128") << target;
+    EXPECT_EQ(chosen(target, make_problem(128, 128 * 148, 4096, DType::fp16)), "tcgen05_fp16_128x128") << target;
     // Rows that tensor maps cannot read, k = 0, small M.
     EXPECT_THAT(chosen(target, make_problem(5120, 5120, 777, DType::bf16)), HasSubstr("gemm_bf16")) << target;
     EXPECT_THAT(chosen(target, make_problem(5120, 5120, 0, DType::bf16)), HasSubstr("gemm_bf16")) << target;
@@ -160,8 +163,25 @@ TEST(Tcgen05, IsChosenWhereItsOperandsLieRight) {
   }
   if (find_build("sm110")->built) {
     EXPECT_EQ(chosen("sm110", make_problem(8192, 8192, 8192, DType::bf16)), "tcgen05_bf16_256x256");
+    EXPECT_EQ(chosen("sm110", make_problem(8192, 8192, 8192, DType::fp16)), "tcgen05_fp16_256x256");
     EXPECT_EQ(chosen("sm110", make_problem(8192, 8192, 8192, DType::int8)), "tcgen05_int8_256x256");
   }
+}
+
+// FP16 has every tile and every layout that BF16 has, on each target.
+TEST(Tcgen05, Fp16HasWhatBf16Has) {
+  std::map<DType, std::vector<std::string>> symbols;
+  for (const auto& kernel : kernel_table()) {
+    if (!is_tcgen05(kernel)) continue;
+    for (std::string symbol : symbols_of(kernel)) {
+      const auto at = symbol.find(name_of(kernel.dtype));
+      ASSERT_NE(at, std::string::npos) << symbol;
+      symbol.erase(at, name_of(kernel.dtype).size());
+      symbols[kernel.dtype].push_back(std::string(kernel.target) + " " + symbol);
+    }
+  }
+  EXPECT_GE(symbols[DType::bf16].size(), 9U);
+  EXPECT_EQ(symbols[DType::fp16], symbols[DType::bf16]);
 }
 
 TEST(Tcgen05, MoreTilesThanAGridHasAreRefused) {

@@ -26,7 +26,7 @@ int64_t longest_side(const Kernel& kernel, const Problem& p) {
 
 // kernels/cuda/host/tcgen05_cutlass.cpp
 std::span<const Tcgen05Kernel> made_by_cutlass();
-unsigned made_instruction(int bytes, bool wide);
+unsigned made_instruction(std::string_view type, bool wide);
 unsigned long long made_lines(unsigned address);
 
 std::span<const Tcgen05Kernel> tcgen05_kernels() {
@@ -37,9 +37,9 @@ std::span<const Tcgen05Kernel> tcgen05_kernels() {
 #endif
 }
 
-unsigned instruction_by_cutlass([[maybe_unused]] int bytes, [[maybe_unused]] bool wide) {
+unsigned instruction_by_cutlass([[maybe_unused]] std::string_view type, [[maybe_unused]] bool wide) {
 #if PBPROBE_HAS_TCGEN05
-  return made_instruction(bytes, wide);
+  return made_instruction(type, wide);
 #else
   return 0;
 #endif

@@ -57,6 +57,7 @@ namespace pbprobe {
 namespace {
 
 using tcgen05_host::Bf16Tiles;
+using tcgen05_host::Fp16Tiles;
 using tcgen05_host::Int8Tiles;
 using tcgen05_host::Tf32Tiles;
 
@@ -130,27 +131,23 @@ constexpr Tcgen05Kernel kKernels[] = {
 #undef PBPROBE_TCGEN05
 };
 
-}  // namespace
-
-unsigned made_instruction(int bytes, bool wide) {
+template <class Element, class Sum>
+unsigned instruction_of(bool wide) {
   using cute::UMMA::make_instr_desc;
   constexpr auto kAlong = cute::UMMA::Major::K;
-  using Bf16 = cutlass::bfloat16_t;
-  using Tf32 = cutlass::tfloat32_t;
-  switch (bytes) {
-    case 1:
-      return (wide ? make_instr_desc<int8_t, int8_t, int, 128, 256, kAlong, kAlong>()
-                   : make_instr_desc<int8_t, int8_t, int, 128, 16, kAlong, kAlong>())
-          .desc_;
-    case 2:
-      return (wide ? make_instr_desc<Bf16, Bf16, float, 128, 256, kAlong, kAlong>()
-                   : make_instr_desc<Bf16, Bf16, float, 128, 16, kAlong, kAlong>())
-          .desc_;
-    default:
-      return (wide ? make_instr_desc<Tf32, Tf32, float, 128, 256, kAlong, kAlong>()
-                   : make_instr_desc<Tf32, Tf32, float, 128, 16, kAlong, kAlong>())
-          .desc_;
-  }
+  return (wide ? make_instr_desc<Element, Element, Sum, 128, 256, kAlong, kAlong>()
+               : make_instr_desc<Element, Element, Sum, 128, 16, kAlong, kAlong>())
+      .desc_;
+}
+
+}  // namespace
+
+unsigned made_instruction(std::string_view type, bool wide) {
+  if (type == "bf16") return instruction_of<cutlass::bfloat16_t, float>(wide);
+  if (type == "fp16") return instruction_of<cutlass::half_t, float>(wide);
+  if (type == "tf32") return instruction_of<cutlass::tfloat32_t, float>(wide);
+  if (type == "int8") return instruction_of<int8_t, int>(wide);
+  return 0;
 }
 
 unsigned long long made_lines(unsigned address) {
