@@ -12,39 +12,50 @@
 namespace pbprobe::PBPROBE_TARGET {
 namespace {
 
-enum class TensorKind { f16, tf32, i8 };
+enum class TensorKind { f16, tf32, i8, f8f6f4 };
 
-// What differs between the types: kind, codes of C and of the operands (tcgen05_instruction), and the operands' bits.
+// What differs between the types: the kind, its codes, and of random bits those that stay and those that are set.
+// Floats are near 1; of FP8 the exponent's highest bit is cleared, so that they are finite and below 2.
 struct PeakBf16 {
   using Accumulator = float;
   static constexpr TensorKind kKind = TensorKind::f16;
-  static constexpr unsigned kSum = 1;
-  static constexpr unsigned kElement = 1;
-  static constexpr unsigned kAnd = 0x807f807fU;  // of random bits, so that with kOr they are numbers near 1
+  static constexpr Tcgen05Codes kCodes = kTcgen05Bf16;
+  static constexpr unsigned kAnd = 0x807f807fU;
   static constexpr unsigned kOr = 0x3f003f00U;
 };
 struct PeakFp16 {
   using Accumulator = float;
   static constexpr TensorKind kKind = TensorKind::f16;
-  static constexpr unsigned kSum = 1;
-  static constexpr unsigned kElement = 0;
+  static constexpr Tcgen05Codes kCodes = kTcgen05Fp16;
   static constexpr unsigned kAnd = 0x83ff83ffU;
   static constexpr unsigned kOr = 0x38003800U;
 };
 struct PeakTf32 {
   using Accumulator = float;
   static constexpr TensorKind kKind = TensorKind::tf32;
-  static constexpr unsigned kSum = 1;
-  static constexpr unsigned kElement = 2;
+  static constexpr Tcgen05Codes kCodes = kTcgen05Tf32;
   static constexpr unsigned kAnd = 0x807fe000U;
   static constexpr unsigned kOr = 0x3f000000U;
 };
 struct PeakInt8 {
   using Accumulator = int;
   static constexpr TensorKind kKind = TensorKind::i8;
-  static constexpr unsigned kSum = 2;
-  static constexpr unsigned kElement = 1;
+  static constexpr Tcgen05Codes kCodes = kTcgen05Int8;
   static constexpr unsigned kAnd = 0xffffffffU;
+  static constexpr unsigned kOr = 0;
+};
+struct PeakE4m3 {
+  using Accumulator = float;
+  static constexpr TensorKind kKind = TensorKind::f8f6f4;
+  static constexpr Tcgen05Codes kCodes = kTcgen05E4m3;
+  static constexpr unsigned kAnd = 0xbfbfbfbfU;
+  static constexpr unsigned kOr = 0;
+};
+struct PeakE5m2 {
+  using Accumulator = float;
+  static constexpr TensorKind kKind = TensorKind::f8f6f4;
+  static constexpr Tcgen05Codes kCodes = kTcgen05E5m2;
+  static constexpr unsigned kAnd = 0xbfbfbfbfU;
   static constexpr unsigned kOr = 0;
 };
 
@@ -73,7 +84,7 @@ __device__ inline unsigned peak_chunk(unsigned operand, int line, int chunk) {
 
 template <class Type>
 __device__ inline unsigned instruction_of(int columns) {
-  return tcgen05_instruction(Type::kSum, Type::kElement, kPeakRows, columns);
+  return tcgen05_instruction(Type::kCodes, kPeakRows, columns);
 }
 
 // d = a · b + (add ? d : 0), by one thread.
@@ -89,6 +100,8 @@ __device__ inline void multiply_tensor(unsigned d, unsigned long long a, unsigne
     PBPROBE_UMMA("i8");
   } else if constexpr (Type::kKind == TensorKind::f16) {
     PBPROBE_UMMA("f16");
+  } else if constexpr (Type::kKind == TensorKind::f8f6f4) {
+    PBPROBE_UMMA("f8f6f4");
   } else {
     PBPROBE_UMMA("tf32");
   }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// sm110a: BF16, FP16, TF32 and INT8 by tcgen05, 256 × 256 by two SMs.
+// sm110a: BF16, FP16, TF32, INT8 and FP8 by tcgen05, 256 × 256 by two SMs.
 // A[M,K], B[N,K] or [K,N] → C[M,N]. Source: PTX ISA, tcgen05; CUTLASS 4.2.
 #define PBPROBE_TARGET sm110
 #define PBPROBE_TCGEN05_WIDE
@@ -14,3 +14,5 @@ PBPROBE_TCGEN05_PEAK(bf16, PeakBf16)
 PBPROBE_TCGEN05_PEAK(fp16, PeakFp16)
 PBPROBE_TCGEN05_PEAK(tf32, PeakTf32)
 PBPROBE_TCGEN05_PEAK(int8, PeakInt8)
+PBPROBE_TCGEN05_PEAK(e4m3, PeakE4m3)
+PBPROBE_TCGEN05_PEAK(e5m2, PeakE5m2)

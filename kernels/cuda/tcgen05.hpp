@@ -52,10 +52,18 @@ struct Tcgen05Kernel {
 };
 
 // Descriptors of tcgen05.mma as the PTX ISA lays out their bits; a test holds them against CUTLASS's.
-// The instruction: codes of C's type (1: FP32, 2: INT32) and of A's and B's (kind::f16: 0 FP16, 1 BF16;
-// kind::tf32: 2; kind::i8: 1 signed), rows and columns; both operands along k.
-constexpr unsigned tcgen05_instruction(unsigned sum, unsigned element, int rows, int columns) {
-  return sum << 4 | element << 7 | element << 10 | static_cast<unsigned>(columns / 8) << 17 |
+// The instruction: codes of C's type (1: FP32, 2: INT32) and of A's and B's, rows and columns; both operands along k.
+struct Tcgen05Codes {
+  unsigned sum, element;
+};
+constexpr Tcgen05Codes kTcgen05Fp16{1, 0};
+constexpr Tcgen05Codes kTcgen05Bf16{1, 1};
+constexpr Tcgen05Codes kTcgen05Tf32{1, 2};
+constexpr Tcgen05Codes kTcgen05Int8{2, 1};
+constexpr Tcgen05Codes kTcgen05E4m3{1, 0};
+constexpr Tcgen05Codes kTcgen05E5m2{1, 1};
+constexpr unsigned tcgen05_instruction(Tcgen05Codes codes, int rows, int columns) {
+  return codes.sum << 4 | codes.element << 7 | codes.element << 10 | static_cast<unsigned>(columns / 8) << 17 |
          static_cast<unsigned>(rows / 16) << 24;
 }
 // Lines along k in shared memory, in patterns of eight lines of 128 bytes, permuted: units of 16 bytes, version 1,

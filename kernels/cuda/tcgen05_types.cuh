@@ -46,6 +46,14 @@ struct Int8Tiles {
   using Element = int8_t;
   using Accumulator = int;
 };
+struct E4m3Tiles {
+  using Element = cutlass::float_e4m3_t;
+  using Accumulator = float;
+};
+struct E5m2Tiles {
+  using Element = cutlass::float_e5m2_t;
+  using Accumulator = float;
+};
 
 // What becomes of the accumulators: each thread takes a row of 32 from tensor memory and writes it as every family
 // does.

@@ -198,8 +198,8 @@ int64_t spread_bytes(int64_t count) {
   return round_up(count * size_of(DType::fp32), 16);
 }
 
-// The passes that come first, and where what they write lies.
-Result<void> plan_passes(Plan& plan) {
+// The passes that come first, and where what they write lies. `copied`: each operand, wherever it lies.
+Result<void> plan_passes(Plan& plan, bool copied = false) {
   constexpr int64_t kAlign = 256;
   const Problem& p = plan.problem;
   GpuBlocks& gpu = plan.gpu;
@@ -211,6 +211,8 @@ Result<void> plan_passes(Plan& plan) {
   gpu.unaligned_b = reads_unaligned_b(*plan.kernel, p);
   if (gpu.unaligned_b) plan.variant = kUnalignedVariant;
   if (is_tcgen05(*plan.kernel)) PBPROBE_CHECK(cut_tcgen05(plan));
+  gpu.align_a = gpu.align_a || (copied && !gpu.transpose_a);
+  gpu.align_b = gpu.align_b || (copied && !gpu.transpose_b);
   const int64_t line = kAlign / size_of(p.a);
   gpu.a_leading = round_up(gpu.transpose_a ? p.k : stored_columns_a(p), line);
   gpu.b_leading = round_up(gpu.transpose_b ? p.k : stored_columns_b(p), line);
@@ -272,7 +274,7 @@ Result<void> cut_gpu(Plan& plan, const Gpu& gpu, std::optional<int64_t> parts) {
   return plan_passes(plan);
 }
 
-// The same GEMM by a kernel of the target that reads any address.
+// The same GEMM by a kernel of the target that reads any address, or on copies of the operands.
 Result<void> plan_otherwise(Plan& plan, const Gpu& gpu) {
   for (const auto& kernel : kernel_table()) {
     if (kernel.target != plan.kernel->target || !reads_any_address(kernel) || !kernel.built) continue;
@@ -287,8 +289,12 @@ Result<void> plan_otherwise(Plan& plan, const Gpu& gpu) {
     plan.otherwise = std::move(other);
     return {};
   }
-  return make_error(ErrorCode::unsupported, "{} has no kernel for {} that reads any address", plan.kernel->target,
-                    describe(plan.problem));
+  auto other = std::make_shared<Plan>(plan);
+  PBPROBE_CHECK(plan_passes(*other, true));
+  other->why = "on copies of its operands";
+  plan.workspace_bytes = std::max(plan.workspace_bytes, other->workspace_bytes);
+  plan.otherwise = std::move(other);
+  return {};
 }
 
 // C[m,n] = A · B of few columns is C'[n,m] = B' · A' of small M: the same memory, read with rows and columns exchanged.
@@ -346,7 +352,8 @@ std::string explain(const Candidate& chosen, const Plan& plan, const Gpu* gpu, b
     if (plan.transposing) why += "; " + *plan.transposing;
     if (plan.gpu.unaligned_b) why += "; B's rows are unaligned and read by threads";
     if (plan.otherwise) {
-      why += fmt::format("; where an operand is at no multiple of 16 bytes, {} runs", plan.otherwise->kernel->name);
+      why += fmt::format("; where an operand is at no multiple of 16 bytes, {} {}", plan.otherwise->kernel->name,
+                         plan.otherwise->kernel == plan.kernel ? "reads copies of them" : "runs");
     }
   }
   return why;

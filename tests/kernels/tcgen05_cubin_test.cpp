@@ -36,6 +36,8 @@ struct Instance {
 std::vector<Instance> all_instances(std::string_view target) {
   constexpr DType Bf16Tiles = DType::bf16;
   constexpr DType Fp16Tiles = DType::fp16;
+  constexpr DType E4m3Tiles = DType::e4m3;
+  constexpr DType E5m2Tiles = DType::e5m2;
   constexpr DType Tf32Tiles = DType::tf32;
   constexpr DType Int8Tiles = DType::int8;
   std::vector<Instance> all;

@@ -257,10 +257,10 @@ class Tcgen05Launches : public testing::Test {
     ASSERT_TRUE(kernels.ok()) << kernels.error().message;
     kernels_.emplace(std::move(*kernels));
   }
-  Result<void> run_it(const Problem& problem, Operands operands) {
+  Result<void> run_it(const Problem& problem, Operands operands, const char* kernel = "tcgen05_bf16_256x128_sm100") {
     launched = {};
     asked.clear();
-    const ChooseOptions options{.kernel = "tcgen05_bf16_256x128_sm100", .gpu = 0};
+    const ChooseOptions options{.kernel = kernel, .gpu = 0};
     PBPROBE_TRY(const Plan plan, choose(problem, host_of("sm100"), {}, options));
     std::vector<std::byte> workspace(static_cast<size_t>(plan.workspace_bytes));
     Context context;
@@ -301,6 +301,40 @@ TEST_F(Tcgen05Launches, AnotherKernelForAddressesThatMapsCannotRead) {
   operands_.a = kA;
   ASSERT_TRUE(run_it(make_problem(1000, 1000, 0, DType::bf16), operands_).ok());
   EXPECT_THAT(launched.kernels, testing::ElementsAre("gemm_bf16_128x128_nt"));
+}
+
+// FP8 has no other kernel: what maps cannot read is copied first, and of k = 0 the pass that sums parts writes C.
+TEST_F(Tcgen05Launches, OfFp8OnCopiesWhereMapsCannotReadTheOperands) {
+  const char* kernel = "tcgen05_e4m3_256x128_sm100";
+  auto problem = make_problem(1000, 1000, 512, DType::e4m3, DType::bf16);
+  ASSERT_TRUE(run_it(problem, operands_, kernel).ok());
+  EXPECT_THAT(launched.kernels, testing::ElementsAre("tcgen05_e4m3_256x128_nt"));
+  for (auto* operand : {&operands_.a, &operands_.b}) {
+    const void* before = *operand;
+    *operand = static_cast<const std::byte*>(before) + 1;
+    const auto result = run_it(problem, operands_, kernel);
+    ASSERT_TRUE(result.ok()) << result.error().message;
+    EXPECT_THAT(launched.kernels, testing::ElementsAre("repack_1", "tcgen05_e4m3_256x128_nt"));
+    ASSERT_EQ(asked.size(), 4U);
+    for (const auto& one : asked) EXPECT_EQ(reinterpret_cast<uintptr_t>(one.at) % kMapBytes, 0U);
+    *operand = before;
+  }
+  problem = make_problem(1000, 1000, 0, DType::e4m3, DType::bf16);
+  ASSERT_TRUE(run_it(problem, operands_, kernel).ok());
+  EXPECT_THAT(launched.kernels, testing::ElementsAre("reduce_fp32"));
+}
+
+// A scale of all of A, and one of all of B, is written as often as there are rows and columns.
+TEST_F(Tcgen05Launches, OfFp8AfterScalesAreSpread) {
+  auto problem = make_problem(1000, 1000, 512, DType::e4m3, DType::bf16);
+  problem.scale_a = problem.scale_b = true;
+  const std::vector<float> scales(1000, 1.0F);
+  operands_.scale_a = operands_.scale_b = scales.data();
+  ASSERT_TRUE(run_it(problem, operands_, "tcgen05_e4m3_256x128_sm100").ok());
+  EXPECT_THAT(launched.kernels, testing::ElementsAre("tcgen05_e4m3_256x128_nt"));
+  problem.per_tensor = true;
+  ASSERT_TRUE(run_it(problem, operands_, "tcgen05_e4m3_256x128_sm100").ok());
+  EXPECT_THAT(launched.kernels, testing::ElementsAre("repack_4", "tcgen05_e4m3_256x128_nt"));
 }
 
 TEST_F(Tcgen05Launches, AreNotMadeWhereTheDriverRefusesAMap) {

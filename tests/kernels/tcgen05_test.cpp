@@ -102,15 +102,14 @@ TEST(Tcgen05, EveryElementOfATileIsWrittenOnce) {
 // The peak loops' own descriptors are those that CUTLASS makes.
 TEST(Tcgen05, DescriptorsAreThoseOfCutlass) {
   if (built_kernels().empty()) GTEST_SKIP() << "no tcgen05 kernels are built";
-  struct Codes {
-    std::string_view type;
-    unsigned sum, element;
-  };
-  for (const auto& [type, sum, element] :
-       {Codes{"bf16", 1, 1}, Codes{"fp16", 1, 0}, Codes{"tf32", 1, 2}, Codes{"int8", 2, 1}}) {
-    EXPECT_EQ(tcgen05_instruction(sum, element, 128, 256), instruction_by_cutlass(type, true)) << type;
-    EXPECT_EQ(tcgen05_instruction(sum, element, 128, 16), instruction_by_cutlass(type, false)) << type;
+  const std::map<std::string_view, Tcgen05Codes> types{{"bf16", kTcgen05Bf16}, {"fp16", kTcgen05Fp16},
+                                                       {"tf32", kTcgen05Tf32}, {"int8", kTcgen05Int8},
+                                                       {"e4m3", kTcgen05E4m3}, {"e5m2", kTcgen05E5m2}};
+  for (const auto& [type, codes] : types) {
+    EXPECT_EQ(tcgen05_instruction(codes, 128, 256), instruction_by_cutlass(type, true)) << type;
+    EXPECT_EQ(tcgen05_instruction(codes, 128, 16), instruction_by_cutlass(type, false)) << type;
   }
+  EXPECT_EQ(instruction_by_cutlass("fp32", true), 0U) << "there is no such instruction";
   for (const unsigned address : {0U, 1024U, 0x38460U}) EXPECT_EQ(tcgen05_lines(address), lines_by_cutlass(address));
 }
 
@@ -166,6 +165,33 @@ TEST(Tcgen05, IsChosenWhereItsOperandsLieRight) {
     EXPECT_EQ(chosen("sm110", make_problem(8192, 8192, 8192, DType::fp16)), "tcgen05_fp16_256x256");
     EXPECT_EQ(chosen("sm110", make_problem(8192, 8192, 8192, DType::int8)), "tcgen05_int8_256x256");
   }
+}
+
+// No other kernel of these SMs computes FP8, so that it is chosen for everything.
+TEST(Tcgen05, OfFp8IsChosenForAnyShape) {
+  int64_t seen = 0;
+  for (const auto* target : {"sm100", "sm103", "sm110"}) {
+    if (!build_of(*find_kernel(std::string("tcgen05_e4m3_128x128_") + target)).built) continue;
+    const std::string large = target == std::string_view("sm110") ? "_256x256" : "_256x128";
+    for (const DType type : {DType::e4m3, DType::e5m2}) {
+      const std::string name = "tcgen05_" + std::string(name_of(type));
+      EXPECT_EQ(chosen(target, make_problem(8192, 8192, 8192, type)), name + large) << target;
+      if (target != std::string_view("sm110")) {
+        EXPECT_EQ(chosen(target, make_problem(128, 128 * 148, 4096, type)), name + "_128x128") << target;
+      }
+      for (const auto& [m, n, k] :
+           {std::array<int64_t, 3>{16, 8192, 8192}, {1, 1, 1}, {5120, 5120, 777}, {64, 64, 0}}) {
+        EXPECT_THAT(chosen(target, make_problem(m, n, k, type)), testing::StartsWith(name)) << target;
+      }
+      const auto odd = choose(make_problem(5120, 5120, 777, type), host_of(target), {}, {.gpu = 0});
+      ASSERT_TRUE(odd.ok()) << odd.error().message;
+      EXPECT_TRUE(odd->gpu.align_a && odd->gpu.align_b);
+      EXPECT_THAT(odd->why, HasSubstr("A is aligned first, B is aligned first"));
+      EXPECT_THAT(odd->why, HasSubstr(" reads copies of them"));
+      ++seen;
+    }
+  }
+  if (seen == 0) GTEST_SKIP() << "no tcgen05 kernels are built";
 }
 
 // FP16 has every tile and every layout that BF16 has, on each target.

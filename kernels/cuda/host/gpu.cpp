@@ -345,7 +345,11 @@ Result<void> launch_gpu(const Plan& plan, const Operands& o, const Context& cont
   call.c_aligned = p.c_is_nm ? 0 : is_aligned(call.c, p.m, call.ldc, size_of(p.c));
   void* parameters[] = {&call};
   PBPROBE_CHECK(check_shared(plan.kernel->name, plan.kernel->target, kernel->shared_bytes + plan.shared_bytes));
-  if (is_tcgen05(*plan.kernel)) return launch_tcgen05(plan, call, context);
+  if (is_tcgen05(*plan.kernel)) {
+    if (p.k > 0) return launch_tcgen05(plan, call, context);
+    call.split = 0;  // nothing is multiplied: C of no parts
+    return launch_reduce(plan, call, context);
+  }
   if (plan.kernel->work == GpuWork::blocks) {
     PBPROBE_CHECK(
         launch({plan.kernel->target, symbol, plan.grid, plan.kernel->threads, plan.shared_bytes}, context, parameters));

@@ -17,6 +17,14 @@ bool rows_fit(int64_t leading, DType type) {
   return leading * size_of(type) % kMapBytes == 0;
 }
 
+// Whether the target has other kernels of the type, which read any address: FP8 has none.
+bool has_stand_in(const Kernel& kernel) {
+  const auto rows = kernel_table();
+  return std::any_of(rows.begin(), rows.end(), [&](const Kernel& other) {
+    return other.target == kernel.target && other.dtype == kernel.dtype && reads_any_address(other);
+  });
+}
+
 // Blocks down and across: each SM of a pair has half of a tile's rows.
 int64_t longest_side(const Kernel& kernel, const Problem& p) {
   return std::max(divide_up(p.m, kernel.tile.m) * kernel.sms, divide_up(p.n, kernel.tile.n));
@@ -66,9 +74,10 @@ bool is_tcgen05(const Kernel& kernel) {
 
 std::string better_elsewhere(const Kernel& kernel, const Problem& p) {
   if (!is_tcgen05(kernel)) return {};
+  if (longest_side(kernel, p) > kMostDown) return "it has too many tiles";
+  if (!has_stand_in(kernel)) return {};
   if (p.k == 0) return "it multiplies nothing for k = 0";
   if (p.m < kernel.least_m) return fmt::format("for fewer than {} rows most of its tile is empty", kernel.least_m);
-  if (longest_side(kernel, p) > kMostDown) return "it has too many tiles";
   const bool transpose_a = a_is_km(p.layout) && !a_is_km(layout_read(kernel, p.layout));
   const bool transpose_b = b_is_nk(layout_read(kernel, p.layout)) && !b_is_nk(p.layout);
   if (!transpose_a && !rows_fit(p.lda, p.a)) return "rows of A are no multiples of 16 bytes, which tensor maps want";

@@ -57,6 +57,8 @@ namespace pbprobe {
 namespace {
 
 using tcgen05_host::Bf16Tiles;
+using tcgen05_host::E4m3Tiles;
+using tcgen05_host::E5m2Tiles;
 using tcgen05_host::Fp16Tiles;
 using tcgen05_host::Int8Tiles;
 using tcgen05_host::Tf32Tiles;
@@ -146,6 +148,8 @@ unsigned made_instruction(std::string_view type, bool wide) {
   if (type == "bf16") return instruction_of<cutlass::bfloat16_t, float>(wide);
   if (type == "fp16") return instruction_of<cutlass::half_t, float>(wide);
   if (type == "tf32") return instruction_of<cutlass::tfloat32_t, float>(wide);
+  if (type == "e4m3") return instruction_of<cutlass::float_e4m3_t, float>(wide);
+  if (type == "e5m2") return instruction_of<cutlass::float_e5m2_t, float>(wide);
   if (type == "int8") return instruction_of<int8_t, int>(wide);
   return 0;
 }
