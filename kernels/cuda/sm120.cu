@@ -4,6 +4,8 @@
 #define PBPROBE_THIN_BLOCKS 2  // one layout would spill otherwise
 
 #include "kernels/cuda/mma_fp8.cuh"
+#include "kernels/cuda/tma_mma.cuh"
 
 PBPROBE_MMA_KERNELS(PBPROBE_MMA_SIZES_100KB)
 PBPROBE_MMA_FP8_KERNELS(PBPROBE_MMA_SIZES_100KB)
+PBPROBE_TMA_MMA_KERNELS

@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: MIT
 //
 // sm90: wgmma BF16 and FP16 m64nNk16, TF32 m64nNk8, INT8 and FP8 m64nNk32, with operands by TMA; mma.sync BF16 and FP16
-// m16n8k16, TF32 m16n8k8, INT8 and FP8 m16n8k32, in large tiles with operands by TMA too; FP32 by fma.rn.f32.
+// m16n8k16, TF32 m16n8k8, INT8 and FP8 m16n8k32; FP32 by fma.rn.f32.
 // A[M,K] or [K,M], B[N,K] or [K,N] → C[M,N]. Source: PTX ISA, mma, fma.
 #define PBPROBE_TARGET sm90
 
 #include "kernels/cuda/hopper_fp8.cuh"
-#include "kernels/cuda/hopper_mma.cuh"
 #include "kernels/cuda/hopper_pingpong.cuh"
 #include "kernels/cuda/hopper_skinny.cuh"
 #include "kernels/cuda/mma_fp8.cuh"
@@ -16,12 +15,6 @@
 
 PBPROBE_MMA_KERNELS(PBPROBE_MMA_SIZES_228KB)
 PBPROBE_MMA_FP8_KERNELS(PBPROBE_MMA_SIZES_228KB)
-
-// Type, rows and columns of a tile, stages.
-PBPROBE_TMA_LAYOUTS(gemm_bf16_256x128, tma_mma_gemm, TmaMmaTile<Bf16, 256, 128, 4>)
-PBPROBE_TMA_LAYOUTS(gemm_fp16_256x128, tma_mma_gemm, TmaMmaTile<Fp16, 256, 128, 4>)
-PBPROBE_TMA_KMAJOR(gemm_int8_256x128, tma_mma_gemm, TmaMmaTile<Int8, 256, 128, 4>)
-PBPROBE_TMA_KMAJOR(gemm_tf32_256x128, tma_mma_gemm, TmaMmaTile<Tf32, 256, 128, 4>)
 
 // Type, columns of a tile, stages, blocks of a cluster, a warpgroup's chunks of C, side by side; ping-pong: type,
 // stages; small M: type, rows, stages, warpgroups that compute, lines of 128 bytes of k in a stage, blocks of an SM.

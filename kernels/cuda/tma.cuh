@@ -80,10 +80,10 @@ __device__ inline float4 read_of_block(unsigned address, unsigned block) {
 __device__ inline void prefetch_map(const GpuTensorMap& map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
 }
+// `shared::cta`: with `shared::cluster`, which may name another block's memory, plain sm_120 calls a function for it.
 __device__ inline void load_box(unsigned to, const GpuTensorMap& map, int x, int y, unsigned barrier) {
   asm volatile(
-      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(
-          to),
+      "cp.async.bulk.tensor.2d.shared::cta.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(to),
       "l"(&map), "r"(x), "r"(y), "r"(barrier)
       : "memory");
 }

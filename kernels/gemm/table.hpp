@@ -47,7 +47,7 @@ class DTypes {
 enum class GpuWork {
   blocks,      // each a tile and, with split-K, a part of k
   warpgroups,  // persistent clusters, operands by TMA (kernels/cuda/hopper.cuh)
-  tma_mma,     // the same by mma.sync, without clusters (kernels/cuda/hopper_mma.cuh)
+  tma_mma,     // the same by mma.sync, without clusters (kernels/cuda/tma_mma.cuh)
   small_m,     // swap-AB, split-K inside a cluster (kernels/cuda/hopper_skinny.cuh)
 };
 

@@ -189,7 +189,7 @@ TEST(Obstacles, ASlowStartOfAGpuThatOthersUseIsNotJudged) {
 TEST(Obstacles, DisturbedFiguresAreNeverJudged) {
   const auto rows = [](std::optional<std::string> who) {
     return with(h200(), [&](Report& r) {
-      BenchRow row{.kernel = "gemm_bf16_256x128_sm90", .target = "sm90", .dtype = "bf16", .threads = 0, .best = true};
+      BenchRow row{.kernel = "gemm_bf16_128x128_sm90", .target = "sm90", .dtype = "bf16", .threads = 0, .best = true};
       row.peers["libtorch"] = {.gflops = 700000, .ratio = 3, .samples_us = {1}};
       row.disturbed = std::move(who);
       r.measurements->rows = {row};

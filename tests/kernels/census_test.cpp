@@ -85,7 +85,7 @@ TEST_P(Census, KernelsHoldWhatTheirTargetPromisesAndSpillNothing) {
   }
 }
 
-// `griddepcontrol.wait`, on 9.0: ACQBULK, by its whole opcode.
+// `griddepcontrol.wait`: ACQBULK, by its whole opcode.
 int64_t waits_of(const Elf& cubin, const std::string& symbol) {
   constexpr uint64_t kOpcode = 0xfff;
   constexpr uint64_t kAwaitKernelsAhead = 0x82e;
@@ -103,17 +103,19 @@ int64_t waits_of(const Elf& cubin, const std::string& symbol) {
   return count;
 }
 
-// What the host launches before the kernels ahead have ended must await them: the passes, and kernels of warpgroups.
-TEST(Hopper, KernelsThatBeginEarlyAwaitThoseAhead) {
-  const TargetBuild& build = build_of("sm90");
-  if (!build.built || !build.ptx.empty()) GTEST_SKIP() << "no machine code of sm90 is built";
+// What the host launches before the kernels ahead have ended must await them: the passes, and what reads by TMA.
+class EarlyKernels : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(EarlyKernels, AwaitThoseAhead) {
+  const TargetBuild& build = build_of(GetParam());
+  if (!build.built || !build.ptx.empty()) GTEST_SKIP() << "no machine code of " << GetParam() << " is built";
   const auto embedded = cubin_of(build);
   ASSERT_TRUE(embedded.ok()) << embedded.error().message;
   const std::span bytes(reinterpret_cast<const uint8_t*>(embedded->data()), embedded->size());
-  const auto cubin = read_elf(Bytes(bytes, "sm90.cubin"));
+  const auto cubin = read_elf(Bytes(bytes, GetParam() + ".cubin"));
   ASSERT_TRUE(cubin.ok()) << cubin.error().message;
   for (const auto& kernel : kernel_table()) {
-    if (kernel.target != "sm90") continue;
+    if (kernel.target != GetParam() || !kernel.part.empty()) continue;
     for (const auto& symbol : symbols_of(kernel)) {
       EXPECT_EQ(waits_of(*cubin, symbol), kernel.work == GpuWork::blocks ? 0 : 1) << symbol;
     }
@@ -170,6 +172,15 @@ TEST(NarrowSass, CountsWhatTheDisassemblerShows) {
   }
 }
 
+std::vector<std::string> targets_with_early_kernels() {
+  std::set<std::string> ids;
+  for (const auto& kernel : kernel_table()) {
+    if (kernel.work != GpuWork::blocks) ids.emplace(kernel.target);
+  }
+  return {ids.begin(), ids.end()};
+}
+INSTANTIATE_TEST_SUITE_P(Targets, EarlyKernels, ::testing::ValuesIn(targets_with_early_kernels()),
+                         [](const auto& test) { return test.param; });
 INSTANTIATE_TEST_SUITE_P(Targets, Census, ::testing::ValuesIn(gpu_targets()),
                          [](const auto& test) { return test.param; });
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Launches of Hopper's kernels on a driver that only takes notes: which kernels, in which order, and which of them may
-// begin before those ahead have ended.
+// Launches of kernels that read their operands by tensor copies, on a driver that only takes notes: which kernels, in
+// which order, and which of them may begin before those ahead have ended.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -50,10 +50,11 @@ DriverApi noting_driver() {
 
 class WarpgroupLaunches : public testing::Test {
  protected:
+  explicit WarpgroupLaunches(const char* target = "sm90", int64_t sms = 132) : target_(target), sms_(sms) {}
   void SetUp() override {
-    if (!find_kernel("wgmma_bf16_128x256_sm90")->built) GTEST_SKIP() << "no kernels of sm90 are built";
+    if (!find_build(target_)->built) GTEST_SKIP() << "no kernels of " << target_ << " are built";
     driver_ = noting_driver();
-    auto kernels = GpuKernels::load(driver_, "sm90");
+    auto kernels = GpuKernels::load(driver_, target_);
     ASSERT_TRUE(kernels.ok()) << kernels.error().message;
     kernels_.emplace(std::move(*kernels));
   }
@@ -63,7 +64,7 @@ class WarpgroupLaunches : public testing::Test {
     ChooseOptions options;
     options.kernel = std::move(kernel);
     options.gpu = 0;
-    const auto plan = choose(problem, test::host_of("sm90", 132), {}, options);
+    const auto plan = choose(problem, test::host_of(target_, sms_), {}, options);
     ASSERT_TRUE(plan.ok()) << plan.error().message;
     const auto at = [](uintptr_t address) { return reinterpret_cast<std::byte*>(address); };
     Context context;
@@ -78,6 +79,8 @@ class WarpgroupLaunches : public testing::Test {
     return testing::AllOf(testing::Field(&Launched::kernel, kernel), testing::Field(&Launched::blocks, blocks),
                           testing::Field(&Launched::overlaps, overlaps));
   }
+  const char* target_;
+  int64_t sms_;
   DriverApi driver_;
   std::optional<GpuKernels> kernels_;
 };
@@ -136,13 +139,35 @@ TEST_F(WarpgroupLaunches, FewColumnsAreSmallM) {
   EXPECT_FALSE(launched[0].overlaps);
 }
 
-// A block an SM, of two warpgroups and the producer's, which await what is ahead themselves too.
-TEST_F(WarpgroupLaunches, TmaMmaUsesPdlToo) {
-  launch_it(make_problem(4096, 4096, 4096, DType::fp16, Layout::nn), "gemm_fp16_256x128_sm90");
-  EXPECT_THAT(launched, ElementsAre(are("gemm_fp16_256x128_nn", 132, true)));
-  EXPECT_EQ(launched[0].threads, 384U);
-  launch_it(make_problem(4096, 4096, 4096, DType::int8, Layout::nn), "gemm_int8_256x128_sm90");
-  EXPECT_THAT(launched, ElementsAre(are("repack_1", 32 * 32, true), are("gemm_int8_256x128_nt", 132, true)));
+class TmaMmaLaunches : public WarpgroupLaunches {
+ protected:
+  TmaMmaLaunches() : WarpgroupLaunches("sm120", 170) {}
+};
+
+// A block an SM, of four warps that compute and one that copies, which await what is ahead themselves too.
+TEST_F(TmaMmaLaunches, AreABlockAnSm) {
+  launch_it(make_problem(4096, 4096, 4096, DType::fp16, Layout::nn), "tma_fp16_128x128_sm120");
+  EXPECT_THAT(launched, ElementsAre(are("tma_fp16_128x128_nn", 170, true)));
+  EXPECT_EQ(launched[0].threads, 160U);
+  launch_it(make_problem(4096, 4096, 4096, DType::int8, Layout::nn), "tma_int8_128x128_sm120");
+  EXPECT_THAT(launched, ElementsAre(are("repack_1", 32 * 32, true), are("tma_int8_128x128_nt", 170, true)));
+}
+
+// Rows that no map names are copied, and where an operand lies wrong, threads copy it element by element.
+TEST_F(TmaMmaLaunches, ReadWhatMapsName) {
+  launch_it(make_problem(4096, 4096, 777, DType::bf16), "tma_bf16_128x128_sm120");
+  EXPECT_THAT(launched, ElementsAre(are("repack_2", 1024, true), are("tma_bf16_128x128_nt", 170, true)));
+  launch_it(make_problem(4096, 4096, 4096, DType::bf16), "tma_bf16_128x128_sm120", 2);
+  EXPECT_THAT(launched, ElementsAre(are("gemm_bf16_128x128_nt", 1024, false)));
+}
+
+// Where they need as long by the model, which knows of both what was seen on Hopper, either may be taken.
+TEST_F(TmaMmaLaunches, AreChosenForLargeProblems) {
+  launch_it(make_problem(4096, 4096, 4096, DType::bf16), std::nullopt);
+  EXPECT_THAT(launched, ElementsAre(are("tma_bf16_128x128_nt", 170, true)));
+  launch_it(make_problem(16, 4096, 4096, DType::bf16), std::nullopt);
+  ASSERT_FALSE(launched.empty());
+  EXPECT_EQ(launched[0].kernel, "gemm_bf16_16x64_nt");
 }
 
 // They do not await anything themselves.

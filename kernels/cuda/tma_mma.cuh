@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// sm_90a: TMA-fed mma.sync. One thread fills a ring of stages; eight warps compute 64 × 64 of the tile each, without a
-// barrier of the block in the main loop.
+// TMA-fed mma.sync, for SMs since 9.0 that have neither wgmma nor tcgen05, by what has no `a` in its target: bulk
+// tensor copies to a block's own shared memory, mbarriers, no clusters and no setmaxnreg. One thread fills a ring of
+// stages; four warps compute 64 × 64 of the tile each, without a barrier of the block in the main loop.
 //   BF16, FP16   m16n8k16, all four layouts: ldmatrix transposes what does not lie along k
 //   INT8, TF32   m16n8k32, m16n8k8: along k only; TMA rounds to TF32
 // A[M,K] or [K,M], B[N,K] or [K,N] → C[M,N]. Family header: see tile.cuh. Source: PTX ISA, mma, ldmatrix.
@@ -28,8 +29,8 @@ struct TmaMmaTile {
   static constexpr bool kAcross = false;
   static constexpr bool kStores = false;  // the warps write C themselves
   static constexpr int kWarps = kRows / kWarpM * (kColumns / kWarpN);
-  static_assert(kWarps == 8, "two warpgroups, which take the registers that the producer's gives");
-  static constexpr int kThreads = kWarps * 32 + 128;
+  static_assert(kWarps == 4, "one for each quarter of the SM, with all registers that a thread can have");
+  static constexpr int kThreads = kWarps * 32 + 32;
   static constexpr int kBlocks = 1;  // of an SM
   static constexpr int kBytesA = kRows * kRowBytes;
   static constexpr int kBytesB = kColumns * kRowBytes;
@@ -37,7 +38,7 @@ struct TmaMmaTile {
   using Stages = Ring<kStages, kStageBytes>;
   static constexpr int kEpilogueBytes = kWarps * kPieces * kPieceBytes;
   static constexpr int kSharedBytes = tma_shared_bytes(kRows + kColumns, kStages, kEpilogueBytes);
-  static_assert(kSharedBytes <= 232448, "a block of sm_90 has 227 KiB");
+  static_assert(kSharedBytes <= 101376, "a block of sm_120 has 99 KiB");
 };
 
 // Where a warp's matrices of one operand lie in a stage that TMA laid out: lines of 128 bytes of k; or boxes of 64
@@ -66,42 +67,63 @@ struct BoxedFragments {
   }
 };
 
-// A warp's fragments, one step of 32 bytes of k ahead of the tensor cores.
+// A warp's fragments, one step of 32 bytes of k ahead of the tensor cores: of A each is replaced when its row of MMAs
+// has been issued, for two sets would spill.
 template <class Tile, bool kAKMajor, bool kBKMajor>
 struct TmaMmaWarp {
   static constexpr int kBlocksA = Tile::kWarpM / 16;
   static constexpr int kBlocksB = Tile::kWarpN / 16;
   static constexpr int kSteps = kRowBytes / 32;
-  static_assert(kSteps % 2 == 0, "fragments alternate between two sets of registers");
+  static_assert(kSteps % 2 == 0, "fragments of B alternate between two sets of registers");
   BoxedFragments<kAKMajor> fragments_a;
   BoxedFragments<kBKMajor> fragments_b;
-  unsigned held_a[2][kBlocksA][4];
+  unsigned held_a[kBlocksA][4];
   unsigned held_b[2][kBlocksB][4];
 
   __device__ TmaMmaWarp(int row, int column) : fragments_a(row, true, 0), fragments_b(column, false, Tile::kBytesA) {}
 
-  __device__ void load(unsigned stage, int step) {
-#pragma unroll
-    for (int i = 0; i < kBlocksA; ++i) load_matrices<!kAKMajor>(held_a[step % 2][i], fragments_a.at(stage, i, step));
+  __device__ void load_a(unsigned stage, int step, int block) {
+    load_matrices<!kAKMajor>(held_a[block], fragments_a.at(stage, block, step));
+  }
+  __device__ void load_b(unsigned stage, int step) {
 #pragma unroll
     for (int j = 0; j < kBlocksB; ++j) load_matrices<!kBKMajor>(held_b[step % 2][j], fragments_b.at(stage, j, step));
+  }
+  // The first fragments of a tile.
+  __device__ void begin(unsigned stage) {
+#pragma unroll
+    for (int i = 0; i < kBlocksA; ++i) load_a(stage, 0, i);
+    load_b(stage, 0);
+  }
+  // Boustrophedon: neighbours share the fragment of B.
+  __device__ void multiply_row(WarpAccumulators<Tile>& acc, int i, const unsigned (&b)[kBlocksB][4]) const {
+#pragma unroll
+    for (int j = 0; j < 2 * kBlocksB; ++j) {
+      const int column = i % 2 == 0 ? j : 2 * kBlocksB - 1 - j;
+      Tile::Op::mma(acc.values[i][column], held_a[i], b[column / 2][column % 2 * 2], b[column / 2][column % 2 * 2 + 1]);
+    }
   }
   // Computes the ring's stage and advances; with `more` the next stage is of the same tile, and its first fragments are
   // loaded too.
   template <class More>
   __device__ void compute_stage(WarpAccumulators<Tile>& acc, typename Tile::Stages& ring, More more) {
-    const unsigned now = ring.stage();
+    unsigned from = ring.stage();
     const unsigned empty = ring.empty();
     ring.advance();
 #pragma unroll
     for (int step = 0; step < kSteps; ++step) {
-      if (step + 1 < kSteps) {
-        load(now, step + 1);
-      } else if (more) {
+      const bool last = step + 1 == kSteps;
+      const int next = (step + 1) % kSteps;
+      if (last && more) {
         ring.await_full();
-        load(ring.stage(), 0);
+        from = ring.stage();
       }
-      acc.mma_step(held_a[step % 2], held_b[step % 2]);
+      if (!last || more) load_b(from, next);
+#pragma unroll
+      for (int i = 0; i < kBlocksA; ++i) {
+        multiply_row(acc, i, held_b[step % 2]);
+        if (!last || more) load_a(from, next, i);
+      }
     }
     __syncwarp();  // one lane arrives for the warp
     if (threadIdx.x % 32 == 0) arrive(empty);
@@ -126,7 +148,6 @@ __device__ inline void tma_mma_gemm(const GpuTileCall& tiles, const GpuTensorMap
   wait_on_dependencies();
   using Scheduler = TileScheduler<Tile::kRows, Tile::kColumns, Tile::kTileK>;
   if (threadIdx.x >= Tile::kWarps * 32) {
-    setmaxnreg_dec<24>();
     if (threadIdx.x == Tile::kWarps * 32) {
       Scheduler scheduler(tiles, static_cast<int>(blockIdx.x), static_cast<int>(gridDim.x));
       while (scheduler.advance()) {
@@ -140,8 +161,6 @@ __device__ inline void tma_mma_gemm(const GpuTileCall& tiles, const GpuTensorMap
       }
     }
   } else {
-    setmaxnreg_inc<240>();
-    // After setmaxnreg: ptxas spills what lives across it.
     const int warp = static_cast<int>(threadIdx.x) / 32;
     constexpr int kWarpsDown = Tile::kRows / Tile::kWarpM;
     const int my_row = warp % kWarpsDown * Tile::kWarpM;
@@ -154,7 +173,7 @@ __device__ inline void tma_mma_gemm(const GpuTileCall& tiles, const GpuTensorMap
       acc.clear();
       if (scheduler.count > 0) {
         ring.await_full();
-        mma.load(ring.stage(), 0);
+        mma.begin(ring.stage());
 #pragma unroll 1
         for (int stage = 1; stage < scheduler.count; ++stage) mma.compute_stage(acc, ring, true_type());
         mma.compute_stage(acc, ring, false_type());
@@ -171,3 +190,10 @@ __device__ inline void tma_mma_gemm(const GpuTileCall& tiles, const GpuTensorMap
 
 }  // namespace
 }  // namespace pbprobe::PBPROBE_TARGET
+
+// Type, rows and columns of a tile, stages.
+#define PBPROBE_TMA_MMA_KERNELS                                                      \
+  PBPROBE_TMA_LAYOUTS(tma_bf16_128x128, tma_mma_gemm, TmaMmaTile<Bf16, 128, 128, 2>) \
+  PBPROBE_TMA_LAYOUTS(tma_fp16_128x128, tma_mma_gemm, TmaMmaTile<Fp16, 128, 128, 2>) \
+  PBPROBE_TMA_KMAJOR(tma_int8_128x128, tma_mma_gemm, TmaMmaTile<Int8, 128, 128, 2>)  \
+  PBPROBE_TMA_KMAJOR(tma_tf32_128x128, tma_mma_gemm, TmaMmaTile<Tf32, 128, 128, 2>)
