@@ -10,7 +10,7 @@
 // Source: PTX ISA, ld.global.nc, fma.rn.f32. Family header: see tile.cuh.
 #pragma once
 
-#include "kernels/cuda/tile.cuh"
+#include "kernels/cuda/pdl.cuh"
 
 namespace pbprobe::PBPROBE_TARGET {
 namespace {
@@ -166,6 +166,8 @@ __device__ inline void gemv(const GpuCall& call) {
   const int2 corner =
       make_int2(static_cast<int>(blockIdx.x) % down * kRows, static_cast<int>(blockIdx.x) / down * kGemvColumns);
   Lane lane(call, corner, k_range(call));
+  launch_dependents();
+  wait_on_dependencies();
   lane.run();
   const int aside = lane.column - corner.y;
   constexpr int kShares = 32 / Lane::kFrom;

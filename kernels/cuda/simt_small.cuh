@@ -2,12 +2,13 @@
 // SPDX-License-Identifier: MIT
 //
 // FP32 in small tiles, where those of simt.cuh leave most SMs idle. A[M,K] or [K,M], B[N,K] or [K,N] → C[M,N]. A block
-// of 256 threads, each 4 × 4 of C, computes its tile once, or in groups of threads that share the k of each stage and
-// add up at its end. The next stage is loaded to registers while the current one is computed (two buffers).
+// of 256 threads, each 4 × 4 of C, computes its tile in groups of threads that share the k of each stage, and adds up
+// their sums at its end. The next stage is loaded to registers while the current one is computed (two buffers).
 // Source: PTX ISA, fma.rn.f32. Family header: see tile.cuh.
 #pragma once
 
-#include "kernels/cuda/tile.cuh"
+#include "kernels/cuda/pdl.cuh"
+#include "kernels/cuda/write_lines.cuh"
 
 namespace pbprobe::PBPROBE_TARGET {
 namespace {
@@ -69,11 +70,6 @@ struct SmallFetch {
   }
 };
 
-// Of the threads that write C.
-template <int kThreadsOf>
-__device__ inline void store_barrier() {
-  asm volatile("bar.sync 1, %0;" ::"n"(kThreadsOf) : "memory");
-}
 template <int kTileM, int kTileN, bool kAkm, bool kBnk>
 __device__ void simt_small_gemm(const GpuCall& call) {
   using A = SmallFetch<kTileM, !kAkm>;
@@ -81,8 +77,11 @@ __device__ void simt_small_gemm(const GpuCall& call) {
   constexpr int kOfGroup = kTileM / 4 * (kTileN / 4);  // threads
   constexpr int kGroups = kSmallThreads / kOfGroup;
   constexpr int kGroupK = kSmallK / kGroups;
-  __shared__ __align__(16) float shared_a[2][kSmallK][kTileM];
-  __shared__ __align__(16) float shared_b[2][kSmallK][kTileN];
+  struct Stages {
+    float a[2][kSmallK][kTileM];
+    float b[2][kSmallK][kTileN];
+  };
+  __shared__ __align__(16) Stages stages;
   const int2 first = tile_corner<kTileM, kTileN>(call);
   const int2 range = k_range(call);
   const int end = range.x + range.y;
@@ -98,18 +97,20 @@ __device__ void simt_small_gemm(const GpuCall& call) {
     a.load(call.a, call.lda, call.a_aligned, first.x, call.m, k, end);
     b.load(call.b, call.ldb, call.b_aligned, first.y, call.n, k, end);
   };
+  launch_dependents();
+  wait_on_dependencies();
   if (range.y > 0) load(range.x);
   int now = 0;
 #pragma unroll 1
   for (int k = range.x; k < end; k += kSmallK, now = 1 - now) {
-    a.store(shared_a[now]);
-    b.store(shared_b[now]);
+    a.store(stages.a[now]);
+    b.store(stages.b[now]);
     __syncthreads();  // of two buffers none is written that is still read
     if (k + kSmallK < end) load(k + kSmallK);
-#pragma unroll 8
+#pragma unroll 4
     for (int d = 0; d < kGroupK; ++d) {
-      const float4 four_a = A::read(shared_a[now], group * kGroupK + d, my_row);
-      const float4 four_b = B::read(shared_b[now], group * kGroupK + d, my_column);
+      const float4 four_a = A::read(stages.a[now], group * kGroupK + d, my_row);
+      const float4 four_b = B::read(stages.b[now], group * kGroupK + d, my_column);
       const float rows[4] = {four_a.x, four_a.y, four_a.z, four_a.w};
       const float columns[4] = {four_b.x, four_b.y, four_b.z, four_b.w};
 #pragma unroll
@@ -119,41 +120,24 @@ __device__ void simt_small_gemm(const GpuCall& call) {
       }
     }
   }
-  if constexpr (kGroups > 1) {
-    __shared__ float sums[kGroups - 1][kOfGroup][16];
-    if (group > 0) {
-#pragma unroll
-      for (int i = 0; i < 16; ++i) sums[group - 1][inside][i ^ inside % 16] = acc[i / 4][i % 4];
-    }
-    __syncthreads();
-    if (group > 0) return;
-#pragma unroll
-    for (int other = 0; other < kGroups - 1; ++other) {
-#pragma unroll
-      for (int i = 0; i < 16; ++i) acc[i / 4][i % 4] += sums[other][inside][i ^ inside % 16];
-    }
-  }
-  if (call.split > 1 ? call.n % 4 == 0 : call.c_aligned) {
-#pragma unroll
-    for (int i = 0; i < 4; ++i) write_accumulators<4>(call, first.x + my_row + i, first.y + my_column, acc[i]);
-    return;
-  }
-  // Rows that begin anywhere: lane by lane, so that a warp writes neighbours. The stages are read no more.
-  float(*tile)[kTileN] = shared_b[0];
-  static_assert(kTileM * kTileN <= 2 * kSmallK * kTileN, "C lies where the stages of B were");
-  store_barrier<kOfGroup>();
+  auto* const sums = reinterpret_cast<float(*)[kTileM][kTileN]>(&stages);
+  static_assert(sizeof(stages) >= sizeof(float[kGroups][kTileM][kTileN]), "sums lie where the stages were");
+  const auto moved = [](int row) { return row / 4 % 8 * 4; };  // fours, so that rows spread over the banks
+  __syncthreads();
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
-    const int row = my_row + i;
-    *reinterpret_cast<float4*>(&tile[row][my_column ^ row / 4 % 8 * 4]) =
+    *reinterpret_cast<float4*>(&sums[group][my_row + i][my_column ^ moved(my_row)]) =
         make_float4(acc[i][0], acc[i][1], acc[i][2], acc[i][3]);
   }
-  store_barrier<kOfGroup>();
-#pragma unroll 4
-  for (int at = inside; at < kTileM * kTileN; at += kOfGroup) {
-    const int row = at / kTileN;
-    write_whole_or_part(call, first.x + row, first.y + at % kTileN, tile[row][at % kTileN ^ row / 4 % 8 * 4]);
-  }
+  __syncthreads();
+  write_lines<kTileM, kTileN, kSmallThreads, 4>(call, tile_corner<kTileM, kTileN>(call), [&](int i, int j) {
+    const int row = static_cast<int>(threadIdx.x) / 32 * (kTileM / (kSmallThreads / 32)) + i;
+    const int column = j * 32 + static_cast<int>(threadIdx.x) % 32 ^ moved(row);
+    float all = sums[0][row][column];
+#pragma unroll
+    for (int other = 1; other < kGroups; ++other) all += sums[other][row][column];
+    return all;
+  });
 }
 
 }  // namespace
@@ -170,5 +154,4 @@ __device__ void simt_small_gemm(const GpuCall& call) {
   PBPROBE_SMALL_KERNEL(rows, columns, blocks, nn, false, false) \
   PBPROBE_SMALL_KERNEL(rows, columns, blocks, tn, true, false)  \
   PBPROBE_SMALL_KERNEL(rows, columns, blocks, tt, true, true)
-PBPROBE_SMALL_LAYOUTS(64, 64, 2)
 PBPROBE_SMALL_LAYOUTS(32, 32, 3)

@@ -7,7 +7,8 @@
 #endif
 #pragma once
 
-#include "kernels/cuda/tile.cuh"
+#include "kernels/cuda/pdl.cuh"
+#include "kernels/cuda/write_lines.cuh"
 
 namespace pbprobe::PBPROBE_TARGET {
 namespace {
@@ -58,6 +59,8 @@ __device__ inline void thin_gemm(const GpuCall& call) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int my_row = static_cast<int>(threadIdx.x) / 32 * 8;
   float acc[8][4] = {};
+  launch_dependents();
+  wait_on_dependencies();
 #pragma unroll 1
   for (int k = 0; k < range.y; k += kThinK) {
     const int count = min(range.y - k, kThinK);
@@ -78,13 +81,7 @@ __device__ inline void thin_gemm(const GpuCall& call) {
       }
     }
   }
-#pragma unroll
-  for (int i = 0; i < 8; ++i) {
-#pragma unroll
-    for (int j = 0; j < 4; ++j) {
-      write_whole_or_part(call, first.x + my_row + i, first.y + j * 32 + lane, acc[i][j]);
-    }
-  }
+  write_lines<kThinRows, kThinColumns, kThinThreads, 8>(call, first, [&](int i, int j) { return acc[i][j]; });
 }
 
 }  // namespace

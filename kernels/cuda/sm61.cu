@@ -13,6 +13,6 @@
 #include "kernels/cuda/simt_small.cuh"
 #include "kernels/cuda/simt_thin.cuh"
 
-PBPROBE_SIMT_LAYOUTS(gemm_bf16_128x128, WidenedBf16)
-PBPROBE_SIMT_KMAJOR(gemm_int8_128x128, DotInt8)
+PBPROBE_SIMT_LAYOUTS(gemm_bf16_128x128, SimtLarge, WidenedBf16)
+PBPROBE_SIMT_KMAJOR(gemm_int8_128x128, SimtLarge, DotInt8)
 PBPROBE_DP4A_PEAK(int8)

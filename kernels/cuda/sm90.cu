@@ -9,12 +9,23 @@
 #include "kernels/cuda/hopper_fp8.cuh"
 #include "kernels/cuda/hopper_pingpong.cuh"
 #include "kernels/cuda/hopper_skinny.cuh"
+#include "kernels/cuda/mma_direct.cuh"
 #include "kernels/cuda/mma_fp8.cuh"
 #include "kernels/cuda/peak_wgmma.cuh"
 #include "kernels/cuda/tensor_probes.cuh"
 
 PBPROBE_MMA_KERNELS(PBPROBE_MMA_SIZES_228KB)
 PBPROBE_MMA_FP8_KERNELS(PBPROBE_MMA_SIZES_228KB)
+
+// Blocks of an SM, type, rows of 16 and columns of 8 of a warp, warps down, across and along k, stages.
+#define PBPROBE_MMA_DIRECT_KERNELS(name, type)                        \
+  PBPROBE_MMA_DIRECT(gemm_##name##_64x128, 2, type, 2, 4, 2, 4, 1, 3) \
+  PBPROBE_MMA_DIRECT(gemm_##name##_32x64, 2, type, 2, 4, 1, 2, 4, 2)  \
+  PBPROBE_MMA_DIRECT(gemm_##name##_32x32, 2, type, 2, 4, 1, 1, 8, 2)
+PBPROBE_MMA_DIRECT_KERNELS(bf16, Bf16)
+PBPROBE_MMA_DIRECT_KERNELS(fp16, Fp16)
+PBPROBE_MMA_DIRECT_KERNELS(int8, Int8)
+PBPROBE_MMA_DIRECT_KERNELS(tf32, Tf32)
 
 // Type, columns of a tile, stages, blocks of a cluster, a warpgroup's chunks of C, side by side; ping-pong: type,
 // stages; small M: type, rows, stages, warpgroups that compute, lines of 128 bytes of k in a stage, blocks of an SM.

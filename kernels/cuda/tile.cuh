@@ -451,18 +451,6 @@ __device__ inline void write_small_m(const GpuCall& call, int row, int column, c
   }
 }
 
-// One element of C, or with split-K of a part.
-template <class Accumulator>
-__device__ inline void write_whole_or_part(const GpuCall& call, int row, int column, Accumulator acc) {
-  if (row >= call.m || column >= call.n) return;
-  if (call.split > 1) {
-    const long long line = static_cast<long long>(blockIdx.z) * call.m + row;
-    static_cast<unsigned*>(call.partials)[line * call.n + column] = bits_of(acc);
-    return;
-  }
-  write_element(call, row * call.ldc + column, row, column, column, acc);
-}
-
 // A block's accumulators to C, or with split-K to the workspace, for the pass that reduces them.
 template <int kCount, bool kOneByOne = false, bool kSmallM = false, class Accumulator>
 __device__ inline void write_accumulators(const GpuCall& call, int row, int column, const Accumulator (&acc)[kCount]) {

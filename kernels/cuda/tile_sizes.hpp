@@ -17,6 +17,14 @@ constexpr int mma_shared_bytes(int lines, int line_bytes, int stages) {
   return lines * line_bytes * stages;
 }
 
+// Small and unaligned problems (mma_direct.cuh): bytes of k of a stage, of which each line has 16 more for what lies
+// before its first byte. `lines`: of a group of warps that share k.
+constexpr int kDirectSlab = 64;
+constexpr int kDirectLine = kDirectSlab + 16;
+constexpr int direct_shared_bytes(int lines, int groups, int stages) {
+  return lines * kDirectLine * groups * stages;
+}
+
 // A ring of stages that TMA fills: 1 KiB to align it to the swizzle's pattern, and two barriers a stage. `lines`: of
 // 128 bytes, in a stage. `epilogue_bytes`: where C is staged; `barriers`: besides the ring's.
 constexpr int tma_shared_bytes(int lines, int stages, int epilogue_bytes = 0, int barriers = 0) {

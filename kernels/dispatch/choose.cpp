@@ -172,6 +172,15 @@ Result<Candidate> best(const Problem& problem, const Host& host, const Rates& ra
     }
     candidates.push_back(one);
   }
+  // Where unaligned rows are read as they lie, the instruction counts less than the pass that others need.
+  for (auto& one : candidates) {
+    if (!one.kernel->reads_any_rows) continue;
+    for (const auto& other : candidates) {
+      if (other.fit != one.fit || other.kernel->dtype != one.kernel->dtype) continue;
+      one.path = std::min(one.path, other.path);
+      one.rate = std::max(one.rate, other.rate);
+    }
+  }
   if (candidates.empty()) return nothing_fits(problem, host, gpu, options);
   // A CPU's skinny kernels exist because the others read the memory worse: they stay ahead of any rate.
   const auto skinny = [](const Candidate& c) { return c.kernel->max_m != INT64_MAX; };
@@ -198,6 +207,18 @@ int64_t spread_bytes(int64_t count) {
   return round_up(count * size_of(DType::fp32), 16);
 }
 
+// Whether the kernel awaits what is ahead of it in its stream by itself (kernels/cuda/pdl.cuh).
+bool awaits_kernels_ahead(const Kernel& kernel) {
+  constexpr int64_t kFirstMajor = 9;
+  if (is_tcgen05(kernel)) return false;
+  const Target* const target = find_target(kernel.target);
+  const TargetBuild* const build = find_build(kernel.target);
+  if (target == nullptr || build == nullptr) return false;
+  const auto sm = parse_sm(build->ptx.empty() ? target->architecture : build->ptx);
+  return sm && sm->major >= kFirstMajor &&
+         (kernel.work != GpuWork::blocks || kernel.reads_any_rows || kernel.peak == "peak_fp32");
+}
+
 // The passes that come first, and where what they write lies. `copied`: each operand, wherever it lies.
 Result<void> plan_passes(Plan& plan, bool copied = false) {
   constexpr int64_t kAlign = 256;
@@ -210,6 +231,7 @@ Result<void> plan_passes(Plan& plan, bool copied = false) {
   gpu.align_b = reading.b == Pass::align;
   gpu.unaligned_b = reads_unaligned_b(*plan.kernel, p);
   if (gpu.unaligned_b) plan.variant = kUnalignedVariant;
+  gpu.overlaps = awaits_kernels_ahead(*plan.kernel);
   if (is_tcgen05(*plan.kernel)) PBPROBE_CHECK(cut_tcgen05(plan));
   gpu.align_a = gpu.align_a || (copied && !gpu.transpose_a);
   gpu.align_b = gpu.align_b || (copied && !gpu.transpose_b);

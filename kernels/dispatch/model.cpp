@@ -44,14 +44,20 @@ Family family_of(const Kernel& kernel) {
     case GpuWork::blocks: break;
   }
   const bool small_m = kernel.max_m != INT64_MAX;
+  if (kernel.reads_any_rows) {
+    if (kernel.tile.m > 32) return {0.4, 1.5, 0.8, 40, 60, 1, 0, 1.1, 0.75, 1};
+    return kernel.tile.n > 32 ? Family{1.1, 0.4, 0.2, 40, 60, 1, 0, 3.5, 0.2, 1}
+                              : Family{0.9, 0.65, 0.3, 16, 60, 1, 0, 5, 0.23, 1};
+  }
   if (kernel.instruction == "mma.sync") {
     return small_m ? Family{3.2, 1.2, 0.2, 40, 40, 6, 0.8, 1, 0.6, 4}
                    : Family{2.2, 0.4, 0.7, 9, 60, 4.5, 0.9, 9, 0.6, 4};
   }
-  if (small_m) return {1.1, 1.2, 0, 10, 60, 1, 0.1, 1, 0.55, 1};
-  if (kernel.small_k) return {3.5, 1.5, 0, 40, 60, 1, 1.6, 1, 0.35, 4};
-  if (kernel.busy > 1) return {7.0, 0.1, 0.3, 40, 60, 1, 0.25, 2.3, 0.45, 4};
-  return {3.3, 0.6, 0.1, 40, 60, 1, 0.15, 2.5, 0.6, 4};
+  if (small_m) return {0.6, 0.45, 0, 10, 60, 1, 0.05, 1, 0.5, 1};
+  if (kernel.small_k) return {1.2, 0.65, 0, 90, 140, 1, 0.7, 1, 0.8, 4};
+  if (kernel.tile.m > 64) return {9.0, 0.05, 0.1, 40, 60, 1, 0.25, 2.8, 0.4, 4};
+  if (kernel.tile.m > 32) return {3.0, 1.0, 0.4, 40, 60, 1, 0.4, 3, 0.6, 4};
+  return {1.2, 0.7, 0.05, 40, 60, 1, 0.2, 3.8, 0.6, 4};
 }
 
 // Of one SM, dense.
@@ -161,8 +167,11 @@ int64_t sms_of(const Gpu& gpu) {
 
 Reading reading_of(const Kernel& kernel, const Problem& p) {
   constexpr int64_t kWorthRows = 64;                    // below, reading element by element costs less than a copy
+  constexpr int64_t kLarge = 128;                       // smaller tiles of FP32 read unaligned rows as fast
   const bool by_maps = kernel.work != GpuWork::blocks;  // whose rows must begin at multiples of 16 bytes
-  const bool worth = by_maps || (std::min(p.m, p.n) > kWorthRows && kernel.peak != "peak_fp32");
+  const bool worth =
+      !kernel.reads_any_rows &&
+      (by_maps || (std::min(p.m, p.n) > kWorthRows && (kernel.peak != "peak_fp32" || kernel.tile.m >= kLarge)));
   const Layout read = layout_read(kernel, p.layout);
   const auto unaligned = [&](int64_t rows, int64_t leading) {
     return rows > 1 && leading * size_of(p.a) % kVector != 0;

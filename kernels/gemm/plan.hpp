@@ -68,6 +68,7 @@ struct GpuBlocks {
   int64_t partials_offset = 0;
   int64_t scales_offset = 0;  // of a vector of A's scale, then one of B's, where each is one number
   int64_t cluster = 1;        // blocks of a cluster
+  bool overlaps = false;      // its launches may begin before the kernels ahead have ended (kernels/cuda/pdl.cuh)
   // Kernels by TMA: tiles of a raster group in one direction (warpgroups: rows of tiles).
   int64_t raster_group = 0;
 };

@@ -77,9 +77,10 @@ struct Kernel {
   int64_t line_bytes = 0;        // CPU: of each packed row or column, besides its elements
   // CPU: m · n · k · packed_bytes that a thread must have to be worth calling: about 15 µs.
   int64_t least_work = 4 << 20;
-  bool small_k = false;  // GPU: multiplies the k that is there, and no whole stage
-  bool spills = false;   // GPU: ptxas spills some of its registers, which no other may (resources.json says how many)
-  int64_t threads = 0;   // GPU: of a block
+  bool small_k = false;         // GPU: multiplies the k that is there, and no whole stage
+  bool reads_any_rows = false;  // GPU: unaligned rows need no pass that aligns them
+  bool spills = false;  // GPU: ptxas spills some of its registers, which no other may (resources.json says how many)
+  int64_t threads = 0;  // GPU: of a block
   int64_t shared_bytes = 0;  // GPU: dynamic shared memory of a block
   int64_t blocks = 1;        // GPU: that an SM holds at once
   int64_t busy = 1;          // GPU: as many blocks as an SM needs; fewer take as long

@@ -72,11 +72,6 @@ int is_aligned(const void* pointer, int64_t rows, int64_t leading, int64_t eleme
 
 }  // namespace
 
-// Kernels of warpgroups, and the passes around them, await what is ahead of them themselves.
-bool overlaps(const Plan& plan) {
-  return plan.kernel->work != GpuWork::blocks;
-}
-
 Result<const LoadedKernel*> loaded_in(const Context& context, std::string_view target, std::string_view symbol) {
   if (context.gpu == nullptr) {
     return make_error(ErrorCode::usage,
@@ -117,6 +112,8 @@ Result<void> launch(const Launch& what, const Context& context, void** parameter
     }
     CuLaunchConfig config;
     config.grid[0] = size(what.grid.x);
+    config.grid[1] = size(what.grid.y);
+    config.grid[2] = size(what.grid.z);
     config.block[0] = size(what.threads);
     config.shared_bytes = size(what.shared_bytes);
     config.stream = static_cast<CuStream>(context.stream);
@@ -250,7 +247,7 @@ Result<void> launch_repacks(const Plan& plan, GpuRepacks passes, int64_t element
   const Grid grid{int64_t{passes.first.blocks} + passes.second.blocks, 1, 1};
   if (grid.x == 0) return {};
   void* parameters[] = {&passes};
-  return launch({plan.kernel->target, symbol, grid, kThreads, 0, 1, overlaps(plan)}, context, parameters);
+  return launch({plan.kernel->target, symbol, grid, kThreads, 0, 1, plan.gpu.overlaps}, context, parameters);
 }
 
 Result<void> launch_reduce(const Plan& plan, GpuCall call, const Context& context) {
@@ -260,7 +257,8 @@ Result<void> launch_reduce(const Plan& plan, GpuCall call, const Context& contex
   const int64_t eights = (plan.problem.n + 7) / 8 * plan.problem.m;
   const int64_t blocks = std::min((eights + kThreads - 1) / kThreads, kMostBlocks);
   void* parameters[] = {&call};
-  return launch({plan.kernel->target, symbol, Grid{blocks, 1, 1}, kThreads, 0, 1, overlaps(plan)}, context, parameters);
+  return launch({plan.kernel->target, symbol, Grid{blocks, 1, 1}, kThreads, 0, 1, plan.gpu.overlaps}, context,
+                parameters);
 }
 
 GpuCall make_call(const Plan& plan, const Operands& o) {
@@ -352,7 +350,8 @@ Result<void> launch_gpu(const Plan& plan, const Operands& o, const Context& cont
   }
   if (plan.kernel->work == GpuWork::blocks) {
     PBPROBE_CHECK(
-        launch({plan.kernel->target, symbol, plan.grid, plan.kernel->threads, plan.shared_bytes}, context, parameters));
+        launch({plan.kernel->target, symbol, plan.grid, plan.kernel->threads, plan.shared_bytes, 1, plan.gpu.overlaps},
+               context, parameters));
   } else {
     PBPROBE_CHECK(launch_warpgroups(plan, call, symbol, context));
   }

@@ -32,7 +32,6 @@ struct Launch {
   int64_t cluster = 1;    // blocks of a cluster
   bool overlaps = false;  // may begin before the kernels ahead have ended: it awaits them itself (pdl.cuh)
 };
-[[nodiscard]] bool overlaps(const Plan& plan);
 [[nodiscard]] Result<void> launch(const Launch& what, const Context& context, void** parameters);
 [[nodiscard]] Result<const LoadedKernel*> loaded_in(const Context& context, std::string_view target,
                                                     std::string_view symbol);

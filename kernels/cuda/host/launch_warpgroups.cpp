@@ -33,8 +33,9 @@ Result<void> launch_warpgroups(const Plan& plan, const GpuCall& call, const std:
   void* parameters[] = {&maps.tiles, &a, &b, &c};  // C's map may be unused
   constexpr int64_t kMoreReaders = 128;            // threads
   const int64_t threads = plan.kernel->threads + (plan.gpu.unaligned_b ? kMoreReaders : 0);
-  return launch({plan.kernel->target, symbol, plan.grid, threads, plan.shared_bytes, plan.gpu.cluster, overlaps(plan)},
-                context, parameters);
+  return launch(
+      {plan.kernel->target, symbol, plan.grid, threads, plan.shared_bytes, plan.gpu.cluster, plan.gpu.overlaps},
+      context, parameters);
 }
 
 }  // namespace pbprobe
