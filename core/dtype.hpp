@@ -11,10 +11,11 @@
 namespace pbprobe {
 
 // Element types of operands, accumulators and results. TF32 is FP32 in memory, rounded by the tensor core.
-// FP8 as OCP has it: e4m3 without infinities ("fn"), e5m2 with them.
-enum class DType : uint8_t { fp32, tf32, fp16, bf16, int8, uint8, int32, e4m3, e5m2 };
+// FP8 as OCP has it: e4m3 without infinities ("fn"), e5m2 with them. e2m1x2 is a byte with two neighbours along k, the
+// first one in the lower half, as torch's float4_e2m1fn_x2: sizes and strides count bytes, so k is half as long.
+enum class DType : uint8_t { fp32, tf32, fp16, bf16, int8, uint8, int32, e4m3, e5m2, e2m1x2 };
 
-inline constexpr std::array<std::pair<DType, std::string_view>, 9> kDTypeNames{{
+inline constexpr std::array<std::pair<DType, std::string_view>, 10> kDTypeNames{{
     {DType::fp32, "fp32"},
     {DType::tf32, "tf32"},
     {DType::fp16, "fp16"},
@@ -24,6 +25,7 @@ inline constexpr std::array<std::pair<DType, std::string_view>, 9> kDTypeNames{{
     {DType::int32, "int32"},
     {DType::e4m3, "e4m3"},
     {DType::e5m2, "e5m2"},
+    {DType::e2m1x2, "e2m1x2"},
 }};
 
 [[nodiscard]] inline std::span<const std::pair<DType, std::string_view>> enum_names(DType) {
@@ -41,13 +43,38 @@ inline constexpr std::array<std::pair<DType, std::string_view>, 9> kDTypeNames{{
     case DType::int8:
     case DType::uint8:
     case DType::e4m3:
-    case DType::e5m2: return 1;
+    case DType::e5m2:
+    case DType::e2m1x2: return 1;
   }
   return 0;
 }
 
 [[nodiscard]] constexpr bool is_fp8(DType type) {
   return type == DType::e4m3 || type == DType::e5m2;
+}
+
+// Numbers in one element.
+[[nodiscard]] constexpr int64_t numbers_in(DType type) {
+  return type == DType::e2m1x2 ? 2 : 1;
+}
+
+// How neighbours along k share scales, besides those of rows and columns. OCP's MX: a power of two (UE8M0) for each 32
+// numbers; NVFP4: a UE4M3 for each 16.
+enum class BlockScale : uint8_t { none, mx, nvfp4 };
+
+inline constexpr std::array<std::pair<BlockScale, std::string_view>, 3> kBlockScaleNames{{
+    {BlockScale::none, "none"},
+    {BlockScale::mx, "mx"},
+    {BlockScale::nvfp4, "nvfp4"},
+}};
+
+[[nodiscard]] inline std::span<const std::pair<BlockScale, std::string_view>> enum_names(BlockScale) {
+  return kBlockScaleNames;
+}
+
+// Elements that share a scale.
+[[nodiscard]] constexpr int64_t block_length(BlockScale blocks, DType type) {
+  return (blocks == BlockScale::nvfp4 ? 16 : 32) / numbers_in(type);
 }
 
 }  // namespace pbprobe

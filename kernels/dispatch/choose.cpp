@@ -46,15 +46,16 @@ Result<const Gpu*> gpu_of(const Host& host, int64_t index) {
 }
 
 // Asked of each kernel of the table for each GEMM: the sentences below are made only where they are reported.
-bool runs_here(const Target& target, const Host& host, const Gpu* gpu) {
+// A further cubin (`part`) is an "a" one.
+bool runs_here(const Target& target, std::string_view part, const Host& host, const Gpu* gpu) {
   if ((target.kind == TargetKind::gpu) != (gpu != nullptr)) return false;
-  if (gpu != nullptr) return !gpu->problem && fit_of(target, *gpu) > 0;
+  if (gpu != nullptr) return !gpu->problem && fit_of(target, *gpu) > (part.empty() ? 0 : 999);
   return std::find(host.cpu.targets.begin(), host.cpu.targets.end(), target.id) != host.cpu.targets.end();
 }
 
 // Why a kernel cannot run on this host; empty: it can.
-std::string host_lacks(const Target& target, const Host& host, const Gpu* gpu) {
-  if (runs_here(target, host, gpu)) return {};
+std::string host_lacks(const Target& target, std::string_view part, const Host& host, const Gpu* gpu) {
+  if (runs_here(target, part, host, gpu)) return {};
   if (target.kind == TargetKind::gpu) {
     if (gpu == nullptr) return "it is a GPU's, and the operands are in CPU memory";
     if (gpu->problem) return fmt::format("GPU {} cannot be used: {}", gpu->index, *gpu->problem);
@@ -77,7 +78,7 @@ std::string host_lacks(const Target& target, const Host& host, const Gpu* gpu) {
 bool computes_types(const Kernel& kernel, const Problem& p) {
   const bool a = kernel.a == DTypes{} ? p.a == kernel.dtype : kernel.a.has(p.a);
   const bool b = kernel.b == DTypes{} ? p.b == kernel.dtype : kernel.b.has(p.b);
-  return a && b && p.accumulator == kernel.accumulator && kernel.c.has(p.c);
+  return a && b && p.blocks == kernel.block_scale && p.accumulator == kernel.accumulator && kernel.c.has(p.c);
 }
 
 // Small M; on a CPU also a C of few columns, where A may take B's place.
@@ -119,7 +120,7 @@ Result<const Kernel*> forced(const Problem& problem, const Host& host, const Gpu
   if (auto why = problem_differs(*kernel, problem); !why.empty()) {
     return make_error(ErrorCode::usage, "kernel {}: {}", kernel->name, why);
   }
-  if (auto why = host_lacks(*target, host, gpu); !why.empty()) {
+  if (auto why = host_lacks(*target, kernel->part, host, gpu); !why.empty()) {
     return make_error(ErrorCode::unsupported, "kernel {} cannot run here: {}", kernel->name, why);
   }
   if (!kernel->built) {
@@ -136,7 +137,7 @@ Error nothing_fits(const Problem& problem, const Host& host, const Gpu* gpu, con
     if (!problem_differs(kernel, problem).empty()) continue;
     const Target* target = find_target(kernel.target);
     if (target == nullptr || (target->kind == TargetKind::gpu) != (gpu != nullptr)) continue;
-    const auto lacks = host_lacks(*target, host, gpu);
+    const auto lacks = host_lacks(*target, kernel.part, host, gpu);
     const auto elsewhere = better_elsewhere(kernel, problem);
     reasons.push_back(fmt::format("{}: {}", kernel.name,
                                   !lacks.empty()       ? lacks
@@ -159,7 +160,8 @@ Result<Candidate> best(const Problem& problem, const Host& host, const Rates& ra
     if (!kernel.built || (options.target && *options.target != kernel.target)) continue;
     if (!computes(kernel, problem)) continue;
     const Target* target = find_target(kernel.target);
-    if (target == nullptr || !runs_here(*target, host, gpu) || !better_elsewhere(kernel, problem).empty()) continue;
+    if (target == nullptr || !runs_here(*target, kernel.part, host, gpu) || !better_elsewhere(kernel, problem).empty())
+      continue;
     const Peak* peak = peak_of(kernel);
     const auto rate = peak ? rates.find(peak->name) : rates.end();
     all_rated = all_rated && rate != rates.end();
@@ -322,7 +324,8 @@ Result<void> plan_otherwise(Plan& plan, const Gpu& gpu) {
 // C[m,n] = A · B of few columns is C'[n,m] = B' · A' of small M: the same memory, read with rows and columns exchanged.
 std::optional<Problem> swapped(const Problem& p) {
   constexpr int64_t kMostColumns = 128;  // rows of the largest of those kernels
-  if (p.n > kMostColumns || p.n >= p.m || p.k == 0 || p.a != p.b || p.c_is_nm) return std::nullopt;
+  if (p.n > kMostColumns || p.n >= p.m || p.k == 0 || p.a != p.b || p.c_is_nm || p.blocks != BlockScale::none)
+    return std::nullopt;
   Problem other = p;
   std::swap(other.m, other.n);
   std::swap(other.lda, other.ldb);

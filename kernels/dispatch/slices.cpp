@@ -53,6 +53,11 @@ const void* advance(const void* data, int64_t elements, DType type) {
   return data == nullptr ? nullptr : static_cast<const std::byte*>(data) + elements * size_of(type);
 }
 
+// Rows, or columns, are whole tiles of 128 scales where a slice begins.
+const void* advance_blocks(const void* data, int64_t lines, const Problem& p) {
+  return data == nullptr ? nullptr : static_cast<const std::byte*>(data) + block_scale_bytes(p, lines);
+}
+
 const float* advance(const float* data, int64_t elements) {
   return data == nullptr ? nullptr : data + elements;
 }
@@ -74,6 +79,8 @@ Operands operands_of(const Slice& slice, const Operands& whole) {
   part.b = advance(whole.b, slice.column * (b_is_nk(p.layout) ? p.ldb : 1), p.b);
   part.c = const_cast<void*>(advance(whole.c, slice.row * p.ldc + slice.column, p.c));
   part.bias = advance(whole.bias, slice.column);
+  part.blocks_a = advance_blocks(whole.blocks_a, slice.row, p);
+  part.blocks_b = advance_blocks(whole.blocks_b, slice.column, p);
   part.scale_a = p.per_tensor ? whole.scale_a : advance(whole.scale_a, slice.row);
   part.scale_b = p.per_tensor ? whole.scale_b : advance(whole.scale_b, slice.column);
   return part;

@@ -51,11 +51,12 @@ bool is_integer(DType type) {
 
 // What fills memory that nobody may read or must write: a NaN with a mark, or an odd integer.
 void poison(std::byte* bytes, int64_t count, DType type) {
-  const uint32_t word = is_integer(type)      ? 0x5b5b5b5bU
-                        : size_of(type) == 1  ? 0x7f7f7f7fU
-                        : size_of(type) == 4  ? 0x7fc5a5a5U
-                        : type == DType::bf16 ? 0x7fd57fd5U
-                                              : 0x7e557e55U;
+  const uint32_t word = is_integer(type)        ? 0x5b5b5b5bU
+                        : type == DType::e2m1x2 ? 0x77777777U  // it has no NaN: 6
+                        : size_of(type) == 1    ? 0x7f7f7f7fU
+                        : size_of(type) == 4    ? 0x7fc5a5a5U
+                        : type == DType::bf16   ? 0x7fd57fd5U
+                                                : 0x7e557e55U;
   // An element is the whole word, or its halves or quarters, which are alike.
   for (int64_t i = 0; i < count; i += 4)
     std::memcpy(bytes + i, &word, static_cast<size_t>(std::min<int64_t>(4, count - i)));
@@ -92,7 +93,8 @@ Guarded fill(const Shape& shape, DType type, int64_t misalign, Value value) {
   Guarded guarded = make_guarded(extent(shape.rows, shape.columns, shape.leading), type, misalign);
   for (int64_t i = 0; i < shape.rows; ++i) {
     for (int64_t j = 0; j < shape.columns; ++j) {
-      set_element(guarded.data(), type, i * shape.leading + j, value(i, j));
+      const int64_t first = (i * shape.leading + j) * numbers_in(type);
+      for (int64_t l = 0; l < numbers_in(type); ++l) set_element(guarded.data(), type, first + l, value(i, j));
     }
   }
   return guarded;
@@ -106,8 +108,11 @@ enum class DataSet { unsigned_integers, signed_integers, normal };
 int64_t exact_range(const Problem& p) {
   if (is_integer(p.a)) return 127;
   const double most = p.c == DType::fp16 ? 65504.0 : 0x1p24;
-  const auto range = static_cast<int64_t>(std::sqrt(most / static_cast<double>(std::max<int64_t>(p.k, 1))));
-  return std::clamp<int64_t>(range, 1, is_fp8(p.a) ? 8 : 255);
+  // The scales of two blocks multiply to 4 at most.
+  const double scales = p.blocks == BlockScale::none ? 1 : 4;
+  const auto sums = static_cast<double>(std::max<int64_t>(p.k * numbers_in(p.a), 1));
+  const auto range = static_cast<int64_t>(std::sqrt(most / scales / sums));
+  return std::clamp<int64_t>(range, 1, p.blocks != BlockScale::none ? 4 : is_fp8(p.a) ? 8 : 255);
 }
 
 double draw(Random& random, DType type, DataSet set, int64_t range) {
@@ -129,6 +134,24 @@ double draw(Random& random, DType type, DataSet set, int64_t range) {
     return static_cast<double>(random.integer(-128, 127));
   }
   return static_cast<double>(random.integer(set == DataSet::signed_integers ? -range : 0, range));
+}
+
+// Of each row, or column: of each of its blocks a code, and NaN in the padding. Exact: 1 or 2; else of some powers of
+// two, or of NVFP4 any fraction between 1/4 and 8.
+Guarded fill_blocks(const Problem& p, int64_t lines, Random& random, bool exact) {
+  Guarded guarded = make_guarded(block_scale_bytes(p, lines), DType::uint8, 0);
+  const bool mx = p.blocks == BlockScale::mx;
+  std::fill_n(guarded.data(), guarded.length_bytes, std::byte{static_cast<unsigned char>(mx ? 0xff : 0x7f)});
+  const int64_t one = mx ? 127 : 0x38;
+  for (int64_t line = 0; line < lines; ++line) {
+    for (int64_t block = 0; block < blocks_along_k(p); ++block) {
+      const int64_t code = exact ? one + random.integer(0, 1) * (mx ? 1 : 8)
+                           : mx  ? random.integer(124, 130)
+                                 : random.integer(0x28, 0x4f);
+      guarded.data()[place_of_scale(p, line, block)] = std::byte{static_cast<unsigned char>(code)};
+    }
+  }
+  return guarded;
 }
 
 CheckData make_data(const Problem& p, DataSet set, const CheckOptions& options) {
@@ -154,6 +177,10 @@ CheckData make_data(const Problem& p, DataSet set, const CheckOptions& options) 
                    : static_cast<double>(random.integer(-8, 8));
     });
   };
+  if (p.blocks != BlockScale::none) {
+    data.blocks_a = fill_blocks(p, p.m, random, set != DataSet::normal);
+    data.blocks_b = fill_blocks(p, p.n, random, set != DataSet::normal);
+  }
   if (p.bias) data.bias = vector(biases(p), false);
   if (p.scale_a) data.scale_a = vector(scales_a(p), true);
   if (p.scale_b) data.scale_b = vector(scales_b(p), true);
@@ -177,7 +204,7 @@ double bound_of(const Problem& p, Tier tier, double expected, double magnitude, 
   if (p.c == DType::int32) return 0;
   const bool integer = is_integer(p.a);
   // Integer sums are exact; converting, scaling and adding round a few times.
-  const double steps = integer ? 4.0 : static_cast<double>(p.k) + 4.0;
+  const double steps = integer ? 4.0 : static_cast<double>(p.k * numbers_in(p.a)) + 4.0;
   const double u = 0x1p-23;
   const double gamma = steps * u / (1 - steps * u);
   const double unit = p.c == DType::bf16 ? 0x1p-8 : p.c == DType::fp16 ? 0x1p-11 : 0x1p-24;
@@ -248,7 +275,7 @@ void freivalds(const Problem& p, const Reference& reference, const CheckData& da
     sum = static_cast<uint64_t>((static_cast<Wide>(a) * b + sum) % kPrime);
   };
   std::vector<uint64_t> x(static_cast<size_t>(p.n));
-  std::vector<uint64_t> bx(static_cast<size_t>(p.k), 0);
+  std::vector<uint64_t> bx(static_cast<size_t>(p.k * numbers_in(p.a)), 0);
   for (auto& value : x) value = random.next() % kPrime;
   for (int64_t j = 0; j < p.n; ++j) {
     const auto column = reference.b(j);
@@ -342,6 +369,8 @@ Operands CheckData::operands() const {
   operands.bias = reinterpret_cast<const float*>(bias.data());
   operands.scale_a = reinterpret_cast<const float*>(scale_a.data());
   operands.scale_b = reinterpret_cast<const float*>(scale_b.data());
+  operands.blocks_a = blocks_a.data();
+  operands.blocks_b = blocks_b.data();
   return operands;
 }
 

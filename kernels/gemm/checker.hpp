@@ -4,11 +4,13 @@
 // Checks a kernel on one problem: deterministic data between guard bands, a poisoned C, and two tiers.
 //   exact   integers whose every partial sum is below 2^24 (INT8: all values), so that any order of accumulation gives
 //           the same bits; two sets, without and with signs. Bits are compared; above 2^26 multiplications by
-//           Freivalds' test. FP8: up to 8, of which 128 products fit the tensor core's 14 bits, and longer sums do not.
+//           Freivalds' test. FP8: up to 8, of which 128 products fit the tensor core's 14 bits, and longer sums do not;
+//           with scales of blocks up to 4, and the scales are 1 and 2.
 //   random  normal data at k ≤ 1024 against FP64: |C - reference| ≤ γ_k · |A||B| + rounding of the output, u = 2^-23;
 //           FP8: and what its tensor core may lose (NarrowSum in reference.hpp).
 // Inputs have NaN (integers: a sentinel) before, behind and between their rows; C is poisoned, and what lies around it
-// must stay as it was. Above 2^26 multiplications some rows and columns are compared, the first and last among them.
+// must stay as it was. The padding of block scales is NaN. Above 2^26 multiplications some rows and columns are
+// compared, the first and last among them.
 #pragma once
 
 #include <cstddef>
@@ -43,6 +45,8 @@ struct CheckData {
   Guarded bias;
   Guarded scale_a;
   Guarded scale_b;
+  Guarded blocks_a;
+  Guarded blocks_b;
 
   // Pointers into host memory; null where the problem has no such vector.
   [[nodiscard]] Operands operands() const;

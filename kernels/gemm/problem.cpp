@@ -55,16 +55,25 @@ Result<void> check_types(const Problem& p) {
   if (is(p.a, {DType::int8, DType::uint8})) {
     known = p.b == DType::int8 && p.accumulator == DType::int32 &&
             is(p.c, {DType::int32, DType::fp32, DType::bf16, DType::fp16});
-  } else if (is(p.a, {DType::fp32, DType::tf32, DType::fp16, DType::bf16, DType::e4m3, DType::e5m2})) {
+  } else if (is(p.a, {DType::fp32, DType::tf32, DType::fp16, DType::bf16, DType::e4m3, DType::e5m2, DType::e2m1x2})) {
     known = p.b == p.a && p.accumulator == DType::fp32 && is(p.c, {DType::fp32, DType::bf16, DType::fp16});
   }
   if (!known) {
     return make_error(
         ErrorCode::usage,
-        "no GEMM of these types ({}): fp32, tf32, fp16, bf16, e4m3 and e5m2 go with themselves, "
+        "no GEMM of these types ({}): fp32, tf32, fp16, bf16, e4m3, e5m2 and e2m1x2 go with themselves, "
         "accumulate in fp32 and give fp32, bf16 or fp16; int8 or uint8 times int8 accumulates in int32 and gives "
         "int32, fp32, bf16 or fp16",
         describe(p));
+  }
+  const bool scalable = p.blocks == BlockScale::none ? p.a != DType::e2m1x2
+                        : p.blocks == BlockScale::mx ? is_fp8(p.a) || p.a == DType::e2m1x2
+                                                     : p.a == DType::e2m1x2;
+  if (!scalable) {
+    return make_error(ErrorCode::usage,
+                      "{} does not go with block scales \"{}\" ({}): e4m3 and e5m2 take mx or none, e2m1x2 takes mx or "
+                      "nvfp4, and other types none",
+                      name_of(p.a), name_of(p.blocks), describe(p));
   }
   if (p.c == DType::int32 && (p.bias || p.scale_a || p.scale_b)) {
     return make_error(ErrorCode::usage, "an int32 result takes no scale and no bias ({}): ask for fp32, bf16 or fp16",
@@ -134,8 +143,9 @@ Problem make_problem(int64_t m, int64_t n, int64_t k, DType type, Layout layout)
 }
 
 std::string describe(const Problem& p) {
-  return fmt::format("m {}, n {}, k {}, {}, {}·{}→{}→{}{}", p.m, p.n, p.k, name_of(p.layout), name_of(p.a),
-                     name_of(p.b), name_of(p.accumulator), name_of(p.c), p.c_is_nm ? " [n,m]" : "");
+  const std::string blocks = p.blocks == BlockScale::none ? "" : fmt::format(", {} blocks", name_of(p.blocks));
+  return fmt::format("m {}, n {}, k {}, {}, {}·{}→{}→{}{}{}", p.m, p.n, p.k, name_of(p.layout), name_of(p.a),
+                     name_of(p.b), name_of(p.accumulator), name_of(p.c), p.c_is_nm ? " [n,m]" : "", blocks);
 }
 
 Result<void> validate(const Problem& p) {
@@ -164,12 +174,14 @@ Result<void> validate(const Problem& p, const Operands& o) {
   // Nothing is read where C is empty, and only the vectors where k is 0.
   const bool reads = p.m > 0 && p.n > 0;
   const Range c{"C", o.c, extent_c(p) * size_of(p.c), size_of(p.c)};
-  const std::array<Range, 5> inputs{{
+  const std::array<Range, 7> inputs{{
       {"A", o.a, reads ? bytes(stored_rows_a(p), stored_columns_a(p), p.lda, p.a) : 0, size_of(p.a)},
       {"B", o.b, reads && !p.prepacked_b ? bytes(stored_rows_b(p), stored_columns_b(p), p.ldb, p.b) : 0, size_of(p.b)},
       {"bias", o.bias, reads && p.bias ? biases(p) * 4 : 0, 4},
       {"scale_a", o.scale_a, reads && p.scale_a ? scales_a(p) * 4 : 0, 4},
       {"scale_b", o.scale_b, reads && p.scale_b ? scales_b(p) * 4 : 0, 4},
+      {"blocks_a", o.blocks_a, reads ? block_scale_bytes(p, p.m) : 0, 16},
+      {"blocks_b", o.blocks_b, reads ? block_scale_bytes(p, p.n) : 0, 16},
   }};
   PBPROBE_CHECK(check_range(c, p));
   for (const auto& input : inputs) {

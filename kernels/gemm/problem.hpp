@@ -3,6 +3,7 @@
 //
 // The problem that every kernel solves: C[m,n] = op(A) · op(B), row by row in memory, then scaled and biased:
 //   C[i,j] = scale_a[i] · scale_b[j] · Σ_k A[i,k] · B[k,j] + bias[j]
+// Block-scaled operands are multiplied by the scales of their blocks first (BlockScale).
 // Any size from 0 on works; k = 0 writes zeros (plus the bias).
 #pragma once
 
@@ -50,10 +51,11 @@ struct Problem {
   DType c = DType::fp32;
   bool c_is_nm = false;  // C is stored [n,m], and a bias is [m]. GPU, small M: see swapped() in choose.cpp.
   // Which of the optional vectors there are; all are FP32.
-  bool bias = false;        // [n]
-  bool scale_a = false;     // [m]
-  bool scale_b = false;     // [n]
-  bool per_tensor = false;  // one scale for all of A and one for all of B: [1] each. GPU.
+  bool bias = false;                     // [n]
+  bool scale_a = false;                  // [m]
+  bool scale_b = false;                  // [n]
+  bool per_tensor = false;               // one scale for all of A and one for all of B: [1] each. GPU.
+  BlockScale blocks = BlockScale::none;  // of A and of B. GPU.
   // B was packed once by prepack() (kernels/dispatch/run.hpp), as weights are; layout and ldb say how it lay before.
   // CPU.
   bool prepacked_b = false;
@@ -99,6 +101,16 @@ struct Problem {
   return p.per_tensor ? 1 : p.n;
 }
 
+// Scales of one row of A, or column of B, and bytes of those of `lines` of them, padded to 128 × 4: they lie as
+// cuBLASLt takes them (kernels/cuda/block_scales.hpp).
+[[nodiscard]] constexpr int64_t blocks_along_k(const Problem& p) {
+  const int64_t length = block_length(p.blocks, p.a);
+  return p.blocks == BlockScale::none ? 0 : p.k / length + (p.k % length != 0 ? 1 : 0);
+}
+[[nodiscard]] constexpr int64_t block_scale_bytes(const Problem& p, int64_t lines) {
+  return (lines + 127) / 128 * 128 * ((blocks_along_k(p) + 3) / 4 * 4);
+}
+
 // Elements from the first to one past the last of a matrix; 0 for an empty one. Valid problems only.
 [[nodiscard]] constexpr int64_t extent(int64_t rows, int64_t columns, int64_t leading) {
   return rows == 0 || columns == 0 ? 0 : (rows - 1) * leading + columns;
@@ -115,7 +127,7 @@ struct Problem {
 [[nodiscard]] std::string describe(const Problem& problem);
 
 // Errors (usage): a negative size; a leading dimension smaller than a stored row; sizes whose byte count overflows;
-// types that no GEMM here combines; scales, or a bias, on an INT32 result.
+// types that no GEMM here combines, or not with these blocks; scales, or a bias, on an INT32 result.
 [[nodiscard]] Result<void> validate(const Problem& problem);
 
 // Pointers may have any alignment that their element type has.
@@ -126,6 +138,8 @@ struct Operands {
   const float* bias = nullptr;
   const float* scale_a = nullptr;
   const float* scale_b = nullptr;
+  const void* blocks_a = nullptr;  // scales of blocks: bytes, UE8M0 or UE4M3, at a multiple of 16 bytes
+  const void* blocks_b = nullptr;
   const void* packed_b = nullptr;  // what prepack() wrote, where the problem says so; then B is not read
 };
 

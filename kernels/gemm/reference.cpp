@@ -40,6 +40,7 @@ struct Format {
 constexpr Format kHalf{5, 10};
 constexpr Format kE5m2{5, 2};
 constexpr Format kE4m3{4, 3, true};
+constexpr double kE2m1[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};  // and as many below zero
 
 double decode(int bits, const Format& format) {
   const int exponent = bits >> format.fraction_bits & format.ones();
@@ -90,6 +91,19 @@ int encode(double value, const Format& format) {
   return sign | (units < one ? units : (exponent + format.bias()) * one + units - one);
 }
 
+// Ties to even; what is too great becomes the greatest, since there is nothing else.
+int encode_e2m1(double value) {
+  const double magnitude = std::fabs(value);
+  int code = 0;
+  while (code < 7 && magnitude > (kE2m1[code] + kE2m1[code + 1]) / 2) ++code;
+  if (code < 7 && code % 2 == 1 && magnitude == (kE2m1[code] + kE2m1[code + 1]) / 2) ++code;
+  return code | (std::signbit(value) ? 8 : 0);
+}
+
+double decode_e2m1(int code) {
+  return code & 8 ? -kE2m1[code & 7] : kE2m1[code];
+}
+
 }  // namespace
 
 double element(const void* data, DType type, int64_t index) {
@@ -99,6 +113,7 @@ double element(const void* data, DType type, int64_t index) {
     case DType::fp16: return decode(read<uint16_t>(data, index), kHalf);
     case DType::e4m3: return decode(read<uint8_t>(data, index), kE4m3);
     case DType::e5m2: return decode(read<uint8_t>(data, index), kE5m2);
+    case DType::e2m1x2: return decode_e2m1(read<uint8_t>(data, index / 2) >> index % 2 * 4 & 15);
     case DType::bf16:
       return static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(read<uint16_t>(data, index)) << 16));
     case DType::int8: return read<int8_t>(data, index);
@@ -115,6 +130,7 @@ double rounded(double value, DType type) {
     case DType::fp16: return round_to(value, kHalf);
     case DType::e4m3: return round_to(value, kE4m3);
     case DType::e5m2: return round_to(value, kE5m2);
+    case DType::e2m1x2: return decode_e2m1(encode_e2m1(value));
     case DType::bf16: return round_to(value, 7, -126, std::ldexp(255.0, 120));
     default: return std::nearbyint(value);
   }
@@ -127,6 +143,10 @@ void set_element(void* data, DType type, int64_t index, double value) {
     case DType::fp16: return write(data, index, static_cast<uint16_t>(encode(value, kHalf)));
     case DType::e4m3: return write(data, index, static_cast<uint8_t>(encode(value, kE4m3)));
     case DType::e5m2: return write(data, index, static_cast<uint8_t>(encode(value, kE5m2)));
+    case DType::e2m1x2: {
+      const int other = read<uint8_t>(data, index / 2) & (index % 2 == 0 ? 0xf0 : 0x0f);
+      return write(data, index / 2, static_cast<uint8_t>(other | encode_e2m1(value) << index % 2 * 4));
+    }
     case DType::bf16: {
       const auto bits = std::bit_cast<uint32_t>(static_cast<float>(rounded(value, DType::bf16)));
       return write(data, index, static_cast<uint16_t>(bits >> 16));
@@ -137,10 +157,22 @@ void set_element(void* data, DType type, int64_t index, double value) {
   }
 }
 
+double block_scale(BlockScale blocks, uint8_t code) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  if (blocks == BlockScale::none) return 1;
+  if (blocks == BlockScale::mx) return code == 255 ? kNan : std::ldexp(1.0, code - 127);
+  return code < 128 ? decode(code, kE4m3) : kNan;
+}
+
+int64_t place_of_scale(const Problem& p, int64_t line, int64_t block) {
+  constexpr int64_t kTile = 128 * 4;
+  const int64_t tiles = (blocks_along_k(p) + 3) / 4;  // side by side
+  return (line / 128 * tiles + block / 4) * kTile + line % 32 * 16 + line % 128 / 32 * 4 + block % 4;
+}
+
 void NarrowSum::add(double product) {
-  constexpr int64_t kStep = 32;
   constexpr int64_t kSum = 128;
-  if (count_ % kStep == 0) {
+  if (count_ % step_ == 0) {
     loss_ += of_step();
     if (count_ % kSum == 0) sum_ = 0;
     greatest_ = std::fabs(sum_);
@@ -151,27 +183,34 @@ void NarrowSum::add(double product) {
 }
 
 double NarrowSum::of_step() const {
-  constexpr double kTerms = 33;
-  return kTerms * 0x1p-13 * greatest_;
+  return static_cast<double>(step_ + 1) * 0x1p-13 * greatest_;
 }
 
 Reference::Reference(const Problem& p, const Operands& o) : problem_(p) {
-  const auto input = [](const void* data, DType type, int64_t index) {
-    const double value = element(data, type, index);
-    return type == DType::tf32 ? rounded(value, type) : value;
+  const int64_t numbers = numbers_in(p.a);
+  const int64_t length = block_length(p.blocks, p.a) * numbers;
+  k_ = p.k * numbers;
+  // Row or column `line`: elements are `stride` apart along k, and lines `leading`.
+  const auto read_lines = [&](const void* data, DType type, int64_t lines, int64_t leading, int64_t stride,
+                              const void* scales) {
+    std::vector<double> all;
+    all.reserve(static_cast<size_t>(lines * k_));
+    for (int64_t line = 0; line < lines; ++line) {
+      for (int64_t l = 0; l < k_; ++l) {
+        const int64_t at = line * leading + l / numbers * stride;
+        double value = element(data, type, at * numbers + l % numbers);
+        if (type == DType::tf32) value = rounded(value, type);
+        if (p.blocks != BlockScale::none)
+          value *= block_scale(p.blocks, read<uint8_t>(scales, place_of_scale(p, line, l / length)));
+        all.push_back(value);
+      }
+    }
+    return all;
   };
-  a_.resize(static_cast<size_t>(p.m * p.k));
-  b_.resize(static_cast<size_t>(p.n * p.k));
-  for (int64_t i = 0; i < p.m; ++i) {
-    for (int64_t l = 0; l < p.k; ++l) {
-      a_[static_cast<size_t>(i * p.k + l)] = input(o.a, p.a, a_is_km(p.layout) ? l * p.lda + i : i * p.lda + l);
-    }
-  }
-  for (int64_t j = 0; j < p.n; ++j) {
-    for (int64_t l = 0; l < p.k; ++l) {
-      b_[static_cast<size_t>(j * p.k + l)] = input(o.b, p.b, b_is_nk(p.layout) ? j * p.ldb + l : l * p.ldb + j);
-    }
-  }
+  const bool a_km = a_is_km(p.layout);
+  const bool b_nk = b_is_nk(p.layout);
+  a_ = read_lines(o.a, p.a, p.m, a_km ? 1 : p.lda, a_km ? p.lda : 1, o.blocks_a);
+  b_ = read_lines(o.b, p.b, p.n, b_nk ? p.ldb : 1, b_nk ? 1 : p.ldb, o.blocks_b);
   const auto copy = [](bool there, const float* from, int64_t count, double otherwise) {
     std::vector<double> to(static_cast<size_t>(count), otherwise);
     for (int64_t i = 0; there && i < count; ++i) to[static_cast<size_t>(i)] = static_cast<double>(from[i]);
@@ -185,11 +224,11 @@ Reference::Reference(const Problem& p, const Operands& o) : problem_(p) {
 }
 
 std::span<const double> Reference::a(int64_t i) const {
-  return {a_.data() + i * problem_.k, static_cast<size_t>(problem_.k)};
+  return {a_.data() + i * k_, static_cast<size_t>(k_)};
 }
 
 std::span<const double> Reference::b(int64_t j) const {
-  return {b_.data() + j * problem_.k, static_cast<size_t>(problem_.k)};
+  return {b_.data() + j * k_, static_cast<size_t>(k_)};
 }
 
 void Reference::add(int64_t i, int64_t j, ReferenceRow& to) const {
@@ -197,13 +236,13 @@ void Reference::add(int64_t i, int64_t j, ReferenceRow& to) const {
   const auto y = b(j);
   double sum = 0;
   double magnitude = 0;
-  NarrowSum narrow;
-  const bool fp8 = is_fp8(problem_.a);
+  NarrowSum narrow(32 * numbers_in(problem_.a));
+  const bool is_narrow = is_fp8(problem_.a) || problem_.a == DType::e2m1x2;
   for (size_t l = 0; l < x.size(); ++l) {
     const double product = x[l] * y[l];
     sum += product;
     magnitude += std::fabs(product);
-    if (fp8) narrow.add(product);
+    if (is_narrow) narrow.add(product);
   }
   const double scale = scale_a_[static_cast<size_t>(i)] * scale_b_[static_cast<size_t>(j)];
   const double bias = bias_[static_cast<size_t>(problem_.c_is_nm ? i : j)];

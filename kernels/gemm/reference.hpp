@@ -13,24 +13,33 @@
 
 namespace pbprobe {
 
-// The element `index` of an array of any type, as a double (exact).
+// The number `index` of an array of any type, as a double (exact); of e2m1x2, an element holds two of them.
 [[nodiscard]] double element(const void* data, DType type, int64_t index);
 
 // Rounds to nearest, ties to even, and stores. Integers must be in range; fp16 and bf16 overflow to infinity.
 void set_element(void* data, DType type, int64_t index, double value);
 
+// A block's scale by its code. MX: 2^(code − 127), and 255 is NaN; NVFP4: E4M3 without a sign, so that nobody defines
+// codes of 128 and more (NaN here).
+[[nodiscard]] double block_scale(BlockScale blocks, uint8_t code);
+// Where the scale of block `block` of row (or column) `line` lies, in bytes.
+[[nodiscard]] int64_t place_of_scale(const Problem& problem, int64_t line, int64_t block);
+
 // What a value becomes when it is rounded to a type.
 [[nodiscard]] double rounded(double value, DType type);
 
 // What a sum of FP8 products may lose in the tensor core: it takes 32 of them and its accumulator at a time, aligns all
-// to the greatest and keeps 13 bits behind the point of that one; sums of 128 at most are added in FP32.
+// to the greatest and keeps 13 bits behind the point of that one; sums of 128 at most are added in FP32. Of E2M1 it
+// takes 64, and of what keeps how many digits nobody knows: the same is allowed.
 class NarrowSum {
  public:
+  explicit NarrowSum(int64_t step = 32) : step_(step) {}
   void add(double product);
   [[nodiscard]] double loss() const { return loss_ + of_step(); }
 
  private:
   [[nodiscard]] double of_step() const;
+  int64_t step_;
   int64_t count_ = 0;
   double sum_ = 0;       // of at most 128 products
   double greatest_ = 0;  // of this step's products and of the sum before it
@@ -48,18 +57,19 @@ struct ReferenceRow {
 // up to 2^53. TF32 inputs are rounded to 10 bits first, as the tensor core reads them. Scales and bias are applied.
 class Reference {
  public:
-  // Copies A and B into doubles, [m,k] and [n,k].
+  // Copies A and B into doubles, [m,k] and [n,k], multiplied by the scales of their blocks.
   Reference(const Problem& problem, const Operands& operands);
 
   [[nodiscard]] ReferenceRow row(int64_t i) const;
   [[nodiscard]] ReferenceRow column(int64_t j) const;
-  // Row i of A (k elements), column j of B (k elements).
+  // Row i of A, column j of B: k numbers, of e2m1x2 twice as many.
   [[nodiscard]] std::span<const double> a(int64_t i) const;
   [[nodiscard]] std::span<const double> b(int64_t j) const;
 
  private:
   void add(int64_t i, int64_t j, ReferenceRow& to) const;
   Problem problem_;
+  int64_t k_ = 0;  // numbers of a row of A
   std::vector<double> a_;
   std::vector<double> b_;
   std::vector<double> bias_;

@@ -53,9 +53,10 @@ enum class GpuWork {
 
 // One kernel. A target that is not built keeps its rows: `built` is false and `function` null.
 struct Kernel {
-  std::string_view target;     // "avx512"
-  std::string_view part = {};  // GPU: of the target's cubins, the one that it is in ("tcgen05"); empty: the main one
-  std::string_view name;       // "gemm_fp32_8x48_avx512"
+  std::string_view target;  // "avx512"
+  std::string_view part =
+      {};  // GPU: of the target's cubins, the one that it is in ("tcgen05", "blocks"); empty: the main one
+  std::string_view name;           // "gemm_fp32_8x48_avx512"
   std::string_view function_name;  // "gemm_fp32_8x48": the function's, and the beginning of the GPU symbols'
   bool built = false;
   CpuFunction function = nullptr;  // null: a GPU's, or not built
@@ -91,6 +92,7 @@ struct Kernel {
   GpuWork work = GpuWork::blocks;
   int64_t cluster = 1;  // GPU, warpgroups: blocks of a cluster, one tile below the other, which share B
   bool across = false;  // the tiles of a cluster lie side by side and share A
+  BlockScale block_scale = BlockScale::none;  // GPU: that its operands have
   bool pingpong =
       false;  // a block's warpgroups compute tiles interleaved, and one is written while another is computed
 };
@@ -137,7 +139,7 @@ struct Peak {
 // What was built of one target. Every id of targets.json has one, and one more for each further cubin.
 struct TargetBuild {
   std::string_view target;
-  std::string_view part = {};  // of a further cubin: "tcgen05"
+  std::string_view part = {};  // of a further cubin: "tcgen05", "blocks"
   bool built = false;
   std::string_view why_not;          // one sentence with the way out; empty where it is built
   std::string_view digest;           // SHA-256: of the cubin (GPU), of the source closure and flags (CPU)

@@ -73,7 +73,8 @@ struct Libtorch::Shims {
       case DType::uint8: return dtype_uint8();
       case DType::int32: return dtype_int32();
       case DType::e4m3:  // its GEMMs in FP8 are not asked for
-      case DType::e5m2: break;
+      case DType::e5m2:
+      case DType::e2m1x2: break;
     }
     return -1;
   }

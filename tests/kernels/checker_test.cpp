@@ -5,6 +5,7 @@
 #include "kernels/gemm/checker.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -190,6 +191,106 @@ TEST(Reference, ReadsAndWritesFp8) {
   EXPECT_EQ(bits(DType::e4m3, 465), 0x7f) << "there is no infinity";
   EXPECT_EQ(bits(DType::e5m2, 61440), 0x7c);
   EXPECT_EQ(bits(DType::e5m2, -0x1p-17), 0x80) << "a tie, to even";
+}
+
+// OCP's E2M1: all sixteen codes, by the table of the MX specification; two to a byte, the first in the lower half.
+TEST(Reference, ReadsAndWritesE2m1) {
+  constexpr double kValues[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6};
+  for (int code = 0; code < 16; ++code) {
+    for (int other = 0; other < 16; ++other) {
+      const auto byte = static_cast<uint8_t>(other << 4 | code);
+      EXPECT_EQ(element(&byte, DType::e2m1x2, 0), kValues[code]);
+      EXPECT_EQ(element(&byte, DType::e2m1x2, 1), kValues[other]);
+      EXPECT_EQ(std::signbit(element(&byte, DType::e2m1x2, 0)), code >= 8);
+      uint8_t written = 0xff;
+      set_element(&written, DType::e2m1x2, 0, kValues[code]);
+      set_element(&written, DType::e2m1x2, 1, kValues[other]);
+      EXPECT_EQ(written, byte);
+    }
+  }
+  const std::array<std::array<double, 2>, 9> pairs{
+      {{0.25, 0}, {0.26, 0.5}, {0.75, 1}, {1.25, 1}, {1.75, 2}, {2.5, 2}, {3.5, 4}, {5, 4}, {-100, -6}}};
+  for (const auto& [value, nearest] : pairs) EXPECT_EQ(rounded(value, DType::e2m1x2), nearest) << value;
+}
+
+// UE8M0: powers of two from 2^-127 to 2^127, and NaN. UE4M3: E4M3's positive half, with its subnormals and its NaN.
+TEST(Reference, ReadsScalesOfBlocks) {
+  double power = 0x1p-127;
+  for (int code = 0; code < 255; ++code, power *= 2) {
+    EXPECT_EQ(block_scale(BlockScale::mx, static_cast<uint8_t>(code)), power) << code;
+  }
+  EXPECT_TRUE(std::isnan(block_scale(BlockScale::mx, 255)));
+  for (int code = 0; code < 127; ++code) {
+    const int exponent = code / 8;
+    const double fraction = code % 8 / 8.0;
+    const double value = exponent == 0 ? fraction * 0x1p-6 : (1 + fraction) * std::pow(2.0, exponent - 7);
+    EXPECT_EQ(block_scale(BlockScale::nvfp4, static_cast<uint8_t>(code)), value) << code;
+  }
+  EXPECT_EQ(block_scale(BlockScale::nvfp4, 0x7e), 448);
+  for (int code = 127; code < 256; ++code) {
+    EXPECT_TRUE(std::isnan(block_scale(BlockScale::nvfp4, static_cast<uint8_t>(code)))) << code;
+  }
+}
+
+Problem with_blocks(int64_t m, int64_t n, int64_t k, DType type, BlockScale blocks) {
+  Problem problem = make_problem(m, n, k, type);
+  problem.blocks = blocks;
+  return problem;
+}
+
+// Sums by their definition, element by element.
+Result<void> scaled_sums(const Problem& p, CheckData& data) {
+  const Operands o = data.operands();
+  const int64_t numbers = numbers_in(p.a);
+  const int64_t length = p.blocks == BlockScale::mx ? 32 : 16;
+  const auto scale = [&](const void* scales, int64_t line, int64_t number) {
+    const int64_t block = number / length;
+    const int64_t tiles = ((p.k * numbers + length - 1) / length + 3) / 4;
+    const int64_t at = (line / 128 * tiles + block / 4) * 512 + line % 32 * 16 + line / 32 % 4 * 4 + block % 4;
+    return block_scale(p.blocks, static_cast<const uint8_t*>(scales)[at]);
+  };
+  for (int64_t i = 0; i < p.m; ++i) {
+    for (int64_t j = 0; j < p.n; ++j) {
+      float sum = 0;
+      for (int64_t l = 0; l < p.k * numbers; ++l) {
+        const double a = element(o.a, p.a, i * p.lda * numbers + l) * scale(o.blocks_a, i, l);
+        const double b = element(o.b, p.b, j * p.ldb * numbers + l) * scale(o.blocks_b, j, l);
+        sum += static_cast<float>(a * b);
+      }
+      set_element(o.c, p.c, i * p.ldc + j, static_cast<double>(sum));
+    }
+  }
+  return {};
+}
+
+TEST(Checker, HoldsBlockScaledProductsToTheirScales) {
+  const std::array<std::pair<DType, BlockScale>, 4> all{{{DType::e4m3, BlockScale::mx},
+                                                         {DType::e5m2, BlockScale::mx},
+                                                         {DType::e2m1x2, BlockScale::mx},
+                                                         {DType::e2m1x2, BlockScale::nvfp4}}};
+  for (const auto& [type, blocks] : all) {
+    const Problem problem = with_blocks(140, 5, 200, type, blocks);
+    const auto right = checked(problem, scaled_sums);
+    EXPECT_TRUE(right.passed) << right.what;
+    // The scale of one block of one row, or what lies behind k.
+    for (const bool of_b : {false, true}) {
+      const auto wrong = [&](const Problem& p, CheckData& data) -> Result<void> {
+        Guarded& scales = of_b ? data.blocks_b : data.blocks_a;
+        std::byte& code = scales.data()[place_of_scale(p, of_b ? 3 : 133, 2)];
+        code = std::byte{static_cast<uint8_t>(static_cast<uint8_t>(code) ^ 8U)};
+        return scaled_sums(p, data);
+      };
+      const auto result = check(problem, Tier::exact, [&](const Problem& p, CheckData& data) -> Result<void> {
+        const CheckData before = data;
+        PBPROBE_CHECK(wrong(p, data));
+        data.blocks_a = before.blocks_a;
+        data.blocks_b = before.blocks_b;
+        return {};
+      });
+      ASSERT_TRUE(result.ok());
+      EXPECT_FALSE(result->passed) << name_of(type) << ", " << name_of(blocks);
+    }
+  }
 }
 
 TEST(Checker, PassesEmptyProblems) {

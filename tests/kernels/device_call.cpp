@@ -19,10 +19,12 @@ DeviceCall::DeviceCall(const GpuKernels& kernels, const Plan& plan, const CheckD
       bias_(kernels.driver(), data.bias),
       scale_a_(kernels.driver(), data.scale_a),
       scale_b_(kernels.driver(), data.scale_b),
+      blocks_a_(kernels.driver(), data.blocks_a),
+      blocks_b_(kernels.driver(), data.blocks_b),
       workspace_(kernels.driver(), poisoned(plan.workspace_bytes)) {}
 
 Result<void> DeviceCall::launch(CuStream stream) const {
-  for (const auto* array : {&a_, &b_, &c_, &bias_, &scale_a_, &scale_b_, &workspace_}) {
+  for (const auto* array : {&a_, &b_, &c_, &bias_, &scale_a_, &scale_b_, &blocks_a_, &blocks_b_, &workspace_}) {
     if (array->result() != kCudaSuccess)
       return driver_error(kernels_.driver(), array->result(), "copying an operand there");
   }
@@ -33,6 +35,8 @@ Result<void> DeviceCall::launch(CuStream stream) const {
   operands.bias = static_cast<const float*>(bias_.data());
   operands.scale_a = static_cast<const float*>(scale_a_.data());
   operands.scale_b = static_cast<const float*>(scale_b_.data());
+  operands.blocks_a = blocks_a_.data();
+  operands.blocks_b = blocks_b_.data();
   Context context;
   context.workspace = workspace_.data();
   context.workspace_bytes = plan_.workspace_bytes;

@@ -68,7 +68,7 @@ class DeviceCall {
  private:
   const GpuKernels& kernels_;
   const Plan& plan_;
-  DeviceArray a_, b_, c_, bias_, scale_a_, scale_b_, workspace_;
+  DeviceArray a_, b_, c_, bias_, scale_a_, scale_b_, blocks_a_, blocks_b_, workspace_;
 };
 
 }  // namespace pbprobe::test

@@ -55,12 +55,15 @@ Result<void> check_places(const DriverApi& driver, int device, const Plan& plan,
   }
   const Problem& p = plan.problem;
   const bool reads = p.k > 0;
-  const std::array<Array, 7> arrays{{{"A", reads ? o.a : nullptr},
+  const bool blocks = reads && p.blocks != BlockScale::none;
+  const std::array<Array, 9> arrays{{{"A", reads ? o.a : nullptr},
                                      {"B", reads ? o.b : nullptr},
                                      {"C", o.c},
                                      {"bias", p.bias ? o.bias : nullptr},
                                      {"scale_a", p.scale_a ? o.scale_a : nullptr},
                                      {"scale_b", p.scale_b ? o.scale_b : nullptr},
+                                     {"blocks_a", blocks ? o.blocks_a : nullptr},
+                                     {"blocks_b", blocks ? o.blocks_b : nullptr},
                                      {"the workspace", plan.workspace_bytes > 0 ? context.workspace : nullptr}}};
   for (const auto& array : arrays) {
     if (array.at != nullptr) PBPROBE_CHECK(check_place(driver, device, plan, array));
