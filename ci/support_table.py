@@ -18,7 +18,7 @@ import sys
 PAGE = pathlib.Path(__file__).resolve().parent.parent / "docs/instructions.md"
 BEGIN = "<!-- by ci/support_table.py -->\n"
 END = "<!-- end of the table -->\n"
-TYPES = ("fp32", "tf32", "bf16", "fp16", "int8", "e4m3")
+TYPES = ("fp32", "tf32", "bf16", "fp16", "int8", "e4m3", "e2m1x2")
 SKIPPED = 77
 
 

@@ -4,6 +4,7 @@
 # One object library per CPU target with exactly the flags of its row, one cubin per GPU target with those of its row.
 #   pbprobe_cpu_kernels(<id>)   OBJECT library pbprobe_kernels_<id> from kernels/cpu/<id>.cpp
 #   pbprobe_gpu_kernels(<id>)   the cubin of kernels/cuda/<id>.cu, embedded in pbprobe_kernels_<id>
+#   pbprobe_blocks_kernels(<id>)    a second cubin, of kernels/cuda/<id>_blocks.cu, for the row's `a` architecture
 #   pbprobe_tcgen05_kernels(<id>)   a second cubin, of kernels/cuda/<id>_tcgen05.cu, which takes CUTLASS's headers
 # CUDA is not a CMake language here: nvcc is run by hand, so that a build without it differs in nothing else. SMs that nvcc
 # no longer knows are compiled by NVRTC of the last CUDA that does (cmake/nvrtc.cpp).
@@ -239,6 +240,42 @@ function(pbprobe_tcgen05_kernels id)
     pbprobe_tcgen05_cubin(${id} ${PROJECT_SOURCE_DIR}/kernels/cuda/${id}_tcgen05.cu ${cubin})
   endif()
   pbprobe_embed_cubin(${id}_tcgen05 ${cubin})
+endfunction()
+
+# Sets ${variable} to why the block-scaled kernels of a target that is built are not; empty: they can be.
+function(pbprobe_blocks_obstacle id variable)
+  set(why "")
+  if(PBPROBE_PTX)
+    set(why "not built: block-scaled mma.sync runs only on its own capability, and this build is PTX for newer silicon")
+  elseif(PBPROBE_CUBINS AND NOT EXISTS ${PBPROBE_CUBINS}/${id}_blocks.cubin.zst)
+    set(why "not built: the build that this one takes its cubins from has none of ${id}'s block-scaled kernels")
+  endif()
+  set(${variable} "${why}" PARENT_SCOPE)
+endfunction()
+
+function(pbprobe_blocks_kernels id)
+  pbprobe_target(${id} architecture architecture)
+  set(cubin ${PBPROBE_CUBIN_FOLDER}/${id}_blocks.cubin)
+  set(source ${PROJECT_SOURCE_DIR}/kernels/cuda/${id}_blocks.cu)
+  if(NOT PBPROBE_CUBINS)
+    foreach(kind IN ITEMS cubin ptx)
+      set(made ${PBPROBE_CUBIN_FOLDER}/${id}_blocks.${kind})
+      set(flags -gencode=arch=compute_${architecture}a,code=sm_${architecture}a)
+      if(kind STREQUAL "ptx")  # for the tests, which run it in an interpreter (tests/kernels/ptx)
+        set(flags -arch=compute_${architecture}a)
+      endif()
+      add_custom_command(
+        OUTPUT ${made}
+        COMMAND ${CMAKE_COMMAND} -DNVCC=${PBPROBE_NVCC_PROGRAM} -DOUTPUT=-${kind} "-DFLAGS=${flags}" -DSOURCE=${source}
+                -DINCLUDE=${PROJECT_SOURCE_DIR} -DCUBIN=${made} -P ${PROJECT_SOURCE_DIR}/cmake/Cubin.cmake
+        DEPENDS ${PROJECT_SOURCE_DIR}/cmake/Cubin.cmake ${source}
+        DEPFILE ${made}.d
+        COMMENT "Building block-scaled CUDA kernels of ${id} (${kind})"
+        VERBATIM)
+    endforeach()
+    add_custom_target(kernels_${id}_blocks_ptx DEPENDS ${PBPROBE_CUBIN_FOLDER}/${id}_blocks.ptx)
+  endif()
+  pbprobe_embed_cubin(${id}_blocks ${cubin})
 endfunction()
 
 # The OBJECT library pbprobe_kernels_<name>: a cubin as a zstd frame, a fifteenth of it in size, between

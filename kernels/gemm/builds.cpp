@@ -12,10 +12,10 @@
   extern "C" const std::byte pbprobe_cubin_##id[]; \
   extern "C" const std::byte pbprobe_cubin_##id##_end[];
 #define PBPROBE_NOT_BUILT(id, why)
-#define PBPROBE_PART(target, id)                   \
+#define PBPROBE_PART(target, part, id)             \
   extern "C" const std::byte pbprobe_cubin_##id[]; \
   extern "C" const std::byte pbprobe_cubin_##id##_end[];
-#define PBPROBE_PART_NOT_BUILT(target, why)
+#define PBPROBE_PART_NOT_BUILT(target, part, why)
 PBPROBE_BUILDS
 PBPROBE_PARTS
 #undef PBPROBE_CPU
@@ -45,15 +45,15 @@ std::span<const TargetBuild> target_builds() {
 }
 
 std::span<const TargetBuild> part_builds() {
-#define PBPROBE_PART(target_, id)                                                                                \
+#define PBPROBE_PART(target_, part_, id)                                                                         \
   TargetBuild{.target = #target_,                                                                                \
-              .part = "tcgen05",                                                                                 \
+              .part = #part_,                                                                                    \
               .built = true,                                                                                     \
               .digest = PBPROBE_DIGEST_##id,                                                                     \
               .frame = {pbprobe_cubin_##id, static_cast<size_t>(pbprobe_cubin_##id##_end - pbprobe_cubin_##id)}, \
               .source_digest = PBPROBE_SOURCES_##id,                                                             \
               .spill_bytes = PBPROBE_SPILLS_##id},
-#define PBPROBE_PART_NOT_BUILT(target_, why) TargetBuild{.target = #target_, .part = "tcgen05", .why_not = why},
+#define PBPROBE_PART_NOT_BUILT(target_, part_, why) TargetBuild{.target = #target_, .part = #part_, .why_not = why},
   static const TargetBuild builds[] = {PBPROBE_PARTS};
 #undef PBPROBE_PART
 #undef PBPROBE_PART_NOT_BUILT

@@ -42,8 +42,8 @@ void expect_right(const Kernel& kernel, Backend& backend, const Problem& problem
 
 std::vector<DType> types_of(const Kernel& kernel) {
   std::vector<DType> types;
-  for (DType type :
-       {DType::fp32, DType::tf32, DType::fp16, DType::bf16, DType::int8, DType::uint8, DType::e4m3, DType::e5m2}) {
+  for (DType type : {DType::fp32, DType::tf32, DType::fp16, DType::bf16, DType::int8, DType::uint8, DType::e4m3,
+                     DType::e5m2, DType::e2m1x2}) {
     if (kernel.a == DTypes{} ? type == kernel.dtype : kernel.a.has(type)) types.push_back(type);
   }
   return types;

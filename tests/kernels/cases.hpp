@@ -30,6 +30,13 @@ std::vector<DType> types_of(const Kernel& kernel);
 Problem spaced(Problem problem, int64_t by);
 // C stored [n,m], for kernels that write it so.
 Problem with_c_nm(Problem problem, int64_t by);
+// make_problem() with the scales of blocks that the kernel takes.
+template <class... More>
+Problem problem_for(const Kernel& kernel, int64_t m, int64_t n, int64_t k, DType type, More... more) {
+  Problem problem = make_problem(m, n, k, type, more...);
+  problem.blocks = kernel.block_scale;
+  return problem;
+}
 // As many rows as the kernel takes, at most.
 int64_t rows_of(const Kernel& kernel, int64_t rows);
 

@@ -209,7 +209,9 @@ TEST(Choose, EveryPlanOfEveryTargetIsWhole) {
                                       {4096, 4096, 4096},
                                       {3, 100000, 5},
                                       {8192, 1, 8192}}) {
-          expect_whole(kernel, make_problem(std::min(m, kernel.max_m), n, k, kernel.dtype, layout), host);
+          Problem problem = make_problem(std::min(m, kernel.max_m), n, k, kernel.dtype, layout);
+          problem.blocks = kernel.block_scale;
+          expect_whole(kernel, problem, host);
           ++seen;
         }
       }

@@ -24,7 +24,8 @@ void expect_exact(const Problem& problem, const Execute& execute) {
 // Some tiles with rests in every direction.
 Problem some_tiles(const Kernel& kernel, int64_t more = 0) {
   const auto type = types_of(kernel).front();
-  return spaced(make_problem(rows_of(kernel, kernel.tile.m + 3 + more), 2 * kernel.tile.n + 5, 300 + more, type), 1);
+  return spaced(problem_for(kernel, rows_of(kernel, kernel.tile.m + 3 + more), 2 * kernel.tile.n + 5, 300 + more, type),
+                1);
 }
 
 class Stream {
@@ -240,7 +241,7 @@ void captured(const Kernel& kernel, Backend& backend) {
 }
 
 void far_apart(const Kernel& kernel, Backend& backend) {
-  const auto near = make_problem(rows_of(kernel, 70), 300, 40, types_of(kernel).front());
+  const auto near = problem_for(kernel, rows_of(kernel, 70), 300, 40, types_of(kernel).front());
   std::string no_room;
   const auto result = check(near, Tier::exact, [&](const Problem& problem, CheckData& data) -> Result<void> {
     Problem far = problem;

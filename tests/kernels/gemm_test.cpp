@@ -50,7 +50,7 @@ void ragged(const Kernel& kernel, Backend& backend) {
     for (Layout layout : kLayouts) {
       for (const auto& [m, n, k] : shapes) {
         if (m == 0 || n == 0) continue;
-        expect_right(kernel, backend, make_problem(rows_of(kernel, m), n, k, type, layout));
+        expect_right(kernel, backend, problem_for(kernel, rows_of(kernel, m), n, k, type, layout));
         if (testing::Test::HasFailure()) return;
       }
     }
@@ -61,7 +61,7 @@ void leading_dimensions(const Kernel& kernel, Backend& backend) {
   for (DType type : types_of(kernel)) {
     for (Layout layout : kLayouts) {
       for (int64_t by : {1, 3, 16}) {
-        expect_right(kernel, backend, spaced(make_problem(rows_of(kernel, 23), 37, 41, type, layout), by));
+        expect_right(kernel, backend, spaced(problem_for(kernel, rows_of(kernel, 23), 37, 41, type, layout), by));
       }
     }
   }
@@ -73,7 +73,7 @@ void unaligned(const Kernel& kernel, Backend& backend) {
       for (int64_t misalign : {1, 3}) {
         CheckOptions options;
         options.misalign = misalign;
-        expect_right(kernel, backend, make_problem(rows_of(kernel, 33), 65, 70, type, layout), options);
+        expect_right(kernel, backend, problem_for(kernel, rows_of(kernel, 33), 65, 70, type, layout), options);
       }
     }
   }
@@ -82,7 +82,7 @@ void unaligned(const Kernel& kernel, Backend& backend) {
 void empty(const Kernel& kernel, Backend& backend) {
   for (DType type : types_of(kernel)) {
     for (const auto& [m, n, k] : {std::array<int64_t, 3>{0, 5, 5}, {5, 0, 5}, {5, 5, 0}, {0, 0, 0}}) {
-      expect_right(kernel, backend, make_problem(rows_of(kernel, m), n, k, type));
+      expect_right(kernel, backend, problem_for(kernel, rows_of(kernel, m), n, k, type));
     }
   }
 }
@@ -93,8 +93,8 @@ void outputs(const Kernel& kernel, Backend& backend) {
     for (DType c : {DType::fp32, DType::bf16, DType::fp16}) {
       if (!kernel.c.has(c)) continue;
       for (int vectors = 0; vectors < 8; ++vectors) {
-        auto problem = make_problem(rows_of(kernel, 2 * kernel.tile.m + 1), kernel.tile.n + 3,
-                                    vectors % 2 == 0 ? 50 : kernel.k_block + 60, type, c);
+        auto problem = problem_for(kernel, rows_of(kernel, 2 * kernel.tile.m + 1), kernel.tile.n + 3,
+                                   vectors % 2 == 0 ? 50 : kernel.k_block + 60, type, c);
         problem.bias = (vectors & 1) != 0;
         problem.scale_a = (vectors & 2) != 0;
         problem.scale_b = (vectors & 4) != 0;
@@ -113,7 +113,7 @@ void outputs(const Kernel& kernel, Backend& backend) {
 // Several threads give the very bits that one gives.
 void four_threads(const Kernel& kernel, Backend& backend) {
   for (DType type : types_of(kernel)) {
-    const auto problem = make_problem(rows_of(kernel, 5 * kernel.tile.m + 1), 6 * kernel.tile.n + 1, 300, type);
+    const auto problem = problem_for(kernel, rows_of(kernel, 5 * kernel.tile.m + 1), 6 * kernel.tile.n + 1, 300, type);
     std::vector<std::byte> bits[2];
     for (int i = 0; i < 2; ++i) {
       const auto record = [&](const Problem& p, CheckData& data) -> Result<void> {
@@ -134,10 +134,11 @@ void four_threads(const Kernel& kernel, Backend& backend) {
 void large(const Kernel& kernel, Backend& backend) {
   for (DType type : types_of(kernel)) {
     const int64_t part = emulated() ? 12 : 1;
-    const auto problem = make_problem(rows_of(kernel, 611 / part), 523 / part, kernel.max_m < 611 ? 4100 : 1031, type);
+    const auto problem =
+        problem_for(kernel, rows_of(kernel, 611 / part), 523 / part, kernel.max_m < 611 ? 4100 : 1031, type);
     for (const int64_t threads : {1, 2}) expect_right(kernel, backend, problem, {}, threads);
     // More columns than one pass of a CPU plan takes.
-    expect_right(kernel, backend, make_problem(rows_of(kernel, 17), 4200, 19, type, Layout::nn));
+    expect_right(kernel, backend, problem_for(kernel, rows_of(kernel, 17), 4200, 19, type, Layout::nn));
   }
 }
 
@@ -186,7 +187,7 @@ void many_shapes(const Kernel& kernel, Backend& backend) {
     const int64_t k = 1 + next(i % 4 == 2 ? 1200 : 100);
     const DType type = types[static_cast<size_t>(i) % types.size()];
     const bool as_columns = kernel.in_place && type != DType::uint8 && i / 2 % 2 == 1;
-    auto problem = make_problem(as_columns ? n : m, as_columns ? m : n, k, type, kLayouts[next(4)]);
+    auto problem = problem_for(kernel, as_columns ? n : m, as_columns ? m : n, k, type, kLayouts[next(4)]);
     problem = spaced(problem, next(3));
     CheckOptions options;
     options.seed = static_cast<uint64_t>(i);
@@ -205,7 +206,7 @@ void many_shapes(const Kernel& kernel, Backend& backend) {
 void refusals(const Kernel& kernel, Backend& backend) {
   ChooseOptions options = backend.options();
   options.kernel = std::string(kernel.name);
-  const auto problem = make_problem(rows_of(kernel, 4), 4, 4, types_of(kernel).front(), kernel.accumulator);
+  const auto problem = problem_for(kernel, rows_of(kernel, 4), 4, 4, types_of(kernel).front(), kernel.accumulator);
   const auto plan = choose(problem, this_host(), {}, options);
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   Context context;
@@ -223,6 +224,8 @@ void refusals(const Kernel& kernel, Backend& backend) {
   operands.a = ab.data();
   operands.b = ab.data();
   operands.c = c.data();
+  const std::vector<float> scales(256);
+  if (kernel.block_scale != BlockScale::none) operands.blocks_a = operands.blocks_b = scales.data();
   if (plan->workspace_bytes > 0) {
     context.workspace_bytes = plan->workspace_bytes - 1;
     result = run(*plan, operands, context);
@@ -264,7 +267,7 @@ void refused_without_isa(const Kernel& kernel) {
     host.gpus.push_back(gpu);
     options.gpu = 0;
   }
-  const auto problem = make_problem(rows_of(kernel, 4), 4, 4, types_of(kernel).front(), kernel.accumulator);
+  const auto problem = problem_for(kernel, rows_of(kernel, 4), 4, 4, types_of(kernel).front(), kernel.accumulator);
   const auto plan = choose(problem, host, {}, options);
   ASSERT_FALSE(plan.ok());
   EXPECT_EQ(plan.error().code, ErrorCode::unsupported);
@@ -307,7 +310,7 @@ void loaded_cubin(const Kernel& kernel, Backend& backend) {
 void keeps_to_its_limits(const Kernel& kernel, Backend& backend) {
   ChooseOptions options = backend.options();
   options.kernel = std::string(kernel.name);
-  const auto problem = make_problem(rows_of(kernel, 4), 4, 4, types_of(kernel).front(), kernel.accumulator);
+  const auto problem = problem_for(kernel, rows_of(kernel, 4), 4, 4, types_of(kernel).front(), kernel.accumulator);
   auto plan = choose(problem, this_host(), {}, options);
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   plan->shared_bytes = find_target(kernel.target)->limits.shared_per_block_bytes.value_or(0) + 16;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/driver/driver_api.hpp"
+#include "kernels/cuda/block_scales.hpp"
 #include "kernels/cuda/host/launch.hpp"
 #include "kernels/cuda/host/tcgen05.hpp"
 #include "kernels/cuda/host/warpgroups.hpp"
@@ -138,9 +139,22 @@ Result<CuLibrary> load_cubin(const DriverApi& driver, const TargetBuild& build) 
   return library;
 }
 
+namespace {
+
+// Further cubins are "a" ones, which another capability does not load.
+Result<bool> is_own_capability(const DriverApi& driver, CuDevice device, const Target& target) {
+  int major = 0;
+  int minor = 0;
+  PBPROBE_CU(driver, "asking for the device's capability", cuDeviceGetAttribute(&major, kCuCapabilityMajor, device));
+  PBPROBE_CU(driver, "asking for the device's capability", cuDeviceGetAttribute(&minor, kCuCapabilityMinor, device));
+  return target.capability == fmt::format("{}.{}", major, minor);
+}
+
+}  // namespace
+
 Result<GpuKernels> GpuKernels::load(const DriverApi& driver, std::string_view target) {
   PBPROBE_CHECK(require_launch(driver));
-  PBPROBE_CHECK(require_target(target));
+  PBPROBE_TRY(const Target* row, require_target(target));
   const TargetBuild* build = find_build(target);
   if (build == nullptr || !build->built || build->frame.empty()) {
     return make_error(ErrorCode::unsupported, "no GPU kernels of {} to load: {}", target,
@@ -152,7 +166,9 @@ Result<GpuKernels> GpuKernels::load(const DriverApi& driver, std::string_view ta
   PBPROBE_CU(driver, "asking for the current device", cuCtxGetDevice(&kernels.device_));
   PBPROBE_CHECK(kernels.load_all(*build));
   for (const auto& part : part_builds()) {
-    if (part.target == target && part.built) PBPROBE_CHECK(kernels.load_all(part));
+    if (part.target != target || !part.built) continue;
+    PBPROBE_TRY(const bool own, is_own_capability(driver, kernels.device_, *row));
+    if (own) PBPROBE_CHECK(kernels.load_all(part));
   }
   return kernels;
 }
@@ -341,7 +357,8 @@ Result<void> launch_gpu(const Plan& plan, const Operands& o, const Context& cont
   call.a_aligned = is_aligned(call.a, plan.gpu.transpose_a ? p.m : stored_rows_a(p), call.lda, size_of(p.a));
   call.b_aligned = is_aligned(call.b, plan.gpu.transpose_b ? p.n : stored_rows_b(p), call.ldb, size_of(p.b));
   call.c_aligned = p.c_is_nm ? 0 : is_aligned(call.c, p.m, call.ldc, size_of(p.c));
-  void* parameters[] = {&call};
+  GpuBlockScales blocks{o.blocks_a, o.blocks_b, static_cast<int>(divide_up(blocks_along_k(p), 4))};
+  void* parameters[] = {&call, &blocks};  // a kernel without blocks takes the first
   PBPROBE_CHECK(check_shared(plan.kernel->name, plan.kernel->target, kernel->shared_bytes + plan.shared_bytes));
   if (is_tcgen05(*plan.kernel)) {
     if (p.k > 0) return launch_tcgen05(plan, call, context);

@@ -109,7 +109,8 @@ uint32_t encode(DType type, int value) {
     case DType::tf32: return bits;
     case DType::int8: return static_cast<uint32_t>(value) & 0xff;
     case DType::e4m3:
-    case DType::e5m2: {
+    case DType::e5m2:
+    case DType::e2m1x2: {
       uint8_t byte = 0;
       set_element(&byte, type, 0, value);
       return byte;
@@ -122,14 +123,14 @@ uint32_t encode(DType type, int value) {
 
 // Integers up to this are exact, and so are sums of 32 products of them.
 int most_of(DType type) {
-  return type == DType::int8 ? 127 : is_fp8(type) ? 7 : 15;
+  return type == DType::int8 ? 127 : type == DType::e2m1x2 ? 4 : is_fp8(type) ? 7 : 15;
 }
 
 // Two operands of one step of 32 bytes of k, and the words that hold them.
 class StepOperands {
  public:
   StepOperands(DType type, int rows, int columns)
-      : type_(type), element_(static_cast<int>(size_of(type))), a_(rows), b_(columns) {
+      : type_(type), bits_(static_cast<int>(8 * size_of(type) / numbers_in(type))), a_(rows), b_(columns) {
     const int most = most_of(type);
     for (auto* lines : {&a_, &b_}) {
       for (auto& line : *lines) std::generate_n(line.begin(), length(), [&] { return lcg_.within(-most, most); });
@@ -150,13 +151,13 @@ class StepOperands {
   }
 
  private:
-  using Line = std::array<int, 32>;
-  [[nodiscard]] int length() const { return 32 / element_; }
+  using Line = std::array<int, 64>;
+  [[nodiscard]] int length() const { return 256 / bits_; }
   [[nodiscard]] uint32_t word(const Line& line, int byte) const {
     uint32_t bits = 0;
-    for (int i = 0; i < 4 / element_; ++i) {
-      const int at = byte / element_ + i;
-      bits |= encode(type_, line[static_cast<size_t>(at)]) << (8 * element_ * i);
+    for (int i = 0; i < 32 / bits_; ++i) {
+      const int at = byte * 8 / bits_ + i;
+      bits |= encode(type_, line[static_cast<size_t>(at)]) << (bits_ * i);
     }
     return bits;
   }
@@ -164,7 +165,7 @@ class StepOperands {
     return type_ == DType::int8 ? static_cast<uint32_t>(value) : bits_of(static_cast<float>(value));
   }
   DType type_;
-  int element_;
+  int bits_;  // of a number
   Lcg lcg_;
   std::vector<Line> a_;
   std::vector<Line> b_;
@@ -301,7 +302,7 @@ Result<void> run_empty_probe(std::string_view target, const Context& context) {
 Result<Proof> make_proof(const Peak& peak) {
   if (peak.threads == 0) return make_error(ErrorCode::usage, "{} is a CPU's loop: there is no proof of it", peak.name);
   if (peak.dtype == DType::fp32) return fma_proof();
-  if (!peak.part.empty()) return tcgen05_proof(peak.dtype);
+  if (peak.part == "tcgen05") return tcgen05_proof(peak.dtype);
   if (peak.instruction == kWgmma) return wgmma_proof(peak.dtype);
   return peak.instruction == "dp4a" ? dp4a_proof() : mma_proof(peak.dtype);
 }
@@ -309,7 +310,7 @@ Result<Proof> make_proof(const Peak& peak) {
 Result<void> run_proof(const Peak& peak, const void* a, const void* b, void* c, const Context& context) {
   void* parameters[] = {&a, &b, &c};
   const int64_t of_own = peak.instruction == kWgmma ? kWarpgroup : kLanes;
-  const int64_t threads = peak.part.empty() ? of_own : peak.threads;
+  const int64_t threads = peak.part == "tcgen05" ? peak.threads : of_own;
   return launch({peak.target, proof_symbol(peak), Grid{}, threads, peak.shared_bytes}, context, parameters);
 }
 
