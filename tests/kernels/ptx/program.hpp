@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// One kernel of a PTX file, read for the interpreter (machine.hpp). It knows the instructions that the block-scaled
+// kernels are made of, and refuses any other by name.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.hpp"
+
+namespace pbprobe::ptx {
+
+class Thread;
+class Warp;
+
+struct Operand {
+  enum class Kind { reg, number, tid_x, ctaid_x, ctaid_z };
+  Kind kind = Kind::number;
+  size_t reg = 0;
+  bool predicate = false;
+  uint64_t number = 0;  // also what is added to an address in brackets
+};
+
+struct Instruction {
+  std::string name;  // "add.s32"
+  std::vector<Operand> operands;
+  int64_t guard = -1;  // the predicate's register; -1: none
+  bool guard_wants = true;
+  size_t target = 0;  // of a branch: the instruction that it goes to
+  // What runs it: in one thread, or in a warp at once.
+  void (*run)(Thread&, const Instruction&) = nullptr;
+  void (*run_warp)(Warp&, const Instruction&) = nullptr;
+};
+
+struct Program {
+  std::vector<Instruction> instructions;
+  size_t registers = 0;
+  std::vector<size_t> parameter_bytes;
+};
+
+// Where parameters and shared memory lie in a thread's address space; all else is the host's memory.
+constexpr uint64_t kParameterBase = 0x10000;
+constexpr uint64_t kParameterStride = 0x1000;
+constexpr uint64_t kSharedBase = 0x400;
+
+// Errors (malformed): no such kernel, or an instruction or operand that the interpreter lacks.
+[[nodiscard]] Result<Program> read_program(std::string_view text, std::string_view kernel);
+
+// What executes an instruction (instructions.cpp, collectives.cpp); false: nothing does.
+[[nodiscard]] bool bind(Instruction& instruction);
+[[nodiscard]] bool bind_collective(Instruction& instruction);
+
+}  // namespace pbprobe::ptx
