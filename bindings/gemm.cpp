@@ -179,6 +179,7 @@ Result<std::shared_ptr<const Slices>> plan_gemm(const Gemm& gemm, const Place& p
   problem.scale_a = gemm.scale_a;
   problem.scale_b = gemm.scale_b;
   problem.per_tensor = gemm.per_tensor;
+  problem.blocks = gemm.blocks;
   return planned({.problem = problem,
                   .gpu = place.gpu.value_or(-1),
                   .threads = place.threads,

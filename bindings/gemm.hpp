@@ -50,6 +50,7 @@ struct Gemm {
   bool scale_a = false;
   bool scale_b = false;
   bool per_tensor = false;
+  BlockScale blocks = BlockScale::none;
 };
 
 struct Place {

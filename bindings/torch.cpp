@@ -1,126 +1,17 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// torch.ops.pbprobe: our kernels as operators of torch, on CPU and CUDA. The only file that sees torch's headers.
-#include <dlfcn.h>
-
+// torch.ops.pbprobe: our kernels as operators of torch, on CPU and CUDA. The only file that is compiled with torch's headers.
 #include <algorithm>
 #include <cstdint>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
-#include <fmt/ranges.h>
-
-#include "bindings/gemm.hpp"
-#include "bindings/torch_abi.hpp"
+#include "bindings/torch_tensors.hpp"
 
 namespace pbprobe::ops {
 namespace {
-
-using torch_abi::ScalarType;
-using torch_abi::Tensor;
-
-// torch turns it into a RuntimeError, which is also what its own operators raise for shapes and types.
-template <class... Args>
-[[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) {
-  throw std::runtime_error(fmt::format(format, std::forward<Args>(args)...));
-}
-
-template <class T>
-T value_of(Result<T> result, const char* operation) {
-  if (!result.ok()) fail("pbprobe::{}: {}", operation, result.error().message);
-  return std::move(result).value();
-}
-
-std::optional<DType> dtype_of(ScalarType type) {
-  switch (type) {
-    case ScalarType::Float: return DType::fp32;
-    case ScalarType::Half: return DType::fp16;
-    case ScalarType::BFloat16: return DType::bf16;
-    case ScalarType::Char: return DType::int8;
-    case ScalarType::Byte: return DType::uint8;
-    case ScalarType::Int: return DType::int32;
-    case ScalarType::Float8_e4m3fn: return DType::e4m3;
-    case ScalarType::Float8_e5m2: return DType::e5m2;
-    default: return std::nullopt;
-  }
-}
-
-// As Python names it.
-std::string name_of(ScalarType type) {
-  switch (type) {
-    case ScalarType::Float: return "torch.float32";
-    case ScalarType::Double: return "torch.float64";
-    case ScalarType::Half: return "torch.float16";
-    case ScalarType::BFloat16: return "torch.bfloat16";
-    case ScalarType::Char: return "torch.int8";
-    case ScalarType::Byte: return "torch.uint8";
-    case ScalarType::Int: return "torch.int32";
-    case ScalarType::Long: return "torch.int64";
-    case ScalarType::Bool: return "torch.bool";
-    case ScalarType::Float8_e4m3fn: return "torch.float8_e4m3fn";
-    case ScalarType::Float8_e5m2: return "torch.float8_e5m2";
-    default: return fmt::format("scalar type {}", static_cast<int>(type));
-  }
-}
-
-std::vector<int64_t> sizes_of(const Tensor& tensor) {
-  std::vector<int64_t> sizes;
-  for (int64_t i = 0; i < tensor.dim(); ++i) sizes.push_back(tensor.size(i));
-  return sizes;
-}
-
-// "[2, 3] torch.float32"
-std::string describe(const Tensor& tensor) {
-  return fmt::format("[{}] {}", fmt::join(sizes_of(tensor), ", "), name_of(tensor.scalar_type()));
-}
-
-// The last two dimensions, which index `batch` of the first one selects where there are three.
-Matrix matrix_of(const Tensor& tensor, int64_t batch = 0) {
-  const int64_t first = tensor.dim() - 2;
-  const int64_t offset = first == 1 ? batch * tensor.stride(0) : 0;
-  const DType type = *dtype_of(tensor.scalar_type());
-  return {static_cast<const std::byte*>(tensor.data_ptr()) + offset * size_of(type),
-          tensor.size(first),
-          tensor.size(first + 1),
-          tensor.stride(first),
-          tensor.stride(first + 1),
-          type};
-}
-
-Tensor readable(const Tensor& tensor) {
-  return is_readable(matrix_of(tensor)) ? tensor : torch_abi::contiguous(tensor);
-}
-
-Place place_of(const Tensor& tensor) {
-  if (tensor.is_cuda()) return {.gpu = torch_abi::device_index(tensor)};
-  return {.gpu = std::nullopt, .threads = torch_abi::threads()};
-}
-
-// The stream that torch works in on this GPU. Looked up where torch has it: a CPU torch has no such library, and ours
-// loads beside that too.
-void* current_stream(int32_t gpu) {
-  using Function = int32_t (*)(int32_t, void**);
-  static const auto function = [] {
-    void* const library = ::dlopen("libtorch_cuda.so", RTLD_NOW | RTLD_NOLOAD);
-    return library == nullptr ? nullptr
-                              : reinterpret_cast<Function>(::dlsym(library, "aoti_torch_get_current_cuda_stream"));
-  }();
-  void* stream = nullptr;
-  if (function == nullptr || function(gpu, &stream) != 0)
-    fail("pbprobe: this torch does not say its current stream on cuda:{}: use torch 2.8 or newer, with CUDA", gpu);
-  return stream;
-}
-
-ParallelFor torch_threads() {
-  return {.call = [](void*, int64_t count, ParallelFor::Task task, void* state) {
-    torch_abi::parallel_for(count, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) task(state, i);
-    });
-  }};
-}
 
 // What a GEMM has besides A and B: FP32, contiguous, on their device.
 struct Extras {
@@ -128,10 +19,17 @@ struct Extras {
   std::optional<Tensor> scale_a;
   std::optional<Tensor> scale_b;
   bool per_tensor = false;  // the scales have one element each
+  BlockScale blocks = BlockScale::none;
+  std::optional<Tensor> blocks_a;
+  std::optional<Tensor> blocks_b;
 };
 
 const float* data_of(const std::optional<Tensor>& vector) {
   return vector ? static_cast<const float*>(vector->data_ptr()) : nullptr;
+}
+
+const void* bytes_of(const std::optional<Tensor>& vector) {
+  return vector ? vector->data_ptr() : nullptr;
 }
 
 // C = A · B into `c`, contiguous; `like` says where the operands are, and where workspace is to be had.
@@ -144,7 +42,8 @@ void multiply(const char* operation, const Matrix& a, const Matrix& b, void* c, 
                   .bias = extras.bias.has_value(),
                   .scale_a = extras.scale_a.has_value(),
                   .scale_b = extras.scale_b.has_value(),
-                  .per_tensor = extras.per_tensor};
+                  .per_tensor = extras.per_tensor,
+                  .blocks = extras.blocks};
   const auto slices = value_of(plan_gemm(gemm, place), operation);
   // torch frees device memory in the order of the stream, so it may go back before the kernel has run.
   std::optional<Tensor> workspace;
@@ -155,7 +54,9 @@ void multiply(const char* operation, const Matrix& a, const Matrix& b, void* c, 
                           .c = c,
                           .bias = data_of(extras.bias),
                           .scale_a = data_of(extras.scale_a),
-                          .scale_b = data_of(extras.scale_b)};
+                          .scale_b = data_of(extras.scale_b),
+                          .blocks_a = bytes_of(extras.blocks_a),
+                          .blocks_b = bytes_of(extras.blocks_b)};
   void* const stream = place.gpu ? current_stream(*place.gpu) : nullptr;
   const auto done =
       run_gemm(*slices, operands, place, workspace ? workspace->data_ptr() : nullptr, stream, torch_threads());
@@ -308,16 +209,81 @@ bool is_fp8(ScalarType type) {
 }
 
 void check_fp8(const char* operation, const Tensor& a, const Tensor& b) {
-  if (!is_fp8(a.scalar_type()) || a.scalar_type() != b.scalar_type())
-    fail("pbprobe::{}: expected both to be torch.float8_e4m3fn or torch.float8_e5m2, and the same: got {} and {}",
-         operation, describe(a), describe(b));
+  const bool known = is_fp8(a.scalar_type()) || a.scalar_type() == kE2m1x2;
+  if (!known || a.scalar_type() != b.scalar_type())
+    fail(
+        "pbprobe::{}: expected both to be torch.float8_e4m3fn, torch.float8_e5m2 or torch.float4_e2m1fn_x2, and the "
+        "same: got {} and {}",
+        operation, describe(a), describe(b));
 }
 
-// scale_a · scale_b · Σ a[i,k] · b[k,j] + bias[j]: one scale each, or one of each row (scale_a [m,1]) and column
-// (scale_b [1,n]). As torch._scaled_mm, but that use_fast_accum costs no digits here: it changes nothing.
+// What the scales' type says, as torch._scaled_mm reads it.
+BlockScale blocks_of(const Tensor& a, const Tensor& scale_a, const Tensor& scale_b) {
+  const ScalarType type = scale_a.scalar_type();
+  const bool fp4 = a.scalar_type() == kE2m1x2;
+  const BlockScale blocks = type == kE8m0                              ? BlockScale::mx
+                            : fp4 && type == ScalarType::Float8_e4m3fn ? BlockScale::nvfp4
+                                                                       : BlockScale::none;
+  if (fp4 && blocks == BlockScale::none)
+    fail(
+        "pbprobe::scaled_mm: torch.float4_e2m1fn_x2 takes scales of blocks, torch.float8_e4m3fn (of 16: NVFP4) or "
+        "torch.float8_e8m0fnu (of 32: MX): got scale_a {}",
+        describe(scale_a));
+  if (blocks != BlockScale::none && scale_b.scalar_type() != type)
+    fail("pbprobe::scaled_mm: expected scale_a and scale_b of one type: got {} and {}", describe(scale_a),
+         describe(scale_b));
+  return blocks;
+}
+
+// Scales of blocks, padded and swizzled as torch's SWIZZLE_32_4_4 has them.
+Tensor block_scales_of(const char* name, const Tensor& scale, const Problem& problem, int64_t lines, const Tensor& a) {
+  const int64_t count = block_scale_bytes(problem, lines);
+  if (scale.numel() != count)
+    fail(
+        "pbprobe::scaled_mm: expected {} of {} elements, for {} blocks of {} rows or columns, padded to 128 x 4 and "
+        "swizzled (SwizzleType.SWIZZLE_32_4_4): got {}",
+        name, count, blocks_along_k(problem), lines, describe(scale));
+  check_devices("scaled_mm", a, scale, name);
+  return torch_abi::contiguous(torch_abi::reshape(scale, {count}));
+}
+
+// FP32 scales of [m, k / 128] and [n / 128, k / 128], DeepSeek's, which torch takes too.
+void refuse_blocks_of_128(const Tensor& a, const Tensor& scale_a) {
+  const int64_t blocks = (a.size(1) + 127) / 128;
+  if (scale_a.scalar_type() != ScalarType::Float || scale_a.numel() <= 1 || scale_a.dim() != 2) return;
+  const bool along_k = scale_a.size(1) == blocks || scale_a.size(0) == blocks;
+  if (along_k && blocks > 1 && scale_a.numel() != a.size(0))
+    fail(
+        "pbprobe::scaled_mm: no kernel takes FP32 scales of 1 x 128 or 128 x 128 blocks (scale_a {}): use "
+        "torch.nn.functional.scaled_mm, or scales of torch.float8_e8m0fnu for each 32",
+        describe(scale_a));
+}
+
+void add_block_scales(Extras& extras, const Tensor& a, const Tensor& b, const Tensor& scale_a, const Tensor& scale_b,
+                      const std::optional<Tensor>& tensor_scale_a, const std::optional<Tensor>& tensor_scale_b) {
+  constexpr const char* kOperation = "scaled_mm";
+  if (a.scalar_type() == kE2m1x2 && (a.stride(1) != 1 || b.stride(0) != 1))
+    fail(
+        "pbprobe::scaled_mm: two numbers of torch.float4_e2m1fn_x2 are neighbours along k: give a by rows and b as "
+        "b.t()");
+  Problem problem;
+  problem.a = *dtype_of(a.scalar_type());
+  problem.k = a.size(1);
+  problem.blocks = extras.blocks;
+  extras.blocks_a = block_scales_of("scale_a", scale_a, problem, a.size(0), a);
+  extras.blocks_b = block_scales_of("scale_b", scale_b, problem, b.size(1), a);
+  if (tensor_scale_a) extras.scale_a = scale_of(kOperation, "tensor_scale_a", *tensor_scale_a, 1, a);
+  if (tensor_scale_b) extras.scale_b = scale_of(kOperation, "tensor_scale_b", *tensor_scale_b, 1, a);
+  extras.per_tensor = tensor_scale_a || tensor_scale_b;
+}
+
+// scale_a · scale_b · Σ a[i,k] · b[k,j] + bias[j]: one scale each, one of each row (scale_a [m,1]) and column (scale_b
+// [1,n]), or one of each block along k, with tensor_scale_a and tensor_scale_b besides. As torch._scaled_mm, but that
+// use_fast_accum costs no digits here: it changes nothing.
 Tensor scaled_mm(const Tensor& a, const Tensor& b, const Tensor& scale_a, const Tensor& scale_b,
                  const std::optional<Tensor>& bias, const std::optional<Tensor>& scale_result,
-                 std::optional<ScalarType> out_dtype, bool /*use_fast_accum*/) {
+                 std::optional<ScalarType> out_dtype, bool /*use_fast_accum*/,
+                 const std::optional<Tensor>& tensor_scale_a, const std::optional<Tensor>& tensor_scale_b) {
   constexpr const char* kOperation = "scaled_mm";
   check_shapes(kOperation, a, b);
   if (a.dim() != 2) fail("pbprobe::scaled_mm: expected matrices: got {} and {}", describe(a), describe(b));
@@ -330,9 +296,18 @@ Tensor scaled_mm(const Tensor& a, const Tensor& b, const Tensor& scale_a, const 
   const int64_t m = a.size(0);
   const int64_t n = b.size(1);
   Extras extras;
-  extras.per_tensor = scale_a.numel() == 1 && scale_b.numel() == 1;
-  extras.scale_a = scale_of(kOperation, "scale_a", scale_a, extras.per_tensor ? 1 : m, a);
-  extras.scale_b = scale_of(kOperation, "scale_b", scale_b, extras.per_tensor ? 1 : n, a);
+  extras.blocks = blocks_of(a, scale_a, scale_b);
+  if (extras.blocks != BlockScale::none) {
+    add_block_scales(extras, a, b, scale_a, scale_b, tensor_scale_a, tensor_scale_b);
+  } else {
+    if (tensor_scale_a || tensor_scale_b)
+      fail("pbprobe::scaled_mm: tensor_scale_a and tensor_scale_b go with scales of blocks: got scale_a {}",
+           describe(scale_a));
+    refuse_blocks_of_128(a, scale_a);
+    extras.per_tensor = scale_a.numel() == 1 && scale_b.numel() == 1;
+    extras.scale_a = scale_of(kOperation, "scale_a", scale_a, extras.per_tensor ? 1 : m, a);
+    extras.scale_b = scale_of(kOperation, "scale_b", scale_b, extras.per_tensor ? 1 : n, a);
+  }
   if (bias) {
     if (bias->dim() != 1 || bias->size(0) != n || !is_floating(bias->scalar_type()))
       fail("pbprobe::scaled_mm: expected bias [{}] of torch.bfloat16, torch.float16 or torch.float32: got {}", n,
@@ -379,7 +354,8 @@ PBPROBE_OPERATORS(library) {
   library.def("scaled_int_mm(Tensor a, Tensor b, Tensor scale_a, Tensor scale_b, ScalarType out_dtype) -> Tensor");
   library.def(
       "scaled_mm(Tensor self, Tensor mat2, Tensor scale_a, Tensor scale_b, Tensor? bias=None, Tensor? "
-      "scale_result=None, ScalarType? out_dtype=None, bool use_fast_accum=False) -> Tensor");
+      "scale_result=None, ScalarType? out_dtype=None, bool use_fast_accum=False, Tensor? tensor_scale_a=None, Tensor? "
+      "tensor_scale_b=None) -> Tensor");
   library.def("which(Tensor a, Tensor b) -> int");
 }
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import torch
@@ -115,8 +115,8 @@ def scaled_int_mm(
 def scaled_mm(
     a: torch.Tensor,
     b: torch.Tensor,
-    scale_a: torch.Tensor,
-    scale_b: torch.Tensor,
+    scale_a: torch.Tensor | Sequence[torch.Tensor],
+    scale_b: torch.Tensor | Sequence[torch.Tensor],
     bias: torch.Tensor | None = None,
     scale_result: torch.Tensor | None = None,
     out_dtype: torch.dtype | None = None,
@@ -128,8 +128,24 @@ def scaled_mm(
     element each (per tensor), or scale_a [m,1] and scale_b [1,n] (per row). out_dtype: torch.bfloat16, float16 or
     float32; results of FP8, and so scale_result, are not made. The sums keep FP32's digits where the tensor core's own
     accumulator would not, with use_fast_accum too. Errors: RuntimeError for anything else.
+
+    Scales of blocks along k, on GPUs of 12.0 and 12.1: torch.float8_e8m0fnu of each 32 (MX), with a and b of FP8 or
+    torch.float4_e2m1fn_x2; torch.float8_e4m3fn of each 16 (NVFP4), with torch.float4_e2m1fn_x2. They lie as torch's
+    SwizzleType.SWIZZLE_32_4_4. NVFP4's scales of the tensors come second in a list: scale_a=[blocks, tensor].
     """
-    return torch.ops.pbprobe.scaled_mm.default(a, b, scale_a, scale_b, bias, scale_result, out_dtype, use_fast_accum)
+    blocks_a, tensor_a = _one_or_two("scale_a", scale_a)
+    blocks_b, tensor_b = _one_or_two("scale_b", scale_b)
+    return torch.ops.pbprobe.scaled_mm.default(
+        a, b, blocks_a, blocks_b, bias, scale_result, out_dtype, use_fast_accum, tensor_a, tensor_b
+    )
+
+
+def _one_or_two(name: str, scale: torch.Tensor | Sequence[torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor | None]:
+    if isinstance(scale, torch.Tensor):
+        return scale, None
+    if len(scale) not in (1, 2):
+        raise RuntimeError(f"pbprobe::scaled_mm: expected {name} of one tensor, or of two: got {len(scale)}")
+    return scale[0], scale[1] if len(scale) == 2 else None
 
 
 def which(a: torch.Tensor, b: torch.Tensor) -> str:
@@ -224,6 +240,8 @@ def _(
     scale_result: torch.Tensor | None = None,
     out_dtype: torch.dtype | None = None,
     use_fast_accum: bool = False,
+    tensor_scale_a: torch.Tensor | None = None,
+    tensor_scale_b: torch.Tensor | None = None,
 ) -> torch.Tensor:
     return a.new_empty(_product_shape(a, b), dtype=out_dtype or a.dtype)
 

@@ -10,7 +10,14 @@ ops = pytest.importorskip("pbprobe.ops", reason="built without a torch", exc_typ
 gpu = pytest.mark.skipif(
     not torch.cuda.is_available() or torch.cuda.get_device_capability() < (8, 9), reason="no GPU with FP8"
 )
+blackwell = pytest.mark.skipif(
+    not torch.cuda.is_available() or torch.cuda.get_device_capability() not in ((12, 0), (12, 1)),
+    reason="no GPU with block-scaled mma.sync",
+)
 E4M3, E5M2 = torch.float8_e4m3fn, torch.float8_e5m2
+E8M0 = getattr(torch, "float8_e8m0fnu", None)
+E2M1 = getattr(torch, "float4_e2m1fn_x2", None)
+no_fp4 = pytest.mark.skipif(E8M0 is None or E2M1 is None, reason="this torch has no float4_e2m1fn_x2")
 SHAPES = [(1, 16, 32), (3, 5, 7), (17, 300, 129), (64, 96, 256), (128, 128, 128), (300, 272, 1040), (1000, 513, 777)]
 
 
@@ -124,3 +131,65 @@ def test_refuses_with_a_reason(device):
     if device == "cpu":
         assert "no kernel" in refusal(a, b.t(), many, many, **bf16)
         assert "not one of all" in refusal(a, b.t(), one, one, **bf16)
+
+
+def swizzled(scales):
+    """Scales of [rows, blocks], padded to 128 x 4 with what must not matter, as SWIZZLE_32_4_4 has them."""
+    rows, blocks = scales.shape
+    padded = torch.full((-(-rows // 128) * 128, -(-blocks // 4) * 4), 0x7F, dtype=torch.uint8, device=scales.device)
+    padded[:rows, :blocks] = scales
+    tiles = padded.view(padded.shape[0] // 128, 4, 32, padded.shape[1] // 4, 4)
+    return tiles.permute(0, 3, 2, 1, 4).reshape(-1).contiguous()
+
+
+def block_scaled(rows, k, fp4, block, seed):
+    """Bytes of elements, bytes of scales, and the numbers that they stand for."""
+    generator = torch.Generator().manual_seed(seed)
+    codes = torch.randint(0, 16 if fp4 else 0x78, (rows, k), generator=generator, dtype=torch.uint8)
+    scales = torch.randint(0x30, 0x48, (rows, k // block), generator=generator, dtype=torch.uint8)
+    if block == 32:
+        scales = scales - 0x30 + 124
+    values = torch.tensor([0, 0.5, 1, 1.5, 2, 3, 4, 6, 0, -0.5, -1, -1.5, -2, -3, -4, -6], dtype=torch.float64)
+    numbers = values[codes.long()] if fp4 else codes.view(E4M3).double()
+    factors = torch.exp2(scales.double() - 127) if block == 32 else scales.view(E4M3).double()
+    elements = codes[:, ::2] | codes[:, 1::2] << 4 if fp4 else codes
+    return elements.contiguous(), scales, numbers * factors.repeat_interleave(block, 1)
+
+
+@blackwell
+@no_fp4
+@pytest.mark.parametrize(("fp4", "block"), [(False, 32), (True, 32), (True, 16)], ids=["mxfp8", "mxfp4", "nvfp4"])
+@pytest.mark.parametrize("shape", [(16, 64, 128), (128, 128, 256), (300, 272, 1024)], ids=str)
+def test_block_scaled(fp4, block, shape):
+    m, n, k = shape
+    element, scale = E2M1 if fp4 else E4M3, E8M0 if block == 32 else E4M3
+    (a, a_scales, left), (b, b_scales, right) = block_scaled(m, k, fp4, block, 1), block_scaled(n, k, fp4, block, 2)
+    a, b = a.cuda().view(element), b.cuda().view(element)
+    scale_a, scale_b = (swizzled(s).cuda().view(scale) for s in (a_scales, b_scales))
+    c = ops.scaled_mm(a, b.t(), scale_a, scale_b, out_dtype=torch.float32)
+    most = (left.abs() @ right.t().abs()).max().item()
+    torch.testing.assert_close(c.double().cpu(), left @ right.t(), rtol=1e-2, atol=1e-2 * most)
+    two = torch.tensor(2.0, device="cuda")
+    twice = ops.scaled_mm(a, b.t(), [scale_a, two], [scale_b, two], out_dtype=torch.float32)
+    assert torch.equal(twice, 4 * c)
+
+
+@no_fp4
+def test_refuses_block_scales_with_a_reason():
+    a = torch.zeros(16, 64, dtype=torch.uint8).view(E4M3)
+    four = torch.zeros(16, 64, dtype=torch.uint8).view(E2M1)
+    mx, nv = (torch.full((512,), code, dtype=torch.uint8).view(t) for code, t in ((127, E8M0), (0x38, E4M3)))
+    one, bf16 = torch.ones(()), {"out_dtype": torch.bfloat16}
+    assert "no kernel for m 16, n 16, k 64, nt, e4m3" in refusal(a, a.t(), mx, mx, **bf16)
+    assert "mx blocks" in refusal(a, a.t(), mx, mx, **bf16)
+    assert "nvfp4 blocks" in refusal(four, four.t(), nv.repeat(2), nv.repeat(2), **bf16)
+    assert "scale_a of 512 elements, for 2 blocks of 16 rows" in refusal(a, a.t(), mx[:32], mx, **bf16)
+    assert "takes scales of blocks" in refusal(four, four.t(), one, one, **bf16)
+    assert "of one type" in refusal(a, a.t(), mx, one, **bf16)
+    assert "neighbours along k" in refusal(four, four.t().contiguous(), nv, nv, **bf16)
+    assert "go with scales of blocks" in refusal(a, a.t(), one, one, tensor_scale_a=one, **bf16)
+    wide = torch.zeros(256, 256, dtype=torch.uint8).view(E4M3)
+    assert "1 x 128 or 128 x 128" in refusal(wide, wide.t(), torch.ones(256, 2), torch.ones(2, 2), **bf16)
+    assert "1 x 128 or 128 x 128" in refusal(wide, wide.t(), torch.ones(2, 2), torch.ones(2, 2), **bf16)
+    with pytest.raises(RuntimeError, match="of one tensor, or of two"):
+        ops.scaled_mm(a, a.t(), [mx, one, one], mx, **bf16)
