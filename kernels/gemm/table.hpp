@@ -53,10 +53,9 @@ enum class GpuWork {
 
 // One kernel. A target that is not built keeps its rows: `built` is false and `function` null.
 struct Kernel {
-  std::string_view target;  // "avx512"
-  std::string_view part =
-      {};  // GPU: of the target's cubins, the one that it is in ("tcgen05", "blocks"); empty: the main one
-  std::string_view name;           // "gemm_fp32_8x48_avx512"
+  std::string_view target;     // "avx512"
+  std::string_view part = {};  // GPU: which of the target's cubins it is in ("tcgen05", "blocks"); empty: the main one
+  std::string_view name;       // "gemm_fp32_8x48_avx512"
   std::string_view function_name;  // "gemm_fp32_8x48": the function's, and the beginning of the GPU symbols'
   bool built = false;
   CpuFunction function = nullptr;  // null: a GPU's, or not built

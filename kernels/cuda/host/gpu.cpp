@@ -141,8 +141,9 @@ Result<CuLibrary> load_cubin(const DriverApi& driver, const TargetBuild& build) 
 
 namespace {
 
-// Further cubins are "a" ones, which another capability does not load.
-Result<bool> is_own_capability(const DriverApi& driver, CuDevice device, const Target& target) {
+// Further cubins are "a" ones, which another capability does not load; where the first one is too, it was refused.
+Result<bool> loads_parts(const DriverApi& driver, CuDevice device, const Target& target) {
+  if (target.architecture.ends_with('a')) return true;
   int major = 0;
   int minor = 0;
   PBPROBE_CU(driver, "asking for the device's capability", cuDeviceGetAttribute(&major, kCuCapabilityMajor, device));
@@ -167,8 +168,8 @@ Result<GpuKernels> GpuKernels::load(const DriverApi& driver, std::string_view ta
   PBPROBE_CHECK(kernels.load_all(*build));
   for (const auto& part : part_builds()) {
     if (part.target != target || !part.built) continue;
-    PBPROBE_TRY(const bool own, is_own_capability(driver, kernels.device_, *row));
-    if (own) PBPROBE_CHECK(kernels.load_all(part));
+    PBPROBE_TRY(const bool loads, loads_parts(driver, kernels.device_, *row));
+    if (loads) PBPROBE_CHECK(kernels.load_all(part));
   }
   return kernels;
 }
