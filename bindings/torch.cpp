@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// torch.ops.pbprobe: our kernels as operators of torch, on CPU and CUDA. The only file that is compiled with torch's headers.
+// torch.ops.pbprobe: our kernels as operators of torch, on CPU and CUDA. The only file that is compiled with torch's
+// headers.
 #include <algorithm>
 #include <cstdint>
 #include <optional>
