@@ -16,6 +16,7 @@
 
 #include "kernels/cuda/block_scales.hpp"
 #include "kernels/cuda/host/gpu.hpp"
+#include "kernels/cuda/host/probes.hpp"
 #include "kernels/dispatch/choose.hpp"
 #include "kernels/dispatch/run.hpp"
 #include "kernels/gemm/checker.hpp"
@@ -252,8 +253,44 @@ TEST_P(Blocks, AreRightInEveryLayoutTypeAndPart) {
       if (HasFailure()) return;
     }
     expect_right(*kernel, problem_of(*kernel, 40, 70, 900, DType::fp16), 3);
+    if (writes_c_nm(*kernel)) {
+      Problem problem = problem_of(*kernel, 13, 70, 160, DType::bf16);
+      problem.c_is_nm = problem.bias = true;
+      problem.ldc = problem.m + 1;
+      expect_right(*kernel, problem);
+    }
     if (HasFailure()) return;
   }
+}
+
+// The proof of each loop's instruction, as a GPU runs it.
+TEST_P(Blocks, HaveProofsOfTheirInstructions) {
+  int proofs = 0;
+  for (const Peak& peak : peak_table()) {
+    if (peak.target != target_ || peak.part != "blocks") continue;
+    auto proof = make_proof(peak);
+    ASSERT_TRUE(proof.ok()) << proof.error().message;
+    std::vector<uint32_t> sums = proof->c;
+    const auto add = [](std::vector<uint32_t>& words, bool written) {
+      const auto at = reinterpret_cast<uint64_t>(words.data());
+      machine.memory.push_back({at, at + 4 * words.size(), written});
+    };
+    machine.memory.clear();
+    add(proof->a, false);
+    add(proof->b, false);
+    add(sums, true);
+    Context context;
+    context.gpu = &*kernels_;
+    for (const bool broken : {false, true}) {
+      sums = proof->c;
+      if (broken) proof->a[0] ^= 0x400000U;
+      const auto done = run_proof(peak, proof->a.data(), proof->b.data(), sums.data(), context);
+      ASSERT_TRUE(done.ok()) << peak.name << ": " << machine.fault;
+      EXPECT_EQ(proof_differs(*proof, sums).empty(), !broken) << peak.name << ": " << proof_differs(*proof, sums);
+    }
+    ++proofs;
+  }
+  EXPECT_EQ(proofs, 4);
 }
 
 // What the checker is for: each of these gives wrong results, or faults.
