@@ -354,16 +354,22 @@ struct Gemv {
   [[gnu::always_inline]] static inline void put_vectors(const CpuCall& call, Accumulators (&acc)[kRs][kVs],
                                                         const Accumulators (&totals)[kVs], int64_t row, int64_t column,
                                                         int columns) {
+    // Unrolled: an array that is indexed here would lie in memory while it is added to.
+    Accumulator results[kRs][kVs * kLanes];
+    const bool correct = corrects(call);
+#pragma GCC unroll 8
     for (int i = 0; i < kRs; ++i) {
-      Accumulator results[kVs * kLanes];
+#pragma GCC unroll 16
       for (int j = 0; j < kVs; ++j) {
+        Accumulators sum = acc[i][j];
         if constexpr (I::kCorrects) {
-          if (corrects(call)) acc[i][j] = I::add(acc[i][j], I::correction(totals[j]));
+          if (correct) sum = I::add(sum, I::correction(totals[j]));
         }
-        I::store_accumulators(results + j * kLanes, acc[i][j]);
+        I::store_accumulators(results[i] + j * kLanes, sum);
       }
-      put(call, results, row + i, column, columns);
     }
+#pragma GCC unroll 1
+    for (int i = 0; i < kRs; ++i) put(call, results[i], row + i, column, columns);
   }
 };
 
