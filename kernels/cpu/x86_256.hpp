@@ -75,7 +75,7 @@ struct Words256 {
   }
 
   // w[i][j] becomes w[j][i]: pairs, then fours, within 128 bits; then the halves change places.
-  static void transpose(Words (&w)[kLanes]) {
+  [[gnu::always_inline]] static inline void transpose(Words (&w)[kLanes]) {
     Words t[kLanes];
 #pragma GCC unroll 8
     for (int i = 0; i < 8; i += 4) {
