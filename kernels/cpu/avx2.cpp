@@ -21,8 +21,8 @@ void gemm_bf16_6x16(const CpuCall& call, const CpuTask& task) {
   GemmPanels<Fma256, 6, 2>::run(call, task);
 }
 
-void gemm_int8_5x16(const CpuCall& call, const CpuTask& task) {
-  GemmPanels<Madd256, 5, 2>::run(call, task);
+void gemm_int8_6x16(const CpuCall& call, const CpuTask& task) {
+  GemmPanels<Madd256, 6, 2>::run(call, task);
 }
 
 void gemv_fp32_8x64(const CpuCall& call, const CpuTask& task) {

@@ -270,6 +270,10 @@ struct GemmPanels {
     tile.words = words_of(call);
     tile.add = !call.first;
     tile.correct = I::kCorrects && call.a_type == CpuType::int8 && call.k_block > 0;
+    const bool wide = call.c_type == CpuType::fp32 || call.c_type == CpuType::int32;
+    if (tile.words <= kFew && wide && !call.partials && call.first && call.k_block > 0) {
+      return compute_rows(call, task, end_row, end_column);
+    }
     Ahead ahead(task, end_row - task.first_row, end_column - task.first_column);
     // Along C's rows, whose pages and lines are neighbours, as far as B's panels fit the second-level cache.
     constexpr int64_t kAcross = 8 * kColumns;
@@ -281,6 +285,61 @@ struct GemmPanels {
           if (rows == kRows) tile.ahead = ahead.next();
           if (tile.words <= kShort && column + kColumns < end) fetch_c(call, row, column + kColumns, rows);
           compute_tile(call, tile, row, column, rows, least(kColumns, end - column));
+        }
+      }
+    }
+  }
+
+  // Of so few words a tile takes longer to begin and to end than to multiply: C is written row by row instead, over
+  // all columns, so that its lines come one after the other.
+  static constexpr int64_t kFew = 8;
+  static void compute_rows(const CpuCall& call, const CpuTask& task, int64_t end_row, int64_t end_column) {
+    for (const CpuLines& lines : task.ahead) fetch_lines(lines);
+    const bool correct = I::kCorrects && call.a_type == CpuType::int8;
+    const bool finishes = call.last && must_finish(call, I::kAccumulatorType);
+    for (int64_t row = task.first_row; row < end_row; ++row) {
+      const char* a = a_panel(call, row / kRows * kRows) + row % kRows * kWordBytes;
+      auto* c = static_cast<Accumulator*>(call.c) + (call.row + row) * call.ldc + call.column;
+      write_row(call, a, c, task.first_column, end_column, correct);
+      if (!finishes) continue;
+      finish_row(call, c + task.first_column, call.row + row, call.column + task.first_column,
+                 end_column - task.first_column);
+    }
+  }
+
+  [[gnu::noinline]] static void write_row(const CpuCall& call, const char* a, Accumulator* c, int64_t first,
+                                          int64_t end, bool correct) {
+    const int64_t words = words_of(call);
+    const int64_t line = b_line_bytes(call);
+    const char* panel = static_cast<const char*>(call.packed_b) + first * line;
+#pragma GCC unroll 1
+    for (int64_t column = first; column < end; column += kColumns, panel += kColumns * line) {
+      Accumulators acc[kVectors];
+#pragma GCC unroll 8
+      for (int j = 0; j < kVectors; ++j) acc[j] = I::zero_accumulators();
+      const char* b = panel;
+#pragma GCC unroll 1
+      for (int64_t w = 0; w < words; ++w, b += kColumns * kWordBytes) {
+        const typename I::Words word = I::broadcast(a + w * kRows * kWordBytes);
+#pragma GCC unroll 8
+        for (int j = 0; j < kVectors; ++j) {
+          acc[j] = I::multiply_add(word, I::load_words(b + j * kLanes * kWordBytes), acc[j]);
+        }
+      }
+      if constexpr (I::kCorrects) {
+#pragma GCC unroll 8
+        for (int j = 0; correct && j < kVectors; ++j) {
+          const auto* sums = reinterpret_cast<const Accumulator*>(b) + j * kLanes;
+          acc[j] = I::add(acc[j], I::correction(I::load_accumulators(sums)));
+        }
+      }
+      const int64_t left = end - column;
+#pragma GCC unroll 8
+      for (int j = 0; j < kVectors; ++j) {
+        if (left >= (j + 1) * kLanes) {
+          I::store_accumulators(c + column + j * kLanes, acc[j]);
+        } else if (left > j * kLanes) {
+          I::store_accumulators_part(c + column + j * kLanes, acc[j], static_cast<int>(left) - j * kLanes);
         }
       }
     }

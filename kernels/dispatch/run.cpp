@@ -113,10 +113,11 @@ class SingleThreaded {
   SingleThreaded(const Plan& plan, const CpuCall& call)
       : plan_(plan),
         all_(call),
-        down_(plan.tile.m),
+        down_(plan.tile.m * panels_of(call)),
+        wide_(plan.tile.n * panels_of(call)),
         across_(std::max(plan.kernel->cache_bytes / std::max<int64_t>(call.k_block * plan.kernel->packed_bytes, 1) /
-                             plan.tile.n * plan.tile.n,
-                         plan.tile.n)) {}
+                             wide_ * wide_,
+                         wide_)) {}
 
   void run() const {
     for (int64_t column = 0; column < all_.columns; column += across_) {
@@ -141,18 +142,23 @@ class SingleThreaded {
   }
 
  private:
-  // The first panel of rows, by the columns of one panel after the other while B is packed.
+  // Panels that are packed at once: more of short ones, since each step costs as much as some of their words.
+  static int64_t panels_of(const CpuCall& call) {
+    return std::clamp<int64_t>(kShort / std::max<int64_t>(call.k_block, 1), 1, kShort);
+  }
+
+  // The first panels of rows, by some columns after the other while B is packed.
   void first_rows(const CpuCall& call, int64_t first, int64_t column) const {
     if (column == 0) step(call, {CpuStep::pack_a, 0, down_, 0, 0, {}});
     if (plan_.problem.prepacked_b) {
       step(call, {CpuStep::compute, 0, down_, first, across_, {of_a(down_), {}}});
       return;
     }
-    const int64_t wide = plan_.tile.n;
-    for (int64_t at = 0; at < call.columns; at += wide) {
-      step(call, {CpuStep::pack_b, 0, 0, at, wide, {}});
-      const bool more = at + wide < call.columns;
-      step(call, {CpuStep::compute, 0, down_, at, wide, {more ? of_b_at(column + at + wide, wide) : of_a(down_), {}}});
+    for (int64_t at = 0; at < call.columns; at += wide_) {
+      step(call, {CpuStep::pack_b, 0, 0, at, wide_, {}});
+      const bool more = at + wide_ < call.columns;
+      step(call,
+           {CpuStep::compute, 0, down_, at, wide_, {more ? of_b_at(column + at + wide_, wide_) : of_a(down_), {}}});
     }
   }
 
@@ -191,7 +197,9 @@ class SingleThreaded {
 
   const Plan& plan_;
   const CpuCall& all_;
+  static constexpr int64_t kShort = 64;  // k
   const int64_t down_;
+  const int64_t wide_;
   const int64_t across_;
 };
 

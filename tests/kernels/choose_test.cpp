@@ -430,7 +430,7 @@ TEST(Choose, FewColumnsAreComputedAsRowsWhereTheTypesAreAlike) {
   EXPECT_THAT(few->why, HasSubstr("C's columns are computed as rows"));
   EXPECT_EQ(choose(make_problem(5000, 9, 700, DType::fp32), host)->kernel->name, "gemm_fp32_6x16_avx2");
   EXPECT_EQ(choose(make_problem(5000, 3, 700, DType::int8), host)->kernel->name, "gemv_int8_8x64_avx2");
-  EXPECT_EQ(choose(make_problem(5000, 3, 700, DType::uint8), host)->kernel->name, "gemm_int8_5x16_avx2");
+  EXPECT_EQ(choose(make_problem(5000, 3, 700, DType::uint8), host)->kernel->name, "gemm_int8_6x16_avx2");
   auto packed = make_problem(5000, 3, 700, DType::fp32);
   packed.prepacked_b = true;
   EXPECT_EQ(choose(packed, host)->kernel->name, "gemm_fp32_6x16_avx2");
