@@ -121,6 +121,9 @@ AuditedPackages audit_installed(const fs::path& folder, const PackagesOptions& o
   if (!root.empty())
     audited.notes.push_back(fmt::format("libraries for {} were looked for in {}, the root of another system",
                                         installed.folder.string(), root.string()));
+  if (!extensions.not_started().empty())
+    audited.notes.push_back(fmt::format("what would load is not known: {} needs {} itself, which is nowhere",
+                                        extensions.interpreter().value_or(""), extensions.not_started()));
   for (const auto& package : installed.packages) {
     AuditedPackage one{.inventory = audit_layout(package.layout, installed.folder, options_for(package, options.audit)),
                        .environment = installed.environment,

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/c_library.hpp"
 #include "core/demangle.hpp"
 #include "core/pep440.hpp"
 #include "core/torch_symbols.hpp"
@@ -262,6 +263,10 @@ Answer files_are_of_the_environment_s_processor(const Facts& facts) {
   if (!facts.inventory->other_processor) return {};
   const OtherProcessor& other = *facts.inventory->other_processor;
   Seen seen{.where = other.first, .remedy = other.reinstall};
+  if (other.expected == kMusl)
+    seen.remedy =
+        "install a musllinux wheel of it, or build it in this container; where there is none, as of torch, take one "
+                  "with glibc, as Debian's";
   if (other.whole) {
     seen.what = say("{} is built for {}, and {} for {}", facts.torch, other.processor, in_words(other.known_by),
                     other.expected);
@@ -338,7 +343,7 @@ std::vector<Check> loading_checks() {
        .severity = Severity::fail,
        .needs = {inventory, processors},
        .of_any = true,
-       .question = "Is each package built for the processor that its environment is for?",
+       .question = "Is each package built for the processor and the C library that its environment is for?",
        .remedy = "install the package again with the environment's own Python, on a machine with that processor",
        .ask = files_are_of_the_environment_s_processor},
   };

@@ -12,6 +12,7 @@
 
 #include <fmt/ranges.h>
 
+#include "core/c_library.hpp"
 #include "core/json.hpp"
 #include "core/list_folder.hpp"
 #include "core/open_file.hpp"
@@ -164,14 +165,14 @@ Result<void> add_artifact(const fs::path& artifact, const EnvironmentRequest& re
   const auto each = [&](AuditedPackage package) {
     const bool installed = package.inventory.layout == "distribution";
     if (request.progress) request.progress("read " + package.inventory.artifact);
-    if (package.inventory.other_processor)
+    if (package.inventory.other_processor && package.inventory.other_processor->expected != kMusl)
       package.inventory.other_processor->reinstall = command_for(package, artifact);
     const auto other = package.inventory.other_processor;
     Distribution row = row_of(std::move(package.inventory), request);
     row.recorded = std::move(package.recorded);
     const bool is_torch = installed && package_name(row.name) == "torch";
     if (is_torch && !request.beside_torch) judge_torch(artifact, request.cache, other, row);
-    faulty.take(row, package.installer, other.has_value());
+    faulty.take(row, package.installer, other && other->reinstall);
     environment.distributions.push_back(std::move(row));
   };
   PBPROBE_TRY(const AuditedPackages audited, audit_packages(artifact, options, each));

@@ -11,6 +11,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core/c_library.hpp"
 #include "core/open_file.hpp"
 #include "core/torch_symbols.hpp"
 #include "probes/audit/audit.hpp"
@@ -104,25 +105,43 @@ Extensions::Extensions(const InstalledPackages& installed, const std::string& li
   find_interpreter();
   const auto python = python_.empty() ? nullptr : store_.at(python_).object;
   const std::string machine = python == nullptr || root_.empty() ? own_machine() : machine_name(python->machine());
-  for (const auto& package : installed.packages) {
+  if (python != nullptr) c_library_ = python->c_library();
+  find_libraries(machine);
+  const bool followed = python != nullptr && machine_name(python->machine()) == machine &&
+                        !takes_packages_of_another(installed.environment);
+  if (!followed) return;
+  folders_ = loader_folders(python->machine(), python->interpreter(), library_path, root_);
+  plain_.emplace(store_, folders_);
+  const Loading started = plain_->open(python_, true);
+  if (!started.missing_libraries.empty()) {
+    not_started_ = started.missing_libraries.front().name;
+    plain_.reset();
+    return;
+  }
+  load_torch();
+}
+
+void Extensions::find_libraries(const std::string& machine) {
+  for (const auto& package : installed_.packages) {
     for (const auto& item : package.layout.items) {
       const std::string name = item.disk.filename().string();
       const std::string processor = processor_of_file(item.disk);
-      if (processor.empty() || processor == machine) {
-        libraries_[name].push_back(item.disk);
-      } else {
+      const bool other = (!processor.empty() && processor != machine) ||
+                         (c_library_ == kMusl && !processor.empty() && is_of_other_c_library(item.disk));
+      if (other) {
         others_.emplace(name, item.disk);
+      } else {
+        libraries_[name].push_back(item.disk);
       }
     }
   }
-  const std::string loader = python == nullptr ? "" : python->interpreter();
-  const bool followed = python != nullptr && machine_name(python->machine()) == machine &&
-                        loader.find("ld-musl") == loader.npos && !takes_packages_of_another(installed.environment);
-  if (!followed) return;
-  folders_ = loader_folders(python->machine(), loader, library_path, root_);
-  plain_.emplace(store_, folders_);
-  (void)plain_->open(python_, true);
-  load_torch();
+  store_.close_unused();
+}
+
+bool Extensions::is_of_other_c_library(const fs::path& path) {
+  const auto& object = store_.at(path).object;
+  const std::string own = object == nullptr ? "" : object->c_library();
+  return !own.empty() && !c_library_.empty() && own != c_library_;
 }
 
 void Extensions::find_interpreter() {
@@ -313,6 +332,7 @@ std::optional<std::vector<Loading>> Extensions::of(const InstalledPackage& packa
     const bool linked = links_torch(file);
     if (!linked && !is_extension(file)) continue;
     const fs::path path = installed_.folder / file.path;
+    if (is_of_other_c_library(path)) continue;
     const bool own = !torch_.empty() && path.string().starts_with(torch_.string() + "/");
     all.push_back(load(package, file.path, linked && !own ? *with_torch_ : *plain_).first);
     store_.close_unused();
@@ -326,6 +346,7 @@ std::vector<SharedLibrary> Extensions::shared_libraries() const {
   std::map<std::string, std::set<fs::path>> families;
   std::error_code error;
   for (const auto& [name, paths] : libraries_) {
+    if (!name.starts_with("lib")) continue;  // a module's name is unique with its package's before it
     for (const auto& path : paths) families[family_of(name)].insert(fs::canonical(path, error));
   }
   for (const auto& object : with_torch_->objects()) {

@@ -26,13 +26,16 @@ class Extensions {
   Extensions(const InstalledPackages& installed, const std::string& library_path, std::filesystem::path root = {});
 
   // Its extension modules for this Python, and what links torch: torch is imported before. Null: the environment has no
-  // interpreter of its own, for glibc and (in no other root) this machine, or it takes packages of another one.
+  // interpreter of its own, for (in no other root) this machine, or it takes packages of another one. What is linked
+  // with another C library than the interpreter is left out.
   [[nodiscard]] std::optional<std::vector<Loading>> of(const InstalledPackage& package, const std::vector<File>& files);
 
   // Libraries that torch's process has loaded and that lie in more than one place.
   [[nodiscard]] std::vector<SharedLibrary> shared_libraries() const;
 
   [[nodiscard]] std::optional<std::string> interpreter() const;
+  // Why nothing is followed though an interpreter is there: a library that it needs itself; empty: no such thing.
+  [[nodiscard]] const std::string& not_started() const { return not_started_; }
 
   // A process that has imported torch; null: none was followed.
   [[nodiscard]] const Process* with_torch() const { return with_torch_ ? &*with_torch_ : nullptr; }
@@ -46,10 +49,12 @@ class Extensions {
 
  private:
   void find_interpreter();
+  void find_libraries(const std::string& machine);
   void load_torch();
   void preload_cuda();
   [[nodiscard]] bool is_for_this_python(const std::string& name) const;
   [[nodiscard]] bool is_extension(const File& file);
+  [[nodiscard]] bool is_of_other_c_library(const std::filesystem::path& path);
   [[nodiscard]] bool links_torch(const File& file) const;
   [[nodiscard]] bool exports(const std::filesystem::path& path, const std::string& name);
   std::pair<Loading, Process> load(const InstalledPackage& package, const std::string& path, const Process& before);
@@ -61,7 +66,9 @@ class Extensions {
   std::map<std::string, std::vector<std::filesystem::path>> libraries_;  // of all packages, by file name
   std::map<std::string, std::filesystem::path> others_;                  // the same, built for another processor
   std::filesystem::path python_;                                         // empty: none
-  std::string tag_;                                                      // "cpython-311"; empty: not known
+  std::string c_library_;                                                // of it: "musl"
+  std::string not_started_;
+  std::string tag_;  // "cpython-311"; empty: not known
   ObjectStore store_;
   LoaderFolders folders_;
   std::optional<Process> plain_;       // Python, with what torch loads first; null: not followed

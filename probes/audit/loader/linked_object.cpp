@@ -6,6 +6,8 @@
 #include <map>
 #include <set>
 
+#include "core/c_library.hpp"
+
 namespace pbprobe {
 namespace {
 
@@ -54,10 +56,11 @@ struct LinkedObject::Tables {
   }
 };
 
-// What was found of one name: a definition with just that version, or the only one with any.
+// What was found of one name: a definition with just that version, or the only one with any; or a default one.
 struct LinkedObject::Match {
   bool exact = false;
   int versioned = 0;
+  bool by_default = false;
 };
 
 Result<LinkedObject> LinkedObject::open(const std::filesystem::path& path) {
@@ -200,13 +203,14 @@ void LinkedObject::look_at(uint32_t index, const Reference& reference, Match& ma
   const auto symbol = symbols_.read<Elf64_Sym>(uint64_t{index} * sizeof(Elf64_Sym), "symbol");
   if (!symbol || !defines(*symbol) || name_at(symbol->st_name) != reference.name) return;
   if (versions_.size() == 0) {
-    match.exact = true;
+    match.exact = match.by_default = true;
     return;
   }
   const uint16_t stored = version_index(index);
   const uint16_t own = stored & kVersionIndex;
   const bool hidden = (stored & kHiddenVersion) != 0;
   const std::string_view name = own < defined_versions_.size() ? std::string_view(defined_versions_[own]) : "";
+  match.by_default = match.by_default || !hidden;
   if (reference.version != nullptr) {
     if (name == reference.version->version || (name.empty() && !hidden)) match.exact = true;
   } else if (own <= kFirstOwnVersion) {
@@ -216,38 +220,60 @@ void LinkedObject::look_at(uint32_t index, const Reference& reference, Match& ma
   }
 }
 
-bool LinkedObject::resolves(const Reference& reference) const {
+LinkedObject::Match LinkedObject::look_up(const Reference& reference) const {
   Match match;
   const auto word = [&](uint64_t index) { return hash_.read<uint32_t>(index * 4, "hash"); };
-  if (hash_.size() == 0) return false;
+  if (hash_.size() == 0) return match;
   if (!gnu_hash_) {
     const auto buckets = word(0);
-    if (!buckets || *buckets == 0) return false;
+    if (!buckets || *buckets == 0) return match;
     auto symbol = word(2 + sysv_hash_of(reference.name) % *buckets);
     for (uint64_t i = 0; symbol && *symbol != 0 && i < kMostChain && !match.exact; ++i) {
       look_at(*symbol, reference, match);
       symbol = word(uint64_t{2} + *buckets + *symbol);
     }
-    return match.exact || match.versioned == 1;
+    return match;
   }
   const auto buckets = word(0);
   const auto first = word(1);
   const auto words = word(2);
   const auto shift = word(3);
-  if (!buckets || !first || !words || !shift || *buckets == 0 || *words == 0 || *shift > 31) return false;
+  if (!buckets || !first || !words || !shift || *buckets == 0 || *words == 0 || *shift > 31) return match;
   const auto filter = hash_.read<uint64_t>(16 + uint64_t{reference.hash / 64 % *words} * 8, "filter");
   if (!filter || (*filter >> (reference.hash % 64) & *filter >> ((reference.hash >> *shift) % 64) & 1) == 0)
-    return false;
+    return match;
   const uint64_t begin = 4 + uint64_t{*words} * 2;
   const auto bucket = word(begin + reference.hash % *buckets);
-  if (!bucket || *bucket < *first) return false;
+  if (!bucket || *bucket < *first) return match;
   for (uint64_t symbol = *bucket; symbol - *bucket < kMostChain && !match.exact; ++symbol) {
     const auto chain = word(begin + *buckets + (symbol - *first));
     if (!chain) break;
     if ((*chain | 1) == (reference.hash | 1)) look_at(static_cast<uint32_t>(symbol), reference, match);
     if ((*chain & 1) != 0) break;
   }
+  return match;
+}
+
+bool LinkedObject::resolves(const Reference& reference) const {
+  const Match match = look_up(reference);
   return match.exact || match.versioned == 1;
+}
+
+bool LinkedObject::resolves_by_musl(const Reference& reference) const {
+  return look_up({.name = reference.name, .hash = reference.hash}).by_default;
+}
+
+std::string LinkedObject::c_library() const {
+  const auto& needed = dynamic_.needed;
+  const bool glibc = std::find(needed.begin(), needed.end(), "libc.so.6") != needed.end() ||
+                     std::any_of(needed_versions_.begin(), needed_versions_.end(),
+                                 [](const NeededVersion& version) { return version.version.starts_with("GLIBC_"); });
+  if (glibc) return std::string(kGlibc);
+  const bool musl = interpreter_.find("/ld-musl-") != interpreter_.npos ||
+                    std::any_of(needed.begin(), needed.end(), [](const std::string& library) {
+                      return library == "libc.so" || library.starts_with("libc.musl-");
+                    });
+  return musl ? std::string(kMusl) : "";
 }
 
 bool LinkedObject::defines_version(const std::string& version) const {

@@ -49,6 +49,10 @@ class LinkedObject {
 
   // Whether a reference binds to it, by do_lookup_x and check_match of glibc's elf/dl-lookup.c.
   [[nodiscard]] bool resolves(const Reference& reference) const;
+  // The same by find_sym of musl's ldso/dynlink.c: whatever version is asked for, the default one is taken.
+  [[nodiscard]] bool resolves_by_musl(const Reference& reference) const;
+  // "glibc" or "musl", by what its own tables ask for; empty: they do not tell.
+  [[nodiscard]] std::string c_library() const;
   // What has no versions at all, defines any: ld.so warns, and goes on.
   [[nodiscard]] bool defines_version(const std::string& version) const;
 
@@ -70,6 +74,7 @@ class LinkedObject {
   Result<void> add_reference(uint32_t index);
   [[nodiscard]] std::optional<std::string_view> name_at(uint64_t offset) const;
   [[nodiscard]] uint16_t version_index(uint32_t symbol) const;
+  [[nodiscard]] Match look_up(const Reference& reference) const;
   void look_at(uint32_t symbol, const Reference& reference, Match& match) const;
 
   Mapping mapping_;

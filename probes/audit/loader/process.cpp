@@ -5,10 +5,13 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "core/open_file.hpp"
 #include "probes/audit/loader/inside_root.hpp"
 #include "probes/audit/packages/closure.hpp"
 
@@ -27,6 +30,21 @@ std::vector<std::string> split(const std::string& list) {
     at = end + 1;
   }
   return folders;
+}
+
+std::vector<std::string> folders_of_musl(const fs::path& root, uint16_t machine) {
+  const auto list = read_whole_file(inside_root(root, fmt::format("/etc/ld-musl-{}.path", machine_name(machine))));
+  std::string text = list ? *list : "/lib:/usr/local/lib:/usr/lib";
+  std::replace(text.begin(), text.end(), '\n', ':');
+  return split(text);
+}
+
+// "libm.so.6", "libc.musl-x86_64.so.1": its loader is all of these itself, whatever file has the name.
+bool is_of_musl(std::string_view name) {
+  constexpr std::array<std::string_view, 7> kOwn{"c.", "pthread.", "rt.", "m.", "dl.", "util.", "xnet."};
+  return name.starts_with("lib") && std::any_of(kOwn.begin(), kOwn.end(), [&](std::string_view begin) {
+           return name.substr(3).starts_with(begin);
+         });
 }
 
 bool contains(const std::vector<const LoadedObject*>& list, const LoadedObject* object) {
@@ -63,6 +81,11 @@ LoaderFolders loader_folders(uint16_t machine, const std::string& interpreter, c
     folders.defaults = {fs::path(interpreter).parent_path().string()};
     return folders;
   }
+  if (interpreter.find("/ld-musl-") != interpreter.npos) {
+    folders.musl = interpreter;
+    folders.defaults = folders_of_musl(root, machine);
+    return folders;
+  }
   folders.cache = loader_cache(inside_root(root, "/etc/ld.so.cache"), machine);
   folders.defaults = system_folders(machine_name(machine));
   if (!root.empty()) folders.defaults.insert(folders.defaults.end(), {"/lib64", "/usr/lib64", "/lib", "/usr/lib"});
@@ -70,8 +93,9 @@ LoaderFolders loader_folders(uint16_t machine, const std::string& interpreter, c
 }
 
 const LoadedObject* Process::find(const std::string& name) const {
+  const bool by_soname = folders_->musl.empty();
   for (const auto& object : objects_) {
-    if (object->names.contains(name) || object->object->dynamic().soname == name) return object.get();
+    if (object->names.contains(name) || (by_soname && object->object->dynamic().soname == name)) return object.get();
   }
   return nullptr;
 }
@@ -94,8 +118,30 @@ std::optional<Process::Place> Process::search_in(const std::string& name, const 
   return std::nullopt;
 }
 
+// load_library of musl's ldso/dynlink.c: both kinds of run paths are inherited, and come after the environment's.
+std::optional<Process::Place> Process::search_by_musl(const std::string& name, const LoadedObject& by) {
+  for (const auto& folder : folders_->environment) {
+    const fs::path path = fs::path(folder) / name;
+    if (is_usable(path)) return Place{path, "LD_LIBRARY_PATH"};
+  }
+  for (const LoadedObject* owner = &by; owner != nullptr; owner = owner->loader) {
+    const auto& dynamic = owner->object->dynamic();
+    const bool newer = !dynamic.runpath.empty();
+    if (auto place =
+            search_in(name, newer ? dynamic.runpath : dynamic.rpath, *owner, newer ? "DT_RUNPATH" : "DT_RPATH"))
+      return place;
+  }
+  for (const auto& folder : folders_->defaults) {
+    const fs::path path = fs::path(folder) / name;
+    if (is_usable(path)) return Place{path, "the system's default folders"};
+  }
+  return std::nullopt;
+}
+
 std::optional<Process::Place> Process::search(const std::string& name, const LoadedObject& by) {
+  if (!folders_->musl.empty() && is_of_musl(name)) return Place{folders_->musl, "its own loader"};
   if (name.find('/') != name.npos) return is_usable(name) ? std::optional(Place{name, ""}) : std::nullopt;
+  if (!folders_->musl.empty()) return search_by_musl(name, by);
   const auto& own = by.object->dynamic();
   if (own.runpath.empty()) {
     const LoadedObject* program = objects_.empty() ? nullptr : objects_.front().get();
@@ -176,13 +222,16 @@ std::vector<const LoadedObject*> Process::map_closure(LoadedObject& root, Loadin
 
 void Process::relocate(const LoadedObject& object, const std::vector<const LoadedObject*>& scope,
                        Loading& loading) const {
-  for (const auto& version : object.object->needed_versions()) {
+  const bool musl = !folders_->musl.empty();  // which asks for no versions
+  for (const auto& version : musl ? std::vector<NeededVersion>() : object.object->needed_versions()) {
     const LoadedObject* library = find(version.library);
     if (version.weak || library == nullptr || library->object->defines_version(version.version)) continue;
     loading.missing_versions.push_back({version.version, library->path.string(), object.path.string()});
   }
-  const auto resolves = [](const Reference& reference) {
-    return [&](const LoadedObject* one) { return one->object->resolves(reference); };
+  const auto resolves = [&](const Reference& reference) {
+    return [&, musl](const LoadedObject* one) {
+      return musl ? one->object->resolves_by_musl(reference) : one->object->resolves(reference);
+    };
   };
   for (const auto& reference : object.object->references()) {
     if (reference.weak || std::any_of(global_.begin(), global_.end(), resolves(reference)) ||

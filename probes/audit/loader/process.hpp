@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What a process would have loaded, by the rules of glibc's ld.so. Nothing is run.
+// What a process would have loaded, by the rules of glibc's ld.so, or of musl's. Nothing is run.
 #pragma once
 
 #include <filesystem>
@@ -46,9 +46,11 @@ struct LoaderFolders {
   std::vector<std::string> environment;  // of LD_LIBRARY_PATH
   LoaderCache cache;
   std::vector<std::string> defaults;
+  std::filesystem::path musl;  // its loader, which is its libc too; empty: glibc's rules hold
 };
 
-// Of a program that this loader ("/lib64/ld-linux-x86-64.so.2") starts. Nix's reads no cache, and knows its own folder.
+// Of a program that this loader ("/lib64/ld-linux-x86-64.so.2") starts. Nix's reads no cache, and knows its own folder;
+// musl's has a list of folders in /etc.
 [[nodiscard]] LoaderFolders loader_folders(uint16_t machine, const std::string& interpreter,
                                            const std::string& library_path, const std::filesystem::path& root = {});
 
@@ -82,6 +84,7 @@ class Process {
   LoadedObject* map(const Place& place, const LoadedObject* loader, std::string& problem);
   LoadedObject* need(const std::string& name, const LoadedObject& by, Loading& loading);
   [[nodiscard]] std::optional<Place> search(const std::string& name, const LoadedObject& by);
+  [[nodiscard]] std::optional<Place> search_by_musl(const std::string& name, const LoadedObject& by);
   [[nodiscard]] std::optional<Place> search_in(const std::string& name, const std::vector<std::string>& folders,
                                                const LoadedObject& owner, const char* how);
   [[nodiscard]] bool is_usable(const std::filesystem::path& path);

@@ -10,6 +10,7 @@
 #include <set>
 #include <string_view>
 
+#include "core/c_library.hpp"
 #include "core/open_file.hpp"
 #include "probes/audit/containers/elf.hpp"
 #include "probes/audit/loader/inside_root.hpp"
@@ -23,6 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kInfo = ".dist-info";
+constexpr const char* kByPython = "the environment's Python";
 
 bool is_torch(const InstalledPackage& package) {
   const PackageText& text = package.layout.packages.front();
@@ -55,13 +57,81 @@ bool is_opened_by_itself(const Item& item) {
          });
 }
 
+std::vector<std::string> tags_of(const InstalledPackage& package) {
+  const auto wheel = package.layout.texts.find("WHEEL");
+  if (!package.info.ends_with(kInfo) || wheel == package.layout.texts.end()) return {};
+  return wheel_tags(wheel->second);
+}
+
 // A wheel of a platform brings what is loaded on it. One of any platform, and conda's cross compilers, bring files of
 // all kinds as data.
 bool is_of_a_platform(const InstalledPackage& package) {
-  const auto wheel = package.layout.texts.find("WHEEL");
-  if (!package.info.ends_with(kInfo) || wheel == package.layout.texts.end()) return false;
-  const auto tags = wheel_tags(wheel->second);
+  const auto tags = tags_of(package);
   return std::any_of(tags.begin(), tags.end(), [](const std::string& tag) { return !tag.ends_with("-any"); });
+}
+
+bool is_for_musl_only(const InstalledPackage& package) {
+  const auto tags = tags_of(package);
+  return !tags.empty() && std::all_of(tags.begin(), tags.end(),
+                                      [](const std::string& tag) { return tag.find("-musllinux") != tag.npos; });
+}
+
+std::string c_library_of_file(const fs::path& path) {
+  const auto object = LinkedObject::open(path);
+  return object ? object->c_library() : "";
+}
+
+// gcompat, with which Alpine's loader takes some of glibc's libraries.
+bool has_both_c_libraries(const fs::path& root) {
+  std::error_code error;
+  return fs::exists(inside_root(root, root / "lib/libgcompat.so.0"), error) ||
+         fs::exists(inside_root(root, root / "usr/lib/libgcompat.so.0"), error);
+}
+
+fs::path python_of(const InstalledPackages& installed, const fs::path& root) {
+  for (const char* name : {"bin/python", "bin/python3"}) {
+    fs::path path = inside_root(root, installed.environment / name);
+    if (!processor_of_file(path).empty()) return path;
+  }
+  return {};
+}
+
+struct Expected {
+  std::string kind;  // "x86_64", "musl"
+  std::string known_by;
+};
+
+// Files of the package that Python or the loader would open, and that are for another one.
+std::optional<OtherProcessor> other_than(const InstalledPackage& package, const Expected& expected,
+                                         std::string (*kind_of)(const fs::path&)) {
+  std::vector<std::pair<const Item*, std::string>> others;
+  std::set<std::string> own;  // stems of those for the environment's
+  std::set<std::string> needed;
+  for (const auto& item : package.layout.items) {
+    if (!is_shared_object_name(item.disk.filename().string())) continue;
+    std::string kind = kind_of(item.disk);
+    if (kind == expected.kind) own.insert(stem_of(item.path));
+    if (!kind.empty() && kind != expected.kind) others.emplace_back(&item, std::move(kind));
+  }
+  if (others.empty()) return std::nullopt;
+  for (const auto& item : package.layout.items) {
+    if (!own.contains(stem_of(item.path))) continue;
+    const auto object = LinkedObject::open(item.disk);
+    if (object) needed.insert(object->dynamic().needed.begin(), object->dynamic().needed.end());
+  }
+  OtherProcessor found;
+  found.expected = expected.kind;
+  found.known_by = expected.known_by;
+  found.whole = own.empty() && is_of_a_platform(package);
+  for (const auto& [item, kind] : others) {
+    const bool stands_in = own.contains(stem_of(item->path));
+    const bool opened = found.whole || needed.contains(item->disk.filename().string()) || is_opened_by_itself(*item);
+    if (stands_in || !opened) continue;
+    if (found.files++ > 0) continue;
+    found.first = item->path;
+    found.processor = kind;
+  }
+  return found.files > 0 ? std::optional(std::move(found)) : std::nullopt;
 }
 
 }  // namespace
@@ -76,6 +146,8 @@ std::string processor_of_file(const fs::path& path) {
 }
 
 Processors::Processors(const InstalledPackages& installed, const fs::path& root) {
+  const fs::path python = python_of(installed, root);
+  if (!has_both_c_libraries(root)) c_library_ = c_library_of_file(python);
   std::map<std::string, int> packages;
   std::string torch;
   for (const auto& package : installed.packages) {
@@ -85,11 +157,10 @@ Processors::Processors(const InstalledPackages& installed, const fs::path& root)
     if (is_torch(package)) torch = processor;
   }
   if (packages.empty()) return;
-  std::string python = processor_of_file(inside_root(root, installed.environment / "bin/python"));
-  if (python.empty()) python = processor_of_file(inside_root(root, installed.environment / "bin/python3"));
-  if (packages.contains(python)) {
-    expected_ = python;
-    known_by_ = "the environment's Python";
+  const std::string own = processor_of_file(python);
+  if (packages.contains(own)) {
+    expected_ = own;
+    known_by_ = kByPython;
   } else if (!torch.empty()) {
     expected_ = torch;
     known_by_ = "torch";
@@ -103,35 +174,11 @@ Processors::Processors(const InstalledPackages& installed, const fs::path& root)
 }
 
 std::optional<OtherProcessor> Processors::other(const InstalledPackage& package) const {
-  if (expected_.empty()) return std::nullopt;
-  std::vector<std::pair<const Item*, std::string>> others;
-  std::set<std::string> own;  // stems of those for the environment's processor
-  std::set<std::string> needed;
-  for (const auto& item : package.layout.items) {
-    if (!is_shared_object_name(item.disk.filename().string())) continue;
-    std::string processor = processor_of_file(item.disk);
-    if (processor == expected_) own.insert(stem_of(item.path));
-    if (!processor.empty() && processor != expected_) others.emplace_back(&item, std::move(processor));
+  if (!expected_.empty()) {
+    if (auto found = other_than(package, {expected_, known_by_}, processor_of_file)) return found;
   }
-  if (others.empty()) return std::nullopt;
-  for (const auto& item : package.layout.items) {
-    if (!own.contains(stem_of(item.path))) continue;
-    const auto object = LinkedObject::open(item.disk);
-    if (object) needed.insert(object->dynamic().needed.begin(), object->dynamic().needed.end());
-  }
-  OtherProcessor found;
-  found.expected = expected_;
-  found.known_by = known_by_;
-  found.whole = own.empty() && is_of_a_platform(package);
-  for (const auto& [item, processor] : others) {
-    const bool stands_in = own.contains(stem_of(item->path));
-    const bool opened = found.whole || needed.contains(item->disk.filename().string()) || is_opened_by_itself(*item);
-    if (stands_in || !opened) continue;
-    if (found.files++ > 0) continue;
-    found.first = item->path;
-    found.processor = processor;
-  }
-  return found.files > 0 ? std::optional(std::move(found)) : std::nullopt;
+  const bool asked = c_library_ == kMusl || (c_library_ == kGlibc && is_for_musl_only(package));
+  return asked ? other_than(package, {c_library_, kByPython}, c_library_of_file) : std::nullopt;
 }
 
 }  // namespace pbprobe

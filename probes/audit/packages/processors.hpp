@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Which processor an environment is for, and what in it is for another: after an rsync from another machine, or a
-// container's layer of another platform.
+// Which processor and which C library an environment is for, and what in it is for another: after an rsync from another
+// machine, a container's layer of another platform, or a manylinux wheel in Alpine.
 #pragma once
 
 #include <filesystem>
@@ -21,7 +21,7 @@ namespace pbprobe {
 class Processors {
  public:
   // Its Python tells, where any package is for the same processor; else torch, else what most packages are for.
-  // `root`: of another system that they are installed in; empty: this one.
+  // `root`: of another system that they are installed in; empty: this one. Of C libraries its Python tells.
   Processors(const InstalledPackages& installed, const std::filesystem::path& root);
 
   // Files of the package that Python or the loader would open here. Of a package of tools only: extension modules, what
@@ -31,6 +31,7 @@ class Processors {
  private:
   std::string expected_;  // empty: nothing tells
   std::string known_by_;
+  std::string c_library_;  // empty: nothing tells, or both are there
 };
 
 }  // namespace pbprobe

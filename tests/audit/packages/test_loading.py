@@ -251,6 +251,12 @@ def test_ld_library_path_comes_before_runpath_and_the_one_that_wins_is_named(tmp
     assert f"{elsewhere}/libcudnn.so.9, by LD_LIBRARY_PATH; not" in text_of(site, "--distributions")
 
 
+def test_two_modules_of_one_name_are_no_library_in_two_places(tmp_path):
+    """vllm brings DeepGEMM's `_C`, which is not torch's."""
+    site = environment(tmp_path, torch(), extension())
+    assert audited(site)[1]["shared_libraries"] == []
+
+
 def test_an_environment_that_takes_packages_of_another_is_not_judged(tmp_path):
     site = environment(tmp_path, torch(), extension(needs=("libelsewhere.so",)))
     (site.parents[2] / "pyvenv.cfg").write_text("include-system-site-packages = true\n")

@@ -1,0 +1,18 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// Whose C library a file is linked with.
+#pragma once
+
+#include <string_view>
+
+namespace pbprobe {
+
+inline constexpr std::string_view kGlibc = "glibc";
+inline constexpr std::string_view kMusl = "musl";  // Alpine's
+
+[[nodiscard]] inline bool is_c_library(std::string_view name) {
+  return name == kGlibc || name == kMusl;
+}
+
+}  // namespace pbprobe
