@@ -81,18 +81,25 @@ void take_common_releases(Distribution& row, const std::vector<File>& files) {
   if (any && !common.empty()) row.torch_releases = common.names();
 }
 
-// Of all that runs on every CPU in files for one architecture.
-std::optional<std::string> minimum_cpu_of(const std::vector<File>& files) {
+// Of all that runs on every CPU in files for one architecture. Who guards functions of other libraries than torch's is
+// not known, as numpy does by a table of its own: from what runs at load to what all of them need.
+std::optional<std::string> minimum_cpu_of(const std::vector<File>& files, bool is_torch) {
   std::string architecture;
-  std::set<std::string> needs;
+  std::set<std::string> at_load, all;
   for (const auto& file : files) {
     if (!file.host_code || !file.machine) continue;
     if (!architecture.empty() && architecture != *file.machine) return std::nullopt;
     architecture = *file.machine;
-    for (const auto& [feature, count] : file.host_code->unguarded) needs.insert(feature);
+    for (const auto& [feature, count] : file.host_code->unguarded) all.insert(feature);
+    for (const auto& [feature, count] : file.host_code->at_load) at_load.insert(feature);
   }
   if (architecture.empty()) return std::nullopt;
-  return minimum_cpu(architecture, std::vector<std::string>(needs.begin(), needs.end()));
+  const auto named = [&](const std::set<std::string>& needs) {
+    return minimum_cpu(architecture, std::vector<std::string>(needs.begin(), needs.end()));
+  };
+  const std::string most = named(all);
+  const std::string least = is_torch ? most : named(at_load);
+  return least == most ? most : least + " to " + most;
 }
 
 void take_identity(Distribution& row, const Inventory& inventory) {
@@ -124,7 +131,7 @@ Distribution distribution_of(const Inventory& inventory) {
     if (file.problem) row.problems.push_back(file.path + ": " + *file.problem);
   }
   take_common_releases(row, inventory.files);
-  row.minimum_cpu = minimum_cpu_of(inventory.files);
+  row.minimum_cpu = minimum_cpu_of(inventory.files, package_name(row.name) == "torch");
   row.loading = inventory.loading;
   if (package_name(row.name) == "torch") row.torch_abi = TorchAbi::own;
   for (auto* names : {&python, &cuda}) names->erase("");

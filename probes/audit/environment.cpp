@@ -85,23 +85,25 @@ std::optional<std::string> note_of(const RecordedFiles& recorded, const std::str
                      recorded.files, fmt::join(parts, " and "), first.front());
 }
 
-// METADATA of the package index's wheels leaves "+cu130" out, which torch/version.py has.
-std::string with_local_version(const std::string& version, const fs::path& module) {
+std::optional<std::string> version_in(const fs::path& module) {
   const auto text = read_whole_file(module);
   const auto assignments = text ? read_assignments(*text) : Result<std::vector<Assignment>>(text.error());
-  if (!assignments) return version;
+  if (!assignments) return std::nullopt;
   for (const auto& [name, value, is_text, line] : *assignments) {
-    if (name == "__version__" && is_text && value.starts_with(version + "+")) return value;
+    if (name == "__version__" && is_text) return value;
   }
-  return version;
+  return std::nullopt;
 }
 
+// Of the one that Python imports: METADATA of the package index's wheels leaves "+cu130" out, and an older torch may
+// have left its own behind.
 std::optional<std::string> version_of_torch(const InstalledPackages& installed) {
   for (const auto& package : installed.packages) {
     const PackageText& text = package.layout.packages.front();
     const Package one = package_of(text.folder, text.metadata);
-    if (one.name && package_name(*one.name) == "torch" && one.version)
-      return with_local_version(*one.version, installed.folder / "torch/version.py");
+    if (!one.name || package_name(*one.name) != "torch" || !one.version) continue;
+    const auto imported = version_in(installed.folder / "torch/version.py");
+    return imported ? imported : one.version;
   }
   return std::nullopt;
 }

@@ -73,7 +73,9 @@ void take_host_code(Holdings& holdings, const Facts& facts) {
     if (!asked || !file.host_code || !file.machine || promised_by_loader(file.path)) continue;
     machine = *file.machine;
     const HostCode& code = *file.host_code;
-    for (const auto& [name, count] : code.unguarded) needs.insert(name);
+    // Of other libraries than torch's only what runs at load is known to run everywhere.
+    for (const auto& [name, count] : facts.other ? code.at_load : code.unguarded) needs.insert(name);
+    for (const auto& [name, count] : code.unguarded) open.insert(name);
     for (const auto& [name, count] : code.unclassified) open.insert(name);
     for (const auto& [name, count] : code.leaked) leaked.insert(name);
     for (const auto& [name, capability] : code.cpu_capabilities) {

@@ -47,13 +47,23 @@ bool is_in_this_release(const Inventory& inventory, const UnresolvedSymbol& symb
                                 fmt::format("{}.{}", installed->major, installed->minor)) != symbol.releases.end();
 }
 
+// The table of digests takes one in 4096 of other libraries' names for torch's, as FFmpeg's av_frame_alloc.
+bool is_like_torch_s(std::string_view name) {
+  constexpr std::array<std::string_view, 4> kNamespaces{"3c10", "2at", "5torch", "6caffe2"};
+  constexpr std::array<std::string_view, 4> kOfC{"aoti_torch_", "torch_", "THP", "_THP"};
+  if (name.starts_with("_Z"))
+    return std::any_of(kNamespaces.begin(), kNamespaces.end(),
+                       [&](std::string_view one) { return name.find(one) != name.npos; });
+  return std::any_of(kOfC.begin(), kOfC.end(), [&](std::string_view one) { return name.starts_with(one); });
+}
+
 bool is_torch_name(const Inventory& inventory, const Loading& loading, const UnresolvedSymbol& symbol) {
   for (const auto& file : inventory.files) {
     if (file.path != loading.path || !file.links) continue;
     const auto& first = file.links->torch_symbols.first;
     if (std::find(first.begin(), first.end(), symbol.name) != first.end()) return true;
   }
-  return !symbol.releases.empty();
+  return !symbol.releases.empty() && is_like_torch_s(symbol.name);
 }
 
 // What a package's files lack: one fault, however many of them lack it. A torch that it was not built for goes first,
@@ -135,13 +145,40 @@ InWords and_others(const Fault& fault) {
   return in_words(fmt::format("; {} more of its files {} not load", more, more == 1 ? "does" : "do"));
 }
 
+std::optional<std::string> torch_asked_for(const Inventory& inventory) {
+  return inventory.packages.empty() ? std::nullopt : inventory.packages.front().torch;
+}
+
+// "12" of "libcudart.so.12"; null: another library.
+std::optional<int64_t> cuda_major_of(std::string_view library) {
+  constexpr std::array<std::string_view, 3> kTelling{"libcudart.so.", "libcublas.so.", "libcublasLt.so."};
+  for (const auto begin : kTelling) {
+    if (!library.starts_with(begin)) continue;
+    const std::string_view number = library.substr(begin.size());
+    if (number.empty() || number.size() > 3 || number.find_first_not_of("0123456789") != number.npos)
+      return std::nullopt;
+    return std::stoll(std::string(number));
+  }
+  return std::nullopt;
+}
+
 Answer libraries_of(const Facts& facts, bool of_part) {
   const auto fault = fault_of(facts, Kind::library);
   if (!fault || is_of_part(*facts.inventory, *fault) != of_part) return {};
   const MissingLibrary& first = fault->loading->missing_libraries.front();
-  return {.seen = {{say("{}: {} needs {}, which neither the environment nor the system has{}", facts.torch,
+  Seen seen{.what = say("{}: {} needs {}, which neither the environment nor the system has{}", facts.torch,
                         who(*fault->loading, first.needed_by), first.name, and_others(*fault)),
-                    fault->loading->path}}};
+            .where = fault->loading->path};
+  const auto torch = local_cuda(facts.inventory->torch_beside.value_or(""));
+  const auto major = cuda_major_of(first.name);
+  if (torch && major && *major != torch->major)
+    seen.remedy = fmt::format("install the build of it for CUDA {}, as torch {} is, or a torch for CUDA {}",
+                              torch->major, *facts.inventory->torch_beside, *major);
+  const bool of_torch = first.name.starts_with("libtorch") || first.name.starts_with("libc10");
+  if (of_torch && !facts.inventory->torch_beside)
+    seen.remedy = fmt::format("install torch{} beside it",
+                              torch_asked_for(*facts.inventory) ? " " + *torch_asked_for(*facts.inventory) : "");
+  return {.seen = {std::move(seen)}};
 }
 
 Answer libraries_are_found(const Facts& facts) {
@@ -175,10 +212,6 @@ std::string loads_with(const Inventory& inventory) {
   }
   if (all.empty()) return fmt::format("none of torch {} has all that it needs", known_torch_releases());
   return fmt::format("it loads with torch {} only", in_ranges(all.names()));
-}
-
-std::optional<std::string> torch_asked_for(const Inventory& inventory) {
-  return inventory.packages.empty() ? std::nullopt : inventory.packages.front().torch;
 }
 
 Seen lacking_in_torch(const Facts& facts, const Fault& fault) {
@@ -224,19 +257,6 @@ Answer torch_is_as_asked(const Facts& facts) {
                                       inventory.packages.front().name.value_or(""), *asked)}}};
 }
 
-// "12" of "libcudart.so.12"; null: another library.
-std::optional<int64_t> cuda_major_of(std::string_view library) {
-  constexpr std::array<std::string_view, 3> kTelling{"libcudart.so.", "libcublas.so.", "libcublasLt.so."};
-  for (const auto begin : kTelling) {
-    if (!library.starts_with(begin)) continue;
-    const std::string_view number = library.substr(begin.size());
-    if (number.empty() || number.size() > 3 || number.find_first_not_of("0123456789") != number.npos)
-      return std::nullopt;
-    return std::stoll(std::string(number));
-  }
-  return std::nullopt;
-}
-
 // Only of those that share torch's process by linking it: others bring a CUDA of their own on purpose.
 Answer cuda_is_torch_s(const Facts& facts) {
   const Inventory& inventory = *facts.inventory;
@@ -266,8 +286,11 @@ Answer files_are_of_the_environment_s_processor(const Facts& facts) {
   if (other.expected == kMusl)
     seen.remedy =
         "install a musllinux wheel of it, or build it in this container; where there is none, as of torch, take one "
-                  "with glibc, as Debian's";
-  if (other.whole) {
+        "with glibc, as Debian's";
+  if (other.expected.find("Python") != other.expected.npos) {
+    seen.what = say("{} is built for {}, and the environment has {}: its modules are not found", facts.torch,
+                    in_words(other.processor), in_words(other.expected));
+  } else if (other.whole) {
     seen.what = say("{} is built for {}, and {} for {}", facts.torch, other.processor, in_words(other.known_by),
                     other.expected);
   } else {
@@ -276,6 +299,32 @@ Answer files_are_of_the_environment_s_processor(const Facts& facts) {
                     in_words(other.known_by), other.expected, in_words(more));
   }
   return {.seen = {std::move(seen)}};
+}
+
+// Folders of site-packages with files that are read, and that no package recorded. Debian's packages have no RECORD,
+// and eggs are packages of an older kind.
+Answer files_belong_to_packages(const Facts& facts) {
+  const Inventory& inventory = *facts.inventory;
+  const bool ownerless =
+      inventory.layout == "distribution" && !inventory.packages.empty() && inventory.packages.front().folder.empty();
+  if (!ownerless || base_name(inventory.artifact) == "dist-packages") return {};
+  std::vector<std::string> folders;
+  int64_t files = 0;
+  for (const auto& file : inventory.files) {
+    const std::string folder = file.path.substr(0, file.path.find('/'));
+    if (folder.ends_with(".egg")) continue;
+    ++files;
+    if (std::find(folders.begin(), folders.end(), folder) == folders.end()) folders.push_back(folder);
+  }
+  if (folders.empty()) return {};
+  const std::string more = folders.size() > 3 ? fmt::format(" and {} more", folders.size() - 3) : "";
+  const std::vector<std::string> first(folders.begin(), folders.begin() + std::min<size_t>(folders.size(), 3));
+  return {
+      .seen = {{.what = say("no installed package recorded {} {} with machine code in {}{}: a package left them, or "
+                            "they were put there by hand",
+                            files, by_count(files, "file", "files"), fmt::format("{}", fmt::join(first, ", ")),
+                            in_words(more)),
+                .where = inventory.files.front().path}}};
 }
 
 }  // namespace
@@ -343,9 +392,18 @@ std::vector<Check> loading_checks() {
        .severity = Severity::fail,
        .needs = {inventory, processors},
        .of_any = true,
-       .question = "Is each package built for the processor and the C library that its environment is for?",
+       .question = "Is each package built for the processor, the C library and the Python of its environment?",
        .remedy = "install the package again with the environment's own Python, on a machine with that processor",
        .ask = files_are_of_the_environment_s_processor},
+      {.id = "PB179",
+       .subject = Subject::artifact,
+       .level = Level::shipped,
+       .severity = Severity::note,
+       .needs = {inventory},
+       .of_any = true,
+       .question = "Does an installed package own each file with machine code?",
+       .remedy = "install the package again that they belong to, or remove them",
+       .ask = files_belong_to_packages},
   };
 }
 

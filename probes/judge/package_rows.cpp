@@ -16,6 +16,15 @@ bool links_torch(const Distribution& row) {
   return row.torch_abi == TorchAbi::cxx || row.torch_abi == TorchAbi::stable;
 }
 
+// Another package wrote over it: that it does not load is no fault of its own.
+bool is_of_changed_file(const Distribution& row, const Finding& finding) {
+  if (!row.recorded || !finding.where) return false;
+  const auto& changed = row.recorded->changed_libraries;
+  return std::any_of(changed.begin(), changed.end(), [&](const ChangedLibrary& library) {
+    return library.other_owner && library.path == *finding.where;
+  });
+}
+
 }  // namespace
 
 bool is_torch(const Distribution& row) {
@@ -49,7 +58,7 @@ std::vector<Seen> seen_in_rows(const Check& check, const Report& report) {
     const bool asked = is_torch(row) ? of_loading : matters(row) || (of_processors && is_of_cuda(row));
     if (!asked || (!of_loading && row.recorded && row.recorded->reinstall)) continue;
     for (const auto& finding : row.findings) {
-      if (finding.id != check.id) continue;
+      if (finding.id != check.id || is_of_changed_file(row, finding)) continue;
       Seen seen{.what = finding.what,
                 .where = finding.where,
                 .remedy = finding.remedy,

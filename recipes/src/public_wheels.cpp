@@ -103,20 +103,23 @@ class Wheels {
       return nullptr;
     }
     if (sm_) explain_old_gpu(chosen, *newest);
-    if (too_new != nullptr && (chosen == nullptr || rank(*too_new) <= rank(*chosen)))
+    if (too_new != nullptr && has_code(*too_new)) too_new_ = too_new;
+    if (too_new_ != nullptr && (chosen == nullptr || rank(*too_new) <= rank(*chosen)))
       advice_.not_possible.push_back(fmt::format("torch {} of pip is built with CUDA {}: install driver {} or later",
                                                  too_new->version, joined_names(too_new->cuda),
                                                  too_new->min_driver.value_or(0)));
-    return chosen != nullptr && rank(*chosen) < static_cast<int>(GpuCode::none) ? chosen : nullptr;
+    return chosen != nullptr && has_code(*chosen) ? chosen : nullptr;
   }
 
   // Lower is better. Without a GPU any wheel runs.
   int rank(const PublicWheel& wheel) const { return sm_ ? static_cast<int>(served_by(wheel, *sm_).code) : 0; }
 
+  bool has_code(const PublicWheel& wheel) const { return rank(wheel) < static_cast<int>(GpuCode::none); }
+
   // Which wheel was the last with code for it.
   void explain_old_gpu(const PublicWheel* chosen, const PublicWheel& newest) {
     if (served_by(newest, *sm_).code != GpuCode::none) return;
-    const bool another = chosen != nullptr && rank(*chosen) < static_cast<int>(GpuCode::none);
+    const bool another = chosen != nullptr && has_code(*chosen);
     const std::string last = another ? fmt::format("; the last that was read with code for it is torch {} (CUDA {})",
                                                    chosen->version, joined_names(chosen->cuda))
                                      : std::string("; no wheel of pip that was read has any");
@@ -203,7 +206,13 @@ class Wheels {
         break;
       case GpuCode::none:
       case GpuCode::unknown:
-        advice_.warning = fmt::format("{} is true{}: nothing in them runs there", printed, of);
+        advice_.warning =
+            too_new_ != nullptr
+                ? fmt::format(
+                      "{} is not true of torch {}, whose CUDA {} this driver does not take: a newer driver, and "
+                      "not another GPU, is due",
+                      printed, too_new_->version, joined_names(too_new_->cuda))
+                : fmt::format("{} is true{}: nothing in them runs there", printed, of);
         break;
     }
   }
@@ -215,6 +224,7 @@ class Wheels {
   const PublicWheels& table_;
   std::string platform_;
   std::optional<Sm> sm_;
+  const PublicWheel* too_new_ = nullptr;  // with code for the GPU, and of a CUDA that the driver does not take
   WheelsAdvice advice_;
 };
 

@@ -109,6 +109,20 @@ def test_an_old_driver_gets_the_last_torch_that_it_takes(tmp_path):
     assert any("install driver 580 or later" in line for line in answer["wheels"]["not_possible"])
 
 
+def test_where_only_the_driver_is_too_old_the_gpu_is_not_blamed(tmp_path):
+    answer = advice(machine(tmp_path, "7.5", cuda="11.8"))["wheels"]
+    assert answer["wheels"] == []
+    assert "is not true of torch" in answer["warning"]
+    assert "this driver does not take" in answer["warning"]
+    assert any("install driver 580 or later" in line for line in answer["not_possible"])
+
+
+def test_a_newer_driver_is_no_advice_for_a_gpu_that_no_wheel_has_code_for(tmp_path):
+    answer = advice(machine(tmp_path, "3.7", cuda="11.4"))["wheels"]
+    assert "is true of the wheels of pip" in answer["warning"]
+    assert not any("install driver" in line for line in answer["not_possible"])
+
+
 @pytest.mark.parametrize("capability", ["7.5", "8.0", "8.6", "8.9", "10.0", "12.0"])
 def test_each_gpu_gets_the_code_that_the_table_has_for_it(tmp_path, capability):
     major, minor = capability.split(".")

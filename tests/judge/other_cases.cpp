@@ -120,6 +120,19 @@ void add_part_cases(std::vector<Case>& cases) {
                    of_other_processor(true, 3), beside_torch([](Inventory&) {})});
   cases.push_back({"PB178", "ext 1.0: _C.so is built for aarch64, and the environment's Python for x86_64; 1 more of",
                    of_other_processor(false, 2), beside_torch([](Inventory&) {})});
+  const auto left = [](const char* folder, const char* artifact, const char* path) {
+    return beside_torch([=](Inventory& i) {
+      i.artifact = artifact;
+      i.layout = "distribution";
+      i.packages.front().folder = folder;
+      i.files = {{.path = path}, {.path = path}};
+    });
+  };
+  const char* const says = "no installed package recorded 2 files with machine code in ext: a package left them";
+  const Report left_over = left("", "/env/site-packages", "ext/_C.so");
+  cases.push_back({"PB179", says, left_over, left("ext-1.0.dist-info", "/env/site-packages", "ext/_C.so")});
+  cases.push_back({"PB179", says, left_over, left("", "/usr/lib/python3/dist-packages", "ext/_C.so")});
+  cases.push_back({"PB179", says, left_over, left("", "/env/site-packages", "ext-1.0.egg/ext/_C.so")});
   const auto parts = [](const char* lacks, std::vector<std::string> needed = {}) {
     return beside_torch([=](Inventory& i) {
       i.loading = {{.path = "ext/_C.so"},

@@ -23,7 +23,7 @@ struct Case {
 
 void add_file_cases(std::vector<Case>& cases);             // PB1xx
 void add_loading_cases(std::vector<Case>& cases);          // PB16x
-void add_part_cases(std::vector<Case>& cases);             // PB166, PB178
+void add_part_cases(std::vector<Case>& cases);             // PB166, PB178, PB179
 void add_environment_cases(std::vector<Case>& cases);      // PB167 and on
 void add_claims_of_other_cases(std::vector<Case>& cases);  // PB17x
 void add_claim_cases(std::vector<Case>& cases);            // SMs that are claimed

@@ -81,7 +81,7 @@ std::optional<size_t> LoadFollower::index_at(uint64_t address) const {
 }
 
 // The entry of a procedure linkage table: a jump through a pointer, and little before it.
-std::optional<uint64_t> LoadFollower::place_of_stub(uint64_t address) const {
+std::optional<uint64_t> LoadFollower::read_stub(uint64_t address) const {
   const Function* holder = function_at(functions_, address);
   if (holder == nullptr) return std::nullopt;
   constexpr uint64_t kEntry = 16;
@@ -94,6 +94,12 @@ std::optional<uint64_t> LoadFollower::place_of_stub(uint64_t address) const {
   const CodeTrace trace = trace_of(elf_, stub);
   if (trace.through.empty()) return std::nullopt;
   return trace.through.front();
+}
+
+std::optional<uint64_t> LoadFollower::place_of_stub(uint64_t address) {
+  const auto [found, fresh] = stubs_.try_emplace(address);
+  if (fresh) found->second = read_stub(address);
+  return found->second;
 }
 
 std::string_view LoadFollower::import_of(uint64_t address) {
@@ -132,6 +138,11 @@ std::vector<size_t> LoadFollower::callees(size_t function) {
 }
 
 bool LoadFollower::asks_by_itself(size_t function) {
+  const auto known = askers_.find(function);
+  return known != askers_.end() ? known->second : askers_.emplace(function, find_asker(function)).first->second;
+}
+
+bool LoadFollower::find_asker(size_t function) {
   const CodeTrace& trace = this->trace(function);
   if (trace.asks || is_asker(functions_.all[function].name)) return true;
   const auto names_asker = [&](uint64_t place) {
@@ -155,6 +166,11 @@ void LoadFollower::remember_answers(size_t function) {
 }
 
 bool LoadFollower::asks(size_t function) {
+  const auto known = asking_.find(function);
+  return known != asking_.end() ? known->second : asking_.emplace(function, find_question(function)).first->second;
+}
+
+bool LoadFollower::find_question(size_t function) {
   if (asks_by_itself(function)) return true;
   const CodeTrace& trace = this->trace(function);
   const auto is_answer = [&](uint64_t place) {
@@ -207,6 +223,7 @@ LoadWalk LoadFollower::walk_once() {
 void LoadFollower::add_askers(const std::vector<size_t>& askers) {
   for (const size_t function : askers) remember_answers(function);
   std::sort(answers_.begin(), answers_.end());
+  asking_.clear();
 }
 
 LoadWalk LoadFollower::walk() {
@@ -215,6 +232,7 @@ LoadWalk LoadFollower::walk() {
     if (asks_by_itself(function)) remember_answers(function);
   }
   std::sort(answers_.begin(), answers_.end());
+  asking_.clear();
   return walk_once();
 }
 

@@ -46,8 +46,11 @@ class LoadFollower {
   [[nodiscard]] std::optional<size_t> index_at(uint64_t address) const;
   [[nodiscard]] std::optional<size_t> resolve(uint64_t address);
   [[nodiscard]] std::string_view import_of(uint64_t address);
-  [[nodiscard]] std::optional<uint64_t> place_of_stub(uint64_t address) const;
+  [[nodiscard]] std::optional<uint64_t> place_of_stub(uint64_t address);
+  [[nodiscard]] std::optional<uint64_t> read_stub(uint64_t address) const;
   [[nodiscard]] bool asks_by_itself(size_t function);
+  [[nodiscard]] bool find_asker(size_t function);
+  [[nodiscard]] bool find_question(size_t function);
   void remember_answers(size_t function);
   [[nodiscard]] std::vector<uint64_t> held_by(size_t function);
   [[nodiscard]] LoadWalk walk_once();
@@ -57,6 +60,9 @@ class LoadFollower {
   Starts starts_;
   Pointers pointers_;
   std::unordered_map<size_t, CodeTrace> traces_;
+  std::unordered_map<uint64_t, std::optional<uint64_t>> stubs_;  // by address: what was read there
+  std::unordered_map<size_t, bool> askers_;                      // those that ask by themselves, or do not
+  std::unordered_map<size_t, bool> asking_;                      // the same with what the answers tell
   std::vector<uint64_t> answers_;  // places in memory where one that asked left what it learned
 };
 

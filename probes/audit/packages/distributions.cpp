@@ -33,6 +33,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view kNotThere = "and it is not there: install the package again";
 constexpr std::string_view kInfo = ".dist-info";
 constexpr uint64_t kMaxInfoBytes = 1 << 20;
 
@@ -141,11 +142,18 @@ class Packages {
     layout.packages.push_back({info, metadata});
     const std::string installer = read_text(info, "INSTALLER", layout);
     package.installer = installer.substr(0, installer.find_first_of(" \r\n"));
-    package.relocated = relocated_ || package.installer == "conda";
+    package.relocated = relocated_ || changes_files(package.installer);
     package.record = take_files(info, layout);
     take_editable(info, layout);
     settle_items(layout);
     for (const auto& item : layout.items) own(item.disk);
+  }
+
+  // conda relocates libraries, and what comes by the system's own packages was stripped after it had been recorded.
+  bool changes_files(const std::string& installer) const {
+    const bool by_user = installer == "pip" || installer == "uv";
+    return installer == "conda" || installer == "rpm" || installer == "debian" ||
+           (environment_.filename() == "usr" && !by_user);
   }
 
   void own(const fs::path& path) {
@@ -197,8 +205,7 @@ class Packages {
         closed.push_back(path.string());
         return false;
       }
-      layout.problems.push_back(
-          fmt::format("{}: {}/RECORD has it, and it is not there: install the package again", path.string(), info));
+      layout.problems.push_back(fmt::format("{}: {}/RECORD has it, {}", path.string(), info, kNotThere));
     } else if (S_ISREG(status.st_mode)) {
       layout.items.push_back({path.string(), static_cast<uint64_t>(status.st_size), disk, nullptr});
       return !lies_in(fs::canonical(disk, error_), environment_);
@@ -254,19 +261,23 @@ class Packages {
 
   // Two that pip takes for one.
   void name_twins() {
-    std::map<std::string, std::vector<std::string>> folders;
-    for (const auto& installed : packages_.packages) {
+    std::map<std::string, std::vector<InstalledPackage*>> all;
+    for (auto& installed : packages_.packages) {
       const PackageText& text = installed.layout.packages.front();
       const Package package = package_of(text.folder, text.metadata);
       const std::string& folder = package.folder;
-      folders[package_name(package.name.value_or(folder.substr(0, folder.find('-'))))].push_back(folder);
+      all[package_name(package.name.value_or(folder.substr(0, folder.find('-'))))].push_back(&installed);
     }
-    for (const auto& [name, twins] : folders) {
+    for (const auto& [name, twins] : all) {
       if (twins.size() < 2) continue;
+      for (InstalledPackage* twin : twins) {
+        twin->twin = true;
+        std::erase_if(twin->layout.problems, [](const std::string& problem) { return problem.ends_with(kNotThere); });
+      }
       packages_.problems.push_back(
           fmt::format("{} is installed {} times, as {} and {}: remove it until pip finds none, "
                       "and install one",
-                      name, twins.size(), twins.front(), twins.back()));
+                      name, twins.size(), twins.front()->info, twins.back()->info));
     }
   }
 
@@ -304,8 +315,8 @@ class Packages {
     struct stat status {};
     if (stat(disk.c_str(), &status) != 0) {
       if (errno == EACCES) return closed.push_back(file);
-      package.layout.problems.push_back(fmt::format(
-          "{}: conda-meta/{}.json has it, and it is not there: install the package again", file, package.info));
+      package.layout.problems.push_back(
+          fmt::format("{}: conda-meta/{}.json has it, {}", file, package.info, kNotThere));
     } else if (S_ISREG(status.st_mode) && !owned_.contains({status.st_dev, status.st_ino})) {
       package.layout.items.push_back(
           {disk.lexically_relative(packages_.folder).string(), static_cast<uint64_t>(status.st_size), disk, nullptr});

@@ -20,7 +20,8 @@ struct InstalledPackage {
   std::string info;       // "xformers-0.0.35.dist-info"; empty: the files that nobody owns
   std::string installer;  // "pip", "uv", "conda"; empty: it does not say
   std::vector<RecordedFile> record;
-  bool relocated = false;  // its installer changed the files after it had recorded them: conda and Nix do
+  bool relocated = false;  // its files were changed after it had recorded them: conda, Nix and Debian do
+  bool twin = false;       // another one has its name: whose files are there is not known
 };
 
 struct InstalledPackages {

@@ -77,7 +77,7 @@ std::optional<std::string> Owners::other_owner(const std::string& path, const st
 
 std::optional<RecordedFiles> compare_with_record(const InstalledPackages& installed, const InstalledPackage& package,
                                                  const std::vector<File>& files, const Owners& owners) {
-  if (package.record.empty()) return std::nullopt;
+  if (package.record.empty() || package.twin) return std::nullopt;
   std::map<std::string, const File*> read;
   for (const auto& file : files) read[file.path] = &file;
   RecordedFiles recorded;

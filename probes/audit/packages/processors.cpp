@@ -10,6 +10,8 @@
 #include <set>
 #include <string_view>
 
+#include <fmt/format.h>
+
 #include "core/c_library.hpp"
 #include "core/open_file.hpp"
 #include "probes/audit/containers/elf.hpp"
@@ -45,16 +47,21 @@ std::string stem_of(const std::string& path) {
   return path.substr(0, path.find('.', path.rfind('/') + 1));
 }
 
-bool is_opened_by_itself(const Item& item) {
+bool is_imported(const Item& item) {
   const std::string name = item.disk.filename().string();
   const auto object = LinkedObject::open(item.disk);
-  if (!object) return false;
   const std::string entry = "PyInit_" + name.substr(0, name.find('.'));
+  return object && object->resolves({.name = entry, .hash = gnu_hash_of(entry)});
+}
+
+bool is_opened_by_itself(const Item& item) {
+  if (is_imported(item)) return true;
+  const auto object = LinkedObject::open(item.disk);
+  if (!object) return false;
   const auto& needed = object->dynamic().needed;
-  return object->resolves({.name = entry, .hash = gnu_hash_of(entry)}) ||
-         std::any_of(needed.begin(), needed.end(), [](const std::string& library) {
-           return library.starts_with("libtorch") || library.starts_with("libc10");
-         });
+  return std::any_of(needed.begin(), needed.end(), [](const std::string& library) {
+    return library.starts_with("libtorch") || library.starts_with("libc10");
+  });
 }
 
 std::vector<std::string> tags_of(const InstalledPackage& package) {
@@ -134,6 +141,49 @@ std::optional<OtherProcessor> other_than(const InstalledPackage& package, const 
   return found.files > 0 ? std::optional(std::move(found)) : std::nullopt;
 }
 
+// "311" of "python3.11", "313t" of "python3.13t".
+std::string tag_of(const fs::path& path) {
+  constexpr std::string_view kBegin = "python3.";
+  const std::string name = path.filename().string();
+  const bool known = name.starts_with(kBegin) && name.size() > kBegin.size() &&
+                     name.find_first_not_of("0123456789t", kBegin.size()) == name.npos;
+  return known ? "3" + name.substr(kBegin.size()) : "";
+}
+
+std::string name_of_python(const std::string& tag) {
+  const bool free = tag.ends_with('t');
+  const std::string minor = tag.substr(1, tag.size() - (free ? 2 : 1));
+  return fmt::format("{}Python 3.{}", free ? "free-threaded " : "", minor);
+}
+
+// What a module's name says of it: "311", "abi3"; empty: any Python, or no module.
+std::string python_of_module(const std::string& name) {
+  constexpr std::string_view kTag = ".cpython-";
+  if (name.ends_with(".abi3.so")) return "abi3";
+  const size_t at = name.find(kTag);
+  if (at == name.npos || !name.ends_with(".so")) return "";
+  const size_t begin = at + kTag.size();
+  return name.substr(begin, name.find_first_of("-.", begin) - begin);
+}
+
+std::optional<OtherProcessor> of_other_python(const InstalledPackage& package, const std::string& tag) {
+  OtherProcessor found;
+  for (const auto& item : package.layout.items) {
+    const std::string module = python_of_module(item.disk.filename().string());
+    const bool taken = module == tag || (module == "abi3" && !tag.ends_with('t'));
+    if (taken || (module.empty() && is_opened_by_itself(item))) return std::nullopt;
+    if (module.empty()) continue;
+    if (!is_imported(item)) return std::nullopt;  // torch loads it by its path, as torchao's
+    if (found.files++ > 0) continue;
+    found.processor = module == "abi3" ? "a Python with the GIL (abi3)" : name_of_python(module);
+    found.first = item.path;
+  }
+  found.expected = name_of_python(tag);
+  found.known_by = "the environment";
+  found.whole = true;
+  return found.files > 0 ? std::optional(std::move(found)) : std::nullopt;
+}
+
 }  // namespace
 
 std::string processor_of_file(const fs::path& path) {
@@ -147,6 +197,9 @@ std::string processor_of_file(const fs::path& path) {
 
 Processors::Processors(const InstalledPackages& installed, const fs::path& root) {
   const fs::path python = python_of(installed, root);
+  tag_ = tag_of(installed.folder.parent_path());
+  std::error_code error;
+  if (tag_.empty()) tag_ = tag_of(root.empty() ? fs::canonical(python, error) : python);
   if (!has_both_c_libraries(root)) c_library_ = c_library_of_file(python);
   std::map<std::string, int> packages;
   std::string torch;
@@ -178,7 +231,10 @@ std::optional<OtherProcessor> Processors::other(const InstalledPackage& package)
     if (auto found = other_than(package, {expected_, known_by_}, processor_of_file)) return found;
   }
   const bool asked = c_library_ == kMusl || (c_library_ == kGlibc && is_for_musl_only(package));
-  return asked ? other_than(package, {c_library_, kByPython}, c_library_of_file) : std::nullopt;
+  if (asked) {
+    if (auto found = other_than(package, {c_library_, kByPython}, c_library_of_file)) return found;
+  }
+  return tag_.empty() || package.info.empty() ? std::nullopt : of_other_python(package, tag_);
 }
 
 }  // namespace pbprobe

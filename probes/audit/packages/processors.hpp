@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Which processor and which C library an environment is for, and what in it is for another: after an rsync from another
-// machine, a container's layer of another platform, or a manylinux wheel in Alpine.
+// Which processor, C library and Python an environment is for, and what in it is for another: after an rsync from another
+// machine, a container's layer of another platform, a manylinux wheel in Alpine, or an upgrade of Python.
 #pragma once
 
 #include <filesystem>
@@ -25,13 +25,15 @@ class Processors {
   Processors(const InstalledPackages& installed, const std::filesystem::path& root);
 
   // Files of the package that Python or the loader would open here. Of a package of tools only: extension modules, what
-  // links torch, what its own files need. Null: there are none.
+  // links torch, what its own files need. Of another Python only, where it has no module for this one. Null: there are
+  // none.
   [[nodiscard]] std::optional<OtherProcessor> other(const InstalledPackage& package) const;
 
  private:
   std::string expected_;  // empty: nothing tells
   std::string known_by_;
   std::string c_library_;  // empty: nothing tells, or both are there
+  std::string tag_;        // "311", "313t": of its Python; empty: not known
 };
 
 }  // namespace pbprobe

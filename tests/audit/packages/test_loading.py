@@ -152,6 +152,33 @@ def test_a_library_that_is_nowhere_is_named(tmp_path):
     assert "needs libcudart.so.7, which neither the environment nor the system has" in finding["what"]
 
 
+def test_a_cuda_library_of_another_major_than_torch_s_wants_another_build(tmp_path):
+    ext = extension(needs=("libc10.so", "libcudart.so.12"), runpath=TO_TORCH)
+    row, _ = audited(environment(tmp_path, torch(version="2.11.0+cu130"), ext), FAILED)
+    finding = only_finding(row)
+    assert finding["id"] == "PB161"
+    assert finding["remedy"].startswith("install the build of it for CUDA 13, as torch 2.11.0+cu130 is")
+
+
+def test_a_name_that_the_table_of_torch_s_takes_for_its_own_is_not_blamed_on_torch(tmp_path):
+    """torchcodec without FFmpeg: the digest of av_frame_alloc is that of one that torch 2.8 to 2.10 have."""
+    uses = 'extern "C" int av_frame_alloc();\n' + MODULE.format("av_frame_alloc();")
+    lacking = extension(code=uses, needs=("libc10.so", "libavutil.so.56"), runpath=TO_TORCH)
+    row, _ = audited(environment(tmp_path / "library", torch(), lacking), FAILED)
+    assert row["loading"][0]["unresolved"][0]["releases"] == ["2.8", "2.9", "2.10"]
+    finding = only_finding(row)
+    assert (finding["id"], "needs libavutil.so.56" in finding["what"]) == ("PB161", True)
+    row, _ = audited(environment(tmp_path / "symbol", torch(), extension(code=uses, runpath=TO_TORCH)), FAILED)
+    finding = only_finding(row)
+    assert (finding["id"], "torch 2.11" in finding["what"]) == ("PB163", False)
+
+
+def test_where_no_torch_is_installed_it_is_to_be_installed(tmp_path):
+    row, _ = audited(environment(tmp_path, extension()), FAILED)
+    finding = only_finding(row)
+    assert (finding["id"], finding["remedy"]) == ("PB161", "install torch beside it")
+
+
 def test_the_driver_may_be_elsewhere(tmp_path):
     code = 'extern "C" int cuInit(unsigned);\n' + FREE + MODULE.format("c10::free_cpu(nullptr); cuInit(0);")
     package = extension(code=code, needs=("libc10.so", "libcuda.so.1"))

@@ -76,6 +76,27 @@ def test_a_path_that_two_packages_write_is_the_fault_of_the_one_that_lost_it(sit
     assert found["one-cu13"]["problems"] == []
 
 
+def test_what_no_package_recorded_is_noted(site):
+    Package("gone", {"gone/lib/libgone.so": Library()}).write(site)
+    shutil.rmtree(next(site.glob("gone-*.dist-info")))
+    found, _ = rows(site)
+    [finding] = found["(no package)"]["findings"]
+    assert (finding["id"], finding["severity"]) == ("PB179", "note")
+    assert "no installed package recorded 1 file with machine code in gone" in finding["what"]
+
+
+def test_of_two_that_pip_takes_for_one_no_file_is_missed(site):
+    """What an update that was interrupted leaves: which files are the older one's is not known."""
+    older = site / "one-0.9.dist-info"
+    older.mkdir()
+    (older / "METADATA").write_text("Metadata-Version: 2.1\nName: one\nVersion: 0.9\n")
+    (older / "RECORD").write_text("one/lib/libone.so,sha256=AAAA,3\none/lib/libold.so,,\none-0.9.dist-info/RECORD,,\n")
+    _, document = rows(site, exit_code=FAILED)
+    assert [problem.split(",")[0] for problem in document["problems"]] == ["one is installed 2 times"]
+    assert all(not row["findings"] and not row["problems"] for row in document["distributions"])
+    assert document["reinstall"] is None
+
+
 def test_the_same_file_of_two_packages_is_no_fault(site):
     twin = Package("twin", {"one/lib/libone.so": Library()})
     (site / "one/lib/libone.so").unlink()
@@ -104,6 +125,17 @@ def test_what_lies_outside_of_the_environment_is_not_missed(tmp_path):
     """`pip install --target` records ../../bin, and writes to bin."""
     target = ONE.but(also_recorded=("../../bin/one,sha256=x,1",)).write(tmp_path / "target")
     assert rows(target)[0]["one"]["recorded"]["missing"] == 0
+
+
+def test_what_the_system_s_packages_strip_is_not_compared(tmp_path):
+    """Debian's PyYAML has RECORD as it was before dh_strip, and no INSTALLER. What pip put there is compared."""
+    site = ONE.write(tmp_path / "usr/lib/python3/dist-packages")
+    own_copy(site / "one/lib/libone.so", lambda content: content + b"\0")
+    found, document = rows(site)
+    assert (found["one"]["recorded"]["changed"], document["reinstall"]) == (0, None)
+    (site / "one-1.0.dist-info/INSTALLER").write_text("pip\n")
+    found, _ = rows(site, exit_code=FAILED)
+    assert found["one"]["recorded"]["changed"] == 1
 
 
 def test_what_conda_relocates_is_not_compared(site):

@@ -12,6 +12,7 @@ from packages import (
     COULD_NOT_RUN,
     CXX,
     FAILED,
+    MACHINE,
     PROGRAM,
     SOURCE,
     STABLE,
@@ -73,6 +74,24 @@ def test_device_code_stands_there_with_its_suffixes_and_the_version_of_its_ptx(s
     [version] = found["code"]["ptx_versions"].values()
     assert version == ptx_version()
     assert f"75 120 80 ({version})" in text_of(site)
+
+
+GUARDED = (
+    '__attribute__((target("avx2"))) void fast(int* x) { for (int i = 0; i < 64; ++i) x[i] += x[i] * 3; }\n'
+    'void f(int* x) { if (__builtin_cpu_supports("avx2")) fast(x); }\n'
+)
+
+
+@pytest.mark.skipif(MACHINE != "x86_64", reason="x86-64's instructions")
+def test_what_a_package_may_guard_by_itself_is_no_minimum(tmp_path):
+    """numpy chooses by a table of its own; what runs as the file is loaded is needed everywhere."""
+    at_load = GUARDED.replace("target(", "constructor, target(").replace("int* x", "").replace("x[", "y[")
+    packages = {"guarded": GUARDED, "needs": "static int y[64];\n" + at_load.replace("fast(x)", "fast()")}
+    for name, code in packages.items():
+        library = Library(code=code, linking=("-O2", "-ftree-vectorize"))
+        Package(name, {f"{name}/lib{name}.so": library}).write(tmp_path / "site-packages")
+    found, _ = rows(tmp_path / "site-packages")
+    assert (found["guarded"]["minimum_cpu"], found["needs"]["minimum_cpu"]) == ("x86_64 to avx2", "avx2")
 
 
 def test_an_environment_is_its_site_packages(site):
