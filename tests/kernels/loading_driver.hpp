@@ -33,6 +33,7 @@ inline DriverApi loading_driver() {
     *kernel = reinterpret_cast<CuKernel>(loaded_names.size());
     return 0;
   };
+  driver.cuDeviceGetAttribute = [](int* value, int, CuDevice) { return *value = 0; };  // of no target's capability
   driver.cuCtxGetDevice = [](CuDevice* device) { return *device = 0; };
   driver.cuPointerGetAttributes = [](unsigned, int*, void** values, CuDevicePtr) {
     *static_cast<unsigned*>(values[0]) = kCuMemoryDevice;
