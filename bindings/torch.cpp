@@ -85,14 +85,14 @@ bool is_floating(ScalarType type) {
 }
 
 void check_floating(const char* operation, const Tensor& a, const Tensor& b) {
-  if (!is_floating(a.scalar_type()) || a.scalar_type() != b.scalar_type())
+  if (!is_floating(torch_abi::type_of(a)) || torch_abi::type_of(a) != torch_abi::type_of(b))
     fail("pbprobe::{}: expected both to be torch.float32, torch.bfloat16 or torch.float16, and the same: got {} and {}",
          operation, describe(a), describe(b));
 }
 
 void check_integers(const char* operation, const Tensor& a, const Tensor& b) {
-  const auto type = a.scalar_type();
-  if ((type != ScalarType::Char && type != ScalarType::Byte) || b.scalar_type() != ScalarType::Char)
+  const auto type = torch_abi::type_of(a);
+  if ((type != ScalarType::Char && type != ScalarType::Byte) || torch_abi::type_of(b) != ScalarType::Char)
     fail("pbprobe::{}: expected a of torch.int8 or torch.uint8 and b of torch.int8: got {} and {}", operation,
          describe(a), describe(b));
 }
@@ -116,7 +116,7 @@ Tensor gemm_of(const char* operation, const Tensor& a, const Tensor& b, ScalarTy
 Tensor mm(const Tensor& a, const Tensor& b) {
   check_shapes("mm", a, b);
   check_floating("mm", a, b);
-  return gemm_of("mm", a, b, a.scalar_type());
+  return gemm_of("mm", a, b, torch_abi::type_of(a));
 }
 
 // x[…,k] · weight[n,k]ᵀ + bias[n].
@@ -127,8 +127,9 @@ Tensor linear(const Tensor& x, const Tensor& weight, const std::optional<Tensor>
   check_devices("linear", x, weight, "weight");
   Extras extras;
   if (bias) {
-    if (bias->dim() != 1 || bias->size(0) != weight.size(0) || bias->scalar_type() != x.scalar_type())
-      fail("pbprobe::linear: expected bias [{}] {}: got {}", weight.size(0), name_of(x.scalar_type()), describe(*bias));
+    if (bias->dim() != 1 || bias->size(0) != weight.size(0) || torch_abi::type_of(*bias) != torch_abi::type_of(x))
+      fail("pbprobe::linear: expected bias [{}] {}: got {}", weight.size(0), name_of(torch_abi::type_of(x)),
+           describe(*bias));
     check_devices("linear", x, *bias, "bias");
     extras.bias = torch_abi::contiguous(torch_abi::to_fp32(*bias));
   }
@@ -138,9 +139,9 @@ Tensor linear(const Tensor& x, const Tensor& weight, const std::optional<Tensor>
   const Tensor right = readable(weight);
   auto sizes = sizes_of(x);
   sizes.back() = weight.size(0);
-  Tensor y = torch_abi::empty(sizes, x.scalar_type(), x);
-  multiply("linear", matrix_of(left), matrix_of(right).transposed(), y.data_ptr(), *dtype_of(x.scalar_type()), extras,
-           x);
+  Tensor y = torch_abi::empty(sizes, torch_abi::type_of(x), x);
+  multiply("linear", matrix_of(left), matrix_of(right).transposed(), y.data_ptr(), *dtype_of(torch_abi::type_of(x)),
+           extras, x);
   return y;
 }
 
@@ -153,7 +154,7 @@ Tensor int_mm(const Tensor& a, const Tensor& b) {
 
 Tensor scale_of(const char* operation, const char* name, const Tensor& scale, int64_t count, const Tensor& a) {
   const int64_t elements = scale.numel();
-  if (elements != count || scale.scalar_type() != ScalarType::Float)
+  if (elements != count || torch_abi::type_of(scale) != ScalarType::Float)
     fail("pbprobe::{}: expected {} of {} elements of torch.float32: got {}", operation, name, count, describe(scale));
   check_devices(operation, a, scale, name);
   return torch_abi::contiguous(torch_abi::reshape(scale, {count}));
@@ -168,7 +169,7 @@ int64_t exact_k(ScalarType a) {
 // The same as gemm_of(), for a longer k: FP32 results of parts of it, added by an FP32 GEMM with ones.
 Tensor scaled_sum_of_parts(const Tensor& a, const Tensor& b, ScalarType type, const Extras& extras) {
   constexpr const char* kOperation = "scaled_int_mm";
-  const int64_t most = exact_k(a.scalar_type());
+  const int64_t most = exact_k(torch_abi::type_of(a));
   const int64_t k = a.size(1);
   const int64_t parts = (k + most - 1) / most;
   const int64_t elements = a.size(0) * b.size(1);
@@ -200,7 +201,7 @@ Tensor scaled_int_mm(const Tensor& a, const Tensor& b, const Tensor& scale_a, co
   Extras extras;
   extras.scale_a = scale_of("scaled_int_mm", "scale_a", scale_a, a.size(0), a);
   extras.scale_b = scale_of("scaled_int_mm", "scale_b", scale_b, b.size(1), a);
-  if (a.size(1) > exact_k(a.scalar_type())) return scaled_sum_of_parts(a, b, out_dtype, extras);
+  if (a.size(1) > exact_k(torch_abi::type_of(a))) return scaled_sum_of_parts(a, b, out_dtype, extras);
   return gemm_of("scaled_int_mm", a, b, out_dtype, extras);
 }
 
@@ -210,8 +211,8 @@ bool is_fp8(ScalarType type) {
 }
 
 void check_fp8(const char* operation, const Tensor& a, const Tensor& b) {
-  const bool known = is_fp8(a.scalar_type()) || a.scalar_type() == kE2m1x2;
-  if (!known || a.scalar_type() != b.scalar_type())
+  const bool known = is_fp8(torch_abi::type_of(a)) || torch_abi::type_of(a) == kE2m1x2;
+  if (!known || torch_abi::type_of(a) != torch_abi::type_of(b))
     fail(
         "pbprobe::{}: expected both to be torch.float8_e4m3fn, torch.float8_e5m2 or torch.float4_e2m1fn_x2, and the "
         "same: got {} and {}",
@@ -220,8 +221,8 @@ void check_fp8(const char* operation, const Tensor& a, const Tensor& b) {
 
 // What the scales' type says, as torch._scaled_mm reads it.
 BlockScale blocks_of(const Tensor& a, const Tensor& scale_a, const Tensor& scale_b) {
-  const ScalarType type = scale_a.scalar_type();
-  const bool fp4 = a.scalar_type() == kE2m1x2;
+  const ScalarType type = torch_abi::type_of(scale_a);
+  const bool fp4 = torch_abi::type_of(a) == kE2m1x2;
   const BlockScale blocks = type == kE8m0                              ? BlockScale::mx
                             : fp4 && type == ScalarType::Float8_e4m3fn ? BlockScale::nvfp4
                                                                        : BlockScale::none;
@@ -230,7 +231,7 @@ BlockScale blocks_of(const Tensor& a, const Tensor& scale_a, const Tensor& scale
         "pbprobe::scaled_mm: torch.float4_e2m1fn_x2 takes scales of blocks, torch.float8_e4m3fn (of 16: NVFP4) or "
         "torch.float8_e8m0fnu (of 32: MX): got scale_a {}",
         describe(scale_a));
-  if (blocks != BlockScale::none && scale_b.scalar_type() != type)
+  if (blocks != BlockScale::none && torch_abi::type_of(scale_b) != type)
     fail("pbprobe::scaled_mm: expected scale_a and scale_b of one type: got {} and {}", describe(scale_a),
          describe(scale_b));
   return blocks;
@@ -251,7 +252,7 @@ Tensor block_scales_of(const char* name, const Tensor& scale, const Problem& pro
 // FP32 scales of [m, k / 128] and [n / 128, k / 128], DeepSeek's, which torch takes too.
 void refuse_blocks_of_128(const Tensor& a, const Tensor& scale_a) {
   const int64_t blocks = (a.size(1) + 127) / 128;
-  if (scale_a.scalar_type() != ScalarType::Float || scale_a.numel() <= 1 || scale_a.dim() != 2) return;
+  if (torch_abi::type_of(scale_a) != ScalarType::Float || scale_a.numel() <= 1 || scale_a.dim() != 2) return;
   const bool along_k = scale_a.size(1) == blocks || scale_a.size(0) == blocks;
   if (along_k && blocks > 1 && scale_a.numel() != a.size(0))
     fail(
@@ -263,12 +264,12 @@ void refuse_blocks_of_128(const Tensor& a, const Tensor& scale_a) {
 void add_block_scales(Extras& extras, const Tensor& a, const Tensor& b, const Tensor& scale_a, const Tensor& scale_b,
                       const std::optional<Tensor>& tensor_scale_a, const std::optional<Tensor>& tensor_scale_b) {
   constexpr const char* kOperation = "scaled_mm";
-  if (a.scalar_type() == kE2m1x2 && (a.stride(1) != 1 || b.stride(0) != 1))
+  if (torch_abi::type_of(a) == kE2m1x2 && (a.stride(1) != 1 || b.stride(0) != 1))
     fail(
         "pbprobe::scaled_mm: two numbers of torch.float4_e2m1fn_x2 are neighbours along k: give a by rows and b as "
         "b.t()");
   Problem problem;
-  problem.a = *dtype_of(a.scalar_type());
+  problem.a = *dtype_of(torch_abi::type_of(a));
   problem.k = a.size(1);
   problem.blocks = extras.blocks;
   extras.blocks_a = block_scales_of("scale_a", scale_a, problem, a.size(0), a);
@@ -291,7 +292,7 @@ Tensor scaled_mm(const Tensor& a, const Tensor& b, const Tensor& scale_a, const 
   check_fp8(kOperation, a, b);
   if (!out_dtype || !is_floating(*out_dtype))
     fail("pbprobe::scaled_mm: expected out_dtype torch.bfloat16, torch.float16 or torch.float32: got {}",
-         out_dtype ? name_of(*out_dtype) : "none, which asks for a result of " + name_of(a.scalar_type()));
+         out_dtype ? name_of(*out_dtype) : "none, which asks for a result of " + name_of(torch_abi::type_of(a)));
   if (scale_result)
     fail("pbprobe::scaled_mm: scale_result is for results of FP8, and this one is {}", name_of(*out_dtype));
   const int64_t m = a.size(0);
@@ -310,7 +311,7 @@ Tensor scaled_mm(const Tensor& a, const Tensor& b, const Tensor& scale_a, const 
     extras.scale_b = scale_of(kOperation, "scale_b", scale_b, extras.per_tensor ? 1 : n, a);
   }
   if (bias) {
-    if (bias->dim() != 1 || bias->size(0) != n || !is_floating(bias->scalar_type()))
+    if (bias->dim() != 1 || bias->size(0) != n || !is_floating(torch_abi::type_of(*bias)))
       fail("pbprobe::scaled_mm: expected bias [{}] of torch.bfloat16, torch.float16 or torch.float32: got {}", n,
            describe(*bias));
     check_devices(kOperation, a, *bias, "bias");
@@ -323,8 +324,8 @@ Tensor scaled_mm(const Tensor& a, const Tensor& b, const Tensor& scale_a, const 
 // goes through the stable ABI, which loses its memory.
 int64_t which(const Tensor& a, const Tensor& b) {
   check_shapes("which", a, b);
-  const bool floating = is_floating(a.scalar_type());
-  const bool fp8 = is_fp8(a.scalar_type());
+  const bool floating = is_floating(torch_abi::type_of(a));
+  const bool fp8 = is_fp8(torch_abi::type_of(a));
   if (floating) {
     check_floating("which", a, b);
   } else if (fp8) {
@@ -336,7 +337,7 @@ int64_t which(const Tensor& a, const Tensor& b) {
   const Tensor right = readable(b);
   const Gemm gemm{.a = matrix_of(left),
                   .b = matrix_of(right),
-                  .c = floating ? *dtype_of(a.scalar_type())
+                  .c = floating ? *dtype_of(torch_abi::type_of(a))
                        : fp8    ? DType::bf16
                                 : DType::int32,
                   .scale_a = fp8,

@@ -33,6 +33,12 @@ using ScalarType = torch::headeronly::ScalarType;
 inline int32_t device_index(const Tensor& tensor) {
   return tensor.get_device_index();
 }
+// Not scalar_type(), which refuses types that are newer than the ABI's version: E8M0 and E2M1.
+inline ScalarType type_of(const Tensor& tensor) {
+  int32_t type = 0;
+  TORCH_ERROR_CODE_CHECK(aoti_torch_get_dtype(tensor.get(), &type));
+  return static_cast<ScalarType>(type);
+}
 inline int64_t bytes_of(const Tensor& tensor) {
   return tensor.numel() * static_cast<int64_t>(tensor.element_size());
 }
@@ -83,6 +89,9 @@ void parallel_for(int64_t count, const Function& function) {
 using Tensor = at::Tensor;
 using ScalarType = at::ScalarType;
 
+inline ScalarType type_of(const Tensor& tensor) {
+  return tensor.scalar_type();
+}
 inline int32_t device_index(const Tensor& tensor) {
   return tensor.get_device();
 }

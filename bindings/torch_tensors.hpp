@@ -81,14 +81,14 @@ inline std::vector<int64_t> sizes_of(const Tensor& tensor) {
 
 // "[2, 3] torch.float32"
 inline std::string describe(const Tensor& tensor) {
-  return fmt::format("[{}] {}", fmt::join(sizes_of(tensor), ", "), name_of(tensor.scalar_type()));
+  return fmt::format("[{}] {}", fmt::join(sizes_of(tensor), ", "), name_of(torch_abi::type_of(tensor)));
 }
 
 // The last two dimensions, which index `batch` of the first one selects where there are three.
 inline Matrix matrix_of(const Tensor& tensor, int64_t batch = 0) {
   const int64_t first = tensor.dim() - 2;
   const int64_t offset = first == 1 ? batch * tensor.stride(0) : 0;
-  const DType type = *dtype_of(tensor.scalar_type());
+  const DType type = *dtype_of(torch_abi::type_of(tensor));
   return {static_cast<const std::byte*>(tensor.data_ptr()) + offset * size_of(type),
           tensor.size(first),
           tensor.size(first + 1),
