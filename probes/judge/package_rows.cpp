@@ -16,7 +16,7 @@ bool links_torch(const Distribution& row) {
   return row.torch_abi == TorchAbi::cxx || row.torch_abi == TorchAbi::stable;
 }
 
-// Another package wrote over it: that it does not load is no fault of its own.
+// Another package wrote over it, and has the fault that it does not load.
 bool is_of_changed_file(const Distribution& row, const Finding& finding) {
   if (!row.recorded || !finding.where) return false;
   const auto& changed = row.recorded->changed_libraries;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Which processor, C library and Python an environment is for, and what in it is for another: after an rsync from another
-// machine, a container's layer of another platform, a manylinux wheel in Alpine, or an upgrade of Python.
+// Which processor, C library and Python an environment is for, and what in it is for another: after an rsync from
+// another machine, a container's layer of another platform, a manylinux wheel in Alpine, or an upgrade of Python.
 #pragma once
 
 #include <filesystem>

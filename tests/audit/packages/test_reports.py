@@ -224,7 +224,8 @@ def test_what_lies_in_a_container_s_root_is_not_started_here(tmp_path):
     (root / "etc/os-release").write_text("ID=debian\n")
     findings, document = reported(root)
     assert not any(one["distribution"] == "ext" for one in findings)
-    assert "itself, which is nowhere" in " ".join(document["environment"]["notes"])  # the container's Python has no libc
+    # The container's Python has no libc.
+    assert "itself, which is nowhere" in " ".join(document["environment"]["notes"])
     assert document["measurements"]["libtorch"] is None
     assert f"{root} is the root of another system" in " ".join(document["problems"])
 
