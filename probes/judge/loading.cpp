@@ -100,6 +100,14 @@ Fault fault_in(const Inventory& inventory) {
   return fault;
 }
 
+bool links_torch(const Inventory& inventory, const Loading& loading) {
+  const auto file = std::find_if(inventory.files.begin(), inventory.files.end(),
+                                 [&](const File& one) { return one.path == loading.path; });
+  return file != inventory.files.end() && std::any_of(file->needed.begin(), file->needed.end(), [](const auto& name) {
+           return name.starts_with("libtorch") || name.starts_with("libc10");
+         });
+}
+
 // cupy has a module for cuTENSOR, and lxml one for a debugger: a part that is there for who installs more. CUDA's own
 // libraries are no such thing, nor is what links torch.
 bool is_of_part(const Inventory& inventory, const Fault& fault) {
@@ -114,13 +122,7 @@ bool is_of_part(const Inventory& inventory, const Fault& fault) {
           return std::any_of(kOfCuda.begin(), kOfCuda.end(),
                              [&](std::string_view begin) { return library.name.starts_with(begin); });
         });
-    const auto file = std::find_if(inventory.files.begin(), inventory.files.end(),
-                                   [&](const File& one) { return one.path == loading->path; });
-    const bool links_torch =
-        file != inventory.files.end() && std::any_of(file->needed.begin(), file->needed.end(), [](const auto& name) {
-          return name.starts_with("libtorch") || name.starts_with("libc10");
-        });
-    if (loading->missing_libraries.empty() || of_cuda || links_torch) return false;
+    if (loading->missing_libraries.empty() || of_cuda || links_torch(inventory, *loading)) return false;
   }
   return true;
 }
@@ -171,7 +173,7 @@ Answer libraries_of(const Facts& facts, bool of_part) {
             .where = fault->loading->path};
   const auto torch = local_cuda(facts.inventory->torch_beside.value_or(""));
   const auto major = cuda_major_of(first.name);
-  if (torch && major && *major != torch->major)
+  if (torch && major && *major != torch->major && links_torch(*facts.inventory, *fault->loading))
     seen.remedy = fmt::format("install the build of it for CUDA {}, as torch {} is, or a torch for CUDA {}",
                               torch->major, *facts.inventory->torch_beside, *major);
   const bool of_torch = first.name.starts_with("libtorch") || first.name.starts_with("libc10");

@@ -158,6 +158,10 @@ def test_a_cuda_library_of_another_major_than_torch_s_wants_another_build(tmp_pa
     finding = only_finding(row)
     assert finding["id"] == "PB161"
     assert finding["remedy"].startswith("install the build of it for CUDA 13, as torch 2.11.0+cu130 is")
+    # What does not link torch may have a CUDA of its own, which its package brings.
+    own = extension(needs=("libcudart.so.12",), code=MODULE.format(""))
+    row, _ = audited(environment(tmp_path / "own", torch(version="2.11.0+cu130"), own), FAILED)
+    assert only_finding(row)["remedy"].startswith("install the package that brings the library")
 
 
 def test_a_name_that_the_table_of_torch_s_takes_for_its_own_is_not_blamed_on_torch(tmp_path):
