@@ -17,6 +17,7 @@
 #include "kernels/cpu/call.hpp"
 #include "kernels/cpu/elements.hpp"
 #include "kernels/cpu/finish.hpp"
+#include "kernels/cpu/gemm_rows.hpp"
 
 namespace pbprobe::PBPROBE_TARGET {
 namespace {
@@ -24,10 +25,13 @@ namespace {
 // I: the instruction and its vectors of kLanes words. The register tile is kRows × kVectors vectors of accumulators.
 template <class I, int kRows, int kVectors>
 struct GemmPanels {
+  using Instruction = I;
   using Accumulator = typename I::Accumulator;
   using Accumulators = typename I::Accumulators;
   static constexpr int kLanes = I::kLanes;
   static constexpr int kGroup = I::kGroup;
+  static constexpr int kPanelRows = kRows;
+  static constexpr int kPanelVectors = kVectors;
   static constexpr int kColumns = kVectors * kLanes;
   static constexpr int kWordBytes = 4;
 
@@ -271,9 +275,9 @@ struct GemmPanels {
     tile.add = !call.first;
     tile.correct = I::kCorrects && call.a_type == CpuType::int8 && call.k_block > 0;
     const bool wide = call.c_type == CpuType::fp32 || call.c_type == CpuType::int32;
-    if (tile.words <= kFew && wide && !call.partials && call.first && call.k_block > 0) {
-      return compute_rows(call, task, end_row, end_column);
-    }
+    const bool few_words = tile.words <= kFewWords && call.k_block > 0;
+    if (few_words && wide && !call.partials && call.first)
+      return write_rows<GemmPanels>(call, task, end_row, end_column);
     Ahead ahead(task, end_row - task.first_row, end_column - task.first_column);
     // Along C's rows, whose pages and lines are neighbours, as far as B's panels fit the second-level cache.
     constexpr int64_t kAcross = 8 * kColumns;
@@ -285,61 +289,6 @@ struct GemmPanels {
           if (rows == kRows) tile.ahead = ahead.next();
           if (tile.words <= kShort && column + kColumns < end) fetch_c(call, row, column + kColumns, rows);
           compute_tile(call, tile, row, column, rows, least(kColumns, end - column));
-        }
-      }
-    }
-  }
-
-  // Of so few words a tile takes longer to begin and to end than to multiply: C is written row by row instead, over
-  // all columns, so that its lines come one after the other.
-  static constexpr int64_t kFew = 8;
-  static void compute_rows(const CpuCall& call, const CpuTask& task, int64_t end_row, int64_t end_column) {
-    for (const CpuLines& lines : task.ahead) fetch_lines(lines);
-    const bool correct = I::kCorrects && call.a_type == CpuType::int8;
-    const bool finishes = call.last && must_finish(call, I::kAccumulatorType);
-    for (int64_t row = task.first_row; row < end_row; ++row) {
-      const char* a = a_panel(call, row / kRows * kRows) + row % kRows * kWordBytes;
-      auto* c = static_cast<Accumulator*>(call.c) + (call.row + row) * call.ldc + call.column;
-      write_row(call, a, c, task.first_column, end_column, correct);
-      if (!finishes) continue;
-      finish_row(call, c + task.first_column, call.row + row, call.column + task.first_column,
-                 end_column - task.first_column);
-    }
-  }
-
-  [[gnu::noinline]] static void write_row(const CpuCall& call, const char* a, Accumulator* c, int64_t first,
-                                          int64_t end, bool correct) {
-    const int64_t words = words_of(call);
-    const int64_t line = b_line_bytes(call);
-    const char* panel = static_cast<const char*>(call.packed_b) + first * line;
-#pragma GCC unroll 1
-    for (int64_t column = first; column < end; column += kColumns, panel += kColumns * line) {
-      Accumulators acc[kVectors];
-#pragma GCC unroll 8
-      for (int j = 0; j < kVectors; ++j) acc[j] = I::zero_accumulators();
-      const char* b = panel;
-#pragma GCC unroll 1
-      for (int64_t w = 0; w < words; ++w, b += kColumns * kWordBytes) {
-        const typename I::Words word = I::broadcast(a + w * kRows * kWordBytes);
-#pragma GCC unroll 8
-        for (int j = 0; j < kVectors; ++j) {
-          acc[j] = I::multiply_add(word, I::load_words(b + j * kLanes * kWordBytes), acc[j]);
-        }
-      }
-      if constexpr (I::kCorrects) {
-#pragma GCC unroll 8
-        for (int j = 0; correct && j < kVectors; ++j) {
-          const auto* sums = reinterpret_cast<const Accumulator*>(b) + j * kLanes;
-          acc[j] = I::add(acc[j], I::correction(I::load_accumulators(sums)));
-        }
-      }
-      const int64_t left = end - column;
-#pragma GCC unroll 8
-      for (int j = 0; j < kVectors; ++j) {
-        if (left >= (j + 1) * kLanes) {
-          I::store_accumulators(c + column + j * kLanes, acc[j]);
-        } else if (left > j * kLanes) {
-          I::store_accumulators_part(c + column + j * kLanes, acc[j], static_cast<int>(left) - j * kLanes);
         }
       }
     }
@@ -468,21 +417,12 @@ struct GemmPanels {
     store<kRs, kVs, kWhole>(tile, acc);
   }
 
-  // All at once, where there are more lines than words to multiply meanwhile.
-  static void fetch_lines(const CpuLines& lines) {
-    const bool dense = lines.stride < 64;
-    const int64_t bytes = dense ? lines.count * lines.stride : lines.bytes;
-    const char* line = lines.first;
-    for (int64_t left = dense ? 1 : lines.count; left > 0; --left, line += lines.stride) {
-      for (int64_t byte = 0; byte < bytes; byte += 64) __builtin_prefetch(line + byte, 0, 2);
-    }
-  }
-
   // Multiplies on, and asks for a line's bytes meanwhile, at even distances.
   template <int kRs, int kVs, int kUnroll>
   [[gnu::always_inline]] static inline void fetch_ahead(const TileCall& tile, int64_t& w, const char*& a,
                                                         const char*& b, Accumulators (&acc)[kRs][kVs]) {
     if (tile.ahead.count == 0) return;
+    // All at once, where there are more lines than words to multiply meanwhile.
     const int64_t rounds = w / kUnroll / tile.ahead.count;
     if (rounds == 0) return fetch_lines(tile.ahead);
     const int64_t step = (tile.ahead.bytes + rounds - 1) / rounds;

@@ -142,9 +142,7 @@ struct FloatAccumulators256 {
     return _mm256_maskload_ps(p, Words256::first(n));
   }
   static void store_accumulators(float* p, Accumulators s) { _mm256_storeu_ps(p, s); }
-  static void store_accumulators_part(float* p, Accumulators s, int n) {
-    Words256::store_words_part(p, s, n);
-  }
+  static void store_accumulators_part(float* p, Accumulators s, int n) { Words256::store_words_part(p, s, n); }
   static Accumulators add(Accumulators a, Accumulators b) { return _mm256_add_ps(a, b); }
   static Accumulators sums(const Accumulators (&v)[8]) { return sums_of<FloatAccumulators256>(v); }
 #ifdef __AVX2__
@@ -230,31 +228,36 @@ struct Fma256 : Words256, FloatAccumulators256 {
 };
 
 #ifdef __AVX2__
-// vpmaddwd ymm. A word is two bytes, widened to 16 bits while they are packed: exact for all of them, −128 included.
-struct Madd256 : Words256 {
-  static constexpr bool kNarrows = false;
+struct IntegerAccumulators256 {
   using Accumulator = int32_t;
   using Accumulators = __m256i;
   static constexpr CpuType kAccumulatorType = CpuType::int32;
-  static constexpr bool kCorrects = false;
-  static constexpr int kPeakAccumulators = 8;  // an addition takes one cycle
-  static constexpr int kGroup = 2;
+  static constexpr bool kNarrows = false;
   template <class T>
   static constexpr bool kReads = kSame<T, int8_t> || kSame<T, uint8_t>;
-
   static Accumulators zero_accumulators() { return _mm256_setzero_si256(); }
   static Accumulators load_accumulators(const int32_t* p) {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i_u*>(p));
   }
-  static Accumulators load_accumulators_part(const int32_t* p, int n) { return _mm256_maskload_epi32(p, first(n)); }
+  static Accumulators load_accumulators_part(const int32_t* p, int n) {
+    return _mm256_maskload_epi32(p, Words256::first(n));
+  }
   static void store_accumulators(int32_t* p, Accumulators s) {
     _mm256_storeu_si256(reinterpret_cast<__m256i_u*>(p), s);
   }
-  static void store_accumulators_part(int32_t* p, Accumulators s, int n) { store_words_part(p, bits(s), n); }
+  static void store_accumulators_part(int32_t* p, Accumulators s, int n) { Words256::store_words_part(p, bits(s), n); }
   static Accumulators add(Accumulators a, Accumulators b) { return _mm256_add_epi32(a, b); }
-  static Accumulators sums(const Accumulators (&v)[8]) { return sums_of<Madd256>(v); }
+  static Accumulators sums(const Accumulators (&v)[8]) { return sums_of<IntegerAccumulators256>(v); }
   static __m256 bits(Accumulators v) { return _mm256_castsi256_ps(v); }
   static Accumulators of_bits(__m256 v) { return _mm256_castps_si256(v); }
+};
+
+// vpmaddwd ymm. A word is two bytes, widened to 16 bits while they are packed: exact for all of them, −128 included.
+struct Madd256 : Words256, IntegerAccumulators256 {
+  static constexpr bool kCorrects = false;
+  static constexpr int kPeakAccumulators = 8;  // an addition takes one cycle
+  static constexpr int kGroup = 2;
+
   static Accumulators multiply_add(Words a, Words b, Accumulators acc) {
     // Not the intrinsics: gcc 12 reorders the additions, and spills.
     Accumulators products;
@@ -285,6 +288,57 @@ struct Madd256 : Words256 {
     const __m128i low = some_of_16(p, lines);
     const __m128i high = k_block > 1 ? some_of_16(p + along, lines) : _mm_setzero_si128();
     return widen<T>(_mm_unpacklo_epi8(low, high));
+  }
+};
+#endif
+
+#ifdef __AVXVNNI__
+// vpdpbusd ymm: unsigned A times signed B. A word is four bytes; a signed A is packed as a + 128, and 128 times the sum
+// of B's column is taken off at the end.
+struct Vnni256 : Words256, IntegerAccumulators256 {
+  static constexpr bool kCorrects = true;
+  static constexpr CpuType kCorrected = CpuType::int8;
+  static constexpr int kPeakAccumulators = 12;  // more than latency (5) times units (2)
+  static constexpr int kGroup = 4;
+  static Words ones() { return _mm256_castsi256_ps(_mm256_set1_epi8(1)); }
+  // By its VEX encoding, which assemblers do not take by themselves.
+  static Accumulators multiply_add(Words a, Words b, Accumulators acc) {
+    asm("%{vex%} vpdpbusd %2, %1, %0" : "+x"(acc) : "x"(a), "x"(b));
+    return acc;
+  }
+  static Accumulators correction(Accumulators columns) {
+    return _mm256_sub_epi32(_mm256_setzero_si256(), _mm256_slli_epi32(columns, 7));
+  }
+
+  template <bool kIsA, class T>
+  static Words shifted(__m256i w) {
+    return _mm256_castsi256_ps(kIsA && kSame<T, int8_t> ? _mm256_xor_si256(w, _mm256_set1_epi8(-128)) : w);
+  }
+  template <bool kIsA, class T>
+  static Words load(const T* p) {
+    return shifted<kIsA, T>(_mm256_loadu_si256(reinterpret_cast<const __m256i_u*>(p)));
+  }
+  template <bool kIsA, class T>
+  static Words load_part(const T* p, int count) {
+    const __m128i high = count > 16 ? some_of_16(p + 16, count - 16) : _mm_setzero_si128();
+    return shifted<kIsA, T>(_mm256_set_m128i(high, some_of_16(p, count > 16 ? 16 : count)));
+  }
+  // Four rows of k, side by side, become words.
+  template <bool kIsA, class T>
+  static Words woven(__m128i k0, __m128i k1, __m128i k2, __m128i k3) {
+    const __m128i low = _mm_unpacklo_epi8(k0, k1);
+    const __m128i high = _mm_unpacklo_epi8(k2, k3);
+    return shifted<kIsA, T>(_mm256_set_m128i(_mm_unpackhi_epi16(low, high), _mm_unpacklo_epi16(low, high)));
+  }
+  template <bool kIsA, class T>
+  static Words gather(const T* p, int64_t along) {
+    const auto row = [=](int k) { return _mm_loadl_epi64(reinterpret_cast<const __m128i_u*>(p + k * along)); };
+    return woven<kIsA, T>(row(0), row(1), row(2), row(3));
+  }
+  template <bool kIsA, class T>
+  static Words gather_part(const T* p, int64_t along, int lines, int k_block) {
+    const auto row = [=](int k) { return k < k_block ? some_of_16(p + k * along, lines) : _mm_setzero_si128(); };
+    return woven<kIsA, T>(row(0), row(1), row(2), row(3));
   }
 };
 #endif

@@ -115,9 +115,9 @@ class SingleThreaded {
         all_(call),
         down_(plan.tile.m * panels_of(call)),
         wide_(plan.tile.n * panels_of(call)),
-        across_(std::max(plan.kernel->cache_bytes / std::max<int64_t>(call.k_block * plan.kernel->packed_bytes, 1) /
-                             wide_ * wide_,
-                         wide_)) {}
+        across_(std::max(
+            plan.kernel->cache_bytes / std::max<int64_t>(call.k_block * plan.kernel->packed_bytes, 1) / wide_ * wide_,
+            wide_)) {}
 
   void run() const {
     for (int64_t column = 0; column < all_.columns; column += across_) {

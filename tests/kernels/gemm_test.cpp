@@ -87,14 +87,15 @@ void empty(const Kernel& kernel, Backend& backend) {
   }
 }
 
-// Each type of C, with every combination of bias and scales; k in one pass and in several.
+// Each type of C, with every combination of bias and scales; k in one pass, in several and, on a CPU, of few words.
 void outputs(const Kernel& kernel, Backend& backend) {
+  const int64_t ks[] = {50, kernel.k_block + 60, kernel.function != nullptr ? 7 : 50};
   for (DType type : types_of(kernel)) {
     for (DType c : {DType::fp32, DType::bf16, DType::fp16}) {
       if (!kernel.c.has(c)) continue;
       for (int vectors = 0; vectors < 8; ++vectors) {
-        auto problem = problem_for(kernel, rows_of(kernel, 2 * kernel.tile.m + 1), kernel.tile.n + 3,
-                                   vectors % 2 == 0 ? 50 : kernel.k_block + 60, type, c);
+        auto problem =
+            problem_for(kernel, rows_of(kernel, 2 * kernel.tile.m + 1), kernel.tile.n + 3, ks[vectors % 3], type, c);
         problem.bias = (vectors & 1) != 0;
         problem.scale_a = (vectors & 2) != 0;
         problem.scale_b = (vectors & 4) != 0;

@@ -19,6 +19,8 @@ foreach(id IN ITEMS avx512 avx512bf16 avx512vnni)
   set(plant_${id} VBMI)
   set(below_${id} Haswell)
 endforeach()
+set(plant_avxvnni ZMM)
+set(below_avxvnni Haswell)
 set(plant_armv8_2 SVE)
 set(dies_armv8_2 neoverse-n1)
 set(below_armv8_2 cortex-a57)
@@ -77,6 +79,14 @@ function(pbprobe_machine_code id)
     # Five registers fewer, and gcc spills.
     machine_test(loops.twin ${here}/objects.py loops ${arguments} --flag=-ffixed-v20 --flag=-ffixed-v21 --flag=-ffixed-v22
                  --flag=-ffixed-v23 --flag=-ffixed-v24)
+    set_tests_properties(${id}.loops.twin PROPERTIES PASS_REGULAR_EXPRESSION "K loop uses the stack")
+  endif()
+
+  if(id MATCHES "^avx" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND object)
+    machine_test(loops ${here}/objects.py loops ${arguments} --object ${object})
+    set(fewer --flag=-ffixed-xmm12 --flag=-ffixed-xmm13 --flag=-ffixed-xmm14 --flag=-ffixed-xmm15 --flag=-ffixed-xmm16
+        --flag=-ffixed-xmm17 --flag=-ffixed-xmm18 --flag=-ffixed-xmm19)
+    machine_test(loops.twin ${here}/objects.py loops ${arguments} ${fewer})
     set_tests_properties(${id}.loops.twin PROPERTIES PASS_REGULAR_EXPRESSION "K loop uses the stack")
   endif()
 

@@ -92,7 +92,7 @@ def functions(options, target):
 
 def x86_options(flags):
     """The assembler's name of each flag, on top of what every x86-64 CPU has."""
-    renamed = {"avx512bf16": "avx512_bf16", "avx512vnni": "avx512_vnni"}
+    renamed = {"avx512bf16": "avx512_bf16", "avx512vnni": "avx512_vnni", "avxvnni": "avx_vnni"}
     names = [flag[2:] for flag in flags if flag.startswith("-m") and not flag.startswith("-mno-")]
     return "generic64" + "".join("+" + renamed.get(name, name.replace("-", "_")) for name in names)
 
@@ -182,6 +182,15 @@ def check_purity(options, row):
 # (mnemonic, least accumulators); the least share of multiplications in the loop, by target.
 ACCUMULATORS = {"fmla": 20, "sdot": 20, "bfmmla": 16, "smmla": 16, "usmmla": 16}
 SHARES = {"armv8_2": 0.80, "armv9": 0.70}
+# Of x86 targets, whose tiles are written in C++: what multiplies, what its sums are in, and how many of them.
+TILES = {
+    "avx": {("vmulps", "vaddps"): 10},
+    "avx2": {("vfmadd231ps", "vfmadd231ps"): 12, ("vpmaddwd", "vpaddd"): 12},
+    "avxvnni": {("vpdpbusd", "vpdpbusd"): 12},
+    "avx512": {("vfmadd231ps", "vfmadd231ps"): 24, ("vpmaddwd", "vpaddd"): 24},
+    "avx512bf16": {("vdpbf16ps", "vdpbf16ps"): 28},
+    "avx512vnni": {("vpdpbusd", "vpdpbusd"): 28},
+}
 # Of small-M GEMMs, which have no main tile.
 FEW_ROWS = {("armv9", "fmla v.4s"), ("armv9", "sdot v.4s")}
 
@@ -191,7 +200,7 @@ def innermost_loops(instructions):
     first = instructions[0][0]
     edges = []
     for address, mnemonic, operands in instructions:
-        if re.match(r"(b|b\..*|cbn?z|tbn?z)$", mnemonic) and (to := re.search(r"\b([0-9a-f]+) <", operands)):
+        if re.match(r"(b|b\..*|cbn?z|tbn?z|j[a-z]+)$", mnemonic) and (to := re.search(r"\b([0-9a-f]+) <", operands)):
             begin = int(to[1], 16)
             if first <= begin <= address:
                 edges.append((begin, address))
@@ -239,9 +248,38 @@ def stack_accesses(function, body):
     return found
 
 
+def check_tiles(options, code):
+    """The K loops of x86 tiles: as many sums as the tile has, all of them in registers."""
+    faults = []
+    for (multiplies, adds), wanted in TILES[options.id].items():
+        bodies = []
+        for name, instructions in code.items():
+            if "microkernel" in name and instructions:
+                plain = [(at, *f"{word} {rest}".removeprefix("{vex} ").split(" ", 1)) for at, word, rest in instructions]
+                bodies += [(name, body) for body in innermost_loops(plain)]
+        most = max((sum(i[1] == multiplies for i in body) for _, body in bodies), default=0)
+        if most < wanted:
+            faults.append(f"no K loop of {wanted} {multiplies}")
+            continue
+        for name, body in bodies:
+            if sum(i[1] == multiplies for i in body) < most:
+                continue
+            sums = {i[2].split(",")[-1] for i in body if i[1] == adds}
+            stack = [f"{i[1]} {i[2]}" for i in body if re.search(r"\(%r[sb]p", i[2])]
+            print(f"{multiplies}: {most} of {len(body)} instructions, {len(sums)} sums, {name}")
+            if len(sums) < wanted:
+                faults.append(f"{multiplies}: {len(sums)} accumulators, less than {wanted}")
+            if stack:
+                faults.append(f"{multiplies}: its K loop uses the stack: {'; '.join(stack[:3])}")
+    print("\n".join(faults))
+    return 1 if faults else 0
+
+
 def check_loops(options, row):
     target = Path(options.object) if options.object else compile_source(options, row)[0]
     code = functions(options, target)
+    if options.id in TILES:
+        return check_tiles(options, code)
     loops = main_loops(code)
     faults = []
     for path in row["instructions"]:

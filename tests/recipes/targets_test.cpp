@@ -61,7 +61,7 @@ TEST(Targets, AmxIsOnlyForTheKernelsAndSm70OnlyForAudits) {
   for (const auto& target : all_targets()) {
     if (!has_variants(target)) without.insert(target.id);
   }
-  EXPECT_THAT(without, ElementsAre("amx", "sm70"));
+  EXPECT_THAT(without, ElementsAre("amx", "avxvnni", "sm70"));
   EXPECT_TRUE(row("amx").recipe_requires.empty());
   EXPECT_EQ(row("sm70").compiler, "none");
   EXPECT_EQ(row("sm70").last_cuda, "12.9");
