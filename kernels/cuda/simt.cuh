@@ -31,7 +31,7 @@ constexpr int kColumns = 8;
 constexpr int kLanesDown = 4;  // of a warp
 constexpr int kLanesAcross = 8;
 
-// Rows and columns of a block; words along k of a step; parts of k, each of a group of warps.
+// Rows and columns of a block; words along k of a step; groups of warps that share k.
 template <int kSide_, int kStep_, int kGroups_>
 struct SimtTile {
   static constexpr int kSide = kSide_;
@@ -287,12 +287,17 @@ struct Fetch {
         }
       }
     } else if constexpr (kByWords) {
+      const char* p = next;
 #pragma unroll
       for (int i = 0; i < 4 * kFours; ++i) {
         const int line = line_of_word(i) - line_of_word(0);
-        const int deep = kKFirst ? 0 : k_of_word(i);
-        const char* p = next + (line * (kKFirst ? leading : 1LL) + deep * (kKFirst ? 1LL : leading)) * kElementBytes;
-        held[i / 4][i % 4] = lines > line && k > k_of_word(i) ? Element::read(p) : 0.0F;
+        held[i / 4][i % 4] =
+            lines > line && k > k_of_word(i) ? Element::read(p + (kKFirst ? 0 : line * kElementBytes)) : 0.0F;
+        if (kKFirst) {
+          p += Tile::kOfGroup / kStep * leading * kElementBytes;
+        } else if (i % kWide == kWide - 1) {
+          p += leading * kElementBytes;
+        }
       }
     }
   }

@@ -255,7 +255,9 @@ def check_tiles(options, code):
         bodies = []
         for name, instructions in code.items():
             if "microkernel" in name and instructions:
-                plain = [(at, *f"{word} {rest}".removeprefix("{vex} ").split(" ", 1)) for at, word, rest in instructions]
+                plain = [
+                    (at, *f"{word} {rest}".removeprefix("{vex} ").split(" ", 1)) for at, word, rest in instructions
+                ]
                 bodies += [(name, body) for body in innermost_loops(plain)]
         most = max((sum(i[1] == multiplies for i in body) for _, body in bodies), default=0)
         if most < wanted:
