@@ -18,6 +18,10 @@
 #undef PBPROBE_PACKED_FMA  // compiled to PTX of an older SM
 #endif
 
+#ifndef PBPROBE_MEDIUM_SQUARES
+#define PBPROBE_MEDIUM_SQUARES 0  // the order of FMAs in tiles of 64 × 64, whatever lies along k
+#endif
+
 #include "kernels/cuda/pdl.cuh"
 #include "kernels/cuda/write_lines.cuh"
 
@@ -403,7 +407,7 @@ __device__ void simt_gemm(const GpuCall& call) {
   constexpr int kSide = Tile::kSide;
   constexpr int kStep = Tile::kStep;
   constexpr int kTileK = A::kStageK;
-  constexpr Order kOrder = kBnk ? Order::squares : Order::rows;
+  constexpr Order kOrder = kBnk || (PBPROBE_MEDIUM_SQUARES && kSide == 64) ? Order::squares : Order::rows;
   struct Stages {
     Word a[2][kStep][A::kLine];
     Word b[2][kStep][B::kLine];

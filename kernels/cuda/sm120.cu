@@ -1,7 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 #define PBPROBE_TARGET sm120
-#define PBPROBE_THIN_BLOCKS 2  // one layout would spill otherwise
+// One layout of each would spill otherwise.
+#define PBPROBE_THIN_BLOCKS 2
+#define PBPROBE_MEDIUM_SQUARES 1
 
 #include "kernels/cuda/mma_fp8.cuh"
 #include "kernels/cuda/tma_mma.cuh"

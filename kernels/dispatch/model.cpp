@@ -45,9 +45,9 @@ Family family_of(const Kernel& kernel) {
   }
   const bool small_m = kernel.max_m != INT64_MAX;
   if (kernel.reads_any_rows) {
-    if (kernel.tile.m > 32) return {0.4, 1.5, 0.8, 40, 60, 1, 0, 1.1, 0.75, 1};
-    return kernel.tile.n > 32 ? Family{1.1, 0.4, 0.2, 40, 60, 1, 0, 3.5, 0.2, 1}
-                              : Family{0.9, 0.65, 0.3, 16, 60, 1, 0, 5, 0.23, 1};
+    if (kernel.tile.m > 32) return {1.0, 1.6, 0.7, 40, 60, 1, 0, 1.1, 0.75, 1};
+    return kernel.tile.n > 32 ? Family{1.0, 0.4, 0.15, 40, 60, 1, 0, 3.8, 0.23, 1}
+                              : Family{1.2, 0, 0.2, 12, 60, 1, 0, 3, 0.16, 1};
   }
   if (kernel.instruction == "mma.sync") {
     return small_m ? Family{3.2, 1.2, 0.2, 40, 40, 6, 0.8, 1, 0.6, 4}
