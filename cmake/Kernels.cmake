@@ -278,14 +278,29 @@ function(pbprobe_blocks_kernels id)
   pbprobe_embed_cubin(${id}_blocks ${cubin})
 endfunction()
 
+# Targets whose machine code is nearly that of another one, without which it is not decompressed (zstd's prefix).
+set(PBPROBE_PREFIX_sm86 sm80)
+set(PBPROBE_PREFIX_sm89 sm86)
+set(PBPROBE_PREFIX_sm103 sm100)
+set(PBPROBE_PREFIX_sm110 sm100)
+set(PBPROBE_PREFIX_sm121 sm120)
+
 # The OBJECT library pbprobe_kernels_<name>: a cubin as a zstd frame, a fifteenth of it in size, between
-# pbprobe_cubin_<name> and pbprobe_cubin_<name>_end.
+# pbprobe_cubin_<name> and pbprobe_cubin_<name>_end. The global property PBPROBE_PREFIXES gets {"name", "prefix"}.
 add_executable(pbprobe_compress EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/cmake/compress.cpp)
 target_link_libraries(pbprobe_compress PRIVATE pbprobe_options pbprobe_zstd)
 set_target_properties(pbprobe_compress PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PBPROBE_KERNELS_GENERATED})
 function(pbprobe_embed_cubin id cubin)
+  string(REGEX MATCH "^[^_]+" target ${id})
+  string(REPLACE ${target} "${PBPROBE_PREFIX_${target}}" prefix ${id})
+  set(prefix_cubin "")
+  if(PBPROBE_PREFIX_${target} AND TARGET pbprobe_kernels_${prefix})
+    set_property(GLOBAL APPEND_STRING PROPERTY PBPROBE_PREFIXES "{\"${id}\", \"${prefix}\"}, ")
+    set(prefix_cubin ${PBPROBE_CUBIN_FOLDER}/${prefix}.cubin)
+  endif()
   if(NOT PBPROBE_CUBINS)
-    add_custom_command(OUTPUT ${cubin}.zst COMMAND pbprobe_compress ${cubin} ${cubin}.zst DEPENDS pbprobe_compress ${cubin} VERBATIM)
+    add_custom_command(OUTPUT ${cubin}.zst COMMAND pbprobe_compress ${cubin} ${cubin}.zst ${prefix_cubin}
+                       DEPENDS pbprobe_compress ${cubin} ${prefix_cubin} VERBATIM)
   endif()
   set(assembly ${PBPROBE_KERNELS_GENERATED}/${id}.S)
   file(CONFIGURE OUTPUT ${assembly} @ONLY CONTENT [[

@@ -1,22 +1,46 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// compress FROM TO: a file as one zstd frame that states its size. A tool of the build (cmake/Kernels.cmake).
+// compress FROM TO [PREFIX]: a file as one zstd frame that states its size. What it shares with the file PREFIX takes
+// no room, and whoever decompresses it needs that file too. A tool of the build (cmake/Kernels.cmake).
 #include <cstdio>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <string>
 
 #include <zstd.h>
 
+namespace {
+
+bool read(const char* path, std::string& text) {
+  std::ifstream from(path, std::ios::binary);
+  text.assign(std::istreambuf_iterator<char>(from), std::istreambuf_iterator<char>());
+  return from && !text.empty();
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   constexpr int kLevel = 19;
-  if (argc != 3) return 2;
-  std::ifstream from(argv[1], std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(from), std::istreambuf_iterator<char>()};
+  constexpr int kWindow = 25;  // 32 MiB: the largest cubin and its prefix
+  if (argc != 3 && argc != 4) return 2;
+  std::string text;
+  std::string prefix;
+  bool good = read(argv[1], text) && (argc == 3 || read(argv[3], prefix));
+  const std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> context(ZSTD_createCCtx(), &ZSTD_freeCCtx);
+  const auto set = [&](ZSTD_cParameter parameter, int value) {
+    good = good && ZSTD_isError(ZSTD_CCtx_setParameter(context.get(), parameter, value)) == 0;
+  };
+  set(ZSTD_c_compressionLevel, kLevel);
+  if (!prefix.empty()) {
+    set(ZSTD_c_windowLog, kWindow);
+    set(ZSTD_c_enableLongDistanceMatching, 1);
+    good = good && ZSTD_isError(ZSTD_CCtx_refPrefix(context.get(), prefix.data(), prefix.size())) == 0;
+  }
   std::string frame(ZSTD_compressBound(text.size()), '\0');
-  const size_t size = ZSTD_compress(frame.data(), frame.size(), text.data(), text.size(), kLevel);
-  if (!from || text.empty() || ZSTD_isError(size) != 0) {
+  const size_t size = ZSTD_compress2(context.get(), frame.data(), frame.size(), text.data(), text.size());
+  if (!good || ZSTD_isError(size) != 0) {
     std::fprintf(stderr, "compress: %s: it cannot be read or compressed\n", argv[1]);
     return 1;
   }
