@@ -278,15 +278,10 @@ function(pbprobe_blocks_kernels id)
   pbprobe_embed_cubin(${id}_blocks ${cubin})
 endfunction()
 
-# Targets whose machine code is nearly that of another one, without which it is not decompressed (zstd's prefix).
-set(PBPROBE_PREFIX_sm86 sm80)
-set(PBPROBE_PREFIX_sm89 sm86)
-set(PBPROBE_PREFIX_sm103 sm100)
-set(PBPROBE_PREFIX_sm110 sm100)
-set(PBPROBE_PREFIX_sm121 sm120)
-
 # The OBJECT library pbprobe_kernels_<name>: a cubin as a zstd frame, a fifteenth of it in size, between
-# pbprobe_cubin_<name> and pbprobe_cubin_<name>_end. The global property PBPROBE_PREFIXES gets {"name", "prefix"}.
+# pbprobe_cubin_<name> and pbprobe_cubin_<name>_end. Where PBPROBE_PREFIX_<target> names another target, the frame leaves
+# out what the cubins share, and is not decompressed without that one (zstd's prefix): the global property
+# PBPROBE_PREFIXES gets {"name", "prefix"}.
 add_executable(pbprobe_compress EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/cmake/compress.cpp)
 target_link_libraries(pbprobe_compress PRIVATE pbprobe_options pbprobe_zstd)
 set_target_properties(pbprobe_compress PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PBPROBE_KERNELS_GENERATED})
