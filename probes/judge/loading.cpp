@@ -401,7 +401,7 @@ std::vector<Check> loading_checks() {
        .subject = Subject::artifact,
        .level = Level::shipped,
        .severity = Severity::note,
-       .needs = {inventory, processors},
+       .needs = {inventory, other},
        .of_any = true,
        .question = "Does an installed package own each file with machine code?",
        .remedy = "install the package again that they belong to, or remove them",
