@@ -405,7 +405,7 @@ def test_host_and_targets_as_json():
     targets = json.loads(run("targets", "--format", "json").stdout)["targets"]
     ids = [target["id"] for target in targets]
     assert len([target for target in targets if target["kind"] == "gpu"]) == 12
-    assert len([target for target in targets if target["kind"] == "cpu"]) == 8
+    assert len([target for target in targets if target["kind"] == "cpu"]) == 9
     assert set(host["cpu"]["targets"]) <= set(ids)
     for target in targets:
         for kernel in target["kernels"]:
