@@ -22,11 +22,13 @@ namespace {
 
 // --- what a host can run ---
 
-// How well a target's cubin fits the device: 0 not at all; 1000 exactly; else a plain cubin of the same major
+constexpr int kOwnTarget = 1000;
+
+// How well a target's cubin fits the device: 0 not at all; kOwnTarget exactly; else a plain cubin of the same major
 // capability, the nearest first, or PTX that the driver can compile.
 int fit_of(const Target& target, const Gpu& gpu) {
   if (!target.capability) return 0;
-  if (*target.capability == gpu.capability) return 1000;
+  if (*target.capability == gpu.capability) return kOwnTarget;
   const auto theirs = parse_sm(gpu.capability);
   if (const auto* build = find_build(target.id); build != nullptr && !build->ptx.empty()) {
     const auto ptx = parse_sm(build->ptx);
@@ -49,7 +51,7 @@ Result<const Gpu*> gpu_of(const Host& host, int64_t index) {
 // A further cubin (`part`) is an "a" one.
 bool runs_here(const Target& target, std::string_view part, const Host& host, const Gpu* gpu) {
   if ((target.kind == TargetKind::gpu) != (gpu != nullptr)) return false;
-  if (gpu != nullptr) return !gpu->problem && fit_of(target, *gpu) > (part.empty() ? 0 : 999);
+  if (gpu != nullptr) return !gpu->problem && fit_of(target, *gpu) >= (part.empty() ? 1 : kOwnTarget);
   return std::find(host.cpu.targets.begin(), host.cpu.targets.end(), target.id) != host.cpu.targets.end();
 }
 
@@ -354,11 +356,11 @@ Result<Plan> faster_of(Plan plan, Result<Plan> other) {
 }
 
 std::string explain(const Candidate& chosen, const Plan& plan, const Gpu* gpu, bool was_forced) {
-  std::string why = was_forced           ? "forced by name"
-                    : chosen.rate > 0    ? fmt::format("its path is the fastest measured, {:.0f} Gop/s", chosen.rate)
-                    : chosen.fit == 1000 ? "the device's own target"
-                    : chosen.fit > 0     ? fmt::format("a cubin of the same major capability as {}", gpu->capability)
-                                         : "first of the table that this CPU runs";
+  std::string why = was_forced        ? "forced by name"
+                    : chosen.rate > 0 ? fmt::format("its path is the fastest measured, {:.0f} Gop/s", chosen.rate)
+                    : chosen.fit == kOwnTarget ? "the device's own target"
+                    : chosen.fit > 0 ? fmt::format("a cubin of the same major capability as {}", gpu->capability)
+                                     : "first of the table that this CPU runs";
   if (gpu == nullptr) {
     why += fmt::format("; {} of {}×{} tasks, k in {} passes of {}", plan.cpu.threads == 1 ? "one thread" : "threads",
                        plan.cpu.task_rows, plan.cpu.task_columns,

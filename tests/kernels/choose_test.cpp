@@ -310,6 +310,7 @@ TEST(Choose, Fp16IsChosenAsBf16Is) {
   for (const auto& [m, n, k] : {std::array<int64_t, 3>{4096, 4096, 4096},
                                 {512, 4096, 4096},
                                 {512, 512, 512},
+                                {256, 256, 256},
                                 {128, 8192, 8192},
                                 {16, 8192, 8192},
                                 {17, 8192, 8191},
@@ -317,7 +318,7 @@ TEST(Choose, Fp16IsChosenAsBf16Is) {
     const auto fp16 = choose(make_problem(m, n, k, DType::fp16), host, {}, {.gpu = 0});
     const auto bf16 = choose(make_problem(m, n, k, DType::bf16), host, {}, {.gpu = 0});
     ASSERT_TRUE(fp16.ok() && bf16.ok());
-    EXPECT_EQ(fp16->kernel->instruction, "wgmma");
+    EXPECT_EQ(fp16->kernel->instruction, m * n * k > 256 * 256 * 256 ? "wgmma" : "mma.sync");
     std::string name(fp16->kernel->name);
     name.replace(name.find("fp16"), 4, "bf16");
     EXPECT_EQ(name, bf16->kernel->name) << m << " × " << n << " × " << k;
