@@ -42,6 +42,12 @@ __device__ inline unsigned load_word(unsigned from) {
   return word;
 }
 
+__device__ inline unsigned short load_half(unsigned from) {
+  unsigned short half;
+  asm volatile("ld.shared.b16 %0, [%1];" : "=h"(half) : "r"(from) : "memory");
+  return half;
+}
+
 __device__ constexpr bool is_float(float) {
   return true;
 }
@@ -172,23 +178,33 @@ struct Epilogue {
       }
     }
   }
-  // Unaligned rows: one at a time, element by element.
+  // One row of a piece, element by element: a lane's lie 32 apart, so that a warp stores neighbours.
+  template <int kElement>
+  __device__ void copy_row(unsigned from, char* to, int line, int there) const {
+#pragma unroll
+    for (int i = 0; i < 4 / kElement; ++i) {
+      const int byte = lane * kElement + i * 64;
+      const unsigned at = from + line * kRowBytes + (((byte / 16) ^ (line & 7)) << 4) + byte % 16;
+      if constexpr (kElement == 4) {
+        if (lane < there) reinterpret_cast<unsigned*>(to)[lane] = load_word(at);
+      } else {
+        if (lane + i * 32 < there) reinterpret_cast<unsigned short*>(to)[lane + i * 32] = load_half(at);
+      }
+    }
+  }
+  // Unaligned rows: one at a time. Most pieces are whole, and these take no branch.
   template <int kElement>
   __device__ void copy_elements(unsigned from, int first) const {
     long long stride;
     char* to = place<kElement>(first, stride);
     const int there = tiles.call.n - column - first;
+    const int rows = tiles.call.m - row;
+    if (rows >= kPieceRows) {
 #pragma unroll 4
-    for (int line = 0; line < kPieceRows; ++line) {
-      if (row + line >= tiles.call.m) break;
-      const unsigned word = load_word(from + line * kRowBytes + (((lane / 4) ^ (line & 7)) << 4) + lane % 4 * 4);
-      if constexpr (kElement == 4) {
-        if (lane < there) reinterpret_cast<unsigned*>(to + line * stride)[lane] = word;
-      } else {
-        auto* halves = reinterpret_cast<unsigned short*>(to + line * stride);
-        if (2 * lane < there) halves[2 * lane] = static_cast<unsigned short>(word);
-        if (2 * lane + 1 < there) halves[2 * lane + 1] = static_cast<unsigned short>(word >> 16);
-      }
+      for (int line = 0; line < kPieceRows; ++line, to += stride) copy_row<kElement>(from, to, line, there);
+    } else {
+#pragma unroll 1
+      for (int line = 0; line < rows; ++line, to += stride) copy_row<kElement>(from, to, line, there);
     }
   }
 

@@ -1,10 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// FP32 for small M, on every SM: bound by reading B, which goes from memory to registers once, without shared memory.
+// FP32 for small M, on every SM: bound by reading B, which goes from memory to registers once, without shared memory;
+// and TF32, of which tensor cores read short unaligned rows slower.
 // A[M,K], B[N,K] or [K,N] → C[M,N]. A block of eight warps computes kRows × 16 of C, rows first, so that what two
 // blocks read of B comes from the L2 cache the second time:
-//   B [n,k]  a warp four columns and every other 128 of k, a lane four k at a time
+//   B [n,k]  a warp four columns and every other 128 of k, a lane four k at a time: neighbours, or 32 apart where rows
+//            are unaligned, so that a warp reads neighbours
 //   B [k,n]  a warp all columns and one in eight of 32 k, four lanes a row of B
 // Lanes and warps then add up in a fixed order. A is read again by each block, and stays in the caches.
 // Source: PTX ISA, ld.global.nc, fma.rn.f32. Family header: see tile.cuh.
@@ -38,6 +40,11 @@ __device__ inline void read_once(float (&to)[4], const float* from) {
 #endif
 }
 
+// What is multiplied of an element that was read.
+struct AsItIs {
+  __device__ static float of(float value) { return value; }
+};
+
 // Sums over the lanes that differ in the bits from kFrom on: each keeps a share of the accumulators, as long as there
 // are any to share. Returns the first one that this lane keeps.
 template <int kFrom, int kCount>
@@ -65,7 +72,7 @@ __device__ inline int add_lanes(float (&acc)[kCount]) {
 }
 
 // What one thread reads of a step along k, and what it computes of it.
-template <int kRows, bool kBnk>
+template <int kRows, bool kBnk, class Operand>
 struct GemvLane {
   static constexpr int kDeep = kBnk ? 2 : kGemvWarps;        // warps that share k
   static constexpr int kApart = kBnk ? 32 : 8;               // lanes that do
@@ -76,6 +83,7 @@ struct GemvLane {
   const GpuCall& call;
   int row, column;  // this thread's first
   int k, end;       // its next ones, and of the block's part
+  int apart = 1;    // from one of its k to the next
   float acc[kRows * kGemvFour] = {};
 
   __device__ GemvLane(const GpuCall& of, int2 first, int2 range) : call(of), row(first.x) {
@@ -83,13 +91,17 @@ struct GemvLane {
     column = first.y + (kBnk ? warp() % (kGemvWarps / kDeep) : lane % (32 / kApart)) * kGemvFour;
     k = range.x + (group() * kApart + (kBnk ? lane : lane / (32 / kApart))) * kGemvFour;
     end = range.x + range.y;
+    if (kBnk && !whole()) {
+      apart = kApart;
+      k = range.x + group() * kApart * kGemvFour + lane;
+    }
   }
   __device__ static int warp() { return static_cast<int>(threadIdx.x) / 32; }
   __device__ static int group() { return kBnk ? warp() / (kGemvWarps / kDeep) : warp(); }
   // Whether rows can be read in vectors; then as long as all of one is there.
   __device__ bool whole() const { return call.a_aligned && call.b_aligned && (kBnk || column + kGemvFour <= call.n); }
 
-  // values[i][j]: B [n,k]: of column i, k + j; B [k,n]: of k + i, column j.
+  // values[i][j]: B [n,k]: of column i, the j-th k; B [k,n]: of k + i, column j.
   template <bool kWhole>
   __device__ void read_b(float (&values)[4][4]) const {
     const float* b = static_cast<const float*>(call.b) + (kBnk ? k : column);
@@ -101,8 +113,8 @@ struct GemvLane {
       } else {
 #pragma unroll
         for (int j = 0; j < 4; ++j) {
-          const bool there = kBnk ? k + j < end : column + j < call.n && k + i < end;
-          values[i][j] = there ? __ldg(b + j) : 0.0F;
+          const bool there = kBnk ? k + j * apart < end : column + j < call.n && k + i < end;
+          values[i][j] = there ? __ldg(b + j * apart) : 0.0F;
         }
       }
       if (!kBnk || column + i + 1 < call.n) b += call.ldb;  // what is behind C's last column is not written
@@ -118,49 +130,51 @@ struct GemvLane {
         read_cached(a, from);
       } else {
 #pragma unroll
-        for (int j = 0; j < 4; ++j) a[j] = k + j < end ? __ldg(from + j) : 0.0F;
+        for (int j = 0; j < 4; ++j) a[j] = k + j * apart < end ? __ldg(from + j * apart) : 0.0F;
       }
 #pragma unroll
       for (int d = 0; d < 4; ++d) {
 #pragma unroll
         for (int j = 0; j < kGemvFour; ++j) {
           float& sum = acc[i * kGemvFour + j];
-          sum = fmaf(a[d], kBnk ? b[j][d] : b[d][j], sum);
+          sum = fmaf(Operand::of(a[d]), Operand::of(kBnk ? b[j][d] : b[d][j]), sum);
         }
       }
       if (row + i + 1 < call.m) from += call.lda;
     }
   }
-  // The next step of B is on its way while one is computed.
-  __device__ void run() {
-    if (whole()) {
-      float b[2][4][4];
-      if (k + kGemvFour <= end) read_b<true>(b[0]);
+  // Steps of k, kHeld of B in registers: with two, the next one is on its way while one is computed.
+  template <bool kWhole, int kHeld>
+  __device__ void steps() {
+    constexpr int kLeast = kWhole ? kGemvFour : 1;
+    float b[kHeld][4][4];
+    if (kHeld > 1 && k + kLeast <= end) read_b<kWhole>(b[0]);
 #pragma unroll 1
-      while (k + kGemvFour <= end) {
+    while (k + kLeast <= end) {
 #pragma unroll
-        for (int now = 0; now < 2; ++now) {
-          if (k + kGemvFour > end) break;
+      for (int now = 0; now < kHeld; ++now) {
+        if (k + kLeast > end) break;
+        if constexpr (kHeld > 1) {
           k += kStepK;
-          if (k + kGemvFour <= end) read_b<true>(b[1 - now]);
+          if (k + kLeast <= end) read_b<kWhole>(b[1 - now]);
           k -= kStepK;
-          multiply<true>(b[now]);
-          k += kStepK;
+        } else {
+          read_b<kWhole>(b[now]);
         }
+        multiply<kWhole>(b[now]);
+        k += kStepK;
       }
     }
-#pragma unroll 1
-    for (; k < end; k += kStepK) {
-      float b[4][4];
-      read_b<false>(b);
-      multiply<false>(b);
-    }
+  }
+  __device__ void run() {
+    if (whole()) steps<true, 2>();
+    steps<false, kRows < 8 ? 2 : 1>();
   }
 };
 
-template <int kRows, bool kBnk>
+template <int kRows, bool kBnk, class Operand>
 __device__ inline void gemv(const GpuCall& call) {
-  using Lane = GemvLane<kRows, kBnk>;
+  using Lane = GemvLane<kRows, kBnk, Operand>;
   __shared__ float sums[Lane::kDeep][kRows][kGemvColumns];
   const int down = (call.m + kRows - 1) / kRows;
   const int2 corner =
@@ -196,14 +210,16 @@ __device__ inline void gemv(const GpuCall& call) {
 }  // namespace
 }  // namespace pbprobe::PBPROBE_TARGET
 
-// Rows, and blocks of an SM.
-#define PBPROBE_GEMV_KERNEL(rows, blocks, layout, b_nk)                                       \
+// Type; rows, and blocks of an SM.
+#define PBPROBE_GEMV_KERNEL(type, operand, rows, blocks, layout, b_nk)                        \
   extern "C" __global__ void __launch_bounds__(pbprobe::PBPROBE_TARGET::kGemvThreads, blocks) \
-      gemv_fp32_##rows##x16_##layout(PBPROBE_PARAMETER pbprobe::GpuCall call) {               \
-    pbprobe::PBPROBE_TARGET::gemv<rows, b_nk>(call);                                          \
+      gemv_##type##_##rows##x16_##layout(PBPROBE_PARAMETER pbprobe::GpuCall call) {           \
+    pbprobe::PBPROBE_TARGET::gemv<rows, b_nk, pbprobe::PBPROBE_TARGET::operand>(call);        \
   }
-#define PBPROBE_GEMV_ROWS(rows, blocks)       \
-  PBPROBE_GEMV_KERNEL(rows, blocks, nt, true) \
-  PBPROBE_GEMV_KERNEL(rows, blocks, nn, false)
-PBPROBE_GEMV_ROWS(2, 3)
-PBPROBE_GEMV_ROWS(8, 2)
+#define PBPROBE_GEMV_ROWS(type, operand, rows, blocks)       \
+  PBPROBE_GEMV_KERNEL(type, operand, rows, blocks, nt, true) \
+  PBPROBE_GEMV_KERNEL(type, operand, rows, blocks, nn, false)
+#define PBPROBE_GEMV(type, operand)      \
+  PBPROBE_GEMV_ROWS(type, operand, 2, 3) \
+  PBPROBE_GEMV_ROWS(type, operand, 8, 2)
+PBPROBE_GEMV(fp32, AsItIs)

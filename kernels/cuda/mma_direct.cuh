@@ -38,55 +38,86 @@ struct DirectTile {
   static constexpr int kSharedBytes = direct_shared_bytes(kM + kN, kWarpsK, kStages);
 };
 
-// The lines of one operand in this block.
+// Where line i lies among the lines of a stage: of two that follow each other, the second is four on, so that a quarter
+// of a warp reads 16 bytes a lane from all banks.
+__device__ constexpr int direct_place(int i) {
+  return ((i & ~7) | ((i & 7) >> 1) | ((i & 1) << 2)) * kSlabLine;
+}
+// A word, of which the first `bytes` are there; the others become zeros.
+__device__ inline void copy_word_async(unsigned to, const char* from, int bytes) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
+}
+
+// The lines of one operand in this block, of which a thread copies one word of every kStep-th.
 template <int kLines, int kThreads, int kElement>
 struct DirectLines {
-  const char* first;  // the first line
-  long long leading;  // bytes
-  int last;           // line of the operand, less the first
+  static constexpr int kWords = kSlab / 4;
+  static constexpr int kStep = kThreads / kWords;
+  static constexpr bool kAlike = kStep * kElement % 4 == 0;  // this thread's lines begin at the same byte of a word
+  const char* first;                                         // this thread's first word of the first one
+  long long leading;                                         // bytes
+  int lines;                                                 // of the operand, less this thread's first
+  int word;                                                  // this thread's, in bytes
 
-  __device__ DirectLines(const void* operand, long long elements, int first_line, int lines)
-      : first(static_cast<const char*>(operand) + first_line * elements * kElement),
-        leading(elements * kElement),
-        last(lines - 1 - first_line) {}
-  // Bytes between the multiple of 16 before a line and its beginning.
-  __device__ int before(int i) const {
-    const auto low = static_cast<unsigned>(reinterpret_cast<unsigned long long>(first));
-    return static_cast<int>((low + static_cast<unsigned>(min(i, last)) * static_cast<unsigned>(leading)) % 16);
+  __device__ DirectLines(const void* operand, long long elements, int first_line, int all, int thread)
+      : leading(elements * kElement), lines(all - first_line - thread / kWords), word(thread % kWords * 4) {
+    first = static_cast<const char*>(operand) + (first_line + thread / kWords) * leading + word;
   }
-  // Sends the stage of k from byte `begin` on its way; `k_bytes`: of a line.
+  // Bytes from a word's begin to `at`.
+  __device__ static int inside(const char* at) {
+    return static_cast<int>(reinterpret_cast<unsigned long long>(at) % 4);
+  }
+  // Sends the stage of k from byte `begin` on its way: of each line the words that hold a byte of it; `k_bytes`: of a
+  // line, behind which there are zeros.
   __device__ void copy(unsigned to, int thread, int begin, int k_bytes) const {
-    const auto piece = [&](int i, int number) {
-      const int at = begin + number * 16 - before(i);
-      copy_part_async(to + i * kSlabLine + number * 16, first + min(i, last) * leading + at,
-                      i <= last ? max(min(k_bytes - at, 16), 0) : 0);
-    };
-#pragma unroll
-    for (int i = thread / 4; i < kLines; i += kThreads / 4) piece(i, thread % 4);
-#pragma unroll
-    for (int i = thread; i < kLines; i += kThreads) piece(i, 4);
+    const char* from = first + begin;
+    const int left = k_bytes - begin - word;
+    to += direct_place(thread / kWords) + word;
+    int before = kElement == 4 ? 0 : inside(from);
+#pragma unroll 8
+    for (int i = 0; i < kLines / kStep; ++i) {
+      if (!kAlike) before = inside(from + i * kStep * leading);
+      copy_word_async(to + direct_place(i * kStep), from + i * kStep * leading - before,
+                      lines > i * kStep ? min(max(left + before, 0), 4) : 0);
+    }
+  }
+  // The word behind each line's, for lines that begin inside one.
+  __device__ void copy_last(unsigned to, int thread, int begin, int k_bytes) const {
+    const int line = thread / kWords;
+    const char* from = first - line * leading - word + begin + kSlab;
+#pragma unroll 1
+    for (int i = thread; i < kLines; i += kThreads) {
+      const char* at = from + i * leading;
+      copy_word_async(to + direct_place(i) + kSlab, at - inside(at),
+                      lines + line > i ? min(max(k_bytes - begin - kSlab + inside(at), 0), 4) : 0);
+    }
   }
 };
 
-// Words of one line in a stage, from any byte on.
+// Four words of one line in a stage, which begins at any byte of a word.
 template <int kElement>
 struct DirectWords {
-  unsigned offset;    // of this lane's first word, in a stage
-  unsigned selector;  // of its bytes in two words
+  unsigned offset;
+  unsigned selector;  // of a word's bytes in two
 
-  // `before`: DirectLines::before() of the line that begins at `place`.
-  __device__ void set(int place, int before) {
-    offset = static_cast<unsigned>(place + before / 4 * 4 + static_cast<int>(threadIdx.x) % 4 * 4);
-    selector = 0x3210U + 0x1111U * static_cast<unsigned>(before % 4);
+  __device__ void set(unsigned place, const char* line) {
+    offset = place;
+    selector = 0x3210U + 0x1111U * static_cast<unsigned>(reinterpret_cast<unsigned long long>(line) % 4);
   }
-  __device__ unsigned at(unsigned stage, int byte) const {
-    const unsigned from = stage + offset + byte;
-    unsigned low;
-    asm volatile("ld.shared.b32 %0, [%1];" : "=r"(low) : "r"(from) : "memory");
-    if constexpr (kElement == 4) return low;
-    unsigned high;
-    asm volatile("ld.shared.b32 %0, [%1+4];" : "=r"(high) : "r"(from) : "memory");
-    return __byte_perm(low, high, selector);
+  __device__ void read(unsigned (&words)[4], unsigned stage) const {
+    const unsigned from = stage + offset;
+    asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+                 : "r"(from)
+                 : "memory");
+    if constexpr (kElement != 4) {
+      unsigned next;
+      asm volatile("ld.shared.b32 %0, [%1+16];" : "=r"(next) : "r"(from) : "memory");
+      words[0] = __byte_perm(words[0], words[1], selector);
+      words[1] = __byte_perm(words[1], words[2], selector);
+      words[2] = __byte_perm(words[2], words[3], selector);
+      words[3] = __byte_perm(words[3], next, selector);
+    }
   }
 };
 
@@ -96,6 +127,11 @@ __device__ inline unsigned operand_word(unsigned bits) {
   if constexpr (Op::kElement == 4) Op::round(bits);
   return bits;
 }
+
+// An operand of gemv.cuh.
+struct RoundedTf32 {
+  __device__ static float of(float value) { return __uint_as_float(operand_word<Tf32>(__float_as_uint(value))); }
+};
 
 template <class Tile>
 __device__ inline void direct_gemm(const GpuCall& call) {
@@ -113,8 +149,8 @@ __device__ inline void direct_gemm(const GpuCall& call) {
   const int inside = static_cast<int>(threadIdx.x) % Tile::kOfGroup;
   const int my_row = inside / 32 % Tile::kWarpsDown * Tile::kDown * 16;
   const int my_column = inside / 32 / Tile::kWarpsDown * Tile::kAcross * 8;
-  const DirectLines<Tile::kM, Tile::kOfGroup, Op::kElement> a(call.a, call.lda, first.x, call.m);
-  const DirectLines<Tile::kN, Tile::kOfGroup, Op::kElement> b(call.b, call.ldb, first.y, call.n);
+  const DirectLines<Tile::kM, Tile::kOfGroup, Op::kElement> a(call.a, call.lda, first.x, call.m, inside);
+  const DirectLines<Tile::kN, Tile::kOfGroup, Op::kElement> b(call.b, call.ldb, first.y, call.n, inside);
   const auto barrier = [] {
     if constexpr (Tile::kWarpsK == 1) {
       __syncthreads();
@@ -128,15 +164,18 @@ __device__ inline void direct_gemm(const GpuCall& call) {
   Accumulator acc[Tile::kDown][Tile::kAcross][4] = {};
   Words rows_a[Tile::kDown][2];
   Words columns_b[Tile::kAcross];
+  const char* const lines_a = static_cast<const char*>(call.a) + first.x * call.lda * Op::kElement;
+  const char* const lines_b = static_cast<const char*>(call.b) + first.y * call.ldb * Op::kElement;
+  const unsigned quarter = lane % 4 * 16;
 #pragma unroll
   for (int i = 0; i < Tile::kDown * 2; ++i) {
     const int line = my_row + i * 8 + lane / 4;
-    rows_a[i / 2][i % 2].set(line * kSlabLine, a.before(line));
+    rows_a[i / 2][i % 2].set(direct_place(line) + quarter, lines_a + line * call.lda * Op::kElement);
   }
 #pragma unroll
   for (int j = 0; j < Tile::kAcross; ++j) {
     const int line = my_column + j * 8 + lane / 4;
-    columns_b[j].set((Tile::kM + line) * kSlabLine, b.before(line));
+    columns_b[j].set(Tile::kM * kSlabLine + direct_place(line) + quarter, lines_b + line * call.ldb * Op::kElement);
   }
   launch_dependents();
   wait_on_dependencies();
@@ -154,32 +193,41 @@ __device__ inline void direct_gemm(const GpuCall& call) {
       await_copies<Tile::kStages - 2>();
       barrier();
     }
+    unsigned words_a[Tile::kDown][2][4];
+    unsigned words_b[Tile::kAcross][4];
     // The stage that goes on its way takes the place of the one that was computed last.
+    const unsigned to = base + slot * Tile::kStageBytes;
+    slot = slot + 1 == Tile::kStages ? 0 : slot + 1;
+    if (begin >= first_byte) {
+      const unsigned stage = base + slot * Tile::kStageBytes;
+#pragma unroll
+      for (int j = 0; j < Tile::kAcross; ++j) columns_b[j].read(words_b[j], stage);
+#pragma unroll
+      for (int i = 0; i < Tile::kDown * 2; ++i) rows_a[i / 2][i % 2].read(words_a[i / 2][i % 2], stage);
+    }
     if (ahead < end) {
-      const unsigned to = base + slot * Tile::kStageBytes;
       a.copy(to, inside, ahead, k_bytes);
       b.copy(to + Tile::kM * kSlabLine, inside, ahead, k_bytes);
+      if constexpr (Op::kElement != 4) {
+        a.copy_last(to, inside, ahead, k_bytes);
+        b.copy_last(to + Tile::kM * kSlabLine, inside, ahead, k_bytes);
+      }
     }
     end_copies();
-    slot = slot + 1 == Tile::kStages ? 0 : slot + 1;
     if (begin < first_byte) continue;
-    const unsigned stage = base + slot * Tile::kStageBytes;
 #pragma unroll
-    for (int k = 0; k < kSlab; k += 32) {
-      if (begin + k >= end) break;
-      unsigned words_b[Tile::kAcross][2];
+    for (int k = 0; k < 4; k += 2) {
 #pragma unroll
       for (int j = 0; j < Tile::kAcross; ++j) {
-        words_b[j][0] = operand_word<Op>(columns_b[j].at(stage, k));
-        words_b[j][1] = operand_word<Op>(columns_b[j].at(stage, k + 16));
+        words_b[j][k] = operand_word<Op>(words_b[j][k]);
+        words_b[j][k + 1] = operand_word<Op>(words_b[j][k + 1]);
       }
 #pragma unroll
       for (int i = 0; i < Tile::kDown; ++i) {
-        const unsigned words_a[4] = {
-            operand_word<Op>(rows_a[i][0].at(stage, k)), operand_word<Op>(rows_a[i][1].at(stage, k)),
-            operand_word<Op>(rows_a[i][0].at(stage, k + 16)), operand_word<Op>(rows_a[i][1].at(stage, k + 16))};
+        const unsigned fragment[4] = {operand_word<Op>(words_a[i][0][k]), operand_word<Op>(words_a[i][1][k]),
+                                      operand_word<Op>(words_a[i][0][k + 1]), operand_word<Op>(words_a[i][1][k + 1])};
 #pragma unroll
-        for (int j = 0; j < Tile::kAcross; ++j) Op::mma(acc[i][j], words_a, words_b[j][0], words_b[j][1]);
+        for (int j = 0; j < Tile::kAcross; ++j) Op::mma(acc[i][j], fragment, words_b[j][k], words_b[j][k + 1]);
       }
     }
   }

@@ -5,3 +5,4 @@
 #include "kernels/cuda/mma_kernels.cuh"
 
 PBPROBE_MMA_KERNELS(PBPROBE_MMA_SIZES_164KB)
+PBPROBE_SIMT_LAYOUTS(gemm_fp32_words_128x128, SimtWords, PlainFp32)

@@ -15,6 +15,8 @@
 #include "kernels/cuda/tensor_probes.cuh"
 
 PBPROBE_MMA_KERNELS(PBPROBE_MMA_SIZES_228KB)
+PBPROBE_SIMT_LAYOUTS(gemm_fp32_words_128x128, SimtWords, PlainFp32)
+PBPROBE_GEMV(tf32, RoundedTf32)
 PBPROBE_MMA_FP8_KERNELS(PBPROBE_MMA_SIZES_228KB)
 
 // Blocks of an SM, type, rows of 16 and columns of 8 of a warp, warps down, across and along k, stages.

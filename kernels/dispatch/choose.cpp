@@ -12,6 +12,7 @@
 #include <fmt/ranges.h>
 
 #include "core/sm.hpp"
+#include "kernels/cuda/host/overlap.hpp"
 #include "kernels/cuda/host/tcgen05.hpp"
 #include "kernels/cuda/host/warpgroups.hpp"
 #include "kernels/dispatch/cut.hpp"
@@ -211,18 +212,6 @@ int64_t spread_bytes(int64_t count) {
   return round_up(count * size_of(DType::fp32), 16);
 }
 
-// Whether the kernel awaits what is ahead of it in its stream by itself (kernels/cuda/pdl.cuh).
-bool awaits_kernels_ahead(const Kernel& kernel) {
-  constexpr int64_t kFirstMajor = 9;
-  if (is_tcgen05(kernel)) return false;
-  const Target* const target = find_target(kernel.target);
-  const TargetBuild* const build = find_build(kernel.target);
-  if (target == nullptr || build == nullptr) return false;
-  const auto sm = parse_sm(build->ptx.empty() ? target->architecture : build->ptx);
-  return sm && sm->major >= kFirstMajor &&
-         (kernel.work != GpuWork::blocks || kernel.reads_any_rows || kernel.peak == "peak_fp32");
-}
-
 // The passes that come first, and where what they write lies. `copied`: each operand, wherever it lies.
 Result<void> plan_passes(Plan& plan, bool copied = false) {
   constexpr int64_t kAlign = 256;
@@ -296,6 +285,9 @@ Result<void> cut_gpu(Plan& plan, const Gpu& gpu, std::optional<int64_t> parts) {
   }
   plan.model_seconds = split.seconds;
   plan.shared_bytes = plan.kernel->shared_bytes;
+  if (plan.grid.x * plan.grid.z <= sms_of(gpu)) {
+    plan.shared_bytes = std::max(plan.shared_bytes, shared_of_one_block(*plan.kernel));
+  }
   plan.variant = fmt::format("_{}", name_of(layout_read(*plan.kernel, p.layout)));
   return plan_passes(plan);
 }

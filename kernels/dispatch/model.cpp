@@ -44,17 +44,18 @@ Family family_of(const Kernel& kernel) {
     case GpuWork::blocks: break;
   }
   const bool small_m = kernel.max_m != INT64_MAX;
-  if (kernel.reads_any_rows) {
-    if (kernel.tile.m > 32) return {1.0, 1.6, 0.7, 40, 60, 1, 0, 1.1, 0.75, 1};
-    return kernel.tile.n > 32 ? Family{1.0, 0.4, 0.15, 40, 60, 1, 0, 3.8, 0.23, 1}
-                              : Family{1.2, 0, 0.2, 12, 60, 1, 0, 3, 0.16, 1};
-  }
   if (kernel.instruction == "mma.sync") {
+    if (kernel.reads_any_rows) {
+      if (kernel.tile.m > 32) return {1.0, 1.6, 0.7, 40, 60, 1, 0, 1.1, 0.75, 1};
+      return kernel.tile.n > 32 ? Family{1.0, 0.4, 0.15, 40, 60, 1, 0, 3.8, 0.23, 1}
+                                : Family{1.2, 0, 0.2, 12, 60, 1, 0, 3, 0.16, 1};
+    }
     return small_m ? Family{3.2, 1.2, 0.2, 40, 40, 6, 0.8, 1, 0.6, 4}
                    : Family{2.2, 0.4, 0.7, 9, 60, 4.5, 0.9, 9, 0.6, 4};
   }
   if (small_m) return {0.6, 0.45, 0, 10, 60, 1, 0.05, 1, 0.5, 1};
   if (kernel.small_k) return {1.2, 0.65, 0, 90, 140, 1, 0.7, 1, 0.8, 4};
+  if (kernel.reads_any_rows) return {3.0, 0.5, 0.5, 40, 60, 1, 0, 2.8, 0.6, 4};
   if (kernel.tile.m > 64) return {9.0, 0.05, 0.1, 40, 60, 1, 0.25, 2.8, 0.4, 4};
   if (kernel.tile.m > 32) return {3.0, 1.0, 0.4, 40, 60, 1, 0.4, 3, 0.6, 4};
   return {1.2, 0.7, 0.05, 40, 60, 1, 0.2, 3.8, 0.6, 4};

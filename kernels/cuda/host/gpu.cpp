@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <utility>
 
 #include "core/driver/driver_api.hpp"
 #include "kernels/cuda/block_scales.hpp"
 #include "kernels/cuda/host/launch.hpp"
+#include "kernels/cuda/host/overlap.hpp"
 #include "kernels/cuda/host/tcgen05.hpp"
 #include "kernels/cuda/host/warpgroups.hpp"
 
@@ -37,6 +39,9 @@ Result<LoadedKernel> load_kernel(const DriverApi& driver, CuLibrary library, con
     PBPROBE_CHECK(check(
         driver.cuKernelSetAttribute(kCuFuncMaxDynamicSharedBytes, static_cast<int>(dynamic_shared), handle, device),
         fmt::format("granting {} {} bytes of shared memory", symbol, dynamic_shared)));
+  }
+  if (const char* carve = getenv("PBPROBE_CARVE"); carve && !symbol.starts_with("probe")) {
+    PBPROBE_CHECK(check(driver.cuKernelSetAttribute(kCuFuncSharedCarveout, atoi(carve), handle, device), "carve-out"));
   }
   LoadedKernel loaded;
   loaded.handle = handle;
@@ -184,7 +189,8 @@ Result<void> GpuKernels::load_all(const TargetBuild& build) {
   };
   for (const auto& kernel : kernel_table()) {
     if (kernel.target != build.target || kernel.part != build.part) continue;
-    for (const auto& symbol : symbols_of(kernel)) PBPROBE_CHECK(add(symbol, kernel.shared_bytes));
+    const int64_t shared = std::max(kernel.shared_bytes, shared_of_one_block(kernel));
+    for (const auto& symbol : symbols_of(kernel)) PBPROBE_CHECK(add(symbol, shared));
   }
   if (build.part.empty()) {
     for (const auto pass : pass_symbols()) PBPROBE_CHECK(add(std::string(pass), 0));
