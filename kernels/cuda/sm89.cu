@@ -3,6 +3,8 @@
 #define PBPROBE_TARGET sm89
 
 #include "kernels/cuda/mma_fp8.cuh"
+#include "kernels/cuda/mma_fp8_blocks.cuh"
 
 PBPROBE_MMA_KERNELS(PBPROBE_MMA_SIZES_100KB)
 PBPROBE_MMA_FP8_KERNELS(PBPROBE_MMA_SIZES_100KB)
+PBPROBE_MMA_FP8_BLOCKS_KERNELS
