@@ -180,6 +180,8 @@ Result<std::shared_ptr<const Slices>> plan_gemm(const Gemm& gemm, const Place& p
   problem.scale_b = gemm.scale_b;
   problem.per_tensor = gemm.per_tensor;
   problem.blocks = gemm.blocks;
+  problem.blocks_lda = gemm.blocks_lda;
+  problem.blocks_ldb = gemm.blocks_ldb;
   return planned({.problem = problem,
                   .gpu = place.gpu.value_or(-1),
                   .threads = place.threads,

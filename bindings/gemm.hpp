@@ -51,6 +51,8 @@ struct Gemm {
   bool scale_b = false;
   bool per_tensor = false;
   BlockScale blocks = BlockScale::none;
+  int64_t blocks_lda = 0;  // of FP32 scales of blocks, as a Problem's
+  int64_t blocks_ldb = 0;
 };
 
 struct Place {

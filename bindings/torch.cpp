@@ -23,6 +23,8 @@ struct Extras {
   BlockScale blocks = BlockScale::none;
   std::optional<Tensor> blocks_a;
   std::optional<Tensor> blocks_b;
+  int64_t blocks_lda = 0;
+  int64_t blocks_ldb = 0;
 };
 
 const float* data_of(const std::optional<Tensor>& vector) {
@@ -44,7 +46,9 @@ void multiply(const char* operation, const Matrix& a, const Matrix& b, void* c, 
                   .scale_a = extras.scale_a.has_value(),
                   .scale_b = extras.scale_b.has_value(),
                   .per_tensor = extras.per_tensor,
-                  .blocks = extras.blocks};
+                  .blocks = extras.blocks,
+                  .blocks_lda = extras.blocks_lda,
+                  .blocks_ldb = extras.blocks_ldb};
   const auto slices = value_of(plan_gemm(gemm, place), operation);
   // torch frees device memory in the order of the stream, so it may go back before the kernel has run.
   std::optional<Tensor> workspace;
@@ -249,16 +253,55 @@ Tensor block_scales_of(const char* name, const Tensor& scale, const Problem& pro
   return torch_abi::contiguous(torch_abi::reshape(scale, {count}));
 }
 
-// FP32 scales of [m, k / 128] and [n / 128, k / 128], DeepSeek's, which torch takes too.
-void refuse_blocks_of_128(const Tensor& a, const Tensor& scale_a) {
-  const int64_t blocks = (a.size(1) + 127) / 128;
-  if (torch_abi::type_of(scale_a) != ScalarType::Float || scale_a.numel() <= 1 || scale_a.dim() != 2) return;
-  const bool along_k = scale_a.size(1) == blocks || scale_a.size(0) == blocks;
-  if (along_k && blocks > 1 && scale_a.numel() != a.size(0))
+// FP32 scales of 128 along k, by their sizes, as torch._scaled_mm tells them apart: of A [m, k / 128] or [m / 128,
+// k / 128], of B [k / 128, n] or [k / 128, n / 128], rounded up. None: they are something else.
+BlockScale fp32_blocks_of(const Tensor& a, const Tensor& b, const Tensor& scale_a, const Tensor& scale_b) {
+  const auto sizes = [](const Tensor& scale, int64_t rows, int64_t columns) {
+    return scale.size(0) == rows && scale.size(1) == columns;
+  };
+  const auto up = [](int64_t size) { return (size + 127) / 128; };
+  if (!is_fp8(torch_abi::type_of(a)) || scale_a.dim() != 2 || scale_b.dim() != 2) return BlockScale::none;
+  const int64_t m = a.size(0);
+  const int64_t n = b.size(1);
+  const int64_t along = up(a.size(1));
+  if (sizes(scale_a, m, 1) && sizes(scale_b, 1, n)) return BlockScale::none;  // a scale of each row
+  if (scale_a.numel() == 1 && scale_b.numel() == 1) return BlockScale::none;  // one of each tensor
+  const bool rows_a = sizes(scale_a, m, along);
+  const bool rows_b = sizes(scale_b, along, n);
+  const bool squares_a = sizes(scale_a, up(m), along);
+  const bool squares_b = sizes(scale_b, along, up(n));
+  if (rows_a && squares_b) return BlockScale::rows_squares;
+  if (rows_a && rows_b) return BlockScale::rows_rows;
+  if (squares_a && rows_b) return BlockScale::squares_rows;
+  if (squares_a && squares_b)
     fail(
-        "pbprobe::scaled_mm: no kernel takes FP32 scales of 1 x 128 or 128 x 128 blocks (scale_a {}): use "
-        "torch.nn.functional.scaled_mm, or scales of torch.float8_e8m0fnu for each 32",
-        describe(scale_a));
+        "pbprobe::scaled_mm: scales of 128 x 128 blocks are those of one operand only (scale_a {}, scale_b {}): give "
+        "a scale of 1 x 128 for the other, scale_a [{}, {}] or scale_b [{}, {}]",
+        describe(scale_a), describe(scale_b), m, along, along, n);
+  return BlockScale::none;
+}
+
+// Floats from one stored row of the scales to the next. Neighbours along dimension `near` must lie together, as torch
+// has them too.
+int64_t leading_of(const char* name, const Tensor& scale, int64_t near, const Tensor& a) {
+  const int64_t far = 1 - near;
+  const int64_t least = std::max<int64_t>(scale.size(near), 1);
+  const bool together = scale.size(near) <= 1 || scale.stride(near) == 1;
+  if (torch_abi::type_of(scale) != ScalarType::Float || !together || (scale.size(far) > 1 && scale.stride(far) < least))
+    fail(
+        "pbprobe::scaled_mm: expected {} [{}, {}] of torch.float32 with a stride of 1 along dimension {}: got {} with "
+        "strides [{}, {}]: {}",
+        name, scale.size(0), scale.size(1), near, describe(scale), scale.stride(0), scale.stride(1),
+        near == 0 ? "use .t().contiguous().t()" : "use .contiguous()");
+  check_devices("scaled_mm", a, scale, name);
+  return scale.size(far) > 1 ? scale.stride(far) : least;
+}
+
+void add_fp32_blocks(Extras& extras, const Tensor& a, const Tensor& scale_a, const Tensor& scale_b) {
+  extras.blocks_lda = leading_of("scale_a", scale_a, extras.blocks == BlockScale::squares_rows ? 1 : 0, a);
+  extras.blocks_ldb = leading_of("scale_b", scale_b, extras.blocks == BlockScale::rows_squares ? 0 : 1, a);
+  extras.blocks_a = scale_a;
+  extras.blocks_b = scale_b;
 }
 
 void add_block_scales(Extras& extras, const Tensor& a, const Tensor& b, const Tensor& scale_a, const Tensor& scale_b,
@@ -280,8 +323,8 @@ void add_block_scales(Extras& extras, const Tensor& a, const Tensor& b, const Te
 }
 
 // scale_a · scale_b · Σ a[i,k] · b[k,j] + bias[j]: one scale each, one of each row (scale_a [m,1]) and column (scale_b
-// [1,n]), or one of each block along k, with tensor_scale_a and tensor_scale_b besides. As torch._scaled_mm, but that
-// use_fast_accum costs no digits here: it changes nothing.
+// [1,n]), or one of each block along k; with MX's and NVFP4's, tensor_scale_a and tensor_scale_b besides. As
+// torch._scaled_mm, but that use_fast_accum costs no digits here: it changes nothing.
 Tensor scaled_mm(const Tensor& a, const Tensor& b, const Tensor& scale_a, const Tensor& scale_b,
                  const std::optional<Tensor>& bias, const std::optional<Tensor>& scale_result,
                  std::optional<ScalarType> out_dtype, bool /*use_fast_accum*/,
@@ -299,13 +342,16 @@ Tensor scaled_mm(const Tensor& a, const Tensor& b, const Tensor& scale_a, const 
   const int64_t n = b.size(1);
   Extras extras;
   extras.blocks = blocks_of(a, scale_a, scale_b);
-  if (extras.blocks != BlockScale::none) {
+  if (extras.blocks == BlockScale::none && !tensor_scale_a && !tensor_scale_b)
+    extras.blocks = fp32_blocks_of(a, b, scale_a, scale_b);
+  if (are_fp32(extras.blocks)) {
+    add_fp32_blocks(extras, a, scale_a, scale_b);
+  } else if (extras.blocks != BlockScale::none) {
     add_block_scales(extras, a, b, scale_a, scale_b, tensor_scale_a, tensor_scale_b);
   } else {
     if (tensor_scale_a || tensor_scale_b)
-      fail("pbprobe::scaled_mm: tensor_scale_a and tensor_scale_b go with scales of blocks: got scale_a {}",
+      fail("pbprobe::scaled_mm: tensor_scale_a and tensor_scale_b go with scales of MX and NVFP4: got scale_a {}",
            describe(scale_a));
-    refuse_blocks_of_128(a, scale_a);
     extras.per_tensor = scale_a.numel() == 1 && scale_b.numel() == 1;
     extras.scale_a = scale_of(kOperation, "scale_a", scale_a, extras.per_tensor ? 1 : m, a);
     extras.scale_b = scale_of(kOperation, "scale_b", scale_b, extras.per_tensor ? 1 : n, a);

@@ -4,7 +4,7 @@
 # One object library per CPU target with exactly the flags of its row, one cubin per GPU target with those of its row.
 #   pbprobe_cpu_kernels(<id>)   OBJECT library pbprobe_kernels_<id> from kernels/cpu/<id>.cpp
 #   pbprobe_gpu_kernels(<id>)   the cubin of kernels/cuda/<id>.cu, embedded in pbprobe_kernels_<id>
-#   pbprobe_blocks_kernels(<id>)    a second cubin, of kernels/cuda/<id>_blocks.cu, for the row's `a` architecture
+#   pbprobe_blocks_kernels(<id>)    a second cubin, of kernels/cuda/<id>_blocks.cu, for the capability's `a` architecture
 #   pbprobe_tcgen05_kernels(<id>)   a second cubin, of kernels/cuda/<id>_tcgen05.cu, which takes CUTLASS's headers
 # CUDA is not a CMake language here: nvcc is run by hand, so that a build without it differs in nothing else. SMs that nvcc
 # no longer knows are compiled by NVRTC of the last CUDA that does (cmake/nvrtc.cpp).
@@ -246,7 +246,7 @@ endfunction()
 function(pbprobe_blocks_obstacle id variable)
   set(why "")
   if(PBPROBE_PTX)
-    set(why "not built: block-scaled mma.sync runs only on its own capability, and this build is PTX for newer silicon")
+    set(why "not built: block-scaled types run only on their own capability, and this build is PTX for newer silicon")
   elseif(PBPROBE_CUBINS AND NOT EXISTS ${PBPROBE_CUBINS}/${id}_blocks.cubin.zst)
     set(why "not built: the build that this one takes its cubins from has none of ${id}'s block-scaled kernels")
   endif()
@@ -255,6 +255,7 @@ endfunction()
 
 function(pbprobe_blocks_kernels id)
   pbprobe_target(${id} architecture architecture)
+  string(REGEX REPLACE "a$" "" architecture ${architecture})
   set(cubin ${PBPROBE_CUBIN_FOLDER}/${id}_blocks.cubin)
   set(source ${PROJECT_SOURCE_DIR}/kernels/cuda/${id}_blocks.cu)
   if(NOT PBPROBE_CUBINS)

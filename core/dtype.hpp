@@ -59,22 +59,31 @@ inline constexpr std::array<std::pair<DType, std::string_view>, 10> kDTypeNames{
 }
 
 // How neighbours along k share scales, besides those of rows and columns. OCP's MX: a power of two (UE8M0) for each 32
-// numbers; NVFP4: a UE4M3 for each 16.
-enum class BlockScale : uint8_t { none, mx, nvfp4 };
+// numbers; NVFP4: a UE4M3 for each 16. The others: an FP32 for each 128 of a row, or of 128 rows, of A and then of B
+// (DeepSeek's recipe is rows_squares).
+enum class BlockScale : uint8_t { none, mx, nvfp4, rows_squares, squares_rows, rows_rows };
 
-inline constexpr std::array<std::pair<BlockScale, std::string_view>, 3> kBlockScaleNames{{
+inline constexpr std::array<std::pair<BlockScale, std::string_view>, 6> kBlockScaleNames{{
     {BlockScale::none, "none"},
     {BlockScale::mx, "mx"},
     {BlockScale::nvfp4, "nvfp4"},
+    {BlockScale::rows_squares, "1x128_128x128"},
+    {BlockScale::squares_rows, "128x128_1x128"},
+    {BlockScale::rows_rows, "1x128_1x128"},
 }};
 
 [[nodiscard]] inline std::span<const std::pair<BlockScale, std::string_view>> enum_names(BlockScale) {
   return kBlockScaleNames;
 }
 
-// Elements that share a scale.
+// Whether the scales are FP32, of 128 along k.
+[[nodiscard]] constexpr bool are_fp32(BlockScale blocks) {
+  return blocks == BlockScale::rows_squares || blocks == BlockScale::squares_rows || blocks == BlockScale::rows_rows;
+}
+
+// Elements of a row that share a scale.
 [[nodiscard]] constexpr int64_t block_length(BlockScale blocks, DType type) {
-  return (blocks == BlockScale::nvfp4 ? 16 : 32) / numbers_in(type);
+  return (are_fp32(blocks) ? 128 : blocks == BlockScale::nvfp4 ? 16 : 32) / numbers_in(type);
 }
 
 }  // namespace pbprobe

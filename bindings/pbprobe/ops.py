@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
 """The kernels as torch operators: torch.ops.pbprobe.mm, linear, int_mm, scaled_int_mm and scaled_mm, on CPU and CUDA
-(scaled_mm, of FP8: on CUDA).
+(scaled_mm, of FP8: on CUDA; scaled_mm_v2 is the same with torch.nn.functional.scaled_mm's arguments).
 
     import torch
     from pbprobe import ops
@@ -25,12 +25,13 @@ import ctypes
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Protocol
 
 import torch
 
 from pbprobe._package import no_operators
 
-__all__ = ["calibrate", "int_mm", "linear", "mm", "scaled_int_mm", "scaled_mm", "use", "which"]
+__all__ = ["calibrate", "int_mm", "linear", "mm", "scaled_int_mm", "scaled_mm", "scaled_mm_v2", "use", "which"]
 
 _LIBRARY = Path(__file__).parent / "libpbprobe_ops.so"
 
@@ -129,6 +130,11 @@ def scaled_mm(
     float32; results of FP8, and so scale_result, are not made. The sums keep FP32's digits where the tensor core's own
     accumulator would not, with use_fast_accum too. Errors: RuntimeError for anything else.
 
+    FP32 scales of blocks of 128 along k (DeepSeek's recipe), on a GPU of 9.0, where they lie as torch._scaled_mm has
+    them: scale_a [m, k / 128], and scale_b [k / 128, n / 128] of 128 x 128, rounded up, or [k / 128, n] of 1 x 128; or
+    scale_a [m / 128, k / 128] with scale_b [k / 128, n]. Scales of 1 x 128 have a stride of 1 along m or n, those of
+    128 x 128 along k. k need not be a multiple of 128.
+
     Scales of blocks along k, on GPUs of 12.0 and 12.1: torch.float8_e8m0fnu of each 32 (MX), with a and b of FP8 or
     torch.float4_e2m1fn_x2; torch.float8_e4m3fn of each 16 (NVFP4), with torch.float4_e2m1fn_x2. They lie as torch's
     SwizzleType.SWIZZLE_32_4_4. NVFP4's scales of the tensors come second in a list: scale_a=[blocks, tensor].
@@ -146,6 +152,108 @@ def _one_or_two(name: str, scale: torch.Tensor | Sequence[torch.Tensor]) -> tupl
     if len(scale) not in (1, 2):
         raise RuntimeError(f"pbprobe::scaled_mm: expected {name} of one tensor, or of two: got {len(scale)}")
     return scale[0], scale[1] if len(scale) == 2 else None
+
+
+class _Member(Protocol):
+    """Of an enumeration: torch before 2.10 has not these."""
+
+    @property
+    def name(self) -> str: ...
+
+
+def scaled_mm_v2(
+    mat_a: torch.Tensor,
+    mat_b: torch.Tensor,
+    scale_a: torch.Tensor | list[torch.Tensor],
+    scale_recipe_a: _Member | Sequence[_Member],
+    scale_b: torch.Tensor | list[torch.Tensor],
+    scale_recipe_b: _Member | Sequence[_Member],
+    swizzle_a: _Member | Sequence[_Member] | None = None,
+    swizzle_b: _Member | Sequence[_Member] | None = None,
+    bias: torch.Tensor | None = None,
+    output_dtype: torch.dtype | None = torch.bfloat16,
+    contraction_dim: Sequence[int] = (),
+    use_fast_accum: bool = False,
+) -> torch.Tensor:
+    """scaled_mm() with the arguments of torch.nn.functional.scaled_mm (torch 2.10 and later).
+
+    Recipes are torch.nn.functional.ScalingType, swizzles SwizzleType, or lists of them, of both operands: TensorWise,
+    RowWise, BlockWise1x128 with BlockWise1x128 or BlockWise128x128, BlockWise1x32 (MX), BlockWise1x16 (NVFP4), and
+    [BlockWise1x16, TensorWise]. The scales lie as torch has them there. Errors: those of scaled_mm().
+    """
+    if tuple(dim % 2 for dim in contraction_dim) not in ((), (1, 0)):
+        raise RuntimeError(
+            "pbprobe::scaled_mm: mat_a's dimension 1 and mat_b's 0 are contracted: use (1, 0) or (): "
+            f"got contraction_dim {contraction_dim}"
+        )
+    recipe_a, recipe_b = _names(scale_recipe_a), _names(scale_recipe_b)
+    if (recipe_a, recipe_b) not in _SWIZZLES:
+        known = "; ".join(f"{' + '.join(a)} with {' + '.join(b)}" for a, b in _SWIZZLES)
+        raise RuntimeError(
+            f"pbprobe::scaled_mm: no kernel takes scales of {' + '.join(recipe_a)} with {' + '.join(recipe_b)}: "
+            f"use one of {known}"
+        )
+    for name, swizzle in (("swizzle_a", _names(swizzle_a)), ("swizzle_b", _names(swizzle_b))):
+        first, *more = swizzle or ("NO_SWIZZLE",)
+        if first != _SWIZZLES[recipe_a, recipe_b] or any(other != "NO_SWIZZLE" for other in more):
+            raise RuntimeError(
+                f"pbprobe::scaled_mm: scales of {' + '.join(recipe_a)} lie as SwizzleType."
+                f"{_SWIZZLES[recipe_a, recipe_b]} has them: got {name} {', '.join(swizzle) or None}"
+            )
+    lines = mat_a.shape[0], mat_b.shape[1]
+    k = mat_a.shape[1]
+    of_a = _scales("scale_a", scale_a, recipe_a, lines[0], k)
+    of_b = _scales("scale_b", scale_b, recipe_b, lines[1], k)
+    if recipe_b in (("RowWise",), _BLOCKS, _SQUARES):
+        of_b[0] = of_b[0].t()
+    return scaled_mm(mat_a, mat_b, of_a, of_b, bias, None, output_dtype, use_fast_accum)
+
+
+# Recipes of both operands, and how their first scales are swizzled.
+_BLOCKS, _SQUARES, _NVFP4 = ("BlockWise1x128",), ("BlockWise128x128",), ("BlockWise1x16",)
+_SWIZZLES = {
+    (("TensorWise",), ("TensorWise",)): "NO_SWIZZLE",
+    (("RowWise",), ("RowWise",)): "NO_SWIZZLE",
+    (_BLOCKS, _SQUARES): "NO_SWIZZLE",
+    (_SQUARES, _BLOCKS): "NO_SWIZZLE",
+    (_BLOCKS, _BLOCKS): "NO_SWIZZLE",
+    (("BlockWise1x32",), ("BlockWise1x32",)): "SWIZZLE_32_4_4",
+    (_NVFP4, _NVFP4): "SWIZZLE_32_4_4",
+    ((*_NVFP4, "TensorWise"), (*_NVFP4, "TensorWise")): "SWIZZLE_32_4_4",
+}
+
+
+def _names(members: _Member | Sequence[_Member] | None) -> tuple[str, ...]:
+    if members is None:
+        return ()
+    return tuple(member.name for member in (members if isinstance(members, Sequence) else [members]))
+
+
+def _scales(
+    name: str, scales: torch.Tensor | list[torch.Tensor], recipe: tuple[str, ...], lines: int, k: int
+) -> list[torch.Tensor]:
+    """As scaled_mm() takes A's, [lines, k / 128] of each recipe in FP32; torch has those of 128 x 128 transposed, with
+    k / 128 rounded up to a multiple of 4."""
+    given = list(scales) if isinstance(scales, (list, tuple)) else [scales]
+    if len(given) != len(recipe):
+        raise RuntimeError(f"pbprobe::scaled_mm: expected as many {name} as recipes, {len(recipe)}: got {len(given)}")
+    first, along, squares = given[0], -(-k // 128), -(-lines // 128)
+    shape, right = list(first.shape), True
+    wanted = ""
+    if recipe == ("TensorWise",):
+        wanted, right = "one element", first.numel() == 1
+    elif recipe == ("RowWise",):
+        wanted, right = f"{lines} elements", first.numel() == lines
+        first = first.reshape(lines, 1) if right else first
+    elif recipe == _BLOCKS:
+        wanted, right = f"[{lines}, {along}]", shape == [lines, along]
+    elif recipe == _SQUARES:
+        padded = -(-along // 4) * 4
+        wanted, right = f"[{padded}, {squares}]", shape in ([padded, squares], [along, squares])
+        first = first[:along].t() if right else first
+    if not right:
+        raise RuntimeError(f"pbprobe::scaled_mm: expected {name} of {wanted} for {recipe[0]}: got {shape}")
+    return [first, *given[1:]]
 
 
 def which(a: torch.Tensor, b: torch.Tensor) -> str:

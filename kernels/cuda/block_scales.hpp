@@ -25,6 +25,14 @@ struct GpuBlockScales {
   int across;
 };
 
+// FP32 scales of blocks of 128 along k: floats from one stored row to the next. Those of 1 × 128 lie [k / 128, rows],
+// those of 128 × 128 [rows / 128, k / 128] (BlockRows in kernels/gemm/problem.hpp).
+struct GpuFp32Blocks {
+  const float* a;
+  const float* b;
+  long long lda, ldb;
+};
+
 // Bytes from the beginning to word `word` of a row's scales.
 PBPROBE_EVERYWHERE constexpr long long scale_word_offset(long long row, long long word, long long across) {
   return (row / kScaleTileRows * across + word) * kScaleTileBytes + row % 32 * 16 + row / 32 % 4 * 4;

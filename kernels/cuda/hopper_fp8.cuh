@@ -32,11 +32,26 @@ struct Fp8Tile {
   static_assert(tma_shared_bytes(kRows + kColumns, kStages, kEpilogueBytes) <= 232448, "a block of sm_90 has 227 KiB");
 };
 
+// What a tile's sums of 128 products are multiplied by before they are added: nothing. Of a warpgroup whose first row,
+// first column and first stage these are; scales of blocks: hopper_fp8_blocks.cuh.
 template <class Tile>
+struct PlainSums {
+  struct Scales {};
+  __device__ PlainSums(const Scales&, const GpuCall&, int, int, int, int) {}
+  __device__ void begin_stage() {}
+  __device__ void fetch_next() {}
+  template <int kCount>
+  __device__ void add(float (&acc)[kCount], const float (&sum)[kCount], int) const {
+    add_to(acc, sum);
+  }
+};
+
+template <class Tile, class Sums>
 __device__ inline void consume_fp8(typename Tile::Stages& ring, float (&acc)[Tile::kParts][Tile::kColumns / 2],
-                                   int consumer, int stages) {
+                                   int consumer, int stages, Sums& sums) {
 #pragma unroll 1
   for (int stage = 0; stage < stages; ++stage) {
+    sums.begin_stage();
     ring.await_full();
     const unsigned long long of_a = describe<true>(ring.stage() + consumer * Tile::kParts * kBoxBytes);
     const unsigned long long of_b = describe<true>(ring.stage() + Tile::kBytesA);
@@ -47,19 +62,20 @@ __device__ inline void consume_fp8(typename Tile::Stages& ring, float (&acc)[Til
       wgmma_fence();
       wgmma_line<typename Tile::Op, Tile::kColumns>(sum, of_a + part * (kBoxBytes / 16), of_b);
       wgmma_commit();
+      if (part == 0) sums.fetch_next();
       fence_operands(sum);
       wgmma_wait<0>();
       fence_operands(sum);
       if (part + 1 == Tile::kParts) release<Tile>(ring.empty());
-      add_to(acc[part], sum);
+      sums.add(acc[part], sum, part);
     }
     ring.advance();
   }
 }
 
-template <class Tile, bool kAKMajor, bool kBKMajor>
+template <class Tile, bool kAKMajor, bool kBKMajor, class Sums = PlainSums<Tile>>
 __device__ inline void fp8_gemm(const GpuTileCall& tiles, const GpuTensorMap& map_a, const GpuTensorMap& map_b,
-                                const GpuTensorMap& map_c) {
+                                const GpuTensorMap& map_c, const typename Sums::Scales& scales = {}) {
   static_assert(kAKMajor && kBKMajor, "8-bit operands are read along k only");
   extern __shared__ unsigned char shared[];
   const unsigned base = (shared_address(shared) + kPatternBytes - 1) / kPatternBytes * kPatternBytes;
@@ -105,7 +121,10 @@ __device__ inline void fp8_gemm(const GpuTileCall& tiles, const GpuTensorMap& ma
     auto scheduler = make_scheduler();
     while (scheduler.advance()) {
       float acc[Tile::kParts][Tile::kColumns / 2] = {};
-      consume_fp8<Tile>(ring, acc, static_cast<int>(threadIdx.x) / 128 - 1, scheduler.count);
+      const int own = static_cast<int>(threadIdx.x) / 128 - 1;
+      Sums sums(scales, tiles.call, scheduler.row + own * Tile::kParts * 64, scheduler.column + aside,
+                scheduler.first_stage, scheduler.first_stage + scheduler.count);
+      consume_fp8<Tile>(ring, acc, own, scheduler.count, sums);
       // Else ptxas makes C's addresses before the main loop, and spills them.
       int thread = static_cast<int>(threadIdx.x);
       asm volatile("" : "+r"(thread));

@@ -212,10 +212,22 @@ __device__ inline void produce_unaligned(typename Tile::Stages& ring, const GpuT
   }
 }
 
+// What FP8's sums of 128 products are multiplied by before they are added: nothing. Of a warpgroup whose first column
+// and first block of 128 of k these are; scales of blocks: hopper_fp8_blocks.cuh.
+struct PlainSkinnySums {
+  struct Scales {};
+  __device__ PlainSkinnySums(const Scales&, const GpuCall&, int, int) {}
+  __device__ void begin_stage() {}
+  template <int kCount>
+  __device__ void add(float (&acc)[kCount], const float (&sum)[kCount], int, int) const {
+    add_to(acc, sum);
+  }
+};
+
 // One stage. FP8: each line of 128 bytes of k is a sum of its own.
-template <class Tile, bool kBKMajor>
+template <class Tile, bool kBKMajor, class Sums>
 __device__ inline void compute_skinny(unsigned stage, int consumer,
-                                      typename Tile::Op::Accumulator (&acc)[Tile::kRows / 2]) {
+                                      typename Tile::Op::Accumulator (&acc)[Tile::kRows / 2], const Sums& scaled) {
   using Op = typename Tile::Op;
   const auto line_of_b = [&](int line) {
     return describe<kBKMajor>(stage + line * Tile::kLineBytes + Tile::kBytesA + consumer * kBoxBytes);
@@ -238,9 +250,9 @@ __device__ inline void compute_skinny(unsigned stage, int consumer,
       for (auto& sum : sums) fence_operands(sum);
       wgmma_wait<0>();
 #pragma unroll
-      for (auto& sum : sums) {
-        fence_operands(sum);
-        add_to(reinterpret_cast<float(&)[kAtOnce / 2]>(acc[first / 2]), sum);
+      for (int line = 0; line < Tile::kLines; ++line) {
+        fence_operands(sums[line]);
+        scaled.add(reinterpret_cast<float(&)[kAtOnce / 2]>(acc[first / 2]), sums[line], line, first);
       }
     }
   } else {
@@ -260,9 +272,9 @@ __device__ inline void compute_skinny(unsigned stage, int consumer,
   }
 }
 
-template <class Tile, bool kAKMajor, bool kBKMajor, bool kUnaligned = false>
+template <class Tile, bool kAKMajor, bool kBKMajor, bool kUnaligned = false, class Sums = PlainSkinnySums>
 __device__ inline void small_m_gemm(const GpuTileCall& tiles, const GpuTensorMap& map_a, const GpuTensorMap& map_b,
-                                    const GpuTensorMap&) {
+                                    const GpuTensorMap&, const typename Sums::Scales& scales = {}) {
   static_assert(kAKMajor, "A is small: it is transposed first");
   using Op = typename Tile::Op;
   using Accumulator = typename Op::Accumulator;
@@ -300,10 +312,12 @@ __device__ inline void small_m_gemm(const GpuTileCall& tiles, const GpuTensorMap
   } else {
     const int consumer = static_cast<int>(threadIdx.x) / 128 - kProducers;
     Accumulator acc[Tile::kRows / 2] = {};
+    Sums scaled(scales, tiles.call, column + consumer * 64, first * Tile::kLines);
 #pragma unroll 1
     for (int stage = 0; stage < count; ++stage) {
+      scaled.begin_stage();
       ring.await_full();
-      compute_skinny<Tile, kBKMajor>(ring.stage(), consumer, acc);
+      compute_skinny<Tile, kBKMajor>(ring.stage(), consumer, acc, scaled);
       if (threadIdx.x % 128 == 0) arrive(ring.empty());
       ring.advance();
     }

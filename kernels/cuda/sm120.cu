@@ -6,8 +6,10 @@
 #define PBPROBE_MEDIUM_SQUARES 1
 
 #include "kernels/cuda/mma_fp8.cuh"
+#include "kernels/cuda/mma_fp8_blocks.cuh"
 #include "kernels/cuda/tma_mma.cuh"
 
 PBPROBE_MMA_KERNELS(PBPROBE_MMA_SIZES_100KB)
 PBPROBE_MMA_FP8_KERNELS(PBPROBE_MMA_SIZES_100KB)
+PBPROBE_MMA_FP8_BLOCKS_KERNELS
 PBPROBE_TMA_MMA_KERNELS

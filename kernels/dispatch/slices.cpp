@@ -54,8 +54,10 @@ const void* advance(const void* data, int64_t elements, DType type) {
 }
 
 // Rows, or columns, are whole tiles of 128 scales where a slice begins.
-const void* advance_blocks(const void* data, int64_t lines, const Problem& p) {
-  return data == nullptr ? nullptr : static_cast<const std::byte*>(data) + block_scale_bytes(p, lines);
+const void* advance_blocks(const void* data, int64_t lines, const Problem& p, const BlockRows& rows) {
+  if (data == nullptr) return nullptr;
+  return static_cast<const std::byte*>(data) +
+         (are_fp32(p.blocks) ? place_in(rows, lines, 0) * size_of(DType::fp32) : block_scale_bytes(p, lines));
 }
 
 const float* advance(const float* data, int64_t elements) {
@@ -68,7 +70,10 @@ Result<std::vector<Slice>> choose_slices(const Problem& problem, const Host& hos
                                          const ChooseOptions& options) {
   PBPROBE_CHECK(validate(problem));
   Cutter cutter{host, rates, options, most_workspace(problem), {}};
-  PBPROBE_CHECK(cutter.cut(problem, 0, 0));
+  Problem whole = problem;
+  whole.blocks_lda = block_rows_a(problem).leading;  // a slice's rows of scales are as far apart
+  whole.blocks_ldb = block_rows_b(problem).leading;
+  PBPROBE_CHECK(cutter.cut(are_fp32(problem.blocks) ? whole : problem, 0, 0));
   return std::move(cutter.slices);
 }
 
@@ -79,8 +84,8 @@ Operands operands_of(const Slice& slice, const Operands& whole) {
   part.b = advance(whole.b, slice.column * (b_is_nk(p.layout) ? p.ldb : 1), p.b);
   part.c = const_cast<void*>(advance(whole.c, slice.row * p.ldc + slice.column, p.c));
   part.bias = advance(whole.bias, slice.column);
-  part.blocks_a = advance_blocks(whole.blocks_a, slice.row, p);
-  part.blocks_b = advance_blocks(whole.blocks_b, slice.column, p);
+  part.blocks_a = advance_blocks(whole.blocks_a, slice.row, p, block_rows_a(p));
+  part.blocks_b = advance_blocks(whole.blocks_b, slice.column, p, block_rows_b(p));
   part.scale_a = p.per_tensor ? whole.scale_a : advance(whole.scale_a, slice.row);
   part.scale_b = p.per_tensor ? whole.scale_b : advance(whole.scale_b, slice.column);
   return part;

@@ -112,7 +112,8 @@ int64_t exact_range(const Problem& p) {
   const double scales = p.blocks == BlockScale::none ? 1 : 4;
   const auto sums = static_cast<double>(std::max<int64_t>(p.k * numbers_in(p.a), 1));
   const auto range = static_cast<int64_t>(std::sqrt(most / scales / sums));
-  return std::clamp<int64_t>(range, 1, p.blocks != BlockScale::none ? 4 : is_fp8(p.a) ? 8 : 255);
+  const bool within = p.blocks != BlockScale::none && !are_fp32(p.blocks);  // its tensor core multiplies by scales
+  return std::clamp<int64_t>(range, 1, within ? 4 : is_fp8(p.a) ? 8 : 255);
 }
 
 double draw(Random& random, DType type, DataSet set, int64_t range) {
@@ -154,6 +155,16 @@ Guarded fill_blocks(const Problem& p, int64_t lines, Random& random, bool exact)
   return guarded;
 }
 
+// FP32: of each block 1 or 2, else a number of either sign between 1/8 and 16; NaN between the rows.
+Guarded fill_fp32_blocks(const BlockRows& scales, Random& random, bool exact, int64_t misalign) {
+  return fill({scales.rows, scales.columns, scales.leading}, DType::fp32, misalign, [&](int64_t, int64_t) {
+    if (exact) return static_cast<double>(random.integer(1, 2));
+    const double sign = random.integer(0, 1) == 0 ? 1 : -1;
+    return sign * std::ldexp(1 + static_cast<double>(random.integer(0, 0xffff)) * 0x1p-16,
+                             static_cast<int>(random.integer(-3, 3)));
+  });
+}
+
 CheckData make_data(const Problem& p, DataSet set, const CheckOptions& options) {
   Random random{options.seed * 1000003U + static_cast<uint64_t>(set)};
   const int64_t range = exact_range(p);
@@ -177,7 +188,10 @@ CheckData make_data(const Problem& p, DataSet set, const CheckOptions& options) 
                    : static_cast<double>(random.integer(-8, 8));
     });
   };
-  if (p.blocks != BlockScale::none) {
+  if (are_fp32(p.blocks)) {
+    data.blocks_a = fill_fp32_blocks(block_rows_a(p), random, set != DataSet::normal, options.misalign);
+    data.blocks_b = fill_fp32_blocks(block_rows_b(p), random, set != DataSet::normal, options.misalign);
+  } else if (p.blocks != BlockScale::none) {
     data.blocks_a = fill_blocks(p, p.m, random, set != DataSet::normal);
     data.blocks_b = fill_blocks(p, p.n, random, set != DataSet::normal);
   }

@@ -66,18 +66,33 @@ Result<void> check_types(const Problem& p) {
         "int32, fp32, bf16 or fp16",
         describe(p));
   }
-  const bool scalable = p.blocks == BlockScale::none ? p.a != DType::e2m1x2
-                        : p.blocks == BlockScale::mx ? is_fp8(p.a) || p.a == DType::e2m1x2
-                                                     : p.a == DType::e2m1x2;
+  const bool scalable = are_fp32(p.blocks)             ? is_fp8(p.a)
+                        : p.blocks == BlockScale::none ? p.a != DType::e2m1x2
+                        : p.blocks == BlockScale::mx   ? is_fp8(p.a) || p.a == DType::e2m1x2
+                                                       : p.a == DType::e2m1x2;
   if (!scalable) {
     return make_error(ErrorCode::usage,
-                      "{} does not go with block scales \"{}\" ({}): e4m3 and e5m2 take mx or none, e2m1x2 takes mx or "
-                      "nvfp4, and other types none",
+                      "{} does not go with block scales \"{}\" ({}): e4m3 and e5m2 take mx, 1x128_128x128, "
+                      "128x128_1x128, 1x128_1x128 or none, e2m1x2 takes mx or nvfp4, and other types none",
                       name_of(p.a), name_of(p.blocks), describe(p));
   }
   if (p.c == DType::int32 && (p.bias || p.scale_a || p.scale_b)) {
     return make_error(ErrorCode::usage, "an int32 result takes no scale and no bias ({}): ask for fp32, bf16 or fp16",
                       describe(p));
+  }
+  return {};
+}
+
+Result<void> check_block_rows(const Problem& p, std::string_view name, const BlockRows& scales) {
+  if (!are_fp32(p.blocks)) return {};
+  if (scales.rows > 1 && scales.leading < scales.columns) {
+    return make_error(ErrorCode::usage,
+                      "a stored row of {}'s block scales has {} of them, {} apart ({}): give at least {}", name,
+                      scales.columns, scales.leading, describe(p), scales.columns);
+  }
+  if (!bytes_fit(scales.rows, scales.columns, scales.leading, DType::fp32)) {
+    return make_error(ErrorCode::usage, "{}'s block scales, {} rows {} apart, exceed 2^63 bytes ({})", name,
+                      scales.rows, scales.leading, describe(p));
   }
   return {};
 }
@@ -156,6 +171,8 @@ Result<void> validate(const Problem& p) {
   PBPROBE_CHECK(check_matrix(p, "A", stored_rows_a(p), stored_columns_a(p), p.lda, p.a));
   PBPROBE_CHECK(check_matrix(p, "B", stored_rows_b(p), stored_columns_b(p), p.ldb, p.b));
   PBPROBE_CHECK(check_matrix(p, "C", stored_rows_c(p), stored_columns_c(p), p.ldc, p.c));
+  PBPROBE_CHECK(check_block_rows(p, "A", block_rows_a(p)));
+  PBPROBE_CHECK(check_block_rows(p, "B", block_rows_b(p)));
   // The count of operations and the size of a packed operand must fit as well.
   for (const auto& [rows, columns] : {std::pair{p.m, p.n}, std::pair{p.m, p.k}, std::pair{p.n, p.k}}) {
     int64_t product = 0;
@@ -180,8 +197,8 @@ Result<void> validate(const Problem& p, const Operands& o) {
       {"bias", o.bias, reads && p.bias ? biases(p) * 4 : 0, 4},
       {"scale_a", o.scale_a, reads && p.scale_a ? scales_a(p) * 4 : 0, 4},
       {"scale_b", o.scale_b, reads && p.scale_b ? scales_b(p) * 4 : 0, 4},
-      {"blocks_a", o.blocks_a, reads ? block_scale_bytes(p, p.m) : 0, 16},
-      {"blocks_b", o.blocks_b, reads ? block_scale_bytes(p, p.n) : 0, 16},
+      {"blocks_a", o.blocks_a, reads ? block_bytes_a(p) : 0, are_fp32(p.blocks) ? 4 : 16},
+      {"blocks_b", o.blocks_b, reads ? block_bytes_b(p) : 0, are_fp32(p.blocks) ? 4 : 16},
   }};
   PBPROBE_CHECK(check_range(c, p));
   for (const auto& input : inputs) {

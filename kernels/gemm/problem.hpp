@@ -56,6 +56,9 @@ struct Problem {
   bool scale_b = false;                  // [n]
   bool per_tensor = false;               // one scale for all of A and one for all of B: [1] each. GPU.
   BlockScale blocks = BlockScale::none;  // of A and of B. GPU.
+  // Of FP32 scales of blocks: floats from one stored row to the next; 0: no more than a row has. See BlockRows.
+  int64_t blocks_lda = 0;
+  int64_t blocks_ldb = 0;
   // B was packed once by prepack() (kernels/dispatch/run.hpp), as weights are; layout and ldb say how it lay before.
   // CPU.
   bool prepacked_b = false;
@@ -101,8 +104,8 @@ struct Problem {
   return p.per_tensor ? 1 : p.n;
 }
 
-// Scales of one row of A, or column of B, and bytes of those of `lines` of them, padded to 128 × 4: they lie as
-// cuBLASLt takes them (kernels/cuda/block_scales.hpp).
+// Scales of one row of A, or column of B, and bytes of MX's or NVFP4's of `lines` of them, padded to 128 × 4: they lie
+// as cuBLASLt takes them (kernels/cuda/block_scales.hpp).
 [[nodiscard]] constexpr int64_t blocks_along_k(const Problem& p) {
   const int64_t length = block_length(p.blocks, p.a);
   return p.blocks == BlockScale::none ? 0 : p.k / length + (p.k % length != 0 ? 1 : 0);
@@ -114,6 +117,40 @@ struct Problem {
 // Elements from the first to one past the last of a matrix; 0 for an empty one. Valid problems only.
 [[nodiscard]] constexpr int64_t extent(int64_t rows, int64_t columns, int64_t leading) {
   return rows == 0 || columns == 0 ? 0 : (rows - 1) * leading + columns;
+}
+
+// FP32 scales of the blocks of one operand, of `lines` rows (of B: columns), as torch stores them: of 1 × 128, those of
+// one block of k lie together, [k / 128, lines]; of 128 × 128 those of 128 lines, [lines / 128, k / 128].
+struct BlockRows {
+  bool squares = false;
+  int64_t rows = 0;
+  int64_t columns = 0;
+  int64_t leading = 0;
+};
+[[nodiscard]] constexpr BlockRows block_rows(const Problem& p, bool squares, int64_t lines, int64_t leading) {
+  const int64_t along = blocks_along_k(p);
+  const int64_t columns = squares ? along : lines;
+  return {squares, squares ? (lines + 127) / 128 : along, columns, leading > 0 ? leading : columns};
+}
+[[nodiscard]] constexpr BlockRows block_rows_a(const Problem& p) {
+  return block_rows(p, p.blocks == BlockScale::squares_rows, p.m, p.blocks_lda);
+}
+[[nodiscard]] constexpr BlockRows block_rows_b(const Problem& p) {
+  return block_rows(p, p.blocks == BlockScale::rows_squares, p.n, p.blocks_ldb);
+}
+// Floats from the first to the scale of a row or column, for block `block` of k.
+[[nodiscard]] constexpr int64_t place_in(const BlockRows& scales, int64_t line, int64_t block) {
+  return scales.squares ? line / 128 * scales.leading + block : block * scales.leading + line;
+}
+// Bytes of all scales of A's blocks, and of B's, of any kind.
+[[nodiscard]] constexpr int64_t block_bytes(const Problem& p, const BlockRows& scales, int64_t lines) {
+  return are_fp32(p.blocks) ? extent(scales.rows, scales.columns, scales.leading) * 4 : block_scale_bytes(p, lines);
+}
+[[nodiscard]] constexpr int64_t block_bytes_a(const Problem& p) {
+  return block_bytes(p, block_rows_a(p), p.m);
+}
+[[nodiscard]] constexpr int64_t block_bytes_b(const Problem& p) {
+  return block_bytes(p, block_rows_b(p), p.n);
 }
 [[nodiscard]] constexpr int64_t extent_c(const Problem& p) {
   return extent(stored_rows_c(p), stored_columns_c(p), p.ldc);
@@ -138,7 +175,7 @@ struct Operands {
   const float* bias = nullptr;
   const float* scale_a = nullptr;
   const float* scale_b = nullptr;
-  const void* blocks_a = nullptr;  // scales of blocks: bytes, UE8M0 or UE4M3, at a multiple of 16 bytes
+  const void* blocks_a = nullptr;  // scales of blocks: FP32; or bytes, UE8M0 or UE4M3, at a multiple of 16 bytes
   const void* blocks_b = nullptr;
   const void* packed_b = nullptr;  // what prepack() wrote, where the problem says so; then B is not read
 };

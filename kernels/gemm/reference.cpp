@@ -192,7 +192,7 @@ Reference::Reference(const Problem& p, const Operands& o) : problem_(p) {
   k_ = p.k * numbers;
   // Row or column `line`: elements are `stride` apart along k, and lines `leading`.
   const auto read_lines = [&](const void* data, DType type, int64_t lines, int64_t leading, int64_t stride,
-                              const void* scales) {
+                              const void* scales, const BlockRows& rows) {
     std::vector<double> all;
     all.reserve(static_cast<size_t>(lines * k_));
     for (int64_t line = 0; line < lines; ++line) {
@@ -200,8 +200,11 @@ Reference::Reference(const Problem& p, const Operands& o) : problem_(p) {
         const int64_t at = line * leading + l / numbers * stride;
         double value = element(data, type, at * numbers + l % numbers);
         if (type == DType::tf32) value = rounded(value, type);
-        if (p.blocks != BlockScale::none)
+        if (are_fp32(p.blocks)) {
+          value *= static_cast<double>(read<float>(scales, place_in(rows, line, l / length)));
+        } else if (p.blocks != BlockScale::none) {
           value *= block_scale(p.blocks, read<uint8_t>(scales, place_of_scale(p, line, l / length)));
+        }
         all.push_back(value);
       }
     }
@@ -209,8 +212,8 @@ Reference::Reference(const Problem& p, const Operands& o) : problem_(p) {
   };
   const bool a_km = a_is_km(p.layout);
   const bool b_nk = b_is_nk(p.layout);
-  a_ = read_lines(o.a, p.a, p.m, a_km ? 1 : p.lda, a_km ? p.lda : 1, o.blocks_a);
-  b_ = read_lines(o.b, p.b, p.n, b_nk ? p.ldb : 1, b_nk ? 1 : p.ldb, o.blocks_b);
+  a_ = read_lines(o.a, p.a, p.m, a_km ? 1 : p.lda, a_km ? p.lda : 1, o.blocks_a, block_rows_a(p));
+  b_ = read_lines(o.b, p.b, p.n, b_nk ? p.ldb : 1, b_nk ? 1 : p.ldb, o.blocks_b, block_rows_b(p));
   const auto copy = [](bool there, const float* from, int64_t count, double otherwise) {
     std::vector<double> to(static_cast<size_t>(count), otherwise);
     for (int64_t i = 0; there && i < count; ++i) to[static_cast<size_t>(i)] = static_cast<double>(from[i]);

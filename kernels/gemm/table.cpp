@@ -121,9 +121,9 @@ Layout layout_read(const Kernel& kernel, Layout layout) {
   return b_nk ? Layout::nt : Layout::nn;
 }
 
-// TF32 is rounded by TMA, which threads do not do.
+// TF32 is rounded by TMA, which threads do not do; with scales of blocks there are no registers left for it.
 bool reads_unaligned_rows(const Kernel& kernel) {
-  return kernel.work == GpuWork::small_m && kernel.dtype != DType::tf32;
+  return kernel.work == GpuWork::small_m && kernel.dtype != DType::tf32 && kernel.block_scale == BlockScale::none;
 }
 
 std::vector<std::string> symbols_of(const Kernel& kernel) {

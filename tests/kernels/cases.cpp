@@ -53,6 +53,10 @@ Problem spaced(Problem problem, int64_t by) {
   problem.lda += by;
   problem.ldb += by + 2;
   problem.ldc += by;
+  if (are_fp32(problem.blocks)) {
+    problem.blocks_lda = block_rows_a(problem).leading + by;
+    problem.blocks_ldb = block_rows_b(problem).leading + by + 1;
+  }
   return problem;
 }
 

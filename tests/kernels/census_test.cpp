@@ -109,26 +109,33 @@ int64_t waits_of(const Elf& cubin, const std::string& symbol) {
 // else does.
 class EarlyKernels : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(EarlyKernels, AwaitThoseAhead) {
-  const TargetBuild& build = build_of(GetParam());
-  if (!build.built) GTEST_SKIP() << build.why_not;
-  if (!build.ptx.empty()) GTEST_SKIP() << "this build embeds PTX, which holds no machine code";
+// Of one cubin: its kernels, and `passes`.
+void expect_waits_as_launched(const TargetBuild& build, const std::vector<std::string>& passes) {
   const auto embedded = cubin_of(build);
   ASSERT_TRUE(embedded.ok()) << embedded.error().message;
   const std::span bytes(reinterpret_cast<const uint8_t*>(embedded->data()), embedded->size());
-  const auto cubin = read_elf(Bytes(bytes, GetParam() + ".cubin"));
+  const auto cubin = read_elf(Bytes(bytes, std::string(build.target) + ".cubin"));
   ASSERT_TRUE(cubin.ok()) << cubin.error().message;
   for (const auto& kernel : kernel_table()) {
-    if (kernel.target != GetParam() || !kernel.part.empty()) continue;
-    const auto problem = make_problem(std::min<int64_t>(kernel.max_m, 64), 64, 64, kernel.dtype);
-    const auto plan = choose(problem, host_of(GetParam()), {}, {.kernel = std::string(kernel.name), .gpu = 0});
+    if (kernel.target != build.target || kernel.part != build.part) continue;
+    auto problem = make_problem(std::min<int64_t>(kernel.max_m, 64), 64, 64, kernel.dtype);
+    problem.blocks = kernel.block_scale;
+    const auto plan = choose(problem, host_of(build.target), {}, {.kernel = std::string(kernel.name), .gpu = 0});
     ASSERT_TRUE(plan.ok()) << plan.error().message;
     for (const auto& symbol : symbols_of(kernel)) {
       EXPECT_EQ(waits_of(*cubin, symbol), plan->gpu.overlaps ? 1 : 0) << symbol;
     }
   }
-  for (const std::string symbol : {"repack_1", "repack_2", "repack_4", "reduce_fp32", "reduce_int32"}) {
-    EXPECT_EQ(waits_of(*cubin, symbol), 1) << symbol;
+  for (const std::string& symbol : passes) EXPECT_EQ(waits_of(*cubin, symbol), 1) << symbol;
+}
+
+TEST_P(EarlyKernels, AwaitThoseAhead) {
+  const TargetBuild& build = build_of(GetParam());
+  if (!build.built) GTEST_SKIP() << build.why_not;
+  if (!build.ptx.empty()) GTEST_SKIP() << "this build embeds PTX, which holds no machine code";
+  expect_waits_as_launched(build, {"repack_1", "repack_2", "repack_4", "reduce_fp32", "reduce_int32"});
+  for (const auto& part : part_builds()) {
+    if (part.target == build.target && part.part == "blocks" && part.built) expect_waits_as_launched(part, {});
   }
 }
 

@@ -232,67 +232,6 @@ TEST(Reference, ReadsScalesOfBlocks) {
   }
 }
 
-Problem with_blocks(int64_t m, int64_t n, int64_t k, DType type, BlockScale blocks) {
-  Problem problem = make_problem(m, n, k, type);
-  problem.blocks = blocks;
-  return problem;
-}
-
-// Sums by their definition, element by element.
-Result<void> scaled_sums(const Problem& p, CheckData& data) {
-  const Operands o = data.operands();
-  const int64_t numbers = numbers_in(p.a);
-  const int64_t length = p.blocks == BlockScale::mx ? 32 : 16;
-  const auto scale = [&](const void* scales, int64_t line, int64_t number) {
-    const int64_t block = number / length;
-    const int64_t tiles = ((p.k * numbers + length - 1) / length + 3) / 4;
-    const int64_t at = (line / 128 * tiles + block / 4) * 512 + line % 32 * 16 + line / 32 % 4 * 4 + block % 4;
-    return block_scale(p.blocks, static_cast<const uint8_t*>(scales)[at]);
-  };
-  for (int64_t i = 0; i < p.m; ++i) {
-    for (int64_t j = 0; j < p.n; ++j) {
-      float sum = 0;
-      for (int64_t l = 0; l < p.k * numbers; ++l) {
-        const double a = element(o.a, p.a, i * p.lda * numbers + l) * scale(o.blocks_a, i, l);
-        const double b = element(o.b, p.b, j * p.ldb * numbers + l) * scale(o.blocks_b, j, l);
-        sum += static_cast<float>(a * b);
-      }
-      set_element(o.c, p.c, i * p.ldc + j, static_cast<double>(sum));
-    }
-  }
-  return {};
-}
-
-TEST(Checker, HoldsBlockScaledProductsToTheirScales) {
-  const std::array<std::pair<DType, BlockScale>, 4> all{{{DType::e4m3, BlockScale::mx},
-                                                         {DType::e5m2, BlockScale::mx},
-                                                         {DType::e2m1x2, BlockScale::mx},
-                                                         {DType::e2m1x2, BlockScale::nvfp4}}};
-  for (const auto& [type, blocks] : all) {
-    const Problem problem = with_blocks(140, 5, 200, type, blocks);
-    const auto right = checked(problem, scaled_sums);
-    EXPECT_TRUE(right.passed) << right.what;
-    // The scale of one block of one row, or what lies behind k.
-    for (const bool of_b : {false, true}) {
-      const auto wrong = [&](const Problem& p, CheckData& data) -> Result<void> {
-        Guarded& scales = of_b ? data.blocks_b : data.blocks_a;
-        std::byte& code = scales.data()[place_of_scale(p, of_b ? 3 : 133, 2)];
-        code = std::byte{static_cast<uint8_t>(static_cast<uint8_t>(code) ^ 8U)};
-        return scaled_sums(p, data);
-      };
-      const auto result = check(problem, Tier::exact, [&](const Problem& p, CheckData& data) -> Result<void> {
-        const CheckData before = data;
-        PBPROBE_CHECK(wrong(p, data));
-        data.blocks_a = before.blocks_a;
-        data.blocks_b = before.blocks_b;
-        return {};
-      });
-      ASSERT_TRUE(result.ok());
-      EXPECT_FALSE(result->passed) << name_of(type) << ", " << name_of(blocks);
-    }
-  }
-}
-
 TEST(Checker, PassesEmptyProblems) {
   for (const auto& [m, n, k] : {std::array<int64_t, 3>{0, 3, 3}, {3, 0, 3}, {3, 3, 0}, {0, 0, 0}}) {
     EXPECT_TRUE(checked(make_problem(m, n, k, DType::fp32), plain()).passed);

@@ -66,6 +66,26 @@ TEST(Problem, RefusesALeadingDimensionShorterThanARow) {
   EXPECT_EQ(refusal(p), "accepted");
 }
 
+// Of 300 rows and k of 500, four blocks of k: scales of rows lie [4, 300], those of squares [3, 4].
+TEST(Problem, Fp32ScalesOfBlocksLieByBlocksOfKOrByRowsOfSquares) {
+  auto p = make_problem(300, 300, 500, DType::e4m3);
+  p.blocks = BlockScale::rows_squares;
+  p.blocks_ldb = 8;
+  EXPECT_EQ(refusal(p), "accepted");
+  EXPECT_EQ(block_bytes_a(p), 4 * 300 * 4);
+  EXPECT_EQ(block_bytes_b(p), (2 * 8 + 4) * 4);
+  EXPECT_EQ(place_in(block_rows_a(p), 299, 3), 3 * 300 + 299);
+  EXPECT_EQ(place_in(block_rows_b(p), 299, 3), 2 * 8 + 3);
+  p.blocks_lda = 299;
+  EXPECT_THAT(refusal(p), HasSubstr("a stored row of A's block scales has 300 of them, 299 apart"));
+  p.blocks = BlockScale::squares_rows;
+  p.blocks_lda = 4;
+  EXPECT_THAT(refusal(p), HasSubstr("a stored row of B's block scales has 300 of them, 8 apart"));
+  p = make_problem(300, 300, 500, DType::bf16);
+  p.blocks = BlockScale::rows_rows;
+  EXPECT_THAT(refusal(p), HasSubstr("bf16 does not go with block scales \"1x128_1x128\""));
+}
+
 TEST(Problem, RefusesSizesThatOverflow) {
   constexpr int64_t kHuge = int64_t{1} << 62;
   EXPECT_THAT(refusal(make_problem(kHuge, 4, 4, DType::fp32)), HasSubstr("exceeds 2^63 bytes"));

@@ -123,6 +123,23 @@ void expect_slices_in_place(const Host& host, DType dtype, Layout layout) {
   EXPECT_EQ(whole, sliced) << static_cast<int>(layout);
 }
 
+// A slice's scales of blocks lie as far apart as the whole's.
+TEST(OperandsOf, NamesASlicesScalesOfBlocks) {
+  Problem p = make_problem(2048, 2048, 300, DType::e4m3);
+  p.blocks = BlockScale::rows_squares;
+  p.blocks_lda = 2050;
+  p.blocks_ldb = 4;
+  std::vector<float> scales(3 * 2050);
+  Plan plan;
+  plan.problem = p;
+  plan.problem.m = plan.problem.n = 1024;
+  Operands whole;
+  whole.blocks_a = whole.blocks_b = scales.data();
+  const auto part = operands_of({1024, 1024, plan}, whole);
+  EXPECT_EQ(static_cast<const float*>(part.blocks_a) - scales.data(), 1024);
+  EXPECT_EQ(static_cast<const float*>(part.blocks_b) - scales.data(), 1024 / 128 * 4);
+}
+
 TEST(OperandsOf, NamesASlicesPlaceInEveryLayout) {
   const auto host = detect_host(system_sources());
   ASSERT_TRUE(host.ok());

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "kernels/cuda/block_scales.hpp"
 #include "kernels/cuda/host/gpu.hpp"
 #include "kernels/dispatch/choose.hpp"
 #include "kernels/dispatch/run.hpp"
@@ -22,6 +23,7 @@ struct Launched {
   unsigned blocks = 0;
   unsigned threads = 0;
   bool overlaps = false;
+  GpuFp32Blocks scales = {};  // of a kernel that has them
 };
 std::vector<Launched> launched;
 
@@ -31,12 +33,14 @@ DriverApi noting_driver() {
                                      const uint32_t*, const uint32_t*, int, int, int, int) {
     return sizes[0] == 0 || sizes[1] == 0 ? CuResult{1} : CuResult{kCudaSuccess};
   };
-  driver.cuLaunchKernelEx = [](const CuLaunchConfig* config, CuFunction function, void**, void**) {
+  driver.cuLaunchKernelEx = [](const CuLaunchConfig* config, CuFunction function, void** parameters, void**) {
     Launched one{test::name_of_function(function), config->grid[0], config->block[0]};
     for (unsigned i = 0; i < config->attribute_count; ++i) {
       const auto& attribute = config->attributes[i];
       if (attribute.id == kCuLaunchProgrammaticSerialization) one.overlaps = attribute.value.flag == 1;
     }
+    if (one.kernel.find("_rows_squares_") != std::string::npos)
+      one.scales = *static_cast<const GpuFp32Blocks*>(parameters[4]);
     launched.push_back(one);
     return 0;
   };
@@ -71,8 +75,12 @@ class WarpgroupLaunches : public testing::Test {
     context.workspace = at(0x7f9000000000);
     context.workspace_bytes = plan->workspace_bytes;
     context.gpu = &*kernels_;
-    const auto result =
-        run(*plan, {.a = at(0x7f0000000000 + misaligned), .b = at(0x7f4000000000), .c = at(0x7f8000000000)}, context);
+    const Operands operands{.a = at(0x7f0000000000 + misaligned),
+                            .b = at(0x7f4000000000),
+                            .c = at(0x7f8000000000),
+                            .blocks_a = scales_,
+                            .blocks_b = scales_ + 1};
+    const auto result = run(*plan, operands, context);
     ASSERT_TRUE(result.ok()) << result.error().message;
   }
   static auto are(const char* kernel, unsigned blocks, bool overlaps) {
@@ -81,6 +89,7 @@ class WarpgroupLaunches : public testing::Test {
   }
   const char* target_;
   int64_t sms_;
+  const float* scales_ = reinterpret_cast<const float*>(uintptr_t{0x7fa000000000});
   DriverApi driver_;
   std::optional<GpuKernels> kernels_;
 };
@@ -137,6 +146,24 @@ TEST_F(WarpgroupLaunches, FewColumnsAreSmallM) {
   ASSERT_FALSE(launched.empty());
   EXPECT_EQ(launched[0].kernel, "gemm_bf16_64x128_nt") << "which awaits what is ahead itself";
   EXPECT_TRUE(launched[0].overlaps);
+}
+
+// Operands that no map names are copied first: FP8 with scales of blocks has no other kernel here.
+TEST_F(WarpgroupLaunches, HandOnTheScalesOfBlocks) {
+  Problem problem = make_problem(4096, 4096, 4096, DType::e4m3, DType::bf16);
+  problem.blocks = BlockScale::rows_squares;
+  problem.blocks_ldb = 36;
+  launch_it(problem, std::nullopt);
+  EXPECT_THAT(launched, ElementsAre(are("wgmma_e4m3_rows_squares_256x128_nt", 132, true)));
+  EXPECT_EQ(launched[0].scales.a, scales_);
+  EXPECT_EQ(launched[0].scales.b, scales_ + 1);
+  EXPECT_EQ(launched[0].scales.lda, 4096);
+  EXPECT_EQ(launched[0].scales.ldb, 36);
+  launch_it(problem, std::nullopt, 1);
+  ASSERT_EQ(launched.size(), 2U);
+  EXPECT_EQ(launched[0].kernel, "repack_1");
+  EXPECT_EQ(launched[1].kernel, "wgmma_e4m3_rows_squares_256x128_nt");
+  EXPECT_EQ(launched[1].scales.a, scales_);
 }
 
 class TmaMmaLaunches : public WarpgroupLaunches {

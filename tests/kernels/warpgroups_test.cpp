@@ -76,7 +76,7 @@ TEST(Warpgroups, RowsHoldTheirStagesAndFitTheSm) {
     EXPECT_EQ(kernel.threads, tma_mma ? 4 * 32 + 32 : kernel.max_m == 16 ? 256 : 384) << kernel.name;
     EXPECT_EQ(small_m, kernel.max_m == kernel.tile.m) << kernel.name;
   }
-  EXPECT_EQ(rows, 51);
+  EXPECT_EQ(rows, 71);
 }
 
 TEST(Warpgroups, APersistentGridIsWholeClusters) {

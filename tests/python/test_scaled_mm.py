@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""ops.scaled_mm, of FP8: right by FP64, as torch._scaled_mm where that computes the same, and its refusals."""
+"""ops.scaled_mm and scaled_mm_v2, of FP8: right by FP64, as torch's own where that computes the same, and refusals."""
 
 import pytest
 
@@ -14,6 +14,12 @@ blackwell = pytest.mark.skipif(
     not torch.cuda.is_available() or torch.cuda.get_device_capability() not in ((12, 0), (12, 1)),
     reason="no GPU with block-scaled mma.sync",
 )
+hopper = pytest.mark.skipif(
+    not torch.cuda.is_available() or torch.cuda.get_device_capability() != (9, 0),
+    reason="no GPU with kernels of FP32 scales of blocks",
+)
+functional = torch.nn.functional
+no_recipes = pytest.mark.skipif(not hasattr(functional, "ScalingType"), reason="this torch has no scaling recipes")
 E4M3, E5M2 = torch.float8_e4m3fn, torch.float8_e5m2
 E8M0 = getattr(torch, "float8_e8m0fnu", None)
 E2M1 = getattr(torch, "float4_e2m1fn_x2", None)
@@ -107,6 +113,136 @@ def test_names_its_kernel():
     assert "e4m3" in ops.which(a, b.t())
 
 
+RECIPES = ["1x128_128x128", "128x128_1x128", "1x128_1x128"]
+
+
+def blocks_of_128(lines, k, squares, seed):
+    """Scales as they are stored, [k / 128, lines] or [lines / 128, k / 128], and [lines, k] of them."""
+    generator = torch.Generator(device="cuda").manual_seed(seed)
+    along = -(-k // 128)
+    sizes = (-(-lines // 128), along) if squares else (along, lines)
+    stored = torch.rand(sizes, device="cuda", generator=generator) + 0.5
+    whole = stored.double().repeat_interleave(128, 0) if squares else stored.double().t()
+    return stored, whole.repeat_interleave(128, 1)[:lines, :k]
+
+
+def deepseek(m, n, k, recipe, dtype=E4M3):
+    """a, b [n, k], scale_a and scale_b as torch._scaled_mm takes them, and the result in FP64."""
+    of_a, of_b = (part == "128x128" for part in recipe.split("_"))
+    a, b = normal(m, k, dtype, 11), normal(n, k, dtype, 12)
+    (scale_a, whole_a), (scale_b, whole_b) = blocks_of_128(m, k, of_a, 13), blocks_of_128(n, k, of_b, 14)
+    reference = (a.double() * whole_a) @ (b.double() * whole_b).t()
+    return a, b, scale_a if of_a else scale_a.t(), scale_b.t() if of_b else scale_b, reference
+
+
+@hopper
+@pytest.mark.parametrize("shape", [*SHAPES, (257, 129, 4096), (4096, 1024, 640)], ids=str)
+@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("dtype", [E4M3, E5M2], ids=str)
+def test_blocks_of_128_right_by_fp64(shape, recipe, dtype):
+    m, n, k = shape
+    a, b, scale_a, scale_b, reference = deepseek(m, n, k, recipe, dtype)
+    for right in (b.t(), b.t().contiguous()):
+        c = ops.scaled_mm(a, right, scale_a, scale_b, out_dtype=torch.float32)
+        assert furthest(c, reference, k) < 2e-2
+    bias = torch.randn(n, device="cuda", dtype=torch.bfloat16)
+    c = ops.scaled_mm(a, b.t(), scale_a, scale_b, bias, out_dtype=torch.bfloat16)
+    torch.testing.assert_close(c.double(), reference + bias.double(), rtol=1e-2, atol=2e-2 * k**0.5)
+
+
+@hopper
+def test_a_scale_of_each_block_counts():
+    m, n, k = 300, 300, 500
+    one = torch.ones(m, k, device="cuda").to(E4M3)
+    for recipe in RECIPES:
+        *_, scale_a, scale_b, _ = deepseek(m, n, k, recipe)
+        for scale in (scale_a, scale_b):
+            for place in ((0, 0), (-1, -1), (-1, 0)):
+                scale_a.fill_(1)
+                scale_b.fill_(1)
+                scale[place] = 3
+                c = ops.scaled_mm(one, one.t(), scale_a, scale_b, out_dtype=torch.float32)
+                along = place[1] if scale is scale_a else place[0]  # of A [lines, k], of B [k, lines]
+                block = 128 if along == 0 else k - 3 * 128
+                assert c.unique().tolist() == [k, k + 2 * block], (recipe, place)
+
+
+@hopper
+@no_recipes
+@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("shape", [(128, 512, 512), (384, 512, 4096), (1024, 1536, 7168)], ids=str)
+def test_blocks_of_128_as_torch(shape, recipe):
+    m, n, k = shape
+    a, b, scale_a, scale_b, reference = deepseek(m, n, k, recipe)
+    ours = ops.scaled_mm(a, b.t(), scale_a, scale_b, out_dtype=torch.bfloat16)
+    theirs = torch._scaled_mm(a, b.t(), scale_a, scale_b, out_dtype=torch.bfloat16)
+    torch.testing.assert_close(ours, theirs, rtol=1e-2, atol=2e-2 * k**0.5)
+    assert furthest(ours, reference, k) <= 1.5 * furthest(theirs, reference, k) + 1e-3
+    # The recipe's own layout: of 128 x 128 [k / 128, lines / 128], of 1 x 128 [lines, k / 128], of both operands.
+    names = {"1x128": "BlockWise1x128", "128x128": "BlockWise128x128"}
+    of_a, of_b = (getattr(functional.ScalingType, names[part]) for part in recipe.split("_"))
+    v2_a = scale_a.t() if recipe.startswith("128x128") else scale_a
+    v2_b = scale_b if recipe.endswith("_128x128") else scale_b.t()
+    arguments = (a, b.t(), v2_a, of_a, v2_b, of_b)
+    assert torch.equal(ops.scaled_mm_v2(*arguments), ours)
+    torch.testing.assert_close(functional.scaled_mm(*arguments), theirs)
+
+
+@hopper
+@no_recipes
+def test_recipes_of_scales_that_are_not_of_blocks():
+    a, b = normal(64, 256, E4M3, 6), normal(96, 256, E4M3, 7)
+    kinds = functional.ScalingType
+    for kind, per_row in ((kinds.TensorWise, False), (kinds.RowWise, True)):
+        scale_a, scale_b = scales(64, 96, per_row)
+        expected = ops.scaled_mm(a, b.t(), scale_a, scale_b, out_dtype=torch.bfloat16)
+        c = ops.scaled_mm_v2(a, b.t(), scale_a, kind, [scale_b], [kind], contraction_dim=(1, 0))
+        assert torch.equal(c, expected)
+        bias = torch.randn(96, device="cuda", dtype=torch.bfloat16)
+        c = ops.scaled_mm_v2(a, b.t(), scale_a, kind, scale_b, kind, bias=bias)
+        theirs = functional.scaled_mm(a, b.t(), scale_a, kind, scale_b, kind, bias=bias)
+        torch.testing.assert_close(c, theirs, rtol=1e-2, atol=0.1)
+
+
+@no_recipes
+def test_recipes_are_refused_with_a_reason():
+    kinds, swizzles = functional.ScalingType, functional.SwizzleType
+    a, one = torch.zeros(256, 300, dtype=torch.uint8).view(E4M3), torch.ones(())
+    rows, squares = torch.ones(3, 256).t(), torch.ones(2, 4).t()
+
+    def refused(*arguments, **more):
+        with pytest.raises(RuntimeError) as raised:
+            ops.scaled_mm_v2(a, a.t(), *arguments, **more)
+        return str(raised.value)
+
+    row, square, tensor = kinds.BlockWise1x128, kinds.BlockWise128x128, kinds.TensorWise
+    assert "1x128_128x128 blocks" in refused(rows, row, squares, square)  # no kernel of a CPU
+    assert "128x128_1x128 blocks" in refused(squares, square, rows, row)
+    assert "1x128_1x128 blocks" in refused(rows, [row], [rows], row, swizzles.NO_SWIZZLE)
+    assert "of BlockWise128x128 with BlockWise128x128: use one of" in refused(squares, square, squares, square)
+    assert "expected scale_b of [4, 2] for BlockWise128x128: got [256, 3]" in refused(rows, row, rows, square)
+    assert "expected scale_a of [256, 3] for BlockWise1x128: got [4, 2]" in refused(squares, row, rows, row)
+    assert "SwizzleType.NO_SWIZZLE has them" in refused(rows, row, rows, row, swizzles.SWIZZLE_32_4_4)
+    assert "SwizzleType.SWIZZLE_32_4_4 has them" in refused(one, kinds.BlockWise1x32, one, kinds.BlockWise1x32)
+    assert "as many scale_a as recipes, 1: got 2" in refused([rows, rows], row, rows, row)
+    assert "scale_a of one element" in refused(rows, tensor, one, tensor)
+    assert "scale_b of 256 elements" in refused(rows[:, :1], kinds.RowWise, one, kinds.RowWise)
+    assert "contraction_dim" in refused(rows, row, rows, row, contraction_dim=(0, 1))
+
+
+def test_blocks_of_128_are_refused_with_a_reason():
+    a = torch.zeros(256, 300, dtype=torch.uint8).view(E4M3)
+    rows, squares, bf16 = torch.ones(3, 256).t(), torch.ones(2, 3), {"out_dtype": torch.bfloat16}
+    assert "no kernel for m 256, n 256, k 300, nt, e4m3" in refusal(a, a.t(), rows, squares.t(), **bf16)
+    assert "1x128_128x128 blocks" in refusal(a, a.t(), rows, squares.t(), **bf16)
+    assert "128x128_1x128 blocks" in refusal(a, a.t(), squares, rows.t(), **bf16)
+    assert "1x128_1x128 blocks" in refusal(a, a.t(), rows, rows.t(), **bf16)
+    assert "one operand only" in refusal(a, a.t(), squares, squares.t(), **bf16)
+    assert "use .t().contiguous().t()" in refusal(a, a.t(), rows.contiguous(), rows.t(), **bf16)
+    assert "use .contiguous()" in refusal(a, a.t(), rows, rows.contiguous().t(), **bf16)
+    assert "of torch.float32" in refusal(a, a.t(), rows.double(), rows.t(), **bf16)
+
+
 def refusal(*args, **more):
     with pytest.raises(RuntimeError) as raised:
         torch.ops.pbprobe.scaled_mm(*args, **more)
@@ -187,9 +323,6 @@ def test_refuses_block_scales_with_a_reason():
     assert "takes scales of blocks" in refusal(four, four.t(), one, one, **bf16)
     assert "of one type" in refusal(a, a.t(), mx, one, **bf16)
     assert "neighbours along k" in refusal(four, four.t().contiguous(), nv, nv, **bf16)
-    assert "go with scales of blocks" in refusal(a, a.t(), one, one, tensor_scale_a=one, **bf16)
-    wide = torch.zeros(256, 256, dtype=torch.uint8).view(E4M3)
-    assert "1 x 128 or 128 x 128" in refusal(wide, wide.t(), torch.ones(256, 2), torch.ones(2, 2), **bf16)
-    assert "1 x 128 or 128 x 128" in refusal(wide, wide.t(), torch.ones(2, 2), torch.ones(2, 2), **bf16)
+    assert "go with scales of MX and NVFP4" in refusal(a, a.t(), one, one, tensor_scale_a=one, **bf16)
     with pytest.raises(RuntimeError, match="of one tensor, or of two"):
         ops.scaled_mm(a, a.t(), [mx, one, one], mx, **bf16)

@@ -365,7 +365,10 @@ Result<void> launch_gpu(const Plan& plan, const Operands& o, const Context& cont
   call.b_aligned = is_aligned(call.b, plan.gpu.transpose_b ? p.n : stored_rows_b(p), call.ldb, size_of(p.b));
   call.c_aligned = p.c_is_nm ? 0 : is_aligned(call.c, p.m, call.ldc, size_of(p.c));
   GpuBlockScales blocks{o.blocks_a, o.blocks_b, static_cast<int>(divide_up(blocks_along_k(p), 4))};
-  void* parameters[] = {&call, &blocks};  // a kernel without blocks takes the first
+  GpuFp32Blocks fp32_blocks{static_cast<const float*>(o.blocks_a), static_cast<const float*>(o.blocks_b),
+                            block_rows_a(p).leading, block_rows_b(p).leading};
+  // A kernel without blocks takes the first.
+  void* parameters[] = {&call, are_fp32(p.blocks) ? static_cast<void*>(&fp32_blocks) : &blocks};
   PBPROBE_CHECK(check_shared(plan.kernel->name, plan.kernel->target, kernel->shared_bytes + plan.shared_bytes));
   if (is_tcgen05(*plan.kernel)) {
     if (p.k > 0) return launch_tcgen05(plan, call, context);
@@ -377,7 +380,7 @@ Result<void> launch_gpu(const Plan& plan, const Operands& o, const Context& cont
         launch({plan.kernel->target, symbol, plan.grid, plan.kernel->threads, plan.shared_bytes, 1, plan.gpu.overlaps},
                context, parameters));
   } else {
-    PBPROBE_CHECK(launch_warpgroups(plan, call, symbol, context));
+    PBPROBE_CHECK(launch_warpgroups(plan, call, fp32_blocks, symbol, context));
   }
   return plan.split > 1 ? launch_reduce(plan, call, context) : Result<void>{};
 }

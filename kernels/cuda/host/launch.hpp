@@ -4,6 +4,7 @@
 // Inside the room: the launch of a GPU plan whose operands run() has checked, and of a kernel by its symbol.
 #pragma once
 
+#include "kernels/cuda/block_scales.hpp"
 #include "kernels/cuda/host/gpu.hpp"
 #include "kernels/cuda/host/warpgroups.hpp"
 #include "kernels/gemm/context.hpp"
@@ -11,10 +12,11 @@
 
 namespace pbprobe {
 
-// The GEMM only, of operands as `call` has them. Its tensor maps are encoded for each launch; nothing is cached.
+// The GEMM only, of operands as `call` has them; `blocks` is for kernels of FP32 scales of blocks. Its tensor maps are
+// encoded for each launch; nothing is cached.
 // Errors: limit (what a map cannot hold), device.
-[[nodiscard]] Result<void> launch_warpgroups(const Plan& plan, const GpuCall& call, const std::string& symbol,
-                                             const Context& context);
+[[nodiscard]] Result<void> launch_warpgroups(const Plan& plan, const GpuCall& call, GpuFp32Blocks blocks,
+                                             const std::string& symbol, const Context& context);
 
 // A map of 128-byte swizzle, with zeros outside the tensor.
 [[nodiscard]] Result<void> write_map(const DriverApi& driver, const TensorMapShape& shape, GpuTensorMap& map);

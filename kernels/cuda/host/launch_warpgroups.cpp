@@ -20,7 +20,7 @@ Result<void> write_map(const DriverApi& driver, const TensorMapShape& shape, Gpu
   return {};
 }
 
-Result<void> launch_warpgroups(const Plan& plan, const GpuCall& call, const std::string& symbol,
+Result<void> launch_warpgroups(const Plan& plan, const GpuCall& call, GpuFp32Blocks blocks, const std::string& symbol,
                                const Context& context) {
   const DriverApi& driver = context.gpu->driver();
   PBPROBE_TRY(WarpgroupMaps maps, maps_of(plan, call));
@@ -30,8 +30,8 @@ Result<void> launch_warpgroups(const Plan& plan, const GpuCall& call, const std:
   PBPROBE_CHECK(write_map(driver, maps.b, b));
   GpuTensorMap c{};
   if (maps.tiles.by_map) PBPROBE_CHECK(write_map(driver, maps.c, c));
-  void* parameters[] = {&maps.tiles, &a, &b, &c};  // C's map may be unused
-  constexpr int64_t kMoreReaders = 128;            // threads
+  void* parameters[] = {&maps.tiles, &a, &b, &c, &blocks};  // C's map may be unused; a kernel without blocks takes four
+  constexpr int64_t kMoreReaders = 128;                     // threads
   const int64_t threads = plan.kernel->threads + (plan.gpu.unaligned_b ? kMoreReaders : 0);
   return launch(
       {plan.kernel->target, symbol, plan.grid, threads, plan.shared_bytes, plan.gpu.cluster, plan.gpu.overlaps},
