@@ -243,7 +243,7 @@ std::vector<std::string> ids_that_multiply(const ScaledKind& kind) {
   return ids;
 }
 
-// The operator threw. That a device has not what it takes is no fault of the build, and nothing that is unknown.
+// The operator threw. Where the device lacks what it takes, neither the build is at fault nor is anything unknown.
 Error refused(Error error, const ScaledKind& kind, const ScaledDevice& device) {
   if (error.code != ErrorCode::failed_child || error.obstacle) return error;
   if (!device.gpu) return make_error(ErrorCode::unsupported, "this libtorch has none for CPUs");
