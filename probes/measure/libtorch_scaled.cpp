@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 #include <functional>
+#include <numeric>
 #include <utility>
 
 #include <fmt/ranges.h>
@@ -36,9 +37,7 @@ constexpr std::array<ScaledKind, 6> kKinds{{
      .instruction = "block_scale"},
 }};
 
-// Rows beyond a tile of scales, two tiles of columns, four blocks of 128 along k.
-constexpr int64_t kRows = 160, kColumns = 256, kDepth = 512;
-constexpr int64_t kLong = 128;
+constexpr int64_t kLong = 128;  // numbers of a long block
 
 // What one operand holds along k. Every sum of two of them is exact in FP32 in any order, and a BF16 at its end:
 // `ones` of both is a random walk, `few` adds up four numbers.
@@ -64,11 +63,21 @@ BlockScale blocks_of(Scaling scaling) {
   return scaling == Scaling::mx ? BlockScale::mx : scaling == Scaling::nvfp4 ? BlockScale::nvfp4 : BlockScale::none;
 }
 
-// The problem with its blocks; k in elements, as everywhere.
-Problem problem_of(const ScaledKind& kind, int64_t m, int64_t n, int64_t k) {
-  Problem problem = make_problem(m, n, k / numbers_in(kind.type), kind.type, DType::bf16);
+// Of so many numbers along k; its own k counts elements, as everywhere.
+Problem problem_of(const ScaledKind& kind, int64_t m, int64_t n, int64_t numbers) {
+  Problem problem = make_problem(m, n, numbers / numbers_in(kind.type), kind.type, DType::bf16);
   problem.blocks = blocks_of(kind.scaling);
   return problem;
+}
+
+// With scales of blocks: rows beyond a tile of scales, two tiles of columns, four blocks of 128 along k.
+Problem small_problem(const ScaledKind& kind) {
+  const bool blocks = kind.scaling != Scaling::tensor && kind.scaling != Scaling::rows;
+  return blocks ? problem_of(kind, 160, 256, 512) : problem_of(kind, 80, 96, 256);
+}
+
+int64_t depth_of(const Problem& problem) {
+  return problem.k * numbers_in(problem.a);
 }
 
 std::vector<std::byte> floats(const Values& values) {
@@ -118,7 +127,7 @@ Scales scales_of(const ScaledKind& kind, const Problem& problem, int64_t lines, 
     case Scaling::blocks_of_128: {
       // Of A for each row, whose neighbours in memory are rows; of B for 128 columns, whose neighbours are along k.
       const int64_t group = of_b ? kLong : 1;
-      const int64_t blocks = kDepth / kLong;
+      const int64_t blocks = depth_of(problem) / kLong;
       const auto scale = [group](int64_t line, int64_t block) { return 1.0 + scale_step(line / group, block); };
       Values all;
       if (of_b)
@@ -139,12 +148,13 @@ Scales scales_of(const ScaledKind& kind, const Problem& problem, int64_t lines, 
 
 Operand operand(const ScaledKind& kind, const Problem& problem, int64_t lines, Content content, bool of_b) {
   Operand result;
-  result.bytes.resize(static_cast<size_t>(lines * kDepth / numbers_in(kind.type)));
+  const int64_t depth = depth_of(problem);
+  result.bytes.resize(static_cast<size_t>(lines * problem.k));
   Scales scales = scales_of(kind, problem, lines, of_b);
-  const Values drawn = pattern(lines * kDepth, of_b ? 32 : 31);
+  const Values drawn = pattern(lines * depth, of_b ? 32 : 31);
   for (int64_t line = 0; line < lines; ++line)
-    for (int64_t l = 0; l < kDepth; ++l) {
-      const int64_t index = line * kDepth + l;
+    for (int64_t l = 0; l < depth; ++l) {
+      const int64_t index = line * depth + l;
       set_element(result.bytes.data(), kind.type, index, number(content, line, l, drawn[static_cast<size_t>(index)]));
       // As it was stored.
       result.values.push_back(element(result.bytes.data(), kind.type, index) * scales.of(line, l));
@@ -153,15 +163,13 @@ Operand operand(const ScaledKind& kind, const Problem& problem, int64_t lines, C
   return result;
 }
 
-Values product(const Operand& a, const Operand& b) {
-  Values result(static_cast<size_t>(kRows * kColumns), 0);
-  for (int64_t i = 0; i < kRows; ++i)
-    for (int64_t j = 0; j < kColumns; ++j) {
-      double sum = 0;
-      for (int64_t l = 0; l < kDepth; ++l)
-        sum += a.values[static_cast<size_t>(i * kDepth + l)] * b.values[static_cast<size_t>(j * kDepth + l)];
-      result[static_cast<size_t>(i * kColumns + j)] = sum;
-    }
+Values product(const Problem& p, const Operand& a, const Operand& b) {
+  const int64_t depth = depth_of(p);
+  Values result;
+  for (int64_t i = 0; i < p.m; ++i)
+    for (int64_t j = 0; j < p.n; ++j)
+      result.push_back(std::inner_product(a.values.begin() + i * depth, a.values.begin() + (i + 1) * depth,
+                                          b.values.begin() + j * depth, 0.0));
   return result;
 }
 
@@ -297,12 +305,12 @@ Result<void> run_scaled(const Place& place, std::span<const Tensor> tensors) {
 Result<void> check_scaled(const Place& place, const ScaledKind& kind, const ScaledDevice& device) {
   if (!device.gpu && kind.scaling != Scaling::tensor)
     return make_error(ErrorCode::unsupported, "it is asked only of GPUs");
-  const Problem problem = problem_of(kind, kRows, kColumns, kDepth);
+  const Problem problem = small_problem(kind);
   for (const auto& [of_a, of_b] : {std::pair{Content::ones, Content::ones}, std::pair{Content::numbers, Content::few},
                                    std::pair{Content::few, Content::numbers}}) {
-    Operand a = operand(kind, problem, kRows, of_a, false);
-    Operand b = operand(kind, problem, kColumns, of_b, true);
-    const Values wanted = product(a, b);
+    Operand a = operand(kind, problem, problem.m, of_a, false);
+    Operand b = operand(kind, problem, problem.n, of_b, true);
+    const Values wanted = product(problem, a, b);
     auto gemm = gemm_of(place, kind, problem, std::move(a), std::move(b));
     if (!gemm.ok()) return refused(gemm.error(), kind, device);
     if (const auto done = run_scaled(place, gemm->tensors); !done.ok()) return refused(done.error(), kind, device);
@@ -316,7 +324,8 @@ Result<ScaledGemm> large_scaled(const Place& place, const ScaledKind& kind, int6
   const Problem problem = problem_of(kind, size, size, size);
   const auto filled = [&](bool of_b) {
     // A piece of the small one again and again; all scales are 1.
-    const Operand piece = operand(kind, problem_of(kind, kRows, kColumns, kDepth), kColumns, Content::numbers, of_b);
+    const Problem small = small_problem(kind);
+    const Operand piece = operand(kind, small, small.n, Content::numbers, of_b);
     Operand whole;
     whole.bytes.resize(static_cast<size_t>(problem.k * size));
     for (size_t at = 0; at < whole.bytes.size(); at += piece.bytes.size())

@@ -131,7 +131,7 @@ int32_t aoti_torch_call_dispatcher(const char* name, const char* overload, uint6
   const int one_element = fault("one element");
   for (int64_t i = 0; i < a->sizes[0]; ++i)
     for (int64_t j = 0; j < b->sizes[1]; ++j) {
-      double sum = one_element && i == 159 && j == 255 ? 1 : 0;
+      double sum = one_element && i == a->sizes[0] - 1 && j == b->sizes[1] - 1 ? 1 : 0;
       for (int64_t l = 0; l < end; ++l) sum += rows[i * depth + l] * columns[j * depth + l];
       ((uint16_t*)c->data)[i * c->strides[0] + j] = bf16(sum);
     }
