@@ -16,7 +16,7 @@
 namespace pbprobe::area {
 namespace {
 
-constexpr std::array<ScaledKind, 6> kKinds{{
+constexpr std::array<ScaledKind, 6> kScaledKinds{{
     {.name = "FP8 GEMM"},
     {.name = "FP8 GEMM with scales of rows", .scales = "of rows ", .scaling = Scaling::rows},
     {.name = "FP8 GEMM with scales of 1x128 and 128x128",
@@ -266,19 +266,20 @@ Error refused(Error error, const ScaledKind& kind, const ScaledDevice& device) {
 
 template <size_t Index>
 Result<void> program(const Place& place) {
-  return check_scaled(place, kKinds[Index], scaled_device(place));
+  return check_scaled(place, kScaledKinds[Index], scaled_device(place));
 }
 
-constexpr std::array kPrograms{
-    Program{kKinds[0].name, &program<0>}, Program{kKinds[1].name, &program<1>}, Program{kKinds[2].name, &program<2>},
-    Program{kKinds[3].name, &program<3>}, Program{kKinds[4].name, &program<4>}, Program{kKinds[5].name, &program<5>},
+constexpr std::array kScaledPrograms{
+    Program{kScaledKinds[0].name, &program<0>}, Program{kScaledKinds[1].name, &program<1>},
+    Program{kScaledKinds[2].name, &program<2>}, Program{kScaledKinds[3].name, &program<3>},
+    Program{kScaledKinds[4].name, &program<4>}, Program{kScaledKinds[5].name, &program<5>},
 };
-static_assert(kPrograms.size() == kKinds.size());
+static_assert(kScaledPrograms.size() == kScaledKinds.size());
 
 }  // namespace
 
 std::span<const ScaledKind> scaled_kinds() {
-  return kKinds;
+  return kScaledKinds;
 }
 
 ScaledDevice scaled_device(const Place& place) {
@@ -338,7 +339,7 @@ Result<ScaledGemm> large_scaled(const Place& place, const ScaledKind& kind, int6
 }
 
 std::span<const Program> scaled_programs() {
-  return kPrograms;
+  return kScaledPrograms;
 }
 
 }  // namespace pbprobe::area
