@@ -132,8 +132,9 @@ def world(missing: str = "") -> str:
     headers = site / "torch/include"
     nvrtc = next(site.glob("nvidia/cuda_nvrtc/lib/libnvrtc.so.12"), None)
     # A builder's HOME, where ccache would keep its files, is gone with it.
-    cache = f"env;CCACHE_DIR={output('ccache', '--get-config', 'cache_dir').strip()};" if shutil.which("ccache") else ""
-    kept = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
+    kept = pathlib.Path.home() / ".cache"
+    if shutil.which("ccache"):
+        kept = output("ccache", "--get-config", "cache_dir").strip()
     # CMake and Ninja are PyPI's, as in the ordinary build.
     tools = f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}"
     machines = [MACHINE, *(other for other in EMULATOR if other != MACHINE and SYSROOT.is_dir())]
@@ -143,6 +144,6 @@ def world(missing: str = "") -> str:
       own = {attributes({f"{machine}-linux": own_variables(machine) for machine in machines})};
       pybind11 = {text(site / "pybind11")}; cuda = {text(nvcc().parents[1])};
       pytorch = {text(SOURCE)}; torchHeaders = {text(headers) if headers.is_dir() else "null"};
-      cmakeFlags = {text(f"-DCMAKE_CXX_COMPILER_LAUNCHER={cache}{ROOT}/cmake/cached")};
+      cmakeFlags = {text(f"-DCMAKE_CXX_COMPILER_LAUNCHER={ROOT}/cmake/cached")};
       nvrtc = {text(nvrtc) if nvrtc else "null"}; missing = {text(missing)}; cache = {text(kept)};
     }}"""

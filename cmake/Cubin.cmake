@@ -5,7 +5,8 @@
 # PTX (-ptx), with its depfile (CUBIN.d) and what ptxas said about registers, spills and shared memory (CUBIN.resources).
 #
 # ccache keeps no cubins, and those of all targets take minutes: what the same nvcc made of the same sources with the same
-# flags is kept in ~/.cache/pbprobe/cubins (XDG_CACHE_HOME); CCACHE_DISABLE in the environment compiles again.
+# flags is kept in pbprobe/cubins of ccache's folder, so that whoever keeps the one keeps the other (without ccache:
+# ~/.cache). What was not wanted for 30 days goes. CCACHE_DISABLE in the environment compiles again.
 cmake_minimum_required(VERSION 3.25)
 set(ROOT ${INCLUDE})
 include(${CMAKE_CURRENT_LIST_DIR}/SourceDigest.cmake)
@@ -38,15 +39,21 @@ function(find_kept variable)
   file(SHA256 ${CMAKE_CURRENT_FUNCTION_LIST_FILE} recipe)
   file(RELATIVE_PATH name ${ROOT} ${SOURCE})
   digest_of_sources(${name} "${compiler} ${OUTPUT} ${flags} ${recipe}" key)
-  set(cache $ENV{XDG_CACHE_HOME})
+  set(cache $ENV{CCACHE_DIR})
   if(NOT cache)
-    set(cache $ENV{HOME}/.cache)
+    find_program(ccache ccache)
+    if(ccache)
+      execute_process(COMMAND ${ccache} --get-config cache_dir OUTPUT_VARIABLE cache OUTPUT_STRIP_TRAILING_WHITESPACE)
+    else()
+      set(cache $ENV{HOME}/.cache)
+    endif()
   endif()
   set(${variable} ${cache}/pbprobe/cubins/${key} PARENT_SCOPE)
 endfunction()
 
 find_kept(kept)
 if(EXISTS ${kept}.d AND NOT DEFINED ENV{CCACHE_DISABLE})
+  file(TOUCH ${kept}.d)
   file(COPY_FILE ${kept} ${CUBIN})
   file(COPY_FILE ${kept}.resources ${CUBIN}.resources)
   file(READ ${kept}.d depends)
@@ -69,3 +76,14 @@ foreach(suffix IN ITEMS "" .resources)
   file(RENAME ${kept}.${mark}${suffix} ${kept}${suffix})
 endforeach()
 file(RENAME ${kept}.${mark}.d ${kept}.d)
+
+string(TIMESTAMP now "%s")
+file(GLOB all ${folder}/*.d)
+foreach(one IN LISTS all)
+  file(TIMESTAMP ${one} used "%s")
+  math(EXPR unused "${now} - ${used}")
+  if(unused GREATER 2592000)
+    string(REGEX REPLACE "\\.d$" "" one ${one})
+    file(REMOVE ${one}.d ${one}.resources ${one})
+  endif()
+endforeach()

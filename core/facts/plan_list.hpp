@@ -31,6 +31,7 @@ struct PlannedGemm {
   std::string device;
   std::optional<std::string> supposed;
   std::string dtype;
+  std::optional<std::string> blocks;
   int64_t m = 0;
   int64_t n = 0;
   int64_t k = 0;
@@ -64,9 +65,10 @@ void fields(Visitor& visit, T& gemm) {
   visit("device", gemm.device, "\"cuda:0\", \"cpu\"");
   visit("supposed", gemm.supposed, "what is supposed of a device that is not here; null: it is here");
   visit("dtype", gemm.dtype, "type of A and B");
+  visit("blocks", gemm.blocks, "scales of blocks along k: \"mx\", \"nvfp4\"; null: there are none");
   visit("m", gemm.m);
   visit("n", gemm.n);
-  visit("k", gemm.k);
+  visit("k", gemm.k, "numbers, of which e2m1x2 has two in a byte");
   visit("layout", gemm.layout, "nt: B[n,k]; nn: B[k,n]; tn: A[k,m], B[k,n]; tt: A[k,m], B[n,k]");
   visit("out", gemm.out, "type of C");
   visit("kernels", gemm.kernels, "in the table's order");

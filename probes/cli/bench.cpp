@@ -20,6 +20,7 @@ struct BenchArguments {
   BenchOptions bench{.bench = {.shapes = {}}};
   std::vector<std::string> shapes{"256x256x256", "1024x1024x1024", "2048x2048x2048"};
   std::string dtype = "fp32";
+  std::string block_scales = "none";
   std::optional<std::string> out;
   int64_t random = 0;  // shapes
   uint64_t seed = 1;
@@ -60,7 +61,10 @@ Result<BenchRequest> request_of(const BenchArguments& options) {
   if (options.out) {
     PBPROBE_TRY(bench.out, parse_dtype(*options.out));
   }
+  for (const auto& [blocks, name] : kBlockScaleNames)
+    if (name == options.block_scales) bench.blocks = blocks;
   bench.shapes = random_shapes(options.random, options.seed);
+  for (Shape& shape : bench.shapes) shape.k += shape.k % numbers_in(bench.dtype);
   for (const auto& text : options.random > 0 ? std::vector<std::string>() : options.shapes) {
     PBPROBE_TRY(const Shape shape, parse_shape(text));
     bench.shapes.push_back(shape);
@@ -124,7 +128,13 @@ void add_problem(CLI::App& command, BenchArguments& options) {
   BenchRequest& bench = options.bench.bench;
   command.add_option("--target", bench.target, "Only this target's kernels (pbprobe targets lists them)");
   command.add_option("--dtype", options.dtype, "Type of A and B")
-      ->check(CLI::IsMember({"fp32", "tf32", "fp16", "bf16", "int8", "e4m3", "e5m2"}))
+      ->check(CLI::IsMember({"fp32", "tf32", "fp16", "bf16", "int8", "e4m3", "e5m2", "e2m1x2"}))
+      ->capture_default_str();
+  command
+      .add_option("--block-scales", options.block_scales,
+                  "What neighbours along k share: mx, a power of two for each 32 (e4m3, e5m2, e2m1x2); nvfp4, an e4m3 "
+                  "for each 16 (e2m1x2)")
+      ->check(CLI::IsMember({"none", "mx", "nvfp4"}))
       ->capture_default_str();
   command
       .add_option("--layout", bench.layout,
@@ -151,6 +161,8 @@ void add_bench(CLI::App& app, int& exit_code) {
                                      "  pbprobe bench --dtype fp32 --layout nt --against libtorch --format json\n"
                                      "  pbprobe bench --probes --format html --output bench.html\n"
                                      "  pbprobe bench --target sm90 --dtype bf16 --shape 512x512x512 --explain\n"
+                                     "  pbprobe bench --target sm121 --dtype e2m1x2 --block-scales nvfp4 --shape "
+                                     "4096x4096x4096\n"
                                      "  pbprobe bench --target sm90 --dtype bf16 --random 300 --seed 7 --chosen "
                                      "--against cublaslt --budget 300");
   static BenchArguments options;

@@ -33,6 +33,7 @@ std::string describe_plan(const Plan& plan) {
     if (plan.problem.prepacked_b) text += ", B packed beforehand";
   }
   if (plan.problem.scale_a) text += ", scaled by row and column";
+  if (plan.problem.blocks != BlockScale::none) text += fmt::format(", {} blocks", name_of(plan.problem.blocks));
   if (plan.transposing) text += ", " + *plan.transposing;
   return text;
 }
@@ -165,7 +166,7 @@ class CaseRun {
   }
 
   [[nodiscard]] double gflops_at(const Rounds& rounds, size_t index) const {
-    return gflops_of(one_.problem.m, one_.problem.n, one_.problem.k, median(rounds.samples_us[index]));
+    return gflops_of(one_.problem.m, one_.problem.n, numbers_along_k(one_.problem), median(rounds.samples_us[index]));
   }
 
   void report(const Rounds& rounds, int64_t units) {
@@ -183,7 +184,7 @@ class CaseRun {
                                      .dtype = std::string(name_of(p.a)),
                                      .m = p.m,
                                      .n = p.n,
-                                     .k = p.k,
+                                     .k = numbers_along_k(p),
                                      .layout = std::string(name_of(p.layout)),
                                      .threads = one_.gpu ? 0 : one_.threads,
                                      .gflops = gflops_at(rounds, at),
@@ -201,11 +202,11 @@ class CaseRun {
         .dtype = std::string(name_of(p.a)),
         .m = p.m,
         .n = p.n,
-        .k = p.k,
+        .k = numbers_along_k(p),
         .layout = std::string(name_of(p.layout)),
         .out = std::string(name_of(p.c)),
         .instruction = std::string(kernel.instruction),
-        .shape_class = shape_class(p.m, p.n, p.k),
+        .shape_class = shape_class(p.m, p.n, numbers_along_k(p)),
         .threads = one_.gpu ? 0 : one_.threads,
         .gflops = gflops_at(rounds, series.kernel),
         .best = kernel.name == plans_.best,

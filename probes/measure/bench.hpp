@@ -20,6 +20,11 @@ namespace pbprobe {
 // What a sample of a kernel or a peer lasts, where nothing longer is asked for.
 inline constexpr double kSliceSeconds = 2e-4;
 
+// Of a row of A. A shape's k counts them too, where the problem's counts elements.
+[[nodiscard]] constexpr int64_t numbers_along_k(const Problem& problem) {
+  return problem.k * numbers_in(problem.a);
+}
+
 // One GEMM on one device: what a single interleaved run compares.
 struct BenchCase {
   Problem problem;
@@ -46,6 +51,9 @@ struct BenchCase {
 
 // Of a target only. Error usage: B is packed beforehand, and it is a GPU's.
 [[nodiscard]] Result<void> check_prepacked(const Target& target, bool prepacked);
+
+// Error usage: shapes or peers that do not go with its scales of blocks.
+[[nodiscard]] Result<void> check_blocks(const BenchRequest& bench);
 
 // The cases of a checked request, in order. Pure.
 [[nodiscard]] std::vector<BenchCase> plan_cases(const BenchRequest& bench, const Host& host);

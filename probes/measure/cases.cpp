@@ -26,8 +26,10 @@ Problem problem_of(const BenchRequest& bench, const Shape& shape) {
   const Layout layout = layout_of(bench.layout).value_or(Layout::nt);
   std::optional<DType> out = bench.out;
   if (!out && bench.scaled && bench.dtype == DType::int8) out = DType::bf16;  // INT32 is never scaled
-  Problem problem = out ? make_problem(shape.m, shape.n, shape.k, bench.dtype, *out, layout)
-                        : make_problem(shape.m, shape.n, shape.k, bench.dtype, layout);
+  const int64_t k = shape.k / numbers_in(bench.dtype);
+  Problem problem = out ? make_problem(shape.m, shape.n, k, bench.dtype, *out, layout)
+                        : make_problem(shape.m, shape.n, k, bench.dtype, layout);
+  problem.blocks = bench.blocks;
   problem.prepacked_b = bench.prepacked;
   problem.scale_a = problem.scale_b = bench.scaled;
   return problem;
@@ -82,6 +84,20 @@ Result<void> check_shape(const BenchRequest& bench, const Shape& shape, const Ho
 
 }  // namespace
 
+Result<void> check_blocks(const BenchRequest& bench) {
+  const int64_t numbers = numbers_in(bench.dtype);
+  for (const bool gpu : {false, true})
+    for (const Shape& shape : shapes_on(bench, gpu))
+      if (shape.k % numbers != 0)
+        return make_error(ErrorCode::usage, "shape {}x{}x{}: {} has {} numbers in a byte: give a K that they divide",
+                          shape.m, shape.n, shape.k, name_of(bench.dtype), numbers);
+  if (bench.blocks == BlockScale::none) return {};
+  for (const std::string& peer : bench.against)
+    if (peer != kBf16)
+      return make_error(ErrorCode::usage, "against {}: it is not asked for scales of blocks: choose {}", peer, kBf16);
+  return {};
+}
+
 Result<void> check_prepacked(const Target& target, bool prepacked) {
   if (!prepacked || target.kind != TargetKind::gpu) return {};
   return make_error(ErrorCode::usage, "{} is a GPU's target, and GPU kernels read B as it lies: leave out --prepacked",
@@ -105,6 +121,7 @@ int64_t bench_threads(const BenchRequest& bench, const Host& host) {
 Result<void> check_bench(const BenchRequest& bench, const MeasureRequest& request) {
   if (!layout_of(bench.layout))
     return make_error(ErrorCode::usage, "unknown layout \"{}\": choose nt, nn, tn or tt", bench.layout);
+  PBPROBE_CHECK(check_blocks(bench));
   for (const std::string& peer : bench.against) {
     if (std::find(kPeers.begin(), kPeers.end(), peer) == kPeers.end())
       return make_error(ErrorCode::usage, "unknown peer \"{}\": choose {}", peer, fmt::join(kPeers, ", "));

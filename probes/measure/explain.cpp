@@ -59,18 +59,21 @@ Result<PlanList> explain_bench(const BenchRequest& bench, const Host& host, int6
     supposed = suppose(*target, sms, supposed_host);
   }
   PlanList list;
+  PBPROBE_CHECK(check_blocks(bench));
   for (const BenchCase& one : plan_cases(bench, supposed_host)) {
     const Problem& p = one.problem;
     PBPROBE_CHECK(validate(p));
     CasePlans plans = plans_of(one, supposed_host);
-    PlannedGemm gemm{.device = one.gpu ? fmt::format("cuda:{}", *one.gpu) : "cpu",
-                     .supposed = supposed,
-                     .dtype = std::string(name_of(p.a)),
-                     .m = p.m,
-                     .n = p.n,
-                     .k = p.k,
-                     .layout = std::string(name_of(p.layout)),
-                     .out = std::string(name_of(p.c))};
+    PlannedGemm gemm{
+        .device = one.gpu ? fmt::format("cuda:{}", *one.gpu) : "cpu",
+        .supposed = supposed,
+        .dtype = std::string(name_of(p.a)),
+        .blocks = p.blocks == BlockScale::none ? std::nullopt : std::optional(std::string(name_of(p.blocks))),
+        .m = p.m,
+        .n = p.n,
+        .k = numbers_along_k(p),
+        .layout = std::string(name_of(p.layout)),
+        .out = std::string(name_of(p.c))};
     if (plans.plans.empty()) gemm.why_not = plans.why_not;
     const auto chosen = std::find_if(plans.plans.begin(), plans.plans.end(),
                                      [&](const Plan& plan) { return plan.kernel->name == plans.best; });

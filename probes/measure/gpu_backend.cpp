@@ -221,9 +221,10 @@ class GpuBackend : public Backend {
   Result<void> execute(const Problem& problem, CheckData& data, const ChooseOptions& same, const GpuKernels* cubins) {
     PBPROBE_TRY(const Plan plan, choose(problem, host_, {}, same));
     PBPROBE_TRY(const DeviceBuffer workspace, device_.allocate(static_cast<size_t>(plan.workspace_bytes)));
-    std::array<Guarded*, 6> host{&data.a, &data.b, &data.c, &data.bias, &data.scale_a, &data.scale_b};
-    std::array<DeviceBuffer, 6> buffers;
-    std::array<void*, 6> pointers{};
+    std::array<Guarded*, 8> host{&data.a,       &data.b,       &data.c,        &data.bias,
+                                 &data.scale_a, &data.scale_b, &data.blocks_a, &data.blocks_b};
+    std::array<DeviceBuffer, 8> buffers;
+    std::array<void*, 8> pointers{};
     for (size_t i = 0; i < host.size(); ++i) {
       if (host[i]->bytes.empty()) continue;
       PBPROBE_TRY(buffers[i], device_.allocate(host[i]->bytes.size()));
@@ -235,7 +236,9 @@ class GpuBackend : public Backend {
                             .c = pointers[2],
                             .bias = static_cast<const float*>(pointers[3]),
                             .scale_a = static_cast<const float*>(pointers[4]),
-                            .scale_b = static_cast<const float*>(pointers[5])};
+                            .scale_b = static_cast<const float*>(pointers[5]),
+                            .blocks_a = pointers[6],
+                            .blocks_b = pointers[7]};
     PBPROBE_CHECK(pbprobe::run(plan, operands, context_for(plan, cubins, workspace)));
     return device_.download(data.c.bytes.data(), buffers[2], 0, data.c.bytes.size());
   }

@@ -39,6 +39,8 @@ struct Libtorch::Shims {
   int32_t (*dtype_float64)() = nullptr;
   int32_t (*dtype_int64)() = nullptr;
   int32_t (*dtype_complex64)() = nullptr;
+  int32_t (*dtype_e4m3)() = nullptr;
+  int32_t (*dtype_e5m2)() = nullptr;
   using Convolution = int32_t (*)(void* input, void* weight, void** bias, const int64_t* stride, int64_t strides,
                                   const int64_t* padding, int64_t paddings, const int64_t* dilation, int64_t dilations,
                                   int32_t transposed, const int64_t* output_padding, int64_t output_paddings,
@@ -72,9 +74,9 @@ struct Libtorch::Shims {
       case DType::int8: return dtype_int8();
       case DType::uint8: return dtype_uint8();
       case DType::int32: return dtype_int32();
-      case DType::e4m3:  // its GEMMs in FP8 are not asked for
-      case DType::e5m2:
-      case DType::e2m1x2: break;
+      case DType::e4m3: return dtype_e4m3();
+      case DType::e5m2: return dtype_e5m2();
+      case DType::e2m1x2: return 45;  // no shim names it: c10::ScalarType, whose numbers stay
     }
     return -1;
   }
@@ -86,6 +88,8 @@ struct Libtorch::Shims {
       case Element::bf16: return dtype_bfloat16();
       case Element::int64: return dtype_int64();
       case Element::complex64: return dtype_complex64();
+      case Element::e8m0: return 44;
+      case Element::e4m3: return dtype_e4m3();
     }
     return -1;
   }
@@ -179,6 +183,8 @@ Result<Libtorch> Libtorch::load(const std::string& folder) {
   find.optional(shims->dtype_float64, "aoti_torch_dtype_float64");
   find.optional(shims->dtype_int64, "aoti_torch_dtype_int64");
   find.optional(shims->dtype_complex64, "aoti_torch_dtype_complex64");
+  find.optional(shims->dtype_e4m3, "aoti_torch_dtype_float8_e4m3fn");
+  find.optional(shims->dtype_e5m2, "aoti_torch_dtype_float8_e5m2");
   find.optional(shims->convolution, "aoti_torch_cpu_convolution");
   find.optional(shims->get_cpu_capability, "_ZN2at18get_cpu_capabilityB5cxx11Ev");
   find.optional(shims->set_num_threads, "_ZN2at15set_num_threadsEi");
@@ -279,11 +285,16 @@ int64_t size_of(Element type) {
     case Element::fp64:
     case Element::int64:
     case Element::complex64: return 8;
+    case Element::e8m0:
+    case Element::e4m3: return 1;
   }
   return 0;
 }
 
 Result<Libtorch::Tensor> Libtorch::wrap(const MatrixView& view) const {
+  if ((is_fp8(view.type) || view.type == DType::e2m1x2) &&
+      (shims_->dtype_e4m3 == nullptr || shims_->dtype_e5m2 == nullptr))
+    return make_error(ErrorCode::unsupported, "it exports no aoti_torch_dtype_float8_e4m3fn or e5m2");
   const std::array<int64_t, 2> sizes{view.rows, view.columns};
   const std::array<int64_t, 2> strides{view.row_stride, view.column_stride};
   const bool cuda = view.device >= 0;
@@ -316,6 +327,8 @@ Result<void> Libtorch::matmul(const Tensor& a, const Tensor& b, const Tensor& ou
 Result<Libtorch::Tensor> Libtorch::wrap(const ArrayView& view) const {
   if (shims_->dtype_float64 == nullptr || shims_->dtype_int64 == nullptr || shims_->dtype_complex64 == nullptr)
     return make_error(ErrorCode::unsupported, "it exports no aoti_torch_dtype_float64, int64 or complex64");
+  if (size_of(view.type) == 1 && shims_->dtype_e4m3 == nullptr)
+    return make_error(ErrorCode::unsupported, "it exports no aoti_torch_dtype_float8_e4m3fn");
   std::vector<int64_t> strides(view.sizes.size(), 1);
   for (size_t i = strides.size(); i-- > 1;) strides[i - 1] = strides[i] * view.sizes[i];
   const bool cuda = view.device >= 0;

@@ -29,8 +29,8 @@ struct MatrixView {
   int32_t device = -1;  // index of the GPU; -1: the CPU
 };
 
-// Element types of what is not a GEMM's operand; complex64: pairs of FP32.
-enum class Element : uint8_t { fp32, fp64, fp16, bf16, int64, complex64 };
+// Element types of what is not a GEMM's operand; complex64: pairs of FP32; e8m0 and e4m3: scales of blocks.
+enum class Element : uint8_t { fp32, fp64, fp16, bf16, int64, complex64, e8m0, e4m3 };
 [[nodiscard]] int64_t size_of(Element type);  // in bytes
 
 // A contiguous array in memory.

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "probes/measure/libtorch_array.hpp"
+#include "probes/measure/libtorch_scaled.hpp"
 #include "probes/measure/words.hpp"
 #include "probes/process/events.hpp"
 
@@ -273,7 +274,7 @@ void tell_of(LibtorchArea& area, const Error& error) {
 void check_areas(const Libtorch& library, const GpuDevice* gpu, std::vector<LibtorchArea>& areas,
                  const std::function<void()>& tell) {
   const std::string device = gpu == nullptr ? "cpu" : fmt::format("cuda:{}", gpu->index());
-  for (const auto& programs : {std::span<const Program>(kAreas), more_programs()}) {
+  for (const auto& programs : {std::span<const Program>(kAreas), more_programs(), scaled_programs()}) {
     for (const Program& program : programs) {
       areas.push_back({std::string(program.name), device, std::string(kNothingCameBack), {}, {}});
       tell();

@@ -58,6 +58,8 @@ void Array::store(size_t index, double value) {
     case Element::bf16: return set_element(host_.data(), DType::bf16, static_cast<int64_t>(index), value);
     case Element::fp32:
     case Element::complex64: return write_as(host_, index, static_cast<float>(value));
+    case Element::e4m3: return set_element(host_.data(), DType::e4m3, static_cast<int64_t>(index), value);
+    case Element::e8m0: return write_as(host_, index, static_cast<uint8_t>(std::ilogb(value) + 127));
   }
 }
 
@@ -69,6 +71,8 @@ double Array::load(size_t index) const {
     case Element::bf16: return element(host_.data(), DType::bf16, static_cast<int64_t>(index));
     case Element::fp32:
     case Element::complex64: return read_as<float>(host_, index);
+    case Element::e4m3: return element(host_.data(), DType::e4m3, static_cast<int64_t>(index));
+    case Element::e8m0: return block_scale(BlockScale::mx, read_as<uint8_t>(host_, index));
   }
   return 0;
 }

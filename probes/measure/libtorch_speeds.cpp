@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "probes/measure/libtorch_speeds.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <functional>
@@ -10,6 +11,7 @@
 #include "core/demangle.hpp"
 #include "core/sm.hpp"
 #include "probes/measure/gpu_probes.hpp"
+#include "probes/measure/libtorch_scaled.hpp"
 #include "probes/process/statistics.hpp"
 
 namespace pbprobe {
@@ -91,6 +93,20 @@ class Speeds {
     operation.call = [this, type](const auto& tensors) {
       return library_.matmul(tensors[0], tensors[1], tensors[2], type);
     };
+    return operation;
+  }
+
+  Result<Operation> scaled(const area::ScaledKind& kind) const {
+    constexpr int64_t kSize = 4096;
+    PBPROBE_TRY(area::ScaledGemm gemm, area::large_scaled({library_, &device_}, kind, kSize));
+    Operation operation{.name = fmt::format("scaled_mm {}{}", kind.scales, name_of(kind.type)),
+                        .type = kind.type,
+                        .work = 2.0 * kSize * kSize * kSize,
+                        .intensity = 2.0 * kSize / (2.0 / static_cast<double>(numbers_in(kind.type)) + 2),
+                        .memory = std::move(gemm.memory),
+                        .tensors = std::move(gemm.tensors),
+                        .call = {}};
+    operation.call = [this](const auto& tensors) { return area::run_scaled({library_, &device_}, tensors); };
     return operation;
   }
 
@@ -198,6 +214,13 @@ ProbeFigure figure_of(const Operation& operation, const std::string& device, std
   return figure;
 }
 
+// An area that was computed on this device, and correctly.
+bool was_right(const LibtorchRun& run, std::string_view area, const std::string& device) {
+  return std::any_of(run.areas.begin(), run.areas.end(), [&](const LibtorchArea& one) {
+    return one.area == area && one.device == device && !one.problem && !one.skipped;
+  });
+}
+
 void note_kernels(const std::string& operation, const std::string& device,
                   const std::vector<GpuDevice::QueuedKernel>& kernels, LibtorchRun& run) {
   size_t noted = 0;
@@ -221,10 +244,12 @@ void measure_speeds(const Libtorch& library, const GpuDevice& device, const Gpu&
   events.stage(Step::kernels, fmt::format("measuring the peaks of GPU {}", device.index()));
   const auto peaks = measure_peaks(gpu);
   if (!peaks.ok()) events.note(fmt::format("libtorch's speeds stand without a peak: {}", peaks.error().message));
-  const std::array<std::function<Result<Operation>()>, 6> makers{
+  std::vector<std::function<Result<Operation>()>> makers{
       [&] { return speeds.elementwise(); },     [&] { return speeds.gemm(DType::fp32); },
       [&] { return speeds.gemm(DType::bf16); }, [&] { return speeds.gemm(DType::int8); },
       [&] { return speeds.convolution(); },     [&] { return speeds.attention(); }};
+  for (const auto& kind : area::scaled_kinds())
+    if (was_right(run, kind.name, where)) makers.emplace_back([&] { return speeds.scaled(kind); });
   for (const auto& make : makers) {
     auto operation = make();
     if (!operation.ok()) {

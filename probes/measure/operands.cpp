@@ -32,12 +32,23 @@ std::vector<std::byte> normal_tile(DType type, unsigned seed) {
   std::mt19937 engine(seed);
   std::normal_distribution<double> normal;
   std::vector<std::byte> tile(kTileElements * static_cast<size_t>(size_of(type)));
-  for (size_t i = 0; i < kTileElements; ++i) {
+  for (size_t i = 0; i < kTileElements * static_cast<size_t>(numbers_in(type)); ++i) {
     double value = normal(engine);
     if (type == DType::int8) value = std::clamp(std::nearbyint(value * 40), -128.0, 127.0);
     if (type == DType::uint8) value = std::clamp(std::nearbyint(value * 40 + 128), 0.0, 255.0);
     set_element(tile.data(), type, static_cast<int64_t>(i), value);
   }
+  return tile;
+}
+
+// Codes of scales from a quarter to four.
+std::vector<std::byte> scale_tile(BlockScale blocks, unsigned seed) {
+  std::mt19937 engine(seed);
+  const int one = blocks == BlockScale::mx ? 127 : 0x38;
+  const int octave = blocks == BlockScale::mx ? 1 : 8;
+  std::uniform_int_distribution<int> code(one - 2 * octave, one + 2 * octave);
+  std::vector<std::byte> tile(kTileElements);
+  for (auto& byte : tile) byte = std::byte(code(engine));
   return tile;
 }
 
@@ -63,7 +74,9 @@ Operands Rotation::operands(void* base, size_t index) const {
           .b = copy + b_offset,
           .c = copy + c_offset,
           .scale_a = scales(scale_a_offset),
-          .scale_b = scales(scale_b_offset)};
+          .scale_b = scales(scale_b_offset),
+          .blocks_a = scales(blocks_a_offset),
+          .blocks_b = scales(blocks_b_offset)};
 }
 
 Rotation plan_rotation(const Problem& p, int64_t cache_bytes, size_t most_bytes) {
@@ -73,11 +86,15 @@ Rotation plan_rotation(const Problem& p, int64_t cache_bytes, size_t most_bytes)
       rotation.b_offset + aligned(bytes_of(extent(stored_rows_b(p), stored_columns_b(p), p.ldb), size_of(p.b)));
   const int64_t c_element = std::max(size_of(p.c), size_of(p.a));
   rotation.copy_bytes = std::max(rotation.c_offset + aligned(bytes_of(extent(p.m, p.n, p.ldc), c_element)), kAlignment);
-  const auto append = [&](int64_t elements) {
-    return std::exchange(rotation.copy_bytes, rotation.copy_bytes + aligned(bytes_of(elements, size_of(DType::fp32))));
+  const auto append = [&](int64_t bytes) {
+    return std::exchange(rotation.copy_bytes, rotation.copy_bytes + aligned(static_cast<size_t>(bytes)));
   };
-  if (p.scale_a) rotation.scale_a_offset = append(scales_a(p));
-  if (p.scale_b) rotation.scale_b_offset = append(scales_b(p));
+  if (p.scale_a) rotation.scale_a_offset = append(scales_a(p) * size_of(DType::fp32));
+  if (p.scale_b) rotation.scale_b_offset = append(scales_b(p) * size_of(DType::fp32));
+  if (p.blocks != BlockScale::none) {
+    rotation.blocks_a_offset = append(block_scale_bytes(p, p.m));
+    rotation.blocks_b_offset = append(block_scale_bytes(p, p.n));
+  }
   const size_t wanted = 2 * static_cast<size_t>(std::max<int64_t>(cache_bytes, 0)) / rotation.copy_bytes + 1;
   rotation.copies = std::clamp<size_t>(wanted, 1, std::max<size_t>(most_bytes / rotation.copy_bytes, 1));
   return rotation;
@@ -93,7 +110,10 @@ Result<void> fill_operands(const Problem& p, const Rotation& rotation, const Wri
   PBPROBE_CHECK(fill(write, rotation.b_offset, b_bytes, normal_tile(p.b, 2)));
   if (p.scale_a) PBPROBE_CHECK(fill_scales(rotation.scale_a_offset, scales_a(p), 3));
   if (p.scale_b) PBPROBE_CHECK(fill_scales(rotation.scale_b_offset, scales_b(p), 4));
-  return {};
+  if (p.blocks == BlockScale::none) return {};
+  const auto bytes_of_blocks = [&](int64_t lines) { return static_cast<size_t>(block_scale_bytes(p, lines)); };
+  PBPROBE_CHECK(fill(write, rotation.blocks_a_offset, bytes_of_blocks(p.m), scale_tile(p.blocks, 5)));
+  return fill(write, rotation.blocks_b_offset, bytes_of_blocks(p.n), scale_tile(p.blocks, 6));
 }
 
 DType peer_result(const Problem& p) {
@@ -101,7 +121,7 @@ DType peer_result(const Problem& p) {
 }
 
 Result<PeerViews> peer_views(const Problem& p, const Operands& operands, int32_t device) {
-  if (p.a == DType::tf32 || p.a == DType::uint8 || is_fp8(p.a) || p.a != p.b)
+  if (p.a == DType::tf32 || p.a == DType::uint8 || is_fp8(p.a) || p.a == DType::e2m1x2 || p.a != p.b)
     return make_error(ErrorCode::unsupported, "libtorch's shims have no GEMM of {} and {}", name_of(p.a), name_of(p.b));
   auto* const a = const_cast<void*>(operands.a);  // libtorch's views know no const
   auto* const b = const_cast<void*>(operands.b);

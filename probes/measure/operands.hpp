@@ -22,6 +22,8 @@ struct Rotation {
   size_t c_offset = 0;
   size_t scale_a_offset = 0;  // 0: there is none
   size_t scale_b_offset = 0;
+  size_t blocks_a_offset = 0;
+  size_t blocks_b_offset = 0;
   size_t copy_bytes = 0;
   size_t copies = 1;
 

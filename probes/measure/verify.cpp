@@ -33,7 +33,7 @@ double bound(const Problem& p, double magnitude, double loss, double expected) {
   if (p.c == DType::int32) return 0;
   constexpr double kUnit = 0x1p-23;     // tensor cores truncate
   constexpr double kScaling = 0x1p-22;  // a sum made FP32, and two factors
-  const double ku = p.accumulator == DType::int32 ? 0 : static_cast<double>(p.k) * kUnit;
+  const double ku = p.accumulator == DType::int32 ? 0 : static_cast<double>(p.k * numbers_in(p.a)) * kUnit;
   const bool scaled = p.accumulator == DType::int32 || p.scale_a || p.scale_b;
   const double rounding = (p.c == DType::bf16   ? 0x1p-8
                            : p.c == DType::fp16 ? 0x1p-11
@@ -42,6 +42,18 @@ double bound(const Problem& p, double magnitude, double loss, double expected) {
   const double inputs = p.a == DType::tf32 ? 0x1p-9 * magnitude : 0;
   const double subnormal = p.c == DType::fp16 ? 0x1p-25 : 0;  // half of the least that FP16 tells apart
   return ku / (1 - ku) * magnitude + loss + inputs + rounding * std::abs(expected) + subnormal;
+}
+
+// Number l along k of a row of A or a column of B, times the scale of its block.
+double scaled_number(const Problem& p, DType type, const void* data, const void* scales, int64_t line, int64_t l,
+                     bool line_is_row, int64_t leading) {
+  const int64_t numbers = numbers_in(type);
+  const int64_t at = line_is_row ? line * leading + l / numbers : l / numbers * leading + line;
+  const double value = element(data, type, at * numbers + l % numbers);
+  if (p.blocks == BlockScale::none) return value;
+  const auto* const codes = static_cast<const uint8_t*>(scales);
+  const int64_t block = l / numbers / block_length(p.blocks, type);
+  return value * block_scale(p.blocks, codes[place_of_scale(p, line, block)]);
 }
 
 }  // namespace
@@ -58,6 +70,7 @@ Problem check_problem(const Plan& plan) {
   small.scale_a = p.scale_a;
   small.scale_b = p.scale_b;
   small.per_tensor = p.per_tensor;
+  small.blocks = p.blocks;
   small.c_is_nm = p.c_is_nm;
   small.ldc = stored_columns_c(small);
   return small;
@@ -72,13 +85,13 @@ Result<void> spot_check(const Problem& p, const Operands& operands, int64_t most
     for (const int64_t j : grid(p.n, most)) {
       double expected = 0;
       double magnitude = 0;
-      NarrowSum narrow;
-      for (int64_t k = 0; k < p.k; ++k) {
-        const double a = element(operands.a, p.a, a_is_km(p.layout) ? k * p.lda + i : i * p.lda + k);
-        const double b = element(operands.b, p.b, b_is_nk(p.layout) ? j * p.ldb + k : k * p.ldb + j);
+      NarrowSum narrow(32 * numbers_in(p.a));
+      for (int64_t l = 0; l < p.k * numbers_in(p.a); ++l) {
+        const double a = scaled_number(p, p.a, operands.a, operands.blocks_a, i, l, !a_is_km(p.layout), p.lda);
+        const double b = scaled_number(p, p.b, operands.b, operands.blocks_b, j, l, b_is_nk(p.layout), p.ldb);
         expected += a * b;
         magnitude += std::abs(a * b);
-        if (is_fp8(p.a)) narrow.add(a * b);
+        if (is_fp8(p.a) || p.a == DType::e2m1x2) narrow.add(a * b);
       }
       const double scale = (p.scale_a ? operands.scale_a[p.per_tensor ? 0 : i] : 1.0) *
                            (p.scale_b ? operands.scale_b[p.per_tensor ? 0 : j] : 1.0);

@@ -70,16 +70,19 @@ std::string Words::reported() const {
 }
 
 Error Words::explained(Error error) const {
-  if (error.code != ErrorCode::failed_child || error.obstacle) return error;
+  if (error.code != ErrorCode::failed_child || error.obstacle.value_or(Obstacle::unexplained) != Obstacle::unexplained)
+    return error;
   const std::string words = reported();
-  error.obstacle = obstacle_in(words);
+  // What is known to be there is not unsupported, whatever a library calls it.
+  const auto found = obstacle_in(words);
+  if (found && !(error.obstacle && found == Obstacle::unsupported)) error.obstacle = found;
   if (!error.obstacle) return error;
   // Torch's own exception begins after this, on a line that its log has marked with time and place.
   constexpr std::string_view kBegin = "Exception in aoti_torch: ";
   constexpr size_t kMost = 200;
-  const size_t found = words.rfind(kBegin);
+  const size_t begin = words.rfind(kBegin);
   const std::string_view thrown =
-      std::string_view(words).substr(found == std::string::npos ? 0 : found + kBegin.size());
+      std::string_view(words).substr(begin == std::string::npos ? 0 : begin + kBegin.size());
   error.message += fmt::format(": \"{}\"", one_line(thrown.substr(0, thrown.find('\n')), kMost));
   return error;
 }

@@ -26,7 +26,8 @@ struct BenchRequest {
   std::optional<std::string> target;  // id; null: all that this host can run
   DType dtype = DType::fp32;
   std::string layout = "nt";
-  std::optional<DType> out;  // null: as the kernels of this dtype write it
+  BlockScale blocks = BlockScale::none;  // of A and of B; GPUs' kernels
+  std::optional<DType> out;              // null: as the kernels of this dtype write it
   std::vector<Shape> shapes;
   std::vector<Shape> gpu_shapes;     // on GPUs in place of those; empty: the same
   bool chosen = false;               // only the kernel that dispatch chooses
@@ -62,6 +63,7 @@ void fields(Visitor& visit, T& bench) {
   visit("target", bench.target, "null: every target that the host can run");
   visit("dtype", bench.dtype, "type of A and B");
   visit("layout", bench.layout, "nt, nn, tn or tt");
+  visit("blocks", bench.blocks, "what neighbours along k share: none, mx or nvfp4");
   visit("out", bench.out, "type of C; null: as the kernels of this dtype write it");
   visit("shapes", bench.shapes);
   visit("gpu_shapes", bench.gpu_shapes, "on GPUs in place of those; empty: the same");

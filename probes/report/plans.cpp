@@ -44,8 +44,9 @@ std::string render_plans(const PlanList& list, const TextOptions& options) {
   text::Page page(options);
   for (const auto& gemm : list.gemms) {
     if (&gemm != &list.gemms.front()) page.blank();
-    page.line({{fmt::format("{}×{}×{} {} {} to {} on {}", gemm.m, gemm.n, gemm.k, gemm.dtype, gemm.layout, gemm.out,
-                            gemm.device),
+    const std::string blocks = gemm.blocks ? fmt::format(" ({} blocks)", *gemm.blocks) : "";
+    page.line({{fmt::format("{}×{}×{} {}{} {} to {} on {}", gemm.m, gemm.n, gemm.k, gemm.dtype, blocks, gemm.layout,
+                            gemm.out, gemm.device),
                 text::Colour::strong}});
     if (gemm.supposed) page.paragraph("supposed: " + *gemm.supposed, 2, text::Colour::faint);
     if (!gemm.kernels.empty()) add_kernels(gemm, page);

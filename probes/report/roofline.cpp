@@ -177,6 +177,7 @@ class Roofs {
 }  // namespace
 
 double bytes_of_type(std::string_view dtype) {
+  if (dtype == "e2m1x2") return 0.5;  // of a number
   if (dtype == "int8" || dtype == "uint8" || dtype == "e4m3" || dtype == "e5m2") return 1;
   return dtype == "bf16" || dtype == "fp16" ? 2 : 4;
 }

@@ -79,6 +79,38 @@ INSTANTIATE_TEST_SUITE_P(All, SpotCheck,
                                          std::pair{DType::bf16, Layout::nn}, std::pair{DType::fp16, Layout::tt},
                                          std::pair{DType::int8, Layout::nt}, std::pair{DType::int8, Layout::tn}));
 
+// Operands with scales of blocks, and what each of these gives a wrong sum.
+class BlockSpotCheck : public SpotCheck {
+ protected:
+  void SetUp() override {}
+  void begin(DType type, BlockScale blocks) {
+    problem_ = make_problem(61, 53, 320 / numbers_in(type), type);
+    problem_.blocks = blocks;
+    SpotCheck::SetUp();
+  }
+  void make() override {}
+  // C again, with one code of B's scales changed behind its back.
+  void change(int64_t line, int64_t block, int octave) {
+    auto* const codes = static_cast<uint8_t*>(const_cast<void*>(operands_.blocks_b));
+    codes[place_of_scale(problem_, line, block)] += static_cast<uint8_t>(octave);
+  }
+};
+
+TEST_F(BlockSpotCheck, HoldsCAgainstTheScaleOfEachBlock) {
+  for (const auto& [type, blocks] :
+       {std::pair{DType::e4m3, BlockScale::mx}, std::pair{DType::e5m2, BlockScale::mx},
+        std::pair{DType::e2m1x2, BlockScale::mx}, std::pair{DType::e2m1x2, BlockScale::nvfp4}}) {
+    begin(type, blocks);
+    EXPECT_EQ(fault(), "") << name_of(type);
+    const int octave = blocks == BlockScale::mx ? 1 : 8;
+    const int64_t last = blocks_along_k(problem_) - 1;
+    change(52, last, octave);
+    EXPECT_THAT(fault(), HasSubstr(",52] is ")) << name_of(type);
+    change(52, last, -octave);
+    EXPECT_EQ(fault(), "") << name_of(type);
+  }
+}
+
 // -1 in INT32 is a number: there the checker's own poison finds it.
 class FloatSpotCheck : public SpotCheck {};
 

@@ -21,6 +21,7 @@ ALLOWED = {
     ("Makefile", "avx512"),
     ("probes/cli/bench.cpp", "avx512"),
     ("probes/cli/bench.cpp", "sm90"),
+    ("probes/cli/bench.cpp", "sm121"),
     ("probes/cli/audit.cpp", "sm90"),
     ("probes/cli/audit.cpp", "sm121"),
     ("probes/cli/audit.cpp", "avx512"),

@@ -11,7 +11,7 @@
   cuda, # the toolkit's folder
   pytorch, # what ci/torch-source fetched
   torchHeaders ? null, # include of a torch wheel
-  cache ? "", # XDG_CACHE_HOME: pbprobe's cubins outlive a builder there
+  cache ? "", # CCACHE_DIR: what was compiled, and pbprobe's cubins, outlive a builder there
   nvrtc ? null, # the last library that compiles SMs which nvcc no longer knows
   cmakeFlags ? "", # further ones, of a machine that keeps what it compiled
   own ? { }, # { x86_64-linux = { VARIABLE = "…"; }; }: how pbprobe itself is compiled, as where it is kept already
@@ -141,7 +141,7 @@ rec {
         CC = "${prefix}gcc";
         CXX = "${prefix}g++";
         worldCmakeFlags = cmakeFlags;
-        XDG_CACHE_HOME = cache;
+        CCACHE_DIR = cache;
         inherit torchHeaders;
       }
       // (if attrs ? buildCommand || attrs ? src then { } else { buildCommand = "mkdir -p $out"; } // package)

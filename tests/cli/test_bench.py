@@ -1,0 +1,74 @@
+# SPDX-FileCopyrightText: 2026 The pbprobe authors
+# SPDX-License-Identifier: MIT
+"""What `pbprobe bench` would run: shapes by chance, plans without the GPU, scales of blocks."""
+
+import json
+
+from test_cli import COULD_NOT_RUN, PASSED, run
+
+
+def test_bench_draws_shapes_by_a_seed():
+    def shapes(seed):
+        asked = ("bench", "--target", "sm90", "--random", "30", "--seed", seed, "--explain", "--format", "json")
+        gemms = json.loads(run(*asked).stdout)["gemms"]
+        return [(gemm["m"], gemm["n"], gemm["k"]) for gemm in gemms]
+
+    drawn = shapes("5")
+    assert drawn == shapes("5") != shapes("6")
+    assert len(set(drawn)) == 30 and all(1 <= size <= 16384 for shape in drawn for size in shape)
+    assert sum(size < 128 for shape in drawn for size in shape) in range(25, 66)  # half of 90: log-uniform
+
+
+def test_bench_explains_what_it_would_choose_for_a_gpu_that_is_not_here():
+    asked = ("bench", "--target", "sm90", "--dtype", "bf16", "--shape", "4096x4096x4095", "--explain", "--sms", "114")
+    result = run(*asked, "--format", "json")
+    (gemm,) = json.loads(result.stdout)["gemms"]
+    if result.returncode == COULD_NOT_RUN:
+        assert "not built" in gemm["why_not"] or "TARGETS" in gemm["why_not"]
+        return
+    assert result.returncode == PASSED, result.stderr
+    assert (gemm["m"], gemm["n"], gemm["k"], gemm["out"]) == (4096, 4096, 4095, "fp32")
+    (chosen,) = [kernel for kernel in gemm["kernels"] if kernel["chosen"]]
+    assert chosen["kernel"].startswith("wgmma_bf16_") and "is aligned first" in chosen["why"]
+    assert chosen["model"] == min(kernel["model"] for kernel in gemm["kernels"] if kernel["model"]) == 1
+    other_path = [kernel for kernel in gemm["kernels"] if kernel["kernel"].startswith("gemm_")]
+    assert other_path and {kernel["model"] for kernel in other_path} == {None}
+    text = run(*asked).stdout
+    assert chosen["kernel"] in text and chosen["why"].split(";")[0] in text
+    if gemm["supposed"]:
+        assert "114 SMs" in text
+
+
+BLOCKS = ("bench", "--target", "sm121", "--dtype", "e2m1x2", "--block-scales", "nvfp4", "--layout", "nt")
+
+
+def test_bench_explains_block_scaled_types_for_a_gpu_that_is_not_here():
+    asked = (*BLOCKS, "--out", "bf16", "--shape", "4096x2048x4096", "--explain", "--sms", "48")
+    result = run(*asked, "--format", "json")
+    (gemm,) = json.loads(result.stdout)["gemms"]
+    assert (gemm["dtype"], gemm["blocks"], gemm["k"], gemm["out"]) == ("e2m1x2", "nvfp4", 4096, "bf16")
+    text = run(*asked).stdout
+    assert " e2m1x2 (nvfp4 blocks) nt to bf16 on cuda:" in text
+    if result.returncode == COULD_NOT_RUN:
+        assert "not built" in gemm["why_not"] or "TARGETS" in gemm["why_not"]
+        return
+    assert result.returncode == PASSED, result.stderr
+    (chosen,) = [kernel for kernel in gemm["kernels"] if kernel["chosen"]]
+    assert chosen["kernel"].startswith("gemm_nv_e2m1_") and chosen["kernel"] in text
+    random = json.loads(run(*BLOCKS, "--random", "9", "--explain", "--format", "json").stdout)["gemms"]
+    assert len(random) == 9 and all(each["k"] % 2 == 0 for each in random)
+
+
+def test_bench_of_block_scaled_types_names_what_is_missing():
+    gpus = json.loads(run("host", "--format", "json").stdout)["gpus"]
+    if not any(gpu["target"] == "sm121" for gpu in gpus):
+        here = run(*BLOCKS, "--shape", "64x64x64")
+        assert here.returncode == COULD_NOT_RUN and "sm121 cannot run on this machine" in here.stderr
+    for arguments, words in (
+        (("--dtype", "bf16", "--block-scales", "mx"), "bf16 does not go with block scales"),
+        (("--dtype", "e4m3", "--block-scales", "nvfp4"), "e2m1x2 takes mx or nvfp4"),
+        (("--dtype", "e2m1x2", "--block-scales", "mx", "--shape", "8x8x7"), "give a K that they divide"),
+        (("--dtype", "e4m3", "--block-scales", "mx", "--against", "cublaslt"), "not asked for scales of blocks"),
+    ):
+        result = run("bench", *arguments)
+        assert result.returncode == COULD_NOT_RUN and words in " ".join(result.stderr.split()), result.stderr

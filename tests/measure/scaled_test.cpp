@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// The areas of scaled types, on a torch that computes all of them on the CPU (fake/scaled_torch.c), sound and wrong.
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "paths.hpp"
+#include "probes/measure/libtorch_areas.hpp"
+#include "probes/measure/libtorch_scaled.hpp"
+
+namespace pbprobe {
+namespace {
+
+using area::Scaling;
+using testing::HasSubstr;
+
+class ScaledAreas : public testing::Test {
+ protected:
+  void TearDown() override { unsetenv("PBPROBE_TEST_FAULT"); }
+
+  static Result<void> check(const area::ScaledKind& kind, const char* id = "sm120", bool gpu = true) {
+    static const auto library = Libtorch::load(PBPROBE_FAKES "/scaled_torch");
+    if (!library.ok()) return library.error();
+    return area::check_scaled({*library, nullptr}, kind, {gpu, find_target(id)});
+  }
+  static Error refused(const area::ScaledKind& kind, const char* id, bool gpu = true) {
+    setenv("PBPROBE_TEST_FAULT", "throws", 1);
+    const auto right = check(kind, id, gpu);
+    EXPECT_FALSE(right.ok()) << kind.name;
+    return right.ok() ? Error{} : right.error();
+  }
+  static LibtorchArea area_of(const Error& error) {
+    LibtorchArea area{"area", "cuda:0", {}, {}, {}};
+    tell_of(area, error);
+    return area;
+  }
+  static const area::ScaledKind& kind_of(std::string_view name) {
+    for (const auto& kind : area::scaled_kinds())
+      if (kind.name == name) return kind;
+    ADD_FAILURE() << name;
+    return area::scaled_kinds().front();
+  }
+};
+
+TEST_F(ScaledAreas, OfASoundTorchAreRight) {
+  for (const auto& kind : area::scaled_kinds()) {
+    const auto right = check(kind);
+    EXPECT_TRUE(right.ok()) << kind.name << ": " << (right.ok() ? "" : right.error().message);
+  }
+}
+
+bool is_hit(const std::string& fault, const area::ScaledKind& kind) {
+  const bool blocks = kind.scaling == Scaling::mx || kind.scaling == Scaling::nvfp4;
+  if (fault == "order") return kind.type == DType::e2m1x2;
+  if (fault == "bias") return kind.type == DType::e4m3 || kind.scaling == Scaling::nvfp4;
+  if (fault == "not swizzled") return blocks;
+  if (fault == "next block") return blocks || kind.scaling == Scaling::blocks_of_128;
+  return true;
+}
+
+TEST_F(ScaledAreas, NameAnElementOfWhatIsWrongAndNothingElse) {
+  for (const char* fault :
+       {"order", "bias", "not swizzled", "next block", "a unscaled", "b unscaled", "short k", "one element"}) {
+    setenv("PBPROBE_TEST_FAULT", fault, 1);
+    for (const auto& kind : area::scaled_kinds()) {
+      const auto right = check(kind);
+      ASSERT_EQ(right.ok(), !is_hit(fault, kind)) << fault << ", " << kind.name;
+      if (right.ok()) continue;
+      EXPECT_EQ(right.error().code, ErrorCode::malformed) << fault << ", " << kind.name;
+      EXPECT_THAT(right.error().message, HasSubstr("of aten::_scaled_mm is ")) << fault << ", " << kind.name;
+      const LibtorchArea area = area_of(right.error());
+      EXPECT_TRUE(area.problem && !area.obstacle && !area.skipped) << fault << ", " << kind.name;
+    }
+  }
+}
+
+TEST_F(ScaledAreas, ThatTheGpuLacksAreSkippedWithWhatTheyNeed) {
+  const LibtorchArea mx = area_of(refused(kind_of("MXFP8 GEMM"), "sm90"));
+  EXPECT_EQ(mx.skipped, "torch computes it on sm100, sm103, sm110, sm120, sm121, and this GPU is sm90");
+  EXPECT_EQ(mx.problem, std::nullopt);
+  EXPECT_EQ(area_of(refused(kind_of("FP8 GEMM"), "sm86")).skipped,
+            "torch computes it on sm89, sm90, sm100, sm103, sm110, sm120, sm121, and this GPU is sm86");
+  EXPECT_EQ(area_of(refused(kind_of("FP8 GEMM with scales of 1x128 and 128x128"), "sm120")).skipped,
+            "torch computes it on sm90, and this GPU is sm120");
+  EXPECT_THAT(area_of(refused(kind_of("MXFP4 GEMM"), "sm120")).skipped.value_or(""), HasSubstr("does not take it"));
+  EXPECT_THAT(area_of(refused(kind_of("FP8 GEMM"), "", false)).skipped.value_or(""), HasSubstr("none for CPUs"));
+}
+
+TEST_F(ScaledAreas, ThatTheGpuHasAndTorchRefusesCouldNotRun) {
+  for (const auto& [name, id] : {std::pair{"MXFP8 GEMM", "sm120"}, std::pair{"NVFP4 GEMM", "sm100"},
+                                 std::pair{"FP8 GEMM", "sm89"}, std::pair{"FP8 GEMM", "no row"}}) {
+    const LibtorchArea area = area_of(refused(kind_of(name), id));
+    EXPECT_EQ(area.obstacle, Obstacle::unexplained) << name << " on " << id;
+    EXPECT_TRUE(area.problem && !area.skipped) << name << " on " << id;
+  }
+}
+
+TEST_F(ScaledAreas, OfBlocksAreAskedOnlyOfGpus) {
+  for (const auto& kind : area::scaled_kinds()) {
+    const auto right = check(kind, "", false);
+    EXPECT_EQ(right.ok(), kind.scaling == Scaling::tensor) << kind.name;
+    if (right.ok()) continue;
+    EXPECT_EQ(area_of(right.error()).skipped, "it is asked only of GPUs") << kind.name;
+  }
+}
+
+}  // namespace
+}  // namespace pbprobe
