@@ -30,6 +30,13 @@ Problem problem_of(const BenchRequest& bench, const Shape& shape) {
   Problem problem = out ? make_problem(shape.m, shape.n, k, bench.dtype, *out, layout)
                         : make_problem(shape.m, shape.n, k, bench.dtype, layout);
   problem.blocks = bench.blocks;
+  if (are_fp32(bench.blocks)) {  // cuBLASLt has rows of those of 128 × 128 begin at multiples of 16 bytes
+    const auto apart = [](const BlockRows& scales) {
+      return scales.squares ? round_up(scales.leading, 4) : scales.leading;
+    };
+    problem.blocks_lda = apart(block_rows_a(problem));
+    problem.blocks_ldb = apart(block_rows_b(problem));
+  }
   problem.prepacked_b = bench.prepacked;
   problem.scale_a = problem.scale_b = bench.scaled;
   return problem;
@@ -93,7 +100,7 @@ Result<void> check_blocks(const BenchRequest& bench) {
                           shape.m, shape.n, shape.k, name_of(bench.dtype), numbers);
   if (bench.blocks == BlockScale::none) return {};
   for (const std::string& peer : bench.against)
-    if (peer != kBf16)
+    if (peer != kBf16 && !(are_fp32(bench.blocks) && peer.starts_with("cublaslt")))
       return make_error(ErrorCode::usage, "against {}: it is not asked for scales of blocks: choose {}", peer, kBf16);
   return {};
 }

@@ -35,7 +35,15 @@ enum DataType : int {
   kReal8E4M3 = 28,
   kReal8E5M2 = 29
 };
-enum DescriptorAttribute : int { kTransposeA = 3, kTransposeB = 4 };
+enum DescriptorAttribute : int {
+  kTransposeA = 3,
+  kTransposeB = 4,
+  kScalesOfA = 17,  // a pointer
+  kScalesOfB = 18,
+  kScaleModeOfA = 31,
+  kScaleModeOfB = 32
+};
+enum ScaleMode : int { kScalesOf1x128 = 4, kScalesOf128x128 = 5 };  // FP32; since 12.9, on 9.0
 enum PreferenceAttribute : int { kMaxWorkspaceBytes = 1 };
 
 // cublasLtMatmulHeuristicResult_t.
@@ -90,7 +98,26 @@ struct CublasLt::Gemm::State {
   std::vector<Heuristic> proposals;
   size_t chosen = 0;
   bool integers = false;
+  bool scaled = false;  // by blocks
   DeviceBuffer workspace;
+
+  // The heuristics want pointers too: until there are some, any address that is aligned.
+  [[nodiscard]] int set_modes(const Problem& p) {
+    scaled = true;
+    alignas(16) static constexpr char kNothing[16] = {};
+    const auto mode = [](const BlockRows& scales) { return scales.squares ? kScalesOf128x128 : kScalesOf1x128; };
+    const int left_mode = mode(block_rows_b(p));
+    const int right_mode = mode(block_rows_a(p));
+    for (const auto& [attribute, value] : {std::pair{kScaleModeOfA, left_mode}, {kScaleModeOfB, right_mode}}) {
+      if (const int status = functions->descriptor_set(descriptor, attribute, &value, sizeof value); status != kSuccess)
+        return status;
+    }
+    return set_scales(kNothing, kNothing);
+  }
+  [[nodiscard]] int set_scales(const void* of_left, const void* of_right) const {
+    const int status = functions->descriptor_set(descriptor, kScalesOfA, &of_left, sizeof of_left);
+    return status != kSuccess ? status : functions->descriptor_set(descriptor, kScalesOfB, &of_right, sizeof of_right);
+  }
 
   State() = default;
   State(const State&) = delete;
@@ -153,7 +180,8 @@ CublasLt::Gemm::~Gemm() = default;
 
 // The GEMM without its algorithm, and what the heuristics propose for it, the first one first.
 Result<CublasLt::Gemm> CublasLt::propose(const Problem& p, const GpuDevice& device, int most) const {
-  if (p.bias || p.scale_a || p.scale_b) return make_error(ErrorCode::unsupported, "cublasLt is asked for plain GEMMs");
+  if (p.bias || p.scale_a || p.scale_b || (p.blocks != BlockScale::none && !are_fp32(p.blocks)))
+    return make_error(ErrorCode::unsupported, "cublasLt is asked for plain GEMMs, or for FP32 scales of blocks");
   Gemm gemm;
   gemm.state_ = std::make_unique<Gemm::State>();
   Gemm::State& state = *gemm.state_;
@@ -175,6 +203,7 @@ Result<CublasLt::Gemm> CublasLt::propose(const Problem& p, const GpuDevice& devi
                      functions_->descriptor_set(state.descriptor, kTransposeA, &turn_left, sizeof turn_left)));
   PBPROBE_CHECK(call("cublasLtMatmulDescSetAttribute",
                      functions_->descriptor_set(state.descriptor, kTransposeB, &turn_right, sizeof turn_right)));
+  if (p.blocks != BlockScale::none) PBPROBE_CHECK(call("cublasLtMatmulDescSetAttribute", state.set_modes(p)));
   const auto size = [](int64_t number) { return static_cast<uint64_t>(number); };
   PBPROBE_CHECK(call("cublasLtMatrixLayoutCreate",
                      functions_->layout_create(&state.left, data_type(p.b), size(stored_columns_b(p)),
@@ -225,6 +254,10 @@ Result<void> CublasLt::Gemm::run(const Operands& operands, CuStream stream) cons
   State& s = *state_;
   const void* alpha = s.integers ? static_cast<const void*>(&integer_one) : &one;
   const void* beta = s.integers ? static_cast<const void*>(&integer_zero) : &zero;
+  if (s.scaled) {
+    if (const int status = s.set_scales(operands.blocks_b, operands.blocks_a); status != kSuccess)
+      return failed(status, ErrorCode::device, "cublasLtMatmulDescSetAttribute");
+  }
   const int status = s.functions->matmul(
       s.handle, s.descriptor, alpha, operands.b, s.left, operands.a, s.right, beta, operands.c, s.result, operands.c,
       s.result, s.proposals[s.chosen].algorithm.data(), s.workspace.data(), kWorkspaceBytes, stream);

@@ -41,9 +41,16 @@ std::vector<std::byte> normal_tile(DType type, unsigned seed) {
   return tile;
 }
 
-// Codes of scales from a quarter to four.
+// Scales, or their codes, from a quarter to four.
 std::vector<std::byte> scale_tile(BlockScale blocks, unsigned seed) {
   std::mt19937 engine(seed);
+  if (are_fp32(blocks)) {
+    std::uniform_real_distribution<double> scale(0.25, 4);
+    std::vector<std::byte> floats(kTileElements * sizeof(float));
+    for (size_t i = 0; i < kTileElements; ++i)
+      set_element(floats.data(), DType::fp32, static_cast<int64_t>(i), scale(engine));
+    return floats;
+  }
   const int one = blocks == BlockScale::mx ? 127 : 0x38;
   const int octave = blocks == BlockScale::mx ? 1 : 8;
   std::uniform_int_distribution<int> code(one - 2 * octave, one + 2 * octave);
@@ -92,8 +99,8 @@ Rotation plan_rotation(const Problem& p, int64_t cache_bytes, size_t most_bytes)
   if (p.scale_a) rotation.scale_a_offset = append(scales_a(p) * size_of(DType::fp32));
   if (p.scale_b) rotation.scale_b_offset = append(scales_b(p) * size_of(DType::fp32));
   if (p.blocks != BlockScale::none) {
-    rotation.blocks_a_offset = append(block_scale_bytes(p, p.m));
-    rotation.blocks_b_offset = append(block_scale_bytes(p, p.n));
+    rotation.blocks_a_offset = append(block_bytes_a(p));
+    rotation.blocks_b_offset = append(block_bytes_b(p));
   }
   const size_t wanted = 2 * static_cast<size_t>(std::max<int64_t>(cache_bytes, 0)) / rotation.copy_bytes + 1;
   rotation.copies = std::clamp<size_t>(wanted, 1, std::max<size_t>(most_bytes / rotation.copy_bytes, 1));
@@ -111,9 +118,11 @@ Result<void> fill_operands(const Problem& p, const Rotation& rotation, const Wri
   if (p.scale_a) PBPROBE_CHECK(fill_scales(rotation.scale_a_offset, scales_a(p), 3));
   if (p.scale_b) PBPROBE_CHECK(fill_scales(rotation.scale_b_offset, scales_b(p), 4));
   if (p.blocks == BlockScale::none) return {};
-  const auto bytes_of_blocks = [&](int64_t lines) { return static_cast<size_t>(block_scale_bytes(p, lines)); };
-  PBPROBE_CHECK(fill(write, rotation.blocks_a_offset, bytes_of_blocks(p.m), scale_tile(p.blocks, 5)));
-  return fill(write, rotation.blocks_b_offset, bytes_of_blocks(p.n), scale_tile(p.blocks, 6));
+  const auto fill_blocks = [&](size_t offset, int64_t bytes, unsigned seed) {
+    return fill(write, offset, static_cast<size_t>(bytes), scale_tile(p.blocks, seed));
+  };
+  PBPROBE_CHECK(fill_blocks(rotation.blocks_a_offset, block_bytes_a(p), 5));
+  return fill_blocks(rotation.blocks_b_offset, block_bytes_b(p), 6);
 }
 
 DType peer_result(const Problem& p) {

@@ -44,16 +44,20 @@ double bound(const Problem& p, double magnitude, double loss, double expected) {
   return ku / (1 - ku) * magnitude + loss + inputs + rounding * std::abs(expected) + subnormal;
 }
 
-// Number l along k of a row of A or a column of B, times the scale of its block.
-double scaled_number(const Problem& p, DType type, const void* data, const void* scales, int64_t line, int64_t l,
-                     bool line_is_row, int64_t leading) {
+// Number l along k of a row of A, or of a column of B, times the scale of its block.
+double scaled_number(const Problem& p, const Operands& o, bool of_b, int64_t line, int64_t l) {
+  const DType type = of_b ? p.b : p.a;
+  const void* const scales = of_b ? o.blocks_b : o.blocks_a;
+  const int64_t leading = of_b ? p.ldb : p.lda;
+  const bool line_is_row = of_b ? b_is_nk(p.layout) : !a_is_km(p.layout);
   const int64_t numbers = numbers_in(type);
   const int64_t at = line_is_row ? line * leading + l / numbers : l / numbers * leading + line;
-  const double value = element(data, type, at * numbers + l % numbers);
+  const double value = element(of_b ? o.b : o.a, type, at * numbers + l % numbers);
   if (p.blocks == BlockScale::none) return value;
-  const auto* const codes = static_cast<const uint8_t*>(scales);
   const int64_t block = l / numbers / block_length(p.blocks, type);
-  return value * block_scale(p.blocks, codes[place_of_scale(p, line, block)]);
+  if (are_fp32(p.blocks))
+    return value * element(scales, DType::fp32, place_in(of_b ? block_rows_b(p) : block_rows_a(p), line, block));
+  return value * block_scale(p.blocks, static_cast<const uint8_t*>(scales)[place_of_scale(p, line, block)]);
 }
 
 }  // namespace
@@ -87,8 +91,8 @@ Result<void> spot_check(const Problem& p, const Operands& operands, int64_t most
       double magnitude = 0;
       NarrowSum narrow(32 * numbers_in(p.a));
       for (int64_t l = 0; l < p.k * numbers_in(p.a); ++l) {
-        const double a = scaled_number(p, p.a, operands.a, operands.blocks_a, i, l, !a_is_km(p.layout), p.lda);
-        const double b = scaled_number(p, p.b, operands.b, operands.blocks_b, j, l, b_is_nk(p.layout), p.ldb);
+        const double a = scaled_number(p, operands, false, i, l);
+        const double b = scaled_number(p, operands, true, j, l);
         expected += a * b;
         magnitude += std::abs(a * b);
         if (is_fp8(p.a) || p.a == DType::e2m1x2) narrow.add(a * b);

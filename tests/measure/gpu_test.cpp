@@ -22,6 +22,7 @@
 #include "core/host/host.hpp"
 #include "kernels/cuda/host/probes.hpp"
 #include "kernels/dispatch/choose.hpp"
+#include "kernels/gemm/checker.hpp"
 #include "kernels/gemm/table.hpp"
 #include "probes/measure/backend.hpp"
 #include "probes/measure/cublaslt.hpp"
@@ -321,6 +322,40 @@ TEST_F(OnGpu, CublasLtMultipliesWhatWeMultiply) {
         ASSERT_EQ(c[static_cast<size_t>(i * p.ldc + j)], sum) << name_of(layout) << " " << i << "," << j;
       }
     }
+  }
+}
+
+// By blocks of 128: exact, so the library was handed the scales where it wants them.
+TEST_F(OnGpu, CublasLtScalesWhatWeScale) {
+  if (gpu().capability != "9.0") GTEST_SKIP() << "cuBLASLt has such scales on 9.0";
+  auto library = CublasLt::load(cublaslt_places(std::nullopt));
+  if (!library.ok()) GTEST_SKIP() << library.error().message;
+  auto device = GpuDevice::open(index_);
+  ASSERT_TRUE(device.ok()) << device.error().message;
+  for (const BlockScale blocks : {BlockScale::rows_squares, BlockScale::squares_rows, BlockScale::rows_rows}) {
+    Problem problem = make_problem(256, 384, 640, DType::e4m3, DType::bf16);
+    problem.blocks = blocks;
+    if (block_rows_a(problem).squares) problem.blocks_lda = 8;
+    if (block_rows_b(problem).squares) problem.blocks_ldb = 8;
+    const auto execute = [&](const Problem& p, CheckData& data) -> Result<void> {
+      std::vector<DeviceBuffer> buffers;
+      for (const Guarded* array : {&data.a, &data.b, &data.c, &data.blocks_a, &data.blocks_b}) {
+        PBPROBE_TRY(DeviceBuffer buffer, device->allocate(static_cast<size_t>(array->length_bytes)));
+        PBPROBE_CHECK(device->upload(buffer, 0, array->data(), static_cast<size_t>(array->length_bytes)));
+        buffers.push_back(std::move(buffer));
+      }
+      PBPROBE_TRY(const CublasLt::Gemm gemm, library->plan(p, *device));
+      const Operands operands{.a = buffers[0].data(),
+                              .b = buffers[1].data(),
+                              .c = buffers[2].data(),
+                              .blocks_a = buffers[3].data(),
+                              .blocks_b = buffers[4].data()};
+      PBPROBE_CHECK(gemm.run(operands, device->stream()));
+      return device->download(data.c.data(), buffers[2], 0, static_cast<size_t>(data.c.length_bytes));
+    };
+    const auto result = pbprobe::check(problem, Tier::exact, execute);
+    ASSERT_TRUE(result.ok()) << name_of(blocks) << ": " << result.error().message;
+    EXPECT_TRUE(result->passed) << name_of(blocks) << ": " << result->what;
   }
 }
 

@@ -89,8 +89,13 @@ class BlockSpotCheck : public SpotCheck {
     SpotCheck::SetUp();
   }
   void make() override {}
-  // C again, with one code of B's scales changed behind its back.
+  // C again, with one of B's scales changed behind its back: by so much its code, or twice or half an FP32.
   void change(int64_t line, int64_t block, int octave) {
+    if (are_fp32(problem_.blocks)) {
+      auto* const scales = static_cast<float*>(const_cast<void*>(operands_.blocks_b));
+      scales[place_in(block_rows_b(problem_), line, block)] *= octave > 0 ? 2.0F : 0.5F;
+      return;
+    }
     auto* const codes = static_cast<uint8_t*>(const_cast<void*>(operands_.blocks_b));
     codes[place_of_scale(problem_, line, block)] += static_cast<uint8_t>(octave);
   }
@@ -99,7 +104,8 @@ class BlockSpotCheck : public SpotCheck {
 TEST_F(BlockSpotCheck, HoldsCAgainstTheScaleOfEachBlock) {
   for (const auto& [type, blocks] :
        {std::pair{DType::e4m3, BlockScale::mx}, std::pair{DType::e5m2, BlockScale::mx},
-        std::pair{DType::e2m1x2, BlockScale::mx}, std::pair{DType::e2m1x2, BlockScale::nvfp4}}) {
+        std::pair{DType::e2m1x2, BlockScale::mx}, std::pair{DType::e2m1x2, BlockScale::nvfp4},
+        std::pair{DType::e4m3, BlockScale::rows_squares}, std::pair{DType::e5m2, BlockScale::rows_rows}}) {
     begin(type, blocks);
     EXPECT_EQ(fault(), "") << name_of(type);
     const int octave = blocks == BlockScale::mx ? 1 : 8;
