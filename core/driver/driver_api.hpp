@@ -120,7 +120,6 @@ enum CuFunctionAttribute : int {
   kCuFuncPtxVersion = 5,
   kCuFuncBinaryVersion = 6,
   kCuFuncMaxDynamicSharedBytes = 8,
-  kCuFuncSharedCarveout = 9,  // percent of what the L1 cache and shared memory have together
 };
 enum CuLaunch : int { kCuLaunchCooperative = 2, kCuLaunchClusterDimension = 4, kCuLaunchProgrammaticSerialization = 6 };
 enum CuFlags : unsigned { kCuStreamNonBlocking = 1, kCuEventDisableTiming = 2 };

@@ -169,28 +169,29 @@ __device__ inline void repack(const GpuRepacks& passes) {
   }
 }
 
-// C from its parts: eight columns a thread.
+// C from its parts, an element a thread: neighbours read neighbours of each part.
 template <class Accumulator>
 __device__ inline void reduce(const GpuCall& call) {
-  const long long across = (call.n + 7) / 8;
-  const long long all = across * call.m;
+  constexpr int kTogether = 8;  // parts that are on their way at once
+  const long long all = static_cast<long long>(call.m) * call.n;
   const long long threads = static_cast<long long>(gridDim.x) * kPassThreads;
   launch_dependents();
   wait_on_dependencies();
   for (long long i = static_cast<long long>(blockIdx.x) * kPassThreads + threadIdx.x; i < all; i += threads) {
-    const int row = static_cast<int>(i / across);
-    const int column = static_cast<int>(i % across) * 8;
-    const Accumulator* from =
-        static_cast<const Accumulator*>(call.partials) + static_cast<long long>(row) * call.n + column;
-    Accumulator eight[8] = {};
-    for (int part = 0; part < call.split; ++part) {
+    const Accumulator* from = static_cast<const Accumulator*>(call.partials) + i;
+    Accumulator sum = 0;
+    for (int part = 0; part < call.split; part += kTogether, from += kTogether * all) {
+      Accumulator some[kTogether];
 #pragma unroll
-      for (int j = 0; j < 8; ++j) {
-        if (column + j < call.n) eight[j] += from[j];
-      }
-      from += static_cast<long long>(call.m) * call.n;
+      for (int j = 0; j < kTogether; ++j) some[j] = part + j < call.split ? from[j * all] : Accumulator{0};
+#pragma unroll
+      for (int j = 0; j < kTogether; ++j) sum += some[j];
     }
-    write_small_m(call, row, column, eight);
+    const long long line = all <= 0xffffffffLL ? static_cast<unsigned>(i) / static_cast<unsigned>(call.n) : i / call.n;
+    const int row = static_cast<int>(line);
+    const int column = static_cast<int>(i - line * call.n);
+    const long long index = call.c_is_nm ? column * call.ldc + row : row * call.ldc + column;
+    write_element(call, index, row, column, call.c_is_nm ? row : column, sum);
   }
 }
 

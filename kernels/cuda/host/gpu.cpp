@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <utility>
 
 #include "core/driver/driver_api.hpp"
@@ -39,9 +38,6 @@ Result<LoadedKernel> load_kernel(const DriverApi& driver, CuLibrary library, con
     PBPROBE_CHECK(check(
         driver.cuKernelSetAttribute(kCuFuncMaxDynamicSharedBytes, static_cast<int>(dynamic_shared), handle, device),
         fmt::format("granting {} {} bytes of shared memory", symbol, dynamic_shared)));
-  }
-  if (const char* carve = getenv("PBPROBE_CARVE"); carve && !symbol.starts_with("probe")) {
-    PBPROBE_CHECK(check(driver.cuKernelSetAttribute(kCuFuncSharedCarveout, atoi(carve), handle, device), "carve-out"));
   }
   LoadedKernel loaded;
   loaded.handle = handle;
@@ -277,8 +273,7 @@ Result<void> launch_reduce(const Plan& plan, GpuCall call, const Context& contex
   const std::string symbol = plan.problem.accumulator == DType::int32 ? "reduce_int32" : "reduce_fp32";
   constexpr int64_t kThreads = 256;
   constexpr int64_t kMostBlocks = 4096;
-  const int64_t eights = (plan.problem.n + 7) / 8 * plan.problem.m;
-  const int64_t blocks = std::min((eights + kThreads - 1) / kThreads, kMostBlocks);
+  const int64_t blocks = std::min(divide_up(plan.problem.m * plan.problem.n, kThreads), kMostBlocks);
   void* parameters[] = {&call};
   return launch({plan.kernel->target, symbol, Grid{blocks, 1, 1}, kThreads, 0, 1, plan.gpu.overlaps}, context,
                 parameters);
