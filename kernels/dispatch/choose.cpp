@@ -132,9 +132,14 @@ Result<const Kernel*> forced(const Problem& problem, const Host& host, const Gpu
   return kernel;
 }
 
-// Says for each target that has a kernel for the problem why it was not taken.
+// Says for each target that has a kernel for the problem why it was not taken; neighbours of one reason together.
 Error nothing_fits(const Problem& problem, const Host& host, const Gpu* gpu, const ChooseOptions& options) {
-  std::vector<std::string> reasons;
+  struct Reason {
+    std::string_view kernel;
+    int more;
+    std::string why;
+  };
+  std::vector<Reason> found;
   for (const auto& kernel : kernel_table()) {
     if (options.target && *options.target != kernel.target) continue;
     if (!problem_differs(kernel, problem).empty()) continue;
@@ -142,11 +147,17 @@ Error nothing_fits(const Problem& problem, const Host& host, const Gpu* gpu, con
     if (target == nullptr || (target->kind == TargetKind::gpu) != (gpu != nullptr)) continue;
     const auto lacks = host_lacks(*target, kernel.part, host, gpu);
     const auto elsewhere = better_elsewhere(kernel, problem);
-    reasons.push_back(fmt::format("{}: {}", kernel.name,
-                                  !lacks.empty()       ? lacks
-                                  : !elsewhere.empty() ? elsewhere
-                                                       : std::string(build_of(kernel).why_not)));
+    std::string why = !lacks.empty() ? lacks : !elsewhere.empty() ? elsewhere : std::string(build_of(kernel).why_not);
+    if (!found.empty() && found.back().why == why) {
+      ++found.back().more;
+    } else {
+      found.push_back({kernel.name, 0, std::move(why)});
+    }
   }
+  std::vector<std::string> reasons;
+  for (const auto& [kernel, more, why] : found)
+    reasons.push_back(more > 0 ? fmt::format("{} and {} more: {}", kernel, more, why)
+                               : fmt::format("{}: {}", kernel, why));
   const auto where = gpu ? fmt::format("GPU {} ({}, {})", gpu->index, gpu->name, gpu->capability)
                          : fmt::format("this CPU ({})", host.cpu.name);
   return make_error(ErrorCode::unsupported, "no kernel for {} on {}{}: {}", describe(problem), where,

@@ -101,7 +101,7 @@ TEST(Choose, SaysWhyNothingFits) {
   const auto plan = choose(make_problem(4, 4, 4, DType::fp32), cpu_host({}));
   ASSERT_FALSE(plan.ok());
   EXPECT_EQ(plan.error().code, ErrorCode::unsupported);
-  EXPECT_THAT(plan.error().message, HasSubstr("gemm_fp32_6x16_avx2: avx2 needs avx2, fma, f16c"));
+  EXPECT_THAT(plan.error().message, HasSubstr("gemm_fp32_6x16_avx2 and 1 more: avx2 needs avx2, fma, f16c"));
   const auto gpu = choose(make_problem(4, 4, 4, DType::fp32), cpu_host({}), {}, {.gpu = 0});
   ASSERT_FALSE(gpu.ok());
   EXPECT_EQ(gpu.error().code, ErrorCode::usage);
@@ -218,6 +218,19 @@ TEST(Choose, EveryPlanOfEveryTargetIsWhole) {
     }
   }
   if (seen == 0) GTEST_SKIP() << "not built: make build TARGETS=sm90";
+}
+
+TEST(Choose, SaysOnceForEachTargetWhyNothingFits) {
+  Problem p = make_problem(64, 64, 256, DType::e4m3, DType::bf16);
+  p.blocks = BlockScale::rows_squares;
+  const auto plan = choose(p, gpu_host("8.0"), {}, {.gpu = 0});
+  ASSERT_FALSE(plan.ok());
+  EXPECT_EQ(plan.error().code, ErrorCode::unsupported);
+  EXPECT_THAT(plan.error().message, HasSubstr("1x128_128x128 blocks on GPU 0"));
+  EXPECT_THAT(plan.error().message, HasSubstr("wgmma_e4m3_rows_squares_small_m64_sm90 and 4 more: its machine code is "
+                                              "for capability 9.0, and GPU 0"));
+  EXPECT_THAT(plan.error().message, HasSubstr("gemm_e4m3_rows_squares_128x64_sm89 and 1 more: its machine code is for "
+                                              "capability 8.9"));
 }
 
 TEST(Choose, TakesTheTileThatFillsTheGpu) {
