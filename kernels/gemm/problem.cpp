@@ -159,8 +159,9 @@ Problem make_problem(int64_t m, int64_t n, int64_t k, DType type, Layout layout)
 
 std::string describe(const Problem& p) {
   const std::string blocks = p.blocks == BlockScale::none ? "" : fmt::format(", {} blocks", name_of(p.blocks));
-  return fmt::format("m {}, n {}, k {}, {}, {}·{}→{}→{}{}{}", p.m, p.n, p.k, name_of(p.layout), name_of(p.a),
-                     name_of(p.b), name_of(p.accumulator), name_of(p.c), p.c_is_nm ? " [n,m]" : "", blocks);
+  return fmt::format("m {}, n {}, k {}, {}, {}·{}→{}→{}{}{}", p.m, p.n, p.k * numbers_in(p.a), name_of(p.layout),
+                     name_of(p.a), name_of(p.b), name_of(p.accumulator), name_of(p.c), p.c_is_nm ? " [n,m]" : "",
+                     blocks);
 }
 
 Result<void> validate(const Problem& p) {
