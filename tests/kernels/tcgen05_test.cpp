@@ -110,6 +110,14 @@ TEST(Tcgen05, DescriptorsAreThoseOfCutlass) {
     EXPECT_EQ(tcgen05_instruction(codes, 128, 16), instruction_by_cutlass(type, false)) << type;
   }
   EXPECT_EQ(instruction_by_cutlass("fp32", true), 0U) << "there is no such instruction";
+  const std::map<std::string_view, Tcgen05BlockCodes> scaled{{"mx_e4m3", kTcgen05MxE4m3},
+                                                             {"mx_e5m2", kTcgen05MxE5m2},
+                                                             {"mx_e2m1", kTcgen05MxE2m1},
+                                                             {"nv_e2m1", kTcgen05NvE2m1}};
+  for (const auto& [type, codes] : scaled) {
+    EXPECT_EQ(tcgen05_instruction(codes, 128, 256), instruction_by_cutlass(type, true)) << type;
+    EXPECT_EQ(tcgen05_instruction(codes, 128, 16), instruction_by_cutlass(type, false)) << type;
+  }
   for (const unsigned address : {0U, 1024U, 0x38460U}) EXPECT_EQ(tcgen05_lines(address), lines_by_cutlass(address));
 }
 
@@ -198,7 +206,7 @@ TEST(Tcgen05, OfFp8IsChosenForAnyShape) {
 TEST(Tcgen05, Fp16HasWhatBf16Has) {
   std::map<DType, std::vector<std::string>> symbols;
   for (const auto& kernel : kernel_table()) {
-    if (!is_tcgen05(kernel)) continue;
+    if (!is_tcgen05(kernel) || kernel.block_scale != BlockScale::none) continue;
     for (std::string symbol : symbols_of(kernel)) {
       const auto at = symbol.find(name_of(kernel.dtype));
       ASSERT_NE(at, std::string::npos) << symbol;
