@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Loops of tcgen05.mma on operands that lie in shared memory: how fast the tensor cores of one SM take them from one
-// thread, which is how every tcgen05 kernel feeds them. 128 rows, 256 columns, 192 of block-scaled types, 32 bytes of k;
-// two accumulators in tensor memory alternate. Source: PTX ISA, tcgen05: descriptors, instruction descriptor, alloc, mma, commit, ld, st.
+// thread, which is how every tcgen05 kernel feeds them. 128 rows, 256 columns, 192 of block-scaled types, 32 bytes of
+// k; two accumulators in tensor memory alternate. Source: PTX ISA, tcgen05: descriptors, instruction descriptor, alloc,
+// mma, commit, ld, st.
 #pragma once
 
 #include "kernels/cuda/tcgen05.hpp"
@@ -86,7 +87,7 @@ constexpr int kPeakColumns = 256;  // lines of b
 // Of an instruction: two accumulators leave scales some of the tensor memory.
 template <class Type>
 constexpr int kStepColumns = kScaled<Type> ? 192 : kPeakColumns;
-constexpr int kScalesAt = 2 * 192;      // columns of tensor memory, which hold ones for both operands
+constexpr int kScalesAt = 2 * 192;  // columns of tensor memory, which hold ones for both operands
 constexpr int kScalesColumns = 16;
 constexpr int kProofColumns = 16;
 constexpr int kPeakRounds = 16;  // instructions of one iteration

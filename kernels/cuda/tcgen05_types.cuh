@@ -68,12 +68,12 @@ using MxFp8Tiles = ScaledTiles<Pair, 32, cutlass::gemm::KernelTmaWarpSpecialized
                                cutlass::gemm::KernelTmaWarpSpecialized2SmMxf8f6f4Sm100>;
 using MxE4m3Tiles = MxFp8Tiles<cutlass::mx_float8_t<cutlass::float_e4m3_t>>;
 using MxE5m2Tiles = MxFp8Tiles<cutlass::mx_float8_t<cutlass::float_e5m2_t>>;
-using MxE2m1Tiles = ScaledTiles<cutlass::mx_float4_t<cutlass::float_e2m1_t>, 32,
-                                cutlass::gemm::KernelTmaWarpSpecialized1SmMxf4Sm100,
-                                cutlass::gemm::KernelTmaWarpSpecialized2SmMxf4Sm100>;
-using NvE2m1Tiles = ScaledTiles<cutlass::nv_float4_t<cutlass::float_e2m1_t>, 16,
-                                cutlass::gemm::KernelTmaWarpSpecialized1SmNvf4Sm100,
-                                cutlass::gemm::KernelTmaWarpSpecialized2SmNvf4Sm100>;
+using MxE2m1Tiles =
+    ScaledTiles<cutlass::mx_float4_t<cutlass::float_e2m1_t>, 32, cutlass::gemm::KernelTmaWarpSpecialized1SmMxf4Sm100,
+                cutlass::gemm::KernelTmaWarpSpecialized2SmMxf4Sm100>;
+using NvE2m1Tiles =
+    ScaledTiles<cutlass::nv_float4_t<cutlass::float_e2m1_t>, 16, cutlass::gemm::KernelTmaWarpSpecialized1SmNvf4Sm100,
+                cutlass::gemm::KernelTmaWarpSpecialized2SmNvf4Sm100>;
 
 // What becomes of the accumulators: each thread takes a row of 32 from tensor memory and writes it as every family
 // does.
@@ -178,10 +178,10 @@ struct Tcgen05 {
   using Epilogue = cutlass::epilogue::collective::detail::Sm100TmaWarpSpecializedAdapter<WriteTile<Accumulator>>;
   using Stages = cutlass::gemm::collective::StageCountAutoCarveout<sizeof(typename Epilogue::SharedStorage)>;
   using Operand = typename Type::Operand;
-  using Mainloop = typename cutlass::gemm::collective::CollectiveBuilder<cutlass::arch::Sm100, typename Type::Class,
-                                                                         Operand, LayoutA, kAlign, Operand, LayoutB,
-                                                                         kAlign, Accumulator, Tile, Cluster, Stages,
-                                                                         Schedule>::CollectiveOp;
+  using Mainloop =
+      typename cutlass::gemm::collective::CollectiveBuilder<cutlass::arch::Sm100, typename Type::Class, Operand,
+                                                            LayoutA, kAlign, Operand, LayoutB, kAlign, Accumulator,
+                                                            Tile, Cluster, Stages, Schedule>::CollectiveOp;
   using Kernel = cutlass::gemm::kernel::GemmUniversal<cute::Shape<int, int, int, int>, Mainloop, Epilogue, void>;
   using Params = typename Kernel::Params;
   static_assert(sizeof(Params) <= Tcgen05Launch::kMostBytes);

@@ -145,7 +145,8 @@ void expect_within_limits(const Cubin& cubin, const Target& target, const Instan
   EXPECT_LE(layout->shared_bytes, target.limits.shared_per_block_bytes.value_or(0)) << one.symbol;
   EXPECT_GT(layout->acc, 0) << one.symbol;
   EXPECT_EQ(layout->scale_columns > 0, one.type.scaled) << one.symbol;
-  EXPECT_LE(layout->acc * one.columns + layout->scale_columns, target.limits.tensor_memory_columns.value_or(0)) << one.symbol;
+  EXPECT_LE(layout->acc * one.columns + layout->scale_columns, target.limits.tensor_memory_columns.value_or(0))
+      << one.symbol;
   EXPECT_GE(layout->stages, 3) << one.symbol;
   EXPECT_LE(size_t(layout->parameter_bytes), Tcgen05Launch::kMostBytes) << one.symbol;
   EXPECT_LE(one.down * one.across, 8) << one.symbol << ": more than every GPU can hold together";

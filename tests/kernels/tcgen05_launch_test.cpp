@@ -213,8 +213,8 @@ void expect_launch_in_limits(const Plan& plan, const void* workspace) {
   const bool copied_a = plan.gpu.transpose_a || plan.gpu.align_a;
   const bool copied_b = plan.gpu.transpose_b || plan.gpu.align_b;
   const auto* copies = static_cast<const std::byte*>(workspace);
-  const Read a{copied_a ? workspace : kA, copied_a ? plan.gpu.a_leading : p.lda, p.m, p.k, true, size_of(p.a),
-               numbers_in(p.a)};
+  const Read a{
+      copied_a ? workspace : kA, copied_a ? plan.gpu.a_leading : p.lda, p.m, p.k, true, size_of(p.a), numbers_in(p.a)};
   const Read b{copied_b ? copies + plan.gpu.b_offset : kB,
                copied_b ? plan.gpu.b_leading : p.ldb,
                p.n,

@@ -160,8 +160,8 @@ Result<void> launch_tcgen05(const Plan& plan, const GpuCall& call, GpuBlockScale
   if (kernel == nullptr) return make_error(ErrorCode::unsupported, "{}: its arguments cannot be made here", symbol);
   const DriverApi& driver = context.gpu->driver();
   Tcgen05Launch launch;
-  if (const int error =
-          kernel->prepare(call, scales, static_cast<int>(plan.gpu.raster_group), driver.cuTensorMapEncodeTiled, launch)) {
+  if (const int error = kernel->prepare(call, scales, static_cast<int>(plan.gpu.raster_group),
+                                        driver.cuTensorMapEncodeTiled, launch)) {
     return driver_error(driver, error, fmt::format("describing the operands of {} to tensor copies", symbol));
   }
   CuLaunchAttribute cluster{.id = kCuLaunchClusterDimension};

@@ -23,8 +23,8 @@ constexpr int64_t kMapBytes = 16;
 [[nodiscard]] bool maps_read(const Plan& plan, const Operands& operands);
 // No tensor map names its operands.
 [[nodiscard]] bool reads_any_address(const Kernel& kernel);
-// A pass that copies the scales of blocks without what lies behind k, which these kernels multiply too; none where k has
-// whole words of four scales.
+// A pass that copies the scales of blocks without what lies behind k, which these kernels multiply too; none where k
+// has whole words of four scales.
 inline constexpr std::string_view kTrimScales = "tcgen05_trim_scales";
 [[nodiscard]] bool trims_scales(const Plan& plan);
 // Where the copies end in the plan's workspace; 0: there are none.

@@ -101,7 +101,7 @@ void copy_tensor(Thread& t, const Instruction& i) {
   for (unsigned d = 0; d < map.rank; ++d) at[d] = t.get<int>(i, 2 + d);
   const uint64_t to = t.value(i.operands[0]);
   const uint64_t barrier = t.value(i.operands[2 + map.rank]);
-  if (to % (map.swizzle == 3 ? 1024 : 128) != 0) throw Fault("a copy to an address that its swizzle does not allow");
+  if (to % 128 != 0) throw Fault("a copy to an address that is not aligned");
   const unsigned mask = multicast ? t.get<uint16_t>(i, 3 + map.rank) : 1U << (to >> kRankBit);
   Cluster& cluster = t.block.cluster;
   const Block& block = t.block;

@@ -204,6 +204,7 @@ std::map<std::string_view, Run> arithmetic_rows() {
       {"selp.s32", select<uint32_t>},
       {"selp.u16", select<uint16_t>},
       {"selp.b16", select<uint16_t>},
+      {"setp.eq.b32", compare<uint32_t, eq<uint32_t>>},
       {"setp.ne.b32", compare<uint32_t, ne<uint32_t>>},
       {"cvta.to.global.u64", move<uint64_t>},
       {"add.s32", binary<uint32_t, add<uint32_t>>},

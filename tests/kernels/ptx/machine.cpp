@@ -96,7 +96,8 @@ bool Warp::run() {
 
 Cluster::Cluster(const Program& of, const LaunchOf& with, Grid& in, std::array<unsigned, 3> first)
     : program(of), launch(with), grid(in) {
-  for (unsigned rank = 0; rank < with.cluster; ++rank) blocks.emplace_back(*this, first[0] + rank, first[1], first[2], rank);
+  for (unsigned rank = 0; rank < with.cluster; ++rank)
+    blocks.emplace_back(*this, first[0] + rank, first[1], first[2], rank);
 }
 
 Block& Cluster::holder(uint64_t address) {

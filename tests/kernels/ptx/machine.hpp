@@ -146,10 +146,10 @@ class Warp {
   }
 
   std::vector<Thread> threads;
-  bool waits = false;        // an instruction of the warp is to be tried again
-  bool arrived = false;      // at the barrier that it waits at
-  int64_t generation = 0;    // of that barrier
-  int64_t of_cluster = 0;    // of the cluster's, at which it arrived
+  bool waits = false;      // an instruction of the warp is to be tried again
+  bool arrived = false;    // at the barrier that it waits at
+  int64_t generation = 0;  // of that barrier
+  int64_t of_cluster = 0;  // of the cluster's, at which it arrived
 };
 
 // The launches of a grid that have not begun: a running cluster may take one over (clusterlaunchcontrol).
@@ -171,10 +171,10 @@ struct Cluster {
   const LaunchOf& launch;
   Grid& grid;
   std::deque<Block> blocks;
-  std::vector<std::function<void()>> copies;    // in any order
+  std::vector<std::function<void()>> copies;      // in any order
   std::deque<std::function<void()>> tensor_work;  // of tcgen05, in their order
-  int64_t arrived = 0, generation = 0;          // at barrier.cluster
-  int64_t moves = 0;                            // what others may have waited for
+  int64_t arrived = 0, generation = 0;            // at barrier.cluster
+  int64_t moves = 0;                              // what others may have waited for
 
  private:
   void advance(Barrier& barrier);

@@ -79,7 +79,7 @@ class Reader {
         labels_[in_scope(line.substr(0, line.size() - 1))] = program_.instructions.size();
         continue;
       }
-      statement += line;  // one may take several lines
+      statement += fmt::format("{} ", line);  // one may take several lines
       if (line.find(';') == std::string_view::npos) continue;
       PBPROBE_CHECK(read_statement(statement));
       statement.clear();

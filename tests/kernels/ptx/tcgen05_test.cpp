@@ -114,7 +114,8 @@ TEST_F(Tcgen05Blocks, FailWhereAnIndexIsWrong) {
       {"(tcgen05.mma.*), \\[(%r[0-9]+)\\], \\[(%r[0-9]+)\\], p", "$1, [$3], [$2], p", "scales of A and B exchanged"},
       {"(tcgen05.mma.* \\[%r[0-9]+\\]), (%rd[0-9]+), (%rd[0-9]+)", "$1, $3, $2", "operands exchanged"},
       {"setp.ne.b32 p, (%r[0-9]+), 0", "setp.eq.b32 p, $1, $1", "the first step adds what was there"},
-      {"(mbarrier.arrive.expect_tx[^;]*)", "mbarrier.arrive.shared::cta.b64 _, [%r1]", "a copy that is not announced"},
+      {"arrive.expect_tx.(shared::[a-z]+).b64 *_, \\[(.+)\\], %r[0-9]+;", "arrive.$1.b64 _, [$2];",
+       "copies that are not announced"},
       {"tcgen05.cp.cta_group::([12])", "tcgen05.fence::after_thread_sync; //", "scales are not copied"},
       {"(mbarrier.try_wait[^;]*;) *\n(\t@P1 bra DONE;) *\n\tbra *LAB_WAIT;", "$1\n$2\n", "a wait that gives up"},
   };
@@ -128,19 +129,23 @@ TEST_F(Tcgen05Blocks, FailWhereAnIndexIsWrong) {
   const Kernel& kernel = *find_kernel("tcgen05_mx_e4m3_256x128_sm100");
   const Problem problem = problem_of(kernel, 256, 128, 1536);
   expect_right(kernel, problem);
+  const Kernel& nv = *find_kernel("tcgen05_nv_e2m1_128x128_sm100");
+  EXPECT_FALSE(passes_with("(add.s32 \t%r[0-9]+, %r[0-9]+), 96;", "$1, 64;", "tcgen05_nv_e2m1_128x128_nt", nv,
+                           problem_of(nv, 128, 128, 1536)))
+      << "the third word of scales for the fourth";
   EXPECT_FALSE(passes_with(", 24576;", ", 8192;", "tcgen05_mx_e4m3_256x128_nt", kernel, problem)) << "a scale-id";
-  EXPECT_FALSE(passes_with("cta_group::2.32x128b", "cta_group::1.32x128b", "tcgen05_mx_e4m3_256x128_nt", kernel, problem))
+  EXPECT_FALSE(
+      passes_with("cta_group::2.32x128b", "cta_group::1.32x128b", "tcgen05_mx_e4m3_256x128_nt", kernel, problem))
       << "scales of one block only";
 }
 
 TEST_F(Tcgen05Blocks, AreChosenByTheScalesOfAProblem) {
   const Host host = test::host_of("sm100");
-  for (const auto& [type, blocks, kernel] :
-       {std::tuple{DType::e4m3, BlockScale::mx, "tcgen05_mx_e4m3_256x128_sm100"},
-        {DType::e5m2, BlockScale::mx, "tcgen05_mx_e5m2_256x128_sm100"},
-        {DType::e2m1x2, BlockScale::mx, "tcgen05_mx_e2m1_256x128_sm100"},
-        {DType::e2m1x2, BlockScale::nvfp4, "tcgen05_nv_e2m1_256x128_sm100"},
-        {DType::e4m3, BlockScale::none, "tcgen05_e4m3_256x128_sm100"}}) {
+  for (const auto& [type, blocks, kernel] : {std::tuple{DType::e4m3, BlockScale::mx, "tcgen05_mx_e4m3_256x128_sm100"},
+                                             {DType::e5m2, BlockScale::mx, "tcgen05_mx_e5m2_256x128_sm100"},
+                                             {DType::e2m1x2, BlockScale::mx, "tcgen05_mx_e2m1_256x128_sm100"},
+                                             {DType::e2m1x2, BlockScale::nvfp4, "tcgen05_nv_e2m1_256x128_sm100"},
+                                             {DType::e4m3, BlockScale::none, "tcgen05_e4m3_256x128_sm100"}}) {
     Problem problem = make_problem(4096, 4096, 4096, type);
     problem.blocks = blocks;
     const auto plan = choose(problem, host, {}, {.gpu = 0});

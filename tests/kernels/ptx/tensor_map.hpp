@@ -17,7 +17,7 @@ struct TensorMap {
   std::array<uint64_t, 4> strides{};  // bytes
   uint8_t bits = 0;                   // of an element
   uint8_t rank = 0;
-  uint8_t swizzle = 0;                // CUtensorMapSwizzle: 0 none, 3 128 bytes
+  uint8_t swizzle = 0;  // CUtensorMapSwizzle: 0 none, 3 128 bytes
 };
 static_assert(sizeof(TensorMap) <= 128);
 

@@ -79,7 +79,8 @@ Step step_of(const Thread& t, const Instruction& i) {
     step.id_a = instruction >> 29 & 3;
     step.id_b = instruction >> 4 & 3;
     if (step.scale_a >> 30 != step.id_a || step.scale_b >> 30 != step.id_b) throw Fault("two scale-ids");
-    if (step.id_a % step.kind.scales != 0 || step.id_b % step.kind.scales != 0) throw Fault("a scale-id inside a group");
+    if (step.id_a % step.kind.scales != 0 || step.id_b % step.kind.scales != 0)
+      throw Fault("a scale-id inside a group");
     step.scale_a &= 0x3fffffff;
     step.scale_b &= 0x3fffffff;
   }
