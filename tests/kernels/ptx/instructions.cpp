@@ -24,6 +24,7 @@ template <class T> T add(T a, T b) { return a + b; }
 template <class T> T sub(T a, T b) { return a - b; }
 template <class T> T mul(T a, T b) { return a * b; }
 template <class T> T div(T a, T b) { return a / b; }
+template <class T> T rem(T a, T b) { return a % b; }
 template <class T> T least(T a, T b) { return std::min(a, b); }
 template <class T> T most(T a, T b) { return std::max(a, b); }
 template <class T> T both(T a, T b) { return a & b; }
@@ -221,6 +222,9 @@ std::map<std::string_view, Run> arithmetic_rows() {
       {"mad.lo.s32", multiply_add<uint32_t>},
       {"mad.lo.s64", multiply_add<uint64_t>},
       {"div.s32", binary<int32_t, div<int32_t>>},
+      {"rem.u32", binary<uint32_t, rem<uint32_t>>},
+      {"rem.s64", binary<int64_t, rem<int64_t>>},
+      {"shr.u64", shift_right<uint64_t>},
       {"min.s32", binary<int32_t, least<int32_t>>},
       {"max.s32", binary<int32_t, most<int32_t>>},
       {"and.b32", binary<uint32_t, both<uint32_t>>},
@@ -267,6 +271,7 @@ std::map<std::string_view, Run> memory_rows() {
       {"ld.global.u32", load<Space::global, uint32_t, 1>},
       {"ld.global.f32", load<Space::global, uint32_t, 1>},
       {"ld.shared.u32", load<Space::shared, uint32_t, 1>},
+      {"ld.shared.b32", load<Space::shared, uint32_t, 1>},
       {"ld.shared.v4.f32", load<Space::shared, uint32_t, 4>},
       {"st.global.u16", store<Space::global, uint16_t, 1>},
       {"st.global.u32", store<Space::global, uint32_t, 1>},

@@ -155,7 +155,7 @@ class Reader {
       operand.number = *number;
     } else if (const auto parameter = text.rfind("_param_"); parameter != std::string_view::npos) {
       operand.number = kParameterBase + *number_of(text.substr(parameter + 7)) * kParameterStride;
-    } else if (text.ends_with("ringE") || text == "shared") {
+    } else if (text.ends_with("ringE") || text.ends_with("sharedE") || text == "shared") {
       operand.kind = Operand::Kind::shared;
       operand.number = kSharedBase;
     } else if (text.starts_with("$str") || text.starts_with("__unnamed")) {
