@@ -228,5 +228,18 @@ TEST(Tcgen05, MoreTilesThanAGridHasAreRefused) {
   EXPECT_THAT(chosen("sm100", problem), HasSubstr("gemm_bf16"));
 }
 
+// CUTLASS counts the numbers of a row of E2M1, of which there are twice as many as bytes.
+TEST(Tcgen05, MoreNumbersAlongKThanAnIntCountsAreRefused) {
+  const Kernel* kernel = find_kernel("tcgen05_nv_e2m1_128x128_sm100");
+  if (!kernel->built) GTEST_SKIP() << build_of(*kernel).why_not;
+  for (const auto& [k, fits] : {std::pair{int64_t{1} << 29, true}, {int64_t{1} << 30, false}}) {
+    auto problem = make_problem(8, 8, k, DType::e2m1x2);
+    problem.blocks = BlockScale::nvfp4;
+    const auto plan = choose(problem, host_of("sm100"), {}, {.gpu = 0});
+    EXPECT_EQ(plan.ok(), fits) << k;
+    if (!plan.ok()) EXPECT_THAT(plan.error().message, HasSubstr("numbers along k: split the GEMM"));
+  }
+}
+
 }  // namespace
 }  // namespace pbprobe::test

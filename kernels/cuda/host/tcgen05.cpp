@@ -12,6 +12,7 @@ namespace {
 
 // A grid's second size, 65535, in whole clusters of up to eight; the tile order may exchange the first two sizes.
 constexpr int64_t kMostDown = 65528;
+constexpr int64_t kMostNumbers = INT32_MAX - 1024;  // of a row, where two E2M1 lie in a byte
 
 bool rows_fit(int64_t leading, DType type) {
   return leading * size_of(type) % kMapBytes == 0;
@@ -122,6 +123,10 @@ Result<void> cut_tcgen05(Plan& plan) {
   if (longest_side(*plan.kernel, p) > kMostDown) {
     return make_error(ErrorCode::limit, "{}: more than {} blocks of {} in one direction: split the GEMM", describe(p),
                       kMostDown, plan.kernel->name);
+  }
+  if (p.k > kMostNumbers / numbers_in(p.a)) {
+    return make_error(ErrorCode::limit, "{}: {} counts up to {} numbers along k: split the GEMM", describe(p),
+                      plan.kernel->name, kMostNumbers);
   }
   plan.gpu.align_a = !plan.gpu.transpose_a && !rows_fit(p.lda, p.a);
   plan.gpu.align_b = !plan.gpu.transpose_b && !rows_fit(p.ldb, p.b);
