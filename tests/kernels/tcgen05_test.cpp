@@ -237,7 +237,9 @@ TEST(Tcgen05, MoreNumbersAlongKThanAnIntCountsAreRefused) {
     problem.blocks = BlockScale::nvfp4;
     const auto plan = choose(problem, host_of("sm100"), {}, {.gpu = 0});
     EXPECT_EQ(plan.ok(), fits) << k;
-    if (!plan.ok()) EXPECT_THAT(plan.error().message, HasSubstr("numbers along k: split the GEMM"));
+    if (!plan.ok()) {
+      EXPECT_THAT(plan.error().message, HasSubstr("numbers along k: split the GEMM"));
+    }
   }
 }
 
