@@ -215,9 +215,16 @@ endfunction()
 # One compilation takes 3.6 GB, whatever the number of jobs.
 set_property(GLOBAL APPEND PROPERTY JOB_POOLS pbprobe_tcgen05=2)
 
-# The cubin `cubin` of `source` with the target's flags, CUTLASS's headers and further flags.
+# The cubin `cubin` of `source` with the target's flags, CUTLASS's headers and further flags; or its PTX, where it is a
+# .ptx.
 function(pbprobe_tcgen05_cubin id source cubin)
   pbprobe_target(${id} flags flags)
+  set(output -cubin)
+  if(cubin MATCHES "[.]ptx$")
+    pbprobe_target(${id} architecture architecture)
+    set(output -ptx)
+    set(flags -arch=compute_${architecture})
+  endif()
   list(APPEND flags ${ARGN})
   list(APPEND flags --expt-relaxed-constexpr -isystem ${PBPROBE_CUTLASS_INCLUDE})
   if(PBPROBE_TCGEN05 STREQUAL "full")
@@ -225,7 +232,7 @@ function(pbprobe_tcgen05_cubin id source cubin)
   endif()
   add_custom_command(
     OUTPUT ${cubin}
-    COMMAND ${CMAKE_COMMAND} -DNVCC=${PBPROBE_NVCC_PROGRAM} -DOUTPUT=-cubin "-DFLAGS=${flags}" -DSOURCE=${source}
+    COMMAND ${CMAKE_COMMAND} -DNVCC=${PBPROBE_NVCC_PROGRAM} -DOUTPUT=${output} "-DFLAGS=${flags}" -DSOURCE=${source}
             -DINCLUDE=${PROJECT_SOURCE_DIR} -DCUBIN=${cubin} -P ${PROJECT_SOURCE_DIR}/cmake/Cubin.cmake
     DEPENDS ${PROJECT_SOURCE_DIR}/cmake/Cubin.cmake ${source}
     DEPFILE ${cubin}.d
@@ -238,6 +245,13 @@ function(pbprobe_tcgen05_kernels id)
   set(cubin ${PBPROBE_CUBIN_FOLDER}/${id}_tcgen05.cubin)
   if(NOT PBPROBE_CUBINS)
     pbprobe_tcgen05_cubin(${id} ${PROJECT_SOURCE_DIR}/kernels/cuda/${id}_tcgen05.cu ${cubin})
+    # For the tests, which run it in an interpreter (tests/kernels/ptx): the block-scaled kernels, of one target.
+    if(id STREQUAL "sm100")
+      set(ptx ${PBPROBE_CUBIN_FOLDER}/${id}_tcgen05.ptx)
+      pbprobe_tcgen05_cubin(${id} ${PROJECT_SOURCE_DIR}/kernels/cuda/${id}_tcgen05.cu ${ptx}
+                            -DPBPROBE_TCGEN05_BLOCKS_ONLY)
+      add_custom_target(kernels_${id}_tcgen05_ptx DEPENDS ${ptx})
+    endif()
   endif()
   pbprobe_embed_cubin(${id}_tcgen05 ${cubin})
 endfunction()

@@ -135,7 +135,7 @@ def scaled_mm(
     scale_a [m / 128, k / 128] with scale_b [k / 128, n]. Scales of 1 x 128 have a stride of 1 along m or n, those of
     128 x 128 along k. k need not be a multiple of 128.
 
-    Scales of blocks along k, on GPUs of 12.0 and 12.1: torch.float8_e8m0fnu of each 32 (MX), with a and b of FP8 or
+    Scales of blocks along k, on GPUs of 10.0 and later: torch.float8_e8m0fnu of each 32 (MX), with a and b of FP8 or
     torch.float4_e2m1fn_x2; torch.float8_e4m3fn of each 16 (NVFP4), with torch.float4_e2m1fn_x2. They lie as torch's
     SwizzleType.SWIZZLE_32_4_4. NVFP4's scales of the tensors come second in a list: scale_a=[blocks, tensor].
     """

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Loops of tcgen05.mma on operands that lie in shared memory: how fast the tensor cores of one SM take them from one
-// thread, which is how every tcgen05 kernel feeds them. 128 rows, 256 columns, 32 bytes of k; two accumulators in
-// tensor memory alternate. Source: PTX ISA, tcgen05: descriptors, instruction descriptor, alloc, mma, commit, ld, st.
+// thread, which is how every tcgen05 kernel feeds them. 128 rows, 256 columns, 192 of block-scaled types, 32 bytes of
+// k; two accumulators in tensor memory alternate. Source: PTX ISA, tcgen05: descriptors, instruction descriptor, alloc,
+// mma, commit, ld, st.
 #pragma once
 
 #include "kernels/cuda/tcgen05.hpp"
@@ -12,7 +13,7 @@
 namespace pbprobe::PBPROBE_TARGET {
 namespace {
 
-enum class TensorKind { f16, tf32, i8, f8f6f4 };
+enum class TensorKind { f16, tf32, i8, f8f6f4, mxf8f6f4, mxf4, nvf4 };
 
 // What differs between the types: the kind, its codes, and of random bits those that stay and those that are set.
 // Floats are near 1; of FP8 the exponent's highest bit is cleared, so that they are finite and below 2.
@@ -59,8 +60,35 @@ struct PeakE5m2 {
   static constexpr unsigned kOr = 0;
 };
 
+// Block-scaled: every bit pattern of E2M1 is finite. kOnes: four scales of 1.
+struct PeakMxE4m3 : PeakE4m3 {
+  static constexpr TensorKind kKind = TensorKind::mxf8f6f4;
+  static constexpr Tcgen05BlockCodes kCodes = kTcgen05MxE4m3;
+  static constexpr unsigned kOnes = 0x7f7f7f7fU;
+};
+struct PeakMxE5m2 : PeakMxE4m3 {
+  static constexpr Tcgen05BlockCodes kCodes = kTcgen05MxE5m2;
+};
+struct PeakMxE2m1 : PeakMxE4m3 {
+  static constexpr TensorKind kKind = TensorKind::mxf4;
+  static constexpr Tcgen05BlockCodes kCodes = kTcgen05MxE2m1;
+  static constexpr unsigned kAnd = 0xffffffffU;
+};
+struct PeakNvE2m1 : PeakMxE2m1 {
+  static constexpr TensorKind kKind = TensorKind::nvf4;
+  static constexpr Tcgen05BlockCodes kCodes = kTcgen05NvE2m1;
+  static constexpr unsigned kOnes = 0x38383838U;
+};
+
+template <class Type>
+constexpr bool kScaled = Type::kKind >= TensorKind::mxf8f6f4;
 constexpr int kPeakRows = 128;
-constexpr int kPeakColumns = 256;
+constexpr int kPeakColumns = 256;  // lines of b
+// Of an instruction: two accumulators leave scales some of the tensor memory.
+template <class Type>
+constexpr int kStepColumns = kScaled<Type> ? 192 : kPeakColumns;
+constexpr int kScalesAt = 2 * 192;  // columns of tensor memory, which hold ones for both operands
+constexpr int kScalesColumns = 16;
 constexpr int kProofColumns = 16;
 constexpr int kPeakRounds = 16;  // instructions of one iteration
 constexpr int kTensorColumns = 512;
@@ -87,14 +115,19 @@ __device__ inline unsigned instruction_of(int columns) {
   return tcgen05_instruction(Type::kCodes, kPeakRows, columns);
 }
 
-// d = a · b + (add ? d : 0), by one thread.
+// d = a · b + (add ? d : 0), by one thread. `tensor`: where tensor memory begins.
 template <class Type>
-__device__ inline void multiply_tensor(unsigned d, unsigned long long a, unsigned long long b, unsigned instruction,
-                                       unsigned add) {
+__device__ inline void multiply_tensor(unsigned tensor, unsigned d, unsigned long long a, unsigned long long b,
+                                       unsigned instruction, unsigned add) {
 #define PBPROBE_UMMA(kind)                                                                            \
   asm volatile("{\n .reg .pred add;\n setp.ne.b32 add, %4, 0;\n tcgen05.mma.cta_group::1.kind::" kind \
                " [%0], %1, %2, %3, add;\n}" ::"r"(d),                                                 \
                "l"(a), "l"(b), "r"(instruction), "r"(add)                                             \
+               : "memory")
+#define PBPROBE_UMMA_SCALED(kind)                                                                     \
+  asm volatile("{\n .reg .pred add;\n setp.ne.b32 add, %4, 0;\n tcgen05.mma.cta_group::1.kind::" kind \
+               " [%0], %1, %2, %3, [%5], [%5], add;\n}" ::"r"(d),                                     \
+               "l"(a), "l"(b), "r"(instruction), "r"(add), "r"(tensor + kScalesAt)                    \
                : "memory")
   if constexpr (Type::kKind == TensorKind::i8) {
     PBPROBE_UMMA("i8");
@@ -102,10 +135,31 @@ __device__ inline void multiply_tensor(unsigned d, unsigned long long a, unsigne
     PBPROBE_UMMA("f16");
   } else if constexpr (Type::kKind == TensorKind::f8f6f4) {
     PBPROBE_UMMA("f8f6f4");
+  } else if constexpr (Type::kKind == TensorKind::mxf8f6f4) {
+    PBPROBE_UMMA_SCALED("mxf8f6f4.block_scale.scale_vec::1X");
+  } else if constexpr (Type::kKind == TensorKind::mxf4) {
+    PBPROBE_UMMA_SCALED("mxf4nvf4.block_scale.scale_vec::2X");
+  } else if constexpr (Type::kKind == TensorKind::nvf4) {
+    PBPROBE_UMMA_SCALED("mxf4nvf4.block_scale.scale_vec::4X");
   } else {
     PBPROBE_UMMA("tf32");
   }
 #undef PBPROBE_UMMA
+#undef PBPROBE_UMMA_SCALED
+}
+
+// Of block-scaled types: ones for the scales, each warp those of its lanes.
+template <class Type>
+__device__ inline void write_scales(unsigned tensor) {
+  if constexpr (kScaled<Type>) {
+    const unsigned lanes = tensor + (threadIdx.x / 32 << 21) + kScalesAt;
+    for (int i = 0; i < kScalesColumns; ++i) {
+      asm volatile("tcgen05.st.sync.aligned.32x32b.x1.b32 [%0], {%1};" ::"r"(lanes + i), "r"(Type::kOnes) : "memory");
+    }
+    asm volatile("tcgen05.wait::st.sync.aligned;\n tcgen05.fence::before_thread_sync;" ::: "memory");
+    __syncthreads();
+    asm volatile("tcgen05.fence::after_thread_sync;" ::: "memory");
+  }
 }
 
 // The first warp takes all of tensor memory; every thread learns where it is.
@@ -154,7 +208,7 @@ __device__ inline void await_mma(const PeakRoom& room) {
   asm volatile("tcgen05.fence::after_thread_sync;" ::: "memory");
 }
 
-// 32 bytes of k times 2 · 256 · kPeakRounds operations a thread and iteration, an element's bytes less.
+// 32 bytes of k times 2 · kStepColumns · kPeakRounds operations a thread and iteration, an element's bytes less.
 template <class Type>
 __device__ inline void run_tensor_peak(GpuPeakSample* samples, long long iterations) {
   extern __shared__ char shared[];
@@ -172,17 +226,18 @@ __device__ inline void run_tensor_peak(GpuPeakSample* samples, long long iterati
     }
   }
   const unsigned tensor = take_tensor_memory(room);
+  write_scales<Type>(tensor);
   const unsigned long long begin_ns = wall_clock();
   const unsigned long long begin = clock64();
   if (threadIdx.x == 0) {
-    const unsigned instruction = instruction_of<Type>(kPeakColumns);
+    const unsigned instruction = instruction_of<Type>(kStepColumns<Type>);
 #pragma unroll 1
     for (long long n = 0; n < iterations; ++n) {
 #pragma unroll
       for (int i = 0; i < kPeakRounds; ++i) {
         const unsigned k = i / 2 % 4 * 32;
-        multiply_tensor<Type>(tensor + i % 2 * kPeakColumns, tcgen05_lines(room.a + k), tcgen05_lines(room.b + k),
-                              instruction, n > 0 || i > 1);
+        multiply_tensor<Type>(tensor, tensor + i % 2 * kStepColumns<Type>, tcgen05_lines(room.a + k),
+                              tcgen05_lines(room.b + k), instruction, n > 0 || i > 1);
       }
     }
   }
@@ -217,6 +272,7 @@ __device__ inline void run_tensor_proof(const unsigned* a, const unsigned* b, ty
     if (thread < kProofColumns) store_shared(peak_chunk(room.b, thread, chunk), four(b));
   }
   const unsigned tensor = take_tensor_memory(room);
+  write_scales<Type>(tensor);
   const unsigned row = tensor + (threadIdx.x / 32 << 21);
   auto* acc = reinterpret_cast<unsigned*>(c) + thread * kProofColumns;
   for (int i = 0; i < kProofColumns; ++i) {
@@ -226,7 +282,8 @@ __device__ inline void run_tensor_proof(const unsigned* a, const unsigned* b, ty
   __syncthreads();
   asm volatile("tcgen05.fence::after_thread_sync;" ::: "memory");
   if (thread == 0) {
-    multiply_tensor<Type>(tensor, tcgen05_lines(room.a), tcgen05_lines(room.b), instruction_of<Type>(kProofColumns), 1);
+    multiply_tensor<Type>(tensor, tensor, tcgen05_lines(room.a), tcgen05_lines(room.b),
+                          instruction_of<Type>(kProofColumns), 1);
   }
   await_mma(room);
   for (int i = 0; i < kProofColumns; ++i) {

@@ -6,6 +6,7 @@
 #define PBPROBE_TARGET sm110
 #define PBPROBE_TCGEN05_WIDE
 #define PBPROBE_TCGEN05_INT8
+#define PBPROBE_TCGEN05_BLOCKS
 
 #include "kernels/cuda/peak_tcgen05.cuh"
 #include "kernels/cuda/tcgen05.cuh"
@@ -16,3 +17,7 @@ PBPROBE_TCGEN05_PEAK(tf32, PeakTf32)
 PBPROBE_TCGEN05_PEAK(int8, PeakInt8)
 PBPROBE_TCGEN05_PEAK(e4m3, PeakE4m3)
 PBPROBE_TCGEN05_PEAK(e5m2, PeakE5m2)
+PBPROBE_TCGEN05_PEAK(mx_e4m3, PeakMxE4m3)
+PBPROBE_TCGEN05_PEAK(mx_e5m2, PeakMxE5m2)
+PBPROBE_TCGEN05_PEAK(mx_e2m1, PeakMxE2m1)
+PBPROBE_TCGEN05_PEAK(nv_e2m1, PeakNvE2m1)

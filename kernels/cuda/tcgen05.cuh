@@ -6,6 +6,9 @@
 #pragma once
 
 #include "kernels/cuda/tcgen05_types.cuh"
+#ifdef PBPROBE_TCGEN05_BLOCKS
+#include "kernels/cuda/tcgen05_scales.cuh"
+#endif
 
 #define PBPROBE_TCGEN05(name, type, sms, rows, columns, down, across, bkn)                                   \
   namespace pbprobe::PBPROBE_TARGET {                                                                        \

@@ -12,6 +12,7 @@
 #include <span>
 #include <string_view>
 
+#include "kernels/cuda/block_scales.hpp"
 #include "kernels/cuda/call.hpp"
 
 namespace pbprobe {
@@ -22,7 +23,7 @@ using EncodeTiled = int (*)(void* map, int type, unsigned rank, void* address, c
                             int swizzle, int promotion, int fill);
 
 struct Tcgen05Launch {
-  static constexpr size_t kMostBytes = 2048;
+  static constexpr size_t kMostBytes = 4096;
   alignas(64) std::array<std::byte, kMostBytes> parameters = {};  // what the kernel takes by value
   std::array<unsigned, 3> grid = {1, 1, 1};
 };
@@ -30,8 +31,9 @@ struct Tcgen05Launch {
 // Where the host's compiler lays the kernel's parameters out: the device's says the same in its cubin.
 struct Tcgen05Layout {
   int parameter_bytes;
-  int problem, map_a, map_b, call, scheduler;  // offsets
-  int shared_bytes, threads, stages, acc;      // accumulators: tiles in tensor memory
+  int problem, map_a, map_b, map_scales_a, map_scales_b, call, scheduler;  // offsets; 0: it has none
+  int shared_bytes, threads, stages, acc;                                  // accumulators: tiles in tensor memory
+  int scale_columns;                                                       // of tensor memory that scales take
   friend bool operator==(const Tcgen05Layout&, const Tcgen05Layout&) = default;
 };
 
@@ -40,15 +42,28 @@ struct Tcgen05Kernel {
   std::array<int, 3> tile;  // rows, columns, k: of two SMs together where sms is 2
   std::array<int, 2> cluster;
   int sms;
-  int tensor_columns;  // of tensor memory that its accumulators take
+  int tensor_columns;  // of tensor memory that its accumulators and scales take
   Tcgen05Layout layout;
   // Fills `launch` for operands at multiples of 16 bytes with such rows; `raster_group`: tiles in one direction before
   // the next ones. Returns the first error of `encode`, or 0.
-  int (*prepare)(const GpuCall& call, int raster_group, EncodeTiled encode, Tcgen05Launch& launch);
+  int (*prepare)(const GpuCall& call, const GpuBlockScales& scales, int raster_group, EncodeTiled encode,
+                 Tcgen05Launch& launch);
   // Row and column in a block's half of the tile of the sum that a thread writes as number `i` of its part.
   std::array<int, 2> (*where)(int thread, int part, int i);
   // Bytes of workspace that CUTLASS asks for.
   int64_t (*workspace)(int m, int n, int k);
+};
+
+// What tcgen05_trim_scales takes (kernels/cuda/tcgen05_scales.cuh): tiles of 128 rows by four scales, of which `across`
+// lie side by side; of the last one's words the bits of `mask` stay.
+struct GpuTrimScales {
+  struct {
+    const unsigned* from;
+    unsigned* to;
+    long long tiles;
+  } a, b;
+  int across;
+  unsigned mask;
 };
 
 // Descriptors of tcgen05.mma as the PTX ISA lays out their bits; a test holds them against CUTLASS's.
@@ -65,6 +80,18 @@ constexpr Tcgen05Codes kTcgen05E5m2{1, 1};
 constexpr unsigned tcgen05_instruction(Tcgen05Codes codes, int rows, int columns) {
   return codes.sum << 4 | codes.element << 7 | codes.element << 10 | static_cast<unsigned>(columns / 8) << 17 |
          static_cast<unsigned>(rows / 16) << 24;
+}
+// Of the block-scaled kinds: rows in units of 128, and the type of the scales, of which byte 0 is taken.
+struct Tcgen05BlockCodes {
+  unsigned element, scale;
+};
+constexpr Tcgen05BlockCodes kTcgen05MxE4m3{0, 1};
+constexpr Tcgen05BlockCodes kTcgen05MxE5m2{1, 1};
+constexpr Tcgen05BlockCodes kTcgen05MxE2m1{1, 1};
+constexpr Tcgen05BlockCodes kTcgen05NvE2m1{1, 0};
+constexpr unsigned tcgen05_instruction(Tcgen05BlockCodes codes, int rows, int columns) {
+  return codes.element << 7 | codes.element << 10 | static_cast<unsigned>(columns / 8) << 17 | codes.scale << 23 |
+         static_cast<unsigned>(rows / 128) << 27;
 }
 // Lines along k in shared memory, in patterns of eight lines of 128 bytes, permuted: units of 16 bytes, version 1,
 // swizzle 2.

@@ -12,10 +12,12 @@
 #include "cute/tensor.hpp"
 #include "cutlass/epilogue/collective/detail.hpp"
 #include "cutlass/gemm/collective/collective_mma_decl.hpp"
+#include "cutlass/gemm/collective/sm100_blockscaled_mma_warpspecialized.hpp"
 #include "cutlass/gemm/collective/sm100_mma_warpspecialized.hpp"
 
 #include "cutlass/gemm/collective/collective_builder_decl.hpp"
 
+#include "cutlass/gemm/collective/builders/sm100_blockscaled_umma_builder.inl"
 #include "cutlass/gemm/collective/builders/sm100_umma_builder.inl"
 #include "cutlass/gemm/kernel/gemm_universal_decl.h"
 #include "cutlass/gemm/kernel/tile_scheduler.hpp"
@@ -30,30 +32,48 @@
 namespace pbprobe::PBPROBE_TARGET {
 namespace {
 
-struct Bf16Tiles {
-  using Element = cutlass::bfloat16_t;
+// Operand: what CUTLASS asks for, an element or one with its scales; and its schedules for one SM and for two.
+template <class Of, class Sum = float>
+struct PlainTiles {
+  using Element = Of;
+  using Operand = Of;
+  using Accumulator = Sum;
+  using Class = cutlass::arch::OpClassTensorOp;
+  using OneSm = cutlass::gemm::KernelTmaWarpSpecialized1SmSm100;
+  using TwoSms = cutlass::gemm::KernelTmaWarpSpecialized2SmSm100;
+  static constexpr bool kScaled = false;
+};
+using Bf16Tiles = PlainTiles<cutlass::bfloat16_t>;
+using Fp16Tiles = PlainTiles<cutlass::half_t>;
+using Tf32Tiles = PlainTiles<float>;  // TMA rounds to TF32
+using Int8Tiles = PlainTiles<int8_t, int>;
+using E4m3Tiles = PlainTiles<cutlass::float_e4m3_t>;
+using E5m2Tiles = PlainTiles<cutlass::float_e5m2_t>;
+
+// Kinds mxf8f6f4 and mxf4nvf4: a scale of each kOfScale elements along k, by tensor memory.
+template <class Pair, int kElements, class One, class Two>
+struct ScaledTiles {
+  using Element = typename Pair::DataType;
+  using Scale = typename Pair::ScaleFactorType;
+  using Operand = Pair;
   using Accumulator = float;
+  using Class = cutlass::arch::OpClassBlockScaledTensorOp;
+  using OneSm = One;
+  using TwoSms = Two;
+  static constexpr bool kScaled = true;
+  static constexpr int kOfScale = kElements;
 };
-struct Fp16Tiles {
-  using Element = cutlass::half_t;
-  using Accumulator = float;
-};
-struct Tf32Tiles {
-  using Element = float;  // TMA rounds to TF32
-  using Accumulator = float;
-};
-struct Int8Tiles {
-  using Element = int8_t;
-  using Accumulator = int;
-};
-struct E4m3Tiles {
-  using Element = cutlass::float_e4m3_t;
-  using Accumulator = float;
-};
-struct E5m2Tiles {
-  using Element = cutlass::float_e5m2_t;
-  using Accumulator = float;
-};
+template <class Pair>
+using MxFp8Tiles = ScaledTiles<Pair, 32, cutlass::gemm::KernelTmaWarpSpecialized1SmMxf8f6f4Sm100,
+                               cutlass::gemm::KernelTmaWarpSpecialized2SmMxf8f6f4Sm100>;
+using MxE4m3Tiles = MxFp8Tiles<cutlass::mx_float8_t<cutlass::float_e4m3_t>>;
+using MxE5m2Tiles = MxFp8Tiles<cutlass::mx_float8_t<cutlass::float_e5m2_t>>;
+using MxE2m1Tiles =
+    ScaledTiles<cutlass::mx_float4_t<cutlass::float_e2m1_t>, 32, cutlass::gemm::KernelTmaWarpSpecialized1SmMxf4Sm100,
+                cutlass::gemm::KernelTmaWarpSpecialized2SmMxf4Sm100>;
+using NvE2m1Tiles =
+    ScaledTiles<cutlass::nv_float4_t<cutlass::float_e2m1_t>, 16, cutlass::gemm::KernelTmaWarpSpecialized1SmNvf4Sm100,
+                cutlass::gemm::KernelTmaWarpSpecialized2SmNvf4Sm100>;
 
 // What becomes of the accumulators: each thread takes a row of 32 from tensor memory and writes it as every family
 // does.
@@ -145,39 +165,56 @@ template <class Type, int kSms, int kRows, int kColumns, int kDown, int kAcross,
 struct Tcgen05 {
   using Element = typename Type::Element;
   using Accumulator = typename Type::Accumulator;
-  static constexpr int kTileK = 128 / sizeof(Element);
-  static constexpr int kAlign = 16 / sizeof(Element);
+  static constexpr bool kScaled = Type::kScaled;
+  static constexpr int kTileK = 128 * 8 / cute::sizeof_bits_v<Element>;
+  static constexpr int kAlign = kTileK / 8;
+  // Of an element as the caller counts them: two E2M1 are one.
+  static constexpr int kNumbers = cute::sizeof_bits_v<Element> < 8 ? 2 : 1;
   using Tile = cute::Shape<cute::Int<kRows>, cute::Int<kColumns>, cute::Int<kTileK>>;
   using Cluster = cute::Shape<cute::Int<kDown>, cute::Int<kAcross>, cute::_1>;
-  using Schedule = cute::conditional_t<kSms == 2, cutlass::gemm::KernelTmaWarpSpecialized2SmSm100,
-                                       cutlass::gemm::KernelTmaWarpSpecialized1SmSm100>;
+  using Schedule = cute::conditional_t<kSms == 2, typename Type::TwoSms, typename Type::OneSm>;
   using LayoutA = cutlass::layout::RowMajor;
   using LayoutB = cute::conditional_t<kBkn, cutlass::layout::RowMajor, cutlass::layout::ColumnMajor>;
   using Epilogue = cutlass::epilogue::collective::detail::Sm100TmaWarpSpecializedAdapter<WriteTile<Accumulator>>;
   using Stages = cutlass::gemm::collective::StageCountAutoCarveout<sizeof(typename Epilogue::SharedStorage)>;
+  using Operand = typename Type::Operand;
   using Mainloop =
-      typename cutlass::gemm::collective::CollectiveBuilder<cutlass::arch::Sm100, cutlass::arch::OpClassTensorOp,
-                                                            Element, LayoutA, kAlign, Element, LayoutB, kAlign,
-                                                            Accumulator, Tile, Cluster, Stages, Schedule>::CollectiveOp;
+      typename cutlass::gemm::collective::CollectiveBuilder<cutlass::arch::Sm100, typename Type::Class, Operand,
+                                                            LayoutA, kAlign, Operand, LayoutB, kAlign, Accumulator,
+                                                            Tile, Cluster, Stages, Schedule>::CollectiveOp;
   using Kernel = cutlass::gemm::kernel::GemmUniversal<cute::Shape<int, int, int, int>, Mainloop, Epilogue, void>;
   using Params = typename Kernel::Params;
   static_assert(sizeof(Params) <= Tcgen05Launch::kMostBytes);
 
   static constexpr int kAccumulators = Kernel::AccumulatorPipelineStageCount;
 
+  // Columns of tensor memory that one stage's scales take: four hold four scales along k of 128 rows.
+  static constexpr int scale_columns() {
+    if constexpr (kScaled) return kTileK / Type::kOfScale * (kRows / kSms + kColumns) / 128;
+    return 0;
+  }
+
   static constexpr Tcgen05Layout layout() {
     using MainParams = typename Mainloop::Params;
     constexpr int kMain = __builtin_offsetof(Params, mainloop);
-    return {int{sizeof(Params)},
-            int{__builtin_offsetof(Params, problem_shape)},
-            kMain + int{__builtin_offsetof(MainParams, tma_load_a)},
-            kMain + int{__builtin_offsetof(MainParams, tma_load_b)},
-            int{__builtin_offsetof(Params, epilogue)},
-            int{__builtin_offsetof(Params, scheduler)},
-            Kernel::SharedStorageSize,
-            int{Kernel::MaxThreadsPerBlock},
-            Mainloop::DispatchPolicy::Stages,
-            kAccumulators};
+    Tcgen05Layout made{int{sizeof(Params)},
+                       int{__builtin_offsetof(Params, problem_shape)},
+                       kMain + int{__builtin_offsetof(MainParams, tma_load_a)},
+                       kMain + int{__builtin_offsetof(MainParams, tma_load_b)},
+                       0,
+                       0,
+                       int{__builtin_offsetof(Params, epilogue)},
+                       int{__builtin_offsetof(Params, scheduler)},
+                       Kernel::SharedStorageSize,
+                       int{Kernel::MaxThreadsPerBlock},
+                       Mainloop::DispatchPolicy::Stages,
+                       kAccumulators,
+                       scale_columns()};
+    if constexpr (kScaled) {
+      made.map_scales_a = kMain + int{__builtin_offsetof(MainParams, tma_load_sfa)};
+      made.map_scales_b = kMain + int{__builtin_offsetof(MainParams, tma_load_sfb)};
+    }
+    return made;
   }
 };
 

@@ -251,12 +251,14 @@ Result<void> plan_passes(Plan& plan, bool copied = false) {
   gpu.scales_offset = round_up(gpu.partials_offset + partials, kAlign);
   plan.workspace_bytes =
       p.per_tensor ? gpu.scales_offset + spread_bytes(p.m) + spread_bytes(p.n) : gpu.partials_offset + partials;
+  plan.workspace_bytes = std::max(plan.workspace_bytes, trimmed_scales_end(plan));
   if (plan.workspace_bytes > 0) plan.workspace_bytes += kAlign;
   std::vector<std::string> passes;
   if (gpu.transpose_a) passes.emplace_back("A is transposed first");
   if (gpu.transpose_b) passes.emplace_back("B is transposed first");
   if (gpu.align_a) passes.emplace_back("A is aligned first");
   if (gpu.align_b) passes.emplace_back("B is aligned first");
+  if (trims_scales(plan)) passes.emplace_back("scales behind k are zeroed first");
   if (!passes.empty()) plan.transposing = fmt::format("{}", fmt::join(passes, ", "));
   return {};
 }

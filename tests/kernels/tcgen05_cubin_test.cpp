@@ -15,7 +15,7 @@
 #include <optional>
 #include <sstream>
 
-#include "kernels/cuda/tcgen05.hpp"
+#include "kernels/cuda/host/tcgen05.hpp"
 #include "kernels/gemm/problem.hpp"
 #include "kernels/gemm/table.hpp"
 #include "paths.hpp"
@@ -26,32 +26,41 @@
 namespace pbprobe::test {
 namespace {
 
+struct Type {
+  DType type;
+  bool scaled = false;  // by blocks
+};
 struct Instance {
   std::string symbol;
-  DType type;
+  Type type;
   int sms, columns, down, across;
 };
 
 // Every kernel of the target that kernels/cuda/tcgen05.inc can build: what of it sm110.cu and the others ask for.
 std::vector<Instance> all_instances(std::string_view target) {
-  constexpr DType Bf16Tiles = DType::bf16;
-  constexpr DType Fp16Tiles = DType::fp16;
-  constexpr DType E4m3Tiles = DType::e4m3;
-  constexpr DType E5m2Tiles = DType::e5m2;
-  constexpr DType Tf32Tiles = DType::tf32;
-  constexpr DType Int8Tiles = DType::int8;
+  constexpr Type Bf16Tiles{DType::bf16};
+  constexpr Type Fp16Tiles{DType::fp16};
+  constexpr Type E4m3Tiles{DType::e4m3};
+  constexpr Type E5m2Tiles{DType::e5m2};
+  constexpr Type Tf32Tiles{DType::tf32};
+  constexpr Type Int8Tiles{DType::int8};
+  constexpr Type MxE4m3Tiles{DType::e4m3, true};
+  constexpr Type MxE5m2Tiles{DType::e5m2, true};
+  constexpr Type MxE2m1Tiles{DType::e2m1x2, true};
+  constexpr Type NvE2m1Tiles{DType::e2m1x2, true};
   std::vector<Instance> all;
 #define PBPROBE_TCGEN05_FULL
 #define PBPROBE_TCGEN05_PAIRS
 #define PBPROBE_TCGEN05_WIDE
 #define PBPROBE_TCGEN05_INT8
+#define PBPROBE_TCGEN05_BLOCKS
 #define PBPROBE_TCGEN05(name, type, sms, rows, columns, down, across, bkn) \
   all.push_back({#name, type, sms, columns, down, across});
 #include "kernels/cuda/tcgen05.inc"
 #undef PBPROBE_TCGEN05
   const auto is_for_another = [&](const Instance& one) {
-    if (one.type == DType::int8 && target == "sm103") return true;
-    return one.sms == 2 && (one.columns == 256) != (target == "sm110");
+    if (one.type.type == DType::int8 && target == "sm103") return true;
+    return !one.type.scaled && one.sms == 2 && (one.columns == 256) != (target == "sm110");
   };
   std::erase_if(all, is_for_another);
   return all;
@@ -135,7 +144,9 @@ void expect_within_limits(const Cubin& cubin, const Target& target, const Instan
   EXPECT_GT(layout->shared_bytes, 0) << one.symbol;
   EXPECT_LE(layout->shared_bytes, target.limits.shared_per_block_bytes.value_or(0)) << one.symbol;
   EXPECT_GT(layout->acc, 0) << one.symbol;
-  EXPECT_LE(layout->acc * one.columns, target.limits.tensor_memory_columns.value_or(0)) << one.symbol;
+  EXPECT_EQ(layout->scale_columns > 0, one.type.scaled) << one.symbol;
+  EXPECT_LE(layout->acc * one.columns + layout->scale_columns, target.limits.tensor_memory_columns.value_or(0))
+      << one.symbol;
   EXPECT_GE(layout->stages, 3) << one.symbol;
   EXPECT_LE(size_t(layout->parameter_bytes), Tcgen05Launch::kMostBytes) << one.symbol;
   EXPECT_LE(one.down * one.across, 8) << one.symbol << ": more than every GPU can hold together";
@@ -167,7 +178,7 @@ void expect_cubin_correct(const Cubin& cubin, const Target& target, const std::v
   std::vector<std::string> wanted;
   for (const auto& one : instances) {
     wanted.push_back(one.symbol);
-    const auto* path = path_of(target, "tcgen05.mma", one.type);
+    const auto* path = path_of(target, one.type.scaled ? "tcgen05.mma.block_scale" : "tcgen05.mma", one.type.type);
     ASSERT_NE(path, nullptr);
     expect_promised(cubin.cubin, target, one.symbol, *path, true);
     EXPECT_GT(counts_of(cubin.cubin, target, one.symbol)["UTMALDG"], 0) << one.symbol;
@@ -186,6 +197,7 @@ void expect_cubin_correct(const Cubin& cubin, const Target& target, const std::v
       expect_promised(cubin.cubin, target, symbol, *path_of(target, peak.instruction, peak.dtype), true);
     }
   }
+  wanted.emplace_back(kTrimScales);
   EXPECT_THAT(kernels_of(cubin.cubin), testing::UnorderedElementsAreArray(wanted));
 }
 

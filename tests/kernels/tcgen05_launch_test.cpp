@@ -71,6 +71,8 @@ int record(void* map, int type, unsigned rank, void* address, const uint64_t* si
 
 const void* const kA = reinterpret_cast<const void*>(uintptr_t{0x7f0000000000});
 const void* const kB = reinterpret_cast<const void*>(uintptr_t{0x7f4000000000});
+const void* const kScalesA = reinterpret_cast<const void*>(uintptr_t{0x7fa000000000});
+const void* const kScalesB = reinterpret_cast<const void*>(uintptr_t{0x7fb000000000});
 
 // --- a driver that only takes notes ---
 
@@ -118,10 +120,11 @@ struct Read {
   int64_t lines, k;
   bool along_k;
   int64_t element;
+  int64_t numbers = 1;  // in an element
 };
 
 void expect_map_in_limits(const Asked& one, const Read& read) {
-  EXPECT_EQ(one.sizes[0], static_cast<uint64_t>(read.along_k ? read.k : read.lines));
+  EXPECT_EQ(one.sizes[0], static_cast<uint64_t>(read.along_k ? read.k * read.numbers : read.lines));
   EXPECT_EQ(one.sizes[1], static_cast<uint64_t>(read.along_k ? read.lines : read.k));
   EXPECT_EQ(one.strides[0], static_cast<uint64_t>(read.leading * read.element));
   EXPECT_EQ(reinterpret_cast<uintptr_t>(one.at) % kMapBytes, 0U);
@@ -135,7 +138,7 @@ void expect_map_in_limits(const Asked& one, const Read& read) {
     EXPECT_GT(one.box[rank], 0U);
     EXPECT_LE(one.box[rank], 256U);
   }
-  EXPECT_LE(one.box[0] * read.element, 128) << "more than the swizzle's 128 bytes";
+  EXPECT_LE(one.box[0] * read.element / read.numbers, 128) << "more than the swizzle's 128 bytes";
 }
 
 // Copies that the passes make lie one behind the other, within the workspace however it is aligned.
@@ -153,6 +156,32 @@ void expect_copies_in_workspace(const Plan& plan, const Read& a, const Read& b, 
   if (end > 0) {
     EXPECT_LE(end + kAlign - 1, plan.workspace_bytes) << describe(plan.problem);
   }
+}
+
+// Scales in tiles of 512 bytes, two at a time: those that were given, or, where k has no whole words of them, copies
+// behind those of the operands.
+constexpr int kTypeOfScales = 1;  // CU_TENSOR_MAP_DATA_TYPE_UINT16
+void expect_scales_read(const Plan& plan, const Asked& one, const std::byte* workspace) {
+  const Problem& p = plan.problem;
+  const int64_t bytes_a = block_scale_bytes(p, p.m);
+  const int64_t bytes_b = block_scale_bytes(p, p.n);
+  const int64_t end = trimmed_scales_end(plan);
+  EXPECT_EQ(end > 0, trims_scales(plan));
+  const void* const a = end > 0 ? workspace + end - bytes_a - bytes_b : kScalesA;
+  const void* const b = end > 0 ? workspace + end - bytes_b : kScalesB;
+  ASSERT_TRUE(one.at == a || one.at == b) << describe(p);
+  if (end > 0) {
+    EXPECT_LE(end + 255, plan.workspace_bytes) << describe(p);
+    EXPECT_GE(end - bytes_a - bytes_b, plan.gpu.partials_offset) << describe(p);
+  }
+  EXPECT_EQ(one.swizzle, 0);
+  EXPECT_EQ(one.sizes[0], 256U);
+  uint64_t elements = 1;
+  for (unsigned rank = 0; rank < one.rank; ++rank) {
+    elements *= one.sizes[rank];
+    EXPECT_LE(one.box[rank], 256U);
+  }
+  EXPECT_EQ(2 * elements, static_cast<uint64_t>(one.at == a ? bytes_a : bytes_b)) << describe(p);
 }
 
 void expect_launch_in_limits(const Plan& plan, const void* workspace) {
@@ -184,17 +213,23 @@ void expect_launch_in_limits(const Plan& plan, const void* workspace) {
   const bool copied_a = plan.gpu.transpose_a || plan.gpu.align_a;
   const bool copied_b = plan.gpu.transpose_b || plan.gpu.align_b;
   const auto* copies = static_cast<const std::byte*>(workspace);
-  const Read a{copied_a ? workspace : kA, copied_a ? plan.gpu.a_leading : p.lda, p.m, p.k, true, size_of(p.a)};
+  const Read a{
+      copied_a ? workspace : kA, copied_a ? plan.gpu.a_leading : p.lda, p.m, p.k, true, size_of(p.a), numbers_in(p.a)};
   const Read b{copied_b ? copies + plan.gpu.b_offset : kB,
                copied_b ? plan.gpu.b_leading : p.ldb,
                p.n,
                p.k,
                b_is_nk(layout_read(kernel, p.layout)),
-               size_of(p.b)};
+               size_of(p.b),
+               numbers_in(p.b)};
   expect_copies_in_workspace(plan, a, b, workspace);
-  // Four: each operand for the cluster, and for one that the hardware may launch in its place.
-  ASSERT_EQ(asked.size(), 4U);
+  // Four, and of scales four more: each operand for the cluster, and for one that the hardware may launch in its place.
+  ASSERT_EQ(asked.size(), p.blocks != BlockScale::none ? 8U : 4U);
   for (const auto& one : asked) {
+    if (one.type == kTypeOfScales && p.blocks != BlockScale::none) {
+      expect_scales_read(plan, one, copies);
+      continue;
+    }
     ASSERT_TRUE(one.at == a.at || one.at == b.at);
     expect_map_in_limits(one, one.at == a.at ? a : b);
   }
@@ -204,7 +239,11 @@ TEST(Tcgen05, EveryBenchShapeIsLaunchedWithinTheLimits) {
   const auto kernels = built_kernels();
   if (kernels.empty()) GTEST_SKIP() << "no tcgen05 kernels are built";
   const DriverApi driver = noting_driver();
-  const Operands operands{.a = kA, .b = kB, .c = reinterpret_cast<void*>(uintptr_t{0x7f8000000000})};
+  const Operands operands{.a = kA,
+                          .b = kB,
+                          .c = reinterpret_cast<void*>(uintptr_t{0x7f8000000000}),
+                          .blocks_a = kScalesA,
+                          .blocks_b = kScalesB};
   Context context;
   context.workspace = reinterpret_cast<std::byte*>(uintptr_t{0x7f9000000000});
   for (const Kernel* kernel : kernels) {
@@ -213,7 +252,8 @@ TEST(Tcgen05, EveryBenchShapeIsLaunchedWithinTheLimits) {
     context.gpu = &*loaded;
     for (const auto& [m, n, k] : kBenchShapes) {
       for (const Layout layout : {Layout::nt, Layout::nn, Layout::tn, Layout::tt}) {
-        const auto problem = make_problem(m, n, k, kernel->dtype, layout);
+        auto problem = make_problem(m, n, k, kernel->dtype, layout);
+        problem.blocks = kernel->block_scale;
         const auto plan = choose(problem, host_of(kernel->target), {}, {.kernel = std::string(kernel->name), .gpu = 0});
         ASSERT_TRUE(plan.ok()) << plan.error().message;
         EXPECT_EQ(plan->split, 1);
@@ -241,9 +281,9 @@ TEST(Tcgen05, WhatTheDriverSaysOfAMapIsHandedOn) {
   call.m = call.n = call.k = 64;
   Tcgen05Launch launch;
   answer = 1;
-  EXPECT_EQ(kernel->prepare(call, 1, record, launch), 1);
+  EXPECT_EQ(kernel->prepare(call, {}, 1, record, launch), 1);
   answer = 0;
-  EXPECT_EQ(kernel->prepare(call, 1, record, launch), 0);
+  EXPECT_EQ(kernel->prepare(call, {}, 1, record, launch), 0);
 }
 
 // --- one launch ---

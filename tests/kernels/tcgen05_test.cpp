@@ -110,6 +110,14 @@ TEST(Tcgen05, DescriptorsAreThoseOfCutlass) {
     EXPECT_EQ(tcgen05_instruction(codes, 128, 16), instruction_by_cutlass(type, false)) << type;
   }
   EXPECT_EQ(instruction_by_cutlass("fp32", true), 0U) << "there is no such instruction";
+  const std::map<std::string_view, Tcgen05BlockCodes> scaled{{"mx_e4m3", kTcgen05MxE4m3},
+                                                             {"mx_e5m2", kTcgen05MxE5m2},
+                                                             {"mx_e2m1", kTcgen05MxE2m1},
+                                                             {"nv_e2m1", kTcgen05NvE2m1}};
+  for (const auto& [type, codes] : scaled) {
+    EXPECT_EQ(tcgen05_instruction(codes, 128, 256), instruction_by_cutlass(type, true)) << type;
+    EXPECT_EQ(tcgen05_instruction(codes, 128, 16), instruction_by_cutlass(type, false)) << type;
+  }
   for (const unsigned address : {0U, 1024U, 0x38460U}) EXPECT_EQ(tcgen05_lines(address), lines_by_cutlass(address));
 }
 
@@ -198,7 +206,7 @@ TEST(Tcgen05, OfFp8IsChosenForAnyShape) {
 TEST(Tcgen05, Fp16HasWhatBf16Has) {
   std::map<DType, std::vector<std::string>> symbols;
   for (const auto& kernel : kernel_table()) {
-    if (!is_tcgen05(kernel)) continue;
+    if (!is_tcgen05(kernel) || kernel.block_scale != BlockScale::none) continue;
     for (std::string symbol : symbols_of(kernel)) {
       const auto at = symbol.find(name_of(kernel.dtype));
       ASSERT_NE(at, std::string::npos) << symbol;
@@ -218,6 +226,21 @@ TEST(Tcgen05, MoreTilesThanAGridHasAreRefused) {
   ASSERT_FALSE(plan.ok());
   EXPECT_EQ(plan.error().code, ErrorCode::limit);
   EXPECT_THAT(chosen("sm100", problem), HasSubstr("gemm_bf16"));
+}
+
+// CUTLASS counts the numbers of a row of E2M1, of which there are twice as many as bytes.
+TEST(Tcgen05, MoreNumbersAlongKThanAnIntCountsAreRefused) {
+  const Kernel* kernel = find_kernel("tcgen05_nv_e2m1_128x128_sm100");
+  if (!kernel->built) GTEST_SKIP() << build_of(*kernel).why_not;
+  for (const auto& [k, fits] : {std::pair{int64_t{1} << 29, true}, {int64_t{1} << 30, false}}) {
+    auto problem = make_problem(8, 8, k, DType::e2m1x2);
+    problem.blocks = BlockScale::nvfp4;
+    const auto plan = choose(problem, host_of("sm100"), {}, {.gpu = 0});
+    EXPECT_EQ(plan.ok(), fits) << k;
+    if (!plan.ok()) {
+      EXPECT_THAT(plan.error().message, HasSubstr("numbers along k: split the GEMM"));
+    }
+  }
 }
 
 }  // namespace

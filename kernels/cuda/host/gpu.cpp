@@ -192,6 +192,7 @@ Result<void> GpuKernels::load_all(const TargetBuild& build) {
     for (const auto pass : pass_symbols()) PBPROBE_CHECK(add(std::string(pass), 0));
     for (const auto probe : tensor_probe_symbols(build.target)) PBPROBE_CHECK(add(std::string(probe), 0));
   }
+  if (build.part == "tcgen05") PBPROBE_CHECK(add(std::string(kTrimScales), 0));
   for (const auto& peak : peak_table()) {
     if (peak.target != build.target || peak.part != build.part) continue;
     PBPROBE_CHECK(add(std::string(peak.function_name), peak.shared_bytes));
@@ -366,7 +367,7 @@ Result<void> launch_gpu(const Plan& plan, const Operands& o, const Context& cont
   void* parameters[] = {&call, are_fp32(p.blocks) ? static_cast<void*>(&fp32_blocks) : &blocks};
   PBPROBE_CHECK(check_shared(plan.kernel->name, plan.kernel->target, kernel->shared_bytes + plan.shared_bytes));
   if (is_tcgen05(*plan.kernel)) {
-    if (p.k > 0) return launch_tcgen05(plan, call, context);
+    if (p.k > 0) return launch_tcgen05(plan, call, blocks, workspace, context);
     call.split = 0;  // nothing is multiplied: C of no parts
     return launch_reduce(plan, call, context);
   }

@@ -6,7 +6,6 @@
 #include <array>
 #include <cmath>
 #include <cstring>
-#include <numeric>
 
 #include "kernels/cuda/host/launch.hpp"
 #include "kernels/gemm/reference.hpp"
@@ -186,18 +185,24 @@ Proof mma_proof(DType type) {
   return proof;
 }
 
+// The operands of a step line by line, 32 bytes of k each.
+Proof proof_of_lines(const StepOperands& operands, int rows, int columns) {
+  Proof proof;
+  for (int row = 0; row < rows; ++row) {
+    for (int byte = 0; byte < 32; byte += 4) proof.a.push_back(operands.of_a(row, byte));
+  }
+  for (int column = 0; column < columns; ++column) {
+    for (int byte = 0; byte < 32; byte += 4) proof.b.push_back(operands.of_b(column, byte));
+  }
+  return proof;
+}
+
 // One step of wgmma: 64 rows, 8 columns, 32 bytes of k. a and b lie row by row; each warp has 16 rows of c, as above.
 Proof wgmma_proof(DType type) {
   constexpr int kRows = 64;
   constexpr int kColumns = 8;
   StepOperands operands(type, kRows, kColumns);
-  Proof proof;
-  for (int row = 0; row < kRows; ++row) {
-    for (int byte = 0; byte < 32; byte += 4) proof.a.push_back(operands.of_a(row, byte));
-  }
-  for (int column = 0; column < kColumns; ++column) {
-    for (int byte = 0; byte < 32; byte += 4) proof.b.push_back(operands.of_b(column, byte));
-  }
+  Proof proof = proof_of_lines(operands, kRows, kColumns);
   for (int thread = 0; thread < kWarpgroup; ++thread) {
     const int g = thread % kLanes / 4;
     const int t = thread % 4;
@@ -210,33 +215,10 @@ Proof wgmma_proof(DType type) {
 Proof tcgen05_proof(DType type) {
   constexpr int kRows = 128;
   constexpr int kColumns = 16;
-  const int element = static_cast<int>(size_of(type));
-  const int length = 32 / element;
-  const int most = most_of(type);
-  Lcg lcg;
-  Proof proof;
-  const auto lines = [&](int count, std::vector<uint32_t>& words) {
-    std::vector<std::vector<int>> values(static_cast<size_t>(count), std::vector<int>(static_cast<size_t>(length)));
-    for (auto& line : values) {
-      for (int k = 0; k < length; ++k) {
-        if (k * element % 4 == 0) words.push_back(0);
-        line[static_cast<size_t>(k)] = lcg.within(-most, most);
-        words.back() |= encode(type, line[static_cast<size_t>(k)]) << 8 * (k * element % 4);
-      }
-    }
-    return values;
-  };
-  const auto number = [&](int value) {
-    return type == DType::int8 ? static_cast<uint32_t>(value) : bits_of(static_cast<float>(value));
-  };
-  const auto a = lines(kRows, proof.a);
-  const auto b = lines(kColumns, proof.b);
-  for (const auto& row : a) {
-    for (const auto& column : b) {
-      const int start = lcg.within(-1000, 1000);
-      proof.c.push_back(number(start));
-      proof.expected.push_back(number(std::inner_product(row.begin(), row.end(), column.begin(), start)));
-    }
+  StepOperands operands(type, kRows, kColumns);
+  Proof proof = proof_of_lines(operands, kRows, kColumns);
+  for (int row = 0; row < kRows; ++row) {
+    for (int column = 0; column < kColumns; ++column) operands.add_sum(proof, row, column);
   }
   return proof;
 }

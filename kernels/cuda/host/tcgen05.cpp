@@ -12,6 +12,7 @@ namespace {
 
 // A grid's second size, 65535, in whole clusters of up to eight; the tile order may exchange the first two sizes.
 constexpr int64_t kMostDown = 65528;
+constexpr int64_t kMostNumbers = INT32_MAX - 1024;  // of a row, where two E2M1 lie in a byte
 
 bool rows_fit(int64_t leading, DType type) {
   return leading * size_of(type) % kMapBytes == 0;
@@ -23,6 +24,38 @@ bool has_stand_in(const Kernel& kernel) {
   return std::any_of(rows.begin(), rows.end(), [&](const Kernel& other) {
     return other.target == kernel.target && other.dtype == kernel.dtype && reads_any_address(other);
   });
+}
+
+// The copies of both operands' scales: tiles of 128 rows × 4, those of A first.
+struct Trimmed {
+  int64_t offset = 0;  // in the workspace
+  int64_t tiles_a = 0, tiles_b = 0;
+};
+Trimmed trimmed_of(const Plan& plan) {
+  constexpr int64_t kAlign = 256;
+  const Problem& p = plan.problem;
+  const auto spread = [&](int64_t count) { return p.per_tensor ? round_up(count * size_of(DType::fp32), 16) : 0; };
+  return {round_up(plan.gpu.scales_offset + spread(p.m) + spread(p.n), kAlign),
+          block_scale_bytes(p, p.m) / kScaleTileBytes, block_scale_bytes(p, p.n) / kScaleTileBytes};
+}
+
+Result<GpuBlockScales> trim_scales(const Plan& plan, const GpuBlockScales& scales, std::byte* workspace,
+                                   const Context& context) {
+  const Trimmed copies = trimmed_of(plan);
+  std::byte* const a = workspace + copies.offset;
+  std::byte* const b = a + copies.tiles_a * kScaleTileBytes;
+  const auto words = [](const void* at) { return static_cast<const unsigned*>(at); };
+  GpuTrimScales call{{words(scales.a), reinterpret_cast<unsigned*>(a), copies.tiles_a},
+                     {words(scales.b), reinterpret_cast<unsigned*>(b), copies.tiles_b},
+                     scales.across,
+                     (1U << 8 * (blocks_along_k(plan.problem) % 4)) - 1};
+  void* parameters[] = {&call};
+  constexpr int64_t kThreads = 256;
+  constexpr int64_t kMostBlocks = 4096;
+  const int64_t most = std::max(copies.tiles_a, copies.tiles_b) * kScaleTileBytes / 4;
+  const Grid grid{std::min(divide_up(most, kThreads), kMostBlocks), 1, 1};
+  PBPROBE_CHECK(launch({plan.kernel->target, std::string(kTrimScales), grid, kThreads}, context, parameters));
+  return GpuBlockScales{a, b, scales.across};
 }
 
 // Blocks down and across: each SM of a pair has half of a tile's rows.
@@ -91,6 +124,10 @@ Result<void> cut_tcgen05(Plan& plan) {
     return make_error(ErrorCode::limit, "{}: more than {} blocks of {} in one direction: split the GEMM", describe(p),
                       kMostDown, plan.kernel->name);
   }
+  if (p.k > kMostNumbers / numbers_in(p.a)) {
+    return make_error(ErrorCode::limit, "{}: {} counts up to {} numbers along k: split the GEMM", describe(p),
+                      plan.kernel->name, kMostNumbers);
+  }
   plan.gpu.align_a = !plan.gpu.transpose_a && !rows_fit(p.lda, p.a);
   plan.gpu.align_b = !plan.gpu.transpose_b && !rows_fit(p.ldb, p.b);
   return {};
@@ -107,15 +144,29 @@ bool reads_any_address(const Kernel& kernel) {
   return !is_tcgen05(kernel) && kernel.work == GpuWork::blocks;
 }
 
-Result<void> launch_tcgen05(const Plan& plan, const GpuCall& call, const Context& context) {
+bool trims_scales(const Plan& plan) {
+  return is_tcgen05(*plan.kernel) && blocks_along_k(plan.problem) % 4 != 0;
+}
+
+int64_t trimmed_scales_end(const Plan& plan) {
+  if (!trims_scales(plan)) return 0;
+  const Trimmed copies = trimmed_of(plan);
+  return copies.offset + (copies.tiles_a + copies.tiles_b) * kScaleTileBytes;
+}
+
+Result<void> launch_tcgen05(const Plan& plan, const GpuCall& call, GpuBlockScales scales, std::byte* workspace,
+                            const Context& context) {
+  if (trims_scales(plan)) {
+    PBPROBE_TRY(scales, trim_scales(plan, scales, workspace, context));
+  }
   const std::string symbol = std::string(plan.kernel->function_name) + plan.variant;
   PBPROBE_TRY(const LoadedKernel* loaded, loaded_in(context, plan.kernel->target, symbol));
   const Tcgen05Kernel* kernel = find_tcgen05(symbol);
   if (kernel == nullptr) return make_error(ErrorCode::unsupported, "{}: its arguments cannot be made here", symbol);
   const DriverApi& driver = context.gpu->driver();
   Tcgen05Launch launch;
-  if (const int error =
-          kernel->prepare(call, static_cast<int>(plan.gpu.raster_group), driver.cuTensorMapEncodeTiled, launch)) {
+  if (const int error = kernel->prepare(call, scales, static_cast<int>(plan.gpu.raster_group),
+                                        driver.cuTensorMapEncodeTiled, launch)) {
     return driver_error(driver, error, fmt::format("describing the operands of {} to tensor copies", symbol));
   }
   CuLaunchAttribute cluster{.id = kCuLaunchClusterDimension};

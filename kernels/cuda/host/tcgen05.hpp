@@ -23,7 +23,14 @@ constexpr int64_t kMapBytes = 16;
 [[nodiscard]] bool maps_read(const Plan& plan, const Operands& operands);
 // No tensor map names its operands.
 [[nodiscard]] bool reads_any_address(const Kernel& kernel);
-// Launches it on what `call` says after the passes.
-[[nodiscard]] Result<void> launch_tcgen05(const Plan& plan, const GpuCall& call, const Context& context);
+// A pass that copies the scales of blocks without what lies behind k, which these kernels multiply too; none where k
+// has whole words of four scales.
+inline constexpr std::string_view kTrimScales = "tcgen05_trim_scales";
+[[nodiscard]] bool trims_scales(const Plan& plan);
+// Where the copies end in the plan's workspace; 0: there are none.
+[[nodiscard]] int64_t trimmed_scales_end(const Plan& plan);
+// Launches it, after that pass, on what `call` says after the others, in this workspace.
+[[nodiscard]] Result<void> launch_tcgen05(const Plan& plan, const GpuCall& call, GpuBlockScales scales,
+                                          std::byte* workspace, const Context& context);
 
 }  // namespace pbprobe

@@ -61,28 +61,41 @@ using tcgen05_host::E4m3Tiles;
 using tcgen05_host::E5m2Tiles;
 using tcgen05_host::Fp16Tiles;
 using tcgen05_host::Int8Tiles;
+using tcgen05_host::MxE2m1Tiles;
+using tcgen05_host::MxE4m3Tiles;
+using tcgen05_host::MxE5m2Tiles;
+using tcgen05_host::NvE2m1Tiles;
 using tcgen05_host::Tf32Tiles;
 
 template <class One>
-typename One::Kernel::Arguments arguments_of(const GpuCall& call, int raster_group) {
+typename One::Kernel::Arguments arguments_of(const GpuCall& call, const GpuBlockScales& scales, int raster_group) {
   typename One::Kernel::Arguments arguments{};
   arguments.mode = cutlass::gemm::GemmUniversalMode::kGemm;
-  arguments.problem_shape = {call.m, call.n, call.k, 1};
+  arguments.problem_shape = {call.m, call.n, call.k * One::kNumbers, 1};
   using Element = typename One::Element;
-  arguments.mainloop.ptr_A = static_cast<const Element*>(call.a);
-  arguments.mainloop.ptr_B = static_cast<const Element*>(call.b);
-  cute::get<0>(arguments.mainloop.dA) = call.lda;
+  auto& mainloop = arguments.mainloop;
+  mainloop.ptr_A = static_cast<const Element*>(call.a);
+  mainloop.ptr_B = static_cast<const Element*>(call.b);
+  cute::get<0>(mainloop.dA) = call.lda * One::kNumbers;
   constexpr bool kBkn = std::is_same_v<typename One::LayoutB, cutlass::layout::RowMajor>;
-  cute::get<kBkn ? 1 : 0>(arguments.mainloop.dB) = call.ldb;
+  cute::get<kBkn ? 1 : 0>(mainloop.dB) = call.ldb * One::kNumbers;
+  if constexpr (One::kScaled) {
+    using Scales = typename One::Mainloop::Sm1xxBlkScaledConfig;
+    mainloop.ptr_SFA = static_cast<decltype(mainloop.ptr_SFA)>(scales.a);
+    mainloop.ptr_SFB = static_cast<decltype(mainloop.ptr_SFB)>(scales.b);
+    mainloop.layout_SFA = Scales::tile_atom_to_shape_SFA(arguments.problem_shape);
+    mainloop.layout_SFB = Scales::tile_atom_to_shape_SFB(arguments.problem_shape);
+  }
   arguments.epilogue.call = call;
   arguments.scheduler.max_swizzle_size = raster_group;
   return arguments;
 }
 
 template <class One>
-int prepare(const GpuCall& call, int raster_group, EncodeTiled encode, Tcgen05Launch& launch) {
+int prepare(const GpuCall& call, const GpuBlockScales& scales, int raster_group, EncodeTiled encode,
+            Tcgen05Launch& launch) {
   encoding = {encode, 0};
-  const auto params = One::Kernel::to_underlying_arguments(arguments_of<One>(call, raster_group), nullptr);
+  const auto params = One::Kernel::to_underlying_arguments(arguments_of<One>(call, scales, raster_group), nullptr);
   const dim3 grid = One::Kernel::get_grid_shape(params);
   std::memcpy(launch.parameters.data(), &params, sizeof params);
   launch.grid = {grid.x, grid.y, grid.z};
@@ -95,7 +108,7 @@ int64_t workspace(int m, int n, int k) {
   call.m = m;
   call.n = n;
   call.k = k;
-  return static_cast<int64_t>(One::Kernel::get_workspace_size(arguments_of<One>(call, 1)));
+  return static_cast<int64_t>(One::Kernel::get_workspace_size(arguments_of<One>(call, {}, 1)));
 }
 
 template <class One>
@@ -113,10 +126,10 @@ template <class One>
 constexpr Tcgen05Kernel row(std::string_view symbol, int sms, int rows, int columns, int down, int across) {
   // A tile of two SMs lies half in the tensor memory of each.
   return {symbol,
-          {rows, columns, One::kTileK},
+          {rows, columns, One::kTileK / One::kNumbers},
           {down, across},
           sms,
-          columns * One::kAccumulators,
+          columns * One::kAccumulators + One::scale_columns(),
           One::layout(),
           prepare<One>,
           where<One>,
@@ -126,6 +139,7 @@ constexpr Tcgen05Kernel row(std::string_view symbol, int sms, int rows, int colu
 #define PBPROBE_TCGEN05_PAIRS
 #define PBPROBE_TCGEN05_WIDE
 #define PBPROBE_TCGEN05_INT8
+#define PBPROBE_TCGEN05_BLOCKS
 constexpr Tcgen05Kernel kKernels[] = {
 #define PBPROBE_TCGEN05(name, type, sms, rows, columns, down, across, bkn) \
   row<tcgen05_host::Tcgen05<type, sms, rows, columns, down, across, bkn>>(#name, sms, rows, columns, down, across),
@@ -142,6 +156,15 @@ unsigned instruction_of(bool wide) {
       .desc_;
 }
 
+template <class Element, class Scale>
+unsigned block_instruction_of(bool wide) {
+  using cute::UMMA::make_instr_desc_block_scaled;
+  constexpr auto kAlong = cute::UMMA::Major::K;
+  return (wide ? make_instr_desc_block_scaled<Element, Element, float, Scale, 128, 256, kAlong, kAlong>()
+               : make_instr_desc_block_scaled<Element, Element, float, Scale, 128, 16, kAlong, kAlong>())
+      .desc_;
+}
+
 }  // namespace
 
 unsigned made_instruction(std::string_view type, bool wide) {
@@ -151,6 +174,11 @@ unsigned made_instruction(std::string_view type, bool wide) {
   if (type == "e4m3") return instruction_of<cutlass::float_e4m3_t, float>(wide);
   if (type == "e5m2") return instruction_of<cutlass::float_e5m2_t, float>(wide);
   if (type == "int8") return instruction_of<int8_t, int>(wide);
+  using E8m0 = cutlass::float_ue8m0_t;
+  if (type == "mx_e4m3") return block_instruction_of<cutlass::float_e4m3_t, E8m0>(wide);
+  if (type == "mx_e5m2") return block_instruction_of<cutlass::float_e5m2_t, E8m0>(wide);
+  if (type == "mx_e2m1") return block_instruction_of<cutlass::float_e2m1_t, E8m0>(wide);
+  if (type == "nv_e2m1") return block_instruction_of<cutlass::float_e2m1_t, cutlass::float_ue4m3_t>(wide);
   return 0;
 }
 

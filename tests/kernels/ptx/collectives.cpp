@@ -39,7 +39,65 @@ void shuffle_xor(Warp& warp, const Instruction& i) {
   for (int lane = 0; lane < kLanes; ++lane) warp.set(lane, i, 0, values[lane ^ warp.get<int>(lane, i, 2)]);
 }
 
-void barrier(Warp&, const Instruction&) {}
+// The value of a lane that each names.
+void shuffle_from(Warp& warp, const Instruction& i) {
+  const bool says = i.operands.size() == 6;  // whether it was there, too
+  uint32_t values[kLanes];
+  for (int lane = 0; lane < kLanes; ++lane) values[lane] = warp.get<uint32_t>(lane, i, says ? 2 : 1);
+  for (int lane = 0; lane < kLanes; ++lane) {
+    warp.set(lane, i, 0, values[warp.get<int>(lane, i, says ? 3 : 2) % kLanes]);
+    if (says) warp.set(lane, i, 1, uint64_t{1});
+  }
+}
+
+void elect(Warp& warp, const Instruction& i) {
+  for (int lane = 0; lane < kLanes; ++lane) {
+    warp.set(lane, i, 0, 0U);
+    warp.set(lane, i, 1, uint64_t{lane == 0});
+  }
+}
+
+void nothing(Warp&, const Instruction&) {}
+
+Block& block_of(Warp& warp) {
+  return warp.threads.front().block;
+}
+
+// bar.sync and bar.arrive, of all threads or of so many.
+Block::Named& arrive(Warp& warp, const Instruction& i) {
+  Block& block = block_of(warp);
+  auto& named = block.named[warp.get<int>(0, i, 0)];
+  const int64_t count = i.operands.size() > 1 ? warp.get<int>(0, i, 1) : int64_t{block.launch.threads};
+  warp.generation = named.generation;
+  named.arrived += kLanes;
+  if (named.arrived > count) throw Fault("more threads arrive at a barrier than it is for");
+  if (named.arrived == count) {
+    named.arrived = 0;
+    ++named.generation;
+    ++block.cluster.moves;
+  }
+  return named;
+}
+void arrive_only(Warp& warp, const Instruction& i) {
+  arrive(warp, i);
+}
+void barrier(Warp& warp, const Instruction& i) {
+  const auto& named = warp.arrived ? block_of(warp).named[warp.get<int>(0, i, 0)] : arrive(warp, i);
+  warp.arrived = warp.waits = named.generation == warp.generation;
+}
+
+void arrive_at_cluster(Warp& warp, const Instruction&) {
+  Cluster& cluster = block_of(warp).cluster;
+  warp.of_cluster = cluster.generation;
+  cluster.arrived += kLanes;
+  if (cluster.arrived < static_cast<int64_t>(cluster.blocks.size()) * cluster.launch.threads) return;
+  cluster.arrived = 0;
+  ++cluster.generation;
+  ++cluster.moves;
+}
+void await_cluster(Warp& warp, const Instruction&) {
+  warp.waits = block_of(warp).cluster.generation == warp.of_cluster;
+}
 
 struct Kind {
   DType type = DType::e4m3;
@@ -127,7 +185,13 @@ bool bind_collective(Instruction& instruction) {
   const std::string_view name = instruction.name;
   if (name == "ldmatrix.sync.aligned.m8n8.x4.shared.b16") instruction.run_warp = load_matrices;
   if (name == "shfl.sync.bfly.b32") instruction.run_warp = shuffle_xor;
-  if (name == "bar.sync" || name == "bar.warp.sync") instruction.run_warp = barrier;
+  if (name == "shfl.sync.idx.b32") instruction.run_warp = shuffle_from;
+  if (name == "elect.sync") instruction.run_warp = elect;
+  if (name == "bar.sync") instruction.run_warp = barrier;
+  if (name == "bar.arrive") instruction.run_warp = arrive_only;
+  if (name == "bar.warp.sync") instruction.run_warp = nothing;
+  if (name.starts_with("barrier.cluster.arrive.")) instruction.run_warp = arrive_at_cluster;
+  if (name.starts_with("barrier.cluster.wait.")) instruction.run_warp = await_cluster;
   if (name.starts_with("mma.sync.") && name.find(".block_scale.") != std::string_view::npos)
     instruction.run_warp = multiply;
   return instruction.run_warp != nullptr;

@@ -24,6 +24,7 @@ template <class T> T add(T a, T b) { return a + b; }
 template <class T> T sub(T a, T b) { return a - b; }
 template <class T> T mul(T a, T b) { return a * b; }
 template <class T> T div(T a, T b) { return a / b; }
+template <class T> T rem(T a, T b) { return a % b; }
 template <class T> T least(T a, T b) { return std::min(a, b); }
 template <class T> T most(T a, T b) { return std::max(a, b); }
 template <class T> T both(T a, T b) { return a & b; }
@@ -144,6 +145,27 @@ void await_copies(Thread& t, const Instruction& i) {
     t.copies.erase(t.copies.begin());
   }
 }
+// mov of a register's halves, or of two that become one.
+template <class Half, class Whole>
+void take_apart(Thread& t, const Instruction& i) {
+  const auto whole = t.get<Whole>(i, 2);
+  t.set(i, 0, static_cast<Half>(whole));
+  t.set(i, 1, static_cast<Half>(whole >> 8 * sizeof(Half)));
+}
+template <class Half, class Whole>
+void put_together(Thread& t, const Instruction& i) {
+  t.set(i, 0, static_cast<Whole>(t.get<Half>(i, 1) | static_cast<Whole>(t.get<Half>(i, 2)) << 8 * sizeof(Half)));
+}
+void multiply_high(Thread& t, const Instruction& i) {
+  t.set(i, 0, static_cast<uint32_t>(uint64_t{t.get<uint32_t>(i, 1)} * t.get<uint32_t>(i, 2) >> 32));
+}
+void negate(Thread& t, const Instruction& i) {
+  t.set(i, 0, ~t.get<uint32_t>(i, 1) + 1);
+}
+void nothing(Thread&, const Instruction&) {}
+void fail(Thread&, const Instruction& i) {
+  throw Fault(fmt::format("{} is reached", i.name));
+}
 void branch(Thread& t, const Instruction& i) {
   t.next = i.target;
 }
@@ -166,6 +188,25 @@ std::map<std::string_view, Run> arithmetic_rows() {
       {"mov.u64", move<uint64_t>},
       {"mov.b64", move<uint64_t>},
       {"mov.pred", move<uint64_t>},
+      {"mov.b16", move<uint16_t>},
+      {"mov.u16", move<uint16_t>},
+      {"mov.s32", move<uint32_t>},
+      {"mov.b32.together", put_together<uint16_t, uint32_t>},
+      {"mov.b64.together", put_together<uint32_t, uint64_t>},
+      {"mov.b32.apart", take_apart<uint16_t, uint32_t>},
+      {"mov.b64.apart", take_apart<uint32_t, uint64_t>},
+      {"cvta.param.u64", move<uint64_t>},
+      {"cvta.global.u64", move<uint64_t>},
+      {"mul.hi.u32", multiply_high},
+      {"neg.s32", negate},
+      {"min.u32", binary<uint32_t, least<uint32_t>>},
+      {"and.b16", binary<uint16_t, both<uint16_t>>},
+      {"or.b16", binary<uint16_t, either<uint16_t>>},
+      {"selp.s32", select<uint32_t>},
+      {"selp.u16", select<uint16_t>},
+      {"selp.b16", select<uint16_t>},
+      {"setp.eq.b32", compare<uint32_t, eq<uint32_t>>},
+      {"setp.ne.b32", compare<uint32_t, ne<uint32_t>>},
       {"cvta.to.global.u64", move<uint64_t>},
       {"add.s32", binary<uint32_t, add<uint32_t>>},
       {"add.s64", binary<uint64_t, add<uint64_t>>},
@@ -181,6 +222,9 @@ std::map<std::string_view, Run> arithmetic_rows() {
       {"mad.lo.s32", multiply_add<uint32_t>},
       {"mad.lo.s64", multiply_add<uint64_t>},
       {"div.s32", binary<int32_t, div<int32_t>>},
+      {"rem.u32", binary<uint32_t, rem<uint32_t>>},
+      {"rem.s64", binary<int64_t, rem<int64_t>>},
+      {"shr.u64", shift_right<uint64_t>},
       {"min.s32", binary<int32_t, least<int32_t>>},
       {"max.s32", binary<int32_t, most<int32_t>>},
       {"and.b32", binary<uint32_t, both<uint32_t>>},
@@ -220,11 +264,14 @@ std::map<std::string_view, Run> arithmetic_rows() {
 std::map<std::string_view, Run> memory_rows() {
   return {
       {"ld.param.u32", load<Space::parameter, uint32_t, 1>},
+      {"ld.param.v4.u32", load<Space::parameter, uint32_t, 4>},
       {"ld.param.u64", load<Space::parameter, uint64_t, 1>},
       {"ld.param.v2.u32", load<Space::parameter, uint32_t, 2>},
       {"ld.global.u8", load<Space::global, uint8_t, 1>},
       {"ld.global.u32", load<Space::global, uint32_t, 1>},
       {"ld.global.f32", load<Space::global, uint32_t, 1>},
+      {"ld.shared.u32", load<Space::shared, uint32_t, 1>},
+      {"ld.shared.b32", load<Space::shared, uint32_t, 1>},
       {"ld.shared.v4.f32", load<Space::shared, uint32_t, 4>},
       {"st.global.u16", store<Space::global, uint16_t, 1>},
       {"st.global.u32", store<Space::global, uint32_t, 1>},
@@ -240,6 +287,13 @@ std::map<std::string_view, Run> memory_rows() {
       {"bra", branch},
       {"bra.uni", branch},
       {"ret", end},
+      {"brkpt", fail},
+      {"call.uni", fail},
+      {"st.param.b32", nothing},
+      {"st.param.b64", nothing},
+      {"prefetch.tensormap", nothing},
+      {"fence.mbarrier_init.release.cluster", nothing},
+      {"fence.proxy.async.shared::cta", nothing},
   };
 }
 

@@ -1,15 +1,18 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Runs a kernel's PTX, block by block, thread by thread: what a GPU that is not here would be given, but for ptxas.
-// Warps meet at their collective instructions and at barriers, and an asynchronous copy is there only once it was
-// waited for. Memory that nobody names faults: global by the ranges that the launch allows, shared by its size. Source:
-// PTX ISA.
+// Runs a kernel's PTX, cluster by cluster, thread by thread: what a GPU that is not here would be given, but for ptxas.
+// Warps meet at their collective instructions and at barriers. An asynchronous copy or multiplication happens at some
+// moment after it was issued, and is there only once it was waited for. Memory that nobody names faults: global by the
+// ranges that the launch allows, shared by its size. Source: PTX ISA.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -20,6 +23,8 @@
 namespace pbprobe::ptx {
 
 constexpr int kLanes = 32;
+constexpr unsigned kTensorLanes = 128;
+constexpr unsigned kTensorColumns = 512;
 
 struct Range {
   uint64_t begin = 0;
@@ -28,9 +33,10 @@ struct Range {
 };
 
 struct LaunchOf {
-  unsigned blocks_x = 1, blocks_z = 1;
+  unsigned blocks_x = 1, blocks_y = 1, blocks_z = 1;
   unsigned threads = 1;
   size_t shared_bytes = 0;
+  unsigned cluster = 1;  // blocks of a cluster, along x
   std::vector<std::span<const std::byte>> parameters;
   std::vector<Range> memory;
 };
@@ -40,21 +46,44 @@ struct Fault : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// An mbarrier: a phase ends once all have arrived and all announced bytes have come.
+struct Barrier {
+  int64_t expected = 0;
+  int64_t pending = 0;
+  int64_t bytes = 0;
+  bool phase = false;
+};
+
+struct Cluster;
+
 class Block {
  public:
-  Block(const Program& program, const LaunchOf& launch, unsigned x, unsigned z);
-  void run();
+  Block(Cluster& cluster, unsigned x, unsigned y, unsigned z, unsigned rank);
   // Where an address of that many bytes lies. Throws Fault.
   std::byte* global(uint64_t address, size_t bytes, bool writes) const;
   std::byte* shared(uint64_t address, size_t bytes);
   [[nodiscard]] const std::byte* parameter(uint64_t address, size_t bytes) const;
+  [[nodiscard]] uint64_t special(unsigned which, unsigned thread) const;
+  // The barrier at an address in shared memory, that was initialized.
+  Barrier& barrier(uint64_t address);
+  // A word of tensor memory; the address's lane and column and these.
+  uint32_t& tensor(uint32_t address, unsigned lane, unsigned column);
 
+  Cluster& cluster;
   const Program& program;
   const LaunchOf& launch;
-  unsigned x, z;
+  unsigned x, y, z, rank;
+  std::map<uint64_t, Barrier> barriers;
+  struct Named {
+    int64_t arrived = 0;
+    int64_t generation = 0;
+  };
+  std::map<int, Named> named;  // barriers of bar.sync
+  uint32_t tensor_allocated = 0;
 
  private:
   std::vector<std::byte> shared_;
+  std::vector<uint32_t> tensor_;
 };
 
 struct Copy {
@@ -69,9 +98,8 @@ class Thread {
     switch (operand.kind) {
       case Operand::Kind::reg: return registers[operand.reg] + operand.number;
       case Operand::Kind::number: return operand.number;
-      case Operand::Kind::tid_x: return index;
-      case Operand::Kind::ctaid_x: return block.x;
-      case Operand::Kind::ctaid_z: return block.z;
+      case Operand::Kind::shared: return operand.number + (uint64_t{block.rank} << kRankBit);
+      case Operand::Kind::special: return block.special(operand.special, index);
     }
     return 0;
   }
@@ -91,7 +119,7 @@ class Thread {
   [[nodiscard]] bool allows(const Instruction& i) const {
     return i.guard < 0 || (registers[static_cast<size_t>(i.guard)] != 0) == i.guard_wants;
   }
-  // Until an instruction of the whole warp, or the end.
+  // Until an instruction of the whole warp, a wait that was in vain, or the end.
   void run();
 
   Block& block;
@@ -99,13 +127,14 @@ class Thread {
   std::vector<uint64_t> registers;
   size_t next = 0;
   bool ended = false;
+  bool waits = false;                        // for what others do
   std::vector<std::vector<Copy>> copies{1};  // groups of cp.async; the last one is open
 };
 
 class Warp {
  public:
   Warp(Block& block, unsigned first);
-  // Until a barrier of the block (true), or the end.
+  // Until its threads wait for others, or the end (false).
   bool run();
   template <class T>
   [[nodiscard]] T get(int lane, const Instruction& i, size_t at) const {
@@ -117,9 +146,43 @@ class Warp {
   }
 
   std::vector<Thread> threads;
+  bool waits = false;      // an instruction of the warp is to be tried again
+  bool arrived = false;    // at the barrier that it waits at
+  int64_t generation = 0;  // of that barrier
+  int64_t of_cluster = 0;  // of the cluster's, at which it arrived
 };
 
-// All blocks of a launch, one after the other. Errors (malformed): what a Fault says.
+// The launches of a grid that have not begun: a running cluster may take one over (clusterlaunchcontrol).
+struct Grid {
+  std::deque<std::array<unsigned, 3>> left;
+  unsigned asked = 0;
+};
+
+// Blocks that run together, and what they have under way.
+struct Cluster {
+  Cluster(const Program& program, const LaunchOf& launch, Grid& grid, std::array<unsigned, 3> first);
+  void run();
+  // The block whose shared memory holds an address.
+  Block& holder(uint64_t address);
+  void arrive(uint64_t barrier, int64_t count);
+  void add_bytes(uint64_t barrier, int64_t bytes);
+
+  const Program& program;
+  const LaunchOf& launch;
+  Grid& grid;
+  std::deque<Block> blocks;
+  std::vector<std::function<void()>> copies;      // in any order
+  std::deque<std::function<void()>> tensor_work;  // of tcgen05, in their order
+  int64_t arrived = 0, generation = 0;            // at barrier.cluster
+  int64_t moves = 0;                              // what others may have waited for
+
+ private:
+  void advance(Barrier& barrier);
+  bool finish_something();
+  uint32_t seed_ = 1;
+};
+
+// All blocks of a launch. Errors (malformed): what a Fault says.
 [[nodiscard]] Result<void> run_program(const Program& program, const LaunchOf& launch);
 
 }  // namespace pbprobe::ptx

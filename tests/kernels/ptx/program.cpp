@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: MIT
 #include "tests/kernels/ptx/program.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <map>
 #include <optional>
+#include <set>
 
 namespace pbprobe::ptx {
 namespace {
@@ -62,22 +64,37 @@ class Reader {
   }
 
   Result<void> read_body(std::string_view text) {
-    int depth = 1;
-    while (depth > 0 && !text.empty()) {
+    std::string statement;
+    while (!scopes_.empty() && !text.empty()) {
       const auto end = text.find_first_of("\n");
-      const auto line = strip(text.substr(0, end));
+      auto line = text.substr(0, end);
       text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-      if (line.empty() || line.starts_with("//") || line.starts_with('.')) continue;
-      if (line == "{") ++depth;
-      if (line == "}") --depth;
-      if (line == "{" || line == "}") continue;
-      if (line.ends_with(':')) {
-        labels_[std::string(line.substr(0, line.size() - 1))] = program_.instructions.size();
+      line = strip(line.substr(0, line.find("//")));
+      if (line.starts_with(".reg")) declare(line);
+      if (line.empty() || line.starts_with('.')) continue;
+      if (statement.empty() && line == "{") scopes_.push_back(++last_scope_);
+      if (statement.empty() && line == "}") scopes_.pop_back();
+      if (statement.empty() && (line == "{" || line == "}")) continue;
+      if (statement.empty() && line.ends_with(':')) {
+        labels_[in_scope(line.substr(0, line.size() - 1))] = program_.instructions.size();
         continue;
       }
-      PBPROBE_CHECK(read_statement(line));
+      statement += fmt::format("{} ", line);  // one may take several lines
+      if (line.find(';') == std::string_view::npos) continue;
+      PBPROBE_CHECK(read_statement(statement));
+      statement.clear();
     }
     return {};
+  }
+
+  // Names of inline assembly: ".reg .pred P1;"
+  void declare(std::string_view line) {
+    const auto words = line.substr(0, line.find(';'));
+    declared_.insert(std::string(strip(words.substr(words.find_last_of(" \t")))));
+  }
+  // Inline assembly has labels of its own in each pair of braces.
+  [[nodiscard]] std::string in_scope(std::string_view label) const {
+    return label.starts_with('$') ? std::string(label) : fmt::format("{}#{}", label, scopes_.back());
   }
 
   Result<void> read_statement(std::string_view line) {
@@ -90,15 +107,17 @@ class Reader {
       made.guard = static_cast<int64_t>(register_of(rest.substr(0, space)));
       rest = strip(rest.substr(space));
     }
-    const auto space = std::min(rest.find_first_of(" \t"), rest.size());
+    const auto space = std::min(rest.find_first_of(" \t{["), rest.size());
     made.name = rest.substr(0, space);
     rest = strip(rest.substr(space));
-    if (made.name.starts_with("bra")) {
-      branches_[program_.instructions.size()] = rest;
-      rest = {};
+    if (made.name.starts_with("bra") || made.name == "call.uni" || made.name.starts_with("st.param.")) {
+      if (made.name.starts_with("bra")) branches_[program_.instructions.size()] = in_scope(rest);
+      rest = {};  // a call, which prints what is wrong, is a fault
     }
+    if (made.name.starts_with("mov.") && rest.find('{') != std::string_view::npos)
+      made.name += rest.starts_with('{') ? ".apart" : ".together";
     while (!rest.empty()) {
-      const auto comma = std::min(rest.find(','), rest.size());
+      const auto comma = std::min(rest.find_first_of(",|"), rest.size());
       auto one = strip(rest.substr(0, comma));
       while (!one.empty() && (one.front() == '{' || one.front() == '[')) one = strip(one.substr(1));
       while (!one.empty() && (one.back() == '}' || one.back() == ']')) one = strip(one.substr(0, one.size() - 1));
@@ -106,7 +125,7 @@ class Reader {
       made.operands.push_back(operand);
       rest = comma < rest.size() ? strip(rest.substr(comma + 1)) : std::string_view();
     }
-    if (!bind(made) && !bind_collective(made))
+    if (!bind(made) && !bind_collective(made) && !bind_asynchronous(made))
       return make_error(ErrorCode::malformed, "the interpreter has no {}: {}", made.name, line);
     program_.instructions.push_back(std::move(made));
     return {};
@@ -122,11 +141,13 @@ class Reader {
       operand.number += *offset;
       return operand;
     }
-    if (text == "%tid.x") operand.kind = Operand::Kind::tid_x;
-    if (text == "%ctaid.x") operand.kind = Operand::Kind::ctaid_x;
-    if (text == "%ctaid.z") operand.kind = Operand::Kind::ctaid_z;
-    if (operand.kind != Operand::Kind::number) return operand;
-    if (text.starts_with('%') || text == "there" || text == "absent") {
+    const auto special = std::find(kSpecialRegisters.begin(), kSpecialRegisters.end(), text);
+    if (special != kSpecialRegisters.end()) {
+      operand.kind = Operand::Kind::special;
+      operand.special = static_cast<unsigned>(special - kSpecialRegisters.begin());
+      return operand;
+    }
+    if (text.starts_with('%') || text == "_" || declared_.contains(std::string(text))) {
       operand.kind = Operand::Kind::reg;
       operand.reg = register_of(text);
       operand.predicate = !text.starts_with('%');  // of the inline assembly
@@ -134,8 +155,11 @@ class Reader {
       operand.number = *number;
     } else if (const auto parameter = text.rfind("_param_"); parameter != std::string_view::npos) {
       operand.number = kParameterBase + *number_of(text.substr(parameter + 7)) * kParameterStride;
-    } else if (text.ends_with("ringE")) {
+    } else if (text.ends_with("ringE") || text.ends_with("sharedE") || text == "shared") {
+      operand.kind = Operand::Kind::shared;
       operand.number = kSharedBase;
+    } else if (text.starts_with("$str") || text.starts_with("__unnamed")) {
+      operand.number = 0;  // what a failed assertion would say
     } else {
       return make_error(ErrorCode::malformed, "no operand: {}", text);
     }
@@ -152,6 +176,9 @@ class Reader {
   std::map<std::string, size_t> registers_;
   std::map<std::string, size_t> labels_;
   std::map<size_t, std::string> branches_;
+  std::set<std::string> declared_;
+  std::vector<int> scopes_{0};
+  int last_scope_ = 0;
 };
 
 }  // namespace

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: MIT
 //
 // One kernel of a PTX file, read for the interpreter (machine.hpp). It knows the instructions that the block-scaled
-// kernels are made of, and refuses any other by name.
+// kernels of mma.sync and tcgen05 are made of, and refuses any other by name.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -18,12 +19,17 @@ class Thread;
 class Warp;
 
 struct Operand {
-  enum class Kind { reg, number, tid_x, ctaid_x, ctaid_z };
+  enum class Kind { reg, number, shared, special };
   Kind kind = Kind::number;
   size_t reg = 0;
   bool predicate = false;
-  uint64_t number = 0;  // also what is added to an address in brackets
+  uint64_t number = 0;   // also what is added to an address in brackets
+  unsigned special = 0;  // place in kSpecialRegisters
 };
+
+inline constexpr std::array<std::string_view, 11> kSpecialRegisters{
+    "%tid.x",    "%ctaid.x",         "%ctaid.y",         "%ctaid.z",         "%nctaid.x",       "%nctaid.y",
+    "%nctaid.z", "%cluster_ctaid.x", "%cluster_ctaid.y", "%cluster_ctaid.z", "%cluster_ctarank"};
 
 struct Instruction {
   std::string name;  // "add.s32"
@@ -46,12 +52,14 @@ struct Program {
 constexpr uint64_t kParameterBase = 0x10000;
 constexpr uint64_t kParameterStride = 0x1000;
 constexpr uint64_t kSharedBase = 0x400;
+constexpr unsigned kRankBit = 24;  // an address in shared memory holds the block's rank in its cluster from here on
 
 // Errors (malformed): no such kernel, or an instruction or operand that the interpreter lacks.
 [[nodiscard]] Result<Program> read_program(std::string_view text, std::string_view kernel);
 
-// What executes an instruction (instructions.cpp, collectives.cpp); false: nothing does.
+// What executes an instruction (instructions.cpp, collectives.cpp, asynchronous.cpp); false: nothing does.
 [[nodiscard]] bool bind(Instruction& instruction);
 [[nodiscard]] bool bind_collective(Instruction& instruction);
+[[nodiscard]] bool bind_asynchronous(Instruction& instruction);
 
 }  // namespace pbprobe::ptx
