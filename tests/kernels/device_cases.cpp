@@ -187,10 +187,17 @@ Result<void> run_far(const Plan& plan, const Problem& near, const GpuKernels& ke
   PBPROBE_CHECK(b.put(data.b.data()));
   PBPROBE_CHECK(c.put(data.c.data()));
   const DeviceArray workspace(driver, poisoned(plan.workspace_bytes));
+  const DeviceArray blocks_a(driver, data.blocks_a);
+  const DeviceArray blocks_b(driver, data.blocks_b);
+  for (const auto* array : {&workspace, &blocks_a, &blocks_b}) {
+    if (array->result() != kCudaSuccess) return driver_error(driver, array->result(), "copying an operand there");
+  }
   Operands operands;
   operands.a = a.data();
   operands.b = b.data();
   operands.c = c.data();
+  operands.blocks_a = blocks_a.data();
+  operands.blocks_b = blocks_b.data();
   Context context;
   context.workspace = workspace.data();
   context.workspace_bytes = plan.workspace_bytes;
