@@ -290,9 +290,6 @@ ScaledDevice scaled_device(const Place& place) {
 }
 
 bool multiplies(const Target& target, const ScaledKind& kind) {
-  // Tensor memory comes with tcgen05, whose kinds take scales of blocks.
-  const bool tcgen05 = target.limits.tensor_memory_columns.value_or(0) > 0;
-  if (kind.instruction == "block_scale" && tcgen05) return true;
   return std::any_of(target.instructions.begin(), target.instructions.end(), [&](const InstructionPath& path) {
     return path.dtype == name_of(kind.type) && path.name.find(kind.instruction) != std::string::npos;
   });
