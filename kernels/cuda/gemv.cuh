@@ -168,7 +168,7 @@ struct GemvLane {
   }
   __device__ void run() {
     if (whole()) steps<true, 2>();
-    steps<false, kRows < 8 ? 2 : 1>();
+    steps < false, kRows<8 ? 2 : 1>();
   }
 };
 
