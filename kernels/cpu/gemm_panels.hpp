@@ -17,7 +17,6 @@
 #include "kernels/cpu/call.hpp"
 #include "kernels/cpu/elements.hpp"
 #include "kernels/cpu/finish.hpp"
-#include "kernels/cpu/gemm_rows.hpp"
 
 namespace pbprobe::PBPROBE_TARGET {
 namespace {
@@ -25,15 +24,14 @@ namespace {
 // I: the instruction and its vectors of kLanes words. The register tile is kRows × kVectors vectors of accumulators.
 template <class I, int kRows, int kVectors>
 struct GemmPanels {
-  using Instruction = I;
   using Accumulator = typename I::Accumulator;
   using Accumulators = typename I::Accumulators;
   static constexpr int kLanes = I::kLanes;
   static constexpr int kGroup = I::kGroup;
-  static constexpr int kPanelRows = kRows;
-  static constexpr int kPanelVectors = kVectors;
   static constexpr int kColumns = kVectors * kLanes;
   static constexpr int kWordBytes = 4;
+  static constexpr int64_t kAcross = 4;  // panels of B that are read for one of A, at least
+  static constexpr int64_t kAcrossBytes = kColumns << 13;
 
   static void run(const CpuCall& call, const CpuTask& task) {
     switch (task.step) {
@@ -105,7 +103,7 @@ struct GemmPanels {
   template <int kWidth, bool kIsA, class T>
   [[gnu::noinline]] static void pack_panel(const T* from, int64_t across, int64_t along, int64_t lines, int64_t k_block,
                                            char* to) {
-    if (along == 1 && (lines > 1 || across != 1)) {
+    if (along == 1 && across != 1) {
       for (int begin = 0; begin < kWidth; begin += kLanes) {
         transpose_lines<kWidth, kIsA>(from, across, begin, lines, k_block, to);
       }
@@ -274,33 +272,19 @@ struct GemmPanels {
     tile.words = words_of(call);
     tile.add = !call.first;
     tile.correct = I::kCorrects && call.a_type == CpuType::int8 && call.k_block > 0;
-    const bool wide = call.c_type == CpuType::fp32 || call.c_type == CpuType::int32;
-    const bool few_words = tile.words <= kFewWords && call.k_block > 0;
-    if (few_words && wide && !call.partials && call.first)
-      return write_rows<GemmPanels>(call, task, end_row, end_column);
     Ahead ahead(task, end_row - task.first_row, end_column - task.first_column);
-    // Along C's rows, whose pages and lines are neighbours, as far as B's panels fit the second-level cache.
-    constexpr int64_t kAcross = 8 * kColumns;
-    for (int64_t first = task.first_column; first < end_column; first += kAcross) {
-      const int64_t end = least(first + kAcross, end_column);
+    // Along C's rows, whose lines the memory takes best one after the other, as far as B's panels fit the second-level
+    // cache: of short k, whole rows.
+    const int64_t across = kColumns * (kAcrossBytes / (kColumns * (b_line_bytes(call) + kWordBytes)) + kAcross);
+    for (int64_t first = task.first_column; first < end_column; first += across) {
+      const int64_t end = least(first + across, end_column);
       for (int64_t row = task.first_row; row < end_row; row += kRows) {
         for (int64_t column = first; column < end; column += kColumns) {
           const int64_t rows = least(kRows, end_row - row);
           if (rows == kRows) tile.ahead = ahead.next();
-          if (tile.words <= kShort && column + kColumns < end) fetch_c(call, row, column + kColumns, rows);
           compute_tile(call, tile, row, column, rows, least(kColumns, end - column));
         }
       }
-    }
-  }
-
-  // Of so few words a tile is written faster than its lines of C come by themselves: the next one's are asked for.
-  static constexpr int64_t kShort = 64;
-  static void fetch_c(const CpuCall& call, int64_t row, int64_t column, int64_t rows) {
-    const int64_t size = call.c_type == CpuType::bf16 ? 2 : 4;
-    const char* at = static_cast<const char*>(call.c) + ((call.row + row) * call.ldc + call.column + column) * size;
-    for (int64_t i = 0; i < rows; ++i, at += call.ldc * size) {
-      for (int64_t byte = 0; byte < kColumns * size; byte += 64) __builtin_prefetch(at + byte, 1, 3);
     }
   }
 
@@ -415,6 +399,16 @@ struct GemmPanels {
     for (; w >= kUnroll; w -= kUnroll) steps<kRs, kVs, kUnroll>(a, b, acc);
     if (kUnroll > 1 && w > 0) step<kRs, kVs>(a, b, acc);
     store<kRs, kVs, kWhole>(tile, acc);
+  }
+
+  // Into the second-level cache, all at once.
+  static void fetch_lines(const CpuLines& lines) {
+    const bool dense = lines.stride < 64;
+    const int64_t bytes = dense ? lines.count * lines.stride : lines.bytes;
+    const char* line = lines.first;
+    for (int64_t left = dense ? 1 : lines.count; left > 0; --left, line += lines.stride) {
+      for (int64_t byte = 0; byte < bytes; byte += 64) __builtin_prefetch(line + byte, 0, 2);
+    }
   }
 
   // Multiplies on, and asks for a line's bytes meanwhile, at even distances.

@@ -114,10 +114,13 @@ class SingleThreaded {
       : plan_(plan),
         all_(call),
         down_(plan.tile.m * panels_of(call)),
-        wide_(plan.tile.n * panels_of(call)),
-        across_(std::max(
-            plan.kernel->cache_bytes / std::max<int64_t>(call.k_block * plan.kernel->packed_bytes, 1) / wide_ * wide_,
-            wide_)) {}
+        across_(plan.tile.n *
+                std::max<int64_t>(plan.kernel->cache_bytes / plan.tile.n /
+                                      std::max<int64_t>(call.k_block * plan.kernel->packed_bytes, 1),
+                                  1)),
+        wide_(call.k_block <= kShort && call.k_block < call.rows ? across_
+                                                                  : std::min(plan.tile.n * panels_of(call), across_)) {
+  }
 
   void run() const {
     for (int64_t column = 0; column < all_.columns; column += across_) {
@@ -199,8 +202,8 @@ class SingleThreaded {
   const CpuCall& all_;
   static constexpr int64_t kShort = 64;  // k
   const int64_t down_;
-  const int64_t wide_;
   const int64_t across_;
+  const int64_t wide_;  // columns of B that are packed at once: all where more of C is written than of B read
 };
 
 void run_pass(const Plan& plan, const CpuCall& call, bool pack_b, const ParallelFor& parallel_for) {
