@@ -20,19 +20,30 @@ int64_t worthwhile(double work, int64_t least, int64_t threads) {
   return most >= static_cast<double>(threads) ? threads : std::max<int64_t>(static_cast<int64_t>(most), 1);
 }
 
-constexpr int64_t kShortLine = 256;  // bytes of a packed row or column
-
-// Between threads. Of long k first narrower, since a task's block of A stays in the cache whatever its columns are; of
-// short k first lower, since most of the time C is written, whose rows the memory takes best as a whole.
+// Between threads: enough tasks for all, and of those cuts the one that reads and writes least. A thread reads A's rows
+// and B's columns again for each task that is cut across them, and a piece of C's row costs as much as a kilobyte more.
 void cut_tasks(CpuBlocks& cpu, const Tile& tile, int64_t line, int64_t threads) {
   constexpr int64_t kTasksPerThread = 4;
+  constexpr int64_t kPiece = 1024;
   const int64_t wanted = threads * kTasksPerThread;
-  if (line <= kShortLine) cpu.task_rows = std::min(cpu.task_rows, even_part(cpu.rows, cpu.rows / wanted, tile.m));
-  const int64_t down = divide_up(cpu.rows, cpu.task_rows);
-  cpu.task_columns = even_part(cpu.columns, cpu.columns / divide_up(wanted, down), tile.n);
-  const int64_t across = divide_up(cpu.columns, cpu.task_columns);
-  if (across * down < wanted) {
-    cpu.task_rows = std::min(cpu.task_rows, even_part(cpu.rows, cpu.rows / divide_up(wanted, across), tile.m));
+  const CpuBlocks all = cpu;
+  int64_t most = 0;
+  int64_t least = 0;
+  for (int64_t down = divide_up(all.rows, all.task_rows);; down += std::max<int64_t>(down / 8, 1)) {
+    const int64_t rows = even_part(all.rows, all.rows / down, tile.m);
+    const int64_t lower = divide_up(all.rows, rows);
+    const int64_t columns = even_part(all.columns, all.columns / divide_up(wanted, lower), tile.n);
+    const int64_t across = divide_up(all.columns, columns);
+    const int64_t tasks = std::min(lower * across, wanted);
+    const int64_t cost = line * (all.columns * std::min(lower, threads) + all.rows * std::min(across, threads)) +
+                         kPiece * all.rows * across;
+    if (tasks > most || (tasks == most && cost < least)) {
+      most = tasks;
+      least = cost;
+      cpu.task_rows = rows;
+      cpu.task_columns = columns;
+    }
+    if (rows == tile.m || down >= wanted) return;
   }
 }
 
