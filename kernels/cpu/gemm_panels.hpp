@@ -237,13 +237,21 @@ struct GemmPanels {
     Accumulator* d;  // C itself, the partial sums, or a buffer of one tile
     int64_t ldd;
     uint16_t* narrow;     // not null: C of BF16, which is written from the registers
-    const char* fetched;  // what is written, and bytes from a row of it to the next
-    int64_t fetched_row;
+    const char* fetched;  // where the next tile will be written
     int columns;
     bool add;        // to what is in d
     bool correct;    // subtract what a signed A, shifted to be unsigned, adds too much
     CpuLines ahead;  // what will be packed next
+    // What the pass writes, C or the partial sums: its corner, and bytes from a row to the next and of an element.
+    char* out;
+    int64_t out_row;
+    int64_t out_size;
+
+    char* place(int64_t row, int64_t column) const { return out + row * out_row + column * out_size; }
   };
+
+  // A C of 32 bits holds the partial sums itself, whatever its type is in the end.
+  static bool is_wide(const CpuCall& call) { return call.c_type == CpuType::fp32 || call.c_type == CpuType::int32; }
 
   // Deals the lines of a task out to its tiles.
   struct Ahead {
@@ -272,6 +280,10 @@ struct GemmPanels {
     tile.words = words_of(call);
     tile.add = !call.first;
     tile.correct = I::kCorrects && call.a_type == CpuType::int8 && call.k_block > 0;
+    tile.out_size = call.partials || is_wide(call) ? 4 : 2;
+    tile.out_row = (call.partials ? call.partials_leading : call.ldc) * tile.out_size;
+    tile.out = call.partials ? static_cast<char*>(call.partials)
+                             : static_cast<char*>(call.c) + call.row * tile.out_row + call.column * tile.out_size;
     Ahead ahead(task, end_row - task.first_row, end_column - task.first_column);
     // Along C's rows, whose lines the memory takes best one after the other, as far as B's panels fit the second-level
     // cache: of short k, whole rows.
@@ -282,6 +294,8 @@ struct GemmPanels {
         for (int64_t column = first; column < end; column += kColumns) {
           const int64_t rows = least(kRows, end_row - row);
           if (rows == kRows) tile.ahead = ahead.next();
+          const bool more = column + kColumns < end;
+          tile.fetched = tile.place(more ? row : row + rows, more ? column + kColumns : first);
           compute_tile(call, tile, row, column, rows, least(kColumns, end - column));
         }
       }
@@ -290,32 +304,20 @@ struct GemmPanels {
 
   static void compute_tile(const CpuCall& call, TileCall& tile, int64_t row, int64_t column, int64_t rows,
                            int64_t columns) {
-    // A C of 32 bits holds the partial sums itself, whatever its type is in the end.
-    const bool wide = call.c_type == CpuType::fp32 || call.c_type == CpuType::int32;
     alignas(64) Accumulator buffer[kRows * kColumns];
     tile.a = a_panel(call, row);
     tile.b = b_panel(call, column);
     tile.columns = static_cast<int>(columns);
-    if (call.partials) {
-      tile.d = static_cast<Accumulator*>(call.partials) + row * call.partials_leading + column;
-      tile.ldd = call.partials_leading;
-    } else if (wide) {
-      tile.d = static_cast<Accumulator*>(call.c) + (call.row + row) * call.ldc + call.column + column;
-      tile.ldd = call.ldc;
-    } else {
-      tile.d = buffer;
-      tile.ldd = kColumns;
-    }
+    char* const out = tile.place(row, column);
+    const bool in_place = call.partials || is_wide(call);
+    tile.d = in_place ? reinterpret_cast<Accumulator*>(out) : buffer;
+    tile.ldd = in_place ? tile.out_row / tile.out_size : kColumns;
     tile.narrow = nullptr;
-    tile.fetched = reinterpret_cast<const char*>(tile.d);
-    tile.fetched_row = tile.ldd * static_cast<int64_t>(sizeof(Accumulator));
     const bool finishes = call.last && must_finish(call, I::kAccumulatorType);
     if constexpr (I::kNarrows) {
-      if (finishes && call.first && call.c_type == CpuType::bf16 && !call.bias && !call.scale_a && !call.scale_b) {
-        tile.narrow = static_cast<uint16_t*>(call.c) + (call.row + row) * call.ldc + call.column + column;
+      if (finishes && !in_place && !call.bias && !call.scale_a && !call.scale_b) {
+        tile.narrow = reinterpret_cast<uint16_t*>(out);
         tile.ldd = call.ldc;
-        tile.fetched = reinterpret_cast<const char*>(tile.narrow);
-        tile.fetched_row = call.ldc * static_cast<int64_t>(sizeof(uint16_t));
       }
     }
     choose_columns<kVectors>(tile, static_cast<int>(rows));
@@ -383,22 +385,32 @@ struct GemmPanels {
     }
     int64_t w = tile.words;
     if constexpr (kLarge) {
-      // C is fetched meanwhile, a row at a time: a core has room for few misses. Into the second-level cache, since
-      // rows that lie a power of two apart throw each other out of the first.
+      // Meanwhile the next tile's C is fetched, a row at a time: a core has room for few misses. Into the second-level
+      // cache, since rows that lie a power of two apart throw each other out of the first.
       const char* d = tile.fetched;
-      const int64_t until = w - kUnroll * least(kRs, w / kUnroll);
+      const int64_t fetched = w < kFetchedWords ? kRs : least(kRs, w / kUnroll);
+      const int64_t until = w < kFetchedWords ? w : w - kUnroll * fetched;
 #pragma GCC unroll 1
-      for (; w > until; w -= kUnroll, d += tile.fetched_row) {
-#pragma GCC unroll 8
-        for (int j = 0; j < kVs; ++j) __builtin_prefetch(d + j * kLanes * kWordBytes, 1, 2);
+      for (; w > until; w -= kUnroll) {
+        fetch_row<kVs>(d, tile.out_row);
         steps<kRs, kVs, kUnroll>(a, b, acc);
       }
+      for (int64_t i = fetched; i < kRs; ++i) fetch_row<kVs>(d, tile.out_row);
     }
     if constexpr (kRs == kRows) fetch_ahead<kRs, kVs, kUnroll>(tile, w, a, b, acc);
 #pragma GCC unroll 1
     for (; w >= kUnroll; w -= kUnroll) steps<kRs, kVs, kUnroll>(a, b, acc);
     if (kUnroll > 1 && w > 0) step<kRs, kVs>(a, b, acc);
     store<kRs, kVs, kWhole>(tile, acc);
+  }
+
+  // Of fewer words the core fetches C's lines early enough by itself.
+  static constexpr int64_t kFetchedWords = 8;
+  template <int kVs>
+  [[gnu::always_inline]] static inline void fetch_row(const char*& d, int64_t row_bytes) {
+#pragma GCC unroll 8
+    for (int j = 0; j < kVs; ++j) __builtin_prefetch(d + j * kLanes * kWordBytes, 1, 2);
+    d += row_bytes;
   }
 
   // Into the second-level cache, all at once.
