@@ -395,7 +395,7 @@ struct GemmPanels {
         fetch_row<kVs>(d, tile.out_row);
         steps<kRs, kVs, kUnroll>(a, b, acc);
       }
-      for (int64_t i = fetched; i < kRs; ++i) fetch_row<kVs>(d, tile.out_row);
+      for (int64_t i = fetched; kRs == kRows && i < kRs; ++i) fetch_row<kVs>(d, tile.out_row);
     }
     if constexpr (kRs == kRows) fetch_ahead<kRs, kVs, kUnroll>(tile, w, a, b, acc);
 #pragma GCC unroll 1
