@@ -20,30 +20,33 @@ int64_t worthwhile(double work, int64_t least, int64_t threads) {
   return most >= static_cast<double>(threads) ? threads : std::max<int64_t>(static_cast<int64_t>(most), 1);
 }
 
-// Between threads: enough tasks for all, and of those cuts the one that reads and writes least. A thread reads A's rows
-// and B's columns again for each task that is cut across them, and a piece of C's row costs as much as a kilobyte more.
+// Between threads: two tasks for each at least, and of those cuts the one that reads and writes least while all threads
+// are busy. A thread reads A's rows and B's columns again for each task that is cut across them, and a piece of C's row
+// costs as much as a kilobyte more.
 void cut_tasks(CpuBlocks& cpu, const Tile& tile, int64_t line, int64_t threads) {
   constexpr int64_t kTasksPerThread = 4;
   constexpr int64_t kPiece = 1024;
   const int64_t wanted = threads * kTasksPerThread;
   const CpuBlocks all = cpu;
   int64_t most = 0;
-  int64_t least = 0;
-  for (int64_t down = divide_up(all.rows, all.task_rows);; down += std::max<int64_t>(down / 8, 1)) {
-    const int64_t rows = even_part(all.rows, all.rows / down, tile.m);
-    const int64_t lower = divide_up(all.rows, rows);
-    const int64_t columns = even_part(all.columns, all.columns / divide_up(wanted, lower), tile.n);
+  double least = 0;
+  for (int64_t parts = divide_up(all.rows, all.task_rows);; parts += std::max<int64_t>(parts / 8, 1)) {
+    const int64_t rows = even_part(all.rows, all.rows / parts, tile.m);
+    const int64_t down = divide_up(all.rows, rows);
+    const int64_t columns = even_part(all.columns, all.columns / std::max<int64_t>(wanted / down, 1), tile.n);
     const int64_t across = divide_up(all.columns, columns);
-    const int64_t tasks = std::min(lower * across, wanted);
-    const int64_t cost = line * (all.columns * std::min(lower, threads) + all.rows * std::min(across, threads)) +
-                         kPiece * all.rows * across;
+    const int64_t bytes = line * (all.columns * std::min(down, threads) + all.rows * std::min(across, threads)) +
+                          kPiece * all.rows * across;
+    const double busy = static_cast<double>(down * across) / static_cast<double>(round_up(down * across, threads));
+    const double cost = static_cast<double>(bytes) / busy;
+    const int64_t tasks = std::min(down * across, 2 * threads);
     if (tasks > most || (tasks == most && cost < least)) {
       most = tasks;
       least = cost;
       cpu.task_rows = rows;
       cpu.task_columns = columns;
     }
-    if (rows == tile.m || down >= wanted) return;
+    if (rows == tile.m || parts > wanted) return;
   }
 }
 

@@ -433,6 +433,35 @@ TEST(Choose, CpuTasksCoverCOnceAndKIsNeverSplit) {
   EXPECT_FALSE(choose(make_problem(1, 1, 1, DType::fp32), host, {}, {.threads = 0}).ok());
 }
 
+// Of short k, most of the time C is written.
+TEST(Choose, CpuTasksOfShortKWriteWholeRowsByAllThreads) {
+  for (const auto& kernel : kernel_table()) {
+    const Target* target = find_target(kernel.target);
+    if (target->kind != TargetKind::cpu || !kernel.built || kernel.in_place) continue;
+    auto host = cpu_host({std::string(kernel.target)});
+    host.cpu.architecture = target->architecture;
+    const auto plan_of = [&](int64_t m, int64_t n, int64_t k, int64_t threads) {
+      return choose(make_problem(m, n, k, kernel.dtype, kernel.accumulator), host, {},
+                    {.kernel = std::string(kernel.name), .threads = threads});
+    };
+    for (const int64_t threads : {1, 2, 16}) {
+      const auto plan = plan_of(8306, 1406, 3, threads);
+      ASSERT_TRUE(plan.ok()) << plan.error().message;
+      EXPECT_EQ(plan->cpu.threads, threads) << kernel.name;
+      EXPECT_GE(plan->cpu.rows, 8306) << kernel.name;
+      EXPECT_GE(plan->cpu.task_columns, 1406) << kernel.name << ", " << threads;
+      if (threads > 1) {
+        EXPECT_LE(plan->cpu.task_rows, 8306 / threads) << kernel.name;
+      }
+    }
+    // Rows are not cut where columns suffice and A's are packed for all of them, and the other way round.
+    const auto few_rows = plan_of(2 * kernel.tile.m, 8192, 4096, 16);
+    EXPECT_EQ(few_rows->cpu.task_rows, few_rows->cpu.rows) << kernel.name;
+    const auto few_columns = plan_of(8192, 2 * kernel.tile.n, 4096, 16);
+    EXPECT_EQ(few_columns->cpu.task_columns, few_columns->cpu.columns) << kernel.name;
+  }
+}
+
 TEST(Choose, FewColumnsAreComputedAsRowsWhereTheTypesAreAlike) {
   if (!is_built("avx2")) GTEST_SKIP() << "not built: make build TARGETS=avx2";
   const auto host = cpu_host({"avx2"});
