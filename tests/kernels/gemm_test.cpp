@@ -144,6 +144,25 @@ void large(const Kernel& kernel, Backend& backend) {
   }
 }
 
+// Words that are read with their neighbours, and rows of C as a whole.
+void short_k(const Kernel& kernel, Backend& backend) {
+  int turn = 0;
+  for (DType type : types_of(kernel)) {
+    for (Layout layout : kLayouts) {
+      for (const int64_t k : {1, 2, 3, 4, 5, 8, 12, 16, 17}) {
+        if (emulated() && k % 4 != 0) continue;
+        const int64_t m = kernel.in_place ? 1 + turn % 8 : 2 * kernel.tile.m + 3;
+        const auto problem = problem_for(kernel, m, 3 * kernel.tile.n + 5, k, type, layout);
+        CheckOptions options;
+        options.misalign = turn % 2;
+        expect_right(kernel, backend, spaced(problem, turn % 3), options, 1 + turn % 3);
+        if (testing::Test::HasFailure()) return;
+        ++turn;
+      }
+    }
+  }
+}
+
 void write_evidence(const Kernel& kernel, const Backend& backend, int64_t shapes) {
   const char* folder = std::getenv("PBPROBE_EVIDENCE_DIR");
   if (folder == nullptr) return;
@@ -348,6 +367,7 @@ void register_kernel(const Kernel& kernel) {
       {"PackedOnce", packed_once},
   };
   if (kernel.in_place) cases.emplace_back("FewColumns", few_columns);
+  if (kernel.function != nullptr) cases.emplace_back("ShortK", short_k);
   const Target* target = find_target(kernel.target);
   if (target != nullptr && target->kind == TargetKind::gpu) {
     cases.emplace_back("LoadedCubin", loaded_cubin);
