@@ -251,7 +251,9 @@ struct GemmPanels {
   };
 
   // A C of 32 bits holds the partial sums itself, whatever its type is in the end.
-  static bool is_wide(const CpuCall& call) { return call.c_type == CpuType::fp32 || call.c_type == CpuType::int32; }
+  static bool is_wide(const CpuCall& call) {
+    return call.c_type == CpuType::fp32 || call.c_type == CpuType::int32;
+  }
 
   // Deals the lines of a task out to its tiles.
   struct Ahead {

@@ -80,7 +80,7 @@ void cut_cpu(Plan& plan, int64_t threads) {
   const Kernel& kernel = *plan.kernel;
   const Problem& p = plan.problem;
   const Tile& tile = kernel.tile;
-  constexpr int64_t kMaxBlock = 4096;  // rows or columns of a pass: bounds the workspace
+  constexpr int64_t kMaxBlock = 4096;     // rows or columns of a pass: bounds the workspace
   constexpr int64_t kMaxBytes = 1 << 20;  // more rows or columns than that, where they are short
   CpuBlocks& cpu = plan.cpu;
   // Instructions are as wide for every type, so bytes of packed elements measure their number; writing C comes to it.

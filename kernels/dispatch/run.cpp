@@ -115,13 +115,11 @@ class SingleThreaded {
       : plan_(plan),
         all_(call),
         down_(plan.tile.m * panels_of(call)),
-        across_(plan.tile.n *
-                std::max<int64_t>(plan.kernel->cache_bytes / plan.tile.n /
-                                      std::max<int64_t>(call.k_block * plan.kernel->packed_bytes, 1),
-                                  1)),
+        across_(plan.tile.n * std::max<int64_t>(plan.kernel->cache_bytes / plan.tile.n /
+                                                    std::max<int64_t>(call.k_block * plan.kernel->packed_bytes, 1),
+                                                1)),
         wide_(call.k_block <= kShort && call.k_block < call.rows ? across_
-                                                                  : std::min(plan.tile.n * panels_of(call), across_)) {
-  }
+                                                                 : std::min(plan.tile.n * panels_of(call), across_)) {}
 
   void run() const {
     for (int64_t column = 0; column < all_.columns; column += across_) {

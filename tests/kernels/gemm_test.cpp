@@ -12,6 +12,10 @@
 #include <filesystem>
 #include <functional>
 #include <set>
+#include <vector>
+
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -144,6 +148,40 @@ void large(const Kernel& kernel, Backend& backend) {
   }
 }
 
+// A copy of an operand that ends where nothing may be read any more.
+class PageEnd {
+ public:
+  PageEnd(const void* from, int64_t bytes) {
+    const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    const auto size = static_cast<size_t>(bytes);
+    length_ = (size + page - 1) / page * page + page;
+    map_ = static_cast<std::byte*>(mmap(nullptr, length_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    mprotect(map_ + length_ - page, page, PROT_NONE);
+    at_ = map_ + length_ - page - size;
+    std::memcpy(at_, from, size);
+  }
+  ~PageEnd() { munmap(map_, length_); }
+  PageEnd(const PageEnd&) = delete;
+  PageEnd& operator=(const PageEnd&) = delete;
+  [[nodiscard]] const void* data() const { return at_; }
+
+ private:
+  size_t length_ = 0;
+  std::byte* map_ = nullptr;
+  std::byte* at_ = nullptr;
+};
+
+Result<void> run_at_page_ends(const Plan& plan, CheckData& data) {
+  const Problem& p = plan.problem;
+  Operands operands = data.operands();
+  const PageEnd a(operands.a, extent(stored_rows_a(p), stored_columns_a(p), p.lda) * size_of(p.a));
+  const PageEnd b(operands.b, extent(stored_rows_b(p), stored_columns_b(p), p.ldb) * size_of(p.b));
+  operands.a = a.data();
+  operands.b = b.data();
+  std::vector<std::byte> workspace(static_cast<size_t>(plan.workspace_bytes));
+  return run(plan, operands, {.workspace = workspace.data(), .workspace_bytes = plan.workspace_bytes});
+}
+
 // Words that are read with their neighbours, and rows of C as a whole.
 void short_k(const Kernel& kernel, Backend& backend) {
   int turn = 0;
@@ -156,6 +194,12 @@ void short_k(const Kernel& kernel, Backend& backend) {
         CheckOptions options;
         options.misalign = turn % 2;
         expect_right(kernel, backend, spaced(problem, turn % 3), options, 1 + turn % 3);
+        const auto result = check(problem, [&](const Problem&, CheckData& data) -> Result<void> {
+          PBPROBE_TRY(const Plan plan, plan_for(kernel, backend, problem, 1));
+          return run_at_page_ends(plan, data);
+        });
+        ASSERT_TRUE(result.ok()) << result.error().message;
+        EXPECT_TRUE(result->passed) << kernel.name << ": " << result->what;
         if (testing::Test::HasFailure()) return;
         ++turn;
       }
