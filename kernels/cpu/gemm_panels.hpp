@@ -17,7 +17,6 @@
 #include "kernels/cpu/call.hpp"
 #include "kernels/cpu/elements.hpp"
 #include "kernels/cpu/finish.hpp"
-#include "kernels/cpu/gemm_rows.hpp"
 
 namespace pbprobe::PBPROBE_TARGET {
 namespace {
@@ -25,15 +24,14 @@ namespace {
 // I: the instruction and its vectors of kLanes words. The register tile is kRows × kVectors vectors of accumulators.
 template <class I, int kRows, int kVectors>
 struct GemmPanels {
-  using Instruction = I;
   using Accumulator = typename I::Accumulator;
   using Accumulators = typename I::Accumulators;
   static constexpr int kLanes = I::kLanes;
   static constexpr int kGroup = I::kGroup;
-  static constexpr int kPanelRows = kRows;
-  static constexpr int kPanelVectors = kVectors;
   static constexpr int kColumns = kVectors * kLanes;
   static constexpr int kWordBytes = 4;
+  static constexpr int64_t kAcross = 4;  // panels of B that are read for one of A, at least
+  static constexpr int64_t kAcrossBytes = kColumns << 13;
 
   static void run(const CpuCall& call, const CpuTask& task) {
     switch (task.step) {
@@ -105,7 +103,7 @@ struct GemmPanels {
   template <int kWidth, bool kIsA, class T>
   [[gnu::noinline]] static void pack_panel(const T* from, int64_t across, int64_t along, int64_t lines, int64_t k_block,
                                            char* to) {
-    if (along == 1 && (lines > 1 || across != 1)) {
+    if (along == 1 && across != 1) {
       for (int begin = 0; begin < kWidth; begin += kLanes) {
         transpose_lines<kWidth, kIsA>(from, across, begin, lines, k_block, to);
       }
@@ -239,13 +237,23 @@ struct GemmPanels {
     Accumulator* d;  // C itself, the partial sums, or a buffer of one tile
     int64_t ldd;
     uint16_t* narrow;     // not null: C of BF16, which is written from the registers
-    const char* fetched;  // what is written, and bytes from a row of it to the next
-    int64_t fetched_row;
+    const char* fetched;  // where the next tile will be written
     int columns;
     bool add;        // to what is in d
     bool correct;    // subtract what a signed A, shifted to be unsigned, adds too much
     CpuLines ahead;  // what will be packed next
+    // What the pass writes, C or the partial sums: its corner, and bytes from a row to the next and of an element.
+    char* out;
+    int64_t out_row;
+    int64_t out_size;
+
+    char* place(int64_t row, int64_t column) const { return out + row * out_row + column * out_size; }
   };
+
+  // A C of 32 bits holds the partial sums itself, whatever its type is in the end.
+  static bool is_wide(const CpuCall& call) {
+    return call.c_type == CpuType::fp32 || call.c_type == CpuType::int32;
+  }
 
   // Deals the lines of a task out to its tiles.
   struct Ahead {
@@ -274,64 +282,44 @@ struct GemmPanels {
     tile.words = words_of(call);
     tile.add = !call.first;
     tile.correct = I::kCorrects && call.a_type == CpuType::int8 && call.k_block > 0;
-    const bool wide = call.c_type == CpuType::fp32 || call.c_type == CpuType::int32;
-    const bool few_words = tile.words <= kFewWords && call.k_block > 0;
-    if (few_words && wide && !call.partials && call.first)
-      return write_rows<GemmPanels>(call, task, end_row, end_column);
+    tile.out_size = call.partials || is_wide(call) ? 4 : 2;
+    tile.out_row = (call.partials ? call.partials_leading : call.ldc) * tile.out_size;
+    tile.out = call.partials ? static_cast<char*>(call.partials)
+                             : static_cast<char*>(call.c) + call.row * tile.out_row + call.column * tile.out_size;
     Ahead ahead(task, end_row - task.first_row, end_column - task.first_column);
-    // Along C's rows, whose pages and lines are neighbours, as far as B's panels fit the second-level cache.
-    constexpr int64_t kAcross = 8 * kColumns;
-    for (int64_t first = task.first_column; first < end_column; first += kAcross) {
-      const int64_t end = least(first + kAcross, end_column);
+    // Along C's rows, whose lines the memory takes best one after the other, as far as B's panels fit the second-level
+    // cache: of short k, whole rows.
+    const int64_t across = kColumns * (kAcrossBytes / (kColumns * (b_line_bytes(call) + kWordBytes)) + kAcross);
+    for (int64_t first = task.first_column; first < end_column; first += across) {
+      const int64_t end = least(first + across, end_column);
       for (int64_t row = task.first_row; row < end_row; row += kRows) {
         for (int64_t column = first; column < end; column += kColumns) {
           const int64_t rows = least(kRows, end_row - row);
           if (rows == kRows) tile.ahead = ahead.next();
-          if (tile.words <= kShort && column + kColumns < end) fetch_c(call, row, column + kColumns, rows);
+          const bool more = column + kColumns < end;
+          tile.fetched = tile.place(more ? row : row + rows, more ? column + kColumns : first);
           compute_tile(call, tile, row, column, rows, least(kColumns, end - column));
         }
       }
     }
   }
 
-  // Of so few words a tile is written faster than its lines of C come by themselves: the next one's are asked for.
-  static constexpr int64_t kShort = 64;
-  static void fetch_c(const CpuCall& call, int64_t row, int64_t column, int64_t rows) {
-    const int64_t size = call.c_type == CpuType::bf16 ? 2 : 4;
-    const char* at = static_cast<const char*>(call.c) + ((call.row + row) * call.ldc + call.column + column) * size;
-    for (int64_t i = 0; i < rows; ++i, at += call.ldc * size) {
-      for (int64_t byte = 0; byte < kColumns * size; byte += 64) __builtin_prefetch(at + byte, 1, 3);
-    }
-  }
-
   static void compute_tile(const CpuCall& call, TileCall& tile, int64_t row, int64_t column, int64_t rows,
                            int64_t columns) {
-    // A C of 32 bits holds the partial sums itself, whatever its type is in the end.
-    const bool wide = call.c_type == CpuType::fp32 || call.c_type == CpuType::int32;
     alignas(64) Accumulator buffer[kRows * kColumns];
     tile.a = a_panel(call, row);
     tile.b = b_panel(call, column);
     tile.columns = static_cast<int>(columns);
-    if (call.partials) {
-      tile.d = static_cast<Accumulator*>(call.partials) + row * call.partials_leading + column;
-      tile.ldd = call.partials_leading;
-    } else if (wide) {
-      tile.d = static_cast<Accumulator*>(call.c) + (call.row + row) * call.ldc + call.column + column;
-      tile.ldd = call.ldc;
-    } else {
-      tile.d = buffer;
-      tile.ldd = kColumns;
-    }
+    char* const out = tile.place(row, column);
+    const bool in_place = call.partials || is_wide(call);
+    tile.d = in_place ? reinterpret_cast<Accumulator*>(out) : buffer;
+    tile.ldd = in_place ? tile.out_row / tile.out_size : kColumns;
     tile.narrow = nullptr;
-    tile.fetched = reinterpret_cast<const char*>(tile.d);
-    tile.fetched_row = tile.ldd * static_cast<int64_t>(sizeof(Accumulator));
     const bool finishes = call.last && must_finish(call, I::kAccumulatorType);
     if constexpr (I::kNarrows) {
-      if (finishes && call.first && call.c_type == CpuType::bf16 && !call.bias && !call.scale_a && !call.scale_b) {
-        tile.narrow = static_cast<uint16_t*>(call.c) + (call.row + row) * call.ldc + call.column + column;
+      if (finishes && !in_place && !call.bias && !call.scale_a && !call.scale_b) {
+        tile.narrow = reinterpret_cast<uint16_t*>(out);
         tile.ldd = call.ldc;
-        tile.fetched = reinterpret_cast<const char*>(tile.narrow);
-        tile.fetched_row = call.ldc * static_cast<int64_t>(sizeof(uint16_t));
       }
     }
     choose_columns<kVectors>(tile, static_cast<int>(rows));
@@ -399,22 +387,42 @@ struct GemmPanels {
     }
     int64_t w = tile.words;
     if constexpr (kLarge) {
-      // C is fetched meanwhile, a row at a time: a core has room for few misses. Into the second-level cache, since
-      // rows that lie a power of two apart throw each other out of the first.
+      // Meanwhile the next tile's C is fetched, a row at a time: a core has room for few misses. Into the second-level
+      // cache, since rows that lie a power of two apart throw each other out of the first.
       const char* d = tile.fetched;
-      const int64_t until = w - kUnroll * least(kRs, w / kUnroll);
+      const int64_t fetched = w < kFetchedWords ? kRs : least(kRs, w / kUnroll);
+      const int64_t until = w < kFetchedWords ? w : w - kUnroll * fetched;
 #pragma GCC unroll 1
-      for (; w > until; w -= kUnroll, d += tile.fetched_row) {
-#pragma GCC unroll 8
-        for (int j = 0; j < kVs; ++j) __builtin_prefetch(d + j * kLanes * kWordBytes, 1, 2);
+      for (; w > until; w -= kUnroll) {
+        fetch_row<kVs>(d, tile.out_row);
         steps<kRs, kVs, kUnroll>(a, b, acc);
       }
+      for (int64_t i = fetched; kRs == kRows && i < kRs; ++i) fetch_row<kVs>(d, tile.out_row);
     }
     if constexpr (kRs == kRows) fetch_ahead<kRs, kVs, kUnroll>(tile, w, a, b, acc);
 #pragma GCC unroll 1
     for (; w >= kUnroll; w -= kUnroll) steps<kRs, kVs, kUnroll>(a, b, acc);
     if (kUnroll > 1 && w > 0) step<kRs, kVs>(a, b, acc);
     store<kRs, kVs, kWhole>(tile, acc);
+  }
+
+  // Of fewer words the core fetches C's lines early enough by itself.
+  static constexpr int64_t kFetchedWords = 8;
+  template <int kVs>
+  [[gnu::always_inline]] static inline void fetch_row(const char*& d, int64_t row_bytes) {
+#pragma GCC unroll 8
+    for (int j = 0; j < kVs; ++j) __builtin_prefetch(d + j * kLanes * kWordBytes, 1, 2);
+    d += row_bytes;
+  }
+
+  // Into the second-level cache, all at once.
+  static void fetch_lines(const CpuLines& lines) {
+    const bool dense = lines.stride < 64;
+    const int64_t bytes = dense ? lines.count * lines.stride : lines.bytes;
+    const char* line = lines.first;
+    for (int64_t left = dense ? 1 : lines.count; left > 0; --left, line += lines.stride) {
+      for (int64_t byte = 0; byte < bytes; byte += 64) __builtin_prefetch(line + byte, 0, 2);
+    }
   }
 
   // Multiplies on, and asks for a line's bytes meanwhile, at even distances.

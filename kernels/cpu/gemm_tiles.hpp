@@ -204,9 +204,10 @@ struct GemmTiles {
     const int64_t end_row = least(task.first_row + task.rows, call.rows);
     const int64_t end_column = least(task.first_column + task.columns, call.columns);
     // Along C's rows, as far as B's panels fit the second-level cache.
-    constexpr int64_t kAcross = 8 * kColumns;
-    for (int64_t first = task.first_column; first < end_column; first += kAcross) {
-      const int64_t end = least(first + kAcross, end_column);
+    constexpr int64_t kAcrossBytes = 512 << 10;
+    const int64_t across = kColumns * (kAcrossBytes / (kColumns * kLineBytes * (blocks_of(call) + 1)) + 1);
+    for (int64_t first = task.first_column; first < end_column; first += across) {
+      const int64_t end = least(first + across, end_column);
       for (int64_t row = task.first_row; row < end_row; row += kRows) {
         for (int64_t column = first; column < end; column += kColumns) {
           compute_block<kDot>(call, row, column, least(kRows, end_row - row), least(kColumns, end - column));
@@ -240,10 +241,22 @@ struct GemmTiles {
     } else {
       microkernel_part<kDot>(a, b, blocks, d == buffer ? nullptr : d, ldd, add, rows, columns, buffer);
     }
-    if (call.last && must_finish(call, I::kAccumulatorType)) {
-      for (int64_t i = 0; i < rows; ++i) {
+    if (!call.last || !must_finish(call, I::kAccumulatorType)) return;
+    for (int64_t i = 0; i < rows; ++i) {
+      if (I::kNarrows && !call.bias && !call.scale_a && !call.scale_b) {
+        narrow_row(call, d + i * ldd, call.row + row + i, call.column + column, columns);
+      } else {
         finish_row(call, d + i * ldd, call.row + row + i, call.column + column, columns);
       }
+    }
+  }
+
+  // As finish_row(), of what is converted and nothing else.
+  static void narrow_row(const CpuCall& call, const Accumulator* from, int64_t row, int64_t column, int64_t columns) {
+    if constexpr (I::kNarrows) {
+      auto* to = static_cast<uint16_t*>(call.c) + row * call.ldc + column;
+      for (int64_t j = 0; j < columns; j += kTile, from += kTile)
+        I::store_narrow(to + j, I::load_accumulators(from), static_cast<int>(least(kTile, columns - j)));
     }
   }
 

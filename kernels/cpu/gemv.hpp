@@ -200,15 +200,20 @@ struct Gemv {
     for (int64_t column = begin; column < end; column += kLanes) {
       const int columns = static_cast<int>(least(kLanes, end - column));
       const T* from = b + column * call.b_column;
-      Words square[kLanes];
-#pragma GCC unroll 16
-      for (int j = 0; j < kLanes; ++j) {
-        square[j] = j < columns ? I::template load_part<false>(from + j * call.b_column, k_block) : I::no_words();
-      }
-      I::transpose(square);
       alignas(64) char words[kLanes][kLanes * kWordBytes];
-#pragma GCC unroll 16
-      for (int j = 0; j < kLanes; ++j) I::store_words(words[j], square[j]);
+      // Four words of a column are read at once, which may be its neighbours': there are as many columns more.
+      constexpr bool kAsTheyLie = sizeof(T) * kGroup == kWordBytes;
+      if (kAsTheyLie && k_block <= 4 * kGroup && k_block % kGroup == 0 &&
+          column + 2 * kLanes <= call.column + call.columns) {
+        Words fours[4];
+#pragma GCC unroll 4
+        for (int j = 0; j < 4; ++j) fours[j] = I::load_fours(from + j * call.b_column, 4 * call.b_column * sizeof(T));
+        I::transpose_fours(fours);
+#pragma GCC unroll 4
+        for (int j = 0; j < 4; ++j) I::store_words(words[j], fours[j]);
+      } else {
+        transpose_columns(from, call.b_column, columns, k_block, words);
+      }
       Accumulators acc[kRs][1];
       Accumulators totals[1] = {I::zero_accumulators()};
 #pragma GCC unroll 8
@@ -223,6 +228,18 @@ struct Gemv {
       }
       put_vectors(call, acc, totals, 0, column, columns);
     }
+  }
+
+  template <class T>
+  [[gnu::noinline]] static void transpose_columns(const T* from, int64_t across, int columns, int k_block,
+                                                  char (&words)[kLanes][kLanes * kWordBytes]) {
+    Words square[kLanes];
+#pragma GCC unroll 16
+    for (int j = 0; j < kLanes; ++j)
+      square[j] = j < columns ? I::template load_part<false>(from + j * across, k_block) : I::no_words();
+    I::transpose(square);
+#pragma GCC unroll 16
+    for (int j = 0; j < kLanes; ++j) I::store_words(words[j], square[j]);
   }
 
   template <int kRs, int kCs>
@@ -354,9 +371,11 @@ struct Gemv {
   [[gnu::always_inline]] static inline void put_vectors(const CpuCall& call, Accumulators (&acc)[kRs][kVs],
                                                         const Accumulators (&totals)[kVs], int64_t row, int64_t column,
                                                         int columns) {
+    const bool correct = corrects(call);
+    const bool direct = !call.transposed && !must_finish(call, I::kAccumulatorType);
+    auto* const c = static_cast<Accumulator*>(call.c) + (call.row + row) * call.ldc + column;
     // Unrolled: an array that is indexed here would lie in memory while it is added to.
     Accumulator results[kRs][kVs * kLanes];
-    const bool correct = corrects(call);
 #pragma GCC unroll 8
     for (int i = 0; i < kRs; ++i) {
 #pragma GCC unroll 16
@@ -365,11 +384,17 @@ struct Gemv {
         if constexpr (I::kCorrects) {
           if (correct) sum = I::add(sum, I::correction(totals[j]));
         }
-        I::store_accumulators(results[i] + j * kLanes, sum);
+        if (direct && columns >= (j + 1) * kLanes) {
+          I::store_accumulators(c + i * call.ldc + j * kLanes, sum);
+        } else {
+          I::store_accumulators(results[i] + j * kLanes, sum);
+        }
       }
     }
+    const int done = direct ? columns / kLanes * kLanes : 0;
+    if (done == columns) return;
 #pragma GCC unroll 1
-    for (int i = 0; i < kRs; ++i) put(call, results[i], row + i, column, columns);
+    for (int i = 0; i < kRs; ++i) put(call, results[i] + done, row + i, column + done, columns - done);
   }
 };
 

@@ -32,6 +32,9 @@ struct Words128 {
     __builtin_memcpy(&word, p, sizeof word);
     return vdupq_n_u32(word);
   }
+  // Four words of a line; and of four lines, word i of each.
+  static Words load_fours(const void* from, int64_t) { return load_words(from); }
+  static void transpose_fours(Words (&w)[4]) { transpose(w); }
   // w[i][j] becomes w[j][i].
   static void transpose(Words (&w)[kLanes]) {
     const uint64x2_t low = vreinterpretq_u64_u32(vtrn1q_u32(w[0], w[1]));

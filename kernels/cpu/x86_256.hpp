@@ -88,6 +88,24 @@ struct Words256 {
     return _mm256_broadcast_ss(static_cast<const float*>(p));
   }
 
+  // Four words each of two lines, `stride` bytes apart; and of w[j], lines j and j + 4, word i of every line.
+  static Words load_fours(const void* from, int64_t stride) {
+    const auto at = [&](int i) {
+      return _mm_loadu_ps(reinterpret_cast<const float*>(static_cast<const char*>(from) + i * stride));
+    };
+    return _mm256_insertf128_ps(_mm256_castps128_ps256(at(0)), at(1), 1);
+  }
+  static void transpose_fours(Words (&w)[4]) {
+    const Words a = _mm256_unpacklo_ps(w[0], w[1]);
+    const Words b = _mm256_unpackhi_ps(w[0], w[1]);
+    const Words c = _mm256_unpacklo_ps(w[2], w[3]);
+    const Words d = _mm256_unpackhi_ps(w[2], w[3]);
+    w[0] = _mm256_shuffle_ps(a, c, 0x44);
+    w[1] = _mm256_shuffle_ps(a, c, 0xee);
+    w[2] = _mm256_shuffle_ps(b, d, 0x44);
+    w[3] = _mm256_shuffle_ps(b, d, 0xee);
+  }
+
   // w[i][j] becomes w[j][i]: pairs, then fours, within 128 bits; then the halves change places.
   [[gnu::always_inline]] static inline void transpose(Words (&w)[kLanes]) {
     Words t[kLanes];

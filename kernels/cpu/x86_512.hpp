@@ -33,6 +33,25 @@ struct Words512 {
     return _mm512_set1_epi32(word);
   }
 
+  // Four words each of four lines, `stride` bytes apart; and of w[j], lines j, j + 4, …, word i of every line.
+  static Words load_fours(const void* from, int64_t stride) {
+    const auto at = [&](int i) {
+      return _mm_loadu_si128(reinterpret_cast<const __m128i_u*>(static_cast<const char*>(from) + i * stride));
+    };
+    const Words two = _mm512_inserti32x4(_mm512_castsi128_si512(at(0)), at(1), 1);
+    return _mm512_inserti32x4(_mm512_inserti32x4(two, at(2), 2), at(3), 3);
+  }
+  static void transpose_fours(Words (&w)[4]) {
+    const __m512i a = _mm512_unpacklo_epi32(w[0], w[1]);
+    const __m512i b = _mm512_unpackhi_epi32(w[0], w[1]);
+    const __m512i c = _mm512_unpacklo_epi32(w[2], w[3]);
+    const __m512i d = _mm512_unpackhi_epi32(w[2], w[3]);
+    w[0] = _mm512_unpacklo_epi64(a, c);
+    w[1] = _mm512_unpackhi_epi64(a, c);
+    w[2] = _mm512_unpacklo_epi64(b, d);
+    w[3] = _mm512_unpackhi_epi64(b, d);
+  }
+
   // w[i][j] becomes w[j][i]: pairs, then fours, within 128 bits; then the 128-bit lanes change places.
   static void transpose(Words (&w)[kLanes]) {
     __m512i t[kLanes];
@@ -122,6 +141,8 @@ struct FloatAccumulators512 {
     const __mmask16 nan = _mm512_cmp_ps_mask(s, s, _CMP_UNORD_Q);
     const __m256i halves = _mm512_cvtepi32_epi16(_mm512_mask_mov_epi32(rounded, nan, quiet));
 #endif
+    // Not by a mask of all: Intel's cores take some twenty cycles for a masked store across two lines.
+    if (n == Words512::kLanes) return _mm256_storeu_si256(reinterpret_cast<__m256i_u*>(p), halves);
     _mm256_mask_storeu_epi16(p, Words512::first(n), halves);
   }
   static __m512i bits(Accumulators v) {

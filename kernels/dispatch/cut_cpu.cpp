@@ -20,6 +20,36 @@ int64_t worthwhile(double work, int64_t least, int64_t threads) {
   return most >= static_cast<double>(threads) ? threads : std::max<int64_t>(static_cast<int64_t>(most), 1);
 }
 
+// Between threads: two tasks for each at least, and of those cuts the one that reads and writes least while all threads
+// are busy. A thread reads A's rows and B's columns again for each task that is cut across them, and a piece of C's row
+// costs as much as a kilobyte more.
+void cut_tasks(CpuBlocks& cpu, const Tile& tile, int64_t line, int64_t threads) {
+  constexpr int64_t kTasksPerThread = 4;
+  constexpr int64_t kPiece = 1024;
+  const int64_t wanted = threads * kTasksPerThread;
+  const CpuBlocks all = cpu;
+  int64_t most = 0;
+  double least = 0;
+  for (int64_t parts = divide_up(all.rows, all.task_rows);; parts += std::max<int64_t>(parts / 8, 1)) {
+    const int64_t rows = even_part(all.rows, all.rows / parts, tile.m);
+    const int64_t down = divide_up(all.rows, rows);
+    const int64_t columns = even_part(all.columns, all.columns / std::max<int64_t>(wanted / down, 1), tile.n);
+    const int64_t across = divide_up(all.columns, columns);
+    const int64_t bytes = line * (all.columns * std::min(down, threads) + all.rows * std::min(across, threads)) +
+                          kPiece * all.rows * across;
+    const double busy = static_cast<double>(down * across) / static_cast<double>(round_up(down * across, threads));
+    const double cost = static_cast<double>(bytes) / busy;
+    const int64_t tasks = std::min(down * across, 2 * threads);
+    if (tasks > most || (tasks == most && cost < least)) {
+      most = tasks;
+      least = cost;
+      cpu.task_rows = rows;
+      cpu.task_columns = columns;
+    }
+    if (rows == tile.m || parts > wanted) return;
+  }
+}
+
 }  // namespace
 
 bool changes_places(const Kernel& kernel, const Problem& problem) {
@@ -50,29 +80,23 @@ void cut_cpu(Plan& plan, int64_t threads) {
   const Kernel& kernel = *plan.kernel;
   const Problem& p = plan.problem;
   const Tile& tile = kernel.tile;
-  constexpr int64_t kMaxBlock = 4096;  // rows or columns of a pass: bounds the workspace
-  constexpr int64_t kTasksPerThread = 4;
+  constexpr int64_t kMaxBlock = 4096;     // rows or columns of a pass: bounds the workspace
+  constexpr int64_t kMaxBytes = 1 << 20;  // more rows or columns than that, where they are short
   CpuBlocks& cpu = plan.cpu;
-  // Instructions are as wide for every type, so bytes of packed elements measure their number.
-  threads = worthwhile(static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k) *
-                           static_cast<double>(kernel.packed_bytes),
-                       kernel.least_work, threads);
+  // Instructions are as wide for every type, so bytes of packed elements measure their number; writing C comes to it.
+  constexpr double kWritten = 1 << 16;  // elements of C, in the time of least_work
+  const double elements = static_cast<double>(p.m) * static_cast<double>(p.n);
+  const double work = elements * static_cast<double>(p.k) * static_cast<double>(kernel.packed_bytes) +
+                      elements * static_cast<double>(kernel.least_work) / kWritten;
+  threads = worthwhile(work, kernel.least_work, threads);
   cpu.k_block = even_part(p.k, kernel.k_block, tile.k);
-  cpu.rows = even_part(p.m, kMaxBlock, tile.m);
-  cpu.columns = even_part(p.n, kMaxBlock, tile.n);
   const int64_t line = cpu.k_block * kernel.packed_bytes + kernel.line_bytes;
+  const int64_t most = std::max(kMaxBlock, kMaxBytes / line);
+  cpu.rows = even_part(p.m, most, tile.m);
+  cpu.columns = even_part(p.n, most, tile.n);
   cpu.task_rows = even_part(cpu.rows, kernel.cache_bytes / line, tile.m);
   cpu.task_columns = cpu.columns;
-  if (threads > 1) {
-    // First narrower, since a task's block of A stays in the cache whatever its columns are; then lower.
-    const int64_t wanted = threads * kTasksPerThread;
-    const int64_t down = divide_up(cpu.rows, cpu.task_rows);
-    cpu.task_columns = even_part(cpu.columns, cpu.columns / divide_up(wanted, down), tile.n);
-    const int64_t across = divide_up(cpu.columns, cpu.task_columns);
-    if (across * down < wanted) {
-      cpu.task_rows = std::min(cpu.task_rows, even_part(cpu.rows, cpu.rows / divide_up(wanted, across), tile.m));
-    }
-  }
+  if (threads > 1) cut_tasks(cpu, tile, line, threads);
   const int64_t tasks = divide_up(cpu.rows, cpu.task_rows) * divide_up(cpu.columns, cpu.task_columns);
   cpu.threads = std::clamp<int64_t>(threads, 1, tasks);
   cpu.partials = p.k > cpu.k_block && size_of(p.c) < size_of(p.accumulator);

@@ -69,7 +69,8 @@ struct CpuPass {
   int64_t tasks[2];       // how many of each
   int64_t down;           // compute: tasks along the rows
   int64_t rows, columns;  // of one task
-  bool packs_b = false;   // compute: a task packs its columns first, which no other one reads
+  // compute: what a task packs first, of rows or columns that no other one reads; compute itself: nothing
+  CpuStep packs = CpuStep::compute;
   std::atomic<int64_t> next{0};
 
   void take() {
@@ -87,9 +88,9 @@ struct CpuPass {
         task.first_column = (step == CpuStep::compute ? index / down : index) * columns;
         task.columns = columns;
       }
-      if (packs_b) {
+      if (packs != CpuStep::compute) {
         CpuTask pack = task;
-        pack.step = CpuStep::pack_b;
+        pack.step = packs;
         function(call, pack);
       }
       function(call, task);
@@ -114,10 +115,11 @@ class SingleThreaded {
       : plan_(plan),
         all_(call),
         down_(plan.tile.m * panels_of(call)),
-        wide_(plan.tile.n * panels_of(call)),
-        across_(std::max(
-            plan.kernel->cache_bytes / std::max<int64_t>(call.k_block * plan.kernel->packed_bytes, 1) / wide_ * wide_,
-            wide_)) {}
+        across_(plan.tile.n * std::max<int64_t>(plan.kernel->cache_bytes / plan.tile.n /
+                                                    std::max<int64_t>(call.k_block * plan.kernel->packed_bytes, 1),
+                                                1)),
+        wide_(call.k_block <= kShort && call.k_block < call.rows ? across_
+                                                                 : std::min(plan.tile.n * panels_of(call), across_)) {}
 
   void run() const {
     for (int64_t column = 0; column < all_.columns; column += across_) {
@@ -199,19 +201,26 @@ class SingleThreaded {
   const CpuCall& all_;
   static constexpr int64_t kShort = 64;  // k
   const int64_t down_;
-  const int64_t wide_;
   const int64_t across_;
+  const int64_t wide_;  // columns of B that are packed at once: all where more of C is written than of B read
 };
 
 void run_pass(const Plan& plan, const CpuCall& call, bool pack_b, const ParallelFor& parallel_for) {
   const CpuBlocks& cpu = plan.cpu;
   if (cpu.threads == 1 && !plan.kernel->in_place) return SingleThreaded(plan, call).run();
   const int64_t down = divide_up(call.rows, cpu.task_rows);
-  // Where one task has all rows, its columns of B stay in its core's cache between packing and computing.
-  const bool fused = pack_b && down == 1 && call.k_block > 0;
+  const int64_t across = divide_up(call.columns, cpu.task_columns);
+  // Where one task has all rows, its columns of B stay in its core's cache between packing and computing; where one has
+  // all columns, its rows of A do.
+  CpuStep fused = CpuStep::compute;
+  if (pack_b && down == 1 && call.k_block > 0) {
+    fused = CpuStep::pack_b;
+  } else if (across == 1 && !plan.kernel->in_place && call.k_block > 0) {
+    fused = CpuStep::pack_a;
+  }
   if (call.k_block > 0) {
-    const int64_t a_panels = divide_up(call.rows, plan.tile.m);
-    const int64_t b_panels = pack_b && !fused ? divide_up(call.columns, plan.tile.n) : 0;
+    const int64_t a_panels = fused == CpuStep::pack_a ? 0 : divide_up(call.rows, plan.tile.m);
+    const int64_t b_panels = pack_b && fused != CpuStep::pack_b ? divide_up(call.columns, plan.tile.n) : 0;
     const int64_t panels = std::clamp<int64_t>((a_panels + b_panels) / (2 * cpu.threads), 1, kPanels);
     const int64_t a_rows = plan.tile.m * panels;
     const int64_t b_columns = plan.tile.n * panels;
@@ -222,7 +231,7 @@ void run_pass(const Plan& plan, const CpuCall& call, bool pack_b, const Parallel
         b_columns};
     pack.run(parallel_for, cpu.threads);
   }
-  const int64_t tasks = down * divide_up(call.columns, cpu.task_columns);
+  const int64_t tasks = down * across;
   CpuPass compute{call,
                   plan.kernel->function,
                   {CpuStep::compute, CpuStep::compute},

@@ -26,8 +26,9 @@ Execute execute_on(const Kernel& kernel, Backend& backend, int64_t threads) {
     PBPROBE_TRY(Plan plan, plan_for(kernel, backend, problem, threads));
     if (kernel.function != nullptr && threads > 1) {
       plan.cpu.threads = threads;
-      plan.cpu.task_rows = kernel.tile.m;
-      plan.cpu.task_columns = kernel.tile.n;
+      // Two threads share the columns, and three the rows, so that a task packs what no other one reads.
+      plan.cpu.task_rows = threads == 2 && !kernel.in_place ? plan.cpu.rows : kernel.tile.m;
+      plan.cpu.task_columns = threads == 3 && !kernel.in_place ? plan.cpu.columns : kernel.tile.n;
     }
     return backend.run(plan, data);
   };
@@ -119,7 +120,7 @@ void prepacked(const Kernel& kernel, Backend& backend) {
     }
     if (emulated() || kernel.function == nullptr || kernel.in_place) continue;
     // More columns than one pass takes.
-    auto wide = make_problem(5, 4200, 19, type, Layout::nn);
+    auto wide = make_problem(5, 4200, 300, type, Layout::nn);
     wide.prepacked_b = true;
     expect_right(kernel, backend, wide);
   }

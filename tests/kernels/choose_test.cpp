@@ -409,30 +409,6 @@ TEST(Choose, AnSmIsGivenAsManyBlocksAsItNeedsToBeBusy) {
   EXPECT_EQ(parts(4096, 4096, 4096), 1);
 }
 
-TEST(Choose, CpuTasksCoverCOnceAndKIsNeverSplit) {
-  if (!is_built("avx2")) GTEST_SKIP() << "not built: make build TARGETS=avx2";
-  const auto host = cpu_host({"avx2"});
-  for (int64_t threads : {1, 2, 7, 64}) {
-    for (const auto& [m, n, k] :
-         {std::array<int64_t, 3>{1, 1, 1}, {1000, 3, 5000}, {5000, 5000, 10}, {7, 100000, 64}}) {
-      const auto plan = choose(make_problem(m, n, k, DType::fp32), host, {}, {.threads = threads});
-      ASSERT_TRUE(plan.ok());
-      const auto& cpu = plan->cpu;
-      EXPECT_LE(cpu.threads, threads);
-      EXPECT_GE(cpu.threads, 1);
-      EXPECT_EQ(cpu.task_rows % plan->tile.m, 0);
-      EXPECT_EQ(cpu.task_columns % plan->tile.n, 0);
-      EXPECT_EQ(cpu.rows % plan->tile.m, 0);
-      EXPECT_EQ(cpu.columns % plan->tile.n, 0);
-      EXPECT_EQ(plan->split, 1);
-      const int64_t packed_lines = cpu.rows + (plan->kernel->in_place ? 0 : cpu.columns);
-      EXPECT_EQ(plan->kernel->in_place, m <= 8 || n <= 8);
-      EXPECT_GE(plan->workspace_bytes, packed_lines * cpu.k_block * 4);
-    }
-  }
-  EXPECT_FALSE(choose(make_problem(1, 1, 1, DType::fp32), host, {}, {.threads = 0}).ok());
-}
-
 TEST(Choose, FewColumnsAreComputedAsRowsWhereTheTypesAreAlike) {
   if (!is_built("avx2")) GTEST_SKIP() << "not built: make build TARGETS=avx2";
   const auto host = cpu_host({"avx2"});
@@ -449,28 +425,6 @@ TEST(Choose, FewColumnsAreComputedAsRowsWhereTheTypesAreAlike) {
   auto packed = make_problem(5000, 3, 700, DType::fp32);
   packed.prepacked_b = true;
   EXPECT_EQ(choose(packed, host)->kernel->name, "gemm_fp32_6x16_avx2");
-}
-
-// Calling threads takes longer than a small GEMM.
-TEST(Choose, SmallGemmsTakeFewThreads) {
-  for (const auto& kernel : kernel_table()) {
-    const Target* target = find_target(kernel.target);
-    if (target->kind != TargetKind::cpu || !kernel.built) continue;
-    auto host = cpu_host({std::string(kernel.target)});
-    host.cpu.architecture = target->architecture;
-    int64_t before = 0;
-    for (const int64_t n : {16, 64, 256, 1024, 4096}) {
-      const auto plan = choose(make_problem(std::min(n, kernel.max_m), n, n, kernel.dtype, kernel.accumulator), host,
-                               {}, {.kernel = std::string(kernel.name), .threads = 16});
-      ASSERT_TRUE(plan.ok()) << plan.error().message;
-      EXPECT_GE(plan->cpu.threads, before) << kernel.name << ", " << n;
-      before = plan->cpu.threads;
-      if (n <= 64) {
-        EXPECT_EQ(plan->cpu.threads, 1) << kernel.name << ", " << n;
-      }
-    }
-    EXPECT_EQ(before, 16) << kernel.name;
-  }
 }
 
 TEST(Choose, APackedBIsForKernelsThatPackIt) {

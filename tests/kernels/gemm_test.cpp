@@ -12,6 +12,10 @@
 #include <filesystem>
 #include <functional>
 #include <set>
+#include <vector>
+
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -138,8 +142,68 @@ void large(const Kernel& kernel, Backend& backend) {
     const auto problem =
         problem_for(kernel, rows_of(kernel, 611 / part), 523 / part, kernel.max_m < 611 ? 4100 : 1031, type);
     for (const int64_t threads : {1, 2}) expect_right(kernel, backend, problem, {}, threads);
-    // More columns than one pass of a CPU plan takes.
-    expect_right(kernel, backend, problem_for(kernel, rows_of(kernel, 17), 4200, 19, type, Layout::nn));
+    // Rows of C as a whole, and, of longer k, more columns than one pass of a CPU plan takes.
+    for (const int64_t k : {19, emulated() ? 20 : 300})
+      expect_right(kernel, backend, problem_for(kernel, rows_of(kernel, 17), 4200, k, type, Layout::nn));
+  }
+}
+
+// A copy of an operand that ends where nothing may be read any more.
+class PageEnd {
+ public:
+  PageEnd(const void* from, int64_t bytes) {
+    const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    const auto size = static_cast<size_t>(bytes);
+    length_ = (size + page - 1) / page * page + page;
+    map_ = static_cast<std::byte*>(mmap(nullptr, length_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    mprotect(map_ + length_ - page, page, PROT_NONE);
+    at_ = map_ + length_ - page - size;
+    std::memcpy(at_, from, size);
+  }
+  ~PageEnd() { munmap(map_, length_); }
+  PageEnd(const PageEnd&) = delete;
+  PageEnd& operator=(const PageEnd&) = delete;
+  [[nodiscard]] const void* data() const { return at_; }
+
+ private:
+  size_t length_ = 0;
+  std::byte* map_ = nullptr;
+  std::byte* at_ = nullptr;
+};
+
+Result<void> run_at_page_ends(const Plan& plan, CheckData& data) {
+  const Problem& p = plan.problem;
+  Operands operands = data.operands();
+  const PageEnd a(operands.a, extent(stored_rows_a(p), stored_columns_a(p), p.lda) * size_of(p.a));
+  const PageEnd b(operands.b, extent(stored_rows_b(p), stored_columns_b(p), p.ldb) * size_of(p.b));
+  operands.a = a.data();
+  operands.b = b.data();
+  std::vector<std::byte> workspace(static_cast<size_t>(plan.workspace_bytes));
+  return run(plan, operands, {.workspace = workspace.data(), .workspace_bytes = plan.workspace_bytes});
+}
+
+// Words that are read with their neighbours, and rows of C as a whole.
+void short_k(const Kernel& kernel, Backend& backend) {
+  int turn = 0;
+  for (DType type : types_of(kernel)) {
+    for (Layout layout : kLayouts) {
+      for (const int64_t k : {1, 2, 3, 4, 5, 8, 12, 16, 17}) {
+        if (emulated() && k % 4 != 0) continue;
+        const int64_t m = kernel.in_place ? 1 + turn % 8 : 2 * kernel.tile.m + 3;
+        const auto problem = problem_for(kernel, m, 3 * kernel.tile.n + 5, k, type, layout);
+        CheckOptions options;
+        options.misalign = turn % 2;
+        expect_right(kernel, backend, spaced(problem, turn % 3), options, 1 + turn % 3);
+        const auto result = check(problem, [&](const Problem&, CheckData& data) -> Result<void> {
+          PBPROBE_TRY(const Plan plan, plan_for(kernel, backend, problem, 1));
+          return run_at_page_ends(plan, data);
+        });
+        ASSERT_TRUE(result.ok()) << result.error().message;
+        EXPECT_TRUE(result->passed) << kernel.name << ": " << result->what;
+        if (testing::Test::HasFailure()) return;
+        ++turn;
+      }
+    }
   }
 }
 
@@ -347,6 +411,7 @@ void register_kernel(const Kernel& kernel) {
       {"PackedOnce", packed_once},
   };
   if (kernel.in_place) cases.emplace_back("FewColumns", few_columns);
+  if (kernel.function != nullptr) cases.emplace_back("ShortK", short_k);
   const Target* target = find_target(kernel.target);
   if (target != nullptr && target->kind == TargetKind::gpu) {
     cases.emplace_back("LoadedCubin", loaded_cubin);

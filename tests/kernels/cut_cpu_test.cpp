@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: 2026 The pbprobe authors
+// SPDX-License-Identifier: MIT
+//
+// How a CPU's plan is cut, on hosts that are passed in.
+#include <array>
+
+#include <gtest/gtest.h>
+
+#include "kernels/dispatch/choose.hpp"
+#include "tests/kernels/hosts.hpp"
+
+namespace pbprobe {
+namespace {
+
+TEST(CutCpu, CpuTasksCoverCOnceAndKIsNeverSplit) {
+  if (!is_built("avx2")) GTEST_SKIP() << "not built: make build TARGETS=avx2";
+  const auto host = cpu_host({"avx2"});
+  for (int64_t threads : {1, 2, 7, 64}) {
+    for (const auto& [m, n, k] :
+         {std::array<int64_t, 3>{1, 1, 1}, {1000, 3, 5000}, {5000, 5000, 10}, {7, 100000, 64}}) {
+      const auto plan = choose(make_problem(m, n, k, DType::fp32), host, {}, {.threads = threads});
+      ASSERT_TRUE(plan.ok());
+      const auto& cpu = plan->cpu;
+      EXPECT_LE(cpu.threads, threads);
+      EXPECT_GE(cpu.threads, 1);
+      EXPECT_EQ(cpu.task_rows % plan->tile.m, 0);
+      EXPECT_EQ(cpu.task_columns % plan->tile.n, 0);
+      EXPECT_EQ(cpu.rows % plan->tile.m, 0);
+      EXPECT_EQ(cpu.columns % plan->tile.n, 0);
+      EXPECT_EQ(plan->split, 1);
+      const int64_t packed_lines = cpu.rows + (plan->kernel->in_place ? 0 : cpu.columns);
+      EXPECT_EQ(plan->kernel->in_place, m <= 8 || n <= 8);
+      EXPECT_GE(plan->workspace_bytes, packed_lines * cpu.k_block * 4);
+    }
+  }
+  EXPECT_FALSE(choose(make_problem(1, 1, 1, DType::fp32), host, {}, {.threads = 0}).ok());
+}
+
+// Of short k, most of the time C is written.
+TEST(CutCpu, CpuTasksOfShortKWriteWholeRowsByAllThreads) {
+  for (const auto& kernel : kernel_table()) {
+    const Target* target = find_target(kernel.target);
+    if (target->kind != TargetKind::cpu || !kernel.built || kernel.in_place) continue;
+    auto host = cpu_host({std::string(kernel.target)});
+    host.cpu.architecture = target->architecture;
+    const auto plan_of = [&](int64_t m, int64_t n, int64_t k, int64_t threads) {
+      return choose(make_problem(m, n, k, kernel.dtype, kernel.accumulator), host, {},
+                    {.kernel = std::string(kernel.name), .threads = threads});
+    };
+    for (const int64_t threads : {1, 2, 16}) {
+      const auto plan = plan_of(8306, 1406, 3, threads);
+      ASSERT_TRUE(plan.ok()) << plan.error().message;
+      EXPECT_EQ(plan->cpu.threads, threads) << kernel.name;
+      EXPECT_GE(plan->cpu.rows, 8306) << kernel.name;
+      EXPECT_GE(plan->cpu.task_columns, 1406) << kernel.name << ", " << threads;
+      if (threads > 1) {
+        EXPECT_LE(plan->cpu.task_rows, 8306 / threads) << kernel.name;
+      }
+    }
+    // Rows are not cut where columns suffice and A's are packed for all of them, and the other way round.
+    const auto flat = plan_of(2 * kernel.tile.m, 8192, 4096, 16);
+    EXPECT_EQ(flat->cpu.task_rows, flat->cpu.rows) << kernel.name;
+    const auto tall = plan_of(8192, 2 * kernel.tile.n, 4096, 16);
+    EXPECT_EQ(tall->cpu.task_columns, tall->cpu.columns) << kernel.name;
+  }
+}
+
+// Calling threads takes longer than a small GEMM.
+TEST(CutCpu, SmallGemmsTakeFewThreads) {
+  for (const auto& kernel : kernel_table()) {
+    const Target* target = find_target(kernel.target);
+    if (target->kind != TargetKind::cpu || !kernel.built) continue;
+    auto host = cpu_host({std::string(kernel.target)});
+    host.cpu.architecture = target->architecture;
+    int64_t before = 0;
+    for (const int64_t n : {16, 64, 256, 1024, 4096}) {
+      const auto plan = choose(make_problem(std::min(n, kernel.max_m), n, n, kernel.dtype, kernel.accumulator), host,
+                               {}, {.kernel = std::string(kernel.name), .threads = 16});
+      ASSERT_TRUE(plan.ok()) << plan.error().message;
+      EXPECT_GE(plan->cpu.threads, before) << kernel.name << ", " << n;
+      before = plan->cpu.threads;
+      if (n <= 64) {
+        EXPECT_EQ(plan->cpu.threads, 1) << kernel.name << ", " << n;
+      }
+    }
+    EXPECT_EQ(before, 16) << kernel.name;
+  }
+}
+
+}  // namespace
+}  // namespace pbprobe
