@@ -38,7 +38,6 @@ template <class Tile>
 struct PlainSums {
   struct Scales {};
   __device__ PlainSums(const Scales&, const GpuCall&, int, int, int, int) {}
-  __device__ void begin_stage() {}
   __device__ void fetch_next() {}
   template <int kCount>
   __device__ void add(float (&acc)[kCount], const float (&sum)[kCount], int) const {
@@ -51,7 +50,6 @@ __device__ inline void consume_fp8(typename Tile::Stages& ring, float (&acc)[Til
                                    int consumer, int stages, Sums& sums) {
 #pragma unroll 1
   for (int stage = 0; stage < stages; ++stage) {
-    sums.begin_stage();
     ring.await_full();
     const unsigned long long of_a = describe<true>(ring.stage() + consumer * Tile::kParts * kBoxBytes);
     const unsigned long long of_b = describe<true>(ring.stage() + Tile::kBytesA);
@@ -62,13 +60,13 @@ __device__ inline void consume_fp8(typename Tile::Stages& ring, float (&acc)[Til
       wgmma_fence();
       wgmma_line<typename Tile::Op, Tile::kColumns>(sum, of_a + part * (kBoxBytes / 16), of_b);
       wgmma_commit();
-      if (part == 0) sums.fetch_next();
       fence_operands(sum);
       wgmma_wait<0>();
       fence_operands(sum);
       if (part + 1 == Tile::kParts) release<Tile>(ring.empty());
       sums.add(acc[part], sum, part);
     }
+    sums.fetch_next();
     ring.advance();
   }
 }

@@ -3,7 +3,7 @@
 //
 // sm_90a: wgmma of FP8 with FP32 scales of blocks: 1 × 128 or 128 × 128, of A and of B. The kernel of hopper_fp8.cuh
 // adds sums of 128 products in FP32 registers: here each is first multiplied by the scales of its block of k, which
-// come from memory a stage ahead. Family header: see tile.cuh.
+// come from memory two stages ahead. Family header: see tile.cuh.
 #pragma once
 
 #include "kernels/cuda/block_scales.hpp"
@@ -34,27 +34,29 @@ struct ScaledSums {
     const int thread = static_cast<int>(threadIdx.x) % 128;
     row = first_row + (kSquaresA ? 0 : thread / 32 * 16 + thread % 32 / 4);
     column = first_column + (kSquaresB ? 0 : thread % 32);
-    fetch_next();
+    fetch(a, b);
+    fetch(next_a, next_b);
   }
   // What lies beyond the last row or column has that one's scale, and is not stored.
-  __device__ void fetch_next() {
+  __device__ void fetch(float (&to_a)[Tile::kParts][kHalves], float (&to_b)[kHeldB]) {
     if (block >= end) return;
 #pragma unroll
     for (int part = 0; part < Tile::kParts; ++part) {
 #pragma unroll
       for (int half = 0; half < kHalves; ++half) {
         const int line = min(row + part * 64 + half * 8, m - 1);
-        next_a[part][half] = scales.a[kSquaresA ? line / 128 * scales.lda + block : block * scales.lda + line];
+        to_a[part][half] = scales.a[kSquaresA ? line / 128 * scales.lda + block : block * scales.lda + line];
       }
     }
 #pragma unroll
     for (int i = 0; i < kHeldB; ++i) {
       const int line = min(column + i * 32, n - 1);
-      next_b[i] = scales.b[kSquaresB ? line / 128 * scales.ldb + block : block * scales.ldb + line];
+      to_b[i] = scales.b[kSquaresB ? line / 128 * scales.ldb + block : block * scales.ldb + line];
     }
     ++block;
   }
-  __device__ void begin_stage() {
+  // Behind a stage: what is copied here was asked for a whole stage ago, so that no wgmma waits for memory.
+  __device__ void fetch_next() {
 #pragma unroll
     for (int part = 0; part < Tile::kParts; ++part) {
 #pragma unroll
@@ -62,6 +64,7 @@ struct ScaledSums {
     }
 #pragma unroll
     for (int i = 0; i < kHeldB; ++i) b[i] = next_b[i];
+    fetch(next_a, next_b);
   }
   __device__ void add(float (&acc)[Tile::kColumns / 2], const float (&sum)[Tile::kColumns / 2], int part) const {
 #pragma unroll
