@@ -241,22 +241,10 @@ struct GemmTiles {
     } else {
       microkernel_part<kDot>(a, b, blocks, d == buffer ? nullptr : d, ldd, add, rows, columns, buffer);
     }
-    if (!call.last || !must_finish(call, I::kAccumulatorType)) return;
-    for (int64_t i = 0; i < rows; ++i) {
-      if (I::kNarrows && !call.bias && !call.scale_a && !call.scale_b) {
-        narrow_row(call, d + i * ldd, call.row + row + i, call.column + column, columns);
-      } else {
+    if (call.last && must_finish(call, I::kAccumulatorType)) {
+      for (int64_t i = 0; i < rows; ++i) {
         finish_row(call, d + i * ldd, call.row + row + i, call.column + column, columns);
       }
-    }
-  }
-
-  // As finish_row(), of what is converted and nothing else.
-  static void narrow_row(const CpuCall& call, const Accumulator* from, int64_t row, int64_t column, int64_t columns) {
-    if constexpr (I::kNarrows) {
-      auto* to = static_cast<uint16_t*>(call.c) + row * call.ldc + column;
-      for (int64_t j = 0; j < columns; j += kTile, from += kTile)
-        I::store_narrow(to + j, I::load_accumulators(from), static_cast<int>(least(kTile, columns - j)));
     }
   }
 

@@ -141,7 +141,6 @@ struct FloatAccumulators512 {
     const __mmask16 nan = _mm512_cmp_ps_mask(s, s, _CMP_UNORD_Q);
     const __m256i halves = _mm512_cvtepi32_epi16(_mm512_mask_mov_epi32(rounded, nan, quiet));
 #endif
-    // Not by a mask of all: Intel's cores take some twenty cycles for a masked store across two lines.
     if (n == Words512::kLanes) return _mm256_storeu_si256(reinterpret_cast<__m256i_u*>(p), halves);
     _mm256_mask_storeu_epi16(p, Words512::first(n), halves);
   }

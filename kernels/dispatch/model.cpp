@@ -19,46 +19,47 @@ constexpr int64_t kMostParts = 32;
 constexpr int64_t kMostCluster = 8;  // blocks that every GPU with clusters can hold together
 
 // What a family of kernels takes besides its instruction's rate. Fitted to measured times of every kernel and split of
-// 1310 random shapes on an H100 (docs/kernels/model.md).
+// random shapes on an H200 (docs/kernels/model.md).
 struct Family {
-  double launch_us;       // from the launch to the first operands, and from the last accumulators to the end
-  double tile_us;         // of each tile, besides its stages
-  double area_us;         // the same for each 128 × 128 of it on one SM
-  double block_bytes;     // a clock, of operands, that one block takes at most
-  double sm_bytes;        // the same of an SM
-  double unaligned;       // times as long where it reads unaligned rows
-  double unaligned_us;    // and each stage so much longer
-  double writing;         // times as long where C's rows are unaligned
-  double memory;          // of the memory's rate, what it reaches
-  int64_t fewest_stages;  // of a part
+  double launch_us;         // from the launch to the first operands, and from the last accumulators to the end
+  double tile_us;           // of each tile, besides its stages
+  double area_us;           // the same for each 128 × 128 of it on one SM
+  double block_bytes;       // a clock, of operands, that one block takes at most
+  double sm_bytes;          // the same of an SM
+  double unaligned;         // times as long where it reads unaligned rows
+  double unaligned_us;      // and each stage so much longer
+  double writing;           // times as long where C's rows are unaligned
+  double memory;            // of the memory's rate, what it reaches
+  int64_t fewest_stages;    // of a part
+  double area_writing = 1;  // of area_us, as `writing`
 };
 
 Family family_of(const Kernel& kernel) {
   if (is_tcgen05(kernel)) return {4.0, 0.9, 0.45, 120, 120, 1, 0, 1, 0.75, 4};  // not measured
   switch (kernel.work) {
-    case GpuWork::small_m: return {2.4, 0.9, 0.35, 22, 40, 1.55, 0, 2, 0.85, 4};
+    case GpuWork::small_m: return {1.7, 0.76, 0.47, 50, 54, 2.9, 0.22, 1.2, 0.94, 4, 1.4};
     case GpuWork::tma_mma: return {6.0, 0.2, 0.35, 40, 60, 1, 0, 2, 0.6, 4};
     case GpuWork::warpgroups:
-      return kernel.pingpong ? Family{4.0, 0.15, 0, 50, 60, 1, 0, 1.6, 0.75, 4}
-                             : Family{2.8, 0.9, 0.45, 60, 60, 1, 0, 1.5, 0.7, 4};
+      return kernel.pingpong ? Family{4.6, 0, 0, 52, 60, 1, 0, 1.85, 0.8, 4}
+                             : Family{2.2, 1.25, 0.73, 60, 60, 1, 0, 1.9, 0.73, 4};
     case GpuWork::blocks: break;
   }
   const bool small_m = kernel.max_m != INT64_MAX;
   if (kernel.instruction == "mma.sync") {
     if (kernel.reads_any_rows) {
-      if (kernel.tile.m > 32) return {1.0, 1.6, 0.7, 40, 60, 1, 0, 1.1, 0.75, 1};
-      return kernel.tile.n > 32 ? Family{1.0, 0.4, 0.15, 40, 60, 1, 0, 3.8, 0.23, 1}
-                                : Family{1.2, 0, 0.2, 12, 60, 1, 0, 3, 0.16, 1};
+      if (kernel.tile.m > 32) return {0.65, 1.6, 0.7, 40, 60, 1, 0, 1.27, 0.68, 1};
+      return kernel.tile.n > 32 ? Family{1.15, 0.16, 0.5, 40, 60, 1, 0.15, 1.3, 0.24, 1, 2}
+                                : Family{1.15, 0, 0, 11.4, 60, 1, 0.12, 2.5, 0.28, 1};
     }
     return small_m ? Family{3.2, 1.2, 0.2, 40, 40, 6, 0.8, 1, 0.6, 4}
                    : Family{2.2, 0.4, 0.7, 9, 60, 4.5, 0.9, 9, 0.6, 4};
   }
-  if (small_m) return {0.6, 0.45, 0, 10, 60, 1, 0.05, 1, 0.5, 1};
-  if (kernel.small_k) return {1.2, 0.65, 0, 90, 140, 1, 0.7, 1, 0.8, 4};
-  if (kernel.reads_any_rows) return {3.0, 0.5, 0.5, 40, 60, 1, 0, 2.8, 0.6, 4};
-  if (kernel.tile.m > 64) return {9.0, 0.05, 0.1, 40, 60, 1, 0.25, 2.8, 0.4, 4};
-  if (kernel.tile.m > 32) return {3.0, 1.0, 0.4, 40, 60, 1, 0.4, 3, 0.6, 4};
-  return {1.2, 0.7, 0.05, 40, 60, 1, 0.2, 3.8, 0.6, 4};
+  if (small_m) return {0.6, 0.47, 0, 10.5, 60, 1, 0, 5, 0.95, 1};
+  if (kernel.small_k) return {1.5, 0.75, 0.07, 95, 140, 1, 0.24, 1, 0.92, 4};
+  if (kernel.reads_any_rows) return {2.5, 1.1, 0.23, 40, 60, 1, 0.09, 2.9, 0.63, 32, 1.2};
+  if (kernel.tile.m > 64) return {5.9, 0.07, 0.14, 40, 60, 1, 0.08, 2.1, 0.2, 4};
+  if (kernel.tile.m > 32) return {2.85, 1.4, 0.46, 40, 60, 1, 0.17, 3.6, 0.54, 4};
+  return {1.25, 0.66, 0.06, 40, 60, 1, 0.18, 4.4, 0.6, 4, 1.6};
 }
 
 // Of one SM, dense.
@@ -112,11 +113,11 @@ struct Model {
   [[nodiscard]] double together() const {
     return static_cast<double>(kernel.work == GpuWork::small_m ? 1 : std::max(kernel.sms, kernel.cluster));
   }
+  [[nodiscard]] bool c_is_aligned() const { return !p.c_is_nm && (p.m <= 1 || p.ldc * size_of(p.c) % kVector == 0); }
   // The operands and C, each once.
   [[nodiscard]] double memory_seconds() const {
-    const bool aligned = !p.c_is_nm && (p.m <= 1 || p.ldc * size_of(p.c) % kVector == 0);
     // An element is stored at a time, of 2 bytes as of 4, where rows may begin anywhere.
-    const double c = bytes(p.m, p.n, kernel.reads_any_rows ? DType::fp32 : p.c) * (aligned ? 1 : family.writing);
+    const double c = bytes(p.m, p.n, kernel.reads_any_rows ? DType::fp32 : p.c) * (c_is_aligned() ? 1 : family.writing);
     return (bytes(p.m, p.k, p.a) + bytes(p.k, p.n, p.b) + c) / (memory * family.memory);
   }
   // The passes that lay out operands first, and the one that reduces the parts.
@@ -126,7 +127,7 @@ struct Model {
         (reading.a != Pass::none ? bytes(p.m, p.k, p.a) : 0) + (reading.b != Pass::none ? bytes(p.k, p.n, p.b) : 0);
     if (read > 0) seconds += 1.3e-6 + 2 * read / (0.7 * memory);
     if (parts > 1 && kernel.work != GpuWork::small_m) {
-      seconds += 3.5e-6 + static_cast<double>(2 * parts + 1) * bytes(p.m, p.n, p.accumulator) / (0.6 * memory);
+      seconds += 2.5e-6 + static_cast<double>(2 * parts + 1) * bytes(p.m, p.n, p.accumulator) / (1.2 * memory);
     }
     return seconds;
   }
@@ -153,8 +154,8 @@ struct Model {
         static_cast<double>(kernel.tile.m * kernel.tile.n) / (128.0 * 128.0 * static_cast<double>(kernel.sms));
     // Ping-pong computes its only tile by half of its warps.
     const double stage = stage_seconds(running) * (kernel.pingpong && waves < 2 ? 1.2 : 1);
-    const double tile =
-        static_cast<double>(divide_up(stages, parts)) * stage + (family.tile_us + family.area_us * area) * 1e-6;
+    const double write_us = family.tile_us + family.area_us * area * (c_is_aligned() ? 1 : family.area_writing);
+    const double tile = static_cast<double>(divide_up(stages, parts)) * stage + write_us * 1e-6;
     const double cluster = kernel.work == GpuWork::small_m ? kClusterSeconds * std::log2(parts) : 0;
     return family.launch_us * 1e-6 + std::max(waves * tile, memory_seconds()) + cluster + pass_seconds(parts);
   }
