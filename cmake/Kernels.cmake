@@ -246,7 +246,9 @@ function(pbprobe_tcgen05_kernels id)
   if(NOT PBPROBE_CUBINS)
     pbprobe_tcgen05_cubin(${id} ${PROJECT_SOURCE_DIR}/kernels/cuda/${id}_tcgen05.cu ${cubin})
     # For the tests, which run it in an interpreter (tests/kernels/ptx): the block-scaled kernels, of one target.
-    if(id STREQUAL "sm100")
+    get_property(is_there GLOBAL PROPERTY pbprobe_tcgen05_ptx)
+    if(NOT is_there)
+      set_property(GLOBAL PROPERTY pbprobe_tcgen05_ptx ${id})
       set(ptx ${PBPROBE_CUBIN_FOLDER}/${id}_tcgen05.ptx)
       pbprobe_tcgen05_cubin(${id} ${PROJECT_SOURCE_DIR}/kernels/cuda/${id}_tcgen05.cu ${ptx}
                             -DPBPROBE_TCGEN05_BLOCKS_ONLY)

@@ -3,8 +3,8 @@
 //
 // GEMM by mma.sync for small and unaligned problems, in one launch and little code: a block that runs once waits for
 // each of its instructions. A[M,K], B[N,K] → C[M,N].
-// Lines of A and B lie in shared memory as they do in memory, each from the 16 bytes on in which it begins; a lane
-// takes its words of a fragment from there, by two reads and a permutation where a line begins inside a word. Warps of
+// Lines of A and B lie in shared memory by the words of memory in which they begin. A lane takes 16 bytes of a line for
+// two or four MMAs, whose k are in this order in A as in B, and shifts them where a line begins inside a word. Warps of
 // a block share its tile, or the k of it; their sums are added in shared memory, from where whole lines of C are
 // written. Source: PTX ISA, "Matrix Fragments for mma.m16n8k16" and its neighbours, cp.async. Family header: see
 // tile.cuh.
@@ -18,7 +18,7 @@ namespace pbprobe::PBPROBE_TARGET {
 namespace {
 
 constexpr int kSlab = kDirectSlab;      // bytes of k of a stage
-constexpr int kSlabLine = kDirectLine;  // the same with what lies before a line's first byte
+constexpr int kSlabLine = kDirectLine;  // the same with the word that follows
 
 // Rows of 16 and columns of 8 that a warp computes; warps down, across, and along k; stages.
 template <class Op_, int kDown_, int kAcross_, int kWarpsDown_, int kWarpsAcross_, int kWarpsK_, int kStages_>

@@ -17,8 +17,8 @@ constexpr int mma_shared_bytes(int lines, int line_bytes, int stages) {
   return lines * line_bytes * stages;
 }
 
-// Small and unaligned problems (mma_direct.cuh): bytes of k of a stage, of which each line has 16 more for what lies
-// before its first byte. `lines`: of a group of warps that share k.
+// Small and unaligned problems (mma_direct.cuh): bytes of k of a stage, of which each line has 16 more for the word
+// that follows, so that the banks are spread. `lines`: of a group of warps that share k.
 constexpr int kDirectSlab = 64;
 constexpr int kDirectLine = kDirectSlab + 16;
 constexpr int direct_shared_bytes(int lines, int groups, int stages) {

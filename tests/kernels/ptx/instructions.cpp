@@ -180,8 +180,8 @@ void compare_rows(std::map<std::string_view, Run>& rows, const std::array<std::s
   for (size_t i = 0; i < of.size(); ++i) rows[names.at(i)] = of.at(i);
 }
 
-std::map<std::string_view, Run> arithmetic_rows() {
-  std::map<std::string_view, Run> rows{
+std::map<std::string_view, Run> moving_rows() {
+  return {
       {"mov.u32", move<uint32_t>},
       {"mov.b32", move<uint32_t>},
       {"mov.f32", move<uint32_t>},
@@ -197,17 +197,33 @@ std::map<std::string_view, Run> arithmetic_rows() {
       {"mov.b64.apart", take_apart<uint32_t, uint64_t>},
       {"cvta.param.u64", move<uint64_t>},
       {"cvta.global.u64", move<uint64_t>},
+      {"selp.s32", select<uint32_t>},
+      {"selp.u16", select<uint16_t>},
+      {"selp.b16", select<uint16_t>},
+      {"cvta.to.global.u64", move<uint64_t>},
+      {"selp.b32", select<uint32_t>},
+      {"selp.u32", select<uint32_t>},
+      {"selp.b64", select<uint64_t>},
+      {"selp.f32", select<uint32_t>},
+      {"cvt.u32.u16", convert<uint16_t, uint32_t>},
+      {"cvt.u16.u32", convert<uint32_t, uint16_t>},
+      {"cvt.s64.s32", convert<int32_t, int64_t>},
+      {"cvt.u64.u32", convert<uint32_t, uint64_t>},
+      {"cvt.u32.u64", convert<uint64_t, uint32_t>},
+      {"cvt.rn.f16.f32", to_fp16},
+      {"cvt.rn.bf16x2.f32", to_bf16x2},
+  };
+}
+
+std::map<std::string_view, Run> arithmetic_rows() {
+  std::map<std::string_view, Run> rows{
       {"mul.hi.u32", multiply_high},
       {"neg.s32", negate},
       {"min.u32", binary<uint32_t, least<uint32_t>>},
       {"and.b16", binary<uint16_t, both<uint16_t>>},
       {"or.b16", binary<uint16_t, either<uint16_t>>},
-      {"selp.s32", select<uint32_t>},
-      {"selp.u16", select<uint16_t>},
-      {"selp.b16", select<uint16_t>},
       {"setp.eq.b32", compare<uint32_t, eq<uint32_t>>},
       {"setp.ne.b32", compare<uint32_t, ne<uint32_t>>},
-      {"cvta.to.global.u64", move<uint64_t>},
       {"add.s32", binary<uint32_t, add<uint32_t>>},
       {"add.s64", binary<uint64_t, add<uint64_t>>},
       {"add.f32", binary<float, add<float>>},
@@ -240,17 +256,6 @@ std::map<std::string_view, Run> arithmetic_rows() {
       {"shl.b64", shift_left<uint64_t>},
       {"shr.u32", shift_right<uint32_t>},
       {"shr.s32", shift_right<int32_t>},
-      {"selp.b32", select<uint32_t>},
-      {"selp.u32", select<uint32_t>},
-      {"selp.b64", select<uint64_t>},
-      {"selp.f32", select<uint32_t>},
-      {"cvt.u32.u16", convert<uint16_t, uint32_t>},
-      {"cvt.u16.u32", convert<uint32_t, uint16_t>},
-      {"cvt.s64.s32", convert<int32_t, int64_t>},
-      {"cvt.u64.u32", convert<uint32_t, uint64_t>},
-      {"cvt.u32.u64", convert<uint64_t, uint32_t>},
-      {"cvt.rn.f16.f32", to_fp16},
-      {"cvt.rn.bf16x2.f32", to_bf16x2},
   };
   compare_rows<int32_t>(rows,
                         {"setp.eq.s32", "setp.ne.s32", "setp.lt.s32", "setp.le.s32", "setp.gt.s32", "setp.ge.s32"});
@@ -300,9 +305,10 @@ std::map<std::string_view, Run> memory_rows() {
 }  // namespace
 
 bool bind(Instruction& instruction) {
+  static const auto moving = moving_rows();
   static const auto arithmetic = arithmetic_rows();
   static const auto memory = memory_rows();
-  for (const auto* rows : {&arithmetic, &memory}) {
+  for (const auto* rows : {&moving, &arithmetic, &memory}) {
     if (const auto found = rows->find(instruction.name); found != rows->end()) instruction.run = found->second;
   }
   return instruction.run != nullptr;
