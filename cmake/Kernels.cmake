@@ -314,7 +314,8 @@ function(pbprobe_embed_cubin id cubin)
   set(prefix_cubin "")
   if(PBPROBE_PREFIX_${target} AND TARGET pbprobe_kernels_${prefix})
     set_property(GLOBAL APPEND_STRING PROPERTY PBPROBE_PREFIXES "{\"${id}\", \"${prefix}\"}, ")
-    set(prefix_cubin ${PBPROBE_CUBIN_FOLDER}/${prefix}.cubin)
+    cmake_path(GET cubin EXTENSION LAST_ONLY extension)  # .ptx, where that is what is embedded
+    set(prefix_cubin ${PBPROBE_CUBIN_FOLDER}/${prefix}${extension})
   endif()
   if(NOT PBPROBE_CUBINS)
     add_custom_command(OUTPUT ${cubin}.zst COMMAND pbprobe_compress ${cubin} ${cubin}.zst ${prefix_cubin}

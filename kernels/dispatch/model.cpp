@@ -193,10 +193,18 @@ Reading reading_of(const Kernel& kernel, const Problem& p) {
 }
 
 Split best_split(const Kernel& kernel, const Problem& problem, const Gpu& gpu) {
+  // Whether one block for each of few SMs reaches the memory's rate was not measured: of splits that the model finds
+  // alike, small M takes the one of most blocks that have an SM each.
+  constexpr double kAlike = 1.1;
   const Model model(kernel, problem, gpu);
+  const bool small_m = kernel.work == GpuWork::small_m;
   Split best{1, model.seconds(1)};
-  for (int64_t parts = 2; parts <= model.most_parts(); parts += kernel.work == GpuWork::small_m ? parts : 1) {
-    if (const double seconds = model.seconds(parts); seconds < best.seconds) best = {parts, seconds};
+  double least = best.seconds;
+  for (int64_t parts = 2; parts <= model.most_parts(); parts += small_m ? parts : 1) {
+    const double seconds = model.seconds(parts);
+    const bool alike = small_m && model.tiles * static_cast<double>(parts) <= model.sms && seconds <= kAlike * least;
+    if (seconds < best.seconds || alike) best = {parts, seconds};
+    least = std::min(least, seconds);
   }
   return best;
 }

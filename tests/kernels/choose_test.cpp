@@ -378,12 +378,12 @@ TEST(Choose, TakesWarpgroupsWhereTheGpuHasThem) {
   EXPECT_EQ(of(17, 8192, 8192).kernel->name, "wgmma_bf16_small_m64_sm90");
   EXPECT_EQ(of(65, 8192, 8192).kernel->name, "wgmma_bf16_small_m128_sm90");
   EXPECT_EQ(of(129, 8192, 8192).kernel->max_m, INT64_MAX);
-  // Of small M whose B no tensor map names, A is copied only; TF32, which TMA rounds, is read by mma.sync's kernels.
+  // Of small M whose B no tensor map names, A is copied only; TF32, which TMA rounds, is read by the GEMV.
   const Plan unaligned = of(16, 8192, 8191);
   EXPECT_EQ(unaligned.variant, "_nt_unaligned");
   EXPECT_LT(unaligned.workspace_bytes, 16 * 8192 * 2 + 1024);
   EXPECT_THAT(unaligned.why, testing::AllOf(HasSubstr("A is aligned first"), HasSubstr("read by threads")));
-  EXPECT_EQ(of(16, 8192, 8191, DType::tf32).kernel->name, "gemm_tf32_64x128_sm90");
+  EXPECT_EQ(of(16, 8192, 8191, DType::tf32).kernel->name, "gemv_tf32_8x16_sm90");
   EXPECT_EQ(of(16, 8192, 8191, DType::tf32).transposing, std::nullopt);
 }
 
@@ -407,6 +407,24 @@ TEST(Choose, AnSmIsGivenAsManyBlocksAsItNeedsToBeBusy) {
   EXPECT_EQ(parts(2048, 2048, 512), 1);
   EXPECT_EQ(parts(2048, 2048, 2048), 1);
   EXPECT_EQ(parts(4096, 4096, 4096), 1);
+}
+
+// Blocks begin before the kernel ahead has ended, where it has left room: not two on one SM while another has none.
+TEST(Choose, FewBlocksGetAnSmEach) {
+  if (!is_built("sm90")) GTEST_SKIP() << "not built: make build TARGETS=sm90";
+  Host host = gpu_host("9.0");
+  host.gpus.front().sm_count = 132;
+  const auto shared = [&](int64_t m, std::string kernel, DType type) {
+    return choose(make_problem(m, 512, 512, type), host, {}, {.kernel = std::move(kernel), .gpu = 0, .parts = 1})
+        ->shared_bytes;
+  };
+  const int64_t half = *find_target("sm90")->limits.shared_per_sm_bytes / 2;
+  const int64_t own = find_kernel("gemm_bf16_64x128_sm90")->shared_bytes;
+  EXPECT_EQ(shared(33 * 64, "gemm_bf16_64x128_sm90", DType::bf16), half) << "132 blocks";
+  EXPECT_EQ(shared(34 * 64, "gemm_bf16_64x128_sm90", DType::bf16), own) << "136";
+  EXPECT_EQ(shared(512, "gemm_fp32_128x128_sm90", DType::fp32), half);
+  EXPECT_EQ(shared(512, "gemm_bf16_64x64_sm90", DType::bf16), find_kernel("gemm_bf16_64x64_sm90")->shared_bytes)
+      << "it awaits the kernel ahead by its launch";
 }
 
 TEST(Choose, FewColumnsAreComputedAsRowsWhereTheTypesAreAlike) {

@@ -124,7 +124,7 @@ TEST_F(WarpgroupLaunches, OneOperandIsTransposed) {
 TEST_F(WarpgroupLaunches, PartsAreAddedUpByOneMore) {
   launch_it(make_problem(256, 256, 65536, DType::bf16), "wgmma_bf16_128x256_sm90");
   ASSERT_EQ(launched.size(), 2U);
-  EXPECT_THAT(launched[1], are("reduce_fp32", 32, true));
+  EXPECT_THAT(launched[1], are("reduce_fp32", 256, true));
 }
 
 // 384 threads in the place of 256: a second warpgroup reads.
