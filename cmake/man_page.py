@@ -59,7 +59,8 @@ def prose(lines: list[str]) -> list[str]:
 def entries(lines: list[str], title: str) -> list[str]:
     page: list[str] = []
     for name, text in list_of(lines, title):
-        page += [".TP", f".B {escaped(name)}", *map(escaped, text)]
+        # \: lets a long list of choices end a line.
+        page += [".TP", ".B " + escaped(name).replace(",", ",\\:"), *map(escaped, text)]
     return page
 
 
