@@ -13,6 +13,8 @@ import shutil
 import subprocess
 import sys
 
+import kept
+
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 STAND_IN = ROOT / "recipes/nix/stand-in"
 SOURCE = ROOT / "build/torch-source"
@@ -132,9 +134,6 @@ def world(missing: str = "") -> str:
     headers = site / "torch/include"
     nvrtc = next(site.glob("nvidia/cuda_nvrtc/lib/libnvrtc.so.12"), None)
     # A builder's HOME, where ccache would keep its files, is gone with it.
-    kept = pathlib.Path.home() / ".cache"
-    if shutil.which("ccache"):
-        kept = output("ccache", "--get-config", "cache_dir").strip()
     # CMake and Ninja are PyPI's, as in the ordinary build.
     tools = f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}"
     machines = [MACHINE, *(other for other in EMULATOR if other != MACHINE and SYSROOT.is_dir())]
@@ -145,5 +144,5 @@ def world(missing: str = "") -> str:
       pybind11 = {text(site / "pybind11")}; cuda = {text(nvcc().parents[1])};
       pytorch = {text(SOURCE)}; torchHeaders = {text(headers) if headers.is_dir() else "null"};
       cmakeFlags = {text(f"-DCMAKE_CXX_COMPILER_LAUNCHER={ROOT}/cmake/cached")};
-      nvrtc = {text(nvrtc) if nvrtc else "null"}; missing = {text(missing)}; cache = {text(kept)};
+      nvrtc = {text(nvrtc) if nvrtc else "null"}; missing = {text(missing)}; cache = {text(kept.folder())};
     }}"""
