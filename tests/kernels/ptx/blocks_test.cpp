@@ -25,20 +25,7 @@ class Blocks : public ptx::InterpretedKernels, public testing::WithParamInterfac
 };
 
 TEST_P(Blocks, AreRightAtEveryEdge) {
-  for (const Kernel* kernel : kernels()) {
-    const auto& t = kernel->tile;
-    for (const auto& [m, n, k] : {std::array<int64_t, 3>{t.m, t.n, t.k},
-                                  {t.m + 1, t.n + 1, 3 * t.k + 48},
-                                  {1, 1, 1},
-                                  {13, 31, 61},
-                                  {t.m - 1, t.n - 1, 16},
-                                  {5, 2 * t.n + 5, 5 * t.k},
-                                  {3, 3, 400},
-                                  {4, 4, 0}}) {
-      expect_right(*kernel, problem_of(*kernel, m, n, k));
-      if (HasFailure()) return;
-    }
-  }
+  expect_right_at_edges(5);
 }
 
 TEST_P(Blocks, AreRightBeyondATileOfScales) {

@@ -3,6 +3,7 @@
 #include "tests/kernels/ptx/launches.hpp"
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <regex>
 #include <sstream>
@@ -186,6 +187,23 @@ void InterpretedKernels::expect_right(const Kernel& kernel, const Problem& probl
   const auto result = checked(kernel, problem, parts, misalign);
   ASSERT_TRUE(result.ok()) << kernel.name << ", " << describe(problem) << ": " << result.error().message;
   EXPECT_TRUE(result->passed) << kernel.name << ", " << describe(problem) << ": " << result->what;
+}
+
+void InterpretedKernels::expect_right_at_edges(int64_t stages) {
+  for (const Kernel* kernel : kernels()) {
+    const auto& t = kernel->tile;
+    for (const auto& [m, n, k] : {std::array<int64_t, 3>{t.m, t.n, t.k},
+                                  {t.m + 1, t.n + 1, 3 * t.k + 48},
+                                  {1, 1, 1},
+                                  {13, 31, 61},
+                                  {t.m - 1, t.n - 1, 16},
+                                  {5, 2 * t.n + 5, stages * t.k},
+                                  {3, 3, 400},
+                                  {4, 4, 0}}) {
+      expect_right(*kernel, problem_of(*kernel, m, n, k));
+      if (HasFailure()) return;
+    }
+  }
 }
 
 bool InterpretedKernels::passes_with(const std::string& what, const std::string& instead, const std::string& symbol,

@@ -42,6 +42,8 @@ class InterpretedKernels : public testing::Test {
   // By this kernel, in so many parts; both tiers of the checker.
   Result<CheckResult> checked(const Kernel& kernel, const Problem& problem, int64_t parts = 1, int64_t misalign = 0);
   void expect_right(const Kernel& kernel, const Problem& problem, int64_t parts = 1, int64_t misalign = 0);
+  // Each of kernels() at the edges of its tile, and in so many stages.
+  void expect_right_at_edges(int64_t stages);
   // Another PTX than the one that was built: in the kernel of this symbol what matches is something else.
   bool passes_with(const std::string& what, const std::string& instead, const std::string& symbol, const Kernel& kernel,
                    const Problem& problem);
