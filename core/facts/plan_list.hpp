@@ -65,7 +65,7 @@ void fields(Visitor& visit, T& gemm) {
   visit("device", gemm.device, "\"cuda:0\", \"cpu\"");
   visit("supposed", gemm.supposed, "what is supposed of a device that is not here; null: it is here");
   visit("dtype", gemm.dtype, "type of A and B");
-  visit("blocks", gemm.blocks, "scales of blocks along k: \"mx\", \"nvfp4\"; null: there are none");
+  visit("blocks", gemm.blocks, "scales of blocks, as --block-scales names them; null: there are none");
   visit("m", gemm.m);
   visit("n", gemm.n);
   visit("k", gemm.k, "numbers, of which e2m1x2 has two in a byte");

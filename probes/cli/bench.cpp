@@ -54,6 +54,20 @@ Result<DType> parse_dtype(const std::string& text) {
   return make_error(ErrorCode::usage, "unknown type {}", text);
 }
 
+std::vector<std::string> block_scale_names() {
+  std::vector<std::string> names;
+  for (const auto& [blocks, name] : kBlockScaleNames) names.emplace_back(name);
+  return names;
+}
+
+// One of block_scale_names().
+BlockScale parse_block_scales(const std::string& text) {
+  for (const auto& [blocks, name] : kBlockScaleNames) {
+    if (name == text) return blocks;
+  }
+  return BlockScale::none;
+}
+
 Result<BenchRequest> request_of(const BenchArguments& options) {
   BenchRequest bench = options.bench.bench;
   if (bench.target) PBPROBE_CHECK(require_target(*bench.target));
@@ -61,8 +75,7 @@ Result<BenchRequest> request_of(const BenchArguments& options) {
   if (options.out) {
     PBPROBE_TRY(bench.out, parse_dtype(*options.out));
   }
-  for (const auto& [blocks, name] : kBlockScaleNames)
-    if (name == options.block_scales) bench.blocks = blocks;
+  bench.blocks = parse_block_scales(options.block_scales);
   bench.shapes = random_shapes(options.random, options.seed);
   for (Shape& shape : bench.shapes) shape.k += shape.k % numbers_in(bench.dtype);
   for (const auto& text : options.random > 0 ? std::vector<std::string>() : options.shapes) {
@@ -135,7 +148,7 @@ void add_problem(CLI::App& command, BenchArguments& options) {
                   "What neighbours along k share: mx, a power of two for each 32 (e4m3, e5m2, e2m1x2); nvfp4, an e4m3 "
                   "for each 16 (e2m1x2); 1x128_128x128 and the like, an fp32 for each 128 of A's rows and of 128 "
                   "columns of B (e4m3, e5m2)")
-      ->check(CLI::IsMember({"none", "mx", "nvfp4", "1x128_128x128", "128x128_1x128", "1x128_1x128"}))
+      ->check(CLI::IsMember(block_scale_names()))
       ->capture_default_str();
   command
       .add_option("--layout", bench.layout,

@@ -96,8 +96,8 @@ Result<void> check_blocks(const BenchRequest& bench) {
   for (const bool gpu : {false, true})
     for (const Shape& shape : shapes_on(bench, gpu))
       if (shape.k % numbers != 0)
-        return make_error(ErrorCode::usage, "shape {}x{}x{}: {} has {} numbers in a byte: give a K that they divide",
-                          shape.m, shape.n, shape.k, name_of(bench.dtype), numbers);
+        return make_error(ErrorCode::usage, "shape {}x{}x{}: {} has {} numbers in a byte: give a multiple of {} as K",
+                          shape.m, shape.n, shape.k, name_of(bench.dtype), numbers, numbers);
   if (bench.blocks == BlockScale::none) return {};
   for (const std::string& peer : bench.against)
     if (peer != kBf16 && !(are_fp32(bench.blocks) && peer.starts_with("cublaslt")))

@@ -54,7 +54,7 @@ TEST(CheckBench, EachWrongArgumentIsNamedWithItsChoices) {
   EXPECT_THAT(refusal({.shapes = {{100000, 100000, 100000}}}, request), HasSubstr("too much for 4.0 GiB of memory"));
   EXPECT_THAT(refusal({.shapes = {{int64_t{1} << 40, int64_t{1} << 40, 1}}}, request), HasSubstr("exceeds 2^63 bytes"));
   EXPECT_EQ(refusal({.dtype = DType::e2m1x2, .blocks = BlockScale::mx, .shapes = {{8, 8, 7}}}, request),
-            "shape 8x8x7: e2m1x2 has 2 numbers in a byte: give a K that they divide");
+            "shape 8x8x7: e2m1x2 has 2 numbers in a byte: give a multiple of 2 as K");
   EXPECT_EQ(refusal({.dtype = DType::e4m3, .blocks = BlockScale::mx, .against = {"cublaslt"}}, request),
             "against cublaslt: it is not asked for scales of blocks: choose bf16");
   EXPECT_THAT(refusal({.dtype = DType::e4m3, .blocks = BlockScale::nvfp4}, request), HasSubstr("block scales"));
