@@ -130,10 +130,10 @@ def scaled_mm(
     float32; results of FP8, and so scale_result, are not made. The sums keep FP32's digits where the tensor core's own
     accumulator would not, with use_fast_accum too. Errors: RuntimeError for anything else.
 
-    FP32 scales of blocks of 128 along k (DeepSeek's recipe), on a GPU of 9.0, where they lie as torch._scaled_mm has
-    them: scale_a [m, k / 128], and scale_b [k / 128, n / 128] of 128 x 128, rounded up, or [k / 128, n] of 1 x 128; or
-    scale_a [m / 128, k / 128] with scale_b [k / 128, n]. Scales of 1 x 128 have a stride of 1 along m or n, those of
-    128 x 128 along k. k need not be a multiple of 128.
+    FP32 scales of blocks of 128 along k (DeepSeek's recipe), on GPUs of 8.9, 9.0, 12.0 and 12.1, lie as
+    torch._scaled_mm has them on 9.0: scale_a [m, k / 128], and scale_b [k / 128, n / 128] of 128 x 128, rounded up, or
+    [k / 128, n] of 1 x 128; or scale_a [m / 128, k / 128] with scale_b [k / 128, n]. Scales of 1 x 128 have a stride
+    of 1 along m or n, those of 128 x 128 along k. k need not be a multiple of 128.
 
     Scales of blocks along k, on GPUs of 10.0 and later: torch.float8_e8m0fnu of each 32 (MX), with a and b of FP8 or
     torch.float4_e2m1fn_x2; torch.float8_e4m3fn of each 16 (NVFP4), with torch.float4_e2m1fn_x2. They lie as torch's
