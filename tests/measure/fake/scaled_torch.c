@@ -120,10 +120,15 @@ static uint16_t bf16(double value) {
 int32_t aoti_torch_call_dispatcher(const char* name, const char* overload, uint64_t* stack) {
   const char* wanted = getenv("PBPROBE_TEST_FAULT");
   planted = wanted != NULL ? wanted : "";
-  if (fault("throws") || strcmp(name, "aten::_scaled_mm") != 0 || strcmp(overload, "out") != 0) return 1;
+  if (strcmp(name, "aten::_scaled_mm") != 0 || strcmp(overload, "out") != 0) return 1;
   struct tensor* tensors[9];
   memcpy(tensors, stack, sizeof tensors);
-  const struct tensor *a = tensors[0], *b = tensors[1], *c = tensors[8];
+  struct tensor *a = tensors[0], *b = tensors[1], *c = tensors[8];
+  if (fault("throws")) {  // the arguments are its own, and of them C is a result
+    for (int i = 0; i < 4; ++i) free(tensors[i]);
+    free(c);
+    return 1;
+  }
   const int64_t depth = a->sizes[1] * (a->type == E2M1X2 ? 2 : 1);
   double* rows = read_lines(a, tensors[2], depth, 0);
   double* columns = read_lines(b, tensors[3], depth, 1);
