@@ -3,6 +3,7 @@
 """Where what was made once is kept from run to run."""
 
 import functools
+import os
 import pathlib
 import shutil
 import subprocess
@@ -10,7 +11,9 @@ import subprocess
 
 @functools.cache
 def folder() -> pathlib.Path:
-    """ccache's, or without it ~/.cache: as cmake/Cubin.cmake finds it."""
+    """$CCACHE_DIR, else ccache's, else ~/.cache: as cmake/Cubin.cmake finds it."""
+    if given := os.environ.get("CCACHE_DIR"):
+        return pathlib.Path(given)
     if not shutil.which("ccache"):
         return pathlib.Path.home() / ".cache"
     done = subprocess.run(["ccache", "--get-config", "cache_dir"], capture_output=True, text=True, check=True)

@@ -55,8 +55,8 @@ enum class GpuWork {
 struct Kernel {
   std::string_view target;     // "avx512"
   std::string_view part = {};  // GPU: which of the target's cubins it is in ("tcgen05", "blocks"); empty: the main one
-  std::string_view name;       // "gemm_fp32_8x48_avx512"
-  std::string_view function_name;  // "gemm_fp32_8x48": the function's, and the beginning of the GPU symbols'
+  std::string_view name;       // "gemm_fp32_14x32_avx512"
+  std::string_view function_name;  // "gemm_fp32_14x32": the function's, and the beginning of the GPU symbols'
   bool built = false;
   CpuFunction function = nullptr;  // null: a GPU's, or not built
   // What kernels.inc states.

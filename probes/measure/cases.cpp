@@ -101,7 +101,8 @@ Result<void> check_blocks(const BenchRequest& bench) {
   if (bench.blocks == BlockScale::none) return {};
   for (const std::string& peer : bench.against)
     if (peer != kBf16 && !(are_fp32(bench.blocks) && peer.starts_with("cublaslt")))
-      return make_error(ErrorCode::usage, "against {}: it is not asked for scales of blocks: choose {}", peer, kBf16);
+      return make_error(ErrorCode::usage, "against {}: it is not asked for scales of blocks: choose {}", peer,
+                        are_fp32(bench.blocks) ? "cublaslt, cublaslt_best or bf16" : kBf16);
   return {};
 }
 

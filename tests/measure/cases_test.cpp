@@ -61,7 +61,7 @@ TEST(CheckBench, EachWrongArgumentIsNamedWithItsChoices) {
   EXPECT_EQ(refusal({.dtype = DType::e4m3, .blocks = BlockScale::rows_squares, .against = {"cublaslt_best"}}, request),
             "accepted");
   EXPECT_EQ(refusal({.dtype = DType::e4m3, .blocks = BlockScale::rows_squares, .against = {"cutlass"}}, request),
-            "against cutlass: it is not asked for scales of blocks: choose bf16");
+            "against cutlass: it is not asked for scales of blocks: choose cublaslt, cublaslt_best or bf16");
   EXPECT_EQ(refusal({.dtype = DType::e4m3, .blocks = BlockScale::mx, .against = {"bf16"}}, request), "accepted");
   EXPECT_EQ(refusal({.threads = 3}, request), "3 threads: this process may use 1 to 2");
   EXPECT_THAT(refusal({.target = "sm999"}, request), HasSubstr("sm999"));
