@@ -181,7 +181,9 @@ def scaled_mm_v2(
     RowWise, BlockWise1x128 with BlockWise1x128 or BlockWise128x128, BlockWise1x32 (MX), BlockWise1x16 (NVFP4), and
     [BlockWise1x16, TensorWise]. The scales lie as torch has them there. Errors: those of scaled_mm().
     """
-    if tuple(dim % 2 for dim in contraction_dim) not in ((), (1, 0)):
+    if mat_a.dim() != 2 or mat_b.dim() != 2:
+        raise RuntimeError(f"pbprobe::scaled_mm: expected matrices: got {list(mat_a.shape)} and {list(mat_b.shape)}")
+    if tuple(contraction_dim or ()) not in ((), (1, 0), (-1, 0), (1, -2), (-1, -2)):
         raise RuntimeError(
             "pbprobe::scaled_mm: mat_a's dimension 1 and mat_b's 0 are contracted: use (1, 0) or (): "
             f"got contraction_dim {contraction_dim}"
@@ -200,6 +202,10 @@ def scaled_mm_v2(
                 f"pbprobe::scaled_mm: scales of {' + '.join(recipe_a)} lie as SwizzleType."
                 f"{_SWIZZLES[recipe_a, recipe_b]} has them: got {name} {', '.join(swizzle) or None}"
             )
+    if recipe_a[0] == _NVFP4[0] and str(mat_a.dtype) != "torch.float4_e2m1fn_x2":
+        raise RuntimeError(
+            f"pbprobe::scaled_mm: scales of {_NVFP4[0]} are of torch.float4_e2m1fn_x2: got {mat_a.dtype}"
+        )
     lines = mat_a.shape[0], mat_b.shape[1]
     k = mat_a.shape[1]
     of_a = _scales("scale_a", scale_a, recipe_a, lines[0], k)
@@ -221,6 +227,7 @@ _SWIZZLES = {
     (_NVFP4, _NVFP4): "SWIZZLE_32_4_4",
     ((*_NVFP4, "TensorWise"), (*_NVFP4, "TensorWise")): "SWIZZLE_32_4_4",
 }
+_SCALE_TYPES = {"BlockWise1x32": "torch.float8_e8m0fnu", "BlockWise1x16": "torch.float8_e4m3fn"}  # others: FP32
 
 
 def _names(members: _Member | Sequence[_Member] | None) -> tuple[str, ...]:
@@ -253,6 +260,9 @@ def _scales(
         first = first[:along].t() if right else first
     if not right:
         raise RuntimeError(f"pbprobe::scaled_mm: expected {name} of {wanted} for {recipe[0]}: got {shape}")
+    dtype = _SCALE_TYPES.get(recipe[0], "torch.float32")
+    if str(first.dtype) != dtype:
+        raise RuntimeError(f"pbprobe::scaled_mm: expected {name} of {dtype} for {recipe[0]}: got {first.dtype}")
     return [first, *given[1:]]
 
 
@@ -351,7 +361,12 @@ def _(
     tensor_scale_a: torch.Tensor | None = None,
     tensor_scale_b: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    return a.new_empty(_product_shape(a, b), dtype=out_dtype or a.dtype)
+    torch._check(a.dim() == 2, lambda: f"expected matrices: got {list(a.shape)} and {list(b.shape)}")
+    torch._check(
+        out_dtype in (torch.bfloat16, torch.float16, torch.float32),
+        lambda: f"expected out_dtype torch.bfloat16, torch.float16 or torch.float32: got {out_dtype}",
+    )
+    return a.new_empty(_product_shape(a, b), dtype=out_dtype)
 
 
 def _keep_operands(ctx: torch.autograd.function.FunctionCtx, inputs: tuple, output: torch.Tensor) -> None:

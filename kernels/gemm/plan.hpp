@@ -14,13 +14,6 @@
 
 namespace pbprobe {
 
-[[nodiscard]] constexpr int64_t divide_up(int64_t a, int64_t b) {
-  return a / b + (a % b != 0 ? 1 : 0);
-}
-[[nodiscard]] constexpr int64_t round_up(int64_t a, int64_t b) {
-  return divide_up(a, b) * b;
-}
-
 // Tiles of C of which one block, pair of SMs or cluster computes one at a time, and the stages of k of each.
 [[nodiscard]] constexpr int64_t tiles_of(const Kernel& kernel, const Problem& p) {
   const int64_t rows = kernel.tile.m * (kernel.across ? 1 : kernel.cluster);

@@ -17,6 +17,13 @@
 
 namespace pbprobe {
 
+[[nodiscard]] constexpr int64_t divide_up(int64_t a, int64_t b) {
+  return a / b + (a % b != 0 ? 1 : 0);
+}
+[[nodiscard]] constexpr int64_t round_up(int64_t a, int64_t b) {
+  return divide_up(a, b) * b;
+}
+
 // How the operands lie in memory. n: as the GEMM reads them; t: the other way round, where B[n,k] is nn.Linear's.
 enum class Layout : uint8_t {
   nt,  // A[m,k] B[n,k]
@@ -108,10 +115,10 @@ struct Problem {
 // as cuBLASLt takes them (kernels/cuda/block_scales.hpp).
 [[nodiscard]] constexpr int64_t blocks_along_k(const Problem& p) {
   const int64_t length = block_length(p.blocks, p.a);
-  return p.blocks == BlockScale::none ? 0 : p.k / length + (p.k % length != 0 ? 1 : 0);
+  return p.blocks == BlockScale::none ? 0 : divide_up(p.k, length);
 }
 [[nodiscard]] constexpr int64_t block_scale_bytes(const Problem& p, int64_t lines) {
-  return (lines + 127) / 128 * 128 * ((blocks_along_k(p) + 3) / 4 * 4);
+  return round_up(lines, 128) * round_up(blocks_along_k(p), 4);
 }
 
 // Elements from the first to one past the last of a matrix; 0 for an empty one. Valid problems only.
@@ -130,7 +137,7 @@ struct BlockRows {
 [[nodiscard]] constexpr BlockRows block_rows(const Problem& p, bool squares, int64_t lines, int64_t leading) {
   const int64_t along = blocks_along_k(p);
   const int64_t columns = squares ? along : lines;
-  return {squares, squares ? (lines + 127) / 128 : along, columns, leading > 0 ? leading : columns};
+  return {squares, squares ? divide_up(lines, 128) : along, columns, leading > 0 ? leading : columns};
 }
 [[nodiscard]] constexpr BlockRows block_rows_a(const Problem& p) {
   return block_rows(p, p.blocks == BlockScale::squares_rows, p.m, p.blocks_lda);

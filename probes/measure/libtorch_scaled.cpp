@@ -12,18 +12,29 @@
 #include <fmt/ranges.h>
 
 #include "kernels/gemm/reference.hpp"
+#include "probes/measure/libtorch_libraries.hpp"
 
 namespace pbprobe::area {
 namespace {
 
+constexpr MajorMinor kAllOfBlackwell{13, 0};  // 12.8 has some of it
+
 constexpr std::array<ScaledKind, 6> kScaledKinds{{
     {.name = "FP8 GEMM"},
-    {.name = "FP8 GEMM with scales of rows", .scales = "of rows ", .scaling = Scaling::rows},
+    // cuBLASLt has none from 10.0 on, and when torch took CUTLASS there has changed (pytorch 160693, 161236, 192707).
+    {.name = "FP8 GEMM with scales of rows", .scales = "of rows ", .scaling = Scaling::rows, .below_major = 10},
     {.name = "FP8 GEMM with scales of 1x128 and 128x128",
      .scales = "of 1x128 ",
      .scaling = Scaling::blocks_of_128,
-     .instruction = "wgmma"},
-    {.name = "MXFP8 GEMM", .scales = "mx ", .scaling = Scaling::mx, .instruction = "block_scale"},
+     .instruction = "wgmma",
+     .torch = {2, 9},  // pytorch 158037
+     .cuda = {12, 9}},
+    {.name = "MXFP8 GEMM",
+     .scales = "mx ",
+     .scaling = Scaling::mx,
+     .instruction = "block_scale",
+     .torch = {2, 9},
+     .cuda = kAllOfBlackwell},
     {.name = "MXFP4 GEMM",
      .scales = "mx ",
      .type = DType::e2m1x2,
@@ -34,7 +45,9 @@ constexpr std::array<ScaledKind, 6> kScaledKinds{{
      .scales = "nvfp4 ",
      .type = DType::e2m1x2,
      .scaling = Scaling::nvfp4,
-     .instruction = "block_scale"},
+     .instruction = "block_scale",
+     .torch = {2, 9},
+     .cuda = kAllOfBlackwell},
 }};
 
 constexpr int64_t kLong = 128;  // numbers of a long block
@@ -251,6 +264,21 @@ std::vector<std::string> ids_that_multiply(const ScaledKind& kind) {
   return ids;
 }
 
+// Null: every release like this one computes it on such a device; else what differs.
+std::optional<std::string> why_not_certain(const ScaledKind& kind, const ScaledDevice& device) {
+  const auto older = [](const std::optional<MajorMinor>& one, const MajorMinor& than) { return one && *one < than; };
+  if (older(device.torch, kind.torch))
+    return fmt::format("torch computes it from {}.{} on, and this is {}.{}", kind.torch.major, kind.torch.minor,
+                       device.torch->major, device.torch->minor);
+  if (older(device.cuda, kind.cuda))
+    return fmt::format("torch computes it from CUDA {}.{} on, and this one was compiled with {}.{}", kind.cuda.major,
+                       kind.cuda.minor, device.cuda->major, device.cuda->minor);
+  if (device.target == nullptr || !device.target->capability) return std::nullopt;
+  const auto capability = parse_major_minor(*device.target->capability);
+  if (!capability || capability->major < kind.below_major) return std::nullopt;
+  return fmt::format("not every release of torch computes it on {}, and this one does not", device.target->id);
+}
+
 // The operator threw. Where the device lacks what it takes, neither the build is at fault nor is anything unknown.
 Error refused(Error error, const ScaledKind& kind, const ScaledDevice& device) {
   if (error.code != ErrorCode::failed_child || error.obstacle) return error;
@@ -260,6 +288,7 @@ Error refused(Error error, const ScaledKind& kind, const ScaledDevice& device) {
   if (device.target != nullptr && !multiplies(*device.target, kind))
     return make_error(ErrorCode::unsupported, "torch computes it on {}, and this GPU is {}",
                       fmt::join(ids_that_multiply(kind), ", "), device.target->id);
+  if (const auto why = why_not_certain(kind, device)) return make_error(ErrorCode::unsupported, "{}", *why);
   error.obstacle = Obstacle::unexplained;
   return error;
 }
@@ -286,7 +315,11 @@ ScaledDevice scaled_device(const Place& place) {
   if (place.gpu == nullptr) return {};
   const std::string capability =
       fmt::format("{}.{}", place.gpu->attribute(kCuCapabilityMajor), place.gpu->attribute(kCuCapabilityMinor));
-  return {.gpu = true, .target = find_gpu_target(capability)};
+  ScaledDevice device{.gpu = true, .target = find_gpu_target(capability)};
+  device.torch = parse_major_minor(place.library.version().value_or(""));
+  for (const LibtorchLibrary& one : read_configuration(place.library.configuration()).libraries)
+    if (one.name == "CUDA") device.cuda = parse_major_minor(one.compiled.value_or(one.running.value_or("")));
+  return device;
 }
 
 bool multiplies(const Target& target, const ScaledKind& kind) {

@@ -63,7 +63,7 @@ void fields(Visitor& visit, T& bench) {
   visit("target", bench.target, "null: every target that the host can run");
   visit("dtype", bench.dtype, "type of A and B");
   visit("layout", bench.layout, "nt, nn, tn or tt");
-  visit("blocks", bench.blocks, "what neighbours along k share: none, mx or nvfp4");
+  visit("blocks", bench.blocks, "what neighbours along k share: one of the names of --block-scales");
   visit("out", bench.out, "type of C; null: as the kernels of this dtype write it");
   visit("shapes", bench.shapes);
   visit("gpu_shapes", bench.gpu_shapes, "on GPUs in place of those; empty: the same");

@@ -93,6 +93,11 @@ TEST(Problem, RefusesSizesThatOverflow) {
   // Each operand would fit, C would not.
   auto p = make_problem(int64_t{1} << 32, int64_t{1} << 31, 0, DType::int8);
   EXPECT_THAT(refusal(p), HasSubstr("C of"));
+  // No sum on the way overflows either.
+  p = make_problem(std::numeric_limits<int64_t>::max(), 0, 0, DType::e4m3);
+  p.blocks = BlockScale::squares_rows;
+  EXPECT_EQ(block_rows_a(p).rows, int64_t{1} << 56);
+  EXPECT_EQ(refusal(p), "accepted");
 }
 
 TEST(Problem, RefusesTypesThatDoNotCombine) {

@@ -23,16 +23,22 @@ class ScaledAreas : public testing::Test {
  protected:
   void TearDown() override { unsetenv("PBPROBE_TEST_FAULT"); }
 
-  static Result<void> check(const area::ScaledKind& kind, const char* id = "sm120", bool gpu = true) {
+  static Result<void> check(const area::ScaledKind& kind, const area::ScaledDevice& device) {
     static const auto library = Libtorch::load(PBPROBE_FAKES "/scaled_torch");
     if (!library.ok()) return library.error();
-    return area::check_scaled({*library, nullptr}, kind, {gpu, find_target(id)});
+    return area::check_scaled({*library, nullptr}, kind, device);
   }
-  static Error refused(const area::ScaledKind& kind, const char* id, bool gpu = true) {
+  static Result<void> check(const area::ScaledKind& kind, const char* id = "sm120", bool gpu = true) {
+    return check(kind, {gpu, find_target(id)});
+  }
+  static Error refused(const area::ScaledKind& kind, const area::ScaledDevice& device) {
     setenv("PBPROBE_TEST_FAULT", "throws", 1);
-    const auto right = check(kind, id, gpu);
+    const auto right = check(kind, device);
     EXPECT_FALSE(right.ok()) << kind.name;
     return right.ok() ? Error{} : right.error();
+  }
+  static Error refused(const area::ScaledKind& kind, const char* id, bool gpu = true) {
+    return refused(kind, {gpu, find_target(id)});
   }
   static LibtorchArea area_of(const Error& error) {
     LibtorchArea area{"area", "cuda:0", {}, {}, {}};
@@ -89,6 +95,26 @@ TEST_F(ScaledAreas, ThatTheGpuLacksAreSkippedWithWhatTheyNeed) {
             "torch computes it on sm90, and this GPU is sm120");
   EXPECT_THAT(area_of(refused(kind_of("MXFP4 GEMM"), "sm120")).skipped.value_or(""), HasSubstr("does not take it"));
   EXPECT_THAT(area_of(refused(kind_of("FP8 GEMM"), "", false)).skipped.value_or(""), HasSubstr("none for CPUs"));
+}
+
+// A sound release is not to be blamed for what came later.
+TEST_F(ScaledAreas, ThatThisReleaseNeedNotHaveAreSkipped) {
+  const auto skipped = [](std::string_view name, const char* id, MajorMinor torch, MajorMinor cuda) {
+    const LibtorchArea area = area_of(refused(kind_of(name), {true, find_target(id), torch, cuda}));
+    EXPECT_EQ(area.skipped.has_value(), !area.problem && !area.obstacle);
+    return area.skipped.value_or("could not run");
+  };
+  constexpr const char* kBlocks = "FP8 GEMM with scales of 1x128 and 128x128";
+  EXPECT_EQ(skipped(kBlocks, "sm90", {2, 8}, {12, 9}), "torch computes it from 2.9 on, and this is 2.8");
+  EXPECT_EQ(skipped(kBlocks, "sm90", {2, 9}, {12, 8}),
+            "torch computes it from CUDA 12.9 on, and this one was compiled with 12.8");
+  EXPECT_EQ(skipped(kBlocks, "sm90", {2, 9}, {12, 9}), "could not run");
+  EXPECT_EQ(skipped("NVFP4 GEMM", "sm120", {2, 10}, {12, 8}),
+            "torch computes it from CUDA 13.0 on, and this one was compiled with 12.8");
+  EXPECT_EQ(skipped("NVFP4 GEMM", "sm120", {2, 10}, {13, 0}), "could not run");
+  EXPECT_EQ(skipped("FP8 GEMM with scales of rows", "sm121", {2, 10}, {13, 0}),
+            "not every release of torch computes it on sm121, and this one does not");
+  EXPECT_EQ(skipped("FP8 GEMM with scales of rows", "sm90", {2, 8}, {12, 8}), "could not run");
 }
 
 TEST_F(ScaledAreas, ThatTheGpuHasAndTorchRefusesCouldNotRun) {

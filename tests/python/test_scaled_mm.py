@@ -11,12 +11,16 @@ gpu = pytest.mark.skipif(
     not torch.cuda.is_available() or torch.cuda.get_device_capability() < (8, 9), reason="no GPU with FP8"
 )
 blackwell = pytest.mark.skipif(
-    not torch.cuda.is_available() or torch.cuda.get_device_capability() not in ((12, 0), (12, 1)),
-    reason="no GPU with block-scaled mma.sync",
+    not torch.cuda.is_available() or torch.cuda.get_device_capability() < (10, 0),
+    reason="no GPU with block-scaled instructions",
+)
+blocks_of_fp32 = pytest.mark.skipif(
+    not torch.cuda.is_available() or torch.cuda.get_device_capability() not in ((8, 9), (9, 0), (12, 0), (12, 1)),
+    reason="no GPU with kernels of FP32 scales of blocks",
 )
 hopper = pytest.mark.skipif(
     not torch.cuda.is_available() or torch.cuda.get_device_capability() != (9, 0),
-    reason="no GPU with kernels of FP32 scales of blocks",
+    reason="no GPU on which torch takes FP32 scales of blocks",
 )
 functional = torch.nn.functional
 no_recipes = pytest.mark.skipif(not hasattr(functional, "ScalingType"), reason="this torch has no scaling recipes")
@@ -135,7 +139,7 @@ def deepseek(m, n, k, recipe, dtype=E4M3):
     return a, b, scale_a if of_a else scale_a.t(), scale_b.t() if of_b else scale_b, reference
 
 
-@hopper
+@blocks_of_fp32
 @pytest.mark.parametrize("shape", [*SHAPES, (257, 129, 4096), (4096, 1024, 640)], ids=str)
 @pytest.mark.parametrize("recipe", RECIPES)
 @pytest.mark.parametrize("dtype", [E4M3, E5M2], ids=str)
@@ -150,7 +154,7 @@ def test_blocks_of_128_right_by_fp64(shape, recipe, dtype):
     torch.testing.assert_close(c.double(), reference + bias.double(), rtol=1e-2, atol=2e-2 * k**0.5)
 
 
-@hopper
+@blocks_of_fp32
 def test_a_scale_of_each_block_counts():
     m, n, k = 300, 300, 500
     one = torch.ones(m, k, device="cuda").to(E4M3)
@@ -227,7 +231,26 @@ def test_recipes_are_refused_with_a_reason():
     assert "as many scale_a as recipes, 1: got 2" in refused([rows, rows], row, rows, row)
     assert "scale_a of one element" in refused(rows, tensor, one, tensor)
     assert "scale_b of 256 elements" in refused(rows[:, :1], kinds.RowWise, one, kinds.RowWise)
-    assert "contraction_dim" in refused(rows, row, rows, row, contraction_dim=(0, 1))
+    for dims in ((0, 1), (3, 0), (1,)):
+        assert "contraction_dim" in refused(rows, row, rows, row, contraction_dim=dims)
+    with pytest.raises(RuntimeError, match="expected matrices"):
+        ops.scaled_mm_v2(a[0], a.t(), one, tensor, one, tensor)
+    # Never another recipe than the one that is named.
+    mx, nv, swizzle = kinds.BlockWise1x32, kinds.BlockWise1x16, [swizzles.SWIZZLE_32_4_4] * 2
+    assert "scale_a of torch.float8_e8m0fnu for BlockWise1x32: got torch.float32" in refused(one, mx, one, mx, *swizzle)
+    assert "BlockWise1x16 are of torch.float4_e2m1fn_x2: got torch.float8_e4m3fn" in refused(one, nv, one, nv, *swizzle)
+    assert "scale_b of torch.float32 for RowWise" in refused(
+        rows[:, :1].reshape(256), kinds.RowWise, torch.ones(256).half(), kinds.RowWise
+    )
+
+
+def test_is_refused_before_it_runs():
+    """What torch.compile and torch.export are told of the result."""
+    a, one = torch.zeros(16, 32, dtype=torch.uint8, device="meta").view(E4M3), torch.ones((), device="meta")
+    for out_dtype in (None, E4M3, torch.int32):
+        assert "out_dtype" in refusal(a, a.t(), one, one, out_dtype=out_dtype)
+    assert "expected matrices" in refusal(a[None], a.t()[None], one, one, out_dtype=torch.bfloat16)
+    assert torch.ops.pbprobe.scaled_mm(a, a.t(), one, one, out_dtype=torch.float16).shape == (16, 16)
 
 
 def test_blocks_of_128_are_refused_with_a_reason():
