@@ -198,15 +198,19 @@ Result<Candidate> best(const Problem& problem, const Host& host, const Rates& ra
     }
   }
   if (candidates.empty()) return nothing_fits(problem, host, gpu, options);
-  // A CPU's skinny kernels exist because the others read the memory worse: they stay ahead of any rate.
-  const auto skinny = [](const Candidate& c) { return c.kernel->max_m != INT64_MAX; };
+  // A CPU's skinny kernels exist because the others read the memory worse: they stay ahead of any rate. Of short k C is
+  // what is written most, by rows; they write more than a few columns one by one, and come last.
+  const auto order = [&](const Candidate& c) {
+    if (c.kernel->max_m == INT64_MAX) return 1;
+    return changes_places(*c.kernel, problem) && problem.n > 4 && problem.k <= 16 ? 2 : 0;
+  };
   // tcgen05: none was measured, so that the larger tile, which reads less, stays first.
   const auto area_of = [](const Candidate& c) {
     return is_tcgen05(*c.kernel) ? 0 : c.kernel->tile.m * c.kernel->tile.n;
   };
   const auto better = [&](const Candidate& a, const Candidate& b) {
     if (a.fit != b.fit) return a.fit > b.fit;
-    if (gpu == nullptr && skinny(a) != skinny(b)) return skinny(a);
+    if (gpu == nullptr && order(a) != order(b)) return order(a) < order(b);
     if (all_rated && a.rate != b.rate) return a.rate > b.rate;
     // Where only memory decides, more and smaller tiles keep more of it in flight.
     return std::tuple(a.path, a.seconds, area_of(a)) < std::tuple(b.path, b.seconds, area_of(b));

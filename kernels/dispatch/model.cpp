@@ -67,13 +67,19 @@ double ops_per_clock(const Kernel& kernel, const Target& target) {
   const Peak* const peak = peak_of(kernel);
   const DType type = peak != nullptr ? peak->dtype : kernel.dtype;
   constexpr double kUnknown = 1024;
-  std::optional<int64_t> found;
-  for (const OpsPerClock& ops : target.ops_per_clock) {
-    std::optional<int64_t> of = rate_of(ops, type);
-    if (!of && type == DType::fp16) of = ops.bf16;
-    if (of && (!found || ops.chip_class == kernel.instruction)) found = of;
-  }
-  return found ? static_cast<double>(*found) : kUnknown;
+  const auto rate = [&](DType of_type) {
+    std::optional<int64_t> found;
+    for (const OpsPerClock& ops : target.ops_per_clock) {
+      std::optional<int64_t> of = rate_of(ops, of_type);
+      if (!of && of_type == DType::fp16) of = ops.bf16;
+      if (of && (!found || ops.chip_class == kernel.instruction)) found = of;
+    }
+    return found;
+  };
+  if (const auto found = rate(type)) return static_cast<double>(*found);
+  // Where no source has the rate of bytes, twice that of BF16.
+  const auto bf16 = size_of(type) == 1 ? rate(DType::bf16) : std::nullopt;
+  return bf16 ? 2 * static_cast<double>(*bf16) : kUnknown;
 }
 
 // One kernel, problem and device.

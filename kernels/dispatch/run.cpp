@@ -3,6 +3,7 @@
 #include "kernels/dispatch/run.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <utility>
@@ -57,6 +58,11 @@ CpuCall make_call(const Plan& plan, const Operands& o, std::byte* workspace) {
     std::swap(call.a_type, call.b_type);
     std::swap(call.a_row, call.b_column);
     std::swap(call.a_k, call.b_k);
+  }
+  if (p.k == 0) {  // nothing of B need be there, and small M reads whole words of its columns
+    alignas(64) static constexpr std::array<std::byte, 64> kZeros{};
+    call.b = kZeros.data();
+    call.b_column = call.b_k = 0;
   }
   return call;
 }

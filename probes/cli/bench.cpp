@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <map>
 
 #include "core/facts/json.hpp"
@@ -45,6 +46,15 @@ Result<Shape> parse_shape(const std::string& text) {
     at = stop;
   }
   return Shape{.m = sizes[0], .n = sizes[1], .k = sizes[2]};
+}
+
+// CLI11 takes the nearest number that there is for one that is too large, and for a negative one another.
+std::string seed_problem(const std::string& given) {
+  uint64_t seed = 0;
+  const char* const end = given.data() + given.size();
+  const auto [stop, error] = std::from_chars(given.data(), end, seed);
+  if (error == std::errc() && stop == end) return {};
+  return fmt::format("{}: give a whole number, from 0 to {}", given, std::numeric_limits<uint64_t>::max());
 }
 
 Result<DType> parse_dtype(const std::string& text) {
@@ -107,6 +117,7 @@ int run_explain(const BenchArguments& options) {
 
 Result<Measurements> measure(BenchArguments options) {
   PBPROBE_TRY(options.bench.bench, request_of(options));
+  options.bench.drawn = options.random > 0;
   options.bench.progress = show_progress;  // the budget is a limit, and no guess
   return run_bench(options.bench);
 }
@@ -161,7 +172,10 @@ void add_problem(CLI::App& command, BenchArguments& options) {
       command.add_option("--random", options.random, "So many shapes by chance: m, n, k from 1 to 16384, log-uniform")
           ->check(CLI::Range(1, 100000))
           ->excludes(shape);
-  command.add_option("--seed", options.seed, "Of --random")->needs(random)->capture_default_str();
+  command.add_option("--seed", options.seed, "Of --random")
+      ->check(CLI::Validator(seed_problem, "SEED"))
+      ->needs(random)
+      ->capture_default_str();
   command.add_flag("--chosen", bench.chosen, "Only the kernel that dispatch chooses for each shape");
 }
 
@@ -210,11 +224,11 @@ void add_bench(CLI::App& app, int& exit_code) {
   command
       ->add_option("--sustained", bench.sustained_seconds,
                    "Seconds that each sample lasts: what is left of a rate once the chip is warm (give --budget too)")
-      ->check(CLI::Range(0.0, 60.0));
+      ->check(number_between(0, 60));
   command->add_option("--libtorch", options.bench.artifact,
                       "The build to measure against; by default the torch of the active environment");
   command->add_option("--budget", options.bench.budget_seconds, "Seconds that all shapes together may take")
-      ->check(CLI::Range(1.0, 86400.0))
+      ->check(number_between(1, kMostSeconds))
       ->capture_default_str();
   add_format_and_output(*command, options.format, options.output);
   command->callback([&exit_code] { exit_code = run(options); });

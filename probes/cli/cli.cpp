@@ -48,17 +48,16 @@ void add_colour(CLI::App& command) {
       "Colours and signs: auto is on a terminal, unless NO_COLOR is set");
 }
 
-CLI::Validator seconds_of_a_day() {
-  return {[](std::string& given) {
-            constexpr double kLeast = 0.1;
-            constexpr double kMost = 86400;
-            double seconds = 0;
-            const bool number = CLI::detail::lexical_cast(given, seconds);
-            return number && seconds >= kLeast && seconds <= kMost
+CLI::Validator number_between(double least, double most, std::string unit) {
+  std::string shown = CLI::detail::to_upper(unit);
+  return {[least, most, unit = std::move(unit)](std::string& given) {
+            double number = 0;
+            const bool parsed = CLI::detail::lexical_cast(given, number);
+            return parsed && number >= least && number <= most
                        ? std::string()
-                       : fmt::format("{}: give seconds, from {} to {}", given, kLeast, kMost);
+                       : fmt::format("{}: give {}, from {} to {}", given, unit, least, most);
           },
-          "SECONDS"};
+          std::move(shown)};
 }
 
 std::string json_text(const Json& json) {

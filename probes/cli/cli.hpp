@@ -73,8 +73,10 @@ void add_format_and_output(CLI::App& command, Format& format, std::optional<std:
 // --color auto|always|never: for whatever text_options() is asked afterwards.
 void add_colour(CLI::App& command);
 
-// Of --budget: seconds, up to a day.
-[[nodiscard]] CLI::Validator seconds_of_a_day();
+// A number, which NaN is not. --budget takes up to a day.
+inline constexpr double kLeastSeconds = 0.1;
+inline constexpr double kMostSeconds = 86400;
+[[nodiscard]] CLI::Validator number_between(double least, double most, std::string unit = "seconds");
 
 [[nodiscard]] std::string json_text(const Json& json);
 

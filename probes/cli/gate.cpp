@@ -214,7 +214,7 @@ void add_evidence(CLI::App& command, GateArguments& options) {
 
 void add_emulation(CLI::App& command, GateArguments& options) {
   command.add_option("--budget", options.request.budget_seconds, "Seconds that looking at the machine may take")
-      ->check(seconds_of_a_day());
+      ->check(number_between(kLeastSeconds, kMostSeconds));
   command.add_flag("!--no-emulated-run", options.request.emulated_loads,
                    "Do not load libtorch on an emulated CPU of each claimed CPU row");
   auto* emulate = command.add_option("--emulate", options.emulation.cpu,

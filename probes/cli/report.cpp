@@ -140,7 +140,7 @@ void add_report(CLI::App& app, int& exit_code) {
   command->add_option("--output", options.output, "Write to this file instead of standard output; - is that");
   add_documents(*command, options.documents);
   command->add_option("--budget", options.budget_seconds, "Seconds that the whole report may take")
-      ->check(seconds_of_a_day());
+      ->check(number_between(kLeastSeconds, kMostSeconds));
   auto* host =
       command->add_option("--host", options.host,
                           "Judge it for the machine of this file, of `pbprobe host --format json` or a report; "

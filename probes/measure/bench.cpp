@@ -352,10 +352,10 @@ void run_benches(const MeasureRequest& request, LibtorchProbe& libtorch, EventWr
   const Budget budget(request.budget_seconds, steady_seconds());
   for (size_t i = 0; i < cases.size(); ++i) {
     if (budget.left() <= 0) {
-      events.note(
-          fmt::format("not measured within the budget of {:g} s: {} on {}, and what follows; allow more with "
-                      "--budget",
-                      request.budget_seconds, describe(cases[i].problem), device_name(cases[i])));
+      const size_t more = cases.size() - i - 1;
+      events.note(fmt::format("not measured within the budget of {:g} s: {} on {}{}; allow more with --budget",
+                              request.budget_seconds, describe(cases[i].problem), device_name(cases[i]),
+                              more > 0 ? fmt::format(", and {} more", more) : ""));
       return;
     }
     prepare_and_run(cases[i], request, libtorch, libraries, events,

@@ -69,27 +69,41 @@ Result<void> check_target(const std::string& id, bool prepacked, const Host& hos
   return {};
 }
 
-Result<void> check_shape(const BenchRequest& bench, const Shape& shape, const Host& host) {
-  if (shape.m < 1 || shape.n < 1 || shape.k < 1)
-    return make_error(ErrorCode::usage, "shape {}x{}x{}: every size must be 1 or more", shape.m, shape.n, shape.k);
+// What a case takes: the operands, one packed copy, and the reference beside them.
+double memory_of(const BenchRequest& bench, const Shape& shape) {
   const Problem problem = problem_of(bench, shape);
-  PBPROBE_CHECK(validate(problem));
   const auto elements = [](int64_t rows, int64_t columns) {
     return static_cast<double>(rows) * static_cast<double>(columns);
   };
   const double bytes = elements(shape.m, shape.k) * static_cast<double>(size_of(problem.a)) +
                        elements(shape.k, shape.n) * static_cast<double>(size_of(problem.b)) +
                        elements(shape.m, shape.n) * static_cast<double>(size_of(problem.c));
-  // The operands, one packed copy, and the reference beside them.
-  const auto memory = static_cast<double>(host.memory_bytes.value_or(int64_t{8} << 30));
-  if (bytes * 4 > memory)
-    return make_error(ErrorCode::usage,
-                      "shape {}x{}x{}: its matrices take {:.1f} GiB, too much for {:.1f} GiB of memory", shape.m,
-                      shape.n, shape.k, bytes / (1 << 30), memory / (1 << 30));
+  return 4 * bytes;
+}
+
+double memory_there(const Host& host) {
+  return static_cast<double>(host.memory_bytes.value_or(int64_t{8} << 30));
+}
+
+Result<void> check_shape(const BenchRequest& bench, const Shape& shape, const Host& host) {
+  if (shape.m < 1 || shape.n < 1 || shape.k < 1)
+    return make_error(ErrorCode::usage, "shape {}x{}x{}: every size must be 1 or more", shape.m, shape.n, shape.k);
+  PBPROBE_CHECK(validate(problem_of(bench, shape)));
+  const double memory = memory_of(bench, shape);
+  if (memory > memory_there(host))
+    return make_error(
+        ErrorCode::usage,
+        "shape {}x{}x{}: measuring it takes {:.1f} GiB, too much for {:.1f} GiB of memory: give a smaller "
+        "shape",
+        shape.m, shape.n, shape.k, memory / (1 << 30), memory_there(host) / (1 << 30));
   return {};
 }
 
 }  // namespace
+
+size_t leave_out_too_large(BenchRequest& bench, const Host& host) {
+  return std::erase_if(bench.shapes, [&](const Shape& shape) { return memory_of(bench, shape) > memory_there(host); });
+}
 
 Result<void> check_blocks(const BenchRequest& bench) {
   const int64_t numbers = numbers_in(bench.dtype);

@@ -19,7 +19,7 @@ namespace pbprobe {
 void poison(const Problem& problem, void* c);
 
 // Compares a grid of up to `most` rows and columns of C, the corners among them, with sums in FP64 (integers: exactly),
-// within γ_k · Σ|a·b| + the output's rounding; and finds floating point elements that were never written. Host
+// within γ_k · Σ|a·b| + the output's rounding; and finds elements that were never written, of INT32 by products. Host
 // pointers; the problem has neither bias nor scales. Error malformed: the element, what it is, and what it must be.
 [[nodiscard]] Result<void> spot_check(const Problem& problem, const Operands& operands, int64_t most = 24);
 

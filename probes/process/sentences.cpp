@@ -86,8 +86,8 @@ std::optional<std::string> fault_sentence(const EventLog& log, const ChildEnd& e
   if (log.ended && log.ended->how == How::exited && log.finished) return std::nullopt;
   if (end.over_limit || (log.ended && log.ended->how == How::time_limit))
     return fmt::format(
-        "{} did not end within {:g} s and was stopped: a deadlock, or a very slow machine; allow more "
-        "with --budget{}",
+        "{} did not end within {:g} s and was stopped: a deadlock, or more work than this machine does in that time; "
+        "allow more with --budget{}",
         doing(log), limit_seconds, last_words(output));
   if (log.ended && log.ended->how == How::unseen)
     return fmt::format("{}: how its process ended could not be learned: waiting for it failed{}", doing(log),

@@ -445,6 +445,39 @@ TEST(Choose, FewColumnsAreComputedAsRowsWhereTheTypesAreAlike) {
   EXPECT_EQ(choose(packed, host)->kernel->name, "gemm_fp32_6x16_avx2");
 }
 
+// Of short k most time goes into C, which small M writes column by column.
+TEST(Choose, FewColumnsOfShortKAreComputedByTiles) {
+  for (const char* target : {"avx2", "avx512"}) {
+    if (!is_built(target)) continue;
+    const auto tile_of = [&](int64_t n, int64_t k, DType type) {
+      const auto plan = choose(make_problem(20000, n, k, type), cpu_host({target}));
+      return plan.ok() ? std::string(plan->kernel->function_name.substr(0, 4)) : plan.error().message;
+    };
+    for (const DType type : {DType::fp32, DType::int8}) {
+      EXPECT_EQ(tile_of(8, 1, type), "gemm") << target;
+      EXPECT_EQ(tile_of(8, 700, type), "gemv") << target;
+      EXPECT_EQ(tile_of(1, 1, type), "gemv") << target;
+    }
+  }
+}
+
+// Aligning an operand first takes less than multiplying by another instruction, but not of few rows.
+TEST(Choose, Tcgen05TakesUnalignedRowsOfLargeProblems) {
+  const Kernel* const tile = find_kernel("tcgen05_bf16_256x128_sm100");
+  if (tile == nullptr || !tile->built) GTEST_SKIP() << "not built: make build TARGETS=sm100";
+  const auto plan_of = [](int64_t m, int64_t n, int64_t k, DType type) {
+    return choose(make_problem(m, n, k, type), gpu_host("10.0"), {}, {.gpu = 0});
+  };
+  const auto large = plan_of(8192, 8192, 4097, DType::bf16);
+  ASSERT_TRUE(large.ok()) << large.error().message;
+  EXPECT_EQ(large->kernel->part, "tcgen05");
+  EXPECT_TRUE(large->gpu.align_a && large->gpu.align_b);
+  EXPECT_NE(plan_of(8192, 64, 4097, DType::bf16)->kernel->part, "tcgen05");
+  // Bytes are multiplied twice as fast, where no source says how fast.
+  EXPECT_LT(plan_of(8192, 8192, 8192, DType::e4m3)->model_seconds,
+            plan_of(8192, 8192, 8192, DType::bf16)->model_seconds);
+}
+
 TEST(Choose, APackedBIsForKernelsThatPackIt) {
   if (!is_built("avx2")) GTEST_SKIP() << "not built: make build TARGETS=avx2";
   const auto host = cpu_host({"avx2"});

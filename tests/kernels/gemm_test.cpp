@@ -89,6 +89,19 @@ void empty(const Kernel& kernel, Backend& backend) {
       expect_right(kernel, backend, problem_for(kernel, rows_of(kernel, m), n, k, type));
     }
   }
+  if (kernel.function == nullptr) return;
+  // Of k = 0 there need be no A and no B, of small M and of few columns.
+  for (const auto& [m, n] : {std::pair<int64_t, int64_t>{1, 64}, {64, 3}}) {
+    const Problem problem = problem_for(kernel, m, n, 0, kernel.dtype);
+    auto plan = plan_for(kernel, backend, problem, 1);
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    std::vector<int32_t> c(static_cast<size_t>(m * n), -1);
+    std::vector<std::byte> workspace(static_cast<size_t>(plan->workspace_bytes));
+    const auto done =
+        run(*plan, {.c = c.data()}, {.workspace = workspace.data(), .workspace_bytes = plan->workspace_bytes});
+    ASSERT_TRUE(done.ok()) << done.error().message;
+    EXPECT_EQ(std::count(c.begin(), c.end(), 0), m * n) << kernel.name;
+  }
 }
 
 // Each type of C, with every combination of bias and scales; k in one pass, in several and, on a CPU, of few words.

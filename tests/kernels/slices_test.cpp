@@ -73,6 +73,16 @@ TEST_P(Slices, RowsOfMoreThan32BitsOfBytesAreCut) {
   }
 }
 
+// Of FP8 there is no other kernel than tcgen05's, whose grids have fewer tiles.
+TEST(SlicesOfFp8, MoreTilesThanAGridHasAreCut) {
+  if (!is_built("sm100")) GTEST_SKIP() << "not built: make build TARGETS=sm100";
+  const Problem p = make_problem(17'000'000, 128, 128, DType::e4m3);
+  const auto slices = choose_slices(p, gpu_host("10.0"), {}, {.gpu = 0});
+  ASSERT_TRUE(slices.ok()) << slices.error().message;
+  EXPECT_GT(slices->size(), 1U);
+  expect_whole(*slices, p);
+}
+
 TEST_P(Slices, NeedNoMoreWorkspaceThanTheOperands) {
   const auto p = make_problem(kLong, 8, 1, DType::bf16, DType::bf16, Layout::tn);
   const auto slices = choose_slices(p, gpu_host(GetParam()), {}, {.gpu = 0});

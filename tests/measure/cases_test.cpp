@@ -51,7 +51,11 @@ TEST(CheckBench, EachWrongArgumentIsNamedWithItsChoices) {
   EXPECT_THAT(refusal({.against = {"libtorch"}}, request), HasSubstr("no libtorch was found"));
   EXPECT_THAT(refusal({.shapes = {{5, 0, 5}}}, request), HasSubstr("shape 5x0x5: every size must be 1 or more"));
   EXPECT_THAT(refusal({.shapes = {{5, -3, 5}}}, request), HasSubstr("shape 5x-3x5"));
-  EXPECT_THAT(refusal({.shapes = {{100000, 100000, 100000}}}, request), HasSubstr("too much for 4.0 GiB of memory"));
+  EXPECT_THAT(refusal({.shapes = {{100000, 100000, 100000}}}, request),
+              HasSubstr("too much for 4.0 GiB of memory: give a smaller shape"));
+  BenchRequest drawn{.shapes = {{100, 100, 100}, {20000, 20000, 20000}, {1, 1, 1}}};
+  EXPECT_EQ(leave_out_too_large(drawn, request.host), 1U);
+  EXPECT_EQ(drawn.shapes.size(), 2U);
   EXPECT_THAT(refusal({.shapes = {{int64_t{1} << 40, int64_t{1} << 40, 1}}}, request), HasSubstr("exceeds 2^63 bytes"));
   EXPECT_EQ(refusal({.dtype = DType::e2m1x2, .blocks = BlockScale::mx, .shapes = {{8, 8, 7}}}, request),
             "shape 8x8x7: e2m1x2 has 2 numbers in a byte: give a multiple of 2 as K");

@@ -150,6 +150,13 @@ TEST_P(ScaledSpotCheck, ScalesAndRoundingAreAllowedFor) {
 
 INSTANTIATE_TEST_SUITE_P(All, ScaledSpotCheck, testing::Values(std::pair{DType::int8, Layout::nt}));
 
+// Of INT32 nothing says that an element was not written: column 1 is none that is compared with its sum.
+TEST_P(SpotCheck, AColumnThatWasNeverWrittenIsFound) {
+  if (problem_.c != DType::int32) GTEST_SKIP() << "NaN says it";
+  for (int64_t i = 0; i < problem_.m; ++i) set(i, 1, -1);
+  EXPECT_THAT(fault(), HasSubstr("of C is wrong in some element"));
+}
+
 // 2^-13 · 2^-10 and a little more: FP16 rounds it to two of its least number.
 TEST(SpotCheckOfFp16, ASubnormalResultIsRoundedToItsGrid) {
   const Problem p = make_problem(1, 1, 1, DType::fp16, DType::fp16);

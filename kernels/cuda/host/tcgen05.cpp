@@ -107,12 +107,15 @@ bool is_tcgen05(const Kernel& kernel) {
 
 std::string better_elsewhere(const Kernel& kernel, const Problem& p) {
   if (!is_tcgen05(kernel)) return {};
-  if (longest_side(kernel, p) > kMostDown) return "it has too many tiles";
   if (!has_stand_in(kernel)) return {};
+  if (longest_side(kernel, p) > kMostDown) return "it has too many tiles";
   if (p.k == 0) return "it multiplies nothing for k = 0";
   if (p.m < kernel.least_m) return fmt::format("for fewer than {} rows most of its tile is empty", kernel.least_m);
   const bool transpose_a = a_is_km(p.layout) && !a_is_km(layout_read(kernel, p.layout));
   const bool transpose_b = b_is_nk(layout_read(kernel, p.layout)) && !b_is_nk(p.layout);
+  // Of few rows or columns, aligning the other operand first costs more than multiplying by mma.sync.
+  constexpr int64_t kFew = 64;
+  if (std::min(p.m, p.n) > kFew) return {};
   if (!transpose_a && !rows_fit(p.lda, p.a)) return "rows of A are no multiples of 16 bytes, which tensor maps want";
   if (!transpose_b && !rows_fit(p.ldb, p.b)) return "rows of B are no multiples of 16 bytes, which tensor maps want";
   return {};
