@@ -86,6 +86,7 @@ Result<BenchRequest> request_of(const BenchArguments& options) {
     PBPROBE_TRY(bench.out, parse_dtype(*options.out));
   }
   bench.blocks = parse_block_scales(options.block_scales);
+  bench.drawn = options.random > 0;
   bench.shapes = random_shapes(options.random, options.seed);
   for (Shape& shape : bench.shapes) shape.k += shape.k % numbers_in(bench.dtype);
   for (const auto& text : options.random > 0 ? std::vector<std::string>() : options.shapes) {
@@ -117,7 +118,6 @@ int run_explain(const BenchArguments& options) {
 
 Result<Measurements> measure(BenchArguments options) {
   PBPROBE_TRY(options.bench.bench, request_of(options));
-  options.bench.drawn = options.random > 0;
   options.bench.progress = show_progress;  // the budget is a limit, and no guess
   return run_bench(options.bench);
 }

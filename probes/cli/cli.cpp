@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -49,7 +50,8 @@ void add_colour(CLI::App& command) {
 }
 
 CLI::Validator number_between(double least, double most, std::string unit) {
-  std::string shown = CLI::detail::to_upper(unit);
+  std::string shown = unit;
+  for (char& c : shown) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   return {[least, most, unit = std::move(unit)](std::string& given) {
             double number = 0;
             const bool parsed = CLI::detail::lexical_cast(given, number);

@@ -346,8 +346,11 @@ void run_case(const BenchCase& one, const CasePlans& plans, Backend& backend, Li
 
 void run_benches(const MeasureRequest& request, LibtorchProbe& libtorch, EventWriter& events) {
   std::vector<BenchCase> cases;
-  for (const BenchRequest& bench : request.benches)
+  for (const BenchRequest& bench : request.benches) {
     for (BenchCase& one : plan_cases(bench, request.host)) cases.push_back(std::move(one));
+    if (const size_t count = shapes_left_out(bench, request.host); count > 0)
+      events.note(fmt::format("{} of {} shapes do not fit into memory", count, bench.shapes.size()));
+  }
   const Libraries libraries = load_libraries(cases, request, events);
   const Budget budget(request.budget_seconds, steady_seconds());
   for (size_t i = 0; i < cases.size(); ++i) {

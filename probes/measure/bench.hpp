@@ -49,8 +49,8 @@ struct BenchCase {
 // or that was not built).
 [[nodiscard]] Result<void> check_bench(const BenchRequest& bench, const MeasureRequest& request);
 
-// Takes away the shapes that the host's memory does not hold; returns how many.
-size_t leave_out_too_large(BenchRequest& bench, const Host& host);
+// How many drawn shapes the host's memory does not hold: they have no case.
+[[nodiscard]] size_t shapes_left_out(const BenchRequest& bench, const Host& host);
 
 // Of a target only. Error usage: B is packed beforehand, and it is a GPU's.
 [[nodiscard]] Result<void> check_prepacked(const Target& target, bool prepacked);

@@ -85,6 +85,14 @@ double memory_there(const Host& host) {
   return static_cast<double>(host.memory_bytes.value_or(int64_t{8} << 30));
 }
 
+// Of drawn shapes those that memory holds; of others all.
+std::vector<Shape> shapes_that_fit(const BenchRequest& bench, bool gpu, const Host& host) {
+  std::vector<Shape> shapes = shapes_on(bench, gpu);
+  if (bench.drawn)
+    std::erase_if(shapes, [&](const Shape& shape) { return memory_of(bench, shape) > memory_there(host); });
+  return shapes;
+}
+
 Result<void> check_shape(const BenchRequest& bench, const Shape& shape, const Host& host) {
   if (shape.m < 1 || shape.n < 1 || shape.k < 1)
     return make_error(ErrorCode::usage, "shape {}x{}x{}: every size must be 1 or more", shape.m, shape.n, shape.k);
@@ -101,8 +109,8 @@ Result<void> check_shape(const BenchRequest& bench, const Shape& shape, const Ho
 
 }  // namespace
 
-size_t leave_out_too_large(BenchRequest& bench, const Host& host) {
-  return std::erase_if(bench.shapes, [&](const Shape& shape) { return memory_of(bench, shape) > memory_there(host); });
+size_t shapes_left_out(const BenchRequest& bench, const Host& host) {
+  return bench.drawn ? bench.shapes.size() - shapes_that_fit(bench, false, host).size() : 0;
 }
 
 Result<void> check_blocks(const BenchRequest& bench) {
@@ -160,7 +168,11 @@ Result<void> check_bench(const BenchRequest& bench, const MeasureRequest& reques
                       request.host.cpu.usable_cpus);
   if (bench.target) PBPROBE_CHECK(check_target(*bench.target, bench.prepacked, request.host));
   for (const bool gpu : {false, true})
-    for (const Shape& shape : shapes_on(bench, gpu)) PBPROBE_CHECK(check_shape(bench, shape, request.host));
+    for (const Shape& shape : shapes_that_fit(bench, gpu, request.host))
+      PBPROBE_CHECK(check_shape(bench, shape, request.host));
+  if (bench.drawn && shapes_left_out(bench, request.host) == bench.shapes.size())
+    return make_error(ErrorCode::usage, "none of the {} shapes fits into memory: draw more of them",
+                      bench.shapes.size());
   return {};
 }
 
@@ -181,7 +193,7 @@ std::vector<BenchCase> plan_cases(const BenchRequest& bench, const Host& host) {
   const auto add = [&](std::optional<int64_t> gpu, std::vector<std::string> targets) {
     one.gpu = gpu;
     one.targets = std::move(targets);
-    for (const Shape& shape : shapes_on(bench, gpu.has_value())) {
+    for (const Shape& shape : shapes_that_fit(bench, gpu.has_value(), host)) {
       one.problem = problem_of(bench, shape);
       cases.push_back(one);
     }

@@ -20,7 +20,6 @@
 #include "probes/audit/packages/distributions.hpp"
 #include "probes/audit/packages/preflight.hpp"
 #include "probes/judge/judge.hpp"
-#include "probes/measure/bench.hpp"
 #include "probes/pipeline/beside_others.hpp"
 #include "probes/pipeline/environment.hpp"
 #include "probes/pipeline/foreign.hpp"
@@ -378,12 +377,8 @@ Result<Report> make_audit(const AuditRequest& request) {
 
 Result<Measurements> run_bench(const BenchOptions& options) {
   PBPROBE_TRY(Host host, detect_host(system_sources()));
-  BenchRequest bench = options.bench;
-  const size_t too_large = options.drawn ? leave_out_too_large(bench, host) : 0;
-  if (too_large > 0 && bench.shapes.empty())
-    return make_error(ErrorCode::usage, "none of the {} shapes fits into memory: draw more of them", too_large);
   MeasureRequest request{.host = std::move(host),
-                         .benches = {std::move(bench)},
+                         .benches = {options.bench},
                          .probes = options.probes,
                          .budget_seconds = options.budget_seconds,
                          .limit_seconds = 2 * options.budget_seconds};
@@ -421,9 +416,6 @@ Result<Measurements> run_bench(const BenchOptions& options) {
   limits.progress = options.progress;
   PBPROBE_TRY(Measurements measurements, measure_beside_others(request, limits));
   note_foreign(foreign, measurements);
-  if (too_large > 0)
-    measurements.notes.push_back(
-        fmt::format("{} of {} shapes do not fit into memory", too_large, options.bench.shapes.size()));
   return measurements;
 }
 

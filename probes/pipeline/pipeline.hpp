@@ -59,7 +59,6 @@ struct AuditRequest {
 
 struct BenchOptions {
   BenchRequest bench;
-  bool drawn = false;                             // its shapes were: those that the memory does not hold are left out
   bool probes = false;                            // the GPUs' memories, launches and instructions too
   std::optional<std::filesystem::path> artifact;  // whose libtorch is the peer; none: as in ReportOptions
   std::filesystem::path program;                  // as in ReportOptions

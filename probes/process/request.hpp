@@ -29,6 +29,7 @@ struct BenchRequest {
   BlockScale blocks = BlockScale::none;  // of A and of B; GPUs' kernels
   std::optional<DType> out;              // null: as the kernels of this dtype write it
   std::vector<Shape> shapes;
+  bool drawn = false;                // they were: those that memory does not hold are left out
   std::vector<Shape> gpu_shapes;     // on GPUs in place of those; empty: the same
   bool chosen = false;               // only the kernel that dispatch chooses
   bool prepacked = false;            // B is packed once, outside the time, as weights are; CPU kernels only
@@ -66,6 +67,7 @@ void fields(Visitor& visit, T& bench) {
   visit("blocks", bench.blocks, "what neighbours along k share: one of the names of --block-scales");
   visit("out", bench.out, "type of C; null: as the kernels of this dtype write it");
   visit("shapes", bench.shapes);
+  visit("drawn", bench.drawn, "shapes were drawn: those that memory does not hold are left out");
   visit("gpu_shapes", bench.gpu_shapes, "on GPUs in place of those; empty: the same");
   visit("chosen", bench.chosen, "only the kernel that dispatch chooses");
   visit("prepacked", bench.prepacked, "B is packed once, outside the time");

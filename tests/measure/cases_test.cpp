@@ -54,8 +54,11 @@ TEST(CheckBench, EachWrongArgumentIsNamedWithItsChoices) {
   EXPECT_THAT(refusal({.shapes = {{100000, 100000, 100000}}}, request),
               HasSubstr("too much for 4.0 GiB of memory: give a smaller shape"));
   BenchRequest drawn{.shapes = {{100, 100, 100}, {20000, 20000, 20000}, {1, 1, 1}}};
-  EXPECT_EQ(leave_out_too_large(drawn, request.host), 1U);
-  EXPECT_EQ(drawn.shapes.size(), 2U);
+  drawn.drawn = true;
+  EXPECT_EQ(refusal(drawn, request), "accepted");
+  EXPECT_EQ(shapes_left_out(drawn, request.host), 1U);
+  drawn.shapes = {{20000, 20000, 20000}};
+  EXPECT_EQ(refusal(drawn, request), "none of the 1 shapes fits into memory: draw more of them");
   EXPECT_THAT(refusal({.shapes = {{int64_t{1} << 40, int64_t{1} << 40, 1}}}, request), HasSubstr("exceeds 2^63 bytes"));
   EXPECT_EQ(refusal({.dtype = DType::e2m1x2, .blocks = BlockScale::mx, .shapes = {{8, 8, 7}}}, request),
             "shape 8x8x7: e2m1x2 has 2 numbers in a byte: give a multiple of 2 as K");
