@@ -188,8 +188,10 @@ void fields(Visitor& visit, T& distribution) {
   visit("ptx", distribution.ptx, "PTX: entries per SM, with suffix");
   visit("ptx_versions", distribution.ptx_versions, "the highest PTX ISA version per SM");
   visit("lto_ir", distribution.lto_ir, "NVVM IR for link-time optimization: entries per SM");
-  visit("minimum_cpu", distribution.minimum_cpu,
-        "the first target that has all that its unguarded code needs; null: not looked at");
+  visit(
+      "minimum_cpu", distribution.minimum_cpu,
+      "the first target that has all that its unguarded code needs; where its guards are not known, from what runs at "
+      "load to all of it: \"x86_64 to avx2\"; null: not looked at");
   visit("self_loaded", distribution.self_loaded, "cubins among constants, which its files load by themselves, per SM");
   visit("loading", distribution.loading,
         "what the loader would say of its extension modules; null: not installed, or not for this machine");
