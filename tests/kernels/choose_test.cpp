@@ -461,7 +461,7 @@ TEST(Choose, FewColumnsOfShortKAreComputedByTiles) {
   }
 }
 
-// Aligning an operand first takes less than multiplying by another instruction, but not of few rows.
+// Aligning an operand first takes less than multiplying by another instruction, but not of small M.
 TEST(Choose, Tcgen05TakesUnalignedRowsOfLargeProblems) {
   const Kernel* const tile = find_kernel("tcgen05_bf16_256x128_sm100");
   if (tile == nullptr || !tile->built) GTEST_SKIP() << "not built: make build TARGETS=sm100";

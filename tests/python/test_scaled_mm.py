@@ -245,7 +245,7 @@ def test_recipes_are_refused_with_a_reason():
 
 
 def test_is_refused_before_it_runs():
-    """What torch.compile and torch.export are told of the result."""
+    """What torch.compile and torch.export know of the result."""
     a, one = torch.zeros(16, 32, dtype=torch.uint8, device="meta").view(E4M3), torch.ones((), device="meta")
     for out_dtype in (None, E4M3, torch.int32):
         assert "out_dtype" in refusal(a, a.t(), one, one, out_dtype=out_dtype)

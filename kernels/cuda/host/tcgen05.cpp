@@ -113,9 +113,9 @@ std::string better_elsewhere(const Kernel& kernel, const Problem& p) {
   if (p.m < kernel.least_m) return fmt::format("for fewer than {} rows most of its tile is empty", kernel.least_m);
   const bool transpose_a = a_is_km(p.layout) && !a_is_km(layout_read(kernel, p.layout));
   const bool transpose_b = b_is_nk(layout_read(kernel, p.layout)) && !b_is_nk(p.layout);
-  // Of few rows or columns, aligning the other operand first costs more than multiplying by mma.sync.
-  constexpr int64_t kFew = 64;
-  if (std::min(p.m, p.n) > kFew) return {};
+  // Of small M, or as few columns, aligning the other operand first costs more than multiplying by mma.sync.
+  constexpr int64_t kSmall = 64;
+  if (std::min(p.m, p.n) > kSmall) return {};
   if (!transpose_a && !rows_fit(p.lda, p.a)) return "rows of A are no multiples of 16 bytes, which tensor maps want";
   if (!transpose_b && !rows_fit(p.ldb, p.b)) return "rows of B are no multiples of 16 bytes, which tensor maps want";
   return {};
