@@ -461,23 +461,6 @@ TEST(Choose, FewColumnsOfShortKAreComputedByTiles) {
   }
 }
 
-// Aligning an operand first takes less than multiplying by another instruction, but not of small M.
-TEST(Choose, Tcgen05TakesUnalignedRowsOfLargeProblems) {
-  const Kernel* const tile = find_kernel("tcgen05_bf16_256x128_sm100");
-  if (tile == nullptr || !tile->built) GTEST_SKIP() << "not built: make build TARGETS=sm100";
-  const auto plan_of = [](int64_t m, int64_t n, int64_t k, DType type) {
-    return choose(make_problem(m, n, k, type), gpu_host("10.0"), {}, {.gpu = 0});
-  };
-  const auto large = plan_of(8192, 8192, 4097, DType::bf16);
-  ASSERT_TRUE(large.ok()) << large.error().message;
-  EXPECT_EQ(large->kernel->part, "tcgen05");
-  EXPECT_TRUE(large->gpu.align_a && large->gpu.align_b);
-  EXPECT_NE(plan_of(8192, 64, 4097, DType::bf16)->kernel->part, "tcgen05");
-  // Bytes are multiplied twice as fast, where no source says how fast.
-  EXPECT_LT(plan_of(8192, 8192, 8192, DType::e4m3)->model_seconds,
-            plan_of(8192, 8192, 8192, DType::bf16)->model_seconds);
-}
-
 TEST(Choose, APackedBIsForKernelsThatPackIt) {
   if (!is_built("avx2")) GTEST_SKIP() << "not built: make build TARGETS=avx2";
   const auto host = cpu_host({"avx2"});
