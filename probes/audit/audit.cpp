@@ -71,7 +71,7 @@ class MemoryBudget {
   uint64_t total_ = 0;
 };
 
-Result<File> inspect_member(const Layout& layout, const Item& item, const AuditOptions& options, size_t turn,
+Result<File> inspect_member(const ArtifactLayout& layout, const Item& item, const AuditOptions& options, size_t turn,
                             MemoryBudget& budget) {
   const std::string name = fs::path(item.path).filename().string();
   const MemoryGrant grant = [&](uint64_t bytes) { budget.take(turn, bytes); };
@@ -132,7 +132,7 @@ std::optional<File> known_file(const Item& item, const AuditOptions& options) {
   return file;
 }
 
-File inspect_item(const Layout& layout, const Item& item, const AuditOptions& options, size_t turn,
+File inspect_item(const ArtifactLayout& layout, const Item& item, const AuditOptions& options, size_t turn,
                   MemoryBudget& budget) {
   if (auto known = known_file(item, options)) return std::move(*known);
   const bool in_wheel = item.member != nullptr;
@@ -148,7 +148,7 @@ File inspect_item(const Layout& layout, const Item& item, const AuditOptions& op
   return file;
 }
 
-std::vector<File> inspect_all(const Layout& layout, const AuditOptions& options) {
+std::vector<File> inspect_all(const ArtifactLayout& layout, const AuditOptions& options) {
   std::vector<File> files(layout.items.size());
   std::vector<size_t> order(files.size());
   std::iota(order.begin(), order.end(), 0);
@@ -163,7 +163,7 @@ std::vector<File> inspect_all(const Layout& layout, const AuditOptions& options)
 }
 
 // Inside a wheel only its members are there; on disk, also what lies beside the artifact.
-Lookup lookup_in(const Layout& layout) {
+Lookup lookup_in(const ArtifactLayout& layout) {
   std::map<fs::path, std::string> by_disk;  // real path to the name in the artifact
   std::set<std::string> names;
   std::error_code error;
@@ -201,7 +201,7 @@ std::optional<std::map<std::string, std::string>> libtorch_floors(const std::vec
 
 // Which packages there are, and what each place says of torch's version. Of two packages neither is asked: that they
 // are two is reported.
-void tell_identity(const Layout& layout, const Versions& versions, Inventory& inventory) {
+void tell_identity(const ArtifactLayout& layout, const Versions& versions, Inventory& inventory) {
   inventory.stated_versions = versions.stated;
   auto& packages = inventory.packages;
   for (const auto& [folder, metadata] : layout.packages) packages.push_back(package_of(folder, metadata));
@@ -248,7 +248,7 @@ std::vector<std::string> open_folders(const std::vector<File>& files) {
 }
 
 // What torch's package says of itself.
-void read_package(const Layout& layout, Inventory& inventory) {
+void read_package(const ArtifactLayout& layout, Inventory& inventory) {
   const auto note = [&](const std::vector<Error>& faults) {
     for (const auto& fault : faults) inventory.problems.push_back(with_way_out(fault, ReadFrom::text).message);
   };
@@ -263,7 +263,7 @@ void read_package(const Layout& layout, Inventory& inventory) {
 }
 
 // What a wheel variant says of itself.
-void read_variant(const Layout& layout, Inventory& inventory) {
+void read_variant(const ArtifactLayout& layout, Inventory& inventory) {
   const auto text = layout.texts.find(kVariantFile);
   if (text == layout.texts.end()) return;
   auto variant = parse_variant_json(text->second);
@@ -293,7 +293,7 @@ std::optional<std::string> platform_of(const std::vector<File>& files) {
 }
 
 // What a wheel variant says of the CPU is about all of its files.
-AuditOptions with_host_code(const Layout& layout, AuditOptions options) {
+AuditOptions with_host_code(const ArtifactLayout& layout, AuditOptions options) {
   const bool variant = layout.texts.contains(kVariantFile) && options.host_code == HostCodeScope::libtorch;
   if (variant) options.host_code = HostCodeScope::all;
   return options;
@@ -301,7 +301,7 @@ AuditOptions with_host_code(const Layout& layout, AuditOptions options) {
 
 }  // namespace
 
-Inventory audit_layout(const Layout& layout, const fs::path& artifact, const AuditOptions& options) {
+Inventory audit_layout(const ArtifactLayout& layout, const fs::path& artifact, const AuditOptions& options) {
   Inventory inventory;
   inventory.artifact = artifact.string();
   inventory.layout = layout.kind;
@@ -334,7 +334,7 @@ Inventory audit_layout(const Layout& layout, const fs::path& artifact, const Aud
 }
 
 Result<Inventory> audit(const fs::path& artifact, const AuditOptions& options) {
-  PBPROBE_TRY(const Layout layout, find_layout(artifact));
+  PBPROBE_TRY(const ArtifactLayout layout, find_layout(artifact));
   Inventory inventory = audit_layout(layout, artifact, options);
   if (layout.kind == "file" && inventory.files.size() == 1) {
     const File& file = inventory.files.front();

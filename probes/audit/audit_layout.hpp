@@ -12,7 +12,7 @@
 namespace pbprobe {
 
 // `artifact`: what the inventory is called by.
-[[nodiscard]] Inventory audit_layout(const Layout& layout, const std::filesystem::path& artifact,
+[[nodiscard]] Inventory audit_layout(const ArtifactLayout& layout, const std::filesystem::path& artifact,
                                      const AuditOptions& options);
 
 }  // namespace pbprobe

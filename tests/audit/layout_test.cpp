@@ -40,7 +40,7 @@ std::vector<std::string> paths(const Inventory& inventory) {
   return names;
 }
 
-TEST(Layout, SitePackagesEnvironmentTorchAndItsLibAreOneArtifact) {
+TEST(ArtifactLayout, SitePackagesEnvironmentTorchAndItsLibAreOneArtifact) {
   const TempFolder folder;
   make_torch(folder, "lib/python3.13/site-packages");
   folder.write("lib/python3.13/site-packages/nvidia/nccl/lib/libnccl.so.2", object());
@@ -61,7 +61,7 @@ TEST(Layout, SitePackagesEnvironmentTorchAndItsLibAreOneArtifact) {
   }
 }
 
-TEST(Layout, NixOutputsAreJoinedByTheirLink) {
+TEST(ArtifactLayout, NixOutputsAreJoinedByTheirLink) {
   const TempFolder folder;
   make_torch(folder, "out/lib/python3.13/site-packages");
   fs::create_directories(folder.path() / "out/nix-support");
@@ -80,7 +80,7 @@ TEST(Layout, NixOutputsAreJoinedByTheirLink) {
   }
 }
 
-TEST(Layout, ANixLibOutputBesideServesWhereTheLinkIsBroken) {
+TEST(ArtifactLayout, ANixLibOutputBesideServesWhereTheLinkIsBroken) {
   const TempFolder folder;
   make_torch(folder, "result-x/lib/python3.13/site-packages");
   const fs::path lib = folder.path() / "result-x/lib/python3.13/site-packages/torch/lib";
@@ -93,7 +93,7 @@ TEST(Layout, ANixLibOutputBesideServesWhereTheLinkIsBroken) {
   EXPECT_THAT(paths(*inventory), ElementsAre("torch/_C.cpython-313-x86_64-linux-gnu.so", "torch/lib/libtorch_cpu.so"));
 }
 
-TEST(Layout, LibtorchArchive) {
+TEST(ArtifactLayout, LibtorchArchive) {
   const TempFolder folder;
   folder.write("libtorch/lib/libtorch_cpu.so", object());
   folder.write("libtorch/lib/libc10.so", object());
@@ -108,7 +108,7 @@ TEST(Layout, LibtorchArchive) {
   }
 }
 
-TEST(Layout, DebianListsOnlyTorchAndEachFileOnce) {
+TEST(ArtifactLayout, DebianListsOnlyTorchAndEachFileOnce) {
   const TempFolder folder;
   folder.write("usr/lib/x86_64-linux-gnu/libtorch_cpu.so.1.13", object());
   folder.write("usr/lib/x86_64-linux-gnu/libc10.so.1.13", object());
@@ -125,7 +125,7 @@ TEST(Layout, DebianListsOnlyTorchAndEachFileOnce) {
   }
 }
 
-TEST(Layout, OneSharedObject) {
+TEST(ArtifactLayout, OneSharedObject) {
   const TempFolder folder;
   auto inventory = audit(folder.write("libx.so", object()));
   ASSERT_TRUE(inventory.ok()) << inventory.error().message;
@@ -134,7 +134,7 @@ TEST(Layout, OneSharedObject) {
   EXPECT_EQ(inventory->torch_version, std::nullopt);
 }
 
-TEST(Layout, ALoopOfFoldersIsReportedAndEndsNothing) {
+TEST(ArtifactLayout, ALoopOfFoldersIsReportedAndEndsNothing) {
   const TempFolder folder;
   make_torch(folder, "");
   fs::create_directory_symlink("..", folder.path() / "torch/lib/again");
@@ -147,7 +147,7 @@ TEST(Layout, ALoopOfFoldersIsReportedAndEndsNothing) {
       ElementsAre(::testing::MatchesRegex("torch/(lib|same)/again/: a link back to a folder above it: not followed")));
 }
 
-TEST(Layout, ALinkThatLeadsNowhereIsReported) {
+TEST(ArtifactLayout, ALinkThatLeadsNowhereIsReported) {
   const TempFolder folder;
   make_torch(folder, "");
   fs::create_symlink("libgone.so.1", folder.path() / "torch/lib/libgone.so");
@@ -157,7 +157,7 @@ TEST(Layout, ALinkThatLeadsNowhereIsReported) {
   EXPECT_THAT(inventory->problems, ElementsAre());  // nothing was left unread
 }
 
-TEST(Layout, ALinkOutOfTheTreeIsListedByItsOwnName) {
+TEST(ArtifactLayout, ALinkOutOfTheTreeIsListedByItsOwnName) {
   const TempFolder folder;
   make_torch(folder, "packages");
   folder.write("store/libelsewhere.so.1", object());
@@ -167,7 +167,7 @@ TEST(Layout, ALinkOutOfTheTreeIsListedByItsOwnName) {
   EXPECT_THAT(paths(*inventory), ::testing::Contains("torch/lib/liblinked.so"));
 }
 
-TEST(Layout, APipeNamedLikeALibraryDoesNotBlock) {
+TEST(ArtifactLayout, APipeNamedLikeALibraryDoesNotBlock) {
   const TempFolder folder;
   make_torch(folder, "");
   ASSERT_EQ(mkfifo((folder.path() / "torch/lib/libpipe.so").c_str(), 0600), 0);

@@ -74,6 +74,16 @@ def test_a_full_folder_has_a_readme(tmp_path):
     assert found_in(tmp_path, full | {"core/README.md": "# core\n"}) == []
 
 
+def test_a_name_of_two_types_is_found(tmp_path):
+    text = "namespace pbprobe {{\nstruct Other;\n{} Layout {{\n}};\n}}\n"
+    both = {"kernels/cpu/call.hpp": text.format("enum class"), "probes/audit/audit.hpp": text.format("struct")}
+    assert found_in(tmp_path, SOUND | both) == [
+        "probes/audit/audit.hpp: pbprobe::Layout is defined in kernels/cpu/call.hpp too"
+    ]
+    apart = both | {"probes/audit/audit.hpp": both["probes/audit/audit.hpp"].replace("pbprobe", "pbprobe::audit")}
+    assert found_in(tmp_path, SOUND | apart) == []
+
+
 def test_this_house_has_its_rooms():
     done = subprocess.run([sys.executable, ROOT / "ci/rooms"], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, "")

@@ -209,7 +209,7 @@ std::optional<std::string> Extensions::interpreter() const {
 
 bool Extensions::exports(const fs::path& path, const std::string& name) {
   const auto& entry = store_.at(path);
-  const Reference reference{.name = name, .hash = gnu_hash_of(name)};
+  const SymbolReference reference{.name = name, .hash = gnu_hash_of(name)};
   return entry.object != nullptr && entry.object->resolves(reference);
 }
 
@@ -312,7 +312,7 @@ void Extensions::take_torch(const fs::path& path, Loading& loading) {
   if (std::any_of(needed.begin(), needed.end(), is_of_torch)) return;
   std::set<std::string> taken;
   std::erase_if(loading.unresolved, [&](const UnresolvedSymbol& symbol) {
-    const Reference reference{.name = symbol.name, .hash = gnu_hash_of(symbol.name)};
+    const SymbolReference reference{.name = symbol.name, .hash = gnu_hash_of(symbol.name)};
     const auto& objects = with_torch_->objects();
     const auto found = std::find_if(objects.begin(), objects.end(), [&](const auto& object) {
       return is_of_torch(object->path.filename().string()) && object->object->resolves(reference);

@@ -191,7 +191,7 @@ Result<void> LinkedObject::add_reference(uint32_t index) {
   if (visibility != STV_DEFAULT && visibility != STV_PROTECTED) return {};
   const auto name = name_at(symbol.st_name);
   if (!name) return make_error(ErrorCode::malformed, "{}: symbol {} has no name", strings_.name(), index);
-  Reference reference{.name = *name, .hash = gnu_hash_of(*name), .weak = binding == STB_WEAK};
+  SymbolReference reference{.name = *name, .hash = gnu_hash_of(*name), .weak = binding == STB_WEAK};
   const uint16_t version = versions_.size() > 0 ? version_index(index) & kVersionIndex : 0;
   if (version < needed_by_index_.size() && needed_by_index_[version])
     reference.version = &needed_versions_[*needed_by_index_[version]];
@@ -199,7 +199,7 @@ Result<void> LinkedObject::add_reference(uint32_t index) {
   return {};
 }
 
-void LinkedObject::look_at(uint32_t index, const Reference& reference, Match& match) const {
+void LinkedObject::look_at(uint32_t index, const SymbolReference& reference, Match& match) const {
   const auto symbol = symbols_.read<Elf64_Sym>(uint64_t{index} * sizeof(Elf64_Sym), "symbol");
   if (!symbol || !defines(*symbol) || name_at(symbol->st_name) != reference.name) return;
   if (versions_.size() == 0) {
@@ -220,7 +220,7 @@ void LinkedObject::look_at(uint32_t index, const Reference& reference, Match& ma
   }
 }
 
-LinkedObject::Match LinkedObject::look_up(const Reference& reference) const {
+LinkedObject::Match LinkedObject::look_up(const SymbolReference& reference) const {
   Match match;
   const auto word = [&](uint64_t index) { return hash_.read<uint32_t>(index * 4, "hash"); };
   if (hash_.size() == 0) return match;
@@ -254,12 +254,12 @@ LinkedObject::Match LinkedObject::look_up(const Reference& reference) const {
   return match;
 }
 
-bool LinkedObject::resolves(const Reference& reference) const {
+bool LinkedObject::resolves(const SymbolReference& reference) const {
   const Match match = look_up(reference);
   return match.exact || match.versioned == 1;
 }
 
-bool LinkedObject::resolves_by_musl(const Reference& reference) const {
+bool LinkedObject::resolves_by_musl(const SymbolReference& reference) const {
   return look_up({.name = reference.name, .hash = reference.hash}).by_default;
 }
 

@@ -25,7 +25,7 @@ struct NeededVersion {
 };
 
 // An undefined symbol that a relocation names.
-struct Reference {
+struct SymbolReference {
   std::string_view name;  // in the object's own bytes
   uint32_t hash = 0;      // GNU's
   const NeededVersion* version = nullptr;
@@ -45,12 +45,12 @@ class LinkedObject {
   [[nodiscard]] const std::string& interpreter() const { return interpreter_; }  // empty: a library
   [[nodiscard]] bool avoids_default_folders() const { return avoids_default_folders_; }
   [[nodiscard]] const std::vector<NeededVersion>& needed_versions() const { return needed_versions_; }
-  [[nodiscard]] const std::vector<Reference>& references() const { return references_; }
+  [[nodiscard]] const std::vector<SymbolReference>& references() const { return references_; }
 
   // Whether a reference binds to it, by do_lookup_x and check_match of glibc's elf/dl-lookup.c.
-  [[nodiscard]] bool resolves(const Reference& reference) const;
+  [[nodiscard]] bool resolves(const SymbolReference& reference) const;
   // The same by find_sym of musl's ldso/dynlink.c: whatever version is asked for, the default one is taken.
-  [[nodiscard]] bool resolves_by_musl(const Reference& reference) const;
+  [[nodiscard]] bool resolves_by_musl(const SymbolReference& reference) const;
   // "glibc" or "musl", by what its own tables ask for; empty: they do not tell.
   [[nodiscard]] std::string c_library() const;
   // What has no versions at all, defines any: ld.so warns, and goes on.
@@ -74,8 +74,8 @@ class LinkedObject {
   Result<void> add_reference(uint32_t index);
   [[nodiscard]] std::optional<std::string_view> name_at(uint64_t offset) const;
   [[nodiscard]] uint16_t version_index(uint32_t symbol) const;
-  [[nodiscard]] Match look_up(const Reference& reference) const;
-  void look_at(uint32_t symbol, const Reference& reference, Match& match) const;
+  [[nodiscard]] Match look_up(const SymbolReference& reference) const;
+  void look_at(uint32_t symbol, const SymbolReference& reference, Match& match) const;
 
   Mapping mapping_;
   uint16_t machine_ = 0;
@@ -90,7 +90,7 @@ class LinkedObject {
   std::vector<NeededVersion> needed_versions_;
   std::vector<std::optional<size_t>> needed_by_index_;  // of needed_versions_, by the index of a symbol's version
   std::vector<std::string> defined_versions_;           // by index; empty: none of that index
-  std::vector<Reference> references_;
+  std::vector<SymbolReference> references_;
 };
 
 [[nodiscard]] uint32_t gnu_hash_of(std::string_view name);

@@ -228,7 +228,7 @@ void Process::relocate(const LoadedObject& object, const std::vector<const Loade
     if (version.weak || library == nullptr || library->object->defines_version(version.version)) continue;
     loading.missing_versions.push_back({version.version, library->path.string(), object.path.string()});
   }
-  const auto resolves = [&](const Reference& reference) {
+  const auto resolves = [&](const SymbolReference& reference) {
     return [&, musl](const LoadedObject* one) {
       return musl ? one->object->resolves_by_musl(reference) : one->object->resolves(reference);
     };

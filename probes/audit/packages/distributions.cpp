@@ -118,7 +118,7 @@ class Packages {
  private:
   fs::path path_of(const std::string& name) const { return packages_.folder / name; }
 
-  std::string read_text(const std::string& info, const char* name, Layout& layout) {
+  std::string read_text(const std::string& info, const char* name, ArtifactLayout& layout) {
     auto text = read_whole_file(path_of(info) / name, kMaxInfoBytes);
     if (text) return std::move(*text);
     if (text.error().code != ErrorCode::not_found && may_enter(path_of(info)))
@@ -129,7 +129,7 @@ class Packages {
   void add(const std::string& info) {
     InstalledPackage& package = packages_.packages.emplace_back();
     package.info = info;
-    Layout& layout = package.layout;
+    ArtifactLayout& layout = package.layout;
     layout.kind = "distribution";
     layout.root = packages_.folder;
     layout.distributions = {info.substr(0, info.size() - kInfo.size())};
@@ -161,7 +161,7 @@ class Packages {
     if (stat(path.c_str(), &status) == 0) owned_.insert({status.st_dev, status.st_ino});
   }
 
-  std::vector<RecordedFile> take_files(const std::string& info, Layout& layout) {
+  std::vector<RecordedFile> take_files(const std::string& info, ArtifactLayout& layout) {
     const auto text = read_whole_file(path_of(info) / "RECORD");
     const bool missing = !text && text.error().code == ErrorCode::not_found;
     if (!text && !missing && may_enter(path_of(info)))
@@ -189,7 +189,7 @@ class Packages {
   }
 
   // Whether a link led out of the environment.
-  bool take_recorded(const std::string& info, const RecordedFile& file, Layout& layout,
+  bool take_recorded(const std::string& info, const RecordedFile& file, ArtifactLayout& layout,
                      std::vector<std::string>& closed) {
     const fs::path path = fs::path(file.path).lexically_normal();
     if (!is_wanted_name(path.filename().string())) return false;
@@ -213,7 +213,7 @@ class Packages {
     return false;
   }
 
-  std::set<std::string> imported_names(const std::string& info, Layout& layout) {
+  std::set<std::string> imported_names(const std::string& info, ArtifactLayout& layout) {
     std::string name = package_of(info, layout.packages.front().metadata).name.value_or(info.substr(0, info.find('-')));
     std::replace(name.begin(), name.end(), '-', '_');
     std::set<std::string> names{name};
@@ -230,7 +230,7 @@ class Packages {
   }
 
   // `pip install -e`: its RECORD names no module. torch itself is found elsewhere.
-  void take_editable(const std::string& info, Layout& layout) {
+  void take_editable(const std::string& info, ArtifactLayout& layout) {
     const PackageText& text = layout.packages.front();
     if (calls_itself_torch(text.folder, text.metadata)) return;
     const size_t before = layout.items.size();
@@ -250,7 +250,7 @@ class Packages {
   }
 
   // conda, Debian and old installers write no RECORD.
-  void take_folders(const std::string& info, Layout& layout) {
+  void take_folders(const std::string& info, ArtifactLayout& layout) {
     auto folders = imported_names(info, layout);
     for (const auto& name : std::set<std::string>(folders)) folders.insert(name + ".libs");
     for (const auto& folder : folders) walk_shared_objects(path_of(folder), folder + "/", true, is_wanted_name, layout);
@@ -325,7 +325,7 @@ class Packages {
 
   // Left over, or put there by hand.
   void add_ownerless() {
-    Layout rest;
+    ArtifactLayout rest;
     rest.kind = "distribution";
     rest.root = packages_.folder;
     walk_shared_objects(packages_.folder, "", true, is_wanted_name, rest);

@@ -16,7 +16,7 @@
 namespace pbprobe {
 
 struct InstalledPackage {
-  Layout layout;          // of kind "distribution", with one package
+  ArtifactLayout layout;  // of kind "distribution", with one package
   std::string info;       // "xformers-0.0.35.dist-info"; empty: the files that nobody owns
   std::string installer;  // "pip", "uv", "conda"; empty: it does not say
   std::vector<RecordedFile> record;

@@ -88,7 +88,7 @@ std::string too_large(const std::string& name, uint64_t size) {
       .message;
 }
 
-void read_text(const fs::path& path, Layout& layout) {
+void read_text(const fs::path& path, ArtifactLayout& layout) {
   auto text = read_whole_file(path, kMaxTextBytes);
   if (text) {
     layout.texts.emplace(path.filename().string(), std::move(*text));
@@ -100,19 +100,19 @@ void read_text(const fs::path& path, Layout& layout) {
   layout.problems.push_back(with_way_out(std::move(fault), ReadFrom::text).message);
 }
 
-void read_texts(const std::vector<fs::path>& folders, Layout& layout) {
+void read_texts(const std::vector<fs::path>& folders, ArtifactLayout& layout) {
   for (const auto& folder : folders) {
     for (const char* name : kVersionTexts) read_text(folder / name, layout);
   }
 }
 
-void note_distribution(std::string_view name, Layout& layout) {
+void note_distribution(std::string_view name, ArtifactLayout& layout) {
   constexpr std::string_view kSuffix = ".dist-info";
   if (name.ends_with(kSuffix)) layout.distributions.emplace_back(name.substr(0, name.size() - kSuffix.size()));
 }
 
 // Of each package the folder's name or the metadata may say torch. Python finds both kinds of folders.
-void note_package(const fs::path& packages, const std::string& name, Layout& layout) {
+void note_package(const fs::path& packages, const std::string& name, ArtifactLayout& layout) {
   const bool info = name.ends_with(".dist-info");
   if (!info && !(name.ends_with(".egg-info") && name.find('-') != std::string::npos)) return;
   const auto head = read_start_of_file(packages / name / (info ? "METADATA" : "PKG-INFO"), kMaxHeadBytes);
@@ -130,14 +130,14 @@ bool is_nix(const fs::path& artifact) {
   return is_there(artifact / "nix-support") || store_path_of(artifact).has_value();
 }
 
-void set_libtorch_dir(const fs::path& folder, Layout& layout) {
+void set_libtorch_dir(const fs::path& folder, ArtifactLayout& layout) {
   std::error_code error;
   const fs::path real = fs::canonical(folder, error);
   if (!error && holds_libtorch(real)) layout.libtorch_dir = real;
 }
 
 // What stands in a folder of packages about torch's own.
-void read_packages(const fs::path& packages, Layout& layout) {
+void read_packages(const fs::path& packages, ArtifactLayout& layout) {
   for (const auto& name : names_in(packages)) {
     note_distribution(name, layout);
     note_package(packages, name, layout);
@@ -147,7 +147,7 @@ void read_packages(const fs::path& packages, Layout& layout) {
 }
 
 // conda keeps the libraries that torch loads, NVIDIA's among them, in its own lib, beside those of everybody.
-void walk_conda_prefix(const fs::path& packages, Layout& layout) {
+void walk_conda_prefix(const fs::path& packages, ArtifactLayout& layout) {
   const fs::path lib = packages.parent_path().parent_path();
   if (!is_there(lib.parent_path() / "conda-meta")) return;
   const auto wanted = [](std::string_view name) {
@@ -163,13 +163,13 @@ fs::path unpacked_root(const fs::path& below, std::string_view expected) {
   return whole.ends_with(expected) ? fs::path(whole.substr(0, whole.size() - expected.size())) : fs::path();
 }
 
-Result<Layout> torch_layout(const fs::path& artifact, const fs::path& torch) {
+Result<ArtifactLayout> torch_layout(const fs::path& artifact, const fs::path& torch) {
   for (const auto& folder : {torch, torch / "lib"}) {
     if (is_closed(folder))
       return make_error(ErrorCode::unreadable, "cannot list {}: Permission denied: run as a user who may read it",
                         folder.string());
   }
-  Layout layout;
+  ArtifactLayout layout;
   layout.kind = is_nix(artifact) ? "nix" : "site-packages";
   layout.torch_dir = torch;
   const fs::path packages = torch.parent_path();
@@ -199,8 +199,8 @@ Result<Layout> torch_layout(const fs::path& artifact, const fs::path& torch) {
   return layout;
 }
 
-Layout libtorch_layout(const fs::path& root) {
-  Layout layout;
+ArtifactLayout libtorch_layout(const fs::path& root) {
+  ArtifactLayout layout;
   layout.kind = is_nix(root) ? "nix" : "libtorch";
   layout.root = root;
   walk_shared_objects(root / "lib", "lib/", true, is_shared_object_name, layout);
@@ -212,8 +212,8 @@ Layout libtorch_layout(const fs::path& root) {
 }
 
 // `folder` is /usr/lib/<triplet> of this system or of an unpacked one.
-Layout debian_layout(const fs::path& folder) {
-  Layout layout;
+ArtifactLayout debian_layout(const fs::path& folder) {
+  ArtifactLayout layout;
   layout.kind = "debian";
   const std::string prefix = "usr/lib/" + folder.filename().string() + "/";
   layout.root = folder.parent_path().parent_path().parent_path();
@@ -235,9 +235,9 @@ std::optional<fs::path> debian_folder(const fs::path& root) {
 }
 
 // A Hugging Face kernel as kernel-builder leaves it: its extension module with metadata.json beside it.
-std::optional<Layout> kernel_layout(const fs::path& folder) {
+std::optional<ArtifactLayout> kernel_layout(const fs::path& folder) {
   if (!is_there(folder / "metadata.json")) return std::nullopt;
-  Layout layout;
+  ArtifactLayout layout;
   layout.kind = "distribution";
   layout.root = folder;
   walk_shared_objects(folder, "", true, is_wanted_name, layout);
@@ -247,7 +247,7 @@ std::optional<Layout> kernel_layout(const fs::path& folder) {
   return layout;
 }
 
-Result<Layout> folder_layout(const fs::path& given) {
+Result<ArtifactLayout> folder_layout(const fs::path& given) {
   std::error_code error;
   const fs::path folder = given.has_filename() ? given : given.parent_path();
   if (const auto torch = torch_folder(folder)) return torch_layout(folder, *torch);
@@ -286,7 +286,7 @@ Result<Layout> folder_layout(const fs::path& given) {
 
 namespace {
 
-void read_member_text(const Wheel& wheel, const ZipMember& member, Layout& layout) {
+void read_member_text(const Wheel& wheel, const ZipMember& member, ArtifactLayout& layout) {
   const std::string name = fs::path(member.name).filename().string();
   const std::string folder = fs::path(member.name).parent_path().string();
   const auto among = [&](const auto& names) { return std::find(names.begin(), names.end(), name) != names.end(); };
@@ -312,13 +312,13 @@ void read_member_text(const Wheel& wheel, const ZipMember& member, Layout& layou
   }
 }
 
-Result<Layout> wheel_layout(const fs::path& path, Mapping mapping) {
+Result<ArtifactLayout> wheel_layout(const fs::path& path, Mapping mapping) {
   auto wheel = std::make_shared<Wheel>();
   wheel->mapping = std::move(mapping);
   auto archive = read_zip(Bytes(wheel->mapping.bytes(), path.filename().string()));
   if (!archive) return with_way_out(archive.error(), ReadFrom::wheel);
   wheel->archive = std::move(*archive);
-  Layout layout;
+  ArtifactLayout layout;
   layout.kind = "wheel";
   for (const auto& fault : wheel->archive.refused)
     layout.problems.push_back(with_way_out(fault, ReadFrom::wheel).message);
@@ -340,7 +340,7 @@ Result<Layout> wheel_layout(const fs::path& path, Mapping mapping) {
   return layout;
 }
 
-Result<Layout> file_layout(const fs::path& path) {
+Result<ArtifactLayout> file_layout(const fs::path& path) {
   PBPROBE_TRY(Mapping mapping, map_file(path));
   const Bytes bytes(mapping.bytes(), path.filename().string());
   constexpr std::string_view kZip = "PK";
@@ -356,7 +356,7 @@ Result<Layout> file_layout(const fs::path& path) {
   if (!known && !shared_object)
     return make_error(ErrorCode::usage, "{} is not an artifact (neither ELF, fatbin nor wheel): {}", path.string(),
                       kWanted);
-  Layout layout;
+  ArtifactLayout layout;
   layout.kind = "file";
   layout.root = path.parent_path();
   layout.items.push_back({path.filename().string(), bytes.size(), path, nullptr});
@@ -401,7 +401,7 @@ std::optional<fs::path> torch_folder(const fs::path& root) {
   return std::nullopt;
 }
 
-Result<Layout> find_layout(const fs::path& artifact) {
+Result<ArtifactLayout> find_layout(const fs::path& artifact) {
   std::error_code error;
   const fs::file_status status = fs::status(artifact, error);
   if (status.type() == fs::file_type::not_found)

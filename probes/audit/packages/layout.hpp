@@ -37,7 +37,7 @@ struct PackageText {
   std::string metadata;  // its METADATA; empty: none
 };
 
-struct Layout {
+struct ArtifactLayout {
   std::string kind;                   // as Inventory::layout
   std::filesystem::path root;         // what paths inside the artifact are relative to; empty in a wheel
   std::filesystem::path system_root;  // of an unpacked Debian: its libraries stand in for this system's; may be empty
@@ -54,7 +54,7 @@ struct Layout {
 };
 
 // Errors: not_found where nothing is there or no torch in it, usage where the file is not an artifact.
-[[nodiscard]] Result<Layout> find_layout(const std::filesystem::path& artifact);
+[[nodiscard]] Result<ArtifactLayout> find_layout(const std::filesystem::path& artifact);
 
 // "libtorch_cuda.so", "libcudart.so.13", "libnvrtc-builtins.alt.so.13.0"; not "notes.sources".
 [[nodiscard]] bool is_shared_object_name(std::string_view name);

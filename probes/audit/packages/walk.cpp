@@ -27,7 +27,7 @@ FileId id_of(const struct stat& status) {
 struct Walk {
   bool recursive;
   const std::function<bool(std::string_view)>& wanted;
-  Layout& layout;
+  ArtifactLayout& layout;
   std::set<FileId> entered = {};
   std::vector<FileId> above = {};
 
@@ -78,14 +78,14 @@ void Walk::folder(const fs::path& path, const std::string& prefix, const FileId&
 }  // namespace
 
 void walk_shared_objects(const fs::path& folder, const std::string& prefix, bool recursive,
-                         const std::function<bool(std::string_view)>& wanted, Layout& layout) {
+                         const std::function<bool(std::string_view)>& wanted, ArtifactLayout& layout) {
   struct stat status {};
   if (stat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return;
   Walk walk{recursive, wanted, layout};
   walk.folder(folder, prefix, id_of(status));
 }
 
-void settle_items(Layout& layout) {
+void settle_items(ArtifactLayout& layout) {
   std::sort(layout.items.begin(), layout.items.end(), [](const Item& a, const Item& b) { return a.path < b.path; });
   std::set<FileId> by_name;  // files that stand under a name of their own
   std::error_code error;

@@ -18,10 +18,10 @@ namespace pbprobe {
 // Appends what lies under `folder` to the layout's items; their paths start with `prefix` ("torch/"). `wanted` sees
 // file names.
 void walk_shared_objects(const std::filesystem::path& folder, const std::string& prefix, bool recursive,
-                         const std::function<bool(std::string_view)>& wanted, Layout& layout);
+                         const std::function<bool(std::string_view)>& wanted, ArtifactLayout& layout);
 
 // Sorts the items, and leaves out links to files that are listed under their own name.
-void settle_items(Layout& layout);
+void settle_items(ArtifactLayout& layout);
 
 // The names in a folder, sorted; none where it cannot be read.
 [[nodiscard]] std::vector<std::string> names_in(const std::filesystem::path& folder);
