@@ -231,6 +231,13 @@ constexpr std::array<Phrase, 28> kPhrases{{
     {"the launch timed out", time_limit},
 }};
 
+const Phrase* phrase_in(std::string_view words) {
+  const auto* const found = std::find_if(kPhrases.begin(), kPhrases.end(), [&](const Phrase& phrase) {
+    return words.find(phrase.words) != std::string_view::npos;
+  });
+  return found == kPhrases.end() ? nullptr : found;
+}
+
 }  // namespace
 
 std::span<const Status> all_statuses() {
@@ -244,9 +251,13 @@ std::optional<Obstacle> obstacle_of(StatusOf of, int code) {
 }
 
 std::optional<Obstacle> obstacle_in(std::string_view words) {
-  for (const Phrase& phrase : kPhrases)
-    if (words.find(phrase.words) != std::string_view::npos) return phrase.obstacle;
-  return std::nullopt;
+  const Phrase* const phrase = phrase_in(words);
+  return phrase != nullptr ? phrase->obstacle : std::nullopt;
+}
+
+bool is_fault(std::string_view words) {
+  const Phrase* const phrase = phrase_in(words);
+  return phrase != nullptr && !phrase->obstacle;
 }
 
 }  // namespace pbprobe

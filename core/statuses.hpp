@@ -30,4 +30,7 @@ struct Status {
 // The same of what a library printed when it gave up; null: a fault, or nothing that is known here.
 [[nodiscard]] std::optional<Obstacle> obstacle_in(std::string_view words);
 
+// Whether they name a fault: an illegal access or instruction, no code for the device, a broken assertion.
+[[nodiscard]] bool is_fault(std::string_view words);
+
 }  // namespace pbprobe

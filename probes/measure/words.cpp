@@ -70,13 +70,19 @@ std::string Words::reported() const {
 }
 
 Error Words::explained(Error error) const {
+  const std::string words = reported();
+  const auto found = obstacle_in(words);
+  const bool fault = is_fault(words);
+  // Whoever lacks something says neither that an address is illegal nor that there is no memory.
+  if (error.code == ErrorCode::unsupported && (fault || found))
+    error = Error{.code = ErrorCode::failed_child, .message = "it threw", .obstacle = Obstacle::unexplained};
   if (error.code != ErrorCode::failed_child || error.obstacle.value_or(Obstacle::unexplained) != Obstacle::unexplained)
     return error;
-  const std::string words = reported();
+  const bool refused = error.obstacle.has_value();
   // What is known to be there is not unsupported, whatever a library calls it.
-  const auto found = obstacle_in(words);
-  if (found && !(error.obstacle && found == Obstacle::unsupported)) error.obstacle = found;
-  if (!error.obstacle) return error;
+  if (found && !(refused && found == Obstacle::unsupported)) error.obstacle = found;
+  if (fault) error.obstacle.reset();
+  if (!error.obstacle && !refused) return error;
   // Torch's own exception begins after this, on a line that its log has marked with time and place.
   constexpr std::string_view kBegin = "Exception in aoti_torch: ";
   constexpr size_t kMost = 200;

@@ -72,6 +72,9 @@ TEST(Statuses, WordsOfAnExceptionAreRead) {
   EXPECT_EQ(obstacle_in("CUDA error: no kernel image is available for execution on the device"), std::nullopt);
   EXPECT_EQ(obstacle_in("CUDA error: an illegal memory access was encountered; later: out of memory"), std::nullopt);
   EXPECT_EQ(obstacle_in("mat1 and mat2 shapes cannot be multiplied"), std::nullopt);
+  EXPECT_TRUE(is_fault("CUDA error: no kernel image is available for execution on the device"));
+  EXPECT_FALSE(is_fault("CUDA out of memory"));
+  EXPECT_FALSE(is_fault("mat1 and mat2 shapes cannot be multiplied"));
 }
 
 }  // namespace

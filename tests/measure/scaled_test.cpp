@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: MIT
 //
 // The areas of scaled types, on a torch that computes all of them on the CPU (fake/scaled_torch.c), sound and wrong.
+#include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -12,6 +14,7 @@
 #include "paths.hpp"
 #include "probes/measure/libtorch_areas.hpp"
 #include "probes/measure/libtorch_scaled.hpp"
+#include "probes/measure/words.hpp"
 
 namespace pbprobe {
 namespace {
@@ -124,6 +127,30 @@ TEST_F(ScaledAreas, ThatTheGpuHasAndTorchRefusesCouldNotRun) {
     EXPECT_EQ(area.obstacle, Obstacle::unexplained) << name << " on " << id;
     EXPECT_TRUE(area.problem && !area.skipped) << name << " on " << id;
   }
+}
+
+// What is skipped for want of a release is not skipped where torch's words name a fault or an obstacle.
+TEST_F(ScaledAreas, AFaultIsNotALack) {
+  for (const auto& [words, code, obstacle] :
+       {std::tuple{"CUBLAS_STATUS_NOT_SUPPORTED", ErrorCode::unsupported, std::optional<Obstacle>()},
+        {"an illegal memory access was encountered", ErrorCode::failed_child, std::nullopt},
+        {"no kernel image is available for execution", ErrorCode::failed_child, std::nullopt},
+        {"CUDA out of memory", ErrorCode::failed_child, Obstacle::memory}}) {
+    Error seen;
+    {
+      const Words caught;
+      std::fprintf(stderr, "Exception in aoti_torch: CUDA error: %s\n", words);
+      seen = caught.explained(refused(kind_of("FP8 GEMM with scales of rows"), "sm121"));
+    }
+    EXPECT_EQ(seen.code, code) << words;
+    EXPECT_EQ(seen.obstacle, obstacle) << words;
+    if (code == ErrorCode::failed_child) {
+      EXPECT_THAT(seen.message, HasSubstr(words));
+    }
+  }
+  const Words caught;
+  std::fprintf(stderr, "CUDA error: an illegal memory access was encountered\n");
+  EXPECT_EQ(caught.explained(refused(kind_of("FP8 GEMM"), "sm89")).obstacle, std::nullopt);
 }
 
 TEST_F(ScaledAreas, OfBlocksAreAskedOnlyOfGpus) {
