@@ -36,7 +36,7 @@ def machine(tmp_path_factory):
 def report_with(machine, answer: int, **more) -> dict:
     paths = f"{machine}:{os.environ.get('LD_LIBRARY_PATH', '')}"
     environment = {"LD_LIBRARY_PATH": paths, "FAKE_CUDA_ANSWER": str(answer), **more}
-    result = run("report", TORCH, "--format", "json", "--budget", "40", env=environment, timeout=120)
+    result = run("report", TORCH, "--format", "json", "--budget", "100", env=environment, timeout=200)
     return json.loads(result.stdout)
 
 
