@@ -157,8 +157,8 @@ void add_problem(CLI::App& command, BenchArguments& options) {
   command
       .add_option("--block-scales", options.block_scales,
                   "What neighbours along k share: mx, a power of two for each 32 (e4m3, e5m2, e2m1x2); nvfp4, an e4m3 "
-                  "for each 16 (e2m1x2); 1x128_128x128, 128x128_1x128 and 1x128_1x128, an fp32 for each such block "
-                  "(lines by k) of A, then of B (e4m3, e5m2)")
+                  "for each 16 (e2m1x2); 1x128_128x128, 128x128_1x128 and 1x128_1x128, an fp32 for each such block, "
+                  "rows of A by k, then columns of B by k (e4m3, e5m2)")
       ->check(CLI::IsMember(block_scale_names()))
       ->capture_default_str();
   command

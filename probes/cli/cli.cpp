@@ -50,8 +50,8 @@ void add_colour(CLI::App& command) {
 }
 
 CLI::Validator number_between(double least, double most, std::string unit) {
-  std::string shown = unit;
-  for (char& c : shown) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  std::string name = unit.substr(unit.rfind(' ') + 1);
+  for (char& c : name) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   return {[least, most, unit = std::move(unit)](std::string& given) {
             double number = 0;
             const bool parsed = CLI::detail::lexical_cast(given, number);
@@ -59,7 +59,7 @@ CLI::Validator number_between(double least, double most, std::string unit) {
                        ? std::string()
                        : fmt::format("{}: give {}, from {} to {}", given, unit, least, most);
           },
-          std::move(shown)};
+          fmt::format("{} in [{} - {}]", name, least, most)};
 }
 
 std::string json_text(const Json& json) {

@@ -73,7 +73,7 @@ void add_format_and_output(CLI::App& command, Format& format, std::optional<std:
 // --color auto|always|never: for whatever text_options() is asked afterwards.
 void add_colour(CLI::App& command);
 
-// A number, which NaN is not. --budget takes up to a day.
+// A number of these, which NaN is not: "seconds", "a share". --budget takes up to a day.
 inline constexpr double kLeastSeconds = 0.1;
 inline constexpr double kMostSeconds = 86400;
 [[nodiscard]] CLI::Validator number_between(double least, double most, std::string unit = "seconds");

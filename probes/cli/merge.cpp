@@ -90,9 +90,9 @@ void add_merge(CLI::App& app, int& exit_code) {
   command
       ->add_option("--false-alarms", options.request.false_alarm_rate,
                    "How many sound ranks the rule may call slow, as a share: 0.0001 is one in 10,000")
-      ->check(number_between(1e-9, 0.1, "share"));
+      ->check(number_between(1e-9, 0.1, "a share"));
   command->add_option("--floor", options.request.floor, "No difference below this share of the median counts: 0.03")
-      ->check(number_between(0, 0.9, "share"));
+      ->check(number_between(0, 0.9, "a share"));
   command->add_flag("--strict", options.strict, "Exit with 1 where a rank gave no answer, too");
   command->add_flag("--quiet", options.quiet, "One line");
   command->add_flag("--verbose", options.verbose, "Every node, and how each figure was judged");

@@ -80,6 +80,8 @@ def test_a_name_of_two_types_is_found(tmp_path):
     assert found_in(tmp_path, SOUND | both) == [
         "probes/audit/audit.hpp: pbprobe::Layout is defined in kernels/cpu/call.hpp too"
     ]
+    short = both | {"probes/audit/audit.hpp": "namespace pbprobe {\nstruct Layout {};\n}\n"}
+    assert len(found_in(tmp_path, SOUND | short)) == 1
     apart = both | {"probes/audit/audit.hpp": both["probes/audit/audit.hpp"].replace("pbprobe", "pbprobe::audit")}
     assert found_in(tmp_path, SOUND | apart) == []
 
