@@ -4,6 +4,12 @@
 // sm_90a: warp-specialized wgmma, cooperative: one thread fills a ring of stages by TMA, two warpgroups compute 64 rows
 // of the tile each, and another thread stores C. Clusters of two blocks multicast: one below the other they share B,
 // side by side A. Family header: see tile.cuh.
+//
+// Shared memory at exit: the other block of the cluster writes this block's stages by multicast and arrives at its
+// `empty` barriers. Every multicast has landed, because the consumers waited for each `full` phase. The arrivals are
+// ordered by cluster_sync(), the last instruction.
+// Reuse of buffers: a stage waits for its `empty` barrier (Ring::await_empty), a reused stage for store_tiles()'s
+// await_stores<0>() before release_reused_stage(), and the own chunks for Chunks::sent().
 #pragma once
 
 #include "kernels/cuda/epilogue.cuh"
@@ -144,7 +150,7 @@ __device__ inline void wgmma_gemm(const GpuTileCall& tiles, const GpuTensorMap& 
     if (tiles.by_map) prefetch_map(map_c);
   }
   if (Tile::kCluster > 1) {
-    cluster_sync_relaxed();
+    cluster_sync_after_init();
   } else {
     __syncthreads();
   }
@@ -188,8 +194,8 @@ __device__ inline void wgmma_gemm(const GpuTileCall& tiles, const GpuTensorMap& 
                                     scheduler.part, ring, chunks);
     }
   }
-  // No block exits while another may still write to its shared memory or arrive at its barriers.
-  if (Tile::kCluster > 1) cluster_sync_relaxed();
+  // Orders this block's arrivals at the other blocks' barriers before any block exits.
+  if (Tile::kCluster > 1) cluster_sync();
 }
 
 }  // namespace

@@ -4,6 +4,9 @@
 // sm_90a: wgmma of FP8. The tensor core adds in 14 bits or so: sums of 128 products are made there and added up in FP32
 // registers, by one warpgroup while the other's wgmma run. Each of two warpgroups computes one or two parts of 64 rows,
 // with the registers of one sum for both. Clusters of two blocks, side by side, share A. Family header: see tile.cuh.
+//
+// Shared memory at exit: as in hopper.cuh, ordered by cluster_sync(). Reuse of buffers: stages wait for `empty`, the
+// staging buffers of C for the waits in store_rows().
 #pragma once
 
 #include "kernels/cuda/hopper_pingpong.cuh"
@@ -88,7 +91,7 @@ __device__ inline void fp8_gemm(const GpuTileCall& tiles, const GpuTensorMap& ma
     if (tiles.by_map) prefetch_map(map_c);
   }
   if (Tile::kCluster > 1) {
-    cluster_sync_relaxed();
+    cluster_sync_after_init();
   } else {
     __syncthreads();
   }
@@ -146,8 +149,8 @@ __device__ inline void fp8_gemm(const GpuTileCall& tiles, const GpuTensorMap& ma
     }
     if (threadIdx.x % 128 == 0) await_stores<0>();
   }
-  // No block exits while another may still write to its shared memory or arrive at its barriers.
-  if (Tile::kCluster > 1) cluster_sync_relaxed();
+  // Orders this block's arrivals at the other blocks' barriers before any block exits.
+  if (Tile::kCluster > 1) cluster_sync();
 }
 
 }  // namespace

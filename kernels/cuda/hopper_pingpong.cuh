@@ -4,6 +4,9 @@
 // sm_90a: warp-specialized wgmma, ping-pong: each of two warpgroups computes tiles of 128 × 128 of its own, and stores
 // one by TMA while the other computes; one thread fills a ring of stages for both. Clusters of two blocks, side by
 // side, share A. Family header: see tile.cuh.
+//
+// Shared memory at exit: as in hopper.cuh, ordered by cluster_sync(). Reuse of buffers: stages wait for `empty`, the
+// staging buffers of C for the waits in store_rows().
 #pragma once
 
 #include "kernels/cuda/hopper.cuh"
@@ -70,17 +73,28 @@ __device__ inline void warpgroup_sync(int consumer) {
   asm volatile("barrier.sync %0, 128;" ::"r"(consumer + 1) : "memory");
 }
 
-// Stores 64 rows of a tile by TMA, 128 bytes of each at a time, from two buffers in alternation.
+// Stores 64 rows of a tile by TMA, in chunks of 128 bytes of each row, from kPlaces buffers in turn. Each call begins
+// with the first buffer. Before a chunk is staged, at most kPlaces - 1 stores may still read shared memory, so the
+// store that used this buffer kPlaces chunks ago has ended. If the chunks of a call do not divide by kPlaces, the last
+// chunk of the call before may have used the first buffer too: then the first chunk waits for all stores. Tiles of 192
+// columns of 2 bytes have three chunks, tiles of 64 columns have one.
 template <class Tile, int kElement, EpilogueKind kKind, class Accumulator, int kCount>
 __device__ inline void store_rows(const Epilogue& epilogue, const Accumulator (&acc)[kCount], const GpuTensorMap& map_c,
                                   unsigned places, int first_row, int consumer) {
   constexpr int kWide = kRowBytes / kElement;
   const unsigned piece = threadIdx.x / 32 % 4 * kPieceBytes;
+  constexpr bool kEndsInTurn = kCount * 2 / kWide % Tile::kPlaces == 0;
   const bool sends = threadIdx.x % 128 == 0;
 #pragma unroll
   for (int first = 0; first < kCount * 2; first += kWide) {
     const unsigned at = places + first / kWide % Tile::kPlaces * kChunkBytes;
-    if (sends) await_stores<Tile::kPlaces - 1>();
+    if (sends) {
+      if (first == 0 && !kEndsInTurn) {
+        await_stores<0>();
+      } else {
+        await_stores<Tile::kPlaces - 1>();
+      }
+    }
     warpgroup_sync(consumer);
     if constexpr (kElement == 2) epilogue.template fill_halves<kKind>(at + piece, acc, first);
     if constexpr (kElement == 4) epilogue.template fill_words<kKind>(at + piece, acc, first);
@@ -112,7 +126,7 @@ __device__ inline void pingpong_gemm(const GpuTileCall& tiles, const GpuTensorMa
     prefetch_map(map_b);
     if (tiles.by_map) prefetch_map(map_c);
   }
-  cluster_sync_relaxed();
+  cluster_sync_after_init();
   launch_dependents();
   wait_on_dependencies();
   // One for each role, made after setmaxnreg: ptxas spills what lives across it.
@@ -175,8 +189,8 @@ __device__ inline void pingpong_gemm(const GpuTileCall& tiles, const GpuTensorMa
     }
     if (threadIdx.x % 128 == 0) await_stores<0>();
   }
-  // No block exits while another may still write to its shared memory or arrive at its barriers.
-  cluster_sync_relaxed();
+  // Orders this block's arrivals at the other blocks' barriers before any block exits.
+  cluster_sync();
 }
 
 }  // namespace

@@ -5,6 +5,11 @@
 // the instruction, 64 a warpgroup, and A's rows its columns. Split-K inside a cluster: its blocks add their
 // accumulators through distributed shared memory in a fixed order, without workspace or a second kernel. Family header:
 // see tile.cuh.
+//
+// Shared memory at exit: the other blocks of the cluster read this block's accumulators (read_of_block). The first
+// cluster_sync() publishes them; the last one orders these reads before any block exits.
+// Reuse of buffers: stages wait for `empty`; the accumulators replace the stages after the block's barrier, when all
+// copies have landed and no wgmma reads the ring.
 #pragma once
 
 #include "kernels/cuda/hopper.cuh"
@@ -333,8 +338,8 @@ __device__ inline void small_m_gemm(const GpuTileCall& tiles, const GpuTensorMap
     __syncthreads();
   }
   add_up<Tile, Accumulator>(tiles.call, base, column, rank, blocks);
-  // No block exits while another may still read its accumulators.
-  if (blocks > 1) cluster_sync_relaxed();
+  // Orders this block's reads of the other blocks' accumulators before any block exits.
+  if (blocks > 1) cluster_sync();
 }
 
 }  // namespace

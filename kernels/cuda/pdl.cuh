@@ -4,6 +4,10 @@
 // Programmatic dependent launch: where the launch asks for it, a kernel begins before the one ahead in its stream has
 // ended, to set up barriers and fetch tensor maps. Family header: see tile.cuh.
 // Source: PTX ISA, "griddepcontrol"; CUDA C++ Programming Guide, "Programmatic Dependent Launch".
+//
+// Reuse of a workspace: the passes and kernels of one call, and calls that share a workspace in one stream, follow each
+// other in that stream. Each of them accesses global memory only after wait_on_dependencies(), so it starts to write the
+// workspace after all earlier kernels have ended. Calls in different streams need different workspaces.
 #pragma once
 
 #include "kernels/cuda/tile.cuh"

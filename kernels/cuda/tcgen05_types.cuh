@@ -5,6 +5,11 @@
 // from the hardware's scheduler. The epilogue is ours, so that bias, scales, types and odd edges are those of every
 // other family. Included by host and device code. A[M,K] · B[N,K] or B[K,N] → C[M,N], rows at multiples of 16 bytes.
 // Source: PTX ISA, tcgen05; CUTLASS 4.2.
+//
+// Shared memory at exit: the other blocks of the cluster write this block's stages by multicast and arrive at its
+// barriers. CUTLASS's producers end with load_tail(), clc_pipeline.producer_tail() and accumulator_pipeline's
+// producer_tail() (sm100_gemm_tma_warpspecialized.hpp): they wait until every stage was released, so no such access is
+// in flight when a block exits. WriteTile has no shared memory of its own. No device here has run these kernels.
 #pragma once
 
 #include "cutlass/cutlass.h"

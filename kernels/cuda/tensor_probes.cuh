@@ -1,9 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// sm_90a: what TMA deliver to shared memory, to one block or to both of a cluster at once, and a cluster
-// whose blocks read each other. Family header: see tile.cuh. Source: PTX ISA, "cp.async.bulk.tensor",
-// "barrier.cluster".
+// sm_90a: probes of TMA copies to shared memory, of one block or of both blocks of a cluster, and of reads of another
+// block's shared memory. Family header: see tile.cuh. Source: PTX ISA, "cp.async.bulk.tensor", "barrier.cluster".
+//
+// Shared memory at exit: the other block writes this block's stages by multicast, arrives at its `empty` barriers
+// (fetch_boxes) or reads its memory (probe_cluster). cluster_sync() at the end orders these accesses.
 #pragma once
 
 #include "kernels/cuda/epilogue.cuh"
@@ -31,7 +33,7 @@ __device__ inline void fetch_boxes(const GpuTensorMap& map, int boxes, int round
     fence_barrier_init();
   }
   if (kCluster > 1) {
-    cluster_sync_relaxed();
+    cluster_sync_after_init();
   } else {
     __syncthreads();
   }
@@ -64,8 +66,8 @@ __device__ inline void fetch_boxes(const GpuTensorMap& map, int boxes, int round
     }
     seen[blockIdx.x] = last;
   }
-  // No block leaves while another may still write to its shared memory or arrive at its barriers.
-  if (kCluster > 1) cluster_sync_relaxed();
+  // Orders this block's arrivals at the other block's barriers before any block exits.
+  if (kCluster > 1) cluster_sync();
 }
 
 }  // namespace
@@ -88,5 +90,5 @@ extern "C" __global__ void __launch_bounds__(32) probe_cluster(unsigned* seen) {
   if (threadIdx.x == 0) own = make_uint4(blockIdx.x, 0, 0, 0);
   cluster_sync();
   if (threadIdx.x == 0) seen[blockIdx.x] = bits_of(read_of_block(shared_address(&own), cluster_rank() ^ 1).x);
-  cluster_sync_relaxed();
+  cluster_sync();  // orders the read above before any block exits
 }

@@ -15,7 +15,8 @@ namespace {
 __device__ inline void init_barrier(unsigned barrier, unsigned arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
 }
-// Makes their initialization visible to TMA and to the cluster; a cluster barrier must follow.
+// Makes their initialization visible to TMA and to the cluster; __syncthreads() or cluster_sync_after_init() must
+// follow.
 __device__ inline void fence_barrier_init() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
@@ -25,8 +26,9 @@ __device__ inline void arrive_expect_tx(unsigned barrier, unsigned bytes) {
 __device__ inline void arrive(unsigned barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
-// At the barrier of the same address in another block of the cluster. Without a release at cluster scope, which would
-// wait for the memory: a stage was only read, so there is nothing to release.
+// Arrives at the barrier of the same address in another block of the cluster. The default semantics, a release at block
+// scope, suffice: a released stage was only read. The arrival may still be in flight when the next instruction runs, so
+// the kernel must end with cluster_sync().
 __device__ inline void arrive_at(unsigned barrier, unsigned block) {
   asm volatile(
       "{\n .reg .b32 there;\n mapa.shared::cluster.u32 there, %0, %1;\n"
@@ -56,13 +58,18 @@ __device__ inline unsigned cluster_size() {
   asm volatile("mov.u32 %0, %cluster_nctarank;" : "=r"(size));
   return size;
 }
-// A barrier of the cluster, after which blocks see each other's writes to shared memory.
+// Waits for all threads of the cluster. Their earlier operations are performed before it returns: writes to shared
+// memory, reads of another block's shared memory, and arrivals at another block's barriers. A kernel in which a block
+// accesses another block's shared memory or barriers must end with it, since such an access to a block that has exited
+// faults ("CTA Not Present"). PTX ISA, "barrier.cluster": arrive.release and wait.acquire order earlier accesses;
+// arrive.relaxed orders none.
 __device__ inline void cluster_sync() {
   asm volatile("barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;" ::: "memory");
 }
-// The same without memory ordering.
-__device__ inline void cluster_sync_relaxed() {
-  asm volatile("barrier.cluster.arrive.relaxed;\nbarrier.cluster.wait;" ::: "memory");
+// Publishes initialized mbarriers to the cluster: call after fence_barrier_init(), which is the release that the
+// relaxed arrive lacks. PTX ISA, "fence.mbarrier_init". Orders nothing else: never end a kernel with it.
+__device__ inline void cluster_sync_after_init() {
+  asm volatile("barrier.cluster.arrive.relaxed;\nbarrier.cluster.wait.acquire;" ::: "memory");
 }
 __device__ inline float4 read_of_block(unsigned address, unsigned block) {
   float4 four;

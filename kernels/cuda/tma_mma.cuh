@@ -7,6 +7,9 @@
 //   BF16, FP16   m16n8k16, all four layouts: ldmatrix transposes what does not lie along k
 //   INT8, TF32   m16n8k32, m16n8k8: along k only; TMA rounds to TF32
 // A[M,K] or [K,M], B[N,K] or [K,N] → C[M,N]. Family header: see tile.cuh. Source: PTX ISA, mma, ldmatrix.
+//
+// Shared memory at exit: only this block accesses it, and every copy has landed, because the warps waited for each
+// `full` phase. Reuse of buffers: stages wait for `empty`; a warp's staging buffers for __syncwarp().
 #pragma once
 
 #include "kernels/cuda/hopper.cuh"
