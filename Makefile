@@ -24,6 +24,7 @@ help:
 	@echo '               judge real code of ATen, by the flags of each CPU (PBPROBE_REAL_KERNELS=all takes hours),'
 	@echo '               and install the package by pip and uv, with a torch and without'
 	@echo '               PBPROBE_TEST_BUILDS=FOLDER adds six real builds: tests/real/fetch_builds FOLDER'
+	@echo 'make stress    launch every GPU kernel that is built back to back, and compare all results (SECONDS=60 a target)'
 	@echo 'make build     build everything; the program is build/bin/pbprobe'
 	@echo 'make setup     only install what is missing (Debian packages when root; the rest into .venv)'
 	@echo 'make check     lint, sanitizers, aarch64 cross build, generated files'
@@ -68,6 +69,13 @@ test:
 	@$(SETUP) build test torch configure
 	@$(BUILD)
 	@$(CTEST) --test-dir build --output-on-failure --parallel $(JOBS)
+
+# Launches every GPU kernel back to back for SECONDS a target.
+SECONDS ?= 60
+stress:
+	@$(SETUP) build test configure
+	@$(BUILD) kernels_stress
+	@PBPROBE_STRESS_SECONDS=$(SECONDS) $(CTEST) --test-dir build -L '^stress$$' --no-tests=error --verbose
 
 # Comparisons on a whole torch take minutes: not part of `make test`.
 test-real:
@@ -132,4 +140,4 @@ generate:
 clean:
 	rm -rf build
 
-.PHONY: help setup report build test test-real check lint asan cross gate-matrix gate-mutations matrix cutlass wheel docs generate clean
+.PHONY: help setup report build test stress test-real check lint asan cross gate-matrix gate-mutations matrix cutlass wheel docs generate clean

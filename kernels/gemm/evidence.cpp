@@ -57,6 +57,8 @@ Evidence evidence_of(const Kernel& kernel, const TargetBuild& build, std::span<c
     // The cubin that is built cannot be the one that ran as PTX: what they share is their sources.
     const auto built = record.level == EvidenceLevel::executed_via_ptx ? build.source_digest : build.digest;
     if (record.kernel != kernel.name || record.digest != built) continue;
+    const bool needs_stress = kernel.threads > 0 && record.level == EvidenceLevel::executed;
+    if (needs_stress && record.launches.value_or(0) < kMinStressLaunches) continue;
     if (record.level < evidence.level) {
       evidence.level = record.level;
       evidence.record = record;

@@ -36,6 +36,7 @@ struct EvidenceRecord {
   std::optional<std::string> via;     // "compute_80 PTX, run on 9.0", "qemu-aarch64 7.2, -cpu max"
   std::vector<std::string> tiers;     // of the checker: "exact", "random"
   int64_t shapes = 0;                 // how many were checked
+  std::optional<int64_t> launches;    // GPU: of the stress suite, without a fault and with equal results; null: none
   std::string date;                   // "2026-11-21"
 };
 
@@ -50,8 +51,13 @@ void fields(Visitor& visit, T& record) {
   visit("via", record.via, "how, where it did not run on that silicon itself");
   visit("tiers", record.tiers, "what the checker compared: exact, random");
   visit("shapes", record.shapes, "how many shapes were checked");
+  visit("launches", record.launches,
+        "launches of the stress suite without a fault and with equal results; null if it did not run");
   visit("date", record.date, "year-month-day");
 }
+
+// Launches of the stress suite without which a GPU kernel that ran is only `assembled`.
+constexpr int64_t kMinStressLaunches = 1'000'000;
 
 struct Evidence {
   EvidenceLevel level = EvidenceLevel::not_built;
@@ -60,8 +66,8 @@ struct Evidence {
 
 // All records that were embedded. Errors: those of parse_json and from_json.
 [[nodiscard]] const Result<std::vector<EvidenceRecord>>& evidence_records();
-// What is known of this kernel: the best record whose digest is the build's. Unreadable records are none: a test reads
-// them all.
+// Returns the best record of this kernel whose digest is the build's. A GPU kernel counts as executed only if its
+// record has kMinStressLaunches. Unreadable records count as none: a test reads them all.
 [[nodiscard]] Evidence evidence_of(const Kernel& kernel);
 // The same over other records and another build, for tests.
 [[nodiscard]] Evidence evidence_of(const Kernel& kernel, const TargetBuild& build,

@@ -56,9 +56,9 @@ class LockedFile {
   int fd_;
 };
 
-}  // namespace
-
-Result<void> add_record(const std::filesystem::path& path, const EvidenceRecord& record) {
+// Reads the records of a file, lets `edit` change them, and writes them, all under one lock.
+template <class Edit>
+Result<void> edit_records(const std::filesystem::path& path, const Edit& edit) {
   const LockedFile file(path);
   std::string text;
   if (!file.good() || !file.read(text)) {
@@ -70,18 +70,43 @@ Result<void> add_record(const std::filesystem::path& path, const EvidenceRecord&
     PBPROBE_TRY(auto json, parse_json(text), "{}", path.string());
     PBPROBE_TRY(records, from_json<std::vector<EvidenceRecord>>(json), "{}", path.string());
   }
-  const auto obsolete = [&](const EvidenceRecord& old) {
-    const bool same = old.level == record.level && old.via == record.via && old.device == record.device;
-    return old.kernel == record.kernel && (same || old.digest != record.digest);
-  };
-  records.erase(std::remove_if(records.begin(), records.end(), obsolete), records.end());
-  const auto place = std::upper_bound(records.begin(), records.end(), record,
-                                      [](const auto& a, const auto& b) { return a.kernel < b.kernel; });
-  records.insert(place, record);
+  PBPROBE_CHECK(edit(records));
   if (!file.replace(to_json(records).dump(2) + '\n')) {
     return make_error(ErrorCode::unreadable, "{}: cannot be written: {}", path.string(), std::strerror(errno));
   }
   return {};
+}
+
+}  // namespace
+
+Result<void> add_record(const std::filesystem::path& path, const EvidenceRecord& record) {
+  return edit_records(path, [&](std::vector<EvidenceRecord>& records) -> Result<void> {
+    const auto obsolete = [&](const EvidenceRecord& old) {
+      const bool same = old.level == record.level && old.via == record.via && old.device == record.device;
+      return old.kernel == record.kernel && (same || old.digest != record.digest);
+    };
+    records.erase(std::remove_if(records.begin(), records.end(), obsolete), records.end());
+    const auto place = std::upper_bound(records.begin(), records.end(), record,
+                                        [](const auto& a, const auto& b) { return a.kernel < b.kernel; });
+    records.insert(place, record);
+    return {};
+  });
+}
+
+Result<void> add_launches(const std::filesystem::path& path, std::string_view kernel, std::string_view digest,
+                          std::string_view device, int64_t launches) {
+  return edit_records(path, [&](std::vector<EvidenceRecord>& records) -> Result<void> {
+    const auto found = std::find_if(records.begin(), records.end(), [&](const EvidenceRecord& record) {
+      return record.kernel == kernel && record.digest == digest && record.device == device;
+    });
+    if (found == records.end()) {
+      return make_error(ErrorCode::usage,
+                        "{} has no record of {} on {}: run kernels_test with PBPROBE_EVIDENCE_DIR first", path.string(),
+                        kernel, device);
+    }
+    found->launches = launches;
+    return {};
+  });
 }
 
 }  // namespace pbprobe::test

@@ -16,4 +16,9 @@ namespace pbprobe::test {
 // from_json, and the file stays as it is.
 [[nodiscard]] Result<void> add_record(const std::filesystem::path& file, const EvidenceRecord& record);
 
+// Stores how often the stress suite launched a kernel in the record of the same kernel, digest and device. Errors:
+// usage (the file has no such record: kernels_test writes it); those of add_record().
+[[nodiscard]] Result<void> add_launches(const std::filesystem::path& file, std::string_view kernel,
+                                        std::string_view digest, std::string_view device, int64_t launches);
+
 }  // namespace pbprobe::test

@@ -45,6 +45,21 @@ TEST(EvidenceFile, KeepsOtherKernelsAndTheSameCodeElsewhere) {
   EXPECT_THAT(read(path), testing::ElementsAre("a 1 H100", "b 2 H200"));
 }
 
+TEST(EvidenceFile, AddsLaunchesToTheRecordOfTheDevice) {
+  const TempFolder folder;
+  const auto path = folder.path() / "sm90.json";
+  for (const auto& record : {of("a", "1", "H100"), of("a", "1", "H200")}) ASSERT_TRUE(add_record(path, record).ok());
+  ASSERT_TRUE(add_launches(path, "a", "1", "H200", 7).ok());
+  std::ifstream file(path);
+  const auto json = parse_json(std::string(std::istreambuf_iterator<char>(file), {}));
+  ASSERT_TRUE(json.ok()) << json.error().message;
+  EXPECT_TRUE((*json)[0]["launches"].is_null());
+  EXPECT_EQ((*json)[1]["launches"], 7);
+  const auto older = add_launches(path, "a", "2", "H200", 7);
+  ASSERT_FALSE(older.ok());
+  EXPECT_THAT(older.error().message, testing::HasSubstr("run kernels_test"));
+}
+
 TEST(EvidenceFile, ManyWritersLoseNothing) {
   const TempFolder folder;
   const auto path = folder.path() / "sm90.json";

@@ -5,6 +5,7 @@
 #include "kernels/gemm/table.hpp"
 #include "core/json.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 #include <string>
@@ -114,6 +115,24 @@ TEST(Evidence, OfPtxCountsByTheSources) {
   EXPECT_EQ(level("older"), EvidenceLevel::assembled);
   const std::vector<EvidenceRecord> native{record(kernel, "sources", EvidenceLevel::executed)};
   EXPECT_EQ(evidence_of(kernel, build, native).level, EvidenceLevel::assembled);
+}
+
+TEST(Evidence, NeedsStressLaunchesOfGpuKernels) {
+  const auto all = kernel_table();
+  const auto gpu = std::find_if(all.begin(), all.end(), [](const Kernel& kernel) { return kernel.threads > 0; });
+  ASSERT_NE(gpu, all.end());
+  TargetBuild build;
+  build.target = gpu->target;
+  build.built = true;
+  build.digest = "d1";
+  const auto level = [&](std::optional<int64_t> launches) {
+    auto entry = record(*gpu, "d1", EvidenceLevel::executed);
+    entry.launches = launches;
+    return evidence_of(*gpu, build, std::vector{entry}).level;
+  };
+  EXPECT_EQ(level(kMinStressLaunches), EvidenceLevel::executed);
+  EXPECT_EQ(level(kMinStressLaunches - 1), EvidenceLevel::assembled);
+  EXPECT_EQ(level(std::nullopt), EvidenceLevel::assembled);
 }
 
 TEST(Evidence, RecordsAreReadBackAsWritten) {

@@ -130,6 +130,7 @@ TEST(Tcgen05, ARecordOfItsOwnCubinShowsThatItRan) {
       EvidenceRecord record;
       record.kernel = kernel->name;
       record.digest = digest;
+      record.launches = kMinStressLaunches;
       return evidence_of(*kernel, build_of(*kernel), std::vector{record}).level;
     };
     EXPECT_EQ(level(build_of(*kernel).digest), EvidenceLevel::executed) << kernel->name;
