@@ -6,8 +6,8 @@
 // Source: PTX ISA, "griddepcontrol"; CUDA C++ Programming Guide, "Programmatic Dependent Launch".
 //
 // Reuse of a workspace: the passes and kernels of one call, and calls that share a workspace in one stream, follow each
-// other in that stream. Each of them accesses global memory only after wait_on_dependencies(), so it starts to write the
-// workspace after all earlier kernels have ended. Calls in different streams need different workspaces.
+// other in that stream. Each of them accesses global memory only after wait_on_dependencies(), so it starts to write
+// the workspace after all earlier kernels have ended. Calls in different streams need different workspaces.
 #pragma once
 
 #include "kernels/cuda/tile.cuh"
