@@ -302,7 +302,9 @@ __device__ inline void small_m_gemm(const GpuTileCall& tiles, const GpuTensorMap
   }
   __syncthreads();
   wait_on_dependencies();
-  if (threadIdx.x < kProducers * 128) {
+  const int consumer = static_cast<int>(threadIdx.x) / 128 - kProducers;
+  Accumulator acc[Tile::kRows / 2] = {};
+  if (consumer < 0) {
     if constexpr (kUnaligned) {
       produce_unaligned<Tile>(ring, tiles, map_a, column, first, count);
     } else if (threadIdx.x == 0) {
@@ -313,10 +315,7 @@ __device__ inline void small_m_gemm(const GpuTileCall& tiles, const GpuTensorMap
         ring.advance();
       }
     }
-    __syncthreads();
   } else {
-    const int consumer = static_cast<int>(threadIdx.x) / 128 - kProducers;
-    Accumulator acc[Tile::kRows / 2] = {};
     Sums scaled(scales, tiles.call, column + consumer * 64, first * Tile::kLines);
 #pragma unroll 1
     for (int stage = 0; stage < count; ++stage) {
@@ -327,9 +326,9 @@ __device__ inline void small_m_gemm(const GpuTileCall& tiles, const GpuTensorMap
       ring.advance();
     }
     fence_operands(acc);
-    __syncthreads();  // no wgmma reads the ring any more
-    lay_out<Tile>(base, acc, consumer);
   }
+  __syncthreads();  // one barrier for both roles: all copies have landed, and no wgmma reads the ring
+  if (consumer >= 0) lay_out<Tile>(base, acc, consumer);
   // Not earlier: the next kernel's blocks would all go to the first SMs that are free.
   launch_dependents();
   if (blocks > 1) {

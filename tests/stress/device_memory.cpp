@@ -7,6 +7,11 @@
 #include <dlfcn.h>
 
 namespace pbprobe::test {
+namespace {
+
+constexpr unsigned char kPadding = 0xff;  // NaN in every floating type
+
+}  // namespace
 
 Result<StressApi> load_stress_api() {
   StressApi api;
@@ -37,7 +42,10 @@ StressBuffer::StressBuffer(const DriverApi& driver, const StressApi& api, size_t
     : driver_(driver), api_(api), bytes_(bytes) {
   if (bytes == 0) return;
   if (end == BufferEnd::padded) {
-    result_ = driver.cuMemAlloc(&address_, bytes);
+    const size_t padded = (bytes + 15) / 16 * 16;
+    result_ = driver.cuMemAlloc(&address_, padded);
+    if (result_ == kCudaSuccess && padded > bytes)
+      result_ = driver.cuMemsetD8(address_ + bytes, kPadding, padded - bytes);
   } else {
     map_before_unmapped_page();
   }
@@ -59,6 +67,8 @@ void StressBuffer::map_before_unmapped_page() {
   CuMemoryAccess access;
   access.location_id = device;
   if ((result_ = api_.set_access(range_, mapped, &access, 1)) != kCudaSuccess) return;
+  // The first vector may begin before the array.
+  if ((result_ = driver_.cuMemsetD8(range_, kPadding, mapped)) != kCudaSuccess) return;
   address_ = range_ + mapped - bytes_;
 }
 

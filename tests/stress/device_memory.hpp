@@ -49,7 +49,8 @@ struct StressApi {
 // Loads the functions. Errors: unsupported (a function is missing: the driver is older than CUDA 12.0).
 [[nodiscard]] Result<StressApi> load_stress_api();
 
-// Where a buffer ends.
+// Where a buffer ends. Kernels read whole aligned vectors of 16 bytes that hold at least one element, so a padded
+// buffer has a multiple of 16 bytes, as every allocator of device memory gives; its padding is filled with 0xff.
 enum class BufferEnd { padded, at_unmapped_page };
 
 // Device memory that a check's array is copied to. With BufferEnd::at_unmapped_page the page after the last element is

@@ -46,7 +46,7 @@ struct Options {
 struct Shape {
   const char* what;
   int64_t m, n, k;
-  double weight = 1;  // of its time
+  double weight = 1;  // of the time of each shape
   int64_t more = 0;   // elements between rows
   BufferEnd end = BufferEnd::padded;
 };
@@ -59,8 +59,14 @@ std::vector<Shape> make_shapes(const Kernel& kernel, int64_t sms) {
   const int64_t stage = kernel.tile.k;
   const int64_t down = kernel.max_m < m * 12 ? 1 : 12;
   const int64_t across = (sms * 5 / 4 + down - 1) / down;
-  constexpr double kLarge = 0.3;
+  constexpr double kLarge = 0.15;
+  // Several tiles for each cluster, whose last one is partly outside of C: the blocks of a cluster end at different
+  // times.
+  const int64_t far_down = down == 1 ? 1 : 60;
+  const Shape waves{"several tiles of each cluster, one stage", far_down * m - m / 12, 360 / far_down * n - n / 5,
+                    stage, kLarge};
   return {
+      waves,
       {"one tile, k = 0", m, n, 0},
       {"one tile, one stage", m, n, stage},
       {"more tiles than SMs, one stage", down * m - m / 3, across * n - 8, stage, kLarge},
@@ -75,7 +81,7 @@ std::vector<Shape> make_shapes(const Kernel& kernel, int64_t sms) {
   };
 }
 
-// A's type, C's type and layout change from shape to shape and from round to round, so that all of them are met.
+// A's type, C's type and layout change from round to round, so that all of them are met; the first has the narrowest C.
 Problem make_case(const Kernel& kernel, const Shape& shape, int turn) {
   std::vector<DType> outputs;
   for (DType type : {DType::bf16, DType::fp16, DType::fp32, DType::int32}) {
@@ -185,7 +191,7 @@ class Suite {
         if (state.launches >= options_.launches || !state.problem.empty()) continue;
         if (!run_kernel(state, round, seconds)) return false;
       }
-      print_progress(round);
+      print_progress(fmt::format("round {}", round + 1));
       if (options_.once) break;
     }
     return print_result();
@@ -212,23 +218,25 @@ class Suite {
   // Returns false if the GPU's context is lost.
   bool run_kernel(KernelState& state, int round, double seconds) {
     const auto shapes = make_shapes(*state.kernel, sms_);
-    for (size_t i = 0; i < shapes.size() && !(finished() && round > 0); ++i) {
-      if (state.launches >= options_.launches && round > 0) break;
-      const auto problem = make_case(*state.kernel, shapes[i], static_cast<int>(i) + round);
-      if (options_.once && problem.m * problem.n * problem.k > kMaxOnce) continue;
-      const auto result = run_case(state, problem, shapes[i].end, seconds * shapes[i].weight);
-      if (result.ok()) {
-        if (state.problem.empty()) continue;
-        fmt::print("{}: {} (shape \"{}\": {} × {} × {}, after {:.1f} s)\n", state.kernel->name, state.problem,
-                   shapes[i].what, problem.m, problem.n, problem.k, elapsed());
-        return true;
-      }
-      state.problem = result.error().message;
-      fmt::print("{}: FAULT after {} launches and {:.1f} s, shape \"{}\", {} × {} × {}: {}\n", state.kernel->name,
-                 state.launches, elapsed(), shapes[i].what, problem.m, problem.n, problem.k, state.problem);
-      return false;
+    for (size_t i = 0; i < shapes.size() && state.problem.empty(); ++i) {
+      if (finished() || (state.launches >= options_.launches && round > 0)) break;
+      if (!run_shape(state, shapes[i], static_cast<int>(i) + round, seconds * shapes[i].weight)) return false;
     }
     return true;
+  }
+
+  // Likewise, for one shape; prints what is wrong.
+  bool run_shape(KernelState& state, const Shape& shape, int turn, double seconds) {
+    const auto problem = make_case(*state.kernel, shape, turn);
+    if (options_.once && problem.m * problem.n * problem.k > kMaxOnce) return true;
+    const auto result = run_case(state, problem, shape.end, seconds);
+    if (!result.ok()) state.problem = "FAULT: " + result.error().message;
+    if (!state.problem.empty()) {
+      fmt::print("{}: {} (shape \"{}\", {} × {} × {}; {} launches of this kernel; {:.1f} s)\n", state.kernel->name,
+                 state.problem, shape.what, problem.m, problem.n, problem.k, state.launches, elapsed());
+      std::fflush(stdout);
+    }
+    return result.ok();
   }
 
   Result<void> run_case(KernelState& state, const Problem& problem, BufferEnd end, double seconds) {
@@ -241,7 +249,7 @@ class Suite {
       ++state.launches;
       if (--sets_left > 0 || seconds == 0) return {};
       for (const auto mode : {LaunchMode::graph, LaunchMode::eager}) {
-        PBPROBE_TRY(const StressCount done, stress.repeat(mode == LaunchMode::graph ? seconds : seconds / 3, mode));
+        PBPROBE_TRY(const StressCount done, stress.repeat(mode == LaunchMode::graph ? seconds : seconds / 6, mode));
         state.launches += done.launches;
         if (done.differences == 0) continue;
         state.problem = fmt::format("results differ: {} of C's 16-bit units, in {} launches {}", done.differences,
@@ -259,15 +267,15 @@ class Suite {
     return {};
   }
 
-  void print_progress(int round) const {
+  void print_progress(const std::string& what) const {
     int64_t all = 0;
     int64_t least = INT64_MAX;
     for (const auto& state : states_) {
       all += state.launches;
       least = std::min(least, state.launches);
     }
-    fmt::print("round {}: {} kernels, {} launches, at least {} of each, {:.0f} s\n", round + 1, states_.size(), all,
-               least, elapsed());
+    fmt::print("{}: {} kernels, {} launches, at least {} of each, {:.0f} s\n", what, states_.size(), all, least,
+               elapsed());
     std::fflush(stdout);
   }
 
