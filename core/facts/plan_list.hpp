@@ -63,7 +63,7 @@ void fields(Visitor& visit, T& kernel) {
 template <class Visitor, SameAs<PlannedGemm> T>
 void fields(Visitor& visit, T& gemm) {
   visit("device", gemm.device, "\"cuda:0\", \"cpu\"");
-  visit("supposed", gemm.supposed, "what is supposed of a device that is not here; null: it is here");
+  visit("supposed", gemm.supposed, "device that is not here, kernels that are not built; null: both are here");
   visit("dtype", gemm.dtype, "type of A and B");
   visit("blocks", gemm.blocks, "scales of blocks, as --block-scales names them; null: there are none");
   visit("m", gemm.m);

@@ -211,7 +211,7 @@ void add_bench(CLI::App& app, int& exit_code) {
   auto* const explain = command->add_flag(
       "--explain", options.explain,
       "Run nothing: show the kernels that compute each shape, how they would be cut, and which one is chosen; with "
-      "--target also for a device that is not here");
+      "--target also for a device that is not here and kernels that are not built");
   command->add_option("--sms", options.sms, "SMs of a GPU that --explain supposes")
       ->needs(explain)
       ->check(CLI::Range(1, 4096))

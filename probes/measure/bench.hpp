@@ -39,6 +39,7 @@ struct BenchCase {
   bool against_bf16 = false;      // our own GEMM of BF16
   bool chosen_only = false;       // what dispatch chooses, and no other
   bool asked_for_target = false;  // then a missing kernel is a problem and not a note
+  bool unbuilt = false;           // plans kernels that are not built too
 };
 
 // Threads that a request means on this host.
@@ -71,8 +72,9 @@ struct CasePlans {
 };
 [[nodiscard]] CasePlans plans_of(const BenchCase& one, const Host& host);
 
-// The plans of a request in words, nothing of which is run: for a target that the host has not, as if it had it, a GPU
-// with so many SMs. Errors: usage (a target, layout or shape that is none).
+// Describes the plans of a request and runs nothing. Plans a requested target from the kernel table, whether it is
+// built or not; supposes its device if the host lacks it, a GPU with `sms` SMs. Errors: usage (unknown target or
+// layout, invalid shape).
 [[nodiscard]] Result<PlanList> explain_bench(const BenchRequest& bench, const Host& host, int64_t sms);
 
 // "square", "small", "skinny" or "ragged".

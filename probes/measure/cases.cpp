@@ -211,7 +211,7 @@ std::vector<BenchCase> plan_cases(const BenchRequest& bench, const Host& host) {
 
 CasePlans plans_of(const BenchCase& one, const Host& host) {
   CasePlans result;
-  ChooseOptions options{.gpu = one.gpu, .threads = one.threads};
+  ChooseOptions options{.gpu = one.gpu, .threads = one.threads, .unbuilt = one.unbuilt};
   if (one.asked_for_target) options.target = one.targets.front();
   auto best = choose(one.problem, host, {}, options);
   if (best.ok()) {
