@@ -280,7 +280,7 @@ class Pipeline {
           "{} is the root of another system, so that its torch was not started: run pbprobe in that container",
           root.string()));
     const auto benches = options_.depth == Depth::quick ? quick_benches : full_benches;
-    const bool timed = !emulator_;
+    const bool timed = options_.timed && !emulator_;
     MeasureRequest request{.host = *result_.report.host,
                            .libtorch_dir = libtorch,
                            .benches = timed ? benches(libtorch.has_value()) : std::vector<BenchRequest>(),

@@ -35,6 +35,7 @@ struct ReportOptions {
   double budget_seconds = 0;        // of the whole report; 0: 10 quick (20 with a GPU), 300 full, 120 emulated
   std::function<void(std::string_view step)> progress;  // called as each step begins
   bool judged = true;  // false: only facts, which the caller judges by a policy of its own
+  bool timed = true;   // false: the build is loaded and run, and nothing is timed
 };
 
 struct ReportResult {

@@ -173,13 +173,12 @@ def libtorch_of_target(tmp_path):
     for code in (0, 1):
         (tmp_path / "mine" / f"result-{code}").mkdir(parents=True)
 
-    def run_test(target="sm121", default=None, report=None, **environment):
+    def run_test(target="sm121", default=None, report=None, more=(), **environment):
         if default is not None:
             (tmp_path / "torch").write_text(f"{tmp_path}/mine/{default}\n")
         kept = {key: value for key, value in os.environ.items() if not key.startswith("PBPROBE_")}
         options = (f"-DPBPROBE={program}", f"-DID={target}", f"-DDEFAULT={tmp_path / 'torch'}")
-        if report is not None:
-            options += (f"-DREPORT={report}",)
+        options += more if report is None else (f"-DREPORT={report}", *more)
         return subprocess.run(
             [CMAKE, *options, "-P", SOURCE / "tests/recipes/libtorch_of_target.cmake"],
             env={**kept, "PWD": str(tmp_path / "mine"), **environment},  # ctest calls it in another folder
@@ -219,6 +218,19 @@ def test_a_report_on_the_default_torch_is_judged_in_its_place(tmp_path, libtorch
     assert (done.returncode, done.stdout.strip()) == (0, f"judged {tmp_path}/report-0 by sm121")
     done = libtorch_of_target(default="result-0", report=tmp_path / "absent-1")
     assert (done.returncode, done.stdout.strip()) == (0, f"judged {tmp_path}/mine/result-0 by sm121")
+
+
+def test_no_report_is_written_if_a_libtorch_is_named(tmp_path, libtorch_of_target):
+    done = libtorch_of_target(
+        "sm90", "result-0", tmp_path / "report", ("-DONLY_REPORT=ON",), PBPROBE_LIBTORCH="result-1"
+    )
+    assert (done.returncode, done.stdout.strip()) == (0, "skipped: PBPROBE_LIBTORCH names the libtorch to judge")
+
+
+def test_a_default_torch_without_a_document_fails(tmp_path, libtorch_of_target):
+    (tmp_path / "report").touch()  # of an earlier run
+    done = libtorch_of_target("sm90", "result-1", tmp_path / "report", ("-DONLY_REPORT=ON",))
+    assert done.returncode == 1 and "no report on" in done.stdout
 
 
 def test_the_default_claims_nothing_so_that_it_is_skipped(tmp_path, libtorch_of_target):
