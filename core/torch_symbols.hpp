@@ -52,6 +52,9 @@ class TorchReleases {
 // "2.8 to 2.15": what the table covers.
 [[nodiscard]] std::string known_torch_releases();
 
+// Explains why no known release exports a symbol that is reserved for torch: "none of torch 2.8 to 2.15 has".
+[[nodiscard]] std::string explain_unknown_torch_name(std::string_view symbol);
+
 // "2.9", "2.9 to 2.11", "2.9, 2.11": of `releases` as `names` gives them.
 [[nodiscard]] std::string in_ranges(const std::vector<std::string>& releases);
 
