@@ -67,6 +67,7 @@ void add_torch(Distribution& row, const File& file) {
   row.torch_symbols = count;
   row.first_torch_symbols = symbols.first;
   row.torch_releases = symbols.releases.value_or(std::vector<std::string>());
+  row.unknown_torch_symbol = symbols.unknown ? std::optional(symbols.unknown->front()) : std::nullopt;
 }
 
 // What every file of it finds in a torch. Where no release has all, files stand in for each other: the largest tells.

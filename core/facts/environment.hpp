@@ -86,10 +86,11 @@ struct Distribution {
   TorchAbi torch_abi = TorchAbi::none;
   int64_t torch_symbols = 0;  // of that ABI, in the file with the most
   std::vector<std::string> first_torch_symbols;
-  std::vector<std::string> torch_releases;  // that export all of them: "2.9"; empty: it takes none, or none is known
-  std::vector<std::string> python;          // what its extension modules are for: "cp311", "abi3"
-  std::vector<std::string> cuda;            // majors of the CUDA libraries that it links or is: "13"
-  std::vector<std::string> toolkits;        // releases that made its cubins: "13.2"
+  std::vector<std::string> torch_releases;  // that export all of them: "2.9"; empty: it takes none, or none does
+  std::optional<std::string> unknown_torch_symbol;  // that no known release exports; null: none
+  std::vector<std::string> python;                  // what its extension modules are for: "cp311", "abi3"
+  std::vector<std::string> cuda;                    // majors of the CUDA libraries that it links or is: "13"
+  std::vector<std::string> toolkits;                // releases that made its cubins: "13.2"
   std::map<std::string, int64_t> cubin;
   std::map<std::string, int64_t> ptx;
   std::map<std::string, std::string> ptx_versions;
@@ -181,6 +182,9 @@ void fields(Visitor& visit, T& distribution) {
   visit("first_torch_symbols", distribution.first_torch_symbols, "the first of them, as mangled");
   visit("torch_releases", distribution.torch_releases,
         "of those that are known, the releases of torch that export all of them; empty: it takes none, or none does");
+  visit("unknown_torch_symbol", distribution.unknown_torch_symbol,
+        "in torch's namespaces, that no known release exports and no file of the package defines, as mangled; null: "
+        "none");
   visit("python", distribution.python, "what the names of its extension modules say: cp311, abi3");
   visit("cuda", distribution.cuda, "majors of CUDA whose libraries it links, or is");
   visit("toolkits", distribution.toolkits, "releases of CUDA that made its cubins");

@@ -96,8 +96,11 @@ struct TorchSymbols {
   int64_t cxx = 0;                 // of c10, at and torch: they hold for one release of torch
   int64_t stable = 0;              // of the stable ABI: they hold from one release on
   std::vector<std::string> first;  // the first of them in C++, as mangled; of the stable ABI where there is none
-  // Of torch, that export all of them, those aside that no known one does: "2.9". Null: it takes none.
+  // Of torch, that export all of them: "2.9". Null: it takes none.
   std::optional<std::vector<std::string>> releases;
+  // Reserved for torch, but exported by no known release, nor by a file that is loaded with it. Old strings first.
+  // Null: no such name.
+  std::optional<std::vector<std::string>> unknown;
 };
 
 // How a host binary hangs together with others.
@@ -109,8 +112,9 @@ struct Links {
   // Of libraries in it, by their own code: {"oneDNN": "3.10.2"}
   std::map<std::string, std::string> versions;
   TorchSymbols torch_symbols;
-  int64_t cxx11_names = 0;      // torch's exports with C++11 strings
-  int64_t pre_cxx11_names = 0;  // torch's exports with those before: a mix does not link
+  std::optional<bool> executable_stack;  // the loader has to make the stack executable for it; null: not known
+  int64_t cxx11_names = 0;               // torch's exports with C++11 strings
+  int64_t pre_cxx11_names = 0;           // torch's exports with those before: a mix does not link
 };
 
 // How code of a file comes to run.
@@ -254,7 +258,8 @@ struct Inventory {
   std::optional<std::vector<std::string>> broken_links;  // links to shared objects that are not there
   std::optional<std::vector<Loading>> loading;  // of an installed package's extension modules; null: not looked at
   std::optional<WheelVariant> variant;          // null: it has no variant.json that could be read
-  std::optional<std::string> torch_beside;      // the version of torch in the same environment; null: there is none
+  std::optional<std::vector<RedirectedLibrary>> redirected;  // of torch's process; null: not torch, or not followed
+  std::optional<std::string> torch_beside;  // the version of torch in the same environment; null: there is none
   std::optional<OtherProcessor> other_processor = std::nullopt;  // null: none of its files, or not looked at
   std::vector<std::string> problems;                             // what could not be read, one sentence each
 };
@@ -332,8 +337,10 @@ void fields(Visitor& visit, T& symbols) {
   visit("cxx", symbols.cxx, "undefined C++ symbols of c10, at and torch");
   visit("stable", symbols.stable, "undefined symbols of torch's stable ABI");
   visit("first", symbols.first, "the first of them, C++ before the stable ABI, as mangled");
-  visit("releases", symbols.releases,
-        "of torch that export all of them, those aside that no known one does; null: it takes none");
+  visit("releases", symbols.releases, "of torch that export all of them; null: it takes none");
+  visit("unknown", symbols.unknown,
+        "in torch's namespaces, that no known release exports and no library defines beside the file, ten at most; "
+        "null: none");
 }
 
 template <class Visitor, SameAs<Links> T>
@@ -344,6 +351,8 @@ void fields(Visitor& visit, T& links) {
   visit("contains", links.contains, "libraries linked in statically, by their symbols");
   visit("versions", links.versions, "of the oneDNN, MAGMA or NCCL in it, where their own code tells");
   visit("torch_symbols", links.torch_symbols, "what it takes from torch");
+  visit("executable_stack", links.executable_stack,
+        "the loader has to make the stack executable for it; null: not known");
   visit("cxx11_names", links.cxx11_names, "torch's exports with C++11 strings");
   visit("pre_cxx11_names", links.pre_cxx11_names, "torch's exports with the strings before C++11");
 }
@@ -478,6 +487,9 @@ void fields(Visitor& visit, T& inventory) {
   visit("loading", inventory.loading,
         "what the loader would say of an installed package's extension modules; null: not looked at");
   visit("variant", inventory.variant, "what its variant.json says (PEP 825, a draft); null: it has none");
+  visit("redirected", inventory.redirected,
+        "CUDA's libraries that torch's process takes from elsewhere than from the installed packages; null: not looked "
+        "at");
   visit("torch_beside", inventory.torch_beside,
         "the version of torch that is installed beside a package; null: none, or not looked at");
   visit("other_processor", inventory.other_processor,
