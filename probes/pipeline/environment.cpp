@@ -45,13 +45,14 @@ Distribution row_of(Inventory inventory, const EnvironmentRequest& request) {
 
 // torch is judged with the packages that it needs, which stand in rows of their own.
 void judge_torch(const fs::path& artifact, const fs::path& cache, const std::optional<OtherProcessor>& other,
-                 Distribution& row) {
+                 const std::optional<std::vector<RedirectedLibrary>>& redirected, Distribution& row) {
   Report report = new_report();
   auto inventory = audit(artifact, {.open_libraries = false, .cache = cache});
   if (!inventory) return;  // a torch without its folder: what it lacks is known by its RECORD
   report.inventory = std::move(*inventory);
   report.inventory->loading = row.loading;
   report.inventory->other_processor = other;
+  report.inventory->redirected = redirected;
   report.inventory->problems.insert(report.inventory->problems.end(), row.problems.begin(), row.problems.end());
   take_findings(report, row);
 }
@@ -168,10 +169,11 @@ Result<void> add_artifact(const fs::path& artifact, const EnvironmentRequest& re
     if (package.inventory.other_processor && package.inventory.other_processor->expected != kMusl)
       package.inventory.other_processor->reinstall = command_for(package, artifact);
     const auto other = package.inventory.other_processor;
+    const auto redirected = package.inventory.redirected;
     Distribution row = row_of(std::move(package.inventory), request);
     row.recorded = std::move(package.recorded);
     const bool is_torch = installed && package_name(row.name) == "torch";
-    if (is_torch && !request.beside_torch) judge_torch(artifact, request.cache, other, row);
+    if (is_torch && !request.beside_torch) judge_torch(artifact, request.cache, other, redirected, row);
     faulty.take(row, package.installer, other && other->reinstall);
     environment.distributions.push_back(std::move(row));
   };
