@@ -7,6 +7,9 @@
 #include <set>
 #include <string_view>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "core/base_name.hpp"
 #include "core/cpu_needs.hpp"
 #include "core/major_minor.hpp"
@@ -82,25 +85,54 @@ void take_common_releases(Distribution& row, const std::vector<File>& files) {
   if (any && !common.empty()) row.torch_releases = common.names();
 }
 
-// Of all that runs on every CPU in files for one architecture. Who guards functions of other libraries than torch's is
-// not known, as numpy does by a table of its own: from what runs at load to what all of them need.
+using FeatureNames = std::set<std::string>;
+
+std::vector<std::string> to_list(const FeatureNames& names) {
+  return {names.begin(), names.end()};
+}
+
+// Returns "; selects avx512 at run time", or "" if no guarded code needs more than `needed`.
+std::string name_selected(const std::string& architecture, const FeatureNames& needed, const FeatureNames& all) {
+  std::string selected;
+  for (const auto& target : all_targets()) {
+    if (target.kind != TargetKind::cpu || target.architecture != architecture) continue;
+    const auto own = own_features(target);
+    const auto telling = own.empty() ? target.marks.value_or(std::vector<std::string>()) : own;
+    const bool adds = std::any_of(telling.begin(), telling.end(),
+                                  [&](const auto& name) { return all.contains(name) && !needed.contains(name); });
+    if (adds && has_variants(target)) selected = target.id;
+  }
+  if (selected.empty()) selected = fmt::format("{}", fmt::join(missing_features(to_list(all), to_list(needed)), ", "));
+  return selected.empty() ? "" : fmt::format("; selects {} at run time", selected);
+}
+
+// Minimum CPU of another package than torch. Code that runs as a file is loaded is needed for certain. If other code
+// needs more, and nothing was recognized that guards it, the minimum is not known: numpy chooses by a table of its own.
+std::string describe_minimum(const std::string& architecture, const FeatureNames& at_load, const FeatureNames& open,
+                             const FeatureNames& all) {
+  const std::string least = minimum_cpu(architecture, to_list(at_load));
+  const bool is_open = !missing_features(to_list(open), to_list(at_load)).empty();
+  if (!is_open) return least + name_selected(architecture, at_load, all);
+  return least == architecture || least == kUnknownCpu ? std::string(kUnknownCpu) : "at least " + least;
+}
+
 std::optional<std::string> minimum_cpu_of(const std::vector<File>& files, bool is_torch) {
   std::string architecture;
-  std::set<std::string> at_load, all;
+  FeatureNames at_load, unguarded, open, all;
   for (const auto& file : files) {
     if (!file.host_code || !file.machine) continue;
     if (!architecture.empty() && architecture != *file.machine) return std::nullopt;
     architecture = *file.machine;
-    for (const auto& [feature, count] : file.host_code->unguarded) all.insert(feature);
-    for (const auto& [feature, count] : file.host_code->at_load) at_load.insert(feature);
+    const HostCode& code = *file.host_code;
+    for (const auto& [feature, count] : code.unguarded) unguarded.insert(feature);
+    for (const auto& [feature, count] : code.at_load) at_load.insert(feature);
+    for (const auto& [feature, count] : code.unclassified) open.insert(feature);
+    for (const auto& [feature, count] : code.features) all.insert(feature);
   }
   if (architecture.empty()) return std::nullopt;
-  const auto named = [&](const std::set<std::string>& needs) {
-    return minimum_cpu(architecture, std::vector<std::string>(needs.begin(), needs.end()));
-  };
-  const std::string most = named(all);
-  const std::string least = is_torch ? most : named(at_load);
-  return least == most ? most : least + " to " + most;
+  if (is_torch) return minimum_cpu(architecture, to_list(unguarded));
+  open.insert(unguarded.begin(), unguarded.end());
+  return describe_minimum(architecture, at_load, open, all);
 }
 
 void take_identity(Distribution& row, const Inventory& inventory) {

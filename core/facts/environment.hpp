@@ -194,8 +194,8 @@ void fields(Visitor& visit, T& distribution) {
   visit("lto_ir", distribution.lto_ir, "NVVM IR for link-time optimization: entries per SM");
   visit(
       "minimum_cpu", distribution.minimum_cpu,
-      "the first target that has all that its unguarded code needs; where its guards are not known, from what runs at "
-      "load to all of it: \"x86_64 to avx2\"; null: not looked at");
+      "the first target that has all that its unguarded code needs: \"x86_64; selects avx512 at run time\"; if nothing "
+      "tells what guards its code, \"not known\", or \"at least\" what it needs as it is loaded; null: not looked at");
   visit("self_loaded", distribution.self_loaded, "cubins among constants, which its files load by themselves, per SM");
   visit("loading", distribution.loading,
         "what the loader would say of its extension modules; null: not installed, or not for this machine");
