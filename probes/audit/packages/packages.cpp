@@ -220,6 +220,16 @@ std::map<std::string, std::string> required_versions(std::string_view metadata) 
   return versions;
 }
 
+std::set<std::string> required_packages(std::string_view metadata) {
+  std::set<std::string> names;
+  visit_lines(metadata, "Requires-Dist: ", [&](std::string_view requirement) {
+    const size_t condition = std::min(requirement.find(';'), requirement.size());
+    if (requirement.find("extra", condition) != std::string_view::npos) return;
+    names.insert(package_name(requirement.substr(0, requirement.find_first_of(" [(<>=!~;"))));
+  });
+  return names;
+}
+
 std::vector<std::string> wheel_tags(std::string_view wheel) {
   std::vector<std::string> tags;
   visit_lines(wheel, "Tag: ", [&](std::string_view tag) { tags.emplace_back(tag); });
