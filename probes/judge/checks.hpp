@@ -73,6 +73,7 @@ struct Check {
   bool decides = false;       // without an answer to it the verdict is unknown
   bool integrity = false;     // it protects what every other answer rests on: no policy makes less of it
   bool of_any = false;        // asked of packages without a torch too
+  bool is_cause = false;      // what it finds makes other checks fail: its findings come first
   bool of_processor = false;  // what fails it is for no CPU or GPU of the claimed ones' processor
   std::optional<ClaimPart> proves = std::nullopt;  // the part of a claim that is shipped only where it passes
   std::string_view question;

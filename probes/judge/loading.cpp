@@ -6,6 +6,8 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <set>
+#include <span>
 #include <vector>
 
 #include <fmt/format.h>
@@ -16,6 +18,7 @@
 #include "core/pep440.hpp"
 #include "core/torch_names.hpp"
 #include "core/torch_symbols.hpp"
+#include "probes/judge/library_packages.hpp"
 #include "probes/judge/subjects.hpp"
 
 namespace pbprobe {
@@ -180,14 +183,61 @@ std::optional<int64_t> cuda_major_of(std::string_view library) {
   return std::nullopt;
 }
 
+// Returns what the first file of the package misses, and behind it what only its other files miss, each once.
+std::vector<std::string> find_missing_names(const Inventory& inventory, const Loading& first) {
+  std::vector<std::string> names;
+  const auto add = [&](const Loading& loading) {
+    for (const auto& library : loading.missing_libraries) {
+      if (std::find(names.begin(), names.end(), library.name) == names.end()) names.push_back(library.name);
+    }
+  };
+  add(first);
+  for (const Loading* loading : not_loading(inventory)) add(*loading);
+  return names;
+}
+
+// "libcudart.so.12 (nvidia-cuda-runtime-cu12) and libmade.so.1".
+std::string name_libraries(std::span<const ProvidedLibrary> libraries) {
+  std::string text;
+  for (size_t i = 0; i < libraries.size(); ++i) {
+    text += i == 0 ? "" : i + 1 < libraries.size() ? ", " : " and ";
+    text += libraries[i].name;
+    if (libraries[i].package) text += fmt::format(" ({})", *libraries[i].package);
+  }
+  return text;
+}
+
+// nullopt if a library has no package, or several.
+std::optional<std::string> make_install_command(const std::vector<ProvidedLibrary>& libraries) {
+  std::set<std::string> packages;
+  for (const auto& library : libraries) {
+    if (!library.package || library.package->find(' ') != std::string::npos) return std::nullopt;
+    packages.insert(*library.package);
+  }
+  return fmt::format("pip install {}, or the build of it for the libraries that are here", fmt::join(packages, " "));
+}
+
 Answer libraries_of(const Facts& facts, bool of_part) {
   const auto fault = fault_of(facts, Kind::library);
   if (!fault || is_of_part(*facts.inventory, *fault) != of_part) return {};
-  const MissingLibrary& first = fault->loading->missing_libraries.front();
-  Seen seen{.what = say("{}: {} needs {}, which neither the environment nor the system has{}", facts.torch,
-                        who(*fault->loading, first.needed_by), first.name, and_others(*fault)),
-            .where = fault->loading->path};
+  const auto& own = fault->loading->missing_libraries;
+  const MissingLibrary& first = own.front();
   const auto torch = local_cuda(facts.inventory->torch_beside.value_or(""));
+  const auto missing = find_packages(find_missing_names(*facts.inventory, *fault->loading),
+                                     torch ? std::optional(torch->major) : std::nullopt);
+  const bool one_needs_all =
+      std::all_of(own.begin(), own.end(), [&](const MissingLibrary& one) { return one.needed_by == first.needed_by; });
+  std::set<std::string> own_names;
+  for (const auto& library : own) own_names.insert(library.name);
+  const std::span all(missing);
+  const std::string others = name_libraries(all.subspan(own_names.size()));
+  Seen seen{
+      .what = say("{}: {} needs {}, which neither the environment nor the system has{}{}", facts.torch,
+                  one_needs_all ? who(*fault->loading, first.needed_by) : std::string(base_name(fault->loading->path)),
+                  name_libraries(all.first(own_names.size())), and_others(*fault),
+                  in_words(others.empty() ? "" : "; they also need " + others)),
+      .where = fault->loading->path,
+      .remedy = make_install_command(missing)};
   const auto major = cuda_major_of(first.name);
   if (torch && major && *major != torch->major && links_torch(*facts.inventory, *fault->loading))
     seen.remedy = fmt::format("install the build of it for CUDA {}, as torch {} is, or a torch for CUDA {}",
@@ -456,6 +506,7 @@ std::vector<Check> loading_checks() {
        .severity = Severity::fail,
        .needs = {inventory, processors},
        .of_any = true,
+       .is_cause = true,
        .question = "Is each package built for the processor, the C library and the Python of its environment?",
        .remedy = "install the package again with the environment's own Python, on a machine with that processor",
        .ask = files_are_of_the_environment_s_processor},

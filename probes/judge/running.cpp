@@ -14,20 +14,12 @@ namespace {
 // Ours against libtorch's: from here on a user would notice. A property of the build, never a fault.
 constexpr double kNoticeable = 1.5;
 
-// libtorch has the interface that pbprobe runs it by from here on.
-constexpr MajorMinor kFirstRunnable{2, 8};
-
-bool too_old_to_run(const Inventory& inventory) {
-  const auto version = parse_major_minor(inventory.torch_version.value_or(""));
-  return version && *version < kFirstRunnable;
-}
-
 Answer libtorch_loads(const Facts& facts) {
   if (facts.wrong_platform || facts.run->loaded) return {};
-  if (too_old_to_run(*facts.inventory))
+  if (was_only_read(facts))
     return {.seen = {},
             .unknown = Seen{.what = facts.torch + " is older than 2.8, and pbprobe can only read it",
-                            .remedy = "try `python -c \"import torch\"` yourself, or use torch 2.8 or newer"}};
+                            .remedy = "run `python -c \"import torch\"` to test whether it loads"}};
   if (facts.run->obstacle) return {.seen = {}, .unknown = libtorch_could_not_run(facts)};
   return {.seen = {{.what = facts.run->problem.value_or("libtorch could not be loaded"), .where = facts.run->path}}};
 }

@@ -16,6 +16,7 @@
 #include "core/json.hpp"
 #include "core/list_folder.hpp"
 #include "core/open_file.hpp"
+#include "core/package_index.hpp"
 #include "core/pep440.hpp"
 #include "probes/audit/environment.hpp"
 #include "probes/audit/packages/distributions.hpp"
@@ -84,6 +85,15 @@ std::string conda_spec(const fs::path& environment, const fs::path& packages, co
   return row.name + "=" + *row.version;
 }
 
+// Returns an option for each index of PyTorch's that these versions are on: PyPI has none with a local part.
+std::string index_options(const std::vector<Distribution>& rows) {
+  std::set<std::string> options;
+  for (const auto& row : rows) {
+    if (const auto index = find_pytorch_index(row.name, *row.version)) options.insert(" --extra-index-url " + *index);
+  }
+  return fmt::format("{}", fmt::join(options, ""));
+}
+
 // What is to be installed again, and by what.
 struct Faulty {
   std::map<std::string, std::vector<Distribution>> rows = {};  // by installer; only their names and folders
@@ -100,7 +110,8 @@ struct Faulty {
     const bool known = installer == "uv" || installer == "conda";
     rows[known ? installer : "pip"].push_back({.name = row.name, .version = row.version, .folder = row.folder});
     const size_t local = row.version->find('+');
-    if (local != row.version->npos && installer != "conda") local_versions.insert(row.version->substr(local + 1));
+    const bool on_other_index = local != row.version->npos && !find_pytorch_index(row.name, *row.version);
+    if (on_other_index && installer != "conda") local_versions.insert(row.version->substr(local + 1));
   }
 
   // Of two that write the same paths the one goes whose name is of another CUDA than torch's.
@@ -134,6 +145,7 @@ struct Faulty {
       for (const auto& row : faulty)
         text += " " + shell_word(installer == "conda" ? conda_spec(environment, packages, row)
                                                       : row.name + "==" + *row.version);
+      if (installer != "conda") text += index_options(faulty);
       commands.push_back(std::move(text));
     }
     return removals(python, cuda) + fmt::format("{}", fmt::join(commands, " && "));

@@ -97,9 +97,27 @@ void add_unknown_name_cases(std::vector<Case>& cases) {
                    unknown("_ZN3c106detail14torchCheckFailEPKcS2_jRKSs"), claimed_of_other({.torch = "2.11.0"})});
 }
 
+void add_missing_library_cases(std::vector<Case>& cases) {
+  const Report sound = beside_torch([](Inventory&) {});
+  cases.push_back({"PB161",
+                   "_C.so needs libcudart.so.12 (nvidia-cuda-runtime-cu12), libcudnn.so.9 (nvidia-cudnn-cu12) and "
+                   "libmade-up.so.1, which neither the environment nor the system has; 1 more of its files does not "
+                   "load; they also need libnccl.so.2 (nvidia-nccl-cu12)",
+                   beside_torch([](Inventory& i) {
+                     i.loading->front().missing_libraries = {{"libcudart.so.12", "/env/ext/_C.so"},
+                                                             {"libcudnn.so.9", "/env/ext/_C.so"},
+                                                             {"libmade-up.so.1", "/env/ext/libx.so"}};
+                     i.loading->push_back({.path = "ext/other.so",
+                                           .missing_libraries = {{"libnccl.so.2", "/env/ext/other.so"},
+                                                                 {"libcudnn.so.9", "/env/ext/other.so"}}});
+                   }),
+                   sound});
+}
+
 }  // namespace
 
 void add_loading_cases(std::vector<Case>& cases) {
+  add_missing_library_cases(cases);
   const Report sound = beside_torch([](Inventory&) {});
   cases.push_back({"PB161", "ext 1.0: _C.so needs libcudart.so.7, which neither the environment nor the system has",
                    beside_torch([](Inventory& i) {

@@ -309,7 +309,7 @@ TOGETHER = [
     ),
     Row(
         "PB111",
-        "most of CUDA's libraries are those of release 13.0.2; not cuFFT 11.4.1.4",
+        "most of CUDA's libraries are those of release 13.0; not cuFFT 11.4.1.4",
         lambda: cuda(installed=MIXED),
         lambda: cuda(installed=TOOLKIT_13_0),
         ANY,
