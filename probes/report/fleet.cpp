@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -54,8 +55,10 @@ void add_worst(Page& page, const Fleet& fleet) {
   if (ranks.empty()) return;
   page.heading(ranks.size() > kWorstRanks ? fmt::format("The worst {} of {}", kWorstRanks, ranks.size())
                                           : "What did not pass");
+  std::set<std::pair<std::string, std::string>> reported;  // ranks of a node may all have the same finding
   for (size_t i = 0; i < std::min(ranks.size(), kWorstRanks); ++i) {
     const auto& findings = ranks[i].rank->findings;
+    if (!reported.emplace(ranks[i].node->host, findings.front().what).second) continue;
     page.entry(label_of(ranks[i]), fmt::format("{}: {}", name_of(findings.front().fault), findings.front().what), 18,
                text::colour_of(ranks[i].rank->outcome));
     if (findings.size() > 1) page.entry("", fmt::format("and {} more", findings.size() - 1), 18, Colour::faint);
