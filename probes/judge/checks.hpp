@@ -90,6 +90,9 @@ struct Check {
 // Null: the catalogue has no such check.
 [[nodiscard]] const Check* find_check(std::string_view id);
 
+// Returns why the check of this id is no longer asked; empty if there was none. Policies may still name the id.
+[[nodiscard]] std::string_view explain_retirement(std::string_view id);
+
 [[nodiscard]] bool needs(const Check& check, Need need);
 
 // Is there a check that needs it?

@@ -11,9 +11,6 @@
 namespace pbprobe {
 namespace {
 
-// Ours against libtorch's: from here on a user would notice. A property of the build, never a fault.
-constexpr double kNoticeable = 1.5;
-
 Answer libtorch_loads(const Facts& facts) {
   if (facts.wrong_platform || facts.run->loaded) return {};
   if (was_only_read(facts))
@@ -185,26 +182,6 @@ Answer version_agrees(const Facts& facts) {
                     .where = facts.run->path}}};
 }
 
-Answer libtorch_keeps_up(const Facts& facts) {
-  Answer answer;
-  if (facts.measurements == nullptr) return answer;
-  std::map<std::string, const BenchRow*> slowest;  // by dtype: one line each is enough
-  for (const auto& row : facts.measurements->rows) {
-    const auto peer = row.peers.find(std::string(kLibtorch));
-    if (!row.best || peer == row.peers.end()) continue;
-    if (row.disturbed) answer.unknown = disturbed_by(*row.disturbed);
-    if (row.disturbed || peer->second.ratio < kNoticeable) continue;
-    const BenchRow*& kept = slowest[row.dtype];
-    if (kept == nullptr || peer->second.ratio > kept->peers.at(std::string(kLibtorch)).ratio) kept = &row;
-  }
-  for (const auto& [dtype, row] : slowest) {
-    const PeerFigure& peer = row->peers.at(std::string(kLibtorch));
-    answer.seen.push_back({say("{} {}x{}x{}: libtorch {:.0f} GFLOP/s, {} {:.0f} ({:.1f} times as fast)", dtype, row->m,
-                               row->n, row->k, peer.gflops, row->kernel, row->gflops, peer.ratio)});
-  }
-  return answer;
-}
-
 }  // namespace
 
 std::vector<Check> running_checks() {
@@ -258,13 +235,6 @@ std::vector<Check> running_checks() {
        .question = "Does the loaded library have the version of its files?",
        .remedy = "install this torch again in a clean environment: two versions are mixed",
        .ask = version_agrees},
-      {.id = "PB507",
-       .subject = Subject::running,
-       .level = Level::measured,
-       .severity = Severity::note,
-       .question = "Is libtorch about as fast as pbprobe's kernels?",
-       .remedy = "a build for exactly this machine may be faster: measure it with `pbprobe bench --against libtorch`",
-       .ask = libtorch_keeps_up},
       {.id = "PB508",
        .subject = Subject::running,
        .level = Level::executed,

@@ -186,19 +186,6 @@ TEST(Obstacles, ASlowStartOfAGpuThatOthersUseIsNotJudged) {
   EXPECT_TRUE(finds(judge(slow({})), "PB511"));
 }
 
-TEST(Obstacles, DisturbedFiguresAreNeverJudged) {
-  const auto rows = [](std::optional<std::string> who) {
-    return with(h200(), [&](Report& r) {
-      BenchRow row{.kernel = "gemm_bf16_128x128_sm90", .target = "sm90", .dtype = "bf16", .threads = 0, .best = true};
-      row.peers["libtorch"] = {.gflops = 700000, .ratio = 3, .samples_us = {1}};
-      row.disturbed = std::move(who);
-      r.measurements->rows = {row};
-    });
-  };
-  expect_unknown(rows("python (process 12) on cuda:0"), "PB507", HasSubstr("are not judged: python (process 12)"));
-  EXPECT_TRUE(finds(judge(rows(std::nullopt)), "PB507"));
-}
-
 TEST(Obstacles, DisturbedGainsAreNeverJudged) {
   const auto gains = [](std::optional<std::string> who) {
     return with(h200(), [&](Report& r) {
