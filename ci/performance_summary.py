@@ -45,6 +45,8 @@ def find_short_rows(documents: list[dict]) -> list[str]:
 
 def render(documents: list[dict]) -> str:
     table = load_table()
+    if not documents:
+        return "docs/samples has no figures of this version.\n"
     conditions = [f"- {table.describe_conditions(document)}" for document in documents]
     parts = [
         table.summary_lines(documents),

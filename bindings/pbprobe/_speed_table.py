@@ -40,6 +40,7 @@ def describe_shapes(row: dict[str, Any]) -> str:
         ("wrong", "pbprobe is wrong on {}"),
         ("torch_wrong", "torch is wrong on {}"),
         ("too_large", "{} exceed the memory"),
+        ("disturbed", "{} disturbed by other work"),
         ("not_reached", "{} exceed the budget"),
     )
     parts = [text.format(row[key]) for key, text in others if row[key]]

@@ -12,7 +12,8 @@
 m is drawn log-uniform from 1 to --most-m; n and k are those of a layer. Both sides get the same operands. Each result
 is compared with FP64, calls alternate, and a time is the median. Ratio: torch's time over pbprobe's; above 1 pbprobe is
 faster. On a CPU the time is that of the call; on a GPU it is the device's, inside a CUDA graph, or that of calls in a
-row ("eager"). "tf32" compares torch in TF32 with pbprobe, whose operators compute FP32.
+row ("eager"). "tf32" compares torch in TF32 with pbprobe, whose operators compute FP32. Shapes that other work disturbs
+are measured again, and left out if it goes on.
 
 Exit code: 0; 1 if a result of pbprobe is wrong; 2 if nothing was measured.
 """
@@ -39,8 +40,10 @@ from pbprobe import _speed_cases as cases
 from pbprobe import _speed_table as table
 from pbprobe import ops
 
-_ROUNDS = {"cpu": 5, "cuda": 9}  # the first one warms up
-_SAMPLE_US = {"cpu": 2e4, "cuda": 2e3}  # what the calls of one sample take together
+_ROUNDS = {"cpu": 7, "cuda": 9}  # the first one warms up
+_SAMPLE_US = {"cpu": 5e3, "cuda": 2e3}  # what the calls of one sample take together: slices of 10 ms or less alternate
+_MOST_SPREAD = 1.5  # median over least sample of either side: above it, other work disturbed the shape
+_ATTEMPTS = 3
 _MOST_FLOP = {"cpu": 4e10, "cuda": 4e13}
 
 Sample = Callable[[], float]  # microseconds of one call
@@ -98,15 +101,22 @@ def _repeats(call: cases.Call, mode: str | None) -> int:
     return max(1 if mode is None else 2, min(most, int(_SAMPLE_US[device] / max(sample(), 1.0))))
 
 
-def compare(case: cases.Case, mode: str | None) -> tuple[list[float], list[float]]:
-    """Returns microseconds of our call and of torch's, a sample of each round, interleaved and without the first."""
+def compare(case: cases.Case, mode: str | None) -> tuple[list[float], list[float]] | None:
+    """Returns microseconds of our call and of torch's, a sample of each round, interleaved and without the first.
+
+    Returns None if other work on the machine disturbed every attempt.
+    """
     repeats = _repeats(case.ours, mode)
     samples = [make_sample(call, mode, repeats) for call in (case.ours, case.theirs)]
-    times: tuple[list[float], list[float]] = ([], [])
-    for _ in range(_ROUNDS["cpu" if mode is None else "cuda"]):
-        for sample, of_one in zip(samples, times, strict=True):
-            of_one.append(sample())
-    return times[0][1:], times[1][1:]
+    for _ in range(_ATTEMPTS):
+        times: tuple[list[float], list[float]] = ([], [])
+        for _ in range(_ROUNDS["cpu" if mode is None else "cuda"]):
+            for sample, of_one in zip(samples, times, strict=True):
+                of_one.append(sample())
+        ours, theirs = times[0][1:], times[1][1:]
+        if max(statistics.median(side) / min(side) for side in (ours, theirs)) <= _MOST_SPREAD:
+            return ours, theirs
+    return None
 
 
 def _free_bytes(device: str) -> int:
@@ -128,7 +138,7 @@ class Row:
         self._operands = cases.Operands(device, seed)
         self._mode = mode
         self.result: dict[str, Any] = {"dtype": dtype, "threads": threads, "mode": mode, "drawn": 0, "shapes": []}
-        for key in ("refused_by_torch", "refused", "wrong", "torch_wrong", "too_large", "not_reached"):
+        for key in ("refused_by_torch", "refused", "wrong", "torch_wrong", "too_large", "disturbed", "not_reached"):
             self.result[key] = 0
         self.result["wrong_shapes"] = []
 
@@ -152,7 +162,10 @@ class Row:
         first, why = _call_both(case)
         if why or first is None:
             return why
-        ours, theirs = compare(case, self._mode)
+        times = compare(case, self._mode)
+        if times is None:
+            return "disturbed"
+        ours, theirs = times
         if not torch.equal(first, case.ours()):  # the same call gives the same bits
             return "wrong"
         mine, other = statistics.median(ours), statistics.median(theirs)

@@ -21,7 +21,9 @@ def summary():
 def document(count):
     shape = {"layer": "qkv", "m": 7, "n": 64, "k": 32, "ours_us": 2.0, "kernel": "gemm_fp32"}
     shapes = [{**shape, "torch_us": 2.0 * ratio, "ratio": ratio} for ratio in (0.5, *[2.0] * (count - 1))]
-    counts = dict.fromkeys(("refused_by_torch", "refused", "wrong", "torch_wrong", "too_large", "not_reached"), 0)
+    counts = dict.fromkeys(
+        ("refused_by_torch", "refused", "wrong", "torch_wrong", "too_large", "disturbed", "not_reached"), 0
+    )
     row = {"dtype": "fp32", "threads": 1, "mode": None, "drawn": 120, "shapes": shapes, **counts, "not_reached": 20}
     return {
         "device": {"name": "A CPU", "cpus": 2, "load": 1.5, "driver": None},

@@ -21,7 +21,8 @@ SMALL = {"layers": [["one", 40, 64], ["two", 65, 48]]}
 
 
 @pytest.fixture
-def layers(tmp_path):
+def layers(tmp_path, monkeypatch):
+    monkeypatch.setattr(speed, "_MOST_SPREAD", float("inf"))  # machines that test are busy
     path = tmp_path / "layers.json"
     path.write_text(json.dumps(SMALL))
     return path
@@ -123,6 +124,12 @@ def test_unrepeatable_result_is_wrong(layers, monkeypatch):
 
     monkeypatch.setattr(cases, "make_case", make_unsteady)
     assert measure(layers, "--dtype", "fp32", "--threads", "1") == 1
+
+
+def test_disturbed_shapes_are_left_out(layers, monkeypatch, capsys):
+    monkeypatch.setattr(speed, "_MOST_SPREAD", 0.0)  # less than any spread
+    assert measure(layers, "--dtype", "int8", "--threads", "1") == 2
+    assert "| 0 of 4; 4 disturbed by other work |" in capsys.readouterr().out
 
 
 def test_refusals_are_counted(layers, monkeypatch, capsys):
