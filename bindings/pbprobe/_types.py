@@ -511,6 +511,7 @@ class Measurements(_Measurements, total=False):
 
     libtorch: LibtorchRun | None
     not_run: list[NotRun] | None
+    kernel_faults: list[KernelFault] | None
     gpu_use: list[GpuUse] | None
     traces: list[DeviceTrace] | None
 
@@ -771,6 +772,43 @@ class NotRun(_NotRun, total=False):
     """NotRun in a document of pbprobe."""
 
     device: str | None
+
+
+class _KernelFault(TypedDict):
+    device: str
+    what: str
+    again: FaultTrial
+    others: list[FaultTrial]
+    owner: Literal["undecided", "pbprobe", "machine"]
+
+
+class KernelFault(_KernelFault, total=False):
+    """KernelFault in a document of pbprobe."""
+
+    xid: str | None
+    log_read: bool | None
+
+
+class _FaultTrial(TypedDict):
+    kernel: str
+    target: str
+    instruction: str
+    dtype: str
+    out: str
+    layout: str
+    blocks: str
+    scaled: bool
+    m: int
+    n: int
+    k: int
+    launches: int
+    outcome: Literal["not_tried", "passed", "failed", "could_not_run"]
+
+
+class FaultTrial(_FaultTrial, total=False):
+    """FaultTrial in a document of pbprobe."""
+
+    detail: str | None
 
 
 class _GpuUse(TypedDict):

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/facts/gpu_use.hpp"
+#include "core/facts/kernel_fault.hpp"
 #include "core/facts/trace.hpp"
 #include "core/fields.hpp"
 #include "core/obstacle.hpp"
@@ -195,11 +196,12 @@ struct Measurements {
   std::optional<LibtorchRun> libtorch;
   std::vector<int64_t> exact_cpus;  // CPUs on each of which every kernel was right, bit for bit; empty: not asked
   std::vector<ProbeFigure> probes;
-  std::vector<std::string> problems;               // what went wrong: a kernel with a wrong result, a child that died
-  std::vector<std::string> notes;                  // what was not measured, and why
-  std::optional<std::vector<NotRun>> not_run;      // nothing is known to be wrong there; null: all ran
-  std::optional<std::vector<GpuUse>> gpu_use;      // by others, before and after; null: not reported
-  std::optional<std::vector<DeviceTrace>> traces;  // of the devices, meanwhile; null: not looked at
+  std::vector<std::string> problems;           // what went wrong: a kernel with a wrong result, a child that died
+  std::vector<std::string> notes;              // what was not measured, and why
+  std::optional<std::vector<NotRun>> not_run;  // nothing is known to be wrong there; null: all ran
+  std::optional<std::vector<KernelFault>> kernel_faults;  // of pbprobe's kernels on GPUs; null: none
+  std::optional<std::vector<GpuUse>> gpu_use;             // by others, before and after; null: not reported
+  std::optional<std::vector<DeviceTrace>> traces;         // of the devices, meanwhile; null: not looked at
 };
 
 template <class Visitor, SameAs<PeerFigure> T>
@@ -367,6 +369,8 @@ void fields(Visitor& visit, T& measurements) {
   visit("problems", measurements.problems, "what went wrong: a kernel with a wrong result, a child that died");
   visit("notes", measurements.notes, "what was not measured, and why");
   visit("not_run", measurements.not_run, "what could not run, so that nothing is known of it");
+  visit("kernel_faults", measurements.kernel_faults,
+        "GPU kernels of pbprobe that failed or computed wrong, and what trials showed; null: none");
   visit("gpu_use", measurements.gpu_use, "by others, before and after the measuring");
   visit("traces", measurements.traces, "clock, power and temperature of each device, meanwhile");
 }

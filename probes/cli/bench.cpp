@@ -138,7 +138,10 @@ int run(const BenchArguments& options) {
   if (!measurements) return print_error(measurements.error());
   const int written = write_output(rendered(*measurements, options), options.output);
   if (written != kPassed) return written;
-  if (!measurements->problems.empty()) return kFailed;  // a wrong result, or a peer that died: each is named
+  for (const auto& fault : measurements->kernel_faults.value_or(std::vector<KernelFault>()))
+    if (fault.owner == FaultOwner::machine) return kFailed;
+  if (!measurements->problems.empty()) return kFailed;   // a wrong result, or a peer that died: each is named
+  if (measurements->kernel_faults) return kCouldNotRun;  // a defect of pbprobe, or undecided
   if (const auto& run_of = measurements->libtorch; run_of && run_of->problem)  // it died, and its rows are not there
     return run_of->obstacle ? kCouldNotRun : kFailed;
   // A time limit on a slow machine leaves what was measured before it.

@@ -152,6 +152,30 @@ Answer what_ran_was_machine_code(const Facts& facts) {
   return answer;
 }
 
+// A fault proves a defect of the machine only if kernels of every family have it.
+void judge_fault(const KernelFault& fault, Answer& answer) {
+  const std::string trials = describe_trials(fault);
+  if (fault.owner == FaultOwner::machine) {
+    answer.seen.push_back(
+        {.what =
+             say("{}; {}: every family of kernels fails, and so the GPU or its driver is at fault", fault.what, trials),
+         .where = std::nullopt,
+         .remedy = "do not compute on this GPU: look for Xid messages in `dmesg` and for ECC errors "
+                   "in `nvidia-smi -q`, and run NVIDIA's `dcgmi diag -r 3`"});
+    return;
+  }
+  const bool ours = fault.owner == FaultOwner::pbprobe;
+  answer.unknown =
+      Seen{.what = say("{}; {}: {}", fault.what, trials,
+                       in_words(ours ? "a defect of pbprobe, and not of the GPU" : "whose fault it is, is unknown")),
+           .where = std::nullopt,
+           .remedy =
+               ours ? "report it to pbprobe's issues with the output of `--format json`; the build and the GPU are not "
+                      "judged by it"
+                    : "run it again on an idle machine; if it stays, run NVIDIA's `dcgmi diag -r 3`, and report it to "
+                      "pbprobe's issues with the output of `--format json`"};
+}
+
 Answer kernels_are_right(const Facts& facts) {
   Answer answer;
   if (facts.measurements == nullptr) return answer;
@@ -162,6 +186,8 @@ Answer kernels_are_right(const Facts& facts) {
         could_not_run(facts, not_run.front().what, not_run.front().why, not_run.front().device.value_or(""));
     if (not_run.size() > 1) answer.unknown->what.text += fmt::format("; and {} more did not run", not_run.size() - 1);
   }
+  for (const KernelFault& fault : facts.measurements->kernel_faults.value_or(std::vector<KernelFault>()))
+    judge_fault(fault, answer);
   return answer;
 }
 

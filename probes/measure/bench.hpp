@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -36,10 +37,12 @@ struct BenchCase {
   bool against_cublaslt = false;
   bool against_cublaslt_best = false;  // the best of 32 heuristics, where the other takes the first one
   bool against_cutlass = false;
-  bool against_bf16 = false;      // our own GEMM of BF16
-  bool chosen_only = false;       // what dispatch chooses, and no other
-  bool asked_for_target = false;  // then a missing kernel is a problem and not a note
-  bool unbuilt = false;           // plans kernels that are not built too
+  bool against_bf16 = false;          // our own GEMM of BF16
+  std::optional<std::string> kernel;  // only this one
+  int64_t launches = 0;               // of each GPU kernel, compared bit for bit before it is timed
+  bool chosen_only = false;           // what dispatch chooses, and no other
+  bool asked_for_target = false;      // then a missing kernel is a problem and not a note
+  bool unbuilt = false;               // plans kernels that are not built too
 };
 
 // Threads that a request means on this host.
@@ -88,11 +91,14 @@ struct CaseLimits {
   double deadline_seconds = 0;  // on the clock; 0: none
   std::function<double()> clock;
 };
-void run_case(const BenchCase& one, const CasePlans& plans, Backend& backend, LibtorchProbe& libtorch,
+// Returns whether the device can run further cases: a failed launch ends the process's CUDA context.
+bool run_case(const BenchCase& one, const CasePlans& plans, const Host& host, Backend& backend, LibtorchProbe& libtorch,
               EventWriter& events, const CaseLimits& limits);
 
 // Runs all of it within the request's budget. Rows, libtorch's figures, problems and notes go to `events` at once.
-void run_benches(const MeasureRequest& request, LibtorchProbe& libtorch, EventWriter& events);
+// lost: GPUs whose CUDA context ended with a failed launch, on which nothing runs.
+void run_benches(const MeasureRequest& request, LibtorchProbe& libtorch, EventWriter& events,
+                 std::set<int64_t> lost = {});
 
 // The first usable GPU of each capability: several of one kind are measured once.
 [[nodiscard]] std::vector<const Gpu*> distinct_gpus(const Host& host);

@@ -416,17 +416,15 @@ Result<Measurements> run_bench(const BenchOptions& options) {
     request.libtorch_dir = inventory.libtorch_dir;
     PBPROBE_TRY(foreign, find_foreign_closure(inventory, gnu_get_libc_version(), system_driver_places()));
   }
-  // cuBLASLt is looked for beside a torch first; it may lie elsewhere too.
-  request.cublaslt_near = request.libtorch_dir;
-  const bool cublaslt =
-      std::any_of(peers.begin(), peers.end(), [](const std::string& peer) { return peer.starts_with("cublaslt"); });
-  if (!request.libtorch_dir && cublaslt) {
+  // cuBLASLt and OpenMP's runtime are looked for beside a torch first; they may be elsewhere too.
+  request.torch_libraries = request.libtorch_dir;
+  if (!request.libtorch_dir) {
     const auto artifact = options.artifact ? Result<fs::path>(*options.artifact)
                                            : find_default_artifact(torch_search_roots(system_env()));
     std::error_code error;
     for (const char* folder : {"torch/lib", "lib", "."}) {
       if (artifact && fs::exists(*artifact / folder / "libtorch_cpu.so", error))
-        request.cublaslt_near = (*artifact / folder).string();
+        request.torch_libraries = (*artifact / folder).string();
     }
   }
   if (options.progress) options.progress("measuring");

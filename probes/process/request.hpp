@@ -29,21 +29,23 @@ struct BenchRequest {
   BlockScale blocks = BlockScale::none;  // of A and of B; GPUs' kernels
   std::optional<DType> out;              // null: as the kernels of this dtype write it
   std::vector<Shape> shapes;
-  bool drawn = false;                // they were: those that memory does not hold are left out
-  std::vector<Shape> gpu_shapes;     // on GPUs in place of those; empty: the same
-  bool chosen = false;               // only the kernel that dispatch chooses
-  bool prepacked = false;            // B is packed once, outside the time, as weights are; CPU kernels only
-  bool scaled = false;               // C by a scale for each of its rows and one for each of its columns
-  int64_t threads = 0;               // 0: as many as the host lets us use
-  double sustained_seconds = 0;      // what one sample lasts: the chip is warm then; 0: short samples, bursts
-  std::vector<std::string> against;  // "libtorch", "cublaslt", "cublaslt_best", "cutlass", "bf16"
+  bool drawn = false;                 // they were: those that memory does not hold are left out
+  std::vector<Shape> gpu_shapes;      // on GPUs in place of those; empty: the same
+  bool chosen = false;                // only the kernel that dispatch chooses
+  bool prepacked = false;             // B is packed once, outside the time, as weights are; CPU kernels only
+  std::optional<std::string> kernel;  // only this one; null: all
+  int64_t launches = 0;               // more than 0: repeat each GPU kernel and compare the bits before it is timed
+  bool scaled = false;                // C by a scale for each of its rows and one for each of its columns
+  int64_t threads = 0;                // 0: as many as the host lets us use
+  double sustained_seconds = 0;       // what one sample lasts: the chip is warm then; 0: short samples, bursts
+  std::vector<std::string> against;   // "libtorch", "cublaslt", "cublaslt_best", "cutlass", "bf16"
 };
 
 struct MeasureRequest {
   Host host;
-  std::optional<std::string> libtorch_dir;   // folder of libtorch_cpu.so; null: none is loaded
-  std::optional<std::string> cublaslt_near;  // folder of a torch's libraries, beside which libcublasLt may lie
-  std::optional<std::string> scratch;        // the only folder that it may write to; null: wherever it can
+  std::optional<std::string> libtorch_dir;     // folder of libtorch_cpu.so; null: none is loaded
+  std::optional<std::string> torch_libraries;  // folder where libcublasLt and OpenMP's runtime are looked for
+  std::optional<std::string> scratch;          // the only folder that it may write to; null: wherever it can
   std::vector<BenchRequest> benches;
   bool every_core = false;     // every kernel bit for bit on each CPU first
   bool timings = false;        // of libtorch's areas, by all threads that the host lets us use
@@ -71,6 +73,8 @@ void fields(Visitor& visit, T& bench) {
   visit("gpu_shapes", bench.gpu_shapes, "on GPUs in place of those; empty: the same");
   visit("chosen", bench.chosen, "only the kernel that dispatch chooses");
   visit("prepacked", bench.prepacked, "B is packed once, outside the time");
+  visit("kernel", bench.kernel, "only this one; null: all");
+  visit("launches", bench.launches, "more than 0: repeat each GPU kernel and compare the bits before it is timed");
   visit("scaled", bench.scaled, "C by a scale for each row and each column");
   visit("threads", bench.threads, "0: as many as the host lets us use");
   visit("sustained_seconds", bench.sustained_seconds, "what one sample lasts; 0: short ones");
@@ -82,7 +86,7 @@ void fields(Visitor& visit, T& request) {
   visit.constant("schema", "pbprobe.measure-request/1");
   visit("host", request.host);
   visit("libtorch_dir", request.libtorch_dir, "folder of libtorch_cpu.so; null: none is loaded");
-  visit("cublaslt_near", request.cublaslt_near, "folder of a torch's libraries, beside which libcublasLt may lie");
+  visit("torch_libraries", request.torch_libraries, "folder where libcublasLt and OpenMP's runtime are looked for");
   visit("scratch", request.scratch, "the only folder that it may write to; null: wherever it can");
   visit("benches", request.benches);
   visit("every_core", request.every_core, "every kernel bit for bit on each CPU first");

@@ -31,6 +31,13 @@ std::vector<std::string> words_of(const std::optional<std::vector<NotRun>>& not_
   return words;
 }
 
+std::vector<std::string> words_of(const std::optional<std::vector<KernelFault>>& faults) {
+  std::vector<std::string> words;
+  for (const auto& fault : faults.value_or(std::vector<KernelFault>()))
+    words.push_back(fmt::format("{}; {}", fault.what, describe_trials(fault)));
+  return words;
+}
+
 void add_measured(Page& page, const Measurements& measurements) {
   if (measurements.libtorch) text::add_libtorch_figures(page, *measurements.libtorch);
   text::add_own_kernels(page, measurements);
@@ -171,6 +178,7 @@ std::string render_bench(const Measurements& measurements, const TextOptions& op
   if (measurements.libtorch && measurements.libtorch->problem)
     add_list(page, "libtorch", {*measurements.libtorch->problem}, 1);
   add_list(page, "Problems", measurements.problems, kAllRows);
+  add_list(page, "Kernels that failed", words_of(measurements.kernel_faults), kAllRows);
   add_list(page, "Could not run", words_of(measurements.not_run), kAllRows);
   add_list(page, "Not measured", measurements.notes, kAllRows);
   return std::move(page).take();

@@ -186,6 +186,19 @@ TEST(Obstacles, ASlowStartOfAGpuThatOthersUseIsNotJudged) {
   EXPECT_TRUE(finds(judge(slow({})), "PB511"));
 }
 
+TEST(Obstacles, KernelFaultFailsOnlyIfMachineIsAtFault) {
+  const auto report = [](FaultOwner owner) {
+    return with(h200(), [&](Report& r) {
+      KernelFault fault{.device = "cuda:0", .what = "wgmma_fp16_128x256_sm90 fails", .owner = owner};
+      fault.again.outcome = TrialOutcome::failed;
+      r.measurements->kernel_faults = {fault};
+    });
+  };
+  expect_unknown(report(FaultOwner::pbprobe), "PB504", HasSubstr("a defect of pbprobe, and not of the GPU"));
+  expect_unknown(report(FaultOwner::undecided), "PB504", HasSubstr("whose fault it is, is unknown"));
+  EXPECT_TRUE(finds(judge(report(FaultOwner::machine)), "PB504"));
+}
+
 TEST(Obstacles, DisturbedGainsAreNeverJudged) {
   const auto gains = [](std::optional<std::string> who) {
     return with(h200(), [&](Report& r) {
