@@ -44,11 +44,15 @@ StressBuffer::StressBuffer(const DriverApi& driver, const StressApi& api, size_t
   if (end == BufferEnd::padded) {
     const size_t padded = (bytes + 15) / 16 * 16;
     result_ = driver.cuMemAlloc(&address_, padded);
-    if (result_ == kCudaSuccess && padded > bytes)
-      result_ = driver.cuMemsetD8(address_ + bytes, kPadding, padded - bytes);
+    if (result_ == kCudaSuccess && padded > bytes) fill_padding(address_ + bytes, padded - bytes);
   } else {
     map_before_unmapped_page();
   }
+}
+
+void StressBuffer::fill_padding(CuDevicePtr at, size_t bytes) {
+  result_ = driver_.cuMemsetD8(at, kPadding, bytes);
+  if (result_ == kCudaSuccess) result_ = driver_.cuCtxSynchronize();
 }
 
 void StressBuffer::map_before_unmapped_page() {
@@ -68,7 +72,8 @@ void StressBuffer::map_before_unmapped_page() {
   access.location_id = device;
   if ((result_ = api_.set_access(range_, mapped, &access, 1)) != kCudaSuccess) return;
   // The first vector may begin before the array.
-  if ((result_ = driver_.cuMemsetD8(range_, kPadding, mapped)) != kCudaSuccess) return;
+  fill_padding(range_, mapped);
+  if (result_ != kCudaSuccess) return;
   address_ = range_ + mapped - bytes_;
 }
 

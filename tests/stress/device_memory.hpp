@@ -70,6 +70,8 @@ class StressBuffer {
 
  private:
   void map_before_unmapped_page();
+  // Waits for the fill: streams that do not wait for the default stream may write the buffer next.
+  void fill_padding(CuDevicePtr at, size_t bytes);
 
   const DriverApi& driver_;
   const StressApi& api_;
