@@ -31,6 +31,7 @@ namespace fs = std::filesystem;
 
 void take_findings(const Report& report, Distribution& row) {
   row.findings = judge(report).findings;
+  row.worst.reset();  // torch is judged twice
   if (!row.findings.empty()) row.worst = row.findings.front().severity;
 }
 

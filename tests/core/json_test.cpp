@@ -65,9 +65,10 @@ Inventory full_inventory() {
                                     .problem = "p"},
       .loading = std::vector<Loading>{{.path = "f",
                                        .missing_libraries = {{"libcudart.so.12", "f", "o"}},
-                                       .missing_versions = {{"GLIBCXX_3.4.32", "l", "f"}},
-                                       .unresolved = {{"_Z1fv", "V", "f", {"2.9"}}},
+                                       .missing_versions = {{"GLIBCXX_3.4.32", "l", "f", "LD_LIBRARY_PATH"}},
+                                       .unresolved = {{"_Z1fv", "V", "f", {"2.9"}, "l", "how"}},
                                        .assumed = {"a"}}},
+      .redirected = std::vector<RedirectedLibrary>{{"n", "b", "t", "h", "i"}},
       .torch_beside = "2.11.0",
       .other_processor =
           OtherProcessor{

@@ -167,8 +167,8 @@ def test_a_cuda_library_of_another_major_than_torch_s_wants_another_build(tmp_pa
 
 
 def test_a_name_that_the_table_of_torch_s_takes_for_its_own_is_not_blamed_on_torch(tmp_path):
-    """torchcodec without FFmpeg: the digest of av_frame_alloc is that of one that torch 2.8 to 2.10 have."""
-    uses = 'extern "C" int av_frame_alloc();\n' + MODULE.format("av_frame_alloc();")
+    """As of torchcodec without FFmpeg: the digest of av_frame_alloc25810 is that of one that torch 2.8 to 2.10 have."""
+    uses = 'extern "C" int av_frame_alloc25810();\n' + MODULE.format("av_frame_alloc25810();")
     lacking = extension(code=uses, needs=("libc10.so", "libavutil.so.56"), runpath=TO_TORCH)
     row, _ = audited(environment(tmp_path / "library", torch(), lacking), FAILED)
     assert row["loading"][0]["unresolved"][0]["releases"] == ["2.8", "2.9", "2.10"]
