@@ -163,7 +163,7 @@ def test_a_cuda_library_of_another_major_than_torch_s_wants_another_build(tmp_pa
     # What does not link torch may have a CUDA of its own, which its package brings.
     own = extension(needs=("libcudart.so.12",), code=MODULE.format(""))
     row, _ = audited(environment(tmp_path / "own", torch(version="2.11.0+cu130"), own), FAILED)
-    assert only_finding(row)["remedy"].startswith("install the package that brings the library")
+    assert only_finding(row)["remedy"].startswith("pip install nvidia-cuda-runtime-cu12, or the build")
 
 
 def test_a_name_that_the_table_of_torch_s_takes_for_its_own_is_not_blamed_on_torch(tmp_path):
