@@ -94,8 +94,6 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """A link to what is not a document stays as its words; one that leads nowhere stays, and fails."""
-    if page.file.src_uri == "glossary.md":  # the rest is for ci/glossary, and its regular expressions look like HTML
-        markdown = markdown.partition("\n## What is not written")[0]
     docs = Path(config.docs_dir)
     folder = (docs / page.file.src_uri).parent
 
