@@ -13,24 +13,24 @@ function(pbprobe_require package)
 endfunction()
 
 pbprobe_require(fmt CONFIG)
-# Its headers; core/fmt.cpp compiles the rest.
+# Use only the headers of fmt; core/fmt.cpp compiles the rest.
 get_target_property(PBPROBE_FMT_INCLUDE fmt::fmt-header-only INTERFACE_INCLUDE_DIRECTORIES)
 add_library(pbprobe_fmt INTERFACE)
 target_include_directories(pbprobe_fmt SYSTEM INTERFACE ${PBPROBE_FMT_INCLUDE})
 pbprobe_require(nlohmann_json CONFIG)
 pbprobe_require(CLI11 CONFIG)
-# Shared: Debian's libz.a is not position-independent, so the Python module cannot link it, and libz.so.1 is in every base
-# system.
+# Link zlib shared: libz.a of Debian is not position-independent, so that the Python module cannot link it. Every base system
+# has libz.so.1.
 pbprobe_require(ZLIB)
-# Debian has no static Zydis: the library is copied into lib beside the program's bin (probes/cli, bindings). Of Zycore it
-# takes only headers.
+# Debian has no static Zydis: the build copies the library into lib next to bin (probes/cli, bindings). Only the headers of
+# Zycore are needed.
 pbprobe_require(zycore CONFIG)
 pbprobe_require(zydis CONFIG)
 set_target_properties(Zydis::Zydis PROPERTIES INTERFACE_LINK_LIBRARIES "")
-# Archives need nothing beside the program on another machine. A distribution that ships shared objects only, as nixpkgs
-# does, switches this off.
+# A program with archives needs no libraries on another machine. Disable this for a distribution without archives, such as
+# nixpkgs.
 option(PBPROBE_STATIC "Link zstd, lz4 and libcrypto as archives, for programs that are copied between machines" ON)
-# pbprobe_linked(<name> <library> <header>): a library that needs no other.
+# pbprobe_linked(<name> <library> <header>): finds a library without dependencies.
 function(pbprobe_linked name library header)
   if(PBPROBE_STATIC)
     set(kind ARCHIVE)

@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
 #
-# pbprobe_embed(<file> <name>): writes generated/<name>, the file's text as string literals for an #include.
-# Raw literals of at most 8 KB: compilers limit the length of one. Adjacent ones are joined.
+# pbprobe_embed(<file> <name>): writes the text of the file as string literals into generated/<name>, for an #include.
+# Splits the text into raw literals of at most 8 KB, because compilers limit their length; adjacent literals are joined.
 function(pbprobe_embed file name)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
   file(READ ${file} text)

@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
 #
-# pbprobe_embed_pages(<folder> <name>): writes generated/<name>, {"PB303", R"…"}, for each PB*.md of the folder: rows of
-# an array. A page that is added or changed is embedded again.
+# pbprobe_embed_pages(<folder> <name>): writes a row {"PB303", R"…"} for each PB*.md of the folder into generated/<name>,
+# again after a page was added or changed.
 function(pbprobe_embed_pages folder name)
   file(GLOB pages CONFIGURE_DEPENDS ${folder}/PB*.md)
   set(rows "")

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # cmake -DSOURCE= -DCPU=<ids> -DGPU=<ids> -DCUBIN_<id>= -DFLAGS_<id>= -DOUTPUT= -P KernelBuilds.cmake
-# Writes the digests of what was built: a cubin's bytes, and its source closure beside; a CPU target's source closure and
-# flags, since its machine code differs from compiler to compiler.
+# Writes the digests of built kernels: for a cubin its bytes and its source closure; for a CPU target its source closure and
+# flags, because machine code differs between compilers.
 cmake_minimum_required(VERSION 3.25)
 
 set(ROOT ${SOURCE})

@@ -1,20 +1,20 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
 #
-# One object library per CPU target with exactly the flags of its row, one cubin per GPU target with those of its row.
+# Builds one object library for each CPU target and one cubin for each GPU target, with exactly the flags of its row.
 #   pbprobe_cpu_kernels(<id>)   OBJECT library pbprobe_kernels_<id> from kernels/cpu/<id>.cpp
 #   pbprobe_gpu_kernels(<id>)   the cubin of kernels/cuda/<id>.cu, embedded in pbprobe_kernels_<id>
 #   pbprobe_blocks_kernels(<id>)    a second cubin, of kernels/cuda/<id>_blocks.cu, for the capability's `a` architecture
-#   pbprobe_tcgen05_kernels(<id>)   a second cubin, of kernels/cuda/<id>_tcgen05.cu, which takes CUTLASS's headers
-# CUDA is not a CMake language here: nvcc is run by hand, so that a build without it differs in nothing else. SMs that nvcc
-# no longer knows are compiled by NVRTC of the last CUDA that does (cmake/nvrtc.cpp).
-#   PBPROBE_NVCC    nvcc itself, or the folder it lies in; else PATH, $CUDA_HOME, /usr/local/cuda
-#   PBPROBE_NVRTC   libnvrtc.so.12; else that of .venv, where `make TARGETS=…` installs it
-#   PBPROBE_CUTLASS the headers of the nvidia-cutlass wheel; else those of .venv, where `make TARGETS=…` installs them
-#   PBPROBE_TCGEN05 full: every tile, cluster and layout of the tcgen05 kernels, not only those that are chosen
-#   PBPROBE_PTX     the targets' own kernels become PTX, so that newer silicon runs them in tests (the preset ptx)
-#   PBPROBE_CUBINS  the folder in which another build of this tree has them: a cross build takes what its compilers, which
-#                   run only where it is built, made for the same GPUs (generated/kernels)
+#   pbprobe_tcgen05_kernels(<id>)   a second cubin, of kernels/cuda/<id>_tcgen05.cu, with the headers of CUTLASS
+# CUDA is not a CMake language here: a custom command runs nvcc, so that a build without nvcc is equal otherwise. NVRTC of
+# the last CUDA that knows an SM compiles SMs that nvcc dropped (cmake/nvrtc.cpp).
+#   PBPROBE_NVCC    nvcc or its folder (default: PATH, $CUDA_HOME, /usr/local/cuda)
+#   PBPROBE_NVRTC   libnvrtc.so.12 (default: .venv, where `make TARGETS=…` installs it)
+#   PBPROBE_CUTLASS headers of the nvidia-cutlass wheel (default: .venv, where `make TARGETS=…` installs them)
+#   PBPROBE_TCGEN05 full: every tile, cluster and layout of the tcgen05 kernels, not only the chosen ones
+#   PBPROBE_PTX     PTX instead of machine code, so that newer silicon runs the kernels of a target in tests (preset ptx)
+#   PBPROBE_CUBINS  generated/kernels of a native build of this tree, whose cubins a cross build uses, because the CUDA
+#                   compilers run only on the machine that builds
 
 set(PBPROBE_NVCC "" CACHE STRING "nvcc, or the folder that holds it (also that of the nvidia-cuda-nvcc wheel)")
 set(PBPROBE_NVRTC "" CACHE FILEPATH "libnvrtc.so.12 of the nvidia-cuda-nvrtc-cu12 wheel")
@@ -34,7 +34,7 @@ find_program(PBPROBE_NVCC_PROGRAM nvcc NO_CACHE
 if(PBPROBE_NVCC AND EXISTS "${PBPROBE_NVCC}" AND NOT IS_DIRECTORY "${PBPROBE_NVCC}")
   set(PBPROBE_NVCC_PROGRAM ${PBPROBE_NVCC})
 endif()
-# Called by the name of a link, nvcc looks for its parts beside the link.
+# Resolve links: nvcc searches its parts next to the name that it was called by.
 while(IS_SYMLINK "${PBPROBE_NVCC_PROGRAM}")
   cmake_path(GET PBPROBE_NVCC_PROGRAM PARENT_PATH folder)
   file(READ_SYMLINK "${PBPROBE_NVCC_PROGRAM}" PBPROBE_NVCC_PROGRAM)
@@ -64,11 +64,11 @@ if(PBPROBE_NVRTC_LIBRARY)
   set_target_properties(pbprobe_nvrtc PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PBPROBE_KERNELS_GENERATED})
 endif()
 
-# For the tests of registers, which are another compiler's elsewhere.
+# The register tests need this version: other compilers allocate other registers.
 set_property(GLOBAL PROPERTY PBPROBE_RELEASE_nvcc "nvcc ${PBPROBE_NVCC_VERSION}")
 set_property(GLOBAL PROPERTY PBPROBE_RELEASE_nvrtc "nvrtc ${PBPROBE_NVRTC_VERSION}")
 
-# Exactly the version that the kernels were proved with.
+# Require exactly the version that the kernels were tested with.
 file(GLOB PBPROBE_CUTLASS_INCLUDE ${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/cutlass_library/source/include)
 if(PBPROBE_CUTLASS)
   set(PBPROBE_CUTLASS_INCLUDE ${PBPROBE_CUTLASS})
@@ -82,12 +82,12 @@ if(EXISTS "${PBPROBE_CUTLASS_INCLUDE}/cutlass/version.h")
   endforeach()
   list(JOIN PBPROBE_CUTLASS_VERSION "." PBPROBE_CUTLASS_VERSION)
 endif()
-# Where the host's half finds CUDA's own headers: beside nvcc, of a toolkit or of the wheels.
+# Find the CUDA headers for the host code next to nvcc, in a toolkit or in wheels.
 cmake_path(GET PBPROBE_NVCC_PROGRAM PARENT_PATH folder)
 find_path(PBPROBE_CUDA_INCLUDE cuda_runtime.h NO_CACHE NO_DEFAULT_PATH NO_CMAKE_FIND_ROOT_PATH
           PATHS ${folder}/../include ${folder}/../targets/x86_64-linux/include ${folder}/../targets/sbsa-linux/include)
 
-# Kernels are measured: they are compiled with -O3 in every build but Debug and the sanitizers', which must see -O0.
+# Compile kernels with -O3, because they are measured, except in Debug and sanitizer builds, which must test -O0.
 set(PBPROBE_KERNEL_FLAGS -O3)
 if(CMAKE_BUILD_TYPE STREQUAL "Debug" OR PBPROBE_SANITIZE)
   set(PBPROBE_KERNEL_FLAGS "")
@@ -99,12 +99,12 @@ function(pbprobe_cpu_kernels id)
   target_link_libraries(pbprobe_kernels_${id} PRIVATE pbprobe_options)
   target_compile_options(pbprobe_kernels_${id} PRIVATE ${flags} ${PBPROBE_KERNEL_FLAGS})
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-    # Its own AVX-512 headers use an uninitialized vector on purpose (GCC bug 105593).
+    # The AVX-512 headers of GCC use an uninitialized vector on purpose (GCC bug 105593).
     target_compile_options(pbprobe_kernels_${id} PRIVATE -Wno-uninitialized -Wno-maybe-uninitialized)
   endif()
 endfunction()
 
-# Sets ${variable} to why NVRTC cannot build a GPU target; empty: it can.
+# Sets ${variable} to the reason why NVRTC cannot build a GPU target, or to "".
 function(pbprobe_nvrtc_obstacle id variable)
   pbprobe_target(${id} last_cuda last)
   set(why "")
@@ -118,7 +118,7 @@ function(pbprobe_nvrtc_obstacle id variable)
   set(${variable} "${why}" PARENT_SCOPE)
 endfunction()
 
-# Sets ${variable} to why its compiler cannot build a GPU target; empty: it can.
+# Sets ${variable} to the reason why the compiler of a GPU target cannot build it, or to "".
 function(pbprobe_gpu_obstacle id variable)
   pbprobe_target(${id} compiler compiler)
   pbprobe_target(${id} first_cuda first)
@@ -142,7 +142,7 @@ function(pbprobe_gpu_obstacle id variable)
   set(${variable} "${why}" PARENT_SCOPE)
 endfunction()
 
-# Sets ${variable} to why the tcgen05 kernels of a target that is built are not; empty: they can be.
+# Sets ${variable} to the reason why the tcgen05 kernels of a built target cannot be built, or to "".
 function(pbprobe_tcgen05_obstacle id variable)
   set(why "")
   set(wanted 4.2.0)
@@ -162,7 +162,7 @@ function(pbprobe_tcgen05_obstacle id variable)
   set(${variable} "${why}" PARENT_SCOPE)
 endfunction()
 
-# Sets ${variable} to where the cubin of a GPU target is built.
+# Sets ${variable} to the path of the cubin of a GPU target.
 function(pbprobe_gpu_cubin id variable)
   set(extension cubin)
   if(PBPROBE_PTX)
@@ -182,7 +182,7 @@ function(pbprobe_gpu_kernels id)
     pbprobe_embed_cubin(${id} ${cubin})
     return()
   endif()
-  # ptxas names registers, spills and shared memory of each kernel: the tests read that from beside the cubin.
+  # ptxas prints registers, spills and shared memory of each kernel into a file next to the cubin; the tests read it.
   if(compiler STREQUAL "nvrtc")
     if(PBPROBE_PTX)
       set(flags --gpu-architecture=compute_${ptx})
@@ -212,11 +212,11 @@ function(pbprobe_gpu_kernels id)
   pbprobe_embed_cubin(${id} ${cubin})
 endfunction()
 
-# One compilation takes 3.6 GB, whatever the number of jobs.
+# Limit the pool: one compilation takes 3.6 GB.
 set_property(GLOBAL APPEND PROPERTY JOB_POOLS pbprobe_tcgen05=2)
 
-# The cubin `cubin` of `source` with the target's flags, CUTLASS's headers and further flags; or its PTX, where it is a
-# .ptx.
+# Compiles `source` to `cubin` with the flags of the target, the headers of CUTLASS and ${ARGN}. If `cubin` ends in .ptx,
+# writes PTX.
 function(pbprobe_tcgen05_cubin id source cubin)
   pbprobe_target(${id} flags flags)
   set(output -cubin)
@@ -245,9 +245,9 @@ function(pbprobe_tcgen05_kernels id)
   set(cubin ${PBPROBE_CUBIN_FOLDER}/${id}_tcgen05.cubin)
   if(NOT PBPROBE_CUBINS)
     pbprobe_tcgen05_cubin(${id} ${PROJECT_SOURCE_DIR}/kernels/cuda/${id}_tcgen05.cu ${cubin})
-    # For the tests, which run it in an interpreter (tests/kernels/ptx): the block-scaled kernels, of one target.
-    get_property(is_there GLOBAL PROPERTY pbprobe_tcgen05_ptx)
-    if(NOT is_there)
+    # Also build PTX of the block-scaled kernels of one target, which the tests interpret (tests/kernels/ptx).
+    get_property(ptx_target GLOBAL PROPERTY pbprobe_tcgen05_ptx)
+    if(NOT ptx_target)
       set_property(GLOBAL PROPERTY pbprobe_tcgen05_ptx ${id})
       set(ptx ${PBPROBE_CUBIN_FOLDER}/${id}_tcgen05.ptx)
       pbprobe_tcgen05_cubin(${id} ${PROJECT_SOURCE_DIR}/kernels/cuda/${id}_tcgen05.cu ${ptx}
@@ -258,7 +258,7 @@ function(pbprobe_tcgen05_kernels id)
   pbprobe_embed_cubin(${id}_tcgen05 ${cubin})
 endfunction()
 
-# Sets ${variable} to why the block-scaled kernels of a target that is built are not; empty: they can be.
+# Sets ${variable} to the reason why the block-scaled kernels of a built target cannot be built, or to "".
 function(pbprobe_blocks_obstacle id variable)
   set(why "")
   if(PBPROBE_PTX)
@@ -272,7 +272,7 @@ endfunction()
 function(pbprobe_blocks_kernels id)
   pbprobe_target(${id} architecture architecture)
   set(kinds cubin ptx)
-  if(architecture MATCHES "a$")  # wgmma's, which the interpreter of the tests does not know
+  if(architecture MATCHES "a$")  # wgmma, which the test interpreter lacks
     set(kinds cubin)
     string(REGEX REPLACE "a$" "" architecture ${architecture})
   endif()
@@ -282,7 +282,7 @@ function(pbprobe_blocks_kernels id)
     foreach(kind IN LISTS kinds)
       set(made ${PBPROBE_CUBIN_FOLDER}/${id}_blocks.${kind})
       set(flags -gencode=arch=compute_${architecture}a,code=sm_${architecture}a)
-      if(kind STREQUAL "ptx")  # for the tests, which run it in an interpreter (tests/kernels/ptx)
+      if(kind STREQUAL "ptx")  # the tests interpret it (tests/kernels/ptx)
         set(flags -arch=compute_${architecture}a)
       endif()
       add_custom_command(
@@ -301,10 +301,10 @@ function(pbprobe_blocks_kernels id)
   pbprobe_embed_cubin(${id}_blocks ${cubin})
 endfunction()
 
-# The OBJECT library pbprobe_kernels_<name>: a cubin as a zstd frame, a fifteenth of it in size, between
-# pbprobe_cubin_<name> and pbprobe_cubin_<name>_end. Where PBPROBE_PREFIX_<target> names another target, the frame leaves
-# out what the cubins share, and is not decompressed without that one (zstd's prefix): the global property
-# PBPROBE_PREFIXES gets {"name", "prefix"}.
+# Adds the OBJECT library pbprobe_kernels_<name>: the cubin as a zstd frame (a fifteenth of its size) between the symbols
+# pbprobe_cubin_<name> and pbprobe_cubin_<name>_end. If PBPROBE_PREFIX_<target> names another target, the frame uses the
+# cubin of that target as zstd prefix and needs it for decompression. Appends {"name", "prefix"} to the global property
+# PBPROBE_PREFIXES.
 add_executable(pbprobe_compress EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/cmake/compress.cpp)
 target_link_libraries(pbprobe_compress PRIVATE pbprobe_options pbprobe_zstd)
 set_target_properties(pbprobe_compress PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PBPROBE_KERNELS_GENERATED})
@@ -323,7 +323,7 @@ function(pbprobe_embed_cubin id cubin)
   endif()
   set(assembly ${PBPROBE_KERNELS_GENERATED}/${id}.S)
   file(CONFIGURE OUTPUT ${assembly} @ONLY CONTENT [[
-// The cubin of @id@, compressed.
+// Compressed cubin of @id@.
     .section .rodata
     .balign 64
     .global pbprobe_cubin_@id@

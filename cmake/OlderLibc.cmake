@@ -1,20 +1,21 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
 #
-# What a wheel carries: the objects of this build, linked to an older release's libc and libstdc++ and stripped, in
-# build/wheel/pbprobe. ci/older-libc fills the folder with that release, and ci/pack-wheel packs the wheel; ci/cross-wheel does both
-# for aarch64 on x86-64.
+# Builds the contents of a wheel in build/wheel/pbprobe: the objects of this build, stripped, and linked to the libc and
+# libstdc++ of an older release. ci/older-libc downloads this release, and ci/pack-wheel packs the wheel; ci/cross-wheel does
+# both for aarch64 on x86-64.
 set(PBPROBE_OLDER_LIBC "" CACHE PATH "The root folder of an older Debian: a wheel's program and operators are linked to it")
 
-# Shared libraries come from there, and from this compiler's archive only what those lack (exception_ptr's counters), hidden.
-# Both come before torch's library, which exports a libstdc++ of its own, without versions; -u: a later archive has the call.
+# Links `target` to the shared libraries of the older release. The archive of this compiler adds, hidden, only symbols that
+# these libraries lack (the counters of exception_ptr). Both precede the library of torch, which exports unversioned symbols
+# of libstdc++. -u: an object in a later archive needs the symbol.
 function(pbprobe_link_to_older_libc target of)
   execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libstdc++.a OUTPUT_VARIABLE archive OUTPUT_STRIP_TRAILING_WHITESPACE)
   get_target_property(libraries ${of} LINK_LIBRARIES)
-  # libpthread by name: before glibc 2.34 libstdc++ has threads only where somebody else brought it.
+  # Link libpthread by name: before glibc 2.34, libstdc++ has threads only if another library needs libpthread.
   target_link_libraries(${target} PRIVATE -lstdc++ ${archive} ${libraries} -Wl,--push-state,--no-as-needed,-lpthread,--pop-state
                                           -lstdc++ ${archive})
-  # -B: its own crt1.o too, for that of a newer libc leaves the program's constructors to the libc.
+  # -B selects crt1.o of the older release: crt1.o of a newer libc leaves constructors of the program to the libc.
   set(folder ${PBPROBE_OLDER_LIBC}/usr/lib/${CMAKE_LIBRARY_ARCHITECTURE})
   target_link_options(${target} PRIVATE --sysroot=${PBPROBE_OLDER_LIBC} -B${folder} -L${folder}
                       -Wl,-u,_ZNSt15__exception_ptr13exception_ptr10_M_releaseEv -s -Wl,--as-needed -Wl,--exclude-libs,ALL)

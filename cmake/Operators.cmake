@@ -1,9 +1,10 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
 #
-# The shared object of pbprobe.ops. From torch 2.10 on it is built by LibTorch's stable ABI, and loads in every later torch
-# (and Python); with 2.8 and 2.9 by their C++ API, and loads only in that torch.
-#   pbprobe_operators(<torch> <folder>)   target pbprobe_operators: <folder>/libpbprobe_ops.so; else PBPROBE_NO_OPERATORS
+# pbprobe_operators(<torch> <folder>) adds the target pbprobe_operators, which builds <folder>/libpbprobe_ops.so, the shared
+# object of pbprobe.ops. If the torch is too old, it sets PBPROBE_NO_OPERATORS to the reason. From torch 2.10 on, the shared
+# object uses the stable ABI of LibTorch and loads in every later torch and Python. With torch 2.8 and 2.9, it uses the C++
+# API and loads only in that version.
 function(pbprobe_operators torch folder)
   set(header ${torch}/include/torch/csrc/api/include/torch/version.h)
   if(EXISTS ${torch}/include/torch/headeronly/version.h)
@@ -22,7 +23,7 @@ function(pbprobe_operators torch folder)
   endif()
   add_library(pbprobe_operators MODULE ${PROJECT_SOURCE_DIR}/bindings/torch.cpp ${PROJECT_SOURCE_DIR}/bindings/gemm.cpp
                      ${PROJECT_SOURCE_DIR}/bindings/calibrate.cpp)
-  # torch brings a fmt of its own among its headers, which must not hide ours.
+  # The headers of torch contain another fmt: this folder precedes them.
   file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/generated/ours)
   file(CREATE_LINK ${PBPROBE_FMT_INCLUDE}/fmt ${PROJECT_BINARY_DIR}/generated/ours/fmt SYMBOLIC)
   target_include_directories(pbprobe_operators SYSTEM PRIVATE ${PROJECT_BINARY_DIR}/generated/ours ${torch}/include
@@ -35,21 +36,21 @@ function(pbprobe_operators torch folder)
     set(libraries ${torch}/lib/libtorch_cpu.so ${torch}/lib/libc10.so)
     message(STATUS "pbprobe: operators for torch ${version} only")
   endif()
-  # Its ELF header's machine: a cross build may have been given the torch of the machine that builds.
+  # Read e_machine of the ELF header: a cross build may use a torch for the building machine.
   set(x86_64 3e00)
   set(aarch64 b700)
   file(READ ${torch}/lib/libtorch_cpu.so machine OFFSET 18 LIMIT 2 HEX)
-  set(complete -Wl,--no-undefined)  # this very torch has each function that they call
-  if(NOT machine STREQUAL ${CMAKE_SYSTEM_PROCESSOR})  # headers are of every processor, and of the library only the name is taken
+  set(complete -Wl,--no-undefined)  # this torch must define each called function
+  if(NOT machine STREQUAL ${CMAKE_SYSTEM_PROCESSOR})  # headers fit every processor, and the linker needs only the name of the library
     set(complete "")
     file(WRITE ${PROJECT_BINARY_DIR}/generated/empty.c "")
     add_library(pbprobe_named_torch SHARED EXCLUDE_FROM_ALL ${PROJECT_BINARY_DIR}/generated/empty.c)
     set_target_properties(pbprobe_named_torch PROPERTIES OUTPUT_NAME torch_cpu LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/generated)
     set(libraries -Wl,--push-state,--no-as-needed pbprobe_named_torch -Wl,--pop-state)
   endif()
-  # Torch's checks state their file: the same one wherever tree and torch lie, though ccache makes folders of this tree relative.
-  # Options of the sources, for the last map counts, and pbprobe_options has one of the whole tree.
-  set(maps -DPBPROBE_MAPPED_FILES)  # for ccache, whose key leaves maps out: not what was compiled before there were these
+  # Checks of torch print __FILE__. Map it to the same text for every location of source tree and torch; ccache makes paths
+  # relative. Set the maps on the sources: the last map counts, and pbprobe_options has one for the whole tree.
+  set(maps -DPBPROBE_MAPPED_FILES)  # the ccache key omits the maps: do not reuse objects compiled without them
   set(folders ${PROJECT_SOURCE_DIR} ${torch}/include)
   set(names . torch/include)
   foreach(folder_here name IN ZIP_LISTS folders names)
@@ -59,8 +60,8 @@ function(pbprobe_operators torch folder)
   endforeach()
   get_target_property(sources pbprobe_operators SOURCES)
   set_property(SOURCE ${sources} APPEND PROPERTY COMPILE_OPTIONS ${maps})
-  # Torch's own libraries are there when this one is loaded: it names them, and no folder. They export a libstdc++ of their own,
-  # without versions: nothing is taken of that.
+  # Set no RPATH: the libraries of torch are loaded before this one. -lstdc++ comes first, because the libraries of torch
+  # export unversioned symbols of libstdc++.
   target_link_libraries(pbprobe_operators PRIVATE -lstdc++ pbprobe_options pbprobe_kernels pbprobe_host ${libraries})
   target_link_options(pbprobe_operators PRIVATE -Wl,--exclude-libs,ALL -Wl,--as-needed ${complete})
   set_target_properties(pbprobe_operators PROPERTIES OUTPUT_NAME pbprobe_ops LIBRARY_OUTPUT_DIRECTORY ${folder}

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
 #
-# The target pbprobe_python: the module pbprobe._core of one Python, in the folder ${package}.
+# Adds the target pbprobe_python: the module pbprobe._core for one Python, in the folder ${package}.
 find_package(Python 3.10 QUIET COMPONENTS Interpreter Development.Module)
 if(NOT Python_FOUND)
   message(FATAL_ERROR "pbprobe: the headers of Python ≥ 3.10 were not found: install Debian's python3-dev, set "

@@ -1,10 +1,10 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
 #
-# Reads recipes/targets.json, the one table of targets:
-#   PBPROBE_TARGET_IDS       every id, in the file's order
-#   PBPROBE_BUILT_TARGETS    those of PBPROBE_TARGETS (kernels that fit this compiler's architecture)
-#   pbprobe_target(<id> <key> <variable>)   one field; a list becomes a CMake list
+# Reads recipes/targets.json, the table of targets, defines
+#   PBPROBE_TARGET_IDS       all ids, in the order of the file
+#   PBPROBE_BUILT_TARGETS    ids in PBPROBE_TARGETS whose CPU architecture this compiler supports
+#   pbprobe_target(<id> <key> <variable>)   reads one field; a JSON list becomes a CMake list
 # and writes targets.inc for core/targets.cpp.
 
 set(PBPROBE_TARGETS_JSON ${PROJECT_SOURCE_DIR}/recipes/targets.json)
@@ -56,7 +56,7 @@ foreach(id IN LISTS wanted)
     continue()
   endif()
   if(kind STREQUAL "cpu" AND NOT architecture STREQUAL CMAKE_SYSTEM_PROCESSOR)
-    continue()  # another compiler's: `make cross` builds those of aarch64
+    continue()  # needs another compiler: `make cross` builds the aarch64 targets
   endif()
   list(APPEND PBPROBE_BUILT_TARGETS ${id})
 endforeach()

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// compress FROM TO [PREFIX]: a file as one zstd frame that states its size. What it shares with the file PREFIX takes
-// no room, and whoever decompresses it needs that file too. A tool of the build (cmake/Kernels.cmake).
+// Build tool (cmake/Kernels.cmake): compress FROM TO [PREFIX] writes a file as one zstd frame with its size. With
+// PREFIX, the frame omits data that both files share, and decompression needs PREFIX too.
 #include <cstdio>
 #include <fstream>
 #include <iterator>

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Writes pbprobe.1 from what the program's own --help says, of itself and of each of its commands.
+"""Writes pbprobe.1 from the --help of the program and of each command.
 
-man_page.py PROGRAM… OUTPUT, where an emulator may run the program
+man_page.py PROGRAM… OUTPUT; PROGRAM may start with an emulator and its arguments
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import subprocess
 import sys
 
 LISTS = ("Positionals:", "Options:", "Subcommands:")
-ENTRY = re.compile(r"  (\S.*?)(?:\s{2,}(.*))?$")  # a name and what it is; CLI11 puts the latter below a long name
+ENTRY = re.compile(r"  (\S.*?)(?:\s{2,}(.*))?$")  # name and description; CLI11 prints the description below a long name
 
 
 def escaped(text: str) -> str:
@@ -22,13 +22,13 @@ def escaped(text: str) -> str:
     return f"\\&{text}" if text.startswith((".", "'")) else text
 
 
-def help_of(program: list[str], *commands: str) -> list[str]:
+def read_help(program: list[str], *commands: str) -> list[str]:
     command = [*program, *commands, "--help"]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
 
 
-def list_of(lines: list[str], title: str) -> list[tuple[str, list[str]]]:
-    """Entries of one list of a help: their names, and their lines."""
+def parse_list(lines: list[str], title: str) -> list[tuple[str, list[str]]]:
+    """Parses the entries of one list in a --help text: names and lines."""
     entries: list[tuple[str, list[str]]] = []
     inside = False
     for line in lines:
@@ -42,7 +42,7 @@ def list_of(lines: list[str], title: str) -> list[tuple[str, list[str]]]:
 
 
 def prose(lines: list[str]) -> list[str]:
-    """What stands before the lists: sentences, and examples as they are."""
+    """Formats the text before the lists: sentences, and examples verbatim."""
     page: list[str] = []
     literal = False
     for line in lines:
@@ -58,7 +58,7 @@ def prose(lines: list[str]) -> list[str]:
 
 def entries(lines: list[str], title: str) -> list[str]:
     page: list[str] = []
-    for name, text in list_of(lines, title):
+    for name, text in parse_list(lines, title):
         # \: lets a long list of choices end a line.
         page += [".TP", ".B " + escaped(name).replace(",", ",\\:"), *map(escaped, text)]
     return page
@@ -66,18 +66,18 @@ def entries(lines: list[str], title: str) -> list[str]:
 
 def command_pages(program: list[str], *commands: str) -> list[str]:
     page: list[str] = []
-    lines = help_of(program, *commands)
+    lines = read_help(program, *commands)
     if commands:
         page += [f".SS pbprobe {' '.join(map(escaped, commands))}", *prose(lines)]
         page += entries(lines, "Positionals:") + entries(lines, "Options:")
-    for name, _ in list_of(lines, "Subcommands:"):
+    for name, _ in parse_list(lines, "Subcommands:"):
         page += command_pages(program, *commands, name)
     return page
 
 
 def man_page(program: list[str]) -> str:
     version = subprocess.run([*program, "--version"], check=True, capture_output=True, text=True).stdout.split()
-    lines = help_of(program)
+    lines = read_help(program)
     page = [f'.TH PBPROBE 1 "" "{escaped(" ".join(version[:2]))}" "User Commands"']
     page += [".SH NAME", f"pbprobe \\- {escaped(lines[0][0].lower() + lines[0][1:].rstrip('?'))}"]
     page += [".SH SYNOPSIS", ".B pbprobe", "[OPTIONS] COMMAND [OPTIONS] [ARGUMENTS]"]

@@ -3,12 +3,12 @@
 # SPDX-License-Identifier: MIT
 """Resolves TARGETS of the Makefile to ids of recipes/targets.json.
 
-    cmake/native_targets.py native         # this machine's: sm121,armv8_2,armv9
-    cmake/native_targets.py sm90,avx512    # checked, and written as CMake wants it
-    cmake/native_targets.py --compilers all    # what building them takes: cxx nvcc nvrtc
+    cmake/native_targets.py native         # targets of this machine: sm121,armv8_2,armv9
+    cmake/native_targets.py sm90,avx512    # checks ids and prints them as a CMake list
+    cmake/native_targets.py --compilers all    # prints the required compilers: cxx nvcc nvrtc
 
-native: every CPU target of this machine's architecture, and the GPUs that the driver reports. CMake itself never
-looks at the machine. Exit code: 0, or 2 for an unknown target.
+native means every CPU target of the architecture of this machine, and the GPUs that the driver reports. CMake itself
+never inspects the machine. Exit code: 0, or 2 for an unknown target.
 """
 
 import ctypes

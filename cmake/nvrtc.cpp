@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// A tool of the build: compiles one .cu by a libnvrtc of choice, for SMs that nvcc no longer knows.
+// Build tool: compiles one .cu with a given libnvrtc, for SMs that nvcc dropped.
 //
 //   nvrtc LIBRARY LAST_CUDA SOURCE INCLUDE OUTPUT FLAG…
 //
-// Writes OUTPUT (a cubin, or PTX where the flags ask for compute_X) and OUTPUT.resources, what ptxas reported. The
-// library is loaded at run time and declared here, so that no CUDA is needed to compile this. Exit code: 0, or 2 with a
-// sentence. Source: CUDA's NVRTC documentation.
+// Writes OUTPUT (a cubin, or PTX if the flags name compute_X) and OUTPUT.resources (the report of ptxas). Declares the
+// functions of the library and loads it at run time, so that this file compiles without CUDA. Exit code: 0, or 2 with a
+// message. Source of the declarations: NVRTC documentation of CUDA.
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -62,7 +62,7 @@ Nvrtc load(const char* path) {
   return nvrtc;
 }
 
-// Text or bytes that the library hands out in two calls.
+// Reads text or bytes that the library returns in two calls: size, then contents.
 std::string take(const Nvrtc& nvrtc, Program program, int (*size)(Program, size_t*), int (*get)(Program, char*)) {
   size_t count = 0;
   int result = size(program, &count);
@@ -107,7 +107,7 @@ int main(int argc, char** argv) {
   if (result == 0) result = nvrtc.compile(program, static_cast<int>(words.size()), words.data());
   const std::string log = take(nvrtc, program, nvrtc.log_size, nvrtc.log);
   if (result != 0) give_up(std::string(argv[3]) + ": " + nvrtc.error(result) + "\n" + log);
-  // The one warning that is expected: that this SM is an old one.
+  // Suppress the expected warning about an old SM.
   size_t expected = 0;
   for (size_t at = 0; (at = log.find("are deprecated and may be removed", at)) != std::string::npos; ++at) ++expected;
   size_t warnings = 0;

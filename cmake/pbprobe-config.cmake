@@ -1,16 +1,15 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
 #
-# find_package(pbprobe) gives pbprobe::pbprobe, the program, and
+# find_package(pbprobe) defines the target pbprobe::pbprobe (the program) and the function
 #
 #   pbprobe_check(<target> [SMS <sm>…] [CLAIM <word>…] [CLAIM_FILE <file>] [NAME <test>] [POST_BUILD])
 #
-# a test of CTest's, and with POST_BUILD a step of the build, that fails where the library does not hold machine code for
-# each SM. SMS are written as in CUDA_ARCHITECTURES, whose value is the default: 90 and 90-real are machine code for 9.0 with
-# whatever suffix, 90a exactly that; 90-virtual is PTX. CLAIM takes cuda=13.0, torch=2.11, python=3.12; CLAIM_FILE a file of
-# claims, in place of both.
+# The function adds a CTest test, and with POST_BUILD a build step. Both fail if the library lacks machine code for an SM. SMS has
+# the form of CUDA_ARCHITECTURES, which is the default: 90 and 90-real mean machine code for 9.0 with any suffix, 90a exactly
+# this code, 90-virtual PTX. CLAIM takes cuda=13.0, torch=2.11, python=3.12; CLAIM_FILE names a claim file instead of both.
 if(NOT TARGET pbprobe::pbprobe)
-  # Installed beside this file; else, as where only pip has installed the program, in PATH.
+  # Prefer the program installed with this file; else, for example after pip install, the program in PATH.
   find_program(PBPROBE_PROGRAM pbprobe HINTS ${CMAKE_CURRENT_LIST_DIR}/../../../bin)
   if(NOT PBPROBE_PROGRAM)
     set(pbprobe_FOUND FALSE)
@@ -21,7 +20,7 @@ if(NOT TARGET pbprobe::pbprobe)
   set_target_properties(pbprobe::pbprobe PROPERTIES IMPORTED_LOCATION ${PBPROBE_PROGRAM})
 endif()
 
-# "90a-real" and "90a": sm_90a in the first variable; "90-virtual": compute_90 in the second.
+# Appends sm_90a for "90a-real" and "90a" to the first variable, compute_90 for "90-virtual" to the second.
 function(_pbprobe_code architecture real virtual)
   string(REGEX REPLACE "^sm_?|[.]" "" number "${architecture}")
   if(NOT number MATCHES "^([0-9]+[af]?)(-real|-virtual)?$")
