@@ -82,8 +82,8 @@ def test_spreads_of_reports_are_those_that_they_were_made_with():
         for gpu in range(8):
             of_gpu = of_node * dice.gauss(1, 0.01)
             hosts[str(host)][gpu] = [100 * of_gpu * dice.gauss(1, 0.005) for _ in range(3)]
-    assert simulation.spreads_of(hosts) == pytest.approx((0.02, 0.01, 0.005), rel=0.1)
-    assert simulation.spreads_of({"one": {0: [1.0, 1.0]}}) == (0, 0, 0)
+    assert simulation.compute_spreads(hosts) == pytest.approx((0.02, 0.01, 0.005), rel=0.1)
+    assert simulation.compute_spreads({"one": {0: [1.0, 1.0]}}) == (0, 0, 0)
 
 
 def kernels_of_the_cpu():

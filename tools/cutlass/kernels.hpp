@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// The kernels of one source file, for peer.cpp's table.
+// Kernels of each source file, for the table in peer.cpp.
 #pragma once
 
 #include <vector>
@@ -13,7 +13,7 @@ struct CutlassEntry {
   int (*run)(const PbprobeCutlassCall&);
 };
 
-// One file a family and type: each takes the compiler a minute.
+// One file for each family and type, because each takes a minute to compile.
 void add_sm80_bf16(std::vector<CutlassEntry>& all);
 void add_sm80_int8(std::vector<CutlassEntry>& all);
 void add_sm80_tf32(std::vector<CutlassEntry>& all);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// CUTLASS's device::Gemm of its sm_80 class: mma.sync, operands by cp.async.
+// GEMMs of device::Gemm for sm_80 in CUTLASS: mma.sync, with operands copied by cp.async.
 #pragma once
 
 #include <type_traits>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// CUTLASS's collectives for 9.0: wgmma, operands by TMA, warps of two kinds.
+// GEMMs of the CUTLASS collectives for 9.0: wgmma, with operands copied by TMA, and specialized warps.
 #pragma once
 
 #include "cutlass/cutlass.h"
@@ -55,7 +55,7 @@ struct Sm90 {
          cutlass::make_cute_packed_stride(StrideD{}, {call.m, call.n, 1})}};
     arguments.epilogue.thread.alpha = Sum(1);
     arguments.epilogue.thread.beta = Sum(0);
-    // Asked for at every launch, it would cost more than the GEMM.
+    // Query once: a query at every launch costs more than the GEMM.
     static const int sms = cutlass::KernelHardwareInfo::query_device_multiprocessor_count(0);
     arguments.hw_info.sm_count = sms;
     if (const auto status = Gemm::can_implement(arguments); status != cutlass::Status::kSuccess) {

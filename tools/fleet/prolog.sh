@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
 #
-# Slurm's Prolog, or a check of NHC's: a node that is wrong is drained, one that could not be asked is not.
-# Slurm drains a node whose prolog ends with anything but 0, and kills it after PrologEpilogTimeout (60 s).
+# Prolog for Slurm, or a check for NHC: drains a node that failed, and only logs a node that gave no answer.
+# Slurm drains a node if its prolog does not exit with 0, and kills the prolog after PrologEpilogTimeout (60 s).
 set -uo pipefail
 
 python=${PBPROBE_PYTHON:-python3}
