@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Writes recipes/cuda_components.json: which versions of its libraries each CUDA toolkit release consists of.
+"""Writes recipes/cuda_components.json: the library versions of each CUDA toolkit release.
 
-    recipes/cuda_components.py [RELEASE…]      adds these releases; without one, reads those that stand there again
+    recipes/cuda_components.py [RELEASE…]      adds these releases; without one, updates the listed releases
 
 The versions come from the metadata of the `cuda-toolkit` packages, a few kilobytes each, which pip downloads. The names
-that the libraries are loaded by follow a rule (LIBRARIES), which tests compare with real files.
+that the loader uses for the libraries follow a rule (LIBRARIES), which tests compare with real files.
 """
 
 import json
@@ -19,8 +19,8 @@ import zipfile
 
 FILE = pathlib.Path(__file__).with_name("cuda_components.json")
 
-# Of each package: the component and its libraries. A SONAME ends in the first number of the component's version,
-# or in a number of its own.
+# Component and libraries of each package. A SONAME ends in the first number of the version of the component, or in the
+# listed number.
 LIBRARIES = {
     "nvidia-cublas": ("cuBLAS", {"libcublas": None, "libcublasLt": None, "libnvblas": None}),
     "nvidia-cuda-cupti": ("CUPTI", {"libcupti": None}),
@@ -38,7 +38,7 @@ LIBRARIES = {
 # NVIDIA supports a newer nvJitLink of the same major version with older libraries. torch 2.1 and 2.2 pin none.
 LINKER = "nvJitLink"
 
-# "nvidia-cublas==13.1.0.3.*", "nvidia-nvjitlink<14,>=13.2.86": of the latter a newer one belongs to the release too.
+# "nvidia-cublas==13.1.0.3.*", "nvidia-nvjitlink<14,>=13.2.86": a range includes newer versions in the release.
 REQUIREMENT = re.compile(
     r"Requires-Dist: (?P<package>nvidia-[a-z-]+)(?:-cu\d+)?"
     r"(?:==(?P<exactly>[0-9.]+)\.\*|<\d+,>=(?P<least>[0-9.]+)).*extra == ['\"]all['\"]"
@@ -46,7 +46,7 @@ REQUIREMENT = re.compile(
 
 
 def metadata(release: str) -> str:
-    """The METADATA of the release's wheel."""
+    """Downloads the wheel of the release and returns its METADATA."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]
         subprocess.run([*command, "--dest", folder, f"cuda-toolkit=={release}"], check=True)
@@ -57,7 +57,7 @@ def metadata(release: str) -> str:
 
 
 def components(text: str) -> list[dict]:
-    """Versions and SONAMEs, sorted by component, from the requirements of the extra `all`."""
+    """Returns versions and SONAMEs, sorted by component, from the requirements of the extra `all`."""
     found = []
     for line in text.splitlines():
         match = REQUIREMENT.match(line)
@@ -77,7 +77,7 @@ def number(release: str) -> list[int]:
 
 
 def render(document: dict) -> str:
-    """One line a component, so that a change of one version is one line of a diff."""
+    """Renders one line for each component, so that a changed version is one line of a diff."""
     releases = []
     for entry in document["releases"]:
         rows = ",\n".join("        " + json.dumps(component) for component in entry["components"])

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Writes recipes/public_wheels.json: which SMs the public wheels of torch and of what runs beside it hold.
+"""Writes recipes/public_wheels.json: the SMs in the public wheels of torch and related packages.
 
-    recipes/public_wheels.py [--pbprobe build/bin/pbprobe] [PACKAGE==VERSION/PROCESSOR…]   adds these, or reads again
-    recipes/public_wheels.py [--pbprobe …] --read WHEEL…                                 of what is here already
-    recipes/public_wheels.py --page                     only the table of docs/wheels.md, which it writes each time
+    recipes/public_wheels.py [--pbprobe build/bin/pbprobe] [PACKAGE==VERSION/PROCESSOR…]   adds or updates these wheels
+    recipes/public_wheels.py [--pbprobe …] --read WHEEL…                                 reads local wheels
+    recipes/public_wheels.py --page                     only writes the table in docs/wheels.md, as every run does
 
-Without a name, all of WHEELS are read. A wheel has up to a gigabyte: one is downloaded at a time, read by `pbprobe
-audit`, and removed. What the index has no wheel of for a processor stands in `absent`.
+Without a name, reads all of WHEELS. A wheel has up to a gigabyte: the script downloads one at a time, reads it with
+`pbprobe audit`, and removes it. `absent` lists packages that have no wheel for a processor in the index.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ WHEELS = {
     "cupy-cuda13x": ("14.2.0",),
 }
 TAGS = [f"manylinux_2_{minor}" for minor in (17, 24, 27, 28, 31, 34, 35, 39)] + ["manylinux2014", "linux"]
-# CUDA's minor-version compatibility: the first driver branch of each major.
+# First driver branch of each CUDA major version, by minor-version compatibility.
 DRIVERS = {"11": 450, "12": 525, "13": 580}
 OF_PROFILERS = ("libcupti", "libnvperf")  # whose code is for no kernel of the package
 OF_CUDA = re.compile(r"lib(cudart|cublasLt|cublas|nvrtc|nvJitLink)[.-].*?so\.(\d+)")
@@ -74,7 +74,7 @@ def audited(pbprobe: str, wheel: pathlib.Path) -> dict:
 
 
 def stated(wheel: pathlib.Path) -> dict:
-    """What METADATA says, and torch/version.py of its CUDA."""
+    """Reads name, version and torch requirement from METADATA, and the CUDA version from torch/version.py."""
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
         info = next(name for name in names if re.fullmatch(r"[^/]+\.dist-info/METADATA", name))
@@ -98,16 +98,16 @@ def number(sm: str) -> tuple[int, str]:
     return int(sm.removeprefix("sm_").rstrip("af")), sm
 
 
-def majors_of(inventory: dict, known: str | None) -> set[str]:
-    """Of the CUDA libraries that its files need; what torch says of itself counts first."""
+def find_cuda_majors(inventory: dict, known: str | None) -> set[str]:
+    """Returns the major versions of the needed CUDA libraries; prefers the version `known` that torch states."""
     if known:
         return {known.split(".")[0]}
     needed = [name for file in inventory["files"] for name in [*file["needed"], pathlib.Path(file["path"]).name]]
     return {found[2] for found in map(OF_CUDA.match, needed) if found}
 
 
-def code_of(inventory: dict, kind: str) -> collections.Counter:
-    """Units of each SM, over all files: packages bring a library an SM, or a CUDA release."""
+def count_units(inventory: dict, kind: str) -> collections.Counter:
+    """Counts units of each SM over all files: some packages have one library for each SM or CUDA release."""
     counts = collections.Counter()
     for file in inventory["files"]:
         if pathlib.Path(file["path"]).name.startswith(OF_PROFILERS):
@@ -121,12 +121,12 @@ def row(pbprobe: str, wheel: pathlib.Path) -> dict:
     inventory = audited(pbprobe, wheel)
     texts = stated(wheel)
     main = [file for file in inventory["files"] if file["path"] == "torch/lib/libtorch_cuda.so"]
-    cubins = code_of(inventory | ({"files": main} if main else {}), "cubin")
+    cubins = count_units(inventory | ({"files": main} if main else {}), "cubin")
     most = max(cubins.values(), default=0)
-    # In torch a handful of units is for further SMs; of other packages each kernel has a choice of its own.
+    # torch has a few units for more SMs, which do not count. Kernels of other packages have their own SM lists.
     held = {sm for sm, count in cubins.items() if not main or count * 2 >= most}
-    ptx = code_of(inventory | ({"files": main} if main else {}), "ptx")
-    majors = majors_of(inventory, texts["cuda"])
+    ptx = count_units(inventory | ({"files": main} if main else {}), "ptx")
+    majors = find_cuda_majors(inventory, texts["cuda"])
     return {
         "package": texts["package"],
         "version": texts["version"],
@@ -154,7 +154,7 @@ def sort_key(entry: dict) -> tuple:
 
 
 def render(rows: list[dict], absent: list[dict]) -> str:
-    """One line a wheel, so that one that changed is one line of a diff."""
+    """Renders one line for each wheel, so that a changed wheel is one line of a diff."""
     date = datetime.datetime.now(datetime.UTC).date().isoformat()
     text = f'{{\n  "schema": "pbprobe.public_wheels/1",\n  "read": "{date}"'
     for key, entries in (("wheels", rows), ("absent", absent)):
@@ -164,7 +164,7 @@ def render(rows: list[dict], absent: list[dict]) -> str:
 
 
 def page_table(known: dict) -> str:
-    """What docs/wheels.md says of them."""
+    """Renders the table for docs/wheels.md."""
 
     def numbers(names: list[str]) -> str:
         return " ".join(name.removeprefix("sm_") for name in names)

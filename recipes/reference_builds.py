@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Writes recipes/reference_builds.json: what the public wheels of torch hold, as `pbprobe audit` reads them.
+"""Writes recipes/reference_builds.json: the contents of public torch wheels, as `pbprobe audit` reads them.
 
-    recipes/reference_builds.py [--pbprobe build/bin/pbprobe] [VERSION[/PROCESSOR]…]     adds these, or reads them again
-    recipes/reference_builds.py [--pbprobe …] --read WHEEL_OR_JSON…                      of what is here already
+    recipes/reference_builds.py [--pbprobe build/bin/pbprobe] [VERSION[/PROCESSOR]…]     adds or updates these
+    recipes/reference_builds.py [--pbprobe …] --read WHEEL_OR_JSON…                      reads local files
 
-A wheel has several hundred megabytes: one is downloaded at a time, read and removed.
+A wheel has several hundred megabytes: the script downloads one at a time, reads it and removes it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CUDA = "libtorch_cuda.so"
 
 
 def fetched(version: str, processor: str, folder: str) -> pathlib.Path:
-    """The wheel; which Python it is for tells nothing of its device code."""
+    """Downloads the wheel for Python 3.11; the device code is the same for every Python."""
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]
     platform = ["--python-version", "3.11", "--platform", f"manylinux_2_28_{processor}"]
     subprocess.run([*command, *platform, "--dest", folder, f"torch=={version}"], check=True)
@@ -38,8 +38,8 @@ def audited(pbprobe: str, file: pathlib.Path) -> dict:
     return json.loads(done.stdout)
 
 
-def code_of(file: dict) -> dict[str, dict]:
-    """What stands there for each SM that most units have; torch adds others, and suffixes, to a few of its files."""
+def count_device_code(file: dict) -> dict[str, dict]:
+    """Returns the counts of each SM that most units have. torch adds other SMs and suffixes to a few files."""
     census = file["device_code"]["census"]
     most = max(row["cubins"] for row in census.values())
     return {
@@ -50,7 +50,7 @@ def code_of(file: dict) -> dict[str, dict]:
 
 
 def row(inventory: dict) -> dict:
-    """A build without device code has none."""
+    """Makes the row of a build; its files are empty for a build without device code."""
     own = {
         pathlib.Path(file["path"]).name: file
         for file in inventory["files"]
@@ -63,9 +63,9 @@ def row(inventory: dict) -> dict:
         "cuda": inventory["cuda_version"] or "",
         "platform": inventory["platform"],
         "build": name,
-        "code": code_of(cuda) if cuda else {},
+        "code": count_device_code(cuda) if cuda else {},
         "files": {
-            name: {"linked": file["links"]["versions"], "code": code_of(file)} for name, file in sorted(own.items())
+            name: {"linked": file["links"]["versions"], "code": count_device_code(file)} for name, file in sorted(own.items())
         },
     }
 
@@ -75,7 +75,7 @@ def number(version: str) -> list[int]:
 
 
 def render(rows: list[dict]) -> str:
-    """One line an SM, so that a change of one count is one line of a diff."""
+    """Renders one line for each SM, so that a changed count is one line of a diff."""
     builds = []
     for entry in rows:
         lines = []

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Writes recipes/torch_symbols.json: which releases of torch export which symbols, as digests.
+"""Writes recipes/torch_symbols.json: digests of the symbols that each release of torch exports.
 
     recipes/torch_symbols.py VERSION…         downloads the wheels for Python 3.11 on x86_64, one at a time
-    recipes/torch_symbols.py --read PATH…     wheels, or folders with a torch/, that are here already
+    recipes/torch_symbols.py --read PATH…     reads local wheels, or folders with a torch/
 
-All releases are given at once: a symbol is a row by the releases that have it.
+Name all releases at once: each row has the symbols of one set of releases.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ENTITY = re.compile(rf"_Z(?:T[VTISCWHAFJ]|GV|GR|GT[tn]|T{OFFSET}|Tc{OFFSET}{OFFS
 NESTED = re.compile(r"NH?[rVK]*[RO]*")
 LENGTH = re.compile(r"L?(\d+)")
 TYPE = re.compile(r"N(?:3c10|4c10d|2at|5torch|6caffe2)(?![a-z_])(?=.)")
-SLOTS = 4096  # a symbol: one in so many that no release has is taken for one that some release has
+SLOTS = 4096  # for each symbol: one in SLOTS unknown names is mistaken for a known symbol
 
 
 def classify(name: str) -> str:
@@ -79,7 +79,7 @@ def exported(files: list[pathlib.Path]) -> set[str]:
 
 
 def read(path: pathlib.Path) -> tuple[str, set[str]]:
-    """Its version and its symbols."""
+    """Reads the version and the symbols of a torch."""
     with tempfile.TemporaryDirectory() as folder:
         root = path
         if path.suffix == ".whl":

@@ -1,11 +1,11 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
 #
-# One package of the pinned CUDA set by its own name, as the recipes use it.
+# One package of the pinned CUDA set under its own name, as the recipes use it.
 {
   name, # "cudnn-13_0"
   attribute, # "cudnn"
-  cudaPackages, # the set's attribute in nixpkgs
+  cudaPackages, # attribute of the set in nixpkgs
   nixpkgs, # { rev, hash }
   system,
 }:

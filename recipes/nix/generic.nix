@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
 #
-# The like-for-like baseline of one line, for the gate's comparison: same pin, source, patches and BLAS as its
-# variants; nixpkgs' default SMs, and no flags for the CPU. Nothing of it is published.
+# Baseline of one line for comparisons by the gate: the pin, source, patches and BLAS of its variants, with the default SMs
+# of nixpkgs and without CPU flags. It is never published.
 #   nix-build recipes/nix/generic.nix --argstr line cuda13_0 [--arg withCuda false]
 {
   line ? (builtins.fromJSON (builtins.readFile ../matrix.json)).default_line,

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
 #
-# The pinned nixpkgs. hash = null: fetched without verification, which pure evaluation refuses;
+# The pinned nixpkgs. With hash = null, the download is not verified, and pure evaluation refuses it;
 # `pbprobe recipes lock --fill` writes the hash.
 { rev, hash }:
 fetchTarball (

@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
 #
-# pbprobe built against one torch: its compiler, its SM and ISA, its outputs. tests/recipes/split_libtorch.py makes the same
-# CMake call in CI.
+# pbprobe for one torch: the compiler, SM and ISA of this torch, and its outputs. tests/recipes/split_libtorch.py makes the
+# same CMake call in CI.
 {
   pkgs,
   torch,
@@ -16,7 +16,7 @@ let
   sm = builtins.filter (t: t.kind == "gpu" && gpuArchNum != null && t.id == "sm${gpuArchNum}") targets;
   isa = builtins.filter (t: t.kind == "cpu" && cpuFlags != [ ] && t.recipe_flags == cpuFlags) targets;
   wanted = map (t: t.id) (sm ++ isa);
-  # SMs that nvcc no longer knows.
+  # NVRTC compiles SMs that nvcc dropped.
   byNvrtc = builtins.any (t: t.compiler == "nvrtc") sm;
   parts = builtins.fromJSON (builtins.readFile ./pbprobe_source.json);
 in
@@ -25,7 +25,7 @@ pkgs.stdenv.mkDerivation {
   version = builtins.head (
     builtins.match ".*project\\(pbprobe VERSION ([0-9.]+).*" (builtins.readFile ../../CMakeLists.txt)
   );
-  # What the build, its check and its installation read (recipes.split_libtorch builds from them too); nothing else is there.
+  # All files that the build, its check and its installation read (recipes.split_libtorch builds from them too).
   src = builtins.path {
     path = ../..;
     name = "pbprobe";
@@ -34,7 +34,7 @@ pkgs.stdenv.mkDerivation {
       let
         relative = lib.removePrefix (toString ../.. + "/") (toString path);
       in
-      # Written of builds: no input of one.
+      # Outputs of builds, not inputs.
       relative != "docs/matrix.md"
       && builtins.any (part: relative == part || lib.hasPrefix (part + "/") relative) parts;
   };
@@ -45,7 +45,7 @@ pkgs.stdenv.mkDerivation {
     python.pkgs.pybind11
   ]
   ++ lib.optionals (sm != [ ]) [ pkgs.cudaPackages.cuda_nvcc ];
-  # Not torch itself: among its headers is another fmt.
+  # Omit torch: its headers contain another fmt.
   buildInputs = [
     pkgs.cli11
     pkgs.fmt
@@ -66,26 +66,26 @@ pkgs.stdenv.mkDerivation {
     "-DPBPROBE_TARGETS=${if wanted == [ ] then "cpu" else lib.concatStringsSep "," wanted}"
     "-DPBPROBE_STATIC=OFF"
     "-DPBPROBE_BUILD_TESTS=ON"
-    # Optimizing them takes longer than running them.
+    # Do not optimize tests: this would take longer than running them.
     "-DPBPROBE_TEST_FLAGS=-O0"
-    # What a sandbox can run: no Python beside the tests (kernels.labels wants pytest), no recipe, no other machine's compiler.
+    # Skip tests that a sandbox cannot run: Python tests (kernels.labels needs pytest), recipes, cross compilers.
     "-DPBPROBE_TEST_ROOMS=core;kernels"
     "-DPBPROBE_BUILD_PYTHON=ON"
     "-DPBPROBE_PYTHON_DESTINATION=${python.sitePackages}/pbprobe"
-    # Its include is a copy of the dev output's, its lib a link into the lib output.
+    # This folder has a copy of include from the dev output, and a link to the lib output.
     "-DPBPROBE_TORCH=${torch}/${python.sitePackages}/torch"
     "-DCMAKE_SKIP_INSTALL_ALL_DEPENDENCY=ON"
   ]
   ++ lib.optionals byNvrtc [
     "-DPBPROBE_NVRTC=${lib.getLib pkgs.cudaPackages.cuda_nvrtc}/lib/libnvrtc.so.12"
   ];
-  # What is installed, and what a sandbox can check.
+  # Build the installed files and the tests for the sandbox.
   buildPhase = ''
     runHook preBuild
     ninja -j "$NIX_BUILD_CORES" pbprobe pbprobe_manual pbprobe_python pbprobe_unit_tests
     runHook postBuild
   '';
-  # In nativeInstallCheckInputs of another package it gates that one's wheels.
+  # In nativeInstallCheckInputs of another package, this hook gates the wheels of that package.
   setupHook = ./check-hook.sh;
   doCheck = true;
   checkPhase = ''
@@ -93,7 +93,7 @@ pkgs.stdenv.mkDerivation {
     ctest --output-on-failure --no-tests=error --parallel "$NIX_BUILD_CORES" -L '^unit$' -E '^kernels\.labels$'
     runHook postCheck
   '';
-  # The package starts the very program of bin.
+  # The Python package starts the program in bin.
   postInstall = ''
     ln -sf "$out/bin/pbprobe" "$out/${python.sitePackages}/pbprobe/bin/pbprobe"
     test -s "$out/share/man/man1/pbprobe.1"

@@ -1,24 +1,24 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
 #
-# One targeted torch: nixpkgs' own at a pin, with the recipe's overlays, built for one SM and one CPU ISA.
-# The recipe states the facts; what they take to come true in nixpkgs stands here, once.
+# One targeted torch: the torch of a pinned nixpkgs with the overlays of the recipe, built for one SM and one CPU ISA. The
+# recipe states facts; this function applies them to nixpkgs.
 {
   pname,
-  version, # the torch that must come out
+  version, # expected version of the result
   system,
   python, # "313"
-  gpuArchSM ? null, # "12.1": TORCH_CUDA_ARCH_LIST takes this form only; null: a build without CUDA
-  withCuda ? gpuArchSM != null, # without an SM: nixpkgs' default ones
+  gpuArchSM ? null, # "12.1", the only form that TORCH_CUDA_ARCH_LIST takes; null for a build without CUDA
+  withCuda ? gpuArchSM != null, # true without an SM builds the default SMs of nixpkgs
   gpuArchNum ? null, # "121"
   cuda ? null, # "13.0"
   cpuFlags,
-  nixpkgs, # { rev, hash }; hash null: not verified yet
+  nixpkgs, # { rev, hash }; hash is null if not verified yet
   overlays, # helpers: [ overlay … ]
-  environment ? { }, # variables of torch's build
+  environment ? { }, # variables for the build of torch
   blasProvider ? "openblas", # or "mkl"
-  cudaToolkitRepo ? "", # a checkout whose .flox/pkgs holds the CUDA packages
-  cudaComponents ? { }, # their attribute in the CUDA set → their file's name
+  cudaToolkitRepo ? "", # checkout with the CUDA packages in .flox/pkgs
+  cudaComponents ? { }, # attribute in the CUDA set → file name
   platforms,
   driver ? null, # first driver branch
   description,
@@ -29,7 +29,7 @@
 let
   source = import ./nixpkgs.nix nixpkgs;
 
-  # Adds a patch unless the package has one of this name: a newer pin carries it already.
+  # Adds a patch unless the package has one of this name, as in a newer pin.
   patchOnce =
     package: patch:
     package.overrideAttrs (old: {
@@ -41,7 +41,7 @@ let
         if builtins.any (p: nameOf p == patch.name) present then present else present ++ [ patch ];
     });
 
-  # Older expressions have these variables at the top, newer ones in env; the same name in both is an error.
+  # Older expressions set these variables at the top level, newer ones in env; a name in both is an error.
   setEnvironment =
     old: variables:
     let
@@ -50,26 +50,26 @@ let
     in
     atTop // (if inEnv == { } then { } else { env = old.env // inEnv; });
 
-  # Another version of torch: only a version would leave source, build version and changelog behind.
+  # Changes version, source, build version and changelog of torch together.
   upgradeTorch =
     torch:
     {
       version,
       src,
-      dropPatches ? false, # all of nixpkgs' own
+      dropPatches ? false, # drop all patches of nixpkgs
     }:
     torch.overrideAttrs (
       old:
       {
         inherit version src;
         patches = if dropPatches then [ ] else old.patches or [ ];
-        # A string that this version lacks is a warning in the log, not the end of the build.
+        # If this version lacks a string, log a warning instead of ending the build.
         postPatch =
           builtins.replaceStrings [ "--replace-fail" ] [ "--replace-warn" ] (old.postPatch or "")
           + ''
             echo "${version}" > version.txt
           ''
-          # nixpkgs' own patch of this file went with the others: it hands over to CMake's.
+          # Replaces the dropped patch for this file, which calls the module of CMake.
           + (
             if dropPatches then
               ''
@@ -86,8 +86,8 @@ let
       // setEnvironment old { PYTORCH_BUILD_VERSION = version; }
     );
 
-  # The checkout's packages in place of the set's own: those that the line names, any other that it has a file for, and
-  # its toolkit for the parts of one (cuda_nvcc, cuda_cudart, libcublas …), so that nothing of the pinned CUDA is left.
+  # Replaces packages of the CUDA set by packages of the checkout: packages that the line names, packages with a file in the
+  # checkout, and the toolkit for its parts (cuda_nvcc, cuda_cudart, libcublas …). No package of the pinned CUDA remains.
   localCuda = final: prev: {
     cudaPackages = prev.cudaPackages.overrideScope (
       _: pinned:
@@ -123,7 +123,7 @@ let
     config = {
       allowUnfree = true; # CUDA
     }
-    # Of the whole closure: only gpuTargets leaves MAGMA and NCCL with every SM.
+    # Set capabilities for the whole closure: gpuTargets alone would build MAGMA and NCCL for every SM.
     // (
       if gpuArchSM != null then
         {
@@ -161,7 +161,7 @@ let
 
   newCuda = withCuda && lib.versionAtLeast cuda "13";
 
-  # CUDA 13 has its headers in cuda/std/…, torch 2.10's CUTLASS looks for cccl/cuda/std/….
+  # CUDA 13 has its headers in cuda/std/…; CUTLASS in torch 2.10 includes cccl/cuda/std/….
   ccclLinks = ''
     mkdir -p "$NIX_BUILD_TOP/cccl-compat/cccl"
     for part in cuda cub thrust nv; do
@@ -175,7 +175,7 @@ let
     old:
     {
       inherit pname;
-      name = "${pname}-${old.version}"; # buildPythonPackage has set a name from the old pname
+      name = "${pname}-${old.version}"; # buildPythonPackage set the name from the old pname
 
       preConfigure =
         (old.preConfigure or "")
@@ -190,7 +190,7 @@ let
         // {
           inherit description longDescription platforms;
         }
-        # nixpkgs marks this torch broken with CUDA 13; allowBroken would hide every other reason too.
+        # nixpkgs marks this torch with CUDA 13 as broken; allowBroken would hide every other reason too.
         // (if newCuda then { broken = false; } else { });
 
       passthru = (old.passthru or { }) // {
@@ -201,10 +201,10 @@ let
           blas = blasProvider;
           nixpkgs = nixpkgs.rev;
           nixpkgsVerified = nixpkgs.hash != null;
-          # A build from somebody's checkout is not the pinned one: ci/publish refuses it.
+          # A build with CUDA packages of a checkout is not the pinned build: ci/publish refuses it.
           cudaToolkitRepo = if withCuda && cudaToolkitRepo != "" then cudaToolkitRepo else null;
         };
-        # Only in a checkout of pbprobe is there something to build it from.
+        # pbprobe can be built only from its own checkout.
         tests =
           (old.passthru.tests or { })
           // lib.optionalAttrs (builtins.pathExists ./pbprobe.nix) {

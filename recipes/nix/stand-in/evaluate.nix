@@ -1,13 +1,13 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
 #
-# Evaluates recipes, as they stand, in the stand-in nixpkgs: fetchTarball gives that instead of the pinned one.
+# Evaluates unchanged recipes in the stand-in nixpkgs: fetchTarball returns the stand-in instead of the pin.
 #   nix-instantiate --eval --strict --json evaluate.nix --arg files '[ ../../../.flox/pkgs/NAME.nix ]' --arg systems …
 {
   files,
-  systems ? [ null ], # one a file; null: the first platform that the recipe's meta lists
+  systems ? [ null ], # one for each file; null selects the first platform in meta of the recipe
   arguments ? { },
-  world ? null, # world.nix's: the derivations themselves, to be built; null: what is asked of them
+  world ? null, # with world.nix, returns derivations to build; with null, returns their facts
   select ? (drv: drv),
 }:
 let
@@ -40,7 +40,7 @@ let
     import = what: if builtins.isFunction what then what else builtins.scopedImport scope what;
   };
 
-  # flox calls a recipe with what its argument list names, from a nixpkgs that allows unfree packages.
+  # flox passes the arguments that a recipe lists, from a nixpkgs that allows unfree packages.
   callRecipe =
     file: system:
     let

@@ -1,16 +1,16 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
 #
-# A nixpkgs of our own, small enough to evaluate recipes in without a network. It knows just the packages that recipes
-# touch, wired as nixpkgs wires them, and refuses what nixpkgs refuses: unknown arguments, unfree and broken packages,
-# foreign systems, SMs that a CUDA does not build, empty hashes. It proves the wiring of a recipe, not nixpkgs.
+# A stand-in for nixpkgs that evaluates recipes without a network. It contains only the packages that recipes use, connected
+# as in nixpkgs, and refuses the same errors: unknown arguments, unfree and broken packages, foreign systems, SMs that a CUDA
+# release does not build, empty hashes. It tests the settings of a recipe, not nixpkgs.
 {
   rev,
   torchVersion,
-  world ? null, # world.nix: packages are built; null: they are only evaluated
+  world ? null, # world.nix builds packages; null only evaluates them
 }:
 {
-  system, # nixpkgs would take the evaluating machine's: an aarch64 recipe silently becomes an x86-64 one
+  system, # required: nixpkgs would use the evaluating machine, so that an aarch64 recipe silently builds for x86-64
   config ? { },
   overlays ? [ ],
 }:
@@ -96,7 +96,7 @@ let
       overrideAttrs = f: mkDerivation (attrs // f attrs);
     };
 
-  # `override` refuses what f does not name, as calling a function does; overrideAttrs survives a later override.
+  # `override` refuses arguments that f does not name; overrideAttrs survives a later override.
   makeOverridable =
     f: args:
     f args
@@ -140,7 +140,7 @@ let
 
   gpuTargetOf = capability: builtins.filter (t: t.capability == capability) targets;
 
-  # What cudaPackages' flags refuse.
+  # Refuses the capabilities that the flags of cudaPackages refuse.
   checkCapability =
     cuda: capability:
     let
@@ -158,7 +158,7 @@ let
     else
       capability;
 
-  # SM110 is Jetson to nixpkgs: without gpuTargets it finds nothing to build for.
+  # nixpkgs treats SM110 as Jetson: without gpuTargets, it finds no SM to build.
   defaultCapabilities =
     cuda:
     map (t: t.capability) (
@@ -256,8 +256,8 @@ let
         fetchSubmodules = true;
         hash = "sha256-stand+in+source+of+the+pins+own+torch+xxxxx=";
       };
-      # In the place of nixpkgs' own: torch's source here is older than what those are for. Where nothing
-      # is built they are names: `pbprobe recipes verify` carries this file, and no patches.
+      # Patches that replace the patches of nixpkgs, which are for a newer source of torch. Without a build they
+      # are only names: `pbprobe recipes verify` embeds this file, but no patches.
       patches = map (
         name:
         simple name "0" (
@@ -284,7 +284,7 @@ let
         cudaPackages.libcusparse_lt
       ];
       dontUseCmakeConfigure = true;
-      # What setup.py does in torch.
+      # Does the work of setup.py in torch.
       buildPhase = ''
         cmake -G Ninja -S recipes/nix/stand-in/torch -B build -DCMAKE_INSTALL_PREFIX=$out -DCMAKE_BUILD_TYPE= $worldCmakeFlags
         ninja -C build

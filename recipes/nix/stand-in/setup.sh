@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
 #
-# The builder of stand-in packages: stdenv's phases, hooks and variables, as far as recipes use them.
+# Builder of stand-in packages: the phases, hooks and variables of stdenv that recipes use.
 # shellcheck shell=bash disable=SC2154  # Nix sets the variables
 set -euo pipefail
 export HOME=$NIX_BUILD_TOP CCACHE_BASEDIR=$NIX_BUILD_TOP MAX_JOBS=$NIX_BUILD_CORES
@@ -9,7 +9,7 @@ cd "$NIX_BUILD_TOP"
 
 runHook() { eval "${!1:-}"; }
 
-# What find_package, the compiler and the linker look in; nixpkgs' wrappers do it by flags.
+# Set the search paths of find_package, compiler and linker by variables; the wrappers of nixpkgs use flags.
 add_input() {
   local more=""
   [[ ! -d $1/bin ]] || PATH=$1/bin:$PATH
@@ -38,7 +38,7 @@ phase() {
 default_unpack() {
   cp -r --no-preserve=mode "$src" source
   chmod -R u+w source
-  # nixpkgs keeps what was executable.
+  # Keep the executable bit, like nixpkgs.
   (cd "$src" && find . -type f -perm -u+x) | (cd source && xargs -r chmod +x)
   cd source
 }
@@ -55,7 +55,7 @@ default_configure() {
   if [[ -z ${dontUseCmakeConfigure:-} ]]; then
     local folder=${ownFolder:-build}
     [[ -z ${ownSysroot:-} ]] || { mkdir -p build && ln -sn "$ownSysroot" build/; }
-    # shellcheck disable=SC2086  # stdenv splits them as well; nixpkgs' CMake looks in no folder of the system
+    # shellcheck disable=SC2086  # stdenv splits them too; CMake of nixpkgs searches no system folder
     CXX=${ownCxx:-$CXX} CXXFLAGS=${ownCxxFlags:-} cmake -G Ninja -S . -B "$folder" \
       -DCMAKE_BUILD_TYPE="${cmakeBuildType:-Release}" -DCMAKE_INSTALL_PREFIX="$out" \
       -DCMAKE_FIND_USE_CMAKE_SYSTEM_PATH=OFF ${cmakeFlags:-} ${worldCmakeFlags:-} ${ownCmakeFlags:-}
@@ -70,7 +70,7 @@ default_install() {
   runHook postInstall
 }
 
-# ccache then knows what the ordinary build compiled, whose headers lie elsewhere.
+# Lets ccache share results with the ordinary build, whose headers have other paths.
 [[ -z ${ownHeaders:-} ]] || export CCACHE_PREFIX=$compilerPaths CCACHE_PREFIX_CPP=$compilerPaths
 for input in ${nativeBuildInputs:-} ${buildInputs:-}; do add_input "$input"; done
 if [[ -n ${buildCommand:-} ]]; then

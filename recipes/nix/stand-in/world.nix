@@ -1,24 +1,24 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
 #
-# What makes the stand-in nixpkgs build: the machine's compilers, and packages that are folders of Debian's and PyPI's
-# files in nixpkgs' outputs. The files themselves were listed outside (ci/recipe-builds): Nix sees only paths.
+# Inputs that let the stand-in nixpkgs build: the compilers of the machine, and packages whose outputs contain files of
+# Debian and PyPI. ci/recipe-builds lists the files: Nix sees only paths.
 {
   path, # PATH of each builder
-  debian, # { x86_64-linux = { root = ""; zstd = "FILE FILE …"; }; }: what Debian's packages of that name hold, unpacked below root
+  debian, # { x86_64-linux = { root = ""; zstd = "FILE FILE …"; }; }: files of the Debian packages of that name, unpacked below root
   python, # the interpreter
-  pybind11, # its folder in site-packages
-  cuda, # the toolkit's folder
-  pytorch, # what ci/torch-source fetched
+  pybind11, # folder of pybind11 in site-packages
+  cuda, # folder of the toolkit
+  pytorch, # source that ci/torch-source fetched
   torchHeaders ? null, # include of a torch wheel
-  cache ? "", # CCACHE_DIR: what was compiled, and pbprobe's cubins, outlive a builder there
-  nvrtc ? null, # the last library that compiles SMs which nvcc no longer knows
-  cmakeFlags ? "", # further ones, of a machine that keeps what it compiled
-  own ? { }, # { x86_64-linux = { VARIABLE = "…"; }; }: how pbprobe itself is compiled, as where it is kept already
-  missing ? "", # a package that is not there
+  cache ? "", # CCACHE_DIR: keeps compiled objects and cubins of pbprobe between builds
+  nvrtc ? null, # last NVRTC that compiles SMs that nvcc dropped
+  cmakeFlags ? "", # additional flags, for example for a cache of the machine
+  own ? { }, # { x86_64-linux = { VARIABLE = "…"; }; }: settings for compiling pbprobe, so that ccache finds its objects
+  missing ? "", # name of a package to omit
 }:
 let
-  # One level of the architecture's name is Debian's own.
+  # Debian adds one folder level with the name of the architecture.
   fromDebian = root: files: ''
     for file in ${files}; do
       name=''${file#${root}/}
@@ -31,7 +31,7 @@ let
       [ ! -d "$folder" ] || cp -rn "$folder"/. "$out/include/"
     done
   '';
-  # Split as nixpkgs splits: headers in dev, which propagates the libraries.
+  # Split outputs like nixpkgs: headers in dev, which propagates the libraries.
   fromCuda = headers: libraries: ''
     mkdir -p "$dev/include" "$dev/nix-support" "$out/lib"
     for part in ${headers}; do ln -s ${cuda}/include/$part "$dev/include/"; done
@@ -79,7 +79,7 @@ rec {
 
   torchVariables = { NVRTC = nvrtc; FATBINARY = "${cuda}/bin/fatbinary"; };
 
-  # Of torch's source what the stand-in compiles, and the headers that Debian's build generated and its libraries'.
+  # Sources of torch that the stand-in compiles, headers that the Debian build generated, and headers of its libraries.
   torchSource =
     system:
     let
@@ -96,7 +96,7 @@ rec {
       cp ${headers}/cpuinfo.h ${headers}/${machine}-linux-gnu/sleef.h $out/generated/
     '';
 
-  # How the stand-in torch is built of it; what is not ATen's is of the planted-fault suite.
+  # Build files of the stand-in torch; files outside ATen come from the suite of planted faults.
   parts = builtins.path {
     name = "parts";
     path = ../../..;

@@ -1,12 +1,12 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
 #
-# c10 and some of ATen, from the source that Debian's libtorch is made of (ci/torch-source): aten.json says how its own
-# build compiles them. What they take from the rest of ATen is there by name only (names.cmake).
+# Builds c10 and some of ATen from the source of libtorch in Debian (ci/torch-source), with the flags in aten.json, which come
+# from the real build. Symbols of the rest of ATen exist only by name (names.cmake).
 file(READ ${CMAKE_CURRENT_LIST_DIR}/aten.json facts)
 set(kernels FillKernel BlasKernel LerpKernel)  # quick to compile, and of different kinds
 
-# fact(<result> key…): a string, or a list of strings
+# fact(<result> key…): reads a string or a list of strings from aten.json
 function(fact result)
   string(JSON type TYPE "${facts}" ${ARGN})
   string(JSON value GET "${facts}" ${ARGN})
@@ -23,15 +23,15 @@ function(fact result)
   set(${result} "${value}" PARENT_SCOPE)
 endfunction()
 
-# together(<file> <source>…): one translation unit of several, which compiles sooner. No path in it is of this build, so that
-# what was compiled for another recipe with these flags is used again.
+# together(<file> <source>…): writes one translation unit that includes several sources and compiles faster. It contains no
+# path of this build, so that ccache reuses objects of other recipes with the same flags.
 function(together file)
   list(TRANSFORM ARGN REPLACE "(.+)" "#include \"\\1\"\n")
   string(CONCAT text ${ARGN})
   file(WRITE ${CMAKE_BINARY_DIR}/${file} "${text}")
 endfunction()
 
-# real(<target> SOURCES… FLAGS…): object files as torch's build compiles them, after the recipe's CXXFLAGS
+# real(<target> SOURCES… FLAGS…): object files with the flags of torch after CXXFLAGS of the recipe
 function(real target)
   cmake_parse_arguments(arg "" "" "SOURCES;FLAGS" ${ARGN})
   add_library(${target} OBJECT ${arg_SOURCES})
@@ -76,7 +76,7 @@ foreach(place IN LISTS places)
 endforeach()
 file(GLOB found RELATIVE ${source} ${paths})
 
-# As cmake/Codegen.cmake has it: each kernel once a CPU capability, whose own flags come after the build's.
+# Compile each kernel once for each CPU capability, with its flags after the flags of the build, like cmake/Codegen.cmake.
 string(JSON count LENGTH "${facts}" machines ${machine} capabilities)
 math(EXPR last "${count} - 1")
 foreach(i RANGE ${last})

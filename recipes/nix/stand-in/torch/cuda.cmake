@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
 #
-# The CUDA half. The version is that of the packages, not of what compiles: one toolkit stands in for all of them.
+# CUDA part. The version comes from the packages, not from the compiler: one toolkit stands for all packages.
 find_program(nvcc nvcc REQUIRED)
 file(REAL_PATH ${nvcc} nvcc)  # it looks for its parts beside the name that it is called by
 find_file(release cuda-release.txt PATH_SUFFIXES lib REQUIRED)
@@ -13,7 +13,7 @@ file(READ ${source}/recipes/targets.json table)
 string(JSON count LENGTH "${table}" targets)
 math(EXPR last "${count} - 1")
 
-# The SMs as numbers, and what torch adds to some of its files by itself: of "103a" and "103f" one.
+# Parse the SMs as numbers, and the suffixes that torch adds to some files: one of "103a" and "103f".
 set(numbers "")
 set(siblings "")
 string(REPLACE ";" " " words "$ENV{TORCH_CUDA_ARCH_LIST}")
@@ -34,7 +34,7 @@ foreach(word IN LISTS words)
   endforeach()
 endforeach()
 
-# An SM that nvcc no longer knows is compiled by the last NVRTC that does (docs/decisions/0008).
+# The last NVRTC that knows an SM compiles it if nvcc dropped it (docs/decisions/0008).
 execute_process(COMMAND ${nvcc} --list-gpu-arch OUTPUT_VARIABLE known COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX REPLACE "[\n ]+" ";" known "${known}")
 function(old_device number fatbin)
@@ -46,7 +46,7 @@ function(old_device number fatbin)
                   COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
 
-# device(<name> number…): an assembler file that embeds one translation unit's device code
+# device(<name> number…): writes an assembler file with the device code of one translation unit
 function(device name)
   set(fatbin ${CMAKE_BINARY_DIR}/${name}.fatbin)
   set(options "")
@@ -81,7 +81,7 @@ file(WRITE ${CMAKE_BINARY_DIR}/nvrtc.cpp "const char* const kTargets[] = {\"${ow
 file(WRITE ${CMAKE_BINARY_DIR}/linalg.cpp "const char* linalg() { return \"libtorch_cuda_linalg.so\"; }\n")
 file(WRITE ${CMAKE_BINARY_DIR}/cudnn.cpp "const char* part() { return \"libcudnn_graph.so\"; }\n")
 
-# The driver's library is the machine's: only its name is linked.
+# Link only the name of libcuda: the driver of the machine provides the library.
 add_library(cuda_driver SHARED ${CMAKE_BINARY_DIR}/empty.cpp)
 set_target_properties(cuda_driver PROPERTIES PREFIX "" SUFFIX "" OUTPUT_NAME libcuda.so.1)
 part(cudart SONAME libcudart.so.${major})

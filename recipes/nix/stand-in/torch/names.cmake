@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
 #
-# Writes FILE: what OBJECTS take from the rest of ATen, and the C shims that HEADERS declare, by name. What links against
-# this torch finds each and loads beside it; none computes.
+# Writes FILE with the symbols that OBJECTS need from the rest of ATen, and the C shims that HEADERS declare. Libraries that
+# link this torch find each symbol and load; no symbol computes anything.
 function(symbols result kind)
   execute_process(COMMAND ${NM} ${kind} --format=posix ${OBJECTS} OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
   string(REGEX MATCHALL "(^|\n)[A-Za-z_][A-Za-z0-9_]*" found "${text}")
