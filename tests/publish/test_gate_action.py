@@ -42,7 +42,7 @@ jobs:
     runs-on: ubuntu-24.04
     steps:
       - uses: ./gate
-        with: {wheel: dist/*.whl, claim: "sm90"}
+        with: {wheel: dist/*.whl, claim: "sm90", pbprobe: pbprobe.whl}
 """
 
 
@@ -82,6 +82,11 @@ def test_actionlint_takes_its_steps_as_those_of_a_job(tmp_path):
         code, shown = actionlint(workflow)
         assert code == 1
         assert why in shown
+
+
+def test_requires_a_wheel_of_pbprobe():
+    assert ACTION["inputs"]["pbprobe"]["required"] is True
+    assert "default" not in ACTION["inputs"]["pbprobe"]
 
 
 def test_what_it_uses_is_pinned_by_commit():
