@@ -3,7 +3,9 @@
 #include <csignal>
 #include <cstdlib>
 #include <exception>
+#include <memory>
 #include <new>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -47,17 +49,29 @@ std::string version_text() {
                      pbprobe::commit(), fmt::join(built, " "), pbprobe::cuda_compilers());
 }
 
+// Lists a command by the first line of its description. `pbprobe COMMAND --help` prints the whole description.
+class ShortCommandList : public CLI::Formatter {
+  std::string make_subcommand(const CLI::App* command) const override {
+    constexpr size_t kColumns = 14;
+    const std::string description = command->get_description();
+    return fmt::format("  {:<{}}{}\n", command->get_display_name(true), kColumns,
+                       description.substr(0, description.find('\n')));
+  }
+};
+
 int run(int argc, char** argv) {
   int exit_code = pbprobe::cli::kPassed;
   CLI::App app(
       "Does this PyTorch build deliver the specialization that it claims, on this machine?\n"
       "Examples:\n"
-      "  pbprobe report                      the torch of the active environment, on this machine\n"
-      "  pbprobe audit torch-2.11.0.whl      what a build ships, without running a byte of it\n"
-      "  pbprobe bench --shape 1024x1024x1024 --against libtorch",
+      "  pbprobe report                      judge the torch of the active environment on this machine\n"
+      "  pbprobe audit torch-2.11.0.whl      read what a build ships, without running it\n"
+      "  pbprobe bench --shape 1024x1024x1024 --against libtorch\n"
+      "`pbprobe COMMAND --help` lists the options of a command.",
       "pbprobe");
-  app.set_version_flag("--version", version_text, "Version, commit, the targets compiled in, and by which CUDA");
-  app.require_subcommand(0, 1);  // so that an unknown word is named, not only missed
+  app.formatter(std::make_shared<ShortCommandList>());  // commands inherit it
+  app.set_version_flag("--version", version_text, "Version, commit, compiled targets, and their CUDA compilers");
+  app.require_subcommand(0, 1);  // with 0, the message names the unknown word
   app.fallthrough(false);
   pbprobe::cli::add_report(app, exit_code);
   pbprobe::cli::add_host(app, exit_code);

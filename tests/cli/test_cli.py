@@ -65,6 +65,21 @@ def test_help_has_exit_code_0(command):
     assert "Usage" in result.stdout
 
 
+def test_help_lists_each_command_on_one_line():
+    text = run("--help").stdout
+    commands = text.partition("\nSubcommands:\n")[2].splitlines()
+    assert [line.split()[0] for line in commands if line] == [
+        *("report", "host", "targets", "audit", "gate", "verify", "bench"),
+        *("compare", "merge", "recommend", "recipes", "explain", "completion"),
+    ]
+    assert len(text.splitlines()) < 40
+    assert max(map(len, commands)) <= 110
+
+
+def test_help_of_command_has_examples():
+    assert "pbprobe gate result-NAME --claim" in run("gate", "--help").stdout
+
+
 def test_measure_is_hidden():
     assert "measure" not in [line.split()[0] for line in run("--help").stdout.splitlines() if line.startswith("  ")]
 
