@@ -20,8 +20,7 @@ std::string_view trimmed(std::string_view text) {
 }
 
 Result<void> set_once(std::optional<std::string>& slot, std::string_view key, std::string value) {
-  if (slot)
-    return make_error(ErrorCode::usage, "{}= stands there twice, as {} and as {}: leave one", key, *slot, value);
+  if (slot) return make_error(ErrorCode::usage, "{}= is given twice, as {} and as {}: keep one", key, *slot, value);
   slot = std::move(value);
   return {};
 }
@@ -32,7 +31,7 @@ Result<std::string> version_value(std::string_view key, std::string_view value, 
   return make_error(ErrorCode::usage, "{}={}: give a version, as in {}={}", key, value, key, example);
 }
 
-// A release, or what its builder calls "2.12.0.dev20260101" or "1.13.0a0"; which build of it, the other words say.
+// Parses a release number, including "2.12.0.dev20260101" and "1.13.0a0", without the local part of the build.
 Result<std::string> torch_value(std::string_view key, std::string_view value) {
   const auto version = parse_python_version(value);
   const bool named = version && (version->pre || version->post || version->dev) && version->local.empty() &&
@@ -40,7 +39,7 @@ Result<std::string> torch_value(std::string_view key, std::string_view value) {
   return named ? std::string(value) : version_value(key, value, 2, 3, "2.10.0");
 }
 
-// "3.13" and "313" are one.
+// Accepts "3.13" and "313".
 Result<std::string> python_value(std::string_view value) {
   if (is_version(value, 2, 2)) return std::string(value);
   if (is_version(value, 1, 1) && value.size() >= 2 && value.size() <= 3) return python_version(value);
@@ -79,12 +78,12 @@ Result<void> read_word(Claim& claim, std::string_view word, const Matrix& m) {
   }
   PBPROBE_TRY(const auto* target, require_target(word));
   if (std::find(claim.targets.begin(), claim.targets.end(), target->id) != claim.targets.end())
-    return make_error(ErrorCode::usage, "{} stands there twice", target->id);
+    return make_error(ErrorCode::usage, "{} is given twice: keep one", target->id);
   claim.targets.push_back(target->id);
   return {};
 }
 
-// What no build can be is not a claim: a check of it could only ever fail, and would blame the build.
+// Rejects impossible claims, because a check of such a claim would always fail and blame the build.
 Result<void> check_possible(const Claim& claim) {
   std::vector<const Target*> cpus;
   std::vector<const Target*> gpus;

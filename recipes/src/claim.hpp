@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Reads what somebody says that a build delivers.
+// Parses claims: the properties that a build must deliver.
 #pragma once
 
 #include <string_view>
@@ -12,12 +12,12 @@
 
 namespace pbprobe {
 
-// A variant's name claims exactly; a list (sm90,avx512,cuda=13.0,torch=2.10.0,python=3.13,blas=openblas) claims at
-// least, and exactly with the word "only" in it. Errors: usage, naming the word and what could stand there; also for
-// what no build can be (sm121 with an x86 ISA, sm61 with CUDA 13.0).
+// Parses the name of a variant, which is an exact claim, or a list (sm90,avx512,cuda=13.0,torch=2.10.0,python=3.13,
+// blas=openblas), which is an at-least claim, or exact with the word "only". Errors: usage, with the wrong word and the
+// allowed ones, also for impossible claims (sm121 with an x86 ISA, sm61 with CUDA 13.0).
 [[nodiscard]] Result<Claim> parse_claim(std::string_view text, const Matrix& m = matrix());
 
-// What a variant claims, exactly.
+// Makes the exact claim of a variant.
 [[nodiscard]] Claim claim_of(const Variant& variant, const Matrix& m = matrix());
 
 }  // namespace pbprobe

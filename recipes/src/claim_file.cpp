@@ -31,15 +31,15 @@ struct ClaimDocument {
 
 template <class Visitor, SameAs<ClaimOfFiles> T>
 void fields(Visitor& visit, T& claim) {
-  visit("files", claim.files, "a pattern of paths, or of names where it has no slash: vllm/_moe_C*.so");
-  visit("claim", claim.claim, "what each of them holds: sm90,sm120,cuda=13.0");
+  visit("files", claim.files, "pattern of paths, or of file names if it has no slash: vllm/_moe_C*.so");
+  visit("claim", claim.claim, "required contents of each matching file: sm90,sm120,cuda=13.0");
 }
 
 template <class Visitor, SameAs<ClaimDocument> T>
 void fields(Visitor& visit, T& document) {
   visit.constant("schema", "pbprobe.claims/1");
-  visit("claim", document.claim, "of all files that no pattern names, as --claim has it");
-  visit("files", document.files, "of a file the last pattern that names it counts");
+  visit("claim", document.claim, "claim for all files without a matching pattern, in the syntax of --claim");
+  visit("files", document.files, "claims for files; the last matching pattern counts");
   visit("ignore", document.ignore, "files of which nothing is claimed");
 }
 
@@ -49,7 +49,7 @@ std::string_view stripped(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
 }
 
-// "sm90" of the target table and "sm_90a" as compilers write it: "sm_90", "sm_90a".
+// Converts "sm90" of the target table to "sm_90", and keeps "sm_90a" in the form of compilers.
 std::optional<Sm> machine_code(std::string_view word) {
   const Target* target = find_target(word);
   if (target != nullptr) return target->capability ? parse_sm(*target->capability) : std::nullopt;
@@ -127,7 +127,7 @@ Result<void> take_line(std::string_view line, bool& whole_known, Claim& claim) {
   return {};
 }
 
-Result<Claim> from_lines(std::string_view text) {
+Result<Claim> parse_lines(std::string_view text) {
   Claim claim;
   claim.files.emplace();
   claim.ignored.emplace();
@@ -144,7 +144,7 @@ Result<Claim> from_lines(std::string_view text) {
   return claim;
 }
 
-Result<Claim> from_document(const Json& json) {
+Result<Claim> parse_document(const Json& json) {
   PBPROBE_TRY(const auto document, from_json<ClaimDocument>(json));
   if (const auto key = unknown_key(json, to_json(document)))
     return make_error(ErrorCode::malformed, "{}: a claim file has no such key: docs/claims.schema.json lists them",
@@ -163,7 +163,7 @@ Result<Claim> from_document(const Json& json) {
   return claim;
 }
 
-// The folder of a kernel's build says torch and CUDA: "torch29-cxx11-cu128-x86_64-linux".
+// Parses torch and CUDA from the folder name of a kernel build: "torch29-cxx11-cu128-x86_64-linux".
 void take_folder(const std::string& folder, FileClaim& claim) {
   static const std::regex build("torch([0-9])([0-9]+)(-[a-z0-9]+)*-cu([0-9]{2})([0-9]).*");
   std::smatch found;
@@ -172,7 +172,7 @@ void take_folder(const std::string& folder, FileClaim& claim) {
   claim.cuda = fmt::format("{}.{}", found[4].str(), found[5].str());
 }
 
-Result<Claim> from_kernel_metadata(const Json& backend, const std::filesystem::path& path) {
+Result<Claim> parse_kernel_metadata(const Json& backend, const std::filesystem::path& path) {
   if (backend.value("type", "") != "cuda")
     return make_error(ErrorCode::malformed, "backend.type: \"{}\": only cuda's archs are SMs",
                       backend.value("type", ""));
@@ -198,12 +198,12 @@ Result<Claim> from_kernel_metadata(const Json& backend, const std::filesystem::p
 
 Result<Claim> parse(std::string_view text, const std::filesystem::path& path) {
   if (!stripped(text.substr(std::min(text.find_first_not_of(" \t\r\n"), text.size()))).starts_with('{'))
-    return from_lines(text);
+    return parse_lines(text);
   PBPROBE_TRY(const Json json, parse_json(text));
   const auto backend = json.find("backend");
   const bool kernel = !json.contains("schema") && backend != json.end() && backend->is_object();
   try {
-    return kernel ? from_kernel_metadata(*backend, path) : from_document(json);
+    return kernel ? parse_kernel_metadata(*backend, path) : parse_document(json);
   } catch (const Json::exception&) {  // backend.type is not a string
     return make_error(ErrorCode::malformed, "backend: type and archs are not as kernel-builder writes them");
   }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Claim files: what each library of a package is to hold, and of which nothing is claimed.
+// Claim files: the required contents of each library of a package, and the libraries without a claim.
 #pragma once
 
 #include <filesystem>
@@ -13,14 +13,14 @@
 
 namespace pbprobe {
 
-// Lines of text, JSON as docs/claims.schema.json describes it, or the metadata.json of a Hugging Face kernel; `path` is
-// what that one's folder tells, and what errors name. Errors: malformed, naming the line or the key.
+// Parses a claim file: text lines, JSON (docs/claims.schema.json), or metadata.json of a Hugging Face kernel, whose
+// folder in `path` names torch and CUDA. Errors: malformed, with `path` and the line or key.
 [[nodiscard]] Result<Claim> parse_claim_file(std::string_view text, const std::filesystem::path& path);
 
-// What `--claim` says of the whole, and a claim file of parts of it. Errors: usage, where both speak of the whole.
+// Joins the claim of --claim with the claims of a claim file. Errors: usage, if both claim the whole package.
 [[nodiscard]] Result<Claim> join_claims(const Claim& whole, Claim file);
 
-// docs/claims.schema.json.
+// Returns docs/claims.schema.json.
 [[nodiscard]] Json claim_file_schema();
 
 }  // namespace pbprobe

@@ -37,8 +37,8 @@ std::string lines_table(const Matrix& m) {
   return text;
 }
 
-// A row of docs/matrix.md: | recipe | torch | CUDA | platform | built | gate | …
-std::string in_stand_in(std::string_view table, const std::string& name) {
+// Finds the result of a recipe in its row of docs/matrix.md: | recipe | torch | CUDA | platform | built | gate | …
+std::string find_stand_in_result(std::string_view table, const std::string& name) {
   auto at = table.find("\n| " + name + " |");
   if (at == std::string_view::npos) return "never";
   std::vector<std::string_view> cells;
@@ -62,13 +62,13 @@ std::string variants_table(std::string_view stand_in, const Matrix& m) {
     text += fmt::format("| [{0}](../.flox/pkgs/{0}.nix) | {1} | {2} | {3} | yes | {4} | never |\n", facts.name,
                         facts.gpu ? fmt::format("{}", fmt::join(facts.gpu_products, ", ")) : "none",
                         fmt::join(facts.cpu_products, ", "), fmt::join(facts.platforms, ", "),
-                        in_stand_in(stand_in, facts.name));
+                        find_stand_in_result(stand_in, facts.name));
   }
   return text;
 }
 
-// "mma.sync (tf32, bf16), fma.rn.f32 (fp32)".
-std::string instructions_of(const Target& target) {
+// Formats "mma.sync (tf32, bf16), fma.rn.f32 (fp32)".
+std::string list_instructions(const Target& target) {
   std::vector<std::pair<std::string, std::vector<std::string>>> by_name;
   for (const auto& path : target.instructions) {
     const auto found =
@@ -100,7 +100,7 @@ std::string gpu_guide(const Matrix& m) {
     }
     text += fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", upper(target.id), target.capability.value_or(""),
                         fmt::join(target.products, ", "), fmt::join(lines, ", "), fmt::join(drivers, ", "),
-                        instructions_of(target), target.note.value_or(""));
+                        list_instructions(target), target.note.value_or(""));
   }
   return text;
 }
@@ -119,7 +119,7 @@ std::string cpu_guide(const Matrix& m) {
       for (const auto& id : workload.cpus) {
         if (find_target(id)->architecture != target.architecture) continue;
         if (id == target.id) workloads.push_back(workload.id);
-        break;  // the first of this architecture is the choice
+        break;  // the first ISA of this architecture is the choice
       }
     }
     text += fmt::format("| {} | {} | {} | `{}` | {} | {} | {} |\n", target.id, fmt::join(target.recipe_requires, ", "),
@@ -131,17 +131,19 @@ std::string cpu_guide(const Matrix& m) {
 
 std::string decision_tree(const Matrix& m) {
   std::string text =
-      "1. `nvidia-smi --query-gpu=name,compute_cap --format=csv,noheader`: without a GPU take a `cpu` variant, else "
-      "the "
-      "SM whose compute capability it prints.\n";
+      "1. Run `nvidia-smi --query-gpu=name,compute_cap --format=csv,noheader`, and take the SM with the printed "
+      "compute "
+      "capability. Without a GPU, take a `cpu` variant.\n";
   text +=
-      "2. `grep -om1 -wE 'Features.*|flags.*' /proc/cpuinfo`: of the ISAs whose words are all there, take by "
+      "2. Run `grep -om1 -wE 'Features.*|flags.*' /proc/cpuinfo`. Of the ISAs whose features are all printed, select "
+      "by "
       "workload:\n";
   for (const auto& workload : m.workloads)
     text += fmt::format("   - {}: {} ({})\n", workload.id, fmt::join(workload.cpus, ", then "), workload.why);
   text += fmt::format(
-      "3. `nvidia-smi` says the CUDA that the driver has. The default line, {}, needs driver {}; an older driver takes "
-      "an older line where one has the SM.\n",
+      "3. `nvidia-smi` prints the CUDA version of the driver. The default line, {}, needs driver {}. With an older "
+      "driver, "
+      "take an older line that has the SM.\n",
       m.default_line, m.drivers.rbegin()->second);
   return text;
 }
@@ -156,20 +158,20 @@ std::string variants_markdown(std::string_view stand_in, const Matrix& m) {
   const auto& line = m.default_matrix_line();
   std::string text =
       "# Variants\n\nWritten by `make generate` from `recipes/matrix.json` and `recipes/targets.json`.\n\n";
-  text += "`pbprobe recommend` picks the variant for the machine that it runs on, and says why.\n\n## Lines\n\n";
+  text += "`pbprobe recommend` selects the variant for your machine, and prints the reason.\n\n## Lines\n\n";
   text += lines_table(m);
   text += fmt::format(
-      "\nThe recipes of {} lie in `.flox/pkgs`; another line's are written by `pbprobe recipes write --line LINE "
-      "--output "
-      "FOLDER`.\n\n## The {} variants of {}\n\n",
+      "\nThe recipes of {} are in `.flox/pkgs`; `pbprobe recipes write --line LINE --output FOLDER` writes the recipes "
+      "of "
+      "another line.\n\n## The {} variants of {}\n\n",
       m.default_line, line_variants(line, m.python.default_value).size(), m.default_line);
   text +=
-      "*Evaluated*: by Nix, in the tests, to a derivation that is what the matrix says. *In the stand-in*: what "
-      "`make matrix` built and judged in a small nixpkgs of our own ([matrix.md](matrix.md)). *In nixpkgs*: built for "
-      "real, with all of torch, in the pinned nixpkgs.\n\n";
-  text += variants_table(stand_in, m) + "\n## Which one?\n\n" + decision_tree(m);
+      "*Evaluated*: in the tests, Nix evaluates the recipe to a derivation that matches the matrix. *In the stand-in*: "
+      "`make matrix` built and judged the recipe in a small stand-in for nixpkgs ([matrix.md](matrix.md)). *In "
+      "nixpkgs*: built completely in the pinned nixpkgs.\n\n";
+  text += variants_table(stand_in, m) + "\n## Choose a variant\n\n" + decision_tree(m);
   text += "\n## GPUs\n\n" + gpu_guide(m) + "\n## CPUs\n\n" + cpu_guide(m);
-  text += "\n## What certain variants are built with\n\n";
+  text += "\n## Additional settings of some variants\n\n";
   for (const auto& rule : m.rules) {
     std::vector<std::string> ids = rule.gpus;
     ids.insert(ids.end(), rule.cpus.begin(), rule.cpus.end());

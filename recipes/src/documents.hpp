@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What is written about the matrix for people and for CI; each number comes from the data.
+// Documents about the matrix, for people and for CI. Each number comes from the data.
 #pragma once
 
 #include <string>
@@ -13,14 +13,14 @@
 
 namespace pbprobe {
 
-// docs/variants.md. stand_in: docs/matrix.md, which says what became of each recipe in the stand-in nixpkgs.
+// Renders docs/variants.md. stand_in: text of docs/matrix.md, with the result of each recipe in the stand-in nixpkgs.
 [[nodiscard]] std::string variants_markdown(std::string_view stand_in, const Matrix& m = matrix());
 
-// `recipes list`: one name a line.
+// Renders `recipes list`: one name on each line.
 [[nodiscard]] std::string list_text(const std::vector<Variant>& variants);
 [[nodiscard]] Json list_json(const std::vector<Variant>& variants, const Matrix& m = matrix());
 
-// {"include": [{"name", "line", "sm", "isa", "python", "system", "runner"}]}, as GitHub's strategy.matrix takes it.
+// Returns {"include": [{"name", "line", "sm", "isa", "python", "system", "runner"}]} for strategy.matrix of GitHub.
 [[nodiscard]] Json github_matrix(const std::vector<Variant>& variants);
 
 }  // namespace pbprobe

@@ -33,7 +33,7 @@ struct Named {
   const MatrixLine* line;
 };
 
-// A folder with the stand-in and a Nix store of its own.
+// Temporary folder with the stand-in and a separate Nix store.
 class Workshop {
  public:
   static Result<Workshop> make(const Matrix& m) {
@@ -109,7 +109,7 @@ Finding finding(std::string_view id, std::string what, const Named& recipe) {
           .remedy = std::string(check->remedy)};
 }
 
-// What came out against what the matrix says, one finding a difference.
+// Compares the evaluated derivation with the matrix. Makes one finding for each difference.
 void compare(const Named& recipe, const Json& seen, std::vector<Finding>& findings) {
   const auto& facts = recipe.facts;
   const auto differs = [&](std::string_view what, const Json& is, const Json& wanted) {
@@ -139,17 +139,17 @@ void compare(const Named& recipe, const Json& seen, std::vector<Finding>& findin
     differs(key, at("environment").is_object() ? at("environment").value(key, Json(nullptr)) : Json(nullptr), value);
 }
 
-// The last "error:" of Nix is the cause; what comes before it is the way there.
+// The last "error:" of Nix is the cause; the earlier lines are its trace.
 std::string cause(const std::string& errors) {
   const auto at = errors.rfind("error: ");
   auto text = at == std::string::npos ? errors : errors.substr(at + 7);
   return text.substr(0, text.find('\n'));
 }
 
-// What the stand-in does not know is not a fault of a recipe that nixpkgs may well take.
+// Reports whether the error comes from the stand-in, so that nixpkgs may accept the recipe.
 bool is_unknown_to_the_stand_in(const std::string& why) {
   if (why.starts_with("attribute '") || why.starts_with("undefined variable")) return true;
-  // An import of nixpkgs without its system is a fault of the recipe.
+  // An import of nixpkgs without a system is a fault of the recipe.
   return why.find("called without required argument") != std::string::npos && why.find("'system'") == std::string::npos;
 }
 
@@ -182,7 +182,7 @@ Result<Evaluation> evaluate_folder(const fs::path& folder, const Matrix& m) {
     result.evaluated = all.size();
     return result;
   }
-  // One that fails hides the others: each by itself.
+  // A failing recipe hides the others: evaluate each one separately.
   for (const auto* recipe : all) {
     PBPROBE_TRY(const auto single, evaluate(shop, {recipe}));
     if (single.exit_code == 0) {

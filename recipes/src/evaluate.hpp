@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What line patterns cannot see: recipes evaluated by Nix in the stand-in nixpkgs (recipes/nix/stand-in), which this
-// program carries, and compared with the matrix. Neither network nor daemon; nothing is built.
+// Evaluates recipes with Nix in the stand-in nixpkgs (recipes/nix/stand-in), which the program embeds, and compares
+// them with the matrix. Finds errors that line patterns cannot see. Needs neither network nor daemon, and builds
+// nothing.
 #pragma once
 
 #include <filesystem>
@@ -15,12 +16,12 @@
 namespace pbprobe {
 
 struct Evaluation {
-  size_t evaluated = 0;  // of the variants in the folder
+  size_t evaluated = 0;  // evaluated variants of the folder
   std::vector<Finding> findings;
 };
 
-// Every recipe of the folder whose name is a variant's. Errors: unsupported (no nix-instantiate), unreadable (no
-// temporary folder), not_found (no such folder).
+// Evaluates every recipe of the folder that is named like a variant. Errors: unsupported (no nix-instantiate),
+// unreadable (no temporary folder), not_found (no such folder).
 [[nodiscard]] Result<Evaluation> evaluate_folder(const std::filesystem::path& folder, const Matrix& m = matrix());
 
 }  // namespace pbprobe

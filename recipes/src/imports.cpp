@@ -30,7 +30,7 @@ RecipeImports imports_for(const fs::path& folder) {
   if (!whole.has_filename()) whole = whole.parent_path();
   const bool of_flox = whole.filename() == "pkgs" && whole.parent_path().filename() == ".flox";
   const auto checkout = whole.parent_path().parent_path();
-  // What only a checkout has: the matrix, and pbprobe's own recipe.
+  // Only a checkout has the matrix and the recipe of pbprobe.
   if (fs::exists(checkout / "recipes/matrix.json", code) && fs::exists(checkout / "recipes/nix/pbprobe.nix", code))
     return {};
   return {of_flox ? "../../recipes/nix" : "./recipes/nix", true};

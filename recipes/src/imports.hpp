@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Recipes import functions of recipes/nix. In a checkout of pbprobe they are there; any other folder gets them.
+// Recipes import functions of recipes/nix. A checkout of pbprobe has them; pbprobe writes them next to other folders.
 #pragma once
 
 #include <filesystem>
@@ -10,11 +10,11 @@
 
 namespace pbprobe {
 
-// For the folder that recipes are written to. flox takes each .nix file under .flox/pkgs for a package, so there they
-// lie beside .flox, and otherwise below the folder itself.
+// Returns the place of the imported functions for a folder of recipes: next to .flox if the folder is .flox/pkgs,
+// because flox treats each .nix file there as a package, else below the folder.
 [[nodiscard]] RecipeImports imports_for(const std::filesystem::path& folder);
 
-// What has to be written besides the recipes, by its path from their folder.
+// Returns the files to write in addition to the recipes, with paths relative to the folder of recipes.
 [[nodiscard]] std::vector<GeneratedFile> imported_files(const RecipeImports& imports);
 
 }  // namespace pbprobe

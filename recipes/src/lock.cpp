@@ -12,14 +12,14 @@
 namespace pbprobe {
 namespace {
 
-// The matrix as text, edited in place so that its layout stays. Keys are found only in their line's part.
+// Text of the matrix, edited in place to keep its layout. Searches keys only in the part of their line.
 class Editor {
  public:
   explicit Editor(std::string text) : text_(std::move(text)) {}
 
   [[nodiscard]] const std::string& text() const { return text_; }
 
-  // Replaces the value of the first `key` after `anchor` (empty: after the line's id).
+  // Replaces the value of the first `key` after `anchor`; "" means after the id of the line.
   [[nodiscard]] Result<void> set(std::string_view line, std::string_view anchor, std::string_view key,
                                  const std::string& value) {
     auto at = find_after(0, fmt::format("\"id\": \"{}\"", line));
@@ -45,7 +45,7 @@ std::string json_string(const std::string& value) {
   return "\"" + value + "\"";
 }
 
-std::string with_rev(std::string url, const std::string& rev) {
+std::string insert_rev(std::string url, const std::string& rev) {
   constexpr std::string_view kPlace = "{rev}";
   if (const auto at = url.find(kPlace); at != std::string::npos) url.replace(at, kPlace.size(), rev);
   return url;
@@ -61,8 +61,8 @@ Result<void> move_pin(Editor& editor, const MatrixLine& line, const LockRequest&
   if (!is_commit(rev))
     return make_error(ErrorCode::usage, "\"{}\" is not a commit of nixpkgs: give all its 40 hexadecimal digits", rev);
   if (!request.fill)
-    return make_error(ErrorCode::usage, "nixpkgs {} has no hash yet: add --fill, where there is a network", rev);
-  PBPROBE_TRY(const auto hash, fetch(with_rev(request.pin_url, rev)), "nixpkgs {}", rev);
+    return make_error(ErrorCode::usage, "nixpkgs {} has no hash yet: add --fill on a machine with a network", rev);
+  PBPROBE_TRY(const auto hash, fetch(insert_rev(request.pin_url, rev)), "nixpkgs {}", rev);
   PBPROBE_CHECK(editor.set(line.id, "pin", "rev", json_string(rev)));
   PBPROBE_CHECK(editor.set(line.id, "pin", "hash", json_string(hash)));
   changed.push_back(fmt::format("{}: nixpkgs {} → {}, {}", line.id, line.pin.rev, rev, hash));
@@ -102,7 +102,7 @@ Result<void> fill_pins(Editor& editor, const Matrix& m, const LockRequest& reque
     if (line.pin.hash) continue;
     auto known = fetched.find(line.pin.rev);
     if (known == fetched.end()) {
-      PBPROBE_TRY(auto hash, fetch(with_rev(request.pin_url, line.pin.rev)), "nixpkgs {}", line.pin.rev);
+      PBPROBE_TRY(auto hash, fetch(insert_rev(request.pin_url, line.pin.rev)), "nixpkgs {}", line.pin.rev);
       known = fetched.emplace(line.pin.rev, std::move(hash)).first;
     }
     PBPROBE_CHECK(editor.set(line.id, "pin", "hash", json_string(known->second)));
@@ -116,7 +116,7 @@ struct Ran {
   int exit_code = 0;
 };
 
-// `command` holds nothing from outside but what is_plain let through.
+// Runs a shell command. Requires that outside data in `command` passed is_plain().
 Ran run(const std::string& command) {
   Ran ran;
   std::FILE* pipe = ::popen(command.c_str(), "r");
@@ -157,7 +157,7 @@ Result<Locked> lock_matrix(std::string_view text, const LockRequest& request, co
 Result<std::string> fetch_by_nix(const std::string& url) {
   if (!is_plain(url)) return make_error(ErrorCode::usage, "{}: a URL with characters that no pin has", url);
   if (run("command -v nix-prefetch-url").exit_code != 0)
-    return make_error(ErrorCode::unsupported, "nix-prefetch-url is not here: install Nix (Debian: nix-bin)");
+    return make_error(ErrorCode::unsupported, "nix-prefetch-url is not installed: install Nix (Debian: nix-bin)");
   const auto base32 = run("nix-prefetch-url --unpack --type sha256 '" + url + "'");
   if (base32.exit_code != 0 || base32.output.empty())
     return make_error(ErrorCode::failed_child, "nix-prefetch-url --unpack {} failed: its message is above", url);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Moves a pin or a version everywhere at once, by editing recipes/matrix.json and nothing else. No hash is invented:
-// what changed its source has no hash until it was fetched.
+// Changes a pin or a version by editing recipes/matrix.json only. A changed source has no hash until it was fetched:
+// hashes are never invented.
 #pragma once
 
 #include <functional>
@@ -15,29 +15,29 @@
 
 namespace pbprobe {
 
-// The hash of what lies at a URL, unpacked, as Nix writes it.
+// Fetches and unpacks a URL, and returns its hash in the form of Nix.
 using Fetch = std::function<Result<std::string>(const std::string& url)>;
 
 struct LockRequest {
-  std::optional<std::string> line;         // which line `rev` and `torch` are for
+  std::optional<std::string> line;         // line of `rev` and `torch`; nullopt for the default line
   std::optional<std::string> rev;          // new commit of nixpkgs
   std::optional<std::string> torch;        // new version of torch
-  std::optional<std::string> source_hash;  // of its source, as Nix printed it
-  bool fill = false;                       // fetch what has no hash
-  // "{rev}" is put in; a file:// URL serves tests and mirrors.
+  std::optional<std::string> source_hash;  // hash of the source of torch, as Nix prints it
+  bool fill = false;                       // fetch pins without a hash
+  // URL of a pin, where the commit replaces "{rev}"; a file:// URL serves tests and mirrors.
   std::string pin_url = "https://github.com/NixOS/nixpkgs/archive/{rev}.tar.gz";
 };
 
 struct Locked {
-  std::string text;                  // of matrix.json
-  std::vector<std::string> changed;  // one sentence each
+  std::string text;                  // new matrix.json
+  std::vector<std::string> changed;  // one sentence for each change
 };
 
-// Errors: usage (unknown line, a revision or version that is none, a change that would leave a hash empty without
-// `fill`), malformed (the text), and what `fetch` says.
+// Applies `request` to the text of matrix.json. Errors: usage (unknown line, invalid revision or version, a change that
+// leaves a hash empty without `fill`), malformed (the text), errors of `fetch`.
 [[nodiscard]] Result<Locked> lock_matrix(std::string_view text, const LockRequest& request, const Fetch& fetch);
 
-// nix-prefetch-url --unpack. Errors: unsupported (no Nix here), failed_child.
+// Fetches with nix-prefetch-url --unpack. Errors: unsupported (Nix is not installed), failed_child.
 [[nodiscard]] Result<std::string> fetch_by_nix(const std::string& url);
 
 }  // namespace pbprobe

@@ -20,7 +20,7 @@ bool is_lower_hex(std::string_view text, size_t length) {
   return text.size() == length && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-// sha256 as Nix writes it: 32 bytes are 43 characters of base64 and one "=".
+// Reports whether `hash` is a sha256 in the form of Nix: 43 characters of base64 and one "=" for 32 bytes.
 bool is_sri_hash(std::string_view text) {
   constexpr std::string_view kPrefix = "sha256-";
   if (!text.starts_with(kPrefix) || text.size() != kPrefix.size() + 44 || text.back() != '=') return false;
@@ -29,7 +29,7 @@ bool is_sri_hash(std::string_view text) {
   const bool base64 = std::all_of(text.begin(), text.end(), [](char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '+' || c == '/';
   });
-  // The hash of nothing, which people write until the first build names the right one, is not a hash.
+  // Reject the placeholder hash that packagers write until the first build prints the right one.
   return base64 && text.find_first_not_of('A') != std::string_view::npos;
 }
 
@@ -55,7 +55,7 @@ Result<void> check_ids(const std::vector<std::string>& ids, TargetKind kind, con
                         name_of((*target)->kind), name_of(kind));
     if (std::find(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(i), ids[i]) !=
         ids.begin() + static_cast<std::ptrdiff_t>(i))
-      return make_error(ErrorCode::malformed, "{}: {} stands here twice", here, ids[i]);
+      return make_error(ErrorCode::malformed, "{}: {} is listed twice", here, ids[i]);
   }
   return {};
 }
@@ -70,7 +70,7 @@ Result<void> check_row(const MatrixLine& line, const MatrixRow& row, std::set<st
       if (common_platforms(*find_target(gpu), *find_target(cpu)).empty())
         return make_error(ErrorCode::malformed, "{}: no machine has both {} and {}", path, gpu, cpu);
       if (!seen.insert(gpu + "-" + cpu).second)
-        return make_error(ErrorCode::malformed, "{}: {}-{} stands in another row already", path, gpu, cpu);
+        return make_error(ErrorCode::malformed, "{}: {}-{} is already in another row", path, gpu, cpu);
     }
   }
   return {};
@@ -125,13 +125,13 @@ Result<void> check_matrix(const Matrix& m) {
     const auto path = fmt::format("lines[{}]", i);
     PBPROBE_CHECK(check_line(m.lines[i], path));
     if (!ids.insert(m.lines[i].id).second)
-      return make_error(ErrorCode::malformed, "{}.id: {} stands here twice", path, m.lines[i].id);
+      return make_error(ErrorCode::malformed, "{}.id: {} is used twice", path, m.lines[i].id);
     if (!m.lines[i].cpu_only.empty() && m.lines[i].id != m.default_line)
       return make_error(ErrorCode::malformed, "{}.cpu_only: names without a line belong to the default line, {}", path,
                         m.default_line);
   }
   if (m.find_line(m.default_line) == nullptr)
-    return make_error(ErrorCode::malformed, "default_line: {} is none of the lines", m.default_line);
+    return make_error(ErrorCode::malformed, "default_line: no line has the id {}", m.default_line);
   for (size_t i = 0; i < m.rules.size(); ++i) {
     PBPROBE_CHECK(check_ids(m.rules[i].gpus, TargetKind::gpu, fmt::format("rules[{}].gpus", i)));
     PBPROBE_CHECK(check_ids(m.rules[i].cpus, TargetKind::cpu, fmt::format("rules[{}].cpus", i)));
@@ -139,7 +139,7 @@ Result<void> check_matrix(const Matrix& m) {
   return {};
 }
 
-// The number at the front of `text`, which is shortened past it and its dot; 0 where nothing is left.
+// Removes the leading number and its dot from `text`, and returns the number; 0 for an empty text.
 int64_t take_number(std::string_view& text) {
   int64_t number = 0;
   while (!text.empty() && text.front() >= '0' && text.front() <= '9' && number < 1'000'000'000) {
@@ -221,7 +221,7 @@ Result<void> cuda_builds(std::string_view cuda, const Target& gpu) {
   if (gpu.first_cuda && compare_versions(cuda, *gpu.first_cuda) < 0)
     return make_error(ErrorCode::usage, "CUDA {} does not know {}: the first that does is {}", cuda, gpu.id,
                       *gpu.first_cuda);
-  // "12.9" covers 12.9.1 too.
+  // "12.9" includes 12.9.1.
   if (gpu.last_cuda && compare_versions(cuda, *gpu.last_cuda) > 0 && !cuda.starts_with(*gpu.last_cuda + "."))
     return make_error(ErrorCode::usage, "CUDA {} has dropped {}: the last that builds it is {}", cuda, gpu.id,
                       *gpu.last_cuda);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// The matrix of targeted builds: recipes/matrix.json, embedded at build time. Which SM is built with which ISA, on
-// which line (torch, CUDA, pin of nixpkgs), is data; what an SM or an ISA is stands in the target table.
+// The matrix of targeted builds: recipes/matrix.json, embedded at build time. It lists the pairs of SM and ISA for each
+// line (torch, CUDA, pin of nixpkgs); the target table describes SMs and ISAs.
 #pragma once
 
 #include <cstdint>
@@ -25,19 +25,19 @@ struct Choice {
 
 struct NixpkgsPin {
   std::string rev;
-  std::optional<std::string> hash;  // null until it was fetched: an unverified pin is a warning, an invented hash a lie
-  std::string torch;                // the version that this nixpkgs builds by itself
+  std::optional<std::string> hash;  // nullopt until it was fetched; never invented
+  std::string torch;                // torch version of this nixpkgs
 };
 
-// The source that replaces the pin's own.
+// Source of torch that replaces the source in the pin.
 struct SourcePin {
   std::string owner;
   std::string repo;
   std::string tag;
   bool submodules = false;
   std::optional<std::string> hash;
-  bool drop_patches = false;     // all of nixpkgs' own; a stub of FindCUDAToolkit.cmake then has their place
-  std::string drop_patches_why;  // so, and not the other way
+  bool drop_patches = false;     // drop all patches of nixpkgs, and write a stub of FindCUDAToolkit.cmake
+  std::string drop_patches_why;  // reason for drop_patches
 };
 
 struct RecipePatch {
@@ -48,13 +48,13 @@ struct RecipePatch {
   std::string why;
 };
 
-// A package of the line's CUDA set that is built by its own name.
+// Package of the CUDA set of a line that is built under its own name.
 struct CudaComponent {
   std::string name;       // "cudnn-13_0"
-  std::string attribute;  // of the CUDA package set: "cudnn"
+  std::string attribute;  // attribute in the CUDA package set: "cudnn"
 };
 
-// Every SM of the row is built with every ISA of the row.
+// Row of the matrix: every SM is built with every ISA.
 struct MatrixRow {
   std::vector<std::string> gpus;
   std::vector<std::string> cpus;
@@ -65,17 +65,17 @@ struct MatrixLine {
   std::string torch;          // "2.10.0"
   std::string cuda;           // "13.0"
   std::string cuda_release;   // "12.9.1"
-  std::string cuda_packages;  // attribute of nixpkgs; pinned to the line, since cudaPackages_13 moves with the pin
+  std::string cuda_packages;  // attribute of nixpkgs with minor version, because cudaPackages_13 changes with the pin
   std::string pname_prefix;   // "pytorch210"
   NixpkgsPin pin;
-  std::optional<SourcePin> source;  // null: the pin's own torch
+  std::optional<SourcePin> source;  // nullopt for the torch of the pin
   std::vector<RecipePatch> patches;
   std::vector<CudaComponent> cuda_components;
   std::vector<MatrixRow> rows;
   std::vector<std::string> cpu_only;  // ISAs that are also built without CUDA
 };
 
-// What certain variants are built with besides. An empty list of SMs or ISAs stands for all.
+// Additional settings for some variants. An empty list of SMs or ISAs selects all.
 struct MatrixRule {
   std::vector<std::string> gpus;
   std::vector<std::string> cpus;
@@ -83,14 +83,14 @@ struct MatrixRule {
   std::string note;
 };
 
-// Which ISA serves it best, first choice first.
+// Workload with its ISAs, best first.
 struct Workload {
   std::string id;  // "infer-int8"
   std::vector<std::string> cpus;
   std::string why;
 };
 
-// A widespread error, for the documents.
+// Common error, for the documents.
 struct Correction {
   std::string stated;
   std::string fact;
@@ -111,26 +111,26 @@ struct Matrix {
   [[nodiscard]] const MatrixLine& default_matrix_line() const;
 };
 
-// The embedded matrix.
+// Returns the embedded matrix.
 [[nodiscard]] const Matrix& matrix();
 
-// Reads and checks a matrix: every id is a target's, every SM is built by the line's CUDA, every combination has a
-// machine, no name twice, hashes and revisions well-formed. Errors: malformed, with the path of the key.
+// Parses and checks a matrix: every id is a target, the CUDA of a line builds its SMs, every pair has a machine, names
+// are unique, hashes and revisions are well-formed. Errors: malformed, with the path of the key.
 [[nodiscard]] Result<Matrix> parse_matrix(std::string_view text);
 
-// JSON Schema of recipes/matrix.json, as recipes/matrix.schema.json holds it.
+// Returns recipes/matrix.schema.json.
 [[nodiscard]] std::string matrix_schema();
 
-// Nix systems of machines that have both; none for SM121 and AVX2.
+// Returns the Nix systems of machines with both; empty for SM121 and AVX2.
 [[nodiscard]] std::vector<std::string> common_platforms(const Target& gpu, const Target& cpu);
 
-// -1, 0, 1: dotted numbers compared number by number. "12.9.1" > "12.9" > "12.8".
+// Compares dotted numbers number by number: "12.9.1" > "12.9" > "12.8". Returns -1, 0 or 1.
 [[nodiscard]] int compare_versions(std::string_view a, std::string_view b);
 
-// Is `text` dotted numbers, with at least `least` and at most `most` of them?
+// Reports whether `text` has `least` to `most` dotted numbers.
 [[nodiscard]] bool is_version(std::string_view text, int least, int most);
 
-// Can this CUDA build machine code for this SM? The error names the first or the last CUDA that can.
+// Checks that this CUDA builds machine code for this SM. The error names the first or the last CUDA that does.
 [[nodiscard]] Result<void> cuda_builds(std::string_view cuda, const Target& gpu);
 
 template <class Visitor, SameAs<Choice> T>
@@ -142,8 +142,8 @@ void fields(Visitor& visit, T& choice) {
 template <class Visitor, SameAs<NixpkgsPin> T>
 void fields(Visitor& visit, T& pin) {
   visit("rev", pin.rev, "commit of nixpkgs");
-  visit("hash", pin.hash, "null until `pbprobe recipes lock --fill` has run where there is a network");
-  visit("torch", pin.torch, "the torch that this nixpkgs builds by itself");
+  visit("hash", pin.hash, "hash of the download; null until `pbprobe recipes lock --fill` fetched it");
+  visit("torch", pin.torch, "torch version of this nixpkgs");
 }
 
 template <class Visitor, SameAs<SourcePin> T>
@@ -153,14 +153,13 @@ void fields(Visitor& visit, T& source) {
   visit("tag", source.tag);
   visit("submodules", source.submodules);
   visit("hash", source.hash);
-  visit("drop_patches", source.drop_patches,
-        "all of nixpkgs' own; a stub of FindCUDAToolkit.cmake then has their place");
-  visit("drop_patches_why", source.drop_patches_why, "so, and not the other way");
+  visit("drop_patches", source.drop_patches, "drop all patches of nixpkgs, and write a stub of FindCUDAToolkit.cmake");
+  visit("drop_patches_why", source.drop_patches_why, "reason for drop_patches");
 }
 
 template <class Visitor, SameAs<RecipePatch> T>
 void fields(Visitor& visit, T& patch) {
-  visit("package", patch.package, "attribute of nixpkgs that is patched");
+  visit("package", patch.package, "attribute of the patched package in nixpkgs");
   visit("name", patch.name);
   visit("url", patch.url);
   visit("hash", patch.hash);
@@ -169,36 +168,36 @@ void fields(Visitor& visit, T& patch) {
 
 template <class Visitor, SameAs<CudaComponent> T>
 void fields(Visitor& visit, T& component) {
-  visit("name", component.name, "the package's own name");
+  visit("name", component.name, "name of the package");
   visit("attribute", component.attribute, "attribute of the CUDA package set");
 }
 
 template <class Visitor, SameAs<MatrixRow> T>
 void fields(Visitor& visit, T& row) {
-  visit("gpus", row.gpus, "every SM of the row is built …");
-  visit("cpus", row.cpus, "… with every ISA of the row");
+  visit("gpus", row.gpus, "SMs; each is built with every ISA of the row");
+  visit("cpus", row.cpus, "ISAs");
 }
 
 template <class Visitor, SameAs<MatrixLine> T>
 void fields(Visitor& visit, T& line) {
-  visit("id", line.id, "as in the variants' names: cuda13_0");
+  visit("id", line.id, "id in the names of variants: cuda13_0");
   visit("torch", line.torch);
   visit("cuda", line.cuda);
   visit("cuda_release", line.cuda_release);
   visit("cuda_packages", line.cuda_packages, "attribute of nixpkgs");
-  visit("pname_prefix", line.pname_prefix, "what stands for `pytorch` in the pname");
+  visit("pname_prefix", line.pname_prefix, "replacement of `pytorch` in the pname");
   visit("pin", line.pin);
-  visit("source", line.source, "the source that replaces the pin's own; null: the pin's own");
+  visit("source", line.source, "source of torch; null for the source of the pin");
   visit("patches", line.patches);
-  visit("cuda_components", line.cuda_components, "packages of the CUDA set that are built by their own names");
+  visit("cuda_components", line.cuda_components, "packages of the CUDA set that are built under their own names");
   visit("rows", line.rows);
   visit("cpu_only", line.cpu_only, "ISAs that are also built without CUDA");
 }
 
 template <class Visitor, SameAs<MatrixRule> T>
 void fields(Visitor& visit, T& rule) {
-  visit("gpus", rule.gpus, "empty: all");
-  visit("cpus", rule.cpus, "empty: all");
+  visit("gpus", rule.gpus, "SMs; an empty list selects all");
+  visit("cpus", rule.cpus, "ISAs; an empty list selects all");
   visit("environment", rule.environment, "variables of the build");
   visit("note", rule.note);
 }
@@ -206,7 +205,7 @@ void fields(Visitor& visit, T& rule) {
 template <class Visitor, SameAs<Workload> T>
 void fields(Visitor& visit, T& workload) {
   visit("id", workload.id);
-  visit("cpus", workload.cpus, "first choice first");
+  visit("cpus", workload.cpus, "ISAs, best first");
   visit("why", workload.why);
 }
 
@@ -220,14 +219,14 @@ void fields(Visitor& visit, T& correction) {
 template <class Visitor, SameAs<Matrix> T>
 void fields(Visitor& visit, T& m) {
   visit.constant("schema", "pbprobe.matrix/1");
-  visit("default_line", m.default_line, "the line whose recipes are written to .flox/pkgs");
+  visit("default_line", m.default_line, "line whose recipes are in .flox/pkgs");
   visit("python", m.python);
   visit("blas", m.blas);
-  visit("workloads", m.workloads, "which ISA serves what best; the first is the default");
-  visit("drivers", m.drivers, "CUDA version: first driver branch that has it");
+  visit("workloads", m.workloads, "ISAs for each workload; the first workload is the default");
+  visit("drivers", m.drivers, "first driver branch of each CUDA version");
   visit("lines", m.lines);
-  visit("rules", m.rules, "what certain variants are built with besides");
-  visit("corrections", m.corrections, "widespread errors, for the documents");
+  visit("rules", m.rules, "additional settings for some variants");
+  visit("corrections", m.corrections, "common errors, for the documents");
 }
 
 }  // namespace pbprobe

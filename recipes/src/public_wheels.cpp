@@ -28,8 +28,8 @@ struct Served {
   std::string best;  // "sm_120", "compute_90"
 };
 
-// By NVIDIA's rules; the latest code that runs.
-Served served_by(const PublicWheel& wheel, const Sm& gpu) {
+// Finds the latest code of the wheel that runs on the GPU, by the rules of NVIDIA.
+Served find_served_code(const PublicWheel& wheel, const Sm& gpu) {
   Served served{.code = wheel.sms.empty() && wheel.ptx.empty() ? GpuCode::unknown : GpuCode::none};
   std::optional<Sm> best;
   for (const auto& name : wheel.sms) {
@@ -45,7 +45,7 @@ Served served_by(const PublicWheel& wheel, const Sm& gpu) {
   return served;
 }
 
-std::string sentence_of(const Served& served, const PublicWheel& wheel, const std::string& capability) {
+std::string describe_code(const Served& served, const PublicWheel& wheel, const std::string& capability) {
   switch (served.code) {
     case GpuCode::native: return fmt::format("{} machine code, native", served.best);
     case GpuCode::same_major: return fmt::format("{} machine code, which runs on {} as it is", served.best, capability);
@@ -58,7 +58,8 @@ std::string sentence_of(const Served& served, const PublicWheel& wheel, const st
   return "no device code of its own";
 }
 
-// Within one major version CUDA runs on any driver of that major; unknown drivers are not asked.
+// Reports whether the driver runs the CUDA of the wheel: any driver of the same major version does. Accepts an unknown
+// driver.
 bool driver_takes(const Host& host, const PublicWheel& wheel) {
   const auto driver = parse_major_minor(host.driver.cuda_version.value_or(""));
   if (!driver || wheel.cuda.empty()) return true;
@@ -86,7 +87,7 @@ class Wheels {
   }
 
  private:
-  // The newest of those whose code is best here.
+  // Select the newest wheel among those with the best code.
   const PublicWheel* choose_torch() {
     const PublicWheel* chosen = nullptr;
     const PublicWheel* too_new = nullptr;
@@ -111,8 +112,8 @@ class Wheels {
     return chosen != nullptr && has_code(*chosen) ? chosen : nullptr;
   }
 
-  // Lower is better. Without a GPU any wheel runs.
-  int rank(const PublicWheel& wheel) const { return sm_ ? static_cast<int>(served_by(wheel, *sm_).code) : 0; }
+  // Lower is better. Without a GPU, all wheels are equal.
+  int rank(const PublicWheel& wheel) const { return sm_ ? static_cast<int>(find_served_code(wheel, *sm_).code) : 0; }
 
   bool has_code(const PublicWheel& wheel) const { return rank(wheel) < static_cast<int>(GpuCode::none); }
 
@@ -124,9 +125,9 @@ class Wheels {
     return first == table_.wheels.end() ? "" : first->version;
   }
 
-  // Which wheel was the last with code for it.
+  // Find the last wheel with code for the GPU.
   void explain_old_gpu(const PublicWheel* chosen, const PublicWheel& newest) {
-    if (served_by(newest, *sm_).code != GpuCode::none) return;
+    if (find_served_code(newest, *sm_).code != GpuCode::none) return;
     const bool another = chosen != nullptr && has_code(*chosen);
     const std::string last = another ? fmt::format("; the last that was read with code for it is torch {} (CUDA {})",
                                                    chosen->version, joined_names(chosen->cuda))
@@ -147,12 +148,12 @@ class Wheels {
       one.sentence = wheel.cuda.empty() ? "for the CPU" : "with CUDA, which is not used without a GPU";
       return;
     }
-    const Served served = served_by(wheel, *sm_);
+    const Served served = find_served_code(wheel, *sm_);
     one.code = served.code;
-    one.sentence = sentence_of(served, wheel, gpu_->capability);
+    one.sentence = describe_code(served, wheel, gpu_->capability);
   }
 
-  // Of each package the newest that takes this torch; where none does, the newest.
+  // Select the newest version of each package that accepts this torch, else the newest version.
   void add_companions(const PublicWheel& torch) {
     const auto version = parse_python_version(torch.version);
     std::vector<std::string> install{fmt::format("torch=={}", torch.version)};
@@ -190,15 +191,15 @@ class Wheels {
   // torch/cuda/__init__.py: _check_capability and _check_cubins.
   void explain_warning(const PublicWheel* torch) {
     if (!sm_) return;
-    const Served served = torch != nullptr ? served_by(*torch, *sm_) : Served{.code = GpuCode::none};
+    const Served served = torch != nullptr ? find_served_code(*torch, *sm_) : Served{.code = GpuCode::none};
     const std::string printed =
         fmt::format("\"{} is not compatible with the current PyTorch installation\"", sm_name(*sm_));
     const std::string of = torch != nullptr ? fmt::format(" of torch {}", torch->version) : " of the wheels of pip";
     switch (served.code) {
       case GpuCode::native:
         advice_.warning = fmt::format(
-            "{} is not true{}, which has {} machine code: where it is printed, another torch was "
-            "imported, which `pbprobe report` names",
+            "{} is not true{}, which has {} machine code: if it is printed, another torch was "
+            "imported; `pbprobe report` names that torch",
             printed, of, served.best);
         break;
       case GpuCode::same_major:
@@ -232,7 +233,7 @@ class Wheels {
   const PublicWheels& table_;
   std::string platform_;
   std::optional<Sm> sm_;
-  const PublicWheel* too_new_ = nullptr;  // with code for the GPU, and of a CUDA that the driver does not take
+  const PublicWheel* too_new_ = nullptr;  // wheel with code for the GPU whose CUDA the driver does not support
   WheelsAdvice advice_;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// recipes/public_wheels.json: which SMs the public wheels of torch and of what runs beside it hold, embedded at build
-// time; and which of them are for a machine. A pure function of the host's facts.
+// recipes/public_wheels.json, embedded at build time: the SMs in the public wheels of torch and related packages.
+// Advice for a machine is a pure function of the facts of the host.
 #pragma once
 
 #include <cstdint>
@@ -21,16 +21,16 @@ struct PublicWheel {
   std::string package;
   std::string version;
   std::string platform;              // "x86_64-linux"
-  std::string wheel;                 // its file's name
-  std::optional<std::string> torch;  // which torch it asks for: "==2.15.0"; null: any, or none
-  std::vector<std::string> cuda;     // "13.2" of torch, majors of the others' libraries
+  std::string wheel;                 // file name
+  std::optional<std::string> torch;  // required torch: "==2.15.0"; nullopt for any, or none
+  std::vector<std::string> cuda;     // "13.2" for torch; for others the major versions of their CUDA libraries
   std::optional<int64_t> min_driver;
-  std::vector<std::string> sms;  // of most translation units of torch; of others, of any
-  std::vector<std::string> few;  // of a handful of units of torch
+  std::vector<std::string> sms;  // machine code in most units of torch; for others, in any unit
+  std::vector<std::string> few;  // machine code in a few units of torch
   std::vector<std::string> ptx;
 };
 
-// What the index has only the source of.
+// Package version that the index has only as source.
 struct AbsentWheel {
   std::string package;
   std::string version;
@@ -38,81 +38,81 @@ struct AbsentWheel {
 };
 
 struct PublicWheels {
-  std::string read;  // the day on which they were read: "2026-11-25"
+  std::string read;  // date of reading: "2026-11-25"
   std::vector<PublicWheel> wheels;
   std::vector<AbsentWheel> absent;
 };
 
 [[nodiscard]] const PublicWheels& public_wheels();
 
-// Errors: malformed, with the key.
+// Parses the table. Errors: malformed, with the key.
 [[nodiscard]] Result<PublicWheels> parse_public_wheels(std::string_view text);
 
-// One wheel on one GPU.
+// Advice about one wheel on one GPU.
 struct WheelAdvice {
   std::string package;
   std::string version;
-  GpuCode code = GpuCode::unknown;  // what the GPU gets of it; unknown: it has no code for GPUs, or there is no GPU
+  GpuCode code = GpuCode::unknown;  // code for the GPU; unknown without device code or GPU
   std::optional<int64_t> min_driver;
   std::string sentence;
 };
 
 struct WheelsAdvice {
-  std::string read;                       // the day on which the wheels were read
-  std::vector<WheelAdvice> wheels;        // torch first; empty: none runs here
-  std::vector<std::string> commands;      // that install torch and what fits it
-  std::optional<std::string> warning;     // torch's own on this GPU, and whether it is true; null: no GPU
-  std::vector<std::string> not_possible;  // and why
+  std::string read;                       // date of reading the wheels
+  std::vector<WheelAdvice> wheels;        // torch first; empty if no torch runs here
+  std::vector<std::string> commands;      // commands that install torch and matching packages
+  std::optional<std::string> warning;     // warning of torch on this GPU, and whether it is true; nullopt without a GPU
+  std::vector<std::string> not_possible;  // with reasons
 };
 
-// `gpu`: null where there is none to serve.
+// Selects the wheels for a machine. gpu: null if no GPU is to be used.
 [[nodiscard]] WheelsAdvice advise_wheels(const Host& host, const Gpu* gpu, const PublicWheels& table = public_wheels());
 
 template <class Visitor, SameAs<PublicWheel> T>
 void fields(Visitor& visit, T& wheel) {
-  visit("package", wheel.package, "as METADATA names it");
-  visit("version", wheel.version, "likewise");
+  visit("package", wheel.package, "name in METADATA");
+  visit("version", wheel.version, "version in METADATA");
   visit("platform", wheel.platform, "x86_64-linux or aarch64-linux");
-  visit("wheel", wheel.wheel, "its file's name");
-  visit("torch", wheel.torch, "which torch its METADATA asks for; null: any, or none");
-  visit("cuda", wheel.cuda, "of torch its toolkit; of others the majors of the libraries that they link");
-  visit("min_driver", wheel.min_driver, "first driver branch of the least of them; null: it links none");
-  visit("sms", wheel.sms, "machine code of most translation units of torch; of others, of any");
-  visit("few", wheel.few, "machine code of a handful of torch's units");
-  visit("ptx", wheel.ptx, "PTX, likewise");
+  visit("wheel", wheel.wheel, "file name");
+  visit("torch", wheel.torch, "required torch in METADATA; null for any, or none");
+  visit("cuda", wheel.cuda, "toolkit of torch; for others the major versions of linked CUDA libraries");
+  visit("min_driver", wheel.min_driver, "first driver branch of the lowest version; null without CUDA libraries");
+  visit("sms", wheel.sms, "machine code in most units of torch; for others, in any unit");
+  visit("few", wheel.few, "machine code in a few units of torch");
+  visit("ptx", wheel.ptx, "PTX");
 }
 
 template <class Visitor, SameAs<AbsentWheel> T>
 void fields(Visitor& visit, T& wheel) {
-  visit("package", wheel.package, "of which the index has only the source");
-  visit("version", wheel.version, "that was asked for");
+  visit("package", wheel.package, "name of the package");
+  visit("version", wheel.version, "requested version");
   visit("platform", wheel.platform, "x86_64-linux or aarch64-linux");
 }
 
 template <class Visitor, SameAs<PublicWheels> T>
 void fields(Visitor& visit, T& table) {
   visit.constant("schema", "pbprobe.public_wheels/1");
-  visit("read", table.read, "the day on which they were read");
-  visit("wheels", table.wheels, "by package, oldest first");
-  visit("absent", table.absent, "of which there is no wheel");
+  visit("read", table.read, "date of reading the wheels");
+  visit("wheels", table.wheels, "wheels by package, oldest first");
+  visit("absent", table.absent, "package versions that the index has only as source");
 }
 
 template <class Visitor, SameAs<WheelAdvice> T>
 void fields(Visitor& visit, T& advice) {
-  visit("package", advice.package, "its name");
-  visit("version", advice.version, "that fits the torch");
-  visit("code", advice.code, "what the GPU gets of it; unknown: it holds no device code");
+  visit("package", advice.package, "name of the package");
+  visit("version", advice.version, "version that matches the torch");
+  visit("code", advice.code, "code for the GPU; unknown without device code");
   visit("min_driver", advice.min_driver, "first driver branch");
   visit("sentence", advice.sentence, "one sentence");
 }
 
 template <class Visitor, SameAs<WheelsAdvice> T>
 void fields(Visitor& visit, T& advice) {
-  visit("read", advice.read, "the day on which the wheels were read");
-  visit("wheels", advice.wheels, "torch first, then what runs beside it; empty: none runs here");
-  visit("commands", advice.commands, "that install torch and what fits it");
-  visit("warning", advice.warning, "torch's own on this GPU, and whether it is true; null: no GPU");
-  visit("not_possible", advice.not_possible, "and why");
+  visit("read", advice.read, "date of reading the wheels");
+  visit("wheels", advice.wheels, "torch first, then related packages; empty if no torch runs here");
+  visit("commands", advice.commands, "commands that install torch and matching packages");
+  visit("warning", advice.warning, "warning of torch on this GPU, and whether it is true; null without a GPU");
+  visit("not_possible", advice.not_possible, "impossible choices with reasons");
 }
 
 }  // namespace pbprobe

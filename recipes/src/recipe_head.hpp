@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// The first line of a written file carries a checksum of the rest, so that an edit by hand is distinguished from an
-// older matrix.
+// Puts a checksum of the remaining text into the first line of a recipe, to distinguish edits by hand from recipes of
+// an older matrix.
 #pragma once
 
 #include <string>

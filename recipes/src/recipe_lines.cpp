@@ -11,7 +11,7 @@ bool is_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-';
 }
 
-// Up to the first # outside a string.
+// Removes the comment: text from the first # outside a string.
 std::string_view without_comment(std::string_view line) {
   bool in_string = false;
   for (size_t i = 0; i < line.size(); ++i) {
@@ -40,7 +40,7 @@ std::string_view skip_spaces(std::string_view text) {
   return first == std::string_view::npos ? std::string_view{} : text.substr(first);
 }
 
-// What follows `key =` on the line.
+// Returns the text after `key =` on the line.
 std::optional<std::string_view> assigned(std::string_view line, std::string_view key) {
   const auto at = find_word(line, key);
   if (at == std::string_view::npos) return std::nullopt;

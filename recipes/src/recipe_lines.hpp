@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// A recipe's lines as line patterns see them: comments taken away. No parser of Nix.
+// Lines of a recipe without comments, for line patterns. This is not a parser of Nix.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 namespace pbprobe {
 
 struct LineValue {
-  size_t line = 0;  // from 1
+  size_t line = 0;  // 1-based
   std::string value;
 };
 
@@ -22,16 +22,16 @@ class RecipeLines {
 
   [[nodiscard]] const std::vector<std::string>& lines() const { return lines_; }
 
-  // First line that holds the word (no letter, digit, _ or - on either side of it where it begins or ends with one).
+  // Returns the first line with the whole word: a letter, digit, _ or - at its ends is not next to another one.
   [[nodiscard]] std::optional<size_t> find(std::string_view word) const;
 
-  // Values of `key = "…"`.
+  // Returns the values of `key = "…"`.
   [[nodiscard]] std::vector<LineValue> values(std::string_view key) const;
 
-  // Strings between `key = [` and its `]`; null where there is no such list.
+  // Returns the strings between `key = [` and its `]`; nullopt without such a list.
   [[nodiscard]] std::optional<std::vector<std::string>> list(std::string_view key, size_t& line) const;
 
-  // Every string literal that starts with `prefix`.
+  // Returns every string literal that starts with `prefix`.
   [[nodiscard]] std::vector<LineValue> strings(std::string_view prefix) const;
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// A recipe is thin, yet states its own facts, so that a person and grep can read it.
+// Writes recipes. A recipe is short, and states its own facts for readers and grep.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -24,8 +24,8 @@ std::string quoted(const std::string& text) {
   return out + "\"";
 }
 
-// Text inside a pair of '' of Nix.
-std::string in_indented_string(const std::string& text) {
+// Escapes text for an indented string of Nix (two single quotes).
+std::string escape_indented_string(const std::string& text) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
     if (text.compare(i, 2, "''") == 0) {
@@ -161,7 +161,7 @@ std::string call_part(const Variant& variant, const VariantFacts& facts, const M
   if (variant.gpu && facts.min_driver)
     text += fmt::format("    CUDA {}; driver {} or later.\n", line.cuda, *facts.min_driver);
   text += fmt::format("    CPU: {}.\n", fmt::join(facts.cpu_requires, ", "));
-  for (const auto& note : facts.notes) text += fmt::format("    Note: {}.\n", in_indented_string(note));
+  for (const auto& note : facts.notes) text += fmt::format("    Note: {}.\n", escape_indented_string(note));
   text += "  '';\n";
   return text + fmt::format("  claim = {};\n}}\n", quoted(facts.name));
 }
@@ -213,7 +213,7 @@ Result<std::vector<GeneratedFile>> recipe_files(const WriteOptions& options, con
     files.push_back({variant_name(variant) + ".nix", recipe_text(variant, options.blas, m, options.imports)});
   for (const auto& component : line->cuda_components)
     files.push_back({component.name + ".nix", with_head(component_text(component, *line, options.imports))});
-  // pbprobe is built from the checkout that it lies in.
+  // The recipe of pbprobe builds the checkout that contains it.
   if (!options.imports.written) files.push_back({"pbprobe.nix", with_head(pbprobe_text(options.python))});
   for (auto& file : imported_files(options.imports)) files.push_back(std::move(file));
   return files;

@@ -30,7 +30,7 @@ std::vector<std::string> missing_features(const Host& host, const Target& cpu) {
   return missing;
 }
 
-// A build for this ISA starts here.
+// Reports whether this CPU runs builds for the ISA.
 bool runs(const Host& host, const Target& cpu) {
   return cpu.architecture == host.cpu.architecture && missing_features(host, cpu).empty();
 }
@@ -39,7 +39,8 @@ std::string cpu_name(const Host& host) {
   return host.cpu.name.empty() ? "this CPU" : host.cpu.name;
 }
 
-// Built by the line for this SM (null: without CUDA), and runnable here, best first.
+// Returns the ISAs that the line builds for this SM (nullptr selects builds without CUDA) and that run here, best
+// first.
 std::vector<std::string> usable_cpus(const Host& host, const MatrixLine& line, const std::optional<std::string>& gpu,
                                      const Workload& workload) {
   std::vector<std::string> usable;
@@ -63,7 +64,7 @@ struct ChosenGpu {
   std::vector<std::string> problems;
 };
 
-// The SM that most of the GPUs have; of equals the newest.
+// Chooses the SM of most GPUs; on a tie, the newest.
 ChosenGpu choose_gpu(const Host& host) {
   ChosenGpu chosen;
   std::map<std::string, int> counts;
@@ -97,7 +98,8 @@ ChosenGpu choose_gpu(const Host& host) {
   return chosen;
 }
 
-// CUDA of the same major version runs on any driver of that major that knows the chip; null: no driver to ask.
+// Reports whether the driver supports the CUDA of the line: any driver of the same major version that knows the chip
+// does. Returns nullopt if the driver is unknown.
 std::optional<bool> driver_suffices(const Host& host, const MatrixLine& line) {
   if (!host.driver.cuda_version) return std::nullopt;
   return compare_versions(*host.driver.cuda_version, line.cuda.substr(0, line.cuda.find('.')) + ".0") >= 0;
@@ -126,7 +128,7 @@ class Advice {
     if (!asked && !host_.driver.sentence.empty()) answer_.todo.push_back(host_.driver.sentence);
   }
 
-  // Beside the variant, which is first wherever the wheel has no native code for this GPU.
+  // List the wheel after the variant, unless the wheel has native code for this GPU.
   void advise_pip(const ChosenGpu& chosen) {
     const Gpu* gpu = host_.gpus.empty() ? nullptr : &host_.gpus.front();
     for (const auto& one : host_.gpus) {
@@ -137,8 +139,8 @@ class Advice {
     answer_.wheel_first = !wheels.empty() && (!answer_.variant || wheels.front().code == GpuCode::native);
   }
 
-  // Lines that build this SM for this CPU, the default line first, then the newest.
-  std::vector<const MatrixLine*> lines_for(const Target& gpu) const {
+  // Returns the lines that build this SM for this CPU: the default line, then the newest.
+  std::vector<const MatrixLine*> find_lines(const Target& gpu) const {
     std::vector<const MatrixLine*> lines;
     for (const auto& line : m_.lines) {
       if (!usable_cpus(host_, line, gpu.id, workload_).empty()) lines.push_back(&line);
@@ -157,7 +159,7 @@ class Advice {
   bool advise_gpu(const ChosenGpu& gpu) {
     const auto& target = *gpu.target;
     if (!fits_machine(target)) return false;
-    const auto lines = lines_for(target);
+    const auto lines = find_lines(target);
     if (lines.empty()) {
       answer_.not_possible.push_back(
           fmt::format("{} is {}, which no line builds for this CPU ({})", gpu.name, upper(target.id), cpu_name(host_)));
@@ -177,7 +179,7 @@ class Advice {
     answer_.reason = fmt::format("{} is {}; {} runs {} ({}: {})", gpu.name, upper(target.id), cpu_name(host_),
                                  cpus.front(), workload_.id, workload_.why);
     note_dropped(target, *line);
-    // What a newer driver would give comes first, older lines last.
+    // List choices for a newer driver first, older lines last.
     if (line != lines.front()) offer_line(*lines.front(), target);
     offer_next(*line, target.id, cpus);
     for (const auto* other : lines) {
@@ -250,7 +252,7 @@ class Advice {
     offer_next(line, std::nullopt, cpus);
   }
 
-  // Every ISA of this architecture that a reader may have hoped for.
+  // Explain every other ISA of this architecture.
   void note_missing_isas() {
     for (const auto& target : all_targets()) {
       if (target.kind != TargetKind::cpu || target.architecture != host_.cpu.architecture || !has_variants(target))

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// The build for a machine: a variant of the matrix, a wheel of pip, why, what would be next, and what is not possible.
-// A pure function of the host's facts.
+// Recommends a build for a machine: a variant of the matrix, public wheels, reasons, alternatives, and impossible
+// choices. A pure function of the facts of the host.
 #pragma once
 
 #include <cstdint>
@@ -25,18 +25,18 @@ struct Alternative {
 
 struct Recommendation {
   std::string workload;
-  std::optional<std::string> variant;  // null: nothing of the matrix is for this machine
+  std::optional<std::string> variant;  // nullopt if no variant fits this machine
   std::string reason;
   std::optional<int64_t> min_driver;
-  std::vector<std::string> todo;  // before it runs: a newer driver
+  std::vector<std::string> todo;  // required steps before the build runs, such as a newer driver
   std::vector<Alternative> next;
   std::vector<std::string> not_possible;
-  bool wheel_first = false;           // pip's torch is native here too, and takes minutes
-  std::vector<std::string> commands;  // that build the variant
+  bool wheel_first = false;           // the torch of pip has native code here, and installs in minutes
+  std::vector<std::string> commands;  // commands that build the variant
   WheelsAdvice wheels;
 };
 
-// workload: an id of the matrix; empty: its first. Errors: usage, for an unknown workload.
+// workload: id in the matrix; "" selects the first. Errors: usage, for an unknown workload.
 [[nodiscard]] Result<Recommendation> recommend(const Host& host, std::string_view workload, const Matrix& m = matrix());
 
 [[nodiscard]] std::string render_recommendation(const Recommendation& recommendation);
@@ -51,15 +51,15 @@ template <class Visitor, SameAs<Recommendation> T>
 void fields(Visitor& visit, T& r) {
   visit.constant("schema", "pbprobe.recommendation/1");
   visit("workload", r.workload);
-  visit("variant", r.variant, "null: nothing of the matrix is for this machine");
+  visit("variant", r.variant, "name of the variant; null if no variant fits this machine");
   visit("reason", r.reason);
   visit("min_driver", r.min_driver, "first driver branch");
-  visit("todo", r.todo, "what to do before it runs");
-  visit("next", r.next, "what would be next");
-  visit("not_possible", r.not_possible, "and why");
-  visit("wheel_first", r.wheel_first, "torch of pip has native code for this GPU, so that it is the first to try");
-  visit("commands", r.commands, "that build the variant");
-  visit("wheels", r.wheels, "the public wheels that run here");
+  visit("todo", r.todo, "required steps before the build runs");
+  visit("next", r.next, "alternatives, best first");
+  visit("not_possible", r.not_possible, "impossible choices with reasons");
+  visit("wheel_first", r.wheel_first, "the torch of pip has native code for this GPU: try it first");
+  visit("commands", r.commands, "commands that build the variant");
+  visit("wheels", r.wheels, "public wheels that run here");
 }
 
 }  // namespace pbprobe

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// recipes/reference_builds.json: what the public builds of torch hold, embedded at build time. A build that is judged
-// is held beside that of its own version.
+// recipes/reference_builds.json, embedded at build time: the contents of public torch builds. A judged build is
+// compared with the public build of its version.
 #pragma once
 
 #include <optional>
@@ -22,11 +22,10 @@ struct ReferenceTable {
 
 [[nodiscard]] const ReferenceTable& reference_table();
 
-// Errors: malformed, with the key.
+// Parses the table. Errors: malformed, with the key.
 [[nodiscard]] Result<ReferenceTable> parse_reference_table(std::string_view text);
 
-// What a build of this version, claimed to be this, is held beside. Where the table has no such version it is empty:
-// nothing is known.
+// Returns the public build to compare with a build of this version and claim; empty if the table lacks the version.
 [[nodiscard]] ReferenceBuild reference_for(const Inventory& build, const Claim& claim,
                                            const ReferenceTable& table = reference_table());
 

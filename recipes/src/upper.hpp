@@ -8,7 +8,7 @@
 
 namespace pbprobe {
 
-// ASCII letters in upper case: "avx2" as documents and Nix's attributes write it.
+// Converts ASCII letters to upper case, as documents and Nix attributes write "AVX2".
 [[nodiscard]] inline std::string upper(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
                  [](unsigned char c) { return static_cast<char>(std::toupper(c)); });

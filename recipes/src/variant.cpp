@@ -35,7 +35,7 @@ std::vector<std::string> line_ids(const Matrix& m) {
   return ids;
 }
 
-std::vector<std::string> ids_of(TargetKind kind) {
+std::vector<std::string> list_ids(TargetKind kind) {
   std::vector<std::string> ids;
   for (const auto& target : all_targets()) {
     if (target.kind == kind && has_variants(target)) ids.push_back(target.id);
@@ -43,14 +43,14 @@ std::vector<std::string> ids_of(TargetKind kind) {
   return ids;
 }
 
-std::vector<std::string> gpus_of(const MatrixLine& line) {
+std::vector<std::string> list_gpus(const MatrixLine& line) {
   std::vector<std::string> gpus;
   for (const auto& row : line.rows) gpus.insert(gpus.end(), row.gpus.begin(), row.gpus.end());
   return gpus;
 }
 
-// The ISAs that the line builds with this SM.
-std::vector<std::string> cpus_of(const MatrixLine& line, std::string_view gpu) {
+// Returns the ISAs that the line builds with this SM.
+std::vector<std::string> list_cpus(const MatrixLine& line, std::string_view gpu) {
   std::vector<std::string> cpus;
   for (const auto& row : line.rows) {
     if (contains(row.gpus, gpu)) cpus.insert(cpus.end(), row.cpus.begin(), row.cpus.end());
@@ -62,7 +62,7 @@ Result<const Target*> require_kind(std::string_view id, TargetKind kind) {
   const auto* target = find_target(id);
   if (target != nullptr && target->kind == kind) return target;
   return make_error(ErrorCode::usage, "unknown {} \"{}\": choose one of {}", kind == TargetKind::gpu ? "SM" : "ISA", id,
-                    fmt::join(ids_of(kind), ", "));
+                    fmt::join(list_ids(kind), ", "));
 }
 
 Result<void> require_python(std::string_view python, const Matrix& m) {
@@ -76,18 +76,18 @@ Result<const MatrixLine*> require_line(std::string_view id, const Matrix& m) {
   return make_error(ErrorCode::usage, "unknown line \"{}\": choose one of {}", id, fmt::join(line_ids(m), ", "));
 }
 
-// Why the line does not hold this combination.
+// Explains why the line lacks this combination.
 Error not_in_line(const MatrixLine& line, const Target& gpu, const Target& cpu, const Matrix& m) {
   if (common_platforms(gpu, cpu).empty())
     return make_error(ErrorCode::usage, "{} with {}: no such machine ({} is found on {} only, {} runs on {})", gpu.id,
                       cpu.id, gpu.id, fmt::join(gpu.platforms, " and "), cpu.id, fmt::join(cpu.platforms, " and "));
-  const auto cpus = cpus_of(line, gpu.id);
+  const auto cpus = list_cpus(line, gpu.id);
   if (!cpus.empty())
     return make_error(ErrorCode::usage, "{} has no {} with {}: choose one of {}", line.id, gpu.id, cpu.id,
                       fmt::join(cpus, ", "));
   std::vector<std::string> others;
   for (const auto& other : m.lines) {
-    if (contains(gpus_of(other), gpu.id)) others.push_back(other.id);
+    if (contains(list_gpus(other), gpu.id)) others.push_back(other.id);
   }
   const auto builds = cuda_builds(line.cuda, gpu);
   return make_error(ErrorCode::usage, "{} has no {}{}{}: lines that have it: {}", line.id, gpu.id, builds ? "" : ": ",
@@ -95,7 +95,7 @@ Error not_in_line(const MatrixLine& line, const Target& gpu, const Target& cpu, 
                     others.empty() ? "none" : fmt::format("{}", fmt::join(others, ", ")));
 }
 
-// "pytorch210" is the pname's word for torch 2.10; the plain family name fits any line.
+// Checks the first part of a pname: "pytorch210" means torch 2.10; "pytorch" fits any line.
 Result<void> check_family(std::string_view family, const MatrixLine& line) {
   if (family == kFamily || family == line.pname_prefix) return {};
   return make_error(ErrorCode::usage, "\"{}\": {} builds torch {}, whose names start with {} or {}", family, line.id,
@@ -124,7 +124,7 @@ Result<Variant> parse_parts(const std::vector<std::string_view>& parts, const Ma
   PBPROBE_CHECK(check_family(parts[0], *line));
   PBPROBE_TRY(const auto* gpu, require_kind(parts[3], TargetKind::gpu));
   PBPROBE_TRY(const auto* cpu, require_kind(parts[4], TargetKind::cpu));
-  if (!contains(cpus_of(*line, gpu->id), cpu->id)) return not_in_line(*line, *gpu, *cpu, m);
+  if (!contains(list_cpus(*line, gpu->id), cpu->id)) return not_in_line(*line, *gpu, *cpu, m);
   return Variant{.line = line->id, .python = std::move(python), .gpu = gpu->id, .cpu = cpu->id};
 }
 

@@ -29,7 +29,7 @@ std::string without_dots(std::string text) {
 }  // namespace
 
 std::optional<int64_t> min_driver(const MatrixLine& line, const Target& gpu, const Matrix& m) {
-  // Within one major version CUDA runs on the major's first driver, if that driver knows the chip.
+  // Within a major version, CUDA runs on the first driver of that version, if that driver knows the chip.
   const auto major = line.cuda.substr(0, line.cuda.find('.')) + ".0";
   std::optional<int64_t> floor;
   if (const auto found = m.drivers.find(major); found != m.drivers.end()) floor = found->second;

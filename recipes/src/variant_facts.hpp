@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What follows for one variant from the matrix and the target table: what `recipes show` prints, recipes state,
-// documents list and verification compares.
+// Facts about one variant, from the matrix and the target table. `recipes show` prints them, recipes state them,
+// documents list them, and verification compares them.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct VariantFacts {
   std::optional<std::string> gpu_arch_sm;   // "12.1"
   std::optional<std::string> gpu_arch_num;  // "121"
   std::vector<std::string> cpu_flags;
-  std::vector<std::string> cpu_requires;  // features, as /proc/cpuinfo names them
+  std::vector<std::string> cpu_requires;  // feature names of /proc/cpuinfo
   std::vector<std::string> gpu_products;
   std::vector<std::string> cpu_products;
   std::optional<int64_t> min_driver;
@@ -37,10 +37,10 @@ struct VariantFacts {
 
 [[nodiscard]] VariantFacts facts_of(const Variant& variant, const Matrix& m = matrix());
 
-// First driver branch that serves this SM on this line; null where the table does not say.
+// Returns the first driver branch for this SM on this line; nullopt if the table has none.
 [[nodiscard]] std::optional<int64_t> min_driver(const MatrixLine& line, const Target& gpu, const Matrix& m = matrix());
 
-// Text of `pbprobe recipes show NAME`.
+// Renders `pbprobe recipes show NAME`.
 [[nodiscard]] std::string render_variant(const VariantFacts& facts);
 
 template <class Visitor, SameAs<VariantFacts> T>
@@ -51,12 +51,12 @@ void fields(Visitor& visit, T& facts) {
   visit("description", facts.description);
   visit("claim", facts.claim);
   visit("platforms", facts.platforms, "Nix systems");
-  visit("gpu", facts.gpu, "null: CPU only");
+  visit("gpu", facts.gpu, "SM; null for a CPU-only variant");
   visit("cpu", facts.cpu);
   visit("gpu_arch_sm", facts.gpu_arch_sm, "entry of TORCH_CUDA_ARCH_LIST");
   visit("gpu_arch_num", facts.gpu_arch_num);
   visit("cpu_flags", facts.cpu_flags);
-  visit("cpu_requires", facts.cpu_requires, "features that the CPU must have, as /proc/cpuinfo names them");
+  visit("cpu_requires", facts.cpu_requires, "required CPU features, named as in /proc/cpuinfo");
   visit("gpu_products", facts.gpu_products);
   visit("cpu_products", facts.cpu_products);
   visit("min_driver", facts.min_driver, "first driver branch");

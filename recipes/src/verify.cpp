@@ -31,7 +31,7 @@ Finding finding(std::string_view id, std::string what, std::string where) {
           .remedy = std::string(check->remedy)};
 }
 
-// What stands in a line and is wrong wherever it stands.
+// Word that is wrong in every line.
 struct Forbidden {
   std::string_view id;
   std::string_view word;
@@ -60,8 +60,8 @@ constexpr auto kForbidden = std::to_array<Forbidden>({
     {"PB423", "/build/", "/build is not a build folder on every machine"},
 });
 
-// "-march=armv9-a+sve2" and "-march=armv9-a" are one; the order of extensions is free; -mno-… is the compiler's
-// default.
+// Normalizes flags: "-march=armv9-a+sve2" equals "-march=armv9-a", the order of extensions is free, and -mno-… is the
+// default of the compiler.
 std::set<std::string> normalized(const std::vector<std::string>& flags) {
   std::set<std::string> result;
   for (auto flag : flags) {
@@ -87,12 +87,12 @@ class Verifier {
     const auto variant = parse_variant(name, m_);
     look_for_forbidden();
     look_for_system();
-    look_at_hash_forms();
+    check_hash_forms();
     if (!variant) {
       const bool no_machine = variant.error().message.find("no such machine") != std::string::npos;
       add(no_machine ? "PB402" : "PB401", variant.error().message, std::nullopt);
     } else {
-      look_at(*variant);
+      check(*variant);
     }
     return std::move(findings_);
   }
@@ -119,7 +119,7 @@ class Verifier {
     if (!code_.find("sha256")) add("PB405", "the pin has no hash: it is not verified", tarball);
   }
 
-  void look_at_hash_forms() {
+  void check_hash_forms() {
     for (const char* key : {"hash", "sha256"}) {
       for (const auto& [line, value] : code_.values(key)) {
         if (value.empty()) add("PB406", fmt::format("{} = \"\"", key), line);
@@ -131,26 +131,26 @@ class Verifier {
     if (const auto line = code_.find("hash = null")) add("PB405", "pin not verified: its hash is not known yet", line);
   }
 
-  void look_at(const Variant& variant) {
+  void check(const Variant& variant) {
     const auto facts = facts_of(variant, m_);
     const auto& line = *m_.find_line(variant.line);
-    look_at_pname(facts);
-    look_at_pin(line);
-    look_at_hashes(line);
-    look_at_cuda(variant, line);
-    look_at_version(line);
-    if (variant.gpu) look_at_sm(facts);
-    look_at_flags(facts);
-    look_at_platforms(facts);
-    look_at_description(facts, line);
-    if (line.source) look_at_patches(line.source->drop_patches);
+    check_pname(facts);
+    check_pin(line);
+    check_hashes(line);
+    check_cuda(variant, line);
+    check_version(line);
+    if (variant.gpu) check_sm(facts);
+    check_flags(facts);
+    check_platforms(facts);
+    check_description(facts, line);
+    if (line.source) check_patches(line.source->drop_patches);
     for (const auto& [key, value] : facts.environment) {
       if (!code_.find(key + " = \"" + value + "\"") && !code_.find(key + "=" + value))
         add("PB425", fmt::format("{}={} is not set", key, value), std::nullopt);
     }
   }
 
-  // One value of a key, as it should be.
+  // Adds findings unless the key has exactly the wanted value.
   void expect(std::string_view id, std::string_view key, const std::string& wanted) {
     const auto values = code_.values(key);
     if (values.empty()) add(id, fmt::format("no {}: expected \"{}\"", key, wanted), std::nullopt);
@@ -159,14 +159,15 @@ class Verifier {
     }
   }
 
-  void look_at_pname(const VariantFacts& facts) {
+  void check_pname(const VariantFacts& facts) {
     const auto values = code_.values("pname");
-    if (values.size() == 1 && values[0].value == facts.name) return;  // without the version is the older habit
+    if (values.size() == 1 && values[0].value == facts.name) return;  // older recipes omit the version
     expect("PB403", "pname", facts.pname);
   }
 
-  void look_at_pin(const MatrixLine& line) {
-    if (!code_.find(line.pin.rev)) add("PB404", fmt::format("nixpkgs {} is not there", line.pin.rev), std::nullopt);
+  void check_pin(const MatrixLine& line) {
+    if (!code_.find(line.pin.rev))
+      add("PB404", fmt::format("the recipe does not pin nixpkgs {}", line.pin.rev), std::nullopt);
     for (const auto& other : m_.lines) {
       if (other.pin.rev == line.pin.rev) continue;
       if (const auto at = code_.find(other.pin.rev))
@@ -174,7 +175,7 @@ class Verifier {
     }
   }
 
-  void look_at_hashes(const MatrixLine& line) {
+  void check_hashes(const MatrixLine& line) {
     std::set<std::string> known;
     if (line.pin.hash) known.insert(*line.pin.hash);
     if (line.source && line.source->hash) known.insert(*line.source->hash);
@@ -184,7 +185,7 @@ class Verifier {
     }
   }
 
-  void look_at_cuda(const Variant& variant, const MatrixLine& line) {
+  void check_cuda(const Variant& variant, const MatrixLine& line) {
     for (size_t i = 0; i < code_.lines().size(); ++i) {
       const auto& text = code_.lines()[i];
       const auto at = text.find("cudaPackages_");
@@ -201,13 +202,12 @@ class Verifier {
     if (!code_.find(line.cuda_packages))
       add("PB407", fmt::format("no {}: CUDA is nixpkgs' default one", line.cuda_packages), std::nullopt);
     for (const auto& patch : line.patches) {
-      if (!code_.find(patch.name))
-        add("PB408", fmt::format("{} is not there: {}", patch.name, patch.why), std::nullopt);
+      if (!code_.find(patch.name)) add("PB408", fmt::format("{} is missing: {}", patch.name, patch.why), std::nullopt);
     }
   }
 
-  // `patches = [ ]` drops them without a stub in their place (kForbidden).
-  void look_at_patches(bool drop) {
+  // `patches = [ ]` drops the patches without a stub, which kForbidden reports.
+  void check_patches(bool drop) {
     const auto dropped = code_.find("dropPatches = true");
     if (dropped && !drop)
       add("PB417", "every patch of nixpkgs is dropped, and recipes/matrix.json keeps nixpkgs' patches", dropped);
@@ -215,7 +215,7 @@ class Verifier {
       add("PB417", "nixpkgs' patches are kept, and recipes/matrix.json drops them", code_.find("dropPatches"));
   }
 
-  void look_at_version(const MatrixLine& line) {
+  void check_version(const MatrixLine& line) {
     const auto values = code_.values("version");
     if (values.empty() && line.source)
       add("PB410", fmt::format("no version: torch stays {}, expected {}", line.pin.torch, line.torch), std::nullopt);
@@ -224,12 +224,12 @@ class Verifier {
     }
   }
 
-  void look_at_sm(const VariantFacts& facts) {
+  void check_sm(const VariantFacts& facts) {
     expect("PB411", "gpuArchSM", *facts.gpu_arch_sm);
     expect("PB412", "gpuArchNum", *facts.gpu_arch_num);
   }
 
-  void look_at_flags(const VariantFacts& facts) {
+  void check_flags(const VariantFacts& facts) {
     size_t line = 0;
     const auto flags = code_.list("cpuFlags", line);
     if (!flags)
@@ -244,7 +244,7 @@ class Verifier {
     if (!extra.empty()) add("PB413", fmt::format("{} is not a part of {}", fmt::join(extra, " "), facts.cpu), line);
   }
 
-  void look_at_platforms(const VariantFacts& facts) {
+  void check_platforms(const VariantFacts& facts) {
     size_t line = 0;
     const auto platforms = code_.list("platforms", line);
     if (!platforms)
@@ -255,7 +255,7 @@ class Verifier {
           line);
   }
 
-  void look_at_description(const VariantFacts& facts, const MatrixLine& line) {
+  void check_description(const VariantFacts& facts, const MatrixLine& line) {
     for (const auto& [at, value] : code_.values("description")) {
       if (const auto cuda = number_after(value, "CUDA "); !cuda.empty() && facts.gpu && cuda != line.cuda)
         add("PB415", fmt::format("the description says CUDA {}, and this is CUDA {}", cuda, line.cuda), at);
@@ -290,7 +290,7 @@ std::vector<Finding> verify_recipe(std::string_view path, std::string_view text,
 }
 
 std::vector<Finding> verify_counts(std::string_view path, std::string_view text, size_t recipes, const Matrix& m) {
-  // Below this a number is that of one SM's row or of one ISA.
+  // Smaller numbers count the row of one SM or one ISA.
   constexpr size_t kWholeFolder = 20;
   std::set<size_t> right = {recipes};
   for (const auto& line : m.lines) right.insert(line_variants(line, m.python.default_value).size());
@@ -355,7 +355,7 @@ std::string render_verified(const Verified& verified) {
   for (const auto& f : verified.findings) {
     failures += f.severity == Severity::fail ? 1 : 0;
     if (f.id == "PB405") {
-      ++unverified;  // reported once: it holds for every recipe of a line
+      ++unverified;  // reported once, because it applies to every recipe of a line
       continue;
     }
     text += fmt::format("{}[{}]: {}\n", name_of(f.severity), f.id, f.what);
@@ -364,9 +364,9 @@ std::string render_verified(const Verified& verified) {
   }
   if (unverified > 0)
     text += fmt::format(
-        "warn[PB405]: the pin of {} recipes is not verified\n  help: run `pbprobe recipes lock --fill` where there is "
-        "a "
-        "network\n  more: pbprobe explain PB405\n\n",
+        "warn[PB405]: the pin of {} recipes is not verified\n  help: run `pbprobe recipes lock --fill` on a machine "
+        "with "
+        "a network\n  more: pbprobe explain PB405\n\n",
         unverified);
   return text + fmt::format("{} recipes, {} evaluated by Nix, {} failures, {} other findings\n", verified.recipes,
                             verified.evaluated ? fmt::format("{}", *verified.evaluated) : "none", failures,

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Is a folder of recipes what its files' names say? Only by line patterns, so that it reads anybody's recipes; what
-// only Nix can say is left to evaluation (recipes/nix/stand-in).
+// Checks that the recipes of a folder match their file names. Line patterns read recipes of any origin; evaluation by
+// Nix (evaluate.hpp) finds the other errors.
 #pragma once
 
 #include <filesystem>
@@ -18,7 +18,7 @@
 
 namespace pbprobe {
 
-// PB4xx of the catalogue of checks. An id is stable, and never used again for another check.
+// Check of recipes, PB4xx in the catalogue. An id is stable, and never reused for another check.
 struct RecipeCheck {
   std::string_view id;
   Severity severity;
@@ -26,25 +26,25 @@ struct RecipeCheck {
   std::string_view remedy;
 };
 
-// In the order of their ids.
+// Returns the checks in the order of their ids.
 [[nodiscard]] std::span<const RecipeCheck> recipe_checks();
 
 struct Verified {
   size_t recipes = 0;
-  std::optional<size_t> evaluated;  // by Nix; null: not asked, or no Nix here
-  std::vector<Finding> findings;    // by file, and by line within it
+  std::optional<size_t> evaluated;  // recipes evaluated by Nix; nullopt if not requested or Nix is missing
+  std::vector<Finding> findings;    // ordered by file and line
 };
 
-// One recipe; `path` names it, and its last part without .nix is what it has to be.
+// Checks one recipe. The file name in `path`, without .nix, is the expected variant.
 [[nodiscard]] std::vector<Finding> verify_recipe(std::string_view path, std::string_view text,
                                                  const Matrix& m = matrix());
 
-// Counts of variants in a README, against the recipes that there are.
+// Checks the counts of variants in a README against the number of recipes.
 [[nodiscard]] std::vector<Finding> verify_counts(std::string_view path, std::string_view text, size_t recipes,
                                                  const Matrix& m = matrix());
 
-// Every pytorch*.nix of the folder, and the READMEs of the folder and of the two above it. Errors: not_found (no
-// folder, no recipe in it), unreadable.
+// Checks every pytorch*.nix of the folder, and the READMEs of the folder and of its two parents. Errors: not_found (no
+// folder, or no recipe in it), unreadable.
 [[nodiscard]] Result<Verified> verify_folder(const std::filesystem::path& folder, const Matrix& m = matrix());
 
 [[nodiscard]] bool has_failures(const Verified& verified);
@@ -54,7 +54,7 @@ template <class Visitor, SameAs<Verified> T>
 void fields(Visitor& visit, T& verified) {
   visit.constant("schema", "pbprobe.recipes-verified/1");
   visit("recipes", verified.recipes);
-  visit("evaluated", verified.evaluated, "by Nix; null: not asked, or no Nix here");
+  visit("evaluated", verified.evaluated, "recipes evaluated by Nix; null if not requested or Nix is missing");
   visit("findings", verified.findings);
 }
 

@@ -20,14 +20,14 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kHead = "# Written by `pbprobe recipes write` from recipes/matrix.json: change it there. ";
 
-// FNV-1a: it tells an edit from none; it guards against nobody.
+// Computes FNV-1a, which detects edits; it is no protection against attackers.
 uint64_t checksum(std::string_view text) {
   uint64_t hash = 0xcbf29ce484222325u;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
   return hash;
 }
 
-std::vector<std::string_view> lines_of(std::string_view text) {
+std::vector<std::string_view> split_lines(std::string_view text) {
   std::vector<std::string_view> lines;
   while (!text.empty()) {
     const auto end = text.find('\n');
@@ -37,10 +37,10 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
-// Lines taken away and added between the common beginning and the common end.
+// Formats the removed and added lines between the common beginning and the common end.
 std::string difference(std::string_view old_text, std::string_view new_text) {
-  const auto before = lines_of(old_text);
-  const auto after = lines_of(new_text);
+  const auto before = split_lines(old_text);
+  const auto after = split_lines(new_text);
   size_t front = 0;
   while (front < before.size() && front < after.size() && before[front] == after[front]) ++front;
   size_t back = 0;
@@ -53,7 +53,7 @@ std::string difference(std::string_view old_text, std::string_view new_text) {
   return text;
 }
 
-// Written beside its place and moved there, so that nobody ever sees half of it.
+// Writes a temporary file and renames it, so that readers never see a partial file.
 Result<void> write_whole(const fs::path& path, std::string_view text) {
   const fs::path part = path.string() + fmt::format(".part{}", ::getpid());
   {
@@ -78,7 +78,7 @@ Result<void> write_whole(const fs::path& path, std::string_view text) {
   return make_error(ErrorCode::unreadable, "cannot write {}: {}", path.string(), code.message());
 }
 
-// Recipes of ours that no variant of this folder's line has any more.
+// Finds recipes that pbprobe wrote and that no variant of this line has any more.
 Result<std::vector<std::string>> surplus_files(const fs::path& folder, const std::vector<GeneratedFile>& files) {
   std::vector<std::string> names;
   std::error_code code;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Recipes are written from the matrix: the same data give the same bytes, and CI proves that writing changes nothing.
+// Writes recipes from the matrix. The same data give the same bytes; CI checks that writing changes nothing.
 #pragma once
 
 #include <filesystem>
@@ -19,13 +19,13 @@ struct GeneratedFile {
   std::string text;
 };
 
-// Where recipes find recipes/nix.
+// Place of recipes/nix for the recipes that import it.
 struct RecipeImports {
   std::string path = "../../recipes/nix";
-  bool written = false;  // with the recipes: they lie in no checkout of pbprobe
+  bool written = false;  // write recipes/nix too: the recipes are outside a checkout of pbprobe
 };
 
-// The recipe of one variant.
+// Renders the recipe of one variant.
 [[nodiscard]] std::string recipe_text(const Variant& variant, std::string_view blas, const Matrix& m = matrix(),
                                       const RecipeImports& imports = {});
 
@@ -36,19 +36,24 @@ struct WriteOptions {
   RecipeImports imports = {};
 };
 
-// What a line's folder of recipes holds: its variants, its CUDA packages and, in a checkout, pbprobe itself; elsewhere
-// what they import. Errors: usage.
+// Returns the files in the recipe folder of a line: its variants, its CUDA packages, and pbprobe itself in a checkout,
+// or elsewhere the imported functions. Errors: usage.
 [[nodiscard]] Result<std::vector<GeneratedFile>> recipe_files(const WriteOptions& options, const Matrix& m = matrix());
 
-// What differs between a folder and what belongs there.
+// Difference between a folder and its expected files.
 struct Difference {
-  enum class Kind { missing, stale, edited, surplus };  // stale: as some earlier matrix wrote it; edited: by hand
+  enum class Kind {
+    missing,
+    stale,
+    edited,
+    surplus
+  };  // stale: written from an earlier matrix; edited: changed by hand
   std::string name;
   Kind kind = Kind::missing;
-  std::string text;  // lines taken away (-) and added (+)
+  std::string text;  // removed (-) and added (+) lines
 };
 
-// Errors: unreadable.
+// Compares a folder with its expected files. Errors: unreadable.
 [[nodiscard]] Result<std::vector<Difference>> compare_recipes(const std::filesystem::path& folder,
                                                               const std::vector<GeneratedFile>& files);
 
@@ -58,12 +63,12 @@ struct Written {
   size_t unchanged = 0;
 };
 
-// Brings the folder to what belongs there, each file at once or not at all. Without `force` a recipe that was edited by
-// hand stops it before the first change. Errors: usage (edited), unreadable (folder or file).
+// Writes the expected files into the folder, each file atomically. Without `force`, a recipe that was edited by hand
+// stops it before the first change. Errors: usage (edited), unreadable (folder or file).
 [[nodiscard]] Result<Written> write_recipes(const std::filesystem::path& folder,
                                             const std::vector<GeneratedFile>& files, bool force);
 
-// Is this text as `recipes write` left it?
+// Reports whether the text is unchanged since `recipes write` wrote it.
 [[nodiscard]] bool is_untouched(std::string_view text);
 
 }  // namespace pbprobe

@@ -111,9 +111,9 @@ INSTANTIATE_TEST_SUITE_P(
                              auto& rows = m["lines"][2]["rows"];
                              rows.insert(rows.begin(), Json{{"gpus", {"sm90"}}, {"cpus", {"avx2"}}});
                            },
-                           "lines[2].rows[1]: sm90-avx2 stands in another row already"},
+                           "lines[2].rows[1]: sm90-avx2 is already in another row"},
                     Broken{"SameIsaTwice", [](Json& m) { m["lines"][2]["cpu_only"][1] = "avx"; },
-                           "lines[2].cpu_only[1]: avx stands here twice"},
+                           "lines[2].cpu_only[1]: avx is listed twice"},
                     Broken{"EmptyHash", [](Json& m) { m["lines"][2]["pin"]["hash"] = ""; },
                            "lines[2].pin.hash: \"\" is not a hash"},
                     Broken{"HashOfNothing",
