@@ -65,7 +65,8 @@ def row(inventory: dict) -> dict:
         "build": name,
         "code": count_device_code(cuda) if cuda else {},
         "files": {
-            name: {"linked": file["links"]["versions"], "code": count_device_code(file)} for name, file in sorted(own.items())
+            name: {"linked": file["links"]["versions"], "code": count_device_code(file)}
+            for name, file in sorted(own.items())
         },
     }
 
