@@ -35,7 +35,6 @@ OTHER_CODES = {
 NOT_HERE = {
     "make": "ci/run and the fresh machine run it",
     "flox": "flox is not installed",
-    "ci/publish": "tests/publish",
     "pbprobe merge node-*.json": "tests/fleet, of documents that ranks wrote",
     "pbprobe merge fleet/": "the same",
     "pip install 'dist/pbprobe-": "tests/python/test_wheel.py installs the wheel",
