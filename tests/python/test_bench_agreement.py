@@ -21,7 +21,7 @@ from pbprobe import ops, speed
 pytestmark = pytest.mark.filterwarnings("ignore:Failed to initialize NumPy")
 
 TOLERANCE = 0.10
-ATTEMPTS = 8
+ATTEMPTS = 5
 LEAST_US = 50  # shorter calls are mostly the operator's dispatch
 COPIES_BYTES = 128 << 20  # bench rotates over operands beyond the last-level cache
 
@@ -49,9 +49,14 @@ def time_bench(kernel, dtype, m, n, k, threads):
     program = Path(ops.__file__).parent / "bin/pbprobe"
     kernels = ("--target", kernel.rsplit("_", 1)[1], "--dtype", dtype, "--out", dtype, "--layout", "nt", "--chosen")
     problem = ("--shape", f"{m}x{n}x{k}", "--threads", str(threads))
-    command = [program, "bench", *kernels, *problem, "--budget", "3", "--format", "json"]
+    command = [program, "bench", *kernels, *problem, "--budget", "6", "--format", "json"]
     measured = subprocess.run(command, capture_output=True, text=True, check=False)
-    rows = [row for row in json.loads(measured.stdout)["rows"] if row["kernel"] == kernel]
+    result = json.loads(measured.stdout)
+    rows = [row for row in result["rows"] if row["kernel"] == kernel]
+    if not rows and (
+        "time_limit" in [one["why"] for one in result["not_run"] or []] or "budget" in str(result["notes"])
+    ):
+        pytest.skip(f"this machine is busy: bench ended before its first row: {result['not_run']}{result['notes']}")
     assert rows, measured.stdout + measured.stderr
     return min(rows[0]["samples_us"])
 
