@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Where the scales of blocks of k lie, for host and device: as cuBLASLt and torch.nn.functional.scaled_mm take them
-// (SWIZZLE_32_4_4). Tiles of 128 rows × 4 scales along k, those of the same rows one after the other; in a tile, row r
-// and scale s lie at byte 16 · (r % 32) + 4 · (r / 32) + s. So four scales of a row are one aligned word.
-// Source: cuBLAS, "1D Block Scaling Factors Layout"; PTX ISA, "Block Scaling for mma.sync".
+// Layout of the scales of blocks of k, for host and device, as cuBLASLt and torch.nn.functional.scaled_mm take it
+// (SWIZZLE_32_4_4). Tiles hold 128 rows × 4 scales along k; tiles of the same rows follow each other. In a tile, row r
+// and scale s are at byte 16 · (r % 32) + 4 · (r / 32) + s, so that four scales of a row are one aligned word. Source:
+// cuBLAS, "1D Block Scaling Factors Layout"; PTX ISA, "Block Scaling for mma.sync".
 #pragma once
 
 namespace pbprobe {
@@ -25,8 +25,8 @@ struct GpuBlockScales {
   int across;
 };
 
-// FP32 scales of blocks of 128 along k: floats from one stored row to the next. Those of 1 × 128 lie [k / 128, rows],
-// those of 128 × 128 [rows / 128, k / 128] (BlockRows in kernels/gemm/problem.hpp).
+// FP32 scales of blocks of 128 along k; lda and ldb are floats from one stored row to the next. Scales of 1 × 128 are
+// stored as [k / 128, rows], scales of 128 × 128 as [rows / 128, k / 128] (BlockRows in kernels/gemm/problem.hpp).
 struct GpuFp32Blocks {
   const float* a;
   const float* b;
@@ -38,10 +38,11 @@ PBPROBE_EVERYWHERE constexpr long long scale_word_offset(long long row, long lon
   return (row / kScaleTileRows * across + word) * kScaleTileBytes + row % 32 * 16 + row / 32 % 4 * 4;
 }
 
-// mma.sync takes scales from one register of some lanes of each quad. Of A, lanes 2p and 2p + 1 hold rows g and g + 8
-// of the 16 rows that thread-id-a = p stands for, so a register serves two of them; of B, lane q holds column g of the
-// 8 columns that thread-id-b = q stands for, so a register serves four. These are the rows, or columns, of a lane's
-// register `set`, from the warp's first one, of which it has `blocks` of 16, or 8; a lane beyond them repeats the last.
+// Returns the row, or column, whose scales a lane holds in its register `set`, counted from the warp's first. mma.sync
+// takes scales from one register of some lanes of each quad. For A, lanes 2p and 2p + 1 hold rows g and g + 8 of the 16
+// rows of thread-id-a = p, so a register serves two blocks. For B, lane q holds column g of the 8 columns of
+// thread-id-b = q, so a register serves four. `blocks`: the warp's blocks of 16 rows, or 8 columns; a lane beyond them
+// repeats the last block.
 PBPROBE_EVERYWHERE constexpr int scale_row_of(int lane, int set, int blocks) {
   const int block = 2 * set + lane % 4 / 2;
   return (block < blocks ? block : blocks - 1) * 16 + lane % 2 * 8 + lane / 4;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What the host hands a GPU kernel by value. Included by host and device code: plain data only.
+// Arguments that the host passes to a GPU kernel by value. Included by host and device code: plain data only.
 #pragma once
 
 namespace pbprobe {
@@ -13,9 +13,9 @@ struct GpuCall {
   const void* a;
   const void* b;
   void* c;
-  const float* bias;     // null: none
-  const float* scale_a;  // null: none
-  const float* scale_b;  // null: none
+  const float* bias;     // nullptr if C has no bias
+  const float* scale_a;  // nullptr if A has no scales
+  const float* scale_b;  // nullptr if B has no scales
   void* partials;        // [split,m,n] of the accumulator's type, where split > 1
   long long lda, ldb, ldc;
   int m, n, k;
@@ -30,19 +30,20 @@ struct GpuRepack {
   const void* from;
   void* to;
   long long from_leading, to_leading;  // elements
-  int rows, columns;                   // of `to`
+  int rows, columns;                   // rows and columns of `to`
   int transpose;
-  int blocks;  // that it takes: blocks_of()
+  int blocks;  // blocks of the grid that this pass takes
 };
-// Up to two operands by one launch, the second's blocks after the first's.
+// Up to two operands in one launch: the blocks of `second` follow the blocks of `first`.
 struct GpuRepacks {
   GpuRepack first, second;
 };
-// What a block takes: the side of a square that is transposed, in bytes, or eight warps' pieces of rows.
+// Work of a block: a square to transpose, whose side has kGpuSquareBytes, or pieces of rows, one for each of eight
+// warps.
 constexpr int kGpuSquareBytes = 128;
-constexpr int kGpuPassVectors = 4;  // of 16 bytes, of each lane
+constexpr int kGpuPassVectors = 4;  // 16-byte vectors of each lane
 
-// What one block of a peak loop writes: the clock of its SM and the wall clock around the loop.
+// Output of one block of a peak loop: the clock of its SM and the wall clock around the loop.
 struct GpuPeakSample {
   unsigned long long begin;
   unsigned long long end;

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// A warpgroup's accumulators to C, by way of shared memory: each warp stages 16 rows by 128 bytes at a time. TMA stores
-// them (tile_stores.cuh), or the warp itself where no tensor map can describe C. Family header: see tile.cuh.
-// Source: PTX ISA, "stmatrix".
+// Path of a warpgroup's accumulators to C through shared memory: each warp stages 16 rows by 128 bytes at a time. TMA
+// stores them (tile_stores.cuh); the warp itself stores them if no tensor map can describe C. Family header: see
+// tile.cuh. Source: PTX ISA, "stmatrix".
 #pragma once
 
 #include "kernels/cuda/tensor_map.hpp"
@@ -14,10 +14,10 @@
 namespace pbprobe::PBPROBE_TARGET {
 namespace {
 
-constexpr int kPieceRows = 16;  // of a warp
+constexpr int kPieceRows = 16;  // rows of a warp's piece
 constexpr int kPieceBytes = kPieceRows * kRowBytes;
 constexpr int kPieces = 2;
-constexpr int kMostColumns = 256;  // of a tile
+constexpr int kMostColumns = 256;  // columns of the widest tile
 constexpr unsigned kWarp = 0xffffffffU;
 
 __device__ inline void store_matrices(unsigned to, unsigned a, unsigned b, unsigned c, unsigned d) {
@@ -58,7 +58,7 @@ __device__ constexpr bool is_float(int) {
 enum class EpilogueKind {
   raw,     // the accumulators themselves
   plain,   // rounded to C's type
-  scaled,  // by rows and columns, a bias added, then rounded
+  scaled,  // scaled by rows and columns, biased, rounded
 };
 
 // The epilogue of one warp's rows of a tile. `pieces`: its staging buffers where TMA does not store C.
@@ -67,7 +67,7 @@ struct Epilogue {
   unsigned pieces;  // kPieces of kPieceBytes
   int lane;
   int row, column, part;   // row: the warp's first
-  unsigned own_phase = 0;  // of the own chunks
+  unsigned own_phase = 0;  // phase of the barrier of the own chunks
   float scale_a[2];
   // One of each 32 columns a lane, which shuffles hand to the others: all loads are in flight at once.
   float scale_b[kMostColumns / 32], bias[kMostColumns / 32];
@@ -145,7 +145,7 @@ struct Epilogue {
     }
   }
 
-  // Where this piece's first element lies, and the bytes from one of its rows to the next.
+  // Returns the address of this piece's first element. `stride`: bytes from one of its rows to the next.
   template <int kElement>
   __device__ char* place(int first, long long& stride) const {
     const GpuCall& call = tiles.call;
@@ -178,7 +178,7 @@ struct Epilogue {
       }
     }
   }
-  // One row of a piece, element by element: a lane's lie 32 apart, so that a warp stores neighbours.
+  // Copies one row of a piece, element by element. A lane's elements are 32 apart, so that a warp stores neighbours.
   template <int kElement>
   __device__ void copy_row(unsigned from, char* to, int line, int there) const {
 #pragma unroll
@@ -230,13 +230,13 @@ struct Epilogue {
     __syncwarp();
   }
 
-  // The same in chunks: one thread stores a unit when all warps have staged it.
+  // Stages a tile in chunks; one thread stores a unit after all warps have staged it.
   template <class Tile, EpilogueKind kKind, class Accumulator, int kCount>
   __device__ void stage_chunks(const Accumulator (&acc)[kCount], typename Tile::Stages& ring, const Chunks& chunks) {
     constexpr int kOwn = Tile::kOwnChunks;
     const int warp = static_cast<int>(threadIdx.x) / 32 % 4;
     const int consumer = static_cast<int>(threadIdx.x) / 128 - 1;
-    await_phase(chunks.sent(), own_phase ^ 1);  // of the tile before; the first round needs none
+    await_phase(chunks.sent(), own_phase ^ 1);  // until the previous tile was stored; the first round does not wait
     own_phase ^= 1;
 #pragma unroll
     for (int chunk = 0; chunk < Tile::kChunks; ++chunk) {
@@ -272,7 +272,7 @@ struct Epilogue {
     return words ? way.template operator()<4, EpilogueKind::scaled>()
                  : way.template operator()<2, EpilogueKind::scaled>();
   }
-  // The same by TMA where a tensor map describes C, else by rows.
+  // Writes a tile by TMA if a tensor map describes C, else by rows.
   template <class Tile, class Accumulator, int kCount>
   __device__ void write(const Accumulator (&acc)[kCount], int first_row, int first_column, int of_part,
                         typename Tile::Stages& ring, const Chunks& chunks) {

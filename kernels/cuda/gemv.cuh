@@ -29,7 +29,7 @@ __device__ inline void read_cached(float (&to)[4], const float* from) {
   to[2] = four.z;
   to[3] = four.w;
 }
-// Four neighbours that nobody reads again.
+// Reads four neighbours that no thread reads again.
 __device__ inline void read_once(float (&to)[4], const float* from) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 700
   asm volatile("ld.global.nc.L1::no_allocate.v4.f32 {%0, %1, %2, %3}, [%4];"
@@ -40,7 +40,7 @@ __device__ inline void read_once(float (&to)[4], const float* from) {
 #endif
 }
 
-// What is multiplied of an element that was read.
+// Operand that needs no rounding.
 struct AsItIs {
   __device__ static float of(float value) { return value; }
 };
@@ -71,18 +71,18 @@ __device__ inline int add_lanes(float (&acc)[kCount]) {
   return first;
 }
 
-// What one thread reads of a step along k, and what it computes of it.
+// One thread's share of a step along k: its reads and its sums.
 template <int kRows, bool kBnk, class Operand>
 struct GemvLane {
   static constexpr int kDeep = kBnk ? 2 : kGemvWarps;        // warps that share k
   static constexpr int kApart = kBnk ? 32 : 8;               // lanes that do
-  static constexpr int kStepK = kDeep * kApart * kGemvFour;  // of the block
+  static constexpr int kStepK = kDeep * kApart * kGemvFour;  // k of a step of the block
   static constexpr int kFrom = kBnk ? 1 : 32 / kApart;       // first bit of the lanes that share k
   static_assert(kStepK == 256, "the k-block of the table's rows");
 
   const GpuCall& call;
   int row, column;  // this thread's first
-  int k, end;       // its next ones, and of the block's part
+  int k, end;       // next k of this thread; end of the block's part of k
   int apart = 1;    // from one of its k to the next
   float acc[kRows * kGemvFour] = {};
 
@@ -98,10 +98,10 @@ struct GemvLane {
   }
   __device__ static int warp() { return static_cast<int>(threadIdx.x) / 32; }
   __device__ static int group() { return kBnk ? warp() / (kGemvWarps / kDeep) : warp(); }
-  // Whether rows can be read in vectors; then as long as all of one is there.
+  // Reports whether rows can be read in 16-byte vectors, up to the last whole vector.
   __device__ bool whole() const { return call.a_aligned && call.b_aligned && (kBnk || column + kGemvFour <= call.n); }
 
-  // values[i][j]: B [n,k]: of column i, the j-th k; B [k,n]: of k + i, column j.
+  // Reads B. values[i][j] is the j-th k of column i for B [n,k], and column j of k + i for B [k,n].
   template <bool kWhole>
   __device__ void read_b(float (&values)[4][4]) const {
     const float* b = static_cast<const float*>(call.b) + (kBnk ? k : column);
@@ -117,7 +117,7 @@ struct GemvLane {
           values[i][j] = there ? __ldg(b + j * apart) : 0.0F;
         }
       }
-      if (!kBnk || column + i + 1 < call.n) b += call.ldb;  // what is behind C's last column is not written
+      if (!kBnk || column + i + 1 < call.n) b += call.ldb;  // repeats the last column: C beyond it is not stored
     }
   }
   template <bool kWhole>
@@ -189,7 +189,7 @@ __device__ inline void gemv(const GpuCall& call) {
   const int first = add_lanes<Lane::kFrom>(lane.acc);
 #pragma unroll
   for (int i = 0; i < kKept; ++i) {
-    // Where fewer accumulators than lanes were there, some hold the same.
+    // With fewer accumulators than lanes, several lanes hold the same sum.
     if (kRows * kGemvFour >= kShares || static_cast<int>(threadIdx.x) % 32 / Lane::kFrom < kRows * kGemvFour) {
       sums[Lane::group()][(first + i) / kGemvFour][aside + (first + i) % kGemvFour] = lane.acc[i];
     }

@@ -34,16 +34,16 @@ struct WgmmaTile {
   static constexpr int kTileK = kRowBytes / Op::kElement;
   static constexpr int kStages = kStagesOf;
   static constexpr int kCluster = kClusterOf;
-  static constexpr bool kAcross = kAcrossOf;  // a cluster's blocks lie side by side and share A
+  static constexpr bool kAcross = kAcrossOf;  // the blocks of a cluster are side by side and share A
   static constexpr int kRowsOfCluster = kAcross ? kRows : kRows * kCluster;
   static constexpr int kColumnsOfCluster = kAcross ? kColumns * kCluster : kColumns;
   static constexpr int kWarpgroups = kConsumers;
   static constexpr int kThreads = 128 * (kConsumers + 1);
-  static constexpr int kBlocks = 1;  // of an SM
+  static constexpr int kBlocks = 1;  // blocks per SM
   static constexpr int kBytesA = kRows * kRowBytes;
   static constexpr int kBytesB = kColumns * kRowBytes;
   static constexpr int kStageBytes = kBytesA + kBytesB;
-  // Chunks of C of a warpgroup, 64 rows by 128 bytes: all; those with a place of their own; what a reused stage holds.
+  // Chunks of C of a warpgroup, 64 rows by 128 bytes: all; chunks with own buffers; chunks that a reused stage holds.
   static constexpr int kChunks = kColumns / kChunkColumns;
   static constexpr int kOwnChunks = kOwnChunksOf;
   static constexpr bool kStores = true;
@@ -102,7 +102,7 @@ __device__ inline void release(unsigned empty) {
   }
 }
 
-// The main loop of one tile: one group of wgmma is in flight while the one before completes and its stage is released.
+// Main loop of one tile: one group of wgmma is in flight while the previous group completes and its stage is released.
 template <class Tile, bool kAKMajor, bool kBKMajor>
 __device__ inline void consume(typename Tile::Stages& ring, typename Tile::Op::Accumulator (&acc)[Tile::kColumns / 2],
                                int consumer, int stages) {
@@ -201,9 +201,10 @@ __device__ inline void wgmma_gemm(const GpuTileCall& tiles, const GpuTensorMap& 
 }  // namespace
 }  // namespace pbprobe::PBPROBE_TARGET
 
-// The kernels of every family that reads its operands by TMA. PBPROBE_TMA_KMAJOR(name, function, tile): along k, as
-// every type can be read; _LAYOUTS: each layout as it lies, for 16-bit operands. The function template takes the tile,
-// whether A and B lie along k, and what else a kernel names; `more`: threads besides the tile's.
+// Kernels of every family that reads its operands by TMA. PBPROBE_TMA_KMAJOR(name, function, tile) takes operands along
+// k, which every type supports; _LAYOUTS takes each layout without a copy, for 16-bit operands. The function template
+// takes the tile, whether A and B are contiguous along k, and further arguments of the kernel. `more`: threads besides
+// the tile's threads.
 #define PBPROBE_TMA_TILE(name, ...)   \
   namespace pbprobe::PBPROBE_TARGET { \
   namespace {                         \

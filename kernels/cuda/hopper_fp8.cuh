@@ -25,7 +25,7 @@ struct Fp8Tile {
   static constexpr int kCluster = kClusterOf;
   static constexpr bool kAcross = true;
   static constexpr int kThreads = 128 * (kConsumers + 1);
-  static constexpr int kBlocks = 1;  // of an SM
+  static constexpr int kBlocks = 1;  // blocks per SM
   static constexpr int kBytesA = kRows * kRowBytes;
   static constexpr int kBytesB = kColumns * kRowBytes;
   static constexpr int kStageBytes = kBytesA + kBytesB;
@@ -35,8 +35,8 @@ struct Fp8Tile {
   static_assert(tma_shared_bytes(kRows + kColumns, kStages, kEpilogueBytes) <= 232448, "a block of sm_90 has 227 KiB");
 };
 
-// What a tile's sums of 128 products are multiplied by before they are added: nothing. Of a warpgroup whose first row,
-// first column and first stage these are; scales of blocks: hopper_fp8_blocks.cuh.
+// Adds a tile's sums of 128 products without scales. The constructor takes a warpgroup's first row, first column, first
+// stage and end stage, like ScaledSums in hopper_fp8_blocks.cuh, which applies scales of blocks.
 template <class Tile>
 struct PlainSums {
   struct Scales {};
@@ -126,7 +126,7 @@ __device__ inline void fp8_gemm(const GpuTileCall& tiles, const GpuTensorMap& ma
       Sums sums(scales, tiles.call, scheduler.row + own * Tile::kParts * 64, scheduler.column + aside,
                 scheduler.first_stage, scheduler.first_stage + scheduler.count);
       consume_fp8<Tile>(ring, acc, own, scheduler.count, sums);
-      // Else ptxas makes C's addresses before the main loop, and spills them.
+      // Without this, ptxas computes the addresses of C before the main loop, and spills them.
       int thread = static_cast<int>(threadIdx.x);
       asm volatile("" : "+r"(thread));
       const int consumer = thread / 128 - 1;

@@ -13,18 +13,18 @@
 namespace pbprobe::PBPROBE_TARGET {
 namespace {
 
-// Of a warpgroup, for tiles that no border of 128 columns cuts. kSquares: 128 rows, or columns, share a scale.
+// Scales of one warpgroup, for tiles that no border of 128 columns cuts. kSquares: 128 rows, or columns, share a scale.
 template <class Tile, bool kSquaresA, bool kSquaresB>
 struct ScaledSums {
   using Scales = GpuFp32Blocks;
   static_assert(128 % Tile::kColumns == 0);
   static constexpr int kHalves = kSquaresA ? 1 : 2;  // rows of a lane in each 16
-  // Squares: one for all columns; else of each 32 columns one a lane, which shuffles hand to the others.
+  // Squares share one scale for all columns. Else each lane holds one of each 32 columns, and shuffles distribute them.
   static constexpr int kHeldB = kSquaresB ? 1 : Tile::kColumns / 32;
   const Scales& scales;
   int m, n;
-  int row, column;  // of this lane
-  int block, end;   // of k: the next one to fetch, and where the part ends
+  int row, column;  // first of this lane
+  int block, end;   // blocks of 128 k: the next one to fetch; end of the part
   float a[Tile::kParts][kHalves], next_a[Tile::kParts][kHalves];
   float b[kHeldB], next_b[kHeldB];
 
@@ -37,7 +37,7 @@ struct ScaledSums {
     fetch(a, b);
     fetch(next_a, next_b);
   }
-  // What lies beyond the last row or column has that one's scale, and is not stored.
+  // Clamps to the last row and column; results beyond are not stored.
   __device__ void fetch(float (&to_a)[Tile::kParts][kHalves], float (&to_b)[kHeldB]) {
     if (block >= end) return;
 #pragma unroll
@@ -90,14 +90,14 @@ using SquaresRows = ScaledSums<Tile, true, false>;
 template <class Tile>
 using RowsRows = ScaledSums<Tile, false, false>;
 
-// Of small M: the warpgroup's 64 columns of B share scales, which are those of A's rows and of 128 columns.
+// Scales for small M: the warpgroup's 64 columns of B share one scale of 128 columns; each row of A has its own.
 template <class Tile>
 struct ScaledSkinnySums {
   using Scales = GpuFp32Blocks;
-  static constexpr int kHeldA = (Tile::kRows + 31) / 32;  // of each 32 rows one a lane
+  static constexpr int kHeldA = (Tile::kRows + 31) / 32;  // a lane holds one of each 32 rows
   const Scales& scales;
   int m, column;
-  int block, end;  // of k: the next one to fetch, and all of them
+  int block, end;  // blocks of 128 k: the next one to fetch; end of k
   float a[Tile::kLines][kHeldA], next_a[Tile::kLines][kHeldA];
   float b[Tile::kLines], next_b[Tile::kLines];
 

@@ -17,7 +17,7 @@ namespace {
 template <class OpOf, int kStagesOf>
 struct PingPongTile {
   using Op = OpOf;
-  static constexpr int kParts = 2;  // of 64 rows, computed one after the other
+  static constexpr int kParts = 2;  // parts of 64 rows, computed one after the other
   static constexpr int kRows = 64 * kParts;
   static constexpr int kColumns = 128;
   static constexpr int kTileK = kRowBytes / Op::kElement;
@@ -25,7 +25,7 @@ struct PingPongTile {
   static constexpr int kCluster = 2;
   static constexpr bool kAcross = true;
   static constexpr int kThreads = 128 * (kConsumers + 1);
-  static constexpr int kBlocks = 1;  // of an SM
+  static constexpr int kBlocks = 1;  // blocks per SM
   static constexpr int kBytesA = kRows * kRowBytes;
   static constexpr int kBytesB = kColumns * kRowBytes;
   static constexpr int kStageBytes = kBytesA + kBytesB;
@@ -37,7 +37,7 @@ struct PingPongTile {
   static_assert(kSharedBytes <= 232448, "a block of sm_90 has 227 KiB");
 };
 
-// As consume(), for both parts of a tile. The last group of wgmma may still be in flight.
+// Main loop of both parts of a tile, like consume(). On return, the last group of wgmma may still be in flight.
 template <class Tile, bool kAKMajor, bool kBKMajor>
 __device__ inline void consume_parts(typename Tile::Stages& ring,
                                      typename Tile::Op::Accumulator (&acc)[Tile::kParts][Tile::kColumns / 2],

@@ -21,16 +21,16 @@ namespace {
 template <class OpOf, int kRowsOf, int kStagesOf, int kGroupsOf, int kLinesOf, int kBlocksOf>
 struct SkinnyTile {
   using Op = OpOf;
-  static constexpr int kRows = kRowsOf;                 // of A and C
+  static constexpr int kRows = kRowsOf;                 // rows of A and C
   static constexpr int kGroups = kGroupsOf;             // warpgroups that compute
   static constexpr int kThreads = 128 * (kGroups + 1);  // 128 more where threads read B
-  static constexpr int kBlocks = kBlocksOf;             // of an SM
+  static constexpr int kBlocks = kBlocksOf;             // blocks per SM
   static constexpr int kColumns = 64 * kGroups;
-  static constexpr int kLines = kLinesOf;  // of 128 bytes of k in a stage: neighbours are fetched together
+  static constexpr int kLines = kLinesOf;  // lines of 128 bytes of k in a stage; neighbours are fetched together
   static constexpr int kLineK = kRowBytes / Op::kElement;
   static constexpr int kTileK = kLines * kLineK;
   static constexpr int kStages = kStagesOf;
-  static constexpr int kBytesA = kRows * kRowBytes;  // of one line
+  static constexpr int kBytesA = kRows * kRowBytes;  // bytes of A in one line
   static constexpr int kBytesB = kColumns * kRowBytes;
   static constexpr int kLineBytes = kBytesA + kBytesB;
   static constexpr int kStageBytes = kLines * kLineBytes;
@@ -119,13 +119,13 @@ struct UnalignedRows {
   static constexpr int kElement = Tile::Op::kElement;
   static constexpr int kDeep = kRowBytes / kElement;
   const char* around;  // the vector that holds the first byte of this thread's first 16 of the coming stage
-  long long stride;    // to those of its next rows
+  long long stride;    // bytes from one row of this thread to the next
   int left;            // elements of a row from there on
   int shift;           // bytes from the vector's beginning on
-  int rows;            // of its own that are there
+  int rows;            // rows of this thread that exist in B
   int safe;            // lines until a vector would leave the operand
   bool begins;         // the first one would
-  unsigned offset;     // of its first 16 bytes in a line's place
+  unsigned offset;     // place of its first 16 bytes in a line, in bytes
 
   __device__ UnalignedRows(const GpuCall& call, int column, int k) {
     const int row = static_cast<int>(threadIdx.x) / 8;
@@ -217,8 +217,8 @@ __device__ inline void produce_unaligned(typename Tile::Stages& ring, const GpuT
   }
 }
 
-// What FP8's sums of 128 products are multiplied by before they are added: nothing. Of a warpgroup whose first column
-// and first block of 128 of k these are; scales of blocks: hopper_fp8_blocks.cuh.
+// Adds FP8's sums of 128 products without scales. The constructor takes a warpgroup's first column and first block of
+// 128 of k, like ScaledSkinnySums in hopper_fp8_blocks.cuh, which applies scales of blocks.
 struct PlainSkinnySums {
   struct Scales {};
   __device__ PlainSkinnySums(const Scales&, const GpuCall&, int, int) {}

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What the memories of a GPU deliver, each by a kernel that does nothing else: HBM and L2 by reading and by copying,
-// shared memory by reading; and a kernel that does nothing, for what a launch costs. Family header: see tile.cuh.
+// Bandwidth probes, one kernel for each memory: HBM and L2 by reading and by copying, shared memory by reading. An
+// empty kernel shows the cost of a launch. Family header: see tile.cuh.
 #pragma once
 
 #include "kernels/cuda/tile.cuh"
@@ -11,9 +11,9 @@ namespace pbprobe::PBPROBE_TARGET {
 namespace {
 
 constexpr int kMemoryThreads = 512;
-constexpr int kVectors = 8;         // of 16 bytes, under way in a thread
-constexpr int kSharedVectors = 64;  // that a thread reads in one iteration
-// Of them under way: with more, ptxas spills.
+constexpr int kVectors = 8;         // 16-byte vectors of a thread in flight
+constexpr int kSharedVectors = 64;  // vectors that a thread reads in one iteration
+// Vectors of them in flight: with more, ptxas spills.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 700
 constexpr int kSharedAtOnce = 4;
 #else
@@ -73,7 +73,7 @@ extern "C" __global__ void __launch_bounds__(512) probe_copy(const uint4* from, 
   }
 }
 
-// kSharedVectors · 16 bytes a thread and iteration; a warp's 512 bytes lie in a row, so that no bank is asked twice.
+// Reads kSharedVectors · 16 bytes a thread and iteration. A warp reads 512 contiguous bytes, without bank conflicts.
 extern "C" __global__ void __launch_bounds__(256) probe_shared(pbprobe::GpuPeakSample* samples, long long iterations) {
   using namespace pbprobe::PBPROBE_TARGET;
   __shared__ __align__(128) uint4 bank[1024];

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: MIT
 //
 // GEMM by mma.sync, for every SM since 7.5. A[M,K] or [K,M], B[N,K] or [K,N] → C[M,N].
-//   BF16, FP16   m16n8k16, all four layouts: ldmatrix transposes what does not lie along k
+//   BF16, FP16   m16n8k16, all four layouts: ldmatrix transposes operands that are not contiguous along k
 //   INT8, TF32   m16n8k32, m16n8k8: along k only (ldmatrix transposes 16-bit elements only)
 // Each warp computes kWarpM × kWarpN; stages of kLineBytes of k run ahead by cp.async in a ring of kStages (on 7.5: one
-// stage ahead in registers), and fragments one step of 32 bytes ahead of the tensor cores.
-// Source: PTX ISA, mma, ldmatrix, cp.async.
+// stage ahead in registers), and fragments one step of 32 bytes ahead of the tensor cores. Source: PTX ISA, mma,
+// ldmatrix, cp.async.
 #pragma once
 
 #include "kernels/cuda/tile.cuh"
@@ -19,7 +19,7 @@ namespace {
 struct Bf16 {
   using Accumulator = float;
   static constexpr int kElement = 2;
-  static constexpr unsigned kPeakAnd = 0x807f807fU;  // of random bits, so that with kPeakOr they are numbers near 1
+  static constexpr unsigned kPeakAnd = 0x807f807fU;  // mask of random bits; kPeakOr then makes numbers near 1
   static constexpr unsigned kPeakOr = 0x3f003f00U;
   __device__ static void mma(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
 #ifndef PBPROBE_STAGED
@@ -118,13 +118,13 @@ __device__ inline void load_matrices(unsigned (&to)[4], unsigned from) {
   }
 }
 
-// Where a warp's matrices of one operand lie in a stage: blocks of 16 lines × 32 bytes of k.
+// Addresses of a warp's matrices of one operand in a stage: blocks of 16 lines × 32 bytes of k.
 template <int kLines, int kLineBytes, bool kKMajor>
 struct Fragments {
-  unsigned lane_address;  // of this lane's row in the first block and step, permuted
+  unsigned lane_address;  // this lane's row in the first block and step, permuted
 
-  // lines_first: lanes 8 to 15 hold the second half of the lines (A), or that of k (B). The operand begins at `offset`
-  // of a stage.
+  // If lines_first (A), lanes 8 to 15 hold the second half of the lines; else (B) the second half of k. The operand
+  // begins at `offset` of a stage.
   __device__ Fragments(int first_line, bool lines_first, int offset) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const int inner = lane % 8;
@@ -143,7 +143,7 @@ struct Fragments {
     }
     keep(lane_address);
   }
-  // Of block `block` along the lines and step `step` along k.
+  // Returns this lane's address in block `block` along the lines and step `step` along k.
   __device__ unsigned at(unsigned stage, int block, int step) const {
     if constexpr (kKMajor) return stage + block * 16 * kLineBytes + (lane_address ^ static_cast<unsigned>(step << 5));
     return stage + step * 16 * kLines * 2 + (lane_address ^ static_cast<unsigned>(block << 5));
@@ -360,7 +360,7 @@ __device__ inline void mma_gemm(const GpuCall& call) {
         __syncthreads();
         reading = next_slot(reading);
       }
-      // Behind the last stage this reads what nobody uses.
+      // After the last stage, the fragments that this loads are not used.
       load((step + 1) % 2, reading, (step + 1) % kSteps);
       if (step < kSteps - 1 && copying) copies.issue(call, writing, kBytesA, step * kEach, (step + 1) * kEach);
       if (step == kSteps - 2) end_stage();
@@ -403,7 +403,7 @@ __device__ inline void mma_gemm(const GpuCall& call) {
 #define PBPROBE_MMA_KMAJOR(name, blocks, ...) \
   PBPROBE_MMA_TILE(name, blocks, __VA_ARGS__) \
   PBPROBE_MMA_KERNEL(name, nt, false, true)
-// 16-bit operands: each layout as it lies.
+// 16-bit operands: each layout without a copy.
 #define PBPROBE_MMA_LAYOUTS(name, blocks, ...)  \
   PBPROBE_MMA_KMAJOR(name, blocks, __VA_ARGS__) \
   PBPROBE_MMA_KERNEL(name, nn, false, false)    \

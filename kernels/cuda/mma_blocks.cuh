@@ -5,9 +5,9 @@
 //   MX E4M3, E5M2   m16n8k32, a UE8M0 scale of each 32 elements
 //   MX E2M1         m16n8k64, a UE8M0 scale of each 32
 //   NVFP4 (E2M1)    m16n8k64, a UE4M3 scale of each 16
-// k counts bytes: two E2M1 lie in one. Fragments are those of INT8. Each step starts from zero and is added in FP32,
-// since nobody knows yet how many digits this tensor core keeps. Family header: see mma.cuh. Source: PTX ISA, "Block
-// Scaling for mma.sync".
+// k counts bytes: a byte holds two E2M1. Fragments have the layout of INT8. Each step starts from zero and is added in
+// FP32, because the number of digits that this tensor core keeps is unknown. Family header: see mma.cuh. Source: PTX
+// ISA, "Block Scaling for mma.sync".
 #pragma once
 
 #include "kernels/cuda/mma_scaled.cuh"
@@ -61,18 +61,19 @@ template <class Tile, int kSets>
 struct StageScales {
   static constexpr int kOfStep = 32 / Tile::Op::kBlock;  // scales of a step
   static constexpr int kSteps = Tile::kLineBytes / 32;
-  static constexpr int kWords = kOfStep * kSteps / 4;  // of a stage
+  static constexpr int kWords = kOfStep * kSteps / 4;  // words of a stage
   static constexpr int kStepsOfWord = 4 / kOfStep;
   static constexpr bool kAhead = kWords == 1;
   static_assert(kWords * 4 == kOfStep * kSteps, "a stage has whole words of scales");
 
-  const char* from[kSets];  // each row's word 0
+  const char* from[kSets];  // word 0 of each row
   unsigned held[kSets][kWords];
   unsigned ahead[kSets];
   int first;  // the part's first word
   int end;    // scales of a whole row
 
-  // Of a row, the word `word` from the part's first on. What lies beyond k counts as zero, whatever the padding holds.
+  // Returns the word `word` of a row, counted from the part's first. Scales beyond k become zero, whatever the padding
+  // holds.
   __device__ unsigned read(int set, int word) const {
     const int left = end - 4 * (first + word);
     if (left <= 0) return 0;
@@ -134,7 +135,7 @@ struct MxScales {
     a.end_step(stage, step);
     b.end_step(stage, step);
   }
-  // Of 16 rows and 8 columns of the warp's, by their number.
+  // Multiplies block kRows of 16 rows by block kColumns of 8 columns of the warp.
   template <int kRows, int kColumns, int kStep>
   __device__ void mma(float (&c)[4], const unsigned (&of_a)[4], unsigned b0, unsigned b1) const {
     constexpr int kWord = kStep / ScalesA::kStepsOfWord;

@@ -3,10 +3,10 @@
 //
 // GEMM by mma.sync for small and unaligned problems, in one launch and little code: a block that runs once waits for
 // each of its instructions. A[M,K], B[N,K] → C[M,N].
-// Lines of A and B lie in shared memory by the words of memory in which they begin. A lane takes 16 bytes of a line for
-// two or four MMAs, whose k are in this order in A as in B, and shifts them where a line begins inside a word. Warps of
-// a block share its tile, or the k of it; their sums are added in shared memory, from where whole lines of C are
-// written. Source: PTX ISA, "Matrix Fragments for mma.m16n8k16" and its neighbours, cp.async. Family header: see
+// Shared memory holds each line of A and B from the memory word on in which the line begins. A lane takes 16 bytes of a
+// line for two or four MMAs, whose k have the same order in A as in B, and shifts them if the line begins inside a
+// word. Warps of a block share its tile, or its k; their sums are added in shared memory, from which whole lines of C
+// are written. Source: PTX ISA, "Matrix Fragments for mma.m16n8k16" and its neighbours, cp.async. Family header: see
 // tile.cuh.
 #pragma once
 
@@ -18,7 +18,7 @@ namespace pbprobe::PBPROBE_TARGET {
 namespace {
 
 constexpr int kSlab = kDirectSlab;      // bytes of k of a stage
-constexpr int kSlabLine = kDirectLine;  // the same with the word that follows
+constexpr int kSlabLine = kDirectLine;  // kSlab, and 16 bytes for the word that follows
 
 // Rows of 16 and columns of 8 that a warp computes; warps down, across, and along k; stages.
 template <class Op_, int kDown_, int kAcross_, int kWarpsDown_, int kWarpsAcross_, int kWarpsK_, int kStages_>
@@ -38,12 +38,12 @@ struct DirectTile {
   static constexpr int kSharedBytes = direct_shared_bytes(kM + kN, kWarpsK, kStages);
 };
 
-// Where line i lies among the lines of a stage: of two that follow each other, the second is four on, so that a quarter
-// of a warp reads 16 bytes a lane from all banks.
+// Returns the place of line i of a stage. The second of two neighbours is four lines on, so that a quarter of a warp
+// reads 16 bytes a lane from all banks.
 __device__ constexpr int direct_place(int i) {
   return ((i & ~7) | ((i & 7) >> 1) | ((i & 1) << 2)) * kSlabLine;
 }
-// A word, of which the first `bytes` are there; the others become zeros.
+// Copies a word, of which the first `bytes` exist; the others become zeros.
 __device__ inline void copy_word_async(unsigned to, const char* from, int bytes) {
   asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
 }
@@ -56,8 +56,8 @@ struct DirectLines {
   static constexpr bool kAlike = kStep * kElement % 4 == 0;  // this thread's lines begin at the same byte of a word
   const char* first;                                         // this thread's first word of the first one
   long long leading;                                         // bytes
-  int lines;                                                 // of the operand, less this thread's first
-  int word;                                                  // this thread's, in bytes
+  int lines;                                                 // lines of the operand from this thread's first on
+  int word;                                                  // byte of this thread's word in a line
 
   __device__ DirectLines(const void* operand, long long elements, int first_line, int all, int thread)
       : leading(elements * kElement), lines(all - first_line - thread / kWords), word(thread % kWords * 4) {
@@ -67,8 +67,8 @@ struct DirectLines {
   __device__ static int inside(const char* at) {
     return static_cast<int>(reinterpret_cast<unsigned long long>(at) % 4);
   }
-  // Sends the stage of k from byte `begin` on its way: of each line the words that hold a byte of it; `k_bytes`: of a
-  // line, behind which there are zeros.
+  // Starts the copy of the stage that begins at byte `begin` of k. It copies the words of each line that hold a byte of
+  // the stage. `k_bytes`: bytes of a line; zeros follow them.
   __device__ void copy(unsigned to, int thread, int begin, int k_bytes) const {
     const char* from = first + begin;
     const int left = k_bytes - begin - word;
@@ -81,7 +81,7 @@ struct DirectLines {
                       lines > i * kStep ? min(max(left + before, 0), 4) : 0);
     }
   }
-  // The word behind each line's, for lines that begin inside one.
+  // Copies the word behind each line, for lines that begin inside a word.
   __device__ void copy_last(unsigned to, int thread, int begin, int k_bytes) const {
     const int line = thread / kWords;
     const char* from = first - line * leading - word + begin + kSlab;
@@ -98,7 +98,7 @@ struct DirectLines {
 template <int kElement>
 struct DirectWords {
   unsigned offset;
-  unsigned selector;  // of a word's bytes in two
+  unsigned selector;  // picks a word's bytes out of two words
 
   __device__ void set(unsigned place, const char* line) {
     offset = place;

@@ -26,7 +26,7 @@ PBPROBE_MMA_FP8_PRODUCTS(ProductsE4m3, "e4m3")
 PBPROBE_MMA_FP8_PRODUCTS(ProductsE5m2, "e5m2")
 #undef PBPROBE_MMA_FP8_PRODUCTS
 
-// Of one warp. kSquares: 128 rows, or columns, share a scale; no tile reaches over their border.
+// Scales of one warp. kSquares: 128 rows, or columns, share a scale; no tile reaches over their border.
 template <class Tile, bool kSquaresA, bool kSquaresB>
 struct Fp32Scales {
   using Given = GpuFp32Blocks;
@@ -35,10 +35,10 @@ struct Fp32Scales {
   static constexpr int kHalves = kSquaresA ? 1 : 2;  // rows of a lane in each 16
   const Given& given;
   int m, n;
-  int row, column;  // of this lane
-  int block, end;   // of k: the next one to fetch, and where the part ends
+  int row, column;  // first of this lane
+  int block, end;   // blocks of 128 k: the next one to fetch; end of the part
   float a[kBlocksA][kHalves], next_a[kBlocksA][kHalves];
-  float b, next_b;  // of all columns; else one a lane, which shuffles hand to the others
+  float b, next_b;  // squares: one of all columns; else one a lane, distributed by shuffles
 
   __device__ Fp32Scales(const Given& of, const GpuCall& call, int2 range, int first_row, int first_column)
       : given(of), m(call.m), n(call.n), block(range.x / 128), end((range.x + range.y + 127) / 128) {
@@ -47,7 +47,7 @@ struct Fp32Scales {
     column = first_column + (kSquaresB ? 0 : lane % Tile::kWarpN);
     fetch_next();
   }
-  // What lies beyond the last row or column has that one's scale, and is not stored.
+  // Clamps to the last row and column; results beyond are not stored.
   __device__ void fetch_next() {
     if (block >= end) return;
 #pragma unroll
@@ -72,7 +72,7 @@ struct Fp32Scales {
     fetch_next();
   }
   __device__ void end_step(int, int) {}
-  // Of 16 rows and 8 columns of the warp's, by their number.
+  // Multiplies block kRows of 16 rows by block kColumns of 8 columns of the warp.
   template <int kRows, int kColumns, int kStep>
   __device__ void mma(float (&c)[4], const unsigned (&of_a)[4], unsigned b0, unsigned b1) const {
     float sum[4];

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// The main loop of mma.sync with scales of blocks along k, operands along k only: that of mma_gemm() (mma.cuh), but
-// that `Scales` multiplies, with the scales that a stage or a step of 32 bytes of k has. Family header: see mma.cuh.
+// Main loop of mma.sync with scales of blocks along k, for operands along k only. It follows mma_gemm() (mma.cuh), but
+// `Scales` multiplies, with the scales of a stage or of a step of 32 bytes of k. Family header: see mma.cuh.
 #pragma once
 
 #include "kernels/cuda/block_scales.hpp"
@@ -69,7 +69,7 @@ __device__ inline void mma_scaled_gemm(const GpuCall& call, const typename Scale
     });
   };
 
-  // As in mma_gemm(): whole stages are copied without a branch, interleaved with the MMAs.
+  // Whole stages are copied without a branch, interleaved with the MMAs, as in mma_gemm().
   const int stages = range.y > 0 ? (range.y + Tile::kTileK - 1) / Tile::kTileK : 0;
   const auto fetch_ragged = [&](unsigned to, int stage) {
     const int2 first = tile_corner<Tile::kM, Tile::kN>(call);
@@ -108,7 +108,7 @@ __device__ inline void mma_scaled_gemm(const GpuCall& call, const typename Scale
         __syncthreads();
         reading = next_slot(reading);
       }
-      // Behind the last stage this reads what nobody uses.
+      // After the last stage, the fragments that this loads are not used.
       load((step.value + 1) % 2, reading, (step.value + 1) % kSteps);
       if (step.value < kSteps - 1 && copying) {
         copies.issue(call, writing, kBytesA, step.value * kEach, (step.value + 1) * kEach);

@@ -113,7 +113,7 @@ __device__ inline void transpose(const GpuRepack& pass, unsigned block) {
   constexpr int kElement = sizeof(T);
   constexpr int kSide = kGpuSquareBytes / kElement;
   constexpr int kDeep = 4 / kElement;   // elements of a word
-  constexpr int kWide = 16 / kElement;  // of a chunk
+  constexpr int kWide = 16 / kElement;  // elements of a 16-byte chunk
   __shared__ uint4 square[kSide * 8];
   const unsigned down = (pass.rows + kSide - 1) / kSide;
   const int first_row = static_cast<int>(block % down) * kSide;  // blocks that follow each other read on

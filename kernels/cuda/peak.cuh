@@ -15,7 +15,7 @@ namespace pbprobe::PBPROBE_TARGET {
 namespace {
 
 constexpr int kPeakAccumulators = 16;  // FMAs of a thread in flight; two thirds of them would do
-constexpr int kPeakRepeats = 32;  // of all accumulators in one iteration, so that the loop's own instructions vanish
+constexpr int kPeakRepeats = 32;  // repeats of all accumulators in one iteration; they hide the loop's own instructions
 
 }  // namespace
 }  // namespace pbprobe::PBPROBE_TARGET

@@ -12,7 +12,7 @@ namespace pbprobe::PBPROBE_TARGET {
 namespace {
 
 constexpr int kPeakSteps = 8;   // accumulators of a warp in flight
-constexpr int kPeakRounds = 4;  // of all accumulators in one iteration
+constexpr int kPeakRounds = 4;  // repeats of all accumulators in one iteration
 
 // Bits of a finite number of the type, by chance: BF16 and TF32 near 1, FP16 too, INT8 any.
 template <class Op>
@@ -72,7 +72,7 @@ __device__ inline void run_peak(GpuPeakSample* samples, long long iterations) {
   }
 }
 
-// One step of one warp on fragments that lie in order: words 4 · lane on of a and c, 2 · lane on of b.
+// Runs one step of one warp on fragments in order: words from 4 · lane on of a and c, from 2 · lane on of b.
 template <class Op>
 __device__ inline void run_proof(const unsigned* a, const unsigned* b, typename Op::Accumulator* c) {
   const int lane = static_cast<int>(threadIdx.x);

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Loops of tcgen05.mma on operands that lie in shared memory: how fast the tensor cores of one SM take them from one
-// thread, which is how every tcgen05 kernel feeds them. 128 rows, 256 columns, 192 of block-scaled types, 32 bytes of
-// k; two accumulators in tensor memory alternate. Source: PTX ISA, tcgen05: descriptors, instruction descriptor, alloc,
-// mma, commit, ld, st.
+// Loops of tcgen05.mma on operands in shared memory. They show how fast one thread can feed the tensor cores of one SM,
+// which is how every tcgen05 kernel feeds them. 128 rows, 256 columns, 192 of block-scaled types, 32 bytes of k; two
+// accumulators in tensor memory alternate. Source: PTX ISA, tcgen05: descriptors, instruction descriptor, alloc, mma,
+// commit, ld, st.
 #pragma once
 
 #include "kernels/cuda/tcgen05.hpp"
@@ -15,8 +15,8 @@ namespace {
 
 enum class TensorKind { f16, tf32, i8, f8f6f4, mxf8f6f4, mxf4, nvf4 };
 
-// What differs between the types: the kind, its codes, and of random bits those that stay and those that are set.
-// Floats are near 1; of FP8 the exponent's highest bit is cleared, so that they are finite and below 2.
+// Properties of each type: the kind, its codes, and the masks that make operands from random bits (kAnd keeps, kOr
+// sets). Floats are near 1; FP8 has the exponent's highest bit cleared, so that numbers are finite and below 2.
 struct PeakBf16 {
   using Accumulator = float;
   static constexpr TensorKind kKind = TensorKind::f16;
@@ -84,7 +84,7 @@ template <class Type>
 constexpr bool kScaled = Type::kKind >= TensorKind::mxf8f6f4;
 constexpr int kPeakRows = 128;
 constexpr int kPeakColumns = 256;  // lines of b
-// Of an instruction: two accumulators leave scales some of the tensor memory.
+// Columns of an instruction: two accumulators must leave tensor memory for scales.
 template <class Type>
 constexpr int kStepColumns = kScaled<Type> ? 192 : kPeakColumns;
 constexpr int kScalesAt = 2 * 192;  // columns of tensor memory, which hold ones for both operands
@@ -92,7 +92,7 @@ constexpr int kScalesColumns = 16;
 constexpr int kProofColumns = 16;
 constexpr int kPeakRounds = 16;  // instructions of one iteration
 constexpr int kTensorColumns = 512;
-constexpr int kRowBytes = 128;  // of a line in shared memory: four instructions' k
+constexpr int kRowBytes = 128;  // bytes of a line in shared memory: k of four instructions
 constexpr int kPatternBytes = 8 * kRowBytes;
 
 // Shared memory: both operands, lines of 128 bytes whose 16-byte chunks are permuted within eight of them.
@@ -148,7 +148,7 @@ __device__ inline void multiply_tensor(unsigned tensor, unsigned d, unsigned lon
 #undef PBPROBE_UMMA_SCALED
 }
 
-// Of block-scaled types: ones for the scales, each warp those of its lanes.
+// Writes ones as the scales of block-scaled types; each warp writes its own lanes.
 template <class Type>
 __device__ inline void write_scales(unsigned tensor) {
   if constexpr (kScaled<Type>) {
@@ -162,7 +162,7 @@ __device__ inline void write_scales(unsigned tensor) {
   }
 }
 
-// The first warp takes all of tensor memory; every thread learns where it is.
+// Allocates all of tensor memory by the first warp, and returns its address to every thread.
 __device__ inline unsigned take_tensor_memory(const PeakRoom& room) {
   if (threadIdx.x == 0) {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(room.barrier) : "memory");
@@ -173,7 +173,7 @@ __device__ inline unsigned take_tensor_memory(const PeakRoom& room) {
                  : "memory");
     asm volatile("tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;");
   }
-  // What was written of the operands is to be seen by the tensor cores.
+  // Makes the operands that threads have written visible to the tensor cores.
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
   asm volatile("tcgen05.fence::before_thread_sync;" ::: "memory");
   __syncthreads();

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kPeakGroups = 2;
 constexpr int kPeakColumns = 256;
-constexpr int kPeakWgmmas = 4;  // of an iteration
+constexpr int kPeakWgmmas = 4;  // wgmmas of an iteration
 
 // 4 · 8192 / kElement · operations a thread and iteration. kSource: the type whose bits by chance the operands are.
 template <class Op, class Source>
@@ -60,7 +60,7 @@ __device__ inline void run_wgmma_peak(GpuPeakSample* samples, long long iteratio
 template <class Op>
 __device__ inline void run_wgmma_proof(const unsigned* a, const unsigned* b, typename Op::Accumulator* c) {
   __shared__ __align__(kPatternBytes) unsigned operands[(64 + 8) * kRowBytes / 4];
-  constexpr unsigned kWords = 8;  // of a row's 32 bytes
+  constexpr unsigned kWords = 8;  // words of a row's 32 bytes
   for (unsigned i = threadIdx.x; i < (64 + 8) * kWords; i += 128) {
     const unsigned row = i / kWords;
     const unsigned word = i % kWords;

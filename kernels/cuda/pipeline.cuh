@@ -29,7 +29,7 @@ struct Ring {
       phase ^= 1;
     }
   }
-  // Stages that are another's, or for a side that waits for none.
+  // Skips stages without waiting: stages of another warpgroup, or of a side that never waits.
   __device__ void skip(int count) {
     slot += count;
     phase ^= static_cast<unsigned>(slot / kStages) & 1U;
@@ -40,7 +40,8 @@ struct Ring {
     arrive(full());
     advance();
   }
-  // By one thread; fence_barrier_init() and a barrier of the block or cluster must follow.
+  // Initializes the barriers. Call by one thread; fence_barrier_init() and a barrier of the block or cluster must
+  // follow.
   __device__ void begin(unsigned consumers, unsigned producers = 1) const {
 #pragma unroll
     for (int i = 0; i < kStages; ++i) {
@@ -48,11 +49,11 @@ struct Ring {
       init_barrier(barriers + (kStages + i) * 8, consumers);
     }
   }
-  // The producer's side: until the stage may be written. The first round needs no consumer.
+  // Producer: waits until the stage may be written. The first round needs no consumer.
   __device__ void await_empty() const {
     await_phase(empty(), phase ^ 1);
   }
-  // The consumers' side: until the stage is there.
+  // Consumer: waits until the stage is filled.
   __device__ void await_full() const {
     await_phase(full(), phase);
   }

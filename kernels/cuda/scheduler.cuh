@@ -15,9 +15,9 @@ namespace {
 template <int kRows, int kColumns, int kTileK>
 struct TileScheduler {
   int down, across, height, parts;
-  int stages, part_stages;  // of all of k, and of one part
+  int stages, part_stages;  // stages of all of k; stages of one part
   int next, step;
-  // Of the tile that advance() found.
+  // Tile that advance() found.
   int row, column, part, first_stage, count;
 
   __device__ TileScheduler(const GpuTileCall& tiles, int cluster, int clusters) {

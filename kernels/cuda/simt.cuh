@@ -20,7 +20,7 @@
 #endif
 
 #ifndef PBPROBE_MEDIUM_SQUARES
-#define PBPROBE_MEDIUM_SQUARES 0  // the order of FMAs in tiles of 64 × 64, whatever lies along k
+#define PBPROBE_MEDIUM_SQUARES 0  // 1: Order::squares in tiles of 64 × 64 for every layout
 #endif
 
 #include "kernels/cuda/pdl.cuh"
@@ -30,9 +30,9 @@
 namespace pbprobe::PBPROBE_TARGET {
 namespace {
 
-constexpr int kBlocks = 2;     // of an SM at once, which bounds registers
-constexpr int kColumns = 8;    // of C of a thread
-constexpr int kLanesDown = 4;  // of a warp
+constexpr int kBlocks = 2;     // blocks per SM at once; bounds the registers
+constexpr int kColumns = 8;    // columns of C of a thread
+constexpr int kLanesDown = 4;  // lanes of a warp
 constexpr int kLanesAcross = 8;
 
 // Rows and columns of a block; rows of a thread; words along k of a step; groups of warps that share k; whether a
@@ -53,17 +53,17 @@ using SimtLarge = SimtTile<128, 16, 16, 1, false>;
 using SimtWords = SimtTile<128, 8, 8, 1, true>;
 using SimtMedium = SimtTile<64, 16, 8, 4, true>;
 
-// Registers lie in two banks, odd and even, and each gives one word a clock. An FMA needs its sum and its column, for
-// the row stays where the FMA before has left it. Both words come from fours in a row, the columns as shared memory
-// has them and the accumulators as C wants them: so neighbouring columns change places in shared memory, and the two
-// lie in different banks.
+// Registers are in two banks, odd and even; each bank gives one word a clock. An FMA reads its sum and its column; its
+// row is still held from the previous FMA. Both words come from contiguous fours: columns in the order of shared
+// memory, accumulators in the order of C. Neighbouring columns are therefore swapped in shared memory, so that sum and
+// column are in different banks.
 #ifdef PBPROBE_PACKED_FMA
 constexpr int kCross = 0;
 #else
 constexpr int kCross = 1;
 #endif
 
-// The order of one k's FMAs, which ptxas mostly keeps: the one with the fewest stalls on reads was found by trial.
+// Order of one k's FMAs, which ptxas mostly keeps. Trials found the order with the fewest stalls on register reads.
 enum class Order {
   rows,     // row after row, to and fro: a row's last column is the next one's first
   squares,  // two rows and two columns at a time, around each square
@@ -253,8 +253,8 @@ __device__ void simt_gemm(const GpuCall& call) {
     }
   };
 
-  // In a warp, threads lie 4 down and 8 across, in an order in which every other lane, or every other pair, reads the
-  // same 16 bytes: two wavefronts then serve a warp.
+  // Threads of a warp are placed 4 down and 8 across, in an order in which every other lane, or every other pair, reads
+  // the same 16 bytes: two wavefronts then serve a warp.
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int warp = static_cast<int>(threadIdx.x) % Tile::kOfGroup / 32;
   constexpr int kDown = kSide / Tile::kOfWarp;  // warps
@@ -292,7 +292,7 @@ __device__ void simt_gemm(const GpuCall& call) {
 #pragma unroll
     for (int d = 0; d < kStep; ++d) {
       if (d == kStep - 1) {
-        // After the last step too, where nobody reads it: no branch here either.
+        // The last step stores too, although no thread reads it: this avoids a branch.
         a.store(shared_a[1 - now], call.a_aligned);
         b.store(shared_b[1 - now], call.b_aligned);
         barrier();

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// How the kernels of simt.cuh read their operands: from memory to registers, and from there to shared memory, where the
-// lines of one k lie side by side. Family header: see simt.cuh. Source: PTX ISA, ld.global.
+// Operand reads of the kernels of simt.cuh: from memory to registers, and from there to shared memory, in which the
+// lines of one k are contiguous. Family header: see simt.cuh. Source: PTX ISA, ld.global.
 #pragma once
 
 #include "kernels/cuda/tile.cuh"
@@ -25,7 +25,7 @@ __device__ inline void read_four(int* to, const void* from) {
   to[3] = four.w;
 }
 
-// What an operand holds, and the words that are multiplied: kBytes of memory hold one of kTileK elements.
+// Element types in memory, and the words that are multiplied: kBytes of memory hold one word of kTileK elements.
 struct PlainFp32 {
   using Word = float;
   static constexpr int kBytes = 4;
@@ -71,9 +71,9 @@ struct DotInt8 {
 };
 
 // One operand on its way from memory to shared memory: kSide lines (rows of A, columns of B) × kStep words a step.
-// kKFirst: k lie next to each other in memory, so that the block is transposed while it is stored. Where rows begin at
-// multiples of 16 bytes a thread takes four words at a time, else one, so that a warp reads neighbours. kExchange:
-// neighbouring lines change places (0 or 1).
+// kKFirst: k is contiguous in memory, so that the block is transposed while it is stored. If rows begin at multiples of
+// 16 bytes, a thread takes four words at a time, else one, so that a warp reads neighbours. kExchange: 1 swaps
+// neighbouring lines, 0 does not.
 template <class Tile, class Element, bool kKFirst, int kExchange>
 struct Fetch {
   using Word = typename Element::Word;
@@ -82,24 +82,24 @@ struct Fetch {
   static constexpr int kLine = kSide + 4;  // words of shared memory: every k is four banks on
   static constexpr int kElementBytes = Element::kBytes / Element::kTileK;
   static constexpr int kStageK = kStep * Element::kTileK;
-  static constexpr int kFours = kSide * kStep / 4 / Tile::kOfGroup;  // of a thread
-  static constexpr int kAlong = kStep / 4;                           // threads along k, where that is contiguous
+  static constexpr int kFours = kSide * kStep / 4 / Tile::kOfGroup;  // fours of a thread
+  static constexpr int kAlong = kStep / 4;                           // threads along k if k is contiguous
   static constexpr int kLineStep = kKFirst ? kSide / kFours : 0;     // from one four to the next
   static constexpr int kStepK = kKFirst ? 0 : kStep / kFours;        // in words
-  static constexpr int kFourK = kKFirst ? 4 * Element::kTileK : 1;   // of one
+  static constexpr int kFourK = kKFirst ? 4 * Element::kTileK : 1;   // elements along k in a four
   static constexpr bool kByWords = Element::kTileK == 1 && Tile::kByWords;
-  // Where lines are contiguous: threads along them, words of a thread along them, threads along k.
+  // If lines are contiguous: threads along lines, words of a thread along lines, threads along k.
   static constexpr int kBeside = kSide < Tile::kOfGroup ? kSide : Tile::kOfGroup;
   static constexpr int kWide = kSide / kBeside;
   static constexpr int kDeep = Tile::kOfGroup / kBeside;
   const char* next;  // this thread's first word of the coming step
-  int lines;         // of the operand, less this thread's first
+  int lines;         // lines of the operand from this thread's first on
   Word held[kFours][4];
 
   __device__ static int thread() { return static_cast<int>(threadIdx.x) % Tile::kOfGroup; }
   __device__ static int line_of_four() { return kKFirst ? thread() / kAlong : thread() % (kSide / 4) * 4; }
   __device__ static int k_of_four() { return kKFirst ? thread() % kAlong * 4 : thread() / (kSide / 4); }
-  // Of this thread's word i.
+  // Returns the line of this thread's word i.
   __device__ static int line_of_word(int i) {
     return kKFirst ? thread() / kStep + i * Tile::kOfGroup / kStep : thread() % kBeside + i % kWide * kBeside;
   }
@@ -120,8 +120,8 @@ struct Fetch {
   __device__ void advance(long long leading) {
     next += kKFirst ? kStep * Element::kBytes : kStep * leading * kElementBytes;
   }
-  // A step that lies inside the operand, in rows that begin at multiples of 16 bytes; or nothing. FP32 takes no branch
-  // for it: so it is interleaved with the FMAs.
+  // Loads a step that is inside the operand, in rows that begin at multiples of 16 bytes, or nothing. For FP32 this
+  // needs no branch, so that the loads are interleaved with the FMAs.
   __device__ void load_if(bool whole, long long leading) {
 #pragma unroll
     for (int i = 0; i < kFours; ++i) Element::read_vector_if(whole, held[i], place(i, leading));
@@ -174,7 +174,7 @@ struct Fetch {
     }
   }
 
-  // How far the lines of one k are moved, so that four threads along k store to banks of their own.
+  // Returns the shift of the lines of one k, so that four threads along k store to different banks.
   __device__ static constexpr int moved(int k) {
     return kKFirst && kAlong == 4 ? k / 8 % 2 * 8 : 0;
   }

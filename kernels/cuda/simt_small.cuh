@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// FP32 in small tiles, where those of simt.cuh leave most SMs idle. A[M,K] or [K,M], B[N,K] or [K,N] → C[M,N]. A block
-// of 256 threads, each 4 × 4 of C, computes its tile in groups of threads that share the k of each stage, and adds up
-// their sums at its end. The next stage is loaded to registers while the current one is computed (two buffers).
-// Source: PTX ISA, fma.rn.f32. Family header: see tile.cuh.
+// FP32 in small tiles, for problems on which the tiles of simt.cuh leave most SMs idle. A[M,K] or [K,M], B[N,K] or
+// [K,N] → C[M,N]. A block of 256 threads, each 4 × 4 of C, computes its tile in groups of threads that share the k of
+// each stage, and adds their sums at its end. The next stage is loaded to registers while the current one is computed
+// (two buffers). Source: PTX ISA, fma.rn.f32. Family header: see tile.cuh.
 #pragma once
 
 #include "kernels/cuda/pdl.cuh"
@@ -14,7 +14,7 @@ namespace pbprobe::PBPROBE_TARGET {
 namespace {
 
 constexpr int kSmallThreads = 256;
-constexpr int kSmallK = 32;  // of a stage
+constexpr int kSmallK = 32;  // k of a stage
 
 // One operand: kLines rows of A or columns of B. Shared memory holds the lines of one k; fours of them are permuted by
 // k, so that a warp stores and reads without bank conflicts.
@@ -29,7 +29,7 @@ struct SmallFetch {
   __device__ static int along() { return static_cast<int>(threadIdx.x) % kAcross * 4; }
   __device__ static int down() { return static_cast<int>(threadIdx.x) / kAcross; }
 
-  // Outside the operand there are zeros; `end`: of this block's part of k.
+  // Loads a stage, with zeros outside the operand. `end`: end of this block's part of k.
   __device__ void load(const void* operand, long long leading, int aligned, int first_line, int lines, int k, int end) {
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
@@ -105,7 +105,7 @@ __device__ void simt_small_gemm(const GpuCall& call) {
   for (int k = range.x; k < end; k += kSmallK, now = 1 - now) {
     a.store(stages.a[now]);
     b.store(stages.b[now]);
-    __syncthreads();  // of two buffers none is written that is still read
+    __syncthreads();  // one barrier is enough: the store fills the buffer that no thread reads
     if (k + kSmallK < end) load(k + kSmallK);
 #pragma unroll 4
     for (int d = 0; d < kGroupK; ++d) {

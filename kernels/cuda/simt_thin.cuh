@@ -3,7 +3,7 @@
 // FP32 for small K: bound by writing C, whose rows begin anywhere. A[M,K] or [K,M], B[N,K] or [K,N] → C[M,N].
 // Source: PTX ISA, fma.rn.f32. Family header: see tile.cuh.
 #ifndef PBPROBE_THIN_BLOCKS
-#define PBPROBE_THIN_BLOCKS 3  // of an SM
+#define PBPROBE_THIN_BLOCKS 3  // blocks per SM
 #endif
 #pragma once
 
@@ -14,9 +14,9 @@ namespace pbprobe::PBPROBE_TARGET {
 namespace {
 
 constexpr int kThinThreads = 256;
-constexpr int kThinRows = 64;      // of a block; a warp computes eight
+constexpr int kThinRows = 64;      // rows of a block; a warp computes eight
 constexpr int kThinColumns = 128;  // four of each lane, 32 apart: a warp writes neighbours
-constexpr int kThinK = 32;         // of a stage
+constexpr int kThinK = 32;         // k of a stage
 constexpr int kThinPad = 4;
 
 // `count` of k, at most kThinK, of one operand's lines, element by element.

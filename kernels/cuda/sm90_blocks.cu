@@ -6,8 +6,9 @@
 
 #include "kernels/cuda/hopper_fp8_blocks.cuh"
 
-// Type, parts of 64 rows of a warpgroup, columns of a tile, stages, blocks of a cluster; of 256 rows only where 128
-// columns share a scale: else registers would be spilled. Small M, of DeepSeek's recipe: as sm90.cu has them.
+// Arguments: type, parts of 64 rows of a warpgroup, columns of a tile, stages, blocks of a cluster. 256 rows exist only
+// if 128 columns share a scale: otherwise registers would spill. Small M, for DeepSeek's recipe: arguments as in
+// sm90.cu.
 #define PBPROBE_FP8_BLOCKS_TILES(name, sums, op)                          \
   PBPROBE_FP8_BLOCKS_TILE(wgmma_##name##_128x128, sums, op, 1, 128, 5, 1) \
   PBPROBE_FP8_BLOCKS_TILE(wgmma_##name##_128x64, sums, op, 1, 64, 7, 1)

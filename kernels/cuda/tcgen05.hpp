@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// The host's half of the tcgen05 kernels: the launch of each by its symbol. Its arguments are made by CUTLASS
-// (kernels/cuda/host/tcgen05_cutlass.cpp); here are plain data and function pointers, so that nobody else sees its
-// headers.
+// Host side of the tcgen05 kernels: the launch of each by its symbol. CUTLASS makes the arguments
+// (kernels/cuda/host/tcgen05_cutlass.cpp). This header has only plain data and function pointers, so that no other file
+// includes CUTLASS's headers.
 #pragma once
 
 #include <array>
@@ -24,25 +24,25 @@ using EncodeTiled = int (*)(void* map, int type, unsigned rank, void* address, c
 
 struct Tcgen05Launch {
   static constexpr size_t kMostBytes = 4096;
-  alignas(64) std::array<std::byte, kMostBytes> parameters = {};  // what the kernel takes by value
+  alignas(64) std::array<std::byte, kMostBytes> parameters = {};  // the kernel's arguments
   std::array<unsigned, 3> grid = {1, 1, 1};
 };
 
-// Where the host's compiler lays the kernel's parameters out: the device's says the same in its cubin.
+// Layout of the kernel's parameters as the host's compiler makes it; the cubin must show the same layout.
 struct Tcgen05Layout {
   int parameter_bytes;
   int problem, map_a, map_b, map_scales_a, map_scales_b, call, scheduler;  // offsets; 0: it has none
   int shared_bytes, threads, stages, acc;                                  // accumulators: tiles in tensor memory
-  int scale_columns;                                                       // of tensor memory that scales take
+  int scale_columns;                                                       // columns of tensor memory for scales
   friend bool operator==(const Tcgen05Layout&, const Tcgen05Layout&) = default;
 };
 
 struct Tcgen05Kernel {
   std::string_view symbol;
-  std::array<int, 3> tile;  // rows, columns, k: of two SMs together where sms is 2
+  std::array<int, 3> tile;  // rows, columns, k; if sms is 2, of both SMs together
   std::array<int, 2> cluster;
   int sms;
-  int tensor_columns;  // of tensor memory that its accumulators and scales take
+  int tensor_columns;  // columns of tensor memory for accumulators and scales
   Tcgen05Layout layout;
   // Fills `launch` for operands at multiples of 16 bytes with such rows; `raster_group`: tiles in one direction before
   // the next ones. Returns the first error of `encode`, or 0.
@@ -54,8 +54,8 @@ struct Tcgen05Kernel {
   int64_t (*workspace)(int m, int n, int k);
 };
 
-// What tcgen05_trim_scales takes (kernels/cuda/tcgen05_scales.cuh): tiles of 128 rows by four scales, of which `across`
-// lie side by side; of the last one's words the bits of `mask` stay.
+// Arguments of tcgen05_trim_scales (kernels/cuda/tcgen05_scales.cuh): tiles of 128 rows by four scales, `across` of
+// them side by side. In the words of the last tile the bits of `mask` are kept.
 struct GpuTrimScales {
   struct {
     const unsigned* from;
@@ -66,8 +66,8 @@ struct GpuTrimScales {
   unsigned mask;
 };
 
-// Descriptors of tcgen05.mma as the PTX ISA lays out their bits; a test holds them against CUTLASS's.
-// The instruction: codes of C's type (1: FP32, 2: INT32) and of A's and B's, rows and columns; both operands along k.
+// Descriptors of tcgen05.mma, with bits as in the PTX ISA; a test compares them with CUTLASS's descriptors. The
+// instruction: codes of the types of C (1: FP32, 2: INT32) and of A and B, rows and columns; both operands along k.
 struct Tcgen05Codes {
   unsigned sum, element;
 };
@@ -81,7 +81,7 @@ constexpr unsigned tcgen05_instruction(Tcgen05Codes codes, int rows, int columns
   return codes.sum << 4 | codes.element << 7 | codes.element << 10 | static_cast<unsigned>(columns / 8) << 17 |
          static_cast<unsigned>(rows / 16) << 24;
 }
-// Of the block-scaled kinds: rows in units of 128, and the type of the scales, of which byte 0 is taken.
+// Codes of the block-scaled kinds: rows in units of 128, and the type of the scales, of which byte 0 is used.
 struct Tcgen05BlockCodes {
   unsigned element, scale;
 };
@@ -98,13 +98,13 @@ constexpr unsigned tcgen05_instruction(Tcgen05BlockCodes codes, int rows, int co
 constexpr unsigned long long tcgen05_lines(unsigned address) {
   return static_cast<unsigned long long>(address >> 4 & 0x3fff) | 1ULL << 16 | 64ULL << 32 | 1ULL << 46 | 2ULL << 61;
 }
-// The same by CUTLASS; `type`: "bf16". 0 where it is not in the build.
+// Return the descriptors that CUTLASS makes, or 0 if CUTLASS is not in the build. `type`: "bf16".
 [[nodiscard]] unsigned instruction_by_cutlass(std::string_view type, bool wide);  // 128 × 256, or 128 × 16
 [[nodiscard]] unsigned long long lines_by_cutlass(unsigned address);
 
-// Every kernel that a target of this build can have; empty where CUTLASS's headers were not there.
+// Returns every kernel that a target of this build can have; empty if CUTLASS's headers were missing.
 [[nodiscard]] std::span<const Tcgen05Kernel> tcgen05_kernels();
-// By symbol, or null.
+// Returns the kernel of a symbol, or nullptr.
 [[nodiscard]] const Tcgen05Kernel* find_tcgen05(std::string_view symbol);
 
 }  // namespace pbprobe

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 //
 // GEMM by tcgen05: CUTLASS's Sm100 collectives load both operands by TMA, accumulate in tensor memory, and take tiles
-// from the hardware's scheduler. The epilogue is ours, so that bias, scales, types and odd edges are those of every
+// from the hardware's scheduler. The epilogue is not CUTLASS code: bias, scales, types and odd edges work as in every
 // other family. Included by host and device code. A[M,K] · B[N,K] or B[K,N] → C[M,N], rows at multiples of 16 bytes.
 // Source: PTX ISA, tcgen05; CUTLASS 4.2.
 //
@@ -80,8 +80,7 @@ using NvE2m1Tiles =
     ScaledTiles<cutlass::nv_float4_t<cutlass::float_e2m1_t>, 16, cutlass::gemm::KernelTmaWarpSpecialized1SmNvf4Sm100,
                 cutlass::gemm::KernelTmaWarpSpecialized2SmNvf4Sm100>;
 
-// What becomes of the accumulators: each thread takes a row of 32 from tensor memory and writes it as every family
-// does.
+// Epilogue: each thread takes a row of 32 accumulators from tensor memory and writes it as every other family does.
 template <class Accumulator>
 struct WriteTile {
   using DispatchPolicy = cutlass::epilogue::Sm100NoSmemWarpSpecialized;
@@ -115,7 +114,7 @@ struct WriteTile {
     return true;
   }
 
-  // Of one thread: how it loads, its accumulators part by part in tensor memory, and where each belongs in the tile.
+  // Returns, for one thread, its loader, its accumulators part by part in tensor memory, and their places in the tile.
   template <class Accumulators, class Tile>
   CUTE_HOST_DEVICE static auto share_of(const Accumulators& acc, const Tile& tile, int thread) {
     using namespace cute;
@@ -165,7 +164,7 @@ struct WriteTile {
   const Params& params;
 };
 
-// kSms: SMs that compute one tile together. Of A and B 128 bytes of k a stage.
+// One kernel. kSms: SMs that compute one tile together. A stage holds 128 bytes of k of A and of B.
 template <class Type, int kSms, int kRows, int kColumns, int kDown, int kAcross, bool kBkn>
 struct Tcgen05 {
   using Element = typename Type::Element;
@@ -173,7 +172,7 @@ struct Tcgen05 {
   static constexpr bool kScaled = Type::kScaled;
   static constexpr int kTileK = 128 * 8 / cute::sizeof_bits_v<Element>;
   static constexpr int kAlign = kTileK / 8;
-  // Of an element as the caller counts them: two E2M1 are one.
+  // Numbers in an element as the caller counts elements: a byte holds two E2M1.
   static constexpr int kNumbers = cute::sizeof_bits_v<Element> < 8 ? 2 : 1;
   using Tile = cute::Shape<cute::Int<kRows>, cute::Int<kColumns>, cute::Int<kTileK>>;
   using Cluster = cute::Shape<cute::Int<kDown>, cute::Int<kAcross>, cute::_1>;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What the host hands a kernel that uses TMA. Included by host and device code: plain data only.
+// Arguments that the host passes to a kernel that uses TMA. Included by host and device code: plain data only.
 #pragma once
 
 #include "kernels/cuda/call.hpp"
@@ -15,7 +15,7 @@ struct alignas(64) GpuTensorMap {
 
 struct GpuTileCall {
   GpuCall call;
-  int by_map;        // 1: C's map says where it lies; else the warps write C themselves
+  int by_map;        // 1: TMA stores C by its map; 0: the warps write C
   int raster_group;  // rows of tiles, of a whole cluster, in one raster group
 };
 

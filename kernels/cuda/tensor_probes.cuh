@@ -19,8 +19,8 @@ namespace {
 constexpr int kProbeStages = 5;  // boxes of 8 KiB: with four blocks on an SM 160 KiB are under way
 using ProbeRing = Ring<kProbeStages, kBoxBytes>;
 
-// All boxes of 64 lines × 128 bytes, `rounds` times, by clusters of kCluster blocks, each box to all of its blocks:
-// they request it in alternation. seen: of each block, the first word of the last box that came.
+// Fetches all boxes of 64 lines × 128 bytes, `rounds` times, by clusters of kCluster blocks. Each box goes to all
+// blocks of the cluster, which request boxes in alternation. seen: for each block, the first word of its last box.
 template <int kCluster>
 __device__ inline void fetch_boxes(const GpuTensorMap& map, int boxes, int rounds, unsigned* seen) {
   __shared__ __align__(kPatternBytes) unsigned char room[kProbeStages * kBoxBytes + ProbeRing::kBarrierBytes];

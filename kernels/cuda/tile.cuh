@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What the tiled families share: the order of blocks, operands on their way to shared memory, C on its way out.
-// A family header: the target's file defines PBPROBE_TARGET, and PBPROBE_STAGED where the SM has no cp.async.
-// Source: PTX ISA, cp.async; CUDA C++ Programming Guide, shared memory and its banks.
+// Parts that the tiled families share: the order of blocks, operands on their way to shared memory, C on its way out. A
+// family header: the target's file defines PBPROBE_TARGET, and PBPROBE_STAGED if the SM has no cp.async. Source: PTX
+// ISA, cp.async; CUDA C++ Programming Guide, shared memory and its banks.
 #pragma once
 
 #include "kernels/cuda/call.hpp"
 
-// How a kernel takes its struct: on Pascal a parameter cannot be named as the constant that it is.
+// Qualifier of a kernel's struct parameter: __grid_constant__ needs SM 7.0.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 700
 #define PBPROBE_PARAMETER const
 #else
@@ -34,7 +34,7 @@ __device__ inline int2 tile_corner(const GpuCall& call) {
   return make_int2((group * kRasterGroup + inside % height) * kRows, inside / height * kColumns);
 }
 
-// This block's part of k: where it begins, and its length.
+// Returns the first k and the length of this block's part of k.
 __device__ inline int2 k_range(const GpuCall& call) {
   const int first = static_cast<int>(blockIdx.z) * call.part;
   return make_int2(first, min(call.part, call.k - first));
@@ -44,7 +44,7 @@ __device__ inline unsigned shared_address(const void* pointer) {
   return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
 }
 
-// Compile-time arguments of a lambda: the standard library is not there.
+// Compile-time arguments of a lambda, because device code has no standard library here.
 struct true_type {
   __device__ constexpr operator bool() const { return true; }
 };
@@ -68,7 +68,7 @@ __device__ inline unsigned long long wall_clock() {
 
 // --- operands to shared memory ---
 
-// 16 bytes; zeros where they are not there.
+// Copies 16 bytes; writes zeros unless `there`.
 __device__ inline void copy_async(unsigned to, const char* from, bool there) {
 #ifndef PBPROBE_STAGED
   asm volatile(
@@ -78,7 +78,7 @@ __device__ inline void copy_async(unsigned to, const char* from, bool there) {
       : "memory");
 #endif
 }
-// 16 bytes, or nothing at all.
+// Copies 16 bytes if `there`; else does nothing.
 __device__ inline void copy_if_async(unsigned to, const char* from, bool there) {
 #ifndef PBPROBE_STAGED
   asm volatile(
@@ -88,7 +88,7 @@ __device__ inline void copy_if_async(unsigned to, const char* from, bool there) 
       : "memory");
 #endif
 }
-// 16 bytes, of which the first `bytes` are there; the others become zeros.
+// Copies 16 bytes, of which the first `bytes` exist; the others become zeros.
 __device__ inline void copy_part_async(unsigned to, const char* from, int bytes) {
 #ifndef PBPROBE_STAGED
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
@@ -99,7 +99,7 @@ __device__ inline void end_copies() {
   asm volatile("cp.async.commit_group;" ::: "memory");
 #endif
 }
-// Until at most kPending groups of this thread are under way.
+// Waits until at most kPending groups of this thread are under way.
 template <int kPending>
 __device__ inline void await_copies() {
 #ifndef PBPROBE_STAGED
@@ -113,7 +113,7 @@ __device__ inline void store_shared(unsigned to, uint4 value) {
                : "memory");
 }
 
-// The same 16 bytes by loads of single elements, wherever they lie.
+// Reads up to 16 bytes at any alignment by loads of single elements; the rest is zero.
 template <int kElement>
 __device__ inline uint4 read_elements(const char* from, int bytes) {
   unsigned words[4] = {0, 0, 0, 0};
@@ -129,10 +129,10 @@ __device__ inline uint4 read_elements(const char* from, int bytes) {
   return make_uint4(words[0], words[1], words[2], words[3]);
 }
 
-// How 16-byte chunks of a line are permuted, so that the reads of a warp spread over the banks.
+// Permutation of a line's 16-byte chunks that spreads the reads of a warp over the banks.
 enum class Swizzle {
   matrices,  // ldmatrix: eight lines in a row
-  fours,     // four lines that lie four apart, and eight in a row
+  fours,     // four lines at a distance of four, and eight in a row
 };
 
 template <Swizzle kSwizzle, int kLineBytes>
@@ -154,7 +154,7 @@ struct Operand {
   static constexpr int kElementBytes = kElement;
   static constexpr int kStageBytes = kLines * kTileK * kElement;
   static constexpr int kRowBytes = (kKMajor ? kTileK : kLines) * kElement;
-  static constexpr int kChunks = kRowBytes / 16;              // of a stored row
+  static constexpr int kChunks = kRowBytes / 16;              // chunks of a stored row
   static constexpr int kStep = kThreads / kChunks;            // rows between two chunks of a thread
   static constexpr int kCount = kStageBytes / 16 / kThreads;  // chunks of a thread
   static_assert(kStep % (kSwizzle == Swizzle::matrices ? 8
@@ -167,10 +167,10 @@ struct Operand {
   const char* next;  // this thread's first chunk of the coming stage
   long long stride;  // bytes to its next one
   int rows_left;     // stored rows from its first chunk on
-  int bytes_left;    // of a stored row from its chunk on
-  unsigned offset;   // of its first chunk in a stage
+  int bytes_left;    // bytes of a stored row from its chunk on
+  unsigned offset;   // bytes from a stage to its first chunk
 
-  // `lines`: of the whole operand; k: range.y elements from range.x on.
+  // `lines`: lines of the whole operand; k: range.y elements from range.x on.
   __device__ Operand(const void* operand, long long leading, int first_line, int lines, int2 range) {
     const int thread = static_cast<int>(threadIdx.x);
     const int chunk = thread % kChunks;
@@ -188,11 +188,11 @@ struct Operand {
   }
 
   __device__ int bytes_of(int i) const { return i * kStep < rows_left ? min(max(bytes_left, 0), 16) : 0; }
-  // A stage of nothing but whole chunks, and chunks that are not there: false where some are there in part.
+  // Reports whether each chunk of a stage is either whole or outside the operand.
   __device__ static bool whole_chunks(int aligned, int first_line, int lines) {
     return aligned && (kKMajor || first_line + kLines <= lines || lines % (16 / kElement) == 0);
   }
-  // One bit for each chunk of this thread that is there in a whole stage.
+  // Returns one bit for each chunk of this thread that exists in a whole stage.
   __device__ unsigned there() const {
     unsigned bits = 0;
 #pragma unroll
@@ -237,7 +237,7 @@ struct Operand {
     advance(leading);
   }
 
-  // The same in two steps, for an SM without cp.async.
+  // read() and store() fetch in two steps, for an SM without cp.async.
   __device__ void read(uint4 (&held)[kCount], int aligned, long long leading) {
 #pragma unroll
     for (int i = 0; i < kCount; ++i) {
@@ -253,8 +253,8 @@ struct Operand {
   }
 };
 
-// A thread's chunks of both operands in whole stages, one after the other. Lines that are not there leave in shared
-// memory what was there: it reaches accumulators of rows and columns that nobody writes.
+// A thread's chunks of both operands in whole stages, one after the other. Lines outside the operand leave old data in
+// shared memory: it reaches only accumulators of rows and columns that no thread writes.
 template <class A, class B>
 struct WholeCopies {
   static constexpr int kCount = A::kCount + B::kCount;
@@ -374,8 +374,8 @@ struct Vectors<int> {
   using Four = int4;
 };
 
-// kCount neighbours of C (a multiple of it from the row's beginning), scaled, biased and rounded.
-// kOneByOne: scales and bias of an element before those of the next, in code that takes fewer registers.
+// Writes kCount neighbours of C (a multiple of kCount from the row's beginning), scaled, biased and rounded. kOneByOne:
+// applies scales and bias element by element, in code that takes fewer registers.
 template <int kCount, bool kOneByOne = false, class Accumulator>
 __device__ inline void write_result(const GpuCall& call, int row, int column, const Accumulator (&acc)[kCount]) {
   const int there = call.n - column;
@@ -421,7 +421,7 @@ __device__ inline void write_result(const GpuCall& call, int row, int column, co
   write_halves<kCount>(static_cast<unsigned short*>(call.c) + index, halves, there, call.c_aligned);
 }
 
-// One element of C, scaled, biased and rounded. `index`: where it lies; `of_bias`: its row, or its column.
+// Writes one element of C, scaled, biased and rounded. `index`: its offset in C; `of_bias`: its row, or its column.
 template <class Accumulator>
 __device__ inline void write_element(const GpuCall& call, long long index, int row, int column, int of_bias,
                                      Accumulator acc) {
@@ -440,7 +440,7 @@ __device__ inline void write_element(const GpuCall& call, long long index, int r
   }
 }
 
-// write_result() of small-M kernels, which may store C [n,m] too: neighbours of a row then lie apart.
+// write_result() of small-M kernels, which may store C as [n,m]: neighbours of a row are then ldc elements apart.
 template <int kCount, class Accumulator>
 __device__ inline void write_small_m(const GpuCall& call, int row, int column, const Accumulator (&acc)[kCount]) {
   if (!call.c_is_nm) return write_result<kCount>(call, row, column, acc);

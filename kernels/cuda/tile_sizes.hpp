@@ -17,16 +17,17 @@ constexpr int mma_shared_bytes(int lines, int line_bytes, int stages) {
   return lines * line_bytes * stages;
 }
 
-// Small and unaligned problems (mma_direct.cuh): bytes of k of a stage, of which each line has 16 more for the word
-// that follows, so that the banks are spread. `lines`: of a group of warps that share k.
+// Shared memory for small and unaligned problems (mma_direct.cuh). A stage holds kDirectSlab bytes of k. Each line has
+// 16 more, for the word that follows and to spread the banks. `lines`: lines of a group of warps that share k.
 constexpr int kDirectSlab = 64;
 constexpr int kDirectLine = kDirectSlab + 16;
 constexpr int direct_shared_bytes(int lines, int groups, int stages) {
   return lines * kDirectLine * groups * stages;
 }
 
-// A ring of stages that TMA fills: 1 KiB to align it to the swizzle's pattern, and two barriers a stage. `lines`: of
-// 128 bytes, in a stage. `epilogue_bytes`: where C is staged; `barriers`: besides the ring's.
+// Shared memory of a ring of stages that TMA fills: 1 KiB to align it to the swizzle's pattern, and two barriers a
+// stage. `lines`: lines of 128 bytes in a stage. `epilogue_bytes`: staging of C; `barriers`: barriers besides those
+// two.
 constexpr int tma_shared_bytes(int lines, int stages, int epilogue_bytes = 0, int barriers = 0) {
   return 1024 + stages * (lines * 128 + 2 * 8) + epilogue_bytes + 8 * barriers;
 }

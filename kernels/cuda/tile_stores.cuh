@@ -15,16 +15,17 @@ namespace {
 
 // A chunk is what one store takes: 64 rows of a warpgroup, of 128 bytes, with the swizzle of the copies.
 constexpr int kChunkBytes = kBoxBytes;
-constexpr int kChunkColumns = 64;  // of 2 bytes
+constexpr int kChunkColumns = 64;  // columns of 2 bytes
 
-// What is staged and stored together is a unit: the own chunks, then those of the reused stage.
+// Chunks of C in shared memory. A unit is staged and stored together: first the own chunks, then the chunks of the
+// reused stage.
 struct Chunks {
   static constexpr int kBarrierBytes = 8 * 3;
   unsigned at;        // the own ones
   unsigned barriers;  // "the own ones were stored", then a "staged" for each unit
   __device__ unsigned sent() const { return barriers; }
   __device__ unsigned laid(int unit) const { return barriers + 8 + unit * 8; }
-  // By one thread, as Ring::begin().
+  // Initializes the barriers. Call by one thread, like Ring::begin().
   __device__ void begin(unsigned warps) const {
     init_barrier(sent(), 1);
     init_barrier(laid(0), warps);

@@ -103,7 +103,7 @@ __device__ inline void load_box_for(unsigned to, const GpuTensorMap& map, int x,
       "l"(&map), "r"(x), "r"(y), "r"(barrier), "h"(static_cast<unsigned short>(blocks))
       : "memory");
 }
-// Of whole units of 16 bytes: where the tensor's rows do not end with one, what lies behind them is written too.
+// Stores whole units of 16 bytes: if the tensor's rows do not end with a unit, bytes behind them are overwritten.
 __device__ inline void store_box(const GpuTensorMap& map, int x, int y, unsigned from) {
   asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];" ::"l"(&map), "r"(x),
                "r"(y), "r"(from)

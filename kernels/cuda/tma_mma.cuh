@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// TMA-fed mma.sync, for SMs since 9.0 that have neither wgmma nor tcgen05, by what has no `a` in its target: bulk
+// TMA-fed mma.sync, for SMs since 9.0 that have neither wgmma nor tcgen05. It uses no feature of an `a` target: bulk
 // tensor copies to a block's own shared memory, mbarriers, no clusters and no setmaxnreg. One thread fills a ring of
 // stages; four warps compute 64 × 64 of the tile each, without a barrier of the block in the main loop.
-//   BF16, FP16   m16n8k16, all four layouts: ldmatrix transposes what does not lie along k
+//   BF16, FP16   m16n8k16, all four layouts: ldmatrix transposes operands that are not contiguous along k
 //   INT8, TF32   m16n8k32, m16n8k8: along k only; TMA rounds to TF32
 // A[M,K] or [K,M], B[N,K] or [K,N] → C[M,N]. Family header: see tile.cuh. Source: PTX ISA, mma, ldmatrix.
 //
@@ -18,7 +18,7 @@
 namespace pbprobe::PBPROBE_TARGET {
 namespace {
 
-// Names are those that hopper.cuh, whose producer fills the ring, and mma.cuh ask for.
+// Members have the names that hopper.cuh, whose producer fills the ring, and mma.cuh require.
 template <class OpOf, int kRowsOf, int kColumnsOf, int kStagesOf>
 struct TmaMmaTile {
   using Op = OpOf;
@@ -34,7 +34,7 @@ struct TmaMmaTile {
   static constexpr int kWarps = kRows / kWarpM * (kColumns / kWarpN);
   static_assert(kWarps == 4, "one for each quarter of the SM, with all registers that a thread can have");
   static constexpr int kThreads = kWarps * 32 + 32;
-  static constexpr int kBlocks = 1;  // of an SM
+  static constexpr int kBlocks = 1;  // blocks per SM
   static constexpr int kBytesA = kRows * kRowBytes;
   static constexpr int kBytesB = kColumns * kRowBytes;
   static constexpr int kStageBytes = kBytesA + kBytesB;
@@ -44,13 +44,13 @@ struct TmaMmaTile {
   static_assert(kSharedBytes <= 101376, "a block of sm_120 has 99 KiB");
 };
 
-// Where a warp's matrices of one operand lie in a stage that TMA laid out: lines of 128 bytes of k; or boxes of 64
-// lines, in which those of one k are contiguous.
+// Addresses of a warp's matrices of one operand in a stage that TMA filled: lines of 128 bytes of k; or boxes of 64
+// lines, in which the lines of one k are contiguous.
 template <bool kKMajor>
 struct BoxedFragments {
-  unsigned lane_address;  // of this lane's row in the first block and step, permuted
+  unsigned lane_address;  // this lane's row in the first block and step, permuted
 
-  // As Fragments in mma.cuh. A warp's lines begin at a multiple of 64.
+  // Arguments as in Fragments (mma.cuh). Requires that a warp's lines begin at a multiple of 64.
   __device__ BoxedFragments(int first_line, bool lines_first, int offset) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const int inner = lane % 8;
@@ -62,7 +62,7 @@ struct BoxedFragments {
     const int chunk = (kKMajor ? k_half : line_half) ^ (row & 7);
     lane_address = static_cast<unsigned>(offset + first_line * kRowBytes + row * kRowBytes + (chunk << 4));
   }
-  // Of block `block` of 16 lines and step `step` of 32 bytes along k.
+  // Returns this lane's address in block `block` of 16 lines and step `step` of 32 bytes along k.
   __device__ unsigned at(unsigned stage, int block, int step) const {
     const int down = kKMajor ? block : step;
     const int along = kKMajor ? step : block;
@@ -70,8 +70,8 @@ struct BoxedFragments {
   }
 };
 
-// A warp's fragments, one step of 32 bytes of k ahead of the tensor cores: of A each is replaced when its row of MMAs
-// has been issued, for two sets would spill.
+// A warp's fragments, one step of 32 bytes of k ahead of the tensor cores. Each fragment of A is replaced when its row
+// of MMAs has been issued, because two sets would spill.
 template <class Tile, bool kAKMajor, bool kBKMajor>
 struct TmaMmaWarp {
   static constexpr int kBlocksA = Tile::kWarpM / 16;

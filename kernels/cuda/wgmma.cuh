@@ -67,7 +67,7 @@ __device__ inline void setmaxnreg_dec() {
 // --- one wgmma: acc[64, kColumns] += A[64, 32 bytes] · B[kColumns, 32 bytes] ---
 // A thread's four accumulators of a column of eight: two neighbours of one row, two of the row eight below.
 
-// Its formatter breaks these lines again each time.
+// The formatter breaks these lines differently at each run.
 // clang-format off
 #define PBPROBE_TEN(t) "%" t "0,%" t "1,%" t "2,%" t "3,%" t "4,%" t "5,%" t "6,%" t "7,%" t "8,%" t "9,"
 #define PBPROBE_LIST_4 "%0,%1,%2,%3"

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// C from sums that lie anywhere, in rows that begin anywhere. Family header: see tile.cuh.
+// Stores of C from sums at any place, to rows that begin at any address. Family header: see tile.cuh.
 #pragma once
 
 #include "kernels/cuda/tile.cuh"

@@ -246,7 +246,7 @@ struct Repacked {
 
 GpuRepack pass_of(const Repacked& r, int64_t element) {
   const auto divide_up = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-  constexpr int64_t kPieceBytes = kGpuPassVectors * 32 * 16;  // of a warp
+  constexpr int64_t kPieceBytes = kGpuPassVectors * 32 * 16;  // bytes that one warp copies
   constexpr int64_t kWarps = 8;
   const int64_t side = kGpuSquareBytes / element;
   const int64_t blocks = r.turn ? divide_up(r.rows, side) * divide_up(r.columns, side)
@@ -302,8 +302,8 @@ GpuCall make_call(const Plan& plan, const Operands& o) {
   return call;
 }
 
-// One scale of all of A, and one of all of B, as often as there are rows and columns: each is "transposed" from as many
-// rows that all lie at one place.
+// Repeats the one scale of all of A, and of all of B, for each row and column: a pass "transposes" as many rows, whose
+// stride is 0.
 Result<void> launch_spread(const Plan& plan, GpuCall& call, std::byte* workspace, const Context& context) {
   const Problem& p = plan.problem;
   std::byte* to = workspace + plan.gpu.scales_offset;
@@ -368,7 +368,7 @@ Result<void> launch_gpu(const Plan& plan, const Operands& o, const Context& cont
   PBPROBE_CHECK(check_shared(plan.kernel->name, plan.kernel->target, kernel->shared_bytes + plan.shared_bytes));
   if (is_tcgen05(*plan.kernel)) {
     if (p.k > 0) return launch_tcgen05(plan, call, blocks, workspace, context);
-    call.split = 0;  // nothing is multiplied: C of no parts
+    call.split = 0;  // k = 0: the pass writes C from no parts
     return launch_reduce(plan, call, context);
   }
   if (plan.kernel->work == GpuWork::blocks) {

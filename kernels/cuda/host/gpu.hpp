@@ -20,7 +20,7 @@ namespace pbprobe {
 
 struct DriverApi;  // core/driver/driver_api.hpp
 
-// What the driver says about the code that it really loaded.
+// Properties of a loaded kernel, as the driver reports them.
 struct LoadedKernel {
   void* handle = nullptr;      // CUkernel
   int64_t binary_version = 0;  // 90: machine code for 9.0
@@ -44,7 +44,7 @@ class GpuKernels {
   [[nodiscard]] std::string_view target() const { return target_; }
   // The GPU that was current when they were loaded.
   [[nodiscard]] int device() const { return device_; }
-  // By symbol: "gemm_fp32_128x128_nt". Null where the cubin has no such kernel.
+  // Returns the kernel of a symbol ("gemm_fp32_128x128_nt"), or nullptr if the cubins lack it.
   [[nodiscard]] const LoadedKernel* find(std::string_view symbol) const;
   [[nodiscard]] const std::map<std::string, LoadedKernel, std::less<>>& kernels() const { return kernels_; }
   [[nodiscard]] const DriverApi& driver() const { return *driver_; }

@@ -10,7 +10,7 @@ Result<void> write_map(const DriverApi& driver, const TensorMapShape& shape, Gpu
   constexpr int kSwizzle128 = 3;
   constexpr int kZerosOutside = 0;
   constexpr uint32_t kEach[2] = {1, 1};
-  // Of an operand without elements, which is not read: an address that is not a null pointer.
+  // Non-null address for an operand without elements, which no kernel reads.
   alignas(16) static constexpr char kNothing[16] = {};
   const void* at = shape.at != nullptr ? shape.at : kNothing;
   PBPROBE_CU(

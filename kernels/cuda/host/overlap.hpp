@@ -10,10 +10,11 @@
 
 namespace pbprobe {
 
-// Whether the kernel awaits what is ahead of it in its stream by itself (kernels/cuda/pdl.cuh).
+// Reports whether the kernel itself waits for earlier kernels of its stream (kernels/cuda/pdl.cuh).
 [[nodiscard]] bool awaits_kernels_ahead(const Kernel& kernel);
-// Bytes of dynamic shared memory by which an SM holds one of its blocks at once; 0: it need not. Blocks that begin
-// early lie where those of the kernel ahead have left room: by twos on some SMs while others have none, unless so.
+// Returns the bytes of dynamic shared memory with which an SM holds only one of the kernel's blocks; 0 if not needed.
+// Blocks that begin early fill the room that the previous kernel has left: without this memory some SMs get two, others
+// none.
 [[nodiscard]] int64_t shared_of_one_block(const Kernel& kernel);
 
 }  // namespace pbprobe

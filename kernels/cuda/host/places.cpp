@@ -14,8 +14,8 @@ struct Array {
   const void* at;
 };
 
-// What cannot be read is refused although some GPUs could: those that share the host's page tables, those with peer
-// access. A GEMM over a bus is a mistake more often than a wish.
+// Rejects memory of the host or of another GPU, although some GPUs can read it (shared page tables, peer access): a
+// GEMM over a bus is usually a mistake.
 Result<void> check_place(const DriverApi& driver, int device, const Plan& plan, const Array& array) {
   unsigned type = 0;  // stays where the driver does not know the address: memory of malloc()
   int managed = 0;

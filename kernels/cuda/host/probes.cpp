@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kMemoryThreads = 512;
 constexpr int64_t kVectorBytes = 16;
-constexpr int64_t kPieceVectors = 8 * kMemoryThreads;  // of a block: kernels/cuda/memory.cuh
+constexpr int64_t kPieceVectors = 8 * kMemoryThreads;  // vectors of a block: kernels/cuda/memory.cuh
 constexpr int64_t kTensorThreads = 64;                 // kernels/cuda/tensor_probes.cuh
 constexpr int kLanes = 32;
 constexpr int kWarpgroup = 128;
@@ -100,7 +100,7 @@ Proof dp4a_proof() {
   return proof;
 }
 
-// An integer's bits in a type: those of the lowest bytes.
+// Returns the bits of an integer in `type`, in the lowest bytes.
 uint32_t encode(DType type, int value) {
   const uint32_t bits = bits_of(static_cast<float>(value));
   switch (type) {
@@ -164,7 +164,7 @@ class StepOperands {
     return type_ == DType::int8 ? static_cast<uint32_t>(value) : bits_of(static_cast<float>(value));
   }
   DType type_;
-  int bits_;  // of a number
+  int bits_;  // bits of a number
   Lcg lcg_;
   std::vector<Line> a_;
   std::vector<Line> b_;
@@ -197,7 +197,8 @@ Proof proof_of_lines(const StepOperands& operands, int rows, int columns) {
   return proof;
 }
 
-// One step of wgmma: 64 rows, 8 columns, 32 bytes of k. a and b lie row by row; each warp has 16 rows of c, as above.
+// One step of wgmma: 64 rows, 8 columns, 32 bytes of k. a and b are stored row by row; each warp has 16 rows of c, as
+// in mma_proof().
 Proof wgmma_proof(DType type) {
   constexpr int kRows = 64;
   constexpr int kColumns = 8;

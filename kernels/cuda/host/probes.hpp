@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What asks a GPU about itself: kernels that only move bytes, one that does nothing, and an instruction run once on
-// operands whose result is known to the bit. As run(), these only launch.
+// Probes of a GPU: kernels that only move bytes, an empty kernel, and single instructions on operands with an exactly
+// known result. Like run(), these functions only launch.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@
 
 namespace pbprobe {
 
-constexpr int64_t kSharedProbeBytes = int64_t{64} * 16;  // of a thread and iteration of run_shared_probe()
-constexpr int64_t kSharedProbeThreads = 256;             // of a block
+constexpr int64_t kSharedProbeBytes = int64_t{64} * 16;  // per thread and iteration of run_shared_probe()
+constexpr int64_t kSharedProbeThreads = 256;             // per block
 
 // All of `bytes` (a multiple of 16), `rounds` times; `blocks` 0: one block for each piece, which suits one round.
 [[nodiscard]] Result<void> run_read_probe(std::string_view target, const void* from, int64_t bytes, int rounds,
@@ -32,9 +32,10 @@ constexpr int64_t kSharedProbeThreads = 256;             // of a block
 constexpr int64_t kBoxProbeBytes = int64_t{64} * 128;
 [[nodiscard]] Result<void> run_tensor_probe(std::string_view target, const void* from, int64_t bytes, int rounds,
                                             int64_t blocks, bool multicast, uint32_t* seen, const Context& context);
-// What the host does for one tensor map: writes it, and forgets it.
+// Writes one tensor map and discards it, to time the host's work.
 [[nodiscard]] Result<void> write_probe_map(const void* from, int64_t bytes, const Context& context);
-// Clusters of two blocks: of each block, `seen` gets the number of the other, read from its shared memory.
+// Launches clusters of two blocks. `seen` gets, for each block, the number of the other block, read from the other's
+// shared memory.
 [[nodiscard]] Result<void> run_cluster_probe(std::string_view target, int64_t blocks, uint32_t* seen,
                                              const Context& context);
 [[nodiscard]] Result<void> run_empty_probe(std::string_view target, const Context& context);
@@ -46,11 +47,11 @@ struct Proof {
   std::vector<uint32_t> c;
   std::vector<uint32_t> expected;
 };
-// For a GPU's loop. Error usage: a CPU's.
+// Makes the operands and the expected result for a GPU's loop. Error usage: `peak` is a CPU's loop.
 [[nodiscard]] Result<Proof> make_proof(const Peak& peak);
 // a, b, c: device memory of the proof's sizes.
 [[nodiscard]] Result<void> run_proof(const Peak& peak, const void* a, const void* b, void* c, const Context& context);
-// Empty where `seen` is as expected; else the first word that is not.
+// Returns "" if `seen` is as expected; else describes the first word that differs.
 [[nodiscard]] std::string proof_differs(const Proof& proof, const std::vector<uint32_t>& seen);
 
 }  // namespace pbprobe

@@ -12,13 +12,13 @@ namespace {
 
 // A grid's second size, 65535, in whole clusters of up to eight; the tile order may exchange the first two sizes.
 constexpr int64_t kMostDown = 65528;
-constexpr int64_t kMostNumbers = INT32_MAX - 1024;  // of a row, where two E2M1 lie in a byte
+constexpr int64_t kMostNumbers = INT32_MAX - 1024;  // numbers in a row; two E2M1 share a byte
 
 bool rows_fit(int64_t leading, DType type) {
   return leading * size_of(type) % kMapBytes == 0;
 }
 
-// Whether the target has other kernels of the type, which read any address: FP8 has none.
+// Reports whether the target has kernels of the type that read any address; FP8 has none.
 bool has_stand_in(const Kernel& kernel) {
   const auto rows = kernel_table();
   return std::any_of(rows.begin(), rows.end(), [&](const Kernel& other) {
@@ -26,7 +26,7 @@ bool has_stand_in(const Kernel& kernel) {
   });
 }
 
-// The copies of both operands' scales: tiles of 128 rows × 4, those of A first.
+// Copies of the scales of both operands: tiles of 128 rows × 4 scales, A before B.
 struct Trimmed {
   int64_t offset = 0;  // in the workspace
   int64_t tiles_a = 0, tiles_b = 0;
@@ -113,7 +113,7 @@ std::string better_elsewhere(const Kernel& kernel, const Problem& p) {
   if (p.m < kernel.least_m) return fmt::format("for fewer than {} rows most of its tile is empty", kernel.least_m);
   const bool transpose_a = a_is_km(p.layout) && !a_is_km(layout_read(kernel, p.layout));
   const bool transpose_b = b_is_nk(layout_read(kernel, p.layout)) && !b_is_nk(p.layout);
-  // Of small M, or as few columns, aligning the other operand first costs more than multiplying by mma.sync.
+  // With small M, or as few columns, aligning the other operand first costs more than multiplying by mma.sync.
   constexpr int64_t kSmall = 64;
   if (std::min(p.m, p.n) > kSmall) return {};
   if (!transpose_a && !rows_fit(p.lda, p.a)) return "rows of A are no multiples of 16 bytes, which tensor maps want";

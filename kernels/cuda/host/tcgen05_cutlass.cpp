@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Arguments of the tcgen05 kernels, by CUTLASS's own host code and the host's compiler. No CUDA library is linked: the
-// one function of the driver that it needs is given, and those of the runtime that it names are never reached.
+// Arguments of the tcgen05 kernels, made by CUTLASS's host code with the host's compiler. No CUDA library is linked:
+// the caller passes the one driver function that CUTLASS needs, and CUTLASS never reaches the runtime functions that it
+// names.
 #include <cuda.h>
 #include <cuda_runtime.h>
 #include <device_launch_parameters.h>
@@ -18,14 +19,15 @@ unsigned __shfl_sync(unsigned, unsigned, int, int = 32);
 
 #include "cutlass/arch/wmma.h"  // before a version is named: with one it wants nvcc's own types
 
-// What decides on the layout of parameters, as nvcc says it to CUTLASS.
+// Macros that decide on the layout of parameters, with the values that nvcc gives to CUTLASS.
 #define __CUDACC_VER_MAJOR__ 13
 #define __CUDACC_VER_MINOR__ 0
 #define CUTLASS_ENABLE_DIRECT_CUDA_DRIVER_CALL
 
 namespace {
 
-// CUTLASS asks a global function for the map, and prints where that fails: it gets success, the caller the errors.
+// CUTLASS asks a global function for the map, and prints if that fails. CUTLASS gets success; the caller gets the
+// errors.
 struct Encoding {
   pbprobe::EncodeTiled encode = nullptr;
   int error = 0;
@@ -124,7 +126,7 @@ std::array<int, 2> where(int thread, int part, int i) {
 
 template <class One>
 constexpr Tcgen05Kernel row(std::string_view symbol, int sms, int rows, int columns, int down, int across) {
-  // A tile of two SMs lies half in the tensor memory of each.
+  // Two SMs share a tile: each has half of it in its tensor memory.
   return {symbol,
           {rows, columns, One::kTileK / One::kNumbers},
           {down, across},
@@ -193,7 +195,7 @@ unsigned long long made_lines(unsigned address) {
   return lines.desc_;
 }
 
-// Found by the linker where this file is in the build (kernels/cuda/host/tcgen05.cpp).
+// The linker finds this function if this file is in the build (kernels/cuda/host/tcgen05.cpp).
 std::span<const Tcgen05Kernel> made_by_cutlass() {
   return kKernels;
 }

@@ -28,7 +28,7 @@ void cut_warpgroups(Plan& plan, int64_t sms, int64_t parts) {
     plan.grid.x = tiles * parts;
     return;
   }
-  // Where C is written most of the time, bands of half the rows are faster with ping-pong.
+  // If writing C takes most of the time, bands of half the rows are faster with ping-pong.
   constexpr int64_t kFewStages = 8;
   const int64_t group_rows = kernel.pingpong && stages_of(kernel, p) <= kFewStages ? 1024 : 2048;
   plan.gpu.part = divide_up(stages_of(kernel, p), parts) * kernel.tile.k;
@@ -42,7 +42,7 @@ namespace {
 
 enum MapType : int { kMapUint8 = 0, kMapUint16 = 1, kMapUint32 = 2, kMapTf32 = 11 };
 
-// What a map holds.
+// Limits of a tensor map: elements of a side, bytes of a stride.
 constexpr uint64_t kMostSize = uint64_t{1} << 32;
 constexpr uint64_t kMostStride = uint64_t{1} << 40;
 
@@ -52,14 +52,14 @@ MapType map_type(DType type) {
 }
 
 int64_t stride_of(int64_t leading, int64_t rows, int64_t element) {
-  // Of a single row the next one's place is never used.
+  // A single row has no next row: its unused stride is rounded up to a valid one.
   const int64_t bytes = leading * element;
   return rows > 1 ? bytes : divide_up(std::max<int64_t>(bytes, 1), kMapAlign) * kMapAlign;
 }
 
 struct Matrix {
   const void* at;
-  int64_t rows, columns, leading;  // as stored
+  int64_t rows, columns, leading;  // stored rows and columns; elements between rows
   int64_t element;
   int type;
 };
@@ -85,9 +85,9 @@ Result<void> check_limits(const TensorMapShape& map, const Plan& plan, const cha
   return {};
 }
 
-// C in boxes of 64 rows and 128 bytes, from warpgroups. Not where a map cannot name it, nor where stores gain nothing.
-// Ping-pong always gains; else elements of 4 bytes take most of the ring, and where no cluster computes a second tile
-// there is nothing to overlap with. The kernel then writes without a map.
+// Maps C in boxes of 64 rows and 128 bytes, written by warpgroups. Skips the map if it cannot describe C, or if stores
+// by TMA gain nothing; the kernel then writes without a map. Ping-pong always gains. For the other kernels, elements of
+// 4 bytes take most of the ring, and without a second tile of a cluster nothing overlaps with the stores.
 void map_c(WarpgroupMaps& maps, const Plan& plan) {
   const Problem& p = plan.problem;
   constexpr int64_t kChunkRows = 64;
@@ -120,11 +120,11 @@ Result<WarpgroupMaps> maps_of(const Plan& plan, const GpuCall& call) {
   maps.tiles.raster_group = static_cast<int>(std::max<int64_t>(plan.gpu.raster_group, 1));
   Matrix a{call.a, a_mk ? p.m : p.k, a_mk ? p.k : p.m, call.lda, element, map_type(p.a)};
   Matrix b{call.b, b_nk ? p.n : p.k, b_nk ? p.k : p.n, call.ldb, element, map_type(p.b)};
-  // What is not read, or not by its map: any will do.
+  // Dummy for an operand that is not read, or not read by its map.
   const Matrix nothing{nullptr, 1, 1, 1, element, map_type(p.a)};
   if (p.k == 0) a = nothing;
   if (p.k == 0 || plan.gpu.unaligned_b) b = nothing;
-  // What a block fetches: its own lines of one operand, its share of the cluster's of the other.
+  // Lines that a block fetches: its own lines of one operand, its share of the cluster's lines of the other.
   const int64_t a_lines = small_m ? kernel.tile.m : kernel.tile.m / (kernel.across ? kernel.cluster : 1);
   const int64_t b_lines = small_m ? kernel.tile.n : kernel.tile.n / (kernel.across ? 1 : kernel.cluster);
   maps.a = map_of(a, k, a_mk ? a_lines : k);

@@ -14,25 +14,27 @@
 
 namespace pbprobe {
 
-// Whether a small-M kernel reads B by threads, since no tensor map can describe its unaligned rows along k.
+// Reports whether a small-M kernel reads B by threads, because no tensor map can describe its unaligned rows along k.
 [[nodiscard]] bool reads_unaligned_b(const Kernel& kernel, const Problem& problem);
-// Fills in grid, cluster, raster group, split and part. `parts` of k: of a small_m kernel, the blocks of a cluster.
+// Fills in grid, cluster, raster group, split and part. `parts`: parts of k; for a small_m kernel, the blocks of a
+// cluster.
 void cut_warpgroups(Plan& plan, int64_t sms, int64_t parts);
-// What cuTensorMapEncodeTiled takes of a matrix.
+// Arguments of cuTensorMapEncodeTiled for one matrix.
 struct TensorMapShape {
   int type = 0;                     // CUtensorMapDataType
   const void* at = nullptr;         // a multiple of 16 bytes
-  std::array<uint64_t, 2> sizes{};  // elements: of a row, and rows
+  std::array<uint64_t, 2> sizes{};  // elements of a row; rows
   uint64_t stride = 0;              // bytes from one row to the next
   int promotion = 3;                // CUtensorMapL2promotion: 256 bytes of L2 are filled at once; 2: 128 bytes
-  std::array<uint32_t, 2> box{};    // what one copy takes
+  std::array<uint32_t, 2> box{};    // columns and rows of one copy
 };
 struct WarpgroupMaps {
   TensorMapShape a, b;
-  TensorMapShape c;     // where tiles.by_map
-  GpuTileCall tiles{};  // nothing by a map where nobody says so
+  TensorMapShape c;     // set if tiles.by_map is 1
+  GpuTileCall tiles{};  // default: no kernel stores by a map
 };
-// Of operands as `call` has them after the passes. Error limit: a size or stride that a map cannot hold.
+// Returns the maps of operands as `call` has them after the passes. Error limit: a size or stride that a map cannot
+// hold.
 [[nodiscard]] Result<WarpgroupMaps> maps_of(const Plan& plan, const GpuCall& call);
 
 }  // namespace pbprobe
