@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// amx: tdpbf16ps for BF16, tdpbssd and tdpbusd for INT8. No target of the matrix, but what libraries use where it is.
-// A[M,K] or [K,M], B[N,K] or [K,N] → C[M,N]. Source: Intel SDM, volume 2.
+// amx: tdpbf16ps for BF16, tdpbssd and tdpbusd for INT8. The target is not part of the matrix, but libraries use its
+// instructions if the CPU has them. A[M,K] or [K,M], B[N,K] or [K,N] → C[M,N]. Source: Intel SDM, volume 2.
 #define PBPROBE_TARGET amx
 
 #include "kernels/cpu/gemm_tiles.hpp"

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// avxvnni: vpdpbusd ymm by its VEX encoding for INT8, on CPUs without AVX-512 too. No target of the matrix, but what
-// libraries use where it is.
-// A[M,K] or [K,M], B[N,K] or [K,N] → C[M,N]. Source: Intel SDM, volume 2.
+// avxvnni: vpdpbusd ymm in its VEX encoding for INT8, on CPUs without AVX-512 too. The target is not part of the
+// matrix, but libraries use its instructions if the CPU has them. A[M,K] or [K,M], B[N,K] or [K,N] → C[M,N]. Source:
+// Intel SDM, volume 2.
 #define PBPROBE_TARGET avxvnni
 
 #include "kernels/cpu/x86_256.hpp"

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What the host hands a CPU kernel. Plain data without functions: objects built with a target's flags include this
-// file, and nothing of theirs may be callable from elsewhere.
+// Arguments that the host passes to a CPU kernel. Plain data without functions: objects built with a target's flags
+// include this file, and code outside them must not be able to call their functions.
 #pragma once
 
 #include <cstddef>
@@ -22,34 +22,34 @@ struct CpuCall {
   int64_t a_row, a_k;     // elements from A[i,k] to A[i+1,k] and to A[i,k+1]
   int64_t b_column, b_k;  // elements from B[k,j] to B[k,j+1] and to B[k+1,j]
   int64_t ldc;
-  const float* bias;     // null: none
-  const float* scale_a;  // null: none
-  const float* scale_b;  // null: none
+  const float* bias;     // nullptr if C has no bias
+  const float* scale_a;  // nullptr if A has no scales
+  const float* scale_b;  // nullptr if B has no scales
   CpuType a_type, b_type, c_type;
 
   int64_t row, rows;
   int64_t column, columns;
   int64_t k_begin, k_block;
   bool transposed;   // m counts C's columns and n its rows: A and B have changed places (gemv.hpp)
-  bool first, last;  // of the k-blocks: the first one writes the accumulators, the last one converts, scales and adds
+  bool first, last;  // k-blocks: the first one writes the accumulators, the last one converts, scales and adds
 
-  void* packed_a;  // null: read in place
+  void* packed_a;  // nullptr: A is read in place
   void* packed_b;
-  void* partials;  // null: partial sums live in C. Else [rows, partials_leading], of the accumulator's type
+  void* partials;  // nullptr: C holds the partial sums. Else [rows, partials_leading], accumulator's type
   int64_t partials_leading;
 };
 
 enum class CpuStep : uint8_t {
   pack_a,   // rows [first_row, first_row + rows) of the block into packed_a
   pack_b,   // columns [first_column, first_column + columns) of the block into packed_b
-  compute,  // that part of C
+  compute,  // tile rows [first_row, + rows) × columns [first_column, + columns) of C
 };
 
-// Lines of A or B as they lie.
+// Lines of A or B in their storage.
 struct CpuLines {
-  const char* first;      // null: none
+  const char* first;      // nullptr: no lines
   int64_t count, stride;  // the stride in bytes
-  int64_t bytes;          // of each
+  int64_t bytes;          // bytes of each line
 };
 
 // Rows and columns count from the block's corner and begin at multiples of the kernel's tile.

@@ -29,7 +29,7 @@ struct GemmChunks {
   using Accumulator = typename I::Accumulator;
   static constexpr int kLines = I::kLines;
   static constexpr int kGroup = I::kGroup;
-  static constexpr int kLineBytes = kChunkBytes / kLines;  // of one line in a chunk
+  static constexpr int kLineBytes = kChunkBytes / kLines;  // bytes of one line in a chunk
 
   static void run(const CpuCall& call, const CpuTask& task) {
     switch (task.step) {
@@ -45,7 +45,8 @@ struct GemmChunks {
     const int64_t k_block = kGroup * I::segments();
     return (call.k_block + k_block - 1) / k_block;
   }
-  // Of each packed row or column; B's carry the sum of their elements where the instruction wants a correction.
+  // Return the bytes of each packed row or column; a column of B includes the sum of its elements if the instruction
+  // needs a correction.
   static int64_t a_line_bytes(const CpuCall& call) { return steps_of(call) * I::segments() * kLineBytes; }
   static int64_t b_line_bytes(const CpuCall& call) {
     return a_line_bytes(call) + (I::kCorrects ? static_cast<int64_t>(sizeof(Accumulator)) : 0);
@@ -155,7 +156,7 @@ struct GemmChunks {
     return group;
   }
 
-  // Lines lie next to each other.
+  // Packs lines that are contiguous.
   template <int kWidth, class T>
   static int64_t pack_lines(const T* from, int64_t along, int64_t k_block, Cursor<kWidth>& cursor) {
     int64_t group = 0;
@@ -220,7 +221,7 @@ struct GemmChunks {
     }
   }
 
-  // As many chunks of rows as there are.
+  // Runs the microkernel of the fewest chunks that hold `rows`.
   template <int kChunks>
   static void microkernel_rows(const ChunkTile<Accumulator>& tile, int64_t rows) {
     if constexpr (kChunks > 1) {

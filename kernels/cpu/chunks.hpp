@@ -16,7 +16,7 @@
 namespace pbprobe::PBPROBE_TARGET {
 namespace {
 
-// What one tile reads and writes: d[i][j] (+)= start[j] + A · B of two panels.
+// Operands and result of one tile: d[i][j] (+)= start[j] + A · B of two panels.
 template <class Accumulator>
 struct ChunkTile {
   const char* a;
@@ -36,7 +36,7 @@ struct ChunksOfWords {
   static uint32x4_t words(const float* p) { return vreinterpretq_u32_f32(vld1q_f32(p)); }
   static uint32x4_t words(const Bf16* p) { return vshlq_n_u32(vmovl_u16(vld1_u16(&p->bits)), 16); }
   static uint32x4_t words(const int8_t* p) { return vreinterpretq_u32_s8(vld1q_s8(p)); }
-  // As a − 128, which the signed instructions take.
+  // Returns a − 128, for the signed instructions.
   static uint32x4_t words(const uint8_t* p) { return vreinterpretq_u32_u8(veorq_u8(vld1q_u8(p), vdupq_n_u8(128))); }
 
   // Four words of four lines become four chunks.

@@ -17,7 +17,7 @@
 namespace pbprobe::PBPROBE_TARGET {
 namespace {
 
-// Whether C is anything but the accumulators themselves.
+// Reports whether C differs from the accumulators: by type, bias or scales.
 [[gnu::unused]] inline bool must_finish(const CpuCall& call, CpuType sum_type) {
   return call.c_type != sum_type || call.bias || call.scale_a || call.scale_b;
 }
@@ -29,7 +29,7 @@ using SixteenIntegers = int32_t __attribute__((vector_size(64)));
 using SixteenBits = uint32_t __attribute__((vector_size(64)));
 using SixteenHalves = uint16_t __attribute__((vector_size(32)));
 
-// As narrow_element() does it.
+// Rounds sixteen numbers like narrow_element().
 [[gnu::always_inline]] inline void narrow_sixteen(const Sixteen& values, SixteenHalves& halves) {
   SixteenBits bits;
   __builtin_memcpy(&bits, &values, sizeof bits);
@@ -39,7 +39,7 @@ using SixteenHalves = uint16_t __attribute__((vector_size(32)));
   halves = __builtin_convertvector(chosen, SixteenHalves);
 }
 
-// Of sums of FP32 by the target's own instruction, which makes zeros of what is below 2⁻¹²⁶, as its products do.
+// Rounds sums of FP32 by the target's own instruction. It flushes numbers below 2⁻¹²⁶ to zero, as its products do.
 template <class Accumulator>
 [[gnu::always_inline]] inline void narrow_sums(const Sixteen& values, SixteenHalves& halves) {
 #if defined(__AVX512BF16__)
@@ -85,7 +85,7 @@ template <class Accumulator>
   __builtin_memcpy(to, copy, sizeof copy);
 #endif
 }
-// By powers of two, each of a size that the compiler knows.
+// Stores `some` elements by powers of two, so that the compiler knows each size.
 template <class T, class Vector>
 [[gnu::always_inline]] inline void give_some(const Vector& from, int some, T* to) {
   T all[kFinished];
@@ -133,8 +133,8 @@ template <class T, class Vector>
   }
 }
 
-// Scales, adds the bias and converts `columns` finished accumulators of one row into C[row, column…]. The accumulators
-// may lie where they go, if C's elements are as wide.
+// Scales, adds the bias and converts `columns` finished accumulators of one row into C[row, column…]. `from` may be the
+// destination, if C's elements are as wide.
 template <class Accumulator>
 [[gnu::unused]] void finish_row(const CpuCall& call, const Accumulator* from, int64_t row, int64_t column,
                                 int64_t columns) {
@@ -164,7 +164,7 @@ template <class Accumulator>
   }
 }
 
-// The same of one accumulator, for C[row, column].
+// Scales, adds the bias and converts one accumulator into C[row, column].
 template <class Accumulator>
 [[gnu::unused]] inline void finish_element(const CpuCall& call, Accumulator acc, int64_t row, int64_t column) {
   auto value = static_cast<float>(acc);

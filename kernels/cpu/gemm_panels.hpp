@@ -44,7 +44,8 @@ struct GemmPanels {
   // --- packing ---
 
   static int64_t words_of(const CpuCall& call) { return (call.k_block + kGroup - 1) / kGroup; }
-  // Of each packed row or column; B's carry the sum of their elements where the instruction wants a correction.
+  // Return the bytes of each packed row or column; a column of B includes the sum of its elements if the instruction
+  // needs a correction.
   static int64_t a_line_bytes(const CpuCall& call) { return words_of(call) * kWordBytes; }
   static int64_t b_line_bytes(const CpuCall& call) {
     return words_of(call) * kWordBytes + (I::kCorrects ? kWordBytes : 0);
@@ -142,7 +143,7 @@ struct GemmPanels {
     }
   }
 
-  // kHere whole lines. What is stored beside a narrow panel's words is overwritten by the words that follow.
+  // Transposes kHere whole lines. Words stored beside a narrow panel are overwritten by the words that follow.
   template <int kWidth, bool kIsA, int kHere, class T>
   [[gnu::always_inline]] static inline void transpose_square(const T* from, int64_t across, char* to) {
     constexpr int kAhead = 256 / static_cast<int>(sizeof(T));
@@ -167,7 +168,7 @@ struct GemmPanels {
     }
   }
 
-  // Lines that are not there, and k, become zeros.
+  // Zero-fills missing lines and missing k.
   template <int kWidth, bool kIsA, class T>
   static void transpose_part(const T* from, int64_t across, int width, int lines, int there, char* to) {
     typename I::Words square[kLanes];
@@ -179,7 +180,7 @@ struct GemmPanels {
     for (int i = 0; i < words; ++i) I::store_words_part(to + i * kWidth * kWordBytes, square[i], width);
   }
 
-  // Lines lie next to each other: words are put together from kGroup short rows.
+  // Packs contiguous lines: puts words together from kGroup short rows.
   template <int kWidth, bool kIsA, class T>
   static void copy_along_k(const T* from, int64_t along, int begin, int64_t lines, int64_t k_block, char* to) {
     const int width = static_cast<int>(least(kLanes, kWidth - begin));
@@ -229,20 +230,20 @@ struct GemmPanels {
 
   // --- computing ---
 
-  // What one register tile reads and writes.
+  // Operands and result of one register tile.
   struct TileCall {
     const char* a;
     const char* b;
     int64_t words;
     Accumulator* d;  // C itself, the partial sums, or a buffer of one tile
     int64_t ldd;
-    uint16_t* narrow;     // not null: C of BF16, which is written from the registers
-    const char* fetched;  // where the next tile will be written
+    uint16_t* narrow;     // C of BF16, written from the registers; may be nullptr
+    const char* fetched;  // C of the next tile
     int columns;
     bool add;        // to what is in d
     bool correct;    // subtract what a signed A, shifted to be unsigned, adds too much
-    CpuLines ahead;  // what will be packed next
-    // What the pass writes, C or the partial sums: its corner, and bytes from a row to the next and of an element.
+    CpuLines ahead;  // lines that will be packed next
+    // Destination of the pass, C or the partial sums: its corner, bytes from a row to the next, bytes of an element.
     char* out;
     int64_t out_row;
     int64_t out_size;
@@ -287,8 +288,8 @@ struct GemmPanels {
     tile.out = call.partials ? static_cast<char*>(call.partials)
                              : static_cast<char*>(call.c) + call.row * tile.out_row + call.column * tile.out_size;
     Ahead ahead(task, end_row - task.first_row, end_column - task.first_column);
-    // Along C's rows, whose lines the memory takes best one after the other, as far as B's panels fit the second-level
-    // cache: of short k, whole rows.
+    // Goes along C's rows, because memory takes contiguous lines best, as far as B's panels fit the second-level cache:
+    // with short k, whole rows.
     const int64_t across = kColumns * (kAcrossBytes / (kColumns * (b_line_bytes(call) + kWordBytes)) + kAcross);
     for (int64_t first = task.first_column; first < end_column; first += across) {
       const int64_t end = least(first + across, end_column);
@@ -387,8 +388,8 @@ struct GemmPanels {
     }
     int64_t w = tile.words;
     if constexpr (kLarge) {
-      // Meanwhile the next tile's C is fetched, a row at a time: a core has room for few misses. Into the second-level
-      // cache, since rows that lie a power of two apart throw each other out of the first.
+      // Meanwhile prefetches the next tile's C, a row at a time, because a core has room for few misses. The
+      // second-level cache is the target, because rows a power of two apart evict each other from the first.
       const char* d = tile.fetched;
       const int64_t fetched = w < kFetchedWords ? kRs : least(kRs, w / kUnroll);
       const int64_t until = w < kFetchedWords ? w : w - kUnroll * fetched;
@@ -406,7 +407,7 @@ struct GemmPanels {
     store<kRs, kVs, kWhole>(tile, acc);
   }
 
-  // Of fewer words the core fetches C's lines early enough by itself.
+  // With fewer words, the core itself fetches the lines of C early enough.
   static constexpr int64_t kFetchedWords = 8;
   template <int kVs>
   [[gnu::always_inline]] static inline void fetch_row(const char*& d, int64_t row_bytes) {
@@ -430,7 +431,7 @@ struct GemmPanels {
   [[gnu::always_inline]] static inline void fetch_ahead(const TileCall& tile, int64_t& w, const char*& a,
                                                         const char*& b, Accumulators (&acc)[kRs][kVs]) {
     if (tile.ahead.count == 0) return;
-    // All at once, where there are more lines than words to multiply meanwhile.
+    // If there are more lines than words to multiply meanwhile, fetch all at once.
     const int64_t rounds = w / kUnroll / tile.ahead.count;
     if (rounds == 0) return fetch_lines(tile.ahead);
     const int64_t step = (tile.ahead.bytes + rounds - 1) / rounds;

@@ -4,10 +4,10 @@
 // GEMM in AMX's tile registers: C in four tiles of 16 × 16 accumulators, two of A and two of B. A family header:
 // see gemm_panels.hpp, whose packing of B it takes.
 //
-// A tile holds 16 lines of 16 words (two BF16 or four INT8 each). B's is [words][16 columns], as its panels are; A's is
-// [rows][words], so a panel of A is [blocks of 16 words][32 rows][16 words]. Both are padded with zeros to whole
-// blocks. The process must have asked for the tiles' state before (core/host).
-// Source: Intel Architecture Instruction Set Extensions Programming Reference, chapter 3.
+// A tile holds 16 lines of 16 words (two BF16 or four INT8 each). A tile of B is [words][16 columns], like B's panels.
+// A tile of A is [rows][words], so a panel of A is [blocks of 16 words][32 rows][16 words]. Both are padded with zeros
+// to whole blocks. Requires that the process has asked for the tiles' state (core/host). Source: Intel Architecture
+// Instruction Set Extensions Programming Reference, chapter 3.
 #pragma once
 
 #include <cstddef>
@@ -101,7 +101,7 @@ struct GemmTiles {
   static constexpr int kColumns = 2 * kTile;
   static constexpr int kWordBytes = 4;
   static constexpr int kLineBytes = kTile * kWordBytes;
-  static constexpr int kTileK = kTile * kGroup;  // of a block
+  static constexpr int kTileK = kTile * kGroup;  // k of a block
 
   static void run(const CpuCall& call, const CpuTask& task) {
     switch (task.step) {
@@ -137,7 +137,7 @@ struct GemmTiles {
     }
   }
 
-  // Up to 16 rows; those of the tile that are not there become zeros.
+  // Packs up to 16 rows; zero-fills the missing rows of the tile.
   template <class T>
   static void pack_rows(const T* from, const CpuCall& call, int rows, char* to) {
     constexpr int kAhead = 512 / static_cast<int>(sizeof(T));
@@ -248,7 +248,7 @@ struct GemmTiles {
     }
   }
 
-  // Into the buffer, and from there to d where that is another place.
+  // Computes into the buffer, then stores or adds the result to d unless d is nullptr.
   template <TileDot kDot>
   static void microkernel_part(const char* a, const char* b, int64_t blocks, Accumulator* d, int64_t ldd, bool add,
                                int64_t rows, int64_t columns, Accumulator* buffer) {
@@ -269,7 +269,7 @@ struct GemmTiles {
     }
   }
 
-  // Tiles of C: 0 and 1 above 2 and 3; of A: 4 and 5; of B: 6 and 7.
+  // Computes 16 × 16 tiles of C: registers 0 and 1 above 2 and 3. A is in registers 4 and 5, B in 6 and 7.
   template <TileDot kDot, int kAs, int kBs>
   [[gnu::noinline]] static void microkernel(const char* a, const char* b, int64_t blocks, Accumulator* d, int64_t ldd,
                                             bool add) {

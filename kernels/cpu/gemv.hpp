@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// GEMM for small M: B is read once, where it lies, at the speed of the memory. A family header: see
-// gemm_panels.hpp, whose instructions it takes.
+// GEMM for small M: reads B once, in place, at the speed of the memory. A family header: see gemm_panels.hpp, whose
+// instructions it takes.
 //
-// A is packed as lines of words (one float, two BF16, four INT8), padded with zeros to whole vectors. Where B's k
-// lie next to each other, a column is a dot product over vectors; where its columns do, words are put together from
-// kGroup short rows and multiplied by A's, one at a time.
+// A is packed as lines of words (one float, two BF16, four INT8), padded with zeros to whole vectors. If k is
+// contiguous in B, a column is a dot product over vectors. If columns are contiguous, words are put together from
+// kGroup short rows and multiplied by words of A, one at a time.
 #pragma once
 
 #include <cstddef>
@@ -30,10 +30,10 @@ struct Gemv {
   static constexpr int kGroup = I::kGroup;
   static constexpr int kStep = kLanes * kGroup;
   static constexpr int kWordBytes = 4;
-  // How far ahead the memory is asked.
+  // Prefetch distance: bytes along k, and rows if columns are contiguous.
   static constexpr int kAheadBytes = 1024;
   static constexpr int kAheadRows = 16;
-  // Rows of one reading of B: where registers are few, the second half of the rows finds B in the cache.
+  // Rows of one reading of B: with few registers, the second half of the rows finds B in the cache.
   static constexpr int kRowsAtOnce = kAccumulators < 16 ? 4 : kRows;
 
   static void run(const CpuCall& call, const CpuTask& task) {
@@ -99,7 +99,7 @@ struct Gemv {
     if constexpr (kRs > 1) {
       if (call.rows < kRs) return choose_rows<kRs - 1>(b, call, begin, end);
     }
-    // One column, or k of 1, lies both ways.
+    // One column, or k = 1, is contiguous both ways.
     if (call.b_k == 1 && (call.b_column != 1 || call.k_block >= call.columns)) {
       columns_along_k<kRs>(b, call, begin, end);
     } else {
@@ -265,7 +265,7 @@ struct Gemv {
     }
   }
 
-  // Of each vector the sum, always in the same order; as many results as whole vectors hold.
+  // Sums the lanes of each vector, always in the same order. Writes as many results as whole vectors hold.
   template <int kRs, int kCs>
   [[gnu::always_inline]] static inline void totals(const Accumulators (&acc)[kRs][kCs], Accumulator* results) {
     constexpr int kCount = kRs * kCs;
@@ -374,7 +374,7 @@ struct Gemv {
     const bool correct = corrects(call);
     const bool direct = !call.transposed && !must_finish(call, I::kAccumulatorType);
     auto* const c = static_cast<Accumulator*>(call.c) + (call.row + row) * call.ldc + column;
-    // Unrolled: an array that is indexed here would lie in memory while it is added to.
+    // Unrolled: an array that is indexed by a variable would be in memory while it is added to.
     Accumulator results[kRs][kVs * kLanes];
 #pragma GCC unroll 8
     for (int i = 0; i < kRs; ++i) {

@@ -20,7 +20,7 @@ namespace {
 // Words of 32 bits, whatever is in them.
 struct Words128 {
   using Words = uint32x4_t;
-  using Chunk = Words;  // as the peak loops call it
+  using Chunk = Words;  // the name that the peak loops use
   static constexpr int kLanes = 4;
 
   static Words no_words() { return vdupq_n_u32(0); }
@@ -87,7 +87,7 @@ struct GemvFmla : Words128 {
     for (int i = 0; i < count; ++i) copy[i] = p[i];
     return load<kIsA>(copy);
   }
-  // The same k of kLanes columns that lie side by side, or of the first `lines`.
+  // Load the same k of kLanes contiguous columns, or of the first `lines`.
   template <bool kIsA, class T>
   static Words gather(const T* p, int64_t) {
     return load<kIsA>(p);

@@ -142,7 +142,7 @@ template <class I, int kChunks, int kTileRows, int kColumns>
     __builtin_prefetch(tile.d + i * tile.ldd, 1);
   }
   int64_t left = tile.steps;
-  asm volatile("" : : : "memory");  // what was packed is in memory
+  asm volatile("" : : : "memory");  // packed data must be in memory before asm reads it
 #pragma GCC unroll 1
   for (; left >= 4; left -= 4, a += 4 * kA, b += 4 * kB) {
     step_neon<I, 0, 0>(a, b, acc);

@@ -30,7 +30,7 @@ constexpr int kClockLinks = 32;
   return (some_bytes(state) & 0x807f807fU) | 0x3f803f80U;
 }
 
-// What comes out depends on every sum.
+// Folds all lanes into `result`, so that the result depends on every sum.
 [[gnu::unused]] inline uint64_t mixed(uint64_t result, const void* lanes) {
   uint32_t words[4];
   __builtin_memcpy(words, lanes, sizeof words);
@@ -39,7 +39,8 @@ constexpr int kClockLinks = 32;
 }
 
 #ifdef __ARM_FEATURE_SVE
-// The same on vectors of any length: an iteration is as much work as on 128 bits, so fewer of longer ones.
+// Runs the loop on vectors of any length. An iteration is the work of one on 128-bit vectors, so that longer vectors
+// need fewer rounds.
 template <class I>
 [[gnu::unused]] uint64_t run_peak_sve(int64_t iterations, uint32_t (*some)(uint32_t&)) {
   auto state = static_cast<uint32_t>(iterations);

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// SVE instructions, as chunk_panels.hpp wants them, for every vector length: each 128-bit segment works on its own
-// chunks, those of the k behind the segment before it. Needs FEAT_BF16 and FEAT_I8MM. A family header: see
-// chunk_panels.hpp. Source: Arm Architecture Reference Manual, "FMLA (indexed)", "BFMMLA", "SMMLA, UMMLA, USMMLA".
+// SVE instructions for chunk_panels.hpp, for every vector length: each 128-bit segment works on its own chunks, whose k
+// follow the k of the segment before. Needs FEAT_BF16 and FEAT_I8MM. A family header: see chunk_panels.hpp. Source: Arm
+// Architecture Reference Manual, "FMLA (indexed)", "BFMMLA", "SMMLA, UMMLA, USMMLA".
 #pragma once
 
 #include <arm_neon.h>
@@ -177,7 +177,7 @@ template <class I, int kChunks>
   int64_t left = tile.steps;
   PBPROBE_ROWS_FIRST_4(PBPROBE_ACCUMULATOR)
   PBPROBE_ROWS_LAST_4(PBPROBE_ACCUMULATOR)
-  asm volatile("" : : : "memory");  // what was packed is in memory
+  asm volatile("" : : : "memory");  // packed data must be in memory before asm reads it
 
 #define PBPROBE_ADD(i, j) I::template multiply_add<(i) % 4>(s##i##j, y##j, x);
 #define PBPROBE_STEP(u)                \
@@ -225,7 +225,7 @@ template <class I, int kChunks>
   PBPROBE_ROW_5(PBPROBE_ACCUMULATOR, 2)
   PBPROBE_ROW_5(PBPROBE_ACCUMULATOR, 3)
   PBPROBE_ROW_5(PBPROBE_ACCUMULATOR, 4)
-  asm volatile("" : : : "memory");  // what was packed is in memory
+  asm volatile("" : : : "memory");  // packed data must be in memory before asm reads it
 
 #define PBPROBE_ADD(i, j) I::multiply_add(s##i##j, y##j, x);
 #define PBPROBE_ROW(u, i)           \

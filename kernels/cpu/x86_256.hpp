@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Instructions on eight words of a ymm register, as gemm_panels.hpp wants them. Needs AVX; what needs FMA or AVX2 is
-// there only where the target's flags allow it. A family header: see gemm_panels.hpp.
+// Instructions on eight words of a ymm register, for gemm_panels.hpp. Needs AVX; parts that need FMA or AVX2 exist only
+// if the target's flags allow them. A family header: see gemm_panels.hpp.
 #pragma once
 
 #include <immintrin.h>
@@ -33,7 +33,7 @@ template <class Word>
   return word_at<uint8_t>(p);
 }
 
-// Of 16, at most all.
+// Loads the first `bytes` of 16, at most 16; the rest is zero.
 [[gnu::always_inline]] inline __m128i some_of_16(const void* from, int bytes) {
   const auto* p = static_cast<const char*>(from);
   if (bytes > 8) {
@@ -224,7 +224,7 @@ struct Fma256 : Words256, FloatAccumulators256 {
   static Words load_part(const Bf16* p, int count) {
     return widen(some_of_16(p, 2 * count));
   }
-  // The same k of kLanes lines that lie side by side, or of the first `lines`.
+  // Load the same k of kLanes contiguous lines, or of the first `lines`.
   template <bool kIsA, class T>
   static Words gather(const T* p, int64_t) {
     return load<kIsA>(p);
@@ -233,7 +233,7 @@ struct Fma256 : Words256, FloatAccumulators256 {
   static Words gather_part(const T* p, int64_t, int lines, int) {
     return load_part<kIsA>(p, lines);
   }
-  // Into the upper half of each float; without AVX2 by interleaving with zeros.
+  // Moves each BF16 into the upper half of a float; without AVX2 by interleaving with zeros.
   static Words widen(__m128i half) {
 #ifdef __AVX2__
     return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(half), 16));
@@ -319,7 +319,7 @@ struct Vnni256 : Words256, IntegerAccumulators256 {
   static constexpr int kPeakAccumulators = 12;  // more than latency (5) times units (2)
   static constexpr int kGroup = 4;
   static Words ones() { return _mm256_castsi256_ps(_mm256_set1_epi8(1)); }
-  // By its VEX encoding, which assemblers do not take by themselves.
+  // Forces the VEX encoding, which assemblers do not choose by themselves.
   static Accumulators multiply_add(Words a, Words b, Accumulators acc) {
     asm("%{vex%} vpdpbusd %2, %1, %0" : "+x"(acc) : "x"(a), "x"(b));
     return acc;

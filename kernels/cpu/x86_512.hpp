@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Instructions on sixteen words of a zmm register, as gemm_panels.hpp wants them. Needs AVX512F, BW and VL; what needs
-// more is there only where the target's flags allow it. A family header: see gemm_panels.hpp.
+// Instructions on sixteen words of a zmm register, for gemm_panels.hpp. Needs AVX512F, BW and VL; parts that need more
+// exist only if the target's flags allow them. A family header: see gemm_panels.hpp.
 #pragma once
 
 #include <immintrin.h>
@@ -108,7 +108,7 @@ template <class I>
   return t[0];
 }
 
-// Sums of FP32, and those of INT32.
+// FP32 accumulators; the next struct has INT32.
 struct FloatAccumulators512 {
   using Accumulator = float;
   using Accumulators = __m512;
@@ -198,7 +198,7 @@ struct Fma512 : Words512, FloatAccumulators512 {
   static Words load_part(const Bf16* p, int count) {
     return widen(_mm256_maskz_loadu_epi16(first(count), p));
   }
-  // The same k of kLanes lines that lie side by side, or of the first `lines`.
+  // Load the same k of kLanes contiguous lines, or of the first `lines`.
   template <bool kIsA, class T>
   static Words gather(const T* p, int64_t) {
     return load<kIsA>(p);
@@ -218,7 +218,7 @@ struct Dot512 : Words512, FloatAccumulators512 {
   static constexpr bool kReads = kSame<T, Bf16>;
 
   static Accumulators multiply_add(Words a, Words b, Accumulators acc) {
-    // The vectors are the same 512 bits; the compilers differ in how to say so.
+    // Copies the same 512 bits: the compilers differ in the name of the vector type.
     __m512bh x;
     __m512bh y;
     __builtin_memcpy(&x, &a, sizeof x);
