@@ -25,8 +25,8 @@ namespace {
 
 constexpr int kOwnTarget = 1000;
 
-// How well a target's cubin fits the device: 0 not at all; kOwnTarget exactly; else a plain cubin of the same major
-// capability, the nearest first, or PTX that the driver can compile.
+// Returns how well a target's cubin fits the device: 0 not at all; kOwnTarget exactly; else a plain cubin of the same
+// major capability, the nearest first, or PTX that the driver can compile.
 int fit_of(const Target& target, const Gpu& gpu) {
   if (!target.capability) return 0;
   if (*target.capability == gpu.capability) return kOwnTarget;
@@ -48,15 +48,15 @@ Result<const Gpu*> gpu_of(const Host& host, int64_t index) {
                     host.driver.sentence.empty() ? "choose one that is there" : host.driver.sentence);
 }
 
-// Asked of each kernel of the table for each GEMM: the sentences below are made only where they are reported.
-// A further cubin (`part`) is an "a" one.
+// Reports whether a kernel of `target` can run. Called for each kernel of the table and each GEMM, so host_lacks()
+// makes the sentences only if they are reported. A further cubin (`part`) is an "a" one.
 bool runs_here(const Target& target, std::string_view part, const Host& host, const Gpu* gpu) {
   if ((target.kind == TargetKind::gpu) != (gpu != nullptr)) return false;
   if (gpu != nullptr) return !gpu->problem && fit_of(target, *gpu) >= (part.empty() ? 1 : kOwnTarget);
   return std::find(host.cpu.targets.begin(), host.cpu.targets.end(), target.id) != host.cpu.targets.end();
 }
 
-// Why a kernel cannot run on this host; empty: it can.
+// Returns why a kernel cannot run on this host; "" if it can.
 std::string host_lacks(const Target& target, std::string_view part, const Host& host, const Gpu* gpu) {
   if (runs_here(target, part, host, gpu)) return {};
   if (target.kind == TargetKind::gpu) {
@@ -84,7 +84,7 @@ bool computes_types(const Kernel& kernel, const Problem& p) {
   return a && b && p.blocks == kernel.block_scale && p.accumulator == kernel.accumulator && kernel.c.has(p.c);
 }
 
-// Small M; on a CPU also a C of few columns, where A may take B's place.
+// Reports whether M fits `max_m`, or N if a CPU kernel can swap A and B.
 bool few_enough(const Kernel& kernel, const Problem& p) {
   return p.m <= kernel.max_m || (kernel.in_place && p.n <= kernel.max_m && p.a == p.b);
 }
@@ -94,7 +94,7 @@ bool computes(const Kernel& kernel, const Problem& p) {
          (!p.c_is_nm || writes_c_nm(kernel));
 }
 
-// Why a kernel does not compute this problem; empty: it does.
+// Returns why a kernel does not compute this problem; "" if it does.
 std::string problem_differs(const Kernel& kernel, const Problem& p) {
   if (computes(kernel, p)) return {};
   if (!computes_types(kernel, p)) return fmt::format("it does not compute these types ({})", describe(p));
@@ -113,9 +113,9 @@ bool is_offered(const Kernel& kernel, const ChooseOptions& options) {
 struct Candidate {
   const Kernel* kernel;
   int fit = 0;
-  double rate = 0;     // Gop/s of its path, where one was given
-  size_t path = 0;     // place of the first candidate of the same path; of a CPU, its own
-  double seconds = 0;  // GPU: by the model
+  double rate = 0;     // Gop/s of its path, if a rate was given
+  size_t path = 0;     // index of the first candidate of the same path; on a CPU, its own index
+  double seconds = 0;  // GPU: time that the model predicts
 };
 
 Result<const Kernel*> forced(const Problem& problem, const Host& host, const Gpu* gpu, const ChooseOptions& options) {
@@ -137,7 +137,7 @@ Result<const Kernel*> forced(const Problem& problem, const Host& host, const Gpu
   return kernel;
 }
 
-// Says for each target that has a kernel for the problem why it was not taken; neighbours of one reason together.
+// Lists, for each target that has a kernel for the problem, why it was not chosen; joins neighbours with one reason.
 Error nothing_fits(const Problem& problem, const Host& host, const Gpu* gpu, const ChooseOptions& options) {
   struct Reason {
     std::string_view kernel;
@@ -193,7 +193,8 @@ Result<Candidate> best(const Problem& problem, const Host& host, const Rates& ra
     }
     candidates.push_back(one);
   }
-  // Where unaligned rows are read as they lie, the instruction counts less than the pass that others need.
+  // A kernel that reads unaligned rows without a pass gets the path of the others: the pass costs more than the
+  // instruction gains.
   for (auto& one : candidates) {
     if (!one.kernel->reads_any_rows) continue;
     for (const auto& other : candidates) {
@@ -203,8 +204,8 @@ Result<Candidate> best(const Problem& problem, const Host& host, const Rates& ra
     }
   }
   if (candidates.empty()) return nothing_fits(problem, host, gpu, options);
-  // A CPU's skinny kernels exist because the others read the memory worse: they stay ahead of any rate. Of short k C is
-  // what is written most, by rows; they write more than a few columns one by one, and come last.
+  // CPU kernels for small M exist because the others read memory more slowly: they precede any rate. With short k,
+  // writing C by rows takes most of the time. Small-M kernels write more than a few columns one by one, and come last.
   const auto order = [&](const Candidate& c) {
     if (c.kernel->max_m == INT64_MAX) return 1;
     return changes_places(*c.kernel, problem) && problem.n > 4 && problem.k <= 16 ? 2 : 0;
@@ -217,7 +218,7 @@ Result<Candidate> best(const Problem& problem, const Host& host, const Rates& ra
     if (a.fit != b.fit) return a.fit > b.fit;
     if (gpu == nullptr && order(a) != order(b)) return order(a) < order(b);
     if (all_rated && a.rate != b.rate) return a.rate > b.rate;
-    // Where only memory decides, more and smaller tiles keep more of it in flight.
+    // If only memory decides, more and smaller tiles keep more of it in flight.
     return std::tuple(a.path, a.seconds, area_of(a)) < std::tuple(b.path, b.seconds, area_of(b));
   };
   std::stable_sort(candidates.begin(), candidates.end(), better);
@@ -227,12 +228,12 @@ Result<Candidate> best(const Problem& problem, const Host& host, const Rates& ra
 
 // --- how it is cut ---
 
-// Of a vector that holds one scale as often as there are rows or columns, in whole units of 16 bytes.
+// Returns the bytes of a vector that repeats one scale for each row or column, in whole units of 16 bytes.
 int64_t spread_bytes(int64_t count) {
   return round_up(count * size_of(DType::fp32), 16);
 }
 
-// The passes that come first, and where what they write lies. `copied`: each operand, wherever it lies.
+// Plans the first passes and the offsets of their results. `copied`: copies each operand, whatever its address.
 Result<void> plan_passes(Plan& plan, bool copied = false) {
   constexpr int64_t kAlign = 256;
   const Problem& p = plan.problem;
@@ -314,7 +315,7 @@ Result<void> cut_gpu(Plan& plan, const Gpu& gpu, std::optional<int64_t> parts) {
   return plan_passes(plan);
 }
 
-// The same GEMM by a kernel of the target that reads any address, or on copies of the operands.
+// Plans the same GEMM by a kernel of the target that reads any address, or on copies of the operands.
 Result<void> plan_otherwise(Plan& plan, const Gpu& gpu, const ChooseOptions& options) {
   for (const auto& kernel : kernel_table()) {
     if (kernel.target != plan.kernel->target || !reads_any_address(kernel) || !is_offered(kernel, options)) continue;
@@ -337,7 +338,8 @@ Result<void> plan_otherwise(Plan& plan, const Gpu& gpu, const ChooseOptions& opt
   return {};
 }
 
-// C[m,n] = A · B of few columns is C'[n,m] = B' · A' of small M: the same memory, read with rows and columns exchanged.
+// Returns the problem with A and B swapped, if few columns allow a small-M kernel: C[m,n] = A · B is C'[n,m] = B' · A',
+// the same memory read with rows and columns exchanged.
 std::optional<Problem> swapped(const Problem& p) {
   constexpr int64_t kMostColumns = 128;  // rows of the largest of those kernels
   if (p.n > kMostColumns || p.n >= p.m || p.k == 0 || p.a != p.b || p.c_is_nm || p.blocks != BlockScale::none)
@@ -346,7 +348,7 @@ std::optional<Problem> swapped(const Problem& p) {
   std::swap(other.m, other.n);
   std::swap(other.lda, other.ldb);
   std::swap(other.scale_a, other.scale_b);
-  // One column that lies together is a row of k, however it is named; of C, a row that is written as any other.
+  // One contiguous column is also a row of k, and a contiguous column of C a row, whatever the layout's name.
   const bool row_of_k = b_is_nk(p.layout) || (p.n == 1 && p.ldb == 1);
   if (p.n == 1 && p.ldb == 1) other.lda = p.k;
   const bool column_of_k = !a_is_km(p.layout);
@@ -356,7 +358,7 @@ std::optional<Problem> swapped(const Problem& p) {
   return other;
 }
 
-// The plan of the swapped problem, where the model finds it faster.
+// Returns the plan of the swapped problem, if the model finds it faster.
 Result<Plan> faster_of(Plan plan, Result<Plan> other) {
   if (!other.ok() || other->model_seconds >= plan.model_seconds) return plan;
   auto as_it_lies = std::make_shared<Plan>(std::move(plan));

@@ -10,8 +10,8 @@
 
 namespace pbprobe {
 
-// Whether a kernel of small M computes C's few columns as rows, A and B changing places: which of the problem's sizes
-// its rows and columns are then follows.
+// Reports whether a kernel of small M computes C's few columns as rows, with A and B swapped. The kernel's rows are
+// then the problem's columns.
 [[nodiscard]] bool changes_places(const Kernel& kernel, const Problem& problem);
 
 // Fills in plan.cpu and the bytes that it needs, for a kernel that packs B, or for one that reads it in place.

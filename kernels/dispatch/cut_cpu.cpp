@@ -14,15 +14,16 @@ int64_t even_part(int64_t size, int64_t most, int64_t unit) {
   return round_up(divide_up(size, parts), unit);
 }
 
-// As many threads as the work is worth: calling one, and waiting for the last, takes some microseconds.
+// Returns a thread count with at least `least` work per thread: calling a thread, and waiting for the last, takes some
+// microseconds.
 int64_t worthwhile(double work, int64_t least, int64_t threads) {
   const double most = work / static_cast<double>(std::max<int64_t>(least, 1));
   return most >= static_cast<double>(threads) ? threads : std::max<int64_t>(static_cast<int64_t>(most), 1);
 }
 
-// Between threads: two tasks for each at least, and of those cuts the one that reads and writes least while all threads
-// are busy. A thread reads A's rows and B's columns again for each task that is cut across them, and a piece of C's row
-// costs as much as a kilobyte more.
+// Cuts a pass between threads into at least two tasks each. Chooses the cut that reads and writes least while all
+// threads are busy. A thread reads rows of A and columns of B again for each task that is cut across them. A piece of a
+// row of C costs as much as another kilobyte.
 void cut_tasks(CpuBlocks& cpu, const Tile& tile, int64_t line, int64_t threads) {
   constexpr int64_t kTasksPerThread = 4;
   constexpr int64_t kPiece = 1024;
@@ -56,9 +57,9 @@ bool changes_places(const Kernel& kernel, const Problem& problem) {
   return kernel.in_place && problem.m > kernel.max_m;
 }
 
-// Small M over all of k: only A is packed, and the threads share the columns.
+// Cuts a small-M problem over all of k: only A is packed, and the threads share the columns.
 void cut_in_place(Plan& plan, int64_t threads) {
-  constexpr int64_t kLeastBytes = 256 << 10;  // of B: about 20 µs of one core's reading
+  constexpr int64_t kLeastBytes = 256 << 10;  // bytes of B: about 20 µs of one core's reading
   const Problem& p = plan.problem;
   threads = worthwhile(static_cast<double>(changes_places(*plan.kernel, p) ? p.m : p.n) * static_cast<double>(p.k) *
                            static_cast<double>(size_of(p.b)),
@@ -81,7 +82,7 @@ void cut_cpu(Plan& plan, int64_t threads) {
   const Problem& p = plan.problem;
   const Tile& tile = kernel.tile;
   constexpr int64_t kMaxBlock = 4096;     // rows or columns of a pass: bounds the workspace
-  constexpr int64_t kMaxBytes = 1 << 20;  // more rows or columns than that, where they are short
+  constexpr int64_t kMaxBytes = 1 << 20;  // short rows or columns may be more, up to these bytes
   CpuBlocks& cpu = plan.cpu;
   // Instructions are as wide for every type, so bytes of packed elements measure their number; writing C comes to it.
   constexpr double kWritten = 1 << 16;  // elements of C, in the time of least_work

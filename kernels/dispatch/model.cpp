@@ -18,20 +18,20 @@ constexpr int64_t kVector = 16;  // bytes
 constexpr int64_t kMostParts = 32;
 constexpr int64_t kMostCluster = 8;  // blocks that every GPU with clusters can hold together
 
-// What a family of kernels takes besides its instruction's rate. Fitted to measured times of every kernel and split of
+// Cost of a family of kernels besides its instruction's rate. Fitted to measured times of every kernel and split of
 // random shapes on an H200 (docs/kernels/model.md).
 struct Family {
   double launch_us;         // from the launch to the first operands, and from the last accumulators to the end
-  double tile_us;           // of each tile, besides its stages
-  double area_us;           // the same for each 128 × 128 of it on one SM
-  double block_bytes;       // a clock, of operands, that one block takes at most
-  double sm_bytes;          // the same of an SM
-  double unaligned;         // times as long where it reads unaligned rows
-  double unaligned_us;      // and each stage so much longer
-  double writing;           // times as long where C's rows are unaligned
-  double memory;            // of the memory's rate, what it reaches
-  int64_t fewest_stages;    // of a part
-  double area_writing = 1;  // of area_us, as `writing`
+  double tile_us;           // for each tile, besides its stages
+  double area_us;           // for each 128 × 128 of a tile on one SM, besides its stages
+  double block_bytes;       // bytes of operands per clock that one block takes at most
+  double sm_bytes;          // bytes of operands per clock that an SM takes at most
+  double unaligned;         // factor on the time if the kernel reads unaligned rows
+  double unaligned_us;      // and time added to each stage then
+  double writing;           // factor on the time to write C if its rows are unaligned
+  double memory;            // fraction of the memory's rate that the family reaches
+  int64_t fewest_stages;    // fewest stages of a part
+  double area_writing = 1;  // factor on area_us if the rows of C are unaligned
 };
 
 Family family_of(const Kernel& kernel) {
@@ -62,7 +62,7 @@ Family family_of(const Kernel& kernel) {
   return {1.25, 0.66, 0.06, 40, 60, 1, 0.18, 4.4, 0.6, 4, 1.6};
 }
 
-// Of one SM, dense.
+// Returns the dense operations per clock of one SM.
 double ops_per_clock(const Kernel& kernel, const Target& target) {
   const Peak* const peak = peak_of(kernel);
   const DType type = peak != nullptr ? peak->dtype : kernel.dtype;
@@ -77,7 +77,7 @@ double ops_per_clock(const Kernel& kernel, const Target& target) {
     return found;
   };
   if (const auto found = rate(type)) return static_cast<double>(*found);
-  // Where no source has the rate of bytes, twice that of BF16.
+  // If no source has the rate of 8-bit types, assume twice the rate of BF16.
   const auto bf16 = size_of(type) == 1 ? rate(DType::bf16) : std::nullopt;
   return bf16 ? 2 * static_cast<double>(*bf16) : kUnknown;
 }
@@ -91,7 +91,7 @@ struct Model {
   double clock = 1.5e9;
   double memory = 3e11;  // bytes a second
   double ops = 1024;
-  double tiles = 1;  // that one block, pair or cluster computes
+  double tiles = 1;  // tiles of one block, pair or cluster
   int64_t stages = 1;
   Reading reading = reading_of(kernel, p);
 
@@ -151,7 +151,7 @@ struct Model {
     return std::max(compute, read) / clock + (reading.unaligned ? family.unaligned_us * 1e-6 : 0);
   }
   [[nodiscard]] double seconds(int64_t parts) const {
-    constexpr double kClusterSeconds = 0.25e-6;  // small_m: of each doubling of the cluster
+    constexpr double kClusterSeconds = 0.25e-6;  // small_m: for each doubling of the cluster
     const double slots = std::max(std::floor(sms / together()), 1.0);
     const double all = tiles * static_cast<double>(parts);
     const double running = std::clamp(std::ceil(all / slots), 1.0, static_cast<double>(kernel.blocks));
@@ -177,7 +177,7 @@ int64_t sms_of(const Gpu& gpu) {
 Reading reading_of(const Kernel& kernel, const Problem& p) {
   constexpr int64_t kWorthRows = 64;                    // below, reading element by element costs less than a copy
   constexpr int64_t kLarge = 128;                       // smaller tiles of FP32 read unaligned rows as fast
-  const bool by_maps = kernel.work != GpuWork::blocks;  // whose rows must begin at multiples of 16 bytes
+  const bool by_maps = kernel.work != GpuWork::blocks;  // tensor maps need rows that begin at multiples of 16 bytes
   const bool worth =
       !kernel.reads_any_rows &&
       (by_maps || (std::min(p.m, p.n) > kWorthRows && (kernel.peak != "peak_fp32" || kernel.tile.m >= kLarge)));
@@ -199,8 +199,8 @@ Reading reading_of(const Kernel& kernel, const Problem& p) {
 }
 
 Split best_split(const Kernel& kernel, const Problem& problem, const Gpu& gpu) {
-  // Whether one block for each of few SMs reaches the memory's rate was not measured: of splits that the model finds
-  // alike, small M takes the one of most blocks that have an SM each.
+  // No measurement shows whether one block on each of few SMs reaches the memory's rate. If the model finds splits
+  // equally fast, small M therefore takes the split with most blocks that have an SM each.
   constexpr double kAlike = 1.1;
   const Model model(kernel, problem, gpu);
   const bool small_m = kernel.work == GpuWork::small_m;

@@ -59,7 +59,7 @@ CpuCall make_call(const Plan& plan, const Operands& o, std::byte* workspace) {
     std::swap(call.a_row, call.b_column);
     std::swap(call.a_k, call.b_k);
   }
-  if (p.k == 0) {  // nothing of B need be there, and small M reads whole words of its columns
+  if (p.k == 0) {  // B may be empty, and small M reads whole words of its columns
     alignas(64) static constexpr std::array<std::byte, 64> kZeros{};
     call.b = kZeros.data();
     call.b_column = call.b_k = 0;
@@ -72,9 +72,9 @@ struct CpuPass {
   const CpuCall& call;
   CpuFunction function;
   CpuStep steps[2];       // one kind of task after the other
-  int64_t tasks[2];       // how many of each
+  int64_t tasks[2];       // number of tasks of each kind
   int64_t down;           // compute: tasks along the rows
-  int64_t rows, columns;  // of one task
+  int64_t rows, columns;  // size of one task
   // compute: what a task packs first, of rows or columns that no other one reads; compute itself: nothing
   CpuStep packs = CpuStep::compute;
   std::atomic<int64_t> next{0};
@@ -174,7 +174,7 @@ class SingleThreaded {
     if (task.step == CpuStep::compute || call.k_block > 0) plan_.kernel->function(call, task);
   }
 
-  // Some rows of A or columns of B with this pass's k, as they lie.
+  // Returns some rows of A or columns of B with this pass's k, in their storage.
   [[nodiscard]] CpuLines lines(const void* matrix, DType type, int64_t line, int64_t k, int64_t first,
                                int64_t count) const {
     if (count <= 0 || all_.k_block == 0) return {};
@@ -190,7 +190,7 @@ class SingleThreaded {
     return lines(all_.b, plan_.problem.b, all_.b_column, all_.b_k, all_.column + column,
                  std::min(count, all_.columns - column));
   }
-  // Of the block of columns after this one: all of it, or the share of one panel of rows.
+  // Returns lines of the block of columns after this one: all of it, or the share of one panel of rows.
   [[nodiscard]] CpuLines of_b(int64_t column, int64_t row) const {
     if (plan_.problem.prepacked_b) return {};
     CpuLines all = of_b_at(column + across_, across_);
@@ -216,8 +216,8 @@ void run_pass(const Plan& plan, const CpuCall& call, bool pack_b, const Parallel
   if (cpu.threads == 1 && !plan.kernel->in_place) return SingleThreaded(plan, call).run();
   const int64_t down = divide_up(call.rows, cpu.task_rows);
   const int64_t across = divide_up(call.columns, cpu.task_columns);
-  // Where one task has all rows, its columns of B stay in its core's cache between packing and computing; where one has
-  // all columns, its rows of A do.
+  // If one task has all rows, its columns of B stay in its core's cache between packing and computing. If one task has
+  // all columns, its rows of A stay in the cache.
   CpuStep fused = CpuStep::compute;
   if (pack_b && down == 1 && call.k_block > 0) {
     fused = CpuStep::pack_b;
@@ -249,7 +249,7 @@ void run_pass(const Plan& plan, const CpuCall& call, bool pack_b, const Parallel
   compute.run(parallel_for, cpu.threads);
 }
 
-// Where the panels of one block of columns and k lie in a prepacked B.
+// Returns the address of the panels of one block of columns and k in a prepacked B.
 void* prepacked_at(const Plan& plan, void* packed_b, int64_t column, int64_t pass) {
   const int64_t passes = divide_up(plan.problem.k, plan.cpu.k_block);
   return static_cast<std::byte*>(packed_b) + (column / plan.cpu.columns * passes + pass) * plan.cpu.prepacked_block;
@@ -283,7 +283,7 @@ void run_cpu(const Plan& plan, const Operands& operands, const Context& context)
   }
 }
 
-// Whether a packed B can lie there, beside another matrix.
+// Checks the address of a packed B, and that it does not overlap another matrix.
 Result<void> check_packed(const Plan& plan, const void* packed_b, const void* other, int64_t bytes, const char* name) {
   if (plan.prepacked_bytes == 0) return {};
   const auto at = reinterpret_cast<uintptr_t>(packed_b);

@@ -11,14 +11,14 @@
 namespace pbprobe {
 
 // Packs B of a plan whose problem has prepacked_b into plan.prepacked_bytes at `packed_b`, which is aligned to
-// kPackedAlign. Every plan of the same kernel, n and k reads it, whatever m and threads are, on this machine: what is
-// packed depends on the vector length. Errors: usage (the plan reads B as it lies; a null or misaligned pointer; both
-// overlap). Where there is an error, nothing was written.
+// kPackedAlign. Every plan of the same kernel, n and k reads it on this machine, whatever m and threads are; the packed
+// layout depends on the vector length. Errors: usage (the plan does not read a packed B; a null or misaligned pointer;
+// both overlap). On error, writes nothing.
 [[nodiscard]] Result<void> prepack(const Plan& plan, const void* b, void* packed_b,
                                    const ParallelFor& parallel_for = {});
 
-// Errors: usage (null, misaligned or overlapping operands, a workspace that is too small, no GpuKernels for a GPU
-// plan); device (the driver refused the launch: its name for the error). Where there is an error, nothing was written.
+// Runs a plan. Errors: usage (null, misaligned or overlapping operands, a workspace that is too small, no GpuKernels
+// for a GPU plan); device (the driver refused the launch: its name for the error). On error, writes nothing.
 [[nodiscard]] Result<void> run(const Plan& plan, const Operands& operands, const Context& context);
 
 }  // namespace pbprobe

@@ -19,7 +19,7 @@ constexpr std::array<EnumName<Tier>, 2> kTierNames{{{Tier::exact, "exact"}, {Tie
 
 constexpr int64_t kGuardBytes = 4096;  // before and behind each array: more than a tile's row
 constexpr int64_t kRandomMaxK = 1024;
-constexpr int64_t kFullProducts = int64_t{1} << 26;  // of m·n·k that are all compared
+constexpr int64_t kFullProducts = int64_t{1} << 26;  // m·n·k up to which all elements are compared
 constexpr int64_t kSampledLines = 12;
 
 // SplitMix64: small, and the same everywhere.
@@ -49,10 +49,10 @@ bool is_integer(DType type) {
   return type == DType::int8 || type == DType::uint8 || type == DType::int32;
 }
 
-// What fills memory that nobody may read or must write: a NaN with a mark, or an odd integer.
+// Fills memory that a kernel must not read or write with a marked NaN, or an odd integer.
 void poison(std::byte* bytes, int64_t count, DType type) {
   const uint32_t word = is_integer(type)        ? 0x5b5b5b5bU
-                        : type == DType::e2m1x2 ? 0x77777777U  // it has no NaN: 6
+                        : type == DType::e2m1x2 ? 0x77777777U  // E2M1 has no NaN: 6
                         : size_of(type) == 1    ? 0x7f7f7f7fU
                         : size_of(type) == 4    ? 0x7fc5a5a5U
                         : type == DType::bf16   ? 0x7fd57fd5U
@@ -112,7 +112,7 @@ int64_t exact_range(const Problem& p) {
   const double scales = p.blocks == BlockScale::none ? 1 : 4;
   const auto sums = static_cast<double>(std::max<int64_t>(p.k * numbers_in(p.a), 1));
   const auto range = static_cast<int64_t>(std::sqrt(most / scales / sums));
-  const bool within = p.blocks != BlockScale::none && !are_fp32(p.blocks);  // its tensor core multiplies by scales
+  const bool within = p.blocks != BlockScale::none && !are_fp32(p.blocks);  // the tensor core multiplies by scales
   return std::clamp<int64_t>(range, 1, within ? 4 : is_fp8(p.a) ? 8 : 255);
 }
 
@@ -137,8 +137,8 @@ double draw(Random& random, DType type, DataSet set, int64_t range) {
   return static_cast<double>(random.integer(set == DataSet::signed_integers ? -range : 0, range));
 }
 
-// Of each row, or column: of each of its blocks a code, and NaN in the padding. Exact: 1 or 2; else of some powers of
-// two, or of NVFP4 any fraction between 1/4 and 8.
+// Fills the codes of all blocks of each row, or column, and NaN in the padding. Exact: 1 or 2. Else MX has some powers
+// of two, NVFP4 any fraction between 1/4 and 8.
 Guarded fill_blocks(const Problem& p, int64_t lines, Random& random, bool exact) {
   Guarded guarded = make_guarded(block_scale_bytes(p, lines), DType::uint8, 0);
   const bool mx = p.blocks == BlockScale::mx;
@@ -155,7 +155,8 @@ Guarded fill_blocks(const Problem& p, int64_t lines, Random& random, bool exact)
   return guarded;
 }
 
-// FP32: of each block 1 or 2, else a number of either sign between 1/8 and 16; NaN between the rows.
+// Fills FP32 scales of blocks, with NaN between the rows. Exact: 1 or 2; else a number of either sign between 1/8 and
+// 16.
 Guarded fill_fp32_blocks(const BlockRows& scales, Random& random, bool exact, int64_t misalign) {
   return fill({scales.rows, scales.columns, scales.leading}, DType::fp32, misalign, [&](int64_t, int64_t) {
     if (exact) return static_cast<double>(random.integer(1, 2));
@@ -212,7 +213,7 @@ void fail(CheckResult& result, std::string what) {
   result.passed = false;
 }
 
-// How far an element may be from the reference.
+// Returns how far an element may be from the reference.
 double bound_of(const Problem& p, Tier tier, double expected, double magnitude, double loss) {
   if (tier == Tier::exact && !is_integer(p.a)) return 0;
   if (p.c == DType::int32) return 0;
@@ -239,7 +240,7 @@ struct Comparison {
     result.greatest = std::max(result.greatest, std::fabs(expected));
     const double bound = bound_of(problem, tier, expected, line.magnitude[place], line.loss[place]);
     if (bound == 0) {
-      // Bits: minus zero is not zero's, and a NaN is nothing's.
+      // Compares bits: minus zero differs from zero, and NaN equals nothing.
       const double wanted = rounded(expected, problem.c);
       if (seen == wanted || (std::isinf(wanted) && seen == wanted)) return;
       return fail(result, name_element(i, j, wanted, seen));
@@ -311,10 +312,10 @@ void freivalds(const Problem& p, const Reference& reference, const CheckData& da
   }
 }
 
-// What lies around and between the rows of C must be as it was.
+// Checks that the memory around and between the rows of C is unchanged.
 void compare_guards(const Problem& p, const CheckData& data, const Guarded& before, CheckResult& result) {
   const Guarded& c = data.c;
-  // From one row's end to the next one's beginning; the first gap lies before C, the last one behind it.
+  // A gap reaches from a row's end to the next row's beginning; the first gap is before C, the last behind it.
   int64_t from = 0;
   const auto compare_until = [&](int64_t to) {
     const auto begin = c.bytes.begin() + from;

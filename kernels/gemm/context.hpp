@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What a launch is given besides its plan and its operands.
+// Arguments of a launch besides its plan and its operands.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct ParallelFor {
 struct Context {
   void* workspace = nullptr;  // at least plan.workspace_bytes; on the device for a GPU plan
   int64_t workspace_bytes = 0;
-  void* stream = nullptr;  // GPU: a CUstream of the current context; null: its default stream
+  void* stream = nullptr;  // GPU: a CUstream of the current context; nullptr is its default stream
   ParallelFor parallel_for;
   const GpuKernels* gpu = nullptr;  // GPU: the cubins that were loaded on this device
 };

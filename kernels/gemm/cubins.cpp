@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// The embedded cubins, decompressed: only those of the GPU that is there are ever asked for.
+// Decompresses embedded cubins on request; a process requests only the cubins of its GPUs.
 #include <map>
 #include <memory>
 #include <mutex>
@@ -17,7 +17,7 @@
 namespace pbprobe {
 namespace {
 
-// Cubins by name, "sm121_blocks", and the ones without which they are not decompressed.
+// A cubin by name ("sm121_blocks"), and the cubin that its decompression needs as prefix.
 struct Prefix {
   std::string_view cubin;
   std::string_view prefix;
@@ -28,7 +28,7 @@ std::string name_of(const TargetBuild& build) {
   return build.part.empty() ? std::string(build.target) : fmt::format("{}_{}", build.target, build.part);
 }
 
-// Null: it has none.
+// Returns the cubin that `build` needs as prefix, or nullptr.
 const TargetBuild* prefix_of(const TargetBuild& build) {
   const std::string name = name_of(build);
   for (const auto& [cubin, prefix] : kPrefixes) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// How one problem is computed: the kernel, and how it is cut. Made by choose() (kernels/dispatch), read by run().
+// Plan of one problem: the kernel, and its cut. choose() (kernels/dispatch) makes it, run() reads it.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@ struct Grid {
   int64_t z = 1;
 };
 
-// How a CPU kernel is cut: passes of `columns` × `rows` × `k_block` over packed panels, in each of which the threads
-// take tasks of `task_rows` × `task_columns` until none is left. K is never split between threads.
+// Cut of a CPU kernel: passes of `columns` × `rows` × `k_block` over packed panels. In each pass the threads take tasks
+// of `task_rows` × `task_columns` until all are taken. K is never split between threads.
 struct CpuBlocks {
   int64_t rows = 0;
   int64_t columns = 0;
@@ -39,29 +39,29 @@ struct CpuBlocks {
   int64_t task_rows = 0;
   int64_t task_columns = 0;
   int64_t threads = 1;
-  // Where the packed panels and the partial sums lie in the workspace, each aligned to 64 bytes.
+  // Offsets of the packed panels and the partial sums in the workspace, each aligned to 64 bytes.
   int64_t packed_b_offset = 0;
   int64_t partials_offset = 0;
   int64_t prepacked_block = 0;  // bytes from one block of `columns` × `k_block` to the next in a prepacked B; 0: none
   bool partials = false;        // C is narrower than the accumulator, and k takes several passes
 };
 
-// How a GPU kernel is cut: split-K, and passes over operands that its instruction cannot read as they lie. Offsets are
-// in the workspace, from a multiple of 256 bytes on.
+// Cut of a GPU kernel: split-K, and passes over operands that its instruction cannot read in place. Offsets are in the
+// workspace, from a multiple of 256 bytes on.
 struct GpuBlocks {
   int64_t part = 0;          // length of one part
   bool transpose_a = false;  // laid out K-major first
   bool transpose_b = false;
   bool align_a = false;  // copied first, with rows at multiples of 16 bytes
   bool align_b = false;
-  bool unaligned_b = false;  // read as it lies by threads, where no tensor map names its rows (small_m)
-  int64_t a_leading = 0;     // of the copy, in elements
+  bool unaligned_b = false;  // threads read B in place, because no tensor map can name its rows (small_m)
+  int64_t a_leading = 0;     // elements between rows of the copy
   int64_t b_leading = 0;
   int64_t b_offset = 0;
   int64_t partials_offset = 0;
-  int64_t scales_offset = 0;  // of a vector of A's scale, then one of B's, where each is one number
+  int64_t scales_offset = 0;  // a vector of A's scale, then of B's scale, if each is one number
   int64_t cluster = 1;        // blocks of a cluster
-  bool overlaps = false;      // its launches may begin before the kernels ahead have ended (kernels/cuda/pdl.cuh)
+  bool overlaps = false;      // launches may begin before earlier kernels have ended (kernels/cuda/pdl.cuh)
   // Kernels by TMA: tiles of a raster group in one direction (warpgroups: rows of tiles).
   int64_t raster_group = 0;
 };
@@ -78,15 +78,15 @@ struct Plan {
   int64_t shared_bytes = 0;     // GPU: dynamic, of a block
   CpuBlocks cpu;                // CPU
   GpuBlocks gpu;                // GPU
-  int64_t workspace_bytes = 0;  // what run() needs, at any alignment; its content is arbitrary before and after
-  // Of a prepacked B, at a multiple of kPackedAlign; 0: the problem has none. The same for every m and every number of
-  // threads, so plans of one kernel, n and k share it.
+  int64_t workspace_bytes = 0;  // bytes that run() needs, at any alignment; the content is arbitrary before and after
+  // Bytes of a prepacked B, at a multiple of kPackedAlign; 0 if the problem has none. Independent of m and of the
+  // number of threads, so plans of one kernel, n and k share it.
   int64_t prepacked_bytes = 0;
   std::optional<std::string>
-      transposing;  // a pass that transposes an operand first, counted in the time; none: no pass
-  // Operands by TMA: what is launched where one is at no multiple of 16 bytes, and for k = 0. Needs the same workspace.
+      transposing;  // pass that transposes an operand first, counted in the time; unset if no pass does
+  // TMA kernels: plan for k = 0 and operands not aligned to 16 bytes. Needs the same workspace.
   std::shared_ptr<const Plan> otherwise;
-  // GPU, C of few columns: what runs is C' = B' · A', by a small-M kernel. Needs the same workspace.
+  // GPU, C of few columns: runs C' = B' · A' by a small-M kernel instead. Needs the same workspace.
   std::shared_ptr<const Plan> swapped;
   double model_seconds = 0;  // GPU: by the model that chooses (kernels/dispatch/model.hpp); 0: none is asked
   std::string why;           // one sentence: why this kernel, cut like this

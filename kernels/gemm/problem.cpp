@@ -17,7 +17,7 @@ constexpr std::array<EnumName<Layout>, 4> kLayoutNames{{
     {Layout::tt, "tt"},
 }};
 
-// Bytes from the first to one past the last element, or nothing where that overflows.
+// Reports whether the bytes from the first to one past the last element are computed without overflow.
 bool bytes_fit(int64_t rows, int64_t columns, int64_t leading, DType type) {
   if (rows == 0 || columns == 0) return true;
   int64_t elements = 0;
@@ -188,7 +188,7 @@ Result<void> validate(const Problem& p, const Operands& o) {
   const auto bytes = [](int64_t rows, int64_t columns, int64_t leading, DType type) {
     return extent(rows, columns, leading) * size_of(type);
   };
-  // Nothing is read where C is empty, and only the vectors where k is 0.
+  // If C is empty, nothing is read; if k is 0, only the vectors are.
   const bool reads = p.m > 0 && p.n > 0;
   const Range c{"C", o.c, extent_c(p) * size_of(p.c), size_of(p.c)};
   const std::array<Range, 7> inputs{{

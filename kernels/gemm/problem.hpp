@@ -24,7 +24,7 @@ namespace pbprobe {
   return divide_up(a, b) * b;
 }
 
-// How the operands lie in memory. n: as the GEMM reads them; t: the other way round, where B[n,k] is nn.Linear's.
+// Storage of A and B. n: as the GEMM reads the operand; t: transposed. nn.Linear stores its weight as B[n,k].
 enum class Layout : uint8_t {
   nt,  // A[m,k] B[n,k]
   nn,  // A[m,k] B[k,n]
@@ -57,17 +57,17 @@ struct Problem {
   DType accumulator = DType::fp32;
   DType c = DType::fp32;
   bool c_is_nm = false;  // C is stored [n,m], and a bias is [m]. GPU, small M: see swapped() in choose.cpp.
-  // Which of the optional vectors there are; all are FP32.
+  // Optional vectors of the problem; all are FP32.
   bool bias = false;                     // [n]
   bool scale_a = false;                  // [m]
   bool scale_b = false;                  // [n]
   bool per_tensor = false;               // one scale for all of A and one for all of B: [1] each. GPU.
-  BlockScale blocks = BlockScale::none;  // of A and of B. GPU.
-  // Of FP32 scales of blocks: floats from one stored row to the next; 0: no more than a row has. See BlockRows.
+  BlockScale blocks = BlockScale::none;  // scales of blocks of A and of B. GPU.
+  // FP32 scales of blocks: floats from one stored row to the next; 0 if rows are contiguous. See BlockRows.
   int64_t blocks_lda = 0;
   int64_t blocks_ldb = 0;
-  // B was packed once by prepack() (kernels/dispatch/run.hpp), as weights are; layout and ldb say how it lay before.
-  // CPU.
+  // B was packed once by prepack() (kernels/dispatch/run.hpp), as weights are; layout and ldb describe it before
+  // packing. CPU.
   bool prepacked_b = false;
 
   bool operator==(const Problem&) const = default;
@@ -76,7 +76,7 @@ struct Problem {
 // A problem of one data type with the least leading dimensions. INT8 accumulates in INT32, all others in FP32;
 // `c` is the type of the result.
 [[nodiscard]] Problem make_problem(int64_t m, int64_t n, int64_t k, DType type, DType c, Layout layout = Layout::nt);
-// The same with the type that the GEMM gives without rounding: INT32 for INT8, else FP32.
+// Makes a problem whose C has the type that needs no rounding: INT32 for INT8, else FP32.
 [[nodiscard]] Problem make_problem(int64_t m, int64_t n, int64_t k, DType type, Layout layout = Layout::nt);
 
 // Rows and columns of A, B, C as stored.
@@ -100,7 +100,7 @@ struct Problem {
   return p.c_is_nm ? p.m : p.n;
 }
 
-// Elements of the bias and the scales, where there are any.
+// Return the elements of the bias and the scales, if the problem has them.
 [[nodiscard]] constexpr int64_t biases(const Problem& p) {
   return stored_columns_c(p);
 }
@@ -111,8 +111,8 @@ struct Problem {
   return p.per_tensor ? 1 : p.n;
 }
 
-// Scales of one row of A, or column of B, and bytes of MX's or NVFP4's of `lines` of them, padded to 128 × 4: they lie
-// as cuBLASLt takes them (kernels/cuda/block_scales.hpp).
+// Return the scales of one row of A, or column of B, and the bytes of the MX or NVFP4 scales of `lines` of them, padded
+// to 128 × 4. The layout is cuBLASLt's (kernels/cuda/block_scales.hpp).
 [[nodiscard]] constexpr int64_t blocks_along_k(const Problem& p) {
   const int64_t length = block_length(p.blocks, p.a);
   return p.blocks == BlockScale::none ? 0 : divide_up(p.k, length);
@@ -126,8 +126,8 @@ struct Problem {
   return rows == 0 || columns == 0 ? 0 : (rows - 1) * leading + columns;
 }
 
-// FP32 scales of the blocks of one operand, of `lines` rows (of B: columns), as torch stores them: of 1 × 128, those of
-// one block of k lie together, [k / 128, lines]; of 128 × 128 those of 128 lines, [lines / 128, k / 128].
+// FP32 scales of the blocks of one operand with `lines` rows (for B: columns), as torch stores them. Blocks of 1 × 128:
+// [k / 128, lines], scales of one block of k together. Blocks of 128 × 128: [lines / 128, k / 128].
 struct BlockRows {
   bool squares = false;
   int64_t rows = 0;
@@ -149,7 +149,7 @@ struct BlockRows {
 [[nodiscard]] constexpr int64_t place_in(const BlockRows& scales, int64_t line, int64_t block) {
   return scales.squares ? line / 128 * scales.leading + block : block * scales.leading + line;
 }
-// Bytes of all scales of A's blocks, and of B's, of any kind.
+// Return the bytes of all block scales of A or B, of any kind.
 [[nodiscard]] constexpr int64_t block_bytes(const Problem& p, const BlockRows& scales, int64_t lines) {
   return are_fp32(p.blocks) ? extent(scales.rows, scales.columns, scales.leading) * 4 : block_scale_bytes(p, lines);
 }
@@ -162,7 +162,7 @@ struct BlockRows {
 [[nodiscard]] constexpr int64_t extent_c(const Problem& p) {
   return extent(stored_rows_c(p), stored_columns_c(p), p.ldc);
 }
-// Where C[i,j] lies, in elements.
+// Returns the offset of C[i,j] in elements.
 [[nodiscard]] constexpr int64_t place_in_c(const Problem& p, int64_t i, int64_t j) {
   return p.c_is_nm ? j * p.ldc + i : i * p.ldc + j;
 }
@@ -170,8 +170,8 @@ struct BlockRows {
 // "m 5, n 7, k 3, nt, bf16·bf16→fp32→bf16", as messages name it.
 [[nodiscard]] std::string describe(const Problem& problem);
 
-// Errors (usage): a negative size; a leading dimension smaller than a stored row; sizes whose byte count overflows;
-// types that no GEMM here combines, or not with these blocks; scales, or a bias, on an INT32 result.
+// Checks a problem. Errors (usage): a negative size; a leading dimension smaller than a stored row; sizes whose byte
+// count overflows; types that no GEMM here combines, or not with these blocks; scales, or a bias, on an INT32 result.
 [[nodiscard]] Result<void> validate(const Problem& problem);
 
 // Pointers may have any alignment that their element type has.
@@ -184,11 +184,11 @@ struct Operands {
   const float* scale_b = nullptr;
   const void* blocks_a = nullptr;  // scales of blocks: FP32; or bytes, UE8M0 or UE4M3, at a multiple of 16 bytes
   const void* blocks_b = nullptr;
-  const void* packed_b = nullptr;  // what prepack() wrote, where the problem says so; then B is not read
+  const void* packed_b = nullptr;  // output of prepack(), if problem.prepacked_b; then B is not read
 };
 
-// Errors (usage): a null pointer to a non-empty matrix or to a vector that the problem has; a pointer that is not
-// aligned to its element; a C that overlaps an input. The problem must be valid.
+// Checks pointers. Errors (usage): a null pointer to a non-empty matrix or to a vector that the problem has; a pointer
+// that is not aligned to its element; a C that overlaps an input. Requires a valid problem.
 [[nodiscard]] Result<void> validate(const Problem& problem, const Operands& operands);
 
 }  // namespace pbprobe

@@ -74,7 +74,7 @@ double round_to_tf32(double value) {
   return static_cast<double>(std::bit_cast<float>(bits));
 }
 
-// Ties to even. What is too great becomes infinity, or NaN where there is none.
+// Rounds to nearest, ties to even. Too great a value becomes infinity, or NaN if the format has no infinity.
 double round_to(double value, const Format& format) {
   value = round_to(value, format.fraction_bits, format.least(), format.greatest());
   return format.finite && std::isinf(value) ? std::numeric_limits<double>::quiet_NaN() : value;

@@ -13,24 +13,25 @@
 
 namespace pbprobe {
 
-// The number `index` of an array of any type, as a double (exact); of e2m1x2, an element holds two of them.
+// Returns the number `index` of an array of any type as a double (exact). An element of e2m1x2 holds two numbers.
 [[nodiscard]] double element(const void* data, DType type, int64_t index);
 
 // Rounds to nearest, ties to even, and stores. Integers must be in range; fp16 and bf16 overflow to infinity.
 void set_element(void* data, DType type, int64_t index, double value);
 
-// A block's scale by its code. MX: 2^(code − 127), and 255 is NaN; NVFP4: E4M3 without a sign, so that nobody defines
-// codes of 128 and more (NaN here).
+// Decodes a block's scale. MX: 2^(code − 127), and 255 is NaN; NVFP4: E4M3 without a sign, for which codes of 128 and
+// more are undefined (NaN here).
 [[nodiscard]] double block_scale(BlockScale blocks, uint8_t code);
-// Where the scale of block `block` of row (or column) `line` lies, in bytes.
+// Returns the offset in bytes of the scale of block `block` of row (or column) `line`.
 [[nodiscard]] int64_t place_of_scale(const Problem& problem, int64_t line, int64_t block);
 
-// What a value becomes when it is rounded to a type.
+// Rounds a value to a type.
 [[nodiscard]] double rounded(double value, DType type);
 
-// What a sum of FP8 products may lose in the tensor core: it takes 32 of them and its accumulator at a time, aligns all
-// to the greatest and keeps 13 bits behind the point of that one; sums of 128 at most are added in FP32. Of E2M1 it
-// takes 64, and of what keeps how many digits nobody knows: the same is allowed.
+// Bound of the loss of a sum of FP8 products in the tensor core. The core takes 32 products and its accumulator at a
+// time, aligns all to the greatest and keeps 13 bits behind the greatest one's point; sums of 128 at most are added in
+// FP32. For E2M1 it takes 64 products; the number of digits that it keeps then is unknown, and the same loss is
+// allowed.
 class NarrowSum {
  public:
   explicit NarrowSum(int64_t step = 32) : step_(step) {}
@@ -41,9 +42,9 @@ class NarrowSum {
   [[nodiscard]] double of_step() const;
   int64_t step_;
   int64_t count_ = 0;
-  double sum_ = 0;       // of at most 128 products
-  double greatest_ = 0;  // of this step's products and of the sum before it
-  double loss_ = 0;      // of the steps before
+  double sum_ = 0;       // sum of at most 128 products
+  double greatest_ = 0;  // greatest of this step's products and the sum before it
+  double loss_ = 0;      // loss of the steps before
 };
 
 // One row of C (before any rounding), of |A|·|B|, and of what FP8 may lose (else zeros), each of n elements.

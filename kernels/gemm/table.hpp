@@ -43,121 +43,121 @@ class DTypes {
   uint16_t bits_ = 0;
 };
 
-// How a GPU kernel's blocks share the work.
+// Division of a GPU kernel's work among its blocks.
 enum class GpuWork {
-  blocks,      // each a tile and, with split-K, a part of k
+  blocks,      // a block takes a tile and, with split-K, a part of k
   warpgroups,  // persistent clusters, operands by TMA (kernels/cuda/hopper.cuh)
-  tma_mma,     // the same by mma.sync, without clusters (kernels/cuda/tma_mma.cuh)
+  tma_mma,     // like warpgroups, by mma.sync without clusters (kernels/cuda/tma_mma.cuh)
   small_m,     // swap-AB, split-K inside a cluster (kernels/cuda/hopper_skinny.cuh)
 };
 
 // One kernel. A target that is not built keeps its rows: `built` is false and `function` null.
 struct Kernel {
-  std::string_view target;     // "avx512"
-  std::string_view part = {};  // GPU: which of the target's cubins it is in ("tcgen05", "blocks"); empty: the main one
-  std::string_view name;       // "gemm_fp32_14x32_avx512"
-  std::string_view function_name;  // "gemm_fp32_14x32": the function's, and the beginning of the GPU symbols'
+  std::string_view target;         // "avx512"
+  std::string_view part = {};      // GPU: the target's cubin that holds it ("tcgen05", "blocks"); "" is the main one
+  std::string_view name;           // "gemm_fp32_14x32_avx512"
+  std::string_view function_name;  // "gemm_fp32_14x32": the function, and the beginning of the GPU symbols
   bool built = false;
-  CpuFunction function = nullptr;  // null: a GPU's, or not built
-  // What kernels.inc states.
-  DType dtype = DType::fp32;  // as users name it; INT8 stands for u8×s8 too
-  DTypes a = {};              // of A; empty: dtype only
-  DTypes b = {};              // of B; empty: dtype only
+  CpuFunction function = nullptr;  // nullptr for a GPU kernel, or if not built
+  // Fields that kernels.inc states.
+  DType dtype = DType::fp32;  // the type that users name; INT8 includes u8×s8
+  DTypes a = {};              // types of A; if empty, dtype only
+  DTypes b = {};              // types of B; if empty, dtype only
   DType accumulator = DType::fp32;
-  DTypes c = {DType::fp32};  // what it can write
+  DTypes c = {DType::fp32};  // types of C
   Tile tile = {};
-  std::string_view instruction;  // the path of the target's row in targets.json that it stands on
+  std::string_view instruction;  // instruction path of the target's row in targets.json that the kernel uses
   std::string_view peak;         // function_name of the loop that measures that path
-  int64_t max_m = INT64_MAX;     // for at most so many rows (kernels for skinny problems)
+  int64_t max_m = INT64_MAX;     // greatest number of rows (kernels for skinny problems)
   int64_t least_m = 0;           // not chosen for fewer rows, though it computes them
-  bool in_place = false;         // CPU: B is read where it lies, and k in one pass
-  int64_t k_block = 0;           // CPU: k of a pass; 0 where in_place
-  int64_t cache_bytes = 0;       // CPU: what a block of A may take of the second-level cache
-  int64_t packed_bytes = 4;      // CPU: of one packed element
-  int64_t line_bytes = 0;        // CPU: of each packed row or column, besides its elements
+  bool in_place = false;         // CPU: reads B in place, and k in one pass
+  int64_t k_block = 0;           // CPU: k of a pass; 0 if in_place
+  int64_t cache_bytes = 0;       // CPU: bytes of the second-level cache for a block of A
+  int64_t packed_bytes = 4;      // CPU: bytes of one packed element
+  int64_t line_bytes = 0;        // CPU: bytes of each packed row or column, besides its elements
   // CPU: m · n · k · packed_bytes that a thread must have to be worth calling: about 15 µs.
   int64_t least_work = 4 << 20;
-  bool small_k = false;         // GPU: multiplies the k that is there, and no whole stage
+  bool small_k = false;         // GPU: multiplies only the k that exists, not a whole stage
   bool reads_any_rows = false;  // GPU: unaligned rows need no pass that aligns them
   bool spills = false;  // GPU: ptxas spills some of its registers, which no other may (resources.json says how many)
-  int64_t threads = 0;  // GPU: of a block
+  int64_t threads = 0;  // GPU: threads of a block
   int64_t shared_bytes = 0;  // GPU: dynamic shared memory of a block
-  int64_t blocks = 1;        // GPU: that an SM holds at once
-  int64_t busy = 1;          // GPU: as many blocks as an SM needs; fewer take as long
+  int64_t blocks = 1;        // GPU: blocks that an SM holds at once
+  int64_t busy = 1;          // GPU: blocks that an SM needs; fewer take as long
   int64_t share = 0;         // GPU: percent of its path's peak on large problems, for the choice between tiles
-  int64_t sms = 1;           // GPU: that compute one tile together
+  int64_t sms = 1;           // GPU: SMs that compute one tile together
   bool k_major = false;      // GPU: reads operands along k only; others are transposed first
-  bool a_k_major = false;    // GPU: reads A so, and B as it lies
+  bool a_k_major = false;    // GPU: reads A along k only, and B in its layout
   GpuWork work = GpuWork::blocks;
   int64_t cluster = 1;  // GPU, warpgroups: blocks of a cluster, one tile below the other, which share B
-  bool across = false;  // the tiles of a cluster lie side by side and share A
-  BlockScale block_scale = BlockScale::none;  // GPU: that its operands have
+  bool across = false;  // the tiles of a cluster are side by side and share A
+  BlockScale block_scale = BlockScale::none;  // GPU: scales of its operands
   bool pingpong =
       false;  // a block's warpgroups compute tiles interleaved, and one is written while another is computed
 };
 
-// The layout that a GPU kernel reads where the operands lie in `layout`: what it cannot read is transposed first.
+// Returns the layout that a GPU kernel reads if the operands have `layout`. The other operands are transposed first.
 [[nodiscard]] Layout layout_read(const Kernel& kernel, Layout layout);
-// Whether it writes C stored [n,m] too, as GPU kernels of small M do.
+// Reports whether the kernel also writes C stored [n,m], as GPU kernels of small M do.
 [[nodiscard]] constexpr bool writes_c_nm(const Kernel& kernel) {
   return kernel.threads > 0 && kernel.max_m != INT64_MAX;
 }
-// Whether it has a variant that reads unaligned rows of B, along k.
+// Reports whether the kernel has a variant that reads unaligned rows of B, along k.
 [[nodiscard]] bool reads_unaligned_rows(const Kernel& kernel);
 inline constexpr std::string_view kUnalignedVariant = "_nt_unaligned";
-// The symbols of a GPU kernel in its cubin, without the target: one a layout that it reads as it lies, and that
-// variant.
+// Returns the symbols of a GPU kernel in its cubin, without the target: one for each layout that it reads without a
+// pass, and one for the unaligned variant.
 [[nodiscard]] std::vector<std::string> symbols_of(const Kernel& kernel);
-// Those that every cubin has beside its kernels: passes (kernels/cuda/passes.cuh) and memory probes (memory.cuh).
+// Returns the symbols of passes (kernels/cuda/passes.cuh) and memory probes (memory.cuh), which every cubin has.
 [[nodiscard]] std::span<const std::string_view> pass_symbols();
-// Those that it has where kernels of warpgroups are: tensor_probes.cuh. Elsewhere none.
+// Returns the symbols of tensor_probes.cuh, which a target with warpgroup kernels has; empty for other targets.
 [[nodiscard]] std::span<const std::string_view> tensor_probe_symbols(std::string_view target);
 
 struct Peak;
-// The symbol of what runs a GPU loop's instruction once: "proof_bf16" of "peak_bf16".
+// Returns the symbol that runs a GPU loop's instruction once: "proof_bf16" for "peak_bf16".
 [[nodiscard]] std::string proof_symbol(const Peak& peak);
 
 // A register-only loop that shows how fast an instruction path issues, or (cycles > 0) a dependent chain of a known
 // length, which shows the clock.
 struct Peak {
   std::string_view target;
-  std::string_view part = {};      // as a kernel's
+  std::string_view part = {};      // see Kernel::part
   std::string_view name;           // "peak_fp32_avx512"
   std::string_view function_name;  // "peak_fp32"
   bool built = false;
-  CpuLoop function = nullptr;  // null: a GPU's, or not built
+  CpuLoop function = nullptr;  // nullptr for a GPU loop, or if not built
   DType dtype = DType::fp32;
   std::string_view instruction;
-  int64_t operations = 0;  // of one iteration (FMA = 2); GPU: of one thread's
-  int64_t cycles = 0;      // of one iteration, for a clock chain
+  int64_t operations = 0;  // operations of one iteration and (GPU) thread; FMA = 2
+  int64_t cycles = 0;      // cycles of one iteration, for a clock chain
   bool spills = false;     // GPU: ptxas spills some of its registers, which no other may (resources.json says how many)
-  int64_t threads = 0;     // GPU: of a block
+  int64_t threads = 0;     // GPU: threads of a block
   int64_t shared_bytes = 0;  // GPU: dynamic shared memory of a block
 };
 
-// What was built of one target. Every id of targets.json has one, and one more for each further cubin.
+// Build result of one target. Every id of targets.json has one, and one more for each further cubin.
 struct TargetBuild {
   std::string_view target;
-  std::string_view part = {};  // of a further cubin: "tcgen05", "blocks"
+  std::string_view part = {};  // name of a further cubin: "tcgen05", "blocks"
   bool built = false;
-  std::string_view why_not;          // one sentence with the way out; empty where it is built
-  std::string_view digest;           // SHA-256: of the cubin (GPU), of the source closure and flags (CPU)
+  std::string_view why_not;          // one sentence with a remedy; "" if built
+  std::string_view digest;           // SHA-256 of the cubin (GPU), or of the source closure and flags (CPU)
   std::span<const std::byte> frame;  // GPU: the cubin (PTX in the preset ptx) as the zstd frame that is embedded
-  std::string_view ptx;              // GPU: whose PTX the cubin is ("80"); empty: machine code
-  std::string_view source_digest;    // GPU: of the source closure and `ptx`, which evidence by way of PTX names
+  std::string_view ptx;              // GPU: SM of the PTX in the cubin ("80"); "" for machine code
+  std::string_view source_digest;    // GPU: SHA-256 of the source closure and `ptx`, for evidence by way of PTX
   int64_t spill_bytes = 0;           // GPU: registers that ptxas spilled, all kernels together but memory probes
 };
 
-// Rows in the order of kernels.inc: of two that fit, the earlier one is preferred.
+// Rows in the order of kernels.inc: if two fit, the earlier one is preferred.
 [[nodiscard]] std::span<const Kernel> kernel_table();
 [[nodiscard]] std::span<const Peak> peak_table();
 [[nodiscard]] std::span<const TargetBuild> target_builds();
-// Those of further cubins.
+// Returns the builds of further cubins.
 [[nodiscard]] std::span<const TargetBuild> part_builds();
 
 // The row with this public name, or null.
 [[nodiscard]] const Kernel* find_kernel(std::string_view name);
-// The row, or an error that names those that are there.
+// Returns the row, or an error that lists the existing names.
 [[nodiscard]] Result<const Kernel*> require_kernel(std::string_view name);
 // The loop that a kernel's figure is held against, or null.
 [[nodiscard]] const Peak* peak_of(const Kernel& kernel);

@@ -6,7 +6,7 @@
 
 namespace pbprobe {
 
-// What compiled the GPU kernels: "nvcc 13.0, nvrtc 12.9"; "none" where there are no kernels.
+// Returns the compilers of the GPU kernels: "nvcc 13.0, nvrtc 12.9"; "none" if no GPU kernels were built.
 [[nodiscard]] std::string_view cuda_compilers();
 
 }  // namespace pbprobe
