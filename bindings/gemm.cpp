@@ -199,7 +199,7 @@ int64_t workspace_bytes(const Slices& slices) {
 Result<void> run_gemm(const Slices& slices, const Operands& operands, const Place& place, void* workspace, void* stream,
                       const ParallelFor& parallel_for) {
   for (const auto& slice : slices) {
-    const Operands part = operands_of(slice, operands);
+    const Operands part = slice_operands(slice, operands);
     const Context context{.workspace = workspace,
                           .workspace_bytes = slice.plan.workspace_bytes,
                           .stream = stream,

@@ -48,7 +48,7 @@ struct SimtTile {
   static constexpr int kThreads = kOfGroup * kGroups;
   static constexpr int kOfWarp = kRows * kLanesDown;  // rows
 };
-// In the first, registers would be spilled by words: there unaligned rows are aligned before (reading_of()).
+// In the first tile, reads by words would spill registers: a pass aligns unaligned rows before (plan_reading()).
 using SimtLarge = SimtTile<128, 16, 16, 1, false>;
 using SimtWords = SimtTile<128, 8, 8, 1, true>;
 using SimtMedium = SimtTile<64, 16, 8, 4, true>;

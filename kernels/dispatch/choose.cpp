@@ -27,7 +27,7 @@ constexpr int kOwnTarget = 1000;
 
 // Returns how well a target's cubin fits the device: 0 not at all; kOwnTarget exactly; else a plain cubin of the same
 // major capability, the nearest first, or PTX that the driver can compile.
-int fit_of(const Target& target, const Gpu& gpu) {
+int rank_fit(const Target& target, const Gpu& gpu) {
   if (!target.capability) return 0;
   if (*target.capability == gpu.capability) return kOwnTarget;
   const auto theirs = parse_sm(gpu.capability);
@@ -40,7 +40,7 @@ int fit_of(const Target& target, const Gpu& gpu) {
   return cubin_runs_on(*ours, *theirs) ? 1 + static_cast<int>(ours->minor) : 0;
 }
 
-Result<const Gpu*> gpu_of(const Host& host, int64_t index) {
+Result<const Gpu*> find_gpu(const Host& host, int64_t index) {
   for (const auto& gpu : host.gpus) {
     if (gpu.index == index) return &gpu;
   }
@@ -52,7 +52,7 @@ Result<const Gpu*> gpu_of(const Host& host, int64_t index) {
 // makes the sentences only if they are reported. A further cubin (`part`) is an "a" one.
 bool runs_here(const Target& target, std::string_view part, const Host& host, const Gpu* gpu) {
   if ((target.kind == TargetKind::gpu) != (gpu != nullptr)) return false;
-  if (gpu != nullptr) return !gpu->problem && fit_of(target, *gpu) >= (part.empty() ? 1 : kOwnTarget);
+  if (gpu != nullptr) return !gpu->problem && rank_fit(target, *gpu) >= (part.empty() ? 1 : kOwnTarget);
   return std::find(host.cpu.targets.begin(), host.cpu.targets.end(), target.id) != host.cpu.targets.end();
 }
 
@@ -85,12 +85,12 @@ bool computes_types(const Kernel& kernel, const Problem& p) {
 }
 
 // Reports whether M fits `max_m`, or N if a CPU kernel can swap A and B.
-bool few_enough(const Kernel& kernel, const Problem& p) {
+bool fits_small_m(const Kernel& kernel, const Problem& p) {
   return p.m <= kernel.max_m || (kernel.in_place && p.n <= kernel.max_m && p.a == p.b);
 }
 
 bool computes(const Kernel& kernel, const Problem& p) {
-  return computes_types(kernel, p) && !(p.prepacked_b && kernel.in_place) && few_enough(kernel, p) &&
+  return computes_types(kernel, p) && !(p.prepacked_b && kernel.in_place) && fits_small_m(kernel, p) &&
          (!p.c_is_nm || writes_c_nm(kernel));
 }
 
@@ -98,7 +98,7 @@ bool computes(const Kernel& kernel, const Problem& p) {
 std::string problem_differs(const Kernel& kernel, const Problem& p) {
   if (computes(kernel, p)) return {};
   if (!computes_types(kernel, p)) return fmt::format("it does not compute these types ({})", describe(p));
-  if (!few_enough(kernel, p)) return fmt::format("it is for at most {} rows ({})", kernel.max_m, describe(p));
+  if (!fits_small_m(kernel, p)) return fmt::format("it is for at most {} rows ({})", kernel.max_m, describe(p));
   if (p.c_is_nm && !writes_c_nm(kernel)) return fmt::format("it writes C [m,n] only ({})", describe(p));
   return "it reads B where it lies, and this one is packed already";
 }
@@ -118,7 +118,8 @@ struct Candidate {
   double seconds = 0;  // GPU: time that the model predicts
 };
 
-Result<const Kernel*> forced(const Problem& problem, const Host& host, const Gpu* gpu, const ChooseOptions& options) {
+Result<const Kernel*> find_forced_kernel(const Problem& problem, const Host& host, const Gpu* gpu,
+                                         const ChooseOptions& options) {
   PBPROBE_TRY(const Kernel* kernel, require_kernel(*options.kernel));
   PBPROBE_TRY(const Target* target, require_target(kernel->target));
   if (options.target && *options.target != kernel->target) {
@@ -138,7 +139,7 @@ Result<const Kernel*> forced(const Problem& problem, const Host& host, const Gpu
 }
 
 // Lists, for each target that has a kernel for the problem, why it was not chosen; joins neighbours with one reason.
-Error nothing_fits(const Problem& problem, const Host& host, const Gpu* gpu, const ChooseOptions& options) {
+Error make_no_kernel_error(const Problem& problem, const Host& host, const Gpu* gpu, const ChooseOptions& options) {
   struct Reason {
     std::string_view kernel;
     int more;
@@ -170,8 +171,8 @@ Error nothing_fits(const Problem& problem, const Host& host, const Gpu* gpu, con
                     reasons.empty() ? "none of the table computes it" : fmt::format("{}", fmt::join(reasons, "; ")));
 }
 
-Result<Candidate> best(const Problem& problem, const Host& host, const Rates& rates, const Gpu* gpu,
-                       const ChooseOptions& options) {
+Result<Candidate> find_best_kernel(const Problem& problem, const Host& host, const Rates& rates, const Gpu* gpu,
+                                   const ChooseOptions& options) {
   if (options.target) PBPROBE_CHECK(require_target(*options.target));
   std::vector<Candidate> candidates;
   bool all_rated = true;
@@ -184,7 +185,8 @@ Result<Candidate> best(const Problem& problem, const Host& host, const Rates& ra
     const Peak* peak = peak_of(kernel);
     const auto rate = peak ? rates.find(peak->name) : rates.end();
     all_rated = all_rated && rate != rates.end();
-    Candidate one{&kernel, gpu ? fit_of(*target, *gpu) : 0, rate != rates.end() ? rate->second : 0, candidates.size()};
+    Candidate one{&kernel, gpu ? rank_fit(*target, *gpu) : 0, rate != rates.end() ? rate->second : 0,
+                  candidates.size()};
     if (gpu) {
       for (const auto& other : candidates) {
         if (peak_of(*other.kernel) == peak) one.path = std::min(one.path, other.path);
@@ -203,12 +205,12 @@ Result<Candidate> best(const Problem& problem, const Host& host, const Rates& ra
       one.rate = std::max(one.rate, other.rate);
     }
   }
-  if (candidates.empty()) return nothing_fits(problem, host, gpu, options);
+  if (candidates.empty()) return make_no_kernel_error(problem, host, gpu, options);
   // CPU kernels for small M exist because the others read memory more slowly: they precede any rate. With short k,
   // writing C by rows takes most of the time. Small-M kernels write more than a few columns one by one, and come last.
   const auto order = [&](const Candidate& c) {
     if (c.kernel->max_m == INT64_MAX) return 1;
-    return changes_places(*c.kernel, problem) && problem.n > 4 && problem.k <= 16 ? 2 : 0;
+    return swaps_operands(*c.kernel, problem) && problem.n > 4 && problem.k <= 16 ? 2 : 0;
   };
   // tcgen05: none was measured, so that the larger tile, which reads less, stays first.
   const auto area_of = [](const Candidate& c) {
@@ -238,7 +240,7 @@ Result<void> plan_passes(Plan& plan, bool copied = false) {
   constexpr int64_t kAlign = 256;
   const Problem& p = plan.problem;
   GpuBlocks& gpu = plan.gpu;
-  const Reading reading = reading_of(*plan.kernel, p);
+  const Reading reading = plan_reading(*plan.kernel, p);
   gpu.transpose_a = reading.a == Pass::transpose;
   gpu.transpose_b = reading.b == Pass::transpose;
   gpu.align_a = reading.a == Pass::align;
@@ -293,7 +295,7 @@ Result<void> cut_gpu(Plan& plan, const Gpu& gpu, std::optional<int64_t> parts) {
     return make_error(ErrorCode::limit, "{}: {} tiles exceed a grid's {}: split the GEMM", describe(p), blocks,
                       INT32_MAX);
   }
-  const Split split = parts ? split_in(*plan.kernel, p, gpu, *parts) : best_split(*plan.kernel, p, gpu);
+  const Split split = parts ? make_split(*plan.kernel, p, gpu, *parts) : best_split(*plan.kernel, p, gpu);
   if (plan.kernel->work == GpuWork::blocks) {
     // No part is empty.
     plan.gpu.part = divide_up(stages_of(*plan.kernel, p), split.parts) * tile.k;
@@ -301,14 +303,14 @@ Result<void> cut_gpu(Plan& plan, const Gpu& gpu, std::optional<int64_t> parts) {
     plan.grid.x = blocks;
     plan.grid.z = plan.split;
     // Tiles that run together should share as many rows and columns as they can: about a square of them.
-    const int64_t together = sms_of(gpu) / plan.kernel->sms;
+    const int64_t together = count_sms(gpu) / plan.kernel->sms;
     plan.gpu.raster_group = std::max<int64_t>(static_cast<int64_t>(std::sqrt(static_cast<double>(together))), 1);
   } else {
-    cut_warpgroups(plan, sms_of(gpu), split.parts);
+    cut_warpgroups(plan, count_sms(gpu), split.parts);
   }
   plan.model_seconds = split.seconds;
   plan.shared_bytes = plan.kernel->shared_bytes;
-  if (plan.grid.x * plan.grid.z <= sms_of(gpu)) {
+  if (plan.grid.x * plan.grid.z <= count_sms(gpu)) {
     plan.shared_bytes = std::max(plan.shared_bytes, shared_of_one_block(*plan.kernel));
   }
   plan.variant = fmt::format("_{}", name_of(layout_read(*plan.kernel, p.layout)));
@@ -340,7 +342,7 @@ Result<void> plan_otherwise(Plan& plan, const Gpu& gpu, const ChooseOptions& opt
 
 // Returns the problem with A and B swapped, if few columns allow a small-M kernel: C[m,n] = A · B is C'[n,m] = B' · A',
 // the same memory read with rows and columns exchanged.
-std::optional<Problem> swapped(const Problem& p) {
+std::optional<Problem> make_swapped_problem(const Problem& p) {
   constexpr int64_t kMostColumns = 128;  // rows of the largest of those kernels
   if (p.n > kMostColumns || p.n >= p.m || p.k == 0 || p.a != p.b || p.c_is_nm || p.blocks != BlockScale::none)
     return std::nullopt;
@@ -359,7 +361,7 @@ std::optional<Problem> swapped(const Problem& p) {
 }
 
 // Returns the plan of the swapped problem, if the model finds it faster.
-Result<Plan> faster_of(Plan plan, Result<Plan> other) {
+Result<Plan> choose_faster_plan(Plan plan, Result<Plan> other) {
   if (!other.ok() || other->model_seconds >= plan.model_seconds) return plan;
   auto as_it_lies = std::make_shared<Plan>(std::move(plan));
   Plan both = *other;
@@ -382,7 +384,7 @@ std::string explain(const Candidate& chosen, const Plan& plan, const Gpu* gpu, b
                        plan.cpu.task_rows, plan.cpu.task_columns,
                        divide_up(std::max<int64_t>(plan.problem.k, 1), plan.cpu.k_block), plan.cpu.k_block);
     if (plan.problem.prepacked_b) why += "; B was packed beforehand";
-    if (changes_places(*plan.kernel, plan.problem)) why += "; C's columns are computed as rows";
+    if (swaps_operands(*plan.kernel, plan.problem)) why += "; C's columns are computed as rows";
   } else {
     why += fmt::format("; {} blocks of {}×{}", plan.grid.x, plan.tile.m, plan.tile.n);
     if (plan.split > 1) why += fmt::format(", split-K: {} parts of {}", plan.split, plan.gpu.part);
@@ -405,7 +407,7 @@ std::string explain(const Candidate& chosen, const Plan& plan, const Gpu* gpu, b
 }  // namespace
 
 bool runs_on(const Target& target, const Gpu& gpu) {
-  return fit_of(target, gpu) > 0;
+  return rank_fit(target, gpu) > 0;
 }
 
 Result<Plan> choose(const Problem& problem, const Host& host, const Rates& rates, const ChooseOptions& options) {
@@ -423,14 +425,14 @@ Result<Plan> choose(const Problem& problem, const Host& host, const Rates& rates
   }
   const Gpu* gpu = nullptr;
   if (options.gpu) {
-    PBPROBE_TRY(const Gpu* found, gpu_of(host, *options.gpu));
+    PBPROBE_TRY(const Gpu* found, find_gpu(host, *options.gpu));
     gpu = found;
   }
   Candidate chosen{nullptr, 0, 0};
   if (options.kernel) {
-    PBPROBE_TRY(chosen.kernel, forced(problem, host, gpu, options));
+    PBPROBE_TRY(chosen.kernel, find_forced_kernel(problem, host, gpu, options));
   } else {
-    PBPROBE_TRY(chosen, best(problem, host, rates, gpu, options));
+    PBPROBE_TRY(chosen, find_best_kernel(problem, host, rates, gpu, options));
   }
   Plan plan;
   plan.kernel = chosen.kernel;
@@ -445,9 +447,9 @@ Result<Plan> choose(const Problem& problem, const Host& host, const Rates& rates
     cut_cpu(plan, options.threads);
   }
   plan.why = explain(chosen, plan, gpu, options.kernel.has_value());
-  const std::optional<Problem> other = gpu && !options.kernel ? swapped(problem) : std::nullopt;
+  const std::optional<Problem> other = gpu && !options.kernel ? make_swapped_problem(problem) : std::nullopt;
   if (!other) return plan;
-  return faster_of(std::move(plan), choose(*other, host, rates, options));
+  return choose_faster_plan(std::move(plan), choose(*other, host, rates, options));
 }
 
 }  // namespace pbprobe

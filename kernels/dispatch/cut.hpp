@@ -12,7 +12,7 @@ namespace pbprobe {
 
 // Reports whether a kernel of small M computes C's few columns as rows, with A and B swapped. The kernel's rows are
 // then the problem's columns.
-[[nodiscard]] bool changes_places(const Kernel& kernel, const Problem& problem);
+[[nodiscard]] bool swaps_operands(const Kernel& kernel, const Problem& problem);
 
 // Fills in plan.cpu and the bytes that it needs, for a kernel that packs B, or for one that reads it in place.
 void cut_cpu(Plan& plan, int64_t threads);

@@ -16,7 +16,7 @@ int64_t even_part(int64_t size, int64_t most, int64_t unit) {
 
 // Returns a thread count with at least `least` work per thread: calling a thread, and waiting for the last, takes some
 // microseconds.
-int64_t worthwhile(double work, int64_t least, int64_t threads) {
+int64_t choose_thread_count(double work, int64_t least, int64_t threads) {
   const double most = work / static_cast<double>(std::max<int64_t>(least, 1));
   return most >= static_cast<double>(threads) ? threads : std::max<int64_t>(static_cast<int64_t>(most), 1);
 }
@@ -53,7 +53,7 @@ void cut_tasks(CpuBlocks& cpu, const Tile& tile, int64_t line, int64_t threads) 
 
 }  // namespace
 
-bool changes_places(const Kernel& kernel, const Problem& problem) {
+bool swaps_operands(const Kernel& kernel, const Problem& problem) {
   return kernel.in_place && problem.m > kernel.max_m;
 }
 
@@ -61,15 +61,15 @@ bool changes_places(const Kernel& kernel, const Problem& problem) {
 void cut_in_place(Plan& plan, int64_t threads) {
   constexpr int64_t kLeastBytes = 256 << 10;  // bytes of B: about 20 µs of one core's reading
   const Problem& p = plan.problem;
-  threads = worthwhile(static_cast<double>(changes_places(*plan.kernel, p) ? p.m : p.n) * static_cast<double>(p.k) *
-                           static_cast<double>(size_of(p.b)),
-                       kLeastBytes, threads);
+  threads = choose_thread_count(static_cast<double>(swaps_operands(*plan.kernel, p) ? p.m : p.n) *
+                                    static_cast<double>(p.k) * static_cast<double>(size_of(p.b)),
+                                kLeastBytes, threads);
   const Tile& tile = plan.tile;
   constexpr int64_t kTasksPerThread = 8;
   CpuBlocks& cpu = plan.cpu;
   cpu.k_block = even_part(plan.problem.k, INT64_MAX, tile.k);
   cpu.rows = cpu.task_rows = tile.m;
-  cpu.columns = cpu.task_columns = even_part(changes_places(*plan.kernel, p) ? p.m : p.n, INT64_MAX, tile.n);
+  cpu.columns = cpu.task_columns = even_part(swaps_operands(*plan.kernel, p) ? p.m : p.n, INT64_MAX, tile.n);
   if (threads > 1) cpu.task_columns = even_part(cpu.columns, cpu.columns / (threads * kTasksPerThread), tile.n);
   cpu.threads = std::clamp<int64_t>(threads, 1, divide_up(cpu.columns, cpu.task_columns));
   constexpr int64_t kAlign = 64;
@@ -89,7 +89,7 @@ void cut_cpu(Plan& plan, int64_t threads) {
   const double elements = static_cast<double>(p.m) * static_cast<double>(p.n);
   const double work = elements * static_cast<double>(p.k) * static_cast<double>(kernel.packed_bytes) +
                       elements * static_cast<double>(kernel.least_work) / kWritten;
-  threads = worthwhile(work, kernel.least_work, threads);
+  threads = choose_thread_count(work, kernel.least_work, threads);
   cpu.k_block = even_part(p.k, kernel.k_block, tile.k);
   const int64_t line = cpu.k_block * kernel.packed_bytes + kernel.line_bytes;
   const int64_t most = std::max(kMaxBlock, kMaxBytes / line);

@@ -34,7 +34,7 @@ struct Family {
   double area_writing = 1;  // factor on area_us if the rows of C are unaligned
 };
 
-Family family_of(const Kernel& kernel) {
+Family get_family(const Kernel& kernel) {
   if (is_tcgen05(kernel)) return {4.0, 0.9, 0.45, 120, 120, 1, 0, 1, 0.75, 4};  // not measured
   switch (kernel.work) {
     case GpuWork::small_m: return {1.7, 0.76, 0.47, 50, 54, 2.9, 0.22, 1.2, 0.94, 4, 1.4};
@@ -86,17 +86,17 @@ double ops_per_clock(const Kernel& kernel, const Target& target) {
 struct Model {
   const Kernel& kernel;
   const Problem& p;
-  Family family = family_of(kernel);
+  Family family = get_family(kernel);
   double sms = 1;
   double clock = 1.5e9;
   double memory = 3e11;  // bytes a second
   double ops = 1024;
   double tiles = 1;  // tiles of one block, pair or cluster
   int64_t stages = 1;
-  Reading reading = reading_of(kernel, p);
+  Reading reading = plan_reading(kernel, p);
 
   Model(const Kernel& of, const Problem& problem, const Gpu& gpu) : kernel(of), p(problem) {
-    sms = static_cast<double>(sms_of(gpu));
+    sms = static_cast<double>(count_sms(gpu));
     if (gpu.max_sm_clock_mhz) clock = static_cast<double>(*gpu.max_sm_clock_mhz) * 1e6;
     const Target* const target = find_target(kernel.target);
     if (target != nullptr) {
@@ -169,12 +169,12 @@ struct Model {
 
 }  // namespace
 
-int64_t sms_of(const Gpu& gpu) {
+int64_t count_sms(const Gpu& gpu) {
   constexpr int64_t kUnknownSms = 64;
   return std::max<int64_t>(gpu.sm_count.value_or(kUnknownSms), 1);
 }
 
-Reading reading_of(const Kernel& kernel, const Problem& p) {
+Reading plan_reading(const Kernel& kernel, const Problem& p) {
   constexpr int64_t kWorthRows = 64;                    // below, reading element by element costs less than a copy
   constexpr int64_t kLarge = 128;                       // smaller tiles of FP32 read unaligned rows as fast
   const bool by_maps = kernel.work != GpuWork::blocks;  // tensor maps need rows that begin at multiples of 16 bytes
@@ -215,7 +215,7 @@ Split best_split(const Kernel& kernel, const Problem& problem, const Gpu& gpu) {
   return best;
 }
 
-Split split_in(const Kernel& kernel, const Problem& problem, const Gpu& gpu, int64_t parts) {
+Split make_split(const Kernel& kernel, const Problem& problem, const Gpu& gpu, int64_t parts) {
   const Model model(kernel, problem, gpu);
   const int64_t there = std::clamp<int64_t>(parts, 1, model.most_parts());
   return {there, model.seconds(there)};

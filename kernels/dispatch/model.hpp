@@ -15,7 +15,7 @@
 
 namespace pbprobe {
 
-[[nodiscard]] int64_t sms_of(const Gpu& gpu);
+[[nodiscard]] int64_t count_sms(const Gpu& gpu);
 
 // Preparation of an operand before the GEMM reads it.
 enum class Pass { none, transpose, align };
@@ -24,7 +24,7 @@ struct Reading {
   Pass b = Pass::none;
   bool unaligned = false;  // rows of an operand are read unaligned, element by element or shifted
 };
-[[nodiscard]] Reading reading_of(const Kernel& kernel, const Problem& problem);
+[[nodiscard]] Reading plan_reading(const Kernel& kernel, const Problem& problem);
 
 // Split-K. `parts`: parts of k; for a small_m kernel, the blocks of a cluster.
 struct Split {
@@ -33,6 +33,6 @@ struct Split {
 };
 [[nodiscard]] Split best_split(const Kernel& kernel, const Problem& problem, const Gpu& gpu);
 // Returns the split with as many parts as `parts`, or the most that k allows.
-[[nodiscard]] Split split_in(const Kernel& kernel, const Problem& problem, const Gpu& gpu, int64_t parts);
+[[nodiscard]] Split make_split(const Kernel& kernel, const Problem& problem, const Gpu& gpu, int64_t parts);
 
 }  // namespace pbprobe

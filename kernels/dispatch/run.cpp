@@ -51,7 +51,7 @@ CpuCall make_call(const Plan& plan, const Operands& o, std::byte* workspace) {
   call.packed_b = workspace ? workspace + plan.cpu.packed_b_offset : nullptr;
   call.partials = plan.cpu.partials ? workspace + plan.cpu.partials_offset : nullptr;
   call.partials_leading = plan.cpu.columns;
-  if (changes_places(*plan.kernel, p)) {
+  if (swaps_operands(*plan.kernel, p)) {
     call.transposed = true;
     std::swap(call.m, call.n);
     std::swap(call.a, call.b);
@@ -120,12 +120,13 @@ class SingleThreaded {
   SingleThreaded(const Plan& plan, const CpuCall& call)
       : plan_(plan),
         all_(call),
-        down_(plan.tile.m * panels_of(call)),
+        down_(plan.tile.m * count_panels(call)),
         across_(plan.tile.n * std::max<int64_t>(plan.kernel->cache_bytes / plan.tile.n /
                                                     std::max<int64_t>(call.k_block * plan.kernel->packed_bytes, 1),
                                                 1)),
-        wide_(call.k_block <= kShort && call.k_block < call.rows ? across_
-                                                                 : std::min(plan.tile.n * panels_of(call), across_)) {}
+        wide_(call.k_block <= kShort && call.k_block < call.rows
+                  ? across_
+                  : std::min(plan.tile.n * count_panels(call), across_)) {}
 
   void run() const {
     for (int64_t column = 0; column < all_.columns; column += across_) {
@@ -141,17 +142,22 @@ class SingleThreaded {
       if (column == 0) {
         for (int64_t row = down_; row < call.rows; row += down_) {
           step(call, {CpuStep::pack_a, row, down_, 0, 0, {}});
-          step(call, {CpuStep::compute, row, down_, first, across_, {of_a(row + down_), of_b(column, row)}});
+          step(call, {CpuStep::compute,
+                      row,
+                      down_,
+                      first,
+                      across_,
+                      {get_lines_a(row + down_), get_next_lines_b(column, row)}});
         }
       } else if (call.rows > down_) {
-        step(call, {CpuStep::compute, down_, call.rows - down_, first, across_, {of_b(column, 0), {}}});
+        step(call, {CpuStep::compute, down_, call.rows - down_, first, across_, {get_next_lines_b(column, 0), {}}});
       }
     }
   }
 
  private:
   // Panels that are packed at once: more of short ones, since each step costs as much as some of their words.
-  static int64_t panels_of(const CpuCall& call) {
+  static int64_t count_panels(const CpuCall& call) {
     return std::clamp<int64_t>(kShort / std::max<int64_t>(call.k_block, 1), 1, kShort);
   }
 
@@ -159,14 +165,18 @@ class SingleThreaded {
   void first_rows(const CpuCall& call, int64_t first, int64_t column) const {
     if (column == 0) step(call, {CpuStep::pack_a, 0, down_, 0, 0, {}});
     if (plan_.problem.prepacked_b) {
-      step(call, {CpuStep::compute, 0, down_, first, across_, {of_a(down_), {}}});
+      step(call, {CpuStep::compute, 0, down_, first, across_, {get_lines_a(down_), {}}});
       return;
     }
     for (int64_t at = 0; at < call.columns; at += wide_) {
       step(call, {CpuStep::pack_b, 0, 0, at, wide_, {}});
       const bool more = at + wide_ < call.columns;
-      step(call,
-           {CpuStep::compute, 0, down_, at, wide_, {more ? of_b_at(column + at + wide_, wide_) : of_a(down_), {}}});
+      step(call, {CpuStep::compute,
+                  0,
+                  down_,
+                  at,
+                  wide_,
+                  {more ? get_lines_b(column + at + wide_, wide_) : get_lines_a(down_), {}}});
     }
   }
 
@@ -183,17 +193,17 @@ class SingleThreaded {
     if (k == 1) return {at, count, line * size, all_.k_block * size};
     return {at, all_.k_block, k * size, count * size};
   }
-  [[nodiscard]] CpuLines of_a(int64_t row) const {
+  [[nodiscard]] CpuLines get_lines_a(int64_t row) const {
     return lines(all_.a, plan_.problem.a, all_.a_row, all_.a_k, all_.row + row, std::min(down_, all_.rows - row));
   }
-  [[nodiscard]] CpuLines of_b_at(int64_t column, int64_t count) const {
+  [[nodiscard]] CpuLines get_lines_b(int64_t column, int64_t count) const {
     return lines(all_.b, plan_.problem.b, all_.b_column, all_.b_k, all_.column + column,
                  std::min(count, all_.columns - column));
   }
   // Returns lines of the block of columns after this one: all of it, or the share of one panel of rows.
-  [[nodiscard]] CpuLines of_b(int64_t column, int64_t row) const {
+  [[nodiscard]] CpuLines get_next_lines_b(int64_t column, int64_t row) const {
     if (plan_.problem.prepacked_b) return {};
-    CpuLines all = of_b_at(column + across_, across_);
+    CpuLines all = get_lines_b(column + across_, across_);
     if (row == 0 || all.count == 0) return all;
     const int64_t panels = divide_up(all_.rows, down_) - 1;
     const int64_t begin = all.count * (row / down_ - 1) / panels;
@@ -250,7 +260,7 @@ void run_pass(const Plan& plan, const CpuCall& call, bool pack_b, const Parallel
 }
 
 // Returns the address of the panels of one block of columns and k in a prepacked B.
-void* prepacked_at(const Plan& plan, void* packed_b, int64_t column, int64_t pass) {
+void* locate_prepacked(const Plan& plan, void* packed_b, int64_t column, int64_t pass) {
   const int64_t passes = divide_up(plan.problem.k, plan.cpu.k_block);
   return static_cast<std::byte*>(packed_b) + (column / plan.cpu.columns * passes + pass) * plan.cpu.prepacked_block;
 }
@@ -274,7 +284,7 @@ void run_cpu(const Plan& plan, const Operands& operands, const Context& context)
         call.first = pass == 0;
         call.last = pass + 1 == passes;
         // Kernels read it only.
-        if (p.prepacked_b) call.packed_b = prepacked_at(plan, const_cast<void*>(operands.packed_b), column, pass);
+        if (p.prepacked_b) call.packed_b = locate_prepacked(plan, const_cast<void*>(operands.packed_b), column, pass);
         // With k in one pass, the columns' panels serve all blocks of rows.
         const bool pack_b = !plan.kernel->in_place && !p.prepacked_b && (row == 0 || passes > 1);
         run_pass(plan, call, pack_b, context.parallel_for);
@@ -316,7 +326,7 @@ Result<void> prepack(const Plan& plan, const void* b, void* packed_b, const Para
     call.columns = std::min(plan.cpu.columns, p.n - call.column);
     for (call.k_begin = 0; call.k_begin < p.k; call.k_begin += plan.cpu.k_block) {
       call.k_block = std::min(plan.cpu.k_block, p.k - call.k_begin);
-      call.packed_b = prepacked_at(plan, packed_b, call.column, call.k_begin / plan.cpu.k_block);
+      call.packed_b = locate_prepacked(plan, packed_b, call.column, call.k_begin / plan.cpu.k_block);
       const int64_t columns = plan.tile.n * kPanels;
       CpuPass pack{call,
                    plan.kernel->function,

@@ -77,7 +77,7 @@ Result<std::vector<Slice>> choose_slices(const Problem& problem, const Host& hos
   return std::move(cutter.slices);
 }
 
-Operands operands_of(const Slice& slice, const Operands& whole) {
+Operands slice_operands(const Slice& slice, const Operands& whole) {
   const Problem& p = slice.plan.problem;
   Operands part = whole;
   part.a = advance(whole.a, slice.row * (a_is_km(p.layout) ? 1 : p.lda), p.a);

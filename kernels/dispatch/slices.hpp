@@ -25,6 +25,6 @@ struct Slice {
                                                        const Rates& rates = {}, const ChooseOptions& options = {});
 
 // Returns the slice's part of the whole problem's operands.
-[[nodiscard]] Operands operands_of(const Slice& slice, const Operands& whole);
+[[nodiscard]] Operands slice_operands(const Slice& slice, const Operands& whole);
 
 }  // namespace pbprobe

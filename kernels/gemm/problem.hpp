@@ -56,7 +56,8 @@ struct Problem {
   DType b = DType::fp32;
   DType accumulator = DType::fp32;
   DType c = DType::fp32;
-  bool c_is_nm = false;  // C is stored [n,m], and a bias is [m]. GPU, small M: see swapped() in choose.cpp.
+  bool c_is_nm =
+      false;  // C is stored [n,m], and a bias is [m]. GPU, small M: see make_swapped_problem() in choose.cpp.
   // Optional vectors of the problem; all are FP32.
   bool bias = false;                     // [n]
   bool scale_a = false;                  // [m]

@@ -121,7 +121,7 @@ void expect_slices_in_place(const Host& host, DType dtype, Layout layout) {
     ASSERT_TRUE(plan.ok()) << plan.error().message;
     const Operands all{a.data(), b.data(), c.data(), vectors.data(), vectors.data(), vectors.data()};
     std::vector<std::byte> workspace(static_cast<size_t>(plan->workspace_bytes));
-    const auto done = run(*plan, operands_of({row, column, *plan}, all),
+    const auto done = run(*plan, slice_operands({row, column, *plan}, all),
                           {.workspace = workspace.data(), .workspace_bytes = plan->workspace_bytes});
     ASSERT_TRUE(done.ok()) << done.error().message;
   };
@@ -145,7 +145,7 @@ TEST(OperandsOf, NamesASlicesScalesOfBlocks) {
   plan.problem.m = plan.problem.n = 1024;
   Operands whole;
   whole.blocks_a = whole.blocks_b = scales.data();
-  const auto part = operands_of({1024, 1024, plan}, whole);
+  const auto part = slice_operands({1024, 1024, plan}, whole);
   EXPECT_EQ(static_cast<const float*>(part.blocks_a) - scales.data(), 1024);
   EXPECT_EQ(static_cast<const float*>(part.blocks_b) - scales.data(), 1024 / 128 * 4);
 }

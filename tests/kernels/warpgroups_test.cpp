@@ -216,7 +216,7 @@ TEST(Warpgroups, PingPongComputesAnOnlyTileByHalfOfItsWarps) {
   narrow.across = true;
   narrow.pingpong = true;
   const auto seconds = [&](int64_t m) {
-    return split_in(narrow, make_problem(m, 8192, 65536, DType::int8), kGpu, 1).seconds;
+    return make_split(narrow, make_problem(m, 8192, 65536, DType::int8), kGpu, 1).seconds;
   };
   EXPECT_LT(seconds(512), 1.8 * seconds(128)) << "two tiles of a block against one";
   EXPECT_EQ(cut(narrow, make_problem(8192, 8192, 4096, DType::int8)).gpu.raster_group, 16) << "2048 rows";
