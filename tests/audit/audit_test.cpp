@@ -76,7 +76,7 @@ TEST(Audit, DeviceCodeOnlyLeavesTheRestOut) {
   EXPECT_EQ(inventory->torch_version, std::nullopt);
 }
 
-TEST(Audit, AWheelOfAnotherPlatformTellsTheSameAsItsFolder) {
+TEST(Audit, FindsSameFactsInWheelAndFolder) {
   const TempFolder folder;
   const Content object = device_object(EM_AARCH64);
   folder.write("torch/version.py", kVersion);
@@ -132,13 +132,13 @@ TEST(Audit, BrokenFilesAreReportedAndTheRestGoesOn) {
   EXPECT_EQ(inventory->files[5].problem, std::nullopt);
 }
 
-TEST(Audit, NothingThere) {
+TEST(Audit, RejectsMissingPath) {
   const Error error = error_of("/made/up/path");
   EXPECT_EQ(error.code, ErrorCode::not_found);
   EXPECT_EQ(error.message, std::string("/made/up/path: no such file or folder: ") + kWays);
 }
 
-TEST(Audit, NoTorchInAFolder) {
+TEST(Audit, RejectsFolderWithoutTorch) {
   const TempFolder folder;
   folder.write("lib/python3.13/site-packages/numpy/__init__.py", "");
   const Error error = error_of(folder.path());
@@ -149,7 +149,7 @@ TEST(Audit, NoTorchInAFolder) {
                                kWays);
 }
 
-TEST(Audit, AFileThatIsNoArtifact) {
+TEST(Audit, RejectsFileThatIsNoArtifact) {
   const TempFolder folder;
   const fs::path path = folder.write("notes.txt", "hello");
   const Error error = error_of(path);
@@ -157,7 +157,7 @@ TEST(Audit, AFileThatIsNoArtifact) {
   EXPECT_EQ(error.message, path.string() + " is not an artifact (neither ELF, fatbin nor wheel): " + kWays);
 }
 
-TEST(Audit, ASingleBrokenFileIsAnError) {
+TEST(Audit, RejectsSingleBrokenFile) {
   const TempFolder folder;
   const fs::path empty = folder.write("libempty.so", "");
   EXPECT_EQ(error_of(empty).code, ErrorCode::malformed);
@@ -172,7 +172,7 @@ TEST(Audit, ASingleBrokenFileIsAnError) {
             page.string() + ": not a ZIP archive, so no wheel: download it again from its publisher");
 }
 
-TEST(Audit, AWheelWithoutSharedObjects) {
+TEST(Audit, ReadsWheelWithoutSharedObjects) {
   const TempFolder folder;
   ZipBuilder builder;
   builder.members = {{.name = "x/__init__.py", .content = content_of("pass\n")}};
@@ -182,7 +182,7 @@ TEST(Audit, AWheelWithoutSharedObjects) {
             path.string() + ": no shared object in it: nothing to audit: give a wheel of a built package");
 }
 
-TEST(Audit, OneThreadTellsTheSameAsMany) {
+TEST(Audit, FindsSameFactsWithOneThread) {
   const TempFolder folder;
   write_torch(folder);
   for (int i = 0; i < 40; ++i) folder.write("torch/lib/libx" + std::to_string(i) + ".so", device_object());
@@ -194,7 +194,7 @@ TEST(Audit, OneThreadTellsTheSameAsMany) {
 }
 
 // What the inventory says can be written, read again, and is the same.
-TEST(Audit, TheInventoryGoesThroughJson) {
+TEST(Audit, RestoresInventoryFromJson) {
   const TempFolder folder;
   write_torch(folder);
   auto inventory = audit(folder.path());

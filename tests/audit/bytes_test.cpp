@@ -18,7 +18,7 @@ TEST(Bytes, ReadsLittleEndian) {
   EXPECT_EQ(*value, 0xba55ed50U);
 }
 
-TEST(Bytes, AReadPastTheEndNamesFileOffsetAndWhatIsLeft) {
+TEST(Bytes, NamesFileAndOffsetOfShortRead) {
   EXPECT_EQ(kFile.read<uint32_t>(6, "header").error().message, "libx.so+0x6: header needs 4 bytes, 2 left");
   EXPECT_EQ(kFile.read<uint8_t>(9, "header").error().message, "libx.so+0x9: header needs 1 bytes, 0 left");
 }
@@ -30,13 +30,13 @@ TEST(Bytes, OffsetsThatWouldOverflowAreRefused) {
   EXPECT_FALSE(kFile.slice(kHuge - 1, kHuge - 1, "slice").ok());
 }
 
-TEST(Bytes, APartCountsFromItsStartAndASliceGoesOn) {
+TEST(Bytes, CountsOffsetsOfPartsAndSlices) {
   const Bytes part = *kFile.part(4, 4, ".nv_fatbin");
   EXPECT_EQ(part.slice(1, 3, "rest")->read<uint64_t>(1, "header").error().message,
             "libx.so .nv_fatbin+0x2: header needs 8 bytes, 2 left");
 }
 
-TEST(Bytes, AStringEndsAtNulAndMustHaveOne) {
+TEST(Bytes, RequiresNulAtEndOfString) {
   EXPECT_EQ(*kFile.string(4, "name"), "ab");
   EXPECT_EQ(kFile.string(7, "name").error().message, "libx.so+0x7: name has no end within the 1 bytes left");
 }

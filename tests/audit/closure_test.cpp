@@ -48,7 +48,7 @@ TEST(Closure, OriginIsTheFolderOfTheFile) {
 }
 
 // What is opened is looked for as ld.so does, by SONAME once loaded, and as cuDNN does with its own number.
-TEST(Closure, WhatAFileOpensIsLookedForToo) {
+TEST(Closure, SearchesForOpenedLibraries) {
   const auto opened = [](const std::string& name, std::vector<File> files) {
     files[0].links->opened = {{.name = name}};
     std::set<std::string> inside;
@@ -72,7 +72,7 @@ TEST(Closure, WhatAFileOpensIsLookedForToo) {
   EXPECT_EQ(opened("libcupti.so.13", {cudnn, elsewhere}), "artifact other/libcupti.so.13");
 }
 
-TEST(Closure, TheFirstFolderWins) {
+TEST(Closure, PrefersFirstFolder) {
   const std::vector<File> files{file("torch/lib/liba.so", {"libb.so"}, {"/opt/lib", "$ORIGIN"}),
                                 file("torch/lib/libb.so", {})};
   EXPECT_EQ(resolve(files), "artifact torch/lib/libb.so DT_RPATH of torch/lib/liba.so");
@@ -84,7 +84,7 @@ TEST(Closure, RpathIsIgnoredWhereThereIsARunpath) {
             "unresolved - -");
 }
 
-TEST(Closure, ADtRpathServesWhatIsLoadedFromThere) {
+TEST(Closure, AppliesDtRpathToDependencies) {
   // main loads liba, whose own tags lead nowhere; main's DT_RPATH holds libb as well, its DT_RUNPATH would not.
   const File library = file("x/liba.so", {"libb.so"});
   const File other = file("y/libb.so", {});
@@ -93,13 +93,13 @@ TEST(Closure, ADtRpathServesWhatIsLoadedFromThere) {
   EXPECT_EQ(resolve({library, other, file("main.so", {"liba.so"}, {}, {"$ORIGIN/x", "$ORIGIN/y"})}), "unresolved - -");
 }
 
-TEST(Closure, ALoadersRpathDoesNotServeAFileWithARunpath) {
+TEST(Closure, IgnoresLoaderRpathIfFileHasRunpath) {
   EXPECT_EQ(resolve({file("x/liba.so", {"libb.so"}, {}, {"/nowhere"}), file("y/libb.so", {}),
                      file("main.so", {"liba.so"}, {"$ORIGIN/x", "$ORIGIN/y"})}),
             "unresolved - -");
 }
 
-TEST(Closure, WhatALoaderLoadedBeforeIsThere) {
+TEST(Closure, FindsAlreadyLoadedLibraries) {
   EXPECT_EQ(resolve({file("x/liba.so", {"libb.so"}), file("y/libb.so", {}),
                      file("main.so", {"liba.so", "libb.so"}, {}, {"$ORIGIN/x", "$ORIGIN/y"})}),
             "artifact y/libb.so loaded before by main.so");

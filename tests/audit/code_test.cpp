@@ -96,7 +96,7 @@ TEST(CodeX86, TracesCallsThroughRegistersAndAsking) {
   EXPECT_FALSE(trace_x86(std::span(code).first(18), 0x1000).asks);
 }
 
-TEST(CodeX86, LengthsOfRareForms) {
+TEST(CodeX86, ComputesLengthsOfRareForms) {
   EXPECT_THAT(needs_x86({0x48, 0xB8, 1, 2, 3, 4, 5, 6, 7, 8}), IsEmpty());             // movabs
   EXPECT_THAT(needs_x86({0x66, 0xB8, 1, 2}), IsEmpty());                               // mov ax
   EXPECT_THAT(needs_x86({0x48, 0xA1, 1, 2, 3, 4, 5, 6, 7, 8}), IsEmpty());             // mov rax, [address]
@@ -109,7 +109,7 @@ TEST(CodeX86, LengthsOfRareForms) {
   EXPECT_THAT(needs_x86({0xF2, 0x0F, 0x78, 0xC1, 0x01, 0x02}), ElementsAre("sse4a"));  // insertq
 }
 
-TEST(CodeX86, WhatIsNoInstructionHasNoLength) {
+TEST(CodeX86, ReturnsNoLengthForInvalidInstruction) {
   for (const std::vector<uint8_t>& code : std::vector<std::vector<uint8_t>>{{},
                                                                             {0x06},
                                                                             {0x0F},

@@ -45,12 +45,12 @@ TEST(LibraryNames, AreWholeStringsAndNothingElse) {
               ElementsAre("libcudnn_ops.so", "libcupti.so.13"));
 }
 
-TEST(LibraryNames, OnlyConstantsCount) {
+TEST(LibraryNames, CountsOnlyConstants) {
   EXPECT_THAT(names_in(file_with({"libcupti.so.13"}, ".rodata.str1.1")), ElementsAre("libcupti.so.13"));
   EXPECT_THAT(names_in(file_with({"libcupti.so.13"}, ".dynstr")), ElementsAre());
 }
 
-TEST(LibraryNames, TheFirstStringOfASectionIsOneToo) {
+TEST(LibraryNames, FindsFirstStringOfSection) {
   ElfBuilder elf;
   elf.sections = {{".rodata", SHT_PROGBITS, content_of(std::string("libz.so.1\0x", 11))}};
   EXPECT_THAT(names_in(elf.build()), ElementsAre("libz.so.1"));
@@ -58,7 +58,7 @@ TEST(LibraryNames, TheFirstStringOfASectionIsOneToo) {
   EXPECT_THAT(names_in(elf.build()), ElementsAre());
 }
 
-TEST(LibraryNames, ANameWithoutAnEndIsNone) {
+TEST(LibraryNames, IgnoresUnterminatedName) {
   ElfBuilder elf;
   elf.sections = {{".rodata", SHT_PROGBITS, content_of(std::string("\0libz.so.1", 10))}};
   EXPECT_THAT(names_in(elf.build()), ElementsAre());
@@ -83,7 +83,7 @@ TEST(Compilers, KnowWhatTheirOptionsName) {
   EXPECT_EQ(compiler.version, "12.8.93");
 }
 
-TEST(Compilers, AFileThatNamesNoneKnowsNone) {
+TEST(Compilers, FindsNoneInFileWithoutNames) {
   const Compiler compiler = compiler_in(file_with({"hello"}));
   EXPECT_TRUE(compiler.knows.empty());
   EXPECT_EQ(compiler.version, std::nullopt);

@@ -44,7 +44,7 @@ class NvccFiles : public ::testing::Test {
 const Counts kCubins{{"sm_75", 1}, {"sm_90a", 1}, {"sm_120f", 1}};
 const Counts kPtx{{"sm_80", 1}};
 
-TEST_F(NvccFiles, EachCompressionModeTellsTheSameEntries) {
+TEST_F(NvccFiles, FindsSameEntriesInEachCompression) {
   for (const char* mode : {"default", "size", "speed", "balance", "none"})
     expect(std::string("lib") + mode + ".so", kCubins, kPtx);
 }
@@ -57,12 +57,12 @@ TEST_F(NvccFiles, CompressionShowsOnlyInTheBytes) {
   EXPECT_NEAR(static_cast<double>(size.uncompressed_bytes), static_cast<double>(none.uncompressed_bytes), 64);
 }
 
-TEST_F(NvccFiles, ABareFatbin) {
+TEST_F(NvccFiles, ReadsBareFatbin) {
   expect("mixed.fatbin", kCubins, kPtx);
   EXPECT_EQ(read("mixed.fatbin").machine, std::nullopt);
 }
 
-TEST_F(NvccFiles, BareCubinsBySuffix) {
+TEST_F(NvccFiles, ReadsBareCubinsBySuffix) {
   for (const char* target : {"sm_75", "sm_90a", "sm_100a", "sm_120f", "sm_121"}) {
     expect(std::string(target) + ".cubin", {{target, 1}}, {});
     EXPECT_EQ(read(std::string(target) + ".cubin").machine, "cuda");
@@ -104,7 +104,7 @@ TEST_F(NvccFiles, UnitsAreReportedByTheSmsThatTheyHold) {
   EXPECT_EQ(read("libsize.so").device_code->units_without_code, 0);
 }
 
-TEST_F(NvccFiles, EachCompressionModeHidesTheSameKernels) {
+TEST_F(NvccFiles, FindsSameKernelsInEachCompression) {
   for (const char* mode : {"default", "size", "speed", "balance", "none"}) {
     const File file = read(std::string("lib") + mode + ".so");
     EXPECT_EQ(file.problem, std::nullopt) << mode;
@@ -125,7 +125,7 @@ TEST_F(NvccFiles, EachCompressionModeHidesTheSameKernels) {
   }
 }
 
-TEST_F(NvccFiles, AListOfHeadersOpensNothing) {
+TEST_F(NvccFiles, OpensNothingForListOfHeaders) {
   const auto listed = audit(std::string(PBPROBE_FIXTURE_DEVICE) + "/libsize.so", {.device_code_only = true});
   ASSERT_TRUE(listed.ok());
   const DeviceCode code = *listed->files.at(0).device_code;
@@ -152,7 +152,7 @@ TEST_F(NvccFiles, KernelsThatOnlyTrapAreReportedByName) {
 }
 
 // Words as nvdisasm shows them: HMMA.884 of sm_75, VIADD of sm_90a with the same opcode, HMMA.1688 of both.
-TEST(Sass, AnOpcodeMayBelongToOnlyOneGeneration) {
+TEST(Sass, AssignsOpcodeToOneGeneration) {
   const std::vector<uint64_t> words{0x0000000c02047236, 0x008f640000005410, 0xffffff0001017836,
                                     0x001fe20000000000, 0x000000000806723c, 0x004fde0000001804};
   const auto* bytes = reinterpret_cast<const uint8_t*>(words.data());
@@ -170,7 +170,7 @@ TEST(Sass, AnOpcodeMayBelongToOnlyOneGeneration) {
 }
 
 // Cubins of CUDA 12.9's assembler in containers of CUDA 13: the ABI of the former, in each compression mode.
-TEST_F(NvccFiles, EntriesOfCuda12) {
+TEST_F(NvccFiles, ReadsEntriesOfCuda12) {
   const Counts entries{{"sm_61", 1}, {"sm_75", 1}, {"sm_90a", 1}, {"sm_121", 1}};
   if (!std::filesystem::exists(std::string(PBPROBE_FIXTURE_DEVICE) + "/cuda12_none.fatbin"))
     GTEST_SKIP() << "no assembler of CUDA 12: give a site-packages with Triton by PBPROBE_TEST_TORCH";

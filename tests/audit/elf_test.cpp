@@ -63,7 +63,7 @@ TEST(Elf, ReadsSectionsAndTheDynamicTable) {
   EXPECT_THAT(dynamic->runpath, IsEmpty());
 }
 
-TEST(Elf, WithoutSectionHeadersTheDynamicTableIsStillRead) {
+TEST(Elf, ReadsDynamicTableWithoutSectionHeaders) {
   ElfBuilder builder = sample();
   builder.with_section_headers = false;
   const Content content = builder.build();

@@ -84,7 +84,7 @@ EntryFacts look(const Packed& packed) {
   return look_inside(packed.entry, packed.payload, "libx.so", 0x40);
 }
 
-TEST(FatbinEntry, EachCompressionHidesTheSameKernel) {
+TEST(FatbinEntry, FindsSameKernelInEachCompression) {
   for (const auto compression : {Compression::none, Compression::lz4, Compression::zstd}) {
     const EntryFacts facts = look(pack(cubin().build(), compression));
     ASSERT_FALSE(facts.problem) << facts.problem->message;
@@ -95,7 +95,7 @@ TEST(FatbinEntry, EachCompressionHidesTheSameKernel) {
   }
 }
 
-TEST(FatbinEntry, TheToolkitOfAnOlderAbiStandsInTheHeader) {
+TEST(FatbinEntry, ReadsToolkitOfOlderAbiFromHeader) {
   ElfBuilder elf = cubin();
   elf.abi_version = 7;
   elf.flags = 0x5a055a;
@@ -130,7 +130,7 @@ std::vector<std::string> idle(const std::vector<Content>& code) {
   return facts.census ? facts.census->idle : std::vector<std::string>{"not read"};
 }
 
-TEST(FatbinEntry, AKernelOfWhichNothingComesIsIdle) {
+TEST(FatbinEntry, ReportsKernelWithoutResultAsIdle) {
   const Content exit = word(0x000000000000794d);
   const Content load = word(0x0000000402027981);
   const Content branch = word(0x0000001000000947);
@@ -172,7 +172,7 @@ TEST(FatbinEntry, LtoIrThatIsScrambledCannotBeKnown) {
   EXPECT_FALSE(look(packed).problem);
 }
 
-TEST(FatbinEntry, AKernelThatTrapsAndStoresIsSound) {
+TEST(FatbinEntry, AcceptsKernelThatTrapsAndStores) {
   ElfBuilder elf = cubin();
   elf.sections.push_back({".text.only", SHT_PROGBITS, words({kTrap, kNop})});
   elf.sections.push_back({".text.both", SHT_PROGBITS, words({kTrap, kStore})});
@@ -182,7 +182,7 @@ TEST(FatbinEntry, AKernelThatTrapsAndStoresIsSound) {
 }
 
 // As CUTLASS's INT8 collective for 103a: it takes tensor memory and reads it, and traps where it should multiply.
-TEST(FatbinEntry, AKernelThatLostItsProductsIsReported) {
+TEST(FatbinEntry, ReportsKernelWithoutProducts) {
   const Content take = word(0x00000006000675e3);
   const Content read = word(0x0000000a000579ee);
   const Content multiply = word(0x00ff0408060075ea, 0x0001d8000800000a);

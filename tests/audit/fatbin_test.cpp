@@ -50,7 +50,7 @@ TEST(Fatbin, CountsKindsAndSuffixesOverContainers) {
   EXPECT_EQ(fatbins.entries[3].container, 1U);
 }
 
-TEST(Fatbin, ACompressedEntryTellsBothSizes) {
+TEST(Fatbin, ReadsBothSizesOfCompressedEntry) {
   const Fatbins fatbins = read(fatbin({{.flags = 0x8011, .compressed_bytes = 60, .uncompressed_bytes = 4096},
                                        {.flags = 0x2011, .compressed_bytes = 33, .uncompressed_bytes = 100},
                                        {.flags = 0x11}}));
@@ -76,7 +76,7 @@ TEST(Fatbin, ZerosBetweenContainersArePadding) {
   EXPECT_EQ(count(fatbins), (Counts{{"sm_75", 1}, {"sm_80", 1}}));
 }
 
-TEST(Fatbin, AnUnknownKindIsReportedAndTheRestIsRead) {
+TEST(Fatbin, ReportsUnknownKindAndReadsOn) {
   const Fatbins fatbins = read(fatbin({{.kind = 64}, {.sm = 80}}));
   ASSERT_TRUE(fatbins.problem);
   EXPECT_EQ(fatbins.problem->message,
@@ -161,7 +161,7 @@ Fatbins embedded(const Content& content) {
   return read_embedded_fatbins(*elf);
 }
 
-TEST(EmbeddedFatbins, OnlyLinkedEntriesAreCountedWhereThereAreAny) {
+TEST(EmbeddedFatbins, CountsOnlyLinkedEntriesIfAny) {
   ElfBuilder elf;
   elf.sections = {{"__nv_relfatbin", SHT_PROGBITS, fatbin({{.sm = 80}, {.sm = 90}})}};
   EXPECT_EQ(count(embedded(elf.build())), (Counts{{"sm_80", 1}, {"sm_90", 1}}));
@@ -171,7 +171,7 @@ TEST(EmbeddedFatbins, OnlyLinkedEntriesAreCountedWhereThereAreAny) {
   EXPECT_EQ(count(embedded(elf.build())), (Counts{{"sm_80", 1}}));
 }
 
-TEST(EmbeddedFatbins, WithoutSectionHeadersTheSegmentsAreSearched) {
+TEST(EmbeddedFatbins, SearchesSegmentsWithoutSectionHeaders) {
   ElfBuilder elf;
   Content look_alike;  // the magic is not yet a container
   append<uint32_t>(look_alike, kFatbinMagic);
@@ -198,13 +198,13 @@ TEST(EmbeddedFatbins, AnyLoadedSectionMayHoldEntries) {
   EXPECT_FALSE(single.problem);
 }
 
-TEST(EmbeddedFatbins, ASectionThatDeniesItsBytesIsReadAllTheSame) {
+TEST(EmbeddedFatbins, ReadsSectionMarkedAsEmpty) {
   ElfBuilder elf;
   elf.sections = {{".nv_fatbin", SHT_NOBITS, fatbin({{.sm = 80}})}};
   EXPECT_EQ(count(embedded(elf.build())), (Counts{{"sm_80", 1}}));
 }
 
-TEST(EmbeddedFatbins, AnEmptySectionIsReported) {
+TEST(EmbeddedFatbins, ReportsEmptySection) {
   ElfBuilder elf;
   elf.sections = {{".nv_fatbin", SHT_PROGBITS, Content(64, 0)}};
   const Fatbins fatbins = embedded(elf.build());
@@ -212,7 +212,7 @@ TEST(EmbeddedFatbins, AnEmptySectionIsReported) {
   EXPECT_EQ(fatbins.problem->message, "libx.so: it was linked with device code, and its .nv_fatbin holds none");
 }
 
-TEST(EmbeddedFatbins, CubinsByThemselvesStandAmongConstants) {
+TEST(EmbeddedFatbins, FindsBareCubinsAmongConstants) {
   ElfBuilder cubin;
   cubin.machine = kMachineCuda;
   cubin.abi_version = 8;
@@ -234,7 +234,7 @@ TEST(EmbeddedFatbins, CubinsByThemselvesStandAmongConstants) {
   EXPECT_TRUE(embedded(content).entries.empty());
 }
 
-TEST(EmbeddedFatbins, AFileOfLookAlikesEndsTheSearch) {
+TEST(EmbeddedFatbins, StopsSearchAfterManyLookAlikes) {
   ElfBuilder elf;
   Content look_alikes;
   const Content entry = fatbin({{.sm = 80}});
@@ -248,7 +248,7 @@ TEST(EmbeddedFatbins, AFileOfLookAlikesEndsTheSearch) {
 }
 
 // Each of them holds all that follows: a hundred look-alikes would be read a hundred times.
-TEST(EmbeddedFatbins, AFewLargeLookAlikesEndTheSearch) {
+TEST(EmbeddedFatbins, StopsSearchAfterLargeLookAlikes) {
   Content look_alikes;
   const Content entry = fatbin({{.sm = 80}});
   for (int i = 0; i < 100; ++i) append(look_alikes, entry);
@@ -261,7 +261,7 @@ TEST(EmbeddedFatbins, AFewLargeLookAlikesEndTheSearch) {
 }
 
 // e_flags, .nv.compat and the assembler's note as CUDA 12 (ABI 7) and CUDA 13 (ABI 8) write them.
-TEST(Cubin, TargetByAbi) {
+TEST(Cubin, ReadsTargetByAbi) {
   const auto target = [](uint8_t abi, uint32_t flags, const Content& compat, std::string_view note) -> std::string {
     ElfBuilder elf;
     elf.machine = kMachineCuda;

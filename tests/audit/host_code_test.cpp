@@ -151,7 +151,7 @@ CodeOwner owner(std::string_view name, std::string_view source = {}) {
   return owner_of({.name = name, .source = source, .binding = Binding::local}, true);
 }
 
-TEST(Owners, ByName) {
+TEST(Owners, FindsOwnersByName) {
   using enum CodeClass;
   EXPECT_EQ(owner("_ZN2at6native4AVX212_GLOBAL__N_13addEv").label, "AVX2");
   EXPECT_EQ(owner("_ZN2at6native7DEFAULT3addEv").code_class, default_capability);

@@ -80,7 +80,7 @@ TEST(ArtifactLayout, NixOutputsAreJoinedByTheirLink) {
   }
 }
 
-TEST(ArtifactLayout, ANixLibOutputBesideServesWhereTheLinkIsBroken) {
+TEST(ArtifactLayout, UsesNixLibOutputForBrokenLink) {
   const TempFolder folder;
   make_torch(folder, "result-x/lib/python3.13/site-packages");
   const fs::path lib = folder.path() / "result-x/lib/python3.13/site-packages/torch/lib";
@@ -93,7 +93,7 @@ TEST(ArtifactLayout, ANixLibOutputBesideServesWhereTheLinkIsBroken) {
   EXPECT_THAT(paths(*inventory), ElementsAre("torch/_C.cpython-313-x86_64-linux-gnu.so", "torch/lib/libtorch_cpu.so"));
 }
 
-TEST(ArtifactLayout, LibtorchArchive) {
+TEST(ArtifactLayout, ReadsLibtorchArchive) {
   const TempFolder folder;
   folder.write("libtorch/lib/libtorch_cpu.so", object());
   folder.write("libtorch/lib/libc10.so", object());
@@ -125,7 +125,7 @@ TEST(ArtifactLayout, DebianListsOnlyTorchAndEachFileOnce) {
   }
 }
 
-TEST(ArtifactLayout, OneSharedObject) {
+TEST(ArtifactLayout, ReadsSingleSharedObject) {
   const TempFolder folder;
   auto inventory = audit(folder.write("libx.so", object()));
   ASSERT_TRUE(inventory.ok()) << inventory.error().message;
@@ -134,7 +134,7 @@ TEST(ArtifactLayout, OneSharedObject) {
   EXPECT_EQ(inventory->torch_version, std::nullopt);
 }
 
-TEST(ArtifactLayout, ALoopOfFoldersIsReportedAndEndsNothing) {
+TEST(ArtifactLayout, ReportsLoopOfFoldersAndContinues) {
   const TempFolder folder;
   make_torch(folder, "");
   fs::create_directory_symlink("..", folder.path() / "torch/lib/again");
@@ -147,7 +147,7 @@ TEST(ArtifactLayout, ALoopOfFoldersIsReportedAndEndsNothing) {
       ElementsAre(::testing::MatchesRegex("torch/(lib|same)/again/: a link back to a folder above it: not followed")));
 }
 
-TEST(ArtifactLayout, ALinkThatLeadsNowhereIsReported) {
+TEST(ArtifactLayout, ReportsDanglingLink) {
   const TempFolder folder;
   make_torch(folder, "");
   fs::create_symlink("libgone.so.1", folder.path() / "torch/lib/libgone.so");
@@ -157,7 +157,7 @@ TEST(ArtifactLayout, ALinkThatLeadsNowhereIsReported) {
   EXPECT_THAT(inventory->problems, ElementsAre());  // nothing was left unread
 }
 
-TEST(ArtifactLayout, ALinkOutOfTheTreeIsListedByItsOwnName) {
+TEST(ArtifactLayout, ListsOutsideLinkByItsOwnName) {
   const TempFolder folder;
   make_torch(folder, "packages");
   folder.write("store/libelsewhere.so.1", object());
@@ -167,7 +167,7 @@ TEST(ArtifactLayout, ALinkOutOfTheTreeIsListedByItsOwnName) {
   EXPECT_THAT(paths(*inventory), ::testing::Contains("torch/lib/liblinked.so"));
 }
 
-TEST(ArtifactLayout, APipeNamedLikeALibraryDoesNotBlock) {
+TEST(ArtifactLayout, SkipsPipeNamedLikeLibrary) {
   const TempFolder folder;
   make_torch(folder, "");
   ASSERT_EQ(mkfifo((folder.path() / "torch/lib/libpipe.so").c_str(), 0600), 0);
@@ -189,7 +189,7 @@ class AsNobody : public ::testing::Test {
   }
 };
 
-TEST_F(AsNobody, UnreadableFilesAndFoldersAreReportedAndTheRestGoesOn) {
+TEST_F(AsNobody, ReportsUnreadableFilesAndContinues) {
   setfsuid(geteuid());
   const TempFolder folder;
   make_torch(folder, "");
@@ -210,7 +210,7 @@ TEST_F(AsNobody, UnreadableFilesAndFoldersAreReportedAndTheRestGoesOn) {
   EXPECT_EQ(single.error().code, ErrorCode::unreadable);
 }
 
-TEST(FindTorch, TheFirstRootThatHasOne) {
+TEST(FindTorch, ReturnsFirstRootWithTorch) {
   const TempFolder folder;
   make_torch(folder, "env/lib/python3.13/site-packages");
   auto torch = find_torch({folder.path() / "missing", folder.path() / "env"});
@@ -238,7 +238,7 @@ TEST(FindTorch, FollowsAnEnvironmentThatSeesItsBase) {
   EXPECT_FALSE(find_torch({folder.path() / "closed"}).ok());
 }
 
-TEST(FindTorch, NoneNamesWhereItLooked) {
+TEST(FindTorch, ListsSearchedFoldersIfNotFound) {
   auto torch = find_torch({"/made/up", "/also/made-up"});
   ASSERT_FALSE(torch.ok());
   EXPECT_EQ(torch.error().code, ErrorCode::not_found);

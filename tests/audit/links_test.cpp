@@ -49,7 +49,7 @@ Result<std::map<std::string, std::string>> floors(const Content& content) {
   return read_version_floors(*read_elf(Bytes(content, "libx.so")));
 }
 
-TEST(VersionFloors, TheHighestOfEachSet) {
+TEST(VersionFloors, ReturnsHighestOfEachSet) {
   const Content content =
       needing({"GLIBC_2.9", "GLIBC_2.28", "GLIBC_PRIVATE", "GLIBCXX_3.4.22", "GLIBC_2.2.5"}).build();
   auto result = floors(content);
@@ -57,20 +57,20 @@ TEST(VersionFloors, TheHighestOfEachSet) {
   EXPECT_THAT(*result, UnorderedElementsAre(Pair("GLIBC", "2.28"), Pair("GLIBCXX", "3.4.22")));
 }
 
-TEST(VersionFloors, AnEntryPastTheEndIsReportedByItsPlace) {
+TEST(VersionFloors, ReportsOffsetOfEntryPastEnd) {
   ElfBuilder elf = needing({"GLIBC_2.9"});
   elf.sections[1].bytes.resize(sizeof(Elf64_Verneed) + 5);
   EXPECT_EQ(floors(elf.build()).error().message, "libx.so .gnu.version_r+0x10: needed version needs 16 bytes, 5 left");
 }
 
-TEST(VersionFloors, AnEntryThatLeadsFarAwayIsRefused) {
+TEST(VersionFloors, RejectsEntryWithFarOffset) {
   ElfBuilder elf = needing({"GLIBC_2.9", "GLIBC_2.10"});
   testing::patch<uint32_t>(elf.sections[1].bytes, 16 + 12, 0xfffffff0);
   EXPECT_FALSE(floors(elf.build()).ok());
 }
 
 // Made by this build's own compiler: it calls puts, so it needs some version of the C library.
-TEST(VersionFloors, OfARealFile) {
+TEST(VersionFloors, ReadsRealFile) {
   auto mapping = map_file(PBPROBE_FIXTURE_RPATH);
   ASSERT_TRUE(mapping.ok());
   auto result = read_version_floors(*read_elf(Bytes(mapping->bytes(), "fixture")));
@@ -129,7 +129,7 @@ TEST(Packages, VersionsFromMetadataElseFromFileNames) {
 }
 
 // Lines of the METADATA of torch 2.11.0 and 2.8.0.
-TEST(Packages, WhatTorchsPackagePinsIsRead) {
+TEST(Packages, ReadsPinsOfTorchPackage) {
   const auto versions = required_versions(
       "Name: torch\nVersion: 2.11.0\nRequires-Dist: filelock\nRequires-Dist: setuptools<82\n"
       "Requires-Dist: cuda-toolkit[cublas,cudart]==13.0.2; platform_system == \"Linux\"\n"
@@ -141,7 +141,7 @@ TEST(Packages, WhatTorchsPackagePinsIsRead) {
                                              Pair("cuBLAS", "12.8.4.1")));
 }
 
-TEST(Packages, TagsOfAWheel) {
+TEST(Packages, ReadsTagsOfWheel) {
   EXPECT_THAT(wheel_tags("Wheel-Version: 1.0\nTag: cp313-cp313t-manylinux_2_28_x86_64\nTag: x-y-z\n"),
               ElementsAre("cp313-cp313t-manylinux_2_28_x86_64", "x-y-z"));
   EXPECT_THAT(wheel_tags(""), ElementsAre());

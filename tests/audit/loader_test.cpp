@@ -69,14 +69,14 @@ TEST(LoaderCache, HoldsTheLibrariesOfItsMachine) {
   EXPECT_EQ(parsed("ld.so-1.7.0" + std::string(100, '\0') + text), parsed(text));
 }
 
-TEST(LoaderCache, OfADamagedOneTheReadablePartStands) {
+TEST(LoaderCache, KeepsReadablePartOfDamagedCache) {
   const std::string text = cache_of({{0x0303, "liba.so", "/lib/liba.so"}, {0x0303, "libb.so", "/lib/libb.so"}});
   for (size_t size = 0; size < text.size(); ++size) EXPECT_LE(parsed(text.substr(0, size)).size(), 2U);
   EXPECT_EQ(parsed(text.substr(0, text.size() - 5)).size(), 1U);
   EXPECT_TRUE(parsed("no cache").empty());
 }
 
-TEST(LinkedObject, ThisProgramNeedsWhatTheSystemHas) {
+TEST(LinkedObject, FindsNeededLibrariesOfThisProgram) {
   const auto program = LinkedObject::open("/proc/self/exe");
   ASSERT_TRUE(program) << program.error().message;
   EXPECT_FALSE(program->interpreter().empty());
@@ -85,7 +85,7 @@ TEST(LinkedObject, ThisProgramNeedsWhatTheSystemHas) {
 }
 
 // Whatever byte is wrong: an error or an object, and no read outside.
-TEST(LinkedObject, ADamagedFileEndsNothing) {
+TEST(LinkedObject, SurvivesDamagedFile) {
   std::ostringstream whole;
   whole << std::ifstream(PBPROBE_FIXTURE_RPATH, std::ios::binary).rdbuf();
   ASSERT_TRUE(LinkedObject::open(PBPROBE_FIXTURE_RPATH));

@@ -239,7 +239,7 @@ const std::vector<Defect> kCubins{
 };
 INSTANTIATE_TEST_SUITE_P(Cubin, MalformedFile, ::testing::ValuesIn(kCubins), name_of);
 
-TEST(MalformedFiles, TheTwinOfDeviceCodeIsSound) {
+TEST(MalformedFiles, AcceptsSoundTwinOfDeviceCode) {
   EXPECT_EQ(answer_for(std::string(kFile), entries()), "sound");
   EXPECT_EQ(answer_for(std::string(kFile), cubin()), "sound");
 }
@@ -307,7 +307,7 @@ const std::vector<Text> kTexts{
 INSTANTIATE_TEST_SUITE_P(Table, MalformedText, ::testing::ValuesIn(kTexts),
                          [](const auto& test) { return test.param.name; });
 
-TEST(MalformedTexts, ATextBeyondTheLimitIsNotRead) {
+TEST(MalformedTexts, IgnoresTextBeyondLimit) {
   const TempFolder folder;
   folder.write("torch/lib/libtorch_cpu.so", ElfBuilder().build());
   const auto file = folder.write("torch/version.py", Content((1 << 20) + 1, 'x'));
@@ -317,7 +317,7 @@ TEST(MalformedTexts, ATextBeyondTheLimitIsNotRead) {
 }
 
 // libtorch archives and Debian have no version.py.
-TEST(MalformedTexts, OfALibtorchFolder) {
+TEST(MalformedTexts, SurvivesTextsOfLibtorchFolder) {
   for (const auto& [name, text, message] :
        {std::tuple{"build-version", "\n", "build-version: its version is empty: install this torch again"},
         std::tuple{"build-version", "unknown\n",

@@ -42,7 +42,7 @@ uint64_t sum(std::span<const uint8_t> bytes) {
   return std::accumulate(bytes.begin(), bytes.end(), uint64_t{0});
 }
 
-TEST(MappedFile, OneThatNobodyTouchesIsWhole) {
+TEST(MappedFile, ReadsUntouchedFileCompletely) {
   const TempFolder folder;
   const auto mapping = map_file(pages_of(folder, 1));
   ASSERT_TRUE(mapping.ok());
@@ -80,7 +80,7 @@ TEST(MappedFile, PagesThatAreLetGoComeAgainAndMemoryIsKept) {
   EXPECT_EQ(sum(memory->bytes()), 1);
 }
 
-TEST(MappedFile, WhatWasCutReadsAsZerosAndIsReported) {
+TEST(MappedFile, ReportsTruncatedPartAndReadsZeros) {
   const TempFolder folder;
   const fs::path file = pages_of(folder, 1);
   const auto mapping = map_file(file);
@@ -114,7 +114,7 @@ TEST(MappedFile, ManyThreadsMayReadWhatWasCut) {
   EXPECT_FALSE(mapping->check_whole().ok());
 }
 
-TEST(MappedFile, OneCutDoesNotSpoilAnother) {
+TEST(MappedFile, KeepsOtherFilesAfterTruncation) {
   const TempFolder folder;
   const fs::path file = pages_of(folder, 1);
   folder.write("other", std::string(kPages * page(), 2));
@@ -126,7 +126,7 @@ TEST(MappedFile, OneCutDoesNotSpoilAnother) {
   EXPECT_TRUE(other->check_whole().ok());
 }
 
-TEST(MappedFile, AHoleOfGigabytesIsRefusedAtOnce) {
+TEST(MappedFile, RejectsHoleOfGigabytesAtOnce) {
   const TempFolder folder;
   const fs::path file = pages_of(folder, 1);
   const auto begin = std::chrono::steady_clock::now();
@@ -164,7 +164,7 @@ struct Foreign {
   const volatile char* address;
 };
 
-TEST(MappedFileDeathTest, AForeignFileThatIsCutEndsTheProgramAsBefore) {
+TEST(MappedFileDeathTest, KeepsBusErrorsOfForeignFiles) {
   const TempFolder folder;
   const fs::path file = pages_of(folder, 1);
   const Foreign foreign(folder, "foreign");

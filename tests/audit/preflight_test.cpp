@@ -81,7 +81,7 @@ class LookBeforeCompiling : public testing::Test {
   std::map<std::string, std::string> variables_;
 };
 
-TEST_F(LookBeforeCompiling, FindsWhatIsThere) {
+TEST_F(LookBeforeCompiling, FindsInstalledTools) {
   const Preflight all = look();
   EXPECT_EQ(all.c_compiler->path, path("/usr/bin/gcc"));
   EXPECT_EQ(all.cxx_compiler.path, path("/usr/bin/g++"));
@@ -97,7 +97,7 @@ TEST_F(LookBeforeCompiling, FindsWhatIsThere) {
   for (const auto& cache : all.caches) EXPECT_EQ(cache.problem, std::nullopt) << cache.path;
 }
 
-TEST_F(LookBeforeCompiling, NamesACompilerThatIsNotThere) {
+TEST_F(LookBeforeCompiling, NamesMissingCompiler) {
   remove("/usr/bin/gcc");
   EXPECT_EQ(look().c_compiler->path, std::nullopt);
   EXPECT_EQ(look().c_compiler->called, "gcc or clang");
@@ -140,7 +140,7 @@ TEST_F(LookBeforeCompiling, LooksForLibcudaAsTritonDoes) {
   EXPECT_EQ(look().driver->ldconfig, std::nullopt);
 }
 
-TEST_F(LookBeforeCompiling, TakesTritonsPtxasWhereTheNamedOneIsNotThere) {
+TEST_F(LookBeforeCompiling, UsesTritonPtxasWithoutNamedOne) {
   variables_["TRITON_PTXAS_PATH"] = "/no/ptxas";
   EXPECT_EQ(look().ptxas[0].path, path(nvidia("bin/ptxas")));
   EXPECT_THAT(look().ptxas[0].ignored, Optional(std::string("/no/ptxas")));
@@ -168,7 +168,7 @@ TEST_F(LookBeforeCompiling, SaysWhyNothingCanBeKept) {
   EXPECT_EQ(problem("CUDA driver"), "");
 }
 
-TEST_F(LookBeforeCompiling, AsksNothingOfATritonThatIsNotThere) {
+TEST_F(LookBeforeCompiling, IgnoresMissingTriton) {
   remove("/env/lib/python3.11/site-packages/triton");
   const Preflight all = look();
   EXPECT_FALSE(all.c_compiler || all.driver);

@@ -7,7 +7,7 @@
 namespace pbprobe {
 namespace {
 
-TEST(Record, EachLineIsAFile) {
+TEST(Record, ReadsFileFromEachLine) {
   const Record record = parse_record(
       "pkg/_C.so,sha256=abc,1234\r\n"
       "\"pkg/a, \"\"b\"\".so\",sha256=def,5\n"
@@ -24,7 +24,7 @@ TEST(Record, EachLineIsAFile) {
   EXPECT_EQ(record.files[3].path, "../../../bin/pkg");
 }
 
-TEST(Record, TheFirstLineThatIsNoneIsNamedAndTheOthersAreRead) {
+TEST(Record, NamesFirstInvalidLineAndReadsOn) {
   for (const char* broken : {"pkg/a.so", "pkg/a.so,sha256=a", "pkg/a.so,sha256=a,many", ",sha256=a,1",
                              "\"pkg/a.so,sha256=a,1", "pkg/a.so,a,b,1"}) {
     const Record record = parse_record(std::string("pkg/first.so,,\n") + broken + "\npkg/last.so,,\n");

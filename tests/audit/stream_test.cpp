@@ -133,7 +133,7 @@ TEST(Stream, LeavesEntriesOutAndKeepsTheRest) {
 }
 
 // A container in code, before and beside the real ones: nothing may hide behind it.
-TEST(Stream, WhatOnlyLooksLikeAFatbinIsKept) {
+TEST(Stream, KeepsDataThatLooksLikeFatbin) {
   ElfBuilder elf = library();
   const Content fake = fatbin({{.sm = 75, .payload = random_bytes(2'000)}});
   std::memcpy(elf.sections[0].bytes.data() + 4096, fake.data(), fake.size());
@@ -170,7 +170,7 @@ TEST(Stream, EntriesAmongConstantsAreLeftOutToo) {
 }
 
 // A table whose bytes are those of a fatbin entry: the file is read again, whole.
-TEST(Stream, NothingHidesInAnEntry) {
+TEST(Stream, KeepsEntryThatHoldsOtherParts) {
   const Content object = library().build();
   const auto elf = read_elf(Bytes(object, "libx.so"));
   const auto* entries = find_section(*elf, ".nv_fatbin");
@@ -198,7 +198,7 @@ TEST(Stream, MemoryIsAskedForAsItIsKept) {
   EXPECT_EQ(asked, (std::vector<uint64_t>{16 << 20, 16 << 20, 8 << 20}));
 }
 
-TEST(Stream, WithoutSectionHeadersTheFactsAreTheSame) {
+TEST(Stream, FindsSameFactsWithoutSectionHeaders) {
   ElfBuilder elf = library();
   elf.with_section_headers = false;
   const Content object = elf.build();
@@ -227,7 +227,7 @@ std::vector<LeftOut> code_in(const StreamedMember& member) {
   return code;
 }
 
-TEST(Stream, LeavesCodeOutThatNobodyCounts) {
+TEST(Stream, OmitsUncountedCode) {
   const Content object = linked();
   const Streams streams(object);
   const StreamedMember member = streams.stream(false);
@@ -250,7 +250,7 @@ TEST(Stream, LeavesCodeOutThatNobodyCounts) {
 }
 
 // Tables hidden in a segment of code: the file is read again, whole.
-TEST(Stream, NothingHidesAmongCode) {
+TEST(Stream, KeepsCodeThatHoldsOtherParts) {
   struct Trick {
     const char* name;
     std::function<void(Elf64_Ehdr&, Elf64_Phdr*, Elf64_Shdr*, size_t)> play;
@@ -284,7 +284,7 @@ TEST(Stream, NothingHidesAmongCode) {
   }
 }
 
-TEST(Stream, BothLibrariesInflateTheSame) {
+TEST(Stream, InflatesEquallyWithBothLibraries) {
   const Content object = library().build();
   const Streams streams(object);
   for (const auto choice : {Inflate::zlib, Inflate::isal}) {

@@ -25,14 +25,14 @@ TEST(Version, VersionPyIsReadAsText) {
   EXPECT_EQ(versions.git, "70d99e99");
 }
 
-TEST(Version, NoneIsNull) {
+TEST(Version, ReturnsNullForNone) {
   const Versions versions = read_versions({{"version.py", "__version__ = '2.10.0+cpu'\ncuda = None\n"}});
   EXPECT_EQ(versions.torch, "2.10.0+cpu");
   EXPECT_EQ(versions.cuda, std::nullopt);
   EXPECT_EQ(versions.git, std::nullopt);
 }
 
-TEST(Version, EachAssignmentIsKeptAndTheLastOneCounts) {
+TEST(Version, UsesLastAssignment) {
   const Versions versions = read_versions({{"version.py",
                                             "\"\"\"__version__ = '1'\n\"\"\"  # cuda = '1'\n"
                                             "__all__ = ['__version__', 'cuda']\n"
@@ -48,7 +48,7 @@ TEST(Version, EachAssignmentIsKeptAndTheLastOneCounts) {
                                               "torch torch/version.py:7 2.11.0+cu130"}));
 }
 
-TEST(Version, WhatOnlyRunningTellsIsAProblem) {
+TEST(Version, ReportsValueKnownOnlyAtRunTime) {
   for (const char* line :
        {"__version__ += '+cu130'", "if debug: __version__ = '2.9.1'", "if debug:\n  __version__ = '2.9.1'",
         "a = __version__ = '2.9.1'", "__version__, cuda = '2.9.1', None", "__version__ = f'2.9.1'", "exec('…')",
@@ -62,7 +62,7 @@ TEST(Version, WhatOnlyRunningTellsIsAProblem) {
   }
 }
 
-TEST(Version, ALibtorchArchiveHasBuildFiles) {
+TEST(Version, ReadsBuildFilesOfLibtorchArchive) {
   const Versions versions = read_versions({{"build-version", "2.9.1+cu126\n"}, {"build-hash", "5811a8d7\n"}});
   EXPECT_EQ(versions.torch, "2.9.1+cu126");
   EXPECT_EQ(versions.cuda, "12.6");
@@ -76,12 +76,12 @@ TEST(Version, DebianHasOnlyTheCMakeFile) {
   EXPECT_EQ(versions.cuda, std::nullopt);
 }
 
-TEST(Version, WithoutFilesNothingIsKnown) {
+TEST(Version, ReturnsNothingWithoutFiles) {
   EXPECT_EQ(read_versions({}).torch, std::nullopt);
   EXPECT_EQ(read_versions({{"build-version", "2.9.1+cpu\n"}}).cuda, std::nullopt);
 }
 
-TEST(Component, ByFileName) {
+TEST(Component, IsNamedByFile) {
   EXPECT_EQ(component_of("torch/lib/libtorch_cuda_linalg.so"), "libtorch");
   EXPECT_EQ(component_of("torch.libs/libtorch-d6f8e1a2.so"), "libtorch");
   EXPECT_EQ(component_of("torchaudio/lib/libtorchaudio.so"), std::nullopt);

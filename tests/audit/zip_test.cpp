@@ -69,7 +69,7 @@ TEST(Zip, ReadsStoredDeflatedAndZip64Members) {
   EXPECT_EQ(*inflate_all(*archive, *find_member(*archive, "torch/empty")), Content{});
 }
 
-TEST(Zip, ASinkMayStopEarly) {
+TEST(Zip, LetsSinkStopEarly) {
   ZipBuilder builder;
   builder.members = {{.name = "big.bin", .content = pattern(3 << 20), .level = Z_BEST_COMPRESSION}};
   const Content file = builder.build();
@@ -252,7 +252,7 @@ TEST(Zip, NamesOnlyTheFirstRefusedMembers) {
   EXPECT_EQ(archive->refused.back().message, "x.whl: 50 more members were refused");
 }
 
-TEST(Zip, OneRefusedMemberLeavesTheOthers) {
+TEST(Zip, ReadsOthersAfterRefusedMember) {
   ZipBuilder builder = sample();
   builder.members[0].name = "../a.so";
   const Content file = builder.build();

@@ -33,11 +33,11 @@ std::vector<std::string> differences(const Inventory& build, const Inventory& ba
   return compare_builds(build, baseline).differences;
 }
 
-TEST(CompareBuilds, WhatIsTheSameIsComparable) {
+TEST(CompareBuilds, AcceptsEqualBuilds) {
   EXPECT_THAT(differences(comparable(), comparable()), IsEmpty());
 }
 
-TEST(CompareBuilds, AnotherOneDnnIsNamed) {
+TEST(CompareBuilds, NamesOtherOneDnn) {
   Inventory other = comparable();
   libtorch_cpu(other).links->versions = {{"oneDNN", "3.7.1"}};
   EXPECT_THAT(differences(comparable(), other), ElementsAre("oneDNN 3.10.2 against 3.7.1"));
@@ -49,7 +49,7 @@ TEST(CompareBuilds, AnotherOneDnnIsNamed) {
   EXPECT_THAT(differences(other, other), IsEmpty()) << "both are built without";
 }
 
-TEST(CompareBuilds, AOneDnnOfItsOwnTellsItsVersion) {
+TEST(CompareBuilds, ReadsVersionOfSeparateOneDnn) {
   Inventory shared = comparable();
   libtorch_cpu(shared).links->versions.clear();
   libtorch_cpu(shared).links->contains = {"FBGEMM", "MKL"};
@@ -87,7 +87,7 @@ TEST(KernelNames, AreReportedWithoutWhatChangesFromBuildToBuild) {
     EXPECT_EQ(stable_name(name), name);
 }
 
-TEST(KernelNames, OfTheNearestSmAreComparedOneByOne) {
+TEST(KernelNames, ComparesKernelsOfNearestSm) {
   using Names = std::vector<std::string>;  // two words in double braces are one string's begin and end
   Inventory build{.torch_version = "2.11.0+cu130", .cuda_version = "13.0"};
   File& file = build.files.emplace_back();
@@ -115,7 +115,7 @@ TEST(KernelNames, OfTheNearestSmAreComparedOneByOne) {
   EXPECT_FALSE(compare_kernels(build, baseline, claim));
 }
 
-TEST(KernelNames, ABaselineTellsWhatABuildOfItsVersionHolds) {
+TEST(KernelNames, ReadsExpectedKernelsFromBaseline) {
   Inventory baseline{.artifact = "generic/torch", .torch_version = "2.16.0+cu130", .cuda_version = "13.0"};
   File& file = baseline.files.emplace_back();
   file = {.path = "torch/lib/libtorch_cuda.so", .component = "libtorch"};

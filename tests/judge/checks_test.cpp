@@ -46,7 +46,7 @@ const Check& check_of(const std::string& id) {
   return *found;
 }
 
-TEST(Catalogue, EveryCheckHasAPlantedFaultAndATwin) {
+TEST(Catalogue, HasPlantedFaultForEachCheck) {
   std::set<std::string> planted, known;
   for (const auto& c : cases()) planted.insert(c.id);
   for (const auto& check : all_checks()) known.insert(std::string(check.id));
@@ -66,7 +66,7 @@ TEST(Catalogue, IdsAreUniqueAndInOrderAndEveryRowIsWhole) {
 }
 
 // What a check is about stands in its row: code that tests an id would pass by every check that comes after it.
-TEST(Catalogue, NoCodeNamesACheck) {
+TEST(Catalogue, NamesNoCheckInCode) {
   const std::regex named(R"("PB[0-9])");
   size_t files = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(PBPROBE_SOURCE_DIR "/probes")) {
@@ -85,7 +85,7 @@ TEST(Catalogue, NoCodeNamesACheck) {
   EXPECT_GT(files, 50U);
 }
 
-TEST(Catalogue, WhatIsNotReadProtectsIntegrity) {
+TEST(Catalogue, MarksReadingChecksAsIntegrity) {
   for (const auto& check : all_checks()) {
     EXPECT_TRUE(check.integrity || check.subject != Subject::reading) << check.id;
   }

@@ -7,7 +7,7 @@
 namespace pbprobe {
 namespace {
 
-TEST(CodeChoice, AHandfulOfExactCubinsDoesNotMakeALibraryNative) {
+TEST(CodeChoice, IgnoresFewExactCubins) {
   const DeviceCode code{.cubin = {{"sm_120", 444}, {"sm_121a", 1}, {"sm_100", 444}, {"sm_103a", 59}}};
   const auto gb10 = choose_code(code, {12, 1});
   EXPECT_EQ(gb10.code, GpuCode::same_major);
@@ -19,7 +19,7 @@ TEST(CodeChoice, AHandfulOfExactCubinsDoesNotMakeALibraryNative) {
   EXPECT_EQ(choose_code(code, {12, 0}).code, GpuCode::native);
 }
 
-TEST(CodeChoice, WithoutTheBaseCubinAHandfulIsNone) {
+TEST(CodeChoice, IgnoresFewCubinsWithoutBase) {
   const DeviceCode code{.cubin = {{"sm_90", 444}, {"sm_103a", 59}}};
   const auto choice = choose_code(code, {10, 3});
   EXPECT_EQ(choice.code, GpuCode::none);
@@ -27,7 +27,7 @@ TEST(CodeChoice, WithoutTheBaseCubinAHandfulIsNone) {
   EXPECT_EQ(choice.exact_count, 59);
 }
 
-TEST(CodeChoice, ABuildOfOneSuffixedChipIsNative) {
+TEST(CodeChoice, ReturnsNativeForSingleSuffixedChip) {
   const DeviceCode code{.cubin = {{"sm_90a", 448}}};
   EXPECT_EQ(choose_code(code, {9, 0}).code, GpuCode::native);
   EXPECT_EQ(choose_code(code, {10, 0}).code, GpuCode::none);
@@ -40,7 +40,7 @@ TEST(CodeChoice, MachineCodeIsPreferredToPtxAndALaterMinorToAnEarlier) {
   EXPECT_EQ(choose_code(code, {7, 5}).code, GpuCode::none);
 }
 
-TEST(CodeChoice, NothingReadIsUnknown) {
+TEST(CodeChoice, ReturnsUnknownIfNothingWasRead) {
   EXPECT_EQ(choose_code({}, {9, 0}).code, GpuCode::unknown);
 }
 

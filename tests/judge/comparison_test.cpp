@@ -42,14 +42,14 @@ Shift shift_of(std::vector<double> before, std::vector<double> after) {
   return comparison.figures.empty() ? Shift::not_shown : comparison.figures[0].shift;
 }
 
-TEST(Comparison, WhatIsTheSameDiffersInNothing) {
+TEST(Comparison, FindsNoDifferenceInEqualReports) {
   const Comparison comparison = compare_reports(side(), side());
   EXPECT_THAT(listed(comparison), IsEmpty());
   EXPECT_FALSE(has_regressed(comparison));
 }
 
 // Tensor instructions may stand in a handful of cubins, and cuBLAS has SMs of its own.
-TEST(Comparison, WhatIsLostInFewUnitsOrBesideLibtorchIsNamedToo) {
+TEST(Comparison, NamesSmallAndForeignLosses) {
   const Report before = side();
   Report after = side();
   for (auto& file : after.inventory->files) {
@@ -64,7 +64,7 @@ TEST(Comparison, WhatIsLostInFewUnitsOrBesideLibtorchIsNamedToo) {
   EXPECT_FALSE(has_regressed(gained));
 }
 
-TEST(Comparison, WhatIsLostHasRegressedAndWhatIsGainedHasNot) {
+TEST(Comparison, CountsLossesAsRegressions) {
   const Report before = side();
   Report after = side();
   std::erase(after.verdict->holdings->sms, "sm_90");
@@ -76,7 +76,7 @@ TEST(Comparison, WhatIsLostHasRegressedAndWhatIsGainedHasNot) {
   EXPECT_FALSE(has_regressed(gained));
 }
 
-TEST(Comparison, ABetterCpuThatIsNeededHasRegressed) {
+TEST(Comparison, CountsHigherCpuNeedAsRegression) {
   Report before = side();
   Report after = side();
   before.verdict->holdings->minimum_cpu = "avx2";
@@ -150,7 +150,7 @@ TEST(Comparison, NamesTheRequiredTorch) {
   EXPECT_THAT(listed(compare_reports(vision("1", "==2"), vision("1", "==2"))), IsEmpty());
 }
 
-TEST(Comparison, ADifferenceIsShownWhereChanceWouldNotMakeIt) {
+TEST(Comparison, ShowsSignificantDifference) {
   const std::vector<double> fast{100, 101, 102, 103, 104};
   const std::vector<double> slow{120, 121, 122, 123, 124};
   EXPECT_EQ(shift_of(fast, slow), Shift::slower);
@@ -160,7 +160,7 @@ TEST(Comparison, ADifferenceIsShownWhereChanceWouldNotMakeIt) {
   EXPECT_EQ(shift_of({100, 101, 102}, {120, 121, 122}), Shift::not_shown) << "1 in 10 by chance: too few samples";
 }
 
-TEST(Comparison, TheMoreFiguresTheMoreSamplesAreNeeded) {
+TEST(Comparison, NeedsMoreSamplesForMoreFigures) {
   Report before = timed({100, 101, 102, 103, 104});
   Report after = timed({120, 121, 122, 123, 124});
   for (int i = 0; i < 12; ++i) {
@@ -173,7 +173,7 @@ TEST(Comparison, TheMoreFiguresTheMoreSamplesAreNeeded) {
   for (const auto& figure : compare_reports(before, after).figures) EXPECT_EQ(figure.shift, Shift::not_shown);
 }
 
-TEST(Comparison, WhatOthersDisturbedIsNotCompared) {
+TEST(Comparison, SkipsDisturbedFigures) {
   Report before = timed({100, 101, 102, 103, 104});
   before.measurements->libtorch->figures[0].disturbed = "python on cuda:0";
   EXPECT_THAT(compare_reports(before, timed({120, 121, 122, 123, 124})).figures, IsEmpty());

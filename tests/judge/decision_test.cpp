@@ -92,7 +92,7 @@ TEST(Decision, HoldsWithoutTheChecksThatCameSince) {
 }
 
 // Otherwise whoever takes a check out of a report would take its fault out as well.
-TEST(Decision, AFaultThatOnlyALaterCheckFindsIsReported) {
+TEST(Decision, ReportsFaultFoundByLaterCheck) {
   Report report = judged(true);
   ASSERT_EQ(report.verdict->outcome, Outcome::fail);
   const std::string id = "PB316";
@@ -154,7 +154,7 @@ TEST(Decision, AnyOtherDecisionOrFactIsRefused) {
 }
 
 // A number that no sentence decides is a fact that the decision was made on all the same.
-TEST(Decision, TheDataInASentenceBelongToIt) {
+TEST(Decision, KeepsDataOfEachSentence) {
   Report report = judged(true);
   for (auto& file : report.inventory->files) {
     if (!file.device_code) continue;
@@ -164,7 +164,7 @@ TEST(Decision, TheDataInASentenceBelongToIt) {
   EXPECT_THAT(refusal(report), HasSubstr("operands"));
 }
 
-TEST(Decision, OfALenientPolicyIsNoEvidence) {
+TEST(Decision, RejectsLenientPolicyAsEvidence) {
   Report report = judged(false);
   report.verdict = judge(report);
   EXPECT_THAT(refusal(report), HasSubstr("no verdict of a gate"));

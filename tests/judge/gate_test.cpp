@@ -77,7 +77,7 @@ TEST(Gate, FailsAFalseClaimAndNamesTheCheck) {
   EXPECT_EQ(gate.claims[0].outcome, Outcome::fail);
 }
 
-TEST(Gate, ABuildWithoutCudaShipsNoSm) {
+TEST(Gate, ShipsNoSmWithoutCuda) {
   Report report = true_claim();
   make_cpu_build(report);
   const Verdict gate = judge(report, terms());
@@ -88,7 +88,7 @@ TEST(Gate, ABuildWithoutCudaShipsNoSm) {
   EXPECT_EQ(gate.claims[0].proven, Level::claimed);
 }
 
-TEST(Gate, WhatFilesCannotProveIsUnknown) {
+TEST(Gate, ReturnsUnknownIfFilesProveNothing) {
   for (const Level level : {Level::loaded, Level::executed, Level::measured}) {
     const Verdict gate = judge(true_claim(), terms("builder", level));
     EXPECT_EQ(gate.outcome, Outcome::unknown) << name_of(level);
@@ -113,7 +113,7 @@ TEST(Gate, DeviceCodeThatWasNotOpenedIsUnknown) {
 }
 
 // A limit on this process's memory or files tells nothing of the file.
-TEST(Gate, AFileThatThisProcessCouldNotReadIsUnknown) {
+TEST(Gate, ReturnsUnknownForUnreadableFile) {
   Report report = true_claim();
   auto& files = report.inventory->files;
   File& file = *std::find_if(files.begin(), files.end(), [](const File& one) { return one.component == "libtorch"; });
@@ -130,7 +130,7 @@ TEST(Gate, AFileThatThisProcessCouldNotReadIsUnknown) {
   EXPECT_TRUE(objects(judge(report, terms()), "PB101", Outcome::unknown, "Too many open files"));
 }
 
-TEST(Gate, WhatRanOnTheClaimedChipIsExecutedAndNotMeasured) {
+TEST(Gate, ReturnsExecutedAfterRunOnClaimedChip) {
   const Verdict executed = judge(ran_on_h200(), terms("hardware"));
   EXPECT_EQ(executed.outcome, Outcome::pass) << listed(executed);
   EXPECT_EQ(executed.claims[0].proven, Level::executed);
@@ -145,7 +145,7 @@ Verdict measured_beside(BaselineComparison comparison) {
   return judge(report, terms("hardware", Level::measured));
 }
 
-TEST(Gate, WhatGainsOrIsNoSlowerThanItsBaselineIsMeasured) {
+TEST(Gate, ReturnsMeasuredIfNotSlowerThanBaseline) {
   const Verdict gate =
       measured_beside(beside({area_gain("softmax", "cuda:0", 1.2, 1.3), area_gain("sort", "cuda:0", 0.99, 1.01),
                               area_gain("sort", "cpu", 1.1, 1.2)}));
@@ -154,7 +154,7 @@ TEST(Gate, WhatGainsOrIsNoSlowerThanItsBaselineIsMeasured) {
   EXPECT_NE(gate.claims[0].detail.find("gains: softmax 1.25"), std::string::npos) << gate.claims[0].detail;
 }
 
-TEST(Gate, WhatIsSlowerThanItsBaselineFails) {
+TEST(Gate, FailsIfSlowerThanBaseline) {
   const Verdict gate =
       measured_beside(beside({area_gain("softmax", "cuda:0", 1.2, 1.3), area_gain("sort", "cuda:0", 0.80, 0.90)}));
   EXPECT_EQ(gate.outcome, Outcome::fail);
@@ -162,7 +162,7 @@ TEST(Gate, WhatIsSlowerThanItsBaselineFails) {
   EXPECT_TRUE(objects(gate, "claim", Outcome::fail, "slower than the baseline: sort 0.85")) << listed(gate);
 }
 
-TEST(Gate, WhatCannotBeComparedOrWasNotIsUnknown) {
+TEST(Gate, ReturnsUnknownWithoutComparison) {
   BaselineComparison other = beside({});
   other.differences = {"BLAS MKL against OpenBLAS"};
   EXPECT_TRUE(objects(measured_beside(other), "claim", Outcome::unknown, "MKL against OpenBLAS"));
@@ -174,7 +174,7 @@ TEST(Gate, WhatCannotBeComparedOrWasNotIsUnknown) {
   EXPECT_TRUE(objects(measured_beside(on_cpu), "claim", Outcome::unknown, "nothing was measured on cuda:0"));
 }
 
-TEST(Gate, AnotherChipProvesNothing) {
+TEST(Gate, IgnoresRunOnAnotherChip) {
   Report report = ran_on_h200();
   report.host->gpus[0].capability = "12.0";
   const Verdict gate = judge(report, terms("hardware"));
@@ -195,7 +195,7 @@ TEST(Gate, AreasThatWereNotRunOrWentWrongAreNoProof) {
   EXPECT_TRUE(objects(gate, "claim", Outcome::fail, "element 3 is wrong")) << listed(gate);
 }
 
-TEST(Gate, ACpuProvesOnlyItsCpuCapability) {
+TEST(Gate, ProvesOnlyCapabilityOfThisCpu) {
   Report report = ran_on_h200();
   report.claim = claim_of_list({"avx2"});
   EXPECT_TRUE(objects(judge(report, terms("hardware")), "claim", Outcome::unknown, "took its AVX512 code"));
@@ -206,7 +206,7 @@ TEST(Gate, ACpuProvesOnlyItsCpuCapability) {
   EXPECT_TRUE(objects(judge(report, terms("hardware")), "claim", Outcome::unknown, "is not avx2"));
 }
 
-TEST(Gate, AStepThatCouldNotRunIsNoPass) {
+TEST(Gate, DoesNotPassIfStepDidNotRun) {
   Report report = true_claim();
   report.problems = {"the driver's library could not be asked"};
   const Verdict gate = judge(report, terms());
@@ -217,7 +217,7 @@ TEST(Gate, AStepThatCouldNotRunIsNoPass) {
   EXPECT_TRUE(objects(judge(report, terms("hardware")), "run", Outcome::unknown, "SIGSEGV"));
 }
 
-TEST(Gate, NoFactsAndNoClaimAreNoPass) {
+TEST(Gate, DoesNotPassWithoutFactsOrClaim) {
   EXPECT_TRUE(objects(judge(Report{}, terms()), "run", Outcome::unknown, "no artifact"));
   Report report = true_claim();
   report.claim.reset();
@@ -226,7 +226,7 @@ TEST(Gate, NoFactsAndNoClaimAreNoPass) {
   EXPECT_TRUE(objects(gate, "run", Outcome::unknown, "nothing is claimed")) << listed(gate);
 }
 
-TEST(Gate, AFileThatCouldNotBeReadIsNoPassWhateverThePolicySays) {
+TEST(Gate, NeverPassesUnreadableFile) {
   Report report = true_claim();
   report.inventory->files.push_back({.path = "torch/lib/libbroken.so", .problem = "truncated"});
   Terms given = terms();
@@ -236,7 +236,7 @@ TEST(Gate, AFileThatCouldNotBeReadIsNoPassWhateverThePolicySays) {
   EXPECT_TRUE(objects(gate, "PB102", Outcome::unknown, "truncated")) << listed(gate);
 }
 
-TEST(Gate, OfWhatIsNeitherClaimedNorThereNothingIsPassed) {
+TEST(Gate, DoesNotPassChecksWithoutSubject) {
   Report report = true_claim();
   report.claim = Claim{.text = "avx2", .targets = {"avx2"}};
   make_cpu_build(report);
@@ -268,7 +268,7 @@ TEST(Gate, OfWhatIsNeitherClaimedNorThereNothingIsPassed) {
   EXPECT_TRUE(objects(judge(report, terms()), "PB105", Outcome::fail));
 }
 
-TEST(Gate, AnIsaOfAnotherProcessorIsNotShipped) {
+TEST(Gate, ReportsIsaOfAnotherProcessorAsMissing) {
   Report report = true_claim();
   report.claim = Claim{.text = "armv9", .targets = {"armv9", "sm90"}};
   const Verdict gate = judge(report, terms());
@@ -278,7 +278,7 @@ TEST(Gate, AnIsaOfAnotherProcessorIsNotShipped) {
         << claim.claim;
 }
 
-TEST(Gate, ThePolicysSeverityCounts) {
+TEST(Gate, UsesSeverityOfPolicy) {
   Report report = true_claim();
   report.claim = claim_of_list({"sm90"}, true);
   Terms given = terms();
@@ -340,7 +340,7 @@ TEST(Waivers, ExpiredUnusedAndBroadOnesFail) {
   EXPECT_EQ(state_with({"PB316", "torch/lib/", "known", "2027-01-01"}), WaiverState::too_broad);
 }
 
-TEST(Waivers, AnUnusedOneFailsASoundBuildToo) {
+TEST(Waivers, FailSoundBuildIfUnused) {
   Terms given = waiving({{"PB316", "torch/lib/libtorch_cuda.so", "known", "2027-01-01"}});
   const Verdict gate = judge(true_claim(), given);
   EXPECT_EQ(gate.outcome, Outcome::fail);
@@ -354,7 +354,7 @@ Report cut_off(const std::string& path) {
   return report;
 }
 
-TEST(Waivers, NothingLetsThroughWhatCouldNotBeReadOfTorch) {
+TEST(Waivers, CannotExcuseUnreadTorchFiles) {
   for (const auto& [id, path] :
        {std::pair("PB101", "torch/lib/libtorch_new.so"), std::pair("PB101", "nvidia/nccl/lib/libnccl.so.2")}) {
     const Verdict gate = judge(cut_off("torch/lib/libtorch_new.so"), waiving({{id, path, "known", "2027-01-01"}}));
@@ -375,7 +375,7 @@ TEST(Waivers, NothingLetsThroughWhatCouldNotBeReadOfTorch) {
 // --- policies ---
 
 // The same checks by either policy, with the same answers; what differs is what an open question means.
-TEST(Policies, OneJudgeServesReportAndGate) {
+TEST(Policies, JudgeReportAndGateAlike) {
   const Report report = false_claim();
   const Verdict lenient = judge(report);
   const Verdict strict = judge(report, terms());
@@ -417,7 +417,7 @@ const CheckRow& check_of(const Verdict& gate, const std::string& id) {
   return *std::find_if(gate.checks.begin(), gate.checks.end(), [&](const CheckRow& check) { return check.id == id; });
 }
 
-TEST(Join, WhatOneRunCouldNotAskAnotherAnswers) {
+TEST(Join, FillsGapsFromOtherRun) {
   const Verdict shipped = judge(true_claim(), terms());
   const Verdict executed = judge(ran_on_h200(), terms("hardware"));
   ASSERT_EQ(check_of(shipped, "PB104").state, CheckState::not_asked);
@@ -432,7 +432,7 @@ TEST(Join, WhatOneRunCouldNotAskAnotherAnswers) {
   EXPECT_EQ(to_json(twice.findings), to_json(shipped.findings)) << "what both found is reported once";
 }
 
-TEST(Join, WhatOneObjectsToStandsAgainstAll) {
+TEST(Join, KeepsObjectionOfAnyRun) {
   Report broken = ran_on_h200();
   broken.measurements->libtorch->executed = false;
   const Verdict joined = join_verdicts({judge(true_claim(), terms()), judge(broken, terms("hardware"))}, std::nullopt);

@@ -37,7 +37,7 @@ TEST(Judge, NativeCodeThatRanPasses) {
   EXPECT_EQ(row.measured, std::nullopt) << "nothing was compared";
 }
 
-TEST(Judge, ADeviceIsMeasuredWhereABaselineWasTimedBesideIt) {
+TEST(Judge, ReturnsMeasuredIfBaselineWasTimed) {
   Report report = gpu_report("NVIDIA H200", "9.0");
   report.baseline = beside({area_gain("softmax", "cuda:0", 1.1, 1.2), area_gain("softmax", "cpu", 0.7, 0.8)});
   const Verdict verdict = judge(report);
@@ -45,7 +45,7 @@ TEST(Judge, ADeviceIsMeasuredWhereABaselineWasTimedBesideIt) {
   EXPECT_EQ(row_of(verdict, "CPU").measured, Outcome::fail);
 }
 
-TEST(Judge, WhatWasNotTriedIsNotUnknown) {
+TEST(Judge, ReturnsNoUnknownForUntriedSteps) {
   Report report = gpu_report("NVIDIA H200", "9.0");
   report.host->gpus.push_back(report.host->gpus[0]);
   report.host->gpus[1].index = 1;
@@ -58,7 +58,7 @@ TEST(Judge, WhatWasNotTriedIsNotUnknown) {
 }
 
 // Running it again does not make a GPU compute correctly.
-TEST(Judge, AGpuThatComputesWrongIsNotToBeUsed) {
+TEST(Judge, RejectsGpuThatComputesWrong) {
   Report report = gpu_report("NVIDIA H200", "9.0");
   report.measurements->libtorch->executed_on_gpu = false;
   report.measurements->libtorch->figures.pop_back();
@@ -96,7 +96,7 @@ TEST(Judge, CpuTorchWithoutAGpuPasses) {
   EXPECT_THAT(verdict.reason, HasSubstr("torch 2.11.0+cpu computes correctly on this CPU"));
 }
 
-TEST(Judge, EachDriverStateIsItsOwnSentence) {
+TEST(Judge, DescribesEachDriverState) {
   for (const DriverState state : {DriverState::no_driver, DriverState::no_gpu}) {
     Report report = cpu_report();
     report.host->driver = {.state = state, .sentence = "sentence of this state"};
@@ -116,7 +116,7 @@ TEST(Judge, EachDriverStateIsItsOwnSentence) {
   EXPECT_EQ(verdict.reason, "GPU 0 needs a reset");
 }
 
-TEST(Judge, AWheelForAnotherProcessorGetsNothing) {
+TEST(Judge, RefusesWheelForAnotherProcessor) {
   Report report = gpu_report("NVIDIA H200", "9.0");
   report.inventory->platform = "aarch64-linux";
   report.measurements.reset();
@@ -128,7 +128,7 @@ TEST(Judge, AWheelForAnotherProcessorGetsNothing) {
 }
 
 // The verdict is its, and torch's own rows say what torch does.
-TEST(Judge, APackageBesideTorchFailsTheVerdictAndNotTorchsRows) {
+TEST(Judge, FailsVerdictForFaultyOtherPackage) {
   const auto with_fault_of = [](const char* name) {
     Report report = gpu_report("NVIDIA H200", "9.0");
     Distribution torch{.name = "torch", .version = "2.11.0+cu130", .torch_abi = TorchAbi::own};
@@ -145,7 +145,7 @@ TEST(Judge, APackageBesideTorchFailsTheVerdictAndNotTorchsRows) {
   EXPECT_EQ(row_of(with_fault_of("torch"), "CPU").shipped, Outcome::fail);
 }
 
-TEST(Judge, AChangedLibraryIsTorchsOwnOnlyWhereItsRecordIs) {
+TEST(Judge, AssignsChangedLibraryByRecord) {
   const auto changed = [](const char* name) {
     Report report = gpu_report("NVIDIA H200", "9.0");
     Distribution row{.name = name, .version = "1.0"};
@@ -159,7 +159,7 @@ TEST(Judge, AChangedLibraryIsTorchsOwnOnlyWhereItsRecordIs) {
   EXPECT_EQ(row_of(changed("torch"), "CPU").shipped, Outcome::fail);
 }
 
-TEST(Judge, NotHavingRunIsUnknown) {
+TEST(Judge, ReturnsUnknownIfNothingRan) {
   Report report = gpu_report("NVIDIA H200", "9.0");
   report.measurements.reset();
   EXPECT_EQ(judge(report).outcome, Outcome::unknown);
@@ -183,7 +183,7 @@ TEST(Judge, MissingSectionsAreUnknownInTheWordsOfTheirStep) {
   EXPECT_FALSE(verdict.reason.empty());
 }
 
-TEST(Judge, AFailureOutranksWhatIsUnknown) {
+TEST(Judge, RanksFailureAboveUnknown) {
   Report report = cpu_report();
   report.measurements->libtorch = LibtorchRun{.path = "/opt", .problem = "loading died of SIGSEGV"};
   const Verdict verdict = judge(report);
@@ -208,7 +208,7 @@ TEST(Judge, AlikeGpusAreReportedOnce) {
               HasSubstr("not built for GPU 0, which runs sm_100 code (compatible); not tested on GPU 1-3"));
 }
 
-TEST(Judge, EachGpuIsCreditedWithWhatItComputed) {
+TEST(Judge, CreditsEachGpuWithItsResults) {
   Report report = gpu_report("NVIDIA B300", "10.3");
   for (int64_t i = 1; i < 4; ++i) {
     report.host->gpus.push_back(report.host->gpus[0]);
@@ -233,7 +233,7 @@ TEST(Judge, EachGpuIsCreditedWithWhatItComputed) {
 }
 
 // libtorch is run on the first GPU that can be used: what it did there is reported of no other.
-TEST(Judge, WhatRanIsCreditedToTheGpuThatRanIt) {
+TEST(Judge, CreditsRunToItsGpu) {
   Report report = gpu_report("NVIDIA H200", "9.0");
   report.host->gpus.push_back(report.host->gpus[0]);
   report.host->gpus[1].index = 1;
@@ -286,7 +286,7 @@ TEST(Judge, AsksForOlderOrNewerPtxas) {
 }
 
 // What pbprobe cannot run is not a fault of the build.
-TEST(Judge, AnOldTorchIsOnlyRead) {
+TEST(Judge, OnlyReadsOldTorch) {
   Report report = cpu_report();
   make_cpu_build(report);
   report.inventory->torch_version = "1.13.1";
@@ -311,7 +311,7 @@ TEST(Judge, LibcudaOutOfReachIsUnknownAndNoFault) {
   EXPECT_NE(judge(report).reason, verdict.reason) << "a build for CPUs needs no libcuda";
 }
 
-TEST(Judge, AClaimIsNotPassedUnjudged) {
+TEST(Judge, DoesNotPassUnjudgedClaim) {
   const auto outcome_of = [](const char* target) {
     return judge(audit_report(Claim{.text = target, .targets = {target}})).outcome;
   };
@@ -320,7 +320,7 @@ TEST(Judge, AClaimIsNotPassedUnjudged) {
 }
 
 // What an audit judges: no machine is missing where none was looked at.
-TEST(Judge, OnlyFilesAreJudgedByTheirClaim) {
+TEST(Judge, JudgesFilesByTheirClaim) {
   const Claim claim{.text = "cuda=13.0,torch=2.11.0,python=3.11,blas=mkl",
                     .cuda = "13.0",
                     .torch = "2.11.0",
@@ -347,7 +347,7 @@ TEST(Judge, OnlyFilesAreJudgedByTheirClaim) {
   EXPECT_EQ(row_of(open, "Python").shipped, Outcome::unknown);
 }
 
-TEST(Judge, AClaimOnAMachineIsAskedBesideTheMachine) {
+TEST(Judge, JudgesClaimBesideMachine) {
   Report report = gpu_report("NVIDIA H200", "9.0");
   report.claim = Claim{.text = "cuda=12.8", .cuda = "12.8"};
   const Verdict verdict = judge(report);

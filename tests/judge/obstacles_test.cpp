@@ -54,7 +54,7 @@ constexpr Obstacle kAll[] = {Obstacle::memory,      Obstacle::busy,   Obstacle::
                              Obstacle::time_limit,  Obstacle::driver, Obstacle::permission, Obstacle::no_device,
                              Obstacle::unsupported, Obstacle::killed, Obstacle::unexplained};
 
-TEST(Obstacles, AKernelThatCouldNotRunIsUnknownAndOneThatIsWrongFails) {
+TEST(Obstacles, SeparateWrongKernelsFromUnknownOnes) {
   for (const Obstacle why : kAll) {
     expect_unknown(
         with(h200(),
@@ -67,7 +67,7 @@ TEST(Obstacles, AKernelThatCouldNotRunIsUnknownAndOneThatIsWrongFails) {
 }
 
 // A wrong kernel stays one where another could not run.
-TEST(Obstacles, WhatCouldNotRunHidesNothingThatIsWrong) {
+TEST(Obstacles, HideNoFaults) {
   const Verdict verdict = judge(with(h200(), [](Report& r) {
     r.measurements->problems = {"gemm is wrong: C[0,0]"};
     r.measurements->not_run = {{.what = "another could not run", .why = Obstacle::memory, .device = "cuda:0"}};
@@ -94,7 +94,7 @@ Report beside_another_process() {
   });
 }
 
-TEST(Obstacles, WhoHoldsTheGpuAndWhatWasFreeAreNamedWithTheFix) {
+TEST(Obstacles, NameGpuUsersFreeMemoryAndFix) {
   const Report report = beside_another_process();
   expect_unknown(report, "PB504",
                  AllOf(HasSubstr("CUDA_ERROR_OUT_OF_MEMORY"), HasSubstr("0.2 of 140.0 GiB of cuda:0 are free"),
@@ -107,7 +107,7 @@ TEST(Obstacles, WhoHoldsTheGpuAndWhatWasFreeAreNamedWithTheFix) {
               AllOf(HasSubstr("end process 4711, or wait for it"), HasSubstr("CUDA_VISIBLE_DEVICES=1")));
 }
 
-TEST(Obstacles, AGateNamesWhoHoldsTheGpuToo) {
+TEST(Obstacles, NameGpuUsersInGate) {
   const Verdict verdict = gate(with(h200(), [](Report& r) {
     LibtorchRun& run = *r.measurements->libtorch;
     run.executed_on_gpu.reset();
@@ -152,7 +152,7 @@ TEST(Obstacles, LibtorchThatCouldNotComputeIsUnknown) {
   }
 }
 
-TEST(Obstacles, AnAreaThatCouldNotRunIsUnknownAndProvesNothing) {
+TEST(Obstacles, ReturnUnknownForUnrunArea) {
   for (const Obstacle why : kAll) {
     const Report report = with(h200(), [&](Report& r) {
       r.measurements->libtorch->areas = {
@@ -163,7 +163,7 @@ TEST(Obstacles, AnAreaThatCouldNotRunIsUnknownAndProvesNothing) {
   }
 }
 
-TEST(Obstacles, AStartThatCouldNotRunIsUnknown) {
+TEST(Obstacles, ReturnUnknownForUnrunStart) {
   for (const char* id : {"PB511", "PB512"})
     expect_unknown(with(h200(),
                         [](Report& r) {
@@ -175,7 +175,7 @@ TEST(Obstacles, AStartThatCouldNotRunIsUnknown) {
                    id, HasSubstr("out of memory"));
 }
 
-TEST(Obstacles, ASlowStartOfAGpuThatOthersUseIsNotJudged) {
+TEST(Obstacles, IgnoreSlowStartOfSharedGpu) {
   const auto slow = [](std::vector<GpuProcess> others) {
     return with(h200(), [&](Report& r) {
       r.measurements->libtorch->starts = {{.how = "as it stands", .device = "cuda:0", .first_tensor_seconds = 31.0}};

@@ -28,7 +28,7 @@ void collect(const Json& json, const std::string& path, std::vector<std::string>
     collect(value, path + "/" + (json.is_array() ? std::to_string(index++) : key), pointers);
 }
 
-TEST(Policies, EveryKeyIsNeededAndHasOneType) {
+TEST(Policies, RequireEachKeyWithOneType) {
   const Json sound = builder_json();
   ASSERT_TRUE(parse_policy(sound.dump()).ok());
   std::vector<std::string> pointers;
@@ -82,13 +82,13 @@ TEST(Policies, MisspellingsAreRefusedAndNamed) {
   EXPECT_FALSE(built_in_policy("lenient").ok());
 }
 
-TEST(Policies, TheHardwaresAsksForMore) {
+TEST(Policies, RequireMoreForHardware) {
   EXPECT_EQ(built_in_policy("builder")->levels.sm, Level::shipped);
   EXPECT_EQ(built_in_policy("hardware")->levels.sm, Level::executed);
   EXPECT_EQ(built_in_policy("hardware")->levels.isa, Level::executed);
 }
 
-TEST(Policies, TheReportsIsLenientAndTheGatesAreStrict) {
+TEST(Policies, ApplyLeniencyToReportsOnly) {
   EXPECT_EQ(built_in_policy("report")->stance, Stance::lenient);
   EXPECT_EQ(built_in_policy("builder")->stance, Stance::strict);
   EXPECT_EQ(built_in_policy("hardware")->stance, Stance::strict);

@@ -25,7 +25,7 @@ File with_ptx(const std::string& sm, Names names) {
 
 constexpr Sm kSpark{12, 1};
 
-TEST(Served, EachKernelCountsOnceByTheBestCodeOfAnyFile) {
+TEST(Served, CountsEachKernelByItsBestCode) {
   const Inventory inventory{.files = {with_kernels("sm_120", {"_Z1av", "_Z1bv"}), with_kernels("sm_121", {"_Z1av"}),
                                       with_kernels("sm_90", {"_Z1av", "_Z1bv", "_Z1cv", "_Z1dv"}),
                                       with_ptx("sm_80", {"_Z1bv", "_Z1cv"})}};
@@ -41,7 +41,7 @@ TEST(Served, EachKernelCountsOnceByTheBestCodeOfAnyFile) {
   EXPECT_EQ(served(inventory, {9, 0}).native, 4);
 }
 
-TEST(Served, ASuffixBindsACubin) {
+TEST(Served, LimitsSuffixedCubinToItsChip) {
   const auto one = [](const char* sm, Sm gpu) { return served({.files = {with_kernels(sm, {"_Z1av"})}}, gpu); };
   EXPECT_EQ(one("sm_120a", kSpark).code, GpuCode::none);
   EXPECT_EQ(one("sm_120a", kSpark).kept_by_suffix, 1);
@@ -52,7 +52,7 @@ TEST(Served, ASuffixBindsACubin) {
   EXPECT_EQ(one("sm_121a", {12, 0}).kept_by_suffix, 0);  // of a later chip
 }
 
-TEST(Served, OfARowTheBestCodeCountsAndASuffixIsNamed) {
+TEST(Served, ReturnsBestCodeOfRowWithSuffix) {
   const auto best = [](Distribution row) { return code_for(row, kSpark); };
   EXPECT_EQ(best({.cubin = {{"sm_90", 1}, {"sm_120", 1}}, .ptx = {{"sm_80", 1}}}).best, GpuCode::same_major);
   EXPECT_EQ(best({.cubin = {{"sm_90", 1}}, .ptx = {{"sm_80", 1}}}).best, GpuCode::ptx);
@@ -65,7 +65,7 @@ TEST(Served, OfARowTheBestCodeCountsAndASuffixIsNamed) {
   EXPECT_FALSE(best({}).any);
 }
 
-TEST(Served, TheDriverCompilesPtxOfItsOwnCudaAndBefore) {
+TEST(Served, AcceptsPtxUpToCudaOfDriver) {
   const auto taken = [](const char* version, std::optional<MajorMinor> driver) {
     File file = with_ptx("sm_90", {"_Z1av"});
     file.device_code->ptx_versions = {{"sm_90", version}, {"sm_130", "1.0"}};
@@ -90,14 +90,14 @@ TEST(Served, PtxWithASuffixIsForItsOwnChip) {
   EXPECT_EQ(kept("sm_130f"), 0);
 }
 
-TEST(Served, WhatACompilerWritesIntoNamesTellsNoKernelsApart) {
+TEST(Served, IgnoresCompilerSuffixesInNames) {
   const Inventory inventory{.files = {with_kernels("sm_90", {"_ZN3cub16CUB_300001_SM_9011EmptyKernelIvEEvv"}),
                                       with_kernels("sm_120", {"_ZN3cub17CUB_300001_SM_12011EmptyKernelIvEEvv"})}};
   EXPECT_EQ(served(inventory, kSpark).same_major, 1);
   EXPECT_EQ(served(inventory, kSpark).none, 0);
 }
 
-TEST(Served, OfEachFunctionOneKernelIsNamedAndTenFunctionsAtMost) {
+TEST(Served, NamesOneKernelForTenFunctions) {
   Names names;
   for (int i = 10; i < 40; ++i) names.push_back("_Z3f" + std::to_string(i) + "IiEvT_");
   for (int i = 10; i < 40; ++i) names.push_back("_Z3f" + std::to_string(i) + "IfEvT_");
@@ -109,7 +109,7 @@ TEST(Served, OfEachFunctionOneKernelIsNamedAndTenFunctionsAtMost) {
   EXPECT_EQ(spark.lacking[0].first[1], "_Z3f11IfEvT_");
 }
 
-TEST(Served, WithoutDeviceCodeNothingIsKnown) {
+TEST(Served, ReturnsUnknownWithoutDeviceCode) {
   EXPECT_EQ(served({.files = {File{.path = "pkg/plain.so"}}}, kSpark).code, GpuCode::unknown);
 }
 

@@ -141,7 +141,7 @@ TEST_P(EarlyKernels, AwaitThoseAhead) {
 
 // Every row of targets.json that names an instruction of a type has a kernel or a peak loop that stands on it: what the
 // row promises is shown by code of ours.
-TEST_P(Census, EveryTypeThatTheRowPromisesHasAKernel) {
+TEST_P(Census, HasKernelForEachPromisedType) {
   const Target& target = *find_target(GetParam());
   std::set<std::string> types;
   for (const auto& path : target.instructions) types.insert(path.dtype);

@@ -141,7 +141,7 @@ TEST(Choose, GpusTakeTheirOwnTargetElseAPlainOneOfTheirMajor) {
   EXPECT_EQ(target_on("9.x"), "");
 }
 
-TEST(Choose, AGpuPlanCoversC) {
+TEST(Choose, CoversCByGpuPlan) {
   if (!is_built("sm80")) GTEST_SKIP() << "not built: make build TARGETS=sm80";
   const auto plan = choose(make_problem(300, 132, 64, DType::fp32, Layout::tn), gpu_host("8.0"), {},
                            {.kernel = "gemm_fp32_128x128_sm80", .gpu = 0});
@@ -204,7 +204,7 @@ void expect_whole(const Kernel& kernel, const Problem& p, const Host& host) {
   }
 }
 
-TEST(Choose, EveryPlanOfEveryTargetIsWhole) {
+TEST(Choose, MakesWholePlansForEachTarget) {
   int64_t seen = 0;
   for (const auto& kernel : kernel_table()) {
     const Target* target = find_target(kernel.target);
@@ -267,7 +267,7 @@ TEST(Choose, TakesTheTileThatFillsTheGpu) {
 }
 
 // Of one column the memory is a row's too.
-TEST(Choose, AColumnIsComputedAsARow) {
+TEST(Choose, ComputesColumnAsRow) {
   if (!is_built("sm90")) GTEST_SKIP() << "not built: make build TARGETS=sm90";
   auto host = gpu_host("9.0");
   host.gpus[0].sm_count = 132;
@@ -401,7 +401,7 @@ TEST(Choose, TakesWarpgroupsWhereTheGpuHasThem) {
 }
 
 // 128 tiles of 128 threads leave 132 SMs half idle: split-K fills them. More tiles than that need none.
-TEST(Choose, AnSmIsGivenAsManyBlocksAsItNeedsToBeBusy) {
+TEST(Choose, KeepsEachSmBusy) {
   Host host = gpu_host("9.0");
   host.gpus.front().sm_count = 132;
   const auto parts = [&](int64_t m, int64_t n, int64_t k) {
@@ -474,7 +474,7 @@ TEST(Choose, FewColumnsOfShortKAreComputedByTiles) {
   }
 }
 
-TEST(Choose, APackedBIsForKernelsThatPackIt) {
+TEST(Choose, GivesPackedBToPackingKernels) {
   if (!is_built("avx2")) GTEST_SKIP() << "not built: make build TARGETS=avx2";
   const auto host = cpu_host({"avx2"});
   auto problem = make_problem(1, 4096, 4096, DType::fp32);

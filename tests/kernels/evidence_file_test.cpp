@@ -78,7 +78,7 @@ TEST(EvidenceFile, ManyWritersLoseNothing) {
   EXPECT_EQ(read(path).size(), kWriters * kEach);
 }
 
-TEST(EvidenceFile, WhatHoldsNoRecordsIsLeftAsItIs) {
+TEST(EvidenceFile, KeepsFileWithoutRecords) {
   const TempFolder folder;
   const auto path = folder.write("sm90.json", "no records");
   const auto result = add_record(path, of("a", "1", "H200"));

@@ -76,13 +76,13 @@ class Places : public testing::Test {
 
 constexpr const char* kNames[] = {"A", "B", "C", "bias", "scale_a", "scale_b", "the workspace"};
 
-TEST_F(Places, OfThisGpuAreRight) {
+TEST_F(Places, AcceptsMemoryOfThisGpu) {
   const auto result = check();
   EXPECT_TRUE(result.ok()) << result.error().message;
   EXPECT_EQ(asked, 7);
 }
 
-TEST_F(Places, InHostMemoryAreRefusedByName) {
+TEST_F(Places, RejectsHostMemoryByName) {
   for (CuDevicePtr page = 1; page <= 7; ++page) {
     for (const bool known : {false, true}) {
       SetUp();
@@ -98,7 +98,7 @@ TEST_F(Places, InHostMemoryAreRefusedByName) {
   }
 }
 
-TEST_F(Places, OfAnotherGpuAreRefusedByName) {
+TEST_F(Places, RejectsMemoryOfAnotherGpu) {
   for (CuDevicePtr page = 1; page <= 7; ++page) {
     SetUp();
     places[page * 4096].device = 0;
@@ -110,12 +110,12 @@ TEST_F(Places, OfAnotherGpuAreRefusedByName) {
   }
 }
 
-TEST_F(Places, ThatTheDriverMovesByItselfAreRight) {
+TEST_F(Places, AcceptsManagedMemory) {
   for (auto& [at, place] : places) place = {kCuMemoryHost, 1, -1};
   EXPECT_TRUE(check().ok());
 }
 
-TEST_F(Places, InAnotherGpusContextAreRefused) {
+TEST_F(Places, RejectsContextOfAnotherGpu) {
   current = 0;
   const auto result = check();
   ASSERT_FALSE(result.ok());
@@ -124,7 +124,7 @@ TEST_F(Places, InAnotherGpusContextAreRefused) {
 }
 
 // Of what is not read nothing is asked: it may be anything.
-TEST_F(Places, ThatAreNotReadMayBeAnywhere) {
+TEST_F(Places, IgnoresOperandsThatAreNotRead) {
   plan_.problem = make_problem(5, 7, 0, DType::bf16);
   plan_.workspace_bytes = 0;
   places.clear();

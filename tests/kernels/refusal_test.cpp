@@ -116,7 +116,7 @@ TEST(BadInput, IsRefusedByEveryCpuKernelBeforeAnythingIsWritten) {
 }
 
 // The same for a B that is packed beforehand: neither prepack() nor run() writes anything.
-TEST(BadInput, OfAPackedBIsRefused) {
+TEST(BadInput, RejectsBadPackedB) {
   int kernels = 0;
   for (const auto& kernel : kernel_table()) {
     if (kernel.function == nullptr || kernel.in_place) continue;

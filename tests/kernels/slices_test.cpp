@@ -53,7 +53,7 @@ class Slices : public testing::TestWithParam<const char*> {
   }
 };
 
-TEST_P(Slices, OneOfWhatALaunchTakes) {
+TEST_P(Slices, MakesOneSliceIfLaunchFits) {
   const auto p = make_problem(4096, 4096, 4096, DType::bf16, DType::bf16);
   const auto slices = choose_slices(p, gpu_host(GetParam()), {}, {.gpu = 0});
   ASSERT_TRUE(slices.ok()) << slices.error().message;

@@ -29,7 +29,7 @@ TEST(Table, NamesAreUniqueAndSayTheirTarget) {
   for (const auto& peak : peak_table()) EXPECT_TRUE(names.insert(peak.name).second) << peak.name << " stands twice";
 }
 
-TEST(Table, EveryTargetHasABuildAndBuildsHaveTargets) {
+TEST(Table, MatchesTargetsAndBuilds) {
   std::set<std::string_view> ids;
   for (const auto& target : all_targets()) ids.insert(target.id);
   std::set<std::string_view> builds;
@@ -59,7 +59,7 @@ TEST(Table, RowsFilesAndTargetsAreOneSet) {
   EXPECT_EQ(files, rows) << "files of kernels/cpu and kernels/cuda, and cubins of kernels.inc";
 }
 
-TEST(Table, AnUnknownKernelIsAnsweredWithThoseThereAre) {
+TEST(Table, ListsKernelsForUnknownName) {
   EXPECT_EQ(find_kernel("gemm"), nullptr);
   const auto result = require_kernel("gemm");
   ASSERT_FALSE(result.ok());
@@ -99,7 +99,7 @@ TEST(Evidence, CountsOnlyWithTheDigestThatIsBuilt) {
 }
 
 // What ran as PTX is not the cubin that is built: their sources are the same.
-TEST(Evidence, OfPtxCountsByTheSources) {
+TEST(Evidence, MatchesPtxBySources) {
   const Kernel& kernel = kernel_table().front();
   TargetBuild build;
   build.target = kernel.target;
@@ -146,7 +146,7 @@ TEST(Evidence, RecordsAreReadBackAsWritten) {
   EXPECT_EQ(to_json(written)["level"], "executed-via-ptx");
 }
 
-TEST(Evidence, TheEmbeddedRecordsNameKernelsOfTheTable) {
+TEST(Evidence, NamesKernelsOfTableInEmbeddedRecords) {
   const auto& records = evidence_records();
   ASSERT_TRUE(records.ok()) << records.error().message;
   for (const auto& entry : *records) {

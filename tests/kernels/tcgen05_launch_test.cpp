@@ -235,7 +235,7 @@ void expect_launch_in_limits(const Plan& plan, const void* workspace) {
   }
 }
 
-TEST(Tcgen05, EveryBenchShapeIsLaunchedWithinTheLimits) {
+TEST(Tcgen05, LaunchesEachBenchShapeWithinLimits) {
   const auto kernels = built_kernels();
   if (kernels.empty()) GTEST_SKIP() << "no tcgen05 kernels are built";
   const DriverApi driver = noting_driver();
@@ -271,7 +271,7 @@ TEST(Tcgen05, EveryBenchShapeIsLaunchedWithinTheLimits) {
   }
 }
 
-TEST(Tcgen05, WhatTheDriverSaysOfAMapIsHandedOn) {
+TEST(Tcgen05, ReturnsDriverErrorOfTensorMap) {
   const Tcgen05Kernel* kernel = find_tcgen05("tcgen05_bf16_256x128_nt");
   if (kernel == nullptr) GTEST_SKIP() << "no tcgen05 kernels are built";
   GpuCall call{};
@@ -314,7 +314,7 @@ class Tcgen05Launches : public testing::Test {
   Operands operands_{.a = kA, .b = kB, .c = reinterpret_cast<void*>(uintptr_t{0x7f8000000000})};
 };
 
-TEST_F(Tcgen05Launches, AsAClusterOfTwo) {
+TEST_F(Tcgen05Launches, UsesClusterOfTwo) {
   const auto result = run_it(make_problem(1000, 1000, 512, DType::bf16), operands_);
   ASSERT_TRUE(result.ok()) << result.error().message;
   EXPECT_THAT(launched.kernels, testing::ElementsAre("tcgen05_bf16_256x128_nt"));
@@ -324,17 +324,17 @@ TEST_F(Tcgen05Launches, AsAClusterOfTwo) {
   EXPECT_EQ(launched.config.shared_bytes, 221696U);
 }
 
-TEST_F(Tcgen05Launches, WithBAsItLies) {
+TEST_F(Tcgen05Launches, ReadsBInItsLayout) {
   ASSERT_TRUE(run_it(make_problem(1000, 1000, 512, DType::bf16, Layout::nn), operands_).ok());
   EXPECT_THAT(launched.kernels, testing::ElementsAre("tcgen05_bf16_256x128_nn"));
 }
 
-TEST_F(Tcgen05Launches, AfterTheCopiesThatItsOperandsNeed) {
+TEST_F(Tcgen05Launches, CopiesOperandsFirst) {
   ASSERT_TRUE(run_it(make_problem(1000, 1000, 777, DType::bf16, Layout::tt), operands_).ok());
   EXPECT_THAT(launched.kernels, testing::ElementsAre("repack_2", "tcgen05_bf16_256x128_nt"));
 }
 
-TEST_F(Tcgen05Launches, AnotherKernelForAddressesThatMapsCannotRead) {
+TEST_F(Tcgen05Launches, UsesOtherKernelForUnalignedAddresses) {
   operands_.a = static_cast<const std::byte*>(kA) + 2;
   ASSERT_TRUE(run_it(make_problem(1000, 1000, 512, DType::bf16), operands_).ok());
   EXPECT_THAT(launched.kernels, testing::ElementsAre("gemm_bf16_128x128_nt"));

@@ -75,7 +75,7 @@ TEST(Tcgen05, HostAndDeviceLayParametersOutAlike) {
 }
 
 // The threads that write a block's share of a tile write each of its elements once, eight neighbours at a time.
-TEST(Tcgen05, EveryElementOfATileIsWrittenOnce) {
+TEST(Tcgen05, WritesEachElementOfTileOnce) {
   for (const auto& kernel : tcgen05_kernels()) {
     const int rows = kernel.tile[0] / kernel.sms;
     const int columns = kernel.tile[1];
@@ -122,7 +122,7 @@ TEST(Tcgen05, DescriptorsAreThoseOfCutlass) {
 }
 
 // A record counts for the cubin that the kernel is in, not for the target's other one.
-TEST(Tcgen05, ARecordOfItsOwnCubinShowsThatItRan) {
+TEST(Tcgen05, CountsRecordOfItsOwnCubin) {
   const auto kernels = built_kernels();
   if (kernels.empty()) GTEST_SKIP() << "no tcgen05 kernels are built";
   for (const Kernel* kernel : kernels) {

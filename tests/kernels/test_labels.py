@@ -63,7 +63,7 @@ def test_kernels_that_are_not_built_fail_where_hardware_is_required(tmp_path, pb
     assert (done.returncode, done.stdout.strip()) == (1, NOT_BUILT)
 
 
-def test_a_kernel_without_a_test_fails(tmp_path, pbprobe):
+def test_fails_for_untested_kernel(tmp_path, pbprobe):
     done = kernels(pbprobe, program_of_tests(tmp_path, KERNELS[0]["name"]))
     assert (done.returncode, done.stderr.strip()) == (1, "no test of gemm_int8_64x64_sm121")
 
@@ -95,7 +95,7 @@ def test_hardware_that_is_required_and_cannot_be_asked_fails(tmp_path, pbprobe, 
     assert (done.returncode, done.stdout.strip()) == (1, f"{NOT_BUILT} (PBPROBE_REQUIRE_HARDWARE=1)")
 
 
-def test_a_gpu_of_another_target_is_named_and_fails_where_hardware_is_required(tmp_path, pbprobe, sanitizer):
+def test_fails_on_gpu_of_another_target(tmp_path, pbprobe, sanitizer):
     arguments = ("hardware.py", "sanitizer", pbprobe, "sm90", program_of_tests(tmp_path))
     (tmp_path / "targets.json").write_text(json.dumps({"targets": [TARGETS["targets"][0] | {"id": "sm90"}]}))
     done = run(*arguments, **sanitizer)
@@ -110,7 +110,7 @@ def test_hardware_without_the_program_is_skipped(tmp_path, sanitizer):
     assert (done.returncode, done.stdout.strip(), done.stderr) == (SKIPPED, NOT_BUILT, "")
 
 
-def test_the_sanitizer_runs_where_all_is_there(tmp_path, pbprobe, sanitizer):
+def test_runs_sanitizer_if_tools_exist(tmp_path, pbprobe, sanitizer):
     done = run("hardware.py", "sanitizer", pbprobe, "sm121", program_of_tests(tmp_path), **sanitizer)
     assert done.returncode == 0
     assert [line for line in done.stdout.splitlines() if line.startswith("sanitized")] == [
@@ -153,7 +153,7 @@ def test_registers_of_another_nvcc_are_skipped_with_the_reason(tmp_path):
         ("nvcc 13.2", {"name": "another"}),
     ],
 )
-def test_other_resources_fail(tmp_path, compiler, change):
+def test_fails_for_other_resources(tmp_path, compiler, change):
     assert resources(tmp_path, compiler, **change).returncode == 1
 
 
@@ -190,29 +190,29 @@ def libtorch_of_target(tmp_path):
     return run_test
 
 
-def test_a_relative_libtorch_is_the_user_s(tmp_path, libtorch_of_target):
+def test_resolves_relative_libtorch_for_user(tmp_path, libtorch_of_target):
     done = libtorch_of_target(PBPROBE_LIBTORCH="result-0")
     assert (done.returncode, done.stdout.strip()) == (0, f"judged {tmp_path}/mine/result-0 by sm121")
 
 
-def test_a_named_libtorch_that_does_not_deliver_fails(tmp_path, libtorch_of_target):
+def test_fails_for_incomplete_named_libtorch(tmp_path, libtorch_of_target):
     done = libtorch_of_target(PBPROBE_LIBTORCH="result-1")
     assert done.returncode == 1
     assert f"{tmp_path}/mine/result-1 does not deliver sm121" in " ".join(done.stdout.split())
 
 
-def test_a_named_libtorch_that_is_absent_fails(libtorch_of_target):
+def test_fails_for_missing_named_libtorch(libtorch_of_target):
     done = libtorch_of_target(PBPROBE_LIBTORCH="result-7")
     assert done.returncode == 1
     assert "judged" not in done.stdout
 
 
-def test_by_default_the_torch_of_the_setup_is_judged(tmp_path, libtorch_of_target):
+def test_judges_default_torch(tmp_path, libtorch_of_target):
     done = libtorch_of_target(default="result-0")
     assert (done.returncode, done.stdout.strip()) == (0, f"judged {tmp_path}/mine/result-0 by sm121")
 
 
-def test_a_report_on_the_default_torch_is_judged_in_its_place(tmp_path, libtorch_of_target):
+def test_judges_report_on_default_torch(tmp_path, libtorch_of_target):
     (tmp_path / "report-0").touch()
     done = libtorch_of_target(default="result-1", report=tmp_path / "report-0")
     assert (done.returncode, done.stdout.strip()) == (0, f"judged {tmp_path}/report-0 by sm121")
@@ -220,20 +220,20 @@ def test_a_report_on_the_default_torch_is_judged_in_its_place(tmp_path, libtorch
     assert (done.returncode, done.stdout.strip()) == (0, f"judged {tmp_path}/mine/result-0 by sm121")
 
 
-def test_no_report_is_written_if_a_libtorch_is_named(tmp_path, libtorch_of_target):
+def test_writes_no_report_for_named_libtorch(tmp_path, libtorch_of_target):
     done = libtorch_of_target(
         "sm90", "result-0", tmp_path / "report", ("-DONLY_REPORT=ON",), PBPROBE_LIBTORCH="result-1"
     )
     assert (done.returncode, done.stdout.strip()) == (0, "skipped: PBPROBE_LIBTORCH names the libtorch to judge")
 
 
-def test_a_default_torch_without_a_document_fails(tmp_path, libtorch_of_target):
+def test_fails_without_document_of_default_torch(tmp_path, libtorch_of_target):
     (tmp_path / "report").touch()  # of an earlier run
     done = libtorch_of_target("sm90", "result-1", tmp_path / "report", ("-DONLY_REPORT=ON",))
     assert done.returncode == 1 and "no report on" in done.stdout
 
 
-def test_the_default_claims_nothing_so_that_it_is_skipped(tmp_path, libtorch_of_target):
+def test_skips_default_torch_without_claim(tmp_path, libtorch_of_target):
     done = libtorch_of_target(default="result-1")
     assert done.returncode == 0
     assert done.stdout.startswith(
@@ -243,7 +243,7 @@ def test_the_default_claims_nothing_so_that_it_is_skipped(tmp_path, libtorch_of_
 
 
 @pytest.mark.parametrize("missing", [{"default": None}, {"default": "result-0", "target": "sm90"}])
-def test_without_a_torch_or_a_target_it_is_skipped(libtorch_of_target, missing):
+def test_skips_without_torch_or_target(libtorch_of_target, missing):
     done = libtorch_of_target(**missing)
     assert done.returncode == 0
     assert done.stdout.startswith("skipped: ")

@@ -26,7 +26,7 @@ Throughput judged(const Peak& peak, double per_clock, double ghz, const GpuReadi
   return judge_throughput(*find_target(peak.target), peak, per_clock * ghz * 1e9 * kSms, ghz, kSms, reading);
 }
 
-TEST(ThroughputTest, WhatTheTargetsRowAllowsPasses) {
+TEST(ThroughputTest, PassesAtRateOfTargetRow) {
   const auto seen = judged(kWgmma, 4096, 1.755, h100());
   EXPECT_FALSE(seen.slow) << seen.what;
   EXPECT_THAT(seen.what, HasSubstr("100 % of the 4096 of sm90"));
@@ -34,7 +34,7 @@ TEST(ThroughputTest, WhatTheTargetsRowAllowsPasses) {
   EXPECT_FALSE(judged(kWgmma, 0.86 * 4096, 1.755, h100()).slow);
 }
 
-TEST(ThroughputTest, BelowThatAtItsOwnClockFails) {
+TEST(ThroughputTest, FailsBelowRateAtOwnClock) {
   const auto seen = judged(kWgmma, 0.84 * 4096, 1.755, h100());
   EXPECT_TRUE(seen.slow);
   EXPECT_THAT(seen.what, HasSubstr("84 % of the 4096 of sm90"));
@@ -43,7 +43,7 @@ TEST(ThroughputTest, BelowThatAtItsOwnClockFails) {
   EXPECT_TRUE(judged(kWgmma, 2715, 1.755, h100()).slow);
 }
 
-TEST(ThroughputTest, AThirdOfItsClockFailsAtItsFullRate) {
+TEST(ThroughputTest, FailsAtThirdOfClock) {
   GpuReading reading = h100();
   reading.sm_mhz = 660;
   reading.throttle_reasons = 0x08;
@@ -54,7 +54,7 @@ TEST(ThroughputTest, AThirdOfItsClockFailsAtItsFullRate) {
   EXPECT_THAT(seen.what, HasSubstr("hardware slowdown"));
 }
 
-TEST(ThroughputTest, APowerCapIsNamed) {
+TEST(ThroughputTest, NamesPowerCap) {
   GpuReading reading = h100();
   reading.sm_mhz = 1380;
   reading.watts = 349;

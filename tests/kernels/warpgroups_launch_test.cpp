@@ -99,7 +99,7 @@ TEST_F(WarpgroupLaunches, BeginBeforeWhatIsAheadHasEnded) {
   EXPECT_THAT(launched, ElementsAre(are("wgmma_bf16_128x256_nt", 132, true)));
 }
 
-TEST_F(WarpgroupLaunches, PingPongOnEverySm) {
+TEST_F(WarpgroupLaunches, LaunchesPingPongOnEachSm) {
   launch_it(make_problem(4096, 4096, 4096, DType::int8), "wgmma_int8_pingpong_sm90");
   EXPECT_THAT(launched, ElementsAre(are("wgmma_int8_pingpong_nt", 132, true)));
   launch_it(make_problem(4096, 4096, 4096, DType::bf16, Layout::nn), "wgmma_bf16_pingpong_sm90");
@@ -107,14 +107,14 @@ TEST_F(WarpgroupLaunches, PingPongOnEverySm) {
 }
 
 // 2048 bytes of a row to a warp, eight warps to a block.
-TEST_F(WarpgroupLaunches, BothOperandsAreAlignedByOneLaunch) {
+TEST_F(WarpgroupLaunches, AlignsBothOperandsByOneLaunch) {
   launch_it(make_problem(4096, 2048, 1025, DType::bf16), "wgmma_bf16_128x256_sm90");
   EXPECT_THAT(launched,
               ElementsAre(are("repack_2", (4096 + 2048) * 2 / 8, true), are("wgmma_bf16_128x256_nt", 132, true)));
 }
 
 // Squares of 128 bytes by 128.
-TEST_F(WarpgroupLaunches, OneOperandIsTransposed) {
+TEST_F(WarpgroupLaunches, TransposesOneOperand) {
   launch_it(make_problem(4096, 4096, 4096, DType::int8, Layout::nn), "wgmma_int8_128x256_sm90");
   EXPECT_THAT(launched, ElementsAre(are("repack_1", 32 * 32, true), are("wgmma_int8_128x256_nt", 132, true)));
   launch_it(make_problem(4096, 4096, 4096, DType::tf32, Layout::nn), "wgmma_tf32_128x256_sm90");

@@ -79,7 +79,7 @@ TEST(Warpgroups, RowsHoldTheirStagesAndFitTheSm) {
   EXPECT_EQ(rows, 71);
 }
 
-TEST(Warpgroups, APersistentGridIsWholeClusters) {
+TEST(Warpgroups, MakesPersistentGridOfWholeClusters) {
   const Kernel wide = kernel(GpuWork::warpgroups, 128, 256, 2);
   const Plan large = cut(wide, make_problem(8192, 8192, 8192, DType::bf16));
   EXPECT_EQ(large.grid.x, 132);
@@ -151,7 +151,7 @@ TEST(Warpgroups, MapsOfMatricesAlongTheirLines) {
 }
 
 // C as it is stored, in boxes of what one store takes: 64 rows and 128 bytes.
-TEST(Warpgroups, AMapNamesCWhereItsRowsAreAligned) {
+TEST(Warpgroups, MapsCIfRowsAreAligned) {
   const Kernel wide = kernel(GpuWork::warpgroups, 128, 256, 2);
   auto problem = make_problem(4100, 4104, 200, DType::bf16, DType::bf16);
   problem.ldc = 4112;
@@ -169,7 +169,7 @@ TEST(Warpgroups, AMapNamesCWhereItsRowsAreAligned) {
 }
 
 // In all of these the warps write C themselves.
-TEST(Warpgroups, NoMapNamesCWhereStoresWouldReachTooFarOrGainNothing) {
+TEST(Warpgroups, OmitsUselessOrUnsafeMapOfC) {
   const Kernel wide = kernel(GpuWork::warpgroups, 128, 256, 2);
   const auto by_map = [&](int64_t m, int64_t n, int c_aligned) {
     const auto problem = make_problem(m, n, 200, DType::bf16, DType::bf16);
@@ -225,7 +225,7 @@ TEST(Warpgroups, PingPongComputesAnOnlyTileByHalfOfItsWarps) {
 }
 
 // Side by side, a block fetches its own columns of B and its share of A's rows.
-TEST(Warpgroups, AClusterThatLiesAcrossSharesA) {
+TEST(Warpgroups, SharesAInClusterAcross) {
   Kernel wide = kernel(GpuWork::warpgroups, 128, 192, 2);
   wide.across = true;
   const auto problem = make_problem(2112, 7168, 256, DType::bf16);
@@ -265,7 +265,7 @@ TEST(Warpgroups, TmaMmaFetchesItsWholeTile) {
   EXPECT_EQ(split.grid.x, 4 * split.split);
 }
 
-TEST(Warpgroups, WhatAMapCannotHoldIsALimit) {
+TEST(Warpgroups, ReportsLimitOfTensorMap) {
   const Kernel wide = kernel(GpuWork::warpgroups, 128, 256, 2);
   auto problem = make_problem(300, 500, 200, DType::bf16);
   problem.lda = int64_t{1} << 40;

@@ -142,7 +142,7 @@ TEST_F(RunCase, RowsHoldWhatWasMeasured) {
   EXPECT_THAT(log.measurements.rows[1].note.value_or(""), HasSubstr("64 operations per clock and core"));
 }
 
-TEST_F(RunCase, AWrongKernelHasNoRateAndIsNamed) {
+TEST_F(RunCase, NamesWrongKernelWithoutRate) {
   backend_.wrong = "gemm_fp32_6x16_avx2";
   const EventLog log = run();
   ASSERT_EQ(log.measurements.rows.size(), 1U);
@@ -204,7 +204,7 @@ TEST_F(RunCase, RepeatsLaunchesIfAsked) {
   EXPECT_THAT(log.measurements.kernel_faults->at(0).what, HasSubstr("launch 1000 of 4000 gave other bits"));
 }
 
-TEST_F(RunCase, APeerThatIsWrongIsNotTimed) {
+TEST_F(RunCase, DoesNotTimeWrongPeer) {
   one_.against_bf16 = true;
   backend_.peer = make_error(ErrorCode::malformed, "C[0,0] is -1, and must be 22");
   EventLog log = run();
@@ -219,7 +219,7 @@ TEST_F(RunCase, APeerThatIsWrongIsNotTimed) {
   EXPECT_THAT(log.measurements.notes, Not(Contains(HasSubstr("wrong"))));
 }
 
-TEST_F(RunCase, APeakBelowTheKernelIsNoPeak) {
+TEST_F(RunCase, DropsPeakBelowKernel) {
   backend_.slice = {.gflops = 1.5, .clock_ghz = 2.0};
   const EventLog log = run();
   ASSERT_EQ(log.measurements.rows.size(), 2U);
@@ -257,7 +257,7 @@ class Bench : public testing::Test {
   MeasureRequest request_;
 };
 
-TEST_F(Bench, EveryKernelOfThisCpuIsVerifiedAndTimed) {
+TEST_F(Bench, VerifiesAndTimesEachKernel) {
   const auto targets = built_cpu_targets(request_.host, DType::fp32);
   if (targets.empty()) GTEST_SKIP() << "no FP32 kernel was built for this CPU: make build";
   request_.benches = {{.shapes = {{150, 130, 70}, {64, 65, 66}}}};
@@ -280,7 +280,7 @@ TEST_F(Bench, EveryKernelOfThisCpuIsVerifiedAndTimed) {
   EXPECT_EQ(best, 2) << "one a shape";
 }
 
-TEST_F(Bench, EveryLayoutRuns) {
+TEST_F(Bench, RunsEachLayout) {
   const auto targets = built_cpu_targets(request_.host, DType::fp32);
   if (targets.empty()) GTEST_SKIP() << "no FP32 kernel was built for this CPU: make build";
   for (const char* layout : {"nt", "nn", "tn", "tt"})
@@ -292,7 +292,7 @@ TEST_F(Bench, EveryLayoutRuns) {
   EXPECT_THAT(layouts, ElementsAre("nt", "nn", "tn", "tt"));
 }
 
-TEST_F(Bench, WhatDoesNotFitTheBudgetIsNamed) {
+TEST_F(Bench, NamesCasesBeyondBudget) {
   if (built_cpu_targets(request_.host, DType::fp32).empty())
     GTEST_SKIP() << "no FP32 kernel was built for this CPU: make build";
   request_.budget_seconds = 0.001;
@@ -302,7 +302,7 @@ TEST_F(Bench, WhatDoesNotFitTheBudgetIsNamed) {
   EXPECT_THAT(m.notes.back(), HasSubstr("not measured within the budget of 0.001 s: m 300, n 300, k 300"));
 }
 
-TEST_F(Bench, ACrashInLibtorchLosesNoRowOfOurs) {
+TEST_F(Bench, KeepsOwnRowsAfterLibtorchCrash) {
   if (built_cpu_targets(request_.host, DType::fp32).empty())
     GTEST_SKIP() << "no FP32 kernel was built for this CPU: make build";
   request_.libtorch_dir = PBPROBE_FAKES "/abort";
@@ -314,7 +314,7 @@ TEST_F(Bench, ACrashInLibtorchLosesNoRowOfOurs) {
   EXPECT_THAT(m.notes, testing::Contains(HasSubstr("second process, without libtorch")));
 }
 
-TEST(WithoutLibtorch, TheOtherPeersStay) {
+TEST(WithoutLibtorch, KeepsOtherPeers) {
   MeasureRequest request;
   request.libtorch_dir = "/made-up";
   request.benches = {{.against = {"cublaslt", "libtorch", "bf16"}}, {.against = {"libtorch"}}};
@@ -324,7 +324,7 @@ TEST(WithoutLibtorch, TheOtherPeersStay) {
   EXPECT_THAT(request.benches[1].against, testing::IsEmpty());
 }
 
-TEST_F(Bench, ADtypeWithoutAKernelIsANote) {
+TEST_F(Bench, NotesDtypeWithoutKernel) {
   request_.benches = {{.dtype = DType::tf32, .shapes = {{40, 40, 40}}}};
   ASSERT_TRUE(built_cpu_targets(request_.host, DType::tf32).empty()) << "a CPU kernel for TF32? take another type here";
   const Measurements m = measure();

@@ -37,7 +37,7 @@ std::string refusal(const BenchRequest& bench, const MeasureRequest& request) {
   return result.ok() ? "accepted" : result.error().message;
 }
 
-TEST(CheckBench, EachWrongArgumentIsNamedWithItsChoices) {
+TEST(CheckBench, NamesWrongArgumentWithItsChoices) {
   MeasureRequest request = request_on(small_host());
   EXPECT_EQ(refusal({.layout = "nx"}, request), "unknown layout \"nx\": choose nt, nn, tn or tt");
   EXPECT_EQ(refusal({.target = "sm90", .prepacked = true}, request_on(host_with_gpus())),
@@ -77,7 +77,7 @@ TEST(CheckBench, EachWrongArgumentIsNamedWithItsChoices) {
   EXPECT_EQ(refusal({.against = {"libtorch"}}, request), "accepted");
 }
 
-TEST(CheckBench, ATargetOfAnotherMachineIsUnsupported) {
+TEST(CheckBench, RejectsTargetOfAnotherMachine) {
   auto result = check_bench({.target = "avx512"}, request_on(host_with_gpus()));
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().code, ErrorCode::unsupported);
@@ -89,7 +89,7 @@ TEST(CheckBench, ATargetOfAnotherMachineIsUnsupported) {
   EXPECT_THAT(check_bench({.target = "sm90"}, request_on(host)).error().message, HasSubstr("no driver here"));
 }
 
-TEST(PlanCases, WithoutATargetEveryDeviceIsMeasuredAndEachKindOfGpuOnce) {
+TEST(PlanCases, MeasuresEachKindOfDeviceOnce) {
   const auto cases = plan_cases({.shapes = {{8, 8, 8}, {9, 9, 9}}}, host_with_gpus());
   ASSERT_EQ(cases.size(), 6U);
   EXPECT_EQ(cases[0].gpu, std::nullopt);
@@ -101,7 +101,7 @@ TEST(PlanCases, WithoutATargetEveryDeviceIsMeasuredAndEachKindOfGpuOnce) {
   EXPECT_THAT(cases[4].targets, ElementsAre("sm80"));
 }
 
-TEST(PlanCases, ATargetChoosesItsDevice) {
+TEST(PlanCases, ChoosesDeviceOfTarget) {
   const auto cpu = plan_cases({.target = "avx2", .shapes = {{8, 8, 8}}, .threads = 1}, host_with_gpus());
   ASSERT_EQ(cpu.size(), 1U);
   EXPECT_EQ(cpu[0].gpu, std::nullopt);
@@ -119,7 +119,7 @@ TEST(PlanCases, BPackedBeforehandIsForCpus) {
   EXPECT_TRUE(cases[0].problem.prepacked_b);
 }
 
-TEST(PlanCases, ABadGpuIsLeftOut) {
+TEST(PlanCases, OmitsUnusableGpu) {
   Host host = host_with_gpus();
   host.gpus[0].problem = "fell off the bus";
   const auto cases = plan_cases({.target = "sm90", .shapes = {{8, 8, 8}}}, host);
@@ -238,7 +238,7 @@ TEST(PeerViews, RefuseWhatTheShimsCannotMultiply) {
 }
 
 // Without a device: what is chosen is what choose() takes there.
-TEST(ExplainBench, ATargetThatIsNotHereIsSupposed) {
+TEST(ExplainBench, SupposesDeviceOfMissingTarget) {
   for (const auto& target : all_targets()) {
     const BenchRequest bench{.target = target.id, .dtype = DType::fp32, .shapes = {{333, 512, 100}}};
     const auto list = explain_bench(bench, small_host(), 48);
@@ -275,7 +275,7 @@ TEST(ExplainBench, NamesKernelsThatAreNotBuilt) {
   }
 }
 
-TEST(ExplainBench, ADeviceThatIsHereIsNotSupposed) {
+TEST(ExplainBench, UsesExistingDevice) {
   const auto list = explain_bench({.target = "sm80", .shapes = {{64, 64, 64}}}, host_with_gpus(), 48);
   ASSERT_TRUE(list.ok()) << list.error().message;
   ASSERT_EQ(list->gemms.size(), 1U);
@@ -283,7 +283,7 @@ TEST(ExplainBench, ADeviceThatIsHereIsNotSupposed) {
   EXPECT_EQ(list->gemms.front().device, "cuda:2");
 }
 
-TEST(ExplainBench, WhatIsNotAGemmIsRefused) {
+TEST(ExplainBench, RejectsInputThatIsNoGemm) {
   EXPECT_FALSE(explain_bench({.target = "sm999", .shapes = {{1, 1, 1}}}, small_host(), 48).ok());
   EXPECT_FALSE(explain_bench({.shapes = {{-1, 1, 1}}}, small_host(), 48).ok());
 }

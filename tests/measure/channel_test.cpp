@@ -84,7 +84,7 @@ TEST_F(Wire, EventsGoThroughBeforeAndAfterALibraryIsLoaded) {
   EXPECT_EQ(channel_.seed(), broker_.seed());
 }
 
-TEST_F(Wire, WhatIsWrittenWhileALibraryIsLoadedIsNoEvent) {
+TEST_F(Wire, RejectsEventsWrittenDuringLoad) {
   load();
   scribble("{\"finished\": true}\n");
   broker_.pump();
@@ -95,7 +95,7 @@ TEST_F(Wire, WhatIsWrittenWhileALibraryIsLoadedIsNoEvent) {
   EXPECT_THAT(intrusions_, ElementsAre(Pair("/t/libtorch_cpu.so", "{\"finished\": true}")));
 }
 
-TEST_F(Wire, AnIntrusionWithoutAnEndIsApartFromWhatFollows) {
+TEST_F(Wire, SeparatesUnterminatedIntrusionFromNextEvent) {
   load();
   scribble("{\"finished\": true}");
   open();
@@ -106,7 +106,7 @@ TEST_F(Wire, AnIntrusionWithoutAnEndIsApartFromWhatFollows) {
 }
 
 // A library that another one loads as it computes.
-TEST_F(Wire, WithoutTheWordNothingIsAnEventAtAnyTime) {
+TEST_F(Wire, RejectsEventsWithoutWord) {
   const std::string old = broker_.word();
   load();
   open();
@@ -199,7 +199,7 @@ TEST(Verifier, RefusesForgedNumbers) {
   EXPECT_THAT(run.problem.value_or(""), HasSubstr("of a 37x41x61 GEMM in fp32 is "));
 }
 
-TEST(Verifier, ASecondCorrectGemmExcusesNoWrongOne) {
+TEST(Verifier, ReportsWrongGemmBesideCorrectOne) {
   Verifier verifier;
   std::vector<unsigned char> wrong = correct_gemm(DType::fp32, 7);
   wrong[5] ^= 1;
@@ -209,13 +209,13 @@ TEST(Verifier, ASecondCorrectGemmExcusesNoWrongOne) {
   EXPECT_FALSE(reported_by(verifier, {.path = "/t", .loaded = true, .executed = true}).executed);
 }
 
-TEST(Verifier, OneTypeIsNotBoth) {
+TEST(Verifier, RequiresBothTypes) {
   Verifier verifier;
   EXPECT_EQ(verifier.pass(event_of(returned_gemm("cpu", DType::fp32, correct_gemm(DType::fp32, 7))), 7), std::nullopt);
   EXPECT_FALSE(reported_by(verifier, {.path = "/t", .loaded = true, .executed = true}).executed);
 }
 
-TEST(Verifier, NoBytesAreNotAGemm) {
+TEST(Verifier, RejectsEmptyGemm) {
   for (const std::string hex : {"", "0", "zz", "00"}) {
     Verifier verifier;
     ReturnedGemm gemm{.device = "cpu", .dtype = "fp32", .c = hex};
@@ -224,7 +224,7 @@ TEST(Verifier, NoBytesAreNotAGemm) {
   }
 }
 
-TEST(Verifier, OtherEventsPassAsTheyAre) {
+TEST(Verifier, PassesOtherEventsUnchanged) {
   Verifier verifier;
   EXPECT_EQ(verifier.pass("{\"note\": \"x\"}", 7), "{\"note\": \"x\"}");
 }

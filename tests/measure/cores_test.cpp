@@ -35,7 +35,7 @@ TEST(EveryCore, IsAskedByAThreadThatIsBoundToIt) {
 }
 
 // A planted core that is wrong is named, and no other.
-TEST(EveryCore, TheOneThatIsWrongIsNamed) {
+TEST(EveryCore, NamesWrongCore) {
   const auto cpus = allowed_cpus();
   ASSERT_FALSE(cpus.empty());
   const int64_t bad = cpus.back();
@@ -43,7 +43,7 @@ TEST(EveryCore, TheOneThatIsWrongIsNamed) {
   for (const auto& result : results) EXPECT_EQ(result.wrong, result.cpu == bad ? "wrong" : "") << result.cpu;
 }
 
-TEST(EveryCore, ACpuThatIsNotThereIsSkipped) {
+TEST(EveryCore, SkipsMissingCpu) {
   const auto results = on_every_core({1 << 14}, 1, []() -> std::string { return "asked"; });
   ASSERT_EQ(results.size(), 1u);
   EXPECT_EQ(results[0].wrong, "");
@@ -56,7 +56,7 @@ TEST(EveryCore, KernelsOfThisHostAreRightHere) {
   EXPECT_EQ(check_kernels_here(*host), "");
 }
 
-TEST(EveryCore, AChildTellsWhichWereRight) {
+TEST(EveryCore, ReturnsCorrectCoresFromChild) {
   const auto host = detect_host(system_sources());
   ASSERT_TRUE(host.ok()) << host.error().message;
   int pipe_ends[2];

@@ -15,7 +15,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-TEST(Cutlass, AMissingLibraryNamesTheWayOut) {
+TEST(Cutlass, NamesRemedyForMissingLibrary) {
   const auto library = Cutlass::load({"/nowhere/libpbprobe_cutlass.so"});
   ASSERT_FALSE(library.ok());
   EXPECT_EQ(library.error().code, ErrorCode::not_found);
@@ -23,14 +23,14 @@ TEST(Cutlass, AMissingLibraryNamesTheWayOut) {
   EXPECT_THAT(library.error().message, HasSubstr("/nowhere/libpbprobe_cutlass.so"));
 }
 
-TEST(Cutlass, AnotherLibraryIsRefusedByName) {
+TEST(Cutlass, RejectsAnotherLibraryByName) {
   const auto library = Cutlass::load({"libm.so.6"});
   ASSERT_FALSE(library.ok());
   EXPECT_EQ(library.error().code, ErrorCode::unsupported);
   EXPECT_THAT(library.error().message, HasSubstr("libm.so.6 has no pbprobe_cutlass_"));
 }
 
-TEST(Cutlass, APathThatIsNamedIsTheOnlyPlace) {
+TEST(Cutlass, SearchesOnlyNamedPath) {
   ASSERT_EQ(setenv("PBPROBE_CUTLASS_PEER", "/a/peer.so", 1), 0);
   EXPECT_THAT(cutlass_places(), ElementsAre("/a/peer.so"));
   ASSERT_EQ(unsetenv("PBPROBE_CUTLASS_PEER"), 0);

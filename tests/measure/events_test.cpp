@@ -26,7 +26,7 @@ std::string written(Write&& write) {
   return text;
 }
 
-TEST(Events, WhatIsWrittenIsReadBack) {
+TEST(Events, ReadsWrittenEvents) {
   const std::string text = written([](EventWriter& events) {
     events.stage(Step::libtorch, "loading /t/libtorch_cpu.so");
     events.row({.kernel = "gemm", .m = 3, .samples_us = {1.5}});
@@ -55,7 +55,7 @@ TEST(Events, WhatIsWrittenIsReadBack) {
   EXPECT_EQ(log.ended->left_behind, 2);
 }
 
-TEST(Events, ATornLineLosesOnlyItself) {
+TEST(Events, DropsOnlyTornLine) {
   std::string text = written([](EventWriter& events) {
     events.row({.kernel = "first"});
     events.row({.kernel = "second"});
@@ -68,13 +68,13 @@ TEST(Events, ATornLineLosesOnlyItself) {
   ASSERT_TRUE(log.ended);
 }
 
-TEST(Events, WhatIsNoEventIsKeptAsStrange) {
+TEST(Events, KeepsInvalidEventsAsStrange) {
   const EventLog log = read_events("Usage: other [options]\nmore\n{\"row\": 5}\n{\"unknown\": 1}\n");
   EXPECT_FALSE(log.any);
   EXPECT_EQ(log.strange, "Usage: other [options]");
 }
 
-TEST(Events, AProcessThatWasForkedBehindTheWriterSaysNothing) {
+TEST(Events, IgnoresProcessForkedBehindWriter) {
   const std::string text = written([](EventWriter& events) {
     if (const pid_t child = fork(); child == 0) {
       events.note("from the second one");

@@ -49,7 +49,7 @@ TEST(Gain, IsTheRatioOfTheMedians) {
   EXPECT_EQ(gained(gains[1]), Gained::not_shown);
 }
 
-TEST(Gain, OfWhatIsTheSameIsNotShownInNineteenOfTwentyRuns) {
+TEST(Gain, ShowsNoDifferenceInMostRuns) {
   int shown = 0;
   for (uint32_t seed = 1; seed <= 200; ++seed) {
     Machine machine(seed);
@@ -64,7 +64,7 @@ TEST(Gain, OfWhatIsTheSameIsNotShownInNineteenOfTwentyRuns) {
 
 // Neighbours that slow some processes tenfold. Of twenty runs with the bootstrap's chance of 5 % each, two are wrong
 // every fourth time; ranks leave less than 1 %.
-TEST(Gain, OfTheSameIsNotShownOnABusyMachine) {
+TEST(Gain, ShowsNoDifferenceOnBusyMachine) {
   int shown = 0;
   for (uint32_t seed = 1; seed <= 100; ++seed) {
     std::mt19937 random(seed);
@@ -83,13 +83,13 @@ TEST(Gain, OfTheSameIsNotShownOnABusyMachine) {
   EXPECT_LE(shown, 1);
 }
 
-TEST(Gain, OfTenPerCentLessIsALoss) {
+TEST(Gain, ReportsTenPercentLess) {
   Machine machine(3);
   const auto gains = gains_of(machine.rounds(12, 112, 100));
   EXPECT_EQ(gained(gains[0]), Gained::less);
 }
 
-TEST(Gain, BetweenALossAndNoneIsNotShown) {
+TEST(Gain, ShowsNoUncertainLoss) {
   EXPECT_EQ(gained({.low = 0.975, .high = 0.99, .samples_us = {}, .baseline_samples_us = {}}), Gained::not_shown);
   EXPECT_EQ(gained({.low = 0.90, .high = 0.971, .samples_us = {}, .baseline_samples_us = {}}), Gained::not_shown);
   EXPECT_EQ(gained({.low = 0.90, .high = 0.969, .samples_us = {}, .baseline_samples_us = {}}), Gained::less);
@@ -97,13 +97,13 @@ TEST(Gain, BetweenALossAndNoneIsNotShown) {
   EXPECT_EQ(gained({.low = 1.001, .high = 1.2, .samples_us = {}, .baseline_samples_us = {}}), Gained::more);
 }
 
-TEST(Gain, OfTheSameFiguresIsTheSame) {
+TEST(Gain, ReportsEqualFiguresAsSame) {
   Machine machine(4);
   const auto rounds = machine.rounds(8, 100, 103);
   EXPECT_EQ(gains_of(rounds)[0].low, gains_of(rounds)[0].low);
 }
 
-TEST(Gain, IsNoneOfAnAreaThatOneProcessLacks) {
+TEST(Gain, OmitsAreaMissingInOneProcess) {
   Machine machine(5);
   auto rounds = machine.rounds(8, 100, 100);
   rounds[3].baseline.erase(rounds[3].baseline.begin());
@@ -112,7 +112,7 @@ TEST(Gain, IsNoneOfAnAreaThatOneProcessLacks) {
   EXPECT_EQ(gains[0].area, "FFT");
 }
 
-TEST(Gain, OfNoRoundsIsNothing) {
+TEST(Gain, ReturnsNothingWithoutRounds) {
   EXPECT_THAT(gains_of({}), IsEmpty());
 }
 
@@ -136,7 +136,7 @@ TEST(Gain, TakesTurnsAndAlternatesWhoBegins) {
   EXPECT_EQ(order, "BGGBBGGB");
 }
 
-TEST(Gain, OfALibtorchThatFailsIsAnErrorThatNamesIt) {
+TEST(Gain, NamesFailedLibtorch) {
   const auto right = []() -> Result<Measurements> { return of({{"sort", "cpu", {100}}}); };
   const auto wrong = []() -> Result<Measurements> {
     Measurements measurements = of({});
@@ -152,7 +152,7 @@ TEST(Gain, OfALibtorchThatFailsIsAnErrorThatNamesIt) {
   EXPECT_THAT(other.error().message, HasSubstr("the build: it computes wrong"));
 }
 
-TEST(Gain, WithoutTimeForItsRoundsIsAnErrorWithTheWayOut) {
+TEST(Gain, NamesRemedyIfTimeIsTooShort) {
   const auto slow = []() -> Result<Measurements> { return of({{"sort", "cpu", {100}}}); };
   const auto gains = measure_gains({.build = slow, .baseline = slow, .budget_seconds = 0});
   ASSERT_FALSE(gains.ok());

@@ -73,7 +73,7 @@ TEST_F(OnGpu, MemoryTravelsThereAndBack) {
   EXPECT_EQ(there, back);
 }
 
-TEST_F(OnGpu, TheTimeOfACallDoesNotDependOnHowManyAreQueued) {
+TEST_F(OnGpu, TimesCallsIndependentlyOfQueueLength) {
   auto device = GpuDevice::open(index_);
   ASSERT_TRUE(device.ok()) << device.error().message;
   auto buffer = device->allocate(256 << 20);
@@ -139,7 +139,7 @@ TEST_F(OnGpu, ProbesAskForOneThingAtATime) {
                                         [&](const Peak& peak) { return peak.target == target && peak.built; }));
 }
 
-TEST_F(OnGpu, AnCubinThatDoesNotFitIsRefusedByName) {
+TEST_F(OnGpu, RejectsUnsuitableCubinByName) {
   auto device = GpuDevice::open(index_);
   ASSERT_TRUE(device.ok()) << device.error().message;
   int refused = 0;
@@ -174,7 +174,7 @@ TEST_F(OnGpu, AnCubinThatDoesNotFitIsRefusedByName) {
   std::_Exit(1);
 }
 
-TEST_F(OnGpu, AStickyErrorBeforeUsIsNamedWithTheWayOut) {
+TEST_F(OnGpu, NamesRemedyForEarlierStickyError) {
   const std::string target = gpu().target.value_or("");
   const TargetBuild* const build = find_build(target);
   if (build == nullptr || !build->built) GTEST_SKIP() << "no kernels for " << gpu().capability << " in this build";
@@ -240,7 +240,7 @@ class BreakingBackend : public Backend {
   std::_Exit(static_cast<int>(log.measurements.rows.size()));
 }
 
-TEST_F(OnGpu, AGpuLostInTheMiddleIsNamedAndWhatWasMeasuredStays) {
+TEST_F(OnGpu, KeepsResultsAfterGpuIsLost) {
   const std::string target = gpu().target.value_or("");
   const TargetBuild* const build = find_build(target);
   if (build == nullptr || !build->built) GTEST_SKIP() << "no kernels for " << gpu().capability << " in this build";
@@ -397,7 +397,7 @@ TEST_F(OnGpu, CutlassMultipliesWhatWeMultiply) {
   }
 }
 
-TEST_F(OnGpu, EveryKernelIsVerifiedAndTimed) {
+TEST_F(OnGpu, VerifiesAndTimesEachKernel) {
   const std::string target = gpu().target.value_or("");
   const TargetBuild* const build = find_build(target);
   if (build == nullptr || !build->built) GTEST_SKIP() << "no kernels for " << gpu().capability << " in this build";

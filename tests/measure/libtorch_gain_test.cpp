@@ -38,7 +38,7 @@ class LibtorchGain : public testing::Test {
   }
 };
 
-TEST_F(LibtorchGain, EveryAreaIsTimedAndItsStart) {
+TEST_F(LibtorchGain, TimesEachAreaAndStart) {
   const auto measurements = run(PBPROBE_FAKES "/same_area");
   ASSERT_TRUE(measurements.ok()) << measurements.error().message;
   ASSERT_TRUE(measurements->libtorch);
@@ -52,7 +52,7 @@ TEST_F(LibtorchGain, EveryAreaIsTimedAndItsStart) {
                                           "linear algebra in FP32"));
 }
 
-TEST_F(LibtorchGain, WhatWasSlowedOnPurposeIsALoss) {
+TEST_F(LibtorchGain, ReportsDeliberateSlowdown) {
   auto areas = gains(PBPROBE_FAKES "/slow_area", PBPROBE_FAKES "/same_area", 5);
   const auto softmax =
       std::find_if(areas.begin(), areas.end(), [](const AreaGain& gain) { return gain.area == "softmax"; });

@@ -63,7 +63,7 @@ TEST_F(RealLibtorch, LoadsComputesAndSaysWhatItIs) {
   EXPECT_THAT(m.problems, IsEmpty());
 }
 
-TEST_F(RealLibtorch, EveryAreaIsRight) {
+TEST_F(RealLibtorch, ComputesEachAreaCorrectly) {
   const Measurements m = measure();
   ASSERT_TRUE(m.libtorch);
   EXPECT_GE(m.libtorch->areas.size(), 19U);
@@ -96,7 +96,7 @@ TEST_F(RealLibtorch, StartsInEachTierOfTheDispatcher) {
 }
 
 // The same torch behind a library that computes one area wrong, or dies in it.
-TEST_F(RealLibtorch, AnAreaThatIsWrongIsNamedWithItsElement) {
+TEST_F(RealLibtorch, NamesWrongAreaAndElement) {
   request_.libtorch_dir = PBPROBE_FAKES "/wrong_area";
   const Measurements m = measure();
   ASSERT_TRUE(m.libtorch);
@@ -110,7 +110,7 @@ TEST_F(RealLibtorch, AnAreaThatIsWrongIsNamedWithItsElement) {
   }
 }
 
-TEST_F(RealLibtorch, AnAreaThatItDiesInIsNamed) {
+TEST_F(RealLibtorch, NamesAreaOfCrash) {
   request_.libtorch_dir = PBPROBE_FAKES "/deadly_area";
   const Measurements m = measure();
   ASSERT_TRUE(m.libtorch);
@@ -121,7 +121,7 @@ TEST_F(RealLibtorch, AnAreaThatItDiesInIsNamed) {
   EXPECT_EQ(m.libtorch->areas.back().problem, "nothing came back from it");
 }
 
-TEST_F(RealLibtorch, TheTierCanBeForced) {
+TEST_F(RealLibtorch, RunsForcedTier) {
   setenv("ATEN_CPU_CAPABILITY", "default", 1);
   const Measurements m = measure();
   unsetenv("ATEN_CPU_CAPABILITY");
@@ -130,7 +130,7 @@ TEST_F(RealLibtorch, TheTierCanBeForced) {
   EXPECT_TRUE(m.libtorch->executed);
 }
 
-TEST_F(RealLibtorch, StandsBesideOurKernelsAndByItself) {
+TEST_F(RealLibtorch, RunsBesideKernelsAndAlone) {
   const bool emulated = std::string(PBPROBE_EMULATOR) != "";
   request_.budget_seconds = emulated ? 90 : 18;
   request_.limit_seconds = emulated ? 200 : 60;
@@ -214,7 +214,7 @@ TEST(InFork, GivesItsWordsItsEndOrItsTime) {
 
 // --- what the loader says, for machines that are not here ---
 
-TEST(ExplainLoader, ANewerGlibcIsNamed) {
+TEST(ExplainLoader, NamesNewerGlibc) {
   const Error error = explain_loader("/t/libtorch_cpu.so",
                                      "/lib/libm.so.6: version `GLIBC_2.99' not found (required by /t/libtorch_cpu.so)");
   EXPECT_EQ(error.code, ErrorCode::unsupported);
@@ -226,12 +226,12 @@ TEST(ExplainLoader, MixedLibrariesAreNamed) {
               HasSubstr("libraries of different builds are mixed"));
 }
 
-TEST(ExplainLoader, WhatIsUnknownIsQuoted) {
+TEST(ExplainLoader, QuotesUnknownMessage) {
   EXPECT_THAT(explain_loader("/t/a.so", "cannot allocate memory in static TLS block").message,
               HasSubstr("static TLS block"));
 }
 
-TEST(ExplainLoader, WithoutACauseNothingIsHeldAgainstTheBuild) {
+TEST(ExplainLoader, ReportsNoFaultWithoutCause) {
   EXPECT_EQ(explain_loader("/t/a.so", "").obstacle, Obstacle::unexplained);
   EXPECT_EQ(explain_loader("/t/a.so", "undefined symbol: f").obstacle, std::nullopt);
 }

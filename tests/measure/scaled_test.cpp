@@ -56,7 +56,7 @@ class ScaledAreas : public testing::Test {
   }
 };
 
-TEST_F(ScaledAreas, OfASoundTorchAreRight) {
+TEST_F(ScaledAreas, PassForSoundTorch) {
   for (const auto& kind : area::scaled_kinds()) {
     const auto right = check(kind);
     EXPECT_TRUE(right.ok()) << kind.name << ": " << (right.ok() ? "" : right.error().message);
@@ -88,7 +88,7 @@ TEST_F(ScaledAreas, NameAnElementOfWhatIsWrongAndNothingElse) {
   }
 }
 
-TEST_F(ScaledAreas, ThatTheGpuLacksAreSkippedWithWhatTheyNeed) {
+TEST_F(ScaledAreas, SkipUnsupportedAreasWithReason) {
   const LibtorchArea mx = area_of(refused(kind_of("MXFP8 GEMM"), "sm90"));
   EXPECT_EQ(mx.skipped, "torch computes it on sm100, sm103, sm110, sm120, sm121, and this GPU is sm90");
   EXPECT_EQ(mx.problem, std::nullopt);
@@ -101,7 +101,7 @@ TEST_F(ScaledAreas, ThatTheGpuLacksAreSkippedWithWhatTheyNeed) {
 }
 
 // A sound release is not to be blamed for what came later.
-TEST_F(ScaledAreas, ThatThisReleaseNeedNotHaveAreSkipped) {
+TEST_F(ScaledAreas, SkipAreasOptionalInThisRelease) {
   const auto skipped = [](std::string_view name, const char* id, MajorMinor torch, MajorMinor cuda) {
     const LibtorchArea area = area_of(refused(kind_of(name), {true, find_target(id), torch, cuda}));
     EXPECT_EQ(area.skipped.has_value(), !area.problem && !area.obstacle);
@@ -120,7 +120,7 @@ TEST_F(ScaledAreas, ThatThisReleaseNeedNotHaveAreSkipped) {
   EXPECT_EQ(skipped("FP8 GEMM with scales of rows", "sm90", {2, 8}, {12, 8}), "could not run");
 }
 
-TEST_F(ScaledAreas, ThatTheGpuHasAndTorchRefusesCouldNotRun) {
+TEST_F(ScaledAreas, ReportNotRunIfTorchRefuses) {
   for (const auto& [name, id] : {std::pair{"MXFP8 GEMM", "sm120"}, std::pair{"NVFP4 GEMM", "sm100"},
                                  std::pair{"FP8 GEMM", "sm89"}, std::pair{"FP8 GEMM", "no row"}}) {
     const LibtorchArea area = area_of(refused(kind_of(name), id));
@@ -130,7 +130,7 @@ TEST_F(ScaledAreas, ThatTheGpuHasAndTorchRefusesCouldNotRun) {
 }
 
 // What is skipped for want of a release is not skipped where torch's words name a fault or an obstacle.
-TEST_F(ScaledAreas, AFaultIsNotALack) {
+TEST_F(ScaledAreas, SeparateFaultFromMissingSupport) {
   for (const auto& [words, code, obstacle] :
        {std::tuple{"CUBLAS_STATUS_NOT_SUPPORTED", ErrorCode::unsupported, std::optional<Obstacle>()},
         {"an illegal memory access was encountered", ErrorCode::failed_child, std::nullopt},
@@ -153,7 +153,7 @@ TEST_F(ScaledAreas, AFaultIsNotALack) {
   EXPECT_EQ(caught.explained(refused(kind_of("FP8 GEMM"), "sm89")).obstacle, std::nullopt);
 }
 
-TEST_F(ScaledAreas, OfBlocksAreAskedOnlyOfGpus) {
+TEST_F(ScaledAreas, RunBlockScalesOnlyOnGpus) {
   for (const auto& kind : area::scaled_kinds()) {
     const auto right = check(kind, "", false);
     EXPECT_EQ(right.ok(), kind.scaling == Scaling::tensor) << kind.name;

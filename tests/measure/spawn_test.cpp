@@ -64,7 +64,7 @@ class Spawn : public testing::Test {
   std::string mark_;
 };
 
-TEST_F(Spawn, AnEmptyRequestIsAnsweredByNothing) {
+TEST_F(Spawn, AnswersNothingToEmptyRequest) {
   auto result = measure_in_child({.host = small_host()}, {.program = self()});
   ASSERT_TRUE(result.ok()) << result.error().message;
   EXPECT_TRUE(result->rows.empty());
@@ -73,7 +73,7 @@ TEST_F(Spawn, AnEmptyRequestIsAnsweredByNothing) {
   EXPECT_FALSE(result->libtorch);
 }
 
-TEST_F(Spawn, AnAbortInAStaticInitializerNamesTheSignalAndTheLastWords) {
+TEST_F(Spawn, NamesSignalOfAbortInInitializer) {
   EXPECT_THAT(problem_of("abort"),
               AllOf(HasSubstr("loading " PBPROBE_FAKES "/abort/libtorch_cpu.so ended its process by SIGABRT"),
                     HasSubstr("reinstall or rebuild"), HasSubstr("std::runtime_error")));
@@ -86,7 +86,7 @@ TEST_F(Spawn, TooLittleMemoryIsNoFaultOfTheBuild) {
   EXPECT_EQ(obstacle_of("no_memory"), Obstacle::memory);
 }
 
-TEST_F(Spawn, AnIllegalInstructionIsNamedWithItsBytes) {
+TEST_F(Spawn, NamesIllegalInstructionWithItsBytes) {
   EXPECT_THAT(problem_of("illegal"),
               AllOf(HasSubstr("SIGILL at libtorch_cpu.so+0x"), HasSubstr("take a build for this CPU")));
   EXPECT_EQ(obstacle_of("illegal"), std::nullopt);
@@ -97,7 +97,7 @@ TEST_F(Spawn, AnIllegalInstructionIsNamedWithItsBytes) {
 #endif
 }
 
-TEST_F(Spawn, ADeadlockEndsAtTheTimeLimit) {
+TEST_F(Spawn, EndsDeadlockAtTimeLimit) {
   const auto start = std::chrono::steady_clock::now();
   EXPECT_THAT(problem_of("deadlock", 0.5), AllOf(HasSubstr("did not end within 0.5 s"), HasSubstr("--budget")));
   EXPECT_EQ(obstacle_of("deadlock", 0.5), Obstacle::time_limit);
@@ -113,7 +113,7 @@ TEST_F(Spawn, GarbageOnStdoutIsKeptApartFromTheAnswer) {
   EXPECT_THAT(result->libtorch->problem.value_or(""), HasSubstr("older than torch 2.8"));
 }
 
-TEST_F(Spawn, ADaemonThatItLeavesIsEndedAndNamed) {
+TEST_F(Spawn, EndsAndNamesDaemon) {
   auto result = load("daemon");
   ASSERT_TRUE(result.ok()) << result.error().message;
   ASSERT_EQ(result->problems.size(), 1U);
@@ -122,31 +122,31 @@ TEST_F(Spawn, ADaemonThatItLeavesIsEndedAndNamed) {
                                          HasSubstr("daemon starts processes of its own")));
 }
 
-TEST_F(Spawn, ALibraryThatForksAndLeavesGivesNoAnswer) {
+TEST_F(Spawn, RejectsAnswerOfForkedLibrary) {
   EXPECT_THAT(problem_of("fork_and_leave"), HasSubstr("with exit code 0 and without an answer"));
 }
 
-TEST_F(Spawn, ALibraryThatExitsIsReportedByItsCode) {
+TEST_F(Spawn, ReportsExitCodeOfLibrary) {
   EXPECT_THAT(problem_of("exit"), HasSubstr("with exit code 3 and without an answer"));
 }
 
-TEST_F(Spawn, AMissingDependencyIsNamed) {
+TEST_F(Spawn, NamesMissingDependency) {
   EXPECT_THAT(problem_of("missing"), HasSubstr("needs libpbprobe_absent.so, which is not there"));
   EXPECT_EQ(obstacle_of("missing"), Obstacle::missing);
 }
 
-TEST_F(Spawn, AnotherPlatformIsNamed) {
+TEST_F(Spawn, NamesOtherPlatform) {
   if (!std::filesystem::exists(PBPROBE_FAKES "/foreign/libtorch_cpu.so"))
     GTEST_SKIP() << "no compiler for the other platform: install g++-aarch64-linux-gnu";
   EXPECT_THAT(problem_of("foreign"),
               AllOf(HasSubstr("it is built for "), HasSubstr("take the build for this machine")));
 }
 
-TEST_F(Spawn, ALibraryWithoutTheShimsIsTooOld) {
+TEST_F(Spawn, RejectsLibraryWithoutShims) {
   EXPECT_THAT(problem_of("old"), AllOf(HasSubstr("has no aoti_torch_abi_version"), HasSubstr("torch 2.8 or later")));
 }
 
-TEST_F(Spawn, ALibraryThatComputesWrongIsCaught) {
+TEST_F(Spawn, CatchesLibraryThatComputesWrong) {
   auto result = load("wrong");
   ASSERT_TRUE(result.ok()) << result.error().message;
   EXPECT_TRUE(result->libtorch->loaded);
@@ -156,7 +156,7 @@ TEST_F(Spawn, ALibraryThatComputesWrongIsCaught) {
   EXPECT_EQ(result->libtorch->obstacle, std::nullopt) << "wrong numbers are a fault";
 }
 
-TEST_F(Spawn, AnEmptyFileATextAndAnAbsentFolderAreDistinguished) {
+TEST_F(Spawn, DistinguishesEmptyFileTextAndMissingFolder) {
   const std::filesystem::path folder = std::filesystem::path(PBPROBE_FAKES) / ("text" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
   const std::string name = folder.filename();
@@ -189,7 +189,7 @@ Result<Measurements> load_within(const std::string& fake, const ChildLimits& lim
 
 // TearDown wants none of them left. Those that left the session are counted in a namespace only; without one they end
 // at the time limit.
-TEST_F(Spawn, AForkBombIsEndedAndNamed) {
+TEST_F(Spawn, EndsAndNamesForkBomb) {
   auto result = load_within("fork_bomb", {.processes = 60, .program = self()});
   ASSERT_TRUE(result.ok()) << result.error().message;
   const std::string problem = result->libtorch->problem.value_or("");
@@ -210,23 +210,23 @@ TEST_F(Spawn, OutputWithoutEndIsKeptShortAndEndsAtTheLimit) {
   EXPECT_LT(usage.ru_maxrss, 1 << 20) << "its output was kept in memory";
 }
 
-TEST_F(Spawn, WhatTakesTooMuchMemoryIsEndedAndNamed) {
+TEST_F(Spawn, EndsAndNamesMemoryHog) {
   auto result = load_within("hog", {.memory_bytes = 256 << 20, .program = self()});
   ASSERT_TRUE(result.ok()) << result.error().message;
   EXPECT_THAT(result->libtorch->problem.value_or(""), AllOf(HasSubstr("MB of memory"), HasSubstr("256 are allowed")));
   EXPECT_EQ(result->libtorch->obstacle, Obstacle::memory);
 }
 
-TEST_F(Spawn, WhoEndsItsGroupEndsOnlyItself) {
+TEST_F(Spawn, SurvivesKillOfOwnGroup) {
   EXPECT_THAT(problem_of("kill_group"), HasSubstr("ended its process by SIGKILL"));
   EXPECT_EQ(obstacle_of("kill_group"), Obstacle::killed);
 }
 
-TEST_F(Spawn, WhoEndsItsParentsGroupIsSurvived) {
+TEST_F(Spawn, SurvivesKillOfParentGroup) {
   EXPECT_THAT(problem_of("kill_parent"), HasSubstr("ended its process by SIGKILL"));
 }
 
-TEST_F(Spawn, WhoEndsAllThatItReachesReachesNothingElse) {
+TEST_F(Spawn, ContainsKillOfAllReachableProcesses) {
   if (!can_be_apart()) GTEST_SKIP() << "this system allows no namespaces";
   struct stat facts {};
   ASSERT_EQ(stat("/proc/self/ns/pid", &facts), 0);
@@ -240,7 +240,7 @@ bool has_landlock() {
 }
 
 // It answers for its process on each descriptor, as if it had been asked and was right.
-TEST_F(Spawn, WhoAnswersWhileItIsLoadedIsNotBelieved) {
+TEST_F(Spawn, RejectsAnswerDuringLoad) {
   auto result = load("forger");
   ASSERT_TRUE(result.ok()) << result.error().message;
   ASSERT_TRUE(result->libtorch);
@@ -253,7 +253,7 @@ TEST_F(Spawn, WhoAnswersWhileItIsLoadedIsNotBelieved) {
   EXPECT_THAT(result->libtorch->problem.value_or(""), HasSubstr("with exit code 0 and without an answer"));
 }
 
-TEST_F(Spawn, AFloodOfAnswersIsCountedAndNotKept) {
+TEST_F(Spawn, CountsFloodOfAnswersWithoutStoringIt) {
   auto result = load("channel_flood", 40);
   ASSERT_TRUE(result.ok()) << result.error().message;
   EXPECT_THAT(result->libtorch->intruded.value_or("nothing"), HasSubstr("begin with \"xxxxxxxx"));
@@ -263,7 +263,7 @@ TEST_F(Spawn, AFloodOfAnswersIsCountedAndNotKept) {
   EXPECT_LT(usage.ru_maxrss, 1 << 20) << "it was kept in memory";
 }
 
-TEST_F(Spawn, WhoClosesTheChannelIsNotTakenForAnAnswer) {
+TEST_F(Spawn, RejectsClosedChannelAsAnswer) {
   for (const char* fake : {"closer", "deaf"}) {
     auto result = load(fake);
     ASSERT_TRUE(result.ok()) << fake << ": " << result.error().message;
@@ -273,14 +273,14 @@ TEST_F(Spawn, WhoClosesTheChannelIsNotTakenForAnAnswer) {
   }
 }
 
-TEST_F(Spawn, WhoReadsFindsNothingThatHelps) {
+TEST_F(Spawn, HidesSecretsFromReadingLibrary) {
   auto result = load("reader");
   ASSERT_TRUE(result.ok()) << result.error().message;
   EXPECT_THAT(result->libtorch->problem.value_or(""), HasSubstr("older than torch 2.8"));
   EXPECT_EQ(result->libtorch->intruded, std::nullopt);
 }
 
-TEST_F(Spawn, WhoStopsItsSupervisorIsEndedInTime) {
+TEST_F(Spawn, EndsLibraryThatStopsItsSupervisor) {
   const auto start = std::chrono::steady_clock::now();
   MeasureRequest request{.host = small_host(), .libtorch_dir = std::string(PBPROBE_FAKES) + "/stopper"};
   request.limit_seconds = 0.5;
@@ -291,19 +291,19 @@ TEST_F(Spawn, WhoStopsItsSupervisorIsEndedInTime) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
 }
 
-TEST_F(Spawn, WhoTracesReachesNoSupervisor) {
+TEST_F(Spawn, ProtectsSupervisorFromTracing) {
   if (!has_landlock()) GTEST_SKIP() << "this kernel has no Landlock";
   EXPECT_THAT(problem_of("tracer"), HasSubstr("with exit code 11 "));
 }
 
-TEST_F(Spawn, WhoChangesItsSurroundingsIsStillAnsweredFor) {
+TEST_F(Spawn, SurvivesChangedSurroundings) {
   auto result = load("wanderer");
   ASSERT_TRUE(result.ok()) << result.error().message;
   EXPECT_NE(result->libtorch->problem, std::nullopt);
   EXPECT_EQ(result->libtorch->intruded, std::nullopt);
 }
 
-TEST_F(Spawn, WhoAnswersNothingIsNoIntruder) {
+TEST_F(Spawn, ReportsNoIntrusionWithoutAnswer) {
   for (const char* fake : {"wrong", "garbage", "exit", "daemon"}) {
     auto result = load(fake);
     ASSERT_TRUE(result.ok()) << result.error().message;
@@ -332,7 +332,7 @@ TEST_F(Spawn, FilesElsewhereAreNotWritten) {
   unsetenv("PBPROBE_TEST_FILE");
 }
 
-TEST_F(Spawn, WhatIsMeantForWritingIsWritten) {
+TEST_F(Spawn, AllowsWritesToScratch) {
   EXPECT_THAT(problem_of("scratch"), HasSubstr("with exit code 12 "));
 }
 
@@ -394,7 +394,7 @@ TEST_F(Spawn, ThereIsNoNetwork) {
 
 // --- programs that are not pbprobe, or not well ---
 
-TEST_F(Spawn, AProgramThatIsNotThere) {
+TEST_F(Spawn, ReportsMissingProgram) {
   auto result = measure_in_child({.host = small_host()}, {.program = {"/nonexistent/pbprobe"}});
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().code, ErrorCode::failed_child);
@@ -408,19 +408,19 @@ TEST_F(Spawn, OutputThatIsNoJson) {
               AllOf(HasSubstr("not JSON, \"Usage: something [else]\""), HasSubstr("is it a pbprobe of this version?")));
 }
 
-TEST_F(Spawn, AnExitWithoutAnAnswer) {
+TEST_F(Spawn, ReportsExitWithoutAnswer) {
   auto result = measure_in_child({.host = small_host()}, {.program = self("exit")});
   ASSERT_FALSE(result.ok());
   EXPECT_THAT(result.error().message, HasSubstr("ended with exit code 3 and without an answer"));
 }
 
-TEST_F(Spawn, ASignalWithoutAnAnswer) {
+TEST_F(Spawn, ReportsSignalWithoutAnswer) {
   auto result = measure_in_child({.host = small_host()}, {.program = self("abort")});
   ASSERT_FALSE(result.ok());
   EXPECT_THAT(result.error().message, HasSubstr("was ended by SIGABRT before it answered"));
 }
 
-TEST_F(Spawn, ASupervisorThatHangsIsEndedAfterTheGrace) {
+TEST_F(Spawn, EndsHangingSupervisorAfterGrace) {
   MeasureRequest request{.host = small_host()};
   request.limit_seconds = 0.2;
   auto result = measure_in_child(request, {.grace_seconds = 0.3, .program = self("hang")});
@@ -429,14 +429,14 @@ TEST_F(Spawn, ASupervisorThatHangsIsEndedAfterTheGrace) {
 }
 
 // TearDown wants the daemon gone, although it left the supervisor's group and the supervisor could not end it.
-TEST_F(Spawn, WhatEscapesASupervisorThatIsKilledIsEndedToo) {
+TEST_F(Spawn, EndsOrphansOfKilledSupervisor) {
   MeasureRequest request{.host = small_host()};
   request.limit_seconds = 0.2;
   auto result = measure_in_child(request, {.grace_seconds = 0.3, .program = self("daemon")});
   ASSERT_FALSE(result.ok());
 }
 
-TEST_F(Spawn, AWrongRequestIsAUsageError) {
+TEST_F(Spawn, RejectsWrongRequest) {
   MeasureRequest request{.host = small_host()};
   request.benches = {{.layout = "xy", .shapes = {{8, 8, 8}}}};
   auto result = measure_in_child(request, {.program = self()});
@@ -445,7 +445,7 @@ TEST_F(Spawn, AWrongRequestIsAUsageError) {
   EXPECT_EQ(result.error().message, "unknown layout \"xy\": choose nt, nn, tn or tt");
 }
 
-TEST_F(Spawn, AnAnswerThatIsTooLargeIsRefused) {
+TEST_F(Spawn, RejectsTooLargeAnswer) {
   auto result = measure_in_child({.host = small_host()}, {.answer_bytes = 4, .program = self()});
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().code, ErrorCode::limit);

@@ -12,20 +12,20 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(Statistics, TheMedianIsTheMiddle) {
+TEST(Statistics, ReturnsMiddleAsMedian) {
   EXPECT_EQ(median({}), 0);
   EXPECT_EQ(median(std::array{7.0}), 7);
   EXPECT_EQ(median(std::array{9.0, 1.0, 2.0}), 2);
   EXPECT_EQ(median(std::array{4.0, 1.0, 2.0, 100.0}), 3);
 }
 
-TEST(Statistics, TheSpreadIsThatOfTheMiddleHalf) {
+TEST(Statistics, ReturnsSpreadOfMiddleHalf) {
   EXPECT_DOUBLE_EQ(spread(std::array{8.0, 9.0, 10.0, 11.0, 1000.0}), 0.2);
   EXPECT_EQ(spread(std::array{5.0}), 0);
   EXPECT_EQ(spread({}), 0);
 }
 
-TEST(Statistics, TheRatioIsOfPairsAndNotOfMedians) {
+TEST(Statistics, ComputesRatioFromPairs) {
   EXPECT_DOUBLE_EQ(median_ratio(std::array{2.0, 20.0, 9.0}, std::array{1.0, 10.0, 3.0}), 2);
   EXPECT_DOUBLE_EQ(median_ratio(std::array{2.0, 20.0, 9.0}, std::array{1.0, 0.0, 3.0}), 2.5);
 }

@@ -37,7 +37,7 @@ class Supervise : public testing::Test {
   while (true) pause();
 }
 
-TEST_F(Supervise, AWorkerThatEndsIsReportedByItsCode) {
+TEST_F(Supervise, ReportsExitCodeOfWorker) {
   const pid_t worker = fork();
   if (worker == 0) _exit(7);
   const Ended ended = supervise(worker, {.end_them = ::kill});
@@ -46,7 +46,7 @@ TEST_F(Supervise, AWorkerThatEndsIsReportedByItsCode) {
   EXPECT_EQ(ended.left_behind, 0);
 }
 
-TEST_F(Supervise, AWorkerThatSleepsIsEndedAtTheLimit) {
+TEST_F(Supervise, EndsSleepingWorkerAtLimit) {
   const pid_t worker = fork();
   if (worker == 0) sleep_for_ever();
   const Ended ended = supervise(worker, {.limit_seconds = 0.1, .end_them = ::kill});
@@ -55,7 +55,7 @@ TEST_F(Supervise, AWorkerThatSleepsIsEndedAtTheLimit) {
 }
 
 // A process in the driver can ignore SIGKILL; here the signal is simply never sent.
-TEST_F(Supervise, AWorkerThatSurvivesTheKillIsHungAndNotWaitedFor) {
+TEST_F(Supervise, ReportsWorkerThatSurvivesKillAsHung) {
   const pid_t worker = fork();
   if (worker == 0) sleep_for_ever();
   int asked = 0;
@@ -73,7 +73,7 @@ TEST_F(Supervise, AWorkerThatSurvivesTheKillIsHungAndNotWaitedFor) {
 
 // In a namespace of processes that somebody else made, with the /proc of another: numbers of /proc are not those of
 // kill().
-TEST_F(Supervise, WithAnothersProcNobodyIsEndedOnAGuess) {
+TEST_F(Supervise, EndsNoProcessWithForeignProc) {
   Sandbox sandbox = prepare_sandbox();
   sandbox.pids = true;
   sandbox.proc = false;
@@ -98,7 +98,7 @@ TEST_F(Supervise, WithAnothersProcNobodyIsEndedOnAGuess) {
   EXPECT_EQ(status, 0);
 }
 
-TEST(Sentences, AHungWorkerIsNamedWithWhatItDid) {
+TEST(Sentences, NameHungWorkerAndItsStep) {
   EventLog log;
   log.any = true;
   log.stage = {Step::libtorch, "computing with /t on cuda:0"};
@@ -109,7 +109,7 @@ TEST(Sentences, AHungWorkerIsNamedWithWhatItDid) {
       AllOf(HasSubstr("computing with /t on cuda:0 hangs"), HasSubstr("does not end by SIGKILL"), HasSubstr("reboot")));
 }
 
-TEST(Sentences, AnEndThatCouldNotBeLearnedIsNoFault) {
+TEST(Sentences, ReportNoFaultForUnknownEnd) {
   EventLog log;
   log.any = log.finished = true;
   log.stage = {Step::kernels, "timing m 8, n 8, k 8"};
@@ -119,7 +119,7 @@ TEST(Sentences, AnEndThatCouldNotBeLearnedIsNoFault) {
   EXPECT_EQ(fault_obstacle(log, {}, ""), Obstacle::unexplained);
 }
 
-TEST(EndStatus, AKeeperThatEndsWithoutAWordCouldNotWait) {
+TEST(EndStatus, ReportsKeeperThatCouldNotWait) {
   Sandbox sandbox = prepare_sandbox();
   ASSERT_GE(sandbox.status_write, 0);
   sandbox.apart = true;
@@ -133,21 +133,21 @@ TEST(EndStatus, AKeeperThatEndsWithoutAWordCouldNotWait) {
   EXPECT_EQ(end_status({}, 0), 0) << "nobody keeps it";
 }
 
-TEST(Sentences, AFinishedWorkerHasNone) {
+TEST(Sentences, ReturnNothingForFinishedWorker) {
   EventLog log;
   log.any = log.finished = true;
   log.ended = Ended{};
   EXPECT_EQ(fault_sentence(log, {}, "noise", 5), std::nullopt);
 }
 
-TEST(Sentences, ACrashAfterTheAnswerIsStillOne) {
+TEST(Sentences, ReportCrashAfterAnswer) {
   EventLog log;
   log.any = log.finished = true;
   log.ended = Ended{.how = How::signal, .signal = "SIGSEGV"};
   EXPECT_THAT(fault_sentence(log, {}, "", 5).value_or(""), HasSubstr("SIGSEGV"));
 }
 
-TEST(Sentences, ASupervisorThatDiedIsReadFromItsStatus) {
+TEST(Sentences, ReadStatusOfDeadSupervisor) {
   EventLog log;
   log.any = true;
   log.stage = {Step::kernels, "timing m 8, n 8, k 8"};
@@ -166,7 +166,7 @@ TEST(Sentences, LastWordsAreOneLineAndShort) {
   EXPECT_LT(sentence.size(), 500U);
 }
 
-TEST(SignalName, OthersKeepTheirNumber) {
+TEST(SignalName, ReturnsNumberOfOtherSignals) {
   EXPECT_EQ(signal_name(SIGSEGV), "SIGSEGV");
   EXPECT_EQ(signal_name(40), "signal 40");
 }

@@ -32,7 +32,7 @@ void count_one(void* state, int64_t index) {
   tally.threads.insert(std::this_thread::get_id());
 }
 
-TEST(ThreadPoolTest, EveryIndexIsDoneOnce) {
+TEST(ThreadPoolTest, RunsEachIndexOnce) {
   for (const int64_t threads : {1, 2, 5}) {
     ThreadPool pool(threads);
     EXPECT_EQ(pool.threads(), threads);
@@ -58,7 +58,7 @@ TEST(ThreadPoolTest, ManyShortRunsAndRestsDoNotHang) {
 }
 
 // Tasks that wait for each other end only if each has a thread of its own: the peak loops rely on it.
-TEST(ThreadPoolTest, AsManyTasksAsThreadsRunAtOnce) {
+TEST(ThreadPoolTest, RunsOneTaskOnEachThread) {
   ThreadPool pool(4);
   struct Meeting {
     std::atomic<int> arrived{0};
@@ -78,7 +78,7 @@ TEST(ThreadPoolTest, AsManyTasksAsThreadsRunAtOnce) {
 }
 
 // A short run does not wait for workers that it has no task for: here they could not even report.
-TEST(ThreadPoolTest, OnlyAsManyAsThereAreTasksAreCalled) {
+TEST(ThreadPoolTest, CallsNoMoreThreadsThanTasks) {
   ThreadPool pool(6);
   Tally tally{std::vector<int>(2)};
   for (int i = 0; i < 200; ++i) pool.run(2, count_one, &tally);
@@ -96,7 +96,7 @@ void hold(int) {
 }
 
 // As on a CPU that is busy with something else: the caller does all by itself, and the worker helps again later.
-TEST(ThreadPoolTest, NobodyWaitsForAWorkerThatDoesNotCome) {
+TEST(ThreadPoolTest, FinishesWhileAWorkerIsBlocked) {
   ThreadPool pool(2);
   struct Meeting {
     const pthread_t caller = pthread_self();
@@ -136,7 +136,7 @@ TEST(ThreadPoolTest, RestingWorkersTakeNoTime) {
 }
 
 // Those that there are end first: a process that only ran short of memory does not die of it.
-TEST(ThreadPoolTest, WhereNoFurtherThreadCanBeHadTheCallerCatchesIt) {
+TEST(ThreadPoolTest, ThrowsToCallerIfThreadCreationFails) {
   const auto with_little_memory = [] {
     int64_t pages = 0;
     std::ifstream("/proc/self/statm") >> pages;

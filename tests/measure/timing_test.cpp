@@ -55,7 +55,7 @@ TEST_F(Interleave, BeginsNoRoundThatWouldEndAfterTheDeadline) {
   EXPECT_LE(now_, 1004.5);
 }
 
-TEST_F(Interleave, TheFirstRoundIsDoneEvenAfterTheDeadline) {
+TEST_F(Interleave, FinishesFirstRoundAfterDeadline) {
   std::vector<Candidate> one{candidate("A", 1)};
   auto rounds = interleave(one, {.budget_seconds = 1, .deadline_seconds = now_ + 0.5}, clock());
   ASSERT_TRUE(rounds.ok());
@@ -69,7 +69,7 @@ TEST_F(Interleave, RepeatsShortOnesUntilTheyFillTheirSlice) {
   EXPECT_EQ(repeats_, (std::vector<int64_t>{1, 1, 16}));
 }
 
-TEST_F(Interleave, AnOptionalCandidateMayLeave) {
+TEST_F(Interleave, DropsFailedOptionalCandidate) {
   int calls = 0;
   Candidate guest{.name = "guest",
                   .sample = [&](int64_t) -> Result<double> {
@@ -85,7 +85,7 @@ TEST_F(Interleave, AnOptionalCandidateMayLeave) {
   EXPECT_EQ(rounds->failures[1], "guest: tired");
 }
 
-TEST_F(Interleave, ARequiredOneEndsTheRun) {
+TEST_F(Interleave, StopsIfRequiredCandidateFails) {
   std::vector<Candidate> one{
       {.name = "kernel", .sample = [](int64_t) -> Result<double> { return make_error(ErrorCode::device, "lost"); }}};
   auto rounds = interleave(one, {}, clock());
@@ -93,7 +93,7 @@ TEST_F(Interleave, ARequiredOneEndsTheRun) {
   EXPECT_EQ(rounds.error().message, "kernel: lost");
 }
 
-TEST_F(Interleave, ARequiredOneThatFailsLaterIsNamedToo) {
+TEST_F(Interleave, NamesRequiredCandidateThatFailsLater) {
   int calls = 0;
   std::vector<Candidate> one{{.name = "kernel", .sample = [&](int64_t) -> Result<double> {
                                 if (++calls > 3) return make_error(ErrorCode::device, "lost");
@@ -119,7 +119,7 @@ TEST(FastestOf, TakesTheLeastTimeAndPassesOverWhatFails) {
   EXPECT_EQ(asked, (std::vector<int>{0, 0, 1, 2, 2, 3, 3}));  // a first run, and some that count
 }
 
-TEST(FastestOf, OfNoneIsAnError) {
+TEST(FastestOf, RejectsEmptyList) {
   const auto time = [](int, int64_t) -> Result<double> { return make_error(ErrorCode::device, "status 15"); };
   EXPECT_EQ(fastest_of(2, time).error().message, "status 15");
   EXPECT_EQ(fastest_of(0, time).error().message, "there is none");

@@ -51,16 +51,16 @@ class SpotCheck : public testing::TestWithParam<std::pair<DType, Layout>> {
   Operands operands_;
 };
 
-TEST_P(SpotCheck, ACorrectGemmPasses) {
+TEST_P(SpotCheck, PassesCorrectGemm) {
   EXPECT_EQ(fault(), "");
 }
 
-TEST_P(SpotCheck, AWrongCornerIsFound) {
+TEST_P(SpotCheck, FindsWrongCorner) {
   set(60, 52, at(60, 52) + 1);
   EXPECT_THAT(fault(), HasSubstr("C[60,52] is "));
 }
 
-TEST_P(SpotCheck, ADroppedLastProductIsFound) {
+TEST_P(SpotCheck, FindsDroppedLastProduct) {
   const Problem shorter = [&] {
     Problem p = problem_;
     --p.k;
@@ -121,7 +121,7 @@ TEST_F(BlockSpotCheck, HoldsCAgainstTheScaleOfEachBlock) {
 // -1 in INT32 is a number: there the checker's own poison finds it.
 class FloatSpotCheck : public SpotCheck {};
 
-TEST_P(FloatSpotCheck, AnUnwrittenElementIsFound) {
+TEST_P(FloatSpotCheck, FindsUnwrittenElement) {
   const int64_t i = 30;
   const int64_t j = 29;
   std::memset(static_cast<std::byte*>(operands_.c) + (i * problem_.ldc + j) * size_of(problem_.c), 0xff,
@@ -151,14 +151,14 @@ TEST_P(ScaledSpotCheck, ScalesAndRoundingAreAllowedFor) {
 INSTANTIATE_TEST_SUITE_P(All, ScaledSpotCheck, testing::Values(std::pair{DType::int8, Layout::nt}));
 
 // Of INT32 nothing says that an element was not written: column 1 is none that is compared with its sum.
-TEST_P(SpotCheck, AColumnThatWasNeverWrittenIsFound) {
+TEST_P(SpotCheck, FindsUnwrittenColumn) {
   if (problem_.c != DType::int32) GTEST_SKIP() << "NaN says it";
   for (int64_t i = 0; i < problem_.m; ++i) set(i, 1, -1);
   EXPECT_THAT(fault(), HasSubstr("of C is wrong in some element"));
 }
 
 // 2^-13 · 2^-10 and a little more: FP16 rounds it to two of its least number.
-TEST(SpotCheckOfFp16, ASubnormalResultIsRoundedToItsGrid) {
+TEST(SpotCheckOfFp16, RoundsSubnormalResultToGrid) {
   const Problem p = make_problem(1, 1, 1, DType::fp16, DType::fp16);
   const uint16_t a = 0x0801;
   const uint16_t b = 0x1401;
@@ -169,7 +169,7 @@ TEST(SpotCheckOfFp16, ASubnormalResultIsRoundedToItsGrid) {
   EXPECT_FALSE(spot_check(p, operands).ok());
 }
 
-TEST(CheckProblem, ASmallOneIsCheckedItself) {
+TEST(CheckProblem, ReturnsSmallProblemUnchanged) {
   const Plan plan{.kernel = find_kernel("gemm_fp32_6x16_avx2"),
                   .problem = make_problem(100, 101, 102, DType::fp32),
                   .tile = {6, 16, 1}};
@@ -177,7 +177,7 @@ TEST(CheckProblem, ASmallOneIsCheckedItself) {
   EXPECT_EQ(check_problem(plan).k, 102);
 }
 
-TEST(CheckProblem, ALargeOneKeepsItsRaggedRestAndTwoPasses) {
+TEST(CheckProblem, KeepsRaggedRestAndTwoPasses) {
   const Kernel* const kernel = find_kernel("gemm_fp32_6x16_avx2");
   ASSERT_NE(kernel, nullptr);
   const Plan plan{

@@ -24,7 +24,7 @@ ELSEWHERE = {
 }
 
 
-def test_each_check_of_files_alone_is_planted():
+def test_plants_each_check_of_files():
     asked = {row.check for module in (test_files, test_nix, test_cpu, test_gpu) for row in module.ROWS}
     answered_by_files = {
         id_ for id_, (_, needs) in catalogue().items() if id_ < "PB400" and not ELSEWHERE & set(needs.split(", "))
@@ -33,6 +33,6 @@ def test_each_check_of_files_alone_is_planted():
     assert asked == answered_by_files
 
 
-def test_the_files_hold_what_their_names_say():
+def test_files_match_their_names():
     for module, prefix in ((test_files, "PB1"), (test_nix, "PB1"), (test_cpu, "PB2"), (test_gpu, "PB3")):
         assert all(row.check.startswith(prefix) for row in module.ROWS)

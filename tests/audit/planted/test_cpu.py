@@ -166,5 +166,5 @@ ROWS = [
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_a_planted_fault_is_found_and_its_twin_is_sound(tmp_path, row):
+def test_finds_planted_fault_and_accepts_twin(tmp_path, row):
     ask(row, tmp_path)

@@ -96,7 +96,7 @@ ROWS = [
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_a_planted_fault_is_found_and_its_twin_is_sound(tmp_path, row):
+def test_finds_planted_fault_and_accepts_twin(tmp_path, row):
     ask(row, tmp_path, nix.environment())
 
 
@@ -108,7 +108,7 @@ def inventory_of(link, environment, code=0):
     return json.loads(result.stdout)
 
 
-def test_the_outputs_are_one_artifact_and_nix_store_tells_its_closure(tmp_path):
+def test_joins_outputs_and_reads_closure(tmp_path):
     needed = package("cuda13.0-libcublas-13.1.0.3")
     link = NixBuild(refers=(needed,)).write(tmp_path)
     outputs = [
@@ -129,7 +129,7 @@ def test_the_outputs_are_one_artifact_and_nix_store_tells_its_closure(tmp_path):
         assert inventory["component_versions"]["cuBLAS"] == "13.1.0.3"
 
 
-def test_the_dev_output_tells_the_version_that_the_others_do_not(tmp_path):
+def test_reads_version_from_dev_output(tmp_path):
     link = NixBuild().write(tmp_path)
     version = link.resolve() / nix.PACKAGES / "torch/version.py"
     version.chmod(0o644)
@@ -139,7 +139,7 @@ def test_the_dev_output_tells_the_version_that_the_others_do_not(tmp_path):
     assert inventory["problems"] == ["version.py: no __version__ that is a quoted text in it: install this torch again"]
 
 
-def test_the_closure_s_cuda_is_held_against_the_claim(tmp_path):
+def test_compares_cuda_of_closure_with_claim(tmp_path):
     for name, release in (("twin", "13.0.96"), ("planted", "12.8.90")):
         (tmp_path / name).mkdir()
         build = NixBuild(refers=(package(f"cuda_cudart-{release}"),))
@@ -151,7 +151,7 @@ def test_the_closure_s_cuda_is_held_against_the_claim(tmp_path):
         assert ("PB112" in found) == (name == "planted"), found
 
 
-def test_without_nix_store_the_report_says_so_and_nothing_is_found(tmp_path):
+def test_reports_missing_nix_store(tmp_path):
     link = NixBuild().write(tmp_path)
     environment = {**nix.environment(), "PATH": str(tmp_path)}
     inventory = inventory_of(link, environment)
@@ -165,7 +165,7 @@ def test_without_nix_store_the_report_says_so_and_nothing_is_found(tmp_path):
     assert "nix-store cannot be started" in result.stdout
 
 
-def test_a_path_that_the_store_does_not_know_is_reported(tmp_path):
+def test_reports_path_unknown_to_store(tmp_path):
     store = nix.environment()["NIX_STORE_DIR"]
     path = f"{store}/00000000000000000000000000000000-torch-2.11.0"
     subprocess.run(["cp", "-r", NixBuild().write(tmp_path).resolve(), path], check=True)

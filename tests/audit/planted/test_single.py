@@ -60,7 +60,7 @@ def unit_file(name):
 
 
 @pytest.mark.parametrize("kind", FILES)
-def test_an_sm_is_found_or_missed(kind):
+def test_finds_or_misses_sm(kind):
     held = OTHER.get(kind, "sm_120")
     claim = held.replace("_", "")
     verdict, code = judged(FILES[kind](), claim)
@@ -71,13 +71,13 @@ def test_an_sm_is_found_or_missed(kind):
     assert f"holds machine code only for {held}" in verdict["reason"]
 
 
-def test_a_file_with_one_unit_too_few_is_found():
+def test_finds_file_that_lacks_one_unit():
     verdict, code = judged(linked("libkernels.so", Library(units=("first90.o", "second90_120.o"))), "sm120")
     assert (ids(verdict), code) == (["PB314"], 1)
     assert "1 of the 2 translation units of libkernels.so" in verdict["reason"]
 
 
-def test_a_variant_s_name_claims_exactly():
+def test_variant_name_claims_exactly():
     verdict, code = judged(unit("second90_120.o", MACHINE), VARIANT.format(120))
     assert "PB316" in ids(verdict)
     assert code == 1
@@ -88,7 +88,7 @@ def test_ptx_alone_is_found():
     assert (ids(verdict), code) == (["PB315"], 1)
 
 
-def test_a_library_with_a_list_of_its_own_may_hold_more():
+def test_allows_more_in_library_with_own_list():
     verdict, code = judged(linked("libnccl.so.2", Library(units=("collective80_90_120.o",))), "sm120,only")
     assert (verdict["outcome"], code) == ("pass", 0)
     verdict, code = judged(linked("libnccl.so.2", Library(units=("collective80.o",))), "sm120,only")
@@ -105,7 +105,7 @@ def test_host_code_is_judged(tmp_path, name):
     assert (ids(verdict), code) == (["PB207"], 1)
 
 
-def test_an_object_file_of_host_code_is_judged(tmp_path):
+def test_judges_object_file_of_host_code(tmp_path):
     if MACHINE != "x86_64":
         pytest.skip("compiled for x86-64 flags")
     source = tmp_path / "sum.cpp"
@@ -117,7 +117,7 @@ def test_an_object_file_of_host_code_is_judged(tmp_path):
         assert (verdict["outcome"], code) == (outcome, 0 if outcome == "pass" else 1), verdict["reason"]
 
 
-def test_what_one_file_does_not_tell_is_reported_beside_the_rest():
+def test_reports_facts_missing_in_one_file():
     claim = f"sm120,cuda={cuda_release()},torch=2.11.0,python=3.11"
     verdict, code = judged(FILES["shared object"](), claim)
     assert (verdict["outcome"], code) == ("pass", 0)
@@ -125,7 +125,7 @@ def test_what_one_file_does_not_tell_is_reported_beside_the_rest():
     assert shipped(verdict) == {"SM": "pass", "torch": "unknown", "CUDA": "pass", "Python": "unknown"}
 
 
-def test_the_toolkit_of_its_cubins_is_held_against_the_claim():
+def test_compares_toolkit_of_cubins_with_claim():
     verdict, code = judged(fixture("sm_75.cubin"), "cuda=12.8,sm75")
     assert (ids(verdict), code) == (["PB322"], 1)
     assert shipped(verdict) == {"SM": "pass", "CUDA": "fail"}
@@ -141,7 +141,7 @@ def test_the_toolkit_of_its_cubins_is_held_against_the_claim():
         ("shared object", "blas=mkl", "BLAS"),
     ],
 )
-def test_a_file_that_tells_nothing_of_the_claim_is_unknown_and_not_pass(kind, claim, parts):
+def test_returns_unknown_without_facts_on_claim(kind, claim, parts):
     file = FILES[kind]()
     verdict, code = judged(file, claim)
     assert (verdict["outcome"], ids(verdict), code) == ("unknown", [], 0)
@@ -149,25 +149,25 @@ def test_a_file_that_tells_nothing_of_the_claim_is_unknown_and_not_pass(kind, cl
     assert set(shipped(verdict).values()) == {"unknown"}
 
 
-def test_a_library_without_device_code_tells_of_no_sm():
+def test_finds_no_sm_without_device_code():
     verdict, code = judged(linked("libplain.so", Library()), "sm120")
     assert (verdict["outcome"], code) == ("unknown", 0)
 
 
-def test_a_platform_that_the_claimed_chip_is_not_found_on():
+def test_rejects_platform_without_claimed_chip():
     if MACHINE != "x86_64":
         pytest.skip("sm_110 is found on aarch64")
     verdict, _ = judged(linked("libkernels.so", Library(units=("sm110.fatbin",))), "sm110")
     assert ids(verdict) == ["PB109"]
 
 
-def test_without_a_claim_it_says_what_could_be_claimed():
+def test_lists_possible_claims_without_claim():
     result = subprocess.run([PROGRAM, "audit", FILES["cubin"]()], capture_output=True, text=True, check=False)
     assert result.returncode == 0
     assert "sm_121.cubin is a sm_121 build: that much could be claimed" in result.stdout
 
 
-def test_a_damaged_file_is_an_error(tmp_path):
+def test_rejects_damaged_file(tmp_path):
     file = tmp_path / CUDA.rsplit("/", 1)[-1]
     file.write_bytes(FILES["torch's own"]().read_bytes()[:40])
     result = subprocess.run([PROGRAM, "audit", file, "--claim", "sm120"], capture_output=True, text=True, check=False)

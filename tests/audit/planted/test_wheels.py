@@ -54,7 +54,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize(("name", "add", "says"), HOSTILE, ids=[row[2] for row in HOSTILE])
-def test_a_hostile_member_is_refused_by_name_and_the_rest_is_read(tmp_path, name, add, says):
+def test_rejects_hostile_member_and_reads_rest(tmp_path, name, add, says):
     result, inventory = audit(wheel(tmp_path, add))
     assert result.returncode == 1
     [problem] = inventory["problems"]
@@ -66,7 +66,7 @@ def test_a_hostile_member_is_refused_by_name_and_the_rest_is_read(tmp_path, name
     assert sorted(path.name for path in tmp_path.iterdir()) == ["build", "torch-2.11.0-cp311-cp311-linux_x86_64.whl"]
 
 
-def test_a_sound_wheel_has_no_problem(tmp_path):
+def test_accepts_sound_wheel(tmp_path):
     result, inventory = audit(wheel(tmp_path))
     assert inventory["problems"] == []
     assert result.returncode == 0
@@ -80,7 +80,7 @@ LIES = [
 
 
 @pytest.mark.parametrize(("name", "lie", "says"), LIES, ids=[row[0] for row in LIES])
-def test_a_directory_that_lies_about_a_member_is_named(tmp_path, name, lie, says):
+def test_names_directory_that_misstates_member(tmp_path, name, lie, says):
     file = wheel(tmp_path, lambda archive: archive.write(tmp_path / "build" / CPU, SHM))
     whole = file.read_bytes()
     file.write_bytes(lie(whole, whole.index(CPU.encode()) - 30))  # its local header
@@ -114,7 +114,7 @@ def test_too_many_members_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize("keeps", [0.0, 0.5, 0.999])
-def test_a_wheel_that_was_cut_is_refused_in_one_line(tmp_path, keeps):
+def test_rejects_truncated_wheel_in_one_line(tmp_path, keeps):
     file = wheel(tmp_path)
     whole = file.read_bytes()
     file.write_bytes(whole[: int(len(whole) * keeps)])
@@ -143,7 +143,7 @@ def findings(file):
 
 
 @pytest.mark.parametrize(("name", "check", "says"), NAMES, ids=[row[0] for row in NAMES])
-def test_a_wheel_s_name_says_what_is_in_it(tmp_path, name, check, says):
+def test_compares_wheel_name_with_content(tmp_path, name, check, says):
     file = wheel(tmp_path)
     code, found = findings(file.rename(tmp_path / name.replace("{}", MACHINE)))
     assert set(found) == ({check} if check else set())
@@ -152,7 +152,7 @@ def test_a_wheel_s_name_says_what_is_in_it(tmp_path, name, check, says):
 
 
 @pytest.mark.parametrize("name", ["torch", "other"])
-def test_a_wheel_holds_one_package(tmp_path, name):
+def test_requires_one_package_in_wheel(tmp_path, name):
     text = f"Metadata-Version: 2.4\nName: {name}\nVersion: 1.0\n"
     code, found = findings(wheel(tmp_path, member(f"{name}-1.0.dist-info/METADATA", text, DEFLATED)))
     assert (code, set(found)) == (1, {"PB134"})

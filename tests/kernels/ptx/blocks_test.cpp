@@ -108,7 +108,7 @@ INSTANTIATE_TEST_SUITE_P(Targets, Blocks, testing::Values("sm120", "sm121"),
 
 // The kernels' index function and the reference's, which was written from cuBLAS's documentation: the same place for
 // every row and block.
-TEST(BlockScales, LieWhereCublasltWantsThem) {
+TEST(BlockScales, FollowCublasltLayout) {
   Problem problem = make_problem(300, 1, 32 * 37, DType::e4m3);
   problem.blocks = BlockScale::mx;
   std::vector<bool> seen(static_cast<size_t>(block_scale_bytes(problem, 300)));
