@@ -35,7 +35,7 @@ class CpuBackend : public Backend {
       PBPROBE_CHECK(prepack(plan, operands.b, packed.data() + first, context.parallel_for));
       PBPROBE_CHECK(untouched(packed, first + static_cast<size_t>(plan.prepacked_bytes), plan, "a packed B"));
       operands.packed_b = packed.data() + first;
-      operands.b = nullptr;  // it is not read again
+      operands.b = nullptr;  // run() does not read B again
     }
     PBPROBE_CHECK(pbprobe::run(plan, operands, context));
     return untouched(workspace, size, plan, "its workspace");

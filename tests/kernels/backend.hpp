@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Where kernels run in tests: this CPU, or the GPU that their target's machine code fits.
+// Backend of kernels in tests: this CPU, or the GPU that their target's machine code fits.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ bool emulated();
 // PBPROBE_EXPECT_REFUSED=1: this machine is there to lack the ISA.
 bool refusal_expected();
 
-// Why this machine cannot run a target's kernels; empty: it can.
+// Returns why this machine cannot run a target's kernels; "" if it can.
 std::string hardware_lacking(std::string_view target);
 
 // A ParallelFor with threads of its own: as many as tasks.
@@ -39,7 +39,7 @@ ParallelFor threads();
 class Backend {
  public:
   virtual ~Backend() = default;
-  // Runs the plan on the data; the workspace is full of NaNs, and what lies behind it is checked.
+  // Runs the plan on the data, with a workspace full of NaNs; checks the memory behind the workspace.
   virtual Result<void> run(const Plan& plan, CheckData& data) = 0;
   // A peak loop: operations it did, and seconds it took.
   struct Rate {
@@ -49,13 +49,13 @@ class Backend {
     uint64_t sink = 0;
   };
   virtual Result<Rate> run_peak(const Peak& peak, int64_t iterations) = 0;
-  // What the loop's instruction leaves in c, run once (GPU).
+  // Runs the loop's instruction once and returns its c (GPU).
   virtual Result<std::vector<uint32_t>> run_proof(const Peak& peak, const Proof& proof) {
     return make_error(ErrorCode::unsupported, "{}: {} words of a proof, and no GPU", peak.name, proof.c.size());
   }
   [[nodiscard]] virtual ChooseOptions options() const = 0;
   [[nodiscard]] virtual std::string device() const = 0;
-  [[nodiscard]] virtual std::string capability() const { return {}; }  // of a GPU: "9.0"
+  [[nodiscard]] virtual std::string capability() const { return {}; }  // capability of a GPU: "9.0"
   [[nodiscard]] virtual const GpuKernels* gpu_kernels() const { return nullptr; }
 };
 

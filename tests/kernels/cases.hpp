@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What every row of the table is asked: one kernel forced on one problem, and its results compared.
+// Cases for every row of the table: one kernel forced on one problem, and its results compared.
 #pragma once
 
 #include <cstdint>
@@ -37,15 +37,17 @@ Problem problem_for(const Kernel& kernel, int64_t m, int64_t n, int64_t k, DType
   problem.blocks = kernel.block_scale;
   return problem;
 }
-// As many rows as the kernel takes, at most.
+// Returns `rows`, or the most that the kernel takes.
 int64_t rows_of(const Kernel& kernel, int64_t rows);
 
-// Of a kernel that reads B in place: C's few columns, computed as rows; an A of another type than B's is refused.
+// Checks a kernel that reads B in place on few columns, which it computes as rows. It must reject an A whose type
+// differs from B's type.
 void few_columns(const Kernel& kernel, Backend& backend);
 
-// B packed beforehand gives what it gives as it lies. What reads B in place, or on a GPU, refuses.
+// Checks that a prepacked B gives the results of an unpacked B. Kernels that read B in place, or run on a GPU, reject
+// it.
 void prepacked(const Kernel& kernel, Backend& backend);
-// What was packed for one plan serves every other number of rows and threads.
+// Checks that a B that was packed for one plan serves every other number of rows and threads.
 void packed_once(const Kernel& kernel, Backend& backend);
 
 }  // namespace pbprobe::test

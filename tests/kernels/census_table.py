@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""What each cubin of this build holds, by the audit's census, and whether `cuobjdump -sass` counts the same.
+"""Prints the content of each cubin of this build by the audit's census, and compares it with `cuobjdump -sass`.
 
   census_table.py --pbprobe PROGRAM [--cuobjdump CUOBJDUMP] CUBIN...
 
 Prints a row for each cubin: its kernels, its instructions, those that compute, copy, use local memory or trap. With
---cuobjdump each count is compared: exit code 1 where one differs, 77 where that tool is missing. SMs before 7.0 have
+--cuobjdump each count is compared: exit code 1 if one differs, 77 if cuobjdump is missing. SMs before 7.0 have
 words of another size, of which the census counts no instructions: their kernels are counted, and nothing is compared.
 """
 
@@ -33,7 +33,7 @@ USES = {
 
 
 def uses():
-    """What the census' table says that each mnemonic is for."""
+    """Returns the use of each mnemonic by the census' table."""
     table = pathlib.Path(__file__).parents[2] / "probes/audit/device_code/sass.inc"
     return dict(re.findall(r"^PBPROBE_SASS\((\w+), \w+, (\w+)", table.read_text(encoding="utf-8"), re.MULTILINE))
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Each GPU kernel's machine code by the audit's own census: the instruction that its target's row promises is there,
-// and no local memory is used. It is the very cubin that is embedded and run.
+// Checks each GPU kernel's machine code by the audit's own census: it contains the instruction that the target's row
+// promises, and uses no local memory. The checked cubin is the one that is embedded and run.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@
 namespace pbprobe::test {
 namespace {
 
-// Those that kernels are built for: a row for audits only promises nothing of ours.
+// Returns the targets that have kernels; a target for audits only promises no kernels.
 std::vector<std::string> gpu_targets() {
   std::vector<std::string> ids;
   for (const auto& target : all_targets()) {
@@ -41,8 +41,8 @@ const TargetBuild& build_of(std::string_view id) {
 
 class Census : public ::testing::TestWithParam<std::string> {};
 
-// Of one cubin: each kernel and each loop holds the instruction that its target's row promises, and spills only where
-// its row says so.
+// Checks one cubin: each kernel and each loop contains the instruction that its target's row promises, and spills only
+// if its row allows spills.
 void expect_cubin_as_promised(const Target& target, const TargetBuild& build) {
   const auto embedded = cubin_of(build);
   ASSERT_TRUE(embedded.ok()) << embedded.error().message;
@@ -105,11 +105,11 @@ int64_t waits_of(const Elf& cubin, const std::string& symbol) {
   return count;
 }
 
-// What the host launches before the kernels ahead have ended must await them, and so must the passes around it; nothing
-// else does.
+// Kernels that the host launches before earlier ones have ended must await them, and so must the passes around such
+// kernels; no other kernel does.
 class EarlyKernels : public ::testing::TestWithParam<std::string> {};
 
-// Of one cubin: its kernels, and `passes`.
+// Checks the kernels of one cubin, and `passes`.
 void expect_waits_as_launched(const TargetBuild& build, const std::vector<std::string>& passes) {
   const auto embedded = cubin_of(build);
   ASSERT_TRUE(embedded.ok()) << embedded.error().message;
@@ -139,8 +139,7 @@ TEST_P(EarlyKernels, AwaitThoseAhead) {
   }
 }
 
-// Every row of targets.json that names an instruction of a type has a kernel or a peak loop that stands on it: what the
-// row promises is shown by code of ours.
+// Every row of targets.json that names an instruction of a type has a kernel or a peak loop with this instruction.
 TEST_P(Census, HasKernelForEachPromisedType) {
   const Target& target = *find_target(GetParam());
   std::set<std::string> types;
@@ -154,7 +153,7 @@ TEST_P(Census, HasKernelForEachPromisedType) {
   }
 }
 
-// As NVIDIA's disassembler reads them; the first of four words schedules the others.
+// Words as NVIDIA's disassembler reads them; the first of four words schedules the others.
 TEST(NarrowSass, CountsWhatTheDisassemblerShows) {
   const std::vector<uint64_t> words{
       0,
@@ -186,7 +185,7 @@ TEST(NarrowSass, CountsWhatTheDisassemblerShows) {
   }
 }
 
-// `griddepcontrol` is there since 9.0.
+// Returns the targets that have `griddepcontrol` (9.0 and later).
 std::vector<std::string> targets_since_hopper() {
   auto ids = gpu_targets();
   std::erase_if(ids, [](const std::string& id) { return std::stoi(find_target(id)->architecture) < 90; });

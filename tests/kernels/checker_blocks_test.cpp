@@ -61,7 +61,7 @@ TEST(Checker, HoldsBlockScaledProductsToTheirScales) {
     const Problem problem = with_blocks(140, 5, 200, type, blocks);
     const auto right = checked(problem, scaled_sums);
     EXPECT_TRUE(right.passed) << right.what;
-    // The scale of one block of one row, or what lies behind k.
+    // Wrong scale of one block of one row, or wrong padding behind k.
     for (const bool of_b : {false, true}) {
       const auto wrong = [&](const Problem& p, CheckData& data) -> Result<void> {
         Guarded& scales = of_b ? data.blocks_b : data.blocks_a;
@@ -82,15 +82,16 @@ TEST(Checker, HoldsBlockScaledProductsToTheirScales) {
   }
 }
 
-// What a kernel that reads the scales of blocks of 128 may get wrong: which row's, which block's of k, which column's.
+// Possible faults of a kernel that reads scales of blocks of 128: wrong row, wrong block of k, wrong column.
 struct BlockFaults {
   int64_t row = 0;
   int64_t block = 0;
   int64_t column = 0;
-  int64_t length = 128;  // of a block of k
+  int64_t length = 128;  // length of a block of k
 };
 
-// By its definition: sums of 128 products, each times its scales. Each index that a fault moves stays within the array.
+// Computes by definition: sums of 128 products, each times its scales. Each index that a fault moves stays within the
+// array.
 Execute sums_of_128(BlockFaults faults = {}) {
   return [faults](const Problem& p, CheckData& data) -> Result<void> {
     const Operands o = data.operands();

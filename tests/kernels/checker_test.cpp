@@ -349,8 +349,8 @@ TEST(Checker, RejectsKZeroThatLeavesCAsItWas) {
 }
 
 TEST(Checker, FreivaldsFindsOneWrongElementOfALargeGemm) {
-  // 513 × 512 × 512 exceeds what is compared whole. The plain product is computed once, and spoilt where nobody
-  // samples.
+  // 513 × 512 × 512 is too large for a complete comparison. The plain product is computed once, and spoilt at an
+  // element that is not sampled.
   const auto p = make_problem(513, 512, 512, DType::int8);
   for (const bool spoil : {false, true}) {
     const auto execute = [&](const Problem& q, CheckData& data) -> Result<void> {

@@ -156,7 +156,7 @@ TEST(Choose, CoversCByGpuPlan) {
 
 // Every row keeps to its target's limits, built or not: a block's shared memory, and what an SM holds of such blocks.
 TEST(Choose, RowsKeepToTheirTargetsLimits) {
-  constexpr int64_t kReserved = 1024;  // of each block, by the driver
+  constexpr int64_t kReserved = 1024;  // the driver's share of each block
   constexpr int64_t kThreadsOfEverySm = 1024;
   for (const auto& kernel : kernel_table()) {
     const Target* target = find_target(kernel.target);
@@ -177,7 +177,7 @@ void expect_whole(const Kernel& kernel, const Problem& p, const Host& host) {
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   const auto& gpu = plan->gpu;
   if (kernel.work == GpuWork::warpgroups ||
-      kernel.work == GpuWork::tma_mma) {  // as many as there are SMs, and each walks over tiles
+      kernel.work == GpuWork::tma_mma) {  // one block or cluster an SM, and each walks over tiles
     EXPECT_GT(plan->grid.x, 0) << describe(p);
     EXPECT_EQ(plan->grid.x % gpu.cluster, 0) << describe(p);
     EXPECT_LE(plan->grid.x, std::max(host.gpus[0].sm_count.value_or(0), gpu.cluster)) << describe(p);
@@ -266,7 +266,7 @@ TEST(Choose, TakesTheTileThatFillsTheGpu) {
   EXPECT_EQ(of(17, 8192, 8192).kernel->max_m, INT64_MAX);
 }
 
-// Of one column the memory is a row's too.
+// The memory of one column is also the memory of a row.
 TEST(Choose, ComputesColumnAsRow) {
   if (!is_built("sm90")) GTEST_SKIP() << "not built: make build TARGETS=sm90";
   auto host = gpu_host("9.0");
@@ -391,7 +391,7 @@ TEST(Choose, TakesWarpgroupsWhereTheGpuHasThem) {
   EXPECT_EQ(of(17, 8192, 8192).kernel->name, "wgmma_bf16_small_m64_sm90");
   EXPECT_EQ(of(65, 8192, 8192).kernel->name, "wgmma_bf16_small_m128_sm90");
   EXPECT_EQ(of(129, 8192, 8192).kernel->max_m, INT64_MAX);
-  // Of small M whose B no tensor map names, A is copied only; TF32, which TMA rounds, is read by the GEMV.
+  // For small M whose B no tensor map can name, only A is copied; the GEMV reads TF32, which TMA would round.
   const Plan unaligned = of(16, 8192, 8191);
   EXPECT_EQ(unaligned.variant, "_nt_unaligned");
   EXPECT_LT(unaligned.workspace_bytes, 16 * 8192 * 2 + 1024);
@@ -422,7 +422,7 @@ TEST(Choose, KeepsEachSmBusy) {
   EXPECT_EQ(parts(4096, 4096, 4096), 1);
 }
 
-// Blocks begin before the kernel ahead has ended, where it has left room: not two on one SM while another has none.
+// Blocks begin early in the room that the previous kernel has left: two must not share an SM while another has none.
 TEST(Choose, FewBlocksGetAnSmEach) {
   if (!is_built("sm90")) GTEST_SKIP() << "not built: make build TARGETS=sm90";
   Host host = gpu_host("9.0");
@@ -458,7 +458,7 @@ TEST(Choose, FewColumnsAreComputedAsRowsWhereTheTypesAreAlike) {
   EXPECT_EQ(choose(packed, host)->kernel->name, "gemm_fp32_6x16_avx2");
 }
 
-// Of short k most time goes into C, which small M writes column by column.
+// With short k, most time goes into C, which small M writes column by column.
 TEST(Choose, FewColumnsOfShortKAreComputedByTiles) {
   for (const char* target : {"avx2", "avx512"}) {
     if (!is_built(target)) continue;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// How a CPU's plan is cut, on hosts that are passed in.
+// Tests the cut of a CPU's plan, on hosts that are passed in.
 #include <array>
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ TEST(CutCpu, CpuTasksCoverCOnceAndKIsNeverSplit) {
   EXPECT_FALSE(choose(make_problem(1, 1, 1, DType::fp32), host, {}, {.threads = 0}).ok());
 }
 
-// Of short k, most of the time C is written.
+// With short k, writing C takes most of the time.
 TEST(CutCpu, CpuTasksOfShortKWriteWholeRowsByAllThreads) {
   for (const auto& kernel : kernel_table()) {
     const Target* target = find_target(kernel.target);
@@ -57,7 +57,7 @@ TEST(CutCpu, CpuTasksOfShortKWriteWholeRowsByAllThreads) {
         EXPECT_LE(plan->cpu.task_rows, 8000 / threads) << kernel.name;
       }
     }
-    // Rows are not cut where columns suffice and A's are packed for all of them, and the other way round.
+    // Rows are not cut if columns suffice and A is packed for all of them, and the other way round.
     const auto flat = plan_of(2 * kernel.tile.m, 8192, 4096, 16);
     EXPECT_EQ(flat->cpu.task_rows, flat->cpu.rows) << kernel.name;
     const auto tall = plan_of(8192, 2 * kernel.tile.n, 4096, 16);

@@ -19,7 +19,7 @@ constexpr unsigned char kPoison = 0xff;  // NaN in every floating type
 // Space for what a kernel keeps between its passes.
 Guarded poisoned(int64_t bytes);
 
-// What a guarded array of the host holds.
+// Copy of a guarded host array on the device.
 class DeviceArray {
  public:
   DeviceArray(const DriverApi& driver, const Guarded& from) : driver_(driver) {
@@ -55,11 +55,11 @@ class DeviceArray {
   CuResult result_ = kCudaSuccess;
 };
 
-// What one GEMM needs on a device: operands, C as the host has it, and a workspace that is full of NaNs.
+// Memory of one GEMM on a device: operands, C as on the host, and a workspace full of NaNs.
 class DeviceCall {
  public:
   DeviceCall(const GpuKernels& kernels, const Plan& plan, const CheckData& data);
-  // Errors (device): no memory, or the launch was refused. Nothing is waited for.
+  // Launches and does not wait. Errors (device): no memory, or the launch was refused.
   [[nodiscard]] Result<void> launch(CuStream stream = nullptr) const;
   // C as the host has it.
   [[nodiscard]] Result<void> put_c(const CheckData& data) const;

@@ -55,7 +55,7 @@ struct OnStream {
   CuStream stream;
 };
 
-// Each GEMM is checked by a check of its own around those of the rest; the innermost launches all of them.
+// Checks each GEMM inside the check of the previous one; the innermost call launches all of them.
 Result<void> interleaved(const Kernel& kernel, Backend& backend, size_t left, std::vector<OnStream>& all) {
   const GpuKernels& kernels = *backend.gpu_kernels();
   if (left == 0) {
@@ -80,7 +80,7 @@ Result<void> interleaved(const Kernel& kernel, Backend& backend, size_t left, st
   return {};
 }
 
-// What the project itself has no use for, by its name in the driver.
+// Driver functions that only tests use, found by name.
 struct GraphApi {
   using Instantiate = CuResult (*)(void** executable, CuGraph graph, unsigned long long flags);
   using Launch = CuResult (*)(void* executable, CuStream stream);
@@ -124,7 +124,7 @@ Result<void> replay(const GraphApi& api, const DriverApi& driver, const DeviceCa
   return right;
 }
 
-// Rows of a host's matrix at rows of the device's that lie far from each other.
+// Rows of a host's matrix, stored on the device at rows that are far apart.
 class FarMatrix {
  public:
   FarMatrix(const DriverApi& driver, int64_t rows, int64_t near, int64_t far)
@@ -173,7 +173,7 @@ int64_t bytes_of(const Problem& problem) {
          problem.m * problem.ldc * size_of(problem.c);
 }
 
-// `near` as it lies on the host, the plan's problem on the device.
+// `near`: the problem on the host; plan.problem: the problem on the device.
 Result<void> run_far(const Plan& plan, const Problem& near, const GpuKernels& kernels, CheckData& data) {
   const DriverApi& driver = kernels.driver();
   const Problem& far = plan.problem;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What only a device can be asked of a kernel, beside what cases.hpp asks of all.
+// Cases of a kernel that only a device can run, besides the cases of cases.hpp.
 #pragma once
 
 #include "tests/kernels/backend.hpp"

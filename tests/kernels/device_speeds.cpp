@@ -26,7 +26,7 @@ const Gpu& gpu_of(const Backend& backend) {
   return found == gpus.end() ? none : *found;
 }
 
-// Reads NVML beside what is measured: an idle GPU would show other clocks. Silent where there is no NVML.
+// Reads NVML during a measurement, because an idle GPU shows other clocks. Does nothing without NVML.
 class Watch {
  public:
   Watch(const DriverApi& driver, const Gpu& gpu) {

@@ -90,7 +90,7 @@ void empty(const Kernel& kernel, Backend& backend) {
     }
   }
   if (kernel.function == nullptr) return;
-  // Of k = 0 there need be no A and no B, of small M and of few columns.
+  // With k = 0, A and B may be missing, for small M and for few columns too.
   for (const auto& [m, n] : {std::pair<int64_t, int64_t>{1, 64}, {64, 3}}) {
     const Problem problem = problem_for(kernel, m, n, 0, kernel.dtype);
     auto plan = plan_for(kernel, backend, problem, 1);
@@ -104,7 +104,8 @@ void empty(const Kernel& kernel, Backend& backend) {
   }
 }
 
-// Each type of C, with every combination of bias and scales; k in one pass, in several and, on a CPU, of few words.
+// Checks each type of C, with every combination of bias and scales; k in one pass, in several and, on a CPU, of few
+// words.
 void outputs(const Kernel& kernel, Backend& backend) {
   const int64_t ks[] = {50, kernel.k_block + 60, kernel.function != nullptr ? 7 : 50};
   for (DType type : types_of(kernel)) {
@@ -168,7 +169,7 @@ constexpr bool kReadsMasked = true;
 constexpr bool kReadsMasked = false;
 #endif
 
-// A copy of an operand that ends where nothing may be read any more.
+// Copy of an operand that ends at an unreadable page.
 class PageEnd {
  public:
   PageEnd(const void* from, int64_t bytes) {
@@ -279,7 +280,7 @@ void many_shapes(const Kernel& kernel, Backend& backend) {
     options.misalign = next(2);
     if (writes_c_nm(kernel) && i % 3 == 0) {
       problem = with_c_nm(problem, next(3));
-      // Where no map names the operands, the plan that is not swapped runs.
+      // If no map names the operands, the plan that is not swapped runs.
       if (kernel.work == GpuWork::small_m) options.misalign = 0;
     }
     expect_right(kernel, backend, problem, options, 1 + next(3));
@@ -302,7 +303,7 @@ void refusals(const Kernel& kernel, Backend& backend) {
   auto result = run(*plan, Operands{}, context);
   ASSERT_FALSE(result.ok());
   EXPECT_THAT(result.error().message, HasSubstr("C is a null pointer"));
-  // Nothing is written where there is an error.
+  // On error, run() writes nothing.
   std::vector<float> c(16, 7.0F);
   std::vector<float> ab(32, 1.0F);
   Operands operands;
@@ -357,7 +358,7 @@ void refused_without_isa(const Kernel& kernel) {
   ASSERT_FALSE(plan.ok());
   EXPECT_EQ(plan.error().code, ErrorCode::unsupported);
   EXPECT_THAT(plan.error().message, HasSubstr("cannot run here"));
-  // And this machine, where it lacks the ISA: its kernels are refused, whoever forces them.
+  // A machine without the ISA refuses to run the target's kernels, even if they are forced.
   if (target->kind == TargetKind::gpu || hardware_lacking(kernel.target).empty()) {
     EXPECT_FALSE(refusal_expected()) << "this machine has " << kernel.target;
     return;
@@ -368,8 +369,8 @@ void refused_without_isa(const Kernel& kernel) {
   EXPECT_THAT(here.error().message, HasSubstr("cannot run here"));
 }
 
-// What the driver says of the code that it loaded: this target's machine code, and no spills; or what it made itself of
-// this target's PTX for the device.
+// Checks the driver's data about the loaded code: the target's machine code without spills, or code that the driver
+// made from the target's PTX.
 void loaded_cubin(const Kernel& kernel, Backend& backend) {
   const Target* target = find_target(kernel.target);
   const auto* kernels = backend.gpu_kernels();

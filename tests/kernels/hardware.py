@@ -1,12 +1,12 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""What only a GPU of the target itself can say, beside the tests of each kernel.
+"""Runs the tests that need a GPU of the target itself, besides the tests of each kernel.
 
     hardware.py sanitizer PROGRAM ID KERNELS_STRESS  small shapes of every kernel under each tool of compute-sanitizer
     hardware.py against PROGRAM ID KERNELS_TEST      every type beside cuBLASLt, the peak loops and the memories
 
-Exit code: 0, 1, or 77 where this machine has no such GPU (or no compute-sanitizer, no cuBLASLt), or nothing is built:
-then it says what it has instead. With PBPROBE_REQUIRE_HARDWARE=1 that is a failure.
+Exit code: 0, 1, or 77 if this machine has no such GPU (or no compute-sanitizer, no cuBLASLt), or nothing is built:
+then it prints what the machine has instead. With PBPROBE_REQUIRE_HARDWARE=1 that is a failure.
 """
 
 import json
@@ -39,7 +39,7 @@ def require_gpu(program, name):
     here = ", ".join(f"{gpu['name']} ({gpu['capability']})" for gpu in host["gpus"])
     [row] = [row for row in ask(program, "targets")["targets"] if row["id"] == name]
     why = f"no GPU of {name}: this machine has {here or 'none: ' + host['driver']['sentence']}"
-    # Each by its name: nothing of them ran.
+    # Names each kernel, because none of them ran.
     for kernel in row["kernels"]:
         print(f"{kernel['name']}: did not run: {why}")
     skip(why)

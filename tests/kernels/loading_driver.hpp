@@ -19,7 +19,7 @@ inline const std::string& name_of_function(CuFunction function) {
   return loaded_names[reinterpret_cast<uintptr_t>(function) - 1];
 }
 
-// All memory is the device's.
+// Returns a driver that reports all memory as device memory.
 inline DriverApi loading_driver() {
   loaded_names.clear();
   DriverApi driver;
@@ -33,7 +33,7 @@ inline DriverApi loading_driver() {
     *kernel = reinterpret_cast<CuKernel>(loaded_names.size());
     return 0;
   };
-  driver.cuDeviceGetAttribute = [](int* value, int, CuDevice) { return *value = 0; };  // of no target's capability
+  driver.cuDeviceGetAttribute = [](int* value, int, CuDevice) { return *value = 0; };  // a capability of no target
   driver.cuCtxGetDevice = [](CuDevice* device) { return *device = 0; };
   driver.cuPointerGetAttributes = [](unsigned, int*, void** values, CuDevicePtr) {
     *static_cast<unsigned*>(values[0]) = kCuMemoryDevice;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What single kernels of a cubin hold, by the audit's own census.
+// Content of single kernels of a cubin, by the audit's own census.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,17 @@
 
 namespace pbprobe::test {
 
-// Of the whole cubin. Errors: as open_cubin.
+// Takes the census of the whole cubin. Errors: as open_cubin.
 inline Result<CubinCensus> census_of(const Elf& cubin, const std::string& architecture) {
   PBPROBE_TRY(const Cubin opened, open_cubin(cubin.file));
   return read_census(opened, static_cast<uint32_t>(std::stoul(architecture)));
 }
 
-// How often a kernel holds each mnemonic. Fails the test where the cubin has no such kernel.
+// Counts each mnemonic of a kernel. Fails the test if the cubin has no such kernel.
 std::map<std::string, int64_t> counts_of(const Elf& cubin, const Target& target, const std::string& symbol);
 
-// The path of the target's row that `instruction` stands on for this type; "mma.sync" stands there for several types,
-// with other opcodes, and a type that is widened stands on another's path. Null: there is none.
+// Returns the target's path of `instruction` for this type, or nullptr. "mma.sync" appears for several types, with
+// other opcodes; a type that is widened uses the path of the wider type.
 const InstructionPath* path_of(const Target& target, std::string_view instruction, DType type);
 
 // A kernel holds the instruction that its target's row promises, uses no local memory, and traps nowhere.

@@ -1,12 +1,12 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
 #
-# What CPU targets' machine code is, and how it runs where it can only be emulated. Targets of the other architecture are
-# inspected by its cross compiler, and run from the cross build, where there are such.
+# Inspects the machine code of CPU targets, and runs it under emulation. The cross compiler and the cross build, if
+# present, serve targets of the other architecture.
 
-# Of each target: the instruction that planted.cpp plants and a CPU of QEMU that dies of it, one that lacks the ISA, and
-# the least ones that have it (QEMU 7.2 has none with AVX-512, and SME in its "max"). A target without an entry is
-# inspected all the same.
+# A target names the instruction that planted.cpp plants and a CPU of QEMU that dies of it, a CPU that lacks the ISA,
+# and the least CPUs that have it (QEMU 7.2 has none with AVX-512, and SME in its "max"). A target without an entry is
+# inspected too.
 set(plant_avx FMA)
 set(dies_avx SandyBridge)
 set(below_avx Nehalem)

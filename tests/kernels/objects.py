@@ -29,9 +29,9 @@ LEVELS = {
     "asan": "-O0 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer".split(),
 }
 INCLUDES = re.compile(r"<(immintrin\.h|arm_neon\.h|arm_sve\.h|cstddef|cstdint)>|\"kernels/cpu/[a-z0-9_]+\.hpp\"")
-# What <cstddef>, <cstdint> and the intrinsics bring of the library: no code.
+# Headers of the library that <cstddef>, <cstdint> and the intrinsics include: no code.
 LIBRARY = "cstddef cstdint c++config.h os_defines.h cpu_defines.h mm_malloc.h stdlib.h cstdlib std_abs.h pstl_config.h"
-# Of the sanitizers: their own, and descriptions of types, which hold no code.
+# Symbols of the sanitizers, and descriptions of types, which hold no code.
 SANITIZERS = re.compile(r"asan|ubsan|sanitizer|__(start|stop)_|^typeinfo (name )?for ")
 
 
@@ -57,7 +57,7 @@ def compile_source(options, row):
     """The object, and the files that went into it."""
     compiler = [options.cxx]
     if options.level == "asan" and "clang" not in Path(options.cxx).name:
-        # As the preset does; gcc 12 ends with an internal error on SVE there.
+        # The preset uses clang too: gcc 12 ends with an internal error on SVE.
         compiler = ["clang++", f"--target={row['architecture']}-linux-gnu"]
     for program in (compiler[0], options.cxx):
         if not shutil.which(program):
@@ -117,7 +117,7 @@ def assembled_again(row, mnemonic, operands):
 
 
 def foreign_instructions(options, row, code):
-    """Assembles every instruction once more, with only the row's flags: what is refused lies outside."""
+    """Assembles every instruction again with only the row's flags, and returns the refused ones."""
     where = {}
     for name, instructions in code.items():
         for _, mnemonic, operands in instructions:
@@ -182,7 +182,7 @@ def check_purity(options, row):
 # (mnemonic, least accumulators); the least share of multiplications in the loop, by target.
 ACCUMULATORS = {"fmla": 20, "sdot": 20, "bfmmla": 16, "smmla": 16, "usmmla": 16}
 SHARES = {"armv8_2": 0.80, "armv9": 0.70}
-# Of x86 targets, whose tiles are written in C++: what multiplies, what its sums are in, and how many of them.
+# x86 targets, whose tiles are written in C++: the multiplying and the adding instruction, and the number of sums.
 TILES = {
     "avx": {("vmulps", "vaddps"): 10},
     "avx2": {("vfmadd231ps", "vfmadd231ps"): 12, ("vpmaddwd", "vpaddd"): 12},
@@ -191,12 +191,12 @@ TILES = {
     "avx512bf16": {("vdpbf16ps", "vdpbf16ps"): 28},
     "avx512vnni": {("vpdpbusd", "vpdpbusd"): 28},
 }
-# Of small-M GEMMs, which have no main tile.
+# Instructions of small-M GEMMs, which have no main tile.
 FEW_ROWS = {("armv9", "fmla v.4s"), ("armv9", "sdot v.4s")}
 
 
 def innermost_loops(instructions):
-    """Bodies between a branch and where it goes back to, without those that hold another."""
+    """Returns the bodies between a branch and its earlier target that contain no other body."""
     first = instructions[0][0]
     edges = []
     for address, mnemonic, operands in instructions:
@@ -210,7 +210,7 @@ def innermost_loops(instructions):
 
 
 def main_loops(code):
-    """{mnemonic: (function, body)}: of each instruction, the loop with the most of it, apart from the peak loops."""
+    """Returns {mnemonic: (function, body)}: the loop with most uses of each instruction, except peak loops."""
     best = {}
     for name, instructions in code.items():
         if "microkernel" not in name or not instructions:

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Where a GEMM's arrays lie, on a driver that only answers: each array in each wrong place is refused by its name.
+// Tests the check of the memory of a GEMM's arrays, on a driver that only answers: each array in each wrong memory is
+// rejected by name.
 #include "kernels/cuda/host/places.hpp"
 
 #include <map>
@@ -21,7 +22,7 @@ struct Place {
   int managed = 0;
   int device = 1;
 };
-std::map<CuDevicePtr, Place> places;  // what the driver knows; malloc()'s memory is not there
+std::map<CuDevicePtr, Place> places;  // memory that the driver knows; malloc()'s memory is missing
 int current = 1;
 int asked = 0;
 CuResult answer = kCudaSuccess;
@@ -123,7 +124,7 @@ TEST_F(Places, RejectsContextOfAnotherGpu) {
   EXPECT_THAT(result.error().message, HasSubstr("the current context is GPU 0's"));
 }
 
-// Of what is not read nothing is asked: it may be anything.
+// The driver is not asked about memory that is not read: it may be anything.
 TEST_F(Places, IgnoresOperandsThatAreNotRead) {
   plan_.problem = make_problem(5, 7, 0, DType::bf16);
   plan_.workspace_bytes = 0;

@@ -66,7 +66,7 @@ TEST(Problem, RefusesALeadingDimensionShorterThanARow) {
   EXPECT_EQ(refusal(p), "accepted");
 }
 
-// Of 300 rows and k of 500, four blocks of k: scales of rows lie [4, 300], those of squares [3, 4].
+// 300 rows and k = 500 have four blocks of k: scales of rows are stored as [4, 300], scales of squares as [3, 4].
 TEST(Problem, Fp32ScalesOfBlocksLieByBlocksOfKOrByRowsOfSquares) {
   auto p = make_problem(300, 300, 500, DType::e4m3);
   p.blocks = BlockScale::rows_squares;
@@ -90,7 +90,7 @@ TEST(Problem, RefusesSizesThatOverflow) {
   constexpr int64_t kHuge = int64_t{1} << 62;
   EXPECT_THAT(refusal(make_problem(kHuge, 4, 4, DType::fp32)), HasSubstr("exceeds 2^63 bytes"));
   EXPECT_THAT(refusal(make_problem(4, 4, std::numeric_limits<int64_t>::max(), DType::int8)), HasSubstr("2^63 bytes"));
-  // Each operand would fit, C would not.
+  // A and B would fit, C would not.
   auto p = make_problem(int64_t{1} << 32, int64_t{1} << 31, 0, DType::int8);
   EXPECT_THAT(refusal(p), HasSubstr("C of"));
   // No sum on the way overflows either.

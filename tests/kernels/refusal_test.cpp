@@ -51,7 +51,7 @@ const std::vector<BadInput>& bad_inputs() {
       {"ldc is 6", [](Call& c) { c.plan.problem.ldc = kN - 1; }},
       {"exceeds 2^63 bytes", [](Call& c) { c.plan.problem.lda = INT64_MAX / 2; }},
       {"exceeds 2^63 bytes", [](Call& c) { c.plan.problem.ldc = INT64_MAX; }},
-      // Each leading dimension would do for what is in front of it; the product of the sizes does not.
+      // A leading dimension alone would fit; the product of the sizes does not.
       {"exceeds 2^63 bytes",
        [](Call& c) {
          c.plan.problem.m = int64_t{1} << 40;
@@ -106,7 +106,7 @@ TEST(BadInput, IsRefusedByEveryCpuKernelBeforeAnythingIsWritten) {
     const auto plan = choose(problem, host, {}, {.kernel = std::string(kernel.name)});
     ASSERT_TRUE(plan.ok()) << plan.error().message;
     for (const auto& bad : bad_inputs()) {
-      // What is read in place may need none.
+      // A kernel that reads B in place may need no workspace.
       if (plan->workspace_bytes == 0 && std::strcmp(bad.says, "needs a workspace") == 0) continue;
       expect_refused(*plan, bad);
     }
@@ -115,7 +115,7 @@ TEST(BadInput, IsRefusedByEveryCpuKernelBeforeAnythingIsWritten) {
   if (kernels == 0) GTEST_SKIP() << "no CPU target is built";
 }
 
-// The same for a B that is packed beforehand: neither prepack() nor run() writes anything.
+// A bad prepacked B is rejected: neither prepack() nor run() writes anything.
 TEST(BadInput, RejectsBadPackedB) {
   int kernels = 0;
   for (const auto& kernel : kernel_table()) {

@@ -1,11 +1,11 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""What ptxas says of each GPU kernel against kernels/cuda/resources.json: nothing changes that nobody committed.
+"""Compares the output of ptxas for each GPU kernel with kernels/cuda/resources.json, so that changes are committed.
 
     resources.py TABLE ID FILE COMPILER [--write]
 
-FILE: the output of ptxas. COMPILER: what compiled it ("nvcc 13.0"); another release than the table's assigns other
-registers, which are not compared then. Exit code 0, 1, or 77 where it is not built or the compiler is another one.
+FILE: the output of ptxas. COMPILER: the compiler ("nvcc 13.0"); another release than the table's assigns other
+registers, which are not compared then. Exit code 0, 1, or 77 if it is not built or the compiler differs.
 A kernel's row: registers of a thread, static shared memory of a block, bytes of spills.
 """
 

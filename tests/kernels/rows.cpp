@@ -78,11 +78,11 @@ void peak_runs(const Peak& peak) {
   }
   if (peak.function != nullptr) {
     EXPECT_GT(first->operations / first->seconds, 1e8);
-  } else if (build_of(peak).ptx.empty()) {  // PTX ran on other silicon than the target's
+  } else if (build_of(peak).ptx.empty()) {  // PTX ran on another SM than the target's SM
     peak_is_fast(peak, *to.backend);
   }
-  // It grows with its iterations: nothing was left out. Of what else a machine does, any one run may have had its
-  // share, so the fastest of each are compared.
+  // The time grows with the iterations, so no iteration was skipped. Other load can slow any single run, so the fastest
+  // runs are compared.
   double once = std::min(first->seconds, again->seconds);
   double twice = longer->seconds;
   for (int i = 0; i < 5 && twice <= 1.2 * once; ++i) {
@@ -145,8 +145,8 @@ T read_at(std::span<const std::byte> cubin, size_t offset) {
   return value;
 }
 
-// PTX that is embedded in the place of a cubin: of the architecture that the target's row names, with an entry for each
-// row and no word of another target.
+// Checks PTX that is embedded instead of a cubin: it has the architecture of the target's row, an entry for each row
+// and no word of another target.
 void ptx_is_right(const Target& target, const TargetBuild& build) {
   const auto embedded = cubin_of(build);
   ASSERT_TRUE(embedded.ok()) << embedded.error().message;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Tests that rows of the table become: what they share, and those of targets and of peak loops.
+// Tests generated from rows of the table: their common parts, and the tests of targets and of peak loops.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@ namespace pbprobe::test {
 // A test whose body is a function.
 void add(const std::string& suite, const char* name, std::function<void()> body);
 
-// What a kernel runs on; prepare() skips or fails where it cannot.
+// Backend of a kernel; prepare() skips or fails if there is none.
 struct Ready {
   std::unique_ptr<Backend> backend;
   bool ready = false;

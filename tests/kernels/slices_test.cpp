@@ -73,7 +73,7 @@ TEST_P(Slices, RowsOfMoreThan32BitsOfBytesAreCut) {
   }
 }
 
-// Of FP8 there is no other kernel than tcgen05's, whose grids have fewer tiles.
+// FP8 has only tcgen05 kernels, whose grids have fewer tiles.
 TEST(SlicesOfFp8, MoreTilesThanAGridHasAreCut) {
   if (!is_built("sm100")) GTEST_SKIP() << "not built: make build TARGETS=sm100";
   const Problem p = make_problem(17'000'000, 128, 128, DType::e4m3);
@@ -101,7 +101,7 @@ TEST_P(Slices, KIsNeverCut) {
 
 INSTANTIATE_TEST_SUITE_P(Gpus, Slices, testing::Values("8.0", "9.0", "10.0", "12.0"));
 
-// By hand: a CPU's kernels take any size. Small whole numbers, so that every order of adding them gives the same.
+// Computes by hand, because a CPU's kernels take any size. Small whole numbers give the same sum in every order.
 template <class T>
 void expect_slices_in_place(const Host& host, DType dtype, Layout layout) {
   Problem p = make_problem(7, 9, 5, dtype, DType::fp32, layout);
@@ -133,7 +133,7 @@ void expect_slices_in_place(const Host& host, DType dtype, Layout layout) {
   EXPECT_EQ(whole, sliced) << static_cast<int>(layout);
 }
 
-// A slice's scales of blocks lie as far apart as the whole's.
+// A slice's scales of blocks have the leading dimensions of the whole problem.
 TEST(OperandsOf, NamesASlicesScalesOfBlocks) {
   Problem p = make_problem(2048, 2048, 300, DType::e4m3);
   p.blocks = BlockScale::rows_squares;

@@ -98,7 +98,7 @@ TEST(Evidence, CountsOnlyWithTheDigestThatIsBuilt) {
   EXPECT_EQ(evidence_of(kernel, build, other).level, EvidenceLevel::assembled);
 }
 
-// What ran as PTX is not the cubin that is built: their sources are the same.
+// A kernel that ran as PTX is not the built cubin, but has the same sources.
 TEST(Evidence, MatchesPtxBySources) {
   const Kernel& kernel = kernel_table().front();
   TargetBuild build;

@@ -1,13 +1,13 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Tests that every id of targets.json has whatever was built, so that `ctest -L '^sm121$'` never finds none.
+"""Tests that every id of targets.json has in any build, so that `ctest -L '^sm121$'` always finds one.
 
     target.py row PROGRAM TABLE ID      the program lists the id as the table has it, with rows of kernels
     target.py built PROGRAM TABLE ID    its kernels are built
     target.py kernels PROGRAM TABLE ID KERNELS_TEST    every kernel of it has tests in the program of tests
 
-Exit code: 0, 1, or 77 where it was not built: a failure where PBPROBE_REQUIRE_HARDWARE=1 asks for it; of `built` also
-where this machine has that very hardware.
+Exit code: 0, 1, or 77 if it was not built. That is a failure if PBPROBE_REQUIRE_HARDWARE=1 or, for `built`, if this
+machine has the target's hardware.
 """
 
 import json

@@ -28,7 +28,7 @@ namespace {
 
 struct Type {
   DType type;
-  bool scaled = false;  // by blocks
+  bool scaled = false;  // scaled by blocks
 };
 struct Instance {
   std::string symbol;
@@ -69,7 +69,7 @@ std::vector<Instance> all_instances(std::string_view target) {
 struct Cubin {
   std::vector<char> bytes;
   Elf cubin;
-  std::string resources;  // what ptxas reported
+  std::string resources;  // output of ptxas
 };
 
 std::string cubin_path(const std::string& name) {
@@ -101,7 +101,7 @@ std::vector<std::string> kernels_of(const Elf& cubin) {
   return kernels;
 }
 
-// What the device's compiler says of a kernel, in the cubin itself.
+// Returns the layout that the device's compiler stored in the cubin for a kernel.
 std::optional<Tcgen05Layout> layout_in(const Elf& cubin, const std::string& symbol) {
   std::optional<Tcgen05Layout> layout;
   const auto visited = visit_symbols(cubin, ".symtab", [&](std::string_view name, const Elf64_Sym& found) {
@@ -116,7 +116,7 @@ std::optional<Tcgen05Layout> layout_in(const Elf& cubin, const std::string& symb
 
 struct Used {
   int64_t registers = 0;
-  int64_t local_bytes = 0;  // of stack and spills
+  int64_t local_bytes = 0;  // bytes of stack and spills
 };
 
 std::optional<Used> used_by(const std::string& symbol, const std::string& resources) {
@@ -248,7 +248,7 @@ TEST(Tcgen05Planted, Int8OfSm103HoldsNoMma) {
   EXPECT_THAT(census->only_traps, testing::ElementsAre("tcgen05_int8_256x128_nt"));
   EXPECT_FALSE(census->instructions.contains("UTCIMMA"));
   EXPECT_FALSE(census->instructions.contains("UTCHMMA"));
-  // All the rest of a GEMM is there.
+  // All other parts of a GEMM exist.
   EXPECT_GT(census->instructions.at("UTMALDG"), 0);
   EXPECT_GT(census->instructions.at("UTCATOMSWS"), 0);
 }

@@ -22,7 +22,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Those that kernels are measured by beside cuBLASLt (tests/kernels/hardware.py), bench's own, and more.
+// Shapes of the comparison with cuBLASLt (tests/kernels/hardware.py), shapes of bench, and others.
 constexpr std::array<std::array<int64_t, 3>, 14> kBenchShapes{{{256, 256, 256},
                                                                {1024, 1024, 1024},
                                                                {2048, 2048, 2048},
@@ -38,7 +38,7 @@ constexpr std::array<std::array<int64_t, 3>, 14> kBenchShapes{{{256, 256, 256},
                                                                {5120, 5120, 784},
                                                                {300, 1000, 776}}};
 
-// What one tensor map was asked for.
+// Arguments of one tensor map.
 struct Asked {
   int type = 0;
   unsigned rank = 0;
@@ -76,14 +76,14 @@ const void* const kScalesB = reinterpret_cast<const void*>(uintptr_t{0x7fb000000
 
 // --- a driver that only takes notes ---
 
-constexpr unsigned kMostDown = 65535;  // of a grid's second and third size
+constexpr unsigned kMostDown = 65535;  // limit of a grid's second and third size
 constexpr unsigned kMostThreads = 1024;
 
 struct Launched {
   std::vector<std::string> kernels;
   CuLaunchConfig config;
   std::array<unsigned, 3> cluster{};
-  bool passes_fit = true;  // the launches before it, into a grid's and a block's limits
+  bool passes_fit = true;  // the earlier launches keep the limits of a grid and a block
 };
 Launched launched;
 
@@ -113,7 +113,7 @@ DriverApi noting_driver() {
 
 // --- every shape ---
 
-// Where the GEMM reads its operands, after the passes.
+// Operand that the GEMM reads, after the passes.
 struct Read {
   const void* at;
   int64_t leading;
@@ -141,7 +141,7 @@ void expect_map_in_limits(const Asked& one, const Read& read) {
   EXPECT_LE(one.box[0] * read.element / read.numbers, 128) << "more than the swizzle's 128 bytes";
 }
 
-// Copies that the passes make lie one behind the other, within the workspace however it is aligned.
+// Copies that the passes make follow each other in the workspace, whatever its alignment.
 void expect_copies_in_workspace(const Plan& plan, const Read& a, const Read& b, const void* workspace) {
   const auto bytes = [&](const Read& read) {
     return (read.along_k ? read.lines : read.k) * read.leading * read.element;
@@ -158,8 +158,8 @@ void expect_copies_in_workspace(const Plan& plan, const Read& a, const Read& b, 
   }
 }
 
-// Scales in tiles of 512 bytes, two at a time: those that were given, or, where k has no whole words of them, copies
-// behind those of the operands.
+// Checks the scales: tiles of 512 bytes, two at a time. They are the caller's scales or, if k has no whole words of
+// them, copies behind the copies of the operands.
 constexpr int kTypeOfScales = 1;  // CU_TENSOR_MAP_DATA_TYPE_UINT16
 void expect_scales_read(const Plan& plan, const Asked& one, const std::byte* workspace) {
   const Problem& p = plan.problem;
@@ -344,7 +344,7 @@ TEST_F(Tcgen05Launches, UsesOtherKernelForUnalignedAddresses) {
 }
 
 // FP8 has no other kernel: what maps cannot read is copied first, and of k = 0 the pass that sums parts writes C.
-TEST_F(Tcgen05Launches, OfFp8OnCopiesWhereMapsCannotReadTheOperands) {
+TEST_F(Tcgen05Launches, CopiesFp8OperandsThatMapsCannotRead) {
   const char* kernel = "tcgen05_e4m3_256x128_sm100";
   auto problem = make_problem(1000, 1000, 512, DType::e4m3, DType::bf16);
   ASSERT_TRUE(run_it(problem, operands_, kernel).ok());
@@ -365,7 +365,7 @@ TEST_F(Tcgen05Launches, OfFp8OnCopiesWhereMapsCannotReadTheOperands) {
 }
 
 // A scale of all of A, and one of all of B, is written as often as there are rows and columns.
-TEST_F(Tcgen05Launches, OfFp8AfterScalesAreSpread) {
+TEST_F(Tcgen05Launches, SpreadsScalesBeforeFp8) {
   auto problem = make_problem(1000, 1000, 512, DType::e4m3, DType::bf16);
   problem.scale_a = problem.scale_b = true;
   const std::vector<float> scales(1000, 1.0F);

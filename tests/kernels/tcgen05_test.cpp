@@ -47,7 +47,7 @@ TEST(Tcgen05, RowsAreWhatTheHostKnowsOfTheirKernels) {
   }
 }
 
-// The host's compiler and the device's lay the arguments out alike: each kernel's layout stands in its cubin.
+// Host and device compiler agree on the layout of arguments: each kernel's layout is stored in its cubin.
 TEST(Tcgen05, HostAndDeviceLayParametersOutAlike) {
   int64_t cubins = 0;
   for (const auto& build : part_builds()) {
@@ -155,14 +155,14 @@ TEST(Tcgen05, IsChosenWhereItsOperandsLieRight) {
     // Half of a larger tile would be empty.
     EXPECT_EQ(chosen(target, make_problem(128, 128 * 148, 4096, DType::bf16)), "tcgen05_bf16_128x128") << target;
     EXPECT_EQ(chosen(target, make_problem(128, 128 * 148, 4096, DType::fp16)), "tcgen05_fp16_128x128") << target;
-    // Rows that tensor maps cannot read are aligned first, which takes less than another instruction; of small M more.
+    // Rows that tensor maps cannot read are aligned first, which is faster than another instruction; not for small M.
     EXPECT_EQ(chosen(target, make_problem(5120, 5120, 777, DType::bf16)), "tcgen05_bf16_256x128") << target;
     EXPECT_THAT(chosen(target, make_problem(5120, 64, 777, DType::bf16)), HasSubstr("gemm_bf16")) << target;
     // k = 0, small M.
     EXPECT_THAT(chosen(target, make_problem(5120, 5120, 0, DType::bf16)), HasSubstr("gemm_bf16")) << target;
     EXPECT_EQ(chosen(target, make_problem(16, 8192, 8192, DType::bf16)), "gemm_bf16_16x64") << target;
     EXPECT_THAT(chosen(target, make_problem(64, 8192, 8192, DType::bf16)), HasSubstr("gemm_bf16")) << target;
-    // An odd k whose rows are spaced is read where it lies.
+    // An odd k whose rows are spaced is read in place.
     auto spaced = make_problem(5120, 5120, 777, DType::bf16);
     spaced.lda = spaced.ldb = 784;
     EXPECT_EQ(chosen(target, spaced), "tcgen05_bf16_256x128") << target;
@@ -179,7 +179,7 @@ TEST(Tcgen05, IsChosenWhereItsOperandsLieRight) {
 }
 
 // No other kernel of these SMs computes FP8, so that it is chosen for everything.
-TEST(Tcgen05, OfFp8IsChosenForAnyShape) {
+TEST(Tcgen05, ChoosesFp8KernelForAnyShape) {
   int64_t seen = 0;
   for (const auto* target : {"sm100", "sm103", "sm110"}) {
     if (!build_of(*find_kernel(std::string("tcgen05_e4m3_128x128_") + target)).built) continue;
@@ -194,7 +194,7 @@ TEST(Tcgen05, OfFp8IsChosenForAnyShape) {
            {std::array<int64_t, 3>{16, 8192, 8192}, {1, 1, 1}, {5120, 5120, 777}, {64, 64, 0}}) {
         EXPECT_THAT(chosen(target, make_problem(m, n, k, type)), testing::StartsWith(name)) << target;
       }
-      // Twice as fast as BF16, where no source says how fast.
+      // FP8 counts as twice as fast as BF16 if no source states its rate.
       const auto seconds = [&](DType of) {
         const auto plan = choose(make_problem(8192, 8192, 8192, of), host_of(target), {}, {.gpu = 0});
         return plan.ok() ? plan->model_seconds : 0;

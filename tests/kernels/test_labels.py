@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""What `ctest -L sm121` says where something is missing: programs that answer as pbprobe does stand for it."""
+"""Tests the output of `ctest -L sm121` if a part is missing; fake programs answer as pbprobe does."""
 
 import json
 import os
@@ -141,7 +141,7 @@ def test_registers_of_another_nvcc_are_skipped_with_the_reason(tmp_path):
     done = resources(tmp_path, "nvcc 13.2", registers=44)
     assert done.returncode == SKIPPED
     assert "the table is of nvcc 13.0, and nvcc 13.2 compiled this" in done.stdout
-    # Evidence goes by the cubin's digest: what becomes of it stands here too.
+    # Evidence depends on the cubin's digest: the output names the effect.
     assert "has them as assembled, and not as executed." in done.stdout
 
 
@@ -295,7 +295,7 @@ esac""",
     return entries
 
 
-def test_without_a_device_a_target_has_two_entries(gpu_tests):
+def test_lists_two_entries_without_device(gpu_tests):
     properties, ran = gpu_tests(code=SKIPPED)
     assert list(properties) == ["sm121.without_device", "sm121.device"]
     assert "ran --gtest_filter=sm121.*:*_sm121.RefusedWithoutItsIsa\n" in ran.stdout
@@ -303,12 +303,12 @@ def test_without_a_device_a_target_has_two_entries(gpu_tests):
     assert ran.returncode == 0 and ran.stdout.count("***Skipped") == 2
 
 
-def test_a_failure_without_a_device_is_not_hidden(gpu_tests):
+def test_shows_failure_without_device(gpu_tests):
     _, ran = gpu_tests("sm90", code=1)
     assert ran.returncode != 0 and "2 tests failed out of 2" in ran.stdout
 
 
-def test_with_a_device_each_test_is_an_entry(gpu_tests):
+def test_lists_each_test_with_device(gpu_tests):
     properties, ran = gpu_tests("sm90", "sm121")
     names = (
         *(f"Gemm/gemm_bf16_sm121.{name}" for name in ("Ragged", "FarApart", "RefusedWithoutItsIsa")),
@@ -318,7 +318,7 @@ def test_with_a_device_each_test_is_an_entry(gpu_tests):
     assert ran.returncode == 0 and all(f"ran --gtest_filter={name}\n" in ran.stdout for name in names)
 
 
-def test_what_is_timed_or_large_does_not_run_beside_others(gpu_tests):
+def test_runs_timed_and_large_tests_alone(gpu_tests):
     tests, _ = gpu_tests("sm121")
     assert {name for name, one in tests.items() if one.get("RUN_SERIAL")} == {
         "Peak/peak_bf16_sm121.Runs",

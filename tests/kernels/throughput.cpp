@@ -45,7 +45,8 @@ std::string or_not_reported(std::optional<int64_t> value) {
   return value ? std::to_string(*value) : "not reported";
 }
 
-// Of the class of the loop's own instruction; else the least of all classes. Null: not known, or second-hand.
+// Returns the rate of the class of the loop's own instruction, else the least rate of all classes. Returns nullopt if
+// the rate is unknown or second-hand.
 std::optional<int64_t> expected_rate(const Target& target, const Peak& peak) {
   std::optional<int64_t> least;
   for (const OpsPerClock& ops : target.ops_per_clock) {
@@ -133,7 +134,7 @@ Throughput judge_bandwidth(double gigabytes_per_second, std::optional<int64_t> b
 }
 
 std::string room_lacking(int64_t bytes, int64_t free_bytes, bool unified, std::optional<int64_t> available_bytes) {
-  constexpr int64_t kSpared = int64_t{2} << 30;  // of the machine's memory: others live there too
+  constexpr int64_t kSpared = int64_t{2} << 30;  // bytes of the machine's memory left for other processes
   const auto gib = [](int64_t count) { return static_cast<double>(count) / kGiB; };
   if (bytes > free_bytes)
     return fmt::format("it takes {:.1f} GiB, and {:.1f} GiB of this GPU's memory are free", gib(bytes),

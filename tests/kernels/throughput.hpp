@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Whether a GPU is as fast as its own clocks say. Pure functions of what was read, so that any GPU can be planted.
+// Compares a GPU's speed with its own clocks. Pure functions of readings, so that tests can plant any GPU.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace pbprobe::test {
 
-// What NVML reported while it was measured; null where it does not report it.
+// Readings of NVML during a measurement; unset if NVML does not report a value.
 struct GpuReading {
   std::optional<int64_t> sm_mhz;
   std::optional<int64_t> max_sm_mhz;
@@ -41,8 +41,8 @@ struct Throughput {
 [[nodiscard]] Throughput judge_bandwidth(double gigabytes_per_second, std::optional<int64_t> bus_bits,
                                          std::optional<int64_t> memory_mhz, const GpuReading& reading);
 
-// Why so many bytes shall not be allocated; empty: there is room. `available`: the machine's, whose memory a GPU with
-// unified memory takes.
+// Returns why `bytes` must not be allocated; "" if there is room. `available_bytes`: memory of the machine, from which
+// a GPU with unified memory takes its own.
 [[nodiscard]] std::string room_lacking(int64_t bytes, int64_t free_bytes, bool unified,
                                        std::optional<int64_t> available_bytes);
 

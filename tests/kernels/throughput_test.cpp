@@ -13,7 +13,7 @@ using testing::Not;
 
 constexpr int64_t kSms = 132;
 
-// What NVML reports of an H100 under load; its highest clocks and power cap are that card's.
+// Readings of NVML for an H100 under load, with the highest clocks and power cap of this card.
 GpuReading h100() {
   return {
       .sm_mhz = 1755, .max_sm_mhz = 1980, .memory_mhz = 2619, .watts = 540, .limit_watts = 700, .throttle_reasons = 0};

@@ -13,8 +13,8 @@
 namespace pbprobe::avxvnni_model {
 namespace {
 
-// Of each word's bytes, those at even places and those at odd ones, as numbers of 16 bits. The planted fault: the sums
-// of two products saturate, as vpmaddubsw's do.
+// Splits each word's bytes into even and odd ones, as numbers of 16 bits. The planted fault: the sums of two products
+// saturate, as vpmaddubsw saturates.
 template <bool kSaturates>
 struct Model : Vnni256 {
   static Accumulators multiply_add(Words a, Words b, Accumulators acc) {

@@ -23,7 +23,7 @@ void gemv_int8_8x64(const CpuCall& call, const CpuTask& task);
 
 namespace {
 
-// Of a row of the table, its twin with the model's function.
+// Runs a copy of a row of the table with the model's function.
 Result<void> run_model(const std::string& name, CpuFunction function, const Problem& problem, CheckData& data) {
   PBPROBE_TRY(Plan plan, choose(problem, cpu_host({"avxvnni"}), {}, {.kernel = name}));
   Kernel twin = *plan.kernel;

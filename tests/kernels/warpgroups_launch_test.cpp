@@ -23,7 +23,7 @@ struct Launched {
   unsigned blocks = 0;
   unsigned threads = 0;
   bool overlaps = false;
-  GpuFp32Blocks scales = {};  // of a kernel that has them
+  GpuFp32Blocks scales = {};  // scales, if the kernel has them
 };
 std::vector<Launched> launched;
 
@@ -62,7 +62,7 @@ class WarpgroupLaunches : public testing::Test {
     ASSERT_TRUE(kernels.ok()) << kernels.error().message;
     kernels_.emplace(std::move(*kernels));
   }
-  // By this kernel, or by the one that is chosen; A lies so many bytes behind a multiple of 256.
+  // Launches with this kernel, or with the chosen one; A begins `misaligned` bytes behind a multiple of 256.
   void launch_it(const Problem& problem, std::optional<std::string> kernel, uintptr_t misaligned = 0) {
     launched.clear();
     ChooseOptions options;
@@ -114,7 +114,7 @@ TEST_F(WarpgroupLaunches, AlignsBothOperandsByOneLaunch) {
 }
 
 // Squares of 128 bytes by 128.
-TEST_F(WarpgroupLaunches, TransposesOneOperand) {
+TEST_F(WarpgroupLaunches, WritesTransposedOperandFirst) {
   launch_it(make_problem(4096, 4096, 4096, DType::int8, Layout::nn), "wgmma_int8_128x256_sm90");
   EXPECT_THAT(launched, ElementsAre(are("repack_1", 32 * 32, true), are("wgmma_int8_128x256_nt", 132, true)));
   launch_it(make_problem(4096, 4096, 4096, DType::tf32, Layout::nn), "wgmma_tf32_128x256_sm90");
@@ -138,7 +138,7 @@ TEST_F(WarpgroupLaunches, SmallMReadsUnalignedRowsOfB) {
   EXPECT_EQ(launched[0].threads, 256U);
 }
 
-// Where no tensor map names an operand, the plan with A and B as they are.
+// If no tensor map names an operand, the plan without the swap runs.
 TEST_F(WarpgroupLaunches, FewColumnsAreSmallM) {
   launch_it(make_problem(8192, 8, 4096, DType::bf16), std::nullopt);
   EXPECT_THAT(launched, ElementsAre(are("wgmma_bf16_small_m16_nt", 128, true)));
@@ -180,7 +180,7 @@ TEST_F(TmaMmaLaunches, AreABlockAnSm) {
   EXPECT_THAT(launched, ElementsAre(are("repack_1", 32 * 32, true), are("tma_int8_128x128_nt", 170, true)));
 }
 
-// Rows that no map names are copied, and where an operand lies wrong, threads copy it element by element.
+// Rows that no map can name are copied; threads copy a misaligned operand element by element.
 TEST_F(TmaMmaLaunches, ReadWhatMapsName) {
   launch_it(make_problem(4096, 4096, 777, DType::bf16), "tma_bf16_128x128_sm120");
   EXPECT_THAT(launched, ElementsAre(are("repack_2", 1024, true), are("tma_bf16_128x128_nt", 170, true)));
@@ -188,7 +188,7 @@ TEST_F(TmaMmaLaunches, ReadWhatMapsName) {
   EXPECT_THAT(launched, ElementsAre(are("gemm_bf16_128x128_nt", 1024, false)));
 }
 
-// Where they need as long by the model, which knows of both what was seen on Hopper, either may be taken.
+// If the model predicts equal times, which it takes from Hopper for both, either kernel may be chosen.
 TEST_F(TmaMmaLaunches, AreChosenForLargeProblems) {
   launch_it(make_problem(4096, 4096, 4096, DType::bf16), std::nullopt);
   EXPECT_THAT(launched, ElementsAre(are("tma_bf16_128x128_nt", 170, true)));

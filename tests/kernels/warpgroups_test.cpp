@@ -51,8 +51,8 @@ GpuCall call_of(const Problem& p, uintptr_t a, uintptr_t b) {
   return call;
 }
 
-// A ring of stages of 128 bytes, aligned, two barriers a stage; of tiles also C's chunks with their three barriers, or
-// a barrier a warpgroup for ping-pong; of TMA-fed mma.sync, their pieces.
+// Shared memory is a ring of stages of 128 bytes, aligned, two barriers a stage. Tiles add C's chunks with three
+// barriers, or a barrier a warpgroup for ping-pong; TMA-fed mma.sync adds its pieces.
 TEST(Warpgroups, RowsHoldTheirStagesAndFitTheSm) {
   int64_t rows = 0;
   for (const auto& kernel : kernel_table()) {
@@ -70,7 +70,7 @@ TEST(Warpgroups, RowsHoldTheirStagesAndFitTheSm) {
     EXPECT_GE(ring / stage, tma_mma ? 2 : 4) << kernel.name;
     const auto& limits = find_target(kernel.target)->limits;
     EXPECT_LE(kernel.shared_bytes, limits.shared_per_block_bytes.value_or(0)) << kernel.name;
-    constexpr int64_t kReserved = 1024;  // of each block, by the driver
+    constexpr int64_t kReserved = 1024;  // the driver's share of each block
     EXPECT_LE(kernel.blocks * (kernel.shared_bytes + kReserved), 228 * 1024) << kernel.name;
     EXPECT_EQ(kernel.tile.k * size_of(kernel.dtype), 128) << kernel.name;
     EXPECT_EQ(kernel.threads, tma_mma ? 4 * 32 + 32 : kernel.max_m == 16 ? 256 : 384) << kernel.name;

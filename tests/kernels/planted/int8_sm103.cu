@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What sm103 has no instruction for, built all the same: CUTLASS's INT8 collective compiles there into a trap. The
-// census must say so (tests/kernels/tcgen05_census_test.cpp).
+// Kernel for which sm103 has no instruction: CUTLASS's INT8 collective compiles there into a trap. The census must
+// report the trap (tests/kernels/tcgen05_census_test.cpp).
 #define PBPROBE_TARGET sm103
 #include "kernels/cuda/tcgen05_types.cuh"
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What happens beside the threads: mbarriers, copies by tensor maps, and the launches that a cluster takes over.
+// Asynchronous events: mbarriers, copies by tensor maps, and the launches that a cluster takes over.
 #include <algorithm>
 #include <string_view>
 
@@ -19,7 +19,7 @@ void init_barrier(Thread& t, const Instruction& i) {
   const int64_t count = t.get<int>(i, 1);
   t.block.barriers[t.value(i.operands[0])] = {.expected = count, .pending = count};
 }
-// Operands behind "_", where it has one.
+// Operands follow "_", if the instruction has it.
 void arrive(Thread& t, const Instruction& i) {
   t.block.cluster.arrive(t.value(i.operands[1]), 1);
 }
@@ -74,7 +74,8 @@ std::vector<std::byte> box_of(const Block& block, const TensorMap& map, const st
   return bytes;
 }
 
-// To the same place in each block of the mask; `barrier` stands for that of its own block, or of its pair's even one.
+// Copies to the same address in each block of the mask. `barrier` is the barrier of the block itself, or of the even
+// block of its pair.
 void deliver(Cluster& cluster, const TensorMap& map, const std::vector<std::byte>& bytes, uint64_t to, uint64_t barrier,
              unsigned mask, bool pairs) {
   constexpr uint64_t kOffset = (uint64_t{1} << kRankBit) - 1;
@@ -91,7 +92,7 @@ void deliver(Cluster& cluster, const TensorMap& map, const std::vector<std::byte
   }
 }
 
-// [to], [map, {coordinates}], [barrier], a mask where it is a multicast, a cache hint.
+// Operands: [to], [map, {coordinates}], [barrier], a mask if multicast, a cache hint.
 void copy_tensor(Thread& t, const Instruction& i) {
   const bool multicast = i.name.find(".multicast::cluster") != std::string::npos;
   const bool pairs = i.name.find(".cta_group::2") != std::string::npos;

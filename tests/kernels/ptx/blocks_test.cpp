@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// The block-scaled kernels of SM120 and SM121, for which no GPU is here: run() launches them on a driver whose launches
-// run the kernel's PTX in an interpreter, with a scalar model of mma.sync's block scaling (collectives.cpp), and the
-// checker compares every bit. That proves addresses, swizzles, edges, scales, waits and the host's part; not ptxas, nor
-// the chip.
+// Tests the block-scaled kernels of SM120 and SM121 without a GPU. run() launches them on a driver that runs the
+// kernel's PTX in an interpreter, with a scalar model of mma.sync's block scaling (collectives.cpp). The checker
+// compares every bit. That proves addresses, swizzles, edges, scales, waits and the host's part; not ptxas, nor the
+// chip.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -66,7 +66,7 @@ TEST_P(Blocks, HaveProofsOfTheirInstructions) {
   EXPECT_EQ(expect_proofs(), 4);
 }
 
-// What the checker is for: each of these gives wrong results, or faults.
+// The planted faults give wrong results, or faults of the machine.
 TEST_P(Blocks, FailWhereAnIndexIsWrong) {
   const Kernel& kernel = *find_kernel("gemm_mx_e4m3_64x64_" + target_);
   const std::string symbol = "gemm_mx_e4m3_64x64_nt";
@@ -106,7 +106,7 @@ TEST_P(Blocks, RefuseWhatTheyCannotMultiply) {
 INSTANTIATE_TEST_SUITE_P(Targets, Blocks, testing::Values("sm120", "sm121"),
                          [](const testing::TestParamInfo<std::string>& one) { return one.param; });
 
-// The kernels' index function and the reference's, which was written from cuBLAS's documentation: the same place for
+// The index functions of the kernels and of the reference, which was written from cuBLAS's documentation, agree for
 // every row and block.
 TEST(BlockScales, FollowCublasltLayout) {
   Problem problem = make_problem(300, 1, 32 * 37, DType::e4m3);

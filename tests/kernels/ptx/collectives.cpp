@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: MIT
 //
 // Instructions of a warp: ldmatrix, shfl, barriers, and the scalar model of block-scaled mma.sync. Its layouts are
-// written down from the PTX ISA, and share nothing with the kernels' own index functions: of lane 4g + t,
+// written down from the PTX ISA, and share nothing with the kernels' own index functions. Lane 4g + t holds
 //   A     register r holds row g + 8 · (r % 2), bytes 4t + 16 · (r / 2) on of k
 //   B     register r holds column g, bytes 4t + 16r on of k
 //   C, D  register r holds row g + 8 · (r / 2), column 2t + r % 2
-// Scale-A of row g comes from lane 4g + 2 · thread-id-a, that of row g + 8 from the next lane; scale-B of column g from
-// lane 4g + thread-id-b. Byte-id is the byte of the first of the 1, 2 or 4 scales along k.
+// Scale-A of row g comes from lane 4g + 2 · thread-id-a, scale-A of row g + 8 from the next lane; scale-B of column g
+// from lane 4g + thread-id-b. Byte-id is the byte of the first of the 1, 2 or 4 scales along k.
 #include <array>
 #include <string_view>
 
@@ -41,7 +41,7 @@ void shuffle_xor(Warp& warp, const Instruction& i) {
 
 // The value of a lane that each names.
 void shuffle_from(Warp& warp, const Instruction& i) {
-  const bool says = i.operands.size() == 6;  // whether it was there, too
+  const bool says = i.operands.size() == 6;  // also returns a predicate
   uint32_t values[kLanes];
   for (int lane = 0; lane < kLanes; ++lane) values[lane] = warp.get<uint32_t>(lane, i, says ? 2 : 1);
   for (int lane = 0; lane < kLanes; ++lane) {
@@ -129,7 +129,7 @@ class Mma {
     }
   }
 
-  // Of 32 bytes of k.
+  // Returns the sum over 32 bytes of k.
   [[nodiscard]] float sum(int row, int column, float start) const {
     auto result = static_cast<double>(start);
     for (size_t k = 0; k < kMost; ++k)

@@ -18,7 +18,7 @@
 
 namespace pbprobe::ptx {
 
-// What the driver's launches see: they are plain functions.
+// State of the driver's launches; global, because they are plain functions.
 struct Machine {
   std::string text;
   std::map<std::string, Program> programs;
@@ -29,7 +29,7 @@ struct Machine {
 extern Machine machine;
 
 [[nodiscard]] DriverApi interpreting_driver(int major, int minor);
-// What a check's launches may touch.
+// Returns the memory that a check's launches may touch.
 [[nodiscard]] std::vector<Range> ranges_of(CheckData& data, std::vector<std::byte>& workspace);
 
 // A target's kernels of one part, by their PTX.
@@ -39,10 +39,10 @@ class InterpretedKernels : public testing::Test {
   void load(const std::string& target, const std::string& part, int major, int minor);
   [[nodiscard]] std::vector<const Kernel*> kernels() const;
   static Problem problem_of(const Kernel& kernel, int64_t m, int64_t n, int64_t k, DType c = DType::fp32);
-  // By this kernel, in so many parts; both tiers of the checker.
+  // Runs both tiers of the checker with this kernel and `parts` parts.
   Result<CheckResult> checked(const Kernel& kernel, const Problem& problem, int64_t parts = 1, int64_t misalign = 0);
   void expect_right(const Kernel& kernel, const Problem& problem, int64_t parts = 1, int64_t misalign = 0);
-  // Each of kernels() at the edges of its tile, and in so many stages.
+  // Checks each of kernels() at the edges of its tile, in `stages` stages.
   void expect_right_at_edges(int64_t stages);
   // Another PTX than the one that was built: in the kernel of this symbol what matches is something else.
   bool passes_with(const std::string& what, const std::string& instead, const std::string& symbol, const Kernel& kernel,

@@ -124,7 +124,7 @@ void Cluster::add_bytes(uint64_t address, int64_t bytes) {
   advance(barrier);
 }
 
-// Of what is under way, whatever comes first: any copy, or the next of tcgen05. False: nothing is.
+// Finishes one pending operation: any copy, or the next of tcgen05. Returns false if none is pending.
 bool Cluster::finish_something() {
   seed_ = seed_ * 1664525U + 1013904223U;
   const bool copy = tensor_work.empty() || (!copies.empty() && (seed_ >> 20 & 1) != 0);

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Runs a kernel's PTX, cluster by cluster, thread by thread: what a GPU that is not here would be given, but for ptxas.
-// Warps meet at their collective instructions and at barriers. An asynchronous copy or multiplication happens at some
-// moment after it was issued, and is there only once it was waited for. Memory that nobody names faults: global by the
-// ranges that the launch allows, shared by its size. Source: PTX ISA.
+// Runs a kernel's PTX, cluster by cluster, thread by thread, without ptxas and without a GPU. Warps meet at their
+// collective instructions and at barriers. An asynchronous copy or multiplication happens at some moment after it was
+// issued, and is certain only after a wait. Memory outside the allowed ranges faults: the launch gives ranges of global
+// memory, and the size limits shared memory. Source: PTX ISA.
 #pragma once
 
 #include <array>
@@ -41,7 +41,7 @@ struct LaunchOf {
   std::vector<Range> memory;
 };
 
-// What a program does that no GPU would let pass.
+// Action of a program that no GPU allows.
 struct Fault : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -59,7 +59,7 @@ struct Cluster;
 class Block {
  public:
   Block(Cluster& cluster, unsigned x, unsigned y, unsigned z, unsigned rank);
-  // Where an address of that many bytes lies. Throws Fault.
+  // Returns the host address of `bytes` bytes at `address`. Throws Fault.
   std::byte* global(uint64_t address, size_t bytes, bool writes) const;
   std::byte* shared(uint64_t address, size_t bytes);
   [[nodiscard]] const std::byte* parameter(uint64_t address, size_t bytes) const;
@@ -148,8 +148,8 @@ class Warp {
   std::vector<Thread> threads;
   bool waits = false;      // an instruction of the warp is to be tried again
   bool arrived = false;    // at the barrier that it waits at
-  int64_t generation = 0;  // of that barrier
-  int64_t of_cluster = 0;  // of the cluster's, at which it arrived
+  int64_t generation = 0;  // generation of the barrier that it waits at
+  int64_t of_cluster = 0;  // generation of the cluster's barrier at which it arrived
 };
 
 // The launches of a grid that have not begun: a running cluster may take one over (clusterlaunchcontrol).
@@ -172,9 +172,9 @@ struct Cluster {
   Grid& grid;
   std::deque<Block> blocks;
   std::vector<std::function<void()>> copies;      // in any order
-  std::deque<std::function<void()>> tensor_work;  // of tcgen05, in their order
+  std::deque<std::function<void()>> tensor_work;  // operations of tcgen05, in their order
   int64_t arrived = 0, generation = 0;            // at barrier.cluster
-  int64_t moves = 0;                              // what others may have waited for
+  int64_t moves = 0;                              // events that other threads may have waited for
 
  private:
   void advance(Barrier& barrier);

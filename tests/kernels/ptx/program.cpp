@@ -150,7 +150,7 @@ class Reader {
     if (text.starts_with('%') || text == "_" || declared_.contains(std::string(text))) {
       operand.kind = Operand::Kind::reg;
       operand.reg = register_of(text);
-      operand.predicate = !text.starts_with('%');  // of the inline assembly
+      operand.predicate = !text.starts_with('%');  // inline assembly declares its own predicates
     } else if (const auto number = number_of(text)) {
       operand.number = *number;
     } else if (const auto parameter = text.rfind("_param_"); parameter != std::string_view::npos) {
@@ -159,7 +159,7 @@ class Reader {
       operand.kind = Operand::Kind::shared;
       operand.number = kSharedBase;
     } else if (text.starts_with("$str") || text.starts_with("__unnamed")) {
-      operand.number = 0;  // what a failed assertion would say
+      operand.number = 0;  // text of a failed assertion
     } else {
       return make_error(ErrorCode::malformed, "no operand: {}", text);
     }

@@ -36,8 +36,8 @@ struct Instruction {
   std::vector<Operand> operands;
   int64_t guard = -1;  // the predicate's register; -1: none
   bool guard_wants = true;
-  size_t target = 0;  // of a branch: the instruction that it goes to
-  // What runs it: in one thread, or in a warp at once.
+  size_t target = 0;  // branch: the index of the target instruction
+  // Executes the instruction: in one thread, or in a warp at once.
   void (*run)(Thread&, const Instruction&) = nullptr;
   void (*run_warp)(Warp&, const Instruction&) = nullptr;
 };
@@ -48,16 +48,17 @@ struct Program {
   std::vector<size_t> parameter_bytes;
 };
 
-// Where parameters and shared memory lie in a thread's address space; all else is the host's memory.
+// Addresses of parameters and shared memory in a thread's address space; all other memory is the host's memory.
 constexpr uint64_t kParameterBase = 0x10000;
 constexpr uint64_t kParameterStride = 0x1000;
 constexpr uint64_t kSharedBase = 0x400;
 constexpr unsigned kRankBit = 24;  // an address in shared memory holds the block's rank in its cluster from here on
 
-// Errors (malformed): no such kernel, or an instruction or operand that the interpreter lacks.
+// Parses one kernel. Errors (malformed): no such kernel, or an instruction or operand that the interpreter lacks.
 [[nodiscard]] Result<Program> read_program(std::string_view text, std::string_view kernel);
 
-// What executes an instruction (instructions.cpp, collectives.cpp, asynchronous.cpp); false: nothing does.
+// Set the function that executes an instruction (instructions.cpp, collectives.cpp, asynchronous.cpp). Return false if
+// there is no such function.
 [[nodiscard]] bool bind(Instruction& instruction);
 [[nodiscard]] bool bind_collective(Instruction& instruction);
 [[nodiscard]] bool bind_asynchronous(Instruction& instruction);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// The block-scaled kernels of tcgen05, for which no GPU is here: as blocks_test.cpp has those of mma.sync. Copies by
+// Tests the block-scaled kernels of tcgen05 without a GPU, as blocks_test.cpp tests the mma.sync kernels. Copies by
 // tensor maps, multiplications and scales in tensor memory happen at any moment after they were issued
 // (asynchronous.cpp, tensor_memory.cpp); two blocks of a cluster run together.
 #include <gmock/gmock.h>
@@ -78,7 +78,7 @@ TEST_F(Tcgen05Blocks, HaveProofsOfTheirInstructions) {
   EXPECT_EQ(expect_proofs(), 10) << "with those of plain types";
 }
 
-// Scales behind k are not multiplied, whatever the padding holds: they are copied without it, where it is there.
+// Scales behind k are not multiplied, whatever the padding holds: the pass copies scales without padding, if k has any.
 TEST_F(Tcgen05Blocks, TrimScalesWhereKHasNoWholeWordsOfThem) {
   const Kernel& kernel = *find_kernel("tcgen05_nv_e2m1_128x128_sm100");
   for (const auto& [k, trims] : {std::pair<int64_t, bool>{8 * 4 * 3, false}, {8 * 4 * 3 + 8, true}, {16, true}}) {
@@ -90,7 +90,7 @@ TEST_F(Tcgen05Blocks, TrimScalesWhereKHasNoWholeWordsOfThem) {
   EXPECT_FALSE(passes_with("and.b32", "or.b32", std::string(kTrimScales), kernel, problem));
 }
 
-// What the checker is for: each of these gives wrong results, or faults.
+// The planted faults give wrong results, or faults of the machine.
 TEST_F(Tcgen05Blocks, FailWhereAnIndexIsWrong) {
   struct Planted {
     const char* what;

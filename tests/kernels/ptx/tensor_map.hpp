@@ -15,13 +15,13 @@ struct TensorMap {
   std::array<uint32_t, 5> sizes{};
   std::array<uint32_t, 5> box{};
   std::array<uint64_t, 4> strides{};  // bytes
-  uint8_t bits = 0;                   // of an element
+  uint8_t bits = 0;                   // bits of an element
   uint8_t rank = 0;
   uint8_t swizzle = 0;  // CUtensorMapSwizzle: 0 none, 3 128 bytes
 };
 static_assert(sizeof(TensorMap) <= 128);
 
-// Stands in for the driver's function. Anything but 0: the driver would refuse it.
+// Replaces the driver's function. Returns 0, or an error that the driver would return.
 int encode_tensor_map(void* map, int type, unsigned rank, void* address, const uint64_t* sizes, const uint64_t* strides,
                       const uint32_t* box, const uint32_t* steps, int interleave, int swizzle, int promotion, int fill);
 

@@ -19,7 +19,7 @@
 namespace pbprobe::ptx {
 namespace {
 
-constexpr size_t kStepBytes = 32;  // of k that an instruction multiplies
+constexpr size_t kStepBytes = 32;  // bytes of k that an instruction multiplies
 
 // --- the instruction ---
 
