@@ -45,7 +45,7 @@ Result<const Gpu*> find_gpu(const Host& host, int64_t index) {
     if (gpu.index == index) return &gpu;
   }
   return make_error(ErrorCode::usage, "GPU {} was asked for, and this host lists {}: {}", index, host.gpus.size(),
-                    host.driver.sentence.empty() ? "choose one that is there" : host.driver.sentence);
+                    host.driver.sentence.empty() ? "choose an existing GPU" : host.driver.sentence);
 }
 
 // Reports whether a kernel of `target` can run. Called for each kernel of the table and each GEMM, so host_lacks()
@@ -60,12 +60,12 @@ bool runs_here(const Target& target, std::string_view part, const Host& host, co
 std::string host_lacks(const Target& target, std::string_view part, const Host& host, const Gpu* gpu) {
   if (runs_here(target, part, host, gpu)) return {};
   if (target.kind == TargetKind::gpu) {
-    if (gpu == nullptr) return "it is a GPU's, and the operands are in CPU memory";
+    if (gpu == nullptr) return "it is a GPU kernel, and the operands are in CPU memory";
     if (gpu->problem) return fmt::format("GPU {} cannot be used: {}", gpu->index, *gpu->problem);
     return fmt::format("its machine code is for capability {}, and GPU {} ({}) has {}", target.capability.value_or("?"),
                        gpu->index, gpu->name, gpu->capability);
   }
-  if (gpu != nullptr) return "it is a CPU's, and the operands are on a GPU";
+  if (gpu != nullptr) return "it is a CPU kernel, and the operands are on a GPU";
   if (target.architecture != host.cpu.architecture) {
     return fmt::format("it is for {}, and this CPU is {}", target.architecture, host.cpu.architecture);
   }
@@ -100,7 +100,7 @@ std::string problem_differs(const Kernel& kernel, const Problem& p) {
   if (!computes_types(kernel, p)) return fmt::format("it does not compute these types ({})", describe(p));
   if (!fits_small_m(kernel, p)) return fmt::format("it is for at most {} rows ({})", kernel.max_m, describe(p));
   if (p.c_is_nm && !writes_c_nm(kernel)) return fmt::format("it writes C [m,n] only ({})", describe(p));
-  return "it reads B where it lies, and this one is packed already";
+  return "it reads an unpacked B, and this B is packed";
 }
 
 // --- which kernel ---
@@ -416,7 +416,7 @@ Result<Plan> choose(const Problem& problem, const Host& host, const Rates& rates
     return make_error(ErrorCode::usage, "{} threads were asked for: give 1 or more", options.threads);
   }
   if (options.gpu && problem.prepacked_b) {
-    return make_error(ErrorCode::unsupported, "{}: GPU kernels read B as it lies: choose without prepacked_b",
+    return make_error(ErrorCode::unsupported, "{}: GPU kernels read an unpacked B: choose without prepacked_b",
                       describe(problem));
   }
   if (!options.gpu && problem.per_tensor) {

@@ -314,7 +314,7 @@ Result<void> check_packed(const Plan& plan, const void* packed_b, const void* ot
 Result<void> prepack(const Plan& plan, const void* b, void* packed_b, const ParallelFor& parallel_for) {
   const Problem& p = plan.problem;
   if (plan.kernel == nullptr || plan.kernel->function == nullptr || !p.prepacked_b) {
-    return make_error(ErrorCode::usage, "the plan reads B as it lies: choose() one for a problem with prepacked_b");
+    return make_error(ErrorCode::usage, "the plan reads an unpacked B: choose() a plan for a problem with prepacked_b");
   }
   PBPROBE_CHECK(validate(p));
   if (plan.prepacked_bytes == 0) return {};

@@ -488,11 +488,11 @@ TEST(Choose, GivesPackedBToPackingKernels) {
   EXPECT_THAT(plan->why, HasSubstr("packed beforehand"));
   const auto forced = choose(problem, host, {}, {.kernel = "gemv_fp32_8x64_avx2"});
   ASSERT_FALSE(forced.ok());
-  EXPECT_THAT(forced.error().message, HasSubstr("reads B where it lies"));
+  EXPECT_THAT(forced.error().message, HasSubstr("reads an unpacked B"));
   const auto gpu = choose(problem, gpu_host("8.0"), {}, {.gpu = 0});
   ASSERT_FALSE(gpu.ok());
   EXPECT_EQ(gpu.error().code, ErrorCode::unsupported);
-  EXPECT_THAT(gpu.error().message, HasSubstr("GPU kernels read B as it lies"));
+  EXPECT_THAT(gpu.error().message, HasSubstr("GPU kernels read an unpacked B"));
 }
 
 }  // namespace

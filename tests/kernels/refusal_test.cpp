@@ -138,7 +138,7 @@ TEST(BadInput, RejectsBadPackedB) {
       EXPECT_EQ(result.error().code, ErrorCode::usage);
       EXPECT_THAT(result.error().message, HasSubstr(says));
     };
-    expect(prepack(*plain, b.data(), packed), "reads B as it lies");
+    expect(prepack(*plain, b.data(), packed), "reads an unpacked B");
     expect(prepack(*plan, nullptr, packed), "B is a null pointer");
     expect(prepack(*plan, b.data(), nullptr), "the packed B");
     expect(prepack(*plan, b.data(), packed + 4), "at a multiple of 64");
