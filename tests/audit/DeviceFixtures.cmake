@@ -38,7 +38,7 @@ device_fixture(librelocatable.so ARGS ${shared} ${device}/user.o ${device}/helpe
 device_fixture(lto.o ARGS -c -rdc=true -Xcompiler -fPIC -gencode arch=compute_80,code=lto_80
                ${fixtures}/relocatable_helper.cu DEPENDS ${fixtures}/relocatable_helper.cu)
 
-# What a kernel is made of: two that do nothing but trap, one that traps where it must, tensor instructions and spills.
+# Census fixtures: two kernels that only trap, one that traps on a condition, tensor instructions and spills.
 foreach(sm IN ITEMS 75 90a 121)
   device_fixture(census_${sm}.cubin ARGS -cubin -arch=sm_${sm} ${fixtures}/census.cu DEPENDS ${fixtures}/census.cu)
 endforeach()

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # Small libtorches for the census: each object by its CPU capability's flags, as torch builds them; lib<name>.so, and
-# stripped/lib<name>.so without .symtab. FLAGS are those of the recipe, which reach every CPU capability.
+# stripped/lib<name>.so without .symtab. FLAGS are the recipe's flags, which reach every CPU capability.
 set(source ${CMAKE_CURRENT_SOURCE_DIR}/fixtures)
 
 # host_code_library(<name> COMPILER <c++> FLAGS … CAPABILITIES <name>=<flags with commas> … DEFINES …)

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
 #
-# The census against tools that nobody here wrote: llvm-mc and objdump on small files, and with the label `real`
+# Compares the census with independent tools: llvm-mc and objdump on small files, and with the label `real`
 # (make test-real) on a real torch.
 find_package(Python QUIET COMPONENTS Interpreter)
 add_executable(audit_decode_aarch64 decode_aarch64.cpp)

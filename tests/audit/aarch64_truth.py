@@ -1,12 +1,12 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Compares our aarch64 masks with llvm-mc: for each word, which extension it cannot be read without.
+"""Compares the aarch64 masks with llvm-mc: the extensions that each word needs.
 
 aarch64_truth.py DECODER [--words N] [--seed N]
 
 DECODER reads words in hexadecimal from standard input, one a line, and prints the features of each, with commas.
 Words come from the spaces that the masks speak of (SVE, vectors, floating point, loads and atomics), at random, so that
-every bit of an encoding is tried. Exit code 77 where there is no llvm-mc.
+every bit of an encoding is tried. Exit code 77 if llvm-mc is missing.
 """
 
 import argparse
@@ -38,7 +38,7 @@ EXTENSIONS = {
     "f32mm": {"svef32mm"},
     "f64mm": {"svef64mm"},
 }
-# What an extension brings with it in llvm-mc: without the second, the first is to go too.
+# Extensions that an extension implies in llvm-mc: without the second, the first is disabled too.
 NEEDED_BY = {
     "fullfp16": ["fp16fml"],
     "sve2": ["sve2-aes", "sve2-sha3", "sve2-sm4", "sve2-bitperm"],

@@ -193,7 +193,7 @@ TEST(Audit, FindsSameFactsWithOneThread) {
   EXPECT_EQ(to_json(*one), to_json(*many));
 }
 
-// What the inventory says can be written, read again, and is the same.
+// Every fact of the inventory can be written, and reads back equal.
 TEST(Audit, RestoresInventoryFromJson) {
   const TempFolder folder;
   write_torch(folder);

@@ -22,7 +22,7 @@ File file(std::string path, std::vector<std::string> needed, std::vector<std::st
   return made;
 }
 
-// Resolves among the files themselves and what lies outside; tells the first file's first dependency.
+// Resolves among `files` and `outside`; returns the resolution of the first file's first dependency.
 std::string resolve(std::vector<File> files, const std::set<std::string>& outside = {}) {
   std::set<std::string> inside;
   for (const auto& each : files) inside.insert(each.path);
@@ -47,7 +47,7 @@ TEST(Closure, OriginIsTheFolderOfTheFile) {
   }
 }
 
-// What is opened is looked for as ld.so does, by SONAME once loaded, and as cuDNN does with its own number.
+// Opened libraries are searched as ld.so does, by SONAME once loaded, and as cuDNN does with its own number.
 TEST(Closure, SearchesForOpenedLibraries) {
   const auto opened = [](const std::string& name, std::vector<File> files) {
     files[0].links->opened = {{.name = name}};

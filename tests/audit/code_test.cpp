@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What single instructions need, and that our lengths and Zydis' agree on every instruction of real code.
+// Tests the features of single instructions, and compares instruction lengths with Zydis on every instruction of real
+// code.
 #include "probes/audit/host_code/code.hpp"
 
 #include <Zydis/Zydis.h>
@@ -131,7 +132,7 @@ TEST(CodeX86, CountsAndLeadsToWhatIsCalled) {
                                   0x8D, 0x05, 16,   0,    0,    0, 0x06, 0x62, 0xF1};
   CodeTargets targets;
   const CodeCount count = count_x86(code, 0x1000, &targets);
-  EXPECT_EQ(count.instructions, 4);  // the last one is 0xF1, after the prefix that is none
+  EXPECT_EQ(count.instructions, 4);  // the last one is 0xF1, after the prefix that is not valid
   ASSERT_EQ(count.counts.size(), 1U);
   EXPECT_EQ(count.counts[0], std::pair(x86("avx2"), int64_t{1}));
   EXPECT_THAT(targets, ElementsAre(0x1009, 0x1020));

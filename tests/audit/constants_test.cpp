@@ -72,8 +72,7 @@ TEST(Compilers, AreReportedByTheirFileNames) {
     EXPECT_FALSE(is_compiler(name)) << name;
 }
 
-// As NVRTC and ptxas hold them: by themselves, as an option, as the end of another string; and a sentence about an old
-// one.
+// Strings as in NVRTC and ptxas: alone, as an option, at the end of another string, and in a sentence about an old SM.
 TEST(Compilers, KnowWhatTheirOptionsName) {
   const Compiler compiler = compiler_in(
       file_with({"compute_120a", "-arch=compute_90", "check_malloccompute_75", "compute_100f", "compute_",

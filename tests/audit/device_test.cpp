@@ -139,7 +139,7 @@ TEST_F(NvccFiles, KernelsThatOnlyTrapAreReportedByName) {
     const File file = read(std::string("census_") + (sm + 3) + ".cubin");
     EXPECT_EQ(file.problem, std::nullopt);
     const SmCensus census = file.device_code->census->at(sm);
-    EXPECT_EQ(census.kernels, 7) << sm;  // and one function that is none
+    EXPECT_EQ(census.kernels, 7) << sm;  // and one function that is not a kernel
     EXPECT_EQ(census.trap_kernels, 2) << sm;
     EXPECT_THAT(census.only_traps, ::testing::UnorderedElementsAre("_Z10only_trapsv", "_Z16prints_and_trapsPKf"));
     EXPECT_EQ(census.instructions.at("BPT"), 3) << sm;

@@ -104,7 +104,7 @@ TEST(Elf, ReadsASearchPathOfManyStoreFolders) {
   ASSERT_TRUE(read.ok()) << read.error().message;
   const auto dynamic = read_dynamic(*read);
   ASSERT_TRUE(dynamic.ok()) << dynamic.error().message;
-  EXPECT_EQ(dynamic->runpath.size(), 201U);  // the last one is empty: ld.so takes the current folder
+  EXPECT_EQ(dynamic->runpath.size(), 201U);  // the last entry is "": ld.so takes the current folder
 }
 
 struct Defect {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What is inside a fatbin entry, sound and not: each defect by its name and its message.
+// Tests the content of a fatbin entry, sound and faulty: each defect by its name and its message.
 #include "probes/audit/device_code/device_code.hpp"
 
 #include <gmock/gmock.h>
@@ -135,12 +135,12 @@ TEST(FatbinEntry, ReportsKernelWithoutResultAsIdle) {
   const Content load = word(0x0000000402027981);
   const Content branch = word(0x0000001000000947);
   const Content call = word(0x0000000000007944);
-  const Content trap_if = word(0x000000040000095c);  // where P0 holds
+  const Content trap_if = word(0x000000040000095c);  // traps if P0 is true
   EXPECT_THAT(idle({}), ElementsAre("k"));
   EXPECT_THAT(idle({exit, kNop}), ElementsAre("k"));
   EXPECT_THAT(idle({load, exit}), ElementsAre("k"));
-  EXPECT_THAT(idle({load, kStore, kTrap}), ElementsAre("k"));        // it never ends
-  EXPECT_THAT(idle({load, kStore, kTrap, exit}), ElementsAre("k"));  // it always traps
+  EXPECT_THAT(idle({load, kStore, kTrap}), ElementsAre("k"));        // the kernel never ends
+  EXPECT_THAT(idle({load, kStore, kTrap, exit}), ElementsAre("k"));  // the kernel always traps
   EXPECT_THAT(idle({load, kStore, exit}), ElementsAre());
   EXPECT_THAT(idle({load, trap_if, kStore, exit}), ElementsAre());
   EXPECT_THAT(idle({branch, kTrap, kStore, exit}), ElementsAre());
@@ -181,7 +181,7 @@ TEST(FatbinEntry, AcceptsKernelThatTrapsAndStores) {
   EXPECT_THAT(facts.census->only_traps, ElementsAre("only"));
 }
 
-// As CUTLASS's INT8 collective for 103a: it takes tensor memory and reads it, and traps where it should multiply.
+// Models CUTLASS's INT8 collective for 103a: it allocates and reads tensor memory, and traps instead of multiplying.
 TEST(FatbinEntry, ReportsKernelWithoutProducts) {
   const Content take = word(0x00000006000675e3);
   const Content read = word(0x0000000a000579ee);

@@ -107,7 +107,7 @@ TEST_P(MalformedFatbin, IsReportedByItsDefect) {
   EXPECT_EQ(fatbins.entries.size(), static_cast<size_t>(GetParam().entries));
 }
 
-constexpr size_t kSecond = 144;  // where the second container starts
+constexpr size_t kSecond = 144;  // offset of the second container
 
 const std::vector<Defect> kDefects{
     {"CutInAContainerHeader", [](Content& c) { c.resize(kSecond + 9); },
@@ -222,7 +222,7 @@ TEST(EmbeddedFatbins, FindsBareCubinsAmongConstants) {
   append(constants, testing::content_of("\x7f"
                                         "ELF is no more than a text"));
   append(constants, cubin.build());
-  append(constants, fatbin({{.sm = 80, .payload = cubin.build()}}));  // that one is the container's
+  append(constants, fatbin({{.sm = 80, .payload = cubin.build()}}));  // cubin of the container
   append(constants, cubin.build());
   ElfBuilder elf;
   elf.sections = {{".rodata", SHT_PROGBITS, constants}};
@@ -247,7 +247,7 @@ TEST(EmbeddedFatbins, StopsSearchAfterManyLookAlikes) {
   EXPECT_TRUE(fatbins.entries.empty());
 }
 
-// Each of them holds all that follows: a hundred look-alikes would be read a hundred times.
+// A look-alike holds all later ones: a hundred look-alikes would be read a hundred times.
 TEST(EmbeddedFatbins, StopsSearchAfterLargeLookAlikes) {
   Content look_alikes;
   const Content entry = fatbin({{.sm = 80}});

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""How the time of an audit grows: a folder and a wheel with 1, 2 and 4 copies of a library, in seconds of the CPUs.
+"""Measures how the time of an audit grows: a folder and a wheel with 1, 2 and 4 copies of a library, in CPU seconds.
 
 growth.py PBPROBE LIBRARY
 """

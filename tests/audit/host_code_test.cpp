@@ -111,7 +111,7 @@ TEST_F(HostCodeOf, InlineFunctionOfACpuCapabilityIsALeak) {
   EXPECT_EQ(code.offenders[0].section, ".text");
 }
 
-// Hidden ones are local names, which tell no CPU capability: who calls them does.
+// Hidden functions are local names, which show no CPU capability: their callers show it.
 TEST_F(HostCodeOf, InlineFunctionThatOneCpuCapabilityCallsIsItsOwn) {
   if (!built("own")) GTEST_SKIP() << "x86_64-linux-gnu-g++ is not here";
   const HostCode leak = census("libhidden_leak.so");
@@ -187,7 +187,7 @@ TEST(Owners, NeighboursOfOneLibraryBelongToIt) {
   EXPECT_EQ(owners[4].code_class, CodeClass::unguarded);  // between two libraries
 }
 
-// BOLT leaves "f.org.0" behind where it moved f, and all functions there that it did not move.
+// BOLT renames a function that it moved to "f.org.0", and keeps the functions that it did not move in the old section.
 TEST(Owners, CopiesThatBoltMovedDoNotRun) {
   Elf elf;
   elf.sections = {{"", {}}, {".bolt.org.text", {}}, {".text", {}}};

@@ -154,7 +154,7 @@ TEST(ArtifactLayout, ReportsDanglingLink) {
   auto inventory = audit(folder.path());
   ASSERT_TRUE(inventory.ok());
   EXPECT_THAT(*inventory->broken_links, ElementsAre("torch/lib/libgone.so"));
-  EXPECT_THAT(inventory->problems, ElementsAre());  // nothing was left unread
+  EXPECT_THAT(inventory->problems, ElementsAre());  // no file was left unread
 }
 
 TEST(ArtifactLayout, ListsOutsideLinkByItsOwnName) {
@@ -178,7 +178,7 @@ TEST(ArtifactLayout, SkipsPipeNamedLikeLibrary) {
   EXPECT_THAT(inventory->files[1].problem.value_or(""), HasSubstr("is a named pipe: "));
 }
 
-// As root nothing is unreadable: file access is tried as nobody.
+// Root can read every file: file access is tried as the user nobody.
 class AsNobody : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -107,7 +107,7 @@ TEST(Contents, CountsTheTwoStringsOfTorchsExports) {
       *contents_of({"_ZN3c105ErrorC1ENSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE",  // c10::Error(std::string)
                     "_ZN2at3addERKSs",                                                       // at::add(old string)
                     "_ZN2at5SsoneEi",                                                        // at::Ssone(int)
-                    "_ZN5other3addERKSs"});                                                  // not torch's
+                    "_ZN5other3addERKSs"});                                                  // not a name of torch
   EXPECT_EQ(contents.cxx11_names, 1);
   EXPECT_EQ(contents.pre_cxx11_names, 1);
 }

@@ -30,7 +30,7 @@ void put(std::string& text, T value) {
   text.append(reinterpret_cast<const char*>(&value), sizeof(value));
 }
 
-// As glibc's dl-cache.h lays it out.
+// Writes the layout of glibc's dl-cache.h.
 std::string cache_of(const std::vector<CacheEntry>& entries) {
   std::string strings;
   std::string table;

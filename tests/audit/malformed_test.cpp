@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What the audit says of malformed files, word for word, with the way out: a table for each reader, each input named by
-// its defect. What the readers themselves say of more defects stands in their own tests.
+// Tests the audit's messages on malformed files, word for word, with the remedy: a table for each reader, each input
+// named by its defect. Tests of the readers cover further defects.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -69,7 +69,7 @@ TEST(MappedFile, PagesThatAreLetGoComeAgainAndMemoryIsKept) {
   ASSERT_TRUE(mapping.ok());
   EXPECT_EQ(sum(mapping->bytes()), kPages * page());
   EXPECT_EQ(pages_held(mapping->bytes()), kPages);
-  let_go(mapping->bytes().subspan(1, 4 * page()));  // of whole pages three
+  let_go(mapping->bytes().subspan(1, 4 * page()));  // covers three whole pages
   EXPECT_EQ(pages_held(mapping->bytes()), kPages - 3);
   EXPECT_EQ(sum(mapping->bytes()), kPages * page());
   EXPECT_TRUE(mapping->check_whole().ok());

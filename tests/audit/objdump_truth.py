@@ -1,11 +1,11 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""The census against objdump, piped into an awk that counts: the same counts, and how much faster.
+"""Compares the census with objdump and a counting awk: the counts must agree; prints the times.
 
-objdump_truth.py PBPROBE [--runs N] FILE…     exit code 1 where a count differs, 77 where there is no objdump
+objdump_truth.py PBPROBE [--runs N] FILE…     exit code 1 if a count differs, 77 if objdump is missing
 
-With --runs both take turns N times, and the medians are printed with their ratio. What the figure compares: objdump and
-awk, which run beside each other, against one `pbprobe audit` of the file, which also reads all else of it.
+With --runs both take turns N times, and the medians are printed with their ratio. The figure compares objdump
+and awk, which run in parallel, with one `pbprobe audit` of the file, which also reads its other parts.
 """
 
 import argparse
@@ -46,7 +46,7 @@ def by_pbprobe(program, arm, path):
         return {"instructions": code["instructions"], **{name: features.get(name, 0) for name in SINGLE_ARM}}
     groups = {name: features.get(name, 0) for name in SINGLE}
     groups["instructions"] = code["instructions"]
-    # Each EVEX or mask instruction needs one of AVX-512's parts, and some AVX512VL besides.
+    # An EVEX or mask instruction needs one of AVX-512's parts, and some also need AVX512VL.
     groups["evex"] = sum(n for name, n in features.items() if name.startswith("avx512") and name != "avx512vl")
     groups["vex"] = sum(features.get(name, 0) for name in VEX)
     groups["vnni"] = features.get("avx512_vnni", 0) + features.get("avx_vnni", 0)
@@ -73,7 +73,7 @@ def compare(program, path, runs):
         times[1].append(seconds)
     equal = True
     for name in sorted(ours):
-        # Where bytes are no instruction the two skip differently: 7 among the 61 million of libtorch_cpu.so.
+        # The two skip invalid bytes differently: 7 among the 61 million instructions of libtorch_cpu.so.
         slack = ours[name] // 1_000_000 if name == "instructions" else 0
         same = abs(ours[name] - theirs.get(name, 0)) <= slack
         equal = equal and same

@@ -49,14 +49,14 @@ def listed(cuobjdump, file, what):
 
 
 def families(cuobjdump, file):
-    """Cubins with the suffix f, per SM: of a container its headers tell, of a bare cubin the assembler's note."""
+    """Counts cubins with the suffix f per SM: by a container's headers, or by the note of a bare cubin."""
     headers = re.findall(r"^Fatbin elf code:\n=+\narch = (sm_\d+f)$", run(cuobjdump, file), re.MULTILINE)
     notes = re.findall(r"Command Line Arguments: .*-arch (sm_\d+f)\b", run(cuobjdump, "-elf", file))
     return collections.Counter(headers if file.suffix != ".cubin" else notes)
 
 
 def without_family(counts):
-    """The same counts by the names of cuobjdump's list."""
+    """Returns the counts by the names of cuobjdump's list."""
     folded = collections.Counter()
     for name, count in counts.items():
         folded[name.removesuffix("f")] += count
@@ -64,7 +64,7 @@ def without_family(counts):
 
 
 def census_of(nvdisasm, cubins):
-    """What is counted of them, all words, and which of the file's cubins hold tensor instructions."""
+    """Returns counts of mnemonics, the number of words, and the cubins with tensor instructions."""
     uses = uses_of_mnemonics()
     counts = collections.Counter()
     words = 0

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// An environment whose parts are there, and each of them taken away.
+// Tests an environment with all parts, and without each of them.
 #include "probes/audit/packages/preflight.hpp"
 
 #include <filesystem>
@@ -114,12 +114,12 @@ TEST_F(LookBeforeCompiling, NamesMissingCompiler) {
 TEST_F(LookBeforeCompiling, FollowsTheInterpreterToItsHeaders) {
   remove("/usr/include/python3.11/Python.h");
   EXPECT_FALSE(look().python_header->there);
-  // A copy of the interpreter tells by pyvenv.cfg where it was copied from.
+  // The pyvenv.cfg of a copied interpreter names the original's folder.
   remove("/env/bin/python");
   program("/env/bin/python");
   file("/env/pyvenv.cfg", "home = " + path("/opt/python/bin") + "\ninclude-system-site-packages = false\n");
   EXPECT_EQ(look().python_header->path, path("/opt/python/include/python3.11/Python.h"));
-  remove("/env/pyvenv.cfg");  // conda's
+  remove("/env/pyvenv.cfg");  // layout of conda
   EXPECT_EQ(look().python_header->path, path("/env/include/python3.11/Python.h"));
   remove("/env/bin");
   EXPECT_FALSE(look().python_header);
@@ -157,7 +157,7 @@ TEST_F(LookBeforeCompiling, SaysWhyNothingCanBeKept) {
   file("/home/.triton");
   EXPECT_THAT(problem("Triton"), HasSubstr("/home/.triton is no folder"));
   struct statvfs proc {};
-  if (statvfs("/proc", &proc) == 0 && (proc.f_flag & ST_NOEXEC) != 0) {  // as most systems mount it
+  if (statvfs("/proc", &proc) == 0 && (proc.f_flag & ST_NOEXEC) != 0) {  // most systems mount /proc noexec
     variables_["TRITON_CACHE_DIR"] = "/proc/nothing";
     EXPECT_THAT(problem("Triton"), HasSubstr("/proc"));
   }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Members of wheels, whose fatbin entries are left out of memory: the facts are those of the file on disk.
+// Tests members of wheels whose fatbin entries are left out of memory: the facts equal the facts of the file on disk.
 #include "probes/audit/stream.hpp"
 
 #include <gmock/gmock.h>
@@ -58,7 +58,7 @@ ElfBuilder library() {
   return elf;
 }
 
-// The same member by each inflating library, and whole.
+// One member read by each inflating library, and completely.
 struct Streams {
   Content file;
   ZipArchive archive;
@@ -94,7 +94,7 @@ TEST(Stream, KeepsNoMemoryForZeros) {
   EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), object.begin(), object.end()));
 }
 
-// The library as the audit of its wheel tells it; that of a folder must say the same.
+// Returns the library as the audit of its wheel reports it; the audit of the folder must report the same.
 File listed_alike(const Streams& streams, const Content& object) {
   const TempFolder folder;
   folder.write("torch/version.py", "__version__ = '2.10.0'\n");
@@ -169,7 +169,7 @@ TEST(Stream, EntriesAmongConstantsAreLeftOutToo) {
   }
 }
 
-// A table whose bytes are those of a fatbin entry: the file is read again, whole.
+// A table overlaps the bytes of a fatbin entry: the file is read again, completely.
 TEST(Stream, KeepsEntryThatHoldsOtherParts) {
   const Content object = library().build();
   const auto elf = read_elf(Bytes(object, "libx.so"));

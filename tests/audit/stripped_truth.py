@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """A library without its symbols has the same minimum CPU as with them, or a range that holds it.
 
-stripped_truth.py PBPROBE FILE…     exit code 1 where it says something else, 77 where there is no strip for it
+stripped_truth.py PBPROBE FILE…     exit code 1 if the results differ, 77 if no strip supports the file
 
-What a stripped file needs for certain, the whole one needs; what the whole one needs, the stripped one may need.
+The whole file needs all that the stripped file surely needs; the stripped file may need all that the whole one needs.
 """
 
 import json

@@ -83,7 +83,7 @@ TEST_F(RealTorch, SitePackagesTellsWhatTheWheelHolds) {
   check_links(*inventory, *cpu, *cuda);
 }
 
-// It runs on Nehalem, as QEMU shows, though 36,000 of its functions need more.
+// The code runs on Nehalem, as QEMU shows, though 36,000 of its functions need more.
 TEST_F(RealTorch, ItsCodeRunsOnEveryCpu) {
   auto inventory = audit(packages_, {.host_code = HostCodeScope::libtorch});
   ASSERT_TRUE(inventory.ok()) << inventory.error().message;

@@ -45,7 +45,7 @@ void inflate(const pbprobe::ZipArchive& archive, const pbprobe::ZipMember& membe
   if (!done) std::exit(fail(done.error()));
 }
 
-// What one audit in a process of its own has in memory at most, the pages of the mapped wheel among it.
+// Returns the peak memory in MB of one audit in its own process, including pages of the mapped wheel.
 double megabytes_of_an_audit(const char* wheel) {
   const pid_t child = fork();
   if (child == 0) _exit(pbprobe::audit(wheel, AuditOptions{}).ok() ? 0 : 2);
@@ -58,7 +58,7 @@ double megabytes_of_an_audit(const char* wheel) {
   return static_cast<double>(usage.ru_maxrss) / 1e3;
 }
 
-// Those with the most to inflate first, as the audit takes them.
+// Inflates the largest members first, as the audit does.
 void inflate_all(const pbprobe::ZipArchive& archive) {
   std::vector<const pbprobe::ZipMember*> order;
   for (const auto& member : archive.members) order.push_back(&member);

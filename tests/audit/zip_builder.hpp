@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Wheels made from values: each lie about a member shows by itself.
+// Builds wheels from values, so that a test shows each wrong statement about a member.
 #pragma once
 
 #include <zlib.h>
@@ -21,13 +21,13 @@ struct ZipBuilder {
     bool deflated = true;
     uint16_t flags = 0;
     uint32_t external_attributes = 0;
-    std::string local_name = "";                   // where not empty: another than the directory's
-    std::optional<uint64_t> announced_bytes = {};  // where set: another size than the content's
+    std::string local_name = "";                   // if not empty, differs from the directory's name
+    std::optional<uint64_t> announced_bytes = {};  // if set, differs from the content's size
     bool zip64 = false;
-    int level = Z_NO_COMPRESSION;  // its sizes are the same with every zlib
+    int level = Z_NO_COMPRESSION;  // gives the same sizes with every zlib
   };
   std::vector<Member> members;
-  uint64_t announced_members = 0;  // where not 0: another count than there are
+  uint64_t announced_members = 0;  // if not 0, replaces the real count
   std::string comment = "";
 
   [[nodiscard]] Content build() const;
@@ -64,7 +64,7 @@ inline Content ZipBuilder::build() const {
       append<uint64_t>(extra, size);
       append<uint64_t>(extra, data.size());
     }
-    const auto header = [&](Content& out, const std::string& name) {  // what both headers share, from flags on
+    const auto header = [&](Content& out, const std::string& name) {  // fields of both headers, from flags on
       append<uint16_t>(out, member.flags);
       append<uint16_t>(out, member.deflated ? 8 : 0);
       append<uint32_t>(out, 0);

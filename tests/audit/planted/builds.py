@@ -33,7 +33,7 @@ def scratch() -> pathlib.Path:
 
 
 def shared(name: str, mode: int) -> str:
-    """A folder in a place where installed software lies."""
+    """Creates a folder below /opt, which holds installed software."""
     folder = pathlib.Path("/opt") / f"pbprobe-{name}-{os.getpid()}"
     try:
         folder.mkdir(exist_ok=True)

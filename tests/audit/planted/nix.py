@@ -27,7 +27,7 @@ derivation {
   system = builtins.currentSystem;
   builder = "/bin/sh";
   PATH = "/bin:/usr/bin";
-  # What the files may refer to: Nix looks only for the hashes of these.
+  # Paths that the files may refer to: Nix searches only for their hashes.
   inputs = map (path: "${builtins.storePath path}") needs;
   args = [ "-c" (builtins.concatStringsSep "\\n" (map (output: ''
     cp -r "${builtins.getAttr output sources}" "''$${output}"
@@ -44,7 +44,7 @@ derivation {
 
 @functools.cache
 def environment() -> dict[str, str]:
-    """Of Nix and of pbprobe, so that both mean the scratch store."""
+    """Returns the variables with which Nix and pbprobe use the scratch store."""
     if not shutil.which("nix-build"):
         pytest.skip("no nix-build: install Nix (Debian: nix-bin)")
     root = scratch() / "nix"

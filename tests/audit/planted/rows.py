@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""What each planted build is asked, and how it is asked."""
+"""Checks of each planted build, and the way to run them."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def ask(row: Row, folder, environment: dict[str, str] | None = None) -> None:
     others = {id_: finding["what"] for id_, finding in found.items() if id_ not in {row.check} | row.beside}
     assert others == {}
     assert all(found[id_]["severity"] != "fail" for id_ in row.beside)
-    # What could not be read is never a success, whichever file it is.
+    # An unreadable file is never a success.
     assert code == (1 if severity == "fail" or row.check in ("PB101", "PB102") else 0)
 
     twin_claim = row.twin_claim or row.claim

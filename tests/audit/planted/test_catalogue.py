@@ -8,7 +8,7 @@ import test_gpu
 import test_nix
 from rows import catalogue
 
-# What is asked only there.
+# Subjects of checks that need more than files.
 ELSEWHERE = {
     "host",
     "a started libtorch",

@@ -20,7 +20,7 @@ def built(name: str):
 C10 = "torch/lib/libc10.so"
 GOMP = "torch/lib/libgomp.so.1"
 X86, ARM = "x86_64", "aarch64"
-# What a CPU of the claimed row does not have, and who calls it.
+# Code that a CPU of the claimed row cannot run, and its callers.
 WIDE = {
     X86: 'extern "C" void wide_avx512(void) { __asm__ volatile("vaddps %zmm1, %zmm0, %zmm0"); }\n',
     ARM: 'extern "C" void wide_sve(void) { __asm__ volatile(".inst 0x04a10000"); }\n',
@@ -30,7 +30,7 @@ ASKS = {
     X86: '__builtin_cpu_supports("avx512f")',
     ARM: "getauxval(16) & (1 << 22)",
 }
-# What -ffast-math adds to a library, by GCC before 13: subnormal numbers become zero.
+# Code that GCC before 13 adds with -ffast-math: it flushes subnormal numbers to zero.
 FLUSH = {
     X86: "__builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040);",
     ARM: '__asm__ volatile("msr fpcr, %0" : : "r"(0x1000000UL));',

@@ -41,7 +41,7 @@ def minor_sm_claim() -> str:
     return f"sm120,cuda={cuda_release()}"
 
 
-# Of toolkit release 13.0.2, but for cuFFT: as recipes/cuda_components.json has them.
+# Packages of toolkit release 13.0.2, except cuFFT, as recipes/cuda_components.json lists them.
 TOOLKIT_13_0 = ("nvidia_cublas-13.1.0.3", "nvidia_cuda_nvrtc-13.0.88", "nvidia_cufft-12.0.0.61")
 MIXED = (*TOOLKIT_13_0[:2], "nvidia_cufft-11.4.1.4")
 TOOLKIT_12_9 = ("nvidia_cublas_cu12-12.9.1.4", "nvidia_cuda_nvrtc_cu12-12.9.86", "nvidia_cufft_cu12-11.4.1.4")
@@ -89,7 +89,7 @@ NAMED = [
 
 
 def named(isa: str) -> Build:
-    """A build for avx, as Nix calls that of a recipe."""
+    """A build for avx, with the name that Nix gives to a recipe's build."""
     store = f"python3.11-pytorch210-python311-cpu-{isa}-2.10.0"
     return Build({CPU: Library(ready="libavx.so")}, version="2.10.0", tag=None, store=store)
 

@@ -48,7 +48,7 @@ def made_of(change) -> pathlib.Path:
 
 
 def with_one(change) -> Build:
-    """Its first unit changed."""
+    """Returns a build with a changed first unit."""
     return cuda(units=(made_of(change), "sm120.fatbin"))
 
 
@@ -84,7 +84,7 @@ UNITS = [
         lambda: cuda(units=("first120.o", "second90_120.o")),
         "sm120",
     ),
-    # As CMake's detection makes of a 12.1 that it turned into "12.1(2.0)".
+    # CMake's detection turns a 12.1 into "12.1(2.0)", and builds this.
     Row(
         "PB314",
         "holds machine code only for sm_75",
@@ -92,7 +92,7 @@ UNITS = [
         lambda: cuda(units=("second120.o",)),
         "sm120",
     ),
-    # It runs on 12.1, and is not what is claimed.
+    # The code runs on 12.1, but the claim names another SM.
     Row(
         "PB314",
         "sm121 is claimed, and libtorch_cuda.so holds machine code only for sm_120",
@@ -262,7 +262,7 @@ def test_whatever_form_the_device_code_has_its_claim_is_true(tmp_path, units):
     assert code == 0
 
 
-# Which check, what it says, and which bytes of the file are written over
+# Check, its message, and the bytes of the file that are overwritten
 DAMAGE = [
     ("PB101", "fatbin magic 0x00000000, 0xba55ed50 expected", b"\x50\xed\x55\xba"),
     ("PB330", "is broken zstd data", None),

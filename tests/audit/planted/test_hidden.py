@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""Code for a better CPU where neither symbols nor section headers tell of it: no gate passes it, and passes it where
-its caller asks the CPU first."""
+"""Code for a better CPU that neither symbols nor section headers show. No gate passes it, unless its caller asks the
+CPU first."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ FOUND = {"PB204", "PB207", "PB211"}
 
 
 def code(machine: str, condition: str = "") -> str:
-    """An exported function that calls one which nobody else knows of."""
+    """Returns an exported function that calls an unlisted one."""
     inner = WIDE[machine].replace('extern "C"', "static __attribute__((noinline))")
     head = "#include <sys/auxv.h>\n" + inner
     return head + f'extern "C" void outer(void) {{ {condition} {NAME[machine]}(); }}\n'

@@ -16,7 +16,7 @@ STORED, DEFLATED = zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED
 
 
 def wheel(folder, add=lambda archive: None):
-    """Of a sound build, with what `add` puts into it."""
+    """Writes the wheel of a sound build with the members that `add` writes."""
     build = cpu().write(folder / "build")
     file = folder / "torch-2.11.0-cp311-cp311-linux_x86_64.whl"
     with zipfile.ZipFile(file, "w", DEFLATED) as archive, warnings.catch_warnings():

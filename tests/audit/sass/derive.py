@@ -57,7 +57,7 @@ def wgmma(kind, scale):
     )
 
 
-# What is counted: a mnemonic of the disassembler, and PTX that becomes it (any of its instructions).
+# Counted instructions: a mnemonic of the disassembler, and PTX that becomes it (any of its instructions).
 INSTRUCTIONS = {
     "FFMA": ["fma.rn.f32 f0, f1, f2, f3;", "fma.rn.f32 f0, f1, 0f40490FDB, f3;", "fma.rn.f32 f0, f1, f2, 0f40490FDB;"],
     "FFMA2": ["fma.rn.f32x2 d, d, d2, d2;"],
@@ -153,7 +153,7 @@ def disassembled(nvdisasm, cubin):
 
 
 def kernels():
-    """One a row's PTX, without line ends, so that the assembler's line number is the kernel's."""
+    """Returns one kernel for each row's PTX, without line ends: the assembler's line number is the kernel's number."""
     codes = [code for row in INSTRUCTIONS.values() for code in row]
     return [(HEAD.format(number=i) + code + TAIL).replace("\n", " ") for i, code in enumerate(codes)]
 
