@@ -152,7 +152,7 @@ TEST_F(NvccFiles, KernelsThatOnlyTrapAreReportedByName) {
 }
 
 // Words as nvdisasm shows them: HMMA.884 of sm_75, VIADD of sm_90a with the same opcode, HMMA.1688 of both.
-TEST(Sass, AssignsOpcodeToOneGeneration) {
+TEST(Sass, FindsOneGenerationForOpcode) {
   const std::vector<uint64_t> words{0x0000000c02047236, 0x008f640000005410, 0xffffff0001017836,
                                     0x001fe20000000000, 0x000000000806723c, 0x004fde0000001804};
   const auto* bytes = reinterpret_cast<const uint8_t*>(words.data());

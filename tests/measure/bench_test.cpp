@@ -23,7 +23,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-// A device on which time passes as the test says. Stands for hardware only: rows are made of what it measures.
+// Device on which the test sets the time. It replaces only hardware: rows are made from its measurements.
 class ScriptedBackend : public Backend {
  public:
   Result<void> verify(const Plan& plan) override {
@@ -122,7 +122,7 @@ class RunCase : public testing::Test {
 };
 
 TEST_F(RunCase, RowsHoldWhatWasMeasured) {
-  backend_.slice = {.gflops = 64 * 2.0, .clock_ghz = 2.0};  // what the table allows for avx512
+  backend_.slice = {.gflops = 64 * 2.0, .clock_ghz = 2.0};  // the rate that the table allows for avx512
   const EventLog log = run();
   ASSERT_EQ(log.measurements.rows.size(), 2U);
   const BenchRow& row = log.measurements.rows[0];
@@ -137,7 +137,7 @@ TEST_F(RunCase, RowsHoldWhatWasMeasured) {
   EXPECT_EQ(row.clock_ghz, 2.0);
   EXPECT_EQ(row.shape_class, "small");
   EXPECT_EQ(row.note, std::nullopt);
-  // The same slice is twice what avx2's row allows.
+  // This slice is twice the rate that avx2's row allows.
   EXPECT_EQ(log.measurements.rows[1].peak_fraction, std::nullopt);
   EXPECT_THAT(log.measurements.rows[1].note.value_or(""), HasSubstr("64 operations per clock and core"));
 }

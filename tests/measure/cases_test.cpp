@@ -238,7 +238,7 @@ TEST(PeerViews, RefuseWhatTheShimsCannotMultiply) {
 }
 
 // Without a device: what is chosen is what choose() takes there.
-TEST(ExplainBench, SupposesDeviceOfMissingTarget) {
+TEST(ExplainBench, DescribesDeviceOfMissingTarget) {
   for (const auto& target : all_targets()) {
     const BenchRequest bench{.target = target.id, .dtype = DType::fp32, .shapes = {{333, 512, 100}}};
     const auto list = explain_bench(bench, small_host(), 48);

@@ -38,7 +38,7 @@ class Wire : public testing::Test {
     close(ends_.worker);
     close(ends_.supervisor);
   }
-  // As code does that knows nothing but the descriptor.
+  // Writes as code does that knows nothing but the descriptor.
   void scribble(const std::string& text) {
     ASSERT_EQ(write(ends_.worker, text.data(), text.size()), static_cast<ssize_t>(text.size()));
   }
@@ -95,7 +95,7 @@ TEST_F(Wire, RejectsEventsWrittenDuringLoad) {
   EXPECT_THAT(intrusions_, ElementsAre(Pair("/t/libtorch_cpu.so", "{\"finished\": true}")));
 }
 
-TEST_F(Wire, SeparatesUnterminatedIntrusionFromNextEvent) {
+TEST_F(Wire, KeepsUnterminatedIntrusionApart) {
   load();
   scribble("{\"finished\": true}");
   open();
@@ -188,7 +188,7 @@ TEST(Verifier, BelievesNoReportWithoutAGemm) {
 
 TEST(Verifier, RefusesForgedNumbers) {
   Verifier verifier;
-  // Those of other operands, as code would hand over that was made before they were drawn.
+  // Results of other operands, as code would return if made before the operands were drawn.
   for (const DType type : {DType::fp32, DType::bf16})
     EXPECT_EQ(verifier.pass(event_of(returned_gemm("cpu", type, correct_gemm(type, 6))), 7), std::nullopt);
   LibtorchRun run = kSaysSo;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What the tests of children share.
+// Common parts of the tests of children.
 #pragma once
 
 #include <cstdlib>
@@ -16,7 +16,7 @@
 
 namespace pbprobe {
 
-// This very program, under the emulator where it is cross-built.
+// Returns the command of this program, with the emulator if it is cross-built.
 inline std::vector<std::string> self(const std::string& fault = "") {
   std::vector<std::string> words;
   std::istringstream emulator(PBPROBE_EMULATOR);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// The peer's library where it is not there, or is another one. What its kernels compute: gpu_test.cpp.
+// Tests a missing and a wrong library of the peer. gpu_test.cpp tests the results of its kernels.
 #include "probes/measure/cutlass.hpp"
 
 #include <cstdlib>

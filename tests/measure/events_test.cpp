@@ -12,7 +12,7 @@
 namespace pbprobe {
 namespace {
 
-// What a writer puts into a pipe.
+// Returns the bytes that a writer puts into a pipe.
 template <class Write>
 std::string written(Write&& write) {
   int ends[2];

@@ -62,7 +62,7 @@ TEST(Gain, ShowsNoDifferenceInMostRuns) {
   EXPECT_LE(shown, 10);
 }
 
-// Neighbours that slow some processes tenfold. Of twenty runs with the bootstrap's chance of 5 % each, two are wrong
+// Neighbours slow some processes tenfold. The bootstrap errs with a chance of 5 % each, so two of twenty runs are wrong
 // every fourth time; ranks leave less than 1 %.
 TEST(Gain, ShowsNoDifferenceOnBusyMachine) {
   int shown = 0;

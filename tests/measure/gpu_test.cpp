@@ -155,7 +155,7 @@ TEST_F(OnGpu, RejectsUnsuitableCubinByName) {
   if (refused == 0) GTEST_SKIP() << "this build has no other GPU's cubin: make build TARGETS=all";
 }
 
-// Reads an address that is none of the device's, and then asks for memory: in a process of its own, which it breaks.
+// Reads an address outside the device's memory, then allocates memory: in its own process, which it breaks.
 [[noreturn]] void break_the_context(int32_t index, const std::string& target) {
   const auto say = [](const Error& error) { std::fprintf(stderr, "%s\n", error.message.c_str()); };
   auto device = GpuDevice::open(index);
@@ -268,7 +268,7 @@ TEST_F(OnGpu, CublasLtTakesTurnsWithOurs) {
   }
 }
 
-// What cuBLASLt computes here is what the kernels compute: the peer multiplies what it is asked to multiply.
+// cuBLASLt computes the same results as the kernels, so the peer multiplies the given operands.
 TEST_F(OnGpu, ScaledInt8TakesTurnsWithBf16) {
   const std::string target = gpu().target.value_or("");
   const TargetBuild* const build = find_build(target);
@@ -326,7 +326,7 @@ TEST_F(OnGpu, CublasLtMultipliesWhatWeMultiply) {
   }
 }
 
-// By blocks of 128: exact, so the library was handed the scales where it wants them.
+// Blocks of 128: the result is exact, so the scales have the layout that the library expects.
 TEST_F(OnGpu, CublasLtScalesWhatWeScale) {
   if (gpu().capability != "9.0") GTEST_SKIP() << "cuBLASLt has such scales on 9.0";
   auto library = CublasLt::load(cublaslt_places(std::nullopt));
@@ -360,7 +360,7 @@ TEST_F(OnGpu, CublasLtScalesWhatWeScale) {
   }
 }
 
-// The same of CUTLASS's kernels, of each family the one that is fastest here.
+// Compares CUTLASS's kernels in the same way: the fastest of each family on this GPU.
 TEST_F(OnGpu, CutlassMultipliesWhatWeMultiply) {
   auto library = Cutlass::load(cutlass_places());
   if (!library.ok()) GTEST_SKIP() << library.error().message;

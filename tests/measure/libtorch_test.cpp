@@ -83,7 +83,7 @@ TEST_F(RealLibtorch, SaysWithWhatItWorks) {
   EXPECT_THAT(m.libtorch->libraries, testing::Contains(testing::Field(&LibtorchLibrary::name, "BLAS")));
 }
 
-// Each in a process of its own, forked from this one, which loads no libtorch.
+// A start runs in its own process, forked from this one, which loads no libtorch.
 TEST_F(RealLibtorch, StartsInEachTierOfTheDispatcher) {
   request_.host.gpus.clear();
   std::vector<LibtorchStart> starts;
@@ -95,7 +95,7 @@ TEST_F(RealLibtorch, StartsInEachTierOfTheDispatcher) {
   for (const LibtorchStart& start : starts) EXPECT_EQ(start.problem, std::nullopt) << start.how;
 }
 
-// The same torch behind a library that computes one area wrong, or dies in it.
+// Puts the same torch behind a library that computes one area wrong, or dies in it.
 TEST_F(RealLibtorch, NamesWrongAreaAndElement) {
   request_.libtorch_dir = PBPROBE_FAKES "/wrong_area";
   const Measurements m = measure();
@@ -226,7 +226,7 @@ TEST(ExplainLoader, MixedLibrariesAreNamed) {
               HasSubstr("libraries of different builds are mixed"));
 }
 
-TEST(ExplainLoader, QuotesUnknownMessage) {
+TEST(ExplainLoader, PrintsUnknownMessage) {
   EXPECT_THAT(explain_loader("/t/a.so", "cannot allocate memory in static TLS block").message,
               HasSubstr("static TLS block"));
 }

@@ -129,7 +129,7 @@ TEST_F(ScaledAreas, ReportNotRunIfTorchRefuses) {
   }
 }
 
-// What is skipped for want of a release is not skipped where torch's words name a fault or an obstacle.
+// An area that a release may lack is not skipped if torch's message names a fault or an obstacle.
 TEST_F(ScaledAreas, SeparateFaultFromMissingSupport) {
   for (const auto& [words, code, obstacle] :
        {std::tuple{"CUBLAS_STATUS_NOT_SUPPORTED", ErrorCode::unsupported, std::optional<Obstacle>()},

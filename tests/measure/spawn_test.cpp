@@ -80,7 +80,7 @@ TEST_F(Spawn, NamesSignalOfAbortInInitializer) {
   EXPECT_EQ(obstacle_of("abort"), std::nullopt);
 }
 
-// What had no memory, or no time, is not known to be wrong.
+// A child that had no memory, or no time, is not known to be wrong.
 TEST_F(Spawn, TooLittleMemoryIsNoFaultOfTheBuild) {
   EXPECT_THAT(problem_of("no_memory"), AllOf(HasSubstr("SIGABRT"), HasSubstr("there was too little memory")));
   EXPECT_EQ(obstacle_of("no_memory"), Obstacle::memory);
@@ -156,7 +156,7 @@ TEST_F(Spawn, CatchesLibraryThatComputesWrong) {
   EXPECT_EQ(result->libtorch->obstacle, std::nullopt) << "wrong numbers are a fault";
 }
 
-TEST_F(Spawn, DistinguishesEmptyFileTextAndMissingFolder) {
+TEST_F(Spawn, NamesEmptyFileTextOrMissingFolder) {
   const std::filesystem::path folder = std::filesystem::path(PBPROBE_FAKES) / ("text" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
   const std::string name = folder.filename();
@@ -170,7 +170,7 @@ TEST_F(Spawn, DistinguishesEmptyFileTextAndMissingFolder) {
 
 // --- foreign code that means harm ---
 
-// Whether this system gives a child namespaces of its own.
+// Reports whether this system gives a child its own namespaces.
 bool can_be_apart() {
   Sandbox sandbox = prepare_sandbox();
   const pid_t child = fork_into(sandbox);
@@ -239,7 +239,7 @@ bool has_landlock() {
   return syscall(444, nullptr, 0, 1) >= 1;
 }
 
-// It answers for its process on each descriptor, as if it had been asked and was right.
+// The library answers for its process on each descriptor, as if it had been asked and was right.
 TEST_F(Spawn, RejectsAnswerDuringLoad) {
   auto result = load("forger");
   ASSERT_TRUE(result.ok()) << result.error().message;
@@ -291,7 +291,7 @@ TEST_F(Spawn, EndsLibraryThatStopsItsSupervisor) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
 }
 
-TEST_F(Spawn, ProtectsSupervisorFromTracing) {
+TEST_F(Spawn, HidesSupervisorFromTracing) {
   if (!has_landlock()) GTEST_SKIP() << "this kernel has no Landlock";
   EXPECT_THAT(problem_of("tracer"), HasSubstr("with exit code 11 "));
 }
@@ -345,7 +345,7 @@ TEST_F(Spawn, HowItWasKeptIsInTheFacts) {
   EXPECT_EQ(result->libtorch->confinement->apart, can_be_apart());
 }
 
-// In a user namespace root is nobody to other users' folders.
+// In a user namespace, root has no rights on other users' folders.
 TEST_F(Spawn, RootReadsWhatOnlyRootMay) {
   if (geteuid() != 0) GTEST_SKIP() << "only for root";
   const test::TempFolder folder;

@@ -71,8 +71,7 @@ TEST_F(Supervise, ReportsWorkerThatSurvivesKillAsHung) {
   EXPECT_EQ(waitpid(worker, nullptr, 0), worker);
 }
 
-// In a namespace of processes that somebody else made, with the /proc of another: numbers of /proc are not those of
-// kill().
+// In a foreign namespace of processes, with another /proc, the numbers of /proc differ from the numbers of kill().
 TEST_F(Supervise, EndsNoProcessWithForeignProc) {
   Sandbox sandbox = prepare_sandbox();
   sandbox.pids = true;

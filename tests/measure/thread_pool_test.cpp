@@ -95,7 +95,7 @@ void hold(int) {
   }
 }
 
-// As on a CPU that is busy with something else: the caller does all by itself, and the worker helps again later.
+// Models a busy CPU: the caller runs all tasks itself, and the worker helps again later.
 TEST(ThreadPoolTest, FinishesWhileAWorkerIsBlocked) {
   ThreadPool pool(2);
   struct Meeting {
@@ -135,7 +135,7 @@ TEST(ThreadPoolTest, RestingWorkersTakeNoTime) {
   EXPECT_LT(static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC, 0.02);
 }
 
-// Those that there are end first: a process that only ran short of memory does not die of it.
+// The existing threads end first: a process that only ran short of memory does not die of it.
 TEST(ThreadPoolTest, ThrowsToCallerIfThreadCreationFails) {
   const auto with_little_memory = [] {
     int64_t pages = 0;

@@ -150,7 +150,7 @@ TEST_P(ScaledSpotCheck, ScalesAndRoundingAreAllowedFor) {
 
 INSTANTIATE_TEST_SUITE_P(All, ScaledSpotCheck, testing::Values(std::pair{DType::int8, Layout::nt}));
 
-// Of INT32 nothing says that an element was not written: column 1 is none that is compared with its sum.
+// INT32 has no mark of unwritten elements, and column 1 is not compared with its sum.
 TEST_P(SpotCheck, FindsUnwrittenColumn) {
   if (problem_.c != DType::int32) GTEST_SKIP() << "NaN says it";
   for (int64_t i = 0; i < problem_.m; ++i) set(i, 1, -1);

@@ -56,7 +56,7 @@ __attribute__((constructor)) static void start(void) {
 }
 
 #elif defined(FAKE_FORK_BOMB)
-/* Each of them goes on; after 300 in all it stops, should nothing stop it. */
+/* The processes fork until there are 300, unless something stops them. */
 #include <sys/mman.h>
 __attribute__((constructor)) static void start(void) {
   int* count = mmap(NULL, sizeof *count, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -127,7 +127,7 @@ __attribute__((constructor)) static void start(void) {
 }
 
 #elif defined(FAKE_FORGER)
-/* Answers for its process to whoever listens, and leaves before it can be asked. */
+/* Writes an answer for its process to each descriptor, and exits before any request. */
 __attribute__((constructor)) static void start(void) {
   static const char answer[] =
       "\n{\"libtorch\": {\"path\": \"/t\", \"loaded\": true, \"executed\": true, \"executed_on_gpu\": true, "
@@ -140,7 +140,7 @@ __attribute__((constructor)) static void start(void) {
 }
 
 #elif defined(FAKE_CHANNEL_FLOOD)
-/* Gigabytes to whoever listens, without a line's end. */
+/* Writes gigabytes without a line end to each descriptor. */
 __attribute__((constructor)) static void start(void) {
   static char noise[1 << 16];
   memset(noise, 'x', sizeof noise);
@@ -150,7 +150,7 @@ __attribute__((constructor)) static void start(void) {
 }
 
 #elif defined(FAKE_CLOSER)
-/* Nobody is left to report to. */
+/* Closes all descriptors. */
 #include <fcntl.h>
 __attribute__((constructor)) static void start(void) {
   for (int number = 0; number < 1024; ++number) close(number);
@@ -176,7 +176,7 @@ __attribute__((constructor)) static void start(void) {
 }
 
 #elif defined(FAKE_STOPPER)
-/* Nothing goes on: neither its supervisor nor itself. */
+/* Stops its supervisor and itself. */
 __attribute__((constructor)) static void start(void) {
   kill(getppid(), SIGSTOP);
   while (1) pause();
@@ -198,7 +198,7 @@ __attribute__((constructor)) static void start(void) {
 }
 
 #elif defined(FAKE_WANDERER)
-/* Lets nothing stand as it was: working folder, mask, limits, signals, alarms. */
+/* Changes working folder, mask, limits, signals, alarms. */
 #include <sys/resource.h>
 #include <sys/stat.h>
 __attribute__((constructor)) static void start(void) {
@@ -253,7 +253,7 @@ int use_it(void) { return pbprobe_absent(); }
 int pbprobe_absent(void) { return 0; }
 
 #elif defined(FAKE_WRONG)
-/* The shims of a torch that computes nothing: C stays as it was. */
+/* The shims of a torch that computes nothing: C stays unchanged. */
 uint64_t aoti_torch_abi_version(void) { return 2ULL << 56 | 99ULL << 48 | 1ULL << 40; }
 static int tensor;
 int32_t aoti_torch_create_tensor_from_blob(void* data, int64_t ndim, const int64_t* sizes, const int64_t* strides,
