@@ -71,8 +71,8 @@ static double of_e4m3(uint8_t bits) {
   return (bits & 0x7f) == 0x7f ? NAN : bits & 0x80 ? -size : size;
 }
 
-/* Returns number l of a line; a byte holds two E2M1, the first one in the low half. The other order in both operands would
- * give the same sums. */
+/* Returns number l of a line; a byte holds two E2M1, the first one in the low half. The other order in both operands
+ * would give the same sums. */
 static double number(const struct tensor* t, int64_t line, int64_t l, int of_b) {
   const int64_t at = line * t->strides[of_b];
   if (t->type != E2M1X2) return of_e4m3(t->data[at + l * t->strides[1 - of_b]]);
