@@ -41,7 +41,7 @@ void write_all(int descriptor, std::string_view text) {
   }
 }
 
-// Of the supervisor's answer, which is short; empty where it is gone.
+// Reads the supervisor's answer, which is short. Returns "" if the supervisor has ended.
 std::string read_line(int descriptor) {
   constexpr size_t kMost = 100;
   std::string line;
@@ -78,7 +78,7 @@ void Channel::close(const std::string& library) {
   send(event.dump(-1, ' ', false, Json::error_handler_t::replace));
   explicit_bzero(word_.data(), word_.size());
   word_.clear();
-  // What was reported so far has gone on, should this code end the supervisor.
+  // Waits for the supervisor, so that all events are forwarded before the loaded code can end it.
   read_line(descriptor_);
 }
 
@@ -86,7 +86,7 @@ void Channel::open() {
   write_all(descriptor_, "\n" + std::string(kLoaded) + "\n");
   const std::string answer = read_line(descriptor_);
   const size_t space = answer.find(' ');
-  if (space == std::string::npos) {  // the supervisor is gone, or the way to it: nobody is left to report to
+  if (space == std::string::npos) {  // the supervisor has ended: stop sending
     descriptor_ = -1;
     return;
   }
@@ -120,7 +120,7 @@ void Broker::take(std::string_view line) {
   write_all(descriptor_, "closed\n");
 }
 
-// Lines, in whatever pieces they come. What is nobody's event is not kept, however long it is.
+// Splits the bytes into lines, across calls. Drops the excess of long lines without the word.
 void Broker::hear(std::string_view bytes) {
   while (!bytes.empty()) {
     const size_t end = bytes.find('\n');

@@ -60,7 +60,7 @@ void write_all(int descriptor, const std::string& text) {
   size_t done = 0;
   while (done < text.size()) {
     const ssize_t count = retried([&] { return ::write(descriptor, text.data() + done, text.size() - done); });
-    if (count <= 0) return;  // the reader is gone: nobody is left to report to
+    if (count <= 0) return;  // the reader has ended: stop writing
     done += static_cast<size_t>(count);
   }
 }

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What the child writes on its descriptor: one JSON object a line, at once, so that a crash loses only what comes
-// after.
+// Events that the child writes to its descriptor: one JSON object per line, written immediately, so that a crash loses
+// only later events.
 //
 //   {"stage": {"step": "libtorch", "doing": "loading /…/libtorch_cpu.so"}}
 //   {"row": {…BenchRow…}}   {"libtorch": {…LibtorchRun…}}   {"exact_cpu": 3}   {"note": "…"}   {"problem": "…"}
@@ -33,7 +33,7 @@ namespace pbprobe {
 enum class Step { start, libtorch, kernels };
 [[nodiscard]] std::span<const EnumName<Step>> enum_names(Step);
 
-// What the worker is about to do: named in the sentence if it dies there.
+// Current step of the worker, named in the message if the worker dies in it.
 struct Stage {
   Step step = Step::start;
   std::string doing = "starting";
@@ -44,13 +44,13 @@ enum class How { exited, signal, time_limit, hung, unseen };  // unseen: waiting
 
 // The instruction that ended it, as its own signal handler saw it.
 struct Crash {
-  std::string object;   // file that it lies in; empty: none, such as code made at run time
-  uint64_t offset = 0;  // in that file as loaded, else the address
-  std::string symbol;   // empty: none that is exported
-  std::string bytes;    // from the instruction on, in hexadecimal
+  std::string object;   // file of the faulting code; empty for generated code
+  uint64_t offset = 0;  // offset in the loaded file; without a file, the address
+  std::string symbol;   // exported symbol; empty if there is no such symbol
+  std::string bytes;    // code bytes from the instruction on, in hexadecimal
 };
 
-// How the worker ended, as its supervisor saw it.
+// End of the worker, as observed by its supervisor.
 struct Ended {
   How how = How::exited;
   int64_t code = 0;
@@ -80,11 +80,11 @@ void fields(Visitor& visit, T& ended) {
   visit("left_behind", ended.left_behind, "processes that it left, ended by the supervisor");
 }
 
-// Writes events to a descriptor. Only the process that made it writes: a library may fork the worker behind its back.
+// Writer of events. Only the process that created it writes: a library may fork the worker without its knowledge.
 class EventWriter {
  public:
-  explicit EventWriter(int descriptor);    // as it comes, one object a line
-  explicit EventWriter(Channel& channel);  // to the supervisor
+  explicit EventWriter(int descriptor);    // writes each event as one line
+  explicit EventWriter(Channel& channel);  // sends events to the supervisor
 
   void stage(Step step, std::string doing);
   void row(const BenchRow& row);
@@ -94,17 +94,17 @@ class EventWriter {
   void note(const std::string& text);
   void problem(const std::string& text);
   void not_run(NotRun one);
-  void obstacle(Obstacle why);  // why this process itself cannot go on
-  // What came of something that was tried on `device`, empty: on the CPU.
+  void obstacle(Obstacle why);  // reason why this process cannot continue
+  // Records the failure of a test on `device`; empty for the CPU.
   void failed(const std::string& text, const Error& error, const std::string& device);
-  // Foreign code is loaded between these two, and has no way to answer.
+  // Marks the start and end of loading foreign code, which must not send events.
   void loading(const std::string& library);
   void loaded();
-  // Of the operands of libtorch's GEMMs; the supervisor's, drawn after the loading.
+  // Seed of the operands of libtorch's GEMMs, drawn by the supervisor after loading.
   [[nodiscard]] uint64_t seed() const;
   void gemm(const ReturnedGemm& gemm);
-  void intruded(const std::string& text);  // the supervisor's: somebody else wrote to the channel
-  void refused(const std::string& text);   // the request itself is wrong
+  void intruded(const std::string& text);  // sent by the supervisor: foreign code wrote to the channel
+  void refused(const std::string& text);   // the request is invalid
   void finished();
   void ended(const Ended& ended);
 
@@ -117,10 +117,10 @@ class EventWriter {
   pid_t owner_;
 };
 
-// A line as it is.
+// Writes `line` unchanged.
 void write_event(const EventWriter& events, const std::string& line);
 
-// What was read of a child's events.
+// Events received from a child.
 struct EventLog {
   Measurements measurements;  // a later libtorch event replaces an earlier one
   Stage stage;
@@ -137,7 +137,7 @@ struct EventLog {
 // Reads what has been written so far; a last line without an end is left out unless it is an event.
 [[nodiscard]] EventLog read_events(std::string_view text);
 
-// What an area says until it is answered: where the process ends then, that was it.
+// Placeholder result of an area until its answer arrives. If the process ends first, this area was the last one.
 inline constexpr std::string_view kNothingCameBack = "nothing came back from it";
 
 // Foreign bytes on one line: control bytes become '?', at most `limit` characters stay.

@@ -22,7 +22,7 @@ const AreaTiming* find(const std::vector<AreaTiming>& timings, const AreaTiming&
   return found == timings.end() ? nullptr : &*found;
 }
 
-// Without an interval as yet. An area that one process lacks is none.
+// Collects the samples of all areas, without intervals. Leaves out areas that any process lacks.
 std::vector<AreaGain> collect(const std::vector<Turn>& rounds) {
   std::vector<AreaGain> gains;
   if (rounds.empty()) return gains;
@@ -44,11 +44,12 @@ std::vector<AreaGain> collect(const std::vector<Turn>& rounds) {
   return gains;
 }
 
-// Of `count` numbers in order, the place k from which on those from the k-th to the k-th last hold their median with
-// this confidence, whatever their distribution: each of them lies below it with a chance of one half. At least 1.
+// Returns the rank k such that the interval from the k-th lowest to the k-th highest of `count` values contains their
+// median with this confidence, for any distribution: each value is below the median with probability one half. At
+// least 1.
 size_t place_of(size_t count, double confidence) {
-  double chance = std::exp2(-static_cast<double>(count));  // of exactly `place` numbers below the median
-  double below = chance;                                   // of at most so many
+  double chance = std::exp2(-static_cast<double>(count));  // probability of exactly `place` values below the median
+  double below = chance;                                   // probability of at most `place` values below the median
   size_t place = 0;
   while (2 * below <= 1 - confidence && 2 * (place + 1) < count) {
     ++place;
@@ -98,7 +99,7 @@ Result<std::vector<AreaTiming>> timings_of(const std::function<Result<Measuremen
   return std::move(measurements.libtorch->timings);
 }
 
-// Whoever goes second finds a warmer machine.
+// Alternates the order, because the second process finds a warmer machine.
 Result<Turn> take_turn(const GainRequest& request, bool build_first) {
   Turn turn;
   for (const bool build : {build_first, !build_first}) {
@@ -113,7 +114,7 @@ Result<Turn> take_turn(const GainRequest& request, bool build_first) {
 
 std::vector<AreaGain> gains_of(const std::vector<Turn>& rounds) {
   std::vector<AreaGain> gains = collect(rounds);
-  std::mt19937 random(1);  // the same figures give the same interval
+  std::mt19937 random(1);  // fixed seed, so that equal figures give equal intervals
   const double confidence = 1 - (1 - kConfidence) / static_cast<double>(std::max<size_t>(gains.size(), 1));
   for (AreaGain& gain : gains) {
     add_interval(gain, confidence, random);

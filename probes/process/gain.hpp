@@ -21,11 +21,12 @@ struct Turn {
   std::vector<AreaTiming> baseline;
 };
 
-// A figure for each area that both have in every round; a process speaks by the median of its samples. The interval is
-// a percentile bootstrap's over the rounds, of the ratio of medians, widened to the one that ranks of the rounds'
-// ratios give without any distribution, and so wide that all areas' hold at once with 95 % (Bonferroni): of eleven
-// areas that are the same, one would seem to differ every second time otherwise. Sources: B. Efron and R. Tibshirani,
-// An Introduction to the Bootstrap, 1993, chapter 13; H. David and H. Nagaraja, Order Statistics, 2003, section 7.1.
+// Computes the gain of each area that both builds have in every round. Each process contributes the median of its
+// samples. The interval is a percentile bootstrap over the rounds for the ratio of medians, widened to the
+// distribution-free interval by ranks of the rounds' ratios. A Bonferroni correction makes the intervals of all areas
+// hold at once with 95 %; without it, one of eleven equal areas would seem different every second time. Sources: B.
+// Efron and R. Tibshirani, An Introduction to the Bootstrap, 1993, chapter 13; H. David and H. Nagaraja, Order
+// Statistics, 2003, section 7.1.
 [[nodiscard]] std::vector<AreaGain> gains_of(const std::vector<Turn>& rounds);
 
 struct GainRequest {

@@ -29,7 +29,7 @@ int64_t right(uint64_t seed, int64_t k, int64_t j) {
   return static_cast<int64_t>(mixed(~seed ^ static_cast<uint64_t>(k * kN + j)) % 5) - 2;
 }
 
-// Bits of a small integer in FP32, of which BF16 is the upper half.
+// Returns the FP32 bits of a small integer. Their upper half is its BF16 value.
 uint32_t bits_of(int64_t integer) {
   const auto value = static_cast<float>(integer);
   uint32_t bits = 0;

@@ -49,7 +49,7 @@ void own_its_user(const Sandbox& sandbox) {
   write_word("/proc/self/gid_map", sandbox.gid_map);
 }
 
-// What tells of the processes of this namespace; the mount is seen only in here.
+// Mounts a /proc for the processes of this namespace. The mount is visible only inside of it.
 bool mount_proc() {
   if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return false;
   return mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) == 0;
@@ -66,7 +66,7 @@ void raise_loopback() {
   close(any);
 }
 
-// Tried by a process that ends at once: who is in the namespaces cannot leave them.
+// Tries the mount in a process that ends at once, because a process cannot leave its namespaces.
 bool can_mount_proc(const Sandbox& sandbox, unsigned long namespaces) {
   const pid_t child = raw_fork(namespaces);
   if (child == 0) {
@@ -84,8 +84,8 @@ bool has_gpu_driver() {
 
 constexpr unsigned long kIsolated = CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWNS;
 
-// The first process of the namespace: reaps what nobody else does, and ends with the kept one. The kernel ends the
-// rest.
+// Runs as the first process of the namespace: reaps orphans, and exits when the kept process ends. The kernel then ends
+// all other processes of the namespace.
 [[noreturn]] void keep(pid_t kept, int status_write) {
   dup2(status_write, 0);
   close_from(1);
@@ -100,14 +100,14 @@ constexpr unsigned long kIsolated = CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWNS;
   }
 }
 
-// Namespace of processes; null where it is unknown.
+// Returns the inode of the process namespace; nullopt if unknown.
 std::optional<ino_t> namespace_of(const std::string& pid) {
   struct stat facts {};
   if (stat(("/proc/" + pid + "/ns/pid").c_str(), &facts) != 0) return std::nullopt;
   return facts.st_ino;
 }
 
-// The session, after the name in parentheses: "12 (any name) S ppid pgrp session …".
+// Parses the session id, which follows the name in parentheses: "12 (any name) S ppid pgrp session …".
 long session_of(const std::string& pid) {
   const auto stat = read_whole_file("/proc/" + pid + "/stat");
   const std::string text = stat.ok() ? *stat : "";
@@ -152,7 +152,7 @@ Sandbox prepare_sandbox() {
 
 pid_t fork_into(Sandbox& sandbox) {
   const unsigned long apart = sandbox.pids ? kIsolated : CLONE_NEWNET;
-  // Who is root needs no user namespace, and would lose in it what others' folders allow only root.
+  // Root needs no user namespace, and would lose access in it to folders of other users that only root may read.
   const unsigned long first = geteuid() == 0 ? 0 : CLONE_NEWUSER;
   for (const unsigned long namespaces : {apart | first, apart | (first ^ CLONE_NEWUSER), 0UL}) {
     sandbox.apart = (namespaces & CLONE_NEWPID) != 0;

@@ -80,7 +80,8 @@ Result<Descriptor> request_file(const MeasureRequest& request) {
   return file;
 }
 
-// What the forked process needs until exec: prepared before, since only async-signal-safe calls may follow a fork.
+// Data that the forked process needs until exec. Prepared before the fork, after which only async-signal-safe calls are
+// allowed.
 struct Launch {
   std::vector<std::string> words;
   std::vector<char*> arguments;
@@ -151,16 +152,17 @@ struct Sink {
   bool keep_last;
   std::string text;
   size_t seen = 0;
-  int why = 0;  // it cannot be read
+  int why = 0;  // errno of the last failed read; 0 if none
 
-  // False at the end of the pipe. Bounded: who writes without end must not keep the clock from being looked at.
+  // Reads the available bytes; returns false at the end of the pipe. Bounded, so that a process that writes endlessly
+  // cannot block the time limit.
   bool drain() {
     constexpr int kMostReads = 256;
     std::array<char, 65536> buffer;
     for (int reads = 0; reads < kMostReads; ++reads) {
       const ssize_t count = retried([&] { return read(descriptor, buffer.data(), buffer.size()); });
       why = count < 0 && errno != EAGAIN ? errno : 0;
-      if (count < 0) return true;  // nothing more for now
+      if (count < 0) return true;  // no more data for now
       if (count == 0) return false;
       seen += static_cast<size_t>(count);
       text.append(buffer.data(), static_cast<size_t>(count));
@@ -175,7 +177,7 @@ struct Watched {
   Sink output;
   ChildEnd end;
   int64_t escaped = 0;  // processes that outlived the supervisor
-  bool apart = false;   // it was in namespaces of its own
+  bool apart = false;   // the child ran in its own namespaces
 };
 
 // Tells of the last thing that the child began since `reported`, of what it wrote so far.
@@ -194,7 +196,7 @@ bool has_ended(pid_t child) {
   return waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == child;
 }
 
-// What it takes too much of; empty: nothing.
+// Describes the resource that the child exceeds; empty if it exceeds none.
 std::string excess_of(pid_t child, const Sandbox& sandbox, const ChildLimits& limits, ChildEnd& end) {
   const SandboxUsage usage = usage_of(child, sandbox);
   if (usage.processes > limits.processes)
@@ -207,7 +209,7 @@ std::string excess_of(pid_t child, const Sandbox& sandbox, const ChildLimits& li
   return {};
 }
 
-// Reads both pipes until the supervisor has ended, until its time is over, or until it takes too much.
+// Reads both pipes until the supervisor ends, its time is over, or it exceeds a resource.
 void watch(pid_t child, double limit_seconds, const Sandbox& sandbox, const ChildLimits& limits, Watched& watched) {
   constexpr double kBetweenLooks = 0.1;
   const auto start = Clock::now();
@@ -215,7 +217,7 @@ void watch(pid_t child, double limit_seconds, const Sandbox& sandbox, const Chil
   double limit = limit_seconds;
   double next_look = kBetweenLooks;
   bool killed = false;
-  size_t reported = 0;  // of the answer
+  size_t reported = 0;  // bytes of the answer that were reported
   while (!has_ended(child)) {
     if (elapsed() > limit) {
       if (killed) {
@@ -294,7 +296,7 @@ struct Attempt {
   bool died_in_libtorch = false;
 };
 
-// What is known of libtorch's process besides what it says itself.
+// Adds facts about libtorch's process that the process itself did not report.
 void add_confinement(const EventLog& log, const Watched& watched, const MeasureRequest& request,
                      Measurements& measurements) {
   if (!request.libtorch_dir) {

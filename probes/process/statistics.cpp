@@ -55,7 +55,7 @@ double ops_per_clock(std::vector<PeakPair> pairs, int64_t units) {
   return median(seen);
 }
 
-// Why the table does not bear the peak out; empty: it does.
+// Describes how the table contradicts the peak; empty if it does not.
 std::string disagreement(double seen, std::span<const int64_t> allowed, bool second_hand) {
   const bool agrees = std::any_of(allowed.begin(), allowed.end(), [&](int64_t ops) {
     return std::abs(seen - static_cast<double>(ops)) <= 0.03 * static_cast<double>(ops);

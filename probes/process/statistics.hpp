@@ -33,7 +33,7 @@ struct PeakPair {
 struct PeakVerdict {
   double fraction = 0;
   double clock_ghz = 0;
-  std::string why_not;  // empty: the fraction stands
+  std::string why_not;  // reason for rejecting the fraction; empty if valid
 };
 
 // The fraction is the median of the pairs' ratios; pairs whose peak slice is below 90 % of the best are dropped. The

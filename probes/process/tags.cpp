@@ -26,7 +26,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Another user's processes cannot be read, and are none of ours. A zombie's environment is empty.
+// Reports whether the environment of a process contains `tag`. Processes of other users are not readable and never
+// carry a tag; the environment of a zombie is empty.
 bool carries(const std::filesystem::path& process, std::string_view tag, bool whole) {
   const auto environment = read_whole_file(process / "environ");
   if (!environment.ok()) return false;
@@ -39,12 +40,12 @@ bool carries(const std::filesystem::path& process, std::string_view tag, bool wh
 }
 
 struct Process {
-  bool has_ended = true;  // a zombie has
+  bool has_ended = true;  // true for a zombie
   pid_t parent = 0;
-  uint64_t start = 0;  // in ticks since the system's start
+  uint64_t start = 0;  // clock ticks since boot
 };
 
-// "12 (any name) S 11 …", in which the start is the 22nd word.
+// Parses /proc/PID/stat: "12 (any name) S 11 …". The start time is word 22.
 Process look_at(const std::filesystem::path& process) {
   const auto stat = read_whole_file(process / "stat");
   const size_t end = stat.ok() ? stat->rfind(") ") : std::string::npos;
@@ -60,7 +61,8 @@ Process look_at(const std::filesystem::path& process) {
   return seen;
 }
 
-// Whatever was there before us is none of ours: of a machine's many processes few are left to look into.
+// Lists processes for which `which` holds. Skips processes that are older than this one, which leaves few to inspect on
+// a busy machine.
 template <class Which>
 std::vector<pid_t> processes(Which which) {
   static const uint64_t own_start = look_at("/proc/self").start;
