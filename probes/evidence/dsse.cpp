@@ -55,13 +55,13 @@ bool is_ed25519(const EVP_PKEY* key) {
   return EVP_PKEY_get_base_id(key) == EVP_PKEY_ED25519;
 }
 
-// Those that cosign and sigstore's libraries check with as well.
+// Reports whether cosign and the Sigstore libraries can verify signatures of this kind of key.
 bool is_known_kind(const EVP_PKEY* key) {
   return is_ed25519(key) || (EVP_PKEY_get_base_id(key) == EVP_PKEY_EC && EVP_PKEY_get_bits(key) == 256);
 }
 
 const EVP_MD* digest_for(const EVP_PKEY* key) {
-  return is_ed25519(key) ? nullptr : EVP_sha256();  // Ed25519 brings its own
+  return is_ed25519(key) ? nullptr : EVP_sha256();  // Ed25519 includes its own digest
 }
 
 enum class Half { secret, open };
@@ -101,7 +101,7 @@ Result<Key> read_key(const std::filesystem::path& path, Half half) {
   return key;
 }
 
-// The public half as SubjectPublicKeyInfo: what `openssl pkey -pubin -outform DER` writes.
+// Returns the public key as SubjectPublicKeyInfo, equal to the output of `openssl pkey -pubin -outform DER`.
 std::string der_of(EVP_PKEY* key) {
   const int length = i2d_PUBKEY(key, nullptr);
   std::vector<uint8_t> der(static_cast<size_t>(std::max(length, 0)));
@@ -139,7 +139,7 @@ Result<std::string> decoded(std::string_view text, std::string_view what) {
 
 struct Envelope {
   std::string payload;
-  std::string key;         // its id
+  std::string key;         // key id
   std::string public_key;  // DER
   std::string signature;
 };
@@ -202,7 +202,7 @@ Result<std::string> signed_by_key(std::string_view message, EVP_PKEY* key, const
   return signature;
 }
 
-// What a program prints ends in a line feed where it is text.
+// Removes the line ends that programs append to printed text.
 std::string without_end_of_line(std::string text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
   return text;

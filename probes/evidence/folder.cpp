@@ -53,7 +53,7 @@ Result<void> write_file(const fs::path& file, std::string_view text) {
 
 Result<void> fill(const fs::path& partial, const fs::path& folder, const EvidenceFiles& files) {
   for (const auto& [name, text] : files) PBPROBE_CHECK(write_file(partial / name, text));
-  // mkdtemp's folder is only its owner's.
+  // mkdtemp makes the folder accessible to its owner only.
   if (::chmod(partial.c_str(), 0755) != 0) return cannot_write(partial, std::strerror(errno));
   if (::rename(partial.c_str(), folder.c_str()) != 0) return cannot_write(folder, std::strerror(errno));
   return {};
@@ -64,7 +64,7 @@ bool is_known(std::string_view name) {
          name == kEnvelopeFile || name == kBundleFile;
 }
 
-// What the statement says of a file's bytes.
+// Returns the digest of a file that the statement records.
 std::string digest_stated(const Json& statement, std::string_view file) {
   const Json none = Json::array();
   const auto predicate = statement.find("predicate");
@@ -91,7 +91,7 @@ Result<void> check_digests(const EvidenceFiles& files) {
   return {};
 }
 
-// It says what the envelope says, in Sigstore's form.
+// Checks that the Sigstore bundle has the contents of the envelope.
 Result<void> check_bundle(const EvidenceFiles& files) {
   const auto bundle = files.find(kBundleFile);
   if (bundle == files.end()) return {};
