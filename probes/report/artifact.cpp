@@ -15,7 +15,7 @@
 namespace pbprobe::text {
 namespace {
 
-// Of the libraries beside libtorch's own, the largest, and only names: how often each stands there matters to nobody.
+// Limit for the libraries other than libtorch's own files: the largest, by name only.
 constexpr size_t kMostComponents = 4;
 
 // "sm_75, 80, 100a": the prefix once.
@@ -28,7 +28,7 @@ std::string chips(std::vector<std::string> names) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-// "444 × sm_75, 80; 4 × sm_90a": most frequent first.
+// Returns "444 × sm_75, 80; 4 × sm_90a", the most frequent first.
 std::string by_count_of(const std::map<std::string, int64_t>& cubins) {
   std::map<int64_t, std::vector<std::string>, std::greater<>> by_count;
   for (const auto& [name, count] : cubins) by_count[count].push_back(name);

@@ -39,7 +39,7 @@ void add_figures(Page& page, const Comparison& comparison) {
   const size_t shown = rows.size() - 1;
   if (comparison.figures.empty()) return;
   page.heading("Figures");
-  // Where the names do not fit beside their figures they stand below them, whole.
+  // If the names do not fit next to their figures, prints them below, without truncation.
   std::vector<std::string> below;
   size_t longest = 0;
   for (const auto& row : rows) longest = std::max(longest, text::columns(row.back().text));

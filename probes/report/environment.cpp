@@ -76,7 +76,7 @@ std::vector<std::pair<std::string, std::string>> environment_of(const Host& host
       {"targets",
        host.cpu.targets.empty() ? "none of the table's" : fmt::format("{}", fmt::join(host.cpu.targets, ", "))},
       {"driver", driver_line(host.driver)}};
-  // Alike GPUs beside each other take one line.
+  // Adjacent equal GPUs share a line.
   for (size_t i = 0; i < host.gpus.size();) {
     size_t next = i + 1;
     while (next < host.gpus.size() && gpu_line(host.gpus[next]) == gpu_line(host.gpus[i])) ++next;

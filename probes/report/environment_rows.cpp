@@ -35,7 +35,7 @@ std::string numbers(const std::map<std::string, int64_t>& names) {
   return text.empty() ? "-" : text;
 }
 
-// "75 80 (8.7), 120 (9.0)": with the PTX ISA version that a driver has to know.
+// Returns "75 80 (8.7), 120 (9.0)": SMs with the PTX ISA version that a driver must support.
 std::string ptx_of(const Distribution& row) {
   std::map<std::string, std::map<std::string, int64_t>> by_version;
   for (const auto& [sm, count] : row.ptx) {
@@ -47,7 +47,7 @@ std::string ptx_of(const Distribution& row) {
   return groups.empty() ? "-" : fmt::format("{}", fmt::join(groups, ", "));
 }
 
-// What the extension modules are called; where there is none, what the tags say: "py3".
+// Returns the Python tags of the extension modules; without such modules, the wheel tags: "py3".
 std::string python_of(const Distribution& row) {
   std::set<std::string> words(row.python.begin(), row.python.end());
   for (const auto& tag : row.tags) {
@@ -56,7 +56,7 @@ std::string python_of(const Distribution& row) {
   return words.empty() ? "-" : fmt::format("{}", fmt::join(words, " "));
 }
 
-// ": 2.10, 2.11": the releases that have all that it takes.
+// Returns ": 2.10, 2.11", the torch releases with all symbols that the package needs.
 std::string releases_of(const Distribution& row) {
   return row.torch_releases.empty() ? "" : ": " + in_ranges(row.torch_releases);
 }
@@ -71,7 +71,7 @@ std::string torch_of(const Distribution& row) {
   return "";
 }
 
-// What was linked; where nothing was, what made the cubins.
+// Returns the linked CUDA versions; without any, the toolkits that made the cubins.
 std::string cuda_of(const Distribution& row) {
   if (!row.cuda.empty()) return fmt::format("{}", fmt::join(row.cuda, " "));
   if (!row.toolkits.empty()) return fmt::format("made by {}", fmt::join(row.toolkits, " "));
@@ -169,7 +169,8 @@ void add_all_lacking(Page& page, const Environment& environment) {
   }
 }
 
-// What could not be read stands at the end, with the command that fixes it.
+// Reports whether the problems below the table repeat this finding. There, unreadable files have the command that fixes
+// them.
 bool stands_below(const Finding& finding, const Distribution& row) {
   return std::any_of(row.problems.begin(), row.problems.end(),
                      [&](const std::string& problem) { return problem.ends_with(finding.what); });

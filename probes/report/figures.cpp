@@ -66,7 +66,7 @@ std::vector<Cell> header(const std::set<std::string>& peers) {
   return cells;
 }
 
-// What each GPU gave by itself, a line a figure.
+// Adds the results of the GPU probes, one line per figure.
 void add_probes(Page& page, const std::vector<ProbeFigure>& probes) {
   std::vector<std::vector<Cell>> rows;
   for (const auto& figure : probes) {
@@ -165,7 +165,7 @@ void add_summary(Page& page, const Measurements& measurements) {
   page.paragraph(fmt::format("the model's time is off by {:.0f} % on average", 100 * mean), 2);
 }
 
-// The rows' words are the same for each GPU.
+// Returns the other users of the GPU. The rows name the same users for each GPU.
 std::optional<std::string> disturbed_by(const Measurements& measurements) {
   for (const auto& row : measurements.rows)
     if (row.disturbed) return row.disturbed;
@@ -213,7 +213,7 @@ void add_libtorch_figures(Page& page, const LibtorchRun& run) {
   page.fitted_table(without_empty_columns(std::move(rows)), 4);
 }
 
-// Whether no other of our kernels computed the same product faster on that device.
+// Reports whether no other pbprobe kernel computed the same product faster on that device.
 bool is_fastest(const BenchRow& row, const std::vector<BenchRow>& rows) {
   const auto product = [](const BenchRow& one) {
     return std::tie(one.dtype, one.m, one.n, one.k, one.layout, one.out, one.threads);
@@ -236,7 +236,7 @@ void add_own_kernels(Page& page, const Measurements& measurements) {
       rows.push_back(cells_of(row, peers));
   }
   if (rows.size() == 1) return;
-  for (auto& row : rows) row.erase(row.begin() + 1);  // whether dispatch would choose it
+  for (auto& row : rows) row.erase(row.begin() + 1);  // drop the column of dispatch's choice
   page.heading("This machine (pbprobe's own kernels, each verified)");
   page.fitted_table(without_empty_columns(std::move(rows)), 0, {"threads", "layout", "libtorch", "of peak"});
   if (const auto who = disturbed_by(measurements))

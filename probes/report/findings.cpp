@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What stands against a build, a block each: severity and check, where, what helps, where more is written.
+// Findings and objections, one block each: severity and check, place, fix, and where to read more.
 #include <algorithm>
 #include <set>
 
@@ -54,7 +54,7 @@ std::vector<Block> blocks_of(const Verdict& verdict, const Objection* left_out) 
     blocks.push_back({name_of(finding.severity), colour_of(finding.severity), finding.id, finding.what, finding.where,
                       finding.remedy});
   }
-  // What has a finding stands there already.
+  // Objections that repeat a finding are skipped.
   const auto is_found = [&](const Objection& objection) {
     return std::any_of(verdict.findings.begin(), verdict.findings.end(), [&](const Finding& finding) {
       return finding.id == objection.id && finding.what == objection.what;

@@ -33,7 +33,7 @@ std::string label_of(const NamedRank& named) {
   return named.rank->rank < 0 ? named.node->host : fmt::format("{} rank {}", named.node->host, named.rank->rank);
 }
 
-// Failed before unknown, and of those the ones with more findings first.
+// Sorts failed ranks before unknown ones, then by number of findings.
 std::vector<NamedRank> worst_ranks(const Fleet& fleet) {
   std::vector<NamedRank> ranks;
   for (const auto& node : fleet.nodes) {

@@ -11,12 +11,12 @@
 
 namespace pbprobe {
 
-// The verdict first, what differs between nodes, the ten worst ranks, then a line a node (those that pass only where
-// they are few, or the text is verbose), then collectives.
+// Renders the verdict, the differences between nodes, the ten worst ranks, one line per node, and collectives. Lists
+// passing nodes only in small fleets, or if the text is verbose.
 [[nodiscard]] std::string render_fleet(const Fleet& fleet, const TextOptions& options = {});
 
-// A page in one file, under 500 KB, that fetches nothing: nodes by measurements, links as a matrix, late arrivals. Of a
-// large fleet it has the worst.
+// Renders one self-contained HTML page under 500 KB: nodes by measurements, links as a matrix, late arrivals. For a
+// large fleet it shows the worst nodes.
 [[nodiscard]] std::string html_of(const Fleet& fleet);
 
 // One line: verdict, and the reason; for a prolog.
@@ -25,7 +25,7 @@ namespace pbprobe {
 // Hosts to leave out, one a line: sbatch --exclude, and grep -v -x -f on a hostfile.
 [[nodiscard]] std::string exclude_list(const Fleet& fleet);
 
-// For node_exporter's textfile collector: base units, one HELP and TYPE a metric.
+// Renders metrics for the textfile collector of node_exporter: base units, one HELP and TYPE per metric.
 [[nodiscard]] std::string prometheus_of(const Fleet& fleet);
 
 // JUnit XML: a case for each rank, and one for what differs.

@@ -14,7 +14,7 @@
 namespace pbprobe {
 namespace {
 
-// As Prometheus wants it: base units, and the unit at the end of the name.
+// Conversion to the base units and name suffixes that Prometheus requires.
 struct Unit {
   std::string_view ours;
   std::string_view theirs;
@@ -96,7 +96,8 @@ std::string exclude_list(const Fleet& fleet) {
 std::string prometheus_of(const Fleet& fleet) {
   std::string text;
   add_outcomes(text, fleet);
-  std::map<std::string, std::string> metrics;  // a metric's lines stand together
+  std::map<std::string, std::string>
+      metrics;  // grouped, because Prometheus requires the lines of a metric to be adjacent
   for (const auto& node : fleet.nodes) {
     for (const auto& rank : node.ranks) {
       for (const auto& [figure, value] : rank.figures) {

@@ -10,7 +10,7 @@
 namespace pbprobe::text {
 namespace {
 
-constexpr size_t kMostOffenders = 3;  // of one file; JSON has more
+constexpr size_t kMostOffenders = 3;  // per file; JSON has more
 
 std::string_view words_for(CodeClass code_class) {
   switch (code_class) {

@@ -24,7 +24,7 @@ bool has_all(const Cpu& cpu, std::initializer_list<std::string_view> features) {
   });
 }
 
-// Level of the x86-64 psABI, by those of its features that detection lists.
+// Returns the level of the x86-64 psABI, by the features of each level that detection reports.
 int x86_level(const Cpu& cpu) {
   if (!has_all(cpu, {"sse4_1", "sse4_2", "popcnt"})) return 1;
   if (!has_all(cpu, {"avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe"})) return 2;
@@ -41,7 +41,7 @@ int rank(const std::string& capability) {
   return std::atoi(capability.c_str()) * 100 + (dot == std::string::npos ? 0 : std::atoi(capability.c_str() + dot + 1));
 }
 
-// Of the GPUs that can be used, each once, least first.
+// Returns the distinct capabilities of the usable GPUs, lowest first.
 Names capabilities(const Host& host) {
   Names all;
   for (const Gpu& gpu : host.gpus)
@@ -75,12 +75,12 @@ Names conda_names(const Host& host) {
                                                      ? fmt::format("x86_64_v{}", x86_level(host.cpu))
                                                      : host.cpu.architecture));
   if (host.driver.cuda_version) names.push_back(fmt::format("__cuda={}=0", *host.driver.cuda_version));
-  // Of several GPUs the least: what is chosen has to run on each.
+  // The lowest capability: the chosen package must run on each GPU.
   if (const Names all = capabilities(host); !all.empty()) names.push_back(fmt::format("__cuda_arch={}=0", all.front()));
   return names;
 }
 
-// What a target's flags give to -march=, without its extensions: nixpkgs' gcc.arch has no others.
+// Returns the value of -march= in a target's flags without extensions, because gcc.arch in nixpkgs has none.
 std::string march_of(const Target& target) {
   constexpr std::string_view kFlag = "-march=";
   for (const auto& flag : target.flags)

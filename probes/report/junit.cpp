@@ -50,7 +50,7 @@ class Cases {
     ++counts_.skipped;
     return fmt::format("<skipped message=\"{}\"/>", escaped(why));
   }
-  // As Jenkins' schema has it: skipped cases are counted by a suite only.
+  // Follows the schema of Jenkins, which counts skipped cases only per suite.
   [[nodiscard]] std::string document(std::string_view suite, std::string_view created) const {
     const std::string counts = fmt::format("tests=\"{}\" failures=\"{}\" errors=\"{}\" time=\"0\"", counts_.tests,
                                            counts_.failures, counts_.errors);

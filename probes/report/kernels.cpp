@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// The kernels of an artifact, by the SMs that they are there for.
+// Kernels of an artifact, grouped by the SMs that they have code for.
 #include <map>
 #include <set>
 
@@ -16,7 +16,7 @@
 namespace pbprobe {
 namespace {
 
-// By a kernel's mangled name, what code there is of it: "sm_90a" by capability, PTX behind the cubins.
+// Code of each kernel, by mangled name: SMs ordered by capability ("sm_90a"), cubins before PTX.
 using Code = std::set<std::pair<bool, Sm>>;
 using Kernels = std::map<std::string, Code>;
 

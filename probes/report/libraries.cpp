@@ -13,9 +13,10 @@ namespace pbprobe::text {
 namespace {
 
 constexpr size_t kLabel = 24;
-constexpr size_t kMostNames = 12;  // of a kind; JSON has them all
+constexpr size_t kMostNames = 12;  // names per kind; JSON has all
 
-// What is installed, what torch's package asks for besides, and what is linked in and tells its own version.
+// Collects versions of installed components, of components that torch's package requires, and of linked libraries that
+// contain their version.
 std::map<std::string, std::string> versions_of(const Inventory& inventory) {
   std::map<std::string, std::string> versions;
   if (inventory.component_versions) versions = *inventory.component_versions;

@@ -10,7 +10,7 @@
 namespace pbprobe {
 namespace {
 
-constexpr size_t kMostFindings = 50;  // of a job summary, which has a limit too; JSON has them all
+constexpr size_t kMostFindings = 50;  // limit for a job summary; JSON has all findings
 
 std::string level_or_dash(const std::optional<Level>& level) {
   return level ? std::string(name_of(*level)) : "-";
@@ -44,7 +44,7 @@ std::string findings_of(const Verdict& verdict) {
   return "\n| | check | finding | fix |\n|---|---|---|---|\n" + rows;
 }
 
-// The devices as the text has them, in the signs that Markdown shows.
+// Renders the device table with the signs that Markdown can show.
 std::string devices_of(const Verdict& verdict) {
   const text::Rows rows = text::without_empty_columns(text::device_rows(verdict));
   if (rows.size() < 2) return "";
@@ -60,7 +60,7 @@ std::string devices_of(const Verdict& verdict) {
   return table;
 }
 
-// What whoever reads an issue asks next. Whose machine it is stays out of it.
+// Renders the environment for a bug report, without the host name.
 std::string environment_of(const Report& report) {
   Host host = *report.host;
   host.hostname.reset();

@@ -166,7 +166,7 @@ void Page::entry(std::string_view label, std::string_view text, size_t label_wid
 void Page::headed(std::string_view head, Colour colour, std::string_view text, Colour text_colour) {
   const std::string begin = cleaned(head);
   const size_t front = columns(begin);
-  // As wide as what stands before it, so that only the first line is short.
+  // Placeholder of the width of `begin`, so that only the first line is shortened.
   const auto lines = wrap(std::string(front, '_') + std::string(text), static_cast<size_t>(options_.width) - 2);
   for (size_t i = 0; i < lines.size(); ++i) {
     out_ += i == 0 ? paint(begin, colour) + paint(lines[i].substr(front), text_colour)

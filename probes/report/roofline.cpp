@@ -21,7 +21,7 @@ double operations(const T& row) {
   return 2 * product(row.m, row.n) * static_cast<double>(row.k);
 }
 
-// Of sorted samples.
+// Requires sorted samples.
 double quantile(const std::vector<double>& samples, double at) {
   const double place = at * static_cast<double>(samples.size() - 1);
   const auto below = static_cast<size_t>(place);
@@ -51,7 +51,7 @@ RoofPoint point_of(const T& row, const std::string& who, std::string_view out) {
   return point;
 }
 
-// Where C is thin, the read-only loop beside it: B, once.
+// Returns the rate of the read-only loop in GB/s, measured if C is thin: the loop reads B once.
 std::optional<double> read_rate(const BenchRow& row) {
   const auto reading = row.peers.find("reading");
   if (reading == row.peers.end() || reading->second.samples_us.empty()) return std::nullopt;
@@ -61,7 +61,8 @@ std::optional<double> read_rate(const BenchRow& row) {
   return us > 0 ? std::optional(product(row.k, row.n) * bytes_of_type(row.dtype) / us * 1e-3) : std::nullopt;
 }
 
-// Another operation of libtorch's, which states what it moves: "attention bf16". Its figures are operations or bytes.
+// Makes a point for another libtorch operation with a stated intensity: "attention bf16". Its figure is in operations
+// or bytes.
 RoofPoint point_of(const ProbeFigure& figure) {
   const size_t space = figure.name.rfind(' ');
   const double each = figure.unit == "GB/s" ? *figure.intensity : 1;
@@ -122,7 +123,7 @@ class Roofs {
     return "GPU " + number;
   }
 
-  // Of a kernel's target the first GPU: it was measured there.
+  // Returns the first GPU of a kernel's target, on which the kernel was measured.
   std::string device_of_target(const std::string& target) const {
     if (host_ != nullptr) {
       for (const auto& gpu : host_->gpus) {
@@ -177,7 +178,7 @@ class Roofs {
 }  // namespace
 
 double bytes_of_type(std::string_view dtype) {
-  if (dtype == "e2m1x2") return 0.5;  // of a number
+  if (dtype == "e2m1x2") return 0.5;  // bytes per number
   if (dtype == "int8" || dtype == "uint8" || dtype == "e4m3" || dtype == "e5m2") return 1;
   return dtype == "bf16" || dtype == "fp16" ? 2 : 4;
 }

@@ -23,7 +23,7 @@ std::string_view level_of(Severity severity) {
   return "none";
 }
 
-// RFC 3986: what is neither unreserved nor a slash is written as its bytes.
+// Writes a path as URI: characters that are neither unreserved (RFC 3986) nor a slash are percent-encoded.
 std::string uri_of(std::string_view path) {
   std::string uri = path.starts_with('/') ? "file://" : "";
   for (const char c : path) {
@@ -34,7 +34,7 @@ std::string uri_of(std::string_view path) {
   return uri;
 }
 
-// "torch/lib/libc10.so .text": the file, and the section in it; a path may have spaces too.
+// Splits "torch/lib/libc10.so .text" into file and section. The path may contain spaces.
 Json location_of(const std::string& where) {
   const auto section = where.rfind(" .");
   const bool has_section = section != std::string::npos && where.find('/', section) == std::string::npos;
@@ -44,12 +44,14 @@ Json location_of(const std::string& where) {
   return location;
 }
 
-// Code scanning refuses a document with a result that lies nowhere: what is of no one file is of the artifact.
+// Returns the place of a finding. Code scanning rejects results without a place, so that findings about no single file
+// are assigned to the artifact.
 std::string place_in(const Report& report, const std::optional<std::string>& where) {
   return where.value_or(report.inventory ? report.inventory->artifact : "torch");
 }
 
-// The same for the same finding of another run, whatever its sentence counts: so that it is opened once.
+// Returns a fingerprint that is equal for the same finding of another run, independent of counts in its sentence. A
+// code scanner then opens the finding once.
 Json fingerprint_of(std::string_view id, const std::string& where) {
   return {{"pbprobe/v1", sha256_of(fmt::format("{} {}", id, where))}};
 }
@@ -67,7 +69,7 @@ Json result_of(const Report& report, const Finding& finding) {
   return result;
 }
 
-// No address: what a reader has is this document, and the program.
+// Returns the check page instead of a URL: readers have this document and the program.
 Json help_of(std::string_view id) {
   Json help{{"text", fmt::format("`pbprobe explain {}` says what to do.", id)}};
   if (const auto page = check_page(id); !page.empty()) help["markdown"] = page;

@@ -41,14 +41,14 @@ Json policy_descriptor(const Verdict& gate) {
           {"annotations", std::move(annotations)}};
 }
 
-// What was claimed, word by word: a statement that passes says what it passes as.
+// Records the claim verbatim, so that a passing statement states its claim.
 Json claim_descriptor(const Claim& claim) {
   Json json = to_json(claim);
   const std::string digest = digest_of(json);
   return {{"name", "claim"}, {"digest", {{"sha256", digest}}}, {"annotations", std::move(json)}};
 }
 
-// Who judged, when, and by what: files that were read, or facts that a document says.
+// Records the version, commit and time of the judgement, and its input: files or a document.
 template <class Judged>
 Json origin(const Judged& judged) {
   return {{"pbprobe", judged.version},
@@ -70,7 +70,7 @@ Json origin_of(const Report& report) {
   return annotations;
 }
 
-// The worst that a check found; null: nothing that counts. What was waived is there all the same: a warning.
+// Returns the highest severity among the findings of a check; null if none counts. Waived findings count as warnings.
 std::optional<Severity> worst_of(const std::string& id, const Verdict& gate) {
   std::optional<Severity> worst;
   for (const auto& finding : gate.findings) {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// The levels, a row for each claim and each device. What was not tried is "not tested"; what was, and has no answer,
-// is "unknown".
+// Table of levels, one row per claim and device. "not tested" marks levels that were not tried, "unknown" tried levels
+// without an answer.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -39,7 +39,7 @@ Cell gain_cell(const std::optional<Outcome>& outcome) {
   return {""};
 }
 
-// What this GPU gets: "✓ sm_90", "~ sm_120", "~ PTX".
+// Returns the best code for this GPU: "✓ sm_90", "~ sm_120", "~ PTX".
 Cell ships_cell(const GpuOutcome& gpu, const ClaimRow& row) {
   switch (gpu.code) {
     case GpuCode::native: return {"✓ " + gpu.best.value_or("native"), Colour::good};

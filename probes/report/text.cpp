@@ -34,7 +34,7 @@ std::vector<std::string> words_of(const std::optional<std::vector<NotRun>>& not_
 void add_measured(Page& page, const Measurements& measurements) {
   if (measurements.libtorch) text::add_libtorch_figures(page, *measurements.libtorch);
   text::add_own_kernels(page, measurements);
-  // What stands in the way of a verdict is among the findings; these are the rest.
+  // Obstacles that prevent a verdict are among the findings. Adds the others.
   std::vector<std::string> not_run;
   for (const auto& words : words_of(measurements.not_run)) not_run.push_back(text::briefly(page, words));
   add_list(page, "Could not run", not_run, page.verbose() ? kAllRows : 3);

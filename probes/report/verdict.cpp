@@ -23,7 +23,7 @@ std::string_view headline_of(const std::optional<Verdict>& verdict) {
   return "";
 }
 
-// Only where the terminal shows it: beside the word, ASCII has nothing to add.
+// Returns the sign if the terminal shows Unicode: an ASCII sign would add nothing to the word.
 std::string sign_of(const Page& page, const std::optional<Verdict>& verdict) {
   if (!page.unicode() || !verdict) return "";
   return verdict->outcome == Outcome::pass ? "✓ " : verdict->outcome == Outcome::fail ? "✗ " : "? ";
@@ -40,7 +40,7 @@ std::string gpus_of(const Host& host) {
   return text;
 }
 
-// "1 warning, 2 notes"; what is unknown has no finding.
+// Returns "1 warning, 2 notes". Unknown checks have no finding.
 std::string counts_of(const Verdict& verdict) {
   constexpr std::pair<Severity, std::string_view> kWords[] = {
       {Severity::fail, "fault"}, {Severity::warn, "warning"}, {Severity::note, "note"}};
@@ -124,7 +124,7 @@ void add_summary(Page& page, const Report& report) {
   if (report.seconds) parts.push_back(fmt::format("{:.1f} s", *report.seconds));
   page.blank();
   page.paragraph(fmt::format("{}", fmt::join(parts, page.unicode() ? " · " : " | ")), 0, Colour::faint);
-  // What an issue wants, and where the rest is.
+  // The text for an issue, and where to find the rest.
   page.paragraph(fmt::format("To paste: `pbprobe report --format markdown`{}",
                              page.verbose() ? "" : "; --verbose has the inventory"),
                  0, Colour::faint);

@@ -12,7 +12,7 @@
 namespace pbprobe::html {
 namespace {
 
-// Of a package: cubins, and PTX behind them, by what they are for.
+// Cubins and PTX entries of a package, by SM.
 struct Held {
   std::map<Sm, int64_t> cubins;
   std::map<Sm, int64_t> ptx;

@@ -22,9 +22,9 @@ constexpr std::string_view kScript =
 #include "page_script.inc"
     ;
 
-constexpr size_t kMostBytes = 490'000;  // of a page, which shall be smaller than 500 KB
+constexpr size_t kMostBytes = 490'000;  // limit for a page, which must be smaller than 500 KB
 
-// As Content-Security-Policy names what may be applied or run.
+// Returns the hash source of a style or script for Content-Security-Policy.
 std::string source_of(std::string_view text) {
   const std::string hex = sha256_of(text);
   std::string bytes;
@@ -36,7 +36,8 @@ std::string source_of(std::string_view text) {
   return fmt::format("'sha256-{}'", base64_of(bytes));
 }
 
-// Inside <script>, "<" would begin markup: JSON has it in strings only, where it may be written in another way.
+// Escapes "<", which would begin markup inside <script>. JSON contains "<" only in strings, where an escape is
+// equivalent.
 std::string inert(const Json& data) {
   std::string out;
   for (const char c : dump_json(data, -1)) {

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// A merged fleet as a page: nodes by measurements, links as a matrix, who comes late. Of a large fleet the worst.
+// HTML page of a merged fleet: nodes by measurements, links as a matrix, late ranks. For a large fleet it shows the
+// worst nodes.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -98,7 +99,7 @@ void add_worst(Document& page, const Fleet& fleet) {
 // The rule by which a rank's figure was judged.
 using Rules = std::map<std::pair<std::string, std::string>, const FleetRule*>;
 
-// How much slower than the median a node's slowest rank is, as a share of it; as its finding has it, red.
+// Returns the deviation of the slowest rank of a node from the median, as a share; red if the rank has a finding.
 Cell heat_cell(const FleetNode& node, const std::string& figure, const Rules& rules) {
   const FleetRule* rule = nullptr;
   double worst = 0;
@@ -186,7 +187,7 @@ Fields fields_of(const Fleet& fleet, bool by_rank) {
   return fields;
 }
 
-// Those with links that failed first, then those with the slowest ones.
+// Sorts ends with failed links first, then by their slowest link.
 std::vector<std::string> ends_of(const Fields& fields) {
   std::map<std::string, std::pair<int, double>> worst;
   for (const auto& [pair, field] : fields) {
@@ -316,7 +317,7 @@ void add_rules(Document& page, const Fleet& fleet) {
   page.add(table);
 }
 
-// What is embedded of a fleet too large for a page: its nodes and links would be dropped anyway.
+// Returns a reduced fleet for embedding if the fleet is too large for a page.
 Fleet embeddable(const Fleet& fleet) {
   size_t ranks = 0;
   for (const auto& node : fleet.nodes) ranks += node.ranks.size();

@@ -12,13 +12,13 @@
 
 namespace pbprobe {
 
-// Of `pbprobe report` and `gate`: the verdict, what follows from it, figures, the build, the machine.
+// Renders `pbprobe report` and `gate`: verdict, consequences, figures, build, machine.
 [[nodiscard]] std::string html_of(const Report& report);
-// Of `pbprobe bench`.
+// Renders `pbprobe bench`.
 [[nodiscard]] std::string html_of(const Measurements& measurements);
-// Of `pbprobe compare`.
+// Renders `pbprobe compare`.
 [[nodiscard]] std::string html_of(const ComparisonList& list);
-// Of `pbprobe audit` of many packages.
+// Renders `pbprobe audit` for many packages.
 [[nodiscard]] std::string html_of(const Environment& environment);
 
 }  // namespace pbprobe

@@ -100,7 +100,7 @@ void add_memory(Writer& writer, const Roof& roof, const Frame& frame) {
 
 // Ceilings too near to be distinguished are one line with all names.
 void add_ceilings(Writer& writer, const Roof& roof, const Frame& frame) {
-  constexpr double kApart = 15;  // of two lines of text
+  constexpr double kApart = 15;  // minimum distance of two lines of text
   double last = -1e9;
   for (size_t i = 0; i < roof.ceilings.size();) {
     const double y = frame.y.at(roof.ceilings[i].gflops);
@@ -135,7 +135,7 @@ void add_mark(Writer& writer, double x, double y, bool is_diamond) {
     writer.add_empty("circle", {{"class", "fill halo"}, {"cx", decimal(x)}, {"cy", decimal(y)}, {"r", "5"}});
 }
 
-using Series = std::map<std::string, std::string>;  // of each type
+using Series = std::map<std::string, std::string>;  // CSS class by data type
 
 Series series_of(const Roof& roof) {
   constexpr const char* kClasses[] = {"s1", "s2", "s3", "s4", "s5", "s6"};

@@ -33,7 +33,7 @@ void add_what_did_not_run(Document& page, const Measurements& measurements);
 // build.cpp: the packages of a build, by the SMs that they hold code for.
 void add_device_code(Document& page, const Report& report);
 
-// "pbprobe 0.1.0 (0123456789ab), 2026-11-21T00:00:00Z".
+// Returns "pbprobe 0.1.0 (0123456789ab), 2026-11-21T00:00:00Z".
 [[nodiscard]] std::string made_by(const Report& report);
 
 }  // namespace pbprobe::html

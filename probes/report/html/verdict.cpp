@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// The first screen, and what stands against a build.
+// First screen of a report, and the objections to a build.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ struct Answer {
   std::string more;
 };
 
-// "CPU, GPU 0" of the devices whose level has this outcome.
+// Returns "CPU, GPU 0", the devices whose `level` has this outcome.
 std::string devices_with(const Verdict& verdict, std::optional<Outcome> ClaimRow::*level,
                          std::optional<Outcome> outcome) {
   std::vector<std::string> names;
@@ -63,7 +63,7 @@ Answer native(const Verdict& verdict) {
   return {"Unknown", Colour::doubt, more};
 }
 
-// Of libtorch's own products the fastest: where nothing was compared, at least that.
+// Returns the fastest matrix product of libtorch, shown if there is no comparison.
 std::string fastest(const Report& report) {
   if (!report.measurements || !report.measurements->libtorch) return "";
   const auto& figures = report.measurements->libtorch->figures;
