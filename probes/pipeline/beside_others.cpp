@@ -19,7 +19,7 @@
 namespace pbprobe {
 namespace {
 
-// What a display's compositor takes of an idle GPU.
+// use of an idle GPU by the compositor of a display
 constexpr int64_t kIdlePercent = 5;
 
 // "0,1" of "cuda:0,1".
@@ -48,7 +48,7 @@ class Watch {
   Watch(const HostSources& sources, bool gpus) : sensors_(sources, gpus) {
     try {
       thread_ = std::thread([this] { run(); });
-    } catch (const std::system_error&) {  // no further thread: nobody looks
+    } catch (const std::system_error&) {  // no further thread is available: continue without a trace
     }
   }
   ~Watch() { stop(); }
@@ -95,7 +95,7 @@ class Watch {
 
 void add_points(std::vector<DeviceTrace>& traces, std::vector<std::pair<std::string, TracePoint>> points,
                 std::chrono::milliseconds& between) {
-  constexpr size_t kMostPoints = 400;  // of each device: what a picture shows
+  constexpr size_t kMostPoints = 400;  // per device, enough for a chart
   bool is_full = false;
   for (auto& [device, point] : points) {
     if (!point.clock_mhz && !point.power_watts && !point.celsius) continue;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Measuring on GPUs that others may use too: who did is in the facts, and on each figure.
+// Measuring on GPUs that other processes may use. The facts and each figure record the other users.
 #pragma once
 
 #include <chrono>
@@ -17,13 +17,13 @@
 
 namespace pbprobe {
 
-// As measure_in_child, with a look at the GPUs before and after, when nothing of ours runs there, and at all devices'
-// clocks, power and temperature meanwhile.
+// Runs measure_in_child. Reads the users of the GPUs before and after, when pbprobe runs nothing, and samples clock,
+// power and temperature of all devices meanwhile.
 [[nodiscard]] Result<Measurements> measure_beside_others(const MeasureRequest& request, const ChildLimits& limits = {},
                                                          const HostSources& sources = system_sources());
 
-// Who else used this GPU, in words: a process that holds a context, or, before we began, more work than a display's.
-// "cuda:0,1" names two. Null: nobody, or it is not reported.
+// Describes the other users of this GPU: processes with a context, or, before the measurement, more work than a display
+// causes. `device` may name two GPUs: "cuda:0,1". Returns nullopt without other users, or if use is not reported.
 [[nodiscard]] std::optional<std::string> others_on(const std::vector<GpuUse>& uses, const std::string& device);
 
 // Adds what was read at one moment. Where a trace grows too long, every second point stays, and the time between two is

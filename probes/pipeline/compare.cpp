@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of one process: most of them take two.
+// time limit of one process; most take two seconds
 constexpr double kProcessSeconds = 90;
 
 // One of the two libtorches, ready to be started again and again.

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The architecture of a program for Linux, as QEMU and GNU name it.
+// Returns the architecture of a Linux program, as named by QEMU and GNU.
 Result<std::string> architecture_of(const fs::path& program) {
   Elf64_Ehdr header{};
   const auto start = read_start_of_file(program, sizeof header);

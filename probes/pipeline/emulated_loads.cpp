@@ -29,7 +29,7 @@ constexpr std::string_view kMachine = "x86_64";
 constexpr std::string_view kMachine = "aarch64";
 #endif
 
-// libtorch's own, libc10 and libtorch_cpu first: what they need comes with them.
+// Lists libtorch's own files, libc10 and libtorch_cpu first, because the others depend on them.
 std::vector<std::string> files_of(const fs::path& libtorch_dir) {
   std::vector<std::string> first;
   std::vector<std::string> rest;
@@ -37,7 +37,7 @@ std::vector<std::string> files_of(const fs::path& libtorch_dir) {
   for (const auto& entry : list_folder(libtorch_dir, error)) {
     const std::string name = entry.path.filename().string();
     if (!name.starts_with("lib") || !is_shared_object_name(name) || component_of(name) != "libtorch") continue;
-    // Those of CUDA want a driver, and those of Python an interpreter.
+    // Files for CUDA need a driver, and files for Python an interpreter.
     if (name.find("cuda") != std::string::npos || name.find("python") != std::string::npos) continue;
     (name.starts_with("libc10.") || name.starts_with("libtorch_cpu.") ? first : rest).push_back(entry.path.string());
   }
@@ -49,7 +49,7 @@ std::vector<std::string> files_of(const fs::path& libtorch_dir) {
 
 struct Reported {
   std::string last;     // file that was opened last
-  std::string refused;  // why the first one was not
+  std::string refused;  // reason why the first refused file was not loaded
   int opened = 0;
   std::string end;
 };

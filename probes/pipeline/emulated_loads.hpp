@@ -12,8 +12,9 @@
 
 namespace pbprobe {
 
-// One for each claimed CPU row; none where none is claimed. `artifact`: as audit() takes it. `program`: this one, or
-// what stands for it; empty: this one. Takes a core for some seconds; may run beside an audit of the same artifact.
+// Loads libtorch on an emulated CPU for each claimed CPU row; returns nothing without a claimed row. `artifact` as for
+// audit(). `program` is the pbprobe to run; empty for this program. Uses one core for some seconds; may run in parallel
+// with an audit of the same artifact.
 [[nodiscard]] std::vector<EmulatedLoad> load_emulated(const std::filesystem::path& artifact, const Claim& claim,
                                                       const std::filesystem::path& program);
 

@@ -43,12 +43,12 @@ Distribution row_of(Inventory inventory, const EnvironmentRequest& request) {
   return row;
 }
 
-// torch is judged with the packages that it needs, which stand in rows of their own.
+// Judges torch without the packages that it needs, which have their own rows.
 void judge_torch(const fs::path& artifact, const fs::path& cache, const std::optional<OtherProcessor>& other,
                  Distribution& row) {
   Report report = new_report();
   auto inventory = audit(artifact, {.open_libraries = false, .cache = cache});
-  if (!inventory) return;  // a torch without its folder: what it lacks is known by its RECORD
+  if (!inventory) return;  // the folder of torch is missing: RECORD lists the missing files
   report.inventory = std::move(*inventory);
   report.inventory->loading = row.loading;
   report.inventory->other_processor = other;
@@ -56,7 +56,7 @@ void judge_torch(const fs::path& artifact, const fs::path& cache, const std::opt
   take_findings(report, row);
 }
 
-// As a shell takes it for one word.
+// Quotes `text` as one word of a shell command.
 std::string shell_word(const std::string& text) {
   constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+-@%:,=";
   if (text.find_first_not_of(kPlain) == text.npos) return text;
@@ -65,7 +65,7 @@ std::string shell_word(const std::string& text) {
   return quoted + "'";
 }
 
-// "pytorch=2.11.0": as conda calls the package, by conda-meta; as Python does, where that does not tell.
+// Returns "pytorch=2.11.0" with conda's package name from conda-meta, else with the Python name.
 std::string conda_spec(const fs::path& environment, const fs::path& packages, const Distribution& row) {
   std::error_code error;
   const std::string file = (fs::relative(packages, environment, error) / row.folder / "METADATA").string();
@@ -83,12 +83,13 @@ std::string conda_spec(const fs::path& environment, const fs::path& packages, co
   return row.name + "=" + *row.version;
 }
 
-// What is to be installed again, and by what.
+// Packages to reinstall, and their installers.
 struct Faulty {
-  std::map<std::string, std::vector<Distribution>> rows = {};  // by installer; only their names and folders
-  std::set<std::string> local_versions = {};  // "cu130": of wheels that only the index of their publisher has
+  std::map<std::string, std::vector<Distribution>> rows =
+      {};                                     // faulty packages by installer; only names and folders are used
+  std::set<std::string> local_versions = {};  // "cu130": versions of wheels that only their publisher's index has
 
-  std::set<std::string> other_owners = {};  // packages that wrote over files of these
+  std::set<std::string> other_owners = {};  // packages that overwrote files of other packages
 
   void take(const Distribution& row, const std::string& installer, bool of_other_processor) {
     const bool changed = row.recorded && row.recorded->reinstall;
@@ -102,7 +103,7 @@ struct Faulty {
     if (local != row.version->npos && installer != "conda") local_versions.insert(row.version->substr(local + 1));
   }
 
-  // Of two that write the same paths the one goes whose name is of another CUDA than torch's.
+  // If two packages write the same paths, removes the one named for a CUDA version that torch does not use.
   std::string removals(const std::string& python, const std::string& cuda) const {
     std::string names;
     for (const auto& owner : other_owners) {
@@ -118,7 +119,7 @@ struct Faulty {
                                : fmt::format("{} -m pip uninstall --yes{} && ", python, names);
   }
 
-  // Each by the installer that it came by: another one would leave two records of the same files.
+  // Reinstalls each package with its original installer: another installer would leave two records of the same files.
   std::string command(const fs::path& environment, const fs::path& packages, const std::string& cuda) const {
     std::error_code error;
     const fs::path own = environment / "bin/python";
@@ -147,7 +148,7 @@ std::string cuda_of_torch(const std::vector<Distribution>& rows) {
   return "";
 }
 
-// By the installer that is there.
+// Returns the command of the installer in use.
 std::optional<std::string> command_for(const AuditedPackage& package, const fs::path& artifact) {
   Faulty one;
   one.take(distribution_of(package.inventory), package.installer, true);

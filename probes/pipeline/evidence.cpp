@@ -30,7 +30,8 @@ std::string text_of(const Report& report) {
   return dump_json(to_json(report)) + "\n";
 }
 
-// The outputs of a build in Nix's store that this report read: those named alike, and that which libtorch lies in.
+// Returns the Nix store outputs that this report covers: outputs of the same name, and the output that contains
+// libtorch.
 std::set<std::string> store_outputs(const Inventory& inventory) {
   if (!inventory.store_closure) return {};
   const auto& closure = *inventory.store_closure;
@@ -58,7 +59,7 @@ bool all_read_from_files(const Report& report) {
                      [](const GatedRun& run) { return run.input == InputKind::artifact; });
 }
 
-// Who signs what several runs prove together answers for each of them.
+// A signer of joined runs answers for each of them: requires every run to be signed.
 Result<void> check_signable(const Report& report) {
   size_t number = 0;
   for (const auto& run : report.joined.value_or(std::vector<GatedRun>())) {
@@ -148,7 +149,7 @@ Report report_of(const GatedRun& run, const Claim& claim) {
           .problems = run.problems};
 }
 
-// Each run is judged again, and so is what they prove together.
+// Joins runs: judges each run again, and the combined facts.
 struct Joined {
   Report report;
   std::vector<Objection> later;
@@ -189,7 +190,7 @@ Result<Again> join_again(const Report& report, const std::string& name) {
   return Again{.verdict = std::move(*again.report.verdict), .later = std::move(again.later)};
 }
 
-// A report that `pbprobe gate` wrote, in today's words; what only checks since then find stands beside it.
+// Report of `pbprobe gate` with a recomputed verdict; `later` has objections of newer checks.
 struct Gated {
   Report report;
   std::vector<Objection> later;
@@ -211,7 +212,7 @@ Result<Gated> load_gated(const fs::path& file) {
   return gated;
 }
 
-// A folder, or a bare report, which nobody signed.
+// Evidence folder, or a bare report, which has no signature.
 struct Loaded {
   Gated gated;
   Signature signature;
@@ -236,7 +237,7 @@ Result<Loaded> load_either(const fs::path& input, const TrustedKeys& keys) {
   return Loaded{.gated = std::move(gated), .signature = {}};
 }
 
-// What is there now, as a statement names it.
+// Computes the digests of the artifact's current files, named as in the statement.
 Result<StatedSubjects> subjects_there(const StatedSubjects& stated, const fs::path& artifact) {
   Report report = new_report();
   PBPROBE_TRY(report.inventory, audit(artifact, {.digests = true}));

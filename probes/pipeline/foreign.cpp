@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 #if defined(__x86_64__)
 constexpr std::string_view kLoader = "ld-linux-x86-64.so.2";
-constexpr std::string_view kCached = ",x86-64";  // as ldconfig marks this architecture's files
+constexpr std::string_view kCached = ",x86-64";  // mark of this architecture in the output of ldconfig
 #elif defined(__aarch64__)
 constexpr std::string_view kLoader = "ld-linux-aarch64.so.1";
 constexpr std::string_view kCached = ",AArch64";
@@ -43,7 +43,7 @@ bool is_there(const fs::path& path) {
   return fs::exists(path, error);
 }
 
-// Where libtorch's own files lead ld.so for a library by their run paths.
+// Finds a library by the run paths of libtorch's own files.
 std::optional<fs::path> library_of(const Inventory& inventory, std::string_view name) {
   std::error_code error;
   for (const auto& file : inventory.files) {
@@ -89,7 +89,7 @@ std::vector<fs::path> driver_files(const std::string& ldconfig) {
 }
 
 void link_into(const fs::path& folder, const std::vector<fs::path>& files) {
-  std::error_code error;  // of two files of one name the loader takes the first
+  std::error_code error;  // ignored: the loader takes the first of two files with one name
   for (const auto& file : files) fs::create_symlink(file, folder / file.filename(), error);
 }
 
@@ -122,7 +122,7 @@ DriverPlaces system_driver_places() {
 }
 
 std::optional<std::string> glibc_version_of(const fs::path& libc) {
-  constexpr uint64_t kMostLibcBytes = 256ULL << 20;  // with its debug information
+  constexpr uint64_t kMostLibcBytes = 256ULL << 20;  // includes debug information
   const auto text = read_whole_file(libc, kMostLibcBytes);
   const std::string bytes = text ? *text : "";
   constexpr std::string_view kBanner = "GNU C Library (";

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What `pbprobe gate` does: gathers the facts that the required level needs, and lets the judge decide.
+// Implementation of `pbprobe gate`: collects the facts that the required level needs, and calls the judge.
 #pragma once
 
 #include <filesystem>
@@ -19,16 +19,15 @@ namespace pbprobe {
 struct GateRequest {
   std::filesystem::path artifact;
   Claim claim;
-  std::string policy;  // builder, hardware or a file; empty: builder, hardware where more than `shipped` is asked
-  std::optional<Level> require;        // of SMs and ISAs, in place of the policy's
-  bool digests = false;                // of each shared object, for evidence
-  std::optional<Emulation> emulation;  // start libtorch on this CPU instead
-  bool emulated_loads = true;          // load libtorch on an emulated CPU of each claimed row
-  std::optional<std::filesystem::path>
-      baseline;  // a generic libtorch; none: the torch found, where `measured` is asked
-  std::optional<std::filesystem::path> reference;  // another table than recipes/reference_builds.json
-  std::filesystem::path program;                   // as in ReportOptions
-  double budget_seconds = 0;                       // 0: 300
+  std::string policy;                              // builder, hardware or a file; empty: by `require`
+  std::optional<Level> require;                    // level for SMs and ISAs; replaces the policy's level
+  bool digests = false;                            // hashes each shared object, for evidence
+  std::optional<Emulation> emulation;              // start libtorch on this CPU instead
+  bool emulated_loads = true;                      // load libtorch on an emulated CPU of each claimed row
+  std::optional<std::filesystem::path> baseline;   // generic libtorch; null for the default
+  std::optional<std::filesystem::path> reference;  // table that replaces recipes/reference_builds.json
+  std::filesystem::path program;                   // see ReportOptions
+  double budget_seconds = 0;                       // 0 for 300
   std::function<void(std::string_view step)> progress;
 };
 

@@ -31,8 +31,8 @@ int main() {
 
 using Words = std::vector<std::string>;
 
-// Of `text`, as a shell splits it: CXX may be "ccache c++". Nothing where it does not close a quote, or would run
-// commands.
+// Splits `text` as a shell does: CXX may be "ccache c++". Returns nullopt if a quote is not closed, or if splitting
+// would run commands.
 std::optional<Words> split_words(const char* text) {
   wordexp_t split{};
   if (wordexp(text, &split, WRDE_NOCMD) != 0) return std::nullopt;
@@ -72,7 +72,7 @@ Error not_run(std::string_view what, const Error& error) {
   return reported;
 }
 
-// Whether the compiler works at all, before anything is asked of torch's headers.
+// Tests the compiler itself before using torch's headers.
 Result<void> try_compiler(const Words& compiler, const fs::path& scratch, double seconds) {
   std::ofstream(scratch / "empty.cpp") << "#include <vector>\nint main() {}\n";
   Words words = compiler;
@@ -100,7 +100,7 @@ Result<void> build_and_run(const Words& compiler, const fs::path& include, const
   words.insert(words.end(), {"-std=c++20", "-w", "-I", include.string(), "-I",
                              (include / "torch/csrc/api/include").string(), (scratch / "program.cpp").string(), "-o",
                              (scratch / "program").string(), "-L" + libraries, "-Wl,-rpath," + libraries,
-                             // Who links by -ltorch finds what those need beside them.
+                             // Finds the dependencies of libraries linked with -ltorch.
                              "-Wl,-rpath-link," + libraries, "-Wl,--no-as-needed"});
   for (const char* name : {"torch", "torch_cpu", "c10"}) {
     std::error_code error;

@@ -25,8 +25,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Nothing that a package prints gets among the answer. It ends before destructors run: a process that computes nothing
-// need not end well.
+// Redirects output of packages, so that it cannot mix with the answer. Exits before destructors run, because their
+// failures do not matter here.
 constexpr const char* kScript = R"(
 import os, sys
 answer = os.fdopen(os.dup(1), "w", errors="replace")
@@ -55,7 +55,7 @@ answer.flush()
 os._exit(0)
 )";
 
-// This process's, but for what would be written to. The user's own packages stay in reach.
+// Returns this process's environment with writable folders moved to `scratch`. Packages of the user remain visible.
 std::vector<std::string> environment_with(const fs::path& scratch) {
   std::map<std::string, std::string> variables;
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -100,7 +100,7 @@ Answered read_answer(const std::string& text, Import& tried) {
   return answered;
 }
 
-// What a package may not do here, a user may let it do.
+// Reports whether the sandbox caused the refusal; outside of it, a user may permit the access.
 bool is_of_confinement(const std::string& refusal) {
   constexpr std::string_view kWords[] = {"PermissionError", "Permission denied", "Read-only file system"};
   return std::any_of(std::begin(kWords), std::end(kWords),

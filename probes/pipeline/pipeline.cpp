@@ -83,7 +83,7 @@ constexpr double kLeastMeasureSeconds = 2;
 constexpr double kLeastLoadSeconds = 10;
 constexpr double kLeastCompilerSeconds = 60;
 constexpr double kMostImportSeconds = 60;
-constexpr double kImportShare = 0.3;  // of the budget: what was measured before does not cost the imports
+constexpr double kImportShare = 0.3;  // share of the budget, reserved for imports regardless of the measuring time
 
 class Pipeline {
  public:
@@ -131,7 +131,7 @@ class Pipeline {
   double seconds_for_imports() const { return wants_imports() ? kImportShare * budget_.count() : 0; }
   double seconds_before_imports() const { return seconds_left() - seconds_for_imports(); }
 
-  // A budget that somebody gave is kept; else a slow audit does not cost the measuring.
+  // Without --budget, measuring gets at least kLeastMeasureSeconds, even after a slow audit.
   double seconds_to_measure() const {
     const double seconds = 0.6 * seconds_before_imports();
     return options_.budget_seconds > 0 ? seconds : std::max(seconds, kLeastMeasureSeconds);
@@ -153,7 +153,7 @@ class Pipeline {
     }
   }
 
-  // Of a document too only what it says of the files.
+  // Drops all run results: --host names another machine.
   void be_recorded() {
     Report& report = result_.report;
     report.host = options_.host;
@@ -188,7 +188,7 @@ class Pipeline {
     measurements.notes.push_back(emulator_->sentence + ": speeds say nothing there, and were not measured");
   }
 
-  // A report is judged again from its own facts: those of the machine that wrote it.
+  // Judges a report again from its own facts, which belong to the machine that wrote it.
   bool from_document() {
     if (!options_.artifact) return false;
     auto document = load_report(*options_.artifact);
@@ -215,9 +215,9 @@ class Pipeline {
     }
     begin("reading " + artifact.string());
     AuditOptions options = options_.audit;
-    // Opening CUDA's own libraries too takes 10 s of two cores: that is a claim's, and report --full's.
+    // Reading CUDA's libraries too takes 10 s on two cores: only with a claim, or for report --full.
     if (options_.judged && !options_.claim && options_.depth == Depth::quick) options.open_libraries = false;
-    // The packages' RECORDs want digests: with them nothing of torch is read twice.
+    // RECORD checks need digests; computing them now avoids reading torch twice.
     const bool digests = options.digests;
     const bool among_packages = packages_folder(artifact) || packages_folder(artifact.parent_path());
     options.digests = digests || (looks_at_packages() && among_packages);
@@ -230,8 +230,7 @@ class Pipeline {
 
   bool looks_at_packages() const { return options_.judged && !options_.claim && !options_.emulation; }
 
-  // What fails is mostly an extension, and not torch. A first reading takes its own time, later ones are from the
-  // cache.
+  // Most failing packages are extensions, not torch. The first reading has its own time; later ones use the cache.
   void look_at_packages() {
     const auto& inventory = result_.report.inventory;
     if (!inventory || !looks_at_packages()) return;
@@ -255,7 +254,7 @@ class Pipeline {
     for (auto& file : result_.report.inventory->files) file.sha256.reset();
   }
 
-  // Of a build that is claimed to deliver something, this machine's compilers tell nothing.
+  // Skipped for a build with a claim: the compilers of this machine do not matter to it.
   void look_at_compilers() {
     const auto& inventory = result_.report.inventory;
     if (!inventory || options_.host || options_.emulation || options_.claim || !other_root().empty()) return;
@@ -263,7 +262,7 @@ class Pipeline {
       result_.report.preflight = look_before_compiling(*packages, preflight_sources());
   }
 
-  // Of a container, whose packages these are; empty: they are this system's.
+  // Returns the root of the container that has these packages; empty for packages of this system.
   fs::path other_root() const {
     const auto packages = packages_of(*result_.report.inventory);
     return packages ? root_above(*packages) : fs::path();
@@ -272,7 +271,7 @@ class Pipeline {
   void measure() {
     if (!result_.report.host || options_.host) return;
     if (options_.artifact && !result_.could_run)
-      return;  // what was asked about cannot be read: our kernels do not help
+      return;  // the artifact is unreadable: measuring pbprobe's kernels would not answer the question
     std::optional<std::string> libtorch;
     if (result_.report.inventory && other_root().empty()) libtorch = result_.report.inventory->libtorch_dir;
     if (const auto root = result_.report.inventory ? other_root() : fs::path(); !root.empty())
@@ -307,7 +306,7 @@ class Pipeline {
     }
   }
 
-  // Several seconds each, and more memory than libtorch by itself: only where there is time.
+  // Imports take several seconds each, and more memory than libtorch alone: they run only if time is left.
   void import_torch() {
     if (!wants_imports()) return;
     const auto end = Clock::now() + std::chrono::duration<double>(std::max(seconds_left(), seconds_for_imports()));
@@ -321,7 +320,7 @@ class Pipeline {
     if (!imports.empty()) result_.report.imports = std::move(imports);
   }
 
-  // What takes a compiler, or Python: only where there is time, and a libtorch that loads on this very machine.
+  // Runs tests that need a compiler or Python: only if time is left, and libtorch loads on this machine.
   void ask_compilers() {
     auto& measurements = result_.report.measurements;
     if (options_.depth == Depth::quick || emulator_ || !measurements || !measurements->libtorch) return;
@@ -398,7 +397,7 @@ Result<Measurements> run_bench(const BenchOptions& options) {
     request.libtorch_dir = inventory.libtorch_dir;
     PBPROBE_TRY(foreign, find_foreign_closure(inventory, gnu_get_libc_version(), system_driver_places()));
   }
-  // cuBLASLt is looked for beside a torch first; it may lie elsewhere too.
+  // Searches for cuBLASLt next to a torch first; it may be installed elsewhere.
   request.cublaslt_near = request.libtorch_dir;
   const bool cublaslt =
       std::any_of(peers.begin(), peers.end(), [](const std::string& peer) { return peer.starts_with("cublaslt"); });
