@@ -28,13 +28,13 @@ struct AuditArguments {
   std::optional<std::filesystem::path> output;
   AuditOptions audit;
   bool table = false;
-  bool strict = false;         // what is unknown fails too
-  bool distributions = false;  // a row of each package
+  bool strict = false;         // treat unknown as failure
+  bool distributions = false;  // one row per package
   bool kernels = false;
   bool no_cache = false;
-  bool variant = false;  // a variant.json
+  bool variant = false;  // print a variant.json
   std::vector<Sm> gpus;
-  std::optional<MajorMinor> driver;  // of this machine, where its GPUs are asked for
+  std::optional<MajorMinor> driver;  // driver of this machine, if its GPUs are requested
   Documents documents;
 };
 
@@ -42,12 +42,12 @@ TextOptions text_style(const AuditArguments& options) {
   return options.output ? TextOptions{} : text_options();
 }
 
-// Without a claim nobody asked for a verdict: only the inventory.
+// Without a claim there is no verdict: prints only the inventory.
 std::string json_of(const Report& report) {
   return json_text(report.claim ? to_json(report) : to_json(*report.inventory));
 }
 
-// What was not read may hide anything, so that it is never 0.
+// Unread files may hide any fault, so that they always fail.
 int exit_code_of(const Report& report, bool strict) {
   const bool unread = std::any_of(report.inventory->files.begin(), report.inventory->files.end(),
                                   [](const File& file) { return file.problem.has_value(); });
@@ -121,7 +121,7 @@ bool wants_rows(const AuditArguments& options) {
   return holds_only_other_packages(options.artifacts.front());
 }
 
-// Of an environment first what stands beside torch: its packages' faults are more frequent than torch's.
+// For an environment, the rows of the packages beside torch come first: they have faults more often than torch.
 std::string text_of(const AuditArguments& options, const Report& report) {
   if (options.format == Format::json) return json_of(report);
   if (options.format == Format::html) return html_of(report);
@@ -133,7 +133,7 @@ std::string text_of(const AuditArguments& options, const Report& report) {
   return render_environment(*rows, text_style(options)) + "\n" + text;
 }
 
-// What limits it goes to standard error, so that the file can be put into a wheel as it is.
+// Notes about limitations go to standard error, so that the output can be stored in a wheel unchanged.
 int run_variant(const AuditArguments& options) {
   const auto report = audit_one(options, options.artifacts.front());
   if (!report) return print_error(report.error());

@@ -26,7 +26,7 @@ struct BenchArguments {
   int64_t random = 0;  // shapes
   uint64_t seed = 1;
   bool explain = false;
-  int64_t sms = 132;  // of an H100 and an H200
+  int64_t sms = 132;  // H100 and H200
   Format format = Format::text;
   std::optional<std::filesystem::path> output;
 };
@@ -139,7 +139,8 @@ int run(const BenchArguments& options) {
   const int written = write_output(rendered(*measurements, options), options.output);
   if (written != kPassed) return written;
   if (!measurements->problems.empty()) return kFailed;  // a wrong result, or a peer that died: each is named
-  if (const auto& run_of = measurements->libtorch; run_of && run_of->problem)  // it died, and its rows are not there
+  if (const auto& run_of = measurements->libtorch;
+      run_of && run_of->problem)  // the process died, so that its rows are missing
     return run_of->obstacle ? kCouldNotRun : kFailed;
   // A time limit on a slow machine leaves what was measured before it.
   for (const auto& one : measurements->not_run.value_or(std::vector<NotRun>()))
@@ -147,7 +148,7 @@ int run(const BenchArguments& options) {
   return measurements->rows.empty() && measurements->probes.empty() ? kCouldNotRun : kPassed;
 }
 
-// What is computed: the kernels, types, layout and shapes.
+// Adds the options that select the problem: kernels, types, layout and shapes.
 void add_problem(CLI::App& command, BenchArguments& options) {
   BenchRequest& bench = options.bench.bench;
   command.add_option("--target", bench.target, "Only this target's kernels (pbprobe targets lists them)");
@@ -220,7 +221,7 @@ void add_bench(CLI::App& app, int& exit_code) {
       "--against", bench.against,
       "A peer measured in the same run, interleaved: libtorch, cublaslt (its first heuristic, as torch "
       "takes it), cublaslt_best (of 32), cutlass, bf16 (our own GEMM in BF16)");
-  explain->excludes(probes)->excludes(against);  // what would run
+  explain->excludes(probes)->excludes(against);  // options for measured runs only
   command
       ->add_option("--sustained", bench.sustained_seconds,
                    "Seconds that each sample lasts: what is left of a rate once the chip is warm (give --budget too)")

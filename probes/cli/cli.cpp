@@ -79,7 +79,7 @@ std::string_view variable(const char* name) {
   return value != nullptr ? value : "";
 }
 
-// COLUMNS, as a shell exports it, also where nothing is a terminal.
+// Returns the width in COLUMNS, which applies to files and pipes too.
 std::optional<int> stated_width() {
   const std::string_view stated = variable("COLUMNS");
   int columns = 0;

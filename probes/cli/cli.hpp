@@ -22,13 +22,13 @@
 namespace pbprobe::cli {
 
 // Exit codes of report, audit and recipes verify.
-inline constexpr int kPassed = 0;       // nothing failed: pass, or unknown and reported so
+inline constexpr int kPassed = 0;       // no failure: pass, or unknown without --strict
 inline constexpr int kFailed = 1;       // a check failed
 inline constexpr int kCouldNotRun = 2;  // or wrong usage
 
 enum class Format { text, json, html };
 
-// Each adds its subcommand; when it is chosen, it runs and leaves its exit code in `exit_code`.
+// These functions add one subcommand each. A selected subcommand runs and stores its exit code in `exit_code`.
 void add_report(CLI::App& app, int& exit_code);
 void add_host(CLI::App& app, int& exit_code);
 void add_targets(CLI::App& app, int& exit_code);
@@ -38,11 +38,11 @@ void add_verify(CLI::App& app, int& exit_code);
 void add_bench(CLI::App& app, int& exit_code);
 void add_compare(CLI::App& app, int& exit_code);
 void add_merge(CLI::App& app, int& exit_code);
-void add_recommend(CLI::App& app, int& exit_code);  // of `recipes` too, as it was called before
+void add_recommend(CLI::App& app, int& exit_code);  // also below `recipes`, its former place
 void add_recipes(CLI::App& app, int& exit_code);
 void add_explain(CLI::App& app, int& exit_code);
 void add_completion(CLI::App& app, int& exit_code);
-void add_drive(CLI::App& app, int& exit_code);    // hidden: what the Python package asks for
+void add_drive(CLI::App& app, int& exit_code);    // hidden: requests of the Python package
 void add_load(CLI::App& app, int& exit_code);     // hidden: the child that opens shared objects
 void add_measure(CLI::App& app, int& exit_code);  // hidden: the child that runs kernels and foreign code
 
@@ -80,13 +80,13 @@ inline constexpr double kMostSeconds = 86400;
 
 [[nodiscard]] std::string json_text(const Json& json);
 
-// Errors: usage (a folder), unreadable (it is there, and not ours to write).
+// Checks that the file can be written. Errors: usage (a folder), unreadable (exists, but is not writable).
 [[nodiscard]] Result<void> check_output_file(const std::filesystem::path& file);
 // Writes to standard output, also for "-"; to a file atomically, through links, with the mode and the owner that it
-// had; to a pipe or a device as it is. Returns kPassed or kCouldNotRun, having reported why.
+// had; to a pipe or a device directly. Reports errors. Returns kPassed or kCouldNotRun.
 [[nodiscard]] int write_output(std::string_view text, const std::optional<std::filesystem::path>& file = std::nullopt);
 
-// What is wrong with a command line, and which --help tells more.
+// Describes an error of a command line, and names the --help to read.
 [[nodiscard]] std::string usage_message(const CLI::ParseError& error, const CLI::App& app);
 
 // One line on standard error. Returns kCouldNotRun.
@@ -96,7 +96,7 @@ int print_error(const Error& error);
 // without UTF-8 are honoured.
 [[nodiscard]] TextOptions text_options();
 
-// Whether the locale has more than ASCII.
+// Reports whether the locale supports Unicode.
 [[nodiscard]] bool shows_unicode();
 
 }  // namespace pbprobe::cli

@@ -23,14 +23,14 @@ struct CompareArguments {
   std::optional<std::filesystem::path> output;
 };
 
-// What its files hold, as an audit has it; of a report also the machine and the figures.
+// Reads one side of the comparison: the inventory, and from a report also the machine and the figures.
 Result<Report> side_of(const std::filesystem::path& given) {
   show_progress("reading " + given.string());
   std::error_code error;
-  const auto evidence = given / kReportFile;  // of a gate
+  const auto evidence = given / kReportFile;  // a folder written by a gate
   const auto& named = std::filesystem::exists(evidence, error) ? evidence : given;
   PBPROBE_TRY(Report side, make_audit({.artifact = named, .audit = {.kernel_names = true}}));
-  side.inventory->artifact = given.string();  // as it was named: two reports may be of one artifact
+  side.inventory->artifact = given.string();  // the name given by the user tells two reports of one artifact apart
   PBPROBE_TRY(const auto document, load_report(named));
   if (document) {
     side.host = document->host;

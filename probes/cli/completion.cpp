@@ -14,9 +14,9 @@ namespace {
 enum class Shell { bash, zsh, fish };
 
 struct Words {
-  std::string path;                                          // " recipes write"; the program itself: ""
-  std::vector<std::string> words;                            // its commands and its options
-  std::vector<std::pair<std::string, std::string>> choices;  // of an option: {"--format", "text json"}
+  std::string path;                                          // " recipes write"; "" for the program itself
+  std::vector<std::string> words;                            // commands and options
+  std::vector<std::pair<std::string, std::string>> choices;  // values of an option: {"--format", "text json"}
 };
 
 std::vector<const CLI::App*> commands_of(const CLI::App& app) {
@@ -81,7 +81,8 @@ complete -o default -o bashdefault -F _pbprobe pbprobe
                      paths, words, choices);
 }
 
-// Of zsh's own, so that a file of it on fpath completes at the first Tab. Not `path`, which there is PATH.
+// Follows zsh's conventions, so that a file on fpath completes at the first Tab. Avoids the name `path`, which is tied
+// to PATH in zsh.
 std::string zsh_of(const std::vector<Words>& all) {
   std::string paths;
   std::string words;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What the Python package asks of the program: a report by an interpreter's own means, and a document as text.
+// Hidden command for the Python package: a report that uses the calling interpreter, and a document as text.
 #include <iostream>
 #include <iterator>
 

@@ -19,13 +19,13 @@ struct ExplainArguments {
   Format format = Format::text;
 };
 
-// What the catalogues of the judge and of the recipes say of one check.
+// Description of one check from the catalogue of the judge or of the recipes.
 struct Explained {
   std::string_view id;
   Severity severity = Severity::note;
   std::string_view question;
   std::string_view remedy;
-  const Check* check = nullptr;  // null: of a recipe
+  const Check* check = nullptr;  // check of the judge; null for a recipe check
 };
 
 std::vector<Explained> catalogue() {
@@ -90,7 +90,7 @@ std::string text_of(const Explained& one) {
   }
   add("fix", one.remedy);
   add("waive", waiver_of(one));
-  // Its title is the question, which stands above.
+  // Skips the title of the page, which repeats the question.
   const std::string_view markdown = check_page(one.id);
   if (const size_t body = markdown.find("\n\n"); body != markdown.npos) add_check_page(page, markdown.substr(body + 1));
   return std::move(page).take();

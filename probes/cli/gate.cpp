@@ -90,7 +90,7 @@ int print_and_attest(const Report& report, const GateArguments& options) {
   return decided == kPassed ? kCouldNotRun : decided;
 }
 
-// A Hugging Face kernel says itself what it was built for.
+// A Hugging Face kernel contains its own claim.
 std::optional<fs::path> claim_file_of(const GateArguments& options) {
   const fs::path own = options.request.artifact / "metadata.json";
   std::error_code error;
@@ -138,7 +138,7 @@ int run_on_evidence(const GateArguments& options) {
   if (auto usable = check_wanted(options); !usable) return print_error(usable.error());
   const auto require = options.required ? std::optional(options.require) : std::nullopt;
   TrustedKeys trusted = options.trusted;
-  if (options.key) trusted.push_back(*options.key);  // what it signed itself it may sign again
+  if (options.key) trusted.push_back(*options.key);  // a report signed by this key may be signed again
   const auto joined = join_evidence(options.join, require, trusted);
   clear_progress();
   return joined ? print_and_attest(*joined, options) : print_recomputed(joined, options);

@@ -31,7 +31,7 @@ constexpr std::string_view kTooLittleMemory =
       pbprobe::remove_temp_folders();
       if (::write(STDERR_FILENO, kTooLittleMemory.data(), kTooLittleMemory.size()) < 0) std::abort();
       ::_exit(pbprobe::cli::kCouldNotRun);
-    } catch (...) {  // by the usual handler, which names it
+    } catch (...) {  // the usual handler prints the exception
     }
   }
   __gnu_cxx::__verbose_terminate_handler();

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Where a document goes: standard output, a file, or what stands in a file's place.
+// Output of documents to standard output, a file, a pipe or a device.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -37,7 +37,7 @@ Result<void> write_all(int descriptor, std::string_view text, const fs::path& fi
 
 // The file that a chain of links leads to, there or not.
 fs::path behind_links(fs::path file) {
-  constexpr int kMostLinks = 40;  // as the kernel follows
+  constexpr int kMostLinks = 40;  // limit of the kernel
   std::error_code error;
   for (int i = 0; i < kMostLinks && fs::is_symlink(fs::symlink_status(file, error)); ++i)
     file = file.parent_path() / fs::read_symlink(file, error);
@@ -62,7 +62,7 @@ Result<void> replace(const fs::path& file, std::string_view text, const struct s
   return written;
 }
 
-// A pipe that nobody reads would be waited for without end.
+// Fails for a pipe without a reader, which would block forever.
 Result<void> write_in_place(const fs::path& file, std::string_view text) {
   const int descriptor = ::open(file.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
   if (descriptor < 0 && errno == ENXIO)

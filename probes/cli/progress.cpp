@@ -32,7 +32,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kBetweenLines = 10;  // of a log
+constexpr double kBetweenLines = 10;  // seconds between lines of a log
 constexpr auto kBetweenLooks = std::chrono::milliseconds(200);
 
 size_t columns_of_terminal() {
@@ -68,8 +68,8 @@ class Progress {
     changed_.notify_one();
     if (thread_.joinable()) thread_.join();
   }
-  // " after 7.3 s, while measuring: no result was written". Whoever shows or ends progress later waits for ever: what
-  // it has is not whole.
+  // Returns " after 7.3 s, while measuring: no result was written". Keeps the lock: threads that show or end progress
+  // later block forever, because their results are incomplete.
   std::string end_here() {
     std::unique_lock lock(mutex_, std::defer_lock);
     for (int tries = 0; tries < 20 && !lock.try_lock(); ++tries)
@@ -123,7 +123,7 @@ class Progress {
 
 std::atomic<bool> is_stopping{false};
 
-// What was ignored when we were started (nohup, a shell's background) stays ignored.
+// Excludes signals that were ignored at the start (nohup, a background job of a shell).
 sigset_t stopping_signals() {
   sigset_t set;
   sigemptyset(&set);
@@ -162,7 +162,7 @@ void* wait_for_signal(void*) {
     remove_temp_folders();
     remove_unfinished();
     fmt::print(stderr, "pbprobe: stopped by {}{}\n", name_of_signal(signal), how_far);
-  } catch (const std::exception&) {  // too little memory to say so
+  } catch (const std::exception&) {  // too little memory for the message
   }
   die_of(signal);
 }

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What is being done, on standard error: on a terminal one line with a bar, which is written over; in a log a line
-// every ten seconds. And what is left of it where somebody stops the program.
+// Progress on standard error: on a terminal one line with a bar, in a log one line every ten seconds. Also ends the
+// program on a signal.
 #pragma once
 
 #include <string>
@@ -12,9 +12,9 @@ namespace pbprobe::cli {
 
 // A step begins.
 void show_progress(std::string_view step);
-// How long the whole may take: what a bar is a part of. 0: nobody knows.
+// Sets the expected total time, which scales the bar; 0 if unknown.
 void expect_seconds(double seconds);
-// It is over: nothing of it stays on the terminal.
+// Erases the progress line.
 void clear_progress();
 
 // "[#####-----]  6 s of about 10  measuring" in so many columns; `known` 0: a bar that moves to and fro.

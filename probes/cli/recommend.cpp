@@ -32,7 +32,7 @@ Result<Host> read_host(const std::filesystem::path& path) {
   return host;
 }
 
-// Sentences at the terminal's width; commands as they are.
+// Wraps sentences to the terminal's width; keeps commands unchanged.
 std::string at_this_width(std::string_view text) {
   text::Page page(text_options());
   while (!text.empty()) {

@@ -25,7 +25,7 @@ struct ReportArguments {
   bool full = false;
   bool verbose = false;
   bool is_quiet = false;
-  bool strict = false;  // what is unknown fails too
+  bool strict = false;  // treat unknown as failure
   bool quick = false;
   bool redact = false;
   bool no_cache = false;
@@ -88,7 +88,7 @@ int run(const ReportArguments& options) {
   return exit_code_of(result, options.strict);
 }
 
-// How it is shown, and what counts as a failure.
+// Adds the options for display and exit code.
 void add_text(CLI::App& command, ReportArguments& options) {
   add_choice<ReportFormat>(
       command, "--format", options.format,

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-//
-// What is wrong with a command line, in the words of docs/writing.md: CLI11's own say how it parses.
+// Messages about wrong command lines, worded as docs/writing.md requires. The messages of CLI11 describe its parsing
+// instead.
 #include <algorithm>
 #include <numeric>
 
@@ -11,7 +11,7 @@
 namespace pbprobe::cli {
 namespace {
 
-// How many characters have to be typed, left out or changed.
+// Returns the number of characters to insert, delete or change.
 size_t edits_between(std::string_view one, std::string_view other) {
   std::vector<size_t> row(other.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});
@@ -27,7 +27,7 @@ size_t edits_between(std::string_view one, std::string_view other) {
   return row.back();
 }
 
-// ": did you mean gate?", where one is near.
+// Returns ": did you mean gate?" if a known name is similar.
 std::string nearest_of(std::string_view given, const std::vector<std::string>& known) {
   constexpr size_t kNear = 2;
   const std::string* best = nullptr;
@@ -62,7 +62,7 @@ std::string surplus_word(const CLI::App& command, std::string_view word) {
   return fmt::format("{}: one word too many", word);
 }
 
-// What follows a mark in a message of CLI11; the message where it has none.
+// Returns the text after `mark` in a message of CLI11; the whole message if `mark` is missing.
 std::string_view text_after(std::string_view message, std::string_view mark) {
   const size_t at = message.find(mark);
   return at == message.npos ? message : message.substr(at + mark.size());
