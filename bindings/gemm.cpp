@@ -20,10 +20,10 @@ namespace {
 
 thread_local std::string forced;
 
-// Of the CPU's instruction paths; none before calibrate().
+// Rates of the CPU's instruction paths; empty before calibrate().
 std::atomic<std::shared_ptr<const Rates>> cpu_rates = std::make_shared<const Rates>();
 
-// Elements along `columns` are neighbours, and rows do not overlap.
+// Reports whether neighbours along `columns` are adjacent in memory and rows do not overlap.
 bool rows_lie(int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride) {
   return (columns <= 1 || column_stride == 1) && (rows <= 1 || row_stride >= std::max<int64_t>(columns, 1));
 }
@@ -32,7 +32,8 @@ bool by_rows(const Matrix& m) {
   return rows_lie(m.rows, m.columns, m.row_stride, m.column_stride);
 }
 
-// From one stored row to the next; of a single row the stride says nothing.
+// Returns the distance between stored rows. The stride of a single row is arbitrary, so that the column count replaces
+// it.
 int64_t leading(const Matrix& m) {
   return m.rows <= 1 ? std::max<int64_t>(m.columns, 1) : m.row_stride;
 }
@@ -117,8 +118,8 @@ struct Asked {
   Problem problem;
   int32_t gpu = -1;  // -1: the CPU
   int64_t threads = 1;
-  std::string kernel;                  // forced
-  std::shared_ptr<const Rates> rates;  // of the CPU
+  std::string kernel;                  // forced kernel
+  std::shared_ptr<const Rates> rates;  // rates of the CPU
 
   bool operator==(const Asked&) const = default;
 };

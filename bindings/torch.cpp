@@ -14,7 +14,7 @@
 namespace pbprobe::ops {
 namespace {
 
-// What a GEMM has besides A and B: FP32, contiguous, on their device.
+// Operands of a GEMM besides A and B: FP32, contiguous, on the same device.
 struct Extras {
   std::optional<Tensor> bias;
   std::optional<Tensor> scale_a;
@@ -170,7 +170,7 @@ int64_t exact_k(ScalarType a) {
   return INT32_MAX / most;
 }
 
-// The same as gemm_of(), for a longer k: FP32 results of parts of it, added by an FP32 GEMM with ones.
+// Computes gemm_of() for a longer k: FP32 results of parts of k, added by an FP32 GEMM with ones.
 Tensor scaled_sum_of_parts(const Tensor& a, const Tensor& b, ScalarType type, const Extras& extras) {
   constexpr const char* kOperation = "scaled_int_mm";
   const int64_t most = exact_k(torch_abi::type_of(a));
@@ -223,7 +223,7 @@ void check_fp8(const char* operation, const Tensor& a, const Tensor& b) {
         operation, describe(a), describe(b));
 }
 
-// What the scales' type says, as torch._scaled_mm reads it.
+// Returns the block scales that the scales' type implies, as torch._scaled_mm interprets it.
 BlockScale blocks_of(const Tensor& a, const Tensor& scale_a, const Tensor& scale_b) {
   const ScalarType type = torch_abi::type_of(scale_a);
   const bool fp4 = torch_abi::type_of(a) == kE2m1x2;
@@ -253,8 +253,8 @@ Tensor block_scales_of(const char* name, const Tensor& scale, const Problem& pro
   return torch_abi::contiguous(torch_abi::reshape(scale, {count}));
 }
 
-// FP32 scales of 128 along k, by their sizes, as torch._scaled_mm tells them apart: of A [m, k / 128] or [m / 128,
-// k / 128], of B [k / 128, n] or [k / 128, n / 128], rounded up. None: they are something else.
+// Returns FP32 block scales of 128 along k by their sizes, as torch._scaled_mm does: for A [m, k / 128] or [m / 128, k
+// / 128], for B [k / 128, n] or [k / 128, n / 128], rounded up. Returns `none` for other scales.
 BlockScale fp32_blocks_of(const Tensor& a, const Tensor& b, const Tensor& scale_a, const Tensor& scale_b) {
   const auto sizes = [](const Tensor& scale, int64_t rows, int64_t columns) {
     return scale.size(0) == rows && scale.size(1) == columns;
@@ -275,14 +275,14 @@ BlockScale fp32_blocks_of(const Tensor& a, const Tensor& b, const Tensor& scale_
   if (squares_a && rows_b) return BlockScale::squares_rows;
   if (squares_a && squares_b)
     fail(
-        "pbprobe::scaled_mm: scales of 128 x 128 blocks are those of one operand only (scale_a {}, scale_b {}): give "
+        "pbprobe::scaled_mm: only one operand may have scales of 128 x 128 blocks (scale_a {}, scale_b {}): give "
         "a scale of 1 x 128 for the other, scale_a [{}, {}] or scale_b [{}, {}]",
         describe(scale_a), describe(scale_b), m, along, along, n);
   return BlockScale::none;
 }
 
-// Floats from one stored row of the scales to the next. Neighbours along dimension `near` must lie together, as torch
-// has them too.
+// Returns the number of floats between stored rows of the scales. Requires adjacent neighbours along dimension `near`,
+// as torch does.
 int64_t leading_of(const char* name, const Tensor& scale, int64_t near, const Tensor& a) {
   const int64_t far = 1 - near;
   const int64_t least = std::max<int64_t>(scale.size(near), 1);
@@ -322,9 +322,9 @@ void add_block_scales(Extras& extras, const Tensor& a, const Tensor& b, const Te
   extras.per_tensor = tensor_scale_a || tensor_scale_b;
 }
 
-// scale_a · scale_b · Σ a[i,k] · b[k,j] + bias[j]: one scale each, one of each row (scale_a [m,1]) and column (scale_b
-// [1,n]), or one of each block along k; with MX's and NVFP4's, tensor_scale_a and tensor_scale_b besides. As
-// torch._scaled_mm, but that use_fast_accum costs no digits here: it changes nothing.
+// Computes scale_a · scale_b · Σ a[i,k] · b[k,j] + bias[j] with one scale each, one per row (scale_a [m,1]) and column
+// (scale_b [1,n]), or one per block along k; for MX and NVFP4, tensor_scale_a and tensor_scale_b apply too. Equals
+// torch._scaled_mm, except that use_fast_accum has no effect: it costs no precision here.
 Tensor scaled_mm(const Tensor& a, const Tensor& b, const Tensor& scale_a, const Tensor& scale_b,
                  const std::optional<Tensor>& bias, const std::optional<Tensor>& scale_result,
                  std::optional<ScalarType> out_dtype, bool /*use_fast_accum*/,
@@ -366,8 +366,8 @@ Tensor scaled_mm(const Tensor& a, const Tensor& b, const Tensor& scale_a, const 
   return gemm_of(kOperation, a, b, *out_dtype, extras);
 }
 
-// Where in the kernel table the one stands that mm, int_mm or scaled_mm (to torch.bfloat16) would take here. No string
-// goes through the stable ABI, which loses its memory.
+// Returns the index in the kernel table of the kernel that mm, int_mm or scaled_mm (to torch.bfloat16) would use.
+// Returns no string, because the stable ABI leaks strings.
 int64_t which(const Tensor& a, const Tensor& b) {
   check_shapes("which", a, b);
   const bool floating = is_floating(torch_abi::type_of(a));
@@ -422,8 +422,8 @@ PBPROBE_OPERATORS_ON(CUDA, library) {
   PBPROBE_IMPLEMENT(library);
 }
 
-// For Python, by ctypes: an operator without tensors would be traced into graphs. Null: done; else why not, valid until
-// the thread's next call.
+// Forces a kernel. Called by ctypes, because torch.compile would trace an operator without tensors into graphs. Returns
+// null on success, else the reason, valid until the thread's next call.
 extern "C" __attribute__((visibility("default"))) const char* pbprobe_force_kernel(const char* name) {
   static thread_local std::string why;
   const auto done = pbprobe::ops::force_kernel(name);
@@ -443,7 +443,7 @@ extern "C" __attribute__((visibility("default"))) const char* pbprobe_calibrate(
   return reported.c_str();
 }
 
-// Of the kernel at this place of the table, as `which` gives it. Valid until the thread's next call.
+// Returns the name of the kernel at this index, as returned by `which`. Valid until the thread's next call.
 extern "C" __attribute__((visibility("default"))) const char* pbprobe_kernel_name(int64_t place) {
   static thread_local std::string name;
   name = pbprobe::kernel_table()[static_cast<size_t>(place)].name;

@@ -29,7 +29,7 @@ struct Allocator {
   virtual DataPtr allocate(size_t bytes) = 0;
 };
 
-// Returns where it does not fail any more.
+// Raises torch's error for an allocation of this size. Returns if the allocation no longer fails.
 inline void fail_as_torch_does(int64_t bytes, const torch::stable::Tensor& like) {
   using Get = Allocator* (*)(const int8_t& device_type);  // c10::GetAllocator
   static const auto get = reinterpret_cast<Get>(::dlsym(RTLD_DEFAULT, "_ZN3c1012GetAllocatorERKNS_10DeviceTypeE"));
@@ -40,7 +40,7 @@ inline void fail_as_torch_does(int64_t bytes, const torch::stable::Tensor& like)
   const DataPtr memory = get(type)->allocate(static_cast<size_t>(bytes));
 }
 
-// What `call` returns, which allocates so much where `like` is.
+// Returns the result of `call`, which allocates `bytes` on the device of `like`.
 template <class Call>
 torch::stable::Tensor allocating(int64_t bytes, const torch::stable::Tensor& like, Call&& call) {
   try {

@@ -34,7 +34,7 @@ T value_of(Result<T> result, const char* operation) {
   return std::move(result).value();
 }
 
-// By number: a torch before 2.8 has no names for them.
+// Numbers, because torch before 2.8 has no names for them.
 constexpr auto kE8m0 = static_cast<ScalarType>(44);
 constexpr auto kE2m1x2 = static_cast<ScalarType>(45);
 
@@ -53,7 +53,7 @@ inline std::optional<DType> dtype_of(ScalarType type) {
   }
 }
 
-// As Python names it.
+// Returns the type's name in Python.
 inline std::string name_of(ScalarType type) {
   if (type == kE8m0) return "torch.float8_e8m0fnu";
   if (type == kE2m1x2) return "torch.float4_e2m1fn_x2";
@@ -84,7 +84,7 @@ inline std::string describe(const Tensor& tensor) {
   return fmt::format("[{}] {}", fmt::join(sizes_of(tensor), ", "), name_of(torch_abi::type_of(tensor)));
 }
 
-// The last two dimensions, which index `batch` of the first one selects where there are three.
+// Returns the last two dimensions as a matrix; for a 3D tensor, at index `batch` of the first.
 inline Matrix matrix_of(const Tensor& tensor, int64_t batch = 0) {
   const int64_t first = tensor.dim() - 2;
   const int64_t offset = first == 1 ? batch * tensor.stride(0) : 0;

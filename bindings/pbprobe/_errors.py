@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""What goes wrong other than in a build."""
+"""Exceptions for problems other than findings about a build."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ GIVE_UP_SECONDS = 1.0  # what hangs in a driver outlives its kill
 
 
 def end(child: subprocess.Popen[str]) -> None:
-    """Ends a child that leads a session. What measures under it asks the kernel to be ended with its parent."""
+    """Ends a child that leads a session. Its measuring processes end with it, because they ask the kernel for that."""
     for number, seconds in ((signal.SIGTERM, GRACE_SECONDS), (signal.SIGKILL, GIVE_UP_SECONDS)):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child.pid, number)
@@ -34,7 +34,7 @@ def end(child: subprocess.Popen[str]) -> None:
 
 
 def exchange(child: subprocess.Popen[str], given: str | None) -> tuple[str, str]:
-    """What it writes on both of its pipes. Not by communicate(), which first waits 0.25 s after Ctrl-C."""
+    """Returns all that the child writes to both pipes. Avoids communicate(), which waits 0.25 s after Ctrl-C."""
     errors: list[str] = []
 
     def read_errors() -> None:
@@ -56,9 +56,9 @@ def exchange(child: subprocess.Popen[str], given: str | None) -> tuple[str, str]
 
 
 def output_of(command: Sequence[str], *, given: str | None = None, shown: bool = False) -> tuple[int, str, str]:
-    """Exit code, standard output and standard error of a command. What it says of its progress is shown where asked.
+    """Runs a command. Returns exit code, standard output and standard error. Shows its progress if `shown`.
 
-    Errors: Error, where it cannot be started. An exception while it runs, such as KeyboardInterrupt, ends it.
+    Errors: Error, if it cannot be started. An exception during the run, such as KeyboardInterrupt, ends the command.
     """
     try:
         child = subprocess.Popen(
@@ -81,13 +81,13 @@ def output_of(command: Sequence[str], *, given: str | None = None, shown: bool =
 
 
 def words_of(error: str) -> str:
-    """The program's sentence, without its name before it."""
+    """Returns the program's message without its name."""
     lines = [line.removeprefix("pbprobe: ") for line in error.splitlines() if line.startswith("pbprobe: ")]
     return " ".join(lines[:1])
 
 
 def program(*arguments: str, shown: bool = False) -> dict[str, Any]:
-    """What `pbprobe ARGUMENTS` writes as JSON. Errors: Error, in the program's words."""
+    """Returns the JSON that `pbprobe ARGUMENTS` writes. Errors: Error, with the program's message."""
     code, out, error = output_of([str(PROGRAM), *arguments], shown=shown)
     try:
         document: dict[str, Any] = json.loads(out)
@@ -97,7 +97,7 @@ def program(*arguments: str, shown: bool = False) -> dict[str, Any]:
 
 
 def version_and_commit() -> tuple[str, str]:
-    """What `pbprobe --version` says."""
+    """Returns version and commit of the program."""
     _, out, _ = output_of([str(PROGRAM), "--version"])
     found = re.match(r"pbprobe (\S+) \((.+)\)", out)
     if found is None:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""What the package's functions return: documents, as objects."""
+"""Documents that the package's functions return, as objects."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class Finding:
     remedy: str
 
 
-def frame_of(rows: list[dict[str, Any]]) -> Any:  # noqa: ANN401 - of whichever library is there
-    """Rows as a DataFrame of pandas, else of polars. Errors: Error, where neither is installed."""
+def frame_of(rows: list[dict[str, Any]]) -> Any:  # noqa: ANN401 - of the installed library
+    """Converts rows to a DataFrame of pandas, else of polars. Errors: Error, if neither is installed."""
     for name in ("pandas", "polars"):
         try:
             library = importlib.import_module(name)
@@ -50,7 +50,7 @@ def frame_of(rows: list[dict[str, Any]]) -> Any:  # noqa: ANN401 - of whichever 
 
 
 def page_of(document: dict[str, Any], text: str) -> str:
-    """The program's page in HTML; by a program that writes none, its text."""
+    """Returns the program's HTML page; its text, if the program writes no HTML."""
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         json.dump(document, file)
         file.flush()
@@ -84,13 +84,13 @@ class Report:
 
     @property
     def fix(self) -> str | None:
-        """The first thing to do; None where nothing is to be done."""
+        """The first action; None if no action is needed."""
         fix = (self._document.get("verdict") or {}).get("fix")
         return None if fix is None else str(fix)
 
     @property
     def findings(self) -> list[Finding]:
-        """What the checks found, gravest first as in the document."""
+        """The findings of the checks, worst first."""
         names = [field.name for field in dataclasses.fields(Finding)]
         rows = (self._document.get("verdict") or {}).get("findings", [])
         return [Finding(**{name: row.get(name) for name in names}) for row in rows]
@@ -101,24 +101,24 @@ class Report:
         return list(self._document.get("problems", []))
 
     def raise_for_verdict(self) -> None:
-        """Does nothing where the verdict is pass. Errors: VerdictError, with the reason, where it is not."""
+        """Raises VerdictError with the reason, unless the verdict is pass."""
         if self.verdict != "pass":
             raise VerdictError(f"{self.verdict}: {self.reason}" + (f": {self.fix}" if self.fix else ""))
 
     def to_dict(self) -> ReportDocument:
-        """A copy of the whole document."""
+        """Returns a copy of the whole document."""
         return cast("ReportDocument", json.loads(json.dumps(self._document)))
 
     def to_json(self, *, indent: int | None = 2) -> str:
-        """The document as JSON; `pbprobe report FILE` judges it again."""
+        """Returns the document as JSON; `pbprobe report FILE` judges it again."""
         return json.dumps(self._document, indent=indent)
 
-    def to_frame(self) -> Any:  # noqa: ANN401 - of whichever library is there
-        """The findings as a DataFrame of pandas, else of polars. Errors: Error, where neither is installed."""
+    def to_frame(self) -> Any:  # noqa: ANN401 - of the installed library
+        """Returns the findings as a DataFrame of pandas, else of polars. Errors: Error, if neither is installed."""
         return frame_of([dataclasses.asdict(finding) for finding in self.findings])
 
     def to_html(self) -> str:
-        """The report as one page, which needs nothing else."""
+        """Returns the report as one self-contained page."""
         return page_of(self._document, str(self))
 
     def _repr_html_(self) -> str:
@@ -138,7 +138,7 @@ class Report:
 
 @dataclasses.dataclass(frozen=True)
 class Comparison:
-    """What the second and further ones have that the first has not, of schema pbprobe.comparison/1."""
+    """Comparison of the first build with each other one, of schema pbprobe.comparison/1."""
 
     document: ComparisonDocument
     text: str

@@ -122,7 +122,7 @@ def test_a_rank_without_a_gpu_is_named_and_the_others_go_on(start, tmp_path):
     job = start(3, env={0: plants.claims_gpu(tmp_path / "0"), 2: plants.claims_gpu(tmp_path / "2")})
     code, fleet, faults, _ = job.end()
     assert code == 1 and {rank: kinds - NOISE for rank, kinds in faults.items() if kinds - NOISE} == {1: {"error"}}
-    assert "torch sees no GPU here, and sees one elsewhere" in json.dumps(fleet) and job.seconds < job.limit
+    assert "torch sees no GPU on this rank, but on others" in json.dumps(fleet) and job.seconds < job.limit
     assert {row["ranks"] for row in fleet["collectives"]} == {2}
 
 

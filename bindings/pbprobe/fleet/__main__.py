@@ -34,8 +34,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--join", type=float, default=60, metavar="SECONDS", help="how long ranks are waited for (60)")
     parser.add_argument("--output", default="fleet", metavar="FOLDER", help="where reports go (fleet)")
     parser.add_argument("--baseline", metavar="FILE", help="a fleet.json of before, to compare with")
-    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="cuda where there is a GPU")
-    parser.add_argument("--host", help="this node's name; by default NODE_NAME, SLURMD_NODENAME or the host's")
+    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="cuda if the node has a GPU")
+    parser.add_argument("--host", help="this node's name; by default NODE_NAME, SLURMD_NODENAME or the host name")
     parser.add_argument("--redact", action="store_true", help="hashes in the place of host names and UUIDs")
     parser.add_argument("--node-health", action="store_true", help="this node only, under 20 s: one line and exit code")
     arguments = parser.parse_args()
@@ -47,7 +47,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def _problem_of(baseline: str) -> str | None:
-    """Asked before minutes of a fleet are spent."""
+    """Checks the baseline before the fleet spends minutes."""
     try:
         document = json.loads(Path(baseline).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -68,7 +68,7 @@ def _merge(folder: Path, files: list[str], baseline: str | None) -> int:
 
 
 def _await_files(settings: Settings, deadline: float) -> None:
-    """Where there was no store: until the reports that lie in the folder have an end."""
+    """Waits until the reports in the folder are complete, for a job without a store."""
     files = [file_of(settings.folder, rank) for rank in range(settings.place.world)]
     while time.monotonic() < deadline:
         rows = [json.loads(file.read_text())["ranks"][0] for file in files if file.exists()]
@@ -97,7 +97,7 @@ def _lead(
         here, own = file_of(folder, rank), file_of(settings.folder, rank)
         if rank in gathered["ranks"]:
             files.append(str(here))
-        # What a rank did not publish may still lie here, where the folder is shared; but not from an earlier run.
+        # A report that a rank did not publish may still be in a shared folder. Skips reports of an earlier run.
         elif own.exists() and own.stat().st_mtime >= began:
             files.append(str(own))
     if not files:

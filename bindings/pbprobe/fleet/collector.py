@@ -23,7 +23,7 @@ PORT_TAKEN = 3
 
 
 def _write(folder: Path, store: "dist.Store", roster: list[str]) -> tuple[Path, list[int]]:
-    """What the ranks published; where that folder is full or not to be written, into one of its own."""
+    """Writes the published reports to `folder`, or to a spare folder if `folder` is full or not writable."""
     written: list[int] = []
     for rank in range(len(roster)):
         document = published(store, rank)

@@ -57,12 +57,12 @@ def end(document: Document, state: str, why: str | None = None) -> None:
 
 
 def file_of(folder: Path, rank: int) -> Path:
-    """Where a rank's document lies."""
+    """Returns the path of a rank's document."""
     return folder / f"rank-{rank:05d}.json"
 
 
 def spare_folder(problem: str) -> Path | None:
-    """Where reports go instead, and says so. None: nowhere."""
+    """Makes another folder for reports, and prints its path. Returns None if that fails."""
     try:
         folder = Path(tempfile.mkdtemp(prefix=SPARE))
     except OSError as error:

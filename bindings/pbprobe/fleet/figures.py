@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""What one rank measures by itself: copies, and GEMMs whose bits must stay the same."""
+"""Measurements of a single rank: copies, and GEMMs whose bits must not change."""
 
 import ctypes
 import hashlib
@@ -37,7 +37,7 @@ def figure(samples: list[float], *, verified: bool | None, lower_is_better: bool
 
 
 def seconds_of(call: Callable[[], object], device: torch.device) -> float:
-    """By device events on a GPU, by the clock on a CPU."""
+    """Times a call by device events on a GPU, by the clock on a CPU."""
     if device.type != "cuda":
         begin = time.perf_counter()
         call()
@@ -58,7 +58,7 @@ class Rate:
         self._work = self._seconds = 0.0
 
     def add(self, work: float, seconds: float) -> None:
-        """Of one call."""
+        """Adds the work and time of one call."""
         self._work += work
         self._seconds += seconds
         if self._seconds >= WINDOW:
@@ -66,7 +66,7 @@ class Rate:
             self._work = self._seconds = 0.0
 
     def figure(self, *, verified: bool) -> Row:
-        """Of the whole windows; where there is none, of what there is."""
+        """Returns the figure of all complete windows; without one, of the incomplete window."""
         return figure(self.samples or [self._work / max(self._seconds, 1e-9)], verified=verified)
 
 
@@ -96,8 +96,8 @@ def measure_copies(row: Row, device: torch.device, deadline: float, quick: bool 
 
 
 def _matrices(dtype: torch.dtype, size: int, *, exact: bool) -> Matrices:
-    """The same on every rank. Exact: whole numbers whose every partial sum FP32 holds, and large enough to show an
-    accumulator of fewer bits.
+    """Returns equal matrices on every rank. Exact: integers whose partial sums fit into FP32, large enough to reveal an
+    accumulator with fewer bits.
     """
     generator = torch.Generator().manual_seed(SEED)
     if dtype == torch.int8:
@@ -111,7 +111,7 @@ def _matrices(dtype: torch.dtype, size: int, *, exact: bool) -> Matrices:
 
 
 def _first_difference(got: torch.Tensor, expected: torch.Tensor, what: str, how: str) -> Row | None:
-    """None where all bits are equal."""
+    """Returns None if all bits are equal."""
     different = (got != expected) | (got.isnan() if got.is_floating_point() else False)
     count = int(different.sum())
     if count == 0:
@@ -141,7 +141,7 @@ class Gemm:
         self.calls = IN_A_ROW if device.type == "cuda" else 1
         self.device, self.dtype, self.multiply = device, dtype, multiply
         a, b = _matrices(dtype, self.size, exact=False)
-        # B lies along k, as weights do: cuBLASLt multiplies INT8 of another layout by slow kernels.
+        # B is contiguous along k, as weights are: for other layouts of INT8, cuBLASLt uses slow kernels.
         self.a, self.b = a.to(device), b.t().contiguous().to(device).t()
         self.first = self._run()
         self.rate = Rate()
@@ -151,7 +151,7 @@ class Gemm:
         return self.multiply(self.a, self.b)
 
     def verify(self) -> None:
-        """Against the exact result, which the host computes; of a large one, some rows of it."""
+        """Compares with the exact result, which the host computes; for a large matrix, compares some rows."""
         a, b = _matrices(self.dtype, self.size, exact=True)
         got = self.multiply(a.to(self.device), b.t().contiguous().to(self.device).t()).cpu()
         rows = torch.arange(0, self.size, max(self.size // ROWS, 1)) if self.size > 512 else torch.arange(self.size)

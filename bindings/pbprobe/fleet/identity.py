@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""What a rank runs on: its GPU as the driver describes it, and the libraries that its process loaded."""
+"""Identity of a rank's hardware and software: its GPU according to the driver, and the libraries of its process."""
 
 import contextlib
 import fcntl
@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-# nvidia-smi's names of what an operator asks for first; a driver that does not know one says so in its place.
+# Fields of nvidia-smi that operators need first. A driver that does not know a field prints an error in its place.
 GPU_FACTS = (
     "driver_version power.limit clocks.sm clocks.mem temperature.gpu clocks_event_reasons.active "
     "ecc.mode.current ecc.errors.uncorrected.volatile.total remapped_rows.uncorrectable remapped_rows.pending "
@@ -29,13 +29,13 @@ LIBRARIES = re.compile(
 
 
 def uuid_of(device: torch.device) -> str | None:
-    """A GPU's name in nvidia-smi, NVML and CUDA_VISIBLE_DEVICES; None of a CPU."""
+    """Returns the UUID of a GPU in nvidia-smi, NVML and CUDA_VISIBLE_DEVICES; None for a CPU."""
     return f"GPU-{torch.cuda.get_device_properties(device).uuid}" if device.type == "cuda" else None
 
 
 def gpu_facts(uuid: str, seconds: float) -> dict[str, str]:
-    """By nvidia-smi, which comes with the driver; empty where it does not answer in time. By the UUID: its own numbers
-    are not those of a process that sees some of the GPUs.
+    """Queries nvidia-smi, a part of the driver; returns {} if it does not answer in time. Uses the UUID, because a
+    process that sees only some GPUs has other indices than nvidia-smi.
     """
     command = ["nvidia-smi", f"--id={uuid}", f"--query-gpu={','.join(GPU_FACTS)}", "--format=csv,noheader"]
     try:
@@ -59,14 +59,16 @@ def gpu_facts(uuid: str, seconds: float) -> dict[str, str]:
 
 
 def _numa_node_of(bus_id: str) -> str | None:
-    """Of a PCI device as nvidia-smi writes it: "00000000:1B:00.0"; the kernel has four digits of the domain."""
+    """Returns the NUMA node of a PCI device named as in nvidia-smi: "00000000:1B:00.0". The kernel uses four digits of
+    the domain.
+    """
     with contextlib.suppress(OSError):
         return Path(f"/sys/bus/pci/devices/{bus_id[-12:].lower()}/numa_node").read_text().strip()
     return None
 
 
 def cpu_facts() -> dict[str, str]:
-    """The processor, and where this process may run."""
+    """Returns the processor, and the CPUs that this process may use."""
     facts = {"cpus": ",".join(map(str, sorted(os.sched_getaffinity(0)))), "threads": str(torch.get_num_threads())}
     with contextlib.suppress(OSError):
         match = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
@@ -77,7 +79,7 @@ def cpu_facts() -> dict[str, str]:
 
 
 def versions() -> dict[str, str]:
-    """Of what torch brings along."""
+    """Returns the versions of torch and its libraries."""
     found = {"torch": torch.__version__}
     if torch.version.cuda:
         found["cuda"] = torch.version.cuda

@@ -30,7 +30,7 @@ def _command(dtype: str, device: torch.device, seconds: float) -> list[str]:
 
 
 def measure_kernels(row: Row, device: torch.device, deadline: float) -> None:
-    """Those that `pbprobe report` takes for this device, as long as there is time."""
+    """Measures the kernels that `pbprobe report` uses for this device, until the deadline."""
     env = os.environ | {"CUDA_VISIBLE_DEVICES": uuid_of(device) or ""}
     for dtype, name in FIGURES.items():
         left = deadline - time.monotonic()

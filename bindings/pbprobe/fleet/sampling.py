@@ -25,7 +25,7 @@ Reading = dict[str, Any]
 
 
 class Nvml:
-    """One GPU by libnvidia-ml, which comes with the driver. Errors: OSError (there is none, or it does not know it)."""
+    """One GPU in libnvidia-ml, a part of the driver. Errors: OSError (no such library, or it does not know the GPU)."""
 
     def __init__(self, uuid: str) -> None:
         self._library = ctypes.CDLL("libnvidia-ml.so.1")
@@ -41,7 +41,7 @@ class Nvml:
         return float(value.value) if call(self._gpu, *arguments, ctypes.byref(value)) == 0 else None
 
     def read(self) -> Reading:
-        """Null is what the driver does not tell."""
+        """Reads the sensors; None for values that the driver does not report."""
         milliwatts = self._number("nvmlDeviceGetPowerUsage")
         return {
             "clock_mhz": self._number("nvmlDeviceGetClockInfo", SM_CLOCK),
@@ -50,7 +50,7 @@ class Nvml:
         }
 
     def reasons(self) -> int | None:
-        """Bits of REASONS; None: the driver does not tell. An older driver has the older name only."""
+        """Returns the bits of REASONS; None if the driver does not report them. Older drivers know the older name."""
         value = ctypes.c_ulonglong()
         for name in ("nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"):
             call = getattr(self._library, name, None)
@@ -74,7 +74,7 @@ def read_cpu() -> Reading:
 
 
 def reader_of(uuid: str | None) -> Callable[[], Reading]:
-    """Of a GPU, or with None of the CPU. A GPU that NVML does not show has nothing to read."""
+    """Returns a reader for a GPU, or for the CPU if `uuid` is None. A GPU that NVML does not show has no readings."""
     if uuid is None:
         return read_cpu
     try:
@@ -84,7 +84,7 @@ def reader_of(uuid: str | None) -> Callable[[], Reading]:
 
 
 def reasons_of(uuid: str | None) -> Callable[[], int | None]:
-    """What holds a GPU's clocks down."""
+    """Returns a reader for the reasons that limit a GPU's clocks."""
     if uuid is not None:
         with contextlib.suppress(OSError, AttributeError):
             return Nvml(uuid).reasons
@@ -125,11 +125,11 @@ class Sampler:
             self._over.wait(self._every)
 
     def points(self) -> list[dict[str, Any]] | None:
-        """So far; None: nothing can be read here."""
+        """Returns the samples so far; None if no sensor is readable."""
         return list(self._points) or None
 
     def throttled(self) -> str | None:
-        """What held the clocks down, and in how many of the samples; None: nobody tells."""
+        """Returns the reasons that limited the clocks, with their share of samples; None if not reported."""
         held = list(self._held)
         if not held:
             return None

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""What a job was asked for, as supervisor, worker and collector hand it to each other."""
+"""Settings of a job, as passed between supervisor, worker and collector."""
 
 import dataclasses
 import hashlib
@@ -18,7 +18,7 @@ SILENCE = 15.0  # seconds without a sign of life after which a worker hangs
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """Of one rank."""
+    """Settings of one rank."""
 
     place: Place
     host: str
@@ -36,12 +36,12 @@ class Settings:
 
     @property
     def folder(self) -> Path:
-        """Where documents go."""
+        """The folder for documents."""
         return Path(self.output)
 
     @property
     def quick(self) -> bool:
-        """Seconds are all there is, as in --node-health."""
+        """Only seconds are available, as in --node-health."""
         return self.budget < QUICK
 
     @property
@@ -70,6 +70,6 @@ def hidden(name: str) -> str:
 
 
 def parse(text: str) -> Settings:
-    """What Settings.command() wrote."""
+    """Parses the output of Settings.command()."""
     fields = json.loads(text)
     return Settings(**{**fields, "place": Place(**fields["place"])})

@@ -31,7 +31,7 @@ def _why_of(code: int) -> str:
 
 
 def _state_of(pid: int) -> str:
-    """In the kernel's words: a stopped process is not one that computes."""
+    """Returns the kernel's name of the process state: a stopped process does not compute."""
     try:
         letter = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except (OSError, IndexError):
@@ -40,7 +40,7 @@ def _state_of(pid: int) -> str:
 
 
 class Supervisor:
-    """Of one worker."""
+    """Supervisor of one worker."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -52,7 +52,7 @@ class Supervisor:
         self.heard = False
         read, write = os.pipe()
         self.pipe = read
-        # Each wait of the store that ends is a warning of torch's, and how a deadline works.
+        # Waits of the store often end by their deadline, for which torch would print warnings.
         env = {"TORCH_CPP_LOG_LEVEL": "ERROR"} | os.environ | NCCL
         self.worker = subprocess.Popen(
             [*settings.command("worker"), str(write), repr(self.begin)], pass_fds=[write], env=env

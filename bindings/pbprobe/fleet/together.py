@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""What ranks measure together: pairs, collectives, and who comes late."""
+"""Measurements by several ranks: pairs, collectives, and late ranks."""
 
 import contextlib
 import datetime
@@ -27,8 +27,8 @@ Pair = tuple[int, int]
 
 
 class Operation(NamedTuple):
-    """A collective: what starts it, where the result lies and what it must be, what lies there first (zeros where that
-    is None), and nccl-tests' factor of the bus bandwidth.
+    """A collective: its start, the buffer of the result and the expected result, the initial contents (zeros if
+    None), and the bus bandwidth factor of nccl-tests.
     """
 
     start: Callable[[], "dist.Work | None"]
@@ -88,7 +88,7 @@ def finish(work: dist.Work | None, device: torch.device, deadline: float) -> Non
 
 
 def circle(players: list[int]) -> list[list[Pair]]:
-    """Rounds of a tournament: everybody meets everybody once, and plays once a round."""
+    """Returns the rounds of a tournament, in which each player meets each other player once."""
     field: list[int | None] = [*players, *([None] if len(players) % 2 else [])]
     rounds = []
     for _ in range(len(field) - 1):
@@ -117,12 +117,12 @@ def tournament(members: list[int], hosts: list[str]) -> list[list[Pair]]:
 
 
 def _pattern(sender: int, count: int, device: torch.device) -> torch.Tensor:
-    """What this rank sends: nobody else's is like it."""
+    """Returns the data that this rank sends, different from all other ranks."""
     return ((torch.arange(count, device=device, dtype=torch.int64) * 31 + sender * 7919 + 1) % 65521).to(torch.int32)
 
 
 class Wire:
-    """To one other rank. Both ends do the same at the same time: the lower rank is the first to send.
+    """Connection to one other rank. Both ends do the same at the same time: the lower rank is the first to send.
 
     On a GPU messages are queued, one behind the other, and settle() waits for the last: the host is not timed.
     """
@@ -152,7 +152,7 @@ class Wire:
         self._queue(dist.irecv(data, self._index))
 
     def goes_on(self, choice: bool) -> bool:
-        """The first one's choice, at both ends."""
+        """Returns the first rank's choice at both ends."""
         self._note.fill_(choice)
         (self.send if self.first else self.receive)(self._note)
         self.settle()
@@ -186,8 +186,8 @@ class Wire:
 
 
 def _measure_link(wire: Wire, device: torch.device, patience: float) -> Row:
-    """How often the large message goes is the first one's choice: a link at a tenth of its speed is measured, and does
-    not hold the round up.
+    """Measures a link. The first rank chooses the number of large messages, so that a link at a tenth of its speed is
+    measured without delaying the round.
     """
 
     def messages(elements: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -239,8 +239,8 @@ def _blocks(values: list[int], count: int, device: torch.device) -> torch.Tensor
 
 
 def _operations(n: int, me: int, count: int, device: torch.device) -> dict[str, Operation]:
-    """By name. count: elements of each rank's block; as in nccl-tests, the size is that of n blocks, and all_reduce's
-    that of all.
+    """Returns the operations by name. count: elements of each rank's block. As in nccl-tests, the size is n blocks; for
+    all_reduce, the whole buffer.
     """
     every = list(range(1, n + 1))
     whole, out = _blocks([me + 1] * n, count, device), torch.empty(n * count, device=device)
@@ -287,7 +287,7 @@ def _seconds_of_a_call(
 
 
 def measure_collectives(row: Row, meeting: Meeting, device: torch.device, deadline: float) -> None:
-    """Each operation and size: median of the calls, every element of the first call's result compared."""
+    """Measures each operation and size: median of the calls; every element of the first call's result is compared."""
     n, me = len(meeting.members), meeting.members.index(meeting.rank)
     sizes = (1 << 20, 1 << 24, 1 << 28) if device.type == "cuda" else (1 << 16, 1 << 20)
     over = torch.zeros(1, device=device)
@@ -320,7 +320,7 @@ def measure_collectives(row: Row, meeting: Meeting, device: torch.device, deadli
 
 
 def measure_lockstep(row: Row, meeting: Meeting, device: torch.device, deadline: float) -> None:
-    """GEMM, then all_reduce, again and again. Who waits least came last: no two clocks are compared."""
+    """Repeats a GEMM and an all_reduce. The rank with the shortest wait came last; no clocks are compared."""
     size, calls = (4096, 8) if device.type == "cuda" else (256, 8)
     a = torch.randn(size, size, device=device).to(torch.bfloat16)
     n, me = len(meeting.members), meeting.members.index(meeting.rank)
@@ -333,7 +333,7 @@ def measure_lockstep(row: Row, meeting: Meeting, device: torch.device, deadline:
     for i in range(MOST_ROUNDS):
         begin = time.perf_counter()
         gemms.append(seconds_of(gemm, device) * 1e3)
-        # Where a rank was waited for little time is left: then all of it is taken for as many as it takes.
+        # After a late rank little time is left: uses all of it for as many rounds as possible.
         left = deadline - time.monotonic()
         flag.fill_(i == MOST_ROUNDS - 1 or left < (2 if i > LEAST_ROUNDS else 0.5))
         arrived = time.perf_counter()
