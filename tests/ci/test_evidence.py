@@ -70,7 +70,7 @@ def test_records_output_report_and_targets_are_in_it(tree):
     assert (tree / "asked").read_text().split() == ["-L", "^sm121$", "--no-tests=error", "--output-on-failure"]
 
 
-def test_nothing_tells_whose_it_is(tree):
+def test_record_names_no_person_or_host(tree):
     pack(tree)
     whole = "".join(packed(tree).values())
     for secret in (UUID, str(tree), str(tree.parent), os.uname().nodename + ","):
@@ -86,7 +86,7 @@ def test_it_is_packed_whatever_it_ended_with(tree, tests, report):
     assert "~/torch" in packed(tree)["sm121/report-errors.txt"]
 
 
-def test_without_a_build_it_says_what_to_type(tree):
+def test_prints_build_command_without_build(tree):
     (tree / "build/tests/kernels_test").unlink()
     done = pack(tree)
     assert (done.returncode, done.stderr) == (2, "not built: make test TARGETS=sm121\n")

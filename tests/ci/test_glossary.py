@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The pbprobe authors
 # SPDX-License-Identifier: MIT
-"""ci/glossary: a word that docs/glossary.md replaces is found wherever it stands, and its legitimate uses are not."""
+"""ci/glossary: words that docs/glossary.md replaces are found everywhere, except for legitimate uses."""
 
 import pathlib
 import shutil
@@ -46,7 +46,7 @@ def found_in(folder, files):
         ("probes/process/cage.hpp", "\n"),
     ],
 )
-def test_a_planted_word_is_found(tmp_path, file, line):
+def test_finds_planted_word(tmp_path, file, line):
     number = 0 if "cage" in file else 3  # of its name, else of the line
     assert found_in(tmp_path, {file: "\n\n" + line}) == [(file, number)]
 
@@ -63,7 +63,7 @@ def test_a_planted_word_is_found(tmp_path, file, line):
         "std::vector<std::string> aloneness",
     ],
 )
-def test_a_legitimate_use_is_not(tmp_path, line):
+def test_accepts_legitimate_use(tmp_path, line):
     assert found_in(tmp_path, {"docs/a.md": line + "\n", "CHANGELOG.md": "Once it was said.\n"}) == []
 
 

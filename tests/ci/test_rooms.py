@@ -53,7 +53,7 @@ def test_downwards_is_right(tmp_path):
         ("core/json.hpp", '#include "probes/audit/audit.hpp"', ["core/json.hpp:2"]),
         ("probes/audit/audit.hpp", '  #  include "probes/cli/cli.hpp"', ["probes/audit/audit.hpp:3"]),
         ("probes/cli/cli.hpp", '#include "tests/audit_test.cpp"', ["probes/cli/cli.hpp:2"]),
-        # The other way is there already: both ends of the circle are named.
+        # The reverse include exists: both ends of the cycle are named.
         (
             "kernels/cpu/call.hpp",
             '#include "kernels/cuda/host/gpu.hpp"',
@@ -62,19 +62,19 @@ def test_downwards_is_right(tmp_path):
     ],
     ids=["core", "cli", "outside", "circle"],
 )
-def test_a_planted_include_is_found(tmp_path, file, line, where):
+def test_finds_planted_include(tmp_path, file, line, where):
     lines = found_in(tmp_path, SOUND | {file: f"{SOUND[file]}\n{line}\n"})
     assert [":".join(one.split(":")[:2]) for one in lines] == where
 
 
-def test_a_full_folder_has_a_readme(tmp_path):
+def test_requires_readme_in_full_folder(tmp_path):
     full = SOUND | {f"core/{number}.hpp": "" for number in range(10)}
     (line,) = found_in(tmp_path, full)
     assert line.startswith("core: 11 files")
     assert found_in(tmp_path, full | {"core/README.md": "# core\n"}) == []
 
 
-def test_a_name_of_two_types_is_found(tmp_path):
+def test_finds_name_of_two_types(tmp_path):
     text = "namespace pbprobe {{\nstruct Other;\n{} Layout {{\n}};\n}}\n"
     both = {"kernels/cpu/call.hpp": text.format("enum class"), "probes/audit/audit.hpp": text.format("struct")}
     assert found_in(tmp_path, SOUND | both) == [
