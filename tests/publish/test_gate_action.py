@@ -84,7 +84,7 @@ def test_actionlint_takes_its_steps_as_those_of_a_job(tmp_path):
         assert why in shown
 
 
-def test_what_it_uses_is_pinned_by_commit():
+def test_requires_actions_pinned_by_commit():
     used = re.findall(r"uses: (\S+/\S+@\S+)", TEMPLATE.read_text().partition("\nruns:")[2])
     assert len(used) == 2
     assert all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", one) for one in used), used
@@ -141,7 +141,7 @@ def run_step(name, tmp_path, **inputs):
 
 
 @pytest.mark.parametrize(("claim", "verdict", "code"), [(CLAIM, "pass", 0), ("avx512,only", "fail", 1)])
-def test_the_gate_writes_verdict_summary_and_documents(wheel, tmp_path, claim, verdict, code):
+def test_gate_writes_verdict_summary_and_documents(wheel, tmp_path, claim, verdict, code):
     result = run_step("Gate", tmp_path, WHEEL="dist/*.whl", CLAIM=claim)
     assert result.returncode == code, result.stdout + result.stderr
     assert (tmp_path / "output").read_text() == f"verdict={verdict}\n"
@@ -153,7 +153,7 @@ def test_the_gate_writes_verdict_summary_and_documents(wheel, tmp_path, claim, v
         assert (folder.parent / path.replace("${{ runner.temp }}/", "")).stat().st_size > 0
 
 
-def test_a_pattern_that_fits_no_wheel_is_named(wheel, tmp_path):
+def test_names_pattern_that_matches_no_wheel(wheel, tmp_path):
     result = run_step("Gate", tmp_path, WHEEL="dist/*.zip", CLAIM=CLAIM)
     assert result.returncode == 2
     assert "::error::dist/*.zip fits 0 files" in result.stdout
