@@ -76,7 +76,7 @@ TEST(Environment, IsARowAPackageThenWhatEachGpuGets) {
   EXPECT_EQ(text, committed.str());
 }
 
-TEST(Environment, WhatCouldNotBeReadStandsThereOnce) {
+TEST(Environment, ListsUnreadableFilesOnce) {
   Environment one = environment();
   Distribution& broken = one.distributions.back();
   broken.findings = {{.id = "PB102", .severity = Severity::warn, .what = "it is empty", .where = "broken/_C.so"}};
@@ -93,7 +93,7 @@ TEST(Environment, ItsJsonIsReadBackWhole) {
   EXPECT_EQ(to_json(*again), json);
 }
 
-TEST(Environment, WhatNoGpuWasAskedForSaysNothingOfGpus) {
+TEST(Environment, OmitsGpusThatWereNotRequested) {
   Environment plain = environment();
   plain.sms.clear();
   EXPECT_THAT(render_environment(plain), testing::Not(testing::HasSubstr("each GPU")));

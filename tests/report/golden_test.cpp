@@ -54,7 +54,8 @@ TEST_P(Golden, TextIsAsCommitted) {
 
 TEST_P(GoldenJson, IsAsCommitted) {
   Report report = GetParam().second();
-  if (report.verdict) report.verdict->checks.clear();  // the catalogue: each new check would stand in every document
+  if (report.verdict)
+    report.verdict->checks.clear();  // the catalogue: otherwise each new check would change every document
   const std::string json_name = std::string(GetParam().first) + ".json";
   if (std::getenv("PBPROBE_UPDATE_GOLDEN") != nullptr) expect_golden(json_name, to_json(report).dump(1) + "\n");
   // Read first: keys that were added since are null in it, and documents that others keep must stay readable.
@@ -86,7 +87,8 @@ TEST_P(Golden, JsonIsReadBackWhole) {
   EXPECT_EQ(to_json(*again), json);
 }
 
-// What each recorded report answers: does it work, is it native, is it fast, what do I do, what do I paste?
+// Answers on the first screen of each recorded report: does it work, is it native, is it fast, what do I do, what do I
+// paste?
 struct Answers {
   Document document;
   std::array<const char*, 5> words;

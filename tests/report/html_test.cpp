@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// What of a page needs no browser; tests/report/pages has one.
+// Tests of HTML pages without a browser; tests/report/pages uses one.
 #include "probes/report/html/html.hpp"
 
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ using testing::Not;
 
 constexpr size_t kMostBytes = 500'000;
 
-TEST(HtmlWriter, WhatIsNotItsOwnIsText) {
+TEST(HtmlWriter, EscapesForeignText) {
   html::Writer writer;
   {
     const auto element = writer.open("p", {{"class", R"(a" onload='x')"}});
@@ -43,7 +43,7 @@ TEST(Scale, TicksAreRoundAndWithin) {
   EXPECT_EQ(html::Scale(0.5, 2000, 0, 100, true).ticks(), (std::vector<double>{1, 10, 100, 1000}));
   EXPECT_EQ(html::Scale(0, 10, 0, 100).at(5), 50);
   EXPECT_EQ(html::Scale(1, 100, 0, 100, true).at(10), 50);
-  EXPECT_EQ(html::Scale(0, 10, 0, 100).at(20), 100) << "what lies outside is drawn at the edge";
+  EXPECT_EQ(html::Scale(0, 10, 0, 100).at(20), 100) << "outside values are drawn at the edge";
 }
 
 TEST(HtmlDocument, DataThatWouldBeTooLargeAreLeftOutAndNamed) {
@@ -66,7 +66,7 @@ TEST(HtmlDocument, LongTablesSayHowMuchIsMissing) {
               AllOf(HasSubstr(">1</th>"), Not(HasSubstr(">2</th>")), HasSubstr("and 3 more rows")));
 }
 
-TEST(Html, EveryRecordedReportIsAPageOfItsVerdict) {
+TEST(Html, RendersEveryRecordedReport) {
   for (const auto& report : {h200_document(), gb10_document(), no_gpu_document(), pascal_document(),
                              eight_gpus_document(), no_torch_document()}) {
     const std::string page = html_of(report);
@@ -76,7 +76,7 @@ TEST(Html, EveryRecordedReportIsAPageOfItsVerdict) {
   }
 }
 
-TEST(Html, FiguresOfABaselineAndOfAComparisonAreThere) {
+TEST(Html, ShowsFiguresOfBaselineAndComparison) {
   Report report = h200_document();
   report.baseline = beside({area_gain("softmax", "cuda:0", 1.05, 1.15), area_gain("sort", "cpu", 0.8, 0.9)});
   EXPECT_THAT(html_of(report), AllOf(HasSubstr("class=\"sgood\""), HasSubstr("class=\"sbad\""), HasSubstr("1.10×")));

@@ -51,14 +51,14 @@ TEST(Roofline, IsTheLowerOfInstructionAndMemory) {
   EXPECT_NEAR(roof.points[1].roof.value_or(0), 33.5, 0.1);
 }
 
-TEST(Roofline, APointAboveItIsMeasuredWrong) {
+TEST(Roofline, MarksPointsAboveTheirRoof) {
   EXPECT_FALSE(roofs_of({.rows = {row_of("avx2", 1024, 100, 100)}}, nullptr)[0].points[0].above);
   EXPECT_FALSE(roofs_of({.rows = {row_of("avx2", 1024, 102, 100)}}, nullptr)[0].points[0].above) << "as runs differ";
   EXPECT_TRUE(roofs_of({.rows = {row_of("avx2", 1024, 110, 100)}}, nullptr)[0].points[0].above);
   EXPECT_TRUE(roofs_of({.rows = {row_of("avx2", 1024, 80, 100), thin_row(40)}}, nullptr)[0].points[1].above);
 }
 
-TEST(Roofline, WhatOthersDisturbedIsNotJudged) {
+TEST(Roofline, SkipsDisturbedFigures) {
   BenchRow row = row_of("sm90", 1024, 110, 100);
   row.threads = 0;
   row.disturbed = "python";
@@ -67,7 +67,7 @@ TEST(Roofline, WhatOthersDisturbedIsNotJudged) {
   EXPECT_TRUE(roofs[0].points[0].disturbed);
 }
 
-TEST(Roofline, EachGpuHasItsOwn) {
+TEST(Roofline, BuildsOneRoofPerGpu) {
   Host host;
   host.gpus = {{.index = 0, .name = "A", .capability = "9.0", .target = "sm90"},
                {.index = 1, .name = "B", .capability = "12.0", .target = "sm120"}};
@@ -98,7 +98,7 @@ TEST(Roofline, EachGpuHasItsOwn) {
   EXPECT_TRUE(roofs[1].points[1].above) << "libtorch's 33 of 31";
 }
 
-TEST(Roofline, OtherOperationsOfLibtorchArePointsToo) {
+TEST(Roofline, AddsOtherLibtorchOperations) {
   BenchRow row = row_of("sm90", 4096, 80, 100);
   row.threads = 0;
   Measurements measured{.rows = {row}};
@@ -131,7 +131,7 @@ TEST(Roofline, OtherOperationsOfLibtorchArePointsToo) {
   EXPECT_TRUE(points[3].above) << "120 of 100";
 }
 
-TEST(Roofline, WithoutACeilingThereIsNoRoof) {
+TEST(Roofline, LeavesRoofNullWithoutCeiling) {
   BenchRow row = row_of("avx2", 64, 80, 100);
   row.peak_gflops.reset();
   const auto roofs = roofs_of({.rows = {row}}, nullptr);

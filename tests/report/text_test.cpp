@@ -29,7 +29,7 @@ std::string flat(std::string text) {
   return text;
 }
 
-TEST(Text, TheVerdictItsReasonAndItsFixComeFirst) {
+TEST(Text, PrintsVerdictReasonAndFixFirst) {
   EXPECT_THAT(begin_of(render_report(h200_document()), 1),
               testing::StartsWith("PASS  torch 2.11.0+cu130 on NVIDIA H200 (sm_90)"));
   const std::string failed = begin_of(render_report(pascal_document()), 5);
@@ -44,7 +44,7 @@ TEST(Text, TheVerdictItsReasonAndItsFixComeFirst) {
   EXPECT_THAT(render_report(report), testing::StartsWith("NO VERDICT  "));
 }
 
-TEST(Text, WhatLeadsIsNotRepeatedAmongTheFindings) {
+TEST(Text, OmitsLeadingObjectionFromFindings) {
   const std::string text = render_report(pascal_document());
   EXPECT_EQ(text.find("PB301"), text.rfind("PB301"));
   const std::string unknown = render_report(no_gpu_document());
@@ -53,8 +53,8 @@ TEST(Text, WhatLeadsIsNotRepeatedAmongTheFindings) {
   EXPECT_EQ(nothing.find("no torch was found"), nothing.rfind("no torch was found"));
 }
 
-// Dispatch takes the first of its table where nothing was measured before, and another may turn out to be faster.
-TEST(Text, OfSeveralKernelsForAProductTheFastestIsShown) {
+// Without measurements, dispatch chooses the first kernel of the table; another one may be faster.
+TEST(Text, ShowsFastestKernelOfEachProduct) {
   Report report = h200_document();
   BenchRow row{.kernel = "chosen", .target = "avx512", .dtype = "bf16", .m = 512, .n = 512, .k = 512, .threads = 2};
   row.gflops = 200;
@@ -71,7 +71,7 @@ TEST(Text, OfSeveralKernelsForAProductTheFastestIsShown) {
 }
 
 // Without a claim an audit prints no verdict: then nothing leads.
-TEST(Text, AnAuditWithoutAClaimNamesEachFinding) {
+TEST(Text, ListsFindingsOfAuditWithoutClaim) {
   Report report = pascal_document();
   EXPECT_THAT(render_audit(report), HasSubstr("\nfail[PB301]: "));
   report.claim = Claim{.text = "sm61"};
@@ -79,7 +79,7 @@ TEST(Text, AnAuditWithoutAClaimNamesEachFinding) {
   EXPECT_THAT(render_audit(report), HasSubstr("\n  more: pbprobe explain PB301\n"));
 }
 
-TEST(Text, AFindingIsABlock) {
+TEST(Text, PrintsFindingAsBlock) {
   const std::string text = render_report(gb10_document());
   EXPECT_THAT(text,
               testing::ContainsRegex("\nnote\\[PB303\\]: GPU 0 [^\n]*\n(  [^\n]*\n)*  --> torch/lib/libtorch_cuda.so\n"
@@ -87,8 +87,8 @@ TEST(Text, AFindingIsABlock) {
   EXPECT_THAT(text, HasSubstr("\n  more: pbprobe explain PB303\n"));
 }
 
-// A question of a gate that nobody answered has no finding, and is a block all the same.
-TEST(Text, WhatIsUnknownIsABlock) {
+// A check of a gate without an answer has no finding, but is printed as a block too.
+TEST(Text, PrintsUnknownCheckAsBlock) {
   Report report = h200_document();
   report.verdict->outcome = Outcome::unknown;
   report.verdict->reason = "the first";
@@ -99,7 +99,7 @@ TEST(Text, WhatIsUnknownIsABlock) {
   EXPECT_THAT(text, HasSubstr("2 questions unanswered"));
 }
 
-TEST(Text, ATableHasARowForEachDevice) {
+TEST(Text, PrintsRowForEachDevice) {
   EXPECT_THAT(render_report(h200_document()),
               testing::ContainsRegex("GPU 0 +NVIDIA H200 +ok sm_90 +ok +ok +not compared"));
   EXPECT_THAT(render_report(gb10_document()), testing::ContainsRegex("GPU 0 +NVIDIA GB10 +~ sm_120 +ok +ok"));
@@ -114,13 +114,13 @@ TEST(Text, AlikeGpusThatWereNotTestedTakeOneRow) {
   EXPECT_THAT(text, HasSubstr("1 of 8 GPUs tested"));
 }
 
-TEST(Text, ColumnsThatSayNothingAreNotThere) {
+TEST(Text, OmitsEmptyColumns) {
   Report report = no_torch_document();
   EXPECT_THAT(render_report(report), Not(HasSubstr("vs generic build")));
   EXPECT_THAT(render_report(h200_document()), HasSubstr("vs generic build"));
 }
 
-TEST(Text, WhereTheLaunchDecidesNoShareOfAPeakIsGiven) {
+TEST(Text, OmitsPeakShareIfLaunchDominates) {
   Report report = h200_document();
   BenchRow& row = report.measurements->rows.front();
   row.threads = 0;
@@ -131,7 +131,7 @@ TEST(Text, WhereTheLaunchDecidesNoShareOfAPeakIsGiven) {
   EXPECT_THAT(render_report(report), testing::ContainsRegex("gemm_fp32_8x48 +fp32 +1024x1024x1024 .* 91 %"));
 }
 
-TEST(Text, WhatAProcessPrintedIsLeftToVerbose) {
+TEST(Text, PrintsChildOutputOnlyIfVerbose) {
   Report report = h200_document();
   report.measurements->not_run = {
       {.what = "libtorch did not end within 3 s" + std::string(kLastWords) + "frame #0: c10::Error\""}};
@@ -158,7 +158,7 @@ TEST(Text, QuietIsOneLine) {
   EXPECT_THAT(text, testing::StartsWith("FAIL  torch 2.11.0+cu130 on NVIDIA GeForce GTX 1080 Ti (sm_61): GPU 0 "));
 }
 
-TEST(Text, TheLastLineCounts) {
+TEST(Text, PrintsCountsInLastLine) {
   Report report = gb10_document();
   report.seconds = 8.24;
   EXPECT_THAT(render_report(report), testing::EndsWith("\n\n1 note | 1 of 1 GPU tested | 8.2 s\nTo paste: `pbprobe "
@@ -179,7 +179,7 @@ TEST(Text, DeviceCodeIsSummarizedByCount) {
   EXPECT_EQ(device_code_of({.cubin = {{"sm_90", 2}}, .lto_ir = {{"sm_90", 1}}}), "2 × sm_90; no PTX; LTO-IR 1 × sm_90");
 }
 
-TEST(Text, WhatIsInsideDeviceCodeIsALineAnSm) {
+TEST(Text, PrintsDeviceCodeDetailsPerSm) {
   const auto details = [](const DeviceCode& code) {
     std::vector<std::string> lines = text::device_code_details(code);
     for (auto& line : lines) line = text::clean(line, true);
@@ -204,7 +204,7 @@ TEST(Text, WhatIsInsideDeviceCodeIsALineAnSm) {
 }
 
 // The four states of the driver are four different sentences; a host's text has them whole.
-TEST(Text, TheDriversStateIsReported) {
+TEST(Text, PrintsDriverState) {
   Host host = *no_gpu_document().host;
   host.driver.version = "580.1";
   host.driver.cuda_version = "13.0";
@@ -220,7 +220,7 @@ TEST(Text, TheDriversStateIsReported) {
   }
 }
 
-TEST(Text, TheFourGpuOutcomesHaveTheirWords) {
+TEST(Text, PrintsEachGpuOutcome) {
   const std::pair<GpuCode, const char*> words[] = {{GpuCode::native, "native cubin"},
                                                    {GpuCode::same_major, "same-major cubin"},
                                                    {GpuCode::ptx, "PTX compiled at load"},
@@ -277,7 +277,7 @@ TEST(Text, SixtyColumnsAreEnough) {
   EXPECT_THAT(render_report(long_named, {.width = 60}), HasSubstr("A Processor With"));
 }
 
-TEST(Text, HostInventoryBenchAndTargetsStandOnTheirOwn) {
+TEST(Text, RendersHostInventoryBenchAndTargetsAlone) {
   const Report report = h200_document();
   const std::string host = render_host(*report.host);
   EXPECT_THAT(host, HasSubstr("Intel(R) Xeon(R) Processor, x86_64, 2 CPUs"));
@@ -300,7 +300,7 @@ TEST(Text, HostInventoryBenchAndTargetsStandOnTheirOwn) {
             "Preferred for each type\n  one  fp32  gemm_fp32  FFMA  assembled\n");
 }
 
-TEST(Text, WhatCouldNotBeReadIsListed) {
+TEST(Text, ListsUnreadableFiles) {
   Report report = h200_document();
   libtorch_cuda(report).problem = "header needs 16 bytes, 9 left";
   report.inventory->problems = {"nvidia/x.so: permission denied"};

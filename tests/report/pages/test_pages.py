@@ -70,7 +70,7 @@ def test_axe_and_console_find_nothing(window, rich, width, dark):
     assert page.complaints == []
     assert page.requests == [rich.resolve().as_uri()], "nothing is fetched"
     keep(page, f"report-{width}-{'dark' if dark else 'light'}")
-    # Its source is the protocol's, not the page's: the page's policy runs no script but its own.
+    # Injected by the debugging protocol: the page's own policy runs no other script.
     page.evaluate(chromium.axe_source() + ";0")
     assert page.evaluate(AXE) == []
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), "only tables and pictures scroll"
@@ -83,7 +83,7 @@ def test_axe_finds_what_is_planted(window, rich):
     assert any(found.startswith("button-name") for found in page.evaluate(AXE))
 
 
-def test_a_comparison_is_a_page(window, comparison):
+def test_renders_comparison(window, comparison):
     page = window.open(comparison)
     assert page.complaints == []
     keep(page, "compare-1280-light")
@@ -108,7 +108,7 @@ def fleet(tmp_path_factory):
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", WIDTHS)
-def test_a_fleet_is_a_page(window, fleet, width, dark):
+def test_renders_fleet(window, fleet, width, dark):
     page = window.open(fleet, width=width, dark=dark)
     assert page.complaints == [] and page.requests == [fleet.resolve().as_uri()]
     keep(page, f"fleet-{width}-{'dark' if dark else 'light'}")
@@ -121,7 +121,7 @@ FIELDS = """[...document.querySelectorAll('table.heat')].map(t => [...t.querySel
   c => [c.closest('tr').querySelector('th').textContent, t.querySelectorAll('thead th')[c.cellIndex].textContent]))"""
 
 
-def test_a_fleet_shows_what_is_slow_late_lossy_and_different(window, fleet):
+def test_fleet_shows_all_kinds_of_faults(window, fleet):
     page = window.open(fleet, scripts=False)  # the page needs none
     nodes, links = page.evaluate(FIELDS)
     marks = [(node, column) for node, column in map(tuple, nodes) if column != "outcome"]
@@ -135,7 +135,7 @@ def test_a_fleet_shows_what_is_slow_late_lossy_and_different(window, fleet):
     assert fleet.stat().st_size < MOST_BYTES
 
 
-def test_a_fleet_of_names_that_are_markup_runs_none_of_it(window, tmp_path):
+def test_fleet_page_escapes_markup_in_names(window, tmp_path):
     reports = documents.fleet(nodes=10)
     for i, document in enumerate(reports):
         document["host"] = f"{documents.MARKUP}{documents.ENDS}{i}"
@@ -158,7 +158,7 @@ FIGURES = """[...document.querySelectorAll('td[data-value]')].map(
 
 
 def shown(value, text):
-    """Whether the text shows the figure as far as it goes: "742.0 TFLOP/s", "1.04\u00d7"."""
+    """Reports whether the text shows the figure to its printed precision: "742.0 TFLOP/s", "1.04\u00d7"."""
     number, _, unit = text.partition(" ")
     digits = number.rstrip("\u00d7")
     scale = {"%": 100, "TFLOP/s": 1e-3, "Top/s": 1e-3}.get(unit, 1)
@@ -180,7 +180,7 @@ def test_figures_are_those_of_the_embedded_json(window, rich):
     assert [figure for figure in figures if not shown(*figure[1:])] == []
 
 
-def test_a_point_above_its_roof_is_a_defect_of_the_measuring(window, tmp_path, rich):
+def test_warns_about_point_above_roof(window, tmp_path, rich):
     assert window.open(rich).evaluate("document.querySelectorAll('.defect').length") == 0
     page = window.open(written(tmp_path, documents.above_its_roof()))
     keep(page, "above")
@@ -204,7 +204,7 @@ def test_names_with_markup_are_inert(window, tmp_path):
     json.loads(page.evaluate("document.getElementById('pbprobe-data').textContent"))
 
 
-def test_the_policy_runs_no_other_script(window, rich, tmp_path):
+def test_policy_blocks_other_scripts(window, rich, tmp_path):
     planted = tmp_path / "planted.html"
     planted.write_text(rich.read_text().replace("</main>", "<script>window.owned = 1</script></main>"))
     page = window.open(planted)
