@@ -21,7 +21,7 @@ TEST(Base64, IsThatOfRfc4648) {
   }
 }
 
-TEST(Base64, WhatIsNoneIsRefused) {
+TEST(Base64, RejectsInvalidText) {
   for (const auto* text : {"Zg", "Zg=", "Z===g", "Zm9*", "_-8A"}) EXPECT_EQ(from_base64(text), std::nullopt) << text;
 }
 

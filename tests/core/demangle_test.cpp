@@ -21,7 +21,7 @@ TEST(Demangle, FunctionsAreNamedWithoutArguments) {
   EXPECT_EQ(function_name("sm90_xmma_gemm_bf16"), "sm90_xmma_gemm_bf16");
 }
 
-TEST(Demangle, WhatIsTooLongIsNamedWithoutItsArguments) {
+TEST(Demangle, OmitsArgumentsOfTooLongNames) {
   std::string arguments;
   for (int i = 0; i < 500; ++i) arguments += "Li1E";
   const std::string name = "_ZN7cutlass13device_kernelI" + arguments + "EEvv";
@@ -31,7 +31,7 @@ TEST(Demangle, WhatIsTooLongIsNamedWithoutItsArguments) {
   EXPECT_EQ(demangled("_ZN9short"), "_ZN9short");
 }
 
-TEST(Demangle, WhatIsNoMangledNameHasNone) {
+TEST(Demangle, ReturnsNulloptForUnmangledNames) {
   EXPECT_EQ(demangle("memcpy"), std::nullopt);
   EXPECT_EQ(demangle("_Z"), std::nullopt);
   EXPECT_EQ(demangle("_Z1f" + std::string(5000, 'i')), std::nullopt);

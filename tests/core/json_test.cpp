@@ -219,14 +219,14 @@ void mutate(Json& document, const Json& schema, Json& node, const std::string& p
   }
 }
 
-TEST(Fields, AFullReportSurvivesTheRoundTrip) {
+TEST(Fields, KeepsFullReportInRoundTrip) {
   const Json json = to_json(full_report());
   auto again = from_json<Report>(json);
   ASSERT_TRUE(again.ok()) << again.error().message;
   EXPECT_EQ(to_json(*again), json);
 }
 
-TEST(Fields, EveryRequiredKeyIsRequired) {
+TEST(Fields, RejectsMissingRequiredKeys) {
   Json json = to_json(full_report());
   int seen = 0;
   mutate(
@@ -242,14 +242,14 @@ TEST(Fields, EveryRequiredKeyIsRequired) {
   EXPECT_GT(seen, 120);
 }
 
-TEST(Fields, AStructStandsInTheSchemaOnceByItsName) {
+TEST(Fields, ListsEachStructOnceInSchema) {
   const Json& schema = report_schema();
   EXPECT_EQ(schema["properties"]["host"]["anyOf"], Json::parse(R"([{"$ref": "#/$defs/Host"}, {"type": "null"}])"));
   EXPECT_EQ(schema["$defs"]["Host"]["properties"]["gpus"]["items"], Json::parse(R"({"$ref": "#/$defs/Gpu"})"));
   EXPECT_EQ(schema["$defs"]["Host"]["properties"]["glibc"]["type"], Json::parse(R"(["string", "null"])"));
 }
 
-TEST(Fields, EachIsDescribed) {
+TEST(Fields, DescribesEachField) {
   size_t seen = 0;
   const auto check = [&seen](const std::string& type, const Json& schema) {
     for (const auto& [key, property] : schema["properties"].items()) {
@@ -262,7 +262,7 @@ TEST(Fields, EachIsDescribed) {
   EXPECT_GT(seen, 400U);
 }
 
-TEST(Fields, ASchemaIsLaidOutInShortLines) {
+TEST(Fields, WritesSchemaInShortLines) {
   const Json schema = Json::parse(R"({"a": {"enum": ["x", "y"]}, "b": [], "c": 1})");
   EXPECT_EQ(dump_schema(schema), "{\"a\": {\"enum\": [\"x\", \"y\"]}, \"b\": [], \"c\": 1}\n");
   const Json longer{{"a", std::string(60, 'x')}, {"b", std::string(60, 'y')}};
@@ -270,7 +270,7 @@ TEST(Fields, ASchemaIsLaidOutInShortLines) {
             "{\n  \"a\": \"" + std::string(60, 'x') + "\",\n  \"b\": \"" + std::string(60, 'y') + "\"\n}\n");
 }
 
-TEST(Fields, EveryTypeIsChecked) {
+TEST(Fields, ChecksEveryType) {
   Json json = to_json(full_report());
   mutate(
       json, report_schema(), json, "",
@@ -282,7 +282,7 @@ TEST(Fields, EveryTypeIsChecked) {
       });
 }
 
-TEST(Fields, AFractionOrABooleanIsNoInteger) {
+TEST(Fields, RejectsFractionsAndBooleansAsIntegers) {
   for (const Json& wrong : {Json(1.5), Json(true)}) {
     const auto result = from_json<CoreClass>(Json{{"name", "P"}, {"count", wrong}});
     ASSERT_FALSE(result.ok());
@@ -302,14 +302,13 @@ TEST(ParseJson, NamesLineAndColumn) {
   EXPECT_NE(result.error().message.find("line 2, column 8"), std::string::npos) << result.error().message;
 }
 
-TEST(ParseJson, RefusesAKeyThatStandsTwice) {
+TEST(ParseJson, RejectsDuplicateKeys) {
   const auto refusal = [](const char* text) {
     const auto result = parse_json(text);
     return result.ok() ? std::string("accepted") : result.error().message;
   };
   EXPECT_EQ(refusal(R"({"a": 1, "b": 2, "a": 1})"), "a: the key stands there twice: leave one");
-  EXPECT_EQ(refusal(R"({"a": {"b": [{"c": 1}, {"c": 2, "\u0063": 3}]}})"),
-            "a.b.c: the key stands there twice: leave one");
+  EXPECT_EQ(refusal(R"({"a": {"b": [{"c": 1}, {"c": 2, "\u0063": 3}]}})"), "a.b.c: the key stands there twice: leave one");
   EXPECT_EQ(refusal(R"({"": 1, "": 2})"), "\"\": the key stands there twice: leave one");
   EXPECT_EQ(refusal(R"({"a": {"a": {"a": 1}}, "b": [{"a": 1}, {"a": 1}]})"), "accepted");
 }

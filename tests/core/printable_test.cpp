@@ -9,7 +9,7 @@
 namespace pbprobe {
 namespace {
 
-TEST(Printable, WhatShowsStays) {
+TEST(Printable, KeepsVisibleCharacters) {
   for (const std::string text : {"", "libtorch_cuda.so", "3 × é — 東京 🙂", "~ !\"$%&'()*+"}) {
     EXPECT_EQ(printable(text), text);
     EXPECT_EQ(printable_lines(text), text);

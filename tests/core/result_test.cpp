@@ -42,7 +42,7 @@ TEST(Result, CheckServesResultsWithoutAValue) {
   EXPECT_EQ(must_be_even(3).error().message, "checking: 3 is odd");
 }
 
-TEST(Result, EveryCodeHasAName) {
+TEST(Result, NamesEachCode) {
   for (int code = 0; code <= static_cast<int>(ErrorCode::device); ++code)
     EXPECT_NE(name_of(static_cast<ErrorCode>(code)), "unknown") << code;
 }

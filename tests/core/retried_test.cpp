@@ -7,7 +7,7 @@
 namespace pbprobe {
 namespace {
 
-TEST(Retried, ACallIsMadeAgainUntilNoSignalInterruptsIt) {
+TEST(Retried, RepeatsCallUntilNotInterrupted) {
   int calls = 0;
   const auto third = [&] {
     errno = EINTR;
@@ -17,7 +17,7 @@ TEST(Retried, ACallIsMadeAgainUntilNoSignalInterruptsIt) {
   EXPECT_EQ(calls, 3);
 }
 
-TEST(Retried, ACallThatIsAlwaysInterruptedAnswersSo) {
+TEST(Retried, ReturnsEintrAfterLastAttempt) {
   int calls = 0;
   const auto never = [&] {
     ++calls;
@@ -40,7 +40,7 @@ TEST(Retried, AnyOtherFailureIsTheAnswerAtOnce) {
   EXPECT_EQ(calls, 1);
 }
 
-TEST(Retried, WhatSucceedsIsNotMadeAgainForAnOldErrno) {
+TEST(Retried, IgnoresOldErrnoAfterSuccess) {
   int calls = 0;
   errno = EINTR;
   EXPECT_EQ(retried([&] { return calls++; }), 0);

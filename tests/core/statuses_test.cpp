@@ -11,7 +11,7 @@
 namespace pbprobe {
 namespace {
 
-TEST(Statuses, EachStandsThereOnce) {
+TEST(Statuses, ListsEachCodeOnce) {
   std::set<std::pair<StatusOf, int>> seen;
   for (const Status& status : all_statuses()) {
     EXPECT_TRUE(seen.insert({status.of, status.code}).second) << status.name;
@@ -20,7 +20,7 @@ TEST(Statuses, EachStandsThereOnce) {
   EXPECT_GT(seen.size(), 150U);
 }
 
-// What a kernel did itself, or what no code is for.
+// Errors caused by a kernel, and missing code for the device.
 TEST(Statuses, FaultsOfWhatRanAreFaults) {
   for (const int code : {1, 200, 209, 218, 223, 400, 700, 701, 710, 714, 715, 716, 717, 718, 719, 720, 721})
     EXPECT_EQ(obstacle_of(StatusOf::cuda, code), std::nullopt) << code;
@@ -29,7 +29,7 @@ TEST(Statuses, FaultsOfWhatRanAreFaults) {
   EXPECT_EQ(obstacle_of(StatusOf::nccl, 3), std::nullopt);
 }
 
-TEST(Statuses, WhatCouldNotRunSaysWhy) {
+TEST(Statuses, ReturnsWhyACallCouldNotRun) {
   const std::pair<int, Obstacle> cuda[] = {
       {2, Obstacle::memory},        {46, Obstacle::busy},         {808, Obstacle::busy},
       {214, Obstacle::device},      {220, Obstacle::device},      {226, Obstacle::device},
@@ -47,7 +47,7 @@ TEST(Statuses, WhatCouldNotRunSaysWhy) {
 TEST(Statuses, WordsOfAnExceptionAreRead) {
   EXPECT_EQ(obstacle_in("CUDA out of memory. Tried to allocate 20.00 MiB. GPU 0 has a total capacity of 139.80 GiB"),
             Obstacle::memory);
-  // As torch 2.11.0 words every error of CUDA.
+  // Wording of every CUDA error in torch 2.11.0.
   const auto of_torch = [](const std::string& error) {
     return obstacle_in(
         "CUDA error: " + error +

@@ -85,7 +85,7 @@ TEST_F(TempFolders, GoWithAProgramThatEndsWithoutDestructorsAndNotWithItsForks) 
   EXPECT_FALSE(fs::exists(made->path()));
 }
 
-TEST_F(TempFolders, WhereNoneCanBeMadeTheErrorSaysWhatToSet) {
+TEST_F(TempFolders, NamesTmpdirInError) {
   setenv("TMPDIR", "/made/up", 1);
   auto made = TempFolder::make();
   ASSERT_FALSE(made.ok());

@@ -11,8 +11,8 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// As `nm -D` lists them in the wheels of these releases.
-TEST(TorchSymbols, ASymbolIsInTheReleasesThatExportIt) {
+// Symbols listed by `nm -D` in the wheels of these releases.
+TEST(TorchSymbols, FindsReleasesThatExportASymbol) {
   EXPECT_EQ(TorchReleases::with("_ZN3c108free_cpuEPv").names(), TorchReleases::all().names());
   EXPECT_THAT(TorchReleases::with("_ZN3c1018FatalSignalHandler18fatalSignalHandlerEi").names(),
               ElementsAre("2.8", "2.9", "2.10"));
@@ -22,7 +22,7 @@ TEST(TorchSymbols, ASymbolIsInTheReleasesThatExportIt) {
               ElementsAre("2.10", "2.11", "2.12", "2.13", "2.14", "2.15"));
 }
 
-TEST(TorchSymbols, WhatNoneExportsIsInNone) {
+TEST(TorchSymbols, FindsNoReleaseForUnknownSymbol) {
   int taken = 0;
   for (int i = 0; i < 10000; ++i)
     taken += TorchReleases::with(fmt::format("_ZN3c107nowhereILi{}EEvv", i)).empty() ? 0 : 1;

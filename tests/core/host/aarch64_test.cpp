@@ -45,7 +45,7 @@ TEST_F(Aarch64, CpuinfoServesWhereSysfsHidesTheMidr) {
   EXPECT_EQ(cpu.core_classes[1].count, 1);
 }
 
-TEST_F(Aarch64, AnUnknownCoreIsItsRawMidr) {
+TEST_F(Aarch64, ReportsRawMidrOfUnknownCore) {
   root_.write("/sys/devices/system/cpu/online", "0\n");
   root_.write("/sys/devices/system/cpu/cpu0/regs/identification/midr_el1", "0x00000000c00fac30\n");
   const auto cpu = cpu_of(sources_);
@@ -65,7 +65,7 @@ TEST_F(Aarch64, MalformedFilesAreUnknown) {
   EXPECT_TRUE(cpu.core_classes.empty());
 }
 
-TEST_F(Aarch64, TheVectorLengthIsAskedForOnlyWithSve) {
+TEST_F(Aarch64, ReadsVectorLengthOnlyWithSve) {
   bool asked = false;
   sources_.sve_bytes = [&asked] {
     asked = true;
@@ -78,7 +78,7 @@ TEST_F(Aarch64, TheVectorLengthIsAskedForOnlyWithSve) {
   EXPECT_EQ(cpu_of(sources_).sve_bits, 256);
 }
 
-TEST_F(Aarch64, OnlySve2IsNotArmv9WithBf16AndI8mm) {
+TEST_F(Aarch64, RequiresBf16AndI8mmForArmv9) {
   sources_.hwcap = 0xFFFFFFFF;
   sources_.hwcap2 = 1U << 1;
   EXPECT_THAT(cpu_of(sources_).features, Contains("sve2"));

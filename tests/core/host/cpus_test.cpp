@@ -17,7 +17,7 @@ class Cpus : public testing::Test {
   HostSources sources_ = sources_of(read_recorded("haswell"), root_);  // 8 CPUs
 };
 
-TEST_F(Cpus, WithoutLimitsAllMayBeUsed) {
+TEST_F(Cpus, UsesAllCpusWithoutLimits) {
   EXPECT_EQ(detect().logical_cpus, 8);
   EXPECT_EQ(detect().usable_cpus, 8);
 }
@@ -61,7 +61,7 @@ TEST_F(Cpus, CgroupV2QuotaIsRoundedDown) {
   EXPECT_EQ(detect().usable_cpus, 8);
 }
 
-TEST_F(Cpus, TheTightestGroupAboveCounts) {
+TEST_F(Cpus, UsesTheLowestQuotaOfAllParents) {
   root_.write("/proc/self/cgroup", "0::/user.slice/session.scope\n");
   root_.write("/sys/fs/cgroup/user.slice/session.scope/cpu.max", "700000 100000\n");
   root_.write("/sys/fs/cgroup/user.slice/cpu.max", "400000 100000\n");
@@ -72,7 +72,7 @@ TEST_F(Cpus, TheTightestGroupAboveCounts) {
   EXPECT_EQ(detect().usable_cpus, 2);
 }
 
-TEST_F(Cpus, CgroupV1Quota) {
+TEST_F(Cpus, ReadsCgroupV1Quota) {
   root_.write("/proc/self/cgroup", "12:memory:/x\n4:cpu,cpuacct:/docker/abc\n3:cpuset:/y\n0::/z\n");
   root_.write("/sys/fs/cgroup/cpu,cpuacct/docker/abc/cpu.cfs_quota_us", "300000\n");
   root_.write("/sys/fs/cgroup/cpu,cpuacct/docker/abc/cpu.cfs_period_us", "100000\n");
@@ -85,7 +85,7 @@ TEST_F(Cpus, CgroupV1Quota) {
   EXPECT_EQ(detect().usable_cpus, 2);
 }
 
-TEST_F(Cpus, TheTightestMemoryLimitAboveCounts) {
+TEST_F(Cpus, UsesTheLowestMemoryLimitOfAllParents) {
   root_.write("/proc/self/cgroup", "5:memory:/docker/abc\n4:cpu:/x\n0::/user.slice/session.scope\n");
   EXPECT_EQ(memory_limit_bytes(sources_), std::nullopt);
   root_.write("/sys/fs/cgroup/user.slice/session.scope/memory.max", "max\n");
@@ -97,7 +97,7 @@ TEST_F(Cpus, TheTightestMemoryLimitAboveCounts) {
   EXPECT_EQ(memory_limit_bytes(sources_), int64_t{1} << 30);
 }
 
-TEST_F(Cpus, MalformedLimitsAreNone) {
+TEST_F(Cpus, IgnoresMalformedLimits) {
   for (const auto* group : {"", "0", "0:", "::\n", "0::\n", "0::relative\n", "0::/../../etc\n"}) {
     root_.write("/proc/self/cgroup", group);
     EXPECT_EQ(detect().usable_cpus, 8) << group;
@@ -109,7 +109,7 @@ TEST_F(Cpus, MalformedLimitsAreNone) {
   }
 }
 
-TEST_F(Cpus, WithoutTheOnlineListTheAffinityIsTheCount) {
+TEST_F(Cpus, CountsAffinityIfOnlineListIsMissing) {
   root_.write("/sys/devices/system/cpu/online", "0-\n");
   EXPECT_EQ(detect().logical_cpus, 1);
   sources_.affinity_cpus = 6;

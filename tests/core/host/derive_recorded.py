@@ -214,7 +214,7 @@ def instlat_sections(text: str) -> list[dict[tuple[int, int], tuple[int, ...]]]:
 
 
 def libvirt_sections(text: str) -> list[dict[tuple[int, int], tuple[int, ...]]]:
-    """The same for libvirt's test data, which holds one CPU."""
+    """Parses libvirt's test data, which has one CPU, in the same way."""
     entry = re.compile(r"eax_in='(\w+)' ecx_in='(\w+)' eax='(\w+)' ebx='(\w+)' ecx='(\w+)' edx='(\w+)'")
     return [{(int(m[1], 0), int(m[2], 0)): tuple(int(m[i], 0) for i in range(3, 7)) for m in entry.finditer(text)}]
 
@@ -230,7 +230,7 @@ def xcr0_of(cpu: dict[tuple[int, int], tuple[int, ...]]) -> tuple[int, str]:
             size, offset = cpu[0xD, bit][:2]
             if offset + size > enabled_size:
                 xcr0 &= ~(1 << bit)
-    return xcr0, f"XCR0: of what leaf 0DH supports, the states within the enabled save area of {enabled_size} bytes"
+    return xcr0, f"XCR0: the states of leaf 0DH within the enabled save area of {enabled_size} bytes"
 
 
 def derive_x86(host: Recorded, text: str) -> dict:

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Our declarations against cuda.h, where a toolkit is there: symbol, parameters and layouts.
+// Compares pbprobe's declarations with cuda.h if a toolkit is installed: symbols, parameters and layouts.
 #include <gtest/gtest.h>
 
 #include <cstddef>

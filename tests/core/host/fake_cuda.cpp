@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Stands for libcuda.so.1 of an old driver: what detection calls is there, what launches kernels is not.
+// Fake of libcuda.so.1 of an old driver: it has the functions for detection, but not the functions that launch kernels.
 #include <cstdio>
 #include <cstring>
 

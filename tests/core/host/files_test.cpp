@@ -31,14 +31,14 @@ TEST(Files, NumbersAreWhole) {
     EXPECT_EQ(parse_number(text), std::nullopt) << text;
 }
 
-TEST(Files, ValuesStandBehindTheirKey) {
+TEST(Files, FindsValueAfterKey) {
   EXPECT_EQ(value_of("MemTotal:       16 kB\nMemFree: 1 kB\n", "MemFree"), "1 kB");
   EXPECT_EQ(value_of("CPU part\t: 0xd49\n", "CPU part"), "0xd49");
   EXPECT_EQ(value_of("MemTotalHuge: 1\n", "MemTotal"), std::nullopt);
   EXPECT_EQ(value_of("no colon", "no colon"), std::nullopt);
 }
 
-TEST(Files, AFolderAnAbsentAndAnEmptyFileAreNull) {
+TEST(Files, ReturnsNulloptForFolderMissingOrEmptyFile) {
   const FakeRoot root;
   root.write("/empty", "");
   root.write("/blank", " \n");
@@ -48,14 +48,14 @@ TEST(Files, AFolderAnAbsentAndAnEmptyFileAreNull) {
   EXPECT_EQ(read_line(root.path(), "/"), std::nullopt);
 }
 
-TEST(Files, AFileOfTerabytesIsReadToItsLimit) {
+TEST(Files, ReadsHugeFileUpToLimit) {
   const FakeRoot root;
   root.write("/huge", "");
   std::filesystem::resize_file(root.path() + "/huge", uintmax_t{1} << 40);
   EXPECT_EQ(read_text(root.path(), "/huge").value().size(), size_t{1} << 20);
 }
 
-TEST(Files, WhatIsNoFileIsNotRead) {
+TEST(Files, SkipsFilesThatAreNotRegular) {
   EXPECT_EQ(read_text("", "/dev/zero"), std::nullopt);
 }
 

@@ -53,7 +53,7 @@ TEST_F(DetectHost, UsrLibOsReleaseServesToo) {
   EXPECT_EQ(detect_host(sources_)->os, "NixOS 26.05");
 }
 
-TEST_F(DetectHost, OtherArchitecturesAreRefused) {
+TEST_F(DetectHost, RejectsOtherArchitectures) {
   sources_.architecture = "riscv64";
   const auto host = detect_host(sources_);
   ASSERT_FALSE(host.ok());
@@ -94,7 +94,7 @@ TEST(SystemSources, DetectThisMachine) {
   EXPECT_FALSE(host->driver.sentence.empty());
 }
 
-TEST(SystemSources, TheCallersAffinityStays) {
+TEST(SystemSources, KeepsAffinityOfCaller) {
   cpu_set_t before;
   cpu_set_t after;
   if (sched_getaffinity(0, sizeof before, &before) != 0) GTEST_SKIP() << "sched_getaffinity: more than 1024 CPUs";

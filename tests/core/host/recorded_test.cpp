@@ -76,7 +76,7 @@ TEST(RecordedHosts, AllHaveExpectationsAndASource) {
   }
 }
 
-// What these hosts are famous for, apart from expected.json.
+// Known properties of these hosts, in addition to expected.json.
 std::vector<std::string> features_of(const std::string& name) {
   const FakeRoot root;
   return detect_host(sources_of(read_recorded(name), root))->cpu.features;

@@ -34,7 +34,7 @@ TEST_F(SapphireRapids, Xcr0WithoutZmmStateClearsAvx512) {
   EXPECT_THAT(features, Contains("amx_tile"));
 }
 
-TEST_F(SapphireRapids, EachZmmStateBitCounts) {
+TEST_F(SapphireRapids, RequiresEachZmmStateBit) {
   for (const uint64_t missing : {0x20, 0x40, 0x80}) {
     sources_.xcr0 = [missing] { return 0xE7 & ~missing; };
     EXPECT_THAT(features_of(sources_), Not(Contains("avx512f"))) << missing;
@@ -51,7 +51,7 @@ TEST_F(SapphireRapids, Xcr0WithoutYmmStateClearsAvx) {
   EXPECT_THAT(detect_host(sources_)->cpu.targets, IsEmpty());
 }
 
-TEST_F(SapphireRapids, WithoutOsxsaveXcr0IsNotRead) {
+TEST_F(SapphireRapids, SkipsXcr0WithoutOsxsave) {
   const auto real = sources_.cpuid;
   sources_.cpuid = [real](uint32_t leaf, uint32_t subleaf) {
     auto registers = real(leaf, subleaf);
@@ -81,7 +81,7 @@ TEST_F(SapphireRapids, LeavesBeyondTheLimitAreNotRead) {
   const auto real = sources_.cpuid;
   sources_.cpuid = [real](uint32_t leaf, uint32_t subleaf) {
     if (leaf == 0) return CpuidRegisters{6, 0, 0, 0};
-    return leaf == 7 ? CpuidRegisters{2, ~0U, ~0U, ~0U} : real(leaf, subleaf);  // what old CPUs answer: garbage
+    return leaf == 7 ? CpuidRegisters{2, ~0U, ~0U, ~0U} : real(leaf, subleaf);  // old CPUs answer with garbage
   };
   EXPECT_THAT(features_of(sources_), Not(Contains("avx2")));
   sources_.cpuid = [real](uint32_t leaf, uint32_t subleaf) {
@@ -116,7 +116,7 @@ TEST_P(OneBit, GivesOneName) {
     if (leaf == 7 && subleaf == 0) values[0] = 1;
     if (leaf == 0x80000000) values[0] = 0x80000008;
     if (leaf == bit.leaf && subleaf == bit.subleaf) values[bit.reg] |= 1U << bit.bit;
-    // AMX is asked for only where there are tiles.
+    // AMX permission is requested only if the CPU has tiles.
     if (leaf == 7 && subleaf == 0 && std::string_view(bit.name).starts_with("amx_")) values[3] |= 1U << 24;
     return CpuidRegisters{values[0], values[1], values[2], values[3]};
   };
@@ -152,7 +152,7 @@ TEST(X86, CpusThatMayNotBeUsedAreNotAmongTheClasses) {
   EXPECT_EQ(classes[2].name, "core type 0x10");
 }
 
-TEST(X86, WithoutABrandStringTheSignatureIsTheName) {
+TEST(X86, UsesSignatureIfBrandStringIsMissing) {
   const FakeRoot root;
   auto sources = sources_of(read_recorded("zen_4"), root);
   const auto real = sources.cpuid;
