@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast, overload
 from pbprobe._environment import PROGRAM, torch_folder
 from pbprobe._errors import Error
 from pbprobe._package import no_gpu_kernels
-from pbprobe._program import document_of_report, output_of, program
+from pbprobe._program import make_report_document, program, run_command
 from pbprobe._report import Comparison, Report, render
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def existing(path: StrPath) -> Path:
     return Path(path)
 
 
-def in_a_notebook() -> bool:
+def is_notebook() -> bool:
     """Reports whether this process runs notebook cells, so that the notebook displays the result of the last line."""
     kernel = sys.modules.get("ipykernel.kernelapp")
     return kernel is not None and bool(kernel.IPKernelApp.initialized())
@@ -76,7 +76,7 @@ def report(
     if budget is not None and not budget > 0:
         raise ValueError(f"budget={budget}: give a number of seconds above 0, or None")
     chosen = torch_folder() if artifact is None else existing(artifact)
-    document, could_run = document_of_report(
+    document, could_run = make_report_document(
         artifact=chosen,
         roots=[Path(sys.prefix)],  # searched, and named, only if this interpreter has no torch
         claim=claim,
@@ -88,7 +88,7 @@ def report(
         raise Error(str((document.get("problems") or ["there was nothing to judge"])[0]))
     is_record = artifact is not None and Path(artifact).suffix == ".json"  # of a machine that may be another one
     result = Report(document if is_record else _with_missing_kernels(document))
-    if show or (show is None and not in_a_notebook()):
+    if show or (show is None and not is_notebook()):
         colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
         text, encoding = render(result.to_json(indent=None), colour=colour), sys.stdout.encoding or "utf-8"
         sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
@@ -155,7 +155,7 @@ def compare(before: StrPath, after: StrPath, *more: StrPath) -> Comparison:
     """
     paths = [str(existing(path)) for path in (before, after, *more)]
     document = program("compare", *paths, "--format", "json")
-    _, text, _ = output_of([str(PROGRAM), "compare", *paths])
+    _, text, _ = run_command([str(PROGRAM), "compare", *paths])
     return Comparison(cast("ComparisonDocument", document), text)
 
 

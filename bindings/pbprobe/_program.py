@@ -55,7 +55,7 @@ def exchange(child: subprocess.Popen[str], given: str | None) -> tuple[str, str]
     return out, "".join(errors)
 
 
-def output_of(command: Sequence[str], *, given: str | None = None, shown: bool = False) -> tuple[int, str, str]:
+def run_command(command: Sequence[str], *, given: str | None = None, shown: bool = False) -> tuple[int, str, str]:
     """Runs a command. Returns exit code, standard output and standard error. Shows its progress if `shown`.
 
     Errors: Error, if it cannot be started. An exception during the run, such as KeyboardInterrupt, ends the command.
@@ -80,7 +80,7 @@ def output_of(command: Sequence[str], *, given: str | None = None, shown: bool =
     return child.returncode, out, error_text
 
 
-def words_of(error: str) -> str:
+def extract_message(error: str) -> str:
     """Returns the program's message without its name."""
     lines = [line.removeprefix("pbprobe: ") for line in error.splitlines() if line.startswith("pbprobe: ")]
     return " ".join(lines[:1])
@@ -88,24 +88,24 @@ def words_of(error: str) -> str:
 
 def program(*arguments: str, shown: bool = False) -> dict[str, Any]:
     """Returns the JSON that `pbprobe ARGUMENTS` writes. Errors: Error, with the program's message."""
-    code, out, error = output_of([str(PROGRAM), *arguments], shown=shown)
+    code, out, error = run_command([str(PROGRAM), *arguments], shown=shown)
     try:
         document: dict[str, Any] = json.loads(out)
     except ValueError:
-        raise Error(words_of(error) or f"pbprobe {' '.join(arguments)} ended with {code}") from None
+        raise Error(extract_message(error) or f"pbprobe {' '.join(arguments)} ended with {code}") from None
     return document
 
 
 def version_and_commit() -> tuple[str, str]:
     """Returns version and commit of the program."""
-    _, out, _ = output_of([str(PROGRAM), "--version"])
+    _, out, _ = run_command([str(PROGRAM), "--version"])
     found = re.match(r"pbprobe (\S+) \((.+)\)", out)
     if found is None:
         raise Error(f"{PROGRAM} says {out[:80]!r} of its version: install the package again")
     return found[1], found[2]
 
 
-def document_of_report(
+def make_report_document(
     artifact: Path | None,
     roots: list[Path],
     claim: str | None,
@@ -131,7 +131,7 @@ def document_of_report(
 def render(document: str, colour: bool) -> str:
     """Text for people from JSON of pbprobe.report/1. ValueError names the key that is wrong."""
     arguments = ["drive", "render", *(["--color"] if colour else [])]
-    code, text, error = output_of([str(PROGRAM), *arguments], given=document)
+    code, text, error = run_command([str(PROGRAM), *arguments], given=document)
     if code != 0:
-        raise ValueError(words_of(error) or error.strip())
+        raise ValueError(extract_message(error) or error.strip())
     return text

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from pbprobe._environment import PROGRAM
 from pbprobe._errors import Error, VerdictError
-from pbprobe._program import output_of
+from pbprobe._program import run_command
 
 if TYPE_CHECKING:
     from pbprobe._types import ComparisonDocument, Level, Outcome, ReportDocument, Severity
@@ -38,7 +38,7 @@ class Finding:
     remedy: str
 
 
-def frame_of(rows: list[dict[str, Any]]) -> Any:  # noqa: ANN401 - of the installed library
+def make_frame(rows: list[dict[str, Any]]) -> Any:  # noqa: ANN401 - of the installed library
     """Converts rows to a DataFrame of pandas, else of polars. Errors: Error, if neither is installed."""
     for name in ("pandas", "polars"):
         try:
@@ -49,13 +49,13 @@ def frame_of(rows: list[dict[str, Any]]) -> Any:  # noqa: ANN401 - of the instal
     raise Error("a table takes pandas or polars, and neither is installed: pip install pandas")
 
 
-def page_of(document: dict[str, Any], text: str) -> str:
+def render_page(document: dict[str, Any], text: str) -> str:
     """Returns the program's HTML page; its text, if the program writes no HTML."""
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         json.dump(document, file)
         file.flush()
         command = [str(PROGRAM), "report", file.name, "--format", "html"]
-        _, page, _ = output_of(command)
+        _, page, _ = run_command(command)
     return (
         page
         if page.lstrip().startswith("<")
@@ -115,11 +115,11 @@ class Report:
 
     def to_frame(self) -> Any:  # noqa: ANN401 - of the installed library
         """Returns the findings as a DataFrame of pandas, else of polars. Errors: Error, if neither is installed."""
-        return frame_of([dataclasses.asdict(finding) for finding in self.findings])
+        return make_frame([dataclasses.asdict(finding) for finding in self.findings])
 
     def to_html(self) -> str:
         """Returns the report as one self-contained page."""
-        return page_of(self._document, str(self))
+        return render_page(self._document, str(self))
 
     def _repr_html_(self) -> str:
         style = "width: 100%; height: 36em; border: 0"
@@ -158,7 +158,7 @@ class Comparison:
             for one in self.document["comparisons"]
             for row in one["figures"]
         ]
-        return frame_of(rows)
+        return make_frame(rows)
 
     def __str__(self) -> str:
         return self.text

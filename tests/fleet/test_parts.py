@@ -61,7 +61,7 @@ def test_places_of_launchers():
 
 
 def test_writes_document_atomically(tmp_path):
-    file = document.file_of(tmp_path / "new", 3)
+    file = document.document_path(tmp_path / "new", 3)
     made = document.new_document("node1", "0.1.0", 4, 3, 3)
     assert document.write_document(file, made) is None
     assert json.loads(file.read_text()) == made and [path.name for path in file.parent.iterdir()] == [file.name]

@@ -24,7 +24,7 @@ def test_compiles_for_each_gpu(tmp_path, kind, sm):
         pytest.skip("no CUDA toolkit")
     assembler = pathlib.Path(compiler).with_name("ptxas")
     source = tmp_path / "each_sm.ptx"
-    source.write_text(processors.source_of(kind))
+    source.write_text(processors.make_source(kind))
     done = subprocess.run(
         [assembler, "-arch", sm, "-v", source, "-o", tmp_path / "each_sm.cubin"],
         capture_output=True, text=True, check=False,
@@ -39,7 +39,7 @@ def test_compiles_for_each_gpu(tmp_path, kind, sm):
 
 @pytest.mark.parametrize("kind", processors.KINDS)
 def test_rounds_no_partial_sum(kind):
-    a, b, want = processors.operands_of(kind)
+    a, b, want = processors.make_operands(kind)
     assert a[0].nbytes == 512 and b[0].nbytes == 256  # as the kernel steps along k
     most = (a.double().abs().amax() * b.double().abs().amax() * a.shape[0] * a.shape[2]).item()
     assert most <= (2**24 if kind == "bf16" else 2**31 - 1)

@@ -37,7 +37,7 @@ int nvmlDeviceGetTemperature(void* gpu, unsigned sensor, unsigned* celsius) { *c
 READ = """
 import json, sys
 from pbprobe.fleet import sampling
-print(json.dumps(sampling.reader_of(sys.argv[1])() | {"reasons": sampling.reasons_of(sys.argv[1])()}))
+print(json.dumps(sampling.make_reader(sys.argv[1])() | {"reasons": sampling.make_reasons_reader(sys.argv[1])()}))
 """
 
 

@@ -71,7 +71,7 @@ def test_a_report_is_shown_on_any_output(build, encoding):
     code = (
         "import json, sys, pbprobe, pbprobe._functions as f\n"
         "f.render = lambda *_, **__: 'libc10.so \\u2026 0.97 \\u00d7\\n'\n"
-        "f.document_of_report = lambda **_: ({'problems': []}, True)\n"
+        "f.make_report_document = lambda **_: ({'problems': []}, True)\n"
         "f._with_missing_kernels = lambda document: document\n"
         "pbprobe.report('.', show=True)"
     )

@@ -12,8 +12,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pbprobe.fleet.document import SPARE, file_of, spare_folder, write_document
-from pbprobe.fleet.meeting import open_store, published, roster_of
+from pbprobe.fleet.document import SPARE, document_path, spare_folder, write_document
+from pbprobe.fleet.meeting import open_store, published, read_roster
 from pbprobe.fleet.settings import parse
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def _write(folder: Path, store: "dist.Store", roster: list[str]) -> tuple[Path, 
         if document is None:
             continue
         document["roster"] = [] if written else roster
-        problem = write_document(file_of(folder, rank), document)
+        problem = write_document(document_path(folder, rank), document)
         if problem is None:
             written.append(rank)
         elif folder.name.startswith(SPARE):
@@ -60,7 +60,7 @@ def main() -> None:
     while time.monotonic() < deadline:
         if not roster and store.check(["all/join"]):
             came = len(json.loads(store.get("all/join")))
-            roster = roster_of(store, place.world)
+            roster = read_roster(store, place.world)
             store.set("roster", json.dumps(roster))
         if store.add("lasts", 0) >= came:
             break

@@ -56,7 +56,7 @@ def end(document: Document, state: str, why: str | None = None) -> None:
     row["state_why"] = why
 
 
-def file_of(folder: Path, rank: int) -> Path:
+def document_path(folder: Path, rank: int) -> Path:
     """Returns the path of a rank's document."""
     return folder / f"rank-{rank:05d}.json"
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import torch
 
-from pbprobe.fleet.identity import uuid_of
+from pbprobe.fleet.identity import get_uuid
 from pbprobe.fleet.processors import Processors
-from pbprobe.fleet.sampling import Sampler, reader_of, reasons_of
+from pbprobe.fleet.sampling import Sampler, make_reader, make_reasons_reader
 
 SEED = 717171
 MOST_WRONG = 3  # results that are written down
@@ -210,8 +210,8 @@ def soak(row: Row, device: torch.device, deadline: float, pulse: Callable[[], No
         if throttled is not None:
             row["facts"]["throttled_in_soak"] = throttled
 
-    gpu = uuid_of(device)
-    with Sampler(reader_of(gpu), reasons_of(gpu)) as sampler:
+    gpu = get_uuid(device)
+    with Sampler(make_reader(gpu), make_reasons_reader(gpu)) as sampler:
         last = time.monotonic()
         while True:
             for gemm in gemms:

@@ -28,7 +28,7 @@ LIBRARIES = re.compile(
 )
 
 
-def uuid_of(device: torch.device) -> str | None:
+def get_uuid(device: torch.device) -> str | None:
     """Returns the UUID of a GPU in nvidia-smi, NVML and CUDA_VISIBLE_DEVICES; None for a CPU."""
     return f"GPU-{torch.cuda.get_device_properties(device).uuid}" if device.type == "cuda" else None
 
@@ -54,11 +54,11 @@ def gpu_facts(uuid: str, seconds: float) -> dict[str, str]:
     facts = dict(zip(GPU_FACTS, (value.strip() for value in done.stdout.strip().split(",")), strict=False))
     rates = re.findall(r"[\d.]+ GB/s|<inactive>", links.stdout)
     facts["nvlink"] = ", ".join(f"{rates.count(rate)} x {rate}" for rate in sorted(set(rates))) or "none"
-    node = _numa_node_of(facts.get("pci.bus_id", ""))
+    node = _read_numa_node(facts.get("pci.bus_id", ""))
     return facts if node is None else facts | {"numa_node": node}
 
 
-def _numa_node_of(bus_id: str) -> str | None:
+def _read_numa_node(bus_id: str) -> str | None:
     """Returns the NUMA node of a PCI device named as in nvidia-smi: "00000000:1B:00.0". The kernel uses four digits of
     the domain.
     """

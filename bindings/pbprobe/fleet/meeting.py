@@ -140,7 +140,7 @@ def give_up(store: dist.Store, rank: int, members: list[int], phase: str) -> lis
     return [member for member in members if member not in accounted]
 
 
-def roster_of(store: dist.Store, world: int) -> list[str]:
+def read_roster(store: dist.Store, world: int) -> list[str]:
     """Returns the host of each rank, "" for ranks that did not come."""
     roster = [""] * world
     for line in store.get("hosts").decode().splitlines():

@@ -124,13 +124,13 @@ sound:
 Row = dict[str, Any]
 
 
-def source_of(kind: str) -> str:
+def make_source(kind: str) -> str:
     """Returns the PTX for a data type."""
     instruction, total, *_ = KINDS[kind]
     return PTX.format(instruction=instruction, sum=total, steps=STEPS, times=TIMES, notes=NOTES)
 
 
-def operands_of(kind: str) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+def make_operands(kind: str) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Returns A with 16 rows and B with 8 columns, cut along k into tiles of 32 bytes per row, and the exact sum."""
     _, total, elements, least, most = KINDS[kind]
     generator = torch.Generator().manual_seed(SEED)
@@ -195,11 +195,11 @@ class Processors:
         try:
             self._driver = Driver()
             for kind in KINDS:
-                tensors = [tensor.to(device) for tensor in operands_of(kind)]
+                tensors = [tensor.to(device) for tensor in make_operands(kind)]
                 # SMs may be numbered beyond their count, where some are switched off.
                 tally = torch.zeros(4 * self.count, 2, dtype=torch.int32, device=device)
                 notes = torch.zeros(1 + NOTES, FIELDS, dtype=torch.int32, device=device)
-                self._state[kind] = self._driver.load(source_of(kind)), [*tensors, tally, notes]
+                self._state[kind] = self._driver.load(make_source(kind)), [*tensors, tally, notes]
         except (OSError, RuntimeError, AttributeError) as error:
             self.why = str(error).split("\n")[0]
 

@@ -73,7 +73,7 @@ def read_cpu() -> Reading:
     }
 
 
-def reader_of(uuid: str | None) -> Callable[[], Reading]:
+def make_reader(uuid: str | None) -> Callable[[], Reading]:
     """Returns a reader for a GPU, or for the CPU if `uuid` is None. A GPU that NVML does not show has no readings."""
     if uuid is None:
         return read_cpu
@@ -83,7 +83,7 @@ def reader_of(uuid: str | None) -> Callable[[], Reading]:
         return lambda: {"clock_mhz": None, "power_watts": None, "celsius": None}
 
 
-def reasons_of(uuid: str | None) -> Callable[[], int | None]:
+def make_reasons_reader(uuid: str | None) -> Callable[[], int | None]:
     """Returns a reader for the reasons that limit a GPU's clocks."""
     if uuid is not None:
         with contextlib.suppress(OSError, AttributeError):

@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-from pbprobe.fleet.document import Document, end, file_of, new_document, write_document
+from pbprobe.fleet.document import Document, document_path, end, new_document, write_document
 from pbprobe.fleet.settings import SILENCE, Settings
 
 # Against torchrun's own words: torch would end a sound worker whose peer does not answer. Here deadlines are kept by
@@ -24,13 +24,13 @@ NCCL = {
 }
 
 
-def _why_of(code: int) -> str:
+def _describe_exit(code: int) -> str:
     if code < 0:
         return f"killed by {signal.Signals(-code).name}"
     return f"ended with exit code {code}"
 
 
-def _state_of(pid: int) -> str:
+def _read_state(pid: int) -> str:
     """Returns the kernel's name of the process state: a stopped process does not compute."""
     try:
         letter = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
@@ -81,7 +81,7 @@ class Supervisor:
                 self.document, self.heard = json.loads(documents[-1]), True
 
     def _give_up(self, silent: float) -> None:
-        state = _state_of(self.worker.pid)
+        state = _read_state(self.worker.pid)
         self.worker.kill()  # one that waits in the kernel for its GPU may ignore it: nobody waits for that
         why = f"no sign of life for {silent:.0f} s; its process {state}"
         if silent <= SILENCE:
@@ -92,11 +92,11 @@ class Supervisor:
     def _bury(self, code: int) -> None:
         if code == 0 and self.document["ranks"][0]["state"] == "finished":
             return
-        end(self.document, "died", _why_of(code))
+        end(self.document, "died", _describe_exit(code))
         self._publish()
 
     def _publish(self) -> None:
-        problem = write_document(file_of(self.settings.folder, self.settings.place.rank), self.document)
+        problem = write_document(document_path(self.settings.folder, self.settings.place.rank), self.document)
         if problem is not None:
             self.document["ranks"][0]["errors"].append(problem)
         # On a machine that has no core to spare, the import of torch may take half a minute.

@@ -151,7 +151,7 @@ class Wire:
         """Queues it."""
         self._queue(dist.irecv(data, self._index))
 
-    def goes_on(self, choice: bool) -> bool:
+    def agree_to_continue(self, choice: bool) -> bool:
         """Returns the first rank's choice at both ends."""
         self._note.fill_(choice)
         (self.send if self.first else self.receive)(self._note)
@@ -207,7 +207,7 @@ def _measure_link(wire: Wire, device: torch.device, patience: float) -> Row:
     begin = time.monotonic()
     while True:
         taken.append(wire.one_way(*large))
-        if not wire.goes_on(len(taken) < MOST_LARGE and time.monotonic() - begin < patience):
+        if not wire.agree_to_continue(len(taken) < MOST_LARGE and time.monotonic() - begin < patience):
             break
     resent = resent_between(before, segments())
     wire.swap(*small)  # neither closes its end before the other has asked

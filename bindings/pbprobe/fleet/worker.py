@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from pbprobe.fleet.document import Document, end, file_of, new_document, write_document
+from pbprobe.fleet.document import Document, document_path, end, new_document, write_document
 from pbprobe.fleet.settings import Settings, hidden, parse
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Diary:
             settings.shown_host, settings.version, place.world, place.rank, place.local_rank
         )
         self.row: dict[str, Any] = self.document["ranks"][0]
-        self._file = file_of(settings.folder, place.rank)
+        self._file = document_path(settings.folder, place.rank)
         self._pipe, self._lock = pipe, threading.Lock()
         threading.Thread(target=self._live, daemon=True).start()
 
@@ -203,7 +203,7 @@ class Run:
 
         self.row["facts"] = identity.cpu_facts()
         self.row["device"] = self.row["facts"].get("cpu", "CPU")
-        uuid = identity.uuid_of(self.device)
+        uuid = identity.get_uuid(self.device)
         if uuid is not None:
             self.torch.cuda.set_device(self.device)
             self.row["device"] = self.torch.cuda.get_device_name(self.device)
