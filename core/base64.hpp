@@ -12,7 +12,7 @@ namespace pbprobe {
 
 [[nodiscard]] std::string base64_of(std::string_view bytes);
 
-// Null: it is not base64.
+// Decodes `text`; returns nullopt if it is not base64.
 [[nodiscard]] std::optional<std::string> from_base64(std::string_view text);
 
 }  // namespace pbprobe

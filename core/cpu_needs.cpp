@@ -47,7 +47,7 @@ Names features_for(const Target& target) {
   return names;
 }
 
-// The levels are those of rows: x86-64-v3 is Haswell's, and v4 Skylake-SP's.
+// The hwcaps levels equal rows of the table: x86-64-v3 is the Haswell row, x86-64-v4 the Skylake-SP row.
 std::optional<Names> promised_by_loader(std::string_view path) {
   constexpr std::string_view kFolder = "glibc-hwcaps/";
   const size_t found = path.find(kFolder);
@@ -91,7 +91,7 @@ std::string minimum_cpu(std::string_view architecture, std::span<const std::stri
     best_missing = std::move(missing);
     best_size = there.size();
   }
-  // Code that uses nothing of what makes the row (only SSE4.1, say) runs on CPUs before it.
+  // Code without any feature that distinguishes the row (only SSE4.1, for example) runs on older CPUs too.
   if (best == nullptr || !any_of_row(*best, needs)) return with(base, needs);
   return with(best->id, best_missing);
 }
@@ -116,7 +116,7 @@ Names own_features(const Target& target) {
   Names own =
       base == nullptr ? target.recipe_requires : missing_features(target.recipe_requires, base->recipe_requires);
   const Names marks = target.marks.value_or(Names{});
-  if (missing_features(own, marks).size() != own.size()) own.clear();  // a mark is asked for anyway
+  if (missing_features(own, marks).size() != own.size()) own.clear();  // the claim check requires a mark in any case
   return own;
 }
 

@@ -12,14 +12,15 @@
 namespace pbprobe {
 namespace {
 
-constexpr size_t kLongestName = 4096;  // the demangler recurses, and the name is a stranger's
+constexpr size_t kLongestName = 4096;  // limit for untrusted names: the demangler recurses
 
 std::string cut(std::string text, size_t longest) {
   return text.size() > longest ? text.substr(0, longest - 3) + "..." : text;
 }
 
-// "cutlass::device_kernel<...>" of _ZN7cutlass13device_kernelI…: the demangler of libstdc++ refuses what is longer than
-// 1024 bytes, as names of CUTLASS's kernels are. Itanium C++ ABI, 5.1.3: <nested-name> ::= N <source-name>+ … E.
+// Returns a short form of a mangled name: "cutlass::device_kernel<...>" for _ZN7cutlass13device_kernelI…. Names of
+// CUTLASS kernels exceed the 1024 bytes that the demangler of libstdc++ accepts. Grammar: Itanium C++ ABI, 5.1.3:
+// <nested-name> ::= N <source-name>+ … E.
 std::string outline_of(std::string_view name) {
   std::string outline;
   std::string_view rest = name;

@@ -4,7 +4,7 @@
 
 namespace pbprobe {
 
-// Runs when its scope is left, by an exception too.
+// Runs `action` at the end of the scope, also after an exception.
 template <class Action>
 struct Finally {
   Action action;

@@ -39,7 +39,7 @@ bool too_deep(std::string_view text) {
   return false;
 }
 
-// As JSON writes a character beyond U+FFFF: a pair.
+// Writes a character as JSON escapes; a character beyond U+FFFF becomes a surrogate pair.
 std::string escape(uint32_t code) {
   if (code < 0x10000) return fmt::format("\\u{:04x}", code);
   code -= 0x10000;
@@ -72,13 +72,13 @@ class KeysOnce {
     if (twice_.empty()) twice_ = "\"\"";
   }
 
-  std::vector<Object> objects_;  // that are open
-  std::string twice_;            // the first, with those that it is in: "severity.PB205"
+  std::vector<Object> objects_;  // currently open objects
+  std::string twice_;            // path of the first repeated key: "severity.PB205"
 };
 
 constexpr size_t kSchemaWidth = 120;
 
-// On one line where that fits between `indent` and the end of a line, else one element a line.
+// Writes `json` on one line if it fits between `indent` and the maximum width, else one element per line.
 std::string lay_out(const Json& json, size_t indent) {
   if (!json.is_structured() || json.empty()) return json.dump();
   std::vector<std::string> parts;
@@ -124,10 +124,10 @@ Result<Json> parse_json(std::string_view text) {
   try {
     Json json = Json::parse(text, std::ref(keys));
     if (keys.twice().empty()) return json;
-    return make_error(ErrorCode::malformed, "{}: the key stands there twice: leave one", keys.twice());
+    return make_error(ErrorCode::malformed, "{}: the key appears twice: keep one", keys.twice());
   } catch (const Json::exception& e) {
-    // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error …; last read: '#'": the place is
-    // of use, the parser's own words are not.
+    // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error …; last read: '#'": keeps only
+    // the position and the last token.
     std::string_view what = e.what();
     if (const auto end = what.find("] "); end != std::string_view::npos) what.remove_prefix(end + 2);
     constexpr std::string_view kPlace = "parse error at ";

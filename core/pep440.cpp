@@ -107,7 +107,7 @@ bool read_local(Reader& reader, PythonVersion& version) {
   return std::none_of(version.local.begin(), version.local.end(), [](const std::string& part) { return part.empty(); });
 }
 
-// The part that a version does not name is 0.
+// Returns one part of the release number; missing parts are 0.
 uint64_t part_of(const PythonVersion& version, size_t place) {
   return place < version.release.size() ? version.release[place] : 0;
 }
@@ -119,7 +119,7 @@ bool same_release(const PythonVersion& one, const PythonVersion& other, size_t p
   return true;
 }
 
-// Where a version stands among those of its release: dev, pre, the release, post.
+// Returns a key that orders versions of one release: dev, pre-release, release, post-release.
 std::array<uint64_t, 4> rank_of(const PythonVersion& version) {
   const uint64_t stage = version.pre                    ? static_cast<uint64_t>(version.pre->stage - 'a') + 1
                          : version.dev && !version.post ? 0

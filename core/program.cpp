@@ -41,7 +41,7 @@ class Capture {
     std::string text(size, '\0');
     for (size_t at = 0; at < size;) {
       const ssize_t got = pread(file_, text.data() + at, size - at, static_cast<off_t>(at));
-      if (got <= 0) return make_error(ErrorCode::unreadable, "what it wrote cannot be read: {}", std::strerror(errno));
+      if (got <= 0) return make_error(ErrorCode::unreadable, "its output cannot be read: {}", std::strerror(errno));
       at += static_cast<size_t>(got);
     }
     return text;
@@ -59,7 +59,8 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
   return pointers;
 }
 
-// Whether the child ended in time. Kernels before 5.3 cannot tell: there it is waited for without a limit.
+// Waits for the child; returns false after the time limit. Before kernel 5.3, pidfd_open is missing: returns true at
+// once, and the wait that follows has no limit.
 bool ends_within(pid_t child, double seconds) {
   const int file = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
   if (file < 0) return true;
@@ -70,7 +71,7 @@ bool ends_within(pid_t child, double seconds) {
   return ready != 0;
 }
 
-// Nothing where the system does not tell: who ignores SIGCHLD learns of no child's end.
+// Returns the wait status; nullopt if the system does not report it, as for a parent that ignores SIGCHLD.
 std::optional<int> wait_for(pid_t child) {
   int status = 0;
   const pid_t ended = retried([&] { return waitpid(child, &status, 0); }, kMostInterruptionsOfAWait);
@@ -81,7 +82,7 @@ std::optional<int> wait_for(pid_t child) {
 
 Result<ProgramOutput> run_program(const ProgramCall& call) {
   const std::string& name = call.arguments.front();
-  const Capture in("pbprobe-in");  // empty, and there where a container has no /dev/null
+  const Capture in("pbprobe-in");  // an empty file, because containers may lack /dev/null
   const Capture out("pbprobe-out");
   const Capture err("pbprobe-err");
   auto arguments = call.arguments;
@@ -93,7 +94,7 @@ Result<ProgramOutput> run_program(const ProgramCall& call) {
   posix_spawn_file_actions_adddup2(&actions, in.file(), STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, out.file(), STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, err.file(), STDERR_FILENO);
-  posix_spawnattr_t attributes;  // no signal is blocked there, whatever is here
+  posix_spawnattr_t attributes;  // the child starts with no blocked signal
   posix_spawnattr_init(&attributes);
   sigset_t none;
   sigemptyset(&none);
@@ -110,8 +111,9 @@ Result<ProgramOutput> run_program(const ProgramCall& call) {
   const auto status = wait_for(child);
   if (!in_time) return make_error(ErrorCode::limit, "{} gave no answer within {:g} s", name, call.seconds);
   if (!status)
-    return make_error(ErrorCode::failed_child,
-                      "{}: how it ended is not known, as this process ignores SIGCHLD: set it to its default", name);
+    return make_error(
+        ErrorCode::failed_child,
+        "{}: its exit status is not known, because this process ignores SIGCHLD: restore the default handling", name);
   if (WIFSIGNALED(*status))
     return make_error(ErrorCode::failed_child, "{} was ended by signal {}", name, WTERMSIG(*status));
   ProgramOutput output;

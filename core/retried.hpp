@@ -7,9 +7,9 @@
 namespace pbprobe {
 
 inline constexpr int kMostInterruptions = 10'000;
-inline constexpr int kMostInterruptionsOfAWait = 1'000'000;  // a profiler's signals come a thousand times a second
+inline constexpr int kMostInterruptionsOfAWait = 1'000'000;  // a profiler may send a thousand signals per second
 
-// A system call, made again where a signal interrupted it. Where all are, its EINTR is the answer.
+// Repeats `call` up to `most` times while it fails with EINTR. Returns the last result.
 template <class Call>
 auto retried(Call&& call, int most = kMostInterruptions) {
   auto result = call();

@@ -24,10 +24,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// The folders that are there, by names that no destructor takes along and no allocation is needed for.
+// Names of the existing folders. Static storage, so that they survive destructors and need no allocation.
 struct Kept {
   std::atomic<bool> taken = false;
-  pid_t owner = 0;  // a fork has the names of its parent's too
+  pid_t owner = 0;  // a forked child inherits the names of its parent
   std::array<char, PATH_MAX> name{};
 };
 std::array<Kept, 64> kept;
@@ -53,7 +53,7 @@ void remove_patiently(const char* name) noexcept {
   for (int tries = 0; tries < kMostTries; ++tries) {
     try {
       return remove_folder(name);
-    } catch (const std::bad_alloc&) {  // in a moment there may be some memory again
+    } catch (const std::bad_alloc&) {  // memory may become available; try again
     }
   }
 }

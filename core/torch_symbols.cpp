@@ -21,7 +21,7 @@ constexpr std::string_view kTableJson =
 struct Digests {
   std::vector<std::string> releases;
   uint64_t slots = 1;
-  std::vector<std::pair<uint64_t, uint32_t>> sorted;  // digest, and the releases that have it
+  std::vector<std::pair<uint64_t, uint32_t>> sorted;  // digest, and set of releases that export it
 };
 
 uint32_t bits_of(const TorchSymbolGroup& group, const std::vector<std::string>& releases) {

@@ -16,7 +16,7 @@ struct Paths {
   std::multiset<std::filesystem::path> all;
 };
 
-// Never destroyed: objects of the program's end are in it.
+// Never destroyed, because static objects may still refer to it when the program ends.
 Paths& paths() {
   static auto* const paths = new Paths;
   return *paths;

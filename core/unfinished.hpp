@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Files and folders that nobody shall find if this process is stopped before they are whole, or before it has removed
-// them: who makes one says so, and who stops the process removes what is left.
+// Registration of incomplete files and folders, so that a stopped process can delete them.
+// Create an Unfinished before writing to `path`. Destroy it when `path` is complete or deleted.
 #pragma once
 
 #include <filesystem>
@@ -14,7 +14,7 @@ class Unfinished {
   explicit Unfinished(std::filesystem::path path);
   Unfinished(Unfinished&& other) noexcept;
   Unfinished& operator=(Unfinished&& other) noexcept;
-  ~Unfinished();  // it is finished, or gone
+  ~Unfinished();  // removes the registration, not the file
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
@@ -22,7 +22,7 @@ class Unfinished {
   std::filesystem::path path_;
 };
 
-// All that there is of them now. Returns how many.
+// Deletes every registered file and folder. Returns their count.
 size_t remove_unfinished();
 
 }  // namespace pbprobe

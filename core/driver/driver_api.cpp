@@ -15,7 +15,7 @@
 namespace pbprobe {
 namespace {
 
-// After the normal search: NixOS and WSL keep the driver's libraries where that search does not look.
+// NixOS and WSL keep the driver libraries in these folders, which the normal search does not cover.
 constexpr std::array<std::string_view, 2> kFolders{"/run/opengl-driver/lib", "/usr/lib/wsl/lib"};
 
 // Fills one function pointer; false where the library does not have the symbol.
@@ -119,18 +119,19 @@ std::string driver_error_name(const DriverApi& api, CuResult result) {
 // The way out, for those errors that a user can do something about.
 std::string_view driver_remedy(CuResult result) {
   switch (result) {
-    case kCudaErrorOutOfMemory: return "free memory of the GPU (nvidia-smi shows who holds it), or take smaller shapes";
-    case kCudaErrorDeviceUnavailable: return "another process holds the GPU for itself: end it, or choose another GPU";
+    case kCudaErrorOutOfMemory:
+      return "free GPU memory (nvidia-smi lists the processes that hold it), or use smaller shapes";
+    case kCudaErrorDeviceUnavailable:
+      return "another process has exclusive use of the GPU: end that process, or choose another GPU";
     case kCudaErrorNoBinaryForGpu: return "choose the target of this GPU, or build it: make build TARGETS=native";
     case kCudaErrorIllegalAddress:
     case kCudaErrorIllegalInstruction:
     case kCudaErrorMisalignedAddress:
     case kCudaErrorLaunchFailed:
-      return "a kernel before this broke the process's context, perhaps another library's: start the process again, "
-             "and "
-             "under compute-sanitizer to see which";
+      return "an earlier kernel, perhaps of another library, broke the CUDA context of this process: start the process "
+             "again, under compute-sanitizer to find the kernel";
     case kCudaErrorLaunchTimeout:
-      return "a kernel ran longer than the display's watchdog allows: use a GPU without display";
+      return "a kernel exceeded the time limit of the display watchdog: use a GPU without display";
     case kCudaErrorEccUncorrectable:
       return "the GPU failed: look for Xid messages in the kernel's log, and restart the machine";
     default: return {};

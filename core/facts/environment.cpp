@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::string_view kDigits = "0123456789";
 
-// "13" of libcudart.so.13, libcudart.so.11.0 and libcudart.3eda8113.so.13. Only of those libraries whose number is
-// CUDA's own: libcufft.so.12 is of CUDA 13.
+// Returns "13" for libcudart.so.13, libcudart.so.11.0 and libcudart.3eda8113.so.13; "" for libraries with version
+// numbers of their own: libcufft.so.12 belongs to CUDA 13.
 std::string cuda_major_of(std::string_view library) {
   constexpr std::array<std::string_view, 5> kOfCuda{"libcudart", "libcublasLt", "libcublas", "libnvrtc",
                                                     "libnvJitLink"};
@@ -31,7 +31,7 @@ std::string cuda_major_of(std::string_view library) {
   return std::string(version.substr(0, version.find_first_not_of(kDigits)));
 }
 
-// "cp311" of _C.cpython-311-x86_64-linux-gnu.so, "abi3" of _C.abi3.so.
+// Returns "cp311" for _C.cpython-311-x86_64-linux-gnu.so, "abi3" for _C.abi3.so, else "".
 std::string python_of(std::string_view name) {
   constexpr std::string_view kModule = ".cpython-";
   if (name.ends_with(".abi3.so")) return "abi3";
@@ -69,7 +69,8 @@ void add_torch(Distribution& row, const File& file) {
   row.torch_releases = symbols.releases.value_or(std::vector<std::string>());
 }
 
-// What every file of it finds in a torch. Where no release has all, files stand in for each other: the largest tells.
+// Stores the torch releases that export the symbols of all files. If no release exports all, the files are alternatives
+// to each other: keeps the releases for the file with the most symbols.
 void take_common_releases(Distribution& row, const std::vector<File>& files) {
   TorchReleases common = TorchReleases::all();
   bool any = false;
@@ -81,8 +82,9 @@ void take_common_releases(Distribution& row, const std::vector<File>& files) {
   if (any && !common.empty()) row.torch_releases = common.names();
 }
 
-// Of all that runs on every CPU in files for one architecture. Who guards functions of other libraries than torch's is
-// not known, as numpy does by a table of its own: from what runs at load to what all of them need.
+// Computes the minimum CPU of code that runs on every CPU; nullopt if the files have several architectures. For
+// packages other than torch, guards are not known (numpy has its own dispatch table): the result is a range from code
+// that runs at load to all code.
 std::optional<std::string> minimum_cpu_of(const std::vector<File>& files, bool is_torch) {
   std::string architecture;
   std::set<std::string> at_load, all;

@@ -12,7 +12,7 @@ namespace pbprobe {
 namespace host {
 namespace {
 
-// quota / period in whole CPUs; null where either is missing, malformed, or says "no limit".
+// Returns quota / period in whole CPUs; nullopt if one of them is missing, malformed, or means "no limit".
 std::optional<int64_t> whole_cpus(std::string_view quota, std::string_view period) {
   const auto q = parse_number(trim(quota));
   const auto p = parse_number(trim(period));
@@ -51,7 +51,7 @@ void tighten_upwards(std::optional<int64_t>& limit, const HostSources& sources, 
   }
 }
 
-// How one controller's limit is read, and where its file system is mounted.
+// Cgroup controller: functions that read its limit, and the mount points of its file system.
 struct Controller {
   std::string_view name;
   std::optional<int64_t> (*v2)(const HostSources&, const std::string& folder);
@@ -81,7 +81,7 @@ std::optional<int64_t> tightest(const HostSources& sources, const Controller& co
   return limit;
 }
 
-// Of a group without a limit: "max", or (v1) all that its counter holds.
+// Reads a byte limit; nullopt for a group without limit: "max", or in v1 the largest counter value.
 std::optional<int64_t> bytes_in(const HostSources& sources, const std::string& file) {
   constexpr uint64_t kUnlimited = uint64_t{1} << 60;
   const auto number = parse_number(trim(read_line(sources.root, file).value_or("")));

@@ -95,7 +95,7 @@ std::vector<uint32_t> midrs_of_cpuinfo(const HostSources& sources) {
   return midrs;
 }
 
-// sysfs names every core; /proc/cpuinfo serves where sysfs is hidden.
+// Reads the MIDR of every core from sysfs, or from /proc/cpuinfo if sysfs is hidden.
 std::vector<uint32_t> midrs_of(const HostSources& sources, const std::vector<int64_t>& online) {
   std::vector<uint32_t> midrs;
   for (const auto cpu : online) {

@@ -14,7 +14,7 @@ namespace pbprobe::host {
 namespace {
 
 enum class Register { eax, ebx, ecx, edx };
-enum class State { none, avx, avx512, amx };  // registers that XCR0 must name
+enum class State { none, avx, avx512, amx };  // register state that XCR0 must enable
 
 struct Row {
   uint32_t leaf;
@@ -22,7 +22,7 @@ struct Row {
   Register reg;
   int bit;
   State state;
-  std::string_view name;  // as /proc/cpuinfo has it
+  std::string_view name;  // named as in /proc/cpuinfo
 };
 
 constexpr Row kRows[] = {
@@ -106,7 +106,7 @@ uint32_t pick(const CpuidRegisters& registers, Register reg) {
   return 0;
 }
 
-// Whether the operating system saves what instructions of this kind use.
+// Register state that the operating system saves; instructions of other states are unusable.
 class Saved {
  public:
   Saved(const HostSources& sources, const Cpuid& cpuid) {
@@ -154,7 +154,7 @@ std::string brand_of(const Cpuid& cpuid) {
   return std::string(trim(brand));
 }
 
-// "family 6 model 143 stepping 8": what Intel and AMD list processors by.
+// Returns "family 6 model 143 stepping 8", the form in which Intel and AMD list processors.
 std::string signature_of(uint32_t eax) {
   uint32_t family = (eax >> 8) & 0xF;
   uint32_t model = (eax >> 4) & 0xF;

@@ -12,7 +12,7 @@
 namespace pbprobe {
 namespace {
 
-constexpr int kMostCores = 8;  // enough to see them throttle; each costs a call into the kernel
+constexpr int kMostCores = 8;  // enough to see throttling; each read is a system call
 constexpr int kMostSensors = 64;
 constexpr int kNvmlTemperatureOfGpu = 0;
 

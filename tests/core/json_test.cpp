@@ -181,7 +181,7 @@ Report full_report() {
 }
 
 // A value of another type than `json` has.
-Json of_another_type(const Json& json) {
+Json change_type(const Json& json) {
   return json.is_string() ? Json(1) : Json("text");
 }
 
@@ -191,7 +191,7 @@ const Json& report_schema() {
 }
 
 // "#/$defs/Gpu" as a pointer into the schema.
-Json::json_pointer pointer_of(const std::string& reference) {
+Json::json_pointer make_pointer(const std::string& reference) {
   return Json::json_pointer(reference.substr(1));
 }
 
@@ -199,7 +199,7 @@ Json::json_pointer pointer_of(const std::string& reference) {
 template <class Change, class Visit>
 void mutate(Json& document, const Json& schema, Json& node, const std::string& path, Change change, Visit visit) {
   const Json& present = schema.contains("anyOf") ? schema["anyOf"][0] : schema;
-  const Json& plain = present.contains("$ref") ? report_schema().at(pointer_of(present["$ref"])) : present;
+  const Json& plain = present.contains("$ref") ? report_schema().at(make_pointer(present["$ref"])) : present;
   if (node.is_array() && !node.empty()) return mutate(document, plain["items"], node[0], path + "[0]", change, visit);
   if (!node.is_object()) return;
   std::vector<std::string> keys;
@@ -273,8 +273,7 @@ TEST(Fields, WritesSchemaInShortLines) {
 TEST(Fields, ChecksEveryType) {
   Json json = to_json(full_report());
   mutate(
-      json, report_schema(), json, "",
-      [](Json& node, const std::string& key) { node[key] = of_another_type(node[key]); },
+      json, report_schema(), json, "", [](Json& node, const std::string& key) { node[key] = change_type(node[key]); },
       [&](const std::string& path, bool) {
         const auto result = from_json<Report>(json);
         ASSERT_FALSE(result.ok()) << path;
@@ -307,9 +306,9 @@ TEST(ParseJson, RejectsDuplicateKeys) {
     const auto result = parse_json(text);
     return result.ok() ? std::string("accepted") : result.error().message;
   };
-  EXPECT_EQ(refusal(R"({"a": 1, "b": 2, "a": 1})"), "a: the key stands there twice: leave one");
-  EXPECT_EQ(refusal(R"({"a": {"b": [{"c": 1}, {"c": 2, "\u0063": 3}]}})"), "a.b.c: the key stands there twice: leave one");
-  EXPECT_EQ(refusal(R"({"": 1, "": 2})"), "\"\": the key stands there twice: leave one");
+  EXPECT_EQ(refusal(R"({"a": 1, "b": 2, "a": 1})"), "a: the key appears twice: keep one");
+  EXPECT_EQ(refusal(R"({"a": {"b": [{"c": 1}, {"c": 2, "\u0063": 3}]}})"), "a.b.c: the key appears twice: keep one");
+  EXPECT_EQ(refusal(R"({"": 1, "": 2})"), "\"\": the key appears twice: keep one");
   EXPECT_EQ(refusal(R"({"a": {"a": {"a": 1}}, "b": [{"a": 1}, {"a": 1}]})"), "accepted");
 }
 
