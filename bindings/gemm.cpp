@@ -24,12 +24,12 @@ thread_local std::string forced;
 std::atomic<std::shared_ptr<const Rates>> cpu_rates = std::make_shared<const Rates>();
 
 // Reports whether neighbours along `columns` are adjacent in memory and rows do not overlap.
-bool rows_lie(int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride) {
+bool has_separate_rows(int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride) {
   return (columns <= 1 || column_stride == 1) && (rows <= 1 || row_stride >= std::max<int64_t>(columns, 1));
 }
 
-bool by_rows(const Matrix& m) {
-  return rows_lie(m.rows, m.columns, m.row_stride, m.column_stride);
+bool is_row_major(const Matrix& m) {
+  return has_separate_rows(m.rows, m.columns, m.row_stride, m.column_stride);
 }
 
 // Returns the distance between stored rows. The stride of a single row is arbitrary, so that the column count replaces
@@ -163,14 +163,14 @@ Result<void> run_on_gpu(const Plan& plan, const Operands& operands, int32_t gpu,
 }  // namespace
 
 bool is_readable(const Matrix& matrix) {
-  return by_rows(matrix) || by_rows(matrix.transposed());
+  return is_row_major(matrix) || is_row_major(matrix.transposed());
 }
 
 Result<std::shared_ptr<const Slices>> plan_gemm(const Gemm& gemm, const Place& place) {
   const auto& host = place.gpu ? gpu_host() : cpu_host();
   if (!host.ok()) return host.error();
-  const bool a_rows = by_rows(gemm.a);
-  const bool b_rows = by_rows(gemm.b);
+  const bool a_rows = is_row_major(gemm.a);
+  const bool b_rows = is_row_major(gemm.b);
   Problem problem = make_problem(gemm.a.rows, gemm.b.columns, gemm.a.columns, gemm.a.type, gemm.c,
                                  a_rows ? (b_rows ? Layout::nn : Layout::nt) : (b_rows ? Layout::tn : Layout::tt));
   problem.b = gemm.b.type;

@@ -27,11 +27,11 @@ struct Extras {
   int64_t blocks_ldb = 0;
 };
 
-const float* data_of(const std::optional<Tensor>& vector) {
+const float* get_floats(const std::optional<Tensor>& vector) {
   return vector ? static_cast<const float*>(vector->data_ptr()) : nullptr;
 }
 
-const void* bytes_of(const std::optional<Tensor>& vector) {
+const void* get_data(const std::optional<Tensor>& vector) {
   return vector ? vector->data_ptr() : nullptr;
 }
 
@@ -57,11 +57,11 @@ void multiply(const char* operation, const Matrix& a, const Matrix& b, void* c, 
   const Operands operands{.a = a.data,
                           .b = b.data,
                           .c = c,
-                          .bias = data_of(extras.bias),
-                          .scale_a = data_of(extras.scale_a),
-                          .scale_b = data_of(extras.scale_b),
-                          .blocks_a = bytes_of(extras.blocks_a),
-                          .blocks_b = bytes_of(extras.blocks_b)};
+                          .bias = get_floats(extras.bias),
+                          .scale_a = get_floats(extras.scale_a),
+                          .scale_b = get_floats(extras.scale_b),
+                          .blocks_a = get_data(extras.blocks_a),
+                          .blocks_b = get_data(extras.blocks_b)};
   void* const stream = place.gpu ? current_stream(*place.gpu) : nullptr;
   const auto done =
       run_gemm(*slices, operands, place, workspace ? workspace->data_ptr() : nullptr, stream, torch_threads());
@@ -156,7 +156,7 @@ Tensor int_mm(const Tensor& a, const Tensor& b) {
   return gemm_of("int_mm", a, b, ScalarType::Int);
 }
 
-Tensor scale_of(const char* operation, const char* name, const Tensor& scale, int64_t count, const Tensor& a) {
+Tensor prepare_scale(const char* operation, const char* name, const Tensor& scale, int64_t count, const Tensor& a) {
   const int64_t elements = scale.numel();
   if (elements != count || torch_abi::type_of(scale) != ScalarType::Float)
     fail("pbprobe::{}: expected {} of {} elements of torch.float32: got {}", operation, name, count, describe(scale));
@@ -203,8 +203,8 @@ Tensor scaled_int_mm(const Tensor& a, const Tensor& b, const Tensor& scale_a, co
     fail("pbprobe::scaled_int_mm: expected out_dtype torch.bfloat16, torch.float16 or torch.float32: got {}",
          name_of(out_dtype));
   Extras extras;
-  extras.scale_a = scale_of("scaled_int_mm", "scale_a", scale_a, a.size(0), a);
-  extras.scale_b = scale_of("scaled_int_mm", "scale_b", scale_b, b.size(1), a);
+  extras.scale_a = prepare_scale("scaled_int_mm", "scale_a", scale_a, a.size(0), a);
+  extras.scale_b = prepare_scale("scaled_int_mm", "scale_b", scale_b, b.size(1), a);
   if (a.size(1) > exact_k(torch_abi::type_of(a))) return scaled_sum_of_parts(a, b, out_dtype, extras);
   return gemm_of("scaled_int_mm", a, b, out_dtype, extras);
 }
@@ -224,7 +224,7 @@ void check_fp8(const char* operation, const Tensor& a, const Tensor& b) {
 }
 
 // Returns the block scales that the scales' type implies, as torch._scaled_mm interprets it.
-BlockScale blocks_of(const Tensor& a, const Tensor& scale_a, const Tensor& scale_b) {
+BlockScale choose_block_scale(const Tensor& a, const Tensor& scale_a, const Tensor& scale_b) {
   const ScalarType type = torch_abi::type_of(scale_a);
   const bool fp4 = torch_abi::type_of(a) == kE2m1x2;
   const BlockScale blocks = type == kE8m0                              ? BlockScale::mx
@@ -242,7 +242,8 @@ BlockScale blocks_of(const Tensor& a, const Tensor& scale_a, const Tensor& scale
 }
 
 // Scales of blocks, padded and swizzled as torch's SWIZZLE_32_4_4 has them.
-Tensor block_scales_of(const char* name, const Tensor& scale, const Problem& problem, int64_t lines, const Tensor& a) {
+Tensor prepare_block_scales(const char* name, const Tensor& scale, const Problem& problem, int64_t lines,
+                            const Tensor& a) {
   const int64_t count = block_scale_bytes(problem, lines);
   if (scale.numel() != count)
     fail(
@@ -255,7 +256,7 @@ Tensor block_scales_of(const char* name, const Tensor& scale, const Problem& pro
 
 // Returns FP32 block scales of 128 along k by their sizes, as torch._scaled_mm does: for A [m, k / 128] or [m / 128, k
 // / 128], for B [k / 128, n] or [k / 128, n / 128], rounded up. Returns `none` for other scales.
-BlockScale fp32_blocks_of(const Tensor& a, const Tensor& b, const Tensor& scale_a, const Tensor& scale_b) {
+BlockScale choose_fp32_block_scale(const Tensor& a, const Tensor& b, const Tensor& scale_a, const Tensor& scale_b) {
   const auto sizes = [](const Tensor& scale, int64_t rows, int64_t columns) {
     return scale.size(0) == rows && scale.size(1) == columns;
   };
@@ -283,7 +284,7 @@ BlockScale fp32_blocks_of(const Tensor& a, const Tensor& b, const Tensor& scale_
 
 // Returns the number of floats between stored rows of the scales. Requires adjacent neighbours along dimension `near`,
 // as torch does.
-int64_t leading_of(const char* name, const Tensor& scale, int64_t near, const Tensor& a) {
+int64_t get_scale_stride(const char* name, const Tensor& scale, int64_t near, const Tensor& a) {
   const int64_t far = 1 - near;
   const int64_t least = std::max<int64_t>(scale.size(near), 1);
   const bool together = scale.size(near) <= 1 || scale.stride(near) == 1;
@@ -298,8 +299,8 @@ int64_t leading_of(const char* name, const Tensor& scale, int64_t near, const Te
 }
 
 void add_fp32_blocks(Extras& extras, const Tensor& a, const Tensor& scale_a, const Tensor& scale_b) {
-  extras.blocks_lda = leading_of("scale_a", scale_a, extras.blocks == BlockScale::squares_rows ? 1 : 0, a);
-  extras.blocks_ldb = leading_of("scale_b", scale_b, extras.blocks == BlockScale::rows_squares ? 0 : 1, a);
+  extras.blocks_lda = get_scale_stride("scale_a", scale_a, extras.blocks == BlockScale::squares_rows ? 1 : 0, a);
+  extras.blocks_ldb = get_scale_stride("scale_b", scale_b, extras.blocks == BlockScale::rows_squares ? 0 : 1, a);
   extras.blocks_a = scale_a;
   extras.blocks_b = scale_b;
 }
@@ -315,10 +316,10 @@ void add_block_scales(Extras& extras, const Tensor& a, const Tensor& b, const Te
   problem.a = *dtype_of(torch_abi::type_of(a));
   problem.k = a.size(1);
   problem.blocks = extras.blocks;
-  extras.blocks_a = block_scales_of("scale_a", scale_a, problem, a.size(0), a);
-  extras.blocks_b = block_scales_of("scale_b", scale_b, problem, b.size(1), a);
-  if (tensor_scale_a) extras.scale_a = scale_of(kOperation, "tensor_scale_a", *tensor_scale_a, 1, a);
-  if (tensor_scale_b) extras.scale_b = scale_of(kOperation, "tensor_scale_b", *tensor_scale_b, 1, a);
+  extras.blocks_a = prepare_block_scales("scale_a", scale_a, problem, a.size(0), a);
+  extras.blocks_b = prepare_block_scales("scale_b", scale_b, problem, b.size(1), a);
+  if (tensor_scale_a) extras.scale_a = prepare_scale(kOperation, "tensor_scale_a", *tensor_scale_a, 1, a);
+  if (tensor_scale_b) extras.scale_b = prepare_scale(kOperation, "tensor_scale_b", *tensor_scale_b, 1, a);
   extras.per_tensor = tensor_scale_a || tensor_scale_b;
 }
 
@@ -341,9 +342,9 @@ Tensor scaled_mm(const Tensor& a, const Tensor& b, const Tensor& scale_a, const 
   const int64_t m = a.size(0);
   const int64_t n = b.size(1);
   Extras extras;
-  extras.blocks = blocks_of(a, scale_a, scale_b);
+  extras.blocks = choose_block_scale(a, scale_a, scale_b);
   if (extras.blocks == BlockScale::none && !tensor_scale_a && !tensor_scale_b)
-    extras.blocks = fp32_blocks_of(a, b, scale_a, scale_b);
+    extras.blocks = choose_fp32_block_scale(a, b, scale_a, scale_b);
   if (are_fp32(extras.blocks)) {
     add_fp32_blocks(extras, a, scale_a, scale_b);
   } else if (extras.blocks != BlockScale::none) {
@@ -353,8 +354,8 @@ Tensor scaled_mm(const Tensor& a, const Tensor& b, const Tensor& scale_a, const 
       fail("pbprobe::scaled_mm: tensor_scale_a and tensor_scale_b go with scales of MX and NVFP4: got scale_a {}",
            describe(scale_a));
     extras.per_tensor = scale_a.numel() == 1 && scale_b.numel() == 1;
-    extras.scale_a = scale_of(kOperation, "scale_a", scale_a, extras.per_tensor ? 1 : m, a);
-    extras.scale_b = scale_of(kOperation, "scale_b", scale_b, extras.per_tensor ? 1 : n, a);
+    extras.scale_a = prepare_scale(kOperation, "scale_a", scale_a, extras.per_tensor ? 1 : m, a);
+    extras.scale_b = prepare_scale(kOperation, "scale_b", scale_b, extras.per_tensor ? 1 : n, a);
   }
   if (bias) {
     if (bias->dim() != 1 || bias->size(0) != n || !is_floating(torch_abi::type_of(*bias)))

@@ -21,7 +21,7 @@ std::string cut(std::string text, size_t longest) {
 // Returns a short form of a mangled name: "cutlass::device_kernel<...>" for _ZN7cutlass13device_kernelI…. Names of
 // CUTLASS kernels exceed the 1024 bytes that the demangler of libstdc++ accepts. Grammar: Itanium C++ ABI, 5.1.3:
 // <nested-name> ::= N <source-name>+ … E.
-std::string outline_of(std::string_view name) {
+std::string shorten_mangled(std::string_view name) {
   std::string outline;
   std::string_view rest = name;
   if (!rest.starts_with("_ZN")) return std::string(name);
@@ -50,11 +50,11 @@ std::optional<std::string> demangle(std::string_view name) {
 }
 
 std::string demangled(std::string_view name, size_t longest) {
-  return cut(demangle(name).value_or(outline_of(name)), longest);
+  return cut(demangle(name).value_or(shorten_mangled(name)), longest);
 }
 
 std::string function_name(std::string_view name) {
-  std::string text = demangle(name).value_or(outline_of(name));
+  std::string text = demangle(name).value_or(shorten_mangled(name));
   if (text.starts_with("void ")) text.erase(0, 5);
   constexpr size_t kLongest = 80;
   return cut(text.substr(0, text.find_first_of("<(")), kLongest);

@@ -48,13 +48,13 @@ std::string escape(uint32_t code) {
 
 // A key twice in one object: readers disagree on which one counts, so neither does. Keys are compared as they are read,
 // "\u0061" as "a".
-class KeysOnce {
+class DuplicateKeyFinder {
  public:
   bool operator()(int, Json::parse_event_t event, const Json& value) {
     using Event = Json::parse_event_t;
     if (event == Event::object_start) objects_.emplace_back();
     if (event == Event::object_end) objects_.pop_back();
-    if (event == Event::key) look_at(value.get_ref<const std::string&>());
+    if (event == Event::key) add_key(value.get_ref<const std::string&>());
     return true;
   }
   [[nodiscard]] const std::string& twice() const { return twice_; }
@@ -65,7 +65,7 @@ class KeysOnce {
     std::string last;
   };
 
-  void look_at(const std::string& key) {
+  void add_key(const std::string& key) {
     objects_.back().last = key;
     if (objects_.back().keys.insert(key).second || !twice_.empty()) return;
     for (const auto& object : objects_) twice_ += (twice_.empty() ? "" : ".") + object.last;
@@ -120,7 +120,7 @@ std::string dump_schema(const Json& schema) {
 
 Result<Json> parse_json(std::string_view text) {
   if (too_deep(text)) return make_error(ErrorCode::malformed, "JSON nests deeper than {} levels", kMaxDepth);
-  KeysOnce keys;
+  DuplicateKeyFinder keys;
   try {
     Json json = Json::parse(text, std::ref(keys));
     if (keys.twice().empty()) return json;

@@ -20,7 +20,7 @@ struct Close {
 };
 
 // Most file systems return the type with the name, which saves a stat.
-fs::file_type type_of(const dirent& entry, const fs::path& path) {
+fs::file_type find_type(const dirent& entry, const fs::path& path) {
   switch (entry.d_type) {
     case DT_REG: return fs::file_type::regular;
     case DT_DIR: return fs::file_type::directory;
@@ -44,7 +44,7 @@ std::vector<FolderEntry> list_folder(const fs::path& folder, std::error_code& er
     const std::string_view name = entry->d_name;
     if (name == "." || name == "..") continue;
     fs::path path = folder / name;
-    const fs::file_type type = type_of(*entry, path);
+    const fs::file_type type = find_type(*entry, path);
     entries.push_back({std::move(path), type});
   }
   error = {errno, std::generic_category()};  // 0 at the end of the folder

@@ -35,7 +35,7 @@ const char* other_kind(mode_t mode) {
   return "a device: give a file";
 }
 
-Result<std::string> read_up_to(const OpenFile& file, const std::filesystem::path& path, uint64_t most) {
+Result<std::string> read_prefix(const OpenFile& file, const std::filesystem::path& path, uint64_t most) {
   // Files in /proc and /sys report size 0.
   constexpr uint64_t kFirst = 4096;
   std::string text(std::min(std::max(file.size() + 1, kFirst), most), '\0');
@@ -114,7 +114,7 @@ Result<void> OpenFile::check_unchanged() const {
 
 Result<std::string> read_whole_file(const std::filesystem::path& path, uint64_t most) {
   PBPROBE_TRY(const OpenFile file, OpenFile::open(path));
-  PBPROBE_TRY(std::string text, read_up_to(file, path, file.size() > most ? 0 : most + 1));
+  PBPROBE_TRY(std::string text, read_prefix(file, path, file.size() > most ? 0 : most + 1));
   if (file.size() <= most && text.size() <= most) return text;
   return make_error(ErrorCode::limit, "{}: {} bytes, {} are the limit of such a text", path.string(),
                     std::max<uint64_t>(file.size(), text.size()), most);
@@ -122,7 +122,7 @@ Result<std::string> read_whole_file(const std::filesystem::path& path, uint64_t 
 
 Result<std::string> read_start_of_file(const std::filesystem::path& path, uint64_t most) {
   PBPROBE_TRY(const OpenFile file, OpenFile::open(path));
-  return read_up_to(file, path, most);
+  return read_prefix(file, path, most);
 }
 
 }  // namespace pbprobe

@@ -51,7 +51,7 @@ class Capture {
   int file_;
 };
 
-std::vector<char*> pointers_to(std::vector<std::string>& words) {
+std::vector<char*> make_pointers(std::vector<std::string>& words) {
   std::vector<char*> pointers;
   pointers.reserve(words.size() + 1);
   for (auto& word : words) pointers.push_back(word.data());
@@ -61,7 +61,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
 
 // Waits for the child; returns false after the time limit. Before kernel 5.3, pidfd_open is missing: returns true at
 // once, and the wait that follows has no limit.
-bool ends_within(pid_t child, double seconds) {
+bool wait_with_timeout(pid_t child, double seconds) {
   const int file = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
   if (file < 0) return true;
   pollfd waiting{file, POLLIN, 0};
@@ -72,7 +72,7 @@ bool ends_within(pid_t child, double seconds) {
 }
 
 // Returns the wait status; nullopt if the system does not report it, as for a parent that ignores SIGCHLD.
-std::optional<int> wait_for(pid_t child) {
+std::optional<int> read_wait_status(pid_t child) {
   int status = 0;
   const pid_t ended = retried([&] { return waitpid(child, &status, 0); }, kMostInterruptionsOfAWait);
   return ended == child ? std::optional(status) : std::nullopt;
@@ -87,8 +87,8 @@ Result<ProgramOutput> run_program(const ProgramCall& call) {
   const Capture err("pbprobe-err");
   auto arguments = call.arguments;
   auto environment = call.environment.value_or(std::vector<std::string>{});
-  const auto argv = pointers_to(arguments);
-  const auto envp = pointers_to(environment);
+  const auto argv = make_pointers(arguments);
+  const auto envp = make_pointers(environment);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, in.file(), STDIN_FILENO);
@@ -106,9 +106,9 @@ Result<ProgramOutput> run_program(const ProgramCall& call) {
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (failed != 0) return make_error(ErrorCode::not_found, "{} cannot be started: {}", name, std::strerror(failed));
-  const bool in_time = ends_within(child, call.seconds);
+  const bool in_time = wait_with_timeout(child, call.seconds);
   if (!in_time) kill(child, SIGKILL);
-  const auto status = wait_for(child);
+  const auto status = read_wait_status(child);
   if (!in_time) return make_error(ErrorCode::limit, "{} gave no answer within {:g} s", name, call.seconds);
   if (!status)
     return make_error(

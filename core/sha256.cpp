@@ -9,7 +9,7 @@
 namespace pbprobe {
 namespace {
 
-std::span<const uint8_t> bytes_of(std::string_view text) {
+std::span<const uint8_t> view_bytes(std::string_view text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
 
@@ -41,7 +41,7 @@ std::string sha256_of(std::span<const uint8_t> bytes) {
 }
 
 std::string sha256_of(std::string_view text) {
-  return sha256_of(bytes_of(text));
+  return sha256_of(view_bytes(text));
 }
 
 std::string hex_of(std::span<const uint8_t> bytes) {

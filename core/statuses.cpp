@@ -232,7 +232,7 @@ constexpr std::array<Phrase, 28> kPhrases{{
     {"the launch timed out", time_limit},
 }};
 
-const Phrase* phrase_in(std::string_view words) {
+const Phrase* find_phrase(std::string_view words) {
   const auto* const found = std::find_if(kPhrases.begin(), kPhrases.end(), [&](const Phrase& phrase) {
     return words.find(phrase.words) != std::string_view::npos;
   });
@@ -252,12 +252,12 @@ std::optional<Obstacle> obstacle_of(StatusOf of, int code) {
 }
 
 std::optional<Obstacle> obstacle_in(std::string_view words) {
-  const Phrase* const phrase = phrase_in(words);
+  const Phrase* const phrase = find_phrase(words);
   return phrase != nullptr ? phrase->obstacle : std::nullopt;
 }
 
 bool is_fault(std::string_view words) {
-  const Phrase* const phrase = phrase_in(words);
+  const Phrase* const phrase = find_phrase(words);
   return phrase != nullptr && !phrase->obstacle;
 }
 

@@ -24,7 +24,7 @@ struct Digests {
   std::vector<std::pair<uint64_t, uint32_t>> sorted;  // digest, and set of releases that export it
 };
 
-uint32_t bits_of(const TorchSymbolGroup& group, const std::vector<std::string>& releases) {
+uint32_t make_bits(const TorchSymbolGroup& group, const std::vector<std::string>& releases) {
   uint32_t bits = 0;
   for (size_t i = 0; i < releases.size(); ++i) {
     const auto& having = group.releases;
@@ -53,7 +53,7 @@ Digests load() {
   auto table = parsed ? from_json<TorchSymbolTable>(*parsed) : Result<TorchSymbolTable>(parsed.error());
   const TorchSymbolTable whole = embedded(std::move(table), "recipes/torch_symbols.json");
   Digests digests{.releases = whole.releases, .slots = static_cast<uint64_t>(whole.slots)};
-  for (const auto& group : whole.groups) add_group(group, bits_of(group, whole.releases), digests);
+  for (const auto& group : whole.groups) add_group(group, make_bits(group, whole.releases), digests);
   std::sort(digests.sorted.begin(), digests.sorted.end());
   return digests;
 }
@@ -63,12 +63,12 @@ const Digests& table() {
   return digests;
 }
 
-uint64_t digest_of(std::string_view name) {
+uint64_t compute_digest(std::string_view name) {
   return std::stoull(sha256_of(name).substr(0, 16), nullptr, 16) % table().slots;
 }
 
 // "2.9" of "2.9.0".
-std::string minor_of(const std::string& release) {
+std::string format_minor(const std::string& release) {
   return release.substr(0, release.find('.', release.find('.') + 1));
 }
 
@@ -83,7 +83,7 @@ TorchReleases TorchReleases::all() {
 }
 
 TorchReleases TorchReleases::with(std::string_view symbol) {
-  const uint64_t digest = digest_of(symbol);
+  const uint64_t digest = compute_digest(symbol);
   const auto& sorted = table().sorted;
   uint32_t bits = 0;
   for (auto at = std::lower_bound(sorted.begin(), sorted.end(), std::pair(digest, uint32_t{0}));
@@ -95,7 +95,7 @@ TorchReleases TorchReleases::with(std::string_view symbol) {
 TorchReleases TorchReleases::of(const std::vector<std::string>& names) {
   uint32_t bits = 0;
   for (size_t i = 0; i < table().releases.size(); ++i) {
-    if (std::find(names.begin(), names.end(), minor_of(table().releases[i])) != names.end()) bits |= 1U << i;
+    if (std::find(names.begin(), names.end(), format_minor(table().releases[i])) != names.end()) bits |= 1U << i;
   }
   return TorchReleases(bits);
 }
@@ -103,7 +103,7 @@ TorchReleases TorchReleases::of(const std::vector<std::string>& names) {
 std::vector<std::string> TorchReleases::names() const {
   std::vector<std::string> names;
   for (size_t i = 0; i < table().releases.size(); ++i) {
-    if ((bits_ >> i & 1U) != 0) names.push_back(minor_of(table().releases[i]));
+    if ((bits_ >> i & 1U) != 0) names.push_back(format_minor(table().releases[i]));
   }
   return names;
 }

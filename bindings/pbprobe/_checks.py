@@ -125,7 +125,7 @@ def main() -> None:
     with Path(sys.argv[1]).open("w", encoding="utf-8") as file:
         for name, device, check in checks():
             area: dict[str, str | None] = {"area": name, "device": device, "skipped": None}
-            print(json.dumps({**area, "problem": "nothing came back from it"}), file=file, flush=True)
+            print(json.dumps({**area, "problem": "no result came back"}), file=file, flush=True)
             problem = None
             try:
                 check(device)

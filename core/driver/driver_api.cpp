@@ -26,7 +26,7 @@ bool look_up(void* library, const char* symbol, Function& function) {
 }
 
 template <class Function>
-std::string file_of(Function function, const std::string& asked) {
+std::string find_library_file(Function function, const std::string& asked) {
   Dl_info info{};
   if (dladdr(reinterpret_cast<void*>(function), &info) == 0 || info.dli_fname == nullptr) return asked;
   std::error_code error;
@@ -76,7 +76,7 @@ Result<DriverApi> load_driver_api(const std::string& path) {
   }
   PBPROBE_DRIVER_OPTIONAL(PBPROBE_TAKE_FUNCTION)
   PBPROBE_DRIVER_LAUNCH(PBPROBE_WANT_FUNCTION)
-  api.library = file_of(api.cuInit, path);
+  api.library = find_library_file(api.cuInit, path);
   return api;
 }
 
@@ -88,7 +88,7 @@ Result<NvmlApi> load_nvml_api(const std::string& path) {
   if (!lacks.empty())
     return make_error(ErrorCode::unsupported, "{} is not an NVML library: it lacks {}", path, fmt::join(lacks, ", "));
   PBPROBE_NVML_OPTIONAL(PBPROBE_TAKE_FUNCTION)
-  api.library = file_of(api.nvmlInit, path);
+  api.library = find_library_file(api.nvmlInit, path);
   return api;
 }
 

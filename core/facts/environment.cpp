@@ -20,7 +20,7 @@ constexpr std::string_view kDigits = "0123456789";
 
 // Returns "13" for libcudart.so.13, libcudart.so.11.0 and libcudart.3eda8113.so.13; "" for libraries with version
 // numbers of their own: libcufft.so.12 belongs to CUDA 13.
-std::string cuda_major_of(std::string_view library) {
+std::string parse_cuda_major(std::string_view library) {
   constexpr std::array<std::string_view, 5> kOfCuda{"libcudart", "libcublasLt", "libcublas", "libnvrtc",
                                                     "libnvJitLink"};
   constexpr std::string_view kMark = ".so.";
@@ -32,7 +32,7 @@ std::string cuda_major_of(std::string_view library) {
 }
 
 // Returns "cp311" for _C.cpython-311-x86_64-linux-gnu.so, "abi3" for _C.abi3.so, else "".
-std::string python_of(std::string_view name) {
+std::string parse_python_tag(std::string_view name) {
   constexpr std::string_view kModule = ".cpython-";
   if (name.ends_with(".abi3.so")) return "abi3";
   const size_t at = name.find(kModule);
@@ -85,7 +85,7 @@ void take_common_releases(Distribution& row, const std::vector<File>& files) {
 // Computes the minimum CPU of code that runs on every CPU; nullopt if the files have several architectures. For
 // packages other than torch, guards are not known (numpy has its own dispatch table): the result is a range from code
 // that runs at load to all code.
-std::optional<std::string> minimum_cpu_of(const std::vector<File>& files, bool is_torch) {
+std::optional<std::string> compute_minimum_cpu(const std::vector<File>& files, bool is_torch) {
   std::string architecture;
   std::set<std::string> at_load, all;
   for (const auto& file : files) {
@@ -125,15 +125,15 @@ Distribution distribution_of(const Inventory& inventory) {
     ++row.files;
     row.size_bytes += file.size_bytes;
     add_torch(row, file);
-    python.insert(python_of(base_name(file.path)));
-    cuda.insert(cuda_major_of(file.soname.value_or("")));
-    for (const auto& library : file.needed) cuda.insert(cuda_major_of(library));
+    python.insert(parse_python_tag(base_name(file.path)));
+    cuda.insert(parse_cuda_major(file.soname.value_or("")));
+    for (const auto& library : file.needed) cuda.insert(parse_cuda_major(library));
     if (file.device_code) add_device_code(row, *file.device_code, toolkits);
     if (file.self_loaded_code) add(row.self_loaded, file.self_loaded_code->cubin);
     if (file.problem) row.problems.push_back(file.path + ": " + *file.problem);
   }
   take_common_releases(row, inventory.files);
-  row.minimum_cpu = minimum_cpu_of(inventory.files, package_name(row.name) == "torch");
+  row.minimum_cpu = compute_minimum_cpu(inventory.files, package_name(row.name) == "torch");
   row.loading = inventory.loading;
   if (package_name(row.name) == "torch") row.torch_abi = TorchAbi::own;
   for (auto* names : {&python, &cuda}) names->erase("");

@@ -82,7 +82,7 @@ std::optional<int64_t> tightest(const HostSources& sources, const Controller& co
 }
 
 // Reads a byte limit; nullopt for a group without limit: "max", or in v1 the largest counter value.
-std::optional<int64_t> bytes_in(const HostSources& sources, const std::string& file) {
+std::optional<int64_t> read_byte_limit(const HostSources& sources, const std::string& file) {
   constexpr uint64_t kUnlimited = uint64_t{1} << 60;
   const auto number = parse_number(trim(read_line(sources.root, file).value_or("")));
   if (!number || *number == 0 || *number >= kUnlimited) return std::nullopt;
@@ -90,11 +90,11 @@ std::optional<int64_t> bytes_in(const HostSources& sources, const std::string& f
 }
 
 std::optional<int64_t> memory_v2(const HostSources& sources, const std::string& folder) {
-  return bytes_in(sources, folder + "/memory.max");
+  return read_byte_limit(sources, folder + "/memory.max");
 }
 
 std::optional<int64_t> memory_v1(const HostSources& sources, const std::string& folder) {
-  return bytes_in(sources, folder + "/memory.limit_in_bytes");
+  return read_byte_limit(sources, folder + "/memory.limit_in_bytes");
 }
 
 }  // namespace

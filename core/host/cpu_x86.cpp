@@ -70,7 +70,7 @@ constexpr int kTileBit = 24;     // leaf 7 EDX
 constexpr int kHybridBit = 15;   // leaf 7 EDX
 constexpr uint32_t kHybridLeaf = 0x1A;
 
-bool bit_of(uint32_t value, int bit) {
+bool test_bit(uint32_t value, int bit) {
   return ((value >> bit) & 1U) != 0;
 }
 
@@ -107,11 +107,11 @@ uint32_t pick(const CpuidRegisters& registers, Register reg) {
 }
 
 // Register state that the operating system saves; instructions of other states are unusable.
-class Saved {
+class SavedRegisters {
  public:
-  Saved(const HostSources& sources, const Cpuid& cpuid) {
-    if (bit_of(cpuid(1).ecx, kOsxsaveBit)) xcr0_ = sources.xcr0();
-    if ((xcr0_ & kTileState) == kTileState && bit_of(cpuid(7).edx, kTileBit)) tiles_ = sources.amx_permission();
+  SavedRegisters(const HostSources& sources, const Cpuid& cpuid) {
+    if (test_bit(cpuid(1).ecx, kOsxsaveBit)) xcr0_ = sources.xcr0();
+    if ((xcr0_ & kTileState) == kTileState && test_bit(cpuid(7).edx, kTileBit)) tiles_ = sources.amx_permission();
   }
 
   [[nodiscard]] bool operator()(State state) const {
@@ -135,7 +135,7 @@ void append(std::string& text, uint32_t value) {
   text.append(bytes.data(), bytes.size());
 }
 
-std::string vendor_of(const Cpuid& cpuid) {
+std::string read_vendor(const Cpuid& cpuid) {
   const auto leaf = cpuid(0);
   std::string vendor;
   append(vendor, leaf.ebx);
@@ -144,7 +144,7 @@ std::string vendor_of(const Cpuid& cpuid) {
   return vendor;
 }
 
-std::string brand_of(const Cpuid& cpuid) {
+std::string read_brand(const Cpuid& cpuid) {
   std::string brand;
   for (uint32_t leaf = 0x80000002; leaf <= 0x80000004; ++leaf) {
     const auto registers = cpuid(leaf);
@@ -155,7 +155,7 @@ std::string brand_of(const Cpuid& cpuid) {
 }
 
 // Returns "family 6 model 143 stepping 8", the form in which Intel and AMD list processors.
-std::string signature_of(uint32_t eax) {
+std::string format_signature(uint32_t eax) {
   uint32_t family = (eax >> 8) & 0xF;
   uint32_t model = (eax >> 4) & 0xF;
   if (family == 0x6 || family == 0xF) model |= ((eax >> 16) & 0xF) << 4;
@@ -183,16 +183,16 @@ std::vector<CoreClass> hybrid_classes(const HostSources& sources) {
 
 void detect_x86(const HostSources& sources, Cpu& cpu) {
   const Cpuid cpuid(sources);
-  const Saved saved(sources, cpuid);
-  cpu.vendor = vendor_of(cpuid);
-  cpu.name = brand_of(cpuid);
-  const auto signature = signature_of(cpuid(1).eax);
+  const SavedRegisters saved(sources, cpuid);
+  cpu.vendor = read_vendor(cpuid);
+  cpu.name = read_brand(cpuid);
+  const auto signature = format_signature(cpuid(1).eax);
   if (cpu.name.empty()) cpu.name = signature;
   for (const auto& row : kRows) {
-    if (saved(row.state) && bit_of(pick(cpuid(row.leaf, row.subleaf), row.reg), row.bit))
+    if (saved(row.state) && test_bit(pick(cpuid(row.leaf, row.subleaf), row.reg), row.bit))
       cpu.features.emplace_back(row.name);
   }
-  const bool hybrid = bit_of(cpuid(7).edx, kHybridBit) && cpuid(kHybridLeaf).eax != 0;
+  const bool hybrid = test_bit(cpuid(7).edx, kHybridBit) && cpuid(kHybridLeaf).eax != 0;
   if (hybrid) cpu.core_classes = hybrid_classes(sources);
   if (cpu.core_classes.empty()) cpu.core_classes.push_back({signature, cpu.logical_cpus});
 }

@@ -51,13 +51,13 @@ int64_t branch_to_install() {
   return branch;
 }
 
-std::optional<std::string> version_of(const DriverSight& sight) {
+std::optional<std::string> find_version(const DriverSight& sight) {
   if (sight.nvml_version) return sight.nvml_version;
   return sight.module_version;
 }
 
 std::string driver_text(const DriverSight& sight) {
-  const auto version = version_of(sight);
+  const auto version = find_version(sight);
   const auto name = version ? "NVIDIA driver " + *version : std::string("The NVIDIA driver");
   return sight.cuda_version > 0 ? fmt::format("{} (CUDA {})", name, cuda_text(sight.cuda_version)) : name;
 }
@@ -140,7 +140,7 @@ std::string compat_refused(const DriverSight& sight) {
   return fmt::format(
       "{} is a forward-compatibility library that this GPU's driver {} refuses: remove it from the library path, or "
       "install NVIDIA driver {} or newer",
-      sight.library.value_or("libcuda.so.1"), version_of(sight).value_or("(version unknown)"), branch_to_install());
+      sight.library.value_or("libcuda.so.1"), find_version(sight).value_or("(version unknown)"), branch_to_install());
 }
 
 std::string too_old(const DriverSight& sight, int64_t branch) {
@@ -152,7 +152,7 @@ std::string too_old(const DriverSight& sight, int64_t branch) {
       driver_text(sight), cuda, branch, cuda, cuda_text(sight.cuda_version));
 }
 
-std::string problems_of(const std::vector<Gpu>& gpus) {
+std::string join_problems(const std::vector<Gpu>& gpus) {
   std::vector<std::string> problems;
   for (const auto& gpu : gpus) {
     if (gpu.problem)
@@ -174,7 +174,7 @@ std::pair<DriverState, std::string> state_without_gpus(const DriverSight& sight)
 
 std::pair<DriverState, std::string> state_with_gpus(const DriverSight& sight, const std::vector<Gpu>& gpus) {
   const auto bad = std::count_if(gpus.begin(), gpus.end(), [](const auto& gpu) { return gpu.problem.has_value(); });
-  const auto problems = problems_of(gpus);
+  const auto problems = join_problems(gpus);
   if (bad == static_cast<int64_t>(gpus.size())) {
     return {DriverState::gpu_bad, fmt::format("{} lists {} GPU{}, and none can be used: {}", driver_text(sight),
                                               gpus.size(), gpus.size() == 1 ? "" : "s", problems)};
@@ -191,7 +191,7 @@ std::pair<DriverState, std::string> state_with_gpus(const DriverSight& sight, co
 
 Driver judge_driver(const DriverSight& sight, const std::vector<Gpu>& gpus) {
   Driver driver;
-  driver.version = version_of(sight);
+  driver.version = find_version(sight);
   if (sight.cuda_version > 0) driver.cuda_version = cuda_text(sight.cuda_version);
   driver.library = sight.library;
   auto [state, sentence] = gpus.empty() ? state_without_gpus(sight) : state_with_gpus(sight, gpus);

@@ -87,7 +87,7 @@ std::string uuid_text(const CuUuid& uuid, bool mig) {
   return text;
 }
 
-std::optional<std::string> bus_id_of(const DriverApi& driver, CuDevice device) {
+std::optional<std::string> read_bus_id(const DriverApi& driver, CuDevice device) {
   std::array<char, 64> bus{};
   if (driver.cuDeviceGetPCIBusId(bus.data(), bus.size() - 1, device) != kCudaSuccess) return std::nullopt;
   return bus.data();
@@ -99,7 +99,7 @@ class NvmlGpu {
  public:
   NvmlGpu(const Nvml& nvml, const DriverApi& driver, CuDevice device) {
     if (!nvml.api() || !nvml.api()->nvmlDeviceGetHandleByPciBusId) return;
-    const auto bus = bus_id_of(driver, device);
+    const auto bus = read_bus_id(driver, device);
     if (!bus) return;
     const auto answer = nvml.api()->nvmlDeviceGetHandleByPciBusId(bus->c_str(), &device_);
     note(answer);
@@ -196,7 +196,7 @@ Gpu detect_gpu(const DriverApi& api, const Nvml& nvml, int index) {
     gpu.problem = "it has fallen off the bus (NVML: GPU is lost): look for Xid 79 in `dmesg`, then reboot";
   // CUDA numbers GPUs in another order than nvidia-smi, and CUDA_VISIBLE_DEVICES changes it: only the PCI bus id is
   // unique.
-  const std::string smi_id = bus_id_of(api, device).value_or("BUS_ID");
+  const std::string smi_id = read_bus_id(api, device).value_or("BUS_ID");
   if (more.trouble() == kNvmlResetRequired)
     gpu.problem = fmt::format("it needs a reset: `nvidia-smi --gpu-reset -i {}` as root, or reboot", smi_id);
   if (!gpu.problem && positive_attribute(api, device, kCuComputeMode) == kProhibited)

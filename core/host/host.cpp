@@ -35,7 +35,7 @@ std::optional<int64_t> memory_bytes(const HostSources& sources) {
   return static_cast<int64_t>(*kilobytes) * 1024;
 }
 
-std::vector<std::string> targets_of(const Cpu& cpu) {
+std::vector<std::string> find_supported_targets(const Cpu& cpu) {
   const auto has = [&](const std::string& feature) {
     return std::find(cpu.features.begin(), cpu.features.end(), feature) != cpu.features.end();
   };
@@ -61,7 +61,7 @@ Cpu detect_cpu(const HostSources& sources) {
   } else {
     host::detect_aarch64(sources, online, cpu);
   }
-  cpu.targets = targets_of(cpu);
+  cpu.targets = find_supported_targets(cpu);
   return cpu;
 }
 

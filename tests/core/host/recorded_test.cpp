@@ -77,34 +77,34 @@ TEST(RecordedHosts, AllHaveExpectationsAndASource) {
 }
 
 // Known properties of these hosts, in addition to expected.json.
-std::vector<std::string> features_of(const std::string& name) {
+std::vector<std::string> detect_features(const std::string& name) {
   const FakeRoot root;
   return detect_host(sources_of(read_recorded(name), root))->cpu.features;
 }
-std::vector<std::string> targets_of(const std::string& name) {
+std::vector<std::string> detect_targets(const std::string& name) {
   const FakeRoot root;
   return detect_host(sources_of(read_recorded(name), root))->cpu.targets;
 }
 
 TEST(RecordedHosts, Graviton3HasSveButNotSve2) {
-  EXPECT_THAT(features_of("graviton3"), Contains("sve"));
-  EXPECT_THAT(features_of("graviton3"), Not(Contains("sve2")));
-  EXPECT_THAT(targets_of("graviton3"), Contains("armv8_2"));
-  EXPECT_THAT(targets_of("graviton3"), Not(Contains("armv9")));
+  EXPECT_THAT(detect_features("graviton3"), Contains("sve"));
+  EXPECT_THAT(detect_features("graviton3"), Not(Contains("sve2")));
+  EXPECT_THAT(detect_targets("graviton3"), Contains("armv8_2"));
+  EXPECT_THAT(detect_targets("graviton3"), Not(Contains("armv9")));
 }
 
 TEST(RecordedHosts, AlderLakeHasNoAvx512) {
-  EXPECT_THAT(targets_of("alder_lake_i9_12900k"), Contains("avx2"));
-  for (const auto& feature : features_of("alder_lake_i9_12900k"))
+  EXPECT_THAT(detect_targets("alder_lake_i9_12900k"), Contains("avx2"));
+  for (const auto& feature : detect_features("alder_lake_i9_12900k"))
     EXPECT_THAT(feature, Not(testing::HasSubstr("avx512")));
 }
 
 TEST(RecordedHosts, VnniAndBf16AreTwoThings) {
-  EXPECT_THAT(targets_of("skylake_x"), Contains("avx512"));
-  EXPECT_THAT(features_of("skylake_x"), Not(Contains("avx512_vnni")));
-  EXPECT_THAT(features_of("ice_lake_server"), Contains("avx512_vnni"));
-  EXPECT_THAT(features_of("ice_lake_server"), Not(Contains("avx512_bf16")));
-  EXPECT_THAT(features_of("cooper_lake"), Contains("avx512_bf16"));
+  EXPECT_THAT(detect_targets("skylake_x"), Contains("avx512"));
+  EXPECT_THAT(detect_features("skylake_x"), Not(Contains("avx512_vnni")));
+  EXPECT_THAT(detect_features("ice_lake_server"), Contains("avx512_vnni"));
+  EXPECT_THAT(detect_features("ice_lake_server"), Not(Contains("avx512_bf16")));
+  EXPECT_THAT(detect_features("cooper_lake"), Contains("avx512_bf16"));
 }
 
 }  // namespace
