@@ -64,7 +64,7 @@ void add_components(Page& page, const Inventory& inventory) {
   const size_t left_out = largest.size() > kMostComponents ? largest.size() - kMostComponents : 0;
   largest.resize(largest.size() - left_out);
   for (const auto& [component, names] : largest) page.entry(component, names_line(names), 24);
-  if (left_out > 0) page.entry("", fmt::format("and {} more libraries: `pbprobe audit` has them all", left_out), 24);
+  if (left_out > 0) page.entry("", fmt::format("and {} more libraries: `pbprobe audit` lists all", left_out), 24);
 }
 
 }  // namespace
@@ -79,15 +79,15 @@ void add_package(Page& page, const Report& report) {
     return;
   }
   if (inventory.layout == "file") {
-    page.line({{std::string(base_name(inventory.artifact)), Colour::strong}, {", by itself: " + inventory.artifact}});
+    page.line({{std::string(base_name(inventory.artifact)), Colour::strong}, {", single file: " + inventory.artifact}});
   } else {
     page.line({{"torch ", Colour::strong}, {torch_line(inventory)}});
   }
-  if (unclaimed) page.entry("claim", report.verdict->holdings->sentence + ": that much could be claimed");
+  if (unclaimed) page.entry("claim", "none given; the files satisfy: " + report.verdict->holdings->sentence);
 }
 
 std::string torch_line(const Inventory& inventory) {
-  std::string line = inventory.torch_version.value_or("of unknown version");
+  std::string line = inventory.torch_version.value_or("(version unknown)");
   line += inventory.cuda_version ? ", CUDA " + *inventory.cuda_version : ", no CUDA version";
   return fmt::format("{}, {}: {}", line, inventory.layout, inventory.artifact);
 }
@@ -108,7 +108,7 @@ std::vector<std::string> device_code_details(const DeviceCode& code) {
   }
   if (code.stored_bytes > 0)
     lines.push_back(
-        fmt::format("{} of device code, {} as stored", bytes(code.uncompressed_bytes), bytes(code.stored_bytes)));
+        fmt::format("{} of device code, {} stored", bytes(code.uncompressed_bytes), bytes(code.stored_bytes)));
   if (!code.census) return lines;
   for (const auto& [sm, census] : *code.census) {
     std::string line = fmt::format("{}: {} {}", sm, census.kernels, census.kernels == 1 ? "kernel" : "kernels");

@@ -27,8 +27,7 @@ void add_facts(Page& page, const Comparison& comparison) {
 }
 
 void add_figures(Page& page, const Comparison& comparison) {
-  text::Rows rows{
-      {{"times as fast", Colour::faint}, {"of all pairs", Colour::faint}, {"", Colour::faint}, {"", Colour::faint}}};
+  text::Rows rows{{{"speedup", Colour::faint}, {"range", Colour::faint}, {"", Colour::faint}, {"", Colour::faint}}};
   for (const auto& figure : comparison.figures) {
     if (figure.shift == Shift::not_shown) continue;
     rows.push_back({{fmt::format("{:.2f}", figure.times), Colour::none, true},

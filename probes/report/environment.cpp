@@ -38,8 +38,8 @@ std::string gpu_line(const Gpu& gpu) {
 
 std::string driver_line(const Driver& driver) {
   if (driver.state == DriverState::no_driver) return "none";
-  std::string line = fmt::format("{}, supports CUDA {}", driver.version.value_or("of unknown version"),
-                                 driver.cuda_version.value_or("of unknown version"));
+  std::string line = fmt::format("{}, supports CUDA {}", driver.version.value_or("version unknown"),
+                                 driver.cuda_version.value_or("(version unknown)"));
   if (driver.state == DriverState::too_old) line += "; too old for pbprobe's own kernels";
   if (driver.state == DriverState::no_gpu) line += "; it lists no GPU";
   if (driver.state == DriverState::gpu_bad) line += "; a GPU cannot be used";
@@ -74,7 +74,7 @@ std::vector<std::pair<std::string, std::string>> environment_of(const Host& host
       {"system", system_line(host)},
       {"CPU", cpu_line(host.cpu)},
       {"targets",
-       host.cpu.targets.empty() ? "none of the table's" : fmt::format("{}", fmt::join(host.cpu.targets, ", "))},
+       host.cpu.targets.empty() ? "none in the target table" : fmt::format("{}", fmt::join(host.cpu.targets, ", "))},
       {"driver", driver_line(host.driver)}};
   // Adjacent equal GPUs share a line.
   for (size_t i = 0; i < host.gpus.size();) {
@@ -110,7 +110,7 @@ void add_preflight(Page& page, const Preflight& preflight) {
   page.entry("C++", found(preflight.cxx_compiler));
   if (preflight.c_compiler) page.entry("C", found(*preflight.c_compiler));
   if (preflight.python_header)
-    page.entry("Python.h", preflight.python_header->path + (preflight.python_header->there ? "" : ": not there"));
+    page.entry("Python.h", preflight.python_header->path + (preflight.python_header->there ? "" : ": missing"));
   if (preflight.driver) page.entry("libcuda", preflight.driver->path.value_or("not found"));
   for (const auto& ptxas : preflight.ptxas) page.entry("ptxas", found(ptxas));
   for (const auto& cache : preflight.caches)

@@ -120,7 +120,7 @@ Cell served_cell(const ServedGpu& gpu) {
   };
   add(gpu.native, "native");
   add(gpu.same_major, "same family");
-  add(gpu.ptx, gpu.ptx_taken == false ? "PTX (which this driver is too old for)" : "PTX");
+  add(gpu.ptx, gpu.ptx_taken == false ? "PTX (driver too old)" : "PTX");
   add(gpu.none, "none");
   const Colour colour = gpu.code == GpuCode::none ? Colour::bad : gpu.none > 0 ? Colour::doubt : Colour::good;
   return parts.empty() ? Cell{"-", Colour::faint} : Cell{fmt::format("{}", fmt::join(parts, ", ")), colour};
@@ -132,7 +132,7 @@ bool has_kernels(const Distribution& row) {
 }
 
 void add_gpus(Page& page, const Environment& environment) {
-  page.heading("Kernels by the code that each GPU gets");
+  page.heading("Kernels by best code for each GPU");
   std::vector<std::vector<Cell>> rows{titles({"package"})};
   for (const auto& sm : environment.sms) rows.front().push_back({sm, Colour::strong});
   for (const auto& row : environment.distributions) {
@@ -140,7 +140,7 @@ void add_gpus(Page& page, const Environment& environment) {
     rows.push_back({{row.name}});
     for (const auto& gpu : *row.gpus) rows.back().push_back(served_cell(gpu));
   }
-  if (rows.size() == 1) return page.paragraph("none of these packages holds device code", 2);
+  if (rows.size() == 1) return page.paragraph("no package contains device code", 2);
   page.table(rows);
 }
 
@@ -148,8 +148,9 @@ void add_lacking(Page& page, const Distribution& row, const ServedGpu& gpu) {
   const int64_t all = gpu.native + gpu.same_major + gpu.ptx + gpu.none;
   std::string line = fmt::format("{} on {}: {} of {} kernels", row.name, gpu.sm, gpu.none, all);
   if (gpu.kept_by_suffix > 0)
-    line += fmt::format(", {} of them only by the suffix of their SM: `a` is for its own chip, `f` for its family",
-                        gpu.kept_by_suffix);
+    line += fmt::format(
+        ", {} of them only because of the suffix of their SM: `a` is for one capability, `f` for its family",
+        gpu.kept_by_suffix);
   page.paragraph(line, 2);
   for (const auto& group : gpu.lacking) {
     page.paragraph(fmt::format("{} only for {}", group.kernels, fmt::join(group.only_for, ", ")), 4);
@@ -162,7 +163,7 @@ void add_all_lacking(Page& page, const Environment& environment) {
   for (const auto& row : environment.distributions) {
     for (const auto& gpu : row.gpus.value_or(std::vector<ServedGpu>())) {
       if (gpu.lacking.empty()) continue;
-      if (!any) page.heading("Kernels that do not run there");
+      if (!any) page.heading("Kernels that do not run on a GPU");
       any = true;
       add_lacking(page, row, gpu);
     }
@@ -191,7 +192,7 @@ void add_findings(Page& page, const Environment& environment) {
 
 void add_shared_libraries(Page& page, const Environment& environment) {
   if (environment.shared_libraries.empty()) return;
-  page.heading("Libraries in several places: what a process has that imported torch");
+  page.heading("Libraries in several places, and the copy that a process with torch loads");
   for (const auto& library : environment.shared_libraries) {
     std::string line = library.taken;
     if (!library.how.empty()) line += fmt::format(", by {}", library.how);
@@ -206,12 +207,12 @@ void add_problems(Page& page, const Environment& environment) {
   std::vector<std::string> problems = environment.problems;
   for (const auto& row : environment.distributions)
     problems.insert(problems.end(), row.problems.begin(), row.problems.end());
-  for (const auto& [title, sentences, most] :
-       {std::tuple("Not in order, or not read", problems, problems.size()), {"Noted", environment.notes, kMostNotes}}) {
+  for (const auto& [title, sentences, most] : {std::tuple("Defects and unreadable files", problems, problems.size()),
+                                               {"Noted", environment.notes, kMostNotes}}) {
     if (!sentences.empty()) page.heading(title);
     for (size_t i = 0; i < sentences.size() && i < most; ++i) page.entry("-", sentences[i], 2);
     if (sentences.size() > most)
-      page.entry("-", fmt::format("and {} more: --format json has them all", sentences.size() - most), 2);
+      page.entry("-", fmt::format("and {} more: --format json lists all", sentences.size() - most), 2);
   }
 }
 
@@ -241,7 +242,7 @@ std::string render_environment(const Environment& environment, const TextOptions
   add_shared_libraries(page, environment);
   add_problems(page, environment);
   if (environment.reinstall) {
-    page.heading("To install what is missing or changed again");
+    page.heading("Command that reinstalls damaged files");
     page.line({{*environment.reinstall}});
   }
   return std::move(page).take();

@@ -75,7 +75,7 @@ void add_probes(Page& page, const std::vector<ProbeFigure>& probes) {
     if (figure.per_clock) remarks.push_back(fmt::format("{:.0f} a clock and SM", *figure.per_clock));
     if (figure.fits) remarks.push_back(fmt::format("the rate of {}", *figure.fits == "all" ? "this SM" : *figure.fits));
     if (figure.proved) remarks.emplace_back(*figure.proved ? "bits proved" : "BITS ARE WRONG");
-    if (figure.disturbed) remarks.push_back("NOT JUDGED, others used the GPU: " + *figure.disturbed);
+    if (figure.disturbed) remarks.push_back("NOT JUDGED, other processes used the GPU: " + *figure.disturbed);
     const bool wrong = figure.proved == false;
     rows.push_back({{figure.device, Colour::faint},
                     {figure.name},
@@ -111,14 +111,14 @@ void add_roofline(Page& page, const Measurements& measurements) {
                       right("reached")});
       for (auto& cell : rows.back()) cell.colour = Colour::faint;
     }
-    rows.push_back(
-        {{row.kernel},
-         right(shape_of(row)),
-         right(fmt::format("{:.0f}", intensity)),
-         right(rate(roof)),
-         {peak <= intensity * memory ? "instruction" : "memory"},
-         right(fmt::format("{:.0f} %{}", 100 * row.gflops / roof, is_above(row.gflops, roof) ? ": measured wrong" : ""),
-               is_above(row.gflops, roof) ? Colour::bad : Colour::none)});
+    rows.push_back({{row.kernel},
+                    right(shape_of(row)),
+                    right(fmt::format("{:.0f}", intensity)),
+                    right(rate(roof)),
+                    {peak <= intensity * memory ? "instruction" : "memory"},
+                    right(fmt::format("{:.0f} %{}", 100 * row.gflops / roof,
+                                      is_above(row.gflops, roof) ? ": measurement error" : ""),
+                          is_above(row.gflops, roof) ? Colour::bad : Colour::none)});
   }
   if (rows.empty()) return;
   page.blank();
@@ -152,7 +152,7 @@ void add_summary(Page& page, const Measurements& measurements) {
                     right(fmt::format("{:.2f}", of.front()))});
   }
   if (rows.empty()) return;
-  rows.insert(rows.begin(), {{"ours/it, of what is chosen"},
+  rows.insert(rows.begin(), {{"speed of chosen kernels / peer"},
                              right("shapes"),
                              right("geometric mean"),
                              right("5th percentile"),
@@ -162,7 +162,7 @@ void add_summary(Page& page, const Measurements& measurements) {
   page.table(rows);
   if (errors.empty()) return;
   const double mean = std::accumulate(errors.begin(), errors.end(), 0.0) / static_cast<double>(errors.size());
-  page.paragraph(fmt::format("the model's time is off by {:.0f} % on average", 100 * mean), 2);
+  page.paragraph(fmt::format("mean error of the model's time: {:.0f} %", 100 * mean), 2);
 }
 
 // Returns the other users of the GPU. The rows name the same users for each GPU.
@@ -202,7 +202,7 @@ void add_libtorch_figures(Page& page, const LibtorchRun& run) {
   for (const auto& [key, figure] : largest) {
     const bool on_cpu = figure->device == "cpu";
     std::string remark = on_cpu ? run.cpu_capability.value_or("") : "";
-    if (figure->disturbed) remark = "not judged, others used it: " + *figure->disturbed;
+    if (figure->disturbed) remark = "not judged, other processes used the GPU: " + *figure->disturbed;
     rows.push_back({{on_cpu ? "CPU" : "GPU " + figure->device.substr(figure->device.find(':') + 1)},
                     {figure->dtype},
                     right(shape_of(*figure)),
@@ -240,7 +240,7 @@ void add_own_kernels(Page& page, const Measurements& measurements) {
   page.heading("This machine (pbprobe's own kernels, each verified)");
   page.fitted_table(without_empty_columns(std::move(rows)), 0, {"threads", "layout", "libtorch", "of peak"});
   if (const auto who = disturbed_by(measurements))
-    page.paragraph(fmt::format("not judged, since others used the GPU meanwhile: {}", *who), 2);
+    page.paragraph(fmt::format("not judged, because other processes used the GPU: {}", *who), 2);
 }
 
 void add_libtorch(Page& page, const LibtorchRun& run) {
@@ -283,12 +283,11 @@ void add_figures(Page& page, const Measurements& measurements, size_t limit) {
   }
   page.table(without_empty_columns(std::move(rows)));
   if (const auto who = disturbed_by(measurements))
-    page.paragraph(fmt::format("not judged, since others used the GPU meanwhile: {}", *who), 2);
+    page.paragraph(fmt::format("not judged, because other processes used the GPU: {}", *who), 2);
   if (!measurements.exact_cpus.empty()) {
-    page.paragraph(
-        fmt::format("every kernel is right, bit for bit, on each of {} CPUs", measurements.exact_cpus.size()), 2);
+    page.paragraph(fmt::format("every kernel is bit-exact on each of {} CPUs", measurements.exact_cpus.size()), 2);
   }
-  if (left_out > 0) page.paragraph(fmt::format("and {} more rows: --format json has them all", left_out), 2);
+  if (left_out > 0) page.paragraph(fmt::format("and {} more rows: --format json lists all", left_out), 2);
   add_roofline(page, measurements);
   add_summary(page, measurements);
 }

@@ -79,7 +79,7 @@ void add_findings(Page& page, const Verdict& verdict, Blocks which) {
   for (size_t i = 0; i < blocks.size() && i < most; ++i) add_block(page, blocks[i]);
   if (blocks.size() <= most) return;
   page.blank();
-  page.paragraph(fmt::format("and {} more: --format json has them all", blocks.size() - most), 0);
+  page.paragraph(fmt::format("and {} more: --format json lists all", blocks.size() - most), 0);
 }
 
 }  // namespace pbprobe::text

@@ -53,7 +53,7 @@ void add_worst(Page& page, const Fleet& fleet) {
   const auto ranks = worst_ranks(fleet);
   if (ranks.empty()) return;
   page.heading(ranks.size() > kWorstRanks ? fmt::format("The worst {} of {}", kWorstRanks, ranks.size())
-                                          : "What did not pass");
+                                          : "Nodes that did not pass");
   for (size_t i = 0; i < std::min(ranks.size(), kWorstRanks); ++i) {
     const auto& findings = ranks[i].rank->findings;
     page.entry(label_of(ranks[i]), fmt::format("{}: {}", name_of(findings.front().fault), findings.front().what), 18,

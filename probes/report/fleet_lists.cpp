@@ -64,13 +64,13 @@ std::string head(std::string_view name, std::string_view help) {
 }
 
 void add_outcomes(std::string& text, const Fleet& fleet) {
-  text += head("pbprobe_fleet_nodes", "Nodes by their outcome.");
+  text += head("pbprobe_fleet_nodes", "Nodes by outcome.");
   for (const auto& [outcome, name] : enum_names(Outcome{})) {
     const auto count = std::count_if(fleet.nodes.begin(), fleet.nodes.end(),
                                      [&, wanted = outcome](const FleetNode& node) { return node.outcome == wanted; });
     text += fmt::format("pbprobe_fleet_nodes{{outcome=\"{}\"}} {}\n", name, count);
   }
-  text += head("pbprobe_node_excluded", "1 where the node is to be left out of jobs.");
+  text += head("pbprobe_node_excluded", "1 if jobs should exclude the node.");
   for (const auto& node : fleet.nodes)
     text += fmt::format("pbprobe_node_excluded{{host=\"{}\"}} {}\n", label_value(node.host), node.excluded ? 1 : 0);
   text += head("pbprobe_rank_outcome", "1 for the outcome of this rank, 0 for the others.");
@@ -106,7 +106,7 @@ std::string prometheus_of(const Fleet& fleet) {
       }
     }
   }
-  for (const auto& [name, lines] : metrics) text += head(name, "As this rank measured it.") + lines;
+  for (const auto& [name, lines] : metrics) text += head(name, "Measured by this rank.") + lines;
   return text;
 }
 

@@ -61,7 +61,7 @@ void add_baseline(Page& page, const BaselineComparison& beside) {
   if (beside.problem) page.entry("not measured", *beside.problem, kLabel, Colour::doubt);
   if (beside.gains.empty()) return;
   text::Rows rows{{{""}}};
-  for (const char* title : {"device", "times as fast", "95 %", ""}) rows.front().push_back({title, Colour::strong});
+  for (const char* title : {"device", "speedup", "95 %", ""}) rows.front().push_back({title, Colour::strong});
   for (const auto& gain : beside.gains) {
     rows.push_back({{gain.area},
                     {gain.device},
@@ -75,7 +75,7 @@ void add_baseline(Page& page, const BaselineComparison& beside) {
 void add_policy(Page& page, const Verdict& gate) {
   page.heading("Policy");
   std::string line = gate.policy.name;
-  if (gate.require) line += fmt::format(", {} required of SMs and ISAs", name_of(*gate.require));
+  if (gate.require) line += fmt::format(", {} required for SMs and ISAs", name_of(*gate.require));
   page.entry("policy", line, kLabel);
   for (const auto& [id, change] : gate.policy.severity)
     page.entry(id, fmt::format("counts as {}: {}", name_of(change.severity), change.reason), kLabel, Colour::doubt);

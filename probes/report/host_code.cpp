@@ -63,7 +63,7 @@ void add_code(Page& page, const File& file, const HostCode& code) {
 
 std::string minimum_cpu_line(const HostCode& code) {
   if (!code.minimum_cpu_at_most) return "minimum CPU: " + code.minimum_cpu;
-  return fmt::format("minimum CPU: {} to {}: nothing tells what guards {} of its functions", code.minimum_cpu,
+  return fmt::format("minimum CPU: {} to {}: the guards of {} functions are unknown", code.minimum_cpu,
                      *code.minimum_cpu_at_most,
                      code.functions.contains("unclassified") ? code.functions.at("unclassified") : 0);
 }

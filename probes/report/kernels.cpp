@@ -56,7 +56,7 @@ std::string render_kernels(const Report& report, const TextOptions& options) {
       for (const auto& name : names) page.paragraph(demangled(name, 4096), 6);
     }
   }
-  if (!any) page.paragraph("no kernels in it", 2);
+  if (!any) page.paragraph("no kernels", 2);
   return std::move(page).take();
 }
 

@@ -22,7 +22,7 @@ std::map<std::string, std::string> versions_of(const Inventory& inventory) {
   if (inventory.component_versions) versions = *inventory.component_versions;
   if (inventory.required_versions) {
     for (const auto& [name, version] : *inventory.required_versions)
-      versions.emplace(name, version + ", asked for by its package");
+      versions.emplace(name, version + ", required by torch's package");
   }
   for (const auto& file : inventory.files) {
     if (!file.links) continue;
@@ -60,19 +60,19 @@ void add_cxx_abi(Page& page, const Inventory& inventory) {
   }
   if (after + before == 0) return;
   page.entry("C++ ABI",
-             before == 0  ? "that of C++11"
-             : after == 0 ? "that before C++11"
-                          : fmt::format("mixed: {} names of C++11, {} of before", after, before),
+             before == 0  ? "C++11"
+             : after == 0 ? "before C++11"
+                          : fmt::format("mixed: {} C++11 names, {} older names", after, before),
              kLabel);
 }
 
 std::string_view words_for(Provider provider) {
   switch (provider) {
-    case Provider::artifact: return "of the artifact";
-    case Provider::outside: return "of other folders";
-    case Provider::system: return "of the system";
-    case Provider::driver: return "of the driver";
-    case Provider::unresolved: return "not here";
+    case Provider::artifact: return "in the artifact";
+    case Provider::outside: return "in other folders";
+    case Provider::system: return "from the system";
+    case Provider::driver: return "from the driver";
+    case Provider::unresolved: return "not found";
   }
   return name_of(provider);
 }

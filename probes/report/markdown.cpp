@@ -114,7 +114,7 @@ std::string markdown_of(const ComparisonList& list) {
       rows += fmt::format("| {} | {:.2f} | {:.2f} to {:.2f} | {} |\n", printable_markdown(figure.what), figure.times,
                           figure.low, figure.high, name_of(figure.shift));
     }
-    if (!rows.empty()) page += "\n| figure | times as fast | of all pairs | |\n|---|---|---|---|\n" + rows;
+    if (!rows.empty()) page += "\n| figure | speedup | range | |\n|---|---|---|---|\n" + rows;
     if (!comparison.figures.empty())
       page += fmt::format("\nNo difference shown in {} of {} figures.\n", comparison.figures.size() - shown,
                           comparison.figures.size());

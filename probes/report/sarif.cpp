@@ -71,7 +71,7 @@ Json result_of(const Report& report, const Finding& finding) {
 
 // Returns the check page instead of a URL: readers have this document and the program.
 Json help_of(std::string_view id) {
-  Json help{{"text", fmt::format("`pbprobe explain {}` says what to do.", id)}};
+  Json help{{"text", fmt::format("`pbprobe explain {}` describes the fix.", id)}};
   if (const auto page = check_page(id); !page.empty()) help["markdown"] = page;
   return help;
 }

@@ -83,7 +83,7 @@ void add_gpu_rows(Rows& rows, const Verdict& verdict) {
     const auto count = next - i;
     const std::string label =
         count == 1 ? fmt::format("GPU {}", gpus[i].gpu) : fmt::format("GPU {}-{}", gpus[i].gpu, gpus[next - 1].gpu);
-    const std::string name = count == 1 ? gpus[i].name : fmt::format("{} ({} alike)", gpus[i].name, count);
+    const std::string name = count == 1 ? gpus[i].name : fmt::format("{} ({} equal)", gpus[i].name, count);
     if (row != nullptr) rows.push_back(cells_after({label}, {name}, ships_cell(gpus[i], *row), *row));
     i = next;
   }
@@ -142,7 +142,7 @@ void add_devices(Page& page, const Verdict& verdict) {
 
 void add_gpu_outcomes(Page& page, const Verdict& verdict) {
   if (verdict.gpus.empty()) return;
-  page.heading("What each GPU gets from this torch");
+  page.heading("Code of this torch for each GPU");
   for (size_t i = 0; i < verdict.gpus.size();) {
     const GpuOutcome& gpu = verdict.gpus[i];
     size_t next = i + 1;

@@ -21,7 +21,7 @@ void add_list(Page& page, std::string_view title, const std::vector<std::string>
   page.heading(title);
   for (size_t i = 0; i < sentences.size() && i < limit; ++i) page.entry("-", sentences[i], 2);
   if (sentences.size() > limit)
-    page.entry("-", fmt::format("and {} more: --format json has them all", sentences.size() - limit), 2);
+    page.entry("-", fmt::format("and {} more: --format json lists all", sentences.size() - limit), 2);
 }
 
 std::vector<std::string> words_of(const std::optional<std::vector<NotRun>>& not_run) {
@@ -47,19 +47,19 @@ void add_inventory(Page& page, const Report& report) {
   if (report.measurements) {
     const Measurements& measurements = *report.measurements;
     if (!measurements.rows.empty() || !measurements.probes.empty()) {
-      page.heading("Every kernel of pbprobe's own (* what dispatch would choose)");
+      page.heading("All kernels of pbprobe (* chosen by dispatch)");
       text::add_figures(page, measurements, kAllRows);
     }
     const auto& run = measurements.libtorch;
     if (run && (!run->speeds.empty() || !run->starts.empty() || !run->kernels.empty())) {
-      page.heading("libtorch, as it started and ran");
+      page.heading("Start and run of libtorch");
       text::add_libtorch(page, *run);
     }
-    add_list(page, "Not measured, and what was printed", measurements.notes, kAllRows);
+    add_list(page, "Parts that were not measured, and output", measurements.notes, kAllRows);
   }
   add_list(page, "Steps that could not run", report.problems, kAllRows);
   if (report.preflight) {
-    page.heading("What torch.compile and Triton compile with");
+    page.heading("Compilers of torch.compile and Triton");
     text::add_preflight(page, *report.preflight);
   }
   page.heading("Environment");
@@ -150,7 +150,8 @@ std::string render_audit(const Report& report, const TextOptions& options) {
       for (const auto& line : text::device_code_details(*file.device_code)) page.paragraph(line, 6);
     }
     if (file.self_loaded_code)
-      page.paragraph("among its constants, loaded by itself: " + text::device_code_line(*file.self_loaded_code), 6);
+      page.paragraph(
+          "among its constants, loaded by the file itself: " + text::device_code_line(*file.self_loaded_code), 6);
     any = true;
   }
   if (!any) page.paragraph("none", 2);
@@ -171,7 +172,7 @@ std::string render_bench(const Measurements& measurements, const TextOptions& op
   if (measurements.libtorch && measurements.libtorch->problem)
     add_list(page, "libtorch", {*measurements.libtorch->problem}, 1);
   add_list(page, "Problems", measurements.problems, kAllRows);
-  add_list(page, "Could not run", words_of(measurements.not_run), kAllRows);
+  add_list(page, "Steps that could not run", words_of(measurements.not_run), kAllRows);
   add_list(page, "Not measured", measurements.notes, kAllRows);
   return std::move(page).take();
 }

@@ -286,7 +286,7 @@ def test_page_of_large_fleet_shows_worst_nodes(tmp_path):
     assert len(text.encode()) < 500_000
     failed = [node["host"] for node in json.loads(fleet.read_text())["nodes"] if node["outcome"] == "fail"]
     assert 50 < len(failed) < 150 and all(f">{host}</th>" in text for host in failed)
-    assert "more rows: --format json has them all" in text
+    assert "more rows: --format json lists all" in text
 
 
 def test_unreadable_document_is_not_a_pass(tmp_path):

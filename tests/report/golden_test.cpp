@@ -138,7 +138,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "help: install a torch built for 6.1 with CUDA 12.9 or older", kPaste}},
         Answers{{"eight-gpus", &eight_gpus_document},
                 {"computes correctly on this CPU and GPU 0", "which runs sm_100 code (compatible)",
-                 "GPU 1-7 NVIDIA B300 (7 alike) ~ sm_100 not tested not tested",
+                 "GPU 1-7 NVIDIA B300 (7 equal) ~ sm_100 not tested not tested",
                  "help: none needed: `pbprobe recommend` names a build for exactly this chip", kPaste}},
         Answers{{"package", &package_document},
                 {"FAIL torch 2.11.0+cu130 on NVIDIA H200 (sm_90)", "xformers 0.0.35: _C.so needs libcudart.so.12",

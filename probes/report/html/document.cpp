@@ -125,7 +125,7 @@ void Document::add(const Table& table) {
     }
   }
   if (table.rows.size() > table.most_rows)
-    body_.add("p", fmt::format("and {} more rows: --format json has them all", table.rows.size() - table.most_rows));
+    body_.add("p", fmt::format("and {} more rows: --format json lists all", table.rows.size() - table.most_rows));
 }
 
 void Document::add(const std::vector<std::pair<std::string, std::string>>& facts) {
@@ -156,8 +156,9 @@ std::string Document::finish(Json data, const std::vector<std::string>& may_leav
   }
   std::string end = foot;
   if (!left_out.empty())
-    end += fmt::format(". The data in this page leave out {}, which would make it too large: --format json has all",
-                       fmt::join(left_out, ", "));
+    end +=
+        fmt::format(". The data in this page omit {}, because the page would be too large: --format json has all data",
+                    fmt::join(left_out, ", "));
   Writer foot_writer;
   foot_writer.add("footer", {{"class", "foot"}}, end + ".");
   const std::string policy =

@@ -65,7 +65,7 @@ void add_headline(Document& page, const Fleet& fleet) {
                             text::plural(ranks, "rank")));
   }
   writer.add("p", fleet.reason);
-  if (fleet.fix) writer.add("p", "What to do: " + *fleet.fix);
+  if (fleet.fix) writer.add("p", "Fix: " + *fleet.fix);
 }
 
 void add_list(Document& page, const std::string& title, const std::vector<std::string>& sentences) {
@@ -74,11 +74,11 @@ void add_list(Document& page, const std::string& title, const std::vector<std::s
   const auto list = page.body().open("ul");
   for (size_t i = 0; i < std::min(sentences.size(), kMostWorst); ++i) page.body().add("li", sentences[i]);
   if (sentences.size() > kMostWorst)
-    page.body().add("li", fmt::format("and {} more: --format json has them all", sentences.size() - kMostWorst));
+    page.body().add("li", fmt::format("and {} more: --format json lists all", sentences.size() - kMostWorst));
 }
 
 void add_worst(Document& page, const Fleet& fleet) {
-  Table table{.caption = "What did not pass, failed before unknown",
+  Table table{.caption = "Ranks that did not pass, failed ones first",
               .head = {"node", "rank", "fault", "what", "help"},
               .most_rows = kMostWorst};
   for (const auto* node : worst_first(fleet)) {
@@ -143,7 +143,7 @@ void add_heat_map(Document& page, const Fleet& fleet) {
     rules[{rule.figure, rule.device}] = &rule;
     figures.insert(rule.figure);
   }
-  Table table{.caption = "Nodes by measurements: how far the slowest rank of each is from the median of its equals",
+  Table table{.caption = "Nodes by measurements: deviation of the slowest rank from the median of equal devices",
               .head = {"node", "outcome"},
               .heat = true,
               .most_rows = kMostNodes};
@@ -156,9 +156,9 @@ void add_heat_map(Document& page, const Fleet& fleet) {
     for (const auto& figure : figures) table.rows.back().push_back(heat_cell(*node, figure, rules));
     table.rows.back().push_back(late_cell(*node));
   }
-  const auto section = page.open_section(
-      "Nodes",
-      "Red: beyond what the rule allows. Yellow: beyond half of it. Late: after the first, median of the rounds.");
+  const auto section = page.open_section("Nodes",
+                                         "Red: beyond the allowed deviation. Yellow: beyond half of it. Late: delay "
+                                         "after the first rank, median of the rounds.");
   page.add(table);
 }
 
@@ -222,7 +222,7 @@ void add_links(Document& page, const Fleet& fleet) {
   const bool by_rank = ranks <= kMostEnds;
   const Fields fields = fields_of(fleet, by_rank);
   const auto ends = ends_of(fields);
-  Table table{.caption = "GB/s from the row's to the column's; where these are nodes, the slowest of their links",
+  Table table{.caption = "GB/s from row to column; for nodes, the slowest of their links",
               .head = {by_rank ? "rank" : "node"},
               .heat = true};
   for (const auto& end : ends) table.head.push_back(by_rank ? end.substr(0, end.find(' ')) : end);
@@ -233,9 +233,10 @@ void add_links(Document& page, const Fleet& fleet) {
   const auto failed = std::count_if(fleet.links.begin(), fleet.links.end(),
                                     [](const auto& link) { return link.outcome == Outcome::fail; });
   const auto section = page.open_section(
-      "Links", fmt::format("{} were measured, {} failed. \"-\" was not measured: between nodes a sample is.{}",
-                           fleet.links.size(), failed,
-                           ends.size() == kMostEnds ? " Shown are those with the worst links." : ""));
+      "Links",
+      fmt::format("{} links were measured, {} failed. \"-\" was not measured: between nodes, only a sample is.{}",
+                  fleet.links.size(), failed,
+                  ends.size() == kMostEnds ? " The table shows the ends with the worst links." : ""));
   page.add(table);
 }
 
@@ -273,10 +274,11 @@ void add_lateness(Document& page, const Fleet& fleet) {
   }
   lines.push_back(std::move(usual));
   for (size_t i = 0; i < std::min(ranks.size(), kMostLines); ++i) lines.push_back(line_of(ranks[i].second, i));
-  const auto section = page.open_section("Late arrivals", "In each round of lockstep all wait for the last.");
+  const auto section =
+      page.open_section("Late arrivals", "In each round of lockstep, all ranks wait for the last one.");
   const auto scroll = page.body().open(
       "div", {{"class", "scroll"}, {"tabindex", "0"}, {"role", "region"}, {"aria-label", "Late arrivals over time"}});
-  html::add_time_lines(page.body(), "How long after the first rank each came, by round of lockstep", "ms", lines);
+  html::add_time_lines(page.body(), "Delay of each rank after the first one, by round of lockstep", "ms", lines);
 }
 
 void add_collectives(Document& page, const Fleet& fleet) {
@@ -297,9 +299,8 @@ void add_collectives(Document& page, const Fleet& fleet) {
 }
 
 void add_rules(Document& page, const Fleet& fleet) {
-  Table table{
-      .caption = "Slow is what lies farther from the median, on the slow side, than the last column but one says",
-      .head = {"figure", "device", "ranks", "median", "MAD", "k", "allowed", "slow"}};
+  Table table{.caption = "Slow: on the slow side of the median by more than the column \"allowed\"",
+              .head = {"figure", "device", "ranks", "median", "MAD", "k", "allowed", "slow"}};
   for (const auto& rule : fleet.rules) {
     const double share = rule.median > 0 ? 100 * rule.threshold / rule.median : 0;
     table.rows.push_back(
@@ -357,7 +358,8 @@ std::string html_of(const Fleet& fleet) {
   std::string foot = fmt::format("pbprobe {}, {}", fleet.pbprobe_version, fleet.created);
   Fleet data = embeddable(fleet);
   if (data.nodes.size() < fleet.nodes.size())
-    foot += fmt::format(". The data in this page are of the {} worst nodes: --format json has all", data.nodes.size());
+    foot +=
+        fmt::format(". This page contains data of the {} worst nodes: --format json has all data", data.nodes.size());
   return std::move(page).finish(to_json(data), {"/links", "/nodes", "/problems", "/differences"}, foot);
 }
 

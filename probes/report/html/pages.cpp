@@ -59,7 +59,7 @@ bool is_worse(const Comparison& comparison) {
 }
 
 void add_changes(Document& page, const Comparison& comparison) {
-  Table table{.caption = "What the one has and the other has not", .head = {"about", "change", "what", "regressed"}};
+  Table table{.caption = "Facts that differ", .head = {"about", "change", "what", "regressed"}};
   for (const auto& fact : comparison.facts) {
     std::string what = fact.what;
     for (const auto& name : fact.examples) what += "; " + function_name(name);
@@ -78,7 +78,7 @@ void add_shifts(Document& page, const Comparison& comparison) {
   constexpr size_t kMostBars = 60;
   std::vector<html::RatioBar> bars;
   Table table{.caption = "Every figure of both",
-              .head = {"figure", "before", "after", "times as fast", "at least", "at most", "shown"}};
+              .head = {"figure", "before", "after", "speedup", "at least", "at most", "shown"}};
   for (const auto& figure : comparison.figures) {
     const bool slower = figure.shift == Shift::slower;
     const bool faster = figure.shift == Shift::faster;
@@ -97,11 +97,11 @@ void add_shifts(Document& page, const Comparison& comparison) {
                            {}}});
   }
   page.body().add("h3", "Figures");
-  if (bars.empty()) page.body().add("p", "No difference is shown in any of them.");
+  if (bars.empty()) page.body().add("p", "No figure shows a difference.");
   if (!bars.empty()) {
     const auto scroll = page.body().open(
         "div", {{"class", "scroll"}, {"tabindex", "0"}, {"role", "region"}, {"aria-label", "Figures that differ"}});
-    html::add_ratios(page.body(), "Figures that differ: times as fast as before", bars);
+    html::add_ratios(page.body(), "Figures that differ: speedup", bars);
   }
   page.add(table);
 }
@@ -124,14 +124,14 @@ Cell served_cell(const ServedGpu& gpu) {
 
 void add_served(Document& page, const Environment& environment) {
   if (environment.sms.empty()) return;
-  Table table{.caption = "Kernels of each package, by the code that a GPU gets", .head = {"package"}, .heat = true};
+  Table table{.caption = "Kernels of each package, by best code for a GPU", .head = {"package"}, .heat = true};
   table.head.insert(table.head.end(), environment.sms.begin(), environment.sms.end());
   for (const auto& row : environment.distributions) {
     if (!row.gpus) continue;
     table.rows.push_back({{row.name, Colour::none, {}}});
     for (const auto& gpu : *row.gpus) table.rows.back().push_back(served_cell(gpu));
   }
-  const auto section = page.open_section("What each GPU gets");
+  const auto section = page.open_section("Code for each GPU");
   page.add(table);
 }
 
@@ -223,7 +223,7 @@ std::string html_of(const Environment& environment) {
   add_title(page, "Packages", fmt::format("{}", fmt::join(environment.artifacts, ", ")));
   add_packages(page, environment);
   add_served(page, environment);
-  Table findings{.caption = "What was found", .head = {"check", "package", "finding", "help"}};
+  Table findings{.caption = "Findings", .head = {"check", "package", "finding", "help"}};
   for (const auto& row : environment.distributions) {
     for (const auto& finding : row.findings)
       findings.rows.push_back(

@@ -153,7 +153,7 @@ void add_points(Writer& writer, const Roof& roof, const Frame& frame, const Seri
                                                                      : series.at(point.dtype)}});
     writer.add("title",
                fmt::format("{} {}{}{}: {}op/s{}", point.who, point.dtype, point.shape.empty() ? "" : " ", point.shape,
-                           short_rate(point.gflops), point.above ? ", above its roof: measured wrong" : ""));
+                           short_rate(point.gflops), point.above ? ", above its roof: measurement error" : ""));
     const double x = frame.x.at(point.intensity);
     writer.add_empty(
         "path",

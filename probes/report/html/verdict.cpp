@@ -48,7 +48,7 @@ Answer works(const Verdict& verdict) {
 }
 
 Answer native(const Verdict& verdict) {
-  if (verdict.gpus.empty()) return {"No GPU here", Colour::faint, "of the CPU see the minimum CPU below"};
+  if (verdict.gpus.empty()) return {"No GPU here", Colour::faint, "for the CPU, see the minimum CPU below"};
   const auto worst = std::max_element(verdict.gpus.begin(), verdict.gpus.end(),
                                       [](const auto& a, const auto& b) { return a.code < b.code; });
   const std::string more = worst->sentence;
@@ -122,7 +122,8 @@ void add_block(Writer& writer, const text::Block& block) {
   };
   if (block.where) entry("where", *block.where);
   if (block.remedy) entry("help", *block.remedy);
-  entry("more", block.id.starts_with("PB") ? fmt::format("pbprobe explain {}", block.id) : "of the claim itself");
+  entry("more", block.id.starts_with("PB") ? fmt::format("pbprobe explain {}", block.id)
+                                           : "this block is about the claim itself");
 }
 
 std::string level_or_dash(const std::optional<Level>& level) {
@@ -159,7 +160,7 @@ void add_answers(Document& page, const Report& report) {
 }
 
 void add_devices(Document& page, const Verdict& verdict) {
-  Table table{.caption = "✓ yes, ✗ no, ~ compatible code or PTX; \"not tested\" was not tried here",
+  Table table{.caption = "✓ yes, ✗ no, ~ compatible code or PTX; \"not tested\": not tried on this machine",
               .head = {"device", "name", "ships", "loads", "correct", "vs generic build"}};
   const text::Rows rows = text::device_rows(verdict);
   for (size_t i = 1; i < rows.size(); ++i) {
@@ -172,7 +173,7 @@ void add_devices(Document& page, const Verdict& verdict) {
 }
 
 void add_claims(Document& page, const Verdict& verdict) {
-  Table table{.caption = "How far each part of the claim is proved",
+  Table table{.caption = "Proved level of each part of the claim",
               .head = {"claim", "claimed", "required", "proven", "outcome", "detail"}};
   for (const auto& row : verdict.claims) {
     if (!row.claimed) continue;
@@ -185,7 +186,7 @@ void add_claims(Document& page, const Verdict& verdict) {
                           {row.detail, Colour::faint, {}}});
   }
   if (table.rows.empty()) return;
-  const auto section = page.open_section("What was claimed");
+  const auto section = page.open_section("Claim");
   drop_empty_columns(table.head, table.rows);
   page.add(table);
 }
@@ -197,7 +198,7 @@ void add_findings(Document& page, const Verdict& verdict) {
   const auto section = page.open_section("Findings");
   for (size_t i = 0; i < blocks.size() && i < kMost; ++i) add_block(page.body(), blocks[i]);
   if (blocks.size() > kMost)
-    page.body().add("p", fmt::format("and {} more: --format json has them all", blocks.size() - kMost));
+    page.body().add("p", fmt::format("and {} more: --format json lists all", blocks.size() - kMost));
 }
 
 void add_checks(Document& page, const Verdict& verdict) {
@@ -219,7 +220,7 @@ void add_checks(Document& page, const Verdict& verdict) {
   }
   const auto section = page.open_section("Checks", fmt::format("Policy {}", verdict.policy.name));
   const auto details = page.body().open("details");
-  page.body().add("summary", fmt::format("{} checks, and what became of each", verdict.checks.size()));
+  page.body().add("summary", fmt::format("{} checks with their states", verdict.checks.size()));
   page.add(table);
 }
 

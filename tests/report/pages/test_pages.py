@@ -184,7 +184,7 @@ def test_warns_about_point_above_roof(window, tmp_path, rich):
     assert window.open(rich).evaluate("document.querySelectorAll('.defect').length") == 0
     page = window.open(written(tmp_path, documents.above_its_roof()))
     keep(page, "above")
-    assert "2 of 8 figures lie above their roof" in page.evaluate("document.querySelector('.defect').textContent")
+    assert "2 of 8 figures are above their roof" in page.evaluate("document.querySelector('.defect').textContent")
     assert page.evaluate("document.querySelectorAll('svg .sbad title').length") == 2
 
 
