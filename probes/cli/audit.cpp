@@ -151,14 +151,14 @@ int run(const AuditArguments& options) {
   if (const auto usable = check_documents(options.documents); !usable) return print_error(usable.error());
   if (options.documents.asked() && (options.table || wants_rows(options)))
     return print_error(make_error(ErrorCode::usage,
-                                  "--sarif, --junit and --markdown are of one build's verdict: give "
-                                  "one build, without --table, --distributions and --for"));
+                                  "--sarif, --junit and --markdown need the verdict of one build: give one build, "
+                                  "without --table, --distributions and --for"));
   if (options.table) return run_table(options);
   if (options.variant && options.artifacts.size() == 1) return run_variant(options);
   if (wants_rows(options)) return run_rows(options);
   if (options.artifacts.size() > 1)
-    return print_error(
-        make_error(ErrorCode::usage, "{} artifacts: give one, or --table for a row of each", options.artifacts.size()));
+    return print_error(make_error(ErrorCode::usage, "{} artifacts: give one, or --table for one row per artifact",
+                                  options.artifacts.size()));
   const auto report = audit_one(options, options.artifacts.front());
   if (!report) return print_error(report.error());
   if (const int written = write_output(text_of(options, *report), options.output); written != kPassed) return written;
@@ -174,7 +174,7 @@ void add_gpus_of_this_machine(std::vector<Sm>& gpus, std::optional<MajorMinor>& 
     if (sm && std::find(gpus.begin(), gpus.end(), *sm) == gpus.end()) gpus.push_back(*sm);
   }
   driver = parse_major_minor(host->driver.cuda_version.value_or(""));
-  if (gpus.empty()) throw CLI::ValidationError("--for", "no GPU is here: " + host->driver.sentence);
+  if (gpus.empty()) throw CLI::ValidationError("--for", "no GPU found: " + host->driver.sentence);
 }
 
 // "sm121,here": ids of targets, capabilities, or the GPUs of this machine.
@@ -202,7 +202,7 @@ std::vector<Sm> parse_gpus(const std::string& list, std::optional<MajorMinor>& d
 void add_audit(CLI::App& app, int& exit_code) {
   auto* command =
       app.add_subcommand("audit",
-                         "What a PyTorch build ships, and whether that is what it claims, read only from its files\n"
+                         "List the contents of a PyTorch build, and check them against a claim. Reads files only\n"
                          "Examples:\n"
                          "  pbprobe audit torch-2.11.0-cp311-cp311-manylinux_2_28_x86_64.whl\n"
                          "  pbprobe audit .venv/lib/python3.11/site-packages --format json\n"
@@ -224,33 +224,30 @@ void add_audit(CLI::App& app, int& exit_code) {
                    "that pbprobe wrote")
       ->required();
   auto* claim = command->add_option("--claim", options.claim,
-                                    "What it is to deliver: a variant's name, or a list of targets and versions");
+                                    "Claim to check: a variant name, or a list of targets and versions");
   add_format_and_output(*command, options.format, options.output);
-  auto* only = command->add_flag("--device-code-only", options.audit.device_code_only,
-                                 "List device code by its headers, and leave out all else");
+  auto* only =
+      command->add_flag("--device-code-only", options.audit.device_code_only, "List only device code, by its headers");
   only->excludes(claim);
   command->add_flag("--table", options.table, "One row of a Markdown table for each ARTIFACT")->excludes(only);
   auto* rows = command->add_flag("--distributions", options.distributions,
-                                 "One row a package: torch ABI, Python, CUDA, SMs, PTX, worst finding. A folder of "
-                                 "packages without a torch, or of wheels, gets them by itself");
+                                 "Print one row per package: torch ABI, Python, CUDA, SMs, PTX, worst finding. Default "
+                                 "for a folder of wheels, and for packages without a torch");
   auto* gpus = command->add_option_function<std::string>(
       "--for", [](const std::string& list) { options.gpus = parse_gpus(list, options.driver); },
-      "GPUs, as in sm121,sm90, or here, those of this machine: what each gets of each package, and which kernels are "
-      "not there for it");
+      "Count the kernels of each package for these GPUs (sm121,sm90; or here, for this machine), and list kernels "
+      "without code for them");
   gpus->option_text("SMS");
-  auto* kernels =
-      command->add_flag("--kernels", options.audit.kernel_names, "List the kernels, by the SMs that they are for");
-  auto* variant =
-      command->add_flag("--variant-json", options.variant,
-                        "Write the variant.json (drafts of PEP 817 and 825: experimental) that its bytes show; "
-                        "where a property is true and not enough, standard error has it");
+  auto* kernels = command->add_flag("--kernels", options.audit.kernel_names, "List the kernels, grouped by SM");
+  auto* variant = command->add_flag("--variant-json", options.variant,
+                                    "Write the variant.json (drafts of PEP 817 and 825: experimental) that matches the "
+                                    "files. Standard error lists properties that are true but insufficient");
   for (auto* row : {rows, gpus, kernels, variant}) row->excludes(claim)->excludes(only);
   variant->excludes(rows)->excludes(gpus)->excludes(kernels);
   kernels->excludes(rows)->excludes(gpus);
   add_documents(*command, options.documents);
-  command->add_flag("--no-cache", options.no_cache,
-                    "Read every file, also what was read before and has not changed, and keep nothing of it");
-  command->add_flag("--strict", options.strict, "Exit with 1 where the verdict is unknown, too")->excludes(only);
+  command->add_flag("--no-cache", options.no_cache, "Read every file again, and do not update the cache");
+  command->add_flag("--strict", options.strict, "Also exit with 1 if the verdict is unknown")->excludes(only);
   command->callback([&exit_code, claim] {
     options.claimed = claim->count() > 0;
     options.kernels = options.audit.kernel_names;

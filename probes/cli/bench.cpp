@@ -156,10 +156,11 @@ void add_problem(CLI::App& command, BenchArguments& options) {
       ->check(CLI::IsMember({"fp32", "tf32", "fp16", "bf16", "int8", "e4m3", "e5m2", "e2m1x2"}))
       ->capture_default_str();
   command
-      .add_option("--block-scales", options.block_scales,
-                  "What neighbours along k share: mx, a power of two for each 32 (e4m3, e5m2, e2m1x2); nvfp4, an e4m3 "
-                  "for each 16 (e2m1x2); 1x128_128x128, 128x128_1x128 and 1x128_1x128, an fp32 for each such block, "
-                  "rows of A by k, then columns of B by k (e4m3, e5m2)")
+      .add_option(
+          "--block-scales", options.block_scales,
+          "Scales shared by neighbours along k: mx, a power of two for each 32 (e4m3, e5m2, e2m1x2); nvfp4, an e4m3 "
+          "for each 16 (e2m1x2); 1x128_128x128, 128x128_1x128 and 1x128_1x128, an fp32 for each such block, "
+          "rows of A by k, then columns of B by k (e4m3, e5m2)")
       ->check(CLI::IsMember(block_scale_names()))
       ->capture_default_str();
   command
@@ -170,7 +171,7 @@ void add_problem(CLI::App& command, BenchArguments& options) {
   command.add_option("--out", options.out, "Type of C")->check(CLI::IsMember({"fp32", "fp16", "bf16", "int32"}));
   auto* const shape = command.add_option("--shape", options.shapes, "MxNxK; may be given often")->capture_default_str();
   auto* const random =
-      command.add_option("--random", options.random, "So many shapes by chance: m, n, k from 1 to 16384, log-uniform")
+      command.add_option("--random", options.random, "Number of random shapes: m, n, k from 1 to 16384, log-uniform")
           ->check(CLI::Range(1, 100000))
           ->excludes(shape);
   command.add_option("--seed", options.seed, "Of --random")
@@ -184,7 +185,7 @@ void add_problem(CLI::App& command, BenchArguments& options) {
 
 void add_bench(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand("bench",
-                                     "Time our kernels, verified before they are timed\n"
+                                     "Verify and time pbprobe's kernels\n"
                                      "Examples:\n"
                                      "  pbprobe bench --target avx512 --shape 1024x1024x1024 --threads 1\n"
                                      "  pbprobe bench --dtype fp32 --layout nt --against libtorch --format json\n"
@@ -197,34 +198,32 @@ void add_bench(CLI::App& app, int& exit_code) {
   static BenchArguments options;
   BenchRequest& bench = options.bench.bench;
   add_problem(*command, options);
-  command->add_option("--threads", bench.threads, "0: as many as this process may use")
+  command->add_option("--threads", bench.threads, "Threads of CPU kernels; 0 for all that this process may use")
       ->check(CLI::Range(0, 4096))
       ->capture_default_str();
   command->add_flag("--prepacked", bench.prepacked,
-                    "Pack B once, outside the time, as weights are; only CPU kernels; a peer reads B as it lies");
+                    "Pack B once, outside the timed part, as weights are; CPU kernels only; peers read unpacked B");
   command->add_flag(
       "--scaled", bench.scaled,
       "Scale C by a factor for each row and one for each column, as INT8 layers do; INT8 then gives BF16");
   auto* const probes = command->add_flag(
       "--probes", options.bench.probes,
-      "Ask each GPU first what its memories, launches and instructions give by themselves, and hold the rows "
-      "against that (a roofline)");
-  auto* const explain = command->add_flag(
-      "--explain", options.explain,
-      "Run nothing: show the kernels that compute each shape, how they would be cut, and which one is chosen; with "
-      "--target also for a device that is not here");
-  command->add_option("--sms", options.sms, "SMs of a GPU that --explain supposes")
+      "First measure memories, launches and instructions of each GPU, and compare the rows with them (roofline)");
+  auto* const explain = command->add_flag("--explain", options.explain,
+                                          "Run nothing: show the kernels for each shape, their plans, and the chosen "
+                                          "one; with --target also for a missing device");
+  command->add_option("--sms", options.sms, "SM count of the GPU that --explain assumes")
       ->needs(explain)
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
-  auto* const against = command->add_option(
-      "--against", bench.against,
-      "A peer measured in the same run, interleaved: libtorch, cublaslt (its first heuristic, as torch "
-      "takes it), cublaslt_best (of 32), cutlass, bf16 (our own GEMM in BF16)");
+  auto* const against =
+      command->add_option("--against", bench.against,
+                          "Peer to measure in the same run, interleaved: libtorch, cublaslt (its first heuristic, as "
+                          "in torch), cublaslt_best (best of 32), cutlass, bf16 (pbprobe's BF16 GEMM)");
   explain->excludes(probes)->excludes(against);  // options for measured runs only
   command
       ->add_option("--sustained", bench.sustained_seconds,
-                   "Seconds that each sample lasts: what is left of a rate once the chip is warm (give --budget too)")
+                   "Seconds per sample, for rates of a warm chip (set --budget too)")
       ->check(number_between(0, 60));
   command->add_option("--libtorch", options.bench.artifact,
                       "The build to measure against; by default the torch of the active environment");

@@ -37,8 +37,8 @@ void add_format(CLI::App& command, Format& format) {
 void add_format_and_output(CLI::App& command, Format& format, std::optional<std::filesystem::path>& output) {
   add_choice<Format>(command, "--format", format,
                      {{"text", Format::text}, {"json", Format::json}, {"html", Format::html}},
-                     "text, json, or html: a page in one file, which fetches nothing");
-  command.add_option("--output", output, "Write to this file instead of standard output; - is that");
+                     "text, json, or html (one self-contained page)");
+  command.add_option("--output", output, "Write to FILE (default -: standard output)");
   add_colour(command);
 }
 
@@ -46,7 +46,7 @@ void add_colour(CLI::App& command) {
   add_choice<ColourWhen>(
       command, "--color", colour_when(),
       {{"auto", ColourWhen::automatic}, {"always", ColourWhen::always}, {"never", ColourWhen::never}},
-      "Colours and signs: auto is on a terminal, unless NO_COLOR is set");
+      "Colours and signs; auto: on a terminal, unless NO_COLOR is set");
 }
 
 CLI::Validator number_between(double least, double most, std::string unit) {

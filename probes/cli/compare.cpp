@@ -79,7 +79,7 @@ int run(const CompareArguments& options) {
 void add_compare(CLI::App& app, int& exit_code) {
   auto* command =
       app.add_subcommand("compare",
-                         "What one build or report has that another has not; then which figures differ\n"
+                         "Compare builds or reports: facts, then figures\n"
                          "Examples:\n"
                          "  pbprobe compare torch-2.10.0.whl torch-2.11.0.whl\n"
                          "  pbprobe compare yesterday.json today.json --fail-on regressed\n"
@@ -92,21 +92,21 @@ void add_compare(CLI::App& app, int& exit_code) {
   static CompareArguments options;
   command
       ->add_option("ARTIFACT", options.sides,
-                   "Two or more: artifacts as for `pbprobe audit`, reports as JSON, or evidence folders; the first is "
-                   "what was before")
+                   "Two or more artifacts (as for `pbprobe audit`), JSON reports or evidence folders; each is compared "
+                   "with the first")
       ->required()
       ->expected(2, 100);
   add_choice<FailOn>(*command, "--fail-on", options.fail_on,
                      {{"nothing", FailOn::nothing}, {"regressed", FailOn::regressed}},
-                     "regressed: exit with 1 where an SM, PTX, a kernel, a file of libtorch or a CPU capability was "
-                     "lost, a better CPU is needed, or a figure is slower");
+                     "regressed: exit with 1 if an SM, PTX, a kernel, a file of libtorch or a CPU capability is lost, "
+                     "a better CPU is needed, or a figure is slower");
   add_choice<CompareFormat>(*command, "--format", options.format,
                             {{"text", CompareFormat::text},
                              {"json", CompareFormat::json},
                              {"markdown", CompareFormat::markdown},
                              {"html", CompareFormat::html}},
-                            "text, json, markdown, as for a job summary, or html: a page in one file");
-  command->add_option("--output", options.output, "Write to this file instead of standard output; - is that");
+                            "text, json, markdown (for a job summary), or html (one page)");
+  command->add_option("--output", options.output, "Write to FILE (default -: standard output)");
   add_colour(*command);
   command->callback([&exit_code] { exit_code = run(options); });
 }

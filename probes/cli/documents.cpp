@@ -10,8 +10,7 @@ namespace pbprobe::cli {
 void add_documents(CLI::App& command, Documents& documents) {
   command.add_option("--sarif", documents.sarif, "Write the findings to this file as SARIF 2.1.0, for code scanning");
   command.add_option("--junit", documents.junit, "Write the checks to this file as JUnit XML");
-  command.add_option("--markdown", documents.markdown,
-                     "Write the verdict to this file in Markdown, as for a job summary");
+  command.add_option("--markdown", documents.markdown, "Write the verdict to this file as Markdown, for a job summary");
 }
 
 Result<void> check_documents(const Documents& documents) {

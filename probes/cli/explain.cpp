@@ -40,15 +40,15 @@ std::vector<Explained> catalogue() {
 std::string meaning_of(Severity severity) {
   switch (severity) {
     case Severity::fail: return "a finding fails the verdict";
-    case Severity::warn: return "a finding is reported, and fails nothing";
+    case Severity::warn: return "a finding is reported, but does not fail the verdict";
     case Severity::note: return "a finding is only noted";
   }
   return "";
 }
 
 std::string waiver_of(const Explained& one) {
-  if (one.check == nullptr) return "not by a policy: it is of the recipe's text";
-  if (one.check->integrity) return "no policy can: it protects what every other answer rests on";
+  if (one.check == nullptr) return "not possible: the check reads the text of a recipe";
+  if (one.check->integrity) return "not possible: all other checks depend on this check";
   return fmt::format(R"(in a policy: {{"id": "{}", "component": WHERE, "reason": WHY, "until": "2027-01-31"}})",
                      one.id);
 }
@@ -125,7 +125,7 @@ int run(const ExplainArguments& options) {
   std::transform(id.begin(), id.end(), id.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   const auto found = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.id == id; });
   if (found == all.end())
-    return print_error(make_error(ErrorCode::usage, "there is no check {}: `pbprobe explain` lists them", options.id));
+    return print_error(make_error(ErrorCode::usage, "no check {}: `pbprobe explain` lists all checks", options.id));
   return write_output(options.format == Format::json ? json_text(json_of(*found)) : text_of(*found));
 }
 
@@ -133,13 +133,13 @@ int run(const ExplainArguments& options) {
 
 void add_explain(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand("explain",
-                                     "What a check asks, what it needs, how to fix what it finds, and how to waive it\n"
+                                     "Describe a check: its question, its facts, the fix and the waiver\n"
                                      "Examples:\n"
                                      "  pbprobe explain PB303\n"
-                                     "  pbprobe explain          all of them, one a line\n"
-                                     "Exit code: 0, or 2 where there is no such check");
+                                     "  pbprobe explain          all checks, one per line\n"
+                                     "Exit code: 0, or 2 if the check does not exist");
   static ExplainArguments options;
-  command->add_option("CHECK", options.id, "The id that stands beside a finding");
+  command->add_option("CHECK", options.id, "Id printed with each finding");
   add_format(*command, options.format);
   command->callback([&exit_code] { exit_code = run(options); });
 }

@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kStandardOutput = "-";
 
 Error cannot_write(const fs::path& file, int reason) {
-  return make_error(ErrorCode::unreadable, "{} cannot be written: {}: name a file in a folder of yours", file.string(),
+  return make_error(ErrorCode::unreadable, "{} cannot be written: {}: name a file in a writable folder", file.string(),
                     std::strerror(reason));
 }
 

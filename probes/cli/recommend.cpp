@@ -59,15 +59,16 @@ int run(const RecommendArguments& options) {
 }  // namespace
 
 void add_recommend(CLI::App& app, int& exit_code) {
-  auto* command = app.add_subcommand("recommend",
-                                     "The build for a machine, and why: a variant of the matrix, or a wheel of pip\n"
-                                     "Examples:\n"
-                                     "  pbprobe recommend\n"
-                                     "  pbprobe recommend --workload infer-int8\n"
-                                     "  pbprobe recommend --host host.json --format json");
+  auto* command =
+      app.add_subcommand("recommend",
+                         "Recommend a build for a machine, with the reason: a variant of the matrix, or a pip wheel\n"
+                         "Examples:\n"
+                         "  pbprobe recommend\n"
+                         "  pbprobe recommend --workload infer-int8\n"
+                         "  pbprobe recommend --host host.json --format json");
   static RecommendArguments options;
-  command->add_option("--host", options.host, "A host's JSON (`pbprobe host --format json`); this machine otherwise");
-  command->add_option("--workload", options.workload, "train, infer-bf16, infer-int8 or dev; train otherwise");
+  command->add_option("--host", options.host, "Host as JSON (`pbprobe host --format json`); default: this machine");
+  command->add_option("--workload", options.workload, "train (default), infer-bf16, infer-int8 or dev");
   add_format(*command, options.format);
   command->callback([&exit_code] { exit_code = run(options); });
 }

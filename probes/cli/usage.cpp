@@ -55,11 +55,10 @@ std::vector<std::string> known_options(const CLI::App& command) {
 }
 
 std::string surplus_word(const CLI::App& command, std::string_view word) {
-  if (word.starts_with('-'))
-    return fmt::format("there is no option {} here{}", word, nearest_of(word, known_options(command)));
+  if (word.starts_with('-')) return fmt::format("unknown option {}{}", word, nearest_of(word, known_options(command)));
   const auto commands = known_commands(command);
-  if (!commands.empty()) return fmt::format("there is no command {}{}", word, nearest_of(word, commands));
-  return fmt::format("{}: one word too many", word);
+  if (!commands.empty()) return fmt::format("unknown command {}{}", word, nearest_of(word, commands));
+  return fmt::format("{}: unexpected argument", word);
 }
 
 // Returns the text after `mark` in a message of CLI11; the whole message if `mark` is missing.

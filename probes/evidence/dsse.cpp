@@ -68,17 +68,16 @@ enum class Half { secret, open };
 
 Error no_key(const std::filesystem::path& path, Half half, bool of_cosign, bool encrypted) {
   if (of_cosign)
-    return make_error(
-        ErrorCode::usage,
-        "{}: only cosign opens a private key of its own: sign with its public half, --sign cosign.pub, and "
-        "the program that holds the key, --signer COMMAND; or import an encrypted PEM into both",
-        path.string());
+    return make_error(ErrorCode::usage,
+                      "{}: only cosign can read this private key: use --sign cosign.pub, and --signer COMMAND for the "
+                      "program that holds the key; or import an encrypted PEM into both",
+                      path.string());
   if (half == Half::secret && encrypted)
-    return make_error(ErrorCode::usage, "{}: it is encrypted, and {} in {}", path.string(),
-                      std::getenv(kPassphrase) == nullptr ? "there is no passphrase" : "that is not the passphrase",
+    return make_error(ErrorCode::usage, "{}: the key is encrypted, and {} in {}", path.string(),
+                      std::getenv(kPassphrase) == nullptr ? "there is no passphrase" : "the passphrase is wrong",
                       kPassphrase);
   return make_error(
-      ErrorCode::usage, "{}: it holds no {} key in PEM: {}", path.string(), half == Half::secret ? "private" : "public",
+      ErrorCode::usage, "{}: no {} key in PEM: {}", path.string(), half == Half::secret ? "private" : "public",
       half == Half::secret ? "openssl genpkey -algorithm ed25519 -out KEY" : "openssl pkey -in KEY -pubout -out PUB");
 }
 
@@ -94,10 +93,9 @@ Result<Key> read_key(const std::filesystem::path& path, Half half) {
   if (half == Half::secret) OPENSSL_cleanse(text.data(), text.size());
   if (key == nullptr) return no_key(path, half, of_cosign, encrypted);
   if (!is_known_kind(key.get()))
-    return make_error(
-        ErrorCode::unsupported,
-        "{}: the key is neither an Ed25519 key nor one of ECDSA P-256: openssl genpkey -algorithm ed25519",
-        path.string());
+    return make_error(ErrorCode::unsupported,
+                      "{}: the key is neither Ed25519 nor ECDSA P-256: openssl genpkey -algorithm ed25519",
+                      path.string());
   return key;
 }
 
@@ -118,7 +116,7 @@ Result<Key> key_of(std::string_view der) {
   const uint8_t* begin = data_of(der);
   Key key(d2i_PUBKEY(nullptr, &begin, static_cast<long>(der.size())));
   if (key == nullptr || !is_known_kind(key.get()) || der_of(key.get()) != der)
-    return make_error(ErrorCode::malformed, "publicKey: it is neither an Ed25519 key nor one of ECDSA P-256");
+    return make_error(ErrorCode::malformed, "publicKey: the key is neither Ed25519 nor ECDSA P-256");
   return key;
 }
 
@@ -133,7 +131,7 @@ Result<Key> read_either_half(const std::filesystem::path& path) {
 
 Result<std::string> decoded(std::string_view text, std::string_view what) {
   auto bytes = from_base64(text);
-  if (!bytes) return make_error(ErrorCode::malformed, "{}: it is not base64", what);
+  if (!bytes) return make_error(ErrorCode::malformed, "{}: not base64", what);
   return std::move(*bytes);
 }
 
@@ -155,17 +153,16 @@ std::string text_of(const Envelope& envelope) {
 
 Result<std::string> text_at(const Json& json, const char* key) {
   const auto found = json.find(key);
-  if (found == json.end() || !found->is_string())
-    return make_error(ErrorCode::malformed, "{}: a text is expected there", key);
+  if (found == json.end() || !found->is_string()) return make_error(ErrorCode::malformed, "{}: expected a string", key);
   return found->get<std::string>();
 }
 
 Result<Envelope> read_envelope(std::string_view text) {
   PBPROBE_TRY(const Json json, parse_json(text));
-  if (!json.is_object()) return make_error(ErrorCode::malformed, "it is not an envelope");
+  if (!json.is_object()) return make_error(ErrorCode::malformed, "not an envelope");
   const auto signatures = json.find("signatures");
   if (signatures == json.end() || !signatures->is_array() || signatures->size() != 1 || !(*signatures)[0].is_object())
-    return make_error(ErrorCode::malformed, "signatures: exactly one is expected");
+    return make_error(ErrorCode::malformed, "signatures: expected exactly one");
   PBPROBE_TRY(const std::string payload, text_at(json, "payload"));
   PBPROBE_TRY(const std::string signature, text_at((*signatures)[0], "sig"));
   Envelope envelope;
@@ -177,7 +174,7 @@ Result<Envelope> read_envelope(std::string_view text) {
   const std::string again = text_of(envelope);
   if (again != text) {
     const auto differs = std::mismatch(again.begin(), again.end(), text.begin(), text.end()).first - again.begin();
-    return make_error(ErrorCode::malformed, "byte {}: it is not as pbprobe writes it", differs);
+    return make_error(ErrorCode::malformed, "byte {}: differs from the bytes that pbprobe writes", differs);
   }
   return envelope;
 }
@@ -219,12 +216,12 @@ Result<std::string> signed_by_command(std::string_view message, EVP_PKEY* key, c
               run_program({.arguments = {"sh", "-c", signer.command + " \"$1\"", "sh", file}, .seconds = kMostSeconds}),
               "--signer {}", signer.command);
   if (output.exit_code != 0)
-    return make_error(ErrorCode::failed_child, "--signer {}: it ended with {}: {}", signer.command, output.exit_code,
+    return make_error(ErrorCode::failed_child, "--signer {}: exit code {}: {}", signer.command, output.exit_code,
                       without_end_of_line(output.err));
   if (is_signature(output.out, message, key)) return output.out;
   const auto bytes = from_base64(without_end_of_line(output.out));
   if (bytes && is_signature(*bytes, message, key)) return *bytes;
-  return make_error(ErrorCode::failed_child, "--signer {}: what it prints is not a signature by the key of {}",
+  return make_error(ErrorCode::failed_child, "--signer {}: the output is not a signature by the key of {}",
                     signer.command, signer.key.string());
 }
 
@@ -267,7 +264,7 @@ Result<std::string> sigstore_bundle(std::string_view text) {
 Result<OpenedEnvelope> open_envelope(std::string_view text, const std::vector<std::filesystem::path>& keys) {
   PBPROBE_TRY(const Envelope envelope, read_envelope(text));
   if (key_id(envelope.public_key) != envelope.key)
-    return make_error(ErrorCode::malformed, "keyid: it is not that of the public key beside it");
+    return make_error(ErrorCode::malformed, "keyid: does not match publicKey");
   Key key;
   for (const auto& path : keys) {
     PBPROBE_TRY(Key given, read_either_half(path));
@@ -275,7 +272,7 @@ Result<OpenedEnvelope> open_envelope(std::string_view text, const std::vector<st
   }
   const bool trusted = key != nullptr;
   if (!trusted && !keys.empty())
-    return make_error(ErrorCode::malformed, "keyid: it was signed by {}, which is not the key of {}", envelope.key,
+    return make_error(ErrorCode::malformed, "keyid: signed by {}, which is not the key in {}", envelope.key,
                       keys.size() == 1 ? keys.front().string() : "any of the files given");
   if (!trusted) {
     PBPROBE_TRY(key, key_of(envelope.public_key));
@@ -283,7 +280,7 @@ Result<OpenedEnvelope> open_envelope(std::string_view text, const std::vector<st
   const std::string message = pre_authentication_encoding(kStatementType, envelope.payload);
   const bool sound = is_signature(envelope.signature, message, key.get());
   if (!sound)
-    return make_error(ErrorCode::malformed, "the signature does not fit the payload: one of them was changed");
+    return make_error(ErrorCode::malformed, "the signature does not match the payload: one of them was changed");
   return OpenedEnvelope{.payload = envelope.payload, .key = envelope.key, .trusted = trusted};
 }
 

@@ -80,13 +80,13 @@ std::string digest_stated(const Json& statement, std::string_view file) {
 
 Result<void> check_digests(const EvidenceFiles& files) {
   PBPROBE_TRY(const Json statement, parse_json(files.at(kStatementFile)), "{}", kStatementFile);
-  if (!statement.is_object()) return make_error(ErrorCode::malformed, "{}: it is not a statement", kStatementFile);
+  if (!statement.is_object()) return make_error(ErrorCode::malformed, "{}: not a statement", kStatementFile);
   for (const std::string_view name : kDigested) {
     const std::string is = sha256_of(files.at(std::string(name)));
     const std::string stated = digest_stated(statement, name);
     if (is != stated)
-      return make_error(ErrorCode::malformed, "{}: it was changed: its sha256 is {}, and the statement says {}", name,
-                        is, stated);
+      return make_error(ErrorCode::malformed, "{}: the file was changed: its sha256 is {}, but the statement has {}",
+                        name, is, stated);
   }
   return {};
 }
@@ -97,10 +97,11 @@ Result<void> check_bundle(const EvidenceFiles& files) {
   if (bundle == files.end()) return {};
   const auto envelope = files.find(kEnvelopeFile);
   if (envelope == files.end())
-    return make_error(ErrorCode::malformed, "{}: {} is missing, of which it was made", kBundleFile, kEnvelopeFile);
+    return make_error(ErrorCode::malformed, "{}: {}, from which this file was made, is missing", kBundleFile,
+                      kEnvelopeFile);
   PBPROBE_TRY(const std::string made, sigstore_bundle(envelope->second), "{}", kEnvelopeFile);
   if (made != bundle->second)
-    return make_error(ErrorCode::malformed, "{}: it is not that of {}", kBundleFile, kEnvelopeFile);
+    return make_error(ErrorCode::malformed, "{}: does not match {}", kBundleFile, kEnvelopeFile);
   return {};
 }
 
@@ -108,7 +109,7 @@ Result<void> check_payload(const std::string& statement, const std::string& payl
   if (statement == payload) return {};
   const auto differs =
       std::mismatch(statement.begin(), statement.end(), payload.begin(), payload.end()).first - statement.begin();
-  return make_error(ErrorCode::malformed, "{}: byte {}: it is not what was signed", kStatementFile, differs);
+  return make_error(ErrorCode::malformed, "{}: byte {}: differs from the signed bytes", kStatementFile, differs);
 }
 
 }  // namespace
@@ -117,7 +118,7 @@ Result<void> check_new_folder(const fs::path& folder) {
   std::error_code error;
   const bool there = fs::exists(fs::symlink_status(folder, error));
   if (there && !(fs::is_directory(fs::symlink_status(folder, error)) && fs::is_empty(folder, error)))
-    return make_error(ErrorCode::usage, "{} is there already: evidence is written into a new folder", folder.string());
+    return make_error(ErrorCode::usage, "{} exists: evidence needs a new folder", folder.string());
   return {};
 }
 
@@ -168,7 +169,7 @@ Result<Signature> check_files(const EvidenceFiles& files, const std::vector<fs::
 
 Result<StatedSubjects> subjects_in(const EvidenceFiles& files) {
   PBPROBE_TRY(const Json statement, parse_json(files.at(kStatementFile)), "{}", kStatementFile);
-  if (!statement.is_object()) return make_error(ErrorCode::malformed, "{}: it is not a statement", kStatementFile);
+  if (!statement.is_object()) return make_error(ErrorCode::malformed, "{}: not a statement", kStatementFile);
   StatedSubjects subjects;
   for (const auto& subject : statement.value("subject", Json::array())) {
     const bool formed = subject.is_object() && subject.contains("name") && subject["name"].is_string() &&

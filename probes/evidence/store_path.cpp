@@ -42,9 +42,10 @@ Result<NarHash> read_nar_hash(const std::string& path) {
   const auto hex = stated && stated->starts_with(kKind) ? hex_of_nix32(std::string_view(*stated).substr(kKind.size()))
                                                         : std::nullopt;
   if (!hex)
-    return make_error(ErrorCode::failed_child,
-                      "{}: `nix-store -q --hash` does not tell its NAR hash{}: a build in the store is attested by it",
-                      path, stated ? ", it says \"" + *stated + "\"" : "");
+    return make_error(
+        ErrorCode::failed_child,
+        "{}: `nix-store -q --hash` does not report the NAR hash{}, which evidence of a build in the store needs", path,
+        stated ? ", it says \"" + *stated + "\"" : "");
   return NarHash{*stated, *hex};
 }
 

@@ -119,14 +119,13 @@ std::optional<std::string> others_on(const std::vector<GpuUse>& uses, const std:
     if (!names(device, use.device)) continue;
     for (const GpuProcess& process : use.processes) {
       if (!counts(process)) continue;
-      who.insert(
-          fmt::format("{} (process {}) on {}", process.name.value_or("an unnamed one"), process.pid, use.device));
+      who.insert(fmt::format("{} (process {}) on {}", process.name.value_or("unnamed"), process.pid, use.device));
     }
   }
   for (const GpuUse& use : uses) {
     if (!who.empty() || !names(device, use.device) || use.when != "before") continue;
     if (use.utilization_percent.value_or(0) > kIdlePercent)
-      who.insert(fmt::format("work that took {} % of {} before", *use.utilization_percent, use.device));
+      who.insert(fmt::format("{} % utilization of {} before the measurement", *use.utilization_percent, use.device));
   }
   if (who.empty()) return std::nullopt;
   return fmt::format("{}", fmt::join(who, ", "));

@@ -29,7 +29,7 @@ struct Side {
 
 Result<Side> side_of(const Inventory& inventory, const Host& host, const fs::path& program) {
   if (!inventory.libtorch_dir)
-    return make_error(ErrorCode::unsupported, "{} holds no libtorch that can be started from where it lies",
+    return make_error(ErrorCode::unsupported, "{} contains no libtorch that can be started in place",
                       inventory.artifact);
   Side side;
   side.request.host = host;
@@ -42,7 +42,7 @@ Result<Side> side_of(const Inventory& inventory, const Host& host, const fs::pat
 }
 
 Result<std::vector<AreaGain>> speeds(const Report& report, const Inventory& generic, const CompareRequest& request) {
-  if (!report.host) return make_error(ErrorCode::unsupported, "this machine was not looked at");
+  if (!report.host) return make_error(ErrorCode::unsupported, "this machine was not inspected");
   PBPROBE_TRY(const Side build, side_of(*report.inventory, *report.host, request.program));
   PBPROBE_TRY(const Side baseline, side_of(generic, *report.host, request.program));
   int64_t runs = 0;
@@ -86,9 +86,7 @@ Result<fs::path> find_default_baseline(const Report& report) {
   PBPROBE_TRY(fs::path found, find_default_artifact(torch_search_roots(system_env())), "--baseline");
   std::error_code error;
   if (report.inventory && fs::equivalent(found, report.inventory->artifact, error))
-    return make_error(ErrorCode::not_found,
-                      "--baseline: the only torch that was found is what is judged: name a generic one to compare it "
-                      "with");
+    return make_error(ErrorCode::not_found, "--baseline: no torch except the judged one was found: name a generic one");
   return found;
 }
 

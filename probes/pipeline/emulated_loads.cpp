@@ -72,10 +72,10 @@ void judge_end(const Reported& reported, EmulatedLoad& load) {
   if (reported.end == fmt::format("ended by signal {}", SIGILL)) {
     load.outcome = LoadOutcome::died;
     load.library = name;
-    load.what = "an illegal instruction, as it was opened or closed";
+    load.what = "an illegal instruction during opening or closing";
   } else if (reported.end != "ended with 0") {
     load.library = name;
-    load.what = fmt::format("{} at {}", reported.end.empty() ? "it ended without a word" : reported.end, name);
+    load.what = fmt::format("{} at {}", reported.end.empty() ? "exited without a message" : reported.end, name);
   } else if (reported.opened == 0) {
     load.what = reported.refused.empty() ? "nothing was opened" : reported.refused;
   } else {
@@ -117,13 +117,13 @@ std::vector<EmulatedLoad> load_emulated(const fs::path& artifact, const Claim& c
     if (target == nullptr || target->kind != TargetKind::cpu) continue;
     EmulatedLoad load{.target = id, .cpu = target->emulated_cpu};
     if (target->architecture != kMachine) {
-      load.what = fmt::format("its program for {} is not here", target->architecture);
+      load.what = fmt::format("pbprobe for {} is not installed", target->architecture);
     } else if (!layout || !layout->libtorch_dir) {
-      load.what = "it lies where it cannot be loaded from: in a wheel, or nowhere";
+      load.what = "libtorch cannot be loaded in place: it is in a wheel, or missing";
     } else {
       const auto files = files_of(*layout->libtorch_dir);
       if (files.empty())
-        load.what = "none of its files can be opened by themselves";
+        load.what = "no file of libtorch can be opened alone";
       else
         load = load_on(*target, files, program_of(program));
     }

@@ -187,8 +187,8 @@ Result<void> add_artifact(const fs::path& artifact, const EnvironmentRequest& re
                                            cuda_of_torch(environment.distributions));
   if (!faulty.local_versions.empty())
     environment.notes.push_back(
-        fmt::format("versions with +{} are only where they were installed from, as PyTorch's own index: give the "
-                    "command that index too, by --extra-index-url",
+        fmt::format("versions with +{} exist only on the index from which they were installed, such as PyTorch's: add "
+                    "it to the command by --extra-index-url",
                     fmt::join(faulty.local_versions, " and +")));
   return {};
 }

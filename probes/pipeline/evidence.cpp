@@ -65,11 +65,10 @@ Result<void> check_signable(const Report& report) {
   for (const auto& run : report.joined.value_or(std::vector<GatedRun>())) {
     number += 1;
     if (!run.signed_by)
-      return make_error(
-          ErrorCode::unsupported,
-          "no evidence was written: nothing tells who made run {}: --sign takes folders of evidence that were "
-          "signed by this key, or by one given with --key",
-          number);
+      return make_error(ErrorCode::unsupported,
+                        "no evidence was written: run {} has no trusted signature: --sign needs evidence signed by "
+                        "this key, or by a key given with --key",
+                        number);
   }
   return {};
 }
@@ -81,15 +80,13 @@ Result<void> check_attestable(const Report& report) {
   if (!all_read_from_files(report))
     return make_error(
         ErrorCode::unsupported,
-        "no evidence was written: its facts were read from a document, which can say anything of files: gate "
-        "the artifact itself");
+        "no evidence was written: the facts are from a document, not from files: gate the artifact itself");
   const auto& files = report.inventory->files;
   const bool whole = std::all_of(files.begin(), files.end(),
                                  [](const File& file) { return !file.machine || file.sha256.has_value(); });
   if (!whole || subjects_of(report).empty())
     return make_error(ErrorCode::unsupported,
-                      "no evidence was written: the facts hold no digest of each shared object: gate the artifact "
-                      "itself");
+                      "no evidence was written: digests of shared objects are missing: gate the artifact itself");
   return {};
 }
 
@@ -101,20 +98,20 @@ std::map<std::string, std::string> digests_of(const Report& report) {
 
 Result<void> check_same_build(const Report& one, const Report& other, const std::string& name) {
   if (to_json(*one.claim) != to_json(*other.claim))
-    return make_error(ErrorCode::malformed, "{}: its claim is \"{}\", and the first one's is \"{}\"", name,
+    return make_error(ErrorCode::malformed, "{}: the claim is \"{}\", but \"{}\" in the first report", name,
                       other.claim->text, one.claim->text);
   const auto ours = digests_of(one);
   const auto theirs = digests_of(other);
-  if (ours.empty()) return make_error(ErrorCode::malformed, "the first report holds no digests of what it judged");
+  if (ours.empty()) return make_error(ErrorCode::malformed, "the first report has no digests");
   if (ours == theirs) return {};
   for (const auto& [path, digest] : ours) {
     const auto same = theirs.find(path);
-    if (same == theirs.end()) return make_error(ErrorCode::malformed, "{}: it knows no {}", name, path);
+    if (same == theirs.end()) return make_error(ErrorCode::malformed, "{}: {} is missing", name, path);
     if (same->second != digest)
-      return make_error(ErrorCode::malformed, "{}: its {} is another file: {} against {}", name, path, same->second,
-                        digest);
+      return make_error(ErrorCode::malformed, "{}: {} differs: {}, but {} in the first report", name, path,
+                        same->second, digest);
   }
-  return make_error(ErrorCode::malformed, "{}: it holds shared objects that the first one does not know", name);
+  return make_error(ErrorCode::malformed, "{}: has shared objects that the first report lacks", name);
 }
 
 GatedRun run_of(Report report) {
@@ -178,14 +175,13 @@ Result<Joined> joined_from(std::vector<GatedRun> runs, const Claim& claim, std::
 
 Result<Again> join_again(const Report& report, const std::string& name) {
   if (!report.verdict || !report.claim || report.joined->size() < 2)
-    return make_error(ErrorCode::malformed, "{}: it holds no verdict of two runs: `pbprobe gate --join` writes one",
-                      name);
+    return make_error(ErrorCode::malformed, "{}: no verdict of two runs: `pbprobe gate --join` writes one", name);
   PBPROBE_TRY(Joined again, joined_from(*report.joined, *report.claim, report.verdict->require, name));
   std::optional<std::string> where = first_difference(*report.verdict, *again.report.verdict);
   if (!where && to_json(*again.report.inventory) != to_json(report.inventory.value_or(Inventory{})))
     where = "inventory";
   if (where)
-    return make_error(ErrorCode::malformed, "{}: it is not what its {} runs give together: {} differs ({})", name,
+    return make_error(ErrorCode::malformed, "{}: {} differs from the result of its {} runs ({})", name,
                       report.joined->size(), *where, again.report.verdict->reason);
   return Again{.verdict = std::move(*again.report.verdict), .later = std::move(again.later)};
 }
@@ -198,8 +194,7 @@ struct Gated {
 
 Result<Gated> load_gated(const fs::path& file) {
   PBPROBE_TRY(auto document, load_report(file));
-  if (!document)
-    return make_error(ErrorCode::not_found, "{}: a report that `pbprobe gate` wrote is expected", file.string());
+  if (!document) return make_error(ErrorCode::not_found, "{}: expected a report from `pbprobe gate`", file.string());
   Gated gated{.report = std::move(*document)};
   Again again;
   if (gated.report.joined) {
@@ -222,7 +217,8 @@ Result<Loaded> load_evidence(const fs::path& folder, const TrustedKeys& keys) {
   PBPROBE_TRY(const EvidenceFiles files, read_folder(folder));
   PBPROBE_TRY(Signature signature, check_files(files, keys), "{}", folder.string());
   if (!keys.empty() && !signature.trusted)
-    return make_error(ErrorCode::malformed, "{}: {} is missing: it was not signed", folder.string(), kEnvelopeFile);
+    return make_error(ErrorCode::malformed, "{}: {} is missing: the evidence is not signed", folder.string(),
+                      kEnvelopeFile);
   PBPROBE_TRY(Gated gated, load_gated(folder / kReportFile));
   return Loaded{.gated = std::move(gated), .signature = std::move(signature)};
 }
@@ -231,7 +227,7 @@ Result<Loaded> load_either(const fs::path& input, const TrustedKeys& keys) {
   std::error_code error;
   if (fs::is_directory(input, error)) return load_evidence(input, keys);
   if (!keys.empty())
-    return make_error(ErrorCode::malformed, "{}: a bare report is signed by nobody: give its folder of evidence",
+    return make_error(ErrorCode::malformed, "{}: a bare report has no signature: give its evidence folder",
                       input.string());
   PBPROBE_TRY(Gated gated, load_gated(input));
   return Loaded{.gated = std::move(gated), .signature = {}};
@@ -262,18 +258,18 @@ Result<void> check_artifact(const StatedSubjects& stated, const fs::path& artifa
     if (same == there.end()) {
       faults.push_back(name + " is missing");
     } else if (same->second != digests) {
-      faults.push_back(name + " is another file");
+      faults.push_back(name + " differs");
     }
   }
   for (const auto& [name, digests] : there) {
-    if (!stated.contains(name)) faults.push_back(name + " was not among what was judged");
+    if (!stated.contains(name)) faults.push_back(name + " was not judged");
   }
   if (faults.empty()) return {};
   constexpr size_t kMostReported = 10;
   const size_t more = faults.size() - std::min(faults.size(), kMostReported);
   faults.resize(std::min(faults.size(), kMostReported));
-  return make_error(ErrorCode::malformed, "{} is not what was signed: {}{}", artifact.string(), fmt::join(faults, "; "),
-                    more > 0 ? fmt::format("; and {} more", more) : "");
+  return make_error(ErrorCode::malformed, "{} differs from the signed artifact: {}{}", artifact.string(),
+                    fmt::join(faults, "; "), more > 0 ? fmt::format("; and {} more", more) : "");
 }
 
 }  // namespace
@@ -319,10 +315,10 @@ Result<Report> join_evidence(const std::vector<fs::path>& inputs, std::optional<
     PBPROBE_TRY(Loaded loaded, load_either(input, keys));
     auto& [gated, signature] = loaded;
     Report& report = gated.report;
-    if (!report.claim) return make_error(ErrorCode::malformed, "{}: it holds no claim", input.string());
+    if (!report.claim) return make_error(ErrorCode::malformed, "{}: no claim", input.string());
     if (!gated.later.empty())
-      return make_error(ErrorCode::malformed, "{}: a check since then finds {}: {}: gate the build again",
-                        input.string(), gated.later.front().id, gated.later.front().what);
+      return make_error(ErrorCode::malformed, "{}: a newer check finds {}: {}: gate the build again", input.string(),
+                        gated.later.front().id, gated.later.front().what);
     if (!first) first = report;
     PBPROBE_CHECK(check_same_build(*first, report, input.string()));
     const bool joined = report.joined.has_value();
@@ -342,7 +338,7 @@ Result<Report> join_evidence(const std::vector<fs::path>& inputs, std::optional<
 Result<void> verify_evidence(const fs::path& folder, const TrustedKeys& keys, const std::optional<fs::path>& artifact) {
   PBPROBE_TRY(const EvidenceFiles files, read_folder(folder));
   if (!files.contains(kEnvelopeFile))
-    return make_error(ErrorCode::malformed, "{}: {} is missing: it was not signed (pbprobe gate --sign KEY)",
+    return make_error(ErrorCode::malformed, "{}: {} is missing: the evidence is not signed (pbprobe gate --sign KEY)",
                       folder.string(), kEnvelopeFile);
   PBPROBE_TRY(const Signature signature, check_files(files, keys));
   if (!artifact) return {};

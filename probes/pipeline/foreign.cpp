@@ -148,8 +148,7 @@ Result<std::optional<ForeignClosure>> find_foreign_closure(const Inventory& inve
   if (!is_there(loader))
     return make_error(
         ErrorCode::not_found,
-        "this libtorch takes {} (glibc {}, this machine's is {}), and no {} lies beside it, which is what "
-        "could load it: give the whole closure",
+        "this libtorch uses {} (glibc {}; this machine has {}), but its loader {} is missing: give the whole closure",
         libc->string(), *version, own_glibc, kLoader);
 
   PBPROBE_TRY(TempFolder links, TempFolder::make());

@@ -67,11 +67,10 @@ Result<Report> gather(const GateRequest& request, bool on_files) {
 Result<void> compare(const GateRequest& request, Level level, Report& report) {
   const bool facts = report.input == InputKind::facts;  // possibly from another machine
   if (facts && request.baseline && level >= Level::measured)
-    return make_error(
-        ErrorCode::usage,
-        "--baseline: {} is a report, and what it was made of cannot be timed beside another libtorch here: "
-        "name the build itself, or --require shipped to compare sizes",
-        request.artifact.string());
+    return make_error(ErrorCode::usage,
+                      "--baseline: {} is a report, which cannot be timed: name the build itself, or --require shipped "
+                      "to compare sizes",
+                      request.artifact.string());
   const bool speeds = level >= Level::measured && !request.emulation && !facts;
   if (report.baseline || !report.inventory || (!request.baseline && !speeds)) return {};
   CompareRequest beside{.baseline = request.baseline.value_or(fs::path()),
@@ -132,7 +131,7 @@ Result<Report> make_gate(const GateRequest& request) {
   PBPROBE_TRY(terms.policy, load_policy(policy_name(request)), "--policy");
   if (terms.policy.stance != Stance::strict)
     return make_error(ErrorCode::usage,
-                      "--policy: \"{}\" is a lenient one, and a gate passes only by strict ones: builder, hardware",
+                      "--policy: \"{}\" is lenient, but a gate needs a strict policy: builder, hardware",
                       terms.policy.name);
   const bool on_files = highest_level(terms, request.claim) <= Level::shipped;
   std::future<std::vector<EmulatedLoad>> loads;

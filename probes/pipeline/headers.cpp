@@ -81,7 +81,7 @@ Result<void> try_compiler(const Words& compiler, const fs::path& scratch, double
   if (!built.ok()) return not_run("starting the C++ compiler", built.error());
   if (built->exit_code == 0) return {};
   return make_error(Obstacle::missing, ErrorCode::failed_child,
-                    "the C++ compiler {} does not build a program of one line: {}; set CXX to one that does",
+                    "the C++ compiler {} cannot build an empty program: {}; set CXX to a working compiler",
                     fmt::join(compiler, " "), main_line(built->err));
 }
 
@@ -126,7 +126,7 @@ LibtorchArea try_headers(const std::string& libtorch_dir, double seconds) {
   const fs::path include = fs::path(libtorch_dir).parent_path() / "include";
   std::error_code error;
   if (!fs::exists(include / "torch/csrc/api/include/torch/torch.h", error)) {
-    area.skipped = fmt::format("{} holds no torch/csrc/api/include/torch/torch.h", include.string());
+    area.skipped = fmt::format("{} has no torch/csrc/api/include/torch/torch.h", include.string());
     return area;
   }
   const auto compiler = find_compiler();

@@ -113,10 +113,10 @@ void judge_end(const Answered& answered, double seconds, Import& tried) {
     tried.problem = *answered.not_confined;
     tried.obstacle = Obstacle::unsupported;
   } else if (answered.end == "ended at the limit") {
-    tried.problem = fmt::format("it had not ended after {:g} s", seconds);
+    tried.problem = fmt::format("it did not end within {:g} s", seconds);
     if (!answered.has_torch) tried.obstacle = Obstacle::time_limit;  // torch may be slow; what hangs is the extension
   } else if (answered.end == "ended for its memory") {
-    tried.problem = "it took more memory than there is";
+    tried.problem = "it exceeded the memory limit";
     tried.obstacle = Obstacle::memory;
   } else if (answered.end.starts_with(kBySignal)) {
     const int signal = std::atoi(answered.end.c_str() + kBySignal.size());
@@ -126,7 +126,7 @@ void judge_end(const Answered& answered, double seconds, Import& tried) {
     tried.problem = *answered.refused;
     if (is_of_confinement(*answered.refused)) tried.obstacle = Obstacle::permission;
   } else if (!answered.imported) {
-    tried.problem = answered.end.empty() ? "it ended without a word" : fmt::format("it {}", answered.end);
+    tried.problem = answered.end.empty() ? "it exited without a message" : fmt::format("it {}", answered.end);
     if (!answered.started) tried.obstacle = Obstacle::unexplained;
   }
 }
@@ -161,7 +161,7 @@ std::vector<Import> try_imports(const ImportRequest& request) {
   auto all = files.predicted();
   for (Import& tried : all) {
     if (request.seconds_left && request.seconds_left() < request.seconds / 4) {
-      tried.problem = "the time budget was used up before; give --budget more";
+      tried.problem = "the time budget was used up; increase --budget";
       tried.obstacle = Obstacle::time_limit;
       continue;
     }

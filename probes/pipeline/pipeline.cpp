@@ -74,7 +74,7 @@ Result<Report> parse_document(const fs::path& file, const std::string& text) {
 void note_foreign(const std::optional<ForeignClosure>& foreign, Measurements& measurements) {
   if (!foreign || !measurements.libtorch) return;
   measurements.libtorch->loader = foreign->loader;
-  measurements.notes.push_back(fmt::format("libtorch brings glibc {}, and this machine has {}: it was started by {}",
+  measurements.notes.push_back(fmt::format("libtorch has its own glibc {} (this machine: {}), and was started by {}",
                                            foreign->loader.glibc, gnu_get_libc_version(), foreign->loader.path));
 }
 
@@ -143,7 +143,7 @@ class Pipeline {
       result_.report.host = options_.host;
       return;
     }
-    begin("looking at this machine");
+    begin("inspecting this machine");
     auto host = detect_host(system_sources());
     if (host) {
       result_.report.host = std::move(*host);
@@ -185,7 +185,8 @@ class Pipeline {
   void note_emulation(Measurements& measurements) const {
     // QEMU warns of each feature of the CPU that it lacks.
     std::erase_if(measurements.notes, [](const std::string& note) { return note.find(": warning: TCG") != note.npos; });
-    measurements.notes.push_back(emulator_->sentence + ": speeds say nothing there, and were not measured");
+    measurements.notes.push_back(emulator_->sentence +
+                                 ": speeds were not measured, because they are meaningless there");
   }
 
   // Judges a report again from its own facts, which belong to the machine that wrote it.
@@ -276,8 +277,7 @@ class Pipeline {
     if (result_.report.inventory && other_root().empty()) libtorch = result_.report.inventory->libtorch_dir;
     if (const auto root = result_.report.inventory ? other_root() : fs::path(); !root.empty())
       result_.report.problems.push_back(fmt::format(
-          "{} is the root of another system, so that its torch was not started: run pbprobe in that container",
-          root.string()));
+          "{} is the root of another system: its torch was not started; run pbprobe in that container", root.string()));
     const auto benches = options_.depth == Depth::quick ? quick_benches : full_benches;
     const bool timed = !emulator_;
     MeasureRequest request{.host = *result_.report.host,
@@ -288,7 +288,7 @@ class Pipeline {
                            .budget_seconds = seconds_to_measure(),
                            .limit_seconds = std::max(seconds_before_imports() - 0.5, kLeastLoadSeconds)};
     if (request.budget_seconds < 0.5) {
-      result_.report.problems.push_back("nothing was measured: the time budget was used up before; give --budget more");
+      result_.report.problems.push_back("nothing was measured: the time budget was used up; increase --budget");
       return;
     }
     begin("measuring");
@@ -390,10 +390,10 @@ Result<Measurements> run_bench(const BenchOptions& options) {
     }
     PBPROBE_TRY(const Inventory inventory, load_inventory(artifact));
     if (!inventory.libtorch_dir)
-      return make_error(ErrorCode::unsupported,
-                        "{} holds no libtorch that can be loaded from where it lies: give a site-packages folder or a "
-                        "libtorch folder",
-                        artifact.string());
+      return make_error(
+          ErrorCode::unsupported,
+          "{} contains no libtorch that can be loaded in place: give a site-packages folder or a libtorch folder",
+          artifact.string());
     request.libtorch_dir = inventory.libtorch_dir;
     PBPROBE_TRY(foreign, find_foreign_closure(inventory, gnu_get_libc_version(), system_driver_places()));
   }
@@ -442,7 +442,7 @@ Result<Host> load_host(const fs::path& file) {
     PBPROBE_TRY(Report report, from_json<Report>(json), "{}", file.string());
     if (report.host) return std::move(*report.host);
   }
-  return make_error(ErrorCode::usage, "{} states no host: give what `pbprobe host --format json` wrote, or a report",
+  return make_error(ErrorCode::usage, "{} has no host: give the output of `pbprobe host --format json`, or a report",
                     file.string());
 }
 

@@ -156,7 +156,7 @@ void Broker::finish() {
 Result<ChannelEnds> make_channel() {
   std::array<int, 2> ends{};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
-    return make_error(ErrorCode::failed_child, "making the worker's channel: {}", std::strerror(errno));
+    return make_error(ErrorCode::failed_child, "cannot create the worker's channel: {}", std::strerror(errno));
   ChannelEnds channel{.worker = ends[1], .supervisor = ends[0]};
   for (int* end : {&channel.worker, &channel.supervisor}) {
     const int high = fcntl(*end, F_DUPFD_CLOEXEC, kHigh);

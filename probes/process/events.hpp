@@ -138,7 +138,7 @@ struct EventLog {
 [[nodiscard]] EventLog read_events(std::string_view text);
 
 // Placeholder result of an area until its answer arrives. If the process ends first, this area was the last one.
-inline constexpr std::string_view kNothingCameBack = "nothing came back from it";
+inline constexpr std::string_view kNothingCameBack = "no result came back";
 
 // Foreign bytes on one line: control bytes become '?', at most `limit` characters stay.
 [[nodiscard]] std::string one_line(std::string_view text, size_t limit);

@@ -94,7 +94,7 @@ Result<std::vector<AreaTiming>> timings_of(const std::function<Result<Measuremen
   PBPROBE_TRY(Measurements measurements, run(), "{}", which);
   if (!measurements.libtorch || !measurements.libtorch->executed)
     return make_error(ErrorCode::failed_child, "{}: {}", which,
-                      measurements.libtorch ? measurements.libtorch->problem.value_or("its libtorch computed nothing")
+                      measurements.libtorch ? measurements.libtorch->problem.value_or("libtorch computed nothing")
                                             : "no libtorch was started");
   return std::move(measurements.libtorch->timings);
 }
@@ -135,7 +135,7 @@ Result<std::vector<AreaGain>> measure_gains(const GainRequest& request) {
     rounds.push_back(std::move(turn));
   }
   if (static_cast<int64_t>(rounds.size()) < request.least_rounds)
-    return make_error(ErrorCode::limit, "{} rounds of {} fitted into {:.0f} s: give --budget more", rounds.size(),
+    return make_error(ErrorCode::limit, "{} rounds of {} fit into {:.0f} s: increase --budget", rounds.size(),
                       request.least_rounds, request.budget_seconds);
   return gains_of(rounds);
 }

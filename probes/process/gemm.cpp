@@ -97,7 +97,7 @@ Result<void> compare_gemm(const std::vector<unsigned char>& c, DType type, uint6
       if (seen == bits_of(sum) || (sum == 0 && seen == 0x80000000U)) continue;
       float value = 0;
       std::memcpy(&value, &seen, sizeof value);
-      return make_error(ErrorCode::malformed, "C[{},{}] of a {}x{}x{} GEMM in {} is {}, and must be {}", i, j, kM, kN,
+      return make_error(ErrorCode::malformed, "C[{},{}] of a {}x{}x{} GEMM in {} is {}, but must be {}", i, j, kM, kN,
                         kK, name_of(type), value, sum);
     }
   }
@@ -119,7 +119,7 @@ void Verifier::take(const ReturnedGemm& gemm, uint64_t seed) {
     if (gemm.dtype != name_of(type)) continue;
     const auto bytes = bytes_of(gemm.c);
     const auto same = bytes ? compare_gemm(*bytes, type, seed)
-                            : Result<void>(make_error(ErrorCode::malformed, "the GEMM that came back is not bytes"));
+                            : Result<void>(make_error(ErrorCode::malformed, "the returned GEMM is not hexadecimal"));
     if (same.ok()) {
       right_[gemm.device].insert(gemm.dtype);
     } else {
@@ -137,9 +137,9 @@ bool Verifier::right_on(const std::string& device) const {
 std::string Verifier::why_not(const std::string& device) const {
   const auto wrong = wrong_.find(device);
   return fmt::format(
-      "computing on {}: its process reports that the GEMM was correct, and the one that it handed over is "
-      "not: {}: this build computes wrong on this machine; take another one",
-      device, wrong == wrong_.end() ? "nothing came back" : wrong->second);
+      "computing on {}: the process reported a correct GEMM, but the returned GEMM is wrong: {}: this build computes "
+      "wrong results on this machine; use another build",
+      device, wrong == wrong_.end() ? "no GEMM came back" : wrong->second);
 }
 
 std::optional<std::string> Verifier::pass(std::string_view event, uint64_t seed) {

@@ -62,18 +62,20 @@ struct Pipe {
 Result<Pipe> make_pipe() {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0)
-    return make_error(ErrorCode::failed_child, "making a pipe for the measuring process: {}", std::strerror(errno));
+    return make_error(ErrorCode::failed_child, "cannot create a pipe for the measuring process: {}",
+                      std::strerror(errno));
   return Pipe{Descriptor(ends[0]), Descriptor(ends[1])};
 }
 
 Result<Descriptor> request_file(const MeasureRequest& request) {
   Descriptor file(memfd_create("pbprobe-request", MFD_CLOEXEC));
-  if (file.get() < 0) return make_error(ErrorCode::failed_child, "making the request's file: {}", std::strerror(errno));
+  if (file.get() < 0)
+    return make_error(ErrorCode::failed_child, "cannot create the request file: {}", std::strerror(errno));
   const std::string text = to_json(request).dump(-1, ' ', false, Json::error_handler_t::replace);
   size_t done = 0;
   while (done < text.size()) {
     const ssize_t count = write(file.get(), text.data() + done, text.size() - done);
-    if (count <= 0) return make_error(ErrorCode::failed_child, "writing the request: {}", std::strerror(errno));
+    if (count <= 0) return make_error(ErrorCode::failed_child, "cannot write the request: {}", std::strerror(errno));
     done += static_cast<size_t>(count);
   }
   lseek(file.get(), 0, SEEK_SET);
@@ -200,11 +202,11 @@ bool has_ended(pid_t child) {
 std::string excess_of(pid_t child, const Sandbox& sandbox, const ChildLimits& limits, ChildEnd& end) {
   const SandboxUsage usage = usage_of(child, sandbox);
   if (usage.processes > limits.processes)
-    return fmt::format("{} processes, and {} are allowed", usage.processes, limits.processes);
+    return fmt::format("{} processes, {} are allowed", usage.processes, limits.processes);
   const int64_t most = limits.memory_bytes > 0 ? limits.memory_bytes : most_memory_bytes();
   if (usage.resident_bytes > most) {
     end.too_much_memory = true;
-    return fmt::format("{} MB of memory, and {} are allowed", usage.resident_bytes >> 20, most >> 20);
+    return fmt::format("{} MB of memory, {} are allowed", usage.resident_bytes >> 20, most >> 20);
   }
   return {};
 }
@@ -261,7 +263,8 @@ Result<Watched> run_child(const MeasureRequest& request, const ChildLimits& limi
   if (child == 0) become_child(launch, sandbox.apart);
   const int why = errno;
   const Finally close_it{[&] { close_sandbox(sandbox); }};
-  if (child < 0) return make_error(ErrorCode::failed_child, "starting the measuring process: {}", std::strerror(why));
+  if (child < 0)
+    return make_error(ErrorCode::failed_child, "cannot start the measuring process: {}", std::strerror(why));
   launch.request.reset();
   for (Pipe* pipe : {&launch.result, &launch.output, &launch.exec_error}) pipe->write_end.reset();
   int exec_errno = 0;
@@ -269,7 +272,8 @@ Result<Watched> run_child(const MeasureRequest& request, const ChildLimits& limi
   if (retried([&] { return read(exec_error, &exec_errno, sizeof exec_errno); }) == sizeof exec_errno) {
     retried([&] { return waitpid(child, nullptr, 0); });
     return make_error(ErrorCode::failed_child,
-                      "starting {}: {}: nothing was measured; is the pbprobe program there and built for this machine?",
+                      "cannot start {}: {}: nothing was measured; check that the pbprobe program exists and is built "
+                      "for this machine",
                       launch.words[0], std::strerror(exec_errno));
   }
   Watched watched{.answer = {launch.result.read_end.get(), limits.answer_bytes, false, {}},
@@ -280,10 +284,11 @@ Result<Watched> run_child(const MeasureRequest& request, const ChildLimits& limi
   watched.apart = sandbox.apart;
   watched.escaped = end_tagged(launch.tag, watched.end.hung ? 0 : 1);
   if (watched.answer.why != 0)
-    return make_error(ErrorCode::failed_child, "reading the measuring process's answer: {}",
+    return make_error(ErrorCode::failed_child, "cannot read the answer of the measuring process: {}",
                       std::strerror(watched.answer.why));
   if (watched.end.unseen && !watched.end.over_limit && watched.end.excess.empty())
-    return make_error(ErrorCode::failed_child, "how the measuring process ended could not be learned: its wait failed");
+    return make_error(ErrorCode::failed_child,
+                      "the exit status of the measuring process is not known: waiting for it failed");
   if (watched.answer.seen > limits.answer_bytes)
     return make_error(ErrorCode::limit, "the measuring process answered with {} bytes, more than the {} allowed",
                       watched.answer.seen, limits.answer_bytes);
@@ -301,7 +306,8 @@ void add_confinement(const EventLog& log, const Watched& watched, const MeasureR
                      Measurements& measurements) {
   if (!request.libtorch_dir) {
     if (log.intruded)
-      measurements.problems.push_back("a library beside our kernels wrote to the answer's channel: " + *log.intruded);
+      measurements.problems.push_back("a library loaded next to pbprobe's kernels wrote to the result channel: " +
+                                      *log.intruded);
     return;
   }
   if (!measurements.libtorch) measurements.libtorch = LibtorchRun{.path = *request.libtorch_dir};
@@ -372,7 +378,7 @@ Result<Measurements> measure_in_child(const MeasureRequest& request, const Child
     not_run.insert(not_run.end(), second.measurements.not_run->begin(), second.measurements.not_run->end());
   }
   first.measurements.notes = std::move(second.measurements.notes);
-  first.measurements.notes.push_back("the kernels were measured in a second process, without libtorch beside them");
+  first.measurements.notes.push_back("the kernels were measured in a second process, without libtorch");
   return std::move(first.measurements);
 }
 

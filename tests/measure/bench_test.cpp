@@ -137,7 +137,7 @@ TEST_F(RunCase, APeakBelowTheKernelIsNoPeak) {
   const EventLog log = run();
   ASSERT_EQ(log.measurements.rows.size(), 2U);
   EXPECT_EQ(log.measurements.rows[0].peak_fraction, std::nullopt);
-  EXPECT_THAT(log.measurements.rows[0].note.value_or(""), HasSubstr("is below the 2 Gop/s that were reached"));
+  EXPECT_THAT(log.measurements.rows[0].note.value_or(""), HasSubstr("is below the 2 Gop/s of the kernel"));
 }
 
 // --- on this machine ---

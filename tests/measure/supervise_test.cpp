@@ -115,7 +115,7 @@ TEST(Sentences, AnEndThatCouldNotBeLearnedIsNoFault) {
   log.stage = {Step::kernels, "timing m 8, n 8, k 8"};
   log.ended = Ended{.how = How::unseen};
   EXPECT_EQ(fault_sentence(log, {}, "", 5).value_or(""),
-            "timing m 8, n 8, k 8: how its process ended could not be learned: waiting for it failed");
+            "timing m 8, n 8, k 8: the exit status of its process is not known: waiting for it failed");
   EXPECT_EQ(fault_obstacle(log, {}, ""), Obstacle::unexplained);
 }
 

@@ -98,7 +98,7 @@ TEST_F(Foreign, WithoutItsLoaderNothingCanStartIt) {
   const auto closure = find();
   ASSERT_FALSE(closure.ok());
   EXPECT_EQ(closure.error().code, ErrorCode::not_found);
-  EXPECT_THAT(closure.error().message, HasSubstr("(glibc 2.40, this machine's is 2.36)"));
+  EXPECT_THAT(closure.error().message, HasSubstr("(glibc 2.40; this machine has 2.36)"));
 }
 
 TEST_F(Foreign, WithoutACxxLibraryItGetsThisProgramsOwn) {
