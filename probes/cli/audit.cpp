@@ -43,12 +43,12 @@ TextOptions text_style(const AuditArguments& options) {
 }
 
 // Without a claim there is no verdict: prints only the inventory.
-std::string json_of(const Report& report) {
+std::string render_json(const Report& report) {
   return json_text(report.claim ? to_json(report) : to_json(*report.inventory));
 }
 
 // Unread files may hide any fault, so that they always fail.
-int exit_code_of(const Report& report, bool strict) {
+int choose_exit_code(const Report& report, bool strict) {
   const bool unread = std::any_of(report.inventory->files.begin(), report.inventory->files.end(),
                                   [](const File& file) { return file.problem.has_value(); });
   if (unread || !report.inventory->problems.empty()) return kFailed;
@@ -77,7 +77,7 @@ int run_table(const AuditArguments& options) {
       exit_code = print_error(report.error());
       continue;
     }
-    exit_code = std::max(exit_code, exit_code_of(*report, options.strict));
+    exit_code = std::max(exit_code, choose_exit_code(*report, options.strict));
     reports.push_back(std::move(*report));
   }
   const int written = write_output(render_table(reports), options.output);
@@ -85,13 +85,13 @@ int run_table(const AuditArguments& options) {
 }
 
 // A package with a fault fails; what was not read may hide one.
-int exit_code_of(const Environment& environment) {
+int choose_exit_code(const Environment& environment) {
   const auto failed = [](const Distribution& row) { return row.worst == Severity::fail || !row.problems.empty(); };
   const auto& rows = environment.distributions;
   return !environment.problems.empty() || std::any_of(rows.begin(), rows.end(), failed) ? kFailed : kPassed;
 }
 
-Result<Environment> rows_of(const AuditArguments& options) {
+Result<Environment> make_rows(const AuditArguments& options) {
   const char* library_path = std::getenv("LD_LIBRARY_PATH");
   auto environment = make_environment({.artifacts = options.artifacts,
                                        .gpus = options.gpus,
@@ -104,13 +104,13 @@ Result<Environment> rows_of(const AuditArguments& options) {
 }
 
 int run_rows(const AuditArguments& options) {
-  const auto environment = rows_of(options);
+  const auto environment = make_rows(options);
   if (!environment) return print_error(environment.error());
   const std::string text = options.format == Format::json   ? json_text(to_json(*environment))
                            : options.format == Format::html ? html_of(*environment)
                                                             : render_environment(*environment, text_style(options));
   if (const int written = write_output(text, options.output); written != kPassed) return written;
-  return exit_code_of(*environment);
+  return choose_exit_code(*environment);
 }
 
 // A folder of packages without a torch, on which nothing is claimed, is its packages.
@@ -122,13 +122,13 @@ bool wants_rows(const AuditArguments& options) {
 }
 
 // For an environment, the rows of the packages beside torch come first: they have faults more often than torch.
-std::string text_of(const AuditArguments& options, const Report& report) {
-  if (options.format == Format::json) return json_of(report);
+std::string render(const AuditArguments& options, const Report& report) {
+  if (options.format == Format::json) return render_json(report);
   if (options.format == Format::html) return html_of(report);
   if (options.kernels) return render_kernels(report, text_style(options));
   const std::string text = render_audit(report, text_style(options));
   const bool rest = !options.claimed && !options.audit.device_code_only && holds_packages(options.artifacts.front());
-  const auto rows = rest ? rows_of(options) : Result<Environment>(Environment{});
+  const auto rows = rest ? make_rows(options) : Result<Environment>(Environment{});
   if (!rows || rows->distributions.size() < 2) return text;
   return render_environment(*rows, text_style(options)) + "\n" + text;
 }
@@ -141,7 +141,7 @@ int run_variant(const AuditArguments& options) {
   for (const auto& note : derived.notes) fmt::print(stderr, "pbprobe: {}\n", printable(note));
   if (const int written = write_output(variant_json(derived.variant), options.output); written != kPassed)
     return written;
-  return exit_code_of(*report, options.strict);
+  return choose_exit_code(*report, options.strict);
 }
 
 int run(const AuditArguments& options) {
@@ -161,9 +161,9 @@ int run(const AuditArguments& options) {
                                   options.artifacts.size()));
   const auto report = audit_one(options, options.artifacts.front());
   if (!report) return print_error(report.error());
-  if (const int written = write_output(text_of(options, *report), options.output); written != kPassed) return written;
+  if (const int written = write_output(render(options, *report), options.output); written != kPassed) return written;
   if (const int written = write_documents(*report, options.documents); written != kPassed) return written;
-  return exit_code_of(*report, options.strict);
+  return choose_exit_code(*report, options.strict);
 }
 
 void add_gpus_of_this_machine(std::vector<Sm>& gpus, std::optional<MajorMinor>& driver) {

@@ -78,7 +78,7 @@ BlockScale parse_block_scales(const std::string& text) {
   return BlockScale::none;
 }
 
-Result<BenchRequest> request_of(const BenchArguments& options) {
+Result<BenchRequest> make_request(const BenchArguments& options) {
   BenchRequest bench = options.bench.bench;
   if (bench.target) PBPROBE_CHECK(require_target(*bench.target));
   PBPROBE_TRY(bench.dtype, parse_dtype(options.dtype));
@@ -97,7 +97,7 @@ Result<BenchRequest> request_of(const BenchArguments& options) {
 }
 
 Result<PlanList> explain(const BenchArguments& options) {
-  PBPROBE_TRY(const BenchRequest bench, request_of(options));
+  PBPROBE_TRY(const BenchRequest bench, make_request(options));
   PBPROBE_TRY(const Host host, detect_host(system_sources()));
   return explain_bench(bench, host, options.sms);
 }
@@ -117,7 +117,7 @@ int run_explain(const BenchArguments& options) {
 }
 
 Result<Measurements> measure(BenchArguments options) {
-  PBPROBE_TRY(options.bench.bench, request_of(options));
+  PBPROBE_TRY(options.bench.bench, make_request(options));
   options.bench.progress = show_progress;  // the budget is a limit, and no guess
   return run_bench(options.bench);
 }

@@ -24,7 +24,7 @@ struct CompareArguments {
 };
 
 // Reads one side of the comparison: the inventory, and from a report also the machine and the figures.
-Result<Report> side_of(const std::filesystem::path& given) {
+Result<Report> read_side(const std::filesystem::path& given) {
   show_progress("reading " + given.string());
   std::error_code error;
   const auto evidence = given / kReportFile;  // a folder written by a gate
@@ -43,7 +43,7 @@ Result<ComparisonList> compare(const CompareArguments& options) {
   ComparisonList list;
   std::optional<Report> first;
   for (const auto& named : options.sides) {
-    PBPROBE_TRY(Report side, side_of(named));
+    PBPROBE_TRY(Report side, read_side(named));
     if (first) {
       list.comparisons.push_back(compare_reports(*first, side));
     } else {

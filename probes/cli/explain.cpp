@@ -37,7 +37,7 @@ std::vector<Explained> catalogue() {
   return all;
 }
 
-std::string meaning_of(Severity severity) {
+std::string describe_severity(Severity severity) {
   switch (severity) {
     case Severity::fail: return "a finding fails the verdict";
     case Severity::warn: return "a finding is reported, but does not fail the verdict";
@@ -46,7 +46,7 @@ std::string meaning_of(Severity severity) {
   return "";
 }
 
-std::string waiver_of(const Explained& one) {
+std::string describe_waiver(const Explained& one) {
   if (one.check == nullptr) return "not possible: the check reads the text of a recipe";
   if (one.check->integrity) return "not possible: all other checks depend on this check";
   return fmt::format(R"(in a policy: {{"id": "{}", "component": WHERE, "reason": WHY, "until": "2027-01-31"}})",
@@ -81,7 +81,7 @@ std::string text_of(const Explained& one) {
   text::Page page(text_options());
   page.headed(fmt::format("{}  ", one.id), text::Colour::strong, one.question);
   const auto add = [&](std::string_view name, std::string_view value) { page.entry(name, value); };
-  add("severity", fmt::format("{}: {}", name_of(one.severity), meaning_of(one.severity)));
+  add("severity", fmt::format("{}: {}", name_of(one.severity), describe_severity(one.severity)));
   add("about", one.check == nullptr ? "recipe" : name_of(one.check->subject));
   if (one.check != nullptr) {
     add("level", name_of(one.check->level));
@@ -89,7 +89,7 @@ std::string text_of(const Explained& one) {
     if (one.check->decides) add("decides", "yes: without an answer the verdict is unknown, and unknown is not pass");
   }
   add("fix", one.remedy);
-  add("waive", waiver_of(one));
+  add("waive", describe_waiver(one));
   // Skips the title of the page, which repeats the question.
   const std::string_view markdown = check_page(one.id);
   if (const size_t body = markdown.find("\n\n"); body != markdown.npos) add_check_page(page, markdown.substr(body + 1));

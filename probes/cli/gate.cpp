@@ -92,15 +92,15 @@ int print_and_attest(const Report& report, const GateArguments& options) {
 }
 
 // A Hugging Face kernel contains its own claim.
-std::optional<fs::path> claim_file_of(const GateArguments& options) {
+std::optional<fs::path> find_claim_file(const GateArguments& options) {
   const fs::path own = options.request.artifact / "metadata.json";
   std::error_code error;
   if (options.claim_file || !options.claim.empty() || !fs::is_regular_file(own, error)) return options.claim_file;
   return own;
 }
 
-Result<Claim> claim_of(const GateArguments& options) {
-  const auto file = claim_file_of(options);
+Result<Claim> read_claim(const GateArguments& options) {
+  const auto file = find_claim_file(options);
   if (!file) return parse_claim(options.claim);
   PBPROBE_TRY(const std::string text, read_whole_file(*file, kMostClaimBytes), "--claim-file");
   PBPROBE_TRY(Claim claim, parse_claim_file(text, *file), "--claim-file");
@@ -112,9 +112,9 @@ Result<Claim> claim_of(const GateArguments& options) {
 int run_on_artifact(const GateArguments& options) {
   GateRequest request = options.request;
   if (request.artifact.empty()) return usage("name the artifact: pbprobe gate ARTIFACT --claim VARIANT");
-  if (options.claim.empty() && !claim_file_of(options))
+  if (options.claim.empty() && !find_claim_file(options))
     return usage("name the claim: --claim VARIANT, or --claim-file FILE");
-  auto claim = claim_of(options);
+  auto claim = read_claim(options);
   if (!claim) return print_error(claim.error());
   request.claim = std::move(*claim);
   if (options.required) request.require = options.require;

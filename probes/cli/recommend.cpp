@@ -33,7 +33,7 @@ Result<Host> read_host(const std::filesystem::path& path) {
 }
 
 // Wraps sentences to the terminal's width; keeps commands unchanged.
-std::string at_this_width(std::string_view text) {
+std::string wrap_sentences(std::string_view text) {
   text::Page page(text_options());
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
@@ -53,7 +53,7 @@ int run(const RecommendArguments& options) {
   const auto answer = recommend(*host, options.workload);
   if (!answer) return print_error(answer.error());
   return write_output(options.format == Format::json ? json_text(to_json(*answer))
-                                                     : at_this_width(render_recommendation(*answer)));
+                                                     : wrap_sentences(render_recommendation(*answer)));
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ size_t edits_between(std::string_view one, std::string_view other) {
 }
 
 // Returns ": did you mean gate?" if a known name is similar.
-std::string nearest_of(std::string_view given, const std::vector<std::string>& known) {
+std::string suggest_nearest(std::string_view given, const std::vector<std::string>& known) {
   constexpr size_t kNear = 2;
   const std::string* best = nullptr;
   for (const auto& name : known) {
@@ -55,9 +55,10 @@ std::vector<std::string> known_options(const CLI::App& command) {
 }
 
 std::string surplus_word(const CLI::App& command, std::string_view word) {
-  if (word.starts_with('-')) return fmt::format("unknown option {}{}", word, nearest_of(word, known_options(command)));
+  if (word.starts_with('-'))
+    return fmt::format("unknown option {}{}", word, suggest_nearest(word, known_options(command)));
   const auto commands = known_commands(command);
-  if (!commands.empty()) return fmt::format("unknown command {}{}", word, nearest_of(word, commands));
+  if (!commands.empty()) return fmt::format("unknown command {}{}", word, suggest_nearest(word, commands));
   return fmt::format("{}: unexpected argument", word);
 }
 

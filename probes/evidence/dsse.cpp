@@ -39,7 +39,7 @@ using Key = std::unique_ptr<EVP_PKEY, FreeKey>;
 using Context = std::unique_ptr<EVP_MD_CTX, FreeContext>;
 using Memory = std::unique_ptr<BIO, FreeMemory>;
 
-const uint8_t* data_of(std::string_view text) {
+const uint8_t* to_bytes_pointer(std::string_view text) {
   return reinterpret_cast<const uint8_t*>(text.data());
 }
 
@@ -60,7 +60,7 @@ bool is_known_kind(const EVP_PKEY* key) {
   return is_ed25519(key) || (EVP_PKEY_get_base_id(key) == EVP_PKEY_EC && EVP_PKEY_get_bits(key) == 256);
 }
 
-const EVP_MD* digest_for(const EVP_PKEY* key) {
+const EVP_MD* choose_digest(const EVP_PKEY* key) {
   return is_ed25519(key) ? nullptr : EVP_sha256();  // Ed25519 includes its own digest
 }
 
@@ -100,7 +100,7 @@ Result<Key> read_key(const std::filesystem::path& path, Half half) {
 }
 
 // Returns the public key as SubjectPublicKeyInfo, equal to the output of `openssl pkey -pubin -outform DER`.
-std::string der_of(EVP_PKEY* key) {
+std::string encode_der(EVP_PKEY* key) {
   const int length = i2d_PUBKEY(key, nullptr);
   std::vector<uint8_t> der(static_cast<size_t>(std::max(length, 0)));
   uint8_t* end = der.data();
@@ -112,10 +112,10 @@ std::string key_id(std::string_view der) {
   return sha256_of(der);
 }
 
-Result<Key> key_of(std::string_view der) {
-  const uint8_t* begin = data_of(der);
+Result<Key> decode_key(std::string_view der) {
+  const uint8_t* begin = to_bytes_pointer(der);
   Key key(d2i_PUBKEY(nullptr, &begin, static_cast<long>(der.size())));
-  if (key == nullptr || !is_known_kind(key.get()) || der_of(key.get()) != der)
+  if (key == nullptr || !is_known_kind(key.get()) || encode_der(key.get()) != der)
     return make_error(ErrorCode::malformed, "publicKey: the key is neither Ed25519 nor ECDSA P-256");
   return key;
 }
@@ -142,7 +142,7 @@ struct Envelope {
   std::string signature;
 };
 
-std::string text_of(const Envelope& envelope) {
+std::string write_envelope(const Envelope& envelope) {
   Json signature{
       {"keyid", envelope.key}, {"publicKey", base64_of(envelope.public_key)}, {"sig", base64_of(envelope.signature)}};
   const Json json{{"payloadType", kStatementType},
@@ -151,7 +151,7 @@ std::string text_of(const Envelope& envelope) {
   return json.dump(2) + "\n";
 }
 
-Result<std::string> text_at(const Json& json, const char* key) {
+Result<std::string> read_text_member(const Json& json, const char* key) {
   const auto found = json.find(key);
   if (found == json.end() || !found->is_string()) return make_error(ErrorCode::malformed, "{}: expected a string", key);
   return found->get<std::string>();
@@ -163,15 +163,15 @@ Result<Envelope> read_envelope(std::string_view text) {
   const auto signatures = json.find("signatures");
   if (signatures == json.end() || !signatures->is_array() || signatures->size() != 1 || !(*signatures)[0].is_object())
     return make_error(ErrorCode::malformed, "signatures: expected exactly one");
-  PBPROBE_TRY(const std::string payload, text_at(json, "payload"));
-  PBPROBE_TRY(const std::string signature, text_at((*signatures)[0], "sig"));
+  PBPROBE_TRY(const std::string payload, read_text_member(json, "payload"));
+  PBPROBE_TRY(const std::string signature, read_text_member((*signatures)[0], "sig"));
   Envelope envelope;
-  PBPROBE_TRY(envelope.key, text_at((*signatures)[0], "keyid"));
+  PBPROBE_TRY(envelope.key, read_text_member((*signatures)[0], "keyid"));
   PBPROBE_TRY(envelope.payload, decoded(payload, "payload"));
   PBPROBE_TRY(envelope.signature, decoded(signature, "sig"));
-  PBPROBE_TRY(const std::string public_key, text_at((*signatures)[0], "publicKey"));
+  PBPROBE_TRY(const std::string public_key, read_text_member((*signatures)[0], "publicKey"));
   PBPROBE_TRY(envelope.public_key, decoded(public_key, "publicKey"));
-  const std::string again = text_of(envelope);
+  const std::string again = write_envelope(envelope);
   if (again != text) {
     const auto differs = std::mismatch(again.begin(), again.end(), text.begin(), text.end()).first - again.begin();
     return make_error(ErrorCode::malformed, "byte {}: differs from the bytes that pbprobe writes", differs);
@@ -181,26 +181,27 @@ Result<Envelope> read_envelope(std::string_view text) {
 
 bool is_signature(std::string_view signature, std::string_view message, EVP_PKEY* key) {
   const Context context(EVP_MD_CTX_new());
-  return EVP_DigestVerifyInit(context.get(), nullptr, digest_for(key), nullptr, key) == 1 &&
-         EVP_DigestVerify(context.get(), data_of(signature), signature.size(), data_of(message), message.size()) == 1;
+  return EVP_DigestVerifyInit(context.get(), nullptr, choose_digest(key), nullptr, key) == 1 &&
+         EVP_DigestVerify(context.get(), to_bytes_pointer(signature), signature.size(), to_bytes_pointer(message),
+                          message.size()) == 1;
 }
 
 Result<std::string> signed_by_key(std::string_view message, EVP_PKEY* key, const std::filesystem::path& file) {
   const Context context(EVP_MD_CTX_new());
   size_t length = 0;
   std::string signature;
-  const bool ready = EVP_DigestSignInit(context.get(), nullptr, digest_for(key), nullptr, key) == 1 &&
-                     EVP_DigestSign(context.get(), nullptr, &length, data_of(message), message.size()) == 1;
+  const bool ready = EVP_DigestSignInit(context.get(), nullptr, choose_digest(key), nullptr, key) == 1 &&
+                     EVP_DigestSign(context.get(), nullptr, &length, to_bytes_pointer(message), message.size()) == 1;
   if (ready) signature.resize(length);
-  if (!ready || EVP_DigestSign(context.get(), reinterpret_cast<uint8_t*>(signature.data()), &length, data_of(message),
-                               message.size()) != 1)
+  if (!ready || EVP_DigestSign(context.get(), reinterpret_cast<uint8_t*>(signature.data()), &length,
+                               to_bytes_pointer(message), message.size()) != 1)
     return make_error(ErrorCode::unsupported, "{}: OpenSSL did not sign with it", file.string());
   signature.resize(length);
   return signature;
 }
 
 // Removes the line ends that programs append to printed text.
-std::string without_end_of_line(std::string text) {
+std::string trim_line_end(std::string text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
   return text;
 }
@@ -217,9 +218,9 @@ Result<std::string> signed_by_command(std::string_view message, EVP_PKEY* key, c
               "--signer {}", signer.command);
   if (output.exit_code != 0)
     return make_error(ErrorCode::failed_child, "--signer {}: exit code {}: {}", signer.command, output.exit_code,
-                      without_end_of_line(output.err));
+                      trim_line_end(output.err));
   if (is_signature(output.out, message, key)) return output.out;
-  const auto bytes = from_base64(without_end_of_line(output.out));
+  const auto bytes = from_base64(trim_line_end(output.out));
   if (bytes && is_signature(*bytes, message, key)) return *bytes;
   return make_error(ErrorCode::failed_child, "--signer {}: the output is not a signature by the key of {}",
                     signer.command, signer.key.string());
@@ -239,14 +240,14 @@ Result<void> check_signer(const Signer& signer) {
 Result<std::string> sign_envelope(std::string_view payload, const Signer& signer) {
   const std::string message = pre_authentication_encoding(kStatementType, payload);
   PBPROBE_TRY(const Key key, read_key(signer.key, signer.command.empty() ? Half::secret : Half::open));
-  Envelope envelope{.payload = std::string(payload), .public_key = der_of(key.get())};
+  Envelope envelope{.payload = std::string(payload), .public_key = encode_der(key.get())};
   envelope.key = key_id(envelope.public_key);
   if (signer.command.empty()) {
     PBPROBE_TRY(envelope.signature, signed_by_key(message, key.get(), signer.key));
   } else {
     PBPROBE_TRY(envelope.signature, signed_by_command(message, key.get(), signer));
   }
-  return text_of(envelope);
+  return write_envelope(envelope);
 }
 
 Result<std::string> sigstore_bundle(std::string_view text) {
@@ -268,14 +269,14 @@ Result<OpenedEnvelope> open_envelope(std::string_view text, const std::vector<st
   Key key;
   for (const auto& path : keys) {
     PBPROBE_TRY(Key given, read_either_half(path));
-    if (key_id(der_of(given.get())) == envelope.key) key = std::move(given);
+    if (key_id(encode_der(given.get())) == envelope.key) key = std::move(given);
   }
   const bool trusted = key != nullptr;
   if (!trusted && !keys.empty())
     return make_error(ErrorCode::malformed, "keyid: signed by {}, which is not the key in {}", envelope.key,
                       keys.size() == 1 ? keys.front().string() : "any of the files given");
   if (!trusted) {
-    PBPROBE_TRY(key, key_of(envelope.public_key));
+    PBPROBE_TRY(key, decode_key(envelope.public_key));
   }
   const std::string message = pre_authentication_encoding(kStatementType, envelope.payload);
   const bool sound = is_signature(envelope.signature, message, key.get());

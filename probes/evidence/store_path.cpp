@@ -11,7 +11,7 @@
 namespace pbprobe {
 namespace {
 
-std::optional<std::string> hash_of(const std::string& path) {
+std::optional<std::string> query_hash(const std::string& path) {
   auto ran = run_program({.arguments = {"nix-store", "-q", "--hash", path}});
   if (!ran || ran->exit_code != 0) return std::nullopt;
   while (ran->out.ends_with('\n')) ran->out.pop_back();
@@ -37,7 +37,7 @@ std::optional<std::string> hex_of_nix32(std::string_view digits) {
 }
 
 Result<NarHash> read_nar_hash(const std::string& path) {
-  const auto stated = hash_of(path);
+  const auto stated = query_hash(path);
   constexpr std::string_view kKind = "sha256:";
   const auto hex = stated && stated->starts_with(kKind) ? hex_of_nix32(std::string_view(*stated).substr(kKind.size()))
                                                         : std::nullopt;

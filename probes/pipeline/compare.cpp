@@ -27,7 +27,7 @@ struct Side {
   ChildLimits limits;
 };
 
-Result<Side> side_of(const Inventory& inventory, const Host& host, const fs::path& program) {
+Result<Side> make_side(const Inventory& inventory, const Host& host, const fs::path& program) {
   if (!inventory.libtorch_dir)
     return make_error(ErrorCode::unsupported, "{} contains no libtorch that can be started in place",
                       inventory.artifact);
@@ -43,8 +43,8 @@ Result<Side> side_of(const Inventory& inventory, const Host& host, const fs::pat
 
 Result<std::vector<AreaGain>> speeds(const Report& report, const Inventory& generic, const CompareRequest& request) {
   if (!report.host) return make_error(ErrorCode::unsupported, "this machine was not inspected");
-  PBPROBE_TRY(const Side build, side_of(*report.inventory, *report.host, request.program));
-  PBPROBE_TRY(const Side baseline, side_of(generic, *report.host, request.program));
+  PBPROBE_TRY(const Side build, make_side(*report.inventory, *report.host, request.program));
+  PBPROBE_TRY(const Side baseline, make_side(generic, *report.host, request.program));
   int64_t runs = 0;
   const auto runner = [&](const Side& side) {
     return [&]() -> Result<Measurements> {

@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Returns the architecture of a Linux program, as named by QEMU and GNU.
-Result<std::string> architecture_of(const fs::path& program) {
+Result<std::string> read_architecture(const fs::path& program) {
   Elf64_Ehdr header{};
   const auto start = read_start_of_file(program, sizeof header);
   if (!start || start->size() < sizeof header)
@@ -55,7 +55,7 @@ std::string first_line(const std::string& text) {
 
 Result<Emulator> find_emulator(const Emulation& emulation, const fs::path& self) {
   const fs::path program = emulation.program.empty() ? self : emulation.program;
-  PBPROBE_TRY(const std::string architecture, architecture_of(program));
+  PBPROBE_TRY(const std::string architecture, read_architecture(program));
   const std::string name = "qemu-" + architecture;
   const auto qemu = find_program({name + "-static", name});
   if (!qemu) return make_error(ErrorCode::not_found, "{} is not installed: apt install qemu-user-static", name);

@@ -30,7 +30,7 @@ constexpr std::string_view kMachine = "aarch64";
 #endif
 
 // Lists libtorch's own files, libc10 and libtorch_cpu first, because the others depend on them.
-std::vector<std::string> files_of(const fs::path& libtorch_dir) {
+std::vector<std::string> list_libtorch_files(const fs::path& libtorch_dir) {
   std::vector<std::string> first;
   std::vector<std::string> rest;
   std::error_code error;
@@ -84,7 +84,7 @@ void judge_end(const Reported& reported, EmulatedLoad& load) {
   }
 }
 
-EmulatedLoad load_on(const Target& target, const std::vector<std::string>& files, const fs::path& program) {
+EmulatedLoad load_emulated_row(const Target& target, const std::vector<std::string>& files, const fs::path& program) {
   EmulatedLoad load{.target = target.id, .cpu = target.emulated_cpu};
   if (!target.emulated_cpu) {
     load.what = fmt::format("QEMU has no CPU of exactly {}", target.id);
@@ -121,11 +121,11 @@ std::vector<EmulatedLoad> load_emulated(const fs::path& artifact, const Claim& c
     } else if (!layout || !layout->libtorch_dir) {
       load.what = "libtorch cannot be loaded in place: it is in a wheel, or missing";
     } else {
-      const auto files = files_of(*layout->libtorch_dir);
+      const auto files = list_libtorch_files(*layout->libtorch_dir);
       if (files.empty())
         load.what = "no file of libtorch can be opened alone";
       else
-        load = load_on(*target, files, program_of(program));
+        load = load_emulated_row(*target, files, program_of(program));
     }
     loads.push_back(std::move(load));
   }

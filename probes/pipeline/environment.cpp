@@ -33,7 +33,7 @@ void take_findings(const Report& report, Distribution& row) {
   if (!row.findings.empty()) row.worst = row.findings.front().severity;
 }
 
-Distribution row_of(Inventory inventory, const EnvironmentRequest& request) {
+Distribution make_row(Inventory inventory, const EnvironmentRequest& request) {
   Distribution row = distribution_of(inventory);
   if (!request.gpus.empty()) row.gpus.emplace();
   for (const Sm& gpu : request.gpus) row.gpus->push_back(served(inventory, gpu, request.driver));
@@ -149,7 +149,7 @@ std::string cuda_of_torch(const std::vector<Distribution>& rows) {
 }
 
 // Returns the command of the installer in use.
-std::optional<std::string> command_for(const AuditedPackage& package, const fs::path& artifact) {
+std::optional<std::string> find_reinstall_command(const AuditedPackage& package, const fs::path& artifact) {
   Faulty one;
   one.take(distribution_of(package.inventory), package.installer, true);
   if (one.rows.empty()) return std::nullopt;
@@ -167,9 +167,9 @@ Result<void> add_artifact(const fs::path& artifact, const EnvironmentRequest& re
     const bool installed = package.inventory.layout == "distribution";
     if (request.progress) request.progress("read " + package.inventory.artifact);
     if (package.inventory.other_processor && package.inventory.other_processor->expected != kMusl)
-      package.inventory.other_processor->reinstall = command_for(package, artifact);
+      package.inventory.other_processor->reinstall = find_reinstall_command(package, artifact);
     const auto other = package.inventory.other_processor;
-    Distribution row = row_of(std::move(package.inventory), request);
+    Distribution row = make_row(std::move(package.inventory), request);
     row.recorded = std::move(package.recorded);
     const bool is_torch = installed && package_name(row.name) == "torch";
     if (is_torch && !request.beside_torch) judge_torch(artifact, request.cache, other, row);

@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string text_of(const Report& report) {
+std::string render_report_json(const Report& report) {
   return dump_json(to_json(report)) + "\n";
 }
 
@@ -90,7 +90,7 @@ Result<void> check_attestable(const Report& report) {
   return {};
 }
 
-std::map<std::string, std::string> digests_of(const Report& report) {
+std::map<std::string, std::string> list_digests(const Report& report) {
   std::map<std::string, std::string> digests;
   for (const auto& subject : subjects_of(report)) digests[subject.name] = subject.digest.at("sha256");
   return digests;
@@ -100,8 +100,8 @@ Result<void> check_same_build(const Report& one, const Report& other, const std:
   if (to_json(*one.claim) != to_json(*other.claim))
     return make_error(ErrorCode::malformed, "{}: the claim is \"{}\", but \"{}\" in the first report", name,
                       other.claim->text, one.claim->text);
-  const auto ours = digests_of(one);
-  const auto theirs = digests_of(other);
+  const auto ours = list_digests(one);
+  const auto theirs = list_digests(other);
   if (ours.empty()) return make_error(ErrorCode::malformed, "the first report has no digests");
   if (ours == theirs) return {};
   for (const auto& [path, digest] : ours) {
@@ -114,7 +114,7 @@ Result<void> check_same_build(const Report& one, const Report& other, const std:
   return make_error(ErrorCode::malformed, "{}: has shared objects that the first report lacks", name);
 }
 
-GatedRun run_of(Report report) {
+GatedRun make_run(Report report) {
   return {.version = std::move(report.version),
           .commit = std::move(report.commit),
           .created = std::move(report.created),
@@ -129,7 +129,7 @@ GatedRun run_of(Report report) {
           .problems = std::move(report.problems)};
 }
 
-Report report_of(const GatedRun& run, const Claim& claim) {
+Report make_run_report(const GatedRun& run, const Claim& claim) {
   return {.version = run.version,
           .commit = run.commit,
           .created = run.created,
@@ -152,13 +152,13 @@ struct Joined {
   std::vector<Objection> later;
 };
 
-Result<Joined> joined_from(std::vector<GatedRun> runs, const Claim& claim, std::optional<Level> require,
-                           const std::string& name) {
+Result<Joined> join_runs(std::vector<GatedRun> runs, const Claim& claim, std::optional<Level> require,
+                         const std::string& name) {
   Joined joined{.report = new_report()};
   std::vector<Verdict> verdicts;
-  const Report first = report_of(runs.front(), claim);
+  const Report first = make_run_report(runs.front(), claim);
   for (auto& run : runs) {
-    const Report report = report_of(run, claim);
+    const Report report = make_run_report(run, claim);
     const std::string which = fmt::format("{}: run {}", name, verdicts.size() + 1);
     PBPROBE_TRY(Again again, judge_again(report), "{}", which);
     PBPROBE_CHECK(check_same_build(first, report, which));
@@ -176,7 +176,7 @@ Result<Joined> joined_from(std::vector<GatedRun> runs, const Claim& claim, std::
 Result<Again> join_again(const Report& report, const std::string& name) {
   if (!report.verdict || !report.claim || report.joined->size() < 2)
     return make_error(ErrorCode::malformed, "{}: no verdict of two runs: `pbprobe gate --join` writes one", name);
-  PBPROBE_TRY(Joined again, joined_from(*report.joined, *report.claim, report.verdict->require, name));
+  PBPROBE_TRY(Joined again, join_runs(*report.joined, *report.claim, report.verdict->require, name));
   std::optional<std::string> where = first_difference(*report.verdict, *again.report.verdict);
   if (!where && to_json(*again.report.inventory) != to_json(report.inventory.value_or(Inventory{})))
     where = "inventory";
@@ -283,7 +283,8 @@ Result<void> check_evidence(const EvidenceRequest& request) {
 Result<void> write_evidence(const Report& report, const EvidenceRequest& request) {
   PBPROBE_CHECK(check_attestable(report));
   if (request.key) PBPROBE_CHECK(check_signable(report));
-  EvidenceFiles files{{kReportFile, text_of(report)}, {kJunitFile, junit_of(report)}, {kSarifFile, sarif_of(report)}};
+  EvidenceFiles files{
+      {kReportFile, render_report_json(report)}, {kJunitFile, junit_of(report)}, {kSarifFile, sarif_of(report)}};
   std::map<std::string, std::string> digests;
   for (const auto& [name, text] : files) digests[name] = sha256_of(std::string_view(text));
   std::vector<StatementSubject> subjects = subjects_of(report);
@@ -323,7 +324,7 @@ Result<Report> join_evidence(const std::vector<fs::path>& inputs, std::optional<
     PBPROBE_CHECK(check_same_build(*first, report, input.string()));
     const bool joined = report.joined.has_value();
     auto more = joined ? std::move(*report.joined) : std::vector<GatedRun>();
-    if (!joined) more.push_back(run_of(std::move(report)));
+    if (!joined) more.push_back(make_run(std::move(report)));
     // A signed join answers for its runs as it found them; what is not signed answers for none.
     for (auto& run : more) {
       if (!signature.trusted) run.signed_by.reset();
@@ -331,7 +332,7 @@ Result<Report> join_evidence(const std::vector<fs::path>& inputs, std::optional<
     }
     std::move(more.begin(), more.end(), std::back_inserter(runs));
   }
-  PBPROBE_TRY(Joined joined, joined_from(std::move(runs), *first->claim, require, "--join"));
+  PBPROBE_TRY(Joined joined, join_runs(std::move(runs), *first->claim, require, "--join"));
   return std::move(joined.report);
 }
 

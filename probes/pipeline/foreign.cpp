@@ -44,7 +44,7 @@ bool is_there(const fs::path& path) {
 }
 
 // Finds a library by the run paths of libtorch's own files.
-std::optional<fs::path> library_of(const Inventory& inventory, std::string_view name) {
+std::optional<fs::path> find_library(const Inventory& inventory, std::string_view name) {
   std::error_code error;
   for (const auto& file : inventory.files) {
     if (file.component != "libtorch" || !file.links) continue;
@@ -140,7 +140,7 @@ std::optional<std::string> glibc_version_of(const fs::path& libc) {
 
 Result<std::optional<ForeignClosure>> find_foreign_closure(const Inventory& inventory, const std::string& own_glibc,
                                                            const DriverPlaces& places) {
-  const auto libc = library_of(inventory, "libc.so.6");
+  const auto libc = find_library(inventory, "libc.so.6");
   if (!libc) return std::optional<ForeignClosure>();
   const auto version = glibc_version_of(*libc);
   if (!version || !is_newer(*version, own_glibc)) return std::optional<ForeignClosure>();
@@ -153,7 +153,7 @@ Result<std::optional<ForeignClosure>> find_foreign_closure(const Inventory& inve
 
   PBPROBE_TRY(TempFolder links, TempFolder::make());
   std::vector<std::string> folders{libc->parent_path().string()};
-  const auto cxx = library_of(inventory, "libstdc++.so.6");
+  const auto cxx = find_library(inventory, "libstdc++.so.6");
   if (cxx) folders.push_back(cxx->parent_path().string());
   const bool opengl = is_there(places.opengl_driver / kLibcuda);
   const auto files = opengl ? std::vector<fs::path>() : driver_files(places.ldconfig());

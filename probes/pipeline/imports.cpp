@@ -56,7 +56,7 @@ os._exit(0)
 )";
 
 // Returns this process's environment with writable folders moved to `scratch`. Packages of the user remain visible.
-std::vector<std::string> environment_with(const fs::path& scratch) {
+std::vector<std::string> make_environment_variables(const fs::path& scratch) {
   std::map<std::string, std::string> variables;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text(*entry);
@@ -101,7 +101,7 @@ Answered read_answer(const std::string& text, Import& tried) {
 }
 
 // Reports whether the sandbox caused the refusal; outside of it, a user may permit the access.
-bool is_of_confinement(const std::string& refusal) {
+bool is_sandbox_refusal(const std::string& refusal) {
   constexpr std::string_view kWords[] = {"PermissionError", "Permission denied", "Read-only file system"};
   return std::any_of(std::begin(kWords), std::end(kWords),
                      [&](std::string_view words) { return refusal.find(words) != refusal.npos; });
@@ -124,7 +124,7 @@ void judge_end(const Answered& answered, double seconds, Import& tried) {
     if (signal == SIGKILL) tried.obstacle = Obstacle::killed;
   } else if (answered.refused) {
     tried.problem = *answered.refused;
-    if (is_of_confinement(*answered.refused)) tried.obstacle = Obstacle::permission;
+    if (is_sandbox_refusal(*answered.refused)) tried.obstacle = Obstacle::permission;
   } else if (!answered.imported) {
     tried.problem = answered.end.empty() ? "it exited without a message" : fmt::format("it {}", answered.end);
     if (!answered.started) tried.obstacle = Obstacle::unexplained;
@@ -143,8 +143,9 @@ void try_import(const ImportRequest& request, const fs::path& python, Import& tr
                                  "--writable=" + scratch->path().string()};
   for (const std::string& word : {python.string(), std::string("-c"), std::string(kScript), tried.module, tried.path})
     words.push_back("--start=" + word);
-  const auto ran = run_program(
-      {.arguments = words, .environment = environment_with(scratch->path()), .seconds = request.seconds + 10});
+  const auto ran = run_program({.arguments = words,
+                                .environment = make_environment_variables(scratch->path()),
+                                .seconds = request.seconds + 10});
   if (!ran) {
     tried.problem = ran.error().message;
     tried.obstacle = Obstacle::unexplained;

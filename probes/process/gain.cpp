@@ -47,7 +47,7 @@ std::vector<AreaGain> collect(const std::vector<Turn>& rounds) {
 // Returns the rank k such that the interval from the k-th lowest to the k-th highest of `count` values contains their
 // median with this confidence, for any distribution: each value is below the median with probability one half. At
 // least 1.
-size_t place_of(size_t count, double confidence) {
+size_t find_median_rank(size_t count, double confidence) {
   double chance = std::exp2(-static_cast<double>(count));  // probability of exactly `place` values below the median
   double below = chance;                                   // probability of at most `place` values below the median
   size_t place = 0;
@@ -66,7 +66,7 @@ void widen_by_ranks(AreaGain& gain, double confidence) {
   for (size_t i = 0; i < gain.samples_us.size(); ++i)
     ratios.push_back(gain.baseline_samples_us[i] / gain.samples_us[i]);
   std::sort(ratios.begin(), ratios.end());
-  const size_t place = place_of(ratios.size(), confidence);
+  const size_t place = find_median_rank(ratios.size(), confidence);
   gain.low = std::min(gain.low, ratios[place - 1]);
   gain.high = std::max(gain.high, ratios[ratios.size() - place]);
 }
@@ -90,7 +90,7 @@ void add_interval(AreaGain& gain, double confidence, std::mt19937& random) {
   gain.high = quantile(ratios, (1 + confidence) / 2);
 }
 
-Result<std::vector<AreaTiming>> timings_of(const std::function<Result<Measurements>()>& run, const char* which) {
+Result<std::vector<AreaTiming>> run_timings(const std::function<Result<Measurements>()>& run, const char* which) {
   PBPROBE_TRY(Measurements measurements, run(), "{}", which);
   if (!measurements.libtorch || !measurements.libtorch->executed)
     return make_error(ErrorCode::failed_child, "{}: {}", which,
@@ -104,7 +104,7 @@ Result<Turn> take_turn(const GainRequest& request, bool build_first) {
   Turn turn;
   for (const bool build : {build_first, !build_first}) {
     PBPROBE_TRY(auto timings,
-                build ? timings_of(request.build, "the build") : timings_of(request.baseline, "the baseline"));
+                build ? run_timings(request.build, "the build") : run_timings(request.baseline, "the baseline"));
     (build ? turn.build : turn.baseline) = std::move(timings);
   }
   return turn;

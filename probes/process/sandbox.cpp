@@ -43,7 +43,7 @@ void write_word(const char* file, const char* word) {
   close(descriptor);
 }
 
-void own_its_user(const Sandbox& sandbox) {
+void map_user(const Sandbox& sandbox) {
   write_word("/proc/self/setgroups", "deny");
   write_word("/proc/self/uid_map", sandbox.uid_map);
   write_word("/proc/self/gid_map", sandbox.gid_map);
@@ -70,7 +70,7 @@ void raise_loopback() {
 bool can_mount_proc(const Sandbox& sandbox, unsigned long namespaces) {
   const pid_t child = raw_fork(namespaces);
   if (child == 0) {
-    if ((namespaces & CLONE_NEWUSER) != 0) own_its_user(sandbox);
+    if ((namespaces & CLONE_NEWUSER) != 0) map_user(sandbox);
     _exit(mount_proc() ? 0 : 1);
   }
   int status = 1;
@@ -101,14 +101,14 @@ constexpr unsigned long kIsolated = CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWNS;
 }
 
 // Returns the inode of the process namespace; nullopt if unknown.
-std::optional<ino_t> namespace_of(const std::string& pid) {
+std::optional<ino_t> read_namespace(const std::string& pid) {
   struct stat facts {};
   if (stat(("/proc/" + pid + "/ns/pid").c_str(), &facts) != 0) return std::nullopt;
   return facts.st_ino;
 }
 
 // Parses the session id, which follows the name in parentheses: "12 (any name) S ppid pgrp session …".
-long session_of(const std::string& pid) {
+long read_session(const std::string& pid) {
   const auto stat = read_whole_file("/proc/" + pid + "/stat");
   const std::string text = stat.ok() ? *stat : "";
   long parent = 0, group = 0, session = 0;
@@ -161,7 +161,7 @@ pid_t fork_into(Sandbox& sandbox) {
     if (child < 0 && namespaces != 0) continue;  // not allowed here
     if (child != 0) return child;
     setsid();
-    if ((namespaces & CLONE_NEWUSER) != 0) own_its_user(sandbox);
+    if ((namespaces & CLONE_NEWUSER) != 0) map_user(sandbox);
     if ((namespaces & CLONE_NEWNET) != 0) raise_loopback();
     if (!sandbox.apart) return 0;
     if (sandbox.proc) mount_proc();
@@ -197,12 +197,12 @@ void close_sandbox(Sandbox& sandbox) {
 
 SandboxUsage usage_of(pid_t child, const Sandbox& sandbox) {
   SandboxUsage usage;
-  const auto own = namespace_of(std::to_string(child));
+  const auto own = read_namespace(std::to_string(child));
   std::error_code error;
   for (const FolderEntry& entry : list_folder("/proc", error)) {
     const std::string pid = entry.path.filename().string();
     if (pid.find_first_not_of("0123456789") != std::string::npos) continue;
-    const bool inside = sandbox.apart ? own && namespace_of(pid) == own : session_of(pid) == child;
+    const bool inside = sandbox.apart ? own && read_namespace(pid) == own : read_session(pid) == child;
     if (!inside) continue;
     ++usage.processes;
     usage.resident_bytes += resident_bytes(pid);

@@ -22,7 +22,7 @@ std::string last_words(std::string_view output) {
   return text.empty() ? "" : fmt::format("{}{}\"", kLastWords, text);
 }
 
-std::string_view remedy_for(const std::string& signal, Step step, std::optional<Obstacle> obstacle) {
+std::string_view choose_remedy(const std::string& signal, Step step, std::optional<Obstacle> obstacle) {
   if (obstacle == Obstacle::memory) return "too little memory: free some, and run again";
   if (obstacle == Obstacle::permission) return "the limit of threads or processes is reached: see `ulimit -u`";
   if (signal == "SIGILL")
@@ -93,10 +93,10 @@ std::optional<std::string> fault_sentence(const EventLog& log, const ChildEnd& e
   if (!log.ended && WIFSIGNALED(end.status)) signal = signal_name(WTERMSIG(end.status));
   if (signal)
     return fmt::format("{} ended its process by {}{}: {}{}", doing(log), *signal, place_of(log.crash),
-                       remedy_for(*signal, log.stage.step, fault_obstacle(log, end, output)), last_words(output));
+                       choose_remedy(*signal, log.stage.step, fault_obstacle(log, end, output)), last_words(output));
   const int64_t code = log.ended ? log.ended->code : WEXITSTATUS(end.status);
   return fmt::format("{} ended its process with exit code {} and without an answer: {}{}", doing(log), code,
-                     remedy_for("", log.stage.step, fault_obstacle(log, end, output)), last_words(output));
+                     choose_remedy("", log.stage.step, fault_obstacle(log, end, output)), last_words(output));
 }
 
 std::optional<Obstacle> fault_obstacle(const EventLog& log, const ChildEnd& end, std::string_view output) {

@@ -199,7 +199,7 @@ bool has_ended(pid_t child) {
 }
 
 // Describes the resource that the child exceeds; empty if it exceeds none.
-std::string excess_of(pid_t child, const Sandbox& sandbox, const ChildLimits& limits, ChildEnd& end) {
+std::string describe_excess(pid_t child, const Sandbox& sandbox, const ChildLimits& limits, ChildEnd& end) {
   const SandboxUsage usage = usage_of(child, sandbox);
   if (usage.processes > limits.processes)
     return fmt::format("{} processes, {} are allowed", usage.processes, limits.processes);
@@ -232,7 +232,7 @@ void watch(pid_t child, double limit_seconds, const Sandbox& sandbox, const Chil
     }
     if (!killed && elapsed() > next_look) {
       next_look = elapsed() + kBetweenLooks;
-      watched.end.excess = excess_of(child, sandbox, limits, watched.end);
+      watched.end.excess = describe_excess(child, sandbox, limits, watched.end);
       if (!watched.end.excess.empty()) {
         kill(-child, SIGKILL);
         killed = true;

@@ -46,7 +46,7 @@ struct Process {
 };
 
 // Parses /proc/PID/stat: "12 (any name) S 11 …". The start time is word 22.
-Process look_at(const std::filesystem::path& process) {
+Process read_process(const std::filesystem::path& process) {
   const auto stat = read_whole_file(process / "stat");
   const size_t end = stat.ok() ? stat->rfind(") ") : std::string::npos;
   if (end == std::string::npos) return {};
@@ -65,13 +65,13 @@ Process look_at(const std::filesystem::path& process) {
 // a busy machine.
 template <class Which>
 std::vector<pid_t> processes(Which which) {
-  static const uint64_t own_start = look_at("/proc/self").start;
+  static const uint64_t own_start = read_process("/proc/self").start;
   std::vector<pid_t> found;
   std::error_code error;
   for (const FolderEntry& entry : list_folder("/proc", error)) {
     const int pid = std::atoi(entry.path.filename().c_str());
     if (pid <= 0 || pid == getpid()) continue;
-    const Process seen = look_at(entry.path);
+    const Process seen = read_process(entry.path);
     if (!seen.has_ended && seen.start >= own_start && which(entry.path, seen)) found.push_back(pid);
   }
   return found;

@@ -29,7 +29,7 @@ std::string chips(std::vector<std::string> names) {
 }
 
 // Returns "444 × sm_75, 80; 4 × sm_90a", the most frequent first.
-std::string by_count_of(const std::map<std::string, int64_t>& cubins) {
+std::string group_by_count(const std::map<std::string, int64_t>& cubins) {
   std::map<int64_t, std::vector<std::string>, std::greater<>> by_count;
   for (const auto& [name, count] : cubins) by_count[count].push_back(name);
   std::vector<std::string> groups;
@@ -93,9 +93,9 @@ std::string torch_line(const Inventory& inventory) {
 }
 
 std::string device_code_line(const DeviceCode& code) {
-  std::string line = code.cubin.empty() ? "no machine code" : by_count_of(code.cubin);
-  line += code.ptx.empty() ? "; no PTX" : "; PTX " + by_count_of(code.ptx);
-  if (!code.lto_ir.empty()) line += "; LTO-IR " + by_count_of(code.lto_ir);
+  std::string line = code.cubin.empty() ? "no machine code" : group_by_count(code.cubin);
+  line += code.ptx.empty() ? "; no PTX" : "; PTX " + group_by_count(code.ptx);
+  if (!code.lto_ir.empty()) line += "; LTO-IR " + group_by_count(code.lto_ir);
   return line;
 }
 

@@ -36,7 +36,7 @@ std::string numbers(const std::map<std::string, int64_t>& names) {
 }
 
 // Returns "75 80 (8.7), 120 (9.0)": SMs with the PTX ISA version that a driver must support.
-std::string ptx_of(const Distribution& row) {
+std::string format_ptx(const Distribution& row) {
   std::map<std::string, std::map<std::string, int64_t>> by_version;
   for (const auto& [sm, count] : row.ptx) {
     const auto version = row.ptx_versions.find(sm);
@@ -48,7 +48,7 @@ std::string ptx_of(const Distribution& row) {
 }
 
 // Returns the Python tags of the extension modules; without such modules, the wheel tags: "py3".
-std::string python_of(const Distribution& row) {
+std::string format_python(const Distribution& row) {
   std::set<std::string> words(row.python.begin(), row.python.end());
   for (const auto& tag : row.tags) {
     if (row.python.empty()) words.insert(tag.substr(0, tag.find('-')));
@@ -57,28 +57,28 @@ std::string python_of(const Distribution& row) {
 }
 
 // Returns ": 2.10, 2.11", the torch releases with all symbols that the package needs.
-std::string releases_of(const Distribution& row) {
+std::string format_releases(const Distribution& row) {
   return row.torch_releases.empty() ? "" : ": " + in_ranges(row.torch_releases);
 }
 
-std::string torch_of(const Distribution& row) {
+std::string format_torch(const Distribution& row) {
   switch (row.torch_abi) {
     case TorchAbi::none: return "-";
-    case TorchAbi::stable: return "stable" + releases_of(row);
-    case TorchAbi::cxx: return fmt::format("C++ ({}){}", row.torch_symbols, releases_of(row));
+    case TorchAbi::stable: return "stable" + format_releases(row);
+    case TorchAbi::cxx: return fmt::format("C++ ({}){}", row.torch_symbols, format_releases(row));
     case TorchAbi::own: return "is torch";
   }
   return "";
 }
 
 // Returns the linked CUDA versions; without any, the toolkits that made the cubins.
-std::string cuda_of(const Distribution& row) {
+std::string format_cuda(const Distribution& row) {
   if (!row.cuda.empty()) return fmt::format("{}", fmt::join(row.cuda, " "));
   if (!row.toolkits.empty()) return fmt::format("made by {}", fmt::join(row.toolkits, " "));
   return "-";
 }
 
-Cell worst_of(const Distribution& row) {
+Cell make_worst_cell(const Distribution& row) {
   if (!row.problems.empty() && !row.worst) return {"not all read", Colour::doubt};
   if (!row.worst) return {"-", Colour::faint};
   const Colour colour = *row.worst == Severity::fail   ? Colour::bad
@@ -101,13 +101,13 @@ void add_rows(Page& page, const Environment& environment) {
     const std::string sms = own == "-" && !row.self_loaded.empty() ? "(" + numbers(row.self_loaded) + ")" : own;
     rows.push_back({{row.name},
                     {row.version.value_or("-")},
-                    {torch_of(row)},
-                    {python_of(row)},
+                    {format_torch(row)},
+                    {format_python(row)},
                     {row.minimum_cpu.value_or("-")},
-                    {cuda_of(row)},
+                    {format_cuda(row)},
                     {sms},
-                    {ptx_of(row)},
-                    worst_of(row)});
+                    {format_ptx(row)},
+                    make_worst_cell(row)});
   }
   page.table(text::without_empty_columns(std::move(rows)));
 }

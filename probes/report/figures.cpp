@@ -19,12 +19,12 @@ std::string rate(double gflops) {
   return gflops < 100 ? fmt::format("{:.1f}", gflops) : fmt::format("{:.0f}", gflops);
 }
 
-std::string threads_of(int64_t threads) {
+std::string format_threads(int64_t threads) {
   return threads == 0 ? "GPU" : fmt::format("{}", threads);
 }
 
 template <class T>
-std::string shape_of(const T& row) {
+std::string format_shape(const T& row) {
   return fmt::format("{}×{}×{}", row.m, row.n, row.k);
 }
 
@@ -32,20 +32,20 @@ Cell right(std::string text, Colour colour = Colour::none) {
   return {std::move(text), colour, true};
 }
 
-std::string peak_of(const BenchRow& row) {
+std::string format_peak(const BenchRow& row) {
   if (launch_decides(row)) return "launch";
   return row.peak_fraction ? fmt::format("{:.0f} %", *row.peak_fraction * 100) : "-";
 }
 
-std::vector<Cell> cells_of(const BenchRow& row, const std::set<std::string>& peers) {
+std::vector<Cell> make_cells(const BenchRow& row, const std::set<std::string>& peers) {
   std::vector<Cell> cells{{row.kernel, row.best ? Colour::strong : Colour::none},
                           {row.best ? "*" : ""},
                           {row.dtype},
-                          right(shape_of(row)),
+                          right(format_shape(row)),
                           {row.layout},
-                          right(threads_of(row.threads)),
+                          right(format_threads(row.threads)),
                           right(rate(row.gflops)),
-                          right(peak_of(row))};
+                          right(format_peak(row))};
   for (const auto& name : peers) {
     const auto peer = row.peers.find(name);
     const bool there = peer != row.peers.end();
@@ -112,7 +112,7 @@ void add_roofline(Page& page, const Measurements& measurements) {
       for (auto& cell : rows.back()) cell.colour = Colour::faint;
     }
     rows.push_back({{row.kernel},
-                    right(shape_of(row)),
+                    right(format_shape(row)),
                     right(fmt::format("{:.0f}", intensity)),
                     right(rate(roof)),
                     {peak <= intensity * memory ? "instruction" : "memory"},
@@ -166,7 +166,7 @@ void add_summary(Page& page, const Measurements& measurements) {
 }
 
 // Returns the other users of the GPU. The rows name the same users for each GPU.
-std::optional<std::string> disturbed_by(const Measurements& measurements) {
+std::optional<std::string> find_other_users(const Measurements& measurements) {
   for (const auto& row : measurements.rows)
     if (row.disturbed) return row.disturbed;
   return std::nullopt;
@@ -205,7 +205,7 @@ void add_libtorch_figures(Page& page, const LibtorchRun& run) {
     if (figure->disturbed) remark = "not judged, other processes used the GPU: " + *figure->disturbed;
     rows.push_back({{on_cpu ? "CPU" : "GPU " + figure->device.substr(figure->device.find(':') + 1)},
                     {figure->dtype},
-                    right(shape_of(*figure)),
+                    right(format_shape(*figure)),
                     right(rate_with_unit(figure->gflops)),
                     {remark, Colour::faint}});
   }
@@ -233,13 +233,13 @@ void add_own_kernels(Page& page, const Measurements& measurements) {
   Rows rows{header(peers)};
   for (const auto& row : measurements.rows) {
     if (row.gflops > 0 && rows.size() <= kMost && is_fastest(row, measurements.rows))
-      rows.push_back(cells_of(row, peers));
+      rows.push_back(make_cells(row, peers));
   }
   if (rows.size() == 1) return;
   for (auto& row : rows) row.erase(row.begin() + 1);  // drop the column of dispatch's choice
   page.heading("This machine (pbprobe's own kernels, each verified)");
   page.fitted_table(without_empty_columns(std::move(rows)), 0, {"threads", "layout", "libtorch", "of peak"});
-  if (const auto who = disturbed_by(measurements))
+  if (const auto who = find_other_users(measurements))
     page.paragraph(fmt::format("not judged, because other processes used the GPU: {}", *who), 2);
 }
 
@@ -278,11 +278,11 @@ void add_figures(Page& page, const Measurements& measurements, size_t limit) {
     if ((best_only && !row.best) || rows.size() > limit) {
       ++left_out;
     } else {
-      rows.push_back(cells_of(row, peers));
+      rows.push_back(make_cells(row, peers));
     }
   }
   page.table(without_empty_columns(std::move(rows)));
-  if (const auto who = disturbed_by(measurements))
+  if (const auto who = find_other_users(measurements))
     page.paragraph(fmt::format("not judged, because other processes used the GPU: {}", *who), 2);
   if (!measurements.exact_cpus.empty()) {
     page.paragraph(fmt::format("every kernel is bit-exact on each of {} CPUs", measurements.exact_cpus.size()), 2);

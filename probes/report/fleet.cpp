@@ -29,7 +29,7 @@ struct NamedRank {
   const FleetRank* rank = nullptr;
 };
 
-std::string label_of(const NamedRank& named) {
+std::string format_label(const NamedRank& named) {
   return named.rank->rank < 0 ? named.node->host : fmt::format("{} rank {}", named.node->host, named.rank->rank);
 }
 
@@ -56,8 +56,8 @@ void add_worst(Page& page, const Fleet& fleet) {
                                           : "Nodes that did not pass");
   for (size_t i = 0; i < std::min(ranks.size(), kWorstRanks); ++i) {
     const auto& findings = ranks[i].rank->findings;
-    page.entry(label_of(ranks[i]), fmt::format("{}: {}", name_of(findings.front().fault), findings.front().what), 18,
-               text::colour_of(ranks[i].rank->outcome));
+    page.entry(format_label(ranks[i]), fmt::format("{}: {}", name_of(findings.front().fault), findings.front().what),
+               18, text::colour_of(ranks[i].rank->outcome));
     if (findings.size() > 1) page.entry("", fmt::format("and {} more", findings.size() - 1), 18, Colour::faint);
     page.entry("", "help: " + findings.front().fix, 18);
   }

@@ -29,7 +29,7 @@ constexpr std::array<Unit, 5> kUnits{{
     {"_us", "_seconds", 1e-6},
 }};
 
-std::pair<std::string, double> metric_of(const std::string& figure) {
+std::pair<std::string, double> convert_metric(const std::string& figure) {
   std::string name = "pbprobe_rank_" + figure;
   double times = 1;
   for (const auto& unit : kUnits) {
@@ -54,7 +54,7 @@ std::string label_value(std::string_view text) {
   return out;
 }
 
-std::string labels_of(const FleetNode& node, const FleetRank& rank) {
+std::string format_labels(const FleetNode& node, const FleetRank& rank) {
   return fmt::format("host=\"{}\",rank=\"{}\",gpu=\"{}\",device=\"{}\"", label_value(node.host), rank.rank,
                      rank.local_rank, label_value(rank.device));
 }
@@ -77,7 +77,7 @@ void add_outcomes(std::string& text, const Fleet& fleet) {
   for (const auto& node : fleet.nodes) {
     for (const auto& rank : node.ranks) {
       for (const auto& [outcome, name] : enum_names(Outcome{}))
-        text += fmt::format("pbprobe_rank_outcome{{{},outcome=\"{}\"}} {}\n", labels_of(node, rank), name,
+        text += fmt::format("pbprobe_rank_outcome{{{},outcome=\"{}\"}} {}\n", format_labels(node, rank), name,
                             rank.outcome == outcome ? 1 : 0);
     }
   }
@@ -101,8 +101,8 @@ std::string prometheus_of(const Fleet& fleet) {
   for (const auto& node : fleet.nodes) {
     for (const auto& rank : node.ranks) {
       for (const auto& [figure, value] : rank.figures) {
-        const auto [name, times] = metric_of(figure);
-        metrics[name] += fmt::format("{}{{{}}} {}\n", name, labels_of(node, rank), value * times);
+        const auto [name, times] = convert_metric(figure);
+        metrics[name] += fmt::format("{}{{{}}} {}\n", name, format_labels(node, rank), value * times);
       }
     }
   }

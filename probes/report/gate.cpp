@@ -45,7 +45,7 @@ void add_claims(Page& page, const Verdict& gate) {
   page.table(rows, details);
 }
 
-Cell verdict_of(const AreaGain& gain) {
+Cell make_gain_cell(const AreaGain& gain) {
   switch (gained(gain)) {
     case Gained::more: return {"gain", Colour::good};
     case Gained::less: return {"slower", Colour::bad};
@@ -67,7 +67,7 @@ void add_baseline(Page& page, const BaselineComparison& beside) {
                     {gain.device},
                     {fmt::format("{:.2f}", gain.gain)},
                     {fmt::format("{:.2f} to {:.2f}", gain.low, gain.high)},
-                    verdict_of(gain)});
+                    make_gain_cell(gain)});
   }
   page.table(rows);
 }

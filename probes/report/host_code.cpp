@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kMostOffenders = 3;  // per file; JSON has more
 
-std::string_view words_for(CodeClass code_class) {
+std::string_view describe_class(CodeClass code_class) {
   switch (code_class) {
     case CodeClass::unguarded: return "unguarded";
     case CodeClass::static_initializer: return "at load";
@@ -53,7 +53,7 @@ void add_code(Page& page, const File& file, const HostCode& code) {
   size_t shown = 0;
   for (const auto& offender : code.offenders) {
     if (offender.code_class == CodeClass::unclassified || shown++ >= kMostOffenders) continue;
-    page.paragraph(fmt::format("{}: {} in {} needs {}", words_for(offender.code_class), offender.function,
+    page.paragraph(fmt::format("{}: {} in {} needs {}", describe_class(offender.code_class), offender.function,
                                offender.section, fmt::join(offender.features, ", ")),
                    6);
   }

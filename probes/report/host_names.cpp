@@ -81,7 +81,7 @@ Names conda_names(const Host& host) {
 }
 
 // Returns the value of -march= in a target's flags without extensions, because gcc.arch in nixpkgs has none.
-std::string march_of(const Target& target) {
+std::string parse_march(const Target& target) {
   constexpr std::string_view kFlag = "-march=";
   for (const auto& flag : target.flags)
     if (flag.starts_with(kFlag)) return flag.substr(kFlag.size(), flag.find('+') - kFlag.size());
@@ -96,7 +96,7 @@ Names nix_names(const Host& host) {
   } else {
     for (const auto& id : host.cpu.targets) {
       const Target* const target = find_target(id);
-      const std::string march = target == nullptr ? "" : march_of(*target);
+      const std::string march = target == nullptr ? "" : parse_march(*target);
       if (!march.empty()) names.push_back("gccarch-" + march);
     }
   }

@@ -65,7 +65,7 @@ class Cases {
   std::string text_;
 };
 
-std::string inside_of(const CheckRow& check, const Verdict& gate, Cases& cases) {
+std::string render_case(const CheckRow& check, const Verdict& gate, Cases& cases) {
   if (check.state == CheckState::unanswered || (check.state == CheckState::not_asked && check.required)) {
     const std::string why = check.why.value_or("not answered");
     return check.required ? cases.error(why) : cases.skipped(why);
@@ -96,7 +96,8 @@ std::string junit_of(const Report& report) {
     if (claim.outcome == Outcome::unknown) inside = cases.error(what);
     cases.add("claim", claim.claim + " " + *claim.claimed, inside);
   }
-  for (const auto& check : gate.checks) cases.add("check", check.id + " " + check.asks, inside_of(check, gate, cases));
+  for (const auto& check : gate.checks)
+    cases.add("check", check.id + " " + check.asks, render_case(check, gate, cases));
   for (const auto& objection : gate.objections) {
     if (objection.id != "run" && objection.id != "waiver") continue;
     const bool failed = objection.outcome == Outcome::fail;

@@ -27,7 +27,7 @@ void take(const std::optional<DeviceCode>& code, Kernels& kernels) {
   });
 }
 
-std::string title_of(const Code& code) {
+std::string format_title(const Code& code) {
   std::vector<std::string> names;
   for (const auto& [ptx, sm] : code) names.push_back(ptx ? "PTX for " + compute_name(sm) : sm_name(sm));
   return fmt::format("{}", fmt::join(names, ", "));
@@ -51,7 +51,7 @@ std::string render_kernels(const Report& report, const TextOptions& options) {
     for (const auto& [name, code] : kernels) groups[code].push_back(name);
     for (const auto& [code, names] : groups) {
       page.paragraph(
-          fmt::format("{} {} for {}", names.size(), names.size() == 1 ? "kernel" : "kernels", title_of(code)), 2,
+          fmt::format("{} {} for {}", names.size(), names.size() == 1 ? "kernel" : "kernels", format_title(code)), 2,
           text::Colour::strong);
       for (const auto& name : names) page.paragraph(demangled(name, 4096), 6);
     }

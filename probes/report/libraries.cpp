@@ -17,7 +17,7 @@ constexpr size_t kMostNames = 12;  // names per kind; JSON has all
 
 // Collects versions of installed components, of components that torch's package requires, and of linked libraries that
 // contain their version.
-std::map<std::string, std::string> versions_of(const Inventory& inventory) {
+std::map<std::string, std::string> collect_versions(const Inventory& inventory) {
   std::map<std::string, std::string> versions;
   if (inventory.component_versions) versions = *inventory.component_versions;
   if (inventory.required_versions) {
@@ -35,7 +35,7 @@ std::map<std::string, std::string> versions_of(const Inventory& inventory) {
   return versions;
 }
 
-std::string some_of(const std::set<std::string>& names) {
+std::string join_first(const std::set<std::string>& names) {
   const size_t shown = std::min(names.size(), kMostNames);
   std::string line =
       fmt::format("{}", fmt::join(names.begin(), std::next(names.begin(), static_cast<long>(shown)), ", "));
@@ -43,7 +43,7 @@ std::string some_of(const std::set<std::string>& names) {
   return line;
 }
 
-void add_linked_in(Page& page, const Inventory& inventory) {
+void add_static_libraries(Page& page, const Inventory& inventory) {
   for (const auto& file : inventory.files) {
     if (!file.links || file.links->contains.empty()) continue;
     page.entry(base_name(file.path), fmt::format("holds {}", fmt::join(file.links->contains, ", ")), kLabel);
@@ -79,7 +79,7 @@ std::string_view words_for(Provider provider) {
 
 void add_names(Page& page, std::string_view label, const std::map<Provider, std::set<std::string>>& names) {
   for (const auto& [provider, all] : names) {
-    page.entry(label, fmt::format("{} {}: {}", all.size(), words_for(provider), some_of(all)), kLabel);
+    page.entry(label, fmt::format("{} {}: {}", all.size(), words_for(provider), join_first(all)), kLabel);
     label = "";
   }
 }
@@ -87,7 +87,7 @@ void add_names(Page& page, std::string_view label, const std::map<Provider, std:
 }  // namespace
 
 void add_versions(Page& page, const Inventory& inventory) {
-  const auto versions = versions_of(inventory);
+  const auto versions = collect_versions(inventory);
   const bool compilers = std::any_of(inventory.files.begin(), inventory.files.end(),
                                      [](const File& file) { return file.compiler.has_value(); });
   if (versions.empty() && !inventory.version_floors && !inventory.python_abi && !compilers) return;
@@ -118,7 +118,7 @@ void add_libraries(Page& page, const Inventory& inventory) {
   }
   if (!any && needed.empty() && opened.empty()) return;
   page.heading("Libraries");
-  add_linked_in(page, inventory);
+  add_static_libraries(page, inventory);
   add_cxx_abi(page, inventory);
   add_names(page, "needed", needed);
   add_names(page, "may be opened", opened);

@@ -16,7 +16,7 @@ std::string level_or_dash(const std::optional<Level>& level) {
   return level ? std::string(name_of(*level)) : "-";
 }
 
-std::string claims_of(const Verdict& verdict) {
+std::string render_claims(const Verdict& verdict) {
   std::string rows;
   for (const auto& claim : verdict.claims) {
     if (!claim.claimed) continue;
@@ -28,7 +28,7 @@ std::string claims_of(const Verdict& verdict) {
   return "\n| claim | claimed | required | proven | outcome |\n|---|---|---|---|---|\n" + rows;
 }
 
-std::string findings_of(const Verdict& verdict) {
+std::string render_findings(const Verdict& verdict) {
   std::string rows;
   size_t shown = 0;
   for (const auto& finding : verdict.findings) {
@@ -45,7 +45,7 @@ std::string findings_of(const Verdict& verdict) {
 }
 
 // Renders the device table with the signs that Markdown can show.
-std::string devices_of(const Verdict& verdict) {
+std::string render_devices(const Verdict& verdict) {
   const text::Rows rows = text::without_empty_columns(text::device_rows(verdict));
   if (rows.size() < 2) return "";
   std::string table = "\n";
@@ -91,7 +91,7 @@ std::string markdown_of(const Report& report) {
   std::string page = fmt::format("### pbprobe: {} for {}\n\n{}\n", name_of(verdict.outcome),
                                  printable_markdown(subject), printable_markdown(verdict.reason));
   if (verdict.fix) page += fmt::format("\n**Fix:** {}\n", printable_markdown(*verdict.fix));
-  page += claims_of(verdict) + devices_of(verdict) + findings_of(verdict) + unanswered(verdict);
+  page += render_claims(verdict) + render_devices(verdict) + render_findings(verdict) + unanswered(verdict);
   if (report.host) page += environment_of(report);
   return page + fmt::format("\npbprobe {} ({}), {}\n", report.version, report.commit, report.created);
 }

@@ -27,7 +27,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kAscii{{
     {"✗", "FAIL"},
 }};
 
-std::string_view ascii_of(std::string_view character) {
+std::string_view convert_to_ascii(std::string_view character) {
   if (character.size() == 1) return character;
   for (const auto& [sign, ascii] : kAscii) {
     if (sign == character) return ascii;
@@ -35,7 +35,7 @@ std::string_view ascii_of(std::string_view character) {
   return "?";
 }
 
-std::string_view code_of(Colour colour) {
+std::string_view get_escape_code(Colour colour) {
   switch (colour) {
     case Colour::none: return "";
     case Colour::good: return "\033[1;32m";
@@ -98,7 +98,7 @@ std::string clean(std::string_view text, bool unicode) {
     } else if (size == 0 || !is_shown(character)) {
       out += character == "\n" || character == "\t" ? ' ' : '?';
     } else {
-      out += unicode ? character : ascii_of(character);
+      out += unicode ? character : convert_to_ascii(character);
     }
     text.remove_prefix(character.size());
   }
@@ -125,7 +125,7 @@ size_t columns(std::string_view text) {
 
 std::string Page::paint(std::string_view text, Colour colour) const {
   if (!options_.colour || colour == Colour::none || text.empty()) return std::string(text);
-  return std::string(code_of(colour)).append(text).append("\033[0m");
+  return std::string(get_escape_code(colour)).append(text).append("\033[0m");
 }
 
 std::vector<std::string> Page::wrap(std::string_view text, size_t width) const {

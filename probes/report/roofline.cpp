@@ -30,7 +30,7 @@ double quantile(const std::vector<double>& samples, double at) {
 }
 
 template <class T>
-RoofPoint point_of(const T& row, const std::string& who, std::string_view out) {
+RoofPoint make_point(const T& row, const std::string& who, std::string_view out) {
   RoofPoint point{.who = who,
                   .dtype = row.dtype,
                   .shape = fmt::format("{}×{}×{} {}", row.m, row.n, row.k, row.layout),
@@ -63,7 +63,7 @@ std::optional<double> read_rate(const BenchRow& row) {
 
 // Makes a point for another libtorch operation with a stated intensity: "attention bf16". Its figure is in operations
 // or bytes.
-RoofPoint point_of(const ProbeFigure& figure) {
+RoofPoint make_point(const ProbeFigure& figure) {
   const size_t space = figure.name.rfind(' ');
   const double each = figure.unit == "GB/s" ? *figure.intensity : 1;
   RoofPoint point{.who = fmt::format("{} {}", kLibtorch, figure.name.substr(0, space)),
@@ -89,11 +89,11 @@ class Roofs {
     for (const auto& figure : measurements.probes) add(figure);
     if (!measurements.libtorch) return;
     for (const auto& figure : measurements.libtorch->figures)
-      roof(device_of(figure.device, figure.threads))
-          .points.push_back(point_of(figure, std::string(kLibtorch), figure.dtype));
+      roof(format_device(figure.device, figure.threads))
+          .points.push_back(make_point(figure, std::string(kLibtorch), figure.dtype));
     for (const auto& figure : measurements.libtorch->speeds) {
       if (figure.intensity && figure.name.find(' ') != figure.name.npos)
-        roof(device_of(figure.device, 0)).points.push_back(point_of(figure));
+        roof(format_device(figure.device, 0)).points.push_back(make_point(figure));
     }
   }
 
@@ -113,7 +113,7 @@ class Roofs {
  private:
   Roof& roof(const std::string& device) { return roofs_[device]; }
 
-  std::string device_of(const std::string& device, int64_t threads) const {
+  std::string format_device(const std::string& device, int64_t threads) const {
     if (device == "cpu") return fmt::format("CPU, {} thread{}", threads, threads == 1 ? "" : "s");
     const std::string number = device.substr(device.find(':') + 1);
     if (host_ == nullptr) return "GPU " + number;
@@ -124,7 +124,7 @@ class Roofs {
   }
 
   // Returns the first GPU of a kernel's target, on which the kernel was measured.
-  std::string device_of_target(const std::string& target) const {
+  std::string find_device(const std::string& target) const {
     if (host_ != nullptr) {
       for (const auto& gpu : host_->gpus) {
         if (!gpu.problem && gpu.target == target) return fmt::format("GPU {} {}", gpu.index, gpu.name);
@@ -143,17 +143,17 @@ class Roofs {
   }
 
   void add(const BenchRow& row) {
-    Roof& here = roof(row.threads == 0 ? device_of_target(row.target) : device_of("cpu", row.threads));
+    Roof& here = roof(row.threads == 0 ? find_device(row.target) : format_device("cpu", row.threads));
     if (const auto rate = read_rate(row)) here.gb_per_s = std::max(here.gb_per_s.value_or(0), *rate);
     const std::string ceiling = fmt::format("{} {}", row.instruction, row.dtype);
     if (row.peak_gflops) raise(here, ceiling, row.dtype, *row.peak_gflops);
     if (!row.best) return;
-    here.points.push_back(point_of(row, row.kernel, row.out));
+    here.points.push_back(make_point(row, row.kernel, row.out));
     here.points.back().ceiling = ceiling;
   }
 
   void add(const ProbeFigure& figure) {
-    Roof& here = roof(device_of(figure.device, 0));
+    Roof& here = roof(format_device(figure.device, 0));
     if (figure.name == "copy" || figure.name == "read")
       here.gb_per_s = std::max(here.gb_per_s.value_or(0), figure.value);
     if (figure.unit == "Gop/s") raise(here, figure.name, figure.name.substr(figure.name.rfind(' ') + 1), figure.value);

@@ -67,17 +67,17 @@ bool alike(const GpuOutcome& a, const ClaimRow& row_of_a, const GpuOutcome& b, c
          row_of_a.executed == row_of_b.executed && row_of_a.measured == row_of_b.measured;
 }
 
-std::string begin_of(const GpuOutcome& gpu) {
+std::string format_claim_begin(const GpuOutcome& gpu) {
   return fmt::format("GPU {} ", gpu.gpu);
 }
 
 void add_gpu_rows(Rows& rows, const Verdict& verdict) {
   const auto& gpus = verdict.gpus;
   for (size_t i = 0; i < gpus.size();) {
-    const ClaimRow* row = row_of(verdict, begin_of(gpus[i]));
+    const ClaimRow* row = row_of(verdict, format_claim_begin(gpus[i]));
     size_t next = i + 1;
     for (; row != nullptr && next < gpus.size(); ++next) {
-      const ClaimRow* other = row_of(verdict, begin_of(gpus[next]));
+      const ClaimRow* other = row_of(verdict, format_claim_begin(gpus[next]));
       if (other == nullptr || !alike(gpus[i], *row, gpus[next], *other)) break;
     }
     const auto count = next - i;
@@ -99,7 +99,7 @@ Rows titles(std::initializer_list<const char*> words) {
 
 int64_t tested_gpus(const Verdict& verdict) {
   return std::count_if(verdict.gpus.begin(), verdict.gpus.end(), [&](const GpuOutcome& gpu) {
-    const ClaimRow* row = row_of(verdict, begin_of(gpu));
+    const ClaimRow* row = row_of(verdict, format_claim_begin(gpu));
     return row != nullptr && row->executed && row->executed != Outcome::unknown;
   });
 }

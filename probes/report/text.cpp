@@ -24,7 +24,7 @@ void add_list(Page& page, std::string_view title, const std::vector<std::string>
     page.entry("-", fmt::format("and {} more: --format json lists all", sentences.size() - limit), 2);
 }
 
-std::vector<std::string> words_of(const std::optional<std::vector<NotRun>>& not_run) {
+std::vector<std::string> list_obstacles(const std::optional<std::vector<NotRun>>& not_run) {
   std::vector<std::string> words;
   if (!not_run) return words;
   for (const auto& one : *not_run) words.push_back(one.what);
@@ -36,7 +36,7 @@ void add_measured(Page& page, const Measurements& measurements) {
   text::add_own_kernels(page, measurements);
   // Obstacles that prevent a verdict are among the findings. Adds the others.
   std::vector<std::string> not_run;
-  for (const auto& words : words_of(measurements.not_run)) not_run.push_back(text::briefly(page, words));
+  for (const auto& words : list_obstacles(measurements.not_run)) not_run.push_back(text::briefly(page, words));
   add_list(page, "Could not run", not_run, page.verbose() ? kAllRows : 3);
 }
 
@@ -172,7 +172,7 @@ std::string render_bench(const Measurements& measurements, const TextOptions& op
   if (measurements.libtorch && measurements.libtorch->problem)
     add_list(page, "libtorch", {*measurements.libtorch->problem}, 1);
   add_list(page, "Problems", measurements.problems, kAllRows);
-  add_list(page, "Steps that could not run", words_of(measurements.not_run), kAllRows);
+  add_list(page, "Steps that could not run", list_obstacles(measurements.not_run), kAllRows);
   add_list(page, "Not measured", measurements.notes, kAllRows);
   return std::move(page).take();
 }

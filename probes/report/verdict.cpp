@@ -13,7 +13,7 @@
 namespace pbprobe::text {
 namespace {
 
-std::string_view headline_of(const std::optional<Verdict>& verdict) {
+std::string_view format_headline(const std::optional<Verdict>& verdict) {
   if (!verdict) return "NO VERDICT";
   switch (verdict->outcome) {
     case Outcome::pass: return "PASS";
@@ -24,12 +24,12 @@ std::string_view headline_of(const std::optional<Verdict>& verdict) {
 }
 
 // Returns the sign if the terminal shows Unicode: an ASCII sign would add nothing to the word.
-std::string sign_of(const Page& page, const std::optional<Verdict>& verdict) {
+std::string choose_sign(const Page& page, const std::optional<Verdict>& verdict) {
   if (!page.unicode() || !verdict) return "";
   return verdict->outcome == Outcome::pass ? "✓ " : verdict->outcome == Outcome::fail ? "✗ " : "? ";
 }
 
-std::string gpus_of(const Host& host) {
+std::string format_gpus(const Host& host) {
   const Gpu& first = host.gpus.front();
   const auto alike = [&](const Gpu& gpu) { return gpu.name == first.name && gpu.capability == first.capability; };
   const auto count = std::count_if(host.gpus.begin(), host.gpus.end(), alike);
@@ -41,7 +41,7 @@ std::string gpus_of(const Host& host) {
 }
 
 // Returns "1 warning, 2 notes". Unknown checks have no finding.
-std::string counts_of(const Verdict& verdict) {
+std::string format_counts(const Verdict& verdict) {
   constexpr std::pair<Severity, std::string_view> kWords[] = {
       {Severity::fail, "fault"}, {Severity::warn, "warning"}, {Severity::note, "note"}};
   std::vector<std::string> parts;
@@ -91,11 +91,11 @@ Colour colour_of(Severity severity) {
 std::string subject_of(const Report& report) {
   const std::string subject = pbprobe::subject_of(report.inventory);
   if (!report.host) return subject;
-  return subject + " on " + (report.host->gpus.empty() ? report.host->cpu.name : gpus_of(*report.host));
+  return subject + " on " + (report.host->gpus.empty() ? report.host->cpu.name : format_gpus(*report.host));
 }
 
 std::string verdict_line(const Page& page, const std::optional<Verdict>& verdict) {
-  return sign_of(page, verdict) + std::string(headline_of(verdict));
+  return choose_sign(page, verdict) + std::string(format_headline(verdict));
 }
 
 void add_headline(Page& page, const std::optional<Verdict>& verdict, const std::string& subject) {
@@ -117,7 +117,7 @@ void add_verdict(Page& page, const Report& report) {
 
 void add_summary(Page& page, const Report& report) {
   std::vector<std::string> parts;
-  if (report.verdict) parts.push_back(counts_of(*report.verdict));
+  if (report.verdict) parts.push_back(format_counts(*report.verdict));
   const int64_t gpus = report.host ? static_cast<int64_t>(report.host->gpus.size()) : 0;
   if (report.verdict && gpus > 0)
     parts.push_back(fmt::format("{} of {} tested", tested_gpus(*report.verdict), plural(gpus, "GPU")));

@@ -12,7 +12,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
-def found_in(folder, files):
+def run_glossary(folder, files):
     """Numbers of the lines that are found, by file."""
     (folder / "docs").mkdir()
     shutil.copy(ROOT / "docs/glossary.md", folder / "docs")
@@ -48,7 +48,7 @@ def found_in(folder, files):
 )
 def test_finds_planted_word(tmp_path, file, line):
     number = 0 if "cage" in file else 3  # of its name, else of the line
-    assert found_in(tmp_path, {file: "\n\n" + line}) == [(file, number)]
+    assert run_glossary(tmp_path, {file: "\n\n" + line}) == [(file, number)]
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_finds_planted_word(tmp_path, file, line):
     ],
 )
 def test_accepts_legitimate_use(tmp_path, line):
-    assert found_in(tmp_path, {"docs/a.md": line + "\n", "CHANGELOG.md": "Once it was said.\n"}) == []
+    assert run_glossary(tmp_path, {"docs/a.md": line + "\n", "CHANGELOG.md": "Once it was said.\n"}) == []
 
 
 def test_this_house_keeps_to_its_words():

@@ -282,10 +282,10 @@ def test_ignores_paths_in_compiler_output(tmp_path):
     assert '"/usr/include/zconf.h"' in seen
     ordinary = subprocess.run(["c++", "-E", "a.cpp"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
 
-    def of_the_system(text):
+    def filter_system_lines(text):
         return [line for line in text.splitlines() if re.match(r'# \d+ "/usr/include/(?!z)', line)]
 
-    assert of_the_system(seen) == of_the_system(ordinary)
+    assert filter_system_lines(seen) == filter_system_lines(ordinary)
     subprocess.run([prefix, "c++", "-g", "-c", "a.cpp", "-o", "a.o"], cwd=tmp_path, env=environment, check=True)
     assert str(include).encode() not in (tmp_path / "a.o").read_bytes()
     assert b"/usr/include/zlib.h" in (tmp_path / "a.o").read_bytes()

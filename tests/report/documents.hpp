@@ -92,7 +92,7 @@ inline Report wrong_document() {
   return judged(std::move(report));
 }
 
-inline AreaGain gain_of(std::string area, std::string device, double low, double high) {
+inline AreaGain make_gain(std::string area, std::string device, double low, double high) {
   const double middle = (low + high) / 2;
   return {.area = std::move(area),
           .device = std::move(device),
@@ -107,7 +107,7 @@ inline AreaGain gain_of(std::string area, std::string device, double low, double
 inline Report slower_document() {
   Report report = gpu_report("NVIDIA H200", "9.0");
   report.baseline = BaselineComparison{.path = "generic/torch", .bytes = 500 << 20, .baseline_bytes = 1000 << 20};
-  report.baseline->gains = {gain_of("softmax", "cuda:0", 1.04, 1.12), gain_of("sort", "cpu", 0.8, 0.9)};
+  report.baseline->gains = {make_gain("softmax", "cuda:0", 1.04, 1.12), make_gain("sort", "cpu", 0.8, 0.9)};
   return judged(std::move(report));
 }
 

@@ -37,7 +37,7 @@ void expect_golden(const std::string& name, const std::string& text) {
 
 using Document = std::pair<const char*, Report (*)()>;
 
-std::string name_of(const testing::TestParamInfo<Document>& document) {
+std::string make_test_name(const testing::TestParamInfo<Document>& document) {
   std::string name = document.param.first;
   std::erase(name, '-');
   return name;
@@ -146,7 +146,9 @@ INSTANTIATE_TEST_SUITE_P(
         Answers{{"no-torch", &no_torch_document},
                 {"UNKNOWN torch on Intel(R) Xeon(R) Processor", "unknown", "not tested not tested",
                  "help: activate an environment that has a torch, or name it", kPaste}}),
-    [](const auto& given) { return name_of(testing::TestParamInfo<Document>(given.param.document, given.index)); });
+    [](const auto& given) {
+      return make_test_name(testing::TestParamInfo<Document>(given.param.document, given.index));
+    });
 
 INSTANTIATE_TEST_SUITE_P(Reports, Golden,
                          testing::Values(Document{"h200", &h200_document}, Document{"gb10", &gb10_document},
@@ -155,11 +157,11 @@ INSTANTIATE_TEST_SUITE_P(Reports, Golden,
                                          Document{"wrong", &wrong_document}, Document{"slower", &slower_document},
                                          Document{"no-torch", &no_torch_document},
                                          Document{"package", &package_document}),
-                         name_of);
+                         make_test_name);
 INSTANTIATE_TEST_SUITE_P(Reports, GoldenJson,
                          testing::Values(Document{"h200", &h200_document}, Document{"no-torch", &no_torch_document},
                                          Document{"package", &package_document}),
-                         name_of);
+                         make_test_name);
 
 }  // namespace
 }  // namespace pbprobe::test

@@ -7,7 +7,7 @@
 namespace pbprobe {
 namespace {
 
-BenchRow row_of(std::string target, int64_t size, double gflops, double peak) {
+BenchRow make_row(std::string target, int64_t size, double gflops, double peak) {
   const double us = 2e-3 * static_cast<double>(size * size * size) / gflops;
   return {.kernel = "k",
           .target = std::move(target),
@@ -27,14 +27,14 @@ BenchRow row_of(std::string target, int64_t size, double gflops, double peak) {
 
 // One row of C beside a loop that reads B, 4096 × 4096 × 4 bytes, in 1 ms.
 BenchRow thin_row(double gflops) {
-  BenchRow row = row_of("avx2", 4096, gflops, 100);
+  BenchRow row = make_row("avx2", 4096, gflops, 100);
   row.m = 1;
   row.peers["reading"] = {.gflops = 33.5, .ratio = 1, .samples_us = {1000, 1000, 1000}};
   return row;
 }
 
 TEST(Roofline, IsTheLowerOfInstructionAndMemory) {
-  const auto roofs = roofs_of({.rows = {row_of("avx2", 1024, 80, 100), thin_row(25)}}, nullptr);
+  const auto roofs = roofs_of({.rows = {make_row("avx2", 1024, 80, 100), thin_row(25)}}, nullptr);
   ASSERT_EQ(roofs.size(), 1U);
   const Roof& roof = roofs[0];
   EXPECT_EQ(roof.device, "CPU, 2 threads");
@@ -52,14 +52,14 @@ TEST(Roofline, IsTheLowerOfInstructionAndMemory) {
 }
 
 TEST(Roofline, MarksPointsAboveTheirRoof) {
-  EXPECT_FALSE(roofs_of({.rows = {row_of("avx2", 1024, 100, 100)}}, nullptr)[0].points[0].above);
-  EXPECT_FALSE(roofs_of({.rows = {row_of("avx2", 1024, 102, 100)}}, nullptr)[0].points[0].above) << "as runs differ";
-  EXPECT_TRUE(roofs_of({.rows = {row_of("avx2", 1024, 110, 100)}}, nullptr)[0].points[0].above);
-  EXPECT_TRUE(roofs_of({.rows = {row_of("avx2", 1024, 80, 100), thin_row(40)}}, nullptr)[0].points[1].above);
+  EXPECT_FALSE(roofs_of({.rows = {make_row("avx2", 1024, 100, 100)}}, nullptr)[0].points[0].above);
+  EXPECT_FALSE(roofs_of({.rows = {make_row("avx2", 1024, 102, 100)}}, nullptr)[0].points[0].above) << "as runs differ";
+  EXPECT_TRUE(roofs_of({.rows = {make_row("avx2", 1024, 110, 100)}}, nullptr)[0].points[0].above);
+  EXPECT_TRUE(roofs_of({.rows = {make_row("avx2", 1024, 80, 100), thin_row(40)}}, nullptr)[0].points[1].above);
 }
 
 TEST(Roofline, SkipsDisturbedFigures) {
-  BenchRow row = row_of("sm90", 1024, 110, 100);
+  BenchRow row = make_row("sm90", 1024, 110, 100);
   row.threads = 0;
   row.disturbed = "python";
   const auto roofs = roofs_of({.rows = {row}}, nullptr);
@@ -71,8 +71,8 @@ TEST(Roofline, BuildsOneRoofPerGpu) {
   Host host;
   host.gpus = {{.index = 0, .name = "A", .capability = "9.0", .target = "sm90"},
                {.index = 1, .name = "B", .capability = "12.0", .target = "sm120"}};
-  BenchRow first = row_of("sm90", 4096, 80, 100);
-  BenchRow second = row_of("sm120", 4096, 20, 30);
+  BenchRow first = make_row("sm90", 4096, 80, 100);
+  BenchRow second = make_row("sm120", 4096, 20, 30);
   first.threads = second.threads = 0;
   Measurements measured{.rows = {first, second}};
   measured.libtorch = LibtorchRun{.path = "/t"};
@@ -99,7 +99,7 @@ TEST(Roofline, BuildsOneRoofPerGpu) {
 }
 
 TEST(Roofline, AddsOtherLibtorchOperations) {
-  BenchRow row = row_of("sm90", 4096, 80, 100);
+  BenchRow row = make_row("sm90", 4096, 80, 100);
   row.threads = 0;
   Measurements measured{.rows = {row}};
   measured.libtorch = LibtorchRun{.path = "/t"};
@@ -132,7 +132,7 @@ TEST(Roofline, AddsOtherLibtorchOperations) {
 }
 
 TEST(Roofline, LeavesRoofNullWithoutCeiling) {
-  BenchRow row = row_of("avx2", 64, 80, 100);
+  BenchRow row = make_row("avx2", 64, 80, 100);
   row.peak_gflops.reset();
   const auto roofs = roofs_of({.rows = {row}}, nullptr);
   EXPECT_EQ(roofs[0].points[0].roof, std::nullopt);

@@ -17,7 +17,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-std::string begin_of(const std::string& text, int lines) {
+std::string first_lines(const std::string& text, int lines) {
   size_t at = 0;
   for (int i = 0; i < lines; ++i) at = text.find('\n', at) + 1;
   return text.substr(0, at);
@@ -30,15 +30,15 @@ std::string flat(std::string text) {
 }
 
 TEST(Text, PrintsVerdictReasonAndFixFirst) {
-  EXPECT_THAT(begin_of(render_report(h200_document()), 1),
+  EXPECT_THAT(first_lines(render_report(h200_document()), 1),
               testing::StartsWith("PASS  torch 2.11.0+cu130 on NVIDIA H200 (sm_90)"));
-  const std::string failed = begin_of(render_report(pascal_document()), 5);
+  const std::string failed = first_lines(render_report(pascal_document()), 5);
   EXPECT_THAT(failed, testing::StartsWith("FAIL  "));
   EXPECT_THAT(failed, HasSubstr("\n  GPU 0 NVIDIA GeForce GTX 1080 Ti (6.1): no machine code or PTX"));
   EXPECT_THAT(failed, HasSubstr("\n  --> torch/lib/libtorch_cuda.so"));
   EXPECT_THAT(failed, HasSubstr("\n  help: install a torch built for 6.1 with CUDA 12.9 or older"));
   EXPECT_THAT(failed, HasSubstr("\n  more: pbprobe explain PB301"));
-  EXPECT_THAT(begin_of(render_report(no_gpu_document()), 1), testing::StartsWith("UNKNOWN  "));
+  EXPECT_THAT(first_lines(render_report(no_gpu_document()), 1), testing::StartsWith("UNKNOWN  "));
   Report report = h200_document();
   report.verdict.reset();
   EXPECT_THAT(render_report(report), testing::StartsWith("NO VERDICT  "));
@@ -168,16 +168,17 @@ TEST(Text, PrintsCountsInLastLine) {
   EXPECT_THAT(render_report(h200_document()), HasSubstr("\nnothing to fix | "));
 }
 
-std::string device_code_of(const DeviceCode& code) {
+std::string render_device_code(const DeviceCode& code) {
   return text::clean(text::device_code_line(code), true);
 }
 
 TEST(Text, DeviceCodeIsSummarizedByCount) {
   Report report = h200_document();
-  EXPECT_EQ(device_code_of(*libtorch_cuda(report).device_code),
+  EXPECT_EQ(render_device_code(*libtorch_cuda(report).device_code),
             "444 × sm_75, 80, 86, 90, 100, 120; 59 × sm_100a, 103a; 4 × sm_90a; 1 × sm_89, 120a, 121a; no PTX");
-  EXPECT_EQ(device_code_of({.ptx = {{"sm_80", 11}}}), "no machine code; PTX 11 × sm_80");
-  EXPECT_EQ(device_code_of({.cubin = {{"sm_90", 2}}, .lto_ir = {{"sm_90", 1}}}), "2 × sm_90; no PTX; LTO-IR 1 × sm_90");
+  EXPECT_EQ(render_device_code({.ptx = {{"sm_80", 11}}}), "no machine code; PTX 11 × sm_80");
+  EXPECT_EQ(render_device_code({.cubin = {{"sm_90", 2}}, .lto_ir = {{"sm_90", 1}}}),
+            "2 × sm_90; no PTX; LTO-IR 1 × sm_90");
 }
 
 TEST(Text, PrintsDeviceCodeDetailsPerSm) {

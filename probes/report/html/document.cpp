@@ -25,7 +25,7 @@ constexpr std::string_view kScript =
 constexpr size_t kMostBytes = 490'000;  // limit for a page, which must be smaller than 500 KB
 
 // Returns the hash source of a style or script for Content-Security-Policy.
-std::string source_of(std::string_view text) {
+std::string compute_source_hash(std::string_view text) {
   const std::string hex = sha256_of(text);
   std::string bytes;
   for (size_t i = 0; i + 1 < hex.size(); i += 2) {
@@ -50,7 +50,7 @@ std::string inert(const Json& data) {
 }
 
 void add_cell(Writer& writer, const Cell& cell, bool names_row) {
-  std::string classes = class_of(cell.colour);
+  std::string classes = get_css_class(cell.colour);
   if (cell.value) classes += classes.empty() ? "number" : " number";
   if (names_row) {
     writer.add("th", {{"scope", "row"}, {"class", classes}}, cell.text);
@@ -79,7 +79,7 @@ void add_head(Writer& writer, const Table& table) {
 
 }  // namespace
 
-std::string class_of(Colour colour) {
+std::string get_css_class(Colour colour) {
   switch (colour) {
     case Colour::none: return "";
     case Colour::good: return "good";
@@ -163,7 +163,7 @@ std::string Document::finish(Json data, const std::vector<std::string>& may_leav
   foot_writer.add("footer", {{"class", "foot"}}, end + ".");
   const std::string policy =
       fmt::format("default-src 'none'; img-src data:; style-src {}; script-src {}; base-uri 'none'; form-action 'none'",
-                  source_of(kStyle), source_of(kScript));
+                  compute_source_hash(kStyle), compute_source_hash(kScript));
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"

@@ -19,7 +19,7 @@ namespace pbprobe::html {
 using text::Colour;
 
 // "good", "bad", "doubt", "faint", "strong" or "": classes of the style.
-[[nodiscard]] std::string class_of(Colour colour);
+[[nodiscard]] std::string get_css_class(Colour colour);
 
 struct Cell {
   std::string text;

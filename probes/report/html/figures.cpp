@@ -93,7 +93,7 @@ std::vector<Cell> cells_of(const BenchRow& row, const std::set<std::string>& pee
   return cells;
 }
 
-void add_trace_of(Document& page, const DeviceTrace& trace) {
+void add_device_trace(Document& page, const DeviceTrace& trace) {
   page.body().add("h3", device_words(trace.device));
   const auto pictures = page.body().open("div", {{"class", "traces"}});
   const auto draw = [&](const char* title, std::string_view unit, std::string_view series,
@@ -204,7 +204,7 @@ void add_probes(Document& page, const Measurements& measurements) {
 void add_traces(Document& page, const Measurements& measurements) {
   if (!measurements.traces || measurements.traces->empty()) return;
   const auto section = page.open_section("Clock, power and temperature", "During the measurement.");
-  for (const auto& trace : *measurements.traces) add_trace_of(page, trace);
+  for (const auto& trace : *measurements.traces) add_device_trace(page, trace);
 }
 
 void add_baseline(Document& page, const BaselineComparison& beside) {

@@ -170,7 +170,7 @@ struct Field {
 };
 using Fields = std::map<std::pair<std::string, std::string>, Field>;
 
-Fields fields_of(const Fleet& fleet, bool by_rank) {
+Fields collect_fields(const Fleet& fleet, bool by_rank) {
   std::map<int64_t, std::string> ends;
   for (const auto& node : fleet.nodes) {
     for (const auto& rank : node.ranks)
@@ -188,7 +188,7 @@ Fields fields_of(const Fleet& fleet, bool by_rank) {
 }
 
 // Sorts ends with failed links first, then by their slowest link.
-std::vector<std::string> ends_of(const Fields& fields) {
+std::vector<std::string> sort_ends(const Fields& fields) {
   std::map<std::string, std::pair<int, double>> worst;
   for (const auto& [pair, field] : fields) {
     for (const auto& end : {pair.first, pair.second}) {
@@ -220,8 +220,8 @@ void add_links(Document& page, const Fleet& fleet) {
   size_t ranks = 0;
   for (const auto& node : fleet.nodes) ranks += node.ranks.size();
   const bool by_rank = ranks <= kMostEnds;
-  const Fields fields = fields_of(fleet, by_rank);
-  const auto ends = ends_of(fields);
+  const Fields fields = collect_fields(fleet, by_rank);
+  const auto ends = sort_ends(fields);
   Table table{.caption = "GB/s from row to column; for nodes, the slowest of their links",
               .head = {by_rank ? "rank" : "node"},
               .heat = true};
@@ -240,13 +240,13 @@ void add_links(Document& page, const Fleet& fleet) {
   page.add(table);
 }
 
-double median_of(std::vector<double> values) {
+double compute_median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
 }
 
-html::TimeLine line_of(const RankOfNode& late, size_t place) {
+html::TimeLine make_line(const RankOfNode& late, size_t place) {
   constexpr std::array<std::string_view, kMostLines> kSeries{"s1", "s2", "s3", "s4", "s5"};
   return {fmt::format("{} rank {}", late.node->host, late.rank->rank), kSeries.at(place), late.rank->late_ms};
 }
@@ -257,7 +257,7 @@ void add_lateness(Document& page, const Fleet& fleet) {
   for (const auto& node : fleet.nodes) {
     for (const auto& rank : node.ranks) {
       if (rank.late_ms.empty()) continue;
-      ranks.push_back({median_of(rank.late_ms), {&node, &rank}});
+      ranks.push_back({compute_median(rank.late_ms), {&node, &rank}});
       rounds = std::max(rounds, rank.late_ms.size());
     }
   }
@@ -270,10 +270,10 @@ void add_lateness(Document& page, const Fleet& fleet) {
     for (const auto& [late, rank] : ranks) {
       if (i < rank.rank->late_ms.size()) round.push_back(rank.rank->late_ms[i]);
     }
-    usual.values.push_back(median_of(std::move(round)));
+    usual.values.push_back(compute_median(std::move(round)));
   }
   lines.push_back(std::move(usual));
-  for (size_t i = 0; i < std::min(ranks.size(), kMostLines); ++i) lines.push_back(line_of(ranks[i].second, i));
+  for (size_t i = 0; i < std::min(ranks.size(), kMostLines); ++i) lines.push_back(make_line(ranks[i].second, i));
   const auto section =
       page.open_section("Late arrivals", "In each round of lockstep, all ranks wait for the last one.");
   const auto scroll = page.body().open(

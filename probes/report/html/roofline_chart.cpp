@@ -26,7 +26,7 @@ struct Frame {
   double least_intensity;
 };
 
-Frame frame_of(const Roof& roof) {
+Frame compute_frame(const Roof& roof) {
   double left = 1e9;
   double right = 0;
   double low = 1e12;
@@ -137,7 +137,7 @@ void add_mark(Writer& writer, double x, double y, bool is_diamond) {
 
 using Series = std::map<std::string, std::string>;  // CSS class by data type
 
-Series series_of(const Roof& roof) {
+Series assign_series(const Roof& roof) {
   constexpr const char* kClasses[] = {"s1", "s2", "s3", "s4", "s5", "s6"};
   Series series;
   for (const auto& point : roof.points) series.emplace(point.dtype, "");
@@ -196,8 +196,8 @@ std::string short_rate(double gflops) {
 }
 
 void add_roofline(Writer& writer, const Roof& roof) {
-  const Frame frame = frame_of(roof);
-  const Series series = series_of(roof);
+  const Frame frame = compute_frame(roof);
+  const Series series = assign_series(roof);
   const auto above =
       std::count_if(roof.points.begin(), roof.points.end(), [](const auto& point) { return point.above; });
   const std::string words =

@@ -21,7 +21,7 @@ struct Answer {
 };
 
 // Returns "CPU, GPU 0", the devices whose `level` has this outcome.
-std::string devices_with(const Verdict& verdict, std::optional<Outcome> ClaimRow::*level,
+std::string list_devices(const Verdict& verdict, std::optional<Outcome> ClaimRow::*level,
                          std::optional<Outcome> outcome) {
   std::vector<std::string> names;
   for (const auto& gpu : verdict.gpus) {
@@ -35,10 +35,10 @@ std::string devices_with(const Verdict& verdict, std::optional<Outcome> ClaimRow
 }
 
 Answer works(const Verdict& verdict) {
-  const std::string wrong = devices_with(verdict, &ClaimRow::executed, Outcome::fail);
-  const std::string right = devices_with(verdict, &ClaimRow::executed, Outcome::pass);
-  const std::string open = devices_with(verdict, &ClaimRow::executed, Outcome::unknown);
-  const std::string untried = devices_with(verdict, &ClaimRow::executed, std::nullopt);
+  const std::string wrong = list_devices(verdict, &ClaimRow::executed, Outcome::fail);
+  const std::string right = list_devices(verdict, &ClaimRow::executed, Outcome::pass);
+  const std::string open = list_devices(verdict, &ClaimRow::executed, Outcome::unknown);
+  const std::string untried = list_devices(verdict, &ClaimRow::executed, std::nullopt);
   std::string more = right.empty() ? "" : "computed correctly: " + right;
   if (!open.empty()) more += fmt::format("{}no answer: {}", more.empty() ? "" : "; ", open);
   if (!untried.empty()) more += fmt::format("{}not tested: {}", more.empty() ? "" : "; ", untried);
@@ -76,8 +76,8 @@ std::string fastest(const Report& report) {
 }
 
 Answer fast(const Report& report, const Verdict& verdict) {
-  const std::string slower = devices_with(verdict, &ClaimRow::measured, Outcome::fail);
-  const std::string even = devices_with(verdict, &ClaimRow::measured, Outcome::pass);
+  const std::string slower = list_devices(verdict, &ClaimRow::measured, Outcome::fail);
+  const std::string even = list_devices(verdict, &ClaimRow::measured, Outcome::pass);
   const std::string rate = fastest(report);
   if (!slower.empty()) return {"Slower than the generic build", Colour::bad, "on " + slower};
   if (!even.empty()) return {"Not slower than the generic build", Colour::good, "on " + even};
@@ -85,7 +85,7 @@ Answer fast(const Report& report, const Verdict& verdict) {
   return {"Not compared", Colour::faint, rate.empty() ? how : rate + "; " + how};
 }
 
-Answer to_do(const Verdict& verdict) {
+Answer describe_fix(const Verdict& verdict) {
   if (const Objection* first = text::leading_objection(verdict); first != nullptr && first->remedy)
     return {*first->remedy, Colour::none, first->id.starts_with("PB") ? "more: pbprobe explain " + first->id : ""};
   if (verdict.fix) return {*verdict.fix, Colour::none, ""};
@@ -96,12 +96,12 @@ void add_answer(Writer& writer, const std::string& question, const Answer& answe
   constexpr size_t kFewWords = 40;  // a sentence would be too long a headline
   const auto box = writer.open("div");
   writer.add("dt", question);
-  const std::string colour = class_of(answer.colour);
+  const std::string colour = get_css_class(answer.colour);
   writer.add("dd", {{"class", (answer.text.size() < kFewWords ? "big " : "") + colour}}, answer.text);
   if (!answer.more.empty()) writer.add("dd", {{"class", "faint"}}, answer.more);
 }
 
-std::string to_paste(const Report& report) {
+std::string render_paste(const Report& report) {
   std::string text = render_quiet(report, {.unicode = true});
   while (text.ends_with('\n')) text.pop_back();
   return text;
@@ -111,7 +111,7 @@ void add_block(Writer& writer, const text::Block& block) {
   const auto box = writer.open("div", {{"class", "finding " + std::string(block.word)}});
   {
     const auto head = writer.open("h3");
-    writer.add("span", {{"class", class_of(block.colour)}}, fmt::format("{} {}", block.word, block.id));
+    writer.add("span", {{"class", get_css_class(block.colour)}}, fmt::format("{} {}", block.word, block.id));
     writer.text(" ");
     writer.text(block.what);
   }
@@ -152,11 +152,11 @@ void add_answers(Document& page, const Report& report) {
   add_answer(writer, "Does it work?", works(*report.verdict));
   add_answer(writer, "Is it native?", native(*report.verdict));
   add_answer(writer, "Is it fast?", fast(report, *report.verdict));
-  add_answer(writer, "What do I do?", to_do(*report.verdict));
+  add_answer(writer, "What do I do?", describe_fix(*report.verdict));
   const auto box = writer.open("div", {{"class", "wide"}});
   writer.add("dt", "What do I paste?");
   const auto answer = writer.open("dd");
-  writer.add("pre", to_paste(report));
+  writer.add("pre", render_paste(report));
 }
 
 void add_devices(Document& page, const Verdict& verdict) {
