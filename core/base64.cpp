@@ -16,7 +16,7 @@ const uint8_t* to_bytes_pointer(std::string_view text) {
 
 }  // namespace
 
-std::string base64_of(std::string_view bytes) {
+std::string encode_base64(std::string_view bytes) {
   std::string text(4 * ((bytes.size() + 2) / 3) + 1, '\0');
   const int length =
       EVP_EncodeBlock(reinterpret_cast<uint8_t*>(text.data()), to_bytes_pointer(bytes), static_cast<int>(bytes.size()));
@@ -24,7 +24,7 @@ std::string base64_of(std::string_view bytes) {
   return text;
 }
 
-std::optional<std::string> from_base64(std::string_view text) {
+std::optional<std::string> decode_base64(std::string_view text) {
   std::string bytes(3 * (text.size() / 4) + 3, '\0');
   const int length =
       EVP_DecodeBlock(reinterpret_cast<uint8_t*>(bytes.data()), to_bytes_pointer(text), static_cast<int>(text.size()));

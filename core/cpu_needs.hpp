@@ -19,7 +19,7 @@ namespace pbprobe {
                                                         std::span<const std::string> there);
 
 // Returns the features that code for this CPU target may use: those that every CPU of the target has.
-[[nodiscard]] std::vector<std::string> features_for(const Target& target);
+[[nodiscard]] std::vector<std::string> list_target_features(const Target& target);
 
 // Returns the names in `needs` that the host lacks. Ignores names that no row of the architecture contains: for those,
 // the host's feature list proves nothing.
@@ -34,7 +34,7 @@ namespace pbprobe {
 // Returns the features of every CPU for which ld.so loads the library at `path`: for
 // "lib/glibc-hwcaps/x86-64-v3/libtorch_cpu.so", the features of that level in the System V ABI. Returns nullopt if
 // ld.so loads the library on every CPU.
-[[nodiscard]] std::optional<std::vector<std::string>> promised_by_loader(std::string_view path);
+[[nodiscard]] std::optional<std::vector<std::string>> list_hwcaps_features(std::string_view path);
 
 // Returns the row that `target` only adds instructions to: code for `target` that uses none of them equals code for
 // this row. Returns null if no row qualifies.

@@ -51,7 +51,7 @@ bool belongs(const ToolkitComponent& component, std::string_view version) {
   return component.newer_too && !least.empty() && !there.empty() && there[0] == least[0] && there > least;
 }
 
-bool is_of_toolkit(std::string_view component) {
+bool is_toolkit_component(std::string_view component) {
   const auto& components = all_cuda_releases().back().components;
   return std::any_of(components.begin(), components.end(),
                      [&](const ToolkitComponent& entry) { return entry.component == component; });

@@ -39,7 +39,7 @@ struct ToolkitTable {
 [[nodiscard]] bool belongs(const ToolkitComponent& component, std::string_view version);
 
 // Reports whether the newest toolkit release contains the component, named as in the inventory.
-[[nodiscard]] bool is_of_toolkit(std::string_view component);
+[[nodiscard]] bool is_toolkit_component(std::string_view component);
 
 template <class Visitor, SameAs<ToolkitComponent> T>
 void fields(Visitor& visit, T& component) {

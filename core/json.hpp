@@ -174,7 +174,7 @@ struct SchemaWriter {
 
   template <class T>
   void operator()(const char* key, const T&, std::string_view description = {}) {
-    Json property = schema_of<T>();
+    Json property = make_schema<T>();
     if (!description.empty()) property["description"] = description;
     properties[key] = std::move(property);
     if constexpr (!IsOptional<T>::value) required.push_back(key);
@@ -185,16 +185,16 @@ struct SchemaWriter {
   }
 
   template <class T>
-  Json schema_of() {
+  Json make_schema() {
     if constexpr (IsOptional<T>::value) {
-      Json schema = schema_of<typename T::value_type>();
+      Json schema = make_schema<typename T::value_type>();
       if (!schema.contains("type")) return Json{{"anyOf", Json::array({std::move(schema), Json{{"type", "null"}}})}};
       schema["type"] = Json::array({schema["type"], "null"});
       return schema;
     } else if constexpr (IsVector<T>::value) {
-      return Json{{"type", "array"}, {"items", schema_of<typename T::value_type>()}};
+      return Json{{"type", "array"}, {"items", make_schema<typename T::value_type>()}};
     } else if constexpr (IsMap<T>::value) {
-      return Json{{"type", "object"}, {"additionalProperties", schema_of<typename T::mapped_type>()}};
+      return Json{{"type", "object"}, {"additionalProperties", make_schema<typename T::mapped_type>()}};
     } else if constexpr (NamedEnum<T>) {
       Json names = Json::array();
       for (const auto& [entry, name] : enum_names(T{})) names.push_back(name);

@@ -11,7 +11,7 @@
 #include <system_error>
 #include <utility>
 
-#include "core/retried.hpp"
+#include "core/retry_on_eintr.hpp"
 
 namespace pbprobe {
 namespace {
@@ -42,7 +42,8 @@ Result<std::string> read_prefix(const OpenFile& file, const std::filesystem::pat
   uint64_t done = 0;
   while (done < most) {
     if (done == text.size()) text.resize(std::min(2 * done, most));
-    const ssize_t got = retried([&] { return ::read(file.descriptor(), text.data() + done, text.size() - done); });
+    const ssize_t got =
+        retry_on_eintr([&] { return ::read(file.descriptor(), text.data() + done, text.size() - done); });
     if (got < 0) return make_error(ErrorCode::unreadable, "cannot read {}: {}", path.string(), reason(errno));
     if (got == 0) break;
     done += static_cast<uint64_t>(got);

@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/finally.hpp"
+#include "core/scope_exit.hpp"
 
 namespace pbprobe {
 namespace {
@@ -80,7 +80,7 @@ void run_tasks(size_t count, unsigned threads, const std::function<void(size_t)>
   std::atomic<int> ended{0};
   spare_cores += unused;
   inside_task = true;
-  const Finally settle{[&] {
+  const ScopeExit settle{[&] {
     inside_task = false;
     spare_cores -= unused + ended;
   }};
@@ -96,7 +96,7 @@ void run_on_spare_cores(size_t count, const std::function<void(size_t)>& task) {
   for (size_t start = 0; start < count; start += kBatch) {
     const size_t size = std::min(kBatch, count - start);
     const int helpers = size > 1 ? take_spare(size - 1) : 0;
-    const Finally give_back{[&] { spare_cores += helpers; }};
+    const ScopeExit give_back{[&] { spare_cores += helpers; }};
     spread(
         size, static_cast<size_t>(helpers), [&](size_t i) { task(start + i); }, [] {});
   }

@@ -15,7 +15,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "core/retried.hpp"
+#include "core/retry_on_eintr.hpp"
 
 extern "C" char** environ;
 
@@ -66,7 +66,7 @@ bool wait_with_timeout(pid_t child, double seconds) {
   if (file < 0) return true;
   pollfd waiting{file, POLLIN, 0};
   const int ready =
-      retried([&] { return poll(&waiting, 1, static_cast<int>(seconds * 1000)); }, kMostInterruptionsOfAWait);
+      retry_on_eintr([&] { return poll(&waiting, 1, static_cast<int>(seconds * 1000)); }, kMaxWaitInterruptions);
   close(file);
   return ready != 0;
 }
@@ -74,7 +74,7 @@ bool wait_with_timeout(pid_t child, double seconds) {
 // Returns the wait status; nullopt if the system does not report it, as for a parent that ignores SIGCHLD.
 std::optional<int> read_wait_status(pid_t child) {
   int status = 0;
-  const pid_t ended = retried([&] { return waitpid(child, &status, 0); }, kMostInterruptionsOfAWait);
+  const pid_t ended = retry_on_eintr([&] { return waitpid(child, &status, 0); }, kMaxWaitInterruptions);
   return ended == child ? std::optional(status) : std::nullopt;
 }
 

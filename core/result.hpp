@@ -97,11 +97,11 @@ namespace detail {
 // Puts the context before the message.
 Error add_context(Error error, fmt::string_view format, fmt::format_args args);
 
-inline Error with_context(Error error) {
+inline Error prepend_context(Error error) {
   return error;
 }
 template <class... Args>
-Error with_context(Error error, fmt::format_string<Args...> format, Args&&... args) {
+Error prepend_context(Error error, fmt::format_string<Args...> format, Args&&... args) {
   return add_context(std::move(error), format, fmt::make_format_args(args...));
 }
 }  // namespace detail
@@ -113,16 +113,16 @@ Error with_context(Error error, fmt::format_string<Args...> format, Args&&... ar
 // returns its Error with the context before the message.
 #define PBPROBE_TRY(declaration, expression, ...) \
   PBPROBE_TRY_(PBPROBE_CONCAT(pbprobe_result_, __LINE__), declaration, expression, __VA_ARGS__)
-#define PBPROBE_TRY_(result, declaration, expression, ...)                                             \
-  auto result = (expression);                                                                          \
-  if (!result.ok()) return ::pbprobe::detail::with_context(result.error() __VA_OPT__(, ) __VA_ARGS__); \
+#define PBPROBE_TRY_(result, declaration, expression, ...)                                                \
+  auto result = (expression);                                                                             \
+  if (!result.ok()) return ::pbprobe::detail::prepend_context(result.error() __VA_OPT__(, ) __VA_ARGS__); \
   declaration = std::move(result).value()
 
 // PBPROBE_CHECK(check(path), "while auditing {}", artifact); Returns the error of a Result<void>, with context.
-#define PBPROBE_CHECK(expression, ...)                                                            \
-  do {                                                                                            \
-    if (auto pbprobe_result_ = (expression); !pbprobe_result_.ok())                               \
-      return ::pbprobe::detail::with_context(pbprobe_result_.error() __VA_OPT__(, ) __VA_ARGS__); \
+#define PBPROBE_CHECK(expression, ...)                                                               \
+  do {                                                                                               \
+    if (auto pbprobe_result_ = (expression); !pbprobe_result_.ok())                                  \
+      return ::pbprobe::detail::prepend_context(pbprobe_result_.error() __VA_OPT__(, ) __VA_ARGS__); \
   } while (false)
 
 }  // namespace pbprobe

@@ -27,10 +27,10 @@ class Sha256 {
   evp_md_ctx_st* context_;
 };
 
-[[nodiscard]] std::string sha256_of(std::span<const uint8_t> bytes);
-[[nodiscard]] std::string sha256_of(std::string_view text);
+[[nodiscard]] std::string compute_sha256(std::span<const uint8_t> bytes);
+[[nodiscard]] std::string compute_sha256(std::string_view text);
 
 // Returns the bytes as lower-case hex digits.
-[[nodiscard]] std::string hex_of(std::span<const uint8_t> bytes);
+[[nodiscard]] std::string encode_hex(std::span<const uint8_t> bytes);
 
 }  // namespace pbprobe

@@ -23,7 +23,7 @@ std::optional<int64_t> parse_sm_number(std::string_view digits) {
 }
 
 std::string format_digits(const Sm& sm) {
-  std::string text = fmt::format("{}", number_of(sm));
+  std::string text = fmt::format("{}", get_sm_number(sm));
   if (sm.suffix != '\0') text += sm.suffix;
   return text;
 }
@@ -51,7 +51,7 @@ std::optional<Sm> parse_sm(std::string_view text) {
   }
   const auto number = parse_sm_number(text);
   if (!number || *number < 10) return std::nullopt;
-  return sm_of_number(*number, sm.suffix);
+  return make_sm(*number, sm.suffix);
 }
 
 std::string sm_name(const Sm& sm) {
@@ -62,7 +62,7 @@ std::string compute_name(const Sm& sm) {
   return "compute_" + format_digits(sm);
 }
 
-std::string capability_of(const Sm& sm) {
+std::string format_capability(const Sm& sm) {
   return fmt::format("{}.{}", sm.major, sm.minor);
 }
 

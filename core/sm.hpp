@@ -24,11 +24,11 @@ struct Sm {
 
 // Converts the number in a fatbin entry or in cubin flags: 103 becomes 10.3. Every number is valid, even if no such GPU
 // exists.
-[[nodiscard]] constexpr Sm sm_of_number(int64_t number, char suffix = '\0') {
+[[nodiscard]] constexpr Sm make_sm(int64_t number, char suffix = '\0') {
   return {number / 10, number % 10, suffix};
 }
 
-[[nodiscard]] constexpr int64_t number_of(const Sm& sm) {
+[[nodiscard]] constexpr int64_t get_sm_number(const Sm& sm) {
   return sm.major * 10 + sm.minor;
 }
 
@@ -36,9 +36,9 @@ struct Sm {
 // number of more than three digits.
 [[nodiscard]] std::optional<Sm> parse_sm(std::string_view text);
 
-[[nodiscard]] std::string sm_name(const Sm& sm);        // "sm_90a": machine code
-[[nodiscard]] std::string compute_name(const Sm& sm);   // "compute_90a": PTX
-[[nodiscard]] std::string capability_of(const Sm& sm);  // "9.0"
+[[nodiscard]] std::string sm_name(const Sm& sm);            // "sm_90a": machine code
+[[nodiscard]] std::string compute_name(const Sm& sm);       // "compute_90a": PTX
+[[nodiscard]] std::string format_capability(const Sm& sm);  // "9.0"
 
 // Reports whether both have the same capability, ignoring suffixes.
 [[nodiscard]] constexpr bool same_capability(const Sm& one, const Sm& other) {

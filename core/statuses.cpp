@@ -8,7 +8,7 @@
 namespace pbprobe {
 namespace {
 
-using enum StatusOf;
+using enum StatusSource;
 using enum Obstacle;
 constexpr std::nullopt_t kFault = std::nullopt;
 
@@ -245,13 +245,13 @@ std::span<const Status> all_statuses() {
   return kStatuses;
 }
 
-std::optional<Obstacle> obstacle_of(StatusOf of, int code) {
+std::optional<Obstacle> classify_status(StatusSource source, int code) {
   const auto found = std::find_if(kStatuses.begin(), kStatuses.end(),
-                                  [&](const Status& status) { return status.of == of && status.code == code; });
+                                  [&](const Status& status) { return status.source == source && status.code == code; });
   return found == kStatuses.end() ? unexplained : found->obstacle;
 }
 
-std::optional<Obstacle> obstacle_in(std::string_view words) {
+std::optional<Obstacle> classify_message(std::string_view words) {
   const Phrase* const phrase = find_phrase(words);
   return phrase != nullptr ? phrase->obstacle : std::nullopt;
 }

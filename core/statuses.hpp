@@ -14,10 +14,10 @@
 
 namespace pbprobe {
 
-enum class StatusOf : uint8_t { cuda, cublas, cudnn, nccl };
+enum class StatusSource : uint8_t { cuda, cublas, cudnn, nccl };
 
 struct Status {
-  StatusOf of = StatusOf::cuda;
+  StatusSource source = StatusSource::cuda;
   int code = 0;
   std::string_view name;
   std::optional<Obstacle> obstacle;  // reason why the call could not run; null for a fault
@@ -27,10 +27,10 @@ struct Status {
 
 // Returns why the call could not run; nullopt if the status is a fault. Returns `unexplained` for a code outside the
 // table.
-[[nodiscard]] std::optional<Obstacle> obstacle_of(StatusOf of, int code);
+[[nodiscard]] std::optional<Obstacle> classify_status(StatusSource source, int code);
 
 // Returns why a library call could not run, by the library's message; nullopt for a fault and for an unknown message.
-[[nodiscard]] std::optional<Obstacle> obstacle_in(std::string_view words);
+[[nodiscard]] std::optional<Obstacle> classify_message(std::string_view words);
 
 // Reports whether the message names a fault: an illegal access or instruction, no code for the device, a failed
 // assertion.

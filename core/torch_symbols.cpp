@@ -37,7 +37,7 @@ void add_group(const TorchSymbolGroup& group, uint32_t bits, Digests& digests) {
   uint64_t digest = 0;
   uint64_t gap = 0;
   int shift = 0;
-  for (const char byte : from_base64(group.gaps).value_or("")) {
+  for (const char byte : decode_base64(group.gaps).value_or("")) {
     gap |= static_cast<uint64_t>(byte & 0x7f) << shift;
     shift += 7;
     if ((static_cast<unsigned char>(byte) & 0x80) != 0) continue;
@@ -64,7 +64,7 @@ const Digests& table() {
 }
 
 uint64_t compute_digest(std::string_view name) {
-  return std::stoull(sha256_of(name).substr(0, 16), nullptr, 16) % table().slots;
+  return std::stoull(compute_sha256(name).substr(0, 16), nullptr, 16) % table().slots;
 }
 
 // "2.9" of "2.9.0".
@@ -109,10 +109,10 @@ std::vector<std::string> TorchReleases::names() const {
 }
 
 std::string known_torch_releases() {
-  return in_ranges(all_names());
+  return join_ranges(all_names());
 }
 
-std::string in_ranges(const std::vector<std::string>& releases) {
+std::string join_ranges(const std::vector<std::string>& releases) {
   const auto every = all_names();
   std::vector<std::string> parts;
   for (size_t i = 0; i < releases.size();) {

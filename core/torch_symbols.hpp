@@ -55,7 +55,7 @@ class TorchReleases {
 [[nodiscard]] std::string known_torch_releases();
 
 // Joins releases (as returned by `names`) to ranges: "2.9", "2.9 to 2.11", "2.9, 2.11".
-[[nodiscard]] std::string in_ranges(const std::vector<std::string>& releases);
+[[nodiscard]] std::string join_ranges(const std::vector<std::string>& releases);
 
 template <class Visitor, SameAs<TorchSymbolGroup> T>
 void fields(Visitor& visit, T& group) {

@@ -144,7 +144,7 @@ Error driver_error(const DriverApi& api, CuResult result, std::string_view what)
   const std::string_view remedy = driver_remedy(result);
   Error error = make_error(ErrorCode::device, "{}: {} ({}){}{}{}{}", what, driver_error_name(api, result), result,
                            text ? ", " : "", text ? text : "", remedy.empty() ? "" : ": ", remedy);
-  error.obstacle = obstacle_of(StatusOf::cuda, result);
+  error.obstacle = classify_status(StatusSource::cuda, result);
   return error;
 }
 

@@ -27,10 +27,10 @@ struct AreaGain {
 
 // Classifies the interval of a gain: above 1 is a gain, wholly below 0.97 a loss, anything else is not shown. Between
 // 0.97 and 1 the difference may come from the linker's code layout alone.
-enum class Gained : uint8_t { more, not_shown, less };
-[[nodiscard]] inline Gained gained(const AreaGain& gain) {
-  if (gain.high < 0.97) return Gained::less;
-  return gain.low > 1 ? Gained::more : Gained::not_shown;
+enum class GainClass : uint8_t { more, not_shown, less };
+[[nodiscard]] inline GainClass classify_gain(const AreaGain& gain) {
+  if (gain.high < 0.97) return GainClass::less;
+  return gain.low > 1 ? GainClass::more : GainClass::not_shown;
 }
 
 // Kernels for one SM that a generic libtorch has and the build has not.

@@ -115,7 +115,7 @@ void take_identity(Distribution& row, const Inventory& inventory) {
 
 }  // namespace
 
-Distribution distribution_of(const Inventory& inventory) {
+Distribution make_distribution(const Inventory& inventory) {
   Distribution row;
   take_identity(row, inventory);
   std::set<std::string> python;

@@ -118,7 +118,7 @@ struct Environment {
 };
 
 // A row without what a judge decides: GPUs and findings.
-[[nodiscard]] Distribution distribution_of(const Inventory& inventory);
+[[nodiscard]] Distribution make_distribution(const Inventory& inventory);
 
 template <class Visitor, SameAs<LackingKernels> T>
 void fields(Visitor& visit, T& lacking) {

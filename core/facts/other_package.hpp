@@ -18,6 +18,6 @@ namespace pbprobe {
 [[nodiscard]] std::string name_and_version(const Package& package);
 
 // Returns the name for the subject of a verdict: "torch 2.11.0+cu130", "xformers 0.0.35".
-[[nodiscard]] std::string subject_of(const std::optional<Inventory>& inventory);
+[[nodiscard]] std::string format_subject(const std::optional<Inventory>& inventory);
 
 }  // namespace pbprobe

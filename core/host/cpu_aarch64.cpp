@@ -74,7 +74,7 @@ std::optional<uint32_t> midr_of_block(std::string_view block) {
   constexpr std::pair<std::string_view, int> kFields[] = {
       {"CPU implementer", 24}, {"CPU variant", 20}, {"CPU part", 4}, {"CPU revision", 0}};
   for (const auto& [key, shift] : kFields) {
-    const auto text = value_of(block, key);
+    const auto text = find_value(block, key);
     const auto value = text ? parse_number(*text) : std::nullopt;
     if (!value || *value > 0xFFF) return std::nullopt;
     midr |= *value << shift;

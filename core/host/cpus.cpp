@@ -55,7 +55,7 @@ std::vector<int64_t> online_cpus(const HostSources& sources) {
 }
 
 std::vector<int64_t> allowed_cpus(const HostSources& sources, const std::vector<int64_t>& online) {
-  const auto list = value_of(read_text(sources.root, "/proc/self/status").value_or(""), "Cpus_allowed_list");
+  const auto list = find_value(read_text(sources.root, "/proc/self/status").value_or(""), "Cpus_allowed_list");
   const auto allowed = list ? parse_cpu_list(trim(*list)) : std::nullopt;
   if (!allowed) return online;
   std::vector<int64_t> both;

@@ -74,7 +74,7 @@ std::optional<NvmlDevice> nvml_device(const DriverApi& driver, const NvmlApi& nv
   return found;
 }
 
-std::optional<std::vector<GpuUse>> look_at_gpu_use(const HostSources& sources, const std::string& when) {
+std::optional<std::vector<GpuUse>> read_gpu_use(const HostSources& sources, const std::string& when) {
   if (!sources.driver || !sources.nvml) return std::nullopt;
   const auto driver = sources.driver();
   if (!driver.ok() || driver->cuInit(0) != kCudaSuccess) return std::nullopt;

@@ -28,7 +28,7 @@ std::string os_name(const HostSources& sources) {
 
 std::optional<int64_t> memory_bytes(const HostSources& sources) {
   const auto text = host::read_text(sources.root, "/proc/meminfo").value_or("");
-  const auto total = host::value_of(text, "MemTotal");  // "131886028 kB"
+  const auto total = host::find_value(text, "MemTotal");  // "131886028 kB"
   if (!total || !total->ends_with(" kB")) return std::nullopt;
   const auto kilobytes = host::parse_number(host::trim(std::string_view(*total).substr(0, total->size() - 3)));
   if (!kilobytes || *kilobytes == 0 || *kilobytes > (uint64_t{1} << 50)) return std::nullopt;

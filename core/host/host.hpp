@@ -61,6 +61,6 @@ struct HostSources {
 
 // Reads the current GPU use of other processes from NVML. Returns nullopt without a driver, NVML or GPU. Creates no
 // context.
-[[nodiscard]] std::optional<std::vector<GpuUse>> look_at_gpu_use(const HostSources& sources, const std::string& when);
+[[nodiscard]] std::optional<std::vector<GpuUse>> read_gpu_use(const HostSources& sources, const std::string& when);
 
 }  // namespace pbprobe

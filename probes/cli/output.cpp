@@ -10,8 +10,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "core/incomplete_path.hpp"
 #include "core/printable.hpp"
-#include "core/unfinished.hpp"
 #include "probes/cli/cli.hpp"
 
 namespace pbprobe::cli {
@@ -46,7 +46,7 @@ fs::path behind_links(fs::path file) {
 
 // Written beside it and renamed: a reader sees the old document or the new one, never half of it. Mode and owner stay.
 Result<void> replace(const fs::path& file, std::string_view text, const struct stat* before) {
-  const Unfinished unfinished(file.string() + fmt::format(".{}.partial", ::getpid()));
+  const IncompletePath unfinished(file.string() + fmt::format(".{}.partial", ::getpid()));
   const fs::path& partial = unfinished.path();
   const int descriptor = ::open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (descriptor >= 0 && before != nullptr &&

@@ -20,9 +20,9 @@
 
 #include <fmt/format.h>
 
+#include "core/incomplete_path.hpp"
 #include "core/printable.hpp"
 #include "core/temp_folder.hpp"
-#include "core/unfinished.hpp"
 #include "probes/cli/cli.hpp"
 #include "probes/process/tags.hpp"
 #include "probes/report/page.hpp"
@@ -160,7 +160,7 @@ void* wait_for_signal(void*) {
     constexpr double kPatience = 5;  // seconds
     end_all_started(kPatience);
     remove_temp_folders();
-    remove_unfinished();
+    remove_incomplete_paths();
     fmt::print(stderr, "pbprobe: stopped by {}{}\n", name_of_signal(signal), how_far);
   } catch (const std::exception&) {  // too little memory for the message
   }

@@ -109,7 +109,7 @@ std::string encode_der(EVP_PKEY* key) {
 }
 
 std::string key_id(std::string_view der) {
-  return sha256_of(der);
+  return compute_sha256(der);
 }
 
 Result<Key> decode_key(std::string_view der) {
@@ -130,7 +130,7 @@ Result<Key> read_either_half(const std::filesystem::path& path) {
 }
 
 Result<std::string> decoded(std::string_view text, std::string_view what) {
-  auto bytes = from_base64(text);
+  auto bytes = decode_base64(text);
   if (!bytes) return make_error(ErrorCode::malformed, "{}: not base64", what);
   return std::move(*bytes);
 }
@@ -143,10 +143,11 @@ struct Envelope {
 };
 
 std::string write_envelope(const Envelope& envelope) {
-  Json signature{
-      {"keyid", envelope.key}, {"publicKey", base64_of(envelope.public_key)}, {"sig", base64_of(envelope.signature)}};
+  Json signature{{"keyid", envelope.key},
+                 {"publicKey", encode_base64(envelope.public_key)},
+                 {"sig", encode_base64(envelope.signature)}};
   const Json json{{"payloadType", kStatementType},
-                  {"payload", base64_of(envelope.payload)},
+                  {"payload", encode_base64(envelope.payload)},
                   {"signatures", Json::array({std::move(signature)})}};
   return json.dump(2) + "\n";
 }
@@ -220,7 +221,7 @@ Result<std::string> signed_by_command(std::string_view message, EVP_PKEY* key, c
     return make_error(ErrorCode::failed_child, "--signer {}: exit code {}: {}", signer.command, output.exit_code,
                       trim_line_end(output.err));
   if (is_signature(output.out, message, key)) return output.out;
-  const auto bytes = from_base64(trim_line_end(output.out));
+  const auto bytes = decode_base64(trim_line_end(output.out));
   if (bytes && is_signature(*bytes, message, key)) return *bytes;
   return make_error(ErrorCode::failed_child, "--signer {}: the output is not a signature by the key of {}",
                     signer.command, signer.key.string());
@@ -252,11 +253,11 @@ Result<std::string> sign_envelope(std::string_view payload, const Signer& signer
 
 Result<std::string> sigstore_bundle(std::string_view text) {
   PBPROBE_TRY(const Envelope envelope, read_envelope(text));
-  const Json signature{{"keyid", envelope.key}, {"sig", base64_of(envelope.signature)}};
+  const Json signature{{"keyid", envelope.key}, {"sig", encode_base64(envelope.signature)}};
   const Json bundle{{"mediaType", "application/vnd.dev.sigstore.bundle.v0.3+json"},
                     {"verificationMaterial", {{"publicKey", {{"hint", envelope.key}}}, {"tlogEntries", Json::array()}}},
                     {"dsseEnvelope",
-                     {{"payload", base64_of(envelope.payload)},
+                     {{"payload", encode_base64(envelope.payload)},
                       {"payloadType", kStatementType},
                       {"signatures", Json::array({signature})}}}};
   return bundle.dump(2) + "\n";

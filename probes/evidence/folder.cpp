@@ -13,13 +13,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/incomplete_path.hpp"
 #include "core/json.hpp"
 #include "core/list_folder.hpp"
 #include "core/open_file.hpp"
 #include "core/printable.hpp"
-#include "core/retried.hpp"
+#include "core/retry_on_eintr.hpp"
 #include "core/sha256.hpp"
-#include "core/unfinished.hpp"
 #include "probes/evidence/dsse.hpp"
 
 namespace pbprobe {
@@ -40,7 +40,7 @@ Result<void> write_file(const fs::path& file, std::string_view text) {
   if (descriptor < 0) return cannot_write(file, std::strerror(errno));
   size_t done = 0;
   while (done < text.size()) {
-    const ssize_t count = retried([&] { return ::write(descriptor, text.data() + done, text.size() - done); });
+    const ssize_t count = retry_on_eintr([&] { return ::write(descriptor, text.data() + done, text.size() - done); });
     if (count <= 0) break;
     done += static_cast<size_t>(count);
   }
@@ -82,7 +82,7 @@ Result<void> check_digests(const EvidenceFiles& files) {
   PBPROBE_TRY(const Json statement, parse_json(files.at(kStatementFile)), "{}", kStatementFile);
   if (!statement.is_object()) return make_error(ErrorCode::malformed, "{}: not a statement", kStatementFile);
   for (const std::string_view name : kDigested) {
-    const std::string is = sha256_of(files.at(std::string(name)));
+    const std::string is = compute_sha256(files.at(std::string(name)));
     const std::string stated = digest_stated(statement, name);
     if (is != stated)
       return make_error(ErrorCode::malformed, "{}: the file was changed: its sha256 is {}, but the statement has {}",
@@ -128,7 +128,7 @@ Result<void> write_folder(const fs::path& folder, const EvidenceFiles& files) {
   while (!plain.empty() && !plain.has_filename()) plain = plain.parent_path();  // "evidence/"
   std::string partial = plain.string() + ".partial-XXXXXX";
   if (::mkdtemp(partial.data()) == nullptr) return cannot_write(folder, std::strerror(errno));
-  const Unfinished unfinished(partial);
+  const IncompletePath unfinished(partial);
   auto written = fill(partial, plain, files);
   if (!written) remove_folder(partial);
   return written;

@@ -20,7 +20,7 @@ std::optional<std::string> query_hash(const std::string& path) {
 
 }  // namespace
 
-std::optional<std::string> hex_of_nix32(std::string_view digits) {
+std::optional<std::string> decode_nix32(std::string_view digits) {
   constexpr std::string_view kAlphabet = "0123456789abcdfghijklmnpqrsvwxyz";
   constexpr size_t kDigits = 52;
   std::array<uint8_t, 33> bytes{};  // the last one takes what must be zero
@@ -33,13 +33,13 @@ std::optional<std::string> hex_of_nix32(std::string_view digits) {
     if (shifted > 255) bytes[n * 5 / 8 + 1] = static_cast<uint8_t>(bytes[n * 5 / 8 + 1] | (shifted >> 8));
   }
   if (bytes.back() != 0) return std::nullopt;
-  return hex_of(std::span(bytes).first(32));
+  return encode_hex(std::span(bytes).first(32));
 }
 
 Result<NarHash> read_nar_hash(const std::string& path) {
   const auto stated = query_hash(path);
   constexpr std::string_view kKind = "sha256:";
-  const auto hex = stated && stated->starts_with(kKind) ? hex_of_nix32(std::string_view(*stated).substr(kKind.size()))
+  const auto hex = stated && stated->starts_with(kKind) ? decode_nix32(std::string_view(*stated).substr(kKind.size()))
                                                         : std::nullopt;
   if (!hex)
     return make_error(

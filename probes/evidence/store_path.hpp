@@ -21,6 +21,6 @@ struct NarHash {
 [[nodiscard]] Result<NarHash> read_nar_hash(const std::string& path);
 
 // Converts 32 bytes in Nix's base 32 to hexadecimal digits; nullopt if `digits` is malformed.
-[[nodiscard]] std::optional<std::string> hex_of_nix32(std::string_view digits);
+[[nodiscard]] std::optional<std::string> decode_nix32(std::string_view digits);
 
 }  // namespace pbprobe

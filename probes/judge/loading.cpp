@@ -213,7 +213,7 @@ std::string loads_with(const Inventory& inventory) {
     }
   }
   if (all.empty()) return fmt::format("none of torch {} has all that it needs", known_torch_releases());
-  return fmt::format("it loads with torch {} only", in_ranges(all.names()));
+  return fmt::format("it loads with torch {} only", join_ranges(all.names()));
 }
 
 Seen lacking_in_torch(const Facts& facts, const Fault& fault) {

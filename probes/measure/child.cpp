@@ -22,11 +22,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/finally.hpp"
 #include "core/json.hpp"
 #include "core/list_folder.hpp"
 #include "core/open_file.hpp"
-#include "core/retried.hpp"
+#include "core/retry_on_eintr.hpp"
+#include "core/scope_exit.hpp"
 #include "probes/measure/crash.hpp"
 #include "probes/measure/worker.hpp"
 #include "probes/process/channel.hpp"
@@ -83,12 +83,12 @@ enum class Wait { worker_ended, limit, asked_to_stop, failed };
 Wait wait_for(pid_t worker, Clock::time_point until, Broker* broker, int& status) {
   const sigset_t watched = watched_signals();
   const int signals = signalfd(-1, &watched, SFD_NONBLOCK | SFD_CLOEXEC);
-  const Finally close_it{[&] { close(signals); }};
+  const ScopeExit close_it{[&] { close(signals); }};
   const auto reap = [&] { return waitpid(-1, &status, WNOHANG); };
   bool heard = broker != nullptr;
   while (true) {
     pid_t pid = 0;
-    while ((pid = retried(reap)) > 0)
+    while ((pid = retry_on_eintr(reap)) > 0)
       if (pid == worker) return Wait::worker_ended;
     if (pid < 0 && errno == EINTR) return Wait::failed;
     const auto left = std::chrono::duration<double>(until - Clock::now()).count();
@@ -123,7 +123,7 @@ bool end_descendants(const Supervision& supervision, std::set<pid_t>& seen, pid_
     }
     int status = 0;
     pid_t pid = 0;
-    while ((pid = retried([&] { return waitpid(-1, &status, WNOHANG); })) > 0) {
+    while ((pid = retry_on_eintr([&] { return waitpid(-1, &status, WNOHANG); })) > 0) {
       if (by_itself && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) seen.insert(pid);
       if (pid != worker || worker_status == nullptr) continue;
       worker_runs = false;
@@ -150,7 +150,7 @@ Result<MeasureRequest> read_request(int descriptor) {
   std::string text;
   std::array<char, 65536> buffer;
   ssize_t count = 0;
-  while ((count = retried([&] { return read(descriptor, buffer.data(), buffer.size()); })) != 0) {
+  while ((count = retry_on_eintr([&] { return read(descriptor, buffer.data(), buffer.size()); })) != 0) {
     if (count < 0)
       return make_error(ErrorCode::unreadable, "reading the request from descriptor {}: {}", descriptor,
                         std::strerror(errno));

@@ -149,13 +149,13 @@ void mark_disturbed(Measurements& measurements, std::vector<GpuUse> uses) {
 
 Result<Measurements> measure_beside_others(const MeasureRequest& request, const ChildLimits& limits,
                                            const HostSources& sources) {
-  const auto before = request.host.gpus.empty() ? std::nullopt : look_at_gpu_use(sources, "before");
+  const auto before = request.host.gpus.empty() ? std::nullopt : read_gpu_use(sources, "before");
   Watch watch(sources, !request.host.gpus.empty());
   PBPROBE_TRY(Measurements measurements, measure_in_child(request, limits));
   measurements.traces = watch.take();
   if (!before) return measurements;
   std::vector<GpuUse> uses = *before;
-  if (const auto after = look_at_gpu_use(sources, "after")) uses.insert(uses.end(), after->begin(), after->end());
+  if (const auto after = read_gpu_use(sources, "after")) uses.insert(uses.end(), after->begin(), after->end());
   mark_disturbed(measurements, std::move(uses));
   return measurements;
 }

@@ -34,7 +34,7 @@ void take_findings(const Report& report, Distribution& row) {
 }
 
 Distribution make_row(Inventory inventory, const EnvironmentRequest& request) {
-  Distribution row = distribution_of(inventory);
+  Distribution row = make_distribution(inventory);
   if (!request.gpus.empty()) row.gpus.emplace();
   for (const Sm& gpu : request.gpus) row.gpus->push_back(served(inventory, gpu, request.driver));
   Report report = new_report();
@@ -151,7 +151,7 @@ std::string cuda_of_torch(const std::vector<Distribution>& rows) {
 // Returns the command of the installer in use.
 std::optional<std::string> find_reinstall_command(const AuditedPackage& package, const fs::path& artifact) {
   Faulty one;
-  one.take(distribution_of(package.inventory), package.installer, true);
+  one.take(make_distribution(package.inventory), package.installer, true);
   if (one.rows.empty()) return std::nullopt;
   return one.command(package.environment, packages_folder(artifact).value_or(artifact), "");
 }

@@ -286,7 +286,7 @@ Result<void> write_evidence(const Report& report, const EvidenceRequest& request
   EvidenceFiles files{
       {kReportFile, render_report_json(report)}, {kJunitFile, junit_of(report)}, {kSarifFile, sarif_of(report)}};
   std::map<std::string, std::string> digests;
-  for (const auto& [name, text] : files) digests[name] = sha256_of(std::string_view(text));
+  for (const auto& [name, text] : files) digests[name] = compute_sha256(std::string_view(text));
   std::vector<StatementSubject> subjects = subjects_of(report);
   PBPROBE_TRY(const auto outputs, store_subjects(*report.inventory));
   subjects.insert(subjects.end(), outputs.begin(), outputs.end());

@@ -88,7 +88,7 @@ Result<void> try_compiler(const Words& compiler, const fs::path& scratch, double
 template <class... Args>
 Error wrong(const std::string& printed, fmt::format_string<Args...> format, Args&&... args) {
   Error reported = make_error(ErrorCode::failed_child, format, std::forward<Args>(args)...);
-  reported.obstacle = obstacle_in(printed);
+  reported.obstacle = classify_message(printed);
   return reported;
 }
 

@@ -69,7 +69,7 @@ std::vector<LibtorchArea> ask_python(const std::vector<std::string>& words, doub
     const auto json = parse_json(line);
     auto area = json.ok() ? from_json<LibtorchArea>(*json) : Result<LibtorchArea>(json.error());
     if (!area.ok()) continue;
-    if (area->problem) area->obstacle = obstacle_in(*area->problem);
+    if (area->problem) area->obstacle = classify_message(*area->problem);
     const bool again = !areas.empty() && areas.back().area == area->area && areas.back().device == area->device;
     if (again) areas.pop_back();
     areas.push_back(std::move(*area));
@@ -85,7 +85,7 @@ std::vector<LibtorchArea> ask_python(const std::vector<std::string>& words, doub
   LibtorchArea& last = areas.back();
   const bool late = !ended.ok() && ended.error().code == ErrorCode::limit;
   last.problem = why;
-  last.obstacle = late ? Obstacle::time_limit : obstacle_in(why);
+  last.obstacle = late ? Obstacle::time_limit : classify_message(why);
   return areas;
 }
 

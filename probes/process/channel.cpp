@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "core/json.hpp"
-#include "core/retried.hpp"
+#include "core/retry_on_eintr.hpp"
 
 namespace pbprobe {
 namespace {
@@ -28,13 +28,13 @@ constexpr int kHigh = 200;  // out of the way of who expects the next free numbe
 // Foreign code may have made it one that does not wait.
 bool waited(int descriptor, short what) {
   pollfd ready{descriptor, what, 0};
-  return errno == EAGAIN && retried([&] { return poll(&ready, 1, -1); }, kMostInterruptionsOfAWait) > 0;
+  return errno == EAGAIN && retry_on_eintr([&] { return poll(&ready, 1, -1); }, kMaxWaitInterruptions) > 0;
 }
 
 // To the end, or as far as the other side reads. A socket whose reader is gone must raise no signal.
 void write_all(int descriptor, std::string_view text) {
   while (!text.empty()) {
-    const ssize_t count = retried([&] { return ::send(descriptor, text.data(), text.size(), MSG_NOSIGNAL); });
+    const ssize_t count = retry_on_eintr([&] { return ::send(descriptor, text.data(), text.size(), MSG_NOSIGNAL); });
     if (count < 0 && waited(descriptor, POLLOUT)) continue;
     if (count <= 0) return;
     text.remove_prefix(static_cast<size_t>(count));
@@ -47,7 +47,7 @@ std::string read_line(int descriptor) {
   std::string line;
   char letter = 0;
   while (line.size() < kMost) {
-    const ssize_t count = retried([&] { return read(descriptor, &letter, 1); });
+    const ssize_t count = retry_on_eintr([&] { return read(descriptor, &letter, 1); });
     if (count < 0 && waited(descriptor, POLLIN)) continue;
     if (count <= 0 || letter == '\n') break;
     line += letter;
@@ -58,7 +58,7 @@ std::string read_line(int descriptor) {
 template <class T>
 T random_number() {
   T number{};
-  retried([&] { return getrandom(&number, sizeof number, 0); });
+  retry_on_eintr([&] { return getrandom(&number, sizeof number, 0); });
   return number;
 }
 
@@ -137,7 +137,7 @@ bool Broker::pump() {
   constexpr int kMostReads = 64;
   std::array<char, 65536> buffer;
   for (int reads = 0; reads < kMostReads; ++reads) {
-    const ssize_t count = retried([&] { return read(descriptor_, buffer.data(), buffer.size()); });
+    const ssize_t count = retry_on_eintr([&] { return read(descriptor_, buffer.data(), buffer.size()); });
     if (count < 0) return errno == EAGAIN;
     if (count == 0) return false;
     hear(std::string_view(buffer.data(), static_cast<size_t>(count)));

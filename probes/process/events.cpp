@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "core/json.hpp"
-#include "core/retried.hpp"
+#include "core/retry_on_eintr.hpp"
 
 namespace pbprobe {
 namespace {
@@ -59,7 +59,7 @@ bool record(const Json& event, EventLog& log) {
 void write_all(int descriptor, const std::string& text) {
   size_t done = 0;
   while (done < text.size()) {
-    const ssize_t count = retried([&] { return ::write(descriptor, text.data() + done, text.size() - done); });
+    const ssize_t count = retry_on_eintr([&] { return ::write(descriptor, text.data() + done, text.size() - done); });
     if (count <= 0) return;  // the reader has ended: stop writing
     done += static_cast<size_t>(count);
   }

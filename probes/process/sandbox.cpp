@@ -26,7 +26,7 @@
 #include "core/host/host.hpp"
 #include "core/list_folder.hpp"
 #include "core/open_file.hpp"
-#include "core/retried.hpp"
+#include "core/retry_on_eintr.hpp"
 
 namespace pbprobe {
 namespace {
@@ -75,7 +75,7 @@ bool can_mount_proc(const Sandbox& sandbox, unsigned long namespaces) {
   }
   int status = 1;
   if (child < 0) return false;
-  return retried([&] { return waitpid(child, &status, 0); }, kMostInterruptionsOfAWait) == child && status == 0;
+  return retry_on_eintr([&] { return waitpid(child, &status, 0); }, kMaxWaitInterruptions) == child && status == 0;
 }
 
 bool has_gpu_driver() {
@@ -91,10 +91,10 @@ constexpr unsigned long kIsolated = CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWNS;
   close_from(1);
   while (true) {
     int status = 0;
-    const pid_t ended = retried([&] { return waitpid(-1, &status, 0); }, kMostInterruptionsOfAWait);
+    const pid_t ended = retry_on_eintr([&] { return waitpid(-1, &status, 0); }, kMaxWaitInterruptions);
     if (ended >= 0 && ended != kept) continue;
     if (ended == kept) {
-      retried([&] { return write(0, &status, sizeof status); });
+      retry_on_eintr([&] { return write(0, &status, sizeof status); });
     }
     _exit(0);
   }
@@ -178,7 +178,7 @@ pid_t fork_into(Sandbox& sandbox) {
 std::optional<int> kept_status(const Sandbox& sandbox) {
   int status = 0;
   if (!sandbox.apart || fcntl(sandbox.status_read, F_SETFL, O_NONBLOCK) != 0) return std::nullopt;
-  const auto got = retried([&] { return read(sandbox.status_read, &status, sizeof status); });
+  const auto got = retry_on_eintr([&] { return read(sandbox.status_read, &status, sizeof status); });
   if (got != sizeof status) return std::nullopt;
   return status;
 }

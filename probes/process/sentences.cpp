@@ -110,7 +110,7 @@ std::optional<Obstacle> fault_obstacle(const EventLog& log, const ChildEnd& end,
   if (signal == "SIGKILL") return Obstacle::killed;
   if (signal == "SIGXCPU") return Obstacle::time_limit;
   if (signal && signal != "SIGABRT") return std::nullopt;
-  return obstacle_in(output);  // a process that aborts prints the reason first
+  return classify_message(output);  // a process that aborts prints the reason first
 }
 
 std::string output_sentence(std::string_view output, size_t bytes) {

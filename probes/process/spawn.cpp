@@ -17,9 +17,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/finally.hpp"
 #include "core/json.hpp"
-#include "core/retried.hpp"
+#include "core/retry_on_eintr.hpp"
+#include "core/scope_exit.hpp"
 #include "core/temp_folder.hpp"
 #include "probes/process/events.hpp"
 #include "probes/process/sandbox.hpp"
@@ -162,7 +162,7 @@ struct Sink {
     constexpr int kMostReads = 256;
     std::array<char, 65536> buffer;
     for (int reads = 0; reads < kMostReads; ++reads) {
-      const ssize_t count = retried([&] { return read(descriptor, buffer.data(), buffer.size()); });
+      const ssize_t count = retry_on_eintr([&] { return read(descriptor, buffer.data(), buffer.size()); });
       why = count < 0 && errno != EAGAIN ? errno : 0;
       if (count < 0) return true;  // no more data for now
       if (count == 0) return false;
@@ -247,7 +247,7 @@ void watch(pid_t child, double limit_seconds, const Sandbox& sandbox, const Chil
   }
   kill(-child, SIGKILL);  // before it is reaped, so that the group's number cannot have another owner
   int status = 0;
-  const bool reaped = retried([&] { return waitpid(child, &status, 0); }, kMostInterruptionsOfAWait) == child;
+  const bool reaped = retry_on_eintr([&] { return waitpid(child, &status, 0); }, kMaxWaitInterruptions) == child;
   const auto known = end_status(sandbox, reaped ? std::optional(status) : std::nullopt);
   watched.end.unseen = !known;
   watched.end.status = known.value_or(0);
@@ -262,15 +262,15 @@ Result<Watched> run_child(const MeasureRequest& request, const ChildLimits& limi
   const pid_t child = fork_into(sandbox);
   if (child == 0) become_child(launch, sandbox.apart);
   const int why = errno;
-  const Finally close_it{[&] { close_sandbox(sandbox); }};
+  const ScopeExit close_it{[&] { close_sandbox(sandbox); }};
   if (child < 0)
     return make_error(ErrorCode::failed_child, "cannot start the measuring process: {}", std::strerror(why));
   launch.request.reset();
   for (Pipe* pipe : {&launch.result, &launch.output, &launch.exec_error}) pipe->write_end.reset();
   int exec_errno = 0;
   const int exec_error = launch.exec_error.read_end.get();
-  if (retried([&] { return read(exec_error, &exec_errno, sizeof exec_errno); }) == sizeof exec_errno) {
-    retried([&] { return waitpid(child, nullptr, 0); });
+  if (retry_on_eintr([&] { return read(exec_error, &exec_errno, sizeof exec_errno); }) == sizeof exec_errno) {
+    retry_on_eintr([&] { return waitpid(child, nullptr, 0); });
     return make_error(ErrorCode::failed_child,
                       "cannot start {}: {}: nothing was measured; check that the pbprobe program exists and is built "
                       "for this machine",

@@ -58,7 +58,7 @@ std::string format_python(const Distribution& row) {
 
 // Returns ": 2.10, 2.11", the torch releases with all symbols that the package needs.
 std::string format_releases(const Distribution& row) {
-  return row.torch_releases.empty() ? "" : ": " + in_ranges(row.torch_releases);
+  return row.torch_releases.empty() ? "" : ": " + join_ranges(row.torch_releases);
 }
 
 std::string format_torch(const Distribution& row) {

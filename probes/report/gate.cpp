@@ -46,10 +46,10 @@ void add_claims(Page& page, const Verdict& gate) {
 }
 
 Cell make_gain_cell(const AreaGain& gain) {
-  switch (gained(gain)) {
-    case Gained::more: return {"gain", Colour::good};
-    case Gained::less: return {"slower", Colour::bad};
-    case Gained::not_shown: return {"no gain shown", Colour::doubt};
+  switch (classify_gain(gain)) {
+    case GainClass::more: return {"gain", Colour::good};
+    case GainClass::less: return {"slower", Colour::bad};
+    case GainClass::not_shown: return {"no gain shown", Colour::doubt};
   }
   return {""};
 }
@@ -114,7 +114,7 @@ std::string render_gate(const Report& report, bool explain, const TextOptions& o
   if (!report.verdict) return {};
   const Verdict& gate = *report.verdict;
   Page page(options);
-  text::add_headline(page, gate, subject_of(report.inventory));
+  text::add_headline(page, gate, format_subject(report.inventory));
   if (report.claim) page.paragraph("claimed: " + report.claim->text, 2);
   page.paragraph(gate.reason, 2);
   add_claims(page, gate);

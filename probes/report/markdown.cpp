@@ -85,7 +85,7 @@ std::string markdown_of(const Report& report) {
   if (!report.verdict) return "";
   const Verdict& verdict = *report.verdict;
   const bool known = report.inventory && (report.inventory->torch_version || report.inventory->layout == "file");
-  const std::string subject = known              ? text::subject_of(report)
+  const std::string subject = known              ? text::format_subject(report)
                               : report.inventory ? report.inventory->artifact
                                                  : "this machine";
   std::string page = fmt::format("### pbprobe: {} for {}\n\n{}\n", name_of(verdict.outcome),

@@ -53,7 +53,7 @@ std::string choose_place(const Report& report, const std::optional<std::string>&
 // Returns a fingerprint that is equal for the same finding of another run, independent of counts in its sentence. A
 // code scanner then opens the finding once.
 Json compute_fingerprint(std::string_view id, const std::string& where) {
-  return {{"pbprobe/v1", sha256_of(fmt::format("{} {}", id, where))}};
+  return {{"pbprobe/v1", compute_sha256(fmt::format("{} {}", id, where))}};
 }
 
 Json make_result(const Report& report, const Finding& finding) {

@@ -19,7 +19,7 @@ namespace pbprobe::text {
 // Converts "9.0" to "sm_90".
 [[nodiscard]] std::string sm_of(std::string_view capability);
 // Returns "torch 2.11.0 on NVIDIA H200 (sm_90)".
-[[nodiscard]] std::string subject_of(const Report& report);
+[[nodiscard]] std::string format_subject(const Report& report);
 // Returns "1 node", "2 nodes".
 [[nodiscard]] std::string plural(int64_t count, std::string_view word);
 // Returns "PASS", with its sign if the page shows Unicode.

@@ -25,7 +25,7 @@ Json make_descriptor(const StatementSubject& subject) {
 }
 
 std::string compute_digest(const Json& json) {
-  return sha256_of(std::string_view(json.dump(-1, ' ', false, Json::error_handler_t::replace)));
+  return compute_sha256(std::string_view(json.dump(-1, ' ', false, Json::error_handler_t::replace)));
 }
 
 // The policy with its waivers and changed severities in words, so that who reads the statement sees what was let

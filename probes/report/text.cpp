@@ -94,7 +94,7 @@ void add_components(Page& page, const Inventory& inventory) {
 
 std::string render_quiet(const Report& report, const TextOptions& options) {
   Page page(options);
-  std::string line = fmt::format("{}  {}", text::verdict_line(page, report.verdict), text::subject_of(report));
+  std::string line = fmt::format("{}  {}", text::verdict_line(page, report.verdict), text::format_subject(report));
   if (report.verdict) line += ": " + text::briefly(page, report.verdict->reason);
   page.line({{line}});
   return std::move(page).take();

@@ -88,8 +88,8 @@ Colour colour_of(Severity severity) {
   return Colour::none;
 }
 
-std::string subject_of(const Report& report) {
-  const std::string subject = pbprobe::subject_of(report.inventory);
+std::string format_subject(const Report& report) {
+  const std::string subject = pbprobe::format_subject(report.inventory);
   if (!report.host) return subject;
   return subject + " on " + (report.host->gpus.empty() ? report.host->cpu.name : format_gpus(*report.host));
 }
@@ -105,7 +105,7 @@ void add_headline(Page& page, const std::optional<Verdict>& verdict, const std::
 
 void add_verdict(Page& page, const Report& report) {
   const auto& verdict = report.verdict;
-  add_headline(page, verdict, subject_of(report));
+  add_headline(page, verdict, format_subject(report));
   if (!verdict) return;
   page.paragraph(briefly(page, verdict->reason), 2);
   if (const Objection* first = leading_objection(*verdict)) {

@@ -20,7 +20,7 @@ bool ptx(const char* code, const char* gpu) {
 TEST(Sm, ParsesAllSpellings) {
   for (const char* text : {"sm_103f", "compute_103f", "103f", "10.3f"}) EXPECT_EQ(parse_sm(text), (Sm{10, 3, 'f'}));
   for (const char* text : {"sm_90", "compute_90", "90", "9.0"}) EXPECT_EQ(parse_sm(text), (Sm{9, 0}));
-  EXPECT_EQ(sm_of_number(121, 'a'), parse_sm("12.1a"));
+  EXPECT_EQ(make_sm(121, 'a'), parse_sm("12.1a"));
 }
 
 TEST(Sm, NonsenseIsRefused) {
@@ -33,8 +33,8 @@ TEST(Sm, NonsenseIsRefused) {
 TEST(Sm, IsPrintedAsItIsRead) {
   for (const char* text : {"sm_61", "sm_90a", "sm_100f", "sm_121"}) EXPECT_EQ(sm_name(*parse_sm(text)), text);
   EXPECT_EQ(compute_name(*parse_sm("sm_90a")), "compute_90a");
-  EXPECT_EQ(capability_of(*parse_sm("sm_103a")), "10.3");
-  EXPECT_EQ(sm_name(sm_of_number(0)), "sm_0");  // possible in a damaged entry
+  EXPECT_EQ(format_capability(*parse_sm("sm_103a")), "10.3");
+  EXPECT_EQ(sm_name(make_sm(0)), "sm_0");  // possible in a damaged entry
 }
 
 TEST(Sm, IsOrderedByCapabilityAndThenSuffix) {

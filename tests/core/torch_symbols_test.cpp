@@ -37,8 +37,8 @@ TEST(TorchSymbols, SeveralSymbolsAreInTheReleasesThatExportAll) {
 
 TEST(TorchSymbols, ReleasesInARowAreOneRange) {
   EXPECT_EQ(known_torch_releases(), "2.8 to 2.15");
-  EXPECT_EQ(in_ranges({"2.9", "2.11", "2.12"}), "2.9, 2.11 to 2.12");
-  EXPECT_THAT(in_ranges({}), IsEmpty());
+  EXPECT_EQ(join_ranges({"2.9", "2.11", "2.12"}), "2.9, 2.11 to 2.12");
+  EXPECT_THAT(join_ranges({}), IsEmpty());
 }
 
 }  // namespace

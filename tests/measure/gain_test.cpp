@@ -45,8 +45,8 @@ TEST(Gain, IsTheRatioOfTheMedians) {
   EXPECT_LT(gains[0].low, gains[0].gain);
   EXPECT_GT(gains[0].high, gains[0].gain);
   EXPECT_EQ(gains[0].samples_us.size(), 12U);
-  EXPECT_EQ(gained(gains[0]), Gained::more);
-  EXPECT_EQ(gained(gains[1]), Gained::not_shown);
+  EXPECT_EQ(classify_gain(gains[0]), GainClass::more);
+  EXPECT_EQ(classify_gain(gains[1]), GainClass::not_shown);
 }
 
 TEST(Gain, OfWhatIsTheSameIsNotShownInNineteenOfTwentyRuns) {
@@ -54,7 +54,7 @@ TEST(Gain, OfWhatIsTheSameIsNotShownInNineteenOfTwentyRuns) {
   for (uint32_t seed = 1; seed <= 200; ++seed) {
     Machine machine(seed);
     for (const auto& gain : gains_of(machine.rounds(12, 100, 100))) {
-      if (gained(gain) == Gained::not_shown) continue;
+      if (classify_gain(gain) == GainClass::not_shown) continue;
       ++shown;
       break;
     }
@@ -77,8 +77,8 @@ TEST(Gain, OfTheSameIsNotShownOnABusyMachine) {
       }
     }
     const auto gains = gains_of(rounds);
-    shown +=
-        std::any_of(gains.begin(), gains.end(), [](const auto& gain) { return gained(gain) != Gained::not_shown; });
+    shown += std::any_of(gains.begin(), gains.end(),
+                         [](const auto& gain) { return classify_gain(gain) != GainClass::not_shown; });
   }
   EXPECT_LE(shown, 1);
 }
@@ -86,15 +86,18 @@ TEST(Gain, OfTheSameIsNotShownOnABusyMachine) {
 TEST(Gain, OfTenPerCentLessIsALoss) {
   Machine machine(3);
   const auto gains = gains_of(machine.rounds(12, 112, 100));
-  EXPECT_EQ(gained(gains[0]), Gained::less);
+  EXPECT_EQ(classify_gain(gains[0]), GainClass::less);
 }
 
 TEST(Gain, BetweenALossAndNoneIsNotShown) {
-  EXPECT_EQ(gained({.low = 0.975, .high = 0.99, .samples_us = {}, .baseline_samples_us = {}}), Gained::not_shown);
-  EXPECT_EQ(gained({.low = 0.90, .high = 0.971, .samples_us = {}, .baseline_samples_us = {}}), Gained::not_shown);
-  EXPECT_EQ(gained({.low = 0.90, .high = 0.969, .samples_us = {}, .baseline_samples_us = {}}), Gained::less);
-  EXPECT_EQ(gained({.low = 1.0, .high = 1.2, .samples_us = {}, .baseline_samples_us = {}}), Gained::not_shown);
-  EXPECT_EQ(gained({.low = 1.001, .high = 1.2, .samples_us = {}, .baseline_samples_us = {}}), Gained::more);
+  EXPECT_EQ(classify_gain({.low = 0.975, .high = 0.99, .samples_us = {}, .baseline_samples_us = {}}),
+            GainClass::not_shown);
+  EXPECT_EQ(classify_gain({.low = 0.90, .high = 0.971, .samples_us = {}, .baseline_samples_us = {}}),
+            GainClass::not_shown);
+  EXPECT_EQ(classify_gain({.low = 0.90, .high = 0.969, .samples_us = {}, .baseline_samples_us = {}}), GainClass::less);
+  EXPECT_EQ(classify_gain({.low = 1.0, .high = 1.2, .samples_us = {}, .baseline_samples_us = {}}),
+            GainClass::not_shown);
+  EXPECT_EQ(classify_gain({.low = 1.001, .high = 1.2, .samples_us = {}, .baseline_samples_us = {}}), GainClass::more);
 }
 
 TEST(Gain, OfTheSameFiguresIsTheSame) {

@@ -55,7 +55,7 @@ class Spawn : public testing::Test {
     if (!result->libtorch) return "no libtorch section";
     return result->libtorch->problem.value_or("no problem");
   }
-  static std::optional<Obstacle> obstacle_of(const std::string& fake, double limit_seconds = 20) {
+  static std::optional<Obstacle> classify_status(const std::string& fake, double limit_seconds = 20) {
     auto result = load(fake, limit_seconds);
     return result.ok() && result->libtorch ? result->libtorch->obstacle : std::nullopt;
   }
@@ -77,19 +77,19 @@ TEST_F(Spawn, AnAbortInAStaticInitializerNamesTheSignalAndTheLastWords) {
   EXPECT_THAT(problem_of("abort"),
               AllOf(HasSubstr("loading " PBPROBE_FAKES "/abort/libtorch_cpu.so ended its process by SIGABRT"),
                     HasSubstr("reinstall or rebuild"), HasSubstr("std::runtime_error")));
-  EXPECT_EQ(obstacle_of("abort"), std::nullopt);
+  EXPECT_EQ(classify_status("abort"), std::nullopt);
 }
 
 // What had no memory, or no time, is not known to be wrong.
 TEST_F(Spawn, TooLittleMemoryIsNoFaultOfTheBuild) {
   EXPECT_THAT(problem_of("no_memory"), AllOf(HasSubstr("SIGABRT"), HasSubstr("too little memory")));
-  EXPECT_EQ(obstacle_of("no_memory"), Obstacle::memory);
+  EXPECT_EQ(classify_status("no_memory"), Obstacle::memory);
 }
 
 TEST_F(Spawn, AnIllegalInstructionIsNamedWithItsBytes) {
   EXPECT_THAT(problem_of("illegal"),
               AllOf(HasSubstr("SIGILL at libtorch_cpu.so+0x"), HasSubstr("use a build for this CPU")));
-  EXPECT_EQ(obstacle_of("illegal"), std::nullopt);
+  EXPECT_EQ(classify_status("illegal"), std::nullopt);
 #if defined(__x86_64__)
   EXPECT_THAT(problem_of("illegal"), HasSubstr("bytes 0f 0b "));
 #else
@@ -100,7 +100,7 @@ TEST_F(Spawn, AnIllegalInstructionIsNamedWithItsBytes) {
 TEST_F(Spawn, ADeadlockEndsAtTheTimeLimit) {
   const auto start = std::chrono::steady_clock::now();
   EXPECT_THAT(problem_of("deadlock", 0.5), AllOf(HasSubstr("did not end within 0.5 s"), HasSubstr("--budget")));
-  EXPECT_EQ(obstacle_of("deadlock", 0.5), Obstacle::time_limit);
+  EXPECT_EQ(classify_status("deadlock", 0.5), Obstacle::time_limit);
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(8));
 }
 
@@ -132,7 +132,7 @@ TEST_F(Spawn, ALibraryThatExitsIsReportedByItsCode) {
 
 TEST_F(Spawn, AMissingDependencyIsNamed) {
   EXPECT_THAT(problem_of("missing"), HasSubstr("needs libpbprobe_absent.so, which is not there"));
-  EXPECT_EQ(obstacle_of("missing"), Obstacle::missing);
+  EXPECT_EQ(classify_status("missing"), Obstacle::missing);
 }
 
 TEST_F(Spawn, AnotherPlatformIsNamed) {
@@ -219,7 +219,7 @@ TEST_F(Spawn, WhatTakesTooMuchMemoryIsEndedAndNamed) {
 
 TEST_F(Spawn, WhoEndsItsGroupEndsOnlyItself) {
   EXPECT_THAT(problem_of("kill_group"), HasSubstr("ended its process by SIGKILL"));
-  EXPECT_EQ(obstacle_of("kill_group"), Obstacle::killed);
+  EXPECT_EQ(classify_status("kill_group"), Obstacle::killed);
 }
 
 TEST_F(Spawn, WhoEndsItsParentsGroupIsSurvived) {

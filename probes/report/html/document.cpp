@@ -26,14 +26,14 @@ constexpr size_t kMostBytes = 490'000;  // limit for a page, which must be small
 
 // Returns the hash source of a style or script for Content-Security-Policy.
 std::string compute_source_hash(std::string_view text) {
-  const std::string hex = sha256_of(text);
+  const std::string hex = compute_sha256(text);
   std::string bytes;
   for (size_t i = 0; i + 1 < hex.size(); i += 2) {
     int byte = 0;
     std::from_chars(hex.data() + i, hex.data() + i + 2, byte, 16);
     bytes += static_cast<char>(byte);
   }
-  return fmt::format("'sha256-{}'", base64_of(bytes));
+  return fmt::format("'sha256-{}'", encode_base64(bytes));
 }
 
 // Escapes "<", which would begin markup inside <script>. JSON contains "<" only in strings, where an escape is

@@ -217,9 +217,9 @@ void add_baseline(Document& page, const BaselineComparison& beside) {
   Table table{.caption = "Speedup over the baseline", .head = {"area", "device", "speedup", "at least", "at most", ""}};
   table.head.back() = "shown";
   for (const auto& gain : beside.gains) {
-    const Gained shown = gained(gain);
-    const bool more = shown == Gained::more;
-    const bool less = shown == Gained::less;
+    const GainClass shown = classify_gain(gain);
+    const bool more = shown == GainClass::more;
+    const bool less = shown == GainClass::less;
     bars.push_back({fmt::format("{}, {}", gain.area, device_words(gain.device)), gain.gain, gain.low, gain.high,
                     more   ? "sgood"
                     : less ? "sbad"

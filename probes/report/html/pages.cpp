@@ -166,7 +166,7 @@ void add_packages(Document& page, const Environment& environment) {
 }  // namespace
 
 std::string html_of(const Report& report) {
-  const std::string subject = text::subject_of(report);
+  const std::string subject = text::format_subject(report);
   const std::string word = report.verdict ? std::string(name_of(report.verdict->outcome)) : "no verdict";
   Document page(fmt::format("{}: {}", word, subject));
   html::add_headline(page, report.verdict, subject);

@@ -14,7 +14,7 @@ class Cpus : public testing::Test {
   Cpu detect() { return detect_host(sources_)->cpu; }
 
   FakeRoot root_;
-  HostSources sources_ = sources_of(read_recorded("haswell"), root_);  // 8 CPUs
+  HostSources sources_ = make_recorded_sources(read_recorded("haswell"), root_);  // 8 CPUs
 };
 
 TEST_F(Cpus, UsesAllCpusWithoutLimits) {

@@ -32,10 +32,10 @@ TEST(Files, NumbersAreWhole) {
 }
 
 TEST(Files, FindsValueAfterKey) {
-  EXPECT_EQ(value_of("MemTotal:       16 kB\nMemFree: 1 kB\n", "MemFree"), "1 kB");
-  EXPECT_EQ(value_of("CPU part\t: 0xd49\n", "CPU part"), "0xd49");
-  EXPECT_EQ(value_of("MemTotalHuge: 1\n", "MemTotal"), std::nullopt);
-  EXPECT_EQ(value_of("no colon", "no colon"), std::nullopt);
+  EXPECT_EQ(find_value("MemTotal:       16 kB\nMemFree: 1 kB\n", "MemFree"), "1 kB");
+  EXPECT_EQ(find_value("CPU part\t: 0xd49\n", "CPU part"), "0xd49");
+  EXPECT_EQ(find_value("MemTotalHuge: 1\n", "MemTotal"), std::nullopt);
+  EXPECT_EQ(find_value("no colon", "no colon"), std::nullopt);
 }
 
 TEST(Files, ReturnsNulloptForFolderMissingOrEmptyFile) {

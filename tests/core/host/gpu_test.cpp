@@ -96,7 +96,7 @@ class GpuHost : public testing::Test {
   }
 
   FakeRoot root_;
-  HostSources sources_ = sources_of(read_recorded("sapphire_rapids"), root_);
+  HostSources sources_ = make_recorded_sources(read_recorded("sapphire_rapids"), root_);
   FakeCuda cuda_;
   FakeNvml nvml_;
   bool with_nvml_ = true;
@@ -130,7 +130,7 @@ TEST_F(GpuHost, DetectsH200) {
 }
 
 TEST_F(GpuHost, Gb10NotSupportedIsNullAndNoAlarm) {
-  sources_ = sources_of(read_recorded("gb10"), root_);
+  sources_ = make_recorded_sources(read_recorded("gb10"), root_);
   nvml_.version = "580.95.05";
   add(gb10(), gb10_nvml());
   const auto host = detect();
@@ -156,7 +156,7 @@ TEST_F(GpuHost, Gb10NotSupportedIsNullAndNoAlarm) {
 // gb10_host.json, for which reports are judged without a GB10: what the record states, and the name and
 // capability. Where the source has no figure (memory, clocks, SMs, driver) it has none either.
 TEST_F(GpuHost, MatchesRecordedGb10WithoutFigures) {
-  sources_ = sources_of(read_recorded("gb10"), root_);
+  sources_ = make_recorded_sources(read_recorded("gb10"), root_);
   add(gb10(), gb10_nvml());
   Host host = detect();
   host.hostname.reset();
@@ -374,7 +374,7 @@ TEST_F(GpuHost, ReadsGpuUsersFromNvml) {
   add(h200(), nvml);
   add(gb10(), gb10_nvml());
   static_cast<void>(detect());
-  const auto uses = look_at_gpu_use(sources_, "before");
+  const auto uses = read_gpu_use(sources_, "before");
   ASSERT_TRUE(uses);
   ASSERT_EQ(uses->size(), 2U);
   const GpuUse& use = uses->front();
@@ -399,14 +399,14 @@ TEST_F(GpuHost, ManyProcessesAreAllRead) {
   for (unsigned i = 0; i < 100; ++i) nvml.processes[nvml.process_count++] = {i + 1, "python3", 1};
   add(h200(), nvml);
   static_cast<void>(detect());
-  EXPECT_EQ(look_at_gpu_use(sources_, "after")->front().processes.size(), 100U);
+  EXPECT_EQ(read_gpu_use(sources_, "after")->front().processes.size(), 100U);
 }
 
 TEST_F(GpuHost, ReturnsNulloptForUseWithoutNvml) {
   with_nvml_ = false;
   add(h200(), h200_nvml());
   static_cast<void>(detect());
-  EXPECT_FALSE(look_at_gpu_use(sources_, "before").has_value());
+  EXPECT_FALSE(read_gpu_use(sources_, "before").has_value());
 }
 
 }  // namespace

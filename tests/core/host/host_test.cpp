@@ -18,7 +18,7 @@ using testing::HasSubstr;
 class DetectHost : public testing::Test {
  protected:
   FakeRoot root_;
-  HostSources sources_ = sources_of(read_recorded("haswell"), root_);
+  HostSources sources_ = make_recorded_sources(read_recorded("haswell"), root_);
 };
 
 TEST_F(DetectHost, ReadsOsMemoryAndNames) {

@@ -46,7 +46,7 @@ TEST_P(RecordedHost, IsDetected) {
   const auto record = read_recorded(GetParam());
   const auto expected = read_json("expected.json").at(GetParam());
   const FakeRoot root;
-  const auto host = detect_host(sources_of(record, root));
+  const auto host = detect_host(make_recorded_sources(record, root));
   ASSERT_TRUE(host.ok()) << host.error().message;
   const auto& cpu = host->cpu;
   EXPECT_EQ(cpu.architecture, record.at("architecture").get<std::string>());
@@ -79,11 +79,11 @@ TEST(RecordedHosts, AllHaveExpectationsAndASource) {
 // Known properties of these hosts, in addition to expected.json.
 std::vector<std::string> detect_features(const std::string& name) {
   const FakeRoot root;
-  return detect_host(sources_of(read_recorded(name), root))->cpu.features;
+  return detect_host(make_recorded_sources(read_recorded(name), root))->cpu.features;
 }
 std::vector<std::string> detect_targets(const std::string& name) {
   const FakeRoot root;
-  return detect_host(sources_of(read_recorded(name), root))->cpu.targets;
+  return detect_host(make_recorded_sources(read_recorded(name), root))->cpu.targets;
 }
 
 TEST(RecordedHosts, Graviton3HasSveButNotSve2) {

@@ -22,7 +22,7 @@ std::vector<std::string> features_of(const HostSources& sources) {
 class SapphireRapids : public testing::Test {
  protected:
   FakeRoot root_;
-  HostSources sources_ = sources_of(read_recorded("sapphire_rapids"), root_);
+  HostSources sources_ = make_recorded_sources(read_recorded("sapphire_rapids"), root_);
 };
 
 TEST_F(SapphireRapids, Xcr0WithoutZmmStateClearsAvx512) {
@@ -141,7 +141,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(X86, CpusThatMayNotBeUsedAreNotAmongTheClasses) {
   const FakeRoot root;
-  auto sources = sources_of(read_recorded("alder_lake_i9_12900k"), root);
+  auto sources = make_recorded_sources(read_recorded("alder_lake_i9_12900k"), root);
   sources.hybrid_leaves = [] { return std::vector<uint32_t>{0x40000001, 0x20000001, 0x20000001, 0x10000000}; };
   const auto classes = detect_host(sources)->cpu.core_classes;
   ASSERT_EQ(classes.size(), 3U);
@@ -154,7 +154,7 @@ TEST(X86, CpusThatMayNotBeUsedAreNotAmongTheClasses) {
 
 TEST(X86, UsesSignatureIfBrandStringIsMissing) {
   const FakeRoot root;
-  auto sources = sources_of(read_recorded("zen_4"), root);
+  auto sources = make_recorded_sources(read_recorded("zen_4"), root);
   const auto real = sources.cpuid;
   sources.cpuid = [real](uint32_t leaf, uint32_t subleaf) {
     return leaf > 0x80000001 ? CpuidRegisters{} : real(leaf, subleaf);

@@ -17,7 +17,7 @@ std::string_view strip(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
 }
 
-std::optional<uint64_t> number_of(std::string_view text) {
+std::optional<uint64_t> get_sm_number(std::string_view text) {
   const bool negative = text.starts_with('-');
   if (negative) text.remove_prefix(1);
   int base = 10;
@@ -58,7 +58,8 @@ class Reader {
       const auto line = text.substr(at, text.find_first_of(",)\n", at) - at);
       const auto bracket = line.find('[');
       size_t bytes = 8;
-      if (bracket != std::string_view::npos) bytes = *number_of(line.substr(bracket + 1, line.find(']') - bracket - 1));
+      if (bracket != std::string_view::npos)
+        bytes = *get_sm_number(line.substr(bracket + 1, line.find(']') - bracket - 1));
       program_.parameter_bytes.push_back(bytes);
     }
   }
@@ -135,7 +136,7 @@ class Reader {
   Result<Operand> operand_of(std::string_view text) {
     Operand operand;
     if (const auto plus = text.find('+'); plus != std::string_view::npos) {
-      const auto offset = number_of(text.substr(plus + 1));
+      const auto offset = get_sm_number(text.substr(plus + 1));
       if (!offset) return make_error(ErrorCode::malformed, "no operand: {}", text);
       PBPROBE_TRY(operand, operand_of(text.substr(0, plus)));
       operand.number += *offset;
@@ -151,10 +152,10 @@ class Reader {
       operand.kind = Operand::Kind::reg;
       operand.reg = register_of(text);
       operand.predicate = !text.starts_with('%');  // of the inline assembly
-    } else if (const auto number = number_of(text)) {
+    } else if (const auto number = get_sm_number(text)) {
       operand.number = *number;
     } else if (const auto parameter = text.rfind("_param_"); parameter != std::string_view::npos) {
-      operand.number = kParameterBase + *number_of(text.substr(parameter + 7)) * kParameterStride;
+      operand.number = kParameterBase + *get_sm_number(text.substr(parameter + 7)) * kParameterStride;
     } else if (text.ends_with("ringE") || text.ends_with("sharedE") || text == "shared") {
       operand.kind = Operand::Kind::shared;
       operand.number = kSharedBase;

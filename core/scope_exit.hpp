@@ -6,11 +6,11 @@ namespace pbprobe {
 
 // Runs `action` at the end of the scope, also after an exception.
 template <class Action>
-struct Finally {
+struct ScopeExit {
   Action action;
-  ~Finally() { action(); }
+  ~ScopeExit() { action(); }
 };
 template <class Action>
-Finally(Action) -> Finally<Action>;
+ScopeExit(Action) -> ScopeExit<Action>;
 
 }  // namespace pbprobe

@@ -2,19 +2,19 @@
 // SPDX-License-Identifier: MIT
 //
 // Registration of incomplete files and folders, so that a stopped process can delete them.
-// Create an Unfinished before writing to `path`. Destroy it when `path` is complete or deleted.
+// Create an IncompletePath before writing to `path`. Destroy it when `path` is complete or deleted.
 #pragma once
 
 #include <filesystem>
 
 namespace pbprobe {
 
-class Unfinished {
+class IncompletePath {
  public:
-  explicit Unfinished(std::filesystem::path path);
-  Unfinished(Unfinished&& other) noexcept;
-  Unfinished& operator=(Unfinished&& other) noexcept;
-  ~Unfinished();  // removes the registration, not the file
+  explicit IncompletePath(std::filesystem::path path);
+  IncompletePath(IncompletePath&& other) noexcept;
+  IncompletePath& operator=(IncompletePath&& other) noexcept;
+  ~IncompletePath();  // removes the registration, not the file
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
@@ -23,6 +23,6 @@ class Unfinished {
 };
 
 // Deletes every registered file and folder. Returns their count.
-size_t remove_unfinished();
+size_t remove_incomplete_paths();
 
 }  // namespace pbprobe
