@@ -107,7 +107,7 @@ int run_rows(const AuditArguments& options) {
   const auto environment = make_rows(options);
   if (!environment) return print_error(environment.error());
   const std::string text = options.format == Format::json   ? json_text(to_json(*environment))
-                           : options.format == Format::html ? html_of(*environment)
+                           : options.format == Format::html ? render_html(*environment)
                                                             : render_environment(*environment, text_style(options));
   if (const int written = write_output(text, options.output); written != kPassed) return written;
   return choose_exit_code(*environment);
@@ -124,7 +124,7 @@ bool wants_rows(const AuditArguments& options) {
 // For an environment, the rows of the packages beside torch come first: they have faults more often than torch.
 std::string render(const AuditArguments& options, const Report& report) {
   if (options.format == Format::json) return render_json(report);
-  if (options.format == Format::html) return html_of(report);
+  if (options.format == Format::html) return render_html(report);
   if (options.kernels) return render_kernels(report, text_style(options));
   const std::string text = render_audit(report, text_style(options));
   const bool rest = !options.claimed && !options.audit.device_code_only && holds_packages(options.artifacts.front());

@@ -124,7 +124,7 @@ Result<Measurements> measure(BenchArguments options) {
 
 std::string rendered(const Measurements& measurements, const BenchArguments& options) {
   if (options.format == Format::json) return json_text(to_json(measurements));
-  if (options.format == Format::html) return html_of(measurements);
+  if (options.format == Format::html) return render_html(measurements);
   return render_bench(measurements, options.output ? TextOptions{} : text_options());
 }
 

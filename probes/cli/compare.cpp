@@ -55,8 +55,8 @@ Result<ComparisonList> compare(const CompareArguments& options) {
 
 std::string rendered(const ComparisonList& list, const CompareArguments& options) {
   if (options.format == CompareFormat::json) return json_text(to_json(list));
-  if (options.format == CompareFormat::markdown) return markdown_of(list);
-  if (options.format == CompareFormat::html) return html_of(list);
+  if (options.format == CompareFormat::markdown) return render_markdown(list);
+  if (options.format == CompareFormat::html) return render_html(list);
   return render_comparisons(list, options.output ? TextOptions{} : text_options());
 }
 

@@ -26,9 +26,9 @@ int write_documents(const Report& report, const Documents& documents) {
   const auto write = [&](const std::optional<std::filesystem::path>& file, std::string (*text_of)(const Report&)) {
     if (file && written == kPassed) written = write_output(text_of(report), file);
   };
-  write(documents.sarif, sarif_of);
-  write(documents.junit, junit_of);
-  write(documents.markdown, markdown_of);
+  write(documents.sarif, render_sarif);
+  write(documents.junit, render_junit);
+  write(documents.markdown, render_markdown);
   return written;
 }
 

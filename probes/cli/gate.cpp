@@ -41,7 +41,7 @@ struct GateArguments {
 
 std::string rendered(const Report& report, const GateArguments& options) {
   if (options.format == Format::json) return json_text(to_json(report));
-  if (options.format == Format::html) return html_of(report);
+  if (options.format == Format::html) return render_html(report);
   return render_gate(report, options.explain, options.output ? TextOptions{} : text_options());
 }
 

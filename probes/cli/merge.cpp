@@ -37,9 +37,9 @@ int write_outputs(const Fleet& fleet, const MergeArguments& options) {
   };
   write(options.output, [&] { return json_text(to_json(fleet)); });
   write(options.exclude, [&] { return exclude_list(fleet); });
-  write(options.prometheus, [&] { return prometheus_of(fleet); });
-  write(options.junit, [&] { return junit_of(fleet); });
-  write(options.html, [&] { return html_of(fleet); });
+  write(options.prometheus, [&] { return render_prometheus(fleet); });
+  write(options.junit, [&] { return render_junit(fleet); });
+  write(options.html, [&] { return render_html(fleet); });
   if (written != kPassed) return written;
   if (options.format == Format::json) return write_output(json_text(to_json(fleet)));
   TextOptions text = text_options();

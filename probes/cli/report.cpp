@@ -42,8 +42,8 @@ int exit_code_of(const ReportResult& result, bool strict) {
 
 std::string rendered(const Report& report, const ReportArguments& options) {
   if (options.format == ReportFormat::json) return json_text(to_json(report));
-  if (options.format == ReportFormat::markdown) return markdown_of(report);
-  if (options.format == ReportFormat::html) return html_of(report);
+  if (options.format == ReportFormat::markdown) return render_markdown(report);
+  if (options.format == ReportFormat::html) return render_html(report);
   TextOptions text = options.output ? TextOptions{} : text_options();
   text.verbose = options.verbose;
   return options.is_quiet ? render_quiet(report, text) : render_report(report, text);

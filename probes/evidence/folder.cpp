@@ -167,7 +167,7 @@ Result<Signature> check_files(const EvidenceFiles& files, const std::vector<fs::
   return signature;
 }
 
-Result<StatedSubjects> subjects_in(const EvidenceFiles& files) {
+Result<StatedSubjects> read_subjects(const EvidenceFiles& files) {
   PBPROBE_TRY(const Json statement, parse_json(files.at(kStatementFile)), "{}", kStatementFile);
   if (!statement.is_object()) return make_error(ErrorCode::malformed, "{}: not a statement", kStatementFile);
   StatedSubjects subjects;

@@ -44,6 +44,6 @@ struct Signature {
 
 // Subjects of the statement with their digests by algorithm: {"torch/lib/libtorch.so": {"sha256": "…"}}.
 using StatedSubjects = std::map<std::string, std::map<std::string, std::string>>;
-[[nodiscard]] Result<StatedSubjects> subjects_in(const EvidenceFiles& files);
+[[nodiscard]] Result<StatedSubjects> read_subjects(const EvidenceFiles& files);
 
 }  // namespace pbprobe

@@ -84,7 +84,7 @@ Result<void> check_attestable(const Report& report) {
   const auto& files = report.inventory->files;
   const bool whole = std::all_of(files.begin(), files.end(),
                                  [](const File& file) { return !file.machine || file.sha256.has_value(); });
-  if (!whole || subjects_of(report).empty())
+  if (!whole || list_subjects(report).empty())
     return make_error(ErrorCode::unsupported,
                       "no evidence was written: digests of shared objects are missing: gate the artifact itself");
   return {};
@@ -92,7 +92,7 @@ Result<void> check_attestable(const Report& report) {
 
 std::map<std::string, std::string> list_digests(const Report& report) {
   std::map<std::string, std::string> digests;
-  for (const auto& subject : subjects_of(report)) digests[subject.name] = subject.digest.at("sha256");
+  for (const auto& subject : list_subjects(report)) digests[subject.name] = subject.digest.at("sha256");
   return digests;
 }
 
@@ -241,7 +241,7 @@ Result<StatedSubjects> subjects_there(const StatedSubjects& stated, const fs::pa
     if (file.problem && !file.sha256) return make_error(ErrorCode::malformed, "{}: {}", file.path, *file.problem);
   }
   StatedSubjects there;
-  for (const auto& subject : subjects_of(report)) there[subject.name] = subject.digest;
+  for (const auto& subject : list_subjects(report)) there[subject.name] = subject.digest;
   for (const auto& [name, digests] : stated) {
     if (!digests.contains("narSha256")) continue;
     PBPROBE_TRY(const NarHash hash, read_nar_hash(name));
@@ -283,14 +283,15 @@ Result<void> check_evidence(const EvidenceRequest& request) {
 Result<void> write_evidence(const Report& report, const EvidenceRequest& request) {
   PBPROBE_CHECK(check_attestable(report));
   if (request.key) PBPROBE_CHECK(check_signable(report));
-  EvidenceFiles files{
-      {kReportFile, render_report_json(report)}, {kJunitFile, junit_of(report)}, {kSarifFile, sarif_of(report)}};
+  EvidenceFiles files{{kReportFile, render_report_json(report)},
+                      {kJunitFile, render_junit(report)},
+                      {kSarifFile, render_sarif(report)}};
   std::map<std::string, std::string> digests;
   for (const auto& [name, text] : files) digests[name] = compute_sha256(std::string_view(text));
-  std::vector<StatementSubject> subjects = subjects_of(report);
+  std::vector<StatementSubject> subjects = list_subjects(report);
   PBPROBE_TRY(const auto outputs, store_subjects(*report.inventory));
   subjects.insert(subjects.end(), outputs.begin(), outputs.end());
-  const std::string statement = statement_of(report, subjects, digests);
+  const std::string statement = render_statement(report, subjects, digests);
   if (request.key) {
     PBPROBE_TRY(files[kEnvelopeFile], sign_envelope(statement, {.key = *request.key, .command = request.signer}));
     PBPROBE_TRY(files[kBundleFile], sigstore_bundle(files[kEnvelopeFile]));
@@ -343,7 +344,7 @@ Result<void> verify_evidence(const fs::path& folder, const TrustedKeys& keys, co
                       folder.string(), kEnvelopeFile);
   PBPROBE_TRY(const Signature signature, check_files(files, keys));
   if (!artifact) return {};
-  PBPROBE_TRY(const StatedSubjects stated, subjects_in(files));
+  PBPROBE_TRY(const StatedSubjects stated, read_subjects(files));
   return check_artifact(stated, *artifact);
 }
 

@@ -14,11 +14,11 @@ namespace pbprobe {
 
 // Renders JUnit XML with one case per claim and per check. A required check without an answer is an error; a check that
 // was not asked is skipped.
-[[nodiscard]] std::string junit_of(const Report& report);
+[[nodiscard]] std::string render_junit(const Report& report);
 
 // Renders SARIF 2.1.0 with one rule per check and one result per finding. Waived findings are suppressed; checks
 // without an answer have kind "open".
-[[nodiscard]] std::string sarif_of(const Report& report);
+[[nodiscard]] std::string render_sarif(const Report& report);
 
 // Subject of an in-toto statement.
 struct StatementSubject {
@@ -29,10 +29,10 @@ struct StatementSubject {
 
 // Renders an in-toto Statement v1 with the test-result predicate v0.1. `files` has the digests of the other evidence
 // files.
-[[nodiscard]] std::string statement_of(const Report& report, const std::vector<StatementSubject>& subjects,
-                                       const std::map<std::string, std::string>& files);
+[[nodiscard]] std::string render_statement(const Report& report, const std::vector<StatementSubject>& subjects,
+                                           const std::map<std::string, std::string>& files);
 
 // Returns the wheel and the shared objects of the report's inventory, with their digests.
-[[nodiscard]] std::vector<StatementSubject> subjects_of(const Report& report);
+[[nodiscard]] std::vector<StatementSubject> list_subjects(const Report& report);
 
 }  // namespace pbprobe

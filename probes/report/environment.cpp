@@ -69,7 +69,7 @@ std::string bytes(int64_t count) {
   return unit == 0 ? fmt::format("{} bytes", count) : fmt::format("{:.1f} {}", value, kUnits[unit]);
 }
 
-std::vector<std::pair<std::string, std::string>> environment_of(const Host& host) {
+std::vector<std::pair<std::string, std::string>> describe_host(const Host& host) {
   std::vector<std::pair<std::string, std::string>> lines{
       {"system", system_line(host)},
       {"CPU", cpu_line(host.cpu)},
@@ -90,7 +90,7 @@ std::vector<std::pair<std::string, std::string>> environment_of(const Host& host
 }
 
 void add_environment(Page& page, const Host& host) {
-  for (const auto& [label, line] : environment_of(host)) page.entry(label, line);
+  for (const auto& [label, line] : describe_host(host)) page.entry(label, line);
 }
 
 namespace {

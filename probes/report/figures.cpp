@@ -79,7 +79,7 @@ void add_probes(Page& page, const std::vector<ProbeFigure>& probes) {
     const bool wrong = figure.proved == false;
     rows.push_back({{figure.device, Colour::faint},
                     {figure.name},
-                    right(value_of(figure)),
+                    right(format_value(figure)),
                     {fmt::format("{}", fmt::join(remarks, "; ")), wrong ? Colour::bad : Colour::faint}});
   }
   page.table(rows);
@@ -98,8 +98,8 @@ void add_roofline(Page& page, const Measurements& measurements) {
     }
     if (memory <= 0 || peak <= 0) continue;
     const auto size = [](int64_t a, int64_t b) { return static_cast<double>(a) * static_cast<double>(b); };
-    const double bytes = (size(row.m, row.k) + size(row.k, row.n)) * bytes_of_type(row.dtype) +
-                         size(row.m, row.n) * bytes_of_type(row.out);
+    const double bytes = (size(row.m, row.k) + size(row.k, row.n)) * get_type_bytes(row.dtype) +
+                         size(row.m, row.n) * get_type_bytes(row.out);
     const double intensity = 2 * size(row.m, row.n) * static_cast<double>(row.k) / bytes;
     const double roof = std::min(peak, intensity * memory);
     if (rows.empty()) {
@@ -178,7 +178,7 @@ std::string rate_with_unit(double gflops) {
   return gflops >= 10000 ? fmt::format("{:.1f} TFLOP/s", gflops / 1000) : rate(gflops) + " GFLOP/s";
 }
 
-std::string value_of(const ProbeFigure& figure) {
+std::string format_value(const ProbeFigure& figure) {
   if (figure.unit == "us") return fmt::format("{:.2f} us", figure.value);
   if (figure.unit == "Gop/s") return fmt::format("{:.1f} Top/s", figure.value * 1e-3);
   return fmt::format("{:.0f} {}", figure.value, figure.unit);

@@ -57,7 +57,7 @@ void add_worst(Page& page, const Fleet& fleet) {
   for (size_t i = 0; i < std::min(ranks.size(), kWorstRanks); ++i) {
     const auto& findings = ranks[i].rank->findings;
     page.entry(format_label(ranks[i]), fmt::format("{}: {}", name_of(findings.front().fault), findings.front().what),
-               18, text::colour_of(ranks[i].rank->outcome));
+               18, text::choose_colour(ranks[i].rank->outcome));
     if (findings.size() > 1) page.entry("", fmt::format("and {} more", findings.size() - 1), 18, Colour::faint);
     page.entry("", "help: " + findings.front().fix, 18);
   }
@@ -71,7 +71,7 @@ void add_nodes(Page& page, const Fleet& fleet) {
   for (const auto& node : fleet.nodes) {
     if (!all && node.outcome == Outcome::pass) continue;
     rows.push_back({{node.host},
-                    {upper(name_of(node.outcome)), text::colour_of(node.outcome)},
+                    {upper(name_of(node.outcome)), text::choose_colour(node.outcome)},
                     {std::to_string(node.ranks.size()), Colour::none, true},
                     {node.reason}});
   }
@@ -95,7 +95,7 @@ void add_collectives(Page& page, const Fleet& fleet) {
                     {std::to_string(row.ranks), Colour::none, true},
                     {fmt::format("{:.2f}", row.algbw_gb_per_s), Colour::none, true},
                     {fmt::format("{:.2f}", row.busbw_gb_per_s), Colour::none, true},
-                    {verified, text::colour_of(row.verified)}});
+                    {verified, text::choose_colour(row.verified)}});
   }
   page.heading("Collectives");
   page.fitted_table(std::move(rows), 0);
@@ -131,7 +131,7 @@ std::string render_fleet(const Fleet& fleet, const TextOptions& options) {
   Page page(options);
   int64_t ranks = 0;
   for (const auto& node : fleet.nodes) ranks += static_cast<int64_t>(node.ranks.size());
-  page.headed(upper(name_of(fleet.outcome)) + "  ", text::colour_of(fleet.outcome),
+  page.headed(upper(name_of(fleet.outcome)) + "  ", text::choose_colour(fleet.outcome),
               fmt::format("{}, {}", text::plural(static_cast<int64_t>(fleet.nodes.size()), "node"),
                           text::plural(ranks, "rank")),
               Colour::strong);
@@ -150,7 +150,7 @@ std::string render_fleet(const Fleet& fleet, const TextOptions& options) {
 
 std::string render_fleet_quiet(const Fleet& fleet, const TextOptions& options) {
   Page page(options);
-  page.line({{upper(name_of(fleet.outcome)), text::colour_of(fleet.outcome)}, {"  " + fleet.reason}});
+  page.line({{upper(name_of(fleet.outcome)), text::choose_colour(fleet.outcome)}, {"  " + fleet.reason}});
   return std::move(page).take();
 }
 

@@ -17,7 +17,7 @@ namespace pbprobe {
 
 // Renders one self-contained HTML page under 500 KB: nodes by measurements, links as a matrix, late arrivals. For a
 // large fleet it shows the worst nodes.
-[[nodiscard]] std::string html_of(const Fleet& fleet);
+[[nodiscard]] std::string render_html(const Fleet& fleet);
 
 // One line: verdict, and the reason; for a prolog.
 [[nodiscard]] std::string render_fleet_quiet(const Fleet& fleet, const TextOptions& options = {});
@@ -26,9 +26,9 @@ namespace pbprobe {
 [[nodiscard]] std::string exclude_list(const Fleet& fleet);
 
 // Renders metrics for the textfile collector of node_exporter: base units, one HELP and TYPE per metric.
-[[nodiscard]] std::string prometheus_of(const Fleet& fleet);
+[[nodiscard]] std::string render_prometheus(const Fleet& fleet);
 
 // JUnit XML: a case for each rank, and one for what differs.
-[[nodiscard]] std::string junit_of(const Fleet& fleet);
+[[nodiscard]] std::string render_junit(const Fleet& fleet);
 
 }  // namespace pbprobe

@@ -93,7 +93,7 @@ std::string exclude_list(const Fleet& fleet) {
   return text;
 }
 
-std::string prometheus_of(const Fleet& fleet) {
+std::string render_prometheus(const Fleet& fleet) {
   std::string text;
   add_outcomes(text, fleet);
   std::map<std::string, std::string>

@@ -13,8 +13,8 @@ namespace pbprobe {
 namespace {
 
 using text::Cell;
+using text::choose_colour;
 using text::Colour;
-using text::colour_of;
 using text::Page;
 
 constexpr size_t kLabel = 15;
@@ -39,7 +39,7 @@ void add_claims(Page& page, const Verdict& gate) {
                     {*claim.claimed},
                     {level(claim.required)},
                     {level(claim.proven)},
-                    {std::string(name_of(outcome)), colour_of(outcome)}});
+                    {std::string(name_of(outcome)), choose_colour(outcome)}});
     details.push_back(claim.detail);
   }
   page.table(rows, details);

@@ -84,7 +84,7 @@ std::string render_case(const CheckRow& check, const Verdict& gate, Cases& cases
 
 }  // namespace
 
-std::string junit_of(const Report& report) {
+std::string render_junit(const Report& report) {
   Cases cases;
   const Verdict& gate = *report.verdict;
   for (const auto& claim : gate.claims) {
@@ -106,7 +106,7 @@ std::string junit_of(const Report& report) {
   return cases.document("pbprobe gate", report.created);
 }
 
-std::string junit_of(const Fleet& fleet) {
+std::string render_junit(const Fleet& fleet) {
   Cases cases;
   for (const auto& node : fleet.nodes) {
     for (const auto& rank : node.ranks) {

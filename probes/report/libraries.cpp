@@ -66,7 +66,7 @@ void add_cxx_abi(Page& page, const Inventory& inventory) {
              kLabel);
 }
 
-std::string_view words_for(Provider provider) {
+std::string_view describe_provider(Provider provider) {
   switch (provider) {
     case Provider::artifact: return "in the artifact";
     case Provider::outside: return "in other folders";
@@ -79,7 +79,7 @@ std::string_view words_for(Provider provider) {
 
 void add_names(Page& page, std::string_view label, const std::map<Provider, std::set<std::string>>& names) {
   for (const auto& [provider, all] : names) {
-    page.entry(label, fmt::format("{} {}: {}", all.size(), words_for(provider), join_first(all)), kLabel);
+    page.entry(label, fmt::format("{} {}: {}", all.size(), describe_provider(provider), join_first(all)), kLabel);
     label = "";
   }
 }

@@ -61,11 +61,11 @@ std::string render_devices(const Verdict& verdict) {
 }
 
 // Renders the environment for a bug report, without the host name.
-std::string environment_of(const Report& report) {
+std::string render_environment_list(const Report& report) {
   Host host = *report.host;
   host.hostname.reset();
   std::string list = "\n";
-  for (const auto& [about, what] : text::environment_of(host))
+  for (const auto& [about, what] : text::describe_host(host))
     list += fmt::format("- {}: {}\n", printable_markdown(about), printable_markdown(what));
   return list;
 }
@@ -81,7 +81,7 @@ std::string unanswered(const Verdict& verdict) {
 
 }  // namespace
 
-std::string markdown_of(const Report& report) {
+std::string render_markdown(const Report& report) {
   if (!report.verdict) return "";
   const Verdict& verdict = *report.verdict;
   const bool known = report.inventory && (report.inventory->torch_version || report.inventory->layout == "file");
@@ -92,11 +92,11 @@ std::string markdown_of(const Report& report) {
                                  printable_markdown(subject), printable_markdown(verdict.reason));
   if (verdict.fix) page += fmt::format("\n**Fix:** {}\n", printable_markdown(*verdict.fix));
   page += render_claims(verdict) + render_devices(verdict) + render_findings(verdict) + unanswered(verdict);
-  if (report.host) page += environment_of(report);
+  if (report.host) page += render_environment_list(report);
   return page + fmt::format("\npbprobe {} ({}), {}\n", report.version, report.commit, report.created);
 }
 
-std::string markdown_of(const ComparisonList& list) {
+std::string render_markdown(const ComparisonList& list) {
   std::string page;
   for (const auto& comparison : list.comparisons) {
     page += fmt::format("{}### pbprobe: {} against {}\n\n", page.empty() ? "" : "\n",

@@ -13,9 +13,9 @@ namespace pbprobe {
 
 // Renders verdict, reason, fix, claims and objections. Escapes names from the artifact, so that they cannot become
 // markup. Returns "" without a verdict.
-[[nodiscard]] std::string markdown_of(const Report& report);
+[[nodiscard]] std::string render_markdown(const Report& report);
 
 // Renders the changes of each comparison, then the figures that differ.
-[[nodiscard]] std::string markdown_of(const ComparisonList& list);
+[[nodiscard]] std::string render_markdown(const ComparisonList& list);
 
 }  // namespace pbprobe

@@ -39,8 +39,8 @@ RoofPoint make_point(const T& row, const std::string& who, std::string_view out)
                   .high = row.gflops,
                   .disturbed = row.disturbed.has_value(),
                   .of_libtorch = who == kLibtorch};
-  const double bytes = (product(row.m, row.k) + product(row.k, row.n)) * bytes_of_type(row.dtype) +
-                       product(row.m, row.n) * bytes_of_type(out);
+  const double bytes = (product(row.m, row.k) + product(row.k, row.n)) * get_type_bytes(row.dtype) +
+                       product(row.m, row.n) * get_type_bytes(out);
   point.intensity = bytes > 0 ? operations(row) / bytes : 0;
   std::vector<double> samples = row.samples_us;
   std::erase_if(samples, [](double us) { return us <= 0; });
@@ -58,7 +58,7 @@ std::optional<double> read_rate(const BenchRow& row) {
   std::vector<double> samples = reading->second.samples_us;
   std::sort(samples.begin(), samples.end());
   const double us = quantile(samples, 0.5);
-  return us > 0 ? std::optional(product(row.k, row.n) * bytes_of_type(row.dtype) / us * 1e-3) : std::nullopt;
+  return us > 0 ? std::optional(product(row.k, row.n) * get_type_bytes(row.dtype) / us * 1e-3) : std::nullopt;
 }
 
 // Makes a point for another libtorch operation with a stated intensity: "attention bf16". Its figure is in operations
@@ -177,7 +177,7 @@ class Roofs {
 
 }  // namespace
 
-double bytes_of_type(std::string_view dtype) {
+double get_type_bytes(std::string_view dtype) {
   if (dtype == "e2m1x2") return 0.5;  // bytes per number
   if (dtype == "int8" || dtype == "uint8" || dtype == "e4m3" || dtype == "e5m2") return 1;
   return dtype == "bf16" || dtype == "fp16" ? 2 : 4;
@@ -188,7 +188,7 @@ bool is_above(double gflops, double roof) {
   return gflops > roof * kTolerance;
 }
 
-std::vector<Roof> roofs_of(const Measurements& measurements, const Host* host) {
+std::vector<Roof> compute_roofs(const Measurements& measurements, const Host* host) {
   return Roofs(measurements, host).take();
 }
 

@@ -44,13 +44,13 @@ struct Roof {
 };
 
 // Returns the size of one number in bytes.
-[[nodiscard]] double bytes_of_type(std::string_view dtype);
+[[nodiscard]] double get_type_bytes(std::string_view dtype);
 
 // Reports whether `gflops` exceeds `roof` by over 3 %, more than the variation between runs: one of them is a
 // measurement error.
 [[nodiscard]] bool is_above(double gflops, double roof);
 
 // Computes the roofs. A device without points has no roof. `host` provides the device names.
-[[nodiscard]] std::vector<Roof> roofs_of(const Measurements& measurements, const Host* host);
+[[nodiscard]] std::vector<Roof> compute_roofs(const Measurements& measurements, const Host* host);
 
 }  // namespace pbprobe

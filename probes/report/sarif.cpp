@@ -78,7 +78,7 @@ Json make_help(std::string_view id) {
 
 }  // namespace
 
-std::string sarif_of(const Report& report) {
+std::string render_sarif(const Report& report) {
   const Verdict& gate = *report.verdict;
   Json rules = Json::array();
   Json results = Json::array();

@@ -14,10 +14,10 @@
 namespace pbprobe::text {
 
 // verdict.cpp
-[[nodiscard]] Colour colour_of(Outcome outcome);
-[[nodiscard]] Colour colour_of(Severity severity);
+[[nodiscard]] Colour choose_colour(Outcome outcome);
+[[nodiscard]] Colour choose_colour(Severity severity);
 // Converts "9.0" to "sm_90".
-[[nodiscard]] std::string sm_of(std::string_view capability);
+[[nodiscard]] std::string format_sm(std::string_view capability);
 // Returns "torch 2.11.0 on NVIDIA H200 (sm_90)".
 [[nodiscard]] std::string format_subject(const Report& report);
 // Returns "1 node", "2 nodes".
@@ -35,9 +35,9 @@ void add_devices(Page& page, const Verdict& verdict);
 // Returns a title row and one row per device; adjacent equal GPUs share a row.
 [[nodiscard]] Rows device_rows(const Verdict& verdict);
 // Finds the claim row of a device by the beginning of its claim, "GPU 0 ", "CPU "; null if there is no such row.
-[[nodiscard]] const ClaimRow* row_of(const Verdict& verdict, const std::string& begin);
+[[nodiscard]] const ClaimRow* find_device_row(const Verdict& verdict, const std::string& begin);
 void add_gpu_outcomes(Page& page, const Verdict& verdict);
-[[nodiscard]] std::string_view words_for(GpuCode code);
+[[nodiscard]] std::string_view describe_code(GpuCode code);
 // Counts the GPUs with a known result of libtorch, right or wrong.
 [[nodiscard]] int64_t tested_gpus(const Verdict& verdict);
 
@@ -56,14 +56,14 @@ struct Block {
   std::optional<std::string> remedy;
 };
 // Returns the blocks, worst first. A cause that leaves several checks without an answer appears once.
-[[nodiscard]] std::vector<Block> blocks_of(const Verdict& verdict, const Objection* left_out);
+[[nodiscard]] std::vector<Block> make_blocks(const Verdict& verdict, const Objection* left_out);
 // Adds the lines below a sentence: place, fix (if not null) and the check to look up.
 void add_rest_of_block(Page& page, std::string_view id, const std::optional<std::string>& where,
                        const std::optional<std::string>& remedy);
 // Returns the objection that is the verdict's reason; null if there is no objection.
 [[nodiscard]] const Objection* leading_objection(const Verdict& verdict);
 // Removes child output from `sentence` unless the page is verbose.
-[[nodiscard]] std::string briefly(const Page& page, std::string_view sentence);
+[[nodiscard]] std::string strip_child_output(const Page& page, std::string_view sentence);
 
 // artifact.cpp
 void add_device_code(Page& page, const Inventory& inventory);
@@ -88,7 +88,7 @@ void add_host_code(Page& page, const Inventory& inventory);
 // figures.cpp
 [[nodiscard]] std::string rate_with_unit(double gflops);
 // Formats the value with its unit: "750.0 Top/s", "3 us".
-[[nodiscard]] std::string value_of(const ProbeFigure& figure);
+[[nodiscard]] std::string format_value(const ProbeFigure& figure);
 void add_figures(Page& page, const Measurements& measurements, size_t limit);
 // Adds the largest matrix product of libtorch for each type, with its shape.
 void add_libtorch_figures(Page& page, const LibtorchRun& run);
@@ -99,7 +99,7 @@ void add_libtorch(Page& page, const LibtorchRun& run);
 
 // environment.cpp
 // Returns pairs of a label and its value.
-[[nodiscard]] std::vector<std::pair<std::string, std::string>> environment_of(const Host& host);
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> describe_host(const Host& host);
 void add_environment(Page& page, const Host& host);
 // Adds the compilers and headers for torch.compile and Triton.
 void add_preflight(Page& page, const Preflight& preflight);

@@ -83,8 +83,8 @@ std::optional<Severity> find_worst(const std::string& id, const Verdict& gate) {
 
 }  // namespace
 
-std::string statement_of(const Report& report, const std::vector<StatementSubject>& subjects,
-                         const std::map<std::string, std::string>& files) {
+std::string render_statement(const Report& report, const std::vector<StatementSubject>& subjects,
+                             const std::map<std::string, std::string>& files) {
   const Verdict& gate = *report.verdict;
   Json passed = Json::array();
   Json warned = Json::array();
@@ -126,7 +126,7 @@ std::string statement_of(const Report& report, const std::vector<StatementSubjec
   return dump_json(statement) + "\n";
 }
 
-std::vector<StatementSubject> subjects_of(const Report& report) {
+std::vector<StatementSubject> list_subjects(const Report& report) {
   std::vector<StatementSubject> subjects;
   if (!report.inventory) return subjects;
   if (report.inventory->sha256) {  // a wheel: what is handed on is the file itself

@@ -36,7 +36,8 @@ void add_measured(Page& page, const Measurements& measurements) {
   text::add_own_kernels(page, measurements);
   // Obstacles that prevent a verdict are among the findings. Adds the others.
   std::vector<std::string> not_run;
-  for (const auto& words : list_obstacles(measurements.not_run)) not_run.push_back(text::briefly(page, words));
+  for (const auto& words : list_obstacles(measurements.not_run))
+    not_run.push_back(text::strip_child_output(page, words));
   add_list(page, "Could not run", not_run, page.verbose() ? kAllRows : 3);
 }
 
@@ -95,7 +96,7 @@ void add_components(Page& page, const Inventory& inventory) {
 std::string render_quiet(const Report& report, const TextOptions& options) {
   Page page(options);
   std::string line = fmt::format("{}  {}", text::verdict_line(page, report.verdict), text::format_subject(report));
-  if (report.verdict) line += ": " + text::briefly(page, report.verdict->reason);
+  if (report.verdict) line += ": " + text::strip_child_output(page, report.verdict->reason);
   page.line({{line}});
   return std::move(page).take();
 }

@@ -34,7 +34,7 @@ std::string format_gpus(const Host& host) {
   const auto alike = [&](const Gpu& gpu) { return gpu.name == first.name && gpu.capability == first.capability; };
   const auto count = std::count_if(host.gpus.begin(), host.gpus.end(), alike);
   std::string text = count > 1 ? fmt::format("{}{}×{}", count, kNoBreak, kNoBreak) : "";
-  text += fmt::format("{} ({})", first.name, sm_of(first.capability));
+  text += fmt::format("{} ({})", first.name, format_sm(first.capability));
   const auto others = static_cast<std::ptrdiff_t>(host.gpus.size()) - count;
   if (others > 0) text += fmt::format(" and {} other GPU{}", others, others == 1 ? "" : "s");
   return text;
@@ -62,7 +62,7 @@ std::string plural(int64_t count, std::string_view word) {
   return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
 }
 
-std::string sm_of(std::string_view capability) {
+std::string format_sm(std::string_view capability) {
   std::string text = "sm_";
   for (const char c : capability) {
     if (c != '.') text += c;
@@ -70,7 +70,7 @@ std::string sm_of(std::string_view capability) {
   return text;
 }
 
-Colour colour_of(Outcome outcome) {
+Colour choose_colour(Outcome outcome) {
   switch (outcome) {
     case Outcome::pass: return Colour::good;
     case Outcome::fail: return Colour::bad;
@@ -79,7 +79,7 @@ Colour colour_of(Outcome outcome) {
   return Colour::none;
 }
 
-Colour colour_of(Severity severity) {
+Colour choose_colour(Severity severity) {
   switch (severity) {
     case Severity::fail: return Colour::bad;
     case Severity::warn: return Colour::doubt;
@@ -99,7 +99,7 @@ std::string verdict_line(const Page& page, const std::optional<Verdict>& verdict
 }
 
 void add_headline(Page& page, const std::optional<Verdict>& verdict, const std::string& subject) {
-  const Colour colour = verdict ? colour_of(verdict->outcome) : Colour::doubt;
+  const Colour colour = verdict ? choose_colour(verdict->outcome) : Colour::doubt;
   page.headed(verdict_line(page, verdict) + "  ", colour, subject, Colour::strong);
 }
 
@@ -107,7 +107,7 @@ void add_verdict(Page& page, const Report& report) {
   const auto& verdict = report.verdict;
   add_headline(page, verdict, format_subject(report));
   if (!verdict) return;
-  page.paragraph(briefly(page, verdict->reason), 2);
+  page.paragraph(strip_child_output(page, verdict->reason), 2);
   if (const Objection* first = leading_objection(*verdict)) {
     add_rest_of_block(page, first->id, first->where, first->remedy);
   } else if (verdict->fix) {

@@ -69,7 +69,7 @@ TEST(HtmlDocument, LongTablesSayHowMuchIsMissing) {
 TEST(Html, RendersEveryRecordedReport) {
   for (const auto& report : {h200_document(), gb10_document(), no_gpu_document(), pascal_document(),
                              eight_gpus_document(), no_torch_document()}) {
-    const std::string page = html_of(report);
+    const std::string page = render_html(report);
     EXPECT_LT(page.size(), kMostBytes);
     EXPECT_THAT(page, HasSubstr(html::escaped(report.verdict->reason)));
     EXPECT_THAT(page, AllOf(Not(HasSubstr("src=")), Not(HasSubstr("href=\"h")), Not(HasSubstr("url("))));
@@ -79,15 +79,17 @@ TEST(Html, RendersEveryRecordedReport) {
 TEST(Html, ShowsFiguresOfBaselineAndComparison) {
   Report report = h200_document();
   report.baseline = beside({area_gain("softmax", "cuda:0", 1.05, 1.15), area_gain("sort", "cpu", 0.8, 0.9)});
-  EXPECT_THAT(html_of(report), AllOf(HasSubstr("class=\"sgood\""), HasSubstr("class=\"sbad\""), HasSubstr("1.10×")));
+  EXPECT_THAT(render_html(report),
+              AllOf(HasSubstr("class=\"sgood\""), HasSubstr("class=\"sbad\""), HasSubstr("1.10×")));
   const ComparisonList list{
       {{.before = "a<b",
         .after = "c",
         .facts = {{.about = "SM", .change = Change::lost, .what = "sm_90", .regressed = true}},
         .figures = {{.what = "mm", .times = 0.5, .low = 0.4, .high = 0.6, .shift = Shift::slower}}}}};
-  EXPECT_THAT(html_of(list), AllOf(HasSubstr("a&lt;b"), HasSubstr("sm_90"), HasSubstr("0.50×"), HasSubstr("slower")));
-  EXPECT_THAT(markdown_of(list), AllOf(HasSubstr("| SM | lost | sm_90 | regressed |"),
-                                       HasSubstr("| mm | 0.50 | 0.40 to 0.60 | slower |")));
+  EXPECT_THAT(render_html(list),
+              AllOf(HasSubstr("a&lt;b"), HasSubstr("sm_90"), HasSubstr("0.50×"), HasSubstr("slower")));
+  EXPECT_THAT(render_markdown(list), AllOf(HasSubstr("| SM | lost | sm_90 | regressed |"),
+                                           HasSubstr("| mm | 0.50 | 0.40 to 0.60 | slower |")));
 }
 
 }  // namespace

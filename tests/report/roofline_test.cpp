@@ -34,7 +34,7 @@ BenchRow thin_row(double gflops) {
 }
 
 TEST(Roofline, IsTheLowerOfInstructionAndMemory) {
-  const auto roofs = roofs_of({.rows = {make_row("avx2", 1024, 80, 100), thin_row(25)}}, nullptr);
+  const auto roofs = compute_roofs({.rows = {make_row("avx2", 1024, 80, 100), thin_row(25)}}, nullptr);
   ASSERT_EQ(roofs.size(), 1U);
   const Roof& roof = roofs[0];
   EXPECT_EQ(roof.device, "CPU, 2 threads");
@@ -52,17 +52,18 @@ TEST(Roofline, IsTheLowerOfInstructionAndMemory) {
 }
 
 TEST(Roofline, MarksPointsAboveTheirRoof) {
-  EXPECT_FALSE(roofs_of({.rows = {make_row("avx2", 1024, 100, 100)}}, nullptr)[0].points[0].above);
-  EXPECT_FALSE(roofs_of({.rows = {make_row("avx2", 1024, 102, 100)}}, nullptr)[0].points[0].above) << "as runs differ";
-  EXPECT_TRUE(roofs_of({.rows = {make_row("avx2", 1024, 110, 100)}}, nullptr)[0].points[0].above);
-  EXPECT_TRUE(roofs_of({.rows = {make_row("avx2", 1024, 80, 100), thin_row(40)}}, nullptr)[0].points[1].above);
+  EXPECT_FALSE(compute_roofs({.rows = {make_row("avx2", 1024, 100, 100)}}, nullptr)[0].points[0].above);
+  EXPECT_FALSE(compute_roofs({.rows = {make_row("avx2", 1024, 102, 100)}}, nullptr)[0].points[0].above)
+      << "as runs differ";
+  EXPECT_TRUE(compute_roofs({.rows = {make_row("avx2", 1024, 110, 100)}}, nullptr)[0].points[0].above);
+  EXPECT_TRUE(compute_roofs({.rows = {make_row("avx2", 1024, 80, 100), thin_row(40)}}, nullptr)[0].points[1].above);
 }
 
 TEST(Roofline, SkipsDisturbedFigures) {
   BenchRow row = make_row("sm90", 1024, 110, 100);
   row.threads = 0;
   row.disturbed = "python";
-  const auto roofs = roofs_of({.rows = {row}}, nullptr);
+  const auto roofs = compute_roofs({.rows = {row}}, nullptr);
   EXPECT_FALSE(roofs[0].points[0].above);
   EXPECT_TRUE(roofs[0].points[0].disturbed);
 }
@@ -87,7 +88,7 @@ TEST(Roofline, BuildsOneRoofPerGpu) {
                                  .samples_us = {1}}};
   measured.probes = {{.device = "cuda:1", .target = "sm120", .name = "copy", .unit = "GB/s", .value = 1000},
                      {.device = "cuda:1", .target = "sm120", .name = "fma fp32", .unit = "Gop/s", .value = 31}};
-  const auto roofs = roofs_of(measured, &host);
+  const auto roofs = compute_roofs(measured, &host);
   ASSERT_EQ(roofs.size(), 2U);
   EXPECT_EQ(roofs[0].device, "GPU 0 A");
   EXPECT_EQ(roofs[0].gb_per_s, std::nullopt);
@@ -116,7 +117,7 @@ TEST(Roofline, AddsOtherLibtorchOperations) {
                                speed("elementwise fp32", "GB/s", 400, 0.125),
                                speed("convolution fp32", "Gop/s", 120, 300), speed("cuDNN", "Gop/s", 50, {})};
   measured.probes = {{.device = "cuda:0", .target = "sm90", .name = "copy", .unit = "GB/s", .value = 500}};
-  const auto roofs = roofs_of(measured, nullptr);
+  const auto roofs = compute_roofs(measured, nullptr);
   ASSERT_EQ(roofs.size(), 1U);
   const auto& points = roofs[0].points;
   ASSERT_EQ(points.size(), 4U) << "what does not state what it moves has no place in the picture";
@@ -134,10 +135,10 @@ TEST(Roofline, AddsOtherLibtorchOperations) {
 TEST(Roofline, LeavesRoofNullWithoutCeiling) {
   BenchRow row = make_row("avx2", 64, 80, 100);
   row.peak_gflops.reset();
-  const auto roofs = roofs_of({.rows = {row}}, nullptr);
+  const auto roofs = compute_roofs({.rows = {row}}, nullptr);
   EXPECT_EQ(roofs[0].points[0].roof, std::nullopt);
   EXPECT_FALSE(roofs[0].points[0].above);
-  EXPECT_TRUE(roofs_of({}, nullptr).empty());
+  EXPECT_TRUE(compute_roofs({}, nullptr).empty());
 }
 
 }  // namespace

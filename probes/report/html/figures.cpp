@@ -112,7 +112,7 @@ void add_device_trace(Document& page, const DeviceTrace& trace) {
 }  // namespace
 
 void add_rooflines(Document& page, const Measurements& measurements, const Host* host) {
-  const auto roofs = roofs_of(measurements, host);
+  const auto roofs = compute_roofs(measurements, host);
   if (roofs.empty()) return;
   const auto section = page.open_section(
       "Roofline",
@@ -188,7 +188,7 @@ void add_probes(Document& page, const Measurements& measurements) {
     table.rows.push_back(
         {{device_words(figure.device), Colour::none, {}},
          {figure.name, Colour::none, {}},
-         {text::value_of(figure), Colour::none, figure.value},
+         {text::format_value(figure), Colour::none, figure.value},
          {figure.against.value_or("-"), Colour::none, {}},
          figure.ratio ? Cell{fmt::format("{:.3f}×", *figure.ratio), Colour::none, figure.ratio} : Cell{"-"},
          {!figure.proved   ? "-"

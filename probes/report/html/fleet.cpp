@@ -86,7 +86,7 @@ void add_worst(Document& page, const Fleet& fleet) {
       for (const auto& finding : rank.findings)
         table.rows.push_back({{node->host, Colour::none, {}},
                               {rank.rank < 0 ? "-" : std::to_string(rank.rank), Colour::none, {}},
-                              {std::string(name_of(finding.fault)), text::colour_of(finding.outcome), {}},
+                              {std::string(name_of(finding.fault)), text::choose_colour(finding.outcome), {}},
                               {finding.what, Colour::none, {}},
                               {finding.fix, Colour::faint, {}}});
     }
@@ -150,8 +150,8 @@ void add_heat_map(Document& page, const Fleet& fleet) {
   table.head.insert(table.head.end(), figures.begin(), figures.end());
   table.head.emplace_back("late");
   for (const auto* node : worst_first(fleet)) {
-    table.rows.push_back(
-        {{node->host, Colour::none, {}}, {std::string(name_of(node->outcome)), text::colour_of(node->outcome), {}}});
+    table.rows.push_back({{node->host, Colour::none, {}},
+                          {std::string(name_of(node->outcome)), text::choose_colour(node->outcome), {}}});
     if (table.rows.size() > kMostNodes) continue;  // counted, not shown
     for (const auto& figure : figures) table.rows.back().push_back(heat_cell(*node, figure, rules));
     table.rows.back().push_back(late_cell(*node));
@@ -212,7 +212,7 @@ Cell link_cell(const Fields& fields, const std::string& from, const std::string&
   const Field& field = found->second;
   std::string text = fmt::format("{:.3g}", field.gb_per_s);
   if (field.resent >= 0.001) text += fmt::format(" ({:.1f} % lost)", 100 * field.resent);
-  return {text, text::colour_of(field.outcome), field.gb_per_s};
+  return {text, text::choose_colour(field.outcome), field.gb_per_s};
 }
 
 void add_links(Document& page, const Fleet& fleet) {
@@ -292,7 +292,7 @@ void add_collectives(Document& page, const Fleet& fleet) {
                           {std::to_string(row.ranks), Colour::none, static_cast<double>(row.ranks)},
                           {fmt::format("{:.3g}", row.algbw_gb_per_s), Colour::none, row.algbw_gb_per_s},
                           {fmt::format("{:.3g}", row.busbw_gb_per_s), Colour::none, row.busbw_gb_per_s},
-                          {verified, text::colour_of(row.verified), {}}});
+                          {verified, text::choose_colour(row.verified), {}}});
   }
   const auto section = page.open_section("Collectives");
   page.add(table);
@@ -342,7 +342,7 @@ Fleet embeddable(const Fleet& fleet) {
 
 }  // namespace
 
-std::string html_of(const Fleet& fleet) {
+std::string render_html(const Fleet& fleet) {
   Document page(fmt::format("{}: fleet of {} nodes", name_of(fleet.outcome), fleet.nodes.size()));
   add_headline(page, fleet);
   std::vector<std::string> differences;

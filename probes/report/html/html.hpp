@@ -13,12 +13,12 @@
 namespace pbprobe {
 
 // Renders `pbprobe report` and `gate`: verdict, consequences, figures, build, machine.
-[[nodiscard]] std::string html_of(const Report& report);
+[[nodiscard]] std::string render_html(const Report& report);
 // Renders `pbprobe bench`.
-[[nodiscard]] std::string html_of(const Measurements& measurements);
+[[nodiscard]] std::string render_html(const Measurements& measurements);
 // Renders `pbprobe compare`.
-[[nodiscard]] std::string html_of(const ComparisonList& list);
+[[nodiscard]] std::string render_html(const ComparisonList& list);
 // Renders `pbprobe audit` for many packages.
-[[nodiscard]] std::string html_of(const Environment& environment);
+[[nodiscard]] std::string render_html(const Environment& environment);
 
 }  // namespace pbprobe

@@ -147,7 +147,7 @@ void add_packages(Document& page, const Environment& environment) {
               .heat = true};
   for (const auto& sm : sms) table.head.push_back(sm_name(sm));
   for (const auto& row : environment.distributions) {
-    const Colour worst = row.worst ? text::colour_of(*row.worst) : Colour::faint;
+    const Colour worst = row.worst ? text::choose_colour(*row.worst) : Colour::faint;
     table.rows.push_back(
         {{row.name, Colour::none, {}},
          {row.version.value_or("-"), Colour::none, {}},
@@ -165,7 +165,7 @@ void add_packages(Document& page, const Environment& environment) {
 
 }  // namespace
 
-std::string html_of(const Report& report) {
+std::string render_html(const Report& report) {
   const std::string subject = text::format_subject(report);
   const std::string word = report.verdict ? std::string(name_of(report.verdict->outcome)) : "no verdict";
   Document page(fmt::format("{}: {}", word, subject));
@@ -182,17 +182,17 @@ std::string html_of(const Report& report) {
   if (report.measurements) add_measurements(page, *report.measurements, report.host ? &*report.host : nullptr);
   if (report.host) {
     const auto section = page.open_section("Environment");
-    page.add(text::environment_of(*report.host));
+    page.add(text::describe_host(*report.host));
   }
   add_problems(page, report.problems);
   if (report.verdict) html::add_checks(page, *report.verdict);
   return std::move(page).finish(to_json(report),
                                 {"/inventory/files", "/environment/distributions", "/joined", "/emulated_loads",
                                  "/measurements/rows", "/measurements/notes"},
-                                html::made_by(report));
+                                html::format_origin(report));
 }
 
-std::string html_of(const Measurements& measurements) {
+std::string render_html(const Measurements& measurements) {
   Document page("pbprobe bench");
   add_title(page, "Bench",
             fmt::format("{} kernels and shapes, each verified before it was timed", measurements.rows.size()));
@@ -200,7 +200,7 @@ std::string html_of(const Measurements& measurements) {
   return std::move(page).finish(to_json(measurements), {"/rows", "/notes"}, own_version());
 }
 
-std::string html_of(const ComparisonList& list) {
+std::string render_html(const ComparisonList& list) {
   Document page("pbprobe compare");
   const size_t count = list.comparisons.size();
   const auto regressed = std::count_if(list.comparisons.begin(), list.comparisons.end(), is_worse);
@@ -218,7 +218,7 @@ std::string html_of(const ComparisonList& list) {
   return std::move(page).finish(to_json(list), {"/comparisons"}, own_version());
 }
 
-std::string html_of(const Environment& environment) {
+std::string render_html(const Environment& environment) {
   Document page("pbprobe audit");
   add_title(page, "Packages", fmt::format("{}", fmt::join(environment.artifacts, ", ")));
   add_packages(page, environment);
@@ -227,7 +227,7 @@ std::string html_of(const Environment& environment) {
   for (const auto& row : environment.distributions) {
     for (const auto& finding : row.findings)
       findings.rows.push_back(
-          {{fmt::format("{} {}", name_of(finding.severity), finding.id), text::colour_of(finding.severity), {}},
+          {{fmt::format("{} {}", name_of(finding.severity), finding.id), text::choose_colour(finding.severity), {}},
            {row.name, Colour::none, {}},
            {finding.what, Colour::none, {}},
            {finding.remedy, Colour::faint, {}}});

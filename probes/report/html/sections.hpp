@@ -34,6 +34,6 @@ void add_what_did_not_run(Document& page, const Measurements& measurements);
 void add_device_code(Document& page, const Report& report);
 
 // Returns "pbprobe 0.1.0 (0123456789ab), 2026-11-21T00:00:00Z".
-[[nodiscard]] std::string made_by(const Report& report);
+[[nodiscard]] std::string format_origin(const Report& report);
 
 }  // namespace pbprobe::html

@@ -25,10 +25,10 @@ std::string list_devices(const Verdict& verdict, std::optional<Outcome> ClaimRow
                          std::optional<Outcome> outcome) {
   std::vector<std::string> names;
   for (const auto& gpu : verdict.gpus) {
-    const auto* row = text::row_of(verdict, fmt::format("GPU {} ", gpu.gpu));
+    const auto* row = text::find_device_row(verdict, fmt::format("GPU {} ", gpu.gpu));
     if (row != nullptr && row->*level == outcome) names.push_back(fmt::format("GPU {}", gpu.gpu));
   }
-  const auto* cpu = text::row_of(verdict, "CPU ");
+  const auto* cpu = text::find_device_row(verdict, "CPU ");
   if (cpu != nullptr && cpu->*level == outcome) names.emplace_back("CPU");
   if (names.size() > 4) return fmt::format("{}, {} and {} more", names[0], names[1], names.size() - 2);
   return fmt::format("{}", fmt::join(names, ", "));
@@ -182,7 +182,7 @@ void add_claims(Document& page, const Verdict& verdict) {
                           {*row.claimed, Colour::none, {}},
                           {level_or_dash(row.required), Colour::none, {}},
                           {level_or_dash(row.proven), Colour::none, {}},
-                          {row.outcome ? std::string(name_of(outcome)) : "-", text::colour_of(outcome), {}},
+                          {row.outcome ? std::string(name_of(outcome)) : "-", text::choose_colour(outcome), {}},
                           {row.detail, Colour::faint, {}}});
   }
   if (table.rows.empty()) return;
@@ -192,7 +192,7 @@ void add_claims(Document& page, const Verdict& verdict) {
 }
 
 void add_findings(Document& page, const Verdict& verdict) {
-  const auto blocks = text::blocks_of(verdict, nullptr);
+  const auto blocks = text::make_blocks(verdict, nullptr);
   if (blocks.empty()) return;
   constexpr size_t kMost = 100;
   const auto section = page.open_section("Findings");
@@ -207,7 +207,7 @@ void add_checks(Document& page, const Verdict& verdict) {
               .head = {"check", "asks", "required", "state", "severity", "why"}};
   for (const auto& check : verdict.checks) {
     const Colour colour = check.state == CheckState::passed  ? Colour::good
-                          : check.state == CheckState::found ? text::colour_of(check.severity)
+                          : check.state == CheckState::found ? text::choose_colour(check.severity)
                           : check.required                   ? Colour::doubt
                                                              : Colour::faint;
     table.rows.push_back(
@@ -224,7 +224,7 @@ void add_checks(Document& page, const Verdict& verdict) {
   page.add(table);
 }
 
-std::string made_by(const Report& report) {
+std::string format_origin(const Report& report) {
   return fmt::format("pbprobe {} ({}), {}", report.version, report.commit, report.created);
 }
 
