@@ -28,7 +28,7 @@ struct Matrix {
   DType type = DType::fp32;
 
   [[nodiscard]] Matrix transposed() const { return {data, columns, rows, column_stride, row_stride, type}; }
-  [[nodiscard]] Matrix columns_from(int64_t first, int64_t count) const {
+  [[nodiscard]] Matrix slice_columns(int64_t first, int64_t count) const {
     return {static_cast<const std::byte*>(data) + first * column_stride * size_of(type),
             rows,
             count,

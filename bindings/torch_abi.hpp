@@ -34,7 +34,7 @@ inline int32_t device_index(const Tensor& tensor) {
   return tensor.get_device_index();
 }
 // Not scalar_type(), which refuses types that are newer than the ABI's version: E8M0 and E2M1.
-inline ScalarType type_of(const Tensor& tensor) {
+inline ScalarType get_type(const Tensor& tensor) {
   int32_t type = 0;
   TORCH_ERROR_CODE_CHECK(aoti_torch_get_dtype(tensor.get(), &type));
   return static_cast<ScalarType>(type);
@@ -89,7 +89,7 @@ void parallel_for(int64_t count, const Function& function) {
 using Tensor = at::Tensor;
 using ScalarType = at::ScalarType;
 
-inline ScalarType type_of(const Tensor& tensor) {
+inline ScalarType get_type(const Tensor& tensor) {
   return tensor.scalar_type();
 }
 inline int32_t device_index(const Tensor& tensor) {

@@ -58,7 +58,7 @@ struct Answer {
   const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
   dup2(nowhere, 1);
   dup2(nowhere, 2);
-  close_from(3);
+  close_descriptors(3);
   for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
   const std::string text = body();
   const size_t length = std::min(text.size(), answer.text.size());

@@ -5,8 +5,8 @@
 #include <gnu/libc-version.h>
 
 #include "probes/judge/baseline.hpp"
-#include "probes/pipeline/beside_others.hpp"
 #include "probes/pipeline/foreign.hpp"
+#include "probes/pipeline/gpu_monitor.hpp"
 #include "probes/pipeline/pipeline.hpp"
 #include "probes/pipeline/python.hpp"
 #include "probes/process/gain.hpp"
@@ -37,7 +37,7 @@ Result<Side> make_side(const Inventory& inventory, const Host& host, const fs::p
   side.request.timings = true;
   side.request.limit_seconds = kProcessSeconds;
   PBPROBE_TRY(side.foreign, find_foreign_closure(inventory, gnu_get_libc_version(), system_driver_places()));
-  side.limits = limits_for(program, side.foreign);
+  side.limits = make_child_limits(program, side.foreign);
   return side;
 }
 
@@ -50,7 +50,7 @@ Result<std::vector<AreaGain>> speeds(const Report& report, const Inventory& gene
     return [&]() -> Result<Measurements> {
       const std::string step = fmt::format("comparing with {}: round {}", request.baseline.string(), runs++ / 2 + 1);
       if (request.progress) request.progress(step);
-      return measure_beside_others(side.request, side.limits);
+      return measure_with_gpu_monitor(side.request, side.limits);
     };
   };
   return measure_gains(

@@ -125,7 +125,7 @@ std::vector<EmulatedLoad> load_emulated(const fs::path& artifact, const Claim& c
       if (files.empty())
         load.what = "no file of libtorch can be opened alone";
       else
-        load = load_emulated_row(*target, files, program_of(program));
+        load = load_emulated_row(*target, files, resolve_program(program));
     }
     loads.push_back(std::move(load));
   }

@@ -121,7 +121,7 @@ DriverPlaces system_driver_places() {
   return places;
 }
 
-std::optional<std::string> glibc_version_of(const fs::path& libc) {
+std::optional<std::string> read_glibc_version(const fs::path& libc) {
   constexpr uint64_t kMostLibcBytes = 256ULL << 20;  // includes debug information
   const auto text = read_whole_file(libc, kMostLibcBytes);
   const std::string bytes = text ? *text : "";
@@ -142,7 +142,7 @@ Result<std::optional<ForeignClosure>> find_foreign_closure(const Inventory& inve
                                                            const DriverPlaces& places) {
   const auto libc = find_library(inventory, "libc.so.6");
   if (!libc) return std::optional<ForeignClosure>();
-  const auto version = glibc_version_of(*libc);
+  const auto version = read_glibc_version(*libc);
   if (!version || !is_newer(*version, own_glibc)) return std::optional<ForeignClosure>();
   const fs::path loader = libc->parent_path() / kLoader;
   if (!is_there(loader))
@@ -170,16 +170,16 @@ Result<std::optional<ForeignClosure>> find_foreign_closure(const Inventory& inve
                                       std::move(links)});
 }
 
-fs::path program_of(const fs::path& program) {
+fs::path resolve_program(const fs::path& program) {
   std::error_code error;
   return program.empty() ? fs::read_symlink("/proc/self/exe", error) : program;
 }
 
-ChildLimits limits_for(const fs::path& program, const std::optional<ForeignClosure>& foreign) {
+ChildLimits make_child_limits(const fs::path& program, const std::optional<ForeignClosure>& foreign) {
   ChildLimits limits;
   if (foreign) {
     limits.program = foreign->words;
-    limits.program.push_back(program_of(program).string());
+    limits.program.push_back(resolve_program(program).string());
   } else if (!program.empty()) {
     limits.program = {program.string()};
   }

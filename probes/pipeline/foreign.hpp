@@ -34,7 +34,7 @@ struct ForeignClosure {
 };
 
 // Returns "2.41" from the banner in a glibc file; nullopt if the banner is missing.
-[[nodiscard]] std::optional<std::string> glibc_version_of(const std::filesystem::path& libc);
+[[nodiscard]] std::optional<std::string> read_glibc_version(const std::filesystem::path& libc);
 
 // Finds the closure of this artifact's libtorch. Returns nullopt if libtorch uses this machine's libc, or one that is
 // not newer than `own_glibc`. Errors: not_found (a newer libc without a loader), unreadable.
@@ -43,10 +43,10 @@ struct ForeignClosure {
                                                                          const DriverPlaces& places);
 
 // Returns `program`, or the path of this program if `program` is empty.
-[[nodiscard]] std::filesystem::path program_of(const std::filesystem::path& program);
+[[nodiscard]] std::filesystem::path resolve_program(const std::filesystem::path& program);
 
 // Returns limits that start the child with the closure's loader, if there is a closure.
-[[nodiscard]] ChildLimits limits_for(const std::filesystem::path& program,
-                                     const std::optional<ForeignClosure>& foreign);
+[[nodiscard]] ChildLimits make_child_limits(const std::filesystem::path& program,
+                                            const std::optional<ForeignClosure>& foreign);
 
 }  // namespace pbprobe

@@ -138,7 +138,7 @@ void try_import(const ImportRequest& request, const fs::path& python, Import& tr
     tried.obstacle = Obstacle::permission;
     return;
   }
-  std::vector<std::string> words{program_of(request.program).string(), "load", "--seconds",
+  std::vector<std::string> words{resolve_program(request.program).string(), "load", "--seconds",
                                  fmt::format("{:.0f}", std::max(request.seconds, 1.0)),
                                  "--writable=" + scratch->path().string()};
   for (const std::string& word : {python.string(), std::string("-c"), std::string(kScript), tried.module, tried.path})

@@ -20,9 +20,9 @@
 #include "probes/audit/packages/distributions.hpp"
 #include "probes/audit/packages/preflight.hpp"
 #include "probes/judge/judge.hpp"
-#include "probes/pipeline/beside_others.hpp"
 #include "probes/pipeline/environment.hpp"
 #include "probes/pipeline/foreign.hpp"
+#include "probes/pipeline/gpu_monitor.hpp"
 #include "probes/pipeline/headers.hpp"
 #include "probes/pipeline/imports.hpp"
 #include "probes/pipeline/presets.hpp"
@@ -104,7 +104,7 @@ class Pipeline {
       ask_compilers();
       result_.report.seconds = std::chrono::duration<double>(Clock::now() - start_).count();
     }
-    if (options_.host) be_recorded();
+    if (options_.host) use_recorded_host();
     if (options_.claim) result_.report.claim = options_.claim;
     if (options_.judged) {
       begin("judging");
@@ -154,7 +154,7 @@ class Pipeline {
   }
 
   // Drops all run results: --host names another machine.
-  void be_recorded() {
+  void use_recorded_host() {
     Report& report = result_.report;
     report.host = options_.host;
     report.measurements.reset();
@@ -176,7 +176,7 @@ class Pipeline {
   // Without the emulated CPU there is nothing to say about it: this machine's own is not asked in its stead.
   void emulate() {
     begin("starting " + options_.emulation->cpu);
-    auto emulator = find_emulator(*options_.emulation, program_of(options_.program));
+    auto emulator = find_emulator(*options_.emulation, resolve_program(options_.program));
     if (!emulator) return stop(emulator.error());
     result_.report.host = emulator->host;
     emulator_ = std::move(*emulator);
@@ -293,10 +293,10 @@ class Pipeline {
     }
     begin("measuring");
     const auto foreign = find_foreign();
-    auto limits = limits_for(options_.program, foreign);
+    auto limits = make_child_limits(options_.program, foreign);
     if (emulator_) limits.program = emulator_->words;
     limits.progress = options_.progress;
-    auto measurements = measure_beside_others(request, limits);
+    auto measurements = measure_with_gpu_monitor(request, limits);
     if (measurements) {
       if (emulator_) note_emulation(*measurements);
       note_foreign(foreign, *measurements);
@@ -411,9 +411,9 @@ Result<Measurements> run_bench(const BenchOptions& options) {
     }
   }
   if (options.progress) options.progress("measuring");
-  auto limits = limits_for(options.program, foreign);
+  auto limits = make_child_limits(options.program, foreign);
   limits.progress = options.progress;
-  PBPROBE_TRY(Measurements measurements, measure_beside_others(request, limits));
+  PBPROBE_TRY(Measurements measurements, measure_with_gpu_monitor(request, limits));
   note_foreign(foreign, measurements);
   return measurements;
 }

@@ -167,10 +167,10 @@ Result<ChannelEnds> make_channel() {
   return channel;
 }
 
-LastWords* share_last_words() {
-  void* const page = mmap(nullptr, sizeof(LastWords), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  static LastWords own;  // without such memory a crash is known only by its signal
-  return page == MAP_FAILED ? &own : new (page) LastWords();
+CrashMessage* share_crash_message() {
+  void* const page = mmap(nullptr, sizeof(CrashMessage), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  static CrashMessage own;  // without such memory a crash is known only by its signal
+  return page == MAP_FAILED ? &own : new (page) CrashMessage();
 }
 
 }  // namespace pbprobe

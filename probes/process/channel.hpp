@@ -25,7 +25,7 @@ namespace pbprobe {
 
 // Message of the worker's signal handler in shared memory. Needs no descriptor, so that it works while a library is
 // loaded.
-struct LastWords {
+struct CrashMessage {
   std::atomic<uint32_t> length{0};
   std::array<char, 1020> text{};
 };
@@ -87,6 +87,6 @@ struct ChannelEnds {
 [[nodiscard]] Result<ChannelEnds> make_channel();
 
 // Memory that a forked process shares with this one; never null.
-[[nodiscard]] LastWords* share_last_words();
+[[nodiscard]] CrashMessage* share_crash_message();
 
 }  // namespace pbprobe

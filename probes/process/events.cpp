@@ -52,7 +52,7 @@ bool record(const Json& event, EventLog& log) {
          take<std::string>(event, "refused", [&](std::string text) { log.refused = std::move(text); }) ||
          take<Stage>(event, "stage", [&](Stage stage) { log.stage = std::move(stage); }) ||
          take<Crash>(event, "crash", [&](Crash crash) { log.crash = std::move(crash); }) ||
-         take<Ended>(event, "ended", [&](Ended ended) { log.ended = std::move(ended); }) ||
+         take<WorkerEnd>(event, "ended", [&](WorkerEnd ended) { log.ended = std::move(ended); }) ||
          take<bool>(event, "finished", [&](bool finished) { log.finished = finished; });
 }
 
@@ -145,7 +145,7 @@ void EventWriter::refused(const std::string& text) {
 void EventWriter::finished() {
   write_event(*this, "finished", true);
 }
-void EventWriter::ended(const Ended& ended) {
+void EventWriter::ended(const WorkerEnd& ended) {
   write_event(*this, "ended", to_json(ended));
 }
 

@@ -51,7 +51,7 @@ struct Crash {
 };
 
 // End of the worker, as observed by its supervisor.
-struct Ended {
+struct WorkerEnd {
   How how = How::exited;
   int64_t code = 0;
   std::optional<std::string> signal;  // "SIGSEGV"
@@ -72,7 +72,7 @@ void fields(Visitor& visit, T& crash) {
   visit("bytes", crash.bytes);
 }
 
-template <class Visitor, SameAs<Ended> T>
+template <class Visitor, SameAs<WorkerEnd> T>
 void fields(Visitor& visit, T& ended) {
   visit("how", ended.how);
   visit("code", ended.code, "exit code");
@@ -106,7 +106,7 @@ class EventWriter {
   void intruded(const std::string& text);  // sent by the supervisor: foreign code wrote to the channel
   void refused(const std::string& text);   // the request is invalid
   void finished();
-  void ended(const Ended& ended);
+  void ended(const WorkerEnd& ended);
 
   [[nodiscard]] pid_t owner() const { return owner_; }
 
@@ -128,7 +128,7 @@ struct EventLog {
   std::optional<Obstacle> obstacle;
   std::optional<std::string> intruded;
   bool finished = false;
-  std::optional<Ended> ended;
+  std::optional<WorkerEnd> ended;
   std::optional<std::string> refused;
   std::string strange;  // the first line that is not an event, shortened
   bool any = false;     // at least one event

@@ -112,7 +112,7 @@ Result<Turn> take_turn(const GainRequest& request, bool build_first) {
 
 }  // namespace
 
-std::vector<AreaGain> gains_of(const std::vector<Turn>& rounds) {
+std::vector<AreaGain> compute_gains(const std::vector<Turn>& rounds) {
   std::vector<AreaGain> gains = collect(rounds);
   std::mt19937 random(1);  // fixed seed, so that equal figures give equal intervals
   const double confidence = 1 - (1 - kConfidence) / static_cast<double>(std::max<size_t>(gains.size(), 1));
@@ -137,7 +137,7 @@ Result<std::vector<AreaGain>> measure_gains(const GainRequest& request) {
   if (static_cast<int64_t>(rounds.size()) < request.least_rounds)
     return make_error(ErrorCode::limit, "{} rounds of {} fit into {:.0f} s: increase --budget", rounds.size(),
                       request.least_rounds, request.budget_seconds);
-  return gains_of(rounds);
+  return compute_gains(rounds);
 }
 
 }  // namespace pbprobe

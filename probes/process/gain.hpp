@@ -27,7 +27,7 @@ struct Turn {
 // hold at once with 95 %; without it, one of eleven equal areas would seem different every second time. Sources: B.
 // Efron and R. Tibshirani, An Introduction to the Bootstrap, 1993, chapter 13; H. David and H. Nagaraja, Order
 // Statistics, 2003, section 7.1.
-[[nodiscard]] std::vector<AreaGain> gains_of(const std::vector<Turn>& rounds);
+[[nodiscard]] std::vector<AreaGain> compute_gains(const std::vector<Turn>& rounds);
 
 struct GainRequest {
   std::function<Result<Measurements>()> build;  // one process, whose libtorch timings count

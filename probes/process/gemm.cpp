@@ -129,7 +129,7 @@ void Verifier::take(const ReturnedGemm& gemm, uint64_t seed) {
   }
 }
 
-bool Verifier::right_on(const std::string& device) const {
+bool Verifier::is_right(const std::string& device) const {
   const auto types = right_.find(device);
   return types != right_.end() && types->second.size() == 2 && !wrong_.contains(device);
 }
@@ -158,21 +158,21 @@ std::optional<std::string> Verifier::pass(std::string_view event, uint64_t seed)
     run->problem = why_not(device);
     run->obstacle.reset();
   };
-  if (run->executed && !right_on("cpu")) {
+  if (run->executed && !is_right("cpu")) {
     run->executed = false;
     refuse("cpu");
   }
   if (run->executed_on_gpu == true) {
     std::string device = "the GPU";
     bool any = false;
-    for (const auto& [name, types] : right_) any = any || (name != "cpu" && right_on(name));
+    for (const auto& [name, types] : right_) any = any || (name != "cpu" && is_right(name));
     for (const auto& [name, why] : wrong_)
       if (name != "cpu") device = name;
     run->executed_on_gpu = any;
     if (!any) refuse(device);
   }
   for (LibtorchArea& area : run->areas) {
-    if (area.area == kOfEachGpu && !area.problem && !right_on(area.device)) area.problem = why_not(area.device);
+    if (area.area == kOfEachGpu && !area.problem && !is_right(area.device)) area.problem = why_not(area.device);
   }
   Json reported = Json::object();
   reported["libtorch"] = to_json(*run);

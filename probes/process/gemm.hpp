@@ -60,7 +60,7 @@ class Verifier {
 
  private:
   void take(const ReturnedGemm& gemm, uint64_t seed);
-  [[nodiscard]] bool right_on(const std::string& device) const;
+  [[nodiscard]] bool is_right(const std::string& device) const;
   [[nodiscard]] std::string why_not(const std::string& device) const;
 
   std::map<std::string, std::set<std::string>> right_;  // types by device

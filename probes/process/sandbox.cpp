@@ -88,7 +88,7 @@ constexpr unsigned long kIsolated = CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWNS;
 // all other processes of the namespace.
 [[noreturn]] void keep(pid_t kept, int status_write) {
   dup2(status_write, 0);
-  close_from(1);
+  close_descriptors(1);
   while (true) {
     int status = 0;
     const pid_t ended = retry_on_eintr([&] { return waitpid(-1, &status, 0); }, kMaxWaitInterruptions);
@@ -128,7 +128,7 @@ int64_t resident_bytes(const std::string& pid) {
 
 }  // namespace
 
-void close_from(unsigned first) {
+void close_descriptors(unsigned first) {
 #ifdef SYS_close_range
   if (syscall(SYS_close_range, first, ~0U, 0) == 0) return;
 #endif
@@ -175,7 +175,7 @@ pid_t fork_into(Sandbox& sandbox) {
   return -1;
 }
 
-std::optional<int> kept_status(const Sandbox& sandbox) {
+std::optional<int> read_kept_status(const Sandbox& sandbox) {
   int status = 0;
   if (!sandbox.apart || fcntl(sandbox.status_read, F_SETFL, O_NONBLOCK) != 0) return std::nullopt;
   const auto got = retry_on_eintr([&] { return read(sandbox.status_read, &status, sizeof status); });
@@ -184,7 +184,7 @@ std::optional<int> kept_status(const Sandbox& sandbox) {
 }
 
 std::optional<int> end_status(const Sandbox& sandbox, std::optional<int> status) {
-  if (const auto kept = kept_status(sandbox)) return kept;
+  if (const auto kept = read_kept_status(sandbox)) return kept;
   return sandbox.apart && status == 0 ? std::nullopt : status;
 }
 
@@ -195,7 +195,7 @@ void close_sandbox(Sandbox& sandbox) {
   }
 }
 
-SandboxUsage usage_of(pid_t child, const Sandbox& sandbox) {
+SandboxUsage measure_usage(pid_t child, const Sandbox& sandbox) {
   SandboxUsage usage;
   const auto own = read_namespace(std::to_string(child));
   std::error_code error;
@@ -210,13 +210,13 @@ SandboxUsage usage_of(pid_t child, const Sandbox& sandbox) {
   return usage;
 }
 
-int64_t most_memory_bytes() {
+int64_t default_memory_limit() {
   int64_t bytes = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
   bytes = std::min(bytes, memory_limit_bytes(system_sources()).value_or(bytes));
   return bytes / 5 * 4;
 }
 
-bool proc_is_ours() {
+bool has_own_proc() {
   std::array<char, 32> text{};
   const ssize_t length = readlink("/proc/self", text.data(), text.size() - 1);
   return length > 0 && std::atol(text.data()) == getpid();

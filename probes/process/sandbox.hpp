@@ -31,7 +31,7 @@ struct Sandbox {
 
 // Returns the wait status of the kept process after its keeper has ended; nullopt if the keeper was killed before, or
 // without a keeper.
-[[nodiscard]] std::optional<int> kept_status(const Sandbox& sandbox);
+[[nodiscard]] std::optional<int> read_kept_status(const Sandbox& sandbox);
 
 // Returns the wait status of the kept process, else of the child; nullopt if neither is known. A keeper that exits
 // normally without reporting was unable to wait.
@@ -40,7 +40,7 @@ struct Sandbox {
 void close_sandbox(Sandbox& sandbox);
 
 // Closes all descriptors from `first` on.
-void close_from(unsigned first);
+void close_descriptors(unsigned first);
 
 struct SandboxUsage {
   int64_t processes = 0;
@@ -48,12 +48,12 @@ struct SandboxUsage {
 };
 
 // Measures the processes in the child's namespace, or in its session if it has no namespace.
-[[nodiscard]] SandboxUsage usage_of(pid_t child, const Sandbox& sandbox);
+[[nodiscard]] SandboxUsage measure_usage(pid_t child, const Sandbox& sandbox);
 
 // Returns the memory limit: four fifths of the memory of this machine or cgroup.
-[[nodiscard]] int64_t most_memory_bytes();
+[[nodiscard]] int64_t default_memory_limit();
 
 // Reports whether /proc shows the processes that this process can reach by pid.
-[[nodiscard]] bool proc_is_ours();
+[[nodiscard]] bool has_own_proc();
 
 }  // namespace pbprobe

@@ -38,7 +38,7 @@ double median_ratio(std::span<const double> numerator, std::span<const double> d
   return median(ratios);
 }
 
-double gflops_of(int64_t m, int64_t n, int64_t k, double microseconds) {
+double compute_gflops(int64_t m, int64_t n, int64_t k, double microseconds) {
   if (microseconds <= 0) return 0;
   return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) / microseconds * 1e-3;
 }

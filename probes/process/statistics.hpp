@@ -21,7 +21,7 @@ namespace pbprobe {
 [[nodiscard]] double median_ratio(std::span<const double> numerator, std::span<const double> denominator);
 
 // 2·m·n·k over microseconds, in GFLOP/s (or Gop/s).
-[[nodiscard]] double gflops_of(int64_t m, int64_t n, int64_t k, double microseconds);
+[[nodiscard]] double compute_gflops(int64_t m, int64_t n, int64_t k, double microseconds);
 
 // One slice of a peak loop beside one sample of a kernel.
 struct PeakPair {

@@ -180,7 +180,7 @@ TEST_F(Bench, EveryKernelOfThisCpuIsVerifiedAndTimed) {
   int best = 0;
   for (const BenchRow& row : m.rows) {
     EXPECT_GE(row.samples_us.size(), 3U) << row.kernel;
-    EXPECT_DOUBLE_EQ(row.gflops, gflops_of(row.m, row.n, row.k, median(row.samples_us)));
+    EXPECT_DOUBLE_EQ(row.gflops, compute_gflops(row.m, row.n, row.k, median(row.samples_us)));
     EXPECT_GT(row.gflops, 0.01);
     EXPECT_EQ(row.threads, request_.host.cpu.usable_cpus);
     EXPECT_TRUE(row.peak_fraction.has_value() != row.note.has_value()) << row.kernel << ": a fraction or a reason";

@@ -38,7 +38,7 @@ class Machine {
 
 TEST(Gain, IsTheRatioOfTheMedians) {
   Machine machine(1);
-  const auto gains = gains_of(machine.rounds(12, 100, 150));
+  const auto gains = compute_gains(machine.rounds(12, 100, 150));
   ASSERT_EQ(gains.size(), 2U);
   EXPECT_EQ(gains[0].area, "sort");
   EXPECT_NEAR(gains[0].gain, 1.5, 0.05);
@@ -53,7 +53,7 @@ TEST(Gain, OfWhatIsTheSameIsNotShownInNineteenOfTwentyRuns) {
   int shown = 0;
   for (uint32_t seed = 1; seed <= 200; ++seed) {
     Machine machine(seed);
-    for (const auto& gain : gains_of(machine.rounds(12, 100, 100))) {
+    for (const auto& gain : compute_gains(machine.rounds(12, 100, 100))) {
       if (classify_gain(gain) == GainClass::not_shown) continue;
       ++shown;
       break;
@@ -76,7 +76,7 @@ TEST(Gain, OfTheSameIsNotShownOnABusyMachine) {
         round.baseline.push_back({fmt::format("area {}", area), "cpu", {100 * noise(random)}});
       }
     }
-    const auto gains = gains_of(rounds);
+    const auto gains = compute_gains(rounds);
     shown += std::any_of(gains.begin(), gains.end(),
                          [](const auto& gain) { return classify_gain(gain) != GainClass::not_shown; });
   }
@@ -85,7 +85,7 @@ TEST(Gain, OfTheSameIsNotShownOnABusyMachine) {
 
 TEST(Gain, OfTenPerCentLessIsALoss) {
   Machine machine(3);
-  const auto gains = gains_of(machine.rounds(12, 112, 100));
+  const auto gains = compute_gains(machine.rounds(12, 112, 100));
   EXPECT_EQ(classify_gain(gains[0]), GainClass::less);
 }
 
@@ -103,20 +103,20 @@ TEST(Gain, BetweenALossAndNoneIsNotShown) {
 TEST(Gain, OfTheSameFiguresIsTheSame) {
   Machine machine(4);
   const auto rounds = machine.rounds(8, 100, 103);
-  EXPECT_EQ(gains_of(rounds)[0].low, gains_of(rounds)[0].low);
+  EXPECT_EQ(compute_gains(rounds)[0].low, compute_gains(rounds)[0].low);
 }
 
 TEST(Gain, IsNoneOfAnAreaThatOneProcessLacks) {
   Machine machine(5);
   auto rounds = machine.rounds(8, 100, 100);
   rounds[3].baseline.erase(rounds[3].baseline.begin());
-  const auto gains = gains_of(rounds);
+  const auto gains = compute_gains(rounds);
   ASSERT_EQ(gains.size(), 1U);
   EXPECT_EQ(gains[0].area, "FFT");
 }
 
 TEST(Gain, OfNoRoundsIsNothing) {
-  EXPECT_THAT(gains_of({}), IsEmpty());
+  EXPECT_THAT(compute_gains({}), IsEmpty());
 }
 
 Measurements of(std::vector<AreaTiming> timings) {

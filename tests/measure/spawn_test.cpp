@@ -357,7 +357,7 @@ TEST_F(Spawn, RootReadsWhatOnlyRootMay) {
   if (child == 0) _exit(access(folder.path().c_str(), R_OK | X_OK) == 0 ? 0 : 1);
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
-  status = kept_status(sandbox).value_or(status);
+  status = read_kept_status(sandbox).value_or(status);
   close_sandbox(sandbox);
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
@@ -367,10 +367,10 @@ TEST_F(Spawn, ProcTellsOfWhatRunsInThere) {
   Sandbox sandbox = prepare_sandbox();
   const pid_t child = fork_into(sandbox);
   ASSERT_GE(child, 0);
-  if (child == 0) _exit(proc_is_ours() ? 0 : 1);
+  if (child == 0) _exit(has_own_proc() ? 0 : 1);
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
-  status = kept_status(sandbox).value_or(status);
+  status = read_kept_status(sandbox).value_or(status);
   close_sandbox(sandbox);
   if (sandbox.apart && !sandbox.proc) GTEST_SKIP() << "this system mounts no /proc for it";
   EXPECT_EQ(WEXITSTATUS(status), 0);

@@ -157,9 +157,9 @@ TEST_F(Foreign, AFileWithoutTheBannerHasNoVersion) {
                            "\x7f"
                            "ELF musl",
                            "GNU C Library (GNU libc) stable release version ."}) {
-    EXPECT_EQ(glibc_version_of(folder_.write("libc.so.6", text)), std::nullopt) << text;
+    EXPECT_EQ(read_glibc_version(folder_.write("libc.so.6", text)), std::nullopt) << text;
   }
-  EXPECT_EQ(glibc_version_of(folder_.path() / "absent"), std::nullopt);
+  EXPECT_EQ(read_glibc_version(folder_.path() / "absent"), std::nullopt);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
-#include "probes/pipeline/beside_others.hpp"
+#include "probes/pipeline/gpu_monitor.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -39,7 +39,7 @@ bool counts(const GpuProcess& process) {
 
 template <class Figures>
 void mark(Figures& figures, const std::vector<GpuUse>& uses) {
-  for (auto& figure : figures) figure.disturbed = others_on(uses, figure.device);
+  for (auto& figure : figures) figure.disturbed = describe_other_users(uses, figure.device);
 }
 
 // Looks at the devices while it lives.
@@ -113,7 +113,7 @@ void add_points(std::vector<DeviceTrace>& traces, std::vector<std::pair<std::str
   }
 }
 
-std::optional<std::string> others_on(const std::vector<GpuUse>& uses, const std::string& device) {
+std::optional<std::string> describe_other_users(const std::vector<GpuUse>& uses, const std::string& device) {
   std::set<std::string> who;
   for (const GpuUse& use : uses) {
     if (!names(device, use.device)) continue;
@@ -137,7 +137,7 @@ void mark_disturbed(Measurements& measurements, std::vector<GpuUse> uses) {
   // A row does not say on which GPU.
   const std::string any = fmt::format("cuda:{}", fmt::join(numbers, ","));
   for (BenchRow& row : measurements.rows)
-    if (row.threads == 0) row.disturbed = others_on(uses, any);
+    if (row.threads == 0) row.disturbed = describe_other_users(uses, any);
   mark(measurements.probes, uses);
   if (measurements.libtorch) {
     mark(measurements.libtorch->figures, uses);
@@ -147,8 +147,8 @@ void mark_disturbed(Measurements& measurements, std::vector<GpuUse> uses) {
   measurements.gpu_use = std::move(uses);
 }
 
-Result<Measurements> measure_beside_others(const MeasureRequest& request, const ChildLimits& limits,
-                                           const HostSources& sources) {
+Result<Measurements> measure_with_gpu_monitor(const MeasureRequest& request, const ChildLimits& limits,
+                                              const HostSources& sources) {
   const auto before = request.host.gpus.empty() ? std::nullopt : read_gpu_use(sources, "before");
   Watch watch(sources, !request.host.gpus.empty());
   PBPROBE_TRY(Measurements measurements, measure_in_child(request, limits));

@@ -19,12 +19,14 @@ namespace pbprobe {
 
 // Runs measure_in_child. Reads the users of the GPUs before and after, when pbprobe runs nothing, and samples clock,
 // power and temperature of all devices meanwhile.
-[[nodiscard]] Result<Measurements> measure_beside_others(const MeasureRequest& request, const ChildLimits& limits = {},
-                                                         const HostSources& sources = system_sources());
+[[nodiscard]] Result<Measurements> measure_with_gpu_monitor(const MeasureRequest& request,
+                                                            const ChildLimits& limits = {},
+                                                            const HostSources& sources = system_sources());
 
 // Describes the other users of this GPU: processes with a context, or, before the measurement, more work than a display
 // causes. `device` may name two GPUs: "cuda:0,1". Returns nullopt without other users, or if use is not reported.
-[[nodiscard]] std::optional<std::string> others_on(const std::vector<GpuUse>& uses, const std::string& device);
+[[nodiscard]] std::optional<std::string> describe_other_users(const std::vector<GpuUse>& uses,
+                                                              const std::string& device);
 
 // Adds what was read at one moment. Where a trace grows too long, every second point stays, and the time between two is
 // doubled.
