@@ -170,7 +170,7 @@ int64_t exact_k(ScalarType a) {
   return INT32_MAX / most;
 }
 
-// Computes gemm_of() for a longer k: FP32 results of parts of k, added by an FP32 GEMM with ones.
+// Computes gemm_of() for a longer k: FP32 results of slices of k, added by an FP32 GEMM with ones.
 Tensor scaled_sum_of_parts(const Tensor& a, const Tensor& b, ScalarType type, const Extras& extras) {
   constexpr const char* kOperation = "scaled_int_mm";
   const int64_t most = exact_k(torch_abi::get_type(a));

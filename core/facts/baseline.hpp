@@ -26,7 +26,7 @@ struct AreaGain {
 };
 
 // Classifies the interval of a gain: above 1 is a gain, wholly below 0.97 a loss, anything else is not shown. Between
-// 0.97 and 1 the difference may come from the linker's code layout alone.
+// 0.97 and 1, the linker's code layout can explain the difference.
 enum class GainClass : uint8_t { more, not_shown, less };
 [[nodiscard]] inline GainClass classify_gain(const AreaGain& gain) {
   if (gain.high < 0.97) return GainClass::less;

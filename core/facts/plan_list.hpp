@@ -50,7 +50,7 @@ void fields(Visitor& visit, T& kernel) {
   visit("kernel", kernel.kernel);
   visit("chosen", kernel.chosen, "dispatch takes it");
   visit("tile", kernel.tile, "rows x columns of C per block; for a CPU kernel, per step of a task");
-  visit("parts", kernel.parts, "number of parts of k, added in a fixed order");
+  visit("parts", kernel.parts, "split-K: number of slices of k, added in a fixed order");
   visit("blocks", kernel.blocks, "blocks of the grid; null for a CPU kernel");
   visit("cluster", kernel.cluster, "blocks of a cluster; null for a CPU kernel");
   visit("workspace_bytes", kernel.workspace_bytes);

@@ -123,7 +123,7 @@ std::vector<EmulatedLoad> load_emulated(const fs::path& artifact, const Claim& c
     } else {
       const auto files = list_libtorch_files(*layout->libtorch_dir);
       if (files.empty())
-        load.what = "no file of libtorch can be opened alone";
+        load.what = "no file of libtorch can be opened separately";
       else
         load = load_emulated_row(*target, files, resolve_program(program));
     }

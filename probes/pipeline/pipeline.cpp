@@ -306,7 +306,7 @@ class Pipeline {
     }
   }
 
-  // Imports take several seconds each, and more memory than libtorch alone: they run only if time is left.
+  // Imports take several seconds each, and more memory than libtorch: they run only if time is left.
   void import_torch() {
     if (!wants_imports()) return;
     const auto end = Clock::now() + std::chrono::duration<double>(std::max(seconds_left(), seconds_for_imports()));

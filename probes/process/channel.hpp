@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Channel for a worker's events to its supervisor, which alone holds the result descriptor. The supervisor draws a
+// Channel for a worker's events to its supervisor, the only process with the result descriptor. The supervisor draws a
 // random word that must precede each line. While a library is loaded there is no valid word, so that the library's code
 // cannot send events:
 //

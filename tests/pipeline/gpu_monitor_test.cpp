@@ -30,7 +30,7 @@ Measurements measured() {
   return measurements;
 }
 
-TEST(BesideOthers, FiguresOfAGpuThatOthersUseAreMarkedWithWho) {
+TEST(GpuMonitor, MarksFiguresWithOtherUsers) {
   for (const char* when : {"before", "after"}) {
     Measurements m = measured();
     mark_disturbed(m, {use("cuda:0", when, {{.pid = 4711, .name = "python"}}), use("cuda:1", when, {})});
@@ -45,14 +45,14 @@ TEST(BesideOthers, FiguresOfAGpuThatOthersUseAreMarkedWithWho) {
   }
 }
 
-TEST(BesideOthers, WorkOfWhoIsNotShownCountsToo) {
+TEST(GpuMonitor, CountsWorkOfHiddenProcesses) {
   EXPECT_THAT(describe_other_users({use("cuda:0", "before", {}, 97)}, "cuda:0").value_or(""),
               HasSubstr("97 % of cuda:0"));
   EXPECT_EQ(describe_other_users({use("cuda:0", "after", {}, 97)}, "cuda:0"), std::nullopt) << "that was our own";
   EXPECT_EQ(describe_other_users({use("cuda:0", "before", {}, 3)}, "cuda:0"), std::nullopt) << "a display";
 }
 
-TEST(BesideOthers, NobodyElseIsNobody) {
+TEST(GpuMonitor, ReportsNoOtherUser) {
   const std::vector<GpuUse> uses{
       use("cuda:0", "before", {{.pid = getpid(), .name = "python"}, {.pid = 7, .name = "nvidia-cuda-mps-server"}})};
   EXPECT_EQ(describe_other_users(uses, "cuda:0"), std::nullopt);
@@ -61,7 +61,7 @@ TEST(BesideOthers, NobodyElseIsNobody) {
   EXPECT_EQ(m.rows[0].disturbed, std::nullopt);
 }
 
-TEST(BesideOthers, ANumberIsNoOtherOnesBeginning) {
+TEST(GpuMonitor, ComparesWholeDeviceNumbers) {
   const std::vector<GpuUse> uses{use("cuda:1", "before", {{.pid = 9, .name = "a"}})};
   EXPECT_EQ(describe_other_users(uses, "cuda:12"), std::nullopt);
   EXPECT_NE(describe_other_users(uses, "cuda:0,1"), std::nullopt);

@@ -279,7 +279,7 @@ TEST(Text, SixtyColumnsAreEnough) {
   EXPECT_THAT(render_report(long_named, {.width = 60}), HasSubstr("A Processor With"));
 }
 
-TEST(Text, RendersHostInventoryBenchAndTargetsAlone) {
+TEST(Text, RendersHostInventoryBenchAndTargets) {
   const Report report = h200_document();
   const std::string host = render_host(*report.host);
   EXPECT_THAT(host, HasSubstr("Intel(R) Xeon(R) Processor, x86_64, 2 CPUs"));
