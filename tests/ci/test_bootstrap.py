@@ -113,7 +113,7 @@ def spark(tmp_path):
     return Spark(tmp_path)
 
 
-def test_it_is_configured_for_what_the_machine_has(spark):
+def test_selects_targets_of_the_machine(spark):
     done = spark.set_up()
     assert done.returncode == 0, done.stderr
     given = spark.lines("cmake")
@@ -158,7 +158,7 @@ def test_prints_commands_without_root(spark):
 
 
 @pytest.mark.parametrize("user, asked_for", [("1000", False), ("0", True)])
-def test_debian_s_cmake_is_for_root_and_ctest_comes_with_the_wheel(spark, user, asked_for):
+def test_uses_debian_cmake_as_root_and_wheel_ctest(spark, user, asked_for):
     spark.program("id", f"echo {user}")
     listed = spark.set_up("--list")
     assert ("cmake" in listed.stdout.split()) == asked_for, listed.stderr
@@ -176,7 +176,7 @@ def test_uses_ctest_named_in_documents():
         assert line.count("ctest -L") == line.count(".venv/bin/ctest -L '^") == line.count("--no-tests=error"), page
 
 
-def test_tests_on_an_older_python_are_refused_before_anything_is_installed(spark):
+def test_refuses_tests_on_older_python(spark):
     done = spark.set_up(OLD="yes")
     assert done.returncode == 2
     assert "older than 3.11, which tests and lint need" in done.stderr
@@ -191,7 +191,7 @@ def test_second_run_does_nothing(spark):
     assert (spark.lines("pip"), spark.lines("cmake")) == before
 
 
-def test_targets_that_were_named_are_kept(spark):
+def test_keeps_named_targets(spark):
     assert spark.set_up(TARGETS="sm121,armv9").returncode == 0
     assert spark.set_up().returncode == 0
     assert [line for line in spark.lines("cmake") if "TARGETS" in line] == ["-DPBPROBE_TARGETS=sm121,armv9"]

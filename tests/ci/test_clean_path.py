@@ -52,7 +52,7 @@ def test_links_alternatives(path):
     assert (path / "which").exists() == pathlib.Path("/usr/bin/which").exists()
 
 
-def test_python_is_the_systems_and_finds_its_own(path):
+def test_links_system_python(path):
     reported = run(path, "python3", "-c", "import json, sys; print(sys.prefix)")
     assert (reported.returncode, reported.stdout) == (0, "/usr\n")
 
@@ -142,7 +142,7 @@ def test_skips_programs_without_package(system, tmp_path):
     assert linked(system, tmp_path) == ["cc-1"]
 
 
-def test_it_replaces_the_path_that_it_runs_with(system, tmp_path):
+def test_replaces_its_own_path(system, tmp_path):
     assert linked(system, tmp_path) == ["cc-1"]
     program(system / "cc-2")
     MODULE.link_programs(tmp_path / "path", {str(system / "cc-1"), str(system / "cc-2")})
@@ -159,7 +159,7 @@ def test_links_alternative_to_installed_program(system, tmp_path, monkeypatch):
 
 
 # CMake looks into the system's folders whatever PATH says; CMakeLists.txt tells it not to.
-def test_cmake_finds_no_program_beside_the_path(tmp_path):
+def test_cmake_finds_only_programs_in_path(tmp_path):
     rule = re.search(
         r"foreach\(folder /usr/local/sbin.*?endforeach\(\)", (ROOT / "CMakeLists.txt").read_text(), re.DOTALL
     )

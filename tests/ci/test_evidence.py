@@ -59,7 +59,7 @@ def packed(tree):
         return {m.name: archive.extractfile(m).read().decode() for m in archive.getmembers() if m.isfile()}
 
 
-def test_records_output_report_and_targets_are_in_it(tree):
+def test_packs_records_output_report_and_targets(tree):
     done = pack(tree)
     assert done.returncode == 0, done.stderr
     files = packed(tree)
@@ -79,7 +79,7 @@ def test_record_names_no_person_or_host(tree):
 
 
 @pytest.mark.parametrize("tests, report", [(8, 0), (0, 1), (8, 1), (0, 2)])
-def test_it_is_packed_whatever_it_ended_with(tree, tests, report):
+def test_packs_record_for_any_exit_code(tree, tests, report):
     done = pack(tree, tests, report)
     assert done.returncode == tests
     assert f"the tests ended with {tests}, the report with {report}" in done.stdout

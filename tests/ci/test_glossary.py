@@ -67,6 +67,6 @@ def test_accepts_legitimate_use(tmp_path, line):
     assert run_glossary(tmp_path, {"docs/a.md": line + "\n", "CHANGELOG.md": "Once it was said.\n"}) == []
 
 
-def test_this_house_keeps_to_its_words():
+def test_tree_follows_glossary():
     done = subprocess.run([sys.executable, ROOT / "ci/glossary"], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, "")

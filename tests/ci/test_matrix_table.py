@@ -69,7 +69,7 @@ def test_counts_recipes_of_each_line(file):
 
 
 @pytest.mark.parametrize("sources, expected", [("1", "loaded"), ("2", "-")])
-def test_pbprobe_s_build_stays_only_for_a_torch_of_the_same_sources(file, sources, expected):
+def test_keeps_build_only_for_same_torch_sources(file, sources, expected):
     matrix_table.update(file, [row("a", "1", probe="yes", operators="loaded")], [FAULT], ["a"])
     matrix_table.update(file, [row("a", sources)], [], ["a"])
     [left] = matrix_table.cells_of(file.read_text(), matrix_table.ROWS)

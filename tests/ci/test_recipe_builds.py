@@ -82,7 +82,7 @@ def test_exits_with_2_without_source(tmp_path):
     assert done.stderr.startswith("recipe-builds: torch's source is not in")
 
 
-def test_nvcc_is_that_which_the_tree_is_configured_with(stand_in, tmp_path, monkeypatch):
+def test_uses_configured_nvcc(stand_in, tmp_path, monkeypatch):
     monkeypatch.setattr(stand_in, "ROOT", tmp_path)
     for place in ("wheels/bin", "toolkit/bin"):
         (tmp_path / place).mkdir(parents=True)
@@ -158,7 +158,7 @@ def test_stub_finds_cuda(tmp_path, handed_over, stand_in):
     "given, own, expected",
     [(["all"], True, True), (["all"], False, True), (["pytorch-a"], True, True), (["pytorch-b"], True, False)],
 )
-def test_all_is_each_recipe_that_is_built(builds, monkeypatch, given, own, expected):
+def test_all_selects_each_built_recipe(builds, monkeypatch, given, own, expected):
     monkeypatch.setattr(builds, "build_recipe", lambda facts, folder, with_pbprobe, missing: with_pbprobe)
     monkeypatch.setattr(builds, "written", lambda line, with_pbprobe: ROOT)
     options = argparse.Namespace(with_pbprobe=given, without="")
@@ -220,7 +220,7 @@ def shared_object(file, code, *options):
 
 @pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
 @pytest.mark.parametrize("shim, expected", [("shim", "loaded"), ("another", "no")])
-def test_operators_load_where_that_torch_has_what_they_call(builds, tmp_path, monkeypatch, shim, expected):
+def test_operators_load_with_that_torch(builds, tmp_path, monkeypatch, shim, expected):
     monkeypatch.setattr(builds, "SCRATCH", tmp_path)
     lib = tmp_path / "torch/lib/python3.13/site-packages/torch/lib"
     shared_object(lib / "libtorch_cpu.so", f"int {shim}(void) {{ return 1; }}", "-Wl,-soname,libtorch_cpu.so")
@@ -292,7 +292,7 @@ def test_ignores_paths_in_compiler_output(tmp_path):
 
 
 @pytest.mark.skipif(not shutil.which("c++"), reason="no C++ compiler")
-def test_its_text_is_that_of_headers_in_a_sysroot(tmp_path):
+def test_prints_lines_as_with_sysroot_headers(tmp_path):
     """Simulates the cross build, which passes headers by -isystem: keeps each line, also of headers marked as system
     headers.
     """

@@ -43,7 +43,7 @@ def found_in(folder, files):
     return lines
 
 
-def test_downwards_is_right(tmp_path):
+def test_accepts_downward_includes(tmp_path):
     assert found_in(tmp_path, SOUND) == []
 
 
@@ -86,7 +86,7 @@ def test_finds_name_of_two_types(tmp_path):
     assert found_in(tmp_path, SOUND | apart) == []
 
 
-def test_this_house_has_its_rooms():
+def test_tree_follows_room_rules():
     done = subprocess.run([sys.executable, ROOT / "ci/rooms"], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, "")
     assert (ROOT / "docs/architecture.md").read_text().count("| `pbprobe_audit` |") == 1  # the table is there

@@ -43,7 +43,7 @@ def test_measures_members(tmp_path):
     ]
 
 
-def test_classes_are_no_functions(tmp_path):
+def test_skips_classes(tmp_path):
     members = "\n".join(f"  int m{i}() {{ return {i}; }}" for i in range(100))
     assert found_in(tmp_path, "core/a.hpp", f"struct S {{\n{members}\n}};\n") == []
 

@@ -35,7 +35,7 @@ def test_pins_hash_and_version_of_each_file(file):
         assert version == VERSIONS.get(name, version)
 
 
-def test_set_up_installs_nothing_but_by_hash():
+def test_set_up_installs_only_by_hash():
     script = (ROOT / "cmake/bootstrap.sh").read_text()
     commands = [line for line in script.splitlines() if "-m pip install" in line]
     assert len(commands) == 2

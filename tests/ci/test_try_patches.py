@@ -67,7 +67,7 @@ def test_rejects_patch_for_missing_file(tmp_path, source):
     assert (done.returncode, done.stdout) == (1, "one.patch: no such file: cmake/EnvVarForwarding.cmake\n")
 
 
-def test_it_could_not_run(tmp_path, source):
+def test_exits_with_2_if_it_cannot_run(tmp_path, source):
     patch = write_patch(tmp_path)
     assert subprocess.run([sys.executable, PROGRAM, tmp_path / "none", patch], check=False).returncode == 2
     assert tried(source, tmp_path / "none.patch").returncode == 2

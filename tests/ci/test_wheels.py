@@ -86,7 +86,7 @@ def test_names_dependency_and_its_parent(tmp_path):
 
 
 @pytest.mark.parametrize("machine, code", [("aarch64", 1), ("x86_64", 0)])
-def test_conditions_are_those_of_that_machine(tmp_path, machine, code):
+def test_evaluates_markers_for_that_machine(tmp_path, machine, code):
     write_wheel(tmp_path, "sound", "py3-none-any", f"library; platform_machine == '{machine}'")
     assert ask(tmp_path, "sound==1.0")[0] == code
 

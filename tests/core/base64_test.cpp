@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-TEST(Base64, IsThatOfRfc4648) {
+TEST(Base64, ConvertsExamplesOfRfc4648) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kVectors{
       {{"", ""}, {"f", "Zg=="}, {"fo", "Zm8="}, {"foo", "Zm9v"}, {"\xff\xef\0"sv, "/+8A"}}};
   for (const auto& [bytes, text] : kVectors) {

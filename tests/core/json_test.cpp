@@ -289,7 +289,7 @@ TEST(Fields, RejectsFractionsAndBooleansAsIntegers) {
   }
 }
 
-TEST(Fields, UnknownKeysAreIgnoredAndUnknownNamesAreNot) {
+TEST(Fields, IgnoresUnknownKeysAndRejectsUnknownNames) {
   EXPECT_TRUE(from_json<CoreClass>(Json{{"name", "P"}, {"count", 1}, {"new", {}}}).ok());
   const auto result = from_json<Driver>(Json{{"state", "asleep"}, {"sentence", ""}});
   EXPECT_EQ(result.error().message, "state: unknown value \"asleep\"");
@@ -312,7 +312,7 @@ TEST(ParseJson, RejectsDuplicateKeys) {
   EXPECT_EQ(refusal(R"({"a": {"a": {"a": 1}}, "b": [{"a": 1}, {"a": 1}]})"), "accepted");
 }
 
-TEST(ParseJson, RefusesDeepNesting) {
+TEST(ParseJson, RejectsDeepNesting) {
   EXPECT_TRUE(parse_json(std::string(64, '[') + std::string(64, ']')).ok());
   EXPECT_EQ(parse_json(std::string(65, '[') + std::string(65, ']')).error().message,
             "JSON nests deeper than 64 levels");

@@ -54,7 +54,7 @@ class ListFolder : public testing::Test {
 };
 
 TEST_F(ListFolder, ReturnsNameAndTypeOfEachEntry) {
-  std::error_code error = std::make_error_code(std::errc::io_error);  // error of an earlier call
+  std::error_code error = std::make_error_code(std::errc::io_error);  // left from an earlier call
   EXPECT_THAT(listed(error),
               UnorderedElementsAre(Pair("folder", fs::file_type::directory), Pair("file", fs::file_type::regular),
                                    Pair("link", fs::file_type::symlink), Pair("broken", fs::file_type::symlink),
@@ -89,7 +89,7 @@ TEST_F(ListFolder, FailsForPathThatIsNotAFolder) {
   EXPECT_EQ(error, std::errc::no_such_file_or_directory);
 }
 
-TEST_F(ListFolder, RemovingAFolderFollowsNoLink) {
+TEST_F(ListFolder, RemovesFolderWithoutFollowingLinks) {
   fs::create_directories(made_->path() / "kept/below");
   fs::create_directory_symlink(made_->path() / "kept", folder_ / "away");
   fs::permissions(folder_ / "folder", fs::perms::owner_read | fs::perms::owner_exec);

@@ -24,7 +24,7 @@ fs::path with(const TempFolder& folder, const std::string& text) {
   return folder.path() / "file";
 }
 
-TEST(OpenFile, WholeFilesAreRead) {
+TEST(OpenFile, ReadsWholeFile) {
   const TempFolder folder;
   for (const size_t size : {0, 1, 4096, 100000}) {
     const std::string text(size, 'x');
@@ -107,7 +107,7 @@ TEST(OpenFile, DetectsChangeAfterOpening) {
   EXPECT_THAT(open->check_unchanged().error().message, HasSubstr("written to while it was read"));
 }
 
-TEST(OpenFile, ReadingAndLinkingAreNoChange) {
+TEST(OpenFile, IgnoresReadsAndNewLinks) {
   const TempFolder folder;
   const fs::path file = with(folder, "text");
   const auto open = OpenFile::open(file);

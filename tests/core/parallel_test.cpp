@@ -21,7 +21,7 @@ TEST(Parallel, ThrowsExceptionOfTaskToCaller) {
 }
 
 // Also checks that an exception releases the spare cores.
-TEST(Parallel, AfterAnExceptionTasksRunAsBefore) {
+TEST(Parallel, RunsTasksAfterException) {
   EXPECT_THROW(run_tasks(4, 4, [](size_t) { run_on_spare_cores(64, [](size_t) { throw std::bad_alloc(); }); }),
                std::bad_alloc);
   std::atomic<size_t> sum{0};

@@ -66,7 +66,7 @@ TEST(Pep440, RejectsInvalidVersions) {
     EXPECT_FALSE(parse_python_version(text)) << text;
 }
 
-TEST(Pep440, NamesOfPackagesAreComparedAsPipDoes) {
+TEST(Pep440, ComparesPackageNamesAsPip) {
   EXPECT_EQ(package_name("My.Torch__Vision"), "my-torch-vision");
   EXPECT_EQ(package_name("torch"), "torch");
 }

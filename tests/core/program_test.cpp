@@ -13,7 +13,7 @@ ProgramCall shell(const std::string& script) {
   return {.arguments = {"sh", "-c", script}};
 }
 
-TEST(Program, GivesBothStreamsAndTheExitCode) {
+TEST(Program, ReturnsBothStreamsAndExitCode) {
   const auto output = run_program(shell("echo printed; echo warned >&2; exit 3"));
   ASSERT_TRUE(output.ok()) << output.error().message;
   EXPECT_EQ(output->exit_code, 3);
@@ -21,7 +21,7 @@ TEST(Program, GivesBothStreamsAndTheExitCode) {
   EXPECT_EQ(output->err, "warned\n");
 }
 
-TEST(Program, MoreThanAPipeHoldsBlocksNothing) {
+TEST(Program, ReadsOutputLargerThanAPipe) {
   const auto output = run_program(shell("head -c 1000000 /dev/zero; head -c 1000000 /dev/zero >&2"));
   ASSERT_TRUE(output.ok()) << output.error().message;
   EXPECT_EQ(output->out.size(), 1000000U);

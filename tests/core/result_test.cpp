@@ -29,7 +29,7 @@ TEST(Result, TryUnwrapsAValue) {
   EXPECT_EQ(*result, "3");
 }
 
-TEST(Result, TryPassesAnErrorOnWithItsContext) {
+TEST(Result, ReturnsErrorWithContext) {
   auto result = quarter(6);
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().code, ErrorCode::usage);
@@ -37,7 +37,7 @@ TEST(Result, TryPassesAnErrorOnWithItsContext) {
   EXPECT_EQ(quarter(7).error().message, "7 is odd");
 }
 
-TEST(Result, CheckServesResultsWithoutAValue) {
+TEST(Result, ReturnsErrorOfVoidResult) {
   EXPECT_TRUE(must_be_even(2).ok());
   EXPECT_EQ(must_be_even(3).error().message, "checking: 3 is odd");
 }

@@ -29,7 +29,7 @@ TEST(RetryOnEintr, ReturnsEintrAfterLastAttempt) {
   EXPECT_EQ(calls, 6) << "once, and five times again";
 }
 
-TEST(RetryOnEintr, AnyOtherFailureIsTheAnswerAtOnce) {
+TEST(RetryOnEintr, ReturnsOtherErrorsAtOnce) {
   int calls = 0;
   const auto refused = [&] {
     ++calls;

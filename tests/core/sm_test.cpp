@@ -23,21 +23,21 @@ TEST(Sm, ParsesAllSpellings) {
   EXPECT_EQ(make_sm(121, 'a'), parse_sm("12.1a"));
 }
 
-TEST(Sm, NonsenseIsRefused) {
+TEST(Sm, RejectsInvalidText) {
   for (const char* text :
        {"",   "sm_", "sm_a", "sm_9",   "sm_9x", "sm_90aa", "sm_-90", "sm_090",        "sm_1200", "12.",
         ".1", "a.b", "-1.0", "12.9.1", "0.9",   "9.10",    "9.00",   "sm_compute_90", "sm_ 90",  "9.0 "})
     EXPECT_FALSE(parse_sm(text)) << text;
 }
 
-TEST(Sm, IsPrintedAsItIsRead) {
+TEST(Sm, PrintsNamesThatItParses) {
   for (const char* text : {"sm_61", "sm_90a", "sm_100f", "sm_121"}) EXPECT_EQ(sm_name(*parse_sm(text)), text);
   EXPECT_EQ(compute_name(*parse_sm("sm_90a")), "compute_90a");
   EXPECT_EQ(format_capability(*parse_sm("sm_103a")), "10.3");
   EXPECT_EQ(sm_name(make_sm(0)), "sm_0");  // possible in a damaged entry
 }
 
-TEST(Sm, IsOrderedByCapabilityAndThenSuffix) {
+TEST(Sm, SortsByCapabilityThenSuffix) {
   const char* const order[] = {"sm_61", "sm_75", "sm_90", "sm_90a", "sm_100", "sm_100a", "sm_100f", "sm_120"};
   for (size_t i = 1; i < std::size(order); ++i) EXPECT_LT(*parse_sm(order[i - 1]), *parse_sm(order[i])) << order[i];
 }
@@ -53,7 +53,7 @@ TEST(Sm, ParsesSmOfEveryTarget) {
   }
 }
 
-TEST(Sm, PlainCubinsRunOnLaterMinorsOfTheirMajor) {
+TEST(Sm, AcceptsPlainCubinsOnLaterMinors) {
   EXPECT_TRUE(cubin("sm_120", "12.0"));
   EXPECT_TRUE(cubin("sm_120", "12.1"));
   EXPECT_TRUE(cubin("sm_80", "8.9"));
@@ -85,7 +85,7 @@ TEST(Sm, LimitsSuffixFToItsFamily) {
   EXPECT_FALSE(cubin("sm_90f", "9.0")) << "there were no families before 10.0";
 }
 
-TEST(Sm, PtxIsCompiledForEveryLaterChip) {
+TEST(Sm, AcceptsPtxOnLaterCapabilities) {
   EXPECT_TRUE(ptx("sm_80", "8.0"));
   EXPECT_TRUE(ptx("sm_80", "12.1"));
   EXPECT_FALSE(ptx("sm_90", "8.9"));

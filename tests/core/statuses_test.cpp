@@ -20,8 +20,8 @@ TEST(Statuses, ListsEachCodeOnce) {
   EXPECT_GT(seen.size(), 150U);
 }
 
-// Errors caused by a kernel, and missing code for the device.
-TEST(Statuses, FaultsOfWhatRanAreFaults) {
+// Codes caused by a kernel, and missing code for the device.
+TEST(Statuses, ReturnsNulloptForFaults) {
   for (const int code : {1, 200, 209, 218, 223, 400, 700, 701, 710, 714, 715, 716, 717, 718, 719, 720, 721})
     EXPECT_EQ(classify_status(StatusSource::cuda, code), std::nullopt) << code;
   EXPECT_EQ(classify_status(StatusSource::cublas, 13), std::nullopt);
@@ -44,7 +44,7 @@ TEST(Statuses, ReturnsWhyACallCouldNotRun) {
   EXPECT_EQ(classify_status(StatusSource::nccl, 1), Obstacle::unexplained);
 }
 
-TEST(Statuses, WordsOfAnExceptionAreRead) {
+TEST(Statuses, FindsCauseInExceptionMessages) {
   EXPECT_EQ(
       classify_message("CUDA out of memory. Tried to allocate 20.00 MiB. GPU 0 has a total capacity of 139.80 GiB"),
       Obstacle::memory);

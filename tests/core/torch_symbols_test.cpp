@@ -29,13 +29,13 @@ TEST(TorchSymbols, FindsNoReleaseForUnknownSymbol) {
   EXPECT_LT(taken, 20);  // 2.4 of 10,000 are expected
 }
 
-TEST(TorchSymbols, SeveralSymbolsAreInTheReleasesThatExportAll) {
+TEST(TorchSymbols, FindsReleasesThatExportAllSymbols) {
   TorchReleases both = TorchReleases::with("_ZN3c1018FatalSignalHandler18fatalSignalHandlerEi");
   both &= TorchReleases::with("torch_list_size");
   EXPECT_THAT(both.names(), ElementsAre("2.10"));
 }
 
-TEST(TorchSymbols, ReleasesInARowAreOneRange) {
+TEST(TorchSymbols, JoinsConsecutiveReleases) {
   EXPECT_EQ(known_torch_releases(), "2.8 to 2.15");
   EXPECT_EQ(join_ranges({"2.9", "2.11", "2.12"}), "2.9, 2.11 to 2.12");
   EXPECT_THAT(join_ranges({}), IsEmpty());

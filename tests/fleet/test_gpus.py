@@ -38,7 +38,7 @@ def start(tmp_path):
         job.stop()
 
 
-def test_sound_gpus_pass_with_every_phase_and_result(start):
+def test_sound_gpus_pass_every_phase(start):
     job = start()
     code, fleet, faults, text = job.end()
     assert (code, faults) == (0, {}), text

@@ -35,7 +35,7 @@ def start(tmp_path):
         job.stop()
 
 
-def test_five_faults_in_one_job_are_named_and_the_sound_rank_is_not(start, tmp_path):
+def test_names_five_faults_in_one_job(start, tmp_path):
     job = start(
         6, minutes=0.3,
         env={
@@ -98,7 +98,7 @@ def torchrun(folder, *more):
     return texts[0], json.loads(file.read_text())
 
 
-def test_under_torchrun_all_is_measured_verified_and_compared_with_a_baseline(tmp_path):
+def test_measures_and_compares_under_torchrun(tmp_path):
     before = tmp_path / "before.json"
     baseline = {name: [] for name in ("differences", "problems", "rules", "collectives", "links")}
     baseline |= {"schema": "pbprobe.fleet/1", "created": "", "pbprobe_version": "", "outcome": "pass", "reason": ""}
@@ -128,7 +128,7 @@ def test_names_rank_without_gpu_and_others_continue(start, tmp_path):
     assert {row["ranks"] for row in fleet["collectives"]} == {2}
 
 
-def test_ranks_that_others_make_wait_without_an_end_keep_what_they_measured(start, tmp_path):
+def test_blocked_ranks_keep_their_measurements(start, tmp_path):
     job = start(3, env={rank: planted_faults.stuck(tmp_path / str(rank)) for rank in range(3)})
     code, fleet, faults, text = job.end()
     assert (code, [faults.get(rank, set()) - NOISE for rank in range(3)]) == (1, [{"error"}] * 3), text
@@ -154,7 +154,7 @@ def test_rejects_invalid_baseline_before_running(start, tmp_path):
     assert not pathlib.Path(tmp_path / "out").exists()
 
 
-def test_node_health_is_one_line_and_a_code_under_twenty_seconds(tmp_path):
+def test_node_health_prints_one_line_in_time(tmp_path):
     code, line, seconds = health()
     assert (code, line) == (0, "PASS  1 of 1 nodes pass\n") and seconds < 20
     code, line, seconds = health(planted_faults.wrong_bit(tmp_path))

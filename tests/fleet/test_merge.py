@@ -141,7 +141,7 @@ def test_finds_planted_fault_only_in_its_place(tmp_path, plant, fault, outcome):
     assert merge(tmp_path, documents, "--strict")[0] == 1
 
 
-def test_fast_ones_are_no_outliers_and_times_are_slow_where_they_are_long(tmp_path):
+def test_fast_ranks_are_not_outliers(tmp_path):
     documents = make_fleet()
     documents[1]["ranks"][3]["figures"]["gemm_bf16_tflops"]["value"] *= 1.2
     for document in documents:
@@ -169,7 +169,7 @@ def test_names_differing_file_of_same_version(tmp_path):
     assert fleet["differences"][0]["sentence"] == "node02: nccl 2.28.9 file ffffffffffff; 3 others file 121212121212"
 
 
-def test_ranks_that_never_came_are_named_and_unknown(tmp_path):
+def test_names_ranks_that_never_joined(tmp_path):
     documents = make_fleet()
     del documents[1]["ranks"][3]
     documents[0]["roster"] = [f"node{rank // 8:02d}" for rank in range(32)]
@@ -179,7 +179,7 @@ def test_ranks_that_never_came_are_named_and_unknown(tmp_path):
     assert [node["host"] for node in fleet["nodes"] if node["excluded"]] == ["node01"]
 
 
-def test_hosts_that_were_expected_are_named(tmp_path):
+def test_names_expected_hosts_without_report(tmp_path):
     (tmp_path / "hosts").write_text("node00\nnode09\n")
     code, fleet, _ = merge(tmp_path, make_fleet(), "--expect", tmp_path / "hosts", "--strict")
     assert only(fleet, "node09", -1, "missing", "unknown")
@@ -307,7 +307,7 @@ def test_limits_absurd_world_size(tmp_path):
     assert "ranks: no more than" in merge(tmp_path, documents)[1]["problems"][0]
 
 
-def test_lists_for_others(tmp_path):
+def test_writes_lists_for_other_tools(tmp_path):
     documents = make_fleet()
     documents[1]["host"] = 'node"01\\'
     slow_rank(documents)

@@ -47,7 +47,7 @@ def test_parses_first_host_of_slurm_list(nodes, first):
     assert launch.first_host(nodes) == first
 
 
-def test_places_of_launchers():
+def test_finds_place_of_each_launcher():
     torchrun = {"RANK": "3", "WORLD_SIZE": "8", "LOCAL_RANK": "1", "MASTER_ADDR": "a", "MASTER_PORT": "5",
                 "TORCHELASTIC_USE_AGENT_STORE": "True"}  # fmt: skip
     assert launch.find_place(torchrun) == launch.Place(3, 8, 1, "a", 5, True)
@@ -69,7 +69,7 @@ def test_writes_document_atomically(tmp_path):
     assert "could not be written" in document.write_document(tmp_path / "in the way" / "x", made)
 
 
-def test_spreads_of_reports_are_those_that_they_were_made_with():
+def test_computes_spreads_of_generated_reports():
     file = pathlib.Path(__file__).parents[2] / "tools/fleet-simulation"
     loader = importlib.machinery.SourceFileLoader("fleet_simulation", str(file))
     simulation = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
@@ -116,7 +116,7 @@ def test_distinguishes_wrong_kernel_from_failed_run(tmp_path, monkeypatch, probl
     assert row["figures"] == {}
 
 
-def test_kernels_are_left_out_where_there_is_no_time_for_them():
+def test_skips_kernels_without_time():
     row = {"figures": {}, "wrong": []}
     kernels.measure_kernels(row, torch.device("cpu"), time.monotonic() + 0.5)
     assert row == {"figures": {}, "wrong": []}
@@ -135,7 +135,7 @@ def test_calls_no_rank_late_after_few_rounds(seconds, least, most, monkeypatch):
     assert ("lockstep" in row["facts"]) == (row["figures"] == {}) == (most == 0)
 
 
-def test_torch_does_not_end_a_worker_whose_peer_is_silent(tmp_path, monkeypatch):
+def test_torch_keeps_worker_with_silent_peer(tmp_path, monkeypatch):
     """torchrun asks for that, in words that a worker inherits: not this one."""
     monkeypatch.setenv("TORCH_NCCL_ASYNC_ERROR_HANDLING", "1")
     place = launch.Place(0, 2, 0, "127.0.0.1", 1, False)

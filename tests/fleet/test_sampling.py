@@ -56,7 +56,7 @@ def read_with_driver(folder, uuid, no_power=0):
     )
 
 
-def test_nvml_tells_clock_power_and_temperature(tmp_path):
+def test_reads_clock_power_and_temperature(tmp_path):
     assert read_with_driver(tmp_path, "GPU-1234") == {
         "clock_mhz": 1981.0, "power_watts": 512.5, "celsius": 61.0, "reasons": 0x44,
     }  # fmt: skip
@@ -70,7 +70,7 @@ def test_reads_nothing_of_gpu_unknown_to_nvml(tmp_path):
     assert set(read_with_driver(tmp_path, "GPU-9999").values()) == {None}
 
 
-def test_samples_are_taken_while_work_runs_and_thinned_where_there_are_many(monkeypatch):
+def test_samples_during_work_and_thins_many_samples(monkeypatch):
     monkeypatch.setattr(sampling, "EVERY", 0.001)
     monkeypatch.setattr(sampling, "MOST_POINTS", 20)
     with sampling.Sampler(lambda: {"clock_mhz": 1000.0, "power_watts": None, "celsius": None}) as sampler:
@@ -126,7 +126,7 @@ def test_finds_gpu_by_uuid(tmp_path, monkeypatch):
     assert identity.gpu_facts("0", 10) == {}
 
 
-def test_segments_of_own_connections_are_counted():
+def test_counts_segments_of_own_connections():
     with contextlib.ExitStack() as stack:
         listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
         one = stack.enter_context(socket.create_connection(listener.getsockname()))

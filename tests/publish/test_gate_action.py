@@ -30,7 +30,7 @@ def lint(file):
     return subprocess.run(command, capture_output=True, text=True, check=False).returncode
 
 
-def test_it_is_lawful_and_the_lint_can_fail(tmp_path):
+def test_action_is_valid_and_lint_can_fail(tmp_path):
     assert lint(TEMPLATE) == 0
     (tmp_path / "action.yml").write_text(TEMPLATE.read_text().replace("  using: composite\n", ""))
     assert lint(tmp_path / "action.yml") == 1
@@ -46,7 +46,7 @@ jobs:
 """
 
 
-def test_actionlint_takes_a_workflow_that_uses_it(tmp_path):
+def test_actionlint_accepts_workflow(tmp_path):
     shutil.copytree(TEMPLATE.parent, tmp_path / "gate")
     workflow = tmp_path / ".github/workflows/gate.yml"
     workflow.parent.mkdir(parents=True)
@@ -59,7 +59,7 @@ def test_actionlint_takes_a_workflow_that_uses_it(tmp_path):
     assert 'missing input "claim"' in shown
 
 
-def test_actionlint_takes_its_steps_as_those_of_a_job(tmp_path):
+def test_actionlint_accepts_steps(tmp_path):
     """With the actions by their releases: it knows the inputs of these, and whether GitHub still runs them."""
     releases = dict(re.findall(r"uses: (\S+@[0-9a-f]{40}) # (v\d+)", TEMPLATE.read_text()))
     steps = [
@@ -90,7 +90,7 @@ def test_requires_actions_pinned_by_commit():
     assert all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", one) for one in used), used
 
 
-def test_expressions_name_what_there_is():
+def test_expressions_name_existing_fields():
     known = {f"inputs.{name}" for name in ACTION["inputs"]} | {"runner.temp", "steps.gate.outputs.verdict"}
     expressions = set(re.findall(r"\$\{\{ (.*?) \}\}", TEMPLATE.read_text()))
     assert expressions <= known
@@ -100,7 +100,7 @@ def test_expressions_name_what_there_is():
 
 
 @pytest.mark.parametrize("name", [name for name, step in STEPS.items() if "run" in step])
-def test_scripts_are_sound(tmp_path, name):
+def test_scripts_pass_shellcheck(tmp_path, name):
     if not shutil.which("shellcheck"):
         pytest.skip("shellcheck is not installed")
     (tmp_path / "step").write_text("#!/bin/bash -e\n" + STEPS[name]["run"])
@@ -160,7 +160,7 @@ def test_names_pattern_that_matches_no_wheel(wheel, tmp_path):
     assert not (tmp_path / "output").exists()
 
 
-def test_it_installs_what_is_named(tmp_path):
+def test_installs_named_packages(tmp_path):
     built = SOURCE / "build/wheel/pbprobe/libpbprobe_ops.so"
     if not built.is_file():
         pytest.skip("no wheel was built: make wheel")

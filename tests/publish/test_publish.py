@@ -33,7 +33,7 @@ def test_publishes_and_compares_passed_build(world):
     assert world.left_behind() == []
 
 
-def test_it_builds_and_publishes_in_one_clone_and_never_in_the_checkout(world):
+def test_builds_and_publishes_in_one_clone(world):
     assert world.publish().returncode == 0
     (build,), (publish,) = world.asked("build"), world.asked("publish")
     folder = build[build.index("-d") + 1]
@@ -42,14 +42,14 @@ def test_it_builds_and_publishes_in_one_clone_and_never_in_the_checkout(world):
     assert not list(world.checkout.glob("result*"))
 
 
-def test_evidence_is_kept(world):
+def test_keeps_evidence(world):
     assert world.publish("--evidence", str(world.folder / "kept"), NAME).returncode == 0
     kept = json.loads((world.folder / "kept/report.json").read_text())
     assert kept["claim"]["text"] == NAME
     assert kept["verdict"]["outcome"] == "pass"
 
 
-def test_evidence_is_whole_and_agrees_with_itself(world):
+def test_evidence_is_complete_and_consistent(world):
     folder = world.folder / "kept"
     assert world.publish("--evidence", str(folder), NAME).returncode == 0
     assert {"report.json", "junit.xml", "pbprobe.sarif", "statement.intoto.json"} <= {p.name for p in folder.iterdir()}
@@ -57,7 +57,7 @@ def test_evidence_is_whole_and_agrees_with_itself(world):
     assert again.returncode == 0, again.stdout + again.stderr
 
 
-def test_evidence_is_signed_where_a_key_is_given(world):
+def test_signs_evidence_with_given_key(world):
     key, public, folder = (str(world.folder / name) for name in ("key.pem", "public.pem", "kept"))
     world.run("openssl", "genpkey", "-algorithm", "ed25519", "-out", key)
     world.run("openssl", "pkey", "-in", key, "-pubout", "-out", public)
@@ -77,7 +77,7 @@ def test_dry_run_publishes_nothing(world, arguments):
     assert world.left_behind() == []
 
 
-def test_evidence_is_never_written_over(world):
+def test_keeps_existing_evidence(world):
     before = world.folder / "kept"
     before.mkdir()
     stopped(world.publish("--evidence", str(before), NAME), 2, "is there already", "name a new folder")
@@ -100,7 +100,7 @@ def test_writes_evidence_next_to_recipes_by_default(world):
     assert (world.checkout / "evidence" / NAME / revision[:12] / "report.json").is_file()
 
 
-def test_options_after_the_name_are_handed_to_flox(world):
+def test_passes_options_after_name_to_flox(world):
     key = world.folder / "key"
     result = world.publish(NAME, "-o", "myorg", "--signing-private-key", str(key), "--stability", "stable")
     assert result.returncode == 0, result.stderr
@@ -139,7 +139,7 @@ def test_builds_checked_out_revision_only(world):
     assert world.published()["rev"] == mine
 
 
-def test_files_that_are_not_tracked_do_not_matter(world):
+def test_ignores_untracked_files(world):
     world.write("notes.txt", "mine\n")
     assert world.publish().returncode == 0
 
@@ -167,7 +167,7 @@ def test_passes_policy_to_gate(world):
     nothing_published(world)
 
 
-def test_options_that_are_handed_to_the_gate_are_its_own():
+def test_passes_gate_options_to_gate():
     ours, gate = (
         subprocess.run([*command, "--help"], capture_output=True, text=True, check=True).stdout
         for command in ([PUBLISH], [PROGRAM, "gate"])
@@ -221,7 +221,7 @@ def test_prints_nix_output_of_failed_build(world, reported, code):
     nothing_published(world)
 
 
-def test_links_to_nothing_are_reported(world):
+def test_reports_broken_links(world):
     world.hook("after-build", f"rm $1/result-{NAME}")
     stopped(world.publish(), 2, f"left no result-{NAME}")
     nothing_published(world)
@@ -234,7 +234,7 @@ def state(world) -> str:
     return world.environment["NIX_STATE_DIR"]
 
 
-def test_collected_before_it_was_tested(world):
+def test_fails_if_build_was_collected_before_test(world):
     world.hook("after-build", GONE.format(state=state(world)))
     stopped(world.publish(), 2, "is gone from the store", "garbage collected")
     nothing_published(world)
@@ -250,7 +250,7 @@ def test_protects_build_from_garbage_collection(world):
     assert world.published()
 
 
-def test_built_once_more_and_differently_is_found_by_the_nar_hash(world):
+def test_nar_hash_detects_second_different_build(world):
     """The recipe never gives the same bits twice: the path is the tested one, what it holds is not."""
     world.hook("before-publish", GONE.format(state=state(world)))
     result = world.publish()
@@ -258,7 +258,7 @@ def test_built_once_more_and_differently_is_found_by_the_nar_hash(world):
     assert "path of" not in result.stderr
 
 
-def test_gone_after_the_upload_is_not_called_the_same(world):
+def test_does_not_report_equal_build_if_gone(world):
     world.hook("after-publish", GONE.format(state=state(world)))
     stopped(world.publish(), 1, "PUBLISHED, AND NOT SHOWN", "now not there")
 
@@ -287,7 +287,7 @@ def test_fails_if_catalog_path_differs(world):
     assert world.published()["outputs"]["out"] in result.stderr
 
 
-def test_deduplication_of_an_older_path_is_no_success(world):
+def test_rejects_deduplication_of_older_path(world):
     """Published once before from the same revision, with a variable set: flox says 0, and uploads nothing."""
     folder = world.folder / "before"
     world.run("git", "clone", "--quiet", world.folder / "origin.git", folder, at=world.folder)
@@ -300,7 +300,7 @@ def test_deduplication_of_an_older_path_is_no_success(world):
     assert world.published()["outputs"] == older
 
 
-def test_deduplication_of_the_same_path_needs_the_store_that_was_uploaded_to(world):
+def test_deduplication_needs_upload_store(world):
     assert world.publish().returncode == 0
     result = world.publish()
     stopped(result, 1, "was published before", "flox uploaded nothing", "--store URL")

@@ -138,7 +138,7 @@ def test_refuses_variable_that_recipe_reads(world, variable, value):
     refused(world, result, f"{variable} is set", f"env -u {variable}")
 
 
-def test_cuda_toolkit_repo_is_refused_whatever_the_recipe_reads(world):
+def test_refuses_cuda_toolkit_repo(world):
     recipe = (world.checkout / f".flox/pkgs/{NAME}.nix").read_text()
     world.write(f".flox/pkgs/{NAME}.nix", recipe.replace('builtins.getEnv "CUDA_TOOLKIT_REPO"', '""'))
     world.push()
@@ -189,7 +189,7 @@ def test_refuses_catalog_reference_without_lock(world):
     assert world.publish().returncode == 0
 
 
-def test_catalogs_of_an_older_flox_without_their_lock(world):
+def test_refuses_catalogs_of_older_flox_without_lock(world):
     world.write(".flox/nix-builds.toml", "version = 1\n")
     world.push()
     refused(world, world.publish(), ".flox/nix-builds.toml names catalogs", "flox build update-catalogs")

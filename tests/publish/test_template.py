@@ -25,12 +25,12 @@ def lint(file) -> subprocess.CompletedProcess:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def test_it_is_lawful():
+def test_template_is_valid():
     result = lint(TEMPLATE)
     assert result.returncode == 0, result.stdout
 
 
-def test_actionlint_takes_it_and_refuses_what_is_not_so(tmp_path):
+def test_actionlint_accepts_template_and_rejects_faults(tmp_path):
     """Expressions, inputs of the actions, and whether GitHub still runs their releases."""
     assert actionlint(TEMPLATE) == (0, "")
     for was, becomes, why in (
@@ -88,7 +88,7 @@ def test_commands_exist(name):
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_scripts_are_sound(tmp_path, name):
+def test_scripts_pass_shellcheck(tmp_path, name):
     if not shutil.which("shellcheck"):
         pytest.skip("shellcheck is not installed")
     script = tmp_path / "step"
@@ -99,7 +99,7 @@ def test_scripts_are_sound(tmp_path, name):
     assert result.returncode == 0, result.stdout
 
 
-def test_expressions_name_what_there_is():
+def test_expressions_name_existing_fields():
     listed = [PROGRAM, "recipes", "list", "--format", "github-matrix"]
     row = json.loads(subprocess.run(listed, capture_output=True, text=True, check=True).stdout)["include"][0]
     inputs = WORKFLOW["on"]["workflow_dispatch"]["inputs"]

@@ -74,7 +74,7 @@ def test_reads_imported_files(tmp_path, text):
     assert read(tmp_path, text, lib__inner_nix=INNER) == {"ONE"}
 
 
-def test_imports_of_imports_and_folders_are_followed(tmp_path):
+def test_follows_nested_imports(tmp_path):
     others = {"lib__default_nix": "import ./more.nix", "lib__more_nix": f"{INNER} + import ../.flox/pkgs/recipe.nix"}
     assert read(tmp_path, "import ../../lib", **others) == {"ONE"}
 

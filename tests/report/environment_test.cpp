@@ -67,7 +67,7 @@ Environment environment() {
   return environment;
 }
 
-TEST(Environment, IsARowAPackageThenWhatEachGpuGets) {
+TEST(Environment, PrintsRowPerPackageAndGpuTable) {
   const std::string path = std::string(PBPROBE_SOURCE_DIR) + "/tests/report/golden/environment.txt";
   const std::string text = render_environment(environment());
   if (std::getenv("PBPROBE_UPDATE_GOLDEN") != nullptr) std::ofstream(path) << text;
@@ -86,7 +86,7 @@ TEST(Environment, ListsUnreadableFilesOnce) {
   EXPECT_THAT(text, testing::EndsWith("\npython -m pip install broken==1.0\n"));
 }
 
-TEST(Environment, ItsJsonIsReadBackWhole) {
+TEST(Environment, KeepsEnvironmentInJsonRoundTrip) {
   const Json json = to_json(environment());
   const auto again = from_json<Environment>(json);
   ASSERT_TRUE(again.ok()) << again.error().message;

@@ -48,11 +48,11 @@ class Golden : public testing::TestWithParam<Document> {};
 // A machine with everything, and one with nothing to judge: what the others add shows in their text.
 class GoldenJson : public testing::TestWithParam<Document> {};
 
-TEST_P(Golden, TextIsAsCommitted) {
+TEST_P(Golden, MatchesCommittedText) {
   expect_golden(std::string(GetParam().first) + ".txt", render_report(GetParam().second()));
 }
 
-TEST_P(GoldenJson, IsAsCommitted) {
+TEST_P(GoldenJson, MatchesCommittedJson) {
   Report report = GetParam().second();
   if (report.verdict)
     report.verdict->checks.clear();  // the catalogue: otherwise each new check would change every document
@@ -64,11 +64,11 @@ TEST_P(GoldenJson, IsAsCommitted) {
   EXPECT_EQ(to_json(*kept), to_json(report)) << json_name;
 }
 
-TEST_P(Golden, VerboseTextIsAsCommitted) {
+TEST_P(Golden, MatchesCommittedVerboseText) {
   expect_golden(std::string(GetParam().first) + ".verbose.txt", render_report(GetParam().second(), {.verbose = true}));
 }
 
-TEST_P(Golden, TextIsShortNarrowPlainAscii) {
+TEST_P(Golden, PrintsShortNarrowAscii) {
   const Report report = GetParam().second();
   const std::string text = render_report(report);
   EXPECT_LE(std::count(text.begin(), text.end(), '\n'), kMostLines + static_cast<int64_t>(report.host->gpus.size()));
@@ -80,7 +80,7 @@ TEST_P(Golden, TextIsShortNarrowPlainAscii) {
   for (const char c : text) EXPECT_TRUE(c == '\n' || (c >= ' ' && c <= '~')) << static_cast<int>(c);
 }
 
-TEST_P(Golden, JsonIsReadBackWhole) {
+TEST_P(Golden, KeepsReportInJsonRoundTrip) {
   const Json json = to_json(GetParam().second());
   const auto again = from_json<Report>(*parse_json(json.dump()));
   ASSERT_TRUE(again.ok()) << again.error().message;

@@ -50,7 +50,7 @@ TEST(HostNames, ListsVariantPropertiesOfSpark) {
             "nvidia :: sm_arch :: 121_real\n");
 }
 
-TEST(HostNames, CondaTakesTheLeastGpu) {
+TEST(HostNames, UsesLowestCapabilityForConda) {
   Host host = haswell();
   host.driver.cuda_version = "13.0";
   host.gpus = {gpu("12.0"), gpu("9.0"), gpu("8.9")};
@@ -65,7 +65,7 @@ TEST(HostNames, ListsCondaNamesWithoutGpu) {
   EXPECT_EQ(host_names(host, Naming::conda), "__unix=0=0\n__linux=6.1.0=0\n__glibc=2.36=0\n__archspec=1=x86_64\n");
 }
 
-TEST(HostNames, NixFeaturesHoldTheLesserLevelsToo) {
+TEST(HostNames, ListsLowerLevelsAsNixFeatures) {
   EXPECT_EQ(host_names(haswell(), Naming::nix), "gccarch-x86-64\ngccarch-x86-64-v2\ngccarch-x86-64-v3\n");
   EXPECT_EQ(host_names(spark(), Naming::nix), "gccarch-armv8.2-a\ngccarch-armv9-a\ncuda\n");
 }

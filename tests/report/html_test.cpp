@@ -31,14 +31,14 @@ TEST(HtmlWriter, EscapesForeignText) {
             "<p class=\"a&quot; onload=&#39;x&#39;\">&lt;b&gt;&amp;&quot;&#39; ?[31m?<br/></p>");
 }
 
-TEST(HtmlWriter, CoordinatesAreShort) {
+TEST(HtmlWriter, WritesShortCoordinates) {
   EXPECT_EQ(html::decimal(12.5), "12.5");
   EXPECT_EQ(html::decimal(100), "100");
   EXPECT_EQ(html::decimal(-0.001), "0");
   EXPECT_EQ(html::exact(0.1), "0.1");
 }
 
-TEST(Scale, TicksAreRoundAndWithin) {
+TEST(Scale, PlacesRoundTicksWithinRange) {
   EXPECT_EQ(html::Scale(0, 10, 0, 100).ticks(), (std::vector<double>{0, 2, 4, 6, 8, 10}));
   EXPECT_EQ(html::Scale(0.5, 2000, 0, 100, true).ticks(), (std::vector<double>{1, 10, 100, 1000}));
   EXPECT_EQ(html::Scale(0, 10, 0, 100).at(5), 50);
@@ -46,7 +46,7 @@ TEST(Scale, TicksAreRoundAndWithin) {
   EXPECT_EQ(html::Scale(0, 10, 0, 100).at(20), 100) << "outside values are drawn at the edge";
 }
 
-TEST(HtmlDocument, DataThatWouldBeTooLargeAreLeftOutAndNamed) {
+TEST(HtmlDocument, OmitsAndNamesTooLargeData) {
   Json data{{"small", 1}, {"large", Json::array()}};
   for (int i = 0; i < 30000; ++i) data["large"].push_back("some twenty characters");
   const std::string page = html::Document("t").finish(data, {"/large"}, "made by a test");
@@ -57,7 +57,7 @@ TEST(HtmlDocument, DataThatWouldBeTooLargeAreLeftOutAndNamed) {
   EXPECT_THAT(small, AllOf(HasSubstr(R"(["\u003c/script\u003e\u003cscript\u003e"])"), Not(HasSubstr("leave out"))));
 }
 
-TEST(HtmlDocument, LongTablesSayHowMuchIsMissing) {
+TEST(HtmlDocument, PrintsCountOfOmittedRows) {
   html::Document page("t");
   html::Table table{.caption = "c", .head = {"n"}, .most_rows = 2};
   for (int i = 0; i < 5; ++i) table.rows.push_back({{std::to_string(i), text::Colour::none, {}}});

@@ -34,7 +34,7 @@ TEST(Redact, RemovesNamesOfMachineAndOwner) {
     EXPECT_THAT(text, Not(HasSubstr(name)));
 }
 
-TEST(Redact, LeavesTheRestAsItIs) {
+TEST(Redact, KeepsOtherText) {
   const Report before = h200_document();
   Report expected = before;
   expected.host->hostname.reset();

@@ -33,7 +33,7 @@ BenchRow thin_row(double gflops) {
   return row;
 }
 
-TEST(Roofline, IsTheLowerOfInstructionAndMemory) {
+TEST(Roofline, TakesLowerOfInstructionAndMemory) {
   const auto roofs = compute_roofs({.rows = {make_row("avx2", 1024, 80, 100), thin_row(25)}}, nullptr);
   ASSERT_EQ(roofs.size(), 1U);
   const Roof& roof = roofs[0];

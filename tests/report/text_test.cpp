@@ -107,7 +107,7 @@ TEST(Text, PrintsRowForEachDevice) {
   EXPECT_THAT(render_report(no_gpu_document()), testing::ContainsRegex("GPU +none here +unknown\n"));
 }
 
-TEST(Text, AlikeGpusThatWereNotTestedTakeOneRow) {
+TEST(Text, JoinsEqualUntestedGpus) {
   const std::string text = render_report(eight_gpus_document());
   EXPECT_THAT(text, testing::ContainsRegex("GPU 0 +NVIDIA B300 +~ sm_100 +ok +ok"));
   EXPECT_THAT(text, testing::ContainsRegex("GPU 1-7 +NVIDIA B300 \\(7 alike\\) +~ sm_100 +not tested +not tested"));
@@ -145,7 +145,7 @@ TEST(Text, PrintsChildOutputOnlyIfVerbose) {
   EXPECT_THAT(verbose, HasSubstr("9000 bytes"));
 }
 
-TEST(Text, VerboseAddsTheInventoryAndTheEnvironment) {
+TEST(Text, AddsInventoryAndEnvironmentIfVerbose) {
   for (const char* part :
        {"\nDevice code\n", "\nEnvironment\n", "Code of this torch for each GPU", "libtorch_cuda.so        444"}) {
     EXPECT_THAT(render_report(h200_document()), Not(HasSubstr(part)));
@@ -153,7 +153,7 @@ TEST(Text, VerboseAddsTheInventoryAndTheEnvironment) {
   }
 }
 
-TEST(Text, QuietIsOneLine) {
+TEST(Text, PrintsOneLineIfQuiet) {
   const std::string text = render_quiet(pascal_document());
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1);
   EXPECT_THAT(text, testing::StartsWith("FAIL  torch 2.11.0+cu130 on NVIDIA GeForce GTX 1080 Ti (sm_61): GPU 0 "));
@@ -172,7 +172,7 @@ std::string render_device_code(const DeviceCode& code) {
   return text::clean(text::device_code_line(code), true);
 }
 
-TEST(Text, DeviceCodeIsSummarizedByCount) {
+TEST(Text, SummarizesDeviceCodeByCount) {
   Report report = h200_document();
   EXPECT_EQ(render_device_code(*libtorch_cuda(report).device_code),
             "444 × sm_75, 80, 86, 90, 100, 120; 59 × sm_100a, 103a; 4 × sm_90a; 1 × sm_89, 120a, 121a; no PTX");
@@ -235,7 +235,7 @@ TEST(Text, PrintsEachGpuOutcome) {
   }
 }
 
-TEST(Text, ColourAndSignsOnlyWhereAskedFor) {
+TEST(Text, PrintsColourAndSignsOnlyIfRequested) {
   const Report report = h200_document();
   const std::string plain = render_report(report, {.verbose = true});
   EXPECT_THAT(plain, Not(HasSubstr("\033")));
@@ -246,7 +246,7 @@ TEST(Text, ColourAndSignsOnlyWhereAskedFor) {
 }
 
 // Device and file names come from outside: a report must not act on the reader's terminal.
-TEST(Text, ForeignBytesAreMadeHarmless) {
+TEST(Text, ReplacesUnsafeBytes) {
   EXPECT_EQ(text::clean("a\033[31mb\x07", true), "a?[31mb?");
   EXPECT_EQ(text::clean("\xC2\x9B"
                         "31m",
@@ -261,14 +261,14 @@ TEST(Text, ForeignBytesAreMadeHarmless) {
   EXPECT_THAT(render_report(report), Not(HasSubstr("\033")));
 }
 
-TEST(Text, BytesHaveReadableUnits) {
+TEST(Text, PrintsBytesWithUnits) {
   EXPECT_EQ(text::bytes(0), "0 bytes");
   EXPECT_EQ(text::bytes(1023), "1023 bytes");
   EXPECT_EQ(text::bytes(1536), "1.5 KiB");
   EXPECT_EQ(text::bytes(int64_t{3} << 40), "3.0 TiB");
 }
 
-TEST(Text, SixtyColumnsAreEnough) {
+TEST(Text, FitsSixtyColumns) {
   Report long_named = no_gpu_document();
   long_named.host->cpu.name = "A Processor With A Name Far Longer Than Sixty Columns, 3.0 GHz, of 2026";
   for (const Report& report :
@@ -311,7 +311,7 @@ TEST(Text, ListsUnreadableFiles) {
   EXPECT_THAT(inventory, HasSubstr("permission denied"));
 }
 
-TEST(Text, ManyShapesEndWithWhatTheChosenKernelsReach) {
+TEST(Text, SummarizesManyShapes) {
   Measurements measurements;
   for (int i = 0; i < 20; ++i) {
     BenchRow row{.kernel = "chosen", .target = "sm90", .dtype = "bf16", .m = 10, .n = 10, .k = 10, .layout = "nt"};

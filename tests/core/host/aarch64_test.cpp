@@ -32,7 +32,7 @@ class Aarch64 : public testing::Test {
   HostSources sources_;
 };
 
-TEST_F(Aarch64, CpuinfoServesWhereSysfsHidesTheMidr) {
+TEST_F(Aarch64, ReadsMidrFromCpuinfoIfSysfsIsHidden) {
   root_.write("/sys/devices/system/cpu/online", "0-1\n");
   root_.write("/proc/cpuinfo",
               "processor\t: 0\nFeatures\t: fp asimd\nCPU implementer\t: 0x41\nCPU architecture: 8\nCPU variant\t: "
@@ -56,7 +56,7 @@ TEST_F(Aarch64, ReportsRawMidrOfUnknownCore) {
   EXPECT_EQ(detect_cpu(sources_).vendor, "implementer 0x99");
 }
 
-TEST_F(Aarch64, MalformedFilesAreUnknown) {
+TEST_F(Aarch64, ReportsUnknownForMalformedFiles) {
   root_.write("/sys/devices/system/cpu/online", "0\n");
   root_.write("/sys/devices/system/cpu/cpu0/regs/identification/midr_el1", "41 0f d4 90\n");
   root_.write("/proc/cpuinfo", "processor : 0\nCPU implementer : 0x41\nCPU part : 0xd49\n");  // no variant, revision
@@ -87,7 +87,7 @@ TEST_F(Aarch64, RequiresBf16AndI8mmForArmv9) {
 
 #if defined(__aarch64__)
 // Names against the kernel's header: bit by bit.
-TEST_F(Aarch64, NamesFollowTheKernelsHeader) {
+TEST_F(Aarch64, NamesFeaturesAsKernelHeader) {
   const std::vector<std::pair<uint64_t, const char*>> first = {
       {HWCAP_ATOMICS, "atomics"}, {HWCAP_FPHP, "fphp"},    {HWCAP_ASIMDHP, "asimdhp"},   {HWCAP_LRCPC, "lrcpc"},
       {HWCAP_ASIMDDP, "asimddp"}, {HWCAP_SVE, "sve"},      {HWCAP_ASIMDFHM, "asimdfhm"}, {HWCAP_CPUID, "cpuid"},

@@ -22,7 +22,7 @@ TEST_F(Cpus, UsesAllCpusWithoutLimits) {
   EXPECT_EQ(detect().usable_cpus, 8);
 }
 
-TEST_F(Cpus, HyperthreadsShareACore) {
+TEST_F(Cpus, CountsPhysicalCores) {
   for (int cpu = 0; cpu < 8; ++cpu) {
     EXPECT_FALSE(detect().physical_cores.has_value()) << "reported of " << cpu << " of 8";
     root_.write(fmt::format("/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list", cpu),
@@ -33,7 +33,7 @@ TEST_F(Cpus, HyperthreadsShareACore) {
   EXPECT_EQ(detect().physical_cores, 5);
 }
 
-TEST_F(Cpus, HyperthreadsOfOneCoreAreOneUnit) {
+TEST_F(Cpus, CountsHyperthreadsOfACoreOnce) {
   for (int cpu = 0; cpu < 8; ++cpu)
     root_.write(fmt::format("/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list", cpu),
                 fmt::format("{},{}\n", cpu % 4, cpu % 4 + 4));
@@ -45,13 +45,13 @@ TEST_F(Cpus, HyperthreadsOfOneCoreAreOneUnit) {
   EXPECT_EQ(detect().physical_cores, 4);
 }
 
-TEST_F(Cpus, AffinityLimits) {
+TEST_F(Cpus, LimitsCpusByAffinity) {
   sources_.affinity_cpus = 3;
   EXPECT_EQ(detect().logical_cpus, 8);
   EXPECT_EQ(detect().usable_cpus, 3);
 }
 
-TEST_F(Cpus, CgroupV2QuotaIsRoundedDown) {
+TEST_F(Cpus, RoundsCgroupV2QuotaDown) {
   root_.write("/proc/self/cgroup", "0::/\n");
   root_.write("/sys/fs/cgroup/cpu.max", "250000 100000\n");
   EXPECT_EQ(detect().usable_cpus, 2);
@@ -126,7 +126,7 @@ void write_cache(const FakeRoot& root, int cpu, int index, int level, const char
   root.write(folder + "shared_cpu_list", sharers);
 }
 
-TEST_F(Cpus, LastLevelCachesAddUpAndAreCountedOnce) {
+TEST_F(Cpus, SumsDistinctLastLevelCaches) {
   EXPECT_EQ(detect().last_level_cache_bytes, std::nullopt);
   for (int cpu = 0; cpu < 8; ++cpu) {
     write_cache(root_, cpu, 0, 1, "Data\n", "32K\n", "0\n");

@@ -79,7 +79,7 @@ Result<int> call_that_fails(const DriverApi& api) {
   return device;
 }
 
-TEST(DriverApi, ErrorsHaveTheDriversNamesAndCodeDevice) {
+TEST(DriverApi, ReturnsDriverErrorsWithNameAndCode) {
   const auto api = load_driver_api(FAKE_CUDA);
   ASSERT_TRUE(api.ok());
   const auto failed = call_that_fails(*api);

@@ -14,17 +14,17 @@ namespace {
 
 using testing::ElementsAre;
 
-TEST(Files, CpuListsAreRangesAndNumbers) {
+TEST(Files, ParsesCpuLists) {
   EXPECT_THAT(parse_cpu_list("0-3,8\n").value(), ElementsAre(0, 1, 2, 3, 8));
   EXPECT_THAT(parse_cpu_list("5").value(), ElementsAre(5));
 }
 
-TEST(Files, MalformedCpuListsAreNull) {
+TEST(Files, RejectsMalformedCpuLists) {
   for (const auto* text : {"", "\n", "0-", "-3", "3-1", "0-3,", "a", "0-1-2", "0-65536", "99999999999999999999", "0 1"})
     EXPECT_EQ(parse_cpu_list(text), std::nullopt) << text;
 }
 
-TEST(Files, NumbersAreWhole) {
+TEST(Files, ParsesWholeNumbersOnly) {
   EXPECT_EQ(parse_number("42"), 42U);
   EXPECT_EQ(parse_number("0x00000000410fd490"), 0x410fd490U);
   for (const auto* text : {"", "0x", "4 2", "-1", "+1", "1.5", "0x1g", "18446744073709551616"})

@@ -129,7 +129,7 @@ TEST_F(GpuHost, DetectsH200) {
   EXPECT_EQ(gpu.problem, std::nullopt);
 }
 
-TEST_F(GpuHost, Gb10NotSupportedIsNullAndNoAlarm) {
+TEST_F(GpuHost, ReportsNullForUnsupportedGb10Queries) {
   sources_ = make_recorded_sources(read_recorded("gb10"), root_);
   nvml_.version = "580.95.05";
   add(gb10(), gb10_nvml());
@@ -204,14 +204,14 @@ TEST_F(GpuHost, ReportsDriverTooOldForDefaultLine) {
                                           HasSubstr("install driver 580 or newer"), HasSubstr("CUDA 12.8 or older")));
 }
 
-TEST_F(GpuHost, ForwardCompatibilityMakesAnOldBaseDriverDo) {
+TEST_F(GpuHost, AcceptsOldDriverWithForwardCompatibility) {
   cuda_.version = 13000;
   nvml_.version = "535.183.01";
   add(h200(), h200_nvml());
   EXPECT_EQ(detect().driver.state, DriverState::ok);
 }
 
-TEST_F(GpuHost, PascalNeedsNoNewerDriverThanItsOwnLine) {
+TEST_F(GpuHost, AcceptsPascalWithDriverOfItsLine) {
   cuda_.version = 12080;
   auto gpu = h200();
   gpu.name = "NVIDIA GeForce GTX 1080";
@@ -271,7 +271,7 @@ TEST_F(GpuHost, ReportsMissingGpu) {
   }
 }
 
-TEST_F(GpuHost, HiddenGpusAreNotBroken) {
+TEST_F(GpuHost, NamesVariableThatHidesGpus) {
   cuda_.init = 100;
   nvml_.gpus[0] = h200_nvml();
   nvml_.count = 1;
@@ -394,7 +394,7 @@ TEST_F(GpuHost, ReadsGpuUsersFromNvml) {
   EXPECT_EQ(symbol<int (*)()>(FAKE_CUDA, "fake_cuda_contexts")(), 0);
 }
 
-TEST_F(GpuHost, ManyProcessesAreAllRead) {
+TEST_F(GpuHost, ReadsManyGpuProcesses) {
   FakeNvmlGpu nvml = h200_nvml();
   for (unsigned i = 0; i < 100; ++i) nvml.processes[nvml.process_count++] = {i + 1, "python3", 1};
   add(h200(), nvml);

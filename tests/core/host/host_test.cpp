@@ -34,7 +34,7 @@ TEST_F(DetectHost, ReadsOsMemoryAndNames) {
   EXPECT_EQ(host->memory_bytes, int64_t{131886028} * 1024);
 }
 
-TEST_F(DetectHost, MalformedFilesAreUnknownNotZero) {
+TEST_F(DetectHost, ReportsUnknownForMalformedFiles) {
   EXPECT_EQ(detect_host(sources_)->os, "Linux");
   EXPECT_EQ(detect_host(sources_)->memory_bytes, std::nullopt);
   for (const auto* text : {"MemTotal: 0 kB", "MemTotal: -5 kB", "MemTotal: 5", "MemTotal: 5 GB", "MemTotal: x kB",
@@ -48,7 +48,7 @@ TEST_F(DetectHost, MalformedFilesAreUnknownNotZero) {
   }
 }
 
-TEST_F(DetectHost, UsrLibOsReleaseServesToo) {
+TEST_F(DetectHost, ReadsUsrLibOsRelease) {
   root_.write("/usr/lib/os-release", "PRETTY_NAME='NixOS 26.05'\n");
   EXPECT_EQ(detect_host(sources_)->os, "NixOS 26.05");
 }
@@ -61,7 +61,7 @@ TEST_F(DetectHost, RejectsOtherArchitectures) {
   EXPECT_THAT(host.error().message, HasSubstr("riscv64"));
 }
 
-TEST_F(DetectHost, JsonSurvivesARoundTrip) {
+TEST_F(DetectHost, KeepsHostInJsonRoundTrip) {
   const auto host = detect_host(sources_);
   const auto json = to_json(*host);
   const auto again = from_json<Host>(json);

@@ -42,7 +42,7 @@ std::vector<std::string> known_targets(std::vector<std::string> targets) {
 
 class RecordedHost : public testing::TestWithParam<std::string> {};
 
-TEST_P(RecordedHost, IsDetected) {
+TEST_P(RecordedHost, DetectsRecordedHost) {
   const auto record = read_recorded(GetParam());
   const auto expected = read_json("expected.json").at(GetParam());
   const FakeRoot root;
@@ -65,7 +65,7 @@ TEST_P(RecordedHost, IsDetected) {
 INSTANTIATE_TEST_SUITE_P(All, RecordedHost, testing::ValuesIn(recorded_names()),
                          [](const auto& test) { return test.param; });
 
-TEST(RecordedHosts, AllHaveExpectationsAndASource) {
+TEST(RecordedHosts, HaveExpectationsAndSource) {
   std::set<std::string> expected;
   const auto document = read_json("expected.json");
   for (const auto& [name, value] : document.items()) expected.insert(name);
@@ -86,20 +86,20 @@ std::vector<std::string> detect_targets(const std::string& name) {
   return detect_host(make_recorded_sources(read_recorded(name), root))->cpu.targets;
 }
 
-TEST(RecordedHosts, Graviton3HasSveButNotSve2) {
+TEST(RecordedHosts, DetectsSveWithoutSve2OnGraviton3) {
   EXPECT_THAT(detect_features("graviton3"), Contains("sve"));
   EXPECT_THAT(detect_features("graviton3"), Not(Contains("sve2")));
   EXPECT_THAT(detect_targets("graviton3"), Contains("armv8_2"));
   EXPECT_THAT(detect_targets("graviton3"), Not(Contains("armv9")));
 }
 
-TEST(RecordedHosts, AlderLakeHasNoAvx512) {
+TEST(RecordedHosts, DetectsNoAvx512OnAlderLake) {
   EXPECT_THAT(detect_targets("alder_lake_i9_12900k"), Contains("avx2"));
   for (const auto& feature : detect_features("alder_lake_i9_12900k"))
     EXPECT_THAT(feature, Not(testing::HasSubstr("avx512")));
 }
 
-TEST(RecordedHosts, VnniAndBf16AreTwoThings) {
+TEST(RecordedHosts, SeparateVnniFromBf16) {
   EXPECT_THAT(detect_targets("skylake_x"), Contains("avx512"));
   EXPECT_THAT(detect_features("skylake_x"), Not(Contains("avx512_vnni")));
   EXPECT_THAT(detect_features("ice_lake_server"), Contains("avx512_vnni"));

@@ -25,7 +25,7 @@ class SapphireRapids : public testing::Test {
   HostSources sources_ = make_recorded_sources(read_recorded("sapphire_rapids"), root_);
 };
 
-TEST_F(SapphireRapids, Xcr0WithoutZmmStateClearsAvx512) {
+TEST_F(SapphireRapids, ClearsAvx512WithoutZmmState) {
   sources_.xcr0 = [] { return 0x60007; };
   const auto features = features_of(sources_);
   EXPECT_THAT(features, Not(Contains(HasSubstr("avx512"))));
@@ -41,7 +41,7 @@ TEST_F(SapphireRapids, RequiresEachZmmStateBit) {
   }
 }
 
-TEST_F(SapphireRapids, Xcr0WithoutYmmStateClearsAvx) {
+TEST_F(SapphireRapids, ClearsAvxWithoutYmmState) {
   sources_.xcr0 = [] { return 0x3; };
   const auto features = features_of(sources_);
   EXPECT_THAT(features, Not(Contains(HasSubstr("avx"))));
@@ -67,7 +67,7 @@ TEST_F(SapphireRapids, SkipsXcr0WithoutOsxsave) {
   EXPECT_FALSE(asked);  // XGETBV would be an illegal instruction
 }
 
-TEST_F(SapphireRapids, AmxNeedsPermissionAndTileState) {
+TEST_F(SapphireRapids, RequiresPermissionAndTileStateForAmx) {
   sources_.amx_permission = [] { return false; };
   EXPECT_THAT(features_of(sources_), Not(Contains(HasSubstr("amx"))));
   bool asked = false;
@@ -77,7 +77,7 @@ TEST_F(SapphireRapids, AmxNeedsPermissionAndTileState) {
   EXPECT_FALSE(asked);
 }
 
-TEST_F(SapphireRapids, LeavesBeyondTheLimitAreNotRead) {
+TEST_F(SapphireRapids, SkipsLeavesBeyondTheLimit) {
   const auto real = sources_.cpuid;
   sources_.cpuid = [real](uint32_t leaf, uint32_t subleaf) {
     if (leaf == 0) return CpuidRegisters{6, 0, 0, 0};
@@ -139,7 +139,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Bit{7, 1, 3, 5, "avx_ne_convert"}),
     [](const auto& test) { return std::string(test.param.name); });
 
-TEST(X86, CpusThatMayNotBeUsedAreNotAmongTheClasses) {
+TEST(X86, OmitsUnusableCpusFromCoreClasses) {
   const FakeRoot root;
   auto sources = make_recorded_sources(read_recorded("alder_lake_i9_12900k"), root);
   sources.hybrid_leaves = [] { return std::vector<uint32_t>{0x40000001, 0x20000001, 0x20000001, 0x10000000}; };

@@ -65,7 +65,7 @@ AXE = """axe.run(document, {resultTypes: ['violations']}).then(
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", WIDTHS)
-def test_axe_and_console_find_nothing(window, rich, width, dark):
+def test_page_passes_axe_and_console(window, rich, width, dark):
     page = window.open(rich, width=width, dark=dark)
     assert page.complaints == []
     assert page.requests == [rich.resolve().as_uri()], "nothing is fetched"
@@ -76,7 +76,7 @@ def test_axe_and_console_find_nothing(window, rich, width, dark):
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), "only tables and pictures scroll"
 
 
-def test_axe_finds_what_is_planted(window, rich):
+def test_axe_finds_planted_fault(window, rich):
     page = window.open(rich)
     page.evaluate("document.querySelector('section').append(document.createElement('button'))")
     page.evaluate(chromium.axe_source() + ";0")
@@ -144,7 +144,7 @@ def test_fleet_page_escapes_markup_in_names(window, tmp_path):
     assert page.evaluate("window.owned") is None and page.complaints == []
 
 
-def test_pages_are_small_and_the_verdict_comes_first(window, rich):
+def test_page_is_small_and_shows_verdict_first(window, rich):
     assert rich.stat().st_size < MOST_BYTES
     page = window.open(rich)
     assert page.evaluate("document.querySelector('main').firstElementChild.textContent").startswith("✓ PASS")
@@ -165,7 +165,7 @@ def shown(value, text):
     return abs(float(digits) - value * scale) <= 0.51 * 10.0 ** -len(digits.partition(".")[2])
 
 
-def test_figures_are_those_of_the_embedded_json(window, rich):
+def test_figures_match_embedded_json(window, rich):
     page = window.open(rich)
     data = json.loads(page.evaluate("document.getElementById('pbprobe-data').textContent"))
     given = documents.rich()
@@ -212,7 +212,7 @@ def test_policy_blocks_other_scripts(window, rich, tmp_path):
     assert page.complaints != []
 
 
-def test_it_says_the_same_without_scripts(window, rich):
+def test_shows_same_text_without_scripts(window, rich):
     page = window.open(rich)
     page.evaluate("document.querySelectorAll('.filter').forEach(label => label.remove())")
     with_scripts = page.evaluate("document.querySelector('main').textContent")
@@ -221,7 +221,7 @@ def test_it_says_the_same_without_scripts(window, rich):
     assert page.evaluate("document.querySelector('main').textContent") == with_scripts
 
 
-def test_keys_sort_and_filter(window, rich):
+def test_page_sorts_and_filters_by_keyboard(window, rich):
     page = window.open(rich)
     tables = "[...document.querySelectorAll('table')]"
     rates = f"{tables}.find(t => t.caption.textContent.startsWith('✓ is what')).tBodies[0].rows"
@@ -235,7 +235,7 @@ def test_keys_sort_and_filter(window, rich):
     assert page.evaluate(f"{head}.closest('th').getAttribute('aria-sort')") == "descending"
 
 
-def test_print_shows_what_is_folded(window, rich):
+def test_print_shows_folded_sections(window, rich):
     page = window.open(rich, media="print")
     seen = "[...document.querySelectorAll('details .scroll')].every(d => d.checkVisibility())"
     assert page.evaluate(seen)
