@@ -67,7 +67,7 @@ Result<Report> audit_one(const AuditArguments& options, const std::filesystem::p
   return report;
 }
 
-// One row each; what cannot be audited is reported beside the table, and leaves no row.
+// Prints one row per artifact. Errors are reported next to the table; a failed artifact has no row.
 int run_table(const AuditArguments& options) {
   std::vector<Report> reports;
   int exit_code = kPassed;
@@ -84,7 +84,7 @@ int run_table(const AuditArguments& options) {
   return written == kPassed ? exit_code : written;
 }
 
-// A package with a fault fails; what was not read may hide one.
+// A package with a fault fails. So does an unread file, which may hide a fault.
 int choose_exit_code(const Environment& environment) {
   const auto failed = [](const Distribution& row) { return row.worst == Severity::fail || !row.problems.empty(); };
   const auto& rows = environment.distributions;

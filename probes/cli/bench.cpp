@@ -48,7 +48,7 @@ Result<Shape> parse_shape(const std::string& text) {
   return Shape{.m = sizes[0], .n = sizes[1], .k = sizes[2]};
 }
 
-// CLI11 takes the nearest number that there is for one that is too large, and for a negative one another.
+// CLI11 converts a number that is too large to the nearest valid one, and a negative number to another one.
 std::string seed_problem(const std::string& given) {
   uint64_t seed = 0;
   const char* const end = given.data() + given.size();
@@ -142,7 +142,7 @@ int run(const BenchArguments& options) {
   if (const auto& run_of = measurements->libtorch;
       run_of && run_of->problem)  // the process died, so that its rows are missing
     return run_of->obstacle ? kCouldNotRun : kFailed;
-  // A time limit on a slow machine leaves what was measured before it.
+  // A time limit keeps the results measured before it.
   for (const auto& one : measurements->not_run.value_or(std::vector<NotRun>()))
     if (one.why != Obstacle::time_limit) return kCouldNotRun;
   return measurements->rows.empty() && measurements->probes.empty() ? kCouldNotRun : kPassed;

@@ -46,7 +46,7 @@ void add_drive(CLI::App& app, int& exit_code);    // hidden: requests of the Pyt
 void add_load(CLI::App& app, int& exit_code);     // hidden: the child that opens shared objects
 void add_measure(CLI::App& app, int& exit_code);  // hidden: the child that runs kernels and foreign code
 
-// An option that takes one of these names; another is refused with all of them. `help` is the option's description.
+// Adds an option that accepts one of these names and rejects others with a list of them. `help` is its description.
 template <class Value>
 void add_choice(CLI::App& command, const std::string& name, Value& value,
                 const std::vector<std::pair<std::string, Value>>& choices, const std::string& help) {
@@ -70,10 +70,10 @@ void add_format(CLI::App& command, Format& format);
 // --format text|json|html, --color, and --output FILE
 void add_format_and_output(CLI::App& command, Format& format, std::optional<std::filesystem::path>& output);
 
-// --color auto|always|never: for whatever text_options() is asked afterwards.
+// Adds --color auto|always|never, which affects later calls of text_options().
 void add_colour(CLI::App& command);
 
-// A number of these, which NaN is not: "seconds", "a share". --budget takes up to a day.
+// Accepts numbers in this range, not NaN: "seconds", "a share". --budget accepts up to a day.
 inline constexpr double kLeastSeconds = 0.1;
 inline constexpr double kMostSeconds = 86400;
 [[nodiscard]] CLI::Validator number_between(double least, double most, std::string unit = "seconds");
@@ -92,8 +92,8 @@ inline constexpr double kMostSeconds = 86400;
 // One line on standard error. Returns kCouldNotRun.
 int print_error(const Error& error);
 
-// Colour and more than ASCII only on a terminal, or where --color asks for colour; NO_COLOR, TERM=dumb and a locale
-// without UTF-8 are honoured.
+// Returns the text style: colour and Unicode only on a terminal, or with --color. Respects NO_COLOR, TERM=dumb, and a
+// locale without UTF-8.
 [[nodiscard]] TextOptions text_options();
 
 // Reports whether the locale supports Unicode.

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// The verdict in the formats of other programs, beside what is printed: --sarif, --junit, --markdown.
+// Additional formats of a verdict for other programs: --sarif, --junit, --markdown.
 #pragma once
 
 #include <filesystem>

@@ -53,7 +53,7 @@ std::string describe_waiver(const Explained& one) {
                      one.id);
 }
 
-// A page of docs/checks at the terminal's width: titles as headings, paragraphs wrapped, code as it is.
+// Prints a page of docs/checks at the terminal's width: titles as headings, wrapped paragraphs, code unchanged.
 void add_check_page(text::Page& page, std::string_view markdown) {
   std::string paragraph;
   const auto end_paragraph = [&] {

@@ -57,7 +57,7 @@ int run(int argc, char** argv) {
       "  pbprobe bench --shape 1024x1024x1024 --against libtorch",
       "pbprobe");
   app.set_version_flag("--version", version_text, "Version, commit, the targets compiled in, and by which CUDA");
-  app.require_subcommand(0, 1);  // so that an unknown word is named, not only missed
+  app.require_subcommand(0, 1);  // so that the error names an unknown word
   app.fallthrough(false);
   pbprobe::cli::add_report(app, exit_code);
   pbprobe::cli::add_host(app, exit_code);
@@ -97,13 +97,13 @@ int main(int argc, char** argv) {
   // The children have ways of their own to end.
   const std::string_view first = argc > 1 ? argv[1] : "";
   if (first != "measure" && first != "load") pbprobe::cli::clean_up_when_stopped();
-  std::signal(SIGCHLD, SIG_DFL);  // a parent may have left it ignored: then no child's end is reported
+  std::signal(SIGCHLD, SIG_DFL);  // the parent may ignore SIGCHLD: then the end of a child is not reported
   try {
     return run(argc, argv);
   } catch (const std::bad_alloc&) {
     fmt::print(stderr, "{}", kTooLittleMemory);
     return pbprobe::cli::kCouldNotRun;
-  } catch (const std::exception& error) {  // a fault of ours: never a stack trace
+  } catch (const std::exception& error) {  // a defect of pbprobe: print no stack trace
     fmt::print(stderr, "pbprobe: internal error: {}: report it with the command that you typed\n",
                pbprobe::printable(error.what()));
     return pbprobe::cli::kCouldNotRun;

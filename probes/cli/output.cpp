@@ -35,7 +35,7 @@ Result<void> write_all(int descriptor, std::string_view text, const fs::path& fi
   return {};
 }
 
-// The file that a chain of links leads to, there or not.
+// Returns the target of a chain of links, which need not exist.
 fs::path behind_links(fs::path file) {
   constexpr int kMostLinks = 40;  // limit of the kernel
   std::error_code error;
@@ -44,7 +44,8 @@ fs::path behind_links(fs::path file) {
   return file;
 }
 
-// Written beside it and renamed: a reader sees the old document or the new one, never half of it. Mode and owner stay.
+// Writes to a temporary file in the same folder and renames it: readers see the old or the new document, never a part.
+// Keeps mode and owner.
 Result<void> replace(const fs::path& file, std::string_view text, const struct stat* before) {
   const IncompletePath unfinished(file.string() + fmt::format(".{}.partial", ::getpid()));
   const fs::path& partial = unfinished.path();

@@ -40,7 +40,7 @@ size_t columns_of_terminal() {
   return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col - 1U : 79U;
 }
 
-// Lives as long as the program, and is never destroyed: a signal may come at any time.
+// Lives until the program ends and is never destroyed, because a signal may arrive at any time.
 class Progress {
  public:
   static Progress& get() {
@@ -138,7 +138,7 @@ const char* name_of_signal(int signal) {
   return signal == SIGINT ? "Ctrl-C" : signal == SIGTERM ? "SIGTERM" : "SIGHUP";
 }
 
-// Ends as the signal would have ended it, so that shells and make see what they expect.
+// Ends the program by the signal, so that shells and make see the expected status.
 [[noreturn]] void die_of(int signal) {
   sigset_t one;
   sigemptyset(&one);
@@ -184,7 +184,7 @@ std::string progress_line(std::string_view step, double seconds, double expected
   while (text::columns(line) > columns) {
     do line.pop_back();
     while (!line.empty() && (static_cast<unsigned char>(line.back()) & 0xC0) == 0x80);
-    // The first byte of what was cut goes too.
+    // Also removes the first byte of the truncated character.
     if (!line.empty() && (static_cast<unsigned char>(line.back()) & 0xC0) == 0xC0) line.pop_back();
   }
   return line;
@@ -214,7 +214,7 @@ void clean_up_when_stopped() {
   pthread_t thread{};
   const bool made = ::pthread_attr_init(&attributes) == 0;
   if (made) ::pthread_attr_setstacksize(&attributes, kStack);
-  // Without it they end the program as they always do.
+  // Without this thread, signals end the program as usual.
   if (!made || ::pthread_create(&thread, &attributes, wait_for_signal, nullptr) != 0)
     ::pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
   else

@@ -17,12 +17,13 @@ void expect_seconds(double seconds);
 // Erases the progress line.
 void clear_progress();
 
-// "[#####-----]  6 s of about 10  measuring" in so many columns; `known` 0: a bar that moves to and fro.
+// Returns "[#####-----]  6 s of about 10  measuring" in so many columns; `known` 0 draws a bar that moves back and
+// forth.
 [[nodiscard]] std::string progress_line(std::string_view step, double seconds, double expected, size_t columns,
                                         bool unicode);
 
-// From now on SIGINT, SIGTERM and SIGHUP end the program only once its children are ended and what is half written is
-// removed, with a line that says how far it came.
+// Makes SIGINT, SIGTERM and SIGHUP end the program only after its children have ended and incomplete files are removed.
+// Prints how far the run came.
 void clean_up_when_stopped();
 // Before a result is written: it does not return where the program is being stopped.
 void wait_if_stopped();

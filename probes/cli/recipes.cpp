@@ -39,7 +39,7 @@ int run_list(const RecipesArguments& options) {
   const auto variants = list_variants(options.filter);
   if (!variants) return print_error(variants.error());
   if (options.list_format == ListFormat::json) return write_output(json_text(list_json(*variants)));
-  // One line: it goes into $GITHUB_OUTPUT.
+  // Prints one line, for $GITHUB_OUTPUT.
   if (options.list_format == ListFormat::github_matrix) return write_output(github_matrix(*variants).dump() + "\n");
   return write_output(list_text(*variants));
 }

@@ -25,7 +25,7 @@ Result<Host> read_host(const std::filesystem::path& path) {
   if (!text)
     return make_error(text.error().code, "{}: write one with `pbprobe host --format json`", text.error().message);
   PBPROBE_TRY(const auto json, parse_json(*text), "{}", path.string());
-  // A whole report holds the host as one of its sections.
+  // A complete report has the host as one of its sections.
   const auto section = json.is_object() ? json.find("host") : json.end();
   PBPROBE_TRY(auto host, from_json<Host>(section != json.end() && section->is_object() ? *section : json), "{}",
               path.string());

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// DSSE envelopes (https://github.com/secure-systems-lab/dsse) signed with Ed25519 or ECDSA P-256, by OpenSSL or by a
-// program that holds the key.
+// DSSE envelopes (https://github.com/secure-systems-lab/dsse) signed with Ed25519 or ECDSA P-256, by OpenSSL or by an
+// external program.
 #pragma once
 
 #include <filesystem>
@@ -28,8 +28,8 @@ struct Signer {
   std::string command;        // shell command; gets the path of the data, and prints the signature (bytes or base64)
 };
 
-// The envelope's JSON. Errors: unreadable, malformed, usage (no such key), unsupported (a key of another kind),
-// not_found, limit, failed_child (the command, or its signature is not of this key).
+// Signs `payload` and returns the envelope as JSON. Errors: unreadable, malformed, usage (no such key), unsupported
+// (another kind of key), not_found, limit, failed_child (the command failed, or its signature does not match the key).
 [[nodiscard]] Result<std::string> sign_envelope(std::string_view payload, const Signer& signer);
 
 // Checks that the key can sign. Call before the work whose result will be signed.

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// A folder of evidence: there whole, or not at all.
+// Evidence folder. It is created completely or not at all.
 #pragma once
 
 #include <filesystem>

@@ -23,7 +23,7 @@ std::optional<std::string> query_hash(const std::string& path) {
 std::optional<std::string> decode_nix32(std::string_view digits) {
   constexpr std::string_view kAlphabet = "0123456789abcdfghijklmnpqrsvwxyz";
   constexpr size_t kDigits = 52;
-  std::array<uint8_t, 33> bytes{};  // the last one takes what must be zero
+  std::array<uint8_t, 33> bytes{};  // the last byte receives bits that must be zero
   if (digits.size() != kDigits) return std::nullopt;
   for (size_t n = 0; n < kDigits; ++n) {
     const size_t digit = kAlphabet.find(digits[kDigits - 1 - n]);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Holds a build beside a generic one: what their files say, and interleaved on this machine, how fast they are.
+// Comparison of a build with a generic one: contents of files, and speed measured interleaved on this machine.
 #pragma once
 
 #include <filesystem>

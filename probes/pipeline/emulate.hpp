@@ -26,8 +26,8 @@ struct Emulator {
   Host host;                       // host that pbprobe detects under emulation
 };
 
-// `self`: this program's file. Errors: not_found (no QEMU, no program), malformed (no program for Linux), usage (QEMU
-// does not know that CPU), failed_child (pbprobe does not start in there).
+// Starts pbprobe under QEMU. `self` is the file of this program. Errors: not_found (no QEMU, no program), malformed
+// (not a Linux program), usage (QEMU does not know the CPU), failed_child (pbprobe does not start under QEMU).
 [[nodiscard]] Result<Emulator> find_emulator(const Emulation& emulation, const std::filesystem::path& self);
 
 }  // namespace pbprobe

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr unsigned kSeconds = 60;  // libtorch_cpu.so takes 3 to 8 on a busy core
+constexpr unsigned kSeconds = 60;  // loading libtorch_cpu.so takes 3 to 8 s on a busy core
 
 #if defined(__x86_64__)
 constexpr std::string_view kMachine = "x86_64";
@@ -68,7 +68,7 @@ Reported read_lines(const std::string& text) {
 
 void judge_end(const Reported& reported, EmulatedLoad& load) {
   const std::string name = fs::path(reported.last).filename().string();
-  // QEMU 7.2 ends a program by SIGSEGV where a handler of its own meets the illegal instruction.
+  // QEMU 7.2 ends a program by SIGSEGV if the program's handler runs the illegal instruction.
   if (reported.end == fmt::format("ended by signal {}", SIGILL)) {
     load.outcome = LoadOutcome::died;
     load.library = name;

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// libtorch's files, loaded on an emulated CPU of exactly each claimed row: what dies there needs more than it may.
+// Loads of libtorch's files on an emulated CPU of each claimed row. A file that dies needs more features than the row
+// has.
 #pragma once
 
 #include <filesystem>

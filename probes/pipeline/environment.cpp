@@ -140,7 +140,7 @@ struct Faulty {
   }
 };
 
-// "13": what torch is built with.
+// CUDA major version of torch: "13".
 std::string cuda_of_torch(const std::vector<Distribution>& rows) {
   for (const auto& row : rows) {
     if (package_name(row.name) == "torch" && !row.cuda.empty()) return row.cuda.back();

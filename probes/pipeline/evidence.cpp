@@ -326,7 +326,7 @@ Result<Report> join_evidence(const std::vector<fs::path>& inputs, std::optional<
     const bool joined = report.joined.has_value();
     auto more = joined ? std::move(*report.joined) : std::vector<GatedRun>();
     if (!joined) more.push_back(make_run(std::move(report)));
-    // A signed join answers for its runs as it found them; what is not signed answers for none.
+    // A signed join is responsible for its runs as it found them; an unsigned join is responsible for none.
     for (auto& run : more) {
       if (!signature.trusted) run.signed_by.reset();
       if (signature.trusted && !joined) run.signed_by = signature.key;

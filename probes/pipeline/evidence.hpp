@@ -15,7 +15,7 @@
 namespace pbprobe {
 
 struct EvidenceRequest {
-  std::filesystem::path folder;              // not there yet
+  std::filesystem::path folder;              // folder that does not exist yet
   std::optional<std::filesystem::path> key;  // PEM file: the private key, or the public key if `signer` signs
   std::string signer;                        // program that signs (probes/evidence/dsse.hpp)
 };

@@ -73,8 +73,8 @@ std::vector<fs::path> own_cxx_libraries() {
   return found;
 }
 
-// "libcuda.so.1 (libc6,x86-64) => /usr/lib/x86_64-linux-gnu/libcuda.so.1": only the driver's files, for the folder
-// around them holds this machine's libc as well.
+// Parses "libcuda.so.1 (libc6,x86-64) => /usr/lib/x86_64-linux-gnu/libcuda.so.1". Uses only the driver's files, because
+// their folder also contains this machine's libc.
 std::vector<fs::path> driver_files(const std::string& ldconfig) {
   std::vector<fs::path> files;
   std::istringstream lines(ldconfig);
@@ -93,7 +93,7 @@ void link_into(const fs::path& folder, const std::vector<fs::path>& files) {
   for (const auto& file : files) fs::create_symlink(file, folder / file.filename(), error);
 }
 
-// Would this torch find libcuda by itself, as its user starts it?
+// Reports whether this torch finds libcuda without pbprobe's help.
 bool finds_libcuda(const DriverPlaces& places) {
   if (is_there(places.opengl_driver / kLibcuda) || places.env("LD_FLOXLIB_FILES_PATH")) return true;
   std::istringstream folders(places.env("LD_LIBRARY_PATH").value_or(""));

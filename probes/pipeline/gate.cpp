@@ -108,7 +108,7 @@ Result<void> refer(const GateRequest& request, Report& report) {
   return {};
 }
 
-// Beside the audit, which leaves it time; never beside what is measured.
+// Runs in parallel with the audit, which leaves CPU time free; never in parallel with measurements.
 std::future<std::vector<EmulatedLoad>> begin_emulated_loads(const GateRequest& request, bool on_files) {
   return std::async(on_files ? std::launch::async : std::launch::deferred,
                     [&] { return load_emulated(request.artifact, request.claim, request.program); });

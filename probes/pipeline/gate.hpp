@@ -31,9 +31,9 @@ struct GateRequest {
   std::function<void(std::string_view step)> progress;
 };
 
-// A report with its verdict. Where `shipped` is enough no machine is looked at, and nothing of the artifact
-// runs but what an emulated CPU does as it loads libtorch's files (docs/decisions/0011). Errors: usage (the policy),
-// not_found, unreadable, malformed: it could not be judged at all.
+// Returns a report with its verdict. If `shipped` is sufficient, it inspects no machine and runs nothing of the
+// artifact, except that an emulated CPU loads libtorch's files (docs/decisions/0011). Errors: usage (the policy),
+// not_found, unreadable, malformed, if the artifact cannot be judged.
 [[nodiscard]] Result<Report> make_gate(const GateRequest& request);
 
 // A built-in policy by its name; a file's name has a slash in it or ends in .json.

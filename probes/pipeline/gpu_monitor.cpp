@@ -32,7 +32,7 @@ bool names(const std::string& devices, const std::string& device) {
   return false;
 }
 
-// A server that shares the GPU among its clients computes nothing itself, and ours is one of them.
+// Ignores an MPS server: it computes nothing itself, and pbprobe is one of its clients.
 bool counts(const GpuProcess& process) {
   return process.pid != getpid() && process.name.value_or("") != "nvidia-cuda-mps-server";
 }
@@ -62,7 +62,7 @@ class Watch {
   }
 
  private:
-  // Too little memory, or files: the trace ends there.
+  // Too little memory or too few file descriptors: ends the trace.
   void run() noexcept try {
     const auto start = std::chrono::steady_clock::now();
     std::unique_lock lock(mutex_);

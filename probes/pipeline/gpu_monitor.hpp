@@ -28,12 +28,11 @@ namespace pbprobe {
 [[nodiscard]] std::optional<std::string> describe_other_users(const std::vector<GpuUse>& uses,
                                                               const std::string& device);
 
-// Adds what was read at one moment. Where a trace grows too long, every second point stays, and the time between two is
-// doubled.
+// Adds one sample. If a trace grows too long, removes every second point and doubles the interval.
 void add_points(std::vector<DeviceTrace>& traces, std::vector<std::pair<std::string, TracePoint>> points,
                 std::chrono::milliseconds& between);
 
-// Keeps the uses, and marks what was measured on a GPU that others used.
+// Stores the uses, and marks figures of GPUs that other processes used.
 void mark_disturbed(Measurements& measurements, std::vector<GpuUse> uses);
 
 }  // namespace pbprobe

@@ -53,7 +53,7 @@ std::optional<Words> find_compiler() {
   return std::nullopt;
 }
 
-// The first line with "error" in it, which says most.
+// Returns the first line with "error" in it, which is the most informative.
 std::string main_line(const std::string& text) {
   std::istringstream lines(text);
   std::string first;
@@ -64,7 +64,7 @@ std::string main_line(const std::string& text) {
   return first.substr(0, 300);
 }
 
-// The time that was left, the memory of this machine and its compiler are not torch's fault.
+// Exceeded time or memory, and a broken compiler, are not faults of torch.
 Error not_run(std::string_view what, const Error& error) {
   Error reported = make_error(error.code, "{}: {}", what, error.message);
   if (error.code == ErrorCode::limit) reported.obstacle = Obstacle::time_limit;

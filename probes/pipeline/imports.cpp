@@ -114,7 +114,8 @@ void judge_end(const Answered& answered, double seconds, Import& tried) {
     tried.obstacle = Obstacle::unsupported;
   } else if (answered.end == "ended at the limit") {
     tried.problem = fmt::format("it did not end within {:g} s", seconds);
-    if (!answered.has_torch) tried.obstacle = Obstacle::time_limit;  // torch may be slow; what hangs is the extension
+    if (!answered.has_torch)
+      tried.obstacle = Obstacle::time_limit;  // torch itself may be slow, but a hanging extension is a fault
   } else if (answered.end == "ended for its memory") {
     tried.problem = "it exceeded the memory limit";
     tried.obstacle = Obstacle::memory;

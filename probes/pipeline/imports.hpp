@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Imports torch, and what links it, each in a process of its own, and holds what was mapped against the files.
+// Imports of torch and of packages that link it, in separate processes, and comparison of the mapped libraries with the
+// prediction from files.
 #pragma once
 
 #include <filesystem>

@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kMerged = "fleet.json";  // result of an earlier merge in the folder
-constexpr uint64_t kMostFleetBytes = 4ULL << 30;    // a baseline of 100,000 nodes
+constexpr uint64_t kMostFleetBytes = 4ULL << 30;     // a baseline of 100,000 nodes
 
 Result<std::vector<fs::path>> files_of(const std::vector<fs::path>& named) {
   std::vector<fs::path> files;

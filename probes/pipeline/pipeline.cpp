@@ -78,7 +78,7 @@ void note_foreign(const std::optional<ForeignClosure>& foreign, Measurements& me
                                            foreign->loader.glibc, gnu_get_libc_version(), foreign->loader.path));
 }
 
-// However little the audit has left: what ends a step earlier says nothing about the build.
+// Minimum time limits of steps, even if the audit left less time: a shorter limit would prove nothing about the build.
 constexpr double kLeastMeasureSeconds = 2;
 constexpr double kLeastLoadSeconds = 10;
 constexpr double kLeastCompilerSeconds = 60;
@@ -166,14 +166,14 @@ class Pipeline {
     report.problems.push_back(std::string(kRecordedMachine) + ": nothing was loaded, run or measured");
   }
 
-  // CUDA, cuDNN and cuSOLVER take their time to load.
+  // Loading CUDA, cuDNN and cuSOLVER takes time.
   void allow_for_gpu() {
     const auto& gpus = result_.report.host->gpus;
     const bool any = std::any_of(gpus.begin(), gpus.end(), [](const Gpu& gpu) { return !gpu.problem; });
     if (any && options_.depth == Depth::quick && options_.budget_seconds <= 0) budget_ = std::chrono::seconds(20);
   }
 
-  // Without the emulated CPU there is nothing to say about it: this machine's own is not asked in its stead.
+  // Without the emulated CPU nothing is measured: results of this machine's CPU would not answer the question.
   void emulate() {
     begin("starting " + options_.emulation->cpu);
     auto emulator = find_emulator(*options_.emulation, resolve_program(options_.program));
@@ -284,7 +284,8 @@ class Pipeline {
                            .libtorch_dir = libtorch,
                            .benches = timed ? benches(libtorch.has_value()) : std::vector<BenchRequest>(),
                            .every_core = timed && options_.depth != Depth::quick,
-                           // No case begins after this; what has begun on a slow machine has the rest to end in.
+                           // No case begins after this time. The rest of the time is for running cases on slow
+                           // machines.
                            .budget_seconds = seconds_to_measure(),
                            .limit_seconds = std::max(seconds_before_imports() - 0.5, kLeastLoadSeconds)};
     if (request.budget_seconds < 0.5) {
@@ -345,7 +346,7 @@ class Pipeline {
 
   const ReportOptions& options_;
   ReportResult result_;
-  bool shares_digests_ = false;  // they were taken for the packages, not for the report
+  bool shares_digests_ = false;  // computed for the checks of packages, not for the report
   std::optional<Emulator> emulator_;
   const Clock::time_point start_ = Clock::now();
   std::chrono::duration<double> budget_{};

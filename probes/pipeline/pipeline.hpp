@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Strings the steps together: host, artifact, measurements, verdict. It decides nothing and prints nothing; the facts
-// of each step that could run are in the report, and what could not run is a sentence in `problems`.
+// The pipeline: runs the steps host, artifact, measurements and verdict, and stores their facts in the report. A step
+// that could not run becomes a sentence in `problems`. The pipeline decides nothing and prints nothing.
 #pragma once
 
 #include <filesystem>
@@ -39,7 +39,7 @@ struct ReportOptions {
 
 struct ReportResult {
   Report report;
-  bool could_run = true;  // false: nothing to judge, so that exit code 2 is due; the report says why
+  bool could_run = true;  // false if nothing could be judged (exit code 2); the report has the reason
 };
 
 // Implements `pbprobe report`. Never fails as a whole: a step that cannot run becomes a problem of the report.
@@ -68,8 +68,8 @@ struct BenchOptions {
 // Implements `pbprobe bench`. Errors: usage (unknown peer, invalid shape), failed_child.
 [[nodiscard]] Result<Measurements> run_bench(const BenchOptions& options);
 
-// Reads what a command takes as ARTIFACT into an inventory: an artifact, or a JSON file of pbprobe's own (a report with
-// an inventory, or an inventory).
+// Loads an ARTIFACT argument as inventory: an artifact, or a JSON file of pbprobe (a report with an inventory, or an
+// inventory).
 [[nodiscard]] Result<Inventory> load_inventory(const std::filesystem::path& artifact, const AuditOptions& options = {});
 
 // The document in a file that begins with "{", or nothing where the file is something else.
@@ -78,7 +78,7 @@ struct BenchOptions {
 // Loads the output of `pbprobe host --format json`, or the host of a report. Errors: not_found, usage, malformed.
 [[nodiscard]] Result<Host> load_host(const std::filesystem::path& file);
 
-// The artifact that is meant when none is given. Errors: not_found, with the folders that were searched.
+// Finds the default artifact. Error: not_found, with the searched folders.
 [[nodiscard]] Result<std::filesystem::path> find_default_artifact(const std::vector<std::filesystem::path>& roots);
 
 // An empty report with version, commit and date filled in.

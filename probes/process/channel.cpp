@@ -31,7 +31,7 @@ bool waited(int descriptor, short what) {
   return errno == EAGAIN && retry_on_eintr([&] { return poll(&ready, 1, -1); }, kMaxWaitInterruptions) > 0;
 }
 
-// To the end, or as far as the other side reads. A socket whose reader is gone must raise no signal.
+// Writes all bytes, or as many as the other side reads. Raises no signal if the reader of a socket has ended.
 void write_all(int descriptor, std::string_view text) {
   while (!text.empty()) {
     const ssize_t count = retry_on_eintr([&] { return ::send(descriptor, text.data(), text.size(), MSG_NOSIGNAL); });
@@ -68,7 +68,7 @@ Channel::Channel(int descriptor, std::string word, uint64_t seed)
     : descriptor_(descriptor), word_(std::move(word)), seed_(seed) {}
 
 void Channel::send(const std::string& line) {
-  // A killed worker may have left half a line: a line starts with a newline of its own.
+  // Each line starts with a newline, because a killed worker may have left an incomplete line.
   write_all(descriptor_, "\n" + word_ + " " + line + "\n");
 }
 
@@ -169,7 +169,7 @@ Result<ChannelEnds> make_channel() {
 
 CrashMessage* share_crash_message() {
   void* const page = mmap(nullptr, sizeof(CrashMessage), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  static CrashMessage own;  // without such memory a crash is known only by its signal
+  static CrashMessage own;  // fallback: a crash is then known only by its signal
   return page == MAP_FAILED ? &own : new (page) CrashMessage();
 }
 

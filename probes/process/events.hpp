@@ -42,7 +42,7 @@ struct Stage {
 enum class How { exited, signal, time_limit, hung, unseen };  // unseen: waiting for it failed
 [[nodiscard]] std::span<const EnumName<How>> enum_names(How);
 
-// The instruction that ended it, as its own signal handler saw it.
+// Faulting instruction, as recorded by the worker's signal handler.
 struct Crash {
   std::string object;   // file of the faulting code; empty for generated code
   uint64_t offset = 0;  // offset in the loaded file; without a file, the address
@@ -55,7 +55,7 @@ struct WorkerEnd {
   How how = How::exited;
   int64_t code = 0;
   std::optional<std::string> signal;  // "SIGSEGV"
-  int64_t left_behind = 0;            // processes that it left, ended by the supervisor
+  int64_t left_behind = 0;            // processes that the worker left behind, ended by the supervisor
 };
 
 template <class Visitor, SameAs<Stage> T>
@@ -134,13 +134,13 @@ struct EventLog {
   bool any = false;     // at least one event
 };
 
-// Reads what has been written so far; a last line without an end is left out unless it is an event.
+// Reads the bytes written so far. Ignores an incomplete last line unless it is an event.
 [[nodiscard]] EventLog read_events(std::string_view text);
 
 // Placeholder result of an area until its answer arrives. If the process ends first, this area was the last one.
 inline constexpr std::string_view kNothingCameBack = "no result came back";
 
-// Foreign bytes on one line: control bytes become '?', at most `limit` characters stay.
+// Returns untrusted bytes as one line of at most `limit` characters: control bytes become '?'.
 [[nodiscard]] std::string one_line(std::string_view text, size_t limit);
 
 }  // namespace pbprobe

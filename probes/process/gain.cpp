@@ -59,8 +59,8 @@ size_t find_median_rank(size_t count, double confidence) {
   return std::max<size_t>(place, 1);
 }
 
-// Few rounds say little of how far a burst of noise reaches: drawn again and again they give too narrow an interval on
-// a busy machine. So it holds the one by ranks too.
+// With few rounds, the bootstrap underestimates bursts of noise on a busy machine. The interval therefore includes the
+// interval by ranks.
 void widen_by_ranks(AreaGain& gain, double confidence) {
   std::vector<double> ratios;
   for (size_t i = 0; i < gain.samples_us.size(); ++i)
@@ -71,7 +71,7 @@ void widen_by_ranks(AreaGain& gain, double confidence) {
   gain.high = std::max(gain.high, ratios[ratios.size() - place]);
 }
 
-// Rounds are drawn, and both sides of each together: what slowed one of them slowed the other.
+// Draws whole rounds, with both sides together: a disturbance of one side also affected the other.
 void add_interval(AreaGain& gain, double confidence, std::mt19937& random) {
   const size_t rounds = gain.samples_us.size();
   std::uniform_int_distribution<size_t> draw(0, rounds - 1);

@@ -15,7 +15,7 @@
 
 namespace pbprobe {
 
-// One process each of the build and of its baseline, that ran beside each other in time.
+// One round: a process of the build and a process of its baseline, close in time.
 struct Turn {
   std::vector<AreaTiming> build;
   std::vector<AreaTiming> baseline;
@@ -30,7 +30,7 @@ struct Turn {
 [[nodiscard]] std::vector<AreaGain> compute_gains(const std::vector<Turn>& rounds);
 
 struct GainRequest {
-  std::function<Result<Measurements>()> build;  // one process, whose libtorch timings count
+  std::function<Result<Measurements>()> build;  // runs one process and returns its libtorch timings
   std::function<Result<Measurements>()> baseline;
   int64_t least_rounds = 12;  // fewer cannot speak for a hundred areas: 100 · 2^(1 - 12) is 5 %
   int64_t most_rounds = 20;

@@ -31,7 +31,7 @@
 namespace pbprobe {
 namespace {
 
-// glibc's fork() takes locks that another thread of the parent may hold.
+// Avoids glibc's fork(), which takes locks that another thread of the parent may hold.
 pid_t raw_fork(unsigned long namespaces) {
   return static_cast<pid_t>(syscall(SYS_clone, namespaces | SIGCHLD, nullptr, nullptr, nullptr, nullptr));
 }
@@ -145,7 +145,7 @@ Sandbox prepare_sandbox() {
   std::snprintf(sandbox.uid_map, sizeof sandbox.uid_map, "%u %u 1", geteuid(), geteuid());
   std::snprintf(sandbox.gid_map, sizeof sandbox.gid_map, "%u %u 1", getegid(), getegid());
   sandbox.proc = can_mount_proc(sandbox, kIsolated | CLONE_NEWUSER) || can_mount_proc(sandbox, kIsolated);
-  // CUDA looks itself up in /proc by its number, and fails (error 304) where /proc knows other numbers.
+  // CUDA looks up its own pid in /proc, and fails (error 304) if /proc shows other pids.
   sandbox.pids = sandbox.proc || !has_gpu_driver();
   return sandbox;
 }

@@ -15,7 +15,7 @@
 namespace pbprobe {
 namespace {
 
-// The last words are where libraries say why they give up.
+// Returns the end of the output, in which libraries print why they fail.
 std::string last_words(std::string_view output) {
   constexpr size_t kLength = 200;
   const std::string text = one_line(output.substr(output.size() > kLength ? output.size() - kLength : 0), kLength);

@@ -182,7 +182,7 @@ struct Watched {
   bool apart = false;   // the child ran in its own namespaces
 };
 
-// Tells of the last thing that the child began since `reported`, of what it wrote so far.
+// Reports the last step that the child began since `reported`.
 void tell_stage(const ChildLimits& limits, const std::string& answer, size_t& reported) {
   constexpr std::string_view kStage = "{\"stage\"";
   const size_t end = answer.rfind('\n');
@@ -295,7 +295,7 @@ Result<Watched> run_child(const MeasureRequest& request, const ChildLimits& limi
   return watched;
 }
 
-// One child: its measurements, and whether it died while it was in libtorch's hands.
+// Runs one child. Returns its measurements, and whether it died in libtorch code.
 struct Attempt {
   Measurements measurements;
   bool died_in_libtorch = false;

@@ -23,11 +23,11 @@ namespace pbprobe {
 // 2·m·n·k over microseconds, in GFLOP/s (or Gop/s).
 [[nodiscard]] double compute_gflops(int64_t m, int64_t n, int64_t k, double microseconds);
 
-// One slice of a peak loop beside one sample of a kernel.
+// Slice of a peak loop paired with one sample of a kernel.
 struct PeakPair {
   double peak_gflops = 0;
   double kernel_gflops = 0;
-  double clock_ghz = 0;  // read beside the peak slice; 0: not read
+  double clock_ghz = 0;  // clock read with the peak slice; 0 if not read
 };
 
 struct PeakVerdict {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// A gate's decision in the formats that others read. They say what the report says, and compute nothing.
+// Decision of a gate in the formats of other programs. Contains only facts of the report.
 #pragma once
 
 #include <map>

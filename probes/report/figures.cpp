@@ -85,7 +85,7 @@ void add_probes(Page& page, const std::vector<ProbeFigure>& probes) {
   page.table(rows);
 }
 
-// The roofline: what a product could reach at most, by its instruction's own rate and by the bytes that it must move.
+// Adds the roofline: the maximum rate of a product, by its instruction rate and by the bytes that it must move.
 void add_roofline(Page& page, const Measurements& measurements) {
   std::vector<std::vector<Cell>> rows;
   for (const auto& row : measurements.rows) {
@@ -269,7 +269,7 @@ void add_figures(Page& page, const Measurements& measurements, size_t limit) {
     for (const auto& [name, figure] : row.peers) peers.insert(name);
     chosen += row.best ? 1 : 0;
   }
-  // A short table keeps what dispatch would choose.
+  // A short table shows only kernels that dispatch would choose.
   const bool best_only = measurements.rows.size() > limit && chosen > 0;
   std::vector<std::vector<Cell>> rows;
   if (!measurements.rows.empty()) rows.push_back(header(peers));

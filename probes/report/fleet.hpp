@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// A merged fleet for people, schedulers and monitoring. They say what the document says, and compute nothing.
+// A merged fleet rendered for people, schedulers and monitoring. Contains only facts of the document.
 #pragma once
 
 #include <string>
@@ -28,7 +28,7 @@ namespace pbprobe {
 // Renders metrics for the textfile collector of node_exporter: base units, one HELP and TYPE per metric.
 [[nodiscard]] std::string render_prometheus(const Fleet& fleet);
 
-// JUnit XML: a case for each rank, and one for what differs.
+// Renders JUnit XML with one case per rank, and one for the differences.
 [[nodiscard]] std::string render_junit(const Fleet& fleet);
 
 }  // namespace pbprobe

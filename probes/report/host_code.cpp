@@ -39,7 +39,7 @@ std::string cpu_capabilities_line(const std::map<std::string, CapabilityCode>& c
   return fmt::format("CPU capabilities, with functions: {}", fmt::join(parts, ", "));
 }
 
-// Code of nothing but the base is not news, except where torch's CPU capabilities show what else there is.
+// Skips files that use only the base instruction set, unless torch's CPU capabilities show more code.
 bool is_telling(const HostCode& code) {
   return !code.features.empty() || !code.cpu_capabilities.empty();
 }

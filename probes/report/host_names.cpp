@@ -35,7 +35,7 @@ bool is_x86(const Host& host) {
   return host.cpu.architecture == "x86_64";
 }
 
-// Major and minor as a number, so that 12.1 comes after 9.0.
+// Converts major.minor to a number, so that 12.1 sorts after 9.0.
 int rank(const std::string& capability) {
   const auto dot = capability.find('.');
   return std::atoi(capability.c_str()) * 100 + (dot == std::string::npos ? 0 : std::atoi(capability.c_str() + dot + 1));
@@ -66,11 +66,11 @@ Names variant_names(const Host& host) {
   return names;
 }
 
-// Name, version, build string: "0" where a package has nothing to say there.
+// Conda virtual packages have name, version and build string; "0" is the default.
 Names conda_names(const Host& host) {
   Names names{"__unix=0=0", fmt::format("__linux={}=0", host.kernel.substr(0, host.kernel.find('-')))};
   if (host.glibc) names.push_back(fmt::format("__glibc={}=0", *host.glibc));
-  // The microarchitecture's name is not known here, so its level stands for it.
+  // Uses the level, because the name of the microarchitecture is unknown.
   names.push_back(fmt::format("__archspec=1={}", is_x86(host) && x86_level(host.cpu) > 1
                                                      ? fmt::format("x86_64_v{}", x86_level(host.cpu))
                                                      : host.cpu.architecture));

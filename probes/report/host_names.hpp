@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// This machine in the words of other systems, which choose packages or builders by them.
+// Names of this machine in other systems, which select packages or builders by them.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// Lines of text: wrapping, columns, colour. Every string of the document passes through clean(), since file and device
-// names come from outside and may hold anything.
+// Text layout: wrapping, columns, colour. Every string of the document passes through clean(), because file and device
+// names are untrusted.
 #pragma once
 
 #include <string>
@@ -22,7 +22,7 @@ inline constexpr std::string_view kNoBreak = "\xC2\xA0";
 // to ASCII and all other non-ASCII characters to '?'.
 [[nodiscard]] std::string clean(std::string_view text, bool unicode);
 
-// Columns that UTF-8 text takes; combining characters are counted as one each.
+// Counts the columns of UTF-8 text; each combining character counts as one.
 [[nodiscard]] size_t columns(std::string_view text);
 
 // Truncates `text` to `width` columns, ending in `sign`.
@@ -36,7 +36,7 @@ struct Cell {
 
 using Rows = std::vector<std::vector<Cell>>;
 
-// Leaves out the columns in which no row below the header says anything: "" or "-".
+// Removes columns in which every row below the header is "" or "-".
 [[nodiscard]] Rows without_empty_columns(Rows rows);
 
 class Page {

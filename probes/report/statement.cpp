@@ -28,8 +28,7 @@ std::string compute_digest(const Json& json) {
   return compute_sha256(std::string_view(json.dump(-1, ' ', false, Json::error_handler_t::replace)));
 }
 
-// The policy with its waivers and changed severities in words, so that who reads the statement sees what was let
-// through.
+// Describes the policy with its waivers and changed severities, so that readers of the statement see what it tolerates.
 Json policy_descriptor(const Verdict& gate) {
   const Json policy = to_json(gate.policy);
   Json waivers = Json::array();
@@ -129,7 +128,7 @@ std::string render_statement(const Report& report, const std::vector<StatementSu
 std::vector<StatementSubject> list_subjects(const Report& report) {
   std::vector<StatementSubject> subjects;
   if (!report.inventory) return subjects;
-  if (report.inventory->sha256) {  // a wheel: what is handed on is the file itself
+  if (report.inventory->sha256) {  // a wheel: the file itself is distributed
     const std::string& path = report.inventory->artifact;
     subjects.push_back({.name = std::string(base_name(path)), .digest = {{"sha256", *report.inventory->sha256}}});
   }

@@ -22,11 +22,11 @@ struct TextOptions {
   bool verbose = false;  // a report with its inventory, all figures, and the output of the children
 };
 
-// The verdict first: one line, one reason, one fix; then a row for each device, the findings, and the figures; one line
-// of summary last. Verbose adds what each GPU gets, device code, what was not measured, and the environment.
+// Renders the verdict first (one line, one reason, one fix), then a row per device, the findings, the figures, and one
+// summary line. Verbose adds the code for each GPU, device code, parts that were not measured, and the environment.
 [[nodiscard]] std::string render_report(const Report& report, const TextOptions& options = {});
 
-// One line: verdict, what was judged, and the reason.
+// Renders one line: verdict, subject and reason.
 [[nodiscard]] std::string render_quiet(const Report& report, const TextOptions& options = {});
 
 // Renders `pbprobe audit`: the verdict if there is a claim, the contents of the artifact, and the findings.
@@ -44,7 +44,7 @@ struct TextOptions {
 // Renders `pbprobe compare`.
 [[nodiscard]] std::string render_comparisons(const ComparisonList& list, const TextOptions& options = {});
 
-// The sections on their own: what `pbprobe host` and `bench` print.
+// Render single sections: the output of `pbprobe host` and `bench`.
 [[nodiscard]] std::string render_host(const Host& host, const TextOptions& options = {});
 [[nodiscard]] std::string render_bench(const Measurements& measurements, const TextOptions& options = {});
 [[nodiscard]] std::string render_plans(const PlanList& list, const TextOptions& options = {});

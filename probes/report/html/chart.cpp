@@ -31,7 +31,7 @@ void add_text(Writer& writer, double x, double y, const std::string& text, std::
       text);
 }
 
-// "8 GHz" has a space, "1.05" has not: what a tick of this scale says.
+// Label of a tick. "8 GHz" has a space, "1.05" has none.
 std::string plain(double value) {
   return decimal(value, value != 0 && std::abs(value) < 1 ? 2 : value < 10 ? 2 : 0);
 }

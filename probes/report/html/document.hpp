@@ -29,7 +29,7 @@ struct Cell {
 
 using Rows = std::vector<std::vector<Cell>>;
 
-// Leaves out the columns in which no row says anything: "" or "-".
+// Removes columns in which every row is "" or "-".
 void drop_empty_columns(std::vector<std::string>& head, Rows& rows);
 
 struct Table {

@@ -39,7 +39,7 @@ Frame compute_frame(const Roof& roof) {
   }
   for (const auto& ceiling : roof.ceilings) {
     high = std::max(high, ceiling.gflops);
-    // The knee is what such a picture is looked at for.
+    // The picture must show the knee.
     if (roof.gb_per_s) right = std::max(right, 1.5 * ceiling.gflops / *roof.gb_per_s);
   }
   left = std::max(left * 0.5, 0.05);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The pbprobe authors
 // SPDX-License-Identifier: MIT
 //
-// HTML that is well-formed and escaped by construction: names of elements and attributes are literals of the program,
-// all else is text. Nothing takes markup.
+// Writer of well-formed, escaped HTML: names of elements and attributes are literals of the program, everything else is
+// text. No function accepts markup.
 #pragma once
 
 #include <initializer_list>
